@@ -33,9 +33,9 @@ func Texts(texts []string) string {
 	return strings.Join(marked, ", ")
 }
 
-// Called is a foreign name in a sentence, always between quotation marks: "name" where it is
+// QuotedName is a foreign name in a sentence, always between quotation marks: "name" where it is
 // one plain word, else “name”, which hangs on a terminal.
-func Called(s string) string {
+func QuotedName(s string) string {
 	if isName(s) {
 		return `"` + s + `"`
 	}
@@ -55,9 +55,9 @@ func Quoted(s string) string {
 	return "“" + oneBlank(legible(strings.NewReplacer("“", `"`, "”", `"`).Replace(s))) + "”"
 }
 
-// Said is the reason and the message of a state or condition, which a kubelet may write as it
+// ReasonAndMessage is the reason and the message of a state or condition, which a kubelet may write as it
 // likes: the reason bare where it is a word, the message between quotation marks.
-func Said(reason, message string) string {
+func ReasonAndMessage(reason, message string) string {
 	var said []string
 	if reason != "" {
 		said = append(said, Name(reason))

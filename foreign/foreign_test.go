@@ -108,7 +108,7 @@ func TestCalled(t *testing.T) {
 		"worker-1": `"worker-1"`, "Acme Root CA": "“Acme Root CA”", "": "“”",
 		"next  rm x": `“next\x20 rm x”`, "a   b": `“a\x20\x20 b”`, "next: rm x": "“next: rm x”", "rm -rf /": "“rm -rf /”", `a" next b`: `“a" next b”`, "Zürich": "“Zürich”", "a\u2800b": `“a\u2800b”`,
 	} {
-		if got := Called(text); got != want {
+		if got := QuotedName(text); got != want {
 			t.Errorf("Called(%q) is %s, want %s", text, got, want)
 		}
 	}

@@ -10,24 +10,24 @@ import (
 
 const kindService = "Service"
 
-// Call is a Service that the API server calls, and beside its name whom it trusts.
-type Call struct {
+// ServiceCall is a Service that the API server calls, and beside its name whom it trusts.
+type ServiceCall struct {
 	Reference
 	Name      string   // for which the Service's certificate must be valid
 	Bundle    *Entry   // whom the API server trusts; nil: nobody is named
 	Presented []*Entry // what was read that the Service may show; nil: nothing, or too much to tell
 	// Trusted is the first of these that the bundle verifies; nil: it verifies none,
-	// and Why says why, where there is something to verify.
+	// and Problem says why, where there is something to verify.
 	Trusted *Entry
-	Why     error
-	// Certain: service-ca keeps both the bundle and one of these, so that this is what
+	Problem error
+	// ByServiceCA: service-ca keeps both the bundle and one of these, so that this is what
 	// the Service shows.
-	Certain bool
+	ByServiceCA bool
 }
 
-// Calls returns every call of the API server to a Service, in the order of what
+// ServiceCalls returns every call of the API server to a Service, in the order of what
 // names it.
-func (f *Facts) Calls() []Call {
+func (f *Facts) ServiceCalls() []ServiceCall {
 	called := map[pki.Location][]*Entry{} // by Service: what it may show
 	namespaces := map[string]bool{}
 	for _, r := range f.Snapshot.References {
@@ -52,7 +52,7 @@ func (f *Facts) Calls() []Call {
 			}
 		}
 	}
-	var out []Call
+	var out []ServiceCall
 	for _, r := range f.Snapshot.References {
 		if r.To.Kind == kindService {
 			out = append(out, f.call(r, bundles[r.From], called[r.To]))
@@ -62,9 +62,9 @@ func (f *Facts) Calls() []Call {
 }
 
 // call judges one call.
-func (f *Facts) call(r Reference, bundle *Entry, shown []*Entry) Call {
-	c := Call{Reference: r, Name: r.To.Name + "." + r.To.Namespace + ".svc", Bundle: bundle}
-	if bundle == nil || len(bundle.Content.Certs) == 0 || len(shown) > Most {
+func (f *Facts) call(r Reference, bundle *Entry, shown []*Entry) ServiceCall {
+	c := ServiceCall{Reference: r, Name: r.To.Name + "." + r.To.Namespace + ".svc", Bundle: bundle}
+	if bundle == nil || len(bundle.Content.Certs) == 0 || len(shown) > MaxSameName {
 		return c // pem-readable speaks of what is no certificate; of too many nobody can tell which is shown
 	}
 	c.Presented = shown
@@ -72,16 +72,16 @@ func (f *Facts) call(r Reference, bundle *Entry, shown []*Entry) Call {
 	for _, h := range shown {
 		err := pki.Verify(h.Content.Certs, roots, c.Name, f.Now)
 		if err == nil {
-			c.Trusted, c.Why = h, nil
+			c.Trusted, c.Problem = h, nil
 			return c
 		}
-		c.Why = err
+		c.Problem = err
 		if n, _ := pki.Needed(skipped, h.Content.Certs, func(ca *pki.Cert) bool {
 			return pki.Verify(h.Content.Certs, []*pki.Cert{ca}, c.Name, f.Now) == nil
 		}); n != nil {
-			c.Why = fmt.Errorf("%w; %s", err, n)
+			c.Problem = fmt.Errorf("%w; %s", err, n)
 		}
-		c.Certain = c.Certain || injected(bundle) && (h.Annotation(catalog.AnnotationServiceName) == r.To.Name || h.Annotation(catalog.AnnotationServiceNameAlpha) == r.To.Name)
+		c.ByServiceCA = c.ByServiceCA || injected(bundle) && (h.Annotation(catalog.AnnotationServiceName) == r.To.Name || h.Annotation(catalog.AnnotationServiceNameAlpha) == r.To.Name)
 	}
 	return c
 }

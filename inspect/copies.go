@@ -10,10 +10,10 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// Copies returns the bundles on nodes that are copies of objects that were read.
+// NodeCopies returns the bundles on nodes that are copies of objects that were read.
 // Kubeconfigs are none: each is judged by what it is shown.
-func (f *Facts) Copies() []Made {
-	var out []Made
+func (f *Facts) NodeCopies() []DerivedBundle {
+	var out []DerivedBundle
 	sources := map[catalog.Ref]*Entry{}
 	for i := range f.Entries {
 		h := &f.Entries[i]
@@ -24,31 +24,31 @@ func (f *Facts) Copies() []Made {
 		if !ok || row.Embedded || h.At.Field != "" {
 			continue
 		}
-		source, known := sources[row.Of]
+		source, known := sources[row.Object]
 		if !known {
-			source = f.At(row.Of)
-			sources[row.Of] = source
+			source = f.At(row.Object)
+			sources[row.Object] = source
 		}
 		if source == nil {
 			continue
 		}
-		_, _, missing := Lag(h, source)
-		m := Made{At: []pki.Location{h.At}, Certs: h.Content.Certs, Missing: missing}
+		_, _, missing := CopyDelay(h, source)
+		m := DerivedBundle{At: []pki.Location{h.At}, Certs: h.Content.Certs, Missing: missing}
 		m.Skipped = skippedOf(h, func(fp pki.Fingerprint) bool {
 			return slices.ContainsFunc(source.Content.Certs, func(c *pki.Cert) bool { return c.Fingerprint == fp })
 		})
 		if len(missing) > 0 {
-			m.From = []string{source.At.String()}
+			m.Sources = []string{source.At.String()}
 		}
 		out = append(out, m)
 	}
 	return out
 }
 
-// Lag says what a copy lacks, since when, and which certificates; nothing where
+// CopyDelay says what a copy lacks, since when, and which certificates; nothing where
 // it lacks nothing. More than the source has is no harm: old CAs stay for a
 // while.
-func Lag(h, source *Entry) (what string, since time.Time, missing []*pki.Cert) {
+func CopyDelay(h, source *Entry) (what string, since time.Time, missing []*pki.Cert) {
 	if h.Use == UseIdentity {
 		mine, theirs := h.Leaf(), source.Leaf()
 		if mine == nil || theirs == nil || mine.Fingerprint == theirs.Fingerprint {

@@ -15,13 +15,13 @@ import (
 // Facts is all that a check may look at: a snapshot, the time, and what the
 // catalog says of each place. It is made once and never changed.
 type Facts struct {
-	Snapshot    Snapshot
-	Now         time.Time
-	Within      time.Duration // how near an end of validity is worth saying
-	WithinAsked bool          // see Asked
-	Entries     []Entry       // one for each of Snapshot.Bundles
-	Certs       []Holding     // one for each distinct certificate, by subject
-	Leaves      []Holding     // those that are the leaf of an identity, and where
+	Snapshot          Snapshot
+	Now               time.Time
+	ExpiryWindow      time.Duration // how near an end of validity is worth saying
+	ExpiryWindowGiven bool          // see ForWindow
+	Entries           []Entry       // one for each of Snapshot.Bundles
+	Certs             []StoredCert  // one for each distinct certificate, by subject
+	Leaves            []StoredCert  // those that are the leaf of an identity, and where
 }
 
 // Use is what the certificates at a place are there for.
@@ -49,19 +49,19 @@ type Entry struct {
 	named      bool // by the cluster's configuration: see Reference
 }
 
-// Holding is one certificate and the places that hold it.
-type Holding struct {
+// StoredCert is one certificate and the places that hold it.
+type StoredCert struct {
 	*pki.Cert
-	In []*Entry
+	Entries []*Entry
 }
 
 // NewFacts prepares a snapshot, which must be sorted, for judging.
 func NewFacts(s Snapshot, now time.Time, within time.Duration) *Facts {
-	f := &Facts{Snapshot: s, Now: now, Within: within, Entries: make([]Entry, len(s.Bundles))}
+	f := &Facts{Snapshot: s, Now: now, ExpiryWindow: within, Entries: make([]Entry, len(s.Bundles))}
 	newest := map[pki.Location]int{}
 	refs := refsOf(s.References)
 	for i := range s.Bundles {
-		f.Entries[i] = hold(&s.Bundles[i], s.Cluster.Versions, refs)
+		f.Entries[i] = newEntry(&s.Bundles[i], s.Cluster.Versions, refs)
 		if h := &f.Entries[i]; h.Revision > 0 {
 			newest[h.base()] = max(newest[h.base()], h.Revision)
 		}
@@ -71,25 +71,25 @@ func NewFacts(s Snapshot, now time.Time, within time.Duration) *Facts {
 		h.Superseded = h.Revision > 0 && h.Revision < newest[h.base()] || refs.unused(h.At)
 	}
 	f.supersedeOnNodes()
-	f.Certs = holdings(f.Entries)
-	f.Leaves = shown(f.Certs)
+	f.Certs = storedCerts(f.Entries)
+	f.Leaves = servedLeaves(f.Certs)
 	return f
 }
 
 // Hints write the next steps that the facts lead to.
 func (f *Facts) Hints() Hints { return f.Snapshot.Hints }
 
-// Asked returns the facts for a user who asks what expires within f.Within: each
+// ForWindow returns the facts for a user who asks what expires within f.ExpiryWindow: each
 // certificate that does is a finding then, whatever share of its life is left.
-func (f *Facts) Asked() *Facts {
+func (f *Facts) ForWindow() *Facts {
 	out := *f
-	out.WithinAsked = true
+	out.ExpiryWindowGiven = true
 	return &out
 }
 
-// Whole reports whether all objects of a kind were read: what is "secrets" or the
+// ReadAll reports whether all objects of a kind were read: what is "secrets" or the
 // like, as in Read.What.
-func (f *Facts) Whole(what string) bool {
+func (f *Facts) ReadAll(what string) bool {
 	whole := slices.ContainsFunc(f.Snapshot.Reads, func(r Read) bool {
 		return r.What == what && r.Where == "" && r.Note == "" && !r.Skipped
 	})
@@ -104,9 +104,9 @@ func (f *Facts) Absent(r catalog.Ref) bool {
 	}
 	switch r.Kind {
 	case catalog.Secret:
-		return f.Whole("secrets")
+		return f.ReadAll("secrets")
 	case catalog.ConfigMap:
-		return f.Whole("configmaps")
+		return f.ReadAll("configmaps")
 	}
 	return false
 }
@@ -143,9 +143,9 @@ func (f *Facts) supersedeOnNodes() {
 	}
 }
 
-// holdings groups the places by certificate. All certificates share one list of
+// storedCerts groups the places by certificate. All certificates share one list of
 // places: tens of thousands of small ones would weigh more than what they hold.
-func holdings(held []Entry) []Holding {
+func storedCerts(held []Entry) []StoredCert {
 	type pair struct {
 		cert *pki.Cert
 		in   *Entry
@@ -176,7 +176,7 @@ func holdings(held []Entry) []Holding {
 			distinct++
 		}
 	}
-	out := make([]Holding, 0, distinct)
+	out := make([]StoredCert, 0, distinct)
 	for rest := pairs; len(rest) > 0; {
 		first, from := rest[0].cert, len(places)
 		for len(rest) > 0 && rest[0].cert.Fingerprint == first.Fingerprint {
@@ -186,7 +186,7 @@ func holdings(held []Entry) []Holding {
 			}
 			rest = rest[1:]
 		}
-		out = append(out, Holding{Cert: first, In: places[from:len(places):len(places)]})
+		out = append(out, StoredCert{Cert: first, Entries: places[from:len(places):len(places)]})
 	}
 	return out
 }
@@ -200,7 +200,7 @@ func (h *Entry) base() pki.Location {
 	return at
 }
 
-func hold(b *Bundle, v catalog.Versions, refs refs) Entry {
+func newEntry(b *Bundle, v catalog.Versions, refs refs) Entry {
 	h := Entry{Bundle: b}
 	at := b.At
 	h.named = refs.names(at)
@@ -307,12 +307,12 @@ func CertName(c *pki.Cert) string {
 	if s == "" {
 		s = "no subject"
 	}
-	return fmt.Sprintf("%s (%s)", foreign.Called(s), c.Fingerprint.Short())
+	return fmt.Sprintf("%s (%s)", foreign.QuotedName(s), c.Fingerprint.Short())
 }
 
-// Most bounds how many CAs of one name are told apart by verifying signatures. With
+// MaxSameName bounds how many CAs of one name are told apart by verifying signatures. With
 // more of them, nothing is said of what they issued.
-const Most = 20
+const MaxSameName = 20
 
 // At returns the bundle at a place of the catalog; nil if none was read.
 func (f *Facts) At(r catalog.Ref) *Entry {
@@ -325,26 +325,26 @@ func (f *Facts) At(r catalog.Ref) *Entry {
 	return nil
 }
 
-// shown returns, for each certificate that is the leaf of an identity, the
+// servedLeaves returns, for each certificate that is the leaf of an identity, the
 // places where it is. Certificates kept for the record are passed over.
-func shown(certs []Holding) []Holding {
-	var out []Holding
+func servedLeaves(certs []StoredCert) []StoredCert {
+	var out []StoredCert
 	for _, c := range certs {
 		var in []*Entry
-		for _, h := range c.In {
+		for _, h := range c.Entries {
 			if leaf := h.Leaf(); leaf != nil && leaf.Fingerprint == c.Fingerprint {
 				in = append(in, h)
 			}
 		}
 		if len(in) > 0 {
-			out = append(out, Holding{Cert: c.Cert, In: in})
+			out = append(out, StoredCert{Cert: c.Cert, Entries: in})
 		}
 	}
 	return out
 }
 
 // Overdue reports whether a certificate that is renewed so should have been by now.
-func (f *Facts) Overdue(c Holding, r Renewal) bool {
+func (f *Facts) Overdue(c StoredCert, r Renewal) bool {
 	if r.Due.IsZero() || c.NotAfter.Before(f.Now) { // certificate-expired says it
 		return false
 	}

@@ -35,7 +35,7 @@ func isProse(of reflect.Type, field string) bool {
 		fields = []string{"Bad"}
 	case reflect.TypeFor[Answer](), reflect.TypeFor[pki.Locked](), reflect.TypeFor[pki.BadBlock](), reflect.TypeFor[pki.Skipped]():
 		fields = []string{"Format", "Reason", "Detail"}
-	case reflect.TypeFor[Served](), reflect.TypeFor[Kubeconfig](), reflect.TypeFor[RestartProbe](), reflect.TypeFor[ComebackFile](), reflect.TypeFor[Access](), reflect.TypeFor[Lease]():
+	case reflect.TypeFor[Served](), reflect.TypeFor[Kubeconfig](), reflect.TypeFor[RestartProbe](), reflect.TypeFor[ProbedKubeconfig](), reflect.TypeFor[Access](), reflect.TypeFor[Lease]():
 		fields = []string{"Problem", "Refused", "Unread", "How"}
 	case reflect.TypeFor[Actor](), reflect.TypeFor[Revision](), reflect.TypeFor[SignerRead](), reflect.TypeFor[NetworkRead]():
 		fields = []string{"Why", "Silent", "Unread"}
@@ -54,7 +54,7 @@ func isCompared(of reflect.Type, field string) bool {
 		fields = []string{"Key", "Path", "Field"}
 	case reflect.TypeFor[NodeFile](), reflect.TypeFor[Kubeconfig]():
 		fields = []string{"Path", "Link", "Target"} // in whose order they are
-	case reflect.TypeFor[ComebackFile](), reflect.TypeFor[Access]():
+	case reflect.TypeFor[ProbedKubeconfig](), reflect.TypeFor[Access]():
 		fields = []string{"Shows"} // with constants
 	}
 	return slices.Contains(fields, field)

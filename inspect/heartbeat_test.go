@@ -42,9 +42,9 @@ func TestANodeIsAliveByItsLease(t *testing.T) {
 		{"an old snapshot of one that is away", "Unknown", time.Time{}, Lease{}, 0, catalog.Unknown, catalog.No, "NotReady (Ready is Unknown)"},
 		{"nothing was asked", "", time.Time{}, Lease{}, 0, catalog.Unknown, catalog.Unknown, "heartbeat not read"},
 	} {
-		l := LifeOf(c.ready, c.renewed, c.lease, c.ahead)
-		if l.Alive != c.alive || l.Works() != c.works || l.String() != c.says || l.Lost() != (c.works == catalog.No) {
-			t.Errorf("%s: alive %s, works %s, lost %t, %q; want alive %s, works %s, %q", c.title, l.Alive, l.Works(), l.Lost(), l, c.alive, c.works, c.says)
+		l := NodeHealthOf(c.ready, c.renewed, c.lease, c.ahead)
+		if l.Alive != c.alive || l.Healthy() != c.works || l.String() != c.says || l.Unhealthy() != (c.works == catalog.No) {
+			t.Errorf("%s: alive %s, works %s, lost %t, %q; want alive %s, works %s, %q", c.title, l.Alive, l.Healthy(), l.Unhealthy(), l, c.alive, c.works, c.says)
 		}
 	}
 }
@@ -59,11 +59,11 @@ func TestANodesClockIsTakenIntoAccount(t *testing.T) {
 	}
 	n := Node{Name: "worker-0", Ready: "True", Heartbeat: at.Add(-10 * time.Minute), Lease: Lease{Asked: at.Add(time.Hour)}, Clock: by(-10 * time.Minute)}
 	s := Snapshot{Cluster: Cluster{Clock: by(time.Hour)}, Nodes: []Node{n}}
-	if life := s.Life(&s.Nodes[0]); life.Alive != catalog.Yes {
+	if life := s.NodeHealth(&s.Nodes[0]); life.Alive != catalog.Yes {
 		t.Errorf("its clock is 70 minutes behind the API server's, and it is %q", life)
 	}
 	s.Nodes[0].Clock = Clock{}
-	if life := s.Life(&s.Nodes[0]); life.String() != "no heartbeat for 70m (Lease)" {
+	if life := s.NodeHealth(&s.Nodes[0]); life.String() != "no heartbeat for 70m (Lease)" {
 		t.Errorf("its clock is not known, and it is %q", life)
 	}
 }
@@ -73,7 +73,7 @@ func TestALongLeaseKeepsNoNodeAlive(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, silent := range []time.Duration{time.Hour, 24 * time.Hour} {
-		if life := LifeOf("True", now.Add(-silent), Lease{Duration: silent, Asked: now}, 0); life.Alive != catalog.No {
+		if life := NodeHealthOf("True", now.Add(-silent), Lease{Duration: silent, Asked: now}, 0); life.Alive != catalog.No {
 			t.Errorf("silent for %s: alive is %v", silent, life.Alive)
 		}
 	}

@@ -51,25 +51,25 @@ func (h Hints) Next(format string, args ...any) string {
 	return foreign.Command(look, format, args...)
 }
 
-// May is something that who reads needs the right to do.
-type May struct {
+// Permission is something that who reads needs the right to do.
+type Permission struct {
 	Verb, Resource string
 	Namespace      string // empty: all of them, or the resource has none
 	Cluster        bool   // the resource has no namespace
 }
 
 // MayList is the right to list a resource.
-func MayList(resource, namespace string) May {
-	return May{Verb: "list", Resource: resource, Namespace: namespace}
+func MayList(resource, namespace string) Permission {
+	return Permission{Verb: "list", Resource: resource, Namespace: namespace}
 }
 
 // MayGet is the right to get a resource.
-func MayGet(resource, namespace string) May {
-	return May{Verb: "get", Resource: resource, Namespace: namespace}
+func MayGet(resource, namespace string) Permission {
+	return Permission{Verb: "get", Resource: resource, Namespace: namespace}
 }
 
 // canI asks whether it is allowed.
-func (m May) canI() string {
+func (m Permission) canI() string {
 	switch {
 	case m.Cluster:
 		return foreign.Command("", "kubectl auth can-i "+m.Verb+" %s", m.Resource)
@@ -81,7 +81,7 @@ func (m May) canI() string {
 
 // Unread is the next step where facts lack what may not have been allowed: to ask whether it
 // is, or to take the file again as a user who may.
-func (h Hints) Unread(rights ...May) string {
+func (h Hints) Unread(rights ...Permission) string {
 	var ask, may []string
 	for _, m := range rights {
 		ask = append(ask, m.canI())

@@ -11,7 +11,7 @@ func TestHintsNameTheProgramOnly(t *testing.T) {
 		{"a placeholder of the cluster's", LiveHints("oc certrot").Next("{} undo %s", "{} certrot verify"), "no command is printed for the name “{} certrot verify”: a shell could read it as more than a name"},
 		{"a percent sign", FileHints("x").Next("at 80 %"), "at 80 %"},
 		{"live", LiveHints("x").Unread(MayList("secrets", ""), MayGet("secret/a", "b")), "kubectl auth can-i list secrets -A; kubectl auth can-i get secret/a -n b"},
-		{"without a namespace", Hints{}.Unread(May{Verb: "list", Resource: "nodes", Cluster: true}), "kubectl auth can-i list nodes"},
+		{"without a namespace", Hints{}.Unread(Permission{Verb: "list", Resource: "nodes", Cluster: true}), "kubectl auth can-i list nodes"},
 		{"a file", FileHints("oc certrot").Unread(MayList("secrets", "a"), MayList("secrets", "b"), MayGet("configmaps", "")), "take the snapshot again, as a user who may list secrets and get configmaps: oc certrot snapshot -o FILE"},
 		{"nodes, live", LiveHints("x").UnreadNodes("{} verify --nodes %s", "a"), "x verify --nodes a"},
 		{"a node with the name of a command", LiveHints("x").UnreadNodes("{} verify --nodes %s", "a;reboot"), "no command is printed for the name “a;reboot”: a shell could read it as more than a name; what has such a name: kubectl get nodes -o name"},

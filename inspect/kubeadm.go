@@ -12,7 +12,7 @@ import (
 // files: each node that it made has the kubelet.conf with which that joined. Unknown for
 // a cluster that may be OpenShift.
 func (s *Snapshot) MadeByKubeadm() catalog.Answer {
-	if !s.Cluster.Versions.Plain {
+	if !s.Cluster.Versions.NotOpenShift {
 		return catalog.Unknown
 	}
 	read := false
@@ -42,7 +42,7 @@ func (s *Snapshot) NodeAt(address string) (*Node, bool) {
 		return err == nil && bad == nil && b.Unmap() == at.Unmap()
 	}
 	var found *Node
-	for _, nodes := range [][]Node{s.Nodes, s.Unasked} {
+	for _, nodes := range [][]Node{s.Nodes, s.OtherNodes} {
 		for i := range nodes {
 			switch {
 			case !slices.ContainsFunc(nodes[i].Addresses, is):
@@ -71,7 +71,7 @@ func (s *Snapshot) MasterAt(address string) (name string, ok bool) {
 // on them says it; all: there are no others.
 func (s *Snapshot) Masters() (names []string, all bool) {
 	all = true
-	for _, nodes := range [][]Node{s.Nodes, s.Unasked} {
+	for _, nodes := range [][]Node{s.Nodes, s.OtherNodes} {
 		for _, n := range nodes {
 			if n.Role == catalog.RoleMaster {
 				names = append(names, n.Name)

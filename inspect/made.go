@@ -11,9 +11,9 @@ import (
 // Composition is an aggregate of the catalog, as it was read.
 type Composition struct {
 	catalog.Aggregate
-	Targets []*Entry
-	Wanted  map[pki.Fingerprint]Source // what the parts hold
-	unread  []catalog.Ref              // the parts that may be there, and were not read
+	Targets  []*Entry
+	Expected map[pki.Fingerprint]Source // what the parts hold
+	unread   []catalog.Ref              // the parts that may be there, and were not read
 }
 
 // Compositions are the bundles that are made of others.
@@ -27,7 +27,7 @@ func (f *Facts) Compositions() []Composition {
 	}
 	byObject := f.byObject(aggregates)
 	for _, a := range aggregates {
-		c := Composition{Aggregate: a, Targets: f.targets(a, byObject), Wanted: map[pki.Fingerprint]Source{}}
+		c := Composition{Aggregate: a, Targets: f.targets(a, byObject), Expected: map[pki.Fingerprint]Source{}}
 		for _, part := range a.Parts {
 			held := byObject[objectKey(part)]
 			if len(held) == 0 && !f.Absent(part) {
@@ -35,8 +35,8 @@ func (f *Facts) Compositions() []Composition {
 			}
 			for _, h := range held {
 				for _, cert := range wantedOf(f, h, part) {
-					if _, ok := c.Wanted[cert.Fingerprint]; !ok {
-						c.Wanted[cert.Fingerprint] = Source{cert, h.At}
+					if _, ok := c.Expected[cert.Fingerprint]; !ok {
+						c.Expected[cert.Fingerprint] = Source{cert, h.At}
 					}
 				}
 			}
@@ -46,23 +46,23 @@ func (f *Facts) Compositions() []Composition {
 	return out
 }
 
-// Made is a bundle that is made of others, or a file that is a copy of one.
-type Made struct {
+// DerivedBundle is a bundle that is made of others, or a file that is a copy of one.
+type DerivedBundle struct {
 	At      []pki.Location // copies with the same content are one
 	Certs   []*pki.Cert
 	Missing []*pki.Cert // of what it is made of
 	// Skipped are those of what it is made of that stand in it, and that some readers skip.
 	Skipped []pki.Skipped
-	From    []string      // where those are
+	Sources []string      // where those are
 	Unread  []catalog.Ref // what it is made of, too, and was not read
 }
 
-// Made returns the bundles that the catalog says to be made of others, where any of
+// Aggregates returns the bundles that the catalog says to be made of others, where any of
 // those were read.
-func (f *Facts) Made() []Made {
-	var out []Made
+func (f *Facts) Aggregates() []DerivedBundle {
+	var out []DerivedBundle
 	for _, c := range f.Compositions() {
-		if len(c.Wanted) == 0 {
+		if len(c.Expected) == 0 {
 			continue // of certificates that are no CAs there is nothing to hold
 		}
 		seen := map[*pki.Content]int{}
@@ -75,12 +75,12 @@ func (f *Facts) Made() []Made {
 				continue
 			}
 			seen[t.Content] = len(out)
-			m := Made{At: []pki.Location{t.At}, Certs: t.Content.Certs, Unread: c.unread}
-			m.Skipped = skippedOf(t, func(fp pki.Fingerprint) bool { _, ok := c.Wanted[fp]; return ok })
-			for _, s := range Missing(t, c.Wanted) {
+			m := DerivedBundle{At: []pki.Location{t.At}, Certs: t.Content.Certs, Unread: c.unread}
+			m.Skipped = skippedOf(t, func(fp pki.Fingerprint) bool { _, ok := c.Expected[fp]; return ok })
+			for _, s := range Missing(t, c.Expected) {
 				m.Missing = append(m.Missing, s.Cert)
-				if from := s.At.String(); !slices.Contains(m.From, from) {
-					m.From = append(m.From, from)
+				if from := s.At.String(); !slices.Contains(m.Sources, from) {
+					m.Sources = append(m.Sources, from)
 				}
 			}
 			out = append(out, m)
@@ -170,10 +170,10 @@ func (f *Facts) byObject(aggregates []catalog.Aggregate) map[catalog.Ref][]*Entr
 func (f *Facts) targets(a catalog.Aggregate, byObject map[catalog.Ref][]*Entry) []*Entry {
 	var out []*Entry
 	r := a.Target
-	if a.Carries != (catalog.Carries{}) {
+	if a.Selector != (catalog.ObjectSelector{}) {
 		for i := range f.Entries {
 			h := &f.Entries[i]
-			if string(h.At.Kind) == r.Kind && h.Annotation(a.Carries.Annotation) != "" && (r.Key == h.key() || r.Key == "" && h.Use == UseTrust) {
+			if string(h.At.Kind) == r.Kind && h.Annotation(a.Selector.Annotation) != "" && (r.Key == h.key() || r.Key == "" && h.Use == UseTrust) {
 				out = append(out, h)
 			}
 		}

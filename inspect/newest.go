@@ -44,8 +44,8 @@ func Newest(parts ...Snapshot) Snapshot {
 		p.Exposed = unseen(p.Exposed, exposed, i, func(e Exposed) pki.Location { return e.At })
 		p.Exposed = slices.DeleteFunc(p.Exposed, func(e Exposed) bool { return !onNode(e.At, i) })
 		p.ServerLogs = unseen(p.ServerLogs, logs, i, func(l ServerLog) pki.Location { return l.At })
-		p.Unasked = unseen(p.Unasked, unasked, i, func(n Node) string { return n.Name })
-		p.Unasked = slices.DeleteFunc(p.Unasked, func(n Node) bool { _, asked := nodes[n.Name]; return asked })
+		p.OtherNodes = unseen(p.OtherNodes, unasked, i, func(n Node) string { return n.Name })
+		p.OtherNodes = slices.DeleteFunc(p.OtherNodes, func(n Node) bool { _, asked := nodes[n.Name]; return asked })
 		p.Nodes = nil
 	}
 	m := Merge(byAge...)

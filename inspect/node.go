@@ -80,8 +80,8 @@ type Kubelet struct {
 	Active             string    // systemd's word: "active", "failed"
 	Sub                string    // "running", "auto-restart"
 	Started            time.Time // its main process
-	Began              time.Time // Started, counted back from now by the system's uptime: another time where the clock was set since; zero: not told, or kept in a file
-	Running            time.Time // since when it says itself that it runs: it has read its files; zero: it does not say
+	StartedByUptime    time.Time // Started, counted back from now by the system's uptime: another time where the clock was set since; zero: not told, or kept in a file
+	Notified           time.Time // since when it says itself that it runs: it has read its files; zero: it does not say
 	RotateCertificates *bool     // renews its client certificate
 	ServerTLSBootstrap *bool     // asks for a serving certificate
 	ClientCAFile       string
@@ -167,8 +167,8 @@ func (f *Facts) InNode(n *Node, file string) *Entry {
 // nodeUser is the user name of a node's kubelet.
 const nodeUser = "system:node:"
 
-// Asked reports whether a request is this node's: by its kubelet, or for it.
-func (n *Node) Asked(r SigningRequest) bool { return r.About(n.Name) }
+// Requested reports whether a request is this node's: by its kubelet, or for it.
+func (n *Node) Requested(r SigningRequest) bool { return r.About(n.Name) }
 
 // About reports whether a request is a node's: by its kubelet, or for it.
 func (r SigningRequest) About(node string) bool {

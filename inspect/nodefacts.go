@@ -9,18 +9,18 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// SetupOf is how the kubelet of a node is set up: by its flags, else by the files that are
+// KubeletSetupOf is how the kubelet of a node is set up: by its flags, else by the files that are
 // there, of what may be in the versions that run.
-func SetupOf(facts Snapshot, n *Node) catalog.KubeletSetup {
+func KubeletSetupOf(facts Snapshot, n *Node) catalog.KubeletSetup {
 	rows := catalog.KubeletSetups(facts.Cluster.Versions)
 	for _, row := range rows {
-		if n.Kubelet.Kubeconfig == row.Own {
+		if n.Kubelet.Kubeconfig == row.Kubeconfig {
 			return row
 		}
 	}
 	if n.Kubelet.Kubeconfig == "" {
 		for _, row := range rows {
-			if slices.ContainsFunc(row.Files(), func(path string) bool { return n.File(path) != nil }) {
+			if slices.ContainsFunc(row.Kubeconfigs(), func(path string) bool { return n.File(path) != nil }) {
 				return row
 			}
 		}
@@ -28,16 +28,16 @@ func SetupOf(facts Snapshot, n *Node) catalog.KubeletSetup {
 	return rows[0]
 }
 
-// Operated reports whether operators keep the cluster, or may: it is not known to be plain,
+// HasOperators reports whether operators keep the cluster, or may: it is not known to be plain,
 // nor are its nodes that were read.
-func Operated(facts Snapshot) bool {
-	if !catalog.KubeletSetups(facts.Cluster.Versions)[0].Operators {
+func HasOperators(facts Snapshot) bool {
+	if !catalog.KubeletSetups(facts.Cluster.Versions)[0].HasOperators {
 		return false
 	}
 	read := false
 	for i := range facts.Nodes {
 		if n := &facts.Nodes[i]; n.Via != "" {
-			if read = true; SetupOf(facts, n).Operators {
+			if read = true; KubeletSetupOf(facts, n).HasOperators {
 				return true
 			}
 		}
@@ -62,10 +62,10 @@ func unreadAt(facts Snapshot, n *Node, path string) (Gap, bool) {
 	return Gap{}, false
 }
 
-// ReportsSince reports whether a node is Ready by a heartbeat that is newer than the start
+// HeartbeatSinceStart reports whether a node is Ready by a heartbeat that is newer than the start
 // of its kubelet, and did not stop since.
-func ReportsSince(facts Snapshot, n *Node) bool {
-	return n.Heartbeat.After(n.Kubelet.Started) && n.Ready == "True" && facts.Life(n).Alive != catalog.No
+func HeartbeatSinceStart(facts Snapshot, n *Node) bool {
+	return n.Heartbeat.After(n.Kubelet.Started) && n.Ready == "True" && facts.NodeHealth(n).Alive != catalog.No
 }
 
 // KubeletClientCert is a kubelet's client certificate as it was read; nil: none was.

@@ -7,15 +7,15 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
-// NotTheNode says why the machine that was read as a node is not that node, or is not
+// WhyNotNode says why the machine that was read as a node is not that node, or is not
 // known to be; "" where it is. Its kubelet's client certificate says who it is; where
 // that can't be read, its host name does. Of what a Node object says of its machine
 // (machine ID, addresses) nothing counts: the kubelet writes that, and may copy another
 // machine's.
-func (s *Snapshot) NotTheNode(node string) string {
+func (s *Snapshot) WhyNotNode(node string) string {
 	if user := s.KubeletUser(node); user != "" {
 		if user != "system:node:"+node {
-			return fmt.Sprintf("the machine that was reached is another node: its kubelet is %s", foreign.Called(user))
+			return fmt.Sprintf("the machine that was reached is another node: its kubelet is %s", foreign.QuotedName(user))
 		}
 		return ""
 	}
@@ -28,7 +28,7 @@ func (s *Snapshot) NotTheNode(node string) string {
 	case hostname == "":
 		return "whether the machine that was reached is this node is not known: neither its kubelet's certificate nor its host name could be read"
 	case short(hostname) != short(node):
-		return fmt.Sprintf("the machine that was reached calls itself %s, and its kubelet's certificate could not be read", foreign.Called(hostname))
+		return fmt.Sprintf("the machine that was reached calls itself %s, and its kubelet's certificate could not be read", foreign.QuotedName(hostname))
 	}
 	return ""
 }

@@ -53,10 +53,10 @@ func (d KubeconfigWritten) change(s *Snapshot) {
 	s.Bundles[i].Content = d.CA
 }
 
-// FileTaken says that a file or link on a node is not there any more.
-type FileTaken struct{ Node, Path string }
+// FileRemoved says that a file or link on a node is not there any more.
+type FileRemoved struct{ Node, Path string }
 
-func (d FileTaken) change(s *Snapshot) {
+func (d FileRemoved) change(s *Snapshot) {
 	s.edit(d.Node, func(n *Node) {
 		n.Files = slices.DeleteFunc(slices.Clone(n.Files), func(f NodeFile) bool { return f.Path == d.Path })
 		n.Kubeconfigs = slices.DeleteFunc(slices.Clone(n.Kubeconfigs), func(k Kubeconfig) bool { return k.Path == d.Path })
@@ -72,7 +72,7 @@ type KubeconfigCopied struct {
 }
 
 func (d KubeconfigCopied) change(s *Snapshot) {
-	FileTaken{d.Node, d.To}.change(s)
+	FileRemoved{d.Node, d.To}.change(s)
 	s.edit(d.Node, func(n *Node) {
 		if f := n.File(d.From); f != nil {
 			like := *f
@@ -107,19 +107,19 @@ type KubeletRestarted struct {
 func (d KubeletRestarted) change(s *Snapshot) {
 	s.edit(d.Node, func(n *Node) {
 		n.Kubelet.Started, n.Kubelet.Active, n.Kubelet.Sub = d.At, "active", "running"
-		if !n.Kubelet.Running.IsZero() {
-			n.Kubelet.Running = d.At
+		if !n.Kubelet.Notified.IsZero() {
+			n.Kubelet.Notified = d.At
 		}
 	})
 }
 
-// HeartbeatSeen says that a node reports to the API server again.
-type HeartbeatSeen struct {
+// HeartbeatRead says that a node reports to the API server again.
+type HeartbeatRead struct {
 	Node string
 	At   time.Time // by the node's clock
 }
 
-func (d HeartbeatSeen) change(s *Snapshot) {
+func (d HeartbeatRead) change(s *Snapshot) {
 	s.edit(d.Node, func(n *Node) { n.Heartbeat, n.Ready, n.Lease = d.At, "True", Lease{Advanced: true} })
 }
 

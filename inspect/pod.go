@@ -78,11 +78,11 @@ func (r Rollout) RootCA(namespace string) (RootCA, bool) {
 	return RootCA{}, false
 }
 
-// Behind says where these CAs have not come yet, for people; nothing: they are
+// Missing says where these CAs have not come yet, for people; nothing: they are
 // everywhere.
-func (r Rollout) Behind(ca []*pki.Cert) []string {
+func (r Rollout) Missing(ca []*pki.Cert) []string {
 	var out []string
-	if n := len(Lacking(r.Source, ca)); r.Operator && n > 0 {
+	if n := len(MissingCerts(r.Source, ca)); r.Operator && n > 0 {
 		out = append(out, fmt.Sprintf("serviceaccount-ca, of which kube-controller-manager's next revision is made, lacks %s", cas(n)))
 	}
 	for _, m := range r.Masters {
@@ -91,7 +91,7 @@ func (r Rollout) Behind(ca []*pki.Cert) []string {
 		}
 	}
 	if s := r.Scheduler; s != nil {
-		if n := len(Lacking(s.Source, ca)); n > 0 {
+		if n := len(MissingCerts(s.Source, ca)); n > 0 {
 			out = append(out, fmt.Sprintf("serviceaccount-ca, of which kube-scheduler's next revision is made, lacks %s", cas(n)))
 		}
 		for _, m := range s.Masters {
@@ -102,7 +102,7 @@ func (r Rollout) Behind(ca []*pki.Cert) []string {
 	}
 	var lack []string
 	for _, c := range r.RootCAs {
-		if len(Lacking(c.CA, ca)) > 0 {
+		if len(MissingCerts(c.CA, ca)) > 0 {
 			lack = append(lack, c.Namespace)
 		}
 	}
@@ -112,12 +112,12 @@ func (r Rollout) Behind(ca []*pki.Cert) []string {
 	return out
 }
 
-// Away reports whether the master is known not to work: no installer pod runs there.
-func (m Revision) Away() bool { return m.Silent != "" || m.Ready != "" && m.Ready != "True" }
+// NodeDown reports whether the master is known not to work: no installer pod runs there.
+func (m Revision) NodeDown() bool { return m.Silent != "" || m.Ready != "" && m.Ready != "True" }
 
 func (m Revision) behind(latest int, ca []*pki.Cert) string {
 	text := ""
-	switch n := len(Lacking(m.CA, ca)); {
+	switch n := len(MissingCerts(m.CA, ca)); {
 	case m.CA == nil:
 		text = fmt.Sprintf("%s runs revision %d, whose serviceaccount-ca is not there any more", m.Node, m.Current)
 	case n > 0:
@@ -137,7 +137,7 @@ func (m Revision) behind(latest int, ca []*pki.Cert) string {
 	switch {
 	case m.Silent != "":
 		text += "; the node: " + m.Silent
-	case m.Away():
+	case m.NodeDown():
 		text += "; the node is not Ready"
 	}
 	if m.Failed != "" {
@@ -153,8 +153,8 @@ func cas(n int) string {
 	return fmt.Sprintf("%d CAs", n)
 }
 
-// Lacking returns those of want that are not among held.
-func Lacking(held, want []*pki.Cert) []*pki.Cert {
+// MissingCerts returns those of want that are not among held.
+func MissingCerts(held, want []*pki.Cert) []*pki.Cert {
 	var out []*pki.Cert
 	for _, c := range want {
 		if !slices.ContainsFunc(held, func(h *pki.Cert) bool { return h.Fingerprint == c.Fingerprint }) {

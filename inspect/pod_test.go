@@ -47,7 +47,7 @@ func TestRolloutBehind(t *testing.T) {
 	} {
 		r := everywhere()
 		c.change(&r)
-		if got := strings.Join(r.Behind(now), "\n"); got != c.want {
+		if got := strings.Join(r.Missing(now), "\n"); got != c.want {
 			t.Errorf("%s: %s", name, got)
 		}
 	}

@@ -55,10 +55,10 @@ func ByWriter(in []*Entry) [][]*Entry {
 // Renewal tells how a certificate is renewed, by the places that present it: those in
 // force go before older revisions, and one where it is renewed before others, which are
 // copies of it. Of places that several tenants write the worst counts.
-func (f *Facts) Renewal(c Holding) Renewal {
+func (f *Facts) Renewal(c StoredCert) Renewal {
 	for _, superseded := range []bool{false, true} {
 		var presented []*Entry
-		for _, h := range c.In {
+		for _, h := range c.Entries {
 			if leaf := h.Leaf(); h.Superseded == superseded && leaf != nil && leaf.Fingerprint == c.Fingerprint {
 				presented = append(presented, h)
 			}
@@ -96,7 +96,7 @@ func (f *Facts) renewalAmong(copies []*Entry) Renewal {
 
 // urgencyOf orders what is known of a renewal: one that is overdue is worse than none, which
 // is worse than one that may be.
-func (f *Facts) urgencyOf(c Holding, r Renewal) int {
+func (f *Facts) urgencyOf(c StoredCert, r Renewal) int {
 	switch {
 	case f.Overdue(c, r):
 		return 3
@@ -110,7 +110,7 @@ func (f *Facts) urgencyOf(c Holding, r Renewal) int {
 
 // RenewalOf is Renewal for a certificate that was read.
 func (f *Facts) RenewalOf(c *pki.Cert) Renewal {
-	i := slices.IndexFunc(f.Leaves, func(h Holding) bool { return h.Fingerprint == c.Fingerprint })
+	i := slices.IndexFunc(f.Leaves, func(h StoredCert) bool { return h.Fingerprint == c.Fingerprint })
 	if i < 0 {
 		return Renewal{Automatic: catalog.No}
 	}
@@ -129,7 +129,7 @@ func RenewalOf(h *Entry, v catalog.Versions) Renewal {
 	if owner == "" || owner == byUser {
 		owner = "its operator"
 	}
-	life := catalog.Lifetime{Share: 80, By: owner}
+	life := catalog.Lifetime{RenewAtPercent: 80, Renewer: owner}
 	rule := "80 % of its validity"
 	managed := h.Annotation(catalog.AnnotationNotAfter) != "" || h.Annotation(catalog.AnnotationNotBefore) != ""
 	row, answer := catalog.Lifetime{}, catalog.No
@@ -149,19 +149,19 @@ func RenewalOf(h *Entry, v catalog.Versions) Renewal {
 	default:
 		return none
 	}
-	due, ok := life.RenewedBy(leaf.NotBefore, leaf.NotAfter)
+	due, ok := life.LatestRenewal(leaf.NotBefore, leaf.NotAfter)
 	if !ok {
 		none.None = true
 		return none
 	}
-	return Renewal{Automatic: catalog.Yes, By: life.By, Due: due, Rule: rule}
+	return Renewal{Automatic: catalog.Yes, By: life.Renewer, Due: due, Rule: rule}
 }
 
 func ruleOf(l catalog.Lifetime) string {
 	switch {
 	case l.Refresh > 0:
 		return "its refresh period of " + days(l.Refresh)
-	case l.Share > 0:
+	case l.RenewAtPercent > 0:
 		return "its share of validity"
 	}
 	return "its end"

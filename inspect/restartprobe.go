@@ -7,15 +7,15 @@ import "github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 // Node: it was not asked.
 type RestartProbe struct {
 	// Problem is why nothing could be asked; else empty.
-	Problem string
-	Own     ComebackFile // the kubelet's own kubeconfig
+	Problem    string
+	Kubeconfig ProbedKubeconfig // the kubelet's own kubeconfig
 	// Bootstrap is what it makes that one from, when it has no valid client
 	// certificate.
-	Bootstrap ComebackFile
+	Bootstrap ProbedKubeconfig
 }
 
-// ComebackFile is one kubeconfig of a kubelet.
-type ComebackFile struct {
+// ProbedKubeconfig is one kubeconfig of a kubelet.
+type ProbedKubeconfig struct {
 	Path   string
 	Absent bool // there is no such file
 	// Refused is why a kubelet can't load it; Unread why that is not known. Else

@@ -62,7 +62,7 @@ func unbracketed(server string) string {
 
 // ServerName is the name that a row of the catalog means in this cluster, and "" for
 // a row that means none; false where it is not known, or depends on a kubeconfig.
-func ServerName(n catalog.Name, c Cluster) (string, bool) {
+func ServerName(n catalog.ServerName, c Cluster) (string, bool) {
 	server := ""
 	switch n {
 	case catalog.NameAny:
@@ -122,9 +122,9 @@ func (s *Snapshot) Node(name string) (*Node, bool) {
 	return nil, false
 }
 
-// ShownTo returns what was served at an address of a kubeconfig to somebody on a
+// ServedTo returns what was served at an address of a kubeconfig to somebody on a
 // node.
-func (s *Snapshot) ShownTo(node, address string) (Served, bool) {
+func (s *Snapshot) ServedTo(node, address string) (Served, bool) {
 	for _, v := range s.Served {
 		if v.Node == node && v.Address == address && v.Server == "" && v.Problem == "" {
 			return v, true
@@ -151,16 +151,16 @@ const starting = 10 * time.Second
 // It writes the file itself when it starts with none, and says that it runs after
 // that (kubernetes cmd/kubelet/app/server.go); systemd tells whole seconds.
 func (k Kubelet) loaded() time.Time {
-	if !k.Running.IsZero() {
-		return k.Running.Add(time.Second)
+	if !k.Notified.IsZero() {
+		return k.Notified.Add(time.Second)
 	}
 	return k.Started.Add(starting)
 }
 
-// Stale returns the kubelet's own kubeconfig on a node if it was changed after
+// OutdatedKubeconfig returns the kubelet's own kubeconfig on a node if it was changed after
 // the kubelet read it; "" where it was not, or where one of the times is not
 // known.
-func (n *Node) Stale() string {
+func (n *Node) OutdatedKubeconfig() string {
 	own := n.Kubelet.Kubeconfig
 	if own == "" {
 		own = "/var/lib/kubelet/kubeconfig"

@@ -19,10 +19,10 @@ type Snapshot struct {
 	Bundles  []Bundle
 	Requests []SigningRequest
 	Nodes    []Node // by name
-	// Unasked are the nodes that nobody asked to read, by name: what the API says of
+	// OtherNodes are the nodes that nobody asked to read, by name: what the API says of
 	// them, so that their addresses are known.
-	Unasked []Node
-	Served  []Served
+	OtherNodes []Node
+	Served     []Served
 	// Reported is what a controller says of certificates; References is what one
 	// object names of others.
 	Reported   []Reported
@@ -62,9 +62,9 @@ type Cluster struct {
 	// Created is when the cluster was born (ClusterVersion's or kube-system's
 	// creation); zero when unknown.
 	Created time.Time
-	// Born is the version with which ClusterVersion's history begins; empty: not
+	// InitialVersion is the version with which ClusterVersion's history begins; empty: not
 	// read. The history is pruned: the cluster may be older.
-	Born string
+	InitialVersion string
 	// Clock is the API server's against ours; zero when it did not say.
 	Clock Clock
 	// Unauthenticated says why another server than the API server may have told these
@@ -240,7 +240,7 @@ func Merge(parts ...Snapshot) Snapshot {
 		m.Bundles = append(m.Bundles, p.Bundles...)
 		m.Requests = append(m.Requests, p.Requests...)
 		m.Nodes = append(m.Nodes, p.Nodes...)
-		m.Unasked = append(m.Unasked, p.Unasked...)
+		m.OtherNodes = append(m.OtherNodes, p.OtherNodes...)
 		m.Served = append(m.Served, p.Served...)
 		m.Reported = append(m.Reported, p.Reported...)
 		m.References = append(m.References, p.References...)
@@ -269,11 +269,11 @@ func (c Cluster) and(more Cluster) Cluster {
 	}
 	c.Versions = catalog.Versions{
 		Cluster: cmp.Or(c.Versions.Cluster, more.Versions.Cluster), Kubernetes: cmp.Or(c.Versions.Kubernetes, more.Versions.Kubernetes),
-		Operators: operators, Plain: c.Versions.Plain || more.Versions.Plain,
+		Operators: operators, NotOpenShift: c.Versions.NotOpenShift || more.Versions.NotOpenShift,
 	}
 	c.ID, c.Context = cmp.Or(c.ID, more.ID), cmp.Or(c.Context, more.Context)
 	c.Topology, c.Platform, c.Internal = cmp.Or(c.Topology, more.Topology), cmp.Or(c.Platform, more.Platform), cmp.Or(c.Internal, more.Internal)
-	c.Born = cmp.Or(c.Born, more.Born)
+	c.InitialVersion = cmp.Or(c.InitialVersion, more.InitialVersion)
 	c.External = cmp.Or(c.External, more.External)
 	c.OwnAddresses, c.Kubeadm = cmp.Or(c.OwnAddresses, more.OwnAddresses), cmp.Or(c.Kubeadm, more.Kubeadm)
 	if c.Created.IsZero() || !more.Created.IsZero() && more.Created.Before(c.Created) {
@@ -289,7 +289,7 @@ func (s *Snapshot) Sort() {
 	slices.SortStableFunc(s.Bundles, func(a, b Bundle) int { return pki.Compare(a.At, b.At) })
 	slices.SortStableFunc(s.Requests, func(a, b SigningRequest) int { return cmp.Compare(a.Object.Name, b.Object.Name) })
 	slices.SortStableFunc(s.Nodes, func(a, b Node) int { return cmp.Compare(a.Name, b.Name) })
-	slices.SortStableFunc(s.Unasked, func(a, b Node) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(s.OtherNodes, func(a, b Node) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortStableFunc(s.Served, func(a, b Served) int {
 		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Address, b.Address), cmp.Compare(a.Name, b.Name))
 	})

@@ -208,7 +208,7 @@ func mustExist(ctx context.Context, api *podAPI, node string) error {
 	err := api.get(ctx, nodePathOf(node), &nodeObject{})
 	switch {
 	case apierrors.IsNotFound(err):
-		return fmt.Errorf("%w: the cluster has no node %s: %w", ErrNoWay, node, err)
+		return fmt.Errorf("%w: the cluster has no node %s: %w", ErrNoTransport, node, err)
 	case isRBAC(err):
 		return nil // it is needed for better errors only
 	}

@@ -227,9 +227,9 @@ func (p *podObject) failed(d debugPod) error {
 		switch w.Reason {
 		case "", "ContainerCreating", "PodInitializing":
 		case "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed":
-			return fmt.Errorf("debug pod %s on node %s: the node can't get image %s: %s; name an image that the node has or can pull, and a pull secret if it needs one", d.pod, d.node, d.image, foreign.Said(w.Reason, w.Message))
+			return fmt.Errorf("debug pod %s on node %s: the node can't get image %s: %s; name an image that the node has or can pull, and a pull secret if it needs one", d.pod, d.node, d.image, foreign.ReasonAndMessage(w.Reason, w.Message))
 		default:
-			return fmt.Errorf("debug pod %s on node %s can't start: %s", d.pod, d.node, foreign.Said(w.Reason, w.Message))
+			return fmt.Errorf("debug pod %s on node %s can't start: %s", d.pod, d.node, foreign.ReasonAndMessage(w.Reason, w.Message))
 		}
 	}
 	if p.Status.Phase == "Failed" || p.Status.Phase == "Succeeded" {
@@ -243,7 +243,7 @@ func (p *podObject) state() string {
 	said := []string{foreign.Name(p.Status.Phase)}
 	for _, c := range p.Status.ContainerStatuses {
 		if w := c.State.Waiting; w != nil {
-			said = append(said, foreign.Said(w.Reason, w.Message))
+			said = append(said, foreign.ReasonAndMessage(w.Reason, w.Message))
 		}
 	}
 	return strings.Join(said, ", ")
@@ -256,7 +256,7 @@ func notPickedUp(ctx context.Context, api *podAPI, p debugPod) error {
 	if api.get(ctx, nodePathOf(p.node), &n) == nil {
 		for _, c := range n.Status.Conditions {
 			if c.Type == "Ready" {
-				why = fmt.Sprintf(" (node condition Ready is %s since %s: %s)", foreign.Name(c.Status), c.LastTransitionTime.Format(time.RFC3339), foreign.Said(c.Reason, c.Message))
+				why = fmt.Sprintf(" (node condition Ready is %s since %s: %s)", foreign.Name(c.Status), c.LastTransitionTime.Format(time.RFC3339), foreign.ReasonAndMessage(c.Reason, c.Message))
 			}
 		}
 	}

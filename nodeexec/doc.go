@@ -2,7 +2,7 @@
 // running one, open a connection from the node's own network. It knows nothing
 // of certificates, and what is run is its caller's business.
 //
-// A Transport reaches nodes in one way, Try in the first of several that works:
+// A Transport reaches nodes in one way, FirstOf in the first of several that works:
 //
 //   - Local is the machine this program runs on;
 //   - Exec runs commands in a privileged pod that is there already;

@@ -38,7 +38,7 @@ type Exec struct {
 func (Exec) Name() string { return ViaExec }
 
 // Dial finds a pod on that node and shows by a command that does nothing that
-// commands can be run there. Where there is none, the error is ErrNoWay.
+// commands can be run there. Where there is none, the error is ErrNoTransport.
 func (e Exec) Dial(ctx context.Context, node string) (Node, error) {
 	api, err := newPodAPI(e.Config)
 	if err != nil {
@@ -50,7 +50,7 @@ func (e Exec) Dial(ctx context.Context, node string) (Node, error) {
 	}
 	if len(found) == 0 {
 		return nil, fmt.Errorf("%w: no pod runs on node %s that is privileged and has the node's / mounted (looked in namespaces %s); "+
-			"on OpenShift that is machine-config-daemon: is it there, and is %s the name of a node?", ErrNoWay, node, strings.Join(e.namespaces(), ", "), node)
+			"on OpenShift that is machine-config-daemon: is it there, and is %s the name of a node?", ErrNoTransport, node, strings.Join(e.namespaces(), ", "), node)
 	}
 	var failed []error
 	for _, c := range found[:min(len(found), 3)] {

@@ -95,7 +95,7 @@ func TestWhichPodIsTaken(t *testing.T) {
 
 func TestExecOnlyWhereThereIsAPod(t *testing.T) {
 	_, err := Exec{Config: serve(t, map[string]string{"/api/v1/pods": `{}`})}.Dial(t.Context(), "n")
-	if !errors.Is(err, ErrNoWay) {
+	if !errors.Is(err, ErrNoTransport) {
 		t.Errorf("no pod: %v", err)
 	}
 	_, err = Exec{}.Dial(t.Context(), "n")

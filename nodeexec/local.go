@@ -47,7 +47,7 @@ func (l Local) Dial(ctx context.Context, node string) (Node, error) {
 		}
 	}
 	if !strings.EqualFold(self, node) {
-		return nil, fmt.Errorf("%w: this machine is %s, not node %s", ErrNoWay, self, node)
+		return nil, fmt.Errorf("%w: this machine is %s, not node %s", ErrNoTransport, self, node)
 	}
 	n := &localNode{name: node, limit: limitOr(l.MaxOutput)}
 	n.life, n.end = context.WithCancelCause(context.WithoutCancel(ctx))

@@ -71,9 +71,9 @@ type Transport interface {
 // work, or none. Look at what it was to change before running it again.
 var ErrUnknownOutcome = errors.New("outcome unknown: the command was started and its end was not seen")
 
-// ErrNoWay means that a transport does not lead to a node at all: nothing was
+// ErrNoTransport means that a transport does not lead to a node at all: nothing was
 // tried on it.
-var ErrNoWay = errors.New("does not lead there")
+var ErrNoTransport = errors.New("does not lead there")
 
 // ErrOutputLimit means that a command wrote more than the caller wants to hold.
 // It was killed.

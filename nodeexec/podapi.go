@@ -209,7 +209,7 @@ func NotAllowed(err error) bool {
 	}
 	denied := false
 	for _, err := range all {
-		if errors.Is(err, ErrNoWay) {
+		if errors.Is(err, ErrNoTransport) {
 			continue
 		}
 		if !isRBAC(err) {

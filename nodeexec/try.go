@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Try is the first of these ways that leads onto a node, asked in this order.
+// FirstOf is the first of these ways that leads onto a node, asked in this order.
 // Where none does, the error says of each why.
-func Try(ways ...Transport) Transport { return firstOf(ways) }
+func FirstOf(ways ...Transport) Transport { return firstOf(ways) }
 
 type firstOf []Transport
 
@@ -39,7 +39,7 @@ func (f firstOf) Dial(ctx context.Context, node string) (Node, error) {
 	return nil, fmt.Errorf("no way onto node %s: %w", node, refused)
 }
 
-// Via returns the name of the transport that led to a node of Try, and "" for
+// Via returns the name of the transport that led to a node of FirstOf, and "" for
 // any other Node.
 func Via(n Node) string {
 	if t, ok := n.(tried); ok {
@@ -66,15 +66,15 @@ func (r refusals) Error() string {
 
 func (r refusals) Unwrap() []error { return r }
 
-// NoWay reports whether an error of Dial says only that there is no way: nothing
+// IsNoTransport reports whether an error of Dial says only that there is no way: nothing
 // was tried on the node. One way that was tried in vain is another matter.
-func NoWay(err error) bool {
+func IsNoTransport(err error) bool {
 	var all refusals
 	if !errors.As(err, &all) {
-		return errors.Is(err, ErrNoWay)
+		return errors.Is(err, ErrNoTransport)
 	}
 	for _, err := range all {
-		if !errors.Is(err, ErrNoWay) {
+		if !errors.Is(err, ErrNoTransport) {
 			return false
 		}
 	}

@@ -20,7 +20,7 @@ func (r refusing) Dial(context.Context, string) (nodeexec.Node, error) {
 }
 
 func TestTryTakesTheFirstWayThatWorks(t *testing.T) {
-	way := nodeexec.Try(nodeexec.Local{Node: "other"}, refusing{"exec", errors.New("kubelet says no")}, nodeexec.Local{Node: "node-1"}, refusing{"late", nil})
+	way := nodeexec.FirstOf(nodeexec.Local{Node: "other"}, refusing{"exec", errors.New("kubelet says no")}, nodeexec.Local{Node: "node-1"}, refusing{"late", nil})
 	if n := open(t, way, "node-1"); n.Name() != "node-1" || nodeexec.Via(n) != "local" {
 		t.Errorf("onto %s via %s", n.Name(), nodeexec.Via(n))
 	}
@@ -40,7 +40,7 @@ func TestNotAllowedIsAllThatIsSaid(t *testing.T) {
 		{[]nodeexec.Transport{rbac, refusing{"ssh", errors.New("host key HAS CHANGED")}}, false},
 		{[]nodeexec.Transport{here}, false},
 	} {
-		if _, err := nodeexec.Try(c.ways...).Dial(t.Context(), "node-1"); nodeexec.NotAllowed(err) != c.want {
+		if _, err := nodeexec.FirstOf(c.ways...).Dial(t.Context(), "node-1"); nodeexec.NotAllowed(err) != c.want {
 			t.Errorf("%v: not allowed is %v", err, !c.want)
 		}
 	}
@@ -48,23 +48,23 @@ func TestNotAllowedIsAllThatIsSaid(t *testing.T) {
 
 func TestTryTellsOfEachWayWhyNot(t *testing.T) {
 	no := errors.New("kubelet says no")
-	_, err := nodeexec.Try(nodeexec.Local{Node: "laptop"}, refusing{"exec", no}).Dial(t.Context(), "node-1")
+	_, err := nodeexec.FirstOf(nodeexec.Local{Node: "laptop"}, refusing{"exec", no}).Dial(t.Context(), "node-1")
 	want := "no way onto node node-1: local: does not lead there: this machine is laptop, not node node-1; exec: kubelet says no"
 	if err == nil || err.Error() != want || !errors.Is(err, no) {
 		t.Errorf("%v\nwant %s", err, want)
 	}
-	if nodeexec.NoWay(err) {
+	if nodeexec.IsNoTransport(err) {
 		t.Error("a way that was tried in vain counts as none")
 	}
-	if _, err := nodeexec.Try(nodeexec.Local{Node: "laptop"}).Dial(t.Context(), "node-1"); !nodeexec.NoWay(err) {
+	if _, err := nodeexec.FirstOf(nodeexec.Local{Node: "laptop"}).Dial(t.Context(), "node-1"); !nodeexec.IsNoTransport(err) {
 		t.Errorf("%v is no way at all", err)
 	}
-	if _, err := nodeexec.Try().Dial(t.Context(), "node-1"); err == nil || !strings.Contains(err.Error(), "no transport") {
+	if _, err := nodeexec.FirstOf().Dial(t.Context(), "node-1"); err == nil || !strings.Contains(err.Error(), "no transport") {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = nodeexec.Try(refusing{"ssh", ctx.Err()}, refusing{"debug", errors.New("asked in vain")}).Dial(ctx, "node-1")
+	_, err = nodeexec.FirstOf(refusing{"ssh", ctx.Err()}, refusing{"debug", errors.New("asked in vain")}).Dial(ctx, "node-1")
 	if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "vain") {
 		t.Errorf("after the end of its context, it goes on: %v", err)
 	}

@@ -38,7 +38,7 @@ func TestLineThatGoesOn(t *testing.T) {
 		{"fix-api-int -y --token sesame", "oc certrot fix-api-int --token SECRET --yes"},
 		{"fix-api-int --yes=false --local", "oc certrot fix-api-int --local --yes=false"},
 	} {
-		root := NewCommand(cli.App{Called: "oc certrot", Streams: genericiooptions.NewTestIOStreamsDiscard()})
+		root := NewCommand(cli.App{ProgramName: "oc certrot", Streams: genericiooptions.NewTestIOStreamsDiscard()})
 		got := ""
 		cmd, _, err := root.Find([]string{"fix-api-int"})
 		if err != nil {

@@ -224,12 +224,12 @@ func TestReplaceOwnLeavesNothing(t *testing.T) {
 	if err := os.WriteFile(path, []byte("changed"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f := apiint.OwnFile{Path: path, Named: path, Backup: path + ".before"}
-	if written, err := apiint.ReplaceOwn(f, []byte("read"), []byte("new")); written || !errors.Is(err, remediate.ErrChanged) {
+	f := apiint.UserKubeconfigFile{Path: path, LockedAs: path, Backup: path + ".before"}
+	if written, err := apiint.ReplaceUserKubeconfig(f, []byte("read"), []byte("new")); written || !errors.Is(err, remediate.ErrChanged) {
 		t.Errorf("written %v, %v", written, err)
 	}
 	f.Backup = dir + "/none/before"
-	if written, err := apiint.ReplaceOwn(f, []byte("changed"), []byte("new")); written || err == nil {
+	if written, err := apiint.ReplaceUserKubeconfig(f, []byte("changed"), []byte("new")); written || err == nil {
 		t.Errorf("written %v, %v", written, err)
 	}
 	if left, _ := filepath.Glob(dir + "/*"); len(left) != 1 {
@@ -243,11 +243,11 @@ func TestReplaceOwnLeavesNothing(t *testing.T) {
 	if err := os.Symlink(path, link); err != nil {
 		t.Fatal(err)
 	}
-	f = apiint.OwnFile{Path: path, Named: link, Backup: path + ".before"}
+	f = apiint.UserKubeconfigFile{Path: path, LockedAs: link, Backup: path + ".before"}
 	if err := os.WriteFile(link+".lock", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if written, err := apiint.ReplaceOwn(f, []byte("changed"), []byte("new")); written || err == nil || !strings.Contains(err.Error(), "link.lock is there") {
+	if written, err := apiint.ReplaceUserKubeconfig(f, []byte("changed"), []byte("new")); written || err == nil || !strings.Contains(err.Error(), "link.lock is there") {
 		t.Errorf("written %v, %v", written, err)
 	}
 }
@@ -258,13 +258,13 @@ func TestFixKubeconfigDependsOnNoVersion(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"4.8.57", "4.11.0", "4.12.0", "4.15.3", "4.22.1", "4.23.0", "5.0.0"} {
 		row := catalog.KubeletSetups(catalog.Versions{Cluster: version})[0]
-		if row.CA != catalog.APIServerCA() || !row.Operators {
+		if row.CA != catalog.APIServerCA() || !row.HasOperators {
 			t.Errorf("%s: the CA is read from %v", version, row.CA)
 		}
 	}
 	for _, version := range []string{"v1.20.0", "v1.35.4", "v2.0.0"} {
-		row := catalog.KubeletSetups(catalog.Versions{Kubernetes: version, Plain: true})[0]
-		if row.CA != catalog.RootCAOf("kube-system") || row.Operators {
+		row := catalog.KubeletSetups(catalog.Versions{Kubernetes: version, NotOpenShift: true})[0]
+		if row.CA != catalog.RootCAOf("kube-system") || row.HasOperators {
 			t.Errorf("%s: the CA is read from %v", version, row.CA)
 		}
 	}

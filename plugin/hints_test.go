@@ -32,7 +32,7 @@ func TestHintsNameCommandsThatExist(t *testing.T) {
 			continue
 		}
 		found++
-		if err := hintstest.Check(plugin.NewCommand(cli.App{Called: "oc certrot", Streams: streams}), c); err != nil {
+		if err := hintstest.Check(plugin.NewCommand(cli.App{ProgramName: "oc certrot", Streams: streams}), c); err != nil {
 			t.Errorf("%s\n\t%v", c, err)
 		}
 	}

@@ -30,7 +30,7 @@ import (
 func Main(ctx context.Context, version string, args []string, streams genericiooptions.IOStreams) int {
 	called := cli.CalledAs(args[0], os.Getenv("_"))
 	streams.Out, streams.ErrOut = ui.NewScreen(streams.Out), ui.NewScreen(streams.ErrOut)
-	cmd := NewCommand(cli.App{Version: version, Called: called, Streams: streams})
+	cmd := NewCommand(cli.App{Version: version, ProgramName: called, Streams: streams})
 	cmd.SetArgs(args[1:])
 	err := cmd.ExecuteContext(ctx)
 	var quiet *cli.ExitError
@@ -91,7 +91,7 @@ func NewCommand(app cli.App) *cobra.Command {
 		Long: `certrot finds every certificate and CA bundle of a cluster, says which of them are in trouble, and what to do about it.
 
 It reads OpenShift, OKD and plain Kubernetes, live or from files, and never shows or stores a private key or a token.`,
-		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: app.Called},
+		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: app.ProgramName},
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,

@@ -37,9 +37,9 @@ func mkasked(ts *testscript.TestScript, _ bool, args []string) {
 			own = 0
 		}
 		node.RestartProbe = &inspect.RestartProbe{
-			Own: inspect.ComebackFile{Path: catalog.KubeletKubeconfigs()[1], Shows: inspect.CredentialCertificate, Certificate: inspect.KubeletClient,
+			Kubeconfig: inspect.ProbedKubeconfig{Path: catalog.KubeletKubeconfigs()[1], Shows: inspect.CredentialCertificate, Certificate: inspect.KubeletClient,
 				Answers: []inspect.Answer{answer(inspect.AskNode, own), answer(inspect.AskLease, own)}},
-			Bootstrap: inspect.ComebackFile{Path: catalog.KubeletKubeconfigs()[0], Shows: inspect.CredentialToken, Answers: []inspect.Answer{answer(inspect.AskAPI, code)}},
+			Bootstrap: inspect.ProbedKubeconfig{Path: catalog.KubeletKubeconfigs()[0], Shows: inspect.CredentialToken, Answers: []inspect.Answer{answer(inspect.AskAPI, code)}},
 		}
 		pair := clients.Issue("system:node:"+node.Name, now.AddDate(0, 0, -10), now.AddDate(0, 0, 20))
 		s.Bundles = append(s.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: node.Name, Path: inspect.KubeletClient}, Content: sc.Scan(pair.CertPEM)[0].Content})

@@ -24,7 +24,7 @@ func TestTheSafeOrderIsCommands(t *testing.T) {
 		t.Fatalf("steps %q of %s", steps, said)
 	}
 	for _, step := range steps {
-		root := plugin.NewCommand(cli.App{Called: "certrot", Streams: genericiooptions.NewTestIOStreamsDiscard()})
+		root := plugin.NewCommand(cli.App{ProgramName: "certrot", Streams: genericiooptions.NewTestIOStreamsDiscard()})
 		cmd, rest, err := root.Find(strings.Fields(step))
 		if err == nil {
 			err = cmd.ParseFlags(rest)

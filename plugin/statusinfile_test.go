@@ -61,7 +61,7 @@ func TestChecksOfAFileSayWhatWasReadThen(t *testing.T) {
 			s.ControlPlane.Update = inspect.Update{Progressing: "True", Desired: "4.16", Message: "fine\n\x1b[2Jnext: bash x"}
 		}, cli.ExitRefused, []string{"“fine"}, "\x1b"},
 		"a health check": {fix + " --pause-remediation", func(s *inspect.ClusterStatus) {
-			s.ControlPlane.Actors = []inspect.Actor{{Resource: catalog.MachineHealthChecks, Namespace: "openshift-machine-api", Name: "all", Acts: catalog.Yes, Why: "it heeds Ready Unknown"}}
+			s.ControlPlane.Actors = []inspect.Actor{{Resource: catalog.MachineHealthChecks, Namespace: "openshift-machine-api", Name: "all", Active: catalog.Yes, Why: "it heeds Ready Unknown"}}
 		}, cli.ExitFindings, []string{"Health checks are paused first"}, "Nothing is paused"},
 		"rotate, nobody asked": {rotated, nil, cli.ExitFindings, nil, "as of"},
 		"rotate, at rest":      {rotated, func(*inspect.ClusterStatus) {}, cli.ExitFindings, []string{"Checked as of 20"}, "no API server was asked"},

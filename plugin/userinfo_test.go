@@ -121,7 +121,7 @@ func TestPasswordInOldJournals(t *testing.T) {
 // TestPasswordInTheLineThatGoesOn: what is printed to be run again has none.
 func TestPasswordInTheLineThatGoesOn(t *testing.T) {
 	t.Parallel()
-	root := NewCommand(cli.App{Called: "oc certrot", Streams: genericiooptions.NewTestIOStreamsDiscard()})
+	root := NewCommand(cli.App{ProgramName: "oc certrot", Streams: genericiooptions.NewTestIOStreamsDiscard()})
 	cmd, args, err := root.Find([]string{"fix-api-int", "--server", "https://user:secret@api.example.com:6443", "--token", "secret", "--api-ca-from", "ssh://core@master-0"})
 	if err != nil {
 		t.Fatal(err)

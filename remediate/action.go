@@ -30,7 +30,7 @@ type Action interface {
 	// was made: otherwise the error is ErrChanged, and nothing was done. Doing it
 	// twice is harmless.
 	Apply(ctx context.Context, env *Env, c *Change) error
-	// Verify asks for the effect, not for the write. A *BadEffect says that what was
+	// Verify asks for the effect, not for the write. A *BadEffectError says that what was
 	// written fails its own check; any other error that the effect is not known, or
 	// late.
 	Verify(ctx context.Context, env *Env, c *Change) error
@@ -51,10 +51,10 @@ type (
 		Action
 		RestartsKubelet()
 	}
-	// Slow says how long it may take, where that is more than the engine gives each action.
-	Slow interface {
+	// TimeLimited says how long it may take, where that is more than the engine gives each action.
+	TimeLimited interface {
 		Action
-		Takes() time.Duration
+		Timeout() time.Duration
 	}
 )
 
@@ -72,8 +72,8 @@ type Change struct {
 	Deltas []inspect.Delta
 	// Versions are what runs, where that decides what requests are a kubelet's.
 	Versions catalog.Versions
-	// Certified says, by node, why its kubelet does not ask as one without a certificate.
-	Certified map[string]string
+	// HasCertificate says, by node, why its kubelet does not ask as one without a certificate.
+	HasCertificate map[string]string
 	// Signer is the CA with which requests are signed where no operator keeps one; nil: it
 	// was not read. SignerAsked is what time it was at the API server then.
 	Signer      *pki.Cert
@@ -89,8 +89,8 @@ type FileChange struct {
 	Before, After []byte
 	// Old and New are the CAs in it.
 	Old, New []*pki.Cert
-	// Taken: it is taken away from its name, or was, and is put back.
-	Taken bool
+	// Removed: it is taken away from its name, or was, and is put back.
+	Removed bool
 	// Link is what a symbolic link says now; empty: it is none.
 	Link string
 }
@@ -140,37 +140,37 @@ func (r *Refusal) Assess() assess.Assessment {
 	return assess.Assessment{ID: r.Name, Subject: foreign.Name(r.Node), Reason: r.Reason, Remediation: assess.Advise(r.Next)}
 }
 
-// Unmade is a failure before anything was changed.
-type Unmade struct{ Inner error }
+// NotAppliedError is a failure before anything was changed.
+type NotAppliedError struct{ Inner error }
 
-func (e *Unmade) Error() string { return e.Inner.Error() }
-func (e *Unmade) Unwrap() error { return e.Inner }
+func (e *NotAppliedError) Error() string { return e.Inner.Error() }
+func (e *NotAppliedError) Unwrap() error { return e.Inner }
 
-// unmade marks an error of Apply that says that nothing was changed.
-func unmade(err error) error {
+// notApplied marks an error of Apply that says that nothing was changed.
+func notApplied(err error) error {
 	if errors.Is(err, host.ErrNothingChanged) && !errors.Is(err, nodeexec.ErrUnknownOutcome) {
-		return &Unmade{err}
+		return &NotAppliedError{err}
 	}
 	return err
 }
 
-// BadEffect says that what an action wrote fails its own check.
-type BadEffect struct{ Reason string }
+// BadEffectError says that what an action wrote fails its own check.
+type BadEffectError struct{ Reason string }
 
-func (e *BadEffect) Error() string { return e.Reason }
+func (e *BadEffectError) Error() string { return e.Reason }
 
-// Late says that everything was done, and that the effect does not show yet.
-type Late struct{ Inner error }
+// LateEffectError says that everything was done, and that the effect does not show yet.
+type LateEffectError struct{ Inner error }
 
-func (e *Late) Error() string { return e.Inner.Error() }
-func (e *Late) Unwrap() error { return e.Inner }
+func (e *LateEffectError) Error() string { return e.Inner.Error() }
+func (e *LateEffectError) Unwrap() error { return e.Inner }
 
-// Unknown says that everything was done, and that its effect could not be asked
+// UnknownEffectError says that everything was done, and that its effect could not be asked
 // for.
-type Unknown struct {
+type UnknownEffectError struct {
 	Reason string
 	// Enough: other nodes need not wait for this one.
 	Enough bool
 }
 
-func (e *Unknown) Error() string { return e.Reason }
+func (e *UnknownEffectError) Error() string { return e.Reason }

@@ -24,11 +24,11 @@ type Env struct {
 	Run string // ID of the run to which changes belong
 	// Holder says on nodes who is at work there; empty: nobody is kept off.
 	Holder string
-	// Lapsed is the holder from whom the Lease was just taken over, since they were silent
+	// ExpiredHolder is the holder from whom the Lease was just taken over, since they were silent
 	// for too long: what they hold on nodes is taken over, too. Empty: there is none.
-	Lapsed string
-	// Earlier are those from whom earlier runs of this user took it over; their holds on nodes are nobody's.
-	Earlier []string
+	ExpiredHolder string
+	// EarlierHolders are those from whom earlier runs of this user took it over; their holds on nodes are nobody's.
+	EarlierHolders []string
 	// Hints write next steps.
 	Hints inspect.Hints
 	// Open gets onto a node.
@@ -57,11 +57,11 @@ type Env struct {
 	Now     func() time.Time // this machine's clock
 	// Sleep waits, and returns why it was ended early.
 	Sleep func(context.Context, time.Duration) error
-	// Patience is how long an effect may take; zero: what is usual.
-	Patience time.Duration
+	// EffectTimeout is how long an effect may take; zero: what is usual.
+	EffectTimeout time.Duration
 
-	mu  sync.Mutex
-	way map[string]*conn
+	mu    sync.Mutex
+	conns map[string]*conn
 }
 
 // conn is how a node is reached; nil: nobody is there. Nodes do not wait for each
@@ -74,13 +74,13 @@ type conn struct {
 func (e *Env) conn(node string) *conn {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.way == nil {
-		e.way = map[string]*conn{}
+	if e.conns == nil {
+		e.conns = map[string]*conn{}
 	}
-	if e.way[node] == nil {
-		e.way[node] = &conn{}
+	if e.conns[node] == nil {
+		e.conns[node] = &conn{}
 	}
-	return e.way[node]
+	return e.conns[node]
 }
 
 // Connect returns a node, on the way that is open already if there is one.
@@ -121,21 +121,21 @@ func (e *Env) Close() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var errs []error
-	for _, w := range e.way {
+	for _, w := range e.conns {
 		w.mu.Lock()
 		if w.open != nil {
 			errs = append(errs, w.open.Close())
 		}
 		w.mu.Unlock()
 	}
-	e.way = nil
+	e.conns = nil
 	return errors.Join(errs...)
 }
 
 // Read reads a node's facts anew. A way that broke is opened once more.
 func (e *Env) Read(ctx context.Context, node string) (inspect.Snapshot, error) {
 	var facts inspect.Snapshot
-	err := e.Twice(ctx, node, func(ctx context.Context, n nodeexec.Node) (err error) {
+	err := e.Retry(ctx, node, func(ctx context.Context, n nodeexec.Node) (err error) {
 		facts, err = e.Facts(ctx, n)
 		return err
 	})
@@ -145,9 +145,9 @@ func (e *Env) Read(ctx context.Context, node string) (inspect.Snapshot, error) {
 // ReadTime bounds reading a node, the way there included.
 const ReadTime = 2 * time.Minute
 
-// Twice does something that only reads, and does it again by a new way onto the
+// Retry does something that only reads, and does it again by a new way onto the
 // node if the first one may be dead.
-func (e *Env) Twice(ctx context.Context, node string, do func(context.Context, nodeexec.Node) error) error {
+func (e *Env) Retry(ctx context.Context, node string, do func(context.Context, nodeexec.Node) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, ReadTime, fmt.Errorf("no answer within %s", ReadTime))
 	defer cancel()
 	n, err := e.Connect(ctx, node)
@@ -172,9 +172,9 @@ func (e *Entry) IsWritten(f host.File) bool {
 	return e != nil && len(e.Wrote) > 0 && e.Wrote[len(e.Wrote)-1] == f.SHA256
 }
 
-// Look returns a file as it is now, and what the run knows of it; nil: nothing.
-func (e *Env) Look(ctx context.Context, node, path string) (now host.File, of *Entry, err error) {
-	err = e.Twice(ctx, node, func(ctx context.Context, n nodeexec.Node) error {
+// Stat returns a file as it is now, and what the run knows of it; nil: nothing.
+func (e *Env) Stat(ctx context.Context, node, path string) (now host.File, of *Entry, err error) {
+	err = e.Retry(ctx, node, func(ctx context.Context, n nodeexec.Node) error {
 		files, err := host.Look(ctx, n, path)
 		if err != nil {
 			return err
@@ -197,8 +197,8 @@ func (e *Env) Look(ctx context.Context, node, path string) (now host.File, of *E
 // Until asks again and again whether something is so, for as long as it may take.
 // done returns false and why while it is not so yet.
 func (e *Env) Until(ctx context.Context, usual time.Duration, done func(context.Context) (bool, error)) error {
-	if e.Patience > 0 {
-		usual = e.Patience
+	if e.EffectTimeout > 0 {
+		usual = e.EffectTimeout
 	}
 	end := e.Now().Add(usual)
 	for {
@@ -233,13 +233,13 @@ func (e *Env) Hold(ctx context.Context, node string) (release func(), err error)
 		return func() {}, nil
 	}
 	take := func(over string) error {
-		return e.Twice(ctx, node, func(ctx context.Context, n nodeexec.Node) error {
+		return e.Retry(ctx, node, func(ctx context.Context, n nodeexec.Node) error {
 			return host.Run{ID: e.Run}.Hold(ctx, n, e.Holder, over)
 		})
 	}
 	err = take("")
 	var other *host.HeldError
-	if errors.As(err, &other) && (nodeexec.Gone(other.By) || other.By == e.Lapsed || slices.Contains(e.Earlier, other.By)) { // killed, here or elsewhere
+	if errors.As(err, &other) && (nodeexec.Gone(other.By) || other.By == e.ExpiredHolder || slices.Contains(e.EarlierHolders, other.By)) { // killed, here or elsewhere
 		err = take(other.By)
 	}
 	if err != nil {
@@ -249,7 +249,7 @@ func (e *Env) Hold(ctx context.Context, node string) (release func(), err error)
 		ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), releaseTime, fmt.Errorf("not done within %s", releaseTime))
 		defer cancel()
 		// If not, it ends by itself.
-		_ = e.Twice(ctx, node, func(ctx context.Context, n nodeexec.Node) error {
+		_ = e.Retry(ctx, node, func(ctx context.Context, n nodeexec.Node) error {
 			return host.Run{ID: e.Run}.Release(ctx, n, e.Holder)
 		})
 	}, nil

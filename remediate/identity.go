@@ -13,7 +13,7 @@ func Identified(facts inspect.Snapshot, node string) error {
 	if !ok || n.Via == "" {
 		return nil // others say that it was not read
 	}
-	reason := facts.NotTheNode(node)
+	reason := facts.WhyNotNode(node)
 	if reason == "" {
 		return nil
 	}

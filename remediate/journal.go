@@ -244,9 +244,9 @@ func (j Journals) NotUndone(command, server string, since time.Time) (runs []str
 	return runs
 }
 
-// Lapsed are those from whom runs took the Lease over since then. What they hold on nodes
+// ExpiredHolders are those from whom runs took the Lease over since then. What they hold on nodes
 // is nobody's, also for a later run.
-func (j Journals) Lapsed(since time.Time) (holders []string) {
+func (j Journals) ExpiredHolders(since time.Time) (holders []string) {
 	all, _ := j.List() // what can't be read tells nothing
 	for _, s := range all {
 		if s.Lapsed != "" && s.Started.After(since) {
@@ -261,7 +261,7 @@ func (j Journals) Remove(run string) error {
 	if !ValidRun(run) {
 		return fmt.Errorf("run %q is no ID of a run", run)
 	}
-	for _, path := range []string{j.Kept(run), j.path(run)} {
+	for _, path := range []string{j.ObjectBackup(run), j.path(run)} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("journal: %w", err)
 		}
@@ -269,8 +269,8 @@ func (j Journals) Remove(run string) error {
 	return nil
 }
 
-// Kept is the file beside the journal of a run in which an object is kept as it was.
-func (j Journals) Kept(run string) string { return filepath.Join(j.Folder, run+"-before.yaml") }
+// ObjectBackup is the file beside the journal of a run in which an object is kept as it was.
+func (j Journals) ObjectBackup(run string) string { return filepath.Join(j.Folder, run+"-before.yaml") }
 
 // ValidRun reports whether this can be the ID of a run.
 func ValidRun(id string) bool {

@@ -54,7 +54,7 @@ var ErrNotHolder = errors.New("this run no longer holds the Lease " + LeaseNames
 // giveUp. The error is a *Refusal where another run holds it, or where it can't be
 // written (NoLease).
 func (l Lease) Take(ctx context.Context) (lapsed string, err error) {
-	next := inspect.Hints{}.Unread(inspect.May{Verb: "update", Resource: "leases.coordination.k8s.io", Namespace: LeaseNamespace}) + "; the same with create, get and delete"
+	next := inspect.Hints{}.Unread(inspect.Permission{Verb: "update", Resource: "leases.coordination.k8s.io", Namespace: LeaseNamespace}) + "; the same with create, get and delete"
 	all, cancel := context.WithTimeoutCause(ctx, giveUp, fmt.Errorf("no answer within %s", giveUp))
 	defer cancel()
 	for faster := 0; faster < 5; {
@@ -120,9 +120,9 @@ func (l Lease) take(ctx context.Context) (lapsed string, err error) {
 
 // Holder is who holds the Lease.
 type Holder struct {
-	By     string    // who, and for which run
-	Since  time.Time // zero: the Lease does not say
-	Silent time.Duration
+	Name  string    // who, and for which run
+	Since time.Time // zero: the Lease does not say
+	Idle  time.Duration
 	// Stale: they were silent for too long, or are a process of this machine that ended.
 	// Who comes next takes it over.
 	Stale bool
@@ -143,7 +143,7 @@ func (l Lease) CurrentHolder(ctx context.Context) (*Holder, error) {
 	if by == "" {
 		return nil, nil //nolint:nilnil // it was let go
 	}
-	h := &Holder{By: foreign.Name(by), Silent: max(age, 0), Stale: !live}
+	h := &Holder{Name: foreign.Name(by), Idle: max(age, 0), Stale: !live}
 	if lease.Spec.AcquireTime != nil {
 		h.Since = lease.Spec.AcquireTime.Time
 	}

@@ -138,8 +138,8 @@ func NewDraft(run string, basis inspect.Snapshot, now time.Time) *Draft {
 	return &Draft{Plan: &Plan{Run: run, Basis: basis, Now: now}, Facts: basis}
 }
 
-// Node begins the steps of a node, in a wave without a name: one after another.
-func (d *Draft) Node(name string) {
+// AddNode begins the steps of a node, in a wave without a name: one after another.
+func (d *Draft) AddNode(name string) {
 	if len(d.Plan.Waves) == 0 {
 		d.Plan.Waves = []Wave{{Parallel: 1}}
 	}
@@ -147,11 +147,11 @@ func (d *Draft) Node(name string) {
 	w.Nodes = append(w.Nodes, NodePlan{Name: name})
 }
 
-// Apart makes the steps of a node by themselves. After an error, the draft is as it
+// NodeSteps makes the steps of a node by themselves. After an error, the draft is as it
 // was before.
-func (d *Draft) Apart(name string, make func(*Draft) error) (NodePlan, error) {
+func (d *Draft) NodeSteps(name string, make func(*Draft) error) (NodePlan, error) {
 	one := &Draft{Plan: &Plan{Run: d.Plan.Run, Now: d.Plan.Now, Basis: d.Plan.Basis, Notes: slices.Clone(d.Plan.Notes)}, Facts: d.Facts}
-	one.Node(name)
+	one.AddNode(name)
 	if err := make(one); err != nil {
 		return NodePlan{}, err
 	}
@@ -224,14 +224,14 @@ func missing(of, in []assess.Finding) []assess.Finding {
 	return out
 }
 
-// Cluster makes a step that is done to no node.
-func (d *Draft) Cluster(action Action) ([]NodePlan, error) {
-	n, err := d.Apart("", func(d *Draft) error { _, err := d.Step(action); return err })
+// ClusterStep makes a step that is done to no node.
+func (d *Draft) ClusterStep(action Action) ([]NodePlan, error) {
+	n, err := d.NodeSteps("", func(d *Draft) error { _, err := d.Step(action); return err })
 	return []NodePlan{n}, err
 }
 
-// Wave adds a wave, if there is anything in it.
-func (d *Draft) Wave(w Wave) {
+// AddWave adds a wave, if there is anything in it.
+func (d *Draft) AddWave(w Wave) {
 	if len(w.Nodes) > 0 {
 		d.Plan.Waves = append(d.Plan.Waves, w)
 	}

@@ -48,12 +48,12 @@ type Stopped struct {
 	Action Action
 	Undone bool // the action was put back
 	Inner  error
-	// Half are nodes with steps that were done and others that were not begun, Left
+	// PartlyDone are nodes with steps that were done and others that were not begun, NotStarted
 	// those of which none was. A NodePlan of the cluster itself is in them by its ID. What
-	// a later wave is to do to a node of an earlier one is in Left with that wave's name.
-	Half, Left []string
-	// Others failed at the same time.
-	Others []*Stopped
+	// a later wave is to do to a node of an earlier one is in NotStarted with that wave's name.
+	PartlyDone, NotStarted []string
+	// OtherFailures failed at the same time.
+	OtherFailures []*Stopped
 	// UndoFailed is why it could not be put back.
 	UndoFailed error
 	// Interrupted: by who runs it, before the action, or while its effect was waited for.
@@ -69,7 +69,7 @@ func (e *Stopped) Error() string {
 	case e.Undone:
 		text += "; it was put back"
 	}
-	for _, o := range e.Others {
+	for _, o := range e.OtherFailures {
 		text += "; and " + o.Error()
 	}
 	return text
@@ -89,7 +89,7 @@ func (r Runner) Run(ctx context.Context, p *Plan) error {
 	r.telling = &sync.Mutex{}
 	var unknown error // done as far as is known
 	for i, w := range p.Waves {
-		c := &waveRun{queue: w.Due(), later: p.later(i)}
+		c := &waveRun{queue: w.Due(), notStarted: p.later(i)}
 		if err := r.wave(ctx, p, w.Parallel, c); err != nil {
 			return withUnknown(err, unknown)
 		}
@@ -122,7 +122,7 @@ func (p *Plan) later(i int) (out []string) {
 // wave does a wave, on several nodes at once.
 func (r Runner) wave(ctx context.Context, p *Plan, parallel int, c *waveRun) error {
 	if err := r.ask(c.queue, func() error { return r.Gate.Wave(ctx, r.Env, c.queue) }); err != nil {
-		err.Left = append(Titles(c.queue), c.later...)
+		err.NotStarted = append(Titles(c.queue), c.notStarted...)
 		return err
 	}
 	var workers sync.WaitGroup
@@ -147,10 +147,10 @@ func (r Runner) wave(ctx context.Context, p *Plan, parallel int, c *waveRun) err
 		return c.journalErr
 	}
 	first := c.failed[0]
-	first.Others, first.Half, first.Left = c.failed[1:], c.half, append(Titles(c.queue), c.later...)
+	first.OtherFailures, first.PartlyDone, first.NotStarted = c.failed[1:], c.partlyDone, append(Titles(c.queue), c.notStarted...)
 	var unknown *Stopped
 	if errors.As(c.unknown, &unknown) { // not the last steps after all
-		first.Others = append(first.Others, unknown)
+		first.OtherFailures = append(first.OtherFailures, unknown)
 	}
 	if c.journalErr != nil {
 		first.Inner = errors.Join(first.Inner, c.journalErr)
@@ -191,7 +191,7 @@ func (r Runner) step(ctx context.Context, p *Plan, s Step) error {
 	a := s.Action
 	stop := func(err error) error {
 		event := Failed
-		if notSeen(err) {
+		if effectNotSeen(err) {
 			event = Unseen
 		}
 		r.tell(a, event, s.Change, err)
@@ -232,19 +232,19 @@ func (r Runner) step(ctx context.Context, p *Plan, s Step) error {
 	r.tell(a, Begun, c, nil)
 	// Begun, it goes on to its end: half of a step is no state to leave a node in.
 	limit := stepTime
-	if long, ok := a.(Slow); ok {
-		limit = max(limit, long.Takes())
+	if long, ok := a.(TimeLimited); ok {
+		limit = max(limit, long.Timeout())
 	}
 	whole, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), limit, fmt.Errorf("not done within %s", limit))
 	defer cancel()
 	if err := a.Apply(whole, r.Env, c); err != nil {
-		return stop(unmade(err))
+		return stop(notApplied(err))
 	}
 	if c.File == nil {
 		whole = ctx // nothing but waiting is left, which may be given up
 	}
 	err = a.Verify(whole, r.Env, c)
-	var bad *BadEffect
+	var bad *BadEffectError
 	if errors.As(err, &bad) && c.File != nil {
 		return r.undo(ctx, s, c, err)
 	}
@@ -255,10 +255,10 @@ func (r Runner) step(ctx context.Context, p *Plan, s Step) error {
 	return r.Journal.Add(r.record(s, Done, nil))
 }
 
-// notSeen reports whether everything was done, and only its effect does not show.
-func notSeen(err error) bool {
-	var late *Late
-	var unknown *Unknown
+// effectNotSeen reports whether everything was done, and only its effect does not show.
+func effectNotSeen(err error) bool {
+	var late *LateEffectError
+	var unknown *UnknownEffectError
 	return errors.As(err, &late) || errors.As(err, &unknown)
 }
 
@@ -289,7 +289,7 @@ func (r Runner) record(s Step, e Event, err error) Record {
 		rec.Path, rec.Before = f.Path, &f.SHA256
 	}
 	if err != nil {
-		var before *Unmade
+		var before *NotAppliedError
 		rec.Error, rec.Unchanged = err.Error(), errors.As(err, &before)
 	}
 	return rec

@@ -11,8 +11,8 @@ import (
 type waveRun struct {
 	mu         sync.Mutex
 	queue      []NodePlan // not begun yet
-	later      []string   // what comes in later waves
-	half       []string
+	notStarted []string   // what comes in later waves
+	partlyDone []string
 	failed     []*Stopped // in the order in which it happened
 	journalErr error      // why the journal can't be kept
 	unknown    error      // an effect is not known, and need not be to go on
@@ -31,11 +31,11 @@ func (c *waveRun) first() bool {
 // bothUnknown are two effects that are not known, as one; either may be nil.
 func bothUnknown(a, b error) error {
 	var first *Stopped
-	var one, other *Unknown
+	var one, other *UnknownEffectError
 	if !errors.As(a, &first) || !errors.As(a, &one) || !errors.As(b, &other) {
 		return cmp.Or(a, b)
 	}
-	return &Stopped{Action: first.Action, Inner: &Unknown{Reason: one.Reason + "; " + other.Reason}}
+	return &Stopped{Action: first.Action, Inner: &UnknownEffectError{Reason: one.Reason + "; " + other.Reason}}
 }
 
 // withUnknown adds to why a wave stopped what is not known of earlier ones; nil: all is.
@@ -45,7 +45,7 @@ func withUnknown(err, unknown error) error {
 	case unknown == nil:
 		return err
 	case errors.As(err, &stopped) && errors.As(unknown, &earlier):
-		stopped.Others = append(stopped.Others, earlier)
+		stopped.OtherFailures = append(stopped.OtherFailures, earlier)
 		return err
 	}
 	return fmt.Errorf("%w; and %s", err, unknown.Error()) // it is no effect that stopped it
@@ -76,18 +76,18 @@ func (c *waveRun) ended(n NodePlan, done int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var stopped *Stopped
-	var unknown *Unknown
+	var unknown *UnknownEffectError
 	steps := n.Due()
 	switch {
 	case err == nil && done == len(steps):
 	case err != nil && !errors.As(err, &stopped):
 		c.journalErr = err
-	case errors.As(err, &unknown) && done == len(steps)-1 && (len(c.queue)+len(c.later) == 0 || unknown.Enough) && !c.halted():
+	case errors.As(err, &unknown) && done == len(steps)-1 && (len(c.queue)+len(c.notStarted) == 0 || unknown.Enough) && !c.halted():
 		c.unknown = bothUnknown(c.unknown, err)
 	case err != nil && !(stopped.idle && c.halted()):
 		c.failed = append(c.failed, stopped)
 	case done > 0:
-		c.half = append(c.half, n.Title())
+		c.partlyDone = append(c.partlyDone, n.Title())
 	default:
 		c.queue = append(c.queue, n)
 	}

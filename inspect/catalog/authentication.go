@@ -24,7 +24,7 @@ const (
 // by CertificateSigningRequest and renews when 20 to 25 % of its validity are
 // left.
 func requested(by string, in Range) Lifetime {
-	return Lifetime{Validity: 30 * day, Share: 80, By: by, In: in,
+	return Lifetime{Validity: 30 * day, RenewAtPercent: 80, Renewer: by, In: in,
 		Doc:      "by request, so never beyond the end of csr-signer",
 		Evidence: Evidence{Verified, "openshift/library-go pkg/operator/csr/cert_controller.go @ 93ac9206a"}}
 }
@@ -40,8 +40,8 @@ func authenticationPlaces() []Place {
 	all := Range{Component: authentication}
 	return []Place{
 		{Ref: secret("openshift-oauth-apiserver", "openshift-authenticator-certs"), Role: Client, Owner: authOwner, Doc: "with which kube-apiserver asks the OAuth API server about tokens", In: all, Evidence: starter,
-			Lives: authenticator()},
-		{Ref: secret("openshift-oauth-apiserver", "etcd-client"), Role: Client, Owner: authOwner, Doc: "the OAuth API server's client certificate for etcd, a copy", Lives: etcdClient(), In: all, Evidence: starter},
+			Lifetimes: authenticator()},
+		{Ref: secret("openshift-oauth-apiserver", "etcd-client"), Role: Client, Owner: authOwner, Doc: "the OAuth API server's client certificate for etcd, a copy", Lifetimes: etcdClient(), In: all, Evidence: starter},
 		{Ref: bundle("openshift-oauth-apiserver", "etcd-serving-ca"), Role: CABundle, Owner: authOwner, Doc: "the OAuth API server recognises etcd by it", In: all, Evidence: starter},
 		{Ref: bundle(managed, "oauth-serving-cert"), Role: CABundle, Owner: authOwner, Doc: "the chain that the OAuth server's route serves, for clients to trust", In: all,
 			Evidence: Evidence{Verified, authRepo + "pkg/controllers/trustdistribution/trustdistribution_controller.go @ f3df4f5b2"}},
@@ -60,7 +60,7 @@ func openShiftAPIPlaces() []Place {
 	sync := Evidence{Verified, openShiftAPIRepo + "pkg/operator @ 8206430b0"}
 	client := Evidence{Verified, openShiftKCMRepo + "pkg/operator/sync_openshiftcontrollermanager_v311_00.go @ e1c367419"}
 	return []Place{
-		{Ref: secret("openshift-apiserver", "etcd-client"), Role: Client, Owner: openShiftAPIOwner, Doc: "openshift-apiserver's client certificate for etcd, a copy", Lives: etcdClient(), In: Range{Component: openShiftAPI}, Evidence: sync},
+		{Ref: secret("openshift-apiserver", "etcd-client"), Role: Client, Owner: openShiftAPIOwner, Doc: "openshift-apiserver's client certificate for etcd, a copy", Lifetimes: etcdClient(), In: Range{Component: openShiftAPI}, Evidence: sync},
 		{Ref: bundle("openshift-apiserver", "etcd-serving-ca"), Role: CABundle, Owner: openShiftAPIOwner, Doc: "openshift-apiserver recognises etcd by it", In: Range{Component: openShiftAPI}, Evidence: sync},
 		{Ref: Ref{Kind: ConfigMap, Namespace: "openshift-apiserver", Name: "image-import-ca"}, Role: CABundle, Owner: openShiftAPIOwner, Doc: "whom openshift-apiserver trusts as registry when it imports images; the keys are registries, with '..' for ':'", In: Range{Component: openShiftAPI},
 			Evidence: Evidence{Verified, openShiftAPIRepo + "pkg/operator/workload/workload_openshiftapiserver_v311_00_sync.go @ 8206430b0 and release-4.12"}},

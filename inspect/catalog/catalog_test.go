@@ -28,9 +28,9 @@ func TestEveryRowHasEvidence(t *testing.T) {
 		if strings.HasSuffix(p.Doc, ".") || strings.Contains(p.Doc, "\n") {
 			t.Errorf("%s: doc is one sentence without a full stop: %q", row, p.Doc)
 		}
-		for _, l := range p.Lives {
+		for _, l := range p.Lifetimes {
 			check(row+" lifetime "+l.In.String(), l.Evidence)
-			if l.SelfRotating() != (l.Refresh > 0 || l.Share > 0) {
+			if l.SelfRotating() != (l.Refresh > 0 || l.RenewAtPercent > 0) {
 				t.Errorf("%s: %s: who renews and when go together: %+v", row, l.In, l)
 			}
 		}
@@ -45,21 +45,21 @@ func TestEveryRowHasEvidence(t *testing.T) {
 		check("delivery to "+d.To.String(), d.Evidence)
 	}
 	for _, t := range Triggers() {
-		check("trigger of "+t.Of.String(), t.Evidence)
+		check("trigger of "+t.Secret.String(), t.Evidence)
 	}
 	for _, c := range NodeCopies() {
 		check("copy in "+c.File, c.Evidence)
 	}
 	for _, e := range Edges() {
 		check("edge "+e.ID, e.Evidence)
-		if e.Verifier == "" || e.Claim == "" || e.Impact == "" || e.Reads == "" || !slices.Contains(Parts(), e.Part) || strings.HasSuffix(e.Claim, ".") {
+		if e.Verifier == "" || e.Claim == "" || e.Impact == "" || e.Reload == "" || !slices.Contains(Parts(), e.Part) || strings.HasSuffix(e.Claim, ".") {
 			t.Errorf("edge %s: incomplete: %+v", e.ID, e)
 		}
 	}
 	for _, p := range Processes() {
 		check("process "+p.ID, p.Evidence)
 		if p.Verifier == "" || p.Claim == "" || p.Impact == "" || p.Command == "" || !slices.Contains(Parts(), p.Part) ||
-			!slices.ContainsFunc(Edges(), func(e Edge) bool { return e.ID == p.Of && e.Reads == ReadsAtStart }) {
+			!slices.ContainsFunc(Edges(), func(e Edge) bool { return e.ID == p.EdgeID && e.Reload == ReloadAtStart }) {
 			t.Errorf("process %s: incomplete, or of no edge that is read at start: %+v", p.ID, p)
 		}
 	}
@@ -81,12 +81,12 @@ func TestRowsForTheSamePlaceHoldForDifferentVersions(t *testing.T) {
 	places := Places()
 	for i, p := range places {
 		for _, q := range places[i+1:] {
-			if p.Ref == q.Ref && p.Carries == q.Carries && p.In.overlaps(q.In) {
+			if p.Ref == q.Ref && p.Selector == q.Selector && p.In.overlaps(q.In) {
 				t.Errorf("%s: two rows hold for the same version: %s and %s", rowName(p), p.In, q.In)
 			}
 		}
-		for j, l := range p.Lives {
-			for _, m := range p.Lives[j+1:] {
+		for j, l := range p.Lifetimes {
+			for _, m := range p.Lifetimes[j+1:] {
 				if l.In.overlaps(m.In) {
 					t.Errorf("%s: two lifetimes for the same version: %s and %s", rowName(p), l.In, m.In)
 				}
@@ -96,7 +96,7 @@ func TestRowsForTheSamePlaceHoldForDifferentVersions(t *testing.T) {
 	aggregates := Aggregates()
 	for i, a := range aggregates {
 		for _, b := range aggregates[i+1:] {
-			if a.Target == b.Target && a.Carries == b.Carries && a.In.overlaps(b.In) {
+			if a.Target == b.Target && a.Selector == b.Selector && a.In.overlaps(b.In) {
 				t.Errorf("%s: two aggregates hold for the same version: %s and %s", a.Target, a.In, b.In)
 			}
 		}
@@ -135,7 +135,7 @@ func TestEveryPlaceThatARowSpeaksOfHasARowOfItsOwn(t *testing.T) {
 		if len(a.Parts) == 0 || a.Relation == Copy && len(a.Parts) != 1 {
 			t.Errorf("%s: a copy has one part, a union at least one: %d", a.Target, len(a.Parts))
 		}
-		if a.Carries == (Carries{}) {
+		if a.Selector == (ObjectSelector{}) {
 			known("aggregate", a.Target, a.In)
 		}
 		for _, part := range a.Parts {
@@ -187,7 +187,7 @@ func TestGolden(t *testing.T) {
 }
 
 func goldenVersions() map[string]Versions {
-	all := map[string]Versions{"kubernetes-1.35": {Plain: true, Kubernetes: "v1.35.4"}}
+	all := map[string]Versions{"kubernetes-1.35": {NotOpenShift: true, Kubernetes: "v1.35.4"}}
 	for minor := 12; minor <= 22; minor++ {
 		all[fmt.Sprintf("openshift-4.%d", minor)] = Versions{Cluster: fmt.Sprintf("4.%d.1", minor), Kubernetes: fmt.Sprintf("v1.%d.1", minor+13)}
 	}
@@ -230,7 +230,7 @@ func table(v Versions) string {
 // rowName names a row: its place, or what its objects carry.
 func rowName(p Place) string {
 	name := p.String()
-	if p.Carries == (Carries{}) {
+	if p.Selector == (ObjectSelector{}) {
 		return name
 	}
 	key := ""
@@ -238,7 +238,7 @@ func rowName(p Place) string {
 		key = "[" + p.Key + "]"
 	}
 	for _, c := range []struct{ what, value string }{
-		{"annotation", p.Carries.Annotation}, {"label", p.Carries.Label}, {"type", p.Carries.Type}, {"signer", p.Carries.Signer},
+		{"annotation", p.Selector.Annotation}, {"label", p.Selector.Label}, {"type", p.Selector.Type}, {"signer", p.Selector.Signer},
 	} {
 		if c.value != "" {
 			return fmt.Sprintf("%s with %s %s%s", p.Kind, c.what, c.value, key)
@@ -271,8 +271,8 @@ func renewal(l Lifetime) string {
 	if l.Refresh > 0 {
 		when = append(when, length(l.Refresh))
 	}
-	if l.Share > 0 {
-		when = append(when, fmt.Sprintf("%d%%", l.Share))
+	if l.RenewAtPercent > 0 {
+		when = append(when, fmt.Sprintf("%d%%", l.RenewAtPercent))
 	}
 	return strings.Join(when, "/")
 }
@@ -327,14 +327,14 @@ func TestNodeCopyOf(t *testing.T) {
 	} {
 		got := ""
 		if row, ok := NodeCopyOf(c.file, Versions{Cluster: c.version}); ok {
-			got = row.Of.String()
+			got = row.Object.String()
 		}
 		if got != c.want {
 			t.Errorf("%s in %s is a copy of %q, want %q", c.file, c.version, got, c.want)
 		}
 	}
-	if row, ok := NodeCopyOf("/etc/kubernetes/kubelet-ca.crt", Versions{Plain: true, Kubernetes: "v1.35.4"}); ok {
-		t.Errorf("plain Kubernetes has no %s", row.Of)
+	if row, ok := NodeCopyOf("/etc/kubernetes/kubelet-ca.crt", Versions{NotOpenShift: true, Kubernetes: "v1.35.4"}); ok {
+		t.Errorf("plain Kubernetes has no %s", row.Object)
 	}
 }
 

@@ -42,7 +42,7 @@ func TestGoaway(t *testing.T) {
 		"4.22 on a single node":                {"SingleReplica", Versions{Cluster: "4.22.1"}, Yes, 0},
 		"4.22, the topology was not read":      {"", Versions{Cluster: "4.22.1"}, Unknown, 0},
 		"no version":                           {"HighlyAvailable", Versions{}, Unknown, 0},
-		"no OpenShift":                         {"", Versions{Plain: true, Kubernetes: "v1.35.4"}, No, 0},
+		"no OpenShift":                         {"", Versions{NotOpenShift: true, Kubernetes: "v1.35.4"}, No, 0},
 		"the operator is behind in an upgrade": {"HighlyAvailable", Versions{Cluster: "4.18.1", Operators: map[string]string{kas: "4.17.5"}}, Yes, 0},
 		"the operator is ahead, in an upgrade": {"HighlyAvailable", Versions{Cluster: "4.17.5", Operators: map[string]string{kas: "4.18.40"}}, Yes, 0.001},
 	} {

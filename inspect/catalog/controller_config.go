@@ -61,7 +61,7 @@ func machineConfigFilePlaces() []Place {
 		old(cloudCA, "whom to trust as cloud API", Minor{4, 14}, removed),
 		file("/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt", "the administrator's additional trusted CAs", all, templates("@ release-4.12 1d4cfffaa to release-4.22 9027c94cd")),
 		file("/etc/pki/ca-trust/source/anchors/iri-root-ca.crt", "the CA of the registry that a cluster without external registry runs on its masters", since(mco, Minor{4, 21}), internalRelease()),
-		{Ref: carried("/etc/iri-registry/certs/tls.crt"), Role: Serving, Owner: mcoOwner, Writer: "machine-config-controller", Doc: "served by the registry that a cluster without external registry runs on its masters", Lives: internalReleaseLives(),
+		{Ref: carried("/etc/iri-registry/certs/tls.crt"), Role: Serving, Owner: mcoOwner, Writer: "machine-config-controller", Doc: "served by the registry that a cluster without external registry runs on its masters", Lifetimes: internalReleaseLives(),
 			In: since(mco, Minor{4, 21}), Evidence: internalRelease()},
 		{Ref: carried("/etc/pki/ca-trust/source/anchors/*"), Role: CABundle, Owner: "user", Doc: "CAs that an administrator's MachineConfig brings to nodes, for all that runs there", In: all, Evidence: Evidence{Field, mcoRepo + "docs/MachineConfig.md"}},
 		{Ref: carried("/etc/docker/certs.d/*/ca.crt"), Role: CABundle, Owner: "user", Doc: "whom to trust as that registry, by an administrator's MachineConfig", In: all, Evidence: Evidence{Field, mcoRepo + "docs/MachineConfig.md"}},

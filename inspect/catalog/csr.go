@@ -19,10 +19,10 @@ type KubeletRequester struct {
 	// letters and digits of a bootstrap token's ID.
 	User  string
 	Group string // which it has to be in
-	// ByHand: where the Node is there already, nobody approves it by itself.
-	ByHand bool
-	Doc    string
-	In     Range
+	// ManualApproval: where the Node is there already, nobody approves it by itself.
+	ManualApproval bool
+	Doc            string
+	In             Range
 	Evidence
 }
 
@@ -32,7 +32,7 @@ func KubeletRequesters() []KubeletRequester {
 	kubelet := Evidence{Verified, "kubernetes/kubernetes pkg/kubelet/certificate/kubelet.go, pkg/controller/certificates/approver/sarapprove.go @ v1.35.4; " +
 		"openshift/cluster-machine-approver pkg/controller/csr_check.go @ a9edd695"}
 	return []KubeletRequester{
-		{Signer: KubeletClientSigner, User: "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper", Group: "system:serviceaccounts:openshift-machine-config-operator", ByHand: true,
+		{Signer: KubeletClientSigner, User: "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper", Group: "system:serviceaccounts:openshift-machine-config-operator", ManualApproval: true,
 			Doc: "a kubelet without a valid client certificate, by the token in /etc/kubernetes/kubeconfig; OpenShift's own approver refuses it where the Node is there already",
 			In:  Range{Component: "machine-config"}, Evidence: Evidence{Verified, "openshift/cluster-machine-approver pkg/controller/csr_check.go @ a9edd695; openshift/machine-config-operator manifests/machineconfigserver"}},
 		{Signer: KubeletClientSigner, User: "system:bootstrap:??????", Group: "system:bootstrappers",
@@ -65,13 +65,13 @@ func RequestApprovers() []RequestApprover {
 	}}
 }
 
-// MayRequest reports whether a user may ask this signer for a node's certificate, and
+// RequesterOf reports whether a user may ask this signer for a node's certificate, and
 // if so, in which group it has to be. It is Unknown where the version that decides
 // is not known.
-func MayRequest(signer, user, node string, v Versions) (KubeletRequester, Answer) {
+func RequesterOf(signer, user, node string, v Versions) (KubeletRequester, Answer) {
 	answer, unknown := No, KubeletRequester{}
 	for _, r := range KubeletRequesters() {
-		if r.Signer != signer || !r.is(user, node) {
+		if r.Signer != signer || !r.matches(user, node) {
 			continue
 		}
 		switch r.In.Holds(v) {
@@ -84,7 +84,7 @@ func MayRequest(signer, user, node string, v Versions) (KubeletRequester, Answer
 	return unknown, answer
 }
 
-func (r KubeletRequester) is(user, node string) bool {
+func (r KubeletRequester) matches(user, node string) bool {
 	const id = "??????"
 	stem, token := strings.CutSuffix(r.User, id)
 	if !token {
@@ -115,8 +115,8 @@ func KubeletUsages() []KubeletUsage {
 	}
 }
 
-// UsualUsages reports whether kubelets ask this signer for these usages.
-func UsualUsages(signer string, usages []string) bool {
+// IsKubeletUsage reports whether kubelets ask this signer for these usages.
+func IsKubeletUsage(signer string, usages []string) bool {
 	usages = slices.Clone(usages)
 	slices.Sort(usages)
 	return slices.ContainsFunc(KubeletUsages(), func(u KubeletUsage) bool { return u.Signer == signer && slices.Equal(u.Usages, usages) })

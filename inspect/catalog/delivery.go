@@ -32,8 +32,8 @@ type Delivery struct {
 // Hop is one step of a Delivery. To is the place that it is done to; zero: To of the
 // Delivery.
 type Hop struct {
-	By, Does string
-	To       Ref
+	Actor, Action string
+	To            Ref
 }
 
 // KubeletKubeconfigCA is the CA with which a kubelet verifies api-int.

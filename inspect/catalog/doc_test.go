@@ -93,8 +93,8 @@ func document() string {
 	line("|---|---|---|---|---|")
 	for _, r := range Rotations() {
 		signs := refs(r.Targets)
-		if r.Carries != (Carries{}) {
-			signs = "what carries `" + r.Carries.Annotation + "`"
+		if r.Selector != (ObjectSelector{}) {
+			signs = "what carries `" + r.Selector.Annotation + "`"
 		}
 		published := "no bundle of its own"
 		if r.Bundle != (Ref{}) {
@@ -110,7 +110,7 @@ func document() string {
 	line("| bundle | relation | parts | holds for | source |")
 	line("|---|---|---|---|---|")
 	for _, a := range Aggregates() {
-		line("| `%s` | %s | %s | %s | %s |", rowName(Place{Ref: a.Target, Carries: a.Carries}), a.Relation, refs(a.Parts), a.In, evidence(a.Evidence))
+		line("| `%s` | %s | %s | %s | %s |", rowName(Place{Ref: a.Target, Selector: a.Selector}), a.Relation, refs(a.Parts), a.In, evidence(a.Evidence))
 	}
 	line("")
 	line("## What reaches a place by itself")
@@ -167,10 +167,10 @@ func document() string {
 			annotation = "`" + t.Annotation + "`"
 		}
 		doc := cell(t.Doc)
-		if t.Quiet > 0 {
-			doc += fmt.Sprintf("; each may make one, and the one counts that is still there after %.0f minutes", t.Quiet.Minutes())
+		if t.SettleTime > 0 {
+			doc += fmt.Sprintf("; each may make one, and the one counts that is still there after %.0f minutes", t.SettleTime.Minutes())
 		}
-		line("| `%s` | %s | %s | %s | %s |", t.Of, annotation, doc, t.In, evidence(t.Evidence))
+		line("| `%s` | %s | %s | %s | %s |", t.Secret, annotation, doc, t.In, evidence(t.Evidence))
 	}
 	line("")
 	line("## Which files on nodes are copies of objects")
@@ -180,7 +180,7 @@ func document() string {
 	line("| file | object | copied by | holds for | source |")
 	line("|---|---|---|---|---|")
 	for _, c := range NodeCopies() {
-		line("| `%s` | `%s` | %s | %s | %s |", c.File, c.Of, c.By, c.In, evidence(c.Evidence))
+		line("| `%s` | `%s` | %s | %s | %s |", c.File, c.Object, c.Writer, c.In, evidence(c.Evidence))
 	}
 	line("")
 	line("## Where a kubelet may be restarted")
@@ -191,7 +191,7 @@ func document() string {
 	line("|---|---|---|---|---|")
 	for _, t := range Topologies() {
 		may := "no"
-		if t.Allowed {
+		if t.RestartAllowed {
 			may = "yes"
 		}
 		line("| %s | %s | %s | %s | %s |", t.Name, may, cell(t.Doc), cell(t.Next), evidence(t.Evidence))
@@ -204,7 +204,7 @@ func document() string {
 	line("| by | kubeconfigs: to join with, its own | whom to trust | on masters | kube-apiserver's pods in | holds for | source |")
 	line("|---|---|---|---|---|---|---|")
 	for _, s := range allKubeletSetups() {
-		line("| %s | `%s` | `%s` | `%s` | `%s` | %s | %s |", s.Name, strings.Join(s.Files(), "`, `"), s.CA, s.Disk, s.Pods, s.In, evidence(s.Evidence))
+		line("| %s | `%s` | `%s` | `%s` | `%s` | %s | %s |", s.Name, strings.Join(s.Kubeconfigs(), "`, `"), s.CA, s.MasterCAFile, s.APIServerNamespace, s.In, evidence(s.Evidence))
 	}
 	line("")
 	line("Files beside them that are to trust the same CAs, and that are left as they are:")
@@ -212,7 +212,7 @@ func document() string {
 	line("| by | file | read | mended on the node by |")
 	line("|---|---|---|---|")
 	for _, s := range allKubeletSetups() {
-		for _, b := range s.Beside {
+		for _, b := range s.OtherTrustFiles {
 			line("| %s | `%s` | %s | %s |", s.Name, b.Path, cell(b.Reader), cell(b.Remediation))
 		}
 	}
@@ -251,12 +251,12 @@ func document() string {
 	line("")
 	line("| kind | asked for at | does | paused by | source |")
 	line("|---|---|---|---|---|")
-	for _, m := range Machineries() {
+	for _, m := range ControlPlaneResources() {
 		pause := m.Pause
 		if pause != "" {
 			pause = "`" + pause + "`"
 		}
-		line("| %s | `%s` | %s | %s | %s |", m.Kind, m.Path, cell(m.Does), pause, evidence(m.Evidence))
+		line("| %s | `%s` | %s | %s | %s |", m.Kind, m.Path, cell(m.Effect), pause, evidence(m.Evidence))
 	}
 	line("")
 	line("## Who verifies whom")
@@ -268,31 +268,31 @@ func document() string {
 	line("| edge | who verifies | trust anchors | what is shown | for the name | read | reader | lost without it | holds for | source |")
 	line("|---|---|---|---|---|---|---|---|---|---|")
 	for _, e := range Edges() {
-		name := string(e.Name)
-		if e.Name == NameClient {
+		name := string(e.ServerName)
+		if e.ServerName == NameClient {
 			name = "a client's"
 		}
 		trust, shown := "`"+e.Trust.String()+"`", "`"+e.Presented.String()+"`"
-		switch e.By {
-		case ByParts, ByCopies:
-			trust, shown, name = "each of them", string(e.By), "none"
-		case ByCalls:
-			trust, shown, name = "`"+e.Trust.String()+"`, the CA bundle beside the Service's name", string(e.By), "the Service's"
+		switch e.Verify {
+		case VerifyAggregate, VerifyNodeCopies:
+			trust, shown, name = "each of them", string(e.Verify), "none"
+		case VerifyServiceCertificate:
+			trust, shown, name = "`"+e.Trust.String()+"`, the CA bundle beside the Service's name", string(e.Verify), "the Service's"
 		}
-		if e.By == ByArrival {
+		if e.Verify == VerifyDelivered {
 			trust, shown, name = "in `"+e.Trust.String()+"`", "all of `"+e.Presented.String()+"`", "none"
 		}
-		if e.Instead != (Ref{}) {
-			shown += ", or `" + e.Instead.String() + "` where it is there"
+		if e.CustomPresented != (Ref{}) {
+			shown += ", or `" + e.CustomPresented.String() + "` where it is there"
 		}
 		holds := e.In.String()
-		if e.Where != (Ref{}) {
-			holds += ", where there is `" + e.Where.String() + "`"
+		if e.OnlyIfExists != (Ref{}) {
+			holds += ", where there is `" + e.OnlyIfExists.String() + "`"
 		}
 		if len(e.Platforms) > 0 {
 			holds += ", on " + strings.Join(e.Platforms, ", ") + " where the cluster keeps the addresses of its API itself"
 		}
-		line("| `%s` | %s | %s | %s | %s | %s | %s | %s | %s | %s |", e.ID, e.Verifier, trust, shown, name, e.Reads, e.Reader, cell(e.Impact), holds, evidence(e.Evidence))
+		line("| `%s` | %s | %s | %s | %s | %s | %s | %s | %s | %s |", e.ID, e.Verifier, trust, shown, name, e.Reload, e.Reader, cell(e.Impact), holds, evidence(e.Evidence))
 	}
 	line("")
 	line("## What is in memory")
@@ -302,7 +302,7 @@ func document() string {
 	line("| claim | of the edge | process | lost without it | holds for | source |")
 	line("|---|---|---|---|---|---|")
 	for _, p := range Processes() {
-		line("| `%s` | `%s` | %s | %s | %s | %s |", p.ID, p.Of, strings.TrimSpace(p.Command+" "+p.Argument), cell(p.Impact), p.In, evidence(p.Evidence))
+		line("| `%s` | `%s` | %s | %s | %s | %s |", p.ID, p.EdgeID, strings.TrimSpace(p.Command+" "+p.Argument), cell(p.Impact), p.In, evidence(p.Evidence))
 	}
 	line("")
 	line("## Which network pods are restarted")
@@ -314,14 +314,14 @@ func document() string {
 	for _, p := range NetworkPods() {
 		restarted := "node by node"
 		switch {
-		case p.Heals:
+		case p.SelfReloading:
 			restarted = "no"
-		case p.First:
+		case p.RestartFirst:
 			restarted = "first of all"
 		}
 		reads := "`" + p.Trust.String() + "`"
-		if p.Also != (Ref{}) {
-			reads += ", `" + p.Also.String() + "`"
+		if p.OtherTrust != (Ref{}) {
+			reads += ", `" + p.OtherTrust.String() + "`"
 		}
 		line("| `%s` | `%s/%s` | `%s` | %s | %s | %s | %s | %s |", p.ID, p.Namespace, p.DaemonSet, p.Label, reads, restarted, cell(p.Doc), p.In, evidence(p.Evidence))
 	}
@@ -370,15 +370,15 @@ func document() string {
 	line("|---|---|---|")
 	for _, n := range SignerNames() {
 		name := n.Name
-		if !n.First {
+		if !n.ByInstaller {
 			name += "(Unix time)"
 		}
-		line("| `%s` | %s | %s |", name, n.By, evidence(n.Evidence))
+		line("| `%s` | %s | %s |", name, n.CreatedBy, evidence(n.Evidence))
 	}
 	line("")
 	line("| cluster born with | what is known | source |")
 	line("|---|---|---|")
-	line("| %s or earlier | %s | %s |", EarlyBirth().To, cell(EarlyBirth().Doc), evidence(EarlyBirth().Evidence))
+	line("| %s or earlier | %s | %s |", EarlySignerRotation().To, cell(EarlySignerRotation().Doc), evidence(EarlySignerRotation().Evidence))
 	line("")
 	line("## What servers show")
 	line("")
@@ -392,12 +392,12 @@ func document() string {
 			line("| `%s` | who answers at the address in a kubeconfig, of %s | the kubeconfig's, of those that kube-apiserver has | | | | %s | %s |", s.ID, s.Verifier, s.In, evidence(s.Evidence))
 			continue
 		}
-		for _, show := range s.Shows {
-			name, read := string(show.Name), string(show.Reads)
-			if show.Within > 0 {
-				read += fmt.Sprintf(", within %d min", int(show.Within.Minutes()))
+		for _, show := range s.Certs {
+			name, read := string(show.Name), string(show.Reload)
+			if show.ReloadWithin > 0 {
+				read += fmt.Sprintf(", within %d min", int(show.ReloadWithin.Minutes()))
 			}
-			line("| `%s` | %s %s | %s | `%s` | %s | %s | %s | %s |", s.ID, s.Listener.Name, s.Listener.Port, name, show.From, refs(show.Instead), read, s.In, evidence(s.Evidence))
+			line("| `%s` | %s %s | %s | `%s` | %s | %s | %s | %s |", s.ID, s.Listener.Name, s.Listener.Port, name, show.From, refs(show.Custom), read, s.In, evidence(s.Evidence))
 		}
 	}
 	line("")
@@ -406,9 +406,9 @@ func document() string {
 	line("| claim | certificate on masters | a copy of | is shown | verified first by | for | holds for | source |")
 	line("|---|---|---|---|---|---|---|---|")
 	for _, c := range Callers() {
-		line("| `%s` | `%s` | `%s` | %s | `%s` | `%s` | %s | %s |", c.ID, c.Certificate, c.Presented, c.To, c.CA, c.Path, c.In, evidence(c.Evidence))
+		line("| `%s` | `%s` | `%s` | %s | `%s` | `%s` | %s | %s |", c.ID, c.Certificate, c.Presented, c.ListenerName, c.CA, c.Path, c.In, evidence(c.Evidence))
 	}
-	own := OwnCertificate()
+	own := CustomAPIIntEdge()
 	line("")
 	line("`%s`: %s (%s). For %s; %s.", own.ID, own.Claim, own.Impact, own.In, evidence(own.Evidence))
 	line("")
@@ -420,7 +420,7 @@ func document() string {
 	line("|---|---|---|---|---|---|")
 	for _, st := range SignerTypes() {
 		harms := "no"
-		if st.Harms {
+		if st.NeedsAction {
 			harms = "yes"
 		}
 		holds := st.In.String()
@@ -457,12 +457,12 @@ func refs(all []Ref) string {
 
 func lives(p Place) string {
 	var all []string
-	for _, l := range p.Lives {
+	for _, l := range p.Lifetimes {
 		s := length(l.Validity)
 		if l.SelfRotating() {
 			s += ", renewed at " + strings.ReplaceAll(renewal(l), "/", " or ")
-			if l.By != p.Owner {
-				s += " by " + l.By
+			if l.Renewer != p.Owner {
+				s += " by " + l.Renewer
 			}
 		} else {
 			s += ", renewed by nobody"

@@ -17,29 +17,29 @@ type Edge struct {
 	// it, trust anchors that are not there trust nobody, which is worse than wrong ones.
 	Optional bool
 	// Presented is where what is shown comes from, as far as an object says it: the
-	// leaf, and its chain. The Key of a file is the end of a field's name in it. With Carries, any object of the Kind that carries it.
+	// leaf, and its chain. The Key of a file is the end of a field's name in it. With Selector, any object of the Kind that carries it.
 	Presented Ref
-	Carries   Carries
-	// Instead is an administrator's, which is shown in place of Presented where it is there.
-	Instead Ref
-	// Where is an object that is there wherever this verifier is; zero: it is
+	Selector  ObjectSelector
+	// CustomPresented is an administrator's, which is shown in place of Presented where it is there.
+	CustomPresented Ref
+	// OnlyIfExists is an object that is there wherever this verifier is; zero: it is
 	// everywhere.
-	Where Ref
+	OnlyIfExists Ref
 	// Platforms, where there are any, are those (Infrastructure's
 	// status.platformStatus.type) on which there is this verifier, and only in
 	// clusters that keep the addresses of their API themselves.
 	Platforms []string
-	// By says how it is judged.
-	By Judged
-	// Name is the server name that what is shown must be for.
-	Name Name
-	// Reads says when the verifier reads its trust anchors, and Reader how: which of the
+	// Verify is how it is judged.
+	Verify VerifyMode
+	// ServerName is the server name that what is shown must be for.
+	ServerName ServerName
+	// Reload says when the verifier reads its trust anchors, and Reader how: which of the
 	// certificates that stand there it loads.
-	Reads  Reads
+	Reload ReloadPolicy
 	Reader pki.Reader
-	// Kept: these verifiers may keep in memory what they have read at their start, and none
+	// MayBeOutdated: these verifiers may keep in memory what they have read at their start, and none
 	// of them is asked since when it runs.
-	Kept bool
+	MayBeOutdated bool
 	// Impact is what fails when it does not hold, for people.
 	Impact string
 	// Remediation is the command or the step that mends it; "{}" stands for the program,
@@ -49,20 +49,20 @@ type Edge struct {
 	Evidence
 }
 
-// Judged says how an edge is judged.
-type Judged string
+// VerifyMode says how an edge is judged.
+type VerifyMode string
 
 // How edges are judged.
 const (
-	ByVerifying Judged = ""                   // what is shown is verified with the trust anchors
-	ByParts     Judged = "what it is made of" // each target of Aggregates holds all of its parts
-	ByCopies    Judged = "its object"         // each file of NodeCopies that is a bundle holds all of its object
-	// ByCalls: of what names a Service and, beside it, whom to trust, of the Trust's
+	VerifyChain      VerifyMode = ""                   // what is shown is verified with the trust anchors
+	VerifyAggregate  VerifyMode = "what it is made of" // each target of Aggregates holds all of its parts
+	VerifyNodeCopies VerifyMode = "its object"         // each file of NodeCopies that is a bundle holds all of its object
+	// VerifyServiceCertificate: of what names a Service and, beside it, whom to trust, of the Trust's
 	// Kind: that verifies what the Service has to show.
-	ByCalls Judged = "the Service's certificate"
-	// ByArrival: the Trust holds all that is in Presented: a place, or a field of the
+	VerifyServiceCertificate VerifyMode = "the Service's certificate"
+	// VerifyDelivered: the Trust holds all that is in Presented: a place, or a field of the
 	// configuration that names a ConfigMap.
-	ByArrival Judged = "what has to arrive there"
+	VerifyDelivered VerifyMode = "what has to arrive there"
 )
 
 // Part of a cluster: how edges are grouped for people.
@@ -83,43 +83,43 @@ func Parts() []Part {
 	return []Part{PartAPIInt, PartControlPlane, PartNodes, PartServices, PartAccess, PartBundles}
 }
 
-// Name says which server name a certificate must be valid for: one of the
+// ServerName says which server name a certificate must be valid for: one of the
 // constants, or the name itself.
-type Name string
+type ServerName string
 
 // The names that depend on the cluster.
 const (
 	// NameClient: a client certificate; it is for no server.
-	NameClient Name = ""
+	NameClient ServerName = ""
 	// NameInKubeconfig: the server, or tls-server-name, of the kubeconfig in which
 	// the trust anchors are.
-	NameInKubeconfig Name = "(the kubeconfig's server)"
+	NameInKubeconfig ServerName = "(the kubeconfig's server)"
 	// NameInternal: the host of Infrastructure's status.apiServerInternalURI, which
 	// is api-int where a cluster has a load balancer.
-	NameInternal Name = "(api-int)"
+	NameInternal ServerName = "(api-int)"
 	// NameAny: a server certificate, whatever its name: who connects does not know
 	// better, or the name is not known here.
-	NameAny Name = "(any)"
+	NameAny ServerName = "(any)"
 )
 
-// Reads says when a verifier reads its trust anchors, and so when a change of them
+// ReloadPolicy says when a verifier reads its trust anchors, and so when a change of them
 // counts.
-type Reads string
+type ReloadPolicy string
 
 // When trust anchors are read.
 const (
-	ReadsAtStart    Reads = "at its start"
-	ReadsOnChange   Reads = "when the file changes"
-	ReadsEachTime   Reads = "each time"
-	ReadsByRollout  Reads = "by a rollout of its static pods"
-	ReadsAtNewNodes Reads = "when a node is added"
+	ReloadAtStart    ReloadPolicy = "at its start"
+	ReloadOnChange   ReloadPolicy = "when the file changes"
+	ReloadEachTime   ReloadPolicy = "each time"
+	ReloadByRollout  ReloadPolicy = "by a rollout of its static pods"
+	ReloadByNewNodes ReloadPolicy = "when a node is added"
 )
 
 // Edges returns every row about who verifies whom.
 func Edges() []Edge {
 	var out []Edge
 	for _, rows := range [][]Edge{
-		apiIntEdges(), networkEdges(), onPremEdges(), controlPlaneEdges(), localhostEdges(), calledEdges(), nodeEdges(), serviceEdges(), registryEdges(), outsideEdges(), accessEdges(), bundleEdges(), kubeadmEdges(),
+		apiIntEdges(), networkEdges(), onPremEdges(), controlPlaneEdges(), localhostEdges(), serviceCallEdges(), nodeEdges(), serviceEdges(), registryEdges(), outsideEdges(), accessEdges(), bundleEdges(), kubeadmEdges(),
 	} {
 		out = append(out, rows...)
 	}
@@ -133,57 +133,57 @@ func apiIntEdges() []Edge {
 	return []Edge{
 		{
 			ID: "kubelet-api-int", Part: PartAPIInt, Verifier: "kubelet", Claim: "kubelets trust what api-int shows them",
-			Trust: file("/var/lib/kubelet/kubeconfig"), Presented: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: ReadsAtStart, Reader: pki.ReaderGo,
+			Trust: file("/var/lib/kubelet/kubeconfig"), Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadAtStart, Reader: pki.ReaderGo,
 			Remediation: "{} fix-api-int --nodes NODE",
 			Impact:      "the node: it is NotReady at its next reconnect or restart, and nothing new starts on it",
 			In:          Range{Component: mco}, Evidence: kubelet,
 		},
 		{
 			ID: "kubelet-bootstrap-api-int", Part: PartAPIInt, Verifier: "kubelet, when it has no valid client certificate", Claim: "kubelets that must join anew trust what api-int shows them",
-			Trust: file("/etc/kubernetes/kubeconfig"), Presented: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: ReadsAtStart, Reader: pki.ReaderGo,
+			Trust: file("/etc/kubernetes/kubeconfig"), Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadAtStart, Reader: pki.ReaderGo,
 			Remediation: "{} fix-api-int --nodes NODE",
 			Impact:      "the node, once its client certificate is lost or has expired; the kubelet's own kubeconfig is made from this file",
 			In:          Range{Component: mco}, Evidence: kubelet,
 		},
 		{
 			ID: "controller-manager-api-int", Part: PartAPIInt, Verifier: "kube-controller-manager", Claim: "kube-controller-manager trusts what api-int shows it",
-			Trust: bundle(kcmTarget, "serviceaccount-ca"), Presented: InternalLoadBalancerServing(), Name: NameInternal, Reads: ReadsByRollout, Reader: pki.ReaderGo,
+			Trust: bundle(kcmTarget, "serviceaccount-ca"), Presented: InternalLoadBalancerServing(), ServerName: NameInternal, Reload: ReloadByRollout, Reader: pki.ReaderGo,
 			Impact: "controllers: no certificate request is approved or signed, and kube-root-ca.crt stays as it is",
 			In:     Range{Component: kcm}, Evidence: published,
 		},
 		{
 			ID: "scheduler-api-int", Part: PartAPIInt, Verifier: "kube-scheduler", Claim: "kube-scheduler trusts what api-int shows it",
-			Trust: bundle(schedulerTarget, "serviceaccount-ca"), Presented: InternalLoadBalancerServing(), Name: NameInternal, Reads: ReadsByRollout, Reader: pki.ReaderGo,
+			Trust: bundle(schedulerTarget, "serviceaccount-ca"), Presented: InternalLoadBalancerServing(), ServerName: NameInternal, Reload: ReloadByRollout, Reader: pki.ReaderGo,
 			Impact: "new pods are not placed",
 			In:     Range{Component: scheduler}, Evidence: Evidence{Verified, schedulerRepo + "bindata/assets and pkg/operator/targetconfigcontroller"},
 		},
 		{
 			ID: "published-server-ca-api-int", Part: PartAPIInt, Verifier: "whoever is given the cluster's CA", Claim: "the CA that the cluster publishes verifies what api-int shows",
-			Trust: APIServerCA(), Presented: InternalLoadBalancerServing(), Name: NameInternal, Reads: ReadsEachTime, Reader: pki.ReaderUnknown,
+			Trust: APIServerCA(), Presented: InternalLoadBalancerServing(), ServerName: NameInternal, Reload: ReloadEachTime, Reader: pki.ReaderUnknown,
 			Impact: "the server side itself is not consistent: mend kube-apiserver-operator before anything else",
 			In:     Range{Component: kas}, Evidence: kasRotation(),
 		},
 		{
 			ID: "pods-kubernetes-service", Part: PartAPIInt, Verifier: "pods", Claim: "pods trust what kubernetes.default shows them",
-			Trust: rootCA(), Presented: secret(kasTarget, "service-network-serving-certkey"), Name: "kubernetes.default.svc", Reads: ReadsOnChange, Reader: pki.ReaderUnknown, Kept: true, // client-go before v0.36 reads its CA file once
+			Trust: rootCA(), Presented: secret(kasTarget, "service-network-serving-certkey"), ServerName: "kubernetes.default.svc", Reload: ReloadOnChange, Reader: pki.ReaderUnknown, MayBeOutdated: true, // client-go before v0.36 reads its CA file once
 			Impact: "pods that call the API server, most operators among them",
 			In:     Range{Component: kcm}, Evidence: published,
 		},
 		{
 			ID: "machine-config-daemon-api-int", Part: PartAPIInt, Verifier: "machine-config-daemon", Claim: "the machine-config-daemon trusts what api-int shows it",
-			Trust: rootCAOf(mcoTarget), Presented: InternalLoadBalancerServing(), Name: NameInternal, Reads: ReadsAtStart, Reader: pki.ReaderGoAll,
+			Trust: rootCAOf(mcoTarget), Presented: InternalLoadBalancerServing(), ServerName: NameInternal, Reload: ReloadAtStart, Reader: pki.ReaderGoAll,
 			Impact: "the nodes' configuration, and from 4.16 on the delivery of CAs to them",
 			In:     Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "cmd/machine-config-daemon/start.go @ release-4.12 to 4.22"},
 		},
 		{
 			ID: "new-node-api-int", Part: PartAPIInt, Verifier: "the kubelet of a node that is added", Claim: "a node added now trusts what api-int shows it",
-			Trust: Ref{Kind: Secret, Namespace: mcoTarget, Name: "node-bootstrapper-token", Key: "ca.crt"}, Presented: InternalLoadBalancerServing(), Name: NameInternal, Reads: ReadsAtNewNodes, Reader: pki.ReaderGo,
+			Trust: Ref{Kind: Secret, Namespace: mcoTarget, Name: "node-bootstrapper-token", Key: "ca.crt"}, Presented: InternalLoadBalancerServing(), ServerName: NameInternal, Reload: ReloadByNewNodes, Reader: pki.ReaderGo,
 			Impact: "nodes that are added: they never join",
 			In:     Range{Component: mco, To: Minor{4, 15}}, Evidence: Evidence{Verified, mcoRepo + "pkg/server/cluster_server.go @ release-4.12 to 4.15"},
 		},
 		{
 			ID: "new-node-kubeconfig-data-api-int", Part: PartAPIInt, Verifier: "the kubelet of a node that is added", Claim: "a node added now trusts what api-int shows it",
-			Trust: bundle(mcoTarget, "kubeconfig-data"), Presented: InternalLoadBalancerServing(), Name: NameInternal, Reads: ReadsAtNewNodes, Reader: pki.ReaderGo,
+			Trust: bundle(mcoTarget, "kubeconfig-data"), Presented: InternalLoadBalancerServing(), ServerName: NameInternal, Reload: ReloadByNewNodes, Reader: pki.ReaderGo,
 			Impact: "nodes that are added: they never join",
 			In:     since(mco, Minor{4, 16}), Evidence: Evidence{Verified, mcoRepo + "pkg/server/cluster_server.go @ release-4.16 to 4.22"},
 		},
@@ -209,34 +209,34 @@ func networkEdges() []Edge {
 	return []Edge{
 		{
 			ID: "multus-thin-api-int", Part: PartAPIInt, Verifier: "multus, thin", Claim: "multus trusts what api-int shows it",
-			Trust: inNetwork("multus.d/multus.kubeconfig"), Optional: true, Presented: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: ReadsEachTime, Reader: pki.ReaderGo,
+			Trust: inNetwork("multus.d/multus.kubeconfig"), Optional: true, Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadEachTime, Reader: pki.ReaderGo,
 			Impact: "the network of new pods on the node",
 			In:     Range{Component: network, To: Minor{4, 13}}, Evidence: multus,
 		},
 		{
 			ID: "multus-api-int", Part: PartAPIInt, Verifier: "multus, thick", Claim: "multus, once it is restarted, trusts what api-int shows it",
-			Trust: kubelets, Optional: true, Where: rootCAOf("openshift-multus"), Presented: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: ReadsAtStart, Reader: pki.ReaderGo,
+			Trust: kubelets, Optional: true, OnlyIfExists: rootCAOf("openshift-multus"), Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadAtStart, Reader: pki.ReaderGo,
 			Remediation: "{} fix-api-int --nodes NODE, and only then restart the node's multus pod",
 			Impact:      "the network of new pods on the node; a restart before the file is right takes the node's network away",
 			In:          since(network, Minor{4, 14}), Evidence: multus,
 		},
 		{
 			ID: "ovnkube-node-api-int", Part: PartAPIInt, Verifier: "ovnkube-node", Claim: "ovnkube-node, once it is restarted, trusts what api-int shows it",
-			Trust: kubelets, Optional: true, Where: rootCAOf(ovnTarget), Presented: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: ReadsAtStart, Reader: pki.ReaderGo,
+			Trust: kubelets, Optional: true, OnlyIfExists: rootCAOf(ovnTarget), Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadAtStart, Reader: pki.ReaderGo,
 			Remediation: "{} fix-api-int --nodes NODE, and only then restart the node's ovnkube-node pod",
 			Impact:      "the network of new pods on the node",
 			In:          since(network, Minor{4, 14}), Evidence: ovn,
 		},
 		{
 			ID: "machine-config-daemon-node-writer-api-int", Part: PartAPIInt, Verifier: "machine-config-daemon's NodeWriter", Claim: "machine-config-daemon's NodeWriter, once it is restarted, trusts what api-int shows it",
-			Trust: kubelets, Optional: true, Where: rootCAOf(mcoTarget), Presented: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: ReadsAtStart, Reader: pki.ReaderGo,
+			Trust: kubelets, Optional: true, OnlyIfExists: rootCAOf(mcoTarget), Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadAtStart, Reader: pki.ReaderGo,
 			Remediation: "{} fix-api-int --nodes NODE, and only then restart the node's machine-config-daemon pod",
 			Impact:      "what machine-config-daemon writes to its Node: the state of an update; the pool is Degraded or stands still",
 			In:          Range{Component: mco}, Evidence: nodeWriter(),
 		},
 		{
 			ID: "whereabouts-api-int", Part: PartAPIInt, Verifier: "whereabouts", Claim: "whereabouts trusts what api-int shows it",
-			Trust: inNetwork("whereabouts.d/whereabouts.kubeconfig"), Optional: true, Presented: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: ReadsEachTime, Reader: pki.ReaderGo,
+			Trust: inNetwork("whereabouts.d/whereabouts.kubeconfig"), Optional: true, Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadEachTime, Reader: pki.ReaderGo,
 			Impact: "addresses of new pods' additional networks",
 			In:     Range{Component: network}, Evidence: multus,
 		},
@@ -256,75 +256,75 @@ func controlPlaneEdges() []Edge {
 	return []Edge{
 		{
 			ID: "kubelet-client-ca", Part: PartControlPlane, Verifier: "kubelet, of its clients", Claim: "kubelets recognise kube-apiserver",
-			Trust: file("/etc/kubernetes/kubelet-ca.crt"), Presented: secret(kasTarget, "kubelet-client"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
+			Trust: file("/etc/kubernetes/kubelet-ca.crt"), Presented: secret(kasTarget, "kubelet-client"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
 			Impact: "logs, exec, port-forward and metrics of the node",
 			In:     Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "templates/{master,worker}/01-*-kubelet/_base/files/kubelet.yaml (clientCAFile)"},
 		},
 		{
 			ID: "apiserver-kubelet-serving", Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver trusts what kubelets serve",
-			Trust: bundle(kasTarget, "kubelet-serving-ca"), Presented: file("/var/lib/kubelet/pki/kubelet-server-current.pem"), Name: NameAny, Reads: ReadsByRollout, Reader: pki.ReaderGo,
+			Trust: bundle(kasTarget, "kubelet-serving-ca"), Presented: file("/var/lib/kubelet/pki/kubelet-server-current.pem"), ServerName: NameAny, Reload: ReloadByRollout, Reader: pki.ReaderGo,
 			Impact: "logs, exec and port-forward of the node",
 			In:     Range{Component: kas}, Evidence: flags,
 		},
 		{
 			ID: "apiserver-etcd", Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver trusts what etcd serves",
-			Trust: bundle(kasTarget, "etcd-serving-ca"), Presented: secret("openshift-etcd", "etcd-serving-*"), Name: NameAny, Reads: ReadsByRollout, Reader: pki.ReaderUnknown,
+			Trust: bundle(kasTarget, "etcd-serving-ca"), Presented: secret("openshift-etcd", "etcd-serving-*"), ServerName: NameAny, Reload: ReloadByRollout, Reader: pki.ReaderUnknown,
 			Impact: "the API server",
 			In:     Range{Component: kas}, Evidence: flags,
 		},
 		{
 			ID: "etcd-peers", Part: PartControlPlane, Verifier: "etcd", Claim: "etcd's members trust each other",
-			Trust: bundle("openshift-etcd", "etcd-ca-bundle"), Presented: secret("openshift-etcd", "etcd-peer-*"), Name: NameAny, Reads: ReadsByRollout, Reader: pki.ReaderUnknown,
+			Trust: bundle("openshift-etcd", "etcd-ca-bundle"), Presented: secret("openshift-etcd", "etcd-peer-*"), ServerName: NameAny, Reload: ReloadByRollout, Reader: pki.ReaderUnknown,
 			Impact: "the quorum of etcd, and with it the API",
 			In:     Range{Component: etcd}, Evidence: Evidence{Verified, "openshift/cluster-etcd-operator bindata/etcd/pod.gotpl.yaml @ b4786ae33"},
 		},
 		{
 			ID: "extension-front-proxy", Part: PartControlPlane, Verifier: "extension API servers", Claim: "extension API servers recognise kube-apiserver",
-			Trust: extensionAuthentication("requestheader-client-ca-file"), Presented: secret(kasTarget, "aggregator-client"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
+			Trust: extensionAuthentication("requestheader-client-ca-file"), Presented: secret(kasTarget, "aggregator-client"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
 			Impact: "aggregated APIs, metrics among them",
 			In:     Range{Component: kas}, Evidence: Evidence{Field, "kubernetes/kubernetes pkg/controlplane/controller/clusterauthenticationtrust/cluster_authentication_trust_controller.go"},
 		},
 		{
 			ID: "etcd-apiserver", Part: PartControlPlane, Verifier: "etcd", Claim: "etcd recognises kube-apiserver",
-			Trust: bundle("openshift-etcd", "etcd-ca-bundle"), Presented: secret(kasTarget, "etcd-client"), Name: NameClient, Reads: ReadsByRollout, Reader: pki.ReaderUnknown,
+			Trust: bundle("openshift-etcd", "etcd-ca-bundle"), Presented: secret(kasTarget, "etcd-client"), ServerName: NameClient, Reload: ReloadByRollout, Reader: pki.ReaderUnknown,
 			Impact: "the API server",
 			In:     Range{Component: etcd}, Evidence: Evidence{Verified, "openshift/cluster-etcd-operator bindata/etcd/pod.gotpl.yaml @ b4786ae33"},
 		},
 		{
 			ID: "aggregated-front-proxy", Part: PartControlPlane, Verifier: "aggregated API servers", Claim: "aggregated API servers recognise kube-apiserver",
-			Trust: bundle(managed, "kube-apiserver-aggregator-client-ca"), Presented: secret(kasTarget, "aggregator-client"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
+			Trust: bundle(managed, "kube-apiserver-aggregator-client-ca"), Presented: secret(kasTarget, "aggregator-client"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
 			Impact: "OpenShift's own APIs: routes, projects, images, log in",
 			In:     Range{Component: kas}, Evidence: flags,
 		},
 		{
 			ID: "apiserver-controller-manager", Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver recognises kube-controller-manager",
-			Trust: bundle(kasTarget, "client-ca"), Presented: secret(managed, "kube-controller-manager-client-cert-key"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
+			Trust: bundle(kasTarget, "client-ca"), Presented: secret(managed, "kube-controller-manager-client-cert-key"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
 			Impact: "controllers", In: Range{Component: kas}, Evidence: flags,
 		},
 		{
 			ID: "apiserver-scheduler", Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver recognises kube-scheduler",
-			Trust: bundle(kasTarget, "client-ca"), Presented: secret(managed, "kube-scheduler-client-cert-key"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
+			Trust: bundle(kasTarget, "client-ca"), Presented: secret(managed, "kube-scheduler-client-cert-key"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
 			Impact: "new pods are not placed", In: Range{Component: kas}, Evidence: flags,
 		},
 		{
 			ID: "apiserver-check-endpoints", Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver recognises the endpoint checks beside it",
-			Trust: bundle(kasTarget, "client-ca"), Presented: secret(kasTarget, "check-endpoints-client-cert-key"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
+			Trust: bundle(kasTarget, "client-ca"), Presented: secret(kasTarget, "check-endpoints-client-cert-key"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
 			Impact: "the checks of connections between masters (podnetworkconnectivitychecks)", In: Range{Component: kas}, Evidence: kubeconfigs,
 		},
 		{
 			ID: "apiserver-control-plane-node", Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver recognises the administrator of masters' static pods",
-			Trust: bundle(kasTarget, "client-ca"), Presented: secret(kasTarget, "control-plane-node-admin-client-cert-key"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
+			Trust: bundle(kasTarget, "client-ca"), Presented: secret(kasTarget, "control-plane-node-admin-client-cert-key"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
 			Impact: "whatever on masters uses the kubeconfig in the ConfigMap control-plane-node-kubeconfig", In: Range{Component: kas}, Evidence: kubeconfigs,
 		},
 		// What the signer of kubelets' certificates is trusted by, before and after it signs one.
 		{
 			ID: "apiserver-csr-signer", Part: PartControlPlane, Verifier: "kube-apiserver, of client certificates made by request", Claim: "kube-apiserver recognises whom the signer of requests signs for",
-			Trust: bundle(kasTarget, "client-ca"), Presented: secret(kcmOperator, "csr-signer"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
+			Trust: bundle(kasTarget, "client-ca"), Presented: secret(kcmOperator, "csr-signer"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
 			Impact: "nodes, one after the other: a kubelet may do nothing once its certificate is renewed", In: Range{Component: kas}, Evidence: requests,
 		},
 		{
 			ID: "apiserver-csr-signer-serving", Part: PartControlPlane, Verifier: "kube-apiserver, of serving certificates made by request", Claim: "kube-apiserver trusts kubelets whose certificate the signer of requests signs",
-			Trust: bundle(kasTarget, "kubelet-serving-ca"), Presented: secret(kcmOperator, "csr-signer"), Name: NameAny, Reads: ReadsByRollout, Reader: pki.ReaderGo,
+			Trust: bundle(kasTarget, "kubelet-serving-ca"), Presented: secret(kcmOperator, "csr-signer"), ServerName: NameAny, Reload: ReloadByRollout, Reader: pki.ReaderGo,
 			Impact: "logs, exec and port-forward of nodes, one after the other: once a kubelet's certificate is renewed", In: Range{Component: kas}, Evidence: requests,
 		},
 	}
@@ -340,7 +340,7 @@ func serviceEdges() []Edge {
 	server := func(id, pool string) Edge {
 		return Edge{
 			ID: id, Part: PartNodes, Verifier: "Ignition on a new " + pool, Claim: "a new " + pool + " trusts the machine config server",
-			Trust: userData(pool + "-user-data"), Optional: true, Presented: secret(mcoTarget, "machine-config-server-tls"), Name: NameAny, Reads: ReadsAtNewNodes, Reader: pki.ReaderUnknown,
+			Trust: userData(pool + "-user-data"), Optional: true, Presented: secret(mcoTarget, "machine-config-server-tls"), ServerName: NameAny, Reload: ReloadByNewNodes, Reader: pki.ReaderUnknown,
 			Impact: "nodes that are added: they never get their configuration",
 			In:     Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "pkg/server and pkg/controller/certrotation @ release-4.12 to 4.22"},
 		}
@@ -350,8 +350,8 @@ func serviceEdges() []Edge {
 		server("new-master-config-server", "master"),
 		{
 			ID: "service-ca", Part: PartServices, Verifier: "whoever calls Services by TLS", Claim: "the published service CA verifies what Services show",
-			Trust: Ref{Kind: ConfigMap, Namespace: "*", Name: "openshift-service-ca.crt", Key: "service-ca.crt"}, Presented: Ref{Kind: Secret, Key: "tls.crt"}, Carries: Carries{Annotation: AnnotationServiceName},
-			Name: NameAny, Reads: ReadsOnChange, Reader: pki.ReaderUnknown,
+			Trust: Ref{Kind: ConfigMap, Namespace: "*", Name: "openshift-service-ca.crt", Key: "service-ca.crt"}, Presented: Ref{Kind: Secret, Key: "tls.crt"}, Selector: ObjectSelector{Annotation: AnnotationServiceName},
+			ServerName: NameAny, Reload: ReloadOnChange, Reader: pki.ReaderUnknown,
 			Impact: "calls between the cluster's own components: metrics, webhooks, the image registry",
 			In:     Range{Component: "service-ca"}, Evidence: Evidence{Verified, "openshift/service-ca-operator pkg/controller @ 6391e070d"},
 		},
@@ -359,7 +359,7 @@ func serviceEdges() []Edge {
 			// Up to 4.11 the Secret holds what all IngressControllers show, one key for each
 			// domain, and which of them is the cluster's is not read.
 			ID: "published-ingress", Part: PartServices, Verifier: "console, OAuth server and pods that call routes", Claim: "the published ingress CA verifies the default certificate of routes",
-			Trust: bundle(managed, "default-ingress-cert"), Presented: Ref{Kind: Secret, Namespace: managed, Name: "router-certs"}, Name: NameAny, Reads: ReadsOnChange, Reader: pki.ReaderUnknown,
+			Trust: bundle(managed, "default-ingress-cert"), Presented: Ref{Kind: Secret, Namespace: managed, Name: "router-certs"}, ServerName: NameAny, Reload: ReloadOnChange, Reader: pki.ReaderUnknown,
 			Impact: "log in, and the console",
 			In:     since(ingress, Minor{4, 12}), Evidence: Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate-publisher @ acca9642a and release-4.12"},
 		},
@@ -371,7 +371,7 @@ func nodeEdges() []Edge {
 	return []Edge{
 		{
 			ID: "apiserver-kubelet-client", Part: PartNodes, Verifier: "kube-apiserver", Claim: "kube-apiserver recognises kubelets",
-			Trust: bundle(kasTarget, "client-ca"), Presented: file("/var/lib/kubelet/pki/kubelet-client-current.pem"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
+			Trust: bundle(kasTarget, "client-ca"), Presented: file("/var/lib/kubelet/pki/kubelet-client-current.pem"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
 			Impact: "the node: its kubelet may do nothing",
 			In:     Range{Component: kas}, Evidence: flags,
 		},

@@ -11,24 +11,24 @@ func bundleEdges() []Edge {
 	return []Edge{
 		{
 			ID: "bundle-parts", Part: PartBundles, Verifier: "who trusts a bundle that is made of others", Claim: "bundles hold all that they are made of",
-			By: ByParts, Reads: ReadsOnChange, Reader: pki.ReaderUnknown, Impact: lost, Remediation: "do not edit the bundle: find out why its owner does not update it",
+			Verify: VerifyAggregate, Reload: ReloadOnChange, Reader: pki.ReaderUnknown, Impact: lost, Remediation: "do not edit the bundle: find out why its owner does not update it",
 			Evidence: Evidence{Verified, "the rows about what a bundle must contain"},
 		},
 		{
 			ID: "file-copies", Part: PartBundles, Verifier: "who trusts a file on a node", Claim: "files on nodes hold all of the objects of which they are copies",
-			By: ByCopies, Reads: ReadsOnChange, Reader: pki.ReaderUnknown, Impact: lost, Remediation: "do not edit the file: find out why who brings it there does not update it",
+			Verify: VerifyNodeCopies, Reload: ReloadOnChange, Reader: pki.ReaderUnknown, Impact: lost, Remediation: "do not edit the file: find out why who brings it there does not update it",
 			Evidence: Evidence{Verified, "the rows about files on nodes that are copies of objects"},
 		},
 	}
 }
 
-// calledEdges are of kube-apiserver to Services, with whom to trust beside each name.
-func calledEdges() []Edge {
+// serviceCallEdges are of kube-apiserver to Services, with whom to trust beside each name.
+func serviceCallEdges() []Edge {
 	src := Evidence{Field, "kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers; kubernetes.io/docs/tasks/extend-kubernetes/setup-extension-api-server"}
 	edge := func(id, kind, what, lost string) Edge {
 		return Edge{
 			ID: id, Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver trusts the " + what + " that it calls",
-			Trust: Ref{Kind: kind, Name: "*"}, Presented: Ref{Kind: Secret, Key: "tls.crt"}, By: ByCalls, Reads: ReadsEachTime, Reader: pki.ReaderGo,
+			Trust: Ref{Kind: kind, Name: "*"}, Presented: Ref{Kind: Secret, Key: "tls.crt"}, Verify: VerifyServiceCertificate, Reload: ReloadEachTime, Reader: pki.ReaderGo,
 			Remediation: "have whoever keeps the CA bundle put the CA there that signs the Service's certificate",
 			Impact:      lost, Evidence: src,
 		}
@@ -51,35 +51,35 @@ func registryEdges() []Edge {
 	return []Edge{
 		{
 			ID: "node-registry", Part: PartNodes, Verifier: "CRI-O", Claim: "nodes trust what the cluster's own registry shows them",
-			Trust: file("/etc/docker/certs.d/" + host + ":5000/ca.crt"), Optional: true, Presented: served, Name: host, Reads: ReadsEachTime, Reader: pki.ReaderGo,
+			Trust: file("/etc/docker/certs.d/" + host + ":5000/ca.crt"), Optional: true, Presented: served, ServerName: host, Reload: ReloadEachTime, Reader: pki.ReaderGo,
 			Impact: lost, In: Range{Component: mco}, Evidence: brought,
 		},
 		{
 			ID: "new-node-registry", Part: PartNodes, Verifier: "CRI-O, by what machine-config-daemon brings to nodes", Claim: "the published registry CA verifies what the cluster's own registry shows",
-			Trust: Ref{Kind: ConfigMap, Namespace: managed, Name: "image-registry-ca", Key: host + "..5000"}, Optional: true, Presented: served, Name: host, Reads: ReadsOnChange, Reader: pki.ReaderGo,
+			Trust: Ref{Kind: ConfigMap, Namespace: managed, Name: "image-registry-ca", Key: host + "..5000"}, Optional: true, Presented: served, ServerName: host, Reload: ReloadOnChange, Reader: pki.ReaderGo,
 			Impact: lost, In: since("image-registry", Minor{4, 14}), Evidence: brought,
 		},
 		{
 			ID: "router-services", Part: PartServices, Verifier: "routers", Claim: "routers trust the Services behind Routes that re-encrypt",
-			Trust: Ref{Kind: ConfigMap, Namespace: "openshift-ingress", Name: "service-ca-bundle", Key: "service-ca.crt"}, Presented: Ref{Kind: Secret, Key: "tls.crt"}, Carries: Carries{Annotation: AnnotationServiceName},
-			Name: NameAny, Reads: ReadsOnChange, Reader: pki.ReaderOpenSSL, Impact: "Routes that re-encrypt: the console and monitoring among them", In: Range{Component: ingress},
+			Trust: Ref{Kind: ConfigMap, Namespace: "openshift-ingress", Name: "service-ca-bundle", Key: "service-ca.crt"}, Presented: Ref{Kind: Secret, Key: "tls.crt"}, Selector: ObjectSelector{Annotation: AnnotationServiceName},
+			ServerName: NameAny, Reload: ReloadOnChange, Reader: pki.ReaderOpenSSL, Impact: "Routes that re-encrypt: the console and monitoring among them", In: Range{Component: ingress},
 			Evidence: Evidence{Verified, ingressRepo + "pkg/operator/controller/names.go @ acca9642a"},
 		},
 		{
 			ID: "pods-routes", Part: PartServices, Verifier: "pods that call routes", Claim: "pods trust the default certificate of routes",
-			Trust: rootCA(), Presented: Ref{Kind: Secret, Namespace: managed, Name: "router-certs"}, Name: NameAny, Reads: ReadsOnChange, Reader: pki.ReaderUnknown,
+			Trust: rootCA(), Presented: Ref{Kind: Secret, Namespace: managed, Name: "router-certs"}, ServerName: NameAny, Reload: ReloadOnChange, Reader: pki.ReaderUnknown,
 			Impact: "log in by OAuth of what runs in pods, such as monitoring", In: since(kcm, Minor{4, 12}),
 			Evidence: Evidence{Verified, kcmRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ 4e72164b8 and release-4.12 to 4.22 (manageServiceAccountCABundle)"},
 		},
 		{
 			ID: "openshift-apiserver-etcd", Part: PartControlPlane, Verifier: "openshift-apiserver", Claim: "openshift-apiserver trusts what etcd serves",
-			Trust: bundle("openshift-apiserver", "etcd-serving-ca"), Presented: secret(etcdTarget, "etcd-serving-*"), Name: NameAny, Reads: ReadsAtStart, Reader: pki.ReaderUnknown,
+			Trust: bundle("openshift-apiserver", "etcd-serving-ca"), Presented: secret(etcdTarget, "etcd-serving-*"), ServerName: NameAny, Reload: ReloadAtStart, Reader: pki.ReaderUnknown,
 			Impact: "OpenShift's own APIs: routes, projects, images", In: Range{Component: openShiftAPI}, Evidence: Evidence{Verified, openShiftAPIRepo + "pkg/operator @ 8206430b0"},
 		},
 		{
 			// There is none where users log in elsewhere (Authentication's type OIDC).
 			ID: "oauth-apiserver-etcd", Part: PartAccess, Verifier: "the OAuth API server", Claim: "the OAuth API server trusts what etcd serves",
-			Trust: bundle("openshift-oauth-apiserver", "etcd-serving-ca"), Optional: true, Presented: secret(etcdTarget, "etcd-serving-*"), Name: NameAny, Reads: ReadsAtStart, Reader: pki.ReaderUnknown,
+			Trust: bundle("openshift-oauth-apiserver", "etcd-serving-ca"), Optional: true, Presented: secret(etcdTarget, "etcd-serving-*"), ServerName: NameAny, Reload: ReloadAtStart, Reader: pki.ReaderUnknown,
 			Impact: "log in by token: users and consoles get 401", In: Range{Component: authentication}, Evidence: Evidence{Verified, authRepo + "pkg/operator/starter.go @ f3df4f5b2"},
 		},
 	}

@@ -27,33 +27,33 @@ func kubeadmEdges() []Edge {
 	components := Evidence{Verified, kubeadmRepo + "phases/controlplane/manifests.go and phases/kubeconfig/kubeconfig.go v1.35.4"}
 	etcds := Evidence{Verified, kubeadmRepo + "phases/etcd/local.go v1.35.4; go.etcd.io/etcd client/pkg/v3 transport/listener.go"}
 	// Who reads a kubeconfig, and what it is shown by kube-apiserver.
-	api := func(id, conf, verifier, claim, lost string, part Part, reads Reads) Edge {
+	api := func(id, conf, verifier, claim, lost string, part Part, reads ReloadPolicy) Edge {
 		return Edge{
 			ID: id, Part: part, Verifier: verifier, Claim: claim, Trust: file("/etc/kubernetes/" + conf), Optional: part != PartNodes,
-			Presented: inPKI("apiserver.crt"), Name: NameInKubeconfig, Reads: reads, Reader: pki.ReaderGo, Impact: lost, In: plain, Evidence: components,
+			Presented: inPKI("apiserver.crt"), ServerName: NameInKubeconfig, Reload: reads, Reader: pki.ReaderGo, Impact: lost, In: plain, Evidence: components,
 		}
 	}
-	kubelets := api("kubeadm-kubelet-api", "kubelet.conf", "kubelet", "kubelets trust what the API server shows them", "the node", PartNodes, ReadsAtStart)
+	kubelets := api("kubeadm-kubelet-api", "kubelet.conf", "kubelet", "kubelets trust what the API server shows them", "the node", PartNodes, ReloadAtStart)
 	kubelets.Remediation = "{} fix-api-int --nodes NODE"
 	// Whom kube-apiserver recognises, by what it has loaded itself.
 	client := func(id, claim, lost string, part Part, shown Ref) Edge {
 		return Edge{
 			ID: id, Part: part, Verifier: "kube-apiserver", Claim: "kube-apiserver recognises " + claim, Trust: extensionAuthentication("client-ca-file"),
-			Optional: shown.Key != "", Presented: shown, Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll, Impact: lost, In: plain, Evidence: components,
+			Optional: shown.Key != "", Presented: shown, ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll, Impact: lost, In: plain, Evidence: components,
 		}
 	}
-	etcd := func(id, verifier, claim, shown, lost string, name Name) Edge {
+	etcd := func(id, verifier, claim, shown, lost string, name ServerName) Edge {
 		return Edge{
 			ID: id, Part: PartControlPlane, Verifier: verifier, Claim: claim, Trust: inPKI("etcd/ca.crt"), Optional: true,
-			Presented: inPKI(shown), Name: name, Reads: ReadsAtStart, Reader: pki.ReaderUnknown, Impact: lost, In: plain, Evidence: etcds,
+			Presented: inPKI(shown), ServerName: name, Reload: ReloadAtStart, Reader: pki.ReaderUnknown, Impact: lost, In: plain, Evidence: etcds,
 		}
 	}
 	return []Edge{
 		kubelets,
-		api("kubeadm-controller-manager-api", "controller-manager.conf", "kube-controller-manager", "kube-controller-manager trusts what the API server shows it", "controllers", PartControlPlane, ReadsAtStart),
-		api("kubeadm-scheduler-api", "scheduler.conf", "kube-scheduler", "kube-scheduler trusts what the API server shows it", "new pods are not placed", PartControlPlane, ReadsAtStart),
-		api("kubeadm-admin-api", "admin.conf", "the administrator", "the administrator's kubeconfig trusts what the API server shows it", "kubectl, kubeadm", PartAccess, ReadsEachTime),
-		api("kubeadm-super-admin-api", "super-admin.conf", "the administrator", "the kubeconfig of system:masters trusts what the API server shows it", "the way in past all rules of access", PartAccess, ReadsEachTime),
+		api("kubeadm-controller-manager-api", "controller-manager.conf", "kube-controller-manager", "kube-controller-manager trusts what the API server shows it", "controllers", PartControlPlane, ReloadAtStart),
+		api("kubeadm-scheduler-api", "scheduler.conf", "kube-scheduler", "kube-scheduler trusts what the API server shows it", "new pods are not placed", PartControlPlane, ReloadAtStart),
+		api("kubeadm-admin-api", "admin.conf", "the administrator", "the administrator's kubeconfig trusts what the API server shows it", "kubectl, kubeadm", PartAccess, ReloadEachTime),
+		api("kubeadm-super-admin-api", "super-admin.conf", "the administrator", "the kubeconfig of system:masters trusts what the API server shows it", "the way in past all rules of access", PartAccess, ReloadEachTime),
 		client("kubeadm-apiserver-kubelet", "kubelets", "the node: its kubelet may do nothing", PartNodes, file("/var/lib/kubelet/pki/kubelet-client-current.pem")),
 		client("kubeadm-apiserver-controller-manager", "kube-controller-manager", "controllers", PartControlPlane, clientIn("/etc/kubernetes/controller-manager.conf")),
 		client("kubeadm-apiserver-scheduler", "kube-scheduler", "new pods are not placed", PartControlPlane, clientIn("/etc/kubernetes/scheduler.conf")),
@@ -61,19 +61,19 @@ func kubeadmEdges() []Edge {
 		client("kubeadm-apiserver-super-admin", "the kubeconfig of system:masters", "the way in past all rules of access", PartAccess, clientIn("/etc/kubernetes/super-admin.conf")),
 		{
 			ID: "kubeadm-pods-kubernetes-service", Part: PartServices, Verifier: "pods", Claim: "pods trust what kubernetes.default shows them",
-			Trust: rootCA(), Presented: inPKI("apiserver.crt"), Name: nameServiceNetwork, Reads: ReadsOnChange, Reader: pki.ReaderUnknown,
+			Trust: rootCA(), Presented: inPKI("apiserver.crt"), ServerName: nameServiceNetwork, Reload: ReloadOnChange, Reader: pki.ReaderUnknown,
 			Impact: "pods that call the API server", In: plain, Evidence: components,
 		},
 		{
 			ID: "kubeadm-new-node-api", Part: PartNodes, Verifier: "the kubelet of a node that joins", Claim: "a node that joins now trusts what the API server shows it",
 			// Who joins nodes by a file, or by hand, may have deleted it.
-			Trust: clusterInfo(), Optional: true, Presented: inPKI("apiserver.crt"), Name: NameAny, Reads: ReadsAtNewNodes, Reader: pki.ReaderGo,
+			Trust: clusterInfo(), Optional: true, Presented: inPKI("apiserver.crt"), ServerName: NameAny, Reload: ReloadByNewNodes, Reader: pki.ReaderGo,
 			Impact: "nodes that are added: they never join", Remediation: "on a control plane node: kubeadm init phase bootstrap-token, which writes the CA of admin.conf there", In: plain,
 			Evidence: Evidence{Verified, kubeadmRepo + "phases/bootstraptoken/clusterinfo/clusterinfo.go and discovery/token/token.go v1.35.4"},
 		},
 		{
 			ID: "kubeadm-kubelet-client-ca", Part: PartNodes, Verifier: "kubelet, of its clients", Claim: "kubelets recognise kube-apiserver",
-			Trust: inPKI("ca.crt"), Presented: inPKI("apiserver-kubelet-client.crt"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
+			Trust: inPKI("ca.crt"), Presented: inPKI("apiserver-kubelet-client.crt"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
 			Impact: "logs, exec, port-forward and metrics of the node", In: plain, Evidence: Evidence{Verified, kubeadmRepo + "componentconfigs/kubelet.go and phases/controlplane/manifests.go v1.35.4"},
 		},
 		etcd("kubeadm-apiserver-etcd", "kube-apiserver", "kube-apiserver trusts what etcd serves", "etcd/server.crt", "the API server", NameAny),
@@ -83,7 +83,7 @@ func kubeadmEdges() []Edge {
 		etcd("kubeadm-etcd-healthcheck", "etcd", "etcd recognises who looks after its health", "etcd/healthcheck-client.crt", "kubeadm's look at etcd: upgrades and joins of control plane nodes", NameClient),
 		{
 			ID: "kubeadm-front-proxy", Part: PartControlPlane, Verifier: "extension API servers", Claim: "extension API servers recognise kube-apiserver",
-			Trust: extensionAuthentication("requestheader-client-ca-file"), Presented: inPKI("front-proxy-client.crt"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
+			Trust: extensionAuthentication("requestheader-client-ca-file"), Presented: inPKI("front-proxy-client.crt"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
 			Impact: "aggregated APIs, metrics among them", In: plain, Evidence: components,
 		},
 	}
@@ -93,9 +93,9 @@ func kubeadmEdges() []Edge {
 // has its own, whatever the name that it is asked for.
 func KubeadmServing() Ref { return inPKI("apiserver.crt") }
 
-// ByKubeadm reports whether a row is about what kubeadm makes. There is no Kubernetes
+// OfKubeadm reports whether a row is about what kubeadm makes. There is no Kubernetes
 // but OpenShift of which the catalog knows more.
-func ByKubeadm(in Range) bool { return in.Component == Kubernetes }
+func OfKubeadm(in Range) bool { return in.Component == Kubernetes }
 
 // clusterInfo is what a node that joins first sees of a cluster.
 func clusterInfo() Ref {
@@ -108,26 +108,26 @@ func kubeadmServers() []Server {
 	plain := Range{Component: Kubernetes}
 	serving := Evidence{Verified, "kubernetes/apiserver pkg/server/options/serving.go and pkg/server/dynamiccertificates/dynamic_serving_content.go v0.35.4; " + kubeadmRepo + "phases/controlplane/manifests.go v1.35.4"}
 	each := Evidence{Verified, "go.etcd.io/etcd client/pkg/v3 transport/listener.go (GetCertificate reads the files for each connection); " + kubeadmRepo + "phases/etcd/local.go v1.35.4"}
-	row := func(id, verifier, claim, lost, mend string, at Listener, show Show, e Evidence) Server {
+	row := func(id, verifier, claim, lost, mend string, at Listener, show ServedCert, e Evidence) Server {
 		return Server{
 			Edge:     Edge{ID: id, Part: PartControlPlane, Verifier: verifier, Claim: claim, Optional: true, Impact: lost, Remediation: mend, In: plain, Evidence: e},
-			Listener: at, Shows: []Show{show},
+			Listener: at, Certs: []ServedCert{show},
 		}
 	}
 	const restart = "restart its static pod: on NODE, move its manifest out of /etc/kubernetes/manifests, and back after 20 s"
 	peers := row("kubeadm-etcd-peers-show-file", "etcd", "each etcd shows its peers what its file holds", "the quorum of etcd, at the old certificate's end", restart,
-		Listener{Name: ListenerEtcdPeer, Masters: true, Port: "2380"}, Show{Name: NameAny, From: inPKI("etcd/peer.crt"), Reads: ReadsEachTime}, each)
+		Listener{Name: ListenerEtcdPeer, MastersOnly: true, Port: "2380"}, ServedCert{Name: NameAny, From: inPKI("etcd/peer.crt"), Reload: ReloadEachTime}, each)
 	peers.Direct = true
 	kubelets := row("kubeadm-kubelets-show-file", "kube-apiserver", "each kubelet shows what its file holds", "nothing: kube-apiserver does not verify it there; but who does, such as metrics-server, at the old certificate's end",
 		"on NODE: systemctl restart kubelet; pods keep running", Listener{Name: "kubelet", Port: "10250"},
-		Show{Name: NameAny, From: file("/var/lib/kubelet/pki/kubelet.crt"), Instead: []Ref{file("/var/lib/kubelet/pki/kubelet-server-current.pem")}, Reads: ReadsAtStart},
+		ServedCert{Name: NameAny, From: file("/var/lib/kubelet/pki/kubelet.crt"), Custom: []Ref{file("/var/lib/kubelet/pki/kubelet-server-current.pem")}, Reload: ReloadAtStart},
 		Evidence{Verified, "kubernetes/kubernetes cmd/kubelet/app/server.go and pkg/kubelet/certificate/kubelet.go v1.35.4"})
 	kubelets.Part = PartNodes
 	return []Server{
 		row("kubeadm-apiservers-show-file", "clients of kube-apiserver", "each control plane node shows what its file holds", "nobody yet, while the old certificate is valid; then whoever is led to that node", restart,
-			Listener{Name: ListenerAPIServer, Masters: true, Port: "6443"}, Show{Name: nameServiceNetwork, From: inPKI("apiserver.crt"), Reads: ReadsOnChange, Within: 5 * time.Minute}, serving),
+			Listener{Name: ListenerAPIServer, MastersOnly: true, Port: "6443"}, ServedCert{Name: nameServiceNetwork, From: inPKI("apiserver.crt"), Reload: ReloadOnChange, ReloadWithin: 5 * time.Minute}, serving),
 		row("kubeadm-etcd-show-file", "kube-apiserver", "each etcd shows what its file holds", "the API server, at the old certificate's end", restart,
-			Listener{Name: ListenerEtcd, Masters: true, Port: "2379"}, Show{Name: NameAny, From: inPKI("etcd/server.crt"), Reads: ReadsEachTime}, each),
+			Listener{Name: ListenerEtcd, MastersOnly: true, Port: "2379"}, ServedCert{Name: NameAny, From: inPKI("etcd/server.crt"), Reload: ReloadEachTime}, each),
 		peers,
 		kubelets,
 	}

@@ -10,20 +10,20 @@ import "github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 func onPremEdges() []Edge {
 	platforms := []string{"BareMetal", "Nutanix", "OpenStack", "oVirt", "VSphere"}
 	src := Evidence{Verified, mcoRepo + "templates/common/on-prem/files/{keepalived,coredns}.yaml @ 06dc741cf and 0420e186e, templates/master/00-master/on-prem/files/haproxy.yaml @ 026c28b1d"}
-	edge := func(id, path, verifier, claim, lost string, reads Reads) Edge {
+	edge := func(id, path, verifier, claim, lost string, reads ReloadPolicy) Edge {
 		return Edge{
 			ID: id, Part: PartAPIInt, Verifier: verifier, Claim: claim,
-			Trust: file(path), Optional: true, Platforms: platforms, Presented: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: reads, Reader: pki.ReaderGo,
+			Trust: file(path), Optional: true, Platforms: platforms, Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: reads, Reader: pki.ReaderGo,
 			Remediation: "{} fix-api-int --nodes NODE", Impact: lost, In: Range{Component: mco}, Evidence: src,
 		}
 	}
 	return []Edge{
 		edge("balancers-api-int", "/var/lib/kubelet/kubeconfig", "the monitors of keepalived, HAProxy and CoreDNS",
 			"what keeps the addresses of the API trusts what api-int shows it",
-			"the node's place behind the addresses of the API and of routes: they stay where they are, whoever is lost", ReadsAtStart),
+			"the node's place behind the addresses of the API and of routes: they stay where they are, whoever is lost", ReloadAtStart),
 		edge("balancers-start-api-int", "/etc/kubernetes/kubeconfig", "the init containers of keepalived, HAProxy and CoreDNS, and CoreDNS' monitor",
 			"what keeps the addresses of the API, when it starts anew, trusts what api-int shows it",
-			"keepalived, HAProxy and CoreDNS on the node, once it is restarted: the names and addresses of the API are not there", ReadsAtStart),
+			"keepalived, HAProxy and CoreDNS on the node, once it is restarted: the names and addresses of the API are not there", ReloadAtStart),
 	}
 }
 
@@ -37,7 +37,7 @@ func localhostEdges() []Edge {
 	syncer := func(id, component, of string, trust Ref, src Evidence) Edge {
 		return Edge{
 			ID: id, Part: PartControlPlane, Verifier: "the cert-syncer and the recovery controller of " + of, Claim: "the cert-syncer of " + of + " trusts what localhost shows it",
-			Trust: trust, Presented: recovery, Name: "localhost-recovery", Reads: ReadsByRollout, Reader: pki.ReaderGo,
+			Trust: trust, Presented: recovery, ServerName: "localhost-recovery", Reload: ReloadByRollout, Reader: pki.ReaderGo,
 			Impact: "new certificates for " + of + ": those on the masters are not replaced, and end", In: Range{Component: component}, Evidence: src,
 		}
 	}
@@ -56,10 +56,10 @@ func localhostEdges() []Edge {
 // users log in.
 func accessEdges() []Edge {
 	nodeKubeconfigs := Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/kube-apiserver/node-kubeconfigs.yaml @ 005a95607 and pkg/operator/nodekubeconfigcontroller/nodekubeconfigcontroller.go @ c813e820b"}
-	kubeconfig := func(name, claim string, shown Ref, server Name) Edge {
+	kubeconfig := func(name, claim string, shown Ref, server ServerName) Edge {
 		return Edge{
 			ID: "node-kubeconfig-" + name, Part: PartAccess, Verifier: "an administrator on a master", Claim: claim,
-			Trust: Ref{Kind: Secret, Namespace: kasTarget, Name: "node-kubeconfigs", Key: name + ".kubeconfig"}, Presented: shown, Name: server, Reads: ReadsEachTime, Reader: pki.ReaderGo,
+			Trust: Ref{Kind: Secret, Namespace: kasTarget, Name: "node-kubeconfigs", Key: name + ".kubeconfig"}, Presented: shown, ServerName: server, Reload: ReloadEachTime, Reader: pki.ReaderGo,
 			Impact: name + ".kubeconfig in /etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/node-kubeconfigs of each master: a way in during an outage",
 			In:     Range{Component: kas}, Evidence: nodeKubeconfigs,
 		}
@@ -70,14 +70,14 @@ func accessEdges() []Edge {
 		kubeconfig("lb-int", "the emergency kubeconfig for api-int trusts what api-int shows it", InternalLoadBalancerServing(), NameInternal),
 		{
 			ID: "apiserver-node-admin", Part: PartAccess, Verifier: "kube-apiserver", Claim: "kube-apiserver recognises the administrator of the emergency kubeconfigs",
-			Trust: bundle(kasTarget, "client-ca"), Presented: secret(kasOperator, "node-system-admin-client"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
+			Trust: bundle(kasTarget, "client-ca"), Presented: secret(kasOperator, "node-system-admin-client"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
 			Impact: "all of the kubeconfigs that lie on masters", In: Range{Component: kas}, Evidence: nodeKubeconfigs,
 		},
 		{
 			ID: "apiserver-token-review", Part: PartAccess, Verifier: "kube-apiserver", Claim: "kube-apiserver trusts the OAuth API server that checks tokens",
 			// There is none where users log in elsewhere (Authentication's type OIDC).
 			Trust: Ref{Kind: Secret, Namespace: kasTarget, Name: "webhook-authenticator", Key: "kubeConfig"}, Optional: true,
-			Presented: secret("openshift-oauth-apiserver", "serving-cert"), Name: "api.openshift-oauth-apiserver.svc", Reads: ReadsByRollout, Reader: pki.ReaderGo,
+			Presented: secret("openshift-oauth-apiserver", "serving-cert"), ServerName: "api.openshift-oauth-apiserver.svc", Reload: ReloadByRollout, Reader: pki.ReaderGo,
 			Impact: "log in by token: users and consoles get 401", In: Range{Component: authentication},
 			Evidence: Evidence{Verified, "openshift/cluster-kube-apiserver-operator pkg/operator/configobservation/auth/webhook_authenticator.go @ c813e820b; openshift/origin tls/ownership/ownership.md @ 01860260f"},
 		},
@@ -85,7 +85,7 @@ func accessEdges() []Edge {
 			ID: "console-oauth", Part: PartAccess, Verifier: "the console", Claim: "the console trusts what the OAuth server shows it",
 			// The console is a part that a cluster may be without.
 			Trust: bundle("openshift-console", "oauth-serving-cert"), Optional: true, Presented: Ref{Kind: Secret, Namespace: "openshift-authentication", Name: "v4-0-config-system-router-certs"},
-			Instead: secret("openshift-authentication", "v4-0-config-system-custom-router-certs"), Name: NameAny, Reads: ReadsByRollout, Reader: pki.ReaderUnknown,
+			CustomPresented: secret("openshift-authentication", "v4-0-config-system-custom-router-certs"), ServerName: NameAny, Reload: ReloadByRollout, Reader: pki.ReaderUnknown,
 			Impact: "log in to the console", In: since(console, Minor{4, 12}),
 			Evidence: Evidence{Verified, authRepo + "pkg/controllers/trustdistribution/trustdistribution_controller.go @ f3df4f5b2; " + consoleRepo + "pkg/console/starter/starter.go @ 684157180"},
 		},

@@ -23,7 +23,7 @@ func outsideEdges() []Edge {
 	const lost = "images, and what else the node fetches, through a proxy that shows a certificate of that CA"
 	certs := func(id, claim, mend string, in Range, e Evidence) Edge {
 		return Edge{
-			ID: id, Part: PartNodes, Verifier: "CRI-O", Claim: claim, Trust: file("/etc/docker/certs.d/*/ca.crt"), Presented: registries, By: ByArrival, Reads: ReadsEachTime, Reader: pki.ReaderGo,
+			ID: id, Part: PartNodes, Verifier: "CRI-O", Claim: claim, Trust: file("/etc/docker/certs.d/*/ca.crt"), Presented: registries, Verify: VerifyDelivered, Reload: ReloadEachTime, Reader: pki.ReaderGo,
 			Impact: "images of that registry on the node", Remediation: mend, In: in, Evidence: e,
 		}
 	}
@@ -31,21 +31,21 @@ func outsideEdges() []Edge {
 	return []Edge{
 		{
 			ID: "node-user-ca", Part: PartNodes, Verifier: "the node: CRI-O, kubelet", Claim: "nodes have the administrator's additional CAs", Trust: userAnchors(),
-			Presented: bundle(userConfig, "user-ca-bundle"), By: ByArrival, Reads: ReadsAtStart, Reader: pki.ReaderUnknown, Impact: lost, Remediation: pool, In: all, Evidence: anchors,
+			Presented: bundle(userConfig, "user-ca-bundle"), Verify: VerifyDelivered, Reload: ReloadAtStart, Reader: pki.ReaderUnknown, Impact: lost, Remediation: pool, In: all, Evidence: anchors,
 		},
 		{
 			ID: "node-proxy-ca", Part: PartNodes, Verifier: "the node: CRI-O, kubelet", Claim: "nodes have the CAs by which the proxy is trusted", Trust: userAnchors(),
-			Presented: proxied, By: ByArrival, Reads: ReadsAtStart, Reader: pki.ReaderUnknown, Impact: lost, Remediation: pool, In: all, Evidence: anchors,
+			Presented: proxied, Verify: VerifyDelivered, Reload: ReloadAtStart, Reader: pki.ReaderUnknown, Impact: lost, Remediation: pool, In: all, Evidence: anchors,
 		},
 		{
 			// Only nodes whose trust store was read have one.
 			ID: "node-system-trust", Part: PartNodes, Verifier: "the node: CRI-O, kubelet", Claim: "the system's trust store on nodes holds the administrator's additional CAs", Trust: systemStore(), Optional: true,
-			Presented: userAnchors(), By: ByArrival, Reads: ReadsAtStart, Reader: pki.ReaderGo, Impact: lost, Remediation: "on NODE: update-ca-trust extract, then systemctl restart crio", In: all,
+			Presented: userAnchors(), Verify: VerifyDelivered, Reload: ReloadAtStart, Reader: pki.ReaderGo, Impact: lost, Remediation: "on NODE: update-ca-trust extract, then systemctl restart crio", In: all,
 			Evidence: Evidence{Verified, mcoRepo + "pkg/daemon/update.go @ release-4.14 to 4.22 (coreos-update-ca-trust.service, update-ca-trust)"},
 		},
 		{
 			ID: "pods-proxy-ca", Part: PartServices, Verifier: "operators that call out of the cluster", Claim: "the bundle for who calls through the proxy holds the CAs by which that is trusted",
-			Trust: bundle(managed, "trusted-ca-bundle"), Presented: proxied, By: ByArrival, Reads: ReadsAtStart, Reader: pki.ReaderGo, Impact: "what operators fetch through the proxy: updates, images, the cloud's API",
+			Trust: bundle(managed, "trusted-ca-bundle"), Presented: proxied, Verify: VerifyDelivered, Reload: ReloadAtStart, Reader: pki.ReaderGo, Impact: "what operators fetch through the proxy: updates, images, the cloud's API",
 			Remediation: "see what the network operator says: kubectl get clusteroperator network -o yaml", In: Range{Component: network}, Evidence: Evidence{Derived, networkRepo + "pkg/controller/proxyconfig @ 2a6a57fef"},
 		},
 		certs("node-ca-registries", delivered, "look at the log of the DaemonSet node-ca: oc -n openshift-image-registry logs -l name=node-ca", Range{Component: mco, To: Minor{4, 13}},

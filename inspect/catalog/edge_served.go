@@ -7,11 +7,11 @@ import (
 
 // Server is a row: somebody listens on an address, and is asked by a TLS handshake
 // what it shows. The Edge is the claim that it shows what the places hold; its
-// Shown and Name are those of each of Shows.
+// Presented and ServerName are those of each of Certs.
 type Server struct {
 	Edge
 	Listener Listener
-	Shows    []Show
+	Certs    []ServedCert
 	// Direct: who verifies what it shows connects to this very address, so that what
 	// a handshake saw there goes before what the place holds.
 	Direct bool
@@ -19,8 +19,8 @@ type Server struct {
 
 // Listener names where a server listens.
 type Listener struct {
-	Name    string // "kubelet"; empty: the server of a kubelet's kubeconfig
-	Masters bool   // on masters only; else on every node
+	Name        string // "kubelet"; empty: the server of a kubelet's kubeconfig
+	MastersOnly bool   // on masters only; else on every node
 	// Port on the node's address: a number, or PortInternal. Empty: it is asked at
 	// the address that a kubeconfig has. What the server's pod, the Node or a kubeconfig
 	// says of it goes before a number.
@@ -32,8 +32,8 @@ const PortInternal = "(api-int's)"
 
 // The listeners that are asked at addresses of kubeconfigs.
 const (
-	ListenerBalanced = ""       // what nodes reach by their kubelets' kubeconfigs
-	ListenerOutside  = "access" // what the user's kubeconfig has
+	ListenerNodeKubeconfig = ""       // what nodes reach by their kubelets' kubeconfigs
+	ListenerUserKubeconfig = "access" // what the user's kubeconfig has
 
 	ListenerAPIServer = "kube-apiserver" // of each master, by its own address
 
@@ -41,26 +41,26 @@ const (
 	ListenerEtcdPeer = "etcd peer"
 )
 
-// Show is what a server shows to whom asks for a name.
-type Show struct {
-	Name Name
+// ServedCert is what a server shows to whom asks for a name.
+type ServedCert struct {
+	Name ServerName
 	From Ref // the place that holds it
-	// Instead are places of an administrator's, one of which may be shown in its
+	// Custom are places of an administrator's, one of which may be shown in its
 	// place.
-	Instead []Ref
-	Reads   Reads // when the server reads the place
-	// Within is how long after a change that may take; zero: it never does so by itself.
-	Within time.Duration
-	Mend   string // where that differs from the Edge's
+	Custom []Ref
+	Reload ReloadPolicy // when the server reads the place
+	// ReloadWithin is how long after a change that may take; zero: it never does so by itself.
+	ReloadWithin time.Duration
+	Remediation  string // where that differs from the Edge's
 }
 
 // The names of kube-apiserver, beside those in edge.go.
 const (
 	// NameExternal: the host of Infrastructure's status.apiServerURL.
-	NameExternal       Name = "(api)"
-	nameServiceNetwork Name = "kubernetes.default.svc"
-	nameLocalhost      Name = "localhost"
-	nameRecovery       Name = "localhost-recovery"
+	NameExternal       ServerName = "(api)"
+	nameServiceNetwork ServerName = "kubernetes.default.svc"
+	nameLocalhost      ServerName = "localhost"
+	nameRecovery       ServerName = "localhost-recovery"
 )
 
 // Servers returns every row about what servers show.
@@ -76,7 +76,7 @@ func Servers() []Server {
 				Impact:      "nobody yet, while the old certificate is valid and its CA is trusted; then whoever is led to that master",
 				Remediation: restart, In: Range{Component: kas}, Evidence: named,
 			},
-			Listener: Listener{Name: ListenerAPIServer, Masters: true, Port: PortInternal}, Shows: apiServerShows(),
+			Listener: Listener{Name: ListenerAPIServer, MastersOnly: true, Port: PortInternal}, Certs: apiServerShows(),
 		},
 		{
 			Edge: Edge{
@@ -84,7 +84,7 @@ func Servers() []Server {
 				Impact:      "nobody yet, while the old certificate is valid and its CA is trusted; then nodes that are led to that master",
 				Remediation: "find the master behind api-int that shows it, among those that are asked by their own address", In: Range{Component: kas}, Evidence: named,
 			},
-			Listener: Listener{Name: ListenerBalanced}, Shows: apiServerShows(),
+			Listener: Listener{Name: ListenerNodeKubeconfig}, Certs: apiServerShows(),
 		},
 		{
 			Edge: Edge{
@@ -92,7 +92,7 @@ func Servers() []Server {
 				Impact:      "nobody yet, while the old certificate is valid and its CA is trusted; then whoever uses that address",
 				Remediation: "find the master behind that address that shows it, among those that are asked by their own address", In: Range{Component: kas}, Evidence: named,
 			},
-			Listener: Listener{Name: ListenerOutside}, Shows: apiServerShows(),
+			Listener: Listener{Name: ListenerUserKubeconfig}, Certs: apiServerShows(),
 		},
 		{
 			Edge: Edge{
@@ -101,8 +101,8 @@ func Servers() []Server {
 				Remediation: "it reads its certificate when it starts: oc -n openshift-machine-config-operator delete pod -l k8s-app=machine-config-server --field-selector spec.nodeName=NODE",
 				In:          Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "pkg/server/api.go (SecurePort, ListenAndServeTLS) @ 006654732"},
 			},
-			Listener: Listener{Name: "machine-config-server", Masters: true, Port: "22623"}, Direct: true,
-			Shows: []Show{{Name: NameInternal, From: secret(mcoTarget, "machine-config-server-tls"), Reads: ReadsAtStart}},
+			Listener: Listener{Name: "machine-config-server", MastersOnly: true, Port: "22623"}, Direct: true,
+			Certs: []ServedCert{{Name: NameInternal, From: secret(mcoTarget, "machine-config-server-tls"), Reload: ReloadAtStart}},
 		},
 		{
 			Edge: Edge{
@@ -112,24 +112,24 @@ func Servers() []Server {
 				Evidence: Evidence{Verified, "kubernetes/kubernetes pkg/kubelet/certificate/kubelet.go v1.35.4; openshift/cluster-kube-apiserver-operator bindata/assets/config/defaultconfig.yaml (kubelet-preferred-address-types: InternalIP) @ 02bf68752"},
 			},
 			Listener: Listener{Name: "kubelet", Port: "10250"}, Direct: true,
-			Shows: []Show{{Name: NameAny, From: file("/var/lib/kubelet/pki/kubelet-server-current.pem"), Reads: ReadsOnChange, Within: time.Minute}},
+			Certs: []ServedCert{{Name: NameAny, From: file("/var/lib/kubelet/pki/kubelet-server-current.pem"), Reload: ReloadOnChange, ReloadWithin: time.Minute}},
 		},
 	}, kubeadmServers()...)
 }
 
 // Caller is a row: masters call servers and show them a client certificate, and whether
 // these accept it is seen by a request that is made with it, where it lies. The Edge is the
-// claim that they do; its Shown is what the file is a copy of.
+// claim that they do; its Presented is what the file is a copy of.
 type Caller struct {
 	Edge
-	To               string // whom it is shown: the Listener's name of a Server
+	ListenerName     string // whom it is shown: the Listener's name of a Server
 	Certificate, Key string // files on masters
 	// CA is the file by which the server is verified before it is asked; '*' stands for
 	// the number of a revision, of which the highest counts.
 	CA   string
 	Path string // what is asked for by HTTP: it needs a client that is known, and changes nothing
-	// Within is how long the server takes to read a file of CAs that has changed.
-	Within time.Duration
+	// ReloadWithin is how long the server takes to read a file of CAs that has changed.
+	ReloadWithin time.Duration
 }
 
 // Callers returns every row about whom servers accept.
@@ -139,15 +139,15 @@ func Callers() []Caller {
 		{
 			Edge: Edge{
 				ID: "kubelets-accept", Part: PartControlPlane, Verifier: "kubelet, of its clients", Claim: "kubelets accept requests with kube-apiserver's client certificate",
-				Presented: secret(kasTarget, "kubelet-client"), Name: NameClient, Reads: ReadsOnChange,
+				Presented: secret(kasTarget, "kubelet-client"), ServerName: NameClient, Reload: ReloadOnChange,
 				Impact:      "logs, exec, port-forward and metrics of the node",
 				Remediation: "on NODE: where /etc/kubernetes/kubelet-ca.crt holds the CA, which {} verify control-plane tells, systemctl restart kubelet: pods keep running",
 				In:          Range{Component: kas},
 				Evidence: Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/config/defaultconfig.yaml (kubelet-client-certificate, kubelet-certificate-authority) @ c813e820b, release-4.12 0217c88fb to release-4.23 440392249, the same in all of them; " +
 					"kubernetes/kubernetes pkg/kubelet/server/auth.go, staging/src/k8s.io/apiserver/pkg/server/dynamiccertificates/dynamic_cafile_content.go v1.35.4"},
 			},
-			To: "kubelet", Certificate: resources + "kube-apiserver-certs/secrets/kubelet-client/tls.crt", Key: resources + "kube-apiserver-certs/secrets/kubelet-client/tls.key",
-			CA: resources + "kube-apiserver-pod-*/configmaps/kubelet-serving-ca/ca-bundle.crt", Path: "/healthz", Within: 2 * time.Minute,
+			ListenerName: "kubelet", Certificate: resources + "kube-apiserver-certs/secrets/kubelet-client/tls.crt", Key: resources + "kube-apiserver-certs/secrets/kubelet-client/tls.key",
+			CA: resources + "kube-apiserver-pod-*/configmaps/kubelet-serving-ca/ca-bundle.crt", Path: "/healthz", ReloadWithin: 2 * time.Minute,
 		},
 	}
 }
@@ -155,23 +155,23 @@ func Callers() []Caller {
 // apiServerShows is what kube-apiserver shows. The cert-syncer writes a changed
 // Secret to the master's files within seconds, and kube-apiserver looks at those each
 // minute; the recovery certificate alone is part of a revision.
-func apiServerShows() []Show {
+func apiServerShows() []ServedCert {
 	const soon = 5 * time.Minute
-	return []Show{
-		{Name: NameInternal, From: InternalLoadBalancerServing(), Reads: ReadsOnChange, Within: soon},
-		{Name: NameExternal, From: secret(kasTarget, "external-loadbalancer-serving-certkey"), Instead: NamedCertificates(), Reads: ReadsOnChange, Within: soon},
-		{Name: nameServiceNetwork, From: secret(kasTarget, "service-network-serving-certkey"), Reads: ReadsOnChange, Within: soon},
-		{Name: nameLocalhost, From: secret(kasTarget, "localhost-serving-cert-certkey"), Reads: ReadsOnChange, Within: soon},
-		{Name: nameRecovery, From: secret(kasTarget, "localhost-recovery-serving-certkey"), Reads: ReadsByRollout, Within: time.Hour,
-			Mend: "it comes with a new revision of kube-apiserver; how far that is: oc get kubeapiserver cluster -o jsonpath='{.status.nodeStatuses}'"},
+	return []ServedCert{
+		{Name: NameInternal, From: InternalLoadBalancerServing(), Reload: ReloadOnChange, ReloadWithin: soon},
+		{Name: NameExternal, From: secret(kasTarget, "external-loadbalancer-serving-certkey"), Custom: NamedCertificates(), Reload: ReloadOnChange, ReloadWithin: soon},
+		{Name: nameServiceNetwork, From: secret(kasTarget, "service-network-serving-certkey"), Reload: ReloadOnChange, ReloadWithin: soon},
+		{Name: nameLocalhost, From: secret(kasTarget, "localhost-serving-cert-certkey"), Reload: ReloadOnChange, ReloadWithin: soon},
+		{Name: nameRecovery, From: secret(kasTarget, "localhost-recovery-serving-certkey"), Reload: ReloadByRollout, ReloadWithin: time.Hour,
+			Remediation: "it comes with a new revision of kube-apiserver; how far that is: oc get kubeapiserver cluster -o jsonpath='{.status.nodeStatuses}'"},
 	}
 }
 
-// ShownOutside reports whether a Secret's certificate is shown for the name by which people
+// ServedExternally reports whether a Secret's certificate is shown for the name by which people
 // reach the API from outside of the cluster, by kubeconfigs of their own. Nobody in the
 // cluster verifies it.
-func ShownOutside(at Ref) bool {
-	return slices.ContainsFunc(apiServerShows(), func(s Show) bool { return s.Name == NameExternal && s.From == at })
+func ServedExternally(at Ref) bool {
+	return slices.ContainsFunc(apiServerShows(), func(s ServedCert) bool { return s.Name == NameExternal && s.From == at })
 }
 
 // NamedCertificates are where kube-apiserver has the certificates that an
@@ -180,12 +180,12 @@ func NamedCertificates() []Ref {
 	return []Ref{secret(kasTarget, "user-serving-cert"), secret(kasTarget, "user-serving-cert-*")}
 }
 
-// OwnCertificate is the claim that no administrator's certificate is shown for
+// CustomAPIIntEdge is the claim that no administrator's certificate is shown for
 // api-int, which is not supported.
-func OwnCertificate() Edge {
+func CustomAPIIntEdge() Edge {
 	return Edge{
 		ID: "api-int-own-certificate", Part: PartAPIInt, Verifier: "kubelets", Claim: "api-int shows its own certificate, and none of an administrator's",
-		Name:        NameInternal,
+		ServerName:  NameInternal,
 		Impact:      "whoever trusts the cluster's own CA for api-int: kubelets, kube-controller-manager, the network; and new CAs are of no use to them",
 		Remediation: "oc edit apiserver cluster: give each of spec.servingCerts.namedCertificates its names, without api-int",
 		In:          Range{Component: kas}, Evidence: Evidence{Verified, "docs.okd.io/4.20/security/certificates/api-server.html (Do not provide a named certificate for the internal load balancer)"},

@@ -34,7 +34,7 @@ func etcdClient() []Lifetime {
 // etcdLong is the lifetime of what etcd's signers sign since 4.20, where the
 // controller passes the signers' own numbers for leafs too.
 func etcdLong() Lifetime {
-	return Lifetime{Validity: 5 * year, Refresh: 1533 * day, Share: 80, By: etcdOwner, In: since(etcd, Minor{4, 20}),
+	return Lifetime{Validity: 5 * year, Refresh: 1533 * day, RenewAtPercent: 80, Renewer: etcdOwner, In: since(etcd, Minor{4, 20}),
 		Doc:      "the 80 % rule (1460 days) comes before the refresh of 1533 days",
 		Evidence: Evidence{Verified, etcdRepo + "pkg/operator/etcdcertsigner/etcdcertsignercontroller.go @ fed682e9d (2025-05-12), release-4.20 9acf049b2 to 4.22 bba8f344c"}}
 }
@@ -50,17 +50,17 @@ func etcdPlaces() []Place {
 		Doc:      "made once, at the installation (5 years where that was 4.16); nothing renews it",
 		Evidence: Evidence{Verified, "openshift/installer pkg/asset/tls/etcd.go; openshift/cluster-etcd-operator pkg/tlshelpers/tlshelpers.go @ release-4.16 d9e83020b"}}}
 	signers := []Lifetime{
-		{Validity: 5 * year, Refresh: 1533 * day, Share: 80, By: etcdOwner, In: from416, Evidence: src,
+		{Validity: 5 * year, Refresh: 1533 * day, RenewAtPercent: 80, Renewer: etcdOwner, In: from416, Evidence: src,
 			Doc: "the 80 % rule (1460 days) comes before the refresh of 1533 days; in 4.16 it is only bundled and signs nothing yet"},
 	}
 	leafs := []Lifetime{
-		{Validity: 3 * year, Share: 80, By: etcdOwner, In: between(etcd, Minor{4, 12}, Minor{4, 15}), Evidence: src},
+		{Validity: 3 * year, RenewAtPercent: 80, Renewer: etcdOwner, In: between(etcd, Minor{4, 12}, Minor{4, 15}), Evidence: src},
 		rotated(etcdOwner, 3*year, 803*day, between(etcd, Minor{4, 16}, Minor{4, 19}), src),
 		etcdLong(),
 	}
 	clients := etcdClient()
 	row := func(at Ref, role Role, doc string, lives []Lifetime, in Range, e Evidence) Place {
-		return Place{Ref: at, Role: role, Owner: etcdOwner, Doc: doc, Lives: lives, In: in, Evidence: e}
+		return Place{Ref: at, Role: role, Owner: etcdOwner, Doc: doc, Lifetimes: lives, In: in, Evidence: e}
 	}
 	ca := func(at Ref, doc string, in Range) Place { return row(at, CABundle, doc, nil, in, synced) }
 	return []Place{

@@ -19,8 +19,8 @@ func TestSignerNamed(t *testing.T) {
 		"":                                                                          {},
 	} {
 		got, made, ok := SignerNamed(cn)
-		if ok != want.ok || got.First != want.first || !made.Equal(want.made) {
-			t.Errorf("%q: %v %v %s", cn, ok, got.First, made)
+		if ok != want.ok || got.ByInstaller != want.first || !made.Equal(want.made) {
+			t.Errorf("%q: %v %v %s", cn, ok, got.ByInstaller, made)
 		}
 	}
 }

@@ -18,9 +18,9 @@ func ingressPlaces() []Place {
 	}
 	return []Place{
 		{Ref: secret("openshift-ingress-operator", "router-ca"), Role: Signer, Owner: ingressOwner, Doc: "signs the routers' default certificates", In: all, Evidence: made,
-			Lives: manual("nothing renews it; deleted, it is made anew")},
+			Lifetimes: manual("nothing renews it; deleted, it is made anew")},
 		{Ref: secret("openshift-ingress", "router-certs-*"), Role: Serving, Owner: ingressOwner, Doc: "an IngressController's default certificate for *.apps, where the administrator gave none", In: all, Evidence: made,
-			Lives: manual("nothing renews it, not even a new router-ca; deleted, it is made anew")},
+			Lifetimes: manual("nothing renews it, not even a new router-ca; deleted, it is made anew")},
 		{Ref: Ref{Kind: Secret, Namespace: managed, Name: "router-certs"}, Role: Serving, Owner: ingressOwner, Doc: "the default certificate of the cluster's ingress domain, for the OAuth server; the keys are domains, up to 4.11 those of all IngressControllers", In: all,
 			Evidence: Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate-publisher/publish_certs.go @ acca9642a, release-4.10 and release-4.12 (6660fb0f4, OCPBUGS-853)"}},
 		{Ref: bundle(managed, "default-ingress-cert"), Role: CABundle, Owner: ingressOwner, Doc: "the chain that the default IngressController serves, the administrator's own where there is one; part of kube-root-ca.crt", In: all, Evidence: published},

@@ -39,13 +39,13 @@ func kubeAPIServerSignerPlaces() []Place {
 	forever := []Lifetime{rotated(kasOwner, 10*year, 8*year, known, src)}
 	month := kasMonth()
 	signer := func(name, doc string, lives []Lifetime) Place {
-		return Place{Ref: secret(kasOperator, name), Role: Signer, Owner: kasOwner, Doc: doc, Lives: lives, In: all, Evidence: src}
+		return Place{Ref: secret(kasOperator, name), Role: Signer, Owner: kasOwner, Doc: doc, Lifetimes: lives, In: all, Evidence: src}
 	}
 	ca := func(at Ref, doc string) Place {
 		return Place{Ref: at, Role: CABundle, Owner: kasOwner, Doc: doc, In: all, Evidence: src}
 	}
 	leaf := func(at Ref, role Role, doc string, lives []Lifetime) Place {
-		return Place{Ref: at, Role: role, Owner: kasOwner, Doc: doc, Lives: lives, In: all, Evidence: src}
+		return Place{Ref: at, Role: role, Owner: kasOwner, Doc: doc, Lifetimes: lives, In: all, Evidence: src}
 	}
 	// What the installer's first ones were like, in a must-gather of 4.8.
 	first := func(l Lifetime, doc string) []Lifetime {
@@ -62,7 +62,7 @@ func kubeAPIServerSignerPlaces() []Place {
 			rotated(kasOwner, year, 8*year, between(kas, Minor{4, 12}, Minor{4, 13}), src),
 			rotated(kasOwner, year, 292*day, between(kas, Minor{4, 14}, Minor{4, 18}), src),
 			rotated(kasOwner, year, 30*day, between(kas, Minor{4, 19}, Minor{4, 21}), src),
-			{Validity: year, Refresh: 292 * day, Share: 80, By: kasOwner, In: since(kas, Minor{4, 22}),
+			{Validity: year, Refresh: 292 * day, RenewAtPercent: 80, Renewer: kasOwner, In: since(kas, Minor{4, 22}),
 				Doc:      "builds of 4.22 from before commit 569c6a27d (2026-06-08) renew at 30 days",
 				Evidence: src},
 		}),
@@ -95,7 +95,7 @@ func kubeAPIServerSignerPlaces() []Place {
 
 		signer("node-system-admin-signer", "signs the emergency administrator's certificate that lies on masters", []Lifetime{
 			rotated(kasOwner, year, 292*day, between(kas, Minor{4, 12}, Minor{4, 18}), src),
-			{Validity: 3 * year, Refresh: 876 * day, Share: 80, By: kasOwner, In: since(kas, Minor{4, 19}),
+			{Validity: 3 * year, Refresh: 876 * day, RenewAtPercent: 80, Renewer: kasOwner, In: since(kas, Minor{4, 19}),
 				Doc:      "builds of 4.19 from before commit 7f8eb2925 (2025-08-14) make it for one year",
 				Evidence: src},
 		}),

@@ -24,20 +24,20 @@ func kubeControllerManagerPlaces() []Place {
 	}
 	return []Place{
 		{Ref: secret(kcmOperator, "csr-signer-signer"), Role: Signer, Owner: kcmOwner, Doc: "signs csr-signer: the root of all certificates that are made by request", In: all, Evidence: signed,
-			Lives: []Lifetime{rotated(kcmOwner, 60*day, 30*day, known, signed)}},
+			Lifetimes: []Lifetime{rotated(kcmOwner, 60*day, 30*day, known, signed)}},
 		ca(bundle(kcmOperator, "csr-controller-signer-ca"), "the certificates of csr-signer-signer", signed),
 		{Ref: secret(kcmOperator, "csr-signer"), Role: Signer, Owner: kcmOwner, Doc: "intermediate CA for certificate requests, waiting until it is trusted everywhere", In: all, Evidence: signed,
-			Lives: []Lifetime{rotated(kcmOwner, 30*day, 15*day, known, signed)}},
+			Lifetimes: []Lifetime{rotated(kcmOwner, 30*day, 15*day, known, signed)}},
 		ca(bundle(kcmOperator, "csr-signer-ca"), "the certificates of csr-signer, present and past", combined),
 		{Ref: secret(kcmTarget, "csr-signer"), Role: Signer, Owner: kcmOwner, Doc: "intermediate CA with which kube-controller-manager signs certificate requests, such as kubelets'; a copy, made 5 minutes after its original", In: all, Evidence: combined,
-			Lives: []Lifetime{rotated(kcmOwner, 30*day, 15*day, known, signed)}},
+			Lifetimes: []Lifetime{rotated(kcmOwner, 30*day, 15*day, known, signed)}},
 		ca(bundle(kcmOperator, "csr-controller-ca"), "whom to trust for certificates made by request", combined),
 		ca(bundle(managed, "csr-controller-ca"), "the same, published", synced),
 		ca(bundle(kcmTarget, "serviceaccount-ca"), "what kube-controller-manager publishes as kube-root-ca.crt and trusts itself; a change rolls out a new revision", combined),
 		ca(bundle(kcmTarget, "client-ca"), "kube-controller-manager recognises its clients by it", synced),
 		ca(bundle(kcmTarget, "aggregator-client-ca"), "kube-controller-manager recognises the front proxy by it", synced),
 		ca(bundle(kcmTarget, "service-ca"), "the service CA that is put into service account token secrets", synced),
-		{Ref: secret(kcmTarget, "kube-controller-manager-client-cert-key"), Role: Client, Owner: kcmOwner, Doc: "kube-controller-manager's client certificate, a copy", Lives: kasMonth(), In: all, Evidence: synced},
+		{Ref: secret(kcmTarget, "kube-controller-manager-client-cert-key"), Role: Client, Owner: kcmOwner, Doc: "kube-controller-manager's client certificate, a copy", Lifetimes: kasMonth(), In: all, Evidence: synced},
 		{Ref: Ref{Kind: Secret, Namespace: kcmTarget, Name: "localhost-recovery-client-token"}, Role: Token, Owner: kcmOwner, Doc: "service account token for recovery, with the CA beside it", In: all, Evidence: mounted},
 	}
 }
@@ -98,9 +98,9 @@ func rootCAPlaces() []Place {
 			Doc: "what pods trust as kube-apiserver; read from serviceaccount-ca at kube-controller-manager's start and put back within seconds when edited"},
 		{Ref: rootCA(), Role: CABundle, Owner: "kube-controller-manager", In: Range{Component: Kubernetes}, Evidence: src,
 			Doc: "what pods trust as kube-apiserver; the file of kube-controller-manager's --root-ca-file, put back within seconds when edited"},
-		{Ref: Ref{Kind: Secret, Key: "ca.crt"}, Carries: Carries{Type: "kubernetes.io/service-account-token"}, Role: Token, Owner: "kube-controller-manager", Doc: "a service account's token, with what to trust as kube-apiserver beside it",
+		{Ref: Ref{Kind: Secret, Key: "ca.crt"}, Selector: ObjectSelector{Type: "kubernetes.io/service-account-token"}, Role: Token, Owner: "kube-controller-manager", Doc: "a service account's token, with what to trust as kube-apiserver beside it",
 			Evidence: Evidence{Field, "kubernetes/kubernetes pkg/controller/serviceaccount/tokens_controller.go"}},
-		{Ref: Ref{Kind: Secret, Key: "service-ca.crt"}, Carries: Carries{Type: "kubernetes.io/service-account-token"}, Role: CABundle, Owner: "kube-controller-manager", Doc: "the service CA, put beside a service account's token", In: Range{Component: kcm},
+		{Ref: Ref{Kind: Secret, Key: "service-ca.crt"}, Selector: ObjectSelector{Type: "kubernetes.io/service-account-token"}, Role: CABundle, Owner: "kube-controller-manager", Doc: "the service CA, put beside a service account's token", In: Range{Component: kcm},
 			Evidence: Evidence{Derived, kcmRepo + "pkg/operator/configobservation/serviceca/observeserviceca.go @ 4e72164b8"}},
 	}
 }
@@ -126,7 +126,7 @@ func schedulerPlaces() []Place {
 	return []Place{
 		{Ref: bundle(schedulerTarget, "serviceaccount-ca"), Role: CABundle, Owner: schedulerOwner, Doc: "what kube-scheduler trusts as kube-apiserver; a change rolls out a new revision", In: all,
 			Evidence: Evidence{Verified, schedulerRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ 56fa32546 and release-4.12"}},
-		{Ref: secret(schedulerTarget, "kube-scheduler-client-cert-key"), Role: Client, Owner: schedulerOwner, Doc: "kube-scheduler's client certificate, a copy", Lives: kasMonth(), In: all,
+		{Ref: secret(schedulerTarget, "kube-scheduler-client-cert-key"), Role: Client, Owner: schedulerOwner, Doc: "kube-scheduler's client certificate, a copy", Lifetimes: kasMonth(), In: all,
 			Evidence: Evidence{Verified, schedulerRepo + "pkg/operator/resourcesynccontroller/resourcesynccontroller.go @ 56fa32546 and release-4.12"}},
 		{Ref: Ref{Kind: Secret, Namespace: schedulerTarget, Name: "localhost-recovery-client-token"}, Role: Token, Owner: schedulerOwner, Doc: "service account token for recovery, with the CA beside it", In: all,
 			Evidence: Evidence{Verified, schedulerRepo + "pkg/operator/starter.go @ 56fa32546"}},

@@ -6,31 +6,31 @@ import "strings"
 // they are to trust as the API server.
 type KubeletSetup struct {
 	Name string // for people
-	// Bootstrap is the kubeconfig with which a kubelet joins, and Own that with which it
+	// Bootstrap is the kubeconfig with which a kubelet joins, and Kubeconfig that with which it
 	// works: paths on a node, as in the flags of its unit.
-	Bootstrap, Own string
-	// Joins: Bootstrap is deleted once the node has joined.
-	Joins bool
-	CA    Ref    // the CAs of the API server, as published
-	Disk  string // a file with the same on masters; one '*' in it stands for anything
-	Right string // what makes CA right where it does not verify what is shown
-	// Local is a name for which each kube-apiserver shows a certificate of a signer in
-	// CA, and Dials a kubeconfig on masters whose server is the master's own
-	// kube-apiserver; empty: it listens on the port in Own.
-	Local, Dials string
-	// Pods is the namespace of kube-apiserver's pods, of which each master has one: a
+	Bootstrap, Kubeconfig string
+	// BootstrapDeleted: Bootstrap is deleted once the node has joined.
+	BootstrapDeleted bool
+	CA               Ref    // the CAs of the API server, as published
+	MasterCAFile     string // a file with the same on masters; one '*' in it stands for anything
+	CARemediation    string // what makes CA right where it does not verify what is shown
+	// LocalName is a name for which each kube-apiserver shows a certificate of a signer in
+	// CA, and LocalKubeconfig a kubeconfig on masters whose server is the master's own
+	// kube-apiserver; empty: it listens on the port in Kubeconfig.
+	LocalName, LocalKubeconfig string
+	// APIServerNamespace is that of kube-apiserver's pods, of which each master has one: a
 	// static one, named "kube-apiserver-" and the node.
-	Pods string
-	// Operators keep the control plane, and say how it is.
-	Operators bool
-	Beside    []OtherTrustFile
-	In        Range
+	APIServerNamespace string
+	// HasOperators: operators keep the control plane, and say how it is.
+	HasOperators    bool
+	OtherTrustFiles []OtherTrustFile
+	In              Range
 	Evidence
 }
 
-// Files are its kubeconfigs, in the order in which they are to be written: that to join
+// Kubeconfigs are its kubeconfigs, in the order in which they are to be written: that to join
 // with does nothing as long as the kubelet's client certificate is valid.
-func (s KubeletSetup) Files() []string { return []string{s.Bootstrap, s.Own} }
+func (s KubeletSetup) Kubeconfigs() []string { return []string{s.Bootstrap, s.Kubeconfig} }
 
 // OtherTrustFile is a file on nodes that is to trust the same CAs, and is no kubelet's way to the
 // API server.
@@ -62,16 +62,16 @@ func allKubeletSetups() []KubeletSetup {
 	}
 	return []KubeletSetup{
 		{
-			Name: "OpenShift", Bootstrap: openShift[0], Own: openShift[1], CA: APIServerCA(), Disk: MasterServerCAs,
-			Right: "the server side must be right first: what is shown is to be signed by a CA in openshift-config-managed/kube-apiserver-server-ca. A user's own certificate for api-int (APIServer spec.servingCerts.namedCertificates) is not supported by OpenShift",
-			Local: "localhost", Pods: kasTarget, Operators: true, In: Range{Component: mco},
+			Name: "OpenShift", Bootstrap: openShift[0], Kubeconfig: openShift[1], CA: APIServerCA(), MasterCAFile: MasterServerCAs,
+			CARemediation: "the server side must be right first: what is shown is to be signed by a CA in openshift-config-managed/kube-apiserver-server-ca. A user's own certificate for api-int (APIServer spec.servingCerts.namedCertificates) is not supported by OpenShift",
+			LocalName:     "localhost", APIServerNamespace: kasTarget, HasOperators: true, In: Range{Component: mco},
 			Evidence: Evidence{Verified, mcoRepo + "templates/{master,worker}/01-*-kubelet/_base/units/kubelet.service.yaml; openshift/cluster-kube-apiserver-operator pkg/operator/certrotationcontroller (localhost's certificate, whose signer is among the CAs for kubelets), bindata/assets/kube-apiserver/pod.yaml; kubernetes/kubernetes pkg/kubelet/config/common.go (generatePodName)"},
 		},
 		{
-			Name: "kubeadm", Bootstrap: kubeadm[0], Own: kubeadm[1], Joins: true, CA: RootCAOf("kube-system"), Disk: KubeadmCA,
-			Right: "the server side must be right first: while a CA is replaced, the old and the new one are both to be in the file of kube-controller-manager's --root-ca-file (" + KubeadmCA + "), which publishes it to kube-root-ca.crt when it is restarted. Or give the CAs with --ca-file",
-			Local: string(nameServiceNetwork), Dials: "/etc/kubernetes/controller-manager.conf", Pods: "kube-system", In: Range{Component: Kubernetes},
-			Beside: []OtherTrustFile{
+			Name: "kubeadm", Bootstrap: kubeadm[0], Kubeconfig: kubeadm[1], BootstrapDeleted: true, CA: RootCAOf("kube-system"), MasterCAFile: KubeadmCA,
+			CARemediation: "the server side must be right first: while a CA is replaced, the old and the new one are both to be in the file of kube-controller-manager's --root-ca-file (" + KubeadmCA + "), which publishes it to kube-root-ca.crt when it is restarted. Or give the CAs with --ca-file",
+			LocalName:     string(nameServiceNetwork), LocalKubeconfig: "/etc/kubernetes/controller-manager.conf", APIServerNamespace: "kube-system", In: Range{Component: Kubernetes},
+			OtherTrustFiles: []OtherTrustFile{
 				{
 					Path: KubeadmCA, Reader: "the kubelet recognises kube-apiserver by it (logs, exec), at once when it changes; on control plane nodes kube-apiserver and kube-controller-manager read it when they start",
 					Remediation: "append the CA; on control plane nodes, then restart the static pods: move their manifests out of /etc/kubernetes/manifests, and back after 20 s",

@@ -25,7 +25,7 @@ func kubeadmPlaces() []Place {
 	ca := []Lifetime{{Validity: 10 * year, In: plain, Evidence: src, Doc: "nothing renews it"}}
 	leaf := []Lifetime{{Validity: year, In: plain, Evidence: src, Doc: "renewed by `kubeadm upgrade` or `kubeadm certs renew` only"}}
 	place := func(path string, role Role, doc string, lives []Lifetime) Place {
-		return Place{Ref: file(path), Role: role, Owner: "kubeadm", Doc: doc, Lives: lives, In: plain, Evidence: src}
+		return Place{Ref: file(path), Role: role, Owner: "kubeadm", Doc: doc, Lifetimes: lives, In: plain, Evidence: src}
 	}
 	return []Place{
 		place("/etc/kubernetes/pki/ca.crt", Signer, "the cluster's CA: what nodes, pods and administrators trust as API server, and what signs its clients", ca),
@@ -49,10 +49,10 @@ func kubeadmPlaces() []Place {
 
 func certManagerPlaces() []Place {
 	src := Evidence{Field, "cert-manager.io/docs/usage/certificate"}
-	lives := []Lifetime{{Share: 67, By: "cert-manager", Evidence: src,
+	lives := []Lifetime{{RenewAtPercent: 67, Renewer: "cert-manager", Evidence: src,
 		Doc: "when two thirds of its validity are over, where the Certificate says nothing else (spec.duration, spec.renewBefore)"}}
 	place := func(key string, role Role, doc string, lives []Lifetime) Place {
-		return Place{Ref: Ref{Kind: Secret, Key: key}, Carries: Carries{Annotation: AnnotationCertManager}, Role: role, Owner: "cert-manager", Doc: doc, Lives: lives, Evidence: src}
+		return Place{Ref: Ref{Kind: Secret, Key: key}, Selector: ObjectSelector{Annotation: AnnotationCertManager}, Role: role, Owner: "cert-manager", Doc: doc, Lifetimes: lives, Evidence: src}
 	}
 	return []Place{
 		place("tls.crt", Serving, "certificate of a cert-manager Certificate", lives),

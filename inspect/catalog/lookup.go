@@ -56,7 +56,7 @@ func LookupObject(o Object, key string, v Versions) (Place, bool) {
 		}
 		rest = rest[i+1:]
 	}
-	return fitting(func(p Place) bool { return p.Carries.fits(o) && p.Kind == o.Kind }, ix.carried)
+	return fitting(func(p Place) bool { return p.Selector.matches(o) && p.Kind == o.Kind }, ix.selected)
 }
 
 // BundleKey returns the key under which a ConfigMap of this name holds a CA
@@ -83,7 +83,7 @@ func LifetimeOf(at Ref, v Versions) (Lifetime, Answer) {
 	}
 	answer := No
 	for _, p := range indexed().byRef[at] {
-		if p.Carries != (Carries{}) || p.In.Holds(v) == No {
+		if p.Selector != (ObjectSelector{}) || p.In.Holds(v) == No {
 			continue
 		}
 		switch l, a := p.Lifetime(v); a {
@@ -133,7 +133,7 @@ func keyFits(row, key string) int {
 type index struct {
 	exact    map[Ref][]Place // key: Kind, Namespace, Name
 	patterns []Place         // the most telling first
-	carried  []Place
+	selected []Place
 	byRef    map[Ref][]Place
 }
 
@@ -143,8 +143,8 @@ var indexed = sync.OnceValue(func() index {
 	for _, p := range Places() {
 		ix.byRef[p.Ref] = append(ix.byRef[p.Ref], p)
 		switch {
-		case p.Carries != Carries{}:
-			ix.carried = append(ix.carried, p)
+		case p.Selector != ObjectSelector{}:
+			ix.selected = append(ix.selected, p)
 		case p.isPattern():
 			ix.patterns = append(ix.patterns, p)
 		default:
@@ -158,13 +158,13 @@ var indexed = sync.OnceValue(func() index {
 	return ix
 })
 
-// fits reports whether the object carries all that is asked, and something is.
-func (c Carries) fits(o Object) bool {
+// matches reports whether the object carries all that is asked, and something is.
+func (c ObjectSelector) matches(o Object) bool {
 	has := func(m map[string]string, key string) bool {
 		_, ok := m[key]
 		return key == "" || ok
 	}
-	return c != Carries{} &&
+	return c != ObjectSelector{} &&
 		(c.Type == "" || c.Type == o.Type) &&
 		(c.Signer == "" || c.Signer == o.Signer) &&
 		has(o.Annotations, c.Annotation) &&

@@ -65,7 +65,7 @@ func TestLookup(t *testing.T) {
 			"Secret/openshift-service-ca/signing-key[tls.crt]"},
 		{"a file", Object{Kind: File, Name: "/var/lib/kubelet/kubeconfig"}, "", v, Kubeconfig, "kubelet", "File:/var/lib/kubelet/kubeconfig"},
 		{"a file of a family", Object{Kind: File, Name: "/var/lib/kubelet/pki/kubelet-client-2024-02-09-10-11-12.pem"}, "", v, Client, "kubelet", "File:/var/lib/kubelet/pki/kubelet-client-*.pem"},
-		{"plain Kubernetes", Object{Kind: File, Name: "/etc/kubernetes/pki/ca.crt"}, "", Versions{Plain: true, Kubernetes: "v1.35.4"}, Signer, "kubeadm", "File:/etc/kubernetes/pki/ca.crt"},
+		{"plain Kubernetes", Object{Kind: File, Name: "/etc/kubernetes/pki/ca.crt"}, "", Versions{NotOpenShift: true, Kubernetes: "v1.35.4"}, Signer, "kubeadm", "File:/etc/kubernetes/pki/ca.crt"},
 		{"a version that is not known does not hide the row", Object{Kind: Secret, Namespace: kasOperator, Name: "loadbalancer-serving-signer"}, "tls.crt", Versions{}, Signer, kasOwner,
 			"Secret/openshift-kube-apiserver-operator/loadbalancer-serving-signer[tls.crt]"},
 	} {
@@ -165,7 +165,7 @@ func TestLifetimeOf(t *testing.T) {
 		{"before what was reviewed", signer, Versions{Cluster: "4.11.2"}, Unknown, 0},
 		{"a bundle has none", bundle(managed, "kube-apiserver-server-ca"), Versions{Cluster: "4.18.9"}, No, 0},
 		{"a stranger", secret("my-app", "web"), Versions{Cluster: "4.18.9"}, No, 0},
-		{"the kubelet's on plain Kubernetes", file("/var/lib/kubelet/pki/kubelet-client-*.pem"), Versions{Plain: true, Kubernetes: "v1.35.4"}, Yes, 0},
+		{"the kubelet's on plain Kubernetes", file("/var/lib/kubelet/pki/kubelet-client-*.pem"), Versions{NotOpenShift: true, Kubernetes: "v1.35.4"}, Yes, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l, answer := LifetimeOf(c.at, c.v)
@@ -185,15 +185,15 @@ func TestRenewedBy(t *testing.T) {
 		after time.Duration
 		ok    bool
 	}{
-		{"at its refresh", Lifetime{Refresh: 15 * day, Share: 80, By: "x"}, 30 * day, 15 * day, true},
-		{"at 80 %, where that comes first", Lifetime{Refresh: 8 * year, Share: 80, By: "x"}, 365 * day, 292 * day, true},
-		{"at 80 % of what it really lives", Lifetime{Refresh: 15 * day, Share: 80, By: "x"}, day, 19*time.Hour + 12*time.Minute, true},
-		{"by share alone", Lifetime{Share: 90, By: "kubelet"}, 30 * day, 27 * day, true},
-		{"never later than its end", Lifetime{Refresh: 395 * day, By: "x"}, 30 * day, 30 * day, true},
+		{"at its refresh", Lifetime{Refresh: 15 * day, RenewAtPercent: 80, Renewer: "x"}, 30 * day, 15 * day, true},
+		{"at 80 %, where that comes first", Lifetime{Refresh: 8 * year, RenewAtPercent: 80, Renewer: "x"}, 365 * day, 292 * day, true},
+		{"at 80 % of what it really lives", Lifetime{Refresh: 15 * day, RenewAtPercent: 80, Renewer: "x"}, day, 19*time.Hour + 12*time.Minute, true},
+		{"by share alone", Lifetime{RenewAtPercent: 90, Renewer: "kubelet"}, 30 * day, 27 * day, true},
+		{"never later than its end", Lifetime{Refresh: 395 * day, Renewer: "x"}, 30 * day, 30 * day, true},
 		{"by nobody", Lifetime{Validity: 2 * year}, 2 * year, 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, ok := c.l.RenewedBy(born, born.Add(c.lives))
+			got, ok := c.l.LatestRenewal(born, born.Add(c.lives))
 			if ok != c.ok || ok && !got.Equal(born.Add(c.after)) {
 				t.Errorf("got %v, %v; want %v, %v", got, ok, born.Add(c.after), c.ok)
 			}

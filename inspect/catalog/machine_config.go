@@ -28,7 +28,7 @@ func machineConfigPlaces() []Place {
 	server := []Lifetime{
 		{Validity: 10 * year, In: to418, Doc: "made by the installer; renewed by `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` only",
 			Evidence: Evidence{Verified, "openshift/installer pkg/asset/tls/mcscertkey.go"}},
-		{Validity: 10 * year, Refresh: 8 * year, Share: 80, By: mcoOwner, In: from419, Evidence: rotates,
+		{Validity: 10 * year, Refresh: 8 * year, RenewAtPercent: 80, Renewer: mcoOwner, In: from419, Evidence: rotates,
 			Doc: "only where the Machine API works; else by hand as before"},
 	}
 	return []Place{
@@ -40,12 +40,12 @@ func machineConfigPlaces() []Place {
 
 		{Ref: Ref{Kind: ConfigMap, Namespace: "kube-system", Name: "root-ca", Key: "ca.crt"}, Role: CABundle, Owner: "installer", Doc: "booting machines recognise the machine config server by it; up to 4.18 the only source, later the fallback", In: all, Evidence: synced},
 		{Ref: secret(mcoTarget, "machine-config-server-ca"), Role: Signer, Owner: mcoOwner, Writer: "oc", Doc: "signs the machine config server's certificate, where somebody ran that command", In: to418, Evidence: command,
-			Lives: []Lifetime{{Validity: 10 * year, In: to418, Doc: "renewed by `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` only", Evidence: command}}},
+			Lifetimes: []Lifetime{{Validity: 10 * year, In: to418, Doc: "renewed by `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` only", Evidence: command}}},
 		{Ref: bundle(mcoTarget, "machine-config-server-ca"), Role: CABundle, Owner: mcoOwner, Writer: "oc", Doc: "booting machines are to recognise the machine config server by it, where somebody made it anew", In: to418, Evidence: command},
-		{Ref: secret(mcoTarget, "machine-config-server-ca"), Role: Signer, Owner: mcoOwner, Doc: "signs the machine config server's certificate", In: from419, Evidence: rotates, Lives: server[1:]},
+		{Ref: secret(mcoTarget, "machine-config-server-ca"), Role: Signer, Owner: mcoOwner, Doc: "signs the machine config server's certificate", In: from419, Evidence: rotates, Lifetimes: server[1:]},
 		{Ref: bundle(mcoTarget, "machine-config-server-ca"), Role: CABundle, Owner: mcoOwner, Doc: "booting machines recognise the machine config server by it", In: from419, Evidence: rotates},
-		{Ref: secret(mcoTarget, "machine-config-server-tls"), Role: Serving, Owner: mcoOwner, Doc: "served by the machine config server on port 22623, which booting machines ask for their Ignition", In: all, Evidence: rotates, Lives: server},
-		{Ref: secret(mcoTarget, "internal-release-image-tls"), Role: Serving, Owner: mcoOwner, Doc: "served by the registry that a cluster without external registry runs on its masters", Lives: internalReleaseLives(), In: since(mco, Minor{4, 21}), Evidence: internalRelease()},
+		{Ref: secret(mcoTarget, "machine-config-server-tls"), Role: Serving, Owner: mcoOwner, Doc: "served by the machine config server on port 22623, which booting machines ask for their Ignition", In: all, Evidence: rotates, Lifetimes: server},
+		{Ref: secret(mcoTarget, "internal-release-image-tls"), Role: Serving, Owner: mcoOwner, Doc: "served by the registry that a cluster without external registry runs on its masters", Lifetimes: internalReleaseLives(), In: since(mco, Minor{4, 21}), Evidence: internalRelease()},
 		{Ref: userData("*-user-data"), Role: CABundle, Owner: "installer", Doc: "the Ignition stub of new machines, with the CA of the machine config server; `oc adm ocp-certificates update-ignition-ca-bundle-for-machine-config-server` puts a new one there", In: to418,
 			Evidence: Evidence{Verified, command.Source + "; no such secret in " + mcoRepo + "pkg and manifests of release-4.12 to 4.18"}},
 		{Ref: userData("*-user-data"), Role: CABundle, Owner: "installer", Writer: "machine-config-controller for a new CA", Doc: "the Ignition stub of new machines, with the CA of the machine config server; kept up where the Machine API works and the stub names no other CA", In: from419, Evidence: rotates},

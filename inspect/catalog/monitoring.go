@@ -18,9 +18,9 @@ func monitoringPlaces() []Place {
 	all := Range{Component: monitoring}
 	asked := func(name, doc string, in Range) Place {
 		return Place{Ref: secret(monitoringTarget, name), Role: Client, Owner: monitoringOwner, Doc: doc, In: in, Evidence: asks,
-			Lives: []Lifetime{requested(monitoringOwner, since(monitoring, Minor{4, 12}))}}
+			Lifetimes: []Lifetime{requested(monitoringOwner, since(monitoring, Minor{4, 12}))}}
 	}
-	grpc := []Lifetime{{Validity: 2 * year, Share: 80, By: monitoringOwner, In: since(monitoring, Minor{4, 12}), Evidence: tls,
+	grpc := []Lifetime{{Validity: 2 * year, RenewAtPercent: 80, Renewer: monitoringOwner, In: since(monitoring, Minor{4, 12}), Evidence: tls,
 		Doc: "CA, server and client certificate are made anew together"}}
 	hashed := func(component, key, doc string, in Range) Place {
 		return Place{Ref: Ref{Kind: Secret, Namespace: monitoringTarget, Name: component + "-*", Key: key}, Role: CABundle, Owner: monitoringOwner,
@@ -29,7 +29,7 @@ func monitoringPlaces() []Place {
 	const clients, proxies = "the resource metrics API recognises its clients by it", "the resource metrics API recognises the front proxy by it"
 	adapter, server := Range{Component: monitoring, To: Minor{4, 16}}, since(monitoring, Minor{4, 16})
 	toEtcd := func(key string, role Role, doc string, lives []Lifetime) Place {
-		return Place{Ref: Ref{Kind: Secret, Namespace: monitoringTarget, Name: "kube-etcd-client-certs", Key: key}, Role: role, Owner: monitoringOwner, Doc: doc, Lives: lives, In: Range{Component: monitoring, To: Minor{4, 13}},
+		return Place{Ref: Ref{Kind: Secret, Namespace: monitoringTarget, Name: "kube-etcd-client-certs", Key: key}, Role: role, Owner: monitoringOwner, Doc: doc, Lifetimes: lives, In: Range{Component: monitoring, To: Minor{4, 13}},
 			Evidence: Evidence{Verified, monitoringRepo + "pkg/manifests/manifests.go @ release-4.12 and 4.13; deleted by pkg/tasks/controlplane.go @ release-4.14"}}
 	}
 	return []Place{
@@ -50,9 +50,9 @@ func monitoringPlaces() []Place {
 		toEtcd("etcd-client-ca.crt", CABundle, "for Prometheus, to recognise etcd's metrics, a copy of openshift-config/etcd-metric-serving-ca", nil),
 		{Ref: bundle(monitoringTarget, "*-trusted-ca-bundle-*"), Role: CABundle, Owner: monitoringOwner, Doc: "the cluster's trusted CAs for one component, a copy under a new name for every new content", In: all,
 			Evidence: Evidence{Verified, monitoringRepo + "pkg/manifests/manifests.go @ release-4.12 to 4.22"}},
-		{Ref: Ref{Kind: Secret, Namespace: monitoringTarget, Name: "grpc-tls"}, Role: Peer, Owner: monitoringOwner, Doc: "CA, server and client certificate for gRPC between Prometheus' sidecars and Thanos", Lives: grpc, In: all, Evidence: tls},
-		{Ref: Ref{Kind: Secret, Namespace: monitoringTarget, Name: "*-grpc-tls-*"}, Role: Peer, Owner: monitoringOwner, Doc: "one component's part of grpc-tls; a new name for every new content", Lives: grpc, In: all, Evidence: tls},
-		{Ref: Ref{Kind: Secret, Namespace: userMonitoring, Name: "*-grpc-tls-*"}, Role: Peer, Owner: monitoringOwner, Doc: "one component's part of grpc-tls; a new name for every new content", Lives: grpc, In: all, Evidence: tls},
+		{Ref: Ref{Kind: Secret, Namespace: monitoringTarget, Name: "grpc-tls"}, Role: Peer, Owner: monitoringOwner, Doc: "CA, server and client certificate for gRPC between Prometheus' sidecars and Thanos", Lifetimes: grpc, In: all, Evidence: tls},
+		{Ref: Ref{Kind: Secret, Namespace: monitoringTarget, Name: "*-grpc-tls-*"}, Role: Peer, Owner: monitoringOwner, Doc: "one component's part of grpc-tls; a new name for every new content", Lifetimes: grpc, In: all, Evidence: tls},
+		{Ref: Ref{Kind: Secret, Namespace: userMonitoring, Name: "*-grpc-tls-*"}, Role: Peer, Owner: monitoringOwner, Doc: "one component's part of grpc-tls; a new name for every new content", Lifetimes: grpc, In: all, Evidence: tls},
 	}
 }
 

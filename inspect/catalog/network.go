@@ -19,14 +19,14 @@ func networkPlaces() []Place {
 	src := networkPKI()
 	injects := Evidence{Verified, networkRepo + "pkg/controller/configmap_ca_injector/controller.go @ 2a6a57fef"}
 	known := since(network, Minor{4, 12})
-	signer := []Lifetime{{Validity: 10 * year, Refresh: 9 * year, Share: 80, By: networkOwner, In: known, Evidence: src,
+	signer := []Lifetime{{Validity: 10 * year, Refresh: 9 * year, RenewAtPercent: 80, Renewer: networkOwner, In: known, Evidence: src,
 		Doc: "the 80 % rule (8 years) comes before the refresh of 9 years"}}
-	leaf := []Lifetime{{Validity: year / 2, Refresh: year / 4, Share: 80, By: networkOwner, In: known, Evidence: src}}
+	leaf := []Lifetime{{Validity: year / 2, Refresh: year / 4, RenewAtPercent: 80, Renewer: networkOwner, In: known, Evidence: src}}
 	pki := func(namespace, name, doc string, in Range) []Place {
 		return []Place{
-			{Ref: secret(namespace, name+"-ca"), Role: Signer, Owner: networkOwner, Doc: "signs " + doc, Lives: signer, In: in, Evidence: src},
+			{Ref: secret(namespace, name+"-ca"), Role: Signer, Owner: networkOwner, Doc: "signs " + doc, Lifetimes: signer, In: in, Evidence: src},
 			{Ref: bundle(namespace, name+"-ca"), Role: CABundle, Owner: networkOwner, Doc: "whom to trust as " + doc, In: in, Evidence: src},
-			{Ref: secret(namespace, name+"-cert"), Role: Peer, Owner: networkOwner, Doc: "shown by " + doc, Lives: leaf, In: in, Evidence: src},
+			{Ref: secret(namespace, name+"-cert"), Role: Peer, Owner: networkOwner, Doc: "shown by " + doc, Lifetimes: leaf, In: in, Evidence: src},
 		}
 	}
 	trusted := func(namespace, name string) Place {
@@ -44,7 +44,7 @@ func networkPlaces() []Place {
 	return append(places,
 		Place{Ref: bundle(managed, "trusted-ca-bundle"), Role: CABundle, Owner: networkOwner, Doc: "the system's trusted CAs and the administrator's (Proxy spec.trustedCA): what the cluster's components trust outside the cluster", In: Range{Component: network},
 			Evidence: Evidence{Verified, networkRepo + "pkg/controller/proxyconfig/controller.go and pkg/names/names.go @ 2a6a57fef"}},
-		Place{Ref: Ref{Kind: ConfigMap, Key: "ca-bundle.crt"}, Carries: Carries{Label: LabelInjectTrustedCA}, Role: CABundle, Owner: networkOwner, Doc: "the cluster's trusted CAs, put in because the label asks for it", In: Range{Component: network}, Evidence: injects},
+		Place{Ref: Ref{Kind: ConfigMap, Key: "ca-bundle.crt"}, Selector: ObjectSelector{Label: LabelInjectTrustedCA}, Role: CABundle, Owner: networkOwner, Doc: "the cluster's trusted CAs, put in because the label asks for it", In: Range{Component: network}, Evidence: injects},
 		trusted("openshift-*", "*trusted-ca-bundle"),
 		trusted("openshift-*", "*trusted-ca"),
 		trusted("openshift-controller-manager", "openshift-global-ca"),

@@ -9,26 +9,26 @@ type NetworkPod struct {
 	Namespace string
 	DaemonSet string
 	Label     string // what selects its pods, such as "app=multus"
-	// First: who approves what the others ask for. All of them are restarted before the
+	// RestartFirst: who approves what the others ask for. All of them are restarted before the
 	// first of any other row.
-	First bool
+	RestartFirst bool
 	// Trust is what it reads at its start: a file on its node, or kube-root-ca.crt of
 	// its namespace, which the kubelet brings into the pod.
 	Trust Ref
-	// Also is a file on its node with trust anchors of another client in it, which it reads
+	// OtherTrust is a file on its node with trust anchors of another client in it, which it reads
 	// at its start, too; zero: there is none.
-	Also Ref
+	OtherTrust Ref
 	// Command is the program on the node, as Process has it; empty: what the API says
 	// of the pod's containers tells when it started.
 	Command string
 	// Client is its own client certificate on the node; empty: it has none there.
 	Client string
-	// ByInit: an init container reads it, so that only a new pod reads it again.
-	ByInit bool
-	// Heals: it reads again by itself, and a restart is of no use; Doc says when.
-	Heals bool
-	Doc   string // what it is, and what is lost while it has the old CA
-	In    Range
+	// ReadByInit: an init container reads it, so that only a new pod reads it again.
+	ReadByInit bool
+	// SelfReloading: it reads again by itself, and a restart is of no use; Doc says when.
+	SelfReloading bool
+	Doc           string // what it is, and what is lost while it has the old CA
+	In            Range
 	Evidence
 }
 
@@ -41,12 +41,12 @@ func NetworkPods() []NetworkPod {
 	kubelets := file("/var/lib/kubelet/kubeconfig")
 	return []NetworkPod{
 		{
-			ID: "network-node-identity", Namespace: nodeIdentity, DaemonSet: "network-node-identity", Label: "app=network-node-identity", First: true, Trust: rootCAOf(nodeIdentity),
+			ID: "network-node-identity", Namespace: nodeIdentity, DaemonSet: "network-node-identity", Label: "app=network-node-identity", RestartFirst: true, Trust: rootCAOf(nodeIdentity),
 			Doc: "approves the certificates that multus and ovnkube-node ask for; without it they get none, and end when theirs do (24 h)",
 			In:  since(network, Minor{4, 14}), Evidence: Evidence{Verified, networkRepo + "bindata/network/node-identity/self-hosted/node-identity.yaml @ 2a6a57fef and release-4.14 af41a3620 to 4.22 6a5fcccf8"},
 		},
 		{
-			ID: "multus-thin", Namespace: multus, DaemonSet: "multus", Label: "app=multus", Trust: rootCAOf(multus), Heals: true,
+			ID: "multus-thin", Namespace: multus, DaemonSet: "multus", Label: "app=multus", Trust: rootCAOf(multus), SelfReloading: true,
 			Doc: "networks of new pods; it writes its kubeconfig again when kube-root-ca.crt changes, within a minute or so",
 			In:  Range{Component: network, To: Minor{4, 13}}, Evidence: Evidence{Verified, manifest + " (entrypoint.sh, or thin_entrypoint, compares CA and token)"},
 		},
@@ -56,7 +56,7 @@ func NetworkPods() []NetworkPod {
 			In:  since(network, Minor{4, 14}), Evidence: Evidence{Verified, manifest + "; k8snetworkplumbingwg/multus-cni pkg/k8sclient/kubeconfig.go v4.2.2 (PerNodeK8sClient copies CAData once)"},
 		},
 		{
-			ID: "multus-additional-cni-plugins", Namespace: multus, DaemonSet: "multus-additional-cni-plugins", Label: "app=multus-additional-cni-plugins", Trust: rootCAOf(multus), ByInit: true,
+			ID: "multus-additional-cni-plugins", Namespace: multus, DaemonSet: "multus-additional-cni-plugins", Label: "app=multus-additional-cni-plugins", Trust: rootCAOf(multus), ReadByInit: true,
 			Doc: "writes whereabouts' kubeconfig: addresses of new pods' additional networks",
 			In:  Range{Component: network}, Evidence: Evidence{Verified, manifest},
 		},
@@ -71,7 +71,7 @@ func NetworkPods() []NetworkPod {
 			In:  since(network, Minor{4, 14}), Evidence: Evidence{Verified, onOVN + " and common/008-script-lib.yaml (bootstrap-kubeconfig); k8s.io/client-go transport reads CAData once"},
 		},
 		{
-			ID: "machine-config-daemon", Namespace: mcoTarget, DaemonSet: "machine-config-daemon", Label: "k8s-app=machine-config-daemon", Trust: rootCAOf(mcoTarget), Also: kubelets, Command: "machine-config-daemon",
+			ID: "machine-config-daemon", Namespace: mcoTarget, DaemonSet: "machine-config-daemon", Label: "k8s-app=machine-config-daemon", Trust: rootCAOf(mcoTarget), OtherTrust: kubelets, Command: "machine-config-daemon",
 			Doc: "the node's configuration, and from 4.16 on the delivery of CAs to it",
 			In:  Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "manifests/machineconfigdaemon/daemonset.yaml @ 7ff337a4f and release-4.12 to 4.22, cmd/machine-config-daemon/start.go; k8s.io/client-go transport reads CAFile once; its NodeWriter: " + nodeWriter().Source},
 		},

@@ -19,7 +19,7 @@ func TestNetworkPods(t *testing.T) {
 		if p.Trust.Kind == ConfigMap && p.Trust.Namespace != p.Namespace {
 			t.Errorf("%s reads %s, which is of another namespace", p.ID, p.Trust)
 		}
-		for _, r := range []Ref{p.Trust, p.Also} {
+		for _, r := range []Ref{p.Trust, p.OtherTrust} {
 			if r.Kind == File && !slices.Contains(KubeletKubeconfigs(), r.Name) {
 				t.Errorf("%s reads %s, which nothing repairs", p.ID, r)
 			}
@@ -40,7 +40,7 @@ func TestNetworkPodsOfVersions(t *testing.T) {
 		"4.14":       {Versions{Cluster: "4.14.1"}, thick},
 		"4.22":       {Versions{Cluster: "4.22.1"}, thick},
 		"not known":  {Versions{}, ""},
-		"Kubernetes": {Versions{Plain: true, Kubernetes: "v1.35.4"}, ""},
+		"Kubernetes": {Versions{NotOpenShift: true, Kubernetes: "v1.35.4"}, ""},
 		"the network operator is behind in an upgrade": {Versions{Cluster: "4.14.1", Operators: map[string]string{network: "4.13.9"}}, thin},
 	} {
 		var ids, sets []string

@@ -13,9 +13,9 @@ func nodeKubeletPlaces() []Place {
 	bootstrap := Evidence{Verified, "kubernetes/kubernetes pkg/kubelet/certificate/bootstrap/bootstrap.go v1.35.4"}
 	manager := Evidence{Verified, "kubernetes/client-go util/certificate/certificate_manager.go v0.35.4"}
 	lives := []Lifetime{
-		{Validity: 30 * day, ShareFrom: 70, Share: 90, By: "kubelet", In: since(kcm, Minor{4, 12}), Evidence: manager,
+		{Validity: 30 * day, RenewFromPercent: 70, RenewAtPercent: 90, Renewer: "kubelet", In: since(kcm, Minor{4, 12}), Evidence: manager,
 			Doc: "between 70 and 90 % of its validity, by chance; by request, so never beyond the end of csr-signer"},
-		{Validity: year, ShareFrom: 70, Share: 90, By: "kubelet", In: Range{Component: Kubernetes}, Evidence: manager,
+		{Validity: year, RenewFromPercent: 70, RenewAtPercent: 90, Renewer: "kubelet", In: Range{Component: Kubernetes}, Evidence: manager,
 			Doc: "between 70 and 90 % of its validity, by chance; the validity is kube-controller-manager's --cluster-signing-duration"},
 	}
 	place := func(path string, role Role, owner, doc string, in Range, e Evidence) Place {
@@ -26,10 +26,10 @@ func nodeKubeletPlaces() []Place {
 		return Place{Ref: file(path), Role: CABundle, Owner: mcoOwner, Writer: daemon, Doc: doc, In: in, Evidence: e}
 	}
 	own := func(path string, role Role, doc string) Place {
-		return Place{Ref: file(path), Role: role, Owner: "kubelet", Doc: doc, Lives: lives, Evidence: manager}
+		return Place{Ref: file(path), Role: role, Owner: "kubelet", Doc: doc, Lifetimes: lives, Evidence: manager}
 	}
 	issued := func(signer string, role Role, doc string) Place {
-		return Place{Ref: Ref{Kind: Request, Key: "status.certificate"}, Carries: Carries{Signer: signer}, Role: role, Owner: "kubelet", Writer: "kube-controller-manager", Doc: doc, Lives: lives, Evidence: manager}
+		return Place{Ref: Ref{Kind: Request, Key: "status.certificate"}, Selector: ObjectSelector{Signer: signer}, Role: role, Owner: "kubelet", Writer: "kube-controller-manager", Doc: doc, Lifetimes: lives, Evidence: manager}
 	}
 	to415, from416 := Range{Component: mco, To: Minor{4, 15}}, since(mco, Minor{4, 16})
 	served := mcoRepo + "pkg/server/cluster_server.go @ release-4.12 to 4.22"
@@ -61,7 +61,7 @@ func nodeKubeletPlaces() []Place {
 		brought("/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem", "whom to trust as cloud API; part of a rendered MachineConfig", Range{Component: mco, To: Minor{4, 13}}, template),
 		brought("/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem", "whom to trust as cloud API", since(mco, Minor{4, 14}), writer),
 		brought("/etc/pki/ca-trust/source/anchors/iri-root-ca.crt", "the CA of the registry that a cluster without external registry runs on its masters: the machine config server's", since(mco, Minor{4, 21}), internalRelease()),
-		{Ref: file("/etc/iri-registry/certs/tls.crt"), Role: Serving, Owner: mcoOwner, Writer: daemon, Doc: "served by the registry that a cluster without external registry runs on its masters", Lives: internalReleaseLives(), In: since(mco, Minor{4, 21}), Evidence: internalRelease()},
+		{Ref: file("/etc/iri-registry/certs/tls.crt"), Role: Serving, Owner: mcoOwner, Writer: daemon, Doc: "served by the registry that a cluster without external registry runs on its masters", Lifetimes: internalReleaseLives(), In: since(mco, Minor{4, 21}), Evidence: internalRelease()},
 		place("/etc/pki/tls/certs/ca-bundle.crt", CABundle, "RHCOS", "the system's trusted CAs and the administrator's", all,
 			Evidence{Verified, "openshift/origin tls/ownership/ownership.md @ 01860260f"}),
 		place("/etc/pki/tls/cert.pem", CABundle, "RHCOS", "the system's trusted CAs and the administrator's", all,
@@ -74,12 +74,12 @@ func nodeNetworkPlaces() []Place {
 	multus := Evidence{Verified, networkRepo + "bindata/network/multus/multus.yaml @ 2a6a57fef"}
 	ovn := Evidence{Verified, networkRepo + "bindata/network/ovn-kubernetes/common/008-script-lib.yaml @ 2a6a57fef and release-4.15"}
 	perNode := func(by string, e Evidence) []Lifetime {
-		return []Lifetime{{Validity: day, ShareFrom: 70, Share: 90, By: by, In: from414, Evidence: Evidence{Derived, e.Source},
+		return []Lifetime{{Validity: day, RenewFromPercent: 70, RenewAtPercent: 90, Renewer: by, In: from414, Evidence: Evidence{Derived, e.Source},
 			Doc: "between 70 and 90 % of its validity, by chance"}}
 	}
 	return []Place{
-		{Ref: file("/etc/cni/multus/certs/multus-client-*.pem"), Role: Client, Owner: networkOwner, Doc: "multus' own client certificate, asked for with the kubelet's kubeconfig", Writer: "multus", Lives: perNode("multus", multus), In: from414, Evidence: multus},
-		{Ref: file("/var/lib/ovn-ic/etc/ovnkube-node-certs/ovnkube-client-*.pem"), Role: Client, Owner: networkOwner, Doc: "ovnkube-node's own client certificate, asked for with the kubelet's kubeconfig", Writer: "ovnkube-node", Lives: perNode("ovnkube-node", ovn), In: from414, Evidence: ovn},
+		{Ref: file("/etc/cni/multus/certs/multus-client-*.pem"), Role: Client, Owner: networkOwner, Doc: "multus' own client certificate, asked for with the kubelet's kubeconfig", Writer: "multus", Lifetimes: perNode("multus", multus), In: from414, Evidence: multus},
+		{Ref: file("/var/lib/ovn-ic/etc/ovnkube-node-certs/ovnkube-client-*.pem"), Role: Client, Owner: networkOwner, Doc: "ovnkube-node's own client certificate, asked for with the kubelet's kubeconfig", Writer: "ovnkube-node", Lifetimes: perNode("ovnkube-node", ovn), In: from414, Evidence: ovn},
 		{Ref: file("/etc/kubernetes/cni/net.d/whereabouts.d/whereabouts.kubeconfig"), Role: Kubeconfig, Owner: networkOwner, Writer: "multus-additional-cni-plugins", Doc: "whereabouts' kubeconfig, made from the CA that pods trust", In: Range{Component: network}, Evidence: multus},
 		{Ref: file("/etc/kubernetes/cni/net.d/multus.d/multus.kubeconfig"), Role: Kubeconfig, Owner: networkOwner, Writer: "multus", Doc: "multus' kubeconfig, made from the CA that pods trust, and again when that changes", In: Range{Component: network, To: Minor{4, 13}},
 			Evidence: Evidence{Verified, networkRepo + "bindata/network/multus @ release-4.12 28db40f16"}},

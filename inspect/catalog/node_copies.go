@@ -9,14 +9,14 @@ import (
 type NodeCopy struct {
 	// File is the file's path; one '*' in it stands for the object's name.
 	File string
-	// Of is the object; "*" as Name stands for what '*' stands for in File.
+	// Object is the object; "*" as Name stands for what '*' stands for in File.
 	// An empty Key means the file's own name.
-	Of Ref
+	Object Ref
 	// Embedded: the certificates are in the clusters of a kubeconfig.
 	Embedded bool
-	// By is who copies; what it does can be seen in its log.
-	By string
-	In Range
+	// Writer is who copies; what it does can be seen in its log.
+	Writer string
+	In     Range
 	Evidence
 }
 
@@ -29,22 +29,22 @@ func NodeCopies() []NodeCopy {
 	kubeconfigs := Evidence{Verified, "machine-config-operator pkg/server/cluster_server.go, pkg/daemon/certificate_writer.go @ release-4.12 to 4.22; kubelet bootstrap.go v1.35.4"}
 	clientCA := Ref{Kind: ConfigMap, Namespace: "openshift-config-managed", Name: "kube-apiserver-client-ca", Key: "ca-bundle.crt"}
 	rows := []NodeCopy{
-		{File: "/etc/kubernetes/kubelet-ca.crt", Of: Ref{Kind: ConfigMap, Namespace: "openshift-kube-apiserver-operator", Name: "kube-apiserver-to-kubelet-client-ca", Key: "ca-bundle.crt"},
-			By: "the rendered MachineConfig of its pool", In: Range{Component: mco, To: Minor{4, 12}}, Evidence: Evidence{Verified, mcoRepo + "pkg/operator/sync.go @ release-4.12 1d4cfffaa"}},
-		{File: "/etc/kubernetes/kubelet-ca.crt", Of: clientCA, By: "machine-config-daemon", In: since(mco, Minor{4, 13}), Evidence: registry},
+		{File: "/etc/kubernetes/kubelet-ca.crt", Object: Ref{Kind: ConfigMap, Namespace: "openshift-kube-apiserver-operator", Name: "kube-apiserver-to-kubelet-client-ca", Key: "ca-bundle.crt"},
+			Writer: "the rendered MachineConfig of its pool", In: Range{Component: mco, To: Minor{4, 12}}, Evidence: Evidence{Verified, mcoRepo + "pkg/operator/sync.go @ release-4.12 1d4cfffaa"}},
+		{File: "/etc/kubernetes/kubelet-ca.crt", Object: clientCA, Writer: "machine-config-daemon", In: since(mco, Minor{4, 13}), Evidence: registry},
 	}
 	for _, file := range KubeletKubeconfigs() {
 		rows = append(rows,
-			NodeCopy{File: file, Of: APIServerCA(), Embedded: true, By: "nobody: the node keeps the CA with which it was made", In: Range{Component: mco, To: Minor{4, 15}}, Evidence: kubeconfigs},
-			NodeCopy{File: file, Of: APIServerCA(), Embedded: true, By: "machine-config-daemon", In: since(mco, Minor{4, 16}), Evidence: kubeconfigs})
+			NodeCopy{File: file, Object: APIServerCA(), Embedded: true, Writer: "nobody: the node keeps the CA with which it was made", In: Range{Component: mco, To: Minor{4, 15}}, Evidence: kubeconfigs},
+			NodeCopy{File: file, Object: APIServerCA(), Embedded: true, Writer: "machine-config-daemon", In: since(mco, Minor{4, 16}), Evidence: kubeconfigs})
 	}
 	rows = append(rows,
-		NodeCopy{File: dir + "configmaps/cloud-config/ca-bundle.pem", Of: Ref{Kind: ConfigMap, Namespace: managed, Name: "kube-cloud-config", Key: "ca-bundle.pem"},
-			By: "machine-config-daemon", In: since(mco, Minor{4, 14}), Evidence: Evidence{Verified, mcoRepo + "pkg/operator/sync.go and pkg/daemon/certificate_writer.go @ release-4.14 00b2e0b1c to 4.22"}},
-		NodeCopy{File: dir + "etcd-certs/secrets/etcd-all-certs/*.crt", Of: Ref{Kind: Secret, Namespace: "openshift-etcd", Name: "etcd-all-certs"},
-			By: "the cert-syncer container of its static pod", In: Range{Component: etcd}, Evidence: synced},
-		NodeCopy{File: dir + "etcd-certs/configmaps/etcd-all-bundles/*.crt", Of: Ref{Kind: ConfigMap, Namespace: "openshift-etcd", Name: "etcd-all-bundles"},
-			By: "the cert-syncer container of its static pod", In: since(etcd, Minor{4, 17}), Evidence: Evidence{Verified, etcdRepo + "bindata/etcd/pod.yaml @ release-4.17 bfffdcbac; openshift/origin tls/testcase/testcase.md @ 196a8c50b"}})
+		NodeCopy{File: dir + "configmaps/cloud-config/ca-bundle.pem", Object: Ref{Kind: ConfigMap, Namespace: managed, Name: "kube-cloud-config", Key: "ca-bundle.pem"},
+			Writer: "machine-config-daemon", In: since(mco, Minor{4, 14}), Evidence: Evidence{Verified, mcoRepo + "pkg/operator/sync.go and pkg/daemon/certificate_writer.go @ release-4.14 00b2e0b1c to 4.22"}},
+		NodeCopy{File: dir + "etcd-certs/secrets/etcd-all-certs/*.crt", Object: Ref{Kind: Secret, Namespace: "openshift-etcd", Name: "etcd-all-certs"},
+			Writer: "the cert-syncer container of its static pod", In: Range{Component: etcd}, Evidence: synced},
+		NodeCopy{File: dir + "etcd-certs/configmaps/etcd-all-bundles/*.crt", Object: Ref{Kind: ConfigMap, Namespace: "openshift-etcd", Name: "etcd-all-bundles"},
+			Writer: "the cert-syncer container of its static pod", In: since(etcd, Minor{4, 17}), Evidence: Evidence{Verified, etcdRepo + "bindata/etcd/pod.yaml @ release-4.17 bfffdcbac; openshift/origin tls/testcase/testcase.md @ 196a8c50b"}})
 	for _, p := range []struct{ folder, component, namespace string }{
 		{"kube-apiserver-certs", kas, "openshift-kube-apiserver"},
 		{"kube-controller-manager-certs", kcm, "openshift-kube-controller-manager"},
@@ -53,8 +53,8 @@ func NodeCopies() []NodeCopy {
 	} {
 		in, by := Range{Component: p.component}, "the cert-syncer container of its static pod"
 		rows = append(rows,
-			NodeCopy{File: dir + p.folder + "/secrets/*/tls.crt", Of: Ref{Kind: Secret, Namespace: p.namespace, Name: "*"}, By: by, In: in, Evidence: synced},
-			NodeCopy{File: dir + p.folder + "/configmaps/*/ca-bundle.crt", Of: Ref{Kind: ConfigMap, Namespace: p.namespace, Name: "*"}, By: by, In: in, Evidence: synced})
+			NodeCopy{File: dir + p.folder + "/secrets/*/tls.crt", Object: Ref{Kind: Secret, Namespace: p.namespace, Name: "*"}, Writer: by, In: in, Evidence: synced},
+			NodeCopy{File: dir + p.folder + "/configmaps/*/ca-bundle.crt", Object: Ref{Kind: ConfigMap, Namespace: p.namespace, Name: "*"}, Writer: by, In: in, Evidence: synced})
 	}
 	return rows
 }
@@ -88,11 +88,11 @@ func NodeCopyOf(file string, v Versions) (NodeCopy, bool) {
 		if !glob(c.File, file, true) || c.In.Holds(v) == No {
 			continue
 		}
-		if before, after, found := strings.Cut(c.File, "*"); found && c.Of.Name == "*" {
-			c.Of.Name = strings.TrimSuffix(strings.TrimPrefix(file, before), after)
+		if before, after, found := strings.Cut(c.File, "*"); found && c.Object.Name == "*" {
+			c.Object.Name = strings.TrimSuffix(strings.TrimPrefix(file, before), after)
 		}
-		if c.Of.Key == "" {
-			c.Of.Key = path.Base(file)
+		if c.Object.Key == "" {
+			c.Object.Key = path.Base(file)
 		}
 		return c, true
 	}
@@ -104,9 +104,9 @@ func CopiedNamespaces() []string {
 	var out []string
 	seen := map[string]bool{}
 	for _, c := range NodeCopies() {
-		if !seen[c.Of.Namespace] {
-			seen[c.Of.Namespace] = true
-			out = append(out, c.Of.Namespace)
+		if !seen[c.Object.Namespace] {
+			seen[c.Object.Namespace] = true
+			out = append(out, c.Object.Namespace)
 		}
 	}
 	return out

@@ -4,7 +4,7 @@ package catalog
 // ones in memory than its file has.
 type Process struct {
 	Edge
-	Of      string // ID of the edge whose trust anchors it reads
+	EdgeID  string // ID of the edge whose trust anchors it reads
 	Command string // last element of the program's path
 	// Argument is one of its arguments, up to a "=", where other processes have the
 	// same Command; empty: none has.
@@ -21,32 +21,32 @@ func Processes() []Process {
 	}
 	return []Process{
 		{
-			Of: "kubelet-api-int", Command: "kubelet", Edge: Edge{
-				ID: "kubelet-memory-api-int", Part: PartAPIInt, Verifier: "kubelet", Reads: ReadsAtStart, Claim: "kubelets that run have the CA of what api-int shows them in memory",
+			EdgeID: "kubelet-api-int", Command: "kubelet", Edge: Edge{
+				ID: "kubelet-memory-api-int", Part: PartAPIInt, Verifier: "kubelet", Reload: ReloadAtStart, Claim: "kubelets that run have the CA of what api-int shows them in memory",
 				Impact:      "the node, at its next reconnect: the file is right, and the kubelet has not read it",
 				Remediation: "on NODE: systemctl restart kubelet; or {} fix-api-int --nodes NODE",
 				In:          Range{Component: mco}, Evidence: kubelet,
 			},
 		},
 		{
-			Of: "multus-api-int", Command: "multus-daemon", Edge: Edge{
-				ID: "multus-memory-api-int", Part: PartAPIInt, Verifier: "multus, thick", Reads: ReadsAtStart, Claim: "multus has the CA of what api-int shows it in memory",
+			EdgeID: "multus-api-int", Command: "multus-daemon", Edge: Edge{
+				ID: "multus-memory-api-int", Part: PartAPIInt, Verifier: "multus, thick", Reload: ReloadAtStart, Claim: "multus has the CA of what api-int shows it in memory",
 				Impact:      "the network of new pods on the node, at its next reconnect, while the node and the DaemonSet are Ready",
 				Remediation: restart("openshift-multus", "multus"),
 				In:          since(network, Minor{4, 14}), Evidence: multus,
 			},
 		},
 		{
-			Of: "machine-config-daemon-node-writer-api-int", Command: "machine-config-daemon", Argument: "start", Edge: Edge{
-				ID: "machine-config-daemon-memory-api-int", Part: PartAPIInt, Verifier: "machine-config-daemon's NodeWriter", Reads: ReadsAtStart, Claim: "machine-config-daemon's NodeWriter has the CA of what api-int shows it in memory",
+			EdgeID: "machine-config-daemon-node-writer-api-int", Command: "machine-config-daemon", Argument: "start", Edge: Edge{
+				ID: "machine-config-daemon-memory-api-int", Part: PartAPIInt, Verifier: "machine-config-daemon's NodeWriter", Reload: ReloadAtStart, Claim: "machine-config-daemon's NodeWriter has the CA of what api-int shows it in memory",
 				Impact:      "what machine-config-daemon writes to its Node, at its next reconnect: the state of an update; the pool is Degraded or stands still",
 				Remediation: "once kube-controller-manager and kube-scheduler trust what api-int shows them, without whom nobody makes its pod again, restart that: kubectl -n openshift-machine-config-operator delete pod -l k8s-app=machine-config-daemon --field-selector spec.nodeName=NODE",
 				In:          Range{Component: mco}, Evidence: nodeWriter(),
 			},
 		},
 		{
-			Of: "ovnkube-node-api-int", Command: "ovnkube", Argument: "--init-node", Edge: Edge{
-				ID: "ovnkube-node-memory-api-int", Part: PartAPIInt, Verifier: "ovnkube-node", Reads: ReadsAtStart, Claim: "ovnkube-node has the CA of what api-int shows it in memory",
+			EdgeID: "ovnkube-node-api-int", Command: "ovnkube", Argument: "--init-node", Edge: Edge{
+				ID: "ovnkube-node-memory-api-int", Part: PartAPIInt, Verifier: "ovnkube-node", Reload: ReloadAtStart, Claim: "ovnkube-node has the CA of what api-int shows it in memory",
 				Impact:      "the network of new pods on the node, at its next reconnect",
 				Remediation: restart("openshift-ovn-kubernetes", "ovnkube-node"),
 				In:          since(network, Minor{4, 14}), Evidence: ovn,

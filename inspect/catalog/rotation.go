@@ -10,17 +10,17 @@ import (
 // Trigger is a row: how a signer, or what a signer signs, is made anew before its
 // time.
 type Trigger struct {
-	// Of is the Secret; a '*' in its Name stands for any run of characters.
-	Of Ref
+	// Secret is what is triggered; a '*' in its Name stands for any run of characters.
+	Secret Ref
 	// Annotation is the one whose removal has the owner make it anew; empty: certrot
 	// triggers nothing here, and Doc says what people do.
 	Annotation string
-	// Quiet is how long after it was made another one may still take its place: two who
+	// SettleTime is how long after it was made another one may still take its place: two who
 	// see that the annotation is gone each make one, and look again once in a resync.
 	// Zero: there is one who makes it, or it does not matter which one stays.
-	Quiet time.Duration
-	// Second is who may issue it too, beside its owner; empty: only its owner does.
-	Second string
+	SettleTime time.Duration
+	// SecondIssuer is who may issue it too, beside its owner; empty: only its owner does.
+	SecondIssuer string
 	// Doc says who makes it anew, and how.
 	Doc string
 	In  Range
@@ -38,7 +38,7 @@ func kubeAPIServerTriggers() []Trigger {
 	// Two resyncs of a minute each: the one who lost looks again, and makes none.
 	rows := annotated(kubeAPIServerRotations(), "kube-apiserver-operator and the cert-regeneration-controller beside kube-apiserver make it anew as soon as the annotation is gone", 2*time.Minute, src)
 	for i := range rows {
-		rows[i].Second = "cert-regeneration-controller"
+		rows[i].SecondIssuer = "cert-regeneration-controller"
 	}
 	return rows
 }
@@ -49,10 +49,10 @@ func kubeControllerManagerTriggers() []Trigger {
 	rows := annotated(own, "kube-controller-manager-operator and the cert-recovery-controller beside kube-controller-manager renew it as soon as the annotation is gone", 2*time.Minute, src)
 	for i := range rows {
 		// csr-signer signs kubelets' certificates: of it, too, it matters which one stays.
-		rows[i].Second, rows[i].Quiet = "cert-recovery-controller", 2*time.Minute
+		rows[i].SecondIssuer, rows[i].SettleTime = "cert-recovery-controller", 2*time.Minute
 	}
 	return append(rows,
-		Trigger{Of: secret(kcmTarget, "csr-signer"), Doc: "it is a copy: kube-controller-manager-operator brings it " + kcmOperator + "/csr-signer some minutes after that was made anew; rotate that one",
+		Trigger{Secret: secret(kcmTarget, "csr-signer"), Doc: "it is a copy: kube-controller-manager-operator brings it " + kcmOperator + "/csr-signer some minutes after that was made anew; rotate that one",
 			In: Range{Component: kcm}, Evidence: src})
 }
 
@@ -63,9 +63,9 @@ func annotated(rotations []Rotation, doc string, quiet time.Duration, src Eviden
 	var out []Trigger
 	for _, r := range rotations {
 		for _, of := range append([]Ref{r.Signer}, r.Targets...) {
-			t := Trigger{Of: of, Annotation: AnnotationNotAfter, Doc: doc, In: r.In, Evidence: src}
+			t := Trigger{Secret: of, Annotation: AnnotationNotAfter, Doc: doc, In: r.In, Evidence: src}
 			if of == r.Signer {
-				t.Quiet = quiet
+				t.SettleTime = quiet
 			}
 			out = append(out, t)
 		}
@@ -78,8 +78,8 @@ func otherTriggers() []Trigger {
 	add := func(rotations []Rotation, doc string, src Evidence) {
 		for _, r := range rotations {
 			for _, of := range append([]Ref{r.Signer}, r.Targets...) {
-				if of.Kind == Secret && !slices.ContainsFunc(rows, func(t Trigger) bool { return t.Of == of && t.In.overlaps(r.In) }) {
-					rows = append(rows, Trigger{Of: of, Doc: doc, In: r.In, Evidence: src})
+				if of.Kind == Secret && !slices.ContainsFunc(rows, func(t Trigger) bool { return t.Secret == of && t.In.overlaps(r.In) }) {
+					rows = append(rows, Trigger{Secret: of, Doc: doc, In: r.In, Evidence: src})
 				}
 			}
 		}
@@ -117,7 +117,7 @@ func otherTriggers() []Trigger {
 func TriggerOf(of Ref, v Versions) (Trigger, Answer) {
 	answer := No
 	for _, t := range Triggers() {
-		if ok, err := path.Match(t.Of.Name, of.Name); err != nil || !ok || t.Of.Namespace != of.Namespace || t.Of.Kind != of.Kind {
+		if ok, err := path.Match(t.Secret.Name, of.Name); err != nil || !ok || t.Secret.Namespace != of.Namespace || t.Secret.Kind != of.Kind {
 			continue
 		}
 		switch t.In.Holds(v) {
@@ -130,16 +130,16 @@ func TriggerOf(of Ref, v Versions) (Trigger, Answer) {
 	return Trigger{}, answer
 }
 
-// Rotated are the names of what certrot rotates in some version, as they may be typed:
+// RotatableNames are the names of what certrot rotates in some version, as they may be typed:
 // the Secret's name, or with the namespace before it where that is not enough.
-func Rotated() []string {
+func RotatableNames() []string {
 	names := map[string]int{}
 	var rows []Ref
 	for _, t := range Triggers() {
 		if t.Annotation != "" {
-			rows = append(rows, t.Of)
+			rows = append(rows, t.Secret)
 		}
-		names[t.Of.Name]++
+		names[t.Secret.Name]++
 	}
 	var out []string
 	for _, r := range rows {
@@ -152,18 +152,18 @@ func Rotated() []string {
 	return out
 }
 
-// Carriers are the bundles into which what a bundle holds is put, in the versions that
+// DownstreamAggregates are the bundles into which what a bundle holds is put, in the versions that
 // run: those made of it first, then those made of these. Each stands once.
-func Carriers(of Ref, v Versions) []Aggregate {
+func DownstreamAggregates(of Ref, v Versions) []Aggregate {
 	var out []Aggregate
 	for todo := []Ref{of}; len(todo) > 0; todo = todo[1:] {
 		for _, a := range Aggregates() {
 			if a.In.Holds(v) == No || !slices.Contains(a.Parts, todo[0]) || a.Target == of ||
-				slices.ContainsFunc(out, func(b Aggregate) bool { return b.Target == a.Target && b.Carries == a.Carries }) {
+				slices.ContainsFunc(out, func(b Aggregate) bool { return b.Target == a.Target && b.Selector == a.Selector }) {
 				continue
 			}
 			out = append(out, a)
-			if a.Carries == (Carries{}) {
+			if a.Selector == (ObjectSelector{}) {
 				todo = append(todo, a.Target)
 			}
 		}
@@ -171,12 +171,12 @@ func Carriers(of Ref, v Versions) []Aggregate {
 	return out
 }
 
-// Consumers are the edges in which what a rotation's signer signs is shown, in the
+// ClientEdges are the edges in which what a rotation's signer signs is shown, in the
 // versions that run.
-func (r Rotation) Consumers(v Versions) []Edge {
+func (r Rotation) ClientEdges(v Versions) []Edge {
 	var out []Edge
 	for _, e := range Edges() {
-		shown := slices.Contains(r.Targets, e.Presented) || r.Carries != (Carries{}) && e.Carries == r.Carries
+		shown := slices.Contains(r.Targets, e.Presented) || r.Selector != (ObjectSelector{}) && e.Selector == r.Selector
 		if shown && e.In.Holds(v) != No {
 			out = append(out, e)
 		}
@@ -184,12 +184,12 @@ func (r Rotation) Consumers(v Versions) []Edge {
 	return out
 }
 
-// Withheld is the row about the first place of verifiers to which a version does not
+// Undelivered is the row about the first place of verifiers to which a version does not
 // bring the signer's certificate by itself. Unknown: a version that decides is not
 // known.
-func (r Rotation) Withheld(v Versions) (Delivery, Answer) {
+func (r Rotation) Undelivered(v Versions) (Delivery, Answer) {
 	answer := No
-	for _, e := range r.Consumers(v) {
+	for _, e := range r.ClientEdges(v) {
 		switch d, known := DeliveryOf(e.Trust, v); {
 		case known == Yes && !d.Delivered:
 			return d, Yes
@@ -200,26 +200,26 @@ func (r Rotation) Withheld(v Versions) (Delivery, Answer) {
 	return Delivery{}, answer
 }
 
-// Brought are the rows about how the signer's certificate comes to files on nodes: to
+// Deliveries are the rows about how the signer's certificate comes to files on nodes: to
 // those of its verifiers, and with what else is in a bundle to others.
-func (r Rotation) Brought(v Versions) []Delivery {
+func (r Rotation) Deliveries(v Versions) []Delivery {
 	var out []Delivery
 	add := func(d Delivery) {
 		if !slices.ContainsFunc(out, func(o Delivery) bool { return o.To == d.To }) {
 			out = append(out, d.of(r.Signer))
 		}
 	}
-	for _, e := range r.Consumers(v) {
+	for _, e := range r.ClientEdges(v) {
 		if d, known := DeliveryOf(e.Trust, v); known == Yes {
 			add(d)
 		}
 	}
 	with := []Ref{r.Bundle}
-	for _, a := range Carriers(r.Bundle, v) {
+	for _, a := range DownstreamAggregates(r.Bundle, v) {
 		with = append(with, a.Target)
 	}
 	for _, d := range Deliveries() {
-		if c, ok := NodeCopyOf(d.To.Name, v); ok && d.Delivered && d.In.Holds(v) == Yes && c.In.Holds(v) == Yes && slices.Contains(with, c.Of) {
+		if c, ok := NodeCopyOf(d.To.Name, v); ok && d.Delivered && d.In.Holds(v) == Yes && c.In.Holds(v) == Yes && slices.Contains(with, c.Object) {
 			add(d)
 		}
 	}

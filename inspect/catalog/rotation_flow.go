@@ -10,18 +10,18 @@ import (
 // FlowStep is one step of how a new CA comes to all who verify by it: somebody does
 // something, and where that is written.
 type FlowStep struct {
-	Stage string // one of the constants
-	By    string // who does it
-	To    string // the place that it is done to, or who is told
-	Does  string
+	Stage  string // one of the constants
+	Actor  string // who does it
+	To     string // the place that it is done to, or who is told
+	Action string
 	// Node is what it does to each node, beside what is written there; empty: nothing is
 	// done to nodes. Pools says that a pool which is paused holds it up.
 	Node  NodeEffect
 	Pools bool
-	// Of is what is made anew or written, where an object is.
-	Of Ref
-	// Seen is the test that saw it in the lab, with OpenShift's own code; empty: none did.
-	Seen string
+	// Object is what is made anew or written, where an object is.
+	Object Ref
+	// LabTest is the test that saw it in the lab, with OpenShift's own code; empty: none did.
+	LabTest string
 	Evidence
 }
 
@@ -44,72 +44,72 @@ func (r Rotation) Flow(of Ref, v Versions) []FlowStep {
 	f := flow{v: v}
 	f.add(FlowNow, "certrot", of, "removes the annotation "+trigger.Annotation, trigger.Evidence)
 	if of != r.Signer {
-		f.add(FlowNow, owner, of, "has it made anew, signed by what "+r.Signer.Name+" is today"+trigger.which(owner), trigger.Evidence)
-		f.spread(of)
+		f.add(FlowNow, owner, of, "has it made anew, signed by what "+r.Signer.Name+" is today"+trigger.competition(owner), trigger.Evidence)
+		f.propagate(of)
 		f.reads(r, of)
 		return f.steps
 	}
-	f.add(FlowNow, owner, of, "makes a new CA, called "+signerName(of)+"TIME"+trigger.which(owner), trigger.Evidence)
-	brought := r.Brought(v)
+	f.add(FlowNow, owner, of, "makes a new CA, called "+signerName(of)+"TIME"+trigger.competition(owner), trigger.Evidence)
+	brought := r.Deliveries(v)
 	for _, d := range brought {
 		for _, h := range d.Hops {
-			f.later = append(f.later, h.To)
+			f.deferred = append(f.deferred, h.To)
 		}
 	}
 	if r.Bundle != (Ref{}) {
 		f.add(FlowBundle, owner, r.Bundle, "adds the new CA; the old one stays until it ends", r.Evidence)
-		f.spread(r.Bundle)
+		f.propagate(r.Bundle)
 	}
 	for _, d := range brought {
-		f.bring(d)
+		f.deliver(d)
 	}
 	f.reads(r, of)
 	for _, target := range r.Targets {
-		f.add(FlowLeaf, owner, target, "signs it anew with the new CA when it is due itself"+due(target, v), trigger.Evidence)
-		f.spread(target)
+		f.add(FlowLeaf, owner, target, "signs it anew with the new CA when it is due itself"+reissueAge(target, v), trigger.Evidence)
+		f.propagate(target)
 	}
 	return f.steps
 }
 
-// which says which one counts, where two may issue it; empty: there is one, or any does.
-func (t Trigger) which(owner string) string {
-	if t.Quiet == 0 {
+// competition says which one counts, where two may issue it; empty: there is one, or any does.
+func (t Trigger) competition(owner string) string {
+	if t.SettleTime == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %s and the %s may each issue one: the one counts that is still there after %.0f minutes", owner, t.Second, t.Quiet.Minutes())
+	return fmt.Sprintf("; %s and the %s may each issue one: the one counts that is still there after %.0f minutes", owner, t.SecondIssuer, t.SettleTime.Minutes())
 }
 
 // flow is one that is being told.
 type flow struct {
-	v     Versions
-	steps []FlowStep
-	way   []Ref // what has it so far
-	later []Ref // places that are told of with the files to which they lead
+	v        Versions
+	steps    []FlowStep
+	reached  []Ref // what has it so far
+	deferred []Ref // places that are told of with the files to which they lead
 }
 
 func (f *flow) add(stage, by string, to Ref, does string, e Evidence) {
-	f.steps = append(f.steps, FlowStep{Stage: stage, By: by, To: to.String(), Does: does, Of: to, Seen: seenInLab(by, to), Evidence: e})
+	f.steps = append(f.steps, FlowStep{Stage: stage, Actor: by, To: to.String(), Action: does, Object: to, LabTest: labTestOf(by, to), Evidence: e})
 }
 
-// spread tells where else what is in a place comes to, and which static pods read it.
-func (f *flow) spread(from Ref) {
-	stage, whole := FlowAggregates, len(f.way) == 0
+// propagate tells where else what is in a place comes to, and which static pods read it.
+func (f *flow) propagate(from Ref) {
+	stage, whole := FlowAggregates, len(f.reached) == 0
 	if from.Kind == Secret {
 		stage = FlowLeaf
 	}
-	f.way = append(f.way, from)
+	f.reached = append(f.reached, from)
 	f.masters(from)
-	for _, a := range Carriers(from, f.v) {
-		if a.Carries != (Carries{}) || slices.Contains(f.later, a.Target) || slices.Contains(f.way, a.Target) {
+	for _, a := range DownstreamAggregates(from, f.v) {
+		if a.Selector != (ObjectSelector{}) || slices.Contains(f.deferred, a.Target) || slices.Contains(f.reached, a.Target) {
 			continue
 		}
 		var parts []string
 		for _, p := range a.Parts {
-			if slices.Contains(f.way, p) {
+			if slices.Contains(f.reached, p) {
 				parts = append(parts, p.String())
 			}
 		}
-		f.way = append(f.way, a.Target)
+		f.reached = append(f.reached, a.Target)
 		does := "takes it over from " + strings.Join(parts, " and ")
 		if whole && a.In.Holds(f.v) == Unknown {
 			does += ", in some versions: the one that runs was not read"
@@ -126,19 +126,19 @@ func (f *flow) masters(of Ref) {
 	case known != Yes:
 	case row.Rollout:
 		f.steps = append(f.steps, FlowStep{
-			Stage: FlowMasters, By: row.Component + "-operator", To: "static pods of " + row.Component, Evidence: row.Evidence,
-			Does: "makes a new revision, since " + of.Name + " is part of one, and puts it on one master after another: " + row.Component + " starts anew there; a master that is not Ready holds it up",
+			Stage: FlowMasters, Actor: row.Component + "-operator", To: "static pods of " + row.Component, Evidence: row.Evidence,
+			Action: "makes a new revision, since " + of.Name + " is part of one, and puts it on one master after another: " + row.Component + " starts anew there; a master that is not Ready holds it up",
 		})
 	default:
 		f.steps = append(f.steps, FlowStep{
-			Stage: FlowMasters, By: "the cert-syncer on each master", To: "static pods of " + row.Component, Evidence: row.Evidence,
-			Does: "writes " + of.Name + " into their files, which are read anew without a restart: there is no new revision",
+			Stage: FlowMasters, Actor: "the cert-syncer on each master", To: "static pods of " + row.Component, Evidence: row.Evidence,
+			Action: "writes " + of.Name + " into their files, which are read anew without a restart: there is no new revision",
 		})
 	}
 }
 
-// bring tells how it comes to a file on nodes.
-func (f *flow) bring(d Delivery) {
+// deliver tells how it comes to a file on nodes.
+func (f *flow) deliver(d Delivery) {
 	if !d.Delivered {
 		f.add(FlowNodes, "nobody", d.To, "brings it there: "+d.Doc, d.Evidence)
 	}
@@ -147,27 +147,27 @@ func (f *flow) bring(d Delivery) {
 		if to == (Ref{}) {
 			to = d.To
 		}
-		f.add(FlowNodes, h.By, to, h.Does, d.Evidence)
+		f.add(FlowNodes, h.Actor, to, h.Action, d.Evidence)
 	}
 	if d.Effect != "" {
-		f.steps = append(f.steps, FlowStep{Stage: FlowNodes, By: "each node", To: d.To.String(), Does: "effect: " + d.Effect, Node: d.Node, Pools: d.Pools, Of: d.To, Evidence: d.Evidence})
+		f.steps = append(f.steps, FlowStep{Stage: FlowNodes, Actor: "each node", To: d.To.String(), Action: "effect: " + d.Effect, Node: d.Node, Pools: d.Pools, Object: d.To, Evidence: d.Evidence})
 	}
 }
 
 // reads tells when those who verify read what they trust.
 func (f *flow) reads(r Rotation, of Ref) {
-	for _, e := range r.Consumers(f.v) {
+	for _, e := range r.ClientEdges(f.v) {
 		if of == r.Signer || e.Presented == of {
-			f.add(FlowTrust, e.Verifier, e.Trust, "reads it "+string(e.Reads), e.Evidence)
-			if s := &f.steps[len(f.steps)-1]; !sawBy(e.Verifier, e.Trust) { // that it was written there says nothing of who reads it
-				s.Seen = ""
+			f.add(FlowTrust, e.Verifier, e.Trust, "reads it "+string(e.Reload), e.Evidence)
+			if s := &f.steps[len(f.steps)-1]; !testedBy(e.Verifier, e.Trust) { // that it was written there says nothing of who reads it
+				s.LabTest = ""
 			}
 		}
 	}
 }
 
-// due says when what is signed is signed anew, as a rule.
-func due(target Ref, v Versions) string {
+// reissueAge says when what is signed is signed anew, as a rule.
+func reissueAge(target Ref, v Versions) string {
 	life, known := LifetimeOf(target, v)
 	if known != Yes || life.Refresh == 0 {
 		return ""
@@ -194,24 +194,24 @@ func writerOf(at Ref, v Versions) string {
 	return "its owner"
 }
 
-// Sight is a row: a test in which a step of a rotation was seen in the lab, with
+// LabTest is a row: a test in which a step of a rotation was seen in the lab, with
 // library-go's controllers, Kubernetes' kube-controller-manager or a kubelet.
-type Sight struct {
-	By   string // who was seen at it; empty: whoever does it
-	At   Ref    // without Key
-	Test string // file and function
+type LabTest struct {
+	Actor  string // who was seen at it; empty: whoever does it
+	Object Ref    // without Key
+	Test   string // file and function
 }
 
-// Sights returns every row about what was seen.
-func Sights() []Sight {
+// LabTests returns every row about what was seen.
+func LabTests() []LabTest {
 	const rotate, incident = "test/e2e/rotatestory_test.go TestRotate", "test/lab/incident_test.go TestIncident"
-	s := func(namespace, name, test string) Sight {
-		return Sight{At: Ref{Kind: Secret, Namespace: namespace, Name: name}, Test: test}
+	s := func(namespace, name, test string) LabTest {
+		return LabTest{Object: Ref{Kind: Secret, Namespace: namespace, Name: name}, Test: test}
 	}
-	m := func(namespace, name, test string) Sight {
-		return Sight{At: Ref{Kind: ConfigMap, Namespace: namespace, Name: name}, Test: test}
+	m := func(namespace, name, test string) LabTest {
+		return LabTest{Object: Ref{Kind: ConfigMap, Namespace: namespace, Name: name}, Test: test}
 	}
-	return []Sight{
+	return []LabTest{
 		s(kasOperator, "kube-apiserver-to-kubelet-signer", rotate),
 		m(kasOperator, "kube-apiserver-to-kubelet-client-ca", rotate),
 		m(kasTarget, "client-ca", rotate),
@@ -223,20 +223,20 @@ func Sights() []Sight {
 		m(kcmTarget, "serviceaccount-ca", incident),
 		m("*", "kube-root-ca.crt", incident),
 		s(kasTarget, "internal-loadbalancer-serving-certkey", incident),
-		{By: "kubelet", At: KubeletKubeconfigCA(), Test: rotate},
+		{Actor: "kubelet", Object: KubeletKubeconfigCA(), Test: rotate},
 	}
 }
 
-// sawBy reports whether it was just this one who was seen at a place.
-func sawBy(by string, at Ref) bool {
+// testedBy reports whether it was just this one who was seen at a place.
+func testedBy(by string, at Ref) bool {
 	at.Key = ""
-	return slices.ContainsFunc(Sights(), func(s Sight) bool { return s.At == at && s.By == by })
+	return slices.ContainsFunc(LabTests(), func(s LabTest) bool { return s.Object == at && s.Actor == by })
 }
 
-// seenInLab is the test that saw it; empty: none did.
-func seenInLab(by string, at Ref) string {
-	for _, s := range Sights() {
-		if at.Key = ""; s.At == at && (s.By == "" || s.By == by) {
+// labTestOf is the test that saw it; empty: none did.
+func labTestOf(by string, at Ref) string {
+	for _, s := range LabTests() {
+		if at.Key = ""; s.Object == at && (s.Actor == "" || s.Actor == by) {
 			return s.Test
 		}
 	}

@@ -17,27 +17,27 @@ import (
 func TestStaticPodInputsAgreeWithEdges(t *testing.T) {
 	t.Parallel()
 	asked := 0
-	ask := func(v Versions, id string, of Ref, reads Reads) {
+	ask := func(v Versions, id string, of Ref, reads ReloadPolicy) {
 		row, known := StaticPodInputOf(of, v)
 		if known != Yes {
 			return
 		}
 		asked++
 		// The kubeconfigs beside them are read by people.
-		if reads != ReadsEachTime && row.Rollout != (reads == ReadsByRollout) {
+		if reads != ReloadEachTime && row.Rollout != (reads == ReloadByRollout) {
 			t.Errorf("%s: %s is read %s; part of a revision: %t", id, of, reads, row.Rollout)
 		}
 	}
 	for _, v := range goldenVersions() {
 		for _, e := range Edges() {
 			if e.In.Holds(v) == Yes && (strings.HasPrefix(e.Verifier, "kube-") || strings.Contains(e.Verifier, "cert-syncer")) {
-				ask(v, e.ID, e.Trust, e.Reads)
+				ask(v, e.ID, e.Trust, e.Reload)
 			}
 		}
 		for _, s := range Servers() {
-			for _, show := range s.Shows {
+			for _, show := range s.Certs {
 				if s.In.Holds(v) == Yes {
-					ask(v, s.ID, show.From, show.Reads)
+					ask(v, s.ID, show.From, show.Reload)
 				}
 			}
 		}
@@ -110,8 +110,8 @@ func TestWhatARotationDoesToNodes(t *testing.T) {
 				got = s
 			}
 		}
-		if got.Node != c.node || !strings.Contains(got.Does, c.says) {
-			t.Errorf("%s in %s: %q: %s; want %q: %s", c.signer, c.version, got.Node, got.Does, c.node, c.says)
+		if got.Node != c.node || !strings.Contains(got.Action, c.says) {
+			t.Errorf("%s in %s: %q: %s; want %q: %s", c.signer, c.version, got.Node, got.Action, c.node, c.says)
 		}
 	}
 }
@@ -120,7 +120,7 @@ func TestWhatARotationDoesToNodes(t *testing.T) {
 func TestSightsAreOfTestsThatThereAre(t *testing.T) {
 	t.Parallel()
 	files, consts := parsed(t, "../../test")
-	for _, s := range Sights() {
+	for _, s := range LabTests() {
 		path, name, _ := strings.Cut(s.Test, " ")
 		file := files[path]
 		if file == nil {
@@ -145,18 +145,18 @@ func TestSightsAreOfTestsThatThereAre(t *testing.T) {
 			}
 			return true
 		})
-		if !slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, s.At.Name) }) {
-			t.Errorf("%s: %s is not spoken of there", s.Test, s.At)
+		if !slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, s.Object.Name) }) {
+			t.Errorf("%s: %s is not spoken of there", s.Test, s.Object)
 		}
 		used := func(step FlowStep) bool {
-			at := step.Of
+			at := step.Object
 			at.Key = ""
-			return at == s.At && step.Seen == s.Test
+			return at == s.Object && step.LabTest == s.Test
 		}
 		if !slices.ContainsFunc(kubeAPIServerRotations(), func(r Rotation) bool {
 			return slices.ContainsFunc(r.Flow(r.Signer, Versions{Cluster: "4.16.1"}), used)
 		}) {
-			t.Errorf("%s: no step of a rotation is at %s", s.Test, s.At)
+			t.Errorf("%s: no step of a rotation is at %s", s.Test, s.Object)
 		}
 	}
 }

@@ -12,7 +12,7 @@ func TestEveryRotationHasOneTrigger(t *testing.T) {
 	t.Parallel()
 	for title, v := range goldenVersions() {
 		for _, r := range Rotations() {
-			if v.Plain || r.In.Holds(v) != Yes {
+			if v.NotOpenShift || r.In.Holds(v) != Yes {
 				continue
 			}
 			for _, of := range append([]Ref{r.Signer}, r.Targets...) {
@@ -32,8 +32,8 @@ func TestEveryRotationHasOneTrigger(t *testing.T) {
 	rows := Triggers()
 	for i, a := range rows {
 		for _, b := range rows[i+1:] {
-			if a.Of == b.Of && a.In.overlaps(b.In) {
-				t.Errorf("%s: two triggers hold for the same version: %s and %s", a.Of, a.In, b.In)
+			if a.Secret == b.Secret && a.In.overlaps(b.In) {
+				t.Errorf("%s: two triggers hold for the same version: %s and %s", a.Secret, a.In, b.In)
 			}
 		}
 	}
@@ -68,7 +68,7 @@ func TestSignerTypesByPatch(t *testing.T) {
 	for version, want := range map[string]Answer{"4.15.0": Yes, "4.15.9": Yes, "4.15.10-rc.1": No, "4.15.33": No, "4.15.0-0.okd-2024-03-10-010116": Yes, "4.16.1": No, "4.14.33": No, "4.15": Unknown, "4.15.x": Unknown} {
 		row, known := SignerTypeOf("SecretTypeTLS", Versions{Cluster: version})
 		got := known
-		if known == Yes && !row.Harms {
+		if known == Yes && !row.NeedsAction {
 			got = No
 		}
 		if got != want {
@@ -79,7 +79,7 @@ func TestSignerTypesByPatch(t *testing.T) {
 
 func TestRotatedNames(t *testing.T) {
 	t.Parallel()
-	names := Rotated()
+	names := RotatableNames()
 	for _, want := range []string{"kube-apiserver-to-kubelet-signer", "loadbalancer-serving-signer", "internal-loadbalancer-serving-certkey", "csr-signer-signer", kcmOperator + "/csr-signer"} {
 		if !slices.Contains(names, want) {
 			t.Errorf("%s is not among %s", want, names)
@@ -118,7 +118,7 @@ func TestWhereARotationGoes(t *testing.T) {
 		v := in(c.version)
 		r := rotation(c.signer)
 		var carriers []string
-		for _, a := range Carriers(r.Bundle, v) {
+		for _, a := range DownstreamAggregates(r.Bundle, v) {
 			carriers = append(carriers, a.Target.Name)
 		}
 		for want := range strings.FieldsSeq(c.carriers) {
@@ -126,11 +126,11 @@ func TestWhereARotationGoes(t *testing.T) {
 				t.Errorf("%s in %s: %s is not among what carries it: %s", c.signer, c.version, want, carriers)
 			}
 		}
-		if _, got := r.Withheld(v); got != c.withheld {
+		if _, got := r.Undelivered(v); got != c.withheld {
 			t.Errorf("%s in %s: withheld %s, want %s", c.signer, c.version, got, c.withheld)
 		}
 		var brought []string
-		for _, d := range r.Brought(v) {
+		for _, d := range r.Deliveries(v) {
 			brought = append(brought, d.To.Name)
 			if d.Pools {
 				brought = append(brought, "pools")
@@ -153,7 +153,7 @@ func TestWhoVerifiesWhatIsSigned(t *testing.T) {
 			continue
 		}
 		for _, leaf := range r.Targets {
-			if ShownOutside(leaf) {
+			if ServedExternally(leaf) {
 				continue // people outside do, which is said
 			}
 			if asked++; !slices.ContainsFunc(Edges(), func(e Edge) bool { return e.Presented == leaf && e.In.Holds(v) == Yes }) {

@@ -83,13 +83,13 @@ type Place struct {
 	Writer string
 	// Doc says in one sentence what it is for.
 	Doc string
-	// Carries, where set, takes the place of the name: the row is for any
+	// Selector, where set, takes the place of the name: the row is for any
 	// object of the Kind that carries it.
-	Carries Carries
-	// Lives are the rows about how long its certificate lives, one for each
+	Selector ObjectSelector
+	// Lifetimes are the rows about how long its certificate lives, one for each
 	// range of versions. Bundles have none: they hold others' certificates.
-	Lives []Lifetime
-	In    Range
+	Lifetimes []Lifetime
+	In        Range
 	Evidence
 }
 
@@ -98,7 +98,7 @@ type Place struct {
 // the version that decides between them is not known.
 func (p Place) Lifetime(v Versions) (Lifetime, Answer) {
 	answer := No
-	for _, l := range p.Lives {
+	for _, l := range p.Lifetimes {
 		switch l.In.Holds(v) {
 		case Yes:
 			return l, Yes
@@ -109,9 +109,9 @@ func (p Place) Lifetime(v Versions) (Lifetime, Answer) {
 	return Lifetime{}, answer
 }
 
-// Carries recognises an object by what it carries instead of by its name.
+// ObjectSelector recognises an object by what it carries instead of by its name.
 // All that is set must be there.
-type Carries struct {
+type ObjectSelector struct {
 	Annotation string // key that is present
 	Label      string // key that is present
 	Type       string // of the Secret
@@ -125,15 +125,15 @@ type Lifetime struct {
 	// Validity with which it is made now; zero: somebody else's choice. The
 	// first one, made by the installer, may differ.
 	Validity time.Duration
-	// Refresh is the age at which it is renewed, and Share the percentage of
+	// Refresh is the age at which it is renewed, and RenewAtPercent the percentage of
 	// its validity: whichever comes first. Zero: that rule does not apply.
-	Refresh time.Duration
-	Share   int
-	// ShareFrom is the least percentage where chance decides, and Share the greatest;
-	// zero: Share it is.
-	ShareFrom int
-	// By says who renews it; empty: nobody does by itself.
-	By string
+	Refresh        time.Duration
+	RenewAtPercent int
+	// RenewFromPercent is the least percentage where chance decides, and RenewAtPercent the greatest;
+	// zero: RenewAtPercent it is.
+	RenewFromPercent int
+	// Renewer says who renews it; empty: nobody does by itself.
+	Renewer string
 	// Doc says what people must know beyond the numbers; mostly empty.
 	Doc string
 	In  Range
@@ -141,12 +141,12 @@ type Lifetime struct {
 }
 
 // SelfRotating reports whether it is renewed without anybody's doing.
-func (l Lifetime) SelfRotating() bool { return l.By != "" }
+func (l Lifetime) SelfRotating() bool { return l.Renewer != "" }
 
-// RenewedBy returns when a certificate with these dates is due for renewal; false
+// LatestRenewal returns when a certificate with these dates is due for renewal; false
 // where it does not renew itself. A target is allowed to be late by a tenth of
 // its Refresh (1.5 days of 15) when its signer was just made.
-func (l Lifetime) RenewedBy(notBefore, notAfter time.Time) (time.Time, bool) {
+func (l Lifetime) LatestRenewal(notBefore, notAfter time.Time) (time.Time, bool) {
 	if !l.SelfRotating() {
 		return time.Time{}, false
 	}
@@ -154,31 +154,31 @@ func (l Lifetime) RenewedBy(notBefore, notAfter time.Time) (time.Time, bool) {
 	if l.Refresh > 0 && notBefore.Add(l.Refresh).Before(due) {
 		due = notBefore.Add(l.Refresh)
 	}
-	if l.Share > 0 {
-		if at := notBefore.Add(notAfter.Sub(notBefore) / 100 * time.Duration(l.Share)); at.Before(due) {
+	if l.RenewAtPercent > 0 {
+		if at := notBefore.Add(notAfter.Sub(notBefore) / 100 * time.Duration(l.RenewAtPercent)); at.Before(due) {
 			due = at
 		}
 	}
 	return due, true
 }
 
-// RenewedFrom returns when a certificate with these dates is renewed at the earliest:
-// where chance decides, that is before RenewedBy says. False where it does not renew
+// EarliestRenewal returns when a certificate with these dates is renewed at the earliest:
+// where chance decides, that is before LatestRenewal says. False where it does not renew
 // itself.
-func (l Lifetime) RenewedFrom(notBefore, notAfter time.Time) (time.Time, bool) {
-	if l.ShareFrom > 0 {
-		l.Share = l.ShareFrom
+func (l Lifetime) EarliestRenewal(notBefore, notAfter time.Time) (time.Time, bool) {
+	if l.RenewFromPercent > 0 {
+		l.RenewAtPercent = l.RenewFromPercent
 	}
-	return l.RenewedBy(notBefore, notAfter)
+	return l.LatestRenewal(notBefore, notAfter)
 }
 
-// ResignedFrom returns when a leaf with these dates is signed anew at the earliest,
+// EarliestReissue returns when a leaf with these dates is signed anew at the earliest,
 // by a signer that is valid since then: at its refresh time, but not before the
 // signer is older than a tenth of the refresh period; and in any case at its share
 // of validity, however young the signer is (library-go
 // pkg/operator/certrotation/target.go, needNewTargetCertKeyPair). Zero where it is
 // not renewed by itself.
-func (l Lifetime) ResignedFrom(notBefore, notAfter, signerNotBefore time.Time) time.Time {
+func (l Lifetime) EarliestReissue(notBefore, notAfter, signerNotBefore time.Time) time.Time {
 	if !l.SelfRotating() {
 		return time.Time{}
 	}
@@ -192,8 +192,8 @@ func (l Lifetime) ResignedFrom(notBefore, notAfter, signerNotBefore time.Time) t
 			at = due
 		}
 	}
-	if l.Share > 0 {
-		if due := notBefore.Add(notAfter.Sub(notBefore) / 100 * time.Duration(l.Share)); due.Before(at) {
+	if l.RenewAtPercent > 0 {
+		if due := notBefore.Add(notAfter.Sub(notBefore) / 100 * time.Duration(l.RenewAtPercent)); due.Before(at) {
 			at = due
 		}
 	}
@@ -206,8 +206,8 @@ type Rotation struct {
 	Signer  Ref
 	Bundle  Ref // zero: its certificate is published by no bundle of its own
 	Targets []Ref
-	// Carries, where set, takes the place of Targets: it signs what carries it.
-	Carries Carries
+	// Selector, where set, takes the place of Targets: it signs what carries it.
+	Selector ObjectSelector
 	// Bridge is the signer's certificate signed by the one before it, which is shown
 	// with what it signs; zero: there is none.
 	Bridge Ref
@@ -229,9 +229,9 @@ const (
 // Aggregate is a row: what one bundle must contain of others.
 type Aggregate struct {
 	Target Ref
-	// Carries, where set, takes the place of the Target's name: any bundle of that Kind
+	// Selector, where set, takes the place of the Target's name: any bundle of that Kind
 	// in an object that carries it, and with the Key where there is one.
-	Carries  Carries
+	Selector ObjectSelector
 	Parts    []Ref
 	Relation Relation
 	In       Range
@@ -270,5 +270,5 @@ func file(path string) Ref { return Ref{Kind: File, Name: path} }
 // the age of refresh, and in any case at 80 % of the validity (library-go
 // pkg/operator/certrotation/signer.go and target.go @ 93ac9206a).
 func rotated(by string, validity, refresh time.Duration, in Range, e Evidence) Lifetime {
-	return Lifetime{Validity: validity, Refresh: refresh, Share: 80, By: by, In: in, Evidence: e}
+	return Lifetime{Validity: validity, Refresh: refresh, RenewAtPercent: 80, Renewer: by, In: in, Evidence: e}
 }

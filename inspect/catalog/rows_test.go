@@ -45,7 +45,7 @@ func TestEverySignerHasItsBundleAndItsTargets(t *testing.T) {
 		return r.Namespace + "/" + r.Name
 	}
 	for title, v := range goldenVersions() {
-		if v.Plain {
+		if v.NotOpenShift {
 			continue
 		}
 		minor, _ := ParseMinor(v.Cluster)
@@ -84,7 +84,7 @@ func TestEverySignerThatARowNamesHasARotation(t *testing.T) {
 		"openshift-kube-controller-manager-operator/csr-signer", "openshift-machine-config-operator/machine-config-server-ca"}
 	for title, v := range goldenVersions() {
 		for _, p := range Places() {
-			if p.Role != Signer || p.Kind != Secret || p.Carries != (Carries{}) || p.In.Holds(v) != Yes || v.Plain {
+			if p.Role != Signer || p.Kind != Secret || p.Selector != (ObjectSelector{}) || p.In.Holds(v) != Yes || v.NotOpenShift {
 				continue
 			}
 			signs := slices.ContainsFunc(Rotations(), func(r Rotation) bool { return r.Signer == p.Ref && r.In.Holds(v) == Yes })
@@ -111,7 +111,7 @@ func TestEveryLifetimeIsInAGolden(t *testing.T) {
 		}
 	}
 	for _, p := range Places() {
-		for _, l := range p.Lives {
+		for _, l := range p.Lifetimes {
 			// A copy shares the lifetimes of its original, of which not all are its own.
 			if !shown[l] {
 				t.Errorf("%s: its lifetime of %s is in no golden", rowName(p), l.In)
@@ -123,7 +123,7 @@ func TestEveryLifetimeIsInAGolden(t *testing.T) {
 func TestWhatHasLifetimesHasOneInEveryVersion(t *testing.T) {
 	for title, v := range goldenVersions() {
 		for _, p := range Places() {
-			if len(p.Lives) == 0 || p.In.Holds(v) != Yes {
+			if len(p.Lifetimes) == 0 || p.In.Holds(v) != Yes {
 				continue
 			}
 			if _, answer := p.Lifetime(v); answer != Yes {
@@ -136,7 +136,7 @@ func TestWhatHasLifetimesHasOneInEveryVersion(t *testing.T) {
 func TestARowIsFoundByItsOwnName(t *testing.T) {
 	for title, v := range goldenVersions() {
 		for _, p := range Places() {
-			if p.Carries != (Carries{}) || p.In.Holds(v) != Yes {
+			if p.Selector != (ObjectSelector{}) || p.In.Holds(v) != Yes {
 				continue
 			}
 			// No name that people give is in a family by chance.
@@ -154,7 +154,7 @@ func TestARowIsFoundByItsOwnName(t *testing.T) {
 func TestNoPatternTakesANameOfAnotherVersion(t *testing.T) {
 	for title, v := range goldenVersions() {
 		for _, p := range Places() {
-			if p.Carries != (Carries{}) || p.isPattern() || p.In.Holds(v) == Yes {
+			if p.Selector != (ObjectSelector{}) || p.isPattern() || p.In.Holds(v) == Yes {
 				continue
 			}
 			if got, ok := Lookup(p.Kind, p.Namespace, p.Name, p.Key, v); ok && (got.Owner != p.Owner || got.Role != p.Role) && got.isPattern() {
@@ -178,8 +178,8 @@ func TestKubeletSetupsByVersion(t *testing.T) {
 		want []string
 	}{
 		"OpenShift":                       {Versions{Cluster: "4.15.0", Kubernetes: "v1.28.7+6e2789b"}, []string{"OpenShift"}},
-		"plain":                           {Versions{Plain: true, Kubernetes: "v1.35.4"}, []string{"kubeadm"}},
-		"plain, of a version of its own":  {Versions{Plain: true, Kubernetes: "x"}, []string{"kubeadm"}},
+		"plain":                           {Versions{NotOpenShift: true, Kubernetes: "v1.35.4"}, []string{"kubeadm"}},
+		"plain, of a version of its own":  {Versions{NotOpenShift: true, Kubernetes: "x"}, []string{"kubeadm"}},
 		"not known":                       {Versions{}, []string{"OpenShift", "kubeadm"}},
 		"who may not read ClusterVersion": {Versions{Kubernetes: "v1.28.7+6e2789b"}, []string{"OpenShift", "kubeadm"}},
 	} {
@@ -192,7 +192,7 @@ func TestKubeletSetupsByVersion(t *testing.T) {
 		}
 	}
 	for _, s := range allKubeletSetups() {
-		if s.Bootstrap == "" || s.Own == "" || s.CA.Key == "" || s.Disk == "" || s.Right == "" || s.Local == "" || s.Source == "" {
+		if s.Bootstrap == "" || s.Kubeconfig == "" || s.CA.Key == "" || s.MasterCAFile == "" || s.CARemediation == "" || s.LocalName == "" || s.Source == "" {
 			t.Errorf("%s: %+v", s.Name, s)
 		}
 	}
@@ -203,7 +203,7 @@ func TestDistributionsByVersion(t *testing.T) {
 		"v1.30.4+k3s1": "k3s", "v1.30.4+rke2r1": "RKE2", "v1.30.4+k0s": "k0s", "v1.29.1-eks-508b6b3": "EKS", "v1.29.4-gke.1043002": "GKE",
 		"v1.35.4": "", "v1.28.7+6e2789b": "", "": "",
 	} {
-		d, ok := DistributionOf(Versions{Plain: true, Kubernetes: version})
+		d, ok := DistributionOf(Versions{NotOpenShift: true, Kubernetes: version})
 		if d.Name != want || ok != (want != "") {
 			t.Errorf("%q is %q, %v", version, d.Name, ok)
 		}

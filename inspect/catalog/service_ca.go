@@ -21,19 +21,19 @@ func serviceCAPlaces() []Place {
 	known := since(serviceCA, Minor{4, 12})
 	// One hour before the end, or when the CA rotates: whichever comes first,
 	// and with a CA that rotates every 395 days it is the latter.
-	leaf := []Lifetime{{Validity: 2 * year, Refresh: 2*year - time.Hour, By: serviceCAOwner, In: known, Evidence: serves,
+	leaf := []Lifetime{{Validity: 2 * year, Refresh: 2*year - time.Hour, Renewer: serviceCAOwner, In: known, Evidence: serves,
 		Doc: "renewed 1 hour before its end, and whenever the CA rotates (every 395 days)"}}
 	served := func(annotation string) Place {
-		return Place{Ref: Ref{Kind: Secret, Key: "tls.crt"}, Carries: Carries{Annotation: annotation}, Role: Serving, Owner: serviceCAOwner,
-			Doc: "serving certificate that service-ca made for a Service", Lives: leaf, In: all, Evidence: serves}
+		return Place{Ref: Ref{Kind: Secret, Key: "tls.crt"}, Selector: ObjectSelector{Annotation: annotation}, Role: Serving, Owner: serviceCAOwner,
+			Doc: "serving certificate that service-ca made for a Service", Lifetimes: leaf, In: all, Evidence: serves}
 	}
 	injected := func(annotation string) Place {
-		return Place{Ref: Ref{Kind: ConfigMap, Key: "service-ca.crt"}, Carries: Carries{Annotation: annotation}, Role: CABundle, Owner: serviceCAOwner,
+		return Place{Ref: Ref{Kind: ConfigMap, Key: "service-ca.crt"}, Selector: ObjectSelector{Annotation: annotation}, Role: CABundle, Owner: serviceCAOwner,
 			Doc: "the service CA, put in by service-ca because the annotation asks for it", In: all, Evidence: injects}
 	}
 	return []Place{
 		{Ref: secret(serviceCATarget, "signing-key"), Role: Signer, Owner: serviceCAOwner, Doc: "signs the serving certificates of Services; a new one is cross-signed by the old", In: all, Evidence: rotates,
-			Lives: []Lifetime{{Validity: 790 * day, Refresh: 395 * day, By: serviceCAOwner, In: known, Evidence: rotates,
+			Lifetimes: []Lifetime{{Validity: 790 * day, Refresh: 395 * day, Renewer: serviceCAOwner, In: known, Evidence: rotates,
 				Doc: "renewed when less than 395 days are left; by hand: delete the secret, or unsupportedConfigOverrides.forceRotation.reason on servicecas/cluster"}}},
 		{Ref: Ref{Kind: Secret, Namespace: serviceCATarget, Name: "signing-key", Key: "ca-bundle.crt"}, Role: CABundle, Owner: serviceCAOwner, Doc: "the signer's certificate and, after a rotation, what bridges old and new", In: all, Evidence: rotates},
 		{Ref: Ref{Kind: Secret, Namespace: serviceCATarget, Name: "signing-key", Key: "intermediate-ca.crt"}, Role: CABundle, Owner: serviceCAOwner, Doc: "the new signer, signed by the old one, after a rotation", In: all, Evidence: rotates},
@@ -49,7 +49,7 @@ func serviceCAPlaces() []Place {
 
 func serviceCARotations() []Rotation {
 	return []Rotation{{
-		Signer: secret(serviceCATarget, "signing-key"), Bundle: bundle(serviceCATarget, "signing-cabundle"), Carries: Carries{Annotation: AnnotationServiceName},
+		Signer: secret(serviceCATarget, "signing-key"), Bundle: bundle(serviceCATarget, "signing-cabundle"), Selector: ObjectSelector{Annotation: AnnotationServiceName},
 		Bridge: Ref{Kind: Secret, Namespace: serviceCATarget, Name: "signing-key", Key: "intermediate-ca.crt"}, In: Range{Component: serviceCA},
 		Evidence: Evidence{Verified, serviceCARepo + "pkg/operator/rotate.go @ 6391e070d"},
 	}}
@@ -68,7 +68,7 @@ func serviceCAAggregates() []Aggregate {
 		for _, at := range []Ref{
 			{Kind: ConfigMap, Key: "service-ca.crt"}, {Kind: "ValidatingWebhookConfiguration"}, {Kind: "MutatingWebhookConfiguration"}, {Kind: "APIService"}, {Kind: "CustomResourceDefinition"},
 		} {
-			rows = append(rows, Aggregate{Target: at, Carries: Carries{Annotation: annotation}, Relation: Copy, Parts: []Ref{published}, In: Range{Component: serviceCA},
+			rows = append(rows, Aggregate{Target: at, Selector: ObjectSelector{Annotation: annotation}, Relation: Copy, Parts: []Ref{published}, In: Range{Component: serviceCA},
 				Evidence: Evidence{Verified, serviceCARepo + "pkg/controller/cabundleinjector @ 6391e070d and release-4.12"}})
 		}
 	}

@@ -3,11 +3,11 @@ package catalog
 // SignerType is a row: what a version's operator does with a signer in a Secret
 // of a type that is not kubernetes.io/tls. A Secret's type can't be changed.
 type SignerType struct {
-	Type  string
-	Harms bool // somebody must act before it does
-	Doc   string
-	Next  string
-	In    Range
+	Type        string
+	NeedsAction bool // somebody must act before it does
+	Doc         string
+	Next        string
+	In          Range
 	// Before and Since are patches of the one minor of In: it holds for those before, or
 	// since then; 0: for all. All builds of OKD are patch 0.
 	Before, Since int
@@ -45,7 +45,7 @@ func SignerTypes() []SignerType {
 			Evidence: incident,
 		},
 		{
-			Type: literal, Harms: true,
+			Type: literal, NeedsAction: true,
 			Doc:  "when its annotations change, as by a rotation, operators before OpenShift 4.15.10, and of OKD 4.15, delete it and make it anew, and another process may meanwhile make a second signer: the incident of okd#1881",
 			Next: "don't rotate this signer; first upgrade: OpenShift 4.15.10 and 4.16 no longer do this",
 			In:   between(kas, Minor{4, 15}, Minor{4, 15}), Before: 10,

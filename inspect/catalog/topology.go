@@ -5,16 +5,16 @@ import "slices"
 // Topology is a row: whether a kubelet may be restarted, for a value of
 // Infrastructure.status.controlPlaneTopology.
 type Topology struct {
-	Name    string
-	Allowed bool
-	// Single: there is one kube-apiserver. Nodes have no order to keep, and no other
+	Name           string
+	RestartAllowed bool
+	// SingleAPIServer: there is one kube-apiserver. Nodes have no order to keep, and no other
 	// one is to be waited for.
-	Single bool
-	// Elsewhere are the components of which this cluster holds nothing: they run, and
+	SingleAPIServer bool
+	// HostedComponents are the components of which this cluster holds nothing: they run, and
 	// keep their certificates, in another one.
-	Elsewhere []string
-	Doc       string // why not, or what to mind
-	Next      string // what to do instead
+	HostedComponents []string
+	Doc              string // why not, or what to mind
+	Next             string // what to do instead
 	Evidence
 }
 
@@ -22,29 +22,29 @@ type Topology struct {
 func Topologies() []Topology {
 	api := "openshift/api config/v1/types_infrastructure.go; "
 	return []Topology{
-		{Name: "HighlyAvailable", Allowed: true, Evidence: Evidence{Verified, api + "containers run outside of the kubelet's unit"}},
-		{Name: "SingleReplica", Allowed: true, Single: true, Evidence: Evidence{Verified, api + "containers run outside of the kubelet's unit"}},
-		{Name: "HighlyAvailableArbiter", Allowed: true, Evidence: Evidence{Derived, api + "containers run outside of the kubelet's unit"}},
+		{Name: "HighlyAvailable", RestartAllowed: true, Evidence: Evidence{Verified, api + "containers run outside of the kubelet's unit"}},
+		{Name: "SingleReplica", RestartAllowed: true, SingleAPIServer: true, Evidence: Evidence{Verified, api + "containers run outside of the kubelet's unit"}},
+		{Name: "HighlyAvailableArbiter", RestartAllowed: true, Evidence: Evidence{Derived, api + "containers run outside of the kubelet's unit"}},
 		{
 			Name: "DualReplica", Doc: "with two nodes and fencing, the kubelet is a resource of pacemaker and etcd is tied to it: a restart by systemd may stop etcd or fence the node",
 			Next: "have pacemaker do it: pcs resource", Evidence: Evidence{Derived, api + "openshift/enhancements two-node-fencing"},
 		},
 		{
-			Name: "External", Elsewhere: []string{kas, kcm, scheduler, etcd}, Doc: "the control plane is hosted elsewhere: it has no such load balancer signer, and nodes get their kubeconfigs from their NodePool",
+			Name: "External", HostedComponents: []string{kas, kcm, scheduler, etcd}, Doc: "the control plane is hosted elsewhere: it has no such load balancer signer, and nodes get their kubeconfigs from their NodePool",
 			Next: "see the HostedCluster and its NodePools on the management cluster", Evidence: Evidence{Derived, api + "openshift/hypershift"},
 		},
 	}
 }
 
-// KeptElsewhere reports whether a cluster of this topology has no such place, since
+// InHostingCluster reports whether a cluster of this topology has no such place, since
 // its component runs in another cluster.
-func KeptElsewhere(at Ref, topology string) bool {
-	row, ok := KubeletRestartOn(topology)
-	return ok && slices.ContainsFunc(indexed().byRef[at], func(p Place) bool { return slices.Contains(row.Elsewhere, p.In.Component) })
+func InHostingCluster(at Ref, topology string) bool {
+	row, ok := TopologyOf(topology)
+	return ok && slices.ContainsFunc(indexed().byRef[at], func(p Place) bool { return slices.Contains(row.HostedComponents, p.In.Component) })
 }
 
-// KubeletRestartOn returns the row of a topology; false where none is known.
-func KubeletRestartOn(topology string) (Topology, bool) {
+// TopologyOf returns the row of a topology; false where none is known.
+func TopologyOf(topology string) (Topology, bool) {
 	for _, t := range Topologies() {
 		if t.Name == topology {
 			return t, true

@@ -78,17 +78,17 @@ type Versions struct {
 	Operators map[string]string
 	// Kubernetes is the API server's git version, such as "v1.35.4".
 	Kubernetes string
-	// Plain is true where it is known that this is no OpenShift: the API server
+	// NotOpenShift is true where it is known that this is no OpenShift: the API server
 	// does not serve config.openshift.io. An unread ClusterVersion is no proof.
-	Plain bool
-	// Accepted says that the user accepts that versions which were not reviewed are
+	NotOpenShift bool
+	// UnreviewedAccepted says that the user accepts that versions which were not reviewed are
 	// answered as the nearest one that was. Nothing that is read says so.
-	Accepted bool
+	UnreviewedAccepted bool
 }
 
 // Empty reports whether nothing is known.
 func (v Versions) Empty() bool {
-	return v.Cluster == "" && len(v.Operators) == 0 && v.Kubernetes == "" && !v.Plain
+	return v.Cluster == "" && len(v.Operators) == 0 && v.Kubernetes == "" && !v.NotOpenShift
 }
 
 // openShift reports whether something was seen that only OpenShift has.
@@ -135,9 +135,9 @@ func (a Answer) String() string {
 // Unknown. Who reviews another version moves these, and reads each row again.
 func Reviewed() (first, last Minor) { return Minor{4, 12}, Minor{4, 22} }
 
-// Unreviewed returns the minors that run and were not reviewed, each once, in their
+// UnreviewedMinors returns the minors that run and were not reviewed, each once, in their
 // order: mid-upgrade an operator may be newer than the cluster's version says.
-func (v Versions) Unreviewed() []Minor {
+func (v Versions) UnreviewedMinors() []Minor {
 	first, last := Reviewed()
 	var out []Minor
 	for _, version := range append(slices.Collect(maps.Values(v.Operators)), v.Cluster) {
@@ -149,9 +149,9 @@ func (v Versions) Unreviewed() []Minor {
 	return slices.Compact(out)
 }
 
-// NotReviewed says, for people, which versions run and were not reviewed, and what
+// WhyUnreviewed says, for people, which versions run and were not reviewed, and what
 // follows; empty: all of them were.
-func (v Versions) NotReviewed() string {
+func (v Versions) WhyUnreviewed() string {
 	out := v.unreviewed()
 	if out == "" {
 		return ""
@@ -160,10 +160,10 @@ func (v Versions) NotReviewed() string {
 	return fmt.Sprintf("%s for certrot's catalog (%s to %s were): what depends on the version is UNKNOWN; dates, chains and annotations that were read are judged", out, first, last)
 }
 
-// Unread says, for people, which version of OpenShift is none that can be read, and what
+// WhyUnread says, for people, which version of OpenShift is none that can be read, and what
 // follows; empty: all of them can be, or there is no OpenShift.
-func (v Versions) Unread() string {
-	if v.Plain {
+func (v Versions) WhyUnread() string {
+	if v.NotOpenShift {
 		return ""
 	}
 	const follows = ": what depends on the version is UNKNOWN"
@@ -180,13 +180,13 @@ func (v Versions) Unread() string {
 	return ""
 }
 
-// Undecided says, for people, why the rows' answer is Unknown.
-func (v Versions) Undecided() string {
+// WhyUndecided says, for people, why the rows' answer is Unknown.
+func (v Versions) WhyUndecided() string {
 	return cmp.Or(v.unreviewed(), "the version that decides was not read")
 }
 
 func (v Versions) unreviewed() string {
-	minors := v.Unreviewed()
+	minors := v.UnreviewedMinors()
 	if len(minors) == 0 {
 		return ""
 	}
@@ -212,19 +212,19 @@ func (r Range) Holds(v Versions) Answer {
 	if r.Component == "" {
 		return Yes
 	}
-	if r.Component == Kubernetes && v.openShift() || r.Component != Kubernetes && v.Plain {
+	if r.Component == Kubernetes && v.openShift() || r.Component != Kubernetes && v.NotOpenShift {
 		return No
 	}
-	if r.Component == Kubernetes && !v.Plain {
+	if r.Component == Kubernetes && !v.NotOpenShift {
 		return Unknown
 	}
 	version, ok := ParseMinor(v.of(r.Component))
 	first, last := Reviewed()
 	older, newer := version.Compare(first) < 0, version.Compare(last) > 0
 	switch {
-	case ok && v.Accepted && r.Component != Kubernetes && older:
+	case ok && v.UnreviewedAccepted && r.Component != Kubernetes && older:
 		return r.spans(first)
-	case ok && v.Accepted && r.Component != Kubernetes && newer:
+	case ok && v.UnreviewedAccepted && r.Component != Kubernetes && newer:
 		return r.spans(last)
 	case !ok:
 		return Unknown

@@ -56,7 +56,7 @@ func FuzzParseMinor(f *testing.F) {
 
 func TestHolds(t *testing.T) {
 	okd := "4.15.0-0.okd-2024-03-10-010116"
-	plain := Versions{Plain: true, Kubernetes: "v1.35.4"}
+	plain := Versions{NotOpenShift: true, Kubernetes: "v1.35.4"}
 	for _, c := range []struct {
 		name string
 		in   Range
@@ -80,9 +80,9 @@ func TestHolds(t *testing.T) {
 		{"what is of any version is of all", Range{}, Versions{Cluster: "5.0.0"}, Yes},
 		{"an operator that is newer than what was reviewed", since("etcd", Minor{4, 16}), Versions{Cluster: "4.22.0", Operators: map[string]string{"etcd": "4.23.0"}}, Unknown},
 		{"and one that is not, beside it", since("etcd", Minor{4, 16}), Versions{Cluster: "4.23.0", Operators: map[string]string{"etcd": "4.22.0"}}, Yes},
-		{"who accepts it gets the nearest version's answer, newer", since("etcd", Minor{4, 16}), Versions{Cluster: "5.0.0", Accepted: true}, Yes},
-		{"who accepts it gets the nearest version's answer, older", between("etcd", Minor{4, 12}, Minor{4, 15}), Versions{Cluster: "4.8.0", Accepted: true}, Yes},
-		{"what can't be read is not accepted", since("etcd", Minor{4, 12}), Versions{Cluster: "new", Accepted: true}, Unknown},
+		{"who accepts it gets the nearest version's answer, newer", since("etcd", Minor{4, 16}), Versions{Cluster: "5.0.0", UnreviewedAccepted: true}, Yes},
+		{"who accepts it gets the nearest version's answer, older", between("etcd", Minor{4, 12}, Minor{4, 15}), Versions{Cluster: "4.8.0", UnreviewedAccepted: true}, Yes},
+		{"what can't be read is not accepted", since("etcd", Minor{4, 12}), Versions{Cluster: "new", UnreviewedAccepted: true}, Unknown},
 		{"an OKD build is not before its release", since("etcd", Minor{4, 15}), Versions{Cluster: okd}, Yes},
 		{"mid-upgrade the operator's own version wins", since("machine-config", Minor{4, 16}),
 			Versions{Cluster: "4.16.0", Operators: map[string]string{"machine-config": "4.15.9", "kube-apiserver": "4.16.0"}}, No},
@@ -113,12 +113,12 @@ func TestUnreviewedVersions(t *testing.T) {
 		"4.23, 5.0": {Cluster: "5.0.0", Operators: map[string]string{"etcd": "4.23.0", "network": "4.22.9"}},
 		"4.11":      {Cluster: "4.11.0-0.okd-2022-08-20-022919"},
 	} {
-		got := v.NotReviewed()
+		got := v.WhyUnreviewed()
 		if (said == "") != (got == "") || !strings.HasPrefix(got, "version "+said) && said != "" {
 			t.Errorf("%+v: %q, want %q", v, got, said)
 		}
 	}
-	if got := (Versions{Plain: true, Kubernetes: "v1.99.0"}).NotReviewed(); got != "" {
+	if got := (Versions{NotOpenShift: true, Kubernetes: "v1.99.0"}).WhyUnreviewed(); got != "" {
 		t.Errorf("plain Kubernetes has no such rows: %q", got)
 	}
 }
@@ -142,11 +142,11 @@ func TestUnreadVersions(t *testing.T) {
 		"the cluster's version ( 4.15.0) can't": {Cluster: " 4.15.0"},
 		"version (new) of ClusterOperator e":    {Cluster: "4.15.3", Operators: map[string]string{"etcd": "new"}},
 	} {
-		if got := v.Unread(); (said == "") != (got == "") || !strings.HasPrefix(got, said) {
+		if got := v.WhyUnread(); (said == "") != (got == "") || !strings.HasPrefix(got, said) {
 			t.Errorf("%+v: %q, want %q", v, got, said)
 		}
 	}
-	if got := (Versions{Plain: true, Kubernetes: "garbage"}).Unread(); got != "" {
+	if got := (Versions{NotOpenShift: true, Kubernetes: "garbage"}).WhyUnread(); got != "" {
 		t.Errorf("plain Kubernetes has no such version: %q", got)
 	}
 }

@@ -130,7 +130,7 @@ func names(certs []*pki.Cert) string {
 func bundleComplete(f *inspect.Facts) []assess.Finding {
 	var out []assess.Finding
 	for _, c := range f.Compositions() {
-		out = append(out, lacking(f, c.Aggregate, c.Targets, c.Wanted)...)
+		out = append(out, lacking(f, c.Aggregate, c.Targets, c.Expected)...)
 	}
 	return out
 }

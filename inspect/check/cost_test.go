@@ -182,7 +182,7 @@ func TestEachCheckGrowsWithWhatWasRead(t *testing.T) {
 					inspecttest.Grows(t, 1000, func(size int) func() {
 						f := factsOf(of(size)...)
 						f.Snapshot.Reads = []inspect.Read{{What: "secrets"}, {What: "configmaps"}}
-						return func() { c.Run(f.Asked()) }
+						return func() { c.Run(f.ForWindow()) }
 					})
 				})
 			}

@@ -29,7 +29,7 @@ func strength(f *inspect.Facts) []assess.Finding {
 		}
 		// Who trusts a CA as such takes its key, and does not check who signed it.
 		sent := func(h *inspect.Entry) bool { return h.Use == inspect.UseIdentity }
-		in, current := inForce(c.In)
+		in, current := inForce(c.Entries)
 		var at []*inspect.Entry
 		for _, h := range in {
 			if sent(h) || h.Use == inspect.UseTrust && key != "" {
@@ -105,7 +105,7 @@ func signerType(f *inspect.Facts) []assess.Finding {
 			continue
 		}
 		finding := assess.Finding{Assessment: assess.Assessment{Severity: assess.Info, Reason: fmt.Sprintf("the signer lies in a Secret of type %.40q: %s", h.Object.Type, row.Doc), Remediation: assess.Advise(row.Next)}, At: []pki.Location{h.At}}
-		if row.Harms {
+		if row.NeedsAction {
 			finding.Severity = assess.Warning
 		}
 		if leaf := h.Leaf(); leaf != nil {

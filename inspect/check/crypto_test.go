@@ -37,7 +37,7 @@ func issuerCases() []verdictCase {
 		return pkitest.NewCA("ending CA", inspecttest.DaysFromNoon(-300), inspecttest.DaysFromNoon(3000), pkitest.KeyName(fmt.Sprint("forged ", i)), pkitest.Template(func(c *x509.Certificate) { c.SubjectKeyId = ending.Cert.SubjectKeyId })).CertPEM
 	}
 	many := inspecttest.NewFixture("").Secret("shop", "tls", nil, leaf(ending, 101)).ConfigMap("openshift-config", "ca", "ca.crt", ending.CertPEM)
-	for i := range inspect.Most + 1 {
+	for i := range inspect.MaxSameName + 1 {
 		many.ConfigMap("a-team", fmt.Sprint("ca-", i), "ca.crt", forged(i))
 	}
 	two := func(cas ...*pkitest.Authority) *inspecttest.Fixture {

@@ -50,7 +50,7 @@ func csrFinding(f *inspect.Facts, requests []inspect.SigningRequest) assess.Find
 		finding.At = append(finding.At, pki.Location{Kind: r.Object.Kind, Name: r.Object.Name})
 	}
 	for _, n := range nodesRead(f) {
-		if slices.ContainsFunc(requests, n.Asked) {
+		if slices.ContainsFunc(requests, n.Requested) {
 			finding.At = append(finding.At, inspect.OnNode(n, ""))
 		}
 	}

@@ -19,7 +19,7 @@ const (
 	urgent      = 7 * 24 * time.Hour
 )
 
-// expiring finds what expires within f.Within. Where it was asked for, that is each
+// expiring finds what expires within f.ExpiryWindow. Where it was asked for, that is each
 // certificate, one finding each; else those that nothing renews, in the last fifth of
 // their life: in the middle of its life a short-lived certificate is no news.
 func expiring(f *inspect.Facts) []assess.Finding {
@@ -32,7 +32,7 @@ func expiring(f *inspect.Facts) []assess.Finding {
 		}
 	}
 	out = append(out, trustEnding(f, done)...)
-	if f.WithinAsked {
+	if f.ExpiryWindowGiven {
 		out = append(out, expiringElsewhere(f, done)...)
 	}
 	return out
@@ -72,8 +72,8 @@ func (r reported) covers(c *pki.Cert, places []*inspect.Entry) bool {
 }
 
 // presenting are the places that present a certificate.
-func presenting(c inspect.Holding) (in []*inspect.Entry) {
-	for _, h := range c.In {
+func presenting(c inspect.StoredCert) (in []*inspect.Entry) {
+	for _, h := range c.Entries {
 		if leaf := h.Leaf(); leaf != nil && leaf.Fingerprint == c.Fingerprint {
 			in = append(in, h)
 		}
@@ -85,7 +85,7 @@ func presenting(c inspect.Holding) (in []*inspect.Entry) {
 // its life at the latest, unless it was asked for.
 func endsSoon(f *inspect.Facts, c *pki.Cert, share time.Duration) bool {
 	left := c.NotAfter.Sub(f.Now)
-	return left >= 0 && left <= f.Within && (f.WithinAsked || left <= c.NotAfter.Sub(c.NotBefore)/share && !c.NotBefore.After(f.Now))
+	return left >= 0 && left <= f.ExpiryWindow && (f.ExpiryWindowGiven || left <= c.NotAfter.Sub(c.NotBefore)/share && !c.NotBefore.After(f.Now))
 }
 
 // urgency is the severity of what nothing renews.
@@ -102,14 +102,14 @@ func expiresText(f *inspect.Facts, c *pki.Cert) string {
 }
 
 // expiringLeaf judges a certificate that is presented.
-func expiringLeaf(f *inspect.Facts, c inspect.Holding) (assess.Finding, bool) {
+func expiringLeaf(f *inspect.Facts, c inspect.StoredCert) (assess.Finding, bool) {
 	r := f.Renewal(c)
 	share := time.Duration(soonShare)
 	if r.Automatic == catalog.Unknown { // it may renew itself, so only what is nearly over is worth a warning
 		share = urgentShare
 	}
 	switch {
-	case !endsSoon(f, c.Cert, share), f.Overdue(c, r), r.Automatic == catalog.Yes && !f.WithinAsked:
+	case !endsSoon(f, c.Cert, share), f.Overdue(c, r), r.Automatic == catalog.Yes && !f.ExpiryWindowGiven:
 		return assess.Finding{}, false
 	case r.Automatic == catalog.Yes:
 		due := " " + ago(f.Now, r.Due)
@@ -119,7 +119,7 @@ func expiringLeaf(f *inspect.Facts, c inspect.Holding) (assess.Finding, bool) {
 		return atLeaf(c, assess.Info, c.NotAfter, fmt.Sprintf("%s; %s renews it automatically%s (%s)", expiresText(f, c.Cert), r.By, due, r.Rule), ""), true
 	case r.Automatic == catalog.Unknown:
 		return atLeaf(c, assess.Warning, c.NotAfter,
-			fmt.Sprintf("%s; whether it is renewed automatically is unknown: %s", expiresText(f, c.Cert), f.Snapshot.Cluster.Versions.Undecided()),
+			fmt.Sprintf("%s; whether it is renewed automatically is unknown: %s", expiresText(f, c.Cert), f.Snapshot.Cluster.Versions.WhyUndecided()),
 			"ask its owner, "+r.By+"; if it is not renewed, renew it where it comes from, then replace it here"), true
 	}
 	return atLeaf(c, urgency(f, c.Cert), c.NotAfter, expiresText(f, c.Cert)+", and nothing is known to renew it automatically",
@@ -142,7 +142,7 @@ func trustEnding(f *inspect.Facts, done reported) []assess.Finding {
 			continue
 		}
 		done.add(last, held)
-		out = append(out, atLeaf(inspect.Holding{Cert: last, In: held}, urgency(f, last), last.NotAfter,
+		out = append(out, atLeaf(inspect.StoredCert{Cert: last, Entries: held}, urgency(f, last), last.NotAfter,
 			fmt.Sprintf("CA %s, the last one of its bundle: after that its readers trust no certificate", expiresText(f, last)),
 			"renew the CA where it comes from, and add the new one to the bundle before the old one expires"))
 	}
@@ -154,11 +154,11 @@ func trustEnding(f *inspect.Facts, done reported) []assess.Finding {
 func expiringElsewhere(f *inspect.Facts, done reported) []assess.Finding {
 	var out []assess.Finding
 	for _, c := range f.Certs {
-		if !endsSoon(f, c.Cert, soonShare) || done.covers(c.Cert, c.In) {
+		if !endsSoon(f, c.Cert, soonShare) || done.covers(c.Cert, c.Entries) {
 			continue
 		}
 		severity, what, next := assess.Info, "kept for the record", ""
-		for _, h := range c.In {
+		for _, h := range c.Entries {
 			switch {
 			case h.Superseded:
 			case h.Use == inspect.UseIdentity && inspect.RenewalOf(h, f.Snapshot.Cluster.Versions).Automatic == catalog.Yes:

@@ -51,7 +51,7 @@ func TestWhatExpiresWithinTheAskedTimeIsAFinding(t *testing.T) {
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
 			c.given.Snapshot.Sort()
-			facts := inspect.NewFacts(c.given.Snapshot, inspecttest.Noon, 30*inspecttest.Day).Asked()
+			facts := inspect.NewFacts(c.given.Snapshot, inspecttest.Noon, 30*inspecttest.Day).ForWindow()
 			found := slices.DeleteFunc(Judge(context.Background(), facts), func(f assess.Finding) bool { return f.ID != "certificate-expiring" })
 			switch {
 			case c.severity == "" && len(found) == 0:
@@ -105,7 +105,7 @@ func TestATenantsBundleSpeaksForItself(t *testing.T) {
 	f := inspecttest.NewFixture("4.15.1").Secret("openshift-ingress", "wildcard", nil, pkitest.Pair{CertPEM: pkitest.Bundle(leaf.CertPEM, ca.CertPEM), KeyPEM: leaf.KeyPEM}).ConfigMap("a-team", "ca", "ca.crt", ca.CertPEM)
 	f.Snapshot.Sort()
 	var chain bool
-	for _, found := range expiring(inspect.NewFacts(f.Snapshot, inspecttest.Noon, 30*inspecttest.Day).Asked()) {
+	for _, found := range expiring(inspect.NewFacts(f.Snapshot, inspecttest.Noon, 30*inspecttest.Day).ForWindow()) {
 		chain = chain || strings.Contains(found.Reason, "sent as part of a chain") && slices.ContainsFunc(found.At, func(at pki.Location) bool { return at.Namespace == "openshift-ingress" })
 	}
 	if !chain {

@@ -111,10 +111,10 @@ func newIssuers(f *inspect.Facts) issuers {
 	ix := issuers{map[string][]issuer{}, map[[2]string][]issuer{}, &proofs{map[[2]*pki.Cert]bool{}, proofsAtLeast + proofsPerCert*len(f.Certs)}}
 	for _, reserved := range []bool{true, false} { // these first: see reservedOf
 		for _, c := range f.Certs {
-			if !c.IsCA || slices.ContainsFunc(c.In, (*inspect.Entry).Reserved) != reserved {
+			if !c.IsCA || slices.ContainsFunc(c.Entries, (*inspect.Entry).Reserved) != reserved {
 				continue
 			}
-			ca := issuer{c.Cert, slices.ContainsFunc(c.In, func(h *inspect.Entry) bool { return h.Use == inspect.UseTrust }), reserved, namespacesOf(c.In)}
+			ca := issuer{c.Cert, slices.ContainsFunc(c.Entries, func(h *inspect.Entry) bool { return h.Use == inspect.UseTrust }), reserved, namespacesOf(c.Entries)}
 			ix.byName[c.Subject] = append(ix.byName[c.Subject], ca)
 			ix.byKey[[2]string{c.Subject, c.SubjectKey}] = append(ix.byKey[[2]string{c.Subject, c.SubjectKey}], ca)
 		}
@@ -129,22 +129,22 @@ func (ix issuers) of(c *pki.Cert) (cas []issuer, few bool) {
 	cas = ix.byName[c.Issuer]
 	if c.IssuerKey != "" {
 		cas = ix.byKey[[2]string{c.Issuer, c.IssuerKey}]
-		if bare := ix.byKey[[2]string{c.Issuer, ""}]; len(bare) > 0 && len(cas)+len(bare) <= inspect.Most {
+		if bare := ix.byKey[[2]string{c.Issuer, ""}]; len(bare) > 0 && len(cas)+len(bare) <= inspect.MaxSameName {
 			cas = slices.Concat(cas, bare)
 		} else if len(bare) > 0 {
 			return cas, false // nothing is copied: a tenant writes tens of thousands
 		}
 	}
-	return cas, len(cas) <= inspect.Most
+	return cas, len(cas) <= inspect.MaxSameName
 }
 
 // reservedOf are the reserved ones of CAs; none where they are too many to tell.
 func reservedOf(cas []issuer) []issuer {
 	n := 0
-	for n < len(cas) && n <= inspect.Most && cas[n].reserved {
+	for n < len(cas) && n <= inspect.MaxSameName && cas[n].reserved {
 		n++
 	}
-	if n > inspect.Most {
+	if n > inspect.MaxSameName {
 		return nil
 	}
 	return cas[:n]
@@ -154,7 +154,7 @@ func reservedOf(cas []issuer) []issuer {
 // that issued them: they end with it.
 func outlivesIssuer(f *inspect.Facts) []assess.Finding {
 	ix := newIssuers(f)
-	groups := map[pki.Fingerprint][]inspect.Holding{}
+	groups := map[pki.Fingerprint][]inspect.StoredCert{}
 	var cas []*pki.Cert
 	for _, c := range f.Leaves {
 		if c.SelfSigned || c.NotAfter.Before(f.Now) {
@@ -165,8 +165,8 @@ func outlivesIssuer(f *inspect.Facts) []assess.Finding {
 			candidates = reservedOf(candidates)
 		}
 		var ca *pki.Cert // of copies that several may write, each has its own
-		for _, copies := range inspect.ByWriter(c.In) {
-			if by := lastIssuer(ix, candidates, inspect.Holding{Cert: c.Cert, In: copies}); ca == nil || by != nil && by.NotAfter.Before(ca.NotAfter) {
+		for _, copies := range inspect.ByWriter(c.Entries) {
+			if by := lastIssuer(ix, candidates, inspect.StoredCert{Cert: c.Cert, Entries: copies}); ca == nil || by != nil && by.NotAfter.Before(ca.NotAfter) {
 				ca = by
 			}
 		}
@@ -177,11 +177,11 @@ func outlivesIssuer(f *inspect.Facts) []assess.Finding {
 		if r := f.Renewal(c); !r.Due.IsZero() && r.Due.Before(ca.NotAfter) {
 			continue
 		}
-		if in, current := inForce(c.In); current {
+		if in, current := inForce(c.Entries); current {
 			if groups[ca.Fingerprint] == nil {
 				cas = append(cas, ca)
 			}
-			groups[ca.Fingerprint] = append(groups[ca.Fingerprint], inspect.Holding{Cert: c.Cert, In: in})
+			groups[ca.Fingerprint] = append(groups[ca.Fingerprint], inspect.StoredCert{Cert: c.Cert, Entries: in})
 		}
 	}
 	var out []assess.Finding
@@ -195,11 +195,11 @@ func outlivesIssuer(f *inspect.Facts) []assess.Finding {
 			},
 			Due: ca.NotAfter,
 		}
-		if ca.NotAfter.Sub(f.Now) <= f.Within {
+		if ca.NotAfter.Sub(f.Now) <= f.ExpiryWindow {
 			finding.Severity = assess.Warning
 		}
 		for _, c := range group {
-			finding.At = append(finding.At, inspect.Locations(c.In)...)
+			finding.At = append(finding.At, inspect.Locations(c.Entries)...)
 			finding.Certs = append(finding.Certs, c.Fingerprint)
 		}
 		out = append(out, finding)
@@ -208,7 +208,7 @@ func outlivesIssuer(f *inspect.Facts) []assess.Finding {
 }
 
 // listed names certificates in a sentence, the first three of them.
-func listed(group []inspect.Holding) string {
+func listed(group []inspect.StoredCert) string {
 	certs := make([]*pki.Cert, len(group))
 	for i, c := range group {
 		certs[i] = c.Cert
@@ -219,12 +219,12 @@ func listed(group []inspect.Holding) string {
 // lastIssuer returns the certificate of c's issuer that ends last: a CA renewed with its key
 // has several. Those that are near c go before others. nil if none is known to have signed c,
 // or none ends before it.
-func lastIssuer(ix issuers, candidates []issuer, c inspect.Holding) *pki.Cert {
+func lastIssuer(ix issuers, candidates []issuer, c inspect.StoredCert) *pki.Cert {
 	if !slices.ContainsFunc(candidates, func(ca issuer) bool { return ca.NotAfter.Before(c.NotAfter) }) {
 		return nil // most of them: no signature is verified where nothing follows from it
 	}
 	candidates = slices.SortedStableFunc(slices.Values(candidates), func(a, b issuer) int { return b.NotAfter.Compare(a.NotAfter) })
-	of := namespacesOf(c.In)
+	of := namespacesOf(c.Entries)
 	for _, near := range []bool{true, false} {
 		for _, ca := range candidates {
 			if ca.near(of) != near {
@@ -241,11 +241,11 @@ func lastIssuer(ix issuers, candidates []issuer, c inspect.Holding) *pki.Cert {
 // issuerSeen finds issuers of certificates in use that are in no CA bundle,
 // where all bundles were read.
 func issuerSeen(f *inspect.Facts) []assess.Finding {
-	if !f.Whole("secrets") || !f.Whole("configmaps") {
+	if !f.ReadAll("secrets") || !f.ReadAll("configmaps") {
 		return nil // it may be in what was not read
 	}
 	ix := newIssuers(f)
-	groups := map[string][]inspect.Holding{}
+	groups := map[string][]inspect.StoredCert{}
 	var order []string
 	for _, c := range f.Leaves {
 		if c.SelfSigned || c.NotAfter.Before(f.Now) {
@@ -255,11 +255,11 @@ func issuerSeen(f *inspect.Facts) []assess.Finding {
 		if ok {
 			continue
 		}
-		if in, current := inForce(c.In); current {
+		if in, current := inForce(c.Entries); current {
 			if groups[by] == nil {
 				order = append(order, by)
 			}
-			groups[by] = append(groups[by], inspect.Holding{Cert: c.Cert, In: in})
+			groups[by] = append(groups[by], inspect.StoredCert{Cert: c.Cert, Entries: in})
 		}
 	}
 	var out []assess.Finding
@@ -268,13 +268,13 @@ func issuerSeen(f *inspect.Facts) []assess.Finding {
 		finding := assess.Finding{
 			Assessment: assess.Assessment{
 				Severity:    assess.Info,
-				Reason:      fmt.Sprintf("%s, which issued %s, is in no CA bundle of the cluster", foreign.Called(pki.CommonName(by)), listed(group)),
+				Reason:      fmt.Sprintf("%s, which issued %s, is in no CA bundle of the cluster", foreign.QuotedName(pki.CommonName(by)), listed(group)),
 				Remediation: assess.Advise("nothing, if its readers trust it by other means (their system's CAs, a file of their own); else add it to the bundle that they read"),
 			},
 			Due: group[0].NotAfter,
 		}
 		for _, c := range group {
-			finding.At = append(finding.At, inspect.Locations(c.In)...)
+			finding.At = append(finding.At, inspect.Locations(c.Entries)...)
 			finding.Certs = append(finding.Certs, c.Fingerprint)
 		}
 		out = append(out, finding)
@@ -290,7 +290,7 @@ func trustedRoot(ix issuers, c *pki.Cert) (name string, found bool) {
 		return "", true // most of them, and there may be tens of thousands
 	}
 	level, seen := []*pki.Cert{c}, map[*pki.Cert]bool{}
-	for len(level) > 0 && len(seen) < inspect.Most {
+	for len(level) > 0 && len(seen) < inspect.MaxSameName {
 		var above []*pki.Cert
 		for _, c := range level {
 			if name = c.Issuer; seen[c] || c.SelfSigned {
@@ -341,13 +341,13 @@ func caNames(f *inspect.Facts) []assess.Finding {
 }
 
 // namesakes judges certificates of one subject.
-func namesakes(f *inspect.Facts, certs []inspect.Holding) (assess.Finding, bool) {
+func namesakes(f *inspect.Facts, certs []inspect.StoredCert) (assess.Finding, bool) {
 	keys := map[pki.Fingerprint]bool{}
 	together := map[*inspect.Entry]map[pki.Fingerprint]bool{} // CA bundles: the keys in each
 	unmarked := map[*inspect.Entry]bool{}                     // with one that has no subject key identifier
 	finding := assess.Finding{Assessment: assess.Assessment{Severity: assess.Info}}
 	for _, c := range certs {
-		in, current := inForce(c.In)
+		in, current := inForce(c.Entries)
 		if !c.IsCA || !current || c.NotAfter.Before(f.Now) || !slices.ContainsFunc(in, func(h *inspect.Entry) bool { return h.Use == inspect.UseTrust || h.Use == inspect.UseIdentity }) {
 			continue
 		}
@@ -373,7 +373,7 @@ func namesakes(f *inspect.Facts, certs []inspect.Holding) (assess.Finding, bool)
 	}
 	slices.SortFunc(finding.At, pki.Compare)
 	finding.At = slices.Compact(finding.At)
-	finding.Reason = fmt.Sprintf("%d CAs with different keys are named %s: what one of them signed is refused by readers who have the other", len(keys), foreign.Called(pki.CommonName(certs[0].Subject)))
+	finding.Reason = fmt.Sprintf("%d CAs with different keys are named %s: what one of them signed is refused by readers who have the other", len(keys), foreign.QuotedName(pki.CommonName(certs[0].Subject)))
 	finding.Remediation = assess.Advise("nothing, if nobody reads both; else compare their fingerprints where they are trusted, and give a CA with a new key a new name")
 	for h, held := range together {
 		if len(held) > 1 && unmarked[h] {

@@ -15,7 +15,7 @@ import (
 // rendered since, is one finding.
 func keyInPlace(f *inspect.Facts) []assess.Finding {
 	var out []assess.Finding
-	var owners map[pki.Fingerprint][]inspect.Holding // by public key; made when it is asked for
+	var owners map[pki.Fingerprint][]inspect.StoredCert // by public key; made when it is asked for
 	type exposure struct {
 		where string
 		keys  pki.Fingerprint
@@ -73,8 +73,8 @@ func exposedIn(h *inspect.Entry) string {
 // unreadKey reports whether it is unknown which certificate a key belongs to.
 func unreadKey(k pki.Key) bool { return k.SPKI == (pki.Fingerprint{}) }
 
-func byPublicKey(f *inspect.Facts) map[pki.Fingerprint][]inspect.Holding {
-	out := make(map[pki.Fingerprint][]inspect.Holding, len(f.Certs))
+func byPublicKey(f *inspect.Facts) map[pki.Fingerprint][]inspect.StoredCert {
+	out := make(map[pki.Fingerprint][]inspect.StoredCert, len(f.Certs))
 	for _, c := range f.Certs {
 		out[c.SPKI] = append(out[c.SPKI], c)
 	}
@@ -82,7 +82,7 @@ func byPublicKey(f *inspect.Facts) map[pki.Fingerprint][]inspect.Holding {
 }
 
 // exposedKeys is the finding about the keys of one place.
-func exposedKeys(h *inspect.Entry, where string, owners map[pki.Fingerprint][]inspect.Holding) assess.Finding {
+func exposedKeys(h *inspect.Entry, where string, owners map[pki.Fingerprint][]inspect.StoredCert) assess.Finding {
 	keys := h.Content.Keys
 	finding := assess.Finding{
 		Assessment: assess.Assessment{
@@ -103,7 +103,7 @@ func exposedKeys(h *inspect.Entry, where string, owners map[pki.Fingerprint][]in
 	default:
 		finding.Reason = fmt.Sprintf("a private key (%s) lies in %s", keys[0].Algorithm, where)
 	}
-	var matched []inspect.Holding
+	var matched []inspect.StoredCert
 	unmatched, unread := 0, 0
 	seen := map[pki.Fingerprint]bool{} // a value may hold one key very often
 	for _, k := range keys {
@@ -140,7 +140,7 @@ func algorithms(keys []pki.Key) string {
 const ownersShown = 3
 
 // belongs says which certificates keys belong to.
-func belongs(one bool, matched []inspect.Holding, unmatched, unread int) string {
+func belongs(one bool, matched []inspect.StoredCert, unmatched, unread int) string {
 	var of, out []string
 	for i, c := range matched {
 		if i == ownersShown {
@@ -172,8 +172,8 @@ func belongs(one bool, matched []inspect.Holding, unmatched, unread int) string 
 
 // presentedAt names the place where a certificate is presented, else any, and counts the
 // others.
-func presentedAt(c inspect.Holding) string {
-	in, _ := inForce(c.In)
+func presentedAt(c inspect.StoredCert) string {
+	in, _ := inForce(c.Entries)
 	best := in[0]
 	for _, h := range in {
 		if leaf := h.Leaf(); leaf != nil && leaf.Fingerprint == c.Fingerprint {

@@ -19,11 +19,11 @@ func TestMadeNamesWhereItIsFrom(t *testing.T) {
 		ConfigMap(inspecttest.OperatorNS, "localhost-serving-ca", "ca-bundle.crt", localhost.CertPEM).
 		ConfigMap(inspecttest.TargetNS, "kube-apiserver-server-ca", "ca-bundle.crt", pkitest.NewCA("old", inspecttest.DaysFromNoon(-9), inspecttest.DaysFromNoon(9)).CertPEM)
 	f.Snapshot.Sort()
-	made := slices.DeleteFunc(inspect.NewFacts(f.Snapshot, inspecttest.Noon, 30*inspecttest.Day).Made(), func(m inspect.Made) bool { return m.At[0].Namespace != inspecttest.TargetNS })
+	made := slices.DeleteFunc(inspect.NewFacts(f.Snapshot, inspecttest.Noon, 30*inspecttest.Day).Aggregates(), func(m inspect.DerivedBundle) bool { return m.At[0].Namespace != inspecttest.TargetNS })
 	if len(made) != 1 {
 		t.Fatalf("%+v", made)
 	}
-	got := slices.Sorted(slices.Values(made[0].From))
+	got := slices.Sorted(slices.Values(made[0].Sources))
 	want := []string{"ConfigMap/" + inspecttest.OperatorNS + "/loadbalancer-serving-ca[ca-bundle.crt]", "ConfigMap/" + inspecttest.OperatorNS + "/localhost-serving-ca[ca-bundle.crt]"}
 	if len(made[0].Missing) != 3 || !slices.Equal(got, want) {
 		t.Errorf("lacks %d, of %q, want %q", len(made[0].Missing), got, want)
@@ -40,7 +40,7 @@ func TestCopies(t *testing.T) {
 		ConfigMap(inspecttest.ManagedNS, "kube-apiserver-client-ca", "ca-bundle.crt", old.CertPEM, young.CertPEM).
 		Embedded("/var/lib/kubelet/kubeconfig", nil, old.CertPEM).OnNode(file, 0o644, old.CertPEM)
 	f.Snapshot.Sort()
-	copies := inspect.NewFacts(f.Snapshot, inspecttest.Noon, 30*inspecttest.Day).Copies()
+	copies := inspect.NewFacts(f.Snapshot, inspecttest.Noon, 30*inspecttest.Day).NodeCopies()
 	at := pki.Location{Kind: pki.KindFile, Node: "worker-0", Path: file}
 	if len(copies) != 1 || copies[0].At[0] != at || len(copies[0].Missing) != 1 || copies[0].Missing[0].Fingerprint != pki.FingerprintOf(young.Cert.Raw) {
 		t.Errorf("%+v", copies)

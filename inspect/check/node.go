@@ -270,19 +270,19 @@ func fileCurrent(f *inspect.Facts) []assess.Finding {
 		if !ok || row.Embedded != strings.HasSuffix(h.At.Field, "certificate-authority-data") {
 			continue
 		}
-		source, known := sources[row.Of]
+		source, known := sources[row.Object]
 		if !known {
-			source = f.At(row.Of)
-			sources[row.Of] = source
+			source = f.At(row.Object)
+			sources[row.Object] = source
 		}
 		if source == nil {
 			continue // not read: then a gap says so, or it was not asked for
 		}
-		what, since, missing := inspect.Lag(h, source)
+		what, since, missing := inspect.CopyDelay(h, source)
 		if what == "" {
 			continue
 		}
-		d := difference{row.Of.String(), what}
+		d := difference{row.Object.String(), what}
 		if found[d] == nil {
 			finding := behind(f, row, what, since, missing)
 			found[d] = &finding
@@ -308,15 +308,15 @@ func emptyCopies(f *inspect.Facts, sources map[catalog.Ref]*inspect.Entry) []ass
 			if !ok || row.Embedded || !file.Whole || file.Link != "" || f.InNode(n, file.Path) != nil {
 				continue
 			}
-			if _, known := sources[row.Of]; !known {
-				sources[row.Of] = f.At(row.Of)
+			if _, known := sources[row.Object]; !known {
+				sources[row.Object] = f.At(row.Object)
 			}
-			if source := sources[row.Of]; source != nil && len(source.Content.Certs) > 0 {
+			if source := sources[row.Object]; source != nil && len(source.Content.Certs) > 0 {
 				out = append(out, assess.Finding{
 					Assessment: assess.Assessment{
 						Severity:    assess.Critical,
-						Reason:      fmt.Sprintf("%s on %s holds no certificate; it is a copy of %s", foreign.Text(path.Base(file.Path)), n.Name, row.Of),
-						Remediation: assess.Advise("look whether the disk of the node is full; the file is brought there by " + row.By),
+						Reason:      fmt.Sprintf("%s on %s holds no certificate; it is a copy of %s", foreign.Text(path.Base(file.Path)), n.Name, row.Object),
+						Remediation: assess.Advise("look whether the disk of the node is full; the file is brought there by " + row.Writer),
 					},
 					At: []pki.Location{inspect.OnNode(n, file.Path)},
 				})
@@ -335,15 +335,15 @@ func behind(f *inspect.Facts, row catalog.NodeCopy, what string, since time.Time
 	finding := assess.Finding{
 		Assessment: assess.Assessment{
 			Severity:    assess.Warning,
-			Reason:      fmt.Sprintf("a copy of %s %s", row.Of, what),
-			Remediation: assess.Advise("find out why it was not brought there by " + row.By),
+			Reason:      fmt.Sprintf("a copy of %s %s", row.Object, what),
+			Remediation: assess.Advise("find out why it was not brought there by " + row.Writer),
 		},
 		Due: since,
 	}
 	for _, c := range missing {
 		finding.Certs = append(finding.Certs, c.Fingerprint)
 	}
-	if row.Of == catalog.APIServerCA() {
+	if row.Object == catalog.APIServerCA() {
 		addDistrust(f, &finding, missing)
 	}
 	if f.Now.Sub(since) < copying && finding.Severity == assess.Warning {

@@ -71,9 +71,9 @@ func nodeCases() []verdictCase {
 		{"kubelet-loaded", "older than the kubelet", inspecttest.NewFixture(v414).Embedded(own, nil, old.CertPEM).Changed(own, inspecttest.Noon.Add(-time.Hour), inspecttest.Noon.Add(-time.Minute)), "", "", 0},
 		{"kubelet-loaded", "written as it started", inspecttest.NewFixture(v414).Embedded(own, nil, old.CertPEM).Changed(own, inspecttest.Noon.Add(-time.Hour+3*time.Second), inspecttest.Noon.Add(-time.Hour)), "", "", 0},
 		{"kubelet-loaded", "changed right after it said that it runs", inspecttest.NewFixture(v414).Embedded(own, nil, old.CertPEM).Changed(own, inspecttest.Noon.Add(-time.Hour+3*time.Second), inspecttest.Noon.Add(-time.Hour)).
-			With(func(n *inspect.Node) { n.Kubelet.Running = inspecttest.Noon.Add(-time.Hour + time.Second) }), "warning", "has not read", 1},
+			With(func(n *inspect.Node) { n.Kubelet.Notified = inspecttest.Noon.Add(-time.Hour + time.Second) }), "warning", "has not read", 1},
 		{"kubelet-loaded", "changed before it said that it runs", inspecttest.NewFixture(v414).Embedded(own, nil, old.CertPEM).Changed(own, inspecttest.Noon.Add(-time.Hour+30*time.Second), inspecttest.Noon.Add(-time.Hour)).
-			With(func(n *inspect.Node) { n.Kubelet.Running = inspecttest.Noon.Add(-time.Hour + 31*time.Second) }), "", "", 0},
+			With(func(n *inspect.Node) { n.Kubelet.Notified = inspecttest.Noon.Add(-time.Hour + 31*time.Second) }), "", "", 0},
 		{"kubelet-loaded", "changed since", inspecttest.NewFixture(v414).Embedded(own, nil, old.CertPEM).Changed(own, inspecttest.Noon.Add(-time.Minute), inspecttest.Noon.Add(-time.Hour)), "warning", "has not read", 1},
 		{"kubelet-loaded", "the bootstrap file is not what it runs with", inspecttest.NewFixture(v414).Embedded(bootstrap, nil, old.CertPEM).Changed(bootstrap, inspecttest.Noon.Add(-time.Minute), inspecttest.Noon.Add(-time.Hour)), "", "", 0},
 

@@ -144,7 +144,7 @@ func disagreement(f *inspect.Facts, at pki.Location, bundle string, reports []in
 	for _, r := range reports {
 		held := func(h *inspect.Entry) bool { return slices.ContainsFunc(h.Content.Certs, r.About) }
 		if !slices.ContainsFunc(data, held) {
-			gone = append(gone, foreign.Called(pki.CommonName(r.Subject)))
+			gone = append(gone, foreign.QuotedName(pki.CommonName(r.Subject)))
 			places = append(places, r.At)
 		}
 	}

@@ -45,7 +45,7 @@ func TestOverlayKnowsFileFromMemory(t *testing.T) {
 	if got := checks(after); !slices.Equal(got, []string{"kubelet-loaded"}) {
 		t.Errorf("written: %q", got)
 	}
-	if got := checks(after.With(inspect.KubeletRestarted{Node: "worker-0", At: inspecttest.Noon.Add(time.Second)}, inspect.HeartbeatSeen{Node: "worker-0", At: inspecttest.Noon.Add(2 * time.Second)})); len(got) > 0 {
+	if got := checks(after.With(inspect.KubeletRestarted{Node: "worker-0", At: inspecttest.Noon.Add(time.Second)}, inspect.HeartbeatRead{Node: "worker-0", At: inspecttest.Noon.Add(2 * time.Second)})); len(got) > 0 {
 		t.Errorf("restarted: %q", got)
 	}
 	if got := checks(before); !slices.Equal(got, []string{"api-trusted"}) || !reflect.DeepEqual(before, f.Snapshot) {

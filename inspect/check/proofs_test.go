@@ -48,7 +48,7 @@ func TestSignaturesCostWhatIsBounded(t *testing.T) {
 		t.Error("an issuer that was not looked for is said to be in no bundle")
 	}
 	bare.NotAfter = bare.NotAfter.AddDate(1, 0, 0)
-	if got := lastIssuer(ix, ix.byName[leaf.Issuer], inspect.Holding{Cert: &bare}); got != nil {
+	if got := lastIssuer(ix, ix.byName[leaf.Issuer], inspect.StoredCert{Cert: &bare}); got != nil {
 		t.Errorf("%s is said to have issued it", got.Subject)
 	}
 }
@@ -76,8 +76,8 @@ func TestManyCAsOfOneNameAreNotCopied(t *testing.T) {
 	if n := testing.AllocsPerRun(10, func() { _, few = ix.of(c) }); n > 0 || few {
 		t.Errorf("%.0f allocations, few: %t", n, few)
 	}
-	ix.byKey[key("")] = make([]issuer, inspect.Most-2)
-	if cas, few := ix.of(c); len(cas) != inspect.Most || !few {
+	ix.byKey[key("")] = make([]issuer, inspect.MaxSameName-2)
+	if cas, few := ix.of(c); len(cas) != inspect.MaxSameName || !few {
 		t.Errorf("%d, few: %t", len(cas), few)
 	}
 }

@@ -69,13 +69,13 @@ func disagreements(h *inspect.Entry, leaf *pki.Cert) []string {
 		case !ok:
 			out = append(out, "annotation "+d.short+" is missing: its owner regenerates the certificate at its next sync")
 		case err != nil:
-			out = append(out, fmt.Sprintf("annotation %s %s is no time: its owner regenerates the certificate at its next sync", d.short, foreign.Called(fmt.Sprintf("%.40s", value))))
+			out = append(out, fmt.Sprintf("annotation %s %s is no time: its owner regenerates the certificate at its next sync", d.short, foreign.QuotedName(fmt.Sprintf("%.40s", value))))
 		case !at.Equal(d.want):
 			out = append(out, fmt.Sprintf("annotation %s says %s, the certificate %s", d.short, day(at), day(d.want)))
 		}
 	}
 	if issuer, ok := h.Object.Annotations[catalog.AnnotationIssuer]; ok && issuer != pki.CommonName(leaf.Issuer) {
-		out = append(out, fmt.Sprintf("annotation certificate-issuer says %s, the certificate %s", foreign.Called(fmt.Sprintf("%.80s", issuer)), foreign.Called(pki.CommonName(leaf.Issuer))))
+		out = append(out, fmt.Sprintf("annotation certificate-issuer says %s, the certificate %s", foreign.QuotedName(fmt.Sprintf("%.80s", issuer)), foreign.QuotedName(pki.CommonName(leaf.Issuer))))
 	}
 	return out
 }

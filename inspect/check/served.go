@@ -34,7 +34,7 @@ func apiTrusted(f *inspect.Facts) []assess.Finding {
 			message := fmt.Sprintf("the CA in this file does not verify what is shown at %s: %s", client.Address, err)
 			next := f.Hints().Next("{} fix-api-int --nodes NAME shows the fix, and asks before it applies it")
 			if len(served.Chain) > 0 {
-				message += fmt.Sprintf(" (%s, issued by %s)", inspect.CertName(served.Chain[0]), foreign.Called(pki.CommonName(served.Chain[0].Issuer)))
+				message += fmt.Sprintf(" (%s, issued by %s)", inspect.CertName(served.Chain[0]), foreign.QuotedName(pki.CommonName(served.Chain[0].Issuer)))
 			}
 			if found[message] == nil {
 				found[message] = &assess.Finding{Assessment: assess.Assessment{Severity: assess.Critical, Reason: message, Remediation: assess.Advise(next)}}
@@ -53,7 +53,7 @@ func apiTrusted(f *inspect.Facts) []assess.Finding {
 func kubeletLoaded(f *inspect.Facts) []assess.Finding {
 	var out []assess.Finding
 	for _, n := range nodesRead(f) {
-		if own := n.Stale(); own != "" {
+		if own := n.OutdatedKubeconfig(); own != "" {
 			out = append(out, assess.Finding{
 				Assessment: assess.Assessment{
 					Severity:    assess.Warning,

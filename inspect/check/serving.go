@@ -50,7 +50,7 @@ func servingNames(f *inspect.Facts) []assess.Finding {
 		if c.NotAfter.Before(f.Now) || len(c.Names.DNS)+len(c.Names.IPs)+len(c.Names.Others) > 0 {
 			continue
 		}
-		in, current := inForce(c.In)
+		in, current := inForce(c.Entries)
 		if !current {
 			continue
 		}
@@ -100,12 +100,12 @@ func servingUsage(f *inspect.Facts) []assess.Finding {
 		if c.NotAfter.Before(f.Now) || mayServe(c.Cert) {
 			continue
 		}
-		in, current := inForce(c.In)
+		in, current := inForce(c.Entries)
 		in = slices.DeleteFunc(slices.Clone(in), func(h *inspect.Entry) bool { return !servers.present(h) })
 		if !current || len(in) == 0 {
 			continue
 		}
-		out = append(out, atLeaf(inspect.Holding{Cert: c.Cert, In: in}, assess.Warning, c.NotAfter,
+		out = append(out, atLeaf(inspect.StoredCert{Cert: c.Cert, Entries: in}, assess.Warning, c.NotAfter,
 			fmt.Sprintf("%s may not serve: its usage is %s; clients refuse the server that presents it", inspect.CertName(c.Cert), strings.Join(c.Usages, ", ")),
 			"have it issued with the extended key usage server auth"))
 	}
@@ -184,7 +184,7 @@ func secretCAFails(f *inspect.Facts, ca, h *inspect.Entry, clients map[string][]
 			Severity: assess.Warning,
 			Reason:   fmt.Sprintf("ca.crt does not verify the certificate beside it, %s: clients that trust this ca.crt refuse it (%v)", inspect.CertName(leaf), err),
 			Remediation: assess.Advise(fmt.Sprintf("ca.crt holds %s, and the certificate was issued by %s: have what issues it write the Secret again, or put the CA there that issued it. If ca.crt is there to verify clients, nothing is wrong",
-				names(ca.Content.Certs), foreign.Called(pki.CommonName(leaf.Issuer)))),
+				names(ca.Content.Certs), foreign.QuotedName(pki.CommonName(leaf.Issuer)))),
 		},
 		Certs: []pki.Fingerprint{leaf.Fingerprint}, Due: leaf.NotAfter,
 	}

@@ -13,8 +13,8 @@ import (
 
 // atLeaf makes a finding about a certificate that is shown. Where only older
 // revisions hold it, nobody shows it any more: Info.
-func atLeaf(c inspect.Holding, severity assess.Severity, due time.Time, message, next string) assess.Finding {
-	in, current := inForce(c.In)
+func atLeaf(c inspect.StoredCert, severity assess.Severity, due time.Time, message, next string) assess.Finding {
+	in, current := inForce(c.Entries)
 	if !current {
 		severity = assess.Info
 		message += "; only older static pod revisions, MachineConfigs that no pool uses, or files that were replaced, hold it"
@@ -49,7 +49,7 @@ func chainsExpired(f *inspect.Facts) []assess.Finding {
 			continue
 		}
 		var chain, alone []*inspect.Entry
-		for _, h := range c.In {
+		for _, h := range c.Entries {
 			switch {
 			case h.Use == inspect.UseIdentity && h.Leaf().Fingerprint != c.Fingerprint:
 				chain = append(chain, h)
@@ -59,11 +59,11 @@ func chainsExpired(f *inspect.Facts) []assess.Finding {
 		}
 		when := fmt.Sprintf("%s (%s)", ago(f.Now, c.NotAfter), day(c.NotAfter))
 		if len(chain) > 0 {
-			out = append(out, atLeaf(inspect.Holding{Cert: c.Cert, In: chain}, assess.Warning, c.NotAfter,
+			out = append(out, atLeaf(inspect.StoredCert{Cert: c.Cert, Entries: chain}, assess.Warning, c.NotAfter,
 				fmt.Sprintf("%s, sent along as part of a chain, expired %s", inspect.CertName(c.Cert), when), "replace the chain by the issuer's present certificate"))
 		}
 		if len(alone) > 0 {
-			out = append(out, atLeaf(inspect.Holding{Cert: c.Cert, In: alone}, assess.Critical, c.NotAfter,
+			out = append(out, atLeaf(inspect.StoredCert{Cert: c.Cert, Entries: alone}, assess.Critical, c.NotAfter,
 				fmt.Sprintf("CA %s expired %s, and its bundle holds no CA that is valid: its readers trust nobody", inspect.CertName(c.Cert), when), "find the bundle's source, and the CA that replaced this one"))
 		}
 	}
@@ -132,7 +132,7 @@ func crlEnded(f *inspect.Facts) []assess.Finding {
 				finding = &assess.Finding{
 					Assessment: assess.Assessment{
 						Severity:    assess.Info,
-						Reason:      fmt.Sprintf("the revocation list of %s ended %s (%s): who checks against it refuses all certificates of that CA", foreign.Called(pki.CommonName(l.Issuer)), ago(f.Now, l.NextUpdate), day(l.NextUpdate)),
+						Reason:      fmt.Sprintf("the revocation list of %s ended %s (%s): who checks against it refuses all certificates of that CA", foreign.QuotedName(pki.CommonName(l.Issuer)), ago(f.Now, l.NextUpdate), day(l.NextUpdate)),
 						Remediation: assess.Advise("put the list there that the CA publishes now, or find out why what fetches it does not"),
 					},
 					Due: l.NextUpdate,

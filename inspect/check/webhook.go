@@ -13,25 +13,25 @@ import (
 // against what these may show.
 func calledTrusted(f *inspect.Facts) []assess.Finding {
 	var out []assess.Finding
-	for _, c := range f.Calls() {
+	for _, c := range f.ServiceCalls() {
 		switch {
 		case c.Bundle == nil:
 			finding := callFinding(c)
 			finding.Reason = "names no CA for the Service " + c.Name + ": the API server then trusts its system's CAs, none of which signs for a Service"
 			out = append(out, finding)
-		case c.Why != nil:
+		case c.Problem != nil:
 			out = append(out, callFails(c))
 		}
 	}
 	return out
 }
 
-func callFinding(c inspect.Call) assess.Finding {
+func callFinding(c inspect.ServiceCall) assess.Finding {
 	return assess.Finding{Assessment: assess.Assessment{Severity: assess.Warning, Remediation: assess.Advise("have whoever keeps the CA bundle put the CA there that signs the Service's certificate (cert-manager's cainjector, service-ca's annotation, the operator), or restart it")}, At: []pki.Location{c.From}}
 }
 
 // callFails is the finding about a call that its bundle verifies nothing for.
-func callFails(c inspect.Call) assess.Finding {
+func callFails(c inspect.ServiceCall) assess.Finding {
 	finding := callFinding(c)
 	var certs []*pki.Cert
 	for _, h := range c.Presented {
@@ -41,8 +41,8 @@ func callFails(c inspect.Call) assess.Finding {
 			certs = append(certs, h.Leaf())
 		}
 	}
-	finding.Reason = fmt.Sprintf("the CA bundle does not verify what the Service %s has to show, %s: %v", c.Name, names(certs), c.Why)
-	if c.Certain {
+	finding.Reason = fmt.Sprintf("the CA bundle does not verify what the Service %s has to show, %s: %v", c.Name, names(certs), c.Problem)
+	if c.ByServiceCA {
 		finding.Severity = assess.Critical
 	} else {
 		finding.Remediation = assess.Advise("see first what the Service's port shows (it may have a certificate of its own, in memory): if it is one of these, " + finding.Remediation.Text)

@@ -44,7 +44,7 @@ func (r Requests) Collect(ctx context.Context, s *inspect.Snapshot) {
 func shownTo(row catalog.Caller, s *inspect.Snapshot) []inspect.Served {
 	var out []inspect.Served
 	for _, v := range s.Served {
-		if v.Server == row.To && !slices.ContainsFunc(out, func(o inspect.Served) bool { return o.Of == v.Of }) {
+		if v.Server == row.ListenerName && !slices.ContainsFunc(out, func(o inspect.Served) bool { return o.Of == v.Of }) {
 			out = append(out, v)
 		}
 	}

@@ -101,7 +101,7 @@ func TestWhoVerifiesKubelets(t *testing.T) {
 		t.Errorf("opened: %t; %+v", opened, a)
 	}
 	other := kubeletsAnswer("a")
-	other.Cluster.Versions = catalog.Versions{Plain: true, Kubernetes: "v1.35.0"}
+	other.Cluster.Versions = catalog.Versions{NotOpenShift: true, Kubernetes: "v1.35.0"}
 	Requests{Open: func(context.Context, string) (OnNode, error) { opened = true; return nil, errors.New("no way") }}.Collect(t.Context(), other)
 	if opened || other.Nodes[0].Accepted != nil {
 		t.Error("where no row holds, nobody is asked")

@@ -49,9 +49,9 @@ func Access(config clientcmdapi.Config, contextName, server string) Source {
 		address, name, err := k.Dialled()
 		if err == nil {
 			var chain []*pki.Cert
-			if chain, err = Handshake(ctx, Here{}, address, name); err == nil {
+			if chain, err = Handshake(ctx, LocalDialer{}, address, name); err == nil {
 				a.Server, a.Name = address, name
-				s.Served = []inspect.Served{{Address: address, Name: name, Chain: chain, Server: catalog.ListenerOutside}}
+				s.Served = []inspect.Served{{Address: address, Name: name, Chain: chain, Server: catalog.ListenerUserKubeconfig}}
 			}
 		}
 		if err != nil {
@@ -61,11 +61,11 @@ func Access(config clientcmdapi.Config, contextName, server string) Source {
 	})}
 }
 
-// Here dials from where certrot runs.
-type Here struct{}
+// LocalDialer dials from where certrot runs.
+type LocalDialer struct{}
 
 // Dial is net.Dialer's.
-func (Here) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
+func (LocalDialer) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, network, addr)
 }
 

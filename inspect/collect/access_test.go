@@ -86,10 +86,10 @@ func TestSnapshotKeepsWhatWasAsked(t *testing.T) {
 	t.Parallel()
 	want := &inspect.RestartProbe{
 		Problem: "p",
-		Own: inspect.ComebackFile{Path: "/own", Shows: inspect.CredentialCertificate, Certificate: "/pem", Field: "f", Answers: []inspect.Answer{
+		Kubeconfig: inspect.ProbedKubeconfig{Path: "/own", Shows: inspect.CredentialCertificate, Certificate: "/pem", Field: "f", Answers: []inspect.Answer{
 			{Question: inspect.AskNode, Server: "a:1", Name: "a", Address: "10.0.0.1", Code: 401, Reason: "Unauthorized"}, {Question: inspect.AskLease, Failure: inspect.FailedTrust, Detail: "d"},
 		}},
-		Bootstrap: inspect.ComebackFile{Path: "/boot", Absent: true, Refused: "r", Unread: "u"},
+		Bootstrap: inspect.ProbedKubeconfig{Path: "/boot", Absent: true, Refused: "r", Unread: "u"},
 	}
 	access := &inspect.Access{Context: "c", Shows: inspect.CredentialToken, How: "a token", CA: inspect.CAFile, Server: "s", Problem: "p", Trust: pki.Location{Kind: pki.KindFile, Path: "/ca"}}
 	var file bytes.Buffer

@@ -120,15 +120,15 @@ type tally struct {
 	mu      sync.Mutex
 	what    string
 	pages   [][]inspect.Bundle
-	said    inspect.Snapshot // what objects say and refer to, and those that could not be read
+	found   inspect.Snapshot // what objects say and refer to, and those that could not be read
 	objects int
 	observe func(string, int)
 
 	// What follows belongs to the one goroutine that reads the list's pages.
 
-	ahead ahead             // the page after the one that is read now
-	page  []inspect.Bundle  // what the page read now holds so far; the room is used again for the next one
-	words map[string]string // namespaces, keys and types, of which there are few
+	prefetch prefetch          // the page after the one that is read now
+	page     []inspect.Bundle  // what the page read now holds so far; the room is used again for the next one
+	words    map[string]string // namespaces, keys and types, of which there are few
 }
 
 func (t *tally) add(pages ...[]inspect.Bundle) {
@@ -147,7 +147,7 @@ func (t *tally) take(found inspect.Snapshot) {
 	found.Bundles = nil
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	take(&t.said, found)
+	take(&t.found, found)
 }
 
 // word returns the one copy of a word that many objects share.
@@ -196,7 +196,7 @@ func (c *Cluster) options() metav1.ListOptions {
 
 // part turns what was tallied, and how the list ended, into facts.
 func (t *tally) part(where string, l listing) part {
-	p := part{pages: t.pages, Snapshot: t.said}
+	p := part{pages: t.pages, Snapshot: t.found}
 	switch {
 	case l.err == nil:
 		p.Reads = []inspect.Read{{What: t.what, Where: where, Objects: t.objects, Note: l.note}}
@@ -264,7 +264,7 @@ func (c *Cluster) named(ctx context.Context, t *tally, in func(string, *tally) p
 			gaps = append(gaps, notFound(t.what, name, namespace))
 		}
 	}
-	p := part{pages: t.pages, Snapshot: t.said}
+	p := part{pages: t.pages, Snapshot: t.found}
 	p.Reads = []inspect.Read{{What: t.what, Where: c.Scope.Namespace, Objects: t.objects, Note: "by name: " + strings.Join(c.Scope.Names, ", ")}}
 	p.Gaps = append(p.Gaps, gaps...)
 	return p
@@ -292,7 +292,7 @@ func (c *Cluster) byNamespace(ctx context.Context, t *tally, in func(string, *ta
 			own := &tally{what: t.what}
 			l := listPages(ctx, c.options(), in(ns, own))
 			t.add(own.pages...)
-			t.take(own.said)
+			t.take(own.found)
 			t.count(own.objects)
 			mu.Lock()
 			defer mu.Unlock()
@@ -321,7 +321,7 @@ func (c *Cluster) byNamespace(ctx context.Context, t *tally, in func(string, *ta
 			Next:   inspect.Hints{}.Unread(inspect.MayList(t.what, forbidden[0])),
 		})
 	}
-	s := part{pages: t.pages, Snapshot: t.said}
+	s := part{pages: t.pages, Snapshot: t.found}
 	s.Gaps = append(s.Gaps, gaps...)
 	slices.SortFunc(whole, func(a, b inspect.Listed) int { return strings.Compare(a.Namespace, b.Namespace) })
 	s.Listed = whole

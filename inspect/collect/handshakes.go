@@ -64,13 +64,13 @@ func (h Handshakes) Collect(ctx context.Context, s *inspect.Snapshot) []inspect.
 	pending := h.servers(s)
 	r := &round{Handshakes: h}
 	if len(masters) == 0 {
-		pending = h.fromThemselves(ctx, r, pending, others)
+		pending = h.fromOwnNode(ctx, r, pending, others)
 	}
 	from := append(masters, others...)
 	for _, node := range from[:min(len(from), asksFrom)] {
 		mine, rest := pending, []*server(nil)
 		if len(masters) > 0 && !slices.Contains(masters, node) {
-			mine, rest = apart(pending, func(v *server) bool { return v.listener.Masters })
+			mine, rest = partition(pending, func(v *server) bool { return v.listener.MastersOnly })
 		}
 		pending = append(rest, r.ask(ctx, node, mine)...)
 		if len(pending) == 0 {
@@ -97,9 +97,9 @@ func (h Handshakes) readNodes(s *inspect.Snapshot) (masters, others []string) {
 	return masters, others
 }
 
-// fromThemselves asks the servers that are on all nodes, each from its own node.
-func (h Handshakes) fromThemselves(ctx context.Context, r *round, all []*server, read []string) (rest []*server) {
-	own, rest := apart(all, func(v *server) bool { return !v.listener.Masters })
+// fromOwnNode asks the servers that are on all nodes, each from its own node.
+func (h Handshakes) fromOwnNode(ctx context.Context, r *round, all []*server, read []string) (rest []*server) {
+	own, rest := partition(all, func(v *server) bool { return !v.listener.MastersOnly })
 	var g errgroup.Group
 	g.SetLimit(handshakesAtOnce)
 	for _, v := range own {
@@ -123,7 +123,7 @@ func (h Handshakes) fromThemselves(ctx context.Context, r *round, all []*server,
 	return rest
 }
 
-func apart(all []*server, fits func(*server) bool) (those, rest []*server) {
+func partition(all []*server, fits func(*server) bool) (those, rest []*server) {
 	for _, v := range all {
 		if fits(v) {
 			those = append(those, v)
@@ -138,11 +138,11 @@ func apart(all []*server, fits func(*server) bool) (those, rest []*server) {
 func (h Handshakes) servers(s *inspect.Snapshot) []*server {
 	var out []*server
 	for _, row := range catalog.Servers() {
-		if row.Listener.Port == "" || row.In.Holds(s.Cluster.Versions) != catalog.Yes || catalog.ByKubeadm(row.In) && s.MadeByKubeadm() == catalog.No {
+		if row.Listener.Port == "" || row.In.Holds(s.Cluster.Versions) != catalog.Yes || catalog.OfKubeadm(row.In) && s.MadeByKubeadm() == catalog.No {
 			continue
 		}
 		for _, n := range h.Nodes {
-			if row.Listener.Masters && !n.Master {
+			if row.Listener.MastersOnly && !n.Master {
 				continue
 			}
 			v := &server{listener: row.Listener, of: n}
@@ -150,7 +150,7 @@ func (h Handshakes) servers(s *inspect.Snapshot) []*server {
 			if v.address, there = h.address(row, n, s); !there {
 				continue
 			}
-			for _, show := range row.Shows {
+			for _, show := range row.Certs {
 				if name, ok := inspect.ServerName(show.Name, s.Cluster); ok {
 					v.names = append(v.names, name)
 				}
@@ -169,12 +169,12 @@ func (h Handshakes) servers(s *inspect.Snapshot) []*server {
 // known to have no such server.
 func (h Handshakes) address(row catalog.Server, n NodeObject, s *inspect.Snapshot) (address string, there bool) {
 	l := row.Listener
-	if at := h.Listening[n.Name]; at != nil && l.Masters {
+	if at := h.Listening[n.Name]; at != nil && l.MastersOnly {
 		if at[l.Name] != "" {
 			return at[l.Name], true
 		}
 		read, ok := s.Node(n.Name)
-		if !ok || read.File(row.Shows[0].From.Name) == nil {
+		if !ok || read.File(row.Certs[0].From.Name) == nil {
 			return "", false // its pods are known, and that is none of them
 		}
 	}
@@ -187,7 +187,7 @@ func (h Handshakes) address(row catalog.Server, n NodeObject, s *inspect.Snapsho
 		port = portOf(s.Cluster.Internal)
 	case l.Name == catalog.ListenerAPIServer:
 		port = cmp.Or(ownPort(n, s), port)
-	case !l.Masters && n.Port > 0:
+	case !l.MastersOnly && n.Port > 0:
 		port = strconv.Itoa(n.Port)
 	}
 	return net.JoinHostPort(n.Internal, port), true
@@ -236,9 +236,9 @@ func reach(ctx context.Context, from Dialer, address, name string) ([]*pki.Cert,
 	return Handshake(ctx, from, address, name)
 }
 
-// FromHere asks the server of a kubeconfig what it shows to the user's own machine,
+// ServedToUser asks the server of a kubeconfig what it shows to the user's own machine,
 // for its own name and for api-int's.
-func FromHere(ctx context.Context, from Dialer, c inspect.KubeconfigCluster, cluster inspect.Cluster) []inspect.Served {
+func ServedToUser(ctx context.Context, from Dialer, c inspect.KubeconfigCluster, cluster inspect.Cluster) []inspect.Served {
 	address, own, err := c.Dialled()
 	if err != nil {
 		return nil // no TLS
@@ -249,7 +249,7 @@ func FromHere(ctx context.Context, from Dialer, c inspect.KubeconfigCluster, clu
 	}
 	var out []inspect.Served
 	for _, name := range names {
-		one := inspect.Served{Address: address, Name: name, Server: catalog.ListenerOutside}
+		one := inspect.Served{Address: address, Name: name, Server: catalog.ListenerUserKubeconfig}
 		if one.Chain, err = reach(ctx, from, address, name); err != nil {
 			one.Problem = err.Error()
 		}

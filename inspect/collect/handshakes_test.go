@@ -227,19 +227,19 @@ func TestFromHere(t *testing.T) {
 	api, leaves := byName(t, tls.NoClientCert, "api.example.com", "api-int.example.com")
 	lan := folder{dial: network{"api.example.com:6443": api}.dial}
 	cluster := readOf().Cluster
-	found := FromHere(t.Context(), lan, inspect.KubeconfigCluster{Server: "https://api.example.com:6443"}, cluster)
+	found := ServedToUser(t.Context(), lan, inspect.KubeconfigCluster{Server: "https://api.example.com:6443"}, cluster)
 	if len(found) != 2 {
 		t.Fatalf("%+v", found)
 	}
 	for _, v := range found {
-		if len(v.Chain) == 0 || v.Chain[0].Fingerprint != leaves[v.Name] || v.Server != catalog.ListenerOutside || v.Node != "" {
+		if len(v.Chain) == 0 || v.Chain[0].Fingerprint != leaves[v.Name] || v.Server != catalog.ListenerUserKubeconfig || v.Node != "" {
 			t.Errorf("%+v", v)
 		}
 	}
-	if found = FromHere(t.Context(), lan, inspect.KubeconfigCluster{Server: "https://elsewhere:6443"}, cluster); len(found) != 2 || found[0].Problem != "connection refused" {
+	if found = ServedToUser(t.Context(), lan, inspect.KubeconfigCluster{Server: "https://elsewhere:6443"}, cluster); len(found) != 2 || found[0].Problem != "connection refused" {
 		t.Errorf("%+v", found)
 	}
-	if found = FromHere(t.Context(), lan, inspect.KubeconfigCluster{Server: "http://localhost:8080"}, cluster); len(found) > 0 {
+	if found = ServedToUser(t.Context(), lan, inspect.KubeconfigCluster{Server: "http://localhost:8080"}, cluster); len(found) > 0 {
 		t.Errorf("without TLS: %+v", found)
 	}
 }

@@ -21,8 +21,10 @@ type Heartbeat struct {
 	Lease inspect.Lease
 }
 
-// Life judges it.
-func (h Heartbeat) Life() inspect.Life { return inspect.LifeOf(h.Ready, h.At, h.Lease, 0) }
+// NodeHealth judges it.
+func (h Heartbeat) NodeHealth() inspect.NodeHealth {
+	return inspect.NodeHealthOf(h.Ready, h.At, h.Lease, 0)
+}
 
 // nodeLeases is where kubelets renew their Leases.
 const nodeLeases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
@@ -133,12 +135,12 @@ func (c *Cluster) Heartbeats(ctx context.Context) (of func(node string) (time.Ti
 	}, nil
 }
 
-// Again reads the Leases once more of those nodes that had no recent heartbeat: one that
+// RereadLeases reads the Leases once more of those nodes that had no recent heartbeat: one that
 // advanced meanwhile tells that the node is alive, and its clock wrong.
-func (c *Cluster) Again(ctx context.Context, s *inspect.Snapshot) {
+func (c *Cluster) RereadLeases(ctx context.Context, s *inspect.Snapshot) {
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		if n.Heartbeat.IsZero() || s.Life(n).Alive == catalog.Yes {
+		if n.Heartbeat.IsZero() || s.NodeHealth(n).Alive == catalog.Yes {
 			continue
 		}
 		if h, err := c.Heartbeat(ctx, n.Name); err == nil { // else what was read before stands

@@ -91,7 +91,7 @@ func TestHeartbeatsAreReadAtTheAPIsTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.WithHeartbeats(t.Context(), objects)
-	m := c.Machinery(t.Context())
+	m := c.ControlPlaneStatus(t.Context())
 	for i, o := range objects {
 		n := o.node()
 		s := inspect.Snapshot{Nodes: []inspect.Node{n}}
@@ -99,7 +99,7 @@ func TestHeartbeatsAreReadAtTheAPIsTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for who, life := range map[string]inspect.Life{"the list of nodes": s.Life(&n), "the machinery": m.Nodes[i].Life(), "one node": h.Life()} {
+		for who, life := range map[string]inspect.NodeHealth{"the list of nodes": s.NodeHealth(&n), "the machinery": m.Nodes[i].Health(), "one node": h.NodeHealth()} {
 			if life.String() != want[o.Name] || (life.Alive == catalog.Yes) != (want[o.Name] == "") {
 				t.Errorf("%s: %s: %s %q, want %q", o.Name, who, life.Alive, life, want[o.Name])
 			}
@@ -111,20 +111,20 @@ func TestHeartbeatsAreReadAtTheAPIsTime(t *testing.T) {
 	api.mu.Lock()
 	api.leases["silent"] = api.leases["silent"].Add(10 * time.Second)
 	api.mu.Unlock()
-	if c.Again(t.Context(), &s); s.Life(&s.Nodes[0]).Works() != catalog.Yes {
-		t.Errorf("its Lease advanced, and it is %q", s.Life(&s.Nodes[0]))
+	if c.RereadLeases(t.Context(), &s); s.NodeHealth(&s.Nodes[0]).Healthy() != catalog.Yes {
+		t.Errorf("its Lease advanced, and it is %q", s.NodeHealth(&s.Nodes[0]))
 	}
 
 	// What could not be read is not known, and without the server's time neither is an age.
 	c.Now = nil
-	if h, err := c.Heartbeat(t.Context(), "alive"); err != nil || h.Life().Alive != catalog.Unknown {
-		t.Errorf("%v, %s %q", err, h.Life().Alive, h.Life())
+	if h, err := c.Heartbeat(t.Context(), "alive"); err != nil || h.NodeHealth().Alive != catalog.Unknown {
+		t.Errorf("%v, %s %q", err, h.NodeHealth().Alive, h.NodeHealth())
 	}
 	api.mu.Lock()
 	api.refuses = true
 	api.mu.Unlock()
-	for _, n := range c.Machinery(t.Context()).Nodes {
-		if life := n.Life(); life.Alive != catalog.Unknown || !strings.Contains(life.String(), "Forbidden") {
+	for _, n := range c.ControlPlaneStatus(t.Context()).Nodes {
+		if life := n.Health(); life.Alive != catalog.Unknown || !strings.Contains(life.String(), "Forbidden") {
 			t.Errorf("%s: %s %q", n.Name, life.Alive, life)
 		}
 	}
@@ -149,7 +149,7 @@ func TestReadyIsWhatTheAPIKnows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := c.Machinery(t.Context())
+		m := c.ControlPlaneStatus(t.Context())
 		if objects[0].Ready != want || h.Ready != want || status != "" && m.Nodes[0].Ready != want {
 			t.Errorf("%q: in the list %s, alone %s, of the machinery %s, want %s", status, objects[0].Ready, h.Ready, m.Nodes[0].Ready, want)
 		}

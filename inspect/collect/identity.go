@@ -66,15 +66,15 @@ func (o ownAddresses) any() bool { return o.IP != "" || len(o.IPs) > 0 }
 // What each of them tells of the cluster, whether it comes over the API or from
 // a file.
 
-func (v *clusterVersion) tell(c *inspect.Cluster) {
+func (v *clusterVersion) setOn(c *inspect.Cluster) {
 	c.ID, c.Versions.Cluster = v.Spec.ClusterID, runningVersion(v)
 	if n := len(v.Status.History); n > 0 {
-		c.Born = v.Status.History[n-1].Version
+		c.InitialVersion = v.Status.History[n-1].Version
 	}
 	bornBy(c, v.Metadata.CreationTimestamp)
 }
 
-func (o *clusterOperator) tell(c *inspect.Cluster) {
+func (o *clusterOperator) setOn(c *inspect.Cluster) {
 	for _, v := range o.Status.Versions {
 		if v.Name != "operator" {
 			continue
@@ -86,7 +86,7 @@ func (o *clusterOperator) tell(c *inspect.Cluster) {
 	}
 }
 
-func (i *infrastructure) tell(c *inspect.Cluster) {
+func (i *infrastructure) setOn(c *inspect.Cluster) {
 	c.Topology, c.Platform = i.Status.ControlPlaneTopology, i.Status.PlatformStatus.Type
 	c.Internal, c.External = inspect.ServerURL(i.Status.InternalURI), inspect.ServerURL(i.Status.ExternalURL)
 	p := &i.Status.PlatformStatus
@@ -98,8 +98,8 @@ func (i *infrastructure) tell(c *inspect.Cluster) {
 	}
 }
 
-// tell of a Namespace: kube-system is as old as the cluster.
-func (o *namedObject) tell(c *inspect.Cluster) {
+// setOn of a Namespace: kube-system is as old as the cluster.
+func (o *namedObject) setOn(c *inspect.Cluster) {
 	if o.Metadata.Name == metav1.NamespaceSystem {
 		bornBy(c, o.Metadata.CreationTimestamp)
 	}
@@ -115,7 +115,7 @@ func bornBy(c *inspect.Cluster, t metav1.Time) {
 // identify reads what an object from a file tells of the cluster; most tell
 // nothing.
 func identify(c *inspect.Cluster, apiVersion, kind string, raw []byte) error {
-	var o interface{ tell(c *inspect.Cluster) }
+	var o interface{ setOn(c *inspect.Cluster) }
 	switch strings.TrimSuffix(apiVersion, "/v1") + " " + kind {
 	case configGroup + " ClusterVersion":
 		o = &clusterVersion{}
@@ -131,7 +131,7 @@ func identify(c *inspect.Cluster, apiVersion, kind string, raw []byte) error {
 	if err := json.Unmarshal(raw, o); err != nil {
 		return err
 	}
-	o.tell(c)
+	o.setOn(c)
 	return nil
 }
 
@@ -155,10 +155,10 @@ func (c *Cluster) Identity(server, kubeContext string) Source {
 		s.Cluster.Versions.Kubernetes = server.GitVersion
 		var system namedObject
 		if err := c.getJSON(ctx, "/api/v1/namespaces/"+metav1.NamespaceSystem, &system); err == nil { // if not, its age is not known
-			system.tell(&s.Cluster)
+			system.setOn(&s.Cluster)
 		}
 		c.openshift(ctx, &s)
-		if s.Cluster.Versions.Plain {
+		if s.Cluster.Versions.NotOpenShift {
 			s.Cluster.Kubeadm = c.kubeadm(ctx)
 		}
 		return s
@@ -168,17 +168,17 @@ func (c *Cluster) Identity(server, kubeContext string) Source {
 // openshift reads OpenShift's own version objects. Where the API group is not
 // served this is a plain Kubernetes cluster.
 func (c *Cluster) openshift(ctx context.Context, s *inspect.Snapshot) {
-	l := listJSON(ctx, c, configV1+"clusterversions", metav1.ListOptions{}, func(v *clusterVersion) { v.tell(&s.Cluster) })
+	l := listJSON(ctx, c, configV1+"clusterversions", metav1.ListOptions{}, func(v *clusterVersion) { v.setOn(&s.Cluster) })
 	if l.err != nil {
-		s.Cluster.Versions.Plain = apierrors.IsNotFound(l.err) || apierrors.IsForbidden(l.err) && !c.serves(ctx, configV1)
-		if !s.Cluster.Versions.Plain {
+		s.Cluster.Versions.NotOpenShift = apierrors.IsNotFound(l.err) || apierrors.IsForbidden(l.err) && !c.serves(ctx, configV1)
+		if !s.Cluster.Versions.NotOpenShift {
 			notIdentified(s, "clusterversions", "rules that depend on OpenShift's version were not applied", l.err)
 		}
 		return
 	}
-	l = listJSON(ctx, c, configV1+"clusteroperators", metav1.ListOptions{}, func(o *clusterOperator) { o.tell(&s.Cluster) })
+	l = listJSON(ctx, c, configV1+"clusteroperators", metav1.ListOptions{}, func(o *clusterOperator) { o.setOn(&s.Cluster) })
 	notIdentified(s, "clusteroperators", "rules were applied by the cluster's version, although operators may be behind it during an upgrade", l.err)
-	l = listJSON(ctx, c, configV1+"infrastructures", metav1.ListOptions{}, func(i *infrastructure) { i.tell(&s.Cluster) })
+	l = listJSON(ctx, c, configV1+"infrastructures", metav1.ListOptions{}, func(i *infrastructure) { i.setOn(&s.Cluster) })
 	notIdentified(s, "infrastructures", "platform and topology are not shown", l.err)
 }
 

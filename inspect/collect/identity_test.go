@@ -33,7 +33,7 @@ const (
 func wholeIdentity() inspect.Cluster {
 	return inspect.Cluster{
 		Versions: catalog.Versions{Cluster: "4.15.9", Operators: map[string]string{"etcd": "4.16.2"}},
-		Topology: "HighlyAvailable", Platform: "BareMetal", OwnAddresses: catalog.Yes, Created: time.Date(2022, 1, 1, 0, 0, 0, 0, time.UTC), Born: "4.6.18",
+		Topology: "HighlyAvailable", Platform: "BareMetal", OwnAddresses: catalog.Yes, Created: time.Date(2022, 1, 1, 0, 0, 0, 0, time.UTC), InitialVersion: "4.6.18",
 	}
 }
 
@@ -94,7 +94,7 @@ func TestForbiddenIdentityIsSaidAndNoGap(t *testing.T) {
 			t.Errorf("%s: %+v", resource, r)
 		}
 	}
-	if s := identityOf(t, "clusterversions"); s.Cluster.Versions.Plain || s.Cluster.Versions.Cluster != "" {
+	if s := identityOf(t, "clusterversions"); s.Cluster.Versions.NotOpenShift || s.Cluster.Versions.Cluster != "" {
 		t.Errorf("the version is %+v, want unknown", s.Cluster.Versions)
 	}
 }
@@ -140,7 +140,7 @@ func TestNoPasswordOfTheClustersURLsIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	var c inspect.Cluster
-	i.tell(&c)
+	i.setOn(&c)
 	if c.Internal != "https://h:6443/" || c.External != "https://x:6443" {
 		t.Errorf("%q, %q", c.Internal, c.External)
 	}

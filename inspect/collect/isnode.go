@@ -20,7 +20,7 @@ func IsNode(ctx context.Context, machine gather.Runner, node string) error {
 		return fmt.Errorf("identify node %s: %w", node, err)
 	}
 	s := r.Snapshot(node)
-	if reason := s.NotTheNode(node); reason != "" {
+	if reason := s.WhyNotNode(node); reason != "" {
 		return fmt.Errorf("identify node %s: %s; nothing else was read there, and nothing changed; look where the name leads: %s, ssh configuration, --ssh-inventory", node, reason, foreign.Command(inspect.NodeNames, "kubectl get node %s -o wide", node))
 	}
 	return nil

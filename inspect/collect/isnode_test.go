@@ -49,7 +49,7 @@ func TestAMachineIsTheNodeOnlyIfItsKubeletOrHostNameSaysSo(t *testing.T) {
 		{"its kubelet is another node's, and the host name fits", host, "system:node:w8", `another node: its kubelet is "system:node:w8"`},
 		{"its host name says so", host, "", ""},
 		{"its host name without the domain", strings.Split(host, ".")[0] + ".example.com", "", ""},
-		{"another machine, without a kubelet", "w9", "", "calls itself " + foreign.Called(host)},
+		{"another machine, without a kubelet", "w9", "", "calls itself " + foreign.QuotedName(host)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

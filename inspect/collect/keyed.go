@@ -47,7 +47,7 @@ func (c *Cluster) keyed(ctx context.Context, kind pki.Kind, resource, namespace 
 	ask := func(opts metav1.ListOptions) (io.ReadCloser, error) {
 		return withOptions(c.REST.Get().AbsPath(path), opts).SetHeader("Accept", runtime.ContentTypeProtobuf).Stream(ctx)
 	}
-	body, err := t.ahead.take(opts, ask)
+	body, err := t.prefetch.take(opts, ask)
 	if err != nil {
 		return metav1.ListMeta{}, err
 	}
@@ -58,7 +58,7 @@ func (c *Cluster) keyed(ctx context.Context, kind pki.Kind, resource, namespace 
 	meta, err := readProtobufList(body, func(meta metav1.ListMeta) {
 		next := opts
 		next.Continue = meta.Continue
-		t.ahead.start(next, ask)
+		t.prefetch.start(next, ask)
 	}, func(item []byte) error {
 		n++
 		if err := c.Scanner.Over(); err != nil {
@@ -67,7 +67,7 @@ func (c *Cluster) keyed(ctx context.Context, kind pki.Kind, resource, namespace 
 		return c.scanItem(kind, item, t)
 	})
 	if err = cmp.Or(err, c.Scanner.Over()); err != nil { // what was cut short is not a page
-		t.ahead.drop()
+		t.prefetch.drop()
 		return meta, err
 	}
 	t.add(slices.Clone(t.page))
@@ -130,7 +130,7 @@ func (c *Cluster) scanItem(kind pki.Kind, item []byte, t *tally) error {
 // that stayed locked. Few objects have such, so the item is walked again for them
 // and not remembered for all.
 func (c *Cluster) unlockItem(kind pki.Kind, item []byte, found []inspect.Bundle) ([]inspect.Bundle, error) {
-	var other besides
+	var other passwordCandidates
 	_, err := parseWireObject(kind, item, func(key, value []byte) error {
 		other.add(key, value)
 		return nil

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -64,7 +63,7 @@ func TestWhatAMustGatherSListLacksIsAbsent(t *testing.T) {
 	s := readTarOf(t, "mg/image/cluster-scoped-resources/config.openshift.io/clusterversions/version.yaml", clusterVersionYAML("x", "4.15.0"),
 		configMaps, list(strings.ReplaceAll(configMapYAML(ns, "client-ca", "7", ca), "ca.crt:", "ca-bundle.crt:")),
 		"mg/image/namespaces/openshift-config-managed/core/configmaps.yaml", list(strings.ReplaceAll(configMapYAML("openshift-config-managed", "csr-controller-ca", "7", ca), "ca.crt:", "ca-bundle.crt:")))
-	made := inspect.NewFacts(s, s.Taken, 0).Made()
+	made := inspect.NewFacts(s, s.Taken, 0).Aggregates()
 	if len(made) == 0 {
 		t.Fatal("client-ca is not seen as made of others")
 	}

@@ -109,7 +109,7 @@ func TestAddresses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := Handshakes{Nodes: []NodeObject{node()}}
-			s := &inspect.Snapshot{Cluster: inspect.Cluster{Versions: catalog.Versions{Plain: true, Kubernetes: "v1.35.4"}, Kubeadm: catalog.Yes}, Nodes: []inspect.Node{{Name: "m1", Via: "ssh"}}}
+			s := &inspect.Snapshot{Cluster: inspect.Cluster{Versions: catalog.Versions{NotOpenShift: true, Kubernetes: "v1.35.4"}, Kubeadm: catalog.Yes}, Nodes: []inspect.Node{{Name: "m1", Via: "ssh"}}}
 			c.given(&h, s)
 			var got []string
 			for _, v := range h.servers(s) {
@@ -126,11 +126,11 @@ func TestAddresses(t *testing.T) {
 // stays so in a file.
 func TestUnaskedNodes(t *testing.T) {
 	t.Parallel()
-	n := testNodes(func(context.Context, string) (OnNode, error) { return nil, ErrNoWay }, "a")
-	n.All = []NodeObject{{Name: "a"}, {Name: "b", Addresses: []string{"10.0.0.2"}, Pods: []string{"10.128.0.0/24"}, Role: catalog.RoleMaster, Ready: "True"}}
+	n := testNodes(func(context.Context, string) (OnNode, error) { return nil, ErrNoTransport }, "a")
+	n.ClusterNodes = []NodeObject{{Name: "a"}, {Name: "b", Addresses: []string{"10.0.0.2"}, Pods: []string{"10.128.0.0/24"}, Role: catalog.RoleMaster, Ready: "True"}}
 	s := n.Collect(t.Context())
 	want := []inspect.Node{{Name: "b", Addresses: []string{"10.0.0.2"}, PodNetworks: []string{"10.128.0.0/24"}, Role: catalog.RoleMaster, Ready: "True"}}
-	if diff := cmp.Diff(want, s.Unasked); diff != "" || len(s.Nodes) != 1 {
+	if diff := cmp.Diff(want, s.OtherNodes); diff != "" || len(s.Nodes) != 1 {
 		t.Errorf("%d nodes, and unasked: %s", len(s.Nodes), diff)
 	}
 	for _, answer := range []catalog.Answer{catalog.Unknown, catalog.No, catalog.Yes} {
@@ -147,11 +147,11 @@ func TestUnaskedNodes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, again.Unasked); diff != "" || again.Cluster.Kubeadm != answer {
+		if diff := cmp.Diff(want, again.OtherNodes); diff != "" || again.Cluster.Kubeadm != answer {
 			t.Errorf("from a file: %s, %s", again.Cluster.Kubeadm, diff)
 		}
 	}
-	if got := inspect.Newest(inspect.Snapshot{Taken: time.Unix(2, 0), Nodes: []inspect.Node{{Name: "b"}}}, inspect.Snapshot{Taken: time.Unix(1, 0), Unasked: want}); len(got.Nodes) != 1 || len(got.Unasked) != 0 {
+	if got := inspect.Newest(inspect.Snapshot{Taken: time.Unix(2, 0), Nodes: []inspect.Node{{Name: "b"}}}, inspect.Snapshot{Taken: time.Unix(1, 0), OtherNodes: want}); len(got.Nodes) != 1 || len(got.OtherNodes) != 0 {
 		t.Errorf("who was asked since is not unasked: %+v", got)
 	}
 }
@@ -179,7 +179,7 @@ func TestKubeadmIsAsked(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := (&Cluster{REST: client, Scanner: pki.NewScanner()}).Identity("https://api", "admin").Collect(t.Context())
-		if !s.Cluster.Versions.Plain || s.Cluster.Kubeadm != want || len(s.Gaps) > 0 {
+		if !s.Cluster.Versions.NotOpenShift || s.Cluster.Kubeadm != want || len(s.Gaps) > 0 {
 			t.Errorf("%s: %s, %+v", name, s.Cluster.Kubeadm, s)
 		}
 	}

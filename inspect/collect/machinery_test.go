@@ -63,7 +63,7 @@ func machineryOf(t *testing.T, forbidden ...string) *inspect.ControlPlaneStatus 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return (&Cluster{REST: client, Scanner: pki.NewScanner()}).Machinery(t.Context())
+	return (&Cluster{REST: client, Scanner: pki.NewScanner()}).ControlPlaneStatus(t.Context())
 }
 
 func TestMachinery(t *testing.T) {
@@ -73,17 +73,17 @@ func TestMachinery(t *testing.T) {
 		Operators:  []inspect.OperatorState{{Name: "etcd", Available: "True", Degraded: "True", Message: "NodeControllerDegraded"}},
 		StaticPods: []inspect.StaticPods{{Resource: "etcds", Latest: 8, Masters: []inspect.StaticPodState{{Node: "master-0", Current: 7, Target: 8}}, Conditions: map[string]string{"EtcdMembersDegraded": "False"}, Messages: map[string]string{"EtcdMembersDegraded": "none"}}},
 		Installers: []inspect.Installer{{Namespace: "openshift-etcd", Name: "installer-8-master-0", Node: "master-0", Phase: "Pending"}},
-		Pools:      []inspect.Pool{{Name: "worker", Paused: true, Updating: "True", Degraded: "False", Current: "a", Wanted: "b", Machines: 3, Updated: 1}},
+		Pools:      []inspect.Pool{{Name: "worker", Paused: true, Updating: "True", Degraded: "False", Current: "a", Desired: "b", Machines: 3, Updated: 1}},
 		Actors: []inspect.Actor{
-			{Resource: "clusterautoscalers", Name: "default", Acts: catalog.Yes, Why: "it scales down"},
-			{Resource: "controlplanemachinesets", Namespace: "openshift-machine-api", Name: "cluster", Acts: catalog.Yes, Why: "it is replacing machines: 1 of 3 are as it wants, and there are 4"},
-			{Resource: "machinehealthchecks", Namespace: "openshift-machine-api", Name: "all", Acts: catalog.Yes, Why: "it heeds MemoryPressure Unknown", Paused: []string{""}},
-			{Resource: "machinehealthchecks", Namespace: "openshift-machine-api", Name: "spot", Acts: catalog.No, Why: "it heeds Terminating True"},
-			{Resource: "nodehealthchecks", Name: "nhc", Acts: catalog.Yes, Why: "it heeds Ready False, Ready Unknown", Paused: []string{"ops"}},
-			{Resource: "selfnoderemediations", Namespace: "x", Name: "worker-1", Acts: catalog.Yes, Why: "it is at work on node worker-1"},
+			{Resource: "clusterautoscalers", Name: "default", Active: catalog.Yes, Why: "it scales down"},
+			{Resource: "controlplanemachinesets", Namespace: "openshift-machine-api", Name: "cluster", Active: catalog.Yes, Why: "it is replacing machines: 1 of 3 are as it wants, and there are 4"},
+			{Resource: "machinehealthchecks", Namespace: "openshift-machine-api", Name: "all", Active: catalog.Yes, Why: "it heeds MemoryPressure Unknown", Paused: []string{""}},
+			{Resource: "machinehealthchecks", Namespace: "openshift-machine-api", Name: "spot", Active: catalog.No, Why: "it heeds Terminating True"},
+			{Resource: "nodehealthchecks", Name: "nhc", Active: catalog.Yes, Why: "it heeds Ready False, Ready Unknown", Paused: []string{"ops"}},
+			{Resource: "selfnoderemediations", Namespace: "x", Name: "worker-1", Active: catalog.Yes, Why: "it is at work on node worker-1"},
 		},
-		Nodes:  []inspect.NodeState{{Name: "master-0", Ready: "Unknown", Master: true, Heartbeat: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), Lease: inspect.Lease{Duration: 40 * time.Second}, Config: catalog.PoolState{Current: "a", Desired: "b", State: "Working"}}},
-		Silent: []string{"v1.route.openshift.io"},
+		Nodes:           []inspect.NodeState{{Name: "master-0", Ready: "Unknown", Master: true, Heartbeat: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), Lease: inspect.Lease{Duration: 40 * time.Second}, Config: catalog.PoolState{Current: "a", Desired: "b", State: "Working"}}},
+		UnavailableAPIs: []string{"v1.route.openshift.io"},
 	}
 	if diff := cmp.Diff(want, machineryOf(t)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -122,7 +122,7 @@ func TestWhatIsNotServedIsAskedForOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	(&Cluster{REST: client, Scanner: pki.NewScanner()}).Machinery(t.Context())
+	(&Cluster{REST: client, Scanner: pki.NewScanner()}).ControlPlaneStatus(t.Context())
 	if _, ok := asked.Load("/apis/machine.openshift.io/v1beta1/machinehealthchecks"); !ok {
 		t.Error("nobody asked for what may delete machines")
 	}

@@ -118,18 +118,18 @@ func label(name string) string { return path.Clean("/" + name)[1:] }
 // gathering is one reading of a must-gather.
 type gathering struct {
 	bounds
-	scanner *pki.Scanner
-	where   string
-	images  map[string]*image // by the directory that has the two above
-	times   map[string]time.Time
-	gaps    []inspect.Gap
-	more    int     // gaps that are not among them
-	unread  int     // files that may hold objects, beyond the bound
-	bytes   int64   // of files read
-	from    *packed // what all of it comes from, and what was unpacked of that
-	exposed []exposedIn
-	heard   []heardIn
-	logs    logsRead
+	scanner    *pki.Scanner
+	where      string
+	images     map[string]*image // by the directory that has the two above
+	times      map[string]time.Time
+	gaps       []inspect.Gap
+	more       int     // gaps that are not among them
+	unread     int     // files that may hold objects, beyond the bound
+	bytes      int64   // of files read
+	from       *packed // what all of it comes from, and what was unpacked of that
+	exposed    []exposedIn
+	serverLogs []serverLogRead
+	logs       logsRead
 
 	files, other, kinds, archives, odd int // files in all; no objects; objects of kinds not read; archives; no files
 }
@@ -267,12 +267,12 @@ func (g *gathering) finish(what string) (inspect.Snapshot, error) {
 	s := p.Snapshot
 	s.Taken = images[0].taken
 	if s.Taken.IsZero() {
-		s.Taken = Taken()
+		s.Taken = Now()
 	}
 	for _, e := range g.exposed {
 		s.Exposed = append(s.Exposed, e.Exposed)
 	}
-	for _, l := range g.heard {
+	for _, l := range g.serverLogs {
 		s.ServerLogs = append(s.ServerLogs, l.ServerLog)
 	}
 	s.Reads = g.reads(images, p)
@@ -328,7 +328,7 @@ func (g *gathering) oneCluster(images []*image) []*image {
 		if id != "" && id != newest {
 			others[id] = true
 			g.exposed = slices.DeleteFunc(g.exposed, func(e exposedIn) bool { return strings.HasPrefix(e.name, im.dir+"/") })
-			g.heard = slices.DeleteFunc(g.heard, func(l heardIn) bool { return strings.HasPrefix(l.name, im.dir+"/") })
+			g.serverLogs = slices.DeleteFunc(g.serverLogs, func(l serverLogRead) bool { return strings.HasPrefix(l.name, im.dir+"/") })
 			g.gap(im.dir, fmt.Sprintf("is of cluster %s, and newer is what is of cluster %s: only that was read", id, newest), "read one cluster at a time: name its directory")
 			continue
 		}
@@ -354,8 +354,8 @@ func (g *gathering) reads(images []*image, p together) []inspect.Read {
 	if g.logs.searched > 0 {
 		reads = append(reads, inspect.Read{What: "logs of machine-config-daemons", Where: g.where, Objects: g.logs.searched, Note: "searched for tokens and keys; nothing else of them is kept"})
 	}
-	if len(g.heard) > 0 {
-		reads = append(reads, inspect.Read{What: "logs of TLS servers", Where: g.where, Objects: len(g.heard), Note: "searched for clients that refuse the server's certificate; nothing else of them is kept"})
+	if len(g.serverLogs) > 0 {
+		reads = append(reads, inspect.Read{What: "logs of TLS servers", Where: g.where, Objects: len(g.serverLogs), Note: "searched for clients that refuse the server's certificate; nothing else of them is kept"})
 	}
 	left := []string{numbered(g.other, "log or other file", "logs and other files"), numbered(g.kinds, "file") + " of kinds that certrot does not read"}
 	if g.archives > 0 {

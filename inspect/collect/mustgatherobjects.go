@@ -129,7 +129,7 @@ func (im *image) object(sc *pki.Scanner, raw []byte, apiVersion, kind string) er
 
 // keep reads an object, unless the image has a newer copy of it.
 func (im *image) keep(sc *pki.Scanner, h *header, raw []byte) {
-	if at := spoken(h, raw); at.After(im.newest) {
+	if at := statusTime(h, raw); at.After(im.newest) {
 		im.newest = at
 	}
 	obj := objectOf(pki.Kind(h.Kind), &h.Metadata)

@@ -49,8 +49,8 @@ func lastTime(text string) time.Time {
 // plausible reports whether OpenShift 4 was there at a time, or will be.
 func plausible(at time.Time) bool { return at.Year() >= 2018 && at.Year() < 2100 }
 
-// spoken returns the newest time that an object speaks of.
-func spoken(h *header, raw []byte) time.Time {
+// statusTime returns the newest time that an object speaks of.
+func statusTime(h *header, raw []byte) time.Time {
 	newest := h.Metadata.CreationTimestamp.Time
 	consider := func(at time.Time) {
 		if at.After(newest) && plausible(at) {

@@ -140,9 +140,9 @@ type OnNode interface {
 	io.Closer
 }
 
-// ErrNoWay means that of the ways that were allowed none applies to a node:
+// ErrNoTransport means that of the ways that were allowed none applies to a node:
 // nothing was tried on it.
-var ErrNoWay = errors.New("no way onto the node")
+var ErrNoTransport = errors.New("no way onto the node")
 
 // ErrNotAllowed means that the user lacks a right: the same for all nodes, most
 // likely, and said once.
@@ -150,9 +150,9 @@ var ErrNotAllowed = errors.New("not allowed")
 
 // Nodes is the source of what lies on nodes.
 type Nodes struct {
-	Objects []NodeObject
-	All     []NodeObject // of the cluster, as far as the API told; those that are not read are facts by their addresses
-	// Open gets onto a node. An error that is ErrNoWay leaves the node out.
+	Objects      []NodeObject
+	ClusterNodes []NodeObject // of the cluster, as far as the API told; those that are not read are facts by their addresses
+	// Open gets onto a node. An error that is ErrNoTransport leaves the node out.
 	Open     func(ctx context.Context, node string) (OnNode, error)
 	Parallel int           // nodes at the same time, at least 1
 	Timeout  time.Duration // for one node
@@ -165,13 +165,13 @@ type Nodes struct {
 	RestartProbe bool
 	Scanner      *pki.Scanner
 	Observe      func(what string, n int)
-	// Asked: the user named nodes, so that one without a way is a gap. Otherwise
+	// NamedByUser: the user named nodes, so that one without a way is a gap. Otherwise
 	// it is said how to read it.
-	Asked bool
-	// How tells how nodes that were not read could be.
-	How string
-	// HowCut tells the same for one to which ssh gets no connection; nil: How does.
-	HowCut func(NodeObject) string
+	NamedByUser bool
+	// ReadHint tells how nodes that were not read could be.
+	ReadHint string
+	// ReadHintNoSSH tells the same for one to which ssh gets no connection; nil: ReadHint does.
+	ReadHintNoSSH func(NodeObject) string
 }
 
 // Name is "nodes".
@@ -205,9 +205,9 @@ func (n Nodes) Collect(ctx context.Context) inspect.Snapshot {
 	}
 	_ = g.Wait() // a node that fails is a gap
 	s := summed(inspect.Merge(append(parts, n.leftOut(left))...))
-	for _, o := range n.All {
+	for _, o := range n.ClusterNodes {
 		if !slices.ContainsFunc(n.Objects, func(asked NodeObject) bool { return asked.Name == o.Name }) {
-			s.Unasked = append(s.Unasked, o.node())
+			s.OtherNodes = append(s.OtherNodes, o.node())
 		}
 	}
 	for _, p := range n.Options.Paths {
@@ -231,7 +231,7 @@ func (n Nodes) one(ctx context.Context, o NodeObject) (facts inspect.Snapshot, m
 	}
 	node, err := n.Open(ctx, o.Name)
 	if err != nil {
-		if errors.Is(err, ErrNoWay) && !n.Asked {
+		if errors.Is(err, ErrNoTransport) && !n.NamedByUser {
 			return unread, nil, err
 		}
 		if errors.Is(err, ErrNotAllowed) {
@@ -274,7 +274,7 @@ func (n Nodes) Read(ctx context.Context, o NodeObject, node OnNode) (facts inspe
 		s = inspect.Merge(s, served(ctx, node, &s.Nodes[0]))
 	}
 	if n.RestartProbe {
-		s.Nodes[0].RestartProbe = ask.Comeback(ctx, node, r, s.Nodes[0].Kubelet, o.Name)
+		s.Nodes[0].RestartProbe = ask.ProbeRestart(ctx, node, r, s.Nodes[0].Kubelet, o.Name)
 	}
 	return s, r.Missing, nil
 }
@@ -298,13 +298,13 @@ func readiness(status corev1.ConditionStatus) string {
 }
 
 func (n Nodes) gap(o NodeObject, err error) inspect.Gap {
-	g := inspect.Gap{What: "node/" + o.Name, Reason: err.Error(), Next: n.How}
-	if n.HowCut != nil && nodeexec.NoConnection(err) {
-		g.Next = n.HowCut(o)
+	g := inspect.Gap{What: "node/" + o.Name, Reason: err.Error(), Next: n.ReadHint}
+	if n.ReadHintNoSSH != nil && nodeexec.NoConnection(err) {
+		g.Next = n.ReadHintNoSSH(o)
 	}
-	if life := inspect.LifeOf(o.Ready, o.Heartbeat, o.Lease, 0); life.Alive == catalog.No {
+	if life := inspect.NodeHealthOf(o.Ready, o.Heartbeat, o.Lease, 0); life.Alive == catalog.No {
 		g.Reason += "; the API says of it: " + life.String()
-	} else if life.Lost() {
+	} else if life.Unhealthy() {
 		g.Reason += "; the API says of it: Ready is " + o.Ready
 	}
 	return g
@@ -336,10 +336,10 @@ func (n Nodes) leftOut(errs []error) inspect.Snapshot {
 	}
 	var s inspect.Snapshot
 	if len(noWay) > 0 {
-		s.Reads = []inspect.Read{{What: "nodes", Where: where(noWay), Skipped: true, Note: why[false], Next: n.How}}
+		s.Reads = []inspect.Read{{What: "nodes", Where: where(noWay), Skipped: true, Note: why[false], Next: n.ReadHint}}
 	}
 	if len(notAllowed) > 0 {
-		s.Gaps = []inspect.Gap{{What: "nodes", Where: where(notAllowed), Reason: why[true], Next: n.How}}
+		s.Gaps = []inspect.Gap{{What: "nodes", Where: where(notAllowed), Reason: why[true], Next: n.ReadHint}}
 	}
 	return s
 }

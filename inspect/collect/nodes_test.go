@@ -74,7 +74,7 @@ func nodeRoot(t *testing.T, ca *pkitest.Authority) string {
 }
 
 func testNodes(open func(context.Context, string) (OnNode, error), names ...string) Nodes {
-	n := Nodes{Open: open, Parallel: 2, Timeout: 30 * time.Second, Scanner: pki.NewScanner(), How: "try another way", Options: gather.Options{}}
+	n := Nodes{Open: open, Parallel: 2, Timeout: 30 * time.Second, Scanner: pki.NewScanner(), ReadHint: "try another way", Options: gather.Options{}}
 	for _, name := range names {
 		n.Objects = append(n.Objects, NodeObject{Name: name, Ready: "True"})
 	}
@@ -162,7 +162,7 @@ func TestNodesFailAlone(t *testing.T) {
 
 func TestNodesWithoutAWay(t *testing.T) {
 	none := func(_ context.Context, node string) (OnNode, error) {
-		return nil, fmt.Errorf("%w: %s runs no pod for it", ErrNoWay, node)
+		return nil, fmt.Errorf("%w: %s runs no pod for it", ErrNoTransport, node)
 	}
 	nodes := testNodes(none, "a", "b", "c", "d")
 	s := nodes.Collect(t.Context())
@@ -176,7 +176,7 @@ func TestNodesWithoutAWay(t *testing.T) {
 		t.Errorf("not allowed: %+v", s.Gaps)
 	}
 	nodes.Open = none
-	nodes.Asked = true
+	nodes.NamedByUser = true
 	if s = nodes.Collect(t.Context()); len(s.Gaps) != 4 || s.Gaps[0].Next != "try another way" {
 		t.Errorf("asked for: %+v", s.Gaps)
 	}

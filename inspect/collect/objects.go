@@ -90,7 +90,7 @@ func bundlesOf(sc *pki.Scanner, obj *inspect.Object, values map[string][]byte, k
 		return out
 	}
 	if hasLocked(out) {
-		var other besides
+		var other passwordCandidates
 		for k, v := range values {
 			other.add([]byte(k), v)
 		}

@@ -17,43 +17,43 @@ const (
 	passwordsTried = 12
 )
 
-// besides are the values of one object that may be the password of a keystore
+// passwordCandidates are the values of one object that may be the password of a keystore
 // in it: the small ones, of which those whose key says so come first
 // (keystore.password, user.password beside user.p12, storepass). They are slices
 // of the object itself: nothing of them is copied or kept.
-type besides struct {
-	speaking, others []beside // the keys of the former speak of passwords
-	sorted           bool     // each by key
+type passwordCandidates struct {
+	speaking, others []passwordCandidate // the keys of the former speak of passwords
+	sorted           bool                // each by key
 }
 
-type beside struct{ key, value []byte }
+type passwordCandidate struct{ key, value []byte }
 
-func (b *besides) add(key, value []byte) {
+func (b *passwordCandidates) add(key, value []byte) {
 	value = bytes.TrimRight(value, "\r\n") // of a file that an editor wrote
 	switch {
 	case len(value) == 0 || len(value) > maxPassword:
 	case speaksOfPasswords(key):
-		b.speaking = append(b.speaking, beside{key, value})
+		b.speaking = append(b.speaking, passwordCandidate{key, value})
 	default:
-		b.others = append(b.others, beside{key, value})
+		b.others = append(b.others, passwordCandidate{key, value})
 	}
 }
 
-func (b *besides) empty() bool { return len(b.speaking)+len(b.others) == 0 }
+func (b *passwordCandidates) empty() bool { return len(b.speaking)+len(b.others) == 0 }
 
 // passwords for the keystore under a key: those first that speak, and start as its own key does.
-func (b *besides) passwords(store []byte) [][]byte {
-	byKey := func(x, y beside) int { return bytes.Compare(x.key, y.key) }
+func (b *passwordCandidates) passwords(store []byte) [][]byte {
+	byKey := func(x, y passwordCandidate) int { return bytes.Compare(x.key, y.key) }
 	if !b.sorted { // once: an object may hold thousands of keystores
 		slices.SortStableFunc(b.speaking, byKey)
 		slices.SortStableFunc(b.others, byKey)
 		b.sorted = true
 	}
 	stem, _, _ := bytes.Cut(store, []byte("."))
-	from, _ := slices.BinarySearchFunc(b.speaking, beside{key: stem}, byKey)
+	from, _ := slices.BinarySearchFunc(b.speaking, passwordCandidate{key: stem}, byKey)
 	to := from
 	var out [][]byte
-	take := func(some []beside) {
+	take := func(some []passwordCandidate) {
 		for _, o := range some[:min(len(some), passwordsTried-len(out))] {
 			out = append(out, o.value)
 		}
@@ -84,12 +84,12 @@ func hasLocked(found []inspect.Bundle) bool {
 type unlocking struct {
 	sc     *pki.Scanner
 	found  []inspect.Bundle
-	other  besides
+	other  passwordCandidates
 	locked map[string]int              // by key: the first of what was found there
 	opened map[string][]inspect.Bundle // by key
 }
 
-func newUnlocking(sc *pki.Scanner, found []inspect.Bundle, other besides) *unlocking {
+func newUnlocking(sc *pki.Scanner, found []inspect.Bundle, other passwordCandidates) *unlocking {
 	u := &unlocking{sc, found, other, map[string]int{}, map[string][]inspect.Bundle{}}
 	first := map[string]int{}
 	for i, b := range found {

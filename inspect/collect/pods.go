@@ -180,7 +180,7 @@ func (c *Cluster) revisions(ctx context.Context, resource string, source catalog
 		m.CA, m.Installer = of[s.CurrentRevision], installers[installer{s.TargetRevision, s.NodeName}]
 		if h, err := c.Heartbeat(ctx, s.NodeName); err == nil { // else not known
 			m.Ready = h.Ready
-			if life := h.Life(); life.Alive == catalog.No {
+			if life := h.NodeHealth(); life.Alive == catalog.No {
 				m.Silent = life.Heartbeat()
 			}
 		}

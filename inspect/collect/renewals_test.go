@@ -18,7 +18,7 @@ func TestARenewalBetweenReadingsThatAreFarApartIsNoSignOfLife(t *testing.T) {
 		r.advanced("worker-1", now.Add(-9*time.Second), now)
 		last, later := now.Add(time.Second), now.Add(after)
 		advanced := r.advanced("worker-1", last, later)
-		if got := inspect.LifeOf("True", last, inspect.Lease{Duration: 40 * time.Second, Asked: later, Advanced: advanced}, 0).Alive; got != want {
+		if got := inspect.NodeHealthOf("True", last, inspect.Lease{Duration: 40 * time.Second, Asked: later, Advanced: advanced}, 0).Alive; got != want {
 			t.Errorf("%s later: alive is %v, want %v", after, got, want)
 		}
 	}

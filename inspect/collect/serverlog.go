@@ -97,12 +97,12 @@ func (g *gathering) listen(row catalog.ServerLog, name string, r io.Reader) erro
 		l.At.Path = path.Join(g.where, name)
 	}
 	err := readServerLog(r, &l)
-	g.heard = append(g.heard, heardIn{name, l})
+	g.serverLogs = append(g.serverLogs, serverLogRead{name, l})
 	return err
 }
 
-// heardIn is what was found in a file of this name.
-type heardIn struct {
+// serverLogRead is what was found in a file of this name.
+type serverLogRead struct {
 	name string
 	inspect.ServerLog
 }

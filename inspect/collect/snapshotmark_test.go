@@ -23,7 +23,7 @@ func TestSentencesOfASnapshotFileAreMarked(t *testing.T) {
 		}}},
 		Requests: []inspect.SigningRequest{{Object: &inspect.Object{Kind: "CertificateSigningRequest", Name: "c"}, Bad: says}},
 		Nodes: []inspect.Node{{Name: "n", Lease: inspect.Lease{Unread: says}, Kubeconfigs: []inspect.Kubeconfig{{Path: "/k", Problem: says}},
-			RestartProbe: &inspect.RestartProbe{Problem: says, Own: inspect.ComebackFile{Path: "/k", Refused: says, Unread: says}}}},
+			RestartProbe: &inspect.RestartProbe{Problem: says, Kubeconfig: inspect.ProbedKubeconfig{Path: "/k", Refused: says, Unread: says}}}},
 		Served: []inspect.Served{{Address: "a:1", Problem: says}},
 		Reads:  []inspect.Read{{What: says, Where: says, Note: says}, {What: "other secrets", Note: "4 files; 2 via ssh"}},
 		Gaps:   []inspect.Gap{{What: says, Where: says, Reason: says}},
@@ -41,7 +41,7 @@ func TestSentencesOfASnapshotFileAreMarked(t *testing.T) {
 	n, c := again.Nodes[0], again.Bundles[0].Content
 	for i, got := range []string{
 		again.Cluster.Unauthenticated, again.Cluster.Synthetic, c.Locked[0].Format, c.Locked[0].Reason, c.Bad[0].Reason, again.Requests[0].Bad,
-		n.Lease.Unread, n.Kubeconfigs[0].Problem, n.RestartProbe.Problem, n.RestartProbe.Own.Refused, n.RestartProbe.Own.Unread, again.Served[0].Problem,
+		n.Lease.Unread, n.Kubeconfigs[0].Problem, n.RestartProbe.Problem, n.RestartProbe.Kubeconfig.Refused, n.RestartProbe.Kubeconfig.Unread, again.Served[0].Problem,
 		again.Gaps[0].What, again.Gaps[0].Where, again.Gaps[0].Reason, again.Access.How, again.Access.Problem,
 	} {
 		if got != marked {

@@ -84,8 +84,8 @@ type (
 		Active             string    `json:"active,omitempty"`
 		Sub                string    `json:"sub,omitempty"`
 		Started            time.Time `json:"started,omitzero"`
-		Began              time.Time `json:"-"` // asked of a live node alone
-		Running            time.Time `json:"running,omitzero"`
+		StartedByUptime    time.Time `json:"-"` // asked of a live node alone
+		Notified           time.Time `json:"running,omitzero"`
 		RotateCertificates *bool     `json:"rotateCertificates,omitempty"`
 		ServerTLSBootstrap *bool     `json:"serverTLSBootstrap,omitempty"`
 		ClientCAFile       string    `json:"clientCAFile,omitempty"`
@@ -146,12 +146,12 @@ func packNode(n inspect.Node) fileNode {
 		f.Processes = append(f.Processes, fileProcess(p))
 	}
 	if c := n.RestartProbe; c != nil {
-		f.Comeback = &fileComeback{c.Problem, packComeback(c.Own), packComeback(c.Bootstrap)}
+		f.Comeback = &fileComeback{c.Problem, packComeback(c.Kubeconfig), packComeback(c.Bootstrap)}
 	}
 	return f
 }
 
-func packComeback(c inspect.ComebackFile) fileComebackFile {
+func packComeback(c inspect.ProbedKubeconfig) fileComebackFile {
 	f := fileComebackFile{Path: c.Path, Absent: c.Absent, Refused: c.Refused, Unread: c.Unread, Shows: c.Shows, Certificate: c.Certificate, Field: c.Field}
 	for _, a := range c.Answers {
 		f.Answers = append(f.Answers, fileAnswer(a))
@@ -159,8 +159,8 @@ func packComeback(c inspect.ComebackFile) fileComebackFile {
 	return f
 }
 
-func (f fileComebackFile) unpack() inspect.ComebackFile {
-	c := inspect.ComebackFile{Path: f.Path, Absent: f.Absent, Refused: f.Refused, Unread: f.Unread, Shows: f.Shows, Certificate: f.Certificate, Field: f.Field}
+func (f fileComebackFile) unpack() inspect.ProbedKubeconfig {
+	c := inspect.ProbedKubeconfig{Path: f.Path, Absent: f.Absent, Refused: f.Refused, Unread: f.Unread, Shows: f.Shows, Certificate: f.Certificate, Field: f.Field}
 	for _, a := range f.Answers {
 		c.Answers = append(c.Answers, inspect.Answer(a))
 	}
@@ -219,7 +219,7 @@ func (f fileNode) unpack() inspect.Node {
 		n.Processes = append(n.Processes, inspect.Process(p))
 	}
 	if c := f.Comeback; c != nil {
-		n.RestartProbe = &inspect.RestartProbe{Problem: c.Problem, Own: c.Own.unpack(), Bootstrap: c.Bootstrap.unpack()}
+		n.RestartProbe = &inspect.RestartProbe{Problem: c.Problem, Kubeconfig: c.Own.unpack(), Bootstrap: c.Bootstrap.unpack()}
 	}
 	return n
 }

@@ -11,8 +11,8 @@ func packSnapshot(s inspect.Snapshot) *snapshotFile {
 		APIVersion: SnapshotAPIVersion, Kind: SnapshotKind, Taken: s.Taken, Outlined: true,
 		Cluster: fileCluster{
 			ID: s.Cluster.ID, Server: s.Cluster.Server, Context: s.Cluster.Context, Version: s.Cluster.Versions.Cluster,
-			Kubernetes: s.Cluster.Versions.Kubernetes, Plain: s.Cluster.Versions.Plain, Operators: s.Cluster.Versions.Operators,
-			Topology: s.Cluster.Topology, Platform: s.Cluster.Platform, Internal: s.Cluster.Internal, External: s.Cluster.External, Created: s.Cluster.Created, Born: s.Cluster.Born, Clock: fileClock(s.Cluster.Clock), Unauthenticated: s.Cluster.Unauthenticated, Synthetic: s.Cluster.Synthetic,
+			Kubernetes: s.Cluster.Versions.Kubernetes, Plain: s.Cluster.Versions.NotOpenShift, Operators: s.Cluster.Versions.Operators,
+			Topology: s.Cluster.Topology, Platform: s.Cluster.Platform, Internal: s.Cluster.Internal, External: s.Cluster.External, Created: s.Cluster.Created, Born: s.Cluster.InitialVersion, Clock: fileClock(s.Cluster.Clock), Unauthenticated: s.Cluster.Unauthenticated, Synthetic: s.Cluster.Synthetic,
 		},
 		Certificates: [][]byte{}, Contents: []fileContent{}, Objects: []fileObject{}, Bundles: []fileBundle{}, Reads: []fileRead{},
 	}
@@ -37,7 +37,7 @@ func packSnapshot(s inspect.Snapshot) *snapshotFile {
 	for _, n := range s.Nodes {
 		f.Nodes = append(f.Nodes, packNode(n))
 	}
-	for _, n := range s.Unasked {
+	for _, n := range s.OtherNodes {
 		f.Unasked = append(f.Unasked, packNode(n))
 	}
 	for _, served := range s.Served {

@@ -82,7 +82,7 @@ type (
 		Updating string `json:"updating,omitempty"`
 		Degraded string `json:"degraded,omitempty"`
 		Current  string `json:"current,omitempty"`
-		Wanted   string `json:"wanted,omitempty"`
+		Desired  string `json:"wanted,omitempty"`
 		Machines int    `json:"machines,omitempty"`
 		Updated  int    `json:"updated,omitempty"`
 	}
@@ -99,7 +99,7 @@ type (
 		Namespace string `json:"namespace"`
 		Name      string `json:"name"`
 		Node      string `json:"node,omitempty"`
-		Wanted    int    `json:"wanted"`
+		Desired   int    `json:"wanted"`
 		Ready     int    `json:"ready"`
 	}
 	fileNodeState struct {

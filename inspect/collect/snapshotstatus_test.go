@@ -129,7 +129,7 @@ func TestAStatusSavedTwiceIsTheSame(t *testing.T) {
 func TestNothingAndNoneAreTwoThings(t *testing.T) {
 	t.Parallel()
 	want := &inspect.ClusterStatus{
-		ControlPlane: &inspect.ControlPlaneStatus{Actors: []inspect.Actor{{Name: "a"}, {Name: "b", Paused: []string{""}, Acts: catalog.No}}},
+		ControlPlane: &inspect.ControlPlaneStatus{Actors: []inspect.Actor{{Name: "a"}, {Name: "b", Paused: []string{""}, Active: catalog.No}}},
 		Network: &inspect.NetworkRead{Rollout: inspect.Rollout{
 			Source:  []*pki.Cert{},
 			Masters: []inspect.Revision{{Node: "a"}, {Node: "b", CA: []*pki.Cert{}}},

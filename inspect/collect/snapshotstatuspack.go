@@ -34,7 +34,7 @@ func packControlPlane(m *inspect.ControlPlaneStatus) *fileControlPlane {
 	if m == nil {
 		return nil
 	}
-	f := &fileControlPlane{Update: fileUpdate(m.Update), Silent: m.Silent}
+	f := &fileControlPlane{Update: fileUpdate(m.Update), Silent: m.UnavailableAPIs}
 	for _, o := range m.Operators {
 		f.Operators = append(f.Operators, fileOperator(o))
 	}
@@ -53,8 +53,8 @@ func packControlPlane(m *inspect.ControlPlaneStatus) *fileControlPlane {
 	}
 	for _, a := range m.Actors {
 		fa := fileActor{Resource: a.Resource, Namespace: a.Namespace, Name: a.Name, Why: a.Why, Paused: a.Paused}
-		if a.Acts != catalog.Unknown {
-			fa.Acts = a.Acts.String()
+		if a.Active != catalog.Unknown {
+			fa.Acts = a.Active.String()
 		}
 		f.Actors = append(f.Actors, fa)
 	}
@@ -139,7 +139,7 @@ func (f *fileControlPlane) unpack() *inspect.ControlPlaneStatus {
 	if f == nil {
 		return nil
 	}
-	m := &inspect.ControlPlaneStatus{Update: inspect.Update(f.Update), Silent: f.Silent}
+	m := &inspect.ControlPlaneStatus{Update: inspect.Update(f.Update), UnavailableAPIs: f.Silent}
 	for _, o := range f.Operators {
 		m.Operators = append(m.Operators, inspect.OperatorState(o))
 	}
@@ -160,7 +160,7 @@ func (f *fileControlPlane) unpack() *inspect.ControlPlaneStatus {
 		a := inspect.Actor{Resource: fa.Resource, Namespace: fa.Namespace, Name: fa.Name, Why: fa.Why, Paused: fa.Paused}
 		for _, answer := range []catalog.Answer{catalog.No, catalog.Yes} {
 			if fa.Acts == answer.String() {
-				a.Acts = answer
+				a.Active = answer
 			}
 		}
 		m.Actors = append(m.Actors, a)

@@ -17,8 +17,8 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 		Taken: f.Taken,
 		Cluster: inspect.Cluster{
 			ID: f.Cluster.ID, Server: inspect.ServerURL(f.Cluster.Server), Context: inspect.WithoutUserinfo(f.Cluster.Context),
-			Versions: catalog.Versions{Cluster: f.Cluster.Version, Kubernetes: f.Cluster.Kubernetes, Plain: f.Cluster.Plain, Operators: f.Cluster.Operators},
-			Topology: f.Cluster.Topology, Platform: f.Cluster.Platform, Internal: inspect.ServerURL(f.Cluster.Internal), External: inspect.ServerURL(f.Cluster.External), Created: f.Cluster.Created, Born: f.Cluster.Born, Clock: inspect.Clock(f.Cluster.Clock), Unauthenticated: cmp.Or(f.Cluster.Unauthenticated, inspect.WithoutTLS(f.Cluster.Server)), Synthetic: f.Cluster.Synthetic,
+			Versions: catalog.Versions{Cluster: f.Cluster.Version, Kubernetes: f.Cluster.Kubernetes, NotOpenShift: f.Cluster.Plain, Operators: f.Cluster.Operators},
+			Topology: f.Cluster.Topology, Platform: f.Cluster.Platform, Internal: inspect.ServerURL(f.Cluster.Internal), External: inspect.ServerURL(f.Cluster.External), Created: f.Cluster.Created, InitialVersion: f.Cluster.Born, Clock: inspect.Clock(f.Cluster.Clock), Unauthenticated: cmp.Or(f.Cluster.Unauthenticated, inspect.WithoutTLS(f.Cluster.Server)), Synthetic: f.Cluster.Synthetic,
 		},
 	}
 	for _, a := range []catalog.Answer{catalog.No, catalog.Yes} {
@@ -81,7 +81,7 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 		s.Nodes = append(s.Nodes, n.unpack())
 	}
 	for _, n := range f.Unasked {
-		s.Unasked = append(s.Unasked, n.unpack())
+		s.OtherNodes = append(s.OtherNodes, n.unpack())
 	}
 	for i, served := range f.Served {
 		chain := inspect.Served{Node: served.Node, Address: served.Address, Name: served.Name, Server: served.Server, Of: served.Of, Problem: served.Problem}

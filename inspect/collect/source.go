@@ -7,9 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/labels"
-
 	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -167,11 +166,11 @@ func ParseResource(word string) ([]Resource, error) {
 	return found, nil
 }
 
-// Taken is the time of reading: a fact, which is why it is read here and
+// Now is the time of reading: a fact, which is why it is read here and
 // nowhere else below plugin.
-func Taken() time.Time { return clock().Truncate(time.Second) }
+func Now() time.Time { return clock().Truncate(time.Second) }
 
 // clock is the time of a fact, to the nanosecond.
 func clock() time.Time {
-	return time.Now().UTC() //nolint:forbidigo // see Taken
+	return time.Now().UTC() //nolint:forbidigo // see Now
 }

@@ -12,18 +12,18 @@ import (
 
 // Status reads all that is asked before a cluster is changed, of which these facts were read.
 func (c *Cluster) Status(ctx context.Context, facts inspect.Snapshot) *inspect.ClusterStatus {
-	s := &inspect.ClusterStatus{Read: Taken()}
+	s := &inspect.ClusterStatus{Read: Now()}
 	reads := []func(){
-		func() { s.ControlPlane = c.Machinery(ctx) },
+		func() { s.ControlPlane = c.ControlPlaneStatus(ctx) },
 		func() { s.Published, _ = c.Changed(ctx, catalog.APIServerCA()) }, // else it is not known
 	}
-	if inspect.Operated(facts) {
+	if inspect.HasOperators(facts) {
 		reads = append(reads, func() { s.Signers = c.Signers(ctx) })
 	} else {
 		reads = append(reads, func() { s.StaticPods = c.StaticPods(ctx) })
 	}
 	v := facts.Cluster.Versions
-	v.Accepted = true // whoever reads the file may accept that they were not reviewed
+	v.UnreviewedAccepted = true // whoever reads the file may accept that they were not reviewed
 	if namespaces := catalog.NetworkNamespaces(v); len(namespaces) > 0 {
 		reads = append(reads, func() { s.Network = c.Network(ctx, namespaces) })
 	}

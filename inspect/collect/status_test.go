@@ -55,7 +55,7 @@ func TestStatusIsWhatACheckAsksFor(t *testing.T) {
 		t.Errorf("%v: %s", err, &text)
 	}
 
-	plain := inspect.Snapshot{Cluster: inspect.Cluster{Versions: catalog.Versions{Plain: true, Kubernetes: "v1.35.4"}}}
+	plain := inspect.Snapshot{Cluster: inspect.Cluster{Versions: catalog.Versions{NotOpenShift: true, Kubernetes: "v1.35.4"}}}
 	if s := c.Status(t.Context(), plain); s.StaticPods == nil || len(s.StaticPods.Pods) != 1 || s.StaticPods.Gap != nil || s.Signers != nil || s.Network != nil {
 		t.Errorf("plain: %+v", s)
 	}

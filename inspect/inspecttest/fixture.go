@@ -212,7 +212,7 @@ func NewFixture(version string) *Fixture {
 	f.Snapshot.Taken = Noon
 	f.Snapshot.Cluster.Created = Noon.AddDate(-4, 0, 0)
 	if version == "" {
-		f.Snapshot.Cluster.Versions = catalog.Versions{Kubernetes: "v1.35.4", Plain: true}
+		f.Snapshot.Cluster.Versions = catalog.Versions{Kubernetes: "v1.35.4", NotOpenShift: true}
 	} else {
 		f.Snapshot.Cluster.Versions = catalog.Versions{Cluster: version}
 	}

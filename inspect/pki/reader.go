@@ -42,7 +42,7 @@ type Skipped struct {
 
 // String says it for people.
 func (s Skipped) String() string {
-	return fmt.Sprintf("the certificate %s (%s) stands there, and its reader skips it: %s", foreign.Called(CommonName(s.Subject)), s.Fingerprint.Short(), s.Reason)
+	return fmt.Sprintf("the certificate %s (%s) stands there, and its reader skips it: %s", foreign.QuotedName(CommonName(s.Subject)), s.Fingerprint.Short(), s.Reason)
 }
 
 // InPEM reports whether it stands in a text of PEM, where its reader looks for it, and

@@ -11,7 +11,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-func certEntry(f *inspect.Facts, c inspect.Holding, fi Filter) (Cert, bool) {
+func certEntry(f *inspect.Facts, c inspect.StoredCert, fi Filter) (Cert, bool) {
 	if fi.Cert != nil && !fi.Cert(c.Cert) {
 		return Cert{}, false
 	}
@@ -20,9 +20,9 @@ func certEntry(f *inspect.Facts, c inspect.Holding, fi Filter) (Cert, bool) {
 	// before their copies on nodes.
 	var places [4][]*inspect.Entry
 	shown := func(h *inspect.Entry) bool { leaf := h.Leaf(); return leaf != nil && leaf.Fingerprint == c.Fingerprint }
-	reserved := slices.ContainsFunc(c.In, func(h *inspect.Entry) bool { return shown(h) && h.Reserved() })
+	reserved := slices.ContainsFunc(c.Entries, func(h *inspect.Entry) bool { return shown(h) && h.Reserved() })
 	renews := false
-	for _, h := range c.In {
+	for _, h := range c.Entries {
 		if !fi.place(h.At, h.Object) {
 			continue
 		}

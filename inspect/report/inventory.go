@@ -350,7 +350,7 @@ func NewInventory(ctx context.Context, f *inspect.Facts, fi Filter) Inventory {
 func ClusterOf(c inspect.Cluster) Cluster {
 	out := Cluster{
 		Server: c.Server, Context: c.Context, Version: c.Versions.Cluster, Kubernetes: c.Versions.Kubernetes,
-		Operators: c.Versions.Operators, Unreviewed: c.Versions.NotReviewed(), Topology: c.Topology, Platform: c.Platform, Internal: c.Internal, Unauthenticated: c.Unauthenticated, Synthetic: c.Synthetic,
+		Operators: c.Versions.Operators, Unreviewed: c.Versions.WhyUnreviewed(), Topology: c.Topology, Platform: c.Platform, Internal: c.Internal, Unauthenticated: c.Unauthenticated, Synthetic: c.Synthetic,
 	}
 	if !c.Created.IsZero() {
 		out.Created = &c.Created

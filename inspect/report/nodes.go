@@ -48,7 +48,7 @@ func nodeEntries(f *inspect.Facts, fi Filter) []Node {
 		e := Node{Name: n.Name, Via: n.Via, Ready: n.Ready, Kubelet: n.Kubelet.Active, Files: len(n.Files),
 			RotateCertificates: n.Kubelet.RotateCertificates, ServerTLSBootstrap: n.Kubelet.ServerTLSBootstrap, ClientCAFile: n.Kubelet.ClientCAFile,
 			Authorization: n.Kubelet.Authorization, Anonymous: n.Kubelet.Anonymous}
-		e.Alive, e.Heartbeat = f.Snapshot.Life(n).Words()
+		e.Alive, e.Heartbeat = f.Snapshot.NodeHealth(n).Words()
 		if n.Kubelet.Active != "" {
 			e.Kubelet = cmp.Or(n.Kubelet.Sub, n.Kubelet.Active)
 		}
@@ -58,7 +58,7 @@ func nodeEntries(f *inspect.Facts, fi Filter) []Node {
 		e.Client = presentedBy(f, n, inspect.KubeletClient)
 		e.Serving = presentedBy(f, n, "/var/lib/kubelet/pki/kubelet-server-current.pem")
 		for _, r := range f.Snapshot.Requests {
-			if r.Condition == inspect.Pending && n.Asked(r) {
+			if r.Condition == inspect.Pending && n.Requested(r) {
 				e.Pending = append(e.Pending, r.Object.Name)
 			}
 		}

@@ -23,31 +23,31 @@ type Verification struct {
 	Cluster    Cluster             `json:"cluster"`
 	Taken      time.Time           `json:"taken"`  // when the facts were read
 	Now        time.Time           `json:"now"`    // the time for which they are judged
-	Story      []trust.Event       `json:"events"` // of the CA of api-int, and of what kubeadm made, in order
+	Timeline   []trust.Event       `json:"events"` // of the CA of api-int, and of what kubeadm made, in order
 	Claims     []VerificationClaim `json:"claims"`
 	Gaps       []Gap               `json:"gaps"`
 }
 
 // VerificationClaim is an edge in one place.
 type VerificationClaim struct {
-	assess.Assessment                   // its ID is the edge's, see docs/catalog.md
-	Part              string            `json:"part"` // of the cluster
-	Claim             string            `json:"claim"`
-	Verifier          string            `json:"verifier"`
-	Node              string            `json:"node,omitempty"`
-	Trust             []pki.Location    `json:"trust,omitempty"`
-	Presented         *pki.Location     `json:"presented,omitempty"`
-	Server            string            `json:"server,omitempty"`        // of the handshake, host:port
-	Name              string            `json:"name,omitempty"`          // that the certificate must be for
-	SHA256            *pki.Fingerprint  `json:"sha256,omitempty"`        // of the leaf that is presented
-	Stored            *VerificationCert `json:"stored,omitempty"`        // in the server's place, where that is not what it presents
-	Missing           *VerificationCert `json:"missingCA,omitempty"`     // of the trust anchors
-	From              *time.Time        `json:"from,omitempty"`          // when it fails at the earliest
-	Runs              *time.Time        `json:"runsSince,omitempty"`     // the process that loaded the trust anchors at its start
-	Logs              []pki.Location    `json:"logs,omitempty"`          // of servers that say so
-	Seen              *VerificationSeen `json:"seen,omitempty"`          // what they say of a client
-	Next              *trust.Next       `json:"nextHandshake,omitempty"` // absent: who verifies is known by a server's log only
-	Advice            string            `json:"-"`                       // the remediation, with NODE for any node
+	assess.Assessment                         // its ID is the edge's, see docs/catalog.md
+	Part              string                  `json:"part"` // of the cluster
+	Claim             string                  `json:"claim"`
+	Verifier          string                  `json:"verifier"`
+	Node              string                  `json:"node,omitempty"`
+	Trust             []pki.Location          `json:"trust,omitempty"`
+	Presented         *pki.Location           `json:"presented,omitempty"`
+	Server            string                  `json:"server,omitempty"`        // of the handshake, host:port
+	Name              string                  `json:"name,omitempty"`          // that the certificate must be for
+	SHA256            *pki.Fingerprint        `json:"sha256,omitempty"`        // of the leaf that is presented
+	Stored            *VerificationCert       `json:"stored,omitempty"`        // in the server's place, where that is not what it presents
+	Missing           *VerificationCert       `json:"missingCA,omitempty"`     // of the trust anchors
+	From              *time.Time              `json:"from,omitempty"`          // when it fails at the earliest
+	ProcessStarted    *time.Time              `json:"runsSince,omitempty"`     // the process that loaded the trust anchors at its start
+	Logs              []pki.Location          `json:"logs,omitempty"`          // of servers that say so
+	Refusals          *VerificationRefusals   `json:"seen,omitempty"`          // what they say of a client
+	Next              *trust.NextVerification `json:"nextHandshake,omitempty"` // absent: who verifies is known by a server's log only
+	Advice            string                  `json:"-"`                       // the remediation, with NODE for any node
 }
 
 // VerificationCert names a certificate.
@@ -57,8 +57,8 @@ type VerificationCert struct {
 	Since   time.Time       `json:"since"` // its notBefore
 }
 
-// VerificationSeen is a client that refuses a server.
-type VerificationSeen struct {
+// VerificationRefusals is a client that refuses a server.
+type VerificationRefusals struct {
 	Client string    `json:"client"`          // its address
 	Owner  string    `json:"owner,omitempty"` // of the address, for people; empty: nobody of this cluster, as far as is known
 	Reason string    `json:"reason"`          // TLS's name of the alert that it sent
@@ -76,7 +76,7 @@ func NewVerification(ctx context.Context, f *inspect.Facts, parts ...catalog.Par
 	}
 	claims := trust.Judge(ctx, f)
 	next := trust.Forecasts(f, claims)
-	r.Story = trust.StoryOf(f, claims, parts)
+	r.Timeline = trust.TimelineOf(f, claims, parts)
 	for i, c := range claims {
 		if len(parts) == 0 || slices.Contains(parts, c.Part) {
 			e := entry(c)
@@ -93,7 +93,7 @@ func NewVerification(ctx context.Context, f *inspect.Facts, parts ...catalog.Par
 func entry(c trust.Claim) VerificationClaim {
 	e := VerificationClaim{
 		Assessment: c.Assessment, Part: string(c.Part), Claim: c.Edge.Claim, Verifier: c.Verifier, Node: c.Node,
-		Trust: c.Trust, Server: c.Server, Name: c.Name,
+		Trust: c.Trust, Server: c.Server, Name: c.VerifiedName,
 	}
 	if c.Presented != (pki.Location{}) {
 		e.Presented = &c.Presented
@@ -110,12 +110,12 @@ func entry(c trust.Claim) VerificationClaim {
 	if !c.From.IsZero() {
 		e.From = &c.From
 	}
-	if !c.Runs.IsZero() {
-		e.Runs = &c.Runs
+	if !c.ProcessStarted.IsZero() {
+		e.ProcessStarted = &c.ProcessStarted
 	}
 	e.Logs = c.Logs
-	if c.Seen != nil {
-		e.Seen = &VerificationSeen{c.Seen.Client, c.Seen.Whose, c.Seen.Reason, c.Seen.Count, c.Seen.Last}
+	if c.Refusals != nil {
+		e.Refusals = &VerificationRefusals{c.Refusals.Client, c.Refusals.Owner, c.Refusals.Reason, c.Refusals.Count, c.Refusals.Last}
 	}
 	if c.Status.Wrong() {
 		e.Advice = c.Edge.Remediation

@@ -39,7 +39,7 @@ func (j *judge) accepted() []Claim {
 func (j *judge) answered(row catalog.Caller, from *inspect.Node, a inspect.Accepted) Claim {
 	at := pki.Location{Kind: pki.KindFile, Node: from.Name, Path: a.Certificate}
 	c := Claim{Edge: row.Edge, Node: a.Of, Presented: at, Server: a.Server}
-	for _, i := range j.held(catalog.Ref{Kind: catalog.File, Name: a.Certificate}, from.Name) {
+	for _, i := range j.stored(catalog.Ref{Kind: catalog.File, Name: a.Certificate}, from.Name) {
 		c.Chain = i.chain
 	}
 	kubelet, read := j.f.Snapshot.Node(a.Of)
@@ -48,8 +48,8 @@ func (j *judge) answered(row catalog.Caller, from *inspect.Node, a inspect.Accep
 		c.Status, c.Reason = assess.Unknown, at.String()+" was not read, so that it is not known what was shown"
 	case a.Code == 0:
 		c.Status, c.Reason = assess.Unknown, fmt.Sprintf("a request from %s to %s had no answer: %s", from.Name, a.Server, cmp.Or(a.Detail, "it is not known why"))
-	case a.Code == 401 && read && j.justWritten(kubelet, row.Within):
-		c.Status, c.Reason = assess.Unknown, fmt.Sprintf("%s answers 401 to a request from %s with %s. Its CAs are just written: that it reads them may take %d minutes; run it again", a.Server, from.Name, certificate(c.Chain[0]), int(row.Within.Minutes()))
+	case a.Code == 401 && read && j.justWritten(kubelet, row.ReloadWithin):
+		c.Status, c.Reason = assess.Unknown, fmt.Sprintf("%s answers 401 to a request from %s with %s. Its CAs are just written: that it reads them may take %d minutes; run it again", a.Server, from.Name, certificate(c.Chain[0]), int(row.ReloadWithin.Minutes()))
 	case a.Code == 401:
 		c.Status, c.Reason = assess.Fail, fmt.Sprintf("%s answers 401 to a request from %s with %s: it does not accept it", a.Server, from.Name, certificate(c.Chain[0]))
 	case !read || kubelet.Kubelet.Anonymous == nil:

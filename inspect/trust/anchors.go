@@ -42,7 +42,7 @@ func (j *judge) files(e catalog.Edge) []anchors {
 	var out []anchors
 	for i := range j.f.Snapshot.Nodes {
 		n := &j.f.Snapshot.Nodes[i]
-		everywhere := e.Where != catalog.Ref{} || len(e.Platforms) > 0
+		everywhere := e.OnlyIfExists != catalog.Ref{} || len(e.Platforms) > 0
 		if e.Optional && (n.Via == "" && !everywhere || n.Via != "" && n.File(e.Trust.Name) == nil) {
 			continue
 		}
@@ -51,7 +51,7 @@ func (j *judge) files(e catalog.Edge) []anchors {
 		switch {
 		case n.Via == "":
 			a.problem = whyUnread
-		case e.Name == catalog.NameInKubeconfig:
+		case e.ServerName == catalog.NameInKubeconfig:
 			j.kubeconfig(n, e.Trust.Name, &a)
 		default:
 			for _, h := range j.f.Entries {

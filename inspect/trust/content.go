@@ -12,14 +12,14 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// made judges bundles by what they are made of, and copies by their objects.
-func (j *judge) made(e catalog.Edge, all []inspect.Made) []Claim {
+// aggregates judges bundles by what they are made of, and copies by their objects.
+func (j *judge) aggregates(e catalog.Edge, all []inspect.DerivedBundle) []Claim {
 	var out []Claim
 	for _, m := range all {
 		c := Claim{Edge: e, Node: m.At[0].Node, Trust: m.At, Roots: m.Certs}
 		switch c.Status = assess.Pass; {
 		case len(m.Missing) > 0:
-			c.Status, c.Missing, c.Reason = assess.Fail, m.Missing[0], "lacks "+subjects(m.Missing)+" of "+strings.Join(m.From, ", ")
+			c.Status, c.Missing, c.Reason = assess.Fail, m.Missing[0], "lacks "+subjects(m.Missing)+" of "+strings.Join(m.Sources, ", ")
 			if j.justMade(m.Missing) {
 				c.Status = assess.Unknown // an ordinary rotation is no harm
 				c.Reason += ", made within the hour: copies follow in minutes, kube-root-ca.crt once kube-controller-manager runs in a new revision on every master"
@@ -27,7 +27,7 @@ func (j *judge) made(e catalog.Edge, all []inspect.Made) []Claim {
 		case len(m.Skipped) > 0:
 			c.Skipped, c.Reason = m.Skipped, "lacks "+subjects([]*pki.Cert{m.Skipped[0].Cert})
 			c.Status = assess.Fail
-			j.skips(&c, []*pki.Cert{m.Skipped[0].Cert}, func(*Claim) bool { return true })
+			j.skippedCA(&c, []*pki.Cert{m.Skipped[0].Cert}, func(*Claim) bool { return true })
 		case len(m.Unread) > 0:
 			c.Status, c.Reason = assess.Unknown, "holds all of those that were read, and these were not: "+refs(m.Unread)
 		}
@@ -48,7 +48,7 @@ func (j *judge) justMade(certs []*pki.Cert) bool {
 
 // subjects names certificates, the first one in full.
 func subjects(certs []*pki.Cert) string {
-	s := foreign.Called(pki.CommonName(certs[0].Subject))
+	s := foreign.QuotedName(pki.CommonName(certs[0].Subject))
 	if more := len(certs) - 1; more > 0 {
 		s += fmt.Sprintf(" and %d more", more)
 	}
@@ -66,11 +66,11 @@ func refs(all []catalog.Ref) string {
 // calls judges what the API server trusts of Services that objects of one kind name.
 func (j *judge) calls(e catalog.Edge) []Claim {
 	var out []Claim
-	for _, call := range j.called() {
+	for _, call := range j.serviceCalls() {
 		if string(call.From.Kind) != e.Trust.Kind {
 			continue
 		}
-		c := Claim{Edge: e, Trust: []pki.Location{call.From}, Name: call.Name}
+		c := Claim{Edge: e, Trust: []pki.Location{call.From}, VerifiedName: call.Name}
 		if call.Bundle != nil {
 			c.Roots, c.Skipped = call.Bundle.Content.LoadedBy(e.Reader)
 		}
@@ -82,11 +82,11 @@ func (j *judge) calls(e catalog.Edge) []Claim {
 			show(call.Trusted)
 			c.Status = assess.Pass
 			j.forecast(&c, j.f.Now)
-		case call.Certain:
+		case call.ByServiceCA:
 			show(call.Presented[0])
-			c.Status, c.Reason = assess.Fail, call.Why.Error()
-			c.Missing = j.lacks(&c)
-		case call.Why != nil:
+			c.Status, c.Reason = assess.Fail, call.Problem.Error()
+			c.Missing = j.missingCA(&c)
+		case call.Problem != nil:
 			c.Status, c.Reason = assess.Unknown, "the CA bundle verifies no certificate for the Service's name that was read; but the Service may have one of its own, in memory"
 		default:
 			c.Status, c.Reason = assess.Unknown, "what the Service shows was not seen: no certificate for its name was read"

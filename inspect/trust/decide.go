@@ -28,10 +28,10 @@ func (j *judge) decide(c *Claim) {
 			return errors.New(whyCostly)
 		}
 		paid = false
-		return verify(&with, c.Name, now)
+		return verify(&with, c.VerifiedName, now)
 	})
 	if err != nil {
-		c.Status, c.Reason, c.Missing = assess.Fail, err.Error(), j.lacks(c)
+		c.Status, c.Reason, c.Missing = assess.Fail, err.Error(), j.missingCA(c)
 		c.needs(needed, all)
 		return
 	}
@@ -39,9 +39,9 @@ func (j *judge) decide(c *Claim) {
 	j.forecast(c, now)
 }
 
-// skips says of a claim that does not hold of certificates that it would if the verifier's reader
+// skippedCA says of a claim that does not hold of certificates that it would if the verifier's reader
 // loaded what stands in its trust anchors. Where that reader is not known, neither is the claim.
-func (j *judge) skips(c *Claim, of []*pki.Cert, holds func(c *Claim) bool) {
+func (j *judge) skippedCA(c *Claim, of []*pki.Cert, holds func(c *Claim) bool) {
 	more := *c
 	more.Roots = append(slices.Clone(c.Roots), nil)
 	s, all := pki.Needed(c.Skipped, of, func(with *pki.Cert) bool {
@@ -59,7 +59,7 @@ func (c *Claim) needs(s *pki.Skipped, all bool) {
 		c.Status, c.Reason = assess.Unknown, c.Reason+"; some readers skip certificates of the issuer's name that stand in the trust anchors: they are too many to try, and which reader it is is not known"
 	case s == nil:
 	case c.Reader == pki.ReaderUnknown:
-		c.Status, c.Reason = assess.Unknown, fmt.Sprintf("the certificate %s (%s) stands in the trust anchors, and some readers skip it: %s. Which one reads it is not known", foreign.Called(pki.CommonName(s.Subject)), s.Fingerprint.Short(), s.Reason)
+		c.Status, c.Reason = assess.Unknown, fmt.Sprintf("the certificate %s (%s) stands in the trust anchors, and some readers skip it: %s. Which one reads it is not known", foreign.QuotedName(pki.CommonName(s.Subject)), s.Fingerprint.Short(), s.Reason)
 	default:
 		c.Reason += "; " + s.String()
 	}
@@ -74,15 +74,15 @@ func (j *judge) timeOf(c *Claim) time.Time {
 }
 
 func verify(c *Claim, name string, at time.Time) error {
-	if c.Edge.Name == catalog.NameClient {
+	if c.Edge.ServerName == catalog.NameClient {
 		return pki.VerifyClient(c.Chain, c.Roots, at)
 	}
 	return pki.Verify(c.Chain, c.Roots, name, at)
 }
 
-// lacks is the CA of what is shown, where the trust anchors lack it; if they have it,
+// missingCA is the CA of what is shown, where the trust anchors lack it; if they have it,
 // something else is wrong.
-func (j *judge) lacks(c *Claim) *pki.Cert {
+func (j *judge) missingCA(c *Claim) *pki.Cert {
 	ca := j.issuer(c.Chain)
 	if ca != nil && slices.ContainsFunc(c.Roots, func(r *pki.Cert) bool { return r.Fingerprint == ca.Fingerprint }) {
 		return nil
@@ -120,7 +120,7 @@ func (j *judge) issuerOf(top *pki.Cert) (ca *pki.Cert) {
 	for _, reserved := range []bool{true, false} {
 		tries := 0
 		for _, c := range j.f.Certs {
-			if !c.IsCA || c.Subject != top.Issuer || reserved != slices.ContainsFunc(c.In, (*inspect.Entry).Reserved) {
+			if !c.IsCA || c.Subject != top.Issuer || reserved != slices.ContainsFunc(c.Entries, (*inspect.Entry).Reserved) {
 				continue
 			}
 			if tries++; tries > mostIssuers {

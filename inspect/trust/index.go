@@ -17,7 +17,7 @@ type index struct {
 // place is one of the catalog's.
 type place struct {
 	catalog.Ref
-	catalog.Carries
+	catalog.ObjectSelector
 }
 
 // object is the one that a place is in; nil: none was read.

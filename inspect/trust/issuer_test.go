@@ -20,22 +20,22 @@ func TestATenantsTwinIsNotTheIssuer(t *testing.T) {
 	leaf, real := one(ca.Issue("api-int", from, from.AddDate(1, 0, 0)).CertPEM), one(ca.CertPEM)
 	older, younger := *real, *real
 	older.NotBefore, younger.NotBefore = from.AddDate(-1, 0, 0), from.AddDate(0, 1, 0)
-	in := func(namespace string) func(*pki.Cert) inspect.Holding {
-		return func(c *pki.Cert) inspect.Holding {
+	in := func(namespace string) func(*pki.Cert) inspect.StoredCert {
+		return func(c *pki.Cert) inspect.StoredCert {
 			at := pki.Location{Kind: "Route", Namespace: namespace, Name: "r", Field: "spec.tls.caCertificate"}
-			return inspect.Holding{Cert: c, In: []*inspect.Entry{{Bundle: &inspect.Bundle{At: at}, Row: &catalog.Place{}}}}
+			return inspect.StoredCert{Cert: c, Entries: []*inspect.Entry{{Bundle: &inspect.Bundle{At: at}, Row: &catalog.Place{}}}}
 		}
 	}
 	known, tenant := in("openshift-kube-apiserver"), in("shop")
 	for name, c := range map[string]struct {
-		certs []inspect.Holding
+		certs []inspect.StoredCert
 		want  *pki.Cert
 	}{
-		"it alone":                      {[]inspect.Holding{known(real)}, real},
-		"beside a tenant's older one":   {[]inspect.Holding{tenant(&older), known(real)}, real},
-		"beside a tenant's younger one": {[]inspect.Holding{tenant(&younger), known(real)}, real},
-		"two that are the platform's":   {[]inspect.Holding{known(real), known(&older)}, &older},
-		"tenants' alone":                {[]inspect.Holding{tenant(real), tenant(&older)}, &older},
+		"it alone":                      {[]inspect.StoredCert{known(real)}, real},
+		"beside a tenant's older one":   {[]inspect.StoredCert{tenant(&older), known(real)}, real},
+		"beside a tenant's younger one": {[]inspect.StoredCert{tenant(&younger), known(real)}, real},
+		"two that are the platform's":   {[]inspect.StoredCert{known(real), known(&older)}, &older},
+		"tenants' alone":                {[]inspect.StoredCert{tenant(real), tenant(&older)}, &older},
 		"none":                          {nil, nil},
 	} {
 		j := &judge{f: &inspect.Facts{Certs: c.certs}}
@@ -47,7 +47,7 @@ func TestATenantsTwinIsNotTheIssuer(t *testing.T) {
 	}
 
 	// Of tenants' CAs of that name, no more are tried.
-	many := make([]inspect.Holding, 0, mostIssuers+1)
+	many := make([]inspect.StoredCert, 0, mostIssuers+1)
 	for range mostIssuers {
 		other := *one(pkitest.NewCA("lb", from, from.AddDate(1, 0, 0), pkitest.KeyName("other")).CertPEM)
 		many = append(many, tenant(&other))

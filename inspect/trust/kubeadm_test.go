@@ -21,7 +21,7 @@ type kubeadm struct {
 }
 
 func newKubeadm() *kubeadm {
-	k := &kubeadm{world: newWorld(catalog.Versions{Plain: true, Kubernetes: "v1.35.4"})}
+	k := &kubeadm{world: newWorld(catalog.Versions{NotOpenShift: true, Kubernetes: "v1.35.4"})}
 	k.ca, k.etcd = pkitest.NewCA("kubernetes", from(-400), from(3640)), pkitest.NewCA("etcd-ca", from(-10), from(3640))
 	k.s.Nodes = nil
 	for node, address := range map[string]string{"n1": "10.0.0.1", "n2": "10.0.0.2", "n3": "10.0.0.3"} {
@@ -120,7 +120,7 @@ func TestKubeadmIsWell(t *testing.T) {
 		}
 	}
 	var told []string
-	for _, e := range r.Story {
+	for _, e := range r.Timeline {
 		told = append(told, string(e.Part)+": "+e.What+" "+e.When.Format("2006-01-02"))
 		if len(e.Sources) < 2 || e.Remediation.Text != "" {
 			t.Errorf("%+v", e)
@@ -269,7 +269,7 @@ func TestAKubeletsAddressesMakeNoMaster(t *testing.T) {
 			"another one, unread": func(k *kubeadm) {
 				n := *k.node("n3")
 				n.Name, n.Via, n.Addresses, n.Kubeconfigs = "n4", "", []string{server}, nil
-				k.s.Unasked = append(k.s.Unasked, n)
+				k.s.OtherNodes = append(k.s.OtherNodes, n)
 			},
 		} {
 			k := newKubeadm()

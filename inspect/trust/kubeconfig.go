@@ -34,7 +34,7 @@ func ClientOf(facts *inspect.Snapshot, node *inspect.Node, file inspect.Kubeconf
 }
 
 // Served is what its server presented to the node; false where no handshake saw it.
-func (c Client) Served() (inspect.Served, bool) { return c.facts.ShownTo(c.node.Name, c.Address) }
+func (c Client) Served() (inspect.Served, bool) { return c.facts.ServedTo(c.node.Name, c.Address) }
 
 // Refuses says why the client does not trust a chain, by the node's clock; nil: it does. Whoever
 // asks whether a kubeconfig on a node trusts its server asks here.

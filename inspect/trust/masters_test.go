@@ -37,7 +37,7 @@ func (k *kubeadm) roles() {
 // unasked makes a node one that nobody asked to read.
 func (k *kubeadm) unasked(name string) {
 	n := k.node(name)
-	k.s.Unasked = append(k.s.Unasked, inspect.Node{Name: name, Role: n.Role, Addresses: n.Addresses})
+	k.s.OtherNodes = append(k.s.OtherNodes, inspect.Node{Name: name, Role: n.Role, Addresses: n.Addresses})
 	k.s.Nodes = slices.DeleteFunc(k.s.Nodes, func(n inspect.Node) bool { return n.Name == name })
 	k.s.Bundles = slices.DeleteFunc(k.s.Bundles, func(b inspect.Bundle) bool { return b.At.Node == name })
 }
@@ -93,10 +93,10 @@ func TestKubeadmMasters(t *testing.T) {
 			k.serves("n1", "10.0.0.1:6443", leafOf(strange, "10.0.0.1"))
 		}, map[string]string{"n3 n1": "fail"}, "by n1, one of the masters: x509: certificate signed by unknown authority"},
 		"an address of which nobody knows whose":  {func(k *kubeadm) { k.calls("n3", "https://10.9.9.9:6443", nil) }, map[string]string{"n3 n1": "unknown", "n3 n2": "unknown"}, "whether n1 answers there was not seen"},
-		"the address of the only master, wrongly": {func(k *kubeadm) { k.unasked("n2"); k.s.Unasked = nil; k.calls("n3", "https://10.9.9.9:6443", nil) }, map[string]string{"n3 n1": "fail"}, "10.9.9.9"},
+		"the address of the only master, wrongly": {func(k *kubeadm) { k.unasked("n2"); k.s.OtherNodes = nil; k.calls("n3", "https://10.9.9.9:6443", nil) }, map[string]string{"n3 n1": "fail"}, "10.9.9.9"},
 		"that one, and the API did not say who is one": {func(k *kubeadm) {
 			k.unasked("n2")
-			k.s.Unasked = nil
+			k.s.OtherNodes = nil
 			k.node("n1").Role = ""
 			k.calls("n3", "https://10.9.9.9:6443", nil)
 		}, map[string]string{"n3 n1": "unknown"}, "was not seen"},
@@ -193,7 +193,7 @@ func TestOtherDistributions(t *testing.T) {
 		"it is OpenShift": {func(s *inspect.Snapshot) { s.Cluster.Versions = catalog.Versions{Cluster: "4.15.3"} }, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(catalog.Versions{Plain: true, Kubernetes: "v1.35.4+k3s1"})
+			w := newWorld(catalog.Versions{NotOpenShift: true, Kubernetes: "v1.35.4+k3s1"})
 			w.s.Cluster.Kubeadm = catalog.Unknown
 			w.whole("secrets", "configmaps")
 			ca := pkitest.NewCA("k3s-server-ca", from(-10), from(900))
@@ -202,7 +202,7 @@ func TestOtherDistributions(t *testing.T) {
 			w.s.Sort()
 			r := report.NewVerification(context.Background(), inspect.NewFacts(w.s, noon, 30*day))
 			claims := slices.ContainsFunc(r.Claims, func(c report.VerificationClaim) bool { return strings.HasPrefix(c.ID, "kubeadm-") })
-			said := slices.ContainsFunc(r.Story, func(e trust.Event) bool { return strings.Contains(e.What, "was not judged") })
+			said := slices.ContainsFunc(r.Timeline, func(e trust.Event) bool { return strings.Contains(e.What, "was not judged") })
 			if claims != c.claims || said != c.said {
 				t.Errorf("claims %v, said %v: %+v", claims, said, r)
 			}

@@ -39,7 +39,7 @@ func TestMemoryKnowsNoMoreThanTheFile(t *testing.T) {
 	w.trust(e, ca.CertPEM)
 	w.s.Nodes[0].Files[0].Modified, w.s.Nodes[0].Kubelet.Started = from(-5), from(-3)
 	file, memory := one(t, w.judge(e.ID)), one(t, w.judge("kubelet-memory-api-int"))
-	if memory.Status != assess.Unknown || !memory.Later || memory.Missing != nil || memory.Reason != file.Reason {
+	if memory.Status != assess.Unknown || !memory.NextUnknown || memory.Missing != nil || memory.Reason != file.Reason {
 		t.Errorf("%s: %s; the file is %s: %s", memory.Status, memory.Reason, file.Status, file.Reason)
 	}
 }
@@ -52,7 +52,7 @@ func TestMemory(t *testing.T) {
 		}
 	}
 	kubelet := func(started, running float64) func(*inspect.Node) {
-		return func(n *inspect.Node) { n.Kubelet.Started, n.Kubelet.Running = from(started), from(running) }
+		return func(n *inspect.Node) { n.Kubelet.Started, n.Kubelet.Notified = from(started), from(running) }
 	}
 	for name, c := range map[string]struct {
 		id      string
@@ -91,7 +91,7 @@ func TestMemory(t *testing.T) {
 			}
 			w.trust(e, anchors...)
 			for _, row := range catalog.Processes() {
-				if where := edge(t, row.Of).Where; row.ID == c.id && where != (catalog.Ref{}) {
+				if where := edge(t, row.EdgeID).OnlyIfExists; row.ID == c.id && where != (catalog.Ref{}) {
 					w.put(where, before.CertPEM)
 				}
 			}
@@ -105,7 +105,7 @@ func TestMemory(t *testing.T) {
 				if got[i].Edge.Presented != e.Presented { // who asks about that certificate asks about memory, too
 					t.Errorf("it is about %s", got[i].Edge.Presented)
 				}
-				if got[i].Status != want || got[i].Later != c.unread || (got[i].Missing != nil) != c.lacking || (want == assess.Pass) != (got[i].Reason == "") {
+				if got[i].Status != want || got[i].NextUnknown != c.unread || (got[i].Missing != nil) != c.lacking || (want == assess.Pass) != (got[i].Reason == "") {
 					t.Errorf("want %s, got %s: %s (lacks %v)", want, got[i].Status, got[i].Reason, got[i].Missing)
 				}
 			}

@@ -22,12 +22,12 @@ func (j *judge) forecast(c *Claim, now time.Time) {
 	next := j.nextOf(c)
 	for _, s := range next.cas {
 		if !j.afford(c, []*pki.Cert{s}) {
-			c.Status, c.Later, c.Reason = assess.Unknown, true, "it holds now; whether it does with what is signed next is not known: "+whyCostly
+			c.Status, c.NextUnknown, c.Reason = assess.Unknown, true, "it holds now; whether it does with what is signed next is not known: "+whyCostly
 			return
 		}
 		trusted := func(ca *pki.Cert) bool { return ca.SPKI == s.SPKI && pki.VerifyCA(ca, c.Roots, now) == nil }
 		if !trusted(s) && !slices.ContainsFunc(next.bridges, trusted) {
-			j.lacksNext(c, next, s)
+			j.missingNextCA(c, next, s)
 			return
 		}
 	}
@@ -35,7 +35,7 @@ func (j *judge) forecast(c *Claim, now time.Time) {
 		return
 	}
 	if next.unread != "" {
-		c.Status, c.Later, c.Reason = assess.Unknown, true, "it holds now; what is signed next is not known: "+next.unread
+		c.Status, c.NextUnknown, c.Reason = assess.Unknown, true, "it holds now; what is signed next is not known: "+next.unread
 	}
 }
 
@@ -44,16 +44,16 @@ func (j *judge) forecast(c *Claim, now time.Time) {
 func (j *judge) ends(c *Claim, now time.Time) bool {
 	leaf := c.Chain[0]
 	left := leaf.NotAfter.Sub(now)
-	if left > j.f.Within {
+	if left > j.f.ExpiryWindow {
 		return false
 	}
 	life, answer := catalog.LifetimeOf(c.Edge.Presented, j.f.Snapshot.Cluster.Versions)
 	if answer != catalog.Yes {
-		life, answer = j.lifeOf(leaf)
+		life, answer = j.lifetimeOf(leaf)
 	}
 	switch {
 	case answer != catalog.Yes && left <= leaf.NotAfter.Sub(leaf.NotBefore)/5: // as check expiring has it
-		c.Status, c.Later, c.From = assess.Unknown, true, leaf.NotAfter
+		c.Status, c.NextUnknown, c.From = assess.Unknown, true, leaf.NotAfter
 		c.Reason = fmt.Sprintf("it holds now; what is shown ends %s, and who renews it is not known", moment(leaf.NotAfter))
 		return true
 	case answer != catalog.Yes || life.SelfRotating():
@@ -67,15 +67,15 @@ func (j *judge) ends(c *Claim, now time.Time) bool {
 	return true
 }
 
-// lifeOf is the lifetime of a certificate by the places that hold it: a copy lives as long
+// lifetimeOf is the lifetime of a certificate by the places that hold it: a copy lives as long
 // as what it is a copy of. That of a place where it is renewed goes before others; of places
 // that several tenants write, the worst counts.
-func (j *judge) lifeOf(leaf *pki.Cert) (catalog.Lifetime, catalog.Answer) {
+func (j *judge) lifetimeOf(leaf *pki.Cert) (catalog.Lifetime, catalog.Answer) {
 	holding := j.presenting(leaf)
 	var worst catalog.Lifetime
 	answer := catalog.No
 	for i, copies := range inspect.ByWriter(holding) {
-		life, known := j.lifeAmong(copies)
+		life, known := j.lifetimeAmong(copies)
 		renews := known == catalog.Yes && life.SelfRotating()
 		if i == 0 || !renews && (answer != catalog.Yes || worst.SelfRotating()) {
 			worst, answer = life, known
@@ -84,8 +84,8 @@ func (j *judge) lifeOf(leaf *pki.Cert) (catalog.Lifetime, catalog.Answer) {
 	return worst, answer
 }
 
-// lifeAmong is the lifetime of a certificate by copies of it.
-func (j *judge) lifeAmong(copies []*inspect.Entry) (catalog.Lifetime, catalog.Answer) {
+// lifetimeAmong is the lifetime of a certificate by copies of it.
+func (j *judge) lifetimeAmong(copies []*inspect.Entry) (catalog.Lifetime, catalog.Answer) {
 	var out catalog.Lifetime
 	answer := catalog.No
 	for _, h := range copies {
@@ -104,26 +104,26 @@ func (j *judge) lifeAmong(copies []*inspect.Entry) (catalog.Lifetime, catalog.An
 	return out, answer
 }
 
-// lacksNext says that a claim does not hold any more once this CA signs what is shown.
-func (j *judge) lacksNext(c *Claim, next succession, ca *pki.Cert) {
+// missingNextCA says that a claim does not hold any more once this CA signs what is shown.
+func (j *judge) missingNextCA(c *Claim, next succession, ca *pki.Cert) {
 	if next.sure {
 		c.breaksWith(ca, j.f.Snapshot.Cluster.Versions)
-		j.skips(c, []*pki.Cert{ca}, func(c *Claim) bool { return j.afford(c, []*pki.Cert{ca}) && pki.VerifyCA(ca, c.Roots, j.f.Now) == nil })
-		c.Later = c.Status == assess.Unknown
+		j.skippedCA(c, []*pki.Cert{ca}, func(c *Claim) bool { return j.afford(c, []*pki.Cert{ca}) && pki.VerifyCA(ca, c.Roots, j.f.Now) == nil })
+		c.NextUnknown = c.Status == assess.Unknown
 		return
 	}
-	c.Status, c.Later = assess.Unknown, true
+	c.Status, c.NextUnknown = assess.Unknown, true
 	c.Reason = fmt.Sprintf("it holds now; who signs what is shown next is not known: %s was not read, and %s, which publishes that CA, holds %s (%s), which is not trusted here",
-		next.signer, next.bundle, foreign.Called(pki.CommonName(ca.Subject)), ca.Fingerprint.Short())
+		next.signer, next.bundle, foreign.QuotedName(pki.CommonName(ca.Subject)), ca.Fingerprint.Short())
 }
 
 // breaksWith says that a claim holds until what is shown is signed by this signer.
 func (c *Claim) breaksWith(signer *pki.Cert, v catalog.Versions) {
 	c.Status, c.Missing = assess.Warn, signer
-	c.Reason = fmt.Sprintf("what is shown will be signed by %s next", foreign.Called(pki.CommonName(signer.Subject)))
+	c.Reason = fmt.Sprintf("what is shown will be signed by %s next", foreign.QuotedName(pki.CommonName(signer.Subject)))
 	life, answer := catalog.LifetimeOf(c.Edge.Presented, v)
 	if answer == catalog.Yes && len(c.Chain) > 0 {
-		c.From = life.ResignedFrom(c.Chain[0].NotBefore, c.Chain[0].NotAfter, signer.NotBefore)
+		c.From = life.EarliestReissue(c.Chain[0].NotBefore, c.Chain[0].NotAfter, signer.NotBefore)
 	}
 }
 
@@ -157,7 +157,7 @@ func (j *judge) nextOf(c *Claim) succession {
 		case catalog.Yes:
 			return j.succession(r, c)
 		case catalog.Unknown:
-			out.unread = j.f.Snapshot.Cluster.Versions.Undecided()
+			out.unread = j.f.Snapshot.Cluster.Versions.WhyUndecided()
 		}
 	}
 	return out
@@ -166,8 +166,8 @@ func (j *judge) nextOf(c *Claim) succession {
 // signs reports whether a rotation is about what a claim is shown.
 func (j *judge) signs(r catalog.Rotation, c *Claim) bool {
 	shown := c.Edge.Presented
-	if r.Carries != (catalog.Carries{}) {
-		return c.Edge.Carries == r.Carries || string(c.Presented.Kind) == catalog.Secret && j.carries(c.Presented, r.Carries.Annotation)
+	if r.Selector != (catalog.ObjectSelector{}) {
+		return c.Edge.Selector == r.Selector || string(c.Presented.Kind) == catalog.Secret && j.carries(c.Presented, r.Selector.Annotation)
 	}
 	return slices.ContainsFunc(r.Targets, func(t catalog.Ref) bool { return t == shown || t.Kind == catalog.File && fits(t.Name, shown.Name) })
 }
@@ -201,7 +201,7 @@ func (j *judge) carries(at pki.Location, annotation string) bool {
 
 func (j *judge) succession(r catalog.Rotation, c *Claim) succession {
 	out := succession{signer: r.Signer, bundle: r.Bundle}
-	places := j.shown(r.Signer, catalog.Carries{})
+	places := j.presented(r.Signer, catalog.ObjectSelector{})
 	signers := places
 	switch {
 	case r.Signer.Kind == catalog.File && j.unreadMaster(c.Presented.Node):
@@ -212,13 +212,13 @@ func (j *judge) succession(r catalog.Rotation, c *Claim) succession {
 	for _, s := range signers {
 		out.cas, out.sure = append(out.cas, s.chain[0]), true
 	}
-	for _, b := range j.shown(r.Bridge, catalog.Carries{}) {
+	for _, b := range j.presented(r.Bridge, catalog.ObjectSelector{}) {
 		out.bridges = append(out.bridges, b.chain...)
 	}
 	if out.sure || j.absent(r.Signer) {
 		return out
 	}
-	published := j.shown(r.Bundle, catalog.Carries{})
+	published := j.presented(r.Bundle, catalog.ObjectSelector{})
 	switch {
 	case len(published) == 0 && len(places) > 0:
 		return out // its key is kept elsewhere: nobody here signs
@@ -245,12 +245,12 @@ func (j *judge) succession(r catalog.Rotation, c *Claim) succession {
 	return out
 }
 
-// Next is what comes next for a claim by itself.
-type Next struct {
+// NextVerification is what comes next for a claim by itself.
+type NextVerification struct {
 	// Verifies is when its verifier verifies what it is shown again, for people.
 	Verifies string `json:"when"`
-	// Counts is when a change of its trust anchors counts.
-	Counts catalog.Reads `json:"trustLoaded"`
+	// Reload is when a change of its trust anchors counts.
+	Reload catalog.ReloadPolicy `json:"trustLoaded"`
 	// From and To are between which times the verifier renews its own client
 	// certificate, and so connects anew; zero: not known, or of no effect.
 	From time.Time `json:"from,omitzero"`
@@ -258,15 +258,15 @@ type Next struct {
 }
 
 // next tells what comes next for a claim.
-func (j *judge) next(c *Claim) *Next {
-	n := &Next{Counts: c.Reads}
+func (j *judge) next(c *Claim) *NextVerification {
+	n := &NextVerification{Reload: c.Reload}
 	held, ok := catalog.ConnectionOf(c.Edge.ID)
 	if !ok {
-		n.Verifies = map[catalog.Reads]string{
-			catalog.ReadsAtStart:    "at its next start",
-			catalog.ReadsEachTime:   "each time: now",
-			catalog.ReadsAtNewNodes: "when a node is added",
-		}[c.Reads]
+		n.Verifies = map[catalog.ReloadPolicy]string{
+			catalog.ReloadAtStart:    "at its next start",
+			catalog.ReloadEachTime:   "each time: now",
+			catalog.ReloadByNewNodes: "when a node is added",
+		}[c.Reload]
 		if n.Verifies == "" {
 			n.Verifies = "at each new connection"
 		}
@@ -324,8 +324,8 @@ func (j *judge) clientRenewal(held catalog.Connection, node string) (from, to ti
 			continue
 		}
 		c := h.Content.Certs[0]
-		from, _ = life.RenewedFrom(c.NotBefore, c.NotAfter)
-		to, _ = life.RenewedBy(c.NotBefore, c.NotAfter)
+		from, _ = life.EarliestRenewal(c.NotBefore, c.NotAfter)
+		to, _ = life.LatestRenewal(c.NotBefore, c.NotAfter)
 	}
 	if !to.After(j.f.Now) {
 		return time.Time{}, time.Time{}
@@ -335,11 +335,11 @@ func (j *judge) clientRenewal(held catalog.Connection, node string) (from, to ti
 
 // Forecasts says what comes of each claim at the next rotation; nil: who verifies is known by
 // a server's log only.
-func Forecasts(f *inspect.Facts, claims []Claim) []*Next {
+func Forecasts(f *inspect.Facts, claims []Claim) []*NextVerification {
 	j := &judge{f: f}
-	out := make([]*Next, len(claims))
+	out := make([]*NextVerification, len(claims))
 	for i := range claims {
-		if claims[i].Reads != "" {
+		if claims[i].Reload != "" {
 			out[i] = j.next(&claims[i])
 		}
 	}

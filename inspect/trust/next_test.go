@@ -43,7 +43,7 @@ func TestNext(t *testing.T) {
 			w.put(catalog.Ref{Kind: catalog.File, Name: inspect.KubeletClient}, ca.Issue("system:node:n1", from(-1), from(29)).CertPEM)
 			c.given(w)
 			got := entryOf(t, w, "kubelet-api-int").Next
-			if !strings.Contains(got.Verifies, c.verifies) || !got.From.Equal(c.from) || !got.To.Equal(c.to) || got.Counts != catalog.ReadsAtStart {
+			if !strings.Contains(got.Verifies, c.verifies) || !got.From.Equal(c.from) || !got.To.Equal(c.to) || got.Reload != catalog.ReloadAtStart {
 				t.Errorf("got %+v", got)
 			}
 		})
@@ -76,7 +76,7 @@ func TestNextOfEveryEdge(t *testing.T) {
 		w.stage(e, ca, ca.CertPEM)
 		got := entryOf(t, w, e.ID).Next
 		_, holds := catalog.ConnectionOf(e.ID)
-		if got.Verifies == "" || got.Counts != e.Reads || strings.Contains(got.Verifies, "rollout of kube-apiserver") != holds {
+		if got.Verifies == "" || got.Reload != e.Reload || strings.Contains(got.Verifies, "rollout of kube-apiserver") != holds {
 			t.Errorf("%s: %+v", e.ID, got)
 		}
 	}

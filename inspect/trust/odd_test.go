@@ -34,7 +34,7 @@ func TestOddSnapshots(t *testing.T) {
 			Kubeconfigs: []inspect.Kubeconfig{{}, {Path: "/etc/kubernetes/kubelet.conf", Current: "c", Clusters: []inspect.KubeconfigCluster{{Name: "c", Server: "x", CAData: true}}}, {Path: "/var/lib/kubelet/kubeconfig", Problem: "no YAML"}},
 			Processes:   []inspect.Process{{}, {Command: "kubelet"}, {Command: "multus-daemon"}}, Files: []inspect.NodeFile{{}, {Path: "/etc/kubernetes/kubelet.conf"}},
 		})
-		k.s.Unasked = []inspect.Node{{}, {Name: "n2"}, {Name: "far", Role: catalog.RoleMaster}}
+		k.s.OtherNodes = []inspect.Node{{}, {Name: "n2"}, {Name: "far", Role: catalog.RoleMaster}}
 		for _, row := range catalog.Servers() {
 			k.s.Served = append(k.s.Served, inspect.Served{Server: row.Listener.Name}, inspect.Served{Server: row.Listener.Name, Of: "gone", Address: "x", Name: "x", Chain: k.sc.Scan(ca.CertPEM)[0].Content.Certs})
 		}
@@ -46,7 +46,7 @@ func TestOddSnapshots(t *testing.T) {
 		k.s.Sort()
 		return k
 	}
-	for _, v := range []catalog.Versions{{}, {Plain: true}, {Cluster: "x"}, {Cluster: "4.12.1"}, {Cluster: "4.22.1"}} {
+	for _, v := range []catalog.Versions{{}, {NotOpenShift: true}, {Cluster: "x"}, {Cluster: "4.12.1"}, {Cluster: "4.22.1"}} {
 		for _, now := range []time.Time{{}, noon} {
 			f := inspect.NewFacts(odd(v).s, now, 0)
 			for _, c := range report.NewVerification(context.Background(), f).Claims {

@@ -8,8 +8,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// shown finds the places of what is shown.
-func (j *judge) shown(r catalog.Ref, carries catalog.Carries) []identity {
+// presented finds the places of what is shown.
+func (j *judge) presented(r catalog.Ref, carries catalog.ObjectSelector) []identity {
 	key := place{r, carries}
 	out, known := j.index.shown[key]
 	if !known {
@@ -22,7 +22,7 @@ func (j *judge) shown(r catalog.Ref, carries catalog.Carries) []identity {
 	return slices.Clone(out) // some take theirs out of it
 }
 
-func (j *judge) findShown(r catalog.Ref, carries catalog.Carries) []identity {
+func (j *judge) findShown(r catalog.Ref, carries catalog.ObjectSelector) []identity {
 	var out []identity
 	for i := range j.f.Entries {
 		h := &j.f.Entries[i]
@@ -31,8 +31,8 @@ func (j *judge) findShown(r catalog.Ref, carries catalog.Carries) []identity {
 		case !fits:
 		case r.Kind == catalog.File:
 			fits = h.At.Kind == pki.KindFile && h.At.Node != "" && h.At.Path == r.Name && strings.HasSuffix(h.At.Field, r.Key)
-		case carries != catalog.Carries{}:
-			fits = h.Row != nil && h.Row.Carries == carries && h.At.Key == r.Key
+		case carries != catalog.ObjectSelector{}:
+			fits = h.Row != nil && h.Row.Selector == carries && h.At.Key == r.Key
 		case strings.Contains(r.Name, "*"): // a family may have others within
 			fits = h.Row != nil && h.Row.Ref == r
 		default:

@@ -61,8 +61,8 @@ func TestRefused(t *testing.T) {
 			}
 			for i, want := range c.want {
 				g := claim{status: got[i].Status, node: got[i].Node}
-				if s := got[i].Seen; s != nil {
-					g.whose, g.count = s.Whose, s.Count
+				if s := got[i].Refusals; s != nil {
+					g.whose, g.count = s.Owner, s.Count
 				}
 				if g != want {
 					t.Errorf("claim %d: %+v, want %+v", i, g, want)
@@ -102,15 +102,15 @@ func TestMended(t *testing.T) {
 		want  []assess.Status
 	}{
 		"mended ten minutes ago":        {func(*world) {}, nil},
-		"five minutes ago":              {func(w *world) { w.s.Nodes[0].Kubelet.Running = ago(5) }, []assess.Status{assess.Unknown}},
+		"five minutes ago":              {func(w *world) { w.s.Nodes[0].Kubelet.Notified = ago(5) }, []assess.Status{assess.Unknown}},
 		"refused again since":           {func(w *world) { w.s.ServerLogs[0].Refused[0].Last = ago(1) }, []assess.Status{assess.Unknown}},
-		"the kubelet was not restarted": {func(w *world) { w.s.Nodes[0].Kubelet.Started, w.s.Nodes[0].Kubelet.Running = ago(20), ago(20) }, []assess.Status{assess.Unknown}},
+		"the kubelet was not restarted": {func(w *world) { w.s.Nodes[0].Kubelet.Started, w.s.Nodes[0].Kubelet.Notified = ago(20), ago(20) }, []assess.Status{assess.Unknown}},
 		"nobody knows when":             {func(w *world) { w.s.Nodes[0].Kubelet = inspect.Kubelet{} }, []assess.Status{assess.Unknown}},
 		"nor when the file was written": {func(w *world) {
 			w.s.Nodes[0].Files[0].Changed = time.Time{}
 			w.s.Nodes[0].Files[0].Modified = time.Time{}
 		}, []assess.Status{assess.Unknown}},
-		"another master's log was not read": {func(w *world) { w.s.Unasked = []inspect.Node{{Name: "z2", Role: catalog.RoleMaster}} }, []assess.Status{assess.Unknown}},
+		"another master's log was not read": {func(w *world) { w.s.OtherNodes = []inspect.Node{{Name: "z2", Role: catalog.RoleMaster}} }, []assess.Status{assess.Unknown}},
 		"another master's log ends before": {func(w *world) {
 			w.s.Nodes = append(w.s.Nodes, inspect.Node{Name: "z2", Via: "ssh", Role: catalog.RoleMaster})
 			l := w.s.ServerLogs[0]
@@ -123,11 +123,11 @@ func TestMended(t *testing.T) {
 			l.At.Node, l.Refused = "z2", nil
 			w.s.ServerLogs = append(w.s.ServerLogs, l)
 		}, nil},
-		"who is a master is not known": {func(w *world) { w.s.Unasked = []inspect.Node{{Name: "z2"}} }, []assess.Status{assess.Unknown}},
+		"who is a master is not known": {func(w *world) { w.s.OtherNodes = []inspect.Node{{Name: "z2"}} }, []assess.Status{assess.Unknown}},
 		"its clock is an hour ahead": {func(w *world) {
 			n := &w.s.Nodes[0]
 			n.Clock = inspect.Clock{Sent: noon, Before: noon.Add(time.Hour), After: noon.Add(time.Hour), Received: noon}
-			n.Kubelet.Running = n.Kubelet.Running.Add(time.Hour)
+			n.Kubelet.Notified = n.Kubelet.Notified.Add(time.Hour)
 			n.Files[0].Changed, n.Files[1].Changed = ago(11-60), ago(11-60)
 			w.s.ServerLogs[0].To, w.s.ServerLogs[0].Refused[0].Last = ago(-60), ago(12-60)
 		}, nil},
@@ -146,7 +146,7 @@ func TestMended(t *testing.T) {
 			}
 			w.signer(e, ca)
 			n := &w.s.Nodes[0]
-			n.Role, n.Addresses, n.Kubelet = catalog.RoleMaster, []string{"10.0.0.7"}, inspect.Kubelet{Started: ago(10), Running: ago(10)}
+			n.Role, n.Addresses, n.Kubelet = catalog.RoleMaster, []string{"10.0.0.7"}, inspect.Kubelet{Started: ago(10), Notified: ago(10)}
 			n.Files[0].Changed, n.Files[1].Changed = ago(11), ago(11)
 			at := pki.Location{Kind: pki.KindFile, Node: "n1", Path: "/var/log/pods/x/0.log"}
 			w.s.ServerLogs = []inspect.ServerLog{{At: at, Row: "apiserver-refused", From: from(-1), To: noon, Refused: []inspect.Refused{{Client: "10.0.0.7", Reason: "bad certificate", Count: 9, Last: ago(12)}}}}
@@ -214,8 +214,8 @@ func TestWhoseBehindMasters(t *testing.T) {
 		at := pki.Location{Kind: pki.KindFile, Node: "n1", Path: "/var/log/pods/x/0.log"}
 		w.s.ServerLogs = []inspect.ServerLog{{At: at, Row: c.row, To: noon, Refused: []inspect.Refused{{Client: "10.0.0.7", Reason: "bad certificate", Count: 1, Last: noon}}}}
 		got := one(t, w.judge(c.row))
-		if got.Status != c.status || got.Node != c.node || !strings.HasPrefix(got.Seen.Whose, "n1, ") || strings.Contains(got.Seen.Whose, "balancer") != (c.node == "") {
-			t.Errorf("%s: %s on %q, of %q", name, got.Status, got.Node, got.Seen.Whose)
+		if got.Status != c.status || got.Node != c.node || !strings.HasPrefix(got.Refusals.Owner, "n1, ") || strings.Contains(got.Refusals.Owner, "balancer") != (c.node == "") {
+			t.Errorf("%s: %s on %q, of %q", name, got.Status, got.Node, got.Refusals.Owner)
 		}
 	}
 }
@@ -223,12 +223,12 @@ func TestWhoseBehindMasters(t *testing.T) {
 // TestWhoseUnasked: an address of a node that nobody asked to read is no stranger's.
 func TestWhoseUnasked(t *testing.T) {
 	w := newWorld(catalog.Versions{Cluster: "4.15.3"})
-	w.s.Unasked = []inspect.Node{{Name: "w9", Addresses: []string{"10.0.0.9"}, PodNetworks: []string{"10.128.9.0/24"}}}
+	w.s.OtherNodes = []inspect.Node{{Name: "w9", Addresses: []string{"10.0.0.9"}, PodNetworks: []string{"10.128.9.0/24"}}}
 	at := pki.Location{Kind: pki.KindFile, Node: "n1", Path: "/var/log/pods/x/0.log"}
 	for client, want := range map[string]string{"10.0.0.9": "w9, or a pod on it", "10.128.9.3": "a pod on w9", "10.0.0.8": ""} {
 		w.s.ServerLogs = []inspect.ServerLog{{At: at, Row: "apiserver-refused", To: noon, Refused: []inspect.Refused{{Client: client, Reason: "bad certificate", Count: 1, Last: noon}}}}
-		if got := one(t, w.judge("apiserver-refused")); got.Seen.Whose != want || (got.Status == assess.Fail) != (want != "") {
-			t.Errorf("%s: %s: %q", client, got.Status, got.Seen.Whose)
+		if got := one(t, w.judge("apiserver-refused")); got.Refusals.Owner != want || (got.Status == assess.Fail) != (want != "") {
+			t.Errorf("%s: %s: %q", client, got.Status, got.Refusals.Owner)
 		}
 	}
 }
@@ -264,11 +264,11 @@ func TestARefusalFromBeforeTheRepairPasses(t *testing.T) {
 				w.kubeconfig(path, "https://api-int.example.com:6443", ca.CertPEM)
 			}
 			w.signer(e, ca)
-			w.put(edge(t, "multus-api-int").Where, ca.CertPEM)
-			w.s.Served = []inspect.Served{{Node: "n1", Server: catalog.ListenerBalanced, Address: "api-int.example.com:6443", Name: "api-int.example.com", Chain: w.sc.Scan(leaf.CertPEM)[0].Content.Certs}}
+			w.put(edge(t, "multus-api-int").OnlyIfExists, ca.CertPEM)
+			w.s.Served = []inspect.Served{{Node: "n1", Server: catalog.ListenerNodeKubeconfig, Address: "api-int.example.com:6443", Name: "api-int.example.com", Chain: w.sc.Scan(leaf.CertPEM)[0].Content.Certs}}
 			n := &w.s.Nodes[0]
 			n.Role, n.Addresses, n.Clock = catalog.RoleWorker, []string{"10.0.0.7"}, clock
-			n.Kubelet = inspect.Kubelet{Started: ago(2 * time.Minute), Running: ago(2 * time.Minute)}
+			n.Kubelet = inspect.Kubelet{Started: ago(2 * time.Minute), Notified: ago(2 * time.Minute)}
 			n.Processes = []inspect.Process{{Command: "multus-daemon", Started: ago(2 * time.Minute)}}
 			n.Files[0].Changed, n.Files[1].Changed = ago(3*time.Minute), ago(3*time.Minute)
 			w.s.Nodes = append(w.s.Nodes, inspect.Node{Name: "z1", Via: "ssh", Role: catalog.RoleMaster, Clock: clock})

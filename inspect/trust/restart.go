@@ -21,11 +21,11 @@ type restart struct {
 	c *inspect.RestartProbe
 	// claims are those of verify: what becomes of a kubeconfig at the next rotation is
 	// said there.
-	claims []Claim
-	said   map[string]RestartAnswer
-	// lapsed: the kubelet's own kubeconfig has no client certificate that a kubelet
+	claims  []Claim
+	answers map[string]RestartAnswer
+	// expired: the kubelet's own kubeconfig has no client certificate that a kubelet
 	// takes for valid.
-	lapsed bool
+	expired bool
 	// untils are what is true now, and not after the next rotation, by question.
 	untils map[string]string
 }
@@ -33,8 +33,8 @@ type restart struct {
 // RestartOf judges one node. claims are those of Judge.
 func RestartOf(f *inspect.Facts, n *inspect.Node, claims []Claim) RestartNode {
 	out := RestartNode{Name: n.Name, Via: n.Via, Ready: n.Ready}
-	out.Alive, out.Heartbeat = f.Snapshot.Life(n).Words()
-	j := restart{f: f, n: n, c: n.RestartProbe, claims: claims, said: map[string]RestartAnswer{}, untils: map[string]string{}}
+	out.Alive, out.Heartbeat = f.Snapshot.NodeHealth(n).Words()
+	j := restart{f: f, n: n, c: n.RestartProbe, claims: claims, answers: map[string]RestartAnswer{}, untils: map[string]string{}}
 	problem := ""
 	switch {
 	case n.Via == "":
@@ -56,7 +56,7 @@ func RestartOf(f *inspect.Facts, n *inspect.Node, claims []Claim) RestartNode {
 	j.bootstrap()
 	out.ComesBack = j.verdict()
 	for _, q := range RestartQuestions() {
-		a := j.said[q.ID]
+		a := j.answers[q.ID]
 		if strings.HasPrefix(q.ID, "bootstrap-") && !j.joins() && (a.Status == assess.Fail || a.Status == assess.Unknown || a.Status == assess.Warn) {
 			a.Reason += "; this matters only when there is no valid client certificate"
 			if a.Status == assess.Fail {
@@ -73,12 +73,12 @@ func (j *restart) say(id string, status assess.Status, reason string, next ...as
 	for _, r := range next {
 		a.Remediation = r
 	}
-	j.said[id] = a
+	j.answers[id] = a
 }
 
 // spare says that there is nothing to answer, and why.
 func (j *restart) spare(id, reason string) {
-	j.said[id] = RestartAnswer{Assessment: assess.Assessment{Status: assess.Pass, Reason: reason}, NotNeeded: true}
+	j.answers[id] = RestartAnswer{Assessment: assess.Assessment{Status: assess.Pass, Reason: reason}, NotNeeded: true}
 }
 
 // answer is what is told of a question: for this node, and with a severity.
@@ -100,7 +100,7 @@ func severityOf(s assess.Status) assess.Severity {
 
 // own answers for the kubelet's own kubeconfig.
 func (j *restart) own() {
-	f := &j.c.Own
+	f := &j.c.Kubeconfig
 	j.loads(ownLoads, f)
 	j.resolves(f)
 	j.trusts(trusts, f)
@@ -112,7 +112,7 @@ func (j *restart) own() {
 			continue
 		}
 		status, why, next := j.judged(a)
-		if a.Code == 401 && !j.f.Snapshot.Cluster.Versions.Plain {
+		if a.Code == 401 && !j.f.Snapshot.Cluster.Versions.NotOpenShift {
 			next += "; if it is to have another one: " + j.rebootstrap()
 		}
 		if a.Code == 404 {
@@ -147,14 +147,14 @@ func (j *restart) bootstrap() {
 	case a.Code == 401:
 		why = "the API server does not know the token (401 " + a.Reason + "): it has expired, or was deleted"
 		next = "compare with Secret/openshift-machine-config-operator/node-bootstrapper-token; new nodes are given its token"
-		if j.f.Snapshot.Cluster.Versions.Plain {
+		if j.f.Snapshot.Cluster.Versions.NotOpenShift {
 			next = "kubeadm token create, on a control plane node, and write it into " + f.Path
 		}
 	}
 	j.say(bootstrapToken, status, why, assess.Advise(next))
 }
 
-func (j *restart) loads(id string, f *inspect.ComebackFile) {
+func (j *restart) loads(id string, f *inspect.ProbedKubeconfig) {
 	switch {
 	case f.Absent:
 		j.say(id, assess.Fail, "there is no "+f.Path)
@@ -167,7 +167,7 @@ func (j *restart) loads(id string, f *inspect.ComebackFile) {
 	}
 }
 
-func answer(f *inspect.ComebackFile, q inspect.Question) (inspect.Answer, bool) {
+func answer(f *inspect.ProbedKubeconfig, q inspect.Question) (inspect.Answer, bool) {
 	for _, a := range f.Answers {
 		if a.Question == q {
 			return a, true
@@ -176,7 +176,7 @@ func answer(f *inspect.ComebackFile, q inspect.Question) (inspect.Answer, bool) 
 	return inspect.Answer{}, false
 }
 
-func (j *restart) resolves(f *inspect.ComebackFile) {
+func (j *restart) resolves(f *inspect.ProbedKubeconfig) {
 	if len(f.Answers) == 0 {
 		j.say(resolves, assess.Unknown, "it was not asked: the kubeconfig can't be used")
 		return
@@ -193,14 +193,14 @@ func (j *restart) resolves(f *inspect.ComebackFile) {
 
 // trusts judges the CA of a kubeconfig, now and after the next rotation of what is
 // shown.
-func (j *restart) trusts(id string, f *inspect.ComebackFile) {
+func (j *restart) trusts(id string, f *inspect.ProbedKubeconfig) {
 	j.trustsNow(id, f)
-	if j.said[id].Status != assess.Pass {
+	if j.answers[id].Status != assess.Pass {
 		return
 	}
 	at := pki.Location{Kind: pki.KindFile, Node: j.n.Name, Path: f.Path}
 	i := slices.IndexFunc(j.claims, func(c Claim) bool {
-		return c.Status == assess.Warn && c.Missing != nil && c.Edge.Name == catalog.NameInKubeconfig && c.Runs.IsZero() && len(c.Trust) > 0 && c.Trust[0] == at
+		return c.Status == assess.Warn && c.Missing != nil && c.Edge.ServerName == catalog.NameInKubeconfig && c.ProcessStarted.IsZero() && len(c.Trust) > 0 && c.Trust[0] == at
 	})
 	if i < 0 {
 		return
@@ -210,25 +210,25 @@ func (j *restart) trusts(id string, f *inspect.ComebackFile) {
 	if !c.From.IsZero() {
 		until = "not after " + moment(c.From) + ", when what the API server shows is, at the earliest,"
 	}
-	j.untils[id] = fmt.Sprintf("%s signed anew: %s lacks the CA %s (%s), made %s", until, f.Path, foreign.Called(pki.CommonName(c.Missing.Subject)), c.Missing.Fingerprint.Short(), moment(c.Missing.NotBefore))
-	j.said[id] = RestartAnswer{
+	j.untils[id] = fmt.Sprintf("%s signed anew: %s lacks the CA %s (%s), made %s", until, f.Path, foreign.QuotedName(pki.CommonName(c.Missing.Subject)), c.Missing.Fingerprint.Short(), moment(c.Missing.NotBefore))
+	j.answers[id] = RestartAnswer{
 		Assessment: assess.Assessment{Status: assess.Warn, Reason: "now; " + j.untils[id], Remediation: assess.Advise(c.Edge.Remediation)}, From: c.From,
 	}
 }
 
 // trustsNow judges the CA of a kubeconfig: as a kubelet does where the chain was seen,
 // else by what came of a request.
-func (j *restart) trustsNow(id string, f *inspect.ComebackFile) {
+func (j *restart) trustsNow(id string, f *inspect.ProbedKubeconfig) {
 	if len(f.Answers) == 0 {
 		j.say(id, assess.Unknown, "it was not asked: the kubeconfig can't be used")
 		return
 	}
 	a := f.Answers[0]
 	next := assess.Run(j.f.Hints().Next("{} fix-api-int --nodes NODE"))
-	if !slices.ContainsFunc(catalog.KubeletSetups(j.f.Snapshot.Cluster.Versions), func(s catalog.KubeletSetup) bool { return slices.Contains(s.Files(), f.Path) }) {
+	if !slices.ContainsFunc(catalog.KubeletSetups(j.f.Snapshot.Cluster.Versions), func(s catalog.KubeletSetup) bool { return slices.Contains(s.Kubeconfigs(), f.Path) }) {
 		next = assess.Advise("write the cluster's CA into " + f.Path)
 	}
-	served, seen := j.f.Snapshot.ShownTo(j.n.Name, a.Server)
+	served, seen := j.f.Snapshot.ServedTo(j.n.Name, a.Server)
 	i := slices.IndexFunc(j.n.Kubeconfigs, func(k inspect.Kubeconfig) bool { return k.Path == f.Path })
 	if seen && i >= 0 && served.Name == a.Name {
 		if roots := j.f.Snapshot.Trusted(j.n.Name, j.n.Kubeconfigs[i]); len(roots) > 0 {
@@ -272,20 +272,20 @@ func (j *restart) elsewhere(address, name string, roots []*pki.Cert) string {
 
 // certificate judges the client certificate of the kubelet's own kubeconfig.
 func (j *restart) certificate() {
-	f := &j.c.Own
+	f := &j.c.Kubeconfig
 	next := assess.Advise("with a bootstrap token that is accepted: " + j.rebootstrap())
-	if j.f.Snapshot.Cluster.Versions.Plain {
+	if j.f.Snapshot.Cluster.Versions.NotOpenShift {
 		next = assess.Advise("with a bootstrap token that is accepted, a restart makes the kubelet ask for another one: kubectl get csr, and approve what is its own")
 	}
 	switch {
 	case f.Shows == inspect.CredentialToken:
-		j.lapsed = !j.c.Bootstrap.Absent
+		j.expired = !j.c.Bootstrap.Absent
 		j.spare(clientCert, "the file shows a token")
 		return
 	case f.Absent || f.Shows != inspect.CredentialCertificate:
 		j.say(clientCert, assess.Unknown, "the kubeconfig names none that can be read")
 		if f.Absent || f.Refused != "" {
-			j.lapsed = true
+			j.expired = true
 			j.say(clientCert, assess.Fail, "no kubeconfig names one", next)
 		}
 		return
@@ -295,12 +295,12 @@ func (j *restart) certificate() {
 	now := j.n.Time(j.f.Now)
 	switch {
 	case len(certs) == 0 && j.whole(at.Path):
-		j.lapsed = true
+		j.expired = true
 		j.say(clientCert, assess.Fail, "there is no certificate in "+at.Path, next)
 	case len(certs) == 0:
 		j.say(clientCert, assess.Unknown, at.Path+" was not read")
 	case now.After(ends(certs)):
-		j.lapsed = true
+		j.expired = true
 		j.say(clientCert, assess.Fail, "it ended "+moment(ends(certs)), next)
 	case now.Before(certs[0].NotBefore):
 		j.say(clientCert, assess.Fail, "by the node's clock it begins later, "+moment(certs[0].NotBefore), assess.Advise("set the node's clock"))

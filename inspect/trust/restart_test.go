@@ -40,8 +40,8 @@ func newStarting() *starting {
 		return inspect.Answer{Question: q, Server: apiInt, Name: "api-int.example.com", Code: 200}
 	}
 	s.c = &inspect.RestartProbe{
-		Own:       inspect.ComebackFile{Path: ownFile, Shows: inspect.CredentialCertificate, Certificate: inspect.KubeletClient, Answers: []inspect.Answer{answered(inspect.AskNode), answered(inspect.AskLease)}},
-		Bootstrap: inspect.ComebackFile{Path: joinFile, Shows: inspect.CredentialToken, Answers: []inspect.Answer{answered(inspect.AskAPI)}},
+		Kubeconfig: inspect.ProbedKubeconfig{Path: ownFile, Shows: inspect.CredentialCertificate, Certificate: inspect.KubeletClient, Answers: []inspect.Answer{answered(inspect.AskNode), answered(inspect.AskLease)}},
+		Bootstrap:  inspect.ProbedKubeconfig{Path: joinFile, Shows: inspect.CredentialToken, Answers: []inspect.Answer{answered(inspect.AskAPI)}},
 	}
 	s.s.Nodes[0].RestartProbe = s.c
 	return s
@@ -74,13 +74,13 @@ func (s *starting) replaced() {
 }
 
 // fails makes what is asked with a file end in one way.
-func fails(f *inspect.ComebackFile, how inspect.Failure) {
+func fails(f *inspect.ProbedKubeconfig, how inspect.Failure) {
 	for i := range f.Answers {
 		f.Answers[i].Code, f.Answers[i].Failure, f.Answers[i].Detail = 0, how, "detail of "+string(how)
 	}
 }
 
-func told(f *inspect.ComebackFile, code int, reason string) {
+func told(f *inspect.ProbedKubeconfig, code int, reason string) {
 	for i := range f.Answers {
 		f.Answers[i].Code, f.Answers[i].Reason = code, reason
 	}
@@ -98,7 +98,7 @@ func TestComesBack(t *testing.T) {
 		{"all is well", func(*starting) {}, assess.Pass, "yyyyyyyyy", ""},
 		{"api-int was signed anew", func(s *starting) {
 			s.serves(s.fresh)
-			fails(&s.c.Own, inspect.FailedTrust)
+			fails(&s.c.Kubeconfig, inspect.FailedTrust)
 			fails(&s.c.Bootstrap, inspect.FailedTrust)
 		}, assess.Fail, "yyny??y!?", "unknown authority"},
 		{"another master shows what was signed anew", func(s *starting) {
@@ -130,8 +130,8 @@ func TestComesBack(t *testing.T) {
 				}
 			}
 		}, assess.Pass, "yyyyyyyyy", ""},
-		{"the signer was replaced, and the API server is not well", func(s *starting) { s.replaced(); told(&s.c.Own, 503, "ServiceUnavailable") }, assess.Warn, "yy!y??y!y", "whether it comes back now is not known (the API server answers 503"},
-		{"the signer was replaced, and the API server does not know the certificate", func(s *starting) { s.replaced(); told(&s.c.Own, 401, "Unauthorized") }, assess.Fail, "yy!ynny!y", "401 Unauthorized"},
+		{"the signer was replaced, and the API server is not well", func(s *starting) { s.replaced(); told(&s.c.Kubeconfig, 503, "ServiceUnavailable") }, assess.Warn, "yy!y??y!y", "whether it comes back now is not known (the API server answers 503"},
+		{"the signer was replaced, and the API server does not know the certificate", func(s *starting) { s.replaced(); told(&s.c.Kubeconfig, 401, "Unauthorized") }, assess.Fail, "yy!ynny!y", "401 Unauthorized"},
 		{"the signer was replaced, and the node has to join anew", func(s *starting) {
 			s.replaced()
 			s.client(from(-31), from(-1))
@@ -139,62 +139,62 @@ func TestComesBack(t *testing.T) {
 		{"the handshake is judged as a kubelet judges, whatever the node's tool says", func(s *starting) { s.serves(s.fresh) }, assess.Fail, "yynyyyy!y", "unknown authority"},
 		{"nothing but the node's tool saw what is shown", func(s *starting) {
 			s.s.Served = nil
-			fails(&s.c.Own, inspect.FailedTrust)
+			fails(&s.c.Kubeconfig, inspect.FailedTrust)
 		}, assess.Fail, "yyny??yyy", "detail of trust"},
 		{"the name does not resolve", func(s *starting) {
 			s.s.Served = nil
-			fails(&s.c.Own, inspect.FailedResolve)
+			fails(&s.c.Kubeconfig, inspect.FailedResolve)
 		}, assess.Fail, "yn?y??yyy", "detail of resolve"},
-		{"the API server does not answer", func(s *starting) { fails(&s.c.Own, inspect.FailedTime) }, assess.Fail, "yyyynnyyy", "detail of timeout"},
-		{"there is nobody who could ask", func(s *starting) { s.s.Served = nil; fails(&s.c.Own, inspect.FailedTool) }, assess.Unknown, "y??y??yyy", "detail of tool"},
-		{"the API server does not know the certificate", func(s *starting) { told(&s.c.Own, 401, "Unauthorized") }, assess.Fail, "yyyynnyyy", "401 Unauthorized"},
-		{"it is another node's certificate", func(s *starting) { told(&s.c.Own, 403, "Forbidden") }, assess.Fail, "yyyynnyyy", "403 Forbidden"},
-		{"there is no Node: the kubelet makes one", func(s *starting) { told(&s.c.Own, 404, "NotFound") }, assess.Pass, "yyyyyyyyy", ""},
-		{"the API server is not well", func(s *starting) { told(&s.c.Own, 503, "ServiceUnavailable") }, assess.Unknown, "yyyy??yyy", "503"},
+		{"the API server does not answer", func(s *starting) { fails(&s.c.Kubeconfig, inspect.FailedTime) }, assess.Fail, "yyyynnyyy", "detail of timeout"},
+		{"there is nobody who could ask", func(s *starting) { s.s.Served = nil; fails(&s.c.Kubeconfig, inspect.FailedTool) }, assess.Unknown, "y??y??yyy", "detail of tool"},
+		{"the API server does not know the certificate", func(s *starting) { told(&s.c.Kubeconfig, 401, "Unauthorized") }, assess.Fail, "yyyynnyyy", "401 Unauthorized"},
+		{"it is another node's certificate", func(s *starting) { told(&s.c.Kubeconfig, 403, "Forbidden") }, assess.Fail, "yyyynnyyy", "403 Forbidden"},
+		{"there is no Node: the kubelet makes one", func(s *starting) { told(&s.c.Kubeconfig, 404, "NotFound") }, assess.Pass, "yyyyyyyyy", ""},
+		{"the API server is not well", func(s *starting) { told(&s.c.Kubeconfig, 503, "ServiceUnavailable") }, assess.Unknown, "yyyy??yyy", "503"},
 		{"the token has expired, and is not needed", func(s *starting) { told(&s.c.Bootstrap, 401, "Unauthorized") }, assess.Pass, "yyyyyyyy!", ""},
 		{"the token may not read this, and is good", func(s *starting) { told(&s.c.Bootstrap, 403, "Forbidden") }, assess.Pass, "yyyyyyyyy", ""},
-		{"the client certificate has ended", func(s *starting) { s.client(from(-31), from(-1)); told(&s.c.Own, 401, "Unauthorized") }, assess.Warn, "yyynnnyyy", "join anew"},
+		{"the client certificate has ended", func(s *starting) { s.client(from(-31), from(-1)); told(&s.c.Kubeconfig, 401, "Unauthorized") }, assess.Warn, "yyynnnyyy", "join anew"},
 		{"the client certificate and the token have ended", func(s *starting) {
 			s.client(from(-31), from(-1))
-			told(&s.c.Own, 401, "Unauthorized")
+			told(&s.c.Kubeconfig, 401, "Unauthorized")
 			told(&s.c.Bootstrap, 401, "Unauthorized")
 		}, assess.Fail, "yyynnnyyn", "does not know the token"},
 		{"by the node's clock the client certificate has ended", func(s *starting) {
 			ahead := noon.Add(40 * day)
 			s.s.Nodes[0].Clock = inspect.Clock{Sent: noon, Before: ahead, After: ahead, Received: noon.Add(time.Second)}
 		}, assess.Fail, "yynnyyyny", ""},
-		{"kubeadm keeps no bootstrap file", func(s *starting) { s.c.Bootstrap = inspect.ComebackFile{Path: joinFile, Absent: true} }, assess.Pass, "yyyyyy---", ""},
+		{"kubeadm keeps no bootstrap file", func(s *starting) { s.c.Bootstrap = inspect.ProbedKubeconfig{Path: joinFile, Absent: true} }, assess.Pass, "yyyyyy---", ""},
 		{"no bootstrap file, and the certificate has ended", func(s *starting) {
-			s.c.Bootstrap = inspect.ComebackFile{Path: joinFile, Absent: true}
+			s.c.Bootstrap = inspect.ProbedKubeconfig{Path: joinFile, Absent: true}
 			s.client(from(-31), from(-1))
 		}, assess.Fail, "yyynyy---", "no bootstrap kubeconfig"},
 		{"its own file is gone: it is made anew, with the certificate that is there", func(s *starting) {
-			s.c.Own = inspect.ComebackFile{Path: ownFile, Absent: true}
+			s.c.Kubeconfig = inspect.ProbedKubeconfig{Path: ownFile, Absent: true}
 			told(&s.c.Bootstrap, 401, "Unauthorized")
 		}, assess.Warn, "n??n??yyn", "made anew"},
 		{"its own file is gone, and the certificate has ended", func(s *starting) {
-			s.c.Own = inspect.ComebackFile{Path: ownFile, Absent: true}
+			s.c.Kubeconfig = inspect.ProbedKubeconfig{Path: ownFile, Absent: true}
 			s.client(from(-31), from(-1))
 		}, assess.Warn, "n??n??yyy", "join anew"},
 		{"the client certificate begins later: the bootstrap file is not looked at", func(s *starting) {
 			s.client(from(1), from(29))
-			told(&s.c.Own, 401, "Unauthorized")
+			told(&s.c.Kubeconfig, 401, "Unauthorized")
 			told(&s.c.Bootstrap, 401, "Unauthorized")
 		}, assess.Fail, "yyynnnyy!", "begins later"},
 		{"it shows a token, and there is a file to join with", func(s *starting) {
-			s.c.Own.Shows, s.c.Own.Certificate = inspect.CredentialToken, ""
+			s.c.Kubeconfig.Shows, s.c.Kubeconfig.Certificate = inspect.CredentialToken, ""
 			s.client(from(-31), from(-1))
 		}, assess.Warn, "yyy-yyyyy", "join anew"},
 		{"it shows a token, and that is all there is", func(s *starting) {
-			s.c.Own.Shows, s.c.Own.Certificate = inspect.CredentialToken, ""
-			s.c.Bootstrap = inspect.ComebackFile{Absent: true}
+			s.c.Kubeconfig.Shows, s.c.Kubeconfig.Certificate = inspect.CredentialToken, ""
+			s.c.Bootstrap = inspect.ProbedKubeconfig{Absent: true}
 		}, assess.Pass, "yyy-yy---", ""},
 		{"its own file is broken, and so is the other", func(s *starting) {
-			s.c.Own = inspect.ComebackFile{Path: ownFile, Refused: "it is no YAML"}
-			s.c.Bootstrap = inspect.ComebackFile{Path: joinFile, Refused: "it is empty"}
+			s.c.Kubeconfig = inspect.ProbedKubeconfig{Path: ownFile, Refused: "it is no YAML"}
+			s.c.Bootstrap = inspect.ProbedKubeconfig{Path: joinFile, Refused: "it is empty"}
 		}, assess.Fail, "n??n??n??", "it is empty"},
 		{"its own file could not be read", func(s *starting) {
-			s.c.Own = inspect.ComebackFile{Path: ownFile, Unread: "its shape is not understood"}
+			s.c.Kubeconfig = inspect.ProbedKubeconfig{Path: ownFile, Unread: "its shape is not understood"}
 		}, assess.Unknown, "?????" + "?yyy", "not understood"},
 		{"it was not asked", func(s *starting) { s.s.Nodes[0].RestartProbe = nil }, assess.Unknown, "?????????", "not tried"},
 		{"the node did not answer", func(s *starting) { *s.c = inspect.RestartProbe{Problem: "gave up"} }, assess.Unknown, "?????????", "gave up"},
@@ -295,7 +295,7 @@ func TestAccess(t *testing.T) {
 			s.s.Bundles = append(s.s.Bundles,
 				inspect.Bundle{At: user, Content: s.sc.Scan(s.clients.Issue("system:admin", from(-1), from(3000)).CertPEM)[0].Content},
 				inspect.Bundle{At: ca, Content: s.sc.Scan(pkitest.Bundle(s.old.CertPEM, s.fresh.CertPEM))[0].Content})
-			s.s.Served = append(s.s.Served, inspect.Served{Address: "api.example.com:6443", Name: "api.example.com", Server: catalog.ListenerOutside, Chain: s.sc.Scan(leaf.CertPEM)[0].Content.Certs})
+			s.s.Served = append(s.s.Served, inspect.Served{Address: "api.example.com:6443", Name: "api.example.com", Server: catalog.ListenerUserKubeconfig, Chain: s.sc.Scan(leaf.CertPEM)[0].Content.Certs})
 			s.s.Access = &inspect.Access{Shows: inspect.CredentialCertificate, CA: inspect.CAEmbedded, Certificate: user, Trust: ca, Server: "api.example.com:6443", Name: "api.example.com"}
 			c.with(s)
 			if got := report.NewRestartReport(context.Background(), inspect.NewFacts(s.s, noon, 25*day)).Access; got.Status != c.want || !strings.Contains(got.Reason, c.why) {

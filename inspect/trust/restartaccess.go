@@ -17,17 +17,17 @@ import (
 // verifies what when a node is added.
 func JoiningNode(f *inspect.Facts, claims []Claim) RestartAnswer {
 	out := RestartAnswer{Assessment: assess.Assessment{ID: "new-node", Status: assess.Pass, Subject: "a node that is added", Reason: "the catalog has no edge for nodes that are added to this kind of cluster"}, NotNeeded: true}
-	if hosted := catalog.KeptElsewhere(catalog.InternalLoadBalancerServing(), f.Snapshot.Cluster.Topology); !f.Snapshot.Cluster.Versions.Plain && !hosted {
+	if hosted := catalog.InHostingCluster(catalog.InternalLoadBalancerServing(), f.Snapshot.Cluster.Topology); !f.Snapshot.Cluster.Versions.NotOpenShift && !hosted {
 		out.NotNeeded, out.Status, out.Reason = false, assess.Unknown, "what new nodes are given was not read: Secrets and ConfigMaps of openshift-machine-config-operator and openshift-machine-api"
 		out.Remediation = assess.Advise(f.Hints().Unread(inspect.MayList("secrets", "openshift-machine-config-operator"), inspect.MayList("configmaps", "openshift-machine-config-operator"), inspect.MayList("secrets", "openshift-machine-api")))
 	}
 	var all []RestartAnswer
 	for _, c := range claims {
-		if c.Reads != catalog.ReadsAtNewNodes {
+		if c.Reload != catalog.ReloadByNewNodes {
 			continue
 		}
 		a := RestartAnswer{Assessment: assess.Assessment{ID: out.ID, Status: c.Status, Subject: out.Subject}}
-		if c.Status == assess.Unknown && c.Later { // now is what is asked
+		if c.Status == assess.Unknown && c.NextUnknown { // now is what is asked
 			a.Status = assess.Pass
 		}
 		if a.Status != assess.Pass {
@@ -81,7 +81,7 @@ func userAccess(f *inspect.Facts) (out RestartAnswer) {
 		return out
 	}
 	i := slices.IndexFunc(f.Snapshot.Served, func(v inspect.Served) bool {
-		return v.Server == catalog.ListenerOutside && v.Address == a.Server && v.Name == a.Name && v.Problem == ""
+		return v.Server == catalog.ListenerUserKubeconfig && v.Address == a.Server && v.Name == a.Name && v.Problem == ""
 	})
 	if i < 0 || a.Problem != "" {
 		out.Reason = cmp.Or(a.Problem, "what the API server shows you was not seen")
@@ -105,7 +105,7 @@ func userAccess(f *inspect.Facts) (out RestartAnswer) {
 	case c.Status == assess.Warn:
 		out.Status, out.Reason = assess.Warn, "its CA verifies what "+a.Server+" shows now; "+c.Reason
 		if c.Missing != nil {
-			out.Reason = fmt.Sprintf("its CA verifies what %s shows now, and not what %s signs next", a.Server, foreign.Called(pki.CommonName(c.Missing.Subject)))
+			out.Reason = fmt.Sprintf("its CA verifies what %s shows now, and not what %s signs next", a.Server, foreign.QuotedName(pki.CommonName(c.Missing.Subject)))
 		}
 		return out
 	case c.Edge.Presented == catalog.Ref{}:

@@ -32,7 +32,7 @@ func (j *restart) judged(a inspect.Answer) (status assess.Status, why, next stri
 // (kubernetes/kubernetes pkg/kubelet/certificate/bootstrap/bootstrap.go
 // LoadClientConfig v1.35.4).
 func (j *restart) joins() bool {
-	return j.lapsed || j.said[ownLoads].Status == assess.Fail
+	return j.expired || j.answers[ownLoads].Status == assess.Fail
 }
 
 // verdict is what the answers come to.
@@ -42,7 +42,7 @@ func (j *restart) verdict() RestartAnswer {
 	case !j.joins():
 		all = []string{ownLoads, clientCert, resolves, trusts, ownNode, ownLease}
 	case j.c.Bootstrap.Absent:
-		a := WorstAnswer(j.said[ownLoads], j.said[clientCert])
+		a := WorstAnswer(j.answers[ownLoads], j.answers[clientCert])
 		a.Reason += ", and there is no bootstrap kubeconfig to join anew with"
 		return j.answer(comesBack, a)
 	case j.kept() != nil:
@@ -52,7 +52,7 @@ func (j *restart) verdict() RestartAnswer {
 	}
 	var answers []RestartAnswer
 	for _, id := range all {
-		a := j.said[id]
+		a := j.answers[id]
 		if j.untils[id] != "" {
 			a = RestartAnswer{Assessment: assess.Assessment{Status: assess.Pass}} // now
 		}
@@ -69,16 +69,16 @@ func (j *restart) verdict() RestartAnswer {
 			a.Reason = "its kubeconfig is made anew from " + j.c.Bootstrap.Path + ", with the client certificate that it has, until " + moment(ends(kept)) + ": whether the API server knows that was not asked"
 		case j.joins():
 			a.Status = assess.Warn
-			a.Reason = "it has to join anew (" + cmp.Or(j.said[clientCert].Reason, j.said[ownLoads].Reason) + "): somebody has to approve its request, and nothing starts on it until then"
+			a.Reason = "it has to join anew (" + cmp.Or(j.answers[clientCert].Reason, j.answers[ownLoads].Reason) + "): somebody has to approve its request, and nothing starts on it until then"
 			a.Remediation = assess.Advise("kubectl get csr, and approve what is its own: kubectl certificate approve NAME")
-			if !j.f.Snapshot.Cluster.Versions.Plain {
+			if !j.f.Snapshot.Cluster.Versions.NotOpenShift {
 				a.Remediation = assess.Run(j.rebootstrap())
 			}
 		}
 	}
 	for _, id := range all {
 		if until := j.untils[id]; until != "" && a.Status != assess.Fail {
-			a = cautioned(a, until, j.said[id])
+			a = cautioned(a, until, j.answers[id])
 		}
 	}
 	return j.answer(comesBack, a)

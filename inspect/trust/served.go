@@ -18,14 +18,14 @@ func (j *judge) servers() []Claim {
 	var out []Claim
 	for _, row := range catalog.Servers() {
 		holds := row.In.Holds(j.f.Snapshot.Cluster.Versions)
-		if holds == catalog.No || catalog.ByKubeadm(row.In) && j.f.Snapshot.MadeByKubeadm() == catalog.No {
+		if holds == catalog.No || catalog.OfKubeadm(row.In) && j.f.Snapshot.MadeByKubeadm() == catalog.No {
 			continue
 		}
 		claims := j.server(row)
 		if len(claims) == 0 && row.Listener.Port != "" && j.thereIs(row) {
 			c := Claim{Assessment: assess.Assessment{Status: assess.Unknown, Reason: "no handshake with them was made: that takes a node that can be read"}, Edge: row.Edge}
 			if holds == catalog.Unknown {
-				c.Reason = "whether this is so here is unknown: " + j.f.Snapshot.Cluster.Versions.Undecided()
+				c.Reason = "whether this is so here is unknown: " + j.f.Snapshot.Cluster.Versions.WhyUndecided()
 			}
 			claims = []Claim{c}
 		}
@@ -39,7 +39,7 @@ func (j *judge) servers() []Claim {
 
 // thereIs reports whether any of the places was read that a server shows.
 func (j *judge) thereIs(row catalog.Server) bool {
-	return slices.ContainsFunc(row.Shows, func(s catalog.Show) bool { return len(j.shown(s.From, catalog.Carries{})) > 0 })
+	return slices.ContainsFunc(row.Certs, func(s catalog.ServedCert) bool { return len(j.presented(s.From, catalog.ObjectSelector{})) > 0 })
 }
 
 // server judges each handshake with the servers of one row.
@@ -50,17 +50,17 @@ func (j *judge) server(row catalog.Server) []Claim {
 			continue
 		}
 		show, known := j.showOf(row, v)
-		if catalog.KeptElsewhere(show.From, j.f.Snapshot.Cluster.Topology) || !known && len(row.Shows) > 0 && catalog.KeptElsewhere(row.Shows[0].From, j.f.Snapshot.Cluster.Topology) {
+		if catalog.InHostingCluster(show.From, j.f.Snapshot.Cluster.Topology) || !known && len(row.Certs) > 0 && catalog.InHostingCluster(row.Certs[0].From, j.f.Snapshot.Cluster.Topology) {
 			continue // what they show is in the cluster that hosts this one
 		}
-		if !known && v.Server == catalog.ListenerBalanced {
+		if !known && v.Server == catalog.ListenerNodeKubeconfig {
 			continue // a kubelet that knows the API server by a name of its own: its edges speak of that
 		}
-		if known && v.Problem != "" && (j.absent(show.From) || row.Optional && j.without(v.Of, append([]catalog.Ref{show.From}, show.Instead...)...)) && len(j.held(show.From, v.Of)) == 0 {
+		if known && v.Problem != "" && (j.absent(show.From) || row.Optional && j.without(v.Of, append([]catalog.Ref{show.From}, show.Custom...)...)) && len(j.stored(show.From, v.Of)) == 0 {
 			continue // there is nothing to show: nobody listens
 		}
-		c := Claim{Edge: row.Edge, Node: cmp.Or(v.Of, v.Node), Server: v.Address, Name: v.Name, Chain: v.Chain}
-		c.Edge.Presented, c.Edge.Name, c.Edge.Reads = show.From, show.Name, show.Reads
+		c := Claim{Edge: row.Edge, Node: cmp.Or(v.Of, v.Node), Server: v.Address, VerifiedName: v.Name, Chain: v.Chain}
+		c.Edge.Presented, c.Edge.ServerName, c.Edge.Reload = show.From, show.Name, show.Reload
 		if known && show.Name == catalog.NameInternal && row.Listener.Name == catalog.ListenerAPIServer {
 			c.Edge.Part = catalog.PartAPIInt
 		}
@@ -88,13 +88,13 @@ func fromNode(v inspect.Served) string {
 }
 
 // showOf is what a server is to show for the name that it was asked for.
-func (j *judge) showOf(row catalog.Server, v inspect.Served) (catalog.Show, bool) {
-	for _, s := range row.Shows {
+func (j *judge) showOf(row catalog.Server, v inspect.Served) (catalog.ServedCert, bool) {
+	for _, s := range row.Certs {
 		if name, ok := inspect.ServerName(s.Name, j.f.Snapshot.Cluster); ok && name == v.Name {
 			return s, true
 		}
 	}
-	return catalog.Show{}, false
+	return catalog.ServedCert{}, false
 }
 
 // without reports whether a node was read, and has none of these files.
@@ -106,9 +106,9 @@ func (j *judge) without(node string, files ...catalog.Ref) bool {
 	return !slices.ContainsFunc(files, func(r catalog.Ref) bool { return n.File(r.Name) != nil })
 }
 
-// held are the certificates at a place, which for a file is on the server's node.
-func (j *judge) held(at catalog.Ref, node string) []identity {
-	return slices.DeleteFunc(j.shown(at, catalog.Carries{}), func(i identity) bool { return at.Kind == catalog.File && i.node != node })
+// stored are the certificates at a place, which for a file is on the server's node.
+func (j *judge) stored(at catalog.Ref, node string) []identity {
+	return slices.DeleteFunc(j.presented(at, catalog.ObjectSelector{}), func(i identity) bool { return at.Kind == catalog.File && i.node != node })
 }
 
 func shows(v inspect.Served, i identity) bool {
@@ -118,9 +118,9 @@ func shows(v inspect.Served, i identity) bool {
 // anyOf judges a server that was asked for a name of which no row speaks, such as an
 // address: what it shows has to be what one of its places holds.
 func (j *judge) anyOf(c *Claim, row catalog.Server, v inspect.Served) {
-	for _, s := range row.Shows {
-		for _, at := range append([]catalog.Ref{s.From}, s.Instead...) {
-			for _, i := range j.held(at, v.Of) {
+	for _, s := range row.Certs {
+		for _, at := range append([]catalog.Ref{s.From}, s.Custom...) {
+			for _, i := range j.stored(at, v.Of) {
 				if shows(v, i) {
 					c.Status, c.Presented, c.Edge.Presented = assess.Pass, i.at, at
 					return
@@ -132,16 +132,16 @@ func (j *judge) anyOf(c *Claim, row catalog.Server, v inspect.Served) {
 }
 
 // reloaded judges what a server shows against what the place holds that it reads.
-func (j *judge) reloaded(c *Claim, show catalog.Show, v inspect.Served) {
-	for _, at := range show.Instead {
-		for _, i := range j.held(at, v.Of) {
+func (j *judge) reloaded(c *Claim, show catalog.ServedCert, v inspect.Served) {
+	for _, at := range show.Custom {
+		for _, i := range j.stored(at, v.Of) {
 			if shows(v, i) {
 				c.Status, c.Presented, c.Edge.Presented = assess.Pass, i.at, at
 				return
 			}
 		}
 	}
-	places := j.held(show.From, v.Of)
+	places := j.stored(show.From, v.Of)
 	if len(places) == 0 {
 		c.Status, c.Reason = assess.Unknown, show.From.String()+" was not read, or is not there: what is shown can't be compared"
 		if n, ok := j.f.Snapshot.Node(v.Of); show.From.Kind == catalog.File && (!ok || n.Via == "") {
@@ -159,15 +159,15 @@ func (j *judge) reloaded(c *Claim, show catalog.Show, v inspect.Served) {
 	c.Stored = held
 	differs := fmt.Sprintf("%s shows %s for %s; %s holds %s", v.Address, certificate(leaf), cmp.Or(v.Name, "no name"), place.at, certificate(held))
 	switch {
-	case !j.ours(v.Chain, show.From):
+	case !j.knownIssuer(v.Chain, show.From):
 		c.Status, c.Reason = assess.Unknown, differs+". No CA of the cluster verifies what is shown: somebody between ends TLS, or was given a certificate of their own"
 	case leaf.NotBefore.After(held.NotBefore):
 		c.Status, c.Reason = assess.Unknown, differs+", an older one: was it changed while this was read? Run it again"
-	case show.Within > 0 && j.f.Now.Before(held.NotBefore.Add(show.Within)):
-		c.Status, c.Reason = assess.Unknown, fmt.Sprintf("%s. It is new: that it is read %s may take %d minutes; run it again", differs, show.Reads, int(show.Within.Minutes()))
+	case show.ReloadWithin > 0 && j.f.Now.Before(held.NotBefore.Add(show.ReloadWithin)):
+		c.Status, c.Reason = assess.Unknown, fmt.Sprintf("%s. It is new: that it is read %s may take %d minutes; run it again", differs, show.Reload, int(show.ReloadWithin.Minutes()))
 	default:
 		c.Status, c.Reason = assess.Fail, differs+j.onDisk(show, v)
-		c.Edge.Remediation = cmp.Or(show.Mend, c.Edge.Remediation)
+		c.Edge.Remediation = cmp.Or(show.Remediation, c.Edge.Remediation)
 	}
 }
 
@@ -176,10 +176,10 @@ func certificate(c *pki.Cert) string {
 	return fmt.Sprintf("%s (made %s)", c.Fingerprint.Short(), c.NotBefore.UTC().Format("2006-01-02 15:04 MST"))
 }
 
-// ours reports whether a CA verifies the chain that is known to sign what is at a
+// knownIssuer reports whether a CA verifies the chain that is known to sign what is at a
 // place, or that its readers trust; at the time when the leaf was made, because what
 // is shown may be expired.
-func (j *judge) ours(chain []*pki.Cert, at catalog.Ref) bool {
+func (j *judge) knownIssuer(chain []*pki.Cert, at catalog.Ref) bool {
 	var roots []*pki.Cert
 	for _, e := range catalog.Edges() {
 		if e.Presented == at && e.Trust.Kind != catalog.File {
@@ -193,7 +193,7 @@ func (j *judge) ours(chain []*pki.Cert, at catalog.Ref) bool {
 			continue
 		}
 		for _, ref := range []catalog.Ref{r.Signer, r.Bundle} {
-			for _, i := range j.shown(ref, catalog.Carries{}) {
+			for _, i := range j.presented(ref, catalog.ObjectSelector{}) {
 				roots = append(roots, i.chain...)
 			}
 		}
@@ -203,19 +203,19 @@ func (j *judge) ours(chain []*pki.Cert, at catalog.Ref) bool {
 
 // onDisk says, for a place of which the server's node has a copy, whether that is
 // what is shown: then nobody has written the new one, else the server has not read it.
-func (j *judge) onDisk(show catalog.Show, v inspect.Served) string {
-	if show.Reads != catalog.ReadsOnChange {
+func (j *judge) onDisk(show catalog.ServedCert, v inspect.Served) string {
+	if show.Reload != catalog.ReloadOnChange {
 		return ""
 	}
 	at := show.From
 	for _, c := range catalog.NodeCopies() {
-		if c.In.Holds(j.f.Snapshot.Cluster.Versions) != catalog.Yes || c.Of.Kind != at.Kind || c.Of.Namespace != at.Namespace || c.Of.Name != "*" {
+		if c.In.Holds(j.f.Snapshot.Cluster.Versions) != catalog.Yes || c.Object.Kind != at.Kind || c.Object.Namespace != at.Namespace || c.Object.Name != "*" {
 			continue
 		}
 		path := strings.Replace(c.File, "*", at.Name, 1)
-		for _, i := range j.held(catalog.Ref{Kind: catalog.File, Name: path}, v.Of) {
+		for _, i := range j.stored(catalog.Ref{Kind: catalog.File, Name: path}, v.Of) {
 			if shows(v, i) {
-				return fmt.Sprintf(". The file %s on %s is the old one, too: look at %s", path, v.Of, c.By)
+				return fmt.Sprintf(". The file %s on %s is the old one, too: look at %s", path, v.Of, c.Writer)
 			}
 			return fmt.Sprintf(". The file %s on %s is another one: the server has not read it", path, v.Of)
 		}
@@ -226,14 +226,14 @@ func (j *judge) onDisk(show catalog.Show, v inspect.Served) string {
 // ownCertificate judges whether an administrator's certificate is shown for
 // api-int, which may be where one was made for that name.
 func (j *judge) ownCertificate() []Claim {
-	e := catalog.OwnCertificate()
-	internal, ok := inspect.ServerName(e.Name, j.f.Snapshot.Cluster)
+	e := catalog.CustomAPIIntEdge()
+	internal, ok := inspect.ServerName(e.ServerName, j.f.Snapshot.Cluster)
 	if !ok || e.In.Holds(j.f.Snapshot.Cluster.Versions) != catalog.Yes {
 		return nil
 	}
 	var named, covering []identity
 	for _, at := range catalog.NamedCertificates() {
-		named = append(named, j.held(at, "")...)
+		named = append(named, j.stored(at, "")...)
 	}
 	for _, i := range named {
 		if leaf, err := i.chain[0].X509(); err == nil && leaf.VerifyHostname(internal) == nil {
@@ -243,7 +243,7 @@ func (j *judge) ownCertificate() []Claim {
 	var out []Claim
 	seen := false
 	for _, v := range j.f.Snapshot.Served {
-		if v.Name != internal || len(v.Chain) == 0 || v.Server != catalog.ListenerBalanced && v.Server != catalog.ListenerOutside && v.Of == "" {
+		if v.Name != internal || len(v.Chain) == 0 || v.Server != catalog.ListenerNodeKubeconfig && v.Server != catalog.ListenerUserKubeconfig && v.Of == "" {
 			continue
 		}
 		seen = true
@@ -254,7 +254,7 @@ func (j *judge) ownCertificate() []Claim {
 						Status: assess.Fail,
 						Reason: fmt.Sprintf("%s shows %s for it, of %s", v.Address, certificate(v.Chain[0]), i.at),
 					},
-					Edge: e, Node: cmp.Or(v.Of, v.Node), Presented: i.at, Server: v.Address, Name: internal, Chain: v.Chain,
+					Edge: e, Node: cmp.Or(v.Of, v.Node), Presented: i.at, Server: v.Address, VerifiedName: internal, Chain: v.Chain,
 				})
 			}
 		}
@@ -263,24 +263,24 @@ func (j *judge) ownCertificate() []Claim {
 	case len(named) == 0 || len(out) > 0:
 		return out
 	case seen:
-		return []Claim{{Edge: e, Assessment: assess.Assessment{Status: assess.Pass}, Name: internal}}
+		return []Claim{{Edge: e, Assessment: assess.Assessment{Status: assess.Pass}, VerifiedName: internal}}
 	case len(covering) > 0:
 		return []Claim{{
 			Assessment: assess.Assessment{
 				Status: assess.Unknown,
 				Reason: covering[0].at.String() + " is for that name too; whether it is shown was not seen: no handshake was made",
 			},
-			Edge: e, Presented: covering[0].at, Chain: covering[0].chain, Name: internal,
+			Edge: e, Presented: covering[0].at, Chain: covering[0].chain, VerifiedName: internal,
 		}}
 	}
 	return nil
 }
 
-// seen puts what handshakes saw in the place of what files and Secrets hold, where
+// preferHandshakes puts what handshakes saw in the place of what files and Secrets hold, where
 // who verifies connects to the very address that was asked.
-func (j *judge) seen(at catalog.Ref, held []identity) []identity {
+func (j *judge) preferHandshakes(at catalog.Ref, held []identity) []identity {
 	for _, row := range catalog.Servers() {
-		if !row.Direct || row.Shows[0].From != at {
+		if !row.Direct || row.Certs[0].From != at {
 			continue
 		}
 		var out []identity

@@ -117,7 +117,7 @@ func TestHandshakesThatWereNotMade(t *testing.T) {
 	if got := one(t, w.judge("masters-show-secrets")); got.Status != assess.Unknown || got.Reason != master+": TLS handshake from n1: connection refused" {
 		t.Errorf("%s: %s", got.Status, got.Reason)
 	}
-	w.s.Cluster.Versions = catalog.Versions{Plain: true, Kubernetes: "v1.35.4"}
+	w.s.Cluster.Versions = catalog.Versions{NotOpenShift: true, Kubernetes: "v1.35.4"}
 	if got := w.judge("masters-show-secrets"); len(got) > 0 {
 		t.Errorf("of a cluster that is no OpenShift: %+v", got)
 	}
@@ -142,7 +142,7 @@ func TestTheNameOutside(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w.s.Served = nil
-			w.served(catalog.ListenerOutside, "", "api.example.com:6443", c.asked, c.shown)
+			w.served(catalog.ListenerUserKubeconfig, "", "api.example.com:6443", c.asked, c.shown)
 			if got := one(t, w.judge("access-shows-secret")); got.Status != c.status {
 				t.Errorf("%s: %s", got.Status, got.Reason)
 			}
@@ -234,7 +234,7 @@ func TestServersAreWhole(t *testing.T) {
 			t.Errorf("%s lacks something, or is there twice: %+v", row.ID, row)
 		}
 		ids[row.ID] = true
-		for _, s := range row.Shows {
+		for _, s := range row.Certs {
 			if _, ok := inspect.ServerName(s.Name, c); !ok {
 				t.Errorf("%s: name %q is of no cluster", row.ID, s.Name)
 			}
@@ -248,8 +248,8 @@ func TestServersAreWhole(t *testing.T) {
 	}
 	for _, row := range catalog.Callers() {
 		copied, known := catalog.NodeCopyOf(row.Certificate, catalog.Versions{Cluster: "4.15.3"})
-		if ids[row.ID] || row.Claim == "" || row.Impact == "" || row.Remediation == "" || row.Source == "" || row.Path == "" || !known || copied.Of.Name != row.Presented.Name ||
-			!slices.ContainsFunc(catalog.Servers(), func(s catalog.Server) bool { return s.Listener.Name == row.To }) {
+		if ids[row.ID] || row.Claim == "" || row.Impact == "" || row.Remediation == "" || row.Source == "" || row.Path == "" || !known || copied.Object.Name != row.Presented.Name ||
+			!slices.ContainsFunc(catalog.Servers(), func(s catalog.Server) bool { return s.Listener.Name == row.ListenerName }) {
 			t.Errorf("%s lacks something, or is there twice: %+v", row.ID, row)
 		}
 		ids[row.ID] = true

@@ -46,7 +46,7 @@ func TestServiceCARotates(t *testing.T) {
 					}
 				}
 				c.given(w)
-				if got := one(t, w.judge(id)); got.Status != c.want || got.Later != (c.want == assess.Unknown) {
+				if got := one(t, w.judge(id)); got.Status != c.want || got.NextUnknown != (c.want == assess.Unknown) {
 					t.Errorf("%s: %s", got.Status, got.Reason)
 				}
 			})
@@ -56,7 +56,7 @@ func TestServiceCARotates(t *testing.T) {
 	w.put(signer, after.CertPEM)
 	w.put(bridges, bridge.CertPEM)
 	w.s.Sort()
-	story := report.NewVerification(context.Background(), inspect.NewFacts(w.s, noon, 30*day), catalog.PartServices).Story
+	story := report.NewVerification(context.Background(), inspect.NewFacts(w.s, noon, 30*day), catalog.PartServices).Timeline
 	if len(story) != 2 || !story[0].When.Equal(from(394)) || !story[1].When.Equal(from(290)) || story[0].Part != catalog.PartServices {
 		t.Errorf("%+v", story)
 	}

@@ -68,7 +68,7 @@ func TestStory(t *testing.T) {
 				firstSigner: pkitest.NewCA(firstSigner, from(-2000), from(1000)), newSigner: pkitest.NewCA(newSigner, from(-1), from(3000)), "mine": pkitest.NewCA("mine", from(-1), from(3000)),
 			}
 			w := newWorld(c.versions)
-			w.s.Cluster.Born, w.s.Cluster.Created = c.born, from(-1500)
+			w.s.Cluster.InitialVersion, w.s.Cluster.Created = c.born, from(-1500)
 			e := edge(t, "kubelet-api-int")
 			if c.signer != "" {
 				w.put(catalog.LoadBalancerSigner(), signers[c.signer].CertPEM)
@@ -78,7 +78,7 @@ func TestStory(t *testing.T) {
 			}
 			w.trust(e, signers[c.trusts].CertPEM)
 			w.s.Sort()
-			got := report.NewVerification(context.Background(), inspect.NewFacts(w.s, noon, 30*day)).Story
+			got := report.NewVerification(context.Background(), inspect.NewFacts(w.s, noon, 30*day)).Timeline
 			if len(got) != len(c.want) {
 				t.Fatalf("want %d events, got %+v", len(c.want), got)
 			}
@@ -96,10 +96,10 @@ func TestStoryIsOfAPIInt(t *testing.T) {
 	w := story(t, -2, false)
 	w.s.Sort()
 	f := inspect.NewFacts(w.s, noon, 30*day)
-	if r := report.NewVerification(context.Background(), f, catalog.PartServices); len(r.Story) != 0 {
-		t.Errorf("got %+v", r.Story)
+	if r := report.NewVerification(context.Background(), f, catalog.PartServices); len(r.Timeline) != 0 {
+		t.Errorf("got %+v", r.Timeline)
 	}
-	if r := report.NewVerification(context.Background(), f, catalog.PartServices, catalog.PartAPIInt); len(r.Story) == 0 {
+	if r := report.NewVerification(context.Background(), f, catalog.PartServices, catalog.PartAPIInt); len(r.Timeline) == 0 {
 		t.Error("api-int has no story")
 	}
 }

@@ -40,7 +40,7 @@ func (c *Claim) ofTenant(namespace string) {
 // ofTenantsService says the same of a claim about what a tenant's Service presents. Anybody makes
 // a Secret that carries what others are recognised by.
 func (c *Claim) ofTenantsService() {
-	if c.Carries != (catalog.Carries{}) && c.Tenant == "" && !reserved(c.Presented) {
+	if c.Selector != (catalog.ObjectSelector{}) && c.Tenant == "" && !reserved(c.Presented) {
 		c.Tenant = c.Presented.Namespace
 		c.Edge.Impact = "calls to Services of namespace " + c.Tenant + ", whose users may write this"
 	}
@@ -89,7 +89,7 @@ func (j *judge) ofStore(base Claim, name string, shown []identity) Claim {
 			break
 		}
 		c := base
-		c.Presented, c.Chain, c.Name = s.at, s.chain, name
+		c.Presented, c.Chain, c.VerifiedName = s.at, s.chain, name
 		if j.decide(&c); !judged || assess.WorstFirst(c.Status, worst.Status) < 0 {
 			worst, judged = c, true
 		}

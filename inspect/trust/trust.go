@@ -28,12 +28,12 @@ type Claim struct {
 	Trust []pki.Location // the trust anchors: places with the same content are one claim
 	Roots []*pki.Cert    // those that the verifier's reader loads
 	// Skipped are those that stand there too, and that it does not load, or may not.
-	Skipped   []pki.Skipped
-	Presented pki.Location // the object that what is shown comes from; zero: seen by a handshake alone
-	Server    string       // host:port of the handshake in which it was shown; empty: none was made
-	Chain     []*pki.Cert  // what is shown, the leaf first
-	Name      string       // the server name that it must be valid for; empty: none
-	Later     bool         // Unknown is only what is shown next: it holds now
+	Skipped      []pki.Skipped
+	Presented    pki.Location // the object that what is shown comes from; zero: seen by a handshake alone
+	Server       string       // host:port of the handshake in which it was shown; empty: none was made
+	Chain        []*pki.Cert  // what is shown, the leaf first
+	VerifiedName string       // the server name that it must be valid for; empty: none
+	NextUnknown  bool         // Unknown is only what is shown next: it holds now
 	// Missing is the CA without which it does not hold; nil where that is not known,
 	// or not the reason.
 	Missing *pki.Cert
@@ -44,13 +44,13 @@ type Claim struct {
 	Tenant string
 	// From is when it breaks at the earliest; zero: now, or not known.
 	From time.Time
-	// Runs is since when the process runs that has the trust anchors in memory; zero:
+	// ProcessStarted is since when the process runs that has the trust anchors in memory; zero:
 	// the claim is not about one.
-	Runs time.Time
-	// Logs are those of a server that say so, and Seen what they say of one client;
+	ProcessStarted time.Time
+	// Logs are those of a server that say so, and Refusals what they say of one client;
 	// nil where something else says so, or of nobody.
-	Logs []pki.Location
-	Seen *Seen
+	Logs     []pki.Location
+	Refusals *ClientRefusals
 }
 
 // Judge returns the claims for all edges that hold for the versions that run, in
@@ -58,7 +58,7 @@ type Claim struct {
 // judges no further one: what it returns then is not complete, and whoever asked
 // has to say so.
 func Judge(ctx context.Context, f *inspect.Facts) []Claim {
-	j := &judge{f: f, called: sync.OnceValue(f.Calls), over: func() bool { return ctx.Err() != nil }, costs: costsAtLeast + pki.CostOrdinary*len(f.Certs)}
+	j := &judge{f: f, serviceCalls: sync.OnceValue(f.ServiceCalls), over: func() bool { return ctx.Err() != nil }, costs: costsAtLeast + pki.CostOrdinary*len(f.Certs)}
 	var out []Claim
 	for _, e := range catalog.Edges() {
 		if j.over() {
@@ -131,9 +131,9 @@ func first(at []pki.Location) pki.Location {
 }
 
 type judge struct {
-	f      *inspect.Facts
-	over   func() bool           // nobody waits for the claims any more
-	called func() []inspect.Call // several edges ask for them
+	f            *inspect.Facts
+	over         func() bool                  // nobody waits for the claims any more
+	serviceCalls func() []inspect.ServiceCall // several edges ask for them
 	// issuers are those that were looked for; nil: none was seen.
 	issuers map[*pki.Cert]*pki.Cert
 	index   index
@@ -170,20 +170,20 @@ func (j *judge) claims(e catalog.Edge) []Claim {
 	switch {
 	case here == catalog.No:
 		return nil
-	case e.By == catalog.ByParts:
-		return j.made(e, j.f.Made())
-	case e.By == catalog.ByCopies:
-		return j.made(e, j.f.Copies())
-	case e.By == catalog.ByCalls:
+	case e.Verify == catalog.VerifyAggregate:
+		return j.aggregates(e, j.f.Aggregates())
+	case e.Verify == catalog.VerifyNodeCopies:
+		return j.aggregates(e, j.f.NodeCopies())
+	case e.Verify == catalog.VerifyServiceCertificate:
 		return j.calls(e)
-	case e.By == catalog.ByArrival && here == catalog.Yes:
-		return j.brought(e)
-	case e.By == catalog.ByArrival:
+	case e.Verify == catalog.VerifyDelivered && here == catalog.Yes:
+		return j.delivered(e)
+	case e.Verify == catalog.VerifyDelivered:
 		return nil // of which version nobody knows, nor what brings it
 	}
-	stores, shown := j.anchors(e), j.shown(e.Presented, e.Carries)
-	if e.Instead != (catalog.Ref{}) {
-		if instead := j.shown(e.Instead, catalog.Carries{}); len(instead) > 0 {
+	stores, shown := j.anchors(e), j.presented(e.Presented, e.Selector)
+	if e.CustomPresented != (catalog.Ref{}) {
+		if instead := j.presented(e.CustomPresented, catalog.ObjectSelector{}); len(instead) > 0 {
 			shown = instead
 		}
 	}
@@ -197,16 +197,16 @@ func (j *judge) claims(e catalog.Edge) []Claim {
 		return []Claim{{Assessment: assess.Assessment{Status: assess.Unknown, Reason: why}, Edge: e}}
 	}
 	if e.Presented == catalog.KubeadmServing() {
-		return j.edge(e, stores, j.byMasters(shown))
+		return j.edge(e, stores, j.servedByMasters(shown))
 	}
-	return j.edge(e, stores, j.seen(e.Presented, shown))
+	return j.edge(e, stores, j.preferHandshakes(e.Presented, shown))
 }
 
 // handshakes judges an edge in a version that was not reviewed by what was seen: a
 // kubeconfig on a node does verify what its server showed to that node, or does not. nil:
 // nothing was seen.
 func (j *judge) handshakes(e catalog.Edge, stores []anchors) []Claim {
-	if e.Name != catalog.NameInKubeconfig || len(j.f.Snapshot.Cluster.Versions.Unreviewed()) == 0 {
+	if e.ServerName != catalog.NameInKubeconfig || len(j.f.Snapshot.Cluster.Versions.UnreviewedMinors()) == 0 {
 		return nil
 	}
 	claims := j.edge(e, stores, nil)
@@ -222,20 +222,20 @@ func (j *judge) here(e catalog.Edge) (catalog.Answer, string) {
 	c := &j.f.Snapshot.Cluster
 	in := e.In.Holds(c.Versions)
 	switch {
-	case in == catalog.Yes && catalog.ByKubeadm(e.In) && j.f.Snapshot.MadeByKubeadm() == catalog.No:
+	case in == catalog.Yes && catalog.OfKubeadm(e.In) && j.f.Snapshot.MadeByKubeadm() == catalog.No:
 		return catalog.No, "" // the story says it once
-	case in == catalog.No || e.Trust.Kind != catalog.File && catalog.KeptElsewhere(e.Trust, c.Topology):
+	case in == catalog.No || e.Trust.Kind != catalog.File && catalog.InHostingCluster(e.Trust, c.Topology):
 		return catalog.No, ""
 	case len(e.Platforms) > 0 && (c.OwnAddresses == catalog.No || c.Platform != "" && !slices.Contains(e.Platforms, c.Platform)):
 		return catalog.No, ""
-	case e.Where != (catalog.Ref{}) && !j.there(e.Where) && j.f.Absent(e.Where):
+	case e.OnlyIfExists != (catalog.Ref{}) && !j.there(e.OnlyIfExists) && j.f.Absent(e.OnlyIfExists):
 		return catalog.No, ""
 	case in == catalog.Unknown:
-		return catalog.Unknown, "whether this is so here is unknown: " + c.Versions.Undecided()
+		return catalog.Unknown, "whether this is so here is unknown: " + c.Versions.WhyUndecided()
 	case len(e.Platforms) > 0 && (c.Platform == "" || c.OwnAddresses == catalog.Unknown):
 		return catalog.Unknown, "whether it runs here is not known: Infrastructure's status.platformStatus was not read"
-	case e.Where != (catalog.Ref{}) && !j.there(e.Where):
-		return catalog.Unknown, "whether it runs here is not known: " + e.Where.String() + " was not read"
+	case e.OnlyIfExists != (catalog.Ref{}) && !j.there(e.OnlyIfExists):
+		return catalog.Unknown, "whether it runs here is not known: " + e.OnlyIfExists.String() + " was not read"
 	}
 	return catalog.Yes, ""
 }
@@ -260,7 +260,7 @@ func (j *judge) edge(e catalog.Edge, stores []anchors, shown []identity) []Claim
 		}
 		name, known := j.name(e, a)
 		if tenant := tenantOf(e, a.at); tenant != "" {
-			if base.ofTenant(tenant); e.Carries != (catalog.Carries{}) && len(shown) > 0 {
+			if base.ofTenant(tenant); e.Selector != (catalog.ObjectSelector{}) && len(shown) > 0 {
 				out = append(out, j.ofStore(base, name, shown))
 				continue
 			}
@@ -271,12 +271,12 @@ func (j *judge) edge(e catalog.Edge, stores []anchors, shown []identity) []Claim
 		})
 		if served, ok := j.served(a); ok {
 			c := base
-			c.Server, c.Name, c.Chain = served.Address, served.Name, served.Chain
+			c.Server, c.VerifiedName, c.Chain = served.Address, served.Name, served.Chain
 			if len(shown) > 0 {
 				c.Presented = shown[0].at
 			}
 			j.decide(&c)
-			j.otherwise(&c, owner, shown)
+			j.otherServers(&c, owner, shown)
 			out = append(out, c)
 			continue
 		}
@@ -287,7 +287,7 @@ func (j *judge) edge(e catalog.Edge, stores []anchors, shown []identity) []Claim
 			}
 			c := base
 			c.Node = cmp.Or(a.node, s.node)
-			c.Presented, c.Chain, c.Server, c.Name = s.at, s.chain, s.server, cmp.Or(s.name, name)
+			c.Presented, c.Chain, c.Server, c.VerifiedName = s.at, s.chain, s.server, cmp.Or(s.name, name)
 			c.ofTenantsService()
 			if !known {
 				c.Status, c.Reason = assess.Unknown, "the name under which it is asked for is not known: Infrastructure's status.apiServerInternalURI was not read"
@@ -301,7 +301,7 @@ func (j *judge) edge(e catalog.Edge, stores []anchors, shown []identity) []Claim
 			}
 			j.decide(&c)
 			j.elsewhere(&c, owner, s)
-			j.turns(&c, owner, s)
+			j.pendingReload(&c, owner, s)
 			out = append(out, c)
 		}
 		if n == len(out) && (a.cluster != nil || !j.absent(e.Presented) && !(e.Optional && j.nowhere(e.Presented))) { // somebody answers a kubeconfig's client
@@ -312,14 +312,14 @@ func (j *judge) edge(e catalog.Edge, stores []anchors, shown []identity) []Claim
 	// Of an optional edge, what is known not to be there says nothing; what was not read
 	// is not known.
 	if len(stores) == 0 && len(shown) > 0 && (!e.Optional || e.Trust.Kind != catalog.File && !j.absent(e.Trust)) {
-		out = append(out, j.nobody(e, shown[0]))
+		out = append(out, j.noVerifier(e, shown[0]))
 	}
 	return out
 }
 
-// nobody is the claim where no trust anchors were found, although there is what is
+// noVerifier is the claim where no trust anchors were found, although there is what is
 // to be verified by them.
-func (j *judge) nobody(e catalog.Edge, shown identity) Claim {
+func (j *judge) noVerifier(e catalog.Edge, shown identity) Claim {
 	c := Claim{Assessment: assess.Assessment{Status: assess.Unknown, Reason: "the trust anchors were not read: " + e.Trust.String()}, Edge: e, Presented: shown.at, Chain: shown.chain}
 	if j.absent(e.Trust) {
 		c.Status, c.Reason = assess.Fail, "there is no "+e.Trust.String()+", or no certificate in it: nobody is trusted by it"
@@ -337,7 +337,7 @@ func (j *judge) served(a anchors) (inspect.Served, bool) {
 		return inspect.Served{}, false
 	}
 	for _, v := range j.f.Snapshot.Served { // for another name, it may show another certificate
-		if v.Node == a.node && v.Address == address && v.Name == name && v.Server == catalog.ListenerBalanced && len(v.Chain) > 0 {
+		if v.Node == a.node && v.Address == address && v.Name == name && v.Server == catalog.ListenerNodeKubeconfig && len(v.Chain) > 0 {
 			return v, true
 		}
 	}
@@ -346,7 +346,7 @@ func (j *judge) served(a anchors) (inspect.Served, bool) {
 
 // name is the server name for an edge; false where it is not known.
 func (j *judge) name(e catalog.Edge, a anchors) (string, bool) {
-	switch e.Name {
+	switch e.ServerName {
 	case catalog.NameClient, catalog.NameAny:
 		return "", true
 	case catalog.NameInKubeconfig:
@@ -359,12 +359,12 @@ func (j *judge) name(e catalog.Edge, a anchors) (string, bool) {
 		_, name, err := inspect.KubeconfigCluster{Server: j.f.Snapshot.Cluster.Internal}.Dialled()
 		return name, err == nil
 	}
-	return string(e.Name), true
+	return string(e.ServerName), true
 }
 
 // absent reports whether a place that was not found is known not to be there.
 func (j *judge) absent(r catalog.Ref) bool {
-	return j.f.Absent(r) || catalog.KeptElsewhere(r, j.f.Snapshot.Cluster.Topology)
+	return j.f.Absent(r) || catalog.InHostingCluster(r, j.f.Snapshot.Cluster.Topology)
 }
 
 // nowhere reports whether a file is on no node: all of them were read.

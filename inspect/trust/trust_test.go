@@ -34,7 +34,7 @@ func newWorld(v catalog.Versions) *world {
 	w := &world{sc: pki.NewScanner()}
 	w.s.Cluster = inspect.Cluster{Versions: v, Internal: "https://api-int.example.com:6443"}
 	w.s.Nodes = []inspect.Node{{Name: "n1", Via: "ssh"}}
-	if v.Plain {
+	if v.NotOpenShift {
 		w.s.Cluster.Kubeadm = catalog.Yes
 	}
 	return w
@@ -75,14 +75,14 @@ func (w *world) show(e catalog.Edge, pem []byte) {
 		r.Namespace, r.Name = "team", "served"
 	}
 	w.put(r, pem)
-	if e.Carries.Annotation != "" {
-		w.s.Bundles[len(w.s.Bundles)-1].Object.Annotations = map[string]string{e.Carries.Annotation: "svc"}
+	if e.Selector.Annotation != "" {
+		w.s.Bundles[len(w.s.Bundles)-1].Object.Annotations = map[string]string{e.Selector.Annotation: "svc"}
 	}
 }
 
 // trust makes an edge's trust anchors hold these.
 func (w *world) trust(e catalog.Edge, ca ...[]byte) {
-	if e.Name == catalog.NameInKubeconfig {
+	if e.ServerName == catalog.NameInKubeconfig {
 		w.kubeconfig(e.Trust.Name, "https://api-int.example.com:6443", ca...)
 		return
 	}
@@ -95,23 +95,23 @@ func (w *world) stage(e catalog.Edge, ca *pkitest.Authority, trusted ...[]byte) 
 	if len(e.Platforms) > 0 {
 		w.s.Cluster.Platform, w.s.Cluster.OwnAddresses = e.Platforms[0], catalog.Yes
 	}
-	if e.Where != (catalog.Ref{}) {
-		w.put(e.Where, ca.CertPEM)
+	if e.OnlyIfExists != (catalog.Ref{}) {
+		w.put(e.OnlyIfExists, ca.CertPEM)
 	}
-	switch e.By {
-	case catalog.ByParts:
+	switch e.Verify {
+	case catalog.VerifyAggregate:
 		w.put(catalog.Ref{Kind: catalog.ConfigMap, Namespace: "openshift-config-managed", Name: "kube-apiserver-server-ca", Key: "ca-bundle.crt"}, ca.CertPEM)
 		w.put(catalog.Ref{Kind: catalog.ConfigMap, Namespace: "openshift-kube-scheduler", Name: "serviceaccount-ca", Key: "ca-bundle.crt"}, trusted...)
 		w.whole("configmaps")
-	case catalog.ByCopies:
+	case catalog.VerifyNodeCopies:
 		w.put(catalog.Ref{Kind: catalog.ConfigMap, Namespace: "openshift-config-managed", Name: "kube-apiserver-client-ca", Key: "ca-bundle.crt"}, ca.CertPEM)
 		w.put(catalog.Ref{Kind: catalog.File, Name: "/etc/kubernetes/kubelet-ca.crt"}, trusted...)
-	case catalog.ByCalls:
+	case catalog.VerifyServiceCertificate:
 		w.put(catalog.Ref{Kind: catalog.Secret, Namespace: "team", Name: "served", Key: "tls.crt"}, ca.Issue("served", from(-1), from(29), pkitest.DNS("svc.team.svc")).CertPEM)
 		w.s.Bundles[len(w.s.Bundles)-1].Object.Annotations = map[string]string{catalog.AnnotationServiceName: "svc"}
 		w.call(e, trusted...)
-		w.signer(catalog.Edge{Carries: catalog.Carries{Annotation: catalog.AnnotationServiceName}}, ca)
-	case catalog.ByArrival:
+		w.signer(catalog.Edge{Selector: catalog.ObjectSelector{Annotation: catalog.AnnotationServiceName}}, ca)
+	case catalog.VerifyDelivered:
 		source, target := e.Presented, e.Trust
 		if source.Kind != catalog.ConfigMap && source.Kind != catalog.File { // a field that names one
 			source = catalog.Ref{Kind: catalog.ConfigMap, Namespace: "openshift-config", Name: "named", Key: "registry.example.com..5000"}
@@ -129,8 +129,8 @@ func (w *world) stage(e catalog.Edge, ca *pkitest.Authority, trusted ...[]byte) 
 
 // signs reports whether a rotation is about what an edge is shown.
 func signs(r catalog.Rotation, e catalog.Edge) bool {
-	if r.Carries != (catalog.Carries{}) {
-		return e.Carries == r.Carries
+	if r.Selector != (catalog.ObjectSelector{}) {
+		return e.Selector == r.Selector
 	}
 	return slices.ContainsFunc(r.Targets, func(t catalog.Ref) bool {
 		same, err := path.Match(t.Name, e.Presented.Name)
@@ -180,7 +180,7 @@ func (w *world) judge(id string) []trust.Claim {
 // versions in which an edge holds.
 func versions(e catalog.Edge) catalog.Versions {
 	if e.In.Component == catalog.Kubernetes {
-		return catalog.Versions{Plain: true, Kubernetes: "v1.35.4"}
+		return catalog.Versions{NotOpenShift: true, Kubernetes: "v1.35.4"}
 	}
 	for _, m := range []catalog.Minor{e.In.From, e.In.To, {Major: 4, Minor: 15}} {
 		if m != (catalog.Minor{}) {
@@ -192,7 +192,7 @@ func versions(e catalog.Edge) catalog.Versions {
 
 // leafFor makes what is shown on an edge.
 func leafFor(e catalog.Edge, ca *pkitest.Authority, begin, end float64) pkitest.Pair {
-	name := string(e.Name)
+	name := string(e.ServerName)
 	if strings.HasPrefix(name, "(") || name == "" {
 		name = "api-int.example.com"
 	}
@@ -350,7 +350,7 @@ func TestSignerNotRead(t *testing.T) {
 				w.served("", "", internalName+":6443", internalName, leafFor(e, ca, -1, 29).CertPEM)
 			}
 			got := one(t, w.judge(e.ID))
-			if got.Status != c.want || got.Later != (c.want == assess.Unknown) || !strings.Contains(got.Reason, c.why) || c.want == assess.Pass && got.Reason != "" {
+			if got.Status != c.want || got.NextUnknown != (c.want == assess.Unknown) || !strings.Contains(got.Reason, c.why) || c.want == assess.Pass && got.Reason != "" {
 				t.Errorf("%s: %s", got.Status, got.Reason)
 			}
 		})
@@ -374,7 +374,7 @@ func (w *world) whole(kinds ...string) {
 func TestNobodyIsTrusted(t *testing.T) {
 	ca := pkitest.NewCA("the CA", from(-10), from(900))
 	for _, e := range catalog.Edges() {
-		if e.Trust.Kind == catalog.File || e.By != catalog.ByVerifying {
+		if e.Trust.Kind == catalog.File || e.Verify != catalog.VerifyChain {
 			continue
 		}
 		why := "there is no " + e.Trust.String()
@@ -572,7 +572,7 @@ func TestInstead(t *testing.T) {
 	ca, own := pkitest.NewCA("the CA", from(-10), from(900)), pkitest.NewCA("example.com's", from(-10), from(900))
 	w := newWorld(versions(e))
 	w.stage(e, ca, own.CertPEM)
-	w.put(e.Instead, leafFor(e, own, -1, 29).CertPEM)
+	w.put(e.CustomPresented, leafFor(e, own, -1, 29).CertPEM)
 	if claims := w.judge(e.ID); len(claims) != 1 || claims[0].Status != assess.Pass {
 		t.Errorf("got %+v", claims)
 	}
@@ -601,8 +601,8 @@ func TestEveryTopologyAndVersion(t *testing.T) {
 				w.whole("secrets", "configmaps")
 				want, placed := map[string]bool{}, map[catalog.Ref]bool{}
 				for _, e := range catalog.Edges() {
-					elsewhere := topology == "External" && (catalog.KeptElsewhere(e.Presented, topology) || catalog.KeptElsewhere(e.Trust, topology))
-					if e.In.Holds(v) != catalog.Yes || e.By != catalog.ByVerifying || len(e.Platforms) > 0 || elsewhere || placed[e.Trust] && e.Name == catalog.NameInKubeconfig {
+					elsewhere := topology == "External" && (catalog.InHostingCluster(e.Presented, topology) || catalog.InHostingCluster(e.Trust, topology))
+					if e.In.Holds(v) != catalog.Yes || e.Verify != catalog.VerifyChain || len(e.Platforms) > 0 || elsewhere || placed[e.Trust] && e.ServerName == catalog.NameInKubeconfig {
 						continue
 					}
 					want[e.ID] = true
@@ -612,15 +612,15 @@ func TestEveryTopologyAndVersion(t *testing.T) {
 					if !placed[e.Trust] {
 						w.trust(e, ca.CertPEM)
 					}
-					if e.Where != (catalog.Ref{}) && !placed[e.Where] {
-						w.put(e.Where, ca.CertPEM)
+					if e.OnlyIfExists != (catalog.Ref{}) && !placed[e.OnlyIfExists] {
+						w.put(e.OnlyIfExists, ca.CertPEM)
 					}
-					placed[e.Presented], placed[e.Trust], placed[e.Where] = true, true, true
+					placed[e.Presented], placed[e.Trust], placed[e.OnlyIfExists] = true, true, true
 				}
 				w.judge("") // sorts
 				for _, c := range trust.Judge(context.Background(), inspect.NewFacts(w.s, noon, 30*day)) {
 					isEdge := slices.ContainsFunc(catalog.Edges(), func(e catalog.Edge) bool { return e.ID == c.Edge.ID })
-					if isEdge && c.Status != assess.Pass && c.By == catalog.ByVerifying && (topology != "External" || c.Trust[0].Kind != pki.KindFile) { // there, these files have nothing to verify
+					if isEdge && c.Status != assess.Pass && c.Verify == catalog.VerifyChain && (topology != "External" || c.Trust[0].Kind != pki.KindFile) { // there, these files have nothing to verify
 						t.Errorf("%s %s %s: %s", c.Edge.ID, c.Node, c.Status, c.Reason)
 					}
 					delete(want, c.Edge.ID)
@@ -689,7 +689,7 @@ func TestHostedControlPlane(t *testing.T) {
 	chain := w.sc.Scan(ca.Issue("api", from(-1), from(29), pkitest.DNS("api-int.example.com")).CertPEM)[0].Content.Certs
 	w.s.Served = []inspect.Served{
 		{Node: "n1", Address: "api-int.example.com:6443", Name: "api-int.example.com", Chain: chain},
-		{Server: catalog.ListenerOutside, Address: "api.example.com:6443", Name: "api.example.com", Chain: chain},
+		{Server: catalog.ListenerUserKubeconfig, Address: "api.example.com:6443", Name: "api.example.com", Chain: chain},
 	}
 	held := 0
 	for _, c := range trust.Judge(context.Background(), inspect.NewFacts(w.s, noon, 30*day)) {

@@ -53,11 +53,11 @@ func (j *judge) concerns(of []Claim, n *inspect.Node) bool {
 	others, mastersOnly, with := false, true, map[string]bool{}
 	for i := range of {
 		c := &of[i]
-		onNode := c.onFile() || c.Edge.Presented.Kind == catalog.File || !c.Runs.IsZero()
+		onNode := c.onFile() || c.Edge.Presented.Kind == catalog.File || !c.ProcessStarted.IsZero()
 		switch {
 		case c.Node == n.Name:
 			return false
-		case c.Node == "" || !onNode || c.Seen != nil:
+		case c.Node == "" || !onNode || c.Refusals != nil:
 			continue
 		}
 		others, with[c.Node] = true, true

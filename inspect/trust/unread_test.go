@@ -26,7 +26,7 @@ func TestANodeThatWasNotReadIsUnknownInEveryClaimAboutNodes(t *testing.T) {
 		staged := e
 		for _, p := range catalog.Processes() {
 			if p.ID == e.ID {
-				staged = edge(t, p.Of)
+				staged = edge(t, p.EdgeID)
 				w.s.Nodes[0].Kubelet.Started = from(-1)
 				w.s.Nodes[0].Processes = []inspect.Process{{Command: p.Command, Started: from(-1)}}
 			}

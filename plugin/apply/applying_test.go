@@ -21,11 +21,11 @@ import (
 func TestHowRunsEnd(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	refusal := &remediate.Refusal{Name: "kubelet-known", Node: "worker-1", Reason: "no answer", Next: "look"}
-	await := action.Await{On: "worker-0"}
+	await := action.AwaitNode{NodeName: "worker-0"}
 	stopped := func(inner error, left ...string) error {
-		return &remediate.Stopped{Action: await, Inner: inner, Left: left}
+		return &remediate.Stopped{Action: await, Inner: inner, NotStarted: left}
 	}
-	unknown, late := &remediate.Unknown{Reason: "nobody to ask"}, &remediate.Late{Inner: errors.New("not yet")}
+	unknown, late := &remediate.UnknownEffectError{Reason: "nobody to ask"}, &remediate.LateEffectError{Inner: errors.New("not yet")}
 	upgrade := &remediate.Refusal{Name: "upgrade-running", Reason: "the cluster goes to 4.15.1", Next: "wait for its end", Risk: true}
 	masters := &remediate.Plan{Basis: inspect.Snapshot{Nodes: []inspect.Node{{Name: "worker-0", Role: catalog.RoleMaster}}}}
 	noConsent := &cli.ExitError{Code: cli.ExitRefused, Err: cli.NothingChanged(errors.New("nobody can be asked"))}
@@ -52,14 +52,14 @@ func TestHowRunsEnd(t *testing.T) {
 		{"asked again, in between", []string{"run-1"}, func(a *Run) error { return a.ended(nil, stopped(upgrade, "worker-1")) }, cli.ExitStopped, []string{"wait for its end", "--accept-risk=upgrade-running", "undo run-1", "Not begun: worker-1"}, "nothing was changed"},
 		{"a master that does not come back", []string{"run-1"}, func(a *Run) error { return a.ended(masters, stopped(late, "worker-1")) }, cli.ExitStopped, []string{"certrot fix-api-int --only workers --accept-risk=masters-first", "kube-root-ca.crt may stay old"}, ""},
 		{"at a master, by Ctrl-C", []string{"run-1"}, func(a *Run) error {
-			return a.ended(masters, &remediate.Stopped{Action: await, Inner: errors.New("interrupt"), Interrupted: true, Left: []string{"worker-1"}})
+			return a.ended(masters, &remediate.Stopped{Action: await, Inner: errors.New("interrupt"), Interrupted: true, NotStarted: []string{"worker-1"}})
 		}, cli.ExitStopped, []string{"Not begun: worker-1"}, "masters-first"},
 		{"a worker that does not", []string{"run-1"}, func(a *Run) error { return a.ended(&remediate.Plan{}, stopped(late, "worker-1")) }, cli.ExitStopped, []string{"Not begun", "does not come back", "certrot fix-api-int --accept-risk=workers-back"}, "masters-first"},
 	} {
 		var out strings.Builder
-		a := &Run{Past: PastMasters("certrot fix-api-int", nil), Others: "certrot fix-api-int --accept-risk=workers-back", Flags: Flags{App: cli.App{Called: "certrot", Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}, Run: "run-9"}
+		a := &Run{PastMastersLine: PastMasters("certrot fix-api-int", nil), PastWorkersLine: "certrot fix-api-int --accept-risk=workers-back", Flags: Flags{App: cli.App{ProgramName: "certrot", Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}, Run: "run-9"}
 		for _, run := range c.changed {
-			a.Deeds = append(a.Deeds, deed{run: run, step: "any", back: true})
+			a.Changed = append(a.Changed, journaledStep{run: run, step: "any", undoable: true})
 		}
 		err := c.end(a)
 		if code := cli.CodeOf(err); code != c.code {

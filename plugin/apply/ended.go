@@ -26,12 +26,12 @@ func wavesOf(p *remediate.Plan) map[string]string {
 // ended turns how a run ended into what the user is told, and the exit code.
 func (a *Run) ended(p *remediate.Plan, err error) error {
 	var r *remediate.Refusal
-	if errors.As(err, &r) && len(a.Deeds) == 0 && r.Risk { // asked again, before anything was begun
+	if errors.As(err, &r) && len(a.Changed) == 0 && r.Risk { // asked again, before anything was begun
 		return Refused(&remediate.Refusal{Name: r.Name, Reason: r.Reason, Next: r.Next + "; or, in spite of it: --accept-risk=" + r.Name})
 	}
 	if err == nil && a.Undoes != "" {
-		a.Say("\nDone: the files are what they were before run %s.\n", a.Undoes)
-		a.sayEarlier()
+		a.Printf("\nDone: the files are what they were before run %s.\n", a.Undoes)
+		a.printEarlier()
 		return nil
 	}
 	if err == nil {
@@ -39,14 +39,14 @@ func (a *Run) ended(p *remediate.Plan, err error) error {
 		if undos := a.undos(); len(undos) > 0 {
 			how = " What was before is on the nodes; to put it back: " + strings.Join(undos, "; ")
 		}
-		a.Say("\nDone.%s\n", how)
-		a.sayEarlier()
+		a.Printf("\nDone.%s\n", how)
+		a.printEarlier()
 		return nil
 	}
-	var unknown *remediate.Unknown
-	var late *remediate.Late
+	var unknown *remediate.UnknownEffectError
+	var late *remediate.LateEffectError
 	var stopped *remediate.Stopped
-	back := a.back()
+	back := a.undoHint()
 	if errors.As(err, &stopped) {
 		back = a.unwritable(p, stopped) + back
 	}
@@ -55,18 +55,18 @@ func (a *Run) ended(p *remediate.Plan, err error) error {
 	} else if r != nil && r.Next != "" {
 		back = r.Next + "\n" + back
 	}
-	if errors.As(err, &stopped) && a.Past != "" && p != nil && r == nil && !stopped.Interrupted && ofMaster(p, stopped) {
-		back += fmt.Sprintf("\nwhere this master is lost for good: %s\n  (%s)", a.Past, PastMastersMeans)
+	if errors.As(err, &stopped) && a.PastMastersLine != "" && p != nil && r == nil && !stopped.Interrupted && ofMaster(p, stopped) {
+		back += fmt.Sprintf("\nwhere this master is lost for good: %s\n  (%s)", a.PastMastersLine, PastMastersMeans)
 	}
-	if _, waited := actionOf(stopped).(action.Await); errors.As(err, &late) && waited && a.Others != "" && p != nil && len(stopped.Left) > 0 && !ofMaster(p, stopped) {
-		back += fmt.Sprintf("\nwhere %s does not come back, whatever is done to it: %s\n  (then one worker after the other may be lost in the same way, one with each run)", stopped.Action.Node(), a.Others)
+	if _, waited := actionOf(stopped).(action.AwaitNode); errors.As(err, &late) && waited && a.PastWorkersLine != "" && p != nil && len(stopped.NotStarted) > 0 && !ofMaster(p, stopped) {
+		back += fmt.Sprintf("\nwhere %s does not come back, whatever is done to it: %s\n  (then one worker after the other may be lost in the same way, one with each run)", stopped.Action.Node(), a.PastWorkersLine)
 	}
-	if stopped != nil && len(stopped.Left)+len(stopped.Half)+len(stopped.Others) > 0 {
-		if len(stopped.Half) > 0 {
-			err = fmt.Errorf("%w. Begun, and not at the end: %s", err, strings.Join(stopped.Half, ", "))
+	if stopped != nil && len(stopped.NotStarted)+len(stopped.PartlyDone)+len(stopped.OtherFailures) > 0 {
+		if len(stopped.PartlyDone) > 0 {
+			err = fmt.Errorf("%w. Begun, and not at the end: %s", err, strings.Join(stopped.PartlyDone, ", "))
 		}
-		if len(stopped.Left) > 0 {
-			err = fmt.Errorf("%w. Not begun: %s", err, strings.Join(stopped.Left, ", "))
+		if len(stopped.NotStarted) > 0 {
+			err = fmt.Errorf("%w. Not begun: %s", err, strings.Join(stopped.NotStarted, ", "))
 		}
 		return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(err, "%s", back)}
 	}

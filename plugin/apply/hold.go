@@ -14,8 +14,8 @@ import (
 // nodeexec.Gone.
 func (a *Run) Holder() string {
 	text := nodeexec.ThisProcess().String() + ", run " + a.Run
-	if a.Person != "" {
-		text += ", as " + a.Person
+	if a.User != "" {
+		text += ", as " + a.User
 	}
 	return text
 }
@@ -28,19 +28,19 @@ func (a *Run) Hold(ctx context.Context) (held context.Context, release func(), e
 	if w.Conn == nil {
 		return ctx, func() {}, nil
 	}
-	if a.Person == "" {
-		a.Person = w.Conn.Person(ctx)
+	if a.User == "" {
+		a.User = w.Conn.CurrentUser(ctx)
 	}
 	env := w.Env(a.Run, a.Read)
 	lease := remediate.Lease{Kube: w.Conn.Kube, Holder: a.Holder(), Sleep: env.Sleep, Now: w.Conn.Clock.Now}
 	lapsed, err := lease.Take(ctx)
 	if lapsed != "" {
-		a.lapsed = lapsed
+		a.expiredHolder = lapsed
 	}
 	if err != nil {
 		var r *remediate.Refusal
 		if errors.As(err, &r) && r.Risk && a.NoLease {
-			a.Say("\nAccepted by name: %s: %s\n", r.Name, ui.Clean(r.Reason))
+			a.Printf("\nAccepted by name: %s: %s\n", r.Name, ui.Clean(r.Reason))
 			return ctx, func() {}, nil
 		}
 		if errors.As(err, &r) && r.Risk {

@@ -103,11 +103,11 @@ func TestWhoHeldTheNodes(t *testing.T) {
 		var out plugintest.Transcript
 		w := applytest.OnNodes(conn, &out, n)
 		seen := ""
-		a := &apply.Run{Flags: apply.Flags{App: w.App, Yes: true}, Session: w, Command: "fix-api-int", Run: remediate.NewRun(time.Now()), About: func(io.Writer, *remediate.Plan) {}}
+		a := &apply.Run{Flags: apply.Flags{App: w.App, Yes: true}, Session: w, Command: "fix-api-int", Run: remediate.NewRun(time.Now()), PrintBasis: func(io.Writer, *remediate.Plan) {}}
 		a.Plan = func(context.Context) (*remediate.Plan, error) {
 			return stepsOn(looking{n.Name, func() { seen = n.Held(t) }}), nil
 		}
-		err := a.Do(t.Context())
+		err := a.Execute(t.Context())
 		if err != nil {
 			cli.PrintError(w.App.Streams, err)
 		}
@@ -156,11 +156,11 @@ func TestWithoutAnAPINodesAnswer(t *testing.T) {
 	var out plugintest.Transcript
 	w := applytest.OnNodes(nil, &out, first, second)
 	begun := 0
-	a := &apply.Run{Flags: apply.Flags{App: w.App, Yes: true}, Session: w, Command: "fix-api-int", Run: remediate.NewRun(time.Now()), About: func(io.Writer, *remediate.Plan) {}}
+	a := &apply.Run{Flags: apply.Flags{App: w.App, Yes: true}, Session: w, Command: "fix-api-int", Run: remediate.NewRun(time.Now()), PrintBasis: func(io.Writer, *remediate.Plan) {}}
 	a.Plan = func(context.Context) (*remediate.Plan, error) {
-		return stepsOn(action.Await{On: first.Name}, looking{second.Name, func() { begun++ }}), nil
+		return stepsOn(action.AwaitNode{NodeName: first.Name}, looking{second.Name, func() { begun++ }}), nil
 	}
-	err := a.Do(t.Context())
+	err := a.Execute(t.Context())
 	if cli.CodeOf(err) != cli.ExitIncomplete || begun != 1 || err == nil || !strings.Contains(err.Error(), "the API server answers its kubelet's own credentials, asked on the node") {
 		t.Errorf("the second node was begun %d times: %v\n%s", begun, err, out.String())
 	}
@@ -172,7 +172,7 @@ func TestWithoutAnAPINodesAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, err := env.RestartProbe(t.Context(), node)
-	if err != nil || len(c.Own.Answers) == 0 || c.Own.Answers[0].Code != http.StatusUnauthorized {
+	if err != nil || len(c.Kubeconfig.Answers) == 0 || c.Kubeconfig.Answers[0].Code != http.StatusUnauthorized {
 		t.Errorf("a kubelet that is not taken: %+v, %v", c, err)
 	}
 	with := applytest.OnNodes(applytest.Connect(plugintest.SettledAPI(), t), &out).Env("run-1", a.Read)
@@ -215,7 +215,7 @@ func TestWhoHoldsTheLeaseIsAPerson(t *testing.T) {
 		conn.Kube = kube
 		conn.Config.Contexts[conn.Context].AuthInfo = "bob/api-example:6443"
 		a := &apply.Run{Run: "run-1", Session: &apply.Session{Conn: conn}}
-		a.Person = conn.Person(t.Context())
+		a.User = conn.CurrentUser(t.Context())
 		was := nodeexec.ThisProcess().String() + ", run run-1"
 		if got := a.Holder(); got != was+c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, was+c.want)

@@ -101,7 +101,7 @@ func NetworkIn(read *inspect.NetworkRead) (NetworkFacts, error) {
 
 // RootCA is the step that waits for kube-controller-manager and kube-root-ca.crt.
 func (n NetworkFacts) RootCA(ca []*pki.Cert, say func(string)) action.AwaitRootCA {
-	return action.AwaitRootCA{CA: ca, Known: n.Rollout, Read: n.read, Say: say}
+	return action.AwaitRootCA{CA: ca, Planned: n.Rollout, Read: n.read, Print: say}
 }
 
 // Restarts are the steps for the network's pods; false: none are wanted.

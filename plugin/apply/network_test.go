@@ -67,12 +67,12 @@ func TestNetworkWithoutAnAPI(t *testing.T) {
 	if err != nil || facts.read != nil || len(facts.Pods) > 0 {
 		t.Errorf("%+v, %v", facts, err)
 	}
-	var u *remediate.Unknown
+	var u *remediate.UnknownEffectError
 	if err := facts.RootCA(nil, nil).Verify(t.Context(), &remediate.Env{Now: time.Now}, nil); !errors.As(err, &u) {
 		t.Errorf("what nobody answers is %v", err)
 	}
 	f := NetworkFlags{Patch: true}
-	if a, wanted, err := f.Patches(t.Context(), w, []*pki.Cert{{}}, time.Now()); err == nil || wanted || a.Of.Namespace != "" || !strings.Contains(err.Error(), "nobody answers") {
+	if a, wanted, err := f.Patches(t.Context(), w, []*pki.Cert{{}}, time.Now()); err == nil || wanted || a.Object.Namespace != "" || !strings.Contains(err.Error(), "nobody answers") {
 		t.Errorf("a patch: %+v, %t, %v", a, wanted, err)
 	}
 	f.Patch = false

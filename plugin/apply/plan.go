@@ -32,16 +32,16 @@ func printPlan(out io.Writer, a *Run, p *remediate.Plan) error {
 	if c.Synthetic != "" {
 		ui.Printf(w, "         SYNTHETIC DATA: %s\n", c.Synthetic)
 	}
-	ui.NotReviewed(w, c.Versions.NotReviewed())
-	a.About(w, p)
+	ui.PrintUnreviewed(w, c.Versions.WhyUnreviewed())
+	a.PrintBasis(w, p)
 	for _, note := range p.Notes {
 		ui.Wrap(w, "Note     ", note)
 	}
 	if p.Empty() {
 		printUnknown(w, p)
-		ui.Printf(w, "\nNothing to do: it is so already on %s.\n", Some(NodesOf(p)))
+		ui.Printf(w, "\nNothing to do: it is so already on %s.\n", NodeNames(NodesOf(p)))
 		for _, n := range lostOf(p) {
-			ui.Printf(w, "  %s  %s\n", n.Name, state(n, p.Basis.Life(n)))
+			ui.Printf(w, "  %s  %s\n", n.Name, state(n, p.Basis.NodeHealth(n)))
 		}
 		_, err := io.WriteString(out, ui.CleanLines(w.String()))
 		return err
@@ -57,7 +57,7 @@ func printPlan(out io.Writer, a *Run, p *remediate.Plan) error {
 		}
 	}
 	if a.Undoes == "" && a.Session != nil && a.DryRun != DryRunClient && writesFiles(p) {
-		ui.Printf(w, "\nBack     what was before is kept on each node in %s/%s: %s\n", host.DefaultFolder, p.Run, inspect.LiveHints(a.App.Called).Next("{} undo %s", p.Run))
+		ui.Printf(w, "\nBack     what was before is kept on each node in %s/%s: %s\n", host.DefaultFolder, p.Run, inspect.LiveHints(a.App.ProgramName).Next("{} undo %s", p.Run))
 	}
 	_, err := io.WriteString(out, ui.CleanLines(w.String()))
 	return err
@@ -87,7 +87,7 @@ func printWave(w io.Writer, p *remediate.Plan, wave remediate.Wave) {
 		}
 		ui.Printf(w, "\n%s", cmp.Or(n.Name, TheCluster))
 		if node, ok := p.Basis.Node(n.Name); ok {
-			ui.Printf(w, "  %s", state(node, p.Basis.Life(node)))
+			ui.Printf(w, "  %s", state(node, p.Basis.NodeHealth(node)))
 		}
 		ui.Printf(w, "\n")
 		for i, s := range n.Steps {
@@ -95,7 +95,7 @@ func printWave(w io.Writer, p *remediate.Plan, wave remediate.Wave) {
 		}
 	}
 	if len(already) > 0 {
-		ui.Wrap(w, "         ", "so already: "+Some(already))
+		ui.Wrap(w, "         ", "so already: "+NodeNames(already))
 	}
 }
 
@@ -112,11 +112,11 @@ func printUnknown(w io.Writer, p *remediate.Plan) {
 	}
 }
 
-// Some names nodes, as long as they are few.
-func Some(names []string) string { return Few(names, 12) }
+// NodeNames names nodes, as long as they are few.
+func NodeNames(names []string) string { return FirstNames(names, 12) }
 
-// Few names the first ones, and says how many more there are.
-func Few(names []string, most int) string {
+// FirstNames names the first ones, and says how many more there are.
+func FirstNames(names []string, most int) string {
 	if len(names) <= most {
 		return strings.Join(names, ", ")
 	}
@@ -138,7 +138,7 @@ func NodesOf(p *remediate.Plan) []string {
 func lostOf(p *remediate.Plan) []*inspect.Node {
 	var out []*inspect.Node
 	for _, name := range NodesOf(p) {
-		if n, ok := p.Basis.Node(name); ok && p.Basis.Life(n).Lost() {
+		if n, ok := p.Basis.Node(name); ok && p.Basis.NodeHealth(n).Unhealthy() {
 			out = append(out, n)
 		}
 	}
@@ -146,7 +146,7 @@ func lostOf(p *remediate.Plan) []*inspect.Node {
 }
 
 // state says how a node is, in a few words.
-func state(n *inspect.Node, life inspect.Life) string {
+func state(n *inspect.Node, life inspect.NodeHealth) string {
 	words := []string{"via " + ui.OrDash(n.Via)}
 	if n.Ready != "" {
 		words = append(words, "Ready "+n.Ready)
@@ -160,8 +160,8 @@ func state(n *inspect.Node, life inspect.Life) string {
 	return "(" + strings.Join(words, ", ") + ")"
 }
 
-// Ended says why a CA is left out: it has ended.
-func Ended(c *pki.Cert, now time.Time) string {
+// ValidityText says why a CA is left out: it has ended.
+func ValidityText(c *pki.Cert, now time.Time) string {
 	if c.NotAfter.Before(now) {
 		return "  (ended)"
 	}
@@ -178,14 +178,14 @@ func printStep(w io.Writer, number int, s remediate.Step, now time.Time) {
 	if f == nil {
 		return
 	}
-	if f.Taken {
+	if f.Removed {
 		ui.Printf(w, "       what it was is kept on the node, below %s\n", host.DefaultFolder)
 		return
 	}
 	kept := 0
 	for _, c := range f.Old {
 		if !contains(f.New, c) {
-			ui.Printf(w, "     - %s%s\n       %s\n", pki.Foreign(c.Subject), Ended(c, now), Identity(c))
+			ui.Printf(w, "     - %s%s\n       %s\n", pki.Foreign(c.Subject), ValidityText(c, now), Identity(c))
 		} else {
 			kept++
 		}
@@ -221,7 +221,7 @@ func AboutCA(w io.Writer, fix apiint.Repair, p *remediate.Plan) {
 	for _, found := range pki.NewScanner().Scan(fix.CA) {
 		n += len(found.Content.Certs)
 	}
-	ui.Printf(w, "CA       %s of %s\n", ui.Count(n, "certificate"), fix.From)
+	ui.Printf(w, "CA       %s of %s\n", ui.Count(n, "certificate"), fix.CASource)
 	said := map[string]bool{}
 	for _, v := range p.Basis.Served {
 		if len(v.Chain) == 0 || v.Server != "" { // a snapshot has what others showed, too

@@ -25,7 +25,7 @@ import (
 // in KUBECTL_EXTERNAL_DIFF shows it. Keys and tokens are runs of x on both sides.
 func printPlanDiff(out, errOut io.Writer, a *Run, p *remediate.Plan) error {
 	notes := &strings.Builder{}
-	a.About(notes, p)
+	a.PrintBasis(notes, p)
 	for _, note := range p.Notes {
 		ui.Wrap(notes, "Note     ", note)
 	}
@@ -49,7 +49,7 @@ func printPlanDiff(out, errOut io.Writer, a *Run, p *remediate.Plan) error {
 		return externalDiff(out, errOut, program, changes)
 	}
 	if p.Empty() {
-		ui.Printf(errOut, "Nothing to do: it is so already on %s.\n", ui.Clean(Some(NodesOf(p))))
+		ui.Printf(errOut, "Nothing to do: it is so already on %s.\n", ui.Clean(NodeNames(NodesOf(p))))
 	}
 	for _, c := range changes {
 		name := c.node + ":" + c.Path

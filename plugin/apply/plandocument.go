@@ -83,7 +83,7 @@ type (
 func printPlanDocument(out io.Writer, format, command string, p *remediate.Plan) error {
 	d := planDocument{
 		APIVersion: report.APIVersion, Kind: "Plan", Command: command, Run: p.Run,
-		Server: p.Basis.Cluster.Server, Version: p.Basis.Cluster.Versions.Cluster, Unreviewed: p.Basis.Cluster.Versions.NotReviewed(), Unauthenticated: p.Basis.Cluster.Unauthenticated,
+		Server: p.Basis.Cluster.Server, Version: p.Basis.Cluster.Versions.Cluster, Unreviewed: p.Basis.Cluster.Versions.WhyUnreviewed(), Unauthenticated: p.Basis.Cluster.Unauthenticated,
 		Notes: append([]string{}, p.Notes...), Waves: []planWave{}, Nodes: []planNode{}, Solved: []planFinding{}, Served: []planServed{},
 	}
 	for _, w := range p.Waves {
@@ -110,7 +110,7 @@ func nodeDocument(p *remediate.Plan, w remediate.Wave, n remediate.NodePlan) pla
 	pn := planNode{Name: n.Name, Wave: w.Name, Steps: []planStep{}}
 	if node, ok := p.Basis.Node(n.Name); ok {
 		pn.Via, pn.Ready = node.Via, node.Ready
-		pn.Alive, pn.Heartbeat = p.Basis.Life(node).Words()
+		pn.Alive, pn.Heartbeat = p.Basis.NodeHealth(node).Words()
 	}
 	for _, s := range n.Steps {
 		pn.Steps = append(pn.Steps, stepDocument(s))
@@ -133,7 +133,7 @@ func stepDocument(s remediate.Step) planStep {
 	}
 	d.Summary = s.Change.Summary
 	if f := s.Change.File; f != nil {
-		d.File = &planFile{Path: f.Path, SHA256: f.SHA256, Taken: f.Taken, Added: certDocuments(f.New, f.Old, false), Removed: certDocuments(f.Old, f.New, false), Kept: certDocuments(f.Old, f.New, true)}
+		d.File = &planFile{Path: f.Path, SHA256: f.SHA256, Taken: f.Removed, Added: certDocuments(f.New, f.Old, false), Removed: certDocuments(f.Old, f.New, false), Kept: certDocuments(f.Old, f.New, true)}
 	}
 	return d
 }

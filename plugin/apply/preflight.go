@@ -51,14 +51,14 @@ func (f *PreflightFlags) Check() error {
 // Accepted are the facts as far as risks are accepted by name: a version that was not
 // reviewed is answered as the nearest one that was.
 func (f *PreflightFlags) Accepted(s inspect.Snapshot) inspect.Snapshot {
-	s.Cluster.Versions.Accepted = slices.Contains(f.Risks, preflight.UnreviewedVersion)
+	s.Cluster.Versions.UnreviewedAccepted = slices.Contains(f.Risks, preflight.UnreviewedVersion)
 	return s
 }
 
 // Unreviewed refuses to write where a version runs that was not reviewed, or that an API
 // server was asked for and that can't be read, unless that is accepted by name.
 func Unreviewed(c inspect.Cluster, risks []string) error {
-	v := preflight.Verdict{Assessment: assess.Assessment{ID: preflight.UnreviewedVersion, Reason: c.Versions.NotReviewed(), Remediation: assess.Advise("use a release of certrot that reviewed this version")}, Risk: true}
+	v := preflight.Verdict{Assessment: assess.Assessment{ID: preflight.UnreviewedVersion, Reason: c.Versions.WhyUnreviewed(), Remediation: assess.Advise("use a release of certrot that reviewed this version")}, Risk: true}
 	if v.Reason == "" {
 		v.Reason, v.Remediation = unreadVersion(c), assess.Run("oc get clusterversion,clusteroperators")
 	}
@@ -74,7 +74,7 @@ func unreadVersion(c inspect.Cluster) string {
 	if c.Server == "" {
 		return ""
 	}
-	return c.Versions.Unread()
+	return c.Versions.WhyUnread()
 }
 
 // Preflight asks what has to hold of the whole cluster before a plan is carried out,
@@ -101,7 +101,7 @@ func (f *PreflightFlags) Ask(ctx context.Context, w *Session, facts inspect.Snap
 	if reason := unreadVersion(facts.Cluster); reason != "" && p != nil {
 		p.Notes = append(p.Notes, "Accepted by name: "+preflight.UnreviewedVersion+": "+reason+".")
 	}
-	if facts.Cluster.Versions.NotReviewed() != "" && p != nil {
+	if facts.Cluster.Versions.WhyUnreviewed() != "" && p != nil {
 		p.Notes = append(p.Notes, "Accepted by name: "+preflight.UnreviewedVersion+": what the catalog says of the nearest version that was reviewed is taken.")
 	}
 	if planned != nil && !explains {
@@ -119,7 +119,7 @@ func (f *PreflightFlags) Ask(ctx context.Context, w *Session, facts inspect.Snap
 		}
 	}
 	ask := preflight.Of(facts)
-	ask.Pause, ask.CA, ask.Nodes, ask.Script, ask.Approves = f.Pause, CertsIn(ca), nodes, f.Script, approves
+	ask.Pause, ask.CA, ask.Nodes, ask.Script, ask.NeedsSigner = f.Pause, CertsIn(ca), nodes, f.Script, approves
 	if explains {
 		if v := ask.ServerSideVerdict(); v.Status == assess.Fail {
 			return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.RefusedUnchanged(fmt.Errorf("%w\n%s: %s", planned, v.ID, v.Reason)), "%s", v.Remediation.Text)}
@@ -150,8 +150,8 @@ func (f *PreflightFlags) Ask(ctx context.Context, w *Session, facts inspect.Snap
 // approves: requests are to be approved.
 func (w *Session) Status(ctx context.Context, facts inspect.Snapshot, approves bool) *inspect.ClusterStatus {
 	c := w.Conn.Cluster
-	s := &inspect.ClusterStatus{Read: collect.Taken(), ControlPlane: c.Machinery(ctx)}
-	switch operated := inspect.Operated(facts); {
+	s := &inspect.ClusterStatus{Read: collect.Now(), ControlPlane: c.ControlPlaneStatus(ctx)}
+	switch operated := inspect.HasOperators(facts); {
 	case !operated:
 		s.StaticPods = c.StaticPods(ctx)
 	case approves:
@@ -168,7 +168,7 @@ func (f *PreflightFlags) leftPaused(ctx context.Context, w *Session, facts inspe
 	switch {
 	case !f.Pause:
 	case w != nil && w.Conn != nil:
-		m = w.Conn.Cluster.Machinery(ctx)
+		m = w.Conn.Cluster.ControlPlaneStatus(ctx)
 	case w == nil && facts.Status != nil:
 		m = facts.Status.ControlPlane
 	}
@@ -199,7 +199,7 @@ func (w *Session) Resume(ctx context.Context, run string, story remediate.RunRec
 		}
 		return nil
 	}
-	m := w.Conn.Cluster.Machinery(ctx)
+	m := w.Conn.Cluster.ControlPlaneStatus(ctx)
 	if g, ok := m.Gap(catalog.MachineHealthChecks, catalog.NodeHealthChecks); ok && action.Paused(story) {
 		return cli.WithHint(cli.NothingChanged(fmt.Errorf("the run paused health checks, and they can't be read: %s", g.Reason)), "%s", g.Next)
 	}
@@ -214,11 +214,11 @@ func (f *PreflightFlags) judge(ask preflight.Preflight, p *remediate.Plan) error
 	var stops []preflight.Verdict
 	for _, v := range ask.Check() {
 		switch {
-		case v.Stops() && v.Risk && slices.Contains(f.Risks, v.ID):
+		case v.Blocks() && v.Risk && slices.Contains(f.Risks, v.ID):
 			p.Notes = append(p.Notes, "Accepted by name: "+v.ID+": "+v.Reason)
-		case v.Stops():
+		case v.Blocks():
 			stops = append(stops, v)
-		case v.Blind:
+		case v.NoAPIServer:
 			blind = append(blind, v.ID)
 		default:
 			good = append(good, v.ID)
@@ -255,8 +255,8 @@ func unwell(m *inspect.ControlPlaneStatus) []string {
 			notes = append(notes, fmt.Sprintf("The operator %s says that it is not well, which the incident itself may be the reason for: %s", o.Name, ui.OneLine(o.Message)))
 		}
 	}
-	if len(m.Silent) > 0 {
-		notes = append(notes, "APIs that others serve do not answer: "+strings.Join(m.Silent, ", ")+". kubectl and oc wait for them; nothing here needs one.")
+	if len(m.UnavailableAPIs) > 0 {
+		notes = append(notes, "APIs that others serve do not answer: "+strings.Join(m.UnavailableAPIs, ", ")+". kubectl and oc wait for them; nothing here needs one.")
 	}
 	return notes
 }

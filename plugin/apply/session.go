@@ -35,14 +35,14 @@ type Flags struct {
 	Yes    bool
 	Output string
 	// everyone: where no node is named, all are meant.
-	Everyone bool
+	AllByDefault bool
 	// api is what the API server is asked for.
-	API connect.Purpose
+	Purpose connect.Purpose
 	// trusted are CAs, PEM, by which the API server is trusted where its kubeconfig names
 	// none, and this machine's own do not verify it; nil: there are none.
-	Trusted []byte
+	TrustedCAs []byte
 	// untrust leaves them out again; nil: they were not given.
-	Untrust func()
+	DropTrustedCAs func()
 }
 
 // Values of --dry-run.
@@ -80,7 +80,7 @@ func (f *Flags) Check() error {
 
 // checkNames refuses what is no list of nodes to change.
 func (f *Flags) checkNames() error {
-	if f.Everyone && slices.Equal(f.Nodes.Nodes, []string{connect.AllNodes}) {
+	if f.AllByDefault && slices.Equal(f.Nodes.Nodes, []string{connect.AllNodes}) {
 		return nil
 	}
 	for _, n := range f.Nodes.Nodes {
@@ -121,9 +121,9 @@ type Session struct {
 	Script  bool // a script can do the same at a node's console
 }
 
-// Workplace gets ready to go onto nodes. The API may be down: then nodes are those
+// NewSession gets ready to go onto nodes. The API may be down: then nodes are those
 // that are named.
-func (f *Flags) Workplace(ctx context.Context, names []string) (*Session, error) {
+func (f *Flags) NewSession(ctx context.Context, names []string) (*Session, error) {
 	c, err := f.choice(ctx)
 	if err != nil {
 		return nil, err
@@ -136,12 +136,12 @@ func (f *Flags) Workplace(ctx context.Context, names []string) (*Session, error)
 			}
 		}
 	}
-	if len(c.Names) == 0 && !f.Everyone {
+	if len(c.Names) == 0 && !f.AllByDefault {
 		return nil, cli.WithHint(errors.New("no node is named"), "--nodes NAME[,NAME...]: kubectl get nodes")
 	}
 	w := &Session{App: f.App, Choice: c, Scanner: pki.NewScanner(), All: len(c.Names) == 0}
-	if c.Ask != nil {
-		c.Ask.Ended = ctx.Done()
+	if c.Prompter != nil {
+		c.Prompter.Ended = ctx.Done()
 	}
 	if c.Local && !f.named() {
 		w.Conn, w.NoAPI = f.emergency(ctx, w.Scanner)
@@ -160,7 +160,7 @@ func (f *Flags) Workplace(ctx context.Context, names []string) (*Session, error)
 			return nil, err
 		}
 		if w.All {
-			w.Keep(func(collect.NodeObject) bool { return true })
+			w.Filter(func(collect.NodeObject) bool { return true })
 		}
 	} else {
 		for _, n := range c.Names {
@@ -173,7 +173,7 @@ func (f *Flags) Workplace(ctx context.Context, names []string) (*Session, error)
 	} else {
 		ways, w.Close = c.Transports(w.Objects, w.Conn)
 	}
-	w.Open = nodeexec.Try(ways...).Dial
+	w.Open = nodeexec.FirstOf(ways...).Dial
 	return w, nil
 }
 
@@ -182,19 +182,19 @@ func (f *Flags) Workplace(ctx context.Context, names []string) (*Session, error)
 // tried in their place. One that verifies nothing is asked by those that were given, and as
 // it says only where they do not verify what is shown.
 func (f *Flags) Connect(ctx context.Context, sc *pki.Scanner) (*connect.Connection, error) {
-	conn, err := connect.Connect(ctx, f.App, f.Config, sc, f.API)
+	conn, err := connect.Connect(ctx, f.App, f.Config, sc, f.Purpose)
 	var unknown x509.UnknownAuthorityError
 	switch {
-	case f.Trusted == nil || !unverified(err):
+	case f.TrustedCAs == nil || !unverified(err):
 		return conn, err
-	case errors.As(err, &unknown) && connect.TrustingAlone(f.Config, f.Trusted):
-		return connect.Connect(ctx, f.App, f.Config, sc, f.API)
+	case errors.As(err, &unknown) && connect.TrustingAlone(f.Config, f.TrustedCAs):
+		return connect.Connect(ctx, f.App, f.Config, sc, f.Purpose)
 	}
-	f.Untrust()
+	f.DropTrustedCAs()
 	if now, other := f.Config.ToRESTConfig(); other != nil || !now.Insecure {
 		return nil, err
 	}
-	return connect.Connect(ctx, f.App, f.Config, sc, f.API)
+	return connect.Connect(ctx, f.App, f.Config, sc, f.Purpose)
 }
 
 // emergency asks the API server by a kubeconfig that masters have for times when others
@@ -207,7 +207,7 @@ func (f *Flags) emergency(ctx context.Context, sc *pki.Scanner) (*connect.Connec
 		}
 		flags := genericclioptions.NewConfigFlags(false)
 		flags.KubeConfig, flags.Timeout, flags.WrapConfigFn = &path, f.Config.Timeout, f.Config.WrapConfigFn
-		conn, err := connect.Connect(ctx, f.App, flags, sc, f.API)
+		conn, err := connect.Connect(ctx, f.App, flags, sc, f.Purpose)
 		if err == nil {
 			_, _ = fmt.Fprintf(f.App.Streams.ErrOut, "The API is asked by this master's %s.\n", path)
 			return conn, nil
@@ -220,8 +220,8 @@ func (f *Flags) emergency(ctx context.Context, sc *pki.Scanner) (*connect.Connec
 	return nil, errors.New("--local asks no API server unless --kubeconfig or KUBECONFIG names one, or the machine is a master with kubeconfigs of its own: " + strings.Join(catalog.EmergencyKubeconfigs(), ", "))
 }
 
-// Keep leaves only some of the nodes to be read.
-func (w *Session) Keep(wanted func(collect.NodeObject) bool) {
+// Filter leaves only some of the nodes to be read.
+func (w *Session) Filter(wanted func(collect.NodeObject) bool) {
 	w.Objects = slices.DeleteFunc(w.Objects, func(o collect.NodeObject) bool { return !wanted(o) })
 	w.Choice.Names = nil
 	for _, o := range w.Objects {
@@ -258,10 +258,10 @@ func (w *Session) Names() []string { return w.Choice.Names }
 func (w *Session) Source(o gather.Options) collect.Nodes {
 	o.Texts = true
 	n := w.Choice.Source(w.Objects)
-	n.Options, n.Served, n.Scanner, n.How = o, true, w.Scanner, w.Choice.Another()
-	n.HowCut = w.Choice.HowCut(w.atConsole)
+	n.Options, n.Served, n.Scanner, n.ReadHint = o, true, w.Scanner, w.Choice.Another()
+	n.ReadHintNoSSH = w.Choice.ReadHintNoSSH(w.atConsole)
 	if w.Choice.Local {
-		n.How = "run it as root"
+		n.ReadHint = "run it as root"
 	}
 	n.Open = func(ctx context.Context, node string) (collect.OnNode, error) {
 		opened, err := w.Open(ctx, node)
@@ -276,7 +276,7 @@ func (w *Session) Source(o gather.Options) collect.Nodes {
 // atConsole is what helps at the console of a node that can't be reached.
 func (w *Session) atConsole(node string) string {
 	if w.Script && w.Conn != nil {
-		return "a script for its console: " + inspect.LiveHints(w.App.Called).Next("{} fix-api-int --nodes %s --emit-script scripts", node)
+		return "a script for its console: " + inspect.LiveHints(w.App.ProgramName).Next("{} fix-api-int --nodes %s --emit-script scripts", node)
 	}
 	return "or run it with --local at its console"
 }
@@ -285,8 +285,8 @@ func (w *Session) atConsole(node string) string {
 func (w *Session) Facts(ctx context.Context, o gather.Options) inspect.Snapshot {
 	p := ui.StartProgress(w.App.Streams.ErrOut)
 	defer p.Stop()
-	if w.Choice.Ask != nil {
-		w.Choice.Ask.Progress = p
+	if w.Choice.Prompter != nil {
+		w.Choice.Prompter.Progress = p
 	}
 	for i := range w.Objects {
 		if w.Conn == nil {
@@ -306,13 +306,13 @@ func (w *Session) Facts(ctx context.Context, o gather.Options) inspect.Snapshot 
 		sources = append(sources, w.Conn.Cluster.Identity(w.Conn.Server, w.Conn.Context), collect.Originals(w.Conn.Cluster))
 	}
 	s := collect.All(ctx, sources...)
-	s.Taken = collect.Taken()
+	s.Taken = collect.Now()
 	if w.Conn != nil {
 		s.Cluster.Clock, s.Cluster.Unauthenticated = w.Conn.Clock.Reading(), w.Conn.Unauthenticated
-		w.Conn.Cluster.Again(ctx, &s)
+		w.Conn.Cluster.RereadLeases(ctx, &s)
 	}
 	s.MarkForeign()
-	s.Advise(inspect.LiveHints(w.App.Called))
+	s.Advise(inspect.LiveHints(w.App.ProgramName))
 	s.Sort()
 	return s
 }
@@ -320,7 +320,7 @@ func (w *Session) Facts(ctx context.Context, o gather.Options) inspect.Snapshot 
 // Env is what a run acts through.
 func (w *Session) Env(run string, o gather.Options) *remediate.Env {
 	env := &remediate.Env{
-		Run: run, Open: w.Open, Now: collect.Taken, Hints: inspect.LiveHints(w.App.Called),
+		Run: run, Open: w.Open, Now: collect.Now, Hints: inspect.LiveHints(w.App.ProgramName),
 		Sleep: func(ctx context.Context, d time.Duration) error {
 			select {
 			case <-ctx.Done():
@@ -333,7 +333,7 @@ func (w *Session) Env(run string, o gather.Options) *remediate.Env {
 			only := gather.Options{Only: true, Paths: slices.Concat(catalog.KubeletKubeconfigs(), catalog.KubeadmKubeconfigs(), []string{path.Dir(inspect.KubeletClient)}, o.Paths)}
 			s, _, err := w.Source(only).Read(ctx, collect.NodeObject{Name: n.Name()}, connect.OnNode{Node: n, Way: nodeexec.Via(n)})
 			s.MarkForeign()
-			s.Advise(inspect.LiveHints(w.App.Called))
+			s.Advise(inspect.LiveHints(w.App.ProgramName))
 			return s, err
 		},
 	}
@@ -367,8 +367,8 @@ func Journals() (remediate.Journals, error) {
 	return remediate.Journals{Folder: state + "/certrot/runs"}, nil
 }
 
-// Onto does something on a node.
-func (w *Session) Onto(ctx context.Context, node string, do func(context.Context, nodeexec.Node) error) (err error) {
+// OnNode does something on a node.
+func (w *Session) OnNode(ctx context.Context, node string, do func(context.Context, nodeexec.Node) error) (err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, w.Choice.Timeout, fmt.Errorf("not done after %s", w.Choice.Timeout))
 	defer cancel()
 	n, err := w.Open(ctx, node)

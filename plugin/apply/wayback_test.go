@@ -55,11 +55,11 @@ func writingOn(actions ...fileStep) *remediate.Plan {
 // doing carries a plan out, and says what is told and how it ends.
 func doing(t *testing.T, w *apply.Session, out *plugintest.Transcript, dryRun string, p *remediate.Plan) (*apply.Run, int, string) {
 	t.Helper()
-	a := &apply.Run{Flags: apply.Flags{App: w.App, Yes: true, DryRun: dryRun}, Session: w, Command: "fix-api-int", Run: remediate.NewRun(time.Now()), About: func(io.Writer, *remediate.Plan) {},
-		Resume: "certrot fix-api-int --via ssh", Named: "certrot fix-api-int --via ssh"}
+	a := &apply.Run{Flags: apply.Flags{App: w.App, Yes: true, DryRun: dryRun}, Session: w, Command: "fix-api-int", Run: remediate.NewRun(time.Now()), PrintBasis: func(io.Writer, *remediate.Plan) {},
+		ResumeLine: "certrot fix-api-int --via ssh", NamedNodesLine: "certrot fix-api-int --via ssh"}
 	p.Run = a.Run
 	a.Plan = func(context.Context) (*remediate.Plan, error) { return p, nil }
-	err := a.Do(t.Context())
+	err := a.Execute(t.Context())
 	if err != nil {
 		cli.PrintError(w.App.Streams, err)
 	}
@@ -186,7 +186,7 @@ func TestAPathOfAnEntryForgesNoLine(t *testing.T) {
 	if _, err := (host.Run{ID: "run-1"}).Replace(t.Context(), node, host.Edit{Path: path, Before: sha256.Sum256(text), Insert: []byte("y")}); err != nil {
 		t.Fatal(err)
 	}
-	_, err = undocmd.KeptBy(t.Context(), applytest.OnNodes(nil, io.Discard, n), n.Name, "run-1")
+	_, err = undocmd.BackupsOf(t.Context(), applytest.OnNodes(nil, io.Discard, n), n.Name, "run-1")
 	if cli.CodeOf(err) != cli.ExitRefused || !strings.Contains(err.Error(), "“/etc/x was read.") || strings.Contains(err.Error(), "  ") {
 		t.Errorf("%v", err)
 	}

@@ -31,9 +31,9 @@ func LogTo(w io.Writer) error {
 
 // App is what the program is and how it was called.
 type App struct {
-	Version string
-	Called  string // how usage lines name it, such as "kubectl certrot"
-	Streams genericiooptions.IOStreams
+	Version     string
+	ProgramName string // how usage lines name it, such as "kubectl certrot"
+	Streams     genericiooptions.IOStreams
 }
 
 // PrintError prints an error and its next step. What nodes, certificates and files say may

@@ -13,8 +13,8 @@ import (
 
 // apiClock learns what time it is at the API server, from the first answer.
 type apiClock struct {
-	mu   sync.Mutex
-	told inspect.Clock
+	mu      sync.Mutex
+	reading inspect.Clock
 }
 
 // watch makes the clients of a configuration tell.
@@ -26,7 +26,7 @@ func (c *apiClock) watch(config *rest.Config) {
 func (c *apiClock) Reading() inspect.Clock {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.told
+	return c.reading
 }
 
 type clockedTransport struct {
@@ -43,8 +43,8 @@ func (t clockedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if date, err := http.ParseTime(answer.Header.Get("Date")); err == nil {
 		t.clock.mu.Lock()
 		defer t.clock.mu.Unlock()
-		if t.clock.told.Sent.IsZero() {
-			t.clock.told = inspect.Clock{Sent: sent, Before: date.UTC(), After: date.UTC(), Received: time.Now().UTC()}
+		if t.clock.reading.Sent.IsZero() {
+			t.clock.reading = inspect.Clock{Sent: sent, Before: date.UTC(), After: date.UTC(), Received: time.Now().UTC()}
 		}
 	}
 	return answer, nil
@@ -64,7 +64,7 @@ func (c *apiClock) atServer() time.Time {
 // Now is what time it is at the API server, as near as it is known: two machines whose
 // clocks differ agree on it.
 func (c *apiClock) Now() time.Time {
-	now := collect.Taken()
+	now := collect.Now()
 	if least, most, ok := c.Reading().Ahead(); ok {
 		now = now.Add((least + most) / 2)
 	}

@@ -97,7 +97,7 @@ func Connect(ctx context.Context, app cli.App, flags *genericclioptions.ConfigFl
 	}
 	c.Cluster = &collect.Cluster{REST: client, Scanner: sc, Namespace: namespace, Now: c.Clock.atServer, Renewals: &collect.Renewals{}}
 	if err := askVersion(ctx, client); err != nil && !apierrors.IsForbidden(err) {
-		return nil, explain(app.Called, c, err)
+		return nil, explain(app.ProgramName, c, err)
 	}
 	return c, nil
 }
@@ -185,7 +185,7 @@ func explain(called string, c *Connection, err error) error {
 	switch {
 	case errors.As(err, &unknown) && unknown.Cert != nil:
 		return cli.WithHint(fmt.Errorf("%w\n  %s shows a certificate issued by %s (sha256 %s), which the CA in your kubeconfig (context %q) does not verify",
-			wrapped, c.Server, foreign.Called(unknown.Cert.Issuer.String()), pki.FingerprintOf(unknown.Cert.Raw), c.Context),
+			wrapped, c.Server, foreign.QuotedName(unknown.Cert.Issuer.String()), pki.FingerprintOf(unknown.Cert.Raw), c.Context),
 			"if the load balancer's CA was rotated, your kubeconfig needs the new one: %s fix-kubeconfig --api-ca-from ssh://core@MASTER brings it. On a master, localhost-recovery.kubeconfig in %s still works",
 			called, catalog.NodeKubeconfigs)
 	case errors.As(err, &hostname):

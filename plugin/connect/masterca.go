@@ -55,7 +55,7 @@ func FromMaster(ctx context.Context, app cli.App, flags *SSHFlags, from string) 
 	if err != nil || u.Scheme != "ssh" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
 		return nil, fmt.Errorf("--api-ca-from %q is not of the form ssh://[USER@]HOST[:PORT]", from)
 	}
-	way, err := flags.transport(ctx, &Questions{App: app, Ended: ctx.Done()})
+	way, err := flags.transport(ctx, &Prompter{App: app, Ended: ctx.Done()})
 	if err != nil {
 		return nil, err
 	}

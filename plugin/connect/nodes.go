@@ -136,23 +136,23 @@ func (f *NodeFlags) AddWays(cmd *cobra.Command, config *genericclioptions.Config
 
 // NodeChoice is what the flags come to.
 type NodeChoice struct {
-	Names    []string // none: all that fit the selector
-	selector labels.Selector
-	asked    bool // nodes were asked for: one that can't be read is unknown
-	none     bool
-	Shown    bool                         // nodes, and nothing else, are what was asked for
-	Served   bool                         // what is served to nodes is to be read too
-	Comeback bool                         // kubelets' own credentials are to be tried, on their nodes
-	Callers  func(*inspect.Snapshot) bool // see verifycmd.Flags
-	Ways     []string
-	Options  gather.Options
-	Parallel int
-	Timeout  time.Duration
-	Local    bool // this machine, and no cluster
-	root     string
-	ssh      *nodeexec.SSH
-	Ask      *Questions
-	debug    DebugFlags
+	Names        []string // none: all that fit the selector
+	selector     labels.Selector
+	asked        bool // nodes were asked for: one that can't be read is unknown
+	none         bool
+	NodesOnly    bool                         // nodes, and nothing else, are what was asked for
+	Served       bool                         // what is served to nodes is to be read too
+	RestartProbe bool                         // kubelets' own credentials are to be tried, on their nodes
+	Callers      func(*inspect.Snapshot) bool // see verifycmd.Flags
+	Ways         []string
+	Options      gather.Options
+	Parallel     int
+	Timeout      time.Duration
+	Local        bool // this machine, and no cluster
+	root         string
+	ssh          *nodeexec.SSH
+	Prompter     *Prompter
+	debug        DebugFlags
 	// sshAll: ssh is for all nodes, not only for those of which its
 	// configuration speaks.
 	sshAll bool
@@ -165,7 +165,7 @@ func (f *NodeFlags) ToChoice(ctx context.Context, app cli.App, scope collect.Sco
 	kinds := len(scope.Resources) > 0
 	c.none = kinds && !scope.Wants(collect.NodeFiles())
 	if !c.none && kinds {
-		c.Names, c.asked, c.Shown = scope.Names, true, len(scope.Resources) == 1
+		c.Names, c.asked, c.NodesOnly = scope.Names, true, len(scope.Resources) == 1
 	}
 	if err := f.Check(); err != nil {
 		return c, err
@@ -251,15 +251,15 @@ func (f *NodeFlags) toWays(ctx context.Context, c *NodeChoice, app cli.App) erro
 		if len(c.Names) > 1 || c.selector != nil {
 			return errors.New("--local reads the machine that this runs on: at most its own name can be given")
 		}
-		c.Ways, c.none, c.asked, c.Local, c.Shown = []string{nodeexec.ViaLocal}, false, true, true, true
+		c.Ways, c.none, c.asked, c.Local, c.NodesOnly = []string{nodeexec.ViaLocal}, false, true, true, true
 		return nil
 	}
 	if f.root != "" {
 		return errors.New("--root goes with --local")
 	}
 	var err error
-	c.Ask = &Questions{App: app}
-	if c.ssh, err = f.SSH.transport(ctx, c.Ask); err != nil {
+	c.Prompter = &Prompter{App: app}
+	if c.ssh, err = f.SSH.transport(ctx, c.Prompter); err != nil {
 		return err
 	}
 	c.sshAll = f.Via == nodeexec.ViaSSH || f.SSH.Given()

@@ -16,8 +16,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 )
 
-// how tells how nodes can be read that were left out.
-func (c NodeChoice) how(called string) string {
+// readHint tells how nodes can be read that were left out.
+func (c NodeChoice) readHint(called string) string {
 	if c.Local {
 		return "run it as root, or with sudo"
 	}
@@ -34,13 +34,13 @@ func (c NodeChoice) how(called string) string {
 	return "try " + strings.Join(append(hints, "or "+called+" inspect --local on the node itself"), ", ")
 }
 
-// HowCut tells what to do about a node to which ssh gets no connection. exec and debug go
+// ReadHintNoSSH tells what to do about a node to which ssh gets no connection. exec and debug go
 // through its kubelet: they are named only where that has a heartbeat, and where they were
 // not tried. there is what helps on the machine itself.
-func (c NodeChoice) HowCut(there func(node string) string) func(collect.NodeObject) string {
+func (c NodeChoice) ReadHintNoSSH(there func(node string) string) func(collect.NodeObject) string {
 	return func(o collect.NodeObject) string {
 		next := fmt.Sprintf("check the power, the network and the console (BMC) of %s; %s", o.Name, there(o.Name))
-		if inspect.LifeOf(o.Ready, o.Heartbeat, o.Lease, 0).Alive != catalog.Yes {
+		if inspect.NodeHealthOf(o.Ready, o.Heartbeat, o.Lease, 0).Alive != catalog.Yes {
 			return next
 		}
 		var left []string
@@ -67,13 +67,13 @@ func (n OnNode) Via() string { return n.Way }
 
 // Opener gets onto nodes by the first way that works.
 func Opener(ways ...nodeexec.Transport) func(context.Context, string) (collect.OnNode, error) {
-	try := nodeexec.Try(ways...)
+	try := nodeexec.FirstOf(ways...)
 	return func(ctx context.Context, node string) (collect.OnNode, error) {
 		n, err := try.Dial(ctx, node)
 		if err != nil {
 			switch {
-			case nodeexec.NoWay(err):
-				err = fmt.Errorf("%w: %w", collect.ErrNoWay, err)
+			case nodeexec.IsNoTransport(err):
+				err = fmt.Errorf("%w: %w", collect.ErrNoTransport, err)
 			case nodeexec.NotAllowed(err):
 				err = fmt.Errorf("%w: %w", collect.ErrNotAllowed, err)
 			}
@@ -156,7 +156,7 @@ func (c NodeChoice) Transports(objects []collect.NodeObject, conn *Connection) (
 			}
 		case nodeexec.ViaDebug:
 			if conn != nil {
-				d := &nodeexec.Debug{Config: conn.Rest, MaxOutput: MaxAnswer, Namespace: c.debug.Namespace, Notice: c.Ask.notice,
+				d := &nodeexec.Debug{Config: conn.Rest, MaxOutput: MaxAnswer, Namespace: c.debug.Namespace, Notice: c.Prompter.notice,
 					Image: nodeexec.DebugImage{Name: c.debug.Image, Pull: c.debug.pullPolicy, Secret: c.debug.pullSecret}}
 				ways, done = append(ways, d), d.Close
 			}
@@ -185,12 +185,12 @@ func (c NodeChoice) thisMachine() (collect.Nodes, error) {
 		}
 	}
 	n := c.Source([]collect.NodeObject{{Name: name}})
-	n.How = c.how("")
+	n.ReadHint = c.readHint("")
 	n.Open = Opener(nodeexec.Local{Node: name, Root: c.root, MaxOutput: MaxAnswer})
 	return n, nil
 }
 
 // Source is what reads these nodes, but for how to get onto them.
 func (c NodeChoice) Source(objects []collect.NodeObject) collect.Nodes {
-	return collect.Nodes{Objects: objects, Parallel: c.Parallel, Timeout: c.Timeout, Options: c.Options, Asked: c.asked, Served: c.Served, RestartProbe: c.Comeback}
+	return collect.Nodes{Objects: objects, Parallel: c.Parallel, Timeout: c.Timeout, Options: c.Options, NamedByUser: c.asked, Served: c.Served, RestartProbe: c.RestartProbe}
 }

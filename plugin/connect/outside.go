@@ -11,9 +11,9 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 )
 
-// shown is what the server of the kubeconfig shows to this machine. Through a proxy
+// servedToUser is what the server of the kubeconfig shows to this machine. Through a proxy
 // it is not asked: that may be what ends TLS, and may want credentials.
-func (c *Connection) shown(ctx context.Context, cluster inspect.Cluster) []inspect.Served {
+func (c *Connection) servedToUser(ctx context.Context, cluster inspect.Cluster) []inspect.Served {
 	server := inspect.KubeconfigCluster{Server: c.Server, ServerName: c.Rest.ServerName}
 	address, name, err := server.Dialled()
 	if err != nil {
@@ -29,8 +29,8 @@ func (c *Connection) shown(ctx context.Context, cluster inspect.Cluster) []inspe
 			if by != nil {
 				problem = fmt.Sprintf("your kubeconfig goes through the proxy %s: none was made", by.Host)
 			}
-			return []inspect.Served{{Address: address, Name: name, Server: catalog.ListenerOutside, Problem: problem}}
+			return []inspect.Served{{Address: address, Name: name, Server: catalog.ListenerUserKubeconfig, Problem: problem}}
 		}
 	}
-	return collect.FromHere(ctx, collect.Here{}, server, cluster)
+	return collect.ServedToUser(ctx, collect.LocalDialer{}, server, cluster)
 }

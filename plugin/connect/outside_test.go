@@ -26,7 +26,7 @@ func TestWhatTheKubeconfigsServerShows(t *testing.T) {
 	cluster := inspect.Cluster{Internal: "https://api-int.example.com:6443"}
 
 	c := &Connection{Server: server.URL, Rest: &rest.Config{Proxy: direct, BearerToken: "sesame"}}
-	shown := c.shown(t.Context(), cluster)
+	shown := c.servedToUser(t.Context(), cluster)
 	if len(shown) != 2 || shown[0].Name != "127.0.0.1" || shown[1].Name != "api-int.example.com" {
 		t.Fatalf("%+v", shown)
 	}
@@ -38,7 +38,7 @@ func TestWhatTheKubeconfigsServerShows(t *testing.T) {
 
 	proxied := func(*http.Request) (*url.URL, error) { return url.Parse("http://user:sesame@proxy.example.com:3128") }
 	c.Rest = &rest.Config{Proxy: proxied}
-	shown = c.shown(t.Context(), cluster)
+	shown = c.servedToUser(t.Context(), cluster)
 	if len(shown) != 1 || len(shown[0].Chain) > 0 || !strings.Contains(shown[0].Problem, "the proxy proxy.example.com:3128") {
 		t.Errorf("%+v", shown)
 	}
@@ -46,7 +46,7 @@ func TestWhatTheKubeconfigsServerShows(t *testing.T) {
 		t.Errorf("%d requests were sent: a handshake is all", n)
 	}
 	c.Server = "http://127.0.0.1:8001"
-	if shown = c.shown(t.Context(), cluster); len(shown) > 0 {
+	if shown = c.servedToUser(t.Context(), cluster); len(shown) > 0 {
 		t.Errorf("without TLS: %+v", shown)
 	}
 }

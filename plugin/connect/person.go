@@ -20,7 +20,7 @@ import (
 func (c *Connection) APIServerNodes(ctx context.Context) []string {
 	var namespaces []string
 	for _, row := range catalog.KubeletSetups(catalog.Versions{}) {
-		namespaces = append(namespaces, row.Pods)
+		namespaces = append(namespaces, row.APIServerNamespace)
 	}
 	pods, gaps := c.Cluster.Pods(ctx, namespaces...)
 	if len(gaps) > 0 {
@@ -35,9 +35,9 @@ func (c *Connection) APIServerNodes(ctx context.Context) []string {
 	return nodes
 }
 
-// Person is the user whose credentials are used, by the API server, else by the
+// CurrentUser is the user whose credentials are used, by the API server, else by the
 // kubeconfig: of root on a bastion it is not known who that is.
-func (c *Connection) Person(ctx context.Context) string {
+func (c *Connection) CurrentUser(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, personTime)
 	defer cancel()
 	name := ""

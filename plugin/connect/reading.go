@@ -32,8 +32,8 @@ func (r Reading) Live(ctx context.Context) (inspect.Snapshot, error) {
 	sc := pki.NewScanner()
 	p := ui.StartProgress(r.App.Streams.ErrOut)
 	defer p.Stop()
-	if r.Nodes.Ask != nil {
-		r.Nodes.Ask.Progress, r.Nodes.Ask.Ended = p, ctx.Done()
+	if r.Nodes.Prompter != nil {
+		r.Nodes.Prompter.Progress, r.Nodes.Prompter.Ended = p, ctx.Done()
 	}
 	var from origins
 	var err error
@@ -51,14 +51,14 @@ func (r Reading) Live(ctx context.Context) (inspect.Snapshot, error) {
 		snapshot = c.Cluster.Follow(ctx, snapshot)
 	}
 	if c != nil && r.Nodes.Served {
-		if snapshot.Cluster.Versions.Plain {
+		if snapshot.Cluster.Versions.NotOpenShift {
 			from.handshakes.Listening = c.Cluster.Listening(ctx)
 		}
 		snapshot.Served = append(snapshot.Served, from.handshakes.Collect(ctx, &snapshot)...)
 		if asks := from.handshakes; asks.Open != nil && r.Nodes.Callers != nil && r.Nodes.Callers(&snapshot) {
 			collect.Requests{Open: asks.Open, Observe: asks.Observe}.Collect(ctx, &snapshot)
 		}
-		for _, v := range c.shown(ctx, snapshot.Cluster) {
+		for _, v := range c.servedToUser(ctx, snapshot.Cluster) {
 			same := func(o inspect.Served) bool { return o.Server == v.Server && o.Address == v.Address && o.Name == v.Name }
 			if !slices.ContainsFunc(snapshot.Served, same) {
 				snapshot.Served = append(snapshot.Served, v)
@@ -69,16 +69,16 @@ func (r Reading) Live(ctx context.Context) (inspect.Snapshot, error) {
 	if from.done != nil {
 		snapshot.Gaps = append(snapshot.Gaps, leftBehind(from.done())...)
 	}
-	snapshot.Taken = collect.Taken()
+	snapshot.Taken = collect.Now()
 	if c != nil {
 		snapshot.Cluster.Clock, snapshot.Cluster.Unauthenticated = c.Clock.Reading(), c.Unauthenticated
-		c.Cluster.Again(ctx, &snapshot)
+		c.Cluster.RereadLeases(ctx, &snapshot)
 	}
 	if c != nil && r.Status {
 		snapshot.Status = c.Cluster.Status(ctx, snapshot)
 	}
 	snapshot.MarkForeign()
-	snapshot.Advise(inspect.LiveHints(r.App.Called))
+	snapshot.Advise(inspect.LiveHints(r.App.ProgramName))
 	return snapshot, nil
 }
 
@@ -107,7 +107,7 @@ func (r Reading) sources(ctx context.Context, sc *pki.Scanner, p *ui.Progress) (
 		nodes := r.Nodes.withoutAPI()
 		if len(nodes) == 0 {
 			if r.Nodes.asked {
-				err = cli.WithHint(err, "nodes can be read without the API if you name them: %s inspect nodes NAME... --via ssh, or give --ssh-inventory FILE", r.App.Called)
+				err = cli.WithHint(err, "nodes can be read without the API if you name them: %s inspect nodes NAME... --via ssh, or give --ssh-inventory FILE", r.App.ProgramName)
 			}
 			return origins{}, err
 		}
@@ -124,7 +124,7 @@ func (r Reading) sources(ctx context.Context, sc *pki.Scanner, p *ui.Progress) (
 	if len(r.Scope.Resources) == 0 {
 		sources = append(sources, collect.Kubeconfig(sc, c.Config, c.Context))
 	}
-	if r.Nodes.Comeback {
+	if r.Nodes.RestartProbe {
 		sources = append(sources, collect.Access(c.Config, c.Context, c.Server))
 	}
 	sources = append(sources, c.Cluster.Sources()...)
@@ -140,11 +140,11 @@ func (r Reading) sources(ctx context.Context, sc *pki.Scanner, p *ui.Progress) (
 		return origins{conn: c, sources: append(sources, unlisted{err, r.Nodes.asked})}, nil
 	}
 	c.Cluster.WithHeartbeats(ctx, nodes)
-	if r.Nodes.Shown {
+	if r.Nodes.NodesOnly {
 		sources = append(sources, collect.Originals(c.Cluster))
 	}
 	source, done := r.nodeSource(nodes, c, sc, p)
-	source.All = all
+	source.ClusterNodes = all
 	asks := collect.Handshakes{Nodes: all, Open: source.Open, Observe: p.Observe}
 	return origins{conn: c, sources: append(sources, source), handshakes: asks, done: done}, nil
 }
@@ -155,8 +155,8 @@ func (r Reading) nodeSource(nodes []collect.NodeObject, c *Connection, sc *pki.S
 	n := r.Nodes.Source(nodes)
 	ways, done := r.Nodes.Transports(nodes, c)
 	n.Open = Opener(ways...)
-	n.How = r.Nodes.how(r.App.Called)
-	n.HowCut = r.Nodes.HowCut(func(string) string { return "at its console: " + r.App.Called + " inspect --local" })
+	n.ReadHint = r.Nodes.readHint(r.App.ProgramName)
+	n.ReadHintNoSSH = r.Nodes.ReadHintNoSSH(func(string) string { return "at its console: " + r.App.ProgramName + " inspect --local" })
 	n.Scanner, n.Observe = sc, p.Observe
 	return n, done
 }
@@ -193,7 +193,7 @@ func (u unlisted) Collect(context.Context) inspect.Snapshot {
 	if !u.asked && apierrors.IsForbidden(u.err) {
 		return inspect.Snapshot{Reads: []inspect.Read{{What: "nodes", Skipped: true, Note: "you may not list nodes", Next: "name them with --nodes and --via ssh"}}}
 	}
-	return inspect.Snapshot{Gaps: []inspect.Gap{{What: "nodes", Reason: "list nodes: " + u.err.Error(), Next: inspect.Hints{}.Unread(inspect.May{Verb: "list", Resource: "nodes", Cluster: true}) + "; or name them: --nodes NAME --via ssh"}}}
+	return inspect.Snapshot{Gaps: []inspect.Gap{{What: "nodes", Reason: "list nodes: " + u.err.Error(), Next: inspect.Hints{}.Unread(inspect.Permission{Verb: "list", Resource: "nodes", Cluster: true}) + "; or name them: --nodes NAME --via ssh"}}}
 }
 
 // Files reads files. One that can't be read at all is an error: it was named.
@@ -221,7 +221,7 @@ func (r Reading) readFiles(paths []string) (inspect.Snapshot, error) {
 	for _, path := range paths {
 		s, err := collect.File{Path: path, Stdin: r.App.Streams.In, Scanner: sc}.Read()
 		if err != nil {
-			return s, cli.WithHint(fmt.Errorf("--from: %w", err), "a file can be a snapshot (%s snapshot -o FILE), a must-gather (directory or tar), Kubernetes objects as YAML or JSON, PEM, DER or a kubeconfig", r.App.Called)
+			return s, cli.WithHint(fmt.Errorf("--from: %w", err), "a file can be a snapshot (%s snapshot -o FILE), a must-gather (directory or tar), Kubernetes objects as YAML or JSON, PEM, DER or a kubeconfig", r.App.ProgramName)
 		}
 		for i, other := range parts {
 			if id := other.Cluster.ID; id != "" && s.Cluster.ID != "" && id != s.Cluster.ID {
@@ -233,10 +233,10 @@ func (r Reading) readFiles(paths []string) (inspect.Snapshot, error) {
 	s := inspect.Newest(parts...)
 	s.Gaps = append(s.Gaps, r.notInFiles(s)...)
 	if s.Taken.IsZero() {
-		s.Taken = collect.Taken() // what a file says that knows no time is judged now
+		s.Taken = collect.Now() // what a file says that knows no time is judged now
 	}
 	s.MarkForeign()
-	s.Advise(inspect.FileHints(r.App.Called))
+	s.Advise(inspect.FileHints(r.App.ProgramName))
 	s.Sort()
 	return s, nil
 }

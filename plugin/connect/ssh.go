@@ -53,7 +53,7 @@ func (f *SSHFlags) Given() bool {
 }
 
 // transport returns the way by ssh.
-func (f *SSHFlags) transport(ctx context.Context, q *Questions) (*nodeexec.SSH, error) {
+func (f *SSHFlags) transport(ctx context.Context, q *Prompter) (*nodeexec.SSH, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		home = "" // then nothing is read there
@@ -116,7 +116,7 @@ func (c configuredSSH) Dial(ctx context.Context, node string) (nodeexec.Node, er
 		if passedOver != "" {
 			passedOver = "; " + passedOver
 		}
-		return nil, fmt.Errorf("%w: neither ssh configuration nor inventory speak of node %s (--via ssh tries all the same)%s", nodeexec.ErrNoWay, node, passedOver)
+		return nil, fmt.Errorf("%w: neither ssh configuration nor inventory speak of node %s (--via ssh tries all the same)%s", nodeexec.ErrNoTransport, node, passedOver)
 	}
 	return c.SSH.Dial(ctx, node)
 }
@@ -136,18 +136,18 @@ func (i identified) Dial(ctx context.Context, node string) (nodeexec.Node, error
 	return n, nil
 }
 
-// Questions asks the user, one question at a time. Where nobody can answer, the
+// Prompter asks the user, one question at a time. Where nobody can answer, the
 // answer is no.
-type Questions struct {
+type Prompter struct {
 	App      cli.App
 	mu       sync.Mutex
-	said     map[string]bool
+	printed  map[string]bool
 	Progress *ui.Progress    // to be held while somebody is asked; may be nil
 	Ended    <-chan struct{} // closed when the program is interrupted; may be nil
 }
 
-// Alone makes room on the terminal until the function it returns is called.
-func (q *Questions) Alone() func() {
+// Lock makes room on the terminal until the function it returns is called.
+func (q *Prompter) Lock() func() {
 	q.mu.Lock()
 	if q.Progress == nil {
 		return q.mu.Unlock
@@ -160,14 +160,14 @@ func (q *Questions) Alone() func() {
 }
 
 // Terminal returns the terminal to ask on: standard input and error both.
-func (q *Questions) Terminal() (*os.File, bool) {
+func (q *Prompter) Terminal() (*os.File, bool) {
 	in, isFile := q.App.Streams.In.(*os.File)
 	out, outIsFile := ui.StreamFile(q.App.Streams.ErrOut)
 	return in, isFile && outIsFile && term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(out.Fd()))
 }
 
-func (q *Questions) hostKey(host string, key ssh.PublicKey) (bool, error) {
-	defer q.Alone()()
+func (q *Prompter) hostKey(host string, key ssh.PublicKey) (bool, error) {
+	defer q.Lock()()
 	in, ok := q.Terminal()
 	if !ok {
 		return false, nil
@@ -183,8 +183,8 @@ func (q *Questions) hostKey(host string, key ssh.PublicKey) (bool, error) {
 	return strings.TrimSpace(string(answer)) == "yes", err
 }
 
-func (q *Questions) passphrase(file string) ([]byte, error) {
-	defer q.Alone()()
+func (q *Prompter) passphrase(file string) ([]byte, error) {
+	defer q.Lock()()
 	in, ok := q.Terminal()
 	if !ok {
 		return nil, errors.New("nobody can be asked for its passphrase here (ssh-add it)")
@@ -197,7 +197,7 @@ func (q *Questions) passphrase(file string) ([]byte, error) {
 
 // Await waits for an answer, and no longer than the program runs: after Ctrl-C the
 // terminal is as it was before.
-func (q *Questions) Await(in *os.File, read func() ([]byte, error)) ([]byte, error) {
+func (q *Prompter) Await(in *os.File, read func() ([]byte, error)) ([]byte, error) {
 	before, err := term.GetState(int(in.Fd()))
 	if err != nil {
 		return nil, fmt.Errorf("ask on the terminal: %w", err)
@@ -220,14 +220,14 @@ func (q *Questions) Await(in *os.File, read func() ([]byte, error)) ([]byte, err
 }
 
 // notice says each thing once.
-func (q *Questions) notice(text string) {
-	defer q.Alone()()
-	if q.said[text] {
+func (q *Prompter) notice(text string) {
+	defer q.Lock()()
+	if q.printed[text] {
 		return
 	}
-	if q.said == nil {
-		q.said = map[string]bool{}
+	if q.printed == nil {
+		q.printed = map[string]bool{}
 	}
-	q.said[text] = true
+	q.printed[text] = true
 	_, _ = fmt.Fprintf(q.App.Streams.ErrOut, "note: %s\n", ui.Clean(text))
 }

@@ -37,7 +37,7 @@ func withPast(err error, line string) error {
 func (f *Flags) verified(ctx context.Context, a *apply.Run) error {
 	v := verifycmd.Flags{App: f.App, Config: f.Config, Nodes: f.Nodes}
 	v.Nodes.Nodes = []string{connect.AllNodes}
-	called := inspect.LiveHints(f.App.Called).Next("{} verify %s --nodes all", verifycmd.PartWords()[slices.Index(catalog.Parts(), catalog.PartAPIInt)])
+	called := inspect.LiveHints(f.App.ProgramName).Next("{} verify %s --nodes all", verifycmd.PartWords()[slices.Index(catalog.Parts(), catalog.PartAPIInt)])
 	if f.Nodes.Via != connect.ViaAuto {
 		called += " --via " + f.Nodes.Via
 	}
@@ -63,18 +63,18 @@ func judged(a *apply.Run, r report.Verification, called string) error {
 	if errors.As((&verifycmd.Flags{}).Verdict(&r), &e) {
 		code = e.Code
 	}
-	a.Say("\nVerified  %s (%s: exit code %d)\n", verifycmd.ClaimTally(r.Claims), called, code)
+	a.Printf("\nVerified  %s (%s: exit code %d)\n", verifycmd.ClaimTally(r.Claims), called, code)
 	left := &strings.Builder{}
 	for _, g := range verifycmd.GroupClaims(r.Claims, string(catalog.PartAPIInt)) {
 		if c := g[0]; c.Status != assess.Pass {
 			about := ""
 			if nodes := g.Nodes(); len(nodes) > 0 {
-				about = " (" + apply.Few(nodes, 3) + ")"
+				about = " (" + apply.FirstNames(nodes, 3) + ")"
 			}
 			ui.Wrap(left, "  "+ui.StatusMark(c.Status)+" ", ui.Clean(c.Claim+about+": "+ui.OneLine(c.Reason)))
 		}
 	}
-	a.Say("%s", left)
+	a.Printf("%s", left)
 	if !r.Worst().Wrong() {
 		return nil
 	}

@@ -46,7 +46,7 @@ func TestGivenCAVerifiesTheAPI(t *testing.T) {
 		if c.from {
 			f.CaFile, f.caFrom = "", "ssh://core@master-0"
 		}
-		f.API = connect.Writing(nil, true)
+		f.Purpose = connect.Writing(nil, true)
 		conn, err := f.Connect(t.Context(), pki.NewScanner())
 		if err != nil || (conn.Unauthenticated == "") != c.secure {
 			t.Errorf("%s: %+v, %v", c.name, conn, err)
@@ -55,7 +55,7 @@ func TestGivenCAVerifiesTheAPI(t *testing.T) {
 		var fix apiint.Repair
 		err = f.ca(t.Context(), &apply.Session{Conn: conn}, &fix)
 		if fromAPI := c.from && c.secure; !fromAPI && (err != nil || string(fix.CA) != ca) {
-			t.Errorf("%s: kubelets are to trust %q of %q, not what was given: %v", c.name, fix.CA, fix.From, err)
+			t.Errorf("%s: kubelets are to trust %q of %q, not what was given: %v", c.name, fix.CA, fix.CASource, err)
 		}
 	}
 }

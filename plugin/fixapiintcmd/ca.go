@@ -25,21 +25,21 @@ func (f *Flags) ca(ctx context.Context, w *apply.Session, fix *apiint.Repair) er
 		fix.Since, _ = w.Conn.Cluster.Changed(ctx, catalog.APIServerCA())
 	}
 	if f.CaFile != "" {
-		fix.From, fix.CA = "--ca-file "+f.CaFile, f.Given
+		fix.CASource, fix.CA = "--ca-file "+f.CaFile, f.Given
 		return nil
 	}
 	if f.caFrom != "" && (w.Conn == nil || w.Conn.Unauthenticated != "") {
-		fix.From, fix.CA = "--api-ca-from "+f.caFrom, f.Given
+		fix.CASource, fix.CA = "--api-ca-from "+f.caFrom, f.Given
 		return nil
 	}
 	if w.Conn == nil && w.Choice.Local {
 		// This machine may be a master, which has them.
-		err := w.Onto(ctx, w.Names()[0], func(ctx context.Context, n nodeexec.Node) (err error) {
+		err := w.OnNode(ctx, w.Names()[0], func(ctx context.Context, n nodeexec.Node) (err error) {
 			fix.CA, err = connect.MasterCAs(ctx, n)
 			return err
 		})
 		if err == nil {
-			fix.From = "this master's " + catalog.NodeKubeconfigs + ", or its kube-apiserver's newest revision, or kubeadm's " + catalog.KubeadmCA
+			fix.CASource = "this master's " + catalog.NodeKubeconfigs + ", or its kube-apiserver's newest revision, or kubeadm's " + catalog.KubeadmCA
 			return nil
 		}
 	}
@@ -47,14 +47,14 @@ func (f *Flags) ca(ctx context.Context, w *apply.Session, fix *apiint.Repair) er
 		var published, disk []string
 		for _, row := range catalog.KubeletSetups(catalog.Versions{}) {
 			published = append(published, fmt.Sprintf("%s (%s)", row.CA, row.Name))
-			disk = append(disk, fmt.Sprintf("%s (%s)", row.Disk, row.Name))
+			disk = append(disk, fmt.Sprintf("%s (%s)", row.MasterCAFile, row.Name))
 		}
 		return cli.WithHint(fmt.Errorf("the CA for kubelets is in %s, and no API server can be asked: %w", strings.Join(published, " or "), w.NoAPI),
 			"read it from a master with --api-ca-from ssh://core@MASTER, or give it with --ca-file FILE: on a master it is in %s; it is checked against what the API server shows", strings.Join(disk, " or "))
 	}
 	row := w.Conn.Setup(ctx)
 	var err error
-	fix.From, fix.Published = row.CA.String(), row.Operators
+	fix.CASource, fix.Published = row.CA.String(), row.HasOperators
 	if fix.CA, err = w.Conn.Cluster.Value(ctx, row.CA); err != nil {
 		return cli.WithHint(err, "give the CA with --ca-file FILE; %s", inspect.Hints{}.Unread(inspect.MayGet("configmaps", row.CA.Namespace)))
 	}
@@ -94,8 +94,8 @@ func (f *Flags) offline(ctx context.Context) error {
 		p, err := f.plan(fix, a.Run, s)
 		return p, f.Preflight(ctx, nil, s, fix.CA, p, err)
 	}
-	a.About = func(out io.Writer, p *remediate.Plan) { apply.AboutCA(out, fix, p) }
-	return a.Do(ctx)
+	a.PrintBasis = func(out io.Writer, p *remediate.Plan) { apply.AboutCA(out, fix, p) }
+	return a.Execute(ctx)
 }
 
 // inFile reads facts from files, and says what is asked for of the nodes in them.
@@ -115,7 +115,7 @@ func (f *Flags) inFile(ctx context.Context) (s inspect.Snapshot, fix apiint.Repa
 		return s, fix, err
 	}
 	if len(s.Nodes) == 0 {
-		return s, fix, cli.WithHint(errors.New("no node is in the file"), "%s snapshot reads them", f.App.Called)
+		return s, fix, cli.WithHint(errors.New("no node is in the file"), "%s snapshot reads them", f.App.ProgramName)
 	}
 	if s.Status != nil {
 		fix.Since = s.Status.Published
@@ -127,7 +127,7 @@ func (f *Flags) inFile(ctx context.Context) (s inspect.Snapshot, fix apiint.Repa
 		return s, fix, f.ca(ctx, &apply.Session{}, &fix)
 	}
 	row := catalog.KubeletSetups(s.Cluster.Versions)[0]
-	fix.From, fix.CA = row.CA.String()+" in the file", published(s, row.CA)
+	fix.CASource, fix.CA = row.CA.String()+" in the file", published(s, row.CA)
 	return s, fix, nil
 }
 

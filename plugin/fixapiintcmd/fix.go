@@ -65,14 +65,14 @@ func (f *Flags) plan(fix apiint.Repair, run string, facts inspect.Snapshot) (*re
 	if err != nil {
 		return nil, err
 	}
-	if fix.After.Network != nil {
-		fix.After.Network.Next = ahead.CAs
+	if fix.FollowUp.Network != nil {
+		fix.FollowUp.Network.Next = ahead.CAs
 	}
 	p, err := fix.Plan(run, facts, facts.Taken)
 	if err != nil {
 		return nil, err
 	}
-	return p, ahead.Onto(p, fix.CA)
+	return p, ahead.AddTo(p, fix.CA)
 }
 
 // waveFlags say what is done when, where all nodes are repaired.
@@ -116,7 +116,7 @@ func (f *waveFlags) order(named bool, accept []string) (o apiint.Order, err erro
 
 // NewCommand is the command fix-api-int.
 func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
-	f := &Flags{Flags: apply.Flags{App: app, Config: config, Everyone: true}}
+	f := &Flags{Flags: apply.Flags{App: app, Config: config, AllByDefault: true}}
 	cmd := &cobra.Command{
 		Use:   "fix-api-int",
 		Short: "Make kubelets trust the API server's new CA, and restart them",
@@ -130,7 +130,7 @@ The CA is checked before anything is written: it must verify what the API server
 
 On a node that is lost to the API only ssh leads there, or --local on the node itself.
 
-Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage or no access; 3 done, and whether a node reports again is not known, or nodes could not be read; 4 a write failed, or was stopped or undone; 5 refused, or nobody said yes.`, "{}", app.Called),
+Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage or no access; 3 done, and whether a node reports again is not known, or nodes could not be read; 4 a write failed, or was stopped or undone; 5 refused, or nobody said yes.`, "{}", app.ProgramName),
 		Example: templates.Examples(strings.ReplaceAll(`  # What would be done in the whole cluster, and why
   {} fix-api-int --via ssh --dry-run=client
 
@@ -149,7 +149,7 @@ Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage o
   {} fix-api-int --nodes worker-1 --ca-file kube-apiserver-server-ca.crt --emit-script scripts
 
   # On the node itself, without the API, with a CA copied from a master
-  {} fix-api-int --local --ca-file kube-apiserver-server-ca.crt`, "{}", app.Called)),
+  {} fix-api-int --local --ca-file kube-apiserver-server-ca.crt`, "{}", app.ProgramName)),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.lines(cmd)
@@ -192,12 +192,12 @@ func (f *Flags) run(ctx context.Context) error {
 	if err := f.Give(ctx); err != nil {
 		return err
 	}
-	f.API = connect.Writing(f.Risks, f.Given != nil)
-	w, err := f.Workplace(ctx, nil)
+	f.Purpose = connect.Writing(f.Risks, f.Given != nil)
+	w, err := f.NewSession(ctx, nil)
 	if err != nil {
 		return err
 	}
-	w.Choice.Comeback, w.Script = f.anew, !f.anew
+	w.Choice.RestartProbe, w.Script = f.anew, !f.anew
 	if f.scripts != "" {
 		err = f.emit(ctx, w)
 	} else {
@@ -214,14 +214,14 @@ func (f *Flags) mend(ctx context.Context, w *apply.Session) error {
 	if err != nil {
 		return err
 	}
-	a := &apply.Run{Flags: f.Flags, Session: w, Command: f.command(), Run: remediate.NewRun(collect.Taken()), Resume: f.resume, Named: f.named, NoLease: slices.Contains(f.Risks, remediate.NoLease), Risks: f.Risks}
+	a := &apply.Run{Flags: f.Flags, Session: w, Command: f.command(), Run: remediate.NewRun(collect.Now()), ResumeLine: f.resume, NamedNodesLine: f.named, NoLease: slices.Contains(f.Risks, remediate.NoLease), Risks: f.Risks}
 	if f.CaFile == "-" {
-		a.Resume += " # with the same CAs on its standard input once more"
+		a.ResumeLine += " # with the same CAs on its standard input once more"
 	}
 	if w.All {
-		a.Past = apply.PastMasters(f.line, f.Risks)
+		a.PastMastersLine = apply.PastMasters(f.line, f.Risks)
 		if !slices.Contains(f.Risks, preflight.WorkersBack) {
-			a.Others = f.resume + " --accept-risk=" + preflight.WorkersBack
+			a.PastWorkersLine = f.resume + " --accept-risk=" + preflight.WorkersBack
 		}
 	}
 	if w.All && w.Conn != nil && len(f.waves.only) == 0 {
@@ -233,26 +233,26 @@ func (f *Flags) mend(ctx context.Context, w *apply.Session) error {
 			return nil, cli.NothingChanged(errors.New("interrupted"))
 		}
 		fix := fix
-		if err := f.after(ctx, w, facts, &fix, func(text string) { a.Say("    %s\n", ui.Clean(text)) }); err != nil {
+		if err := f.after(ctx, w, facts, &fix, func(text string) { a.Printf("    %s\n", ui.Clean(text)) }); err != nil {
 			return nil, err
 		}
-		if patch := fix.After.Patch; patch != nil {
+		if patch := fix.FollowUp.Patch; patch != nil {
 			js, err := apply.Journals()
 			if err != nil {
 				return nil, err
 			}
-			kept := js.Kept(a.Run)
+			kept := js.ObjectBackup(a.Run)
 			patch.Keep = func(text []byte) error { return apply.KeepFile(kept, text) }
 		}
 		p, err := f.plan(fix, a.Run, facts)
-		err = f.Preflight(ctx, w, facts, fix.CA, p, withPast(err, a.Past))
+		err = f.Preflight(ctx, w, facts, fix.CA, p, withPast(err, a.PastMastersLine))
 		if err == nil && w.NoAPI != nil {
 			p.Notes = append(p.Notes, "Without the API server: "+foreign.Prose(w.NoAPI.Error()))
 		}
 		return p, err
 	}
-	a.About = func(out io.Writer, p *remediate.Plan) { apply.AboutCA(out, fix, p) }
-	return a.Do(ctx)
+	a.PrintBasis = func(out io.Writer, p *remediate.Plan) { apply.AboutCA(out, fix, p) }
+	return a.Execute(ctx)
 }
 
 // Give reads the CAs that flags name. The administrator's own kubeconfig may lack them as
@@ -270,7 +270,7 @@ func (f *Flags) Give(ctx context.Context) (err error) {
 		err = fmt.Errorf("--ca-file: %w", err)
 	}
 	if err == nil && f.Given != nil && f.Config != nil {
-		f.Trusted, f.Untrust = f.Given, connect.Trusting(f.Config, f.Given)
+		f.TrustedCAs, f.DropTrustedCAs = f.Given, connect.Trusting(f.Config, f.Given)
 	}
 	return err
 }
@@ -288,7 +288,7 @@ func (f *Flags) repair(ctx context.Context, w *apply.Session) (fix apiint.Repair
 	fix.APIServers = w.Conn.APIServerNodes(ctx)
 	workers := func(wave string) bool { return wave != remediate.WaveMasters && wave != remediate.WaveControlPlane }
 	if len(fix.Order.Only) > 0 && !slices.ContainsFunc(fix.Order.Only, workers) && fix.APIServers != nil { // else it is the nodes' files that tell
-		w.Keep(func(o collect.NodeObject) bool {
+		w.Filter(func(o collect.NodeObject) bool {
 			return o.Role != catalog.RoleWorker || slices.Contains(fix.APIServers, o.Name)
 		})
 	}
@@ -312,7 +312,7 @@ func (f *Flags) after(ctx context.Context, w *apply.Session, facts inspect.Snaps
 	}
 	patch, wanted, err := f.pods.Patches(ctx, w, apply.CertsIn(fix.CA), facts.Taken)
 	if wanted {
-		fix.After.Patch = &patch
+		fix.FollowUp.Patch = &patch
 	}
 	return err
 }
@@ -341,13 +341,13 @@ func (f *Flags) follow(fix *apiint.Repair, say func(string), read func() (apply.
 			return err
 		}
 	}
-	fix.After.Requests = true
+	fix.FollowUp.Requests = true
 	if network.Rollout.Operator || len(network.Rollout.RootCAs) > 0 {
 		step := network.RootCA(ca, say)
-		fix.After.RootCA = &step
+		fix.FollowUp.RootCA = &step
 	}
 	if restarts, wanted := f.pods.Restarts(network, f.Nodes.Debug, ca); wanted {
-		fix.After.Network = &restarts
+		fix.FollowUp.Network = &restarts
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 
 // NewPretrustCommand is the command pretrust.
 func NewPretrustCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
-	f := &Flags{Flags: apply.Flags{App: app, Config: config, Everyone: true}, ahead: true}
+	f := &Flags{Flags: apply.Flags{App: app, Config: config, AllByDefault: true}, ahead: true}
 	cmd := &cobra.Command{
 		Use:   "pretrust",
 		Short: "Give kubelets the new CA of api-int before anything is signed by it",
@@ -23,12 +23,12 @@ func NewPretrustCommand(app cli.App, config *genericclioptions.ConfigFlags) *cob
 
 It makes the plan of {} fix-api-int, with the same checks, waves, diffs, backups and undo, and only in that time: where something that is shown is of the new CA already, or this version brings it by itself, it refuses and says what helps. {} verify api-int says when it is time.
 
-Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage or no access; 3 done, and whether a node reports again is not known, or nodes could not be read; 4 a write failed, or was stopped or undone; 5 refused, or nobody said yes.`, "{}", app.Called),
+Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage or no access; 3 done, and whether a node reports again is not known, or nodes could not be read; 4 a write failed, or was stopped or undone; 5 refused, or nobody said yes.`, "{}", app.ProgramName),
 		Example: templates.Examples(strings.ReplaceAll(`  # What would be done, and until when there is time
   {} pretrust --via ssh --dry-run=client
 
   # Do it, a tenth of the workers at once
-  {} pretrust --via ssh --max-unavailable 10%`, "{}", app.Called)),
+  {} pretrust --via ssh --max-unavailable 10%`, "{}", app.ProgramName)),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.lines(cmd)

@@ -85,7 +85,7 @@ func (f *Flags) emitFor(ctx context.Context, w *apply.Session, fix apiint.Repair
 			fix.Nodes = append(fix.Nodes, n.Name)
 		}
 	}
-	scripts, notes, err := fix.Scripts(remediate.NewRun(collect.Taken()), facts, facts.Taken)
+	scripts, notes, err := fix.Scripts(remediate.NewRun(collect.Now()), facts, facts.Taken)
 	p := &remediate.Plan{Notes: notes}
 	var nodes []string // to which something is done, as far as is known
 	unchecked := false // something is done to a node, and neither it nor the cluster was read

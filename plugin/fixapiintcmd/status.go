@@ -39,7 +39,7 @@ type fixStatusFlags struct {
 }
 
 func newFixStatusCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
-	f := &fixStatusFlags{Flags: Flags{Flags: apply.Flags{App: app, Config: config, Everyone: true, DryRun: apply.DryRunClient}}}
+	f := &fixStatusFlags{Flags: Flags{Flags: apply.Flags{App: app, Config: config, AllByDefault: true, DryRun: apply.DryRunClient}}}
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Tell how far the repair of a cluster is, and the next safe step",
@@ -52,7 +52,7 @@ Exit codes: 0 all is done; 1 something is to be done; 2 usage or no access; 3 no
   {} fix-api-int status --via ssh
 
   # For a program
-  {} fix-api-int status --via ssh -o json`, "{}", app.Called)),
+  {} fix-api-int status --via ssh -o json`, "{}", app.ProgramName)),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.resume = strings.Replace(apply.CommandLine(cmd, "from", "output"), " status", "", 1)
@@ -73,7 +73,7 @@ func (f *fixStatusFlags) status(ctx context.Context) error {
 	if !slices.Contains([]string{"", "json", "yaml"}, f.format) {
 		return fmt.Errorf("-o %q is none of json, yaml", f.format)
 	}
-	f.waves.maxUnavailable, f.pods.Restart, f.API = "1", apply.RestartNeeded, connect.ToRead
+	f.waves.maxUnavailable, f.pods.Restart, f.Purpose = "1", apply.RestartNeeded, connect.ToRead
 	if len(f.from) > 0 {
 		s, fix, err := f.inFile(ctx)
 		if err == nil {
@@ -87,7 +87,7 @@ func (f *fixStatusFlags) status(ctx context.Context) error {
 	if err := f.Give(ctx); err != nil {
 		return err
 	}
-	w, err := f.Workplace(ctx, nil)
+	w, err := f.NewSession(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (f *fixStatusFlags) status(ctx context.Context) error {
 // tell judges facts as a repair would, and prints what it finds.
 func (f *fixStatusFlags) tell(fix apiint.Repair, facts inspect.Snapshot) error {
 	fix.Order.Accept = []string{preflight.MastersFirst} // it is shown, and nothing is done
-	p, err := fix.Plan(remediate.NewRun(collect.Taken()), facts, facts.Taken)
+	p, err := fix.Plan(remediate.NewRun(collect.Now()), facts, facts.Taken)
 	var refusal *remediate.Refusal
 	if errors.As(err, &refusal) && refusal.Node != "" && fix.Nodes == nil && len(facts.Nodes) > 0 && refusal.Name != "node-role" {
 		p, err = &remediate.Plan{Basis: facts, Now: facts.Taken, Unknown: []*remediate.Refusal{refusal}}, nil
@@ -194,7 +194,7 @@ type (
 
 // judge turns a plan into what it says of how far the repair is.
 func (f *fixStatusFlags) judge(p *remediate.Plan) repairDocument {
-	d := repairDocument{APIVersion: report.APIVersion, Kind: "Repair", Server: p.Basis.Cluster.Server, Version: p.Basis.Cluster.Versions.Cluster, Unreviewed: p.Basis.Cluster.Versions.NotReviewed(), Unauthenticated: p.Basis.Cluster.Unauthenticated, Taken: p.Now, Waves: []repairWave{}}
+	d := repairDocument{APIVersion: report.APIVersion, Kind: "Repair", Server: p.Basis.Cluster.Server, Version: p.Basis.Cluster.Versions.Cluster, Unreviewed: p.Basis.Cluster.Versions.WhyUnreviewed(), Unauthenticated: p.Basis.Cluster.Unauthenticated, Taken: p.Now, Waves: []repairWave{}}
 	for _, w := range p.Waves {
 		wave := repairWave{Name: cmp.Or(w.Name, "nodes")}
 		for _, n := range w.Nodes {
@@ -219,7 +219,7 @@ func (f *fixStatusFlags) judge(p *remediate.Plan) repairDocument {
 		unknown := repairNode{Name: r.Node, State: standsUnknown, Reason: r.Name + ": " + r.Reason, Remediation: assess.Advise(r.Next)}
 		if n != nil {
 			unknown.Ready = n.Ready
-			unknown.Alive, unknown.Heartbeat = p.Basis.Life(n).Words()
+			unknown.Alive, unknown.Heartbeat = p.Basis.NodeHealth(n).Words()
 		}
 		d.Waves[i].Nodes = append(d.Waves[i].Nodes, unknown)
 	}
@@ -263,7 +263,7 @@ func leaseOf(ctx context.Context, w *apply.Session) *repairLease {
 	case h == nil:
 		return nil
 	}
-	l := &repairLease{State: leaseHeld, Holder: h.By, Silent: h.Silent.Round(time.Second).String(), Remediation: assess.Advise("wait for its end, or talk to them: a second run is refused meanwhile (lease-held)")}
+	l := &repairLease{State: leaseHeld, Holder: h.Name, Silent: h.Idle.Round(time.Second).String(), Remediation: assess.Advise("wait for its end, or talk to them: a second run is refused meanwhile (lease-held)")}
 	if h.Stale {
 		l.State, l.Remediation = leaseStale, assess.Advise("that run ended without a word. The next one takes the Lease over")
 	}
@@ -306,9 +306,9 @@ func worse(a, b string) string {
 // nodeState says how far a node is.
 func nodeState(p *remediate.Plan, n remediate.NodePlan) repairNode {
 	out := repairNode{Name: n.Name, State: standsDone}
-	var life inspect.Life
+	var life inspect.NodeHealth
 	if node, ok := p.Basis.Node(n.Name); ok {
-		life = p.Basis.Life(node)
+		life = p.Basis.NodeHealth(node)
 		out.Ready = node.Ready
 		out.Alive, out.Heartbeat = life.Words()
 	}
@@ -327,15 +327,15 @@ func nodeState(p *remediate.Plan, n remediate.NodePlan) repairNode {
 	switch {
 	case !waits:
 		out.State, out.Reason = standsPending, strings.Join(todo, "; ")
-	case n.Name != "" && life.Lost():
-		out.State, out.Reason = standsFailed, "its files are right and its kubelet has read them, and it "+life.Is()
+	case n.Name != "" && life.Unhealthy():
+		out.State, out.Reason = standsFailed, "its files are right and its kubelet has read them, and it "+life.WhyUnhealthy()
 		if life.Alive != catalog.No {
 			out.Reason = "its files are right and its kubelet has read them, and Ready is " + out.Ready
 		}
 		out.Remediation = assess.Advise(foreign.Command(inspect.NodeNames, "kubectl describe node %s; kubectl get csr; on the node: journalctl -u kubelet -n 50", n.Name))
 	case due && out.Ready == "" && n.Name != "":
 		out.State, out.Reason = standsUnknown, "its files are right and its kubelet has read them, and whether it is Ready was not read"
-	case n.Name != "" && out.Ready == "True" && life.Works() != catalog.Yes:
+	case n.Name != "" && out.Ready == "True" && life.Healthy() != catalog.Yes:
 		out.State, out.Reason = standsUnknown, "its files are right and its kubelet has read them, and whether it is alive is not known: "+life.String()
 		out.Remediation = assess.Command(inspect.NodeNames, "kubectl get lease -n kube-node-lease %s", n.Name)
 	}
@@ -362,7 +362,7 @@ func (f *fixStatusFlags) print(d repairDocument) error {
 	w := &strings.Builder{}
 	ui.Printf(w, "Cluster  %s  %s\n", ui.OrDash(d.Server), ui.OrDash(d.Version))
 	ui.PrintUnauthenticated(w, d.Unauthenticated)
-	ui.NotReviewed(w, d.Unreviewed)
+	ui.PrintUnreviewed(w, d.Unreviewed)
 	d.Lease.print(w)
 	for _, wave := range d.Waves {
 		counts := map[string]int{}

@@ -19,7 +19,7 @@ func TestHowFarARepairIs(t *testing.T) {
 	change := &remediate.Change{Summary: "restart kubelet.service"}
 	todo := remediate.Step{Action: action.NewRestartUnit("n"), Change: change}
 	wait := func(n string) remediate.Step {
-		return remediate.Step{Action: action.Await{On: n}, Change: &remediate.Change{Summary: "wait"}}
+		return remediate.Step{Action: action.AwaitNode{NodeName: n}, Change: &remediate.Change{Summary: "wait"}}
 	}
 	alive := inspect.Lease{Advanced: true}
 	plan := func(ready string, steps ...remediate.Step) *remediate.Plan {

@@ -56,12 +56,12 @@ It adds the CAs that the cluster publishes to certificate-authority-data of the 
 
 Where the API answers already, the CA is that of the ConfigMap openshift-config-managed/kube-apiserver-server-ca. Where it does not, it comes from a master by ssh, whose host key is checked, or from a file.
 
-Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage or no access; 4 the write failed; 5 refused, or nobody said yes.`, "{}", app.Called),
+Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage or no access; 4 the write failed; 5 refused, or nobody said yes.`, "{}", app.ProgramName),
 		Example: templates.Examples(strings.ReplaceAll(`  # The CA from a master
   {} fix-kubeconfig --api-ca-from ssh://core@master-0.example.com
 
   # The CA from a file
-  {} fix-kubeconfig --ca-file kube-apiserver-server-ca.crt --dry-run=client`, "{}", app.Called)),
+  {} fix-kubeconfig --ca-file kube-apiserver-server-ca.crt --dry-run=client`, "{}", app.ProgramName)),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}
@@ -109,8 +109,8 @@ func (f *ownFlags) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	now := collect.Taken()
-	change, err := fix.Own(own.text, served, own.name, now)
+	now := collect.Now()
+	change, err := fix.UserKubeconfig(own.text, served, own.name, now)
 	if err != nil {
 		return apply.Refused(f.unedited(own, err))
 	}
@@ -127,7 +127,7 @@ func (f *ownFlags) run(ctx context.Context) error {
 		}
 	}
 	backup := own.path + ".certrot-" + now.Format("20060102T150405Z")
-	written, err := apiint.ReplaceOwn(apiint.OwnFile{Path: own.path, Named: own.named, Backup: backup}, own.text, change.Text)
+	written, err := apiint.ReplaceUserKubeconfig(apiint.UserKubeconfigFile{Path: own.path, LockedAs: own.named, Backup: backup}, own.text, change.Text)
 	switch {
 	case written && err != nil:
 		cli.Warn(f.app.Streams, "after "+ui.Clean(own.path)+" was written: ", err)
@@ -254,16 +254,16 @@ func (f *ownFlags) ca(ctx context.Context, own *ownConfig, served []*pki.Cert) (
 	case f.caFile != "":
 		file := &fixapiintcmd.Flags{Flags: apply.Flags{App: f.app}, CaFile: f.caFile}
 		err := file.Give(ctx)
-		fix.From, fix.CA = "--ca-file "+f.caFile, file.Given
+		fix.CASource, fix.CA = "--ca-file "+f.caFile, file.Given
 		return fix, err
 	case f.caFrom != "":
 		var err error
-		fix.From = "of " + f.caFrom
+		fix.CASource = "of " + f.caFrom
 		fix.CA, err = connect.FromMaster(ctx, f.app, &f.ssh, f.caFrom)
 		return fix, err
 	}
 	// Before anything is sent there, and any program asked for a credential.
-	if err := pki.Verify(served, own.roots, own.name, collect.Taken()); err != nil {
+	if err := pki.Verify(served, own.roots, own.name, collect.Now()); err != nil {
 		var shown strings.Builder
 		for i, c := range served {
 			fmt.Fprintf(&shown, "\n  presented %d: %s, issued by %s, sha256 %s, until %s", i+1, pki.Foreign(c.Subject), pki.Foreign(c.Issuer), c.Fingerprint, c.NotAfter.UTC().Format(time.DateOnly))
@@ -278,7 +278,7 @@ func (f *ownFlags) ca(ctx context.Context, own *ownConfig, served []*pki.Cert) (
 	// --accept-risk=unreviewed-version is not asked for: the row has no version bounds, and its
 	// CA is written only if it verifies what the server presents. No node is touched.
 	row := conn.Setup(ctx)
-	fix.From, fix.Published = row.CA.String(), row.Operators
+	fix.CASource, fix.Published = row.CA.String(), row.HasOperators
 	fix.CA, err = conn.Cluster.Value(ctx, row.CA)
 	if err != nil {
 		return fix, cli.WithHint(err, "give the CA with --ca-file FILE or --api-ca-from ssh://core@MASTER")
@@ -288,12 +288,12 @@ func (f *ownFlags) ca(ctx context.Context, own *ownConfig, served []*pki.Cert) (
 
 // show says what changes in whom the file trusts. The file's text is not shown: tokens
 // and keys are in it.
-func (f *ownFlags) show(own *ownConfig, fix apiint.Repair, c *apiint.OwnChange, served []*pki.Cert, now time.Time) {
+func (f *ownFlags) show(own *ownConfig, fix apiint.Repair, c *apiint.UserKubeconfigChange, served []*pki.Cert, now time.Time) {
 	w := &strings.Builder{}
 	ui.Printf(w, "File     %s  (context %s, cluster %s)\n", own.path, own.context, c.Cluster)
 	ui.Printf(w, "Server   %s\n", c.Server)
 	ui.Wrap(w, "Shown    ", fmt.Sprintf("%s, issued by %s, until %s, sha256 %s", pki.Foreign(served[0].Subject), pki.Foreign(served[0].Issuer), served[0].NotAfter.UTC().Format(time.DateOnly), served[0].Fingerprint.Short()))
-	ui.Printf(w, "CA       %s; it verifies what is shown\n", fix.From)
+	ui.Printf(w, "CA       %s; it verifies what is shown\n", fix.CASource)
 	if c.Text == nil {
 		ui.Printf(w, "\nNothing to do: the file trusts all of these CAs already.\n")
 	} else {
@@ -303,7 +303,7 @@ func (f *ownFlags) show(own *ownConfig, fix apiint.Repair, c *apiint.OwnChange, 
 		ui.Printf(w, "\ncertificate-authority-data\n")
 		for _, x := range c.Old {
 			if !has(c.New, x) {
-				ui.Printf(w, "  - %s%s\n", apply.Described(x), apply.Ended(x, now))
+				ui.Printf(w, "  - %s%s\n", apply.Described(x), apply.ValidityText(x, now))
 			}
 		}
 		for _, x := range c.New {

@@ -116,7 +116,7 @@ func goTexts(path string) ([]text, error) {
 	return out, nil
 }
 
-// right is what inspect.MayList, MayGet or a literal inspect.May asks for.
+// right is what inspect.MayList, MayGet or a literal inspect.Permission asks for.
 func right(e ast.Expr) (verb, resource string, ok bool) {
 	switch e := e.(type) {
 	case *ast.CallExpr:
@@ -128,7 +128,7 @@ func right(e ast.Expr) (verb, resource string, ok bool) {
 		return strings.ToLower(strings.TrimPrefix(called.Sel.Name, "May")), resource, true
 	case *ast.CompositeLit:
 		named, _ := e.Type.(*ast.SelectorExpr)
-		if named == nil || named.Sel.Name != "May" {
+		if named == nil || named.Sel.Name != "Permission" {
 			return "", "", false
 		}
 		for _, element := range e.Elts {
@@ -166,7 +166,7 @@ func constant(e ast.Expr) (s string, literal bool) {
 		right, rightLiteral := constant(e.Y)
 		return left + right, leftLiteral || rightLiteral
 	case *ast.SelectorExpr:
-		if e.Sel.Name == "Called" {
+		if e.Sel.Name == "ProgramName" {
 			return "{}", false
 		}
 	}

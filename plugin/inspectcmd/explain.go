@@ -24,12 +24,12 @@ func NewExplainCommand(app cli.App) *cobra.Command {
   {} explain rotation-overdue
 
   # Every check, with its claim
-  {} explain`, "{}", app.Called)),
+  {} explain`, "{}", app.ProgramName)),
 		Args: cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
 			text, err := explanation(args)
 			if err != nil {
-				return cli.WithHint(err, "%s explain lists all checks", app.Called)
+				return cli.WithHint(err, "%s explain lists all checks", app.ProgramName)
 			}
 			_, err = fmt.Fprint(app.Streams.Out, text)
 			return err

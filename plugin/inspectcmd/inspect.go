@@ -96,7 +96,7 @@ Exit codes: 0 all fine, 1 findings at or above --fail-on, 2 usage or no access, 
   {} inspect --ca-only -o custom-columns=SHA256:.sha256,END:.notAfter
 
   # Facts saved earlier, as of that time
-  {} inspect --from cluster.certrot`, "{}", app.Called)),
+  {} inspect --from cluster.certrot`, "{}", app.ProgramName)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := f.toOptions(cmd.Context(), args, cmd.Flags().Changed("all-namespaces"))
 			if err != nil {
@@ -158,7 +158,7 @@ func (f *inspectFlags) toOptions(ctx context.Context, args []string, allNamespac
 	}
 	// who chooses certificates wants to see them
 	f.output.All = f.output.All || f.certs.chooses() || f.certs.sortBy != "" || len(o.scope.Names) > 0
-	if o.print, err = f.output.ToPrinter(ctx, f.app.Called, o.within, o.nodes.Shown); err != nil {
+	if o.print, err = f.output.ToPrinter(ctx, f.app.ProgramName, o.within, o.nodes.NodesOnly); err != nil {
 		return nil, err
 	}
 	o.minSeverity = o.print.MinSeverity
@@ -252,7 +252,7 @@ func (f *inspectFlags) run(ctx context.Context, o *inspectOptions) error {
 	}
 	facts := inspect.NewFacts(snapshot, now, o.within)
 	if o.asked {
-		facts = facts.Asked()
+		facts = facts.ForWindow()
 	}
 	inv := report.NewInventory(ctx, facts, o.certs.filter(report.Filter{Place: inScope(o.scope)}, o.within, now))
 	if o.certs.order != nil {

@@ -49,7 +49,7 @@ func (c cluster) Trigger(ctx context.Context, of catalog.Ref, annotation string)
 	if err != nil {
 		return action.Rotate{}, fmt.Errorf("client for %s: %w", c.conn.Server, err)
 	}
-	return action.PlanRotation(ctx, client, of, annotation, inspect.LiveHints(c.seen.App.Called))
+	return action.PlanRotation(ctx, client, of, annotation, inspect.LiveHints(c.seen.App.ProgramName))
 }
 
 // Apply makes a plan, as a run of its own.
@@ -75,13 +75,13 @@ func applyPlan(ctx context.Context, a *apply.Run, plan func(context.Context) (*r
 	}
 	err = a.Apply(held, p, j)
 	_ = j.Close() // each line is on the disk already
-	return len(a.Deeds) > 0, err
+	return len(a.Changed) > 0, err
 }
 
 // applyRun writes one thing, as a run of its own.
 func (f *rotateFlags) applyRun(conn *connect.Connection, command string) *apply.Run {
 	return &apply.Run{
-		Flags: apply.Flags{App: f.seen.App, Config: f.seen.Config, Yes: f.yes, Output: f.output}, Command: command, Run: remediate.NewRun(collect.Taken()),
+		Flags: apply.Flags{App: f.seen.App, Config: f.seen.Config, Yes: f.yes, Output: f.output}, Command: command, Run: remediate.NewRun(collect.Now()),
 		Session: &apply.Session{App: f.seen.App, Conn: conn}, NoLease: slices.Contains(f.risks, remediate.NoLease),
 	}
 }
@@ -89,7 +89,7 @@ func (f *rotateFlags) applyRun(conn *connect.Connection, command string) *apply.
 // ask asks the API server for what is no certificate's. Pods that dial api-int are of
 // interest only while its certificate is to be signed by a new CA.
 func ask(ctx context.Context, conn *connect.Connection, r *rotate.Reading) {
-	status := &inspect.ClusterStatus{ControlPlane: conn.Cluster.Machinery(ctx)}
+	status := &inspect.ClusterStatus{ControlPlane: conn.Cluster.ControlPlaneStatus(ctx)}
 	defer func() { tell(r, status) }()
 	at := catalog.InternalLoadBalancerServing()
 	of, err := rotate.FindRotatable(r.All, at.Namespace+"/"+at.Name)

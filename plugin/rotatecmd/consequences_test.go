@@ -92,7 +92,7 @@ func TestWhatFollowsHere(t *testing.T) {
 	t.Parallel()
 	const kubelet, balancer = "kube-apiserver-to-kubelet-signer", "loadbalancer-serving-signer"
 	paused := &inspect.ControlPlaneStatus{
-		Pools: []inspect.Pool{{Name: "master", Machines: 3, Current: "a", Wanted: "a"}, {Name: "worker", Machines: 5, Paused: true, Current: "a", Wanted: "rendered-worker-b"}},
+		Pools: []inspect.Pool{{Name: "master", Machines: 3, Current: "a", Desired: "a"}, {Name: "worker", Machines: 5, Paused: true, Current: "a", Desired: "rendered-worker-b"}},
 		Nodes: []inspect.NodeState{{Name: "master-0", Ready: "True", Master: true}, {Name: "master-1", Ready: "False", Master: true}, {Name: "worker-0", Ready: "Unknown"}},
 	}
 	for i := range paused.Nodes {

@@ -111,7 +111,7 @@ func (f *rotateFlags) rotate(ctx context.Context, names []string) error {
 // runner rotates what the flags say. conn is nil where nothing is changed.
 func (f *rotateFlags) runner(conn *connect.Connection) *rotate.Runner {
 	r := &rotate.Runner{
-		Observer: humanObserver{f}, Hints: inspect.LiveHints(f.seen.App.Called), Risks: f.risks, Leaves: f.leaf,
+		Observer: humanObserver{f}, Hints: inspect.LiveHints(f.seen.App.ProgramName), Risks: f.risks, Leaves: f.leaf,
 		Try: f.dryRun != apply.DryRunClient, Wait: f.wait, Resume: f.line,
 	}
 	if conn != nil {

@@ -36,7 +36,7 @@ func outcomeOf(err error) error {
 	out := &rotate.Error{Outcome: rotate.Unread, Err: err}
 	var e *cli.ExitError
 	var h *cli.HintError
-	var u *cli.Unchanged
+	var u *cli.UnchangedError
 	if errors.As(err, &e) {
 		out.Err = e.Err
 		switch e.Code {

@@ -55,18 +55,18 @@ func (f *rotateFlags) explain(ctx context.Context, name string) error {
 		}
 		s.Cluster = r.Facts.Snapshot.Cluster
 	}
-	s.Cluster.Versions.Accepted = slices.Contains(f.risks, preflight.UnreviewedVersion)
+	s.Cluster.Versions.UnreviewedAccepted = slices.Contains(f.risks, preflight.UnreviewedVersion)
 	version := s.Cluster.Versions.Cluster
 	if _, ok := catalog.ParseMinor(version); !ok {
 		return cli.WithHint(fmt.Errorf("version %q: which one it is about is not known", version), "name it: --for-version 4.15")
 	}
-	s.Advise(inspect.LiveHints(f.seen.App.Called))
+	s.Advise(inspect.LiveHints(f.seen.App.ProgramName))
 	of, err := rotate.NewReading(ctx, inspect.NewFacts(s, s.Taken, connect.DefaultWithin)).Find(name)
 	switch {
 	case err != nil:
 		return exitError(err)
 	case !of.Signer():
-		return cli.WithHint(fmt.Errorf("%s is signed by %s", of.Name, of.Rotation.Signer), "explain that: %s", inspect.LiveHints(f.seen.App.Called).Next("{} rotate %s --explain", of.Rotation.Signer.Name))
+		return cli.WithHint(fmt.Errorf("%s is signed by %s", of.Name, of.Rotation.Signer), "explain that: %s", inspect.LiveHints(f.seen.App.ProgramName).Next("{} rotate %s --explain", of.Rotation.Signer.Name))
 	}
 	if reason, next := of.Unmanaged(); reason != "" {
 		return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(errors.New(of.Name+": "+reason), "%s", next)}
@@ -79,11 +79,11 @@ func (f *rotateFlags) explain(ctx context.Context, name string) error {
 	case "json", "yaml":
 		d := rotationFlowDocument{APIVersion: report.APIVersion, Kind: "RotationFlow", Version: version, Secret: of.At.Namespace + "/" + of.At.Name, Steps: []rotationStep{}}
 		for _, s := range steps {
-			d.Steps = append(d.Steps, rotationStep{s.Stage, s.By, s.To, s.Does, string(s.Node), s.Pools, s.Seen != "", s.Seen, string(s.Mark), s.Source})
+			d.Steps = append(d.Steps, rotationStep{s.Stage, s.Actor, s.To, s.Action, string(s.Node), s.Pools, s.LabTest != "", s.LabTest, string(s.Mark), s.Source})
 		}
 		err = ui.PrintDocument(out, f.output, d)
 	default:
-		ui.NotReviewed(out, s.Cluster.Versions.NotReviewed())
+		ui.PrintUnreviewed(out, s.Cluster.Versions.WhyUnreviewed())
 		err = printFlow(out, of, version, steps)
 	}
 	if err != nil {
@@ -105,10 +105,10 @@ func printFlow(out io.Writer, of rotate.Rotatable, version string, steps []catal
 			number[s.Evidence] = len(sources)
 		}
 		seen := ""
-		if s.Seen == "" {
+		if s.LabTest == "" {
 			seen = "; not seen in the lab"
 		}
-		ui.Wrap(w, fmt.Sprintf("%3d  ", i+1), fmt.Sprintf("%s: %s: %s [%d%s]", s.By, s.To, s.Does, number[s.Evidence], seen))
+		ui.Wrap(w, fmt.Sprintf("%3d  ", i+1), fmt.Sprintf("%s: %s: %s [%d%s]", s.Actor, s.To, s.Action, number[s.Evidence], seen))
 	}
 	ui.Printf(w, "\nSources (V read, D derived, U unverified, K from the field)\n")
 	for i, e := range sources {
@@ -124,7 +124,7 @@ func mermaid(steps []catalog.FlowStep) string {
 	ui.Printf(w, "sequenceDiagram\n")
 	alias := map[string]string{}
 	for _, s := range steps {
-		for _, name := range []string{s.By, s.To} {
+		for _, name := range []string{s.Actor, s.To} {
 			if alias[name] == "" {
 				alias[name] = fmt.Sprintf("p%d", len(alias))
 				ui.Printf(w, "    participant %s as %s\n", alias[name], diagramText(name))
@@ -133,10 +133,10 @@ func mermaid(steps []catalog.FlowStep) string {
 	}
 	for _, s := range steps {
 		arrow := "->>"
-		if s.Seen == "" { // dotted
+		if s.LabTest == "" { // dotted
 			arrow = "-->>"
 		}
-		ui.Printf(w, "    %s%s%s: %s\n", alias[s.By], arrow, alias[s.To], diagramText(s.Does))
+		ui.Printf(w, "    %s%s%s: %s\n", alias[s.Actor], arrow, alias[s.To], diagramText(s.Action))
 	}
 	ui.Printf(w, "    Note over p0: dotted: not seen in the lab\n")
 	return w.String()

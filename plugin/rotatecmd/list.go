@@ -65,7 +65,7 @@ func (f *rotateFlags) showList(ctx context.Context) error {
 func printRotations(out io.Writer, d rotationsDocument, wide bool, now time.Time, asOf string) error {
 	b := &strings.Builder{}
 	ui.PrintUnauthenticated(b, d.Cluster.Unauthenticated)
-	ui.NotReviewed(b, d.Cluster.Unreviewed)
+	ui.PrintUnreviewed(b, d.Cluster.Unreviewed)
 	if asOf != "" {
 		ui.Printf(b, "The status of the cluster is %s.\n", asOf)
 	}
@@ -118,7 +118,7 @@ func printRotations(out io.Writer, d rotationsDocument, wide bool, now time.Time
 	}
 	for _, why := range reasons {
 		ui.Printf(b, "\n")
-		ui.Wrap(b, "", why.check+", of "+apply.Some(of[why])+":")
+		ui.Wrap(b, "", why.check+", of "+apply.NodeNames(of[why])+":")
 		ui.Wrap(b, "  ", why.text)
 		ui.Wrap(b, "  next: ", why.next)
 	}

@@ -56,7 +56,7 @@ func (o humanObserver) Triggering(leaf rotate.Planned, replaced *pki.Cert) {
 func (o humanObserver) Rotated(p rotate.Planned) {
 	o.say("\nDone: %s has made it anew. %s\n", ui.Clean(p.Owner()), "A rotation can't be taken back.")
 	if o.wait == 0 {
-		o.say("How far its CA is, at any time: %s\n", inspect.LiveHints(o.seen.App.Called).Next("{} rotate status %s", p.Of.Name))
+		o.say("How far its CA is, at any time: %s\n", inspect.LiveHints(o.seen.App.ProgramName).Next("{} rotate status %s", p.Of.Name))
 	}
 }
 
@@ -76,5 +76,5 @@ func (o humanObserver) Concluded(p rotate.Progress) error {
 
 // say prints for people, where the answer is not for a program.
 func (o humanObserver) say(format string, args ...any) {
-	(&apply.Run{Flags: apply.Flags{App: o.seen.App, Output: o.output}}).Say(format, args...)
+	(&apply.Run{Flags: apply.Flags{App: o.seen.App, Output: o.output}}).Printf(format, args...)
 }

@@ -42,7 +42,7 @@ func (f *rotateFlags) showPlans(plans []rotate.Planned) error {
 func (f *rotateFlags) planDocument(p rotate.Planned) rotationPlanDocument {
 	c := p.Facts.Snapshot.Cluster
 	d := rotationPlanDocument{
-		APIVersion: report.APIVersion, Kind: "RotationPlan", Server: c.Server, Version: c.Versions.Cluster, Unreviewed: c.Versions.NotReviewed(), Secret: p.Of.At.Namespace + "/" + p.Of.At.Name,
+		APIVersion: report.APIVersion, Kind: "RotationPlan", Server: c.Server, Version: c.Versions.Cluster, Unreviewed: c.Versions.WhyUnreviewed(), Secret: p.Of.At.Namespace + "/" + p.Of.At.Name,
 		Owner: p.Owner(), Annotation: p.Of.Trigger.Annotation, DryRun: f.dryRun, Annotations: differing(p), Checks: verdictsOf(p.Checks),
 		Accepted: append([]string{}, p.Accepted...), Awaited: p.Awaited, Consequences: p.Consequences(), Undo: noWayBack,
 	}
@@ -69,7 +69,7 @@ func printRotation(out io.Writer, p rotate.Planned) error {
 	if c.Synthetic != "" {
 		ui.Wrap(w, "         ", "SYNTHETIC DATA: "+c.Synthetic)
 	}
-	ui.NotReviewed(w, c.Versions.NotReviewed())
+	ui.PrintUnreviewed(w, c.Versions.WhyUnreviewed())
 	switch {
 	case p.Rotates():
 		ui.Printf(w, "Rotates  %s, of %s\n", p.Of.At, p.Owner())
@@ -143,7 +143,7 @@ func notesOf(p rotate.Planned) []string {
 		for _, v := range r.Checks {
 			n := note{"Waited for, before ", ": " + v.ID + ": " + v.Reason}
 			switch {
-			case !v.Stops():
+			case !v.Blocks():
 				continue
 			case r.Of.Triggered():
 				n.before = "Its owner was told already, and makes it anew whatever this says: "
@@ -163,7 +163,7 @@ func notesOf(p rotate.Planned) []string {
 	}
 	var out []string
 	for _, n := range notes {
-		out = append(out, n.before+apply.Some(of[n])+n.after)
+		out = append(out, n.before+apply.NodeNames(of[n])+n.after)
 	}
 	return out
 }
@@ -179,8 +179,8 @@ func printChecks(w io.Writer, p rotate.Planned) {
 	var good, blind []string
 	for _, v := range p.Checks {
 		switch {
-		case v.Stops(): // it is among the notes
-		case v.Blind:
+		case v.Blocks(): // it is among the notes
+		case v.NoAPIServer:
 			blind = append(blind, v.ID)
 		default:
 			if good = append(good, v.ID); v.Reason != "" {

@@ -99,7 +99,7 @@ func TestNotes(t *testing.T) {
 func TestObserver(t *testing.T) {
 	t.Parallel()
 	var out, errOut bytes.Buffer
-	f := &rotateFlags{seen: verifycmd.Flags{App: cli.App{Called: "oc certrot", Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &errOut}}}}
+	f := &rotateFlags{seen: verifycmd.Flags{App: cli.App{ProgramName: "oc certrot", Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &errOut}}}}
 	o := f.runner(nil).Observer
 	stage := rotate.Stage{Name: rotate.StageSigner, Reached: catalog.Yes, Text: "made \x1b[31mnow"}
 	o.Stage("", stage, 65*time.Second)

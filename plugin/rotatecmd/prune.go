@@ -47,7 +47,7 @@ Exit codes: 0 done, or there is nothing to remove; 1 a dry run would remove some
   {} rotate prune loadbalancer-serving-signer --via ssh --dry-run=server
 
   # Remove them
-  {} rotate prune loadbalancer-serving-signer --via ssh`, "{}", app.Called)),
+  {} rotate prune loadbalancer-serving-signer --via ssh`, "{}", app.ProgramName)),
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeRotated,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.prune(cmd.Context(), args[0]) },
@@ -104,7 +104,7 @@ func (f *rotateFlags) prune(ctx context.Context, name string) error {
 		return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.RefusedUnchanged(fmt.Errorf("%s/%s: %s", of.At.Namespace, of.At.Name, reason)), "%s", next)}
 	}
 	if !of.Signer() {
-		return stop("it is signed by "+of.Rotation.Signer.Name+", and no signer: it has no CAs", inspect.LiveHints(app.Called).Next("{} rotate prune %s", of.Rotation.Signer.Name))
+		return stop("it is signed by "+of.Rotation.Signer.Name+", and no signer: it has no CAs", inspect.LiveHints(app.ProgramName).Next("{} rotate prune %s", of.Rotation.Signer.Name))
 	}
 	if err := apply.Unreviewed(r.Facts.Snapshot.Cluster, f.risks); err != nil {
 		return err
@@ -113,7 +113,7 @@ func (f *rotateFlags) prune(ctx context.Context, name string) error {
 		return stop(reason, next)
 	}
 	if of.Rotation.Bundle == (catalog.Ref{}) {
-		return stop("its CA stands in no bundle of its own", app.Called+" inspect --all shows where it is")
+		return stop("its CA stands in no bundle of its own", app.ProgramName+" inspect --all shows where it is")
 	}
 	var conn *connect.Connection
 	if len(f.seen.From) == 0 {
@@ -131,7 +131,7 @@ func (f *rotateFlags) prune(ctx context.Context, name string) error {
 		if p.action, err = rotate.NewPruneBundle(ctx, conn.Kube, of.Rotation.Bundle, cas); errors.Is(err, remediate.ErrChanged) {
 			return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.NothingChanged(err), "somebody writes it at this moment: look, and run it again")}
 		} else if err != nil {
-			return cli.WithHint(cli.NothingChanged(err), "%s", inspect.Hints{}.Unread(inspect.May{Verb: "patch", Resource: "configmaps", Namespace: of.Rotation.Bundle.Namespace}))
+			return cli.WithHint(cli.NothingChanged(err), "%s", inspect.Hints{}.Unread(inspect.Permission{Verb: "patch", Resource: "configmaps", Namespace: of.Rotation.Bundle.Namespace}))
 		}
 	}
 	if err := p.print(app.Streams.Out); err != nil {
@@ -168,7 +168,7 @@ func (p pruning) print(out io.Writer) error {
 	c := p.Facts.Snapshot.Cluster
 	ui.Printf(w, "Cluster  %s  %s %s\n", ui.OrDash(c.Server), ui.Product(c.Versions.Cluster), ui.OrDash(c.Versions.Cluster))
 	ui.PrintUnauthenticated(w, c.Unauthenticated)
-	ui.NotReviewed(w, c.Versions.NotReviewed())
+	ui.PrintUnreviewed(w, c.Versions.WhyUnreviewed())
 	ui.Printf(w, "Bundle   %s\n", p.of.Rotation.Bundle)
 	for _, ca := range p.cas {
 		mark, why := " ", "stays: "+ca.Keep
@@ -200,7 +200,7 @@ func (f *rotateFlags) remove(ctx context.Context, conn *connect.Connection, p pr
 	if err != nil {
 		return err
 	}
-	kept := js.Kept(a.Run)
+	kept := js.ObjectBackup(a.Run)
 	p.action.Keep = func(text []byte) error { return apply.KeepFile(kept, text) }
 	_, err = applyPlan(ctx, a, func(context.Context) (*remediate.Plan, error) { return rotate.PlanOf(p.action, p.Reading) })
 	back := foreign.Command("", "kubectl -n %s patch configmap %s --type merge --patch-file %s", p.of.Rotation.Bundle.Namespace, p.of.Rotation.Bundle.Name, foreign.Words(nodeexec.Quote(kept)))
@@ -213,6 +213,6 @@ func (f *rotateFlags) remove(ctx context.Context, conn *connect.Connection, p pr
 	case err != nil:
 		return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(err, "%s; the bundle as it was: %s", foreign.Command("", "oc -n %s get configmap %s -o yaml", p.of.Rotation.Bundle.Namespace, p.of.Rotation.Bundle.Name), back)}
 	}
-	a.Say("\nDone. To put them back:\n    %s\n", back)
+	a.Printf("\nDone. To put them back:\n    %s\n", back)
 	return nil
 }

@@ -65,7 +65,7 @@ Several NAMEs are shown together, and done one after the other: the next when th
 
 A rotation can't be taken back: the old key is gone. What trusted the old CA goes on trusting it, until it ends.
 
-Exit codes: 0 done; 1 a dry run would change something, or --wait ended before it was through; 2 usage or no access; 3 done, and something that decides could not be read; 4 it failed, or its owner did not answer; 5 refused, or nobody said yes.`, "{}", app.Called),
+Exit codes: 0 done; 1 a dry run would change something, or --wait ended before it was through; 2 usage or no access; 3 done, and something that decides could not be read; 4 it failed, or its owner did not answer; 5 refused, or nobody said yes.`, "{}", app.ProgramName),
 		Example: templates.Examples(strings.ReplaceAll(`  # What there is, and what would be done now
   {} rotate --list
 
@@ -82,7 +82,7 @@ Exit codes: 0 done; 1 a dry run would change something, or --wait ended before i
   {} rotate kube-apiserver-to-kubelet-signer --explain --for-version 4.12
 
   # How far it is, at any time and for anybody
-  {} rotate status kube-apiserver-to-kubelet-signer --nodes all`, "{}", app.Called)),
+  {} rotate status kube-apiserver-to-kubelet-signer --nodes all`, "{}", app.ProgramName)),
 		ValidArgsFunction: completeRotated,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.line = apply.CommandLine(cmd)
@@ -120,7 +120,7 @@ func (f *rotateFlags) addReading(cmd *cobra.Command) {
 
 // completeRotated suggests what is rotated in some version: that asks no cluster.
 func completeRotated(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return connect.Without(catalog.Rotated(), args), cobra.ShellCompDirectiveNoFileComp
+	return connect.Without(catalog.RotatableNames(), args), cobra.ShellCompDirectiveNoFileComp
 }
 
 func (f *rotateFlags) check(args []string) error {
@@ -139,7 +139,7 @@ func (f *rotateFlags) check(args []string) error {
 	case f.list && len(args) > 0:
 		return errors.New("--list shows all: give no NAME")
 	case !f.list && len(args) == 0:
-		return cli.WithHint(errors.New("what is to be rotated is not named"), "%s rotate --list shows what there is", f.seen.App.Called)
+		return cli.WithHint(errors.New("what is to be rotated is not named"), "%s rotate --list shows what there is", f.seen.App.ProgramName)
 	case !slices.Contains(forms, f.output):
 		return fmt.Errorf("-o %q is none of %s", f.output, strings.Join(forms[1:], ", "))
 	case !slices.Contains([]string{apply.DryRunNone, apply.DryRunClient, dryRunServer}, f.dryRun):
@@ -167,7 +167,7 @@ func (f *rotateFlags) check(args []string) error {
 // to be waited.
 func (f *rotateFlags) usualWait(names int) time.Duration {
 	const usual = 30 * time.Minute
-	_, onTerminal := (&connect.Questions{App: f.seen.App}).Terminal()
+	_, onTerminal := (&connect.Prompter{App: f.seen.App}).Terminal()
 	if f.list || f.how || f.dryRun != apply.DryRunNone || !onTerminal && !f.leaf && names < 2 {
 		return 0
 	}
@@ -217,7 +217,7 @@ func (f *rotateFlags) read(ctx context.Context) (rotate.Reading, error) {
 	if ctx.Err() != nil {
 		return rotate.Reading{}, cli.NothingChanged(errors.New("interrupted"))
 	}
-	s.Cluster.Versions.Accepted = slices.Contains(f.risks, preflight.UnreviewedVersion)
+	s.Cluster.Versions.UnreviewedAccepted = slices.Contains(f.risks, preflight.UnreviewedVersion)
 	r := rotate.NewReading(ctx, inspect.NewFacts(s, s.Taken, connect.DefaultWithin))
 	if ctx.Err() != nil {
 		return rotate.Reading{}, cli.NothingChanged(errors.New("interrupted"))

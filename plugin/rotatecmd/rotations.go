@@ -26,13 +26,13 @@ func entryOf(r rotate.Reading, of rotate.Rotatable) rotationEntry {
 			e.Next = &next
 		}
 	}
-	for _, edge := range of.Rotation.Consumers(v) {
+	for _, edge := range of.Rotation.ClientEdges(v) {
 		if (of.Signer() || edge.Presented == of.At) && !slices.Contains(e.Consumers, edge.Verifier) {
 			e.Consumers = append(e.Consumers, edge.Verifier)
 		}
 	}
 	if of.Signer() {
-		for _, d := range of.Rotation.Brought(v) {
+		for _, d := range of.Rotation.Deliveries(v) {
 			e.Effect = append(e.Effect, effectOf(d))
 		}
 	}
@@ -62,7 +62,7 @@ func effectOf(d catalog.Delivery) string {
 
 func verdictOf(v preflight.Verdict) rotateVerdict {
 	holds := map[assess.Status]catalog.Answer{assess.Pass: catalog.Yes, assess.Fail: catalog.No}[v.Status]
-	return rotateVerdict{v.ID, holds.String(), v.Reason, v.Remediation.Text, v.Risk, v.Blind, v.Stops()}
+	return rotateVerdict{v.ID, holds.String(), v.Reason, v.Remediation.Text, v.Risk, v.NoAPIServer, v.Blocks()}
 }
 
 func verdictsOf(checks []preflight.Verdict) []rotateVerdict {

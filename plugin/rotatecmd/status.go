@@ -38,7 +38,7 @@ Exit codes: 0 it is through; 1 it is on its way; 2 usage or no access; 3 somethi
   {} rotate status kube-apiserver-to-kubelet-signer --nodes all
 
   # Until all who verify by it trust it
-  {} rotate status loadbalancer-serving-signer --nodes all --via ssh --wait 30m`, "{}", app.Called)),
+  {} rotate status loadbalancer-serving-signer --nodes all --via ssh --wait 30m`, "{}", app.ProgramName)),
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeRotated,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.status(cmd.Context(), args[0]) },
@@ -112,7 +112,7 @@ func (f *rotateFlags) showStages(p rotate.Progress) error {
 	facts, of := p.Planned.Facts.Snapshot, p.Planned.Of
 	c := facts.Cluster
 	d := rotationStatusDocument{
-		APIVersion: report.APIVersion, Kind: "RotationStatus", Server: c.Server, Version: c.Versions.Cluster, Unreviewed: c.Versions.NotReviewed(), Unauthenticated: c.Unauthenticated, Taken: facts.Taken,
+		APIVersion: report.APIVersion, Kind: "RotationStatus", Server: c.Server, Version: c.Versions.Cluster, Unreviewed: c.Versions.WhyUnreviewed(), Unauthenticated: c.Unauthenticated, Taken: facts.Taken,
 		Secret: of.At.Namespace + "/" + of.At.Name, Stages: []rotationStage{},
 	}
 	if cert := of.Cert(); cert != nil {

@@ -45,7 +45,7 @@ The file holds certificates, where they are, and the metadata that judging them 
   {} inspect --from cluster.certrot
 
   # Put several files into one
-  {} snapshot --from secrets.yaml --from configmaps.yaml -o both.certrot`, "{}", app.Called)),
+  {} snapshot --from secrets.yaml --from configmaps.yaml -o both.certrot`, "{}", app.ProgramName)),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}
@@ -75,7 +75,7 @@ func (f *snapshotFlags) run(ctx context.Context) error {
 		return errors.New("--from reads a file: --restart-safe is asked on nodes, and goes with a live cluster")
 	}
 	nodes.Options.Texts, nodes.Served = true, true // so that a plan can be made from the file
-	nodes.Comeback = f.restartSafe
+	nodes.RestartProbe = f.restartSafe
 	r := connect.Reading{App: f.app, Config: f.config, Nodes: nodes, Status: true} // so that its checks can be made from the file
 	var s inspect.Snapshot
 	if len(f.from) > 0 {

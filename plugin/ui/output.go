@@ -56,7 +56,7 @@ func (f *OutputFlags) AddFlags(cmd *cobra.Command) {
 func (f *OutputFlags) ToPrinter(ctx context.Context, called string, within time.Duration, showNodes bool) (Printer, error) {
 	switch f.format {
 	case "", "wide":
-		people := HumanPrinter{Called: called, wide: f.format == "wide", all: f.All, noHeaders: f.noHeaders, within: within, showNodes: showNodes}
+		people := HumanPrinter{ProgramName: called, wide: f.format == "wide", all: f.All, noHeaders: f.noHeaders, within: within, showNodes: showNodes}
 		return Printer{assess.Warning, people.print}, nil
 	case "json":
 		return Printer{assess.Info, printJSON}, nil

@@ -37,7 +37,7 @@ func TestAQuotationThatGoesOnIsIndented(t *testing.T) {
 	for pad := range 100 {
 		said := foreign.Text(strings.Repeat("x", pad) + strings.Repeat(" next  rm -rf /", 12))
 		if pad%2 == 1 {
-			said = foreign.Called(strings.Repeat("x", pad) + strings.Repeat(" next kubectl certrot undo all", 12))
+			said = foreign.QuotedName(strings.Repeat("x", pad) + strings.Repeat(" next kubectl certrot undo all", 12))
 		}
 		var text strings.Builder
 		Wrap(&text, "  ", "list nodes: "+said+"; nothing else was read")

@@ -18,13 +18,13 @@ import (
 // HumanPrinter is the default form: which cluster, what was read, what is
 // unknown, problems first, then what ends soon.
 type HumanPrinter struct {
-	Called    string
-	wide      bool
-	all       bool
-	noHeaders bool
-	showNodes bool // nodes are what was asked for
-	within    time.Duration
-	width     int // of the terminal; 0: none
+	ProgramName string
+	wide        bool
+	all         bool
+	noHeaders   bool
+	showNodes   bool // nodes are what was asked for
+	within      time.Duration
+	width       int // of the terminal; 0: none
 }
 
 // PlacesShown is how many places of a finding are listed unless -o wide.
@@ -50,7 +50,7 @@ func (p HumanPrinter) print(out io.Writer, inv *report.Inventory, atLeast assess
 	if p.all {
 		p.certificates(w, inv)
 	} else {
-		p.endsSoon(w, inv)
+		p.expiresSoon(w, inv)
 	}
 	p.footer(w, inv)
 	_, err := io.WriteString(out, CleanLines(w.String()))
@@ -95,11 +95,11 @@ func (p HumanPrinter) Cluster(w io.Writer, c report.Cluster) {
 	if c.Synthetic != "" {
 		Printf(w, "         SYNTHETIC DATA: %s\n", c.Synthetic)
 	}
-	NotReviewed(w, c.Unreviewed)
+	PrintUnreviewed(w, c.Unreviewed)
 }
 
-// NotReviewed says which versions were not reviewed, once, at the top.
-func NotReviewed(w io.Writer, what string) {
+// PrintUnreviewed says which versions were not reviewed, once, at the top.
+func PrintUnreviewed(w io.Writer, what string) {
 	if what != "" {
 		Wrap(w, "UNKNOWN  ", what)
 	}
@@ -272,11 +272,11 @@ func (p HumanPrinter) row(now time.Time, c *report.Cert) []string {
 		if len(places) > 1 {
 			in += fmt.Sprintf(" +%d", len(places)-1)
 		}
-		return []string{InTime(now, c.NotAfter), renewed(now, c), pki.Foreign(c.Name()), typeOf(c), OrDash(pki.Foreign(c.Owner)), in}
+		return []string{RelativeTime(now, c.NotAfter), renewed(now, c), pki.Foreign(c.Name()), typeOf(c), OrDash(pki.Foreign(c.Owner)), in}
 	}
 	names := append(append([]string{}, c.Names.DNS...), c.Names.IPs...)
 	return []string{
-		InTime(now, c.NotAfter), c.NotAfter.Format(time.RFC3339), renewed(now, c), pki.Foreign(c.Name()), pki.Foreign(issuerName(c)), typeOf(c), c.PublicKey,
+		RelativeTime(now, c.NotAfter), c.NotAfter.Format(time.RFC3339), renewed(now, c), pki.Foreign(c.Name()), pki.Foreign(issuerName(c)), typeOf(c), c.PublicKey,
 		OrDash(pki.Foreign(strings.Join(names, ","))), OrDash(pki.Foreign(c.Owner)), c.Fingerprint.String(), strings.Join(places, ","),
 	}
 }
@@ -289,7 +289,7 @@ func renewed(now time.Time, c *report.Cert) string {
 	}
 	when := ""
 	if !c.RenewalDue.IsZero() {
-		when = InTime(now, c.RenewalDue)
+		when = RelativeTime(now, c.RenewalDue)
 		if c.RenewalDue.Before(now) {
 			when = "due " + when
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 )
 
-// endsSoon lists what ends within the threshold, by itself renewed or not.
-func (p HumanPrinter) endsSoon(w io.Writer, inv *report.Inventory) {
+// expiresSoon lists what ends within the threshold, by itself renewed or not.
+func (p HumanPrinter) expiresSoon(w io.Writer, inv *report.Inventory) {
 	var soon []*report.Cert
 	for i := range inv.Certificates {
 		c := &inv.Certificates[i]
@@ -52,7 +52,7 @@ func (p HumanPrinter) requests(w io.Writer, inv *report.Inventory) {
 		Printf(t, "NAME\tCONDITION\tSINCE\tREQUESTER\tSIGNER\tSUBJECT\n")
 	}
 	for _, r := range inv.Requests {
-		Printf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Condition, InTime(inv.Now, r.Since), pki.Foreign(r.Requester), r.Signer, pki.Foreign(r.Subject))
+		Printf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Condition, RelativeTime(inv.Now, r.Since), pki.Foreign(r.Requester), r.Signer, pki.Foreign(r.Subject))
 	}
 	_ = t.Flush() // the buffer does not fail
 	p.fitted(w, lines.String())
@@ -73,7 +73,7 @@ func (p HumanPrinter) revocationLists(w io.Writer, inv *report.Inventory) {
 		for _, l := range b.CRLs {
 			ends := "-"
 			if !l.NextUpdate.IsZero() {
-				ends = InTime(inv.Now, l.NextUpdate)
+				ends = RelativeTime(inv.Now, l.NextUpdate)
 			}
 			Printf(t, "%s\t%s\t%d\t%s\n", ends, pki.Foreign(l.Issuer), l.Revoked, strings.Join(inspect.Fold(b.Locations), ","))
 		}
@@ -86,9 +86,9 @@ func (p HumanPrinter) footer(w io.Writer, inv *report.Inventory) {
 	if p.all {
 		return
 	}
-	Printf(w, "\nEverything: %s inspect --all; one kind: %s inspect secrets; for scripts: -o json\n", p.Called, p.Called)
+	Printf(w, "\nEverything: %s inspect --all; one kind: %s inspect secrets; for scripts: -o json\n", p.ProgramName, p.ProgramName)
 	if len(inv.Findings) > 0 {
-		Printf(w, "What a problem means: %s explain CHECK\n", p.Called)
+		Printf(w, "What a problem means: %s explain CHECK\n", p.ProgramName)
 	}
 	if inv.Cluster.Version != "" && len(inv.Nodes) == 0 {
 		Printf(w, "Files on nodes were not read.\n")

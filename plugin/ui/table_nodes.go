@@ -32,7 +32,7 @@ func (p HumanPrinter) nodes(w io.Writer, inv *report.Inventory) {
 	for _, n := range inv.Nodes {
 		kubelet := OrDash(n.Kubelet)
 		if n.Started != nil {
-			kubelet += " since " + InTime(inv.Now, *n.Started)
+			kubelet += " since " + RelativeTime(inv.Now, *n.Started)
 		}
 		requests := "-"
 		if len(n.Pending) > 0 {
@@ -59,7 +59,7 @@ func ends(now time.Time, certs map[pki.Fingerprint]*report.Cert, sum *pki.Finger
 		return "-"
 	}
 	c := certs[*sum]
-	s := "ends " + InTime(now, c.NotAfter)
+	s := "ends " + RelativeTime(now, c.NotAfter)
 	if r := renewed(now, c); c.Renewal == report.RenewalAutomatic && c.NotAfter.After(now) {
 		s += ", renewal " + r
 	}

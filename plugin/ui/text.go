@@ -48,8 +48,8 @@ func terminalWidth(out io.Writer) int {
 	return columns
 }
 
-// InTime says how far t is, in the past or the future.
-func InTime(now, t time.Time) string {
+// RelativeTime says how far t is, in the past or the future.
+func RelativeTime(now, t time.Time) string {
 	if t.Before(now) {
 		return duration.HumanDuration(now.Sub(t)) + " ago"
 	}

@@ -155,9 +155,9 @@ func nodeRun(node string, r host.Summary) runEntry {
 
 // onNodes asks nodes, one after another.
 func (f *runsFlags) onNodes(ctx context.Context) ([]runEntry, error) {
-	f.API = connect.ToRead
-	f.Everyone = slices.Equal(f.Nodes.Nodes, []string{connect.AllNodes})
-	w, err := f.Workplace(ctx, nil)
+	f.Purpose = connect.ToRead
+	f.AllByDefault = slices.Equal(f.Nodes.Nodes, []string{connect.AllNodes})
+	w, err := f.NewSession(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func (f *runsFlags) askNodes(ctx context.Context, w *apply.Session) ([]runEntry,
 	var out []runEntry
 	var errs []error
 	for _, name := range w.Names() {
-		err := w.Onto(ctx, name, func(ctx context.Context, n nodeexec.Node) error {
+		err := w.OnNode(ctx, name, func(ctx context.Context, n nodeexec.Node) error {
 			runs, err := host.Runs(ctx, n, "")
 			for _, r := range runs {
 				out = append(out, nodeRun(name, r))
@@ -196,7 +196,7 @@ func (f *runsFlags) print(runs []runEntry) error {
 		return nil
 	}
 	t := printers.GetNewTabWriter(out)
-	now := collect.Taken()
+	now := collect.Now()
 	ui.Printf(t, "RUN\tCOMMAND\tSTARTED\tNODES\tFILES\tOUTCOME\n")
 	for _, r := range runs {
 		command := r.Command
@@ -205,7 +205,7 @@ func (f *runsFlags) print(runs []runEntry) error {
 		}
 		started := "unknown"
 		if r.Started != nil {
-			started = ui.InTime(now, *r.Started)
+			started = ui.RelativeTime(now, *r.Started)
 		}
 		ui.Printf(t, "%s\t%s\t%s\t%s\t%d\t%s\n", pki.Foreign(r.Run), ui.OrDash(foreign.Prose(command)), started, ui.OrDash(pki.Foreign(strings.Join(r.Nodes, ","))), r.Files, ui.OrDash(foreign.Prose(r.Outcome)))
 	}
@@ -233,9 +233,9 @@ func (f *runsFlags) prune(ctx context.Context, args []string) error {
 		ui.Printf(f.App.Streams.Out, "No such runs: nothing to remove.\n")
 		return nil
 	}
-	f.API = connect.Writing(f.risks, false)
+	f.Purpose = connect.Writing(f.risks, false)
 	if slices.ContainsFunc(stories, func(s remediate.RunRecord) bool { return len(keeping(s)) > 0 }) && !f.Nodes.Local {
-		if err := f.API.Allows(f.Config); err != nil {
+		if err := f.Purpose.Allows(f.Config); err != nil {
 			return err
 		}
 	}
@@ -260,12 +260,12 @@ func (f *runsFlags) prune(ctx context.Context, args []string) error {
 // chosen are the runs to remove, and damaged why some journals could not be read.
 func (f *runsFlags) chosen(js remediate.Journals, args []string) (out []remediate.RunRecord, damaged, err error) {
 	if (len(args) == 0) == (f.olderThan == "") {
-		return nil, nil, cli.WithHint(errors.New("name runs, or give --older-than"), "%s runs", f.App.Called)
+		return nil, nil, cli.WithHint(errors.New("name runs, or give --older-than"), "%s runs", f.App.ProgramName)
 	}
 	for _, run := range args {
 		s, err := js.Read(run)
 		if err != nil {
-			return nil, nil, cli.WithHint(err, "%s runs; on a node itself, a run is the folder %s/RUN", f.App.Called, host.DefaultFolder)
+			return nil, nil, cli.WithHint(err, "%s runs; on a node itself, a run is the folder %s/RUN", f.App.ProgramName, host.DefaultFolder)
 		}
 		out = append(out, s)
 	}
@@ -278,7 +278,7 @@ func (f *runsFlags) chosen(js remediate.Journals, args []string) (out []remediat
 	}
 	all, damaged := js.List()
 	for _, s := range all {
-		if collect.Taken().Sub(s.Started) > age {
+		if collect.Now().Sub(s.Started) > age {
 			out = append(out, s)
 		}
 	}
@@ -326,13 +326,13 @@ func (f *runsFlags) remove(ctx context.Context, js remediate.Journals, s remedia
 }
 
 func removeFrom(ctx context.Context, f apply.Flags, run string, names []string) error {
-	w, err := f.Workplace(ctx, names)
+	w, err := f.NewSession(ctx, names)
 	if err != nil {
 		return err
 	}
 	var errs []error
 	for _, name := range names {
-		errs = append(errs, w.Onto(ctx, name, func(ctx context.Context, n nodeexec.Node) error {
+		errs = append(errs, w.OnNode(ctx, name, func(ctx context.Context, n nodeexec.Node) error {
 			if err := collect.IsNode(ctx, n, name); err != nil {
 				return err
 			}

@@ -149,7 +149,7 @@ func TestAnotherMachineIsNotReadAsTheNode(t *testing.T) {
 			reasons = append(reasons, g.Reason)
 		}
 	}
-	if len(reasons) != 1 || !strings.Contains(reasons[0], "identify node worker-9: the machine that was reached calls itself "+foreign.Called(host)) || !strings.Contains(reasons[0], "nothing else was read there") {
+	if len(reasons) != 1 || !strings.Contains(reasons[0], "identify node worker-9: the machine that was reached calls itself "+foreign.QuotedName(host)) || !strings.Contains(reasons[0], "nothing else was read there") {
 		t.Errorf("%q", reasons)
 	}
 }
@@ -203,7 +203,7 @@ func TestTheNextStepForACutNodeIsNotAWayThatFailed(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := connect.NodeFlags{Via: c.via, Parallel: 1, Timeout: time.Minute, SSH: connect.SSHFlags{Config: config}}
-			app := cli.App{Called: "oc certrot", Streams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: &bytes.Buffer{}, ErrOut: &bytes.Buffer{}}}
+			app := cli.App{ProgramName: "oc certrot", Streams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: &bytes.Buffer{}, ErrOut: &bytes.Buffer{}}}
 			choice, err := f.ToChoice(t.Context(), app, collect.Scope{})
 			if err != nil {
 				t.Fatal(err)
@@ -221,7 +221,7 @@ func TestTheNextStepForACutNodeIsNotAWayThatFailed(t *testing.T) {
 			}
 			ways, done := choice.Transports(w.Objects, conn)
 			defer func() { _ = done() }()
-			w.Open = nodeexec.Try(ways...).Dial
+			w.Open = nodeexec.FirstOf(ways...).Dial
 			var next []string
 			for _, g := range w.Source(gather.Options{}).Collect(t.Context()).Gaps {
 				if g.What == "node/worker-9" {

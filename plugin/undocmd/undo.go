@@ -57,7 +57,7 @@ It refuses to put back a file with which the kubelet would not trust what the AP
   {} undo 20260131-120000-1a2b3c --via ssh
 
   # A run of somebody else
-  {} undo 20260131-120000-1a2b3c --from-nodes --nodes worker-1 --via ssh`, "{}", app.Called)),
+  {} undo 20260131-120000-1a2b3c --from-nodes --nodes worker-1 --via ssh`, "{}", app.ProgramName)),
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeRuns,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), args[0]) },
@@ -83,7 +83,7 @@ func (f *undoFlags) run(ctx context.Context, run string) error {
 		}
 	}
 	if !remediate.ValidRun(run) {
-		return cli.WithHint(fmt.Errorf("run %q: the ID of a run is such as 20260131-120000-1a2b3c", run), "%s runs", f.App.Called)
+		return cli.WithHint(fmt.Errorf("run %q: the ID of a run is such as 20260131-120000-1a2b3c", run), "%s runs", f.App.ProgramName)
 	}
 	names, story, err := f.nodesOf(run)
 	if err != nil {
@@ -96,8 +96,8 @@ func (f *undoFlags) run(ctx context.Context, run string) error {
 		ui.Printf(f.App.Streams.Out, "Run %s changed nothing: nothing to put back.\n", run)
 		return nil
 	}
-	f.API = connect.Writing(f.risks, false)
-	w, err := f.Workplace(ctx, names)
+	f.Purpose = connect.Writing(f.risks, false)
+	w, err := f.NewSession(ctx, names)
 	if err != nil {
 		return err
 	}
@@ -121,17 +121,17 @@ func (f *undoFlags) nodesOf(run string) (names []string, story remediate.RunReco
 		return nil, story, err
 	}
 	if story, err = js.Read(run); err != nil {
-		return nil, story, cli.WithHint(err, "%s runs shows those that are known here; of others: --from-nodes --nodes NAME", f.App.Called)
+		return nil, story, cli.WithHint(err, "%s runs shows those that are known here; of others: --from-nodes --nodes NAME", f.App.ProgramName)
 	}
 	if story.Command == rotate.RotateCommand {
 		return nil, story, cli.WithHint(fmt.Errorf("run %s was a rotation, which can't be taken back: the old key is gone", run),
-			"what trusted the old CA still does. How far the new one is: %s rotate --list, then rotate status NAME", f.App.Called)
+			"what trusted the old CA still does. How far the new one is: %s rotate --list, then rotate status NAME", f.App.ProgramName)
 	}
 	if story.Command == rotate.PruneCommand {
-		return nil, story, cli.WithHint(fmt.Errorf("run %s removed CAs from a bundle, which is put back by hand", run), "how, is said in %s", js.Kept(run))
+		return nil, story, cli.WithHint(fmt.Errorf("run %s removed CAs from a bundle, which is put back by hand", run), "how, is said in %s", js.ObjectBackup(run))
 	}
 	if story.Undoes != "" {
-		return nil, story, cli.WithHint(fmt.Errorf("run %s is itself an undo, of %s", run, story.Undoes), "do what that run did once more: %s fix-api-int", f.App.Called)
+		return nil, story, cli.WithHint(fmt.Errorf("run %s is itself an undo, of %s", run, story.Undoes), "do what that run did once more: %s fix-api-int", f.App.ProgramName)
 	}
 	changed := story.Changed()
 	for _, n := range f.Nodes.Nodes {
@@ -145,14 +145,14 @@ func (f *undoFlags) nodesOf(run string) (names []string, story remediate.RunReco
 		}
 	}
 	if patched := action.Patched(story); len(patched) > 0 && len(names) == 0 && !action.Paused(story) {
-		return nil, story, cli.WithHint(fmt.Errorf("run %s changed no file on nodes, but ConfigMap %s, which is put back by hand", run, strings.Join(patched, ", ")), "how, is said in %s", js.Kept(run))
+		return nil, story, cli.WithHint(fmt.Errorf("run %s changed no file on nodes, but ConfigMap %s, which is put back by hand", run, strings.Join(patched, ", ")), "how, is said in %s", js.ObjectBackup(run))
 	}
 	return names, story, nil
 }
 
 func (f *undoFlags) undo(ctx context.Context, w *apply.Session, run string, story remediate.RunRecord) error {
 	read := gather.Options{Paths: []string{host.DefaultFolder + "/" + run}}
-	a := &apply.Run{Flags: f.Flags, Session: w, Command: "undo", Run: remediate.NewRun(collect.Taken()), Undoes: run, Read: read, NoLease: slices.Contains(f.risks, remediate.NoLease), Risks: f.risks, Again: []string{preflight.StaticPodsSettled}}
+	a := &apply.Run{Flags: f.Flags, Session: w, Command: "undo", Run: remediate.NewRun(collect.Now()), Undoes: run, Read: read, NoLease: slices.Contains(f.risks, remediate.NoLease), Risks: f.risks, Recheck: []string{preflight.StaticPodsSettled}}
 	a.Plan = func(ctx context.Context) (*remediate.Plan, error) {
 		byHand, err := byHand(run, story)
 		if err != nil {
@@ -161,7 +161,7 @@ func (f *undoFlags) undo(ctx context.Context, w *apply.Session, run string, stor
 		var left []string
 		u := undo.Undo{API: w.Conn != nil, AcceptBreaksTrust: slices.Contains(f.risks, undo.BreaksTrust), AcceptRequestsPending: slices.Contains(f.risks, csr.RequestsPending)}
 		for _, name := range w.Names() {
-			entries, err := KeptBy(ctx, w, name, run)
+			entries, err := BackupsOf(ctx, w, name, run)
 			if errors.Is(err, host.ErrNoRun) && !f.fromNodes {
 				err = asBefore(ctx, w, name, story, err)
 			}
@@ -173,7 +173,7 @@ func (f *undoFlags) undo(ctx context.Context, w *apply.Session, run string, stor
 			if err != nil {
 				return nil, err
 			}
-			u.Nodes = append(u.Nodes, undo.Kept{Node: name, Entries: entries})
+			u.Nodes = append(u.Nodes, undo.NodeBackups{Node: name, Entries: entries})
 		}
 		facts := w.Facts(ctx, read)
 		if ctx.Err() != nil {
@@ -194,8 +194,8 @@ func (f *undoFlags) undo(ctx context.Context, w *apply.Session, run string, stor
 		}
 		return p, err
 	}
-	a.About = func(out io.Writer, _ *remediate.Plan) { ui.Printf(out, "Undo     of run %s\n", run) }
-	return a.Do(ctx)
+	a.PrintBasis = func(out io.Writer, _ *remediate.Plan) { ui.Printf(out, "Undo     of run %s\n", run) }
+	return a.Execute(ctx)
 }
 
 // byHand says what of a run is not put back on nodes.
@@ -205,7 +205,7 @@ func byHand(run string, story remediate.RunRecord) (notes []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		notes = append(notes, fmt.Sprintf("The run patched ConfigMap %s, too. A kube-controller-manager that works puts it back by itself; by hand, how is said in %s.", of, js.Kept(run)))
+		notes = append(notes, fmt.Sprintf("The run patched ConfigMap %s, too. A kube-controller-manager that works puts it back by itself; by hand, how is said in %s.", of, js.ObjectBackup(run)))
 	}
 	return notes, nil
 }
@@ -220,7 +220,7 @@ func (f *undoFlags) settled(ctx context.Context, w *apply.Session, facts inspect
 	ask.Nodes = apply.NodesOf(p)
 	for _, v := range ask.Check() {
 		switch {
-		case v.ID != preflight.StaticPodsSettled || !v.Stops():
+		case v.ID != preflight.StaticPodsSettled || !v.Blocks():
 		case slices.Contains(f.risks, v.ID):
 			p.Notes = append(p.Notes, "Accepted by name: "+v.ID+": "+v.Reason)
 		default:
@@ -237,18 +237,18 @@ func (f *undoFlags) undoPauses(ctx context.Context, run string, story remediate.
 		return err
 	}
 	w := &apply.Session{App: f.App, Conn: conn}
-	a := &apply.Run{Flags: f.Flags, Session: w, Command: "undo", Run: remediate.NewRun(collect.Taken()), Undoes: run, NoLease: slices.Contains(f.risks, remediate.NoLease)}
+	a := &apply.Run{Flags: f.Flags, Session: w, Command: "undo", Run: remediate.NewRun(collect.Now()), Undoes: run, NoLease: slices.Contains(f.risks, remediate.NoLease)}
 	a.Plan = func(ctx context.Context) (*remediate.Plan, error) {
 		notes, err := byHand(run, story)
 		if err != nil {
 			return nil, err
 		}
-		p := &remediate.Plan{Run: run, Now: collect.Taken(), Notes: notes}
+		p := &remediate.Plan{Run: run, Now: collect.Now(), Notes: notes}
 		p.Basis.Cluster.Server, p.Basis.Cluster.Unauthenticated = conn.Server, conn.Unauthenticated
 		return p, w.Resume(ctx, run, story, p)
 	}
-	a.About = func(out io.Writer, _ *remediate.Plan) { ui.Printf(out, "Undo     of run %s\n", run) }
-	return a.Do(ctx)
+	a.PrintBasis = func(out io.Writer, _ *remediate.Plan) { ui.Printf(out, "Undo     of run %s\n", run) }
+	return a.Execute(ctx)
 }
 
 // asBefore says whether a node that keeps nothing of a run is as it was before:
@@ -264,17 +264,17 @@ func asBefore(ctx context.Context, w *apply.Session, node string, story remediat
 			before[r.Path] = r.Before
 		}
 		if r.Event != remediate.Begun && r.Event != remediate.Failed {
-			return wayBackGone(fmt.Errorf("the journal says that %s was changed on %s, and the node keeps nothing of it: %w", r.Path, node, noRun))
+			return backupGone(fmt.Errorf("the journal says that %s was changed on %s, and the node keeps nothing of it: %w", r.Path, node, noRun))
 		}
 	}
-	return w.Onto(ctx, node, func(ctx context.Context, n nodeexec.Node) error {
+	return w.OnNode(ctx, node, func(ctx context.Context, n nodeexec.Node) error {
 		for _, path := range slices.Sorted(maps.Keys(before)) {
 			files, err := host.Look(ctx, n, path)
 			if err != nil {
 				return err
 			}
 			if before[path] == nil || files[0].SHA256 != [32]byte(*before[path]) {
-				return wayBackGone(fmt.Errorf("%s on %s is not what it was before the run, and the node keeps nothing of the run: %w", path, node, noRun))
+				return backupGone(fmt.Errorf("%s on %s is not what it was before the run, and the node keeps nothing of the run: %w", path, node, noRun))
 			}
 		}
 		return nil
@@ -291,7 +291,7 @@ func leftAlone(ctx context.Context, w *apply.Session, node, run string, paths []
 		return nil, nil
 	}
 	owner := map[string]string{}
-	err = w.Onto(ctx, node, func(ctx context.Context, n nodeexec.Node) error {
+	err = w.OnNode(ctx, node, func(ctx context.Context, n nodeexec.Node) error {
 		runs, err := host.Runs(ctx, n, "")
 		if err != nil {
 			return err
@@ -322,18 +322,18 @@ func leftAlone(ctx context.Context, w *apply.Session, node, run string, paths []
 	return notes, err
 }
 
-func wayBackGone(err error) error {
+func backupGone(err error) error {
 	return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.NothingChanged(err), "is it the same machine, and was the run not pruned? Compare the file with that of another node of the same kind")}
 }
 
-// KeptBy is what a node keeps of a run.
-func KeptBy(ctx context.Context, w *apply.Session, node, run string) (entries []host.Entry, err error) {
-	err = w.Onto(ctx, node, func(ctx context.Context, n nodeexec.Node) (err error) {
+// BackupsOf is what a node keeps of a run.
+func BackupsOf(ctx context.Context, w *apply.Session, node, run string) (entries []host.Entry, err error) {
+	err = w.OnNode(ctx, node, func(ctx context.Context, n nodeexec.Node) (err error) {
 		entries, err = host.Run{ID: run}.Entries(ctx, n)
 		return err
 	})
 	if errors.Is(err, host.ErrNoRun) {
-		return nil, cli.WithHint(err, "which runs it keeps: %s", inspect.LiveHints(w.App.Called).Next("{} runs --from-nodes --nodes %s", node))
+		return nil, cli.WithHint(err, "which runs it keeps: %s", inspect.LiveHints(w.App.ProgramName).Next("{} runs --from-nodes --nodes %s", node))
 	}
 	for _, e := range entries {
 		if !foreign.Word(e.Before.Path) { // what a run changes has a plain path: this is not of certrot

@@ -129,7 +129,7 @@ func TestUndoOfAPatch(t *testing.T) {
 	if err != nil {
 		cli.PrintError(app.Streams, err)
 	}
-	if said := out.String(); err == nil || !strings.Contains(said, "openshift-multus/kube-root-ca.crt, which is put back by hand") || !strings.Contains(said, js.Kept(run)) {
+	if said := out.String(); err == nil || !strings.Contains(said, "openshift-multus/kube-root-ca.crt, which is put back by hand") || !strings.Contains(said, js.ObjectBackup(run)) {
 		t.Errorf("%v\n%s", err, said)
 	}
 }

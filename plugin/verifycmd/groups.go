@@ -58,7 +58,7 @@ func (g ClaimGroup) same(o ClaimGroup) bool {
 // unknownAs reports whether two groups are unknown for the same reason, and nothing else
 // is to be said of the first.
 func (g ClaimGroup) unknownAs(o ClaimGroup) bool {
-	return g[0].Status == assess.Unknown && g[0].Seen == nil && o[0].Status == g[0].Status && o[0].Reason == g[0].Reason
+	return g[0].Status == assess.Unknown && g[0].Refusals == nil && o[0].Status == g[0].Status && o[0].Reason == g[0].Reason
 }
 
 // Nodes are those that the claims are about, each once.
@@ -104,7 +104,7 @@ func (g ClaimGroup) about(all int, wide bool) string {
 		return "  (" + ui.Count(len(shown), "certificate") + ")"
 	case places > 1:
 		return "  (" + ui.Count(places, "place") + ")"
-	case len(g[0].Logs) > 0 && g[0].Seen == nil:
+	case len(g[0].Logs) > 0 && g[0].Refusals == nil:
 		return "  (" + ui.Count(len(g[0].Logs), "log") + ")"
 	}
 	return ""
@@ -141,21 +141,21 @@ func (g ClaimGroup) print(w io.Writer, now time.Time, last ClaimGroup, all int, 
 func (g ClaimGroup) seen(w io.Writer, now time.Time, wide bool) {
 	n := 0
 	for _, m := range g {
-		if m.Seen == nil {
+		if m.Refusals == nil {
 			continue
 		}
 		if n++; n > ui.PlacesShown && !wide {
 			continue
 		}
-		who := m.Seen.Client
-		if m.Seen.Owner != "" {
-			who = m.Seen.Owner + " (" + who + ")"
+		who := m.Refusals.Client
+		if m.Refusals.Owner != "" {
+			who = m.Refusals.Owner + " (" + who + ")"
 		}
 		last := ""
-		if !m.Seen.Last.IsZero() {
-			last = ", the last one " + duration.HumanDuration(now.Sub(m.Seen.Last)) + " before"
+		if !m.Refusals.Last.IsZero() {
+			last = ", the last one " + duration.HumanDuration(now.Sub(m.Refusals.Last)) + " before"
 		}
-		ui.Wrap(w, "    seen  ", ui.Clean(fmt.Sprintf("%s: %s%s, in %s", who, ui.Count(m.Seen.Count, "handshake"), last, strings.Join(inspect.Fold(m.Logs), ", "))))
+		ui.Wrap(w, "    seen  ", ui.Clean(fmt.Sprintf("%s: %s%s, in %s", who, ui.Count(m.Refusals.Count, "handshake"), last, strings.Join(inspect.Fold(m.Logs), ", "))))
 	}
 	if n > ui.PlacesShown && !wide {
 		ui.Printf(w, "    seen  %d more: -o wide\n", n-ui.PlacesShown)
@@ -204,7 +204,7 @@ func (g ClaimGroup) evidence(w io.Writer, now time.Time, wide bool) {
 		ui.Printf(w, "    trust %s\n", at)
 	}
 	if c.Missing != nil {
-		ui.Wrap(w, "    lacks ", fmt.Sprintf("CA %s (%s), made %s", foreign.Called(c.Missing.Subject), c.Missing.SHA256.Short(), c.Missing.Since.UTC().Format("2006-01-02 15:04 MST")))
+		ui.Wrap(w, "    lacks ", fmt.Sprintf("CA %s (%s), made %s", foreign.QuotedName(c.Missing.Subject), c.Missing.SHA256.Short(), c.Missing.Since.UTC().Format("2006-01-02 15:04 MST")))
 	}
 	if c.From != nil {
 		first := *c.From
@@ -213,6 +213,6 @@ func (g ClaimGroup) evidence(w io.Writer, now time.Time, wide bool) {
 				first = *m.From
 			}
 		}
-		ui.Wrap(w, "    when  ", fmt.Sprintf("%s at the earliest (%s)", first.UTC().Format("2006-01-02 15:04 MST"), ui.InTime(now, first)))
+		ui.Wrap(w, "    when  ", fmt.Sprintf("%s at the earliest (%s)", first.UTC().Format("2006-01-02 15:04 MST"), ui.RelativeTime(now, first)))
 	}
 }

@@ -30,7 +30,7 @@ func (f *Flags) restart(ctx context.Context, args []string) error {
 		return fmt.Errorf("%s is a question of its own: no part goes with it", restartSafe)
 	}
 	write, ok := map[string]func(io.Writer, *report.RestartReport) error{
-		"": f.restartPeople(false), "wide": f.restartPeople(true), "json": restartDocument("json"), "yaml": restartDocument("yaml"), "junit": restartJUnit,
+		"": f.printRestartHuman(false), "wide": f.printRestartHuman(true), "json": restartDocument("json"), "yaml": restartDocument("yaml"), "junit": restartJUnit,
 	}[f.output]
 	if !ok {
 		return fmt.Errorf("-o %q is none of wide, json, yaml, junit", f.output)
@@ -39,7 +39,7 @@ func (f *Flags) restart(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	f.comeback = true
+	f.restartProbe = true
 	s, err := f.Read(ctx)
 	if err != nil {
 		return err
@@ -119,11 +119,11 @@ func answerWord(a trust.RestartAnswer) string {
 	return "unknown"
 }
 
-// restartPeople writes a table, and below it why for what is no plain yes.
-func (f *Flags) restartPeople(wide bool) func(io.Writer, *report.RestartReport) error {
+// printRestartHuman writes a table, and below it why for what is no plain yes.
+func (f *Flags) printRestartHuman(wide bool) func(io.Writer, *report.RestartReport) error {
 	return func(out io.Writer, r *report.RestartReport) error {
 		w := &strings.Builder{}
-		header := ui.HumanPrinter{Called: f.App.Called}
+		header := ui.HumanPrinter{ProgramName: f.App.ProgramName}
 		header.Cluster(w, r.Cluster)
 		ui.Printf(w, "As of    %s\n", r.Now.Format("2006-01-02 15:04 MST"))
 		header.Gaps(w, &report.Inventory{Gaps: r.Gaps})

@@ -36,14 +36,14 @@ type Flags struct {
 	output       string
 	allowUnknown bool
 	wait         time.Duration
-	comeback     bool // kubelets' own credentials are to be tried, on their nodes
+	restartProbe bool // kubelets' own credentials are to be tried, on their nodes
 	// callers says of what was read whether masters' client certificates are to be tried,
 	// on masters; nil: never.
 	Callers func(*inspect.Snapshot) bool
 }
 
-// AskAgain is how long verify --wait waits between two readings.
-const AskAgain = 10 * time.Second
+// PollInterval is how long verify --wait waits between two readings.
+const PollInterval = 10 * time.Second
 
 // NewCommand is the command verify.
 func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
@@ -71,7 +71,7 @@ Handshakes are made from nodes that can be read. Exit codes: 0 all claims hold, 
   {} verify restart-safe --nodes all --via ssh
 
   # From facts that were saved earlier
-  {} verify --from cluster.certrot`, "{}", app.Called)),
+  {} verify --from cluster.certrot`, "{}", app.ProgramName)),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), args) },
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			words := PartWords()
@@ -114,7 +114,7 @@ func (f *Flags) run(ctx context.Context, args []string) error {
 		parts = append(parts, catalog.Parts()[i])
 	}
 	write, ok := map[string]func(io.Writer, *report.Verification) error{
-		"": f.people(false), "wide": f.people(true), "json": reportDocument("json"), "yaml": reportDocument("yaml"), "junit": reportJUnit,
+		"": f.printHuman(false), "wide": f.printHuman(true), "json": reportDocument("json"), "yaml": reportDocument("yaml"), "junit": reportJUnit,
 	}[f.output]
 	if !ok {
 		return fmt.Errorf("-o %q is none of wide, json, yaml, junit", f.output)
@@ -126,7 +126,7 @@ func (f *Flags) run(ctx context.Context, args []string) error {
 	if f.wait < 0 || f.wait > 0 && (len(f.From) > 0 || f.now != "") {
 		return errors.New("--wait is a time such as 30m, and goes with a cluster, not with --from or --now")
 	}
-	report, err := f.until(ctx, AskAgain, func() (report.Verification, error) {
+	report, err := f.until(ctx, PollInterval, func() (report.Verification, error) {
 		s, err := f.Read(ctx)
 		if err != nil {
 			return report.Verification{}, err
@@ -211,7 +211,7 @@ func (f *Flags) Read(ctx context.Context) (inspect.Snapshot, error) {
 	if err := f.Nodes.CheckFrom(f.From); err != nil {
 		return inspect.Snapshot{}, err
 	}
-	nodes.Served, nodes.Comeback, nodes.Callers = true, f.comeback, f.Callers
+	nodes.Served, nodes.RestartProbe, nodes.Callers = true, f.restartProbe, f.Callers
 	r := connect.Reading{App: f.App, Config: f.Config, Nodes: nodes}
 	if len(f.From) > 0 {
 		return r.Files(ctx, f.From)
@@ -264,22 +264,22 @@ func Where(c report.VerificationClaim) string {
 	return ""
 }
 
-// people writes a report for people: claims that agree are one line.
-func (f *Flags) people(wide bool) func(io.Writer, *report.Verification) error {
+// printHuman writes a report for people: claims that agree are one line.
+func (f *Flags) printHuman(wide bool) func(io.Writer, *report.Verification) error {
 	return func(out io.Writer, r *report.Verification) error {
 		w := &strings.Builder{}
-		header := ui.HumanPrinter{Called: f.App.Called}
+		header := ui.HumanPrinter{ProgramName: f.App.ProgramName}
 		header.Cluster(w, r.Cluster)
 		ui.Printf(w, "As of    %s\n", r.Now.Format("2006-01-02 15:04 MST"))
 		header.Gaps(w, &report.Inventory{Gaps: r.Gaps})
 		var lines []report.VerificationClaim
 		for _, part := range catalog.Parts() {
 			groups := GroupClaims(r.Claims, string(part))
-			if len(groups) == 0 && !slices.ContainsFunc(r.Story, func(e trust.Event) bool { return e.Part == part }) {
+			if len(groups) == 0 && !slices.ContainsFunc(r.Timeline, func(e trust.Event) bool { return e.Part == part }) {
 				continue
 			}
 			ui.Printf(w, "\n%s\n", part)
-			printStory(w, r, part)
+			printTimeline(w, r, part)
 			var last ClaimGroup
 			for i, g := range groups {
 				if r.Cluster.Unreviewed != "" && i+1 < len(groups) && g.unknownAs(groups[i+1]) { // the last of them says why
@@ -300,17 +300,17 @@ func (f *Flags) people(wide bool) func(io.Writer, *report.Verification) error {
 	}
 }
 
-// printStory writes what has become of the CA of api-int, and what will, or of what
+// printTimeline writes what has become of the CA of api-int, and what will, or of what
 // kubeadm made, as one paragraph.
-func printStory(w io.Writer, r *report.Verification, part catalog.Part) {
+func printTimeline(w io.Writer, r *report.Verification, part catalog.Part) {
 	var story, next []string
-	for _, e := range r.Story {
+	for _, e := range r.Timeline {
 		if e.Part != part {
 			continue
 		}
 		s := strings.ToUpper(e.What[:1]) + e.What[1:]
 		if !e.When.IsZero() {
-			s += " " + e.When.UTC().Format("2006-01-02") + " (" + ui.InTime(r.Now, e.When) + ")"
+			s += " " + e.When.UTC().Format("2006-01-02") + " (" + ui.RelativeTime(r.Now, e.When) + ")"
 		}
 		if !e.Until.IsZero() {
 			s += ", " + e.Until.UTC().Format("2006-01-02") + " at the latest"

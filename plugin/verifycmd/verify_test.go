@@ -73,16 +73,16 @@ func TestVerifySaysWhen(t *testing.T) {
 		return report.VerificationClaim{
 			Assessment: assess.Assessment{ID: "kubelet-api-int", Status: assess.Warn, Reason: "signed by another next", Impact: "the node"},
 			Part:       string(catalog.PartAPIInt), Claim: "kubelets trust it", Node: node,
-			From: &breaks, Next: &trust.Next{Verifies: "at its next connection", From: day(from), To: day(to)},
+			From: &breaks, Next: &trust.NextVerification{Verifies: "at its next connection", From: day(from), To: day(to)},
 		}
 	}
 	r := report.Verification{
-		Now:    day(1),
-		Story:  []trust.Event{{Part: catalog.PartAPIInt, What: "the signer was replaced", When: day(1).AddDate(0, 0, -1)}, {Part: catalog.PartAPIInt, What: "it is signed anew", When: day(14), Until: day(23), Remediation: assess.Advise("oc certrot fix-api-int")}},
-		Claims: []report.VerificationClaim{on("n1", 20, 26), on("n2", 18, 24)},
+		Now:      day(1),
+		Timeline: []trust.Event{{Part: catalog.PartAPIInt, What: "the signer was replaced", When: day(1).AddDate(0, 0, -1)}, {Part: catalog.PartAPIInt, What: "it is signed anew", When: day(14), Until: day(23), Remediation: assess.Advise("oc certrot fix-api-int")}},
+		Claims:   []report.VerificationClaim{on("n1", 20, 26), on("n2", 18, 24)},
 	}
 	var out strings.Builder
-	if err := (&Flags{App: cli.App{Called: "oc certrot"}}).people(false)(&out, &r); err != nil {
+	if err := (&Flags{App: cli.App{ProgramName: "oc certrot"}}).printHuman(false)(&out, &r); err != nil {
 		t.Fatal(err)
 	}
 	const want = `

@@ -24,7 +24,7 @@ const fieldManager = "certrot"
 
 // ConfigMapValue is a value in a ConfigMap that is to be changed.
 type ConfigMapValue struct {
-	Of catalog.Ref
+	Object catalog.Ref
 	// Version is the object's when it was read: only that one is changed.
 	Version string
 	// Before and After are the value, the latter as the API server would keep it.
@@ -33,22 +33,22 @@ type ConfigMapValue struct {
 
 // Load reads the value; After is the same.
 func (v *ConfigMapValue) Load(ctx context.Context, kube kubernetes.Interface) error {
-	m, err := kube.CoreV1().ConfigMaps(v.Of.Namespace).Get(ctx, v.Of.Name, metav1.GetOptions{})
+	m, err := kube.CoreV1().ConfigMaps(v.Object.Namespace).Get(ctx, v.Object.Name, metav1.GetOptions{})
 	if err != nil {
-		return fmt.Errorf("read %s: %w", v.Of, err)
+		return fmt.Errorf("read %s: %w", v.Object, err)
 	}
-	v.Version, v.Before, v.After = m.ResourceVersion, m.Data[v.Of.Key], m.Data[v.Of.Key]
+	v.Version, v.Before, v.After = m.ResourceVersion, m.Data[v.Object.Key], m.Data[v.Object.Key]
 	return nil
 }
 
-// Try has the API server make the change without keeping it: After becomes what it
+// DryRun has the API server make the change without keeping it: After becomes what it
 // would keep.
-func (v *ConfigMapValue) Try(ctx context.Context, kube kubernetes.Interface, after string) error {
+func (v *ConfigMapValue) DryRun(ctx context.Context, kube kubernetes.Interface, after string) error {
 	tried, err := v.patch(ctx, kube, v.Version, after, metav1.DryRunAll)
 	if err != nil {
-		return fmt.Errorf("try to patch %s: %w", v.Of, err)
+		return fmt.Errorf("try to patch %s: %w", v.Object, err)
 	}
-	v.After = tried.Data[v.Of.Key]
+	v.After = tried.Data[v.Object.Key]
 	return nil
 }
 
@@ -56,31 +56,31 @@ func (v *ConfigMapValue) Try(ctx context.Context, kube kubernetes.Interface, aft
 func (v ConfigMapValue) patch(ctx context.Context, kube kubernetes.Interface, version, value string, dryRun ...string) (*corev1.ConfigMap, error) {
 	body, err := json.Marshal(map[string]any{
 		"metadata": map[string]string{"resourceVersion": version},
-		"data":     map[string]string{v.Of.Key: value},
+		"data":     map[string]string{v.Object.Key: value},
 	})
 	if err != nil {
 		return nil, err
 	}
-	m, err := kube.CoreV1().ConfigMaps(v.Of.Namespace).Patch(ctx, v.Of.Name, types.MergePatchType, body, metav1.PatchOptions{DryRun: dryRun, FieldManager: fieldManager})
+	m, err := kube.CoreV1().ConfigMaps(v.Object.Namespace).Patch(ctx, v.Object.Name, types.MergePatchType, body, metav1.PatchOptions{DryRun: dryRun, FieldManager: fieldManager})
 	if apierrors.IsConflict(err) {
 		return nil, fmt.Errorf("%w: %w", remediate.ErrChanged, err)
 	}
 	return m, err
 }
 
-// KeepBefore has the value from before kept, as a patch that puts it back. to is told it; nil:
+// SaveBackup has the value from before kept, as a patch that puts it back. to is told it; nil:
 // there is no place.
-func (v ConfigMapValue) KeepBefore(to func(manifest []byte) error) error {
+func (v ConfigMapValue) SaveBackup(to func(manifest []byte) error) error {
 	if to == nil {
 		return errors.New("there is no place for a backup")
 	}
 	var out strings.Builder
-	fmt.Fprintf(&out, "# %s as it was. To put it back:\n# %s\ndata:\n  %s: |\n", v.Of, foreign.Command("", "kubectl -n %s patch configmap %s --type merge --patch-file FILE", v.Of.Namespace, v.Of.Name), v.Of.Key)
+	fmt.Fprintf(&out, "# %s as it was. To put it back:\n# %s\ndata:\n  %s: |\n", v.Object, foreign.Command("", "kubectl -n %s patch configmap %s --type merge --patch-file FILE", v.Object.Namespace, v.Object.Name), v.Object.Key)
 	for line := range strings.Lines(v.Before) {
 		out.WriteString("    " + strings.TrimRight(line, "\r\n") + "\n")
 	}
 	if err := to([]byte(out.String())); err != nil {
-		return fmt.Errorf("keep %s as it was: %w", v.Of, err)
+		return fmt.Errorf("keep %s as it was: %w", v.Object, err)
 	}
 	return nil
 }
@@ -88,12 +88,12 @@ func (v ConfigMapValue) KeepBefore(to func(manifest []byte) error) error {
 // Write writes After.
 func (v ConfigMapValue) Write(ctx context.Context, env *remediate.Env) error {
 	if env.Kube == nil {
-		return fmt.Errorf("patch %s: no API server could be asked", v.Of)
+		return fmt.Errorf("patch %s: no API server could be asked", v.Object)
 	}
 	if _, err := v.patch(ctx, env.Kube, v.Version, v.After); err != nil {
-		err = fmt.Errorf("patch %s: %w", v.Of, err)
+		err = fmt.Errorf("patch %s: %w", v.Object, err)
 		if !remediate.Unavailable(err) { // the API server refused it
-			return &remediate.Unmade{Inner: err}
+			return &remediate.NotAppliedError{Inner: err}
 		}
 		return err
 	}
@@ -104,42 +104,42 @@ func (v ConfigMapValue) Write(ctx context.Context, env *remediate.Env) error {
 // with the value, read again after that many seconds; empty: nothing.
 func (v ConfigMapValue) Watch(ctx context.Context, env *remediate.Env, wrong func(m *corev1.ConfigMap, after float64) string) error {
 	if env.Kube == nil {
-		return &remediate.Unknown{Reason: fmt.Sprintf("%s was not read after the change: no API server could be asked", v.Of)}
+		return &remediate.UnknownEffectError{Reason: fmt.Sprintf("%s was not read after the change: no API server could be asked", v.Object)}
 	}
 	for began := env.Now(); ; {
-		m, err := env.Kube.CoreV1().ConfigMaps(v.Of.Namespace).Get(ctx, v.Of.Name, metav1.GetOptions{})
+		m, err := env.Kube.CoreV1().ConfigMaps(v.Object.Namespace).Get(ctx, v.Object.Name, metav1.GetOptions{})
 		if err != nil {
-			return fmt.Errorf("read %s again: %w", v.Of, err)
+			return fmt.Errorf("read %s again: %w", v.Object, err)
 		}
 		after := env.Now().Sub(began)
 		if why := wrong(m, after.Seconds()); why != "" {
-			return &remediate.BadEffect{Reason: why}
+			return &remediate.BadEffectError{Reason: why}
 		}
 		if after > putBackTime {
 			return nil
 		}
 		if ended := env.Sleep(ctx, 200*time.Millisecond); ended != nil {
-			return fmt.Errorf("whether %s is put back was watched for %.0f s only: %w", v.Of, after.Seconds(), ended)
+			return fmt.Errorf("whether %s is put back was watched for %.0f s only: %w", v.Object, after.Seconds(), ended)
 		}
 	}
 }
 
-// PutBack puts Before back, while the value is After.
-func (v ConfigMapValue) PutBack(ctx context.Context, env *remediate.Env) error {
+// Restore puts Before back, while the value is After.
+func (v ConfigMapValue) Restore(ctx context.Context, env *remediate.Env) error {
 	if env.Kube == nil {
-		return fmt.Errorf("put back %s: no API server could be asked", v.Of)
+		return fmt.Errorf("put back %s: no API server could be asked", v.Object)
 	}
-	m, err := env.Kube.CoreV1().ConfigMaps(v.Of.Namespace).Get(ctx, v.Of.Name, metav1.GetOptions{})
+	m, err := env.Kube.CoreV1().ConfigMaps(v.Object.Namespace).Get(ctx, v.Object.Name, metav1.GetOptions{})
 	switch {
 	case err != nil:
-		return fmt.Errorf("read %s: %w", v.Of, err)
-	case m.Data[v.Of.Key] == v.Before:
+		return fmt.Errorf("read %s: %w", v.Object, err)
+	case m.Data[v.Object.Key] == v.Before:
 		return nil
-	case m.Data[v.Of.Key] != v.After:
-		return fmt.Errorf("%s: %w", v.Of, remediate.ErrChanged)
+	case m.Data[v.Object.Key] != v.After:
+		return fmt.Errorf("%s: %w", v.Object, remediate.ErrChanged)
 	}
 	if _, err := v.patch(ctx, env.Kube, m.ResourceVersion, v.Before); err != nil {
-		return fmt.Errorf("put back %s: %w", v.Of, err)
+		return fmt.Errorf("put back %s: %w", v.Object, err)
 	}
 	return nil
 }

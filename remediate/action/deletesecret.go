@@ -34,7 +34,7 @@ type Rotate struct {
 // Trigger is the Secret's metadata for which a rotation was planned.
 type Trigger struct {
 	Annotation           string // the key that is removed
-	Was                  string // its value
+	Previous             string // its value
 	UID, ResourceVersion string
 	Annotations          map[string]string // all of them
 }
@@ -52,7 +52,7 @@ func PlanRotation(ctx context.Context, client metadata.Interface, of catalog.Ref
 		return r, &remediate.Refusal{Name: "already-triggered", Reason: fmt.Sprintf("%s has no annotation %s: its operator rotates it in any case, or no operator manages it", of, annotation),
 			Next: hints.Next("{} rotate status %s/%s", of.Namespace, of.Name)}
 	}
-	r.Trigger = Trigger{Annotation: annotation, Was: was, UID: string(now.UID), ResourceVersion: now.ResourceVersion, Annotations: now.Annotations}
+	r.Trigger = Trigger{Annotation: annotation, Previous: was, UID: string(now.UID), ResourceVersion: now.ResourceVersion, Annotations: now.Annotations}
 	return r, nil
 }
 
@@ -66,9 +66,9 @@ func (r Rotate) get(ctx context.Context) (*metav1.PartialObjectMetadata, error) 
 	return r.secrets().Get(ctx, r.Of.Name, metav1.GetOptions{})
 }
 
-// Try has the API server do it without keeping it, and returns the annotations as they
+// DryRun has the API server do it without keeping it, and returns the annotations as they
 // would be: who may not do it, or whom a webhook refuses, learns that here.
-func (r Rotate) Try(ctx context.Context) (map[string]string, error) {
+func (r Rotate) DryRun(ctx context.Context) (map[string]string, error) {
 	after, err := r.patch(ctx, metav1.DryRunAll)
 	if err != nil {
 		return nil, r.explain("patch (as a dry run)", err)
@@ -95,7 +95,7 @@ func (r Rotate) explain(verb string, err error) error {
 	err = fmt.Errorf("%s %s: %w", verb, r.Of, err)
 	switch {
 	case apierrors.IsForbidden(err):
-		return &remediate.Refusal{Name: "rbac", Reason: err.Error(), Next: inspect.Hints{}.Unread(inspect.MayGet("secret/"+r.Of.Name, r.Of.Namespace), inspect.May{Verb: "patch", Resource: "secret/" + r.Of.Name, Namespace: r.Of.Namespace})}
+		return &remediate.Refusal{Name: "rbac", Reason: err.Error(), Next: inspect.Hints{}.Unread(inspect.MayGet("secret/"+r.Of.Name, r.Of.Namespace), inspect.Permission{Verb: "patch", Resource: "secret/" + r.Of.Name, Namespace: r.Of.Namespace})}
 	case apierrors.IsNotFound(err):
 		return &remediate.Refusal{Name: "there", Reason: err.Error(), Next: "if it was deleted, its operator creates it again. Check that this is an OpenShift cluster, and the right one: " + foreign.Command("", "kubectl -n %s get secrets", r.Of.Namespace)}
 	case apierrors.IsConflict(err), otherUID(err):
@@ -150,7 +150,7 @@ func (r Rotate) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Cha
 		switch _, bad := time.Parse(time.RFC3339, value); {
 		case !ok, bad != nil:
 			return false, fmt.Errorf("%s is not rotated yet", r.Of)
-		case value == r.Was:
+		case value == r.Previous:
 			return false, fmt.Errorf("another client put back the annotation of %s", r.Of)
 		}
 		return true, nil
@@ -161,7 +161,7 @@ func (r Rotate) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Cha
 	if ctx.Err() != nil {
 		return remediate.Because(context.Cause(ctx), err)
 	}
-	return &remediate.Late{Inner: err}
+	return &remediate.LateEffectError{Inner: err}
 }
 
 // Undo can't be done: the certificate before it is gone with its key.

@@ -34,20 +34,20 @@ type PatchKubeRootCA struct {
 // NewPatchKubeRootCA reads the ConfigMap, and has the API server try the change without
 // making it.
 func NewPatchKubeRootCA(ctx context.Context, kube kubernetes.Interface, namespace string, ca []*pki.Cert) (PatchKubeRootCA, error) {
-	a := PatchKubeRootCA{ConfigMapValue: ConfigMapValue{Of: catalog.RootCAOf(namespace)}}
+	a := PatchKubeRootCA{ConfigMapValue: ConfigMapValue{Object: catalog.RootCAOf(namespace)}}
 	if err := a.Load(ctx, kube); err != nil {
 		return a, err
 	}
-	a.Adds = inspect.Lacking(pki.LoadedPEM(pki.NewScanner(), []byte(a.Before)), ca)
+	a.Adds = inspect.MissingCerts(pki.LoadedPEM(pki.NewScanner(), []byte(a.Before)), ca)
 	if len(a.Adds) == 0 {
 		return a, nil
 	}
 	value := append(bytes.TrimRight([]byte(a.Before), "\r\n"), '\n')
-	return a, a.Try(ctx, kube, strings.TrimLeft(string(append(value, pki.EncodePEM(a.Adds)...)), "\n"))
+	return a, a.DryRun(ctx, kube, strings.TrimLeft(string(append(value, pki.EncodePEM(a.Adds)...)), "\n"))
 }
 
 // ID is such as "patch openshift-multus/kube-root-ca.crt".
-func (a PatchKubeRootCA) ID() string { return "patch " + a.Of.Namespace + "/" + a.Of.Name }
+func (a PatchKubeRootCA) ID() string { return "patch " + a.Object.Namespace + "/" + a.Object.Name }
 
 // Node is the cluster.
 func (a PatchKubeRootCA) Node() string { return "" }
@@ -61,7 +61,7 @@ func (a PatchKubeRootCA) Diff(inspect.Snapshot, time.Time) (*remediate.Change, e
 	for _, c := range a.Adds {
 		names = append(names, fmt.Sprintf("%s (sha256 %s)", pki.Foreign(c.Subject), c.Fingerprint.Short()))
 	}
-	return &remediate.Change{Summary: fmt.Sprintf("add to %s: %s", a.Of, strings.Join(names, ", "))}, nil
+	return &remediate.Change{Summary: fmt.Sprintf("add to %s: %s", a.Object, strings.Join(names, ", "))}, nil
 }
 
 // Apply keeps the ConfigMap as it was, and patches it.
@@ -69,7 +69,7 @@ func (a PatchKubeRootCA) Apply(ctx context.Context, env *remediate.Env, _ *remed
 	if env.Kube == nil {
 		return fmt.Errorf("%s: no API server could be asked", a.ID())
 	}
-	if err := a.KeepBefore(a.Keep); err != nil {
+	if err := a.SaveBackup(a.Keep); err != nil {
 		return err
 	}
 	return a.Write(ctx, env)
@@ -79,15 +79,15 @@ func (a PatchKubeRootCA) Apply(ctx context.Context, env *remediate.Env, _ *remed
 // hears of it.
 const putBackTime = 20 * time.Second
 
-// Verify watches whether it stays. A *BadEffect says that it was put back, by whom, and
+// Verify watches whether it stays. A *BadEffectError says that it was put back, by whom, and
 // what would last.
 func (a PatchKubeRootCA) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
 	return a.Watch(ctx, env, func(m *corev1.ConfigMap, after float64) string {
-		if len(inspect.Lacking(pki.LoadedPEM(pki.NewScanner(), []byte(m.Data[a.Of.Key])), a.Adds)) == 0 {
+		if len(inspect.MissingCerts(pki.LoadedPEM(pki.NewScanner(), []byte(m.Data[a.Object.Key])), a.Adds)) == 0 {
 			return ""
 		}
 		return fmt.Sprintf("%s was put back within %.1f s by %s, which publishes what it read when it started. What lasts is serviceaccount-ca, and a kube-controller-manager that has read it: "+
-			"oc -n openshift-kube-controller-manager get configmap serviceaccount-ca; oc get kubecontrollermanager cluster -o yaml", a.Of, after, Writer(m, a.Of.Key))
+			"oc -n openshift-kube-controller-manager get configmap serviceaccount-ca; oc get kubecontrollermanager cluster -o yaml", a.Object, after, Writer(m, a.Object.Key))
 	})
 }
 
@@ -104,7 +104,7 @@ func Writer(m *corev1.ConfigMap, key string) string {
 
 // Undo puts the value from before back, while it is as Apply left it.
 func (a PatchKubeRootCA) Undo(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
-	return a.PutBack(ctx, env)
+	return a.Restore(ctx, env)
 }
 
 // Patched are the ConfigMaps that a run patched or was about to: NAMESPACE/NAME. They are put

@@ -114,7 +114,7 @@ func TestRestartPodsWhereNeeded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := remediatetest.Mended()
-			a := RestartPods{On: node, Row: remediatetest.RowOf(c.row), Pods: []inspect.Pod{remediatetest.PodOf(remediatetest.RowOf(c.row), node, c.started)}, CA: f.CaOf()}
+			a := RestartPods{NodeName: node, Row: remediatetest.RowOf(c.row), Pods: []inspect.Pod{remediatetest.PodOf(remediatetest.RowOf(c.row), node, c.started)}, CA: f.CaOf()}
 			a.RootCA = &inspect.RootCA{Namespace: a.Row.Namespace, CA: f.CaOf(), Written: remediatetest.TestNow.Add(-30 * time.Minute)}
 			if c.change != nil {
 				c.change(f, &a)
@@ -137,7 +137,7 @@ func TestRestartPods(t *testing.T) {
 	t.Parallel()
 	f := remediatetest.Mended()
 	row := remediatetest.RowOf("multus")
-	a := RestartPods{On: "worker-0", Row: row, Pods: []inspect.Pod{remediatetest.PodOf(row, "worker-0", remediatetest.TestNow.Add(-25*time.Hour))}, CA: f.CaOf()}
+	a := RestartPods{NodeName: "worker-0", Row: row, Pods: []inspect.Pod{remediatetest.PodOf(row, "worker-0", remediatetest.TestNow.Add(-25*time.Hour))}, CA: f.CaOf()}
 	old := a.Pods[0]
 	api := remediatetest.NewFakeAPI(remediatetest.NodeThat("worker-0", "False"), remediatetest.DaemonPod(old, old.UID, "Running", "True"))
 	c, err := a.Diff(f.Snapshot, remediatetest.TestNow)
@@ -187,7 +187,7 @@ func TestRestartPodsThatMustNotBe(t *testing.T) {
 		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "openshift-machine-config-operator", Name: "kube-root-ca.crt"}, Data: map[string]string{"ca.crt": string(text)}}
 	}
 	row := remediatetest.RowOf("machine-config-daemon")
-	a := RestartPods{On: "worker-0", Row: row, Pods: []inspect.Pod{remediatetest.PodOf(row, "worker-0", remediatetest.TestNow)}, CA: f.CaOf()}
+	a := RestartPods{NodeName: "worker-0", Row: row, Pods: []inspect.Pod{remediatetest.PodOf(row, "worker-0", remediatetest.TestNow)}, CA: f.CaOf()}
 	for name, c := range map[string]struct {
 		objects []runtime.Object
 		want    string
@@ -234,7 +234,7 @@ func TestRestartPodsThatMustNotBe(t *testing.T) {
 func TestRestartedPodThatDoesNotCome(t *testing.T) {
 	t.Parallel()
 	row := remediatetest.RowOf("multus")
-	a := RestartPods{On: "worker-0", Row: row, Pods: []inspect.Pod{remediatetest.PodOf(row, "worker-0", remediatetest.TestNow)}}
+	a := RestartPods{NodeName: "worker-0", Row: row, Pods: []inspect.Pod{remediatetest.PodOf(row, "worker-0", remediatetest.TestNow)}}
 	old := a.Pods[0]
 	crash := remediatetest.DaemonPod(old, "new", "Running", "False")
 	crash.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "kube-multus", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: "back-off"}}}}
@@ -271,7 +271,7 @@ func TestNetworkRestartsInOrder(t *testing.T) {
 	long := remediatetest.TestNow.Add(-25 * time.Hour)
 	r := NetworkRestarts{CA: f.CaOf()}
 	for _, row := range catalog.NetworkPodsIn(f.Cluster.Versions) {
-		if !row.First {
+		if !row.RestartFirst {
 			r.Pods = append(r.Pods, remediatetest.PodOf(row, "worker-0", long))
 		}
 		r.Pods = append(r.Pods, remediatetest.PodOf(row, "master-0", long))
@@ -285,7 +285,7 @@ func TestNetworkRestartsInOrder(t *testing.T) {
 		return fmt.Sprint(strings.Join(out, "\n"), notes, err)
 	}
 	want := "restart master-0:openshift-network-node-identity/network-node-identity[] <nil>"
-	if diff := cmp.Diff(want, ids(r.First(f.Snapshot, remediatetest.TestNow))); diff != "" {
+	if diff := cmp.Diff(want, ids(r.Approvers(f.Snapshot, remediatetest.TestNow))); diff != "" {
 		t.Error(diff)
 	}
 	want = `restart worker-0:openshift-multus/multus
@@ -337,7 +337,7 @@ func TestAwaitRootCA(t *testing.T) {
 	verify := func(a AwaitRootCA) (string, error) {
 		api := remediatetest.NewFakeAPI()
 		var said []string
-		a.CA, a.Say = now, func(text string) { said = append(said, text) }
+		a.CA, a.Print = now, func(text string) { said = append(said, text) }
 		err := a.Verify(t.Context(), api.Env, nil)
 		return strings.Join(said, "\n"), err
 	}
@@ -372,7 +372,7 @@ func TestAwaitRootCA(t *testing.T) {
 		"a plain kube-controller-manager":   {inspect.Rollout{RootCAs: behind(7, "").RootCAs}, "reads it when it starts"},
 		"no namespace has kube-root-ca.crt": {inspect.Rollout{}, "there is no kube-root-ca.crt in any of the namespaces"},
 	} {
-		var late *remediate.Late
+		var late *remediate.LateEffectError
 		if _, err := verify(AwaitRootCA{Read: func(context.Context) (inspect.Rollout, error) { return c.read, nil }}); !errors.As(err, &late) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "nothing has changed for 6m") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -389,10 +389,10 @@ func TestAwaitRootCA(t *testing.T) {
 		a    AwaitRootCA
 		want bool
 	}{
-		"it is everywhere":        {AwaitRootCA{CA: now, Known: done, Read: read}, false},
-		"it is not":               {AwaitRootCA{CA: now, Known: behind(7, "True"), Read: read}, true},
+		"it is everywhere":        {AwaitRootCA{CA: now, Planned: done, Read: read}, false},
+		"it is not":               {AwaitRootCA{CA: now, Planned: behind(7, "True"), Read: read}, true},
 		"nothing was read":        {AwaitRootCA{CA: now, Read: read}, true},
-		"an ended CA is left out": {AwaitRootCA{CA: append(now[:len(now):len(now)], &pki.Cert{NotAfter: remediatetest.TestNow.Add(-time.Hour)}), Known: done, Read: read}, false},
+		"an ended CA is left out": {AwaitRootCA{CA: append(now[:len(now):len(now)], &pki.Cert{NotAfter: remediatetest.TestNow.Add(-time.Hour)}), Planned: done, Read: read}, false},
 	} {
 		if got, err := c.a.Diff(f.Snapshot, remediatetest.TestNow); err != nil || (got != nil) != c.want {
 			t.Errorf("%s: %v, %v", name, got, err)
@@ -472,7 +472,7 @@ func TestNetworkProbe(t *testing.T) {
 				}
 				return true, list, nil
 			})
-			c.probe.On = "worker-0"
+			c.probe.NodeName = "worker-0"
 			err := c.probe.Verify(ctx, api.Env, nil)
 			text := fmt.Sprint(err)
 			if c.want == "" && err != nil || !strings.Contains(text, c.want) || c.unlike != "" && strings.Contains(text, c.unlike) {
@@ -518,14 +518,14 @@ func TestNetworkProbe(t *testing.T) {
 		if !c.plain {
 			api.Resources = remediatetest.OpenShiftAPI()
 		}
-		image, err := NetworkProbe{On: "worker-0"}.ImageOf(t.Context(), api.Env)
+		image, err := NetworkProbe{NodeName: "worker-0"}.ImageOf(t.Context(), api.Env)
 		if image != c.want || (err == nil) != (c.want != "") {
 			t.Errorf("%s: takes %q, %v", name, image, err)
 		}
 		if c.want != "" {
 			continue
 		}
-		if err := (NetworkProbe{On: "worker-0"}).Verify(t.Context(), api.Env, nil); err == nil || !strings.Contains(err.Error(), "--debug-image") || len(api.Did()) > 0 {
+		if err := (NetworkProbe{NodeName: "worker-0"}).Verify(t.Context(), api.Env, nil); err == nil || !strings.Contains(err.Error(), "--debug-image") || len(api.Did()) > 0 {
 			t.Errorf("%s: %v, did %v", name, err, api.Did())
 		}
 	}
@@ -591,7 +591,7 @@ func TestPatchKubeRootCA(t *testing.T) {
 	if err := a.Undo(t.Context(), api.Env, c); err != nil || now() != string(f.Before) {
 		t.Errorf("undone: %v, %q", err, now())
 	}
-	var bad *remediate.BadEffect
+	var bad *remediate.BadEffectError
 	if err := a.Verify(t.Context(), api.Env, c); !errors.As(err, &bad) || !strings.Contains(err.Error(), "was put back within 0.0 s") || !strings.Contains(err.Error(), "serviceaccount-ca") {
 		t.Errorf("put back: %v", err)
 	}
@@ -624,12 +624,12 @@ func TestSchedulersLever(t *testing.T) {
 		{ca, ca, "oc patch kubecontrollermanager cluster", "kubescheduler"}, // it is kube-root-ca.crt that is waited for
 	} {
 		r.Scheduler.Source, r.Scheduler.Masters = c.source, []inspect.Revision{{Node: "master-0", Current: 3, CA: c.held, Ready: "True"}}
-		if got := Lever(r, ca); !strings.Contains(got, c.says) || strings.Contains(got, c.not) {
+		if got := RolloutHint(r, ca); !strings.Contains(got, c.says) || strings.Contains(got, c.not) {
 			t.Errorf("source %d, held %d: %s", len(c.source), len(c.held), got)
 		}
 	}
 	r.Masters[0].CA, r.Scheduler.Masters[0].CA = []*pki.Cert{}, nil
-	if got := Lever(r, ca); !strings.Contains(got, "oc patch kubecontrollermanager cluster") {
+	if got := RolloutHint(r, ca); !strings.Contains(got, "oc patch kubecontrollermanager cluster") {
 		t.Errorf("kube-controller-manager is behind, too: %s", got)
 	}
 }
@@ -638,7 +638,7 @@ func TestSchedulersLever(t *testing.T) {
 func TestARolloutsNodeForgesNoCommand(t *testing.T) {
 	t.Parallel()
 	const name = "worker-0;reboot"
-	text := Lever(inspect.Rollout{Operator: true, Masters: []inspect.Revision{{Node: name, Ready: "False"}}}, nil)
+	text := RolloutHint(inspect.Rollout{Operator: true, Masters: []inspect.Revision{{Node: name, Ready: "False"}}}, nil)
 	if strings.Contains(text, "drain "+name) || strings.Contains(text, "describe node "+name) {
 		t.Error(text)
 	}

@@ -25,7 +25,7 @@ import (
 // removing it. Nothing else proves it: nodes and DaemonSets are Ready while multus can't
 // set up a pod, since it has an old CA in memory.
 type NetworkProbe struct {
-	On string
+	NodeName string
 	// Namespace is where the pod is made; empty: one of its own, which is removed.
 	Namespace string
 	// Image is what the pod is made of; empty: one that a pod of the platform on the node
@@ -34,10 +34,10 @@ type NetworkProbe struct {
 }
 
 // ID is such as "probe worker-0:network".
-func (a NetworkProbe) ID() string { return "probe " + a.On + ":network" }
+func (a NetworkProbe) ID() string { return "probe " + a.NodeName + ":network" }
 
 // Node is the node.
-func (a NetworkProbe) Node() string { return a.On }
+func (a NetworkProbe) Node() string { return a.NodeName }
 
 // Diff says that it is to be asked. It is never so already: a pod that has its network
 // says nothing of the next one.
@@ -64,7 +64,7 @@ const (
 // What a killed run leaves is removed as debug pods are: see nodeexec's Debug.Sweep.
 func (a NetworkProbe) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Change) (err error) {
 	if env.Kube == nil {
-		return &remediate.Unknown{Reason: fmt.Sprintf("the network of new pods on %s is unknown: no API server could be asked", a.On)}
+		return &remediate.UnknownEffectError{Reason: fmt.Sprintf("the network of new pods on %s is unknown: no API server could be asked", a.NodeName)}
 	}
 	image, err := a.ImageOf(ctx, env)
 	if err != nil {
@@ -97,22 +97,22 @@ func (a NetworkProbe) ImageOf(ctx context.Context, env *remediate.Env) (string, 
 	const next = "name one that the node has or can pull: --debug-image IMAGE"
 	_, err := env.Kube.Discovery().ServerResourcesForGroupVersion(nodeexec.OpenShiftAPI)
 	if err != nil && !apierrors.IsNotFound(err) {
-		return "", fmt.Errorf("read /apis/%s, to find an image on %s: %w; %s", nodeexec.OpenShiftAPI, a.On, err, next)
+		return "", fmt.Errorf("read /apis/%s, to find an image on %s: %w; %s", nodeexec.OpenShiftAPI, a.NodeName, err, next)
 	}
 	namespaces := nodeexec.PlatformNamespaces(err == nil)
 	for _, namespace := range namespaces {
-		list, err := env.Kube.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("spec.nodeName", a.On).String()})
+		list, err := env.Kube.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("spec.nodeName", a.NodeName).String()})
 		if err != nil {
-			return "", fmt.Errorf("list the pods of namespace %s on %s, to find an image that is there: %w; %s", namespace, a.On, err, next)
+			return "", fmt.Errorf("list the pods of namespace %s on %s, to find an image that is there: %w; %s", namespace, a.NodeName, err, next)
 		}
 		for i := range list.Items {
 			p := &list.Items[i]
-			if p.Namespace == namespace && p.Spec.NodeName == a.On && p.Status.Phase == corev1.PodRunning && len(p.Spec.Containers) > 0 {
+			if p.Namespace == namespace && p.Spec.NodeName == a.NodeName && p.Status.Phase == corev1.PodRunning && len(p.Spec.Containers) > 0 {
 				return p.Spec.Containers[0].Image, nil
 			}
 		}
 	}
-	return "", fmt.Errorf("no image for a pod on %s: no pod of the platform runs there to take one from (looked in %s); %s", a.On, strings.Join(namespaces, ", "), next)
+	return "", fmt.Errorf("no image for a pod on %s: no pod of the platform runs there to take one from (looked in %s); %s", a.NodeName, strings.Join(namespaces, ", "), next)
 }
 
 func (a NetworkProbe) makeNamespace(ctx context.Context, env *remediate.Env, meta metav1.ObjectMeta) error {
@@ -136,7 +136,7 @@ func (a NetworkProbe) pod(namespace, image string) *corev1.Pod {
 		pull = corev1.PullIfNotPresent
 	}
 	return &corev1.Pod{ObjectMeta: meta, Spec: corev1.PodSpec{
-		NodeName:                      a.On, // not by the scheduler: cordoned nodes and those that are not Ready take it as well
+		NodeName:                      a.NodeName, // not by the scheduler: cordoned nodes and those that are not Ready take it as well
 		Tolerations:                   []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
 		ActiveDeadlineSeconds:         &life,
 		TerminationGracePeriodSeconds: &grace,
@@ -167,7 +167,7 @@ func (a NetworkProbe) makePod(ctx context.Context, env *remediate.Env, pod *core
 		}
 		waits := apierrors.IsForbidden(err) && strings.Contains(err.Error(), "error looking up service account") && env.Now().Before(end)
 		if !waits || env.Sleep(ctx, 250*time.Millisecond) != nil {
-			return fmt.Errorf("make a pod in namespace %s on %s, to see whether it gets a network: %w", pod.Namespace, a.On, err)
+			return fmt.Errorf("make a pod in namespace %s on %s, to see whether it gets a network: %w", pod.Namespace, a.NodeName, err)
 		}
 	}
 }
@@ -180,14 +180,14 @@ func (a NetworkProbe) await(ctx context.Context, env *remediate.Env, pod *corev1
 		p, err := env.Kube.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err), err == nil && (p.UID != pod.UID || p.DeletionTimestamp != nil):
-			gone = fmt.Errorf("the network of new pods on %s is unknown: another client deleted pod %s/%s before it had an address", a.On, pod.Namespace, pod.Name)
+			gone = fmt.Errorf("the network of new pods on %s is unknown: another client deleted pod %s/%s before it had an address", a.NodeName, pod.Namespace, pod.Name)
 			return true, nil
 		case err != nil:
 			return false, fmt.Errorf("read pod %s/%s: %w", pod.Namespace, pod.Name, err)
 		case p.Status.PodIP != "":
 			return true, nil
 		case p.Status.StartTime == nil:
-			text := fmt.Sprintf("the kubelet of %s has not looked at a new pod", a.On)
+			text := fmt.Sprintf("the kubelet of %s has not looked at a new pod", a.NodeName)
 			if env.Now().Sub(began) > pickUpTime {
 				text += ": it is down, or does not trust api-int"
 			}
@@ -198,7 +198,7 @@ func (a NetworkProbe) await(ctx context.Context, env *remediate.Env, pod *corev1
 			return false, err
 		}
 		failure = cmp.Or(said, failure)
-		return false, fmt.Errorf("a new pod on %s gets no network: %s", a.On, cmp.Or(failure, podState(p)))
+		return false, fmt.Errorf("a new pod on %s gets no network: %s", a.NodeName, cmp.Or(failure, podState(p)))
 	})
 	if ended := context.Cause(ctx); err != nil && ended != nil {
 		return remediate.Because(ended, err)
@@ -257,7 +257,7 @@ func (a NetworkProbe) removePod(ctx context.Context, env *remediate.Env, pod *co
 			}
 		}
 	}
-	return fmt.Errorf("pod %s/%s is left on %s, and its kubelet stops it within %s: %w; %s", pod.Namespace, pod.Name, a.On, probeLife, err, foreign.Command("", "kubectl delete pod -n %s %s", pod.Namespace, pod.Name))
+	return fmt.Errorf("pod %s/%s is left on %s, and its kubelet stops it within %s: %w; %s", pod.Namespace, pod.Name, a.NodeName, probeLife, err, foreign.Command("", "kubectl delete pod -n %s %s", pod.Namespace, pod.Name))
 }
 
 func sameUID(a, b types.UID) bool { return b == "" || a == b }

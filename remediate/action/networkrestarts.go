@@ -25,10 +25,10 @@ type NetworkRestarts struct {
 	Next       []*pki.Cert // see RestartPods
 }
 
-// First returns the restarts that come before those of any node, for the nodes on
+// Approvers returns the restarts that come before those of any node, for the nodes on
 // which there are such pods: who approves certificate requests of the others. Facts are
 // as they will be when the nodes are repaired. Notes say what is unknown, for people.
-func (r NetworkRestarts) First(facts inspect.Snapshot, now time.Time) (actions []remediate.Action, notes []string, err error) {
+func (r NetworkRestarts) Approvers(facts inspect.Snapshot, now time.Time) (actions []remediate.Action, notes []string, err error) {
 	for _, n := range facts.Nodes {
 		more, unknown, err := r.restarts(facts, now, n.Name, true)
 		if err != nil {
@@ -40,12 +40,12 @@ func (r NetworkRestarts) First(facts inspect.Snapshot, now time.Time) (actions [
 }
 
 // OnNode returns what is to be done on a node, in this order: its restarts, and then a
-// new pod as the proof. See First.
+// new pod as the proof. See Approvers.
 func (r NetworkRestarts) OnNode(facts inspect.Snapshot, now time.Time, node string) (actions []remediate.Action, notes []string, err error) {
 	actions, notes, err = r.restarts(facts, now, node, false)
 	if err == nil && (r.EachProbed || len(actions) > 0) {
 		probe := r.Probe
-		probe.On = node
+		probe.NodeName = node
 		actions = append(actions, probe)
 	}
 	return actions, notes, err
@@ -53,10 +53,10 @@ func (r NetworkRestarts) OnNode(facts inspect.Snapshot, now time.Time, node stri
 
 func (r NetworkRestarts) restarts(facts inspect.Snapshot, now time.Time, node string, first bool) (actions []remediate.Action, notes []string, err error) {
 	for _, row := range catalog.NetworkPodsIn(facts.Cluster.Versions) {
-		if row.First != first {
+		if row.RestartFirst != first {
 			continue
 		}
-		a := RestartPods{On: node, Row: row, Pods: r.of(row, node), CA: r.CA, Next: r.Next, Always: r.Always, Read: r.Read}
+		a := RestartPods{NodeName: node, Row: row, Pods: r.of(row, node), CA: r.CA, Next: r.Next, Always: r.Always, Read: r.Read}
 		if root, ok := r.Rollout.RootCA(row.Namespace); ok {
 			a.RootCA = &root
 		}

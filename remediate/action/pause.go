@@ -28,7 +28,7 @@ const pauseMark = "certrot "
 // says so at the object itself, so that every user can see who paused it, and what others
 // paused is never resumed.
 type Pause struct {
-	Of     inspect.Actor
+	Actor  inspect.Actor
 	By     []string // runs: the first one pauses, all of them are resumed
 	Resume bool
 }
@@ -39,7 +39,7 @@ func (a Pause) ID() string {
 	if a.Resume {
 		verb = "resume "
 	}
-	return verb + a.Of.Resource + " " + ObjectName(a.Of.Namespace, a.Of.Name)
+	return verb + a.Actor.Resource + " " + ObjectName(a.Actor.Namespace, a.Actor.Name)
 }
 
 // Node is none: it is the cluster's.
@@ -57,16 +57,16 @@ func (a Pause) marks() []string {
 // Diff shows the one field that changes. Whether it is so already is looked up when it
 // is done: it may be minutes later.
 func (a Pause) Diff(inspect.Snapshot, time.Time) (*remediate.Change, error) {
-	row, ok := catalog.MachineryOf(a.Of.Resource)
-	if !ok || row.Paused == (catalog.Pausing{}) {
+	row, ok := catalog.ControlPlaneResourceOf(a.Actor.Resource)
+	if !ok || row.PauseBy == (catalog.PauseField{}) {
 		return nil, fmt.Errorf("%s: the catalog does not say how to pause this resource", a.ID())
 	}
-	if !a.Resume && slices.Contains(a.Of.Paused, a.marks()[0]) {
+	if !a.Resume && slices.Contains(a.Actor.Paused, a.marks()[0]) {
 		return nil, nil //nolint:nilnil // so already, as Action says
 	}
-	field, sign := "spec."+row.Paused.Requests, "+"
-	if row.Paused.Annotation != "" {
-		field = "annotation " + row.Paused.Annotation
+	field, sign := "spec."+row.PauseBy.Reasons, "+"
+	if row.PauseBy.Annotation != "" {
+		field = "annotation " + row.PauseBy.Annotation
 	}
 	if a.Resume {
 		sign = "-"
@@ -100,7 +100,7 @@ func (a Pause) set(ctx context.Context, env *remediate.Env, resume bool) error {
 		if raw, err = json.Marshal(patch); err != nil {
 			return err
 		}
-		_, err = a.client(env).Patch(ctx, a.Of.Name, types.MergePatchType, raw, metav1.PatchOptions{FieldManager: "certrot"})
+		_, err = a.client(env).Patch(ctx, a.Actor.Name, types.MergePatchType, raw, metav1.PatchOptions{FieldManager: "certrot"})
 		if !apierrors.IsConflict(err) {
 			break
 		}
@@ -113,9 +113,9 @@ func (a Pause) set(ctx context.Context, env *remediate.Env, resume bool) error {
 
 // patch is what to change of a live object; nil: nothing.
 func (a Pause) patch(live *unstructured.Unstructured, resume bool) map[string]any {
-	row, _ := catalog.MachineryOf(a.Of.Resource)
+	row, _ := catalog.ControlPlaneResourceOf(a.Actor.Resource)
 	metadata := map[string]any{"resourceVersion": live.GetResourceVersion()}
-	if key := row.Paused.Annotation; key != "" {
+	if key := row.PauseBy.Annotation; key != "" {
 		value, paused := live.GetAnnotations()[key]
 		switch {
 		case resume && paused && slices.Contains(a.marks(), value):
@@ -127,7 +127,7 @@ func (a Pause) patch(live *unstructured.Unstructured, resume bool) map[string]an
 		}
 		return map[string]any{"metadata": metadata}
 	}
-	requests, _, _ := unstructured.NestedStringSlice(live.Object, "spec", row.Paused.Requests)
+	requests, _, _ := unstructured.NestedStringSlice(live.Object, "spec", row.PauseBy.Reasons)
 	ours := func(r string) bool { return slices.Contains(a.marks(), r) }
 	switch {
 	case resume && slices.ContainsFunc(requests, ours):
@@ -137,24 +137,24 @@ func (a Pause) patch(live *unstructured.Unstructured, resume bool) map[string]an
 	default:
 		return nil
 	}
-	return map[string]any{"metadata": metadata, "spec": map[string]any{row.Paused.Requests: requests}}
+	return map[string]any{"metadata": metadata, "spec": map[string]any{row.PauseBy.Reasons: requests}}
 }
 
 func (a Pause) client(env *remediate.Env) dynamic.ResourceInterface {
-	row, _ := catalog.MachineryOf(a.Of.Resource)
+	row, _ := catalog.ControlPlaneResourceOf(a.Actor.Resource)
 	parts := strings.Split(row.Path, "/") // "", "apis", group, version, resource
 	of := env.Dynamic.Resource(schema.GroupVersionResource{Group: parts[2], Version: parts[3], Resource: parts[4]})
-	if a.Of.Namespace == "" {
+	if a.Actor.Namespace == "" {
 		return of
 	}
-	return of.Namespace(a.Of.Namespace)
+	return of.Namespace(a.Actor.Namespace)
 }
 
 func (a Pause) live(ctx context.Context, env *remediate.Env) (*unstructured.Unstructured, error) {
 	if env.Dynamic == nil {
 		return nil, errors.New("there is no API server to ask")
 	}
-	return a.client(env).Get(ctx, a.Of.Name, metav1.GetOptions{})
+	return a.client(env).Get(ctx, a.Actor.Name, metav1.GetOptions{})
 }
 
 // Verify reads the object again.
@@ -183,7 +183,7 @@ func (a Pause) Undo(ctx context.Context, env *remediate.Env, _ *remediate.Change
 func Pauses(m *inspect.ControlPlaneStatus, run string) (first, last []remediate.Step, err error) {
 	return steps(m, func(a inspect.Actor) (pause, resume bool) {
 		earlier := slices.ContainsFunc(a.Paused, func(by string) bool { return strings.HasPrefix(by, pauseMark) })
-		return a.Acts != catalog.No && a.Paused == nil, a.Acts != catalog.No && a.Paused == nil || earlier
+		return a.Active != catalog.No && a.Paused == nil, a.Active != catalog.No && a.Paused == nil || earlier
 	}, func(a inspect.Actor) []string {
 		by := []string{run}
 		for _, who := range a.Paused {
@@ -210,15 +210,15 @@ func steps(m *inspect.ControlPlaneStatus, which func(inspect.Actor) (pause, resu
 		*to = append(*to, remediate.Step{Action: a, Change: c})
 	}
 	for _, a := range m.Actors {
-		if row, _ := catalog.MachineryOf(a.Resource); row.Paused == (catalog.Pausing{}) {
+		if row, _ := catalog.ControlPlaneResourceOf(a.Resource); row.PauseBy == (catalog.PauseField{}) {
 			continue
 		}
 		pause, resume := which(a)
 		if pause {
-			add(&first, Pause{Of: a, By: by(a)})
+			add(&first, Pause{Actor: a, By: by(a)})
 		}
 		if resume {
-			add(&last, Pause{Of: a, By: by(a), Resume: true})
+			add(&last, Pause{Actor: a, By: by(a), Resume: true})
 		}
 	}
 	return first, last, err

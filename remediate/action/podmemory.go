@@ -25,7 +25,7 @@ func (a RestartPods) started(n *inspect.Node) (oldest time.Time) {
 	}
 	for i, p := range a.Pods {
 		at := p.Started
-		if a.Row.ByInit {
+		if a.Row.ReadByInit {
 			at = p.Accepted
 		}
 		if i == 0 || at.Before(oldest) {
@@ -63,7 +63,7 @@ func (a RestartPods) made(facts inspect.Snapshot, n *inspect.Node, now time.Time
 		if err != nil {
 			return at, false
 		}
-		served, _ := facts.ShownTo(n.Name, address)
+		served, _ := facts.ServedTo(n.Name, address)
 		trusted := facts.Trusted(n.Name, k)
 		if at, known = oldest(served.Chain, trusted, name, n.Time(now)); !known {
 			continue

@@ -38,13 +38,13 @@ func (a RemoveFile) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Chan
 	case file == nil || file.Link == "" && file.SHA256 == (pki.Fingerprint{}):
 		return nil, &remediate.Refusal{Name: remediate.FileRead, Node: a.On, Reason: a.Path + ": it could not be read", Next: "on the node: " + foreign.Command("", "ls -l %s", a.Path)}
 	}
-	f := &remediate.FileChange{Path: a.Path, SHA256: file.SHA256, Taken: true, Link: file.Link}
+	f := &remediate.FileChange{Path: a.Path, SHA256: file.SHA256, Removed: true, Link: file.Link}
 	for _, k := range n.Kubeconfigs {
 		if k.Path == a.Path {
 			f.Before = k.Text
 		}
 	}
-	c := &remediate.Change{Summary: "remove " + a.Path, File: f, Deltas: []inspect.Delta{inspect.FileTaken{Node: a.On, Path: a.Path}}}
+	c := &remediate.Change{Summary: "remove " + a.Path, File: f, Deltas: []inspect.Delta{inspect.FileRemoved{Node: a.On, Path: a.Path}}}
 	switch {
 	case f.Link != "":
 		f.SHA256, f.Before = pki.Fingerprint{}, leading(f.Link)
@@ -94,7 +94,7 @@ func (a RemoveFile) Apply(ctx context.Context, env *remediate.Env, c *remediate.
 
 // Verify looks whether nothing has the name, and whether the backup is kept.
 func (a RemoveFile) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
-	now, entry, err := env.Look(ctx, a.On, a.Path)
+	now, entry, err := env.Stat(ctx, a.On, a.Path)
 	switch {
 	case err != nil:
 		return err

@@ -23,16 +23,16 @@ import (
 // ReplaceFile makes a kubeconfig on a node trust these CAs beside those that it
 // trusts already. Not more than the value of certificate-authority-data changes.
 type ReplaceFile struct {
-	On, Path string
-	CA       []byte // PEM, in the order and the bytes that are wanted
-	Known    *Cache // nil: all is read anew
+	NodeName, Path string
+	CA             []byte // PEM, in the order and the bytes that are wanted
+	Cache          *Cache // nil: all is read anew
 }
 
 // ID is such as "replace worker-0:/etc/kubernetes/kubeconfig".
-func (a ReplaceFile) ID() string { return "replace " + a.On + ":" + a.Path }
+func (a ReplaceFile) ID() string { return "replace " + a.NodeName + ":" + a.Path }
 
 // Node is the node.
-func (a ReplaceFile) Node() string { return a.On }
+func (a ReplaceFile) Node() string { return a.NodeName }
 
 // Diff finds the value and says what it would be.
 func (a ReplaceFile) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
@@ -46,13 +46,13 @@ func (a ReplaceFile) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Cha
 		if errors.As(err, &shape) && shape.Reason == kubeconfig.CAFile {
 			next = fmt.Sprintf("on the node: append the CAs to %s, then: systemctl restart kubelet", shape.Path)
 		}
-		return &remediate.Refusal{Name: remediate.FileShape, Node: a.On, Reason: a.Path + ": " + err.Error(), Next: next}
+		return &remediate.Refusal{Name: remediate.FileShape, Node: a.NodeName, Reason: a.Path + ": " + err.Error(), Next: next}
 	}
-	ca, err := a.Known.Find(text)
+	ca, err := a.Cache.Find(text)
 	if err != nil {
 		return nil, refuse(err)
 	}
-	sc := a.Known.Scanner()
+	sc := a.Cache.Scanner()
 	old, want := pki.LoadedPEM(sc, ca.PEM), pki.LoadedPEM(sc, a.CA)
 	if len(want) == 0 {
 		return nil, fmt.Errorf("%s: no CA to write", a.ID())
@@ -60,9 +60,9 @@ func (a ReplaceFile) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Cha
 	if !slices.ContainsFunc(want, func(c *pki.Cert) bool { return !pki.Contains(old, c) }) {
 		return nil, nil //nolint:nilnil // so already, as Action says
 	}
-	n, _ := facts.Node(a.On)
+	n, _ := facts.Node(a.NodeName)
 	value := Union(a.CA, want, old, n.Time(now))
-	edit, err := a.Known.setCA(text, value)
+	edit, err := a.Cache.setCA(text, value)
 	if err != nil {
 		return nil, refuse(err)
 	}
@@ -92,13 +92,13 @@ func written(n *inspect.Node, f *remediate.FileChange, now time.Time) inspect.De
 func (a ReplaceFile) text(facts inspect.Snapshot) ([]byte, *inspect.NodeFile, error) {
 	unread := func(reason, next string) error {
 		for _, g := range facts.Gaps { // what the reading itself said is better
-			if g.What == "node/"+a.On && g.Where == a.Path {
+			if g.What == "node/"+a.NodeName && g.Where == a.Path {
 				reason, next = g.Reason, cmp.Or(g.Next, next)
 			}
 		}
-		return &remediate.Refusal{Name: remediate.FileRead, Node: a.On, Reason: a.Path + ": " + reason, Next: next}
+		return &remediate.Refusal{Name: remediate.FileRead, Node: a.NodeName, Reason: a.Path + ": " + reason, Next: next}
 	}
-	n, ok := facts.Node(a.On)
+	n, ok := facts.Node(a.NodeName)
 	if !ok || n.Via == "" {
 		return nil, nil, unread("the node was not read", "see what is unknown")
 	}
@@ -147,7 +147,7 @@ const endCertificate = "-----END CERTIFICATE-----"
 
 // Apply replaces the file.
 func (a ReplaceFile) Apply(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
-	n, err := env.Connect(ctx, a.On)
+	n, err := env.Connect(ctx, a.NodeName)
 	if err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func (a ReplaceFile) Apply(ctx context.Context, env *remediate.Env, c *remediate
 	case errors.Is(err, host.ErrChanged):
 		return fmt.Errorf("%w: %w", remediate.ErrChanged, err)
 	case errors.Is(err, nodeexec.ErrUnknownOutcome):
-		env.Disconnect(a.On)
+		env.Disconnect(a.NodeName)
 		return a.settle(ctx, env, e, err)
 	}
 	return err
@@ -170,7 +170,7 @@ func (a ReplaceFile) Apply(ctx context.Context, env *remediate.Env, c *remediate
 func (a ReplaceFile) settle(ctx context.Context, env *remediate.Env, e host.Edit, unseen error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), remediate.ReadTime)
 	defer cancel()
-	n, err := env.Connect(ctx, a.On)
+	n, err := env.Connect(ctx, a.NodeName)
 	if err == nil {
 		_, err = host.Run{ID: env.Run}.Replace(ctx, n, e)
 	}
@@ -180,7 +180,7 @@ func (a ReplaceFile) settle(ctx context.Context, env *remediate.Env, e host.Edit
 	if !errors.Is(err, host.ErrChanged) {
 		return fmt.Errorf("%w; and once more: %w", unseen, err)
 	}
-	now, entry, err := env.Look(ctx, a.On, a.Path)
+	now, entry, err := env.Stat(ctx, a.NodeName, a.Path)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w; and asking again: %w", unseen, err)
@@ -193,40 +193,40 @@ func (a ReplaceFile) settle(ctx context.Context, env *remediate.Env, e host.Edit
 // Verify reads the file again: it is what this run wrote, it loads, it holds what
 // it is to hold, belongs to whom it did, and trusts what is served now.
 func (a ReplaceFile) Verify(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
-	now, entry, err := env.Look(ctx, a.On, a.Path)
+	now, entry, err := env.Stat(ctx, a.NodeName, a.Path)
 	switch {
 	case err != nil:
 		return err
 	case entry == nil:
-		return fmt.Errorf("%s on %s is not in the manifest of run %s", a.Path, a.On, env.Run)
+		return fmt.Errorf("%s on %s is not in the manifest of run %s", a.Path, a.NodeName, env.Run)
 	case !entry.IsWritten(now):
-		return fmt.Errorf("%s on %s: %w", a.Path, a.On, remediate.ErrChanged)
+		return fmt.Errorf("%s on %s: %w", a.Path, a.NodeName, remediate.ErrChanged)
 	case now.Mode != entry.Before.Mode || now.UID != entry.Before.UID || now.GID != entry.Before.GID || now.Label != entry.Before.Label:
-		return &remediate.BadEffect{Reason: fmt.Sprintf("%s on %s has another owner, mode or label than before", a.Path, a.On)}
+		return &remediate.BadEffectError{Reason: fmt.Sprintf("%s on %s has another owner, mode or label than before", a.Path, a.NodeName)}
 	}
-	facts, err := env.Read(ctx, a.On)
+	facts, err := env.Read(ctx, a.NodeName)
 	if err != nil {
 		return err
 	}
 	text, file, err := a.text(facts)
-	if err != nil && len(gapsAt(facts, a.On, a.Path)) > 0 {
+	if err != nil && len(gapsAt(facts, a.NodeName, a.Path)) > 0 {
 		return err // not read, which says nothing of the file
 	}
 	if err != nil {
-		return &remediate.BadEffect{Reason: err.Error()}
+		return &remediate.BadEffectError{Reason: err.Error()}
 	}
 	if file.SHA256 != now.SHA256 { // by another client, a moment ago: it is theirs to judge
-		return fmt.Errorf("%s on %s: %w", a.Path, a.On, remediate.ErrChanged)
+		return fmt.Errorf("%s on %s: %w", a.Path, a.NodeName, remediate.ErrChanged)
 	}
-	ca, err := a.Known.Find(text)
+	ca, err := a.Cache.Find(text)
 	if err != nil {
-		return &remediate.BadEffect{Reason: a.Path + ": " + err.Error()}
+		return &remediate.BadEffectError{Reason: a.Path + ": " + err.Error()}
 	}
-	if found := pki.LoadedPEM(a.Known.Scanner(), ca.PEM); !slices.EqualFunc(found, c.File.New, func(x, y *pki.Cert) bool { return x.Fingerprint == y.Fingerprint }) {
-		return &remediate.BadEffect{Reason: fmt.Sprintf("%s on %s holds %d certificates, not the %d that were written", a.Path, a.On, len(found), len(c.File.New))}
+	if found := pki.LoadedPEM(a.Cache.Scanner(), ca.PEM); !slices.EqualFunc(found, c.File.New, func(x, y *pki.Cert) bool { return x.Fingerprint == y.Fingerprint }) {
+		return &remediate.BadEffectError{Reason: fmt.Sprintf("%s on %s holds %d certificates, not the %d that were written", a.Path, a.NodeName, len(found), len(c.File.New))}
 	}
-	err = Trusts(facts, a.On, a.Path, env.Now())
-	var bad *remediate.BadEffect
+	err = Trusts(facts, a.NodeName, a.Path, env.Now())
+	var bad *remediate.BadEffectError
 	if errors.As(err, &bad) && !a.trusted(facts, c, env.Now()) {
 		// The served chain changed meanwhile, or one of several servers presents another
 		// chain: the file from before would be no better.
@@ -237,7 +237,7 @@ func (a ReplaceFile) Verify(ctx context.Context, env *remediate.Env, c *remediat
 
 // trusted reports whether the CAs from before verify the chain that is served now.
 func (a ReplaceFile) trusted(facts inspect.Snapshot, c *remediate.Change, now time.Time) bool {
-	n, ok := facts.Node(a.On)
+	n, ok := facts.Node(a.NodeName)
 	if !ok {
 		return false
 	}
@@ -247,7 +247,7 @@ func (a ReplaceFile) trusted(facts inspect.Snapshot, c *remediate.Change, now ti
 			continue
 		}
 		if address, name, err := cluster.Dialled(); err == nil {
-			served, _ := facts.ShownTo(a.On, address)
+			served, _ := facts.ServedTo(a.NodeName, address)
 			return pki.Verify(served.Chain, c.File.Old, name, n.Time(now)) == nil
 		}
 	}
@@ -272,24 +272,24 @@ func Trusts(facts inspect.Snapshot, node, path string, now time.Time) error {
 	}
 	i := slices.IndexFunc(n.Kubeconfigs, func(k inspect.Kubeconfig) bool { return k.Path == path })
 	if i < 0 {
-		return &remediate.BadEffect{Reason: path + " can't be read as a kubeconfig"}
+		return &remediate.BadEffectError{Reason: path + " can't be read as a kubeconfig"}
 	}
 	client, err := trust.ClientOf(&facts, n, n.Kubeconfigs[i])
 	if err != nil {
-		return &remediate.BadEffect{Reason: path + ": " + err.Error()}
+		return &remediate.BadEffectError{Reason: path + ": " + err.Error()}
 	}
 	served, ok := client.Served()
 	if !ok {
-		return fmt.Errorf("the certificate that %s presents to node %s is unknown: %s", client.Address, node, GapsOf(facts, client.Address))
+		return fmt.Errorf("the certificate that %s presents to node %s is unknown: %s", client.Address, node, WhyUnread(facts, client.Address))
 	}
 	if err := client.Refuses(served.Chain, now); err != nil {
-		return &remediate.BadEffect{Reason: fmt.Sprintf("%s on %s does not trust the certificate that %s presents: %v", path, node, client.Address, err)}
+		return &remediate.BadEffectError{Reason: fmt.Sprintf("%s on %s does not trust the certificate that %s presents: %v", path, node, client.Address, err)}
 	}
 	return nil
 }
 
-// GapsOf says why something was not read.
-func GapsOf(facts inspect.Snapshot, where string) string {
+// WhyUnread says why something was not read.
+func WhyUnread(facts inspect.Snapshot, where string) string {
 	for _, g := range facts.Gaps {
 		if g.Where == where {
 			return g.Reason
@@ -300,7 +300,7 @@ func GapsOf(facts inspect.Snapshot, where string) string {
 
 // Undo puts the bytes from before back.
 func (a ReplaceFile) Undo(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
-	return restore(ctx, env, a.On, a.Path)
+	return restore(ctx, env, a.NodeName, a.Path)
 }
 
 func restore(ctx context.Context, env *remediate.Env, node, path string) error {
@@ -314,7 +314,7 @@ func restore(ctx context.Context, env *remediate.Env, node, path string) error {
 		return fmt.Errorf("%w: %w", remediate.ErrChanged, err)
 	case errors.Is(err, nodeexec.ErrUnknownOutcome):
 		env.Disconnect(node)
-		now, entry, lookErr := env.Look(ctx, node, path)
+		now, entry, lookErr := env.Stat(ctx, node, path)
 		if lookErr == nil && entry != nil && now.SHA256 == entry.Before.SHA256 {
 			return nil
 		}

@@ -34,10 +34,10 @@ const (
 // RestartPods deletes the pods that a DaemonSet has on a node, so that new ones read
 // their trust anchors, and waits for these. There is nothing to undo.
 type RestartPods struct {
-	On   string
-	Row  catalog.NetworkPod
-	Pods []inspect.Pod // those of the Row on the node, as they were when the plan was made
-	CA   []*pki.Cert   // what is to be trusted
+	NodeName string
+	Row      catalog.NetworkPod
+	Pods     []inspect.Pod // those of the Row on the node, as they were when the plan was made
+	CA       []*pki.Cert   // what is to be trusted
 	// RootCA is kube-root-ca.crt of their namespace, as it was then; nil: not read.
 	RootCA *inspect.RootCA
 	// Next are CAs that will sign what is shown: what runs since before they were made
@@ -52,22 +52,22 @@ type RestartPods struct {
 
 // ID is such as "restart worker-0:openshift-multus/multus".
 func (a RestartPods) ID() string {
-	return "restart " + a.On + ":" + a.Row.Namespace + "/" + a.Row.DaemonSet
+	return "restart " + a.NodeName + ":" + a.Row.Namespace + "/" + a.Row.DaemonSet
 }
 
 // Node is the node.
-func (a RestartPods) Node() string { return a.On }
+func (a RestartPods) Node() string { return a.NodeName }
 
 // Diff says why the pods are to be restarted. It is a Refusal named KubeletTrusts while
 // the node's kubelet is not right, and one named NetworkMemory where it is not known
 // whether it is needed.
 func (a RestartPods) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
-	if len(a.Pods) == 0 || a.Row.Heals {
+	if len(a.Pods) == 0 || a.Row.SelfReloading {
 		return nil, nil //nolint:nilnil // so already, as Action says
 	}
-	n, ok := facts.Node(a.On)
+	n, ok := facts.Node(a.NodeName)
 	if !ok || n.Via == "" {
-		return nil, remediate.UnreadNode(facts, a.On)
+		return nil, remediate.UnreadNode(facts, a.NodeName)
 	}
 	if err := a.kubelet(facts, n, now); err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (a RestartPods) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Cha
 	case a.Always:
 		why = "as --restart-network=always says"
 	case answer == catalog.Unknown:
-		return nil, &remediate.Refusal{Name: NetworkMemory, Node: a.On, Reason: fmt.Sprintf("whether %s/%s loaded the CA at startup is unknown: %s", a.Row.Namespace, a.Row.DaemonSet, why), Next: "--restart-network=always restarts it all the same"}
+		return nil, &remediate.Refusal{Name: NetworkMemory, Node: a.NodeName, Reason: fmt.Sprintf("whether %s/%s loaded the CA at startup is unknown: %s", a.Row.Namespace, a.Row.DaemonSet, why), Next: "--restart-network=always restarts it all the same"}
 	case answer == catalog.No:
 		return nil, nil //nolint:nilnil // so already, as Action says
 	}
@@ -96,7 +96,7 @@ func (a RestartPods) kubelet(facts inspect.Snapshot, n *inspect.Node, now time.T
 	reason := ""
 	if err := Trusts(facts, n.Name, own, now); err != nil {
 		reason = err.Error()
-	} else if stale := n.Stale(); stale != "" {
+	} else if stale := n.OutdatedKubeconfig(); stale != "" {
 		reason = "the kubelet has not read " + stale + " since it was changed"
 	} else if n.Kubelet.Active != "active" {
 		reason = fmt.Sprintf("the kubelet is %q", n.Kubelet.Active)
@@ -120,7 +120,7 @@ func (a RestartPods) Needed(facts inspect.Snapshot, n *inspect.Node, now time.Ti
 		return catalog.Yes, "it runs since before the CA was made"
 	}
 	unknown := ""
-	for _, ref := range []catalog.Ref{a.Row.Trust, a.Row.Also} {
+	for _, ref := range []catalog.Ref{a.Row.Trust, a.Row.OtherTrust} {
 		answer, why := catalog.No, ""
 		switch {
 		case ref == catalog.Ref{}:
@@ -163,7 +163,7 @@ func (a RestartPods) byRootCA(n *inspect.Node, now, since, made time.Time, known
 	switch {
 	case a.RootCA == nil:
 		return catalog.Unknown, a.Row.Trust.String() + " was not read"
-	case len(inspect.Lacking(a.RootCA.CA, NotEnded(a.CA, now))) > 0:
+	case len(inspect.MissingCerts(a.RootCA.CA, Unexpired(a.CA, now))) > 0:
 		return catalog.Yes, "it runs since before kube-root-ca.crt had the CA"
 	case known && made.Before(a.RootCA.Created):
 		// It has had this CA from its beginning.
@@ -192,7 +192,7 @@ func (a RestartPods) Apply(ctx context.Context, env *remediate.Env, _ *remediate
 	if err := a.reports(ctx, env); err != nil {
 		return err
 	}
-	if err := errors.Join(a.remade(ctx, env), a.published(ctx, env)); err != nil {
+	if err := errors.Join(a.recreated(ctx, env), a.published(ctx, env)); err != nil {
 		return err
 	}
 	pods := env.Kube.CoreV1().Pods(a.Row.Namespace)
@@ -200,7 +200,7 @@ func (a RestartPods) Apply(ctx context.Context, env *remediate.Env, _ *remediate
 		uid := types.UID(p.UID)
 		err := pods.Delete(ctx, p.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) { // those: it is gone, or another one
-			return fmt.Errorf("delete pod %s: %w; %s", foreign.Text(p.Namespace+"/"+p.Name), err, inspect.Hints{}.Unread(inspect.May{Verb: "delete", Resource: "pods", Namespace: p.Namespace}))
+			return fmt.Errorf("delete pod %s: %w; %s", foreign.Text(p.Namespace+"/"+p.Name), err, inspect.Hints{}.Unread(inspect.Permission{Verb: "delete", Resource: "pods", Namespace: p.Namespace}))
 		}
 	}
 	return nil
@@ -208,13 +208,13 @@ func (a RestartPods) Apply(ctx context.Context, env *remediate.Env, _ *remediate
 
 // reports refuses a node whose kubelet is away: it would start no other pod.
 func (a RestartPods) reports(ctx context.Context, env *remediate.Env) error {
-	n, err := env.Kube.CoreV1().Nodes().Get(ctx, a.On, metav1.GetOptions{})
+	n, err := env.Kube.CoreV1().Nodes().Get(ctx, a.NodeName, metav1.GetOptions{})
 	if err != nil {
-		return fmt.Errorf("read node %s: %w", a.On, err)
+		return fmt.Errorf("read node %s: %w", a.NodeName, err)
 	}
 	if env.Heartbeat != nil {
-		if h, err := env.Heartbeat(ctx, a.On); err == nil && h.Life().Alive == catalog.No {
-			return fmt.Errorf("node %s does not report to the API server, %s: a pod that is deleted there now would not come back: %s", a.On, h.Life(), foreign.Command(inspect.NodeNames, "kubectl describe node %s", a.On))
+		if h, err := env.Heartbeat(ctx, a.NodeName); err == nil && h.NodeHealth().Alive == catalog.No {
+			return fmt.Errorf("node %s does not report to the API server, %s: a pod that is deleted there now would not come back: %s", a.NodeName, h.NodeHealth(), foreign.Command(inspect.NodeNames, "kubectl describe node %s", a.NodeName))
 		}
 	}
 	for _, c := range n.Status.Conditions {
@@ -223,13 +223,13 @@ func (a RestartPods) reports(ctx context.Context, env *remediate.Env) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("node %s does not report to the API server: a pod that is deleted there now would not come back: %s", a.On, foreign.Command(inspect.NodeNames, "kubectl describe node %s", a.On))
+	return fmt.Errorf("node %s does not report to the API server: a pod that is deleted there now would not come back: %s", a.NodeName, foreign.Command(inspect.NodeNames, "kubectl describe node %s", a.NodeName))
 }
 
-// remade refuses to delete what may not be replaced, or not put on its node: a
+// recreated refuses to delete what may not be replaced, or not put on its node: a
 // kube-controller-manager or kube-scheduler that trusts only the old CA works until it has
 // to connect again.
-func (a RestartPods) remade(ctx context.Context, env *remediate.Env) error {
+func (a RestartPods) recreated(ctx context.Context, env *remediate.Env) error {
 	if a.Read == nil {
 		return nil
 	}
@@ -238,7 +238,7 @@ func (a RestartPods) remade(ctx context.Context, env *remediate.Env) error {
 		return fmt.Errorf("whether deleted pods of %s/%s can be replaced is unknown: %w", a.Row.Namespace, a.Row.DaemonSet, err)
 	}
 	r.RootCAs = nil // see published
-	if behind := r.Behind(NotEnded(a.CA, env.Now())); len(behind) > 0 {
+	if behind := r.Missing(Unexpired(a.CA, env.Now())); len(behind) > 0 {
 		return fmt.Errorf("deleted pods of %s/%s may not be replaced: %s; wait for that first: fix-api-int --only %s", a.Row.Namespace, a.Row.DaemonSet, strings.Join(behind, "; "), remediate.WaveControlPlane)
 	}
 	return nil
@@ -254,7 +254,7 @@ func (a RestartPods) published(ctx context.Context, env *remediate.Env) error {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", of, err)
 	}
-	if lack := inspect.Lacking(pki.LoadedPEM(pki.NewScanner(), []byte(m.Data[of.Key])), NotEnded(a.CA, env.Now())); len(lack) > 0 {
+	if lack := inspect.MissingCerts(pki.LoadedPEM(pki.NewScanner(), []byte(m.Data[of.Key])), Unexpired(a.CA, env.Now())); len(lack) > 0 {
 		return fmt.Errorf("%s lacks %s (sha256 %s): a new pod would read the old CAs again; wait until kube-controller-manager has published it: fix-api-int status", of, pki.Foreign(lack[0].Subject), lack[0].Fingerprint.Short())
 	}
 	return nil
@@ -268,33 +268,33 @@ const podTime = 5 * time.Minute
 // That its network works is another question: see NetworkProbe.
 func (a RestartPods) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
 	if env.Kube == nil {
-		return &remediate.Unknown{Reason: fmt.Sprintf("pods of %s/%s on %s were not read: no API server could be asked", a.Row.Namespace, a.Row.DaemonSet, a.On)}
+		return &remediate.UnknownEffectError{Reason: fmt.Sprintf("pods of %s/%s on %s were not read: no API server could be asked", a.Row.Namespace, a.Row.DaemonSet, a.NodeName)}
 	}
 	err := env.Until(ctx, podTime, func(ctx context.Context) (bool, error) {
-		list, err := env.Kube.CoreV1().Pods(a.Row.Namespace).List(ctx, metav1.ListOptions{LabelSelector: a.Row.Label, FieldSelector: fields.OneTermEqualSelector("spec.nodeName", a.On).String()})
+		list, err := env.Kube.CoreV1().Pods(a.Row.Namespace).List(ctx, metav1.ListOptions{LabelSelector: a.Row.Label, FieldSelector: fields.OneTermEqualSelector("spec.nodeName", a.NodeName).String()})
 		if err != nil {
-			return false, fmt.Errorf("list pods of %s/%s on %s: %w", a.Row.Namespace, a.Row.DaemonSet, a.On, err)
+			return false, fmt.Errorf("list pods of %s/%s on %s: %w", a.Row.Namespace, a.Row.DaemonSet, a.NodeName, err)
 		}
-		return a.renewed(list.Items)
+		return a.replaced(list.Items)
 	})
 	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("%w; %s", err, foreign.Command(inspect.NodeNames, "kubectl -n %s get pods -l %s --field-selector spec.nodeName=%s -o wide", a.Row.Namespace, foreign.Words(a.Row.Label), a.On))
+		return fmt.Errorf("%w; %s", err, foreign.Command(inspect.NodeNames, "kubectl -n %s get pods -l %s --field-selector spec.nodeName=%s -o wide", a.Row.Namespace, foreign.Words(a.Row.Label), a.NodeName))
 	}
 	return err
 }
 
-// renewed reports whether a new pod is ready and the old ones are gone.
-func (a RestartPods) renewed(pods []corev1.Pod) (bool, error) {
+// replaced reports whether a new pod is ready and the old ones are gone.
+func (a RestartPods) replaced(pods []corev1.Pod) (bool, error) {
 	fresh := false
 	for i := range pods {
 		p := &pods[i]
 		owner := metav1.GetControllerOf(p)
-		if p.Spec.NodeName != a.On || owner == nil || owner.Kind != "DaemonSet" || owner.Name != a.Row.DaemonSet {
+		if p.Spec.NodeName != a.NodeName || owner == nil || owner.Kind != "DaemonSet" || owner.Name != a.Row.DaemonSet {
 			continue
 		}
 		name := foreign.Text(p.Namespace + "/" + p.Name)
 		if slices.ContainsFunc(a.Pods, func(old inspect.Pod) bool { return old.UID == string(p.UID) }) {
-			return false, fmt.Errorf("pod %s on %s has not ended yet", name, a.On)
+			return false, fmt.Errorf("pod %s on %s has not ended yet", name, a.NodeName)
 		}
 		if p.DeletionTimestamp != nil {
 			continue
@@ -303,12 +303,12 @@ func (a RestartPods) renewed(pods []corev1.Pod) (bool, error) {
 			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 		})
 		if !ready || p.Status.Phase != corev1.PodRunning {
-			return false, fmt.Errorf("pod %s on %s is not ready: %s", name, a.On, podState(p))
+			return false, fmt.Errorf("pod %s on %s is not ready: %s", name, a.NodeName, podState(p))
 		}
 		fresh = true
 	}
 	if !fresh {
-		return false, fmt.Errorf("there is no new pod of %s/%s on %s", a.Row.Namespace, a.Row.DaemonSet, a.On)
+		return false, fmt.Errorf("there is no new pod of %s/%s on %s", a.Row.Namespace, a.Row.DaemonSet, a.NodeName)
 	}
 	return true, nil
 }
@@ -318,7 +318,7 @@ func podState(p *corev1.Pod) string {
 	said := []string{foreign.Name(string(p.Status.Phase))}
 	for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
 		if w := s.State.Waiting; w != nil {
-			said = append(said, foreign.Name(s.Name)+": "+foreign.Said(w.Reason, w.Message))
+			said = append(said, foreign.Name(s.Name)+": "+foreign.ReasonAndMessage(w.Reason, w.Message))
 		}
 	}
 	return strings.Join(said, ", ")

@@ -17,16 +17,16 @@ import (
 // RestartUnit restarts a node's kubelet, if it runs since before its kubeconfig
 // was changed. Pods go on running: containers are outside of its unit.
 type RestartUnit struct {
-	On string
+	NodeName string
 	// Files are those that the same plan changes, or may have changed. With them,
 	// any change after the start of the kubelet counts; without, only one that can't
 	// be the kubelet's own.
 	Files []string
-	// Blind says that the trust in what is served was given up by name.
-	Blind bool
-	state *restarting
-	// asks is who approves what it asks for afterwards; nil: nobody does.
-	asks *csr.State
+	// AcceptUntrusted says that the trust in what is served was given up by name.
+	AcceptUntrusted bool
+	state           *restarting
+	// requests is who approves what it asks for afterwards; nil: nobody does.
+	requests *csr.State
 }
 
 // restarting is what one run of the action remembers.
@@ -34,23 +34,23 @@ type restarting struct{ before host.Unit }
 
 // NewRestartUnit returns the action for a node and the files that the plan changes.
 func NewRestartUnit(node string, files ...string) RestartUnit {
-	return RestartUnit{On: node, Files: files, state: &restarting{}}
+	return RestartUnit{NodeName: node, Files: files, state: &restarting{}}
 }
 
-// Before makes the restart take down which requests are from before it. Only kubelets
+// NotingRequests makes the restart take down which requests are from before it. Only kubelets
 // that renew their certificates make a new key and a new request at each start.
-func (a RestartUnit) Before(n *inspect.Node, asks csr.Approve) RestartUnit {
+func (a RestartUnit) NotingRequests(n *inspect.Node, asks csr.Approve) RestartUnit {
 	if n.Kubelet.RotateCertificates != nil && *n.Kubelet.RotateCertificates {
-		a.asks = asks.State
+		a.requests = asks.State
 	}
 	return a
 }
 
 // ID is such as "restart worker-0:kubelet.service".
-func (a RestartUnit) ID() string { return "restart " + a.On + ":" + catalog.KubeletUnit }
+func (a RestartUnit) ID() string { return "restart " + a.NodeName + ":" + catalog.KubeletUnit }
 
 // Node is the node.
-func (a RestartUnit) Node() string { return a.On }
+func (a RestartUnit) Node() string { return a.NodeName }
 
 // RestartsKubelet reports that it does.
 func (a RestartUnit) RestartsKubelet() {}
@@ -59,14 +59,14 @@ var _ remediate.KubeletRestarter = RestartUnit{}
 
 // Diff compares times of the node's own clock.
 func (a RestartUnit) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
-	n, ok := facts.Node(a.On)
+	n, ok := facts.Node(a.NodeName)
 	if !ok || n.Via == "" {
-		return nil, &remediate.Refusal{Name: remediate.FileRead, Node: a.On, Reason: "the node was not read", Next: "see what is unknown"}
+		return nil, &remediate.Refusal{Name: remediate.FileRead, Node: a.NodeName, Reason: "the node was not read", Next: "see what is unknown"}
 	}
 	if n.Kubelet.Started.IsZero() && n.Kubelet.Active == "" {
-		return nil, &remediate.Refusal{Name: "kubelet-known", Node: a.On, Reason: "the state of its kubelet is unknown: " + catalog.KubeletUnit + " did not answer", Next: "on the node: systemctl status kubelet"}
+		return nil, &remediate.Refusal{Name: "kubelet-known", Node: a.NodeName, Reason: "the state of its kubelet is unknown: " + catalog.KubeletUnit + " did not answer", Next: "on the node: systemctl status kubelet"}
 	}
-	due := n.Stale() != "" || n.Kubelet.Active != "active" || n.Kubelet.Sub != "running"
+	due := n.OutdatedKubeconfig() != "" || n.Kubelet.Active != "active" || n.Kubelet.Sub != "running"
 	if len(a.Files) > 0 && !n.Clock.After.IsZero() && n.Kubelet.Started.After(n.Clock.After.Add(time.Second)) {
 		due = true // the node's clock was set back since: its times tell nothing
 	}
@@ -82,29 +82,29 @@ func (a RestartUnit) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Cha
 		at = n.Kubelet.Started
 	}
 	at = at.Add(2 * time.Minute) // after everything that the plan writes
-	return &remediate.Change{Summary: "restart " + catalog.KubeletUnit, Deltas: []inspect.Delta{inspect.KubeletRestarted{Node: a.On, At: at}}}, nil
+	return &remediate.Change{Summary: "restart " + catalog.KubeletUnit, Deltas: []inspect.Delta{inspect.KubeletRestarted{Node: a.NodeName, At: at}}}, nil
 }
 
 // Apply has systemd restart it, and returns before that.
 func (a RestartUnit) Apply(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
-	err := env.Twice(ctx, a.On, func(ctx context.Context, n nodeexec.Node) (err error) {
+	err := env.Retry(ctx, a.NodeName, func(ctx context.Context, n nodeexec.Node) (err error) {
 		a.state.before, err = host.LookUnit(ctx, n, catalog.KubeletUnit)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if a.asks != nil && env.Kube != nil {
-		requests, err := csr.PendingOf(ctx, env.Kube, csr.Asker{Name: a.On, Hints: env.Hints})
+	if a.requests != nil && env.Kube != nil {
+		requests, err := csr.PendingOf(ctx, env.Kube, csr.RequestedNode{Name: a.NodeName, Hints: env.Hints})
 		if err != nil {
 			return fmt.Errorf("which requests are from before the restart: %w", err)
 		}
-		a.asks.Earlier = map[string]bool{}
+		a.requests.Earlier = map[string]bool{}
 		for _, r := range requests {
-			a.asks.Earlier[r.Name] = true
+			a.requests.Earlier[r.Name] = true
 		}
 	}
-	n, err := env.Connect(ctx, a.On)
+	n, err := env.Connect(ctx, a.NodeName)
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (a RestartUnit) Apply(ctx context.Context, env *remediate.Env, _ *remediate
 	if errors.Is(err, nodeexec.ErrUnknownOutcome) {
 		err = nil // Verify tells
 	}
-	env.Disconnect(a.On) // the way may lead through the kubelet
+	env.Disconnect(a.NodeName) // the way may lead through the kubelet
 	return err
 }
 
@@ -128,7 +128,7 @@ const (
 func (a RestartUnit) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
 	err := env.Until(ctx, restartTime, func(ctx context.Context) (bool, error) {
 		var u host.Unit
-		err := env.Twice(ctx, a.On, func(ctx context.Context, n nodeexec.Node) (err error) {
+		err := env.Retry(ctx, a.NodeName, func(ctx context.Context, n nodeexec.Node) (err error) {
 			u, err = host.LookUnit(ctx, n, catalog.KubeletUnit)
 			return err
 		})
@@ -136,9 +136,9 @@ func (a RestartUnit) Verify(ctx context.Context, env *remediate.Env, _ *remediat
 		case err != nil:
 			return false, err
 		case u.Active != "active" || u.Sub != "running": // first: it has not entered anything then
-			return false, fmt.Errorf("%s on %s does not come up: %s (%s), %s; on the node: journalctl -u kubelet -n 50", catalog.KubeletUnit, a.On, u.Active, u.Sub, u.Result)
+			return false, fmt.Errorf("%s on %s does not come up: %s (%s), %s; on the node: journalctl -u kubelet -n 50", catalog.KubeletUnit, a.NodeName, u.Active, u.Sub, u.Result)
 		case u.MainPID == a.state.before.MainPID && u.MainPID != 0 || !u.Entered.After(a.state.before.Entered):
-			return false, fmt.Errorf("%s on %s was not restarted: it is %s (%s), process %d since %s", catalog.KubeletUnit, a.On, u.Active, u.Sub, u.MainPID, remediate.Timestamp(u.Entered))
+			return false, fmt.Errorf("%s on %s was not restarted: it is %s (%s), process %d since %s", catalog.KubeletUnit, a.NodeName, u.Active, u.Sub, u.MainPID, remediate.Timestamp(u.Entered))
 		}
 		return true, nil
 	})
@@ -147,20 +147,20 @@ func (a RestartUnit) Verify(ctx context.Context, env *remediate.Env, _ *remediat
 	}
 	// A kubelet that had no kubeconfig writes one while it starts.
 	return env.Until(ctx, starting, func(ctx context.Context) (bool, error) {
-		facts, err := env.Read(ctx, a.On)
+		facts, err := env.Read(ctx, a.NodeName)
 		if err != nil {
 			return false, err
 		}
-		n, _ := facts.Node(a.On)
-		if own := n.Stale(); own != "" {
-			return false, fmt.Errorf("the kubelet on %s has not read %s since it was changed: it changed again", a.On, own)
+		n, _ := facts.Node(a.NodeName)
+		if own := n.OutdatedKubeconfig(); own != "" {
+			return false, fmt.Errorf("the kubelet on %s has not read %s since it was changed: it changed again", a.NodeName, own)
 		}
 		var errs []error
 		for _, path := range a.Files {
-			if a.Blind {
+			if a.AcceptUntrusted {
 				break
 			}
-			errs = append(errs, Trusts(facts, a.On, path, env.Now()))
+			errs = append(errs, Trusts(facts, a.NodeName, path, env.Now()))
 		}
 		err = errors.Join(errs...)
 		return err == nil, err

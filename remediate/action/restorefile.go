@@ -18,32 +18,32 @@ import (
 
 // RestoreFile puts back what a file was before a run.
 type RestoreFile struct {
-	On    string
-	Entry host.Entry // of the run's folder on the node
-	// Blind says that the trust in what is served was given up by name.
-	Blind bool
-	// Asks: whether its kubelet waits for a certificate is asked once more before.
-	Asks bool
+	NodeName string
+	Entry    host.Entry // of the run's folder on the node
+	// AcceptUntrusted says that the trust in what is served was given up by name.
+	AcceptUntrusted bool
+	// RecheckRequests: whether its kubelet waits for a certificate is asked once more before.
+	RecheckRequests bool
 }
 
 // ID is such as "restore worker-0:/etc/kubernetes/kubeconfig".
-func (a RestoreFile) ID() string { return "restore " + a.On + ":" + a.path() }
+func (a RestoreFile) ID() string { return "restore " + a.NodeName + ":" + a.path() }
 
 // Node is the node.
-func (a RestoreFile) Node() string { return a.On }
+func (a RestoreFile) Node() string { return a.NodeName }
 
 func (a RestoreFile) path() string { return a.Entry.Before.Path }
 
 // Diff compares the file with what the run made of it.
 func (a RestoreFile) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
 	if later := a.Entry.Later; later != "" {
-		return nil, &remediate.Refusal{Name: remediate.ChangedSince, Node: a.On, Reason: fmt.Sprintf("run %s changed %s after this run: restoring the backup would undo that too", later, a.path()),
-			Next: facts.Hints.Next("to put that run back first: {} undo %s --from-nodes --nodes %s", later, a.On)}
+		return nil, &remediate.Refusal{Name: remediate.ChangedSince, Node: a.NodeName, Reason: fmt.Sprintf("run %s changed %s after this run: restoring the backup would undo that too", later, a.path()),
+			Next: facts.Hints.Next("to put that run back first: {} undo %s --from-nodes --nodes %s", later, a.NodeName)}
 	}
 	if a.Entry.Taken {
-		return a.untake(facts, now)
+		return a.moveBack(facts, now)
 	}
-	text, file, err := ReplaceFile{On: a.On, Path: a.path()}.text(facts)
+	text, file, err := ReplaceFile{NodeName: a.NodeName, Path: a.path()}.text(facts)
 	if err != nil {
 		return nil, err
 	}
@@ -51,10 +51,10 @@ func (a RestoreFile) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Cha
 		return nil, nil //nolint:nilnil // so already, as Action says
 	}
 	if !slices.Contains(a.Entry.Wrote, [32]byte(file.SHA256)) {
-		return nil, &remediate.Refusal{Name: remediate.ChangedSince, Node: a.On, Reason: fmt.Sprintf("%s was changed after the run (sha256 %s now): restoring the backup would undo that too", a.path(), file.SHA256.Short()),
+		return nil, &remediate.Refusal{Name: remediate.ChangedSince, Node: a.NodeName, Reason: fmt.Sprintf("%s was changed after the run (sha256 %s now): restoring the backup would undo that too", a.path(), file.SHA256.Short()),
 			Next: "the backup is in the run's folder below " + host.DefaultFolder + " on the node, under the sha256 " + pki.Fingerprint(a.Entry.Before.SHA256).String()}
 	}
-	n, _ := facts.Node(a.On)
+	n, _ := facts.Node(a.NodeName)
 	before, err := a.backup(n)
 	if err != nil {
 		return nil, err
@@ -63,21 +63,21 @@ func (a RestoreFile) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Cha
 	return &remediate.Change{Summary: "put back " + a.path(), File: f, Versions: facts.Cluster.Versions, Deltas: []inspect.Delta{written(n, f, now)}}, nil
 }
 
-// untake is Diff for what the run took away.
-func (a RestoreFile) untake(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
-	n, ok := facts.Node(a.On)
+// moveBack is Diff for what the run took away.
+func (a RestoreFile) moveBack(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
+	n, ok := facts.Node(a.NodeName)
 	if !ok || n.Via == "" {
-		return nil, &remediate.Refusal{Name: remediate.FileRead, Node: a.On, Reason: "the node was not read", Next: "see what is unknown"}
+		return nil, &remediate.Refusal{Name: remediate.FileRead, Node: a.NodeName, Reason: "the node was not read", Next: "see what is unknown"}
 	}
 	path := a.path()
 	file := n.File(path)
 	if file == nil && !inspect.MissingFile(facts, n, path) {
-		return nil, &remediate.Refusal{Name: remediate.FileRead, Node: a.On, Reason: path + ": it could not be read", Next: "on the node: " + foreign.Command("", "ls -l %s", path)}
+		return nil, &remediate.Refusal{Name: remediate.FileRead, Node: a.NodeName, Reason: path + ": it could not be read", Next: "on the node: " + foreign.Command("", "ls -l %s", path)}
 	}
 	since := func(what string) error {
-		return &remediate.Refusal{Name: remediate.ChangedSince, Node: a.On, Reason: path + " " + what + ": restoring the backup would undo that too", Next: "the backup is in the run's folder below " + host.DefaultFolder + " on the node"}
+		return &remediate.Refusal{Name: remediate.ChangedSince, Node: a.NodeName, Reason: path + " " + what + ": restoring the backup would undo that too", Next: "the backup is in the run's folder below " + host.DefaultFolder + " on the node"}
 	}
-	f := &remediate.FileChange{Path: path, Taken: true}
+	f := &remediate.FileChange{Path: path, Removed: true}
 	c := &remediate.Change{Summary: "put back " + path, File: f, Versions: facts.Cluster.Versions}
 	if a.Entry.Before.Kind == host.Link {
 		f.After = leading(a.Entry.Target)
@@ -118,7 +118,7 @@ func (a RestoreFile) untake(facts inspect.Snapshot, now time.Time) (*remediate.C
 		if after := n.Kubelet.Started.Add(time.Minute); at.Before(after) {
 			at = after
 		}
-		c.Deltas = []inspect.Delta{inspect.KubeconfigCopied{Node: a.On, From: from, To: path, At: at}}
+		c.Deltas = []inspect.Delta{inspect.KubeconfigCopied{Node: a.NodeName, From: from, To: path, At: at}}
 	}
 	return c, nil
 }
@@ -149,7 +149,7 @@ func (a RestoreFile) backup(n *inspect.Node) ([]byte, error) {
 			return k.Text, nil
 		}
 	}
-	return nil, &remediate.Refusal{Name: "backup-read", Node: a.On, Reason: "what " + a.path() + " was before could not be read", Next: "on the node: " + foreign.Command("", "ls -lR %s", host.DefaultFolder)}
+	return nil, &remediate.Refusal{Name: "backup-read", Node: a.NodeName, Reason: "what " + a.path() + " was before could not be read", Next: "on the node: " + foreign.Command("", "ls -lR %s", host.DefaultFolder)}
 }
 
 // caOf are the CAs in a kubeconfig; none where it can't be read.
@@ -163,56 +163,56 @@ func caOf(text []byte) []*pki.Cert {
 
 // Apply puts it back.
 func (a RestoreFile) Apply(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
-	if a.Asks && env.Kube != nil {
-		requests, err := csr.PendingOf(ctx, env.Kube, csr.Asker{Name: a.On, Hints: env.Hints})
+	if a.RecheckRequests && env.Kube != nil {
+		requests, err := csr.PendingOf(ctx, env.Kube, csr.RequestedNode{Name: a.NodeName, Hints: env.Hints})
 		if err != nil {
-			return fmt.Errorf("the kubelet on %s may wait for a certificate, which this would take from it: its requests were not read: %w", a.On, err)
+			return fmt.Errorf("the kubelet on %s may wait for a certificate, which this would take from it: its requests were not read: %w", a.NodeName, err)
 		}
 		var names []string
-		facts, err := env.Read(ctx, a.On)
+		facts, err := env.Read(ctx, a.NodeName)
 		if err != nil {
 			return err
 		}
 		facts.Cluster.Versions = c.Versions
 		for _, r := range requests {
-			if csr.MayWait(facts, a.On, env.Now(), r.Spec.SignerName, r.Spec.Username) {
+			if csr.MayWait(facts, a.NodeName, env.Now(), r.Spec.SignerName, r.Spec.Username) {
 				names = append(names, r.Name)
 			}
 		}
-		if err := csr.Waits(a.On, names); err != nil {
+		if err := csr.RefuseWaiting(a.NodeName, names); err != nil {
 			return err
 		}
 	}
 	if a.Entry.Taken {
-		return putBack(ctx, env, a.On, a.path(), a.Entry.Before.Kind == host.Link, c.File)
+		return putBack(ctx, env, a.NodeName, a.path(), a.Entry.Before.Kind == host.Link, c.File)
 	}
-	return restore(ctx, env, a.On, a.path())
+	return restore(ctx, env, a.NodeName, a.path())
 }
 
 // Verify looks whether it is what it was, bytes, owner, mode and label.
 func (a RestoreFile) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
-	now, _, err := env.Look(ctx, a.On, a.path())
+	now, _, err := env.Stat(ctx, a.NodeName, a.path())
 	if err != nil {
 		return err
 	}
 	if now != a.Entry.Before {
-		return fmt.Errorf("%s on %s is not as it was before: sha256 %x, mode %04o, owner %d:%d, label %q; it was %x, %04o, %d:%d, %q", a.path(), a.On,
+		return fmt.Errorf("%s on %s is not as it was before: sha256 %x, mode %04o, owner %d:%d, label %q; it was %x, %04o, %d:%d, %q", a.path(), a.NodeName,
 			now.SHA256[:6], now.Mode, now.UID, now.GID, now.Label, a.Entry.Before.SHA256[:6], a.Entry.Before.Mode, a.Entry.Before.UID, a.Entry.Before.GID, a.Entry.Before.Label)
 	}
-	if a.Blind {
+	if a.AcceptUntrusted {
 		return nil
 	}
-	facts, err := env.Read(ctx, a.On)
+	facts, err := env.Read(ctx, a.NodeName)
 	if err != nil {
 		return err
 	}
 	if a.Entry.Before.Kind == host.Link {
-		if n, ok := facts.Node(a.On); !ok || n.File(a.path()) == nil || n.File(a.path()).Link != a.Entry.Target {
-			return fmt.Errorf("%s on %s does not lead to %s", a.path(), a.On, foreign.Text(a.Entry.Target))
+		if n, ok := facts.Node(a.NodeName); !ok || n.File(a.path()) == nil || n.File(a.path()).Link != a.Entry.Target {
+			return fmt.Errorf("%s on %s does not lead to %s", a.path(), a.NodeName, foreign.Text(a.Entry.Target))
 		}
 		return nil
 	}
-	return Trusts(facts, a.On, a.path(), env.Now())
+	return Trusts(facts, a.NodeName, a.path(), env.Now())
 }
 
 // Undo is not possible: what the run had written is not kept. Doing what the run

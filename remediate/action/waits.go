@@ -12,10 +12,10 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
-// Returns adds the waits for a node whose kubelet was restarted, by this plan or by a run
+// AwaitReturn adds the waits for a node whose kubelet was restarted, by this plan or by a run
 // that was stopped before the node was back. more: others are begun after it, before which
 // the kube-apiserver of a master is to answer, trusted by ca beside what is known.
-func Returns(d *remediate.Draft, name string, api, more bool, ca []byte) error {
+func AwaitReturn(d *remediate.Draft, name string, api, more bool, ca []byte) error {
 	ask := func() error {
 		n, ok := d.Facts.Node(name)
 		if !ok || !more {
@@ -28,7 +28,7 @@ func Returns(d *remediate.Draft, name string, api, more bool, ca []byte) error {
 			return err
 		}
 	}
-	if _, err := d.Step(Await{On: name}); err != nil || !api {
+	if _, err := d.Step(AwaitNode{NodeName: name}); err != nil || !api {
 		return err
 	}
 	return ask()
@@ -116,9 +116,9 @@ func hasPending(n remediate.NodePlan, facts inspect.Snapshot) bool {
 	})
 }
 
-// NotBack reports whether a node is not known to be back since its kubelet was started.
-func NotBack(facts inspect.Snapshot, n *inspect.Node, now time.Time) bool {
-	c, err := Await{On: n.Name}.Diff(facts, now)
+// NotReturned reports whether a node is not known to be back since its kubelet was started.
+func NotReturned(facts inspect.Snapshot, n *inspect.Node, now time.Time) bool {
+	c, err := AwaitNode{NodeName: n.Name}.Diff(facts, now)
 	return c != nil || err != nil
 }
 
@@ -137,8 +137,8 @@ func DropTrailingGates(p *remediate.Plan) {
 	}
 }
 
-// Idle reports whether no more is to be done than to ask whether kube-apiservers answer.
-func Idle(p *remediate.Plan) bool {
+// OnlyAwaitsAPIServers reports whether no more is to be done than to ask whether kube-apiservers answer.
+func OnlyAwaitsAPIServers(p *remediate.Plan) bool {
 	return !slices.ContainsFunc(p.Nodes(), func(n remediate.NodePlan) bool { return WithoutGates(n).Changes() })
 }
 
@@ -151,11 +151,11 @@ func WithoutGates(n remediate.NodePlan) remediate.NodePlan {
 // gate adds the question whether a master's kube-apiserver answers, where there is
 // another one to wait for. ca is PEM that it may be trusted by, beside what is known.
 func gate(d *remediate.Draft, n *inspect.Node, ca []byte) error {
-	if row, _ := catalog.KubeletRestartOn(d.Facts.Cluster.Topology); row.Single || !inspect.RunsAPIServer(d.Facts, n) {
+	if row, _ := catalog.TopologyOf(d.Facts.Cluster.Topology); row.SingleAPIServer || !inspect.RunsAPIServer(d.Facts, n) {
 		return nil
 	}
-	setup := inspect.SetupOf(d.Facts, n)
-	for _, path := range []string{setup.Dials, setup.Own} { // a balancer may listen on another port
+	setup := inspect.KubeletSetupOf(d.Facts, n)
+	for _, path := range []string{setup.LocalKubeconfig, setup.Kubeconfig} { // a balancer may listen on another port
 		i := slices.IndexFunc(n.Kubeconfigs, func(k inspect.Kubeconfig) bool { return k.Path == path })
 		if i < 0 {
 			continue
@@ -172,7 +172,7 @@ func gate(d *remediate.Draft, n *inspect.Node, ca []byte) error {
 		if err != nil {
 			return err
 		}
-		_, err = d.Step(AwaitAPIServer{On: n.Name, Name: setup.Local, Port: port, CA: slices.Concat(ca, []byte("\n"), LocalCAs(d.Facts, n))})
+		_, err = d.Step(AwaitAPIServer{NodeName: n.Name, Name: setup.LocalName, Port: port, CA: slices.Concat(ca, []byte("\n"), LocalCAs(d.Facts, n))})
 		return err
 	}
 	return nil
@@ -184,7 +184,7 @@ func gate(d *remediate.Draft, n *inspect.Node, ca []byte) error {
 func LocalCAs(facts inspect.Snapshot, master *inspect.Node) []byte {
 	ref := catalog.APIServerCA()
 	published := pki.Location{Kind: pki.Kind(ref.Kind), Namespace: ref.Namespace, Name: ref.Name, Key: ref.Key}
-	own := inspect.SetupOf(facts, master).Files()
+	own := inspect.KubeletSetupOf(facts, master).Kubeconfigs()
 	var found []*pki.Cert
 	for _, b := range facts.Bundles {
 		if b.At == published || b.At.Kind == pki.KindFile && b.At.Node == master.Name && slices.Contains(own, b.At.Path) {

@@ -22,10 +22,10 @@ import (
 // Repair makes kubelets trust what the API server shows them: the CA in both of their
 // kubeconfigs, then a restart. On OpenShift that is at api-int (okd-project/okd#1881).
 type Repair struct {
-	Nodes []string // these, one after another in this order; nil: all that the facts have
-	Order Order    // of all nodes
-	CA    []byte   // PEM: what kubelets are to trust, verbatim
-	From  string   // where the CA is from, for people
+	Nodes    []string // these, one after another in this order; nil: all that the facts have
+	Order    Order    // of all nodes
+	CA       []byte   // PEM: what kubelets are to trust, verbatim
+	CASource string   // where the CA is from, for people
 	// Published: the CA is the value of OpenShift's ConfigMap, whose text
 	// machine-config-daemon compares. Of any other text, only the certificates are
 	// written.
@@ -43,9 +43,9 @@ type Repair struct {
 	// Rebootstrap has kubelets make their kubeconfig anew, and ask for a client
 	// certificate where theirs is of no more use.
 	Rebootstrap bool
-	After       After         // what follows the steps of kubelets, where all nodes are repaired
+	FollowUp    FollowUp      // what follows the steps of kubelets, where all nodes are repaired
 	trusted     []*pki.Cert   // the certificates in CA
-	Known       *action.Cache // nil: nothing yet
+	Cache       *action.Cache // nil: nothing yet
 }
 
 // Plan makes the plan for these facts. The error is a *Refusal where it must not
@@ -54,8 +54,8 @@ func (a Repair) Plan(run string, facts inspect.Snapshot, now time.Time) (*remedi
 	if err := a.supported(facts.Cluster); err != nil {
 		return nil, err
 	}
-	if a.Known == nil {
-		a.Known = action.NewCache()
+	if a.Cache == nil {
+		a.Cache = action.NewCache()
 	}
 	ca, err := a.certificates(facts.Cluster.Versions, now)
 	if err != nil {
@@ -65,7 +65,7 @@ func (a Repair) Plan(run string, facts inspect.Snapshot, now time.Time) (*remedi
 	a.owner(d)
 	if plain := pki.EncodePEM(ca); !a.Published && !bytes.Equal(dense(a.CA), dense(plain)) {
 		a.CA = plain
-		d.Note("%s holds more than certificates in plain PEM; only those are written.", a.From)
+		d.Note("%s holds more than certificates in plain PEM; only those are written.", a.CASource)
 	}
 	a.trusted = ca
 	if a.Nodes == nil {
@@ -87,7 +87,7 @@ func (a Repair) Plan(run string, facts inspect.Snapshot, now time.Time) (*remedi
 // named plans the nodes that were named.
 func (a Repair) named(d *remediate.Draft) error {
 	for _, name := range a.Nodes {
-		d.Node(name)
+		d.AddNode(name)
 		if err := a.node(d, name); err != nil {
 			return err
 		}
@@ -133,7 +133,7 @@ func (a Repair) supported(c inspect.Cluster) error {
 	if row, ok := catalog.DistributionOf(c.Versions); ok {
 		return &remediate.Refusal{Name: "kubelet-setup", Reason: fmt.Sprintf("this cluster is %s (%s), whose kubelets neither OpenShift nor kubeadm set up: %s", row.Name, c.Versions.Kubernetes, row.Doc), Next: row.Next}
 	}
-	if row, ok := catalog.KubeletRestartOn(c.Topology); ok && !row.Allowed {
+	if row, ok := catalog.TopologyOf(c.Topology); ok && !row.RestartAllowed {
 		return &remediate.Refusal{Name: "topology", Reason: fmt.Sprintf("the control plane's topology is %s: %s", c.Topology, row.Doc), Next: row.Next}
 	}
 	if c.Topology != "" && !slices.ContainsFunc(catalog.Topologies(), func(t catalog.Topology) bool { return t.Name == c.Topology }) {
@@ -146,15 +146,15 @@ func (a Repair) supported(c inspect.Cluster) error {
 // long as the kubelet's client certificate is valid, the kubelet's own, and one
 // restart. Each prefix of this leaves the node no worse than it was.
 func (a Repair) repair(d *remediate.Draft, n *inspect.Node) error {
-	setup := inspect.SetupOf(d.Facts, n)
-	files := setup.Files()
+	setup := inspect.KubeletSetupOf(d.Facts, n)
+	files := setup.Kubeconfigs()
 	if n.Kubelet.BootstrapConfig == "" && n.Kubelet.Kubeconfig == "" {
 		d.Note("The kubelet on %s does not run, so which kubeconfigs it uses is unknown: %s's are taken.", n.Name, setup.Name)
 	}
 	var changed []string
 	for _, path := range files {
 		if inspect.MissingFile(d.Facts, n, path) {
-			if path == files[0] && setup.Joins {
+			if path == files[0] && setup.BootstrapDeleted {
 				continue
 			}
 			if path == files[0] {
@@ -176,7 +176,7 @@ func (a Repair) repair(d *remediate.Draft, n *inspect.Node) error {
 	approve := csr.NewApprove(n.Name, d.Facts, d.Plan.Now)
 	restart := action.NewRestartUnit(n.Name, changed...)
 	if a.API && a.ApproveCSRs {
-		restart = restart.Before(n, approve)
+		restart = restart.NotingRequests(n, approve)
 	}
 	c, err := d.Step(restart)
 	if err != nil {
@@ -184,7 +184,7 @@ func (a Repair) repair(d *remediate.Draft, n *inspect.Node) error {
 	}
 	a.suggest(d, n, c == nil)
 	// Its kubelet may have been restarted by a run that was interrupted before it answered.
-	begun := a.API && a.Nodes == nil && action.NotBack(d.Facts, n, d.Plan.Now)
+	begun := a.API && a.Nodes == nil && action.NotReturned(d.Facts, n, d.Plan.Now)
 	asks := a.API && a.Nodes != nil && a.ApproveCSRs && len(csr.PendingRequests(d.Facts, n.Name)) > 0
 	if c == nil && !a.waitedFor(n) && !asks && !begun {
 		return nil
@@ -193,12 +193,12 @@ func (a Repair) repair(d *remediate.Draft, n *inspect.Node) error {
 	if a.API && a.ApproveCSRs {
 		first = append(first, approve)
 	}
-	return a.comesBack(d, n, c != nil, first...)
+	return a.awaitReturn(d, n, c != nil, first...)
 }
 
-// comesBack adds the waits for a node, and before them what is done for its kubelet after a
+// awaitReturn adds the waits for a node, and before them what is done for its kubelet after a
 // restart: by this plan, or by a run that was stopped before it was back.
-func (a Repair) comesBack(d *remediate.Draft, n *inspect.Node, restarted bool, first ...remediate.Action) error {
+func (a Repair) awaitReturn(d *remediate.Draft, n *inspect.Node, restarted bool, first ...remediate.Action) error {
 	if restarted {
 		a.returning(d, n)
 	}
@@ -210,7 +210,7 @@ func (a Repair) comesBack(d *remediate.Draft, n *inspect.Node, restarted bool, f
 			return err
 		}
 	}
-	return action.Returns(d, n.Name, a.API, a.waitedFor(n), a.CA)
+	return action.AwaitReturn(d, n.Name, a.API, a.waitedFor(n), a.CA)
 }
 
 // waitedFor reports whether others are begun only when this node is back: masters and
@@ -225,7 +225,7 @@ func (a Repair) waitedFor(n *inspect.Node) bool {
 // suggest names the command for a kubelet that has to join anew, or may have to: its files
 // are right, right: and there is nothing to do.
 func (a Repair) suggest(d *remediate.Draft, n *inspect.Node, right bool) {
-	if !inspect.SetupOf(d.Facts, n).Operators {
+	if !inspect.KubeletSetupOf(d.Facts, n).HasOperators {
 		return // kubeadm joins nodes in another way
 	}
 	line := d.Hints().Next("{} fix-api-int --nodes %s --rebootstrap --approve-csrs", n.Name)
@@ -233,15 +233,15 @@ func (a Repair) suggest(d *remediate.Draft, n *inspect.Node, right bool) {
 	switch {
 	case err == nil && useless != "" && inspect.KubeletClientCert(d.Plan.Basis, n.Name) != nil && !a.ApproveCSRs:
 		d.Note("The kubelet on %s has no usable client certificate: %s. It will ask for one, and that request is not approved automatically: %s", n.Name, useless, line)
-	case right && d.Plan.Basis.Life(n).Lost() && !inspect.MissingFile(d.Plan.Basis, n, catalog.KubeletKubeconfigs()[0]):
+	case right && d.Plan.Basis.NodeHealth(n).Unhealthy() && !inspect.MissingFile(d.Plan.Basis, n, catalog.KubeletKubeconfigs()[0]):
 		told := d.Hints().UnreadRestart("{} verify restart-safe --nodes %s", n.Name)
-		d.Note("The files of %s are right, and it %s. What the API server answers its kubelet: %s. If its client certificate is not accepted, have it join again: %s", n.Name, d.Plan.Basis.Life(n).Is(), told, line)
+		d.Note("The files of %s are right, and it %s. What the API server answers its kubelet: %s. If its client certificate is not accepted, have it join again: %s", n.Name, d.Plan.Basis.NodeHealth(n).WhyUnhealthy(), told, line)
 	}
 }
 
 // write adds the step that writes the CA into a file, and reports whether it changes.
 func (a Repair) write(d *remediate.Draft, n *inspect.Node, path string) (bool, error) {
-	c, err := d.Step(action.ReplaceFile{On: n.Name, Path: path, CA: a.CA, Known: a.Known})
+	c, err := d.Step(action.ReplaceFile{NodeName: n.Name, Path: path, CA: a.CA, Cache: a.Cache})
 	if err != nil || c == nil {
 		return false, err
 	}
@@ -253,7 +253,7 @@ func (a Repair) write(d *remediate.Draft, n *inspect.Node, path string) (bool, e
 
 // ownerFirst is owned, unless that risk was accepted. old are the CAs in the file.
 func (a Repair) ownerFirst(d *remediate.Draft, n *inspect.Node, path string, old []*pki.Cert) error {
-	if r := preflight.Owned(d.Facts, n, path, pki.Without(a.trusted, old), a.Since, d.Plan.Now); r != nil && !slices.Contains(a.Order.Accept, preflight.OwnedFile) {
+	if r := preflight.RefuseOwned(d.Facts, n, path, pki.Without(a.trusted, old), a.Since, d.Plan.Now); r != nil && !slices.Contains(a.Order.Accept, preflight.OwnedFile) {
 		return r
 	}
 	return nil
@@ -271,13 +271,13 @@ func (a Repair) otherTrustFiles(d *remediate.Draft) {
 		if !ok {
 			continue
 		}
-		for _, row := range inspect.SetupOf(d.Facts, n).Beside {
+		for _, row := range inspect.KubeletSetupOf(d.Facts, n).OtherTrustFiles {
 			if inspect.MissingFile(d.Facts, n, row.Path) {
 				continue
 			}
 			l := lack{path: row.Path}
 			old, read := certsOn(d.Facts, n.Name, row.Path)
-			if missing := action.NotEnded(pki.Without(a.trusted, old), d.Plan.Now); read && len(missing) == 0 {
+			if missing := action.Unexpired(pki.Without(a.trusted, old), d.Plan.Now); read && len(missing) == 0 {
 				continue
 			} else if read {
 				l.ca = pki.Named(missing[0])
@@ -318,9 +318,9 @@ func certsOn(facts inspect.Snapshot, node, path string) (out []*pki.Cert, read b
 
 // likeSetup refuses a node whose kubelet works with other files.
 func likeSetup(facts inspect.Snapshot, n *inspect.Node) error {
-	setup := inspect.SetupOf(facts, n)
+	setup := inspect.KubeletSetupOf(facts, n)
 	for i, used := range []string{n.Kubelet.BootstrapConfig, n.Kubelet.Kubeconfig} {
-		if path := setup.Files()[i]; used != "" && used != path {
+		if path := setup.Kubeconfigs()[i]; used != "" && used != path {
 			return &remediate.Refusal{Name: "kubelet-flags", Node: n.Name, Reason: fmt.Sprintf("its kubelet runs with %s, and %s's with %s", used, setup.Name, path), Next: "this node is not set up as " + setup.Name + "'s are: fix it by hand"}
 		}
 	}
@@ -329,7 +329,7 @@ func likeSetup(facts inspect.Snapshot, n *inspect.Node) error {
 
 // returning says what happens to pods on a node that was unavailable for long.
 func (a Repair) returning(d *remediate.Draft, n *inspect.Node) {
-	if !d.Plan.Basis.Life(n).Lost() {
+	if !d.Plan.Basis.NodeHealth(n).Unhealthy() {
 		return
 	}
 	pods := a.Deleting[n.Name]

@@ -19,10 +19,10 @@ import (
 func (a Repair) certificates(v catalog.Versions, now time.Time) ([]*pki.Cert, error) {
 	refuse := func(format string, args ...any) error {
 		row := catalog.KubeletSetups(v)[0]
-		return &remediate.Refusal{Name: "ca-usable", Reason: a.From + ": " + fmt.Sprintf(format, args...), Next: fmt.Sprintf("the right CAs are in ConfigMap %s/%s, and on masters in %s", row.CA.Namespace, row.CA.Name, row.Disk)}
+		return &remediate.Refusal{Name: "ca-usable", Reason: a.CASource + ": " + fmt.Sprintf(format, args...), Next: fmt.Sprintf("the right CAs are in ConfigMap %s/%s, and on masters in %s", row.CA.Namespace, row.CA.Name, row.MasterCAFile)}
 	}
 	var out []*pki.Cert
-	for _, found := range a.Known.Scanner().Scan(a.CA) {
+	for _, found := range a.Cache.Scanner().Scan(a.CA) {
 		c := found.Content
 		switch {
 		case len(c.Keys) > 0:
@@ -43,12 +43,12 @@ func (a Repair) certificates(v catalog.Versions, now time.Time) ([]*pki.Cert, er
 	valid := false
 	for _, c := range out {
 		if !c.IsCA {
-			return nil, refuse("%s (sha256 %s) is no CA", foreign.Called(c.Subject), c.Fingerprint.Short())
+			return nil, refuse("%s (sha256 %s) is no CA", foreign.QuotedName(c.Subject), c.Fingerprint.Short())
 		}
 		valid = valid || c.NotAfter.After(now) && !c.NotBefore.After(now)
 	}
 	if !valid {
-		return nil, refuse("none of its %d CAs is valid now; %s ended %s", len(out), foreign.Called(out[0].Subject), out[0].NotAfter.UTC().Format(time.RFC3339))
+		return nil, refuse("none of its %d CAs is valid now; %s ended %s", len(out), foreign.QuotedName(out[0].Subject), out[0].NotAfter.UTC().Format(time.RFC3339))
 	}
 	return out, nil
 }
@@ -66,7 +66,7 @@ func (a Repair) owner(d *remediate.Draft) {
 		}
 		d.Note("In this version %s. If it has not done so, look at it too: oc get machineconfigpools; oc -n openshift-machine-config-operator logs -l k8s-app=machine-config-daemon. %s", row.Doc, then)
 	}
-	if !inspect.Operated(d.Facts) {
+	if !inspect.HasOperators(d.Facts) {
 		return
 	}
 	if d.Facts.Cluster.Topology == "" {
@@ -86,27 +86,27 @@ func (a Repair) verifies(facts inspect.Snapshot, n *inspect.Node, ca []*pki.Cert
 	refuse := func(name, reason, next string) error {
 		return &remediate.Refusal{Name: name, Node: n.Name, Reason: reason, Next: next}
 	}
-	asked, setup := false, inspect.SetupOf(facts, n)
+	asked, setup := false, inspect.KubeletSetupOf(facts, n)
 	for _, k := range n.Kubeconfigs {
 		c, ok := k.InUse()
-		if !ok || !slices.Contains(setup.Files(), k.Path) || a.Rebootstrap && k.Path != setup.Files()[0] {
+		if !ok || !slices.Contains(setup.Kubeconfigs(), k.Path) || a.Rebootstrap && k.Path != setup.Kubeconfigs()[0] {
 			continue // the other one is written again, whatever is in it
 		}
 		address, name, err := c.Dialled()
 		if err != nil {
 			return refuse(remediate.FileShape, k.Path+": "+err.Error(), "compare it with the same file on another node")
 		}
-		served, ok := facts.ShownTo(n.Name, address)
+		served, ok := facts.ServedTo(n.Name, address)
 		if !ok {
-			return refuse("served-known", fmt.Sprintf("the certificate that %s presents is unknown: %s", address, action.GapsOf(facts, address)), "is the API server up behind api-int? On the node: curl -kv https://"+address+"/readyz")
+			return refuse("served-known", fmt.Sprintf("the certificate that %s presents is unknown: %s", address, action.WhyUnread(facts, address)), "is the API server up behind api-int? On the node: curl -kv https://"+address+"/readyz")
 		}
 		asked = true
 		if err := pki.Verify(served.Chain, ca, name, n.Time(now)); err != nil {
-			return refuse(verifiesServed, fmt.Sprintf("%s does not verify the certificate that %s presents to the node: %v\n%s", a.From, address, err, chain(served.Chain)), setup.Right)
+			return refuse(verifiesServed, fmt.Sprintf("%s does not verify the certificate that %s presents to the node: %v\n%s", a.CASource, address, err, chain(served.Chain)), setup.CARemediation)
 		}
 	}
 	if !asked {
-		return refuse(remediate.FileRead, "none of "+strings.Join(setup.Files(), ", ")+" could be read as a kubeconfig", "on the node: "+foreign.Command("", "ls -l %s", foreign.Spaces(setup.Files())))
+		return refuse(remediate.FileRead, "none of "+strings.Join(setup.Kubeconfigs(), ", ")+" could be read as a kubeconfig", "on the node: "+foreign.Command("", "ls -l %s", foreign.Spaces(setup.Kubeconfigs())))
 	}
 	return nil
 }

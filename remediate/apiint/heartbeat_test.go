@@ -39,7 +39,7 @@ func TestAHeartbeatThatStoppedIsNoReturn(t *testing.T) {
 	f.Silent("worker-0")
 	n := f.FirstNode()
 	n.Kubelet.Started = n.Heartbeat.Add(-time.Hour)
-	for _, a := range []remediate.Action{action.Await{On: n.Name}, csr.NewApprove(n.Name, f.Snapshot, remediatetest.TestNow)} {
+	for _, a := range []remediate.Action{action.AwaitNode{NodeName: n.Name}, csr.NewApprove(n.Name, f.Snapshot, remediatetest.TestNow)} {
 		if c, err := a.Diff(f.Snapshot, remediatetest.TestNow); err != nil || c == nil {
 			t.Errorf("%s: nothing is to be done to a node whose last heartbeat is 14 minutes old: %v", a.ID(), err)
 		}
@@ -53,14 +53,14 @@ func TestRolloutsWaitForASilentMaster(t *testing.T) {
 	f.Silent("master-0")
 	n := f.FirstNode()
 	m := inspect.ControlPlaneStatus{Nodes: []inspect.NodeState{{Name: n.Name, Ready: "True", Heartbeat: n.Heartbeat, Lease: n.Lease}}}
-	if !m.Lost(n.Name) {
+	if !m.NodeUnhealthy(n.Name) {
 		t.Error("a master without a heartbeat is taken for one that works")
 	}
 	r := inspect.Rollout{Operator: true, Source: f.CaOf(), Latest: 8, Masters: []inspect.Revision{{Node: n.Name, Current: 7, CA: nil, Ready: "True", Silent: "no heartbeat for 14m (Lease)"}}}
-	if behind := strings.Join(r.Behind(f.CaOf()), "; "); !strings.Contains(behind, "no heartbeat for 14m (Lease)") {
+	if behind := strings.Join(r.Missing(f.CaOf()), "; "); !strings.Contains(behind, "no heartbeat for 14m (Lease)") {
 		t.Errorf("what is waited for: %s", behind)
 	}
-	if text := action.Lever(r, f.CaOf()); !strings.Contains(text, "Installer pods can't run on master-0") {
+	if text := action.RolloutHint(r, f.CaOf()); !strings.Contains(text, "Installer pods can't run on master-0") {
 		t.Errorf("what makes it go on: %s", text)
 	}
 }
@@ -70,7 +70,7 @@ func TestNoPodIsDeletedOnASilentNode(t *testing.T) {
 	t.Parallel()
 	f := remediatetest.Mended()
 	row := remediatetest.RowOf("machine-config-daemon")
-	a := action.RestartPods{On: "worker-0", Row: row, Pods: []inspect.Pod{remediatetest.PodOf(row, "worker-0", remediatetest.TestNow)}, CA: f.CaOf()}
+	a := action.RestartPods{NodeName: "worker-0", Row: row, Pods: []inspect.Pod{remediatetest.PodOf(row, "worker-0", remediatetest.TestNow)}, CA: f.CaOf()}
 	root := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: row.Namespace, Name: "kube-root-ca.crt"}, Data: map[string]string{"ca.crt": string(f.ConfigMap)}}
 	api := remediatetest.NewFakeAPI(remediatetest.NodeThat("worker-0", "True"), root, remediatetest.DaemonPod(a.Pods[0], a.Pods[0].UID, "Running", "True"))
 	api.Env.Heartbeat = func(context.Context, string) (collect.Heartbeat, error) {

@@ -104,7 +104,7 @@ func TestMastersWithoutTheirLabel(t *testing.T) {
 			f.Pem("worker-0", "/etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/node-kubeconfigs/lb-int.kubeconfig", f.Young.CertPEM)
 		}, "worker-0", "files of a kube-apiserver"},
 		{"an operator does", func(_ *remediatetest.Fixture, fix *Repair) {
-			fix.After.RootCA = &action.AwaitRootCA{Known: inspect.Rollout{Operator: true, Masters: []inspect.Revision{{Node: "worker-0"}}}}
+			fix.FollowUp.RootCA = &action.AwaitRootCA{Planned: inspect.Rollout{Operator: true, Masters: []inspect.Revision{{Node: "worker-0"}}}}
 		}, "worker-0", "rolls out static pods to it"},
 		{"its pod tells, though nobody can get there", func(f *remediatetest.Fixture, fix *Repair) {
 			fix.APIServers = []string{"master-0", "worker-0"}
@@ -120,7 +120,7 @@ func TestMastersWithoutTheirLabel(t *testing.T) {
 		}, "worker-0", "files of a kube-apiserver"},
 		{"no node has one", func(f *remediatetest.Fixture, fix *Repair) {
 			f.FirstNode().Role = catalog.RoleWorker
-			fix.After.RootCA = &action.AwaitRootCA{Known: inspect.Rollout{Operator: true}}
+			fix.FollowUp.RootCA = &action.AwaitRootCA{Planned: inspect.Rollout{Operator: true}}
 		}, "", "no node has a master's label"},
 	} {
 		f := remediatetest.NewCluster("master-0 worker-0")
@@ -171,7 +171,7 @@ func TestALostWorkerKeepsNobodyWaiting(t *testing.T) {
 		fix.ApproveCSRs = true
 		row := remediatetest.RowOf("multus")
 		long := remediatetest.TestNow.Add(-25 * time.Hour)
-		fix.After.Network = &action.NetworkRestarts{CA: f.CaOf(), Pods: []inspect.Pod{remediatetest.PodOf(row, "worker-0", long), remediatetest.PodOf(row, "worker-1", long)}}
+		fix.FollowUp.Network = &action.NetworkRestarts{CA: f.CaOf(), Pods: []inspect.Pod{remediatetest.PodOf(row, "worker-0", long), remediatetest.PodOf(row, "worker-1", long)}}
 		p, err := fix.Plan("run-1", f.Snapshot, remediatetest.TestNow)
 		if err != nil {
 			t.Fatal(err)
@@ -199,7 +199,7 @@ func TestWhatJournalsTell(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := js.Lapsed(remediatetest.TestNow.Add(-time.Minute)); !slices.Equal(got, []string{"new holder"}) {
+	if got := js.ExpiredHolders(remediatetest.TestNow.Add(-time.Minute)); !slices.Equal(got, []string{"new holder"}) {
 		t.Errorf("%q", got)
 	}
 	if s, err := js.Read("new"); err != nil || !slices.Equal(action.Patched(s), []string{"openshift-multus/kube-root-ca.crt"}) {

@@ -108,7 +108,7 @@ func TestWhatKubeadmsNodesHaveBesideIsSaidAndLeft(t *testing.T) {
 			}
 		}
 	}
-	if len(gates) != 1 || gates[0].On != "master-0" || gates[0].Port != "16443" || gates[0].Name != "kubernetes.default.svc" {
+	if len(gates) != 1 || gates[0].NodeName != "master-0" || gates[0].Port != "16443" || gates[0].Name != "kubernetes.default.svc" {
 		t.Errorf("gates %+v", gates)
 	}
 }
@@ -136,7 +136,7 @@ func TestNothingToDoOnPlainMastersIsNothing(t *testing.T) {
 		f.Embed(f.Nodes[i].Name, catalog.KubeadmKubeconfigs()[1], f.Before, f.Young.CertPEM)
 	}
 	fix := fixOf(f)
-	fix.Nodes, fix.After.Requests = nil, true
+	fix.Nodes, fix.FollowUp.Requests = nil, true
 	p, err := fix.Plan("run-1", f.Snapshot, remediatetest.TestNow)
 	if err != nil || !p.Empty() {
 		t.Fatalf("steps %q, %v", dueSteps(p), err)

@@ -22,7 +22,7 @@ import (
 )
 
 func fixOf(f *remediatetest.Fixture) Repair {
-	fix := Repair{CA: f.ConfigMap, From: "ConfigMap/x", API: true}
+	fix := Repair{CA: f.ConfigMap, CASource: "ConfigMap/x", API: true}
 	for _, n := range f.Nodes {
 		fix.Nodes = append(fix.Nodes, n.Name)
 	}
@@ -120,15 +120,15 @@ type worsening struct{ action.ReplaceFile }
 
 func (a worsening) Diff(inspect.Snapshot, time.Time) (*remediate.Change, error) {
 	const field = "clusters[0].cluster.certificate-authority-data"
-	return &remediate.Change{Deltas: []inspect.Delta{inspect.KubeconfigWritten{Node: a.On, Path: a.Path, Field: field, CA: &pki.Content{}, At: remediatetest.TestNow}}}, nil
+	return &remediate.Change{Deltas: []inspect.Delta{inspect.KubeconfigWritten{Node: a.NodeName, Path: a.Path, Field: field, CA: &pki.Content{}, At: remediatetest.TestNow}}}, nil
 }
 
 func TestPlanThatAddsAFindingIsRefused(t *testing.T) {
 	t.Parallel()
 	f := remediatetest.NewFixture()
 	d := remediate.NewDraft("run-1", f.Snapshot, remediatetest.TestNow)
-	d.Node("worker-0")
-	if _, err := d.Step(worsening{action.ReplaceFile{On: "worker-0", Path: remediatetest.KubeletFile}}); err != nil {
+	d.AddNode("worker-0")
+	if _, err := d.Step(worsening{action.ReplaceFile{NodeName: "worker-0", Path: remediatetest.KubeletFile}}); err != nil {
 		t.Fatal(err)
 	}
 	err := proven(d.Finish())
@@ -233,13 +233,13 @@ func TestRefusals(t *testing.T) {
 		{"hosted elsewhere", "topology", "hosted", func(f *remediatetest.Fixture, _ *Repair) { f.Cluster.Topology = "External" }},
 		{"of tomorrow", "topology", "Ring", func(f *remediatetest.Fixture, _ *Repair) { f.Cluster.Topology = "Ring" }},
 		{"k3s", "kubelet-setup", "this cluster is k3s (v1.30.4+k3s1)", func(f *remediatetest.Fixture, _ *Repair) {
-			f.Cluster.Versions = catalog.Versions{Kubernetes: "v1.30.4+k3s1", Plain: true}
+			f.Cluster.Versions = catalog.Versions{Kubernetes: "v1.30.4+k3s1", NotOpenShift: true}
 		}},
 		{"EKS", "kubelet-setup", "this cluster is EKS", func(f *remediatetest.Fixture, _ *Repair) {
-			f.Cluster.Versions = catalog.Versions{Kubernetes: "v1.29.1-eks-508b6b3", Plain: true}
+			f.Cluster.Versions = catalog.Versions{Kubernetes: "v1.29.1-eks-508b6b3", NotOpenShift: true}
 		}},
 		{"plain Kubernetes, whose kubelets are not kubeadm's", "kubelet-flags", "its kubelet runs with /etc/kubernetes/kubeconfig, and kubeadm's with /etc/kubernetes/bootstrap-kubelet.conf", func(f *remediatetest.Fixture, _ *Repair) {
-			f.Cluster.Versions = catalog.Versions{Kubernetes: "v1.30.0", Plain: true}
+			f.Cluster.Versions = catalog.Versions{Kubernetes: "v1.30.0", NotOpenShift: true}
 		}},
 		{"a node that is not there", "node-read", "was not read", func(_ *remediatetest.Fixture, fix *Repair) { fix.Nodes = []string{"worker-9"} }},
 		{"a node that was not read", "node-read", "port 22", func(f *remediatetest.Fixture, _ *Repair) {

@@ -31,7 +31,7 @@ func PretrustOf(facts inspect.Snapshot, now time.Time) (Pretrust, error) {
 		return Pretrust{}, &remediate.Refusal{Name: name, Reason: fmt.Sprintf(format, args...), Next: next}
 	}
 	v, hints := facts.Cluster.Versions, facts.Hints
-	if v.Plain {
+	if v.NotOpenShift {
 		return refuse("openshift", hints.Next("{} fix-api-int writes a CA that kube-root-ca.crt has and kubelets lack"), "this is no OpenShift: nothing replaces its CA by itself")
 	}
 	switch row, answer := catalog.DeliveryOf(catalog.KubeletKubeconfigCA(), v); {
@@ -67,8 +67,8 @@ func PretrustOf(facts inspect.Snapshot, now time.Time) (Pretrust, error) {
 	}
 	if life, answer := catalog.LifetimeOf(catalog.InternalLoadBalancerServing(), v); answer == catalog.Yes && len(out.CAs) > 0 {
 		leaf, newest := served[0][0], slices.MaxFunc(out.CAs, func(a, b *pki.Cert) int { return a.NotBefore.Compare(b.NotBefore) })
-		life.Refresh, out.From = 0, life.ResignedFrom(leaf.NotBefore, leaf.NotAfter, newest.NotBefore)
-		out.Until, _ = life.RenewedBy(leaf.NotBefore, leaf.NotAfter)
+		life.Refresh, out.From = 0, life.EarliestReissue(leaf.NotBefore, leaf.NotAfter, newest.NotBefore)
+		out.Until, _ = life.LatestRenewal(leaf.NotBefore, leaf.NotAfter)
 	}
 	return out, nil
 }
@@ -91,10 +91,10 @@ func servedAtAPIInt(p preflight.Preflight) (chains [][]*pki.Cert) {
 	return chains
 }
 
-// Onto says in a plan what it is ahead of, and refuses one for which it is too late: then
+// AddTo says in a plan what it is ahead of, and refuses one for which it is too late: then
 // nodes lack a CA that signs already, and that is fix-api-int's to fix. written is what
 // kubelets are given, PEM: where a new CA is not among that, nothing would be ahead of it.
-func (a Pretrust) Onto(p *remediate.Plan, written []byte) error {
+func (a Pretrust) AddTo(p *remediate.Plan, written []byte) error {
 	if len(a.CAs) == 0 {
 		if p.Empty() {
 			return nil

@@ -34,7 +34,7 @@ func TestAheadOfTheFirstCertificate(t *testing.T) {
 		t.Errorf("from %s until %s", a.From, a.Until)
 	}
 	p := planOf(f, t)
-	if err := a.Onto(p, f.ConfigMap); err != nil || p.Empty() || !strings.Contains(p.Notes[0], "certificate is rotated from ") {
+	if err := a.AddTo(p, f.ConfigMap); err != nil || p.Empty() || !strings.Contains(p.Notes[0], "certificate is rotated from ") {
 		t.Errorf("%v, notes %q", err, p.Notes)
 	}
 }
@@ -50,7 +50,7 @@ func TestNotAhead(t *testing.T) {
 	}
 	for name, change := range map[string]func(*remediatetest.Fixture){
 		"not-delivered": func(f *remediatetest.Fixture) { f.Cluster.Versions.Cluster = "4.16.3" },
-		"openshift":     func(f *remediatetest.Fixture) { f.Cluster.Versions = catalog.Versions{Plain: true} },
+		"openshift":     func(f *remediatetest.Fixture) { f.Cluster.Versions = catalog.Versions{NotOpenShift: true} },
 		"version-known": func(f *remediatetest.Fixture) { f.Cluster.Versions.Cluster = "" },
 		"signer-known": func(f *remediatetest.Fixture) {
 			for i := range f.Bundles {
@@ -85,8 +85,8 @@ func TestNotAhead(t *testing.T) {
 	if err != nil || len(a.CAs) != 0 {
 		t.Fatalf("%+v, %v", a, err)
 	}
-	refused(t, a.Onto(planOf(f, t), f.ConfigMap), "not-too-late")
-	if err := a.Onto(&remediate.Plan{}, nil); err != nil {
+	refused(t, a.AddTo(planOf(f, t), f.ConfigMap), "not-too-late")
+	if err := a.AddTo(&remediate.Plan{}, nil); err != nil {
 		t.Error(err)
 	}
 
@@ -95,7 +95,7 @@ func TestNotAhead(t *testing.T) {
 	if a, err = PretrustOf(f.Snapshot, remediatetest.TestNow); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, a.Onto(&remediate.Plan{}, f.Before), preflight.ServerSide)
+	refused(t, a.AddTo(&remediate.Plan{}, f.Before), preflight.ServerSide)
 
 	// One master shows it, another one not yet.
 	f = early()

@@ -30,7 +30,7 @@ func TestFixKubeconfigAddsACAThatKubectlSkips(t *testing.T) {
 		text := []byte(kubeconfigtest.Kubelet(base64.StdEncoding.EncodeToString(held), "https://"+remediatetest.APIIntHost+":6443"))
 		fix := fixOf(f)
 		fix.CA = f.Young.CertPEM
-		c, err := fix.Own(text, f.Served[0].Chain, remediatetest.APIIntHost, remediatetest.TestNow)
+		c, err := fix.UserKubeconfig(text, f.Served[0].Chain, remediatetest.APIIntHost, remediatetest.TestNow)
 		if err != nil {
 			t.Errorf("%s: %v", form.Name, err)
 			continue
@@ -105,7 +105,7 @@ func loads(t *testing.T, name string, text []byte, want ...[]byte) {
 	t.Helper()
 	held := pki.LoadedPEM(pki.NewScanner(), text)
 	for _, pem := range want {
-		if c := pki.LoadedPEM(pki.NewScanner(), pem)[0]; len(inspect.Lacking(held, []*pki.Cert{c})) > 0 || !goLoads(t, text, c) {
+		if c := pki.LoadedPEM(pki.NewScanner(), pem)[0]; len(inspect.MissingCerts(held, []*pki.Cert{c})) > 0 || !goLoads(t, text, c) {
 			t.Errorf("%s: %s is not loaded from\n%s", name, c.Subject, text)
 		}
 	}

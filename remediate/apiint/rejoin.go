@@ -21,7 +21,7 @@ import (
 // the kubelet will join with.
 func (a Repair) rejoin(d *remediate.Draft, n *inspect.Node) error {
 	bootstrap, own := catalog.KubeletKubeconfigs()[0], catalog.KubeletKubeconfigs()[1]
-	if !inspect.SetupOf(d.Facts, n).Operators {
+	if !inspect.KubeletSetupOf(d.Facts, n).HasOperators {
 		return &remediate.Refusal{Name: "openshift", Node: n.Name, Reason: "a kubelet that kubeadm set up joins again with a token from kubeadm", Next: "on a control plane node: kubeadm token create --print-join-command; on this node: kubeadm reset, then what that prints"}
 	}
 	if inspect.MissingFile(d.Facts, n, bootstrap) {
@@ -40,7 +40,7 @@ func (a Repair) rejoin(d *remediate.Draft, n *inspect.Node) error {
 	if wrote {
 		changed = append(changed, bootstrap)
 	}
-	ca, unfit := action.ReplaceFile{On: n.Name, Path: own, CA: a.CA, Known: a.Known}.Diff(d.Facts, d.Plan.Now)
+	ca, unfit := action.ReplaceFile{NodeName: n.Name, Path: own, CA: a.CA, Cache: a.Cache}.Diff(d.Facts, d.Plan.Now)
 	joins := useless != "" || unfit != nil || ca != nil
 	if (unfit != nil || ca != nil) && !inspect.MissingFile(d.Facts, n, own) {
 		var old []*pki.Cert // what can't be changed may lack all
@@ -55,7 +55,7 @@ func (a Repair) rejoin(d *remediate.Draft, n *inspect.Node) error {
 		if err := a.mayJoin(d, n, useless, wrote); err != nil {
 			return err
 		}
-		steps := []remediate.Action{action.AskBootstrap{On: n.Name}}
+		steps := []remediate.Action{action.ProbeBootstrap{NodeName: n.Name}}
 		// One that has expired is left alone by the kubelet, too. The link goes first: that
 		// the certificate is of no use is only told as long as the kubeconfig is there.
 		cert, there := inspect.KubeletClientCert(before, n.Name), n.File(inspect.KubeletClient) != nil
@@ -70,26 +70,26 @@ func (a Repair) rejoin(d *remediate.Draft, n *inspect.Node) error {
 		changed = append(changed, own)
 	}
 	approve := csr.NewApprove(n.Name, d.Facts, d.Plan.Now)
-	c, err := d.Step(action.NewRestartUnit(n.Name, changed...).Before(n, approve))
+	c, err := d.Step(action.NewRestartUnit(n.Name, changed...).NotingRequests(n, approve))
 	if err != nil || c == nil && !a.waitedFor(n) {
 		return err
 	}
 	var first []remediate.Action
 	if useless != "" {
-		first = []remediate.Action{approve, csr.SeeCertificate{On: n.Name, State: approve.State}}
+		first = []remediate.Action{approve, csr.AwaitCertificate{NodeName: n.Name, State: approve.State}}
 	}
-	return a.comesBack(d, n, c != nil, first...)
+	return a.awaitReturn(d, n, c != nil, first...)
 }
 
 // mayJoin refuses what would leave a kubelet without an answer, and says what will happen.
 // wrote: the plan writes the CA into the bootstrap file first.
 func (a Repair) mayJoin(d *remediate.Draft, n *inspect.Node, useless string, wrote bool) error {
-	if err := csr.Bootstraps(d.Facts, n, wrote); err != nil {
+	if err := csr.CheckBootstrap(d.Facts, n, wrote); err != nil {
 		return err
 	}
 	if useless == "" {
 		d.Note("The kubelet on %s writes its kubeconfig again from %s and keeps its client certificate: it asks for no other one.", n.Name, catalog.KubeletKubeconfigs()[0])
-		if c := n.RestartProbe; c == nil || !csr.Asked(c.Own) {
+		if c := n.RestartProbe; c == nil || !csr.Answered(c.Kubeconfig) {
 			d.Note("Whether the API server accepts that client certificate of %s is unknown: its own kubeconfig does not lead there. If the node has no heartbeat afterwards, run the same command again to find out.", n.Name)
 		}
 		return nil
@@ -119,7 +119,7 @@ func uselessCertificate(facts inspect.Snapshot, n *inspect.Node, now time.Time) 
 	case cert.NotAfter.Before(n.Time(now)):
 		return "that in " + inspect.KubeletClient + " ended " + cert.NotAfter.UTC().Format(time.RFC3339), nil
 	}
-	if c := n.RestartProbe; c != nil && c.Own.Certificate == inspect.KubeletClient && slices.ContainsFunc(c.Own.Answers, func(a inspect.Answer) bool { return a.Code == 401 }) {
+	if c := n.RestartProbe; c != nil && c.Kubeconfig.Certificate == inspect.KubeletClient && slices.ContainsFunc(c.Kubeconfig.Answers, func(a inspect.Answer) bool { return a.Code == 401 }) {
 		return "the API server does not accept that in " + inspect.KubeletClient + " (401), which is valid until " + cert.NotAfter.UTC().Format(time.RFC3339), nil
 	}
 	return "", nil

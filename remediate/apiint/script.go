@@ -27,11 +27,11 @@ type Script struct {
 	Node, Run string
 	Setup     catalog.KubeletSetup // of the kubelet, with its kubeconfigs
 	// SHA256 are those of Setup.Files when the node was read; zero: it was not.
-	SHA256 []pki.Fingerprint
-	CA     []byte   // PEM, verbatim
-	From   string   // where the CA is from, for people
-	Notes  []string // what people are to know of the cluster and of the node
-	Made   time.Time
+	SHA256  []pki.Fingerprint
+	CA      []byte   // PEM, verbatim
+	From    string   // where the CA is from, for people
+	Notes   []string // what people are to know of the cluster and of the node
+	Created time.Time
 	// Idle: the node was read, and needs nothing.
 	Idle bool
 }
@@ -55,7 +55,7 @@ func (a Repair) Scripts(run string, facts inspect.Snapshot, now time.Time) (scri
 	a.owner(d)
 	if plain := pki.EncodePEM(ca); !a.Published && !bytes.Equal(dense(a.CA), dense(plain)) {
 		a.CA = plain
-		d.Note("%s holds more than certificates in plain PEM; only those are written.", a.From)
+		d.Note("%s holds more than certificates in plain PEM; only those are written.", a.CASource)
 	}
 	if err := a.embeddable(facts.Hints); err != nil {
 		return nil, nil, err
@@ -67,10 +67,10 @@ func (a Repair) Scripts(run string, facts inspect.Snapshot, now time.Time) (scri
 		n, ok := facts.Node(name)
 		setup := unreadSetup(facts)
 		if ok && n.Via != "" {
-			setup = inspect.SetupOf(facts, n)
+			setup = inspect.KubeletSetupOf(facts, n)
 		}
-		files := setup.Files()
-		s := Script{Node: name, Run: run, Setup: setup, SHA256: make([]pki.Fingerprint, len(files)), CA: a.CA, From: a.From, Made: now}
+		files := setup.Kubeconfigs()
+		s := Script{Node: name, Run: run, Setup: setup, SHA256: make([]pki.Fingerprint, len(files)), CA: a.CA, From: a.CASource, Created: now}
 		of := remediate.NewDraft(run, facts, now)
 		a.owner(of)
 		if !ok || n.Via == "" {
@@ -106,7 +106,7 @@ func (a Repair) Scripts(run string, facts inspect.Snapshot, now time.Time) (scri
 // others tell: as kubeadm does it where all of those are, else as OpenShift does.
 func unreadSetup(facts inspect.Snapshot) catalog.KubeletSetup {
 	rows := catalog.KubeletSetups(facts.Cluster.Versions)
-	if inspect.Operated(facts) {
+	if inspect.HasOperators(facts) {
 		return rows[0]
 	}
 	return rows[len(rows)-1] // OpenShift's come first
@@ -124,7 +124,7 @@ const scriptCA = "CERTROT_CA"
 // embeddable refuses CAs that a script could not hold as they are, or read.
 func (a Repair) embeddable(hints inspect.Hints) error {
 	refuse := func(line int, why string) error {
-		return &remediate.Refusal{Name: "ca-usable", Reason: fmt.Sprintf("%s: line %d %s, so a script can't hold it as it is", a.From, line, why), Next: hints.Next("on the node itself: {} fix-api-int --local --ca-file FILE")}
+		return &remediate.Refusal{Name: "ca-usable", Reason: fmt.Sprintf("%s: line %d %s, so a script can't hold it as it is", a.CASource, line, why), Next: hints.Next("on the node itself: {} fix-api-int --local --ca-file FILE")}
 	}
 	inside, behind := false, 0 // the line of text behind the last certificate
 	for i, line := range strings.Split(strings.TrimRight(string(a.CA), "\r\n"), "\n") {
@@ -172,15 +172,15 @@ func (s Script) Text(version string) []byte {
 		return s.SHA256[i].String()
 	}
 	joins := ""
-	if s.Setup.Joins {
+	if s.Setup.BootstrapDeleted {
 		joins = "1"
 	}
 	return []byte(strings.NewReplacer(
 		"@NODE@", s.Node, "@RUN@", s.Run, "@NAME@", s.Name(), "@FOLDER@", host.DefaultFolder, "@HOLD_SECONDS@", strconv.Itoa(int(host.HoldTime/time.Second)),
-		"@SETUP@", s.Setup.Name, "@JOINS@", joins, "@BOOTSTRAP@", s.Setup.Bootstrap, "@OWN@", s.Setup.Own, "@BOOTSTRAP_SHA256@", was(0), "@OWN_SHA256@", was(1),
+		"@SETUP@", s.Setup.Name, "@JOINS@", joins, "@BOOTSTRAP@", s.Setup.Bootstrap, "@OWN@", s.Setup.Kubeconfig, "@BOOTSTRAP_SHA256@", was(0), "@OWN_SHA256@", was(1),
 		"@CA_SHA256@", hex.EncodeToString(sum[:]), "@CA@", strings.TrimSuffix(string(ca), "\n"),
 		"@HOST@", strings.TrimSuffix(host.Script(), "\n"), "@SUBJECTS@", strings.Join(subjects, "\n"), "@NOTES@", strings.Join(notes, "\n"),
-		"@MADE@", s.Made.UTC().Format(time.RFC3339), "@VERSION@", comment(version), "@FROM@", comment(s.From),
+		"@MADE@", s.Created.UTC().Format(time.RFC3339), "@VERSION@", comment(version), "@FROM@", comment(s.From),
 	).Replace(scriptText))
 }
 

@@ -41,7 +41,7 @@ func (a Repair) all(d *remediate.Draft) error {
 			return &remediate.Refusal{Name: "node-role", Node: n.Name, Reason: "whether it runs kube-apiserver is unknown: the API did not say", Next: "name the nodes with --nodes, in the order in which they are to be repaired: masters first"}
 		}
 	}
-	if len(masters) == 0 && a.After.RootCA != nil && a.After.RootCA.Known.Operator { // else there may be none in a file
+	if len(masters) == 0 && a.FollowUp.RootCA != nil && a.FollowUp.RootCA.Planned.Operator { // else there may be none in a file
 		return &remediate.Refusal{Name: "node-role", Reason: "no node has a master's label: which of them run kube-apiserver is unknown", Next: "name the nodes with --nodes, in the order in which they are to be repaired: masters first"}
 	}
 	if len(unseen) > 0 {
@@ -56,7 +56,7 @@ func (a Repair) all(d *remediate.Draft) error {
 			return err
 		}
 	}
-	if row, _ := catalog.KubeletRestartOn(d.Facts.Cluster.Topology); row.Single && len(d.Plan.Waves) > 0 {
+	if row, _ := catalog.TopologyOf(d.Facts.Cluster.Topology); row.SingleAPIServer && len(d.Plan.Waves) > 0 {
 		d.Plan.Waves = []remediate.Wave{{Name: remediate.WaveNodes, Why: "one after another: there is one kube-apiserver, and no other to wait for", Parallel: 1, Nodes: d.Plan.Nodes()}}
 	}
 	if err := a.after(d, append(masters, workers...)); err != nil {
@@ -81,14 +81,14 @@ func (a Repair) unlabelled(facts inspect.Snapshot, n *inspect.Node) string {
 	if file := inspect.APIServerFile(facts, n.Name); file != "" {
 		return "files of a kube-apiserver are on it: " + file
 	}
-	if a.After.RootCA != nil && slices.ContainsFunc(a.After.RootCA.Known.Masters, func(m inspect.Revision) bool { return m.Node == n.Name }) {
+	if a.FollowUp.RootCA != nil && slices.ContainsFunc(a.FollowUp.RootCA.Planned.Masters, func(m inspect.Revision) bool { return m.Node == n.Name }) {
 		return "kube-controller-manager's operator rolls out static pods to it"
 	}
 	return ""
 }
 
-// After is what follows the steps of kubelets.
-type After struct {
+// FollowUp is what follows the steps of kubelets.
+type FollowUp struct {
 	RootCA   *action.AwaitRootCA     // nil: nobody publishes the CA to pods, or it is not known
 	Patch    *action.PatchKubeRootCA // in place of waiting for it; nil: not wanted
 	Network  *action.NetworkRestarts // nil: not wanted, or not known
@@ -103,16 +103,16 @@ func (a Repair) after(d *remediate.Draft, names []string) error {
 			return err
 		}
 	}
-	if a.Order.wants(remediate.WaveNetwork) && a.After.Network != nil {
+	if a.Order.wants(remediate.WaveNetwork) && a.FollowUp.Network != nil {
 		if err := a.network(d, names); err != nil {
 			return err
 		}
 	}
-	if !a.Order.wants(remediate.WaveRequests) || !a.After.Requests {
+	if !a.Order.wants(remediate.WaveRequests) || !a.FollowUp.Requests {
 		return nil
 	}
-	n, err := d.Cluster(csr.NewApproveLeft(names, a.ApproveCSRs, !action.Idle(d.Plan)))
-	d.Wave(remediate.Wave{Name: remediate.WaveRequests, Why: "certificate requests of kubelets that are still pending", Parallel: 1, Nodes: n})
+	n, err := d.ClusterStep(csr.NewApprovePending(names, a.ApproveCSRs, !action.OnlyAwaitsAPIServers(d.Plan)))
+	d.AddWave(remediate.Wave{Name: remediate.WaveRequests, Why: "certificate requests of kubelets that are still pending", Parallel: 1, Nodes: n})
 	return err
 }
 
@@ -121,14 +121,14 @@ func (a Repair) after(d *remediate.Draft, names []string) error {
 func (a Repair) rootCA(d *remediate.Draft) error {
 	var step remediate.Action
 	switch {
-	case a.After.Patch != nil:
-		step = *a.After.Patch
-	case a.After.RootCA != nil:
-		step = *a.After.RootCA
+	case a.FollowUp.Patch != nil:
+		step = *a.FollowUp.Patch
+	case a.FollowUp.RootCA != nil:
+		step = *a.FollowUp.RootCA
 	default:
 		return nil
 	}
-	n, err := d.Cluster(step)
+	n, err := d.ClusterStep(step)
 	if err != nil {
 		return err
 	}
@@ -152,13 +152,13 @@ func (a Repair) network(d *remediate.Draft, names []string) error {
 			return nil
 		}
 		n, _ := d.Facts.Node(name)
-		if life := d.Facts.Life(n); (n.Ready == "Unknown" || life.Alive == catalog.No) && !awaited(d.Plan, name) {
+		if life := d.Facts.NodeHealth(n); (n.Ready == "Unknown" || life.Alive == catalog.No) && !awaited(d.Plan, name) {
 			return &remediate.Refusal{
 				Name: "node-reports", Node: name, Reason: "its files are right, and it does not report to the API server (" + life.String() + "): a pod of the network that is deleted there would not come back",
 				Next: d.Hints().Next("kubectl describe node %s; what its kubelet is told: {} verify restart-safe --nodes %s; on the node: journalctl -u kubelet -n 50", name, name),
 			}
 		}
-		planned, err := d.Apart(name, func(d *remediate.Draft) error {
+		planned, err := d.NodeSteps(name, func(d *remediate.Draft) error {
 			for _, action := range actions {
 				if _, err := d.Step(action); err != nil {
 					return err
@@ -197,7 +197,7 @@ func (a Repair) network(d *remediate.Draft, names []string) error {
 	for _, n := range known.Nodes {
 		one := known
 		one.Nodes = []inspect.Node{n}
-		first, more, err := a.After.Network.First(one, d.Plan.Now)
+		first, more, err := a.FollowUp.Network.Approvers(one, d.Plan.Now)
 		for _, action := range first {
 			err = errors.Join(err, add(n.Name, []remediate.Action{action}))
 		}
@@ -210,7 +210,7 @@ func (a Repair) network(d *remediate.Draft, names []string) error {
 		if _, ok := known.Node(name); !ok {
 			continue
 		}
-		actions, more, err := a.After.Network.OnNode(known, d.Plan.Now, name)
+		actions, more, err := a.FollowUp.Network.OnNode(known, d.Plan.Now, name)
 		if err == nil {
 			err = add(name, actions)
 		}
@@ -222,7 +222,7 @@ func (a Repair) network(d *remediate.Draft, names []string) error {
 	for _, text := range notes {
 		d.Note("%s", text)
 	}
-	d.Wave(w)
+	d.AddWave(w)
 	return nil
 }
 
@@ -230,7 +230,7 @@ func (a Repair) network(d *remediate.Draft, names []string) error {
 // by then. That a request of it is approved alone says nothing of that.
 func awaited(p *remediate.Plan, node string) bool {
 	return slices.ContainsFunc(p.Nodes(), func(n remediate.NodePlan) bool {
-		return n.Name == node && slices.ContainsFunc(n.Due(), func(s remediate.Step) bool { _, waits := s.Action.(action.Await); return waits })
+		return n.Name == node && slices.ContainsFunc(n.Due(), func(s remediate.Step) bool { _, waits := s.Action.(action.AwaitNode); return waits })
 	})
 }
 
@@ -251,7 +251,7 @@ func unavailableFirst(facts inspect.Snapshot, names []string) {
 
 func unavailable(facts inspect.Snapshot, name string) bool {
 	n, ok := facts.Node(name)
-	return ok && (n.Ready == "" || facts.Life(n).Lost())
+	return ok && (n.Ready == "" || facts.NodeHealth(n).Unhealthy())
 }
 
 // masters plans the masters, or where they are not chosen, sees that they are right.
@@ -271,7 +271,7 @@ func (a Repair) masters(d *remediate.Draft, names []string) error {
 	}
 	wave.Nodes = nodes
 	if chosen {
-		d.Wave(wave)
+		d.AddWave(wave)
 		d.Plan.Unknown = append(d.Plan.Unknown, unknown...)
 		if len(a.Order.Only) == 1 {
 			return nil // nothing comes after them
@@ -310,7 +310,7 @@ func (a Repair) mastersFirst(d *remediate.Draft, masters remediate.Wave, unknown
 // left out.
 func (a Repair) each(d *remediate.Draft, names []string) (nodes []remediate.NodePlan, unknown []*remediate.Refusal, err error) {
 	for _, name := range names {
-		n, err := d.Apart(name, func(d *remediate.Draft) error { return a.node(d, name) })
+		n, err := d.NodeSteps(name, func(d *remediate.Draft) error { return a.node(d, name) })
 		var r *remediate.Refusal
 		switch {
 		case err == nil:
@@ -350,15 +350,15 @@ func (a Repair) workers(d *remediate.Draft, names []string) error {
 		}
 	}
 	if len(first.Nodes) > 0 {
-		if n, ok := d.Plan.Basis.Node(first.Nodes[0].Name); ok && d.Plan.Basis.Life(n).Works() != catalog.Yes {
-			first.Why = "one that is Ready, before the others; whether it is alive is unknown: " + d.Plan.Basis.Life(n).Heartbeat()
+		if n, ok := d.Plan.Basis.Node(first.Nodes[0].Name); ok && d.Plan.Basis.NodeHealth(n).Healthy() != catalog.Yes {
+			first.Why = "one that is Ready, before the others; whether it is alive is unknown: " + d.Plan.Basis.NodeHealth(n).Heartbeat()
 		}
 	}
 	a.resumeFirst(d, begun, &first, &rest)
 	unavailableOnes.Parallel = Share{10, true}.of(len(unavailableOnes.Nodes))
-	d.Wave(unavailableOnes)
-	d.Wave(first)
-	d.Wave(rest)
+	d.AddWave(unavailableOnes)
+	d.AddWave(first)
+	d.AddWave(rest)
 	return nil
 }
 

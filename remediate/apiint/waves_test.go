@@ -153,14 +153,14 @@ func TestMastersAreAskedBeforeOthersAreTouched(t *testing.T) {
 				if !ok {
 					continue
 				}
-				names = append(names, g.On)
+				names = append(names, g.NodeName)
 				for _, ca := range [][]byte{f.Localhost.CertPEM, f.Young.CertPEM} {
 					if !strings.Contains(string(g.CA), string(ca)) {
-						t.Errorf("%s: the answer is trusted by %s", g.On, g.CA)
+						t.Errorf("%s: the answer is trusted by %s", g.NodeName, g.CA)
 					}
 				}
 				if i != len(n.Steps)-1 || g.Port != "6443" || s.Change == nil {
-					t.Errorf("%s: step %d of %d, %+v", g.On, i, len(n.Steps), g)
+					t.Errorf("%s: step %d of %d, %+v", g.NodeName, i, len(n.Steps), g)
 				}
 			}
 		}
@@ -271,11 +271,11 @@ func TestFirstFailureBeginsNothingMore(t *testing.T) {
 		}
 		story, err := s.Run(t.Context(), t, s.Plan(s.Wave(3, "n2", "n3", "n1", "n4"), s.Wave(1, "", "m1")))
 		var stopped *remediate.Stopped
-		if !errors.As(err, &stopped) || stopped.Action.ID() != "n1a" || !strings.Contains(err.Error(), "a disk is full") || len(stopped.Others) > 0 {
+		if !errors.As(err, &stopped) || stopped.Action.ID() != "n1a" || !strings.Contains(err.Error(), "a disk is full") || len(stopped.OtherFailures) > 0 {
 			t.Fatalf("%v", err)
 		}
-		if !slices.Equal(stopped.Half, []string{"n2"}) || !slices.Equal(stopped.Left, []string{"n4", "a", "m1"}) {
-			t.Errorf("half %q, left %q", stopped.Half, stopped.Left)
+		if !slices.Equal(stopped.PartlyDone, []string{"n2"}) || !slices.Equal(stopped.NotStarted, []string{"n4", "a", "m1"}) {
+			t.Errorf("half %q, left %q", stopped.PartlyDone, stopped.NotStarted)
 		}
 		slices.Sort(s.Began)
 		if !slices.Equal(s.Began, []string{"n1a", "n2a", "n3a", "n3b"}) {
@@ -299,7 +299,7 @@ func TestFailuresAtTheSameTime(t *testing.T) {
 	}}
 	_, err := s.Run(t.Context(), t, s.Plan(s.Wave(2, "n1", "n2", "n3")))
 	var stopped *remediate.Stopped
-	if !errors.As(err, &stopped) || len(stopped.Others) != 1 || !strings.Contains(err.Error(), "n1a is broken") || !strings.Contains(err.Error(), "n2a is broken") || !slices.Equal(stopped.Left, []string{"n3"}) {
+	if !errors.As(err, &stopped) || len(stopped.OtherFailures) != 1 || !strings.Contains(err.Error(), "n1a is broken") || !strings.Contains(err.Error(), "n2a is broken") || !slices.Equal(stopped.NotStarted, []string{"n3"}) {
 		t.Errorf("%v: %+v", err, stopped)
 	}
 }
@@ -314,7 +314,7 @@ func TestEffectThatIsNotKnown(t *testing.T) {
 	}{{"n2b", true, ""}, {"n2a", false, "n2a"}, {"n1b", false, "n1b"}} {
 		s := &remediatetest.Stage{Apply: func(id string) error {
 			if id == c.at {
-				return &remediate.Unknown{Reason: "nobody to ask"}
+				return &remediate.UnknownEffectError{Reason: "nobody to ask"}
 			}
 			return nil
 		}}
@@ -336,7 +336,7 @@ func TestWhatIsNotKnownStaysSaid(t *testing.T) {
 	s := &remediatetest.Stage{Apply: func(id string) error {
 		switch id {
 		case "n1b":
-			return &remediate.Unknown{Reason: "n1 was not seen", Enough: true}
+			return &remediate.UnknownEffectError{Reason: "n1 was not seen", Enough: true}
 		case "n2a":
 			return errors.New("n2a is broken")
 		}
@@ -344,7 +344,7 @@ func TestWhatIsNotKnownStaysSaid(t *testing.T) {
 	}}
 	_, err := s.Run(t.Context(), t, s.Plan(s.Wave(1, "n1"), s.Wave(1, "n2")))
 	var stopped *remediate.Stopped
-	if !errors.As(err, &stopped) || stopped.Action.ID() != "n2a" || len(stopped.Others) != 1 || !strings.Contains(err.Error(), "n1 was not seen") {
+	if !errors.As(err, &stopped) || stopped.Action.ID() != "n2a" || len(stopped.OtherFailures) != 1 || !strings.Contains(err.Error(), "n1 was not seen") {
 		t.Errorf("%v: %+v", err, stopped)
 	}
 }
@@ -365,7 +365,7 @@ func TestWavesInterrupted(t *testing.T) {
 		network.Name, requests.Name = remediate.WaveNetwork, remediate.WaveRequests
 		_, err := s.Run(ctx, t, s.Plan(s.Wave(2, "n1", "n2", "n3"), s.Wave(1, "n4"), network, requests))
 		var stopped *remediate.Stopped
-		if !errors.As(err, &stopped) || !strings.Contains(err.Error(), "Ctrl-C") || len(stopped.Others) > 0 || !stopped.Interrupted || !slices.Equal(stopped.Left, []string{"n3", "n4", "n1 (wave network)", "n4 (wave network)", "n5", "n5 (wave requests)"}) {
+		if !errors.As(err, &stopped) || !strings.Contains(err.Error(), "Ctrl-C") || len(stopped.OtherFailures) > 0 || !stopped.Interrupted || !slices.Equal(stopped.NotStarted, []string{"n3", "n4", "n1 (wave network)", "n4 (wave network)", "n5", "n5 (wave requests)"}) {
 			t.Errorf("%v: %+v", err, stopped)
 		}
 		if len(s.Began) > 3 {
@@ -377,7 +377,7 @@ func TestWavesInterrupted(t *testing.T) {
 // What was paused is resumed before requests that nobody answered may end the run.
 func TestFrameEndsBeforeRequests(t *testing.T) {
 	t.Parallel()
-	step := []remediate.Step{{Action: csr.ApproveLeft{}}}
+	step := []remediate.Step{{Action: csr.ApprovePending{}}}
 	for want, waves := range map[string][]remediate.Wave{
 		",masters,,requests": {{Name: remediate.WaveMasters}, {Name: remediate.WaveRequests}},
 		",masters,":          {{Name: remediate.WaveMasters}},
@@ -404,7 +404,7 @@ func TestASingleNodeIsRepairedBeforeItsRootCAIsWaitedFor(t *testing.T) {
 	f.Nodes[0].Role = catalog.RoleMaster
 	fix := fixOf(f)
 	fix.Nodes = nil
-	fix.After.RootCA = &action.AwaitRootCA{}
+	fix.FollowUp.RootCA = &action.AwaitRootCA{}
 	p, err := fix.Plan("run-1", f.Snapshot, remediatetest.TestNow)
 	if err != nil {
 		t.Fatal(err)

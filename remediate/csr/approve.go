@@ -27,7 +27,7 @@ import (
 // certificate is valid asks for none. What does not match the node is shown and never
 // approved (see asker.matches).
 type Approve struct {
-	On string
+	NodeName string
 	// serving: its kubelet is to ask for a serving certificate, as the one that it
 	// has is not valid any more.
 	Serving bool
@@ -40,13 +40,13 @@ type Approve struct {
 const settling = 15 * time.Second
 
 func newApproving() *State {
-	return &State{printed: map[string]bool{}, joined: map[string]*Request{}, seen: map[string]time.Time{}}
+	return &State{printed: map[string]bool{}, bootstrapped: map[string]*Request{}, firstSeen: map[string]time.Time{}}
 }
 
 // NewApprove returns the action for a node. It belongs behind the restart of its
-// kubelet and before Await.
+// kubelet and before AwaitNode.
 func NewApprove(node string, facts inspect.Snapshot, now time.Time) Approve {
-	return Approve{On: node, Serving: lacksServing(facts, node, now), State: newApproving()}
+	return Approve{NodeName: node, Serving: lacksServing(facts, node, now), State: newApproving()}
 }
 
 const kubeletServing = "/var/lib/kubelet/pki/kubelet-server-current.pem"
@@ -66,10 +66,10 @@ func lacksServing(facts inspect.Snapshot, node string, now time.Time) bool {
 	return false
 }
 
-// Certified says of nodes why their kubelets do not ask by a bootstrapper's token: they
+// CertifiedNodes says of nodes why their kubelets do not ask by a bootstrapper's token: they
 // have a client certificate that is valid. A node that was not read is not known to
 // lack one.
-func Certified(facts inspect.Snapshot, now time.Time, nodes ...string) map[string]string {
+func CertifiedNodes(facts inspect.Snapshot, now time.Time, nodes ...string) map[string]string {
 	out := map[string]string{}
 	for _, name := range nodes {
 		n, ok := facts.Node(name)
@@ -89,10 +89,10 @@ func Certified(facts inspect.Snapshot, now time.Time, nodes ...string) map[strin
 }
 
 // ID is such as "approve-requests worker-0".
-func (a Approve) ID() string { return "approve-requests " + a.On }
+func (a Approve) ID() string { return "approve-requests " + a.NodeName }
 
 // Node is the node.
-func (a Approve) Node() string { return a.On }
+func (a Approve) Node() string { return a.NodeName }
 
 // Waits reports that it changes nothing of the node: it waits until the node is back.
 func (a Approve) Waits() {}
@@ -100,17 +100,19 @@ func (a Approve) Waits() {}
 var _ remediate.Waiter = Approve{}
 
 // Pending reports whether a request of its kubelet is pending.
-func (a Approve) Pending(facts inspect.Snapshot) bool { return len(PendingRequests(facts, a.On)) > 0 }
+func (a Approve) Pending(facts inspect.Snapshot) bool {
+	return len(PendingRequests(facts, a.NodeName)) > 0
+}
 
 // Diff compares the last sign of life with the start of the kubelet: one that reports
 // has its certificate.
 func (a Approve) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
-	n, ok := facts.Node(a.On)
-	if ok && inspect.ReportsSince(facts, n) && len(PendingRequests(facts, a.On)) == 0 {
+	n, ok := facts.Node(a.NodeName)
+	if ok && inspect.HeartbeatSinceStart(facts, n) && len(PendingRequests(facts, a.NodeName)) == 0 {
 		return nil, nil //nolint:nilnil // so already, as Action says
 	}
-	ca, asked := PlainSigner(facts, now)
-	return &remediate.Change{Signer: ca, SignerAsked: asked, Summary: "approve its kubelet's certificate requests, if it makes any that match it (" + provable(facts, a.On, now) + ")", Versions: facts.Cluster.Versions, Certified: Certified(facts, now, a.On)}, nil
+	ca, asked := KubeadmSigner(facts, now)
+	return &remediate.Change{Signer: ca, SignerAsked: asked, Summary: "approve its kubelet's certificate requests, if it makes any that match it (" + provable(facts, a.NodeName, now) + ")", Versions: facts.Cluster.Versions, HasCertificate: CertifiedNodes(facts, now, a.NodeName)}, nil
 }
 
 // PendingRequests are the names of the requests that wait for an answer and are, by
@@ -136,10 +138,10 @@ const (
 // Apply looks at requests until the kubelet reports, and approves those that match.
 func (a Approve) Apply(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
 	if env.Kube == nil {
-		return &remediate.Unknown{Reason: fmt.Sprintf("certificate requests of the kubelet on %s were not read: no API server could be asked", a.On)}
+		return &remediate.UnknownEffectError{Reason: fmt.Sprintf("certificate requests of the kubelet on %s were not read: no API server could be asked", a.NodeName)}
 	}
 	var unit host.Unit
-	if err := env.Twice(ctx, a.On, func(ctx context.Context, n nodeexec.Node) (err error) {
+	if err := env.Retry(ctx, a.NodeName, func(ctx context.Context, n nodeexec.Node) (err error) {
 		unit, err = host.LookUnit(ctx, n, catalog.KubeletUnit)
 		return err
 	}); err != nil {
@@ -150,12 +152,12 @@ func (a Approve) Apply(ctx context.Context, env *remediate.Env, c *remediate.Cha
 		if failed = a.approve(ctx, env, c); failed != nil {
 			return hopeless(failed), failed
 		}
-		return !a.State.settles && a.reports(ctx, env, unit.Entered), errors.New("it neither reports nor asks")
-	}) // that it is late is for Await to say
+		return !a.State.unsettled && a.reports(ctx, env, unit.Entered), errors.New("it neither reports nor asks")
+	}) // that it is late is for AwaitNode to say
 	if failed == nil && a.Serving {
 		_ = env.Until(ctx, askingServing, func(ctx context.Context) (bool, error) {
 			failed = a.approve(ctx, env, c)
-			return hopeless(failed) || a.State.servingDone || a.State.handed, failed
+			return hopeless(failed) || a.State.servingDone || a.State.manual, failed
 		})
 	}
 	return failed
@@ -168,26 +170,26 @@ func (a Approve) reports(ctx context.Context, env *remediate.Env, started time.T
 	if env.Heartbeat == nil {
 		return false
 	}
-	h, err := env.Heartbeat(ctx, a.On)
+	h, err := env.Heartbeat(ctx, a.NodeName)
 	return err == nil && h.At.After(started.Add(time.Second)) // systemd tells whole seconds
 }
 
 // approve approves what is pending now and matches.
 func (a Approve) approve(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
-	requests, n, err := leftOf(ctx, env, a.asker(env, c))
+	requests, n, err := pendingNow(ctx, env, a.requestedNode(env, c))
 	if err != nil {
 		return err
 	}
 	return a.State.approve(ctx, env, c, n, requests)
 }
 
-func (a Approve) asker(env *remediate.Env, c *remediate.Change) Asker {
-	return Asker{Name: a.On, Versions: c.Versions, Certified: c.Certified[a.On], earlier: a.State.Earlier, Hints: env.Hints, read: originsBy(env)}
+func (a Approve) requestedNode(env *remediate.Env, c *remediate.Change) RequestedNode {
+	return RequestedNode{Name: a.NodeName, Versions: c.Versions, HasCertificate: c.HasCertificate[a.NodeName], beforeRestart: a.State.Earlier, Hints: env.Hints, readOrigins: originsBy(env)}
 }
 
 // approve says yes to a request as it was read: its resourceVersion is a condition. It is
 // judged once more, with what is known now.
-func approve(ctx context.Context, env *remediate.Env, n Asker, r *Request) error {
+func approve(ctx context.Context, env *remediate.Env, n RequestedNode, r *Request) error {
 	c, err := env.Kube.CertificatesV1().CertificateSigningRequests().Get(ctx, r.Name, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("read request %s: %w", foreign.Name(r.Name), err)
@@ -197,7 +199,7 @@ func approve(ctx context.Context, env *remediate.Env, n Asker, r *Request) error
 	}
 	if again, err := n.again(ctx, env, c); err != nil {
 		return err
-	} else if again == nil || again.why != "" {
+	} else if again == nil || again.mismatch != "" {
 		return apierrors.NewConflict(certificatesapi.Resource("certificatesigningrequests"), r.Name, errors.New("it does not match any more"))
 	}
 	at := metav1.NewTime(env.Now())
@@ -214,7 +216,7 @@ func approve(ctx context.Context, env *remediate.Env, n Asker, r *Request) error
 
 // PendingOf reads the pending requests about a node, and the Node with whose addresses
 // their names are compared.
-func PendingOf(ctx context.Context, kube kubernetes.Interface, n Asker) ([]*Request, error) {
+func PendingOf(ctx context.Context, kube kubernetes.Interface, n RequestedNode) ([]*Request, error) {
 	if err := n.itsNode(ctx, kube); err != nil {
 		return nil, err
 	}
@@ -249,7 +251,7 @@ func PendingOf(ctx context.Context, kube kubernetes.Interface, n Asker) ([]*Requ
 }
 
 // itsNode reads the Node; that there is none is for judging.
-func (n *Asker) itsNode(ctx context.Context, kube kubernetes.Interface) error {
+func (n *RequestedNode) itsNode(ctx context.Context, kube kubernetes.Interface) error {
 	object, err := kube.CoreV1().Nodes().Get(ctx, n.Name, metav1.GetOptions{})
 	switch {
 	case err == nil:
@@ -264,27 +266,27 @@ func (n *Asker) itsNode(ctx context.Context, kube kubernetes.Interface) error {
 
 // compared judges a request. With what a server's names are compared is read when it is
 // the only thing left to ask, and once.
-func (n *Asker) compared(ctx context.Context, kube kubernetes.Interface, csr *certificatesapi.CertificateSigningRequest) (*Request, error) {
+func (n *RequestedNode) compared(ctx context.Context, kube kubernetes.Interface, csr *certificatesapi.CertificateSigningRequest) (*Request, error) {
 	r := n.judge(csr)
-	if r == nil || r.why != errUncompared.Error() || n.peers != nil && (n.read == nil || n.known != nil) {
+	if r == nil || r.mismatch != errUncompared.Error() || n.allNodes != nil && (n.readOrigins == nil || n.origins != nil) {
 		return r, nil
 	}
 	var err error
-	if n.peers, err = allNodes(ctx, kube); err != nil {
+	if n.allNodes, err = allNodes(ctx, kube); err != nil {
 		return nil, err
 	}
-	if n.read != nil {
-		n.known = n.read(ctx, n.Name, n.object)
+	if n.readOrigins != nil {
+		n.origins = n.readOrigins(ctx, n.Name, n.object)
 	}
 	return n.judge(csr), nil
 }
 
 // again judges a request with nothing that was read before. One to join is judged among all
 // that there are by now.
-func (n Asker) again(ctx context.Context, env *remediate.Env, csr *certificatesapi.CertificateSigningRequest) (*Request, error) {
-	n.object, n.peers, n.known, n.kubelet = nil, nil, nil, nil
+func (n RequestedNode) again(ctx context.Context, env *remediate.Env, csr *certificatesapi.CertificateSigningRequest) (*Request, error) {
+	n.object, n.allNodes, n.origins, n.kubeletState = nil, nil, nil, nil
 	if csr.Spec.SignerName == catalog.KubeletClientSigner && csr.Spec.Username != n.user() {
-		requests, _, err := leftOf(ctx, env, n)
+		requests, _, err := pendingNow(ctx, env, n)
 		i := slices.IndexFunc(requests, func(r *Request) bool {
 			return r.Name == csr.Name && r.UID == csr.UID && r.ResourceVersion == csr.ResourceVersion
 		})
@@ -319,16 +321,16 @@ func (a Approve) Verify(ctx context.Context, env *remediate.Env, c *remediate.Ch
 	if err := a.State.issued(ctx, env); err != nil {
 		return err
 	}
-	if a.State.joined[a.On] != nil {
-		if _, err := a.State.arrived(ctx, env, a.On); err != nil {
+	if a.State.bootstrapped[a.NodeName] != nil {
+		if _, err := a.State.arrived(ctx, env, a.NodeName); err != nil {
 			return err
 		}
 	}
-	if a.Serving && !a.State.servingDone && a.State.handed {
+	if a.Serving && !a.State.servingDone && a.State.manual {
 		return nil // it is said what is left to a person, and again at the end of the run; no other node waits for that
 	}
 	if a.Serving && !a.State.servingDone {
-		return &remediate.Late{Inner: fmt.Errorf("the serving certificate of the kubelet on %s has expired, and no request for another one came that could be approved%s", a.On, Waiting(ctx, env, a.asker(env, c)))}
+		return &remediate.LateEffectError{Inner: fmt.Errorf("the serving certificate of the kubelet on %s has expired, and no request for another one came that could be approved%s", a.NodeName, PendingText(ctx, env, a.requestedNode(env, c)))}
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ import (
 func knownWorkerZero() *origins {
 	o := newOrigins("worker-0")
 	for _, host := range []string{"192.0.2.7", "2001:db8::7", "worker-0.example.com"} {
-		o.own(host, "a test says so")
+		o.addOwn(host, "a test says so")
 	}
 	return o
 }
@@ -48,7 +48,7 @@ func knownWorkerZero() *origins {
 // TestWhichRequestsMatch: why is a part of why it does not; empty where it does.
 func TestWhichRequestsMatch(t *testing.T) {
 	t.Parallel()
-	openshift, plain := catalog.Versions{Cluster: "4.15.0"}, catalog.Versions{Plain: true, Kubernetes: "v1.35.4"}
+	openshift, plain := catalog.Versions{Cluster: "4.15.0"}, catalog.Versions{NotOpenShift: true, Kubernetes: "v1.35.4"}
 	usage := func(u ...certificatesapi.KeyUsage) func(*remediatetest.Asking) {
 		return func(a *remediatetest.Asking) { a.CSR.Spec.Usages = u }
 	}
@@ -158,14 +158,14 @@ func TestWhichRequestsMatch(t *testing.T) {
 			if c.change != nil {
 				c.change(a)
 			}
-			r := Asker{Name: "worker-0", object: c.object, Versions: c.versions, kubelet: &joiner{}, known: knownWorkerZero()}.judge(a.Made(t))
+			r := RequestedNode{Name: "worker-0", object: c.object, Versions: c.versions, kubeletState: &kubeletState{}, origins: knownWorkerZero()}.judge(a.Made(t))
 			switch {
 			case r == nil:
 				t.Fatal("it is not seen as the node's")
-			case c.why == "" && r.why != "" || !strings.Contains(r.why, c.why):
-				t.Errorf("it does not match as %q, want %q", r.why, c.why)
+			case c.why == "" && r.mismatch != "" || !strings.Contains(r.mismatch, c.why):
+				t.Errorf("it does not match as %q, want %q", r.mismatch, c.why)
 			}
-			if text := r.describe(); !strings.Contains(text, a.CSR.Name) || (r.why != "") != strings.Contains(text, "NOT ") {
+			if text := r.describe(); !strings.Contains(text, a.CSR.Name) || (r.mismatch != "") != strings.Contains(text, "NOT ") {
 				t.Errorf("described as\n%s", text)
 			}
 			byHand := strings.Contains(c.why, "OpenShift") || strings.Contains(c.why, "only from its kubelet")
@@ -194,7 +194,7 @@ func TestWhichRequestsAreNotLookedAt(t *testing.T) {
 	} {
 		a := remediatetest.ClientAsking(t)
 		change(a)
-		if r := (Asker{Name: "worker-0", object: remediatetest.WorkerZero(), Versions: catalog.Versions{Cluster: "4.15.0"}}).judge(a.Made(t)); r != nil {
+		if r := (RequestedNode{Name: "worker-0", object: remediatetest.WorkerZero(), Versions: catalog.Versions{Cluster: "4.15.0"}}).judge(a.Made(t)); r != nil {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
@@ -204,7 +204,7 @@ func TestWhichRequestsAreNotLookedAt(t *testing.T) {
 // waits for the earlier ones.
 func TestTheNewestOfEachIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	n := Asker{Name: "worker-0", object: remediatetest.WorkerZero(), Versions: catalog.Versions{Cluster: "4.15.0"}, kubelet: &joiner{}, known: knownWorkerZero()}
+	n := RequestedNode{Name: "worker-0", object: remediatetest.WorkerZero(), Versions: catalog.Versions{Cluster: "4.15.0"}, kubeletState: &kubeletState{}, origins: knownWorkerZero()}
 	named := func(a *remediatetest.Asking, name string, age time.Duration) *Request {
 		a.CSR.Name, a.CSR.CreationTimestamp = name, metav1.NewTime(remediatetest.TestNow.Add(-age))
 		return n.judge(a.Made(t))
@@ -240,7 +240,7 @@ func TestApprovalIsOfWhatWasRead(t *testing.T) {
 		}
 		return nil
 	}
-	a := NewApproveLeft([]string{"worker-0"}, true, true)
+	a := NewApprovePending([]string{"worker-0"}, true, true)
 	c, err := a.Diff(inspect.Snapshot{Nodes: []inspect.Node{{Name: "worker-0", Via: "ssh"}}, Cluster: inspect.Cluster{Versions: catalog.Versions{Cluster: "4.15.0"}}}, remediatetest.TestNow)
 	if err != nil || c == nil {
 		t.Fatal(c, err)
@@ -248,7 +248,7 @@ func TestApprovalIsOfWhatWasRead(t *testing.T) {
 	if err := a.Apply(t.Context(), env, c); err != nil || len(api.Log) > 0 {
 		t.Fatalf("%v, approved %q\n%s", err, api.Log, told)
 	}
-	var late *remediate.Late
+	var late *remediate.LateEffectError
 	if err := a.Verify(t.Context(), env, c); !errors.As(err, &late) || !strings.Contains(err.Error(), "mallory") {
 		t.Error(err)
 	}
@@ -284,7 +284,7 @@ func TestLeftRequests(t *testing.T) {
 					return nil
 				}
 			}
-			a := NewApproveLeft([]string{"worker-0"}, c.approve, true)
+			a := NewApprovePending([]string{"worker-0"}, c.approve, true)
 			change, _ := a.Diff(versions, remediatetest.TestNow)
 			err := a.Apply(t.Context(), env, change)
 			if err == nil {
@@ -298,14 +298,14 @@ func TestLeftRequests(t *testing.T) {
 			}
 		})
 	}
-	if c, err := NewApproveLeft([]string{"worker-0"}, true, false).Diff(versions, remediatetest.TestNow); c != nil || err != nil {
+	if c, err := NewApprovePending([]string{"worker-0"}, true, false).Diff(versions, remediatetest.TestNow); c != nil || err != nil {
 		t.Errorf("with nothing pending: %+v, %v", c, err)
 	}
 	pending := func(name, node string) inspect.SigningRequest {
 		return inspect.SigningRequest{Object: &inspect.Object{Name: name}, Condition: inspect.Pending, Request: &pki.Request{Subject: "CN=system:node:" + node + ",O=system:nodes"}}
 	}
 	versions.Requests = []inspect.SigningRequest{pending("csr-one", "worker-0"), pending("csr-two", "worker-0"), pending("csr-other", "worker-1")}
-	if c, err := NewApproveLeft([]string{"worker-0"}, true, false).Diff(versions, remediatetest.TestNow); err != nil || c == nil || !strings.HasSuffix(c.Summary, "(now: csr-one, csr-two)") {
+	if c, err := NewApprovePending([]string{"worker-0"}, true, false).Diff(versions, remediatetest.TestNow); err != nil || c == nil || !strings.HasSuffix(c.Summary, "(now: csr-one, csr-two)") {
 		t.Errorf("the plan says of what is pending: %+v, %v", c, err)
 	}
 }
@@ -318,7 +318,7 @@ func TestNoServingRequestIsWaitedForWhereNoneIsDue(t *testing.T) {
 		w := remediatetest.NewWorld(t)
 		env, _ := remediatetest.Approvals(t, w, &remediatetest.RequestsAPI{})
 		env.Heartbeat = remediatetest.HeartbeatAt(w.Now().Add(time.Hour))
-		step := Approve{On: "worker-0", Serving: serving, State: newApproving()}
+		step := Approve{NodeName: "worker-0", Serving: serving, State: newApproving()}
 		if err := step.Apply(t.Context(), env, &remediate.Change{Versions: catalog.Versions{Cluster: "4.15.0"}}); err != nil {
 			t.Fatal(err)
 		}
@@ -342,7 +342,7 @@ func TestKeysThatAreComputedWith(t *testing.T) {
 // TestOneNodeHoldsUpNoOther: what goes wrong with the requests of a node is told of that node.
 func TestOneNodeHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
-	a := NewApproveLeft([]string{"worker-0", "worker-1", "worker-2"}, true, true)
+	a := NewApprovePending([]string{"worker-0", "worker-1", "worker-2"}, true, true)
 	var done []string
 	err := a.each(t.Context(), 20*time.Millisecond, func(ctx context.Context, node string) error {
 		done = append(done, node)
@@ -363,7 +363,7 @@ func TestOneNodeHoldsUpNoOther(t *testing.T) {
 	if len(done) != 2 || !apierrors.IsForbidden(err) {
 		t.Errorf("what is forbidden for two is asked again: %q, %v", done, err)
 	}
-	if got := a.Takes(); got < 3*askingClient {
+	if got := a.Timeout(); got < 3*askingClient {
 		t.Errorf("for three nodes there are %s", got)
 	}
 
@@ -384,7 +384,7 @@ func TestOneNodeHoldsUpNoOther(t *testing.T) {
 		}
 		return nil
 	}
-	a = NewApproveLeft([]string{"worker-0", "worker-1"}, true, true)
+	a = NewApprovePending([]string{"worker-0", "worker-1"}, true, true)
 	change, _ := a.Diff(inspect.Snapshot{Cluster: inspect.Cluster{Versions: catalog.Versions{Cluster: "4.15.0"}}}, remediatetest.TestNow)
 	if err := a.Apply(t.Context(), env, change); err == nil || !strings.Contains(err.Error(), "requests of node worker-0: approve request csr-serving") {
 		t.Errorf("%v", err)
@@ -422,7 +422,7 @@ func TestOnlyWhatMayBeAKubeletsHoldsUpAnUndo(t *testing.T) {
 				ca := pkitest.NewCA("x", remediatetest.TestNow.Add(-48*time.Hour), c.certificate)
 				facts.Bundles = append(facts.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: "worker-0", Path: inspect.KubeletClient}, Content: pki.NewScanner().Scan(ca.CertPEM)[0].Content})
 			}
-			err := Unanswered(facts, "worker-0", remediatetest.TestNow)
+			err := RefusePending(facts, "worker-0", remediatetest.TestNow)
 			var r *remediate.Refusal
 			if errors.As(err, &r) != c.holds || c.holds && (!r.Risk || !strings.Contains(r.Next, "--accept-risk=requests-pending")) {
 				t.Errorf("%v", err)
@@ -463,11 +463,11 @@ func TestWhoLacksAServingCertificate(t *testing.T) {
 func TestBootstrappersAskForKubeletsWithoutACertificate(t *testing.T) {
 	t.Parallel()
 	ask := func(certified string) string {
-		r := Asker{Name: "worker-0", object: remediatetest.WorkerZero(), Versions: catalog.Versions{Cluster: "4.15.0"}, kubelet: &joiner{}, Certified: certified}.judge(remediatetest.ClientAsking(t).Made(t))
+		r := RequestedNode{Name: "worker-0", object: remediatetest.WorkerZero(), Versions: catalog.Versions{Cluster: "4.15.0"}, kubeletState: &kubeletState{}, HasCertificate: certified}.judge(remediatetest.ClientAsking(t).Made(t))
 		if r == nil {
 			t.Fatal("it is not judged")
 		}
-		return r.why
+		return r.mismatch
 	}
 	if why := ask(""); why != "" {
 		t.Errorf("a kubelet without a certificate: %s", why)

@@ -20,23 +20,23 @@ const (
 // ApprovedByHand is the row of who asks for a first certificate, where nobody approves that.
 func ApprovedByHand(v catalog.Versions) (catalog.KubeletRequester, bool) {
 	for _, r := range catalog.KubeletRequesters() {
-		if r.ByHand && r.In.Holds(v) != catalog.No {
+		if r.ManualApproval && r.In.Holds(v) != catalog.No {
 			return r, true
 		}
 	}
 	return catalog.KubeletRequester{}, false
 }
 
-// Asked reports whether the API server answered to a kubeconfig.
-func Asked(f inspect.ComebackFile) bool {
+// Answered reports whether the API server answered to a kubeconfig.
+func Answered(f inspect.ProbedKubeconfig) bool {
 	return slices.ContainsFunc(f.Answers, func(a inspect.Answer) bool { return a.Code > 0 })
 }
 
-// Bootstraps refuses a node whose bootstrap file does not get a certificate. untrusted:
+// CheckBootstrap refuses a node whose bootstrap file does not get a certificate. untrusted:
 // that its CA does not verify the server is about to be fixed, and it is asked again.
-func Bootstraps(facts inspect.Snapshot, n *inspect.Node, untrusted bool) error {
+func CheckBootstrap(facts inspect.Snapshot, n *inspect.Node, untrusted bool) error {
 	path := catalog.KubeletKubeconfigs()[0]
-	if facts.Cluster.Versions.Plain && n.RestartProbe != nil {
+	if facts.Cluster.Versions.NotOpenShift && n.RestartProbe != nil {
 		path = cmp.Or(n.RestartProbe.Bootstrap.Path, catalog.KubeadmKubeconfigs()[0])
 	}
 	refuse := func(reason, next string) error {

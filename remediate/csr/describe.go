@@ -41,9 +41,9 @@ func (r *Request) describe() string {
 		"  asked by " + pki.Foreign(r.Spec.Username) + ", in " + foreign.Texts(r.Spec.Groups),
 		"  signer   " + pki.Foreign(r.Spec.SignerName),
 	}
-	if r.asks != nil {
-		lines = append(lines, "  subject  "+pki.Foreign(r.asks.Subject.String()), "  names    "+namesOf(r.asks),
-			fmt.Sprintf("  key      %s, sha256 %s", keyOf(r.asks), pki.FingerprintOf(r.asks.RawSubjectPublicKeyInfo)))
+	if r.pkcs10 != nil {
+		lines = append(lines, "  subject  "+pki.Foreign(r.pkcs10.Subject.String()), "  names    "+namesOf(r.pkcs10),
+			fmt.Sprintf("  key      %s, sha256 %s", keyOf(r.pkcs10), pki.FingerprintOf(r.pkcs10.RawSubjectPublicKeyInfo)))
 	}
 	usages := make([]string, 0, len(r.Spec.Usages))
 	for _, u := range r.Spec.Usages {
@@ -53,30 +53,30 @@ func (r *Request) describe() string {
 	for _, p := range r.proofs {
 		lines = append(lines, "  known    "+foreign.Prose(p))
 	}
-	if r.why != "" {
-		lines = append(lines, "  "+r.verdict()+": "+foreign.Prose(r.why))
+	if r.mismatch != "" {
+		lines = append(lines, "  "+r.verdict()+": "+foreign.Prose(r.mismatch))
 	}
 	return strings.Join(lines, "\n")
 }
 
-// told describes a request to who runs this, with the command where that is left to them.
-func (r *Request) told() string {
-	if !r.hand && !r.unasked {
+// instructions describes a request to who runs this, with the command where that is left to them.
+func (r *Request) instructions() string {
+	if !r.manual && !r.notProbed {
 		return r.describe()
 	}
-	return r.describe() + "\n  " + byHand + r.next()
+	return r.describe() + "\n  " + manualCommand + r.next()
 }
 
-// byHand comes before the command of a request. It stands in texts of several lines, below
+// manualCommand comes before the command of a request. It stands in texts of several lines, below
 // what others wrote: "next:" is said of the whole run, at its end, and nowhere else.
-const byHand = "by hand: "
+const manualCommand = "by hand: "
 
 // verdict is what is wrong with a request, in general.
 func (r *Request) verdict() string {
-	if r.hand {
+	if r.manual {
 		return "NOT approved, as its names are not proven"
 	}
-	if r.unasked {
+	if r.notProbed {
 		return "NOT approved, as it may not be the kubelet's"
 	}
 	return "NOT what this node's kubelet asks for"
@@ -87,11 +87,11 @@ func (r *Request) next() string {
 	if r.restart != "" {
 		return "which one is the kubelet's, only a restart tells, after which it makes one: " + r.restart
 	}
-	if r.hand {
+	if r.manual {
 		return foreign.Command(inspect.RequestNames, "look at all of its names: kubectl get csr %[1]s -o jsonpath='{.spec.request}' | base64 -d | openssl req -noout -text; only if each of them is this node's: kubectl certificate approve %[1]s; else: kubectl certificate deny %[1]s", r.Name)
 	}
-	if r.why != "" {
-		return "certrot never approves it, as " + foreign.Prose(r.why) + "; look who asks for what: " + foreign.Command(inspect.RequestNames, "kubectl describe csr %s", r.Name)
+	if r.mismatch != "" {
+		return "certrot never approves it, as " + foreign.Prose(r.mismatch) + "; look who asks for what: " + foreign.Command(inspect.RequestNames, "kubectl describe csr %s", r.Name)
 	}
 	return foreign.Command(inspect.RequestNames, "kubectl certificate approve %s", r.Name)
 }
@@ -105,10 +105,10 @@ func current(all []*Request) []*Request {
 	for _, r := range all {
 		k := key{r.Spec.SignerName, r.Spec.Username}
 		old := newest[k]
-		if r.why != "" {
+		if r.mismatch != "" {
 			continue
 		}
-		if old == nil || old.CreationTimestamp.Before(&r.CreationTimestamp) != bytes.Equal(old.asks.RawSubjectPublicKeyInfo, r.asks.RawSubjectPublicKeyInfo) {
+		if old == nil || old.CreationTimestamp.Before(&r.CreationTimestamp) != bytes.Equal(old.pkcs10.RawSubjectPublicKeyInfo, r.pkcs10.RawSubjectPublicKeyInfo) {
 			newest[k] = r
 		}
 	}

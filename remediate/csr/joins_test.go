@@ -97,7 +97,7 @@ func TestOneRequestIsNotTheKubeletsForThatAlone(t *testing.T) {
 			w.Comeback = nil
 			w.env.RestartProbe = func(ctx context.Context, n nodeexec.Node) (*inspect.RestartProbe, error) {
 				c, err := remediatetest.MayBootstrap(ctx, n)
-				c.Own = inspect.ComebackFile{Path: remediatetest.KubeletFile, Shows: inspect.CredentialCertificate, Field: "users[0].user.client-certificate-data"}
+				c.Kubeconfig = inspect.ProbedKubeconfig{Path: remediatetest.KubeletFile, Shows: inspect.CredentialCertificate, Field: "users[0].user.client-certificate-data"}
 				return c, err
 			}
 		}, "has a client certificate at another place"},
@@ -141,10 +141,10 @@ func TestOneRequestIsNotTheKubeletsForThatAlone(t *testing.T) {
 				api.Add(made)
 				c.change(t, world{j, env, made, api})
 				change := &remediate.Change{Versions: catalog.Versions{Cluster: "4.15.0"}}
-				end := NewApproveLeft([]string{"worker-0"}, true, true)
+				end := NewApprovePending([]string{"worker-0"}, true, true)
 				err := end.Apply(t.Context(), env, change)
 				if step == "in its step" && len(api.Log) == 0 { // which comes before, and has no more to go by
-					err = Approve{On: "worker-0", State: newApproving()}.approve(t.Context(), env, change)
+					err = Approve{NodeName: "worker-0", State: newApproving()}.approve(t.Context(), env, change)
 				}
 				if err != nil || (len(api.Log) > 0) != (c.why == "") {
 					t.Fatalf("%v, approved %q\n%s", err, api.Log, told)
@@ -185,7 +185,7 @@ func TestARequestThatIsNotTheKubeletsHoldsUpNoNode(t *testing.T) {
 		}
 		return open(ctx, name)
 	}
-	a := NewApproveLeft([]string{"worker-0", "worker-1"}, true, true)
+	a := NewApprovePending([]string{"worker-0", "worker-1"}, true, true)
 	if err := a.Apply(t.Context(), env, &remediate.Change{Versions: catalog.Versions{Cluster: "4.15.0"}}); err != nil || !slices.Equal(api.Log, []string{"csr-worker-1"}) {
 		t.Errorf("%v, approved %q\n%s", err, api.Log, told)
 	}
@@ -217,10 +217,10 @@ func TestTheStartOfAKubeletByTheAPIServersClock(t *testing.T) {
 		t.Run(fmt.Sprintf("node %s, API %s, asked %s", c.node, c.api, c.asked), func(t *testing.T) {
 			t.Parallel()
 			started := remediatetest.TestNow.Add(-time.Hour) // by this machine's clock
-			facts := inspect.Snapshot{Nodes: []inspect.Node{{Name: "worker-0", Via: "ssh", Clock: ahead(c.node), Kubelet: inspect.Kubelet{Active: "active", Sub: "running", Started: started.Add(c.node), Began: started.Add(c.node)}}}}
+			facts := inspect.Snapshot{Nodes: []inspect.Node{{Name: "worker-0", Via: "ssh", Clock: ahead(c.node), Kubelet: inspect.Kubelet{Active: "active", Sub: "running", Started: started.Add(c.node), StartedByUptime: started.Add(c.node)}}}}
 			csr := remediatetest.ClientAsking(t).Made(t)
 			csr.CreationTimestamp = metav1.NewTime(started.Add(c.asked + c.api))
-			if err := joinerOf(facts, "worker-0", ahead(c.api)).asked(csr); (err == nil) != c.approved {
+			if err := kubeletStateOf(facts, "worker-0", ahead(c.api)).madeRequest(csr); (err == nil) != c.approved {
 				t.Errorf("%v", err)
 			}
 		})
@@ -245,7 +245,7 @@ func TestACopyOfARequestIsNotTheKubelets(t *testing.T) {
 		}
 		api.Add(own)
 		api.Add(copied)
-		end := NewApproveLeft([]string{"worker-0"}, true, true)
+		end := NewApprovePending([]string{"worker-0"}, true, true)
 		if err := end.Apply(t.Context(), env, &remediate.Change{Versions: catalog.Versions{Cluster: "4.15.0"}}); err != nil || !slices.Equal(api.Log, []string{first}) {
 			t.Errorf("%v, approved %q\n%s", err, api.Log, told)
 		}
@@ -277,11 +277,11 @@ func TestAnotherRequestForTheKeyIsNotOffered(t *testing.T) {
 		first := own.Made(t)
 		api.Add(first)
 		api.Add(second)
-		end, c := NewApproveLeft([]string{"worker-0"}, true, true), &remediate.Change{Versions: catalog.Versions{Cluster: "4.15.0"}}
+		end, c := NewApprovePending([]string{"worker-0"}, true, true), &remediate.Change{Versions: catalog.Versions{Cluster: "4.15.0"}}
 		if err := end.Apply(t.Context(), env, c); err != nil || !slices.Equal(api.Log, []string{first.Name}) {
 			t.Fatalf("%s: %v, approved %q\n%s", name, err, api.Log, told)
 		}
-		env.Patience = time.Second
+		env.EffectTimeout = time.Second
 		err := end.Verify(t.Context(), env, c)
 		if err == nil || strings.Contains(err.Error(), "certificate approve") || !strings.Contains(err.Error(), "Replace the bootstrap token first") || !strings.Contains(err.Error(), "Request csr-other is pending, for the same key") {
 			t.Errorf("%s: %v", name, err)

@@ -23,48 +23,48 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// Asker is the node in whose name requests for certificates are judged.
-type Asker struct {
+// RequestedNode is the node in whose name requests for certificates are judged.
+type RequestedNode struct {
 	Name     string
 	object   *corev1.Node // nil: the API knows no such Node
 	Versions catalog.Versions
 	// certified is why its kubelet would not ask by a bootstrapper's token; empty: it may.
-	Certified string
-	// kubelet is what the node says of its kubelet; nil: it was not read, and no request by
+	HasCertificate string
+	// kubeletState is what the node says of its kubelet; nil: it was not read, and no request by
 	// a bootstrapper's token is its kubelet's.
-	kubelet *joiner
-	// earlier are requests from before its kubelet was restarted, by name; nil: it was not.
-	earlier map[string]bool
-	// peers are all Nodes, with whose addresses a server's names are compared.
-	peers []corev1.Node
-	// read reads from where a server's names are known; nil: nothing may be approved.
-	read  func(ctx context.Context, node string, object *corev1.Node) *origins
-	known *origins
-	Hints inspect.Hints
+	kubeletState *kubeletState
+	// beforeRestart are requests from before its kubelet was restarted, by name; nil: it was not.
+	beforeRestart map[string]bool
+	// allNodes are all Nodes, with whose addresses a server's names are compared.
+	allNodes []corev1.Node
+	// readOrigins reads from where a server's names are known; nil: nothing may be approved.
+	readOrigins func(ctx context.Context, node string, object *corev1.Node) *origins
+	origins     *origins
+	Hints       inspect.Hints
 }
 
-func (n Asker) user() string { return "system:node:" + n.Name }
+func (n RequestedNode) user() string { return "system:node:" + n.Name }
 
 // Request is a pending request for a certificate that says that it is a node's.
 type Request struct {
 	*certificatesapi.CertificateSigningRequest
-	asks *x509.CertificateRequest // nil: it can't be read
-	// why says what is not as a kubelet of that node asks; empty: it matches.
-	why string
+	pkcs10 *x509.CertificateRequest // nil: it can't be read
+	// mismatch says what is not as a kubelet of that node asks; empty: it matches.
+	mismatch string
 	// restart is the command after which the kubelet's own request is known; empty where
 	// that is of no help.
 	restart string
-	// hand: only its names are not known to be the node's, which a person may know.
-	hand bool
-	// unasked: only whether the node's kubelet made it is unknown.
-	unasked bool
+	// manual: only its names are not known to be the node's, which a person may know.
+	manual bool
+	// notProbed: only whether the node's kubelet made it is unknown.
+	notProbed bool
 	// proofs say of each name of a server from where it is known.
 	proofs []string
 }
 
 // judge returns a pending request that is, by its requestor or its subject, about
 // the node; nil where it is answered already, or about something else.
-func (n Asker) judge(csr *certificatesapi.CertificateSigningRequest) *Request {
+func (n RequestedNode) judge(csr *certificatesapi.CertificateSigningRequest) *Request {
 	if !Pending(csr) {
 		return nil
 	}
@@ -72,24 +72,24 @@ func (n Asker) judge(csr *certificatesapi.CertificateSigningRequest) *Request {
 	if csr.Spec.Username != n.user() && (asks == nil || asks.Subject.CommonName != n.user()) {
 		return nil
 	}
-	r := &Request{CertificateSigningRequest: csr, asks: asks}
+	r := &Request{CertificateSigningRequest: csr, pkcs10: asks}
 	if err == nil {
 		err = n.matches(csr, asks)
 	}
-	var left *handed
-	var unasked *unasked
+	var left *manualApprovalError
+	var unasked *notProbedError
 	switch {
 	case errors.As(err, &left):
-		r.why, r.hand = err.Error(), true
+		r.mismatch, r.manual = err.Error(), true
 	case errors.As(err, &unasked):
-		r.why, r.unasked = err.Error(), true
-		if !n.Versions.Plain {
+		r.mismatch, r.notProbed = err.Error(), true
+		if !n.Versions.NotOpenShift {
 			r.restart = n.rebootstrap()
 		}
 	case err != nil:
-		r.why = err.Error()
+		r.mismatch = err.Error()
 	case r.serving():
-		r.proofs = n.known.proofs(asks)
+		r.proofs = n.origins.proofs(asks)
 	}
 	return r
 }
@@ -136,33 +136,33 @@ func ownSignature(asks *x509.CertificateRequest) error {
 // matches says in what a request is not one that a kubelet of the node makes. It
 // wants what kube-controller-manager's approver wants (kubernetes
 // pkg/apis/certificates/helpers.go), of this node alone.
-func (n Asker) matches(csr *certificatesapi.CertificateSigningRequest, asks *x509.CertificateRequest) error {
+func (n RequestedNode) matches(csr *certificatesapi.CertificateSigningRequest, asks *x509.CertificateRequest) error {
 	if s := csr.Spec.SignerName; s != catalog.KubeletClientSigner && s != catalog.KubeletServingSigner {
-		return fmt.Errorf("its signer %s signs no kubelet's certificates", foreign.Called(s))
+		return fmt.Errorf("its signer %s signs no kubelet's certificates", foreign.QuotedName(s))
 	}
-	row, may := catalog.MayRequest(csr.Spec.SignerName, csr.Spec.Username, n.Name, n.Versions)
+	row, may := catalog.RequesterOf(csr.Spec.SignerName, csr.Spec.Username, n.Name, n.Versions)
 	switch {
 	case may == catalog.Unknown:
-		return fmt.Errorf("whether %s may ask for it is unknown, as the cluster's version is", foreign.Called(csr.Spec.Username))
+		return fmt.Errorf("whether %s may ask for it is unknown, as the cluster's version is", foreign.QuotedName(csr.Spec.Username))
 	case may == catalog.No:
-		return fmt.Errorf("%s is not who asks for a kubelet's certificate", foreign.Called(csr.Spec.Username))
+		return fmt.Errorf("%s is not who asks for a kubelet's certificate", foreign.QuotedName(csr.Spec.Username))
 	case !slices.Contains(csr.Spec.Groups, row.Group):
-		return fmt.Errorf("%s asks, and is not in the group %s", foreign.Called(csr.Spec.Username), row.Group)
-	case csr.Spec.Username != n.user() && n.Certified != "":
-		return fmt.Errorf("who has the token of %s asks, and %s", foreign.Called(csr.Spec.Username), n.Certified)
-	case csr.Spec.Username != n.user() && n.earlier[csr.Name]:
+		return fmt.Errorf("%s asks, and is not in the group %s", foreign.QuotedName(csr.Spec.Username), row.Group)
+	case csr.Spec.Username != n.user() && n.HasCertificate != "":
+		return fmt.Errorf("who has the token of %s asks, and %s", foreign.QuotedName(csr.Spec.Username), n.HasCertificate)
+	case csr.Spec.Username != n.user() && n.beforeRestart[csr.Name]:
 		return errors.New("it is from before the kubelet's restart: since then the kubelet asks with another key")
 	case asks.Subject.CommonName != n.user():
-		return fmt.Errorf("it asks for %s, and the node is %s", foreign.Called(asks.Subject.CommonName), foreign.Called(n.user()))
+		return fmt.Errorf("it asks for %s, and the node is %s", foreign.QuotedName(asks.Subject.CommonName), foreign.QuotedName(n.user()))
 	case !slices.Equal(asks.Subject.Organization, []string{"system:nodes"}) || len(asks.Subject.Names) != 2:
-		return fmt.Errorf("its subject %s is not CN=%s and O=system:nodes alone", foreign.Called(asks.Subject.String()), n.user())
+		return fmt.Errorf("its subject %s is not CN=%s and O=system:nodes alone", foreign.QuotedName(asks.Subject.String()), n.user())
 	}
 	var usages []string
 	for _, u := range csr.Spec.Usages {
 		usages = append(usages, string(u))
 	}
-	if !catalog.UsualUsages(csr.Spec.SignerName, usages) {
-		return fmt.Errorf("its usages are %s, which no kubelet asks for", foreign.Called(strings.Join(usages, " ")))
+	if !catalog.IsKubeletUsage(csr.Spec.SignerName, usages) {
+		return fmt.Errorf("its usages are %s, which no kubelet asks for", foreign.QuotedName(strings.Join(usages, " ")))
 	}
 	if err := saneKey(asks); err != nil {
 		return err
@@ -174,9 +174,9 @@ func (n Asker) matches(csr *certificatesapi.CertificateSigningRequest, asks *x50
 		if err := noExtensions(asks); err != nil || csr.Spec.Username == n.user() {
 			return err
 		}
-		return n.kubelet.asked(csr)
+		return n.kubeletState.madeRequest(csr)
 	}
-	return n.owns(asks)
+	return n.ownsNames(asks)
 }
 
 // saneKey takes the keys that kubelets make, and RSA's that are long enough.
@@ -212,9 +212,9 @@ func noExtensions(asks *x509.CertificateRequest) error {
 	return nil
 }
 
-// owns wants a server's request, all of whose names are addresses of its Node, and known
+// ownsNames wants a server's request, all of whose names are addresses of its Node, and known
 // from elsewhere, too: the kubelet writes its Node itself.
-func (n Asker) owns(asks *x509.CertificateRequest) error {
+func (n RequestedNode) ownsNames(asks *x509.CertificateRequest) error {
 	if n.object == nil {
 		return fmt.Errorf("there is no Node %s with whose addresses its names could be compared", n.Name)
 	}
@@ -231,33 +231,33 @@ func (n Asker) owns(asks *x509.CertificateRequest) error {
 		return errors.New("it asks for no name")
 	}
 	for _, name := range asks.DNSNames {
-		if !n.has(func(a corev1.NodeAddress) bool {
+		if !n.hasAddress(func(a corev1.NodeAddress) bool {
 			return a.Type != corev1.NodeInternalIP && a.Type != corev1.NodeExternalIP && strings.EqualFold(a.Address, name)
 		}) {
-			return fmt.Errorf("it asks for the name %s, which is no address of Node %s", foreign.Called(name), n.Name)
+			return fmt.Errorf("it asks for the name %s, which is no address of Node %s", foreign.QuotedName(name), n.Name)
 		}
 	}
 	for _, ip := range asks.IPAddresses {
-		if !n.has(func(a corev1.NodeAddress) bool { return ip.Equal(net.ParseIP(a.Address)) }) {
+		if !n.hasAddress(func(a corev1.NodeAddress) bool { return ip.Equal(net.ParseIP(a.Address)) }) {
 			return fmt.Errorf("it asks for the address %s, which is none of Node %s", ip, n.Name)
 		}
 	}
-	if n.Versions.Plain || n.Versions.Cluster == "" {
-		return hand("this is not confirmed to be OpenShift: elsewhere the cluster's own CA may sign it, and only the kubelet says which names are its own")
+	if n.Versions.NotOpenShift || n.Versions.Cluster == "" {
+		return manualApproval("this is not confirmed to be OpenShift: elsewhere the cluster's own CA may sign it, and only the kubelet says which names are its own")
 	}
 	if err := n.shared(asks); err != nil {
 		return err
 	}
-	if n.known == nil {
+	if n.origins == nil {
 		return errUncompared
 	}
-	return n.known.refuse(asks)
+	return n.origins.refuse(asks)
 }
 
 // shared refuses names that another Node has, too: a kubelet writes the addresses of its
 // Node itself, and might write another one's.
-func (n Asker) shared(asks *x509.CertificateRequest) error {
-	for _, peer := range n.peers {
+func (n RequestedNode) shared(asks *x509.CertificateRequest) error {
+	for _, peer := range n.allNodes {
 		if peer.Name == n.Name {
 			continue
 		}
@@ -265,14 +265,14 @@ func (n Asker) shared(asks *x509.CertificateRequest) error {
 		for _, name := range asks.DNSNames {
 			// Two nodes may have one short name, in different domains; neither owns it.
 			if strings.EqualFold(name, peer.Name) || strings.EqualFold(name, short) && !strings.EqualFold(name, n.Name) {
-				return hand("it asks for %s, which is a name of Node %s, too", name, peer.Name)
+				return manualApproval("it asks for %s, which is a name of Node %s, too", name, peer.Name)
 			}
 		}
 		for _, a := range peer.Status.Addresses {
 			ip := net.ParseIP(a.Address)
 			if slices.ContainsFunc(asks.DNSNames, func(name string) bool { return strings.EqualFold(name, a.Address) }) ||
 				ip != nil && slices.ContainsFunc(asks.IPAddresses, ip.Equal) {
-				return hand("it asks for %s, which is an address of Node %s, too", a.Address, peer.Name)
+				return manualApproval("it asks for %s, which is an address of Node %s, too", a.Address, peer.Name)
 			}
 		}
 	}
@@ -280,15 +280,15 @@ func (n Asker) shared(asks *x509.CertificateRequest) error {
 }
 
 // joins reports whether a request is by who may ask in any node's name, and matches.
-func (r *Request) joins(n Asker) bool { return r.why == "" && r.Spec.Username != n.user() }
+func (r *Request) joins(n RequestedNode) bool { return r.mismatch == "" && r.Spec.Username != n.user() }
 
 // answered is the key of a request to join in the node's name that was approved, denied or
 // issued since its kubelet was started; all other requests are none of these.
-func (n Asker) answered(csr *certificatesapi.CertificateSigningRequest) (key pki.Fingerprint, ok bool) {
-	if Pending(csr) || csr.Spec.SignerName != catalog.KubeletClientSigner || csr.Spec.Username == n.user() || n.earlier[csr.Name] || n.kubelet == nil || n.kubelet.predates(csr) {
+func (n RequestedNode) answered(csr *certificatesapi.CertificateSigningRequest) (key pki.Fingerprint, ok bool) {
+	if Pending(csr) || csr.Spec.SignerName != catalog.KubeletClientSigner || csr.Spec.Username == n.user() || n.beforeRestart[csr.Name] || n.kubeletState == nil || n.kubeletState.predates(csr) {
 		return key, false
 	}
-	if _, may := catalog.MayRequest(csr.Spec.SignerName, csr.Spec.Username, n.Name, n.Versions); may == catalog.No {
+	if _, may := catalog.RequesterOf(csr.Spec.SignerName, csr.Spec.Username, n.Name, n.Versions); may == catalog.No {
 		return key, false // nobody who joins asks so
 	}
 	asks, err := parseRequest(csr.Spec.Request)
@@ -303,13 +303,13 @@ func (n Asker) answered(csr *certificatesapi.CertificateSigningRequest) (key pki
 // of its own. A kubelet that was restarted makes one request; one that runs for long has made
 // several, each with another key, and which of them is the one that it waits for can't be
 // told from outside.
-func (n Asker) single(all []*Request, answered map[pki.Fingerprint]bool) {
+func (n RequestedNode) single(all []*Request, answered map[pki.Fingerprint]bool) {
 	var joining []*Request
 	keys := maps.Clone(answered)
 	for _, r := range all {
 		if r.joins(n) {
 			joining = append(joining, r)
-			keys[pki.FingerprintOf(r.asks.RawSubjectPublicKeyInfo)] = true
+			keys[pki.FingerprintOf(r.pkcs10.RawSubjectPublicKeyInfo)] = true
 		}
 	}
 	if len(keys) < 2 {
@@ -320,20 +320,20 @@ func (n Asker) single(all []*Request, answered map[pki.Fingerprint]bool) {
 		which = fmt.Sprintf("%d requests in this node's name, with different keys, %d of them answered already, ", len(keys), len(answered))
 	}
 	for _, r := range joining {
-		if n.earlier != nil {
-			r.why = which + "came since its kubelet was restarted, and a kubelet makes one: another client asks, too, with the bootstrap token. " + n.Hints.Next("Replace that token first ({} explain token-in-logs), then: ") + n.rebootstrap()
+		if n.beforeRestart != nil {
+			r.mismatch = which + "came since its kubelet was restarted, and a kubelet makes one: another client asks, too, with the bootstrap token. " + n.Hints.Next("Replace that token first ({} explain token-in-logs), then: ") + n.rebootstrap()
 			continue
 		}
-		r.why = which + "came since its kubelet was started: earlier tries of its kubelet, or another client's"
+		r.mismatch = which + "came since its kubelet was started: earlier tries of its kubelet, or another client's"
 		r.restart = n.rebootstrap()
 	}
 }
 
 // rebootstrap is the command that restarts the kubelet, which then makes one request.
-func (n Asker) rebootstrap() string {
+func (n RequestedNode) rebootstrap() string {
 	return n.Hints.Next("{} fix-api-int --nodes %s --rebootstrap --approve-csrs", n.Name)
 }
 
-func (n Asker) has(is func(corev1.NodeAddress) bool) bool {
+func (n RequestedNode) hasAddress(is func(corev1.NodeAddress) bool) bool {
 	return slices.ContainsFunc(n.object.Status.Addresses, is)
 }

@@ -19,7 +19,7 @@ type origins struct {
 	node      string
 	names     map[string]string     // DNS name in lower case: from where it is known
 	addresses map[netip.Addr]string // from where it is known
-	taken     map[string]string     // a name in lower case, or an address: what has it
+	excluded  map[string]string     // a name in lower case, or an address: what has it
 	networks  []network             // whose addresses Services have
 	domains   []domain              // whose names Routes have
 	unread    []string              // why it is not known what else has names: with any, nothing is approved
@@ -29,28 +29,28 @@ type origins struct {
 
 type network struct {
 	prefix netip.Prefix
-	whose  string
+	owner  string
 }
 
 // domain is a domain in lower case, with all names beneath it.
-type domain struct{ name, whose string }
+type domain struct{ name, owner string }
 
 // newOrigins knows a node by its name alone, which its credentials prove.
 func newOrigins(node string) *origins {
-	o := &origins{node: node, names: map[string]string{}, addresses: map[netip.Addr]string{}, taken: map[string]string{}}
+	o := &origins{node: node, names: map[string]string{}, addresses: map[netip.Addr]string{}, excluded: map[string]string{}}
 	if _, err := netip.ParseAddr(node); err == nil {
 		return o // a name that is an address proves no address
 	}
-	o.own(node, "it is the Node's name")
+	o.addOwn(node, "it is the Node's name")
 	if short, _, more := strings.Cut(node, "."); more {
-		o.own(short, "it is the first label of the Node's name")
+		o.addOwn(short, "it is the first label of the Node's name")
 	}
 	return o
 }
 
-// own adds a name or an address of the node, and from where it is known. What it is known
+// addOwn adds a name or an address of the node, and from where it is known. What it is known
 // from first stays.
-func (o *origins) own(host, from string) {
+func (o *origins) addOwn(host, from string) {
 	if a, ok := addressOf(host); ok {
 		if _, known := o.addresses[a]; !known {
 			o.addresses[a] = from
@@ -62,20 +62,20 @@ func (o *origins) own(host, from string) {
 	}
 }
 
-// take adds a name or an address that is not this node's.
-func (o *origins) take(host, whose string) {
+// exclude adds a name or an address that is not this node's.
+func (o *origins) exclude(host, whose string) {
 	key := strings.ToLower(strings.TrimSuffix(host, "."))
 	if a, ok := addressOf(host); ok {
 		key = a.String()
 	}
-	if key != "" && o.taken[key] == "" {
-		o.taken[key] = whose
+	if key != "" && o.excluded[key] == "" {
+		o.excluded[key] = whose
 	}
 }
 
-// takeServer adds the host of an API server's URL.
-func (o *origins) takeServer(server, whose string) {
-	o.take(serverHost(server), whose)
+// excludeServer adds the host of an API server's URL.
+func (o *origins) excludeServer(server, whose string) {
+	o.exclude(serverHost(server), whose)
 }
 
 // serverHost is the host of a URL, which may lack its scheme; empty: it has none.
@@ -90,20 +90,20 @@ func serverHost(server string) string {
 	return u.Hostname()
 }
 
-// takeAPI adds a name of the API, and its first label, by which clients in its domain reach it.
-func (o *origins) takeAPI(server, whose string) {
+// excludeAPI adds a name of the API, and its first label, by which clients in its domain reach it.
+func (o *origins) excludeAPI(server, whose string) {
 	host := serverHost(server)
-	o.take(host, whose)
+	o.exclude(host, whose)
 	if _, address := addressOf(host); address {
 		return
 	}
 	if label, _, more := strings.Cut(host, "."); more {
-		o.take(label, "the first label of "+whose)
+		o.exclude(label, "the first label of "+whose)
 	}
 }
 
-// takeNetwork adds the addresses of a CIDR.
-func (o *origins) takeNetwork(cidr, whose string) {
+// excludeNetwork adds the addresses of a CIDR.
+func (o *origins) excludeNetwork(cidr, whose string) {
 	if p, err := netip.ParsePrefix(cidr); err == nil {
 		o.networks = append(o.networks, network{p.Masked(), whose})
 	}
@@ -119,16 +119,18 @@ func addressOf(host string) (netip.Addr, bool) {
 	return a.WithZone("").Unmap(), true
 }
 
-// handed is why a request for a serving certificate is left to a person: its requestor is
+// manualApprovalError is why a request for a serving certificate is left to a person: its requestor is
 // the node, and not all of its names are known to be.
-type handed struct{ reason string }
+type manualApprovalError struct{ reason string }
 
-func (h *handed) Error() string { return h.reason }
+func (h *manualApprovalError) Error() string { return h.reason }
 
-func hand(format string, args ...any) error { return &handed{fmt.Sprintf(format, args...)} }
+func manualApproval(format string, args ...any) error {
+	return &manualApprovalError{fmt.Sprintf(format, args...)}
+}
 
 // errUncompared: the names of a request were compared with its Node only.
-var errUncompared error = &handed{"its names were compared with nothing but what its kubelet writes"}
+var errUncompared error = &manualApprovalError{"its names were compared with nothing but what its kubelet writes"}
 
 // refuse says why the names of a request are not all the node's; nil: they are.
 func (o *origins) refuse(asks *x509.CertificateRequest) error {
@@ -143,7 +145,7 @@ func (o *origins) refuse(asks *x509.CertificateRequest) error {
 		}
 	}
 	if len(o.unread) > 0 {
-		return hand("which names and addresses belong to others is unknown: %s", strings.Join(o.unread, "; "))
+		return manualApproval("which names and addresses belong to others is unknown: %s", strings.Join(o.unread, "; "))
 	}
 	return nil
 }
@@ -152,17 +154,17 @@ func (o *origins) refuseName(name string) error {
 	lower := strings.ToLower(name)
 	switch {
 	case strings.Contains(name, "*"):
-		return hand("it asks for %s: a wildcard is no node's name", foreign.Called(name))
+		return manualApproval("it asks for %s: a wildcard is no node's name", foreign.QuotedName(name))
 	case !plainName(lower):
-		return hand("it asks for %s, which is no plain DNS name", foreign.Called(name))
+		return manualApproval("it asks for %s, which is no plain DNS name", foreign.QuotedName(name))
 	case reserved(lower) != "":
-		return hand("it asks for %s, which is %s", foreign.Called(name), reserved(lower))
-	case o.taken[lower] != "":
-		return hand("it asks for %s, which is %s", foreign.Called(name), o.taken[lower])
+		return manualApproval("it asks for %s, which is %s", foreign.QuotedName(name), reserved(lower))
+	case o.excluded[lower] != "":
+		return manualApproval("it asks for %s, which is %s", foreign.QuotedName(name), o.excluded[lower])
 	case o.inDomain(lower) != "":
-		return hand("it asks for %s, which is %s", foreign.Called(name), o.inDomain(lower))
+		return manualApproval("it asks for %s, which is %s", foreign.QuotedName(name), o.inDomain(lower))
 	case o.names[lower] == "":
-		return hand("it asks for %s: that this is a name of node %s is known only from its kubelet%s", foreign.Called(name), o.node, o.without())
+		return manualApproval("it asks for %s: that this is a name of node %s is known only from its kubelet%s", foreign.QuotedName(name), o.node, o.without())
 	}
 	return nil
 }
@@ -170,19 +172,19 @@ func (o *origins) refuseName(name string) error {
 func (o *origins) refuseAddress(ip net.IP) error {
 	a, ok := netip.AddrFromSlice(ip)
 	if !ok {
-		return hand("it asks for %q, which is no address", ip)
+		return manualApproval("it asks for %q, which is no address", ip)
 	}
 	a = a.Unmap()
 	in := slices.IndexFunc(o.networks, func(n network) bool { return n.prefix.Contains(a) })
 	switch {
 	case special(a) != "":
-		return hand("it asks for %s, which is %s", a, special(a))
-	case o.taken[a.String()] != "":
-		return hand("it asks for %s, which is %s", a, o.taken[a.String()])
+		return manualApproval("it asks for %s, which is %s", a, special(a))
+	case o.excluded[a.String()] != "":
+		return manualApproval("it asks for %s, which is %s", a, o.excluded[a.String()])
 	case in >= 0:
-		return hand("it asks for %s, which is in %s", a, o.networks[in].whose)
+		return manualApproval("it asks for %s, which is in %s", a, o.networks[in].owner)
 	case o.addresses[a] == "":
-		return hand("it asks for %s: that this is an address of node %s is known only from its kubelet%s", a, o.node, o.without())
+		return manualApproval("it asks for %s: that this is an address of node %s is known only from its kubelet%s", a, o.node, o.without())
 	}
 	return nil
 }

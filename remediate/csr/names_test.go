@@ -12,19 +12,19 @@ func TestWhichNamesAKubeletGets(t *testing.T) {
 	t.Parallel()
 	known := func(node string) *origins {
 		o := newOrigins(node)
-		o.own("192.0.2.7", "ssh reached the node there")
-		o.own("2001:db8::7", "Machine m has it")
-		o.own("worker-0.example.com", "Machine m has it")
-		o.take("API.example.com.", "a name of the API")
-		o.takeServer("https://192.0.2.7x.example.com:6443", "the server of a kubeconfig")
-		o.takeServer("https://[2001:db8::100]:6443", "the server of a kubeconfig")
-		o.takeAPI("https://K8S-lb.corp.example:6443", "a name of the API")
-		o.takeAPI("https://192.0.2.102:6443", "a name of the API")
-		o.take("192.0.2.100", "an address of the API")
-		o.take("::ffff:192.0.2.101", "an address of Service default/lb")
-		o.take("db.shop", "a name of Service shop/db")
-		o.takeNetwork("172.30.0.0/16", "the network of Services")
-		o.takeNetwork("fd02::/112", "the network of Services")
+		o.addOwn("192.0.2.7", "ssh reached the node there")
+		o.addOwn("2001:db8::7", "Machine m has it")
+		o.addOwn("worker-0.example.com", "Machine m has it")
+		o.exclude("API.example.com.", "a name of the API")
+		o.excludeServer("https://192.0.2.7x.example.com:6443", "the server of a kubeconfig")
+		o.excludeServer("https://[2001:db8::100]:6443", "the server of a kubeconfig")
+		o.excludeAPI("https://K8S-lb.corp.example:6443", "a name of the API")
+		o.excludeAPI("https://192.0.2.102:6443", "a name of the API")
+		o.exclude("192.0.2.100", "an address of the API")
+		o.exclude("::ffff:192.0.2.101", "an address of Service default/lb")
+		o.exclude("db.shop", "a name of Service shop/db")
+		o.excludeNetwork("172.30.0.0/16", "the network of Services")
+		o.excludeNetwork("fd02::/112", "the network of Services")
 		return o
 	}
 	unread := func(node string) *origins {
@@ -40,9 +40,9 @@ func TestWhichNamesAKubeletGets(t *testing.T) {
 	claimed := func(node string) *origins { // a source that would prove what is reserved
 		o := newOrigins(node)
 		for _, host := range []string{"kubernetes.default.svc", "localhost", "127.0.0.1", "::1", "fe80::1%eth0", "0.0.0.0", "224.0.0.1", "*.example.com", "172.30.0.1"} {
-			o.own(host, "a certificate that was signed earlier")
+			o.addOwn(host, "a certificate that was signed earlier")
 		}
-		o.takeNetwork("172.30.0.0/16", "the network of Services")
+		o.excludeNetwork("172.30.0.0/16", "the network of Services")
 		return o
 	}
 	for _, c := range []struct {

@@ -35,7 +35,7 @@ const (
 // provable says, before anything is asked, from where the names in a serving request of a
 // node can be known.
 func provable(facts inspect.Snapshot, node string, now time.Time) string {
-	if v := facts.Cluster.Versions; v.Plain || v.Cluster == "" {
+	if v := facts.Cluster.Versions; v.NotOpenShift || v.Cluster == "" {
 		return "no serving request: this is not confirmed to be OpenShift"
 	}
 	from := []string{"its Machine"}
@@ -86,9 +86,9 @@ func originsOn(ctx context.Context, e *remediate.Env, node string, object *corev
 // apis takes the names and addresses of the API.
 func (o *origins) apis(ctx context.Context, env *remediate.Env, _ *corev1.Node) error {
 	for _, server := range env.Servers {
-		o.takeServer(server, "a server of your kubeconfig")
+		o.excludeServer(server, "a server of your kubeconfig")
 	}
-	o.takeAPI(env.Kube.CoreV1().RESTClient().Get().URL().String(), "the API server that is asked")
+	o.excludeAPI(env.Kube.CoreV1().RESTClient().Get().URL().String(), "the API server that is asked")
 	var infrastructure struct {
 		Status struct {
 			External string `json:"apiServerURL"`
@@ -99,27 +99,27 @@ func (o *origins) apis(ctx context.Context, env *remediate.Env, _ *corev1.Node) 
 	if err := getJSON(ctx, env.Kube, infrastructurePath, &infrastructure); err != nil {
 		return fmt.Errorf("read Infrastructure cluster: %w", err)
 	}
-	o.takeAPI(infrastructure.Status.External, "a name of the API (Infrastructure cluster)")
-	o.takeAPI(infrastructure.Status.Internal, "a name of the API (Infrastructure cluster)")
-	o.takeAll(infrastructure.Status.Platform)
+	o.excludeAPI(infrastructure.Status.External, "a name of the API (Infrastructure cluster)")
+	o.excludeAPI(infrastructure.Status.Internal, "a name of the API (Infrastructure cluster)")
+	o.excludeAll(infrastructure.Status.Platform)
 	return nil
 }
 
-// takeAll takes every address in a platform's status: those of the API, of ingress and of
+// excludeAll takes every address in a platform's status: those of the API, of ingress and of
 // DNS.
-func (o *origins) takeAll(status any) {
+func (o *origins) excludeAll(status any) {
 	switch v := status.(type) {
 	case map[string]any:
 		for _, inner := range v {
-			o.takeAll(inner)
+			o.excludeAll(inner)
 		}
 	case []any:
 		for _, inner := range v {
-			o.takeAll(inner)
+			o.excludeAll(inner)
 		}
 	case string:
 		if _, ok := addressOf(v); ok {
-			o.take(v, "an address of the platform's API or ingress (Infrastructure cluster)")
+			o.exclude(v, "an address of the platform's API or ingress (Infrastructure cluster)")
 		}
 	}
 }
@@ -133,7 +133,7 @@ func (o *origins) services(ctx context.Context, env *remediate.Env, _ *corev1.No
 			return fmt.Errorf("list services: %w", err)
 		}
 		for i := range page.Items {
-			o.takeService(&page.Items[i])
+			o.excludeService(&page.Items[i])
 		}
 		if opts.Continue = page.Continue; opts.Continue == "" {
 			return nil
@@ -141,8 +141,8 @@ func (o *origins) services(ctx context.Context, env *remediate.Env, _ *corev1.No
 	}
 }
 
-func (o *origins) takeService(s *corev1.Service) {
-	o.take(s.Name+"."+s.Namespace, "a name of Service "+s.Namespace+"/"+s.Name)
+func (o *origins) excludeService(s *corev1.Service) {
+	o.exclude(s.Name+"."+s.Namespace, "a name of Service "+s.Namespace+"/"+s.Name)
 	whose := "an address of Service " + s.Namespace + "/" + s.Name
 	// Not spec.loadBalancerIP: that is what its owner asks for. The status says what it got.
 	addresses := slices.Concat([]string{s.Spec.ClusterIP}, s.Spec.ClusterIPs, s.Spec.ExternalIPs)
@@ -151,7 +151,7 @@ func (o *origins) takeService(s *corev1.Service) {
 	}
 	for _, a := range addresses {
 		if _, ok := addressOf(a); ok {
-			o.take(a, whose)
+			o.exclude(a, whose)
 		}
 	}
 }
@@ -169,7 +169,7 @@ func (o *origins) serviceNetworks(ctx context.Context, env *remediate.Env, _ *co
 		return fmt.Errorf("read Network cluster: %w", err)
 	}
 	for _, cidr := range slices.Concat(config.Spec.Services, config.Status.Services) {
-		o.takeNetwork(cidr, "the network of Services, "+cidr+" (Network cluster)")
+		o.excludeNetwork(cidr, "the network of Services, "+cidr+" (Network cluster)")
 	}
 	return nil
 }
@@ -208,7 +208,7 @@ func (o *origins) ofMachines(all []machineObject, object *corev1.Node) error {
 			continue
 		}
 		for _, a := range m.Status.Addresses {
-			o.take(a.Address, "an address of Machine "+m.Metadata.Name+", which is not this node's")
+			o.exclude(a.Address, "an address of Machine "+m.Metadata.Name+", which is not this node's")
 		}
 	}
 	if len(own) == 0 {
@@ -220,7 +220,7 @@ func (o *origins) ofMachines(all []machineObject, object *corev1.Node) error {
 	}
 	o.decided = "its serving certificate proves nothing more: the Machine " + own[0].Metadata.Name + " decides"
 	for _, a := range own[0].Status.Addresses {
-		o.own(a.Address, "Machine "+own[0].Metadata.Name+" has it in status.addresses")
+		o.addOwn(a.Address, "Machine "+own[0].Metadata.Name+" has it in status.addresses")
 	}
 	return nil
 }
@@ -278,7 +278,7 @@ func decoded(ctx context.Context, request *rest.Request, into any) error {
 func (o *origins) reached(ctx context.Context, env *remediate.Env, _ *corev1.Node) error {
 	var at netip.Addr
 	var facts inspect.Snapshot
-	err := env.Twice(ctx, o.node, func(ctx context.Context, n nodeexec.Node) (err error) {
+	err := env.Retry(ctx, o.node, func(ctx context.Context, n nodeexec.Node) (err error) {
 		at = nodeexec.AddressOf(n)
 		facts, err = env.Facts(ctx, n)
 		return err
@@ -290,7 +290,7 @@ func (o *origins) reached(ctx context.Context, env *remediate.Env, _ *corev1.Nod
 	for _, n := range facts.Nodes {
 		for _, k := range n.Kubeconfigs {
 			if c, ok := k.InUse(); ok {
-				o.takeServer(c.Server, "the server of "+k.Path+" on the node")
+				o.excludeServer(c.Server, "the server of "+k.Path+" on the node")
 			}
 		}
 	}
@@ -301,9 +301,9 @@ func (o *origins) reached(ctx context.Context, env *remediate.Env, _ *corev1.Nod
 	case user == "":
 		lacking = append(lacking, "no kubelet has a certificate on the machine that ssh reached")
 	case user != "system:node:"+o.node:
-		lacking = append(lacking, fmt.Sprintf("the kubelet on the machine that ssh reached is %s", foreign.Called(user)))
+		lacking = append(lacking, fmt.Sprintf("the kubelet on the machine that ssh reached is %s", foreign.QuotedName(user)))
 	default:
-		o.own(at.String(), "ssh reached the node there, its host key is verified")
+		o.addOwn(at.String(), "ssh reached the node there, its host key is verified")
 	}
 	if err := o.served(ctx, env, facts); err != nil {
 		lacking = append(lacking, err.Error())
@@ -335,10 +335,10 @@ func (o *origins) served(ctx context.Context, env *remediate.Env, facts inspect.
 		return fmt.Errorf("its serving certificate does not verify against ConfigMap %s/%s: %w", managedNamespace, kubeletServingCA, err)
 	}
 	if pki.CommonName(leaf.Subject) != "system:node:"+o.node {
-		return fmt.Errorf("its serving certificate is for %s", foreign.Called(leaf.Subject))
+		return fmt.Errorf("its serving certificate is for %s", foreign.QuotedName(leaf.Subject))
 	}
 	for _, host := range slices.Concat(leaf.Names.DNS, leaf.Names.IPs) {
-		o.own(host, "its present serving certificate has it, which ConfigMap "+managedNamespace+"/"+kubeletServingCA+" verifies")
+		o.addOwn(host, "its present serving certificate has it, which ConfigMap "+managedNamespace+"/"+kubeletServingCA+" verifies")
 	}
 	return nil
 }

@@ -20,24 +20,24 @@ func TestAKubeletGetsNoNameOfAnotherNodeAndNoExternalIP(t *testing.T) {
 		o := newOrigins(node)
 		var service corev1.Service
 		service.Name, service.Namespace, service.Spec.ExternalIPs = "vip", "tenant", []string{external}
-		o.takeService(&service)
-		o.own(external, "ssh reached the node there")
-		n := Asker{Name: node, Versions: catalog.Versions{Cluster: "4.18.1"}, known: o, object: &corev1.Node{}}
+		o.excludeService(&service)
+		o.addOwn(external, "ssh reached the node there")
+		n := RequestedNode{Name: node, Versions: catalog.Versions{Cluster: "4.18.1"}, origins: o, object: &corev1.Node{}}
 		for _, a := range []string{name, node, external} {
 			n.object.Status.Addresses = append(n.object.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeHostName, Address: a})
 		}
 		n.object.Status.Addresses = append(n.object.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: external})
-		if err := n.owns(&x509.CertificateRequest{DNSNames: []string{name}}); err != nil {
+		if err := n.ownsNames(&x509.CertificateRequest{DNSNames: []string{name}}); err != nil {
 			t.Errorf("without another node: %v", err)
 		}
-		n.peers = []corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: peer}}}
-		if err := n.owns(&x509.CertificateRequest{DNSNames: []string{name}}); err == nil {
+		n.allNodes = []corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: peer}}}
+		if err := n.ownsNames(&x509.CertificateRequest{DNSNames: []string{name}}); err == nil {
 			t.Errorf("%s gets %s, which is a name of Node %s", node, name, peer)
 		}
-		if err := n.owns(&x509.CertificateRequest{DNSNames: []string{node}}); err != nil {
+		if err := n.ownsNames(&x509.CertificateRequest{DNSNames: []string{node}}); err != nil {
 			t.Errorf("its own name: %v", err)
 		}
-		if err := n.owns(&x509.CertificateRequest{IPAddresses: []net.IP{net.ParseIP(external)}}); err == nil {
+		if err := n.ownsNames(&x509.CertificateRequest{IPAddresses: []net.IP{net.ParseIP(external)}}); err == nil {
 			t.Error("it gets the external IP of a Service")
 		}
 	}

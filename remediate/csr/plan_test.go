@@ -33,7 +33,7 @@ func TestThePlanSaysFromWhereTheNamesOfANodeAreKnown(t *testing.T) {
 		"by exec, with a certificate":        {openshift, "exec", serving("worker-0", time.Hour), "its serving names are known from: " + machine + "; " + cert},
 		"by debug, its certificate expired":  {openshift, "debug", serving("worker-0", -time.Hour), "its serving names are known from: " + machine},
 		"by debug, another's certificate":    {openshift, "debug", serving("worker-1", time.Hour), "its serving names are known from: " + machine},
-		"plain Kubernetes":                   {catalog.Versions{Plain: true, Kubernetes: "v1.35.4"}, "ssh", serving("worker-0", time.Hour), "no serving request: this is not confirmed to be OpenShift"},
+		"plain Kubernetes":                   {catalog.Versions{NotOpenShift: true, Kubernetes: "v1.35.4"}, "ssh", serving("worker-0", time.Hour), "no serving request: this is not confirmed to be OpenShift"},
 		"a cluster whose version is unknown": {catalog.Versions{}, "ssh", nil, "no serving request: this is not confirmed to be OpenShift"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -26,7 +26,7 @@ func (r *Request) otherRequester(hints inspect.Hints, node string) string {
 	return strings.Join([]string{
 		"",
 		"  " + who + ", at " + r.CreationTimestamp.UTC().Format(time.RFC3339),
-		"  for the key with sha256 " + pki.FingerprintOf(r.asks.RawSubjectPublicKeyInfo).String(),
+		"  for the key with sha256 " + pki.FingerprintOf(r.pkcs10.RawSubjectPublicKeyInfo).String(),
 		"  what it got, and until when: " + foreign.Command(inspect.RequestNames, "kubectl get csr %s -o jsonpath='{.status.certificate}' | base64 -d | openssl x509 -noout -subject -enddate -fingerprint -sha256", r.Name),
 		"  from which address: the audit logs of all kube-apiservers have who created certificatesigningrequests at that time (sourceIPs); it is to be " + node + "'s",
 		"  If it was another client: Kubernetes revokes no certificate, and with that one the client is system:node:" + node + " until it expires. It may read what pods on that Node use, their Secrets, too, and write the Node.",
@@ -39,18 +39,18 @@ func (r *Request) otherRequester(hints inspect.Hints, node string) string {
 // approved.
 func notArrived(ctx context.Context, env *remediate.Env, node string, r *Request) string {
 	text := fmt.Sprintf(". Request %s was approved in its name: if its kubelet runs, and can ask the API server, then another client may have asked, and may have a certificate for system:node:%s%s", foreign.Name(r.Name), node, r.otherRequester(env.Hints, node))
-	others, err := PendingOf(ctx, env.Kube, Asker{Name: node, Hints: env.Hints})
+	others, err := PendingOf(ctx, env.Kube, RequestedNode{Name: node, Hints: env.Hints})
 	if err != nil {
 		return text + "\n  Other requests of its kubelet were not read: " + err.Error()
 	}
 	for _, o := range inOrder(others) {
 		switch {
-		case o.asks == nil || o.serving() || o.Name == r.Name:
-		case bytes.Equal(o.asks.RawSubjectPublicKeyInfo, r.asks.RawSubjectPublicKeyInfo):
+		case o.pkcs10 == nil || o.serving() || o.Name == r.Name:
+		case bytes.Equal(o.pkcs10.RawSubjectPublicKeyInfo, r.pkcs10.RawSubjectPublicKeyInfo):
 			// A client that reads a request can send a copy of it: which one is the original is unknown.
 			text += fmt.Sprintf("\n  Request %s is pending, for the same key: one of the two may be a copy. Do not approve it by hand", foreign.Name(o.Name))
 		default:
-			text += fmt.Sprintf("\n  Request %s is pending, for the key with sha256 %s: that may be the kubelet's", foreign.Name(o.Name), pki.FingerprintOf(o.asks.RawSubjectPublicKeyInfo))
+			text += fmt.Sprintf("\n  Request %s is pending, for the key with sha256 %s: that may be the kubelet's", foreign.Name(o.Name), pki.FingerprintOf(o.pkcs10.RawSubjectPublicKeyInfo))
 		}
 	}
 	return text

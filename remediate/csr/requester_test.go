@@ -23,7 +23,7 @@ import (
 // and who asked before it neither.
 func TestSomebodyElseAsksInANodesName(t *testing.T) {
 	t.Parallel()
-	n := Asker{Name: "worker-0", object: remediatetest.WorkerZero(), Versions: catalog.Versions{Cluster: "4.15.0"}, kubelet: &joiner{}, earlier: map[string]bool{"csr-earlier": true}}
+	n := RequestedNode{Name: "worker-0", object: remediatetest.WorkerZero(), Versions: catalog.Versions{Cluster: "4.15.0"}, kubeletState: &kubeletState{}, beforeRestart: map[string]bool{"csr-earlier": true}}
 	api := &remediatetest.RequestsAPI{Nodes: map[string]*corev1.Node{"worker-0": remediatetest.WorkerZero()}}
 	add := func(name string, a *remediatetest.Asking) {
 		a.CSR.Name = name
@@ -51,19 +51,19 @@ func TestSomebodyElseAsksInANodesName(t *testing.T) {
 	if got := names(); len(got) > 0 {
 		t.Errorf("two after it: %q", got)
 	}
-	n.earlier = nil // nothing was restarted: a kubelet that waits for long has made several
+	n.beforeRestart = nil // nothing was restarted: a kubelet that waits for long has made several
 	if got := names(); len(got) > 0 {
 		t.Errorf("without a restart: %q", got)
 	}
 	j := remediatetest.NewJoining(t)
 	j.Lost(t)
 	env, _ := remediatetest.Approvals(t, j.World, api)
-	if text := Waiting(t.Context(), env, n); !strings.Contains(text, "--nodes worker-0 --rebootstrap") || strings.Contains(text, "certificate approve") {
+	if text := PendingText(t.Context(), env, n); !strings.Contains(text, "--nodes worker-0 --rebootstrap") || strings.Contains(text, "certificate approve") {
 		t.Errorf("what to do is not said: %s", text)
 	}
 	// Those who were refused in a node's step are not approved among what is left over.
 	api.Signs = true
-	left := NewApproveLeft([]string{"worker-0"}, true, true)
+	left := NewApprovePending([]string{"worker-0"}, true, true)
 	if err := left.Apply(t.Context(), env, &remediate.Change{Versions: n.Versions}); err != nil {
 		t.Fatal(err)
 	}
@@ -108,8 +108,8 @@ func TestAServersNamesAreNoOtherNodes(t *testing.T) {
 		a := remediatetest.ServingAsking(t)
 		change(&a.Asks)
 		api.Add(a.Made(t))
-		requests, err := PendingOf(t.Context(), api.Client(t), Asker{Name: "worker-0", Versions: catalog.Versions{Cluster: "4.15.0"}})
-		if err != nil || len(requests) != 1 || !strings.Contains(requests[0].why, " of Node master-0, too") {
+		requests, err := PendingOf(t.Context(), api.Client(t), RequestedNode{Name: "worker-0", Versions: catalog.Versions{Cluster: "4.15.0"}})
+		if err != nil || len(requests) != 1 || !strings.Contains(requests[0].mismatch, " of Node master-0, too") {
 			t.Errorf("%s: %+v, %v", name, requests, err)
 		}
 	}
@@ -121,7 +121,7 @@ func TestAServersNamesAreNoOtherNodes(t *testing.T) {
 		return nil
 	}
 	forbidden.Add(remediatetest.ServingAsking(t).Made(t))
-	if _, err := PendingOf(t.Context(), forbidden.Client(t), Asker{Name: "worker-0", Versions: catalog.Versions{Cluster: "4.15.0"}}); err == nil || !strings.Contains(err.Error(), "no other one's certificate") {
+	if _, err := PendingOf(t.Context(), forbidden.Client(t), RequestedNode{Name: "worker-0", Versions: catalog.Versions{Cluster: "4.15.0"}}); err == nil || !strings.Contains(err.Error(), "no other one's certificate") {
 		t.Errorf("with Nodes that can't be listed: %v", err)
 	}
 }

@@ -19,7 +19,7 @@ const CsrSigner = "csr-signer"
 
 // SignerVerdict says whether what signs certificate requests is valid.
 type SignerVerdict struct {
-	Holds        catalog.Answer
+	Valid        catalog.Answer
 	Reason, Next string
 	cause        error
 }
@@ -58,25 +58,25 @@ func judgeSigner(hints inspect.Hints, read func(catalog.Ref) (collect.Signer, er
 	if err != nil {
 		return SignerVerdict{Reason: foreign.Prose(err.Error()), Next: access, cause: err}
 	}
-	problem := Invalid(signer)
+	problem := WhyInvalid(signer)
 	if problem == "" {
-		return SignerVerdict{Holds: catalog.Yes}
+		return SignerVerdict{Valid: catalog.Yes}
 	}
 	renewed := ""
 	source := catalog.CSRSignerSource()
-	if original, err := read(source); err == nil && Invalid(original) == "" {
+	if original, err := read(source); err == nil && WhyInvalid(original) == "" {
 		renewed = fmt.Sprintf("; %s is renewed, and is copied there", source)
 	}
-	v := SignerVerdict{Holds: catalog.No, Reason: fmt.Sprintf("%s %s%s: kube-controller-manager can't sign with it", at, problem, renewed),
+	v := SignerVerdict{Valid: catalog.No, Reason: fmt.Sprintf("%s %s%s: kube-controller-manager can't sign with it", at, problem, renewed),
 		Next: foreign.Command("", "oc get clusteroperator kube-controller-manager; oc get secret -n %s %s -o jsonpath='{.metadata.annotations}'", at.Namespace, at.Name)}
 	if signer.Asked.IsZero() {
-		v.Holds = catalog.Unknown
+		v.Valid = catalog.Unknown
 	}
 	return v
 }
 
-// Invalid says why a certificate does not sign now, by the API server's time; empty: it does.
-func Invalid(s collect.Signer) string {
+// WhyInvalid says why a certificate does not sign now, by the API server's time; empty: it does.
+func WhyInvalid(s collect.Signer) string {
 	switch {
 	case s.Asked.IsZero():
 		return "may have expired: the API server does not say what time it is"
@@ -88,9 +88,9 @@ func Invalid(s collect.Signer) string {
 	return ""
 }
 
-// PlainSigner is the CA of a cluster without operators, where it was read on a node, and
+// KubeadmSigner is the CA of a cluster without operators, where it was read on a node, and
 // what time it is at the API server; zero: not known.
-func PlainSigner(facts inspect.Snapshot, now time.Time) (ca *pki.Cert, asked time.Time) {
+func KubeadmSigner(facts inspect.Snapshot, now time.Time) (ca *pki.Cert, asked time.Time) {
 	if least, most, ok := facts.Cluster.Clock.Ahead(); ok {
 		asked = now.Add((least + most) / 2)
 	}

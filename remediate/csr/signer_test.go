@@ -24,7 +24,7 @@ import (
 // kube-controller-manager backs off for up to 16 minutes if something is approved then.
 func TestNoApprovalBeforeTheSignerIsValid(t *testing.T) {
 	t.Parallel()
-	openshift, plain := catalog.Versions{Cluster: "4.15.0"}, catalog.Versions{Plain: true, Kubernetes: "v1.35.4"}
+	openshift, plain := catalog.Versions{Cluster: "4.15.0"}, catalog.Versions{NotOpenShift: true, Kubernetes: "v1.35.4"}
 	valid, expired := [2]time.Time{remediatetest.TestNow.AddDate(0, 0, -1), remediatetest.TestNow.AddDate(0, 0, 29)}, [2]time.Time{remediatetest.TestNow.AddDate(0, 0, -40), remediatetest.TestNow.AddDate(0, 0, -10)}
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "csr-signer", errors.New("no"))
 	for name, c := range map[string]struct {
@@ -79,7 +79,7 @@ func TestNoApprovalBeforeTheSignerIsValid(t *testing.T) {
 			}
 			api.Add(remediatetest.ClientAsking(t).Made(t))
 			facts := inspect.Snapshot{Cluster: inspect.Cluster{Versions: openshift, Clock: inspect.Clock{Sent: remediatetest.TestNow, Before: remediatetest.TestNow, After: remediatetest.TestNow, Received: remediatetest.TestNow}}, Nodes: []inspect.Node{{Name: "worker-0", Via: "ssh"}}}
-			if c.versions.Plain {
+			if c.versions.NotOpenShift {
 				facts.Cluster.Versions = plain
 				api.Requests[0].Spec.Username, api.Requests[0].Spec.Groups = "system:bootstrap:abcdef", []string{"system:bootstrappers", "system:authenticated"}
 			}
@@ -87,7 +87,7 @@ func TestNoApprovalBeforeTheSignerIsValid(t *testing.T) {
 				found := pki.NewScanner().Scan(c.plainFile)
 				facts.Bundles = []inspect.Bundle{{At: pki.Location{Kind: pki.KindFile, Node: "master-0", Path: catalog.KubeadmCA}, Content: found[0].Content}}
 			}
-			a := NewApproveLeft([]string{"worker-0"}, true, true)
+			a := NewApprovePending([]string{"worker-0"}, true, true)
 			change, err := a.Diff(facts, remediatetest.TestNow)
 			if err != nil || change == nil {
 				t.Fatal(change, err)

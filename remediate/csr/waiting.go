@@ -13,23 +13,23 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
-// Waiting says which requests about a node are pending, what they ask for, and the
+// PendingText says which requests about a node are pending, what they ask for, and the
 // command for each; empty where there is none.
-func Waiting(ctx context.Context, env *remediate.Env, n Asker) string {
+func PendingText(ctx context.Context, env *remediate.Env, n RequestedNode) string {
 	if env.Kube == nil {
 		return ""
 	}
-	requests, _, err := leftOf(ctx, env, n)
+	requests, _, err := pendingNow(ctx, env, n)
 	if err != nil {
 		return "; whether its kubelet waits for a certificate is unknown: " + foreign.Prose(err.Error())
 	}
 	var out strings.Builder
 	approvable := current(requests)
 	for _, r := range inOrder(requests) {
-		if r.why == "" && !slices.Contains(approvable, r) {
+		if r.mismatch == "" && !slices.Contains(approvable, r) {
 			continue // an earlier try, for which nobody waits
 		}
-		fmt.Fprintf(&out, "\n%s\n  %s%s", r.describe(), byHand, r.next())
+		fmt.Fprintf(&out, "\n%s\n  %s%s", r.describe(), manualCommand, r.next())
 	}
 	if out.Len() == 0 {
 		return ""
@@ -40,22 +40,22 @@ func Waiting(ctx context.Context, env *remediate.Env, n Asker) string {
 // RequestsPending is the risk that a kubelet can't fetch a certificate that it waits for.
 const RequestsPending = "requests-pending"
 
-// Unanswered refuses to put files of a node back while its kubelet waits for a
+// RefusePending refuses to put files of a node back while its kubelet waits for a
 // certificate: with another CA it could not fetch it.
-func Unanswered(facts inspect.Snapshot, node string, now time.Time) error {
+func RefusePending(facts inspect.Snapshot, node string, now time.Time) error {
 	var names []string
 	for _, r := range facts.Requests {
 		if r.Condition == inspect.Pending && r.About(node) && MayWait(facts, node, now, r.Signer, r.Requester) {
 			names = append(names, r.Object.Name)
 		}
 	}
-	return Waits(node, names)
+	return RefuseWaiting(node, names)
 }
 
 // MayWait reports whether the kubelet of a node may be who made a request in its name. With a
 // valid client certificate it makes none by a bootstrapper's token.
 func MayWait(facts inspect.Snapshot, node string, now time.Time, signer, requester string) bool {
-	if _, may := catalog.MayRequest(signer, requester, node, facts.Cluster.Versions); may == catalog.No {
+	if _, may := catalog.RequesterOf(signer, requester, node, facts.Cluster.Versions); may == catalog.No {
 		return false
 	}
 	n, ok := facts.Node(node)
@@ -63,8 +63,8 @@ func MayWait(facts inspect.Snapshot, node string, now time.Time, signer, request
 	return !ok || requester == "system:node:"+node || cert == nil || !cert.NotAfter.After(n.Time(now))
 }
 
-// Waits refuses where a kubelet waits for an answer to these requests.
-func Waits(node string, names []string) error {
+// RefuseWaiting refuses where a kubelet waits for an answer to these requests.
+func RefuseWaiting(node string, names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
@@ -97,10 +97,10 @@ func Approves(p *remediate.Plan) bool {
 	for _, n := range p.Nodes() {
 		for _, s := range n.Due() {
 			switch a := s.Action.(type) {
-			case SeeCertificate:
+			case AwaitCertificate:
 				return true
 			case Approve:
-				if a.Serving || s.Change.Certified[a.On] == "" {
+				if a.Serving || s.Change.HasCertificate[a.NodeName] == "" {
 					return true
 				}
 			}

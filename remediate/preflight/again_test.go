@@ -23,24 +23,24 @@ func TestAskedAgain(t *testing.T) {
 		name    string
 		begins  func(m *inspect.ControlPlaneStatus)
 		times   int // how often it is found
-		again   *Again
+		again   *RecheckGate
 		stopped string // the name of the check; empty: it goes on
 		waits   time.Duration
 	}{
-		{"nothing", nil, 0, &Again{}, "", 0},
-		{"an upgrade", remediatetest.BegunUpgrade, 1, &Again{}, upgradeRunning, 0},
-		{"an upgrade, which was accepted", remediatetest.BegunUpgrade, 1000, &Again{Accept: []string{upgradeRunning}}, "", 0},
-		{"an upgrade, which is not asked for", remediatetest.BegunUpgrade, 1000, &Again{Only: []string{StaticPodsSettled}}, "", 0},
-		{"a rollout that ends", remediatetest.BegunRollout, 12, &Again{}, "", 2 * time.Minute},
-		{"a rollout that does not", remediatetest.BegunRollout, 1000, &Again{}, StaticPodsSettled, action.RolloutTime},
-		{"an API server that restarts", remediatetest.Silent, 5, &Again{}, "", 50 * time.Second},
-		{"an API server that is silent", remediatetest.Silent, 1000, &Again{}, upgradeRunning, unreadTime},
-		{"a plain cluster has no ClusterVersion", remediatetest.WithoutOperators, 1000, &Again{Facts: plain, StaticPods: unready(0)}, "", 0},
-		{"a plain cluster's static pod that becomes ready", remediatetest.WithoutOperators, 1000, &Again{Facts: plain, StaticPods: unready(12)}, "", 2 * time.Minute},
-		{"one that does not", remediatetest.WithoutOperators, 1000, &Again{Facts: plain, StaticPods: unready(1000)}, StaticPodsSettled, action.RolloutTime},
-		{"one that does not, which was accepted", remediatetest.WithoutOperators, 1000, &Again{Facts: plain, StaticPods: unready(1000), Accept: []string{StaticPodsSettled}}, "", 0},
-		{"an undo there", remediatetest.WithoutOperators, 1000, &Again{Facts: plain, StaticPods: unready(1000), Only: []string{StaticPodsSettled}}, StaticPodsSettled, action.RolloutTime},
-		{"static pods that were not asked for", remediatetest.WithoutOperators, 1000, &Again{Facts: plain}, StaticPodsSettled, action.RolloutTime},
+		{"nothing", nil, 0, &RecheckGate{}, "", 0},
+		{"an upgrade", remediatetest.BegunUpgrade, 1, &RecheckGate{}, upgradeRunning, 0},
+		{"an upgrade, which was accepted", remediatetest.BegunUpgrade, 1000, &RecheckGate{Accept: []string{upgradeRunning}}, "", 0},
+		{"an upgrade, which is not asked for", remediatetest.BegunUpgrade, 1000, &RecheckGate{Only: []string{StaticPodsSettled}}, "", 0},
+		{"a rollout that ends", remediatetest.BegunRollout, 12, &RecheckGate{}, "", 2 * time.Minute},
+		{"a rollout that does not", remediatetest.BegunRollout, 1000, &RecheckGate{}, StaticPodsSettled, action.RolloutTime},
+		{"an API server that restarts", remediatetest.Silent, 5, &RecheckGate{}, "", 50 * time.Second},
+		{"an API server that is silent", remediatetest.Silent, 1000, &RecheckGate{}, upgradeRunning, unreadTime},
+		{"a plain cluster has no ClusterVersion", remediatetest.WithoutOperators, 1000, &RecheckGate{Facts: plain, StaticPods: unready(0)}, "", 0},
+		{"a plain cluster's static pod that becomes ready", remediatetest.WithoutOperators, 1000, &RecheckGate{Facts: plain, StaticPods: unready(12)}, "", 2 * time.Minute},
+		{"one that does not", remediatetest.WithoutOperators, 1000, &RecheckGate{Facts: plain, StaticPods: unready(1000)}, StaticPodsSettled, action.RolloutTime},
+		{"one that does not, which was accepted", remediatetest.WithoutOperators, 1000, &RecheckGate{Facts: plain, StaticPods: unready(1000), Accept: []string{StaticPodsSettled}}, "", 0},
+		{"an undo there", remediatetest.WithoutOperators, 1000, &RecheckGate{Facts: plain, StaticPods: unready(1000), Only: []string{StaticPodsSettled}}, StaticPodsSettled, action.RolloutTime},
+		{"static pods that were not asked for", remediatetest.WithoutOperators, 1000, &RecheckGate{Facts: plain}, StaticPodsSettled, action.RolloutTime},
 	} {
 		found := 0
 		var said []string
@@ -49,7 +49,7 @@ func TestAskedAgain(t *testing.T) {
 			now = now.Add(d)
 			return nil
 		}}
-		c.again.Say = func(text string) { said = append(said, text) }
+		c.again.Print = func(text string) { said = append(said, text) }
 		c.again.ControlPlane = func(context.Context) *inspect.ControlPlaneStatus {
 			m := remediatetest.Settled()
 			if c.begins != nil && found < c.times {

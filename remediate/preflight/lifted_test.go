@@ -15,8 +15,8 @@ import (
 // TestAPauseThatSomebodyLifts has a health check act again in the middle of a run.
 func TestAPauseThatSomebodyLifts(t *testing.T) {
 	t.Parallel()
-	check := inspect.Actor{Resource: catalog.MachineHealthChecks, Namespace: "openshift-machine-api", Name: "all", Acts: catalog.Yes, Paused: []string{"certrot run-1"}}
-	again := &Again{ControlPlane: func(context.Context) *inspect.ControlPlaneStatus {
+	check := inspect.Actor{Resource: catalog.MachineHealthChecks, Namespace: "openshift-machine-api", Name: "all", Active: catalog.Yes, Paused: []string{"certrot run-1"}}
+	again := &RecheckGate{ControlPlane: func(context.Context) *inspect.ControlPlaneStatus {
 		m := remediatetest.Settled()
 		m.Actors = append(m.Actors, check)
 		return m

@@ -21,21 +21,21 @@ const ownerTime = 10 * time.Minute
 // OwnedFile is the risk of writing a file that its owner may be about to write.
 const OwnedFile = "owned-file"
 
-// Owned refuses to change a kubeconfig into which, in this version, somebody else brings
+// RefuseOwned refuses to change a kubeconfig into which, in this version, somebody else brings
 // the CA, and may be about to: two who write it and restart the kubelet are one too many.
 // published is when the CAs became what they are in the ConfigMap from which he takes
 // them; zero: not known. nil where nobody does, where he does not run on the node, or
 // where he had his time.
-func Owned(facts inspect.Snapshot, n *inspect.Node, path string, missing []*pki.Cert, published, now time.Time) *remediate.Refusal {
+func RefuseOwned(facts inspect.Snapshot, n *inspect.Node, path string, missing []*pki.Cert, published, now time.Time) *remediate.Refusal {
 	row, answer := catalog.DeliveryOf(catalog.KubeletKubeconfigCA(), facts.Cluster.Versions)
 	if answer != catalog.Yes || !row.Delivered || len(missing) == 0 || AbsentProcess(facts, n, row.Command) {
 		return nil
 	}
 	var since time.Time // when he could have begun, at the latest
-	what := fmt.Sprintf("the CA %s was made", foreign.Called(missing[0].Subject))
+	what := fmt.Sprintf("the CA %s was made", foreign.QuotedName(missing[0].Subject))
 	for _, m := range missing {
 		if m.NotBefore.After(since) {
-			since, what = m.NotBefore, fmt.Sprintf("the CA %s was made", foreign.Called(m.Subject))
+			since, what = m.NotBefore, fmt.Sprintf("the CA %s was made", foreign.QuotedName(m.Subject))
 		}
 	}
 	if published.After(since) { // by the API server's clock

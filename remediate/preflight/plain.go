@@ -24,7 +24,7 @@ func plainChecks() []preflightCheck {
 
 // serversShow holds the CAs against every kube-apiserver: behind a balancer, one that
 // presents another certificate would lose kubelets now and then.
-func (p Preflight) serversShow() Finding {
+func (p Preflight) serversShow() Result {
 	rows := catalog.KubeletSetups(p.Facts.Cluster.Versions)
 	row := rows[len(rows)-1] // OpenShift's come first
 	var silent []string
@@ -45,43 +45,43 @@ func (p Preflight) serversShow() Finding {
 		}
 		answered++
 		if err := pki.Verify(v.Chain, p.CA, v.Name, p.Now); err != nil {
-			return Fails(row.Right, "%s presents %s, and the CAs that kubelets are to trust do not verify it: %v", from, pki.Named(v.Chain[0]), err)
+			return Fail(row.CARemediation, "%s presents %s, and the CAs that kubelets are to trust do not verify it: %v", from, pki.Named(v.Chain[0]), err)
 		}
 	}
 	switch {
 	case answered == 0:
-		return Finding{Reason: "the certificate that the API server presents is unknown: none answered", Next: "on a node: curl -kv the server in " + row.Own + ", with /readyz"}
+		return Result{Reason: "the certificate that the API server presents is unknown: none answered", Next: "on a node: curl -kv the server in " + row.Kubeconfig + ", with /readyz"}
 	case len(silent) > 0:
-		return Fine("not asked, since they did not answer: %s", strings.Join(unique(silent), ", "))
+		return Pass("not asked, since they did not answer: %s", strings.Join(unique(silent), ", "))
 	}
-	return Fine("")
+	return Pass("")
 }
 
 // etcdPods lets members be that are down because of their kubelet alone.
-func (p Preflight) etcdPods() Finding {
+func (p Preflight) etcdPods() Result {
 	return p.podsReady(func(pod inspect.Pod) bool { return strings.HasPrefix(pod.Name, "etcd-") },
 		"no etcd runs as a static pod in kube-system: it is elsewhere, and no kubelet here holds it")
 }
 
-func (p Preflight) controlPlanePods() Finding {
+func (p Preflight) controlPlanePods() Result {
 	return p.podsReady(func(pod inspect.Pod) bool { return !strings.HasPrefix(pod.Name, "etcd-") },
 		"no static pod in kube-system tells of the control plane")
 }
 
 // podsReady asks for static pods: a kubelet shows them as mirror pods, whose controller
 // is the Node.
-func (p Preflight) podsReady(which func(inspect.Pod) bool, none string) Finding {
+func (p Preflight) podsReady(which func(inspect.Pod) bool, none string) Result {
 	if f, ok := p.Unread("nodes"); ok {
 		return f
 	}
 	if masters, ok := p.masters(); ok && len(masters) == 0 {
-		return Fine(NoMaster)
+		return Pass(NoMaster)
 	}
 	switch {
 	case p.StaticPods == nil:
-		return Finding{Reason: "the pods of kube-system were not asked for", Next: "kubectl -n kube-system get pods"}
+		return Result{Reason: "the pods of kube-system were not asked for", Next: "kubectl -n kube-system get pods"}
 	case p.StaticPods.Gap != nil:
-		return Finding{Reason: p.StaticPods.Gap.Reason, Next: p.StaticPods.Gap.Next}
+		return Result{Reason: p.StaticPods.Gap.Reason, Next: p.StaticPods.Gap.Next}
 	}
 	var unavailable, others []string
 	found := false
@@ -97,11 +97,11 @@ func (p Preflight) podsReady(which func(inspect.Pod) bool, none string) Finding 
 		}
 		found = true
 		switch {
-		case pod.Ready && p.ControlPlane.Life(pod.Node).Alive != catalog.No:
-		case p.ControlPlane.Lost(pod.Node):
+		case pod.Ready && p.ControlPlane.NodeHealth(pod.Node).Alive != catalog.No:
+		case p.ControlPlane.NodeUnhealthy(pod.Node):
 			unavailable = append(unavailable, pod.Name)
 		default:
-			return Fails(foreign.Command("kubectl -n kube-system get pods -o name", "kubectl -n kube-system describe pod %[1]s; kubectl -n kube-system logs %[1]s", pod.Name), "static pod kube-system/%s on %s is not ready (%s), and its node is", pod.Name, pod.Node, foreign.Name(pod.Phase))
+			return Fail(foreign.Command("kubectl -n kube-system get pods -o name", "kubectl -n kube-system describe pod %[1]s; kubectl -n kube-system logs %[1]s", pod.Name), "static pod kube-system/%s on %s is not ready (%s), and its node is", pod.Name, pod.Node, foreign.Name(pod.Phase))
 		}
 	}
 	slices.Sort(unavailable)
@@ -116,5 +116,5 @@ func (p Preflight) podsReady(which func(inspect.Pod) bool, none string) Finding 
 	if len(others) > 0 {
 		notes = append(notes, "not ready, and not counted, since their nodes are no control plane nodes: "+strings.Join(others, ", "))
 	}
-	return Fine("%s", strings.Join(notes, "; "))
+	return Pass("%s", strings.Join(notes, "; "))
 }

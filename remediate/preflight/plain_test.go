@@ -95,7 +95,7 @@ func TestPreflightOfPlainClusters(t *testing.T) {
 			if i < 0 {
 				t.Fatalf("%s was not asked: %+v", c.check, verdicts)
 			}
-			if v := verdicts[i]; v.Status != (Finding{Holds: c.holds}).Assess("").Status || !strings.Contains(v.Reason, c.says) || c.holds == catalog.Yes && c.says == "" && v.Reason != "" {
+			if v := verdicts[i]; v.Status != (Result{Passed: c.holds}).Assess("").Status || !strings.Contains(v.Reason, c.says) || c.holds == catalog.Yes && c.says == "" && v.Reason != "" {
 				t.Errorf("%+v", v)
 			}
 			for _, v := range verdicts {

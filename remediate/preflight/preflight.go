@@ -26,13 +26,13 @@ type Preflight struct {
 	// Script: it is done by a script, on nodes that are unreachable from here.
 	Script bool
 	// CA are those that kubelets are to trust, and StaticPods those of kube-system; the
-	// latter are asked for where no operator tells of them, see Operated.
+	// latter are asked for where no operator tells of them, see HasOperators.
 	CA         []*pki.Cert
 	StaticPods *inspect.PodList
-	// Approves: kubelets wait for a certificate that is signed on approval. Signer is what was
+	// NeedsSigner: kubelets wait for a certificate that is signed on approval. Signer is what was
 	// read of what signs it; nil: no API server could be asked.
-	Approves bool
-	Signer   *csr.SignerVerdict
+	NeedsSigner bool
+	Signer      *csr.SignerVerdict
 }
 
 // Of is the preflight of facts, by the status that is among them: read just now, or kept in a
@@ -68,24 +68,24 @@ type preflightCheck struct {
 	name, claim string
 	risk        bool
 	api         bool // only the API tells
-	ask         func(Preflight) Finding
+	ask         func(Preflight) Result
 }
 
 // checks are those for a cluster whose operators tell of it, or for one without any.
 func (p Preflight) checks() []preflightCheck {
 	checks := plainChecks()
-	if p.Operated() {
+	if p.HasOperators() {
 		checks = operatedChecks()
 	}
-	if p.Approves {
+	if p.NeedsSigner {
 		checks = append(checks, preflightCheck{csr.CsrSigner, "what signs the certificates of kubelets is valid", false, true, Preflight.signer})
 	}
 	return checks
 }
 
-// Operated reports whether operators keep the cluster, or may. Where none do, StaticPods
+// HasOperators reports whether operators keep the cluster, or may. Where none do, StaticPods
 // are to be asked for.
-func (p Preflight) Operated() bool { return inspect.Operated(p.Facts) }
+func (p Preflight) HasOperators() bool { return inspect.HasOperators(p.Facts) }
 
 // UnreviewedVersion is the risk of writing where a version runs that was not reviewed for
 // the catalog: who accepts it takes what the catalog says of the nearest one that was.
@@ -130,7 +130,7 @@ func (p Preflight) Check() []Verdict {
 		f := c.ask(p)
 		v := Verdict{
 			Assessment: f.Assess(c.name), Claim: c.claim, Risk: c.risk,
-			Blind: f.Holds == catalog.Unknown && c.api && p.ControlPlane == nil,
+			NoAPIServer: f.Passed == catalog.Unknown && c.api && p.ControlPlane == nil,
 		}
 		if c.api {
 			v = v.AsOf(p.Facts)
@@ -147,30 +147,30 @@ func (p Preflight) ServerSideVerdict() Verdict {
 	return all[slices.IndexFunc(all, func(v Verdict) bool { return v.ID == ServerSide })]
 }
 
-// Fine is a check that passes. The text is for people; empty: there is nothing to say.
-func Fine(format string, args ...any) Finding {
-	return Finding{Holds: catalog.Yes, Reason: fmt.Sprintf(format, args...)}
+// Pass is a check that passes. The text is for people; empty: there is nothing to say.
+func Pass(format string, args ...any) Result {
+	return Result{Passed: catalog.Yes, Reason: fmt.Sprintf(format, args...)}
 }
 
-// Fails is a check that fails, with the next step and the reason.
-func Fails(next, format string, args ...any) Finding {
-	return Finding{catalog.No, fmt.Sprintf(format, args...), next}
+// Fail is a check that fails, with the next step and the reason.
+func Fail(next, format string, args ...any) Result {
+	return Result{catalog.No, fmt.Sprintf(format, args...), next}
 }
 
-// blind is the answer where no API server could be asked.
-func blind(hints inspect.Hints) Finding {
-	return Finding{Reason: "no API server could be asked", Next: hints.Live("look at it from a master, or from a colleague's machine: what acts on nodes meanwhile is not seen from here")}
+// noAPIServer is the answer where no API server could be asked.
+func noAPIServer(hints inspect.Hints) Result {
+	return Result{Reason: "no API server could be asked", Next: hints.Live("look at it from a master, or from a colleague's machine: what acts on nodes meanwhile is not seen from here")}
 }
 
 // Unread is the answer where one of these could not be read.
-func (p Preflight) Unread(resources ...string) (Finding, bool) {
+func (p Preflight) Unread(resources ...string) (Result, bool) {
 	if p.ControlPlane == nil {
-		return blind(p.Facts.Hints), true
+		return noAPIServer(p.Facts.Hints), true
 	}
 	if g, ok := p.ControlPlane.Gap(resources...); ok {
-		return Finding{Reason: g.Reason, Next: g.Next}, true
+		return Result{Reason: g.Reason, Next: g.Next}, true
 	}
-	return Finding{}, false
+	return Result{}, false
 }
 
 // CertsAt are the certificates in an object of the snapshot; false where it was not read,
@@ -242,7 +242,7 @@ const NoMaster = "no master's kubelet is restarted"
 // about the moment of its making: a node that is behind takes it for not yet valid.
 const MaxSkew = time.Minute
 
-func (p Preflight) clocks() Finding {
+func (p Preflight) clocks() Result {
 	next := func(node string) string {
 		return "on " + node + ": chronyc tracking; systemctl status chronyd; timedatectl"
 	}
@@ -253,21 +253,21 @@ func (p Preflight) clocks() Finding {
 			continue // whoever runs it there sees what it says of what is shown, by that clock
 		}
 		if !ok {
-			return Finding{Reason: "the clock of " + name + " was not read", Next: next(name)}
+			return Result{Reason: "the clock of " + name + " was not read", Next: next(name)}
 		}
 		least, most, ok := n.Clock.Ahead()
 		if !ok {
-			return Finding{Reason: "the clock of " + name + " was not read", Next: next(name)}
+			return Result{Reason: "the clock of " + name + " was not read", Next: next(name)}
 		}
 		reference := "this machine's"
 		if told {
 			least, most, reference = least-to, most-from, "the API server's"
 		}
 		if least > MaxSkew || most < -MaxSkew {
-			return Fails(next(name), "the clock of %s is %s %s", name, Skew(least, most), reference)
+			return Fail(next(name), "the clock of %s is %s %s", name, Skew(least, most), reference)
 		}
 	}
-	return Fine("")
+	return Pass("")
 }
 
 // Skew says how far clocks are apart.
@@ -281,11 +281,11 @@ func Skew(least, most time.Duration) string {
 // remediation lists what deletes or reboots nodes that are not Ready. As long as most
 // are lost it may hold still, by its own limits: it begins when enough of them are
 // back, on the rest.
-func (p Preflight) remediation() Finding {
+func (p Preflight) remediation() Result {
 	var resources []string
-	for _, row := range catalog.Machineries() {
-		switch row.Moves {
-		case catalog.MovesLost, catalog.MovesScale, catalog.MovesMasters:
+	for _, row := range catalog.ControlPlaneResources() {
+		switch row.Reports {
+		case catalog.ReportsNodeRemediation, catalog.ReportsAutoscaling, catalog.ReportsControlPlaneMachines:
 			resources = append(resources, row.Resource())
 		}
 	}
@@ -295,29 +295,29 @@ func (p Preflight) remediation() Finding {
 	scaled := slices.ContainsFunc(p.ControlPlane.Actors, func(a inspect.Actor) bool { return a.Resource == catalog.MachineAutoscalers })
 	var acts, next, notes []string
 	for _, a := range p.ControlPlane.Actors {
-		row, _ := catalog.MachineryOf(a.Resource)
+		row, _ := catalog.ControlPlaneResourceOf(a.Resource)
 		what := row.Kind + " " + action.ObjectName(a.Namespace, a.Name)
-		pausable := row.Paused != (catalog.Pausing{})
+		pausable := row.PauseBy != (catalog.PauseField{})
 		switch {
-		case a.Acts == catalog.No, a.Resource == catalog.ClusterAutoscalers && !scaled:
+		case a.Active == catalog.No, a.Resource == catalog.ClusterAutoscalers && !scaled:
 		case a.Paused != nil:
 			notes = append(notes, what+" is paused by "+foreign.Quoted(strings.Join(a.Paused, ", ")))
 		case pausable && p.Pause:
 		default:
-			acts = append(acts, fmt.Sprintf("%s %s (%s)", what, row.Does, a.Why))
+			acts = append(acts, fmt.Sprintf("%s %s (%s)", what, row.Effect, a.Why))
 			if row.Pause != "" {
 				next = append(next, row.Command(row.Pause, a.Namespace, a.Name))
 			}
 		}
 	}
 	if len(acts) == 0 {
-		return Fine("%s", strings.Join(notes, "; "))
+		return Pass("%s", strings.Join(notes, "; "))
 	}
 	hint := "--pause-remediation pauses health checks for as long as this takes"
 	if len(next) > 0 {
 		hint += "; by hand: " + strings.Join(next, "; ")
 	}
-	return Fails(hint, "%s", strings.Join(acts, "; "))
+	return Fail(hint, "%s", strings.Join(acts, "; "))
 }
 
 func unique(names []string) []string {
@@ -335,23 +335,23 @@ const WorkersBack = "workers-back"
 
 // signer is asked before kubelets are restarted that wait for it: where it can't sign, they
 // would be left without a certificate.
-func (p Preflight) signer() Finding {
-	if !inspect.Operated(p.Facts) {
-		ca, asked := csr.PlainSigner(p.Facts, p.Now)
+func (p Preflight) signer() Result {
+	if !inspect.HasOperators(p.Facts) {
+		ca, asked := csr.KubeadmSigner(p.Facts, p.Now)
 		if ca == nil || asked.IsZero() {
-			return Fine("whether %s of control plane nodes, which signs, is valid is unknown: it was not read", catalog.KubeadmCA)
+			return Pass("whether %s of control plane nodes, which signs, is valid is unknown: it was not read", catalog.KubeadmCA)
 		}
-		if problem := csr.Invalid(collect.Signer{NotBefore: ca.NotBefore, NotAfter: ca.NotAfter, Asked: asked}); problem != "" {
-			return Fails("renew the cluster's CA first", "%s %s: kube-controller-manager can't sign with it", catalog.KubeadmCA, problem)
+		if problem := csr.WhyInvalid(collect.Signer{NotBefore: ca.NotBefore, NotAfter: ca.NotAfter, Asked: asked}); problem != "" {
+			return Fail("renew the cluster's CA first", "%s %s: kube-controller-manager can't sign with it", catalog.KubeadmCA, problem)
 		}
-		return Fine("")
+		return Pass("")
 	}
 	at := catalog.CSRSigner()
 	switch {
 	case p.Signer == nil && p.ControlPlane == nil:
-		return blind(p.Facts.Hints)
+		return noAPIServer(p.Facts.Hints)
 	case p.Signer == nil:
-		return Finding{Reason: at.String() + " was not read", Next: p.Facts.Hints.Unread(inspect.MayGet("secret/"+at.Name, at.Namespace))}
+		return Result{Reason: at.String() + " was not read", Next: p.Facts.Hints.Unread(inspect.MayGet("secret/"+at.Name, at.Namespace))}
 	}
-	return Finding{p.Signer.Holds, p.Signer.Reason, p.Signer.Next}
+	return Result{p.Signer.Valid, p.Signer.Reason, p.Signer.Next}
 }

@@ -43,7 +43,7 @@ func notRead(resource string) func(*Preflight) {
 
 func actor(resource string, acts catalog.Answer, paused ...string) func(*Preflight) {
 	return func(p *Preflight) {
-		p.ControlPlane.Actors = append(p.ControlPlane.Actors, inspect.Actor{Resource: resource, Namespace: "openshift-machine-api", Name: "x", Acts: acts, Why: "it heeds Ready Unknown", Paused: paused})
+		p.ControlPlane.Actors = append(p.ControlPlane.Actors, inspect.Actor{Resource: resource, Namespace: "openshift-machine-api", Name: "x", Active: acts, Why: "it heeds Ready Unknown", Paused: paused})
 	}
 }
 
@@ -153,9 +153,9 @@ func TestPreflight(t *testing.T) {
 		{"ClusterVersion does not say", "upgrade-running", workers, func(p *Preflight) { p.ControlPlane.Update = inspect.Update{} }, catalog.Unknown, "does not say"},
 		{"ClusterVersion may not be read", "upgrade-running", workers, notRead("clusterversions"), catalog.Unknown, "forbidden"},
 
-		{"a pool that is updated", "pools-settled", workers, func(p *Preflight) { p.ControlPlane.Pools[0].Wanted = "rendered-2" }, catalog.No, "goes from rendered-1 to rendered-2"},
+		{"a pool that is updated", "pools-settled", workers, func(p *Preflight) { p.ControlPlane.Pools[0].Desired = "rendered-2" }, catalog.No, "goes from rendered-1 to rendered-2"},
 		{"the same, paused", "pools-settled", workers, func(p *Preflight) {
-			p.ControlPlane.Pools[0].Wanted, p.ControlPlane.Pools[0].Paused = "rendered-2", true
+			p.ControlPlane.Pools[0].Desired, p.ControlPlane.Pools[0].Paused = "rendered-2", true
 		}, catalog.Yes, "is paused"},
 		{"Updating because of the lost node alone", "pools-settled", workers, func(p *Preflight) {
 			p.ControlPlane.Pools[0].Updating, p.ControlPlane.Pools[0].Degraded = "True", "True"
@@ -186,7 +186,7 @@ func TestPreflight(t *testing.T) {
 	for _, tt := range tests {
 		p := quiet(tt.nodes...)
 		for _, v := range p.Check() {
-			if v.ID == tt.check && (v.Status != assess.Pass || v.Stops()) {
+			if v.ID == tt.check && (v.Status != assess.Pass || v.Blocks()) {
 				t.Errorf("%s: before that, %s is %s: %s", tt.title, v.ID, v.Status, v.Reason)
 			}
 		}
@@ -196,11 +196,11 @@ func TestPreflight(t *testing.T) {
 			if v.ID != tt.check {
 				continue
 			}
-			if v.Status != (Finding{Holds: tt.want}).Assess("").Status || !strings.Contains(v.Reason, tt.says) {
+			if v.Status != (Result{Passed: tt.want}).Assess("").Status || !strings.Contains(v.Reason, tt.says) {
 				t.Errorf("%s: %s is %s (%s), want %s with %q", tt.title, v.ID, v.Status, v.Reason, tt.want, tt.says)
 			}
-			if stops := tt.want != catalog.Yes; v.Stops() != stops || stops && (v.Remediation.Text == "" || v.Reason == "") {
-				t.Errorf("%s: stops: %t; next %q", tt.title, v.Stops(), v.Remediation.Text)
+			if stops := tt.want != catalog.Yes; v.Blocks() != stops || stops && (v.Remediation.Text == "" || v.Reason == "") {
+				t.Errorf("%s: stops: %t; next %q", tt.title, v.Blocks(), v.Remediation.Text)
 			}
 		}
 		if asked[tt.check] == nil {
@@ -221,7 +221,7 @@ func TestPreflightWithoutAPI(t *testing.T) {
 	p.ControlPlane = nil
 	p.Facts.Bundles = nil
 	for _, v := range p.Check() {
-		if v.Stops() {
+		if v.Blocks() {
 			t.Errorf("%s stops: %s", v.ID, v.Reason)
 		}
 	}
@@ -229,7 +229,7 @@ func TestPreflightWithoutAPI(t *testing.T) {
 	shows("", "")(p)
 	var stops []string
 	for _, v := range p.Check() {
-		if v.Stops() {
+		if v.Blocks() {
 			stops = append(stops, v.ID)
 		}
 	}

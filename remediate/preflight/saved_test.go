@@ -21,17 +21,17 @@ func sameSaved(t *testing.T, title string, live Preflight, signers *inspect.Sign
 		facts.Status = &inspect.ClusterStatus{Read: live.Now, ControlPlane: live.ControlPlane, StaticPods: live.StaticPods, Signers: signers}
 	}
 	saved := Of(remediatetest.Saved(t, facts))
-	saved.Nodes, saved.Pause, saved.Script, saved.CA, saved.Approves = live.Nodes, live.Pause, live.Script, live.CA, live.Approves
+	saved.Nodes, saved.Pause, saved.Script, saved.CA, saved.NeedsSigner = live.Nodes, live.Pause, live.Script, live.CA, live.NeedsSigner
 	before, after := live.Check(), saved.Check()
 	if len(before) != len(after) {
 		t.Fatalf("%s: %d checks, and %d of the file", title, len(before), len(after))
 	}
 	for i, want := range before {
 		got := after[i]
-		if got.ID != want.ID || got.Status != want.Status || got.Risk != want.Risk || got.Blind != want.Blind || remediatetest.Unmarked(got.Reason) != remediatetest.Unmarked(want.Reason) {
+		if got.ID != want.ID || got.Status != want.Status || got.Risk != want.Risk || got.NoAPIServer != want.NoAPIServer || remediatetest.Unmarked(got.Reason) != remediatetest.Unmarked(want.Reason) {
 			t.Errorf("%s: of the file:\n%+v\nwant:\n%+v", title, got, want)
 		}
-		if got.Stops() && want.Remediation.Text != "" && got.Remediation.Text == "" {
+		if got.Blocks() && want.Remediation.Text != "" && got.Remediation.Text == "" {
 			t.Errorf("%s: %s of the file has no next step", title, got.ID)
 		}
 		if tells := strings.Contains(got.Reason, "(as of 20"); tells != (facts.Status != nil && asksAPI(saved, got.ID) && want.Reason != "") || strings.Contains(want.Reason, "as of") {
@@ -71,13 +71,13 @@ func TestPreflightOfTheSignerOfAFile(t *testing.T) {
 		"not read, and a status there": {nil, assess.Unknown, "csr-signer[tls.crt] was not read"},
 	} {
 		p := quiet("worker-0")
-		p.Approves = true
+		p.NeedsSigner = true
 		if c.read != nil {
 			signer := csr.SignerOf(*c.read, p.Facts.Hints)
 			p.Signer = &signer
 		}
 		checks := p.Check()
-		if v := checks[len(checks)-1]; v.ID != csr.CsrSigner || v.Status != c.holds || v.Blind || !strings.Contains(v.Reason, c.says) {
+		if v := checks[len(checks)-1]; v.ID != csr.CsrSigner || v.Status != c.holds || v.NoAPIServer || !strings.Contains(v.Reason, c.says) {
 			t.Errorf("%s: %+v", name, v)
 		}
 		sameSaved(t, name, *p, c.read)
@@ -93,10 +93,10 @@ func TestAFileOfBeforeTellsNoStatus(t *testing.T) {
 	saved.Nodes = p.Nodes
 	blind := 0
 	for _, v := range saved.Check() {
-		if v.Stops() || strings.Contains(v.Reason, "as of") {
+		if v.Blocks() || strings.Contains(v.Reason, "as of") {
 			t.Errorf("%+v", v)
 		}
-		if v.Blind {
+		if v.NoAPIServer {
 			blind++
 		}
 	}
@@ -114,7 +114,7 @@ func TestPartsOfAStatusThatWereNotRead(t *testing.T) {
 	p := Of(remediatetest.Saved(t, f.Snapshot))
 	p.Nodes = []string{"master-0", "worker-0"}
 	for _, v := range p.Check() {
-		if asked := v.ID == "etcd-healthy" || v.ID == StaticPodsSettled; asked && (!v.Stops() || v.Status != assess.Unknown || !strings.Contains(v.Reason, "were not asked for (as of 20")) {
+		if asked := v.ID == "etcd-healthy" || v.ID == StaticPodsSettled; asked && (!v.Blocks() || v.Status != assess.Unknown || !strings.Contains(v.Reason, "were not asked for (as of 20")) {
 			t.Errorf("%+v", v)
 		}
 	}

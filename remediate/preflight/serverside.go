@@ -22,25 +22,25 @@ func (p Preflight) lacking(from, in []*pki.Cert) []*pki.Cert {
 
 // serverSide follows the trust from the leaf to what kubelets are given: each link is
 // some operator's, and no kubelet is to be told anything before all of them hold.
-func (p Preflight) serverSide() Finding {
+func (p Preflight) serverSide() Result {
 	const operator = "kube-apiserver-operator must fix it: oc get clusteroperator kube-apiserver; oc -n openshift-kube-apiserver-operator logs deployment/kube-apiserver-operator"
 	var certs [4][]*pki.Cert
 	for i, ref := range []catalog.Ref{catalog.InternalLoadBalancerServing(), catalog.LoadBalancerCA(), catalog.OwnServerCA(), catalog.APIServerCA()} {
 		found, why, ok := p.CertsAt(ref)
 		if !ok {
-			return Finding{Reason: why, Next: p.Facts.Hints.Unread(inspect.MayGet(strings.ToLower(ref.Kind)+"s", ref.Namespace))}
+			return Result{Reason: why, Next: p.Facts.Hints.Unread(inspect.MayGet(strings.ToLower(ref.Kind)+"s", ref.Namespace))}
 		}
 		certs[i] = found
 	}
 	leaf, signers, own, published := certs[0], certs[1], certs[2], certs[3]
 	if err := pki.Verify(leaf, signers, "", p.Now); err != nil {
-		return Fails(operator, "%s holds %s, which no CA in %s verifies: %v", catalog.InternalLoadBalancerServing(), pki.Named(leaf[0]), catalog.LoadBalancerCA(), err)
+		return Fail(operator, "%s holds %s, which no CA in %s verifies: %v", catalog.InternalLoadBalancerServing(), pki.Named(leaf[0]), catalog.LoadBalancerCA(), err)
 	}
 	if missing := p.lacking(signers, own); len(missing) > 0 {
-		return Fails(operator, "%s lacks %s, which is in %s", catalog.OwnServerCA(), pki.Named(missing[0]), catalog.LoadBalancerCA())
+		return Fail(operator, "%s lacks %s, which is in %s", catalog.OwnServerCA(), pki.Named(missing[0]), catalog.LoadBalancerCA())
 	}
 	if missing := append(p.lacking(own, published), p.lacking(published, own)...); len(missing) > 0 {
-		return Fails(operator, "%s and its copy %s differ in %s", catalog.OwnServerCA(), catalog.APIServerCA(), pki.Named(missing[0]))
+		return Fail(operator, "%s and its copy %s differ in %s", catalog.OwnServerCA(), catalog.APIServerCA(), pki.Named(missing[0]))
 	}
 	var silent []string
 	answered := 0
@@ -60,17 +60,17 @@ func (p Preflight) serverSide() Finding {
 		}
 		answered++
 		if err := pki.Verify(v.Chain, published, v.Name, p.Now); err != nil {
-			return Fails("look at what it loaded: oc -n openshift-kube-apiserver get pods -o wide; oc -n openshift-kube-apiserver logs -c kube-apiserver-cert-syncer POD. If its files are right and it presents another certificate, kube-apiserver-operator must restart its static pod",
+			return Fail("look at what it loaded: oc -n openshift-kube-apiserver get pods -o wide; oc -n openshift-kube-apiserver logs -c kube-apiserver-cert-syncer POD. If its files are right and it presents another certificate, kube-apiserver-operator must restart its static pod",
 				"%s presents %s, which %s does not verify: %v", from, pki.Named(v.Chain[0]), catalog.APIServerCA(), err)
 		}
 	}
 	switch {
 	case answered == 0:
-		return Finding{Reason: "the certificate that control plane nodes present at api-int is unknown: none answered", Next: "on a node: curl -kv https://" + p.internalName() + ":6443/readyz"}
+		return Result{Reason: "the certificate that control plane nodes present at api-int is unknown: none answered", Next: "on a node: curl -kv https://" + p.internalName() + ":6443/readyz"}
 	case len(silent) > 0:
-		return Fine("not asked, since they did not answer: %s", strings.Join(unique(silent), ", "))
+		return Pass("not asked, since they did not answer: %s", strings.Join(unique(silent), ", "))
 	}
-	return Fine("")
+	return Pass("")
 }
 
 // internalName is the name of api-int; empty where it is not known.
@@ -81,10 +81,10 @@ func (p Preflight) internalName() string {
 
 // namedCertificate judges by the handshake: what the configuration names may be for
 // other names, or not be presented.
-func (p Preflight) namedCertificate() Finding {
+func (p Preflight) namedCertificate() Result {
 	signers, why, ok := p.CertsAt(catalog.LoadBalancerCA())
 	if !ok {
-		return Finding{Reason: why, Next: p.Facts.Hints.Unread(inspect.MayGet("configmaps", catalog.LoadBalancerCA().Namespace))}
+		return Result{Reason: why, Next: p.Facts.Hints.Unread(inspect.MayGet("configmaps", catalog.LoadBalancerCA().Namespace))}
 	}
 	answered := 0
 	for _, v := range p.Facts.Served {
@@ -93,12 +93,12 @@ func (p Preflight) namedCertificate() Finding {
 		}
 		answered++
 		if err := pki.Verify(v.Chain, signers, "", p.Now); err != nil {
-			return Fails("oc get apiserver cluster -o jsonpath='{.spec.servingCerts.namedCertificates}': OpenShift does not support an entry that covers api-int: take its name out of it. If there is none, a proxy in between terminates TLS",
+			return Fail("oc get apiserver cluster -o jsonpath='{.spec.servingCerts.namedCertificates}': OpenShift does not support an entry that covers api-int: take its name out of it. If there is none, a proxy in between terminates TLS",
 				"%s presents %s, issued by %s, which is none of the load balancer's signers: a user's certificate", v.Address, pki.Named(v.Chain[0]), pki.Foreign(v.Chain[0].Issuer))
 		}
 	}
 	if answered == 0 {
-		return Finding{Reason: "the certificate that api-int presents is unknown: no node was presented one", Next: "is the API server up behind api-int?"}
+		return Result{Reason: "the certificate that api-int presents is unknown: no node was presented one", Next: "is the API server up behind api-int?"}
 	}
-	return Fine("")
+	return Pass("")
 }

@@ -16,7 +16,7 @@ func TestPreflightOfTheSigner(t *testing.T) {
 	t.Parallel()
 	clock := inspect.Clock{Sent: remediatetest.TestNow, Before: remediatetest.TestNow, After: remediatetest.TestNow, Received: remediatetest.TestNow}
 	expired := pki.NewScanner().Scan(pkitest.NewCA("kubernetes", remediatetest.TestNow.AddDate(0, 0, -40), remediatetest.TestNow.AddDate(0, 0, -10)).CertPEM)[0].Content
-	plain := inspect.Snapshot{Cluster: inspect.Cluster{Versions: catalog.Versions{Plain: true, Kubernetes: "v1.35.4"}, Clock: clock}}
+	plain := inspect.Snapshot{Cluster: inspect.Cluster{Versions: catalog.Versions{NotOpenShift: true, Kubernetes: "v1.35.4"}, Clock: clock}}
 	withCA := plain
 	withCA.Bundles = []inspect.Bundle{{At: pki.Location{Kind: pki.KindFile, Node: "master-0", Path: catalog.KubeadmCA}, Content: expired}}
 	for name, c := range map[string]struct {
@@ -26,15 +26,15 @@ func TestPreflightOfTheSigner(t *testing.T) {
 		blind bool
 	}{
 		"nothing is approved":       {p: Preflight{}},
-		"no API":                    {p: Preflight{Approves: true}, asked: true, holds: catalog.Unknown, blind: true},
-		"may not be read":           {p: Preflight{Approves: true, ControlPlane: &inspect.ControlPlaneStatus{}, Signer: &csr.SignerVerdict{Reason: "forbidden"}}, asked: true, holds: catalog.Unknown},
-		"valid":                     {p: Preflight{Approves: true, ControlPlane: &inspect.ControlPlaneStatus{}, Signer: &csr.SignerVerdict{Holds: catalog.Yes}}, asked: true, holds: catalog.Yes},
-		"plain, and not read":       {p: Preflight{Approves: true, ControlPlane: &inspect.ControlPlaneStatus{}, Facts: plain, Now: remediatetest.TestNow}, asked: true, holds: catalog.Yes},
-		"plain, and its CA expired": {p: Preflight{Approves: true, ControlPlane: &inspect.ControlPlaneStatus{}, Facts: withCA, Now: remediatetest.TestNow}, asked: true, holds: catalog.No},
+		"no API":                    {p: Preflight{NeedsSigner: true}, asked: true, holds: catalog.Unknown, blind: true},
+		"may not be read":           {p: Preflight{NeedsSigner: true, ControlPlane: &inspect.ControlPlaneStatus{}, Signer: &csr.SignerVerdict{Reason: "forbidden"}}, asked: true, holds: catalog.Unknown},
+		"valid":                     {p: Preflight{NeedsSigner: true, ControlPlane: &inspect.ControlPlaneStatus{}, Signer: &csr.SignerVerdict{Valid: catalog.Yes}}, asked: true, holds: catalog.Yes},
+		"plain, and not read":       {p: Preflight{NeedsSigner: true, ControlPlane: &inspect.ControlPlaneStatus{}, Facts: plain, Now: remediatetest.TestNow}, asked: true, holds: catalog.Yes},
+		"plain, and its CA expired": {p: Preflight{NeedsSigner: true, ControlPlane: &inspect.ControlPlaneStatus{}, Facts: withCA, Now: remediatetest.TestNow}, asked: true, holds: catalog.No},
 	} {
 		checks := c.p.Check()
 		v := checks[len(checks)-1]
-		if (v.ID == csr.CsrSigner) != c.asked || c.asked && (v.Status != (Finding{Holds: c.holds}).Assess("").Status || v.Risk || v.Blind != c.blind) {
+		if (v.ID == csr.CsrSigner) != c.asked || c.asked && (v.Status != (Result{Passed: c.holds}).Assess("").Status || v.Risk || v.NoAPIServer != c.blind) {
 			t.Errorf("%s: %+v", name, v)
 		}
 	}

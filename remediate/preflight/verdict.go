@@ -13,21 +13,21 @@ type Verdict struct {
 	assess.Assessment        // its ID is what --accept-risk takes, where Risk
 	Claim             string // true where it passes
 	Risk              bool   // it may be accepted by name
-	// Blind says that only an API server could tell, and that there is none: that
+	// NoAPIServer says that only an API server could tell, and that there is none: that
 	// stops nothing, since in an outage of the API nobody could be helped else.
-	Blind bool
+	NoAPIServer bool
 }
 
 // AsOf says in the reason when that was read on which it depends, where it is from a file.
 func (v Verdict) AsOf(facts inspect.Snapshot) Verdict {
-	if when := facts.AsOf(); when != "" && v.Reason != "" && !v.Blind {
+	if when := facts.AsOf(); when != "" && v.Reason != "" && !v.NoAPIServer {
 		v.Reason += " (" + when + ")"
 	}
 	return v
 }
 
-// Stops reports whether nothing is to be done because of it.
-func (v Verdict) Stops() bool { return v.Status != assess.Pass && !v.Blind }
+// Blocks reports whether nothing is to be done because of it.
+func (v Verdict) Blocks() bool { return v.Status != assess.Pass && !v.NoAPIServer }
 
 // Blocked is the error of checks that stop a change.
 type Blocked struct{ Checks []Verdict }
@@ -55,16 +55,16 @@ func (b *Blocked) Next() string {
 	return strings.Join(next, "\n")
 }
 
-// Finding is what a check finds, before its name and claim are put to it.
-type Finding struct {
-	Holds        catalog.Answer
+// Result is what a check finds, before its name and claim are put to it.
+type Result struct {
+	Passed       catalog.Answer
 	Reason, Next string
 }
 
 // Assess is the finding of the check with this ID.
-func (f Finding) Assess(id string) assess.Assessment {
+func (f Result) Assess(id string) assess.Assessment {
 	a := assess.Assessment{ID: id, Reason: f.Reason, Remediation: assess.Advise(f.Next)}
-	switch f.Holds {
+	switch f.Passed {
 	case catalog.Yes:
 		a.Status = assess.Pass
 	case catalog.No:

@@ -107,7 +107,7 @@ func TestLateNamesWhatIsPending(t *testing.T) {
 	p := repair(w, t, "run-1")
 	m.mode(t, "late")
 	_, err := w.run(t.Context(), t, env, p)
-	var late *remediate.Late
+	var late *remediate.LateEffectError
 	if !errors.As(err, &late) {
 		t.Fatal(err)
 	}

@@ -51,8 +51,8 @@ func (f *Fixture) Joins(names ...string) {
 		f.Bundles = append(f.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: name, Path: inspect.KubeletClient}, Content: f.Sc.Scan(p.CertPEM)[0].Content})
 		n, _ := f.Snapshot.Node(name)
 		n.RestartProbe = &inspect.RestartProbe{
-			Own:       inspect.ComebackFile{Path: KubeletFile, Shows: inspect.CredentialCertificate, Certificate: inspect.KubeletClient},
-			Bootstrap: inspect.ComebackFile{Path: BootstrapFile, Shows: inspect.CredentialToken, Answers: []inspect.Answer{{Code: 200}}},
+			Kubeconfig: inspect.ProbedKubeconfig{Path: KubeletFile, Shows: inspect.CredentialCertificate, Certificate: inspect.KubeletClient},
+			Bootstrap:  inspect.ProbedKubeconfig{Path: BootstrapFile, Shows: inspect.CredentialToken, Answers: []inspect.Answer{{Code: 200}}},
 		}
 	}
 	f.Sort()
@@ -62,7 +62,7 @@ func (f *Fixture) Joins(names ...string) {
 // have joined.
 func KubeadmFixture(names ...string) *Fixture {
 	f := NewFixture(names...)
-	f.Cluster.Versions, f.Cluster.Topology = catalog.Versions{Kubernetes: "v1.30.0", Plain: true}, ""
+	f.Cluster.Versions, f.Cluster.Topology = catalog.Versions{Kubernetes: "v1.30.0", NotOpenShift: true}, ""
 	files := catalog.KubeadmKubeconfigs()
 	for i := range f.Nodes {
 		n := &f.Nodes[i]

@@ -112,23 +112,23 @@ func (j *Joining) link() string {
 
 // answers are those of the API server, with the CAs that files have now.
 func (j *Joining) answers(n *inspect.Node) {
-	file := func(path string, code int) inspect.ComebackFile {
+	file := func(path string, code int) inspect.ProbedKubeconfig {
 		a := inspect.Answer{Code: code, Reason: map[int]string{401: "Unauthorized"}[code]}
 		text, err := os.ReadFile(j.At(path))
 		if err != nil {
-			return inspect.ComebackFile{Path: path, Absent: true}
+			return inspect.ProbedKubeconfig{Path: path, Absent: true}
 		}
 		if !bytes.Contains(text, []byte(base64.StdEncoding.EncodeToString(pkitest.Bundle(j.ConfigMap, j.Old.CertPEM)))) {
 			a.Code, a.Failure, a.Detail = 0, inspect.FailedTrust, "nothing was sent"
 		}
-		return inspect.ComebackFile{Path: path, Shows: inspect.CredentialToken, Answers: []inspect.Answer{a}}
+		return inspect.ProbedKubeconfig{Path: path, Shows: inspect.CredentialToken, Answers: []inspect.Answer{a}}
 	}
 	code := 200
 	if !j.accepted[j.link()] {
 		code = 401
 	}
-	n.RestartProbe = &inspect.RestartProbe{Own: file(KubeletFile, code), Bootstrap: file(BootstrapFile, j.Token)}
-	n.RestartProbe.Own.Shows, n.RestartProbe.Own.Certificate = inspect.CredentialCertificate, inspect.KubeletClient
+	n.RestartProbe = &inspect.RestartProbe{Kubeconfig: file(KubeletFile, code), Bootstrap: file(BootstrapFile, j.Token)}
+	n.RestartProbe.Kubeconfig.Shows, n.RestartProbe.Kubeconfig.Certificate = inspect.CredentialCertificate, inspect.KubeletClient
 	yes := true
 	n.Kubelet.RotateCertificates = &yes
 }

@@ -117,7 +117,7 @@ func TestKeepRuns(t *testing.T) {
 // keptScript is a script of a kept incident.
 func keptScript() apiint.Script {
 	s := (&console{Machine: &Machine{World: &World{Incident: keptIncident()}}}).script()
-	s.Made = time.Date(2026, 11, 23, 10, 30, 0, 0, time.UTC)
+	s.Created = time.Date(2026, 11, 23, 10, 30, 0, 0, time.UTC)
 	return s
 }
 

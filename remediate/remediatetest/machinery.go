@@ -48,7 +48,7 @@ func QuietMachinery() *inspect.ControlPlaneStatus {
 	return &inspect.ControlPlaneStatus{
 		Update:     inspect.Update{Progressing: "False"},
 		StaticPods: []inspect.StaticPods{static("etcds"), static("kubeapiservers")},
-		Pools:      []inspect.Pool{{Name: "master", Current: "rendered-1", Wanted: "rendered-1", Machines: 3, Updated: 3}},
+		Pools:      []inspect.Pool{{Name: "master", Current: "rendered-1", Desired: "rendered-1", Machines: 3, Updated: 3}},
 		Nodes: []inspect.NodeState{
 			{Name: "master-0", Ready: "True", Master: true, Config: done},
 			{Name: "master-1", Ready: "Unknown", Master: true, Config: done},

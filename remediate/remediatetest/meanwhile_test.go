@@ -40,7 +40,7 @@ func TestWhatBeginsMeanwhile(t *testing.T) {
 			t.Parallel()
 			w := base.clone(t)
 			asked := 0
-			again := &preflight.Again{ControlPlane: func(context.Context) *inspect.ControlPlaneStatus {
+			again := &preflight.RecheckGate{ControlPlane: func(context.Context) *inspect.ControlPlaneStatus {
 				m := Settled()
 				if asked++; asked > c.after {
 					BegunUpgrade(m)
@@ -57,7 +57,7 @@ func TestWhatBeginsMeanwhile(t *testing.T) {
 			switch {
 			case c.before == "" && (err != nil || asked != 2):
 				t.Errorf("asked %d times, and not for the wave and before the other master: %v", asked, err)
-			case c.before != "" && (!errors.As(err, &s) || !strings.Contains(err.Error(), "upgrade-running") || s.Action.Node() != c.before || !slices.Equal(s.Left, c.left)):
+			case c.before != "" && (!errors.As(err, &s) || !strings.Contains(err.Error(), "upgrade-running") || s.Action.Node() != c.before || !slices.Equal(s.NotStarted, c.left)):
 				t.Errorf("%v: %+v", err, s)
 			}
 			for _, n := range w.names {
@@ -78,7 +78,7 @@ func TestSeveralNodesWithoutAnAPI(t *testing.T) {
 	p := repair(base, t, "run-1")
 	own := func(answer inspect.Answer) *inspect.RestartProbe {
 		answer.Question, answer.Server = inspect.AskNode, "api-int:6443"
-		return &inspect.RestartProbe{Own: inspect.ComebackFile{Path: KubeletFile, Answers: []inspect.Answer{answer}}}
+		return &inspect.RestartProbe{Kubeconfig: inspect.ProbedKubeconfig{Path: KubeletFile, Answers: []inspect.Answer{answer}}}
 	}
 	for _, c := range []struct {
 		name   string
@@ -99,7 +99,7 @@ func TestSeveralNodesWithoutAnAPI(t *testing.T) {
 			env.RestartProbe = func(context.Context, nodeexec.Node) (*inspect.RestartProbe, error) { return c.answer, c.err }
 			_, err := w.run(t.Context(), t, env, p)
 			var s *remediate.Stopped
-			if !errors.As(err, &s) || !IsUnknown(err) || len(s.Others) > 0 || slices.Equal(s.Left, []string{"worker-1"}) == c.goesOn {
+			if !errors.As(err, &s) || !IsUnknown(err) || len(s.OtherFailures) > 0 || slices.Equal(s.NotStarted, []string{"worker-1"}) == c.goesOn {
 				t.Fatalf("%v: %+v", err, s)
 			}
 			for _, word := range c.says {
@@ -158,7 +158,7 @@ func TestUndoStopsOnceMore(t *testing.T) {
 	}
 	first.mode(t, "late")
 	for range 2 {
-		var late *remediate.Late
+		var late *remediate.LateEffectError
 		if err := undo(); !errors.As(err, &late) || first.restarts(t) != 2 || second.restarts(t) != 1 {
 			t.Fatalf("%v; restarts %d, %d", err, first.restarts(t), second.restarts(t))
 		}

@@ -21,7 +21,7 @@ func TestUndoOfARunThatChangedNothing(t *testing.T) {
 	m := w.Machines["worker-0"]
 	lift := m.immutable(t, BootstrapFile)
 	story, err := w.run(t.Context(), t, w.env(t, "run-1", nil), repair(w, t, "run-1"))
-	var unmade *remediate.Unmade
+	var unmade *remediate.NotAppliedError
 	if !errors.As(err, &unmade) || !strings.Contains(err.Error(), "nothing was changed") {
 		t.Fatalf("it is not told that nothing was changed: %v", err)
 	}

@@ -40,7 +40,7 @@ func thorough(t *testing.T) {
 }
 
 // IsUnknown reports whether an effect is unknown.
-func IsUnknown(err error) bool { var u *remediate.Unknown; return errors.As(err, &u) }
+func IsUnknown(err error) bool { var u *remediate.UnknownEffectError; return errors.As(err, &u) }
 
 // Course tells a plan as "wave/parallel: node node; wave/parallel: node": the nodes to
 // which something is to be done.

@@ -51,7 +51,7 @@ func joiningBack(j *Joining, t *testing.T, run string, accept bool) (*remediate.
 	if err != nil {
 		t.Fatal(err)
 	}
-	return undo.Undo{Nodes: []undo.Kept{{Node: "worker-0", Entries: entries}}, API: true, AcceptBreaksTrust: accept}.Plan(run, j.facts(t, pkiFolder, host.DefaultFolder+"/"+run), j.Now())
+	return undo.Undo{Nodes: []undo.NodeBackups{{Node: "worker-0", Entries: entries}}, API: true, AcceptBreaksTrust: accept}.Plan(run, j.facts(t, pkiFolder, host.DefaultFolder+"/"+run), j.Now())
 }
 
 // TestRejoin has a kubelet join anew that is in the incident, with client certificates of
@@ -279,7 +279,7 @@ func TestACertificateThatNeverComes(t *testing.T) {
 	asked := ClientAsking(t)
 	asked.CSR.Spec.Extra = map[string]certificatesapi.ExtraValue{"authentication.kubernetes.io/credential-id": {"JTI=7"}}
 	api.Add(asked.Made(t))
-	left := csr.NewApproveLeft([]string{"worker-0"}, true, true)
+	left := csr.NewApprovePending([]string{"worker-0"}, true, true)
 	change, err := left.Diff(j.facts(t), j.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -292,7 +292,7 @@ func TestACertificateThatNeverComes(t *testing.T) {
 	own.CSR.Name = "csr-own"
 	api.Add(own.Made(t)) // the kubelet's, with another key
 	err = left.Verify(t.Context(), env, change)
-	var late *remediate.Late
+	var late *remediate.LateEffectError
 	if !errors.As(err, &late) {
 		t.Fatalf("%v", err)
 	}
@@ -323,7 +323,7 @@ func TestAnApprovalOfAnotherKeyIsSeen(t *testing.T) {
 	api := &RequestsAPI{Signs: true}
 	env, told := Approvals(t, j.World, api)
 	api.Add(ClientAsking(t).Made(t)) // with a key that is not the kubelet's
-	left := csr.NewApproveLeft([]string{"worker-0"}, true, true)
+	left := csr.NewApprovePending([]string{"worker-0"}, true, true)
 	change, err := left.Diff(j.facts(t), j.Now())
 	if err != nil {
 		t.Fatal(err)

@@ -252,7 +252,7 @@ func exactClock() inspect.Clock {
 
 // MayBootstrap is of a node whose bootstrap file the API server accepts.
 func MayBootstrap(context.Context, nodeexec.Node) (*inspect.RestartProbe, error) {
-	return &inspect.RestartProbe{Bootstrap: inspect.ComebackFile{Path: BootstrapFile, Shows: inspect.CredentialToken, Answers: []inspect.Answer{{Code: 200}}}}, nil
+	return &inspect.RestartProbe{Bootstrap: inspect.ProbedKubeconfig{Path: BootstrapFile, Shows: inspect.CredentialToken, Answers: []inspect.Answer{{Code: 200}}}}, nil
 }
 
 // HeartbeatAt is of a node whose kubelet renewed its Lease then.
@@ -261,7 +261,7 @@ func HeartbeatAt(at time.Time) func(context.Context, string) (collect.Heartbeat,
 }
 
 // Nowhere is a way that leads to no node.
-func Nowhere(context.Context, string) (nodeexec.Node, error) { return nil, nodeexec.ErrNoWay }
+func Nowhere(context.Context, string) (nodeexec.Node, error) { return nil, nodeexec.ErrNoTransport }
 
 // validSigner is a csr-signer that signs now.
 func validSigner(context.Context, catalog.Ref) (collect.Signer, error) {

@@ -97,7 +97,7 @@ func undoing(w *World, t *testing.T, run string) undo.Undo {
 		if err != nil && !errors.Is(err, host.ErrNoRun) {
 			t.Fatal(err)
 		}
-		u.Nodes = append(u.Nodes, undo.Kept{Node: name, Entries: entries})
+		u.Nodes = append(u.Nodes, undo.NodeBackups{Node: name, Entries: entries})
 	}
 	return u
 }
@@ -459,7 +459,7 @@ func TestChainThatNeitherFileTrusts(t *testing.T) {
 	story, err := w.run(t.Context(), t, w.env(t, "run-1", f), p)
 	m.honest(t, story, err)
 	var s *remediate.Stopped
-	var bad *remediate.BadEffect
+	var bad *remediate.BadEffectError
 	if !errors.As(err, &s) || s.Undone || errors.As(err, &bad) || !strings.Contains(err.Error(), "the file from before does not trust it either") {
 		t.Fatalf("%v", err)
 	}
@@ -508,7 +508,7 @@ func TestOfFilesThatFailTheirCheck(t *testing.T) {
 			}
 			m.honest(t, story, err)
 			var s *remediate.Stopped
-			var bad *remediate.BadEffect
+			var bad *remediate.BadEffectError
 			if !errors.As(err, &s) || !errors.As(err, &bad) || s.Undone != c.undone || (s.UndoFailed == nil) != c.undone {
 				t.Fatalf("%v", err)
 			}
@@ -549,7 +549,7 @@ func TestEffectsThatDoNotShow(t *testing.T) {
 		{"it never restarts", p, "never", nil, "restart worker-0:kubelet.service", "was not restarted", 1, nil},
 		{"it comes up failed", p, "fails", nil, "restart worker-0:kubelet.service", "does not come up: failed (failed), exit-code", 1, nil},
 		{"it comes up, and ends again", p, "ends", nil, "restart worker-0:kubelet.service", "does not come up: activating (auto-restart), exit-code", 1, nil},
-		{"it is late", p, "late", nil, "await worker-0", "its last heartbeat is from", 1, func(err error) bool { var l *remediate.Late; return errors.As(err, &l) }},
+		{"it is late", p, "late", nil, "await worker-0", "its last heartbeat is from", 1, func(err error) bool { var l *remediate.LateEffectError; return errors.As(err, &l) }},
 		{"no API, and one node", &one, "normal", func(e *remediate.Env) { e.Heartbeat = nil }, "await worker-0", "no API server could be asked", 1, IsUnknown},
 		{"no API, and two nodes", p, "normal", func(e *remediate.Env) { e.Heartbeat = nil }, "await worker-0", "no API server could be asked", 1, IsUnknown},
 		{"an API that gives no answer", p, "normal", func(e *remediate.Env) {
@@ -559,7 +559,7 @@ func TestEffectsThatDoNotShow(t *testing.T) {
 			e.Heartbeat = func(context.Context, string) (collect.Heartbeat, error) {
 				return collect.Heartbeat{At: time.Now().Add(time.Hour), Ready: "False"}, nil
 			}
-		}, "await worker-0", `Ready is False`, 1, func(err error) bool { var l *remediate.Late; return errors.As(err, &l) }},
+		}, "await worker-0", `Ready is False`, 1, func(err error) bool { var l *remediate.LateEffectError; return errors.As(err, &l) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -567,7 +567,7 @@ func TestEffectsThatDoNotShow(t *testing.T) {
 			m := w.Machines["worker-0"]
 			m.mode(t, c.mode)
 			env := w.env(t, "run-1", nil)
-			env.Patience = 6 * time.Second
+			env.EffectTimeout = 6 * time.Second
 			if c.change != nil {
 				c.change(env)
 			}

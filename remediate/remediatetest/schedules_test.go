@@ -411,7 +411,7 @@ func (n *simulated) facts() inspect.Snapshot {
 	yes := true
 	node := inspect.Node{
 		Name: n.name, Hostname: n.name, Via: "ssh", Role: n.role, Clock: inspect.Clock{Sent: n.clock, Before: n.clock, After: n.clock, Received: n.clock},
-		Kubelet: inspect.Kubelet{Active: "active", Sub: "running", Started: n.started, Began: n.started, BootstrapConfig: BootstrapFile, Kubeconfig: KubeletFile, RotateCertificates: &yes},
+		Kubelet: inspect.Kubelet{Active: "active", Sub: "running", Started: n.started, StartedByUptime: n.started, BootstrapConfig: BootstrapFile, Kubeconfig: KubeletFile, RotateCertificates: &yes},
 	}
 	s := inspect.Snapshot{Served: []inspect.Served{{Node: n.name, Address: APIIntHost + ":6443", Name: APIIntHost, Chain: n.shows}}}
 	const field = "clusters[0].cluster.certificate-authority-data"
@@ -532,13 +532,13 @@ func (s *simulation) attempt(js remediate.Journals, number int) (done bool) {
 	env := s.env(run)
 	l := remediate.Lease{Kube: env.Kube, Holder: "alice@a, " + run, Now: func() time.Time { return s.clock }, Sleep: env.Sleep}
 	env.Holder = l.Holder
-	if env.Lapsed, err = l.Take(s.t.Context()); err != nil {
+	if env.ExpiredHolder, err = l.Take(s.t.Context()); err != nil {
 		s.said = append(s.said, err.Error())
 		return false
 	}
 	s.rival = time.Time{}
-	env.Earlier = js.Lapsed(s.clock.Add(-host.HoldTime))
-	j, err := js.Begin(remediate.Header{Run: run, Lapsed: env.Lapsed, Started: s.clock}, s.now)
+	env.EarlierHolders = js.ExpiredHolders(s.clock.Add(-host.HoldTime))
+	j, err := js.Begin(remediate.Header{Run: run, Lapsed: env.ExpiredHolder, Started: s.clock}, s.now)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -548,7 +548,7 @@ func (s *simulation) attempt(js remediate.Journals, number int) (done bool) {
 	k.done = kept.Done()
 	k.sleeps()
 	s.keeper = k
-	again := &preflight.Again{Facts: p.Basis, ControlPlane: s.machinery}
+	again := &preflight.RecheckGate{Facts: p.Basis, ControlPlane: s.machinery}
 	err = remediate.Runner{Env: env, Journal: j, Gate: again, Observe: s.observe}.Run(kept, p)
 	s.keeper = nil
 	if err := release(); err == nil && s.lease != nil && *s.lease.Spec.HolderIdentity == l.Holder {
@@ -568,7 +568,7 @@ func (s *simulation) attempt(js remediate.Journals, number int) (done bool) {
 
 // plan is of all waves, or of some.
 func (s *simulation) plan(run string, number int, facts inspect.Snapshot) (*remediate.Plan, error) {
-	fix := apiint.Repair{CA: s.ConfigMap, From: "ConfigMap/x", API: true, ApproveCSRs: true, Deleting: map[string]int{}, Known: s.known, Order: apiint.Order{MaxUnavailable: apiint.Share{N: 1 + s.rng.IntN(3)}}}
+	fix := apiint.Repair{CA: s.ConfigMap, CASource: "ConfigMap/x", API: true, ApproveCSRs: true, Deleting: map[string]int{}, Cache: s.known, Order: apiint.Order{MaxUnavailable: apiint.Share{N: 1 + s.rng.IntN(3)}}}
 	if s.rng.IntN(4) == 0 {
 		fix.Order.Accept = []string{preflight.MastersFirst}
 	}
@@ -576,8 +576,8 @@ func (s *simulation) plan(run string, number int, facts inspect.Snapshot) (*reme
 		fix.Order.Only = remediate.Waves()[s.rng.IntN(len(remediate.Waves())):]
 	}
 	rollout := s.revisions()
-	fix.After = apiint.After{Requests: true, RootCA: &action.AwaitRootCA{CA: s.young, Known: rollout, Read: s.rollout}}
-	fix.After.Network = &action.NetworkRestarts{CA: s.young, Pods: s.pods(), Rollout: rollout, Read: s.rollout, Probe: action.NetworkProbe{Namespace: "probes", Image: "any"}}
+	fix.FollowUp = apiint.FollowUp{Requests: true, RootCA: &action.AwaitRootCA{CA: s.young, Planned: rollout, Read: s.rollout}}
+	fix.FollowUp.Network = &action.NetworkRestarts{CA: s.young, Pods: s.pods(), Rollout: rollout, Read: s.rollout, Probe: action.NetworkProbe{Namespace: "probes", Image: "any"}}
 	p, err := fix.Plan(run, facts, facts.Taken)
 	if err != nil || s.check == nil {
 		return p, err

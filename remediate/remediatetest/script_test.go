@@ -152,7 +152,7 @@ func (c *console) quick(t *testing.T) {
 
 // script is the one for the node, as it is written when nobody could read it.
 func (c *console) script() apiint.Script {
-	return apiint.Script{Node: "worker-0", Run: "run-1", Setup: catalog.KubeletSetups(catalog.Versions{})[0], SHA256: make([]pki.Fingerprint, 2), CA: c.ConfigMap, From: "a test", Made: time.Now()}
+	return apiint.Script{Node: "worker-0", Run: "run-1", Setup: catalog.KubeletSetups(catalog.Versions{})[0], SHA256: make([]pki.Fingerprint, 2), CA: c.ConfigMap, From: "a test", Created: time.Now()}
 }
 
 // run runs the script; code is -1 where it was killed.
@@ -284,11 +284,11 @@ func TestScriptHoldsTheNode(t *testing.T) {
 			if _, err := certrot.Hold(t.Context(), "worker-0"); !errors.As(err, &other) || other.By != alive {
 				t.Errorf("%q: while the script runs: %v", args, err)
 			}
-			certrot.Lapsed = "somebody else"
+			certrot.ExpiredHolder = "somebody else"
 			if _, err := certrot.Hold(t.Context(), "worker-0"); !errors.As(err, &other) {
 				t.Errorf("%q: another one's Lease lapsed: %v", args, err)
 			}
-			certrot.Lapsed = alive
+			certrot.ExpiredHolder = alive
 			release, err := certrot.Hold(t.Context(), "worker-0")
 			if err != nil {
 				t.Fatalf("%q: the Lease of who holds it lapsed: %v", args, err)
@@ -847,7 +847,7 @@ func TestScriptCutShort(t *testing.T) {
 func TestScriptsOfAPlan(t *testing.T) {
 	t.Parallel()
 	f := NewFixture("worker-0", "worker-1")
-	fix := apiint.Repair{Nodes: []string{"worker-0", "worker-1", "worker-2"}, CA: f.ConfigMap, Published: true, From: "evil\n$(reboot)", API: true}
+	fix := apiint.Repair{Nodes: []string{"worker-0", "worker-1", "worker-2"}, CA: f.ConfigMap, Published: true, CASource: "evil\n$(reboot)", API: true}
 	scripts, notes, err := fix.Scripts("run-1", f.Snapshot, TestNow)
 	if err != nil || len(scripts) != 3 || !strings.Contains(strings.Join(notes, "\n"), "worker-2 was not read") {
 		t.Fatalf("%v, %q, %d scripts", err, notes, len(scripts))
@@ -906,7 +906,7 @@ func TestScriptShellcheck(t *testing.T) {
 		t.Skip("shellcheck is not installed")
 	}
 	in := NewIncident(time.Now())
-	s := apiint.Script{Node: "worker-0", Run: "run-1", Setup: catalog.KubeletSetups(catalog.Versions{})[0], SHA256: make([]pki.Fingerprint, 2), CA: in.ConfigMap, From: "a test", Made: TestNow}
+	s := apiint.Script{Node: "worker-0", Run: "run-1", Setup: catalog.KubeletSetups(catalog.Versions{})[0], SHA256: make([]pki.Fingerprint, 2), CA: in.ConfigMap, From: "a test", Created: TestNow}
 	name := filepath.Join(t.TempDir(), s.Name())
 	if err := os.WriteFile(name, s.Text("v0"), 0o700); err != nil {
 		t.Fatal(err)

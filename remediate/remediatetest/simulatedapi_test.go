@@ -348,7 +348,7 @@ func (s *simulation) machinery(context.Context) *inspect.ControlPlaneStatus {
 		}
 	}
 	if s.check != nil {
-		a := inspect.Actor{Resource: catalog.MachineHealthChecks, Namespace: s.check.GetNamespace(), Name: s.check.GetName(), Acts: catalog.Yes, Why: "it heeds Ready Unknown"}
+		a := inspect.Actor{Resource: catalog.MachineHealthChecks, Namespace: s.check.GetNamespace(), Name: s.check.GetName(), Active: catalog.Yes, Why: "it heeds Ready Unknown"}
 		if by, ok := s.paused(); ok {
 			a.Paused = []string{by}
 		}

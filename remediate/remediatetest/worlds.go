@@ -171,7 +171,7 @@ func (w *World) env(t *testing.T, run string, f *faults, paths ...string) *remed
 		Open: func(ctx context.Context, name string) (nodeexec.Node, error) {
 			m := w.Machines[name]
 			if m == nil {
-				return nil, nodeexec.ErrNoWay
+				return nil, nodeexec.ErrNoTransport
 			}
 			if err := f.open(); err != nil {
 				return nil, err

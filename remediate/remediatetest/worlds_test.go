@@ -20,7 +20,7 @@ func repair(w *World, t *testing.T, run string) *remediate.Plan {
 }
 
 func worldFix(w *World) apiint.Repair {
-	return apiint.Repair{Nodes: w.names, CA: w.ConfigMap, From: catalog.APIServerCA().String(), API: true}
+	return apiint.Repair{Nodes: w.names, CA: w.ConfigMap, CASource: catalog.APIServerCA().String(), API: true}
 }
 
 func TestMain(m *testing.M) {

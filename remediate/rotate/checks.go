@@ -32,7 +32,7 @@ type rotateCheck struct {
 	name, claim string
 	risk        bool
 	api         bool // only the API tells
-	ask         func(Preflight) preflight.Finding
+	ask         func(Preflight) preflight.Result
 }
 
 func rotateChecks() []rotateCheck {
@@ -99,7 +99,7 @@ func (p Preflight) Check() []preflight.Verdict {
 		f := c.ask(p)
 		v := preflight.Verdict{
 			Assessment: f.Assess(c.name), Claim: c.claim, Risk: c.risk && !(p.Follows && c.name == SignerTrusted),
-			Blind: f.Holds == catalog.Unknown && c.api && p.ControlPlane == nil,
+			NoAPIServer: f.Passed == catalog.Unknown && c.api && p.ControlPlane == nil,
 		}
 		if c.api || c.name == PodsMemory && p.Network != nil {
 			v = v.AsOf(p.Facts.Snapshot)
@@ -112,12 +112,12 @@ func (p Preflight) Check() []preflight.Verdict {
 // Unmanaged says why no operator rotates something here; empty: one does.
 func (r Rotatable) Unmanaged() (reason, next string) {
 	switch {
-	case r.Known == catalog.Unknown && len(r.versions.Unreviewed()) > 0:
+	case r.Known == catalog.Unknown && len(r.versions.UnreviewedMinors()) > 0:
 		next = "use a release of certrot that reviewed this version"
 		if r.managedIfAccepted() {
 			next += "; or take the nearest one's way: --accept-risk=" + preflight.UnreviewedVersion
 		}
-		return "how it is rotated depends on the version: " + r.versions.Undecided(), next
+		return "how it is rotated depends on the version: " + r.versions.WhyUndecided(), next
 	case r.Known == catalog.Unknown:
 		return "how it is rotated depends on a version that was not read", "oc get clusterversion,clusteroperators"
 	case r.Known == catalog.No:
@@ -132,7 +132,7 @@ func (r Rotatable) Unmanaged() (reason, next string) {
 // is accepted.
 func (r Rotatable) managedIfAccepted() bool {
 	v := r.versions
-	v.Accepted = true
+	v.UnreviewedAccepted = true
 	trigger, known := catalog.TriggerOf(r.At, v)
 	return known == catalog.Yes && trigger.Annotation != ""
 }
@@ -147,56 +147,56 @@ func (p Preflight) unreadPods() string {
 func (p Preflight) versions() catalog.Versions { return p.Facts.Snapshot.Cluster.Versions }
 
 // reviewed asks whether the catalog's rows are known to hold for what runs.
-func (p Preflight) reviewed() preflight.Finding {
-	if out := p.versions().NotReviewed(); out != "" {
-		return preflight.Fails("use a release of certrot that reviewed this version", "%s", out)
+func (p Preflight) reviewed() preflight.Result {
+	if out := p.versions().WhyUnreviewed(); out != "" {
+		return preflight.Fail("use a release of certrot that reviewed this version", "%s", out)
 	}
-	return preflight.Fine("")
+	return preflight.Pass("")
 }
 
 // here refuses clusters whose control plane is kept in another one.
-func (p Preflight) here() preflight.Finding {
-	if topology := p.Facts.Snapshot.Cluster.Topology; catalog.KeptElsewhere(p.Of.At, topology) {
-		row, _ := catalog.KubeletRestartOn(topology)
-		return preflight.Fails(row.Next, "the topology is %s: %s", topology, row.Doc)
+func (p Preflight) here() preflight.Result {
+	if topology := p.Facts.Snapshot.Cluster.Topology; catalog.InHostingCluster(p.Of.At, topology) {
+		row, _ := catalog.TopologyOf(topology)
+		return preflight.Fail(row.Next, "the topology is %s: %s", topology, row.Doc)
 	}
-	if p.versions().Plain {
-		return preflight.Fails("where kubeadm made them: kubeadm certs renew", "this is no OpenShift: no operator rotates it")
+	if p.versions().NotOpenShift {
+		return preflight.Fail("where kubeadm made them: kubeadm certs renew", "this is no OpenShift: no operator rotates it")
 	}
-	return preflight.Fine("")
+	return preflight.Pass("")
 }
 
-func (p Preflight) annotations() preflight.Finding {
+func (p Preflight) annotations() preflight.Result {
 	next := foreign.Command("", "oc get secret -n %s %s -o jsonpath='{.metadata.annotations}'", p.Of.At.Namespace, p.Of.At.Name)
 	if p.Of.Cert() == nil {
 		if notThere(p.Facts, p.Of.At) {
-			return preflight.Fails(lookAtOperator(p.owner()), "%s is not there", p.Of.At)
+			return preflight.Fail(lookAtOperator(p.owner()), "%s is not there", p.Of.At)
 		}
-		return preflight.Finding{Reason: p.Of.At.String() + " was not read", Next: p.hints().Unread(inspect.MayGet("secrets", p.Of.At.Namespace))}
+		return preflight.Result{Reason: p.Of.At.String() + " was not read", Next: p.hints().Unread(inspect.MayGet("secrets", p.Of.At.Namespace))}
 	}
 	if problem := disagrees(p.Of.Entry); problem != "" {
-		return preflight.Fails(next, "%s: %s", p.Of.At, problem)
+		return preflight.Fail(next, "%s: %s", p.Of.At, problem)
 	}
-	return preflight.Fine("")
+	return preflight.Pass("")
 }
 
 // gone is that a signer is known not to be there, which is more than that it was not read.
-func (p Preflight) gone() (preflight.Finding, bool) {
+func (p Preflight) gone() (preflight.Result, bool) {
 	at := p.Of.Rotation.Signer
-	return preflight.Fails(lookAtOperator(p.owner()), "%s is not there", at), len(entriesAt(p.Facts, at)) == 0 && notThere(p.Facts, at)
+	return preflight.Fail(lookAtOperator(p.owner()), "%s is not there", at), len(entriesAt(p.Facts, at)) == 0 && notThere(p.Facts, at)
 }
 
-func (p Preflight) signerType() preflight.Finding {
+func (p Preflight) signerType() preflight.Result {
 	if f, gone := p.gone(); gone {
 		return f
 	}
 	entries := entriesAt(p.Facts, p.Of.Rotation.Signer)
 	if len(entries) == 0 || entries[0].Object == nil {
-		return preflight.Finding{Reason: "the type of " + p.Of.Rotation.Signer.String() + " was not read", Next: p.hints().Unread(inspect.MayGet("secrets", p.Of.Rotation.Signer.Namespace))}
+		return preflight.Result{Reason: "the type of " + p.Of.Rotation.Signer.String() + " was not read", Next: p.hints().Unread(inspect.MayGet("secrets", p.Of.Rotation.Signer.Namespace))}
 	}
 	const right = "kubernetes.io/tls"
 	if entries[0].Object.Type == "" {
-		return preflight.Finding{Reason: "the type of " + p.Of.Rotation.Signer.String() + " is not told", Next: foreign.Command("", "oc get secret -n %s %s -o jsonpath='{.type}'", p.Of.Rotation.Signer.Namespace, p.Of.Rotation.Signer.Name)}
+		return preflight.Result{Reason: "the type of " + p.Of.Rotation.Signer.String() + " is not told", Next: foreign.Command("", "oc get secret -n %s %s -o jsonpath='{.type}'", p.Of.Rotation.Signer.Namespace, p.Of.Rotation.Signer.Name)}
 	}
 	row, known := catalog.SignerTypeOf(entries[0].Object.Type, p.versions())
 	if known == catalog.No && entries[0].Object.Type != right { // operators ask for nothing else than whether it is the right one
@@ -204,44 +204,44 @@ func (p Preflight) signerType() preflight.Finding {
 	}
 	switch {
 	case known == catalog.Unknown:
-		return preflight.Finding{Reason: fmt.Sprintf("the Secret's type is %s, and what this version does with it is unknown", foreign.Called(entries[0].Object.Type)), Next: "oc get clusteroperator kube-apiserver"}
-	case known == catalog.Yes && row.Harms:
-		return preflight.Fails(row.Next, "the Secret's type is %s: %s", foreign.Called(entries[0].Object.Type), row.Doc)
+		return preflight.Result{Reason: fmt.Sprintf("the Secret's type is %s, and what this version does with it is unknown", foreign.QuotedName(entries[0].Object.Type)), Next: "oc get clusteroperator kube-apiserver"}
+	case known == catalog.Yes && row.NeedsAction:
+		return preflight.Fail(row.Next, "the Secret's type is %s: %s", foreign.QuotedName(entries[0].Object.Type), row.Doc)
 	case known == catalog.Yes:
-		return preflight.Fine("the Secret's type is %s: %s", foreign.Called(entries[0].Object.Type), row.Doc)
+		return preflight.Pass("the Secret's type is %s: %s", foreign.QuotedName(entries[0].Object.Type), row.Doc)
 	}
-	return preflight.Fine("")
+	return preflight.Pass("")
 }
 
-func (p Preflight) chain() preflight.Finding {
+func (p Preflight) chain() preflight.Result {
 	if f, gone := p.gone(); gone {
 		return f
 	}
 	if p.Of.Cert() == nil {
-		return preflight.Finding{Reason: "what signs now was not read", Next: p.hints().Unread(inspect.MayList("secrets", ""), inspect.MayList("configmaps", ""))}
+		return preflight.Result{Reason: "what signs now was not read", Next: p.hints().Unread(inspect.MayList("secrets", ""), inspect.MayList("configmaps", ""))}
 	}
 	switch reached, s := p.Settled(); reached {
 	case catalog.No:
-		return preflight.Fails(p.hints().Next("wait until it is through: {} rotate status %s", p.Of.Name), "%s: %s", s.Name, s.Text)
+		return preflight.Fail(p.hints().Next("wait until it is through: {} rotate status %s", p.Of.Name), "%s: %s", s.Name, s.Text)
 	case catalog.Unknown:
-		return preflight.Finding{Reason: s.Name + ": " + s.Text, Next: s.Next}
+		return preflight.Result{Reason: s.Name + ": " + s.Text, Next: s.Next}
 	}
-	return preflight.Fine("")
+	return preflight.Pass("")
 }
 
 // reaches refuses the incident: a CA that nodes are not given.
-func (p Preflight) reaches() preflight.Finding {
+func (p Preflight) reaches() preflight.Result {
 	if !p.Of.Signer() {
-		return preflight.Fine("")
+		return preflight.Pass("")
 	}
-	row, withheld := p.Of.Rotation.Withheld(p.versions())
+	row, withheld := p.Of.Rotation.Undelivered(p.versions())
 	switch withheld {
 	case catalog.Unknown:
-		return preflight.Finding{Reason: "whether this version brings the CA to nodes is unknown: the version of machine-config was not read", Next: "oc get clusteroperator machine-config"}
+		return preflight.Result{Reason: "whether this version brings the CA to nodes is unknown: the version of machine-config was not read", Next: "oc get clusteroperator machine-config"}
 	case catalog.No:
-		return preflight.Fine("")
+		return preflight.Pass("")
 	}
-	return preflight.Fails(p.safeOrder(), "this version does not bring the new CA to %s on nodes (%s): kubelets that connect again fail once something is signed by it", row.To.Name, row.Doc)
+	return preflight.Fail(p.safeOrder(), "this version does not bring the new CA to %s on nodes (%s): kubelets that connect again fail once something is signed by it", row.To.Name, row.Doc)
 }
 
 // safeOrder is how it is done where nodes must be given the CA by hand, and by when. It
@@ -260,7 +260,7 @@ func (p Preflight) safeOrder() string {
 	via := foreign.Words(p.hints().Live(" --via ssh"))
 	leaf, unseen := p.hints().Next("{} rotate %s --leaf --nodes all%s", name, via), ""
 	for _, at := range p.leaves() {
-		if catalog.ShownOutside(at) {
+		if catalog.ServedExternally(at) {
 			leaf += " --accept-risk=" + OutsideVerifiers
 			unseen = fmt.Sprintf(". The risk is about %s: its clients outside the cluster can't be checked, and a kubeconfig that lacks the CA fails. Without the risk the step stops before that one, with exit code 3", at.Name)
 			break
@@ -281,7 +281,7 @@ func (p Preflight) deadline() time.Time {
 				continue
 			}
 			c := h.Content.Certs[0]
-			if due := life.ResignedFrom(c.NotBefore, c.NotAfter, p.Now); first.IsZero() || due.Before(first) {
+			if due := life.EarliestReissue(c.NotBefore, c.NotAfter, p.Now); first.IsZero() || due.Before(first) {
 				first = due
 			}
 		}
@@ -293,9 +293,9 @@ func (p Preflight) deadline() time.Time {
 // that nodes must be given by hand: at 80 it is rotated however new its signer.
 const leafAgeShare = 70
 
-func (p Preflight) leafAge() preflight.Finding {
-	if _, withheld := p.Of.Rotation.Withheld(p.versions()); !p.Of.Signer() || withheld == catalog.No {
-		return preflight.Fine("")
+func (p Preflight) leafAge() preflight.Result {
+	if _, withheld := p.Of.Rotation.Undelivered(p.versions()); !p.Of.Signer() || withheld == catalog.No {
+		return preflight.Pass("")
 	}
 	for _, at := range p.leaves() {
 		entries := entriesAt(p.Facts, at)
@@ -303,46 +303,46 @@ func (p Preflight) leafAge() preflight.Finding {
 			if notThere(p.Facts, at) {
 				continue
 			}
-			return preflight.Finding{Reason: at.String() + " was not read", Next: p.hints().Unread(inspect.MayGet("secrets", at.Namespace))}
+			return preflight.Result{Reason: at.String() + " was not read", Next: p.hints().Unread(inspect.MayGet("secrets", at.Namespace))}
 		}
 		c := entries[0].Content.Certs[0]
 		if age, all := p.Now.Sub(c.NotBefore), c.NotAfter.Sub(c.NotBefore); age*100 > all*leafAgeShare {
-			return preflight.Fails(p.hints().Next("rotate it with the current signer first: {} rotate %s", at.Name),
+			return preflight.Fail(p.hints().Next("rotate it with the current signer first: {} rotate %s", at.Name),
 				"%s is past %d %% of its validity, and is rotated at 80 %%, by the signer of that time", at, leafAgeShare)
 		}
 	}
-	return preflight.Fine("")
+	return preflight.Pass("")
 }
 
 // age refuses what is signed by a signer that may still be on its way to some.
-func (p Preflight) age() preflight.Finding {
+func (p Preflight) age() preflight.Result {
 	if p.Of.Signer() || p.Follows {
-		return preflight.Fine("")
+		return preflight.Pass("")
 	}
 	if f, gone := p.gone(); gone {
 		return f
 	}
 	ca, at := p.signer(), p.Of.Rotation.Signer
 	if ca == nil {
-		return preflight.Finding{Reason: "the age of its signer is unknown: " + at.String() + " was not read", Next: p.hints().Unread(inspect.MayGet("secrets", at.Namespace))}
+		return preflight.Result{Reason: "the age of its signer is unknown: " + at.String() + " was not read", Next: p.hints().Unread(inspect.MayGet("secrets", at.Namespace))}
 	}
 	life, known := catalog.LifetimeOf(p.Of.At, p.versions())
 	switch old := ca.NotBefore.Add(life.Refresh / 10); {
 	case known != catalog.Yes:
-		return preflight.Finding{Reason: "the time after which it is renewed in this version is unknown, and so is the age that its signer needs", Next: "oc get clusterversion,clusteroperators; its signer was made " + remediate.Timestamp(ca.NotBefore)}
+		return preflight.Result{Reason: "the time after which it is renewed in this version is unknown, and so is the age that its signer needs", Next: "oc get clusterversion,clusteroperators; its signer was made " + remediate.Timestamp(ca.NotBefore)}
 	case p.Now.Before(old):
-		return preflight.Fails("wait until then: what it signs follows by itself", "its signer was made %s, and is not old enough before %s to be trusted everywhere: a tenth of the time after which this is renewed",
+		return preflight.Fail("wait until then: what it signs follows by itself", "its signer was made %s, and is not old enough before %s to be trusted everywhere: a tenth of the time after which this is renewed",
 			remediate.Timestamp(ca.NotBefore), remediate.Timestamp(old))
 	}
-	return preflight.Fine("")
+	return preflight.Pass("")
 }
 
 // outside says of what only people's kubeconfigs verify that these can't be seen.
-func (p Preflight) outside() preflight.Finding {
-	if p.Of.Signer() || !catalog.ShownOutside(p.Of.At) {
-		return preflight.Fine("")
+func (p Preflight) outside() preflight.Result {
+	if p.Of.Signer() || !catalog.ServedExternally(p.Of.At) {
+		return preflight.Pass("")
 	}
-	return preflight.Finding{
+	return preflight.Result{
 		Reason: "external clients verify it: their kubeconfigs can't be checked from here, and those that lack the CA lose access",
 		Next:   p.hints().Next("give them the CA first: {} fix-kubeconfig on each machine. Otherwise its operator rotates it later"),
 	}

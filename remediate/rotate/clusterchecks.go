@@ -13,42 +13,42 @@ import (
 )
 
 // trusted refuses to have something signed by a certificate that not everybody trusts.
-func (p Preflight) trusted() preflight.Finding {
+func (p Preflight) trusted() preflight.Result {
 	if p.Of.Signer() {
-		return preflight.Fine("")
+		return preflight.Pass("")
 	}
 	if f, gone := p.gone(); gone {
 		return f
 	}
 	ca := p.signer()
 	if ca == nil {
-		return preflight.Finding{Reason: p.Of.Rotation.Signer.String() + " was not read", Next: p.hints().Unread(inspect.MayGet("secrets", p.Of.Rotation.Signer.Namespace))}
+		return preflight.Result{Reason: p.Of.Rotation.Signer.String() + " was not read", Next: p.hints().Unread(inspect.MayGet("secrets", p.Of.Rotation.Signer.Namespace))}
 	}
 	for _, s := range p.Stages() {
 		switch {
-		case s.Name == StageTrust && s.Reached == catalog.Unknown && catalog.ShownOutside(p.Of.At): // asked by itself
+		case s.Name == StageTrust && s.Reached == catalog.Unknown && catalog.ServedExternally(p.Of.At): // asked by itself
 		case s.Name != StageBundle && s.Name != StageAggregates && s.Name != StageTrust:
 		case s.Reached == catalog.No:
-			return preflight.Fails(s.Next, "%s: %s", s.Name, s.Text)
+			return preflight.Fail(s.Next, "%s: %s", s.Name, s.Text)
 		case s.Reached == catalog.Unknown:
-			return preflight.Finding{Reason: s.Name + ": " + s.Text, Next: s.Next}
+			return preflight.Result{Reason: s.Name + ": " + s.Text, Next: s.Next}
 		}
 	}
-	return preflight.Fine("")
+	return preflight.Pass("")
 }
 
 // own refuses to have the API server show what the caller's own kubeconfig does not trust:
 // who rotates would be the first to be shut out.
-func (p Preflight) own() preflight.Finding {
+func (p Preflight) own() preflight.Result {
 	cert, ca := p.Of.Cert(), p.signer()
 	server, err := url.Parse(p.Facts.Snapshot.Cluster.Server)
 	read := slices.ContainsFunc(p.Facts.Snapshot.Reads, func(r inspect.Read) bool { return r.What == "kubeconfig" })
 	if p.Of.Signer() || cert == nil || ca == nil || err != nil || !read {
-		return preflight.Fine("")
+		return preflight.Pass("")
 	}
 	x, err := cert.X509()
 	if err != nil || x.VerifyHostname(server.Hostname()) != nil { // it is shown to others
-		return preflight.Fine("")
+		return preflight.Pass("")
 	}
 	var roots []*pki.Cert
 	for i := range p.Facts.Entries {
@@ -59,17 +59,17 @@ func (p Preflight) own() preflight.Finding {
 	}
 	switch {
 	case len(roots) == 0:
-		return preflight.Finding{Reason: "your kubeconfig names no CA for " + server.Hostname() + ", so this machine's trust store decides", Next: p.hints().Next("{} verify access says whether it trusts the certificate that the API presents")}
+		return preflight.Result{Reason: "your kubeconfig names no CA for " + server.Hostname() + ", so this machine's trust store decides", Next: p.hints().Next("{} verify access says whether it trusts the certificate that the API presents")}
 	case pki.VerifyCA(ca, roots, p.Now) != nil:
-		return preflight.Fails(p.hints().Next("{} fix-kubeconfig gives it the CA, as long as the API still answers; so do all others who have such a kubeconfig"), "your kubeconfig does not trust %s, which signs the certificate that %s presents from then on", pki.Named(ca), server.Hostname())
+		return preflight.Fail(p.hints().Next("{} fix-kubeconfig gives it the CA, as long as the API still answers; so do all others who have such a kubeconfig"), "your kubeconfig does not trust %s, which signs the certificate that %s presents from then on", pki.Named(ca), server.Hostname())
 	}
-	return preflight.Fine("")
+	return preflight.Pass("")
 }
 
 // topology is about the kubelets that are restarted to give them a new CA.
-func (p Preflight) topology() preflight.Finding {
+func (p Preflight) topology() preflight.Result {
 	restarts := ""
-	for _, d := range p.Of.Rotation.Brought(p.versions()) {
+	for _, d := range p.Of.Rotation.Deliveries(p.versions()) {
 		if d.To == catalog.KubeletKubeconfigCA() {
 			if d.Node == catalog.NodeKubelet {
 				restarts = d.Effect
@@ -80,19 +80,19 @@ func (p Preflight) topology() preflight.Finding {
 		}
 	}
 	if !p.Of.Signer() || restarts == "" {
-		return preflight.Fine("")
+		return preflight.Pass("")
 	}
 	name := p.Facts.Snapshot.Cluster.Topology
-	row, known := catalog.KubeletRestartOn(name)
+	row, known := catalog.TopologyOf(name)
 	switch {
 	case name == "":
-		return preflight.Finding{Reason: "the topology was not read, and " + restarts, Next: "oc get infrastructure cluster -o jsonpath='{.status.controlPlaneTopology}'"}
+		return preflight.Result{Reason: "the topology was not read, and " + restarts, Next: "oc get infrastructure cluster -o jsonpath='{.status.controlPlaneTopology}'"}
 	case !known:
-		return preflight.Finding{Reason: fmt.Sprintf("the effect of a kubelet restart on the topology %s is unknown, and %s", name, restarts), Next: "ask its vendor"}
-	case !row.Allowed:
-		return preflight.Fails(row.Next, "the topology is %s: %s; and %s", name, row.Doc, restarts)
+		return preflight.Result{Reason: fmt.Sprintf("the effect of a kubelet restart on the topology %s is unknown, and %s", name, restarts), Next: "ask its vendor"}
+	case !row.RestartAllowed:
+		return preflight.Fail(row.Next, "the topology is %s: %s; and %s", name, row.Doc, restarts)
 	}
-	return preflight.Fine("")
+	return preflight.Pass("")
 }
 
 // general asks what is asked before kubelets are restarted, too.
@@ -106,9 +106,9 @@ func (p Preflight) general() preflight.Preflight {
 	return all
 }
 
-func (p Preflight) upgrade() preflight.Finding { return p.general().Upgrade() }
+func (p Preflight) upgrade() preflight.Result { return p.general().Upgrade() }
 
-func (p Preflight) staticPods() preflight.Finding {
+func (p Preflight) staticPods() preflight.Result {
 	f := p.general().StaticPodsSettle()
 	if f.Reason == preflight.NoMaster { // there is none
 		f.Reason = ""
@@ -116,7 +116,7 @@ func (p Preflight) staticPods() preflight.Finding {
 	return f
 }
 
-func (p Preflight) operators() preflight.Finding {
+func (p Preflight) operators() preflight.Result {
 	row := "clusteroperators"
 	if f, ok := p.general().Unread(row); ok {
 		return f
@@ -133,18 +133,18 @@ func (p Preflight) operators() preflight.Finding {
 	const look = "oc get clusteroperators; oc adm wait-for-stable-cluster"
 	switch {
 	case len(bad) > 0:
-		return preflight.Fails(look, "%s", few(bad))
+		return preflight.Fail(look, "%s", few(bad))
 	case len(silent) > 0:
-		return preflight.Finding{Reason: "how they are is not said by: " + few(silent), Next: look}
+		return preflight.Result{Reason: "how they are is not said by: " + few(silent), Next: look}
 	case len(p.ControlPlane.Operators) == 0:
-		return preflight.Finding{Reason: "there is no ClusterOperator", Next: look}
+		return preflight.Result{Reason: "there is no ClusterOperator", Next: look}
 	}
-	return preflight.Fine("")
+	return preflight.Pass("")
 }
 
 // pools goes on where other checks let be: a paused pool may hold up the new CA, or
 // hide that it can't be brought.
-func (p Preflight) pools() preflight.Finding {
+func (p Preflight) pools() preflight.Result {
 	if f, ok := p.general().Unread(catalog.Pools); ok {
 		return f
 	}
@@ -154,7 +154,7 @@ func (p Preflight) pools() preflight.Finding {
 		if pool.Paused {
 			is = append(is, "paused")
 		}
-		if pool.Updating == "True" || pool.Current != pool.Wanted && pool.Machines > 0 {
+		if pool.Updating == "True" || pool.Current != pool.Desired && pool.Machines > 0 {
 			is = append(is, "updating")
 		}
 		if pool.Degraded == "True" {
@@ -165,27 +165,27 @@ func (p Preflight) pools() preflight.Finding {
 		}
 	}
 	if len(bad) == 0 {
-		return preflight.Fine("")
+		return preflight.Pass("")
 	}
 	effect := "in this version nodes get the CA all the same"
-	if slices.ContainsFunc(p.Of.Rotation.Brought(p.versions()), func(d catalog.Delivery) bool { return d.Pools }) {
+	if slices.ContainsFunc(p.Of.Rotation.Deliveries(p.versions()), func(d catalog.Delivery) bool { return d.Pools }) {
 		effect = "in this version its nodes get no new CA meanwhile"
 	}
-	return preflight.Fails("oc get machineconfigpools; oc adm wait-for-stable-cluster", "%s; %s", few(bad), effect)
+	return preflight.Fail("oc get machineconfigpools; oc adm wait-for-stable-cluster", "%s; %s", few(bad), effect)
 }
 
-func (p Preflight) nodes() preflight.Finding {
+func (p Preflight) nodes() preflight.Result {
 	if f, ok := p.general().Unread("nodes"); ok {
 		return f
 	}
 	var unavailable, notReady, unknown []string
 	for _, n := range p.ControlPlane.Nodes {
-		switch life := n.Life(); {
+		switch life := n.Health(); {
 		case n.Ready != "True":
 			notReady = append(notReady, n.Name)
-		case life.Lost():
+		case life.Unhealthy():
 			unavailable = append(unavailable, n.Name+": "+life.String())
-		case life.Works() != catalog.Yes:
+		case life.Healthy() != catalog.Yes:
 			unknown = append(unknown, n.Name+": "+life.Heartbeat())
 		}
 	}
@@ -194,9 +194,9 @@ func (p Preflight) nodes() preflight.Finding {
 	}
 	switch {
 	case len(unavailable) > 0:
-		return preflight.Fails("kubectl get nodes; kubectl get leases -n kube-node-lease", "%s. Rollouts wait for such a master, and such a node gets no new CA", few(unavailable))
+		return preflight.Fail("kubectl get nodes; kubectl get leases -n kube-node-lease", "%s. Rollouts wait for such a master, and such a node gets no new CA", few(unavailable))
 	case len(unknown) > 0:
-		return preflight.Finding{Reason: "whether these nodes are alive is unknown: " + few(unknown), Next: p.hints().Unread(inspect.MayList("leases.coordination.k8s.io", "kube-node-lease"))}
+		return preflight.Result{Reason: "whether these nodes are alive is unknown: " + few(unknown), Next: p.hints().Unread(inspect.MayList("leases.coordination.k8s.io", "kube-node-lease"))}
 	}
-	return preflight.Fine("")
+	return preflight.Pass("")
 }

@@ -55,9 +55,9 @@ func (p Planned) Consequences() []Consequence {
 func (p Planned) consequences() []Consequence {
 	out := []Consequence{}
 	for _, s := range p.Of.Rotation.Flow(p.Of.At, p.Facts.Snapshot.Cluster.Versions) {
-		c := Consequence{Stage: s.Stage, At: s.To, Text: s.By + " " + s.Does, By: s.By, Node: string(s.Node), Mark: string(s.Mark), Source: s.Source}
+		c := Consequence{Stage: s.Stage, At: s.To, Text: s.Actor + " " + s.Action, By: s.Actor, Node: string(s.Node), Mark: string(s.Mark), Source: s.Source}
 		if s.Node != "" {
-			c.Text = s.Does
+			c.Text = s.Action
 		}
 		switch {
 		case s.Pools:
@@ -66,8 +66,8 @@ func (p Planned) consequences() []Consequence {
 			c.BlockedBy = p.unavailableNodes(func(n inspect.NodeState) bool { return n.Master })
 		case s.Node != "":
 			c.BlockedBy = p.unavailableNodes(func(inspect.NodeState) bool { return true })
-		case s.Stage == catalog.FlowLeaf && p.Of.Signer() && slices.Contains(p.Of.Rotation.Targets, s.Of):
-			if at, ok := p.resigned(s.Of); ok {
+		case s.Stage == catalog.FlowLeaf && p.Of.Signer() && slices.Contains(p.Of.Rotation.Targets, s.Object):
+			if at, ok := p.resigned(s.Object); ok {
 				c.From = &at
 				c.Text += ": " + at.UTC().Format("2006-01-02 15:04 MST") + " at the earliest"
 			}
@@ -95,8 +95,8 @@ func (p Planned) pausedPools() []string {
 			continue
 		}
 		text := fmt.Sprintf("MachineConfigPool/%s is paused: %d nodes", pool.Name, pool.Machines)
-		if pool.Current != pool.Wanted {
-			text += fmt.Sprintf(", which wait for %s already: what else is in that comes to them, too", pool.Wanted)
+		if pool.Current != pool.Desired {
+			text += fmt.Sprintf(", which wait for %s already: what else is in that comes to them, too", pool.Desired)
 		}
 		out = append(out, text)
 	}
@@ -111,11 +111,11 @@ func (p Planned) unavailableNodes(which func(inspect.NodeState) bool) []string {
 	}
 	var out []string
 	for _, n := range p.ControlPlane.Nodes {
-		switch life := n.Life(); {
+		switch life := n.Health(); {
 		case !which(n):
-		case life.Lost():
-			out = append(out, "Node/"+n.Name+" "+life.Is())
-		case life.Works() != catalog.Yes:
+		case life.Unhealthy():
+			out = append(out, "Node/"+n.Name+" "+life.WhyUnhealthy())
+		case life.Healthy() != catalog.Yes:
 			out = append(out, "whether Node/"+n.Name+" is alive is unknown ("+life.Heartbeat()+")")
 		}
 	}
@@ -128,7 +128,7 @@ func (p Planned) resigned(target catalog.Ref) (time.Time, bool) {
 	life, known := catalog.LifetimeOf(target, p.Facts.Snapshot.Cluster.Versions)
 	for _, of := range p.All {
 		if c := of.Cert(); of.At == target && c != nil && known == catalog.Yes && life.SelfRotating() {
-			return life.ResignedFrom(c.NotBefore, c.NotAfter, p.Facts.Now), true
+			return life.EarliestReissue(c.NotBefore, c.NotAfter, p.Facts.Now), true
 		}
 	}
 	return time.Time{}, false

@@ -74,7 +74,7 @@ func (c Chain) Left(all []Rotatable) (l Left) {
 func outsideLast(leaves []Rotatable) []Rotatable {
 	out := slices.Clone(leaves)
 	slices.SortStableFunc(out, func(a, b Rotatable) int {
-		switch outsideA, outsideB := catalog.ShownOutside(a.At), catalog.ShownOutside(b.At); {
+		switch outsideA, outsideB := catalog.ServedExternally(a.At), catalog.ServedExternally(b.At); {
 		case outsideA == outsideB:
 			return 0
 		case outsideB:

@@ -170,7 +170,7 @@ func TestLeafFollows(t *testing.T) {
 			if v.ID == SignerTrusted && v.Risk {
 				t.Errorf("%s: %s may be accepted", c.title, v.ID)
 			}
-			if v.Stops() {
+			if v.Blocks() {
 				stops = append(stops, v.ID+" "+answerOf(v))
 			}
 		}
@@ -197,7 +197,7 @@ func TestEachLeafFollows(t *testing.T) {
 			p := r.preflight(t, leaf.Namespace+"/"+leaf.Name)
 			p.Follows = true
 			for _, v := range p.Check() {
-				if v.Stops() {
+				if v.Blocks() {
 					t.Errorf("%s: %s %s: %s", leaf, v.ID, v.Status, v.Reason)
 				}
 			}

@@ -153,7 +153,7 @@ func notRotatedYet(why error, outcome Outcome, done, waiting []string) error {
 
 // stopping are the checks that block.
 func stopping(checks []preflight.Verdict) []preflight.Verdict {
-	return slices.DeleteFunc(slices.Clone(checks), func(v preflight.Verdict) bool { return !v.Stops() })
+	return slices.DeleteFunc(slices.Clone(checks), func(v preflight.Verdict) bool { return !v.Blocks() })
 }
 
 // rotateLeaf has one rotated, and waits until it is signed and presented. changed: its owner

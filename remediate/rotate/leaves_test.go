@@ -131,7 +131,7 @@ func TestToldLeafIsJudged(t *testing.T) {
 			}
 			told := p.Leaves[0]
 			i := slices.IndexFunc(told.Checks, func(v preflight.Verdict) bool { return v.ID == SignerTrusted })
-			if i < 0 || told.Checks[i].Stops() == trusted || len(told.Awaited)+len(told.Accepted) > 0 {
+			if i < 0 || told.Checks[i].Blocks() == trusted || len(told.Awaited)+len(told.Accepted) > 0 {
 				t.Errorf("trusted %t, awaited %q, accepted %q: %+v", trusted, told.Awaited, told.Accepted, told.Checks)
 			}
 		})

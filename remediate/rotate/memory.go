@@ -14,23 +14,23 @@ import (
 )
 
 // memory says of what pods verify that what they have in memory is not asked.
-func (p Preflight) memory() preflight.Finding {
+func (p Preflight) memory() preflight.Result {
 	ca, cert := p.signer(), p.Of.Cert()
 	if p.Of.Signer() || ca == nil || cert == nil || signed(cert, ca) && !p.SignerFirst { // by a new signer alone
-		return preflight.Fine("")
+		return preflight.Pass("")
 	}
 	if p.Of.At == catalog.InternalLoadBalancerServing() {
 		return p.networkMemory(ca)
 	}
-	for _, e := range p.Of.Rotation.Consumers(p.versions()) {
-		if e.Kept && e.Presented == p.Of.At {
-			return preflight.Finding{
+	for _, e := range p.Of.Rotation.ClientEdges(p.versions()) {
+		if e.MayBeOutdated && e.Presented == p.Of.At {
+			return preflight.Result{
 				Reason: fmt.Sprintf("%s that were started before %s reached them may have only the previous CA loaded, and that can't be checked: they lose the API server at their next connection", e.Verifier, p.newCA(ca)),
 				Next:   "restart them first, operators before the others; or leave it to its operator, which rotates it later",
 			}
 		}
 	}
-	return preflight.Fine("")
+	return preflight.Pass("")
 }
 
 // newCA names the CA that is to sign.
@@ -43,12 +43,12 @@ func (p Preflight) newCA(ca *pki.Cert) string {
 
 // networkMemory asks when the pods were started that dial api-int, and read the CA of their
 // kube-root-ca.crt once. Those that read the kubelet's kubeconfig are asked by their edges.
-func (p Preflight) networkMemory(ca *pki.Cert) preflight.Finding {
+func (p Preflight) networkMemory(ca *pki.Cert) preflight.Result {
 	if p.SignerFirst {
-		return preflight.Fails(p.restarting(restartLines(p.dialling())), "pods that dial api-int read their CA when they start, and run since before the new one: %s", strings.Join(daemonSets(p.dialling()), ", "))
+		return preflight.Fail(p.restarting(restartLines(p.dialling())), "pods that dial api-int read their CA when they start, and run since before the new one: %s", strings.Join(daemonSets(p.dialling()), ", "))
 	}
 	if p.Network == nil {
-		return preflight.Finding{Reason: "since when the pods run that dial api-int was not read" + p.Unread, Next: p.unreadPods()}
+		return preflight.Result{Reason: "since when the pods run that dial api-int was not read" + p.Unread, Next: p.unreadPods()}
 	}
 	var late, names, unknown []string
 	for _, row := range p.dialling() {
@@ -68,7 +68,7 @@ func (p Preflight) networkMemory(ca *pki.Cert) preflight.Finding {
 			if !ok {
 				n = &inspect.Node{Name: pod.Node}
 			}
-			one.On, one.Pods = pod.Node, []inspect.Pod{pod}
+			one.NodeName, one.Pods = pod.Node, []inspect.Pod{pod}
 			switch answer, why := one.Needed(p.Facts.Snapshot, n, p.Now); answer {
 			case catalog.Yes:
 				names = append(names, pod.Name+" on "+pod.Node+" ("+why+")")
@@ -80,17 +80,17 @@ func (p Preflight) networkMemory(ca *pki.Cert) preflight.Finding {
 	}
 	switch {
 	case len(names) > 0:
-		return preflight.Fails(p.restarting(late), "these pods dial api-int, and have only the previous CA loaded: %s", few(names))
+		return preflight.Fail(p.restarting(late), "these pods dial api-int, and have only the previous CA loaded: %s", few(names))
 	case len(unknown) > 0:
-		return preflight.Finding{Reason: "unknown: " + few(unknown), Next: "see when they were started, or: " + p.restarting(restartLines(p.dialling()))}
+		return preflight.Result{Reason: "unknown: " + few(unknown), Next: "see when they were started, or: " + p.restarting(restartLines(p.dialling()))}
 	}
-	return preflight.Fine("")
+	return preflight.Pass("")
 }
 
 // dialling are the rows of pods that read kube-root-ca.crt when they start, and not again.
 func (p Preflight) dialling() []catalog.NetworkPod {
 	return slices.DeleteFunc(catalog.NetworkPods(), func(row catalog.NetworkPod) bool {
-		return row.Heals || row.Trust.Kind != catalog.ConfigMap || row.In.Holds(p.versions()) == catalog.No
+		return row.SelfReloading || row.Trust.Kind != catalog.ConfigMap || row.In.Holds(p.versions()) == catalog.No
 	})
 }
 

@@ -95,7 +95,7 @@ func published(f *inspect.Facts, ref catalog.Ref) (certs []*pki.Cert, whole bool
 func unreadFor(f *inspect.Facts) []string {
 	var out []string
 	for _, what := range []string{"secrets", "configmaps"} {
-		if !f.Whole(what) {
+		if !f.ReadAll(what) {
 			out = append(out, "not all "+what+" were read")
 		}
 	}
@@ -107,7 +107,7 @@ func unreadFor(f *inspect.Facts) []string {
 			out = append(out, "node "+n.Name+" was not read")
 		}
 	}
-	for _, n := range f.Snapshot.Unasked {
+	for _, n := range f.Snapshot.OtherNodes {
 		out = append(out, "node "+n.Name+" was left out")
 	}
 	for _, g := range f.Snapshot.Gaps {
@@ -158,8 +158,8 @@ func whyKept(f *inspect.Facts, ca, signer *pki.Cert, bundle []*pki.Cert, loadedA
 
 // presents is a place from which a certificate is shown to others, and does not only
 // stand in a list of whom to trust; empty: there is none.
-func presents(h inspect.Holding) string {
-	for _, in := range h.In {
+func presents(h inspect.StoredCert) string {
+	for _, in := range h.Entries {
 		if in.Use != inspect.UseTrust {
 			return in.At.String()
 		}
@@ -178,7 +178,7 @@ type PruneBundle struct {
 // NewPruneBundle reads the bundle, and has the API server try the change without making
 // it. It is ErrChanged where the bundle is not what was judged.
 func NewPruneBundle(ctx context.Context, kube kubernetes.Interface, of catalog.Ref, judged []OldCA) (PruneBundle, error) {
-	a := PruneBundle{ConfigMapValue: action.ConfigMapValue{Of: of}}
+	a := PruneBundle{ConfigMapValue: action.ConfigMapValue{Object: of}}
 	if err := a.Load(ctx, kube); err != nil {
 		return a, err
 	}
@@ -197,11 +197,11 @@ func NewPruneBundle(ctx context.Context, kube kubernetes.Interface, of catalog.R
 	if len(a.Removes) == 0 {
 		return a, nil
 	}
-	return a, a.Try(ctx, kube, string(pki.EncodePEM(stay)))
+	return a, a.DryRun(ctx, kube, string(pki.EncodePEM(stay)))
 }
 
 // ID is such as "prune openshift-kube-apiserver-operator/loadbalancer-serving-ca".
-func (a PruneBundle) ID() string { return "prune " + a.Of.Namespace + "/" + a.Of.Name }
+func (a PruneBundle) ID() string { return "prune " + a.Object.Namespace + "/" + a.Object.Name }
 
 // Node is the cluster.
 func (a PruneBundle) Node() string { return "" }
@@ -215,7 +215,7 @@ func (a PruneBundle) Diff(inspect.Snapshot, time.Time) (*remediate.Change, error
 	for _, c := range a.Removes {
 		names = append(names, pki.Named(c))
 	}
-	return &remediate.Change{Summary: fmt.Sprintf("remove from %s: %s", a.Of, strings.Join(names, ", "))}, nil
+	return &remediate.Change{Summary: fmt.Sprintf("remove from %s: %s", a.Object, strings.Join(names, ", "))}, nil
 }
 
 // Apply keeps the bundle as it was, and writes it without them.
@@ -223,19 +223,19 @@ func (a PruneBundle) Apply(ctx context.Context, env *remediate.Env, _ *remediate
 	if env.Kube == nil {
 		return fmt.Errorf("%s: no API server could be asked", a.ID())
 	}
-	if err := a.KeepBefore(a.Keep); err != nil {
+	if err := a.SaveBackup(a.Keep); err != nil {
 		return err
 	}
 	return a.Write(ctx, env)
 }
 
 // Verify watches whether its operator leaves it so. Where it is put back, that is a
-// *BadEffect.
+// *BadEffectError.
 func (a PruneBundle) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
 	return a.Watch(ctx, env, func(m *corev1.ConfigMap, after float64) string {
-		for _, c := range pki.LoadedPEM(pki.NewScanner(), []byte(m.Data[a.Of.Key])) {
+		for _, c := range pki.LoadedPEM(pki.NewScanner(), []byte(m.Data[a.Object.Key])) {
 			if pki.Contains(a.Removes, c) {
-				return fmt.Sprintf("%s was put back into %s within %.1f s by %s", pki.Named(c), a.Of, after, action.Writer(m, a.Of.Key))
+				return fmt.Sprintf("%s was put back into %s within %.1f s by %s", pki.Named(c), a.Object, after, action.Writer(m, a.Object.Key))
 			}
 		}
 		return ""
@@ -244,5 +244,5 @@ func (a PruneBundle) Verify(ctx context.Context, env *remediate.Env, _ *remediat
 
 // Undo puts the value from before back, while it is as Apply left it.
 func (a PruneBundle) Undo(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
-	return a.PutBack(ctx, env)
+	return a.Restore(ctx, env)
 }

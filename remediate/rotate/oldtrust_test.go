@@ -121,7 +121,7 @@ func TestOldTrustThatIsNotKnown(t *testing.T) {
 		"secrets of one place":     {func(f *rotated) { f.Reads[0].Where = "a" }, AllRead, "not all secrets"},
 		"a kind that forbidden":    {func(f *rotated) { f.Gaps = []inspect.Gap{{What: "routes", Reason: "forbidden"}} }, AllRead, "routes: forbidden"},
 		"no nodes":                 {func(f *rotated) { f.Nodes = nil }, AllRead, "no node was read"},
-		"a node that was left out": {func(f *rotated) { f.Unasked = []inspect.Node{{Name: "worker-1"}} }, AllRead, "node worker-1 was left out"},
+		"a node that was left out": {func(f *rotated) { f.OtherNodes = []inspect.Node{{Name: "worker-1"}} }, AllRead, "node worker-1 was left out"},
 		"a clock that is wrong": {func(f *rotated) {
 			f.Cluster.Clock = inspect.Clock{Sent: remediatetest.TestNow, Before: remediatetest.TestNow.Add(-2 * time.Hour), After: remediatetest.TestNow.Add(-2 * time.Hour), Received: remediatetest.TestNow}
 		}, Clocks, "behind this machine's"},
@@ -188,7 +188,7 @@ func TestPruneBundle(t *testing.T) {
 	}
 
 	api = remediatetest.NewFakeAPI(object(f.bundle()))
-	a := PruneBundle{ConfigMapValue: action.ConfigMapValue{Of: of, Version: "7", Before: string(f.bundle()), After: string(f.Young.CertPEM)}, Removes: []*pki.Cert{judged[0].Cert, judged[1].Cert}}
+	a := PruneBundle{ConfigMapValue: action.ConfigMapValue{Object: of, Version: "7", Before: string(f.bundle()), After: string(f.Young.CertPEM)}, Removes: []*pki.Cert{judged[0].Cert, judged[1].Cert}}
 	change, err := a.Diff(f.Snapshot, remediatetest.TestNow)
 	if err != nil || !strings.Contains(change.Summary, "remove from ConfigMap/openshift-kube-apiserver-operator/loadbalancer-serving-ca[ca-bundle.crt]: CN=loadbalancer-serving-signer@1 (sha256 ") {
 		t.Fatalf("%+v, %v", change, err)
@@ -215,7 +215,7 @@ func TestPruneBundle(t *testing.T) {
 	if err := a.Undo(t.Context(), api.Env, change); err != nil || value(api) != string(f.bundle()) {
 		t.Errorf("undo: %v", err)
 	}
-	var bad *remediate.BadEffect
+	var bad *remediate.BadEffectError
 	if err := a.Verify(t.Context(), api.Env, change); !errors.As(err, &bad) {
 		t.Errorf("put back by somebody: %v", err)
 	}

@@ -132,11 +132,11 @@ func (r *Runner) try(ctx context.Context, p *Planned) (err error) {
 	if p.Action, err = r.Cluster.Trigger(ctx, p.Of.At, p.Of.Trigger.Annotation); err != nil {
 		return asError(err)
 	}
-	if h := p.Of.Entry; h != nil && h.Object != nil && h.Object.Annotations[p.Of.Trigger.Annotation] != p.Action.Was {
+	if h := p.Of.Entry; h != nil && h.Object != nil && h.Object.Annotations[p.Of.Trigger.Annotation] != p.Action.Previous {
 		return untried(fmt.Errorf("%s: %w", p.Of.At, remediate.ErrChanged)) // it was rotated since it was judged
 	}
 	if r.Try {
-		if p.After, err = p.Action.Try(ctx); err != nil {
+		if p.After, err = p.Action.DryRun(ctx); err != nil {
 			return untried(err)
 		}
 	}

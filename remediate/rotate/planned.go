@@ -97,7 +97,7 @@ func (p *Planned) weigh(verdicts []preflight.Verdict, accepted []string, mayWait
 	var stops []preflight.Verdict
 	for _, v := range verdicts {
 		switch {
-		case !v.Stops():
+		case !v.Blocks():
 		case v.Risk && slices.Contains(accepted, v.ID):
 			p.Accepted = append(p.Accepted, v.ID)
 		case mayWait != nil && mayWait(v):

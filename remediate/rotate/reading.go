@@ -44,7 +44,7 @@ func (r Reading) Find(name string) (Rotatable, error) {
 	switch {
 	case err == nil:
 		return of, nil
-	case r.Facts.Snapshot.Cluster.Versions.Plain:
+	case r.Facts.Snapshot.Cluster.Versions.NotOpenShift:
 		return of, &Error{Outcome: Unread, Err: fmt.Errorf("%w: this is no OpenShift", err), Next: "what kubeadm made is renewed by kubeadm certs renew"}
 	}
 	return of, &Error{Outcome: Unread, Err: err, Next: r.Facts.Hints().Next("list the names: {} rotate --list")}

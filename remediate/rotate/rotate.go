@@ -140,7 +140,7 @@ func entriesAt(f *inspect.Facts, r catalog.Ref) []*inspect.Entry {
 // notThere reports whether a place that was not found is known not to be there.
 func notThere(f *inspect.Facts, r catalog.Ref) bool {
 	if r.Kind == catalog.ControllerConfig {
-		return f.Whole("controllerconfigs")
+		return f.ReadAll("controllerconfigs")
 	}
 	return f.Absent(r)
 }

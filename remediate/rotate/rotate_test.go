@@ -67,8 +67,8 @@ func (r *rotating) annotate(name, key, value string) {
 // carried are the bundles into which the signer's own goes.
 func (r *rotating) carried() []catalog.Ref {
 	var out []catalog.Ref
-	for _, a := range catalog.Carriers(r.rotation().Bundle, r.s.Cluster.Versions) {
-		if a.Carries == (catalog.Carries{}) && a.Target.Kind != catalog.Secret {
+	for _, a := range catalog.DownstreamAggregates(r.rotation().Bundle, r.s.Cluster.Versions) {
+		if a.Selector == (catalog.ObjectSelector{}) && a.Target.Kind != catalog.Secret {
 			out = append(out, a.Target)
 		}
 	}
@@ -98,7 +98,7 @@ func newRotating(signer, version string) *rotating {
 		Update:     inspect.Update{Progressing: "False"},
 		Operators:  []inspect.OperatorState{{Name: "kube-apiserver", Available: "True", Progressing: "False", Degraded: "False"}},
 		StaticPods: []inspect.StaticPods{{Resource: "kubeapiservers", Latest: 7, Masters: []inspect.StaticPodState{{Node: "master-0", Current: 7}}}},
-		Pools:      []inspect.Pool{{Name: "worker", Current: "rendered-1", Wanted: "rendered-1", Machines: 1, Updated: 1, Updating: "False", Degraded: "False"}},
+		Pools:      []inspect.Pool{{Name: "worker", Current: "rendered-1", Desired: "rendered-1", Machines: 1, Updated: 1, Updating: "False", Degraded: "False"}},
 		Nodes: []inspect.NodeState{
 			{Name: "master-0", Ready: "True", Master: true, Heartbeat: at, Lease: inspect.Lease{Asked: at}},
 			{Name: "worker-0", Ready: "True", Heartbeat: at, Lease: inspect.Lease{Asked: at}},
@@ -189,7 +189,7 @@ func TestRotateChecks(t *testing.T) {
 		{"a rollout", toKubelet, "4.15.3", func(r *rotating) { r.m.StaticPods[0].Masters[0].Target = 8 }, "static-pods-settled no", "is put on master-0"},
 		{"a paused pool that holds it up", toKubelet, "4.12.3", func(r *rotating) { r.m.Pools[0].Paused = true }, "pools-ready no", "worker is paused; in this version its nodes get no new CA"},
 		{"a paused pool that does not", toKubelet, "4.15.3", func(r *rotating) { r.m.Pools[0].Paused = true }, "pools-ready no", "nodes get the CA all the same"},
-		{"a pool that is at work", toKubelet, "4.15.3", func(r *rotating) { r.m.Pools[0].Wanted = "rendered-2" }, "pools-ready no", "worker is updating"},
+		{"a pool that is at work", toKubelet, "4.15.3", func(r *rotating) { r.m.Pools[0].Desired = "rendered-2" }, "pools-ready no", "worker is updating"},
 		{"a node that is lost", toKubelet, "4.15.3", func(r *rotating) { r.m.Nodes[1].Ready = "Unknown" }, "nodes-ready no", "not Ready: worker-0"},
 		{"a node that is Ready, without a heartbeat", toKubelet, "4.15.3", func(r *rotating) { r.m.Nodes[1].Heartbeat = r.at.Add(-14 * time.Minute) }, "nodes-ready no", "worker-0: no heartbeat for 14m (Lease)"},
 		{"a node whose Lease may not be read", toKubelet, "4.15.3", func(r *rotating) {
@@ -198,7 +198,7 @@ func TestRotateChecks(t *testing.T) {
 		{"pools that may not be read", toKubelet, "4.15.3", func(r *rotating) {
 			r.m.Gaps = []inspect.Gap{{What: catalog.Pools, Reason: "list: forbidden", Next: "ask"}}
 		}, "pools-ready unknown", "forbidden"},
-		{"a plain Kubernetes", toKubelet, "", func(r *rotating) { r.s.Cluster.Versions = catalog.Versions{Plain: true, Kubernetes: "v1.35.4"} }, "none", ""},
+		{"a plain Kubernetes", toKubelet, "", func(r *rotating) { r.s.Cluster.Versions = catalog.Versions{NotOpenShift: true, Kubernetes: "v1.35.4"} }, "none", ""},
 	} {
 		t.Run(c.title, func(t *testing.T) {
 			t.Parallel()
@@ -217,7 +217,7 @@ func TestRotateChecks(t *testing.T) {
 			r.sameSaved(t, c.name, r.preflight(t, c.name))
 			var stops, says []string
 			for _, v := range r.preflight(t, c.name).Check() {
-				if v.Stops() {
+				if v.Blocks() {
 					stops, says = append(stops, v.ID+" "+answerOf(v)), append(says, v.Reason)
 					if v.Reason == "" || v.Remediation.Text == "" {
 						t.Errorf("%s says no reason or no next step: %+v", v.ID, v)
@@ -266,7 +266,7 @@ func TestSafeOrder(t *testing.T) {
 		p := r.preflight(t, at.Name)
 		p.Follows, p.SignerFirst = true, true
 		for _, v := range p.Check() {
-			if !v.Stops() || v.Blind || slices.Contains(brought, v.ID) {
+			if !v.Blocks() || v.NoAPIServer || slices.Contains(brought, v.ID) {
 				continue
 			}
 			accepted++
@@ -381,7 +381,7 @@ func TestRotateShutsNobodyOut(t *testing.T) {
 		r.kubeconfig(pkitest.NewCA("before", r.at.AddDate(-1, 0, 0), r.at.AddDate(1, 0, 0)).CertPEM)
 		c.but(r)
 		f := r.preflight(t, shown).own()
-		if got := f.Holds.String() + ": " + f.Reason; !strings.HasPrefix(got, c.want) || f.Holds != catalog.Yes && f.Next == "" {
+		if got := f.Passed.String() + ": " + f.Reason; !strings.HasPrefix(got, c.want) || f.Passed != catalog.Yes && f.Next == "" {
 			t.Errorf("%s: %s", title, got)
 		}
 	}

@@ -72,7 +72,7 @@ const maxUnread = 3
 // Run does what was planned, after consent.
 func (r *Runner) Run(ctx context.Context, plans []Planned) error {
 	if r.Wait > 0 {
-		r.deadline = collect.Taken().Add(r.Wait)
+		r.deadline = collect.Now().Add(r.Wait)
 	}
 	var tracked []*tracker
 	err := r.inTurn(plans, func(p Planned, later, last bool) (bool, error) {
@@ -91,7 +91,7 @@ func (r *Runner) left() time.Duration {
 	if r.deadline.IsZero() {
 		return r.Wait
 	}
-	return max(0, r.deadline.Sub(collect.Taken()))
+	return max(0, r.deadline.Sub(collect.Now()))
 }
 
 // over reports whether Wait is: nothing more is begun.
@@ -274,7 +274,7 @@ func (r *Runner) recheck(ctx context.Context, planned Planned) error {
 
 // notRotated says how it failed.
 func (r *Runner) notRotated(p Planned, err error) error {
-	var late *remediate.Late
+	var late *remediate.LateEffectError
 	var refusal *remediate.Refusal
 	status := r.Hints.Next("{} rotate status %s", p.Of.Name)
 	switch {

@@ -147,7 +147,7 @@ func TestResumedInTheRollout(t *testing.T) {
 	}{
 		{"operators at work", true, false, progressing, "operators-settled"},
 		{"a rollout", true, false, func(m *inspect.ControlPlaneStatus) { m.StaticPods[0].Masters[0].Target = 8 }, "static-pods-settled"},
-		{"a pool at work", true, false, func(m *inspect.ControlPlaneStatus) { m.Pools[0].Wanted = "rendered-2" }, "pools-ready"},
+		{"a pool at work", true, false, func(m *inspect.ControlPlaneStatus) { m.Pools[0].Desired = "rendered-2" }, "pools-ready"},
 		{"a kubelet that starts", true, false, func(m *inspect.ControlPlaneStatus) { m.Nodes[1].Ready = "False" }, "nodes-ready"},
 		{"an operator that says nothing", true, false, func(m *inspect.ControlPlaneStatus) { m.Operators[0].Progressing = "" }, ""},
 		{"an upgrade", true, false, func(m *inspect.ControlPlaneStatus) { m.Update.Progressing = "True" }, ""},
@@ -171,7 +171,7 @@ func TestResumedInTheRollout(t *testing.T) {
 					Update:     inspect.Update{Progressing: "False"},
 					Operators:  []inspect.OperatorState{{Name: "kube-apiserver", Available: "True", Progressing: "False", Degraded: "False"}},
 					StaticPods: []inspect.StaticPods{{Resource: "kubeapiservers", Latest: 7, Masters: []inspect.StaticPodState{{Node: "master-0", Current: 7}}}},
-					Pools:      []inspect.Pool{{Name: "worker", Current: "rendered-1", Wanted: "rendered-1", Machines: 1, Updated: 1, Updating: "False", Degraded: "False"}},
+					Pools:      []inspect.Pool{{Name: "worker", Current: "rendered-1", Desired: "rendered-1", Machines: 1, Updated: 1, Updating: "False", Degraded: "False"}},
 					Nodes:      []inspect.NodeState{{Name: "master-0", Ready: "True", Master: true, Lease: inspect.Lease{Advanced: true}}, {Name: "worker-0", Ready: "True", Lease: inspect.Lease{Advanced: true}}},
 				}
 				c.but(reading.ControlPlane)
@@ -204,7 +204,7 @@ func TestResumedInTheRollout(t *testing.T) {
 // hurried has so much time left, of the minutes of --wait.
 func hurried(left time.Duration) (*Runner, *told) {
 	r, out := runnerForTest()
-	r.deadline = collect.Taken().Add(left)
+	r.deadline = collect.Now().Add(left)
 	return r, out
 }
 

@@ -40,10 +40,10 @@ func (r *rotating) sameSaved(t *testing.T, title string, live Preflight) {
 	before, after := live.Check(), saved.Check()
 	for i, want := range before {
 		got := after[i]
-		if got.ID != want.ID || got.Status != want.Status || got.Risk != want.Risk || got.Blind != want.Blind || remediatetest.Unmarked(got.Reason) != remediatetest.Unmarked(want.Reason) {
+		if got.ID != want.ID || got.Status != want.Status || got.Risk != want.Risk || got.NoAPIServer != want.NoAPIServer || remediatetest.Unmarked(got.Reason) != remediatetest.Unmarked(want.Reason) {
 			t.Errorf("%s: of the file:\n%+v\nwant:\n%+v", title, got, want)
 		}
-		if got.Stops() && want.Remediation.Text != "" && got.Remediation.Text == "" {
+		if got.Blocks() && want.Remediation.Text != "" && got.Remediation.Text == "" {
 			t.Errorf("%s: %s of the file has no next step", title, got.ID)
 		}
 		switch got.ID {

@@ -130,7 +130,7 @@ func remediationOf(claim trust.Claim) string {
 // the API says nothing may be one.
 func (c Chain) mastersWithout(file string) []string {
 	var out []string
-	for _, n := range slices.Concat(c.Facts.Snapshot.Nodes, c.Facts.Snapshot.Unasked) {
+	for _, n := range slices.Concat(c.Facts.Snapshot.Nodes, c.Facts.Snapshot.OtherNodes) {
 		if may := n.Role == catalog.RoleMaster || n.Role == "" && n.Via == ""; may && n.File(file) == nil {
 			out = append(out, n.Name)
 		}
@@ -143,9 +143,9 @@ func (c Chain) mastersWithout(file string) []string {
 func (c Chain) claimsPresenting(at catalog.Ref) []trust.Claim {
 	instead := []catalog.Ref{at}
 	for _, row := range catalog.Servers() {
-		for _, s := range row.Shows {
+		for _, s := range row.Certs {
 			if s.From == at {
-				instead = append(instead, s.Instead...)
+				instead = append(instead, s.Custom...)
 			}
 		}
 	}
@@ -162,7 +162,7 @@ func (c Chain) claimsPresenting(at catalog.Ref) []trust.Claim {
 // unseen says why no handshake tells what is presented of a place.
 func (c Chain) unseen(at catalog.Ref) string {
 	for _, row := range catalog.Servers() {
-		if slices.ContainsFunc(row.Shows, func(s catalog.Show) bool { return s.From == at }) {
+		if slices.ContainsFunc(row.Certs, func(s catalog.ServedCert) bool { return s.From == at }) {
 			return at.Name + " (no handshake was made)"
 		}
 	}

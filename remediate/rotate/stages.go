@@ -57,11 +57,11 @@ func (c Chain) settling(at catalog.Ref, cert *pki.Cert) (text string, settles bo
 func (c Chain) quiet(at catalog.Ref) (most time.Duration, second string) {
 	t, known := catalog.TriggerOf(at, c.Facts.Snapshot.Cluster.Versions)
 	if known == catalog.Yes {
-		return t.Quiet, t.Second
+		return t.SettleTime, t.SecondIssuer
 	}
 	for _, t := range catalog.Triggers() {
-		if t.Of == at && t.Quiet > most {
-			most, second = t.Quiet, t.Second
+		if t.Secret == at && t.SettleTime > most {
+			most, second = t.SettleTime, t.SecondIssuer
 		}
 	}
 	return most, second
@@ -101,7 +101,7 @@ func disagrees(h *inspect.Entry) string {
 		case !ok:
 			return "the annotation " + key + " is gone: it is to be rotated, and was not yet"
 		case err != nil:
-			return fmt.Sprintf("the annotation %s is %s, no time: it is to be rotated, and was not yet", key, foreign.Called(fmt.Sprintf("%.40s", value)))
+			return fmt.Sprintf("the annotation %s is %s, no time: it is to be rotated, and was not yet", key, foreign.QuotedName(fmt.Sprintf("%.40s", value)))
 		case !at.Equal(want):
 			return fmt.Sprintf("the annotation %s says %s, the certificate %s", key, remediate.Timestamp(at), remediate.Timestamp(want))
 		}
@@ -119,8 +119,8 @@ func (c Chain) bundleStage(cas []*pki.Cert) Stage {
 
 func (c Chain) aggregatesStage(cas []*pki.Cert) Stage {
 	var places []catalog.Ref
-	for _, a := range catalog.Carriers(c.Of.Rotation.Bundle, c.Facts.Snapshot.Cluster.Versions) {
-		if a.Carries == (catalog.Carries{}) {
+	for _, a := range catalog.DownstreamAggregates(c.Of.Rotation.Bundle, c.Facts.Snapshot.Cluster.Versions) {
+		if a.Selector == (catalog.ObjectSelector{}) {
 			places = append(places, a.Target)
 		}
 	}

@@ -29,7 +29,7 @@ func (c Chain) ownerDown(owner string) []string {
 	for _, w := range c.ControlPlane.Workloads {
 		switch at := w.Namespace + "/" + w.Name; {
 		case w.Name != owner || w.Kind != inspect.Deployment:
-		case w.Wanted == 0:
+		case w.Desired == 0:
 			out = append(out, fmt.Sprintf("%s does not run: its Deployment %s is scaled to 0: %s", owner, at, foreign.Command("", "oc -n %s scale deployment/%s --replicas=1", w.Namespace, w.Name)))
 		case w.Ready == 0:
 			out = append(out, fmt.Sprintf("%s does not run: no pod of its Deployment %s is ready: %s", owner, at, foreign.Command("", "oc -n %s describe pods", w.Namespace)))
@@ -70,8 +70,8 @@ func (c Chain) waitingRevisions() []string {
 	var out []string
 	for _, s := range c.ControlPlane.StaticPods {
 		for _, m := range s.Masters {
-			if m.Current < s.Latest && c.ControlPlane.Lost(m.Node) {
-				out = append(out, fmt.Sprintf("revision %d of %s waits for %s, which %s: %s", s.Latest, s.Resource, m.Node, c.ControlPlane.Life(m.Node).Is(), foreign.Command(inspect.NodeNames, "kubectl describe node %s", m.Node)))
+			if m.Current < s.Latest && c.ControlPlane.NodeUnhealthy(m.Node) {
+				out = append(out, fmt.Sprintf("revision %d of %s waits for %s, which %s: %s", s.Latest, s.Resource, m.Node, c.ControlPlane.NodeHealth(m.Node).WhyUnhealthy(), foreign.Command(inspect.NodeNames, "kubectl describe node %s", m.Node)))
 			}
 		}
 	}
@@ -84,14 +84,14 @@ func (c Chain) nodesLate() []string {
 		return nil
 	}
 	byDaemon, byPools := false, false
-	for _, d := range c.Of.Rotation.Brought(c.Facts.Snapshot.Cluster.Versions) {
+	for _, d := range c.Of.Rotation.Deliveries(c.Facts.Snapshot.Cluster.Versions) {
 		byDaemon, byPools = byDaemon || d.Delivered && !d.Pools, byPools || d.Pools
 	}
 	var out, unavailable, silent, without []string
 	for _, node := range c.lacking() {
 		switch {
-		case c.ControlPlane.Lost(node):
-			if unavailable = append(unavailable, node); c.ControlPlane.Life(node).Ready == "True" {
+		case c.ControlPlane.NodeUnhealthy(node):
+			if unavailable = append(unavailable, node); c.ControlPlane.NodeHealth(node).Ready == "True" {
 				silent = append(silent, node)
 			}
 		case byDaemon && !c.daemonOn(node) && c.daemonsRead():
@@ -100,7 +100,7 @@ func (c Chain) nodesLate() []string {
 	}
 	for _, node := range silent {
 		unavailable = slices.DeleteFunc(unavailable, func(l string) bool { return l == node })
-		out = append(out, fmt.Sprintf("%s %s: %s", node, c.ControlPlane.Life(node).Is(), foreign.Command(inspect.NodeNames, "kubectl describe node %s", node)))
+		out = append(out, fmt.Sprintf("%s %s: %s", node, c.ControlPlane.NodeHealth(node).WhyUnhealthy(), foreign.Command(inspect.NodeNames, "kubectl describe node %s", node)))
 	}
 	if len(unavailable) > 0 {
 		out = append(out, fmt.Sprintf("not Ready: %s: %s", few(unavailable), foreign.Command(inspect.NodeNames, "kubectl describe node %s", unavailable[0])))

@@ -16,9 +16,9 @@ import (
 // advice only where nothing was.
 func TestStallsAreNamed(t *testing.T) {
 	t.Parallel()
-	operator := inspect.Workload{Kind: inspect.Deployment, Namespace: "openshift-kube-apiserver-operator", Name: "kube-apiserver-operator", Wanted: 1, Ready: 1}
+	operator := inspect.Workload{Kind: inspect.Deployment, Namespace: "openshift-kube-apiserver-operator", Name: "kube-apiserver-operator", Desired: 1, Ready: 1}
 	daemon := func(node string) inspect.Workload {
-		return inspect.Workload{Kind: inspect.DaemonPod, Namespace: "openshift-machine-config-operator", Name: "machine-config-daemon-" + node, Node: node, Wanted: 1, Ready: 1}
+		return inspect.Workload{Kind: inspect.DaemonPod, Namespace: "openshift-machine-config-operator", Name: "machine-config-daemon-" + node, Node: node, Desired: 1, Ready: 1}
 	}
 	for _, c := range []struct {
 		title, version, stage string
@@ -29,7 +29,7 @@ func TestStallsAreNamed(t *testing.T) {
 		{"nothing speaks against the owner", "4.15.3", StageSigner, func(m *inspect.ControlPlaneStatus) { m.Workloads = []inspect.Workload{operator} }, "is it there, and well?", ""},
 		{"the owner is scaled to nothing", "4.15.3", StageSigner, func(m *inspect.ControlPlaneStatus) {
 			operator := operator
-			operator.Wanted, operator.Ready = 0, 0
+			operator.Desired, operator.Ready = 0, 0
 			m.Workloads = []inspect.Workload{operator}
 		}, "is scaled to 0: oc -n openshift-kube-apiserver-operator scale deployment/kube-apiserver-operator --replicas=1", "is it there"},
 		{"the owner does not get up", "4.15.3", StageSigner, func(m *inspect.ControlPlaneStatus) {

@@ -46,7 +46,7 @@ func (r *Runner) track(of Rotatable, before *pki.Cert) *tracker {
 		cluster: r.Cluster, observer: r.Observer,
 		name: of.At.Namespace + "/" + of.At.Name, called: of.Name, before: before, begun: before != nil, quiet: r.Wait == 0,
 		next:  r.Hints.Next("{} rotate status %s", of.Name),
-		began: collect.Taken(), told: map[string]catalog.Answer{}, took: map[string]time.Duration{},
+		began: collect.Now(), told: map[string]catalog.Answer{}, took: map[string]time.Duration{},
 	}
 	if of.Signer() {
 		t.signer = before
@@ -84,11 +84,11 @@ func signsClients(s *inspect.Snapshot) bool {
 
 // until reads again and again until it is done, and for no longer than limit from now on.
 func (t *tracker) until(ctx context.Context, limit time.Duration, done func(Planned, []Stage) bool) (Planned, bool, error) {
-	began := collect.Taken()
+	began := collect.Now()
 	for {
-		asked := collect.Taken()
+		asked := collect.Now()
 		p, stages, err := t.look(ctx)
-		now := collect.Taken()
+		now := collect.Now()
 		over := now.Sub(began) >= limit
 		switch {
 		case ctx.Err() != nil:

@@ -27,7 +27,7 @@ func TestTrustOfWhoWasNotAsked(t *testing.T) {
 		{"both nodes trust it", func(*inspect.Snapshot) {}, catalog.Yes, "all 2"},
 		{"nobody has read one of those that the API knows", func(s *inspect.Snapshot) { s.Nodes = s.Nodes[1:] }, catalog.Unknown, "master-0 (the node was left out)"},
 		{"since when a kubelet runs is not known", func(s *inspect.Snapshot) { s.Nodes[0].Kubelet.Active = "active" }, catalog.Yes, "all 2"}, // it reads this file when that changes
-		{"another one was left out", func(s *inspect.Snapshot) { s.Unasked = []inspect.Node{{Name: "worker-1"}} }, catalog.Unknown, "worker-1 (the node was left out)"},
+		{"another one was left out", func(s *inspect.Snapshot) { s.OtherNodes = []inspect.Node{{Name: "worker-1"}} }, catalog.Unknown, "worker-1 (the node was left out)"},
 		{"which nodes there are is not known", func(s *inspect.Snapshot) {
 			s.Gaps = append(s.Gaps, inspect.Gap{What: "nodes", Reason: "forbidden"})
 		}, catalog.Unknown, "forbidden"},
@@ -50,7 +50,7 @@ func TestTrustOfWhoWasNotAsked(t *testing.T) {
 			}
 			p.Follows = true
 			for _, v := range p.Check() {
-				if name == "kubelet-client" && v.ID == SignerTrusted && v.Stops() != (c.want != catalog.Yes) {
+				if name == "kubelet-client" && v.ID == SignerTrusted && v.Blocks() != (c.want != catalog.Yes) {
 					t.Errorf("%s: it may be signed: %+v", c.title, v)
 				}
 			}
@@ -123,7 +123,7 @@ func TestPodsMemory(t *testing.T) {
 			if v.ID == PodsMemory && strings.Contains(v.Remediation.Text, " delete pod ") && (!strings.Contains(v.Remediation.Text, "node by node") || !strings.Contains(v.Remediation.Text, "kube-scheduler have the CA") || strings.Contains(v.Remediation.Text, "delete pod -l") && !strings.Contains(v.Remediation.Text, "--field-selector spec.nodeName=")) {
 				t.Errorf("%s: pods of all nodes at once, or too early: %s", c.title, v.Remediation.Text)
 			}
-			if v.ID == PodsMemory && (v.Status != (preflight.Finding{Holds: c.want}).Assess("").Status || !strings.Contains(v.Reason, c.says) || !v.Risk || (v.Remediation.Text == "") != (c.want == catalog.Yes)) {
+			if v.ID == PodsMemory && (v.Status != (preflight.Result{Passed: c.want}).Assess("").Status || !strings.Contains(v.Reason, c.says) || !v.Risk || (v.Remediation.Text == "") != (c.want == catalog.Yes)) {
 				t.Errorf("%s: %s: %s; next: %s", c.title, v.Status, v.Reason, v.Remediation.Text)
 			}
 		}
@@ -157,7 +157,7 @@ func TestToldLeaf(t *testing.T) {
 		t.Errorf("left: %+v", l)
 	}
 	for wanted, says := range map[int32]string{0: "kube-apiserver-operator does not run: its Deployment openshift-kube-apiserver-operator/kube-apiserver-operator is scaled to 0", 1: lookAtOperator("kube-apiserver-operator")} {
-		p.ControlPlane = &inspect.ControlPlaneStatus{Workloads: []inspect.Workload{{Kind: inspect.Deployment, Namespace: "openshift-kube-apiserver-operator", Name: "kube-apiserver-operator", Wanted: int(wanted), Ready: int(wanted)}}}
+		p.ControlPlane = &inspect.ControlPlaneStatus{Workloads: []inspect.Workload{{Kind: inspect.Deployment, Namespace: "openshift-kube-apiserver-operator", Name: "kube-apiserver-operator", Desired: int(wanted), Ready: int(wanted)}}}
 		for _, s := range p.Stages() {
 			if s.Name == StageLeaf && !strings.Contains(s.Next, says) {
 				t.Errorf("told, of an owner with %d replicas: %s", wanted, s.Next)
@@ -217,7 +217,7 @@ func TestTrustOfWhoWasNotSeen(t *testing.T) {
 			r.s.Nodes = []inspect.Node{{Name: "worker-0", Via: "exec", Kubelet: inspect.Kubelet{Active: "active", Started: r.at}}}
 			c.but(&r.s)
 			p := r.preflight(t, "internal-loadbalancer-serving-certkey")
-			i := slices.IndexFunc(catalog.Edges(), func(e catalog.Edge) bool { return e.ID == row.Of })
+			i := slices.IndexFunc(catalog.Edges(), func(e catalog.Edge) bool { return e.ID == row.EdgeID })
 			p.Claims = []trust.Claim{{Edge: catalog.Edges()[i], Node: "worker-0", Assessment: assess.Assessment{Status: assess.Pass}}}
 			for _, s := range p.Stages() {
 				if s.Name != StageTrust {

@@ -73,7 +73,7 @@ func (c Chain) leftOut() []string {
 	}
 	var out []string
 	left := map[string]bool{}
-	for _, n := range c.Facts.Snapshot.Unasked {
+	for _, n := range c.Facts.Snapshot.OtherNodes {
 		left[n.Name] = true
 	}
 	if c.ControlPlane != nil {
@@ -98,7 +98,7 @@ func (c Chain) leftOut() []string {
 		out = append(out, "who verifies it on nodes (none was read)")
 	}
 	for _, row := range catalog.Processes() {
-		if !slices.ContainsFunc(edges, func(e catalog.Edge) bool { return e.ID == row.Of }) {
+		if !slices.ContainsFunc(edges, func(e catalog.Edge) bool { return e.ID == row.EdgeID }) {
 			continue
 		}
 		for i := range c.Facts.Snapshot.Nodes {
@@ -108,7 +108,7 @@ func (c Chain) leftOut() []string {
 			case n.Via == "" || known:
 			case row.Command == "kubelet" && (n.Kubelet.Active == "" || n.Kubelet.Active == "active"):
 				out = append(out, "kubelet on "+n.Name+" (its start time is unknown)")
-			case row.Command != "kubelet" && c.claimed(row.Of, n.Name) && !preflight.AbsentProcess(c.Facts.Snapshot, n, row.Command):
+			case row.Command != "kubelet" && c.claimed(row.EdgeID, n.Name) && !preflight.AbsentProcess(c.Facts.Snapshot, n, row.Command):
 				out = append(out, row.Verifier+" on "+n.Name+" (neither whether it runs nor its start time was read: which CAs it loaded is unknown)")
 			}
 		}
@@ -123,7 +123,7 @@ func (c Chain) claimed(edge, node string) bool {
 
 // byFile are the edges in which what it signs is verified by a file on nodes.
 func (c Chain) byFile() []catalog.Edge {
-	return slices.DeleteFunc(c.Of.Rotation.Consumers(c.Facts.Snapshot.Cluster.Versions), func(e catalog.Edge) bool {
+	return slices.DeleteFunc(c.Of.Rotation.ClientEdges(c.Facts.Snapshot.Cluster.Versions), func(e catalog.Edge) bool {
 		return e.Trust.Kind != catalog.File || !c.Of.Signer() && e.Presented != c.Of.At
 	})
 }
@@ -132,7 +132,7 @@ func (c Chain) byFile() []catalog.Edge {
 func (c Chain) claims() []trust.Claim {
 	var out []trust.Claim
 	for _, claim := range c.Claims {
-		carried := c.Of.Signer() && c.Of.Rotation.Carries != (catalog.Carries{}) && claim.Edge.Carries == c.Of.Rotation.Carries
+		carried := c.Of.Signer() && c.Of.Rotation.Selector != (catalog.ObjectSelector{}) && claim.Edge.Selector == c.Of.Rotation.Selector
 		if carried || slices.Contains(c.leaves(), claim.Edge.Presented) {
 			out = append(out, claim)
 		}
@@ -162,7 +162,7 @@ func untrusted(claim trust.Claim, cas []*pki.Cert, now time.Time) *pki.Cert {
 func (c Chain) lateOnNodes() string {
 	next := c.Facts.Hints().Next("{} verify" + c.Facts.Hints().Live(" --nodes all") + " names each, with its remediation")
 	seen := c.nodesLate()
-	for _, d := range c.Of.Rotation.Brought(c.Facts.Snapshot.Cluster.Versions) {
+	for _, d := range c.Of.Rotation.Deliveries(c.Facts.Snapshot.Cluster.Versions) {
 		switch {
 		case !d.Delivered:
 			next += "; this version does not bring it to " + d.To.Name + c.Facts.Hints().Next(": {} pretrust does, before anything is signed by it, and {} fix-api-int after")
@@ -221,7 +221,7 @@ func (c Chain) leafStage(ca *pki.Cert) Stage {
 		}
 		text := at.Name + " is signed by " + pki.Foreign(pki.CommonName(leaf.Issuer))
 		if life, known := catalog.LifetimeOf(at, v); known == catalog.Yes {
-			from := life.ResignedFrom(leaf.NotBefore, leaf.NotAfter, ca.NotBefore)
+			from := life.EarliestReissue(leaf.NotBefore, leaf.NotAfter, ca.NotBefore)
 			text += ", and is rotated " + remediate.Timestamp(from) + " at the earliest"
 		}
 		old = append(old, text)

@@ -18,7 +18,7 @@ func TestARiskIsOfferedOnlyWhereItHelps(t *testing.T) {
 		s := newRotating(toKubelet, version).s
 		s.Cluster.Versions.Operators = nil
 		asked := Rotatables(inspect.NewFacts(s, time.Now(), 0))
-		s.Cluster.Versions.Accepted = true
+		s.Cluster.Versions.UnreviewedAccepted = true
 		accepted := Rotatables(inspect.NewFacts(s, time.Now(), 0))
 		after := func(r Rotatable) bool {
 			for _, a := range accepted {

@@ -44,7 +44,7 @@ type turning struct {
 func (c *turning) Read(context.Context, func(*inspect.Snapshot) bool) (Reading, error) {
 	time.Sleep(c.hold)
 	c.reads++
-	now := collect.Taken()
+	now := collect.Now()
 	after := int(now.Sub(c.began).Seconds())
 	if c.down != nil && c.down(after) {
 		return Reading{}, errors.New("the API server is not there")
@@ -71,8 +71,8 @@ func (c *turning) Read(context.Context, func(*inspect.Snapshot) bool) (Reading, 
 	}
 	put(row.Signer, signer.CertPEM)
 	places := []catalog.Ref{row.Bundle}
-	for _, a := range catalog.Carriers(row.Bundle, s.Cluster.Versions) {
-		if a.Carries == (catalog.Carries{}) {
+	for _, a := range catalog.DownstreamAggregates(row.Bundle, s.Cluster.Versions) {
+		if a.Selector == (catalog.ObjectSelector{}) {
 			places = append(places, a.Target)
 		}
 	}
@@ -112,7 +112,7 @@ func (*turning) Apply(context.Context, func(context.Context) (*remediate.Plan, e
 
 // turn begins: one signer after 5 s, in all bundles after 30 s, which signs nothing.
 func turn(r *Runner) *turning {
-	began := collect.Taken()
+	began := collect.Now()
 	c := &turning{sc: pki.NewScanner(), began: began, bundles: 30, leaf: 1 << 30, hold: time.Second, leaves: map[*pkitest.Authority][]byte{}}
 	c.old = pkitest.NewCA("old", began.AddDate(0, -1, 0), began.AddDate(1, 0, 0))
 	c.signers = map[int]*pkitest.Authority{5: c.signer("new", 5)}

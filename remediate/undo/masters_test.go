@@ -36,7 +36,7 @@ func TestUndoOfMasters(t *testing.T) {
 	if n := gates(); n != 0 {
 		t.Errorf("the last one: %d", n)
 	}
-	u.Nodes = append(u.Nodes, Kept{Node: "worker-1"})
+	u.Nodes = append(u.Nodes, NodeBackups{Node: "worker-1"})
 	if n := gates(); n != 1 {
 		t.Errorf("asked %d times", n)
 	}
@@ -46,7 +46,7 @@ func TestUndoOfMasters(t *testing.T) {
 func undone(t *testing.T) (*remediatetest.Fixture, Undo) {
 	t.Helper()
 	f := remediatetest.NewFixture()
-	u := Undo{API: true, Nodes: []Kept{{Node: "worker-0"}}}
+	u := Undo{API: true, Nodes: []NodeBackups{{Node: "worker-0"}}}
 	for i, path := range catalog.KubeletKubeconfigs() {
 		before := f.FirstNode().Kubeconfigs[slices.IndexFunc(f.FirstNode().Kubeconfigs, func(k inspect.Kubeconfig) bool { return k.Path == path })]
 		was := *f.FirstNode().File(path)

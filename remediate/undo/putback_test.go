@@ -21,7 +21,7 @@ import (
 func TestUndoOfKubeadmsFilesMindsTheirTrust(t *testing.T) {
 	t.Parallel()
 	f := remediatetest.KubeadmFixture("worker-0")
-	if f.Embed("worker-0", catalog.KubeadmKubeconfigs()[1], f.Before); action.Trusts(f.Snapshot, "worker-0", inspect.SetupOf(f.Snapshot, f.FirstNode()).Own, remediatetest.TestNow) == nil {
+	if f.Embed("worker-0", catalog.KubeadmKubeconfigs()[1], f.Before); action.Trusts(f.Snapshot, "worker-0", inspect.KubeletSetupOf(f.Snapshot, f.FirstNode()).Kubeconfig, remediatetest.TestNow) == nil {
 		t.Fatal("the old CA is trusted")
 	}
 	p := &remediate.Plan{Basis: f.Snapshot, After: f.Snapshot, Now: remediatetest.TestNow, Waves: []remediate.Wave{{Nodes: []remediate.NodePlan{{Name: "worker-0", Steps: []remediate.Step{{Action: action.NewRestartUnit("worker-0"), Change: &remediate.Change{}}}}}}}}
@@ -111,7 +111,7 @@ func TestNothingToPutBack(t *testing.T) {
 		e := &u.Nodes[0].Entries[i]
 		f.FirstNode().File(e.Before.Path).SHA256 = e.Before.SHA256
 	}
-	for _, u := range []Undo{u, {Nodes: []Kept{{Node: "worker-0"}}}} {
+	for _, u := range []Undo{u, {Nodes: []NodeBackups{{Node: "worker-0"}}}} {
 		p, err := u.Plan("run-1", f.Snapshot, remediatetest.TestNow)
 		if err != nil || !p.Empty() || !strings.Contains(strings.Join(p.Notes, ""), "as it was before the run") {
 			t.Errorf("%+v, %v", p, err)
@@ -124,7 +124,7 @@ func TestUndoOnAnotherMachine(t *testing.T) {
 	f := remediatetest.NewFixture()
 	f.FirstNode().Hostname = "worker-00"
 	var r *remediate.Refusal
-	if _, err := (Undo{Nodes: []Kept{{Node: "worker-0"}}}).Plan("run-1", f.Snapshot, remediatetest.TestNow); !errors.As(err, &r) || r.Name != "node-identity" {
+	if _, err := (Undo{Nodes: []NodeBackups{{Node: "worker-0"}}}).Plan("run-1", f.Snapshot, remediatetest.TestNow); !errors.As(err, &r) || r.Name != "node-identity" {
 		t.Error(err)
 	}
 }

@@ -22,7 +22,7 @@ const BreaksTrust = "breaks-trust"
 
 // Undo puts back what a run changed on nodes.
 type Undo struct {
-	Nodes []Kept
+	Nodes []NodeBackups
 	API   bool // an API server can be asked whether nodes come back
 	// AcceptBreaksTrust goes on although kubelets will not trust what they are
 	// shown.
@@ -31,8 +31,8 @@ type Undo struct {
 	AcceptRequestsPending bool
 }
 
-// Kept is what a node keeps of a run.
-type Kept struct {
+// NodeBackups is what a node keeps of a run.
+type NodeBackups struct {
 	Node    string
 	Entries []host.Entry
 }
@@ -74,7 +74,7 @@ func breaks(p *remediate.Plan) string {
 				// Its file may be the old one already, by an undo that was interrupted.
 				own := catalog.KubeletKubeconfigs()[1]
 				if node, ok := p.After.Node(n.Name); ok {
-					own = inspect.SetupOf(p.After, node).Own
+					own = inspect.KubeletSetupOf(p.After, node).Kubeconfig
 				}
 				if err := action.Trusts(p.After, n.Name, own, p.Now); err != nil {
 					return "afterwards " + err.Error()
@@ -83,13 +83,13 @@ func breaks(p *remediate.Plan) string {
 			if s.Change.File == nil {
 				continue
 			}
-			if s.Change.File.Taken && s.Change.File.Path != catalog.KubeletKubeconfigs()[1] {
+			if s.Change.File.Removed && s.Change.File.Path != catalog.KubeletKubeconfigs()[1] {
 				if reason := outdone(p, n.Name, s.Change.File); reason != "" {
 					return reason
 				}
 				continue
 			}
-			if s.Change.File.Taken && s.Change.File.Before == nil {
+			if s.Change.File.Removed && s.Change.File.Before == nil {
 				continue // what will be is asked of the restart, above
 			}
 			if reason := unseen(p.Basis, n.Name, s.Change.File.Path); reason != "" {
@@ -126,8 +126,8 @@ func unseen(facts inspect.Snapshot, node, path string) string {
 		if err != nil {
 			return err.Error()
 		}
-		if _, ok := facts.ShownTo(node, address); !ok {
-			return fmt.Sprintf("whether %s will be trusted is unknown: %s", address, action.GapsOf(facts, address))
+		if _, ok := facts.ServedTo(node, address); !ok {
+			return fmt.Sprintf("whether %s will be trusted is unknown: %s", address, action.WhyUnread(facts, address))
 		}
 		return ""
 	}
@@ -144,12 +144,12 @@ func (u Undo) plan(run string, facts inspect.Snapshot, now time.Time, blind bool
 		if err := remediate.Identified(facts, kept.Node); err != nil {
 			return nil, err
 		}
-		if err := csr.Unanswered(facts, kept.Node, now); err != nil && !u.AcceptRequestsPending {
+		if err := csr.RefusePending(facts, kept.Node, now); err != nil && !u.AcceptRequestsPending {
 			return nil, err
 		} else if err != nil {
 			d.Note("Accepted by name: node %s: %v", kept.Node, err)
 		}
-		d.Node(kept.Node)
+		d.AddNode(kept.Node)
 		if len(kept.Entries) == 0 { // nothing there is the run's: neither a file, nor a restart
 			continue
 		}
@@ -157,7 +157,7 @@ func (u Undo) plan(run string, facts inspect.Snapshot, now time.Time, blind bool
 		// kept.Entries are by path; the kubelet's own file goes back first, as it was
 		// written last.
 		for _, entry := range slices.Backward(kept.Entries) {
-			c, err := d.Step(action.RestoreFile{On: kept.Node, Entry: entry, Blind: blind, Asks: u.API && !blind && !u.AcceptRequestsPending && len(changed) == 0 && csr.UnreadRequests(facts) == ""})
+			c, err := d.Step(action.RestoreFile{NodeName: kept.Node, Entry: entry, AcceptUntrusted: blind, RecheckRequests: u.API && !blind && !u.AcceptRequestsPending && len(changed) == 0 && csr.UnreadRequests(facts) == ""})
 			if err != nil {
 				return nil, err
 			}
@@ -168,7 +168,7 @@ func (u Undo) plan(run string, facts inspect.Snapshot, now time.Time, blind bool
 		// With nothing left to put back it may still be due: an undo may have been
 		// interrupted before it.
 		restart := action.NewRestartUnit(kept.Node, changed...)
-		restart.Blind = blind
+		restart.AcceptUntrusted = blind
 		c, err := d.Step(restart)
 		if err != nil {
 			return nil, err
@@ -191,7 +191,7 @@ func (u Undo) plan(run string, facts inspect.Snapshot, now time.Time, blind bool
 		}
 		// With nothing left to do to it, its kubelet may have been restarted by an undo that
 		// was interrupted before it was back.
-		if err := action.Returns(d, kept.Node, u.API, more, action.LocalCAs(facts, n)); err != nil {
+		if err := action.AwaitReturn(d, kept.Node, u.API, more, action.LocalCAs(facts, n)); err != nil {
 			return nil, err
 		}
 	}

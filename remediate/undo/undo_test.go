@@ -20,7 +20,7 @@ func undoing(nodes string, back ...string) (*remediatetest.Fixture, Undo) {
 	f := remediatetest.NewCluster(nodes)
 	u := Undo{API: true}
 	for _, name := range strings.Fields(nodes) {
-		kept := Kept{Node: name}
+		kept := NodeBackups{Node: name}
 		for i, path := range catalog.KubeletKubeconfigs() {
 			n, _ := f.Snapshot.Node(name)
 			text := n.Kubeconfigs[slices.IndexFunc(n.Kubeconfigs, func(k inspect.Kubeconfig) bool { return k.Path == path })]

@@ -51,9 +51,9 @@ func asAdministrator(t *testing.T, lab *labtest.Lab) (*remediate.Env, *collect.C
 func TestNetworkProbe(t *testing.T) {
 	lab := labtest.RequireNodes(t)
 	env, cluster := asAdministrator(t, lab)
-	env.Patience = 20 * time.Second
+	env.EffectTimeout = 20 * time.Second
 	node := lab.Workers()[0]
-	probe := action.NetworkProbe{On: node}
+	probe := action.NetworkProbe{NodeName: node}
 	t.Cleanup(func() { noneLeft(t, lab) })
 	asked := func(ctx context.Context) error {
 		began := time.Now()
@@ -134,7 +134,7 @@ func TestPatchedKubeRootCAIsPutBack(t *testing.T) {
 	began := time.Now()
 	err = a.Verify(t.Context(), env, c)
 	t.Logf("note: after %s: %v", time.Since(began).Round(10*time.Millisecond), err)
-	var bad *remediate.BadEffect
+	var bad *remediate.BadEffectError
 	if !errors.As(err, &bad) {
 		t.Errorf("it is not put back: %v", err)
 	}
@@ -154,8 +154,8 @@ func TestPatchedKubeRootCAIsPutBack(t *testing.T) {
 	if err != nil || !r.Operator || len(r.Masters) != 0 || len(r.RootCAs) != 1 || r.RootCAs[0].Namespace != namespace || len(r.RootCAs[0].CA) == 0 || time.Since(r.RootCAs[0].Written) > time.Minute {
 		t.Errorf("rollout %+v, %v", r, err)
 	}
-	if r.Behind(r.RootCAs[0].CA) != nil || len(r.Behind(ca)) != 3 {
-		t.Errorf("behind: %v, %v", r.Behind(r.RootCAs[0].CA), r.Behind(ca))
+	if r.Missing(r.RootCAs[0].CA) != nil || len(r.Missing(ca)) != 3 {
+		t.Errorf("behind: %v, %v", r.Missing(r.RootCAs[0].CA), r.Missing(ca))
 	}
 }
 
@@ -190,7 +190,7 @@ func TestRestartPods(t *testing.T) {
 	if len(of) != 1 || !of[0].Ready || of[0].Started.IsZero() || of[0].Accepted.IsZero() || of[0].OwnerKind != "DaemonSet" {
 		t.Fatalf("%+v", of)
 	}
-	a := action.RestartPods{On: node, Row: row, Pods: of, CA: root.RootCAs[0].CA}
+	a := action.RestartPods{NodeName: node, Row: row, Pods: of, CA: root.RootCAs[0].CA}
 	began := time.Now()
 	if err := a.Apply(t.Context(), env, nil); err != nil {
 		t.Fatal(err)

@@ -152,7 +152,7 @@ func TestExecWithoutAWay(t *testing.T) {
 	t.Run("no pod fits", func(t *testing.T) {
 		err := refusal(t, nodeexec.Exec{Config: restConfig(t, lab), Namespaces: []string{"kube-system"}}, node)
 		says(t, err, "no pod runs on node "+node+" that is privileged", "kube-system", "machine-config-daemon")
-		if !errors.Is(err, nodeexec.ErrNoWay) {
+		if !errors.Is(err, nodeexec.ErrNoTransport) {
 			t.Error("is not ErrNoWay")
 		}
 	})

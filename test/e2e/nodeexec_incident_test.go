@@ -148,7 +148,7 @@ func TestWaysOntoANodeThatDistrustsTheAPI(t *testing.T) {
 				t.Errorf("local: %v\n%s", err, out)
 			}
 			// Asked in their order, the first that works is taken.
-			n := onto(t, nodeexec.Try(nodeexec.Local{}, nodeexec.Exec{Config: restConfig(t, lab)}, sshTo(t, lab, node)), node)
+			n := onto(t, nodeexec.FirstOf(nodeexec.Local{}, nodeexec.Exec{Config: restConfig(t, lab)}, sshTo(t, lab, node)), node)
 			if nodeexec.Via(n) != "ssh" {
 				t.Errorf("it is reached by %q", nodeexec.Via(n))
 			}

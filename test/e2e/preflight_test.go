@@ -259,7 +259,7 @@ func TestHealthChecksArePausedAndResumed(t *testing.T) {
 		t.Fatal(err)
 	}
 	cluster := &collect.Cluster{REST: client, Scanner: pki.NewScanner()}
-	m := cluster.Machinery(t.Context())
+	m := cluster.ControlPlaneStatus(t.Context())
 	if len(m.Gaps) > 0 {
 		t.Errorf("gaps: %+v", m.Gaps)
 	}
@@ -267,10 +267,10 @@ func TestHealthChecksArePausedAndResumed(t *testing.T) {
 		all := preflight.Preflight{ControlPlane: m, Pause: pause}.Check()
 		return all[slices.IndexFunc(all, func(v preflight.Verdict) bool { return v.ID == "remediation-active" })]
 	}
-	if v := verdict(false); !v.Stops() || !strings.Contains(v.Reason, "MachineHealthCheck openshift-machine-api/workers") || !strings.Contains(v.Reason, "NodeHealthCheck nodes") || strings.Contains(v.Reason, "termination") {
+	if v := verdict(false); !v.Blocks() || !strings.Contains(v.Reason, "MachineHealthCheck openshift-machine-api/workers") || !strings.Contains(v.Reason, "NodeHealthCheck nodes") || strings.Contains(v.Reason, "termination") {
 		t.Errorf("%+v", v)
 	}
-	if v := verdict(true); v.Stops() {
+	if v := verdict(true); v.Blocks() {
 		t.Errorf("%+v", v)
 	}
 

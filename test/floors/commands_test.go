@@ -56,8 +56,8 @@ func TestScanSeesCommands(t *testing.T) {
 		`fmt.Errorf("it fails: %w; kubectl get node %s -o wide", err, n)`: true,
 		`"kubectl describe csr " + name`:                                  true,
 		`"kubectl describe csr " + strings.Join(names, " ")`:              true,
-		`f.Called + " rotate status " + name`:                             true,
-		`fmt.Sprintf("%s rotate status %s", f.Called, name)`:              true,
+		`f.ProgramName + " rotate status " + name`:                        true,
+		`fmt.Sprintf("%s rotate status %s", f.ProgramName, name)`:         true,
 		`"on the node: ls -l " + path`:                                    true,
 		`withHint(err, "oc -n %s get pods", ns)`:                          true,
 		`fmt.Sprintf("%s is to do it: oc get clusteroperators", owner)`:   false,
@@ -66,8 +66,8 @@ func TestScanSeesCommands(t *testing.T) {
 		`h.Next("{} verify --nodes %s", name)`:                            false,
 		`"look: " + foreign.Command("", "kubectl get node %s", name)`:     false,
 		`"kubectl get nodes; " + foreign.Command("", "oc get %s", name)`:  false,
-		`f.Called + " rotate --list"`:                                     false,
-		`withHint(err, "%s rotate --list", f.Called)`:                     false,
+		`f.ProgramName + " rotate --list"`:                                false,
+		`withHint(err, "%s rotate --list", f.ProgramName)`:                false,
 	} {
 		expr, err := parser.ParseExpr(text)
 		if err != nil {
@@ -166,7 +166,7 @@ func piece(e ast.Expr) string {
 			return text
 		}
 	case *ast.SelectorExpr:
-		if e.Sel.Name == "Called" {
+		if e.Sel.Name == "ProgramName" {
 			return "{}"
 		}
 	case *ast.CallExpr:

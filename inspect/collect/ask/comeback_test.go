@@ -255,7 +255,7 @@ func (k *kubelet) write(t *testing.T) {
 // ask reads the node, and asks on it.
 func (k *kubelet) ask(t *testing.T, w world) *inspect.RestartProbe {
 	t.Helper()
-	return Comeback(t.Context(), w, k.read(t, w), k.paths, k.name)
+	return ProbeRestart(t.Context(), w, k.read(t, w), k.paths, k.name)
 }
 
 func (k *kubelet) read(t *testing.T, w world) gather.Result {
@@ -271,7 +271,7 @@ func (k *kubelet) read(t *testing.T, w world) gather.Result {
 }
 
 // brief are the answers in a few words.
-func brief(f inspect.ComebackFile) string {
+func brief(f inspect.ProbedKubeconfig) string {
 	if f.Absent || f.Refused != "" || f.Unread != "" {
 		return strings.TrimSpace(fmt.Sprintf("absent=%t %s%s", f.Absent, f.Refused, f.Unread))
 	}
@@ -329,11 +329,11 @@ func TestAnswers(t *testing.T) {
 				c.with(t, a, k)
 				k.write(t)
 				got := k.ask(t, w)
-				if got.Problem != "" || brief(got.Own) != c.own || brief(got.Bootstrap) != c.joins {
+				if got.Problem != "" || brief(got.Kubeconfig) != c.own || brief(got.Bootstrap) != c.joins {
 					t.Errorf("%+v", got)
 				}
-				if got.Own.Shows != inspect.CredentialCertificate || got.Bootstrap.Shows != inspect.CredentialToken {
-					t.Errorf("shows %q and %q", got.Own.Shows, got.Bootstrap.Shows)
+				if got.Kubeconfig.Shows != inspect.CredentialCertificate || got.Bootstrap.Shows != inspect.CredentialToken {
+					t.Errorf("shows %q and %q", got.Kubeconfig.Shows, got.Bootstrap.Shows)
 				}
 				if strings.Contains(c.own, "trust") && a.shown.Load() > 0 {
 					t.Error("a credential was shown to a server that was not verified")
@@ -353,7 +353,7 @@ func TestAServerThatHangsIsNotWaitedForTwice(t *testing.T) {
 	k := newKubelet(t, a, "n1")
 	k.write(t)
 	got := k.ask(t, world{name: "sh", sh: []string{"sh"}, tmp: t.TempDir()})
-	if brief(got.Own) != "node 0 timeout, lease 0 timeout" || brief(got.Bootstrap) != "api 0 timeout" {
+	if brief(got.Kubeconfig) != "node 0 timeout, lease 0 timeout" || brief(got.Bootstrap) != "api 0 timeout" {
 		t.Errorf("%+v", got)
 	}
 	if n := a.asked.Load(); n != 2 {
@@ -369,8 +369,8 @@ func TestAbsentIsWhatWasAskedFor(t *testing.T) {
 	k := newKubelet(t, newAPI(t), "n1") // its files are not written
 	r := k.read(t, w)
 	k.paths.Kubeconfig = "/etc/kubernetes/kubelet.conf"
-	got := Comeback(t.Context(), w, r, k.paths, k.name)
-	if got.Own.Absent || !strings.Contains(got.Own.Unread, "not among the files that were read") || !got.Bootstrap.Absent {
+	got := ProbeRestart(t.Context(), w, r, k.paths, k.name)
+	if got.Kubeconfig.Absent || !strings.Contains(got.Kubeconfig.Unread, "not among the files that were read") || !got.Bootstrap.Absent {
 		t.Errorf("%+v", got)
 	}
 }
@@ -413,8 +413,8 @@ func TestFilesThatAKubeletCantUse(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := k.ask(t, w)
-			if !strings.HasPrefix(brief(got.Own), c.want) || brief(got.Bootstrap) != "api 200" {
-				t.Errorf("%s; %s", brief(got.Own), brief(got.Bootstrap))
+			if !strings.HasPrefix(brief(got.Kubeconfig), c.want) || brief(got.Bootstrap) != "api 200" {
+				t.Errorf("%s; %s", brief(got.Kubeconfig), brief(got.Bootstrap))
 			}
 		})
 	}
@@ -425,7 +425,7 @@ func TestFilesThatAKubeletCantUse(t *testing.T) {
 		shown := a.shown.Load()
 		k.token = "other-token"
 		k.write(t)
-		got := Comeback(t.Context(), w, r, k.paths, k.name)
+		got := ProbeRestart(t.Context(), w, r, k.paths, k.name)
 		if brief(got.Bootstrap) != "api 0 changed" {
 			t.Errorf("%s", brief(got.Bootstrap))
 		}
@@ -463,8 +463,8 @@ func TestWhoAsks(t *testing.T) {
 			w := world{name: "dash", sh: []string{sh}, tmp: t.TempDir()}
 			r := k.read(t, w)
 			w.path = toolbox(t, c.tools...)
-			got := Comeback(t.Context(), w, r, k.paths, k.name)
-			if brief(got.Own) != c.want || !strings.Contains(got.Own.Answers[0].Detail, c.detail) {
+			got := ProbeRestart(t.Context(), w, r, k.paths, k.name)
+			if brief(got.Kubeconfig) != c.want || !strings.Contains(got.Kubeconfig.Answers[0].Detail, c.detail) {
 				t.Errorf("%+v", got)
 			}
 		})
@@ -522,10 +522,10 @@ func TestNothingSecretIsSeen(t *testing.T) {
 			}()
 			var out, arguments []byte
 			spy := recording{w, &out, &arguments}
-			got := Comeback(t.Context(), spy, r, k.paths, k.name)
+			got := ProbeRestart(t.Context(), spy, r, k.paths, k.name)
 			close(asked)
 			<-done
-			if brief(got.Own) != "node 200, lease 200" || brief(got.Bootstrap) != "api 200" {
+			if brief(got.Kubeconfig) != "node 200, lease 200" || brief(got.Bootstrap) != "api 200" {
 				t.Fatalf("%+v", got)
 			}
 			if len(seen) > 0 || askers == 0 {

@@ -82,11 +82,11 @@ func (r Result) node(name string) inspect.Node {
 		if u.Name == "kubelet.service" && u.Loaded {
 			n.Kubelet.Active, n.Kubelet.Sub, n.Kubelet.Started = u.Active, u.Sub, u.Started
 			if u.Notifies {
-				n.Kubelet.Running = u.Since
+				n.Kubelet.Notified = u.Since
 			}
 		}
 	}
-	n.Kubelet.Began = r.Node.Began
+	n.Kubelet.StartedByUptime = r.Node.Began
 	for _, p := range r.Node.Processes {
 		n.Processes = append(n.Processes, inspect.Process(p))
 	}

@@ -45,7 +45,7 @@ func Connect(a plugintest.LiveAPI, t *testing.T) *connect.Connection {
 // OnNodes is a workplace on these nodes; conn is nil where there is no API.
 func OnNodes(conn *connect.Connection, out io.Writer, nodes ...plugintest.LiveNode) *apply.Session {
 	w := &apply.Session{
-		App: cli.App{Called: "certrot", Streams: genericiooptions.IOStreams{Out: out, ErrOut: out}}, Conn: conn, Scanner: pki.NewScanner(), Close: func() error { return nil },
+		App: cli.App{ProgramName: "certrot", Streams: genericiooptions.IOStreams{Out: out, ErrOut: out}}, Conn: conn, Scanner: pki.NewScanner(), Close: func() error { return nil },
 		Choice: connect.NodeChoice{Parallel: 1, Timeout: time.Minute, Served: true},
 	}
 	var ways []nodeexec.Transport
@@ -63,7 +63,7 @@ func OnNodes(conn *connect.Connection, out io.Writer, nodes ...plugintest.LiveNo
 		}
 	}
 	w.Open = func(ctx context.Context, node string) (nodeexec.Node, error) {
-		return nodeexec.Try(ways...).Dial(ctx, node)
+		return nodeexec.FirstOf(ways...).Dial(ctx, node)
 	}
 	return w
 }

@@ -11,15 +11,15 @@ import (
 // one moment. It says nothing about certificates: what is true of it now is asked before
 // something is changed, and a snapshot keeps it as of its time (ClusterStatus).
 type ControlPlaneStatus struct {
-	Update     Update
-	Operators  []OperatorState
-	StaticPods []StaticPods
-	Installers []Installer
-	Pools      []Pool
-	Actors     []Actor
-	Workloads  []Workload
-	Nodes      []NodeState // all of the cluster
-	Silent     []string    // APIs that others serve, and that do not answer
+	Update          Update
+	Operators       []OperatorState
+	StaticPods      []StaticPods
+	Installers      []Installer
+	Pools           []Pool
+	Actors          []Actor
+	Workloads       []Workload
+	Nodes           []NodeState // all of the cluster
+	UnavailableAPIs []string    // APIs that others serve, and that do not answer
 	// Gaps are kinds that could not be read. A kind that is not served is no gap:
 	// there is nothing of it.
 	Gaps []Gap
@@ -64,7 +64,7 @@ type Pool struct {
 	Name               string
 	Paused             bool
 	Updating, Degraded string // conditions
-	Current, Wanted    string // MachineConfigs: that of all its nodes, and that to come
+	Current, Desired   string // MachineConfigs: that of all its nodes, and that to come
 	Machines, Updated  int
 }
 
@@ -78,15 +78,15 @@ const (
 type Workload struct {
 	Kind, Namespace, Name string
 	Node                  string // of a pod
-	Wanted, Ready         int    // pods; of a pod, 1 where it is so
+	Desired, Ready        int    // pods; of a pod, 1 where it is so
 }
 
 // Actor is an object that acts on nodes that are not Ready, or replaces machines.
 type Actor struct {
 	Resource, Namespace, Name string
-	// Acts says whether it acts on nodes while they are not Ready, or is at it.
-	Acts catalog.Answer
-	Why  string // of Acts: "it heeds Ready False and Unknown"
+	// Active says whether it acts on nodes while they are not Ready, or is at it.
+	Active catalog.Answer
+	Why    string // of Active: "it heeds Ready False and Unknown"
 	// Paused are those who paused it: entries of a list of requests, or the value
 	// of an annotation, which may be empty. nil: it is not paused.
 	Paused []string
@@ -121,14 +121,14 @@ func (m *ControlPlaneStatus) Node(name string) (NodeState, bool) {
 	return m.Nodes[i], true
 }
 
-// Life judges a node of the cluster; of one that was not read nothing is known.
-func (m *ControlPlaneStatus) Life(name string) Life {
+// NodeHealth judges a node of the cluster; of one that was not read nothing is known.
+func (m *ControlPlaneStatus) NodeHealth(name string) NodeHealth {
 	n, _ := m.Node(name)
-	return n.Life()
+	return n.Health()
 }
 
-// Lost reports whether a node is known not to work: without a heartbeat, or not Ready.
-func (m *ControlPlaneStatus) Lost(name string) bool {
+// NodeUnhealthy reports whether a node is known not to work: without a heartbeat, or not Ready.
+func (m *ControlPlaneStatus) NodeUnhealthy(name string) bool {
 	n, ok := m.Node(name)
-	return ok && (n.Ready == "" || n.Life().Lost())
+	return ok && (n.Ready == "" || n.Health().Unhealthy())
 }

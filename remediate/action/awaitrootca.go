@@ -21,13 +21,13 @@ import (
 // dials api-int with the CAs of its revision: before it has the new one, no certificate
 // request is approved or signed, and what runs in pods trusts the old CA.
 type AwaitRootCA struct {
-	CA    []*pki.Cert
-	Known inspect.Rollout // as it was when the plan was made
+	CA      []*pki.Cert
+	Planned inspect.Rollout // as it was when the plan was made
 	// Read reads it anew: collect's Cluster.Rollout for the same namespaces. nil: there
 	// is no API to ask.
 	Read func(context.Context) (inspect.Rollout, error)
-	// Say is told what is waited for, whenever that changes; may be nil.
-	Say func(string)
+	// Print is told what is waited for, whenever that changes; may be nil.
+	Print func(string)
 }
 
 // ID is "await kube-root-ca.crt".
@@ -38,15 +38,15 @@ func (AwaitRootCA) Node() string { return "" }
 
 // Diff says what is behind.
 func (a AwaitRootCA) Diff(_ inspect.Snapshot, now time.Time) (*remediate.Change, error) {
-	if a.Read != nil && len(a.Known.RootCAs) > 0 && len(a.Known.Behind(NotEnded(a.CA, now))) == 0 {
+	if a.Read != nil && len(a.Planned.RootCAs) > 0 && len(a.Planned.Missing(Unexpired(a.CA, now))) == 0 {
 		return nil, nil //nolint:nilnil // so already, as Action says
 	}
 	return &remediate.Change{Summary: "wait until kube-controller-manager and kube-root-ca.crt have the CA"}, nil
 }
 
-// NotEnded are the certificates that have not ended: operators leave those that have
+// Unexpired are the certificates that have not ended: operators leave those that have
 // out of their bundles.
-func NotEnded(certs []*pki.Cert, now time.Time) []*pki.Cert {
+func Unexpired(certs []*pki.Cert, now time.Time) []*pki.Cert {
 	var out []*pki.Cert
 	for _, c := range certs {
 		if c.NotAfter.After(now) {
@@ -70,7 +70,7 @@ const (
 // Verify waits for as long as it goes on.
 func (a AwaitRootCA) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
 	if a.Read == nil {
-		return &remediate.Unknown{Reason: "whether kube-controller-manager and kube-root-ca.crt have the CA is unknown: no API server could be asked"}
+		return &remediate.UnknownEffectError{Reason: "whether kube-controller-manager and kube-root-ca.crt have the CA is unknown: no API server could be asked"}
 	}
 	var last inspect.Rollout
 	var asked error
@@ -81,7 +81,7 @@ func (a AwaitRootCA) Verify(ctx context.Context, env *remediate.Env, _ *remediat
 			return false, err
 		}
 		last = r
-		behind := last.Behind(NotEnded(a.CA, env.Now()))
+		behind := last.Missing(Unexpired(a.CA, env.Now()))
 		if len(behind) == 0 && len(last.RootCAs) > 0 {
 			return true, nil
 		}
@@ -91,8 +91,8 @@ func (a AwaitRootCA) Verify(ctx context.Context, env *remediate.Env, _ *remediat
 		}
 		if text != said {
 			said, since = text, env.Now()
-			if a.Say != nil {
-				a.Say(text)
+			if a.Print != nil {
+				a.Print(text)
 			}
 		}
 		if env.Now().Sub(since) > stall {
@@ -104,25 +104,25 @@ func (a AwaitRootCA) Verify(ctx context.Context, env *remediate.Env, _ *remediat
 	case ctx.Err() != nil:
 		return remediate.Because(context.Cause(ctx), err)
 	case asked != nil:
-		return &remediate.Unknown{Reason: fmt.Sprintf("whether kube-controller-manager and kube-root-ca.crt have the CA is unknown: %v", err)}
+		return &remediate.UnknownEffectError{Reason: fmt.Sprintf("whether kube-controller-manager and kube-root-ca.crt have the CA is unknown: %v", err)}
 	case err != nil:
-		return &remediate.Late{Inner: fmt.Errorf("%w. %s", err, Lever(last, NotEnded(a.CA, env.Now())))}
-	case len(last.Behind(NotEnded(a.CA, env.Now()))) > 0 || len(last.RootCAs) == 0:
-		return &remediate.Late{Inner: fmt.Errorf("nothing has changed for %s: %s. %s", stall, said, Lever(last, NotEnded(a.CA, env.Now())))}
+		return &remediate.LateEffectError{Inner: fmt.Errorf("%w. %s", err, RolloutHint(last, Unexpired(a.CA, env.Now())))}
+	case len(last.Missing(Unexpired(a.CA, env.Now()))) > 0 || len(last.RootCAs) == 0:
+		return &remediate.LateEffectError{Inner: fmt.Errorf("nothing has changed for %s: %s. %s", stall, said, RolloutHint(last, Unexpired(a.CA, env.Now())))}
 	}
 	return nil
 }
 
-// Lever says what makes a rollout that stands still go on. It is said and not done: a
+// RolloutHint says what makes a rollout that stands still go on. It is said and not done: a
 // new revision restarts kube-controller-manager on all masters.
-func Lever(r inspect.Rollout, ca []*pki.Cert) string {
+func RolloutHint(r inspect.Rollout, ca []*pki.Cert) string {
 	if !r.Operator {
 		return "There is no operator that would roll it out: kube-controller-manager publishes the file of its --root-ca-file, and reads it when it starts"
 	}
-	if len(inspect.Lacking(r.Source, ca)) > 0 {
+	if len(inspect.MissingCerts(r.Source, ca)) > 0 {
 		return "serviceaccount-ca is put together of openshift-config-managed/kube-apiserver-server-ca by its operator: oc get clusteroperator kube-controller-manager; oc -n openshift-kube-controller-manager-operator logs deployment/kube-controller-manager-operator"
 	}
-	if r.Scheduler != nil && len(inspect.Lacking(r.Scheduler.Source, ca)) > 0 {
+	if r.Scheduler != nil && len(inspect.MissingCerts(r.Scheduler.Source, ca)) > 0 {
 		return "kube-scheduler's serviceaccount-ca is put together by its operator: oc get clusteroperator kube-scheduler; oc -n openshift-kube-scheduler-operator logs deployment/openshift-kube-scheduler-operator"
 	}
 	var unavailable []string
@@ -131,7 +131,7 @@ func Lever(r inspect.Rollout, ca []*pki.Cert) string {
 		masters = slices.Concat(masters, r.Scheduler.Masters)
 	}
 	for _, m := range masters {
-		if m.Away() && !slices.Contains(unavailable, m.Node) {
+		if m.NodeDown() && !slices.Contains(unavailable, m.Node) {
 			unavailable = append(unavailable, m.Node)
 		}
 	}
@@ -142,7 +142,7 @@ func Lever(r inspect.Rollout, ca []*pki.Cert) string {
 	scheduler := inspect.Rollout{Scheduler: r.Scheduler}
 	manager := r
 	manager.Scheduler, manager.RootCAs = nil, nil
-	if len(scheduler.Behind(ca)) > 0 && len(manager.Behind(ca)) == 0 { // it is kube-scheduler that is waited for
+	if len(scheduler.Missing(ca)) > 0 && len(manager.Missing(ca)) == 0 { // it is kube-scheduler that is waited for
 		resource, namespace = "kubescheduler", catalog.SchedulerCA().Namespace
 	}
 	return networkless(r) + foreign.Command("", "What the operator says: oc get %[1]s cluster -o yaml; oc -n %[2]s get pods. A new revision on all masters is made by: "+
@@ -156,7 +156,7 @@ func Lever(r inspect.Rollout, ca []*pki.Cert) string {
 func networkless(r inspect.Rollout) string {
 	text := ""
 	for _, m := range r.Masters {
-		if m.Ready != "True" || m.Away() || m.Installer != "Pending" {
+		if m.Ready != "True" || m.NodeDown() || m.Installer != "Pending" {
 			continue
 		}
 		for _, row := range catalog.NetworkPods() {

@@ -17,7 +17,7 @@ func (j *judge) memory(row catalog.Process, files []Claim) []Claim {
 	var out []Claim
 	for _, file := range files {
 		// Where the file is wrong already, or will be, that is said of the file.
-		if file.Edge.ID != row.Of || file.Status != assess.Pass && !file.Later || len(file.Chain) == 0 || len(file.Trust) == 0 {
+		if file.Edge.ID != row.EdgeID || file.Status != assess.Pass && !file.NextUnknown || len(file.Chain) == 0 || len(file.Trust) == 0 {
 			continue
 		}
 		n, ok := j.f.Snapshot.Node(file.Node)
@@ -29,8 +29,8 @@ func (j *judge) memory(row catalog.Process, files []Claim) []Claim {
 			continue
 		}
 		c := file
-		c.Edge, c.Status, c.Reason, c.Missing, c.From, c.Runs = row.Edge, assess.Pass, "", nil, time.Time{}, started
-		c.Edge.Presented, c.Edge.Carries, c.Later = file.Edge.Presented, file.Edge.Carries, false
+		c.Edge, c.Status, c.Reason, c.Missing, c.From, c.ProcessStarted = row.Edge, assess.Pass, "", nil, time.Time{}, started
+		c.Edge.Presented, c.Edge.Selector, c.NextUnknown = file.Edge.Presented, file.Edge.Selector, false
 		ca := j.issuer(file.Chain)
 		written := written(n, file.Trust[0])
 		// CAs are dated by the cluster's clock, processes by the node's.
@@ -55,8 +55,8 @@ func (j *judge) memory(row catalog.Process, files []Claim) []Claim {
 // nextInMemory looks at who signs next, where memory has the CA of what is shown now: a
 // CA that was made after the process started is not in it.
 func (j *judge) nextInMemory(c, file *Claim, since time.Time) {
-	if file.Later {
-		c.Status, c.Later, c.Reason = assess.Unknown, true, file.Reason
+	if file.NextUnknown {
+		c.Status, c.NextUnknown, c.Reason = assess.Unknown, true, file.Reason
 		return
 	}
 	next := j.nextOf(file)
@@ -64,7 +64,7 @@ func (j *judge) nextInMemory(c, file *Claim, since time.Time) {
 	if i < 0 {
 		return
 	}
-	j.lacksNext(c, next, next.cas[i])
+	j.missingNextCA(c, next, next.cas[i])
 	c.Reason += ", a CA that was made after it started"
 }
 

@@ -14,10 +14,10 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// Seen is what logs of servers say of one client.
-type Seen struct {
+// ClientRefusals is what logs of servers say of one client.
+type ClientRefusals struct {
 	Client string         // its address
-	Whose  string         // for people: "worker-1, or a pod on it"
+	Owner  string         // for people: "worker-1, or a pod on it"
 	Reason string         // the alert that it sent, such as "bad certificate"
 	Count  int            // of handshakes
 	Last   time.Time      // zero: the logs do not say
@@ -44,9 +44,9 @@ const logStale = time.Hour
 // server would say so.
 func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 	var logs, stale []pki.Location
-	var seen []*Seen
+	var seen []*ClientRefusals
 	type client struct{ address, reason string }
-	index := map[client]*Seen{}
+	index := map[client]*ClientRefusals{}
 	heard := map[string]time.Time{}  // by node: to when
 	newest := map[string]time.Time{} // by node: the logs of containers that are gone end earlier
 	for _, l := range j.f.Snapshot.ServerLogs {
@@ -67,7 +67,7 @@ func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 			continue
 		}
 		logs = append(logs, l.At)
-		heard[l.At.Node] = j.byOurs(l.At.Node, end)
+		heard[l.At.Node] = j.toLocalClock(l.At.Node, end)
 		for _, r := range l.Refused {
 			if !r.Last.IsZero() && end.Sub(r.Last) > refusedLately {
 				continue
@@ -75,14 +75,14 @@ func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 			key := client{r.Client, r.Reason}
 			s := index[key]
 			if s == nil {
-				s = &Seen{Client: r.Client, Reason: r.Reason}
+				s = &ClientRefusals{Client: r.Client, Reason: r.Reason}
 				index[key] = s
 				seen = append(seen, s)
 			}
 			s.Count += r.Count
 			s.Logs = append(s.Logs, l.At)
 			if r.Last.After(s.Last) {
-				s.Last, s.last = r.Last, j.byOurs(l.At.Node, r.Last)
+				s.Last, s.last = r.Last, j.toLocalClock(l.At.Node, r.Last)
 			}
 		}
 	}
@@ -97,16 +97,16 @@ func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 		return []Claim{{Edge: row.Edge, Assessment: assess.Assessment{Status: assess.Pass}, Logs: logs}}
 	}
 	var out []Claim
-	until := j.heardUntil(heard)
+	until := j.logsReadUntil(heard)
 	for _, s := range seen {
-		c := Claim{Assessment: assess.Assessment{Status: assess.Fail, Reason: fmt.Sprintf("clients break off the handshake: %q, says the log of %s", s.Reason, row.Server)}, Edge: row.Edge, Seen: s, Logs: s.Logs}
+		c := Claim{Assessment: assess.Assessment{Status: assess.Fail, Reason: fmt.Sprintf("clients break off the handshake: %q, says the log of %s", s.Reason, row.Server)}, Edge: row.Edge, Refusals: s, Logs: s.Logs}
 		var known bool
-		if c.Node, s.Whose, known = j.clientOwner(row, s.Client); !known {
+		if c.Node, s.Owner, known = j.clientOwner(row, s.Client); !known {
 			// Anybody may call from outside with any CA: no part of the cluster is broken.
 			c.Status = assess.Unknown
 			c.Reason = fmt.Sprintf("somebody who is no node or pod of this cluster, as far as is known, or whom a load balancer hides, breaks off the handshake: %q, says the log of %s", s.Reason, row.Server)
 		}
-		since, trusts := j.mended(row, edges, c.Node)
+		since, trusts := j.trustsNow(row, edges, c.Node)
 		if trusts && !s.Last.IsZero() && s.last.Before(since) && until.Sub(since) >= silentFor {
 			continue // it was mended after the last time, and has not refused since then
 		}
@@ -129,16 +129,16 @@ func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 		out = append(out, c)
 	}
 	slices.SortStableFunc(out, func(a, b Claim) int {
-		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(b.Seen.Count, a.Seen.Count), cmp.Compare(a.Seen.Client, b.Seen.Client))
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(b.Refusals.Count, a.Refusals.Count), cmp.Compare(a.Refusals.Client, b.Refusals.Client))
 	})
 	return out
 }
 
-// mended reports whether a node was read, and all on it that was judged trusts what
+// trustsNow reports whether a node was read, and all on it that was judged trusts what
 // kube-apiserver shows, where a log is that server's; and since when it may, by our clock:
 // the last write of what it trusts, the last start of who reads that only then, and since
 // when there is what is shown. Zero: not known.
-func (j *judge) mended(row catalog.ServerLog, edges []Claim, node string) (since time.Time, trusts bool) {
+func (j *judge) trustsNow(row catalog.ServerLog, edges []Claim, node string) (since time.Time, trusts bool) {
 	n, ok := j.f.Snapshot.Node(node)
 	if !ok || row.Container != catalog.ListenerAPIServer {
 		return time.Time{}, false
@@ -151,14 +151,14 @@ func (j *judge) mended(row catalog.ServerLog, edges []Claim, node string) (since
 		}
 	}
 	for _, c := range edges {
-		if c.Edge.Name != catalog.NameInKubeconfig && c.Runs.IsZero() || len(c.Trust) == 0 || c.Trust[0].Node != node {
+		if c.Edge.ServerName != catalog.NameInKubeconfig && c.ProcessStarted.IsZero() || len(c.Trust) == 0 || c.Trust[0].Node != node {
 			continue
 		}
 		switch {
-		case c.Status == assess.Unknown && !c.Later && !c.Runs.IsZero():
+		case c.Status == assess.Unknown && !c.NextUnknown && !c.ProcessStarted.IsZero():
 			known = false // what is in memory
 			continue
-		case c.Status != assess.Pass && !c.Later:
+		case c.Status != assess.Pass && !c.NextUnknown:
 			return time.Time{}, false
 		}
 		trusts = true
@@ -178,7 +178,7 @@ func (j *judge) mended(row catalog.ServerLog, edges []Claim, node string) (since
 	if !known {
 		return time.Time{}, trusts
 	}
-	if since = j.byOurs(node, since); shown.After(since) {
+	if since = j.toLocalClock(node, since); shown.After(since) {
 		since = shown
 	}
 	return since, trusts
@@ -188,7 +188,7 @@ func (j *judge) mended(row catalog.ServerLog, edges []Claim, node string) (since
 // its kubelet, and whoever reads its trust anchors only at the start. ok is false unless
 // it is known of all of them that this was after the last refusal, by the clocks of the
 // node and of the server, and a handshake from the node is seen to work.
-func (j *judge) restartedSince(edges []Claim, node string, s *Seen) (started []string, ok bool) {
+func (j *judge) restartedSince(edges []Claim, node string, s *ClientRefusals) (started []string, ok bool) {
 	n, read := j.f.Snapshot.Node(node)
 	if !read || s.Last.IsZero() {
 		return nil, false
@@ -210,15 +210,15 @@ func (j *judge) restartedSince(edges []Claim, node string, s *Seen) (started []s
 		}
 	}
 	for _, row := range catalog.Processes() {
-		if !claimed[row.Of] {
+		if !claimed[row.EdgeID] {
 			continue
 		}
 		at, _, running := n.Running(row.Command)
 		// Starts are told in whole seconds.
-		if !running || !j.byOurs(node, at).Add(-2*time.Second-doubt).After(s.last) {
+		if !running || !j.toLocalClock(node, at).Add(-2*time.Second-doubt).After(s.last) {
 			return nil, false
 		}
-		started = append(started, fmt.Sprintf("%s was restarted %s", row.Verifier, moment(j.byOurs(node, at).Round(time.Second))))
+		started = append(started, fmt.Sprintf("%s was restarted %s", row.Verifier, moment(j.toLocalClock(node, at).Round(time.Second))))
 	}
 	return started, known && works && len(started) > 0
 }
@@ -229,9 +229,9 @@ func doubtOf(c inspect.Clock) (time.Duration, bool) {
 	return most - least, ok
 }
 
-// heardUntil is to when the logs of all masters were read, by our clock; zero where one of
+// logsReadUntil is to when the logs of all masters were read, by our clock; zero where one of
 // them was not, or may not be known: who is silent there may be led to another one.
-func (j *judge) heardUntil(heard map[string]time.Time) time.Time {
+func (j *judge) logsReadUntil(heard map[string]time.Time) time.Time {
 	masters, all := j.f.Snapshot.Masters()
 	var until time.Time
 	for _, m := range masters {
@@ -245,8 +245,8 @@ func (j *judge) heardUntil(heard map[string]time.Time) time.Time {
 	return until
 }
 
-// byOurs is a node's time by our clock, as far as the node's was read.
-func (j *judge) byOurs(node string, at time.Time) time.Time {
+// toLocalClock is a node's time by our clock, as far as the node's was read.
+func (j *judge) toLocalClock(node string, at time.Time) time.Time {
 	if n, ok := j.f.Snapshot.Node(node); ok {
 		return at.Add(j.f.Now.Sub(n.Time(j.f.Now)))
 	}
@@ -268,7 +268,7 @@ func (j *judge) clientOwner(row catalog.ServerLog, address string) (node, words 
 		}
 		return n.Name, n.Name + ", or a pod on it", true
 	}
-	for _, n := range slices.Concat(j.f.Snapshot.Nodes, j.f.Snapshot.Unasked) {
+	for _, n := range slices.Concat(j.f.Snapshot.Nodes, j.f.Snapshot.OtherNodes) {
 		if slices.ContainsFunc(n.PodNetworks, func(text string) bool { p, err := netip.ParsePrefix(text); return err == nil && p.Contains(a) }) {
 			return "", "a pod on " + n.Name, true
 		}

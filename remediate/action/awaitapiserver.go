@@ -18,17 +18,17 @@ import (
 // AwaitAPIServer waits until the kube-apiserver of a master answers, asked on that
 // master itself. It changes nothing, and is asked each time: facts do not tell.
 type AwaitAPIServer struct {
-	On   string
-	Name string // for which it shows its own certificate
-	Port string // on the master's own address
-	CA   []byte // PEM: whom to trust there
+	NodeName string
+	Name     string // for which it shows its own certificate
+	Port     string // on the master's own address
+	CA       []byte // PEM: whom to trust there
 }
 
 // ID is such as "await kube-apiserver on master-0".
-func (a AwaitAPIServer) ID() string { return "await kube-apiserver on " + a.On }
+func (a AwaitAPIServer) ID() string { return "await kube-apiserver on " + a.NodeName }
 
 // Node is the master.
-func (a AwaitAPIServer) Node() string { return a.On }
+func (a AwaitAPIServer) Node() string { return a.NodeName }
 
 // Waits reports that it changes nothing.
 func (a AwaitAPIServer) Waits() {}
@@ -50,17 +50,17 @@ const apiServerTime = 2 * time.Minute
 // Verify asks /readyz, which anybody may; an answer that wants credentials is one.
 func (a AwaitAPIServer) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
 	err := env.Until(ctx, apiServerTime, func(ctx context.Context) (bool, error) {
-		err := env.Twice(ctx, a.On, func(ctx context.Context, n nodeexec.Node) error { return a.ask(ctx, env, n) })
+		err := env.Retry(ctx, a.NodeName, func(ctx context.Context, n nodeexec.Node) error { return a.ask(ctx, env, n) })
 		return err == nil, err
 	})
 	if err == nil {
 		return nil
 	}
-	err = fmt.Errorf("kube-apiserver on %s does not answer: %w", a.On, err)
+	err = fmt.Errorf("kube-apiserver on %s does not answer: %w", a.NodeName, err)
 	if ctx.Err() != nil {
 		return remediate.Because(context.Cause(ctx), err)
 	}
-	return &remediate.Late{Inner: err}
+	return &remediate.LateEffectError{Inner: err}
 }
 
 // askTime bounds one question.

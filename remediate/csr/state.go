@@ -19,34 +19,34 @@ import (
 // State is what one run of the action remembers.
 type State struct {
 	approved []string // names of what was approved by this run
-	// joined are the approved requests of kubelets without a certificate, by node: there
+	// bootstrapped are the approved requests of kubelets without a certificate, by node: there
 	// is no second one.
-	joined map[string]*Request
+	bootstrapped map[string]*Request
 	// earlier are requests from before the kubelet was restarted; nil: that was not looked at.
 	Earlier     map[string]bool
 	printed     map[string]bool // names
 	awaited     string          // what was said last of why nothing is approved yet
 	servingDone bool            // a serving certificate was asked for, and approved
-	// handed: one was asked for, and is left to a person.
-	handed bool
-	// seen is when a request to join was first seen, by node.
-	seen map[string]time.Time
-	// settles: at the last look, one was not approved yet for that alone.
-	settles bool
+	// manual: one was asked for, and is left to a person.
+	manual bool
+	// firstSeen is when a request to join was first firstSeen, by node.
+	firstSeen map[string]time.Time
+	// unsettled: at the last look, one was not approved yet for that alone.
+	unsettled bool
 }
 
 // approve shows requests, each once, and approves the current ones.
-func (s *State) approve(ctx context.Context, env *remediate.Env, c *remediate.Change, n Asker, requests []*Request) error {
+func (s *State) approve(ctx context.Context, env *remediate.Env, c *remediate.Change, n RequestedNode, requests []*Request) error {
 	node := n.Name
-	s.show(env, node, requests)
-	s.settles = false
+	s.print(env, node, requests)
+	s.unsettled = false
 	for _, r := range current(requests) {
 		joins := r.joins(n)
-		if joins && s.joined[node] != nil {
+		if joins && s.bootstrapped[node] != nil {
 			continue // its kubelet has its answer
 		}
 		if joins && !s.settled(node, env.Now()) {
-			s.settles = true
+			s.unsettled = true
 			continue
 		}
 		if err := s.signerValid(ctx, env, c, node); err != nil {
@@ -62,7 +62,7 @@ func (s *State) approve(ctx context.Context, env *remediate.Env, c *remediate.Ch
 		env.Note(node, "approved "+foreign.Name(r.Name))
 		s.approved = append(s.approved, r.Name)
 		if joins {
-			s.joined[node] = r
+			s.bootstrapped[node] = r
 		}
 		s.servingDone = s.servingDone || r.serving()
 	}
@@ -71,18 +71,18 @@ func (s *State) approve(ctx context.Context, env *remediate.Env, c *remediate.Ch
 
 // settled reports whether a node's first request to join was seen long enough ago.
 func (s *State) settled(node string, now time.Time) bool {
-	if s.seen[node].IsZero() {
-		s.seen[node] = now
+	if s.firstSeen[node].IsZero() {
+		s.firstSeen[node] = now
 	}
-	return now.Sub(s.seen[node]) >= settling
+	return now.Sub(s.firstSeen[node]) >= settling
 }
 
-func (s *State) show(env *remediate.Env, node string, requests []*Request) {
+func (s *State) print(env *remediate.Env, node string, requests []*Request) {
 	for _, r := range inOrder(requests) {
-		s.handed = s.handed || r.hand
+		s.manual = s.manual || r.manual
 		if !s.printed[r.Name] {
 			s.printed[r.Name] = true
-			env.Note(node, r.told())
+			env.Note(node, r.instructions())
 		}
 	}
 }
@@ -103,7 +103,7 @@ func (s *State) issued(ctx context.Context, env *remediate.Env) error {
 		return true, nil
 	})
 	if err != nil && ctx.Err() == nil {
-		return &remediate.Late{Inner: err}
+		return &remediate.LateEffectError{Inner: err}
 	}
 	return err
 }
@@ -112,10 +112,10 @@ func (s *State) issued(ctx context.Context, env *remediate.Env) error {
 // after a failure it tries again later and later, after up to 16 minutes. After a long
 // power-off kubelets ask minutes before the expired signer is renewed.
 func (s *State) signerValid(ctx context.Context, env *remediate.Env, c *remediate.Change, node string) error {
-	if c.Versions.Plain {
+	if c.Versions.NotOpenShift {
 		return s.caValid(env, c, node)
 	}
-	if v := readSigner(ctx, env.Signer); v.Holds != catalog.Yes {
+	if v := readSigner(ctx, env.Signer); v.Valid != catalog.Yes {
 		return s.refuse(env, node, &remediate.Refusal{Name: CsrSigner, Reason: v.Reason, Next: v.Next, Cause: v.cause})
 	}
 	return nil
@@ -127,7 +127,7 @@ func (s *State) refuse(env *remediate.Env, node string, why *remediate.Refusal) 
 		s.awaited = text
 		env.Note(node, "waiting, before anything is approved: "+text)
 	}
-	return &remediate.Late{Inner: fmt.Errorf("nothing was approved: %w", why)}
+	return &remediate.LateEffectError{Inner: fmt.Errorf("nothing was approved: %w", why)}
 }
 
 // caValid judges the file with which a kube-controller-manager without operators signs, as
@@ -138,7 +138,7 @@ func (s *State) caValid(env *remediate.Env, c *remediate.Change, node string) er
 		s.awaited = "unread"
 		env.Note(node, "whether the CA that signs ("+catalog.KubeadmCA+" of control plane nodes) is valid is unknown: it was not read")
 	case c.Signer != nil && !c.SignerAsked.IsZero():
-		if problem := Invalid(collect.Signer{NotBefore: c.Signer.NotBefore, NotAfter: c.Signer.NotAfter, Asked: c.SignerAsked}); problem != "" {
+		if problem := WhyInvalid(collect.Signer{NotBefore: c.Signer.NotBefore, NotAfter: c.Signer.NotAfter, Asked: c.SignerAsked}); problem != "" {
 			return s.refuse(env, node, &remediate.Refusal{Name: CsrSigner, Reason: catalog.KubeadmCA + " " + problem + ": kube-controller-manager can't sign with it", Next: "renew the cluster's CA first"})
 		}
 	}
@@ -160,15 +160,15 @@ func (s *State) arrived(ctx context.Context, env *remediate.Env, node string) (*
 		}
 		return true, nil
 	})
-	r := s.joined[node]
+	r := s.bootstrapped[node]
 	switch {
 	case err != nil && ctx.Err() == nil && r != nil:
-		return nil, &remediate.Late{Inner: fmt.Errorf("%w%s", err, notArrived(ctx, env, node, r))}
+		return nil, &remediate.LateEffectError{Inner: fmt.Errorf("%w%s", err, notArrived(ctx, env, node, r))}
 	case err != nil && ctx.Err() == nil:
-		return nil, &remediate.Late{Inner: err}
+		return nil, &remediate.LateEffectError{Inner: err}
 	case err != nil:
 		return nil, err
-	case r != nil && pki.FingerprintOf(r.asks.RawSubjectPublicKeyInfo) != cert.SPKI:
+	case r != nil && pki.FingerprintOf(r.pkcs10.RawSubjectPublicKeyInfo) != cert.SPKI:
 		return nil, fmt.Errorf("the kubelet on %s has a certificate for the key with sha256 %s, and the approved request (%s) was for another key: another client asked in its name, and may have a certificate for system:node:%s%s", node, cert.SPKI, foreign.Name(r.Name), node, r.otherRequester(env.Hints, node))
 	}
 	return cert, nil

@@ -6,11 +6,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ahead is the next page of a list, asked for while the page before it is still
+// prefetch is the next page of a list, asked for while the page before it is still
 // read: its token comes first in an answer. So the server gets one page ready
 // while another is unpacked and scanned here, and a list takes as long as the
 // slower of the two and not as both.
-type ahead struct {
+type prefetch struct {
 	opts    metav1.ListOptions
 	answers chan opened // nil: nothing was asked for
 }
@@ -22,7 +22,7 @@ type opened struct {
 
 // start asks for a page, if there is one. A page that is smaller than usual is one
 // of a list that timed out: there, one at a time is enough.
-func (a *ahead) start(opts metav1.ListOptions, ask func(metav1.ListOptions) (io.ReadCloser, error)) {
+func (a *prefetch) start(opts metav1.ListOptions, ask func(metav1.ListOptions) (io.ReadCloser, error)) {
 	if a.answers != nil || opts.Continue == "" || opts.Limit < pageSize {
 		return
 	}
@@ -35,7 +35,7 @@ func (a *ahead) start(opts metav1.ListOptions, ask func(metav1.ListOptions) (io.
 }
 
 // take returns a page: the one that was asked for ahead, if it is that.
-func (a *ahead) take(opts metav1.ListOptions, ask func(metav1.ListOptions) (io.ReadCloser, error)) (io.ReadCloser, error) {
+func (a *prefetch) take(opts metav1.ListOptions, ask func(metav1.ListOptions) (io.ReadCloser, error)) (io.ReadCloser, error) {
 	if a.answers == nil || a.opts.Continue != opts.Continue || a.opts.Limit != opts.Limit {
 		a.drop()
 		return ask(opts)
@@ -46,7 +46,7 @@ func (a *ahead) take(opts metav1.ListOptions, ask func(metav1.ListOptions) (io.R
 }
 
 // drop forgets a page: the one before it has to be read again.
-func (a *ahead) drop() {
+func (a *prefetch) drop() {
 	answers := a.answers
 	if a.answers = nil; answers == nil {
 		return

@@ -27,11 +27,11 @@ type Event struct {
 	Remediation assess.Remediation `json:"remediation,omitzero"`
 }
 
-// story tells what has become of the CA of api-int, and what will: from the name of
+// timeline tells what has become of the CA of api-int, and what will: from the name of
 // its signer, what api-int shows, and whether this version brings CAs to the kubelets.
 // Empty where the signer was not read: the claims say that.
-func (j *judge) story(claims []Claim) []Event {
-	signers := j.shown(catalog.LoadBalancerSigner(), catalog.Carries{})
+func (j *judge) timeline(claims []Claim) []Event {
+	signers := j.presented(catalog.LoadBalancerSigner(), catalog.ObjectSelector{})
 	if len(signers) == 0 {
 		return nil
 	}
@@ -40,14 +40,14 @@ func (j *judge) story(claims []Claim) []Event {
 	var out []Event
 	switch {
 	case !known:
-		out = append(out, Event{What: fmt.Sprintf("the load balancer's signer is called %s, as neither the installer nor its operator calls it", foreign.Called(pki.CommonName(ca.Subject))), When: ca.NotBefore, Sources: []string{at}})
-	case row.First:
+		out = append(out, Event{What: fmt.Sprintf("the load balancer's signer is called %s, as neither the installer nor its operator calls it", foreign.QuotedName(pki.CommonName(ca.Subject))), When: ca.NotBefore, Sources: []string{at}})
+	case row.ByInstaller:
 		out = append(out, Event{What: "the load balancer's signer is still the installer's, made", When: ca.NotBefore, Sources: []string{at, row.Source}})
 	default:
 		out = append(out, Event{What: "the load balancer's signer was replaced", When: made, Sources: []string{at, row.Source}})
 	}
-	out = append(out, j.birth(row.First)...)
-	if known && row.First {
+	out = append(out, j.birth(row.ByInstaller)...)
+	if known && row.ByInstaller {
 		return append(out, j.replaced(ca, at)...)
 	}
 	return append(append(out, j.turn(claims, ca)...), j.delivery(claims, ca)...)
@@ -55,12 +55,12 @@ func (j *judge) story(claims []Claim) []Event {
 
 // birth tells where the cluster is of those that lose their first signer early.
 func (j *judge) birth(first bool) []Event {
-	c, early := j.f.Snapshot.Cluster, catalog.EarlyBirth()
-	minor, ok := catalog.ParseMinor(c.Born)
+	c, early := j.f.Snapshot.Cluster, catalog.EarlySignerRotation()
+	minor, ok := catalog.ParseMinor(c.InitialVersion)
 	if !ok || minor.Compare(early.To) > 0 {
 		return nil
 	}
-	e := Event{What: fmt.Sprintf("the cluster was born with %s: %s", c.Born, early.Doc), When: c.Created, Sources: []string{"ClusterVersion/version", early.Source}}
+	e := Event{What: fmt.Sprintf("the cluster was born with %s: %s", c.InitialVersion, early.Doc), When: c.Created, Sources: []string{"ClusterVersion/version", early.Source}}
 	if first {
 		e.What += "; here that has not happened"
 	}
@@ -70,7 +70,7 @@ func (j *judge) birth(first bool) []Event {
 // replaced tells when the installer's signer is going to be replaced in its own time.
 func (j *judge) replaced(ca *pki.Cert, at string) []Event {
 	life, answer := catalog.LifetimeOf(catalog.LoadBalancerSigner(), j.f.Snapshot.Cluster.Versions)
-	due, ok := life.RenewedBy(ca.NotBefore, ca.NotAfter)
+	due, ok := life.LatestRenewal(ca.NotBefore, ca.NotAfter)
 	if answer != catalog.Yes || !ok {
 		return nil
 	}
@@ -93,8 +93,8 @@ func (j *judge) turn(claims []Claim, ca *pki.Cert) []Event {
 		return []Event{e}
 	}
 	// The later one of the two rules counts where its operator is late.
-	life.Refresh, e.When = 0, life.ResignedFrom(leaf.NotBefore, leaf.NotAfter, ca.NotBefore)
-	e.Until, _ = life.RenewedBy(leaf.NotBefore, leaf.NotAfter)
+	life.Refresh, e.When = 0, life.EarliestReissue(leaf.NotBefore, leaf.NotAfter, ca.NotBefore)
+	e.Until, _ = life.LatestRenewal(leaf.NotBefore, leaf.NotAfter)
 	e.What += ", which is signed anew"
 	e.Sources = append(e.Sources, life.Source)
 	return []Event{e}
@@ -116,7 +116,7 @@ func (j *judge) leaf(claims []Claim) (leaf *pki.Cert, from string) {
 			return c.Chain[0], "a handshake with " + c.Server + " from " + c.Node
 		}
 	}
-	for _, s := range j.shown(catalog.InternalLoadBalancerServing(), catalog.Carries{}) {
+	for _, s := range j.presented(catalog.InternalLoadBalancerServing(), catalog.ObjectSelector{}) {
 		return s.chain[0], s.at.String()
 	}
 	return nil, ""
@@ -166,8 +166,8 @@ func (j *judge) delivery(claims []Claim, ca *pki.Cert) []Event {
 	return append(out, e)
 }
 
-// StoryOf is the story of the parts that are spoken of.
-func StoryOf(f *inspect.Facts, claims []Claim, parts []catalog.Part) []Event {
+// TimelineOf is the story of the parts that are spoken of.
+func TimelineOf(f *inspect.Facts, claims []Claim, parts []catalog.Part) []Event {
 	j, out := &judge{f: f}, []Event{}
 	tell := func(part catalog.Part, events func() []Event) {
 		if len(parts) > 0 && !slices.Contains(parts, part) {
@@ -178,8 +178,8 @@ func StoryOf(f *inspect.Facts, claims []Claim, parts []catalog.Part) []Event {
 			out = append(out, e)
 		}
 	}
-	if !f.Snapshot.Cluster.Versions.Plain {
-		tell(catalog.PartAPIInt, func() []Event { return j.story(claims) })
+	if !f.Snapshot.Cluster.Versions.NotOpenShift {
+		tell(catalog.PartAPIInt, func() []Event { return j.timeline(claims) })
 		tell(catalog.PartServices, j.services)
 	}
 	tell(catalog.PartControlPlane, j.unknownMaker)
@@ -196,12 +196,12 @@ func (j *judge) services() []Event {
 			continue
 		}
 		life, answer := catalog.LifetimeOf(r.Signer, j.f.Snapshot.Cluster.Versions)
-		for _, s := range j.shown(r.Signer, catalog.Carries{}) {
-			if due, ok := life.RenewedBy(s.chain[0].NotBefore, s.chain[0].NotAfter); ok && answer == catalog.Yes {
+		for _, s := range j.presented(r.Signer, catalog.ObjectSelector{}) {
+			if due, ok := life.LatestRenewal(s.chain[0].NotBefore, s.chain[0].NotAfter); ok && answer == catalog.Yes {
 				out = append(out, Event{What: "service-ca's signer is replaced, with a bridge for who trusts only this one,", When: due, Sources: []string{s.at.String(), life.Source}})
 			}
 		}
-		for _, b := range j.shown(r.Bridge, catalog.Carries{}) {
+		for _, b := range j.presented(r.Bridge, catalog.ObjectSelector{}) {
 			if end := b.chain[0].NotAfter; end.After(j.f.Now) {
 				out = append(out, Event{What: "who trusts only the signer before the one of now is shown a bridge, which ends", When: end, Sources: []string{b.at.String(), r.Source}})
 			}
@@ -213,7 +213,7 @@ func (j *judge) services() []Event {
 // unknownMaker tells what is not judged in a cluster of which the catalog does not know who
 // made it.
 func (j *judge) unknownMaker() []Event {
-	if s := &j.f.Snapshot; !s.Cluster.Versions.Plain || s.MadeByKubeadm() != catalog.No {
+	if s := &j.f.Snapshot; !s.Cluster.Versions.NotOpenShift || s.MadeByKubeadm() != catalog.No {
 		return nil
 	}
 	return []Event{{
@@ -226,7 +226,7 @@ func (j *judge) unknownMaker() []Event {
 // certificates, and each CA. None of it renews itself.
 func (j *judge) ending() []Event {
 	var out []Event
-	if j.f.Snapshot.Cluster.Versions.Plain && j.f.Snapshot.MadeByKubeadm() == catalog.No {
+	if j.f.Snapshot.Cluster.Versions.NotOpenShift && j.f.Snapshot.MadeByKubeadm() == catalog.No {
 		return nil
 	}
 	first, cas := map[string]*Event{}, map[pki.Fingerprint]bool{}
@@ -242,7 +242,7 @@ func (j *judge) ending() []Event {
 		leaf := h.Content.Certs[0]
 		e := Event{When: leaf.NotAfter, Sources: []string{h.At.String(), life.Source}}
 		if leaf.IsCA {
-			e.What = fmt.Sprintf("the CA %s (%s) ends", foreign.Called(pki.CommonName(leaf.Subject)), life.Doc)
+			e.What = fmt.Sprintf("the CA %s (%s) ends", foreign.QuotedName(pki.CommonName(leaf.Subject)), life.Doc)
 			if !cas[leaf.Fingerprint] {
 				out = append(out, e)
 			}
@@ -257,7 +257,7 @@ func (j *judge) ending() []Event {
 	}
 	for _, node := range slices.Sorted(maps.Keys(first)) {
 		e := *first[node]
-		if e.When.Sub(j.f.Now) > j.f.Within {
+		if e.When.Sub(j.f.Now) > j.f.ExpiryWindow {
 			e.Remediation = assess.Remediation{} // there is time
 		}
 		out = append(out, e)

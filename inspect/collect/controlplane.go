@@ -22,7 +22,7 @@ import (
 // machineryTime bounds the list of one kind: there are few objects of each.
 const machineryTime = 20 * time.Second
 
-// movingObject is what certrot reads of the kinds in catalog.Machineries; the field
+// movingObject is what certrot reads of the kinds in catalog.ControlPlaneResources; the field
 // names are the API's.
 type movingObject struct {
 	Metadata metav1.ObjectMeta `json:"metadata"`
@@ -74,9 +74,9 @@ func (o *movingObject) condition(kind string) conditionStatus {
 	return conditionStatus{}
 }
 
-// Machinery asks what moves nodes and static pods by itself: each kind for itself, so
+// ControlPlaneStatus asks what moves nodes and static pods by itself: each kind for itself, so
 // that one which can't be read hides no other.
-func (c *Cluster) Machinery(ctx context.Context) *inspect.ControlPlaneStatus {
+func (c *Cluster) ControlPlaneStatus(ctx context.Context) *inspect.ControlPlaneStatus {
 	m := &inspect.ControlPlaneStatus{}
 	var mu sync.Mutex
 	var g errgroup.Group
@@ -91,13 +91,13 @@ func (c *Cluster) Machinery(ctx context.Context) *inspect.ControlPlaneStatus {
 		}
 		return nil
 	})
-	for _, row := range catalog.Machineries() {
+	for _, row := range catalog.ControlPlaneResources() {
 		g.Go(func() error {
 			found, err := c.moving(ctx, row)
 			mu.Lock()
 			defer mu.Unlock()
 			for i := range found {
-				tell(m, row, &found[i])
+				addStatus(m, row, &found[i])
 			}
 			if err != nil {
 				m.Gaps = append(m.Gaps, gapOf(row.Resource(), namespaceOf(row.Path), 0, listing{err: err}))
@@ -121,12 +121,12 @@ func namespaceOf(path string) string {
 }
 
 // moving lists the objects of a kind; none where it is not served.
-func (c *Cluster) moving(ctx context.Context, row catalog.Machinery) ([]movingObject, error) {
+func (c *Cluster) moving(ctx context.Context, row catalog.ControlPlaneResource) ([]movingObject, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, machineryTime, fmt.Errorf("no answer within %s", machineryTime))
 	defer cancel()
 	var found []movingObject
 	l := listJSON(ctx, c, row.Path, metav1.ListOptions{}, func(o *movingObject) {
-		if strings.HasPrefix(o.Metadata.Name, row.Only) {
+		if strings.HasPrefix(o.Metadata.Name, row.NamePrefix) {
 			found = append(found, *o)
 		}
 	})
@@ -140,23 +140,23 @@ func (c *Cluster) moving(ctx context.Context, row catalog.Machinery) ([]movingOb
 	return found, l.err
 }
 
-// tell adds what an object tells.
-func tell(m *inspect.ControlPlaneStatus, row catalog.Machinery, o *movingObject) {
-	switch row.Moves {
-	case catalog.MovesVersion:
+// addStatus adds what an object tells.
+func addStatus(m *inspect.ControlPlaneStatus, row catalog.ControlPlaneResource, o *movingObject) {
+	switch row.Reports {
+	case catalog.ReportsVersion:
 		progressing := o.condition("Progressing")
 		m.Update = inspect.Update{Progressing: cmp.Or(progressing.Status, "Unknown"), Message: progressing.Message, Desired: o.Status.Desired.Version}
 		if failing := o.condition("Failing"); failing.Status == "True" {
 			m.Update.Failing = failing.Message
 		}
-	case catalog.MovesOperator:
+	case catalog.ReportsOperator:
 		s := inspect.OperatorState{Name: o.Metadata.Name, Available: o.condition("Available").Status, Progressing: o.condition("Progressing").Status, Degraded: o.condition("Degraded").Status}
 		s.Message = o.condition("Available").Message
 		if s.Degraded == "True" {
 			s.Message = o.condition("Degraded").Message
 		}
 		m.Operators = append(m.Operators, s)
-	case catalog.MovesStaticPods:
+	case catalog.ReportsStaticPods:
 		s := inspect.StaticPods{Resource: row.Resource(), Latest: o.Status.Latest, Conditions: map[string]string{}, Messages: map[string]string{}}
 		for _, n := range o.Status.NodeStatuses {
 			s.Masters = append(s.Masters, inspect.StaticPodState(n))
@@ -165,26 +165,26 @@ func tell(m *inspect.ControlPlaneStatus, row catalog.Machinery, o *movingObject)
 			s.Conditions[c.Type], s.Messages[c.Type] = c.Status, c.Message
 		}
 		m.StaticPods = append(m.StaticPods, s)
-	case catalog.MovesInstaller:
+	case catalog.ReportsInstaller:
 		if phase := o.Status.Phase; phase != "Succeeded" && phase != "Failed" {
 			m.Installers = append(m.Installers, inspect.Installer{Namespace: o.Metadata.Namespace, Name: o.Metadata.Name, Node: o.Spec.NodeName, Phase: phase})
 		}
-	case catalog.MovesPool:
+	case catalog.ReportsPool:
 		m.Pools = append(m.Pools, inspect.Pool{
 			Name: o.Metadata.Name, Paused: o.Spec.Paused, Updating: o.condition("Updating").Status, Degraded: o.condition("Degraded").Status,
-			Current: o.Status.Configuration.Name, Wanted: o.Spec.Configuration.Name, Machines: o.Status.Machines, Updated: o.Status.Updated,
+			Current: o.Status.Configuration.Name, Desired: o.Spec.Configuration.Name, Machines: o.Status.Machines, Updated: o.Status.Updated,
 		})
-	case catalog.MovesBundles:
-		m.Workloads = append(m.Workloads, inspect.Workload{Kind: inspect.Deployment, Namespace: o.Metadata.Namespace, Name: o.Metadata.Name, Wanted: o.Spec.Replicas, Ready: o.Status.Ready})
-	case catalog.MovesFiles:
-		w := inspect.Workload{Kind: inspect.DaemonPod, Namespace: o.Metadata.Namespace, Name: o.Metadata.Name, Node: o.Spec.NodeName, Wanted: 1}
+	case catalog.ReportsBundlePublisher:
+		m.Workloads = append(m.Workloads, inspect.Workload{Kind: inspect.Deployment, Namespace: o.Metadata.Namespace, Name: o.Metadata.Name, Desired: o.Spec.Replicas, Ready: o.Status.Ready})
+	case catalog.ReportsFileWriter:
+		w := inspect.Workload{Kind: inspect.DaemonPod, Namespace: o.Metadata.Namespace, Name: o.Metadata.Name, Node: o.Spec.NodeName, Desired: 1}
 		if o.condition("Ready").Status == "True" {
 			w.Ready = 1
 		}
 		m.Workloads = append(m.Workloads, w)
-	case catalog.MovesNothing:
+	case catalog.ReportsAPIService:
 		if o.condition("Available").Status == "False" {
-			m.Silent = append(m.Silent, o.Metadata.Name)
+			m.UnavailableAPIs = append(m.UnavailableAPIs, o.Metadata.Name)
 		}
 	default:
 		m.Actors = append(m.Actors, actor(row, o))
@@ -192,12 +192,12 @@ func tell(m *inspect.ControlPlaneStatus, row catalog.Machinery, o *movingObject)
 }
 
 // actor says what an object does to nodes that are not Ready.
-func actor(row catalog.Machinery, o *movingObject) inspect.Actor {
-	a := inspect.Actor{Resource: row.Resource(), Namespace: o.Metadata.Namespace, Name: o.Metadata.Name, Acts: catalog.No}
-	if value, ok := o.Metadata.Annotations[row.Paused.Annotation]; ok && row.Paused.Annotation != "" {
+func actor(row catalog.ControlPlaneResource, o *movingObject) inspect.Actor {
+	a := inspect.Actor{Resource: row.Resource(), Namespace: o.Metadata.Namespace, Name: o.Metadata.Name, Active: catalog.No}
+	if value, ok := o.Metadata.Annotations[row.PauseBy.Annotation]; ok && row.PauseBy.Annotation != "" {
 		a.Paused = []string{value}
 	}
-	if row.Paused.Requests != "" && len(o.Spec.PauseRequests) > 0 {
+	if row.PauseBy.Reasons != "" && len(o.Spec.PauseRequests) > 0 {
 		a.Paused = o.Spec.PauseRequests
 	}
 	switch a.Resource {
@@ -211,24 +211,24 @@ func actor(row catalog.Machinery, o *movingObject) inspect.Actor {
 			words = append(words, foreign.Text(c.Type)+" "+foreign.Text(c.Status))
 			// All conditions of a node become Unknown when its kubelet is not heard of.
 			if c.Status == "Unknown" || c.Type == "Ready" && c.Status == "False" {
-				a.Acts = catalog.Yes
+				a.Active = catalog.Yes
 			}
 		}
 		a.Why = "it heeds " + cmp.Or(strings.Join(words, ", "), "no condition of nodes")
 	case catalog.ClusterAutoscalers:
 		a.Why = "it does not scale down"
 		if o.Spec.ScaleDown.Enabled {
-			a.Acts, a.Why = catalog.Yes, "it scales down"
+			a.Active, a.Why = catalog.Yes, "it scales down"
 		}
 	case catalog.ControlPlaneMachines:
 		a.Why = "state " + foreign.Text(cmp.Or(o.Spec.State, "Inactive"))
 		if o.Spec.State == "Active" && (o.Status.UpToDate < o.Status.Replicas || o.Status.Replicas != o.Spec.Replicas) {
-			a.Acts, a.Why = catalog.Yes, fmt.Sprintf("it is replacing machines: %d of %d are as it wants, and there are %d", o.Status.UpToDate, o.Spec.Replicas, o.Status.Replicas)
+			a.Active, a.Why = catalog.Yes, fmt.Sprintf("it is replacing machines: %d of %d are as it wants, and there are %d", o.Status.UpToDate, o.Spec.Replicas, o.Status.Replicas)
 		}
 	case catalog.MachineAutoscalers:
 		a.Why = "it names machines to the ClusterAutoscaler"
 	default:
-		a.Acts, a.Why = catalog.Yes, "it is at work on node "+o.Metadata.Name
+		a.Active, a.Why = catalog.Yes, "it is at work on node "+o.Metadata.Name
 	}
 	return a
 }
@@ -257,7 +257,7 @@ func (c *Cluster) nodeStates(ctx context.Context) ([]inspect.NodeState, error) {
 }
 
 func sortMachinery(m *inspect.ControlPlaneStatus) {
-	slices.Sort(m.Silent)
+	slices.Sort(m.UnavailableAPIs)
 	slices.SortFunc(m.Nodes, func(a, b inspect.NodeState) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(m.Operators, func(a, b inspect.OperatorState) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(m.StaticPods, func(a, b inspect.StaticPods) int { return cmp.Compare(a.Resource, b.Resource) })

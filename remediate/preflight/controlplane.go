@@ -13,49 +13,49 @@ import (
 // etcd asks the operator's conditions about members, which it sees by calling them.
 // Those about nodes and installers are True in the incident itself. A member may be
 // down because of its kubelet alone, which then is what must come back.
-func (p Preflight) etcd() Finding {
+func (p Preflight) etcd() Result {
 	if f, ok := p.Unread(catalog.EtcdOperators, "nodes"); ok {
 		return f
 	}
 	if masters, ok := p.masters(); ok && len(masters) == 0 {
-		return Fine(NoMaster)
+		return Pass(NoMaster)
 	}
 	const look = "oc get etcd cluster -o yaml; oc -n openshift-etcd rsh -c etcdctl etcd-MASTER etcdctl endpoint health --cluster"
 	i := slices.IndexFunc(p.ControlPlane.StaticPods, func(s inspect.StaticPods) bool { return s.Resource == catalog.EtcdOperators })
 	if i < 0 {
-		return Finding{Reason: "there is no Etcd object that would tell of etcd's members", Next: look}
+		return Result{Reason: "there is no Etcd object that would tell of etcd's members", Next: look}
 	}
 	s := p.ControlPlane.StaticPods[i]
 	degraded, available := catalog.EtcdMembers()
 	message := s.Messages[degraded]
 	switch {
 	case s.Conditions[available] == "False":
-		return Fails(look, "etcd has no quorum: %s", s.Messages[available])
+		return Fail(look, "etcd has no quorum: %s", s.Messages[available])
 	case s.Conditions[degraded] == "" || s.Conditions[degraded] == "Unknown":
-		return Finding{Reason: "the etcd operator does not say how etcd's members are", Next: look}
+		return Result{Reason: "the etcd operator does not say how etcd's members are", Next: look}
 	case s.Conditions[degraded] == "False":
-		return Fine("")
+		return Pass("")
 	}
 	// "2 of 3 members are available, master-1 is unhealthy"
 	parts := strings.Split(message, ", ")
 	for _, part := range parts[1:] {
 		member, _, _ := strings.Cut(part, " ")
-		if !p.ControlPlane.Lost(member) {
-			return Fails(look, "%s", message)
+		if !p.ControlPlane.NodeUnhealthy(member) {
+			return Fail(look, "%s", message)
 		}
 	}
 	if len(parts) == 1 {
-		return Fails(look, "%s", message)
+		return Fail(look, "%s", message)
 	}
-	return Fine("%s: on control plane nodes that are NotReady or have no heartbeat; their kubelets are to bring it back", message)
+	return Pass("%s: on control plane nodes that are NotReady or have no heartbeat; their kubelets are to bring it back", message)
 }
 
 // StaticPodsSettle lets a rollout be that waits for a master that is not Ready: it can't go
 // on before that master's kubelet is right. One that goes on by itself is waited for.
-func (p Preflight) StaticPodsSettle() Finding {
+func (p Preflight) StaticPodsSettle() Result {
 	resources := []string{"nodes", "pods"}
-	for _, row := range catalog.Machineries() {
-		if row.Moves == catalog.MovesStaticPods {
+	for _, row := range catalog.ControlPlaneResources() {
+		if row.Reports == catalog.ReportsStaticPods {
 			resources = append(resources, row.Resource())
 		}
 	}
@@ -63,10 +63,10 @@ func (p Preflight) StaticPodsSettle() Finding {
 		return f
 	}
 	if masters, ok := p.masters(); ok && len(masters) == 0 {
-		return Fine(NoMaster)
+		return Pass(NoMaster)
 	}
 	if len(p.ControlPlane.StaticPods) == 0 {
-		return Finding{Reason: "there is no operator that would tell of static pods", Next: "oc get etcd,kubeapiserver,kubecontrollermanager,kubescheduler cluster"}
+		return Result{Reason: "there is no operator that would tell of static pods", Next: "oc get etcd,kubeapiserver,kubecontrollermanager,kubescheduler cluster"}
 	}
 	const wait = "wait for its end: oc get kubeapiserver,kubecontrollermanager,kubescheduler,etcd cluster -o yaml"
 	var stuck []string
@@ -74,8 +74,8 @@ func (p Preflight) StaticPodsSettle() Finding {
 		if p.worker(i.Node) { // operators put none there; a kubelet can make a pod of that name on its own node
 			continue
 		}
-		if !p.ControlPlane.Lost(i.Node) {
-			return Fails(wait, "pod %s/%s puts a revision on %s, and has not finished (%s)", i.Namespace, i.Name, OrNone(i.Node), foreign.Name(i.Phase))
+		if !p.ControlPlane.NodeUnhealthy(i.Node) {
+			return Fail(wait, "pod %s/%s puts a revision on %s, and has not finished (%s)", i.Namespace, i.Name, OrNone(i.Node), foreign.Name(i.Phase))
 		}
 		stuck = append(stuck, fmt.Sprintf("pod %s/%s waits for %s", i.Namespace, i.Name, i.Node))
 	}
@@ -83,11 +83,11 @@ func (p Preflight) StaticPodsSettle() Finding {
 		var moving, behind, unavailable []string
 		for _, m := range s.Masters {
 			switch {
-			case m.Target != 0 && m.Target != m.Current && p.ControlPlane.Lost(m.Node):
+			case m.Target != 0 && m.Target != m.Current && p.ControlPlane.NodeUnhealthy(m.Node):
 				unavailable = append(unavailable, m.Node)
 			case m.Target != 0 && m.Target != m.Current:
 				moving = append(moving, m.Node)
-			case m.Current < s.Latest && p.ControlPlane.Lost(m.Node):
+			case m.Current < s.Latest && p.ControlPlane.NodeUnhealthy(m.Node):
 				unavailable = append(unavailable, m.Node)
 			case m.Current < s.Latest:
 				behind = append(behind, m.Node)
@@ -95,17 +95,17 @@ func (p Preflight) StaticPodsSettle() Finding {
 		}
 		switch {
 		case len(moving) > 0:
-			return Fails(wait, "%s: revision %d is put on %s", s.Resource, s.Latest, strings.Join(moving, ", "))
+			return Fail(wait, "%s: revision %d is put on %s", s.Resource, s.Latest, strings.Join(moving, ", "))
 		case len(behind) > 0 && len(unavailable) == 0:
-			return Fails(wait, "%s: revision %d is to be put on %s", s.Resource, s.Latest, strings.Join(behind, ", "))
+			return Fail(wait, "%s: revision %d is to be put on %s", s.Resource, s.Latest, strings.Join(behind, ", "))
 		case len(unavailable) > 0:
 			stuck = append(stuck, fmt.Sprintf("revision %d of %s waits for %s", s.Latest, s.Resource, strings.Join(unavailable, ", ")))
 		}
 	}
 	if len(stuck) > 0 {
-		return Fine("a rollout waits for control plane nodes that are NotReady or have no heartbeat, and goes on once they are back: %s", strings.Join(stuck, "; "))
+		return Pass("a rollout waits for control plane nodes that are NotReady or have no heartbeat, and goes on once they are back: %s", strings.Join(stuck, "; "))
 	}
-	return Fine("")
+	return Pass("")
 }
 
 // OrNone is a node for people.
@@ -118,46 +118,46 @@ func OrNone(node string) string {
 
 // Upgrade reads Progressing, which ClusterVersion sets while it goes to another
 // version alone: operators that are degraded in the incident make it Failing.
-func (p Preflight) Upgrade() Finding {
+func (p Preflight) Upgrade() Result {
 	if f, ok := p.Unread(catalog.ClusterVersions); ok {
 		return f
 	}
 	u := p.ControlPlane.Update
 	switch u.Progressing {
 	case "False":
-		return Fine("")
+		return Pass("")
 	case "True":
 		stuck := ""
 		if u.Failing != "" {
 			stuck = "; it does not get on: " + u.Failing
 		}
-		return Fails("wait for its end: oc adm upgrade. If it waits for the nodes that are to be repaired, pause the pools, so that it reboots no node meanwhile (oc patch machineconfigpool worker --type merge -p '{\"spec\":{\"paused\":true}}'), and accept this by name",
+		return Fail("wait for its end: oc adm upgrade. If it waits for the nodes that are to be repaired, pause the pools, so that it reboots no node meanwhile (oc patch machineconfigpool worker --type merge -p '{\"spec\":{\"paused\":true}}'), and accept this by name",
 			"the cluster goes to %s: %s%s", u.Desired, u.Message, stuck)
 	}
-	return Finding{Reason: "ClusterVersion does not say whether an upgrade is under way", Next: "oc get clusterversion version -o yaml"}
+	return Result{Reason: "ClusterVersion does not say whether an upgrade is under way", Next: "oc get clusterversion version -o yaml"}
 }
 
 // pools goes by what nodes are to have, and not by the condition Updating, which is
 // True for every pool with a node that is not Ready.
-func (p Preflight) pools() Finding {
+func (p Preflight) pools() Result {
 	if f, ok := p.Unread(catalog.Pools, "nodes"); ok {
 		return f
 	}
-	row, _ := catalog.MachineryOf(catalog.Pools)
+	row, _ := catalog.ControlPlaneResourceOf(catalog.Pools)
 	open := slices.DeleteFunc(slices.Clone(p.ControlPlane.Pools), func(pool inspect.Pool) bool { return pool.Paused })
 	for _, pool := range open {
-		if pool.Current != pool.Wanted && pool.Machines > 0 {
-			return Fails("wait for its end, or pause it: "+row.Command(row.Pause, "", pool.Name),
-				"pool %s goes from %s to %s, with a reboot of each of its %d nodes (%d are done)", pool.Name, pool.Current, pool.Wanted, pool.Machines, pool.Updated)
+		if pool.Current != pool.Desired && pool.Machines > 0 {
+			return Fail("wait for its end, or pause it: "+row.Command(row.Pause, "", pool.Name),
+				"pool %s goes from %s to %s, with a reboot of each of its %d nodes (%d are done)", pool.Name, pool.Current, pool.Desired, pool.Machines, pool.Updated)
 		}
 	}
 	var notes []string
 	for _, n := range p.ControlPlane.Nodes {
-		if !n.Config.MovesNode() {
+		if !n.Config.Updating() {
 			continue
 		}
-		if !p.ControlPlane.Lost(n.Name) {
-			return Fails("wait until it is done: "+foreign.Command(inspect.NodeNames, "oc get node %s -o yaml | grep machineconfiguration", n.Name), "machine-config-daemon is at work on %s (%s, from %s to %s)", n.Name, foreign.Name(n.Config.State), foreign.Name(n.Config.Current), foreign.Name(n.Config.Desired))
+		if !p.ControlPlane.NodeUnhealthy(n.Name) {
+			return Fail("wait until it is done: "+foreign.Command(inspect.NodeNames, "oc get node %s -o yaml | grep machineconfiguration", n.Name), "machine-config-daemon is at work on %s (%s, from %s to %s)", n.Name, foreign.Name(n.Config.State), foreign.Name(n.Config.Current), foreign.Name(n.Config.Desired))
 		}
 		notes = append(notes, fmt.Sprintf("machine-config-daemon goes on with its work on %s once it is back (%s)", n.Name, foreign.Name(n.Config.State)))
 	}
@@ -169,5 +169,5 @@ func (p Preflight) pools() Finding {
 			notes = append(notes, "pool "+pool.Name+" is degraded; that reboots no node")
 		}
 	}
-	return Fine("%s", strings.Join(notes, "; "))
+	return Pass("%s", strings.Join(notes, "; "))
 }

@@ -11,28 +11,28 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// brought judges whether CAs have arrived where they have to be: on each node, or in an
+// delivered judges whether CAs have arrived where they have to be: on each node, or in an
 // object. What they are to verify there is outside of the cluster, and not seen.
-func (j *judge) brought(e catalog.Edge) []Claim {
+func (j *judge) delivered(e catalog.Edge) []Claim {
 	var out []Claim
 	if !placed(e.Presented) {
 		for _, r := range j.f.Snapshot.References {
 			if string(r.From.Kind) != e.Presented.Kind || r.From.Field != e.Presented.Key || r.Target == inspect.TargetAbsent {
 				continue // reference-resolves speaks of what is not there
 			}
-			held := j.heldBy(r.To)
+			held := j.entriesAt(r.To)
 			if len(held) == 0 && r.Target == inspect.TargetUnknown {
 				out = append(out, Claim{Assessment: assess.Assessment{Status: assess.Unknown, Reason: fmt.Sprintf("%s, which %s names, was not read", r.To, r.From)}, Edge: e, Presented: r.To})
 			}
 			for _, h := range held {
-				out = append(out, j.arrived(e, h)...)
+				out = append(out, j.deliveredTo(e, h)...)
 			}
 		}
 		return out
 	}
-	for _, i := range j.shown(e.Presented, catalog.Carries{}) {
-		for _, h := range j.heldBy(i.at) {
-			out = append(out, j.arrived(e, h)...)
+	for _, i := range j.presented(e.Presented, catalog.ObjectSelector{}) {
+		for _, h := range j.entriesAt(i.at) {
+			out = append(out, j.deliveredTo(e, h)...)
 		}
 	}
 	return out
@@ -42,8 +42,8 @@ func (j *judge) brought(e catalog.Edge) []Claim {
 // one.
 func placed(r catalog.Ref) bool { return r.Kind == catalog.ConfigMap || r.Kind == catalog.File }
 
-// heldBy is what an object holds, or one key of it.
-func (j *judge) heldBy(at pki.Location) []*inspect.Entry {
+// entriesAt is what an object holds, or one key of it.
+func (j *judge) entriesAt(at pki.Location) []*inspect.Entry {
 	var out []*inspect.Entry
 	for i := range j.f.Entries {
 		h := &j.f.Entries[i]
@@ -59,11 +59,11 @@ func (j *judge) heldBy(at pki.Location) []*inspect.Entry {
 	return out
 }
 
-// arrived judges one source by each place where its CAs have to be.
-func (j *judge) arrived(e catalog.Edge, source *inspect.Entry) []Claim {
+// deliveredTo judges one source by each place where its CAs have to be.
+func (j *judge) deliveredTo(e catalog.Edge, source *inspect.Entry) []Claim {
 	base := Claim{Edge: e, Presented: source.At}
 	if e.Trust.Kind != catalog.File {
-		held := j.shown(e.Trust, catalog.Carries{})
+		held := j.presented(e.Trust, catalog.ObjectSelector{})
 		if len(held) == 0 {
 			if base.Status, base.Reason = assess.Unknown, e.Trust.String()+" was not read"; j.absent(e.Trust) {
 				base.Status, base.Reason = assess.Fail, "there is no "+e.Trust.String()
@@ -86,7 +86,7 @@ func (j *judge) arrived(e catalog.Edge, source *inspect.Entry) []Claim {
 		}
 		c := base
 		c.Node, c.Trust = n.Name, []pki.Location{{Kind: pki.KindFile, Node: n.Name, Path: path}}
-		for _, h := range j.heldBy(c.Trust[0]) {
+		for _, h := range j.entriesAt(c.Trust[0]) {
 			c.Roots, c.Skipped = h.Content.LoadedBy(e.Reader)
 		}
 		held := c.Roots != nil || c.Skipped != nil
@@ -124,7 +124,7 @@ func (j *judge) holdsAll(c *Claim, source *inspect.Entry) {
 		return
 	}
 	c.Status, c.Missing, c.Reason = assess.Fail, lacks[0], "lacks "+subjects(lacks)+" of "+source.At.String()
-	j.skips(c, lacks[:1], func(c *Claim) bool {
+	j.skippedCA(c, lacks[:1], func(c *Claim) bool {
 		return slices.ContainsFunc(c.Roots, func(r *pki.Cert) bool { return r.Fingerprint == lacks[0].Fingerprint })
 	})
 	if j.justMade(lacks) && c.Status == assess.Fail {

@@ -17,34 +17,34 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/csr"
 )
 
-// Await waits until a node reports to the API server after its kubelet was
+// AwaitNode waits until a node reports to the API server after its kubelet was
 // restarted, and is Ready. It changes nothing: a node that is late with the right
 // files is said to be late, and nothing is put back.
-type Await struct{ On string }
+type AwaitNode struct{ NodeName string }
 
 // ID is such as "await worker-0".
-func (a Await) ID() string { return "await " + a.On }
+func (a AwaitNode) ID() string { return "await " + a.NodeName }
 
 // Node is the node.
-func (a Await) Node() string { return a.On }
+func (a AwaitNode) Node() string { return a.NodeName }
 
 // Waits reports that it changes nothing.
-func (a Await) Waits() {}
+func (a AwaitNode) Waits() {}
 
-var _ remediate.Waiter = Await{}
+var _ remediate.Waiter = AwaitNode{}
 
 // Diff compares the last sign of life with the start of the kubelet.
-func (a Await) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
-	n, ok := facts.Node(a.On)
-	if ok && inspect.ReportsSince(facts, n) {
+func (a AwaitNode) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
+	n, ok := facts.Node(a.NodeName)
+	if ok && inspect.HeartbeatSinceStart(facts, n) {
 		return nil, nil //nolint:nilnil // so already, as Action says
 	}
 	at := n.Time(now).Add(3 * time.Minute)
-	return &remediate.Change{Summary: "wait for a heartbeat that is newer than the restart", Deltas: []inspect.Delta{inspect.HeartbeatSeen{Node: a.On, At: at}}, Versions: facts.Cluster.Versions, Certified: csr.Certified(facts, now, a.On)}, nil
+	return &remediate.Change{Summary: "wait for a heartbeat that is newer than the restart", Deltas: []inspect.Delta{inspect.HeartbeatRead{Node: a.NodeName, At: at}}, Versions: facts.Cluster.Versions, HasCertificate: csr.CertifiedNodes(facts, now, a.NodeName)}, nil
 }
 
 // Apply does nothing.
-func (a Await) Apply(context.Context, *remediate.Env, *remediate.Change) error { return nil }
+func (a AwaitNode) Apply(context.Context, *remediate.Env, *remediate.Change) error { return nil }
 
 // heartbeatTime is how long a node may take to be Ready after its kubelet came up:
 // a lease is renewed every ten seconds, and back-off in the kubelet goes up to
@@ -53,12 +53,12 @@ const heartbeatTime = 3 * time.Minute
 
 // Verify asks the API server. A Ready condition alone proves nothing: it may be
 // left from before.
-func (a Await) Verify(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
+func (a AwaitNode) Verify(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
 	if env.Heartbeat == nil {
 		return a.onTheNode(ctx, env)
 	}
 	var unit host.Unit
-	if err := env.Twice(ctx, a.On, func(ctx context.Context, n nodeexec.Node) (err error) {
+	if err := env.Retry(ctx, a.NodeName, func(ctx context.Context, n nodeexec.Node) (err error) {
 		unit, err = host.LookUnit(ctx, n, catalog.KubeletUnit)
 		return err
 	}); err != nil {
@@ -66,15 +66,15 @@ func (a Await) Verify(ctx context.Context, env *remediate.Env, c *remediate.Chan
 	}
 	var asked error
 	err := env.Until(ctx, heartbeatTime, func(ctx context.Context) (bool, error) {
-		h, err := env.Heartbeat(ctx, a.On)
+		h, err := env.Heartbeat(ctx, a.NodeName)
 		asked = err
 		switch {
 		case err != nil:
 			return false, err
 		case !h.At.After(unit.Entered.Add(time.Second)): // systemd tells whole seconds
-			return false, fmt.Errorf("node %s: its last heartbeat is from %s, none since its kubelet started at %s, and Ready is %s", a.On, remediate.Timestamp(h.At), remediate.Timestamp(unit.Entered), h.Ready)
+			return false, fmt.Errorf("node %s: its last heartbeat is from %s, none since its kubelet started at %s, and Ready is %s", a.NodeName, remediate.Timestamp(h.At), remediate.Timestamp(unit.Entered), h.Ready)
 		case h.Ready != "True":
-			return false, fmt.Errorf("node %s reports again, and Ready is %s: %s", a.On, h.Ready, foreign.Command(inspect.NodeNames, "kubectl describe node %s", a.On))
+			return false, fmt.Errorf("node %s reports again, and Ready is %s: %s", a.NodeName, h.Ready, foreign.Command(inspect.NodeNames, "kubectl describe node %s", a.NodeName))
 		}
 		return true, nil
 	})
@@ -82,11 +82,11 @@ func (a Await) Verify(ctx context.Context, env *remediate.Env, c *remediate.Chan
 	case err == nil:
 		return nil
 	case asked != nil && ctx.Err() == nil:
-		return &remediate.Unknown{Reason: fmt.Sprintf("the heartbeat of node %s is unknown: %v", a.On, err)}
+		return &remediate.UnknownEffectError{Reason: fmt.Sprintf("the heartbeat of node %s is unknown: %v", a.NodeName, err)}
 	case ctx.Err() != nil:
 		return remediate.Because(context.Cause(ctx), err)
 	}
-	return &remediate.Late{Inner: fmt.Errorf("%w%s", err, csr.Waiting(ctx, env, csr.Asker{Name: a.On, Versions: c.Versions, Certified: c.Certified[a.On], Hints: env.Hints}))}
+	return &remediate.LateEffectError{Inner: fmt.Errorf("%w%s", err, csr.PendingText(ctx, env, csr.RequestedNode{Name: a.NodeName, Versions: c.Versions, HasCertificate: c.HasCertificate[a.NodeName], Hints: env.Hints}))}
 }
 
 // acceptedTime is how long a kubelet's credentials may be refused after its restart.
@@ -95,14 +95,14 @@ const acceptedTime = time.Minute
 // onTheNode asks the node itself, where no API server can be asked from here: by the file
 // that its kubelet has read, the API server is to be reached and trusted, and to take the
 // kubelet for that node. That is enough to go on to another node, and is no heartbeat.
-func (a Await) onTheNode(ctx context.Context, env *remediate.Env) error {
-	unknown := &remediate.Unknown{Reason: fmt.Sprintf("the heartbeat of node %s is unknown: no API server could be asked", a.On)}
+func (a AwaitNode) onTheNode(ctx context.Context, env *remediate.Env) error {
+	unknown := &remediate.UnknownEffectError{Reason: fmt.Sprintf("the heartbeat of node %s is unknown: no API server could be asked", a.NodeName)}
 	if env.RestartProbe == nil {
 		return unknown
 	}
 	err := env.Until(ctx, acceptedTime, func(ctx context.Context) (bool, error) {
 		var c *inspect.RestartProbe
-		err := env.Twice(ctx, a.On, func(ctx context.Context, n nodeexec.Node) (err error) {
+		err := env.Retry(ctx, a.NodeName, func(ctx context.Context, n nodeexec.Node) (err error) {
 			c, err = env.RestartProbe(ctx, n)
 			return err
 		})
@@ -129,10 +129,10 @@ func accepted(c *inspect.RestartProbe) error {
 	if c == nil {
 		return errors.New("the restart probe did not run")
 	}
-	if problem := cmp.Or(c.Problem, c.Own.Refused, c.Own.Unread); problem != "" {
+	if problem := cmp.Or(c.Problem, c.Kubeconfig.Refused, c.Kubeconfig.Unread); problem != "" {
 		return errors.New(problem)
 	}
-	for _, answer := range c.Own.Answers {
+	for _, answer := range c.Kubeconfig.Answers {
 		switch {
 		case answer.Question != inspect.AskNode:
 		case answer.Code == http.StatusOK:
@@ -143,8 +143,8 @@ func accepted(c *inspect.RestartProbe) error {
 			return errors.New(answer.Detail)
 		}
 	}
-	return fmt.Errorf("%s has no credentials to ask with", c.Own.Path)
+	return fmt.Errorf("%s has no credentials to ask with", c.Kubeconfig.Path)
 }
 
 // Undo does nothing.
-func (a Await) Undo(context.Context, *remediate.Env, *remediate.Change) error { return nil }
+func (a AwaitNode) Undo(context.Context, *remediate.Env, *remediate.Change) error { return nil }

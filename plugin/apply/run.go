@@ -25,35 +25,35 @@ import (
 // Run shows a plan, asks, and does it.
 type Run struct {
 	Flags
-	Session *Session // nil: the plan is only to be shown
-	Command string
-	Run     string // ID of the journal
-	lapsed  string // from whom the Lease was taken over; empty: nobody
-	Deeds   []deed
-	Person  string // the user whose credentials are used; empty: not asked yet, or unknown
-	Undoes  string // the run that is put back, if one is
-	Resume  string // the command line that goes on; empty: the same as before
-	saying  sync.Mutex
-	NoLease bool // go on where the Lease can't be written
-	Read    gather.Options
-	Past    string // the line that leaves out masters; empty: there is none
-	Named   string // the line for nodes that are named; empty: there is none
-	Others  string // the line that goes past workers that are not back; empty: there is none
-	Risks   []string
-	Again   []string // checks that are asked again meanwhile; none: all of those
+	Session         *Session // nil: the plan is only to be shown
+	Command         string
+	Run             string // ID of the journal
+	expiredHolder   string // from whom the Lease was taken over; empty: nobody
+	Changed         []journaledStep
+	User            string // the user whose credentials are used; empty: not asked yet, or unknown
+	Undoes          string // the run that is put back, if one is
+	ResumeLine      string // the command line that goes on; empty: the same as before
+	printing        sync.Mutex
+	NoLease         bool // go on where the Lease can't be written
+	Read            gather.Options
+	PastMastersLine string // the line that leaves out masters; empty: there is none
+	NamedNodesLine  string // the line for nodes that are named; empty: there is none
+	PastWorkersLine string // the line that goes past workers that are not back; empty: there is none
+	Risks           []string
+	Recheck         []string // checks that are asked again meanwhile; none: all of those
 	// verified judges the whole cluster after all was done; nil: it is not asked.
 	Verified func(context.Context, *Run) error
 	// plan makes the plan from facts that are read now.
 	Plan func(context.Context) (*remediate.Plan, error)
 	// about says what the plan is built on, for people.
-	About func(io.Writer, *remediate.Plan)
+	PrintBasis func(io.Writer, *remediate.Plan)
 }
 
 // attempts is how often a plan is made anew because nodes changed meanwhile.
 const attempts = 3
 
-// Do shows the plan, asks, and runs it.
-func (a *Run) Do(ctx context.Context) error {
+// Execute shows the plan, asks, and runs it.
+func (a *Run) Execute(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
 		p, err := a.Plan(ctx)
 		if err != nil {
@@ -97,8 +97,8 @@ func (a *Run) Do(ctx context.Context) error {
 			return err
 		}
 		// What is on nodes belongs to the run that wrote it: going on is another run.
-		a.Run = remediate.NewRun(collect.Taken())
-		a.Say("\nA node changed after it was read: nothing was written over it. Reading again.\n")
+		a.Run = remediate.NewRun(collect.Now())
+		a.Printf("\nA node changed after it was read: nothing was written over it. Reading again.\n")
 	}
 }
 
@@ -107,7 +107,7 @@ func (a *Run) Do(ctx context.Context) error {
 func changedMeanwhile(err error) bool {
 	var stopped *remediate.Stopped
 	if errors.As(err, &stopped) {
-		for _, o := range stopped.Others {
+		for _, o := range stopped.OtherFailures {
 			if !errors.Is(o, remediate.ErrChanged) {
 				return false
 			}
@@ -132,7 +132,7 @@ func (a *Run) open(p *remediate.Plan) error {
 	}
 	var lost []*inspect.Node
 	for _, n := range p.Nodes() {
-		if node, ok := p.Basis.Node(n.Name); ok && !n.Changes() && p.Basis.Life(node).Lost() && !slices.Contains(lost, node) {
+		if node, ok := p.Basis.Node(n.Name); ok && !n.Changes() && p.Basis.NodeHealth(node).Unhealthy() && !slices.Contains(lost, node) {
 			lost = append(lost, node)
 		}
 	}
@@ -146,7 +146,7 @@ func (a *Run) open(p *remediate.Plan) error {
 func lifeOf(p *remediate.Plan, nodes []*inspect.Node) string {
 	var out []string
 	for _, n := range nodes {
-		out = append(out, n.Name+": "+p.Basis.Life(n).String())
+		out = append(out, n.Name+": "+p.Basis.NodeHealth(n).String())
 	}
 	return strings.Join(out, "; ")
 }
@@ -154,26 +154,26 @@ func lifeOf(p *remediate.Plan, nodes []*inspect.Node) string {
 // left turns the end of a later attempt into one that tells what the earlier ones
 // did.
 func (a *Run) left(err error) error {
-	if err == nil || len(a.Deeds) == 0 {
+	if err == nil || len(a.Changed) == 0 {
 		return err
 	}
 	var e *cli.ExitError
 	if errors.As(err, &e) && e.Err != nil {
 		err = e.Err
 	}
-	var u *cli.Unchanged
+	var u *cli.UnchangedError
 	if errors.As(err, &u) { // by this attempt, which is no longer what matters
 		err = u.Inner
 	}
-	return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(fmt.Errorf("stopped half-way: %w", err), "%s", a.back())}
+	return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(fmt.Errorf("stopped half-way: %w", err), "%s", a.undoHint())}
 }
 
-// back says how to go on, and how to go back.
-func (a *Run) back() string {
+// undoHint says how to go on, and how to go back.
+func (a *Run) undoHint() string {
 	js, _ := Journals() // it worked before
 	text := "run the same command again to go on from there; what was done is in " + js.Folder
-	if a.Resume != "" {
-		text = "to go on from there:\n    " + a.Resume + "\n  what was done is in " + js.Folder
+	if a.ResumeLine != "" {
+		text = "to go on from there:\n    " + a.ResumeLine + "\n  what was done is in " + js.Folder
 	}
 	if undos := a.undos(); a.Undoes == "" && len(undos) > 0 {
 		text += "; to put it back: " + strings.Join(undos, "; ")
@@ -184,21 +184,21 @@ func (a *Run) back() string {
 	return text
 }
 
-// Say prints for people, where the plan is not for a program.
-func (a *Run) Say(format string, args ...any) {
+// Printf prints for people, where the plan is not for a program.
+func (a *Run) Printf(format string, args ...any) {
 	out := a.App.Streams.Out
 	if a.Output == "json" || a.Output == "yaml" {
 		out = a.App.Streams.ErrOut
 	}
-	a.saying.Lock() // several nodes may have something to say
-	defer a.saying.Unlock()
+	a.printing.Lock() // several nodes may have something to say
+	defer a.printing.Unlock()
 	ui.Printf(out, format, args...)
 }
 
 // tell prints what an action has to say of a node, below its step.
 func (a *Run) tell(_, text string) {
 	for line := range strings.SplitSeq(text, "\n") {
-		a.Say("    %s\n", ui.Clean(line))
+		a.Printf("    %s\n", ui.Clean(line))
 	}
 }
 
@@ -218,19 +218,19 @@ func (a *Run) Consent(ctx context.Context) error {
 	if a.Yes {
 		return nil
 	}
-	return Consent(ctx, a.App, a.Session.Choice.Ask)
+	return Consent(ctx, a.App, a.Session.Choice.Prompter)
 }
 
 // Consent asks on a terminal, and is refused elsewhere. q may be nil.
-func Consent(ctx context.Context, app cli.App, q *connect.Questions) error {
+func Consent(ctx context.Context, app cli.App, q *connect.Prompter) error {
 	if q == nil {
-		q = &connect.Questions{App: app, Ended: ctx.Done()}
+		q = &connect.Prompter{App: app, Ended: ctx.Done()}
 	}
 	in, ok := q.Terminal()
 	if !ok {
 		return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.NothingChanged(errors.New("nobody can be asked here")), "look at the plan, then run it again with --yes")}
 	}
-	defer q.Alone()()
+	defer q.Lock()()
 	_, _ = fmt.Fprint(app.Streams.ErrOut, "\nDo this? Type yes to go on: ")
 	answer, err := q.Await(in, func() ([]byte, error) {
 		line, err := bufio.NewReader(io.LimitReader(in, 100)).ReadString('\n')
@@ -254,9 +254,9 @@ func (a *Run) Begin(p *remediate.Plan) (*remediate.Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := remediate.Header{Run: a.Run, Command: a.Command, Undoes: a.Undoes, Server: p.Basis.Cluster.Server, Started: collect.Taken(), Certrot: a.App.Version, Lapsed: a.lapsed, Nodes: []string{}}
+	h := remediate.Header{Run: a.Run, Command: a.Command, Undoes: a.Undoes, Server: p.Basis.Cluster.Server, Started: collect.Now(), Certrot: a.App.Version, Lapsed: a.expiredHolder, Nodes: []string{}}
 	h.Nodes = append(h.Nodes, NodesOf(p)...)
-	j, err := js.Begin(h, collect.Taken)
+	j, err := js.Begin(h, collect.Now)
 	if err != nil {
 		return nil, &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.NothingChanged(err), "set XDG_STATE_HOME to a folder in which the journal can be kept")}
 	}
@@ -270,9 +270,9 @@ func (a *Run) Apply(ctx context.Context, p *remediate.Plan, j *remediate.Journal
 		run = a.Undoes // whose folder on nodes it is
 	}
 	env := a.Session.Env(run, a.Read)
-	env.Holder, env.Lapsed = a.Holder(), a.lapsed
+	env.Holder, env.ExpiredHolder = a.Holder(), a.expiredHolder
 	if js, err := Journals(); err == nil {
-		env.Earlier = js.Lapsed(collect.Taken().Add(-host.HoldTime))
+		env.EarlierHolders = js.ExpiredHolders(collect.Now().Add(-host.HoldTime))
 	}
 	defer func() {
 		if closed := env.Close(); closed != nil {
@@ -280,17 +280,17 @@ func (a *Run) Apply(ctx context.Context, p *remediate.Plan, j *remediate.Journal
 		}
 	}()
 	env.Tell = a.tell
-	a.Say("\nRun %s\n", a.Run)
+	a.Printf("\nRun %s\n", a.Run)
 	waves := wavesOf(p)
 	wave, last := "", ""
 	r := remediate.Runner{Env: env, Journal: j, Observe: func(action remediate.Action, e remediate.Event, c *remediate.Change, err error) {
 		if now := waves[action.ID()]; now != wave {
 			wave, last = now, ""
-			a.Say("Wave %s\n", ui.Clean(wave))
+			a.Printf("Wave %s\n", ui.Clean(wave))
 		}
 		if now := cmp.Or(action.Node(), TheCluster); now != last {
 			last = now
-			a.Say("%s\n", ui.Clean(last))
+			a.Printf("%s\n", ui.Clean(last))
 		}
 		what := action.ID()
 		if c != nil {
@@ -299,28 +299,28 @@ func (a *Run) Apply(ctx context.Context, p *remediate.Plan, j *remediate.Journal
 		switch e {
 		case remediate.Begun:
 			a.begun(action, c)
-			a.Say("  … %s\n", ui.Clean(what))
+			a.Printf("  … %s\n", ui.Clean(what))
 		case remediate.Done:
 			if c == nil {
-				a.Say("  ✓ %s: so already\n", ui.Clean(what))
+				a.Printf("  ✓ %s: so already\n", ui.Clean(what))
 				return
 			}
-			a.Say("  ✓ %s: done, and checked\n", ui.Clean(what))
+			a.Printf("  ✓ %s: done, and checked\n", ui.Clean(what))
 		case remediate.Undone:
-			a.unmade(action)
-			a.Say("  ✗ %s: %s\n    put back\n", ui.Clean(what), ui.Clean(ui.OneLine(err.Error())))
+			a.notApplied(action)
+			a.Printf("  ✗ %s: %s\n    put back\n", ui.Clean(what), ui.Clean(ui.OneLine(err.Error())))
 		case remediate.Unseen:
-			a.Say("  ? %s: not seen\n", ui.Clean(what))
+			a.Printf("  ? %s: not seen\n", ui.Clean(what))
 		default:
-			var before *remediate.Unmade
+			var before *remediate.NotAppliedError
 			if errors.As(err, &before) {
-				a.unmade(action)
+				a.notApplied(action)
 			}
-			a.Say("  ✗ %s\n", ui.Clean(what))
+			a.Printf("  ✗ %s\n", ui.Clean(what))
 		}
 	}}
 	if conn := a.Session.Conn; conn != nil {
-		r.Gate = &preflight.Again{Facts: p.Basis, ControlPlane: conn.Cluster.Machinery, StaticPods: conn.Cluster.StaticPods, Accept: a.Risks, Only: a.Again, Say: func(text string) { a.Say("    %s\n", ui.Clean(text)) }}
+		r.Gate = &preflight.RecheckGate{Facts: p.Basis, ControlPlane: conn.Cluster.ControlPlaneStatus, StaticPods: conn.Cluster.StaticPods, Accept: a.Risks, Only: a.Recheck, Print: func(text string) { a.Printf("    %s\n", ui.Clean(text)) }}
 	}
 	return r.Run(ctx, p)
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
 )
 
-// Comeback asks on a node, of which r was read, for the kubelet of the Node object of
+// ProbeRestart asks on a node, of which r was read, for the kubelet of the Node object of
 // that name. What can't be asked is said in the answer.
-func Comeback(ctx context.Context, node gather.Runner, r gather.Result, kubelet inspect.Kubelet, name string) *inspect.RestartProbe {
+func ProbeRestart(ctx context.Context, node gather.Runner, r gather.Result, kubelet inspect.Kubelet, name string) *inspect.RestartProbe {
 	var c inspect.RestartProbe
 	bootstrap, own, ok := paths(r, kubelet)
 	if !ok {
@@ -25,9 +25,9 @@ func Comeback(ctx context.Context, node gather.Runner, r gather.Result, kubelet 
 		return &c
 	}
 	q := questions{r: r}
-	c.Own.Path, c.Bootstrap.Path = own, bootstrap
+	c.Kubeconfig.Path, c.Bootstrap.Path = own, bootstrap
 	resource := url.PathEscape(name)
-	q.file(&c.Own, question{inspect.AskNode, "/api/v1/nodes/" + resource},
+	q.file(&c.Kubeconfig, question{inspect.AskNode, "/api/v1/nodes/" + resource},
 		question{inspect.AskLease, "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/" + resource})
 	q.file(&c.Bootstrap, question{inspect.AskAPI, "/api"})
 	if len(q.argv) == 0 {
@@ -63,11 +63,11 @@ type question struct {
 type questions struct {
 	r    gather.Result
 	argv []string
-	to   []*inspect.ComebackFile
+	to   []*inspect.ProbedKubeconfig
 }
 
 // file reads a kubeconfig, and asks these questions if it can be used.
-func (q *questions) file(f *inspect.ComebackFile, asked ...question) {
+func (q *questions) file(f *inspect.ProbedKubeconfig, asked ...question) {
 	if f.Path == "" {
 		f.Absent = true
 		return
@@ -125,7 +125,7 @@ func (q *questions) run(ctx context.Context, node gather.Runner) error {
 	if err != nil {
 		return err
 	}
-	next := map[*inspect.ComebackFile]int{}
+	next := map[*inspect.ProbedKubeconfig]int{}
 	for i, f := range q.to {
 		lines[i].into(&f.Answers[next[f]], tool)
 		next[f]++

@@ -17,24 +17,24 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeconfig"
 )
 
-// OwnChange is what the administrator's own kubeconfig needs.
-type OwnChange struct {
+// UserKubeconfigChange is what the administrator's own kubeconfig needs.
+type UserKubeconfigChange struct {
 	Cluster  string
 	Server   string
 	Old, New []*pki.Cert // whom the file trusts, before and after
 	Text     []byte      // the file after it; nil: it is so already
 }
 
-// Own plans the CA of the current cluster of a kubeconfig on this machine, whose server
+// UserKubeconfig plans the CA of the current cluster of a kubeconfig on this machine, whose server
 // presents a chain for a name. CAs that are there and have not expired are kept. Errors are of
 // type *Refusal or *kubeconfig.Refusal.
-func (a Repair) Own(text []byte, served []*pki.Cert, name string, now time.Time) (*OwnChange, error) {
+func (a Repair) UserKubeconfig(text []byte, served []*pki.Cert, name string, now time.Time) (*UserKubeconfigChange, error) {
 	want, err := a.certificates(catalog.Versions{}, now)
 	if err != nil {
 		return nil, err
 	}
 	if err := pki.Verify(served, want, name, now); err != nil {
-		return nil, &remediate.Refusal{Name: "ca-verifies-served", Reason: fmt.Sprintf("%s does not verify the certificate that the server presents: %v\n%s", a.From, err, chain(served)),
+		return nil, &remediate.Refusal{Name: "ca-verifies-served", Reason: fmt.Sprintf("%s does not verify the certificate that the server presents: %v\n%s", a.CASource, err, chain(served)),
 			Next: "the file keeps its CA. Either this is the CA of another cluster, or another server answers: compare the sha256 with that on a control plane node"}
 	}
 	ca, err := kubeconfig.Find(text)
@@ -42,7 +42,7 @@ func (a Repair) Own(text []byte, served []*pki.Cert, name string, now time.Time)
 		return nil, err
 	}
 	sc := pki.NewScanner()
-	c := &OwnChange{Cluster: ca.Cluster, Server: inspect.ServerURL(ca.Server), Old: pki.LoadedPEM(sc, ca.PEM)}
+	c := &UserKubeconfigChange{Cluster: ca.Cluster, Server: inspect.ServerURL(ca.Server), Old: pki.LoadedPEM(sc, ca.PEM)}
 	c.New = c.Old
 	missing := false
 	for _, w := range want {
@@ -64,19 +64,19 @@ func (a Repair) Own(text []byte, served []*pki.Cert, name string, now time.Time)
 	return c, nil
 }
 
-// OwnFile is a file of this machine's user.
-type OwnFile struct {
-	Path   string // links followed
-	Named  string // as others call it, who lock it by that name; may be Path
-	Backup string // what it was; must not be there yet
+// UserKubeconfigFile is a file of this machine's user.
+type UserKubeconfigFile struct {
+	Path     string // links followed
+	LockedAs string // as others call it, who lock it by that name; may be Path
+	Backup   string // what it was; must not be there yet
 }
 
-// ReplaceOwn writes a file anew, if it still is what before says, and keeps that as its
+// ReplaceUserKubeconfig writes a file anew, if it still is what before says, and keeps that as its
 // backup. The locks are those of kubectl config. At any moment, the file is the one or
 // the other; written says which, whatever the error. If it was not written, nothing is
 // left behind.
-func ReplaceOwn(f OwnFile, before, after []byte) (written bool, err error) {
-	for _, name := range slices.Compact([]string{f.Named, f.Path}) {
+func ReplaceUserKubeconfig(f UserKubeconfigFile, before, after []byte) (written bool, err error) {
+	for _, name := range slices.Compact([]string{f.LockedAs, f.Path}) {
 		lock, failed := os.OpenFile(name+".lock", os.O_CREATE|os.O_EXCL, 0)
 		if errors.Is(failed, os.ErrExist) {
 			return false, fmt.Errorf("%s.lock is there: another program is changing the file, or was killed while it did; in that case, remove the lock", name)

@@ -16,26 +16,26 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
 )
 
-// deed is a step of a run that changed something, or may have.
-type deed struct {
+// journaledStep is a step of a run that changed something, or may have.
+type journaledStep struct {
 	run, step string
-	back      bool // undo takes it back: a file on a node, or a pause
+	undoable  bool // undo takes it back: a file on a node, or a pause
 }
 
 // begun takes down that a step was begun.
 func (a *Run) begun(step remediate.Action, c *remediate.Change) {
 	_, pauses := step.(action.Pause)
-	a.Deeds = append(a.Deeds, deed{a.Run, step.ID(), c.File != nil || pauses})
+	a.Changed = append(a.Changed, journaledStep{a.Run, step.ID(), c.File != nil || pauses})
 }
 
-// unmade forgets a step that changed nothing, or that put back what it had changed.
-func (a *Run) unmade(step remediate.Action) {
-	a.Deeds = slices.DeleteFunc(a.Deeds, func(d deed) bool { return d.run == a.Run && d.step == step.ID() })
+// notApplied forgets a step that changed nothing, or that put back what it had changed.
+func (a *Run) notApplied(step remediate.Action) {
+	a.Changed = slices.DeleteFunc(a.Changed, func(d journaledStep) bool { return d.run == a.Run && d.step == step.ID() })
 }
 
 // changed are the runs that changed something.
 func (a *Run) changed() (runs []string) {
-	for _, d := range a.Deeds {
+	for _, d := range a.Changed {
 		if !slices.Contains(runs, d.run) {
 			runs = append(runs, d.run)
 		}
@@ -45,8 +45,8 @@ func (a *Run) changed() (runs []string) {
 
 // undos are the commands that put back what this command changed, the last run first.
 func (a *Run) undos() (lines []string) {
-	for _, d := range slices.Backward(a.Deeds) {
-		if line := inspect.LiveHints(a.App.Called).Next("{} undo %s", d.run); d.back && !slices.Contains(lines, line) {
+	for _, d := range slices.Backward(a.Changed) {
+		if line := inspect.LiveHints(a.App.ProgramName).Next("{} undo %s", d.run); d.undoable && !slices.Contains(lines, line) {
 			lines = append(lines, line)
 		}
 	}
@@ -69,9 +69,9 @@ func (a *Run) earlier() string {
 		return ""
 	}
 	var lines []string
-	for _, run := range js.NotUndone(story.Command, story.Server, collect.Taken().Add(-repairTime)) {
+	for _, run := range js.NotUndone(story.Command, story.Server, collect.Now().Add(-repairTime)) {
 		if run != this && !slices.Contains(a.changed(), run) {
-			lines = append(lines, inspect.LiveHints(a.App.Called).Next("{} undo %s", run))
+			lines = append(lines, inspect.LiveHints(a.App.ProgramName).Next("{} undo %s", run))
 		}
 	}
 	if len(lines) == 0 {
@@ -80,9 +80,9 @@ func (a *Run) earlier() string {
 	return "Each undo is of one run. Other runs of this repair changed files, too: " + strings.Join(lines, "; ")
 }
 
-func (a *Run) sayEarlier() {
+func (a *Run) printEarlier() {
 	if earlier := a.earlier(); earlier != "" {
-		a.Say("%s\n", earlier)
+		a.Printf("%s\n", earlier)
 	}
 }
 
@@ -95,8 +95,8 @@ func (a *Run) unwritable(p *remediate.Plan, stopped *remediate.Stopped) string {
 	}
 	var text string
 	var nodes []string
-	for _, s := range append([]*remediate.Stopped{stopped}, stopped.Others...) {
-		var before *remediate.Unmade
+	for _, s := range append([]*remediate.Stopped{stopped}, stopped.OtherFailures...) {
+		var before *remediate.NotAppliedError
 		file := fileOf(p, s.Action)
 		if file == "" || !errors.As(s.Inner, &before) || slices.Contains(nodes, s.Action.Node()) {
 			continue
@@ -143,8 +143,8 @@ func (a *Run) withoutNodes(p *remediate.Plan, but []string) string {
 			names = append(names, n.Name)
 		}
 	}
-	if len(names) == 0 || a.Named == "" {
+	if len(names) == 0 || a.NamedNodesLine == "" {
 		return ""
 	}
-	return foreign.Command(inspect.NodeNames, "%s --nodes %s", foreign.Words(a.Named), foreign.Commas(names))
+	return foreign.Command(inspect.NodeNames, "%s --nodes %s", foreign.Words(a.NamedNodesLine), foreign.Commas(names))
 }

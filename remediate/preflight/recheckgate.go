@@ -14,17 +14,17 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
 )
 
-// Again asks once more, while a plan is carried out, what may have changed since it was
+// RecheckGate asks once more, while a plan is carried out, what may have changed since it was
 // made: upgrades, pools, what reboots nodes, rollouts of static pods. It asks before each
 // wave in which kubelets are restarted, before each master, and where it is long ago.
-type Again struct {
+type RecheckGate struct {
 	Facts        inspect.Snapshot // of the plan: they tell which checks its cluster has
 	ControlPlane func(context.Context) *inspect.ControlPlaneStatus
 	// StaticPods reads those of kube-system, where no operator tells of them.
 	StaticPods func(context.Context) *inspect.PodList
 	Accept     []string          // names of checks that are accepted
 	Only       []string          // names of checks; none: all that may change meanwhile
-	Say        func(text string) // is told what is waited for; nil: it is not told
+	Print      func(text string) // is told what is waited for; nil: it is not told
 
 	mu   sync.Mutex
 	last time.Time
@@ -51,7 +51,7 @@ func settles(check string) (wait time.Duration, ok bool) {
 
 // ask returns nil as soon as all of it holds, and a *Refusal where it does not for longer
 // than it may. nodes are those whose kubelets are to be restarted next.
-func (a *Again) ask(ctx context.Context, env *remediate.Env, nodes []string) error {
+func (a *RecheckGate) ask(ctx context.Context, env *remediate.Env, nodes []string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	begin, said := env.Now(), ""
@@ -68,8 +68,8 @@ func (a *Again) ask(ctx context.Context, env *remediate.Env, nodes []string) err
 		if v.Status == assess.Unknown {
 			wait = max(wait, unreadTime)
 		}
-		if env.Patience > 0 {
-			wait = min(wait, env.Patience)
+		if env.EffectTimeout > 0 {
+			wait = min(wait, env.EffectTimeout)
 		}
 		if waited := env.Now().Sub(begin); waited >= wait {
 			reason := v.Reason
@@ -78,8 +78,8 @@ func (a *Again) ask(ctx context.Context, env *remediate.Env, nodes []string) err
 			}
 			return &remediate.Refusal{Name: v.ID, Reason: reason, Next: v.Remediation.Text, Risk: v.Risk}
 		}
-		if text := v.ID + ": " + v.Reason; text != said && a.Say != nil {
-			a.Say(fmt.Sprintf("waits, for %s at most: %s", wait, text))
+		if text := v.ID + ": " + v.Reason; text != said && a.Print != nil {
+			a.Print(fmt.Sprintf("waits, for %s at most: %s", wait, text))
 			said = text
 		}
 		if err := env.Sleep(ctx, askPause); err != nil {
@@ -89,24 +89,24 @@ func (a *Again) ask(ctx context.Context, env *remediate.Env, nodes []string) err
 }
 
 // verdict is the first one that stops; holds: there is none.
-func (a *Again) verdict(ctx context.Context, env *remediate.Env, nodes []string) (v Verdict, holds bool) {
+func (a *RecheckGate) verdict(ctx context.Context, env *remediate.Env, nodes []string) (v Verdict, holds bool) {
 	p := Preflight{Facts: a.Facts, ControlPlane: a.ControlPlane(ctx), Nodes: nodes, Now: env.Now()}
-	if !p.Operated() && a.StaticPods != nil {
+	if !p.HasOperators() && a.StaticPods != nil {
 		p.StaticPods = a.StaticPods(ctx)
 	}
 	for _, v := range p.Check() {
 		_, asked := settles(v.ID)
-		if asked && v.Stops() && !slices.Contains(a.Accept, v.ID) && (len(a.Only) == 0 || slices.Contains(a.Only, v.ID)) {
+		if asked && v.Blocks() && !slices.Contains(a.Accept, v.ID) && (len(a.Only) == 0 || slices.Contains(a.Only, v.ID)) {
 			return v, false
 		}
 	}
 	return v, true
 }
 
-var _ remediate.Gate = (*Again)(nil)
+var _ remediate.Gate = (*RecheckGate)(nil)
 
 // Wave asks before a wave in which kubelets are restarted.
-func (a *Again) Wave(ctx context.Context, env *remediate.Env, nodes []remediate.NodePlan) error {
+func (a *RecheckGate) Wave(ctx context.Context, env *remediate.Env, nodes []remediate.NodePlan) error {
 	var names []string
 	for _, n := range nodes {
 		if slices.ContainsFunc(n.Due(), func(s remediate.Step) bool { return remediate.RestartsKubelet(s.Action) }) {
@@ -120,7 +120,7 @@ func (a *Again) Wave(ctx context.Context, env *remediate.Env, nodes []remediate.
 }
 
 // Node asks before each control plane node, and before other nodes where it is long ago.
-func (a *Again) Node(ctx context.Context, env *remediate.Env, p *remediate.Plan, n remediate.NodePlan) error {
+func (a *RecheckGate) Node(ctx context.Context, env *remediate.Env, p *remediate.Plan, n remediate.NodePlan) error {
 	node, ok := p.Basis.Node(n.Name)
 	master := ok && (inspect.RunsAPIServer(p.Basis, node) || node.Role == catalog.RoleArbiter)
 	a.mu.Lock()

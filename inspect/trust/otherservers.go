@@ -10,10 +10,10 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// byMasters is what each of kubeadm's masters shows, all of which have their own: what a
+// servedByMasters is what each of kubeadm's masters shows, all of which have their own: what a
 // handshake with it saw, else what its file holds. A master of which neither was read has
 // no chain.
-func (j *judge) byMasters(held []identity) []identity {
+func (j *judge) servedByMasters(held []identity) []identity {
 	names, _ := j.f.Snapshot.Masters()
 	byNode := map[string]*identity{}
 	of := func(node string) *identity {
@@ -29,10 +29,10 @@ func (j *judge) byMasters(held []identity) []identity {
 	for _, direct := range []bool{true, false} { // who was asked by a kubeconfig's address is as good
 		for _, v := range j.f.Snapshot.Served {
 			node := v.Of
-			if name, ok := j.f.Snapshot.MasterAt(hostOf(v.Address)); ok && v.Server == catalog.ListenerBalanced {
+			if name, ok := j.f.Snapshot.MasterAt(hostOf(v.Address)); ok && v.Server == catalog.ListenerNodeKubeconfig {
 				node = name
 			}
-			if len(v.Chain) == 0 || node == "" || direct != (v.Server == catalog.ListenerAPIServer) || !direct && v.Server != catalog.ListenerBalanced {
+			if len(v.Chain) == 0 || node == "" || direct != (v.Server == catalog.ListenerAPIServer) || !direct && v.Server != catalog.ListenerNodeKubeconfig {
 				continue
 			}
 			if i := of(node); i.chain == nil {
@@ -74,10 +74,10 @@ func (j *judge) unreadMaster(node string) bool {
 	return slices.Contains(masters, node) && (!asked || n.Via == "")
 }
 
-// otherwise looks at what other servers behind the same address show, and at what they
+// otherServers looks at what other servers behind the same address show, and at what they
 // will show when they have read it: a handshake meets one of them, the next connection
 // perhaps another. The worst counts.
-func (j *judge) otherwise(c *Claim, owner string, shown []identity) {
+func (j *judge) otherServers(c *Claim, owner string, shown []identity) {
 	if len(c.Chain) == 0 {
 		return
 	}
@@ -87,7 +87,7 @@ func (j *judge) otherwise(c *Claim, owner string, shown []identity) {
 			return
 		}
 		other := *c
-		other.Chain, other.Server, other.Status, other.Reason, other.Missing, other.From, other.Later = chain, server, assess.Pass, "", nil, time.Time{}, false
+		other.Chain, other.Server, other.Status, other.Reason, other.Missing, other.From, other.NextUnknown = chain, server, assess.Pass, "", nil, time.Time{}, false
 		j.decide(&other)
 		if j.elsewhere(&other, owner, s); assess.WorstFirst(other.Status, c.Status) < 0 {
 			other.Reason = "by " + s.node + ", one of the masters: " + other.Reason
@@ -100,18 +100,18 @@ func (j *judge) otherwise(c *Claim, owner string, shown []identity) {
 		}
 	}
 	for _, v := range j.f.Snapshot.Served {
-		if v.Server == catalog.ListenerAPIServer && v.Name == c.Name {
+		if v.Server == catalog.ListenerAPIServer && v.Name == c.VerifiedName {
 			also(v.Chain, v.Address, identity{node: v.Of})
 		}
 	}
 	for _, s := range shown {
-		j.turns(c, owner, s)
+		j.pendingReload(c, owner, s)
 	}
 }
 
-// turns looks at what a server's place holds, where that is not what is shown: it will
+// pendingReload looks at what a server's place holds, where that is not what is shown: it will
 // be, once the server has read it.
-func (j *judge) turns(c *Claim, owner string, s identity) {
+func (j *judge) pendingReload(c *Claim, owner string, s identity) {
 	chain := s.next
 	if s.server == "" {
 		chain = s.chain
@@ -120,7 +120,7 @@ func (j *judge) turns(c *Claim, owner string, s identity) {
 		return
 	}
 	next := *c
-	next.Chain, next.Status, next.Reason, next.Missing, next.From, next.Later = chain, assess.Pass, "", nil, time.Time{}, false
+	next.Chain, next.Status, next.Reason, next.Missing, next.From, next.NextUnknown = chain, assess.Pass, "", nil, time.Time{}, false
 	j.decide(&next)
 	j.elsewhere(&next, owner, s)
 	place := "its Secret"
@@ -129,10 +129,10 @@ func (j *judge) turns(c *Claim, owner string, s identity) {
 	}
 	switch {
 	case next.Status == assess.Fail:
-		c.Status, c.Missing, c.From, c.Later = assess.Warn, next.Missing, time.Time{}, false
+		c.Status, c.Missing, c.From, c.NextUnknown = assess.Warn, next.Missing, time.Time{}, false
 		c.Reason = place + " holds another one already, and a master that has read it shows that: " + next.Reason
-	case next.Status == assess.Unknown && !next.Later && c.Status == assess.Pass:
-		c.Status, c.Reason, c.Later = assess.Unknown, next.Reason, true
+	case next.Status == assess.Unknown && !next.NextUnknown && c.Status == assess.Pass:
+		c.Status, c.Reason, c.NextUnknown = assess.Unknown, next.Reason, true
 	}
 }
 
@@ -140,14 +140,14 @@ func (j *judge) turns(c *Claim, owner string, s identity) {
 // kubeconfig asks for, where that names an address of which no node is known, and there
 // may be several masters: perhaps it is another one's alone.
 func (j *judge) elsewhere(c *Claim, owner string, s identity) {
-	if c.Status != assess.Fail || owner != "" || s.node == "" || c.Edge.Name != catalog.NameInKubeconfig || c.Edge.Presented != catalog.KubeadmServing() {
+	if c.Status != assess.Fail || owner != "" || s.node == "" || c.Edge.ServerName != catalog.NameInKubeconfig || c.Edge.Presented != catalog.KubeadmServing() {
 		return
 	}
 	if names, all := j.f.Snapshot.Masters(); all && len(names) == 1 || verify(c, "", j.timeOf(c)) != nil {
 		return
 	}
 	c.Status, c.Missing = assess.Unknown, nil
-	c.Reason = fmt.Sprintf("what %s shows is for other names than %q, and no node is known to have that name or address: whether %s answers there was not seen", s.node, c.Name, s.node)
+	c.Reason = fmt.Sprintf("what %s shows is for other names than %q, and no node is known to have that name or address: whether %s answers there was not seen", s.node, c.VerifiedName, s.node)
 }
 
 // ownerOf is the master whose own address a kubeconfig names; empty: none's, as far as is

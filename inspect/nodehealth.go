@@ -32,10 +32,10 @@ type Lease struct {
 	Unread   string // why it could not be read
 }
 
-// Life is what is known of whether a node works. Ready alone is no proof: after a
+// NodeHealth is what is known of whether a node works. Ready alone is no proof: after a
 // power-off Nodes stay Ready=True, since OpenShift's network-node-identity webhook can't
 // run and rejects updates of their status.
-type Life struct {
+type NodeHealth struct {
 	// Alive is Yes where its heartbeat was seen, No where it was looked for and is not
 	// there, Unknown where its Lease, or the time of the reading, is not known.
 	Alive catalog.Answer
@@ -43,10 +43,10 @@ type Life struct {
 	why   string // of Alive
 }
 
-// LifeOf judges a node by its condition Ready, and by when its Lease was last renewed by
+// NodeHealthOf judges a node by its condition Ready, and by when its Lease was last renewed by
 // its own clock, which is ahead of the API server's by so much as far as that is known.
-func LifeOf(ready string, renewed time.Time, l Lease, ahead time.Duration) Life {
-	life := Life{Ready: ready}
+func NodeHealthOf(ready string, renewed time.Time, l Lease, ahead time.Duration) NodeHealth {
+	life := NodeHealth{Ready: ready}
 	age, most := l.Asked.Sub(renewed.Add(-ahead)), max(HeartbeatAge, min(l.Duration, leaseMost)*5/4)
 	switch {
 	case l.Advanced:
@@ -84,15 +84,15 @@ func inWords(d time.Duration) string {
 	return fmt.Sprintf("%dd", int(d/day))
 }
 
-// Lost reports whether a node is known not to work: without a heartbeat, or not Ready.
-func (l Life) Lost() bool {
+// Unhealthy reports whether a node is known not to work: without a heartbeat, or not Ready.
+func (l NodeHealth) Unhealthy() bool {
 	return l.Alive == catalog.No || l.Ready != "" && l.Ready != "True"
 }
 
-// Works is Yes where a node is Ready and its heartbeat was seen, and No where it is Lost.
-func (l Life) Works() catalog.Answer {
+// Healthy is Yes where a node is Ready and its heartbeat was seen, and No where it is Unhealthy.
+func (l NodeHealth) Healthy() catalog.Answer {
 	switch {
-	case l.Lost():
+	case l.Unhealthy():
 		return catalog.No
 	case l.Alive == catalog.Yes && l.Ready == "True":
 		return catalog.Yes
@@ -102,7 +102,7 @@ func (l Life) Works() catalog.Answer {
 
 // Words are for programs: "yes", "no" or "unknown", and why it is not yes. Both are empty
 // where the API was not asked.
-func (l Life) Words() (alive, heartbeat string) {
+func (l NodeHealth) Words() (alive, heartbeat string) {
 	if l.Ready == "" && l.Alive == catalog.Unknown {
 		return "", ""
 	}
@@ -110,10 +110,10 @@ func (l Life) Words() (alive, heartbeat string) {
 }
 
 // Heartbeat says of a node that is not known to be alive why, for people; empty: it is.
-func (l Life) Heartbeat() string { return l.why }
+func (l NodeHealth) Heartbeat() string { return l.why }
 
-// Is says of a node that is lost how, after its name or "which".
-func (l Life) Is() string {
+// WhyUnhealthy says of a node that is lost how, after its name or "which".
+func (l NodeHealth) WhyUnhealthy() string {
 	notReady := l.Ready != "" && l.Ready != "True"
 	switch {
 	case l.Alive == catalog.No && notReady:
@@ -125,7 +125,7 @@ func (l Life) Is() string {
 }
 
 // String says what is wrong, or not known; empty: the node works.
-func (l Life) String() string {
+func (l NodeHealth) String() string {
 	switch {
 	case l.Alive == catalog.No && l.Ready != "True" && l.Ready != "":
 		return l.why + ", Ready is " + l.Ready
@@ -139,9 +139,9 @@ func (l Life) String() string {
 	return l.why
 }
 
-// Life judges a node of the snapshot. A file from before it said when Leases were read is
+// NodeHealth judges a node of the snapshot. A file from before it said when Leases were read is
 // from one moment: the time of the snapshot is theirs.
-func (s *Snapshot) Life(n *Node) Life {
+func (s *Snapshot) NodeHealth(n *Node) NodeHealth {
 	var ahead time.Duration
 	lease := n.Lease
 	least, most, ok := s.Cluster.Clock.Ahead()
@@ -152,8 +152,8 @@ func (s *Snapshot) Life(n *Node) Life {
 	if lease == (Lease{}) && !s.Taken.IsZero() && !n.Heartbeat.IsZero() {
 		lease.Asked = s.Taken.Add((least + most) / 2)
 	}
-	return LifeOf(n.Ready, n.Heartbeat, lease, ahead)
+	return NodeHealthOf(n.Ready, n.Heartbeat, lease, ahead)
 }
 
-// Life judges a node of the machinery.
-func (n NodeState) Life() Life { return LifeOf(n.Ready, n.Heartbeat, n.Lease, 0) }
+// Health judges a node of the machinery.
+func (n NodeState) Health() NodeHealth { return NodeHealthOf(n.Ready, n.Heartbeat, n.Lease, 0) }

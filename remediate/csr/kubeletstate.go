@@ -16,57 +16,57 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
-// joiner is what a node says of its kubelet, read when a request to join in its name is
+// kubeletState is what a node says of its kubelet, read when a request to join in its name is
 // judged. With a bootstrapper's token anybody makes such a request in any node's name, and
 // the only pending one is not the kubelet's for that alone: the kubelet has to run, to lack
 // a certificate, and to have been started before the request.
-type joiner struct {
+type kubeletState struct {
 	why   string    // why its kubelet can't have asked, or why that is unknown; empty: it can
 	since time.Time // when its process was started at the earliest, by the API server's clock
 }
 
-// unasked is why it is unknown whether a request to join is the kubelet's.
-type unasked struct{ reason string }
+// notProbedError is why it is unknown whether a request to join is the kubelet's.
+type notProbedError struct{ reason string }
 
-func (u *unasked) Error() string { return u.reason }
+func (u *notProbedError) Error() string { return u.reason }
 
 // errUnlooked: all but the node itself was compared.
-var errUnlooked error = &unasked{"whether the node's kubelet can have asked for it is unknown, as the node was not read"}
+var errUnlooked error = &notProbedError{"whether the node's kubelet can have asked for it is unknown, as the node was not read"}
 
-// asked says why the kubelet did not make this request; nil: it can have.
-func (j *joiner) asked(csr *certificatesapi.CertificateSigningRequest) error {
+// madeRequest says why the kubelet did not make this request; nil: it can have.
+func (j *kubeletState) madeRequest(csr *certificatesapi.CertificateSigningRequest) error {
 	switch {
 	case j == nil:
 		return errUnlooked
 	case j.why != "":
-		return &unasked{j.why}
+		return &notProbedError{j.why}
 	case j.predates(csr):
-		return &unasked{fmt.Sprintf("it is from before the kubelet was started, at %s: a kubelet asks after each start, with another key", remediate.Timestamp(j.since))}
+		return &notProbedError{fmt.Sprintf("it is from before the kubelet was started, at %s: a kubelet asks after each start, with another key", remediate.Timestamp(j.since))}
 	}
 	return nil
 }
 
 // predates reports whether a request is from before the start of the kubelet.
-func (j *joiner) predates(csr *certificatesapi.CertificateSigningRequest) bool {
+func (j *kubeletState) predates(csr *certificatesapi.CertificateSigningRequest) bool {
 	return !csr.CreationTimestamp.Add(time.Second).After(j.since) // the API server tells whole seconds
 }
 
-// newJoiner reads the node of requests to join. certified is why its kubelet does not ask;
+// readKubelet reads the node of requests to join. certified is why its kubelet does not ask;
 // empty: it may.
-func newJoiner(ctx context.Context, e *remediate.Env, n Asker) (j *joiner, certificate string) {
+func readKubelet(ctx context.Context, e *remediate.Env, n RequestedNode) (j *kubeletState, certificate string) {
 	facts, err := e.Read(ctx, n.Name)
 	if err != nil {
-		return &joiner{why: "whether the node's kubelet can have asked for it is unknown, as the node was not read: " + oneLine(err)}, ""
+		return &kubeletState{why: "whether the node's kubelet can have asked for it is unknown, as the node was not read: " + oneLine(err)}, ""
 	}
 	facts.Cluster.Versions, facts.Hints = n.Versions, n.Hints
-	if certificate = Certified(facts, e.Now(), n.Name)[n.Name]; certificate != "" {
+	if certificate = CertifiedNodes(facts, e.Now(), n.Name)[n.Name]; certificate != "" {
 		return nil, certificate
 	}
 	var api inspect.Clock
 	if e.APIClock != nil {
 		api = e.APIClock()
 	}
-	j = joinerOf(facts, n.Name, api)
+	j = kubeletStateOf(facts, n.Name, api)
 	node, ok := facts.Node(n.Name)
 	if ok && j.why == "" {
 		j.why = reports(ctx, e, node)
@@ -102,33 +102,33 @@ func reports(ctx context.Context, e *remediate.Env, n *inspect.Node) string {
 	return ""
 }
 
-// joinerOf judges how the kubelet of a node runs. api is the API server's clock.
-func joinerOf(facts inspect.Snapshot, name string, api inspect.Clock) *joiner {
+// kubeletStateOf judges how the kubelet of a node runs. api is the API server's clock.
+func kubeletStateOf(facts inspect.Snapshot, name string, api inspect.Clock) *kubeletState {
 	n, ok := facts.Node(name)
 	if !ok {
-		return &joiner{why: errUnlooked.Error()}
+		return &kubeletState{why: errUnlooked.Error()}
 	}
 	apiLeast, _, apiTold := api.Ahead()
 	_, most, told := n.Clock.Ahead()
 	switch k := n.Kubelet; {
 	case k.Active == "":
-		return &joiner{why: "whether the node's kubelet runs is unknown: " + catalog.KubeletUnit + " did not answer"}
+		return &kubeletState{why: "whether the node's kubelet runs is unknown: " + catalog.KubeletUnit + " did not answer"}
 	case k.Active != "active":
-		return &joiner{why: fmt.Sprintf("the node's kubelet does not run: %s is %s (%s)", catalog.KubeletUnit, k.Active, k.Sub)}
+		return &kubeletState{why: fmt.Sprintf("the node's kubelet does not run: %s is %s (%s)", catalog.KubeletUnit, k.Active, k.Sub)}
 	case k.Started.IsZero():
-		return &joiner{why: "when the node's kubelet was started is unknown"}
-	case k.Began.IsZero():
-		return &joiner{why: "whether the node's clock was set since its kubelet's start is unknown: /proc on the node did not tell"}
-	case k.Began.Sub(k.Started).Abs() > 3*time.Second: // both are whole seconds
-		return &joiner{why: fmt.Sprintf("the node's clock was set since its kubelet's start: systemd says %s, its uptime %s. After systemctl restart kubelet on the node it asks again", remediate.Timestamp(k.Started), remediate.Timestamp(k.Began))}
+		return &kubeletState{why: "when the node's kubelet was started is unknown"}
+	case k.StartedByUptime.IsZero():
+		return &kubeletState{why: "whether the node's clock was set since its kubelet's start is unknown: /proc on the node did not tell"}
+	case k.StartedByUptime.Sub(k.Started).Abs() > 3*time.Second: // both are whole seconds
+		return &kubeletState{why: fmt.Sprintf("the node's clock was set since its kubelet's start: systemd says %s, its uptime %s. After systemctl restart kubelet on the node it asks again", remediate.Timestamp(k.Started), remediate.Timestamp(k.StartedByUptime))}
 	case bootstrapSince(n):
-		return &joiner{why: "what the node's kubelet asks with is unknown: " + catalog.KubeletKubeconfigs()[0] + " changed after its start, at which it reads it"}
+		return &kubeletState{why: "what the node's kubelet asks with is unknown: " + catalog.KubeletKubeconfigs()[0] + " changed after its start, at which it reads it"}
 	case !apiTold:
-		return &joiner{why: "whether it is from before the start of the node's kubelet is unknown: the API server does not say what time it is"}
+		return &kubeletState{why: "whether it is from before the start of the node's kubelet is unknown: the API server does not say what time it is"}
 	case !told:
-		return &joiner{why: "whether it is from before the start of the node's kubelet is unknown: the node does not say what time it is"}
+		return &kubeletState{why: "whether it is from before the start of the node's kubelet is unknown: the node does not say what time it is"}
 	default:
-		return &joiner{since: k.Started.Add(apiLeast - most)}
+		return &kubeletState{since: k.Started.Add(apiLeast - most)}
 	}
 }
 
@@ -136,7 +136,7 @@ func joinerOf(facts inspect.Snapshot, name string, api inspect.Clock) *joiner {
 // does not leave it, and says why its kubelet can't have joined by that; empty: it can.
 func unbootstrapped(ctx context.Context, e *remediate.Env, facts inspect.Snapshot, n *inspect.Node) string {
 	if n.RestartProbe == nil && e.RestartProbe != nil {
-		err := e.Twice(ctx, n.Name, func(ctx context.Context, on nodeexec.Node) (err error) {
+		err := e.Retry(ctx, n.Name, func(ctx context.Context, on nodeexec.Node) (err error) {
 			n.RestartProbe, err = e.RestartProbe(ctx, on)
 			return err
 		})
@@ -144,10 +144,10 @@ func unbootstrapped(ctx context.Context, e *remediate.Env, facts inspect.Snapsho
 			return "whether the node's kubelet can join is unknown: " + oneLine(err)
 		}
 	}
-	if c := n.RestartProbe; c != nil && c.Own.Shows == inspect.CredentialCertificate && c.Own.Certificate != inspect.KubeletClient {
-		return "the node's kubelet has a client certificate at another place, and asks for none while that is valid: see " + c.Own.Path + " on the node"
+	if c := n.RestartProbe; c != nil && c.Kubeconfig.Shows == inspect.CredentialCertificate && c.Kubeconfig.Certificate != inspect.KubeletClient {
+		return "the node's kubelet has a client certificate at another place, and asks for none while that is valid: see " + c.Kubeconfig.Path + " on the node"
 	}
-	err := Bootstraps(facts, n, false)
+	err := CheckBootstrap(facts, n, false)
 	var refusal *remediate.Refusal
 	if errors.As(err, &refusal) {
 		return "the node's kubelet may not be able to join: " + refusal.Reason

@@ -1,0 +1,160 @@
+package csr
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// ApprovePending are the requests of nodes that are pending at the end of a run: they are
+// shown; and approved, where they match, if that is wanted.
+type ApprovePending struct {
+	Nodes   []string
+	Approve bool
+	// AfterRestart: the plan restarts kubelets, of whose requests nothing is known yet.
+	AfterRestart bool
+	state        *State
+}
+
+// NewApprovePending returns the step of the cluster for these nodes. It belongs behind all
+// of theirs.
+func NewApprovePending(nodes []string, approve, after bool) ApprovePending {
+	return ApprovePending{Nodes: nodes, Approve: approve, AfterRestart: after, state: newApproving()}
+}
+
+// ID is "left-over-requests".
+func (a ApprovePending) ID() string { return "left-over-requests" }
+
+// Node is none: it is about the cluster.
+func (a ApprovePending) Node() string { return "" }
+
+// Diff names what is pending.
+func (a ApprovePending) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
+	names := PendingRequests(facts, a.Nodes...)
+	if len(names) == 0 && !a.AfterRestart {
+		return nil, nil //nolint:nilnil // so already, as Action says
+	}
+	what := "show what certificate requests of these nodes are pending"
+	if a.Approve {
+		what = "approve what certificate requests of these nodes are pending and match them"
+	}
+	if len(names) > 0 {
+		what += " (now: " + called(names) + ")"
+	}
+	ca, asked := KubeadmSigner(facts, now)
+	return &remediate.Change{Signer: ca, SignerAsked: asked, Summary: what, Versions: facts.Cluster.Versions, HasCertificate: CertifiedNodes(facts, now, a.Nodes...)}, nil
+}
+
+// Apply prints and approves.
+func (a ApprovePending) Apply(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
+	if env.Kube == nil {
+		return &remediate.UnknownEffectError{Reason: "pending certificate requests were not read: no API server could be asked"}
+	}
+	if !a.Approve {
+		return nil // Verify prints them
+	}
+	if err := a.each(ctx, sightTime, func(ctx context.Context, node string) error { return a.noteFirstSeen(ctx, env, c, node) }); hopeless(err) || ctx.Err() != nil {
+		return err // another error comes again, where it is asked again
+	}
+	return a.each(ctx, answerTime, func(ctx context.Context, node string) error { return a.answer(ctx, env, c, node) })
+}
+
+var _ remediate.TimeLimited = ApprovePending{}
+
+// Timeout is how long all of it may take.
+func (a ApprovePending) Timeout() time.Duration {
+	return time.Duration(len(a.Nodes)) * (sightTime + answerTime)
+}
+
+// each does something for each node, whatever becomes of the others: a request in the name of
+// one keeps no other one from its certificate.
+func (a ApprovePending) each(ctx context.Context, limit time.Duration, do func(context.Context, string) error) error {
+	var failed []error
+	var last error
+	for _, node := range a.Nodes {
+		own, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done within %s", limit))
+		err := do(own, node)
+		cancel()
+		if err == nil {
+			continue
+		}
+		failed = append(failed, fmt.Errorf("requests of node %s: %w", node, err))
+		forAll := hopeless(err) && last != nil && last.Error() == err.Error() // forbidden for one node after the other
+		if forAll || ctx.Err() != nil {
+			break
+		}
+		last = err
+	}
+	return errors.Join(failed...)
+}
+
+// noteFirstSeen notes of a node that it asks to join. It is done for all before the first one is
+// answered: they settle at the same time.
+func (a ApprovePending) noteFirstSeen(ctx context.Context, env *remediate.Env, c *remediate.Change, node string) error {
+	requests, n, err := pendingNow(ctx, env, RequestedNode{Name: node, Versions: c.Versions, HasCertificate: c.HasCertificate[node], Hints: env.Hints})
+	if err == nil && slices.ContainsFunc(requests, func(r *Request) bool { return r.joins(n) }) {
+		a.state.settled(node, env.Now())
+	}
+	return err
+}
+
+// answer approves what is pending of a node, and waits for who signs it.
+func (a ApprovePending) answer(ctx context.Context, env *remediate.Env, c *remediate.Change, node string) (failed error) {
+	_ = env.Until(ctx, askingClient, func(ctx context.Context) (bool, error) {
+		requests, n, err := pendingNow(ctx, env, RequestedNode{Name: node, Versions: c.Versions, HasCertificate: c.HasCertificate[node], Hints: env.Hints})
+		if err == nil {
+			err = a.state.approve(ctx, env, c, n, requests)
+		}
+		failed = err
+		var late *remediate.LateEffectError
+		return !errors.As(err, &late) && !a.state.unsettled || hopeless(err), err
+	}) // the last failure says more
+	return failed
+}
+
+// pendingNow reads the pending requests about a node. Where one asks by a bootstrapper's token,
+// the node is read now: its kubelet may have got its certificate since the plan was made.
+func pendingNow(ctx context.Context, env *remediate.Env, n RequestedNode) ([]*Request, RequestedNode, error) {
+	n.readOrigins = originsBy(env)
+	requests, err := PendingOf(ctx, env.Kube, n)
+	if err != nil || !slices.ContainsFunc(requests, func(r *Request) bool { return r.mismatch == errUnlooked.Error() }) {
+		return requests, n, err
+	}
+	n.kubeletState, n.HasCertificate = readKubelet(ctx, env, n)
+	requests, err = PendingOf(ctx, env.Kube, n)
+	return requests, n, err
+}
+
+// Verify says what is still pending.
+func (a ApprovePending) Verify(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
+	if err := a.state.issued(ctx, env); err != nil {
+		return err
+	}
+	for _, node := range a.Nodes {
+		if a.state.bootstrapped[node] == nil {
+			continue
+		}
+		if _, err := a.state.arrived(ctx, env, node); err != nil {
+			return err
+		}
+	}
+	var left strings.Builder
+	for _, node := range a.Nodes {
+		if text := PendingText(ctx, env, RequestedNode{Name: node, Versions: c.Versions, HasCertificate: c.HasCertificate[node], Hints: env.Hints}); text != "" {
+			fmt.Fprintf(&left, "node %s%s\n", node, text)
+		}
+	}
+	if left.Len() > 0 {
+		return &remediate.LateEffectError{Inner: errors.New(strings.TrimSpace(left.String()))}
+	}
+	return nil
+}
+
+// Undo does nothing: a certificate that was issued can't be called back.
+func (a ApprovePending) Undo(context.Context, *remediate.Env, *remediate.Change) error { return nil }
