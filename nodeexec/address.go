@@ -5,8 +5,8 @@ import (
 	"net/netip"
 )
 
-// Addressed is a Node that was reached at an address, by who proved to be it.
-type Addressed interface {
+// addressed is a Node that was reached at an address, by who proved to be it.
+type addressed interface {
 	// Address is where the machine was reached that proved its host key; the zero Addr
 	// where that is not known.
 	Address() netip.Addr
@@ -18,7 +18,7 @@ func AddressOf(n Node) netip.Addr {
 	if t, ok := n.(tried); ok {
 		n = t.Node
 	}
-	if a, ok := n.(Addressed); ok {
+	if a, ok := n.(addressed); ok {
 		return a.Address()
 	}
 	return netip.Addr{}

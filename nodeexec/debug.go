@@ -85,7 +85,7 @@ func (*Debug) Name() string { return ViaDebug }
 
 // Dial starts a pod on that node and shows by a command that does nothing that
 // commands can be run there. If it fails, the pod is gone when it returns. The
-// first Dial also begins to remove what killed runs have left: see Sweep.
+// first Dial also begins to remove what killed runs have left: see sweep.
 func (d *Debug) Dial(ctx context.Context, node string) (Node, error) {
 	api, err := d.connect()
 	if err != nil {
@@ -171,7 +171,7 @@ func (d *Debug) sweepBeside(ctx context.Context, api *podAPI) {
 	d.run.sweeping.Go(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*cleanUpLimit)
 		defer cancel()
-		removed, err := d.sweepWith(ctx, api)
+		removed, err := d.sweep(ctx, api)
 		for _, l := range removed {
 			d.notice("removed what was left by another run: %s", l)
 		}

@@ -55,7 +55,7 @@ func (o owner) dead(m objectMeta) bool {
 }
 
 // DebugMeta is for a pod, or a namespace for such pods, that somebody else makes: a new
-// name, and the marks by which Debug's Sweep finds what a killed process has left.
+// name, and the marks by which a Debug's sweep finds what a killed process has left.
 func DebugMeta() metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: debugPrefix + utilrand.String(8), Labels: map[string]string{debugLabel: "true"}, Annotations: withOwner(map[string]string{})}
 }

@@ -64,16 +64,7 @@ func (d *Debug) Leftovers(ctx context.Context) ([]Leftover, error) {
 	return d.leftovers(ctx, api)
 }
 
-// Sweep removes Leftovers, and returns those that it removed.
-func (d *Debug) Sweep(ctx context.Context) ([]Leftover, error) {
-	api, err := d.connect()
-	if err != nil {
-		return nil, err
-	}
-	return d.sweepWith(ctx, api)
-}
-
-func (d *Debug) sweepWith(ctx context.Context, api *podAPI) ([]Leftover, error) {
+func (d *Debug) sweep(ctx context.Context, api *podAPI) ([]Leftover, error) {
 	left, err := d.leftovers(ctx, api)
 	if err != nil {
 		return nil, err

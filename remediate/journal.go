@@ -22,10 +22,10 @@ import (
 // The journal is a file of JSON lines: a Header, then one Record for each thing
 // that happened. Each line is on the disk before what it announces is begun.
 const (
-	// JournalAPIVersion is the version of the journal.
-	JournalAPIVersion = "certrot/v1alpha1"
-	// JournalKind is the kind of the journal.
-	JournalKind = "Run"
+	// journalAPIVersion is the version of the journal.
+	journalAPIVersion = "certrot/v1alpha1"
+	// journalKind is the kind of the journal.
+	journalKind = "Run"
 )
 
 // Header is the first line of a journal.
@@ -82,7 +82,7 @@ type Journal struct {
 // Begin starts the journal of a run. Where it can't be kept, nothing is to be
 // done: it is half of the way back.
 func (j Journals) Begin(h Header, now func() time.Time) (*Journal, error) {
-	h.APIVersion, h.Kind = JournalAPIVersion, JournalKind
+	h.APIVersion, h.Kind = journalAPIVersion, journalKind
 	if err := os.MkdirAll(j.Folder, 0o700); err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
@@ -148,8 +148,8 @@ type RunRecord struct {
 	Records []Record
 }
 
-// ErrNoJournal means that this machine has no journal of a run.
-var ErrNoJournal = errors.New("no journal of this run here")
+// errNoJournal means that this machine has no journal of a run.
+var errNoJournal = errors.New("no journal of this run here")
 
 // maxJournal bounds a journal, in bytes: a line for each step of hundreds of nodes
 // is far less.
@@ -163,7 +163,7 @@ func (j Journals) Read(run string) (RunRecord, error) {
 	}
 	file, err := os.Open(j.path(run))
 	if errors.Is(err, fs.ErrNotExist) {
-		return s, fmt.Errorf("run %s: %w (%s)", run, ErrNoJournal, j.Folder)
+		return s, fmt.Errorf("run %s: %w (%s)", run, errNoJournal, j.Folder)
 	}
 	if err != nil {
 		return s, fmt.Errorf("journal: %w", err)
@@ -175,7 +175,7 @@ func (j Journals) Read(run string) (RunRecord, error) {
 		if number == 1 {
 			err = json.Unmarshal(lines.Bytes(), &s.Header)
 			s.Server = inspect.ServerURL(s.Server) // older ones have it as the kubeconfig wrote it
-			if err == nil && (s.Kind != JournalKind || s.APIVersion != JournalAPIVersion || s.Run != run) {
+			if err == nil && (s.Kind != journalKind || s.APIVersion != journalAPIVersion || s.Run != run) {
 				err = fmt.Errorf("it is a %q of version %q for run %q", s.Kind, s.APIVersion, s.Run)
 			}
 		} else {

@@ -55,7 +55,7 @@ func TestJournalTellsWhatWasWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.APIVersion, h.Kind = JournalAPIVersion, JournalKind
+	h.APIVersion, h.Kind = journalAPIVersion, journalKind
 	for i := range records {
 		records[i].Time = noon
 	}
@@ -72,7 +72,7 @@ func TestJournalTellsWhatWasWritten(t *testing.T) {
 	if err := errors.Join(js.Remove(h.Run), js.Remove(h.Run)); err != nil {
 		t.Error(err)
 	}
-	if _, err := js.Read(h.Run); !errors.Is(err, ErrNoJournal) {
+	if _, err := js.Read(h.Run); !errors.Is(err, errNoJournal) {
 		t.Errorf("removed: %v", err)
 	}
 }
@@ -116,7 +116,7 @@ func TestJournalsThatAreNotWhole(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"", "../x", "A", "a/b", strings.Repeat("a", 65)} {
-		if _, err := js.Read(id); err == nil || errors.Is(err, ErrNoJournal) {
+		if _, err := js.Read(id); err == nil || errors.Is(err, errNoJournal) {
 			t.Errorf("run %q: %v", id, err)
 		}
 		if err := js.Remove(id); err == nil {

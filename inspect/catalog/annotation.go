@@ -10,14 +10,10 @@ const (
 	AnnotationNotBefore = "auth.openshift.io/certificate-not-before"
 	AnnotationNotAfter  = "auth.openshift.io/certificate-not-after"
 	AnnotationIssuer    = "auth.openshift.io/certificate-issuer"
-	AnnotationHostnames = "auth.openshift.io/certificate-hostnames"
 
-	AnnotationTestName       = "certificates.openshift.io/test-name"
-	AnnotationAutoRegenerate = "certificates.openshift.io/auto-regenerate-after-offline-expiry"
-	AnnotationRefreshPeriod  = "certificates.openshift.io/refresh-period"
+	AnnotationRefreshPeriod = "certificates.openshift.io/refresh-period"
 
 	AnnotationOwningComponent = "openshift.io/owning-component"
-	AnnotationDescription     = "openshift.io/description"
 
 	// LabelManagedType is a label; its values are ManagedSigner and the like.
 	LabelManagedType = "auth.openshift.io/managed-certificate-type"
@@ -35,18 +31,15 @@ const (
 	// AnnotationServiceName is on secrets that service-ca made for a Service.
 	AnnotationServiceName      = "service.beta.openshift.io/originating-service-name"
 	AnnotationServiceNameAlpha = "service.alpha.openshift.io/originating-service-name"
-	// AnnotationServiceExpiry is service-ca's own note of the end of validity.
-	AnnotationServiceExpiry      = "service.beta.openshift.io/expiry"
-	AnnotationServiceExpiryAlpha = "service.alpha.openshift.io/expiry"
 	// AnnotationInjectCABundle asks service-ca to put its CA into the object.
 	AnnotationInjectCABundle      = "service.beta.openshift.io/inject-cabundle"
 	AnnotationInjectCABundleAlpha = "service.alpha.openshift.io/inject-cabundle"
-	// AnnotationOLM is on secrets that OLM made for an operator.
-	AnnotationOLM = "olmcahash"
+	// annotationOLM is on secrets that OLM made for an operator.
+	annotationOLM = "olmcahash"
 	// AnnotationCertManager names the Certificate of cert-manager.
 	AnnotationCertManager = "cert-manager.io/certificate-name"
 
-	// LabelInjectTrustedCA asks cluster-network-operator to put the cluster's
+	// labelInjectTrustedCA asks cluster-network-operator to put the cluster's
 	// trusted CAs into the ConfigMap.
-	LabelInjectTrustedCA = "config.openshift.io/inject-trusted-cabundle"
+	labelInjectTrustedCA = "config.openshift.io/inject-trusted-cabundle"
 )

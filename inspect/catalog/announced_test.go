@@ -16,7 +16,7 @@ func TestWhatNoReleaseHasDecidesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, a := range RequestApprovers() {
+	for _, a := range requestApprovers() {
 		var row string
 		for line := range strings.Lines(string(doc)) {
 			if strings.Contains(line, a.Toggle.String()) {

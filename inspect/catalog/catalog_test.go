@@ -72,7 +72,7 @@ func TestEveryRowHasEvidence(t *testing.T) {
 	for _, p := range NetworkPods() {
 		check("network pod "+p.ID, p.Evidence)
 	}
-	for _, st := range SignerTypes() {
+	for _, st := range signerTypes() {
 		check("signers of type "+st.Type, st.Evidence)
 	}
 }

@@ -14,8 +14,8 @@ type Connection struct {
 	Evidence
 }
 
-// Connections returns every row about who holds a connection.
-func Connections() []Connection {
+// connections returns every row about who holds a connection.
+func connections() []Connection {
 	return []Connection{
 		{
 			// A lease of 40 s, renewed at a quarter of that.
@@ -32,7 +32,7 @@ func Connections() []Connection {
 // ConnectionOf returns the row about an edge's verifier; false where it holds no
 // connection.
 func ConnectionOf(edge string) (Connection, bool) {
-	for _, c := range Connections() {
+	for _, c := range connections() {
 		for _, id := range c.Edges {
 			if id == edge {
 				return c, true
@@ -56,8 +56,8 @@ type Goaway struct {
 	Evidence
 }
 
-// Goaways returns every row about kube-apiserver's goaway-chance.
-func Goaways() []Goaway {
+// goaways returns every row about kube-apiserver's goaway-chance.
+func goaways() []Goaway {
 	const repo = "openshift/cluster-kube-apiserver-operator "
 	observed := repo + "pkg/operator/configobservation/apiserver/observe_goaway_chance.go @ "
 	return []Goaway{
@@ -74,7 +74,7 @@ func Goaways() []Goaway {
 func GoawayOf(topology string, v Versions) (Goaway, Answer) {
 	var general Goaway
 	answer := No
-	for _, g := range Goaways() {
+	for _, g := range goaways() {
 		switch a := g.In.Holds(v); {
 		case a == Unknown:
 			return Goaway{}, Unknown

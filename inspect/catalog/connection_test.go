@@ -4,7 +4,7 @@ import "testing"
 
 func TestConnectionsAreOfEdges(t *testing.T) {
 	seen := map[string]bool{}
-	for _, c := range Connections() {
+	for _, c := range connections() {
 		for _, id := range c.Edges {
 			found := false
 			for _, e := range Edges() {

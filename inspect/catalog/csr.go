@@ -43,10 +43,10 @@ func KubeletRequesters() []KubeletRequester {
 	}
 }
 
-// RequestApprover is a row: who approves kubelets' requests unattended, where that is
+// requestApprover is a row: who approves kubelets' requests unattended, where that is
 // switched on. It is announced: no release has it, so the row names no versions and decides
 // nothing.
-type RequestApprover struct {
+type requestApprover struct {
 	Who    string
 	Toggle Ref // whose Key says Value where it is on
 	Value  string
@@ -55,9 +55,9 @@ type RequestApprover struct {
 	Evidence
 }
 
-// RequestApprovers returns every row about who approves unattended once it is switched on.
-func RequestApprovers() []RequestApprover {
-	return []RequestApprover{{
+// requestApprovers returns every row about who approves unattended once it is switched on.
+func requestApprovers() []requestApprover {
+	return []requestApprover{{
 		Who: "kube-controller-manager's cert-recovery-controller", Toggle: Ref{Kind: ConfigMap, Namespace: userConfig, Name: "node-client-cert-recovery", Key: "enabled"}, Value: "true", Reason: "KCMRecoveryApprove",
 		Doc: "off unless switched on. It approves requests by the node-bootstrapper of a Node whose Lease is 5 minutes old or older, made after the last heartbeat, once openshift-kube-controller-manager/csr-signer is valid; then the serving requests of those nodes. " +
 			"Read at commits that no release branch has: release-4.0 to 5.1 and main @ 4e72164b8 lack it",
@@ -94,8 +94,8 @@ func (r KubeletRequester) matches(user, node string) bool {
 	return ok && len(rest) == len(id) && strings.Trim(rest, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
 }
 
-// KubeletUsage is a row: which usages a kubelet asks for, all of them and no other.
-type KubeletUsage struct {
+// kubeletUsage is a row: which usages a kubelet asks for, all of them and no other.
+type kubeletUsage struct {
 	Signer string
 	Usages []string // sorted
 	Doc    string
@@ -103,11 +103,11 @@ type KubeletUsage struct {
 	Evidence
 }
 
-// KubeletUsages returns every row about usages that kubelets ask for.
-func KubeletUsages() []KubeletUsage {
+// kubeletUsages returns every row about usages that kubelets ask for.
+func kubeletUsages() []kubeletUsage {
 	const with, without = "up to 1.26, and with an RSA key", "from 1.27 on with any key but RSA"
 	src := Evidence{Verified, "kubernetes/kubernetes pkg/apis/certificates/helpers.go @ 7b20471d8: its approver takes both"}
-	return []KubeletUsage{
+	return []kubeletUsage{
 		{Signer: KubeletClientSigner, Usages: []string{"client auth", "digital signature", "key encipherment"}, Doc: with, Evidence: src},
 		{Signer: KubeletClientSigner, Usages: []string{"client auth", "digital signature"}, Doc: without, Evidence: src},
 		{Signer: KubeletServingSigner, Usages: []string{"digital signature", "key encipherment", "server auth"}, Doc: with, Evidence: src},
@@ -119,5 +119,5 @@ func KubeletUsages() []KubeletUsage {
 func IsKubeletUsage(signer string, usages []string) bool {
 	usages = slices.Clone(usages)
 	slices.Sort(usages)
-	return slices.ContainsFunc(KubeletUsages(), func(u KubeletUsage) bool { return u.Signer == signer && slices.Equal(u.Usages, usages) })
+	return slices.ContainsFunc(kubeletUsages(), func(u kubeletUsage) bool { return u.Signer == signer && slices.Equal(u.Usages, usages) })
 }

@@ -39,8 +39,8 @@ type Hop struct {
 // KubeletKubeconfigCA is the CA with which a kubelet verifies api-int.
 func KubeletKubeconfigCA() Ref { return Ref{Kind: File, Name: "/var/lib/kubelet/kubeconfig"} }
 
-// KubeletClientCA is the CA with which a kubelet verifies its clients.
-func KubeletClientCA() Ref { return Ref{Kind: File, Name: "/etc/kubernetes/kubelet-ca.crt"} }
+// kubeletClientCA is the CA with which a kubelet verifies its clients.
+func kubeletClientCA() Ref { return Ref{Kind: File, Name: "/etc/kubernetes/kubelet-ca.crt"} }
 
 // NodeBootstrapToken is the Secret of the token with which machines ask for the
 // certificate of a node. What is read of it is the CA beside the token.
@@ -84,7 +84,7 @@ func Deliveries() []Delivery {
 			Evidence: Evidence{Verified, "openshift/machine-config-operator#4106: pkg/operator/sync.go, pkg/daemon/certificate_writer.go, manifests/machineconfigdaemon/daemonset.yaml of release-4.16 (7327bb235) to release-4.22 (9027c94cd)"},
 		},
 		{
-			To: KubeletClientCA(), Delivered: true, Pools: true, Node: NodeReload,
+			To: kubeletClientCA(), Delivered: true, Pools: true, Node: NodeReload,
 			Doc:    "it is a file of the rendered MachineConfig of each pool: a new one is made, and put on the pool's nodes one after another; a paused pool gets none",
 			Effect: "reload: machine-config-daemon writes all files and acts on those that differ, and this one asks for neither drain nor reboot; the kubelet reads it anew",
 			Hops: []Hop{
@@ -98,7 +98,7 @@ func Deliveries() []Delivery {
 			Evidence: Evidence{Verified, "openshift/machine-config-operator templates/common/_base/files/kubelet-ca.yaml, pkg/operator/sync.go and pkg/daemon/update.go (calculatePostConfigChangeAction) of release-4.12 (1d4cfffaa)"},
 		},
 		{
-			To: KubeletClientCA(), Delivered: true, Node: NodeReload,
+			To: kubeletClientCA(), Delivered: true, Node: NodeReload,
 			Doc:    "machine-config-daemon writes it on every node from the ControllerConfig, without a new MachineConfig; a paused pool does not hold it up",
 			Effect: "reload: the kubelet reads it anew",
 			Hops: []Hop{

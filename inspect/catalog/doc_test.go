@@ -131,7 +131,7 @@ func document() string {
 	line("")
 	line("| static pods of | a change is | ConfigMaps | Secrets | holds for | source |")
 	line("|---|---|---|---|---|---|")
-	for _, i := range StaticPodInputs() {
+	for _, i := range staticPodInputs() {
 		change := "read anew"
 		if i.Rollout {
 			change = "a new revision"
@@ -151,7 +151,7 @@ func document() string {
 	line("")
 	line("| file that differs | the node's | holds for | source |")
 	line("|---|---|---|---|")
-	for _, f := range ConfigFileEffects() {
+	for _, f := range configFileEffects() {
 		line("| `%s` | %s | %s | %s |", f.Path, f.Effect, f.In, evidence(f.Evidence))
 	}
 	line("")
@@ -219,7 +219,7 @@ func document() string {
 	line("")
 	line("| refused | by this in the API server's version | why | instead | source |")
 	line("|---|---|---|---|---|")
-	for _, d := range Distributions() {
+	for _, d := range distributions() {
 		line("| %s | `%s` | %s | %s | %s |", d.Name, d.Mark, cell(d.Doc), cell(d.Next), evidence(d.Evidence))
 	}
 	line("")
@@ -235,13 +235,13 @@ func document() string {
 	line("")
 	line("| signer | usages, and no other | when | holds for | source |")
 	line("|---|---|---|---|---|")
-	for _, u := range KubeletUsages() {
+	for _, u := range kubeletUsages() {
 		line("| %s | %s | %s | %s | %s |", u.Signer, strings.Join(u.Usages, ", "), cell(u.Doc), u.In, evidence(u.Evidence))
 	}
 	line("")
 	line("| who approves unattended | where | reason | what | holds for | source |")
 	line("|---|---|---|---|---|---|")
-	for _, a := range RequestApprovers() {
+	for _, a := range requestApprovers() {
 		line("| %s | `%s` is %s | `%s` | %s | %s | %s |", a.Who, a.Toggle, a.Value, a.Reason, cell(a.Doc), "announced: in no release", evidence(a.Evidence))
 	}
 	line("")
@@ -347,7 +347,7 @@ func document() string {
 	line("")
 	line("| edges | a request at least every | own client certificate | source |")
 	line("|---|---|---|---|")
-	for _, c := range Connections() {
+	for _, c := range connections() {
 		every, client := "", ""
 		if c.Every > 0 {
 			every = c.Every.String()
@@ -360,7 +360,7 @@ func document() string {
 	line("")
 	line("| topology | chance of a request to end its connection | beside | holds for | source |")
 	line("|---|---|---|---|---|")
-	for _, g := range Goaways() {
+	for _, g := range goaways() {
 		line("| %s | %g | %s | %s | %s |", cmp.Or(g.Topology, "any other"), g.Chance, cell(g.Doc), g.In, evidence(g.Evidence))
 	}
 	line("")
@@ -368,7 +368,7 @@ func document() string {
 	line("")
 	line("| common name | made by | source |")
 	line("|---|---|---|")
-	for _, n := range SignerNames() {
+	for _, n := range signerNames() {
 		name := n.Name
 		if !n.ByInstaller {
 			name += "(Unix time)"
@@ -418,7 +418,7 @@ func document() string {
 	line("")
 	line("| type | harms | why | instead | holds for | source |")
 	line("|---|---|---|---|---|---|")
-	for _, st := range SignerTypes() {
+	for _, st := range signerTypes() {
 		harms := "no"
 		if st.NeedsAction {
 			harms = "yes"

@@ -18,8 +18,8 @@ type SignerName struct {
 	Evidence
 }
 
-// SignerNames returns every row about names of the load balancer's signer.
-func SignerNames() []SignerName {
+// signerNames returns every row about names of the load balancer's signer.
+func signerNames() []SignerName {
 	return []SignerName{
 		{Name: "kube-apiserver-lb-signer", CreatedBy: "the installer", ByInstaller: true, Evidence: Evidence{Verified, "openshift/installer pkg/asset/tls/apiserver.go @ 04918c54a (KubeAPIServerLBSignerCertKey)"}},
 		{Name: "openshift-kube-apiserver-operator_loadbalancer-serving-signer@", CreatedBy: kasOwner,
@@ -30,7 +30,7 @@ func SignerNames() []SignerName {
 // SignerNamed returns the row of the load balancer's signer by its common name, and
 // when it was made, as far as the name says it; false for a name of somebody else's.
 func SignerNamed(cn string) (SignerName, time.Time, bool) {
-	for _, n := range SignerNames() {
+	for _, n := range signerNames() {
 		if n.ByInstaller && cn == n.Name {
 			return n, time.Time{}, true
 		}

@@ -106,7 +106,7 @@ func DistributionOf(v Versions) (Distribution, bool) {
 	if v.openShift() {
 		return Distribution{}, false
 	}
-	for _, d := range Distributions() {
+	for _, d := range distributions() {
 		if strings.Contains(v.Kubernetes, d.Mark) {
 			return d, true
 		}
@@ -114,8 +114,8 @@ func DistributionOf(v Versions) (Distribution, bool) {
 	return Distribution{}, false
 }
 
-// Distributions returns every row.
-func Distributions() []Distribution {
+// distributions returns every row.
+func distributions() []Distribution {
 	managed := func(name, mark, next, source string) Distribution {
 		return Distribution{Name: name, Mark: mark, Doc: "its control plane and its CA are the provider's, and nodes get the CA when they are made", Next: next, Evidence: Evidence{Field, source}}
 	}

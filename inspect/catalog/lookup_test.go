@@ -41,7 +41,7 @@ func TestLookup(t *testing.T) {
 			"Secret with annotation cert-manager.io/certificate-name[ca.crt]"},
 		{"by type", Object{Kind: Secret, Namespace: "my-app", Name: "default-token-x7f2p", Type: "kubernetes.io/service-account-token"}, "ca.crt", v, Token, "kube-controller-manager",
 			"Secret with type kubernetes.io/service-account-token[ca.crt]"},
-		{"by label", Object{Kind: ConfigMap, Namespace: "my-app", Name: "trust", Labels: map[string]string{LabelInjectTrustedCA: "true"}}, "ca-bundle.crt", v, CABundle, networkOwner,
+		{"by label", Object{Kind: ConfigMap, Namespace: "my-app", Name: "trust", Labels: map[string]string{labelInjectTrustedCA: "true"}}, "ca-bundle.crt", v, CABundle, networkOwner,
 			"ConfigMap with label config.openshift.io/inject-trusted-cabundle[ca-bundle.crt]"},
 		{"by signer", Object{Kind: Request, Name: "csr-4x7vq", Signer: "kubernetes.io/kubelet-serving"}, "status.certificate", v, Serving, "kubelet",
 			"CertificateSigningRequest with signer kubernetes.io/kubelet-serving[status.certificate]"},

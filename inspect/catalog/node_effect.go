@@ -12,25 +12,25 @@ const (
 	NodeReboot  NodeEffect = "reboot"          // after a drain
 )
 
-// ConfigFileEffect is a row: what machine-config-daemon does to a node when a file of
+// configFileEffect is a row: what machine-config-daemon does to a node when a file of
 // certificates differs between the MachineConfig that the node has and the one that it
 // gets. It writes all files of the new one, and acts on those that differ.
-type ConfigFileEffect struct {
+type configFileEffect struct {
 	Path   string
 	Effect NodeEffect
 	In     Range
 	Evidence
 }
 
-// ConfigFileEffects returns every row about files of certificates in MachineConfigs, for
+// configFileEffects returns every row about files of certificates in MachineConfigs, for
 // the versions that render them. Anything else that differs (another file, a unit, the
 // operating system) has rules of its own, mostly a reboot.
-func ConfigFileEffects() []ConfigFileEffect {
+func configFileEffects() []configFileEffect {
 	const kubeletCA, rootCA, userCA = "/etc/kubernetes/kubelet-ca.crt", "/etc/kubernetes/ca.crt", "/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt"
 	const cloudCA = "/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem"
 	lists := Evidence{Verified, mcoRepo + "pkg/daemon/update.go (calculatePostConfigChangeActionFromFileDiffs, in 4.16 ...FromMCDiffs) @ release-4.12 1d4cfffaa to release-4.16 7327bb235"}
 	policies := Evidence{Verified, mcoRepo + "pkg/apihelpers/apihelpers.go (defaultClusterPolicies) @ release-4.17 3bdd678e8 to release-4.22 9027c94cd; an administrator may say otherwise (MachineConfiguration, spec.nodeDisruptionPolicy)"}
-	return []ConfigFileEffect{
+	return []configFileEffect{
 		{kubeletCA, NodeNone, Range{Component: mco, To: Minor{4, 13}}, lists},
 		{rootCA, NodeReboot, Range{Component: mco, To: Minor{4, 16}}, lists},
 		{rootCA, NodeReboot, between(mco, Minor{4, 17}, Minor{4, 17}), policies},
@@ -41,10 +41,10 @@ func ConfigFileEffects() []ConfigFileEffect {
 	}
 }
 
-// ConfigFileEffectOf returns the row about a file that holds for v.
-func ConfigFileEffectOf(path string, v Versions) (ConfigFileEffect, Answer) {
+// configFileEffectOf returns the row about a file that holds for v.
+func configFileEffectOf(path string, v Versions) (configFileEffect, Answer) {
 	answer := No
-	for _, row := range ConfigFileEffects() {
+	for _, row := range configFileEffects() {
 		if row.Path != path {
 			continue
 		}
@@ -55,5 +55,5 @@ func ConfigFileEffectOf(path string, v Versions) (ConfigFileEffect, Answer) {
 			answer = Unknown
 		}
 	}
-	return ConfigFileEffect{}, answer
+	return configFileEffect{}, answer
 }

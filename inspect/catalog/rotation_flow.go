@@ -121,7 +121,7 @@ func (f *flow) propagate(from Ref) {
 
 // masters tells how static pods get what is in an object of theirs.
 func (f *flow) masters(of Ref) {
-	row, known := StaticPodInputOf(of, f.v)
+	row, known := staticPodInputOf(of, f.v)
 	switch {
 	case known != Yes:
 	case row.Rollout:
@@ -194,24 +194,24 @@ func writerOf(at Ref, v Versions) string {
 	return "its owner"
 }
 
-// LabTest is a row: a test in which a step of a rotation was seen in the lab, with
+// labTest is a row: a test in which a step of a rotation was seen in the lab, with
 // library-go's controllers, Kubernetes' kube-controller-manager or a kubelet.
-type LabTest struct {
+type labTest struct {
 	Actor  string // who was seen at it; empty: whoever does it
 	Object Ref    // without Key
 	Test   string // file and function
 }
 
-// LabTests returns every row about what was seen.
-func LabTests() []LabTest {
+// labTests returns every row about what was seen.
+func labTests() []labTest {
 	const rotate, incident = "test/e2e/rotatestory_test.go TestRotate", "test/lab/incident_test.go TestIncident"
-	s := func(namespace, name, test string) LabTest {
-		return LabTest{Object: Ref{Kind: Secret, Namespace: namespace, Name: name}, Test: test}
+	s := func(namespace, name, test string) labTest {
+		return labTest{Object: Ref{Kind: Secret, Namespace: namespace, Name: name}, Test: test}
 	}
-	m := func(namespace, name, test string) LabTest {
-		return LabTest{Object: Ref{Kind: ConfigMap, Namespace: namespace, Name: name}, Test: test}
+	m := func(namespace, name, test string) labTest {
+		return labTest{Object: Ref{Kind: ConfigMap, Namespace: namespace, Name: name}, Test: test}
 	}
-	return []LabTest{
+	return []labTest{
 		s(kasOperator, "kube-apiserver-to-kubelet-signer", rotate),
 		m(kasOperator, "kube-apiserver-to-kubelet-client-ca", rotate),
 		m(kasTarget, "client-ca", rotate),
@@ -230,12 +230,12 @@ func LabTests() []LabTest {
 // testedBy reports whether it was just this one who was seen at a place.
 func testedBy(by string, at Ref) bool {
 	at.Key = ""
-	return slices.ContainsFunc(LabTests(), func(s LabTest) bool { return s.Object == at && s.Actor == by })
+	return slices.ContainsFunc(labTests(), func(s labTest) bool { return s.Object == at && s.Actor == by })
 }
 
 // labTestOf is the test that saw it; empty: none did.
 func labTestOf(by string, at Ref) string {
-	for _, s := range LabTests() {
+	for _, s := range labTests() {
 		if at.Key = ""; s.Object == at && (s.Actor == "" || s.Actor == by) {
 			return s.Test
 		}

@@ -18,7 +18,7 @@ func TestStaticPodInputsAgreeWithEdges(t *testing.T) {
 	t.Parallel()
 	asked := 0
 	ask := func(v Versions, id string, of Ref, reads ReloadPolicy) {
-		row, known := StaticPodInputOf(of, v)
+		row, known := staticPodInputOf(of, v)
 		if known != Yes {
 			return
 		}
@@ -45,16 +45,16 @@ func TestStaticPodInputsAgreeWithEdges(t *testing.T) {
 	if asked < 100 {
 		t.Errorf("only %d were compared", asked)
 	}
-	for _, row := range StaticPodInputs() {
-		if !slices.Contains(revisionedNamespaces(), row.Namespace()) {
-			t.Errorf("%s has no revisions", row.Namespace())
+	for _, row := range staticPodInputs() {
+		if !slices.Contains(revisionedNamespaces(), row.namespace()) {
+			t.Errorf("%s has no revisions", row.namespace())
 		}
-		for _, other := range StaticPodInputs() {
+		for _, other := range staticPodInputs() {
 			both := func(name string) bool {
-				return row.Rollout && !other.Rollout && row.Namespace() == other.Namespace() && (slices.Contains(other.Secrets, name) || slices.Contains(other.ConfigMaps, name))
+				return row.Rollout && !other.Rollout && row.namespace() == other.namespace() && (slices.Contains(other.Secrets, name) || slices.Contains(other.ConfigMaps, name))
 			}
 			if slices.ContainsFunc(slices.Concat(row.Secrets, row.ConfigMaps), both) {
-				t.Errorf("something of %s is in both ways there", row.Namespace())
+				t.Errorf("something of %s is in both ways there", row.namespace())
 			}
 		}
 	}
@@ -70,7 +70,7 @@ func TestEveryFileOfAMachineConfigHasAnEffect(t *testing.T) {
 			if p.In.Holds(v) != Yes || p.Owner != mcoOwner || p.Writer == "nobody" || strings.Contains(path, "iri-") { // made once
 				continue
 			}
-			if row, known := ConfigFileEffectOf(path, v); known != Yes || row.Effect == "" {
+			if row, known := configFileEffectOf(path, v); known != Yes || row.Effect == "" {
 				t.Errorf("%s: what a change of %s does to nodes: %s", title, path, known)
 			}
 		}
@@ -78,7 +78,7 @@ func TestEveryFileOfAMachineConfigHasAnEffect(t *testing.T) {
 			if d.In.Holds(v) != Yes || !d.Pools {
 				continue
 			}
-			if row, _ := ConfigFileEffectOf(d.To.Name, v); row.Effect != NodeNone || d.Node != NodeReload {
+			if row, _ := configFileEffectOf(d.To.Name, v); row.Effect != NodeNone || d.Node != NodeReload {
 				t.Errorf("%s: %s asks for %q, and its delivery says %q", title, d.To, row.Effect, d.Node)
 			}
 		}
@@ -120,7 +120,7 @@ func TestWhatARotationDoesToNodes(t *testing.T) {
 func TestSightsAreOfTestsThatThereAre(t *testing.T) {
 	t.Parallel()
 	files, consts := parsed(t, "../../test")
-	for _, s := range LabTests() {
+	for _, s := range labTests() {
 		path, name, _ := strings.Cut(s.Test, " ")
 		file := files[path]
 		if file == nil {

@@ -14,9 +14,9 @@ type SignerType struct {
 	Evidence
 }
 
-// Holds reports whether the row holds where v runs. Unknown where the patch decides and is
+// holds reports whether the row holds where v runs. Unknown where the patch decides and is
 // not known.
-func (t SignerType) Holds(v Versions) Answer {
+func (t SignerType) holds(v Versions) Answer {
 	in := t.In.Holds(v)
 	if in != Yes || t.Before == 0 && t.Since == 0 {
 		return in
@@ -31,8 +31,8 @@ func (t SignerType) Holds(v Versions) Answer {
 	return Yes
 }
 
-// SignerTypes returns every row about types of signers' Secrets.
-func SignerTypes() []SignerType {
+// signerTypes returns every row about types of signers' Secrets.
+func signerTypes() []SignerType {
 	const literal = "SecretTypeTLS" // what old installers and operators wrote in the place of kubernetes.io/tls
 	incident := Evidence{Verified, "openshift/library-go#1699 and d43b3a460 (ensureSecretTLSTypeSet), openshift/cluster-kube-apiserver-operator#1648 and #1662; " +
 		"openshift/cincinnati-graph-data blocked-edges/4.15.*-EarlyAPICertRotation.yaml @ 13a38877a"}
@@ -70,11 +70,11 @@ func SignerTypes() []SignerType {
 // types about which there is nothing to say.
 func SignerTypeOf(secretType string, v Versions) (SignerType, Answer) {
 	answer := No
-	for _, row := range SignerTypes() {
+	for _, row := range signerTypes() {
 		if row.Type != secretType {
 			continue
 		}
-		switch row.Holds(v) {
+		switch row.holds(v) {
 		case Yes:
 			return row, Yes
 		case Unknown:

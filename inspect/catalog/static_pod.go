@@ -2,9 +2,9 @@ package catalog
 
 import "slices"
 
-// StaticPodInput is a row: how the static pods of a component get the certificates in
+// staticPodInput is a row: how the static pods of a component get the certificates in
 // objects of its namespace.
-type StaticPodInput struct {
+type staticPodInput struct {
 	Component string // the ClusterOperator of the static pods, whose namespace is openshift-COMPONENT
 	// Rollout: a copy is made for each revision, so that a change of the object is a new
 	// revision, which is put on one master after another. Without it the cert-syncer
@@ -16,9 +16,9 @@ type StaticPodInput struct {
 	Evidence
 }
 
-// StaticPodInputs returns every row about what static pods read. What is in none is read
+// staticPodInputs returns every row about what static pods read. What is in none is read
 // by none. What is read in both ways is in the rows of revisions.
-func StaticPodInputs() []StaticPodInput {
+func staticPodInputs() []staticPodInput {
 	read := func(of, lists, commits string) Evidence {
 		return Evidence{Verified, of + "pkg/operator/starter.go (" + lists + ") @ " + commits}
 	}
@@ -26,7 +26,7 @@ func StaticPodInputs() []StaticPodInput {
 	const kasCommits = "c813e820b, release-4.12 0217c88fb to release-4.23 440392249, the same in all of them"
 	const kcmCommits = "4e72164b8, release-4.12 c3c07bebb to release-4.23 209d5915d, the same in all of them"
 	const schedulerCommits = "56fa32546, release-4.12 a0e7f248a to release-4.23, the same in all of them"
-	return []StaticPodInput{
+	return []staticPodInput{
 		{
 			Component: kas, Rollout: true, In: since(kas, Minor{4, 12}), Evidence: read(repo, "RevisionConfigMaps, RevisionSecrets", kasCommits),
 			ConfigMaps: []string{"etcd-serving-ca", "kube-apiserver-server-ca", "kubelet-serving-ca"},
@@ -59,16 +59,16 @@ func StaticPodInputs() []StaticPodInput {
 	}
 }
 
-// StaticPodInputOf returns the row about an object that holds for v; No: no static pod
+// staticPodInputOf returns the row about an object that holds for v; No: no static pod
 // reads it.
-func StaticPodInputOf(of Ref, v Versions) (StaticPodInput, Answer) {
+func staticPodInputOf(of Ref, v Versions) (staticPodInput, Answer) {
 	answer := No
-	for _, row := range StaticPodInputs() {
+	for _, row := range staticPodInputs() {
 		names := row.Secrets
 		if of.Kind == ConfigMap {
 			names = row.ConfigMaps
 		}
-		if of.Kind != Secret && of.Kind != ConfigMap || of.Namespace != row.Namespace() || !slices.ContainsFunc(names, func(name string) bool { return glob(name, of.Name, false) }) {
+		if of.Kind != Secret && of.Kind != ConfigMap || of.Namespace != row.namespace() || !slices.ContainsFunc(names, func(name string) bool { return glob(name, of.Name, false) }) {
 			continue
 		}
 		switch row.In.Holds(v) {
@@ -78,8 +78,8 @@ func StaticPodInputOf(of Ref, v Versions) (StaticPodInput, Answer) {
 			answer = Unknown
 		}
 	}
-	return StaticPodInput{}, answer
+	return staticPodInput{}, answer
 }
 
-// Namespace is where the objects are.
-func (i StaticPodInput) Namespace() string { return "openshift-" + i.Component }
+// namespace is where the objects are.
+func (i staticPodInput) namespace() string { return "openshift-" + i.Component }

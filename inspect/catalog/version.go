@@ -130,15 +130,15 @@ func (a Answer) String() string {
 	return "unknown"
 }
 
-// Reviewed returns the first and the last minor of OpenShift and OKD of which the
+// reviewed returns the first and the last minor of OpenShift and OKD of which the
 // operators' sources were read for the catalog's rows. What a row says of others is
 // Unknown. Who reviews another version moves these, and reads each row again.
-func Reviewed() (first, last Minor) { return Minor{4, 12}, Minor{4, 22} }
+func reviewed() (first, last Minor) { return Minor{4, 12}, Minor{4, 22} }
 
 // UnreviewedMinors returns the minors that run and were not reviewed, each once, in their
 // order: mid-upgrade an operator may be newer than the cluster's version says.
 func (v Versions) UnreviewedMinors() []Minor {
-	first, last := Reviewed()
+	first, last := reviewed()
 	var out []Minor
 	for _, version := range append(slices.Collect(maps.Values(v.Operators)), v.Cluster) {
 		if m, ok := ParseMinor(version); ok && (m.Compare(first) < 0 || m.Compare(last) > 0) {
@@ -156,7 +156,7 @@ func (v Versions) WhyUnreviewed() string {
 	if out == "" {
 		return ""
 	}
-	first, last := Reviewed()
+	first, last := reviewed()
 	return fmt.Sprintf("%s for certrot's catalog (%s to %s were): what depends on the version is UNKNOWN; dates, chains and annotations that were read are judged", out, first, last)
 }
 
@@ -219,7 +219,7 @@ func (r Range) Holds(v Versions) Answer {
 		return Unknown
 	}
 	version, ok := ParseMinor(v.of(r.Component))
-	first, last := Reviewed()
+	first, last := reviewed()
 	older, newer := version.Compare(first) < 0, version.Compare(last) > 0
 	switch {
 	case ok && v.UnreviewedAccepted && r.Component != Kubernetes && older:

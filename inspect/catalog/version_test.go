@@ -125,7 +125,7 @@ func TestUnreviewedVersions(t *testing.T) {
 
 // The docs name the versions that were reviewed.
 func TestReviewedVersionsAreDocumented(t *testing.T) {
-	first, last := Reviewed()
+	first, last := reviewed()
 	for _, path := range []string{"../../README.md", "../../docs/limits.md", "../../docs/fix-api-int.md", "../../docs/rotate.md"} {
 		text, err := os.ReadFile(path)
 		if want := fmt.Sprintf("%s to %s", first, last); err != nil || !strings.Contains(string(text), want) {

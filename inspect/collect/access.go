@@ -49,7 +49,7 @@ func Access(config clientcmdapi.Config, contextName, server string) Source {
 		address, name, err := k.Dialled()
 		if err == nil {
 			var chain []*pki.Cert
-			if chain, err = Handshake(ctx, LocalDialer{}, address, name); err == nil {
+			if chain, err = handshake(ctx, LocalDialer{}, address, name); err == nil {
 				a.Server, a.Name = address, name
 				s.Served = []inspect.Served{{Address: address, Name: name, Chain: chain, Server: catalog.ListenerUserKubeconfig}}
 			}

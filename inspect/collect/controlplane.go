@@ -249,7 +249,7 @@ func (c *Cluster) nodeStates(ctx context.Context) ([]inspect.NodeState, error) {
 	if l.err != nil {
 		return found, l.err
 	}
-	of, _ := c.Heartbeats(ctx) // of each node it is said that its Lease could not be read
+	of, _ := c.heartbeats(ctx) // of each node it is said that its Lease could not be read
 	for i := range found {
 		found[i].Heartbeat, found[i].Lease = of(found[i].Name)
 	}

@@ -88,7 +88,7 @@ func (f File) Read() (inspect.Snapshot, error) {
 	case isTar(head):
 		return f.mustGatherTar(r, from, usualBounds())
 	case from != nil && isSnapshot(head):
-		s, err := ReadSnapshot(r)
+		s, err := readSnapshot(r)
 		if err != nil {
 			return s, fmt.Errorf("read %s: %w", f.Path, err)
 		}
@@ -99,7 +99,7 @@ func (f File) Read() (inspect.Snapshot, error) {
 		return inspect.Snapshot{}, fmt.Errorf("read %s: %w", f.Path, explained(err))
 	}
 	if isSnapshot(data[:min(len(data), 512)]) {
-		s, err := ReadSnapshot(bytes.NewReader(data))
+		s, err := readSnapshot(bytes.NewReader(data))
 		if err != nil {
 			return s, fmt.Errorf("read %s: %w", f.Path, err)
 		}
@@ -196,7 +196,7 @@ func isSnapshot(head []byte) bool {
 
 // snapshotHead fits a snapshot that some tool indented, too.
 func snapshotHead() *regexp.Regexp {
-	return regexp.MustCompile(`^\s*\{\s*"apiVersion"\s*:\s*"certrot/[^"]*"\s*,\s*"kind"\s*:\s*"` + SnapshotKind + `"`)
+	return regexp.MustCompile(`^\s*\{\s*"apiVersion"\s*:\s*"certrot/[^"]*"\s*,\s*"kind"\s*:\s*"` + snapshotKind + `"`)
 }
 
 // scan reads Kubernetes objects where the data is such, else whatever it holds.

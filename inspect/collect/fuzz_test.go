@@ -54,7 +54,7 @@ func FuzzSnapshotFile(f *testing.F) {
 	f.Add([]byte(`{"apiVersion":"certrot/v1alpha1","kind":"Snapshot","bundles":[{"at":"Secret/a/b[c]","content":0}],"contents":[{"keys":[{"algorithm":"RSA"}]}]}`))
 	f.Add([]byte(`{"apiVersion":"certrot/v1alpha1","kind":"Snapshot","requests":[{"object":7}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := ReadSnapshot(bytes.NewReader(data))
+		s, err := readSnapshot(bytes.NewReader(data))
 		if err != nil {
 			return
 		}
@@ -67,7 +67,7 @@ func FuzzSnapshotFile(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := ReadSnapshot(r); err != nil {
+		if _, err := readSnapshot(r); err != nil {
 			t.Errorf("what was written can't be read: %v", err)
 		}
 	})

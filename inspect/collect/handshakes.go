@@ -178,7 +178,7 @@ func (h Handshakes) address(row catalog.Server, n NodeObject, s *inspect.Snapsho
 			return "", false // its pods are known, and that is none of them
 		}
 	}
-	if n.Internal == "" {
+	if n.internal == "" {
 		return "", true
 	}
 	port := l.Port
@@ -187,10 +187,10 @@ func (h Handshakes) address(row catalog.Server, n NodeObject, s *inspect.Snapsho
 		port = portOf(s.Cluster.Internal)
 	case l.Name == catalog.ListenerAPIServer:
 		port = cmp.Or(ownPort(n, s), port)
-	case !l.MastersOnly && n.Port > 0:
-		port = strconv.Itoa(n.Port)
+	case !l.MastersOnly && n.kubeletPort > 0:
+		port = strconv.Itoa(n.kubeletPort)
 	}
-	return net.JoinHostPort(n.Internal, port), true
+	return net.JoinHostPort(n.internal, port), true
 }
 
 // ownPort is the port of kube-apiserver on a node, as a kubeconfig says that names the
@@ -233,7 +233,7 @@ func (v *server) shown(from string) inspect.Served {
 func reach(ctx context.Context, from Dialer, address, name string) ([]*pki.Cert, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, reachTime, fmt.Errorf("no handshake within %s", reachTime))
 	defer cancel()
-	return Handshake(ctx, from, address, name)
+	return handshake(ctx, from, address, name)
 }
 
 // ServedToUser asks the server of a kubeconfig what it shows to the user's own machine,

@@ -79,7 +79,7 @@ func readOf(nodes ...string) *inspect.Snapshot {
 }
 
 func clusterNodes() []NodeObject {
-	return []NodeObject{{Name: "master-0", Internal: "10.0.0.5", Master: true}, {Name: "master-1", Internal: "10.0.0.6", Master: true}, {Name: "worker-0", Internal: "fd00::7"}}
+	return []NodeObject{{Name: "master-0", internal: "10.0.0.5", Master: true}, {Name: "master-1", internal: "10.0.0.6", Master: true}, {Name: "worker-0", internal: "fd00::7"}}
 }
 
 func opens(dial func(context.Context, string, string) (net.Conn, error), asked *[]string) func(context.Context, string) (OnNode, error) {

@@ -72,7 +72,7 @@ func TestListening(t *testing.T) {
 func TestAddresses(t *testing.T) {
 	t.Parallel()
 	node := func() NodeObject {
-		return NodeObject{Name: "m1", Internal: "10.0.0.1", Addresses: []string{"10.0.0.1", "m1"}, Master: true}
+		return NodeObject{Name: "m1", internal: "10.0.0.1", Addresses: []string{"10.0.0.1", "m1"}, Master: true}
 	}
 	conf := func(server string) inspect.Kubeconfig {
 		return inspect.Kubeconfig{Path: "/etc/kubernetes/scheduler.conf", Current: "c", Clusters: []inspect.KubeconfigCluster{{Name: "c", Server: server}}}
@@ -102,8 +102,8 @@ func TestAddresses(t *testing.T) {
 		"a balancer's port is not": {func(_ *Handshakes, s *inspect.Snapshot) {
 			s.Nodes[0].Kubeconfigs = []inspect.Kubeconfig{conf("https://api.example.com:443")}
 		}, usual},
-		"the Node, of its kubelet": {func(h *Handshakes, _ *inspect.Snapshot) { h.Nodes[0].Port = 11250 }, strings.Replace(usual, "10250", "11250", 1)},
-		"the node has no address":  {func(h *Handshakes, _ *inspect.Snapshot) { h.Nodes[0].Internal = "" }, "kube-apiserver , etcd , etcd peer , kubelet "},
+		"the Node, of its kubelet": {func(h *Handshakes, _ *inspect.Snapshot) { h.Nodes[0].kubeletPort = 11250 }, strings.Replace(usual, "10250", "11250", 1)},
+		"the node has no address":  {func(h *Handshakes, _ *inspect.Snapshot) { h.Nodes[0].internal = "" }, "kube-apiserver , etcd , etcd peer , kubelet "},
 		"not made by kubeadm":      {func(_ *Handshakes, s *inspect.Snapshot) { s.Cluster.Kubeadm = catalog.No }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestAddresses(t *testing.T) {
 func TestUnaskedNodes(t *testing.T) {
 	t.Parallel()
 	n := testNodes(func(context.Context, string) (OnNode, error) { return nil, ErrNoTransport }, "a")
-	n.ClusterNodes = []NodeObject{{Name: "a"}, {Name: "b", Addresses: []string{"10.0.0.2"}, Pods: []string{"10.128.0.0/24"}, Role: catalog.RoleMaster, Ready: "True"}}
+	n.ClusterNodes = []NodeObject{{Name: "a"}, {Name: "b", Addresses: []string{"10.0.0.2"}, podCIDRs: []string{"10.128.0.0/24"}, Role: catalog.RoleMaster, Ready: "True"}}
 	s := n.Collect(t.Context())
 	want := []inspect.Node{{Name: "b", Addresses: []string{"10.0.0.2"}, PodNetworks: []string{"10.128.0.0/24"}, Role: catalog.RoleMaster, Ready: "True"}}
 	if diff := cmp.Diff(want, s.OtherNodes); diff != "" || len(s.Nodes) != 1 {

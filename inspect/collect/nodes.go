@@ -29,16 +29,16 @@ import (
 
 // NodeObject is what the API says of a node.
 type NodeObject struct {
-	Name      string
-	Ready     string    // "True", "False", "Unknown"; empty: the API was not asked
-	Addresses []string  // internal ones first
-	Pods      []string  // the networks of its pods, CIDR
-	Heartbeat time.Time // see Cluster.Heartbeat; zero: not asked
-	Lease     inspect.Lease
-	Internal  string // its InternalIP; empty: it has none
-	Port      int    // of its kubelet; 0: it does not say
-	Master    bool   // it runs kube-apiserver
-	Role      string // see catalog.RoleOf; empty: the API was not asked
+	Name        string
+	Ready       string    // "True", "False", "Unknown"; empty: the API was not asked
+	Addresses   []string  // internal ones first
+	podCIDRs    []string  // the networks of its pods, CIDR
+	Heartbeat   time.Time // see Cluster.Heartbeat; zero: not asked
+	Lease       inspect.Lease
+	internal    string // its InternalIP; empty: it has none
+	kubeletPort int    // of its kubelet; 0: it does not say
+	Master      bool   // it runs kube-apiserver
+	Role        string // see catalog.RoleOf; empty: the API was not asked
 }
 
 // NodeObjects lists the nodes of the cluster.
@@ -68,8 +68,8 @@ func (c *Cluster) NodeObjects(ctx context.Context, selector labels.Selector) ([]
 	l := listJSON(ctx, c, "/api/v1/nodes", opts, func(n *node) {
 		o := NodeObject{
 			Name: n.Metadata.Name, Ready: string(corev1.ConditionUnknown), Master: catalog.IsMaster(n.Metadata.Labels), Role: catalog.RoleOf(n.Metadata.Labels),
-			Port: n.Status.Daemons.Kubelet.Port,
-			Pods: podNetworks(n.Spec.PodCIDRs, n.Metadata.Annotations[ovnSubnets]),
+			kubeletPort: n.Status.Daemons.Kubelet.Port,
+			podCIDRs:    podNetworks(n.Spec.PodCIDRs, n.Metadata.Annotations[ovnSubnets]),
 		}
 		for _, cond := range n.Status.Conditions {
 			if cond.Type == corev1.NodeReady {
@@ -79,8 +79,8 @@ func (c *Cluster) NodeObjects(ctx context.Context, selector labels.Selector) ([]
 		for _, kind := range []corev1.NodeAddressType{corev1.NodeInternalIP, corev1.NodeInternalDNS, corev1.NodeExternalIP, corev1.NodeExternalDNS} {
 			for _, a := range n.Status.Addresses {
 				if a.Type == kind {
-					if kind == corev1.NodeInternalIP && o.Internal == "" {
-						o.Internal = a.Address
+					if kind == corev1.NodeInternalIP && o.internal == "" {
+						o.internal = a.Address
 					}
 					o.Addresses = append(o.Addresses, a.Address)
 				}
@@ -99,7 +99,7 @@ const ovnSubnets = "k8s.ovn.org/node-subnets"
 
 // WithHeartbeats adds what is read of the nodes' Leases.
 func (c *Cluster) WithHeartbeats(ctx context.Context, objects []NodeObject) {
-	of, _ := c.Heartbeats(ctx) // of each node it is said that its Lease could not be read
+	of, _ := c.heartbeats(ctx) // of each node it is said that its Lease could not be read
 	for i := range objects {
 		objects[i].Heartbeat, objects[i].Lease = of(objects[i].Name)
 	}
@@ -129,7 +129,7 @@ func podNetworks(cidrs []string, annotation string) []string {
 
 // node is what the API says of it, as a fact.
 func (o NodeObject) node() inspect.Node {
-	return inspect.Node{Name: o.Name, Ready: o.Ready, Heartbeat: o.Heartbeat, Lease: o.Lease, Role: o.Role, Addresses: o.Addresses, PodNetworks: o.Pods}
+	return inspect.Node{Name: o.Name, Ready: o.Ready, Heartbeat: o.Heartbeat, Lease: o.Lease, Role: o.Role, Addresses: o.Addresses, PodNetworks: o.podCIDRs}
 }
 
 // OnNode is a node to which there is a way.
@@ -267,7 +267,7 @@ func (n Nodes) Read(ctx context.Context, o NodeObject, node OnNode) (facts inspe
 	for i := range s.Nodes {
 		s.Nodes[i].Via, s.Nodes[i].Ready, s.Nodes[i].Heartbeat = node.Via(), o.Ready, o.Heartbeat
 		s.Nodes[i].Lease = o.Lease
-		s.Nodes[i].Role, s.Nodes[i].Addresses, s.Nodes[i].PodNetworks = o.Role, o.Addresses, o.Pods
+		s.Nodes[i].Role, s.Nodes[i].Addresses, s.Nodes[i].PodNetworks = o.Role, o.Addresses, o.podCIDRs
 		s.Nodes[i].Clock.Sent, s.Nodes[i].Clock.Received = sent, received
 	}
 	if n.Served {

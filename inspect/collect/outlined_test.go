@@ -45,7 +45,7 @@ func TestWhatOpenSSLLoadsOfANodesFileInAnOlderSnapshotIsNotKnown(t *testing.T) {
 		t.Fatal("the snapshot has no mark")
 	}
 	for _, text := range [][]byte{now, older} {
-		again, err := ReadSnapshot(bytes.NewReader(text))
+		again, err := readSnapshot(bytes.NewReader(text))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -124,7 +124,7 @@ func TestASnapshotOfEarlierWithAnOversizedKeyIsStillRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := ReadSnapshot(r)
+	again, err := readSnapshot(r)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,11 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
-
-	"github.com/google/go-cmp/cmp"
 	"software.sslmate.com/src/go-pkcs12"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -114,7 +113,7 @@ func TestSnapshotKeepsKeystoresAndRevocationLists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := ReadSnapshot(r)
+	again, err := readSnapshot(r)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,10 +23,10 @@ type Dialer interface {
 // handshakeTime bounds a handshake with one server.
 const handshakeTime = 15 * time.Second
 
-// Handshake returns the chain that a TLS server shows to somebody who asks for
+// handshake returns the chain that a TLS server shows to somebody who asks for
 // that name, the leaf first. Nothing is sent but the handshake, and nothing is
 // verified: what the chain is worth is for checks to say.
-func Handshake(ctx context.Context, from Dialer, address, name string) ([]*pki.Cert, error) {
+func handshake(ctx context.Context, from Dialer, address, name string) ([]*pki.Cert, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, handshakeTime, fmt.Errorf("no handshake within %s", handshakeTime))
 	defer cancel()
 	conn, err := from.Dial(ctx, "tcp", address)
@@ -86,7 +86,7 @@ func served(ctx context.Context, from Dialer, n *inspect.Node) inspect.Snapshot 
 			continue
 		}
 		asked = append(asked, address+" "+name)
-		chain, err := Handshake(ctx, from, address, name)
+		chain, err := handshake(ctx, from, address, name)
 		if err != nil {
 			s.Gaps = append(s.Gaps, inspect.Gap{What: "node/" + n.Name, Where: address, Reason: "TLS handshake from the node: " + err.Error(), Next: "is the API server up? On the node: curl -kv https://" + address + "/readyz"})
 			continue

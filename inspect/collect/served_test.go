@@ -103,7 +103,7 @@ func TestHandshakeEnds(t *testing.T) {
 		t.Cleanup(func() { _ = theirs.Close() })
 		return ours, nil
 	}}
-	if chain, err := Handshake(ctx, mute, "a:1", "a"); err == nil || len(chain) > 0 {
+	if chain, err := handshake(ctx, mute, "a:1", "a"); err == nil || len(chain) > 0 {
 		t.Errorf("chain %v, %v", chain, err)
 	}
 }
@@ -134,7 +134,7 @@ func TestAChainWithoutItsKeyIsNoAnswer(t *testing.T) {
 					}()
 					return ours, nil
 				}}
-				chain, err := Handshake(t.Context(), from, "a:1", "a")
+				chain, err := handshake(t.Context(), from, "a:1", "a")
 				if proven := of == &pair; proven != (len(chain) == 1) || proven != (err == nil) {
 					t.Errorf("%s, its own key %t, %s: %d certificates, %v", tls.VersionName(version), proven, wants, len(chain), err)
 				}
@@ -175,7 +175,7 @@ func TestAServerThatSignsNothingHasShownNothing(t *testing.T) {
 			}()
 			return ours, nil
 		}}
-		chain, err := Handshake(t.Context(), from, "a:1", "a")
+		chain, err := handshake(t.Context(), from, "a:1", "a")
 		if len(chain) > 0 || err == nil || !strings.Contains(err.Error(), "ServerKeyExchange") {
 			t.Errorf("%s: %d certificates, %v", tls.CipherSuiteName(suite), len(chain), err)
 		}

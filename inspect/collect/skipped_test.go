@@ -24,7 +24,7 @@ func TestASnapshotKeepsWhichReadersSkipACA(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := ReadSnapshot(plain)
+		s, err := readSnapshot(plain)
 		if err != nil {
 			t.Fatal(err)
 		}

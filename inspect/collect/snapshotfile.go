@@ -23,12 +23,12 @@ import (
 // types here are the file's, apart from inspect's, so that a change there does
 // not change files silently.
 const (
-	// SnapshotAPIVersion is the version of the snapshot file that is written.
-	SnapshotAPIVersion = "certrot/v1alpha2"
+	// snapshotAPIVersion is the version of the snapshot file that is written.
+	snapshotAPIVersion = "certrot/v1alpha2"
 	// snapshotV1 is that of files without a status, which are read too.
 	snapshotV1 = "certrot/v1alpha1"
-	// SnapshotKind is the kind of the snapshot file.
-	SnapshotKind = "Snapshot"
+	// snapshotKind is the kind of the snapshot file.
+	snapshotKind = "Snapshot"
 	// maxSnapshot bounds a snapshot's size when unpacked, and maxElements what it
 	// may list: many times what the largest clusters need, and little enough for
 	// memory.
@@ -287,8 +287,8 @@ func largestNamespaces(s inspect.Snapshot) string {
 	return strings.Join(out, ", ")
 }
 
-// ReadSnapshot reads what WriteSnapshot wrote, unpacked already.
-func ReadSnapshot(r io.Reader) (inspect.Snapshot, error) {
+// readSnapshot reads what WriteSnapshot wrote, unpacked already.
+func readSnapshot(r io.Reader) (inspect.Snapshot, error) {
 	var f snapshotFile
 	limited := &io.LimitedReader{R: r, N: maxSnapshot}
 	if err := f.decode(json.NewDecoder(limited)); err != nil {
@@ -298,11 +298,11 @@ func ReadSnapshot(r io.Reader) (inspect.Snapshot, error) {
 		return inspect.Snapshot{}, fmt.Errorf("decode snapshot: %w", untimed(err))
 	}
 	switch {
-	case f.Kind == SnapshotKind && f.APIVersion == SnapshotAPIVersion:
-	case f.Kind == SnapshotKind && f.APIVersion == snapshotV1:
+	case f.Kind == snapshotKind && f.APIVersion == snapshotAPIVersion:
+	case f.Kind == snapshotKind && f.APIVersion == snapshotV1:
 		f.Status = nil // that version has none, whatever the file says
 	default:
-		return inspect.Snapshot{}, fmt.Errorf("file is a %q of version %q; this certrot reads %q of versions %q and %q", f.Kind, f.APIVersion, SnapshotKind, snapshotV1, SnapshotAPIVersion)
+		return inspect.Snapshot{}, fmt.Errorf("file is a %q of version %q; this certrot reads %q of versions %q and %q", f.Kind, f.APIVersion, snapshotKind, snapshotV1, snapshotAPIVersion)
 	}
 	markSentences(reflect.ValueOf(&f))
 	return unpackSnapshot(&f)

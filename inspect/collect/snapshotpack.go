@@ -8,7 +8,7 @@ import (
 
 func packSnapshot(s inspect.Snapshot) *snapshotFile {
 	f := &snapshotFile{
-		APIVersion: SnapshotAPIVersion, Kind: SnapshotKind, Taken: s.Taken, Outlined: true,
+		APIVersion: snapshotAPIVersion, Kind: snapshotKind, Taken: s.Taken, Outlined: true,
 		Cluster: fileCluster{
 			ID: s.Cluster.ID, Server: s.Cluster.Server, Context: s.Cluster.Context, Version: s.Cluster.Versions.Cluster,
 			Kubernetes: s.Cluster.Versions.Kubernetes, Plain: s.Cluster.Versions.NotOpenShift, Operators: s.Cluster.Versions.Operators,

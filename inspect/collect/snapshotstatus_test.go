@@ -190,7 +190,7 @@ func TestTextsOfAStatusAreMarked(t *testing.T) {
 func TestVersionsOfSnapshots(t *testing.T) {
 	t.Parallel()
 	read := func(version, status string) (inspect.Snapshot, error) {
-		return ReadSnapshot(strings.NewReader(`{"apiVersion":"certrot/` + version + `","kind":"Snapshot","status":` + status + `}`))
+		return readSnapshot(strings.NewReader(`{"apiVersion":"certrot/` + version + `","kind":"Snapshot","status":` + status + `}`))
 	}
 	const status = `{"controlPlane":{"update":{"progressing":"False"}}}`
 	if s, err := read("v1alpha1", status); err != nil || s.Status != nil {

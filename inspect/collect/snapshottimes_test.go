@@ -14,7 +14,7 @@ func TestAnErrorNamesTheFieldOfASnapshotThatIsNoTime(t *testing.T) {
 		`"nodes":[{"name":"a"},{"name":"b","clock":{"before":"hunter2"}}]`:     "nodes[1]: ",
 		`"reported":[{"at":"","bundle":"","subject":"","notAfter":"hunter2"}]`: "reported[0]: ",
 	} {
-		_, err := ReadSnapshot(strings.NewReader(`{"apiVersion":"certrot/v1alpha1","kind":"Snapshot",` + text + `}`))
+		_, err := readSnapshot(strings.NewReader(`{"apiVersion":"certrot/v1alpha1","kind":"Snapshot",` + text + `}`))
 		if want := "decode snapshot: " + at + "a time in it is no RFC 3339 time"; err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}

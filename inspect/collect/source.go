@@ -82,8 +82,8 @@ func (s Scope) Wants(r Resource) bool {
 type Resource struct {
 	Kind       pki.Kind
 	Plural     string // as in kubectl get; with its group where another kind is called the same
-	Short      string
-	Group      string // API group and version, as in apiVersion
+	short      string
+	group      string // API group and version, as in apiVersion
 	Namespaced bool
 }
 
@@ -132,7 +132,7 @@ const (
 )
 
 // NodeFiles is what is read on nodes, among the kinds that users name.
-func NodeFiles() Resource { return Resource{Kind: pki.KindFile, Plural: "nodes", Short: "no"} }
+func NodeFiles() Resource { return Resource{Kind: pki.KindFile, Plural: "nodes", short: "no"} }
 
 // ParseResource finds resources by what a user of kubectl types: plural,
 // singular, short name, each with or without the group; "webhooks" means both
@@ -144,7 +144,7 @@ func ParseResource(word string) ([]Resource, error) {
 	for _, r := range append(Resources(), NodeFiles()) {
 		known = append(known, r.Plural)
 		// an alias without a group, as "webhooks" is no API name
-		if word == "webhooks" && r.Group == admissionV1 {
+		if word == "webhooks" && r.group == admissionV1 {
 			found = append(found, r)
 			continue
 		}
@@ -152,8 +152,8 @@ func ParseResource(word string) ([]Resource, error) {
 		if r.Plural == "nodes" {
 			singular = "node"
 		}
-		apiGroup, _, hasGroup := strings.Cut(r.Group, "/")
-		if name != r.path() && name != singular && (name != r.Short || r.Short == "") && (name != r.Short+"s" || r.Short == "") {
+		apiGroup, _, hasGroup := strings.Cut(r.group, "/")
+		if name != r.path() && name != singular && (name != r.short || r.short == "") && (name != r.short+"s" || r.short == "") {
 			continue
 		}
 		if group == "" || (hasGroup && group == apiGroup) {

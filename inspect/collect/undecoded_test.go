@@ -18,7 +18,7 @@ func TestWhatIsNoTimeIsNotQuoted(t *testing.T) {
 		}
 	}
 	for _, text := range []string{`"taken":"SECRETPW"`, `"cluster":{"created":"SECRETPW"}`} {
-		_, err := ReadSnapshot(strings.NewReader("{" + text + "}"))
+		_, err := readSnapshot(strings.NewReader("{" + text + "}"))
 		if err == nil || strings.Contains(err.Error(), "SECRETPW") || !strings.Contains(err.Error(), "is no RFC 3339 time") {
 			t.Errorf("%s: %v", text, err)
 		}

@@ -8,8 +8,5 @@ func Foreign(s string) string { return foreign.Text(s) }
 // Quoted is foreign.Quoted.
 func Quoted(s string) string { return foreign.Quoted(s) }
 
-// Prints is foreign.Prints.
-func Prints(s string) bool { return foreign.Prints(s) }
-
 // Visible is foreign.Visible.
 func Visible(s, allowed string) string { return foreign.Visible(s, allowed) }

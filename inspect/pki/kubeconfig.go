@@ -98,10 +98,10 @@ func kubeconfigKeys() []string {
 		" password auth-provider config exec command args env value installHint provideClusterInfo interactiveMode context namespace extension")
 }
 
-// RefusesKubeconfig says why client-go does not load a text as a kubeconfig, or why that
+// refusesKubeconfig says why client-go does not load a text as a kubeconfig, or why that
 // is not sure; nil: it loads it. It quotes no value. The text may be redacted, with x in
 // place of each byte that stayed on its node.
-func RefusesKubeconfig(text []byte) error {
+func refusesKubeconfig(text []byte) error {
 	_, err := loadKubeconfig(text)
 	return err
 }
@@ -245,7 +245,7 @@ func (w *walk) refusals(data []byte, at place) {
 		}
 		if !judged {
 			judged = true
-			if err := RefusesKubeconfig(data); err != nil {
+			if err := refusesKubeconfig(data); err != nil {
 				reason = err.Error()
 			}
 		}

@@ -7,7 +7,7 @@ import (
 )
 
 // UnusableKubeconfig says why client-go makes no client of a text's current context; nil: it
-// does. Else it is as RefusesKubeconfig. A context or a cluster that is not there is for the
+// does. Else it is as refusesKubeconfig. A context or a cluster that is not there is for the
 // caller to judge. Whether files that it names are there is not judged, nor what proxy-url
 // says: it stays on its node.
 func UnusableKubeconfig(text []byte) error {

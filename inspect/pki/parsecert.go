@@ -54,8 +54,8 @@ func ParseCert(der []byte) (*Cert, error) {
 	return c, nil
 }
 
-// ParseRequest reads one DER PKCS#10 request. Its signature is not checked.
-func ParseRequest(der []byte) (*Request, error) {
+// parseRequest reads one DER PKCS#10 request. Its signature is not checked.
+func parseRequest(der []byte) (*Request, error) {
 	x, err := ParseX509Request(bytes.Clone(der))
 	if err != nil {
 		return nil, err

@@ -331,7 +331,7 @@ func (w *walk) crl(e *entry, index int, kind string, der []byte) {
 }
 
 func (w *walk) request(e *entry, index int, kind string, der []byte) {
-	r, err := ParseRequest(der)
+	r, err := parseRequest(der)
 	if err != nil {
 		e.bad(index, kind, err.Error())
 		return

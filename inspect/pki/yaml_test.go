@@ -59,11 +59,11 @@ func TestAliasesAreBounded(t *testing.T) {
 	from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	ca := pkitest.NewCA("ca", from, from.AddDate(1, 0, 0))
 	text := fmt.Sprintf("apiVersion: v1\nkind: Config\nclusters:\n- name: a\n  cluster: {server: https://x, certificate-authority-data: %s}\nx: &x %s\ny: [%s]\n", b64(ca.CertPEM), long, strings.TrimSuffix(strings.Repeat("*x,", 5000), ","))
-	if err := RefusesKubeconfig([]byte(text)); !errors.Is(err, errAliased) {
+	if err := refusesKubeconfig([]byte(text)); !errors.Is(err, errAliased) {
 		t.Errorf("as a kubeconfig: %v", err)
 	}
 	small := fmt.Sprintf("apiVersion: v1\nkind: Config\nclusters:\n- name: a\n  cluster: {server: https://x, certificate-authority-data: %s}\nx: &x %s\ny: [%s]\n", b64(ca.CertPEM), long[:3000], strings.TrimSuffix(strings.Repeat("*x,", 100), ","))
-	if err := RefusesKubeconfig([]byte(small)); !errors.Is(err, errAliased) {
+	if err := refusesKubeconfig([]byte(small)); !errors.Is(err, errAliased) {
 		t.Errorf("a small one, of which a value may hold hundreds: %v", err)
 	}
 	if found := NewScanner().Scan([]byte(text)); len(found) != 1 || len(found[0].Content.Certs) != 1 {

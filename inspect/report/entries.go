@@ -109,7 +109,7 @@ func requestEntry(r inspect.SigningRequest) Request {
 
 func findingEntry(found assess.Finding, fi Filter, objects map[string]*inspect.Object, chosen map[pki.Fingerprint]bool) (Finding, bool) {
 	e := Finding{
-		Assessment: found.Assessment, Title: TitleOf(found.ID), Certificates: found.Certs,
+		Assessment: found.Assessment, Title: titleOf(found.ID), Certificates: found.Certs,
 	}
 	if fi.someCerts() && !slices.ContainsFunc(found.Certs, func(fp pki.Fingerprint) bool { return chosen[fp] }) {
 		return e, false
@@ -123,8 +123,8 @@ func findingEntry(found assess.Finding, fi Filter, objects map[string]*inspect.O
 	return e, len(e.Locations) > 0 || len(found.At) == 0
 }
 
-// TitleOf returns the claim of a check; empty for one that does not exist.
-func TitleOf(id string) string {
+// titleOf returns the claim of a check; empty for one that does not exist.
+func titleOf(id string) string {
 	for _, c := range check.Checks() {
 		if c.ID == id {
 			return c.Title

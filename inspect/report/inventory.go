@@ -16,11 +16,11 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// APIVersion and InventoryKind name the document that inspect prints
+// APIVersion and inventoryKind name the document that inspect prints
 // as JSON and YAML. docs/v1alpha2.md lists the keys that v1alpha1 had under other names.
 const (
 	APIVersion    = "certrot/v1alpha2"
-	InventoryKind = "Inventory"
+	inventoryKind = "Inventory"
 )
 
 // Inventory is what inspect answers: every certificate and bundle in scope, the
@@ -281,7 +281,7 @@ func NewInventory(ctx context.Context, f *inspect.Facts, fi Filter) Inventory {
 	s := &f.Snapshot
 	fi = fi.following(s.References)
 	inv := Inventory{
-		APIVersion: APIVersion, Kind: InventoryKind, Taken: s.Taken, Now: f.Now, Cluster: ClusterOf(s.Cluster),
+		APIVersion: APIVersion, Kind: inventoryKind, Taken: s.Taken, Now: f.Now, Cluster: ClusterOf(s.Cluster),
 		Reads: []Read{}, Certificates: []Cert{}, Bundles: []Bundle{},
 		Requests: []Request{}, Nodes: []Node{}, Reported: []Reported{}, References: []Reference{}, Exposed: []Exposed{}, Findings: []Finding{}, Gaps: []Gap{},
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
-// RestartKind names the document that verify restart-safe prints as JSON and YAML,
+// restartKind names the document that verify restart-safe prints as JSON and YAML,
 // of the API version of inspect's (docs/output.md).
-const RestartKind = "RestartSafety"
+const restartKind = "RestartSafety"
 
 // RestartReport says of each node whether its kubelet would come back if it was
 // restarted now.
@@ -32,7 +32,7 @@ type RestartReport struct {
 func NewRestartReport(ctx context.Context, f *inspect.Facts) RestartReport {
 	s := &f.Snapshot
 	r := RestartReport{
-		APIVersion: APIVersion, Kind: RestartKind, Cluster: ClusterOf(s.Cluster), Taken: s.Taken, Now: f.Now,
+		APIVersion: APIVersion, Kind: restartKind, Cluster: ClusterOf(s.Cluster), Taken: s.Taken, Now: f.Now,
 		Nodes: []trust.RestartNode{}, Gaps: []Gap{}, Hints: f.Hints(),
 	}
 	claims := trust.Judge(ctx, f)

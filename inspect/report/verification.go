@@ -12,9 +12,9 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
-// VerificationKind names the document that verify prints as JSON and YAML, of the API version
+// verificationKind names the document that verify prints as JSON and YAML, of the API version
 // of inspect's (docs/output.md).
-const VerificationKind = "Verification"
+const verificationKind = "Verification"
 
 // Verification is what verify answers.
 type Verification struct {
@@ -71,7 +71,7 @@ type VerificationRefusals struct {
 func NewVerification(ctx context.Context, f *inspect.Facts, parts ...catalog.Part) Verification {
 	s := &f.Snapshot
 	r := Verification{
-		APIVersion: APIVersion, Kind: VerificationKind, Cluster: ClusterOf(s.Cluster), Taken: s.Taken, Now: f.Now,
+		APIVersion: APIVersion, Kind: verificationKind, Cluster: ClusterOf(s.Cluster), Taken: s.Taken, Now: f.Now,
 		Claims: []VerificationClaim{}, Gaps: []Gap{},
 	}
 	claims := trust.Judge(ctx, f)

@@ -20,14 +20,14 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
-// RotateManager is the field manager of what Rotate writes.
-const RotateManager = "certrot-rotate"
+// rotateManager is the field manager of what Rotate writes.
+const rotateManager = "certrot-rotate"
 
 // Rotate has a certificate rotated: it removes the annotation by which its operator
 // decides. Of the Secret nothing but its metadata is ever asked for.
 type Rotate struct {
-	Of     catalog.Ref
-	Client metadata.Interface
+	secret catalog.Ref
+	client metadata.Interface
 	Trigger
 }
 
@@ -42,7 +42,7 @@ type Trigger struct {
 // PlanRotation reads the metadata of a Secret. The error is a *Refusal where it is not
 // there, may not be read, or lacks the annotation: then its owner was told already.
 func PlanRotation(ctx context.Context, client metadata.Interface, of catalog.Ref, annotation string, hints inspect.Hints) (Rotate, error) {
-	r := Rotate{Of: of, Client: client}
+	r := Rotate{secret: of, client: client}
 	now, err := r.get(ctx)
 	if err != nil {
 		return r, r.explain("read", err)
@@ -57,13 +57,13 @@ func PlanRotation(ctx context.Context, client metadata.Interface, of catalog.Ref
 }
 
 func (r Rotate) secrets() metadata.ResourceInterface {
-	return r.Client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}).Namespace(r.Of.Namespace)
+	return r.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}).Namespace(r.secret.Namespace)
 }
 
 func (r Rotate) get(ctx context.Context) (*metav1.PartialObjectMetadata, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, remediate.LeaseAsk, fmt.Errorf("no answer within %s", remediate.LeaseAsk))
 	defer cancel()
-	return r.secrets().Get(ctx, r.Of.Name, metav1.GetOptions{})
+	return r.secrets().Get(ctx, r.secret.Name, metav1.GetOptions{})
 }
 
 // DryRun has the API server do it without keeping it, and returns the annotations as they
@@ -87,17 +87,17 @@ func (r Rotate) patch(ctx context.Context, dryRun ...string) (*metav1.PartialObj
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, remediate.LeaseAsk, fmt.Errorf("no answer within %s", remediate.LeaseAsk))
 	defer cancel()
-	return r.secrets().Patch(ctx, r.Of.Name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: RotateManager, DryRun: dryRun})
+	return r.secrets().Patch(ctx, r.secret.Name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: rotateManager, DryRun: dryRun})
 }
 
 // explain says what was tried on what, and the next step.
 func (r Rotate) explain(verb string, err error) error {
-	err = fmt.Errorf("%s %s: %w", verb, r.Of, err)
+	err = fmt.Errorf("%s %s: %w", verb, r.secret, err)
 	switch {
 	case apierrors.IsForbidden(err):
-		return &remediate.Refusal{Name: "rbac", Reason: err.Error(), Next: inspect.Hints{}.Unread(inspect.MayGet("secret/"+r.Of.Name, r.Of.Namespace), inspect.Permission{Verb: "patch", Resource: "secret/" + r.Of.Name, Namespace: r.Of.Namespace})}
+		return &remediate.Refusal{Name: "rbac", Reason: err.Error(), Next: inspect.Hints{}.Unread(inspect.MayGet("secret/"+r.secret.Name, r.secret.Namespace), inspect.Permission{Verb: "patch", Resource: "secret/" + r.secret.Name, Namespace: r.secret.Namespace})}
 	case apierrors.IsNotFound(err):
-		return &remediate.Refusal{Name: "there", Reason: err.Error(), Next: "if it was deleted, its operator creates it again. Check that this is an OpenShift cluster, and the right one: " + foreign.Command("", "kubectl -n %s get secrets", r.Of.Namespace)}
+		return &remediate.Refusal{Name: "there", Reason: err.Error(), Next: "if it was deleted, its operator creates it again. Check that this is an OpenShift cluster, and the right one: " + foreign.Command("", "kubectl -n %s get secrets", r.secret.Namespace)}
 	case apierrors.IsConflict(err), otherUID(err):
 		return fmt.Errorf("%w: %w", remediate.ErrChanged, err)
 	}
@@ -115,14 +115,16 @@ func otherUID(err error) bool {
 }
 
 // ID is such as "rotate Secret/openshift-kube-apiserver-operator/aggregator-client-signer".
-func (r Rotate) ID() string { return "rotate " + r.Of.Kind + "/" + r.Of.Namespace + "/" + r.Of.Name }
+func (r Rotate) ID() string {
+	return "rotate " + r.secret.Kind + "/" + r.secret.Namespace + "/" + r.secret.Name
+}
 
 // Node is the cluster itself.
 func (r Rotate) Node() string { return "" }
 
 // Diff tells nothing new: what is to be done was read from the API server itself.
 func (r Rotate) Diff(inspect.Snapshot, time.Time) (*remediate.Change, error) {
-	return &remediate.Change{Summary: fmt.Sprintf("remove the annotation %s of %s", r.Annotation, r.Of)}, nil
+	return &remediate.Change{Summary: fmt.Sprintf("remove the annotation %s of %s", r.Annotation, r.secret)}, nil
 }
 
 // Apply removes the annotation, if the Secret is the one that was shown, and as it was
@@ -149,9 +151,9 @@ func (r Rotate) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Cha
 		value, ok := now.Annotations[r.Annotation]
 		switch _, bad := time.Parse(time.RFC3339, value); {
 		case !ok, bad != nil:
-			return false, fmt.Errorf("%s is not rotated yet", r.Of)
+			return false, fmt.Errorf("%s is not rotated yet", r.secret)
 		case value == r.Previous:
-			return false, fmt.Errorf("another client put back the annotation of %s", r.Of)
+			return false, fmt.Errorf("another client put back the annotation of %s", r.secret)
 		}
 		return true, nil
 	})

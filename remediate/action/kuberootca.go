@@ -26,7 +26,7 @@ const OwnedObject = "owned-object"
 // works.
 type PatchKubeRootCA struct {
 	ConfigMapValue
-	Adds []*pki.Cert
+	adds []*pki.Cert
 	// Keep is told the ConfigMap as it was before anything is written: the way back.
 	Keep func(manifest []byte) error
 }
@@ -38,12 +38,12 @@ func NewPatchKubeRootCA(ctx context.Context, kube kubernetes.Interface, namespac
 	if err := a.Load(ctx, kube); err != nil {
 		return a, err
 	}
-	a.Adds = inspect.MissingCerts(pki.LoadedPEM(pki.NewScanner(), []byte(a.Before)), ca)
-	if len(a.Adds) == 0 {
+	a.adds = inspect.MissingCerts(pki.LoadedPEM(pki.NewScanner(), []byte(a.Before)), ca)
+	if len(a.adds) == 0 {
 		return a, nil
 	}
 	value := append(bytes.TrimRight([]byte(a.Before), "\r\n"), '\n')
-	return a, a.DryRun(ctx, kube, strings.TrimLeft(string(append(value, pki.EncodePEM(a.Adds)...)), "\n"))
+	return a, a.DryRun(ctx, kube, strings.TrimLeft(string(append(value, pki.EncodePEM(a.adds)...)), "\n"))
 }
 
 // ID is such as "patch openshift-multus/kube-root-ca.crt".
@@ -58,7 +58,7 @@ func (a PatchKubeRootCA) Diff(inspect.Snapshot, time.Time) (*remediate.Change, e
 		return nil, nil //nolint:nilnil // so already, as Action says
 	}
 	var names []string
-	for _, c := range a.Adds {
+	for _, c := range a.adds {
 		names = append(names, fmt.Sprintf("%s (sha256 %s)", pki.Foreign(c.Subject), c.Fingerprint.Short()))
 	}
 	return &remediate.Change{Summary: fmt.Sprintf("add to %s: %s", a.Object, strings.Join(names, ", "))}, nil
@@ -83,7 +83,7 @@ const putBackTime = 20 * time.Second
 // what would last.
 func (a PatchKubeRootCA) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
 	return a.Watch(ctx, env, func(m *corev1.ConfigMap, after float64) string {
-		if len(inspect.MissingCerts(pki.LoadedPEM(pki.NewScanner(), []byte(m.Data[a.Object.Key])), a.Adds)) == 0 {
+		if len(inspect.MissingCerts(pki.LoadedPEM(pki.NewScanner(), []byte(m.Data[a.Object.Key])), a.adds)) == 0 {
 			return ""
 		}
 		return fmt.Sprintf("%s was put back within %.1f s by %s, which publishes what it read when it started. What lasts is serviceaccount-ca, and a kube-controller-manager that has read it: "+

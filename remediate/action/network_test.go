@@ -56,9 +56,9 @@ func TestRestartPodsWhereNeeded(t *testing.T) {
 		"multus from before the CA":                {"multus", long, nil, "restart pod openshift-multus/multus-worker-0 (it runs since before the CA was made)"},
 		"multus from before the file":              {"multus", between, nil, "it runs since before /var/lib/kubelet/kubeconfig was last written"},
 		"multus that read the file":                {"multus", since, nil, ""},
-		"multus that read the file, and always":    {"multus", since, func(_ *remediatetest.Fixture, a *RestartPods) { a.Always = true }, "--restart-network=always"},
+		"multus that read the file, and always":    {"multus", since, func(_ *remediatetest.Fixture, a *RestartPods) { a.always = true }, "--restart-network=always"},
 		"multus of which nobody knows":             {"multus", time.Time{}, nil, "network-memory on worker-0: whether openshift-multus/multus loaded the CA at startup is unknown: its start time is unknown"},
-		"multus of which nobody knows, and always": {"multus", time.Time{}, func(_ *remediatetest.Fixture, a *RestartPods) { a.Always = true }, "--restart-network=always"},
+		"multus of which nobody knows, and always": {"multus", time.Time{}, func(_ *remediatetest.Fixture, a *RestartPods) { a.always = true }, "--restart-network=always"},
 		"multus whose container was restarted, as seen": {"multus", long, func(f *remediatetest.Fixture, _ *RestartPods) {
 			f.FirstNode().Processes = []inspect.Process{{Command: "multus-daemon", Started: since}}
 		}, ""},
@@ -67,11 +67,11 @@ func TestRestartPodsWhereNeeded(t *testing.T) {
 		}, "before the CA was made"},
 		"no multus on the node":   {"multus", long, func(_ *remediatetest.Fixture, a *RestartPods) { a.Pods = nil }, ""},
 		"thin multus":             {"multus-thin", long, nil, ""},
-		"thin multus, and always": {"multus-thin", long, func(_ *remediatetest.Fixture, a *RestartPods) { a.Always = true }, ""},
+		"thin multus, and always": {"multus-thin", long, func(_ *remediatetest.Fixture, a *RestartPods) { a.always = true }, ""},
 		"a kubelet that is not right yet": {"multus", long, func(f *remediatetest.Fixture, _ *RestartPods) { f.Embed(node, remediatetest.KubeletFile, f.Before) },
 			"kubelet-trusts on worker-0: openshift-multus/multus is not restarted before the node's kubelet is right"},
 		"a kubelet that is not right yet, and always": {"multus", long, func(f *remediatetest.Fixture, a *RestartPods) {
-			a.Always = true
+			a.always = true
 			f.Embed(node, remediatetest.KubeletFile, f.Before)
 		}, "kubelet-trusts"},
 		"a kubelet that has not read its file": {"multus", long, func(f *remediatetest.Fixture, _ *RestartPods) { f.FirstNode().Kubelet.Started = long }, "the kubelet has not read"},
@@ -218,7 +218,7 @@ func TestRestartPodsThatMustNotBe(t *testing.T) {
 	} {
 		api := remediatetest.NewFakeAPI(remediatetest.NodeThat("worker-0", "True"), published(f.ConfigMap), remediatetest.DaemonPod(a.Pods[0], a.Pods[0].UID, "Running", "True"))
 		one := a
-		one.Read = func(context.Context) (inspect.Rollout, error) {
+		one.read = func(context.Context) (inspect.Rollout, error) {
 			if !read.Operator {
 				return read, errors.New("connection refused")
 			}
@@ -318,7 +318,7 @@ probe worker-0:network[] <nil>`
 	}
 	f.Embed("worker-0", remediatetest.KubeletFile, f.Before)
 	var refusal *remediate.Refusal
-	if _, _, err := r.OnNode(f.Snapshot, remediatetest.TestNow, "worker-0"); !errors.As(err, &refusal) || refusal.Name != KubeletTrusts {
+	if _, _, err := r.OnNode(f.Snapshot, remediatetest.TestNow, "worker-0"); !errors.As(err, &refusal) || refusal.Name != kubeletTrusts {
 		t.Errorf("a node that is not right: %v", err)
 	}
 }
@@ -518,7 +518,7 @@ func TestNetworkProbe(t *testing.T) {
 		if !c.plain {
 			api.Resources = remediatetest.OpenShiftAPI()
 		}
-		image, err := NetworkProbe{NodeName: "worker-0"}.ImageOf(t.Context(), api.Env)
+		image, err := NetworkProbe{NodeName: "worker-0"}.imageOf(t.Context(), api.Env)
 		if image != c.want || (err == nil) != (c.want != "") {
 			t.Errorf("%s: takes %q, %v", name, image, err)
 		}

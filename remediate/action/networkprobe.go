@@ -61,12 +61,12 @@ const (
 )
 
 // Verify makes the pod, waits for its address, and removes it, also when ctx ends.
-// What a killed run leaves is removed as debug pods are: see nodeexec's Debug.Sweep.
+// What a killed run leaves is removed as debug pods are: see nodeexec's Debug.
 func (a NetworkProbe) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Change) (err error) {
 	if env.Kube == nil {
 		return &remediate.UnknownEffectError{Reason: fmt.Sprintf("the network of new pods on %s is unknown: no API server could be asked", a.NodeName)}
 	}
-	image, err := a.ImageOf(ctx, env)
+	image, err := a.imageOf(ctx, env)
 	if err != nil {
 		return err
 	}
@@ -88,9 +88,9 @@ func (a NetworkProbe) Verify(ctx context.Context, env *remediate.Env, _ *remedia
 	return a.await(ctx, env, pod)
 }
 
-// ImageOf is of a pod of the platform that runs on the node. Others' images are not run: what
+// imageOf is of a pod of the platform that runs on the node. Others' images are not run: what
 // is in them would run here, in a namespace that is not theirs.
-func (a NetworkProbe) ImageOf(ctx context.Context, env *remediate.Env) (string, error) {
+func (a NetworkProbe) imageOf(ctx context.Context, env *remediate.Env) (string, error) {
 	if a.Image != "" {
 		return a.Image, nil
 	}

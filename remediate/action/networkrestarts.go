@@ -56,14 +56,14 @@ func (r NetworkRestarts) restarts(facts inspect.Snapshot, now time.Time, node st
 		if row.RestartFirst != first {
 			continue
 		}
-		a := RestartPods{NodeName: node, Row: row, Pods: r.of(row, node), CA: r.CA, Next: r.Next, Always: r.Always, Read: r.Read}
+		a := RestartPods{NodeName: node, Row: row, Pods: r.of(row, node), CA: r.CA, Next: r.Next, always: r.Always, read: r.Read}
 		if root, ok := r.Rollout.RootCA(row.Namespace); ok {
 			a.RootCA = &root
 		}
 		c, err := a.Diff(facts, now)
 		var refusal *remediate.Refusal
 		switch {
-		case errors.As(err, &refusal) && refusal.Name == NetworkMemory:
+		case errors.As(err, &refusal) && refusal.Name == networkMemory:
 			notes = append(notes, fmt.Sprintf("%s: %s; %s.", node, refusal.Reason, refusal.Next))
 		case err != nil:
 			return nil, nil, err

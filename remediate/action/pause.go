@@ -28,18 +28,18 @@ const pauseMark = "certrot "
 // says so at the object itself, so that every user can see who paused it, and what others
 // paused is never resumed.
 type Pause struct {
-	Actor  inspect.Actor
-	By     []string // runs: the first one pauses, all of them are resumed
-	Resume bool
+	actor  inspect.Actor
+	runs   []string // runs: the first one pauses, all of them are resumed
+	resume bool
 }
 
 // ID is such as "pause machinehealthchecks openshift-machine-api/workers".
 func (a Pause) ID() string {
 	verb := "pause "
-	if a.Resume {
+	if a.resume {
 		verb = "resume "
 	}
-	return verb + a.Actor.Resource + " " + ObjectName(a.Actor.Namespace, a.Actor.Name)
+	return verb + a.actor.Resource + " " + ObjectName(a.actor.Namespace, a.actor.Name)
 }
 
 // Node is none: it is the cluster's.
@@ -48,7 +48,7 @@ func (a Pause) Node() string { return "" }
 // marks are what stands at the object for the runs.
 func (a Pause) marks() []string {
 	var out []string
-	for _, run := range a.By {
+	for _, run := range a.runs {
 		out = append(out, pauseMark+run)
 	}
 	return out
@@ -57,18 +57,18 @@ func (a Pause) marks() []string {
 // Diff shows the one field that changes. Whether it is so already is looked up when it
 // is done: it may be minutes later.
 func (a Pause) Diff(inspect.Snapshot, time.Time) (*remediate.Change, error) {
-	row, ok := catalog.ControlPlaneResourceOf(a.Actor.Resource)
+	row, ok := catalog.ControlPlaneResourceOf(a.actor.Resource)
 	if !ok || row.PauseBy == (catalog.PauseField{}) {
 		return nil, fmt.Errorf("%s: the catalog does not say how to pause this resource", a.ID())
 	}
-	if !a.Resume && slices.Contains(a.Actor.Paused, a.marks()[0]) {
+	if !a.resume && slices.Contains(a.actor.Paused, a.marks()[0]) {
 		return nil, nil //nolint:nilnil // so already, as Action says
 	}
 	field, sign := "spec."+row.PauseBy.Reasons, "+"
 	if row.PauseBy.Annotation != "" {
 		field = "annotation " + row.PauseBy.Annotation
 	}
-	if a.Resume {
+	if a.resume {
 		sign = "-"
 	}
 	return &remediate.Change{Summary: fmt.Sprintf("%s: %s: %s %q", a.ID(), field, sign, strings.Join(a.marks(), ", "))}, nil
@@ -79,7 +79,7 @@ const pauseTries = 5
 
 // Apply writes the one field, only while the object is as it was read a moment ago.
 func (a Pause) Apply(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
-	return a.set(ctx, env, a.Resume)
+	return a.set(ctx, env, a.resume)
 }
 
 func (a Pause) set(ctx context.Context, env *remediate.Env, resume bool) error {
@@ -100,7 +100,7 @@ func (a Pause) set(ctx context.Context, env *remediate.Env, resume bool) error {
 		if raw, err = json.Marshal(patch); err != nil {
 			return err
 		}
-		_, err = a.client(env).Patch(ctx, a.Actor.Name, types.MergePatchType, raw, metav1.PatchOptions{FieldManager: "certrot"})
+		_, err = a.client(env).Patch(ctx, a.actor.Name, types.MergePatchType, raw, metav1.PatchOptions{FieldManager: "certrot"})
 		if !apierrors.IsConflict(err) {
 			break
 		}
@@ -113,7 +113,7 @@ func (a Pause) set(ctx context.Context, env *remediate.Env, resume bool) error {
 
 // patch is what to change of a live object; nil: nothing.
 func (a Pause) patch(live *unstructured.Unstructured, resume bool) map[string]any {
-	row, _ := catalog.ControlPlaneResourceOf(a.Actor.Resource)
+	row, _ := catalog.ControlPlaneResourceOf(a.actor.Resource)
 	metadata := map[string]any{"resourceVersion": live.GetResourceVersion()}
 	if key := row.PauseBy.Annotation; key != "" {
 		value, paused := live.GetAnnotations()[key]
@@ -141,32 +141,32 @@ func (a Pause) patch(live *unstructured.Unstructured, resume bool) map[string]an
 }
 
 func (a Pause) client(env *remediate.Env) dynamic.ResourceInterface {
-	row, _ := catalog.ControlPlaneResourceOf(a.Actor.Resource)
+	row, _ := catalog.ControlPlaneResourceOf(a.actor.Resource)
 	parts := strings.Split(row.Path, "/") // "", "apis", group, version, resource
 	of := env.Dynamic.Resource(schema.GroupVersionResource{Group: parts[2], Version: parts[3], Resource: parts[4]})
-	if a.Actor.Namespace == "" {
+	if a.actor.Namespace == "" {
 		return of
 	}
-	return of.Namespace(a.Actor.Namespace)
+	return of.Namespace(a.actor.Namespace)
 }
 
 func (a Pause) live(ctx context.Context, env *remediate.Env) (*unstructured.Unstructured, error) {
 	if env.Dynamic == nil {
 		return nil, errors.New("there is no API server to ask")
 	}
-	return a.client(env).Get(ctx, a.Actor.Name, metav1.GetOptions{})
+	return a.client(env).Get(ctx, a.actor.Name, metav1.GetOptions{})
 }
 
 // Verify reads the object again.
 func (a Pause) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
 	live, err := a.live(ctx, env)
-	if apierrors.IsNotFound(err) && a.Resume {
+	if apierrors.IsNotFound(err) && a.resume {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("%s: read it again: %w", a.ID(), err)
 	}
-	if a.patch(live, a.Resume) != nil {
+	if a.patch(live, a.resume) != nil {
 		return fmt.Errorf("%s: another client changed it back at once", a.ID())
 	}
 	return nil
@@ -174,7 +174,7 @@ func (a Pause) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Chan
 
 // Undo does the opposite.
 func (a Pause) Undo(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
-	return a.set(ctx, env, !a.Resume)
+	return a.set(ctx, env, !a.resume)
 }
 
 // Pauses are the steps that keep health checks off nodes while a run is under way: the
@@ -215,10 +215,10 @@ func steps(m *inspect.ControlPlaneStatus, which func(inspect.Actor) (pause, resu
 		}
 		pause, resume := which(a)
 		if pause {
-			add(&first, Pause{Actor: a, By: by(a)})
+			add(&first, Pause{actor: a, runs: by(a)})
 		}
 		if resume {
-			add(&last, Pause{Actor: a, By: by(a), Resume: true})
+			add(&last, Pause{actor: a, runs: by(a), resume: true})
 		}
 	}
 	return first, last, err

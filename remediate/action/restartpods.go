@@ -24,11 +24,11 @@ import (
 
 // Names of refusals to restart a pod.
 const (
-	// KubeletTrusts: the node's kubelet must be right before anything is restarted
+	// kubeletTrusts: the node's kubelet must be right before anything is restarted
 	// that reads its files, or needs it to be started again.
-	KubeletTrusts = "kubelet-trusts"
-	// NetworkMemory: whether a pod loaded the CA at startup is unknown.
-	NetworkMemory = "network-memory"
+	kubeletTrusts = "kubelet-trusts"
+	// networkMemory: whether a pod loaded the CA at startup is unknown.
+	networkMemory = "network-memory"
 )
 
 // RestartPods deletes the pods that a DaemonSet has on a node, so that new ones read
@@ -43,11 +43,11 @@ type RestartPods struct {
 	// Next are CAs that will sign what is shown: what runs since before they were made
 	// lacks them, although it needs none of them yet.
 	Next []*pki.Cert
-	// Always: also where it is not needed, or not known to be.
-	Always bool
+	// always: also where it is not needed, or not known to be.
+	always bool
 	// Read reads how far kube-controller-manager is, which replaces pods; nil: that is not
 	// asked.
-	Read func(context.Context) (inspect.Rollout, error)
+	read func(context.Context) (inspect.Rollout, error)
 }
 
 // ID is such as "restart worker-0:openshift-multus/multus".
@@ -58,8 +58,8 @@ func (a RestartPods) ID() string {
 // Node is the node.
 func (a RestartPods) Node() string { return a.NodeName }
 
-// Diff says why the pods are to be restarted. It is a Refusal named KubeletTrusts while
-// the node's kubelet is not right, and one named NetworkMemory where it is not known
+// Diff says why the pods are to be restarted. It is a Refusal named kubeletTrusts while
+// the node's kubelet is not right, and one named networkMemory where it is not known
 // whether it is needed.
 func (a RestartPods) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
 	if len(a.Pods) == 0 || a.Row.SelfReloading {
@@ -74,10 +74,10 @@ func (a RestartPods) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Cha
 	}
 	answer, why := a.Needed(facts, n, now)
 	switch {
-	case a.Always:
+	case a.always:
 		why = "as --restart-network=always says"
 	case answer == catalog.Unknown:
-		return nil, &remediate.Refusal{Name: NetworkMemory, Node: a.NodeName, Reason: fmt.Sprintf("whether %s/%s loaded the CA at startup is unknown: %s", a.Row.Namespace, a.Row.DaemonSet, why), Next: "--restart-network=always restarts it all the same"}
+		return nil, &remediate.Refusal{Name: networkMemory, Node: a.NodeName, Reason: fmt.Sprintf("whether %s/%s loaded the CA at startup is unknown: %s", a.Row.Namespace, a.Row.DaemonSet, why), Next: "--restart-network=always restarts it all the same"}
 	case answer == catalog.No:
 		return nil, nil //nolint:nilnil // so already, as Action says
 	}
@@ -104,7 +104,7 @@ func (a RestartPods) kubelet(facts inspect.Snapshot, n *inspect.Node, now time.T
 	if reason == "" {
 		return nil
 	}
-	return &remediate.Refusal{Name: KubeletTrusts, Node: n.Name, Reason: fmt.Sprintf("%s/%s is not restarted before the node's kubelet is right: %s", a.Row.Namespace, a.Row.DaemonSet, reason), Next: "repair the node first: " + foreign.Command(inspect.NodeNames, "fix-api-int --nodes %s", n.Name)}
+	return &remediate.Refusal{Name: kubeletTrusts, Node: n.Name, Reason: fmt.Sprintf("%s/%s is not restarted before the node's kubelet is right: %s", a.Row.Namespace, a.Row.DaemonSet, reason), Next: "repair the node first: " + foreign.Command(inspect.NodeNames, "fix-api-int --nodes %s", n.Name)}
 }
 
 // Needed says whether the pods run since before they could know the CA, and why.
@@ -230,10 +230,10 @@ func (a RestartPods) reports(ctx context.Context, env *remediate.Env) error {
 // kube-controller-manager or kube-scheduler that trusts only the old CA works until it has
 // to connect again.
 func (a RestartPods) recreated(ctx context.Context, env *remediate.Env) error {
-	if a.Read == nil {
+	if a.read == nil {
 		return nil
 	}
-	r, err := a.Read(ctx)
+	r, err := a.read(ctx)
 	if err != nil {
 		return fmt.Errorf("whether deleted pods of %s/%s can be replaced is unknown: %w", a.Row.Namespace, a.Row.DaemonSet, err)
 	}

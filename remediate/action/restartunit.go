@@ -18,10 +18,10 @@ import (
 // was changed. Pods go on running: containers are outside of its unit.
 type RestartUnit struct {
 	NodeName string
-	// Files are those that the same plan changes, or may have changed. With them,
+	// files are those that the same plan changes, or may have changed. With them,
 	// any change after the start of the kubelet counts; without, only one that can't
 	// be the kubelet's own.
-	Files []string
+	files []string
 	// AcceptUntrusted says that the trust in what is served was given up by name.
 	AcceptUntrusted bool
 	state           *restarting
@@ -34,7 +34,7 @@ type restarting struct{ before host.Unit }
 
 // NewRestartUnit returns the action for a node and the files that the plan changes.
 func NewRestartUnit(node string, files ...string) RestartUnit {
-	return RestartUnit{NodeName: node, Files: files, state: &restarting{}}
+	return RestartUnit{NodeName: node, files: files, state: &restarting{}}
 }
 
 // NotingRequests makes the restart take down which requests are from before it. Only kubelets
@@ -67,10 +67,10 @@ func (a RestartUnit) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Cha
 		return nil, &remediate.Refusal{Name: "kubelet-known", Node: a.NodeName, Reason: "the state of its kubelet is unknown: " + catalog.KubeletUnit + " did not answer", Next: "on the node: systemctl status kubelet"}
 	}
 	due := n.OutdatedKubeconfig() != "" || n.Kubelet.Active != "active" || n.Kubelet.Sub != "running"
-	if len(a.Files) > 0 && !n.Clock.After.IsZero() && n.Kubelet.Started.After(n.Clock.After.Add(time.Second)) {
+	if len(a.files) > 0 && !n.Clock.After.IsZero() && n.Kubelet.Started.After(n.Clock.After.Add(time.Second)) {
 		due = true // the node's clock was set back since: its times tell nothing
 	}
-	for _, path := range a.Files {
+	for _, path := range a.files {
 		f := n.File(path)
 		due = due || f == nil || !f.Modified.Before(n.Kubelet.Started)
 	}
@@ -156,7 +156,7 @@ func (a RestartUnit) Verify(ctx context.Context, env *remediate.Env, _ *remediat
 			return false, fmt.Errorf("the kubelet on %s has not read %s since it was changed: it changed again", a.NodeName, own)
 		}
 		var errs []error
-		for _, path := range a.Files {
+		for _, path := range a.files {
 			if a.AcceptUntrusted {
 				break
 			}

@@ -18,9 +18,9 @@ import (
 // as it lasts, every kubelet can be given the CA while all that leads there still works.
 type Pretrust struct {
 	CAs []*pki.Cert // the new ones: published, and nothing that is shown is of them
-	// From is when what is shown is signed anew at the earliest, Until at the latest;
+	// from is when what is shown is signed anew at the earliest, until at the latest;
 	// zero: not known.
-	From, Until time.Time
+	from, until time.Time
 }
 
 // PretrustOf finds that time in the facts. The zero Ahead: there is no new CA. The error is
@@ -67,8 +67,8 @@ func PretrustOf(facts inspect.Snapshot, now time.Time) (Pretrust, error) {
 	}
 	if life, answer := catalog.LifetimeOf(catalog.InternalLoadBalancerServing(), v); answer == catalog.Yes && len(out.CAs) > 0 {
 		leaf, newest := served[0][0], slices.MaxFunc(out.CAs, func(a, b *pki.Cert) int { return a.NotBefore.Compare(b.NotBefore) })
-		life.Refresh, out.From = 0, life.EarliestReissue(leaf.NotBefore, leaf.NotAfter, newest.NotBefore)
-		out.Until, _ = life.LatestRenewal(leaf.NotBefore, leaf.NotAfter)
+		life.Refresh, out.from = 0, life.EarliestReissue(leaf.NotBefore, leaf.NotAfter, newest.NotBefore)
+		out.until, _ = life.LatestRenewal(leaf.NotBefore, leaf.NotAfter)
 	}
 	return out, nil
 }
@@ -110,10 +110,10 @@ func (a Pretrust) AddTo(p *remediate.Plan, written []byte) error {
 		names = append(names, pki.Named(ca))
 	}
 	note := "Ahead of its first certificate: " + strings.Join(names, ", ") + "."
-	if !a.From.IsZero() {
-		note += " api-int's certificate is rotated from " + a.From.UTC().Format("2006-01-02 15:04 UTC")
-		if !a.Until.IsZero() {
-			note += ", and by " + a.Until.UTC().Format("2006-01-02 15:04 UTC") + " at the latest"
+	if !a.from.IsZero() {
+		note += " api-int's certificate is rotated from " + a.from.UTC().Format("2006-01-02 15:04 UTC")
+		if !a.until.IsZero() {
+			note += ", and by " + a.until.UTC().Format("2006-01-02 15:04 UTC") + " at the latest"
 		}
 		note += ": every node must have the CA before then."
 	}

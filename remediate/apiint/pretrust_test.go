@@ -30,8 +30,8 @@ func TestAheadOfTheFirstCertificate(t *testing.T) {
 	if err != nil || len(a.CAs) != 1 || a.CAs[0].Fingerprint != f.Sc.Scan(f.Young.CertPEM)[0].Content.Certs[0].Fingerprint {
 		t.Fatalf("%+v, %v", a, err)
 	}
-	if !a.From.After(remediatetest.TestNow) || a.Until.Before(a.From) {
-		t.Errorf("from %s until %s", a.From, a.Until)
+	if !a.from.After(remediatetest.TestNow) || a.until.Before(a.from) {
+		t.Errorf("from %s until %s", a.from, a.until)
 	}
 	p := planOf(f, t)
 	if err := a.AddTo(p, f.ConfigMap); err != nil || p.Empty() || !strings.Contains(p.Notes[0], "certificate is rotated from ") {

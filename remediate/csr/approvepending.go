@@ -15,17 +15,17 @@ import (
 // ApprovePending are the requests of nodes that are pending at the end of a run: they are
 // shown; and approved, where they match, if that is wanted.
 type ApprovePending struct {
-	Nodes   []string
-	Approve bool
-	// AfterRestart: the plan restarts kubelets, of whose requests nothing is known yet.
-	AfterRestart bool
+	nodes   []string
+	approve bool
+	// afterRestart: the plan restarts kubelets, of whose requests nothing is known yet.
+	afterRestart bool
 	state        *State
 }
 
 // NewApprovePending returns the step of the cluster for these nodes. It belongs behind all
 // of theirs.
 func NewApprovePending(nodes []string, approve, after bool) ApprovePending {
-	return ApprovePending{Nodes: nodes, Approve: approve, AfterRestart: after, state: newApproving()}
+	return ApprovePending{nodes: nodes, approve: approve, afterRestart: after, state: newApproving()}
 }
 
 // ID is "left-over-requests".
@@ -36,19 +36,19 @@ func (a ApprovePending) Node() string { return "" }
 
 // Diff names what is pending.
 func (a ApprovePending) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
-	names := PendingRequests(facts, a.Nodes...)
-	if len(names) == 0 && !a.AfterRestart {
+	names := PendingRequests(facts, a.nodes...)
+	if len(names) == 0 && !a.afterRestart {
 		return nil, nil //nolint:nilnil // so already, as Action says
 	}
 	what := "show what certificate requests of these nodes are pending"
-	if a.Approve {
+	if a.approve {
 		what = "approve what certificate requests of these nodes are pending and match them"
 	}
 	if len(names) > 0 {
 		what += " (now: " + called(names) + ")"
 	}
 	ca, asked := KubeadmSigner(facts, now)
-	return &remediate.Change{Signer: ca, SignerAsked: asked, Summary: what, Versions: facts.Cluster.Versions, HasCertificate: CertifiedNodes(facts, now, a.Nodes...)}, nil
+	return &remediate.Change{Signer: ca, SignerAsked: asked, Summary: what, Versions: facts.Cluster.Versions, HasCertificate: CertifiedNodes(facts, now, a.nodes...)}, nil
 }
 
 // Apply prints and approves.
@@ -56,7 +56,7 @@ func (a ApprovePending) Apply(ctx context.Context, env *remediate.Env, c *remedi
 	if env.Kube == nil {
 		return &remediate.UnknownEffectError{Reason: "pending certificate requests were not read: no API server could be asked"}
 	}
-	if !a.Approve {
+	if !a.approve {
 		return nil // Verify prints them
 	}
 	if err := a.each(ctx, sightTime, func(ctx context.Context, node string) error { return a.noteFirstSeen(ctx, env, c, node) }); hopeless(err) || ctx.Err() != nil {
@@ -69,7 +69,7 @@ var _ remediate.TimeLimited = ApprovePending{}
 
 // Timeout is how long all of it may take.
 func (a ApprovePending) Timeout() time.Duration {
-	return time.Duration(len(a.Nodes)) * (sightTime + answerTime)
+	return time.Duration(len(a.nodes)) * (sightTime + answerTime)
 }
 
 // each does something for each node, whatever becomes of the others: a request in the name of
@@ -77,7 +77,7 @@ func (a ApprovePending) Timeout() time.Duration {
 func (a ApprovePending) each(ctx context.Context, limit time.Duration, do func(context.Context, string) error) error {
 	var failed []error
 	var last error
-	for _, node := range a.Nodes {
+	for _, node := range a.nodes {
 		own, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done within %s", limit))
 		err := do(own, node)
 		cancel()
@@ -136,7 +136,7 @@ func (a ApprovePending) Verify(ctx context.Context, env *remediate.Env, c *remed
 	if err := a.state.issued(ctx, env); err != nil {
 		return err
 	}
-	for _, node := range a.Nodes {
+	for _, node := range a.nodes {
 		if a.state.bootstrapped[node] == nil {
 			continue
 		}
@@ -145,7 +145,7 @@ func (a ApprovePending) Verify(ctx context.Context, env *remediate.Env, c *remed
 		}
 	}
 	var left strings.Builder
-	for _, node := range a.Nodes {
+	for _, node := range a.nodes {
 		if text := PendingText(ctx, env, RequestedNode{Name: node, Versions: c.Versions, HasCertificate: c.HasCertificate[node], Hints: env.Hints}); text != "" {
 			fmt.Fprintf(&left, "node %s%s\n", node, text)
 		}

@@ -43,9 +43,9 @@ func (r rule) String() string {
 // lifetime is the rule as a row of the catalog has it.
 func (r rule) lifetime() catalog.Lifetime {
 	if r.onlyWhenExpired {
-		return catalog.Lifetime{By: "library-go"}
+		return catalog.Lifetime{Renewer: "library-go"}
 	}
-	return catalog.Lifetime{By: "library-go", Refresh: r.refresh, Share: 80}
+	return catalog.Lifetime{Renewer: "library-go", Refresh: r.refresh, RenewAtPercent: 80}
 }
 
 func (r rule) annotations() map[string]string {

@@ -134,7 +134,7 @@ func TestACutAnswerIsNone(t *testing.T) {
 		if i < len(n.raw)-150 && i%61 != 0 {
 			continue
 		}
-		if r, err := Parse(n.raw[:i], pki.NewScanner()); !errors.Is(err, errIncomplete) || len(r.Files) > 0 {
+		if r, err := parseOutput(n.raw[:i], pki.NewScanner()); !errors.Is(err, errIncomplete) || len(r.Files) > 0 {
 			t.Fatalf("%d of %d bytes: %v, %d files", i, len(n.raw), err, len(r.Files))
 		}
 	}
@@ -144,7 +144,7 @@ func TestACutAnswerIsNone(t *testing.T) {
 		}
 	}
 	double := append(append([]byte(nil), n.raw...), n.raw...)
-	if _, err := Parse(double, pki.NewScanner()); err == nil {
+	if _, err := parseOutput(double, pki.NewScanner()); err == nil {
 		t.Error("two answers are one")
 	}
 }

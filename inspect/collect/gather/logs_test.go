@@ -159,7 +159,7 @@ func TestLogsAreCountedAndStay(t *testing.T) {
 		if w.skip != "" {
 			t.Skip(w.skip)
 		}
-		stdin, argv, err := Program(root, Options{})
+		stdin, argv, err := buildProgram(root, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

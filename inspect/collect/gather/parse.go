@@ -23,9 +23,9 @@ const header = "certrot-gather 1"
 // broke, or the program was killed.
 var errIncomplete = errors.New("the answer is incomplete")
 
-// Parse reads what the program printed. Anything that is not exactly as the
+// parseOutput reads what the program printed. Anything that is not exactly as the
 // program prints it is an error: half an answer is none.
-func Parse(out []byte, sc *pki.Scanner) (Result, error) {
+func parseOutput(out []byte, sc *pki.Scanner) (Result, error) {
 	body, err := verified(out)
 	if err != nil {
 		return Result{}, err

@@ -27,7 +27,7 @@ const (
 
 func TestParseIsStrict(t *testing.T) {
 	good := answer(plain, "content "+zeros, "seg 0 2 ab", "key 3 4 0 sound EC%20PRIVATE%20KEY", "note shape x", "more "+zeros+" public", "spki "+zeros)
-	r, err := Parse(good, pki.NewScanner())
+	r, err := parseOutput(good, pki.NewScanner())
 	if err != nil || len(r.Files) != 1 || len(r.Files[0].Content.Keys) != 1 || len(r.Gaps) != 1 {
 		t.Fatalf("%v: %+v", err, r)
 	}
@@ -72,7 +72,7 @@ func TestParseIsStrict(t *testing.T) {
 		"a log with a field more":   answer("log 81a0 1 0 - - - /a"),
 		"two sizes for one sum":     answer(plain, "content "+zeros, strings.NewReplacer(" 10 ", " 11 ", "/a", "/b").Replace(plain)),
 	} {
-		if r, err := Parse(out, pki.NewScanner()); err == nil {
+		if r, err := parseOutput(out, pki.NewScanner()); err == nil {
 			t.Errorf("%s: no error, but %+v", name, r)
 		}
 	}
@@ -107,24 +107,24 @@ func TestReadBelievesNobody(t *testing.T) {
 }
 
 func TestProgramTakesNoTextFromUsers(t *testing.T) {
-	stdin, argv, err := Program("/host", Options{Paths: []string{"/a b/$(reboot)'/*.crt"}})
+	stdin, argv, err := buildProgram("/host", Options{Paths: []string{"/a b/$(reboot)'/*.crt"}})
 	if err != nil || strings.Contains(stdin, "reboot") || argv[len(argv)-1] != "r/a b/$(reboot)'/*.crt" || argv[3] != "/host" {
 		t.Errorf("%v %q", err, argv)
 	}
 	if n := strings.Count(gatherText+redactText+nodeText, "'"); n != 0 {
 		t.Errorf("%d apostrophes in what stands between apostrophes", n)
 	}
-	other, _, err := Program("/", Options{})
+	other, _, err := buildProgram("/", Options{})
 	if err != nil || other != stdin {
 		t.Errorf("%v: the program is not the same for every node", err)
 	}
 	for _, bad := range []Options{{Paths: []string{"etc"}}, {Paths: []string{"/"}}, {Paths: []string{"/a\x00"}}, {Limits: Limits{Output: 1 << 40}}} {
-		if _, _, err := Program("/", bad); err == nil {
+		if _, _, err := buildProgram("/", bad); err == nil {
 			t.Errorf("%+v: no error", bad)
 		}
 	}
 	for _, root := range []string{"", "host", "/$(x)", "/a b", "/*"} {
-		if _, _, err := Program(root, Options{}); err == nil {
+		if _, _, err := buildProgram(root, Options{}); err == nil {
 			t.Errorf("root %q: no error", root)
 		}
 	}
@@ -133,7 +133,7 @@ func TestProgramTakesNoTextFromUsers(t *testing.T) {
 // TestHalfAProgramDoesNothing cuts the program where a connection may break.
 func TestHalfAProgramDoesNothing(t *testing.T) {
 	root := newRoot(t)
-	stdin, argv, err := Program(root, Options{})
+	stdin, argv, err := buildProgram(root, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestHalfAProgramDoesNothing(t *testing.T) {
 // makes of the same words, each character among them once.
 func TestRecordsAreTheSameWithoutAwk(t *testing.T) {
 	t.Parallel()
-	stdin, _, err := Program("/", Options{})
+	stdin, _, err := buildProgram("/", Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(plain + "\ncontent " + zeros + "\nnote redacted \nseg 0 10 0123456789")
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, out := range [][]byte{[]byte(text), answer(text)} {
-			r, err := Parse(out, pki.NewScanner())
+			r, err := parseOutput(out, pki.NewScanner())
 			if err != nil {
 				continue
 			}

@@ -34,8 +34,8 @@ type Limits struct {
 	Depth  int           // of directories
 }
 
-// Options say what to read. The zero Options read everything in Paths, within
-// DefaultLimits.
+// Options say what to read. The zero Options read everything in defaultPaths, within
+// defaultLimits.
 type Options struct {
 	// Paths are files, directories or patterns, in addition to those of the
 	// catalog. In a pattern, *, ? and [] stand for characters of a name.
@@ -48,22 +48,22 @@ type Options struct {
 	// Texts keeps the redacted text of kubeconfigs in the facts: who wants to edit
 	// one needs it.
 	Texts bool
-	// Limits that are zero are those of DefaultLimits.
+	// Limits that are zero are those of defaultLimits.
 	Limits Limits
 }
 
-// DefaultLimits fit a master with many revisions of static pods.
-func DefaultLimits() Limits {
+// defaultLimits fit a master with many revisions of static pods.
+func defaultLimits() Limits {
 	return Limits{Files: 10000, Size: 4 << 20, Total: 256 << 20, Output: 3 << 20, Time: time.Minute, Depth: 12}
 }
 
-// maxOutput is the most that Parse takes.
+// maxOutput is the most that parseOutput takes.
 const maxOutput = 64 << 20
 
-// Paths returns what is read of every node: the files that the catalog knows,
+// defaultPaths returns what is read of every node: the files that the catalog knows,
 // and the directories in which OpenShift's own registry of certificates looks
 // for them (openshift/origin test/extended/operators/manifests/pod.yaml).
-func Paths() []string {
+func defaultPaths() []string {
 	paths := []string{
 		"/etc/kubernetes", "/var/lib/kubelet/pki", "/var/lib/kubelet/config.yaml", "/etc/cni", "/etc/docker/certs.d",
 		"/etc/containers/certs.d", "/etc/pki/ca-trust/source/anchors", "/var/lib/ovn-ic/etc", "/var/lib/openvswitch/pki", "/etc/pki/tls",
@@ -99,10 +99,10 @@ func trustStores() []string {
 	return []string{"/etc/pki/ca-trust/extracted", "/etc/ssl/certs", "/etc/pki/tls", "/usr/share/pki/ca-trust-source", "/usr/share/ca-certificates"}
 }
 
-// Program returns the program for a node whose root the runner sees at root, as
+// buildProgram returns the program for a node whose root the runner sees at root, as
 // text for the standard input of a shell, and the shell with its arguments. The
 // text is the same for every node and all options.
-func Program(root string, o Options) (stdin string, argv []string, err error) {
+func buildProgram(root string, o Options) (stdin string, argv []string, err error) {
 	if root == "" || !path.IsAbs(root) || strings.Trim(root, "/._-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") != "" {
 		return "", nil, fmt.Errorf("root %q is not the plain absolute path of a directory", root)
 	}
@@ -153,14 +153,14 @@ func (o Options) paths() []string {
 	if o.Only {
 		return o.Paths
 	}
-	return slices.Concat(Paths(), o.Paths)
+	return slices.Concat(defaultPaths(), o.Paths)
 }
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
 // limits are those asked for, the rest filled in.
 func (o Options) limits() Limits {
-	d := DefaultLimits()
+	d := defaultLimits()
 	set := func(to *int64, n int64) {
 		if n > 0 {
 			*to = n

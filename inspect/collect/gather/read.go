@@ -28,7 +28,7 @@ const grace = time.Minute
 
 // Read runs the program on a node, once, and returns its answer.
 func Read(ctx context.Context, node Runner, sc *pki.Scanner, o Options) (Result, error) {
-	stdin, argv, err := Program(node.Path("/"), o)
+	stdin, argv, err := buildProgram(node.Path("/"), o)
 	if err != nil {
 		return Result{}, err
 	}
@@ -44,7 +44,7 @@ func Read(ctx context.Context, node Runner, sc *pki.Scanner, o Options) (Result,
 	if limit := o.limits().Output; int64(len(out)) > 2*limit+(1<<20) {
 		return Result{}, fmt.Errorf("gather program: the answer has %d bytes, and was to have at most %d", len(out), limit)
 	}
-	r, parseErr := Parse(out, sc.Within(ctx))
+	r, parseErr := parseOutput(out, sc.Within(ctx))
 	if ctx.Err() != nil { // what was cut short is not what lies there
 		return Result{}, fmt.Errorf("read the answer of the gather program: %w", context.Cause(ctx))
 	}

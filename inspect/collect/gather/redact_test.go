@@ -258,7 +258,7 @@ func TestEveryGuardIsTested(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			stdin, argv, err := Program(root, Options{Only: true, Paths: []string{"/etc/kubernetes/secrets/" + change[0]}})
+			stdin, argv, err := buildProgram(root, Options{Only: true, Paths: []string{"/etc/kubernetes/secrets/" + change[0]}})
 			if err != nil {
 				t.Fatal(err)
 			}
