@@ -92,13 +92,13 @@ func changes(t *testing.T, r rule, foretold time.Time, decide func() string) {
 	}
 }
 
-// TestTargets: ResignedFrom is when library-go signs a leaf anew, to the nanosecond.
+// TestTargets: EarliestReissue is when library-go signs a leaf anew, to the nanosecond.
 func TestTargets(t *testing.T) {
 	guarded, regardless := 0, 0
 	for i := range cases {
 		synctest.Test(t, func(t *testing.T) {
 			r := anyRule(rand.New(rand.NewPCG(1, uint64(i))), time.Now().Add(4001*day))
-			foretold := r.lifetime().ResignedFrom(r.notBefore, r.notAfter, r.signer)
+			foretold := r.lifetime().EarliestReissue(r.notBefore, r.notAfter, r.signer)
 			young := r.signer.Add(r.refresh / 10).After(foretold)
 			switch {
 			case r.onlyWhenExpired:
@@ -125,7 +125,7 @@ func TestSigners(t *testing.T) {
 	for i := range cases {
 		synctest.Test(t, func(t *testing.T) {
 			r := anyRule(rand.New(rand.NewPCG(2, uint64(i))), time.Now().Add(4001*day))
-			foretold, ok := r.lifetime().RenewedBy(r.notBefore, r.notAfter)
+			foretold, ok := r.lifetime().LatestRenewal(r.notBefore, r.notAfter)
 			if !ok {
 				t.Fatal("it renews itself")
 			}
