@@ -65,6 +65,9 @@ func csrFinding(f *inspect.Facts, requests []inspect.SigningRequest) assess.Find
 	case inspect.Pending:
 		finding.Reason = fmt.Sprintf("%s pending since %s", what, ago(f.Now, first.Since))
 		finding.Remediation = assess.Advise("look at who asks for what: " + foreign.Command(inspect.RequestNames, "kubectl describe csr %[1]s; if it is right: kubectl certificate approve %[1]s", first.Object.Name))
+		if first.Bad != "" { // who made it hides something
+			finding.Remediation = assess.Advise("look at who asks for what: " + foreign.Command(inspect.RequestNames, "kubectl describe csr %s", first.Object.Name))
+		}
 	case inspect.Approved:
 		finding.Reason = fmt.Sprintf("%s approved %s, but no certificate was issued", what, ago(f.Now, first.Since))
 		finding.Remediation = assess.Advise("the signer does not work: for kubernetes.io signers that is kube-controller-manager")

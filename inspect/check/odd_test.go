@@ -35,3 +35,15 @@ func TestANameOfAnObjectForgesNoCommand(t *testing.T) {
 		}
 	}
 }
+
+// TestARequestThatHidesSomethingIsNotApproved: what stands beside the request may be a decoy.
+func TestARequestThatHidesSomethingIsNotApproved(t *testing.T) {
+	t.Parallel()
+	for bad, approves := range map[string]bool{"": true, "spec.request holds something beside the certificate request": false} {
+		r := inspect.SigningRequest{Object: &inspect.Object{Kind: "CertificateSigningRequest", Name: "csr-1"}, Condition: inspect.Pending, Bad: bad}
+		next := csrFinding(&inspect.Facts{Now: inspecttest.Noon}, []inspect.SigningRequest{r}).Remediation.Text
+		if !strings.Contains(next, "kubectl describe csr csr-1") || strings.Contains(next, "certificate approve") != approves {
+			t.Errorf("bad %q: %s", bad, next)
+		}
+	}
+}

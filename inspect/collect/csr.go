@@ -1,7 +1,9 @@
 package collect
 
 import (
+	"bytes"
 	"context"
+	"encoding/pem"
 
 	certificatesapi "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -36,7 +38,7 @@ func signingRequest(sc *pki.Scanner, csr *certificatesapi.CertificateSigningRequ
 		Object: obj, Signer: csr.Spec.SignerName, Requester: csr.Spec.Username,
 		Condition: inspect.Pending, Since: csr.CreationTimestamp.UTC(),
 	}
-	r.Request, r.Bad = requestOf(sc.Scan(csr.Spec.Request))
+	r.Request, r.Bad = requestOf(csr.Spec.Request)
 	for _, cond := range csr.Status.Conditions {
 		if cond.Status == corev1.ConditionFalse {
 			continue
@@ -59,15 +61,21 @@ func signingRequest(sc *pki.Scanner, csr *certificatesapi.CertificateSigningRequ
 	return r, bundlesOf(sc, obj, map[string][]byte{"status.certificate": csr.Status.Certificate}, false)
 }
 
-// requestOf picks the PKCS#10 request out of what was found in spec.request.
-func requestOf(found []pki.Found) (*pki.Request, string) {
-	for _, f := range found {
-		if len(f.Content.Requests) > 0 {
-			return f.Content.Requests[0], ""
-		}
-		if len(f.Content.Bad) > 0 {
-			return nil, f.Content.Bad[0].Reason
-		}
+// requestOf reads the PKCS#10 request that the signer reads: the first PEM block. Whoever wrote
+// it may have put others beside it.
+func requestOf(text []byte) (r *pki.Request, bad string) {
+	const begin = "-----BEGIN"
+	block, rest := pem.Decode(text)
+	read := bytes.TrimSpace(text[:len(text)-len(rest)])
+	switch {
+	case block == nil || block.Type != "CERTIFICATE REQUEST":
+		return nil, "spec.request holds no certificate request in PEM"
+	case !bytes.HasPrefix(read, []byte(begin)) || bytes.Count(read, []byte(begin)) > 1 || len(bytes.TrimSpace(rest)) > 0:
+		bad = "spec.request holds something beside the certificate request"
 	}
-	return nil, "spec.request holds no certificate request"
+	r, err := pki.ParseRequest(block.Bytes)
+	if err != nil {
+		return nil, err.Error()
+	}
+	return r, bad
 }

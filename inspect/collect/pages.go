@@ -18,7 +18,8 @@ import (
 const (
 	pageSize    = 500 // objects a page: large enough that round trips don't count, small enough for memory
 	maxExpired  = 100 // continue tokens that may expire in one list: etcd keeps some minutes, a list takes less
-	minPageSize = 20  // a page that times out is asked for in smaller and smaller parts, down to this
+	maxPages    = 10_000
+	minPageSize = 20 // a page that times out is asked for in smaller and smaller parts, down to this
 )
 
 // page fetches one page and hands over its objects. It returns the page's list
@@ -45,7 +46,7 @@ func listPages(ctx context.Context, opts metav1.ListOptions, fetch page) listing
 	}
 	opts.Limit = pageSize
 	backoff := wait.Backoff{Duration: 250 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 5}
-	tries, expired := backoff, 0
+	tries, expired, pages := backoff, 0, 0
 	for {
 		meta, err := fetch(ctx, opts)
 		switch {
@@ -57,6 +58,14 @@ func listPages(ctx context.Context, opts metav1.ListOptions, fetch page) listing
 				out.left = -1
 			}
 			if meta.Continue == "" {
+				return out
+			}
+			switch pages++; {
+			case meta.Continue == opts.Continue:
+				out.err = fmt.Errorf("the API server's list does not go on: page %d leads to itself", pages)
+				return out
+			case pages == maxPages:
+				out.err = fmt.Errorf("the API server's list does not end: %d pages were read, and there is another one", pages)
 				return out
 			}
 			opts.Continue = meta.Continue

@@ -3,8 +3,11 @@ package pki
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/elliptic"
 	"encoding/asn1"
 	"encoding/binary"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -154,5 +157,61 @@ func TestCertificatesOfARunAreFew(t *testing.T) {
 	}
 	if n, said := certs(ca.CertPEM); n != 1 || said {
 		t.Errorf("of one that is not compressed: %d, said %t", n, said)
+	}
+}
+
+// TestCertificatesOfKeystoresAreFew: a PKCS#12 file in a compressed value has no more of them.
+func TestCertificatesOfKeystoresAreFew(t *testing.T) {
+	t.Parallel()
+	ca := pkitest.NewCA("ca", time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	if _, err := w.Write(manyBags(t, 0, 100, ca.Cert.Raw)); err != nil || w.Close() != nil {
+		t.Fatal(err)
+	}
+	sc := NewScanner()
+	sc.small.certs.left.Store(30)
+	found := sc.Scan(packed.Bytes())
+	want := thingsAtLeast + packed.Len()/(bytesPerThing*thingsPerCert) + 30
+	if len(found) != 1 || len(found[0].Content.Certs) != want || len(found[0].Content.Locked) != 1 || !strings.Contains(found[0].Content.Locked[0].Reason, "was reached before it") {
+		t.Errorf("want %d certificates, and that there are more: %d, %+v", want, len(found[0].Content.Certs), found[0].Content.Locked)
+	}
+}
+
+// TestCostlySelfSignaturesHaveABudget: verifying one by a key of P-521 takes milliseconds. What is
+// ordinary is read whatever they took.
+func TestCostlySelfSignaturesHaveABudget(t *testing.T) {
+	t.Parallel()
+	from, to := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	var costly []byte
+	const many = 12
+	for n := range many {
+		costly = append(costly, pkitest.NewCA(fmt.Sprintf("costly %d", n), from, to, pkitest.Curve(elliptic.P521())).CertPEM...)
+	}
+	each := NewScanner().Scan(costly)[0].Content.Certs[0].cost()
+	sc := NewScanner()
+	sc.small.work.left.Store(int64(3 * each))
+	own := workAtLeastPerValue + len(costly)/bytesPerWork
+	content := sc.Scan(costly)[0].Content
+	if most := own/each + 4; len(content.Certs) < 3 || len(content.Certs) > most || most >= many {
+		t.Errorf("%d are read, of %d, where %d may be", len(content.Certs), many, most)
+	}
+	if bad := content.Bad; len(bad) != 1 || bad[0].Type != typeValue || !strings.Contains(bad[0].Reason, "limit of work") {
+		t.Errorf("what was left out is not said: %+v", bad)
+	}
+	for _, o := range []pkitest.Option{pkitest.RSA(2048), pkitest.Curve(elliptic.P256()), pkitest.Curve(elliptic.P384()), pkitest.Ed25519()} {
+		found := sc.Scan(pkitest.NewCA("ordinary", from, to, o).CertPEM)
+		if len(found) != 1 || len(found[0].Content.Certs) != 1 || !found[0].Content.Certs[0].SelfSigned || len(found[0].Content.Bad) != 0 {
+			t.Errorf("an ordinary one: %+v", found)
+		}
+	}
+}
+
+// TestLargeDERIsRead: a compressed certificate of more than 16 MiB has a length of four bytes.
+func TestLargeDERIsRead(t *testing.T) {
+	t.Parallel()
+	large := append([]byte{0x30, 0x84, 0x01, 0x10, 0, 0}, make([]byte, 0x01100000)...)
+	if !isDER(large) {
+		t.Error("it is not taken for DER")
 	}
 }

@@ -73,7 +73,7 @@ func isOddBinary(data []byte) bool {
 }
 
 func isDER(data []byte) bool {
-	return len(data) > 4 && data[0] == 0x30 && data[1]&0xfc == 0x80 && data[1] != 0x80
+	return len(data) > 4 && data[0] == 0x30 && data[1] > 0x80 && data[1] <= 0x84
 }
 
 func isGzip(data []byte) bool {

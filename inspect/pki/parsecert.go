@@ -21,6 +21,10 @@ import (
 // numbers, dates in the year 9999, an end before the start. The exceptions are keys
 // and names that take too long to work with.
 func ParseCert(der []byte) (*Cert, error) {
+	return parseCert(der, func(int) error { return nil })
+}
+
+func parseCert(der []byte, charge func(cost int) error) (*Cert, error) {
 	x, err := x509.ParseCertificate(bytes.Clone(der))
 	if err != nil {
 		return nil, fmt.Errorf("certificate can't be parsed: %w", err)
@@ -48,14 +52,18 @@ func ParseCert(der []byte) (*Cert, error) {
 		c.Issuer = x.Issuer.String()
 	} else {
 		// Verifying costs more than all the rest, hence only here.
+		if err := charge(c.cost()); err != nil {
+			return nil, err
+		}
 		c.SelfSigned = x.CheckSignature(x.SignatureAlgorithm, x.RawTBSCertificate, x.Signature) == nil
 	}
 	c.IsCA = x.BasicConstraintsValid && x.IsCA || x.Version == 1 && c.SelfSigned
 	return c, nil
 }
 
-// parseRequest reads one DER PKCS#10 request. Its signature is not checked.
-func parseRequest(der []byte) (*Request, error) {
+// ParseRequest reads one DER PKCS#10 request whose key and name are of sizes that can be worked with.
+// Its signature is not checked.
+func ParseRequest(der []byte) (*Request, error) {
 	x, err := ParseX509Request(bytes.Clone(der))
 	if err != nil {
 		return nil, err

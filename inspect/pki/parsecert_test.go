@@ -130,7 +130,7 @@ func TestParseRequest(t *testing.T) {
 	if r.SPKI != k.SPKI || r.KeyAlgo != "ECDSA P-256" || r.Subject != "CN=system:node:worker-1" {
 		t.Errorf("got %+v with key %+v", r, k)
 	}
-	if _, err := parseRequest([]byte("x")); err == nil || !strings.HasPrefix(err.Error(), "certificate request can't be parsed: ") {
+	if _, err := ParseRequest([]byte("x")); err == nil || !strings.HasPrefix(err.Error(), "certificate request can't be parsed: ") {
 		t.Errorf("error %v", err)
 	}
 }

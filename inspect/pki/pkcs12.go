@@ -3,6 +3,7 @@ package pki
 import (
 	"crypto/fips140"
 	"encoding/asn1"
+	"errors"
 	"slices"
 
 	"golang.org/x/crypto/cryptobyte"
@@ -41,7 +42,7 @@ func (w *walk) pkcs12(e *entry, index int, der []byte) {
 			p.clear()
 		}
 	}()
-	k := keystore{scanner: w.scanner, rounds: w.rounds, passwords: passwords, closed: lockedPassword}
+	k := keystore{scanner: w.scanner, parse: w.parse, rounds: w.rounds, passwords: passwords, closed: lockedPassword}
 	whole := k.read(der)
 	w.rounds = k.rounds
 	before := len(e.content.Certs)
@@ -91,6 +92,7 @@ const (
 // keystore is a reading of a PKCS#12 file.
 type keystore struct {
 	scanner   *Scanner
+	parse     func(der []byte) (*Cert, error)
 	rounds    int64      // of key derivation that may still be made
 	passwords []password // that may fit, the likeliest first
 	closed    string     // why a part is locked where none of them opens it
@@ -323,7 +325,7 @@ func (k *keystore) public(kind string, der []byte) {
 	var err error
 	if kind == oidCertBag {
 		var c *Cert
-		if c, err = k.scanner.cert(der); err == nil {
+		if c, err = k.parse(der); err == nil {
 			k.certs = append(k.certs, c)
 		}
 	} else {
@@ -332,7 +334,10 @@ func (k *keystore) public(kind string, der []byte) {
 			k.lists = append(k.lists, l)
 		}
 	}
-	if err != nil {
+	switch {
+	case errors.As(err, new(overLimit)):
+		k.locked = err.Error() // and so is the rest
+	case err != nil:
 		k.bad = append(k.bad, err.Error())
 	}
 }

@@ -192,7 +192,7 @@ func (w *walk) loads(e *entry, data []byte, seen []sighting, at place, sure bool
 		return
 	}
 	byGo, whole := goLoads(data)
-	byOpenSSL, some := openSSLLoads(data, w.scanner.cert)
+	byOpenSSL, some := openSSLLoads(data, func(der []byte) (*Cert, error) { return w.scanner.cert(der, w.verify) })
 	for _, s := range seen {
 		var by []Reader
 		if !byGo[s.id] {

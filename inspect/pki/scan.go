@@ -3,6 +3,7 @@ package pki
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -30,7 +31,10 @@ type walk struct {
 	ownUnpacked int
 	// ownCerts is how many certificates it may hold before it takes from what all values share.
 	ownCerts int
-	rounds   int64 // of key derivation
+	// ownWork is what verifying self-signed certificates in it may cost before it takes from what
+	// all values share.
+	ownWork int
+	rounds  int64 // of key derivation
 }
 
 // place is where in the value the walk is.
@@ -54,6 +58,7 @@ func scan(s *Scanner, data []byte, passwords [][]byte) []Found {
 
 		ownUnpacked: unpackedAtLeast + unpackedPerByte*len(data),
 		ownCerts:    thingsAtLeast + len(data)/(bytesPerThing*thingsPerCert),
+		ownWork:     workAtLeastPerValue + len(data)/bytesPerWork,
 		rounds:      maxRounds,
 	}
 	w.value(data, place{})
@@ -308,11 +313,11 @@ func (w *walk) cert(e *entry, index int, kind string, der []byte) (id Fingerprin
 		e.left++
 		return Fingerprint{}, false
 	}
-	if w.ownCerts--; w.ownCerts < 0 && !w.scanner.small.certs.take(1) {
-		e.badOnce(BadBlock{Index: -1, Type: typeValue, Reason: fmt.Sprintf("the limit of %d certificates in compressed values of this run was reached before it: it holds others, which were not read", maxCertsMore)})
+	c, err := w.parse(der)
+	if errors.As(err, new(overLimit)) {
+		e.badOnce(BadBlock{Index: -1, Type: typeValue, Reason: err.Error()})
 		return Fingerprint{}, false
 	}
-	c, err := w.scanner.cert(der)
 	if err != nil {
 		e.bad(index, kind, err.Error())
 		return Fingerprint{}, false
@@ -331,7 +336,7 @@ func (w *walk) crl(e *entry, index int, kind string, der []byte) {
 }
 
 func (w *walk) request(e *entry, index int, kind string, der []byte) {
-	r, err := parseRequest(der)
+	r, err := ParseRequest(der)
 	if err != nil {
 		e.bad(index, kind, err.Error())
 		return

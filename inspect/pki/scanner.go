@@ -136,8 +136,9 @@ func holdsOnlyKey(found []Found) bool {
 	return len(found) == 1 && len(found[0].Content.Keys) == 1 && len(found[0].Content.Certs) == 0
 }
 
-// cert returns the certificate with this DER, parsed now or earlier.
-func (s *Scanner) cert(der []byte) (*Cert, error) {
+// cert returns the certificate with this DER, parsed now or earlier. charge is asked before a
+// signature is verified.
+func (s *Scanner) cert(der []byte, charge func(cost int) error) (*Cert, error) {
 	id := FingerprintOf(der)
 	s.mu.Lock()
 	c := s.certs[id]
@@ -148,7 +149,7 @@ func (s *Scanner) cert(der []byte) (*Cert, error) {
 	if err := s.Over(); err != nil {
 		return nil, err
 	}
-	c, err := ParseCert(der)
+	c, err := parseCert(der, charge)
 	if err != nil {
 		return nil, err
 	}

@@ -21,16 +21,46 @@ const (
 	thingsPerCert = 16
 	thingsAtLeast = 16
 	maxThingsMore = 100_000 // in all places, beyond that
-	maxCertsMore  = 20_000  // that are parsed, each of which may cost a millisecond, beyond that
+	maxCertsMore  = 20_000  // that are parsed, beyond that
+	// bytesPerWork and workAtLeastPerValue are what verifying the self-signed certificates of a
+	// value may cost by itself, in units of Cert.cost: more than the usual keys do, each of which
+	// takes several hundred bytes. Keys of P-521, and of RSA above 8192 bits, cost more.
+	bytesPerWork        = 20
+	workAtLeastPerValue = 100
+	maxWorkMore         = 600_000 // some 10 s, beyond that
 )
 
 // smallness is what may still be spent on values that are far smaller than what is in them.
-type smallness struct{ unpacked, things, certs budget }
+type smallness struct{ unpacked, things, certs, work budget }
+
+// overLimit says that a certificate was not read, because others of the run took what may be spent.
+type overLimit string
+
+func (o overLimit) Error() string { return string(o) }
+
+// parse reads a certificate for what may be spent on the value, and on all values.
+func (w *walk) parse(der []byte) (*Cert, error) {
+	if w.ownCerts--; w.ownCerts < 0 && !w.scanner.small.certs.take(1) {
+		return nil, overLimit(fmt.Sprintf("the limit of %d certificates in compressed values of this run was reached before it: it holds others, which were not read", maxCertsMore))
+	}
+	return w.scanner.cert(der, w.verify)
+}
+
+// verify charges for verifying a signature.
+func (w *walk) verify(cost int) error {
+	more := min(cost, cost-w.ownWork)
+	w.ownWork = max(w.ownWork-cost, 0)
+	if more > 0 && !w.scanner.small.work.take(int64(more)) {
+		return overLimit("the limit of work for self-signed certificates of this run was reached before it: it holds others, which were not read")
+	}
+	return nil
+}
 
 func (s *smallness) fill() {
 	s.unpacked.left.Store(maxUnpackedMore)
 	s.things.left.Store(maxThingsMore)
 	s.certs.left.Store(maxCertsMore)
+	s.work.left.Store(maxWorkMore)
 }
 
 // keep returns what was found in a value of that length, or, where that is too much, as much of

@@ -314,7 +314,7 @@ func (w *walk) compare(data []byte, seen []sighting, at place) {
 			id := FingerprintOf(der)
 			standard[id] = true
 			if !listed[id] && p.Type == "CERTIFICATE" {
-				if c, err := w.scanner.cert(der); err == nil {
+				if c, err := w.scanner.cert(der, w.verify); err == nil {
 					listed[id] = true
 					e.content.Certs = keep(e, e.content.Certs, c)
 				}
