@@ -67,7 +67,7 @@ func TestTwoWritersAreNamed(t *testing.T) {
 	} {
 		for _, version := range []string{"4.12.1", "4.22.1"} {
 			p := planned(t, version, name, nil)
-			how := entryOf(p.Reading, p.Of).How
+			how := entryOf(p.Reading, p.Of).Doc
 			var now []string
 			for _, c := range p.Consequences() {
 				if c.Stage == catalog.FlowNow {

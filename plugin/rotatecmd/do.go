@@ -3,6 +3,7 @@ package rotatecmd
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -21,26 +22,27 @@ type (
 		Server       string               `json:"server,omitempty"`
 		Version      string               `json:"version,omitempty"`
 		Unreviewed   string               `json:"unreviewed,omitempty"` // versions that run and were not reviewed
+		Taken        time.Time            `json:"taken"`                // when the cluster was read
 		Secret       string               `json:"secret"`
 		Certificate  *apply.PlanCert      `json:"certificate,omitempty"` // that is there now
 		Owner        string               `json:"owner"`
 		Annotation   string               `json:"annotation"` // that is removed
 		DryRun       string               `json:"dryRun"`
 		Annotations  []annotationDiff     `json:"annotations"` // that differ, as the API server sees it
-		Checks       []rotateVerdict      `json:"checks"`
+		Checks       []rotationCheck      `json:"checks"`
 		Accepted     []string             `json:"accepted"`
 		Awaited      []string             `json:"awaited,omitempty"`
 		Consequences []rotate.Consequence `json:"consequences"`
 		Undo         string               `json:"undo"`
 		// With --leaf: why the signer is not made anew, and what it signs that is.
-		Stands string         `json:"stands,omitempty"`
-		Leaves []rotationLeaf `json:"leaves,omitempty"`
+		SignerUnchanged string         `json:"signerUnchanged,omitempty"`
+		Leaves          []rotationLeaf `json:"leaves,omitempty"`
 	}
 	rotationLeaf struct {
 		Secret      string           `json:"secret"`
 		Annotation  string           `json:"annotation"`
 		Annotations []annotationDiff `json:"annotations"`
-		Checks      []rotateVerdict  `json:"checks"`
+		Checks      []rotationCheck  `json:"checks"`
 		Accepted    []string         `json:"accepted"`
 		Awaited     []string         `json:"awaited"`
 	}

@@ -23,9 +23,9 @@ func TestRotatesDocumentsAreDescribed(t *testing.T) {
 	}
 	section, _, _ = strings.Cut(section, "\n## ")
 	_, leaves, _ := strings.Cut(section, "\nleaves:")
-	leaves, _, _ = strings.Cut(leaves, "\nstands:")
+	leaves, _, _ = strings.Cut(leaves, "\nsignerUnchanged:")
 	for _, part := range []any{
-		rotationsDocument{}, rotationEntry{}, rotateVerdict{}, rotationPlanDocument{}, rotationLeaf{}, annotationDiff{}, rotate.Consequence{},
+		rotationsDocument{}, rotationEntry{}, rotationCheck{}, rotationPlanDocument{}, rotationLeaf{}, annotationDiff{}, rotate.Consequence{},
 		rotationStatusDocument{}, rotationStage{}, rotationFlowDocument{}, rotationStep{},
 	} {
 		text := section

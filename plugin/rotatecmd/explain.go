@@ -34,12 +34,12 @@ type (
 		Stage  string `json:"stage"`
 		By     string `json:"by"`
 		To     string `json:"to"`
-		Does   string `json:"does"`
+		Action string `json:"action"`
 		Node   string `json:"onEachNode,omitempty"` // none, reload, kubelet restart, crio restart, reboot
-		Pools  bool   `json:"byPool,omitempty"`     // a paused pool holds it up
-		Seen   bool   `json:"seenInLab"`
-		SeenBy string `json:"seenBy,omitempty"` // the test
-		Mark   string `json:"mark"`             // of docs/catalog.md
+		Pools  bool   `json:"byPool,omitempty"`     // a paused pool blocks it
+		Tested bool   `json:"testedInLab"`
+		Test   string `json:"test,omitempty"` // that saw it
+		Mark   string `json:"mark"`           // of docs/catalog.md
 		Source string `json:"source"`
 	}
 )

@@ -105,11 +105,11 @@ func printRotations(out io.Writer, d rotationsDocument, wide bool, now time.Time
 	var reasons []reason
 	of := map[reason][]string{}
 	for _, e := range d.Rotations {
-		for _, v := range e.Why {
-			if !v.stopped {
+		for _, v := range e.Checks {
+			if !v.blocks {
 				continue
 			}
-			text := reason{v.Check, v.Reason, v.Next}
+			text := reason{v.ID, v.Reason, v.Remediation.Text}
 			if of[text] == nil {
 				reasons = append(reasons, text)
 			}
@@ -129,9 +129,9 @@ func printRotations(out io.Writer, d rotationsDocument, wide bool, now time.Time
 // short says whether it would be rotated now, and the checks that stop it.
 func (e rotationEntry) short() string {
 	var names []string
-	for _, v := range e.Why {
-		if v.stopped {
-			names = append(names, v.Check)
+	for _, v := range e.Checks {
+		if v.blocks {
+			names = append(names, v.ID)
 		}
 	}
 	if len(names) == 0 {

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
@@ -25,11 +25,15 @@ func (o humanObserver) Stage(of string, s rotate.Stage, after time.Duration) {
 	if of != "" {
 		of += ", "
 	}
-	ui.Printf(o.seen.App.Streams.ErrOut, "%safter %s: %s %s: %s\n", of, duration.HumanDuration(after), reachedMark(s.Reached), s.Name, ui.Clean(s.Text))
+	ui.Printf(o.seen.App.Streams.ErrOut, "%safter %s: %s %s: %s\n", of, duration.HumanDuration(after), reachedMark(s.Status), s.ID, ui.Clean(s.Reason))
 }
 
-func reachedMark(a catalog.Answer) string {
-	return map[catalog.Answer]string{catalog.Yes: "✓", catalog.No: "…", catalog.Unknown: "?"}[a]
+// reachedMark is ui.StatusMark, but for a stage that is on its way: nothing is wrong with it.
+func reachedMark(s assess.Status) string {
+	if s == assess.Warn {
+		return "…"
+	}
+	return ui.StatusMark(s)
 }
 
 // Waiting prints which checks block a leaf.

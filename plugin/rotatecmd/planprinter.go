@@ -42,17 +42,17 @@ func (f *rotateFlags) showPlans(plans []rotate.Planned) error {
 func (f *rotateFlags) planDocument(p rotate.Planned) rotationPlanDocument {
 	c := p.Facts.Snapshot.Cluster
 	d := rotationPlanDocument{
-		APIVersion: report.APIVersion, Kind: "RotationPlan", Server: c.Server, Version: c.Versions.Cluster, Unreviewed: c.Versions.WhyUnreviewed(), Secret: p.Of.At.Namespace + "/" + p.Of.At.Name,
-		Owner: p.Owner(), Annotation: p.Of.Trigger.Annotation, DryRun: f.dryRun, Annotations: differing(p), Checks: verdictsOf(p.Checks),
+		APIVersion: report.APIVersion, Kind: "RotationPlan", Server: c.Server, Version: c.Versions.Cluster, Unreviewed: c.Versions.WhyUnreviewed(), Taken: p.Facts.Snapshot.Taken, Secret: p.Of.At.Namespace + "/" + p.Of.At.Name,
+		Owner: p.Owner(), Annotation: p.Of.Trigger.Annotation, DryRun: f.dryRun, Annotations: differing(p), Checks: checksOf(p.Checks),
 		Accepted: append([]string{}, p.Accepted...), Awaited: p.Awaited, Consequences: p.Consequences(), Undo: noWayBack,
 	}
 	if !p.Rotates() {
-		d.Stands, d.Annotation = p.Left.Why, ""
+		d.SignerUnchanged, d.Annotation = p.Left.Why, ""
 	}
 	for _, leaf := range p.Leaves {
 		d.Leaves = append(d.Leaves, rotationLeaf{
 			leaf.Of.At.Namespace + "/" + leaf.Of.At.Name, leaf.Of.Trigger.Annotation, differing(leaf),
-			verdictsOf(leaf.Checks), append([]string{}, leaf.Accepted...), append([]string{}, leaf.Awaited...),
+			checksOf(leaf.Checks), append([]string{}, leaf.Accepted...), append([]string{}, leaf.Awaited...),
 		})
 	}
 	if cert := p.Of.Cert(); cert != nil {

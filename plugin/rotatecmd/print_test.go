@@ -101,13 +101,13 @@ func TestObserver(t *testing.T) {
 	var out, errOut bytes.Buffer
 	f := &rotateFlags{seen: verifycmd.Flags{App: cli.App{ProgramName: "oc certrot", Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &errOut}}}}
 	o := f.runner(nil).Observer
-	stage := rotate.Stage{Name: rotate.StageSigner, Reached: catalog.Yes, Text: "made \x1b[31mnow"}
+	stage := rotate.Stage{Assessment: assess.Assessment{ID: rotate.StageSigner, Status: assess.Pass, Reason: "made \x1b[31mnow"}}
 	o.Stage("", stage, 65*time.Second)
 	o.Stage("b", stage, time.Second)
 	o.Waiting("leaf", []preflight.Verdict{{Assessment: assess.Assessment{ID: "signer-trusted", Reason: "worker-0 does not"}}, {Assessment: assess.Assessment{ID: "signer-age", Reason: "young"}}})
 	p := planned(t, "4.16.1", "aggregator-client-signer", nil)
 	o.Rotated(p)
-	if err := o.Concluded(rotate.Progress{Planned: p, Stages: []rotate.Stage{stage, {Name: rotate.StageLeaf, Reached: catalog.No, Text: "not yet"}}, Took: map[string]time.Duration{rotate.StageSigner: 125 * time.Second, rotate.StageLeaf: time.Second}}); err != nil {
+	if err := o.Concluded(rotate.Progress{Planned: p, Stages: []rotate.Stage{stage, {Assessment: assess.Assessment{ID: rotate.StageLeaf, Status: assess.Warn, Reason: "not yet"}}}, Took: map[string]time.Duration{rotate.StageSigner: 125 * time.Second, rotate.StageLeaf: time.Second}}); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := errOut.String(), "after 65s: ✓ signer: made \\x1b[31mnow\nb, after 1s: ✓ signer: made \\x1b[31mnow\nwaiting, before leaf is signed anew: signer-trusted: worker-0 does not; signer-age: young\n"; got != want {

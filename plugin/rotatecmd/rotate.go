@@ -13,6 +13,7 @@ import (
 	"k8s.io/kubectl/pkg/util/templates"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -245,20 +246,17 @@ type (
 		SHA256    *pki.Fingerprint `json:"sha256,omitempty"`
 		NotBefore *time.Time       `json:"notBefore,omitempty"`
 		NotAfter  *time.Time       `json:"notAfter,omitempty"`
-		Next      *time.Time       `json:"next,omitempty"` // when it is made anew by itself
+		Next      *time.Time       `json:"nextRotation,omitempty"`
 		Consumers []string         `json:"consumers"`
-		Effect    []string         `json:"effect"` // on nodes, in this version
-		Rotates   string           `json:"rotates"`
-		Why       []rotateVerdict  `json:"why"`
-		How       string           `json:"how"` // it is made anew
+		Effect    []string         `json:"effect"`  // on nodes, in this version
+		Rotates   string           `json:"rotates"` // yes, no, unknown: whether certrot would do it now
+		Checks    []rotationCheck  `json:"checks"`
+		Doc       string           `json:"description"` // of how it is rotated
 	}
-	rotateVerdict struct {
-		Check   string `json:"check"`
-		Holds   string `json:"holds"` // yes, no, unknown
-		Reason  string `json:"reason,omitempty"`
-		Next    string `json:"next,omitempty"`
-		Accept  bool   `json:"mayBeAccepted"`
-		NoAPI   bool   `json:"noAPIServer,omitempty"` // only an API server could tell, and none was asked
-		stopped bool
+	rotationCheck struct {
+		assess.Assessment
+		Acceptable bool `json:"acceptable"`            // by --accept-risk and its ID
+		NoAPI      bool `json:"noAPIServer,omitempty"` // only an API server could tell, and none was asked
+		blocks     bool
 	}
 )

@@ -14,8 +14,8 @@ import (
 func entryOf(r rotate.Reading, of rotate.Rotatable) rotationEntry {
 	v := r.Facts.Snapshot.Cluster.Versions
 	e := rotationEntry{
-		Name: of.Name, Secret: of.At.Namespace + "/" + of.At.Name, Role: "signer", Rotates: "yes",
-		Consumers: []string{}, Effect: []string{}, Why: []rotateVerdict{}, How: of.Trigger.Doc,
+		Name: of.Name, Secret: of.At.Namespace + "/" + of.At.Name, Role: "signer", Rotates: rotates(assess.Pass),
+		Consumers: []string{}, Effect: []string{}, Checks: []rotationCheck{}, Doc: of.Trigger.Doc,
 	}
 	if !of.Signer() {
 		e.Role, e.By = "signed", of.Rotation.Signer.Namespace+"/"+of.Rotation.Signer.Name
@@ -37,20 +37,18 @@ func entryOf(r rotate.Reading, of rotate.Rotatable) rotationEntry {
 		}
 	}
 	if reason, next := of.Unmanaged(); reason != "" {
-		e.Rotates = "no"
+		managed := assess.Assessment{ID: "managed", Status: assess.Fail, Severity: assess.Critical, Reason: reason, Remediation: assess.Advise(next)}
 		if of.Known == catalog.Unknown {
-			e.Rotates = "unknown"
+			managed.Status, managed.Severity = assess.Unknown, 0
 		}
-		e.Why = append(e.Why, rotateVerdict{Check: "managed", Holds: e.Rotates, Reason: reason, Next: next, stopped: true})
+		e.Rotates = rotates(managed.Status)
+		e.Checks = append(e.Checks, rotationCheck{Assessment: managed, blocks: true})
 		return e
 	}
 	for _, v := range r.Preflight(of).Check() {
-		d := verdictOf(v)
-		if e.Why = append(e.Why, d); !d.stopped {
-			continue
-		}
-		if e.Rotates == "yes" || v.Status == assess.Fail {
-			e.Rotates = d.Holds
+		e.Checks = append(e.Checks, checkOf(v))
+		if v.Blocks() && (e.Rotates == rotates(assess.Pass) || v.Status == assess.Fail) {
+			e.Rotates = rotates(v.Status)
 		}
 	}
 	return e
@@ -60,15 +58,25 @@ func effectOf(d catalog.Delivery) string {
 	return d.To.Name + ": " + cmp.Or(d.Effect, d.Doc)
 }
 
-func verdictOf(v preflight.Verdict) rotateVerdict {
-	holds := map[assess.Status]catalog.Answer{assess.Pass: catalog.Yes, assess.Fail: catalog.No}[v.Status]
-	return rotateVerdict{v.ID, holds.String(), v.Reason, v.Remediation.Text, v.Risk, v.NoAPIServer, v.Blocks()}
+// rotates says whether certrot would do it now, where a check has this status.
+func rotates(s assess.Status) string {
+	switch s {
+	case assess.Pass:
+		return "yes"
+	case assess.Fail:
+		return "no"
+	}
+	return "unknown"
 }
 
-func verdictsOf(checks []preflight.Verdict) []rotateVerdict {
-	out := []rotateVerdict{}
-	for _, v := range checks {
-		out = append(out, verdictOf(v))
+func checkOf(v preflight.Verdict) rotationCheck {
+	return rotationCheck{v.Assessment, v.Risk, v.NoAPIServer, v.Blocks()}
+}
+
+func checksOf(all []preflight.Verdict) []rotationCheck {
+	out := []rotationCheck{}
+	for _, v := range all {
+		out = append(out, checkOf(v))
 	}
 	return out
 }

@@ -13,7 +13,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/kubectl/pkg/util/templates"
 
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
@@ -66,10 +66,7 @@ type (
 		Stages          []rotationStage `json:"stages"`
 	}
 	rotationStage struct {
-		Stage   string `json:"stage"`
-		Reached string `json:"reached"` // yes, no, unknown
-		Text    string `json:"text"`
-		Next    string `json:"next,omitempty"`
+		assess.Assessment // pass: reached; warn: not yet
 		// Seconds after the begin when it was first seen reached; null: it was so, or is not.
 		Seconds *int `json:"seconds,omitempty"`
 	}
@@ -119,8 +116,8 @@ func (f *rotateFlags) showStages(p rotate.Progress) error {
 		d.Certificate = &apply.PlanCert{SHA256: cert.Fingerprint, Subject: cert.Subject, NotBefore: cert.NotBefore, NotAfter: cert.NotAfter}
 	}
 	for _, s := range p.Stages {
-		e := rotationStage{Stage: s.Name, Reached: s.Reached.String(), Text: s.Text, Next: s.Next}
-		if took, ok := p.Took[s.Name]; ok && s.Reached == catalog.Yes {
+		e := rotationStage{Assessment: s.Assessment}
+		if took, ok := p.Took[s.ID]; ok && s.Status == assess.Pass {
 			seconds := int(took.Seconds())
 			e.Seconds = &seconds
 		}
@@ -137,9 +134,9 @@ func printStages(out io.Writer, p rotate.Progress) error {
 		ui.Printf(w, "  %s\n  %s\n", pki.Foreign(cert.Subject), apply.Identity(cert))
 	}
 	for _, s := range p.Stages {
-		ui.Wrap(w, fmt.Sprintf("%s %-11s", reachedMark(s.Reached), s.Name), s.Text)
-		if s.Reached != catalog.Yes && s.Next != "" {
-			ui.Wrap(w, "    next: ", s.Next)
+		ui.Wrap(w, fmt.Sprintf("%s %-11s", reachedMark(s.Status), s.ID), s.Reason)
+		if s.Status != assess.Pass && s.Remediation.Text != "" {
+			ui.Wrap(w, "    next: ", s.Remediation.Text)
 		}
 	}
 	if took := times(p); took != "" {
@@ -153,8 +150,8 @@ func printStages(out io.Writer, p rotate.Progress) error {
 func times(p rotate.Progress) string {
 	var out []string
 	for _, s := range p.Stages {
-		if took, ok := p.Took[s.Name]; ok && s.Reached == catalog.Yes {
-			out = append(out, fmt.Sprintf("%s %s", s.Name, took))
+		if took, ok := p.Took[s.ID]; ok && s.Status == assess.Pass {
+			out = append(out, fmt.Sprintf("%s %s", s.ID, took))
 		}
 	}
 	return strings.Join(out, ", ")

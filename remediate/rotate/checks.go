@@ -6,6 +6,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
@@ -220,11 +221,11 @@ func (p Preflight) chain() preflight.Result {
 	if p.Of.Cert() == nil {
 		return preflight.Result{Reason: "what signs now was not read", Next: p.hints().Unread(inspect.MayList("secrets", ""), inspect.MayList("configmaps", ""))}
 	}
-	switch reached, s := p.Settled(); reached {
-	case catalog.No:
-		return preflight.Fail(p.hints().Next("wait until it is through: {} rotate status %s", p.Of.Name), "%s: %s", s.Name, s.Text)
-	case catalog.Unknown:
-		return preflight.Result{Reason: s.Name + ": " + s.Text, Next: s.Next}
+	switch s := p.Settled(); s.Status {
+	case assess.Warn:
+		return preflight.Fail(p.hints().Next("wait until it is through: {} rotate status %s", p.Of.Name), "%s: %s", s.ID, s.Reason)
+	case assess.Unknown:
+		return preflight.Result{Reason: s.ID + ": " + s.Reason, Next: s.Remediation.Text}
 	}
 	return preflight.Pass("")
 }

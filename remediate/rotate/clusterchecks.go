@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
@@ -26,12 +27,12 @@ func (p Preflight) trusted() preflight.Result {
 	}
 	for _, s := range p.Stages() {
 		switch {
-		case s.Name == StageTrust && s.Reached == catalog.Unknown && catalog.ServedExternally(p.Of.At): // asked by itself
-		case s.Name != StageBundle && s.Name != StageAggregates && s.Name != StageTrust:
-		case s.Reached == catalog.No:
-			return preflight.Fail(s.Next, "%s: %s", s.Name, s.Text)
-		case s.Reached == catalog.Unknown:
-			return preflight.Result{Reason: s.Name + ": " + s.Text, Next: s.Next}
+		case s.ID == StageTrust && s.Status == assess.Unknown && catalog.ServedExternally(p.Of.At): // asked by itself
+		case s.ID != StageBundle && s.ID != StageAggregates && s.ID != StageTrust:
+		case s.Status == assess.Warn:
+			return preflight.Fail(s.Remediation.Text, "%s: %s", s.ID, s.Reason)
+		case s.Status == assess.Unknown:
+			return preflight.Result{Reason: s.ID + ": " + s.Reason, Next: s.Remediation.Text}
 		}
 	}
 	return preflight.Pass("")

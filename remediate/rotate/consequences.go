@@ -23,7 +23,7 @@ type Consequence struct {
 	// reboot. Absent: nothing is done to nodes.
 	Node string `json:"onEachNode,omitempty"`
 	// BlockedBy is what blocks it now, such as "MachineConfigPool/worker is paused".
-	BlockedBy []string   `json:"heldUpBy,omitempty"`
+	BlockedBy []string   `json:"blockedBy,omitempty"`
 	From      *time.Time `json:"from,omitempty"` // at the earliest; absent: at once, or not known
 	Mark      string     `json:"mark"`           // of docs/catalog.md
 	Source    string     `json:"source"`

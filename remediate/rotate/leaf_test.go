@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 )
@@ -214,8 +215,8 @@ func TestServedByTheNewSigner(t *testing.T) {
 		want  string
 	}{
 		{"no handshake", func(_, _ []byte) [][]byte { return nil }, "unknown: unknown: service-network-serving-certkey (no handshake was made)"},
-		{"both show the new one", func(_, now []byte) [][]byte { return [][]byte{now, now} }, "yes: all 2 handshakes"},
-		{"one shows the old one", func(old, now []byte) [][]byte { return [][]byte{now, old} }, "no: 1 of 2 handshakes"},
+		{"both show the new one", func(_, now []byte) [][]byte { return [][]byte{now, now} }, "pass: all 2 handshakes"},
+		{"one shows the old one", func(old, now []byte) [][]byte { return [][]byte{now, old} }, "warn: 1 of 2 handshakes"},
 		{"one does not answer", func(_, now []byte) [][]byte { return [][]byte{now, nil} }, "unknown: 1 of 2 handshakes"},
 	} {
 		r := newRotating("service-network-serving-signer", "4.16.3")
@@ -238,11 +239,11 @@ func TestServedByTheNewSigner(t *testing.T) {
 			r.s.Served = append(r.s.Served, v)
 		}
 		for _, s := range r.preflight(t, r.signer).Stages() {
-			if s.Name != StageServed {
+			if s.ID != StageServed {
 				continue
 			}
-			if got := s.Reached.String() + ": " + s.Text; !strings.HasPrefix(got, c.want) || (s.Next == "") != (s.Reached == catalog.Yes) {
-				t.Errorf("%s: %s (next: %s), want %s", c.title, got, s.Next, c.want)
+			if got := s.Status.String() + ": " + s.Reason; !strings.HasPrefix(got, c.want) || (s.Remediation.Text == "") != (s.Status == assess.Pass) {
+				t.Errorf("%s: %s (next: %s), want %s", c.title, got, s.Remediation.Text, c.want)
 			}
 		}
 	}
@@ -254,9 +255,9 @@ func TestServedOfASigner(t *testing.T) {
 	r := newRotating("csr-signer-signer", "4.20.3")
 	r.put(r.rotation().Targets[0], "kubernetes.io/tls", r.old.CertPEM)
 	stages := r.preflight(t, r.signer).Stages()
-	s := stages[slices.IndexFunc(stages, func(s Stage) bool { return s.Name == StageServed })]
-	if s.Reached != catalog.Unknown || !strings.Contains(s.Text, "csr-signer (no server presents it") {
-		t.Errorf("%s: %s", s.Reached, s.Text)
+	s := stages[slices.IndexFunc(stages, func(s Stage) bool { return s.ID == StageServed })]
+	if s.Status != assess.Unknown || !strings.Contains(s.Reason, "csr-signer (no server presents it") {
+		t.Errorf("%s: %s", s.Status, s.Reason)
 	}
 }
 
@@ -266,10 +267,10 @@ func TestQuietByTheClusterClock(t *testing.T) {
 	r := newRotating(aggregator, "4.15.3")
 	fresh := pkitest.NewCA("fresh", r.at.Add(-time.Minute), r.at.AddDate(1, 0, 0), pkitest.KeyName("fresh"))
 	r.put(r.rotation().Signer, "kubernetes.io/tls", fresh.CertPEM)
-	for off, want := range map[time.Duration]catalog.Answer{0: catalog.No, 5 * time.Minute: catalog.Yes, -5 * time.Minute: catalog.No} {
+	for off, want := range map[time.Duration]assess.Status{0: assess.Warn, 5 * time.Minute: assess.Pass, -5 * time.Minute: assess.Warn} {
 		r.s.Cluster.Clock = inspect.Clock{Sent: r.at, Received: r.at, Before: r.at.Add(off), After: r.at.Add(off)}
-		if s := r.preflight(t, aggregator).Stages()[0]; s.Reached != want {
-			t.Errorf("its clock is %s ahead: %s: %s", off, s.Reached, s.Text)
+		if s := r.preflight(t, aggregator).Stages()[0]; s.Status != want {
+			t.Errorf("its clock is %s ahead: %s: %s", off, s.Status, s.Reason)
 		}
 	}
 }
@@ -290,20 +291,20 @@ func TestCSRSignersHaveTwoWriters(t *testing.T) {
 			}
 			r.put(at, "kubernetes.io/tls", fresh.CertPEM)
 			stages := r.preflight(t, name).Stages()
-			return stages[slices.IndexFunc(stages, func(s Stage) bool { return s.Name == stage })]
+			return stages[slices.IndexFunc(stages, func(s Stage) bool { return s.ID == stage })]
 		}
 		s := issued(time.Minute)
-		if s.Reached != catalog.No || !strings.Contains(s.Text, "cert-recovery-controller") || !strings.Contains(s.Text, "it counts if it is still there") || s.Next == "" {
+		if s.Status != assess.Warn || !strings.Contains(s.Reason, "cert-recovery-controller") || !strings.Contains(s.Reason, "it counts if it is still there") || s.Remediation.Text == "" {
 			t.Errorf("%s, one minute old: %+v", name, s)
 		}
-		if reached, s := r.preflight(t, name).Settled(); reached != catalog.No || s.Name != stage {
-			t.Errorf("%s, one minute old, is settled: %s %+v", name, reached, s)
+		if s := r.preflight(t, name).Settled(); s.Status != assess.Warn || s.ID != stage {
+			t.Errorf("%s, one minute old, is settled: %s %+v", name, s.Status, s)
 		}
-		if s := issued(3 * time.Minute); s.Reached != catalog.Yes {
+		if s := issued(3 * time.Minute); s.Status != assess.Pass {
 			t.Errorf("%s, three minutes old: %+v", name, s)
 		}
-		if reached, s := r.preflight(t, name).Settled(); s.Name == stage { // of a signer, the rest of the chain follows
-			t.Errorf("%s, three minutes old, is not settled: %s %+v", name, reached, s)
+		if s := r.preflight(t, name).Settled(); s.ID == stage { // of a signer, the rest of the chain follows
+			t.Errorf("%s, three minutes old, is not settled: %s %+v", name, s.Status, s)
 		}
 	}
 }

@@ -127,10 +127,10 @@ func (p Planned) pendingLeaf(stages []Stage) (leaf *Planned, none catalog.Answer
 	none = catalog.Yes
 	for _, s := range stages {
 		switch {
-		case s.Name != StageSigner && s.Name != StageLeaf:
-		case s.Reached == catalog.No:
+		case s.ID != StageSigner && s.ID != StageLeaf:
+		case s.Status == assess.Warn:
 			return nil, catalog.No
-		case s.Reached == catalog.Unknown:
+		case s.Status == assess.Unknown:
 			none = catalog.Unknown
 		}
 	}
@@ -177,12 +177,12 @@ func (r *Runner) awaitLeaf(ctx context.Context, t *tracker) error {
 	p, ok, err := t.until(ctx, r.left(), func(_ Planned, stages []Stage) bool {
 		unread = nil
 		for i, s := range stages {
-			itself := s.Name == StageLeaf || s.Name == StageSigner
+			itself := s.ID == StageLeaf || s.ID == StageSigner
 			switch {
-			case s.Reached == catalog.No && (itself || s.Name == StageServed):
+			case s.Status == assess.Warn && (itself || s.ID == StageServed):
 				blind = 0
 				return false
-			case s.Reached == catalog.Unknown && itself && unread == nil:
+			case s.Status == assess.Unknown && itself && unread == nil:
 				unread = &stages[i]
 			}
 		}
@@ -196,7 +196,7 @@ func (r *Runner) awaitLeaf(ctx context.Context, t *tracker) error {
 	case err != nil:
 		return err
 	case unread != nil:
-		return &Error{Outcome: Unknown, Err: fmt.Errorf("%s is to be rotated, and whether the newest signer has signed it is unknown: %s: %s", p.Of.At, unread.Name, unread.Text), Next: unread.Next + "; then: " + t.next}
+		return &Error{Outcome: Unknown, Err: fmt.Errorf("%s is to be rotated, and whether the newest signer has signed it is unknown: %s: %s", p.Of.At, unread.ID, unread.Reason), Next: unread.Remediation.Text + "; then: " + t.next}
 	case ok:
 		return nil
 	}

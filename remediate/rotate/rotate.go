@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
@@ -171,16 +172,37 @@ func FindRotatable(all []Rotatable, name string) (Rotatable, error) {
 	return Rotatable{}, fmt.Errorf("%q may be %s", name, strings.Join(names, " or "))
 }
 
-// Stage is a step on the way of a new CA to all who verify by it.
+// Stage is a step on the way of a new CA to all who verify by it. It passes when it is reached,
+// warns before that, and is unknown where something that decides was not read. Its reason is what
+// is so; its remediation, why it may be late and what to look at.
 type Stage struct {
-	Name string
-	// Reached is Unknown where something that decides was not read.
-	Reached catalog.Answer
-	Text    string // what is so, for people
-	Next    string // why it may be late, and what to look at; empty where it is reached
+	assess.Assessment
 	// Settling: it is not reached only because another certificate may still take the
 	// place of the newest one.
 	Settling bool
+}
+
+// reached is a stage that passes.
+func reached(id string) Stage {
+	return Stage{Assessment: assess.Assessment{ID: id, Status: assess.Pass}}
+}
+
+// pending says why a stage is not reached yet.
+func (s *Stage) pending(reason string) {
+	s.Status, s.Severity, s.Reason = assess.Warn, assess.Info, reason
+}
+
+// unread says why it is unknown whether a stage is reached.
+func (s *Stage) unread(reason string) {
+	s.Status, s.Severity, s.Reason = assess.Unknown, 0, reason
+}
+
+func (s *Stage) advise(next string) { s.Remediation = assess.Advise(next) }
+
+// follows is a stage that is judged once another one is reached.
+func (s Stage) follows(id, reason string) Stage {
+	s.ID, s.Reason, s.Settling = id, reason, false
+	return s
 }
 
 // The stages, in their order.

@@ -319,9 +319,9 @@ func TestRotationStages(t *testing.T) {
 		var got strings.Builder
 		stages := r.preflight(t, aggregator).Stages()
 		for _, s := range stages {
-			got.WriteString(map[catalog.Answer]string{catalog.Yes: "y", catalog.No: "n", catalog.Unknown: "?"}[s.Reached])
-			if s.Reached != catalog.Yes && s.Next == "" {
-				t.Errorf("%s: %s says no next step", step.title, s.Name)
+			got.WriteString(map[assess.Status]string{assess.Pass: "y", assess.Warn: "n", assess.Unknown: "?"}[s.Status])
+			if s.Status != assess.Pass && s.Remediation.Text == "" {
+				t.Errorf("%s: %s says no next step", step.title, s.ID)
 			}
 		}
 		if got.String() != step.want {

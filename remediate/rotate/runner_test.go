@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
@@ -239,7 +239,7 @@ func TestTrackAll(t *testing.T) {
 				second := *first
 				first.called, first.next, second.called, second.next = "a", "certrot rotate status a", "b", "certrot rotate status b"
 				first.several, second.several = true, true
-				second.told, second.took = map[string]catalog.Answer{}, map[string]time.Duration{}
+				second.told, second.took = map[string]assess.Status{}, map[string]time.Duration{}
 				if c.gone {
 					second.cluster = gone{world}
 				}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
@@ -33,10 +34,10 @@ type looked struct {
 // servedStage asks whether servers present, in handshakes, what the signer's newest
 // certificate has signed; and of what clients present, whether servers accept it.
 func (c Chain) servedStage(ca *pki.Cert, leaf Stage) Stage {
-	if leaf.Reached != catalog.Yes {
-		return Stage{Name: StageServed, Reached: leaf.Reached, Text: "it follows " + StageLeaf, Next: leaf.Next}
+	if leaf.Status != assess.Pass {
+		return leaf.follows(StageServed, "it follows "+StageLeaf)
 	}
-	s := Stage{Name: StageServed, Reached: catalog.Yes}
+	s := reached(StageServed)
 	var l looked
 	what := "handshakes presented a certificate of it"
 	hints := c.Facts.Hints()
@@ -59,19 +60,21 @@ func (c Chain) servedStage(ca *pki.Cert, leaf Stage) Stage {
 	}
 	switch {
 	case len(l.old) > 0:
-		s.Reached, s.Text, s.Next = catalog.No, fmt.Sprintf("%d of %d %s; not: %s", l.does, l.all, what, few(l.old)), late
+		s.pending(fmt.Sprintf("%d of %d %s; not: %s", l.does, l.all, what, few(l.old)))
+		s.advise(late)
 		if len(l.remediations) > 0 {
-			s.Next = few(l.remediations)
+			s.advise(few(l.remediations))
 		}
 	case len(l.unknown) > 0:
-		s.Reached, s.Text, s.Next = catalog.Unknown, "unknown: "+few(l.unknown), blind
+		s.unread("unknown: " + few(l.unknown))
+		s.advise(blind)
 		if l.does > 0 {
-			s.Text = fmt.Sprintf("%d of %d %s; %s", l.does, l.all, what, s.Text)
+			s.Reason = fmt.Sprintf("%d of %d %s; %s", l.does, l.all, what, s.Reason)
 		}
 	case l.all == 0:
-		s.Text = "certificates of an administrator's own are presented in its place"
+		s.Reason = "certificates of an administrator's own are presented in its place"
 	default:
-		s.Text = fmt.Sprintf("all %d %s", l.all, what)
+		s.Reason = fmt.Sprintf("all %d %s", l.all, what)
 	}
 	return s
 }
@@ -175,10 +178,11 @@ func (c Chain) unseen(at catalog.Ref) string {
 // edgesStage asks whether all holds that is known of who presents and who verifies what the
 // signer signs.
 func (c Chain) edgesStage(leaf Stage) Stage {
-	if leaf.Reached != catalog.Yes {
-		return Stage{Name: StageEdges, Reached: leaf.Reached, Text: "they are judged after " + StageLeaf, Next: leaf.Next}
+	if leaf.Status != assess.Pass {
+		return leaf.follows(StageEdges, "they are judged after "+StageLeaf)
 	}
-	s := Stage{Name: StageEdges, Reached: catalog.Yes, Next: c.Facts.Hints().Next("{} verify" + c.Facts.Hints().Live(" --nodes all") + " names each, with its remediation")}
+	s := reached(StageEdges)
+	s.advise(c.Facts.Hints().Next("{} verify" + c.Facts.Hints().Live(" --nodes all") + " names each, with its remediation"))
 	var failed, unknown, remediations []string
 	claims := slices.DeleteFunc(c.claims(), func(claim trust.Claim) bool { return claim.Tenant != "" && claim.Status != trust.Holds }) // stage trust tells of them
 	for _, claim := range claims {
@@ -196,16 +200,16 @@ func (c Chain) edgesStage(leaf Stage) Stage {
 	}
 	switch {
 	case len(failed) > 0:
-		s.Reached, s.Text = catalog.No, fmt.Sprintf("%d of %d claims do not hold: %s", len(failed), len(claims), few(failed))
+		s.pending(fmt.Sprintf("%d of %d claims do not hold: %s", len(failed), len(claims), few(failed)))
 		if len(remediations) == len(failed) {
-			s.Next = few(remediations)
+			s.advise(few(remediations))
 		}
 	case len(unknown) > 0:
-		s.Reached, s.Text = catalog.Unknown, fmt.Sprintf("%d of %d claims are unknown: %s", len(unknown), len(claims), few(unknown))
+		s.unread(fmt.Sprintf("%d of %d claims are unknown: %s", len(unknown), len(claims), few(unknown)))
 	case len(claims) == 0:
-		s.Reached, s.Text = catalog.Unknown, "the clients that verify what it signs were not asked for, or are unknown"
+		s.unread("the clients that verify what it signs were not asked for, or are unknown")
 	default:
-		s.Next, s.Text = "", fmt.Sprintf("all %d claims about what it signs hold", len(claims))
+		s.Remediation, s.Reason = assess.Remediation{}, fmt.Sprintf("all %d claims about what it signs hold", len(claims))
 	}
 	return s
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
@@ -23,11 +24,11 @@ func TestAcceptedByKubelets(t *testing.T) {
 		codes   []int    // of two kubelets, to the first master, and to each that has an old one; nil: nobody asked
 		want    string
 	}{
-		{"both accept it", []string{"new"}, []int{200, 403}, "yes: all 2 requests with a certificate of it were accepted"},
+		{"both accept it", []string{"new"}, []int{200, 403}, "pass: all 2 requests with a certificate of it were accepted"},
 		{"nobody asked", []string{"new"}, nil, "unknown: unknown: kubelet-client (no request was made with it: that takes a master that can be read)"},
-		{"one does not", []string{"new"}, []int{200, 401}, "no: 1 of 2 requests with a certificate of it were accepted; not: 10.0.0.2:10250 answers 401"},
+		{"one does not", []string{"new"}, []int{200, 401}, "warn: 1 of 2 requests with a certificate of it were accepted; not: 10.0.0.2:10250 answers 401"},
 		{"one does not answer", []string{"new"}, []int{200, 0}, "unknown: 1 of 2 requests with a certificate of it were accepted; unknown: a request from master-0 to 10.0.0.2:10250 had no answer"},
-		{"a master still has the old one, which is accepted", []string{"new", "old"}, []int{200, 200}, "no: 2 of 3 requests with a certificate of it were accepted; not: " + row.Certificate + " on master-1 still has the one made"},
+		{"a master still has the old one, which is accepted", []string{"new", "old"}, []int{200, 200}, "warn: 2 of 3 requests with a certificate of it were accepted; not: " + row.Certificate + " on master-1 still has the one made"},
 		{"a master was not read", []string{"new", ""}, []int{200, 200}, "unknown: 2 of 2 requests with a certificate of it were accepted; unknown: what kube-apiserver on master-1 presents"},
 		{"a master has none", []string{"new", "none"}, []int{200, 200}, "unknown: 2 of 2 requests with a certificate of it were accepted; unknown: what kube-apiserver on master-1 presents"},
 	} {
@@ -64,14 +65,14 @@ func TestAcceptedByKubelets(t *testing.T) {
 		}
 		for _, name := range []string{toKubelet, "kubelet-client"} {
 			for _, s := range r.preflight(t, name).Stages() {
-				if s.Name != StageServed {
+				if s.ID != StageServed {
 					continue
 				}
-				if s.Reached == catalog.No && strings.Contains(s.Text, "401") && !strings.HasPrefix(s.Next, "on worker-1: where ") {
-					t.Errorf("%s, of %s: next: %s", c.title, name, s.Next)
+				if s.Status == assess.Warn && strings.Contains(s.Reason, "401") && !strings.HasPrefix(s.Remediation.Text, "on worker-1: where ") {
+					t.Errorf("%s, of %s: next: %s", c.title, name, s.Remediation.Text)
 				}
-				if got := s.Reached.String() + ": " + s.Text; !strings.HasPrefix(got, c.want) || (s.Next == "") != (s.Reached == catalog.Yes) {
-					t.Errorf("%s, of %s: %s (next: %s), want %s", c.title, name, got, s.Next, c.want)
+				if got := s.Status.String() + ": " + s.Reason; !strings.HasPrefix(got, c.want) || (s.Remediation.Text == "") != (s.Status == assess.Pass) {
+					t.Errorf("%s, of %s: %s (next: %s), want %s", c.title, name, got, s.Remediation.Text, c.want)
 				}
 			}
 		}

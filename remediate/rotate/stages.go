@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
@@ -16,27 +17,31 @@ import (
 func (c Chain) signerStage() Stage {
 	at := c.Of.Rotation.Signer
 	entries := entriesAt(c.Facts, at)
-	s := Stage{Name: StageSigner, Next: causes(c.ownerDown(c.owner()), lookAtOperator(c.owner()))}
+	s := Stage{Assessment: assess.Assessment{ID: StageSigner, Remediation: assess.Advise(causes(c.ownerDown(c.owner()), lookAtOperator(c.owner())))}}
 	switch {
 	case len(entries) == 0 && notThere(c.Facts, at):
-		s.Reached, s.Text = catalog.No, at.String()+" is not there: "+c.owner()+" creates it again"
+		s.pending(at.String() + " is not there: " + c.owner() + " creates it again")
 		return s
 	case len(entries) == 0 || len(entries[0].Content.Certs) == 0:
-		s.Text, s.Next = at.String()+" was not read, or holds no certificate", c.Facts.Hints().Unread(inspect.MayList("secrets", at.Namespace))
+		s.unread(at.String() + " was not read, or holds no certificate")
+		s.advise(c.Facts.Hints().Unread(inspect.MayList("secrets", at.Namespace)))
 		return s
 	}
 	ca := entries[0].Content.Certs[0]
 	if problem := disagrees(entries[0]); c.Of.Trigger.Annotation != "" && problem != "" {
-		s.Reached, s.Text = catalog.No, at.String()+": "+problem
+		s.pending(at.String() + ": " + problem)
 		return s
 	}
-	s.Text = fmt.Sprintf("%s, made %s", pki.Named(ca), remediate.Timestamp(ca.NotBefore))
+	made := fmt.Sprintf("%s, made %s", pki.Named(ca), remediate.Timestamp(ca.NotBefore))
 	if text, settles := c.settling(at, ca); settles {
-		s.Reached, s.Next, s.Settling = catalog.No, settlingNext, true
-		s.Text += text
+		s.pending(made + text)
+		s.advise(settlingNext)
+		s.Settling = true
 		return s
 	}
-	return Stage{Name: StageSigner, Reached: catalog.Yes, Text: s.Text}
+	s = reached(StageSigner)
+	s.Reason = made
+	return s
 }
 
 // settlingNext is the next step while it is not seen yet which certificate stays.
@@ -111,8 +116,8 @@ func disagrees(h *inspect.Entry) string {
 
 func (c Chain) bundleStage(cas []*pki.Cert) Stage {
 	s := c.placesStage(StageBundle, []catalog.Ref{c.Of.Rotation.Bundle}, cas)
-	if s.Reached == catalog.No {
-		s.Next = causes(c.ownerDown(c.owner()), lookAtOperator(c.owner()))
+	if s.Status == assess.Warn {
+		s.advise(causes(c.ownerDown(c.owner()), lookAtOperator(c.owner())))
 	}
 	return s
 }
@@ -125,11 +130,13 @@ func (c Chain) aggregatesStage(cas []*pki.Cert) Stage {
 		}
 	}
 	if len(places) == 0 {
-		return Stage{Name: StageAggregates, Reached: catalog.Yes, Text: "no other bundle is made of it"}
+		s := reached(StageAggregates)
+		s.Reason = "no other bundle is made of it"
+		return s
 	}
 	s := c.placesStage(StageAggregates, places, cas)
-	if s.Reached == catalog.No {
-		s.Next = causes(c.publishersDown(), "its publisher is to bring it there: oc get clusteroperators kube-apiserver kube-controller-manager kube-scheduler machine-config. kube-root-ca.crt follows a new revision of kube-controller-manager, which waits for masters that are not Ready")
+	if s.Status == assess.Warn {
+		s.advise(causes(c.publishersDown(), "its publisher is to bring it there: oc get clusteroperators kube-apiserver kube-controller-manager kube-scheduler machine-config. kube-root-ca.crt follows a new revision of kube-controller-manager, which waits for masters that are not Ready"))
 	}
 	return s
 }
@@ -138,7 +145,7 @@ func (c Chain) aggregatesStage(cas []*pki.Cert) Stage {
 // there can't have them, and nobody verifies by it. Users may write what is in their own
 // namespaces, so that its publisher leaves it: a place there holds no rotation up, and is told.
 func (c Chain) placesStage(name string, places []catalog.Ref, cas []*pki.Cert) Stage {
-	s := Stage{Name: name, Reached: catalog.Yes}
+	s := reached(name)
 	has, all := 0, 0
 	var lack, unread, tenants []string
 	for _, at := range places {
@@ -165,19 +172,19 @@ func (c Chain) placesStage(name string, places []catalog.Ref, cas []*pki.Cert) S
 	}
 	switch {
 	case len(lack) > 0:
-		s.Reached, s.Text = catalog.No, fmt.Sprintf("%d of %d have it; without it: %s", has, all, few(lack))
+		s.pending(fmt.Sprintf("%d of %d have it; without it: %s", has, all, few(lack)))
 	case len(unread) > 0:
-		s.Reached, s.Text = catalog.Unknown, fmt.Sprintf("%d of %d that were read have it; not read: %s", has, all, few(unread))
-		s.Next = c.Facts.Hints().Unread(inspect.MayList("configmaps", ""), inspect.MayList("secrets", ""))
+		s.unread(fmt.Sprintf("%d of %d that were read have it; not read: %s", has, all, few(unread)))
+		s.advise(c.Facts.Hints().Unread(inspect.MayList("configmaps", ""), inspect.MayList("secrets", "")))
 	case all == 0:
-		s.Reached, s.Text = catalog.No, few(refNames(places))+": not there"
+		s.pending(few(refNames(places)) + ": not there")
 	case all == 1:
-		s.Text = places[0].String() + " has it"
+		s.Reason = places[0].String() + " has it"
 	default:
-		s.Text = fmt.Sprintf("all %d have it", all)
+		s.Reason = fmt.Sprintf("all %d have it", all)
 	}
 	if len(tenants) > 0 {
-		s.Text += "; without it, in namespaces whose users may write it: " + few(tenants)
+		s.Reason += "; without it, in namespaces whose users may write it: " + few(tenants)
 	}
 	return s
 }

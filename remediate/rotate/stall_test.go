@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
@@ -71,11 +72,11 @@ func TestStallsAreNamed(t *testing.T) {
 		p := r.preflight(t, toKubelet)
 		p.Claims = trust.Judge(context.Background(), p.Facts)
 		for _, s := range p.Stages() {
-			if s.Name != c.stage {
+			if s.ID != c.stage {
 				continue
 			}
-			if s.Reached != catalog.No || !strings.Contains(s.Next, c.want) || c.never != "" && strings.Contains(s.Next, c.never) {
-				t.Errorf("%s: %s: %s\nnext: %s\nwant %q, and not %q", c.title, s.Reached, s.Text, s.Next, c.want, c.never)
+			if s.Status != assess.Warn || !strings.Contains(s.Remediation.Text, c.want) || c.never != "" && strings.Contains(s.Remediation.Text, c.never) {
+				t.Errorf("%s: %s: %s\nnext: %s\nwant %q, and not %q", c.title, s.Status, s.Reason, s.Remediation.Text, c.want, c.never)
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
@@ -17,13 +18,13 @@ func TestATenantsCopyHoldsNoRotationUp(t *testing.T) {
 	for _, c := range []struct {
 		title   string
 		without []string // namespaces whose copy lacks the new CA
-		reached catalog.Answer
+		reached assess.Status
 		says    string
 	}{
-		{"all have it", nil, catalog.Yes, ""},
-		{"a tenant's does not", []string{"team"}, catalog.Yes, "; without it, in namespaces whose users may write it: ConfigMap/team/kube-root-ca.crt"},
-		{"the platform's does not", []string{"openshift-z"}, catalog.No, "without it: ConfigMap/openshift-z/kube-root-ca.crt"},
-		{"many tenants' and the platform's do not", []string{"a", "b", "c", "d", "e", "openshift-z"}, catalog.No, "without it: ConfigMap/openshift-z/kube-root-ca.crt[ca.crt]; without it, in namespaces"},
+		{"all have it", nil, assess.Pass, ""},
+		{"a tenant's does not", []string{"team"}, assess.Pass, "; without it, in namespaces whose users may write it: ConfigMap/team/kube-root-ca.crt"},
+		{"the platform's does not", []string{"openshift-z"}, assess.Warn, "without it: ConfigMap/openshift-z/kube-root-ca.crt"},
+		{"many tenants' and the platform's do not", []string{"a", "b", "c", "d", "e", "openshift-z"}, assess.Warn, "without it: ConfigMap/openshift-z/kube-root-ca.crt[ca.crt]; without it, in namespaces"},
 	} {
 		r := newRotating(loadBalancer, "4.15.3")
 		both := pkitest.Bundle(r.old.CertPEM, r.new.CertPEM)
@@ -40,8 +41,8 @@ func TestATenantsCopyHoldsNoRotationUp(t *testing.T) {
 			copied(namespace, r.old.CertPEM)
 		}
 		for _, s := range r.preflight(t, loadBalancer).Stages() {
-			if s.Name == StageAggregates && (s.Reached != c.reached || !strings.Contains(s.Text, c.says) || (len(s.Next) > 0) != (c.reached != catalog.Yes)) {
-				t.Errorf("%s: %s: %s; next %s", c.title, s.Reached, s.Text, s.Next)
+			if s.ID == StageAggregates && (s.Status != c.reached || !strings.Contains(s.Reason, c.says) || (len(s.Remediation.Text) > 0) != (c.reached != assess.Pass)) {
+				t.Errorf("%s: %s: %s; next %s", c.title, s.Status, s.Reason, s.Remediation.Text)
 			}
 		}
 	}
@@ -70,11 +71,11 @@ func TestATenantsStoreHoldsNoRotationUp(t *testing.T) {
 		r.put(catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-y", Name: "serving", Key: "tls.crt"}, "kubernetes.io/tls", r.old.Issue("svc", r.at.AddDate(0, -1, 0), r.at.AddDate(1, 0, 0)).CertPEM)
 		r.s.Bundles[len(r.s.Bundles)-1].Object.Annotations = map[string]string{catalog.AnnotationServiceName: "svc"}
 		for _, s := range r.preflight(t, "signing-key").Stages() {
-			if s.Name == StageTrust && (strings.Contains(s.Text, "; not: ") == c.holds || strings.Contains(s.Text, "not judged by, as their users may write it: namespaces "+c.namespace) != c.holds) {
-				t.Errorf("%s: %s: %s", c.namespace, s.Reached, s.Text)
+			if s.ID == StageTrust && (strings.Contains(s.Reason, "; not: ") == c.holds || strings.Contains(s.Reason, "not judged by, as their users may write it: namespaces "+c.namespace) != c.holds) {
+				t.Errorf("%s: %s: %s", c.namespace, s.Status, s.Reason)
 			}
-			if s.Name == StageEdges && c.holds && strings.Contains(s.Text, "do not hold") {
-				t.Errorf("%s: %s: %s", c.namespace, s.Reached, s.Text)
+			if s.ID == StageEdges && c.holds && strings.Contains(s.Reason, "do not hold") {
+				t.Errorf("%s: %s: %s", c.namespace, s.Status, s.Reason)
 			}
 		}
 	}

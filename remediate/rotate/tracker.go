@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -36,7 +37,7 @@ type tracker struct {
 	changed bool     // the same run changed something else before
 	quiet   bool     // it waits for nothing, so it tells nothing meanwhile
 	began   time.Time
-	told    map[string]catalog.Answer
+	told    map[string]assess.Status
 	took    map[string]time.Duration // from the begin to when a stage was first seen reached, by its name
 }
 
@@ -46,7 +47,7 @@ func (r *Runner) track(of Rotatable, before *pki.Cert) *tracker {
 		cluster: r.Cluster, observer: r.Observer,
 		name: of.At.Namespace + "/" + of.At.Name, called: of.Name, before: before, begun: before != nil, quiet: r.Wait == 0,
 		next:  r.Hints.Next("{} rotate status %s", of.Name),
-		began: collect.Now(), told: map[string]catalog.Answer{}, took: map[string]time.Duration{},
+		began: collect.Now(), told: map[string]assess.Status{}, took: map[string]time.Duration{},
 	}
 	if of.Signer() {
 		t.signer = before
@@ -135,8 +136,8 @@ func (t *tracker) look(ctx context.Context) (Planned, []Stage, error) {
 		itself = StageSigner
 	}
 	for i, s := range stages {
-		if s.Name == itself && sameCert(p.Of.Cert(), t.before) { // its owner was triggered, and did nothing yet
-			stages[i].Reached, stages[i].Text = catalog.No, p.Of.At.String()+" is still the previous certificate"
+		if s.ID == itself && sameCert(p.Of.Cert(), t.before) { // its owner was triggered, and did nothing yet
+			stages[i].pending(p.Of.At.String() + " is still the previous certificate")
 		}
 	}
 	return p, stages, nil
@@ -148,17 +149,17 @@ func (p Planned) Stages() []Stage { return p.Chain(p.Of).Stages() }
 // tell tells which stages are new, and keeps when they were reached.
 func (t *tracker) tell(stages []Stage, after time.Duration) {
 	for _, s := range stages {
-		before, seen := t.told[s.Name]
-		if seen && before == s.Reached {
+		before, seen := t.told[s.ID]
+		if seen && before == s.Status {
 			continue
 		}
 		switch {
-		case s.Reached != catalog.Yes:
-			delete(t.took, s.Name)
+		case s.Status != assess.Pass:
+			delete(t.took, s.ID)
 		case seen || t.before != nil: // else it was so before it was tracked
-			t.took[s.Name] = after
+			t.took[s.ID] = after
 		}
-		t.told[s.Name] = s.Reached
+		t.told[s.ID] = s.Status
 		if t.quiet {
 			continue
 		}
@@ -173,13 +174,13 @@ func (t *tracker) tell(stages []Stage, after time.Duration) {
 // complete reports whether there is nothing more to wait for. Leaves may follow days later,
 // and what servers present with them.
 func complete(p Planned, stages []Stage) bool {
-	return !slices.ContainsFunc(p.required(stages), func(s Stage) bool { return s.Reached == catalog.No })
+	return !slices.ContainsFunc(p.required(stages), func(s Stage) bool { return s.Status == assess.Warn })
 }
 
 // required are the stages without those that follow by themselves, days later.
 func (p Planned) required(stages []Stage) []Stage {
-	i := slices.IndexFunc(stages, func(s Stage) bool { return s.Name == StageLeaf })
-	if i < 0 || !p.Of.Signer() || stages[i].Reached != catalog.No || stages[i].Settling {
+	i := slices.IndexFunc(stages, func(s Stage) bool { return s.ID == StageLeaf })
+	if i < 0 || !p.Of.Signer() || stages[i].Status != assess.Warn || stages[i].Settling {
 		return stages
 	}
 	return stages[:i]
@@ -188,9 +189,9 @@ func (p Planned) required(stages []Stage) []Stage {
 // inBundles reports whether a signer is rotated, and in all bundles.
 func inBundles(stages []Stage) bool {
 	for _, s := range stages {
-		switch s.Name {
+		switch s.ID {
 		case StageSigner, StageBundle, StageAggregates:
-			if s.Reached != catalog.Yes {
+			if s.Status != assess.Pass {
 				return false
 			}
 		}
@@ -215,10 +216,10 @@ func (t *tracker) conclude(p Planned) error {
 func outcomeOf(stages []Stage) error {
 	var out *Error
 	for _, s := range stages {
-		switch s.Reached {
-		case catalog.No:
+		switch s.Status {
+		case assess.Warn:
 			return &Error{Outcome: Pending}
-		case catalog.Unknown:
+		case assess.Unknown:
 			out = &Error{Outcome: Unknown}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 )
 
@@ -79,9 +80,9 @@ func TestASettlingLeafIsWaitedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := Planned{Reading: reading, Of: of}
-	leaf := Stage{Name: StageLeaf, Reached: catalog.No}
+	leaf := stageOf(StageLeaf, assess.Warn)
 	stages := func(leaf Stage) []Stage {
-		return []Stage{{Name: StageSigner, Reached: catalog.Yes}, leaf, {Name: StageServed, Reached: catalog.Unknown}}
+		return []Stage{stageOf(StageSigner, assess.Pass), leaf, stageOf(StageServed, assess.Unknown)}
 	}
 	if !complete(p, stages(leaf)) {
 		t.Error("what follows by itself is waited for")
@@ -90,4 +91,9 @@ func TestASettlingLeafIsWaitedFor(t *testing.T) {
 	if complete(p, stages(leaf)) {
 		t.Error("a csr-signer in whose place another one may come is not waited for")
 	}
+}
+
+// stageOf is a stage with this status.
+func stageOf(id string, status assess.Status) Stage {
+	return Stage{Assessment: assess.Assessment{ID: id, Status: status}}
 }

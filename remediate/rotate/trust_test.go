@@ -21,16 +21,16 @@ func TestTrustOfWhoWasNotAsked(t *testing.T) {
 	for _, c := range []struct {
 		title string
 		but   func(*inspect.Snapshot)
-		want  catalog.Answer
+		want  assess.Status
 		says  string
 	}{
-		{"both nodes trust it", func(*inspect.Snapshot) {}, catalog.Yes, "all 2"},
-		{"nobody has read one of those that the API knows", func(s *inspect.Snapshot) { s.Nodes = s.Nodes[1:] }, catalog.Unknown, "master-0 (the node was left out)"},
-		{"since when a kubelet runs is not known", func(s *inspect.Snapshot) { s.Nodes[0].Kubelet.Active = "active" }, catalog.Yes, "all 2"}, // it reads this file when that changes
-		{"another one was left out", func(s *inspect.Snapshot) { s.OtherNodes = []inspect.Node{{Name: "worker-1"}} }, catalog.Unknown, "worker-1 (the node was left out)"},
+		{"both nodes trust it", func(*inspect.Snapshot) {}, assess.Pass, "all 2"},
+		{"nobody has read one of those that the API knows", func(s *inspect.Snapshot) { s.Nodes = s.Nodes[1:] }, assess.Unknown, "master-0 (the node was left out)"},
+		{"since when a kubelet runs is not known", func(s *inspect.Snapshot) { s.Nodes[0].Kubelet.Active = "active" }, assess.Pass, "all 2"}, // it reads this file when that changes
+		{"another one was left out", func(s *inspect.Snapshot) { s.OtherNodes = []inspect.Node{{Name: "worker-1"}} }, assess.Unknown, "worker-1 (the node was left out)"},
 		{"which nodes there are is not known", func(s *inspect.Snapshot) {
 			s.Gaps = append(s.Gaps, inspect.Gap{What: "nodes", Reason: "forbidden"})
-		}, catalog.Unknown, "forbidden"},
+		}, assess.Unknown, "forbidden"},
 	} {
 		r := newRotating(toKubelet, "4.15.3")
 		r.put(r.rotation().Signer, "kubernetes.io/tls", r.new.CertPEM)
@@ -44,13 +44,13 @@ func TestTrustOfWhoWasNotAsked(t *testing.T) {
 		for _, name := range []string{toKubelet, "kubelet-client"} {
 			p := r.preflight(t, name)
 			for _, s := range p.Stages() {
-				if s.Name == StageTrust && (s.Reached != c.want || !strings.Contains(s.Text, c.says)) {
-					t.Errorf("%s, of %s: %s: %s", c.title, name, s.Reached, s.Text)
+				if s.ID == StageTrust && (s.Status != c.want || !strings.Contains(s.Reason, c.says)) {
+					t.Errorf("%s, of %s: %s: %s", c.title, name, s.Status, s.Reason)
 				}
 			}
 			p.Follows = true
 			for _, v := range p.Check() {
-				if name == "kubelet-client" && v.ID == SignerTrusted && v.Blocks() != (c.want != catalog.Yes) {
+				if name == "kubelet-client" && v.ID == SignerTrusted && v.Blocks() != (c.want != assess.Pass) {
 					t.Errorf("%s: it may be signed: %+v", c.title, v)
 				}
 			}
@@ -150,8 +150,8 @@ func TestToldLeaf(t *testing.T) {
 	r := newRotating(aggregator, "4.15.3")
 	r.annotate("aggregator-client", catalog.AnnotationNotAfter, "")
 	p := r.preflight(t, aggregator)
-	if answer, s := p.Settled(); answer != catalog.No || s.Name != StageLeaf {
-		t.Errorf("it is settled: %s %s", answer, s.Text)
+	if s := p.Settled(); s.Status != assess.Warn || s.ID != StageLeaf {
+		t.Errorf("it is settled: %s %s", s.Status, s.Reason)
 	}
 	if l := p.Left(Rotatables(p.Facts)); l.Signer || len(l.Leaves) != 1 {
 		t.Errorf("left: %+v", l)
@@ -159,8 +159,8 @@ func TestToldLeaf(t *testing.T) {
 	for wanted, says := range map[int32]string{0: "kube-apiserver-operator does not run: its Deployment openshift-kube-apiserver-operator/kube-apiserver-operator is scaled to 0", 1: lookAtOperator("kube-apiserver-operator")} {
 		p.ControlPlane = &inspect.ControlPlaneStatus{Workloads: []inspect.Workload{{Kind: inspect.Deployment, Namespace: "openshift-kube-apiserver-operator", Name: "kube-apiserver-operator", Desired: int(wanted), Ready: int(wanted)}}}
 		for _, s := range p.Stages() {
-			if s.Name == StageLeaf && !strings.Contains(s.Next, says) {
-				t.Errorf("told, of an owner with %d replicas: %s", wanted, s.Next)
+			if s.ID == StageLeaf && !strings.Contains(s.Remediation.Text, says) {
+				t.Errorf("told, of an owner with %d replicas: %s", wanted, s.Remediation.Text)
 			}
 		}
 	}
@@ -178,7 +178,7 @@ func TestTrustInMemory(t *testing.T) {
 		e.Presented = catalog.InternalLoadBalancerServing() // as trust.Judge has it, of the edge row.Of
 		p.Claims = []trust.Claim{{Edge: e, Node: "worker-0", Assessment: assess.Assessment{Reason: "it was not restarted"}}}
 		for _, s := range p.Stages() {
-			if s.Name == StageTrust && strings.Contains(s.Text, "it was not restarted") {
+			if s.ID == StageTrust && strings.Contains(s.Reason, "it was not restarted") {
 				counted++
 			}
 		}
@@ -220,12 +220,12 @@ func TestTrustOfWhoWasNotSeen(t *testing.T) {
 			i := slices.IndexFunc(catalog.Edges(), func(e catalog.Edge) bool { return e.ID == row.EdgeID })
 			p.Claims = []trust.Claim{{Edge: catalog.Edges()[i], Node: "worker-0", Assessment: assess.Assessment{Status: assess.Pass}}}
 			for _, s := range p.Stages() {
-				if s.Name != StageTrust {
+				if s.ID != StageTrust {
 					continue
 				}
 				counted++
-				if got := strings.Contains(s.Text, row.Verifier+" on worker-0 (neither whether it runs nor its start time was read"); got != c.unknown || got && s.Reached != catalog.Unknown {
-					t.Errorf("%s, %s: %s: %s", row.Command, title, s.Reached, s.Text)
+				if got := strings.Contains(s.Reason, row.Verifier+" on worker-0 (neither whether it runs nor its start time was read"); got != c.unknown || got && s.Status != assess.Unknown {
+					t.Errorf("%s, %s: %s: %s", row.Command, title, s.Status, s.Reason)
 				}
 			}
 		}

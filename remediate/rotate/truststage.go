@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
@@ -19,7 +20,7 @@ import (
 // and when it is signed by the newest certificate, or by another one that was made in the
 // same rotation.
 func (c Chain) trustStage(newCAs []*pki.Cert) Stage {
-	s := Stage{Name: StageTrust, Reached: catalog.Yes}
+	s := reached(StageTrust)
 	all, holds := 0, 0
 	var lack, unknown, tenants []string
 	for _, claim := range c.claims() {
@@ -46,19 +47,19 @@ func (c Chain) trustStage(newCAs []*pki.Cert) Stage {
 	unknown = append(unknown, c.leftOut()...)
 	switch {
 	case len(lack) > 0:
-		s.Reached, s.Text = catalog.No, fmt.Sprintf("%d of %d who verify what it signs trust it, now and next; not: %s", holds, all, few(lack))
-		s.Next = c.lateOnNodes()
+		s.pending(fmt.Sprintf("%d of %d who verify what it signs trust it, now and next; not: %s", holds, all, few(lack)))
+		s.advise(c.lateOnNodes())
 	case len(unknown) > 0:
-		s.Reached, s.Text = catalog.Unknown, fmt.Sprintf("%d of %d who verify what it signs trust it; unknown: %s", holds, all, few(unknown))
-		s.Next = c.Facts.Hints().UnreadNodes("read the nodes too: --nodes all, with --via ssh where exec does not lead there")
+		s.unread(fmt.Sprintf("%d of %d who verify what it signs trust it; unknown: %s", holds, all, few(unknown)))
+		s.advise(c.Facts.Hints().UnreadNodes("read the nodes too: --nodes all, with --via ssh where exec does not lead there"))
 	case all == 0:
-		s.Reached, s.Text = catalog.Unknown, "the clients that verify what it signs were not asked for, or are unknown"
-		s.Next = c.Facts.Hints().UnreadNodes("{} verify --nodes all tells what is known")
+		s.unread("the clients that verify what it signs were not asked for, or are unknown")
+		s.advise(c.Facts.Hints().UnreadNodes("{} verify --nodes all tells what is known"))
 	default:
-		s.Text = fmt.Sprintf("all %d who verify what it signs trust it, now and next", all)
+		s.Reason = fmt.Sprintf("all %d who verify what it signs trust it, now and next", all)
 	}
 	if slices.Sort(tenants); len(tenants) > 0 {
-		s.Text += "; not judged by, as their users may write it: namespaces " + few(slices.Compact(tenants))
+		s.Reason += "; not judged by, as their users may write it: namespaces " + few(slices.Compact(tenants))
 	}
 	return s
 }
@@ -192,7 +193,7 @@ func (c Chain) leaves() []catalog.Ref {
 
 // leafStage asks whether what the signer signs is signed by its newest certificate.
 func (c Chain) leafStage(ca *pki.Cert) Stage {
-	s := Stage{Name: StageLeaf, Reached: catalog.Yes}
+	s := reached(StageLeaf)
 	v := c.Facts.Snapshot.Cluster.Versions
 	var done, old, recent, unread, told []string
 	for _, at := range c.leaves() {
@@ -228,23 +229,27 @@ func (c Chain) leafStage(ca *pki.Cert) Stage {
 	}
 	switch {
 	case len(old) > 0:
-		s.Reached, s.Text = catalog.No, strings.Join(old, "; ")
-		s.Next = "nothing: what a signer signs is rotated automatically, after every client had time to trust the new CA"
+		s.pending(strings.Join(old, "; "))
+		s.advise("nothing: what a signer signs is rotated automatically, after every client had time to trust the new CA")
 		if len(told) > 0 { // that is done within seconds, where its owner works
 			var seen []string
 			for _, owner := range told {
 				seen = append(seen, c.ownerDown(owner)...)
 			}
-			s.Next = causes(seen, lookAtOperator(told[0]))
+			s.advise(causes(seen, lookAtOperator(told[0])))
 		}
 	case len(recent) > 0:
-		s.Reached, s.Text, s.Next, s.Settling = catalog.No, strings.Join(recent, "; "), settlingNext, true
+		s.pending(strings.Join(recent, "; "))
+		s.advise(settlingNext)
+		s.Settling = true
 	case len(unread) > 0:
-		s.Reached, s.Text, s.Next = catalog.Unknown, "not read: "+few(unread), c.Facts.Hints().Unread(inspect.MayList("secrets", ""))
+		s.unread("not read: " + few(unread))
+		s.advise(c.Facts.Hints().Unread(inspect.MayList("secrets", "")))
 	case len(done) == 0:
-		s.Reached, s.Text, s.Next = catalog.Unknown, "nothing that it signs was found", c.Facts.Hints().Next("{} inspect")
+		s.unread("nothing that it signs was found")
+		s.advise(c.Facts.Hints().Next("{} inspect"))
 	default:
-		s.Text = "signed by it: " + few(done)
+		s.Reason = "signed by it: " + few(done)
 	}
 	return s
 }
@@ -273,22 +278,22 @@ func signed(leaf, ca *pki.Cert) bool {
 	return errL == nil && errC == nil && l.CheckSignatureFrom(c) == nil
 }
 
-// Settled reports whether nothing of the chain is under way; where it is, or where that
-// is not known, which stage says so.
-func (c Chain) Settled() (catalog.Answer, Stage) {
-	worst := Stage{Reached: catalog.Yes}
+// Settled passes where nothing of the chain is under way. Else it is the stage that is, or of which
+// that is unknown.
+func (c Chain) Settled() Stage {
+	worst := Stage{Assessment: assess.Assessment{Status: assess.Pass}}
 	for _, s := range c.Stages() {
-		// Whether it is trusted is asked by itself, what is shown follows by itself, and
-		// who names what a signer signs wants that made anew.
-		if s.Name == StageTrust || s.Name == StageServed || s.Name == StageEdges || s.Name == StageLeaf && !c.Of.Signer() && !s.Settling {
+		// Whether it is trusted is asked by itself, what is presented follows by itself, and
+		// who names what a signer signs wants that rotated.
+		if s.ID == StageTrust || s.ID == StageServed || s.ID == StageEdges || s.ID == StageLeaf && !c.Of.Signer() && !s.Settling {
 			continue
 		}
-		if s.Reached == catalog.No {
-			return catalog.No, s
+		if s.Status == assess.Warn {
+			return s
 		}
-		if s.Reached == catalog.Unknown && worst.Reached == catalog.Yes {
+		if s.Status == assess.Unknown && worst.Status == assess.Pass {
 			worst = s
 		}
 	}
-	return worst.Reached, worst
+	return worst
 }

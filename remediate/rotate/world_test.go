@@ -132,7 +132,7 @@ func (c *turning) signer(name string, after int) *pkitest.Authority {
 type told struct{ bytes.Buffer }
 
 func (o *told) Stage(of string, s Stage, after time.Duration) {
-	fmt.Fprintf(o, "%s, after %s: %s %s: %s\n", of, after, s.Reached, s.Name, s.Text)
+	fmt.Fprintf(o, "%s, after %s: %s %s: %s\n", of, after, s.Status, s.ID, s.Reason)
 }
 
 func (o *told) Waiting(leaf string, blocked []preflight.Verdict) {
@@ -145,7 +145,7 @@ func (o *told) Rotated(p Planned) { fmt.Fprintf(o, "rotated %s\n", p.Of.Name) }
 
 func (o *told) Concluded(p Progress) error {
 	for _, s := range p.Stages {
-		fmt.Fprintf(o, "in the end: %s %s: %s\n", s.Reached, s.Name, s.Text)
+		fmt.Fprintf(o, "in the end: %s %s: %s\n", s.Status, s.ID, s.Reason)
 	}
 	return nil
 }

@@ -20,7 +20,6 @@ import (
 var wordExceptions = []struct{ text, why string }{
 	{"take-away ", "an action's id in journals and scripts, which earlier releases wrote"},
 	{"leaf-young", "a check's name in journals, documents and --accept-risk"},
-	{"heldUpBy", "a key of rotate's JSON: it is renamed with the version of the documents"},
 	{"lease-held", "a refusal's name, which scripts read"},
 }
 
