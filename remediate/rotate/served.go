@@ -110,9 +110,9 @@ func (l *looked) accepted(claims []trust.Claim, at catalog.Ref, ca *pki.Cert, wi
 				continue
 			}
 			l.old = append(l.old, old)
-		case claim.Status == trust.Unknown:
+		case claim.Status == assess.Unknown:
 			l.unknown = append(l.unknown, claim.Reason)
-		case claim.Status != trust.Holds:
+		case claim.Status != assess.Pass:
 			l.old, l.remediations = append(l.old, claim.Reason), append(l.remediations, remediationOf(claim))
 		default:
 			l.does++
@@ -184,12 +184,12 @@ func (c Chain) edgesStage(leaf Stage) Stage {
 	s := reached(StageEdges)
 	s.advise(c.Facts.Hints().Next("{} verify" + c.Facts.Hints().Live(" --nodes all") + " names each, with its remediation"))
 	var failed, unknown, remediations []string
-	claims := slices.DeleteFunc(c.claims(), func(claim trust.Claim) bool { return claim.Tenant != "" && claim.Status != trust.Holds }) // stage trust tells of them
+	claims := slices.DeleteFunc(c.claims(), func(claim trust.Claim) bool { return claim.Tenant != "" && claim.Status != assess.Pass }) // stage trust tells of them
 	for _, claim := range claims {
 		text := strings.TrimSpace(fmt.Sprintf("%s, of %s (%s)", claim.Claim, whoOf(claim), claim.Reason))
 		switch claim.Status {
-		case trust.Holds:
-		case trust.Unknown:
+		case assess.Pass:
+		case assess.Unknown:
 			unknown = append(unknown, text)
 		default:
 			failed = append(failed, text)

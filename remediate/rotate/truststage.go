@@ -28,17 +28,17 @@ func (c Chain) trustStage(newCAs []*pki.Cert) Stage {
 			continue
 		}
 		ca := untrusted(claim, newCAs, c.Facts.Now)
-		if claim.Tenant != "" && (claim.Status != trust.Holds || ca != nil) { // its users may write it: it holds no rotation up
+		if claim.Tenant != "" && (claim.Status != assess.Pass || ca != nil) { // its users may write it: it holds no rotation up
 			tenants = append(tenants, claim.Tenant)
 			continue
 		}
 		all++
 		switch {
-		case claim.Status == trust.Holds && ca != nil:
+		case claim.Status == assess.Pass && ca != nil:
 			lack = append(lack, whoOf(claim)+" (it lacks "+pki.Named(ca)+", which was made in the same rotation)")
-		case claim.Status == trust.Holds:
+		case claim.Status == assess.Pass:
 			holds++
-		case claim.Status == trust.Unknown:
+		case claim.Status == assess.Unknown:
 			unknown = append(unknown, whoOf(claim)+" ("+claim.Reason+")")
 		default:
 			lack = append(lack, whoOf(claim)+" ("+claim.Reason+")")
