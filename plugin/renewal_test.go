@@ -69,7 +69,7 @@ func TestRotateListAndInspectAgree(t *testing.T) {
 				}
 			}
 			var list struct {
-				Rotations []struct{ Name, SHA256, Next string }
+				Rotations []struct{ Name, SHA256, NextRotation string }
 			}
 			document(t, &inventory, "inspect", "--from", file, "-o", "json", "--fail-on", "none", "--allow-unknown")
 			document(t, &list, "rotate", "--list", "--from", file, "-o", "json")
@@ -83,8 +83,8 @@ func TestRotateListAndInspectAgree(t *testing.T) {
 					continue
 				}
 				compared++
-				if due[r.SHA256] != r.Next {
-					t.Errorf("%s: inspect says %q, rotate --list says %q", r.Name, due[r.SHA256], r.Next)
+				if due[r.SHA256] != r.NextRotation {
+					t.Errorf("%s: inspect says %q, rotate --list says %q", r.Name, due[r.SHA256], r.NextRotation)
 				}
 			}
 			if compared < 5 {

@@ -33,7 +33,7 @@ func TestRotateDrawn(t *testing.T) {
 			var flow struct {
 				Steps []struct {
 					Source, SeenBy string
-					SeenInLab      bool
+					TestedInLab      bool
 				}
 			}
 			if err := json.Unmarshal([]byte(out), &flow); err != nil || code != 0 || codeJSON != 0 {
@@ -41,10 +41,10 @@ func TestRotateDrawn(t *testing.T) {
 			}
 			seen := 0
 			for _, s := range flow.Steps {
-				if s.Source == "" || s.SeenInLab != (s.SeenBy != "") {
+				if s.Source == "" || s.TestedInLab != (s.SeenBy != "") {
 					t.Errorf("%s %s: a step without a source, or with one mark of two: %+v", version, name, s)
 				}
-				if s.SeenInLab {
+				if s.TestedInLab {
 					seen++
 				}
 			}
@@ -82,10 +82,10 @@ func TestRotateFromAFile(t *testing.T) {
 		{"leaves of a list", []string{"--list", "--leaf"}, 2, "--leaf goes with NAME"},
 		{"the incident is not begun with its leaves", []string{"loadbalancer-serving-signer", "--leaf", "--from", demo, "--dry-run=client"}, 5, "reaches-verifiers"},
 		{"where it will end is said before", []string{"loadbalancer-serving-signer", "--leaf", "--from", demo, "--dry-run=client", "--accept-risk=reaches-verifiers"}, 1,
-			"It ends with exit code 3 before external-loadbalancer-serving-certkey, unless this is known by then"},
+			"Stops with exit code 3 before external-loadbalancer-serving-certkey, unless this is read by then"},
 		{"what is accepted for a leaf is said before", []string{"loadbalancer-serving-signer", "--leaf", "--from", demo, "--dry-run=client", "--accept-risk=reaches-verifiers,outside-verifiers"}, 1,
 			"Accepted by name, of external-loadbalancer-serving-certkey: outside-verifiers"},
-		{"no name", nil, 2, "--list shows what there is"},
+		{"no name", nil, 2, "--list lists the names"},
 		{"a name that means nothing", []string{"nobody", "--from", demo, "--dry-run=client"}, 2, `"nobody": no signer of the catalog`},
 		{"a risk that there is none of", []string{"--list", "--accept-risk=all"}, 2, "--accept-risk=all is none of: annotations-agree"},
 		{"a form that there is none of", []string{"--list", "-o", "xml"}, 2, "-o \"xml\" is none of json, yaml, wide"},
@@ -119,7 +119,7 @@ func TestRotateOfNobodyKnowsWhichVersion(t *testing.T) {
 	var list struct {
 		Rotations []struct {
 			Name, Rotates string
-			Why           []struct{ Check, Holds string }
+			Checks        []struct{ ID, Status string }
 		}
 	}
 	if err := json.Unmarshal([]byte(out), &list); err != nil {
@@ -127,7 +127,7 @@ func TestRotateOfNobodyKnowsWhichVersion(t *testing.T) {
 	}
 	unknown := 0
 	for _, r := range list.Rotations {
-		if r.Rotates == "unknown" && len(r.Why) == 1 && r.Why[0].Check == "managed" && r.Why[0].Holds == "unknown" {
+		if r.Rotates == "unknown" && len(r.Checks) == 1 && r.Checks[0].ID == "managed" && r.Checks[0].Status == "unknown" {
 			unknown++
 		}
 		if r.Name == "aggregator-client-signer" && r.Rotates != "unknown" {
@@ -146,7 +146,7 @@ func TestRotatesLeavesAreJudged(t *testing.T) {
 	code, out, errOut := certrot("rotate", "loadbalancer-serving-signer", "--leaf", "--from", "../testdata/demo/okd-4.15-api-int.certrot", "--dry-run=client", "--accept-risk=reaches-verifiers,outside-verifiers", "-o", "json")
 	type judged struct {
 		Secret            string
-		Checks            []struct{ Check, Holds string }
+		Checks            []struct{ ID, Status string }
 		Accepted, Awaited []string
 	}
 	var plan struct {

@@ -59,7 +59,7 @@ func (c cluster) Apply(ctx context.Context, plan func(context.Context) (*remedia
 
 // applyPlan takes the Lease, asks for the plan, and makes it. changed: a step was begun.
 func applyPlan(ctx context.Context, a *apply.Run, plan func(context.Context) (*remediate.Plan, error)) (changed bool, err error) {
-	held, release, err := a.Hold(ctx)
+	leased, release, err := a.Hold(ctx)
 	if err != nil {
 		return false, outcomeOf(err)
 	}
@@ -73,7 +73,7 @@ func applyPlan(ctx context.Context, a *apply.Run, plan func(context.Context) (*r
 	if err != nil {
 		return false, outcomeOf(err)
 	}
-	err = a.Apply(held, p, j)
+	err = a.Apply(leased, p, j)
 	_ = j.Close() // each line is on the disk already
 	return len(a.Changed) > 0, err
 }

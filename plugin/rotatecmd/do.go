@@ -34,7 +34,7 @@ type (
 		Awaited      []string             `json:"awaited,omitempty"`
 		Consequences []rotate.Consequence `json:"consequences"`
 		Undo         string               `json:"undo"`
-		// With --leaf: why the signer is not made anew, and what it signs that is.
+		// With --leaf: why the signer is not rotated, and what it signs that is.
 		SignerUnchanged string         `json:"signerUnchanged,omitempty"`
 		Leaves          []rotationLeaf `json:"leaves,omitempty"`
 	}
@@ -53,7 +53,7 @@ type (
 	}
 )
 
-const noWayBack = "none: the old key is gone once the new one is made. What trusted the old CA goes on trusting it until it ends; if the new CA does not come to somebody, it is brought there, and what it signs follows later"
+const noUndo = "none: the old key is gone once the new one is made. Clients that trust the old CA trust it until it expires. Where the new CA does not arrive, bring it there; what it signs is rotated later"
 
 // rotate plans what was named, shows it, asks, and does it.
 func (f *rotateFlags) rotate(ctx context.Context, names []string) error {

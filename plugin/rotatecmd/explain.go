@@ -18,7 +18,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
 
-// formMermaid is a sequence diagram, as pages on GitHub and GitLab show it.
+// formMermaid is a sequence diagram, as GitHub and GitLab render it.
 const formMermaid = "mermaid"
 
 // The document that --explain prints as JSON and YAML; see docs/rotate.md.
@@ -58,7 +58,7 @@ func (f *rotateFlags) explain(ctx context.Context, name string) error {
 	s.Cluster.Versions.UnreviewedAccepted = slices.Contains(f.risks, preflight.UnreviewedVersion)
 	version := s.Cluster.Versions.Cluster
 	if _, ok := catalog.ParseMinor(version); !ok {
-		return cli.WithHint(fmt.Errorf("version %q: which one it is about is not known", version), "name it: --for-version 4.15")
+		return cli.WithHint(fmt.Errorf("version %q: no version of OpenShift", version), "name it: --for-version 4.15")
 	}
 	s.Advise(inspect.LiveHints(f.seen.App.ProgramName))
 	of, err := rotate.NewReading(ctx, inspect.NewFacts(s, s.Taken, connect.DefaultWithin)).Find(name)
@@ -92,7 +92,7 @@ func (f *rotateFlags) explain(ctx context.Context, name string) error {
 	return nil
 }
 
-// printFlow shows each step to people, with where it is written. Sources are named once,
+// printFlow prints each step for people, with its source. Sources are named once,
 // below.
 func printFlow(out io.Writer, of rotate.Rotatable, version string, steps []catalog.FlowStep) error {
 	w := &strings.Builder{}

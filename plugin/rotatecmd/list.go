@@ -59,7 +59,7 @@ func (f *rotateFlags) showList(ctx context.Context) error {
 	return nil
 }
 
-// printRotations shows --list to people: a line each, and below the lines why something
+// printRotations prints --list for people: a line each, and below the lines why something
 // would not be rotated now, each reason once. asOf is when the cluster's status was read, where
 // that is a file's.
 func printRotations(out io.Writer, d rotationsDocument, wide bool, now time.Time, asOf string) error {
@@ -73,7 +73,7 @@ func printRotations(out io.Writer, d rotationsDocument, wide bool, now time.Time
 		ui.Printf(b, "There is nothing here that certrot knows to rotate.\n")
 	}
 	t := printers.GetNewTabWriter(b)
-	head := "NAME\tAGE\tENDS\tANEW\tROTATES NOW"
+	head := "NAME\tAGE\tEXPIRES\tNEXT\tROTATES NOW"
 	if wide {
 		head += "\tSECRET\tVERIFIED BY\tON NODES"
 	}
@@ -85,14 +85,14 @@ func printRotations(out io.Writer, d rotationsDocument, wide bool, now time.Time
 		if e.Role != "signer" {
 			lead = "  "
 		}
-		age, ends, next := "-", "-", "-"
+		age, expires, next := "-", "-", "-"
 		if e.NotBefore != nil {
-			age, ends = duration.HumanDuration(now.Sub(*e.NotBefore)), e.NotAfter.UTC().Format(time.DateOnly)
+			age, expires = duration.HumanDuration(now.Sub(*e.NotBefore)), e.NotAfter.UTC().Format(time.DateOnly)
 		}
 		if e.Next != nil {
 			next = e.Next.UTC().Format(time.DateOnly)
 		}
-		ui.Printf(t, "%s%s\t%s\t%s\t%s\t%s", lead, e.Name, age, ends, next, e.short())
+		ui.Printf(t, "%s%s\t%s\t%s\t%s\t%s", lead, e.Name, age, expires, next, e.short())
 		if wide {
 			ui.Printf(t, "\t%s\t%s\t%s", e.Secret, ui.OrDash(strings.Join(e.Consumers, "; ")), ui.OrDash(strings.Join(e.Effect, "; ")))
 		}

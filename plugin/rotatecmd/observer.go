@@ -42,7 +42,7 @@ func (o humanObserver) Waiting(leaf string, blocked []preflight.Verdict) {
 	for _, v := range blocked {
 		out = append(out, v.ID+": "+v.Reason)
 	}
-	ui.Printf(o.seen.App.Streams.ErrOut, "waiting, before %s is signed anew: %s\n", leaf, ui.Clean(strings.Join(out, "; ")))
+	ui.Printf(o.seen.App.Streams.ErrOut, "waiting, before %s is rotated: %s\n", leaf, ui.Clean(strings.Join(out, "; ")))
 }
 
 // Triggering prints what changes at a leaf.
@@ -50,7 +50,7 @@ func (o humanObserver) Triggering(leaf rotate.Planned, replaced *pki.Cert) {
 	b := &strings.Builder{}
 	ui.Printf(b, "\n%s, of %s\n", leaf.Of.At, leaf.Owner())
 	if replaced != nil {
-		ui.Printf(b, "  signed anew meanwhile, and not by the newest signer: %s\n", apply.Identity(replaced))
+		ui.Printf(b, "  rotated meanwhile, and not by the newest signer: %s\n", apply.Identity(replaced))
 	}
 	printDiff(b, leaf)
 	o.say("%s", ui.CleanLines(b.String()))
@@ -58,7 +58,7 @@ func (o humanObserver) Triggering(leaf rotate.Planned, replaced *pki.Cert) {
 
 // Rotated prints that an owner has rotated what was named.
 func (o humanObserver) Rotated(p rotate.Planned) {
-	o.say("\nDone: %s has made it anew. %s\n", ui.Clean(p.Owner()), "A rotation can't be taken back.")
+	o.say("\nDone: %s has rotated it. %s\n", ui.Clean(p.Owner()), "A rotation can't be undone.")
 	if o.wait == 0 {
 		o.say("How far its CA is, at any time: %s\n", inspect.LiveHints(o.seen.App.ProgramName).Next("{} rotate status %s", p.Of.Name))
 	}

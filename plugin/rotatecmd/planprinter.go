@@ -44,7 +44,7 @@ func (f *rotateFlags) planDocument(p rotate.Planned) rotationPlanDocument {
 	d := rotationPlanDocument{
 		APIVersion: report.APIVersion, Kind: "RotationPlan", Server: c.Server, Version: c.Versions.Cluster, Unreviewed: c.Versions.WhyUnreviewed(), Taken: p.Facts.Snapshot.Taken, Secret: p.Of.At.Namespace + "/" + p.Of.At.Name,
 		Owner: p.Owner(), Annotation: p.Of.Trigger.Annotation, DryRun: f.dryRun, Annotations: differing(p), Checks: checksOf(p.Checks),
-		Accepted: append([]string{}, p.Accepted...), Awaited: p.Awaited, Consequences: p.Consequences(), Undo: noWayBack,
+		Accepted: append([]string{}, p.Accepted...), Awaited: p.Awaited, Consequences: p.Consequences(), Undo: noUndo,
 	}
 	if !p.Rotates() {
 		d.SignerUnchanged, d.Annotation = p.Left.Why, ""
@@ -80,7 +80,7 @@ func printRotation(out io.Writer, p rotate.Planned) error {
 		ui.Printf(w, "Now      %s\n         %s\n", pki.Foreign(cert.Subject), apply.Identity(cert))
 	}
 	if !p.Rotates() {
-		ui.Wrap(w, "Stands   ", "It is not made anew: "+p.Left.Why+". Without --leaf another one is made.")
+		ui.Wrap(w, "Stays    ", "It is not rotated: "+p.Left.Why+". Without --leaf another one is made.")
 	}
 	if p.NoChanges() {
 		ui.Printf(w, "\nNothing to do.\n")
@@ -93,14 +93,14 @@ func printRotation(out io.Writer, p rotate.Planned) error {
 		printDiff(w, p)
 	}
 	for _, leaf := range p.Leaves {
-		ui.Wrap(w, "  ", fmt.Sprintf("then %s, one after the other, each once all who verify it are seen to trust the new CA, now and next", leaf.Of.At))
+		ui.Wrap(w, "  ", fmt.Sprintf("then %s, one after the other, each once all its clients are seen to trust the new CA, now and next", leaf.Of.At))
 		printDiff(w, leaf)
 	}
 	ui.Printf(w, "\nWhat follows\n")
 	for _, c := range p.Consequences() {
 		ui.Wrap(w, fmt.Sprintf("  %-11s", c.Stage), c.At+": "+c.Text)
 	}
-	ui.Wrap(w, "\nBack     ", noWayBack)
+	ui.Wrap(w, "\nUndo     ", noUndo)
 	_, err := io.WriteString(out, ui.CleanLines(w.String()))
 	return err
 }
@@ -110,10 +110,10 @@ func tried(p rotate.Planned) bool {
 	return p.After != nil || len(p.Leaves) > 0 && p.Leaves[0].After != nil
 }
 
-// printDiff shows the annotations that change.
+// printDiff prints the annotations that change.
 func printDiff(w io.Writer, p rotate.Planned) {
 	if p.Of.Triggered() {
-		ui.Printf(w, "  %s is gone already: it is waited for\n", p.Of.Trigger.Annotation)
+		ui.Printf(w, "  %s is removed already: waiting for its owner\n", p.Of.Trigger.Annotation)
 		return
 	}
 	if p.After == nil {
@@ -130,7 +130,7 @@ func printDiff(w io.Writer, p rotate.Planned) {
 	}
 }
 
-// notes are what does not hold, and stops nothing: it was accepted, or is waited for.
+// notesOf are the checks that do not pass and stop nothing: accepted ones, and those that are awaited.
 func notesOf(p rotate.Planned) []string {
 	type note struct{ before, after string } // what it is of
 	var notes []note
@@ -146,14 +146,14 @@ func notesOf(p rotate.Planned) []string {
 			case !v.Blocks():
 				continue
 			case r.Of.Triggered():
-				n.before = "Its owner was told already, and makes it anew whatever this says: "
+				n.before = "Its owner rotates it already, whatever this says: "
 			case slices.Contains(r.Accepted, v.ID):
 				n.before = "Accepted by name, of "
 			case v.Status == assess.Fail:
 			case v.Risk:
-				n = note{"It ends with exit code 3 before ", ", unless this is known by then, or accepted with --accept-risk=" + v.ID + n.after}
+				n = note{"Stops with exit code 3 before ", ", unless this is read by then, or accepted with --accept-risk=" + v.ID + n.after}
 			default:
-				n = note{"It ends with exit code 3 before ", ", unless this is known by then" + n.after}
+				n = note{"Stops with exit code 3 before ", ", unless this is read by then" + n.after}
 			}
 			if of[n] == nil {
 				notes = append(notes, n)
@@ -168,7 +168,7 @@ func notesOf(p rotate.Planned) []string {
 	return out
 }
 
-// printChecks tells what was asked, of what is made anew first.
+// printChecks tells what was checked, of what is rotated first.
 func printChecks(w io.Writer, p rotate.Planned) {
 	for _, n := range notesOf(p) {
 		ui.Wrap(w, "Note     ", n)

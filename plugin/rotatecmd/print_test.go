@@ -80,8 +80,8 @@ func TestNotes(t *testing.T) {
 	want := []string{
 		"Waited for, before signer: operators-settled: because",
 		"Accepted by name, of signer: topology: because",
-		"It ends with exit code 3 before signer, unless this is known by then, or accepted with --accept-risk=signer-age: signer-age: because",
-		"Its owner was told already, and makes it anew whatever this says: told: signer-trusted: because",
+		"Stops with exit code 3 before signer, unless this is read by then, or accepted with --accept-risk=signer-age: signer-age: because",
+		"Its owner rotates it already, whatever this says: told: signer-trusted: because",
 	}
 	if got := notesOf(p); !slices.Equal(got, want) {
 		t.Errorf("got:\n%s", strings.Join(got, "\n"))
@@ -110,11 +110,11 @@ func TestObserver(t *testing.T) {
 	if err := o.Concluded(rotate.Progress{Planned: p, Stages: []rotate.Stage{stage, {Assessment: assess.Assessment{ID: rotate.StageLeaf, Status: assess.Warn, Reason: "not yet"}}}, Took: map[string]time.Duration{rotate.StageSigner: 125 * time.Second, rotate.StageLeaf: time.Second}}); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := errOut.String(), "after 65s: ✓ signer: made \\x1b[31mnow\nb, after 1s: ✓ signer: made \\x1b[31mnow\nwaiting, before leaf is signed anew: signer-trusted: worker-0 does not; signer-age: young\n"; got != want {
+	if got, want := errOut.String(), "after 65s: ✓ signer: made \\x1b[31mnow\nb, after 1s: ✓ signer: made \\x1b[31mnow\nwaiting, before leaf is rotated: signer-trusted: worker-0 does not; signer-age: young\n"; got != want {
 		t.Errorf("on the error stream: %q\nwant %q", got, want)
 	}
 	text := out.String()
-	for _, want := range []string{"has made it anew. A rotation can't be taken back.\n", "at any time: oc certrot rotate status aggregator-client-signer\n", "\nTook signer 2m5s\n", "… leaf"} {
+	for _, want := range []string{"has rotated it. A rotation can't be undone.\n", "at any time: oc certrot rotate status aggregator-client-signer\n", "\nTook signer 2m5s\n", "… leaf"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not said:\n%s", want, text)
 		}

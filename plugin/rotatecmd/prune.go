@@ -35,15 +35,15 @@ func newRotatePruneCommand(app cli.App, config *genericclioptions.ConfigFlags) *
 	f := &rotateFlags{seen: verifycmd.Flags{App: app, Config: config}, handshakes: true}
 	cmd := &cobra.Command{
 		Use:   "prune NAME",
-		Short: "Remove old CAs of a signer that nobody needs any more",
-		Long: `Shows which CAs in the bundle of a signer could go, and removes them after a yes. A CA stays if it is the signer of now or newer, or if any certificate that was seen needs it: in a Secret, a ConfigMap, a file on a node, or shown by a server. Where anything was not read, nothing is removed: what was not seen may need it.
+		Short: "Remove old CAs of a signer that no certificate needs",
+		Long: `Lists which CAs in the bundle of a signer could be removed, and removes them after a yes. A CA stays if it is the current signer or newer, or if any certificate that was read needs it: in a Secret, a ConfigMap, a file on a node, or presented by a server. Where anything was not read, nothing is removed: a certificate there may need it.
 
-There is no need to do this: old CAs end by themselves, and operators remove those that have ended. It is for after a key was lost. All nodes are read, unless --nodes says otherwise.
+This is for a leaked key. Otherwise there is no need: old CAs expire, and operators remove expired ones. All nodes are read, unless --nodes says otherwise.
 
-The bundle as it was is kept beside the journal of the run, as a patch that puts it back.
+A backup of the bundle is kept beside the run's journal, as a patch that restores it.
 
-Exit codes: 0 done, or there is nothing to remove; 1 a dry run would remove something; 2 usage or no access; 4 it failed; 5 refused, or nobody said yes.`,
-		Example: templates.Examples(strings.ReplaceAll(`  # Which could go, and why the others stay
+Exit codes: 0 done, or there is nothing to remove; 1 a dry run would remove something; 2 usage or no access; 4 it failed; 5 refused, or not confirmed.`,
+		Example: templates.Examples(strings.ReplaceAll(`  # Which could be removed, and why the others stay
   {} rotate prune loadbalancer-serving-signer --via ssh --dry-run=server
 
   # Remove them
@@ -54,10 +54,10 @@ Exit codes: 0 done, or there is nothing to remove; 1 a dry run would remove some
 	}
 	f.addReading(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.dryRun, "dry-run", apply.DryRunNone, `"server" has the API server try it; "client" only shows what could go. Exit code 1 if anything could.`)
+	flags.StringVar(&f.dryRun, "dry-run", apply.DryRunNone, `"server" has the API server try it; "client" only lists what could be removed. Exit code 1 if anything could.`)
 	flags.Lookup("dry-run").NoOptDefVal = dryRunServer
-	flags.BoolVarP(&f.yes, "yes", "y", false, "Do what is shown without asking.")
-	flags.StringSliceVar(&f.risks, "accept-risk", nil, "Go on in spite of this risk, by its name: "+strings.Join(pruneRisks(), ", ")+".")
+	flags.BoolVarP(&f.yes, "yes", "y", false, "Apply the plan without asking.")
+	flags.StringSliceVar(&f.risks, "accept-risk", nil, "Accept this risk, by its name: "+strings.Join(pruneRisks(), ", ")+".")
 	ui.Must(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{apply.DryRunNone, apply.DryRunClient, dryRunServer}, cobra.ShellCompDirectiveNoFileComp)))
 	ui.Must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(pruneRisks(), cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
@@ -113,7 +113,7 @@ func (f *rotateFlags) prune(ctx context.Context, name string) error {
 		return stop(reason, next)
 	}
 	if of.Rotation.Bundle == (catalog.Ref{}) {
-		return stop("its CA stands in no bundle of its own", app.ProgramName+" inspect --all shows where it is")
+		return stop("its CA is in no bundle of its own", app.ProgramName+" inspect --all lists where it is")
 	}
 	var conn *connect.Connection
 	if len(f.seen.From) == 0 {
@@ -129,7 +129,7 @@ func (f *rotateFlags) prune(ctx context.Context, name string) error {
 	p := pruning{Reading: r, of: of, cas: cas}
 	if conn != nil && f.dryRun != apply.DryRunClient {
 		if p.action, err = rotate.NewPruneBundle(ctx, conn.Kube, of.Rotation.Bundle, cas); errors.Is(err, remediate.ErrChanged) {
-			return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.NothingChanged(err), "somebody writes it at this moment: look, and run it again")}
+			return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.NothingChanged(err), "another client writes it at this moment: look, and run it again")}
 		} else if err != nil {
 			return cli.WithHint(cli.NothingChanged(err), "%s", inspect.Hints{}.Unread(inspect.Permission{Verb: "patch", Resource: "configmaps", Namespace: of.Rotation.Bundle.Namespace}))
 		}
@@ -173,9 +173,9 @@ func (p pruning) print(out io.Writer) error {
 	for _, ca := range p.cas {
 		mark, why := " ", "stays: "+ca.Keep
 		if ca.Keep == "" {
-			mark, why = "-", "goes: nothing that was seen needs it"
+			mark, why = "-", "removed: no certificate that was read needs it"
 			if !ca.NotAfter.After(p.Facts.Now) {
-				why = "goes: it has ended"
+				why = "removed: it is expired"
 			}
 		}
 		ui.Printf(w, "\n%s %s\n  %s\n", mark, pki.Foreign(ca.Subject), apply.Identity(ca.Cert))
@@ -184,7 +184,7 @@ func (p pruning) print(out io.Writer) error {
 	if p.removable() == 0 {
 		ui.Printf(w, "\nNothing to do.\n")
 	} else {
-		ui.Wrap(w, "\nNote     ", "Who has these CAs from elsewhere goes on trusting them: administrators' kubeconfigs, files on nodes to which this version brings none, programs outside of the cluster. And a certificate that exists and was not seen anywhere fails from now on.")
+		ui.Wrap(w, "\nNote     ", "Copies of these CAs elsewhere stay trusted: administrators' kubeconfigs, files on nodes that this version does not write, programs outside of the cluster. A certificate of theirs that was not read is refused from now on.")
 	}
 	_, err := io.WriteString(out, ui.CleanLines(w.String()))
 	return err
@@ -209,10 +209,10 @@ func (f *rotateFlags) remove(ctx context.Context, conn *connect.Connection, p pr
 	case errors.As(err, &refused): // before anything was changed
 		return exitError(err)
 	case errors.Is(err, remediate.ErrChanged):
-		return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(cli.NothingChanged(err), "somebody else writes it: look at it, and run this again")}
+		return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(cli.NothingChanged(err), "another client writes it: look at it, and run this again")}
 	case err != nil:
 		return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(err, "%s; the bundle as it was: %s", foreign.Command("", "oc -n %s get configmap %s -o yaml", p.of.Rotation.Bundle.Namespace, p.of.Rotation.Bundle.Name), back)}
 	}
-	a.Printf("\nDone. To put them back:\n    %s\n", back)
+	a.Printf("\nDone. To undo it:\n    %s\n", back)
 	return nil
 }

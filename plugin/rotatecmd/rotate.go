@@ -53,36 +53,36 @@ func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Comma
 	f := &rotateFlags{seen: verifycmd.Flags{App: app, Config: config}}
 	cmd := &cobra.Command{
 		Use:   "rotate NAME... | --list",
-		Short: "Have a signer made anew by its owner, and follow its CA to all who verify by it",
-		Long: strings.ReplaceAll(`Has a certificate made anew before its time: it removes the annotation by which the owner, an operator of OpenShift, decides. The owner makes the new one; certrot makes no key.
+		Short: "Have a signer rotated by its owner, and track its CA to all clients that need it",
+		Long: strings.ReplaceAll(`Rotates a certificate before its time: certrot removes the annotation by which its owner, an operator of OpenShift, decides. The owner makes the new one; certrot makes no key.
 
-NAME is a signer, such as kube-apiserver-to-kubelet-signer, or what one signs; with the namespace before it (NAMESPACE/NAME) where that is not enough. --list shows all of them, when each is made anew by itself, and whether it would be rotated now. Some are made anew in another way: that is said.
+NAME is a signer, such as kube-apiserver-to-kubelet-signer, or what one signs; NAMESPACE/NAME where the name alone is ambiguous. --list lists all of them, when each is rotated automatically, and whether it would be rotated now. Some are rotated in another way: then it says how.
 
-Before anything is changed, the whole cluster is asked whether it is safe now. Each check has a name; --accept-risk=NAME goes on in spite of it. The annotation is removed only from the very Secret that was shown, and only if nobody has changed it since.
+Before anything is changed, the whole cluster is checked. Each check has a name; --accept-risk=NAME accepts that it fails or is unknown. The annotation is removed only from the Secret that was displayed, and only if it did not change since.
 
-With --leaf, what the signer signs is signed anew too: one after the other, and each only when everybody who verifies it is seen to trust the new CA. That is asked again just before each; what could not be read is not trust. Interrupted or stopped, the same line goes on from there, and makes no second signer: one that is less than 36 hours old stands.
+With --leaf, what the signer signs is rotated too: one after the other, and each only when all its clients are seen to trust the new CA. That is checked again just before each; what could not be read is not trust. Interrupted or stopped, the same command goes on from there, and makes no second signer: one that is less than 36 hours old stays.
 
-Several NAMEs are shown together, and done one after the other: the next when the one before is in all bundles; then all are followed to the end.
+Several NAMEs are planned together, and rotated one after the other: the next when the one before is in all bundles; then all are tracked to the end.
 
-A rotation can't be taken back: the old key is gone. What trusted the old CA goes on trusting it, until it ends.
+A rotation can't be undone: the old key is gone. Clients that trust the old CA trust it until it expires.
 
-Exit codes: 0 done; 1 a dry run would change something, or --wait ended before it was through; 2 usage or no access; 3 done, and something that decides could not be read; 4 it failed, or its owner did not answer; 5 refused, or nobody said yes.`, "{}", app.ProgramName),
+Exit codes: 0 done; 1 a dry run would change something, or --wait was over before it was through; 2 usage or no access; 3 done, and something that decides could not be read; 4 it failed, or its owner did not answer; 5 refused, or not confirmed.`, "{}", app.ProgramName),
 		Example: templates.Examples(strings.ReplaceAll(`  # What there is, and what would be done now
   {} rotate --list
 
   # What would happen, as the API server sees it
   {} rotate kube-apiserver-to-kubelet-signer --dry-run=server
 
-  # Do it, and follow the new CA
+  # Do it, and track the new CA
   {} rotate kube-apiserver-to-kubelet-signer --wait 10m
 
-  # Do it, and have what it signs signed anew once everybody trusts the new CA
+  # Do it, and rotate what it signs once all clients trust the new CA
   {} rotate kube-apiserver-to-kubelet-signer --leaf --nodes all --wait 30m
 
   # How it goes in a version, from the catalog
   {} rotate kube-apiserver-to-kubelet-signer --explain --for-version 4.12
 
-  # How far it is, at any time and for anybody
+  # How far it is, at any time
   {} rotate status kube-apiserver-to-kubelet-signer --nodes all`, "{}", app.ProgramName)),
 		ValidArgsFunction: completeRotated,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -95,15 +95,15 @@ Exit codes: 0 done; 1 a dry run would change something, or --wait ended before i
 	}
 	f.addReading(cmd)
 	flags := cmd.Flags()
-	flags.BoolVar(&f.list, "list", false, "Show what can be rotated, and whether it would be now.")
-	flags.BoolVar(&f.how, "explain", false, "Only tell how a rotation of this signer goes, step by step, with where that is written.")
+	flags.BoolVar(&f.list, "list", false, "List what can be rotated, and whether it would be now.")
+	flags.BoolVar(&f.how, "explain", false, "Only explain how a rotation of this signer goes, step by step, with sources.")
 	flags.StringVar(&f.version, "for-version", "", "With --explain: in this version, such as 4.12, without a cluster.")
-	flags.StringVar(&f.dryRun, "dry-run", apply.DryRunNone, `"server" has the API server try it and shows what would change; "client" only asks what has to hold. Exit code 1 if anything would be done.`)
+	flags.StringVar(&f.dryRun, "dry-run", apply.DryRunNone, `"server" has the API server try it and prints what would change; "client" only runs the checks. Exit code 1 if anything would be done.`)
 	flags.Lookup("dry-run").NoOptDefVal = dryRunServer
-	flags.BoolVarP(&f.yes, "yes", "y", false, "Do what is shown without asking.")
-	flags.StringSliceVar(&f.risks, "accept-risk", nil, "Go on although this check does not hold, or is not known, by its name; repeatable: "+strings.Join(rotate.Risks(), ", ")+".")
-	flags.BoolVar(&f.leaf, "leaf", false, "Have what the signer signs signed anew too, once everybody who verifies it trusts the new CA.")
-	flags.DurationVar(&f.wait, "wait", 0, "Follow what is made anew for this long (such as 10m), until all who verify by it trust it: all NAMEs and --leaf together. Nothing is begun after that. 0 does not wait. Without it: 30m on a terminal, with --leaf and with several NAMEs, else 0.")
+	flags.BoolVarP(&f.yes, "yes", "y", false, "Apply the plan without asking.")
+	flags.StringSliceVar(&f.risks, "accept-risk", nil, "Accept that this check fails or is unknown, by its name; repeatable: "+strings.Join(rotate.Risks(), ", ")+".")
+	flags.BoolVar(&f.leaf, "leaf", false, "Rotate what the signer signs too, once all its clients trust the new CA.")
+	flags.DurationVar(&f.wait, "wait", 0, "Track the new certificate for this long (such as 10m), until all clients trust it: all NAMEs and --leaf together. Nothing is started after that. 0 does not wait. Default: 30m on a terminal, with --leaf and with several NAMEs, else 0.")
 	flags.StringVarP(&f.output, "output", "o", "", "Form of the answer: json, yaml; of --list also wide, of --explain mermaid (a sequence diagram).")
 	ui.Must(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{apply.DryRunNone, apply.DryRunClient, dryRunServer}, cobra.ShellCompDirectiveNoFileComp)))
 	ui.Must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(rotate.Risks(), cobra.ShellCompDirectiveNoFileComp)))
@@ -136,23 +136,23 @@ func (f *rotateFlags) check(args []string) error {
 	case f.version != "" && !f.how:
 		return errors.New("--for-version goes with --explain")
 	case f.how && (f.list || f.dryRun != apply.DryRunNone):
-		return errors.New("--explain changes nothing, and asks nothing: it goes with NAME, --for-version and -o")
+		return errors.New("--explain goes with NAME, --for-version and -o only")
 	case f.list && len(args) > 0:
-		return errors.New("--list shows all: give no NAME")
+		return errors.New("--list lists all: give no NAME")
 	case !f.list && len(args) == 0:
-		return cli.WithHint(errors.New("what is to be rotated is not named"), "%s rotate --list shows what there is", f.seen.App.ProgramName)
+		return cli.WithHint(errors.New("no NAME"), "%s rotate --list lists the names", f.seen.App.ProgramName)
 	case !slices.Contains(forms, f.output):
 		return fmt.Errorf("-o %q is none of %s", f.output, strings.Join(forms[1:], ", "))
 	case !slices.Contains([]string{apply.DryRunNone, apply.DryRunClient, dryRunServer}, f.dryRun):
 		return fmt.Errorf("--dry-run=%s is none of %s, %s, %s", f.dryRun, apply.DryRunNone, apply.DryRunClient, dryRunServer)
 	case f.wait < 0:
-		return fmt.Errorf("--wait %s is no time", f.wait)
+		return fmt.Errorf("--wait %s: not a duration such as 10m", f.wait)
 	case f.leaf && (f.list || f.how):
 		return errors.New("--leaf goes with NAME")
 	case f.how && len(args) > 1:
-		return errors.New("--explain tells of one NAME")
+		return errors.New("--explain takes one NAME")
 	case f.wait == 0 && f.dryRun == apply.DryRunNone && len(f.seen.From) == 0 && (f.leaf || len(args) > 1):
-		return errors.New("--leaf and several NAMEs go on when something is seen to be so: give --wait a time such as 30m")
+		return errors.New("--leaf and several NAMEs wait for each step: give --wait a time such as 30m")
 	case len(f.seen.From) > 0 && !f.list && !f.how && f.dryRun != apply.DryRunClient:
 		return errors.New("--from changes nothing: say --list or --dry-run=client")
 	}

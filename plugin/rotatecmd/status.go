@@ -28,16 +28,16 @@ func newRotateStatusCommand(app cli.App, config *genericclioptions.ConfigFlags) 
 	f := &rotateFlags{seen: verifycmd.Flags{App: app, Config: config}, handshakes: true}
 	cmd := &cobra.Command{
 		Use:   "status NAME",
-		Short: "Tell how far a signer's newest certificate is on its way to all who verify by it",
-		Long: `Tells how far the newest certificate of a signer is, by what is there now, and not by what a run has kept: made; in its bundle; in all bundles that are made of that; trusted by all who verify by it; whether what the signer signs is signed by it already, and is what servers show; and whether all holds that is known of who shows and who verifies that. Of what kube-apiserver shows kubelets, these are asked on a master, by the certificate and the key that lie there and stay there. It does not matter who had it made, or when, and nothing is changed.
+		Short: "Tell how far a signer's newest certificate is on its way to all clients",
+		Long: `Tells how far the newest certificate of a signer is, by the certificates themselves and not by a run's record: made; in its bundle; in all bundles made of that; trusted by all clients that verify what it signs; whether it signs what the signer signs already, and servers present that; and whether all trust edges about it pass. kube-apiserver's client certificates for kubelets are tried on a control plane node, with the certificate and key there, which stay there. It does not matter who triggered the rotation, or when. Nothing is changed.
 
-What a signer signs follows by itself, when everybody had time to trust the new CA: up to 15 days later.
+What a signer signs is rotated automatically, when all clients had time to trust the new CA: up to 15 days later.
 
-Exit codes: 0 it is through; 1 it is on its way; 2 usage or no access; 3 something that decides could not be read.`,
+Exit codes: 0 all stages are reached; 1 some are not yet; 2 usage or no access; 3 something that decides could not be read.`,
 		Example: templates.Examples(strings.ReplaceAll(`  # How far is it?
   {} rotate status kube-apiserver-to-kubelet-signer --nodes all
 
-  # Until all who verify by it trust it
+  # Until all clients trust it
   {} rotate status loadbalancer-serving-signer --nodes all --via ssh --wait 30m`, "{}", app.ProgramName)),
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeRotated,

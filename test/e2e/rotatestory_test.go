@@ -367,7 +367,7 @@ func (s *rotating) prunes(t *testing.T, old *x509.Certificate) {
 	ends(t, s.inLab(t, append(prune, "--dry-run=server")...), 0, "--accept-risk=just-signed", "Nothing to do")
 	s.bundled(t, lbBundle, old, young)
 	r := s.inLab(t, append(prune, "--accept-risk=just-signed", "--yes")...)
-	ends(t, r, 0, "goes: nothing that was seen needs it", "done, and checked", "To put them back:")
+	ends(t, r, 0, "removed: no certificate that was read needs it", "done, and checked", "To undo it:")
 	s.bundled(t, lbBundle, young)
 	back := regexp.MustCompile(`kubectl (-n \S+ patch .* --patch-file \S+)`).FindStringSubmatch(r.said())
 	if back == nil {

@@ -24,7 +24,7 @@ var wordExceptions = []struct{ text, why string }{
 }
 
 // wordFolders are those whose texts and names were rewritten; the others follow.
-var wordFolders = []string{"cmd", "remediate"}
+var wordFolders = []string{"cmd", "remediate", "plugin/rotatecmd"}
 
 // TestWords holds the words that docs/glossary.md replaces out of identifiers, JSON keys and
 // texts that the program prints.
