@@ -42,16 +42,16 @@ func authenticationPlaces() []Place {
 		{Ref: secret("openshift-oauth-apiserver", "openshift-authenticator-certs"), Role: Client, Owner: authOwner, Doc: "with which kube-apiserver asks the OAuth API server about tokens", In: all, Evidence: starter,
 			Lifetimes: authenticator()},
 		{Ref: secret("openshift-oauth-apiserver", "etcd-client"), Role: Client, Owner: authOwner, Doc: "the OAuth API server's client certificate for etcd, a copy", Lifetimes: etcdClient(), In: all, Evidence: starter},
-		{Ref: bundle("openshift-oauth-apiserver", "etcd-serving-ca"), Role: CABundle, Owner: authOwner, Doc: "the OAuth API server recognises etcd by it", In: all, Evidence: starter},
+		{Ref: bundle("openshift-oauth-apiserver", "etcd-serving-ca"), Role: CABundle, Owner: authOwner, Doc: "the OAuth API server verifies etcd's serving certificates with it", In: all, Evidence: starter},
 		{Ref: bundle(managed, "oauth-serving-cert"), Role: CABundle, Owner: authOwner, Doc: "the chain that the OAuth server's route serves, for clients to trust", In: all,
 			Evidence: Evidence{Verified, authRepo + "pkg/controllers/trustdistribution/trustdistribution_controller.go @ f3df4f5b2"}},
 		{Ref: Ref{Kind: Secret, Namespace: "openshift-authentication", Name: "v4-0-config-system-router-certs"}, Role: Serving, Owner: authOwner, Doc: "the ingress domain's default certificate, which the OAuth server serves; the keys are domains", In: all,
 			Evidence: Evidence{Verified, authRepo + "pkg/controllers/trustdistribution/trustdistribution_controller.go @ f3df4f5b2"}},
 		{Ref: secret("openshift-authentication", "v4-0-config-system-custom-router-certs"), Role: Serving, Owner: "user", Writer: authOwner, Doc: "an administrator's certificate for the OAuth server's own host name (Ingress spec.componentRoutes), a copy", In: all,
 			Evidence: Evidence{Verified, authRepo + "pkg/controllers/deployment/deployment_controller.go and pkg/operator/starter.go @ release-4.12 and release-4.22"}},
-		{Ref: bundle("openshift-console", "oauth-serving-cert"), Role: CABundle, Owner: consoleOwner, Doc: "the console recognises the OAuth server by it", In: Range{Component: console},
+		{Ref: bundle("openshift-console", "oauth-serving-cert"), Role: CABundle, Owner: consoleOwner, Doc: "the console verifies the OAuth server's certificate with it", In: Range{Component: console},
 			Evidence: Evidence{Verified, consoleRepo + "pkg/console/starter/starter.go @ 684157180"}},
-		{Ref: bundle("openshift-console", "default-ingress-cert"), Role: CABundle, Owner: consoleOwner, Doc: "the console recognises routes by it", In: Range{Component: console},
+		{Ref: bundle("openshift-console", "default-ingress-cert"), Role: CABundle, Owner: consoleOwner, Doc: "the console verifies routes' certificates with it", In: Range{Component: console},
 			Evidence: Evidence{Verified, consoleRepo + "pkg/api/api.go @ 684157180; openshift/origin tls/ownership/ownership.md @ 01860260f"}},
 	}
 }
@@ -61,11 +61,11 @@ func openShiftAPIPlaces() []Place {
 	client := Evidence{Verified, openShiftKCMRepo + "pkg/operator/sync_openshiftcontrollermanager_v311_00.go @ e1c367419"}
 	return []Place{
 		{Ref: secret("openshift-apiserver", "etcd-client"), Role: Client, Owner: openShiftAPIOwner, Doc: "openshift-apiserver's client certificate for etcd, a copy", Lifetimes: etcdClient(), In: Range{Component: openShiftAPI}, Evidence: sync},
-		{Ref: bundle("openshift-apiserver", "etcd-serving-ca"), Role: CABundle, Owner: openShiftAPIOwner, Doc: "openshift-apiserver recognises etcd by it", In: Range{Component: openShiftAPI}, Evidence: sync},
-		{Ref: Ref{Kind: ConfigMap, Namespace: "openshift-apiserver", Name: "image-import-ca"}, Role: CABundle, Owner: openShiftAPIOwner, Doc: "whom openshift-apiserver trusts as registry when it imports images; the keys are registries, with '..' for ':'", In: Range{Component: openShiftAPI},
+		{Ref: bundle("openshift-apiserver", "etcd-serving-ca"), Role: CABundle, Owner: openShiftAPIOwner, Doc: "openshift-apiserver verifies etcd's serving certificates with it", In: Range{Component: openShiftAPI}, Evidence: sync},
+		{Ref: Ref{Kind: ConfigMap, Namespace: "openshift-apiserver", Name: "image-import-ca"}, Role: CABundle, Owner: openShiftAPIOwner, Doc: "openshift-apiserver verifies registries with it when it imports images; the keys are registries, with '..' for ':'", In: Range{Component: openShiftAPI},
 			Evidence: Evidence{Verified, openShiftAPIRepo + "pkg/operator/workload/workload_openshiftapiserver_v311_00_sync.go @ 8206430b0 and release-4.12"}},
-		{Ref: bundle("openshift-controller-manager", "client-ca"), Role: CABundle, Owner: openShiftKCMOwner, Doc: "openshift-controller-manager recognises its clients by it", In: Range{Component: openShiftKCM}, Evidence: client},
-		{Ref: bundle("openshift-route-controller-manager", "client-ca"), Role: CABundle, Owner: openShiftKCMOwner, Doc: "route-controller-manager recognises its clients by it", In: Range{Component: openShiftKCM}, Evidence: client},
+		{Ref: bundle("openshift-controller-manager", "client-ca"), Role: CABundle, Owner: openShiftKCMOwner, Doc: "openshift-controller-manager verifies its clients' certificates with it", In: Range{Component: openShiftKCM}, Evidence: client},
+		{Ref: bundle("openshift-route-controller-manager", "client-ca"), Role: CABundle, Owner: openShiftKCMOwner, Doc: "route-controller-manager verifies its clients' certificates with it", In: Range{Component: openShiftKCM}, Evidence: client},
 	}
 }
 

@@ -3,12 +3,12 @@ package catalog
 import "time"
 
 // Connection is a row: a verifier that holds a connection with kube-apiserver, and
-// so verifies what that shows only when it connects anew.
+// so verifies what that shows only when it reconnects.
 type Connection struct {
 	Edges []string // IDs of the edges about it
 	// Every is how long it waits between two requests at most; zero: not known.
 	Every time.Duration
-	// Client is its own client certificate, whose renewal makes it connect anew;
+	// Client is its own client certificate, whose renewal makes it reconnect;
 	// zero: that has no such effect, or is not known.
 	Client Ref
 	Evidence
@@ -42,7 +42,7 @@ func ConnectionOf(edge string) (Connection, bool) {
 	return Connection{}, false
 }
 
-// Goaway is a row: how often kube-apiserver asks clients to connect anew, while it
+// Goaway is a row: how often kube-apiserver asks clients to reconnect, while it
 // runs on.
 type Goaway struct {
 	// Topology is the value of Infrastructure's status.controlPlaneTopology for which

@@ -7,17 +7,17 @@ type Reporting string
 
 // What objects tell of.
 const (
-	ReportsVersion              Reporting = "version"     // a version is rolled out
-	ReportsOperator             Reporting = "operator"    // how an operator says it is
-	ReportsStaticPods           Reporting = "static pods" // revisions of a control plane's component, master by master
-	ReportsInstaller            Reporting = "installer"   // a pod that puts such a revision on a master
-	ReportsPool                 Reporting = "pool"        // the operating system and its files, node by node
-	ReportsNodeRemediation      Reporting = "lost nodes"  // machines that are not Ready are deleted or rebooted
-	ReportsAutoscaling          Reporting = "scale"       // machines that are not needed, or not Ready, are deleted
-	ReportsControlPlaneMachines Reporting = "masters"     // machines of masters are replaced
-	ReportsBundlePublisher      Reporting = "bundles"     // an operator runs by it, and brings CAs to others
-	ReportsFileWriter           Reporting = "files"       // a daemon's pod, which brings CAs to its node
-	ReportsAPIService           Reporting = "nothing"     // an API that others serve
+	ReportsVersion              Reporting = "version"          // a version is rolled out
+	ReportsOperator             Reporting = "operator"         // how an operator says it is
+	ReportsStaticPods           Reporting = "static pods"      // revisions of a control plane's component, master by master
+	ReportsInstaller            Reporting = "installer"        // a pod that puts such a revision on a master
+	ReportsPool                 Reporting = "pool"             // the operating system and its files, node by node
+	ReportsNodeRemediation      Reporting = "node remediation" // machines that are not Ready are deleted or rebooted
+	ReportsAutoscaling          Reporting = "scale"            // machines that are not needed, or not Ready, are deleted
+	ReportsControlPlaneMachines Reporting = "masters"          // machines of masters are replaced
+	ReportsBundlePublisher      Reporting = "bundles"          // an operator runs by it, and brings CAs to others
+	ReportsFileWriter           Reporting = "files"            // a daemon's pod, which brings CAs to its node
+	ReportsAPIService           Reporting = "nothing"          // an API that others serve
 )
 
 // ControlPlaneResource is a row: a kind of object that tells what moves nodes or static pods
@@ -28,7 +28,7 @@ type ControlPlaneResource struct {
 	Path       string // of the list, in the API
 	Reports    Reporting
 	NamePrefix string // begin of its objects' names, where others of the kind are of no interest
-	Effect     string // to a node that is not Ready, or that is mended
+	Effect     string // to a node that is not Ready, or that is repaired
 	PauseBy    PauseField
 	// Pause and Resume are commands for people; NAMESPACE and NAME stand for the
 	// object's own. Empty: there is none.
@@ -60,7 +60,7 @@ func ControlPlaneResourceOf(resource string) (ControlPlaneResource, bool) {
 	return ControlPlaneResource{}, false
 }
 
-// LoadBalancerCA is whom to trust as the signer of what is shown at api and api-int,
+// LoadBalancerCA has the CAs of what is presented at api and api-int,
 // OwnServerCA what kube-apiserver combines it into; APIServerCA is the copy of that.
 func LoadBalancerCA() Ref { return bundle(kasOperator, "loadbalancer-serving-ca") }
 
@@ -119,7 +119,7 @@ func ControlPlaneResources() []ControlPlaneResource {
 		return ControlPlaneResource{Kind: "Pod", Path: "/api/v1/namespaces/" + namespace + "/pods", Reports: ReportsInstaller, NamePrefix: "installer-", Effect: "puts a revision of static pods on a master", Evidence: static}
 	}
 	deployments := func(namespace string) ControlPlaneResource {
-		return ControlPlaneResource{Kind: "Deployment", Path: "/apis/apps/v1/namespaces/" + namespace + "/deployments", Reports: ReportsBundlePublisher, Effect: "makes certificates anew, and puts bundles together",
+		return ControlPlaneResource{Kind: "Deployment", Path: "/apis/apps/v1/namespaces/" + namespace + "/deployments", Reports: ReportsBundlePublisher, Effect: "rotates certificates, and puts bundles together",
 			Evidence: Evidence{Verified, kasRotation().Source + "; openshift/cluster-kube-apiserver-operator manifests/0000_20_kube-apiserver-operator_06_deployment.yaml @ c813e820b"}}
 	}
 	autoscaler := Evidence{Derived, "openshift/cluster-autoscaler-operator pkg/apis/autoscaling @ 5673ba0d (the fields)"}
@@ -157,7 +157,7 @@ func ControlPlaneResources() []ControlPlaneResource {
 		{
 			Kind: "NodeHealthCheck", Path: "/apis/remediation.medik8s.io/v1alpha1/" + NodeHealthChecks, Reports: ReportsNodeRemediation, Effect: "has nodes rebooted or replaced that are not Ready, once no more of them are than it allows",
 			PauseBy: PauseField{Reasons: "pauseRequests"},
-			Pause:   `oc patch nodehealthcheck NAME --type merge -p '{"spec":{"pauseRequests":["certificates are mended"]}}'`, Resume: `oc patch nodehealthcheck NAME --type merge -p '{"spec":{"pauseRequests":[]}}'`,
+			Pause:   `oc patch nodehealthcheck NAME --type merge -p '{"spec":{"pauseRequests":["certificates are being repaired"]}}'`, Resume: `oc patch nodehealthcheck NAME --type merge -p '{"spec":{"pauseRequests":[]}}'`,
 			Evidence: Evidence{Verified, "medik8s/node-healthcheck-operator api/v1alpha1/nodehealthcheck_types.go @ dd444329: what has begun goes on"},
 		},
 		{
@@ -174,7 +174,7 @@ func ControlPlaneResources() []ControlPlaneResource {
 			Evidence: autoscaler,
 		},
 		{
-			Kind: "ControlPlaneMachineSet", Path: "/apis/machine.openshift.io/v1/" + ControlPlaneMachines, Reports: ReportsControlPlaneMachines, Effect: "replaces machines of masters that differ from it, or that somebody deleted",
+			Kind: "ControlPlaneMachineSet", Path: "/apis/machine.openshift.io/v1/" + ControlPlaneMachines, Reports: ReportsControlPlaneMachines, Effect: "replaces control plane machines that differ from it, or that were deleted",
 			Evidence: Evidence{Verified, "openshift/api machine/v1/types_controlplanemachineset.go: once Active it can't be made Inactive"},
 		},
 		{

@@ -21,14 +21,14 @@ func controllerConfigPlaces() []Place {
 		return Place{Ref: controllerConfig(name), Role: CABundle, Owner: mcoOwner, Doc: doc, In: in, Evidence: synced}
 	}
 	return []Place{
-		field("spec.kubeAPIServerServingCAData", "by which kubelets recognise their clients, for nodes' kubelet-ca.crt: the name is misleading; the bundle of kube-apiserver-to-kubelet-signer among what the installer made", Range{Component: mco, To: Minor{4, 12}}),
-		field("spec.kubeAPIServerServingCAData", "by which kubelets recognise their clients, for nodes' kubelet-ca.crt: the name is misleading; kube-apiserver-client-ca once the cluster is installed", since(mco, Minor{4, 13})),
-		field("spec.rootCAData", "booting machines recognise the machine config server by it: root-ca of kube-system", Range{Component: mco, To: Minor{4, 18}}),
-		field("spec.rootCAData", "booting machines recognise the machine config server by it: machine-config-server-ca, or root-ca of kube-system where there is none", since(mco, Minor{4, 19})),
-		field("spec.cloudProviderCAData", "whom to trust as cloud API, for nodes", all),
+		field("spec.kubeAPIServerServingCAData", "CAs with which kubelets verify their clients, for nodes' kubelet-ca.crt: the name is misleading; the bundle of kube-apiserver-to-kubelet-signer among what the installer made", Range{Component: mco, To: Minor{4, 12}}),
+		field("spec.kubeAPIServerServingCAData", "CAs with which kubelets verify their clients, for nodes' kubelet-ca.crt: the name is misleading; kube-apiserver-client-ca once the cluster is installed", since(mco, Minor{4, 13})),
+		field("spec.rootCAData", "booting machines verify the machine config server with it: root-ca of kube-system", Range{Component: mco, To: Minor{4, 18}}),
+		field("spec.rootCAData", "booting machines verify the machine config server with it: machine-config-server-ca, or root-ca of kube-system where there is none", since(mco, Minor{4, 19})),
+		field("spec.cloudProviderCAData", "CAs with which nodes verify the cloud API", all),
 		field("spec.additionalTrustBundle", "the administrator's additional trusted CAs, for nodes: user-ca-bundle, and the ConfigMap that Proxy spec.trustedCA names", all),
-		field("spec.imageRegistryBundleData*", "whom to trust as registry, for nodes: image-registry-ca, by registry with '..' for ':'", since(mco, Minor{4, 14})),
-		field("spec.imageRegistryBundleUserData*", "whom to trust as an administrator's registry, for nodes: the ConfigMap that Image spec.additionalTrustedCA names", since(mco, Minor{4, 14})),
+		field("spec.imageRegistryBundleData*", "CAs with which nodes verify registries: image-registry-ca, by registry with '..' for ':'", since(mco, Minor{4, 14})),
+		field("spec.imageRegistryBundleUserData*", "CAs with which nodes verify an administrator's registry: the ConfigMap that Image spec.additionalTrustedCA names", since(mco, Minor{4, 14})),
 	}
 }
 
@@ -41,29 +41,29 @@ func machineConfigFilePlaces() []Place {
 	file := func(path, doc string, in Range, e Evidence) Place {
 		return Place{Ref: carried(path), Role: CABundle, Owner: mcoOwner, Writer: "machine-config-controller", Doc: doc, In: in, Evidence: e}
 	}
-	// What is in use no more is in MachineConfigs of before an upgrade.
+	// What is in use no more is in MachineConfigs from before an upgrade.
 	old := func(path, doc string, from Minor, e Evidence) Place {
 		p := file(path, doc+"; left over from an earlier version", since(mco, from), e)
-		p.Writer = "nobody"
+		p.Writer = noComponent
 		return p
 	}
 	const kubeletCA, rootCA = "/etc/kubernetes/kubelet-ca.crt", "/etc/kubernetes/ca.crt"
 	const cloudCA = "/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem"
 	removed := templates("@ release-4.13 a57ca2912; removed by c2bb862bc (2023-07-05), not in release-4.14 00b2e0b1c")
 	return []Place{
-		file(kubeletCA, "by which kubelets recognise their clients; a change is a new rendered MachineConfig, without a reboot", to(Minor{4, 12}), templates("@ release-4.12 1d4cfffaa")),
-		file(kubeletCA, "by which kubelets recognise their clients; machine-config-daemon passes it over and writes what the ControllerConfig says", between(mco, Minor{4, 13}, Minor{4, 13}),
+		file(kubeletCA, "CAs with which kubelets verify their clients; a change is a new rendered MachineConfig, without a reboot", to(Minor{4, 12}), templates("@ release-4.12 1d4cfffaa")),
+		file(kubeletCA, "CAs with which kubelets verify their clients; machine-config-daemon passes it over and writes what the ControllerConfig says", between(mco, Minor{4, 13}, Minor{4, 13}),
 			Evidence{Verified, removed.Source + "; pkg/daemon/certificate_writer.go"}),
-		old(kubeletCA, "by which kubelets recognise their clients", Minor{4, 14}, removed),
+		old(kubeletCA, "CAs with which kubelets verify their clients", Minor{4, 14}, removed),
 		file(rootCA, "the CA of the machine config server", to(Minor{4, 17}), templates("@ release-4.12 1d4cfffaa to release-4.17 3bdd678e8")),
 		old(rootCA, "the CA of the machine config server", Minor{4, 18}, templates("not in release-4.18 f313997e0: removed by 6f583cb6a (2024-09-18)")),
-		file(cloudCA, "whom to trust as cloud API", to(Minor{4, 13}), templates("@ release-4.12 1d4cfffaa and release-4.13 a57ca2912")),
-		old(cloudCA, "whom to trust as cloud API", Minor{4, 14}, removed),
+		file(cloudCA, "CAs with which nodes verify the cloud API", to(Minor{4, 13}), templates("@ release-4.12 1d4cfffaa and release-4.13 a57ca2912")),
+		old(cloudCA, "CAs with which nodes verify the cloud API", Minor{4, 14}, removed),
 		file("/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt", "the administrator's additional trusted CAs", all, templates("@ release-4.12 1d4cfffaa to release-4.22 9027c94cd")),
 		file("/etc/pki/ca-trust/source/anchors/iri-root-ca.crt", "the CA of the registry that a cluster without external registry runs on its masters", since(mco, Minor{4, 21}), internalRelease()),
 		{Ref: carried("/etc/iri-registry/certs/tls.crt"), Role: Serving, Owner: mcoOwner, Writer: "machine-config-controller", Doc: "served by the registry that a cluster without external registry runs on its masters", Lifetimes: internalReleaseLives(),
 			In: since(mco, Minor{4, 21}), Evidence: internalRelease()},
 		{Ref: carried("/etc/pki/ca-trust/source/anchors/*"), Role: CABundle, Owner: "user", Doc: "CAs that an administrator's MachineConfig brings to nodes, for all that runs there", In: all, Evidence: Evidence{Field, mcoRepo + "docs/MachineConfig.md"}},
-		{Ref: carried("/etc/docker/certs.d/*/ca.crt"), Role: CABundle, Owner: "user", Doc: "whom to trust as that registry, by an administrator's MachineConfig", In: all, Evidence: Evidence{Field, mcoRepo + "docs/MachineConfig.md"}},
+		{Ref: carried("/etc/docker/certs.d/*/ca.crt"), Role: CABundle, Owner: "user", Doc: "CAs with which nodes verify that registry, from an administrator's MachineConfig", In: all, Evidence: Evidence{Field, mcoRepo + "docs/MachineConfig.md"}},
 	}
 }

@@ -19,7 +19,7 @@ type KubeletRequester struct {
 	// letters and digits of a bootstrap token's ID.
 	User  string
 	Group string // which it has to be in
-	// ManualApproval: where the Node is there already, nobody approves it by itself.
+	// ManualApproval: where the Node is there already, no component approves it by itself.
 	ManualApproval bool
 	Doc            string
 	In             Range

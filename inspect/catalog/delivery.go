@@ -10,7 +10,7 @@ import (
 type Delivery struct {
 	To        Ref
 	Delivered bool
-	// Command is who brings them, a process on the node (see Process); empty: nobody.
+	// Command is who brings them, a process on the node (see Process); empty: no process.
 	// Argument is one of its arguments.
 	Command, Argument string
 	// Doc says how, or why not.
@@ -48,12 +48,12 @@ func NodeBootstrapToken() Ref {
 	return Ref{Kind: Secret, Namespace: mcoTarget, Name: "node-bootstrapper-token", Key: "ca.crt"}
 }
 
-// LoadBalancerSigner signs what the API shows at api and api-int.
+// LoadBalancerSigner signs what the API presents at api and api-int.
 func LoadBalancerSigner() Ref {
 	return Ref{Kind: Secret, Namespace: "openshift-kube-apiserver-operator", Name: "loadbalancer-serving-signer", Key: "tls.crt"}
 }
 
-// InternalLoadBalancerServing is what the API shows at api-int.
+// InternalLoadBalancerServing is what the API presents at api-int.
 func InternalLoadBalancerServing() Ref {
 	return Ref{Kind: Secret, Namespace: "openshift-kube-apiserver", Name: "internal-loadbalancer-serving-certkey", Key: "tls.crt"}
 }
@@ -78,7 +78,7 @@ func Deliveries() []Delivery {
 				{"machine-config-operator", "tells machine-config-daemon of it by an annotation (machineconfiguration.openshift.io/service-ca-rotate), which it takes back at its next turn", controllerConfig("")},
 				{"machine-config-daemon", "looks on its node for each certificate of kubeconfig-data, and where one is missing writes them all there", file("/etc/kubernetes/kubeconfig")},
 				{"machine-config-daemon", "stops the kubelet, writes the CA there, and starts the kubelet", Ref{}},
-				{"kubelet", "connects anew, and trusts the new CA", Ref{}},
+				{"kubelet", "reconnects, and trusts the new CA", Ref{}},
 			},
 			In:       Range{Component: "machine-config", From: Minor{4, 16}},
 			Evidence: Evidence{Verified, "openshift/machine-config-operator#4106: pkg/operator/sync.go, pkg/daemon/certificate_writer.go, manifests/machineconfigdaemon/daemonset.yaml of release-4.16 (7327bb235) to release-4.22 (9027c94cd)"},
@@ -86,7 +86,7 @@ func Deliveries() []Delivery {
 		{
 			To: kubeletClientCA(), Delivered: true, Pools: true, Node: NodeReload,
 			Doc:    "it is a file of the rendered MachineConfig of each pool: a new one is made, and put on the pool's nodes one after another; a paused pool gets none",
-			Effect: "reload: machine-config-daemon writes all files and acts on those that differ, and this one asks for neither drain nor reboot; the kubelet reads it anew",
+			Effect: "reload: machine-config-daemon writes all files and acts on those that differ, and this one asks for neither drain nor reboot; the kubelet reloads it",
 			Hops: []Hop{
 				{"machine-config-operator", "puts ConfigMap openshift-kube-apiserver-operator/kube-apiserver-to-kubelet-client-ca there", controllerConfig("spec.kubeAPIServerServingCAData")},
 				{"machine-config-controller", "renders a new MachineConfig for each pool", Ref{Kind: MachineConfig, Name: "rendered-POOL-*"}},
@@ -100,7 +100,7 @@ func Deliveries() []Delivery {
 		{
 			To: kubeletClientCA(), Delivered: true, Node: NodeReload,
 			Doc:    "machine-config-daemon writes it on every node from the ControllerConfig, without a new MachineConfig; a paused pool does not hold it up",
-			Effect: "reload: the kubelet reads it anew",
+			Effect: "reload: the kubelet reloads it",
 			Hops: []Hop{
 				{"machine-config-operator", "copies ConfigMap openshift-config-managed/kube-apiserver-client-ca there", controllerConfig("spec.kubeAPIServerServingCAData")},
 				{"machine-config-daemon", "writes what the ControllerConfig says on its node, in paused pools too; no MachineConfig is made", Ref{}},
@@ -129,7 +129,7 @@ func (d Delivery) of(signer Ref) Delivery {
 		d.Effect = "the kubelet is restarted, on every node at once: " + name + " is not on " + list
 		return d
 	}
-	d.Node, d.Effect = NodeNone, "none: "+name+" is on "+list+"; when machine-config-daemon next sees an x509 error itself, it has the kubelet join anew"
+	d.Node, d.Effect = NodeNone, "none: "+name+" is on "+list+"; when machine-config-daemon next sees an x509 error itself, it has the kubelet join again"
 	d.Hops = slices.Clone(d.Hops[:len(d.Hops)-2]) // without the restart, and what follows it
 	return d
 }

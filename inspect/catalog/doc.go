@@ -9,6 +9,6 @@
 // outside a row's Range, is a bug. It does no IO, reads no clock, parses no
 // certificate, and judges nothing.
 //
-// docs/catalog.md shows the rows to people; it and the goldens under testdata
+// docs/catalog.md lists the rows for people; it and the goldens under testdata
 // are made from them by UPDATE=1 go test ./inspect/catalog.
 package catalog

@@ -14,12 +14,12 @@ func TestDocIsCurrent(t *testing.T) {
 }
 
 func TestDocHasEveryPlace(t *testing.T) {
-	shown := 0
+	listed := 0
 	for _, s := range sections() {
-		shown += len(s.places)
+		listed += len(s.places)
 	}
-	if want := len(Places()); shown != want {
-		t.Errorf("the document shows %d places of %d", shown, want)
+	if want := len(Places()); listed != want {
+		t.Errorf("the document lists %d places of %d", listed, want)
 	}
 }
 
@@ -68,7 +68,7 @@ func document() string {
 	line("")
 	line("*Lives* says how long a certificate is valid and at what age it is renewed: `30d, renewed at 15d or 80%%` means whichever comes first.")
 	line("These are the numbers without feature gate ShortCertRotation, which makes hours of them and is for tests.")
-	line("What is renewed by nobody has to be watched. What renews itself and is near its end is no alarm; what is past its renewal is.")
+	line("What has no automatic renewal has to be watched. What renews itself and is near its end is no alarm; what is past its renewal is.")
 	line("")
 	line("| mark | means |")
 	line("|---|---|")
@@ -127,12 +127,12 @@ func document() string {
 	line("")
 	line("## How static pods get what they read")
 	line("")
-	line("A revision is put on one master after another, and the process starts anew with it. Without one the cert-syncer writes a change into the same files on all masters, and the process reads that anew.")
+	line("A revision is put on one control plane node after another, and the process restarts with it. Without one the cert-syncer writes a change into the same files on all control plane nodes, and the process reloads it.")
 	line("")
 	line("| static pods of | a change is | ConfigMaps | Secrets | holds for | source |")
 	line("|---|---|---|---|---|---|")
 	for _, i := range staticPodInputs() {
-		change := "read anew"
+		change := "reloaded"
 		if i.Rollout {
 			change = "a new revision"
 		}
@@ -155,11 +155,11 @@ func document() string {
 		line("| `%s` | %s | %s | %s |", f.Path, f.Effect, f.In, evidence(f.Evidence))
 	}
 	line("")
-	line("## What is made anew before its time, and how")
+	line("## What is rotated before its time, and how")
 	line("")
-	line("Where there is an annotation, `certrot rotate` removes it, and the owner makes the certificate anew. Elsewhere certrot triggers nothing.")
+	line("Where there is an annotation, `certrot rotate` removes it, and the owner rotates the certificate. Elsewhere certrot triggers nothing.")
 	line("")
-	line("| place | annotation | who makes it anew | holds for | source |")
+	line("| place | annotation | who rotates it | holds for | source |")
 	line("|---|---|---|---|---|")
 	for _, t := range Triggers() {
 		annotation := "none"
@@ -201,7 +201,7 @@ func document() string {
 	line("")
 	line("A node is taken for set up in one of these ways by its kubelet's flags; where that does not run, by the files that are there. What is in neither is refused.")
 	line("")
-	line("| by | kubeconfigs: to join with, its own | whom to trust | on masters | kube-apiserver's pods in | holds for | source |")
+	line("| by | kubeconfigs: to join with, its own | trust anchors | on masters | kube-apiserver's pods in | holds for | source |")
 	line("|---|---|---|---|---|---|---|")
 	for _, s := range allKubeletSetups() {
 		line("| %s | `%s` | `%s` | `%s` | `%s` | %s | %s |", s.Name, strings.Join(s.Kubeconfigs(), "`, `"), s.CA, s.MasterCAFile, s.APIServerNamespace, s.In, evidence(s.Evidence))
@@ -209,7 +209,7 @@ func document() string {
 	line("")
 	line("Files beside them that are to trust the same CAs, and that are left as they are:")
 	line("")
-	line("| by | file | read | mended on the node by |")
+	line("| by | file | read | repaired on the node by |")
 	line("|---|---|---|---|")
 	for _, s := range allKubeletSetups() {
 		for _, b := range s.OtherTrustFiles {
@@ -225,7 +225,7 @@ func document() string {
 	line("")
 	line("## Who asks for kubelets' certificates")
 	line("")
-	line("What anybody else asks for is never approved. NODE stands for the node's name, each ? for a letter or digit of a token's ID.")
+	line("What any other user asks for is never approved. NODE stands for the node's name, each ? for a letter or digit of a token's ID.")
 	line("")
 	line("| signer | asked by | in the group | when | holds for | source |")
 	line("|---|---|---|---|---|---|")
@@ -259,31 +259,31 @@ func document() string {
 		line("| %s | `%s` | %s | %s | %s |", m.Kind, m.Path, cell(m.Effect), pause, evidence(m.Evidence))
 	}
 	line("")
-	line("## Who verifies whom")
+	line("## Edges: who verifies which certificate")
 	line("")
-	line("An edge holds when what is shown verifies against the verifier's trust anchors, for the name ([verify.md](verify.md)).")
+	line("An edge holds when what is presented verifies against the verifier's trust anchors, for the name ([verify.md](verify.md)).")
 	line("")
 	line("Its reader decides which certificates of the trust anchors it loads: `go` is crypto/x509's AppendCertsFromPEM, `go, all or none` is client-go's ParseCertsPEM, `openssl` is OpenSSL's X509_load_cert_crl_file. `unknown`: several programs, or one whose reader was not looked at.")
 	line("")
-	line("| edge | who verifies | trust anchors | what is shown | for the name | read | reader | lost without it | holds for | source |")
+	line("| edge | who verifies | trust anchors | what is presented | for the name | read | reader | impact | holds for | source |")
 	line("|---|---|---|---|---|---|---|---|---|---|")
 	for _, e := range Edges() {
 		name := string(e.ServerName)
 		if e.ServerName == NameClient {
 			name = "a client's"
 		}
-		trust, shown := "`"+e.Trust.String()+"`", "`"+e.Presented.String()+"`"
+		trust, presented := "`"+e.Trust.String()+"`", "`"+e.Presented.String()+"`"
 		switch e.Verify {
 		case VerifyAggregate, VerifyNodeCopies:
-			trust, shown, name = "each of them", string(e.Verify), "none"
+			trust, presented, name = "each of them", string(e.Verify), "none"
 		case VerifyServiceCertificate:
-			trust, shown, name = "`"+e.Trust.String()+"`, the CA bundle beside the Service's name", string(e.Verify), "the Service's"
+			trust, presented, name = "`"+e.Trust.String()+"`, the CA bundle beside the Service's name", string(e.Verify), "the Service's"
 		}
 		if e.Verify == VerifyDelivered {
-			trust, shown, name = "in `"+e.Trust.String()+"`", "all of `"+e.Presented.String()+"`", "none"
+			trust, presented, name = "in `"+e.Trust.String()+"`", "all of `"+e.Presented.String()+"`", "none"
 		}
 		if e.CustomPresented != (Ref{}) {
-			shown += ", or `" + e.CustomPresented.String() + "` where it is there"
+			presented += ", or `" + e.CustomPresented.String() + "` where it is there"
 		}
 		holds := e.In.String()
 		if e.OnlyIfExists != (Ref{}) {
@@ -292,14 +292,14 @@ func document() string {
 		if len(e.Platforms) > 0 {
 			holds += ", on " + strings.Join(e.Platforms, ", ") + " where the cluster keeps the addresses of its API itself"
 		}
-		line("| `%s` | %s | %s | %s | %s | %s | %s | %s | %s | %s |", e.ID, e.Verifier, trust, shown, name, e.Reload, e.Reader, cell(e.Impact), holds, evidence(e.Evidence))
+		line("| `%s` | %s | %s | %s | %s | %s | %s | %s | %s | %s |", e.ID, e.Verifier, trust, presented, name, e.Reload, e.Reader, cell(e.Impact), holds, evidence(e.Evidence))
 	}
 	line("")
 	line("## What is in memory")
 	line("")
 	line("Who reads trust anchors only at the start may have older ones than the file ([verify.md](verify.md#what-is-in-memory)).")
 	line("")
-	line("| claim | of the edge | process | lost without it | holds for | source |")
+	line("| claim | of the edge | process | impact | holds for | source |")
 	line("|---|---|---|---|---|---|")
 	for _, p := range Processes() {
 		line("| `%s` | `%s` | %s | %s | %s | %s |", p.ID, p.EdgeID, strings.TrimSpace(p.Command+" "+p.Argument), cell(p.Impact), p.In, evidence(p.Evidence))
@@ -330,7 +330,7 @@ func document() string {
 	line("")
 	line("A client that does not accept a certificate breaks off the handshake, and the server writes that down ([verify.md](verify.md#seen-from-the-server)).")
 	line("")
-	line("| claim | server | log on its node | written with | lost without it | holds for | source |")
+	line("| claim | server | log on its node | written with | impact | holds for | source |")
 	line("|---|---|---|---|---|---|---|")
 	for _, l := range ServerLogs() {
 		level := l.Level
@@ -342,7 +342,7 @@ func document() string {
 	line("")
 	line("## Who holds a connection")
 	line("")
-	line("It verifies what kube-apiserver shows when it connects, and not again before the connection ends: by a break of the network, a rollout of")
+	line("It verifies what kube-apiserver presents when it connects, and not again before the connection ends: by a break of the network, a rollout of")
 	line("kube-apiserver, a restart of its own, a renewal of its own client certificate where that is named, or at kube-apiserver's wish (goaway-chance).")
 	line("")
 	line("| edges | a request at least every | own client certificate | source |")
@@ -380,9 +380,9 @@ func document() string {
 	line("|---|---|---|")
 	line("| %s or earlier | %s | %s |", EarlySignerRotation().To, cell(EarlySignerRotation().Doc), evidence(EarlySignerRotation().Evidence))
 	line("")
-	line("## What servers show")
+	line("## What servers present")
 	line("")
-	line("Each server is asked by a TLS handshake, on its own address, for each name ([verify.md](verify.md)); it is to show what the place holds.")
+	line("Each server is asked by a TLS handshake, on its own address, for each name ([verify.md](verify.md)); it must present what the place holds.")
 	line("A change is read within the time that is named; without one, not before a restart.")
 	line("")
 	line("| claim | server | for the name | the place | or instead | read | holds for | source |")
@@ -392,18 +392,18 @@ func document() string {
 			line("| `%s` | who answers at the address in a kubeconfig, of %s | the kubeconfig's, of those that kube-apiserver has | | | | %s | %s |", s.ID, s.Verifier, s.In, evidence(s.Evidence))
 			continue
 		}
-		for _, show := range s.Certs {
-			name, read := string(show.Name), string(show.Reload)
-			if show.ReloadWithin > 0 {
-				read += fmt.Sprintf(", within %d min", int(show.ReloadWithin.Minutes()))
+		for _, c := range s.Certs {
+			name, read := string(c.Name), string(c.Reload)
+			if c.ReloadWithin > 0 {
+				read += fmt.Sprintf(", within %d min", int(c.ReloadWithin.Minutes()))
 			}
-			line("| `%s` | %s %s | %s | `%s` | %s | %s | %s | %s |", s.ID, s.Listener.Name, s.Listener.Port, name, show.From, refs(show.Custom), read, s.In, evidence(s.Evidence))
+			line("| `%s` | %s %s | %s | `%s` | %s | %s | %s | %s |", s.ID, s.Listener.Name, s.Listener.Port, name, c.From, refs(c.Custom), read, s.In, evidence(s.Evidence))
 		}
 	}
 	line("")
-	line("Of a certificate that clients show, no handshake tells whether it is accepted. Following a rotation, masters ask with their own, and its key does not leave them ([rotate.md](rotate.md)):")
+	line("No handshake tells whether a client's certificate is accepted. Following a rotation, masters ask with their own, and its key does not leave them ([rotate.md](rotate.md)):")
 	line("")
-	line("| claim | certificate on masters | a copy of | is shown | verified first by | for | holds for | source |")
+	line("| claim | certificate on masters | a copy of | presented to | verified first by | for | holds for | source |")
 	line("|---|---|---|---|---|---|---|---|")
 	for _, c := range Callers() {
 		line("| `%s` | `%s` | `%s` | %s | `%s` | `%s` | %s | %s |", c.ID, c.Certificate, c.Presented, c.ListenerName, c.CA, c.Path, c.In, evidence(c.Evidence))
@@ -465,7 +465,7 @@ func lives(p Place) string {
 				s += " by " + l.Renewer
 			}
 		} else {
-			s += ", renewed by nobody"
+			s += ", no automatic renewal"
 		}
 		if l.In != p.In {
 			s += " (" + l.In.String() + ")"

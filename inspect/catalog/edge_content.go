@@ -7,30 +7,30 @@ import "github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 
 // bundleEdges say that what is made of others holds all of it.
 func bundleEdges() []Edge {
-	const lost = "whoever reads it refuses what the CA that it lacks has signed"
+	const impact = "whoever reads it refuses what the CA that it lacks has signed"
 	return []Edge{
 		{
 			ID: "bundle-parts", Part: PartBundles, Verifier: "who trusts a bundle that is made of others", Claim: "bundles hold all that they are made of",
-			Verify: VerifyAggregate, Reload: ReloadOnChange, Reader: pki.ReaderUnknown, Impact: lost, Remediation: "do not edit the bundle: find out why its owner does not update it",
+			Verify: VerifyAggregate, Reload: ReloadOnChange, Reader: pki.ReaderUnknown, Impact: impact, Remediation: "do not edit the bundle: find out why its owner does not update it",
 			Evidence: Evidence{Verified, "the rows about what a bundle must contain"},
 		},
 		{
 			ID: "file-copies", Part: PartBundles, Verifier: "who trusts a file on a node", Claim: "files on nodes hold all of the objects of which they are copies",
-			Verify: VerifyNodeCopies, Reload: ReloadOnChange, Reader: pki.ReaderUnknown, Impact: lost, Remediation: "do not edit the file: find out why who brings it there does not update it",
+			Verify: VerifyNodeCopies, Reload: ReloadOnChange, Reader: pki.ReaderUnknown, Impact: impact, Remediation: "do not edit the file: find out why who brings it there does not update it",
 			Evidence: Evidence{Verified, "the rows about files on nodes that are copies of objects"},
 		},
 	}
 }
 
-// serviceCallEdges are of kube-apiserver to Services, with whom to trust beside each name.
+// serviceCallEdges are of kube-apiserver to Services, with a CA bundle beside each name.
 func serviceCallEdges() []Edge {
 	src := Evidence{Field, "kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers; kubernetes.io/docs/tasks/extend-kubernetes/setup-extension-api-server"}
-	edge := func(id, kind, what, lost string) Edge {
+	edge := func(id, kind, what, impact string) Edge {
 		return Edge{
 			ID: id, Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver trusts the " + what + " that it calls",
 			Trust: Ref{Kind: kind, Name: "*"}, Presented: Ref{Kind: Secret, Key: "tls.crt"}, Verify: VerifyServiceCertificate, Reload: ReloadEachTime, Reader: pki.ReaderGo,
 			Remediation: "have whoever keeps the CA bundle put the CA there that signs the Service's certificate",
-			Impact:      lost, Evidence: src,
+			Impact:      impact, Evidence: src,
 		}
 	}
 	return []Edge{
@@ -46,18 +46,18 @@ func serviceCallEdges() []Edge {
 func registryEdges() []Edge {
 	const host = "image-registry.openshift-image-registry.svc"
 	served := secret("openshift-image-registry", "image-registry-tls")
-	const lost = "images of the cluster's own registry: builds, and pods that run them"
+	const impact = "images of the cluster's own registry: builds, and pods that run them"
 	brought := Evidence{Verified, "openshift/cluster-image-registry-operator pkg/resource/imageregistryca.go @ 840d24058; " + mcoRepo + "pkg/daemon/certificate_writer.go @ release-4.14 to 4.22"}
 	return []Edge{
 		{
-			ID: "node-registry", Part: PartNodes, Verifier: "CRI-O", Claim: "nodes trust what the cluster's own registry shows them",
+			ID: "node-registry", Part: PartNodes, Verifier: "CRI-O", Claim: "nodes trust the serving certificate of the cluster's own registry",
 			Trust: file("/etc/docker/certs.d/" + host + ":5000/ca.crt"), Optional: true, Presented: served, ServerName: host, Reload: ReloadEachTime, Reader: pki.ReaderGo,
-			Impact: lost, In: Range{Component: mco}, Evidence: brought,
+			Impact: impact, In: Range{Component: mco}, Evidence: brought,
 		},
 		{
-			ID: "new-node-registry", Part: PartNodes, Verifier: "CRI-O, by what machine-config-daemon brings to nodes", Claim: "the published registry CA verifies what the cluster's own registry shows",
+			ID: "new-node-registry", Part: PartNodes, Verifier: "CRI-O, by what machine-config-daemon brings to nodes", Claim: "the published registry CA verifies the serving certificate of the cluster's own registry",
 			Trust: Ref{Kind: ConfigMap, Namespace: managed, Name: "image-registry-ca", Key: host + "..5000"}, Optional: true, Presented: served, ServerName: host, Reload: ReloadOnChange, Reader: pki.ReaderGo,
-			Impact: lost, In: since("image-registry", Minor{4, 14}), Evidence: brought,
+			Impact: impact, In: since("image-registry", Minor{4, 14}), Evidence: brought,
 		},
 		{
 			ID: "router-services", Part: PartServices, Verifier: "routers", Claim: "routers trust the Services behind Routes that re-encrypt",

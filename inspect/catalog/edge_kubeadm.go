@@ -6,7 +6,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// Clusters that kubeadm made: who verifies whom there, what servers show, and who signs
+// Clusters that kubeadm made: who verifies whom there, what servers present, and who signs
 // next. All read in kubernetes/kubernetes v1.35.4. kube-apiserver does not verify what
 // kubelets serve there, so that there is no such edge.
 
@@ -26,70 +26,70 @@ func kubeadmEdges() []Edge {
 	plain := Range{Component: Kubernetes}
 	components := Evidence{Verified, kubeadmRepo + "phases/controlplane/manifests.go and phases/kubeconfig/kubeconfig.go v1.35.4"}
 	etcds := Evidence{Verified, kubeadmRepo + "phases/etcd/local.go v1.35.4; go.etcd.io/etcd client/pkg/v3 transport/listener.go"}
-	// Who reads a kubeconfig, and what it is shown by kube-apiserver.
-	api := func(id, conf, verifier, claim, lost string, part Part, reads ReloadPolicy) Edge {
+	// Who reads a kubeconfig, and what kube-apiserver presents to it.
+	api := func(id, conf, verifier, claim, impact string, part Part, reads ReloadPolicy) Edge {
 		return Edge{
 			ID: id, Part: part, Verifier: verifier, Claim: claim, Trust: file("/etc/kubernetes/" + conf), Optional: part != PartNodes,
-			Presented: inPKI("apiserver.crt"), ServerName: NameInKubeconfig, Reload: reads, Reader: pki.ReaderGo, Impact: lost, In: plain, Evidence: components,
+			Presented: inPKI("apiserver.crt"), ServerName: NameInKubeconfig, Reload: reads, Reader: pki.ReaderGo, Impact: impact, In: plain, Evidence: components,
 		}
 	}
-	kubelets := api("kubeadm-kubelet-api", "kubelet.conf", "kubelet", "kubelets trust what the API server shows them", "the node", PartNodes, ReloadAtStart)
+	kubelets := api("kubeadm-kubelet-api", "kubelet.conf", "kubelet", "kubelets trust the API server's serving certificate", "the node", PartNodes, ReloadAtStart)
 	kubelets.Remediation = "{} fix-api-int --nodes NODE"
-	// Whom kube-apiserver recognises, by what it has loaded itself.
-	client := func(id, claim, lost string, part Part, shown Ref) Edge {
+	// Which client certificates kube-apiserver trusts, by what it has loaded itself.
+	client := func(id, claim, impact string, part Part, presented Ref) Edge {
 		return Edge{
-			ID: id, Part: part, Verifier: "kube-apiserver", Claim: "kube-apiserver recognises " + claim, Trust: extensionAuthentication("client-ca-file"),
-			Optional: shown.Key != "", Presented: shown, ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll, Impact: lost, In: plain, Evidence: components,
+			ID: id, Part: part, Verifier: "kube-apiserver", Claim: "kube-apiserver trusts " + claim, Trust: extensionAuthentication("client-ca-file"),
+			Optional: presented.Key != "", Presented: presented, ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll, Impact: impact, In: plain, Evidence: components,
 		}
 	}
-	etcd := func(id, verifier, claim, shown, lost string, name ServerName) Edge {
+	etcd := func(id, verifier, claim, presented, impact string, name ServerName) Edge {
 		return Edge{
 			ID: id, Part: PartControlPlane, Verifier: verifier, Claim: claim, Trust: inPKI("etcd/ca.crt"), Optional: true,
-			Presented: inPKI(shown), ServerName: name, Reload: ReloadAtStart, Reader: pki.ReaderUnknown, Impact: lost, In: plain, Evidence: etcds,
+			Presented: inPKI(presented), ServerName: name, Reload: ReloadAtStart, Reader: pki.ReaderUnknown, Impact: impact, In: plain, Evidence: etcds,
 		}
 	}
 	return []Edge{
 		kubelets,
-		api("kubeadm-controller-manager-api", "controller-manager.conf", "kube-controller-manager", "kube-controller-manager trusts what the API server shows it", "controllers", PartControlPlane, ReloadAtStart),
-		api("kubeadm-scheduler-api", "scheduler.conf", "kube-scheduler", "kube-scheduler trusts what the API server shows it", "new pods are not placed", PartControlPlane, ReloadAtStart),
-		api("kubeadm-admin-api", "admin.conf", "the administrator", "the administrator's kubeconfig trusts what the API server shows it", "kubectl, kubeadm", PartAccess, ReloadEachTime),
-		api("kubeadm-super-admin-api", "super-admin.conf", "the administrator", "the kubeconfig of system:masters trusts what the API server shows it", "the way in past all rules of access", PartAccess, ReloadEachTime),
-		client("kubeadm-apiserver-kubelet", "kubelets", "the node: its kubelet may do nothing", PartNodes, file("/var/lib/kubelet/pki/kubelet-client-current.pem")),
-		client("kubeadm-apiserver-controller-manager", "kube-controller-manager", "controllers", PartControlPlane, clientIn("/etc/kubernetes/controller-manager.conf")),
-		client("kubeadm-apiserver-scheduler", "kube-scheduler", "new pods are not placed", PartControlPlane, clientIn("/etc/kubernetes/scheduler.conf")),
-		client("kubeadm-apiserver-admin", "the administrator's kubeconfig", "kubectl, kubeadm", PartAccess, clientIn("/etc/kubernetes/admin.conf")),
-		client("kubeadm-apiserver-super-admin", "the kubeconfig of system:masters", "the way in past all rules of access", PartAccess, clientIn("/etc/kubernetes/super-admin.conf")),
+		api("kubeadm-controller-manager-api", "controller-manager.conf", "kube-controller-manager", "kube-controller-manager trusts the API server's serving certificate", "controllers", PartControlPlane, ReloadAtStart),
+		api("kubeadm-scheduler-api", "scheduler.conf", "kube-scheduler", "kube-scheduler trusts the API server's serving certificate", "new pods are not placed", PartControlPlane, ReloadAtStart),
+		api("kubeadm-admin-api", "admin.conf", "the administrator", "the administrator's kubeconfig trusts the API server's serving certificate", "kubectl, kubeadm", PartAccess, ReloadEachTime),
+		api("kubeadm-super-admin-api", "super-admin.conf", "the administrator", "the kubeconfig of system:masters trusts the API server's serving certificate", "the way in past all rules of access", PartAccess, ReloadEachTime),
+		client("kubeadm-apiserver-kubelet", "kubelets' client certificates", "the node: its kubelet may do nothing", PartNodes, file("/var/lib/kubelet/pki/kubelet-client-current.pem")),
+		client("kubeadm-apiserver-controller-manager", "kube-controller-manager's client certificate", "controllers", PartControlPlane, clientIn("/etc/kubernetes/controller-manager.conf")),
+		client("kubeadm-apiserver-scheduler", "kube-scheduler's client certificate", "new pods are not placed", PartControlPlane, clientIn("/etc/kubernetes/scheduler.conf")),
+		client("kubeadm-apiserver-admin", "the client certificate in the administrator's kubeconfig", "kubectl, kubeadm", PartAccess, clientIn("/etc/kubernetes/admin.conf")),
+		client("kubeadm-apiserver-super-admin", "the client certificate in the kubeconfig of system:masters", "the way in past all rules of access", PartAccess, clientIn("/etc/kubernetes/super-admin.conf")),
 		{
-			ID: "kubeadm-pods-kubernetes-service", Part: PartServices, Verifier: "pods", Claim: "pods trust what kubernetes.default shows them",
+			ID: "kubeadm-pods-kubernetes-service", Part: PartServices, Verifier: "pods", Claim: "pods trust kubernetes.default's serving certificate",
 			Trust: rootCA(), Presented: inPKI("apiserver.crt"), ServerName: nameServiceNetwork, Reload: ReloadOnChange, Reader: pki.ReaderUnknown,
 			Impact: "pods that call the API server", In: plain, Evidence: components,
 		},
 		{
-			ID: "kubeadm-new-node-api", Part: PartNodes, Verifier: "the kubelet of a node that joins", Claim: "a node that joins now trusts what the API server shows it",
+			ID: "kubeadm-new-node-api", Part: PartNodes, Verifier: "the kubelet of a node that joins", Claim: "a node that joins now trusts the API server's serving certificate",
 			// Who joins nodes by a file, or by hand, may have deleted it.
 			Trust: clusterInfo(), Optional: true, Presented: inPKI("apiserver.crt"), ServerName: NameAny, Reload: ReloadByNewNodes, Reader: pki.ReaderGo,
 			Impact: "nodes that are added: they never join", Remediation: "on a control plane node: kubeadm init phase bootstrap-token, which writes the CA of admin.conf there", In: plain,
 			Evidence: Evidence{Verified, kubeadmRepo + "phases/bootstraptoken/clusterinfo/clusterinfo.go and discovery/token/token.go v1.35.4"},
 		},
 		{
-			ID: "kubeadm-kubelet-client-ca", Part: PartNodes, Verifier: "kubelet, of its clients", Claim: "kubelets recognise kube-apiserver",
+			ID: "kubeadm-kubelet-client-ca", Part: PartNodes, Verifier: "kubelet, of its clients", Claim: "kubelets trust kube-apiserver's client certificate",
 			Trust: inPKI("ca.crt"), Presented: inPKI("apiserver-kubelet-client.crt"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
 			Impact: "logs, exec, port-forward and metrics of the node", In: plain, Evidence: Evidence{Verified, kubeadmRepo + "componentconfigs/kubelet.go and phases/controlplane/manifests.go v1.35.4"},
 		},
 		etcd("kubeadm-apiserver-etcd", "kube-apiserver", "kube-apiserver trusts what etcd serves", "etcd/server.crt", "the API server", NameAny),
-		etcd("kubeadm-etcd-apiserver", "etcd", "etcd recognises kube-apiserver", "apiserver-etcd-client.crt", "the API server", NameClient),
+		etcd("kubeadm-etcd-apiserver", "etcd", "etcd trusts kube-apiserver's client certificate", "apiserver-etcd-client.crt", "the API server", NameClient),
 		etcd("kubeadm-etcd-peers", "etcd", "etcd's members trust each other", "etcd/peer.crt", "the quorum of etcd, and with it the API", NameAny),
-		etcd("kubeadm-etcd-peer-clients", "etcd", "etcd's members recognise each other", "etcd/peer.crt", "the quorum of etcd, and with it the API", NameClient),
-		etcd("kubeadm-etcd-healthcheck", "etcd", "etcd recognises who looks after its health", "etcd/healthcheck-client.crt", "kubeadm's look at etcd: upgrades and joins of control plane nodes", NameClient),
+		etcd("kubeadm-etcd-peer-clients", "etcd", "etcd's members trust each other's certificates as clients", "etcd/peer.crt", "the quorum of etcd, and with it the API", NameClient),
+		etcd("kubeadm-etcd-healthcheck", "etcd", "etcd trusts the client certificate of its health checks", "etcd/healthcheck-client.crt", "kubeadm's look at etcd: upgrades and joins of control plane nodes", NameClient),
 		{
-			ID: "kubeadm-front-proxy", Part: PartControlPlane, Verifier: "extension API servers", Claim: "extension API servers recognise kube-apiserver",
+			ID: "kubeadm-front-proxy", Part: PartControlPlane, Verifier: "extension API servers", Claim: "extension API servers trust kube-apiserver's front proxy certificate",
 			Trust: extensionAuthentication("requestheader-client-ca-file"), Presented: inPKI("front-proxy-client.crt"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
 			Impact: "aggregated APIs, metrics among them", In: plain, Evidence: components,
 		},
 	}
 }
 
-// KubeadmServing is what kube-apiserver shows in such a cluster: each control plane node
+// KubeadmServing is what kube-apiserver presents in such a cluster: each control plane node
 // has its own, whatever the name that it is asked for.
 func KubeadmServing() Ref { return inPKI("apiserver.crt") }
 
@@ -102,31 +102,31 @@ func clusterInfo() Ref {
 	return Ref{Kind: ConfigMap, Namespace: "kube-public", Name: "cluster-info", Key: "kubeconfig"}
 }
 
-// kubeadmServers are what listens on nodes of such a cluster. All of them read their
-// files anew.
+// kubeadmServers are what listens on nodes of such a cluster. All of them reload
+// their files.
 func kubeadmServers() []Server {
 	plain := Range{Component: Kubernetes}
 	serving := Evidence{Verified, "kubernetes/apiserver pkg/server/options/serving.go and pkg/server/dynamiccertificates/dynamic_serving_content.go v0.35.4; " + kubeadmRepo + "phases/controlplane/manifests.go v1.35.4"}
 	each := Evidence{Verified, "go.etcd.io/etcd client/pkg/v3 transport/listener.go (GetCertificate reads the files for each connection); " + kubeadmRepo + "phases/etcd/local.go v1.35.4"}
-	row := func(id, verifier, claim, lost, mend string, at Listener, show ServedCert, e Evidence) Server {
+	row := func(id, verifier, claim, impact, remediation string, at Listener, cert ServedCert, e Evidence) Server {
 		return Server{
-			Edge:     Edge{ID: id, Part: PartControlPlane, Verifier: verifier, Claim: claim, Optional: true, Impact: lost, Remediation: mend, In: plain, Evidence: e},
-			Listener: at, Certs: []ServedCert{show},
+			Edge:     Edge{ID: id, Part: PartControlPlane, Verifier: verifier, Claim: claim, Optional: true, Impact: impact, Remediation: remediation, In: plain, Evidence: e},
+			Listener: at, Certs: []ServedCert{cert},
 		}
 	}
 	const restart = "restart its static pod: on NODE, move its manifest out of /etc/kubernetes/manifests, and back after 20 s"
-	peers := row("kubeadm-etcd-peers-show-file", "etcd", "each etcd shows its peers what its file holds", "the quorum of etcd, at the old certificate's end", restart,
+	peers := row("kubeadm-etcd-peers-show-file", "etcd", "each etcd presents the certificate in its file to its peers", "the quorum of etcd, once the old certificate expires", restart,
 		Listener{Name: ListenerEtcdPeer, MastersOnly: true, Port: "2380"}, ServedCert{Name: NameAny, From: inPKI("etcd/peer.crt"), Reload: ReloadEachTime}, each)
 	peers.Direct = true
-	kubelets := row("kubeadm-kubelets-show-file", "kube-apiserver", "each kubelet shows what its file holds", "nothing: kube-apiserver does not verify it there; but who does, such as metrics-server, at the old certificate's end",
+	kubelets := row("kubeadm-kubelets-show-file", "kube-apiserver", "each kubelet presents the certificate in its file", "nothing of kube-apiserver's, which does not verify it there; clients that do, such as metrics-server, once the old certificate expires",
 		"on NODE: systemctl restart kubelet; pods keep running", Listener{Name: "kubelet", Port: "10250"},
 		ServedCert{Name: NameAny, From: file("/var/lib/kubelet/pki/kubelet.crt"), Custom: []Ref{file("/var/lib/kubelet/pki/kubelet-server-current.pem")}, Reload: ReloadAtStart},
 		Evidence{Verified, "kubernetes/kubernetes cmd/kubelet/app/server.go and pkg/kubelet/certificate/kubelet.go v1.35.4"})
 	kubelets.Part = PartNodes
 	return []Server{
-		row("kubeadm-apiservers-show-file", "clients of kube-apiserver", "each control plane node shows what its file holds", "nobody yet, while the old certificate is valid; then whoever is led to that node", restart,
+		row("kubeadm-apiservers-show-file", "clients of kube-apiserver", "each control plane node presents the certificate in its file", "nothing yet, while the old certificate is valid; then clients that reach that node", restart,
 			Listener{Name: ListenerAPIServer, MastersOnly: true, Port: "6443"}, ServedCert{Name: nameServiceNetwork, From: inPKI("apiserver.crt"), Reload: ReloadOnChange, ReloadWithin: 5 * time.Minute}, serving),
-		row("kubeadm-etcd-show-file", "kube-apiserver", "each etcd shows what its file holds", "the API server, at the old certificate's end", restart,
+		row("kubeadm-etcd-show-file", "kube-apiserver", "each etcd presents the certificate in its file", "the API server, once the old certificate expires", restart,
 			Listener{Name: ListenerEtcd, MastersOnly: true, Port: "2379"}, ServedCert{Name: NameAny, From: inPKI("etcd/server.crt"), Reload: ReloadEachTime}, each),
 		peers,
 		kubelets,

@@ -3,7 +3,7 @@ package catalog
 import "github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 
 // What nodes and pods trust outside of the cluster: a proxy, and registries. What these
-// show is nowhere in the cluster; but that the administrator's CAs arrive can be seen.
+// present is nowhere in the cluster; but that the administrator's CAs arrive can be seen.
 
 // userAnchors is the file with the administrator's additional CAs, and systemStore what
 // update-ca-trust makes of it and of the system's own.
@@ -20,27 +20,27 @@ func outsideEdges() []Edge {
 	registries := Ref{Kind: "Image", Name: "cluster", Key: "spec.additionalTrustedCA.name"}
 	anchors := Evidence{Verified, mcoRepo + "pkg/operator/sync.go and templates/common/_base/files @ release-4.12 1d4cfffaa to release-4.22 9027c94cd"}
 	const pool = "look at the node's pool: kubectl get machineconfigpools; a pool that is paused brings nothing"
-	const lost = "images, and what else the node fetches, through a proxy that shows a certificate of that CA"
-	certs := func(id, claim, mend string, in Range, e Evidence) Edge {
+	const impact = "images, and what else the node fetches, through a proxy that presents a certificate of that CA"
+	certs := func(id, claim, remediation string, in Range, e Evidence) Edge {
 		return Edge{
 			ID: id, Part: PartNodes, Verifier: "CRI-O", Claim: claim, Trust: file("/etc/docker/certs.d/*/ca.crt"), Presented: registries, Verify: VerifyDelivered, Reload: ReloadEachTime, Reader: pki.ReaderGo,
-			Impact: "images of that registry on the node", Remediation: mend, In: in, Evidence: e,
+			Impact: "images of that registry on the node", Remediation: remediation, In: in, Evidence: e,
 		}
 	}
 	const delivered = "nodes have the CAs of the administrator's registries"
 	return []Edge{
 		{
 			ID: "node-user-ca", Part: PartNodes, Verifier: "the node: CRI-O, kubelet", Claim: "nodes have the administrator's additional CAs", Trust: userAnchors(),
-			Presented: bundle(userConfig, "user-ca-bundle"), Verify: VerifyDelivered, Reload: ReloadAtStart, Reader: pki.ReaderUnknown, Impact: lost, Remediation: pool, In: all, Evidence: anchors,
+			Presented: bundle(userConfig, "user-ca-bundle"), Verify: VerifyDelivered, Reload: ReloadAtStart, Reader: pki.ReaderUnknown, Impact: impact, Remediation: pool, In: all, Evidence: anchors,
 		},
 		{
 			ID: "node-proxy-ca", Part: PartNodes, Verifier: "the node: CRI-O, kubelet", Claim: "nodes have the CAs by which the proxy is trusted", Trust: userAnchors(),
-			Presented: proxied, Verify: VerifyDelivered, Reload: ReloadAtStart, Reader: pki.ReaderUnknown, Impact: lost, Remediation: pool, In: all, Evidence: anchors,
+			Presented: proxied, Verify: VerifyDelivered, Reload: ReloadAtStart, Reader: pki.ReaderUnknown, Impact: impact, Remediation: pool, In: all, Evidence: anchors,
 		},
 		{
 			// Only nodes whose trust store was read have one.
 			ID: "node-system-trust", Part: PartNodes, Verifier: "the node: CRI-O, kubelet", Claim: "the system's trust store on nodes holds the administrator's additional CAs", Trust: systemStore(), Optional: true,
-			Presented: userAnchors(), Verify: VerifyDelivered, Reload: ReloadAtStart, Reader: pki.ReaderGo, Impact: lost, Remediation: "on NODE: update-ca-trust extract, then systemctl restart crio", In: all,
+			Presented: userAnchors(), Verify: VerifyDelivered, Reload: ReloadAtStart, Reader: pki.ReaderGo, Impact: impact, Remediation: "on NODE: update-ca-trust extract, then systemctl restart crio", In: all,
 			Evidence: Evidence{Verified, mcoRepo + "pkg/daemon/update.go @ release-4.14 to 4.22 (coreos-update-ca-trust.service, update-ca-trust)"},
 		},
 		{

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Server is a row: somebody listens on an address, and is asked by a TLS handshake
-// what it shows. The Edge is the claim that it shows what the places hold; its
+// Server is a row: a process listens on an address, and is asked by a TLS handshake
+// what it presents. The Edge is the claim that it presents what the places hold; its
 // Presented and ServerName are those of each of Certs.
 type Server struct {
 	Edge
 	Listener Listener
 	Certs    []ServedCert
-	// Direct: who verifies what it shows connects to this very address, so that what
+	// Direct: who verifies what it presents connects to this very address, so that what
 	// a handshake saw there goes before what the place holds.
 	Direct bool
 }
@@ -41,12 +41,12 @@ const (
 	ListenerEtcdPeer = "etcd peer"
 )
 
-// ServedCert is what a server shows to whom asks for a name.
+// ServedCert is what a server presents to a client that asks for a name.
 type ServedCert struct {
 	Name ServerName
 	From Ref // the place that holds it
-	// Custom are places of an administrator's, one of which may be shown in its
-	// place.
+	// Custom are places of an administrator's, one of which may be presented in
+	// its place.
 	Custom []Ref
 	Reload ReloadPolicy // when the server reads the place
 	// ReloadWithin is how long after a change that may take; zero: it never does so by itself.
@@ -63,7 +63,7 @@ const (
 	nameRecovery       ServerName = "localhost-recovery"
 )
 
-// Servers returns every row about what servers show.
+// Servers returns every row about what servers present.
 func Servers() []Server {
 	named := Evidence{Verified, "openshift/cluster-kube-apiserver-operator pkg/operator/configobservation/apiserver/observe_apiserver.go @ 0190df7c7, " +
 		"bindata/assets/config/defaultconfig.yaml (servingInfo.bindAddress) @ 02bf68752"}
@@ -72,32 +72,32 @@ func Servers() []Server {
 	return append([]Server{
 		{
 			Edge: Edge{
-				ID: "masters-show-secrets", Part: PartControlPlane, Verifier: "clients of kube-apiserver", Claim: "each master shows, for each name, what its Secret holds",
-				Impact:      "nobody yet, while the old certificate is valid and its CA is trusted; then whoever is led to that master",
+				ID: "masters-show-secrets", Part: PartControlPlane, Verifier: "clients of kube-apiserver", Claim: "each control plane node presents, for each name, the certificate in its Secret",
+				Impact:      "nothing yet, while the old certificate is valid and its CA is trusted; then clients that reach that control plane node",
 				Remediation: restart, In: Range{Component: kas}, Evidence: named,
 			},
-			Listener: Listener{Name: ListenerAPIServer, MastersOnly: true, Port: PortInternal}, Certs: apiServerShows(),
+			Listener: Listener{Name: ListenerAPIServer, MastersOnly: true, Port: PortInternal}, Certs: apiServerCerts(),
 		},
 		{
 			Edge: Edge{
-				ID: "api-int-shows-secret", Part: PartAPIInt, Verifier: "kubelets", Claim: "api-int shows nodes what its Secret holds",
-				Impact:      "nobody yet, while the old certificate is valid and its CA is trusted; then nodes that are led to that master",
-				Remediation: "find the master behind api-int that shows it, among those that are asked by their own address", In: Range{Component: kas}, Evidence: named,
+				ID: "api-int-shows-secret", Part: PartAPIInt, Verifier: "kubelets", Claim: "api-int presents the certificate in its Secret to nodes",
+				Impact:      "nothing yet, while the old certificate is valid and its CA is trusted; then nodes that reach that control plane node",
+				Remediation: "find the control plane node that presents it behind api-int, among those asked by their own address", In: Range{Component: kas}, Evidence: named,
 			},
-			Listener: Listener{Name: ListenerNodeKubeconfig}, Certs: apiServerShows(),
+			Listener: Listener{Name: ListenerNodeKubeconfig}, Certs: apiServerCerts(),
 		},
 		{
 			Edge: Edge{
-				ID: "access-shows-secret", Part: PartAccess, Verifier: "administrators", Claim: "the API's address in your kubeconfig shows what its Secrets hold",
-				Impact:      "nobody yet, while the old certificate is valid and its CA is trusted; then whoever uses that address",
-				Remediation: "find the master behind that address that shows it, among those that are asked by their own address", In: Range{Component: kas}, Evidence: named,
+				ID: "access-shows-secret", Part: PartAccess, Verifier: "administrators", Claim: "the API's address in your kubeconfig presents the certificates in its Secrets",
+				Impact:      "nothing yet, while the old certificate is valid and its CA is trusted; then clients that use that address",
+				Remediation: "find the control plane node that presents it behind that address, among those asked by their own address", In: Range{Component: kas}, Evidence: named,
 			},
-			Listener: Listener{Name: ListenerUserKubeconfig}, Certs: apiServerShows(),
+			Listener: Listener{Name: ListenerUserKubeconfig}, Certs: apiServerCerts(),
 		},
 		{
 			Edge: Edge{
-				ID: "config-servers-show-secret", Part: PartNodes, Verifier: "Ignition on a new machine", Claim: "each machine config server shows what its Secret holds",
-				Impact:      "nodes that are added, once their Ignition trusts the new CA alone, or at the old certificate's end",
+				ID: "config-servers-show-secret", Part: PartNodes, Verifier: "Ignition on a new machine", Claim: "each machine config server presents the certificate in its Secret",
+				Impact:      "nodes that are added, once their Ignition trusts the new CA alone, or once the old certificate expires",
 				Remediation: "it reads its certificate when it starts: oc -n openshift-machine-config-operator delete pod -l k8s-app=machine-config-server --field-selector spec.nodeName=NODE",
 				In:          Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "pkg/server/api.go (SecurePort, ListenAndServeTLS) @ 006654732"},
 			},
@@ -106,8 +106,8 @@ func Servers() []Server {
 		},
 		{
 			Edge: Edge{
-				ID: "kubelets-show-file", Part: PartNodes, Verifier: "kube-apiserver", Claim: "each kubelet shows what its file holds",
-				Impact:      "logs, exec and port-forward of the node, at the old certificate's end",
+				ID: "kubelets-show-file", Part: PartNodes, Verifier: "kube-apiserver", Claim: "each kubelet presents the certificate in its file",
+				Impact:      "logs, exec and port-forward of the node, once the old certificate expires",
 				Remediation: "on the node: systemctl restart kubelet; pods keep running", In: Range{Component: kas},
 				Evidence: Evidence{Verified, "kubernetes/kubernetes pkg/kubelet/certificate/kubelet.go v1.35.4; openshift/cluster-kube-apiserver-operator bindata/assets/config/defaultconfig.yaml (kubelet-preferred-address-types: InternalIP) @ 02bf68752"},
 			},
@@ -117,12 +117,12 @@ func Servers() []Server {
 	}, kubeadmServers()...)
 }
 
-// Caller is a row: masters call servers and show them a client certificate, and whether
+// Caller is a row: masters call servers and present a client certificate to them, and whether
 // these accept it is seen by a request that is made with it, where it lies. The Edge is the
 // claim that they do; its Presented is what the file is a copy of.
 type Caller struct {
 	Edge
-	ListenerName     string // whom it is shown: the Listener's name of a Server
+	ListenerName     string // to whom it is presented: the Listener's name of a Server
 	Certificate, Key string // files on masters
 	// CA is the file by which the server is verified before it is asked; '*' stands for
 	// the number of a revision, of which the highest counts.
@@ -132,7 +132,7 @@ type Caller struct {
 	ReloadWithin time.Duration
 }
 
-// Callers returns every row about whom servers accept.
+// Callers returns every row about which clients servers accept.
 func Callers() []Caller {
 	const resources = "/etc/kubernetes/static-pod-resources/"
 	return []Caller{
@@ -152,10 +152,10 @@ func Callers() []Caller {
 	}
 }
 
-// apiServerShows is what kube-apiserver shows. The cert-syncer writes a changed
+// apiServerCerts are what kube-apiserver presents. The cert-syncer writes a changed
 // Secret to the master's files within seconds, and kube-apiserver looks at those each
 // minute; the recovery certificate alone is part of a revision.
-func apiServerShows() []ServedCert {
+func apiServerCerts() []ServedCert {
 	const soon = 5 * time.Minute
 	return []ServedCert{
 		{Name: NameInternal, From: InternalLoadBalancerServing(), Reload: ReloadOnChange, ReloadWithin: soon},
@@ -167,11 +167,11 @@ func apiServerShows() []ServedCert {
 	}
 }
 
-// ServedExternally reports whether a Secret's certificate is shown for the name by which people
-// reach the API from outside of the cluster, by kubeconfigs of their own. Nobody in the
-// cluster verifies it.
+// ServedExternally reports whether a Secret's certificate is presented for the name by which
+// people reach the API from outside of the cluster, by kubeconfigs of their own. No client in
+// the cluster verifies it.
 func ServedExternally(at Ref) bool {
-	return slices.ContainsFunc(apiServerShows(), func(s ServedCert) bool { return s.Name == NameExternal && s.From == at })
+	return slices.ContainsFunc(apiServerCerts(), func(s ServedCert) bool { return s.Name == NameExternal && s.From == at })
 }
 
 // NamedCertificates are where kube-apiserver has the certificates that an
@@ -180,11 +180,11 @@ func NamedCertificates() []Ref {
 	return []Ref{secret(kasTarget, "user-serving-cert"), secret(kasTarget, "user-serving-cert-*")}
 }
 
-// CustomAPIIntEdge is the claim that no administrator's certificate is shown for
+// CustomAPIIntEdge is the claim that no administrator's certificate is presented for
 // api-int, which is not supported.
 func CustomAPIIntEdge() Edge {
 	return Edge{
-		ID: "api-int-own-certificate", Part: PartAPIInt, Verifier: "kubelets", Claim: "api-int shows its own certificate, and none of an administrator's",
+		ID: "api-int-own-certificate", Part: PartAPIInt, Verifier: "kubelets", Claim: "api-int presents its own certificate, and none of an administrator's",
 		ServerName:  NameInternal,
 		Impact:      "whoever trusts the cluster's own CA for api-int: kubelets, kube-controller-manager, the network; and new CAs are of no use to them",
 		Remediation: "oc edit apiserver cluster: give each of spec.servingCerts.namedCertificates its names, without api-int",

@@ -13,7 +13,7 @@ import (
 type SignerName struct {
 	Name      string // the common name; one that ends in @ is followed by the Unix time at which it was made
 	CreatedBy string // for people
-	// ByInstaller: it is the installer's, which nobody makes twice.
+	// ByInstaller: it is the installer's, which no operator makes twice.
 	ByInstaller bool
 	Evidence
 }
@@ -28,7 +28,7 @@ func signerNames() []SignerName {
 }
 
 // SignerNamed returns the row of the load balancer's signer by its common name, and
-// when it was made, as far as the name says it; false for a name of somebody else's.
+// when it was made, as far as the name says it; false for another name.
 func SignerNamed(cn string) (SignerName, time.Time, bool) {
 	for _, n := range signerNames() {
 		if n.ByInstaller && cn == n.Name {

@@ -18,13 +18,13 @@ func ingressPlaces() []Place {
 	}
 	return []Place{
 		{Ref: secret("openshift-ingress-operator", "router-ca"), Role: Signer, Owner: ingressOwner, Doc: "signs the routers' default certificates", In: all, Evidence: made,
-			Lifetimes: manual("nothing renews it; deleted, it is made anew")},
+			Lifetimes: manual("nothing renews it; once deleted, it is created again")},
 		{Ref: secret("openshift-ingress", "router-certs-*"), Role: Serving, Owner: ingressOwner, Doc: "an IngressController's default certificate for *.apps, where the administrator gave none", In: all, Evidence: made,
-			Lifetimes: manual("nothing renews it, not even a new router-ca; deleted, it is made anew")},
+			Lifetimes: manual("nothing renews it, not even a new router-ca; once deleted, it is created again")},
 		{Ref: Ref{Kind: Secret, Namespace: managed, Name: "router-certs"}, Role: Serving, Owner: ingressOwner, Doc: "the default certificate of the cluster's ingress domain, for the OAuth server; the keys are domains, up to 4.11 those of all IngressControllers", In: all,
 			Evidence: Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate-publisher/publish_certs.go @ acca9642a, release-4.10 and release-4.12 (6660fb0f4, OCPBUGS-853)"}},
 		{Ref: bundle(managed, "default-ingress-cert"), Role: CABundle, Owner: ingressOwner, Doc: "the chain that the default IngressController serves, the administrator's own where there is one; part of kube-root-ca.crt", In: all, Evidence: published},
-		{Ref: Ref{Kind: ConfigMap, Namespace: "openshift-ingress", Name: "service-ca-bundle", Key: "service-ca.crt"}, Role: CABundle, Owner: serviceCAOwner, Doc: "the routers recognise Services by it when they re-encrypt", In: all,
+		{Ref: Ref{Kind: ConfigMap, Namespace: "openshift-ingress", Name: "service-ca-bundle", Key: "service-ca.crt"}, Role: CABundle, Owner: serviceCAOwner, Doc: "the routers verify Services with it when they re-encrypt", In: all,
 			Evidence: Evidence{Verified, ingressRepo + "pkg/operator/controller/names.go @ acca9642a"}},
 	}
 }
@@ -40,7 +40,7 @@ func ingressRotations() []Rotation {
 }
 
 // routePlaces are the certificates in Routes. Mostly there are none: a Route
-// without one shows what its IngressController shows.
+// without one presents what its IngressController presents.
 func routePlaces() []Place {
 	api, all := Evidence{Field, "openshift/api route/v1/types.go @ 2a3d73913"}, Range{Component: ingress}
 	route := func(namespace, name, field string, role Role, doc string, e Evidence) Place {
@@ -54,8 +54,8 @@ func routePlaces() []Place {
 	}
 	return []Place{
 		route("*", "*", "spec.tls.certificate", Serving, "what a router serves for this Route instead of its default certificate", api),
-		route("*", "*", "spec.tls.caCertificate", CABundle, "the chain of a Route's certificate, served with it; nobody is trusted by it", api),
-		route("*", "*", "spec.tls.destinationCACertificate", CABundle, "whom a router trusts as the service behind a Route that re-encrypts; where there is none, the service CA", api),
+		route("*", "*", "spec.tls.caCertificate", CABundle, "the chain of a Route's certificate, served with it; it is no trust anchor", api),
+		route("*", "*", "spec.tls.destinationCACertificate", CABundle, "CAs with which a router verifies the service behind a Route that re-encrypts; where there are none, the service CA", api),
 		copied(route("openshift-console", "console-custom", "spec.tls.certificate", Serving, "the administrator's certificate for the console's own host name (Ingress spec.componentRoutes), a copy", custom), consoleOwner),
 		copied(route("openshift-console", "downloads-custom", "spec.tls.certificate", Serving, "the administrator's certificate for the own host name of the console's downloads, a copy", custom), consoleOwner),
 		copied(route("openshift-image-registry", "*", "spec.tls.certificate", Serving, "the administrator's certificate for a Route of the image registry (its Config spec.routes), a copy", registry), "image-registry-operator"),

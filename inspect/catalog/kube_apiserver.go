@@ -13,14 +13,14 @@ func kubeAPIServerPlaces() []Place {
 		return Place{Ref: at, Role: CABundle, Owner: kasOwner, Doc: doc, In: all, Evidence: e}
 	}
 	return []Place{
-		ca(bundle(kasTarget, "kube-apiserver-server-ca"), "whom to trust as kube-apiserver, on any of its addresses", combined),
+		ca(bundle(kasTarget, "kube-apiserver-server-ca"), "CAs with which clients verify kube-apiserver, on any of its addresses", combined),
 		ca(bundle(managed, "kube-apiserver-server-ca"), "the same, published: the CA that belongs into kubeconfigs of kubelets and administrators", synced),
-		ca(bundle(kasTarget, "client-ca"), "whom kube-apiserver accepts as client", combined),
-		ca(bundle(managed, "kube-apiserver-client-ca"), "the same, published: on nodes it becomes kubelet-ca.crt, by which kubelets recognise their clients", synced),
-		ca(bundle(kasTarget, "kubelet-serving-ca"), "kube-apiserver recognises kubelets by it", synced),
+		ca(bundle(kasTarget, "client-ca"), "CAs with which kube-apiserver verifies its clients", combined),
+		ca(bundle(managed, "kube-apiserver-client-ca"), "the same, published: on nodes it becomes kubelet-ca.crt, with which kubelets verify their clients", synced),
+		ca(bundle(kasTarget, "kubelet-serving-ca"), "kube-apiserver verifies kubelets' serving certificates with it", synced),
 		ca(bundle(managed, "kubelet-serving-ca"), "the same, published for whoever scrapes kubelets", synced),
-		ca(bundle(kasTarget, "aggregator-client-ca"), "published to extension API servers, who recognise the front proxy by it", synced),
-		ca(bundle(kasTarget, "etcd-serving-ca"), "kube-apiserver recognises etcd by it", synced),
+		ca(bundle(kasTarget, "aggregator-client-ca"), "published to extension API servers, which verify the front proxy with it", synced),
+		ca(bundle(kasTarget, "etcd-serving-ca"), "kube-apiserver verifies etcd's serving certificates with it", synced),
 		{Ref: secret(kasTarget, "etcd-client"), Role: Client, Owner: kasOwner, Doc: "kube-apiserver's client certificate for etcd, a copy", Lifetimes: etcdClient(), In: all, Evidence: synced},
 		ca(bundle(kasTarget, "user-client-ca"), "client CA that an administrator added by APIServer spec.clientCA",
 			Evidence{Verified, repo + "pkg/operator/configobservation/apiserver/observe_apiserver.go @ c813e820b"}),

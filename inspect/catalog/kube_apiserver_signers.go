@@ -54,7 +54,7 @@ func kubeAPIServerSignerPlaces() []Place {
 	}
 	return []Place{
 		signer("aggregator-client-signer", "signs the certificate with which kube-apiserver presents itself as front proxy to aggregated API servers", first(month[0], "the installer's first one lives a day")),
-		ca(bundle(managed, "kube-apiserver-aggregator-client-ca"), "aggregated API servers recognise kube-apiserver as front proxy by it"),
+		ca(bundle(managed, "kube-apiserver-aggregator-client-ca"), "aggregated API servers verify kube-apiserver's front proxy certificate with it"),
 		leaf(secret(kasTarget, "aggregator-client"), Client, "kube-apiserver's front proxy certificate (system:openshift-aggregator)", month),
 
 		signer("kube-apiserver-to-kubelet-signer", "signs the certificate with which kube-apiserver calls kubelets", []Lifetime{
@@ -66,28 +66,28 @@ func kubeAPIServerSignerPlaces() []Place {
 				Doc:      "builds of 4.22 from before commit 569c6a27d (2026-06-08) renew at 30 days",
 				Evidence: src},
 		}),
-		ca(bundle(kasOperator, "kube-apiserver-to-kubelet-client-ca"), "kubelets recognise kube-apiserver by it"),
+		ca(bundle(kasOperator, "kube-apiserver-to-kubelet-client-ca"), "kubelets verify kube-apiserver's client certificate with it"),
 		leaf(secret(kasTarget, "kubelet-client"), Client, "kube-apiserver's certificate for calling kubelets: logs, exec, port-forward (system:kube-apiserver)", month),
 
 		signer("localhost-serving-signer", "signs what kube-apiserver serves on localhost", forever),
-		ca(bundle(kasOperator, "localhost-serving-ca"), "clients on the same host recognise kube-apiserver by it"),
+		ca(bundle(kasOperator, "localhost-serving-ca"), "clients on the same host verify kube-apiserver's serving certificate with it"),
 		leaf(secret(kasTarget, "localhost-serving-cert-certkey"), Serving, "served by kube-apiserver on localhost", month),
 
 		signer("service-network-serving-signer", "signs what kube-apiserver serves inside the service network", forever),
-		ca(bundle(kasOperator, "service-network-serving-ca"), "pods recognise kube-apiserver by it when they use its service address"),
+		ca(bundle(kasOperator, "service-network-serving-ca"), "pods verify kube-apiserver's serving certificate with it when they use its service address"),
 		leaf(secret(kasTarget, "service-network-serving-certkey"), Serving, "served by kube-apiserver for kubernetes.default.svc", month),
 
 		signer("loadbalancer-serving-signer", "signs what kube-apiserver serves behind the load balancers, api and api-int: every kubelet's kubeconfig embeds its certificate", forever),
-		ca(bundle(kasOperator, "loadbalancer-serving-ca"), "kubelets and administrators recognise kube-apiserver by it"),
+		ca(bundle(kasOperator, "loadbalancer-serving-ca"), "kubelets and administrators verify kube-apiserver's serving certificate with it"),
 		leaf(secret(kasTarget, "external-loadbalancer-serving-certkey"), Serving, "served by kube-apiserver for api.<cluster domain>", month),
 		leaf(secret(kasTarget, "internal-loadbalancer-serving-certkey"), Serving, "served by kube-apiserver for api-int.<cluster domain>: what kubelets see", month),
 
 		signer("localhost-recovery-serving-signer", "signs the certificate by which the control plane reaches itself while all others are expired", forever),
-		ca(bundle(kasOperator, "localhost-recovery-serving-ca"), "recovery clients on the same host recognise kube-apiserver by it"),
+		ca(bundle(kasOperator, "localhost-recovery-serving-ca"), "recovery clients on the same host verify kube-apiserver's serving certificate with it"),
 		leaf(secret(kasTarget, "localhost-recovery-serving-certkey"), Serving, "served by kube-apiserver for the name localhost-recovery", forever),
 
 		signer("kube-control-plane-signer", "signs client certificates of the control plane's own components", first(rotated(kasOwner, 60*day, 30*day, known, src), "the installer's first one lives a year")),
-		ca(bundle(kasOperator, "kube-control-plane-signer-ca"), "kube-apiserver recognises control plane components by it"),
+		ca(bundle(kasOperator, "kube-control-plane-signer-ca"), "kube-apiserver verifies control plane components' client certificates with it"),
 		leaf(secret(managed, "kube-controller-manager-client-cert-key"), Client, "kube-controller-manager's client certificate, as published", month),
 		leaf(secret(managed, "kube-scheduler-client-cert-key"), Client, "kube-scheduler's client certificate, as published", month),
 		leaf(secret(kasTarget, "control-plane-node-admin-client-cert-key"), Client, "administrative client certificate of control plane nodes (system:masters)", month),
@@ -99,7 +99,7 @@ func kubeAPIServerSignerPlaces() []Place {
 				Doc:      "builds of 4.19 from before commit 7f8eb2925 (2025-08-14) make it for one year",
 				Evidence: src},
 		}),
-		ca(bundle(kasOperator, "node-system-admin-ca"), "kube-apiserver recognises the emergency administrator by it"),
+		ca(bundle(kasOperator, "node-system-admin-ca"), "kube-apiserver verifies the emergency administrator's client certificate with it"),
 		leaf(secret(kasOperator, "node-system-admin-client"), Client, "the emergency administrator's certificate (system:admin), built into the kubeconfigs on masters", systemAdmin()),
 	}
 }

@@ -2,8 +2,8 @@ package catalog
 
 import "strings"
 
-// KubeletSetup is a row: how the kubelets of clusters of one make are set up, and whom
-// they are to trust as the API server.
+// KubeletSetup is a row: how the kubelets of clusters of one make are set up, and with
+// which CAs they are to verify the API server.
 type KubeletSetup struct {
 	Name string // for people
 	// Bootstrap is the kubeconfig with which a kubelet joins, and Kubeconfig that with which it
@@ -13,8 +13,8 @@ type KubeletSetup struct {
 	BootstrapDeleted bool
 	CA               Ref    // the CAs of the API server, as published
 	MasterCAFile     string // a file with the same on masters; one '*' in it stands for anything
-	CARemediation    string // what makes CA right where it does not verify what is shown
-	// LocalName is a name for which each kube-apiserver shows a certificate of a signer in
+	CARemediation    string // what makes CA right where it does not verify what is presented
+	// LocalName is a name for which each kube-apiserver presents a certificate of a signer in
 	// CA, and LocalKubeconfig a kubeconfig on masters whose server is the master's own
 	// kube-apiserver; empty: it listens on the port in Kubeconfig.
 	LocalName, LocalKubeconfig string
@@ -63,7 +63,7 @@ func allKubeletSetups() []KubeletSetup {
 	return []KubeletSetup{
 		{
 			Name: "OpenShift", Bootstrap: openShift[0], Kubeconfig: openShift[1], CA: APIServerCA(), MasterCAFile: MasterServerCAs,
-			CARemediation: "the server side must be right first: what is shown is to be signed by a CA in openshift-config-managed/kube-apiserver-server-ca. A user's own certificate for api-int (APIServer spec.servingCerts.namedCertificates) is not supported by OpenShift",
+			CARemediation: "the server side must be right first: a CA in openshift-config-managed/kube-apiserver-server-ca must have signed the presented certificate. OpenShift does not support a user's own certificate for api-int (APIServer spec.servingCerts.namedCertificates)",
 			LocalName:     "localhost", APIServerNamespace: kasTarget, HasOperators: true, In: Range{Component: mco},
 			Evidence: Evidence{Verified, mcoRepo + "templates/{master,worker}/01-*-kubelet/_base/units/kubelet.service.yaml; openshift/cluster-kube-apiserver-operator pkg/operator/certrotationcontroller (localhost's certificate, whose signer is among the CAs for kubelets), bindata/assets/kube-apiserver/pod.yaml; kubernetes/kubernetes pkg/kubelet/config/common.go (generatePodName)"},
 		},
@@ -73,7 +73,7 @@ func allKubeletSetups() []KubeletSetup {
 			LocalName:     string(nameServiceNetwork), LocalKubeconfig: "/etc/kubernetes/controller-manager.conf", APIServerNamespace: "kube-system", In: Range{Component: Kubernetes},
 			OtherTrustFiles: []OtherTrustFile{
 				{
-					Path: KubeadmCA, Reader: "the kubelet recognises kube-apiserver by it (logs, exec), at once when it changes; on control plane nodes kube-apiserver and kube-controller-manager read it when they start",
+					Path: KubeadmCA, Reader: "the kubelet verifies kube-apiserver's client certificate with it (logs, exec), at once when it changes; on control plane nodes kube-apiserver and kube-controller-manager read it when they start",
 					Remediation: "append the CA; on control plane nodes, then restart the static pods: move their manifests out of /etc/kubernetes/manifests, and back after 20 s",
 				},
 				conf("controller-manager", "kube-controller-manager reads it when it starts", static),
@@ -120,11 +120,11 @@ func distributions() []Distribution {
 		return Distribution{Name: name, Mark: mark, Doc: "its control plane and its CA are the provider's, and nodes get the CA when they are made", Next: next, Evidence: Evidence{Field, source}}
 	}
 	return []Distribution{
-		{Name: "k3s", Mark: "+k3s", Doc: "its agent writes the kubelet's kubeconfig anew, from its server's CA, whenever it starts", Next: "k3s certificate rotate-ca on a server, then restart the agents: docs.k3s.io/cli/certificate", Evidence: Evidence{Field, "docs.k3s.io/cli/certificate"}},
-		{Name: "RKE2", Mark: "+rke2", Doc: "its agent writes the kubelet's kubeconfig anew, from its server's CA, whenever it starts", Next: "rke2 certificate rotate-ca on a server, then restart the agents: docs.rke2.io/security/certificates", Evidence: Evidence{Field, "docs.rke2.io/security/certificates"}},
+		{Name: "k3s", Mark: "+k3s", Doc: "its agent rewrites the kubelet's kubeconfig, from its server's CA, whenever it starts", Next: "k3s certificate rotate-ca on a server, then restart the agents: docs.k3s.io/cli/certificate", Evidence: Evidence{Field, "docs.k3s.io/cli/certificate"}},
+		{Name: "RKE2", Mark: "+rke2", Doc: "its agent rewrites the kubelet's kubeconfig, from its server's CA, whenever it starts", Next: "rke2 certificate rotate-ca on a server, then restart the agents: docs.rke2.io/security/certificates", Evidence: Evidence{Field, "docs.rke2.io/security/certificates"}},
 		{Name: "k0s", Mark: "+k0s", Doc: "its worker runs the kubelet, with files of its own", Next: "see docs.k0sproject.io about its CA", Evidence: Evidence{Field, "docs.k0sproject.io/stable/custom-ca"}},
 		managed("EKS", "-eks-", "replace the nodes: a new one gets the cluster's CA", "docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions.html"),
-		managed("GKE", "-gke.", "gcloud container clusters update CLUSTER --start-credential-rotation; nodes are made anew by it", "docs.cloud.google.com/kubernetes-engine/docs/how-to/credential-rotation"),
+		managed("GKE", "-gke.", "gcloud container clusters update CLUSTER --start-credential-rotation; the rotation recreates the nodes", "docs.cloud.google.com/kubernetes-engine/docs/how-to/credential-rotation"),
 	}
 }
 

@@ -8,8 +8,8 @@ func kubernetesPlaces() []Place {
 		return Place{Ref: Ref{Kind: ConfigMap, Namespace: "kube-system", Name: "extension-apiserver-authentication", Key: key}, Role: CABundle, Owner: "kube-apiserver", Doc: doc, Evidence: extension}
 	}
 	return []Place{
-		authentication("client-ca-file", "extension API servers recognise clients by it: what kube-apiserver itself has loaded; expired ones are dropped"),
-		authentication("requestheader-client-ca-file", "extension API servers recognise the front proxy by it: what kube-apiserver itself has loaded; expired ones are dropped"),
+		authentication("client-ca-file", "extension API servers verify clients with it: what kube-apiserver itself has loaded; expired ones are dropped"),
+		authentication("requestheader-client-ca-file", "extension API servers verify the front proxy with it: what kube-apiserver itself has loaded; expired ones are dropped"),
 		{Ref: clusterInfo(), Role: Kubeconfig, Owner: "kubeadm", Doc: "what a joining node first sees of the cluster: address and CA, signed with the bootstrap tokens", In: Range{Component: Kubernetes},
 			Evidence: Evidence{Field, "kubernetes/kubernetes cmd/kubeadm/app/phases/bootstraptoken/clusterinfo"}},
 		{Ref: Ref{Kind: Secret, Namespace: "kube-system", Name: "bootstrap-token-*"}, Role: Token, Owner: "kubeadm", Doc: "a bootstrap token; holds no certificate",

@@ -35,15 +35,15 @@ func machineConfigPlaces() []Place {
 		{Ref: bundle(mcoTarget, "kubeconfig-data"), Role: CABundle, Owner: mcoOwner, Doc: "the CA that machine-config-daemon writes into the kubelets' kubeconfigs, and that new nodes get", In: since(mco, Minor{4, 16}), Evidence: synced},
 		{Ref: NodeBootstrapToken(), Role: Token, Owner: mcoOwner, Writer: "kube-controller-manager", Doc: "the token with which new nodes join, and the CA beside it, which new nodes get up to 4.15", In: all,
 			Evidence: Evidence{Verified, mcoRepo + "manifests/machineconfigserver/node-bootstrapper-token.yaml @ release-4.12 to 4.22"}},
-		{Ref: bundle(userConfig, "initial-kube-apiserver-server-ca"), Role: CABundle, Owner: mcoOwner, Writer: "installer", Doc: "whom kubelets accept as client while a cluster is being installed; the name is misleading, and it stays as the installer made it", In: all,
+		{Ref: bundle(userConfig, "initial-kube-apiserver-server-ca"), Role: CABundle, Owner: mcoOwner, Writer: "installer", Doc: "CAs with which kubelets verify their clients while a cluster is being installed; the name is misleading, and it stays as the installer made it", In: all,
 			Evidence: Evidence{Verified, mcoRepo + "manifests/machineconfigserver/kube-apiserver-serving-ca-configmap.yaml @ release-4.12 to 4.22"}},
 
-		{Ref: Ref{Kind: ConfigMap, Namespace: "kube-system", Name: "root-ca", Key: "ca.crt"}, Role: CABundle, Owner: "installer", Doc: "booting machines recognise the machine config server by it; up to 4.18 the only source, later the fallback", In: all, Evidence: synced},
-		{Ref: secret(mcoTarget, "machine-config-server-ca"), Role: Signer, Owner: mcoOwner, Writer: "oc", Doc: "signs the machine config server's certificate, where somebody ran that command", In: to418, Evidence: command,
+		{Ref: Ref{Kind: ConfigMap, Namespace: "kube-system", Name: "root-ca", Key: "ca.crt"}, Role: CABundle, Owner: "installer", Doc: "booting machines verify the machine config server with it; up to 4.18 the only source, later the fallback", In: all, Evidence: synced},
+		{Ref: secret(mcoTarget, "machine-config-server-ca"), Role: Signer, Owner: mcoOwner, Writer: "oc", Doc: "signs the machine config server's certificate, where `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` was run", In: to418, Evidence: command,
 			Lifetimes: []Lifetime{{Validity: 10 * year, In: to418, Doc: "renewed by `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` only", Evidence: command}}},
-		{Ref: bundle(mcoTarget, "machine-config-server-ca"), Role: CABundle, Owner: mcoOwner, Writer: "oc", Doc: "booting machines are to recognise the machine config server by it, where somebody made it anew", In: to418, Evidence: command},
+		{Ref: bundle(mcoTarget, "machine-config-server-ca"), Role: CABundle, Owner: mcoOwner, Writer: "oc", Doc: "booting machines are to verify the machine config server with it, where `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` was run", In: to418, Evidence: command},
 		{Ref: secret(mcoTarget, "machine-config-server-ca"), Role: Signer, Owner: mcoOwner, Doc: "signs the machine config server's certificate", In: from419, Evidence: rotates, Lifetimes: server[1:]},
-		{Ref: bundle(mcoTarget, "machine-config-server-ca"), Role: CABundle, Owner: mcoOwner, Doc: "booting machines recognise the machine config server by it", In: from419, Evidence: rotates},
+		{Ref: bundle(mcoTarget, "machine-config-server-ca"), Role: CABundle, Owner: mcoOwner, Doc: "booting machines verify the machine config server with it", In: from419, Evidence: rotates},
 		{Ref: secret(mcoTarget, "machine-config-server-tls"), Role: Serving, Owner: mcoOwner, Doc: "served by the machine config server on port 22623, which booting machines ask for their Ignition", In: all, Evidence: rotates, Lifetimes: server},
 		{Ref: secret(mcoTarget, "internal-release-image-tls"), Role: Serving, Owner: mcoOwner, Doc: "served by the registry that a cluster without external registry runs on its masters", Lifetimes: internalReleaseLives(), In: since(mco, Minor{4, 21}), Evidence: internalRelease()},
 		{Ref: userData("*-user-data"), Role: CABundle, Owner: "installer", Doc: "the Ignition stub of new machines, with the CA of the machine config server; `oc adm ocp-certificates update-ignition-ca-bundle-for-machine-config-server` puts a new one there", In: to418,
@@ -52,7 +52,7 @@ func machineConfigPlaces() []Place {
 		{Ref: userData("*-user-data-managed"), Role: CABundle, Owner: mcoOwner, Doc: "the Ignition stub of new machines of a pool, with the CA of the machine config server, kept up", In: all,
 			Evidence: Evidence{Verified, mcoRepo + "pkg/operator/sync.go and manifests/userdata_secret.yaml @ release-4.12 to 4.22"}},
 
-		{Ref: Ref{Kind: ConfigMap, Namespace: managed, Name: "image-registry-ca"}, Role: CABundle, Owner: "image-registry-operator", Doc: "whom to trust as registry, for nodes; the keys are registries, with '..' for ':'", In: since("image-registry", Minor{4, 14}),
+		{Ref: Ref{Kind: ConfigMap, Namespace: managed, Name: "image-registry-ca"}, Role: CABundle, Owner: "image-registry-operator", Doc: "CAs with which nodes verify registries; the keys are registries, with '..' for ':'", In: since("image-registry", Minor{4, 14}),
 			Evidence: Evidence{Verified, "openshift/cluster-image-registry-operator pkg/resource/imageregistryca.go @ 02bb5c2cd, not in release-4.13"}},
 		{Ref: Ref{Kind: ConfigMap, Namespace: managed, Name: "merged-trusted-image-registry-ca"}, Role: CABundle, Owner: mcoOwner, Doc: "the same and the administrator's additional registries, for nodes' /etc/docker/certs.d", In: since(mco, Minor{4, 14}), Evidence: synced},
 	}
@@ -74,7 +74,7 @@ func internalReleaseLives() []Lifetime {
 	return []Lifetime{
 		{In: between(mco, Minor{4, 21}, Minor{4, 21}), Doc: "made once, at the installation; nothing renews it",
 			Evidence: Evidence{Derived, mcoRepo + "pkg/controller/certrotation/certrotation_controller.go @ release-4.21 db84d8368, which does not speak of it"}},
-		{Validity: 10 * year, In: since(mco, Minor{4, 22}), Doc: "made anew when its CA or its names change; nothing renews it for its age",
+		{Validity: 10 * year, In: since(mco, Minor{4, 22}), Doc: "issued again when its CA or its names change; nothing renews it for its age",
 			Evidence: Evidence{Verified, mcoRepo + "pkg/controller/certrotation/certrotation_controller.go @ release-4.22 9027c94cd"}},
 	}
 }
@@ -97,7 +97,7 @@ func machineConfigAggregates() []Aggregate {
 		copied(bundle(mcoTarget, "kubeconfig-data"), bundle(managed, "kube-apiserver-server-ca"), since(mco, Minor{4, 16}), synced),
 		// There are also the certificates of initial-kube-apiserver-server-ca, except
 		// signers of this kind, of which this bundle has the ones that count: after
-		// removal of old trust the former still has what the latter has lost.
+		// removal of old trust the former still has what the latter has no more.
 		{Target: controllerConfig("spec.kubeAPIServerServingCAData"), Parts: []Ref{bundle(kasOperator, "kube-apiserver-to-kubelet-client-ca")}, Relation: Union, In: Range{Component: mco, To: Minor{4, 12}}, Evidence: synced},
 		copied(controllerConfig("spec.kubeAPIServerServingCAData"), bundle(managed, "kube-apiserver-client-ca"), since(mco, Minor{4, 13}), synced),
 		copied(controllerConfig("spec.rootCAData"), root, to418, synced),
@@ -116,7 +116,7 @@ func machineConfigAggregates() []Aggregate {
 }
 
 // RenderedPool returns the pool for which the machine-config-controller rendered a
-// MachineConfig of this name, "rendered-POOL-HASH"; false for one that somebody
+// MachineConfig of this name, "rendered-POOL-HASH"; false for one that a user
 // wrote (openshift/machine-config-operator pkg/controller/render/hash.go @
 // 7ff337a4f: an md5 in hex). It keeps old ones, and deletes them with their pool.
 func RenderedPool(machineConfig string) (pool string, ok bool) {

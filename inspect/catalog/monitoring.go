@@ -21,12 +21,12 @@ func monitoringPlaces() []Place {
 			Lifetimes: []Lifetime{requested(monitoringOwner, since(monitoring, Minor{4, 12}))}}
 	}
 	grpc := []Lifetime{{Validity: 2 * year, RenewAtPercent: 80, Renewer: monitoringOwner, In: since(monitoring, Minor{4, 12}), Evidence: tls,
-		Doc: "CA, server and client certificate are made anew together"}}
+		Doc: "CA, server and client certificate are rotated together"}}
 	hashed := func(component, key, doc string, in Range) Place {
 		return Place{Ref: Ref{Kind: Secret, Namespace: monitoringTarget, Name: component + "-*", Key: key}, Role: CABundle, Owner: monitoringOwner,
 			Doc: doc + ", a copy under a new name for every new content", In: in, Evidence: Evidence{Verified, monitoringRepo + "pkg/manifests/manifests.go @ release-4.12 to 4.22"}}
 	}
-	const clients, proxies = "the resource metrics API recognises its clients by it", "the resource metrics API recognises the front proxy by it"
+	const clients, proxies = "the resource metrics API verifies its clients with it", "the resource metrics API verifies the front proxy with it"
 	adapter, server := Range{Component: monitoring, To: Minor{4, 16}}, since(monitoring, Minor{4, 16})
 	toEtcd := func(key string, role Role, doc string, lives []Lifetime) Place {
 		return Place{Ref: Ref{Kind: Secret, Namespace: monitoringTarget, Name: "kube-etcd-client-certs", Key: key}, Role: role, Owner: monitoringOwner, Doc: doc, Lifetimes: lives, In: Range{Component: monitoring, To: Minor{4, 13}},
@@ -36,18 +36,18 @@ func monitoringPlaces() []Place {
 		asked("metrics-client-certs", "with which Prometheus scrapes the cluster's components", all),
 		asked("federate-client-certs", "with which the telemeter client asks Prometheus", since(monitoring, Minor{4, 14})),
 		asked("metrics-server-client-certs", "with which metrics-server scrapes kubelets", since(monitoring, Minor{4, 19})),
-		{Ref: Ref{Kind: ConfigMap, Namespace: monitoringTarget, Name: "metrics-client-ca", Key: "client-ca.crt"}, Role: CABundle, Owner: monitoringOwner, Doc: "metrics endpoints recognise Prometheus by it", In: all, Evidence: tls},
-		{Ref: Ref{Kind: ConfigMap, Namespace: userMonitoring, Name: "metrics-client-ca", Key: "client-ca.crt"}, Role: CABundle, Owner: monitoringOwner, Doc: "metrics endpoints of user workload monitoring recognise Prometheus by it", In: all, Evidence: Evidence{Derived, tls.Source}},
-		{Ref: Ref{Kind: ConfigMap, Namespace: monitoringTarget, Name: "kubelet-serving-ca-bundle", Key: "ca-bundle.crt"}, Role: CABundle, Owner: monitoringOwner, Doc: "Prometheus and metrics-server recognise kubelets by it", In: all,
+		{Ref: Ref{Kind: ConfigMap, Namespace: monitoringTarget, Name: "metrics-client-ca", Key: "client-ca.crt"}, Role: CABundle, Owner: monitoringOwner, Doc: "metrics endpoints verify Prometheus' client certificate with it", In: all, Evidence: tls},
+		{Ref: Ref{Kind: ConfigMap, Namespace: userMonitoring, Name: "metrics-client-ca", Key: "client-ca.crt"}, Role: CABundle, Owner: monitoringOwner, Doc: "metrics endpoints of user workload monitoring verify Prometheus' client certificate with it", In: all, Evidence: Evidence{Derived, tls.Source}},
+		{Ref: Ref{Kind: ConfigMap, Namespace: monitoringTarget, Name: "kubelet-serving-ca-bundle", Key: "ca-bundle.crt"}, Role: CABundle, Owner: monitoringOwner, Doc: "Prometheus and metrics-server verify kubelets' serving certificates with it", In: all,
 			Evidence: Evidence{Verified, monitoringRepo + "pkg/tasks/prometheus.go @ f581865b4"}},
-		{Ref: Ref{Kind: ConfigMap, Namespace: monitoringTarget, Name: "serving-certs-ca-bundle", Key: "service-ca.crt"}, Role: CABundle, Owner: serviceCAOwner, Doc: "Prometheus recognises Services by it", In: all, Evidence: assets},
-		{Ref: Ref{Kind: ConfigMap, Namespace: userMonitoring, Name: "serving-certs-ca-bundle", Key: "service-ca.crt"}, Role: CABundle, Owner: serviceCAOwner, Doc: "user workload monitoring's Prometheus recognises Services by it", In: all, Evidence: assets},
+		{Ref: Ref{Kind: ConfigMap, Namespace: monitoringTarget, Name: "serving-certs-ca-bundle", Key: "service-ca.crt"}, Role: CABundle, Owner: serviceCAOwner, Doc: "Prometheus verifies Services with it", In: all, Evidence: assets},
+		{Ref: Ref{Kind: ConfigMap, Namespace: userMonitoring, Name: "serving-certs-ca-bundle", Key: "service-ca.crt"}, Role: CABundle, Owner: serviceCAOwner, Doc: "user workload monitoring's Prometheus verifies Services with it", In: all, Evidence: assets},
 		hashed("prometheus-adapter", "client-ca-file", clients, adapter),
 		hashed("prometheus-adapter", "requestheader-client-ca-file", proxies, adapter),
 		hashed("metrics-server", "client-ca-file", clients, server),
 		hashed("metrics-server", "requestheader-client-ca-file", proxies, server),
 		toEtcd("etcd-client.crt", Client, "for Prometheus, toward etcd, a copy of openshift-config/etcd-metric-client", etcdClient()[:1]),
-		toEtcd("etcd-client-ca.crt", CABundle, "for Prometheus, to recognise etcd's metrics, a copy of openshift-config/etcd-metric-serving-ca", nil),
+		toEtcd("etcd-client-ca.crt", CABundle, "for Prometheus, to verify the server of etcd's metrics, a copy of openshift-config/etcd-metric-serving-ca", nil),
 		{Ref: bundle(monitoringTarget, "*-trusted-ca-bundle-*"), Role: CABundle, Owner: monitoringOwner, Doc: "the cluster's trusted CAs for one component, a copy under a new name for every new content", In: all,
 			Evidence: Evidence{Verified, monitoringRepo + "pkg/manifests/manifests.go @ release-4.12 to 4.22"}},
 		{Ref: Ref{Kind: Secret, Namespace: monitoringTarget, Name: "grpc-tls"}, Role: Peer, Owner: monitoringOwner, Doc: "CA, server and client certificate for gRPC between Prometheus' sidecars and Thanos", Lifetimes: grpc, In: all, Evidence: tls},

@@ -25,15 +25,15 @@ func networkPlaces() []Place {
 	pki := func(namespace, name, doc string, in Range) []Place {
 		return []Place{
 			{Ref: secret(namespace, name+"-ca"), Role: Signer, Owner: networkOwner, Doc: "signs " + doc, Lifetimes: signer, In: in, Evidence: src},
-			{Ref: bundle(namespace, name+"-ca"), Role: CABundle, Owner: networkOwner, Doc: "whom to trust as " + doc, In: in, Evidence: src},
-			{Ref: secret(namespace, name+"-cert"), Role: Peer, Owner: networkOwner, Doc: "shown by " + doc, Lifetimes: leaf, In: in, Evidence: src},
+			{Ref: bundle(namespace, name+"-ca"), Role: CABundle, Owner: networkOwner, Doc: "trust anchors for " + doc, In: in, Evidence: src},
+			{Ref: secret(namespace, name+"-cert"), Role: Peer, Owner: networkOwner, Doc: "presented by " + doc, Lifetimes: leaf, In: in, Evidence: src},
 		}
 	}
 	trusted := func(namespace, name string) Place {
 		return Place{Ref: bundle(namespace, name), Role: CABundle, Owner: networkOwner, Doc: "the cluster's trusted CAs: by its name, what a component asks for by label", In: Range{Component: network},
 			Evidence: Evidence{Verified, "openshift/origin tls/ownership/ownership.md @ 01860260f and tls/testcase/testcase.md @ 196a8c50b"}}
 	}
-	// What is in openshift-config nobody puts there but the administrator.
+	// What is in openshift-config, only the administrator puts there.
 	mine := func(name string) Place {
 		return Place{Ref: bundle(userConfig, name), Role: CABundle, Owner: "user", Doc: "by its name, CAs of an administrator (such as Proxy spec.trustedCA)", In: Range{Component: network},
 			Evidence: Evidence{Derived, networkRepo + "pkg/controller/proxyconfig/controller.go @ 2a6a57fef"}}

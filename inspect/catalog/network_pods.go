@@ -27,7 +27,7 @@ type NetworkPod struct {
 	ReadByInit bool
 	// SelfReloading: it reads again by itself, and a restart is of no use; Doc says when.
 	SelfReloading bool
-	Doc           string // what it is, and what is lost while it has the old CA
+	Doc           string // what it is, and what fails while it has the old CA
 	In            Range
 	Evidence
 }
@@ -52,7 +52,7 @@ func NetworkPods() []NetworkPod {
 		},
 		{
 			ID: "multus", Namespace: multus, DaemonSet: "multus", Label: "app=multus", Trust: kubelets, Command: "multus-daemon", Client: "/etc/cni/multus/certs/multus-client-current.pem",
-			Doc: "networks of new pods; restarted before the kubeconfig is right, it takes the node's network configuration away",
+			Doc: "networks of new pods; restarted before the kubeconfig is right, it removes the node's network configuration",
 			In:  since(network, Minor{4, 14}), Evidence: Evidence{Verified, manifest + "; k8snetworkplumbingwg/multus-cni pkg/k8sclient/kubeconfig.go v4.2.2 (PerNodeK8sClient copies CAData once)"},
 		},
 		{

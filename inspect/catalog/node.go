@@ -43,23 +43,23 @@ func nodeKubeletPlaces() []Place {
 		{Ref: file("/var/lib/kubelet/kubeconfig"), Role: Kubeconfig, Owner: "kubelet", Writer: "the kubelet, and " + daemon + " for a new CA", In: from416,
 			Evidence: Evidence{Verified, bootstrap.Source + "; " + mcoRepo + "pkg/daemon/certificate_writer.go @ release-4.16 7327bb235 to 4.22"},
 			Doc:      "the kubelet's kubeconfig: made from the bootstrap kubeconfig, with its CA, whenever there is no valid client certificate; read at the kubelet's start only"},
-		brought("/etc/kubernetes/kubelet-ca.crt", "by which the kubelet recognises its clients (not the API server it calls); part of a rendered MachineConfig, and held up by a paused pool", Range{Component: mco, To: Minor{4, 12}}, template),
-		brought("/etc/kubernetes/kubelet-ca.crt", "by which the kubelet recognises its clients (not the API server it calls); from the ControllerConfig, reloaded by the kubelet", since(mco, Minor{4, 13}), writer),
+		brought("/etc/kubernetes/kubelet-ca.crt", "CAs with which the kubelet verifies its clients (not the API server it calls); part of a rendered MachineConfig, which a paused pool delays", Range{Component: mco, To: Minor{4, 12}}, template),
+		brought("/etc/kubernetes/kubelet-ca.crt", "CAs with which the kubelet verifies its clients (not the API server it calls); from the ControllerConfig, reloaded by the kubelet", since(mco, Minor{4, 13}), writer),
 		brought("/etc/kubernetes/ca.crt", "the CA of the machine config server", Range{Component: mco, To: Minor{4, 17}}, template),
-		{Ref: file("/etc/kubernetes/ca.crt"), Role: CABundle, Owner: mcoOwner, Writer: "nobody", Doc: "the CA of the machine config server, left over: no longer written", In: since(mco, Minor{4, 18}), Evidence: template},
+		{Ref: file("/etc/kubernetes/ca.crt"), Role: CABundle, Owner: mcoOwner, Writer: noComponent, Doc: "the CA of the machine config server, left over: no longer written", In: since(mco, Minor{4, 18}), Evidence: template},
 		own("/var/lib/kubelet/pki/kubelet-client-*.pem", Client, "the kubelet's client certificate; kubelet-client-current.pem points to the one in use"),
 		own("/var/lib/kubelet/pki/kubelet-server-*.pem", Serving, "served by the kubelet on port 10250; kubelet-server-current.pem points to the one in use"),
-		place("/var/lib/kubelet/pki/kubelet.crt", Serving, "kubelet", "self-signed, served by a kubelet that asks for no serving certificate; renewed by nobody", Range{Component: Kubernetes},
+		place("/var/lib/kubelet/pki/kubelet.crt", Serving, "kubelet", "self-signed, served by a kubelet that asks for no serving certificate; nothing renews it", Range{Component: Kubernetes},
 			Evidence{Field, "kubernetes/kubernetes cmd/kubelet/app/server.go"}),
 		issued("kubernetes.io/kube-apiserver-client-kubelet", Client, "a kubelet's client certificate, as issued"),
 		issued("kubernetes.io/kubelet-serving", Serving, "a kubelet's serving certificate, as issued"),
 		brought("/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt", "the administrator's additional trusted CAs, on the node; part of a rendered MachineConfig; from 4.14 on CRI-O restarts for a new one, before that the node reboots", all,
 			Evidence{Verified, mcoRepo + "pkg/daemon/update.go @ release-4.16 7327bb235"}),
-		{Ref: file("/etc/docker/certs.d/*/ca.crt"), Role: CABundle, Owner: "image-registry-operator", Writer: "its DaemonSet node-ca", Doc: "whom to trust as that registry", In: Range{Component: mco, To: Minor{4, 13}},
+		{Ref: file("/etc/docker/certs.d/*/ca.crt"), Role: CABundle, Owner: "image-registry-operator", Writer: "its DaemonSet node-ca", Doc: "CAs with which the node verifies that registry", In: Range{Component: mco, To: Minor{4, 13}},
 			Evidence: Evidence{Verified, "openshift/cluster-image-registry-operator bindata/nodecadaemon.yaml @ release-4.12 and release-4.13"}},
-		brought("/etc/docker/certs.d/*/ca.crt", "whom to trust as that registry", since(mco, Minor{4, 14}), writer),
-		brought("/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem", "whom to trust as cloud API; part of a rendered MachineConfig", Range{Component: mco, To: Minor{4, 13}}, template),
-		brought("/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem", "whom to trust as cloud API", since(mco, Minor{4, 14}), writer),
+		brought("/etc/docker/certs.d/*/ca.crt", "CAs with which the node verifies that registry", since(mco, Minor{4, 14}), writer),
+		brought("/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem", "CAs with which the node verifies the cloud API; part of a rendered MachineConfig", Range{Component: mco, To: Minor{4, 13}}, template),
+		brought("/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem", "CAs with which the node verifies the cloud API", since(mco, Minor{4, 14}), writer),
 		brought("/etc/pki/ca-trust/source/anchors/iri-root-ca.crt", "the CA of the registry that a cluster without external registry runs on its masters: the machine config server's", since(mco, Minor{4, 21}), internalRelease()),
 		{Ref: file("/etc/iri-registry/certs/tls.crt"), Role: Serving, Owner: mcoOwner, Writer: daemon, Doc: "served by the registry that a cluster without external registry runs on its masters", Lifetimes: internalReleaseLives(), In: since(mco, Minor{4, 21}), Evidence: internalRelease()},
 		place("/etc/pki/tls/certs/ca-bundle.crt", CABundle, "RHCOS", "the system's trusted CAs and the administrator's", all,
@@ -102,18 +102,18 @@ func nodeStaticPodPlaces() []Place {
 			Evidence: Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/kube-apiserver/node-kubeconfigs.yaml @ c813e820b"}},
 		place("kube-apiserver-certs/secrets/*-certkey/tls.crt", Serving, kas, kasOwner, "what kube-apiserver serves: the Secret of the same name"+hot),
 		place("kube-apiserver-certs/secrets/user-serving-cert*/tls.crt", Serving, kas, "user", "what kube-apiserver serves for an administrator's names: the Secret of the same name"+hot),
-		place("kube-apiserver-certs/secrets/*-client*/tls.crt", Client, kas, kasOwner, "what kube-apiserver shows as client: the Secret of the same name"+hot),
+		place("kube-apiserver-certs/secrets/*-client*/tls.crt", Client, kas, kasOwner, "what kube-apiserver presents as client: the Secret of the same name"+hot),
 		place("kube-apiserver-certs/configmaps/*/ca-bundle.crt", CABundle, kas, kasOwner, "what kube-apiserver trusts: the ConfigMap of the same name"+hot),
 		place("kube-apiserver-pod-*/secrets/*-certkey/tls.crt", Serving, kas, kasOwner, "what kube-apiserver serves: the Secret of the same name"+cold),
-		place("kube-apiserver-pod-*/secrets/*-client*/tls.crt", Client, kas, kasOwner, "what kube-apiserver shows as client: the Secret of the same name"+cold),
+		place("kube-apiserver-pod-*/secrets/*-client*/tls.crt", Client, kas, kasOwner, "what kube-apiserver presents as client: the Secret of the same name"+cold),
 		place("kube-apiserver-pod-*/configmaps/*/ca-bundle.crt", CABundle, kas, kasOwner, "what kube-apiserver trusts: the ConfigMap of the same name"+cold),
 		place("kube-controller-manager-certs/secrets/csr-signer/tls.crt", Signer, kcm, kcmOwner, "with which kube-controller-manager signs certificate requests"+hot),
-		place("kube-controller-manager-certs/secrets/*-client-cert-key/tls.crt", Client, kcm, kcmOwner, "what kube-controller-manager shows as client: the Secret of the same name"+hot),
+		place("kube-controller-manager-certs/secrets/*-client-cert-key/tls.crt", Client, kcm, kcmOwner, "what kube-controller-manager presents as client: the Secret of the same name"+hot),
 		place("kube-controller-manager-certs/configmaps/*/ca-bundle.crt", CABundle, kcm, kcmOwner, "what kube-controller-manager trusts: the ConfigMap of the same name"+hot),
 		place("kube-controller-manager-pod-*/configmaps/*/ca-bundle.crt", CABundle, kcm, kcmOwner, "what kube-controller-manager trusts and publishes: the ConfigMap of the same name"+cold),
-		place("kube-scheduler-certs/secrets/*-client-cert-key/tls.crt", Client, scheduler, schedulerOwner, "what kube-scheduler shows as client: the Secret of the same name"+hot),
+		place("kube-scheduler-certs/secrets/*-client-cert-key/tls.crt", Client, scheduler, schedulerOwner, "what kube-scheduler presents as client: the Secret of the same name"+hot),
 		place("kube-scheduler-pod-*/configmaps/*/ca-bundle.crt", CABundle, scheduler, schedulerOwner, "what kube-scheduler trusts: the ConfigMap of the same name"+cold),
-		place("etcd-certs/secrets/etcd-all-certs/etcd-*.crt", Peer, etcd, etcdOwner, "what etcd shows, for all nodes"+hot),
+		place("etcd-certs/secrets/etcd-all-certs/etcd-*.crt", Peer, etcd, etcdOwner, "what etcd presents, for all nodes"+hot),
 		place("etcd-certs/configmaps/*/*.crt", CABundle, etcd, etcdOwner, "what etcd trusts"+hot),
 	}
 }
@@ -135,7 +135,7 @@ func OfAPIServer(path string) bool {
 
 // EmergencyKubeconfigs are the administrator's kubeconfigs on a master, the one that
 // survives most first. On OpenShift, its server is the master's own kube-apiserver, by a
-// certificate whose signer nobody else's depends on (openshift/cluster-kube-apiserver-operator
+// certificate whose signer signs no other (openshift/cluster-kube-apiserver-operator
 // bindata/assets/kube-apiserver/node-kubeconfigs.yaml). kubeadm's are those of the
 // cluster's administrators (kubernetes/kubernetes cmd/kubeadm/app/constants/constants.go).
 func EmergencyKubeconfigs() []string {

@@ -35,7 +35,7 @@ func NodeCopies() []NodeCopy {
 	}
 	for _, file := range KubeletKubeconfigs() {
 		rows = append(rows,
-			NodeCopy{File: file, Object: APIServerCA(), Embedded: true, Writer: "nobody: the node keeps the CA with which it was made", In: Range{Component: mco, To: Minor{4, 15}}, Evidence: kubeconfigs},
+			NodeCopy{File: file, Object: APIServerCA(), Embedded: true, Writer: noComponent + ": the node keeps the CA with which it was made", In: Range{Component: mco, To: Minor{4, 15}}, Evidence: kubeconfigs},
 			NodeCopy{File: file, Object: APIServerCA(), Embedded: true, Writer: "machine-config-daemon", In: since(mco, Minor{4, 16}), Evidence: kubeconfigs})
 	}
 	rows = append(rows,

@@ -6,7 +6,7 @@ type NodeEffect string
 // The effects, from the least to the greatest.
 const (
 	NodeNone    NodeEffect = "none"            // the file alone is written
-	NodeReload  NodeEffect = "reload"          // who uses the file reads it anew, and runs on
+	NodeReload  NodeEffect = "reload"          // who uses the file reloads it, and runs on
 	NodeKubelet NodeEffect = "kubelet restart" // pods run on
 	NodeCRIO    NodeEffect = "crio restart"    // containers run on
 	NodeReboot  NodeEffect = "reboot"          // after a drain

@@ -8,13 +8,13 @@ func otherOperatorPlaces() []Place {
 	registry := Evidence{Verified, "openshift/origin tls/ownership/ownership.md @ 01860260f"}
 	olmSource := Evidence{Verified, "operator-framework/operator-lifecycle-manager pkg/controller/install/certresources.go"}
 	fresh := []Lifetime{{Validity: 730 * day, Refresh: 729 * day, Renewer: "operator-lifecycle-manager", Evidence: olmSource,
-		Doc: "made anew, with a new CA, a day before its end"}}
+		Doc: "renewed, with a new CA, a day before it expires"}}
 	const metal = "baremetal" // ClusterOperator
 	crypto := "openshift/cluster-baremetal-operator provisioning/baremetal_crypto.go @ "
 	ironic := []Lifetime{
-		{Validity: 2 * year, Refresh: 550 * day, Renewer: "cluster-baremetal-operator", In: between(metal, Minor{4, 12}, Minor{4, 21}), Doc: "made anew when less than 180 days are left",
+		{Validity: 2 * year, Refresh: 550 * day, Renewer: "cluster-baremetal-operator", In: between(metal, Minor{4, 12}, Minor{4, 21}), Doc: "renewed when less than 180 days are left",
 			Evidence: Evidence{Verified, crypto + "release-4.12 to 4.21"}},
-		{Validity: year, Refresh: 335 * day, Renewer: "cluster-baremetal-operator", In: since(metal, Minor{4, 22}), Doc: "made anew when less than 30 days are left",
+		{Validity: year, Refresh: 335 * day, Renewer: "cluster-baremetal-operator", In: since(metal, Minor{4, 22}), Doc: "renewed when less than 30 days are left",
 			Evidence: Evidence{Verified, crypto + "release-4.22 and 4ecb36c02"}},
 	}
 	const images = "image-registry" // ClusterOperator
@@ -23,12 +23,12 @@ func otherOperatorPlaces() []Place {
 		{Ref: secret("openshift-operator-lifecycle-manager", "packageserver-service-cert"), Role: Serving, Owner: "operator-lifecycle-manager", Doc: "served by packageserver, the API server of OperatorHub's packages", Lifetimes: fresh, In: Range{Component: olm}, Evidence: registry},
 		{Ref: secret("openshift-operator-lifecycle-manager", "pprof-cert"), Role: Peer, Owner: "operator-lifecycle-manager", Doc: "for OLM's profiles", In: Range{Component: olm}, Evidence: registry},
 		{Ref: Ref{Kind: Secret, Key: "tls.crt"}, Selector: ObjectSelector{Annotation: annotationOLM}, Role: Serving, Owner: "operator-lifecycle-manager", Doc: "certificate that OLM made for an operator's webhook or API server", Lifetimes: fresh, Evidence: olmSource},
-		{Ref: Ref{Kind: Secret, Key: "olmCAKey"}, Selector: ObjectSelector{Annotation: annotationOLM}, Role: CABundle, Owner: "operator-lifecycle-manager", Doc: "the CA of a certificate that OLM made, whose key OLM threw away", Lifetimes: fresh, Evidence: olmSource},
+		{Ref: Ref{Kind: Secret, Key: "olmCAKey"}, Selector: ObjectSelector{Annotation: annotationOLM}, Role: CABundle, Owner: "operator-lifecycle-manager", Doc: "the CA of a certificate that OLM made; OLM discards the CA's key", Lifetimes: fresh, Evidence: olmSource},
 		{Ref: secret("openshift-machine-api", "metal3-ironic-tls"), Role: Serving, Owner: "cluster-baremetal-operator", Doc: "served by Ironic, which provisions bare metal hosts; self-made, with a CA of its own", Lifetimes: ironic, In: Range{Component: metal}, Evidence: registry},
-		{Ref: bundle("openshift-cloud-controller-manager", "ccm-trusted-ca"), Role: CABundle, Owner: "cloud-controller-manager-operator", Doc: "whom the cloud controller manager trusts outside the cluster", In: Range{Component: "cloud-controller-manager"}, Evidence: registry},
-		{Ref: Ref{Kind: ConfigMap, Namespace: managed, Name: "kube-cloud-config", Key: "ca-bundle.pem"}, Role: CABundle, Owner: "config-operator", Doc: "whom to trust as cloud API, of the administrator's cloud provider configuration, where there is one", In: Range{Component: "config-operator"},
+		{Ref: bundle("openshift-cloud-controller-manager", "ccm-trusted-ca"), Role: CABundle, Owner: "cloud-controller-manager-operator", Doc: "CAs that the cloud controller manager trusts outside the cluster", In: Range{Component: "cloud-controller-manager"}, Evidence: registry},
+		{Ref: Ref{Kind: ConfigMap, Namespace: managed, Name: "kube-cloud-config", Key: "ca-bundle.pem"}, Role: CABundle, Owner: "config-operator", Doc: "CAs of the cloud API, from the administrator's cloud provider configuration, where there is one", In: Range{Component: "config-operator"},
 			Evidence: Evidence{Derived, mcoRepo + "pkg/operator/sync.go @ release-4.12 1d4cfffaa to 4.22, which reads it"}},
-		{Ref: Ref{Kind: ConfigMap, Namespace: "openshift-image-registry", Name: "image-registry-certificates"}, Role: CABundle, Owner: "image-registry-operator", Doc: "whom the image registry trusts as registry: itself and the administrator's additional ones; the keys are registries, with '..' for ':'", In: Range{Component: images}, Evidence: registryCA},
+		{Ref: Ref{Kind: ConfigMap, Namespace: "openshift-image-registry", Name: "image-registry-certificates"}, Role: CABundle, Owner: "image-registry-operator", Doc: "CAs with which the image registry verifies registries: itself and the administrator's additional ones; the keys are registries, with '..' for ':'", In: Range{Component: images}, Evidence: registryCA},
 	}
 }
 

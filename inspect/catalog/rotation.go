@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Trigger is a row: how a signer, or what a signer signs, is made anew before its
+// Trigger is a row: how a signer, or what a signer signs, is rotated before its
 // time.
 type Trigger struct {
 	// Secret is what is triggered; a '*' in its Name stands for any run of characters.
 	Secret Ref
-	// Annotation is the one whose removal has the owner make it anew; empty: certrot
+	// Annotation is the one whose removal has the owner rotate it; empty: certrot
 	// triggers nothing here, and Doc says what people do.
 	Annotation string
 	// SettleTime is how long after it was made another one may still take its place: two who
@@ -21,13 +21,13 @@ type Trigger struct {
 	SettleTime time.Duration
 	// SecondIssuer is who may issue it too, beside its owner; empty: only its owner does.
 	SecondIssuer string
-	// Doc says who makes it anew, and how.
+	// Doc says who rotates it, and how.
 	Doc string
 	In  Range
 	Evidence
 }
 
-// Triggers returns every row about how something is made anew. For each version there
+// Triggers returns every row about how something is rotated. For each version there
 // is one for each signer of a Rotation, and for each Secret that it signs.
 func Triggers() []Trigger {
 	return slices.Concat(kubeAPIServerTriggers(), kubeControllerManagerTriggers(), otherTriggers())
@@ -35,8 +35,8 @@ func Triggers() []Trigger {
 
 func kubeAPIServerTriggers() []Trigger {
 	src := Evidence{Verified, "openshift/library-go pkg/operator/certrotation/signer.go (needNewSigningCertKeyPair) and target.go (needNewTargetCertKeyPair) @ 93ac9206a; " + kasRotation().Source}
-	// Two resyncs of a minute each: the one who lost looks again, and makes none.
-	rows := annotated(kubeAPIServerRotations(), "kube-apiserver-operator and the cert-regeneration-controller beside kube-apiserver make it anew as soon as the annotation is gone", 2*time.Minute, src)
+	// Two resyncs of a minute each: the one that came second looks again, and makes none.
+	rows := annotated(kubeAPIServerRotations(), "kube-apiserver-operator and the cert-regeneration-controller beside kube-apiserver rotate it as soon as the annotation is gone", 2*time.Minute, src)
 	for i := range rows {
 		rows[i].SecondIssuer = "cert-regeneration-controller"
 	}
@@ -52,7 +52,7 @@ func kubeControllerManagerTriggers() []Trigger {
 		rows[i].SecondIssuer, rows[i].SettleTime = "cert-recovery-controller", 2*time.Minute
 	}
 	return append(rows,
-		Trigger{Secret: secret(kcmTarget, "csr-signer"), Doc: "it is a copy: kube-controller-manager-operator brings it " + kcmOperator + "/csr-signer some minutes after that was made anew; rotate that one",
+		Trigger{Secret: secret(kcmTarget, "csr-signer"), Doc: "it is a copy: kube-controller-manager-operator brings it " + kcmOperator + "/csr-signer some minutes after that was rotated; rotate that one",
 			In: Range{Component: kcm}, Evidence: src})
 }
 
@@ -85,30 +85,30 @@ func otherTriggers() []Trigger {
 		}
 	}
 	for _, r := range etcdRotations() {
-		signer, doc, source := r, "nobody renews it: in this version cluster-etcd-operator signs by what the installer made. From OpenShift 4.16 on there is a documented way to replace it", etcdTLS().Source
+		signer, doc, source := r, "no operator renews it: in this version cluster-etcd-operator signs with what the installer made. From OpenShift 4.16 on there is a documented way to replace it", etcdTLS().Source
 		signer.Targets = nil
 		switch r.In.From {
 		case Minor{4, 16}:
-			doc, source = "nobody renews it; certrot does not trigger it. By hand, as it is documented for 4.16: delete the Secret openshift-etcd/"+r.Signer.Name+
+			doc, source = "no operator renews it; certrot does not trigger it. By hand, as documented for 4.16: delete the Secret openshift-etcd/"+r.Signer.Name+
 				", wait until etcd's new revision is on all masters, and only then copy the new one over this", source+"; docs.okd.io/4.16/security/certificate_types_descriptions/etcd-certificates.html"
 		case Minor{4, 17}:
-			doc, source = "cluster-etcd-operator makes it anew by itself, and signs nothing by it before its CA is in the revision of etcd that runs; certrot does not trigger it: the documented way is to delete it, and then the old key is gone before any member of etcd trusts the new one. "+
+			doc, source = "cluster-etcd-operator rotates it by itself, and signs nothing with it before its CA is in the revision of etcd that runs; certrot does not trigger it: the documented way is to delete it, and then the old key is gone before any member of etcd trusts the new one. "+
 				"By hand: oc delete secret -n openshift-etcd "+r.Signer.Name+"; oc wait --for=condition=Progressing=False --timeout=15m clusteroperator/etcd",
 				source+" (ensureBundles, getCertRotationRevision); docs.okd.io/4.17/security/certificate_types_descriptions/etcd-certificates.html"
 		}
 		add([]Rotation{signer}, doc, Evidence{Verified, source})
-		add([]Rotation{r}, "cluster-etcd-operator makes it anew by itself; certrot does not trigger it: who sees to it that etcd's members trust what is shown is the operator alone, by its version's own procedure", etcdTLS())
+		add([]Rotation{r}, "cluster-etcd-operator rotates it by itself; certrot does not trigger it: only the operator ensures that etcd's members trust the presented certificate, by its version's own procedure", etcdTLS())
 	}
-	add(serviceCARotations(), "service-ca-operator makes it anew by itself when half of its life is left, with a bridge for who trusts only the one before. certrot does not force it: the documented way (oc delete secret -n openshift-service-ca signing-key, "+
-		"then restart all pods of the cluster) makes a CA without that bridge, and until they are restarted Services and who calls them do not trust each other; the way with it (spec.unsupportedConfigOverrides.forceRotation.reason of ServiceCA cluster) is not supported",
+	add(serviceCARotations(), "service-ca-operator rotates it by itself when half of its life is left, with a bridge for clients that trust only the previous CA. certrot does not force it: the documented way (oc delete secret -n openshift-service-ca signing-key, "+
+		"then restart all pods of the cluster) makes a CA without that bridge, and until they are restarted Services and their clients do not trust each other; the way with it (spec.unsupportedConfigOverrides.forceRotation.reason of ServiceCA cluster) is not supported",
 		Evidence{Verified, serviceCARepo + "pkg/operator/sync_common.go (manageSignerCA) and rotate.go @ 6391e070d; openshift/openshift-docs modules/customize-certificates-manually-rotate-service-ca.adoc @ enterprise-4.21"})
-	add(ingressRotations(), "nobody renews it: give the IngressController a certificate of your own (spec.defaultCertificate), or delete the Secret, whereupon ingress-operator makes it anew when it next looks at an IngressController: when one changes, or at its own start. "+
-		"What the old router-ca signed stays as it is until its Secret (openshift-ingress/router-certs-NAME) is deleted, too. certrot triggers nothing here: whoever was given the old CA by hand does not trust the new one",
+	add(ingressRotations(), "no operator renews it: give the IngressController a certificate of your own (spec.defaultCertificate), or delete the Secret: ingress-operator creates it again when it next looks at an IngressController (when one changes, or at its own start). "+
+		"What the old router-ca signed stays as it is until its Secret (openshift-ingress/router-certs-NAME) is deleted, too. certrot triggers nothing here: clients that were given the previous CA by hand do not trust the new one",
 		Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate/ca.go (ensureRouterCASecret), default_cert.go and controller.go @ acca9642a"})
-	add(machineConfigRotations(), "machine-config-operator makes it anew by itself, where there is a working Machine API or Cluster API. certrot does not trigger it: whether that controller runs here only its log says, the machine config server goes on with the old certificate until its pods are restarted, "+
+	add(machineConfigRotations(), "machine-config-operator rotates it by itself, where there is a working Machine API or Cluster API. certrot does not trigger it: only its log says whether that controller runs here, the machine config server presents the old certificate until its pods are restarted, "+
 		"and Ignition stubs that name another CA, or lie outside of the cluster, are not followed. By hand: oc adm ocp-certificates regenerate-machine-config-server-serving-cert",
 		Evidence{Verified, mcoRotation().Source + " (New, hasFunctionalMachineAPI); openshift/oc pkg/cli/admin/ocpcertificates/regeneratemco @ 6b8e30c5b"})
-	add(networkRotations(), "cluster-network-operator makes it anew by itself; certrot triggers nothing here: the network of every node hangs on it",
+	add(networkRotations(), "cluster-network-operator rotates it by itself; certrot triggers nothing here: the network of every node depends on it",
 		networkPKI())
 	return rows
 }
@@ -171,13 +171,13 @@ func DownstreamAggregates(of Ref, v Versions) []Aggregate {
 	return out
 }
 
-// ClientEdges are the edges in which what a rotation's signer signs is shown, in the
+// ClientEdges are the edges in which what a rotation's signer signs is presented, in the
 // versions that run.
 func (r Rotation) ClientEdges(v Versions) []Edge {
 	var out []Edge
 	for _, e := range Edges() {
-		shown := slices.Contains(r.Targets, e.Presented) || r.Selector != (ObjectSelector{}) && e.Selector == r.Selector
-		if shown && e.In.Holds(v) != No {
+		presented := slices.Contains(r.Targets, e.Presented) || r.Selector != (ObjectSelector{}) && e.Selector == r.Selector
+		if presented && e.In.Holds(v) != No {
 			out = append(out, e)
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// FlowStep is one step of how a new CA comes to all who verify by it: somebody does
-// something, and where that is written.
+// FlowStep is one step of how a new CA comes to all who verify with it: who does
+// what, and where that is written.
 type FlowStep struct {
 	Stage  string // one of the constants
 	Actor  string // who does it
@@ -18,7 +18,7 @@ type FlowStep struct {
 	// done to nodes. Pools says that a pool which is paused holds it up.
 	Node  NodeEffect
 	Pools bool
-	// Object is what is made anew or written, where an object is.
+	// Object is what is rotated or written, where an object is.
 	Object Ref
 	// LabTest is the test that saw it in the lab, with OpenShift's own code; empty: none did.
 	LabTest string
@@ -27,7 +27,7 @@ type FlowStep struct {
 
 // The stages of a flow, in their order.
 const (
-	FlowNow        = "now"        // what is made anew at once
+	FlowNow        = "now"        // what is rotated at once
 	FlowBundle     = "bundle"     // where the signer's certificate is published
 	FlowAggregates = "aggregates" // what is made of that
 	FlowMasters    = "masters"    // static pods
@@ -44,7 +44,7 @@ func (r Rotation) Flow(of Ref, v Versions) []FlowStep {
 	f := flow{v: v}
 	f.add(FlowNow, "certrot", of, "removes the annotation "+trigger.Annotation, trigger.Evidence)
 	if of != r.Signer {
-		f.add(FlowNow, owner, of, "has it made anew, signed by what "+r.Signer.Name+" is today"+trigger.competition(owner), trigger.Evidence)
+		f.add(FlowNow, owner, of, "rotates it, signed by today's "+r.Signer.Name+trigger.competition(owner), trigger.Evidence)
 		f.propagate(of)
 		f.reads(r, of)
 		return f.steps
@@ -57,7 +57,7 @@ func (r Rotation) Flow(of Ref, v Versions) []FlowStep {
 		}
 	}
 	if r.Bundle != (Ref{}) {
-		f.add(FlowBundle, owner, r.Bundle, "adds the new CA; the old one stays until it ends", r.Evidence)
+		f.add(FlowBundle, owner, r.Bundle, "adds the new CA; the previous one stays until it expires", r.Evidence)
 		f.propagate(r.Bundle)
 	}
 	for _, d := range brought {
@@ -65,7 +65,7 @@ func (r Rotation) Flow(of Ref, v Versions) []FlowStep {
 	}
 	f.reads(r, of)
 	for _, target := range r.Targets {
-		f.add(FlowLeaf, owner, target, "signs it anew with the new CA when it is due itself"+reissueAge(target, v), trigger.Evidence)
+		f.add(FlowLeaf, owner, target, "signs it again with the new CA when it is due itself"+reissueAge(target, v), trigger.Evidence)
 		f.propagate(target)
 	}
 	return f.steps
@@ -127,12 +127,12 @@ func (f *flow) masters(of Ref) {
 	case row.Rollout:
 		f.steps = append(f.steps, FlowStep{
 			Stage: FlowMasters, Actor: row.Component + "-operator", To: "static pods of " + row.Component, Evidence: row.Evidence,
-			Action: "makes a new revision, since " + of.Name + " is part of one, and puts it on one master after another: " + row.Component + " starts anew there; a master that is not Ready holds it up",
+			Action: "makes a new revision, since " + of.Name + " is part of one, and puts it on one control plane node after another: " + row.Component + " restarts there; a node that is not Ready blocks it",
 		})
 	default:
 		f.steps = append(f.steps, FlowStep{
-			Stage: FlowMasters, Actor: "the cert-syncer on each master", To: "static pods of " + row.Component, Evidence: row.Evidence,
-			Action: "writes " + of.Name + " into their files, which are read anew without a restart: there is no new revision",
+			Stage: FlowMasters, Actor: "the cert-syncer on each control plane node", To: "static pods of " + row.Component, Evidence: row.Evidence,
+			Action: "writes " + of.Name + " into their files, which are reloaded without a restart: there is no new revision",
 		})
 	}
 }
@@ -140,7 +140,7 @@ func (f *flow) masters(of Ref) {
 // deliver tells how it comes to a file on nodes.
 func (f *flow) deliver(d Delivery) {
 	if !d.Delivered {
-		f.add(FlowNodes, "nobody", d.To, "brings it there: "+d.Doc, d.Evidence)
+		f.add(FlowNodes, noComponent, d.To, "brings it there: "+d.Doc, d.Evidence)
 	}
 	for _, h := range d.Hops {
 		to := h.To
@@ -166,7 +166,7 @@ func (f *flow) reads(r Rotation, of Ref) {
 	}
 }
 
-// reissueAge says when what is signed is signed anew, as a rule.
+// reissueAge says when what is signed is signed again, as a rule.
 func reissueAge(target Ref, v Versions) string {
 	life, known := LifetimeOf(target, v)
 	if known != Yes || life.Refresh == 0 {

@@ -46,11 +46,11 @@ func TestWhatIsNotTriggeredSaysWhatPeopleDo(t *testing.T) {
 		of            Ref
 		version, says string
 	}{
-		{secret(userConfig, "etcd-signer"), "4.15.1", "nobody renews it"},
+		{secret(userConfig, "etcd-signer"), "4.15.1", "no operator renews it"},
 		{secret(userConfig, "etcd-signer"), "4.16.1", "copy the new one over this"},
 		{secret(etcdTarget, "etcd-signer"), "4.17.1", "oc delete secret -n openshift-etcd etcd-signer"},
 		{secret(etcdTarget, "etcd-metric-signer"), "4.22.1", "oc delete secret -n openshift-etcd etcd-metric-signer"},
-		{secret(etcdTarget, "etcd-peer-master-0"), "4.22.1", "makes it anew by itself"},
+		{secret(etcdTarget, "etcd-peer-master-0"), "4.22.1", "rotates it by itself"},
 		{secret(serviceCATarget, "signing-key"), "4.12.1", "without that bridge"},
 		{secret("openshift-ingress-operator", "router-ca"), "4.12.1", "when it next looks at an IngressController"},
 		{secret(mcoTarget, "machine-config-server-ca"), "4.19.1", "regenerate-machine-config-server-serving-cert"},

@@ -46,9 +46,9 @@ type Role string
 // The roles, in the field's own words.
 const (
 	Signer     Role = "signer"     // a CA certificate with its key
-	CABundle   Role = "ca-bundle"  // whom to trust
-	Serving    Role = "serving"    // shown by a server
-	Client     Role = "client"     // shown by a client
+	CABundle   Role = "ca-bundle"  // trust anchors
+	Serving    Role = "serving"    // presented by a server
+	Client     Role = "client"     // presented by a client
 	Peer       Role = "peer"       // both, between equals
 	Kubeconfig Role = "kubeconfig" // a CA to trust, and a client certificate or a token
 	Token      Role = "token"      // a bearer token, with the CA to trust beside it
@@ -78,8 +78,8 @@ type Place struct {
 	// Owner is the component that answers for it, for people, such as
 	// "kube-apiserver-operator"; "user" where an administrator chooses it.
 	Owner string
-	// Writer is who writes it, where that is somebody else than the Owner: whose
-	// log to read when it is late.
+	// Writer is who writes it, where that is not the Owner: whose log to read when it
+	// is late.
 	Writer string
 	// Doc says in one sentence what it is for.
 	Doc string
@@ -92,6 +92,9 @@ type Place struct {
 	In        Range
 	Evidence
 }
+
+// noComponent is the Writer of a place that is no longer written.
+const noComponent = "no component"
 
 // Lifetime returns the row that says how long a certificate lives here, in the
 // versions that run. No: no row is known for them. Unknown: there are rows, and
@@ -109,7 +112,7 @@ func (p Place) Lifetime(v Versions) (Lifetime, Answer) {
 	return Lifetime{}, answer
 }
 
-// ObjectSelector recognises an object by what it carries instead of by its name.
+// ObjectSelector selects an object by what it carries instead of by its name.
 // All that is set must be there.
 type ObjectSelector struct {
 	Annotation string // key that is present
@@ -122,7 +125,7 @@ type ObjectSelector struct {
 // short-lived certificate that renews itself and is near its end is no alarm;
 // one that is past its renewal is.
 type Lifetime struct {
-	// Validity with which it is made now; zero: somebody else's choice. The
+	// Validity with which it is made now; zero: another component's choice. The
 	// first one, made by the installer, may differ.
 	Validity time.Duration
 	// Refresh is the age at which it is renewed, and RenewAtPercent the percentage of
@@ -132,7 +135,7 @@ type Lifetime struct {
 	// RenewFromPercent is the least percentage where chance decides, and RenewAtPercent the greatest;
 	// zero: RenewAtPercent it is.
 	RenewFromPercent int
-	// Renewer says who renews it; empty: nobody does by itself.
+	// Renewer says who renews it; empty: no component does by itself.
 	Renewer string
 	// Doc says what people must know beyond the numbers; mostly empty.
 	Doc string
@@ -140,7 +143,7 @@ type Lifetime struct {
 	Evidence
 }
 
-// SelfRotating reports whether it is renewed without anybody's doing.
+// SelfRotating reports whether it is renewed without a user.
 func (l Lifetime) SelfRotating() bool { return l.Renewer != "" }
 
 // LatestRenewal returns when a certificate with these dates is due for renewal; false
@@ -172,7 +175,7 @@ func (l Lifetime) EarliestRenewal(notBefore, notAfter time.Time) (time.Time, boo
 	return l.LatestRenewal(notBefore, notAfter)
 }
 
-// EarliestReissue returns when a leaf with these dates is signed anew at the earliest,
+// EarliestReissue returns when a leaf with these dates is signed again at the earliest,
 // by a signer that is valid since then: at its refresh time, but not before the
 // signer is older than a tenth of the refresh period; and in any case at its share
 // of validity, however young the signer is (library-go
@@ -208,8 +211,8 @@ type Rotation struct {
 	Targets []Ref
 	// Selector, where set, takes the place of Targets: it signs what carries it.
 	Selector ObjectSelector
-	// Bridge is the signer's certificate signed by the one before it, which is shown
-	// with what it signs; zero: there is none.
+	// Bridge is the signer's certificate signed by the one before it, which is
+	// presented with what it signs; zero: there is none.
 	Bridge Ref
 	In     Range
 	Evidence

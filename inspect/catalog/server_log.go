@@ -3,9 +3,9 @@ package catalog
 import "path"
 
 // ServerLog is a row: a TLS server that writes into its log which clients broke off a
-// handshake, and why. It says of clients that nobody can ask whether they trust what
-// they are shown. Its Edge has no trust anchors and nothing that is shown: they are
-// the clients' and the server's own.
+// handshake, and why. It says of clients that are not read whether they trust what is
+// presented to them. Its Edge has no trust anchors and no certificate: they are the clients' and
+// the server's own.
 type ServerLog struct {
 	Edge
 	Server    string // for people, such as "kube-apiserver"
@@ -18,7 +18,7 @@ type ServerLog struct {
 	// silent, whoever refuses it. Empty: it always writes it.
 	Level string
 	// Balanced: where a cluster keeps the addresses of its API itself, a client with a
-	// master's address may be anybody who comes by the balancer on that master.
+	// master's address may be any client that comes by the balancer on that master.
 	Balanced bool
 }
 
@@ -45,12 +45,12 @@ func ServerLogOf(name string) ServerLog {
 func ServerLogs() []ServerLog {
 	format := "; net/http server.go and crypto/tls alert.go, go1.26"
 	fromFive := "; k8s.io/apiserver pkg/server/secure_serving.go tlsHandshakeErrorWriter (klog verbosity 5) v0.25.0 and v0.35.4; openshift/library-go pkg/operator/loglevel/util.go (Trace is 6)"
-	apiServer := func(id, namespace, level, mend string, part Part, in Range, e Evidence) ServerLog {
+	apiServer := func(id, namespace, level, remediation string, part Part, in Range, e Evidence) ServerLog {
 		e.Source += format + fromFive
 		return ServerLog{Server: "kube-apiserver", Namespace: namespace, Pod: "kube-apiserver-", Container: "kube-apiserver", Level: level, Edge: Edge{
-			ID: id, Part: part, Verifier: "whoever calls kube-apiserver", Claim: "nobody refuses what kube-apiserver shows",
+			ID: id, Part: part, Verifier: "whoever calls kube-apiserver", Claim: "no client refuses the certificate that kube-apiserver presents",
 			Impact:      "these clients: they can't reach the API",
-			Remediation: mend + " --nodes NODE, to see whose trust anchors there lack what",
+			Remediation: remediation + " --nodes NODE, to see whose trust anchors there lack what",
 			In:          in, Evidence: e,
 		}}
 	}
@@ -61,7 +61,7 @@ func ServerLogs() []ServerLog {
 		openShift,
 		apiServer("kubeadm-apiserver-refused", "kube-system", "--v=5", "{} verify nodes control-plane", PartControlPlane, Range{Component: Kubernetes}, Evidence{Field, "kubernetes/kubernetes cmd/kubeadm/app/phases/controlplane/manifests.go v1.35.4"}),
 		{Server: "machine-config-server", Namespace: mcoTarget, Pod: "machine-config-server-", Container: "machine-config-server", Quiet: true, Edge: Edge{
-			ID: "config-server-refused", Part: PartNodes, Verifier: "new machines", Claim: "nobody refuses what the machine config server shows",
+			ID: "config-server-refused", Part: PartNodes, Verifier: "new machines", Claim: "no client refuses the certificate that the machine config server presents",
 			Impact: "these machines: they never get their configuration",
 			In:     Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "manifests/machineconfigserver/daemonset.yaml and pkg/server/api.go @ release-4.12 to 4.22" + format},
 		}},

@@ -4,7 +4,7 @@ package catalog
 // of a type that is not kubernetes.io/tls. A Secret's type can't be changed.
 type SignerType struct {
 	Type        string
-	NeedsAction bool // somebody must act before it does
+	NeedsAction bool // an administrator must act before it does
 	Doc         string
 	Next        string
 	In          Range
@@ -39,14 +39,14 @@ func signerTypes() []SignerType {
 	return []SignerType{
 		{
 			Type:     literal,
-			Doc:      "harmless in this version, but operators of 4.15.0 to 4.15.9, and of OKD 4.15, delete such a Secret and make it anew, and with it a new CA: the incident of okd#1881",
+			Doc:      "harmless in this version, but operators of 4.15.0 to 4.15.9, and of OKD 4.15, delete such a Secret and create it again, and with it a new CA: the incident of okd#1881",
 			Next:     "upgrade past these versions: OpenShift 4.15.10 and 4.16 no longer do this",
 			In:       Range{Component: kas, To: Minor{4, 14}},
 			Evidence: incident,
 		},
 		{
 			Type: literal, NeedsAction: true,
-			Doc:  "when its annotations change, as by a rotation, operators before OpenShift 4.15.10, and of OKD 4.15, delete it and make it anew, and another process may meanwhile make a second signer: the incident of okd#1881",
+			Doc:  "when its annotations change, as by a rotation, operators before OpenShift 4.15.10, and of OKD 4.15, delete it and create it again, and another process may meanwhile make a second signer: the incident of okd#1881",
 			Next: "don't rotate this signer; first upgrade: OpenShift 4.15.10 and 4.16 no longer do this",
 			In:   between(kas, Minor{4, 15}, Minor{4, 15}), Before: 10,
 			Evidence: incident,

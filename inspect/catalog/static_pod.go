@@ -8,7 +8,7 @@ type staticPodInput struct {
 	Component string // the ClusterOperator of the static pods, whose namespace is openshift-COMPONENT
 	// Rollout: a copy is made for each revision, so that a change of the object is a new
 	// revision, which is put on one master after another. Without it the cert-syncer
-	// writes a change into the same file on all masters, and the process reads that anew.
+	// writes a change into the same file on all masters, and the process reloads it.
 	Rollout    bool
 	ConfigMaps []string
 	Secrets    []string

@@ -112,7 +112,7 @@ const Kubernetes = "kubernetes"
 // Answer is what can be said of a claim.
 type Answer int
 
-// Unknown is the zero value: what nobody answered is not known.
+// Unknown is the zero value: no answer was read.
 const (
 	Unknown Answer = iota
 	No

@@ -21,10 +21,11 @@ var wordExceptions = []struct{ text, why string }{
 	{"take-away ", "an action's id in journals and scripts, which earlier releases wrote"},
 	{"leaf-young", "a check's name in journals, documents and --accept-risk"},
 	{"lease-held", "a refusal's name, which scripts read"},
+	{"-shows-secret", "claims' ids in documents, which scripts read: api-int-shows-secret, access-shows-secret"},
 }
 
 // wordFolders are those whose texts and names were rewritten; the others follow.
-var wordFolders = []string{"cmd", "remediate", "plugin/rotatecmd"}
+var wordFolders = []string{"cmd", "remediate", "plugin/rotatecmd", "inspect/catalog"}
 
 // TestWords holds the words that docs/glossary.md replaces out of identifiers, JSON keys and
 // texts that the program prints.
