@@ -34,6 +34,9 @@ func (f *Facts) Compositions() []Composition {
 				c.unread = append(c.unread, part)
 			}
 			for _, h := range held {
+				if h.Content.CutShort() != "" && !slices.Contains(c.unread, part) {
+					c.unread = append(c.unread, part)
+				}
 				for _, cert := range wantedOf(f, h, part) {
 					if _, ok := c.Expected[cert.Fingerprint]; !ok {
 						c.Expected[cert.Fingerprint] = Source{cert, h.At}

@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/rest"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
 // Exec reaches nodes by running commands in a privileged pod that is there
@@ -166,6 +168,7 @@ func (a *podAPI) podsOn(ctx context.Context, node string, namespaces []string, s
 
 func (a *podAPI) listPods(ctx context.Context, namespace, node, selector string) ([]podObject, error) {
 	var all []podObject
+	var pages foreign.Pages
 	for next := ""; ; {
 		var page podList
 		params := []string{"limit", "250", "continue", next, "labelSelector", selector}
@@ -176,8 +179,9 @@ func (a *podAPI) listPods(ctx context.Context, namespace, node, selector string)
 			return nil, err
 		}
 		all = append(all, page.Items...)
-		if next = page.Metadata.Continue; next == "" {
-			return all, nil
+		next = page.Metadata.Continue
+		if more, err := pages.Next(next); !more {
+			return all, err
 		}
 	}
 }

@@ -244,10 +244,6 @@ func withoutCertificate(f *inspect.Facts) []assess.Finding {
 
 // cutShort reports whether reading a value stopped at one of the parser's
 // limits: what is behind it is unknown.
-func cutShort(c *pki.Content) bool {
-	return slices.ContainsFunc(c.Bad, func(b pki.BadBlock) bool { return b.Index < 0 && b.Type == "value" })
-}
-
 // lockedShown is how many places of locked keystores a gap names; the bundles of
 // the inventory have all.
 const lockedShown = 5
@@ -306,7 +302,7 @@ func unreadableSeverity(h *inspect.Entry) assess.Severity {
 	switch {
 	case h.Superseded:
 		return assess.Info
-	case h.Use != inspect.UseOther || h.Row != nil || len(h.Content.Certs) > 0 || h.At.Kind == pki.KindFile || cutShort(h.Content):
+	case h.Use != inspect.UseOther || h.Row != nil || len(h.Content.Certs) > 0 || h.At.Kind == pki.KindFile || h.Content.CutShort() != "":
 		return assess.Warning
 	}
 	return assess.Info

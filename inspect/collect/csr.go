@@ -1,9 +1,7 @@
 package collect
 
 import (
-	"bytes"
 	"context"
-	"encoding/pem"
 
 	certificatesapi "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -61,21 +59,18 @@ func signingRequest(sc *pki.Scanner, csr *certificatesapi.CertificateSigningRequ
 	return r, bundlesOf(sc, obj, map[string][]byte{"status.certificate": csr.Status.Certificate}, false)
 }
 
-// requestOf reads the PKCS#10 request that the signer reads: the first PEM block. Whoever wrote
-// it may have put others beside it.
+// requestOf reads the PKCS#10 request that the signer reads.
 func requestOf(text []byte) (r *pki.Request, bad string) {
-	const begin = "-----BEGIN"
-	block, rest := pem.Decode(text)
-	read := bytes.TrimSpace(text[:len(text)-len(rest)])
-	switch {
-	case block == nil || block.Type != "CERTIFICATE REQUEST":
-		return nil, "spec.request holds no certificate request in PEM"
-	case !bytes.HasPrefix(read, []byte(begin)) || bytes.Count(read, []byte(begin)) > 1 || len(bytes.TrimSpace(rest)) > 0:
-		bad = "spec.request holds something beside the certificate request"
+	der, bad := pki.RequestBlock(text)
+	if der == nil {
+		return nil, "spec.request " + bad
 	}
-	r, err := pki.ParseRequest(block.Bytes)
+	r, err := pki.ParseRequest(der)
 	if err != nil {
 		return nil, err.Error()
+	}
+	if bad != "" {
+		bad = "spec.request " + bad
 	}
 	return r, bad
 }

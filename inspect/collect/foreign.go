@@ -23,7 +23,8 @@ const maxStatus = 64 << 10
 
 // MarkErrors makes what an API server says of a failure one marked line, in all errors of
 // the clients of a configuration: an aggregated API, a webhook, or who answers in the API
-// server's place, chooses that text. A refusal that says nothing says its status.
+// server's place, chooses that text. A refusal that says nothing says its status. Answers that are
+// too large end with an error.
 func MarkErrors(config *rest.Config) {
 	known := runtime.NewScheme()
 	metav1.AddToGroupVersion(known, schema.GroupVersion{Version: "v1"})
@@ -45,6 +46,7 @@ func (t markedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return answer, foreign.Error(err)
 	}
+	bound(r, answer)
 	switch {
 	case answer.StatusCode >= http.StatusBadRequest:
 		t.mark(answer, func(begin []byte) (string, []byte) { return t.refusal(answer, begin) })

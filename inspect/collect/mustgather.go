@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -158,7 +159,7 @@ func (g *gathering) gap(name, why, next string) {
 	}
 	where := g.where
 	if name != "" {
-		where += ": " + name
+		where += ": " + foreign.Name(name)
 	}
 	g.gaps = append(g.gaps, inspect.Gap{What: "must-gather", Where: where, Reason: why, Next: next})
 }
@@ -329,7 +330,7 @@ func (g *gathering) oneCluster(images []*image) []*image {
 			others[id] = true
 			g.exposed = slices.DeleteFunc(g.exposed, func(e exposedIn) bool { return strings.HasPrefix(e.name, im.dir+"/") })
 			g.serverLogs = slices.DeleteFunc(g.serverLogs, func(l serverLogRead) bool { return strings.HasPrefix(l.name, im.dir+"/") })
-			g.gap(im.dir, fmt.Sprintf("is of cluster %s, and newer is what is of cluster %s: only that was read", id, newest), "read one cluster at a time: name its directory")
+			g.gap(im.dir, fmt.Sprintf("is of cluster %s, and newer is what is of cluster %s: only that was read", foreign.Name(id), foreign.Name(newest)), "read one cluster at a time: name its directory")
 			continue
 		}
 		kept = append(kept, im)

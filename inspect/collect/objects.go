@@ -67,6 +67,9 @@ func certificateKey(kind pki.Kind, namespace, name, secretType string) (string, 
 // bundlesOf scans the values of one object. keyed values (of a Secret or
 // ConfigMap) become Location.Key, others Location.Field.
 func bundlesOf(sc *pki.Scanner, obj *inspect.Object, values map[string][]byte, keyed bool) []inspect.Bundle {
+	if obj.Namespace != "" && !catalog.ReservedNamespace(obj.Namespace) {
+		sc = sc.Apart()
+	}
 	var out []inspect.Bundle
 	for _, k := range slices.Sorted(maps.Keys(values)) {
 		found := sc.Scan(values[k])

@@ -13,13 +13,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
 const (
 	pageSize    = 500 // objects a page: large enough that round trips don't count, small enough for memory
 	maxExpired  = 100 // continue tokens that may expire in one list: etcd keeps some minutes, a list takes less
-	maxPages    = 10_000
-	minPageSize = 20 // a page that times out is asked for in smaller and smaller parts, down to this
+	minPageSize = 20  // a page that times out is asked for in smaller and smaller parts, down to this
 )
 
 // page fetches one page and hands over its objects. It returns the page's list
@@ -46,7 +47,7 @@ func listPages(ctx context.Context, opts metav1.ListOptions, fetch page) listing
 	}
 	opts.Limit = pageSize
 	backoff := wait.Backoff{Duration: 250 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 5}
-	tries, expired, pages := backoff, 0, 0
+	tries, expired, pages := backoff, 0, foreign.Pages{}
 	for {
 		meta, err := fetch(ctx, opts)
 		switch {
@@ -57,15 +58,9 @@ func listPages(ctx context.Context, opts metav1.ListOptions, fetch page) listing
 			} else {
 				out.left = -1
 			}
-			if meta.Continue == "" {
-				return out
-			}
-			switch pages++; {
-			case meta.Continue == opts.Continue:
-				out.err = fmt.Errorf("the API server's list does not go on: page %d leads to itself", pages)
-				return out
-			case pages == maxPages:
-				out.err = fmt.Errorf("the API server's list does not end: %d pages were read, and there is another one", pages)
+			more, err := pages.Next(meta.Continue)
+			if !more {
+				out.err = err
 				return out
 			}
 			opts.Continue = meta.Continue

@@ -2,7 +2,6 @@ package collect
 
 import (
 	"context"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -12,25 +11,14 @@ import (
 // TestListsEnd: a server decides with which token a list goes on.
 func TestListsEnd(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		token func(page int) string
-		pages int
-		says  string
-	}{
-		"three pages":    {func(n int) string { return map[int]string{1: "a", 2: "b"}[n] }, 3, ""},
-		"the same token": {func(int) string { return "x" }, 2, "page 2 leads to itself"},
-		"always another": {strconv.Itoa, maxPages, "does not end: 10000 pages"},
-	} {
-		pages := 0
-		got := listPages(t.Context(), metav1.ListOptions{}, func(context.Context, metav1.ListOptions) (metav1.ListMeta, error) {
-			pages++
-			if pages > maxPages {
-				t.Fatalf("%s: it goes on", name)
-			}
-			return metav1.ListMeta{Continue: c.token(pages)}, nil
-		})
-		if pages != c.pages || (got.err == nil) != (c.says == "") || got.err != nil && !strings.Contains(got.err.Error(), c.says) {
-			t.Errorf("%s: %d pages, %v", name, pages, got.err)
+	pages := 0
+	got := listPages(t.Context(), metav1.ListOptions{}, func(context.Context, metav1.ListOptions) (metav1.ListMeta, error) {
+		if pages++; pages > 2 {
+			t.Fatal("it goes on")
 		}
+		return metav1.ListMeta{Continue: "x"}, nil
+	})
+	if got.err == nil || !strings.Contains(got.err.Error(), "leads to itself") {
+		t.Errorf("%d pages, %v", pages, got.err)
 	}
 }

@@ -1,6 +1,7 @@
 package pki
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/rsa"
 	"crypto/x509"
@@ -45,6 +46,22 @@ func boundedName(what string, n pkix.Name) error {
 // in proportion to its length only.
 func bounded(x *x509.Certificate) error {
 	return cmp.Or(boundedKey(x.PublicKey), boundedName("subject", x.Subject), boundedName("issuer", x.Issuer))
+}
+
+// RequestBlock is the PKCS#10 request that the API server and signers read from a text: its first
+// PEM block. problem says what is odd about the text: people and other readers may see another
+// request in it.
+func RequestBlock(text []byte) (der []byte, problem string) {
+	const begin = "-----BEGIN"
+	block, rest := pem.Decode(text)
+	if block == nil || block.Type != "CERTIFICATE REQUEST" {
+		return nil, "holds no certificate request in PEM"
+	}
+	read := bytes.TrimSpace(text[:len(text)-len(rest)])
+	if !bytes.HasPrefix(read, []byte(begin)) || bytes.Count(read, []byte(begin)) > 1 || len(block.Headers) > 0 || len(bytes.TrimSpace(rest)) > 0 {
+		problem = "holds something beside the certificate request"
+	}
+	return block.Bytes, problem
 }
 
 // ParseX509Request reads one DER PKCS#10 request whose key and names are of sizes that can

@@ -215,3 +215,26 @@ func TestLargeDERIsRead(t *testing.T) {
 		t.Error("it is not taken for DER")
 	}
 }
+
+// TestTenantsShareIsTheirOwn: what values that are read apart spend leaves others readable, the same
+// values, too.
+func TestTenantsShareIsTheirOwn(t *testing.T) {
+	t.Parallel()
+	from, to := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	var costly []byte
+	for n := range 6 {
+		costly = append(costly, pkitest.NewCA(fmt.Sprintf("costly %d", n), from, to, pkitest.Curve(elliptic.P521())).CertPEM...)
+	}
+	sc := NewScanner()
+	sc.apart.work.left.Store(0)
+	read := func(sc *Scanner) *Content { return sc.Scan(costly)[0].Content }
+	if c := read(sc.Apart()); len(c.Certs) >= 6 || c.CutShort() == "" {
+		t.Fatalf("the share is spent, and %d are read: %+v", len(c.Certs), c.Bad)
+	}
+	if c := read(sc); len(c.Certs) != 6 || c.CutShort() != "" {
+		t.Errorf("the same value, as the platform's: %d certificates, %+v", len(c.Certs), c.Bad)
+	}
+	if c := read(sc.Apart()); len(c.Certs) != 6 {
+		t.Errorf("once more apart, when it is known: %d certificates", len(c.Certs))
+	}
+}

@@ -13,7 +13,8 @@ import (
 // thousands of places. It is safe for concurrent use.
 type Scanner struct {
 	*memory
-	ctx context.Context // ends the reading; nil: nothing does (see Within)
+	ctx   context.Context // ends the reading; nil: nothing does (see Within)
+	small *smallness      // of those in memory
 }
 
 // memory is what was read so far, which scanners share.
@@ -25,7 +26,10 @@ type memory struct {
 	usages map[string][]string     // usage lists, shared
 	opened map[Fingerprint][]Found // by sha256 of a value, what Unlock found; nil: nobody asked yet
 	rounds budgets                 // of key derivation, for all values
-	small  smallness               // what values may unpack to and hold that are far smaller, together
+	// trusted and apart are what values may unpack to and hold that are far smaller, together.
+	trusted, apart smallness
+	// cutApart are the values that were cut short because those read Apart had spent their share.
+	cutApart map[Fingerprint][]Found
 }
 
 // NewScanner returns an empty Scanner.
@@ -35,16 +39,25 @@ func NewScanner() *Scanner {
 		values: map[Fingerprint][]Found{},
 		words:  map[string]string{},
 		usages: map[string][]string{},
+
+		cutApart: map[Fingerprint][]Found{},
 	}
 	s.rounds.fill()
-	s.small.fill()
-	return &Scanner{memory: s}
+	s.trusted.fill()
+	s.apart.fill()
+	return &Scanner{memory: s, small: &s.trusted}
 }
+
+// Apart returns the same scanner for values that many may write, such as a cluster's tenants. What
+// they cost together is counted apart, so that they leave others readable.
+func (s *Scanner) Apart() *Scanner { return &Scanner{memory: s.memory, ctx: s.ctx, small: &s.apart} }
 
 // Within returns the same scanner for a reading that ends with ctx: what it
 // remembers is shared. Of a value that is being read then, the rest is left out, and a BadBlock of
 // type "value" has the cause of ctx.
-func (s *Scanner) Within(ctx context.Context) *Scanner { return &Scanner{memory: s.memory, ctx: ctx} }
+func (s *Scanner) Within(ctx context.Context) *Scanner {
+	return &Scanner{memory: s.memory, ctx: ctx, small: s.small}
+}
 
 // Over says why reading ended; nil: it goes on.
 func (s *Scanner) Over() error {
@@ -75,6 +88,9 @@ func (s *Scanner) Scan(data []byte) []Found {
 	id := FingerprintOf(data)
 	s.mu.Lock()
 	found, ok := s.values[id]
+	if !ok && s.small == &s.apart {
+		found, ok = s.cutApart[id]
+	}
 	s.mu.Unlock()
 	if !ok {
 		found = s.remember(id, scan(s, data, nil))
@@ -92,7 +108,11 @@ func (s *Scanner) remember(id Fingerprint, found []Found) []Found {
 	if earlier, ok := s.values[id]; ok {
 		return earlier
 	}
-	s.values[id] = found
+	values := s.values
+	if s.small == &s.apart && slices.ContainsFunc(found, func(f Found) bool { return f.Content.CutShort() != "" }) {
+		values = s.cutApart // more of it may be read elsewhere
+	}
+	values[id] = found
 	return found
 }
 

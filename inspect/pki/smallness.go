@@ -25,13 +25,23 @@ const (
 	// bytesPerWork and workAtLeastPerValue are what verifying the self-signed certificates of a
 	// value may cost by itself, in units of Cert.cost: more than the usual keys do, each of which
 	// takes several hundred bytes. Keys of P-521, and of RSA above 8192 bits, cost more.
-	bytesPerWork        = 20
+	bytesPerWork        = 8
 	workAtLeastPerValue = 100
 	maxWorkMore         = 600_000 // some 10 s, beyond that
 )
 
 // smallness is what may still be spent on values that are far smaller than what is in them.
 type smallness struct{ unpacked, things, certs, work budget }
+
+// CutShort says why not all of a value was read; empty: all was.
+func (c *Content) CutShort() string {
+	for _, b := range c.Bad {
+		if b.Index < 0 && b.Type == typeValue {
+			return b.Reason
+		}
+	}
+	return ""
+}
 
 // overLimit says that a certificate was not read, because others of the run took what may be spent.
 type overLimit string

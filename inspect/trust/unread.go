@@ -8,6 +8,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
 // whyUnread is why nothing is known of a claim on a node.
@@ -76,4 +77,31 @@ func (j *judge) concerns(of []Claim, n *inspect.Node) bool {
 // onFile reports whether its trust anchors are in a file on a node.
 func (c *Claim) onFile() bool {
 	return c.Edge.Trust.Kind == catalog.File || len(c.Trust) > 0 && c.Trust[0].Node != ""
+}
+
+// cutShort makes claims unknown that are judged by places of which not all was read: what was left
+// out may be what a client lacks, or what it has to trust.
+func (j *judge) cutShort(claims []Claim) {
+	whole := func(at pki.Location) pki.Location { at.Field = ""; return at }
+	why := map[pki.Location]string{}
+	for i := range j.f.Entries {
+		if reason := j.f.Entries[i].Content.CutShort(); reason != "" {
+			why[whole(j.f.Entries[i].At)] = reason
+		}
+	}
+	if len(why) == 0 {
+		return
+	}
+	for i := range claims {
+		c := &claims[i]
+		at := c.Presented
+		if why[whole(at)] == "" { // trust anchors that were read may suffice
+			n := slices.IndexFunc(c.Trust, func(at pki.Location) bool { return why[whole(at)] != "" })
+			if n < 0 || c.Status == assess.Pass {
+				continue
+			}
+			at = c.Trust[n]
+		}
+		c.Status, c.Missing, c.Reason = assess.Unknown, nil, "not all of "+whole(at).String()+" was read: "+why[whole(at)]
+	}
 }

@@ -2,12 +2,14 @@ package trust_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
@@ -48,6 +50,41 @@ func TestANodeThatWasNotReadIsUnknownInEveryClaimAboutNodes(t *testing.T) {
 		}
 		if got, ok := nodes["cut"]; !ok || got != assess.Unknown {
 			t.Errorf("%s: holds for n1 (%v); for the node that was not read: %v, %v", e.ID, nodes["n1"], ok, got)
+		}
+	}
+}
+
+// TestWhatWasCutShortIsUnknown: what was left out of a source may be what its copy lacks, and what was
+// left out of trust anchors may be what they seem to lack.
+func TestWhatWasCutShortIsUnknown(t *testing.T) {
+	t.Parallel()
+	ca, other := pkitest.NewCA("the CA", from(-10), from(900)), pkitest.NewCA("another", from(-10), from(900))
+	cut := func(b *inspect.Bundle) {
+		short := *b.Content
+		short.Bad = []pki.BadBlock{{Index: -1, Type: "value", Reason: "too much"}}
+		b.Content = &short
+	}
+	for title, c := range map[string]struct {
+		anchors *pkitest.Authority
+		cut     []int
+		want    assess.Status
+	}{
+		"both whole":                     {ca, nil, assess.Pass},
+		"lacking, both whole":            {other, nil, assess.Fail},
+		"the source cut short":           {ca, []int{0}, assess.Unknown},
+		"lacking, the source cut short":  {other, []int{0}, assess.Unknown},
+		"the anchors cut short":          {ca, []int{1}, assess.Pass},
+		"lacking, the anchors cut short": {other, []int{1}, assess.Unknown},
+	} {
+		e := edge(t, "pods-proxy-ca")
+		w := newWorld(versions(e))
+		w.stage(e, ca, c.anchors.CertPEM)
+		for _, n := range c.cut {
+			cut(&w.s.Bundles[n])
+		}
+		claims := w.judge(e.ID)
+		if len(claims) != 1 || claims[0].Status != c.want || (len(c.cut) > 0 && c.want == assess.Unknown) != strings.Contains(claims[0].Reason, "was read: too much") {
+			t.Errorf("%s: %+v, want %s", title, claims, c.want)
 		}
 	}
 }

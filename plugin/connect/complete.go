@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 )
@@ -111,13 +112,19 @@ func kubeconfigNames(config *genericclioptions.ConfigFlags, what string) []strin
 		}
 	}
 	slices.Sort(names)
-	return names
+	return words(names)
+}
+
+// words are those names that a shell reads as they stand. Shells insert suggestions into the
+// command line, and evaluate that line for the next one: an API server chooses the names.
+func words(names []string) []string {
+	return slices.DeleteFunc(names, func(n string) bool { return !foreign.Word(n) })
 }
 
 func namespaces(config *genericclioptions.ConfigFlags) []string {
 	var names []string
 	ask(config, func(ctx context.Context, c *collect.Cluster) { names, _ = c.Namespaces(ctx) })
-	return names
+	return words(names)
 }
 
 // nodeNames suggests names of nodes.
@@ -129,7 +136,7 @@ func nodeNames(config *genericclioptions.ConfigFlags) []string {
 			names = append(names, n.Name)
 		}
 	})
-	return names
+	return words(names)
 }
 
 // ask asks the cluster, if there is one that answers in time.

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -225,7 +226,7 @@ func (r Reading) readFiles(paths []string) (inspect.Snapshot, error) {
 		}
 		for i, other := range parts {
 			if id := other.Cluster.ID; id != "" && s.Cluster.ID != "" && id != s.Cluster.ID {
-				return s, cli.WithHint(fmt.Errorf("--from: %s is of cluster %s, and %s of cluster %s", paths[i], id, path, s.Cluster.ID), "clusters are judged one by one: run it once for each")
+				return s, cli.WithHint(fmt.Errorf("--from: %s is of cluster %s, and %s of cluster %s", paths[i], foreign.Name(id), path, foreign.Name(s.Cluster.ID)), "clusters are judged one by one: run it once for each")
 			}
 		}
 		parts = append(parts, s)

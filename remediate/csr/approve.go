@@ -222,6 +222,7 @@ func PendingOf(ctx context.Context, kube kubernetes.Interface, n RequestedNode) 
 	}
 	var out []*Request
 	answered := map[pki.Fingerprint]bool{}
+	var pages foreign.Pages
 	opts := metav1.ListOptions{Limit: 100} // a request may be 1 MB
 	for {
 		page, err := kube.CertificatesV1().CertificateSigningRequests().List(ctx, opts)
@@ -243,7 +244,11 @@ func PendingOf(ctx context.Context, kube kubernetes.Interface, n RequestedNode) 
 				answered[key] = true
 			}
 		}
-		if opts.Continue = page.Continue; opts.Continue == "" {
+		opts.Continue = page.Continue
+		switch more, err := pages.Next(opts.Continue); {
+		case err != nil:
+			return nil, err
+		case !more:
 			n.single(out, answered)
 			return out, nil
 		}
@@ -303,6 +308,7 @@ func (n RequestedNode) again(ctx context.Context, env *remediate.Env, csr *certi
 
 // allNodes reads all Nodes.
 func allNodes(ctx context.Context, kube kubernetes.Interface) (out []corev1.Node, err error) {
+	var pages foreign.Pages
 	opts := metav1.ListOptions{Limit: 500}
 	for {
 		page, err := kube.CoreV1().Nodes().List(ctx, opts)
@@ -310,8 +316,9 @@ func allNodes(ctx context.Context, kube kubernetes.Interface) (out []corev1.Node
 			return nil, fmt.Errorf("list nodes, whose addresses no other one's certificate may have: %w", err)
 		}
 		out = append(out, page.Items...)
-		if opts.Continue = page.Continue; opts.Continue == "" {
-			return out, nil
+		opts.Continue = page.Continue
+		if more, err := pages.Next(opts.Continue); !more {
+			return out, err
 		}
 	}
 }

@@ -130,7 +130,7 @@ func TestWhichRequestsMatch(t *testing.T) {
 		{"with a short elliptic key", remediatetest.ClientAsking, keyed(small, smallErr), openshift, remediatetest.WorkerZero(), "P-224"},
 		{"with a short RSA key", remediatetest.ClientAsking, keyed(weak, weakErr), openshift, remediatetest.WorkerZero(), "1024 bits"},
 		{"with a key that no kubelet makes", remediatetest.ClientAsking, keyed(odd, oddErr), openshift, remediatetest.WorkerZero(), "Ed25519"},
-		{"twice in one", remediatetest.ClientAsking, func(a *remediatetest.Asking) { a.Pem = func(b []byte) []byte { return append(b, b...) } }, openshift, remediatetest.WorkerZero(), "more than one"},
+		{"twice in one", remediatetest.ClientAsking, func(a *remediatetest.Asking) { a.Pem = func(b []byte) []byte { return append(b, b...) } }, openshift, remediatetest.WorkerZero(), "something beside"},
 		{"that is no PEM, by the node", remediatetest.ServingAsking, func(a *remediatetest.Asking) { a.Pem = func([]byte) []byte { return []byte("x") } }, openshift, remediatetest.WorkerZero(), "no certificate request"},
 		{"with a signature that does not fit", remediatetest.ServingAsking, func(a *remediatetest.Asking) {
 			a.Pem = func(b []byte) []byte {

@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
@@ -77,6 +78,7 @@ func (o *origins) ingress(ctx context.Context, env *remediate.Env, _ *corev1.Nod
 // ingressControllers takes the domains of all IngressControllers: those of shards are in no
 // other object.
 func (o *origins) ingressControllers(ctx context.Context, env *remediate.Env, _ *corev1.Node) error {
+	var pages foreign.Pages
 	next := ""
 	for {
 		var page struct {
@@ -102,8 +104,9 @@ func (o *origins) ingressControllers(ctx context.Context, env *remediate.Env, _ 
 			o.excludeDomain(c.Spec.Domain, "IngressController "+c.Metadata.Name)
 			o.excludeDomain(c.Status.Domain, "IngressController "+c.Metadata.Name)
 		}
-		if next = page.Metadata.Continue; next == "" {
-			return nil
+		next = page.Metadata.Continue
+		if more, err := pages.Next(next); !more {
+			return err
 		}
 	}
 }

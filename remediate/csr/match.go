@@ -6,7 +6,6 @@ import (
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/asn1"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"maps"
@@ -110,16 +109,16 @@ func parseRequest(text []byte) (*x509.CertificateRequest, error) {
 	if len(text) > maxRequest {
 		return nil, fmt.Errorf("its request is of %d bytes; kubelets make one of less than 2,000", len(text))
 	}
-	block, rest := pem.Decode(text)
-	if block == nil || block.Type != "CERTIFICATE REQUEST" {
-		return nil, errors.New("it holds no certificate request in PEM")
+	der, problem := pki.RequestBlock(text)
+	if der == nil {
+		return nil, errors.New("it " + problem)
 	}
-	asks, err := pki.ParseX509Request(block.Bytes)
-	if err != nil {
+	asks, err := pki.ParseX509Request(der)
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("its request can't be read: %w", err)
-	}
-	if strings.TrimSpace(string(rest)) != "" {
-		return asks, errors.New("it holds more than one request")
+	case problem != "":
+		return asks, errors.New("it " + problem)
 	}
 	return asks, nil
 }
@@ -291,8 +290,8 @@ func (n RequestedNode) answered(csr *certificatesapi.CertificateSigningRequest) 
 	if _, may := catalog.RequesterOf(csr.Spec.SignerName, csr.Spec.Username, n.Name, n.Versions); may == catalog.No {
 		return key, false // nobody who joins asks so
 	}
-	asks, err := parseRequest(csr.Spec.Request)
-	if err != nil || asks.Subject.CommonName != n.user() {
+	asks, _ := parseRequest(csr.Spec.Request) // one that is odd was answered, too
+	if asks == nil || asks.Subject.CommonName != n.user() {
 		return key, false
 	}
 	return pki.FingerprintOf(asks.RawSubjectPublicKeyInfo), true

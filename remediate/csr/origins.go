@@ -126,6 +126,7 @@ func (o *origins) excludeAll(status any) {
 
 // services takes the names and addresses of all Services.
 func (o *origins) services(ctx context.Context, env *remediate.Env, _ *corev1.Node) error {
+	var pages foreign.Pages
 	opts := metav1.ListOptions{Limit: 500}
 	for {
 		page, err := env.Kube.CoreV1().Services("").List(ctx, opts)
@@ -135,8 +136,9 @@ func (o *origins) services(ctx context.Context, env *remediate.Env, _ *corev1.No
 		for i := range page.Items {
 			o.excludeService(&page.Items[i])
 		}
-		if opts.Continue = page.Continue; opts.Continue == "" {
-			return nil
+		opts.Continue = page.Continue
+		if more, err := pages.Next(opts.Continue); !more {
+			return err
 		}
 	}
 }
@@ -239,6 +241,7 @@ func unusable(own []machineObject, node string, object *corev1.Node) error {
 }
 
 func listMachines(ctx context.Context, kube kubernetes.Interface) (out []machineObject, err error) {
+	var pages foreign.Pages
 	next := ""
 	for {
 		var page struct {
@@ -249,8 +252,9 @@ func listMachines(ctx context.Context, kube kubernetes.Interface) (out []machine
 			return nil, err
 		}
 		out = append(out, page.Items...)
-		if next = page.Metadata.Continue; next == "" {
-			return out, nil
+		next = page.Metadata.Continue
+		if more, err := pages.Next(next); !more {
+			return out, err
 		}
 	}
 }

@@ -178,6 +178,9 @@ func (p Preflight) Unread(resources ...string) (Result, bool) {
 func (p Preflight) CertsAt(ref catalog.Ref) ([]*pki.Cert, string, bool) {
 	at := pki.Location{Kind: pki.Kind(ref.Kind), Namespace: ref.Namespace, Name: ref.Name, Key: ref.Key}
 	for _, b := range p.Facts.Bundles {
+		if why := b.Content.CutShort(); b.At == at && why != "" {
+			return nil, fmt.Sprintf("not all of %s was read: %s", ref, why), false
+		}
 		if loaded, _ := b.Content.LoadedBy(pki.ReaderGo); b.At == at && len(loaded) > 0 {
 			return loaded, "", true
 		}

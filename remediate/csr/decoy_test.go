@@ -1,0 +1,67 @@
+package csr
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	certificatesapi "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
+)
+
+// TestARequestBesideAnotherIsNotOffered: signers read the first PEM block, and openssl another one.
+// Who is sent to look at it sees names that are not asked for.
+func TestARequestBesideAnotherIsNotOffered(t *testing.T) {
+	t.Parallel()
+	decoy := remediatetest.ServingAsking(t).Made(t).Spec.Request
+	for name, text := range map[string]func(asked []byte) []byte{
+		"a block that only openssl reads": func(asked []byte) []byte {
+			return append(bytes.Replace(decoy, []byte("\n-----END"), []byte("\n-\n-----END"), 1), asked...)
+		},
+		"a text before": func(asked []byte) []byte { return append([]byte("DNS:worker-0\n"), asked...) },
+		"behind it":     func(asked []byte) []byte { return append(asked, decoy...) },
+		"a header": func(asked []byte) []byte {
+			return bytes.Replace(asked, []byte("REQUEST-----\n"), []byte("REQUEST-----\nDNS: worker-0\n\n"), 1)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			api := &remediatetest.RequestsAPI{Signs: true}
+			a, node := remediatetest.ServingAsking(t), remediatetest.WorkerZero()
+			a.Asks.DNSNames = append(a.Asks.DNSNames, "registry.corp.example")
+			node.Status.Addresses = append(node.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalDNS, Address: "registry.corp.example"})
+			made := a.Made(t)
+			made.Spec.Request = text(made.Spec.Request)
+			api.Add(made)
+			api.Before = func(string, string) *apierrors.StatusError { api.Nodes["worker-0"] = node; return nil }
+			approved, told, err := leftOver(t, catalog.Versions{Cluster: "4.15.0"}, api, nil)
+			if len(approved) > 0 || err == nil || !strings.Contains(err.Error(), "something beside the certificate request") || strings.Contains(err.Error()+told, "certificate approve") {
+				t.Errorf("approved %q: %v\n%s", approved, err, told)
+			}
+		})
+	}
+}
+
+// TestAnOddRequestThatWasAnsweredCounts: a key that was approved to join was, whatever stands beside
+// its request.
+func TestAnOddRequestThatWasAnsweredCounts(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]func(asked []byte) []byte{
+		"alone":         func(asked []byte) []byte { return asked },
+		"a text before": func(asked []byte) []byte { return append([]byte("x\n"), asked...) },
+		"two":           func(asked []byte) []byte { return append(bytes.Clone(asked), asked...) },
+	} {
+		a := remediatetest.ClientAsking(t)
+		a.CSR.Status.Conditions = []certificatesapi.CertificateSigningRequestCondition{{Type: certificatesapi.CertificateApproved, Status: corev1.ConditionTrue}}
+		made := a.Made(t)
+		made.Spec.Request = text(made.Spec.Request)
+		n := RequestedNode{Name: "worker-0", object: remediatetest.WorkerZero(), kubeletState: &kubeletState{}, Versions: catalog.Versions{Cluster: "4.15.0"}}
+		if _, ok := n.answered(made); !ok {
+			t.Errorf("%s: it does not count", name)
+		}
+	}
+}
