@@ -411,10 +411,10 @@ gone() {
 # busy sets by to somebody else who holds this node, and for to since when.
 busy() {
 	by='' for=''
-	held=$(printf '%s\n' "$answer" | awk '$1 == "held" { print; exit }')
-	[ -n "$held" ] || return 1
-	held=${held#held }
-	for=${held%% *} by=${held#* }
+	locked=$(printf '%s\n' "$answer" | awk '$1 == "locked" { print; exit }')
+	[ -n "$locked" ] || return 1
+	locked=${locked#locked }
+	for=${locked%% *} by=${locked#* }
 }
 
 taken() { refuse "$by changes this node, since ${for}s" "wait for their end; it is let go after $hold_seconds s at the latest. If they are known to be gone: rm $folder/.held"; }

@@ -280,7 +280,7 @@ func TestScriptHoldsTheNode(t *testing.T) {
 			certrot := c.env(t, "run-2", nil)
 			certrot.Holder = nodeexec.ThisProcess().String() + ", run run-2"
 			c.Write(t, heldFile, []byte(alive+"\n"+rest))
-			var other *host.HeldError
+			var other *host.LockedError
 			if _, err := certrot.Hold(t.Context(), "worker-0"); !errors.As(err, &other) || other.By != alive {
 				t.Errorf("%q: while the script runs: %v", args, err)
 			}
