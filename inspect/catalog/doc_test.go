@@ -155,7 +155,7 @@ func document() string {
 		line("| `%s` | %s | %s | %s |", f.Path, f.Effect, f.In, evidence(f.Evidence))
 	}
 	line("")
-	line("## What is made anew before its time, and how")
+	line("## Early rotation, and what triggers it")
 	line("")
 	line("Where there is an annotation, `certrot rotate` removes it, and the owner makes the certificate anew. Elsewhere certrot triggers nothing.")
 	line("")
@@ -259,7 +259,7 @@ func document() string {
 		line("| %s | `%s` | %s | %s | %s |", m.Kind, m.Path, cell(m.Effect), pause, evidence(m.Evidence))
 	}
 	line("")
-	line("## Who verifies whom")
+	line("## Clients and servers")
 	line("")
 	line("An edge holds when what is shown verifies against the verifier's trust anchors, for the name ([verify.md](verify.md)).")
 	line("")
