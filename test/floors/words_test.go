@@ -29,7 +29,12 @@ var wordExceptions = []struct{ text, why string }{
 }
 
 // wordFolders are those whose texts and names were rewritten; the others follow.
-var wordFolders = []string{"cmd", "remediate", "nodeexec", "completions"}
+var wordFolders = []string{
+	"cmd", "remediate", "nodeexec", "completions",
+	"plugin/doc.go", "plugin/main.go", "plugin/version.go", "plugin/apply", "plugin/cli", "plugin/connect",
+	"plugin/fixapiintcmd", "plugin/fixkubeconfigcmd", "plugin/inspectcmd", "plugin/snapshotcmd", "plugin/ui",
+	"plugin/undocmd", "plugin/verifycmd",
+}
 
 // TestWords holds the words that docs/glossary.md replaces out of identifiers, JSON keys, texts
 // that the program prints, and headings of pages.
