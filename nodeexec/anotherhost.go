@@ -130,7 +130,7 @@ func (k *knownHosts) another(h hop, addr string, key ssh.PublicKey) error {
 		}
 	}
 	type entry struct{ at, host string }
-	var held []entry // what known_hosts has this key for
+	var entries []entry // the hosts for which known_hosts has this key
 	all := machines{names: slices.Clone(h.others.names), ports: append(slices.Clone(h.others.ports), strconv.Itoa(h.port))}
 	for _, file := range k.files {
 		text, err := os.ReadFile(file)
@@ -147,12 +147,12 @@ func (k *knownHosts) another(h hop, addr string, key ssh.PublicKey) error {
 			for _, host := range hosts {
 				all.add(host, 0)
 				if bytes.Equal(of.Marshal(), bare.Marshal()) {
-					held = append(held, entry{fmt.Sprintf("%s:%d", file, number), host})
+					entries = append(entries, entry{fmt.Sprintf("%s:%d", file, number), host})
 				}
 			}
 		}
 	}
-	for _, e := range held {
+	for _, e := range entries {
 		name := ""
 		if isNameOfAnother(e.host, h.name) {
 			name = e.host

@@ -36,13 +36,12 @@ func (t *tail) Bytes() []byte {
 	return bytes.Clone(t.kept[max(0, len(t.kept)-stderrTail):])
 }
 
-// bounded holds what a command writes, up to a limit. Beyond it, it calls full
-// once and swallows the rest, so that the command is ended by whom full tells
-// and not by a pipe that nobody reads.
+// bounded keeps what a command writes, up to a limit. Beyond it, it calls full
+// once and discards the rest: full stops the command, and no full pipe blocks it.
 type bounded struct {
 	limit int64
 	full  func(error)
-	held  bytes.Buffer
+	kept  bytes.Buffer
 	over  bool
 }
 
@@ -50,24 +49,24 @@ func (b *bounded) Write(p []byte) (int, error) {
 	if b.over {
 		return len(p), nil
 	}
-	if int64(b.held.Len())+int64(len(p)) > b.limit {
+	if int64(b.kept.Len())+int64(len(p)) > b.limit {
 		b.over = true
-		b.held = bytes.Buffer{}
+		b.kept = bytes.Buffer{}
 		b.full(fmt.Errorf("%w: more than %d bytes", ErrOutputLimit, b.limit))
 		return len(p), nil
 	}
-	return b.held.Write(p)
+	return b.kept.Write(p)
 }
 
-// feed copies stdin to a command. If the reader fails, it calls broken and
+// feed copies stdin to a command. If the reader fails, it calls failed and
 // leaves the command's stdin open: an end of file would say that this was all.
-func feed(to io.WriteCloser, stdin io.Reader, broken func(error)) {
+func feed(to io.WriteCloser, stdin io.Reader, failed func(error)) {
 	if stdin != nil {
 		src := &remembering{r: stdin}
 		// An error in writing is the command's choice: it need not read all.
 		_, _ = io.Copy(to, src)
 		if src.err != nil {
-			broken(fmt.Errorf("read what is to go to its stdin: %w", src.err))
+			failed(fmt.Errorf("read what is to go to its stdin: %w", src.err))
 			return
 		}
 	}

@@ -188,11 +188,11 @@ func (d *Debug) await(ctx context.Context, api *podAPI, p debugPod) error {
 		}
 		switch {
 		case apierrors.IsNotFound(err), err == nil && p.uid != "" && now.Metadata.UID != p.uid:
-			return fmt.Errorf("debug pod %s for node %s was deleted by somebody before it ran: try again", p.pod, p.node)
+			return fmt.Errorf("debug pod %s for node %s was deleted by another client before it ran: try again", p.pod, p.node)
 		case err != nil && ctx.Err() == nil && isRBAC(err):
 			return notAllowed(err, d.Name(), "get pods in namespace "+p.pod.namespace)
 		case err == nil && now.Metadata.DeletionTimestamp != nil:
-			return fmt.Errorf("debug pod %s for node %s is being deleted by somebody before it ran: try again", p.pod, p.node)
+			return fmt.Errorf("debug pod %s for node %s is being deleted by another client before it ran: try again", p.pod, p.node)
 		case err == nil && now.running(p.pod.container):
 			return nil
 		case err == nil:
@@ -273,7 +273,7 @@ func (d *Debug) removePod(ctx context.Context, api *podAPI, p debugPod) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("debug pod %s on node %s is left, and ends by itself within %s: %w; remove it with: %s",
+	return fmt.Errorf("debug pod %s on node %s was not removed, and its deadline stops it within %s: %w; remove it with: %s",
 		p.pod, p.node, p.lifetime, err, foreign.Command("", "kubectl delete pod -n %s %s", p.pod.namespace, p.pod.name))
 }
 
@@ -302,7 +302,7 @@ func (d *Debug) endPod(ctx context.Context, api *podAPI, p debugPod) error {
 		return err
 	}
 	if patience.Err() != nil {
-		return fmt.Errorf("the kubelet does not say that it has ended; the API server has forgotten it")
+		return fmt.Errorf("the kubelet did not confirm that its container stopped; it was force-deleted from the API server")
 	}
 	return nil
 }

@@ -201,7 +201,7 @@ func (o owner) leftPod(p *podObject, age time.Duration) string {
 	case o.dead(p.Metadata):
 		return "the process that made it is gone"
 	case p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed":
-		return "it has ended"
+		return "it has terminated"
 	case age > deadline+sweepAge:
 		return "its time is over"
 	}

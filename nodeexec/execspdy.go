@@ -136,9 +136,9 @@ func fromAnExec(head []byte) bool {
 		ours := head[3]&1 == 1 // streams of clients have odd numbers
 		return ours && frameLength(head) <= maxDataFrame
 	}
-	const synReply, rstStream, settings, ping, goAway, windowUpdate = 2, 3, 4, 6, 7, 9
+	const synReply, rstStream, settings, ping, goaway, windowUpdate = 2, 3, 4, 6, 7, 9
 	switch binary.BigEndian.Uint16(head[2:]) {
-	case synReply, rstStream, settings, ping, goAway, windowUpdate:
+	case synReply, rstStream, settings, ping, goaway, windowUpdate:
 		return frameLength(head) <= maxControlFrame
 	}
 	return false

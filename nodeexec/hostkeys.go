@@ -26,42 +26,42 @@ type HostKeyError struct {
 	Another string                // by what the key is another host's: a line, or its certificate's names
 
 	names []string // of the host, with ports
-	file  string   // where the key is added if somebody accepts it
+	file  string   // where the key is added if the user accepts it
 }
 
-// Unknown is whether known_hosts knows nothing of the host. Only then can
-// somebody accept the key.
+// Unknown is whether known_hosts has no entry for the host. Only then can the
+// user accept the key.
 func (e *HostKeyError) Unknown() bool {
 	return len(e.Known) == 0 && e.Revoked == nil && e.Cert == nil && e.Another == ""
 }
 
 func (e *HostKeyError) Error() string {
-	shown := e.Key.Type() + " " + ssh.FingerprintSHA256(e.Key)
+	presented := e.Key.Type() + " " + ssh.FingerprintSHA256(e.Key)
 	check := fmt.Sprintf("to check, run on the host's own console: ssh-keygen -lf %s", hostKeyFile(e.Key))
 	switch {
 	case e.Revoked != nil:
-		return fmt.Sprintf("host key of %s: %s is revoked by %s:%d; refused", e.Host, shown, e.Revoked.Filename, e.Revoked.Line)
+		return fmt.Sprintf("host key of %s: %s is revoked by %s:%d; refused", e.Host, presented, e.Revoked.Filename, e.Revoked.Line)
 	case e.Cert != nil:
 		return fmt.Sprintf("host certificate of %s: %v; refused", e.Host, e.Cert)
 	case e.Another != "":
 		return fmt.Sprintf("host key of %s: %s is another host's: %s; refused: the address is what the node's kubelet reports, and another machine answers there; "+
-			"if that is the node, give its address in the inventory (--ssh-inventory)", e.Host, shown, e.Another)
+			"if that is the node, give its address in the inventory (--ssh-inventory)", e.Host, presented, e.Another)
 	case e.Unknown():
 		into := "~/.ssh/known_hosts"
 		if e.file != "" && e.file != os.DevNull {
 			into = Quote(e.file)
 		}
-		return fmt.Sprintf("host key of %s is not known: it shows %s; %s; if that prints the same, answer yes on a terminal, or: printf '%%s\\n' %s >>%s",
-			e.Host, shown, check, Quote(knownhosts.Line(e.names, e.Key)), into)
+		return fmt.Sprintf("host key of %s is unknown: it presents %s; %s; if that prints the same key, answer yes on a terminal, or: printf '%%s\\n' %s >>%s",
+			e.Host, presented, check, Quote(knownhosts.Line(e.names, e.Key)), into)
 	}
-	var held, remove []string
+	var known, remove []string
 	for _, k := range e.Known {
-		held = append(held, fmt.Sprintf("%s:%d has %s %s", k.Filename, k.Line, k.Key.Type(), ssh.FingerprintSHA256(k.Key)))
+		known = append(known, fmt.Sprintf("%s:%d has %s %s", k.Filename, k.Line, k.Key.Type(), ssh.FingerprintSHA256(k.Key)))
 		remove = append(remove, fmt.Sprintf("line %d of %s", k.Line, k.Filename))
 	}
-	return fmt.Sprintf("host key of %s HAS CHANGED: it shows %s, but %s; refused: the host was installed anew, or its address was given to another, "+
-		"or somebody is in between; %s; only if that prints the key shown, remove %s",
-		e.Host, shown, strings.Join(held, ", "), check, strings.Join(remove, ", "))
+	return fmt.Sprintf("host key of %s HAS CHANGED: it presents %s, but %s; refused: the host was reinstalled, or its address was given to another host, "+
+		"or the connection is intercepted; %s; only if that prints the key presented, remove %s",
+		e.Host, presented, strings.Join(known, ", "), check, strings.Join(remove, ", "))
 }
 
 // hostKeyFile is where sshd usually has the public half of such a key.
@@ -239,13 +239,13 @@ func (s *SSH) mayAccept(e *HostKeyError) (bool, error) {
 		err = addKnownHost(e.file, knownhosts.Line(e.names, e.Key))
 	}
 	if err != nil {
-		s.notice("the key of %s is accepted until this program ends, and not saved: %v", e.Host, err)
+		s.notice("the key of %s is accepted until this program exits, and was not saved: %v", e.Host, err)
 		s.answer(e, true)
 	}
 	return true, nil
 }
 
-// answer remembers what somebody said of a key until the program ends.
+// answer remembers what the user said of a key until the program exits.
 func (s *SSH) answer(e *HostKeyError, ok bool) {
 	if s.answers == nil {
 		s.answers = map[string]bool{}

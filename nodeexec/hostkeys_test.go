@@ -54,7 +54,7 @@ func TestAnUnknownHostIsRefusedWithoutConsent(t *testing.T) {
 	if !e.Unknown() {
 		t.Error("it is known")
 	}
-	contains(t, e.Error(), fmt.Sprintf("[127.0.0.1]:%d is not known", d.port), fingerprint, "ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub", h.file("known_hosts"))
+	contains(t, e.Error(), fmt.Sprintf("[127.0.0.1]:%d is unknown", d.port), fingerprint, "ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub", h.file("known_hosts"))
 
 	asked := ""
 	s.HostKeys.Accept = func(host string, key ssh.PublicKey) (bool, error) {
@@ -262,7 +262,7 @@ func TestWhatCantBeSavedIsAcceptedOnceAndSaidSo(t *testing.T) {
 	s.HostKeys.Accept = func(string, ssh.PublicKey) (bool, error) { asked++; return true, nil }
 	open(t, s, "node-1")
 	open(t, s, "node-1")
-	contains(t, strings.Join(said, "\n"), "is accepted until this program ends, and not saved")
+	contains(t, strings.Join(said, "\n"), "is accepted until this program exits, and was not saved")
 	after, err := os.Stat(os.DevNull)
 	if asked != 1 || err != nil || after.Mode() != before.Mode() {
 		t.Errorf("asked %d times; %v, %v", asked, after.Mode(), err)

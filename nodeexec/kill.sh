@@ -1,4 +1,4 @@
-# Ends a process group.
+# Kills a process group.
 #
 #   kill.sh GROUP
 kill -s KILL -- "-$1"

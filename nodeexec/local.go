@@ -141,7 +141,7 @@ func (n *localNode) Run(ctx context.Context, stdin io.Reader, argv ...string) ([
 	if err := c.wait(); err != nil {
 		return nil, err
 	}
-	return out.held.Bytes(), nil
+	return out.kept.Bytes(), nil
 }
 
 func (n *localNode) Stream(ctx context.Context, argv ...string) (Stream, error) {

@@ -249,7 +249,7 @@ func (c *podCommand) outcome() error {
 	select {
 	case <-c.out.ended:
 	default:
-		return c.failed(-1, fmt.Errorf("%w (%w)", ErrUnknownOutcome, c.n.lost(c.ctx, c.exit)))
+		return c.failed(-1, fmt.Errorf("%w (%w)", ErrUnknownOutcome, c.n.interrupted(c.ctx, c.exit)))
 	}
 	if c.out.status != 0 {
 		return c.failed(c.out.status, nil)

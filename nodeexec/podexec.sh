@@ -9,7 +9,7 @@
 # Until that has come, nothing runs. The word and the exit status are the last
 # line on stdout: without it, the output is not all of it. Then it waits for the
 # end of stdin, which the other side sends when it has read that line: whatever
-# lies between may throw away what is on its way when an exec ends.
+# lies between may discard what is on its way when an exec is over.
 #
 #   podexec.sh [PATH]
 # In a chroot, what the image says is of no use.

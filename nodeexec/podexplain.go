@@ -66,8 +66,8 @@ type shortError struct {
 func (e *shortError) Error() string { return e.text }
 func (e *shortError) Unwrap() error { return e.full }
 
-// lost is why no end of a command was seen.
-func (n *podNode) lost(ctx context.Context, exit error) error {
+// interrupted is why no end of a command was seen.
+func (n *podNode) interrupted(ctx context.Context, exit error) error {
 	if why := n.fate(ctx, exit); why != "" {
 		return fmt.Errorf("pod %s %s", n.pod, why)
 	}

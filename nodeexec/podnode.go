@@ -79,7 +79,7 @@ func (n *podNode) Run(ctx context.Context, stdin io.Reader, argv ...string) ([]b
 	if err := c.outcome(); err != nil {
 		return nil, err
 	}
-	return out.held.Bytes(), nil
+	return out.kept.Bytes(), nil
 }
 
 func (n *podNode) Stream(ctx context.Context, argv ...string) (Stream, error) {

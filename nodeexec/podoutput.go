@@ -28,8 +28,8 @@ type podOutput struct {
 
 	mu     sync.Mutex
 	begun  bool
-	held   []byte // may be a part of what is not to be passed on
-	passed int    // how much of held was passed on all the same: holdLimit was over
+	kept   []byte // may be a part of what is not to be passed on
+	passed int    // how much of kept was passed on all the same: holdLimit was over
 	timer  *time.Timer
 	over   bool
 }
@@ -48,11 +48,11 @@ func (o *podOutput) Write(p []byte) (int, error) {
 	if o.over { // a child of the command that lives on, and has its stdout
 		return len(p), nil
 	}
-	o.held = append(o.held, p...)
+	o.kept = append(o.kept, p...)
 	if !o.begun && !o.greeting() {
 		return len(p), nil
 	}
-	if i := bytes.Index(o.held, o.mark); i >= 0 {
+	if i := bytes.Index(o.kept, o.mark); i >= 0 {
 		if i < o.passed { // the line came in two parts, and the first is gone
 			o.over = true
 			return len(p), nil
@@ -61,50 +61,50 @@ func (o *podOutput) Write(p []byte) (int, error) {
 		o.ending()
 		return len(p), nil
 	}
-	o.pass(len(o.held) - o.partial())
-	if o.live && len(o.held) > o.passed {
+	o.pass(len(o.kept) - o.partial())
+	if o.live && len(o.kept) > o.passed {
 		o.timer.Reset(holdLimit)
 	}
 	return len(p), nil
 }
 
-// flush passes on what was held for long enough.
+// flush passes on what was kept for long enough.
 func (o *podOutput) flush() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.over || !o.begun || bytes.HasPrefix(o.held, o.mark) {
+	if o.over || !o.begun || bytes.HasPrefix(o.kept, o.mark) {
 		return
 	}
-	_, _ = o.to.Write(o.held[o.passed:])
-	o.passed = len(o.held)
+	_, _ = o.to.Write(o.kept[o.passed:])
+	o.passed = len(o.kept)
 }
 
 // greeting takes the first line off, if it is there.
 func (o *podOutput) greeting() bool {
 	const most = 1 << 10
-	line, rest, found := bytes.Cut(o.held, []byte("\n"))
-	if !found && len(o.held) < most {
+	line, rest, found := bytes.Cut(o.kept, []byte("\n"))
+	if !found && len(o.kept) < most {
 		return false
 	}
 	o.begun = true
 	o.greeted <- string(line[:min(len(line), most)])
-	o.held = rest
+	o.kept = rest
 	return true
 }
 
 // pass passes on the first n bytes that are held.
 func (o *podOutput) pass(n int) {
 	if n > o.passed {
-		_, _ = o.to.Write(o.held[o.passed:n]) // whoever closed it wants no more
+		_, _ = o.to.Write(o.kept[o.passed:n]) // whoever closed it wants no more
 	}
-	o.held = append(o.held[:0], o.held[n:]...)
+	o.kept = append(o.kept[:0], o.kept[n:]...)
 	o.passed = max(0, o.passed-n)
 }
 
 // partial is how many bytes at the end may be the beginning of the mark.
 func (o *podOutput) partial() int {
-	for n := min(len(o.held), len(o.mark)-1); n > 0; n-- {
-		if bytes.HasSuffix(o.held, o.mark[:n]) {
+	for n := min(len(o.kept), len(o.mark)-1); n > 0; n-- {
+		if bytes.HasSuffix(o.kept, o.mark[:n]) {
 			return n
 		}
 	}
@@ -113,7 +113,7 @@ func (o *podOutput) partial() int {
 
 // ending reads the last line, if all of it is there.
 func (o *podOutput) ending() {
-	line, _, found := strings.Cut(string(o.held[len(o.mark):]), "\n")
+	line, _, found := strings.Cut(string(o.kept[len(o.mark):]), "\n")
 	status, err := strconv.ParseUint(line, 10, 8)
 	if !found && len(line) < 4 {
 		return

@@ -1,13 +1,13 @@
 # Connects stdin and stdout to HOST PORT, and leaves nothing behind when one of
-# the three ends. bash can't close one half of a connection: when stdin ends, the
-# far side isn't told, and has ten seconds to say what it has to say.
+# the three is closed. bash can't close one half of a connection: when stdin is at
+# its end, the far side isn't told, and has ten seconds to send the rest.
 exec 3<>"/dev/tcp/$1/$2" || exit 1
 exec 4<&0 </dev/null
 echo "certrot-relay bash"
 cat <&3 3>&- 4<&- &
 down=$!
 
-# Not "wait -n" for the first of two: it misses one that has ended before.
+# Not "wait -n" for the first of two: it misses one that exited before.
 {
 	trap 'kill "$!" 2>/dev/null; exit' TERM
 	cat <&4 >&3 3>&- 4<&- &

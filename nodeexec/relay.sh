@@ -31,7 +31,7 @@ for relay do
 		*:*) host="[$host]" ;;
 		esac
 		echo "certrot-relay $relay"
-		# When one side has ended, the other one has two seconds.
+		# When one side is closed, the other one has two seconds.
 		exec socat -t 2 - "TCP:$host:$port"
 		;;
 	ncat)

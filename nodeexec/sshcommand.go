@@ -32,7 +32,7 @@ type SudoError struct {
 
 func (e *SudoError) Error() string {
 	return fmt.Sprintf("sudo on %s does not let user %s run commands as root: %s; "+
-		"log in as a user whom sudo asks for no password (core, on OpenShift nodes), or as root", e.Node, e.User, foreign.Output([]byte(e.Said)))
+		"log in as a user with passwordless sudo (core, on OpenShift nodes), or as root", e.Node, e.User, foreign.Output([]byte(e.Said)))
 }
 
 // sshCommand is a command that runs in a session of its own.
@@ -193,7 +193,7 @@ func (c *sshCommand) neverRan(noise []byte) error {
 		return e
 	}
 	if !errors.As(c.exit, &exit) {
-		return c.failed(-1, fmt.Errorf("%w (%w)", ErrUnknownOutcome, c.lost()))
+		return c.failed(-1, fmt.Errorf("%w (%w)", ErrUnknownOutcome, c.interrupted()))
 	}
 	if c.n.sudo {
 		if said == "" {
@@ -223,8 +223,8 @@ func (c *sshCommand) failed(code int, why error) *RunError {
 	return &RunError{Node: c.n.name, Argv: c.argv, Output: c.err.Bytes(), Code: code, Inner: why}
 }
 
-// lost is why no end was seen.
-func (c *sshCommand) lost() error {
+// interrupted is why no end was seen.
+func (c *sshCommand) interrupted() error {
 	err := c.n.ping(c.ctx)
 	switch {
 	case c.n.life.Err() != nil:
@@ -232,7 +232,7 @@ func (c *sshCommand) lost() error {
 	case c.ctx.Err() != nil:
 		return context.Cause(c.ctx)
 	case err != nil:
-		return fmt.Errorf("the connection to %s is lost: %w", c.n.name, foreign.Error(err))
+		return fmt.Errorf("the connection to %s was closed: %w", c.n.name, foreign.Error(err))
 	}
 	return foreign.Error(c.exit)
 }
@@ -264,7 +264,7 @@ func (c *sshCommand) outcome() error {
 		}
 		return e
 	default:
-		return c.failed(-1, fmt.Errorf("%w (%w)", ErrUnknownOutcome, c.lost()))
+		return c.failed(-1, fmt.Errorf("%w (%w)", ErrUnknownOutcome, c.interrupted()))
 	}
 }
 

@@ -81,7 +81,7 @@ func (r router) files(names []string, h *hop) error {
 func (r router) expand(keyword, value string, h hop) (string, error) {
 	if rest, ok := strings.CutPrefix(value, "~/"); ok {
 		if r.s.Home == "" {
-			return "", fmt.Errorf("%s %s: the home folder is not known", keyword, value)
+			return "", fmt.Errorf("%s %s: the home directory is unknown", keyword, value)
 		}
 		value = filepath.Join(r.s.Home, rest)
 	}

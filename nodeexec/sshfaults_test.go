@@ -120,7 +120,7 @@ func TestALostConnectionIsAnUnknownOutcome(t *testing.T) {
 		fault func(*badLine)
 		told  string
 	}{
-		"cut":    {(*badLine).cut, "the connection to node-1 is lost"},
+		"cut":    {(*badLine).cut, "the connection to node-1 was closed"},
 		"silent": {(*badLine).goSilent, "no answer for 300ms"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -53,7 +53,7 @@ func newSSHNode(ctx context.Context, name string, links []*ssh.Client, limits Li
 	}
 	n.busy.Go(func() {
 		err := n.ssh.Wait()
-		n.end(fmt.Errorf("the connection to %s is lost: %w", name, foreign.Error(err)))
+		n.end(fmt.Errorf("the connection to %s was closed: %w", name, foreign.Error(err)))
 		closeLinks(links)
 	})
 	n.busy.Go(func() { n.keepAlive(every, misses) })
@@ -75,7 +75,7 @@ func (n *sshNode) keepAlive(every time.Duration, misses int) {
 		err := n.ping(ctx)
 		cancel()
 		if err != nil {
-			n.end(fmt.Errorf("the connection to %s is lost: no answer for %s", n.name, patience))
+			n.end(fmt.Errorf("the connection to %s was closed: no answer for %s", n.name, patience))
 			closeLinks(n.links)
 		}
 	}
@@ -156,7 +156,7 @@ func (n *sshNode) Run(ctx context.Context, stdin io.Reader, argv ...string) ([]b
 	if err := c.outcome(); err != nil {
 		return nil, err
 	}
-	return out.held.Bytes(), nil
+	return out.kept.Bytes(), nil
 }
 
 func (n *sshNode) Stream(ctx context.Context, argv ...string) (Stream, error) {
@@ -267,8 +267,8 @@ type forwarded struct {
 func (f forwarded) Read(p []byte) (int, error) {
 	n, err := f.Stream.Read(p)
 	if n == 0 && errors.Is(err, io.EOF) {
-		if lost := f.n.ping(f.n.life); lost != nil {
-			err = lost
+		if closed := f.n.ping(f.n.life); closed != nil {
+			err = closed
 		}
 	}
 	return n, err

@@ -204,7 +204,7 @@ func (s *SSH) identity(file string, w *watch) (identity, error) {
 	if id.key == nil { // the older formats
 		id.key = publicHalf(file + ".pub")
 	}
-	refusal := fmt.Errorf("%s: it has a passphrase, for which nobody can be asked here; put it into the agent: ssh-add %s", file, Quote(file))
+	refusal := fmt.Errorf("%s: the key has a passphrase, and there is no terminal to ask for it; add it to the agent: ssh-add %s", file, Quote(file))
 	switch {
 	case id.key != nil && s.Keys.Passphrase != nil:
 		id.signer = &lockedKey{s: s, file: file, data: data, pub: id.key}

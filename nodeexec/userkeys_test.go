@@ -133,7 +133,7 @@ func TestAKeyWithAPassphrase(t *testing.T) {
 	d := startSSHD(t, "", nil, writeKey(t, file, "ed25519", "correct horse"))
 	h.trust(t, d)
 	s := h.ssh(d)
-	loginFails(t, s, "there was no key to offer", "not offered: "+file+": it has a passphrase, for which nobody can be asked here", "ssh-add "+file)
+	loginFails(t, s, "there was no key to offer", "not offered: "+file+": the key has a passphrase, and there is no terminal to ask for it", "ssh-add "+file)
 
 	asked := 0
 	s.Limits.Connect = time.Second

@@ -82,8 +82,8 @@ func TestFixKubeconfig(t *testing.T) {
 	}{
 		"mended":              {after.CertPEM, "--yes", [][]byte{before.CertPEM}, 200, cli.ExitFine, [][]byte{after.CertPEM, before.CertPEM}, "the API server answers"},
 		"a dry run":           {after.CertPEM, "--dry-run=client", [][]byte{before.CertPEM}, 200, cli.ExitFindings, nil, "+ CN=lb@1"},
-		"nobody says yes":     {after.CertPEM, "", [][]byte{before.CertPEM}, 200, cli.ExitRefused, nil, "nobody can be asked here"},
-		"so already":          {after.CertPEM, "--yes", [][]byte{before.CertPEM, after.CertPEM}, 200, cli.ExitFine, nil, "Nothing to do"},
+		"nobody says yes":     {after.CertPEM, "", [][]byte{before.CertPEM}, 200, cli.ExitRefused, nil, "no terminal to ask for confirmation"},
+		"so already":          {after.CertPEM, "--yes", [][]byte{before.CertPEM, after.CertPEM}, 200, cli.ExitFine, nil, "No changes"},
 		"the wrong CA":        {other.CertPEM, "--yes", [][]byte{before.CertPEM}, 200, cli.ExitRefused, nil, "does not verify the certificate that the server presents"},
 		"a key":               {pkitest.Bundle(after.CertPEM, after.KeyPEM), "--yes", [][]byte{before.CertPEM}, 200, cli.ExitRefused, nil, "a private key is in it"},
 		"not logged in":       {after.CertPEM, "--yes", [][]byte{before.CertPEM}, 401, cli.ExitUsage, [][]byte{after.CertPEM, before.CertPEM}, "it does not take your credentials"},

@@ -22,7 +22,7 @@ func TestReadmeShowsRealOutput(t *testing.T) {
 	args := []string{"kubectl-certrot", "inspect", "--from", "../testdata/demo/okd-4.15-api-int.certrot"}
 	plugin.Main(context.Background(), "test", args, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out})
 	problems := strings.SplitN(out.String(), "\n! ", 3)
-	table := out.String()[strings.Index(out.String(), "\nEnds within"):]
+	table := out.String()[strings.Index(out.String(), "\nExpires within"):]
 	lines := strings.SplitN(table, "\n", 7)
 	picture := problems[0] + "\n! " + problems[1] + "…\n" + strings.Join(lines[:6], "\n") + "\n…\n"
 

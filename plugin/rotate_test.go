@@ -33,7 +33,7 @@ func TestRotateDrawn(t *testing.T) {
 			var flow struct {
 				Steps []struct {
 					Source, Test string
-					TestedInLab      bool
+					TestedInLab  bool
 				}
 			}
 			if err := json.Unmarshal([]byte(out), &flow); err != nil || code != 0 || codeJSON != 0 {

@@ -47,7 +47,7 @@ func TestChecksOfAFileSayWhatWasReadThen(t *testing.T) {
 		says  []string
 		never string
 	}{
-		"nobody asked":    {fix, nil, cli.ExitFindings, []string{"Not known, since no API server was asked: etcd-healthy, static-pods-settled, upgrade-running"}, "as of"},
+		"nobody asked":    {fix, nil, cli.ExitFindings, []string{"Unknown, since no API server was asked: etcd-healthy, static-pods-settled, upgrade-running"}, "as of"},
 		"at rest":         {fix, func(*inspect.ClusterStatus) {}, cli.ExitFindings, []string{"Checked of the whole cluster, as of 20", "upgrade-running"}, "no API server was asked"},
 		"an upgrade":      {fix, func(s *inspect.ClusterStatus) { s.ControlPlane.Update.Progressing = "True" }, cli.ExitRefused, []string{"upgrade-running: the cluster goes to", "(as of 20"}, ""},
 		"it was accepted": {fix + " --accept-risk=upgrade-running", func(s *inspect.ClusterStatus) { s.ControlPlane.Update.Progressing = "True" }, cli.ExitFindings, []string{"Accepted by name: upgrade-running"}, ""},

@@ -238,7 +238,7 @@ func (e *Env) Hold(ctx context.Context, node string) (release func(), err error)
 		})
 	}
 	err = take("")
-	var other *host.HeldError
+	var other *host.LockedError
 	if errors.As(err, &other) && (nodeexec.Gone(other.By) || other.By == e.ExpiredHolder || slices.Contains(e.EarlierHolders, other.By)) { // killed, here or elsewhere
 		err = take(other.By)
 	}

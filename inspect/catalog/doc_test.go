@@ -155,7 +155,7 @@ func document() string {
 		line("| `%s` | %s | %s | %s |", f.Path, f.Effect, f.In, evidence(f.Evidence))
 	}
 	line("")
-	line("## What is rotated before its time, and how")
+	line("## Early rotation, and what triggers it")
 	line("")
 	line("Where there is an annotation, `certrot rotate` removes it, and the owner rotates the certificate. Elsewhere certrot triggers nothing.")
 	line("")

@@ -19,9 +19,9 @@ var script string
 // its start. It is for scripts that do without certrot.
 func Script() string { return script }
 
-// ErrChanged means that a file is not what was shown, so nothing was written. Look
-// at it again, and decide again.
-var ErrChanged = errors.New("it is not what was shown")
+// ErrChanged means that a file is not what its caller expects, so nothing was written.
+// Read it again, and decide again.
+var ErrChanged = errors.New("it is not as expected")
 
 // ErrNothingChanged means that an operation failed before it changed the file.
 var ErrNothingChanged = errors.New("nothing was changed")

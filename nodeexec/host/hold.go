@@ -11,48 +11,48 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 )
 
-// HoldTime is how long a node stays held by somebody who is silent: more than all the
+// HoldTime is how long a node stays locked by a holder that is silent: more than all the
 // steps on a node take.
 const HoldTime = 30 * time.Minute
 
-// HeldError says who changes a node. It wraps ErrBusy.
-type HeldError struct {
+// LockedError says who changes a node. It wraps ErrBusy.
+type LockedError struct {
 	By  string        // as the node has it: it is compared, and marked where it is printed
 	For time.Duration // by the node's clock
 }
 
-func (e *HeldError) Error() string {
-	return fmt.Sprintf("%s changes this node, since %s; it is let go when they end, or after %s. If they are known to be gone: %s on the node", foreign.Text(e.By), e.For, HoldTime, foreign.Command("", "rm -r %s/.held", DefaultFolder))
+func (e *LockedError) Error() string {
+	return fmt.Sprintf("%s is changing this node (for %s); the node is released at the end of that run, or after %s. If that run is known to be gone: %s on the node", foreign.Text(e.By), e.For, HoldTime, foreign.Command("", "rm -r %s/.held", DefaultFolder))
 }
-func (e *HeldError) Unwrap() error { return ErrBusy }
+func (e *LockedError) Unwrap() error { return ErrBusy }
 
 // Hold keeps others off the node until Release, a restart of the node, or HoldTime has
 // gone by. holder says who, in one line; over is a holder that is known to be gone, or
-// empty. A second Hold by the same holder begins anew. The error is a *HeldError where
-// somebody else is at work there.
+// empty. A second Hold by the same holder starts its time again. The error is a
+// *LockedError where another holder is at work there.
 //
-// Only those who ask keep off; what guards against all others is that nothing is
-// written over what was not shown.
+// Only those who ask keep off; what guards against all others is that no file is
+// replaced that is not as it was read.
 func (r Run) Hold(ctx context.Context, n nodeexec.Node, holder, over string) error {
-	return r.held(ctx, n, "keep", holder, over, strconv.Itoa(int(HoldTime/time.Second)))
+	return r.lock(ctx, n, "keep", holder, over, strconv.Itoa(int(HoldTime/time.Second)))
 }
 
-// Release ends Hold. What somebody else holds stays held.
+// Release undoes Hold. Another holder's lock stays.
 func (r Run) Release(ctx context.Context, n nodeexec.Node, holder string) error {
-	return r.held(ctx, n, "release", holder)
+	return r.lock(ctx, n, "release", holder)
 }
 
-func (r Run) held(ctx context.Context, n nodeexec.Node, op, holder string, more ...string) error {
+func (r Run) lock(ctx context.Context, n nodeexec.Node, op, holder string, more ...string) error {
 	folder, err := folderOr(r.Folder)
 	if err == nil && (holder == "" || strings.ContainsAny(holder+strings.Join(more, ""), "\n\x00")) {
-		err = fmt.Errorf("%q is no line that names somebody", holder)
+		err = fmt.Errorf("%q is not one line that names a holder", holder)
 	}
 	if err == nil {
 		var a answer
 		if a, err = ask(ctx, n, request{op: op, args: append([]string{folder, holder}, more...), changes: true}); err == nil {
 			err = a.failure()
 		}
-		if other, ok := parseHeld(a); ok {
+		if other, ok := parseLocked(a); ok {
 			err = other
 		}
 	}
@@ -62,15 +62,15 @@ func (r Run) held(ctx context.Context, n nodeexec.Node, op, holder string, more 
 	return nil
 }
 
-// parseHeld reads "held SECONDS HOLDER".
-func parseHeld(a answer) (*HeldError, bool) {
+// parseLocked reads "locked SECONDS HOLDER".
+func parseLocked(a answer) (*LockedError, bool) {
 	if a.code != "busy" || len(a.lines) != 1 {
 		return nil, false
 	}
 	f := strings.SplitN(a.lines[0], " ", 3)
-	if len(f) != 3 || f[0] != "held" {
+	if len(f) != 3 || f[0] != "locked" {
 		return nil, false
 	}
 	age, err := strconv.Atoi(f[1])
-	return &HeldError{By: f[2], For: time.Duration(age) * time.Second}, err == nil
+	return &LockedError{By: f[2], For: time.Duration(age) * time.Second}, err == nil
 }

@@ -15,7 +15,7 @@ func TestHold(t *testing.T) {
 		const alice, bob = "alice@a (pid 1 of x), run 1", "bob@b $(id) 'x' (pid 2 of y), run 2"
 		try := func(err error, who string) {
 			t.Helper()
-			var other *HeldError
+			var other *LockedError
 			switch {
 			case who == "" && err != nil:
 				t.Error(err)

@@ -12,8 +12,8 @@
 #
 # A run's folder, FOLDER/RUN:
 #
-#   file-SHA256      an entry: one file that the run changed or took away; of its path
-#   link-SHA256      an entry: one symbolic link that the run took away; of its path
+#   file-SHA256      an entry: one file that the run changed or removed; of its path
+#   link-SHA256      an entry: one symbolic link that the run removed; of its path
 #   back-ENTRY       an entry that was put back: nothing of it is the run's any more
 #   before-SHA256    the bytes such a file had; of the bytes
 #   undo             this text
@@ -27,7 +27,7 @@
 # A file is changed by a new one that takes its name when it is complete and on
 # the disk. Its entry is on the disk before that, and the bytes it had before
 # that. So there is no moment at which a file is neither before nor after, or at
-# which its way back is missing.
+# which its backup is missing.
 #
 # A run owns what it changed. An entry goes where the change failed; and where another
 # run changes a file that is as it was before this one: interrupted before its change,
@@ -52,16 +52,16 @@ temp='' draft='' scrap='' pending='' locked='' fresh=''
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
-# ---- how an operation ends --------------------------------------------------
+# ---- how an operation exits -------------------------------------------------
 
-# finish ends well: with "changed" or "same".
+# finish reports success: "changed" or "same".
 finish() {
 	printf 'done %s\n' "$1"
 	exit 0
 }
 
-# fail ends with one of the codes changed, refused, busy, norun, failed and
-# unknown, and with why.
+# fail reports one of the codes changed, refused, busy, norun, failed and
+# unknown, and why.
 fail() {
 	code=$1 why=$2
 	# With any other code nothing was changed.
@@ -220,8 +220,8 @@ make() {
 	own "$1" || fail failed "folder $1 is gone again"
 }
 
-# lock keeps other runs away until the operation ends. Where there is no flock,
-# what guards is that nothing is written over what was not shown.
+# lock keeps other runs off until the operation is over. Where there is no flock,
+# what guards is that no file is replaced that is not as it was read.
 lock() {
 	has flock || return 0
 	try "lock $folder" touch "$folder/.lock"
@@ -311,7 +311,7 @@ load() {
 			e_sha=$1 e_size=$2 e_mode=$3 e_uid=$4 e_gid=$5
 			e_label=${line#"$1 $2 $3 $4 $5 "}
 			;;
-		# Of what the run made of it, - is that it took it away.
+		# Of what the run made of it, - is that it removed it.
 		'after '*) e_after=${line#after } ;;
 		'order '*) e_order=${line#order } ;;
 		end) whole=1 ;;
@@ -353,15 +353,15 @@ yield() {
 	message=$({ mv -f "$run/$entry" "$run/back-$entry" && sync "$run"; } 2>&1)
 }
 
-# putback ends well: what is at the path is as it was before the run, by what it did now.
+# putback reports success: what is at the path is as it was before the run, by what it did now.
 putback() {
 	yield || fail unknown "it was put back, and that may not be noted in $run: $message"
 	printf '%s\n' "$result"
 	finish changed
 }
 
-# already ends well: what is at the path is as it was before the run. Where a later run
-# made it so, this one's change is beneath that, and still to be put back.
+# already reports success: what is at the path is as it was before the run. Where a later
+# run made it so, this one's change is beneath that, and still to be put back.
 already() {
 	if [ -f "$run/$entry" ] && ! (succeeded "$run") >/dev/null; then
 		yield || fail failed "note in $run that it was put back: $message"
@@ -554,14 +554,14 @@ dress() {
 }
 
 # hold remembers what state found, for swap.
-hold() { held="$kind $links $sha $size $mode $uid $gid $label"; }
+hold() { found="$kind $links $sha $size $mode $uid $gid $label"; }
 
 # swap gives the new file the old one's name, if that is what it was.
 swap() {
 	result=$(show)
 	state "$path"
-	[ "$kind" = regular ] && [ "$kind $links $sha $size $mode $uid $gid $label" = "$held" ] ||
-		changed "somebody else changed it just now"
+	[ "$kind" = regular ] && [ "$kind $links $sha $size $mode $uid $gid $label" = "$found" ] ||
+		changed "another program changed it just now"
 	if ! message=$(mv -f "$temp" "$path" 2>&1); then
 		[ ! -f "$temp" ] || fail failed "give the new file its name: $message"
 		fail unknown "give the new file its name: $message"
@@ -603,7 +603,7 @@ replace() {
 	run=$folder/$id
 	state "$path"
 	plain
-	[ "$sha" = "$before" ] || changed "its content is not what was shown"
+	[ "$sha" = "$before" ] || changed "its content is not what was read"
 	[ $((offset + length)) -le "$size" ] || fail refused "it has $size bytes, and $length at $offset are to be replaced"
 	if [ "$length" -eq "$bytes" ] && [ "$(sliced "$path" "$offset" "$length")" = "$insert" ]; then
 		show
@@ -626,7 +626,7 @@ replace() {
 		*" $before "*) ;;
 		*)
 			state "$path"
-			changed "somebody else changed it after this run did, so this run can't put back what it was: change it in a new run"
+			changed "another program changed it after this run did, so this run can't put back what it was: change it in a new run"
 			;;
 		esac
 		first=$e_sha w_size=$e_size after=$e_after
@@ -637,7 +637,7 @@ replace() {
 	try "copy it to $run" copy "$path" "$draft"
 	if ! sum "$draft" || [ "$sha" != "$before" ]; then
 		state "$path"
-		[ "$kind $sha" = "regular $before" ] || changed "somebody else changed it just now"
+		[ "$kind $sha" = "regular $before" ] || changed "another program changed it just now"
 		fail failed "copy it to $run: the copy differs"
 	fi
 	source=$draft
@@ -670,14 +670,14 @@ replace() {
 	finish changed
 }
 
-# aside: FOLDER ID PATH BEFORE. Takes a file of that sha256 away from its name; its bytes
-# are in the run's folder, on the disk, before that.
+# aside: FOLDER ID PATH BEFORE. Removes a file of that sha256; its bytes are in the run's
+# folder, on the disk, before that.
 aside() {
 	folder=$1 id=$2 path=$3 before=$4
 	run=$folder/$id
 	gone "$path" "$before"
 	plain
-	[ "$sha" = "$before" ] || changed "its content is not what was shown"
+	[ "$sha" = "$before" ] || changed "its content is not what was read"
 	hold
 	w_size=$size w_mode=$mode w_uid=$uid w_gid=$gid w_label=$label
 
@@ -698,7 +698,7 @@ aside() {
 	try "copy it to $run" copy "$path" "$draft"
 	if ! sum "$draft" || [ "$sha" != "$before" ]; then
 		state "$path"
-		[ "$kind $sha" = "regular $before" ] || changed "somebody else changed it just now"
+		[ "$kind $sha" = "regular $before" ] || changed "another program changed it just now"
 		fail failed "copy it to $run: the copy differs"
 	fi
 	settle "$draft" "$run/before-$before"
@@ -710,13 +710,13 @@ aside() {
 	append -
 	note "$entry" "certrot-file 1${nl}path $path${nl}before $first${nl}after $e_after${nl}order $e_order${nl}end"
 	state "$path"
-	[ "$kind" = regular ] && [ "$kind $links $sha $size $mode $uid $gid $label" = "$held" ] ||
-		changed "somebody else changed it just now"
+	[ "$kind" = regular ] && [ "$kind $links $sha $size $mode $uid $gid $label" = "$found" ] ||
+		changed "another program changed it just now"
 	unname
 }
 
-# gone ends well if a path has nothing, and this run took it away; with BEFORE empty, the
-# path of a link. Else state is that of the path.
+# gone reports success if a path has nothing, and this run removed it; with BEFORE empty,
+# the path of a link. Else state is that of the path.
 gone() {
 	state "$1"
 	[ "$kind" = absent ] || return 0
@@ -732,15 +732,15 @@ gone() {
 	finish same
 }
 
-# unname takes the name away, for good.
+# unname removes the name, for good.
 unname() {
 	if ! message=$(rm -f "$path" 2>&1); then
 		facts "$path"
-		[ "$kind" = absent ] || fail failed "take $path away: ${message:-rm says nothing more}"
-		fail unknown "take $path away: ${message:-rm says nothing more}"
+		[ "$kind" = absent ] || fail failed "remove $path: ${message:-rm says nothing more}"
+		fail unknown "remove $path: ${message:-rm says nothing more}"
 	fi
 	fresh=''
-	message=$(sync "${path%/*}/" 2>&1) || fail unknown "it was taken away, but that may not be on the disk: $message"
+	message=$(sync "${path%/*}/" 2>&1) || fail unknown "it was removed, but that may not be on the disk: $message"
 	kind=absent
 	show
 	finish changed
@@ -754,8 +754,8 @@ leads() {
 	esac
 }
 
-# unlink: FOLDER ID PATH TARGET. Takes a symbolic link away that says TARGET. What it
-# leads to stays.
+# unlink: FOLDER ID PATH TARGET. Removes a symbolic link that says TARGET. What it leads
+# to stays.
 unlink() {
 	folder=$1 id=$2 path=$3
 	run=$folder/$id
@@ -781,7 +781,7 @@ unlink() {
 	fi
 	note "$entry" "certrot-link 1${nl}path $path${nl}target $l_target${nl}order $next${nl}end"
 	leads "$path"
-	[ "$target" = "$4" ] || changed "somebody else changed it just now"
+	[ "$target" = "$4" ] || changed "another program changed it just now"
 	unname
 }
 
@@ -814,7 +814,7 @@ relink() {
 	sweep
 	entryof "$path"
 	entry=link-${entry#file-}
-	noted "did not take it away"
+	noted "did not remove it"
 	linked "$noted"
 	[ "$l_path" = "$path" ] || fail failed "$noted is about $l_path"
 	state "$path"
@@ -852,7 +852,7 @@ entered() {
 	own "$folder" && own "$run" || fail norun "there is no run $id in $folder on this node"
 }
 
-# restore: FOLDER ID PATH [OVER]. Where the run took the file away, and another one has its
+# restore: FOLDER ID PATH [OVER]. Where the run removed the file, and another one has its
 # name by now, that is OVER, of that sha256.
 restore() {
 	path=$3 over=${4-}
@@ -873,7 +873,7 @@ restore() {
 	esac
 	if [ "$kind" = absent ] && [ -n "$taken" ]; then
 		backed "$e_sha"
-		anew
+		recreate
 		return
 	fi
 	plain
@@ -906,8 +906,8 @@ claims() {
 	[ "$noted" = "$run/$entry" ] || fail norun "run $id put it back already: what is there now is not that run's"
 }
 
-# anew puts a file back that is not there.
-anew() {
+# recreate puts a file back that is not there.
+recreate() {
 	note pending "$path"
 	pending=$run/pending
 	made=$(mktemp "${path%/*}/.certrot-$id-XXXXXX" 2>&1) || fail failed "make the new file beside it: $made"
@@ -916,10 +916,10 @@ anew() {
 	dress "$e_mode" "$e_uid" "$e_gid" "$e_label"
 	[ "$sha" = "$e_sha" ] || fail failed "write the new file: it differs from $run/before-$e_sha"
 	result=$(show)
-	# A link, other than a rename, takes nobody else's place.
+	# A link, other than a rename, replaces no other file.
 	message=$(ln "$temp" "$path" 2>&1) || {
 		state "$path"
-		[ "$kind" = absent ] || changed "somebody else made it just now"
+		[ "$kind" = absent ] || changed "another program created it just now"
 		fail failed "give the new file its name: $message"
 	}
 	rm -f "$temp" || fail unknown "the new file is there, and has another name beside it: $temp"
@@ -976,7 +976,8 @@ entries() {
 }
 
 # keeper sets h_by to who holds this node, and age to the seconds since they said so; h_by
-# is empty where nobody does, since a restart of the node, or for SECONDS: FOLDER SECONDS
+# is empty where it has no holder: none is noted, none since the node was restarted, or
+# none for SECONDS: FOLDER SECONDS
 keeper() {
 	h_by='' h_since='' h_boot=''
 	now=$(date +%s)
@@ -995,11 +996,11 @@ keeper() {
 	[ "$h_boot" = "$boot" ] && [ "${age#-}" -lt "$2" ] || h_by=''
 }
 
-# who: FOLDER SECONDS. Who holds this node, if anybody does.
+# who: FOLDER SECONDS. The holder of this node, if it has one.
 who() {
 	own "$1" || finish same
 	keeper "$@"
-	[ -z "$h_by" ] || printf 'held %s %s\n' "$age" "$h_by"
+	[ -z "$h_by" ] || printf 'locked %s %s\n' "$age" "$h_by"
 	finish same
 }
 
@@ -1015,7 +1016,7 @@ keep() {
 	case $h_by in
 	'' | "$holder" | "$over") ;;
 	*)
-		printf 'held %s %s\n' "$age" "$h_by"
+		printf 'locked %s %s\n' "$age" "$h_by"
 		fail busy "$h_by is at work on this node"
 		;;
 	esac
@@ -1027,7 +1028,7 @@ keep() {
 	finish changed
 }
 
-# release: FOLDER HOLDER. What somebody else holds stays held.
+# release: FOLDER HOLDER. Another holder's file stays.
 release() {
 	folder=$1 h_by=''
 	own "$folder" || finish same
@@ -1160,7 +1161,7 @@ remove() {
 		absent) continue ;;
 		regular) mine "${file##*/}" && continue ;;
 		esac
-		fail refused "$file is not from certrot: look at it, and move it away"
+		fail refused "$file is not from certrot: look at it, and move it out of this folder"
 	done
 	for file in "$run"/file-* "$run"/link-*; do
 		[ -f "$file" ] || continue
@@ -1181,13 +1182,13 @@ remove() {
 # unit: NAME
 unit() {
 	has systemctl || fail failed "there is no systemctl on this node"
-	shown=$(systemctl show -p Id,LoadState,ActiveState,SubState,Result,MainPID,ActiveEnterTimestamp,NRestarts,NeedDaemonReload -- "$1" 2>&1) ||
-		fail failed "systemctl show $1: $shown"
+	properties=$(systemctl show -p Id,LoadState,ActiveState,SubState,Result,MainPID,ActiveEnterTimestamp,NRestarts,NeedDaemonReload -- "$1" 2>&1) ||
+		fail failed "systemctl show $1: $properties"
 	now=$(date +%s.%N)
 	case $now in
 	*[!0-9.]*) now=$(date +%s) ;; # busybox knows no nanoseconds
 	esac
-	printf 'now %s\n%s\n' "$now" "$shown"
+	printf 'now %s\n%s\n' "$now" "$properties"
 	finish same
 }
 
@@ -1281,8 +1282,8 @@ undo() {
 	exit "$bad"
 }
 
-# follows fails where the run took a file away and somebody made another one since, as a
-# kubelet does that joined anew: the others belong to that one by now.
+# follows fails where the run removed a file and another program created one of that name
+# since, as a kubelet does that bootstrapped again: the others belong to that one by now.
 follows() {
 	load "$1"
 	case " $e_after " in
@@ -1294,7 +1295,7 @@ follows() {
 	absent*) finish same ;;
 	regular*" $sha "*) finish same ;;
 	esac
-	fail changed "$e_path was made anew after this run took it away; what it was is in $here/before-$e_sha"
+	fail changed "$e_path was created again after this run removed it; what it was is in $here/before-$e_sha"
 }
 
 back() {

@@ -43,7 +43,7 @@ type Entry struct {
 	// Wrote is the sha256 of each content that the run gave it, or was about to
 	// when it was interrupted. The last one is the newest.
 	Wrote [][32]byte
-	// Taken: the run took it away, or was about to. A Link that was taken away said
+	// Taken: the run removed it, or was about to. A Link that was removed said
 	// Target.
 	Taken  bool
 	Target string
@@ -101,33 +101,33 @@ func (r Run) Restore(ctx context.Context, n nodeexec.Node, path string) (File, e
 	return change(ctx, n, "put back", path, request{op: "restore", args: args, changes: true})
 }
 
-// Take takes a file away from its name. Its bytes and an Entry are on the node's disk
-// before that. before is the sha256 of the file as it was shown; the errors are those of
-// Replace. What this run took away already stays so.
+// Take removes a file. Its bytes and an Entry are on the node's disk before that.
+// before is the sha256 of the file as it was read; the errors are those of Replace.
+// What this run removed already stays so.
 func (r Run) Take(ctx context.Context, n nodeexec.Node, path string, before [32]byte) (File, error) {
-	return r.move(ctx, n, "take away", request{op: "aside", changes: true}, path, hex.EncodeToString(before[:]))
+	return r.move(ctx, n, "remove", request{op: "aside", changes: true}, path, hex.EncodeToString(before[:]))
 }
 
-// TakeLink takes a symbolic link away that says target; what it leads to stays.
+// TakeLink removes a symbolic link that says target; what it leads to stays.
 func (r Run) TakeLink(ctx context.Context, n nodeexec.Node, path, target string) (File, error) {
-	return r.move(ctx, n, "take away", request{op: "unlink", changes: true}, path, target)
+	return r.move(ctx, n, "remove", request{op: "unlink", changes: true}, path, target)
 }
 
-// RestoreOver is Restore of what the run took away, where another file has its name by
-// now: over is its sha256 as it was shown.
+// RestoreOver is Restore of what the run removed, where another file has its name by
+// now: over is its sha256 as it was read.
 func (r Run) RestoreOver(ctx context.Context, n nodeexec.Node, path string, over [32]byte) (File, error) {
 	return r.move(ctx, n, "put back", request{op: "restore", changes: true}, path, hex.EncodeToString(over[:]))
 }
 
-// RestoreLink puts a link back that the run took away, where nothing has its name or a
+// RestoreLink puts a link back that the run removed, where nothing has its name or a
 // link that says over.
 func (r Run) RestoreLink(ctx context.Context, n nodeexec.Node, path, over string) (File, error) {
 	return r.move(ctx, n, "put back", request{op: "relink", changes: true}, path, over)
 }
 
-// move is an operation on a path as it was shown to be.
-func (r Run) move(ctx context.Context, n nodeexec.Node, what string, q request, path, shown string) (File, error) {
-	args, err := r.args(path, shown)
+// move is an operation on a path as it was read: before says what it was.
+func (r Run) move(ctx context.Context, n nodeexec.Node, what string, q request, path, before string) (File, error) {
+	args, err := r.args(path, before)
 	if err == nil {
 		err = checkPath(path)
 	}
@@ -205,7 +205,7 @@ func Runs(ctx context.Context, n nodeexec.Node, folder string) ([]Summary, error
 	return runs, nil
 }
 
-// Remove deletes the run's folder on the node, and so the way back. If it is not
+// Remove deletes the run's folder on the node, and so its backups. If it is not
 // there, all is well. If anything is in it that is not the run's, or an earlier run made
 // the same of a file and would count as its owner then, nothing is deleted.
 func (r Run) Remove(ctx context.Context, n nodeexec.Node) error {
@@ -245,14 +245,14 @@ func folderOr(folder string) (string, error) {
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
 // parseEntries reads groups of four lines: "entry" with the fields of parseFacts,
-// "path PATH", "after" with hashes, and - where it was taken away, and "later" with the
+// "path PATH", "after" with hashes, and - where it was removed, and "later" with the
 // run to which it belongs now, or -. Of a link they are "entry link", its path, "after"
 // with what it said, and "later".
 func parseEntries(lines []string) ([]Entry, error) {
 	var entries []Entry
 	for group := range slices.Chunk(lines, 4) {
 		if len(group) != 4 {
-			return nil, fmt.Errorf("the answer ends within an entry: %s", quoted(strings.Join(group, " ")))
+			return nil, fmt.Errorf("the answer is cut off within an entry: %s", quoted(strings.Join(group, " ")))
 		}
 		facts, ok := strings.CutPrefix(group[0], "entry ")
 		path, ok2 := strings.CutPrefix(group[1], "path ")

@@ -288,7 +288,7 @@ func TestWhatIsRefused(t *testing.T) {
 		t.Run("another content", func(t *testing.T) {
 			p := newPlace(t, content)
 			now, err := p.run.Replace(t.Context(), n, p.edit("what was shown", 0, 1, "x"))
-			p.untouched(t, err, "not what was shown")
+			p.untouched(t, err, "not as expected")
 			if !errors.Is(err, ErrChanged) || now.SHA256 != sha256.Sum256([]byte(content)) {
 				t.Errorf("%v, %+v", err, now)
 			}

@@ -70,7 +70,7 @@ func TestTakenAwayAndBack(t *testing.T) {
 		if _, err := p.run.Restore(t.Context(), n, p.file); !errors.Is(err, ErrChanged) {
 			t.Errorf("what nobody was shown is written over: %v", err)
 		}
-		if out, err := n.undo(t, p); err == nil || !strings.Contains(out, "NOTHING was put back: "+p.file+" was made anew") || !strings.Contains(out, "certrot undo "+p.run.ID+" --from-nodes") {
+		if out, err := n.undo(t, p); err == nil || !strings.Contains(out, "NOTHING was put back: "+p.file+" was created again after this run removed it") || !strings.Contains(out, "certrot undo "+p.run.ID+" --from-nodes") {
 			t.Errorf("%v\n%s", err, out)
 		}
 		has(t, p.file, "made anew")

@@ -28,7 +28,7 @@ func TestHowRunsEnd(t *testing.T) {
 	unknown, late := &remediate.UnknownEffectError{Reason: "nobody to ask"}, &remediate.LateEffectError{Inner: errors.New("not yet")}
 	upgrade := &remediate.Refusal{Name: "upgrade-running", Reason: "the cluster goes to 4.15.1", Next: "wait for its end", Risk: true}
 	masters := &remediate.Plan{Basis: inspect.Snapshot{Nodes: []inspect.Node{{Name: "worker-0", Role: catalog.RoleMaster}}}}
-	noConsent := &cli.ExitError{Code: cli.ExitRefused, Err: cli.NothingChanged(errors.New("nobody can be asked"))}
+	noConsent := &cli.ExitError{Code: cli.ExitRefused, Err: cli.NothingChanged(errors.New("no terminal to ask for confirmation"))}
 	for _, c := range []struct {
 		name    string
 		changed []string
@@ -39,7 +39,7 @@ func TestHowRunsEnd(t *testing.T) {
 	}{
 		{"refused at once", nil, func(a *Run) error { return a.left(Refused(refusal)) }, cli.ExitRefused, []string{"nothing was changed", "kubelet-known"}, "undo"},
 		{"refused after a first run", []string{"run-1"}, func(a *Run) error { return a.left(Refused(refusal)) }, cli.ExitStopped, []string{"stopped half-way", "undo run-1"}, "nothing was changed"},
-		{"no consent after a first run", []string{"run-1"}, func(a *Run) error { return a.left(noConsent) }, cli.ExitStopped, []string{"nobody can be asked", "undo run-1"}, "nothing was changed"},
+		{"no consent after a first run", []string{"run-1"}, func(a *Run) error { return a.left(noConsent) }, cli.ExitStopped, []string{"no terminal to ask for confirmation", "undo run-1"}, "nothing was changed"},
 		{"a plain error after a first run", []string{"run-1", "run-2"}, func(a *Run) error { return a.left(io.ErrUnexpectedEOF) }, cli.ExitStopped, []string{"undo run-2", "undo run-1"}, ""},
 		{"all is well", []string{"run-1"}, func(a *Run) error { return a.ended(nil, nil) }, cli.ExitFine, nil, ""},
 		{"stopped", []string{"run-1"}, func(a *Run) error { return a.ended(nil, stopped(io.ErrUnexpectedEOF)) }, cli.ExitStopped, []string{"undo run-1", "run the same command again"}, ""},
@@ -54,7 +54,7 @@ func TestHowRunsEnd(t *testing.T) {
 		{"at a master, by Ctrl-C", []string{"run-1"}, func(a *Run) error {
 			return a.ended(masters, &remediate.Stopped{Action: await, Inner: errors.New("interrupt"), Interrupted: true, NotStarted: []string{"worker-1"}})
 		}, cli.ExitStopped, []string{"Not begun: worker-1"}, "masters-first"},
-		{"a worker that does not", []string{"run-1"}, func(a *Run) error { return a.ended(&remediate.Plan{}, stopped(late, "worker-1")) }, cli.ExitStopped, []string{"Not begun", "does not come back", "certrot fix-api-int --accept-risk=workers-back"}, "masters-first"},
+		{"a worker that does not", []string{"run-1"}, func(a *Run) error { return a.ended(&remediate.Plan{}, stopped(late, "worker-1")) }, cli.ExitStopped, []string{"Not begun", "can't be recovered", "certrot fix-api-int --accept-risk=workers-back"}, "masters-first"},
 	} {
 		var out strings.Builder
 		a := &Run{PastMastersLine: PastMasters("certrot fix-api-int", nil), PastWorkersLine: "certrot fix-api-int --accept-risk=workers-back", Flags: Flags{App: cli.App{ProgramName: "certrot", Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}, Run: "run-9"}

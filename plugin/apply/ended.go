@@ -27,7 +27,7 @@ func wavesOf(p *remediate.Plan) map[string]string {
 func (a *Run) ended(p *remediate.Plan, err error) error {
 	var r *remediate.Refusal
 	if errors.As(err, &r) && len(a.Changed) == 0 && r.Risk { // asked again, before anything was begun
-		return Refused(&remediate.Refusal{Name: r.Name, Reason: r.Reason, Next: r.Next + "; or, in spite of it: --accept-risk=" + r.Name})
+		return Refused(&remediate.Refusal{Name: r.Name, Reason: r.Reason, Next: r.Next + "; or accept the risk: --accept-risk=" + r.Name})
 	}
 	if err == nil && a.Undoes != "" {
 		a.Printf("\nDone: the files are what they were before run %s.\n", a.Undoes)
@@ -37,7 +37,7 @@ func (a *Run) ended(p *remediate.Plan, err error) error {
 	if err == nil {
 		how := ""
 		if undos := a.undos(); len(undos) > 0 {
-			how = " What was before is on the nodes; to put it back: " + strings.Join(undos, "; ")
+			how = " Backups are on the nodes. Undo: " + strings.Join(undos, "; ")
 		}
 		a.Printf("\nDone.%s\n", how)
 		a.printEarlier()
@@ -51,15 +51,15 @@ func (a *Run) ended(p *remediate.Plan, err error) error {
 		back = a.unwritable(p, stopped) + back
 	}
 	if errors.As(err, &r) && r.Risk {
-		back = r.Next + "; or, in spite of it: --accept-risk=" + r.Name + "\n" + back
+		back = r.Next + "; or accept the risk: --accept-risk=" + r.Name + "\n" + back
 	} else if r != nil && r.Next != "" {
 		back = r.Next + "\n" + back
 	}
 	if errors.As(err, &stopped) && a.PastMastersLine != "" && p != nil && r == nil && !stopped.Interrupted && ofMaster(p, stopped) {
-		back += fmt.Sprintf("\nwhere this master is lost for good: %s\n  (%s)", a.PastMastersLine, PastMastersMeans)
+		back += fmt.Sprintf("\nif this control plane node can't be recovered: %s\n  (%s)", a.PastMastersLine, PastMastersMeans)
 	}
 	if _, waited := actionOf(stopped).(action.AwaitNode); errors.As(err, &late) && waited && a.PastWorkersLine != "" && p != nil && len(stopped.NotStarted) > 0 && !ofMaster(p, stopped) {
-		back += fmt.Sprintf("\nwhere %s does not come back, whatever is done to it: %s\n  (then one worker after the other may be lost in the same way, one with each run)", stopped.Action.Node(), a.PastWorkersLine)
+		back += fmt.Sprintf("\nif %s can't be recovered: %s\n  (each run may then leave one more worker without a heartbeat, in the same way)", stopped.Action.Node(), a.PastWorkersLine)
 	}
 	if stopped != nil && len(stopped.NotStarted)+len(stopped.PartlyDone)+len(stopped.OtherFailures) > 0 {
 		if len(stopped.PartlyDone) > 0 {

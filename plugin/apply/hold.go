@@ -20,10 +20,11 @@ func (a *Run) Holder() string {
 	return text
 }
 
-// Hold takes the Lease of the cluster, and keeps it until release: two who repair the
-// same cluster must not restart two masters at once. The context ends when the Lease is
-// lost. Without an API there is no Lease: then nodes alone know who is at work there.
-func (a *Run) Hold(ctx context.Context) (held context.Context, release func(), err error) {
+// Hold takes the Lease of the cluster, and keeps it until release: two runs in the same
+// cluster must not restart two control plane nodes at once. The context is cancelled when
+// another run takes the Lease. Without an API there is no Lease: then only nodes know
+// which run changes them.
+func (a *Run) Hold(ctx context.Context) (leased context.Context, release func(), err error) {
 	w := a.Session
 	if w.Conn == nil {
 		return ctx, func() {}, nil
@@ -44,12 +45,12 @@ func (a *Run) Hold(ctx context.Context) (held context.Context, release func(), e
 			return ctx, func() {}, nil
 		}
 		if errors.As(err, &r) && r.Risk {
-			r.Next += "; or, if you know that nobody else is at work: --accept-risk=" + r.Name
+			r.Next += "; or, if you know that no other run changes this cluster: --accept-risk=" + r.Name
 		}
 		return nil, nil, Refused(err)
 	}
-	held, done := lease.Keep(ctx)
-	return held, func() {
+	leased, done := lease.Keep(ctx)
+	return leased, func() {
 		if err := done(); err != nil {
 			cli.Warn(a.App.Streams, "", err)
 		}

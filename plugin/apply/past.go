@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
-// PastMasters is the line that repairs workers although a master is lost for good. line
-// is how the command was called, but for --only and --accept-risk.
+// PastMasters is the line that repairs workers although a control plane node can't be
+// recovered. line is how the command was called, but for --only and --accept-risk.
 func PastMasters(line string, risks []string) string {
 	if !slices.Contains(risks, preflight.MastersFirst) {
 		risks = append(slices.Clone(risks), preflight.MastersFirst)

@@ -39,8 +39,8 @@ func printPlan(out io.Writer, a *Run, p *remediate.Plan) error {
 	}
 	if p.Empty() {
 		printUnknown(w, p)
-		ui.Printf(w, "\nNothing to do: it is so already on %s.\n", NodeNames(NodesOf(p)))
-		for _, n := range lostOf(p) {
+		ui.Printf(w, "\n%s\n", noChanges(p))
+		for _, n := range unhealthyNodes(p) {
 			ui.Printf(w, "  %s  %s\n", n.Name, state(n, p.Basis.NodeHealth(n)))
 		}
 		_, err := io.WriteString(out, ui.CleanLines(w.String()))
@@ -57,10 +57,18 @@ func printPlan(out io.Writer, a *Run, p *remediate.Plan) error {
 		}
 	}
 	if a.Undoes == "" && a.Session != nil && a.DryRun != DryRunClient && writesFiles(p) {
-		ui.Printf(w, "\nBack     what was before is kept on each node in %s/%s: %s\n", host.DefaultFolder, p.Run, inspect.LiveHints(a.App.ProgramName).Next("{} undo %s", p.Run))
+		ui.Printf(w, "\nUndo     backups are kept on each node in %s/%s: %s\n", host.DefaultFolder, p.Run, inspect.LiveHints(a.App.ProgramName).Next("{} undo %s", p.Run))
 	}
 	_, err := io.WriteString(out, ui.CleanLines(w.String()))
 	return err
+}
+
+// noChanges says that a plan changes nothing. Of nodes that are not in it, it says nothing.
+func noChanges(p *remediate.Plan) string {
+	if nodes := NodesOf(p); len(nodes) > 0 {
+		return "No changes: already up to date on " + NodeNames(nodes) + "."
+	}
+	return "No changes: no node is in this plan."
 }
 
 // writesFiles reports whether a plan changes files on nodes.
@@ -95,7 +103,7 @@ func printWave(w io.Writer, p *remediate.Plan, wave remediate.Wave) {
 		}
 	}
 	if len(already) > 0 {
-		ui.Wrap(w, "         ", "so already: "+NodeNames(already))
+		ui.Wrap(w, "         ", "already up to date: "+NodeNames(already))
 	}
 }
 
@@ -134,8 +142,8 @@ func NodesOf(p *remediate.Plan) []string {
 	return names
 }
 
-// lostOf are the nodes of a plan that are known not to work.
-func lostOf(p *remediate.Plan) []*inspect.Node {
+// unhealthyNodes are the nodes of a plan that are known not to work.
+func unhealthyNodes(p *remediate.Plan) []*inspect.Node {
 	var out []*inspect.Node
 	for _, name := range NodesOf(p) {
 		if n, ok := p.Basis.Node(name); ok && p.Basis.NodeHealth(n).Unhealthy() {
@@ -160,17 +168,17 @@ func state(n *inspect.Node, life inspect.NodeHealth) string {
 	return "(" + strings.Join(words, ", ") + ")"
 }
 
-// ValidityText says why a CA is left out: it has ended.
+// ValidityText says why a CA is left out: it has expired.
 func ValidityText(c *pki.Cert, now time.Time) string {
 	if c.NotAfter.Before(now) {
-		return "  (ended)"
+		return "  (expired)"
 	}
 	return ""
 }
 
 func printStep(w io.Writer, number int, s remediate.Step, now time.Time) {
 	if s.Change == nil {
-		ui.Printf(w, "  %d  %s: so already\n", number, s.Action.ID())
+		ui.Printf(w, "  %d  %s: already up to date\n", number, s.Action.ID())
 		return
 	}
 	ui.Printf(w, "  %d  %s\n", number, s.Change.Summary)
@@ -224,13 +232,13 @@ func AboutCA(w io.Writer, fix apiint.Repair, p *remediate.Plan) {
 	ui.Printf(w, "CA       %s of %s\n", ui.Count(n, "certificate"), fix.CASource)
 	said := map[string]bool{}
 	for _, v := range p.Basis.Served {
-		if len(v.Chain) == 0 || v.Server != "" { // a snapshot has what others showed, too
+		if len(v.Chain) == 0 || v.Server != "" { // a snapshot has what others presented, too
 			continue
 		}
 		line := fmt.Sprintf("at %s: %s, issued by %s, until %s, sha256 %s; the CA verifies it", v.Address, pki.Foreign(v.Chain[0].Subject), pki.Foreign(v.Chain[0].Issuer), v.Chain[0].NotAfter.UTC().Format(time.DateOnly), v.Chain[0].Fingerprint.Short())
 		if !said[line] {
 			said[line] = true
-			ui.Wrap(w, "Shown    ", line)
+			ui.Wrap(w, "Served   ", line)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func printPlanDiff(out, errOut io.Writer, a *Run, p *remediate.Plan) error {
 		return externalDiff(out, errOut, program, changes)
 	}
 	if p.Empty() {
-		ui.Printf(errOut, "Nothing to do: it is so already on %s.\n", ui.Clean(NodeNames(NodesOf(p))))
+		ui.Printf(errOut, "%s\n", ui.Clean(noChanges(p)))
 	}
 	for _, c := range changes {
 		name := c.node + ":" + c.Path

@@ -24,7 +24,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
-// PreflightFlags say what to go on in spite of.
+// PreflightFlags say which failed or unknown checks the user accepts.
 type PreflightFlags struct {
 	Risks  []string
 	Pause  bool
@@ -33,7 +33,7 @@ type PreflightFlags struct {
 
 // AddFlags adds --accept-risk and what goes with it.
 func (f *PreflightFlags) AddFlags(cmd *cobra.Command) {
-	cmd.Flags().StringSliceVar(&f.Risks, "accept-risk", nil, "Go on although this check does not hold, or is not known, by its name; repeatable: "+strings.Join(preflight.Risks(), ", ")+".")
+	cmd.Flags().StringSliceVar(&f.Risks, "accept-risk", nil, "Accept that this check fails or is unknown, by its name; repeatable: "+strings.Join(preflight.Risks(), ", ")+".")
 	cmd.Flags().BoolVar(&f.Pause, "pause-remediation", false, "Pause health checks that delete or reboot nodes which are not Ready, for as long as this takes.")
 	ui.Must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(preflight.Risks(), cobra.ShellCompDirectiveNoFileComp)))
 }
@@ -68,7 +68,7 @@ func Unreviewed(c inspect.Cluster, risks []string) error {
 	return Stopped([]preflight.Verdict{v})
 }
 
-// unreadVersion says why the version of a cluster is not known whose API server was asked;
+// unreadVersion says why the version of a cluster is unknown whose API server was asked;
 // empty: it is known, or no API server answered, and files on nodes are all there is.
 func unreadVersion(c inspect.Cluster) string {
 	if c.Server == "" {
@@ -109,11 +109,11 @@ func (f *PreflightFlags) Ask(ctx context.Context, w *Session, facts inspect.Snap
 	}
 	if w != nil && w.Conn == nil && answered(w.NoAPI) && !slices.Contains(f.Risks, preflight.NoAPI) {
 		return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.RefusedUnchanged(fmt.Errorf("%s: the API server answers, and it can't be asked whether this is safe now: %w", preflight.NoAPI, w.NoAPI)),
-			"get in first: --api-ca-from ssh://core@MASTER where its CA is not trusted, a kubeconfig with a client certificate where a token is not taken. In spite of it: --accept-risk=%s", preflight.NoAPI)}
+			"get access first: --api-ca-from ssh://core@MASTER where its CA is not trusted, a kubeconfig with a client certificate where a token is not accepted; or accept the risk: --accept-risk=%s", preflight.NoAPI)}
 	}
 	approves := p != nil && csr.Approves(p)
 	if w != nil && w.Conn != nil {
-		facts.Served = append(slices.Clone(facts.Served), w.mastersShow(ctx, facts)...)
+		facts.Served = append(slices.Clone(facts.Served), w.mastersPresent(ctx, facts)...)
 		if !explains {
 			facts.Status = w.Status(ctx, facts, approves)
 		}
@@ -192,15 +192,15 @@ func unverified(err error) bool {
 }
 
 // Resume adds to the plan of an undo what a run paused, as the objects say it.
-func (w *Session) Resume(ctx context.Context, run string, story remediate.RunRecord, p *remediate.Plan) error {
+func (w *Session) Resume(ctx context.Context, run string, record remediate.RunRecord, p *remediate.Plan) error {
 	if w.Conn == nil {
-		if action.Paused(story) {
+		if action.Paused(record) {
 			p.Notes = append(p.Notes, "The run paused health checks; without an API server they stay so: run this again when there is one.")
 		}
 		return nil
 	}
 	m := w.Conn.Cluster.ControlPlaneStatus(ctx)
-	if g, ok := m.Gap(catalog.MachineHealthChecks, catalog.NodeHealthChecks); ok && action.Paused(story) {
+	if g, ok := m.Gap(catalog.MachineHealthChecks, catalog.NodeHealthChecks); ok && action.Paused(record) {
 		return cli.WithHint(cli.NothingChanged(fmt.Errorf("the run paused health checks, and they can't be read: %s", g.Reason)), "%s", g.Next)
 	}
 	last, err := action.Resumes(m, run)
@@ -238,7 +238,7 @@ func (f *PreflightFlags) judge(ask preflight.Preflight, p *remediate.Plan) error
 		p.Notes = append(p.Notes, "Checked of the whole cluster"+when+": "+strings.Join(good, ", ")+".")
 	}
 	if len(blind) > 0 {
-		p.Notes = append(p.Notes, "Not known, since no API server was asked: "+strings.Join(blind, ", ")+".")
+		p.Notes = append(p.Notes, "Unknown, since no API server was asked: "+strings.Join(blind, ", ")+".")
 	}
 	if ask.ControlPlane != nil {
 		p.Notes = append(p.Notes, unwell(ask.ControlPlane)...)
@@ -267,11 +267,11 @@ func Stopped(stops []preflight.Verdict) error {
 	return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.RefusedUnchanged(blocked), "%s", blocked.Next())}
 }
 
-// mastersShow asks each master what it shows, from nodes that were read.
-func (w *Session) mastersShow(ctx context.Context, facts inspect.Snapshot) []inspect.Served {
+// mastersPresent reads what each control plane node presents, from nodes that were read.
+func (w *Session) mastersPresent(ctx context.Context, facts inspect.Snapshot) []inspect.Served {
 	all, err := w.Conn.Cluster.NodeObjects(ctx, nil)
 	if err != nil {
-		return nil // what they show is not known then; api-int was asked in any case
+		return nil // what they present is unknown then; api-int was asked in any case
 	}
 	var masters []collect.NodeObject
 	for _, n := range all {
@@ -285,6 +285,6 @@ func (w *Session) mastersShow(ctx context.Context, facts inspect.Snapshot) []ins
 	if len(masters) == 0 {
 		return nil
 	}
-	shown := collect.Handshakes{Nodes: masters, Open: w.Source(gather.Options{}).Open}.Collect(ctx, &facts)
-	return slices.DeleteFunc(shown, func(v inspect.Served) bool { return v.Server != catalog.ListenerAPIServer })
+	presented := collect.Handshakes{Nodes: masters, Open: w.Source(gather.Options{}).Open}.Collect(ctx, &facts)
+	return slices.DeleteFunc(presented, func(v inspect.Served) bool { return v.Server != catalog.ListenerAPIServer })
 }

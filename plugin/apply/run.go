@@ -65,8 +65,8 @@ func (a *Run) Execute(ctx context.Context) error {
 		switch {
 		case p.Empty() && len(p.Unknown) > 0:
 			return a.left(&cli.ExitError{Code: cli.ExitIncomplete, Err: unknownNodes(p, "there is nothing else to do")})
-		case p.Empty() && len(lostOf(p)) > 0:
-			return a.left(&cli.ExitError{Code: cli.ExitIncomplete, Err: cli.WithHint(fmt.Errorf("there is nothing to do, and not all nodes are Ready, with a heartbeat: %s", lifeOf(p, lostOf(p))), "kubectl describe node; on the node: journalctl -u kubelet -n 50")})
+		case p.Empty() && len(unhealthyNodes(p)) > 0:
+			return a.left(&cli.ExitError{Code: cli.ExitIncomplete, Err: cli.WithHint(fmt.Errorf("there is nothing to do, and not all nodes are Ready, with a heartbeat: %s", lifeOf(p, unhealthyNodes(p))), "kubectl describe node; on the node: journalctl -u kubelet -n 50")})
 		case p.Empty():
 			return nil
 		case a.DryRun == DryRunClient || a.Session == nil:
@@ -75,7 +75,7 @@ func (a *Run) Execute(ctx context.Context) error {
 		if err := a.Consent(ctx); err != nil {
 			return a.left(err)
 		}
-		held, release, err := a.Hold(ctx)
+		leased, release, err := a.Hold(ctx)
 		if err != nil {
 			return a.left(err)
 		}
@@ -84,7 +84,7 @@ func (a *Run) Execute(ctx context.Context) error {
 			release()
 			return a.left(err)
 		}
-		err = a.Apply(held, p, j)
+		err = a.Apply(leased, p, j)
 		release()
 		_ = j.Close() // each line is on the disk already
 		if err == nil || !changedMeanwhile(err) || attempt == attempts || ctx.Err() != nil {
@@ -116,7 +116,7 @@ func changedMeanwhile(err error) bool {
 	return errors.Is(err, remediate.ErrChanged)
 }
 
-// unknownNodes says of which nodes it is not known what they need.
+// unknownNodes names the nodes whose need is unknown.
 func unknownNodes(p *remediate.Plan, done string) error {
 	var names []string
 	for _, r := range p.Unknown {
@@ -130,19 +130,19 @@ func (a *Run) open(p *remediate.Plan) error {
 	if len(p.Unknown) > 0 {
 		return &cli.ExitError{Code: cli.ExitIncomplete, Err: unknownNodes(p, "everything else was done")}
 	}
-	var lost []*inspect.Node
+	var unhealthy []*inspect.Node
 	for _, n := range p.Nodes() {
-		if node, ok := p.Basis.Node(n.Name); ok && !n.Changes() && p.Basis.NodeHealth(node).Unhealthy() && !slices.Contains(lost, node) {
-			lost = append(lost, node)
+		if node, ok := p.Basis.Node(n.Name); ok && !n.Changes() && p.Basis.NodeHealth(node).Unhealthy() && !slices.Contains(unhealthy, node) {
+			unhealthy = append(unhealthy, node)
 		}
 	}
-	if len(lost) > 0 && len(p.Waves) > 1 {
-		return &cli.ExitError{Code: cli.ExitIncomplete, Err: cli.WithHint(fmt.Errorf("everything was done, and nodes with nothing to do were not Ready, with a heartbeat: %s", lifeOf(p, lost)), "kubectl describe node; on the node: journalctl -u kubelet -n 50")}
+	if len(unhealthy) > 0 && len(p.Waves) > 1 {
+		return &cli.ExitError{Code: cli.ExitIncomplete, Err: cli.WithHint(fmt.Errorf("everything was done, and nodes with nothing to do were not Ready, with a heartbeat: %s", lifeOf(p, unhealthy)), "kubectl describe node; on the node: journalctl -u kubelet -n 50")}
 	}
 	return nil
 }
 
-// lifeOf names nodes that are lost, with what is wrong.
+// lifeOf names unhealthy nodes, with what is wrong.
 func lifeOf(p *remediate.Plan, nodes []*inspect.Node) string {
 	var out []string
 	for _, n := range nodes {
@@ -228,7 +228,7 @@ func Consent(ctx context.Context, app cli.App, q *connect.Prompter) error {
 	}
 	in, ok := q.Terminal()
 	if !ok {
-		return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.NothingChanged(errors.New("nobody can be asked here")), "look at the plan, then run it again with --yes")}
+		return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.NothingChanged(errors.New("no terminal to ask for confirmation")), "look at the plan, then run it again with --yes")}
 	}
 	defer q.Lock()()
 	_, _ = fmt.Fprint(app.Streams.ErrOut, "\nDo this? Type yes to go on: ")
@@ -302,7 +302,7 @@ func (a *Run) Apply(ctx context.Context, p *remediate.Plan, j *remediate.Journal
 			a.Printf("  … %s\n", ui.Clean(what))
 		case remediate.Done:
 			if c == nil {
-				a.Printf("  ✓ %s: so already\n", ui.Clean(what))
+				a.Printf("  ✓ %s: already up to date\n", ui.Clean(what))
 				return
 			}
 			a.Printf("  ✓ %s: done, and checked\n", ui.Clean(what))

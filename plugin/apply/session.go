@@ -57,9 +57,9 @@ func (f *Flags) AddFlags(cmd *cobra.Command, nodes string, words ...string) {
 	f.Nodes.AddWays(cmd, f.Config, nodes, "auto tries local, ssh where it is configured, exec, and debug with --allow-pods.",
 		"Change the machine that this runs on, and no other; as root.", words...)
 	flags := cmd.Flags()
-	flags.StringVar(&f.DryRun, "dry-run", DryRunNone, `"client" shows what would be done and does nothing; exit code 1 if anything would be.`)
+	flags.StringVar(&f.DryRun, "dry-run", DryRunNone, `"client" prints the plan and changes nothing; exit code 1 if the plan has changes.`)
 	flags.Lookup("dry-run").NoOptDefVal = DryRunClient
-	flags.BoolVarP(&f.Yes, "yes", "y", false, "Do what is shown without asking.")
+	flags.BoolVarP(&f.Yes, "yes", "y", false, "Apply the plan without asking.")
 	flags.StringVarP(&f.Output, "output", "o", "", "Form of the plan: certificates by default; diff (unified, or by KUBECTL_EXTERNAL_DIFF; keys and tokens as x), json, yaml.")
 	ui.Must(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{DryRunNone, DryRunClient}, cobra.ShellCompDirectiveNoFileComp)))
 	ui.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"diff", "json", "yaml"}, cobra.ShellCompDirectiveNoFileComp)))
@@ -152,7 +152,7 @@ func (f *Flags) NewSession(ctx context.Context, names []string) (*Session, error
 		return nil, refused
 	}
 	if w.All && w.Conn == nil {
-		return nil, cli.WithHint(fmt.Errorf("which nodes there are is not known without the API server: %w", w.NoAPI),
+		return nil, cli.WithHint(fmt.Errorf("nodes can't be listed without the API server: %w", w.NoAPI),
 			"where your kubeconfig lacks the new CA (x509): --api-ca-from ssh://core@MASTER. With no API server at all, name them with --nodes, masters first: each is asked itself whether the API server takes its kubelet again, before the next one; the CA comes from --ca-file then")
 	}
 	if w.Conn != nil && !c.Local {

@@ -64,12 +64,12 @@ func (a *Run) earlier() string {
 	if err != nil {
 		return ""
 	}
-	story, err := js.Read(this)
-	if err != nil { // as of a run of somebody else
+	record, err := js.Read(this)
+	if err != nil { // as of a run of another user
 		return ""
 	}
 	var lines []string
-	for _, run := range js.NotUndone(story.Command, story.Server, collect.Now().Add(-repairTime)) {
+	for _, run := range js.NotUndone(record.Command, record.Server, collect.Now().Add(-repairTime)) {
 		if run != this && !slices.Contains(a.changed(), run) {
 			lines = append(lines, inspect.LiveHints(a.App.ProgramName).Next("{} undo %s", run))
 		}
@@ -103,9 +103,9 @@ func (a *Run) unwritable(p *remediate.Plan, stopped *remediate.Stopped) string {
 		}
 		switch why := before.Error(); {
 		case strings.Contains(why, "Operation not permitted"):
-			text += fmt.Sprintf("on %s: %s: an i among the attributes is what refuses it, and chattr -i takes it away", s.Action.Node(), foreign.Command("", "lsattr -d %s %s", path.Dir(file), file))
+			text += fmt.Sprintf("on %s: %s: the attribute i (immutable) refuses the write; chattr -i removes it", s.Action.Node(), foreign.Command("", "lsattr -d %s %s", path.Dir(file), file))
 		case strings.Contains(why, "Read-only file system"):
-			text += fmt.Sprintf("on %s: %s: ro among the options is what refuses it. A file system that turned read-only by itself has a damaged disk: dmesg", s.Action.Node(), foreign.Command("", "findmnt -T %s", file))
+			text += fmt.Sprintf("on %s: %s: the mount option ro refuses the write. A file system that turned read-only by itself has a damaged disk: dmesg", s.Action.Node(), foreign.Command("", "findmnt -T %s", file))
 		default:
 			continue
 		}

@@ -147,11 +147,11 @@ func TestWhichUndoIsNamed(t *testing.T) {
 		t.Errorf("a run that changed no file: %d\n%s", code, said)
 	}
 	first, code, said := doing(t, w, &out, apply.DryRunNone, writingOn(write))
-	if code != cli.ExitFine || !strings.Contains(said, "to put it back: certrot undo "+first.Run+"\n") || strings.Contains(said, "Other runs") {
+	if code != cli.ExitFine || !strings.Contains(said, "Undo: certrot undo "+first.Run+"\n") || strings.Contains(said, "Other runs") {
 		t.Errorf("the first one: %d\n%s", code, said)
 	}
 	second, code, said := doing(t, w, &out, apply.DryRunNone, writingOn(write))
-	if code != cli.ExitFine || !strings.Contains(said, "to put it back: certrot undo "+second.Run+"\n") || !strings.Contains(said, "Each undo is of one run. Other runs of this repair changed files, too: certrot undo "+first.Run+"\n") {
+	if code != cli.ExitFine || !strings.Contains(said, "Undo: certrot undo "+second.Run+"\n") || !strings.Contains(said, "Each undo is of one run. Other runs of this repair changed files, too: certrot undo "+first.Run+"\n") {
 		t.Errorf("the second one: %d\n%s", code, said)
 	}
 

@@ -184,7 +184,7 @@ func explain(called string, c *Connection, err error) error {
 	wrapped := fmt.Errorf("read %s/version: %w", c.Server, err)
 	switch {
 	case errors.As(err, &unknown) && unknown.Cert != nil:
-		return cli.WithHint(fmt.Errorf("%w\n  %s shows a certificate issued by %s (sha256 %s), which the CA in your kubeconfig (context %q) does not verify",
+		return cli.WithHint(fmt.Errorf("%w\n  %s presents a certificate issued by %s (sha256 %s), which the CA in your kubeconfig (context %q) does not verify",
 			wrapped, c.Server, foreign.QuotedName(unknown.Cert.Issuer.String()), pki.FingerprintOf(unknown.Cert.Raw), c.Context),
 			"if the load balancer's CA was rotated, your kubeconfig needs the new one: %s fix-kubeconfig --api-ca-from ssh://core@MASTER brings it. On a master, localhost-recovery.kubeconfig in %s still works",
 			called, catalog.NodeKubeconfigs)
@@ -203,7 +203,7 @@ func explain(called string, c *Connection, err error) error {
 // unauthorized says why good credentials may be refused. OpenShift's tokens are
 // looked up in an API that is served from the pod network.
 func unauthorized(c *Connection, err error) error {
-	why := "the client certificate of context %q is refused: it has ended, or its CA is none that the API server trusts with clients"
+	why := "the client certificate of context %q is refused: it has expired, or the API server does not trust its CA for clients"
 	if len(c.Rest.CertData) == 0 && c.Rest.CertFile == "" {
 		why = "the credentials of context %q are refused. Tokens of oc login are refused although they are good while the pod network or the authentication operator is down; client certificates are not"
 	}

@@ -38,7 +38,7 @@ type NodeFlags struct {
 }
 
 // ErrFromAndNodes says that a file has been read already.
-var ErrFromAndNodes = errors.New("--from reads a file: --nodes, --via, --local and the like go with a live cluster; the kind nodes shows what is in the file")
+var ErrFromAndNodes = errors.New("--from reads a file: --nodes, --via, --local and the like go with a live cluster; the kind nodes lists what is in the file")
 
 // CheckFrom is the error for files to read: flags for nodes go with none.
 func (f *NodeFlags) CheckFrom(from []string) error {

@@ -172,7 +172,7 @@ func (q *Prompter) hostKey(host string, key ssh.PublicKey) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	_, _ = fmt.Fprintf(q.App.Streams.ErrOut, "The host key of %s is not known: %s %s\nCompare it on the node's console: for f in /etc/ssh/ssh_host_*_key.pub; do ssh-keygen -lf $f; done\nIs it this one? Type yes to go on and add it to known_hosts: ", pki.Foreign(host), key.Type(), ssh.FingerprintSHA256(key))
+	_, _ = fmt.Fprintf(q.App.Streams.ErrOut, "The host key of %s is unknown: %s %s\nCompare it on the node's console: for f in /etc/ssh/ssh_host_*_key.pub; do ssh-keygen -lf $f; done\nIs it this one? Type yes to go on and add it to known_hosts: ", pki.Foreign(host), key.Type(), ssh.FingerprintSHA256(key))
 	answer, err := q.Await(in, func() ([]byte, error) {
 		line, err := bufio.NewReader(io.LimitReader(in, 100)).ReadString('\n')
 		if errors.Is(err, io.EOF) {
@@ -187,7 +187,7 @@ func (q *Prompter) passphrase(file string) ([]byte, error) {
 	defer q.Lock()()
 	in, ok := q.Terminal()
 	if !ok {
-		return nil, errors.New("nobody can be asked for its passphrase here (ssh-add it)")
+		return nil, errors.New("no terminal to ask for its passphrase (ssh-add it)")
 	}
 	_, _ = fmt.Fprintf(q.App.Streams.ErrOut, "Passphrase of %s: ", pki.Foreign(file))
 	phrase, err := q.Await(in, func() ([]byte, error) { return term.ReadPassword(int(in.Fd())) })

@@ -27,12 +27,12 @@ func withPast(err error, line string) error {
 		return err
 	}
 	more := *r
-	more.Next += fmt.Sprintf("\nwhere such a master is lost for good: %s\n  (%s)", line, apply.PastMastersMeans)
+	more.Next += fmt.Sprintf("\nif such a control plane node can't be recovered: %s\n  (%s)", line, apply.PastMastersMeans)
 	return &more
 }
 
-// verified asks, after a run of the whole cluster, what verify api-int asks, of facts that
-// are read anew. That something is not known is said and is no failure of the run, of
+// verified checks, after a run of the whole cluster, what verify api-int checks, with facts
+// that are read again. That something is unknown is said and is no failure of the run, of
 // which each step was seen to work: a server's log tells of refusals for a while after.
 func (f *Flags) verified(ctx context.Context, a *apply.Run) error {
 	v := verifycmd.Flags{App: f.App, Config: f.Config, Nodes: f.Nodes}
@@ -50,13 +50,13 @@ func (f *Flags) verified(ctx context.Context, a *apply.Run) error {
 		err = errors.New("interrupted")
 	}
 	if err != nil {
-		return &cli.ExitError{Code: cli.ExitIncomplete, Err: cli.WithHint(fmt.Errorf("everything was done, and whether everybody trusts api-int could not be asked: %w", err), "%s", called)}
+		return &cli.ExitError{Code: cli.ExitIncomplete, Err: cli.WithHint(fmt.Errorf("everything was done, and whether all clients trust api-int is unknown: %w", err), "%s", called)}
 	}
 	return judged(a, told, called)
 }
 
-// judged tells what a report says: a line, and one more for each claim that does not hold,
-// or of which that is not known, with the nodes that it is about, three at most. called is the command that shows all of it.
+// judged tells what a report says: a line, and one more for each claim that does not hold
+// or is unknown, with its nodes, three at most. called is the command that prints all of it.
 func judged(a *apply.Run, r report.Verification, called string) error {
 	code := cli.ExitFine
 	var e *cli.ExitError
@@ -85,5 +85,5 @@ func judged(a *apply.Run, r report.Verification, called string) error {
 			break
 		}
 	}
-	return &cli.ExitError{Code: cli.ExitIncomplete, Err: cli.WithHint(fmt.Errorf("everything was done, and not everybody trusts api-int: %s", strings.TrimSpace(first)), "%s", called)}
+	return &cli.ExitError{Code: cli.ExitIncomplete, Err: cli.WithHint(fmt.Errorf("everything was done, and not all clients trust api-int: %s", strings.TrimSpace(first)), "%s", called)}
 }

@@ -50,7 +50,7 @@ func (f *Flags) ca(ctx context.Context, w *apply.Session, fix *apiint.Repair) er
 			disk = append(disk, fmt.Sprintf("%s (%s)", row.MasterCAFile, row.Name))
 		}
 		return cli.WithHint(fmt.Errorf("the CA for kubelets is in %s, and no API server can be asked: %w", strings.Join(published, " or "), w.NoAPI),
-			"read it from a master with --api-ca-from ssh://core@MASTER, or give it with --ca-file FILE: on a master it is in %s; it is checked against what the API server shows", strings.Join(disk, " or "))
+			"read it from a master with --api-ca-from ssh://core@MASTER, or give it with --ca-file FILE: on a master it is in %s; it is checked against the certificate that the API server presents", strings.Join(disk, " or "))
 	}
 	row := w.Conn.Setup(ctx)
 	var err error
@@ -103,7 +103,7 @@ func (f *Flags) inFile(ctx context.Context) (s inspect.Snapshot, fix apiint.Repa
 	if f.caFrom != "" {
 		return s, fix, connect.ErrFromAndNodes
 	}
-	fix = apiint.Repair{API: true, ApproveCSRs: f.approve, Rebootstrap: f.anew}
+	fix = apiint.Repair{API: true, ApproveCSRs: f.approve, Rebootstrap: f.rebootstrap}
 	named := len(f.Nodes.Nodes) > 0 && f.Nodes.Nodes[0] != connect.AllNodes
 	if named {
 		fix.Nodes = f.Nodes.Nodes

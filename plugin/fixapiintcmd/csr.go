@@ -12,19 +12,19 @@ import (
 const approveFlag = "approve-csrs"
 
 func addApproveFlag(cmd *cobra.Command, approve *bool) {
-	cmd.Flags().BoolVar(approve, approveFlag, false, "Approve certificate requests of kubelets that were restarted: shown, and only where requestor, subject, usages, names and key are those of the node. A serving certificate's names and addresses have to be known from elsewhere than its kubelet, too: from its Machine, the address that ssh reached, or, where no Machine refers to it, its present serving certificate. The plan says which, node by node.")
+	cmd.Flags().BoolVar(approve, approveFlag, false, "Approve certificate requests of restarted kubelets: each is printed, and approved only where requestor, subject, usages, names and key are those of the node. A serving certificate's names and addresses must be known from another source than its kubelet, too: from its Machine, the address that ssh reached, or, where no Machine refers to it, its present serving certificate. The plan says which, node by node.")
 }
 
 const rebootstrapFlag = "rebootstrap"
 
-func addRebootstrapFlag(cmd *cobra.Command, anew *bool) {
-	cmd.Flags().BoolVar(anew, rebootstrapFlag, false, "Have the kubelets of the nodes named with --nodes make their kubeconfig anew from the bootstrap file, in any shape that it has; and ask for a client certificate, with --"+approveFlag+", where theirs has ended, is gone or is not accepted.")
+func addRebootstrapFlag(cmd *cobra.Command, rebootstrap *bool) {
+	cmd.Flags().BoolVar(rebootstrap, rebootstrapFlag, false, "Have the kubelets of the nodes named with --nodes write their kubeconfig again from the bootstrap file, whatever its shape is now; and request a client certificate, with --"+approveFlag+", where theirs has expired, is gone or is not accepted.")
 }
 
-// checkRebootstrap refuses to do to all nodes what is for one that is lost.
+// checkRebootstrap refuses to do to all nodes what is for one that has no heartbeat.
 func (f *Flags) checkRebootstrap() error {
 	switch {
-	case !f.anew:
+	case !f.rebootstrap:
 		return nil
 	case f.scripts != "":
 		return errors.New("--rebootstrap and --emit-script: a script can't ask the API server what a kubelet will join with; by hand, see docs/fix-api-int.md")

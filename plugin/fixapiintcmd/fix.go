@@ -42,10 +42,10 @@ type Flags struct {
 	named  string // the same as resume, but for what names nodes
 	// approve: certificate requests of restarted kubelets
 	approve bool
-	// anew: kubelets make their kubeconfig anew
-	anew    bool
-	scripts string // the folder for scripts
-	ahead   bool   // only while nothing that is shown is of the new CA: pretrust
+	// rebootstrap: kubelets write their kubeconfig again
+	rebootstrap bool
+	scripts     string // the folder for scripts
+	ahead       bool   // only while no served certificate is signed by the new CA: pretrust
 }
 
 // command is the name of the command.
@@ -122,15 +122,15 @@ func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Comma
 		Short: "Make kubelets trust the API server's new CA, and restart them",
 		Long: strings.ReplaceAll(`Repairs nodes whose kubelet fails with "x509: certificate signed by unknown authority" after the CA of api-int (on plain Kubernetes: of the API server) was rotated, or will fail at its next reconnect.
 
-On each node it adds the CAs of the ConfigMap openshift-config-managed/kube-apiserver-server-ca to certificate-authority-data in /etc/kubernetes/kubeconfig and /var/lib/kubelet/kubeconfig, restarts the kubelet once, and waits until the node reports again. CAs that are there and have not ended are kept; nothing else in the files changes. Pods keep running: no node is drained or cordoned.
+On each node it adds the CAs of the ConfigMap openshift-config-managed/kube-apiserver-server-ca to certificate-authority-data in /etc/kubernetes/kubeconfig and /var/lib/kubelet/kubeconfig, restarts the kubelet once, and waits until the node reports again. CAs that are there and have not expired are kept; nothing else in the files changes. Pods keep running: no node is drained or cordoned.
 
-Without --nodes it repairs all nodes in waves, each of which ends before the next one begins: masters one at a time; then workers: those that are lost (NotReady, or without a heartbeat) a tenth at once, one that works, and the others --max-unavailable at once. Nodes that need nothing are left alone. The first failure stops it, and the line that goes on is printed. Nodes that are named are done one after another, in that order.
+Without --nodes it repairs all nodes in waves, one wave after the other: control plane nodes one at a time; then workers: those that are NotReady or have no heartbeat a tenth at once, one that works, and the others --max-unavailable at once. Nodes that need nothing are left alone. It stops at the first failure, and prints the line that goes on. Nodes that are named are done one after another, in that order.
 
-The CA is checked before anything is written: it must verify what the API server really shows at api-int to that node. Each file is checked after it was written, and put back if it fails. What was there before is kept on the node, in /var/lib/certrot/RUN; {} undo RUN puts it back.
+The CA is checked before anything is written: it must verify the certificate that the API server presents at api-int to that node. Each file is checked after it was written, and put back if it fails. A backup is kept on the node, in /var/lib/certrot/RUN; {} undo RUN puts it back.
 
-On a node that is lost to the API only ssh leads there, or --local on the node itself.
+A node without a heartbeat is reachable only by ssh, or with --local on the node itself.
 
-Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage or no access; 3 done, and whether a node reports again is not known, or nodes could not be read; 4 a write failed, or was stopped or undone; 5 refused, or nobody said yes.`, "{}", app.ProgramName),
+Exit codes: 0 done, or already up to date; 1 a dry run would change something; 2 usage or no access; 3 done, and whether a node reports again is unknown, or nodes could not be read; 4 a write failed, or was stopped or undone; 5 refused, or not confirmed.`, "{}", app.ProgramName),
 		Example: templates.Examples(strings.ReplaceAll(`  # What would be done in the whole cluster, and why
   {} fix-api-int --via ssh --dry-run=client
 
@@ -145,7 +145,7 @@ Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage o
   {} fix-api-int --nodes worker-1 --via ssh --dry-run=client -o diff
   {} fix-api-int --nodes worker-1 --via ssh --yes
 
-  # As a script for somebody at the node's console
+  # As a script for the node's console
   {} fix-api-int --nodes worker-1 --ca-file kube-apiserver-server-ca.crt --emit-script scripts
 
   # On the node itself, without the API, with a CA copied from a master
@@ -171,7 +171,7 @@ func (f *Flags) addSources(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.caFrom, "api-ca-from", "", "Where your own kubeconfig fails, too. "+connect.MasterCAUsage+" The API server is trusted by them, and if it does not answer, they are what kubelets are to trust.")
 	cmd.Flags().StringArrayVar(&f.from, "from", nil, "Make the plan from this snapshot, as a dry run; repeatable.")
 	addApproveFlag(cmd, &f.approve)
-	addRebootstrapFlag(cmd, &f.anew)
+	addRebootstrapFlag(cmd, &f.rebootstrap)
 	ui.Must(cmd.MarkFlagFilename("ca-file"))
 	ui.Must(cmd.MarkFlagFilename("from"))
 }
@@ -197,11 +197,11 @@ func (f *Flags) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.Choice.RestartProbe, w.Script = f.anew, !f.anew
+	w.Choice.RestartProbe, w.Script = f.rebootstrap, !f.rebootstrap
 	if f.scripts != "" {
 		err = f.emit(ctx, w)
 	} else {
-		err = f.mend(ctx, w)
+		err = f.execute(ctx, w)
 	}
 	if closed := w.Close(); closed != nil {
 		cli.Warn(f.App.Streams, "clean up: ", closed)
@@ -209,7 +209,7 @@ func (f *Flags) run(ctx context.Context) error {
 	return err
 }
 
-func (f *Flags) mend(ctx context.Context, w *apply.Session) error {
+func (f *Flags) execute(ctx context.Context, w *apply.Session) error {
 	fix, err := f.repair(ctx, w)
 	if err != nil {
 		return err
@@ -277,7 +277,7 @@ func (f *Flags) Give(ctx context.Context) (err error) {
 
 // repair is what is asked for of the nodes of a workplace.
 func (f *Flags) repair(ctx context.Context, w *apply.Session) (fix apiint.Repair, err error) {
-	fix.API, fix.ApproveCSRs, fix.Rebootstrap = w.Conn != nil, f.approve, f.anew
+	fix.API, fix.ApproveCSRs, fix.Rebootstrap = w.Conn != nil, f.approve, f.rebootstrap
 	if fix.Order, err = f.waves.order(!w.All, f.Risks); err != nil {
 		return fix, err
 	}

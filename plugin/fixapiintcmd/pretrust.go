@@ -19,11 +19,11 @@ func NewPretrustCommand(app cli.App, config *genericclioptions.ConfigFlags) *cob
 	cmd := &cobra.Command{
 		Use:   "pretrust",
 		Short: "Give kubelets the new CA of api-int before anything is signed by it",
-		Long: strings.ReplaceAll(`Where the signer of api-int was replaced, its new CA stands in the ConfigMap openshift-kube-apiserver-operator/loadbalancer-serving-ca days before the first certificate is signed by it. Up to 4.15 nothing brings that CA to the kubelets, and once the certificate is signed, each is lost at its next reconnect. This brings it to all nodes while every way there still works: then nothing happens at all.
+		Long: strings.ReplaceAll(`Where the signer of api-int was replaced, its new CA is in the ConfigMap openshift-kube-apiserver-operator/loadbalancer-serving-ca days before it signs the first certificate. Up to 4.15 nothing brings that CA to the kubelets, and once the certificate is signed, each kubelet fails at its next reconnect. This brings it to all nodes while every way there still works: then no kubelet fails.
 
-It makes the plan of {} fix-api-int, with the same checks, waves, diffs, backups and undo, and only in that time: where something that is shown is of the new CA already, or this version brings it by itself, it refuses and says what helps. {} verify api-int says when it is time.
+It makes the plan of {} fix-api-int, with the same checks, waves, diffs, backups and undo, and only in that time: where a served certificate is signed by the new CA already, or this version brings that CA by itself, it refuses and says what helps. {} verify api-int says when it is time.
 
-Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage or no access; 3 done, and whether a node reports again is not known, or nodes could not be read; 4 a write failed, or was stopped or undone; 5 refused, or nobody said yes.`, "{}", app.ProgramName),
+Exit codes: 0 done, or already up to date; 1 a dry run would change something; 2 usage or no access; 3 done, and whether a node reports again is unknown, or nodes could not be read; 4 a write failed, or was stopped or undone; 5 refused, or not confirmed.`, "{}", app.ProgramName),
 		Example: templates.Examples(strings.ReplaceAll(`  # What would be done, and until when there is time
   {} pretrust --via ssh --dry-run=client
 

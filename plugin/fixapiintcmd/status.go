@@ -45,7 +45,7 @@ func newFixStatusCommand(app cli.App, config *genericclioptions.ConfigFlags) *co
 		Short: "Tell how far the repair of a cluster is, and the next safe step",
 		Long: `Reads the cluster and its nodes and tells for each node and wave of fix-api-int whether it is done, pending, failed or unknown, and the next safe step. It changes nothing and needs no journal: whoever takes over sees what the one before has reached.
 
-done: its kubelet has read files that trust what the API server shows, and it is Ready, with a recent heartbeat (its Lease). pending: something is to be done, and nothing is in its way. failed: everything was done to it, and it is not Ready, or sends no heartbeat. unknown: it could not be read or judged.
+done: its kubelet has read files that trust the certificate the API server presents, and it is Ready, with a recent heartbeat (its Lease). pending: something is to be done, and nothing is in its way. failed: everything was done to it, and it is not Ready, or sends no heartbeat. unknown: it could not be read or judged.
 
 Exit codes: 0 all is done; 1 something is to be done; 2 usage or no access; 3 nothing more is to be done that is known, and something is unknown; 5 the repair would be refused.`,
 		Example: templates.Examples(strings.ReplaceAll(`  # For who takes over at the change of shifts
@@ -238,15 +238,15 @@ func (f *fixStatusFlags) judge(p *remediate.Plan) repairDocument {
 		}
 		d.State = worse(d.State, w.State)
 	}
-	if d.Next != "" && d.Lease != nil && d.Lease.State == leaseHeld {
-		d.Next = "wait until that run ends, then: " + d.Next
+	if d.Next != "" && d.Lease != nil && d.Lease.State == leaseActive {
+		d.Next = "wait until that run is over, then: " + d.Next
 	}
 	return d
 }
 
 // The states of a Lease that is not free.
 const (
-	leaseHeld    = "held"
+	leaseActive  = "active"
 	leaseStale   = "stale"
 	leaseUnknown = "unknown"
 )
@@ -263,7 +263,7 @@ func leaseOf(ctx context.Context, w *apply.Session) *repairLease {
 	case h == nil:
 		return nil
 	}
-	l := &repairLease{State: leaseHeld, Holder: h.Name, Silent: h.Idle.Round(time.Second).String(), Remediation: assess.Advise("wait for its end, or talk to them: a second run is refused meanwhile (lease-held)")}
+	l := &repairLease{State: leaseActive, Holder: h.Name, Silent: h.Idle.Round(time.Second).String(), Remediation: assess.Advise("wait for its end, or talk to them: a second run is refused meanwhile (lease-held)")}
 	if h.Stale {
 		l.State, l.Remediation = leaseStale, assess.Advise("that run ended without a word. The next one takes the Lease over")
 	}
@@ -285,7 +285,7 @@ func (l *repairLease) print(w io.Writer) {
 	case leaseStale:
 		ui.Wrap(w, "Lease    ", "stale: "+l.Holder+since(l.Since)+", silent for "+l.Silent)
 	default:
-		ui.Wrap(w, "Lease    ", "held: "+l.Holder+" changes this cluster"+since(l.Since)+", renewed "+l.Silent+" ago")
+		ui.Wrap(w, "Lease    ", "active: "+l.Holder+" changes this cluster"+since(l.Since)+", renewed "+l.Silent+" ago")
 	}
 	ui.Wrap(w, "         ", "next: "+l.Remediation.Text)
 }
@@ -336,7 +336,7 @@ func nodeState(p *remediate.Plan, n remediate.NodePlan) repairNode {
 	case due && out.Ready == "" && n.Name != "":
 		out.State, out.Reason = standsUnknown, "its files are right and its kubelet has read them, and whether it is Ready was not read"
 	case n.Name != "" && out.Ready == "True" && life.Healthy() != catalog.Yes:
-		out.State, out.Reason = standsUnknown, "its files are right and its kubelet has read them, and whether it is alive is not known: "+life.String()
+		out.State, out.Reason = standsUnknown, "its files are right and its kubelet has read them, and whether it is alive is unknown: "+life.String()
 		out.Remediation = assess.Command(inspect.NodeNames, "kubectl get lease -n kube-node-lease %s", n.Name)
 	}
 	return out
@@ -393,7 +393,7 @@ func (f *fixStatusFlags) print(d repairDocument) error {
 	}
 	if d.PastMasters != "" {
 		ui.Printf(w, "Or       %s\n", d.PastMasters)
-		ui.Wrap(w, "         ", "where this master is lost for good: "+apply.PastMastersMeans)
+		ui.Wrap(w, "         ", "if this control plane node can't be recovered: "+apply.PastMastersMeans)
 	}
 	_, err := io.WriteString(out, ui.CleanLines(w.String()))
 	return err

@@ -52,11 +52,11 @@ func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Comma
 		Short: "Make your own kubeconfig trust the API server's new CA",
 		Long: strings.ReplaceAll(`Where the CA of the load balancer was rotated, the administrator's kubeconfig fails, too: "x509: certificate signed by unknown authority".
 
-It adds the CAs that the cluster publishes to certificate-authority-data of the current context's cluster, in the file in which that cluster is. CAs that are there and have not ended are kept; nothing else in the file changes. The CA must verify what the API server shows; nobody is believed for want of a check. The file as it was is kept beside it.
+It adds the CAs that the cluster publishes to certificate-authority-data of the current context's cluster, in the file in which that cluster is. CAs that are there and have not expired are kept; nothing else in the file changes. The CA must verify the certificate that the API server presents: where that can't be checked, nothing is written. The file as it was is kept beside it.
 
 Where the API answers already, the CA is that of the ConfigMap openshift-config-managed/kube-apiserver-server-ca. Where it does not, it comes from a master by ssh, whose host key is checked, or from a file.
 
-Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage or no access; 4 the write failed; 5 refused, or nobody said yes.`, "{}", app.ProgramName),
+Exit codes: 0 done, or already up to date; 1 a dry run would change something; 2 usage or no access; 4 the write failed; 5 refused, or not confirmed.`, "{}", app.ProgramName),
 		Example: templates.Examples(strings.ReplaceAll(`  # The CA from a master
   {} fix-kubeconfig --api-ca-from ssh://core@master-0.example.com
 
@@ -68,9 +68,9 @@ Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage o
 	flags := cmd.Flags()
 	flags.StringVar(&f.caFile, "ca-file", "", "PEM file with the CAs; - for standard input.")
 	flags.StringVar(&f.caFrom, "api-ca-from", "", connect.MasterCAUsage)
-	flags.StringVar(&f.dryRun, "dry-run", apply.DryRunNone, `"client" shows what would be done and does nothing; exit code 1 if anything would be.`)
+	flags.StringVar(&f.dryRun, "dry-run", apply.DryRunNone, `"client" prints the change and does nothing; exit code 1 if there is one.`)
 	flags.Lookup("dry-run").NoOptDefVal = apply.DryRunClient
-	flags.BoolVarP(&f.yes, "yes", "y", false, "Do what is shown without asking.")
+	flags.BoolVarP(&f.yes, "yes", "y", false, "Apply the change without asking.")
 	f.ssh.AddFlags(cmd)
 	ui.Must(cmd.MarkFlagFilename("ca-file"))
 	ui.Must(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{apply.DryRunNone, apply.DryRunClient}, cobra.ShellCompDirectiveNoFileComp)))
@@ -83,7 +83,7 @@ type ownConfig struct {
 	named   string // the file, as the kubeconfig's list names it
 	path    string // the same, links followed
 	text    []byte
-	roots   []*pki.Cert // whom it trusts
+	roots   []*pki.Cert // its trust anchors
 	rest    *rest.Config
 	name    string // the server name that its certificate must be for
 }
@@ -103,7 +103,7 @@ func (f *ownFlags) run(ctx context.Context) error {
 	}
 	served, err := own.served(ctx)
 	if err != nil {
-		return cli.WithHint(fmt.Errorf("what does %s show? %w", own.rest.Host, err), "is the API server up, and the server in the kubeconfig right? kubectl config view --minify")
+		return cli.WithHint(fmt.Errorf("read the certificate that %s presents: %w", own.rest.Host, err), "is the API server up, and the server in the kubeconfig right? kubectl config view --minify")
 	}
 	fix, err := f.ca(ctx, own, served)
 	if err != nil {
@@ -159,7 +159,7 @@ func (f *ownFlags) locate(ctx context.Context) (*ownConfig, error) {
 		return nil, cli.WithHint(fmt.Errorf("kubeconfig: context %q names cluster %q, which is not there", own.context, at.Cluster), "kubectl config view")
 	}
 	if *f.config.APIServer != "" || *f.config.CAFile != "" || *f.config.Insecure || *f.config.ClusterName != "" || *f.config.TLSServerName != "" {
-		return nil, errors.New("--server, --cluster, --certificate-authority, --tls-server-name and --insecure-skip-tls-verify are not in the file that is to be mended: leave them out")
+		return nil, errors.New("--server, --cluster, --certificate-authority, --tls-server-name and --insecure-skip-tls-verify are not in the file that this command changes: leave them out")
 	}
 	own.named = cluster.LocationOfOrigin
 	if own.path, err = filepath.EvalSymlinks(own.named); err != nil {
@@ -177,7 +177,7 @@ func (f *ownFlags) locate(ctx context.Context) (*ownConfig, error) {
 		own.roots = append(own.roots, loaded...)
 	}
 	if here.Cluster != at.Cluster || raw.CurrentContext != own.context {
-		return nil, apply.Refused(&remediate.Refusal{Name: "current-context", Reason: fmt.Sprintf("%s: its current context leads to cluster %q, and what is to be mended is %q", own.path, here.Cluster, at.Cluster),
+		return nil, apply.Refused(&remediate.Refusal{Name: "current-context", Reason: fmt.Sprintf("%s: its current context leads to cluster %q, and the cluster to change is %q", own.path, here.Cluster, at.Cluster),
 			Next: foreign.Command("", "kubectl config use-context %s, in that file, and again without --context", own.context)})
 	}
 	if own.rest, err = f.config.ToRESTConfig(); err != nil {
@@ -188,7 +188,7 @@ func (f *ownFlags) locate(ctx context.Context) (*ownConfig, error) {
 	return own, err
 }
 
-// unedited adds to a refusal how the file can be mended by hand.
+// unedited adds to a refusal how the file can be changed by hand.
 func (f *ownFlags) unedited(own *ownConfig, err error) error {
 	var r *kubeconfig.Refusal
 	if !errors.As(err, &r) {
@@ -203,7 +203,7 @@ var errSeen = errors.New("the chain was seen")
 
 var errTLSProxy = errors.New("https://")
 
-// served returns the chain that the server shows, by the way that the kubeconfig
+// served returns the chain that the server presents, by the way that the kubeconfig
 // goes, a proxy included. Nothing is sent to the server but the handshake.
 func (o *ownConfig) served(ctx context.Context) ([]*pki.Cert, error) {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
@@ -217,9 +217,9 @@ func (o *ownConfig) served(ctx context.Context) ([]*pki.Cert, error) {
 	if err != nil {
 		return nil, err
 	}
-	// With TLS to the proxy, too, two chains would be shown, and which is whose is not told.
+	// With TLS to the proxy, too, there would be two chains, and which is whose is not told.
 	if by, err := proxy(request); err != nil || by != nil && by.Scheme == "https" {
-		return nil, fmt.Errorf("the way there leads through a proxy that speaks TLS itself, or can't be told (%w): what the server shows can't be seen", cmp.Or(err, errTLSProxy))
+		return nil, fmt.Errorf("the way there leads through a proxy that speaks TLS itself, or is unknown (%w): the certificate that the server presents can't be read", cmp.Or(err, errTLSProxy))
 	}
 	t := &http.Transport{Proxy: proxy, TLSClientConfig: &tls.Config{
 		ServerName:         o.name,
@@ -264,11 +264,11 @@ func (f *ownFlags) ca(ctx context.Context, own *ownConfig, served []*pki.Cert) (
 	}
 	// Before anything is sent there, and any program asked for a credential.
 	if err := pki.Verify(served, own.roots, own.name, collect.Now()); err != nil {
-		var shown strings.Builder
+		var presented strings.Builder
 		for i, c := range served {
-			fmt.Fprintf(&shown, "\n  presented %d: %s, issued by %s, sha256 %s, until %s", i+1, pki.Foreign(c.Subject), pki.Foreign(c.Issuer), c.Fingerprint, c.NotAfter.UTC().Format(time.DateOnly))
+			fmt.Fprintf(&presented, "\n  presented %d: %s, issued by %s, sha256 %s, until %s", i+1, pki.Foreign(c.Subject), pki.Foreign(c.Issuer), c.Fingerprint, c.NotAfter.UTC().Format(time.DateOnly))
 		}
-		return fix, cli.WithHint(fmt.Errorf("the CA in context %q does not verify what %s shows (%w), so it must come from somewhere else%s", own.context, own.rest.Host, err, shown.String()),
+		return fix, cli.WithHint(fmt.Errorf("the CA in context %q does not verify the certificate that %s presents (%w), so the CA must come from another source%s", own.context, own.rest.Host, err, presented.String()),
 			"read it from a master, over a host key that you know: --api-ca-from ssh://core@MASTER; or --ca-file FILE")
 	}
 	conn, err := connect.Connect(ctx, f.app, f.config, pki.NewScanner(), connect.ToWrite)
@@ -286,16 +286,16 @@ func (f *ownFlags) ca(ctx context.Context, own *ownConfig, served []*pki.Cert) (
 	return fix, nil
 }
 
-// show says what changes in whom the file trusts. The file's text is not shown: tokens
+// show prints what changes in the file's trust anchors. Its text is not printed: tokens
 // and keys are in it.
 func (f *ownFlags) show(own *ownConfig, fix apiint.Repair, c *apiint.UserKubeconfigChange, served []*pki.Cert, now time.Time) {
 	w := &strings.Builder{}
 	ui.Printf(w, "File     %s  (context %s, cluster %s)\n", own.path, own.context, c.Cluster)
 	ui.Printf(w, "Server   %s\n", c.Server)
-	ui.Wrap(w, "Shown    ", fmt.Sprintf("%s, issued by %s, until %s, sha256 %s", pki.Foreign(served[0].Subject), pki.Foreign(served[0].Issuer), served[0].NotAfter.UTC().Format(time.DateOnly), served[0].Fingerprint.Short()))
-	ui.Printf(w, "CA       %s; it verifies what is shown\n", fix.CASource)
+	ui.Wrap(w, "Served   ", fmt.Sprintf("%s, issued by %s, until %s, sha256 %s", pki.Foreign(served[0].Subject), pki.Foreign(served[0].Issuer), served[0].NotAfter.UTC().Format(time.DateOnly), served[0].Fingerprint.Short()))
+	ui.Printf(w, "CA       %s; it verifies the served certificate\n", fix.CASource)
 	if c.Text == nil {
-		ui.Printf(w, "\nNothing to do: the file trusts all of these CAs already.\n")
+		ui.Printf(w, "\nNo changes: the file trusts all of these CAs already.\n")
 	} else {
 		has := func(list []*pki.Cert, x *pki.Cert) bool {
 			return slices.ContainsFunc(list, func(c *pki.Cert) bool { return c.Fingerprint == x.Fingerprint })

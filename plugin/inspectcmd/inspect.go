@@ -76,13 +76,13 @@ Without KIND everything is read. Nodes (kind nodes, or --nodes) are read in one 
  With -A (the default) in all namespaces; with -n only what is in that namespace. What may not be read is listed as unknown and never counts as fine.
 
 Exit codes: 0 all fine, 1 findings at or above --fail-on, 2 usage or no access, 3 no finding but something could not be read.`,
-		Example: templates.Examples(strings.ReplaceAll(`  # What is wrong, and what ends soon
+		Example: templates.Examples(strings.ReplaceAll(`  # What is wrong, and what expires soon
   {} inspect
 
   # Every certificate, with names and places
   {} inspect --all -o wide
 
-  # Secrets of one namespace, expired or ending within 60 days
+  # Secrets of one namespace, expired or expiring within 60 days
   {} inspect secrets -n openshift-ingress --expiring-within 60d
 
   # What lies on nodes; two of them by ssh, which works while the API is down
@@ -92,8 +92,8 @@ Exit codes: 0 all fine, 1 findings at or above --fail-on, 2 usage or no access, 
   # One secret as text
   {} inspect secret/router-ca -n openshift-ingress-operator -o text
 
-  # sha256 and end of every CA, for a script
-  {} inspect --ca-only -o custom-columns=SHA256:.sha256,END:.notAfter
+  # sha256 and expiry of every CA, for a script
+  {} inspect --ca-only -o custom-columns=SHA256:.sha256,EXPIRES:.notAfter
 
   # Facts saved earlier, as of that time
   {} inspect --from cluster.certrot`, "{}", app.ProgramName)),
@@ -265,7 +265,7 @@ func (f *inspectFlags) run(ctx context.Context, o *inspectOptions) error {
 		return fmt.Errorf("print: %w", err)
 	}
 	if ctx.Err() != nil {
-		return &cli.ExitError{Code: cli.ExitIncomplete, Err: errors.New("interrupted: what is shown is not complete")}
+		return &cli.ExitError{Code: cli.ExitIncomplete, Err: errors.New("interrupted: the output is incomplete")}
 	}
 	return verdict
 }

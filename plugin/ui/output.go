@@ -45,7 +45,7 @@ const formats = "wide, json, yaml, name, text, jsonpath=, go-template=, custom-c
 func (f *OutputFlags) AddFlags(cmd *cobra.Command) {
 	f.template = genericclioptions.NewKubeTemplatePrintFlags()
 	cmd.Flags().StringVarP(&f.format, "output", "o", "", "Form of the output: "+formats+" (and the -file variants of the last three).")
-	cmd.Flags().BoolVar(&f.All, "all", false, "Also list every certificate, not only problems and what ends soon.")
+	cmd.Flags().BoolVar(&f.All, "all", false, "Also list every certificate, not only problems and what expires soon.")
 	cmd.Flags().BoolVar(&f.noHeaders, "no-headers", false, "Leave the headers of tables out.")
 	f.template.AddFlags(cmd)
 	Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(

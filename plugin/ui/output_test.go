@@ -39,10 +39,10 @@ func TestJSONIsWhatMarshalIndentWrites(t *testing.T) {
 func TestPeopleGetTheWorstProblems(t *testing.T) {
 	t.Parallel()
 	inv := report.Inventory{}
-	for range findingsShown + 7 {
+	for range maxFindings + 7 {
 		inv.Findings = append(inv.Findings, report.Finding{Assessment: assess.Assessment{ID: "certificate-expired", Severity: assess.Critical, Reason: "ended"}})
 	}
-	for wide, want := range map[bool]int{false: findingsShown, true: findingsShown + 7} {
+	for wide, want := range map[bool]int{false: maxFindings, true: maxFindings + 7} {
 		var got bytes.Buffer
 		if err := (HumanPrinter{wide: wide}).print(&got, &inv, assess.Info); err != nil {
 			t.Fatal(err)

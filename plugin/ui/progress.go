@@ -11,19 +11,19 @@ import (
 	"golang.org/x/term"
 )
 
-// Progress shows on a terminal how much was read so far, and nothing anywhere
+// Progress prints on a terminal how much was read so far, and nothing anywhere
 // else.
 type Progress struct {
-	mu    sync.Mutex
-	w     io.Writer // nil: shows nothing
-	read  map[string]int
-	order []string
-	last  time.Time
-	width int // of what stands on the line
-	held  bool
+	mu     sync.Mutex
+	w      io.Writer // nil: prints nothing
+	read   map[string]int
+	order  []string
+	last   time.Time
+	width  int // of what stands on the line
+	paused bool
 }
 
-// Hold empties the line and draws nothing more until release: somebody is asked.
+// Hold empties the line and draws nothing more until release: the user is asked.
 func (p *Progress) Hold() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -32,14 +32,14 @@ func (p *Progress) Hold() {
 		_, _ = fmt.Fprint(p.w, "\r")
 		p.width = 0
 	}
-	p.held = true
+	p.paused = true
 }
 
 // Release goes on after Hold.
 func (p *Progress) Release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.held = false
+	p.paused = false
 }
 
 // StartProgress shows progress on w if that is a terminal.
@@ -62,7 +62,7 @@ func (p *Progress) Observe(what string, objects int) {
 		p.order = append(p.order, what)
 	}
 	p.read[what] = objects
-	if p.held || time.Since(p.last) < 100*time.Millisecond {
+	if p.paused || time.Since(p.last) < 100*time.Millisecond {
 		return
 	}
 	p.last = time.Now()

@@ -16,7 +16,7 @@ import (
 )
 
 // HumanPrinter is the default form: which cluster, what was read, what is
-// unknown, problems first, then what ends soon.
+// unknown, problems first, then what expires soon.
 type HumanPrinter struct {
 	ProgramName string
 	wide        bool
@@ -27,18 +27,18 @@ type HumanPrinter struct {
 	width       int // of the terminal; 0: none
 }
 
-// PlacesShown is how many places of a finding are listed unless -o wide.
-const PlacesShown = 4
+// MaxPlaces is how many places of a finding are listed unless -o wide.
+const MaxPlaces = 4
 
-// findingsShown is how many findings are listed unless -o wide: the worst come
-// first, and nobody reads a thousand.
-const findingsShown = 100
+// maxFindings is how many findings are listed unless -o wide: the worst come
+// first, and a thousand are too many to read.
+const maxFindings = 100
 
-// filesShown is how many files are named one by one.
-const filesShown = 5
+// maxFiles is how many files are named one by one.
+const maxFiles = 5
 
-// endsSoonShown is how many rows the list of what ends soon has unless -o wide.
-const endsSoonShown = 10
+// maxExpiring is how many rows the list of what expires soon has unless -o wide.
+const maxExpiring = 10
 
 func (p HumanPrinter) print(out io.Writer, inv *report.Inventory, atLeast assess.Severity) error {
 	p.width = terminalWidth(out)
@@ -121,11 +121,11 @@ func readsOf(inv *report.Inventory) []string {
 			files, objects = files+1, objects+r.Objects
 		}
 	}
-	if files > filesShown {
+	if files > maxFiles {
 		reads = append(reads, fmt.Sprintf("%d files with %d objects", files, objects))
 	}
 	for _, r := range inv.Reads {
-		if r.Skipped || r.What == "file" && files > filesShown {
+		if r.Skipped || r.What == "file" && files > maxFiles {
 			continue
 		}
 		s := strconv.Itoa(r.Objects) + " " + r.What
@@ -161,13 +161,13 @@ func (p HumanPrinter) Gaps(w io.Writer, inv *report.Inventory) {
 }
 
 func (p HumanPrinter) findings(w io.Writer, inv *report.Inventory, atLeast assess.Severity) {
-	shown := limit(inv, atLeast).Findings
-	hidden := len(inv.Findings) - len(shown)
+	listed := limit(inv, atLeast).Findings
+	hidden := len(inv.Findings) - len(listed)
 	more := ""
 	if hidden > 0 {
 		more = fmt.Sprintf("  (%d more below %s: --min-severity=info)", hidden, atLeast)
 	}
-	if len(shown) == 0 {
+	if len(listed) == 0 {
 		if len(inv.Gaps) == 0 {
 			Printf(w, "\nProblems none%s\n", more)
 		} else {
@@ -175,17 +175,17 @@ func (p HumanPrinter) findings(w io.Writer, inv *report.Inventory, atLeast asses
 		}
 		return
 	}
-	Printf(w, "\nProblems %s%s\n", tally(shown), more)
-	for i, f := range shown {
-		if i == findingsShown && !p.wide {
-			Printf(w, "\n… and %d more problems: -o wide, or choose some (--help)\n", len(shown)-i)
+	Printf(w, "\nProblems %s%s\n", tally(listed), more)
+	for i, f := range listed {
+		if i == maxFindings && !p.wide {
+			Printf(w, "\n… and %d more problems: -o wide, or choose some (--help)\n", len(listed)-i)
 			break
 		}
 		Printf(w, "\n%s %s  %s\n", Mark(f.Severity), strings.ToUpper(f.Severity.String()), f.ID)
 		Assessment(w, "  ", f.Assessment, func() {
 			places := inspect.Fold(f.Locations)
 			for i, at := range places {
-				if i == PlacesShown && !p.wide && len(places) > PlacesShown+1 {
+				if i == MaxPlaces && !p.wide && len(places) > MaxPlaces+1 {
 					Printf(w, "  in    %d more places: -o wide\n", len(places)-i)
 					break
 				}
@@ -235,13 +235,13 @@ func (p HumanPrinter) certificates(w io.Writer, inv *report.Inventory) {
 	p.revocationLists(w, inv)
 }
 
-// table lists certificates, the earliest end first.
+// table lists certificates, the one that expires first at the top.
 func (p HumanPrinter) table(w io.Writer, now time.Time, certs []*report.Cert) {
 	var lines strings.Builder
 	t := printers.GetNewTabWriter(&lines)
-	columns := []string{"ENDS", "RENEWAL", "CERTIFICATE", "TYPE", "OWNER", "IN"}
+	columns := []string{"EXPIRES", "RENEWAL", "CERTIFICATE", "TYPE", "OWNER", "IN"}
 	if p.wide {
-		columns = []string{"ENDS", "NOT AFTER", "RENEWAL", "CERTIFICATE", "ISSUER", "TYPE", "KEY", "NAMES", "OWNER", "SHA256", "IN"}
+		columns = []string{"EXPIRES", "NOT AFTER", "RENEWAL", "CERTIFICATE", "ISSUER", "TYPE", "KEY", "NAMES", "OWNER", "SHA256", "IN"}
 	}
 	if !p.noHeaders {
 		Printf(t, "%s\n", strings.Join(columns, "\t"))

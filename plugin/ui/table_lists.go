@@ -13,7 +13,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 )
 
-// expiresSoon lists what ends within the threshold, by itself renewed or not.
+// expiresSoon lists what expires within the threshold, renewed automatically or not.
 func (p HumanPrinter) expiresSoon(w io.Writer, inv *report.Inventory) {
 	var soon []*report.Cert
 	for i := range inv.Certificates {
@@ -27,13 +27,13 @@ func (p HumanPrinter) expiresSoon(w io.Writer, inv *report.Inventory) {
 	}
 	within := duration.HumanDuration(p.within)
 	if len(soon) == 0 {
-		Printf(w, "\nEnds within %s: nothing\n", within)
+		Printf(w, "\nExpires within %s: nothing\n", within)
 		return
 	}
-	Printf(w, "\nEnds within %s: %s\n", within, Count(len(soon), "certificate"))
+	Printf(w, "\nExpires within %s: %s\n", within, Count(len(soon), "certificate"))
 	rest := 0
-	if !p.wide && len(soon) > endsSoonShown+1 {
-		soon, rest = soon[:endsSoonShown], len(soon)-endsSoonShown
+	if !p.wide && len(soon) > maxExpiring+1 {
+		soon, rest = soon[:maxExpiring], len(soon)-maxExpiring
 	}
 	p.table(w, inv.Now, soon)
 	if rest > 0 {
@@ -58,7 +58,7 @@ func (p HumanPrinter) requests(w io.Writer, inv *report.Inventory) {
 	p.fitted(w, lines.String())
 }
 
-// revocationLists lists them as bundles hold them.
+// revocationLists lists those in bundles.
 func (p HumanPrinter) revocationLists(w io.Writer, inv *report.Inventory) {
 	if !slices.ContainsFunc(inv.Bundles, func(b report.Bundle) bool { return len(b.CRLs) > 0 }) {
 		return
@@ -67,15 +67,15 @@ func (p HumanPrinter) revocationLists(w io.Writer, inv *report.Inventory) {
 	var lines strings.Builder
 	t := printers.GetNewTabWriter(&lines)
 	if !p.noHeaders {
-		Printf(t, "ENDS\tISSUER\tREVOKED\tIN\n")
+		Printf(t, "NEXT UPDATE\tISSUER\tREVOKED\tIN\n")
 	}
 	for _, b := range inv.Bundles {
 		for _, l := range b.CRLs {
-			ends := "-"
+			nextUpdate := "-"
 			if !l.NextUpdate.IsZero() {
-				ends = RelativeTime(inv.Now, l.NextUpdate)
+				nextUpdate = RelativeTime(inv.Now, l.NextUpdate)
 			}
-			Printf(t, "%s\t%s\t%d\t%s\n", ends, pki.Foreign(l.Issuer), l.Revoked, strings.Join(inspect.Fold(b.Locations), ","))
+			Printf(t, "%s\t%s\t%d\t%s\n", nextUpdate, pki.Foreign(l.Issuer), l.Revoked, strings.Join(inspect.Fold(b.Locations), ","))
 		}
 	}
 	_ = t.Flush() // the buffer does not fail

@@ -39,7 +39,7 @@ func (p HumanPrinter) nodes(w io.Writer, inv *report.Inventory) {
 			requests = strconv.Itoa(len(n.Pending)) + " pending"
 		}
 		Printf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", Clean(n.Name), readyOf(n), OrDash(n.Via), kubelet,
-			ends(inv.Now, certs, n.Client), ends(inv.Now, certs, n.Serving), requests, clockOf(n))
+			expiry(inv.Now, certs, n.Client), expiry(inv.Now, certs, n.Serving), requests, clockOf(n))
 	}
 	_ = t.Flush() // the buffer does not fail
 	p.fitted(w, lines.String())
@@ -53,13 +53,16 @@ func readyOf(n report.Node) string {
 	return OrDash(n.Ready)
 }
 
-// ends says when a certificate ends, and when it is renewed.
-func ends(now time.Time, certs map[pki.Fingerprint]*report.Cert, sum *pki.Fingerprint) string {
+// expiry says when a certificate expires, and when it is renewed.
+func expiry(now time.Time, certs map[pki.Fingerprint]*report.Cert, sum *pki.Fingerprint) string {
 	if sum == nil || certs[*sum] == nil {
 		return "-"
 	}
 	c := certs[*sum]
-	s := "ends " + RelativeTime(now, c.NotAfter)
+	s := "expires " + RelativeTime(now, c.NotAfter)
+	if c.NotAfter.Before(now) {
+		s = "expired " + RelativeTime(now, c.NotAfter)
+	}
 	if r := renewed(now, c); c.Renewal == report.RenewalAutomatic && c.NotAfter.After(now) {
 		s += ", renewal " + r
 	}

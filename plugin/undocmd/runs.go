@@ -39,9 +39,9 @@ func NewRunsCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.C
 	cmd := &cobra.Command{
 		Use:   "runs",
 		Short: "List what was changed by this program, and remove what is kept of it",
-		Long: `Lists the runs that changed something: those with a journal on this machine, the newest first, or with --from-nodes those of which nodes keep what was before.
+		Long: `Lists the runs that changed something: those with a journal on this machine, the newest first, or with --from-nodes those of which nodes keep backups.
 
-A run is put back with undo, as long as the nodes keep what was before.`,
+undo puts a run back, as long as the nodes keep its backups.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.list(cmd.Context()) },
 	}
@@ -74,7 +74,7 @@ Runs are named, or chosen by --older-than. A journal stays as long as one of its
 	f.addReadFlags(cmd, "Only these nodes.")
 	cmd.Flags().StringVar(&f.olderThan, "older-than", "", "All runs that began longer ago than this, such as 30d.")
 	cmd.Flags().BoolVarP(&f.Yes, "yes", "y", false, "Do it without asking.")
-	cmd.Flags().StringSliceVar(&f.risks, "accept-risk", nil, "Go on in spite of this risk, by its name: "+strings.Join(runsRisks(), ", ")+".")
+	cmd.Flags().StringSliceVar(&f.risks, "accept-risk", nil, "Accept this risk, by its name: "+strings.Join(runsRisks(), ", ")+".")
 	ui.Must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(runsRisks(), cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }
@@ -130,9 +130,9 @@ func journalled() ([]runEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	stories, err := js.List()
+	records, err := js.List()
 	var out []runEntry
-	for _, s := range slices.Backward(stories) {
+	for _, s := range slices.Backward(records) {
 		e := runEntry{Run: s.Run, Command: s.Command, Undoes: s.Undoes, Started: &s.Started, Server: s.Server, Nodes: s.Nodes, Outcome: s.Outcome()}
 		for _, files := range s.Changed() {
 			e.Files += len(files)
@@ -222,24 +222,24 @@ func (f *runsFlags) prune(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	stories, damaged, err := f.chosen(js, args)
+	records, damaged, err := f.chosen(js, args)
 	if err != nil {
 		return err
 	}
-	if len(stories) == 0 && damaged != nil {
-		return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(damaged, "nothing was removed. Move a journal that can't be read away")}
+	if len(records) == 0 && damaged != nil {
+		return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(damaged, "nothing was removed. Move a journal that can't be read out of its folder")}
 	}
-	if len(stories) == 0 {
+	if len(records) == 0 {
 		ui.Printf(f.App.Streams.Out, "No such runs: nothing to remove.\n")
 		return nil
 	}
 	f.Purpose = connect.Writing(f.risks, false)
-	if slices.ContainsFunc(stories, func(s remediate.RunRecord) bool { return len(keeping(s)) > 0 }) && !f.Nodes.Local {
+	if slices.ContainsFunc(records, func(s remediate.RunRecord) bool { return len(keeping(s)) > 0 }) && !f.Nodes.Local {
 		if err := f.Purpose.Allows(f.Config); err != nil {
 			return err
 		}
 	}
-	for _, s := range stories {
+	for _, s := range records {
 		ui.Printf(f.App.Streams.Out, "%s  %s  %s  nodes: %s\n", pki.Foreign(s.Run), foreign.Prose(s.Command), s.Started.UTC().Format(time.RFC3339), ui.OrDash(foreign.Texts(s.Nodes)))
 	}
 	a := &apply.Run{Flags: f.Flags, Session: &apply.Session{}}
@@ -248,7 +248,7 @@ func (f *runsFlags) prune(ctx context.Context, args []string) error {
 		return err
 	}
 	errs := []error{damaged}
-	for _, s := range stories {
+	for _, s := range records {
 		errs = append(errs, f.remove(ctx, js, s))
 	}
 	if err := errors.Join(errs...); err != nil {

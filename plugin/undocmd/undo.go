@@ -46,9 +46,9 @@ func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Comma
 		Short: "Put back what a run changed on nodes",
 		Long: `Puts back, byte for byte, the files that a run changed, with their owner, mode and label, and restarts the kubelet. A file that was changed after the run is left alone.
 
-Which nodes those are is in the run's journal on this machine; without it, name them with --nodes and --from-nodes. What was before is on the nodes themselves, in /var/lib/certrot/RUN, with a script "undo" for somebody at a console.
+The run's journal on this machine names those nodes; without it, name them with --nodes and --from-nodes. Backups are on the nodes themselves, in /var/lib/certrot/RUN, with a script "undo" for the node's console.
 
-It refuses to put back a file with which the kubelet would not trust what the API server shows it now, unless --accept-risk=breaks-trust.`,
+It refuses to put back a file with which the kubelet would not trust the certificate that the API server presents now, unless --accept-risk=breaks-trust.`,
 		Example: templates.Examples(strings.ReplaceAll(`  # Which runs there were
   {} runs
 
@@ -56,7 +56,7 @@ It refuses to put back a file with which the kubelet would not trust what the AP
   {} undo 20260131-120000-1a2b3c --via ssh --dry-run=client
   {} undo 20260131-120000-1a2b3c --via ssh
 
-  # A run of somebody else
+  # A run of another user
   {} undo 20260131-120000-1a2b3c --from-nodes --nodes worker-1 --via ssh`, "{}", app.ProgramName)),
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeRuns,
@@ -64,7 +64,7 @@ It refuses to put back a file with which the kubelet would not trust what the AP
 	}
 	f.AddFlags(cmd, "Only these nodes of the run, in this order.")
 	cmd.Flags().BoolVar(&f.fromNodes, "from-nodes", false, "Do without the journal: what the run changed is read from the nodes named with --nodes.")
-	cmd.Flags().StringSliceVar(&f.risks, "accept-risk", nil, "Go on in spite of this risk, by its name: "+strings.Join(undoRisks(), ", ")+".")
+	cmd.Flags().StringSliceVar(&f.risks, "accept-risk", nil, "Accept this risk, by its name: "+strings.Join(undoRisks(), ", ")+".")
 	ui.Must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(undoRisks(), cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }
@@ -85,12 +85,12 @@ func (f *undoFlags) run(ctx context.Context, run string) error {
 	if !remediate.ValidRun(run) {
 		return cli.WithHint(fmt.Errorf("run %q: the ID of a run is such as 20260131-120000-1a2b3c", run), "%s runs", f.App.ProgramName)
 	}
-	names, story, err := f.nodesOf(run)
+	names, record, err := f.nodesOf(run)
 	if err != nil {
 		return err
 	}
-	if len(names) == 0 && action.Paused(story) {
-		return f.undoPauses(ctx, run, story)
+	if len(names) == 0 && action.Paused(record) {
+		return f.undoPauses(ctx, run, record)
 	}
 	if len(names) == 0 && !f.fromNodes {
 		ui.Printf(f.App.Streams.Out, "Run %s changed nothing: nothing to put back.\n", run)
@@ -101,7 +101,7 @@ func (f *undoFlags) run(ctx context.Context, run string) error {
 	if err != nil {
 		return err
 	}
-	err = f.undo(ctx, w, run, story)
+	err = f.undo(ctx, w, run, record)
 	if closed := w.Close(); closed != nil {
 		cli.Warn(f.App.Streams, "clean up: ", closed)
 	}
@@ -109,52 +109,52 @@ func (f *undoFlags) run(ctx context.Context, run string) error {
 }
 
 // nodesOf are the nodes that the journal names, and what else it tells.
-func (f *undoFlags) nodesOf(run string) (names []string, story remediate.RunRecord, err error) {
+func (f *undoFlags) nodesOf(run string) (names []string, record remediate.RunRecord, err error) {
 	if f.fromNodes {
 		if len(f.Nodes.Nodes) == 0 && !f.Nodes.Local {
 			err = errors.New("--from-nodes: name the nodes with --nodes")
 		}
-		return nil, story, err
+		return nil, record, err
 	}
 	js, err := apply.Journals()
 	if err != nil {
-		return nil, story, err
+		return nil, record, err
 	}
-	if story, err = js.Read(run); err != nil {
-		return nil, story, cli.WithHint(err, "%s runs shows those that are known here; of others: --from-nodes --nodes NAME", f.App.ProgramName)
+	if record, err = js.Read(run); err != nil {
+		return nil, record, cli.WithHint(err, "%s runs lists those with a journal on this machine; for others: --from-nodes --nodes NAME", f.App.ProgramName)
 	}
-	if story.Command == rotate.RotateCommand {
-		return nil, story, cli.WithHint(fmt.Errorf("run %s was a rotation, which can't be taken back: the old key is gone", run),
+	if record.Command == rotate.RotateCommand {
+		return nil, record, cli.WithHint(fmt.Errorf("run %s was a rotation, which can't be taken back: the old key is gone", run),
 			"what trusted the old CA still does. How far the new one is: %s rotate --list, then rotate status NAME", f.App.ProgramName)
 	}
-	if story.Command == rotate.PruneCommand {
-		return nil, story, cli.WithHint(fmt.Errorf("run %s removed CAs from a bundle, which is put back by hand", run), "how, is said in %s", js.ObjectBackup(run))
+	if record.Command == rotate.PruneCommand {
+		return nil, record, cli.WithHint(fmt.Errorf("run %s removed CAs from a bundle, which is put back by hand", run), "how, is said in %s", js.ObjectBackup(run))
 	}
-	if story.Undoes != "" {
-		return nil, story, cli.WithHint(fmt.Errorf("run %s is itself an undo, of %s", run, story.Undoes), "do what that run did once more: %s fix-api-int", f.App.ProgramName)
+	if record.Undoes != "" {
+		return nil, record, cli.WithHint(fmt.Errorf("run %s is itself an undo, of %s", run, record.Undoes), "do what that run did once more: %s fix-api-int", f.App.ProgramName)
 	}
-	changed := story.Changed()
+	changed := record.Changed()
 	for _, n := range f.Nodes.Nodes {
 		if changed[n] == nil {
-			return nil, story, fmt.Errorf("--nodes %s: run %s changed nothing there, but on %s", n, run, ui.OrDash(strings.Join(slices.Sorted(maps.Keys(changed)), ", ")))
+			return nil, record, fmt.Errorf("--nodes %s: run %s changed nothing there, but on %s", n, run, ui.OrDash(strings.Join(slices.Sorted(maps.Keys(changed)), ", ")))
 		}
 	}
-	for _, n := range slices.Backward(story.Nodes) { // the last one first
+	for _, n := range slices.Backward(record.Nodes) { // the last one first
 		if changed[n] != nil {
 			names = append(names, n)
 		}
 	}
-	if patched := action.Patched(story); len(patched) > 0 && len(names) == 0 && !action.Paused(story) {
-		return nil, story, cli.WithHint(fmt.Errorf("run %s changed no file on nodes, but ConfigMap %s, which is put back by hand", run, strings.Join(patched, ", ")), "how, is said in %s", js.ObjectBackup(run))
+	if patched := action.Patched(record); len(patched) > 0 && len(names) == 0 && !action.Paused(record) {
+		return nil, record, cli.WithHint(fmt.Errorf("run %s changed no file on nodes, but ConfigMap %s, which is put back by hand", run, strings.Join(patched, ", ")), "how, is said in %s", js.ObjectBackup(run))
 	}
-	return names, story, nil
+	return names, record, nil
 }
 
-func (f *undoFlags) undo(ctx context.Context, w *apply.Session, run string, story remediate.RunRecord) error {
+func (f *undoFlags) undo(ctx context.Context, w *apply.Session, run string, record remediate.RunRecord) error {
 	read := gather.Options{Paths: []string{host.DefaultFolder + "/" + run}}
 	a := &apply.Run{Flags: f.Flags, Session: w, Command: "undo", Run: remediate.NewRun(collect.Now()), Undoes: run, Read: read, NoLease: slices.Contains(f.risks, remediate.NoLease), Risks: f.risks, Recheck: []string{preflight.StaticPodsSettled}}
 	a.Plan = func(ctx context.Context) (*remediate.Plan, error) {
-		byHand, err := byHand(run, story)
+		byHand, err := byHand(run, record)
 		if err != nil {
 			return nil, err
 		}
@@ -163,11 +163,11 @@ func (f *undoFlags) undo(ctx context.Context, w *apply.Session, run string, stor
 		for _, name := range w.Names() {
 			entries, err := BackupsOf(ctx, w, name, run)
 			if errors.Is(err, host.ErrNoRun) && !f.fromNodes {
-				err = asBefore(ctx, w, name, story, err)
+				err = asBefore(ctx, w, name, record, err)
 			}
 			if err == nil {
 				var others []string
-				others, err = leftAlone(ctx, w, name, run, story.Changed()[name], entries)
+				others, err = leftAlone(ctx, w, name, run, record.Changed()[name], entries)
 				left = append(left, others...)
 			}
 			if err != nil {
@@ -184,7 +184,7 @@ func (f *undoFlags) undo(ctx context.Context, w *apply.Session, run string, stor
 			err = f.settled(ctx, w, facts, p)
 		}
 		if err == nil {
-			err = w.Resume(ctx, run, story, p)
+			err = w.Resume(ctx, run, record, p)
 		}
 		if err == nil {
 			p.Notes = append(append(p.Notes, left...), byHand...)
@@ -199,8 +199,8 @@ func (f *undoFlags) undo(ctx context.Context, w *apply.Session, run string, stor
 }
 
 // byHand says what of a run is not put back on nodes.
-func byHand(run string, story remediate.RunRecord) (notes []string, err error) {
-	for _, of := range action.Patched(story) {
+func byHand(run string, record remediate.RunRecord) (notes []string, err error) {
+	for _, of := range action.Patched(record) {
 		js, err := apply.Journals()
 		if err != nil {
 			return nil, err
@@ -231,7 +231,7 @@ func (f *undoFlags) settled(ctx context.Context, w *apply.Session, facts inspect
 }
 
 // undoPauses undoes a run that paused health checks, and changed no node.
-func (f *undoFlags) undoPauses(ctx context.Context, run string, story remediate.RunRecord) error {
+func (f *undoFlags) undoPauses(ctx context.Context, run string, record remediate.RunRecord) error {
 	conn, err := connect.Connect(ctx, f.App, f.Config, pki.NewScanner(), connect.Writing(f.risks, false))
 	if err != nil {
 		return err
@@ -239,13 +239,13 @@ func (f *undoFlags) undoPauses(ctx context.Context, run string, story remediate.
 	w := &apply.Session{App: f.App, Conn: conn}
 	a := &apply.Run{Flags: f.Flags, Session: w, Command: "undo", Run: remediate.NewRun(collect.Now()), Undoes: run, NoLease: slices.Contains(f.risks, remediate.NoLease)}
 	a.Plan = func(ctx context.Context) (*remediate.Plan, error) {
-		notes, err := byHand(run, story)
+		notes, err := byHand(run, record)
 		if err != nil {
 			return nil, err
 		}
 		p := &remediate.Plan{Run: run, Now: collect.Now(), Notes: notes}
 		p.Basis.Cluster.Server, p.Basis.Cluster.Unauthenticated = conn.Server, conn.Unauthenticated
-		return p, w.Resume(ctx, run, story, p)
+		return p, w.Resume(ctx, run, record, p)
 	}
 	a.PrintBasis = func(out io.Writer, _ *remediate.Plan) { ui.Printf(out, "Undo     of run %s\n", run) }
 	return a.Execute(ctx)
@@ -254,9 +254,9 @@ func (f *undoFlags) undoPauses(ctx context.Context, run string, story remediate.
 // asBefore says whether a node that keeps nothing of a run is as it was before:
 // the run was interrupted before it did anything there. noRun is what the node
 // answered.
-func asBefore(ctx context.Context, w *apply.Session, node string, story remediate.RunRecord, noRun error) error {
+func asBefore(ctx context.Context, w *apply.Session, node string, record remediate.RunRecord, noRun error) error {
 	before := map[string]*pki.Fingerprint{}
-	for _, r := range story.Records {
+	for _, r := range record.Records {
 		if r.Node != node || r.Path == "" {
 			continue
 		}

@@ -86,11 +86,11 @@ func (g ClaimGroup) among(claims []report.VerificationClaim) int {
 // rest, all is the number of claims of all of them.
 func (g ClaimGroup) about(all int, wide bool) string {
 	nodes := g.Nodes()
-	shown, places := map[string]bool{}, 0
+	presented, places := map[string]bool{}, 0
 	for _, m := range g {
 		places += len(m.Trust)
 		if m.Presented != nil {
-			shown[m.Presented.String()] = true
+			presented[m.Presented.String()] = true
 		}
 	}
 	switch {
@@ -100,8 +100,8 @@ func (g ClaimGroup) about(all int, wide bool) string {
 		return "  (" + strings.Join(nodes, ", ") + ")"
 	case len(g) < all:
 		return fmt.Sprintf("  (%d of %d claims)", len(g), all)
-	case len(shown) > 1:
-		return "  (" + ui.Count(len(shown), "certificate") + ")"
+	case len(presented) > 1:
+		return "  (" + ui.Count(len(presented), "certificate") + ")"
 	case places > 1:
 		return "  (" + ui.Count(places, "place") + ")"
 	case len(g[0].Logs) > 0 && g[0].Refusals == nil:
@@ -144,7 +144,7 @@ func (g ClaimGroup) seen(w io.Writer, now time.Time, wide bool) {
 		if m.Refusals == nil {
 			continue
 		}
-		if n++; n > ui.PlacesShown && !wide {
+		if n++; n > ui.MaxPlaces && !wide {
 			continue
 		}
 		who := m.Refusals.Client
@@ -157,8 +157,8 @@ func (g ClaimGroup) seen(w io.Writer, now time.Time, wide bool) {
 		}
 		ui.Wrap(w, "    seen  ", ui.Clean(fmt.Sprintf("%s: %s%s, in %s", who, ui.Count(m.Refusals.Count, "handshake"), last, strings.Join(inspect.Fold(m.Logs), ", "))))
 	}
-	if n > ui.PlacesShown && !wide {
-		ui.Printf(w, "    seen  %d more: -o wide\n", n-ui.PlacesShown)
+	if n > ui.MaxPlaces && !wide {
+		ui.Printf(w, "    seen  %d more: -o wide\n", n-ui.MaxPlaces)
 	}
 }
 
@@ -197,7 +197,7 @@ func (g ClaimGroup) evidence(w io.Writer, now time.Time, wide bool) {
 		trusts = append(trusts, inspect.Fold(m.Trust)...)
 	}
 	for i, at := range trusts {
-		if i == ui.PlacesShown && !wide {
+		if i == ui.MaxPlaces && !wide {
 			ui.Printf(w, "    trust %d more: -o wide\n", len(trusts)-i)
 			break
 		}

@@ -52,7 +52,7 @@ func (f *Flags) restart(ctx context.Context, args []string) error {
 		return fmt.Errorf("print: %w", err)
 	}
 	if ctx.Err() != nil {
-		return &cli.ExitError{Code: cli.ExitIncomplete, Err: errors.New("interrupted: what is shown is not complete")}
+		return &cli.ExitError{Code: cli.ExitIncomplete, Err: errors.New("interrupted: the output is incomplete")}
 	}
 	return cli.Judged(report.Worst(), false, f.allowUnknown)
 }
@@ -167,8 +167,8 @@ func (f *Flags) printRestartHuman(wide bool) func(io.Writer, *report.RestartRepo
 	}
 }
 
-// columnsShown is how many nodes are columns, at most, if their names fit.
-const columnsShown = 8
+// maxColumns is how many nodes are columns, at most, if their names fit.
+const maxColumns = 8
 
 // restartRows are questions by nodes, or nodes by questions where they are many.
 func restartRows(r *report.RestartReport) [][]string {
@@ -179,7 +179,7 @@ func restartRows(r *report.RestartReport) [][]string {
 		head = append(head, n.Name)
 		wide += 2 + len(n.Name)
 	}
-	if len(r.Nodes) <= columnsShown && wide <= 120 {
+	if len(r.Nodes) <= maxColumns && wide <= 120 {
 		rows := [][]string{head}
 		for i, q := range questions {
 			row := []string{q.Text}

@@ -50,21 +50,21 @@ func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Comma
 	f := &Flags{Config: config, App: app}
 	cmd := &cobra.Command{
 		Use:   "verify [PART...]",
-		Short: "Say who trusts what it is shown, now and at the next rotation",
-		Long: `Certificates that are all valid can still bring a cluster down: when what is shown is signed by a CA that its reader was never given. verify asks, for everybody who verifies a certificate: do its trust anchors verify what it is shown, for that name, now; and what it will be shown after the next rotation?
+		Short: "Check that every client trusts the certificate its server presents, now and after the next rotation",
+		Long: `Certificates that are all valid can still bring a cluster down: when a server presents one that is signed by a CA its client was never given. verify checks for every client that its trust anchors verify the certificate its server presents, for that name: now, and after the next rotation.
 
-Each claim is one line: ✓ it holds, ✗ it does not, ! it will not hold any more, ? something that decides could not be read. PART is a part of the cluster: ` + strings.Join(PartWords(), ", ") + `; without one, all.
+Each claim is one line: ✓ it holds, ✗ it fails, ! it will fail, ? something that decides could not be read. PART is a part of the cluster: ` + strings.Join(PartWords(), ", ") + `; without one, all.
 
 ` + restartSafe + ` in place of a part asks each node another question: would its kubelet come back if it was restarted now? It is tried on the node, with the kubelet's own credentials, which do not leave it.
 
-Handshakes are made from nodes that can be read. Exit codes: 0 all claims hold, 1 one does not, or will not, 2 usage or no access, 3 none is broken but something is unknown.`,
-		Example: templates.Examples(strings.ReplaceAll(`  # Does everybody trust what it is shown?
+Handshakes are made from nodes that can be read. Exit codes: 0 all claims hold, 1 one fails or will fail, 2 usage or no access, 3 none fails but something is unknown.`,
+		Example: templates.Examples(strings.ReplaceAll(`  # Every client and server of the cluster
   {} verify
 
-  # Who calls api-int, asked from the nodes by ssh
+  # Clients of api-int, checked from the nodes by ssh
   {} verify api-int --nodes all --via ssh
 
-  # After a repair, until everybody does
+  # After a repair, until every client trusts api-int
   {} verify api-int --nodes all --wait 30m
 
   # Would every kubelet come back if it was restarted now?
@@ -143,7 +143,7 @@ func (f *Flags) run(ctx context.Context, args []string) error {
 		return fmt.Errorf("print: %w", err)
 	}
 	if ctx.Err() != nil {
-		return &cli.ExitError{Code: cli.ExitIncomplete, Err: errors.New("interrupted: what is shown is not complete")}
+		return &cli.ExitError{Code: cli.ExitIncomplete, Err: errors.New("interrupted: the output is incomplete")}
 	}
 	return f.Verdict(&report)
 }
@@ -303,7 +303,7 @@ func (f *Flags) printHuman(wide bool) func(io.Writer, *report.Verification) erro
 // printTimeline writes what has become of the CA of api-int, and what will, or of what
 // kubeadm made, as one paragraph.
 func printTimeline(w io.Writer, r *report.Verification, part catalog.Part) {
-	var story, next []string
+	var events, next []string
 	for _, e := range r.Timeline {
 		if e.Part != part {
 			continue
@@ -315,15 +315,15 @@ func printTimeline(w io.Writer, r *report.Verification, part catalog.Part) {
 		if !e.Until.IsZero() {
 			s += ", " + e.Until.UTC().Format("2006-01-02") + " at the latest"
 		}
-		story = append(story, s+".")
+		events = append(events, s+".")
 		if e.Remediation.Text != "" {
 			next = append(next, e.Remediation.Text)
 		}
 	}
-	if len(story) == 0 {
+	if len(events) == 0 {
 		return
 	}
-	ui.Wrap(w, "  ", ui.Clean(strings.Join(story, " ")))
+	ui.Wrap(w, "  ", ui.Clean(strings.Join(events, " ")))
 	for _, n := range next {
 		ui.Printf(w, "  Next: %s\n", n)
 	}
@@ -339,8 +339,8 @@ func ClaimTally(claims []report.VerificationClaim) string {
 	var out []string
 	for _, s := range assess.Statuses() {
 		word := ClaimWord(s)
-		if s == assess.Pass && n[s] != 1 {
-			word = "hold"
+		if n[s] != 1 && (s == assess.Pass || s == assess.Fail) {
+			word = strings.TrimSuffix(word, "s") // of several: hold, fail
 		}
 		if n[s] > 0 {
 			out = append(out, fmt.Sprintf("%s %d %s", ui.StatusMark(s), n[s], word))
@@ -355,9 +355,9 @@ func ClaimWord(s assess.Status) string {
 	case assess.Pass:
 		return "holds"
 	case assess.Warn:
-		return "will break"
+		return "will fail"
 	case assess.Fail:
-		return "broken"
+		return "fails"
 	}
 	return "unknown"
 }

@@ -94,7 +94,7 @@ api-int
     signed by another next
     when  2024-06-14 12:00 UTC at the earliest (in 13d)
           then at its next connection; when its client certificate is renewed, 2024-06-18 to 2024-06-26 UTC
-    then  lost: the node
+    impact: the node
 `
 	if !strings.Contains(out.String(), want) {
 		t.Errorf("got %s", out.String())

@@ -3,19 +3,19 @@
 # what "certrot fix-api-int" does to a node, for a person at its console or in ssh,
 # without certrot, oc and the API server. Read it, copy it to the node, and as root:
 #
-#   sh @NAME@ --dry-run   what it would do; it changes nothing
-#   sh @NAME@             shows that, asks, does it
+#   sh @NAME@ --dry-run   prints what it would do; it changes nothing
+#   sh @NAME@             prints that, asks, does it
 #   sh @NAME@ undo        puts back what it changed
 #
 # --yes does not ask. --accept-risk=unverified-server goes on where the node has
-# neither openssl nor curl to ask what the server shows. --accept-risk=breaks-trust
-# lets undo put back what does not trust it.
+# neither openssl nor curl to read the certificate that the server presents.
+# --accept-risk=breaks-trust lets undo put back a file that does not trust it.
 #
 # Running it twice is harmless, and so is interrupting it: each file is before or
-# after, never between; then run it again. Pods go on running. What was there before
-# stays in @FOLDER@/@RUN@; "certrot undo @RUN@ --from-nodes" knows it, too.
+# after, never between; then run it again. Pods go on running. Backups stay in
+# @FOLDER@/@RUN@; "certrot undo @RUN@ --from-nodes" reads them, too.
 #
-# Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage;
+# Exit codes: 0 done, or already up to date; 1 a dry run would change something; 2 usage;
 # 4 something failed half-way; 5 refused, nothing was changed.
 #
 # Made @MADE@ by certrot @VERSION@. The CAs in it are from
@@ -23,8 +23,8 @@
 @SUBJECTS@
 # There is no key and no token in it. Known when it was made:@NOTES@
 #
-# While it changes something, it says so in @FOLDER@/.held, as certrot does, and is
-# refused where somebody else says so there.
+# While it changes something, it says so in @FOLDER@/.held, as certrot does, and it
+# refuses to start where another run says so there.
 # shellcheck shell=sh
 # Where a fails in "a && b || refuse", refuse is what is wanted.
 # shellcheck disable=SC2015
@@ -38,7 +38,7 @@ PATH=$PATH:/usr/sbin:/usr/bin:/sbin:/bin
 node='@NODE@'
 folder='@FOLDER@'
 run='@RUN@'
-hold_seconds=@HOLD_SECONDS@ # how long a node stays held by somebody who is silent
+hold_seconds=@HOLD_SECONDS@ # how long a node stays locked by a holder that is silent
 # The file to join with, which does nothing as long as the kubelet's client
 # certificate is valid; then the one that it works with.
 bootstrap='@BOOTSTRAP@'
@@ -71,9 +71,9 @@ host_sh() {
 CERTROT_HOST
 }
 
-# ---- how it ends --------------------------------------------------------------
+# ---- how it exits -------------------------------------------------------------
 
-# readable shows what others wrote, without what a terminal would obey.
+# readable prints what others wrote, without what a terminal would obey.
 readable() { printf '%s\n' "$1" | tr -c '\n -~' '?'; }
 
 refuse() {
@@ -212,7 +212,7 @@ named() {
 	}'
 }
 
-# list shows certificates, a line of base64 each, behind a word.
+# list prints certificates, a line of base64 each, behind a word.
 list() {
 	while read -r body; do
 		about=$(printf '%s\n' "$body" | dates) || about='? ? ?'
@@ -302,15 +302,15 @@ known() {
 }
 
 # trusted writes the CAs that a file is to have: what is wanted, verbatim, then what it
-# has beside that and has not ended: OLD TO
+# has beside that and has not expired: OLD TO
 trusted() {
-	ca >"$2" && cp "$scratch/wanted" "$scratch/held" || return 1
+	ca >"$2" && cp "$scratch/wanted" "$scratch/bodies" || return 1
 	now=$(date -u +%Y%m%d%H%M%S)
 	while read -r body; do
-		! grep -qxF -e "$body" "$scratch/held" || continue
+		! grep -qxF -e "$body" "$scratch/bodies" || continue
 		until=$(printf '%s\n' "$body" | dates) || return 1
 		[ "${until%% *}" -gt "$now" ] || continue
-		printf '%s\n' "$body" >>"$scratch/held" || return 1
+		printf '%s\n' "$body" >>"$scratch/bodies" || return 1
 		{ echo '-----BEGIN CERTIFICATE-----' && printf '%s\n' "$body" | fold -w 64 && echo '-----END CERTIFICATE-----'; } >>"$2" || return 1
 	done <"$1"
 }
@@ -408,22 +408,22 @@ gone() {
 	[ -n "$here" ] && [ "${of%%')'*}" = "$here" ] && ! kill -0 "$number" 2>/dev/null
 }
 
-# busy sets by to somebody else who holds this node, and for to since when.
+# busy sets by to another holder of this node, and for to the seconds since it said so.
 busy() {
 	by='' for=''
-	held=$(printf '%s\n' "$answer" | awk '$1 == "held" { print; exit }')
-	[ -n "$held" ] || return 1
-	held=${held#held }
-	for=${held%% *} by=${held#* }
+	locked=$(printf '%s\n' "$answer" | awk '$1 == "locked" { print; exit }')
+	[ -n "$locked" ] || return 1
+	locked=${locked#locked }
+	for=${locked%% *} by=${locked#* }
 }
 
-taken() { refuse "$by changes this node, since ${for}s" "wait for their end; it is let go after $hold_seconds s at the latest. If they are known to be gone: rm $folder/.held"; }
+taken() { refuse "$by is changing this node (for ${for}s)" "wait until that run is over; the node is released after $hold_seconds s at the latest. If that run is known to be gone: rm $folder/.held"; }
 
-# alone refuses a node that somebody else holds; in a dry run it says so.
+# alone refuses a node that another run holds; in a dry run it says so.
 alone() {
-	host who "$folder" "$hold_seconds" || refuse "who else changes this node is not known: $why" "look at $folder"
+	host who "$folder" "$hold_seconds" || refuse "it is unknown whether another run changes this node: $why" "look at $folder"
 	busy && ! gone "$by" || return 0
-	[ -z "$dry" ] || { readable "Not now: $by changes this node, since ${for}s."; return 0; }
+	[ -z "$dry" ] || { readable "Not now: $by is changing this node (for ${for}s)."; return 0; }
 	taken
 }
 
@@ -455,15 +455,15 @@ swept() {
 
 # flags refuses a kubelet that works with other files.
 flags() {
-	[ "${pid:-0}" != 0 ] && [ -r "/proc/$pid/cmdline" ] || { echo "Which kubeconfigs the kubelet uses is not known, since it does not run: $setup's are taken."; return; }
+	[ "${pid:-0}" != 0 ] && [ -r "/proc/$pid/cmdline" ] || { echo "Which kubeconfigs the kubelet uses is unknown, since it does not run: $setup's are taken."; return; }
 	tr '\0' '\n' <"/proc/$pid/cmdline" >"$scratch/cmdline"
 	for flag in "bootstrap-kubeconfig $bootstrap" "kubeconfig $own"; do
 		used=$(awk -v flag="--${flag%% *}" 'before == flag { print; exit } index($0, flag "=") == 1 { print substr($0, length(flag) + 2); exit } { before = $0 }' "$scratch/cmdline")
-		[ -z "$used" ] || [ "$used" = "${flag#* }" ] || refuse "the kubelet runs with --${flag%% *} $used, and this script is for ${flag#* }" "this node is not set up as others are: mend it by hand"
+		[ -z "$used" ] || [ "$used" = "${flag#* }" ] || refuse "the kubelet runs with --${flag%% *} $used, and this script is for ${flag#* }" "this node is not set up as others are: repair it by hand"
 	done
 }
 
-# verified refuses to go on unless a server shows what these CAs verify: CAS SERVER
+# verified refuses to go on unless these CAs verify what a server presents: CAS SERVER
 verified() {
 	address=${2#https://}
 	address=${address%/}
@@ -486,9 +486,9 @@ verified() {
 		sni="-servername $name"
 		[ $check = -verify_hostname ] || sni=''
 		# No CA of the machine counts, and one that is no root does. What decides is how
-		# openssl ends, which verifies or breaks off: what it prints has names in it that
-		# the server chose, and of a TLS 1.2 handshake that was broken off it prints the
-		# code 0, too. Lines, which no name can begin, count beside that.
+		# openssl exits, which verifies or aborts: what it prints has names in it that the
+		# server chose, and of a TLS 1.2 handshake that was aborted it prints the code 0,
+		# too. Lines, which no name can begin, count beside that.
 		status=0
 		# shellcheck disable=SC2086 # two words, or none
 		said=$(limited env SSL_CERT_FILE=/dev/null SSL_CERT_DIR=/nonexistent openssl s_client -verify 9 -verify_return_error -connect "$address" $sni $check "$name" -partial_chain -CAfile "$1" </dev/null 2>&1) || status=$?
@@ -502,7 +502,7 @@ verified() {
 			;;
 		*) wrong='' ;;
 		esac
-		[ -n "$wrong" ] || refuse "what is shown at $address is not known: $(printf '%s\n' "$said" | awk 'NF && !/^verify depth is/ { print; exit }')" "is the API server up behind that name?"
+		[ -n "$wrong" ] || refuse "the certificate served at $address was not read: $(printf '%s\n' "$said" | awk 'NF && !/^verify depth is/ { print; exit }')" "is the API server up behind that name?"
 		said=$wrong
 	elif has curl; then
 		by=curl
@@ -521,19 +521,19 @@ verified() {
 		esac
 		case $status in
 		0 | 60 | 51) ;;
-		*) refuse "what is shown at $address is not known: $said" "is the API server up behind that name?" ;;
+		*) refuse "the certificate served at $address was not read: $said" "is the API server up behind that name?" ;;
 		esac
 	else
 		case $risks in
 		*' unverified-server '*)
-			echo "Accepted: there is neither openssl nor curl, so nothing says whether the CA verifies what is shown at $address."
+			echo "Accepted: there is neither openssl nor curl: whether the CA verifies the certificate served at $address is unknown."
 			return
 			;;
 		esac
-		refuse "there is neither openssl nor curl on this machine, so whether the CA verifies what is shown at $address is not known" "compare the CA with what the server shows from another machine, then: --accept-risk=unverified-server"
+		refuse "there is neither openssl nor curl on this machine: whether the CA verifies the certificate served at $address is unknown" "on another machine, check the CA against the certificate that the server presents, then: --accept-risk=unverified-server"
 	fi
 	[ "${3-}" = '' ] || return 1
-	refuse "the CA does not verify what is shown at $address: $said (by $by)" "the server side must be right first; or make this script anew, with the CA of now"
+	refuse "the CA does not verify the certificate served at $address: $said (by $by)" "repair the server side first; or write this script again, with the CA of now"
 }
 
 limited() {
@@ -550,20 +550,20 @@ limited() {
 # there is something to do; and sets was_WHICH: FILE WHICH EXPECTED
 plan() {
 	sha=$(sha256 <"$1") || refuse "$1 can't be read"
-	known "$1" "$scratch/old" || refuse "$1: $why" "it is of no shape that this script knows: mend it with certrot itself (--local), or by hand"
+	known "$1" "$scratch/old" || refuse "$1: $why" "it is of no shape that this script knows: repair it with certrot itself (--local), or by hand"
 	verified "$scratch/ca" "$server"
 	missing=0
 	while read -r body; do
 		grep -qxF -e "$body" "$scratch/old" || missing=1
 	done <"$scratch/wanted"
 	if [ "$missing" = 0 ]; then
-		echo "$1: so already"
+		echo "$1: already up to date"
 		return
 	fi
-	[ -z "$3" ] || [ "$sha" = "$3" ] || refuse "$1 is not what it was when this script was made (sha256 $3, now $sha)" "make the script anew"
+	[ -z "$3" ] || [ "$sha" = "$3" ] || refuse "$1 is not what it was when this script was made (sha256 $3, now $sha)" "write the script again"
 	trusted "$scratch/old" "$scratch/new" || refuse "$1: a CA in it can't be read"
 	# What a full disk cut short is not what is written.
-	bodies <"$scratch/new" >"$scratch/new-bodies" && [ "$(sha256 <"$scratch/new-bodies")" = "$(sha256 <"$scratch/held")" ] &&
+	bodies <"$scratch/new" >"$scratch/new-bodies" && [ "$(sha256 <"$scratch/new-bodies")" = "$(sha256 <"$scratch/bodies")" ] &&
 		base64 <"$scratch/new" | tr -d '\n' >"$scratch/value-$2" &&
 		[ "$(base64 -d <"$scratch/value-$2" | sha256)" = "$(sha256 <"$scratch/new")" ] || refuse "$1: what would be written can't be made in $scratch"
 	printf '%s\n' "$sha $offset $length" >"$scratch/at-$2"
@@ -589,13 +589,13 @@ change() {
 	host replace "$folder" "$run" "$1" "$sha" "$offset" "$length" "$((bytes))" "$(sha256 <"$scratch/value-$2")" <"$scratch/value-$2" ||
 		stop "$1 was not changed: $why"
 	tail -c "+$((offset + 1))" "$1" | head -c "$((bytes))" >"$scratch/is"
-	[ "$(sha256 <"$scratch/is")" = "$(sha256 <"$scratch/value-$2")" ] || stop "$1 is not what was written: somebody else changed it"
+	[ "$(sha256 <"$scratch/is")" = "$(sha256 <"$scratch/value-$2")" ] || stop "$1 is not what was written: another program changed it"
 	echo "$1: written; what it was is in $folder/$run/before-$sha"
 }
 
 # due tells whether the kubelet has to read its files again.
 due() {
-	unit || refuse "how the kubelet runs is not known: $why" "systemctl status kubelet"
+	unit || refuse "the kubelet's state was not read: $why" "systemctl status kubelet"
 	[ "$state" = active/running ] || return 0
 	for file in "$bootstrap" "$own"; do
 		if [ ! -e "$file" ]; then
@@ -613,7 +613,7 @@ due() {
 
 # restart restarts the kubelet, once, and waits until another process says that it runs.
 restart() {
-	unit || stop "how the kubelet runs is not known: $why"
+	unit || stop "the kubelet's state was not read: $why"
 	before=$pid
 	host restart "$folder" "$run" kubelet.service || stop "the kubelet was not restarted: $why"
 	echo "the kubelet restarts ..."
@@ -633,7 +633,7 @@ restart() {
 
 consent() {
 	[ -z "$yes" ] || return 0
-	[ -t 0 ] || refuse "nobody can be asked here" "look at what it would do, then: sh $me ${1:+$1 }--yes"
+	[ -t 0 ] || refuse "stdin is not a terminal" "review what it would do with --dry-run, then: sh $me ${1:+$1 }--yes"
 	printf 'Do this? Type yes to go on: '
 	read -r reply || reply=''
 	[ "$reply" = yes ] || refuse "the answer was not yes"
@@ -641,7 +641,7 @@ consent() {
 
 forward() {
 	todo=''
-	unit || refuse "how the kubelet runs is not known: $why" "systemctl status kubelet"
+	unit || refuse "the kubelet's state was not read: $why" "systemctl status kubelet"
 	flags
 	alone
 	[ -e "$bootstrap" ] || [ -e "$own" ] || refuse "neither $bootstrap nor $own is there" "is this a node of the cluster?"
@@ -650,7 +650,7 @@ forward() {
 	elif [ -n "$joins" ]; then
 		echo "$bootstrap is not there: $setup deletes it when a node has joined."
 	else
-		echo "$bootstrap is not there: should the kubelet have to join anew, it can't."
+		echo "$bootstrap is not there: the kubelet can't bootstrap again, should it have to."
 	fi
 	if [ -e "$own" ]; then
 		plan "$own" own "$own_was"
@@ -685,14 +685,14 @@ back() {
 		[ "$is" != "$was" ] || { echo "$file: already as it was"; continue; }
 		case " $(awk '$1 == "after"' "$entry") " in
 		*" $is "*) ;;
-		*) refuse "$file was changed after this script changed it: putting back what was before would undo that, too" "what it was is in $folder/$run/before-$was" ;;
+		*) refuse "$file was changed after this script changed it: putting back the backup would undo that, too" "what it was is in $folder/$run/before-$was" ;;
 		esac
 		echo "$file: becomes what it was, sha256 $was"
 		todo=1
 		known "$folder/$run/before-$was" "$scratch/old" || refuse "$folder/$run/before-$was: $why"
 		case $risks in
 		*' breaks-trust '*) ;;
-		*) verified "$scratch/pem" "$server" undo || refuse "what was there before does not trust what is shown at $server: the node would be lost" "leave it as it is; or: sh $me undo --accept-risk=breaks-trust" ;;
+		*) verified "$scratch/pem" "$server" undo || refuse "the backup does not trust the certificate served at $server: the node would have no heartbeat" "leave it as it is; or: sh $me undo --accept-risk=breaks-trust" ;;
 		esac
 	done
 	if [ -z "$todo" ] && ! due; then

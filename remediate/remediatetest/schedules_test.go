@@ -339,7 +339,7 @@ func (n *simulated) answer(op string, args []string, input []byte) []string {
 			return []string{"file regular " + regular(now), same}
 		}
 		if fmt.Sprintf("%x", sha256.Sum256(now)) != args[3] {
-			return []string{"file regular " + regular(now), "fail changed it is not what was shown"}
+			return []string{"file regular " + regular(now), "fail changed its content is not what was read"}
 		}
 		offset, _ := strconv.Atoi(args[4])
 		length, _ := strconv.Atoi(args[5])
@@ -366,7 +366,7 @@ func (n *simulated) answer(op string, args []string, input []byte) []string {
 		return []string{"file regular " + regular(k.before), changed}
 	case "keep":
 		if n.holder != "" && n.holder != args[1] && n.holder != args[2] && n.clock.Sub(n.heldAt) < host.HoldTime {
-			return []string{fmt.Sprintf("held %d %s", n.clock.Sub(n.heldAt)/time.Second, n.holder), "fail busy it is held"}
+			return []string{fmt.Sprintf("locked %d %s", n.clock.Sub(n.heldAt)/time.Second, n.holder), "fail busy it is locked"}
 		}
 		n.holder, n.heldAt = args[1], n.clock
 		return []string{changed}

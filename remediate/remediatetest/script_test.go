@@ -218,7 +218,7 @@ func TestScriptDoesWhatARunDoes(t *testing.T) {
 			}
 		}
 		c.original(t)
-		c.want(t, s, 5, "nobody can be asked here")
+		c.want(t, s, 5, "stdin is not a terminal")
 		c.original(t)
 		c.want(t, s, 0, "the kubelet runs", "--yes")
 		c.mended(t)
@@ -227,7 +227,7 @@ func TestScriptDoesWhatARunDoes(t *testing.T) {
 		}
 		c.want(t, s, 0, "Nothing is to be done", "--yes")
 		c.want(t, s, 0, "Nothing is to be done", "--dry-run")
-		c.want(t, s, 5, "does not trust what is shown", "undo", "--yes")
+		c.want(t, s, 5, "does not trust the certificate served", "undo", "--yes")
 		c.mended(t)
 		c.want(t, s, 1, KubeletFile+": becomes what it was", "undo", "--dry-run", "--accept-risk=breaks-trust")
 		c.want(t, s, 0, "the files are what they were", "undo", "--yes", "--accept-risk=breaks-trust")
@@ -280,7 +280,7 @@ func TestScriptHoldsTheNode(t *testing.T) {
 			certrot := c.env(t, "run-2", nil)
 			certrot.Holder = nodeexec.ThisProcess().String() + ", run run-2"
 			c.Write(t, heldFile, []byte(alive+"\n"+rest))
-			var other *host.HeldError
+			var other *host.LockedError
 			if _, err := certrot.Hold(t.Context(), "worker-0"); !errors.As(err, &other) || other.By != alive {
 				t.Errorf("%q: while the script runs: %v", args, err)
 			}
@@ -319,8 +319,8 @@ func TestScriptKeepsOffAHeldNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.want(t, c.script(), 1, "Not now: "+certrot.Holder+" changes this node", "--dry-run")
-	c.want(t, c.script(), 5, certrot.Holder+" changes this node", "--yes")
+	c.want(t, c.script(), 1, "Not now: "+certrot.Holder+" is changing this node", "--dry-run")
+	c.want(t, c.script(), 5, certrot.Holder+" is changing this node", "--yes")
 	c.original(t)
 	release()
 
@@ -346,7 +346,7 @@ func TestScriptKeepsOffAHeldNode(t *testing.T) {
 	} {
 		c.holds(t, h.who, h.since, h.boot)
 		before := c.Read(t, heldFile)
-		if out := c.want(t, c.script(), 5, "changes this node, since", "--yes"); strings.ContainsAny(out, "\x1b\x07") {
+		if out := c.want(t, c.script(), 5, "is changing this node (for", "--yes"); strings.ContainsAny(out, "\x1b\x07") {
 			t.Errorf("%s: it is shown as it is: %q", name, out)
 		}
 		if !bytes.Equal(c.Read(t, heldFile), before) {
@@ -358,7 +358,7 @@ func TestScriptKeepsOffAHeldNode(t *testing.T) {
 	// Somebody comes between the plan and the first change.
 	c.tool(t, "/usr/bin/openssl", "printf '%s\\n' 'a@b (pid 1 of 0123), run x' $(date +%s) "+boot+" >"+heldFile)
 	_ = os.Remove(c.At(heldFile))
-	c.want(t, c.script(), 5, "a@b (pid 1 of 0123), run x changes this node", "--yes")
+	c.want(t, c.script(), 5, "a@b (pid 1 of 0123), run x is changing this node", "--yes")
 	c.remove(t, "/usr/local/bin/openssl")
 	c.original(t)
 
@@ -377,7 +377,7 @@ func TestScriptKeepsOffAHeldNode(t *testing.T) {
 		c.original(t)
 	}
 	c.holds(t, "somebody", 0, boot)
-	c.want(t, c.script(), 5, "somebody changes this node", "undo", "--yes")
+	c.want(t, c.script(), 5, "somebody is changing this node", "undo", "--yes")
 }
 
 // TestCertrotUndoesAScript: what it kept is what a run keeps.
@@ -541,7 +541,7 @@ func TestScriptRefuses(t *testing.T) {
 	} {
 		c.Write(t, KubeletFile, []byte(change(good)))
 		out, code := c.run(t, c.script(), "--yes")
-		if code != 5 || !strings.Contains(out, "refused, nothing was changed: "+KubeletFile) || !strings.Contains(out, "mend it with certrot itself (--local)") {
+		if code != 5 || !strings.Contains(out, "refused, nothing was changed: "+KubeletFile) || !strings.Contains(out, "repair it with certrot itself (--local)") {
 			t.Errorf("%s: exit code %d\n%s", name, code, out)
 		}
 		if string(c.Read(t, KubeletFile)) != change(good) || !bytes.Equal(c.Read(t, BootstrapFile), c.files[BootstrapFile]) {
@@ -567,29 +567,29 @@ func TestScriptHasThePreconditionsOfAPlan(t *testing.T) {
 		"no certificate, and another name": {func(t *testing.T, c *console, _ *apiint.Script) { c.Write(t, inspect.KubeletClient, []byte("x")) }, nil, 5, "its kubelet's certificate can't be read"},
 		"the server shows what the CA does not verify": {func(t *testing.T, c *console, _ *apiint.Script) {
 			c.api.show(t, pkitest.NewCA("other", time.Now().Add(-time.Hour), time.Now().Add(time.Hour)))
-		}, nil, 5, "the CA does not verify what is shown"},
+		}, nil, 5, "the CA does not verify the certificate served"},
 		"a certificate whose name reads like openssl's verdict": {func(t *testing.T, c *console, _ *apiint.Script) {
 			c.api.showAs(t, pkitest.NewCA("other", time.Now().Add(-time.Hour), time.Now().Add(time.Hour)), "Verify return code: 0 (ok)")
-		}, nil, 5, "the CA does not verify what is shown"},
+		}, nil, 5, "the CA does not verify the certificate served"},
 		"the same, with TLS 1.2": {func(t *testing.T, c *console, _ *apiint.Script) {
 			c.api.old.Store(true)
 			c.api.showAs(t, pkitest.NewCA("other", time.Now().Add(-time.Hour), time.Now().Add(time.Hour)), "Verify return code: 0 (ok)")
-		}, nil, 5, "the CA does not verify what is shown"},
+		}, nil, 5, "the CA does not verify the certificate served"},
 		"the right certificate, with TLS 1.2": {func(_ *testing.T, c *console, _ *apiint.Script) { c.api.old.Store(true) }, nil, 0, "Done"},
 		"a CA whose name reads like openssl's verdict": {func(t *testing.T, c *console, _ *apiint.Script) {
 			c.api.show(t, pkitest.NewCA("x\n    Verify return code: 0 (ok)\n", time.Now().Add(-time.Hour), time.Now().Add(time.Hour)))
-		}, nil, 5, "the CA does not verify what is shown"},
+		}, nil, 5, "the CA does not verify the certificate served"},
 		"the server's certificate is for another name": {func(t *testing.T, c *console, _ *apiint.Script) {
 			c.api.showAs(t, c.Young, "Verify return code: 0 (ok)", pkitest.IPs("192.0.2.1"))
-		}, nil, 5, "the CA does not verify what is shown"},
-		"the server hangs up":                {func(_ *testing.T, c *console, _ *apiint.Script) { c.api.pair.Store(nil) }, nil, 5, "is not known"},
-		"the server still shows the old one": {func(t *testing.T, c *console, _ *apiint.Script) { c.api.show(t, c.Old) }, nil, 5, "the CA does not verify what is shown"},
+		}, nil, 5, "the CA does not verify the certificate served"},
+		"the server hangs up":                {func(_ *testing.T, c *console, _ *apiint.Script) { c.api.pair.Store(nil) }, nil, 5, "was not read"},
+		"the server still shows the old one": {func(t *testing.T, c *console, _ *apiint.Script) { c.api.show(t, c.Old) }, nil, 5, "the CA does not verify the certificate served"},
 		"the server's CA has ended": {func(t *testing.T, c *console, s *apiint.Script) {
 			ended := pkitest.NewCA("ended", time.Now().Add(-2*time.Hour), time.Now().Add(-time.Minute))
 			c.api.show(t, ended)
 			s.CA = ended.CertPEM
-		}, nil, 5, "the CA does not verify what is shown"},
-		"nobody answers": {func(_ *testing.T, c *console, _ *apiint.Script) { _ = c.api.Close() }, nil, 5, "is not known"},
+		}, nil, 5, "the CA does not verify the certificate served"},
+		"nobody answers": {func(_ *testing.T, c *console, _ *apiint.Script) { _ = c.api.Close() }, nil, 5, "was not read"},
 		"no tool that asks": {func(t *testing.T, c *console, _ *apiint.Script) {
 			if err := os.Remove(c.At("/usr/bin/openssl")); err != nil {
 				t.Fatal(err)
@@ -617,7 +617,7 @@ func TestScriptHasThePreconditionsOfAPlan(t *testing.T) {
 		}, nil, 5, "--kubeconfig /etc/other"},
 		"systemctl knows no kubelet": {func(t *testing.T, c *console, _ *apiint.Script) {
 			c.Write(t, "/usr/bin/systemctl", []byte("#!/bin/sh\nexit 1\n"))
-		}, nil, 5, "how the kubelet runs is not known"},
+		}, nil, 5, "the kubelet's state was not read"},
 		"neither file is there":          {func(t *testing.T, c *console, _ *apiint.Script) { c.remove(t, BootstrapFile, KubeletFile) }, nil, 5, "is there"},
 		"the kubelet's own is not there": {func(t *testing.T, c *console, _ *apiint.Script) { c.remove(t, KubeletFile) }, nil, 0, "the kubelet writes it"},
 		"the kubelet does not come up":   {func(t *testing.T, c *console, _ *apiint.Script) { c.mode(t, "fails") }, nil, 4, "the kubelet does not come up"},

@@ -65,7 +65,7 @@ func TestScriptTakesTheNamesThatAKubeletTakes(t *testing.T) {
 				if err != nil || (leaf.VerifyHostname(c.host) == nil) != c.right {
 					t.Fatalf("a kubelet takes it otherwise: %v", leaf.VerifyHostname(c.host))
 				}
-				code, says := 5, "the CA does not verify what is shown"
+				code, says := 5, "the CA does not verify the certificate served"
 				if c.right {
 					code, says = 1, "then: restart kubelet.service"
 				}

@@ -37,9 +37,9 @@ func TestWithoutAccess(t *testing.T) {
 		{"the kubeconfig is none", []string{"--kubeconfig", garbageFile(t)}, []string{"kubeconfig:", "next:"}},
 		{"the context is unknown", []string{"--context", "nope"}, []string{`context "nope" does not exist`, "next:"}},
 		{"the CA is another one", []string{"--kubeconfig", w.withCA(t, other.CertPEM)}, []string{
-			"read " + server + "/version", "certificate signed by unknown authority", `shows a certificate issued by "CN=kube-apiserver-`, "(sha256 ", `(context "lab")`, "next: if the load balancer's CA was rotated"}},
+			"read " + server + "/version", "certificate signed by unknown authority", `presents a certificate issued by "CN=kube-apiserver-`, "(sha256 ", `(context "lab")`, "next: if the load balancer's CA was rotated"}},
 		{"the server has another name", []string{"--tls-server-name", "other.example"}, []string{"read " + server + "/version", "other.example", "next: the server's certificate is for other names"}},
-		{"the client certificate has expired", []string{"--kubeconfig", w.withExpiredClient(t)}, []string{"read " + server + "/version", "it has ended, or its CA is none", "next: log in again"}},
+		{"the client certificate has expired", []string{"--kubeconfig", w.withExpiredClient(t)}, []string{"read " + server + "/version", "it has expired, or the API server does not trust its CA", "next: log in again"}},
 		{"the token is wrong", []string{"--kubeconfig", w.userKubeconfig(t).as(map[string]any{"token": "wrong"}).write(t)}, []string{"read " + server + "/version", "Tokens of oc login are refused although they are good", "next: log in again"}},
 		{"the server is no API server", []string{"--kubeconfig", w.withServer(t, webServer(t))}, []string{"/version", "next:"}},
 	} {

@@ -22,7 +22,7 @@ func (f *fixing) wholeCluster(t *testing.T) {
 	mustDo(t, f.lab, "-n", mco, "delete", "pods", "--all")
 	mustDo(t, f.lab, "-n", mco, "rollout", "status", "daemonset", "--timeout=90s")
 	fix := []string{"fix-api-int", "--via", "ssh"}
-	ends(t, f.inLab(t, append(fix, "--dry-run=client")...), 0, "Nothing to do")
+	ends(t, f.inLab(t, append(fix, "--dry-run=client")...), 0, "No changes")
 	ends(t, f.inLab(t, append(fix, "status")...), 0, "nothing is left to be repaired")
 
 	before := f.stands(t, booted)
@@ -48,7 +48,7 @@ func (f *fixing) wholeCluster(t *testing.T) {
 		f.lab.WaitReady(t, n)
 		f.networked(t, f.pod(t, "after", n), n)
 	}
-	ends(t, f.inLab(t, append(fix, "--yes")...), 0, "so already on "+strings.Join(slices.Sorted(slices.Values(nodes)), ", "))
+	ends(t, f.inLab(t, append(fix, "--yes")...), 0, "already up to date on "+strings.Join(slices.Sorted(slices.Values(nodes)), ", "))
 	ends(t, f.inLab(t, append(fix, "status")...), 0, "nothing is left to be repaired")
 	broken := 0
 	// 3, as the API server's log tells of those that refused it a short while ago.

@@ -37,7 +37,7 @@ func (f *fixing) byScript(t *testing.T, node string) {
 	asCore.Stdin = bytes.NewReader(text)
 	ends(t, f.exec(t, asCore), 5, "it has to run as root", "sudo sh "+name)
 	console(1, "sha256 "+f.newCA(t), "--dry-run")
-	console(5, "nobody can be asked")
+	console(5, "stdin is not a terminal")
 	f.untouched(t, node, before)
 
 	console(0, "Done.", "--yes")
@@ -50,7 +50,7 @@ func (f *fixing) byScript(t *testing.T, node string) {
 	letsIn(t, f.lab, node)
 
 	console(0, "Nothing is to be done", "--yes")
-	ends(t, f.inLab(t, "fix-api-int", "--nodes", node, "--via", "ssh", "--dry-run=client"), 0, "so already")
+	ends(t, f.inLab(t, "fix-api-int", "--nodes", node, "--via", "ssh", "--dry-run=client"), 0, "already up to date")
 	console(5, "breaks-trust", "undo", "--yes")
 	f.untouched(t, node, after)
 

@@ -115,7 +115,7 @@ func (f *fixing) brokenUnit(t *testing.T, node string, before standing) {
 	}
 	mustDo(t, f.lab, "ssh", node, mendUnit)
 	f.lab.WaitReady(t, node)
-	ends(t, f.inLab(t, "fix-api-int", "--nodes", node, "--via", "ssh", "--yes"), 0, "so already")
+	ends(t, f.inLab(t, "fix-api-int", "--nodes", node, "--via", "ssh", "--yes"), 0, "already up to date")
 
 	// and back, for the next: by the script for somebody at a console
 	out := mustDo(t, f.lab, "ssh", node, "sudo sh "+runsOnNode+"/"+runOf(t, r)+"/undo")

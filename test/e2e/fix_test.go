@@ -273,8 +273,8 @@ func (f *fixing) repair(t *testing.T, node string, before standing) {
 
 func (f *fixing) again(t *testing.T, node string) {
 	before, journals := f.stands(t, node), f.journals(t)
-	ends(t, f.inLab(t, "fix-api-int", "--nodes", node, "--via", "ssh", "--yes"), 0, "so already")
-	ends(t, f.inLab(t, "fix-api-int", "--nodes", node, "--via", "ssh", "--dry-run=client"), 0, "so already")
+	ends(t, f.inLab(t, "fix-api-int", "--nodes", node, "--via", "ssh", "--yes"), 0, "already up to date")
+	ends(t, f.inLab(t, "fix-api-int", "--nodes", node, "--via", "ssh", "--dry-run=client"), 0, "already up to date")
 	f.untouched(t, node, before)
 	if runs := f.journals(t); len(runs) != len(journals) {
 		t.Errorf("there are journals of %v, and were of %v", runs, journals)
@@ -375,7 +375,7 @@ func (f *fixing) repairWithoutAPI(t *testing.T, node string, was standing) {
 	ends(t, r, 3, "everything was done", "is unknown", "kubectl get nodes")
 	f.mended(t, node, before)
 	f.lab.WaitReady(t, node)
-	ends(t, f.onNode(t, node, "fix-api-int", "--local", "--ca-file", savedOn+"/ca.crt", "--yes"), 0, "so already")
+	ends(t, f.onNode(t, node, "fix-api-int", "--local", "--ca-file", savedOn+"/ca.crt", "--yes"), 0, "already up to date")
 }
 
 func (f *fixing) reboot(t *testing.T, node string) {

@@ -93,7 +93,7 @@ func TestFixKubeadm(t *testing.T) {
 	text := func(node, path string) string { return mustDo(t, lab, "ssh", node, "sudo cat "+path) }
 	all := []string{"fix-api-int", "--via", "ssh"}
 
-	ends(t, f.inLab(t, append(all, "--dry-run=client")...), 0, "Nothing to do")
+	ends(t, f.inLab(t, append(all, "--dry-run=client")...), 0, "No changes")
 	before := map[string]string{}
 	for _, n := range lab.Nodes() {
 		before[n] = text(n, kubeadmOwn)
@@ -131,7 +131,7 @@ func TestFixKubeadm(t *testing.T) {
 		t.Errorf("what was to be left on master-0 was not: %s", out)
 	}
 
-	ends(t, f.inLab(t, append(all, "--yes")...), 0, "Nothing to do")
+	ends(t, f.inLab(t, append(all, "--yes")...), 0, "No changes")
 	ends(t, f.inLab(t, "fix-api-int", "status", "--via", "ssh"), 0, "nothing is left")
 
 	run := runOf(t, r)

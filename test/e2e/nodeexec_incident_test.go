@@ -203,7 +203,7 @@ func TestDebugPodWithoutAKubelet(t *testing.T) {
 		mustDo(t, lab, "delete", "pods", "-A", "-l", ours, "--force", "--grace-period=0")
 		select {
 		case err := <-failed:
-			says(t, err, "was deleted by somebody before it ran")
+			says(t, err, "was deleted by another client before it ran")
 		case <-time.After(waitLimit):
 			t.Fatal("Dial does not end")
 		}

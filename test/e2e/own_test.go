@@ -49,7 +49,7 @@ func (f *fixing) ownKubeconfig(t *testing.T, master, lost string, was standing) 
 	}
 	unchanged(t)
 	t.Run("a dry run changes nothing", func(t *testing.T) {
-		ends(t, with("fix-kubeconfig", "--dry-run=client", "--api-ca-from", "ssh://"+master), 1, "it verifies what is shown", "  + ")
+		ends(t, with("fix-kubeconfig", "--dry-run=client", "--api-ca-from", "ssh://"+master), 1, "it verifies the served certificate", "  + ")
 		ends(t, with("fix-kubeconfig", "--api-ca-from", "ssh://"+master), 5, "nothing was changed")
 		unchanged(t)
 	})
@@ -84,7 +84,7 @@ func (f *fixing) ownKubeconfig(t *testing.T, master, lost string, was standing) 
 		if err != nil || !strings.Contains(string(out), "gitVersion") {
 			t.Errorf("kubectl with the mended file: %v: %s", err, out)
 		}
-		ends(t, with("fix-kubeconfig", "--yes"), 0, "Nothing to do")
+		ends(t, with("fix-kubeconfig", "--yes"), 0, "No changes")
 	})
 }
 

@@ -98,7 +98,7 @@ func (f *fixing) remakes(t *testing.T, node string) {
 	if ready := f.ready(t, node); ready != "True" {
 		t.Errorf("%s: Ready is %s", node, ready)
 	}
-	ends(t, f.inLab(t, "fix-api-int", "--nodes", node, "--via", "ssh", "--rebootstrap", "--yes"), 0, "so already")
+	ends(t, f.inLab(t, "fix-api-int", "--nodes", node, "--via", "ssh", "--rebootstrap", "--yes"), 0, "already up to date")
 	ends(t, f.inLab(t, "undo", runOf(t, r), "--via", "ssh", "--yes"), 5, "breaks-trust")
 }
 
@@ -129,7 +129,7 @@ ln -sfn /var/lib/kubelet/pki/kubelet-client-2020-01-01-00-00-00.pem kubelet-clie
 	if ready := f.ready(t, node); ready != "True" {
 		t.Errorf("%s: Ready is %s", node, ready)
 	}
-	ends(t, f.inLab(t, append(anew, "--approve-csrs")...), 0, "so already")
+	ends(t, f.inLab(t, append(anew, "--approve-csrs")...), 0, "already up to date")
 	ends(t, f.inLab(t, "undo", runOf(t, r), "--via", "ssh", "--yes"), 5, "breaks-trust", "the unusable one that the run removed")
 	mustDo(t, f.lab, "ssh", node, "sudo rm "+certificate)
 }

@@ -98,7 +98,7 @@ func (s *rotating) refusals(t *testing.T) {
 	// A dry run, and nobody who could say yes.
 	ends(t, rotate(kubeletSigner, "--dry-run=server"), 1, "- auth.openshift.io/certificate-not-after: "+old.NotAfter.UTC().Format("2006-01-02T15:04:05Z"), "kube-apiserver-client-ca", "/etc/kubernetes/kubelet-ca.crt")
 	ends(t, rotate(kubeletSigner, "--dry-run=client", "-o", "yaml"), 1, "kind: RotationPlan")
-	ends(t, rotate(kubeletSigner), 5, "nobody can be asked", "--yes")
+	ends(t, rotate(kubeletSigner), 5, "no terminal to ask for confirmation", "--yes")
 
 	// Who may read everything and write nothing.
 	lab.KubectlOutput(t, "create", "clusterrole", "reads-all", "--verb=get,list", "--resource=*.*")

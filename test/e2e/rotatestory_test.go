@@ -316,7 +316,7 @@ func (s *rotating) apiInt(t *testing.T, nodes []string, old *x509.Certificate) {
 	pretrust := []string{"pretrust", "--via", "ssh"}
 	ends(t, s.inLab(t, append(pretrust, "--dry-run=client")...), 1, "Ahead of its first certificate: ", "api-int's certificate is rotated from ")
 	ends(t, s.inLab(t, append(pretrust, "--yes")...), 0, "restart pod openshift-machine-config-operator/machine-config-daemon-", "done, and checked")
-	ends(t, s.inLab(t, append(pretrust, "--yes")...), 0, "so already on "+strings.Join(nodes, ", "))
+	ends(t, s.inLab(t, append(pretrust, "--yes")...), 0, "already up to date on "+strings.Join(nodes, ", "))
 	for _, n := range nodes {
 		held, err := labDo(s.lab, "ssh", n, "sudo sed -n 's/^ *certificate-authority-data: *//p' "+ownConfig)
 		if err != nil || !slices.ContainsFunc(certificatesOf(t, strings.TrimSpace(held)), young.Equal) {
@@ -356,7 +356,7 @@ func (s *rotating) apiInt(t *testing.T, nodes []string, old *x509.Certificate) {
 		}
 	}
 	ends(t, s.inLab(t, status...), 0, "✓ edges")
-	ends(t, s.inLab(t, append(pretrust, "--yes")...), 0, "so already on "+strings.Join(nodes, ", "))
+	ends(t, s.inLab(t, append(pretrust, "--yes")...), 0, "already up to date on "+strings.Join(nodes, ", "))
 }
 
 // prunes removes the old CA of api-int, and puts it back by the line that is printed.

@@ -1,10 +1,12 @@
 package floors
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -22,13 +24,15 @@ var wordExceptions = []struct{ text, why string }{
 	{"leaf-young", "a check's name in journals, documents and --accept-risk"},
 	{"lease-held", "a refusal's name, which scripts read"},
 	{"-shows-secret", "claims' ids in documents, which scripts read: api-int-shows-secret, access-shows-secret"},
+	{"name or service not known", "what a node's resolver says, read in its words"},
+	{"/.held", "a file on nodes, which earlier releases read and write"},
 }
 
 // wordFolders are those whose texts and names were rewritten; the others follow.
-var wordFolders = []string{"cmd", "remediate", "plugin/rotatecmd", "inspect/catalog"}
+var wordFolders = []string{"cmd", "completions", "inspect/catalog", "nodeexec", "plugin", "remediate"}
 
-// TestWords holds the words that docs/glossary.md replaces out of identifiers, JSON keys and
-// texts that the program prints.
+// TestWords holds the words that docs/glossary.md replaces out of identifiers, JSON keys, texts
+// that the program prints, and headings of pages.
 func TestWords(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")
@@ -45,17 +49,17 @@ func TestWords(t *testing.T) {
 	}
 	used := map[string]bool{}
 	check := func(at, text string) {
-		term := terms.in(text)
-		if term == "" {
-			return
-		}
-		for _, e := range wordExceptions {
-			if strings.Contains(text, e.text) {
-				used[e.text] = true
-				return
+		rest := text
+		if terms.in(text) != "" {
+			for _, e := range wordExceptions {
+				if strings.Contains(rest, e.text) {
+					used[e.text], rest = true, strings.ReplaceAll(rest, e.text, "…")
+				}
 			}
 		}
-		t.Errorf("%s: %q says %q: see docs/glossary.md", at, text, term)
+		if term := terms.in(rest); term != "" {
+			t.Errorf("%s: %q says %q: see docs/glossary.md", at, text, term)
+		}
 	}
 	files, seen := token.NewFileSet(), 0
 	for _, dir := range wordFolders {
@@ -75,6 +79,19 @@ func TestWords(t *testing.T) {
 	}
 	if seen < 60 {
 		t.Errorf("only %d files were read", seen)
+	}
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil || len(pages) < 20 {
+		t.Fatalf("only %d pages in docs: %v", len(pages), err)
+	}
+	for _, page := range append(pages, filepath.Join(root, "README.md"), filepath.Join(root, "CONTRIBUTING.md")) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line, heading := range headings(string(text)) {
+			check(fmt.Sprintf("%s:%d", strings.TrimPrefix(page, root+"/"), line), heading)
+		}
 	}
 	for _, e := range wordExceptions {
 		if !used[e.text] {
@@ -110,6 +127,48 @@ func TestWordsAreSeen(t *testing.T) {
 	for _, want := range []string{"lostNode", "heldBy", "shownAt", "text %s", "raw"} {
 		if !strings.Contains(" "+strings.Join(got, " ")+" ", " "+want+" ") {
 			t.Errorf("%q is not read: %q", want, got)
+		}
+	}
+}
+
+// TestHeadingsAreSeen holds the scan of pages to headings: what stands in a code block is a
+// comment of a shell.
+func TestHeadingsAreSeen(t *testing.T) {
+	t.Parallel()
+	page := "# One\ntext #no\n```\n# comment\n```\n  ```sh\n## comment\n~~~\n  ```\n### Two words ###\n#hashtag\n~~~~\n# comment\n~~~\n# comment\n~~~~\n#\tThree\n"
+	got := map[int]string{}
+	for line, heading := range headings(page) {
+		got[line] = heading
+	}
+	if want := map[int]string{1: "One", 10: "Two words", 17: "Three"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// headings gives the headings of a page of Markdown that begin with #, each with its line.
+func headings(page string) iter.Seq2[int, string] {
+	fence := regexp.MustCompile("^ {0,3}(```+|~~~+)(.*)")
+	return func(yield func(int, string) bool) {
+		open, number := "", 0
+		for line := range strings.Lines(page) {
+			number++
+			line = strings.TrimRight(line, "\r\n")
+			if m := fence.FindStringSubmatch(line); m != nil {
+				switch {
+				case open == "":
+					open = m[1]
+				case strings.HasPrefix(m[1], open) && strings.TrimSpace(m[2]) == "":
+					open = ""
+				}
+				continue
+			}
+			text := strings.TrimLeft(line, "#")
+			if open != "" || text == line || strings.TrimSpace(text) == "" || text[0] != ' ' && text[0] != '\t' {
+				continue
+			}
+			if !yield(number, strings.TrimSpace(strings.TrimRight(text, "# "))) {
+				return
+			}
 		}
 	}
 }
