@@ -30,10 +30,10 @@ func keyMismatch(f *inspect.Facts) []assess.Finding {
 }
 
 // mismatches looks at the places of one object or file.
-func mismatches(held []inspect.Entry) []assess.Finding {
+func mismatches(entries []inspect.Entry) []assess.Finding {
 	keysAt := map[pki.Location][]pki.Key{}
-	for i := range held {
-		if h := &held[i]; len(h.Content.Keys) > 0 {
+	for i := range entries {
+		if h := &entries[i]; len(h.Content.Keys) > 0 {
 			keysAt[h.At] = append(slices.Clip(keysAt[h.At]), h.Content.Keys...)
 		}
 	}
@@ -41,8 +41,8 @@ func mismatches(held []inspect.Entry) []assess.Finding {
 		return nil
 	}
 	var out []assess.Finding
-	for i := range held {
-		h := &held[i]
+	for i := range entries {
+		h := &entries[i]
 		if h.Use == inspect.UseTrust || h.Use == inspect.UseRecord || len(h.Content.Certs) == 0 {
 			continue
 		}
@@ -248,9 +248,9 @@ func cutShort(c *pki.Content) bool {
 	return slices.ContainsFunc(c.Bad, func(b pki.BadBlock) bool { return b.Index < 0 && b.Type == "value" })
 }
 
-// lockedShown is how many places of locked keystores a gap names; the bundles of
+// lockedNamed is how many places of locked keystores a gap names; the bundles of
 // the inventory have all.
-const lockedShown = 5
+const lockedNamed = 5
 
 // Locked turns keystores that were not read into gaps, one for each reason.
 func Locked(f *inspect.Facts, place func(pki.Location, *inspect.Object) bool) []inspect.Gap {
@@ -283,8 +283,8 @@ func Locked(f *inspect.Facts, place func(pki.Location, *inspect.Object) bool) []
 	for _, reason := range reasons {
 		g := groups[reason]
 		where := inspect.Fold(g.at)
-		if more := len(where) - lockedShown; more > 0 {
-			where = append(where[:lockedShown], fmt.Sprintf("and %d more (bundles of -o json where locked is)", more))
+		if more := len(where) - lockedNamed; more > 0 {
+			where = append(where[:lockedNamed], fmt.Sprintf("and %d more (bundles of -o json where locked is)", more))
 		}
 		what, unknown := "1 keystore locked", "what certificates it holds is unknown"
 		if g.keystores > 1 {

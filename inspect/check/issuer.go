@@ -375,8 +375,8 @@ func namesakes(f *inspect.Facts, certs []inspect.StoredCert) (assess.Finding, bo
 	finding.At = slices.Compact(finding.At)
 	finding.Reason = fmt.Sprintf("%d CAs with different keys are named %s: what one of them signed is refused by readers who have the other", len(keys), foreign.QuotedName(pki.CommonName(certs[0].Subject)))
 	finding.Remediation = assess.Advise("nothing, if nobody reads both; else compare their fingerprints where they are trusted, and give a CA with a new key a new name")
-	for h, held := range together {
-		if len(held) > 1 && unmarked[h] {
+	for h, cas := range together {
+		if len(cas) > 1 && unmarked[h] {
 			finding.Severity = assess.Warning
 		}
 	}

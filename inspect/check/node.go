@@ -357,16 +357,16 @@ func behind(f *inspect.Facts, row catalog.NodeCopy, what string, since time.Time
 // those only the load balancer's signs what kubelets are shown: what the API
 // shows at localhost and in the service network is no kubelet's business.
 func addDistrust(f *inspect.Facts, finding *assess.Finding, missing []*pki.Cert) {
-	shown, signer := f.At(catalog.InternalLoadBalancerServing()), f.At(catalog.LoadBalancerSigner())
+	serving, signer := f.At(catalog.InternalLoadBalancerServing()), f.At(catalog.LoadBalancerSigner())
 	matters := func(ca *pki.Cert) bool {
-		return shown != nil && shown.Leaf() != nil && signedBy(shown.Leaf(), ca) ||
+		return serving != nil && serving.Leaf() != nil && signedBy(serving.Leaf(), ca) ||
 			signer != nil && signer.Leaf() != nil && signer.Leaf().Fingerprint == ca.Fingerprint
 	}
 	if !slices.ContainsFunc(missing, matters) {
 		finding.Severity = assess.Info
 		finding.Reason += ", which signs nothing that kubelets are shown"
 		finding.Remediation = assess.Remediation{}
-		if shown == nil || signer == nil {
+		if serving == nil || signer == nil {
 			finding.Severity = assess.Warning
 			finding.Reason = strings.TrimSuffix(finding.Reason, ", which signs nothing that kubelets are shown") + "; whether api-int uses it was not read"
 			finding.Remediation = assess.Advise("read " + catalog.InternalLoadBalancerServing().String() + " and " + catalog.LoadBalancerSigner().String() + " too")
@@ -376,16 +376,16 @@ func addDistrust(f *inspect.Facts, finding *assess.Finding, missing []*pki.Cert)
 	delivery, answer := catalog.DeliveryOf(catalog.KubeletKubeconfigCA(), f.Snapshot.Cluster.Versions)
 	if answer == catalog.Yes && !delivery.Delivered {
 		command := f.Hints().Next("{} fix-api-int")
-		if shown != nil && shown.Leaf() != nil && !slices.ContainsFunc(missing, func(ca *pki.Cert) bool { return signedBy(shown.Leaf(), ca) }) {
+		if serving != nil && serving.Leaf() != nil && !slices.ContainsFunc(missing, func(ca *pki.Cert) bool { return signedBy(serving.Leaf(), ca) }) {
 			command = f.Hints().Next("{} pretrust, ahead of the first certificate that it signs,")
 		}
 		finding.Remediation = assess.Advise("nothing brings it there in this version. " + command + " puts the CAs of the ConfigMap into both kubeconfigs of each kubelet, keeps the old ones, and restarts it: masters first, one at a time")
 	}
-	if shown == nil || shown.Leaf() == nil {
+	if serving == nil || serving.Leaf() == nil {
 		return
 	}
 	for _, ca := range missing {
-		if signedBy(shown.Leaf(), ca) {
+		if signedBy(serving.Leaf(), ca) {
 			finding.Severity = assess.Critical
 			finding.Reason += ", which signs what api-int shows: a kubelet that reconnects or restarts with this file fails with x509: certificate signed by unknown authority"
 			return

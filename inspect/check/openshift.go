@@ -142,8 +142,8 @@ func disagreement(f *inspect.Facts, at pki.Location, bundle string, reports []in
 	}
 	var gone []string
 	for _, r := range reports {
-		held := func(h *inspect.Entry) bool { return slices.ContainsFunc(h.Content.Certs, r.About) }
-		if !slices.ContainsFunc(data, held) {
+		stored := func(h *inspect.Entry) bool { return slices.ContainsFunc(h.Content.Certs, r.About) }
+		if !slices.ContainsFunc(data, stored) {
 			gone = append(gone, foreign.QuotedName(pki.CommonName(r.Subject)))
 			places = append(places, r.At)
 		}

@@ -365,11 +365,11 @@ func (g *gathering) reads(images []*image, p together) []inspect.Read {
 		left = append(left, numbered(g.odd, "link or device", "links and devices")+", not followed")
 	}
 	reads = append(reads, inspect.Read{What: "files", Where: g.where, Skipped: true, Note: strings.Join(left, "; ")})
-	held := fmt.Sprintf("a must-gather holds those of some namespaces (here %d), and of their values only certificates", p.secretsIn)
+	note := fmt.Sprintf("a must-gather holds those of some namespaces (here %d), and of their values only certificates", p.secretsIn)
 	if p.secretsIn == 0 {
-		held = "there are none in it: a must-gather holds those of some namespaces, at most"
+		note = "there are none in it: a must-gather holds those of some namespaces, at most"
 	}
 	return append(reads,
-		inspect.Read{What: "other secrets", Skipped: true, Note: held},
+		inspect.Read{What: "other secrets", Skipped: true, Note: note},
 		inspect.Read{What: "nodes", Skipped: true, Note: "a must-gather holds none of their files: what kubelets and static pods use is not in it"})
 }

@@ -31,7 +31,7 @@ func (j *judge) forecast(c *Claim, now time.Time) {
 			return
 		}
 	}
-	if c.Status == assess.Pass && j.ends(c, now) {
+	if c.Status == assess.Pass && j.expires(c, now) {
 		return
 	}
 	if next.unread != "" {
@@ -39,9 +39,9 @@ func (j *judge) forecast(c *Claim, now time.Time) {
 	}
 }
 
-// ends reports whether what is shown is near its end, and nobody renews it by himself;
+// expires reports whether what is presented expires soon and nothing renews it;
 // the claim says so then.
-func (j *judge) ends(c *Claim, now time.Time) bool {
+func (j *judge) expires(c *Claim, now time.Time) bool {
 	leaf := c.Chain[0]
 	left := leaf.NotAfter.Sub(now)
 	if left > j.f.ExpiryWindow {
@@ -165,11 +165,13 @@ func (j *judge) nextOf(c *Claim) succession {
 
 // signs reports whether a rotation is about what a claim is shown.
 func (j *judge) signs(r catalog.Rotation, c *Claim) bool {
-	shown := c.Edge.Presented
+	presented := c.Edge.Presented
 	if r.Selector != (catalog.ObjectSelector{}) {
 		return c.Edge.Selector == r.Selector || string(c.Presented.Kind) == catalog.Secret && j.carries(c.Presented, r.Selector.Annotation)
 	}
-	return slices.ContainsFunc(r.Targets, func(t catalog.Ref) bool { return t == shown || t.Kind == catalog.File && fits(t.Name, shown.Name) })
+	return slices.ContainsFunc(r.Targets, func(t catalog.Ref) bool {
+		return t == presented || t.Kind == catalog.File && fits(t.Name, presented.Name)
+	})
 }
 
 // withKey are the signers on nodes that have the key beside: the one of this node where
@@ -260,7 +262,7 @@ type NextVerification struct {
 // next tells what comes next for a claim.
 func (j *judge) next(c *Claim) *NextVerification {
 	n := &NextVerification{Reload: c.Reload}
-	held, ok := catalog.ConnectionOf(c.Edge.ID)
+	conn, ok := catalog.ConnectionOf(c.Edge.ID)
 	if !ok {
 		n.Verifies = map[catalog.ReloadPolicy]string{
 			catalog.ReloadAtStart:    "at its next start",
@@ -272,14 +274,14 @@ func (j *judge) next(c *Claim) *NextVerification {
 		}
 		return n
 	}
-	n.From, n.To = j.clientRenewal(held, c.Node)
-	n.Verifies = "at its next connection: after a rollout of kube-apiserver, its own restart, or a break of the network; " + j.reconnects(held)
+	n.From, n.To = j.clientRenewal(conn, c.Node)
+	n.Verifies = "at its next connection: after a rollout of kube-apiserver, its own restart, or a break of the network; " + j.reconnects(conn)
 	return n
 }
 
 // reconnects tells how soon who holds a connection connects anew because
 // kube-apiserver asks for it.
-func (j *judge) reconnects(held catalog.Connection) string {
+func (j *judge) reconnects(conn catalog.Connection) string {
 	g, answer := catalog.GoawayOf(j.f.Snapshot.Cluster.Topology, j.f.Snapshot.Cluster.Versions)
 	beside := ""
 	if g.Doc != "" {
@@ -292,11 +294,11 @@ func (j *judge) reconnects(held catalog.Connection) string {
 		return "whether by itself is not known (--goaway-chance)"
 	case g.Chance == 0:
 		return "not by itself (goaway-chance 0)"
-	case held.Every == 0:
+	case conn.Every == 0:
 		return fmt.Sprintf("by itself about every %.0f requests (goaway-chance %g%s)", 1/g.Chance, g.Chance, beside)
 	}
 	return fmt.Sprintf("by themselves half of them within %s, 99 %% within %s (goaway-chance %g, a request at least every %s%s)",
-		hours(within(g.Chance, 0.5, held.Every)), hours(within(g.Chance, 0.99, held.Every)), g.Chance, held.Every, beside)
+		hours(within(g.Chance, 0.5, conn.Every)), hours(within(g.Chance, 0.99, conn.Every)), g.Chance, conn.Every, beside)
 }
 
 // within is how long it takes until a share of those who make a request that often
@@ -309,14 +311,14 @@ func hours(d time.Duration) string { return fmt.Sprintf("%.0f h", math.Ceil(d.Ho
 
 // clientRenewal is between which times a verifier on a node renews its client
 // certificate; zero where that is not known, or overdue.
-func (j *judge) clientRenewal(held catalog.Connection, node string) (from, to time.Time) {
+func (j *judge) clientRenewal(conn catalog.Connection, node string) (from, to time.Time) {
 	n, ok := j.f.Snapshot.Node(node)
 	if !ok || n.Kubelet.RotateCertificates != nil && !*n.Kubelet.RotateCertificates {
 		return from, to
 	}
 	for i := range j.f.Entries {
 		h := &j.f.Entries[i]
-		if h.At.Node != node || h.At.Path != held.Client.Name || h.Row == nil || len(h.Content.Certs) == 0 {
+		if h.At.Node != node || h.At.Path != conn.Client.Name || h.Row == nil || len(h.Content.Certs) == 0 {
 			continue
 		}
 		life, answer := h.Row.Lifetime(j.f.Snapshot.Cluster.Versions)

@@ -13,7 +13,7 @@ import (
 // servedByMasters is what each of kubeadm's masters shows, all of which have their own: what a
 // handshake with it saw, else what its file holds. A master of which neither was read has
 // no chain.
-func (j *judge) servedByMasters(held []identity) []identity {
+func (j *judge) servedByMasters(stored []identity) []identity {
 	names, _ := j.f.Snapshot.Masters()
 	byNode := map[string]*identity{}
 	of := func(node string) *identity {
@@ -40,7 +40,7 @@ func (j *judge) servedByMasters(held []identity) []identity {
 			}
 		}
 	}
-	for _, h := range held {
+	for _, h := range stored {
 		i := of(h.node)
 		switch {
 		case i.chain == nil:
@@ -77,7 +77,7 @@ func (j *judge) unreadMaster(node string) bool {
 // otherServers looks at what other servers behind the same address show, and at what they
 // will show when they have read it: a handshake meets one of them, the next connection
 // perhaps another. The worst counts.
-func (j *judge) otherServers(c *Claim, owner string, shown []identity) {
+func (j *judge) otherServers(c *Claim, owner string, presented []identity) {
 	if len(c.Chain) == 0 {
 		return
 	}
@@ -94,7 +94,7 @@ func (j *judge) otherServers(c *Claim, owner string, shown []identity) {
 			*c = other
 		}
 	}
-	for _, s := range shown {
+	for _, s := range presented {
 		if s.server != "" {
 			also(s.chain, s.server, s) // of kubeadm's masters each has its own
 		}
@@ -104,7 +104,7 @@ func (j *judge) otherServers(c *Claim, owner string, shown []identity) {
 			also(v.Chain, v.Address, identity{node: v.Of})
 		}
 	}
-	for _, s := range shown {
+	for _, s := range presented {
 		j.pendingReload(c, owner, s)
 	}
 }

@@ -143,7 +143,7 @@ func (j *judge) trustsNow(row catalog.ServerLog, edges []Claim, node string) (si
 	if !ok || row.Container != catalog.ListenerAPIServer {
 		return time.Time{}, false
 	}
-	known, shown := true, time.Time{}
+	known, issued := true, time.Time{}
 	later := func(t time.Time) {
 		known = known && !t.IsZero()
 		if t.After(since) {
@@ -163,8 +163,8 @@ func (j *judge) trustsNow(row catalog.ServerLog, edges []Claim, node string) (si
 		}
 		trusts = true
 		later(written(n, c.Trust[0]))
-		if len(c.Chain) > 0 && c.Chain[0].NotBefore.After(shown) {
-			shown = c.Chain[0].NotBefore
+		if len(c.Chain) > 0 && c.Chain[0].NotBefore.After(issued) {
+			issued = c.Chain[0].NotBefore
 		}
 	}
 	if !trusts || n.Kubelet.Started.IsZero() {
@@ -178,8 +178,8 @@ func (j *judge) trustsNow(row catalog.ServerLog, edges []Claim, node string) (si
 	if !known {
 		return time.Time{}, trusts
 	}
-	if since = j.toLocalClock(node, since); shown.After(since) {
-		since = shown
+	if since = j.toLocalClock(node, since); issued.After(since) {
+		since = issued
 	}
 	return since, trusts
 }

@@ -140,7 +140,7 @@ func (j *restart) bootstrap() {
 	}
 	status, why, next := j.judged(a)
 	switch {
-	case f.Shows == inspect.CredentialNone:
+	case f.Presents == inspect.CredentialNone:
 		status, why, next = assess.Fail, "the file has no token", ""
 	case a.Code == 403: // known, and not allowed to read this
 		status, why, next = assess.Pass, "", ""
@@ -278,11 +278,11 @@ func (j *restart) certificate() {
 		next = assess.Advise("with a bootstrap token that is accepted, a restart makes the kubelet ask for another one: kubectl get csr, and approve what is its own")
 	}
 	switch {
-	case f.Shows == inspect.CredentialToken:
+	case f.Presents == inspect.CredentialToken:
 		j.expired = !j.c.Bootstrap.Absent
 		j.spare(clientCert, "the file shows a token")
 		return
-	case f.Absent || f.Shows != inspect.CredentialCertificate:
+	case f.Absent || f.Presents != inspect.CredentialCertificate:
 		j.say(clientCert, assess.Unknown, "the kubeconfig names none that can be read")
 		if f.Absent || f.Refused != "" {
 			j.expired = true
@@ -299,19 +299,19 @@ func (j *restart) certificate() {
 		j.say(clientCert, assess.Fail, "there is no certificate in "+at.Path, next)
 	case len(certs) == 0:
 		j.say(clientCert, assess.Unknown, at.Path+" was not read")
-	case now.After(ends(certs)):
+	case now.After(firstExpiry(certs)):
 		j.expired = true
-		j.say(clientCert, assess.Fail, "it ended "+moment(ends(certs)), next)
+		j.say(clientCert, assess.Fail, "it ended "+moment(firstExpiry(certs)), next)
 	case now.Before(certs[0].NotBefore):
 		j.say(clientCert, assess.Fail, "by the node's clock it begins later, "+moment(certs[0].NotBefore), assess.Advise("set the node's clock"))
 	default:
-		j.say(clientCert, assess.Pass, "until "+moment(ends(certs)))
+		j.say(clientCert, assess.Pass, "until "+moment(firstExpiry(certs)))
 	}
 }
 
-// ends is when the first of some certificates ends: a kubelet takes them for valid
+// firstExpiry is when the first of some certificates expires: a kubelet takes them for valid
 // until then.
-func ends(certs []*pki.Cert) time.Time {
+func firstExpiry(certs []*pki.Cert) time.Time {
 	end := certs[0].NotAfter
 	for _, c := range certs {
 		if c.NotAfter.Before(end) {
@@ -326,7 +326,7 @@ func ends(certs []*pki.Cert) time.Time {
 func (j *restart) kept() []*pki.Cert {
 	certs := certsAt(j.f, pki.Location{Kind: pki.KindFile, Node: j.n.Name, Path: inspect.KubeletClient})
 	now := j.n.Time(j.f.Now)
-	if len(certs) == 0 || now.After(ends(certs)) || now.Before(certs[0].NotBefore) {
+	if len(certs) == 0 || now.After(firstExpiry(certs)) || now.Before(certs[0].NotBefore) {
 		return nil
 	}
 	return certs

@@ -40,8 +40,8 @@ func newStarting() *starting {
 		return inspect.Answer{Question: q, Server: apiInt, Name: "api-int.example.com", Code: 200}
 	}
 	s.c = &inspect.RestartProbe{
-		Kubeconfig: inspect.ProbedKubeconfig{Path: ownFile, Shows: inspect.CredentialCertificate, Certificate: inspect.KubeletClient, Answers: []inspect.Answer{answered(inspect.AskNode), answered(inspect.AskLease)}},
-		Bootstrap:  inspect.ProbedKubeconfig{Path: joinFile, Shows: inspect.CredentialToken, Answers: []inspect.Answer{answered(inspect.AskAPI)}},
+		Kubeconfig: inspect.ProbedKubeconfig{Path: ownFile, Presents: inspect.CredentialCertificate, Certificate: inspect.KubeletClient, Answers: []inspect.Answer{answered(inspect.AskNode), answered(inspect.AskLease)}},
+		Bootstrap:  inspect.ProbedKubeconfig{Path: joinFile, Presents: inspect.CredentialToken, Answers: []inspect.Answer{answered(inspect.AskAPI)}},
 	}
 	s.s.Nodes[0].RestartProbe = s.c
 	return s
@@ -182,11 +182,11 @@ func TestComesBack(t *testing.T) {
 			told(&s.c.Bootstrap, 401, "Unauthorized")
 		}, assess.Fail, "yyynnnyy!", "begins later"},
 		{"it shows a token, and there is a file to join with", func(s *starting) {
-			s.c.Kubeconfig.Shows, s.c.Kubeconfig.Certificate = inspect.CredentialToken, ""
+			s.c.Kubeconfig.Presents, s.c.Kubeconfig.Certificate = inspect.CredentialToken, ""
 			s.client(from(-31), from(-1))
 		}, assess.Warn, "yyy-yyyyy", "join anew"},
 		{"it shows a token, and that is all there is", func(s *starting) {
-			s.c.Kubeconfig.Shows, s.c.Kubeconfig.Certificate = inspect.CredentialToken, ""
+			s.c.Kubeconfig.Presents, s.c.Kubeconfig.Certificate = inspect.CredentialToken, ""
 			s.c.Bootstrap = inspect.ProbedKubeconfig{Absent: true}
 		}, assess.Pass, "yyy-yy---", ""},
 		{"its own file is broken, and so is the other", func(s *starting) {
@@ -274,8 +274,8 @@ func TestAccess(t *testing.T) {
 		why  string
 	}{
 		{"a certificate and both CAs", func(*starting) {}, assess.Pass, "until"},
-		{"a token", func(s *starting) { s.s.Access.Shows, s.s.Access.How = inspect.CredentialToken, "a token" }, assess.Fail, "a token"},
-		{"a program", func(s *starting) { s.s.Access.Shows, s.s.Access.How = inspect.CredentialOther, "the program oc" }, assess.Fail, "the program oc"},
+		{"a token", func(s *starting) { s.s.Access.Presents, s.s.Access.How = inspect.CredentialToken, "a token" }, assess.Fail, "a token"},
+		{"a program", func(s *starting) { s.s.Access.Presents, s.s.Access.How = inspect.CredentialOther, "the program oc" }, assess.Fail, "the program oc"},
 		{"the certificate was not read", func(s *starting) { s.s.Access.Certificate.Field = "other" }, assess.Unknown, "not read"},
 		{"the machine's own trust store", func(s *starting) { s.s.Access.CA = inspect.CASystem }, assess.Unknown, "no CA of its own"},
 		{"nobody is verified", func(s *starting) { s.s.Access.CA = inspect.CAIgnored }, assess.Warn, "insecure"},
@@ -296,7 +296,7 @@ func TestAccess(t *testing.T) {
 				inspect.Bundle{At: user, Content: s.sc.Scan(s.clients.Issue("system:admin", from(-1), from(3000)).CertPEM)[0].Content},
 				inspect.Bundle{At: ca, Content: s.sc.Scan(pkitest.Bundle(s.old.CertPEM, s.fresh.CertPEM))[0].Content})
 			s.s.Served = append(s.s.Served, inspect.Served{Address: "api.example.com:6443", Name: "api.example.com", Server: catalog.ListenerUserKubeconfig, Chain: s.sc.Scan(leaf.CertPEM)[0].Content.Certs})
-			s.s.Access = &inspect.Access{Shows: inspect.CredentialCertificate, CA: inspect.CAEmbedded, Certificate: user, Trust: ca, Server: "api.example.com:6443", Name: "api.example.com"}
+			s.s.Access = &inspect.Access{Presents: inspect.CredentialCertificate, CA: inspect.CAEmbedded, Certificate: user, Trust: ca, Server: "api.example.com:6443", Name: "api.example.com"}
 			c.with(s)
 			if got := report.NewRestartReport(context.Background(), inspect.NewFacts(s.s, noon, 25*day)).Access; got.Status != c.want || !strings.Contains(got.Reason, c.why) {
 				t.Errorf("%+v, want %s", got, c.want)

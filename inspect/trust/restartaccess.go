@@ -59,7 +59,7 @@ func userAccess(f *inspect.Facts) (out RestartAnswer) {
 	}
 	out.Remediation = assess.Advise("keep one: on OpenShift the installer's auth/kubeconfig, or on a master " +
 		"/etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/node-kubeconfigs/localhost-recovery.kubeconfig; of kubeadm /etc/kubernetes/admin.conf")
-	if a.Shows != inspect.CredentialCertificate {
+	if a.Presents != inspect.CredentialCertificate {
 		out.Status, out.Reason = assess.Fail, "your kubeconfig shows "+cmp.Or(a.How, "nothing")+" and no client certificate: what is checked by somebody else than kube-apiserver is refused when that is down"
 		return out
 	}

@@ -66,7 +66,7 @@ func (j *restart) verdict() RestartAnswer {
 		switch kept := j.kept(); {
 		case j.joins() && kept != nil:
 			a.Status = assess.Warn
-			a.Reason = "its kubeconfig is made anew from " + j.c.Bootstrap.Path + ", with the client certificate that it has, until " + moment(ends(kept)) + ": whether the API server knows that was not asked"
+			a.Reason = "its kubeconfig is made anew from " + j.c.Bootstrap.Path + ", with the client certificate that it has, until " + moment(firstExpiry(kept)) + ": whether the API server knows that was not asked"
 		case j.joins():
 			a.Status = assess.Warn
 			a.Reason = "it has to join anew (" + cmp.Or(j.answers[clientCert].Reason, j.answers[ownLoads].Reason) + "): somebody has to approve its request, and nothing starts on it until then"

@@ -111,7 +111,7 @@ func (j *judge) stored(at catalog.Ref, node string) []identity {
 	return slices.DeleteFunc(j.presented(at, catalog.ObjectSelector{}), func(i identity) bool { return at.Kind == catalog.File && i.node != node })
 }
 
-func shows(v inspect.Served, i identity) bool {
+func presents(v inspect.Served, i identity) bool {
 	return len(v.Chain) > 0 && v.Chain[0].Fingerprint == i.chain[0].Fingerprint
 }
 
@@ -121,7 +121,7 @@ func (j *judge) anyOf(c *Claim, row catalog.Server, v inspect.Served) {
 	for _, s := range row.Certs {
 		for _, at := range append([]catalog.Ref{s.From}, s.Custom...) {
 			for _, i := range j.stored(at, v.Of) {
-				if shows(v, i) {
+				if presents(v, i) {
 					c.Status, c.Presented, c.Edge.Presented = assess.Pass, i.at, at
 					return
 				}
@@ -135,7 +135,7 @@ func (j *judge) anyOf(c *Claim, row catalog.Server, v inspect.Served) {
 func (j *judge) reloaded(c *Claim, show catalog.ServedCert, v inspect.Served) {
 	for _, at := range show.Custom {
 		for _, i := range j.stored(at, v.Of) {
-			if shows(v, i) {
+			if presents(v, i) {
 				c.Status, c.Presented, c.Edge.Presented = assess.Pass, i.at, at
 				return
 			}
@@ -151,19 +151,19 @@ func (j *judge) reloaded(c *Claim, show catalog.ServedCert, v inspect.Served) {
 	}
 	place := places[0]
 	c.Presented = place.at
-	if slices.ContainsFunc(places, func(i identity) bool { return shows(v, i) }) {
+	if slices.ContainsFunc(places, func(i identity) bool { return presents(v, i) }) {
 		c.Status = assess.Pass
 		return
 	}
-	leaf, held := v.Chain[0], place.chain[0]
-	c.Stored = held
-	differs := fmt.Sprintf("%s shows %s for %s; %s holds %s", v.Address, certificate(leaf), cmp.Or(v.Name, "no name"), place.at, certificate(held))
+	leaf, stored := v.Chain[0], place.chain[0]
+	c.Stored = stored
+	differs := fmt.Sprintf("%s shows %s for %s; %s holds %s", v.Address, certificate(leaf), cmp.Or(v.Name, "no name"), place.at, certificate(stored))
 	switch {
 	case !j.knownIssuer(v.Chain, show.From):
 		c.Status, c.Reason = assess.Unknown, differs+". No CA of the cluster verifies what is shown: somebody between ends TLS, or was given a certificate of their own"
-	case leaf.NotBefore.After(held.NotBefore):
+	case leaf.NotBefore.After(stored.NotBefore):
 		c.Status, c.Reason = assess.Unknown, differs+", an older one: was it changed while this was read? Run it again"
-	case show.ReloadWithin > 0 && j.f.Now.Before(held.NotBefore.Add(show.ReloadWithin)):
+	case show.ReloadWithin > 0 && j.f.Now.Before(stored.NotBefore.Add(show.ReloadWithin)):
 		c.Status, c.Reason = assess.Unknown, fmt.Sprintf("%s. It is new: that it is read %s may take %d minutes; run it again", differs, show.Reload, int(show.ReloadWithin.Minutes()))
 	default:
 		c.Status, c.Reason = assess.Fail, differs+j.onDisk(show, v)
@@ -214,7 +214,7 @@ func (j *judge) onDisk(show catalog.ServedCert, v inspect.Served) string {
 		}
 		path := strings.Replace(c.File, "*", at.Name, 1)
 		for _, i := range j.stored(catalog.Ref{Kind: catalog.File, Name: path}, v.Of) {
-			if shows(v, i) {
+			if presents(v, i) {
 				return fmt.Sprintf(". The file %s on %s is the old one, too: look at %s", path, v.Of, c.Writer)
 			}
 			return fmt.Sprintf(". The file %s on %s is another one: the server has not read it", path, v.Of)
@@ -248,7 +248,7 @@ func (j *judge) ownCertificate() []Claim {
 		}
 		seen = true
 		for _, i := range named {
-			if shows(v, i) {
+			if presents(v, i) {
 				out = append(out, Claim{
 					Assessment: assess.Assessment{
 						Status: assess.Fail,
@@ -278,7 +278,7 @@ func (j *judge) ownCertificate() []Claim {
 
 // preferHandshakes puts what handshakes saw in the place of what files and Secrets hold, where
 // who verifies connects to the very address that was asked.
-func (j *judge) preferHandshakes(at catalog.Ref, held []identity) []identity {
+func (j *judge) preferHandshakes(at catalog.Ref, stored []identity) []identity {
 	for _, row := range catalog.Servers() {
 		if !row.Direct || row.Certs[0].From != at {
 			continue
@@ -289,7 +289,7 @@ func (j *judge) preferHandshakes(at catalog.Ref, held []identity) []identity {
 				continue
 			}
 			one := identity{node: v.Of, chain: v.Chain, server: v.Address, name: cmp.Or(v.Name, hostOf(v.Address))}
-			held = slices.DeleteFunc(held, func(i identity) bool {
+			stored = slices.DeleteFunc(stored, func(i identity) bool {
 				same := i.node == v.Of || i.node == ""
 				if same {
 					one.at = i.at
@@ -299,11 +299,11 @@ func (j *judge) preferHandshakes(at catalog.Ref, held []identity) []identity {
 			out = append(out, one)
 		}
 		if len(out) > 0 && at.Kind != catalog.File {
-			held = nil // it is what those servers read
+			stored = nil // it is what those servers read
 		}
-		return append(out, held...)
+		return append(out, stored...)
 	}
-	return held
+	return stored
 }
 
 // hostOf is what a client that connects to an address verifies where it has no other

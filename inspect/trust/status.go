@@ -4,8 +4,6 @@ import "github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 
 // What package remediate/rotate calls the statuses.
 const (
-	Holds     = assess.Pass
-	Unknown   = assess.Unknown
-	WillBreak = assess.Warn
-	Broken    = assess.Fail
+	Holds   = assess.Pass
+	Unknown = assess.Unknown
 )

@@ -181,25 +181,25 @@ func (j *judge) claims(e catalog.Edge) []Claim {
 	case e.Verify == catalog.VerifyDelivered:
 		return nil // of which version nobody knows, nor what brings it
 	}
-	stores, shown := j.anchors(e), j.presented(e.Presented, e.Selector)
+	stores, presented := j.anchors(e), j.presented(e.Presented, e.Selector)
 	if e.CustomPresented != (catalog.Ref{}) {
 		if instead := j.presented(e.CustomPresented, catalog.ObjectSelector{}); len(instead) > 0 {
-			shown = instead
+			presented = instead
 		}
 	}
 	if here == catalog.Unknown {
 		if seen := j.handshakes(e, stores); len(seen) > 0 {
 			return seen
 		}
-		if len(stores) == 0 && (e.Optional || len(shown) == 0) {
+		if len(stores) == 0 && (e.Optional || len(presented) == 0) {
 			return nil
 		}
 		return []Claim{{Assessment: assess.Assessment{Status: assess.Unknown, Reason: why}, Edge: e}}
 	}
 	if e.Presented == catalog.KubeadmServing() {
-		return j.edge(e, stores, j.servedByMasters(shown))
+		return j.edge(e, stores, j.servedByMasters(presented))
 	}
-	return j.edge(e, stores, j.preferHandshakes(e.Presented, shown))
+	return j.edge(e, stores, j.preferHandshakes(e.Presented, presented))
 }
 
 // handshakes judges an edge in a version that was not reviewed by what was seen: a
@@ -249,7 +249,7 @@ func (j *judge) there(r catalog.Ref) bool {
 
 // edge judges one row, for each place of its trust anchors with each place of
 // what is shown.
-func (j *judge) edge(e catalog.Edge, stores []anchors, shown []identity) []Claim {
+func (j *judge) edge(e catalog.Edge, stores []anchors, presented []identity) []Claim {
 	few, out := fewOfTenants(e, stores)
 	for _, a := range few {
 		base := Claim{Edge: e, Node: a.node, Trust: a.at, Roots: a.certs, Skipped: a.skipped}
@@ -260,28 +260,28 @@ func (j *judge) edge(e catalog.Edge, stores []anchors, shown []identity) []Claim
 		}
 		name, known := j.name(e, a)
 		if tenant := tenantOf(e, a.at); tenant != "" {
-			if base.ofTenant(tenant); e.Selector != (catalog.ObjectSelector{}) && len(shown) > 0 {
-				out = append(out, j.ofStore(base, name, shown))
+			if base.ofTenant(tenant); e.Selector != (catalog.ObjectSelector{}) && len(presented) > 0 {
+				out = append(out, j.ofStore(base, name, presented))
 				continue
 			}
 		}
 		owner := j.ownerOf(a)
-		shown := slices.DeleteFunc(slices.Clone(shown), func(s identity) bool {
+		presented := slices.DeleteFunc(slices.Clone(presented), func(s identity) bool {
 			return owner != "" && s.node != "" && s.node != owner // the kubeconfig names another node's own address
 		})
 		if served, ok := j.served(a); ok {
 			c := base
 			c.Server, c.VerifiedName, c.Chain = served.Address, served.Name, served.Chain
-			if len(shown) > 0 {
-				c.Presented = shown[0].at
+			if len(presented) > 0 {
+				c.Presented = presented[0].at
 			}
 			j.decide(&c)
-			j.otherServers(&c, owner, shown)
+			j.otherServers(&c, owner, presented)
 			out = append(out, c)
 			continue
 		}
 		n := len(out)
-		for _, s := range shown {
+		for _, s := range presented {
 			if j.over() {
 				return out
 			}
@@ -311,16 +311,16 @@ func (j *judge) edge(e catalog.Edge, stores []anchors, shown []identity) []Claim
 	}
 	// Of an optional edge, what is known not to be there says nothing; what was not read
 	// is not known.
-	if len(stores) == 0 && len(shown) > 0 && (!e.Optional || e.Trust.Kind != catalog.File && !j.absent(e.Trust)) {
-		out = append(out, j.noVerifier(e, shown[0]))
+	if len(stores) == 0 && len(presented) > 0 && (!e.Optional || e.Trust.Kind != catalog.File && !j.absent(e.Trust)) {
+		out = append(out, j.noVerifier(e, presented[0]))
 	}
 	return out
 }
 
 // noVerifier is the claim where no trust anchors were found, although there is what is
 // to be verified by them.
-func (j *judge) noVerifier(e catalog.Edge, shown identity) Claim {
-	c := Claim{Assessment: assess.Assessment{Status: assess.Unknown, Reason: "the trust anchors were not read: " + e.Trust.String()}, Edge: e, Presented: shown.at, Chain: shown.chain}
+func (j *judge) noVerifier(e catalog.Edge, presented identity) Claim {
+	c := Claim{Assessment: assess.Assessment{Status: assess.Unknown, Reason: "the trust anchors were not read: " + e.Trust.String()}, Edge: e, Presented: presented.at, Chain: presented.chain}
 	if j.absent(e.Trust) {
 		c.Status, c.Reason = assess.Fail, "there is no "+e.Trust.String()+", or no certificate in it: nobody is trusted by it"
 	}
