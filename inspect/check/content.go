@@ -59,7 +59,7 @@ func mismatches(entries []inspect.Entry) []assess.Finding {
 				Assessment: assess.Assessment{
 					Severity:    severity,
 					Reason:      message,
-					Remediation: assess.Advise("put certificate and key of one pair there; where an operator keeps them, delete the object so that it makes both anew"),
+					Remediation: assess.Advise("put certificate and key of one pair there; where an operator keeps them, delete the object so that it creates both again"),
 				},
 				At: []pki.Location{h.At}, Certs: []pki.Fingerprint{h.Content.Certs[0].Fingerprint},
 			})
@@ -129,7 +129,7 @@ func mismatch(certs []*pki.Cert, keys []pki.Key) string {
 	}
 	for n, c := range certs {
 		if readable[c.SPKI] {
-			return fmt.Sprintf("the key belongs to certificate %d, %s, not to the first one, %s: a server shows the first", n+1, inspect.CertName(c), inspect.CertName(certs[0]))
+			return fmt.Sprintf("the key belongs to certificate %d, %s, not to the first one, %s: a server presents the first", n+1, inspect.CertName(c), inspect.CertName(certs[0]))
 		}
 	}
 	return fmt.Sprintf("%s and the key beside it do not belong together", inspect.CertName(certs[0]))
@@ -147,7 +147,7 @@ func unreadable(f *inspect.Facts) []assess.Finding {
 		}
 		g := groups[h.Content]
 		if g == nil {
-			g = &assess.Finding{Assessment: assess.Assessment{Severity: unreadableSeverity(h), Reason: unreadableMessage(h.Content), Remediation: assess.Advise("write the value anew from where it comes from")}}
+			g = &assess.Finding{Assessment: assess.Assessment{Severity: unreadableSeverity(h), Reason: unreadableMessage(h.Content), Remediation: assess.Advise("write the value again from its source")}}
 			groups[h.Content] = g
 			order = append(order, h.Content)
 		}
@@ -214,14 +214,14 @@ func withoutCertificate(f *inspect.Facts) []assess.Finding {
 		finding := assess.Finding{Assessment: assess.Assessment{Severity: assess.Warning}}
 		switch {
 		case h.At.Kind == "Secret" && h.Object.Type == "kubernetes.io/tls" && h.At.Key == "tls.crt":
-			finding.Reason = "a Secret of type kubernetes.io/tls holds no certificate: a server that reads it does not start, or shows another one"
+			finding.Reason = "a Secret of type kubernetes.io/tls holds no certificate: a server that reads it does not start, or presents another one"
 			finding.Remediation = assess.Advise("look at what should fill it (a cert-manager Certificate, an annotation of service-ca), and at its events; when it is of no use any more, delete it")
 			if f.Now.Sub(h.Object.Created) < justMade {
 				finding.Severity = assess.Info
 				finding.Reason = "a new Secret of type kubernetes.io/tls holds no certificate yet"
 			}
 		case h.At.Kind == "ConfigMap" && h.Role() == string(catalog.CABundle) && h.Content.Empty() && !copied:
-			finding.Reason = "a CA bundle holds no certificate: its readers trust nobody"
+			finding.Reason = "a CA bundle holds no certificate: its readers trust no CA"
 			finding.Remediation = assess.Advise("find out why its owner, " + h.Owner() + ", does not fill it" + clusterOperatorHint(h.Owner()))
 		default:
 			continue

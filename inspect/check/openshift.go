@@ -60,7 +60,7 @@ func referenceResolves(f *inspect.Facts) []assess.Finding {
 			finding.Severity = assess.Critical
 			finding.Reason += ": a server goes on without it, or does not start"
 		} else {
-			finding.Reason += ": nobody is trusted by it"
+			finding.Reason += ": no CA is trusted through it"
 		}
 		out = append(out, finding)
 	}
