@@ -238,7 +238,7 @@ func (g *gathering) read(name string, size int64, modified time.Time, r io.Reade
 		im.modified = modified
 	}
 	if err := im.readObjects(g.scanner, data, at); err != nil {
-		next := "look at that file; if it ends in the middle, get the must-gather again"
+		next := "look at that file; if it is truncated, get the must-gather again"
 		if cut := (*cutOffError)(nil); errors.As(err, &cut) {
 			next = "get the must-gather again: there was no room for all of it when it was written or copied"
 		}
@@ -277,10 +277,10 @@ func (g *gathering) finish(what string) (inspect.Snapshot, error) {
 	}
 	s.Reads = g.reads(images, p)
 	if g.unread > 0 {
-		g.gap("", fmt.Sprintf("%s not read: those before held %d GiB of objects", numbered(g.unread, "file"), g.bounds.objects>>30), "read a part of it: name one of its directories")
+		g.gap("", fmt.Sprintf("%s not read: those before have %d GiB of objects", numbered(g.unread, "file"), g.bounds.objects>>30), "read a part of it: name one of its directories")
 	}
 	if g.logs.unread > 0 {
-		g.gap("", fmt.Sprintf("%s not searched: those before held all that is read of logs, %s, or unpacked to too much", numbered(g.logs.unread, "log"), sized(g.bounds.logs)), "read a part of it: name one of its directories")
+		g.gap("", fmt.Sprintf("%s not searched: those before have all that is read of logs, %s, or unpacked to too much", numbered(g.logs.unread, "log"), sized(g.bounds.logs)), "read a part of it: name one of its directories")
 	}
 	for i := range s.Gaps {
 		s.Gaps[i].Where = g.where + ": " + s.Gaps[i].Where
