@@ -48,7 +48,7 @@ func mkasked(ts *testscript.TestScript, _ bool, args []string) {
 	for i := range s.Nodes {
 		switch n := &s.Nodes[i]; n.Name {
 		case "worker-1":
-			asked(n, 0, "", inspect.FailedTrust, "the CA in the file does not verify what "+apiInt+":6443 shows for the name "+apiInt+"; nothing was sent")
+			asked(n, 0, "", inspect.FailedTrust, "the CA in the file does not verify the certificate that "+apiInt+":6443 presents for the name "+apiInt+"; nothing was sent")
 		case "worker-2":
 			asked(n, 401, "Unauthorized", inspect.FailedNot, "")
 		}

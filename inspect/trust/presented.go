@@ -8,7 +8,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// presented finds the places of what is shown.
+// presented finds the places of what is presented.
 func (j *judge) presented(r catalog.Ref, carries catalog.ObjectSelector) []identity {
 	key := place{r, carries}
 	out, known := j.index.presented[key]

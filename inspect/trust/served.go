@@ -51,13 +51,13 @@ func (j *judge) server(row catalog.Server) []Claim {
 		}
 		show, known := j.showOf(row, v)
 		if catalog.InHostingCluster(show.From, j.f.Snapshot.Cluster.Topology) || !known && len(row.Certs) > 0 && catalog.InHostingCluster(row.Certs[0].From, j.f.Snapshot.Cluster.Topology) {
-			continue // what they show is in the cluster that hosts this one
+			continue // what they present is in the cluster that hosts this one
 		}
 		if !known && v.Server == catalog.ListenerNodeKubeconfig {
 			continue // a kubelet that knows the API server by a name of its own: its edges speak of that
 		}
 		if known && v.Problem != "" && (j.absent(show.From) || row.Optional && j.without(v.Of, append([]catalog.Ref{show.From}, show.Custom...)...)) && len(j.stored(show.From, v.Of)) == 0 {
-			continue // there is nothing to show: nobody listens
+			continue // there is nothing to present: no server listens
 		}
 		c := Claim{Edge: row.Edge, Node: cmp.Or(v.Of, v.Node), Server: v.Address, VerifiedName: v.Name, Chain: v.Chain}
 		c.Edge.Presented, c.Edge.ServerName, c.Edge.Reload = show.From, show.Name, show.Reload
@@ -65,7 +65,7 @@ func (j *judge) server(row catalog.Server) []Claim {
 			c.Edge.Part = catalog.PartAPIInt
 		}
 		if len(v.Chain) == 0 && v.Problem == "" {
-			v.Problem = "no certificate was shown"
+			v.Problem = "no certificate was presented"
 		}
 		switch {
 		case v.Problem != "":
@@ -87,7 +87,7 @@ func fromNode(v inspect.Served) string {
 	return " from " + v.Node
 }
 
-// showOf is what a server is to show for the name that it was asked for.
+// showOf is what a server is to present for the name that it was asked for.
 func (j *judge) showOf(row catalog.Server, v inspect.Served) (catalog.ServedCert, bool) {
 	for _, s := range row.Certs {
 		if name, ok := inspect.ServerName(s.Name, j.f.Snapshot.Cluster); ok && name == v.Name {
@@ -116,7 +116,7 @@ func presents(v inspect.Served, i identity) bool {
 }
 
 // anyOf judges a server that was asked for a name of which no row speaks, such as an
-// address: what it shows has to be what one of its places holds.
+// address: what it presents has to be what one of its places holds.
 func (j *judge) anyOf(c *Claim, row catalog.Server, v inspect.Served) {
 	for _, s := range row.Certs {
 		for _, at := range append([]catalog.Ref{s.From}, s.Custom...) {
@@ -128,10 +128,10 @@ func (j *judge) anyOf(c *Claim, row catalog.Server, v inspect.Served) {
 			}
 		}
 	}
-	c.Status, c.Reason = assess.Unknown, fmt.Sprintf("%s shows %s for %q, a name of which it is not known what is to be shown", v.Address, certificate(v.Chain[0]), v.Name)
+	c.Status, c.Reason = assess.Unknown, fmt.Sprintf("%s presents %s for %q: which certificate is to be served for that name is unknown", v.Address, certificate(v.Chain[0]), v.Name)
 }
 
-// reloaded judges what a server shows against what the place holds that it reads.
+// reloaded judges what a server presents against what the place holds that it reads.
 func (j *judge) reloaded(c *Claim, show catalog.ServedCert, v inspect.Served) {
 	for _, at := range show.Custom {
 		for _, i := range j.stored(at, v.Of) {
@@ -143,9 +143,9 @@ func (j *judge) reloaded(c *Claim, show catalog.ServedCert, v inspect.Served) {
 	}
 	places := j.stored(show.From, v.Of)
 	if len(places) == 0 {
-		c.Status, c.Reason = assess.Unknown, show.From.String()+" was not read, or is not there: what is shown can't be compared"
+		c.Status, c.Reason = assess.Unknown, show.From.String()+" was not read, or is not there: the certificate presented can't be compared"
 		if n, ok := j.f.Snapshot.Node(v.Of); show.From.Kind == catalog.File && (!ok || n.Via == "") {
-			c.Reason = v.Of + " was not read: what is shown can't be compared with " + show.From.String() + " there"
+			c.Reason = v.Of + " was not read: the certificate presented can't be compared with " + show.From.String() + " there"
 		}
 		return
 	}
@@ -157,10 +157,10 @@ func (j *judge) reloaded(c *Claim, show catalog.ServedCert, v inspect.Served) {
 	}
 	leaf, stored := v.Chain[0], place.chain[0]
 	c.Stored = stored
-	differs := fmt.Sprintf("%s shows %s for %s; %s holds %s", v.Address, certificate(leaf), cmp.Or(v.Name, "no name"), place.at, certificate(stored))
+	differs := fmt.Sprintf("%s presents %s for %s; %s holds %s", v.Address, certificate(leaf), cmp.Or(v.Name, "no name"), place.at, certificate(stored))
 	switch {
 	case !j.knownIssuer(v.Chain, show.From):
-		c.Status, c.Reason = assess.Unknown, differs+". No CA of the cluster verifies what is shown: somebody between ends TLS, or was given a certificate of their own"
+		c.Status, c.Reason = assess.Unknown, differs+". No CA of the cluster verifies the certificate presented: a proxy terminates TLS, or the server was given another certificate"
 	case leaf.NotBefore.After(stored.NotBefore):
 		c.Status, c.Reason = assess.Unknown, differs+", an older one: was it changed while this was read? Run it again"
 	case show.ReloadWithin > 0 && j.f.Now.Before(stored.NotBefore.Add(show.ReloadWithin)):
@@ -178,7 +178,7 @@ func certificate(c *pki.Cert) string {
 
 // knownIssuer reports whether a CA verifies the chain that is known to sign what is at a
 // place, or that its readers trust; at the time when the leaf was made, because what
-// is shown may be expired.
+// is presented may be expired.
 func (j *judge) knownIssuer(chain []*pki.Cert, at catalog.Ref) bool {
 	var roots []*pki.Cert
 	for _, e := range catalog.Edges() {
@@ -202,7 +202,7 @@ func (j *judge) knownIssuer(chain []*pki.Cert, at catalog.Ref) bool {
 }
 
 // onDisk says, for a place of which the server's node has a copy, whether that is
-// what is shown: then nobody has written the new one, else the server has not read it.
+// what is presented: then the new one was not written, else the server has not read it.
 func (j *judge) onDisk(show catalog.ServedCert, v inspect.Served) string {
 	if show.Reload != catalog.ReloadOnChange {
 		return ""
@@ -223,7 +223,7 @@ func (j *judge) onDisk(show catalog.ServedCert, v inspect.Served) string {
 	return ""
 }
 
-// ownCertificate judges whether an administrator's certificate is shown for
+// ownCertificate judges whether an administrator's certificate is presented for
 // api-int, which may be where one was made for that name.
 func (j *judge) ownCertificate() []Claim {
 	e := catalog.CustomAPIIntEdge()
@@ -252,7 +252,7 @@ func (j *judge) ownCertificate() []Claim {
 				out = append(out, Claim{
 					Assessment: assess.Assessment{
 						Status: assess.Fail,
-						Reason: fmt.Sprintf("%s shows %s for it, of %s", v.Address, certificate(v.Chain[0]), i.at),
+						Reason: fmt.Sprintf("%s presents %s for it, of %s", v.Address, certificate(v.Chain[0]), i.at),
 					},
 					Edge: e, Node: cmp.Or(v.Of, v.Node), Presented: i.at, Server: v.Address, VerifiedName: internal, Chain: v.Chain,
 				})
@@ -268,7 +268,7 @@ func (j *judge) ownCertificate() []Claim {
 		return []Claim{{
 			Assessment: assess.Assessment{
 				Status: assess.Unknown,
-				Reason: covering[0].at.String() + " is for that name too; whether it is shown was not seen: no handshake was made",
+				Reason: covering[0].at.String() + " covers that name too; whether it is presented was not seen: no handshake was made",
 			},
 			Edge: e, Presented: covering[0].at, Chain: covering[0].chain, VerifiedName: internal,
 		}}
