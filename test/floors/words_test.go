@@ -22,10 +22,14 @@ var wordExceptions = []struct{ text, why string }{
 	{"leaf-young", "a check's name in journals, documents and --accept-risk"},
 	{"heldUpBy", "a key of rotate's JSON: it is renamed with the version of the documents"},
 	{"lease-held", "a refusal's name, which scripts read"},
+	{`"comeback"`, "a key of the snapshot's format"},
+	{`"shows"`, "a key of the snapshot's format"},
+	{`"lost"`, "a line of the gather script's output"},
+	{"what [-A-Za-z0-9.:]+ shows|", "a sentence in snapshots of earlier releases"},
 }
 
 // wordFolders are those whose texts and names were rewritten; the others follow.
-var wordFolders = []string{"cmd", "remediate"}
+var wordFolders = []string{"cmd", "foreign", "inspect/assess", "inspect/check", "inspect/collect", "inspect/pki", "inspect/report", "inspect/trust", "remediate"}
 
 // TestWords holds the words that docs/glossary.md replaces out of identifiers, JSON keys and
 // texts that the program prints.
@@ -50,7 +54,7 @@ func TestWords(t *testing.T) {
 			return
 		}
 		for _, e := range wordExceptions {
-			if strings.Contains(text, e.text) {
+			if strings.Contains(strconv.Quote(text), e.text) {
 				used[e.text] = true
 				return
 			}
