@@ -122,10 +122,10 @@ func (e *marked) Error() string { return Text(e.err.Error()) }
 func (e *marked) Unwrap() error { return e.err }
 
 func isQuoted(s string) bool {
-	inner, begins := strings.CutPrefix(s, "“")
-	inner, ends := strings.CutSuffix(inner, "”")
+	inner, opened := strings.CutPrefix(s, "“")
+	inner, closed := strings.CutSuffix(inner, "”")
 	// An escape is up to ten characters long.
-	return begins && ends && len(inner) <= 10*(foreignLength+1) && !strings.ContainsAny(inner, "“”") && legible(inner) == inner && oneBlank(inner) == inner
+	return opened && closed && len(inner) <= 10*(foreignLength+1) && !strings.ContainsAny(inner, "“”") && legible(inner) == inner && oneBlank(inner) == inner
 }
 
 // Prints reports whether a text is one line that a terminal only prints.

@@ -62,14 +62,14 @@ func (f *Facts) ServiceCalls() []ServiceCall {
 }
 
 // call judges one call.
-func (f *Facts) call(r Reference, bundle *Entry, shown []*Entry) ServiceCall {
+func (f *Facts) call(r Reference, bundle *Entry, presented []*Entry) ServiceCall {
 	c := ServiceCall{Reference: r, Name: r.To.Name + "." + r.To.Namespace + ".svc", Bundle: bundle}
-	if bundle == nil || len(bundle.Content.Certs) == 0 || len(shown) > MaxSameName {
+	if bundle == nil || len(bundle.Content.Certs) == 0 || len(presented) > MaxSameName {
 		return c // pem-readable speaks of what is no certificate; of too many nobody can tell which is shown
 	}
-	c.Presented = shown
+	c.Presented = presented
 	roots, skipped := bundle.Content.LoadedBy(pki.ReaderGo)
-	for _, h := range shown {
+	for _, h := range presented {
 		err := pki.Verify(h.Content.Certs, roots, c.Name, f.Now)
 		if err == nil {
 			c.Trusted, c.Problem = h, nil

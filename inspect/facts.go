@@ -145,19 +145,19 @@ func (f *Facts) supersedeOnNodes() {
 
 // storedCerts groups the places by certificate. All certificates share one list of
 // places: tens of thousands of small ones would weigh more than what they hold.
-func storedCerts(held []Entry) []StoredCert {
+func storedCerts(entries []Entry) []StoredCert {
 	type pair struct {
 		cert *pki.Cert
 		in   *Entry
 	}
 	n := 0
-	for i := range held {
-		n += len(held[i].Content.Certs)
+	for i := range entries {
+		n += len(entries[i].Content.Certs)
 	}
 	pairs := make([]pair, 0, n)
-	for i := range held {
-		for _, c := range held[i].Content.Certs {
-			pairs = append(pairs, pair{c, &held[i]})
+	for i := range entries {
+		for _, c := range entries[i].Content.Certs {
+			pairs = append(pairs, pair{c, &entries[i]})
 		}
 	}
 	slices.SortStableFunc(pairs, func(a, b pair) int { // stable: places stay in their order
@@ -282,9 +282,9 @@ func (h *Entry) Owner() string {
 }
 
 // Locations are the places of entries.
-func Locations(held []*Entry) []pki.Location {
-	out := make([]pki.Location, len(held))
-	for i, h := range held {
+func Locations(entries []*Entry) []pki.Location {
+	out := make([]pki.Location, len(entries))
+	for i, h := range entries {
 		out[i] = h.At
 	}
 	return out

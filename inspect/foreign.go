@@ -55,7 +55,7 @@ func isCompared(of reflect.Type, field string) bool {
 	case reflect.TypeFor[NodeFile](), reflect.TypeFor[Kubeconfig]():
 		fields = []string{"Path", "Link", "Target"} // in whose order they are
 	case reflect.TypeFor[ProbedKubeconfig](), reflect.TypeFor[Access]():
-		fields = []string{"Shows"} // with constants
+		fields = []string{"Presents"} // with constants
 	}
 	return slices.Contains(fields, field)
 }

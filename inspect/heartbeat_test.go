@@ -36,7 +36,7 @@ func TestANodeIsAliveByItsLease(t *testing.T) {
 		{"a Lease that was never renewed", "True", time.Time{}, Lease{Asked: now}, 0, catalog.No, catalog.No, "no heartbeat (the Lease was never renewed)"},
 		{"a Lease that may not be read", "True", time.Time{}, Lease{Unread: "forbidden"}, 0, catalog.Unknown, catalog.Unknown, "heartbeat not read: forbidden; Ready is True, which alone proves nothing"},
 		{"an old snapshot", "True", time.Time{}, Lease{}, 0, catalog.Unknown, catalog.Unknown, "heartbeat not read; Ready is True, which alone proves nothing"},
-		{"a reading of unknown time", "True", now, Lease{}, 0, catalog.Unknown, catalog.Unknown, "heartbeat of unknown age: when the Lease was read is not known; Ready is True, which alone proves nothing"},
+		{"a reading of unknown time", "True", now, Lease{}, 0, catalog.Unknown, catalog.Unknown, "heartbeat of unknown age: when the Lease was read is unknown; Ready is True, which alone proves nothing"},
 		{"alive, and not Ready", "False", now, Lease{Duration: kubelets, Asked: now}, 0, catalog.Yes, catalog.No, "NotReady (Ready is False)"},
 		{"away, as the API server says too", "Unknown", now.Add(-3 * time.Hour), Lease{Duration: kubelets, Asked: now}, 0, catalog.No, catalog.No, "no heartbeat for 3h (Lease), Ready is Unknown"},
 		{"an old snapshot of one that is away", "Unknown", time.Time{}, Lease{}, 0, catalog.Unknown, catalog.No, "NotReady (Ready is Unknown)"},

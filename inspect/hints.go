@@ -7,10 +7,10 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
-// programHole stands for the program in the texts of tables and in the formats of hints: how
+// programPlaceholder stands for the program in the texts of tables and in the formats of hints: how
 // the user calls it is known by who reads the facts. It is replaced before a text of the
 // cluster's is put in, so that no such text is.
-const programHole = "{}"
+const programPlaceholder = "{}"
 
 // Hints write next steps. What helps depends on how the user calls the program, and on
 // where the facts are from: a cluster can be asked again in another way, with more rights,
@@ -40,7 +40,7 @@ func (h Hints) Next(format string, args ...any) string {
 	if program == "" {
 		program = "kubectl certrot"
 	}
-	format = strings.ReplaceAll(format, programHole, program)
+	format = strings.ReplaceAll(format, programPlaceholder, program)
 	if len(args) == 0 {
 		return format
 	}

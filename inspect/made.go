@@ -29,11 +29,11 @@ func (f *Facts) Compositions() []Composition {
 	for _, a := range aggregates {
 		c := Composition{Aggregate: a, Targets: f.targets(a, byObject), Expected: map[pki.Fingerprint]Source{}}
 		for _, part := range a.Parts {
-			held := byObject[objectKey(part)]
-			if len(held) == 0 && !f.Absent(part) {
+			entries := byObject[objectKey(part)]
+			if len(entries) == 0 && !f.Absent(part) {
 				c.unread = append(c.unread, part)
 			}
-			for _, h := range held {
+			for _, h := range entries {
 				if h.Content.CutShort() != "" && !slices.Contains(c.unread, part) {
 					c.unread = append(c.unread, part)
 				}
@@ -107,13 +107,13 @@ func skippedOf(h *Entry, wanted func(pki.Fingerprint) bool) []pki.Skipped {
 
 // Missing is what a bundle lacks, by subject.
 func Missing(t *Entry, wanted map[pki.Fingerprint]Source) []Source {
-	held := make(map[pki.Fingerprint]bool, len(t.Content.Certs))
+	has := make(map[pki.Fingerprint]bool, len(t.Content.Certs))
 	for _, c := range t.Content.Certs {
-		held[c.Fingerprint] = true
+		has[c.Fingerprint] = true
 	}
 	var out []Source
 	for fp, s := range wanted {
-		if !held[fp] {
+		if !has[fp] {
 			out = append(out, s)
 		}
 	}
@@ -182,8 +182,8 @@ func (f *Facts) targets(a catalog.Aggregate, byObject map[catalog.Ref][]*Entry) 
 		}
 		return out
 	}
-	take := func(held []*Entry) {
-		for _, h := range held {
+	take := func(entries []*Entry) {
+		for _, h := range entries {
 			// Of a kubeconfig, it is the clusters that hold them, and not the users.
 			if r.Key == "" && h.Use == UseTrust || r.Key != "" && r.Key == h.key() {
 				out = append(out, h)

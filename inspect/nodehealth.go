@@ -60,7 +60,7 @@ func NodeHealthOf(ready string, renewed time.Time, l Lease, ahead time.Duration)
 	case renewed.IsZero():
 		life.why = "heartbeat not read"
 	case l.Asked.IsZero():
-		life.why = "heartbeat of unknown age: when the Lease was read is not known"
+		life.why = "heartbeat of unknown age: when the Lease was read is unknown"
 	case age < -most:
 		life.why = fmt.Sprintf("heartbeat of unknown age: the Lease is %s ahead of the API server's time", inWords(-age))
 	case age > most:

@@ -26,7 +26,7 @@ func (s *Snapshot) WhyNotNode(node string) string {
 	short := func(name string) string { return strings.ToLower(strings.SplitN(name, ".", 2)[0]) }
 	switch {
 	case hostname == "":
-		return "whether the machine that was reached is this node is not known: neither its kubelet's certificate nor its host name could be read"
+		return "whether the machine that was reached is this node is unknown: neither its kubelet's certificate nor its host name could be read"
 	case short(hostname) != short(node):
 		return fmt.Sprintf("the machine that was reached calls itself %s, and its kubelet's certificate could not be read", foreign.QuotedName(hostname))
 	}

@@ -153,11 +153,11 @@ func cas(n int) string {
 	return fmt.Sprintf("%d CAs", n)
 }
 
-// MissingCerts returns those of want that are not among held.
-func MissingCerts(held, want []*pki.Cert) []*pki.Cert {
+// MissingCerts returns those of want that are not among have.
+func MissingCerts(have, want []*pki.Cert) []*pki.Cert {
 	var out []*pki.Cert
 	for _, c := range want {
-		if !slices.ContainsFunc(held, func(h *pki.Cert) bool { return h.Fingerprint == c.Fingerprint }) {
+		if !slices.ContainsFunc(have, func(h *pki.Cert) bool { return h.Fingerprint == c.Fingerprint }) {
 			out = append(out, c)
 		}
 	}

@@ -21,7 +21,7 @@ type ProbedKubeconfig struct {
 	// Refused is why a kubelet can't load it; Unread why that is not known. Else
 	// both are empty.
 	Refused, Unread string
-	Shows           Credential
+	Presents        Credential
 	// Certificate is the client certificate: the file on the node, or the field of
 	// this file. Both empty: there is none.
 	Certificate, Field string
@@ -93,10 +93,10 @@ type Accepted struct {
 // Access is how the one who runs certrot gets into the cluster: of the kubeconfig
 // in use.
 type Access struct {
-	Context string
-	Shows   Credential
-	How     string // of what is no certificate, for people: "a token", "the program oc"
-	CA      CAKind
+	Context  string
+	Presents Credential
+	How      string // of what is no certificate, for people: "a token", "the program oc"
+	CA       CAKind
 	// Certificate and Trust are where the client certificate and the CA were found;
 	// zero: they were not.
 	Certificate, Trust pki.Location

@@ -37,9 +37,9 @@ func mkasked(ts *testscript.TestScript, _ bool, args []string) {
 			own = 0
 		}
 		node.RestartProbe = &inspect.RestartProbe{
-			Kubeconfig: inspect.ProbedKubeconfig{Path: catalog.KubeletKubeconfigs()[1], Shows: inspect.CredentialCertificate, Certificate: inspect.KubeletClient,
+			Kubeconfig: inspect.ProbedKubeconfig{Path: catalog.KubeletKubeconfigs()[1], Presents: inspect.CredentialCertificate, Certificate: inspect.KubeletClient,
 				Answers: []inspect.Answer{answer(inspect.AskNode, own), answer(inspect.AskLease, own)}},
-			Bootstrap: inspect.ProbedKubeconfig{Path: catalog.KubeletKubeconfigs()[0], Shows: inspect.CredentialToken, Answers: []inspect.Answer{answer(inspect.AskAPI, code)}},
+			Bootstrap: inspect.ProbedKubeconfig{Path: catalog.KubeletKubeconfigs()[0], Presents: inspect.CredentialToken, Answers: []inspect.Answer{answer(inspect.AskAPI, code)}},
 		}
 		pair := clients.Issue("system:node:"+node.Name, now.AddDate(0, 0, -10), now.AddDate(0, 0, 20))
 		s.Bundles = append(s.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: node.Name, Path: inspect.KubeletClient}, Content: sc.Scan(pair.CertPEM)[0].Content})
@@ -48,7 +48,7 @@ func mkasked(ts *testscript.TestScript, _ bool, args []string) {
 	for i := range s.Nodes {
 		switch n := &s.Nodes[i]; n.Name {
 		case "worker-1":
-			asked(n, 0, "", inspect.FailedTrust, "the CA in the file does not verify what "+apiInt+":6443 shows for the name "+apiInt+"; nothing was sent")
+			asked(n, 0, "", inspect.FailedTrust, "the CA in the file does not verify the certificate that "+apiInt+":6443 presents for the name "+apiInt+"; nothing was sent")
 		case "worker-2":
 			asked(n, 401, "Unauthorized", inspect.FailedNot, "")
 		}
@@ -64,7 +64,7 @@ func mkasked(ts *testscript.TestScript, _ bool, args []string) {
 		asked(&node, 200, "", inspect.FailedNot, "")
 		s.Nodes = append(s.Nodes, node)
 	}
-	s.Access = &inspect.Access{Context: "admin", Shows: inspect.CredentialToken, How: "a token", CA: inspect.CAEmbedded}
+	s.Access = &inspect.Access{Context: "admin", Presents: inspect.CredentialToken, How: "a token", CA: inspect.CAEmbedded}
 	s.Sort()
 	f, err := os.Create(ts.MkAbs(args[0]))
 	ts.Check(err)

@@ -39,12 +39,12 @@ func trustBundles(f *inspect.Facts) [][]*inspect.Entry {
 // pick chooses. None of it harms anybody now: Info.
 func inBundles(f *inspect.Facts, pick func([]*pki.Cert) []*pki.Cert, say func([]*pki.Cert) string) []assess.Finding {
 	var out []assess.Finding
-	for _, held := range trustBundles(f) {
-		picked := pick(held[0].Content.Certs)
+	for _, entries := range trustBundles(f) {
+		picked := pick(entries[0].Content.Certs)
 		if len(picked) == 0 {
 			continue
 		}
-		in, _ := inForce(held)
+		in, _ := inForce(entries)
 		finding := assess.Finding{Assessment: assess.Assessment{Severity: assess.Info, Reason: say(picked)}, At: inspect.Locations(in), Due: picked[0].NotAfter}
 		for _, c := range picked {
 			finding.Certs = append(finding.Certs, c.Fingerprint)

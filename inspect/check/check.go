@@ -48,17 +48,17 @@ func Judge(ctx context.Context, f *inspect.Facts) []assess.Finding {
 	return out
 }
 
-// inForce returns the places among held that are not older revisions; and
+// inForce returns the places among entries that are not older revisions; and
 // whether there are any. Where all are, it returns those.
-func inForce(held []*inspect.Entry) ([]*inspect.Entry, bool) {
+func inForce(entries []*inspect.Entry) ([]*inspect.Entry, bool) {
 	var now []*inspect.Entry
-	for _, h := range held {
+	for _, h := range entries {
 		if !h.Superseded {
 			now = append(now, h)
 		}
 	}
 	if len(now) == 0 {
-		return held, false
+		return entries, false
 	}
 	return now, true
 }

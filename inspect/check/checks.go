@@ -7,14 +7,14 @@ func Checks() []Check {
 			ID:    "api-ca-delivered",
 			Title: "kubelets are given the CA that signs the API's certificate",
 			Doc: `When the load balancer's signer was replaced, each kubelet needs its CA in both of its kubeconfigs (/etc/kubernetes/kubeconfig and /var/lib/kubelet/kubeconfig). Up to 4.15 nothing brings it there: kubelets work on until they reconnect and then fail with "x509: certificate signed by unknown authority". From 4.16 the machine-config-daemon writes both files.
-Compare the certificate-authority-data of both files on every node with the ConfigMap openshift-config-managed/kube-apiserver-server-ca: inspect nodes does, and fix-api-int mends it (docs/fix-api-int.md).`,
+Compare the certificate-authority-data of both files on every node with the ConfigMap openshift-config-managed/kube-apiserver-server-ca: inspect nodes does, and fix-api-int repairs it (docs/fix-api-int.md).`,
 			Run: apiCADelivered,
 		},
 		{
 			ID:    "certificate-expired",
 			Title: "no certificate in use has expired",
-			Doc: `Looks at each certificate that a component shows (a serving or client certificate, a signer) and at CA bundles in which every CA has expired.
-An expired certificate is refused by everyone who checks it. Renew it where it comes from; where an operator renews it by itself, find out why it did not.`,
+			Doc: `Looks at each certificate that a component presents (a serving or client certificate, a signer) and at CA bundles in which every CA has expired.
+An expired certificate is refused by everyone who checks it. Renew it at its source; where an operator renews it automatically, find out why it did not.`,
 			Run: expired,
 		},
 		{
@@ -49,13 +49,13 @@ A certificate that is past its time (plus a tenth, in which library-go may wait 
 			ID:    "node-file-current",
 			Title: "files on nodes hold what the objects that they come from hold",
 			Doc: `Compares files on nodes with the objects of which they are copies: kubelet-ca.crt with the CAs of the API's clients, the CA in both kubeconfigs of the kubelet with the CAs of the API server, and the certificates and CA bundles that the control plane's static pods share between revisions (etcd's too) with their Secrets and ConfigMaps. Which files that are is in the catalog. A file may hold more (an old CA is no harm); what it lacks is the finding.
-A kubeconfig that lacks the CA that signs what api-int shows is critical: the kubelet works on until it reconnects, and then the node is lost.`,
+A kubeconfig that lacks the CA that signs api-int's certificate is critical: the kubelet works on until it reconnects, and then the node has no heartbeat.`,
 			Run: fileCurrent,
 		},
 		{
 			ID:    "api-trusted",
-			Title: "kubelets trust what the API server shows them",
-			Doc: `For each node from which a TLS handshake with the server in its kubeconfigs was made: does the CA in each of these files verify the chain that was shown, for that name, at the node's time? It is judged as the kubelet judges, never by names.
+			Title: "kubelets trust the certificate that the API server presents",
+			Doc: `For each node from which a TLS handshake with the server in its kubeconfigs was made: does the CA in each of these files verify the chain that was presented, for that name, at the node's time? It is judged as the kubelet judges, never by names.
 Only commands that ask for it make handshakes (fix-api-int does); where none was made, nothing is said.`,
 			Run: apiTrusted,
 		},
@@ -69,7 +69,7 @@ Until it is restarted, such a kubelet trusts what the file said before.`,
 		{
 			ID:    "kubelet-runs",
 			Title: "kubelets run",
-			Doc:   `kubelet.service as systemd on the node sees it. A kubelet that has no usable certificate, or does not trust the API server, ends and is started again and again ("auto-restart").`,
+			Doc:   `kubelet.service as systemd on the node sees it. A kubelet that has no usable certificate, or does not trust the API server, exits and is started again and again ("auto-restart").`,
 			Run:   kubeletRuns,
 		},
 		{
@@ -88,23 +88,23 @@ Files that the link does not name are old ones; they are listed, and do not alar
 		{
 			ID:    "kubeconfig-sound",
 			Title: "kubeconfigs on nodes name one cluster and its CA",
-			Doc: `Looks at each kubeconfig on a node: can it be read, does it name a cluster, does certificate-authority-data hold a CA. More than one cluster is a warning: the machine-config-daemon reads and mends the first one, whatever the current context is.
-A line that a script put into the wrong place shows here.`,
+			Doc: `Looks at each kubeconfig on a node: can it be read, does it name a cluster, does certificate-authority-data hold a CA. More than one cluster is a warning: the machine-config-daemon reads and updates the first one, whatever the current context is.
+A line that a script put into the wrong place is found here.`,
 			Run: kubeconfigSound,
 		},
 		{
 			ID:    "file-private",
 			Title: "keys and tokens on nodes are root's alone",
-			Doc:   `Mode and owner of files that hold private keys, tokens or passwords: root's, and nothing for others. And of all files with certificates: nobody but the owner may change them, since who can change whom a node trusts can become anybody.`,
+			Doc:   `Mode and owner of files that hold private keys, tokens or passwords: root's, and nothing for others. And of all files with certificates: only the owner may change them, since a user that can change the CAs that a node trusts can act as any user.`,
 			Run:   filePrivate,
 		},
 		{
 			ID:    "token-in-logs",
 			Title: "no log holds what a machine joins the cluster with",
-			Doc: `The machine-config-daemon of 4.16 and later prints the whole of /etc/kubernetes/kubeconfig whenever it writes a new CA into it: with the token of service account openshift-machine-config-operator/node-bootstrapper, which never ends, or, on masters of the first installation, the key of a certificate for the same account that is valid for 10 years. 4.18 to 4.21 stopped that in releases of December 2025 and later; the branches of 4.16 and 4.17 had not by August 2026. Whoever has one of them can ask for a node's certificate; whether it is approved is for the machine-approver, or whoever approves requests, to say. Logs are read by more people than Secrets are: by cluster-readers, in log stores, in must-gathers.
+			Doc: `The machine-config-daemon of 4.16 and later prints the whole of /etc/kubernetes/kubeconfig whenever it writes a new CA into it: with the token of service account openshift-machine-config-operator/node-bootstrapper, which never expires, or, on masters of the first installation, the key of a certificate for the same account that is valid for 10 years. 4.18 to 4.21 stopped that in releases of December 2025 and later; the branches of 4.16 and 4.17 had not by August 2026. Whoever has one of them can ask for a node's certificate; whether it is approved is for the machine-approver, or whoever approves requests, to say. Logs are read by more people than Secrets are: by cluster-readers, in log stores, in must-gathers.
 Looks for such lines in the daemon's container logs, on nodes that are read and in must-gathers, and says which files they are in, how many, and when they were written; the lines stay where they are. The journal and log stores are not searched.
-What to do, in this order, while no machine is being added. Upgrade to a release that does not print it, or what is new is printed, too. Delete the Secret openshift-machine-config-operator/node-bootstrapper-token: the old token is refused from then on, the machine-config-operator makes the Secret anew, and the machine-config-server hands out the new token to new machines within minutes. Nodes go on working with the certificates that they have, but keep the old token: put the new one into users[0].user.token of /etc/kubernetes/kubeconfig on each, or a node whose certificate ends (one that was off for long) can't come back by itself. Then delete the machine-config-daemon pods that the logs are of, one at a time and not during an update: their logs go with them; and remove what log stores and must-gathers hold.
-A printed key ends with the CA in the ConfigMap openshift-config-managed/kubelet-bootstrap-kubeconfig: without it the API server refuses the first masters' bootstrap kubeconfig, so give these masters the token first.
+What to do, in this order, while no machine is being added. Upgrade to a release that does not print it, or what is new is printed, too. Delete the Secret openshift-machine-config-operator/node-bootstrapper-token: the old token is refused from then on, the machine-config-operator creates the Secret again, and the machine-config-server serves the new token to new machines within minutes. Nodes go on working with the certificates that they have, but keep the old token: put the new one into users[0].user.token of /etc/kubernetes/kubeconfig on each, or a node whose certificate expires (one that was off for long) can't rejoin without help. Then delete the machine-config-daemon pods that the logs are of, one at a time and not during an update: their logs go with them; and remove what log stores and must-gathers hold.
+A printed key is of use until its CA is removed from the ConfigMap openshift-config-managed/kubelet-bootstrap-kubeconfig: without that CA the API server refuses the first masters' bootstrap kubeconfig, so give these masters the token first.
 Where the Secret was read and is younger than all such lines of a log, the token in it was replaced (info).`,
 			Run: tokenInLogs,
 		},
@@ -117,9 +117,9 @@ A clock is read to the second, and how long the answer took is taken into accoun
 		},
 		{
 			ID:    "certificate-outlives-ca",
-			Title: "certificates end before the CA that issued them",
-			Doc: `A certificate that is valid for longer than its CA ends with the CA: from that day on it is refused, whatever its own dates say. Looks at each certificate in use whose CA was read, unless it is made anew before. A CA that was renewed with its key counts with its latest certificate.
-A warning when the CA ends within --expiring-within (30 d), else worth knowing (info).`,
+			Title: "certificates expire before the CA that issued them",
+			Doc: `A certificate that is valid for longer than its CA is refused once the CA expires, whatever its own dates say. Looks at each certificate in use whose CA was read, unless it is rotated before. A CA that was renewed with its key counts with its latest certificate.
+A warning when the CA expires within --expiring-within (30 d), else worth knowing (info).`,
 			Run: outlivesIssuer,
 		},
 		{
@@ -146,20 +146,20 @@ Some put a CA there that verifies clients (ingress-nginx's auth-tls-secret): inf
 			ID:    "strong-keys",
 			Title: "keys and signatures are strong enough for today's readers",
 			Doc: `RSA keys below 2048 bits, P-224 and DSA, and signatures with MD5 or SHA-1. Go refuses SHA-1 signatures (since 1.18), DSA, and RSA below 1024 bits; OpenSSL refuses RSA below 2048 bits by the default policies of today's systems, as FIPS does.
-A warning where the certificate is shown to others. In CA bundles only the key counts (info): who trusts a CA does not check who signed it. Nor does the signature of a self-signed certificate count.`,
+A warning where the certificate is presented to others. In CA bundles only the key counts (info): who trusts a CA does not check who signed it. Nor does the signature of a self-signed certificate count.`,
 			Run: strength,
 		},
 		{
 			ID:    "signer-type",
 			Title: "signers are in Secrets of type kubernetes.io/tls",
-			Doc: `Old installers and operators made the signers' Secrets with the type "SecretTypeTLS". A Secret's type can't be changed: operators of early 4.15 delete such a Secret and make it anew as soon as its annotations change, and two processes do so at once. Each may make a signer of its own, which replaces the CA of api-int without anybody's wish.
+			Doc: `Old installers and operators made the signers' Secrets with the type "SecretTypeTLS". A Secret's type can't be changed: operators of early 4.15 delete such a Secret and create it again as soon as its annotations change, and two processes do so at once. Each may make a signer of its own, which replaces the CA of api-int unasked.
 A warning in 4.15, else worth knowing before an upgrade (info). docs/catalog.md has the versions.`,
 			Run: signerType,
 		},
 		{
 			ID:    "key-matches",
 			Title: "every certificate has the key beside it",
-			Doc: `Compares the public key of the first certificate with the private key beside it (tls.crt and tls.key, x.crt and x.key, or one file of both). A server with another key fails to start or to shake hands.
+			Doc: `Compares the public key of the first certificate with the private key beside it (tls.crt and tls.key, x.crt and x.key, or one file of both). A server with another key fails to start, or its TLS handshakes fail.
 Only the public half of the key is looked at, and only its sha256 kept.`,
 			Run: keyMismatch,
 		},
@@ -181,14 +181,14 @@ A Secret of type kubernetes.io/tls without a certificate in tls.crt, and one of 
 		{
 			ID:    "crl-current",
 			Title: "every revocation list is the current one",
-			Doc: `A revocation list (CRL) says until when it holds (nextUpdate). Who checks certificates against one that has ended refuses all certificates of that CA, also those that were never revoked: an IngressController with clientTLS then refuses every client ("certificate revocation list expired").
-Put the list there that the CA publishes now; where something fetches it (the router does, from the distribution points in the CA's certificate), find out why it can't. A list without nextUpdate never ends.`,
+			Doc: `A revocation list (CRL) says until when it is valid (nextUpdate). A server that checks certificates against an expired one refuses all certificates of that CA, also those that were never revoked: an IngressController with clientTLS then refuses every client ("certificate revocation list expired").
+Put the list there that the CA publishes now; where something fetches it (the router does, from the distribution points in the CA's certificate), find out why it can't. A list without nextUpdate never expires.`,
 			Run: crlEnded,
 		},
 		{
 			ID:    "bundle-expired-ca",
 			Title: "CA bundles hold only CAs that are valid",
-			Doc:   `A CA that has expired while others in its bundle are valid harms nobody by itself, but hides what is really trusted. Operators drop it at the next rotation; in a bundle that you keep, remove it.`,
+			Doc:   `A CA that has expired while others in its bundle are valid breaks nothing by itself, but hides what is really trusted. Operators drop it at the next rotation; in a bundle that you keep, remove it.`,
 			Run:   bundleExpired,
 		},
 		{
@@ -200,7 +200,7 @@ Put the list there that the CA publishes now; where something fetches it (the ro
 		{
 			ID:    "bundle-not-ca",
 			Title: "CA bundles hold CAs",
-			Doc:   `A certificate without CA:TRUE in a CA bundle issues nothing. Go accepts exactly that certificate when a server shows it; OpenSSL mostly does not. It can be meant so: OpenShift itself publishes the chain that its router serves as default-ingress-cert, and with it in kube-root-ca.crt.`,
+			Doc:   `A certificate without CA:TRUE in a CA bundle issues nothing. Go accepts exactly that certificate when a server presents it; OpenSSL mostly does not. It can be meant so: OpenShift itself publishes the chain that its router serves as default-ingress-cert, and with it in kube-root-ca.crt.`,
 			Run:   bundleNotCA,
 		},
 		{
@@ -219,21 +219,21 @@ In the first hour after a rotation this is normal (info). When it stays, the ope
 		{
 			ID:    "ca-names",
 			Title: "CAs with different keys have different names",
-			Doc: `Readers look for a certificate's CA by name. Where two CAs of one name have different keys, a reader that has the other one refuses the certificate, with errors that speak of a wrong signature ("crypto/rsa: verification error" while trying to verify a candidate authority). It happens where a CA is made anew under its old name, as cert-manager does.
+			Doc: `Readers look for a certificate's CA by name. Where two CAs of one name have different keys, a reader that has the other one refuses the certificate, with errors that speak of a wrong signature ("crypto/rsa: verification error" while trying to verify a candidate authority). It happens where a CA is rotated under its old name, as cert-manager does.
 Where one bundle holds two of them and one has no subject key identifier, readers can't choose between them: OpenSSL takes the first of that name (warning). Else it is worth knowing (info): CAs of clusters that run on this one are often called alike, and no reader has both.`,
 			Run: caNames,
 		},
 		{
 			ID:    "issuer-seen",
 			Title: "the CA of every certificate in use is in a CA bundle",
-			Doc: `Climbs from each certificate in use over the CAs that were read to one that is in a CA bundle of the cluster. Where there is none, its readers trust it by other means: their system's CAs, a file of their own; or nobody does.
+			Doc: `Climbs from each certificate in use over the CAs that were read to one that is in a CA bundle of the cluster. Where there is none, its readers trust it by other means: their system's CAs, a file of their own; or none of them does.
 Judged only where all Secrets and ConfigMaps were read; info, since nothing here says who reads it.`,
 			Run: issuerSeen,
 		},
 		{
 			ID:    "reference-resolves",
 			Title: "the certificates that the cluster's configuration names are there",
-			Doc: `Proxy (trustedCA), APIServer (namedCertificates, clientCA), Image (additionalTrustedCA), OAuth (the CAs of identity providers, and client certificates for them), Ingress (componentRoutes) and IngressController (defaultCertificate, clientTLS) name Secrets in openshift-config or openshift-ingress and ConfigMaps in openshift-config; a Route (externalCertificate) and an Ingress of Kubernetes' own (spec.tls) name a Secret beside them. One that is not there, or holds no certificate under the key that is read, has no effect: a server goes on with what it has or does not start (critical), and whom to trust stays as it was (warning); an identity provider whose CA is not there is not used.
+			Doc: `Proxy (trustedCA), APIServer (namedCertificates, clientCA), Image (additionalTrustedCA), OAuth (the CAs of identity providers, and client certificates for them), Ingress (componentRoutes) and IngressController (defaultCertificate, clientTLS) name Secrets in openshift-config or openshift-ingress and ConfigMaps in openshift-config; a Route (externalCertificate) and an Ingress of Kubernetes' own (spec.tls) name a Secret beside them. One that is not there, or holds no certificate under the key that is read, has no effect: a server goes on with what it has or does not start (critical), and the trusted CAs stay as they were (warning); an identity provider whose CA is not there is not used.
 Make the object, or correct the name. Where it may not be read, or a must-gather does not hold that namespace, nothing is said.`,
 			Run: referenceResolves,
 		},
@@ -248,14 +248,14 @@ What is not listed, or listed and not there any more, means that the machine-con
 			ID:    "called-trusted",
 			Title: "the API server trusts the webhooks and API servers that it calls",
 			Doc: `Webhooks, conversions of CRDs and APIServices that call a Service have the CA for it in a caBundle of their own. Compares that with the certificates in the Service's namespace that are for its name: one of them must verify, for SERVICE.NAMESPACE.svc. If none does, the API server refuses the call: objects can't be written, or an API is gone.
-Which certificate a Service's port shows is known only where service-ca keeps both the certificate and the CA bundle (critical); otherwise it is likely (warning): look at what the port shows first. Where no certificate of that name is seen, nothing is said. No caBundle at all means that the system's CAs are trusted, none of which signs for a Service.`,
+Which certificate a Service's port presents is known only where service-ca keeps both the certificate and the CA bundle (critical); otherwise it is likely (warning): look at what the port presents first. Where no certificate of that name is seen, nothing is said. No caBundle at all means that the system's CAs are trusted, none of which signs for a Service.`,
 			Run: calledTrusted,
 		},
 		{
 			ID:    "csr-answered",
 			Title: "certificate requests are answered",
 			Doc: `A CertificateSigningRequest that stays pending, or approved without a certificate, leaves a kubelet or a component without its next certificate. Look at requester and names before approving by hand: oc get csr; oc describe csr NAME; oc adm certificate approve NAME.
-A pile of requests of one node means that it asks again and again: one approval is enough, then the rest go away by themselves.`,
+A pile of requests of one node means that it asks again and again: one approval is enough, then the rest are removed automatically.`,
 			Run: csrAnswered,
 		},
 	}

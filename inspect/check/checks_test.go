@@ -96,7 +96,7 @@ func timeCases() []verdictCase {
 	return []verdictCase{
 		{"certificate-expired", "a valid leaf", one(leaf(-10, 300)), "", "", 0},
 		{"certificate-expired", "a leaf that ended", one(leaf(-300, -3)), "critical", "expired 3d ago", 1},
-		{"certificate-expired", "a bundle of an ended CA alone", inspecttest.NewFixture("").ConfigMap("shop", "ca", "ca.crt", ended.CertPEM), "critical", "trust nobody", 1},
+		{"certificate-expired", "a bundle of an ended CA alone", inspecttest.NewFixture("").ConfigMap("shop", "ca", "ca.crt", ended.CertPEM), "critical", "readers trust no CA", 1},
 		{"certificate-expired", "an ended CA beside a valid one", inspecttest.NewFixture("").ConfigMap("shop", "ca", "ca.crt", ended.CertPEM, ca.CertPEM), "", "", 0},
 		{"certificate-expired", "server.crt and server.key of an Opaque secret", inspecttest.NewFixture("").Object(inspect.Object{Kind: "Secret", Namespace: "shop", Name: "x", Type: "Opaque"},
 			map[string][]byte{"server.crt": leaf(-300, -3).CertPEM, "server.key": leaf(-300, -3).KeyPEM}), "critical", "expired 3d ago", 1},
@@ -233,7 +233,7 @@ func contentCases() []verdictCase {
 		{"pem-readable", "a tls Secret that a controller has just made", inspecttest.NewFixture("").Hollow(tls("a", inspecttest.Noon.Add(-time.Minute)), "tls.crt"), "info", "no certificate yet", 1},
 		{"pem-readable", "an older revision of a tls Secret without a certificate", inspecttest.NewFixture("4.15.1").
 			Hollow(inspect.Object{Kind: "Secret", Namespace: inspecttest.TargetNS, Name: "etcd-client-7", Type: "kubernetes.io/tls"}, "tls.crt").Secret(inspecttest.TargetNS, "etcd-client-8", nil, a), "info", "holds no certificate", 1},
-		{"pem-readable", "an emptied CA bundle of OpenShift's", inspecttest.NewFixture("4.15.1").Hollow(inspect.Object{Kind: "ConfigMap", Namespace: inspecttest.ManagedNS, Name: "kube-apiserver-server-ca"}, "ca-bundle.crt"), "warning", "trust nobody", 1},
+		{"pem-readable", "an emptied CA bundle of OpenShift's", inspecttest.NewFixture("4.15.1").Hollow(inspect.Object{Kind: "ConfigMap", Namespace: inspecttest.ManagedNS, Name: "kube-apiserver-server-ca"}, "ca-bundle.crt"), "warning", "readers trust no CA", 1},
 		{"pem-readable", "a ConfigMap named like one, where there is no OpenShift", inspecttest.NewFixture("").Hollow(inspect.Object{Kind: "ConfigMap", Namespace: inspecttest.ManagedNS, Name: "kube-apiserver-server-ca"}, "ca-bundle.crt"), "", "", 0},
 		{"pem-readable", "an emptied copy, which copies-agree sees", inspecttest.NewFixture("4.15.1").Hollow(inspect.Object{Kind: "ConfigMap", Namespace: "a", Name: "kube-root-ca.crt"}, "ca.crt"), "", "", 0},
 	}

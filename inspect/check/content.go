@@ -30,10 +30,10 @@ func keyMismatch(f *inspect.Facts) []assess.Finding {
 }
 
 // mismatches looks at the places of one object or file.
-func mismatches(held []inspect.Entry) []assess.Finding {
+func mismatches(entries []inspect.Entry) []assess.Finding {
 	keysAt := map[pki.Location][]pki.Key{}
-	for i := range held {
-		if h := &held[i]; len(h.Content.Keys) > 0 {
+	for i := range entries {
+		if h := &entries[i]; len(h.Content.Keys) > 0 {
 			keysAt[h.At] = append(slices.Clip(keysAt[h.At]), h.Content.Keys...)
 		}
 	}
@@ -41,8 +41,8 @@ func mismatches(held []inspect.Entry) []assess.Finding {
 		return nil
 	}
 	var out []assess.Finding
-	for i := range held {
-		h := &held[i]
+	for i := range entries {
+		h := &entries[i]
 		if h.Use == inspect.UseTrust || h.Use == inspect.UseRecord || len(h.Content.Certs) == 0 {
 			continue
 		}
@@ -59,7 +59,7 @@ func mismatches(held []inspect.Entry) []assess.Finding {
 				Assessment: assess.Assessment{
 					Severity:    severity,
 					Reason:      message,
-					Remediation: assess.Advise("put certificate and key of one pair there; where an operator keeps them, delete the object so that it makes both anew"),
+					Remediation: assess.Advise("put certificate and key of one pair there; where an operator keeps them, delete the object so that it creates both again"),
 				},
 				At: []pki.Location{h.At}, Certs: []pki.Fingerprint{h.Content.Certs[0].Fingerprint},
 			})
@@ -129,7 +129,7 @@ func mismatch(certs []*pki.Cert, keys []pki.Key) string {
 	}
 	for n, c := range certs {
 		if readable[c.SPKI] {
-			return fmt.Sprintf("the key belongs to certificate %d, %s, not to the first one, %s: a server shows the first", n+1, inspect.CertName(c), inspect.CertName(certs[0]))
+			return fmt.Sprintf("the key belongs to certificate %d, %s, not to the first one, %s: a server presents the first", n+1, inspect.CertName(c), inspect.CertName(certs[0]))
 		}
 	}
 	return fmt.Sprintf("%s and the key beside it do not belong together", inspect.CertName(certs[0]))
@@ -147,7 +147,7 @@ func unreadable(f *inspect.Facts) []assess.Finding {
 		}
 		g := groups[h.Content]
 		if g == nil {
-			g = &assess.Finding{Assessment: assess.Assessment{Severity: unreadableSeverity(h), Reason: unreadableMessage(h.Content), Remediation: assess.Advise("write the value anew from where it comes from")}}
+			g = &assess.Finding{Assessment: assess.Assessment{Severity: unreadableSeverity(h), Reason: unreadableMessage(h.Content), Remediation: assess.Advise("write the value again from its source")}}
 			groups[h.Content] = g
 			order = append(order, h.Content)
 		}
@@ -214,14 +214,14 @@ func withoutCertificate(f *inspect.Facts) []assess.Finding {
 		finding := assess.Finding{Assessment: assess.Assessment{Severity: assess.Warning}}
 		switch {
 		case h.At.Kind == "Secret" && h.Object.Type == "kubernetes.io/tls" && h.At.Key == "tls.crt":
-			finding.Reason = "a Secret of type kubernetes.io/tls holds no certificate: a server that reads it does not start, or shows another one"
+			finding.Reason = "a Secret of type kubernetes.io/tls holds no certificate: a server that reads it does not start, or presents another one"
 			finding.Remediation = assess.Advise("look at what should fill it (a cert-manager Certificate, an annotation of service-ca), and at its events; when it is of no use any more, delete it")
 			if f.Now.Sub(h.Object.Created) < justMade {
 				finding.Severity = assess.Info
 				finding.Reason = "a new Secret of type kubernetes.io/tls holds no certificate yet"
 			}
 		case h.At.Kind == "ConfigMap" && h.Role() == string(catalog.CABundle) && h.Content.Empty() && !copied:
-			finding.Reason = "a CA bundle holds no certificate: its readers trust nobody"
+			finding.Reason = "a CA bundle holds no certificate: its readers trust no CA"
 			finding.Remediation = assess.Advise("find out why its owner, " + h.Owner() + ", does not fill it" + clusterOperatorHint(h.Owner()))
 		default:
 			continue
@@ -244,9 +244,9 @@ func withoutCertificate(f *inspect.Facts) []assess.Finding {
 
 // cutShort reports whether reading a value stopped at one of the parser's
 // limits: what is behind it is unknown.
-// lockedShown is how many places of locked keystores a gap names; the bundles of
+// lockedNamed is how many places of locked keystores a gap names; the bundles of
 // the inventory have all.
-const lockedShown = 5
+const lockedNamed = 5
 
 // Locked turns keystores that were not read into gaps, one for each reason.
 func Locked(f *inspect.Facts, place func(pki.Location, *inspect.Object) bool) []inspect.Gap {
@@ -279,8 +279,8 @@ func Locked(f *inspect.Facts, place func(pki.Location, *inspect.Object) bool) []
 	for _, reason := range reasons {
 		g := groups[reason]
 		where := inspect.Fold(g.at)
-		if more := len(where) - lockedShown; more > 0 {
-			where = append(where[:lockedShown], fmt.Sprintf("and %d more (bundles of -o json where locked is)", more))
+		if more := len(where) - lockedNamed; more > 0 {
+			where = append(where[:lockedNamed], fmt.Sprintf("and %d more (bundles of -o json where locked is)", more))
 		}
 		what, unknown := "1 keystore locked", "what certificates it holds is unknown"
 		if g.keystores > 1 {

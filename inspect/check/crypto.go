@@ -47,7 +47,7 @@ func strength(f *inspect.Facts) []assess.Finding {
 			Assessment: assess.Assessment{
 				Severity:    severity,
 				Reason:      fmt.Sprintf("%s has %s", inspect.CertName(c.Cert), strings.Join(slices.DeleteFunc([]string{key, signature}, func(s string) bool { return s == "" }), ", and ")),
-				Remediation: assess.Advise("have it issued anew with RSA 2048 or ECDSA P-256 at least, and SHA-256"),
+				Remediation: assess.Advise("have it issued again with RSA 2048 or ECDSA P-256 at least, and SHA-256"),
 			},
 			At: inspect.Locations(at), Certs: []pki.Fingerprint{c.Fingerprint}, Due: c.NotAfter,
 		})

@@ -163,7 +163,7 @@ func calledCases() []verdictCase {
 	fresh := serving(ca, -1, 99)
 	return []verdictCase{
 		{"called-trusted", "its CA", inspecttest.NewFixture("").Secret("team", "tls", nil, fresh).Calls(kind, "team/hook", ca), "", "", 0},
-		{"called-trusted", "another CA of that name", inspecttest.NewFixture("").Secret("team", "tls", nil, fresh).Calls(kind, "team/hook", other), "warning", "does not verify what the Service hook.team.svc has to show", 2},
+		{"called-trusted", "another CA of that name", inspecttest.NewFixture("").Secret("team", "tls", nil, fresh).Calls(kind, "team/hook", other), "warning", "does not verify what the Service hook.team.svc has to present", 2},
 		{"called-trusted", "another CA, and a certificate that service-ca made for the Service's other port", inspecttest.NewFixture("4.15.1").
 			Secret("team", "tls", map[string]string{catalog.AnnotationServiceName: "hook"}, fresh).Calls(kind, "team/hook", other), "warning", "hook.team.svc", 2},
 		{"called-trusted", "another CA where service-ca keeps both", inspecttest.NewFixture("4.15.1").

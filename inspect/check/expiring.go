@@ -81,9 +81,9 @@ func presenting(c inspect.StoredCert) (in []*inspect.Entry) {
 	return in
 }
 
-// endsSoon reports whether a certificate expires soon enough to be said: in this share of
+// expiresSoon reports whether a certificate expires soon enough to be said: in this share of
 // its life at the latest, unless it was asked for.
-func endsSoon(f *inspect.Facts, c *pki.Cert, share time.Duration) bool {
+func expiresSoon(f *inspect.Facts, c *pki.Cert, share time.Duration) bool {
 	left := c.NotAfter.Sub(f.Now)
 	return left >= 0 && left <= f.ExpiryWindow && (f.ExpiryWindowGiven || left <= c.NotAfter.Sub(c.NotBefore)/share && !c.NotBefore.After(f.Now))
 }
@@ -109,7 +109,7 @@ func expiringLeaf(f *inspect.Facts, c inspect.StoredCert) (assess.Finding, bool)
 		share = urgentShare
 	}
 	switch {
-	case !endsSoon(f, c.Cert, share), f.Overdue(c, r), r.Automatic == catalog.Yes && !f.ExpiryWindowGiven:
+	case !expiresSoon(f, c.Cert, share), f.Overdue(c, r), r.Automatic == catalog.Yes && !f.ExpiryWindowGiven:
 		return assess.Finding{}, false
 	case r.Automatic == catalog.Yes:
 		due := " " + ago(f.Now, r.Due)
@@ -131,18 +131,18 @@ func expiringLeaf(f *inspect.Facts, c inspect.StoredCert) (assess.Finding, bool)
 // what it finds to done.
 func trustEnding(f *inspect.Facts, done reported) []assess.Finding {
 	var out []assess.Finding
-	for _, held := range trustBundles(f) {
+	for _, entries := range trustBundles(f) {
 		var last *pki.Cert // the CA that expires last
-		for _, c := range held[0].Content.Certs {
+		for _, c := range entries[0].Content.Certs {
 			if last == nil || c.NotAfter.After(last.NotAfter) {
 				last = c
 			}
 		}
-		if !endsSoon(f, last, soonShare) || done.covers(last, held) {
+		if !expiresSoon(f, last, soonShare) || done.covers(last, entries) {
 			continue
 		}
-		done.add(last, held)
-		out = append(out, atLeaf(inspect.StoredCert{Cert: last, Entries: held}, urgency(f, last), last.NotAfter,
+		done.add(last, entries)
+		out = append(out, atLeaf(inspect.StoredCert{Cert: last, Entries: entries}, urgency(f, last), last.NotAfter,
 			fmt.Sprintf("CA %s, the last one of its bundle: after that its readers trust no certificate", expiresText(f, last)),
 			"renew the CA where it comes from, and add the new one to the bundle before the old one expires"))
 	}
@@ -154,7 +154,7 @@ func trustEnding(f *inspect.Facts, done reported) []assess.Finding {
 func expiringElsewhere(f *inspect.Facts, done reported) []assess.Finding {
 	var out []assess.Finding
 	for _, c := range f.Certs {
-		if !endsSoon(f, c.Cert, soonShare) || done.covers(c.Cert, c.Entries) {
+		if !expiresSoon(f, c.Cert, soonShare) || done.covers(c.Cert, c.Entries) {
 			continue
 		}
 		severity, what, next := assess.Info, "kept for the record", ""

@@ -100,7 +100,7 @@ func tokenInLogs(f *inspect.Facts) []assess.Finding {
 		out = append(out, assess.Finding{
 			Assessment: assess.Assessment{
 				Severity: assess.Info,
-				Reason:   fmt.Sprintf("%s; Secret %s was made anew since (%s), and that token is refused", replaced.what(), secretName(), day(replacedAt)),
+				Reason:   fmt.Sprintf("%s; Secret %s was created again since (%s), and that token is refused", replaced.what(), secretName(), day(replacedAt)),
 			},
 			At: replaced.at,
 		})

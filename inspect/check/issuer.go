@@ -190,8 +190,8 @@ func outlivesIssuer(f *inspect.Facts) []assess.Finding {
 		finding := assess.Finding{
 			Assessment: assess.Assessment{
 				Severity:    assess.Info,
-				Reason:      fmt.Sprintf("CA %s ends %s (%s), before %s that it issued: after that they are refused, whatever their own dates say", inspect.CertName(ca), ago(f.Now, ca.NotAfter), day(ca.NotAfter), listed(group)),
-				Remediation: assess.Advise("have them issued anew by the CA's successor before that day, and see that their readers trust it"),
+				Reason:      fmt.Sprintf("CA %s expires %s (%s), before %s that it issued: after that they are refused, whatever their own dates say", inspect.CertName(ca), ago(f.Now, ca.NotAfter), day(ca.NotAfter), listed(group)),
+				Remediation: assess.Advise("have them issued again by the CA's successor before that day, and check that their readers trust it"),
 			},
 			Due: ca.NotAfter,
 		}
@@ -374,9 +374,9 @@ func namesakes(f *inspect.Facts, certs []inspect.StoredCert) (assess.Finding, bo
 	slices.SortFunc(finding.At, pki.Compare)
 	finding.At = slices.Compact(finding.At)
 	finding.Reason = fmt.Sprintf("%d CAs with different keys are named %s: what one of them signed is refused by readers who have the other", len(keys), foreign.QuotedName(pki.CommonName(certs[0].Subject)))
-	finding.Remediation = assess.Advise("nothing, if nobody reads both; else compare their fingerprints where they are trusted, and give a CA with a new key a new name")
-	for h, held := range together {
-		if len(held) > 1 && unmarked[h] {
+	finding.Remediation = assess.Advise("nothing, if no reader has both; else compare their fingerprints where they are trusted, and give a CA with a new key a new name")
+	for h, cas := range together {
+		if len(cas) > 1 && unmarked[h] {
 			finding.Severity = assess.Warning
 		}
 	}

@@ -136,14 +136,14 @@ func algorithms(keys []pki.Key) string {
 	return strings.Join(out, ", ")
 }
 
-// ownersShown is how many certificates of a key are named.
-const ownersShown = 3
+// ownersNamed is how many certificates of a key are named.
+const ownersNamed = 3
 
 // belongs says which certificates keys belong to.
 func belongs(one bool, matched []inspect.StoredCert, unmatched, unread int) string {
 	var of, out []string
 	for i, c := range matched {
-		if i == ownersShown {
+		if i == ownersNamed {
 			of = append(of, fmt.Sprintf("%d more certificates", len(matched)-i))
 			break
 		}

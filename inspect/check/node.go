@@ -101,7 +101,7 @@ func kubeletRotates(f *inspect.Facts) []assess.Finding {
 			out = append(out, assess.Finding{
 				Assessment: assess.Assessment{
 					Severity:    assess.Warning,
-					Reason:      fmt.Sprintf("the kubelet on %s has rotateCertificates: false: nobody renews its client certificate, and without one it can't reach the API", n.Name),
+					Reason:      fmt.Sprintf("the kubelet on %s has rotateCertificates: false: its client certificate is not renewed, and without one it can't reach the API", n.Name),
 					Remediation: assess.Advise("set rotateCertificates: true in the kubelet's configuration, as OpenShift and kubeadm do"),
 				},
 				At: []pki.Location{inspect.OnNode(n, "")},
@@ -164,7 +164,7 @@ func filePrivate(f *inspect.Facts) []assess.Finding {
 			switch at := inspect.OnNode(n, file.Path); {
 			case file.Link != "":
 			case file.Secret && perm&0o007 != 0:
-				add(kind{fmt.Sprintf("everybody on the node may read a key or a token (mode %04o)", perm), assess.Critical}, at)
+				add(kind{fmt.Sprintf("every user on the node may read a key or a token (mode %04o)", perm), assess.Critical}, at)
 			case perm&0o022 != 0:
 				add(kind{fmt.Sprintf("others than the owner may change it (mode %04o)", perm), assess.Critical}, at)
 			case file.Secret && file.GID != 0 && perm&0o040 != 0:
@@ -208,7 +208,7 @@ func unsound(f *inspect.Facts, n *inspect.Node, k inspect.Kubeconfig) []assess.F
 	case len(k.Clusters) == 0:
 		return []assess.Finding{{Assessment: assess.Assessment{Severity: assess.Critical, Reason: "it names no cluster", Remediation: assess.Advise(by)}}}
 	case len(k.Clusters) > 1:
-		out = append(out, assess.Finding{Assessment: assess.Assessment{Severity: assess.Warning, Reason: fmt.Sprintf("it names %d clusters; OpenShift reads and mends only the first", len(k.Clusters)), Remediation: assess.Advise("remove those that are not in use")}})
+		out = append(out, assess.Finding{Assessment: assess.Assessment{Severity: assess.Warning, Reason: fmt.Sprintf("it names %d clusters; OpenShift reads and updates only the first", len(k.Clusters)), Remediation: assess.Advise("remove those that are not in use")}})
 	}
 	kubelets := k.Path == "/etc/kubernetes/kubeconfig" || k.Path == "/var/lib/kubelet/kubeconfig"
 	if !slices.ContainsFunc(k.Clusters, func(c inspect.KubeconfigCluster) bool { return c.Name == k.Current }) {
@@ -225,7 +225,7 @@ func unsound(f *inspect.Facts, n *inspect.Node, k inspect.Kubeconfig) []assess.F
 		}
 		switch {
 		case c.Insecure:
-			out = append(out, assess.Finding{Assessment: assess.Assessment{Severity: assess.Critical, Reason: "insecure-skip-tls-verify: it talks to anybody who answers at " + c.Server, Remediation: assess.Advise("remove it, and put the CA of the API server there")}})
+			out = append(out, assess.Finding{Assessment: assess.Assessment{Severity: assess.Critical, Reason: "insecure-skip-tls-verify: it talks to any server that answers at " + c.Server, Remediation: assess.Advise("remove it, and put the CA of the API server there")}})
 		case !c.CAData && c.CAFile == "" && strings.HasPrefix(c.Server, "https:"):
 			finding := assess.Finding{Assessment: assess.Assessment{Severity: assess.Warning, Reason: "no CA: only what the system trusts is accepted at " + c.Server, Remediation: assess.Advise("put the CA of the API server there as certificate-authority-data")}}
 			if kubelets && f.Snapshot.Cluster.Versions.Cluster != "" {
@@ -354,21 +354,21 @@ func behind(f *inspect.Facts, row catalog.NodeCopy, what string, since time.Time
 }
 
 // addDistrust tells what it means for a kubelet to lack a CA of the API server. Of
-// those only the load balancer's signs what kubelets are shown: what the API
-// shows at localhost and in the service network is no kubelet's business.
+// those only the load balancer's signs what is presented to kubelets: what the API
+// presents at localhost and in the service network is no kubelet's business.
 func addDistrust(f *inspect.Facts, finding *assess.Finding, missing []*pki.Cert) {
-	shown, signer := f.At(catalog.InternalLoadBalancerServing()), f.At(catalog.LoadBalancerSigner())
+	serving, signer := f.At(catalog.InternalLoadBalancerServing()), f.At(catalog.LoadBalancerSigner())
 	matters := func(ca *pki.Cert) bool {
-		return shown != nil && shown.Leaf() != nil && signedBy(shown.Leaf(), ca) ||
+		return serving != nil && serving.Leaf() != nil && signedBy(serving.Leaf(), ca) ||
 			signer != nil && signer.Leaf() != nil && signer.Leaf().Fingerprint == ca.Fingerprint
 	}
 	if !slices.ContainsFunc(missing, matters) {
 		finding.Severity = assess.Info
-		finding.Reason += ", which signs nothing that kubelets are shown"
+		finding.Reason += ", which signs nothing that is presented to kubelets"
 		finding.Remediation = assess.Remediation{}
-		if shown == nil || signer == nil {
+		if serving == nil || signer == nil {
 			finding.Severity = assess.Warning
-			finding.Reason = strings.TrimSuffix(finding.Reason, ", which signs nothing that kubelets are shown") + "; whether api-int uses it was not read"
+			finding.Reason = strings.TrimSuffix(finding.Reason, ", which signs nothing that is presented to kubelets") + "; whether api-int uses it was not read"
 			finding.Remediation = assess.Advise("read " + catalog.InternalLoadBalancerServing().String() + " and " + catalog.LoadBalancerSigner().String() + " too")
 		}
 		return
@@ -376,18 +376,18 @@ func addDistrust(f *inspect.Facts, finding *assess.Finding, missing []*pki.Cert)
 	delivery, answer := catalog.DeliveryOf(catalog.KubeletKubeconfigCA(), f.Snapshot.Cluster.Versions)
 	if answer == catalog.Yes && !delivery.Delivered {
 		command := f.Hints().Next("{} fix-api-int")
-		if shown != nil && shown.Leaf() != nil && !slices.ContainsFunc(missing, func(ca *pki.Cert) bool { return signedBy(shown.Leaf(), ca) }) {
+		if serving != nil && serving.Leaf() != nil && !slices.ContainsFunc(missing, func(ca *pki.Cert) bool { return signedBy(serving.Leaf(), ca) }) {
 			command = f.Hints().Next("{} pretrust, ahead of the first certificate that it signs,")
 		}
 		finding.Remediation = assess.Advise("nothing brings it there in this version. " + command + " puts the CAs of the ConfigMap into both kubeconfigs of each kubelet, keeps the old ones, and restarts it: masters first, one at a time")
 	}
-	if shown == nil || shown.Leaf() == nil {
+	if serving == nil || serving.Leaf() == nil {
 		return
 	}
 	for _, ca := range missing {
-		if signedBy(shown.Leaf(), ca) {
+		if signedBy(serving.Leaf(), ca) {
 			finding.Severity = assess.Critical
-			finding.Reason += ", which signs what api-int shows: a kubelet that reconnects or restarts with this file fails with x509: certificate signed by unknown authority"
+			finding.Reason += ", which signs api-int's certificate: a kubelet that reconnects or restarts with this file fails with x509: certificate signed by unknown authority"
 			return
 		}
 	}

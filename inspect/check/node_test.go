@@ -46,10 +46,10 @@ func nodeCases() []verdictCase {
 		{"node-file-current", "kubeconfig lacks the CA that api-int uses", serving(cluster(v414)).Embedded(bootstrap, nil, old.CertPEM).Embedded(own, nil, old.CertPEM), "critical", "fails with x509", 2},
 		{"node-file-current", "kubeconfig lacks a CA not in use yet", cluster(v414).Secret(inspecttest.OperatorNS, "loadbalancer-serving-signer", nil, young.Pair).
 			Secret(inspecttest.TargetNS, "internal-loadbalancer-serving-certkey", nil, earlier).Embedded(own, nil, old.CertPEM), "warning", `lacks "new-lb-signer"`, 1},
-		{"node-file-current", "kubeconfig lacks a CA, and what api-int shows was not read", cluster(v414).Embedded(own, nil, old.CertPEM), "warning", "whether api-int uses it was not read", 1},
+		{"node-file-current", "kubeconfig lacks a CA, and the certificate that api-int presents was not read", cluster(v414).Embedded(own, nil, old.CertPEM), "warning", "whether api-int uses it was not read", 1},
 		{"node-file-current", "kubeconfig lacks the CA of localhost", inspecttest.NewFixture(v414).ConfigMap(inspecttest.ManagedNS, "kube-apiserver-server-ca", "ca-bundle.crt", old.CertPEM, fresh.CertPEM).
 			Secret(inspecttest.OperatorNS, "loadbalancer-serving-signer", nil, old.Pair).Secret(inspecttest.TargetNS, "internal-loadbalancer-serving-certkey", nil, earlier).
-			Embedded(own, nil, old.CertPEM), "info", "signs nothing that kubelets are shown", 1},
+			Embedded(own, nil, old.CertPEM), "info", "signs nothing that is presented to kubelets", 1},
 		{"node-file-current", "an empty file", inspecttest.NewFixture(v414).ConfigMap(inspecttest.ManagedNS, "kube-apiserver-client-ca", "ca-bundle.crt", old.CertPEM).
 			OnNode(clientCA, 0o644).With(func(n *inspect.Node) { n.Files[0].Whole = true }), "critical", "holds no certificate", 1},
 		{"node-file-current", "a file that was not read", inspecttest.NewFixture(v414).ConfigMap(inspecttest.ManagedNS, "kube-apiserver-client-ca", "ca-bundle.crt", old.CertPEM).OnNode(clientCA, 0o644), "", "", 0},
@@ -65,7 +65,7 @@ func nodeCases() []verdictCase {
 		{"api-trusted", "a certificate for another name", inspecttest.NewFixture(v414).Embedded(own, nil, young.CertPEM).Shown(other), "critical", "not api-int.example.com", 1},
 		{"api-trusted", "the name that the kubeconfig asks for", inspecttest.NewFixture(v414).Embedded(own, func(k *inspect.Kubeconfig) { k.Clusters[0].ServerName = "other.example.com" }, young.CertPEM).Shown(other), "", "", 0},
 		{"api-trusted", "not yet valid by the node's clock", inspecttest.NewFixture(v414).Embedded(own, nil, young.CertPEM).Shown(leaf).Clock(-48 * time.Hour), "critical", "not yet valid", 1},
-		{"api-trusted", "nothing shown", inspecttest.NewFixture(v414).Embedded(own, nil, young.CertPEM).Shown(), "critical", "no certificate was shown", 1},
+		{"api-trusted", "nothing shown", inspecttest.NewFixture(v414).Embedded(own, nil, young.CertPEM).Shown(), "critical", "no certificate was presented", 1},
 		{"api-trusted", "a CA that signs it, under the name of another", inspecttest.NewFixture(v414).Embedded(own, nil, twin.CertPEM).Shown(leaf), "critical", "unknown authority", 1},
 
 		{"kubelet-loaded", "older than the kubelet", inspecttest.NewFixture(v414).Embedded(own, nil, old.CertPEM).Changed(own, inspecttest.Noon.Add(-time.Hour), inspecttest.Noon.Add(-time.Minute)), "", "", 0},

@@ -60,7 +60,7 @@ func referenceResolves(f *inspect.Facts) []assess.Finding {
 			finding.Severity = assess.Critical
 			finding.Reason += ": a server goes on without it, or does not start"
 		} else {
-			finding.Reason += ": nobody is trusted by it"
+			finding.Reason += ": no CA is trusted through it"
 		}
 		out = append(out, finding)
 	}
@@ -142,8 +142,8 @@ func disagreement(f *inspect.Facts, at pki.Location, bundle string, reports []in
 	}
 	var gone []string
 	for _, r := range reports {
-		held := func(h *inspect.Entry) bool { return slices.ContainsFunc(h.Content.Certs, r.About) }
-		if !slices.ContainsFunc(data, held) {
+		stored := func(h *inspect.Entry) bool { return slices.ContainsFunc(h.Content.Certs, r.About) }
+		if !slices.ContainsFunc(data, stored) {
 			gone = append(gone, foreign.QuotedName(pki.CommonName(r.Subject)))
 			places = append(places, r.At)
 		}

@@ -129,7 +129,7 @@ func apiCADelivered(f *inspect.Facts) []assess.Finding {
 	}
 	leaf := f.At(catalog.InternalLoadBalancerServing())
 	if leaf == nil && f.Now.Sub(rotated) > firstLeaf {
-		finding.Reason += "; what api-int shows was not read"
+		finding.Reason += "; the certificate that api-int presents was not read"
 		finding.Remediation = assess.Advise("read " + catalog.InternalLoadBalancerServing().String() + " too, and compare the kubelets' kubeconfigs with ConfigMap openshift-config-managed/kube-apiserver-server-ca")
 	}
 	if leaf != nil && leaf.Leaf() != nil && signedBy(leaf.Leaf(), ca) {
@@ -141,7 +141,7 @@ func apiCADelivered(f *inspect.Facts) []assess.Finding {
 		}
 		finding.At = append(finding.At, leaf.At)
 		finding.Certs = append(finding.Certs, leaf.Leaf().Fingerprint)
-		finding.Reason += fmt.Sprintf("; api-int shows a certificate signed by it since %s: a kubelet that reconnects or restarts without it fails with x509: certificate signed by unknown authority", day(leaf.Leaf().NotBefore))
+		finding.Reason += fmt.Sprintf("; api-int presents a certificate signed by it since %s: a kubelet that reconnects or restarts without it fails with x509: certificate signed by unknown authority", day(leaf.Leaf().NotBefore))
 		finding.Remediation = assess.Advise(f.Hints().Next("{} fix-api-int puts the CAs of ConfigMap openshift-config-managed/kube-apiserver-server-ca into both kubeconfigs of each kubelet, keeps the old ones, and restarts it: " +
 			"masters first, one at a time. Do not restart kubelets or nodes before"))
 	}

@@ -31,8 +31,8 @@ func apiTrusted(f *inspect.Facts) []assess.Finding {
 			if err == nil {
 				continue
 			}
-			message := fmt.Sprintf("the CA in this file does not verify what is shown at %s: %s", client.Address, err)
-			next := f.Hints().Next("{} fix-api-int --nodes NAME shows the fix, and asks before it applies it")
+			message := fmt.Sprintf("the CA in this file does not verify the certificate presented at %s: %s", client.Address, err)
+			next := f.Hints().Next("{} fix-api-int --nodes NAME prints the fix, and asks before it applies it")
 			if len(served.Chain) > 0 {
 				message += fmt.Sprintf(" (%s, issued by %s)", inspect.CertName(served.Chain[0]), foreign.QuotedName(pki.CommonName(served.Chain[0].Issuer)))
 			}

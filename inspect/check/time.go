@@ -64,7 +64,7 @@ func chainsExpired(f *inspect.Facts) []assess.Finding {
 		}
 		if len(alone) > 0 {
 			out = append(out, atLeaf(inspect.StoredCert{Cert: c.Cert, Entries: alone}, assess.Critical, c.NotAfter,
-				fmt.Sprintf("CA %s expired %s, and its bundle holds no CA that is valid: its readers trust nobody", inspect.CertName(c.Cert), when), "find the bundle's source, and the CA that replaced this one"))
+				fmt.Sprintf("CA %s expired %s, and its bundle holds no CA that is valid: its readers trust no CA", inspect.CertName(c.Cert), when), "find the bundle's source, and the CA that replaced this one"))
 		}
 	}
 	return out

@@ -41,11 +41,11 @@ func callFails(c inspect.ServiceCall) assess.Finding {
 			certs = append(certs, h.Leaf())
 		}
 	}
-	finding.Reason = fmt.Sprintf("the CA bundle does not verify what the Service %s has to show, %s: %v", c.Name, names(certs), c.Problem)
+	finding.Reason = fmt.Sprintf("the CA bundle does not verify what the Service %s has to present, %s: %v", c.Name, names(certs), c.Problem)
 	if c.ByServiceCA {
 		finding.Severity = assess.Critical
 	} else {
-		finding.Remediation = assess.Advise("see first what the Service's port shows (it may have a certificate of its own, in memory): if it is one of these, " + finding.Remediation.Text)
+		finding.Remediation = assess.Advise("check first what the Service's port presents (it may have a certificate of its own, in memory): if it is one of these, " + finding.Remediation.Text)
 	}
 	return finding
 }

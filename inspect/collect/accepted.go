@@ -33,15 +33,15 @@ func (r Requests) Collect(ctx context.Context, s *inspect.Snapshot) {
 		if row.In.Holds(s.Cluster.Versions) != catalog.Yes {
 			continue
 		}
-		pending := shownTo(row, s)
+		pending := serversOf(row, s)
 		for _, holders := range holdAlike(row, s) {
 			r.ask(ctx, row, holders, slices.Clone(pending))
 		}
 	}
 }
 
-// shownTo are the servers that a row's certificate is shown to, as handshakes found them.
-func shownTo(row catalog.Caller, s *inspect.Snapshot) []inspect.Served {
+// serversOf are the servers to which a row's certificate is presented, as handshakes found them.
+func serversOf(row catalog.Caller, s *inspect.Snapshot) []inspect.Served {
 	var out []inspect.Served
 	for _, v := range s.Served {
 		if v.Server == row.ListenerName && !slices.ContainsFunc(out, func(o inspect.Served) bool { return o.Of == v.Of }) {
@@ -60,7 +60,7 @@ func holdAlike(row catalog.Caller, s *inspect.Snapshot) [][]*inspect.Node {
 		if n.Via == "" || file == nil {
 			continue
 		}
-		same := slices.IndexFunc(out, func(held []*inspect.Node) bool { return held[0].File(row.Certificate).SHA256 == file.SHA256 })
+		same := slices.IndexFunc(out, func(nodes []*inspect.Node) bool { return nodes[0].File(row.Certificate).SHA256 == file.SHA256 })
 		if same < 0 {
 			out = append(out, []*inspect.Node{n})
 			continue
@@ -153,8 +153,8 @@ func newestRevision(node *inspect.Node, pattern string) string {
 			continue
 		}
 		rest, fits := strings.CutPrefix(f.Path, before)
-		number, ends := strings.CutSuffix(rest, after)
-		if n, err := strconv.Atoi(number); fits && ends && err == nil && n > newest {
+		number, complete := strings.CutSuffix(rest, after)
+		if n, err := strconv.Atoi(number); fits && complete && err == nil && n > newest {
 			newest, at = n, f.Path
 		}
 	}

@@ -26,7 +26,7 @@ func Access(config clientcmdapi.Config, contextName, server string) Source {
 			return inspect.Snapshot{Access: &a}
 		}
 		if u := config.AuthInfos[kctx.AuthInfo]; u != nil {
-			a.Shows, a.How = credential(u)
+			a.Presents, a.How = credential(u)
 			a.Certificate = located(u.LocationOfOrigin, fmt.Sprintf("users[%q].user.client-certificate-data", inspect.WithoutUserinfo(kctx.AuthInfo)), len(u.ClientCertificateData) > 0, u.ClientCertificate)
 		}
 		if cl := config.Clusters[kctx.Cluster]; cl != nil {
@@ -82,9 +82,9 @@ func located(origin, field string, data bool, file string) pki.Location {
 	return pki.Location{Kind: pki.KindFile, Path: file}
 }
 
-// credential says how a user shows who it is, in the order in which client-go
+// credential says what a user presents, in the order in which client-go
 // takes what is there.
-func credential(u *clientcmdapi.AuthInfo) (shows inspect.Credential, how string) {
+func credential(u *clientcmdapi.AuthInfo) (presents inspect.Credential, how string) {
 	switch {
 	case len(u.ClientCertificateData) > 0 || u.ClientCertificate != "":
 		return inspect.CredentialCertificate, ""

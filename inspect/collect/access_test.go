@@ -33,11 +33,11 @@ func TestAccess(t *testing.T) {
 		want                inspect.Access
 	}{
 		{"embedded", "certificate-authority-data: " + b64(ca.CertPEM), "client-certificate-data: " + b64(user.CertPEM) + "\n    client-key-data: " + b64(user.KeyPEM),
-			inspect.Access{Shows: inspect.CredentialCertificate, CA: inspect.CAEmbedded}},
-		{"files", "certificate-authority: ca.crt", "client-certificate: user.crt\n    client-key: user.key", inspect.Access{Shows: inspect.CredentialCertificate, CA: inspect.CAFile}},
-		{"a token", "insecure-skip-tls-verify: true", "token: sha256~abc", inspect.Access{Shows: inspect.CredentialToken, How: "a token", CA: inspect.CAIgnored}},
+			inspect.Access{Presents: inspect.CredentialCertificate, CA: inspect.CAEmbedded}},
+		{"files", "certificate-authority: ca.crt", "client-certificate: user.crt\n    client-key: user.key", inspect.Access{Presents: inspect.CredentialCertificate, CA: inspect.CAFile}},
+		{"a token", "insecure-skip-tls-verify: true", "token: sha256~abc", inspect.Access{Presents: inspect.CredentialToken, How: "a token", CA: inspect.CAIgnored}},
 		{"a program", "tls-server-name: example.com", "exec: {apiVersion: client.authentication.k8s.io/v1, command: /usr/bin/oc, interactiveMode: Never}",
-			inspect.Access{Shows: inspect.CredentialOther, How: "the program oc", CA: inspect.CASystem}},
+			inspect.Access{Presents: inspect.CredentialOther, How: "the program oc", CA: inspect.CASystem}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -59,7 +59,7 @@ func TestAccess(t *testing.T) {
 			got := *s.Access
 			found := inspect.Merge(s, Kubeconfig(pki.NewScanner(), *config, "me").Collect(t.Context()))
 			for name, at := range map[string]pki.Location{"CN=clients": got.Trust, "CN=system:admin": got.Certificate} {
-				if c.want.Shows != inspect.CredentialCertificate {
+				if c.want.Presents != inspect.CredentialCertificate {
 					if at != (pki.Location{}) {
 						t.Errorf("%s is at %s", name, at)
 					}
@@ -86,12 +86,12 @@ func TestSnapshotKeepsWhatWasAsked(t *testing.T) {
 	t.Parallel()
 	want := &inspect.RestartProbe{
 		Problem: "p",
-		Kubeconfig: inspect.ProbedKubeconfig{Path: "/own", Shows: inspect.CredentialCertificate, Certificate: "/pem", Field: "f", Answers: []inspect.Answer{
+		Kubeconfig: inspect.ProbedKubeconfig{Path: "/own", Presents: inspect.CredentialCertificate, Certificate: "/pem", Field: "f", Answers: []inspect.Answer{
 			{Question: inspect.AskNode, Server: "a:1", Name: "a", Address: "10.0.0.1", Code: 401, Reason: "Unauthorized"}, {Question: inspect.AskLease, Failure: inspect.FailedTrust, Detail: "d"},
 		}},
 		Bootstrap: inspect.ProbedKubeconfig{Path: "/boot", Absent: true, Refused: "r", Unread: "u"},
 	}
-	access := &inspect.Access{Context: "c", Shows: inspect.CredentialToken, How: "a token", CA: inspect.CAFile, Server: "s", Problem: "p", Trust: pki.Location{Kind: pki.KindFile, Path: "/ca"}}
+	access := &inspect.Access{Context: "c", Presents: inspect.CredentialToken, How: "a token", CA: inspect.CAFile, Server: "s", Problem: "p", Trust: pki.Location{Kind: pki.KindFile, Path: "/ca"}}
 	var file bytes.Buffer
 	if err := WriteSnapshot(&file, inspect.Snapshot{Nodes: []inspect.Node{{Name: "asked", RestartProbe: want}, {Name: "unasked"}}, Access: access}); err != nil {
 		t.Fatal(err)

@@ -197,8 +197,8 @@ type entry struct {
 func (e entry) Read(buf []byte) (int, error) {
 	before := e.in.size
 	n, err := e.Reader.Read(buf)
-	if hole := int64(n) - (e.in.size - before); hole > 0 {
-		if over := e.charge(hole); over != nil {
+	if sparse := int64(n) - (e.in.size - before); sparse > 0 {
+		if over := e.charge(sparse); over != nil {
 			return n, over
 		}
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 )
 
-// machineryTime bounds the list of one kind: there are few objects of each.
-const machineryTime = 20 * time.Second
+// controlPlaneTimeout bounds the list of one kind: there are few objects of each.
+const controlPlaneTimeout = 20 * time.Second
 
 // movingObject is what certrot reads of the kinds in catalog.ControlPlaneResources; the field
 // names are the API's.
@@ -107,7 +107,7 @@ func (c *Cluster) ControlPlaneStatus(ctx context.Context) *inspect.ControlPlaneS
 	}
 	_ = g.Wait() // none returns an error: what could not be read is a gap
 	m.MarkForeign()
-	sortMachinery(m)
+	sortControlPlane(m)
 	return m
 }
 
@@ -122,7 +122,7 @@ func namespaceOf(path string) string {
 
 // moving lists the objects of a kind; none where it is not served.
 func (c *Cluster) moving(ctx context.Context, row catalog.ControlPlaneResource) ([]movingObject, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, machineryTime, fmt.Errorf("no answer within %s", machineryTime))
+	ctx, cancel := context.WithTimeoutCause(ctx, controlPlaneTimeout, fmt.Errorf("no answer within %s", controlPlaneTimeout))
 	defer cancel()
 	var found []movingObject
 	l := listJSON(ctx, c, row.Path, metav1.ListOptions{}, func(o *movingObject) {
@@ -235,7 +235,7 @@ func actor(row catalog.ControlPlaneResource, o *movingObject) inspect.Actor {
 
 // nodeStates lists all nodes.
 func (c *Cluster) nodeStates(ctx context.Context) ([]inspect.NodeState, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, machineryTime, fmt.Errorf("no answer within %s", machineryTime))
+	ctx, cancel := context.WithTimeoutCause(ctx, controlPlaneTimeout, fmt.Errorf("no answer within %s", controlPlaneTimeout))
 	defer cancel()
 	var found []inspect.NodeState
 	keys := catalog.PoolAnnotations()
@@ -256,7 +256,7 @@ func (c *Cluster) nodeStates(ctx context.Context) ([]inspect.NodeState, error) {
 	return found, nil
 }
 
-func sortMachinery(m *inspect.ControlPlaneStatus) {
+func sortControlPlane(m *inspect.ControlPlaneStatus) {
 	slices.Sort(m.UnavailableAPIs)
 	slices.SortFunc(m.Nodes, func(a, b inspect.NodeState) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(m.Operators, func(a, b inspect.OperatorState) int { return cmp.Compare(a.Name, b.Name) })

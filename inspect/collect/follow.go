@@ -18,9 +18,9 @@ import (
 // brought: because other kinds were asked for, or because it is not there. It
 // returns the snapshot with what it found, sorted.
 func (c *Cluster) Follow(ctx context.Context, s inspect.Snapshot) inspect.Snapshot {
-	held := map[string]bool{}
+	seen := map[string]bool{}
 	for i := range s.Bundles {
-		held[objectID(s.Bundles[i].At)] = true
+		seen[objectID(s.Bundles[i].At)] = true
 	}
 	s.References = slices.Clone(s.References)
 	listedSecrets := slices.ContainsFunc(s.Reads, func(r inspect.Read) bool { return r.What == "secrets" && !r.Skipped })
@@ -31,7 +31,7 @@ func (c *Cluster) Follow(ctx context.Context, s inspect.Snapshot) inspect.Snapsh
 		id := objectID(r.To)
 		switch {
 		case r.To.Kind != "Secret" && r.To.Kind != "ConfigMap": // a MachineConfig, which the pool's operator answers for
-		case held[id]:
+		case seen[id]:
 			r.Target = inspect.TargetThere
 		case listedSecrets && kubernetesIngress(r.From): // what no list brought has no certificate, or is not there yet
 		default:

@@ -72,7 +72,7 @@ func (t markedTransport) mark(answer *http.Response, replace func(begin []byte) 
 		answer.ContentLength, answer.Body = int64(len(body)), io.NopCloser(bytes.NewReader(body))
 		return
 	}
-	answer.Body = &resumed{io.MultiReader(bytes.NewReader(begin), broken{err}, answer.Body), answer.Body}
+	answer.Body = &resumed{io.MultiReader(bytes.NewReader(begin), failedRead{err}, answer.Body), answer.Body}
 }
 
 type resumed struct {
@@ -80,10 +80,10 @@ type resumed struct {
 	io.Closer
 }
 
-// broken ends with an error, or with nothing.
-type broken struct{ err error }
+// failedRead ends with an error, or with nothing.
+type failedRead struct{ err error }
 
-func (f broken) Read([]byte) (int, error) {
+func (f failedRead) Read([]byte) (int, error) {
 	if f.err != nil {
 		return 0, f.err
 	}

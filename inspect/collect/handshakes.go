@@ -104,7 +104,7 @@ func (h Handshakes) fromOwnNode(ctx context.Context, r *round, all []*server, re
 	g.SetLimit(handshakesAtOnce)
 	for _, v := range own {
 		if !slices.Contains(read, v.of.Name) {
-			v.problem = v.shown("")
+			v.problem = v.handshakeFrom("")
 			v.problem.Problem = "neither the node nor a master was read, from which it could be asked"
 			r.found = append(r.found, v.problem)
 		}
@@ -225,7 +225,7 @@ func portOf(server string) string {
 	return "6443"
 }
 
-func (v *server) shown(from string) inspect.Served {
+func (v *server) handshakeFrom(from string) inspect.Served {
 	return inspect.Served{Node: from, Address: v.address, Name: v.names[0], Server: v.listener.Name, Of: v.of.Name}
 }
 
@@ -266,10 +266,10 @@ type round struct {
 	done  int
 }
 
-func (r *round) add(shown ...inspect.Served) {
+func (r *round) add(served ...inspect.Served) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.found = append(r.found, shown...)
+	r.found = append(r.found, served...)
 }
 
 // ask asks servers from a node and returns those that showed nothing.
@@ -282,7 +282,7 @@ func (r *round) ask(ctx context.Context, from string, servers []*server) (silent
 	node, err := r.Open(ctx, from)
 	if err != nil {
 		for _, v := range servers {
-			v.problem = v.shown(from)
+			v.problem = v.handshakeFrom(from)
 			v.problem.Problem = because(ctx, err).Error()
 		}
 		return servers
@@ -311,7 +311,7 @@ func (r *round) ask(ctx context.Context, from string, servers []*server) (silent
 func (r *round) names(ctx context.Context, node Dialer, from string, v *server) bool {
 	var found []inspect.Served
 	for i, name := range v.names {
-		one := v.shown(from)
+		one := v.handshakeFrom(from)
 		one.Name = name
 		err := errors.New("the node has no InternalIP")
 		if v.address != "" {

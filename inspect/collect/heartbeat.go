@@ -118,7 +118,7 @@ func (c *Cluster) Heartbeat(ctx context.Context, node string) (Heartbeat, error)
 // heartbeats lists the Leases of all nodes. of returns what was read of a node's: where they
 // may not be listed, why.
 func (c *Cluster) heartbeats(ctx context.Context) (of func(node string) (time.Time, inspect.Lease), err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, machineryTime, fmt.Errorf("no answer within %s", machineryTime))
+	ctx, cancel := context.WithTimeoutCause(ctx, controlPlaneTimeout, fmt.Errorf("no answer within %s", controlPlaneTimeout))
 	defer cancel()
 	found := map[string]leaseObject{}
 	l := listJSON(ctx, c, nodeLeases, metav1.ListOptions{}, func(o *leaseObject) { found[o.Metadata.Name] = *o })

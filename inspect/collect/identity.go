@@ -179,7 +179,7 @@ func (c *Cluster) openshift(ctx context.Context, s *inspect.Snapshot) {
 	l = listJSON(ctx, c, configV1+"clusteroperators", metav1.ListOptions{}, func(o *clusterOperator) { o.setOn(&s.Cluster) })
 	notIdentified(s, "clusteroperators", "rules were applied by the cluster's version, although operators may be behind it during an upgrade", l.err)
 	l = listJSON(ctx, c, configV1+"infrastructures", metav1.ListOptions{}, func(i *infrastructure) { i.setOn(&s.Cluster) })
-	notIdentified(s, "infrastructures", "platform and topology are not shown", l.err)
+	notIdentified(s, "infrastructures", "platform and topology were not read", l.err)
 }
 
 // kubeadm tells whether kubeadm's ConfigMap is there, which `kubeadm init` leaves and its

@@ -245,15 +245,15 @@ func (m *manifest) keyed(obj *inspect.Object, raw []byte) error {
 	found := bundlesOf(m.sc, obj, values, true)
 	m.Bundles = append(m.Bundles, found...)
 	key, must := certificateKey(obj.Kind, obj.Namespace, obj.Name, obj.Type)
-	switch held := slices.ContainsFunc(found, func(b inspect.Bundle) bool { return b.At.Key == key }); {
-	case !must || held || slices.Contains(odd, key):
+	switch hasKey := slices.ContainsFunc(found, func(b inspect.Bundle) bool { return b.At.Key == key }); {
+	case !must || hasKey || slices.Contains(odd, key):
 	case obj.Kind == "Secret" && len(values) == 0: // no API server has such a Secret
-		return fmt.Errorf("%s: its data were left out: what they held is unknown", obj.ID())
+		return fmt.Errorf("%s: its data were left out: their content is unknown", obj.ID())
 	default: // as in Cluster.scanItem
 		m.Bundles = append(m.Bundles, inspect.Bundle{At: pki.Location{Kind: obj.Kind, Namespace: obj.Namespace, Name: obj.Name, Key: key}, Object: obj, Content: &pki.Content{}})
 	}
 	if len(odd) > 0 {
-		return fmt.Errorf("%s: %d values are not base64, as in a redacted file: what they held is unknown", obj.ID(), len(odd))
+		return fmt.Errorf("%s: %d values are not base64, as in a redacted file: their content is unknown", obj.ID(), len(odd))
 	}
 	return nil
 }

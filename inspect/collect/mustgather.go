@@ -239,7 +239,7 @@ func (g *gathering) read(name string, size int64, modified time.Time, r io.Reade
 		im.modified = modified
 	}
 	if err := im.readObjects(g.scanner, data, at); err != nil {
-		next := "look at that file; if it ends in the middle, get the must-gather again"
+		next := "look at that file; if it is truncated, get the must-gather again"
 		if cut := (*cutOffError)(nil); errors.As(err, &cut) {
 			next = "get the must-gather again: there was no room for all of it when it was written or copied"
 		}
@@ -278,10 +278,10 @@ func (g *gathering) finish(what string) (inspect.Snapshot, error) {
 	}
 	s.Reads = g.reads(images, p)
 	if g.unread > 0 {
-		g.gap("", fmt.Sprintf("%s not read: those before held %d GiB of objects", numbered(g.unread, "file"), g.bounds.objects>>30), "read a part of it: name one of its directories")
+		g.gap("", fmt.Sprintf("%s not read: those before have %d GiB of objects", numbered(g.unread, "file"), g.bounds.objects>>30), "read a part of it: name one of its directories")
 	}
 	if g.logs.unread > 0 {
-		g.gap("", fmt.Sprintf("%s not searched: those before held all that is read of logs, %s, or unpacked to too much", numbered(g.logs.unread, "log"), sized(g.bounds.logs)), "read a part of it: name one of its directories")
+		g.gap("", fmt.Sprintf("%s not searched: those before have all that is read of logs, %s, or unpacked to too much", numbered(g.logs.unread, "log"), sized(g.bounds.logs)), "read a part of it: name one of its directories")
 	}
 	for i := range s.Gaps {
 		s.Gaps[i].Where = g.where + ": " + s.Gaps[i].Where
@@ -366,11 +366,11 @@ func (g *gathering) reads(images []*image, p together) []inspect.Read {
 		left = append(left, numbered(g.odd, "link or device", "links and devices")+", not followed")
 	}
 	reads = append(reads, inspect.Read{What: "files", Where: g.where, Skipped: true, Note: strings.Join(left, "; ")})
-	held := fmt.Sprintf("a must-gather holds those of some namespaces (here %d), and of their values only certificates", p.secretsIn)
+	note := fmt.Sprintf("a must-gather holds those of some namespaces (here %d), and of their values only certificates", p.secretsIn)
 	if p.secretsIn == 0 {
-		held = "there are none in it: a must-gather holds those of some namespaces, at most"
+		note = "there are none in it: a must-gather holds those of some namespaces, at most"
 	}
 	return append(reads,
-		inspect.Read{What: "other secrets", Skipped: true, Note: held},
+		inspect.Read{What: "other secrets", Skipped: true, Note: note},
 		inspect.Read{What: "nodes", Skipped: true, Note: "a must-gather holds none of their files: what kubelets and static pods use is not in it"})
 }

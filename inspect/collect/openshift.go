@@ -66,7 +66,7 @@ func readOpenShift(sc *pki.Scanner, apiVersion string, obj *inspect.Object, raw 
 	case err != nil:
 		err = fmt.Errorf("decode %s: %w", foreign.Text(obj.ID()), undecoded(err))
 	case r.odd > 0:
-		err = fmt.Errorf("%s: %s not base64, as in a redacted file: what they held is unknown", obj.ID(), numbered(r.odd, "value is", "values are"))
+		err = fmt.Errorf("%s: %s not base64, as in a redacted file: their content is unknown", obj.ID(), numbered(r.odd, "value is", "values are"))
 	}
 	return r.found, true, err
 }

@@ -67,7 +67,7 @@ func handshake(ctx context.Context, from Dialer, address, name string) ([]*pki.C
 	case len(chain) > 0 && proven:
 		return chain, nil
 	case err == nil:
-		err = errors.New("no certificate was shown")
+		err = errors.New("no certificate was presented")
 	}
 	return nil, because(ctx, err)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
-// markSentences marks what a snapshot's file says in whole sentences: who wrote the file may
-// be anybody, and so they are not this program's, as those of a reading are. Names are
+// markSentences marks what a snapshot's file says in whole sentences: any user may have
+// written it, and so they are not this program's, as those of a reading are. Names are
 // marked with all others (inspect.Snapshot.MarkForeign).
 func markSentences(v reflect.Value) {
 	switch v.Kind() {
@@ -60,7 +60,7 @@ var usual = sync.OnceValue(func() *regexp.Regexp { //nolint:gochecknoglobals // 
 		`[0-9]+ files(; [0-9]+ via (local|exec|ssh|debug))*|not served by this cluster`,
 		`--insecure-skip-tls-verify|insecure-skip-tls-verify in the kubeconfig|its URL is http://[-A-Za-z0-9.:\[\]]+, without TLS`,
 		`cut off: it has no END line|not base64(: a character is missing or too many)?|holds no certificate`,
-		`the CA in the file does not verify what [-A-Za-z0-9.:]+ shows for the name [-A-Za-z0-9.]+; nothing was sent`,
+		`the CA in the file does not verify (what [-A-Za-z0-9.:]+ shows|the certificate that [-A-Za-z0-9.:]+ presents) for the name [-A-Za-z0-9.]+; nothing was sent`,
 		`it heeds [A-Z][A-Za-z]+ (True|False|Unknown)(, [A-Z][A-Za-z]+ (True|False|Unknown))*|it (does not scale|scales) down|it names machines to the ClusterAutoscaler|it is at work on node [-a-z0-9.]+`,
 		`no heartbeat (for [0-9]+[smhd] \(Lease\)|\(there is no Lease\)|\(the Lease was never renewed\))`,
 		`made by test/demo for demonstration; no such cluster exists`,

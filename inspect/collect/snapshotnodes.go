@@ -11,21 +11,21 @@ import (
 // The part of the snapshot file that is about nodes.
 type (
 	fileNode struct {
-		Name        string           `json:"name"`
-		Hostname    string           `json:"hostname,omitempty"`
-		Via         string           `json:"via,omitempty"`
-		Ready       string           `json:"ready,omitempty"`
-		Role        string           `json:"role,omitempty"`
-		Addresses   []string         `json:"addresses,omitempty"`
-		PodNetworks []string         `json:"podNetworks,omitempty"`
-		Heartbeat   time.Time        `json:"heartbeat,omitzero"`
-		Lease       fileLease        `json:"lease,omitzero"`
-		Clock       fileClock        `json:"clock,omitzero"`
-		Kubelet     fileKubelet      `json:"kubelet,omitzero"`
-		Files       []fileNodeFile   `json:"files,omitempty"`
-		Kubeconfigs []fileKubeconfig `json:"kubeconfigs,omitempty"`
-		Processes   []fileProcess    `json:"processes,omitempty"`
-		Comeback    *fileComeback    `json:"comeback,omitempty"`
+		Name         string            `json:"name"`
+		Hostname     string            `json:"hostname,omitempty"`
+		Via          string            `json:"via,omitempty"`
+		Ready        string            `json:"ready,omitempty"`
+		Role         string            `json:"role,omitempty"`
+		Addresses    []string          `json:"addresses,omitempty"`
+		PodNetworks  []string          `json:"podNetworks,omitempty"`
+		Heartbeat    time.Time         `json:"heartbeat,omitzero"`
+		Lease        fileLease         `json:"lease,omitzero"`
+		Clock        fileClock         `json:"clock,omitzero"`
+		Kubelet      fileKubelet       `json:"kubelet,omitzero"`
+		Files        []fileNodeFile    `json:"files,omitempty"`
+		Kubeconfigs  []fileKubeconfig  `json:"kubeconfigs,omitempty"`
+		Processes    []fileProcess     `json:"processes,omitempty"`
+		RestartProbe *fileRestartProbe `json:"comeback,omitempty"`
 	}
 	fileLease struct { // how the heartbeat was read
 		Duration time.Duration `json:"durationNanoseconds,omitempty"`
@@ -38,17 +38,17 @@ type (
 		Command string    `json:"command"`
 		Started time.Time `json:"started"`
 	}
-	fileComeback struct {
-		Problem   string           `json:"problem,omitempty"`
-		Own       fileComebackFile `json:"own"`
-		Bootstrap fileComebackFile `json:"bootstrap"`
+	fileRestartProbe struct {
+		Problem   string               `json:"problem,omitempty"`
+		Own       fileProbedKubeconfig `json:"own"`
+		Bootstrap fileProbedKubeconfig `json:"bootstrap"`
 	}
-	fileComebackFile struct {
+	fileProbedKubeconfig struct {
 		Path        string             `json:"path,omitempty"`
 		Absent      bool               `json:"absent,omitempty"`
 		Refused     string             `json:"refused,omitempty"`
 		Unread      string             `json:"unread,omitempty"`
-		Shows       inspect.Credential `json:"shows,omitempty"`
+		Presents    inspect.Credential `json:"shows,omitempty"`
 		Certificate string             `json:"certificate,omitempty"`
 		Field       string             `json:"field,omitempty"`
 		Answers     []fileAnswer       `json:"answers,omitempty"`
@@ -65,7 +65,7 @@ type (
 	}
 	fileAccess struct {
 		Context     string             `json:"context,omitempty"`
-		Shows       inspect.Credential `json:"shows,omitempty"`
+		Presents    inspect.Credential `json:"shows,omitempty"`
 		How         string             `json:"how,omitempty"`
 		CA          inspect.CAKind     `json:"ca,omitempty"`
 		Certificate string             `json:"certificate,omitempty"` // a location
@@ -146,21 +146,21 @@ func packNode(n inspect.Node) fileNode {
 		f.Processes = append(f.Processes, fileProcess(p))
 	}
 	if c := n.RestartProbe; c != nil {
-		f.Comeback = &fileComeback{c.Problem, packComeback(c.Kubeconfig), packComeback(c.Bootstrap)}
+		f.RestartProbe = &fileRestartProbe{c.Problem, packProbedKubeconfig(c.Kubeconfig), packProbedKubeconfig(c.Bootstrap)}
 	}
 	return f
 }
 
-func packComeback(c inspect.ProbedKubeconfig) fileComebackFile {
-	f := fileComebackFile{Path: c.Path, Absent: c.Absent, Refused: c.Refused, Unread: c.Unread, Shows: c.Shows, Certificate: c.Certificate, Field: c.Field}
+func packProbedKubeconfig(c inspect.ProbedKubeconfig) fileProbedKubeconfig {
+	f := fileProbedKubeconfig{Path: c.Path, Absent: c.Absent, Refused: c.Refused, Unread: c.Unread, Presents: c.Presents, Certificate: c.Certificate, Field: c.Field}
 	for _, a := range c.Answers {
 		f.Answers = append(f.Answers, fileAnswer(a))
 	}
 	return f
 }
 
-func (f fileComebackFile) unpack() inspect.ProbedKubeconfig {
-	c := inspect.ProbedKubeconfig{Path: f.Path, Absent: f.Absent, Refused: f.Refused, Unread: f.Unread, Shows: f.Shows, Certificate: f.Certificate, Field: f.Field}
+func (f fileProbedKubeconfig) unpack() inspect.ProbedKubeconfig {
+	c := inspect.ProbedKubeconfig{Path: f.Path, Absent: f.Absent, Refused: f.Refused, Unread: f.Unread, Presents: f.Presents, Certificate: f.Certificate, Field: f.Field}
 	for _, a := range f.Answers {
 		c.Answers = append(c.Answers, inspect.Answer(a))
 	}
@@ -171,7 +171,7 @@ func packAccess(a *inspect.Access) *fileAccess {
 	if a == nil {
 		return nil
 	}
-	f := fileAccess{Context: a.Context, Shows: a.Shows, How: a.How, CA: a.CA, Server: a.Server, Name: a.Name, Problem: a.Problem}
+	f := fileAccess{Context: a.Context, Presents: a.Presents, How: a.How, CA: a.CA, Server: a.Server, Name: a.Name, Problem: a.Problem}
 	if a.Certificate != (pki.Location{}) {
 		f.Certificate = a.Certificate.String()
 	}
@@ -185,7 +185,7 @@ func (f *fileAccess) unpack() (*inspect.Access, error) {
 	if f == nil {
 		return nil, nil
 	}
-	a := inspect.Access{Context: inspect.WithoutUserinfo(f.Context), Shows: f.Shows, How: f.How, CA: f.CA, Server: f.Server, Name: f.Name, Problem: f.Problem}
+	a := inspect.Access{Context: inspect.WithoutUserinfo(f.Context), Presents: f.Presents, How: f.How, CA: f.CA, Server: f.Server, Name: f.Name, Problem: f.Problem}
 	var err error
 	if f.Certificate != "" {
 		if a.Certificate, err = pki.ParseLocation(f.Certificate); err != nil {
@@ -218,7 +218,7 @@ func (f fileNode) unpack() inspect.Node {
 	for _, p := range f.Processes {
 		n.Processes = append(n.Processes, inspect.Process(p))
 	}
-	if c := f.Comeback; c != nil {
+	if c := f.RestartProbe; c != nil {
 		n.RestartProbe = &inspect.RestartProbe{Problem: c.Problem, Kubeconfig: c.Own.unpack(), Bootstrap: c.Bootstrap.unpack()}
 	}
 	return n

@@ -130,7 +130,7 @@ func (b *block) standalone(text []byte) (why string) {
 		return "it follows the block before it without a newline"
 	case len(before) > 0 && before[len(before)-1] != '\n':
 		return "its BEGIN line does not start a line"
-	case !endsLine(text[b.bodyAt:]):
+	case !atLineEnd(text[b.bodyAt:]):
 		return "its BEGIN line does not end a line"
 	case b.open:
 		return "it has no END line"
@@ -140,7 +140,7 @@ func (b *block) standalone(text []byte) (why string) {
 		return "its END line does not start a line"
 	case bytes.HasPrefix(text[b.end:], []byte(beginTag)):
 		return "the block after it follows without a newline"
-	case !endsLine(text[b.end:]):
+	case !atLineEnd(text[b.end:]):
 		return "its END line does not end a line"
 	}
 	return ""
@@ -163,7 +163,7 @@ func startsLine(text []byte) bool {
 	return bytes.HasPrefix(text, []byte("\n")) || bytes.HasPrefix(text, []byte("\r\n"))
 }
 
-func endsLine(text []byte) bool {
+func atLineEnd(text []byte) bool {
 	text = bytes.TrimLeft(text, " \t\r")
 	return len(text) == 0 || text[0] == '\n'
 }

@@ -55,11 +55,11 @@ func TestATokenInTheLabelOfAPEMBlockIsNotSaid(t *testing.T) {
 func TestKnownLabelsAreSaid(t *testing.T) {
 	for _, label := range append(append(keyLabels(), otherLabels()...), "CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE", "X509 CRL", "PKCS7", "CMS",
 		"PKCS #7 SIGNED DATA", "CERTIFICATE REQUEST", "NEW CERTIFICATE REQUEST") {
-		if got := ShownLabel(label); got != label {
+		if got := StandardLabel(label); got != label {
 			t.Errorf("%s is said as %s", label, got)
 		}
 	}
-	if got := ShownLabel("RSA  PRIVATE KEY"); got != unknownLabel {
+	if got := StandardLabel("RSA  PRIVATE KEY"); got != unknownLabel {
 		t.Error(got)
 	}
 }

@@ -135,10 +135,10 @@ func (e *entry) skipped() []Skipped {
 		id Fingerprint
 		by Reader
 	}
-	lost := map[loss]int{}
+	skipped := map[loss]int{}
 	for _, s := range e.skips {
 		for _, r := range s.by {
-			lost[loss{s.id, r}]++
+			skipped[loss{s.id, r}]++
 		}
 	}
 	var out []Skipped
@@ -149,7 +149,7 @@ func (e *entry) skipped() []Skipped {
 		}
 		var by []Reader
 		for _, r := range Readers() {
-			if lost[loss{s.id, r}] >= copies[s.id] {
+			if skipped[loss{s.id, r}] >= copies[s.id] {
 				by = append(by, r)
 			}
 		}

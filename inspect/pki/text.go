@@ -88,7 +88,7 @@ func (w *walk) block(text []byte, b *block, at place) sighting {
 	if kind == kindOther {
 		return s
 	}
-	label := ShownLabel(b.label)
+	label := StandardLabel(b.label)
 	body := text[b.bodyAt:b.bodyEnd]
 	a := decodeBody(body, b.plus, kind)
 	defer clear(a.der)
@@ -266,9 +266,9 @@ func kindOf(label string) kind {
 // unknownLabel stands for a label that is not shown.
 const unknownLabel = "unknown label"
 
-// ShownLabel is the label of a PEM block as it is printed and kept: who writes a block
+// StandardLabel is the label of a PEM block as it is printed and kept: who writes a block
 // may write a secret there, so a label that no standard has is not said.
-func ShownLabel(label string) string {
+func StandardLabel(label string) string {
 	if kindOf(label) == kindKey && !slices.Contains(keyLabels(), label) || kindOf(label) == kindOther && !slices.Contains(otherLabels(), label) {
 		return unknownLabel
 	}

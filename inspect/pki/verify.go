@@ -49,7 +49,7 @@ func VerifyChain(chain, roots []*Cert, now time.Time) error {
 	return verify(chain, roots, x509.VerifyOptions{CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}})
 }
 
-// VerifyCA says whether somebody who trusts these roots would accept what this CA
+// VerifyCA says whether a client that trusts these roots would accept what this CA
 // signs.
 func VerifyCA(ca *Cert, roots []*Cert, now time.Time) error {
 	return VerifyChain([]*Cert{ca}, roots, now)
@@ -57,7 +57,7 @@ func VerifyCA(ca *Cert, roots []*Cert, now time.Time) error {
 
 func verify(chain, roots []*Cert, opts x509.VerifyOptions) error {
 	if len(chain) == 0 {
-		return errors.New("no certificate was shown")
+		return errors.New("no certificate was presented")
 	}
 	opts.Roots, opts.Intermediates = x509.NewCertPool(), x509.NewCertPool()
 	chain = climb(chain)

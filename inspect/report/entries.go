@@ -19,8 +19,8 @@ func certEntry(f *inspect.Facts, c inspect.StoredCert, fi Filter) (Cert, bool) {
 	// Places that show the certificate come before those that trust it, and objects
 	// before their copies on nodes.
 	var places [4][]*inspect.Entry
-	shown := func(h *inspect.Entry) bool { leaf := h.Leaf(); return leaf != nil && leaf.Fingerprint == c.Fingerprint }
-	reserved := slices.ContainsFunc(c.Entries, func(h *inspect.Entry) bool { return shown(h) && h.Reserved() })
+	presents := func(h *inspect.Entry) bool { leaf := h.Leaf(); return leaf != nil && leaf.Fingerprint == c.Fingerprint }
+	reserved := slices.ContainsFunc(c.Entries, func(h *inspect.Entry) bool { return presents(h) && h.Reserved() })
 	renews := false
 	for _, h := range c.Entries {
 		if !fi.place(h.At, h.Object) {
@@ -28,16 +28,16 @@ func certEntry(f *inspect.Facts, c inspect.StoredCert, fi Filter) (Cert, bool) {
 		}
 		// the place that shows a certificate says more of it than one that
 		// trusts it
-		shows := shown(h)
+		presented := presents(h)
 		rank := 0
-		if !shows {
+		if !presented {
 			rank = 2
 		}
 		if h.At.Node != "" {
 			rank++
 		}
 		places[rank] = append(places[rank], h)
-		if shows && !renews && h.Reserved() == reserved {
+		if presented && !renews && h.Reserved() == reserved {
 			e.Owner, e.Role = cmp.Or(h.Owner(), e.Owner), h.Role()
 			renews = inspect.RenewalOf(h, f.Snapshot.Cluster.Versions).Automatic == catalog.Yes
 		}

@@ -33,9 +33,9 @@ func (j *judge) accepted() []Claim {
 	return out
 }
 
-// answered judges one answer. A server that knows its client answers 401 to nobody that it
-// accepts: 403 and errors come after that, to a client it knows. One that lets anybody in
-// tells nothing.
+// answered judges one answer. A server answers 401 to no client that it accepts: 403 and
+// errors come after that, to a client it knows. One that admits anonymous clients tells
+// nothing.
 func (j *judge) answered(row catalog.Caller, from *inspect.Node, a inspect.Accepted) Claim {
 	at := pki.Location{Kind: pki.KindFile, Node: from.Name, Path: a.Certificate}
 	c := Claim{Edge: row.Edge, Node: a.Of, Presented: at, Server: a.Server}
@@ -45,17 +45,17 @@ func (j *judge) answered(row catalog.Caller, from *inspect.Node, a inspect.Accep
 	kubelet, read := j.f.Snapshot.Node(a.Of)
 	switch c.Status = assess.Pass; {
 	case len(c.Chain) == 0:
-		c.Status, c.Reason = assess.Unknown, at.String()+" was not read, so that it is not known what was shown"
+		c.Status, c.Reason = assess.Unknown, at.String()+" was not read: which certificate was presented is unknown"
 	case a.Code == 0:
-		c.Status, c.Reason = assess.Unknown, fmt.Sprintf("a request from %s to %s had no answer: %s", from.Name, a.Server, cmp.Or(a.Detail, "it is not known why"))
+		c.Status, c.Reason = assess.Unknown, fmt.Sprintf("a request from %s to %s had no answer: %s", from.Name, a.Server, cmp.Or(a.Detail, "for an unknown reason"))
 	case a.Code == 401 && read && j.justWritten(kubelet, row.ReloadWithin):
 		c.Status, c.Reason = assess.Unknown, fmt.Sprintf("%s answers 401 to a request from %s with %s. Its CAs are just written: that it reads them may take %d minutes; run it again", a.Server, from.Name, certificate(c.Chain[0]), int(row.ReloadWithin.Minutes()))
 	case a.Code == 401:
 		c.Status, c.Reason = assess.Fail, fmt.Sprintf("%s answers 401 to a request from %s with %s: it does not accept it", a.Server, from.Name, certificate(c.Chain[0]))
 	case !read || kubelet.Kubelet.Anonymous == nil:
-		c.Status, c.Reason = assess.Unknown, fmt.Sprintf("%s answers %d, and whether it lets anybody in was not read", a.Server, a.Code)
+		c.Status, c.Reason = assess.Unknown, fmt.Sprintf("%s answers %d; whether it admits anonymous clients was not read", a.Server, a.Code)
 	case *kubelet.Kubelet.Anonymous:
-		c.Status, c.Reason = assess.Unknown, fmt.Sprintf("%s answers %d, and lets anybody in: that tells nothing of the certificate", a.Server, a.Code)
+		c.Status, c.Reason = assess.Unknown, fmt.Sprintf("%s answers %d and admits anonymous clients: the answer says nothing about the certificate", a.Server, a.Code)
 	}
 	return c
 }

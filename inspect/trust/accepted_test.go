@@ -36,11 +36,11 @@ func TestKubeletsAccept(t *testing.T) {
 			n.Files = []inspect.NodeFile{{Path: n.Kubelet.ClientCAFile, Modified: noon.Add(-3 * time.Minute)}}
 		}, assess.Fail, "does not accept it"},
 		{"no answer", inspect.Answer{Failure: inspect.FailedTrust, Detail: "the CA does not verify it"}, nil, assess.Unknown, "a request from m0 to 10.0.0.7:10250 had no answer: the CA does not verify it"},
-		{"no answer, and no reason", inspect.Answer{}, nil, assess.Unknown, "it is not known why"},
-		{"it lets anybody in", inspect.Answer{Code: 200}, func(_ *world, n *inspect.Node) { n.Kubelet.Anonymous = &yes }, assess.Unknown, "lets anybody in"},
-		{"who it lets in was not read", inspect.Answer{Code: 200}, func(_ *world, n *inspect.Node) { n.Kubelet.Anonymous = nil }, assess.Unknown, "whether it lets anybody in was not read"},
+		{"no answer, and no reason", inspect.Answer{}, nil, assess.Unknown, "for an unknown reason"},
+		{"it lets anybody in", inspect.Answer{Code: 200}, func(_ *world, n *inspect.Node) { n.Kubelet.Anonymous = &yes }, assess.Unknown, "admits anonymous clients"},
+		{"who it lets in was not read", inspect.Answer{Code: 200}, func(_ *world, n *inspect.Node) { n.Kubelet.Anonymous = nil }, assess.Unknown, "whether it admits anonymous clients was not read"},
 		{"the node was not read", inspect.Answer{Code: 200}, func(w *world, _ *inspect.Node) { w.s.Nodes = w.s.Nodes[:1] }, assess.Unknown, "was not read"},
-		{"what was shown was not read", inspect.Answer{Code: 200}, func(w *world, _ *inspect.Node) { w.s.Bundles = nil }, assess.Unknown, "it is not known what was shown"},
+		{"what was shown was not read", inspect.Answer{Code: 200}, func(w *world, _ *inspect.Node) { w.s.Bundles = nil }, assess.Unknown, "which certificate was presented is unknown"},
 	} {
 		w := newWorld(catalog.Versions{Cluster: "4.15.3"})
 		ca := pkitest.NewCA("to-kubelet", from(-100), from(900))

@@ -89,7 +89,7 @@ func (j *judge) calls(e catalog.Edge) []Claim {
 		case call.Problem != nil:
 			c.Status, c.Reason = assess.Unknown, "the CA bundle verifies no certificate for the Service's name that was read; but the Service may have one of its own, in memory"
 		default:
-			c.Status, c.Reason = assess.Unknown, "what the Service shows was not seen: no certificate for its name was read"
+			c.Status, c.Reason = assess.Unknown, "the certificate that the Service presents was not seen: no certificate for its name was read"
 		}
 		out = append(out, c)
 	}

@@ -56,10 +56,10 @@ func (j *judge) skippedCA(c *Claim, of []*pki.Cert, holds func(c *Claim) bool) {
 func (c *Claim) needs(s *pki.Skipped, all bool) {
 	switch {
 	case s == nil && !all && c.Reader == pki.ReaderUnknown:
-		c.Status, c.Reason = assess.Unknown, c.Reason+"; some readers skip certificates of the issuer's name that stand in the trust anchors: they are too many to try, and which reader it is is not known"
+		c.Status, c.Reason = assess.Unknown, c.Reason+"; the trust anchors contain certificates with the issuer's name that some readers skip: they are too many to try, and the reader is unknown"
 	case s == nil:
 	case c.Reader == pki.ReaderUnknown:
-		c.Status, c.Reason = assess.Unknown, fmt.Sprintf("the certificate %s (%s) stands in the trust anchors, and some readers skip it: %s. Which one reads it is not known", foreign.QuotedName(pki.CommonName(s.Subject)), s.Fingerprint.Short(), s.Reason)
+		c.Status, c.Reason = assess.Unknown, fmt.Sprintf("the trust anchors contain the certificate %s (%s), and some readers skip it: %s. The reader is unknown", foreign.QuotedName(pki.CommonName(s.Subject)), s.Fingerprint.Short(), s.Reason)
 	default:
 		c.Reason += "; " + s.String()
 	}

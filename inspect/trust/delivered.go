@@ -20,11 +20,11 @@ func (j *judge) delivered(e catalog.Edge) []Claim {
 			if string(r.From.Kind) != e.Presented.Kind || r.From.Field != e.Presented.Key || r.Target == inspect.TargetAbsent {
 				continue // reference-resolves speaks of what is not there
 			}
-			held := j.entriesAt(r.To)
-			if len(held) == 0 && r.Target == inspect.TargetUnknown {
+			entries := j.entriesAt(r.To)
+			if len(entries) == 0 && r.Target == inspect.TargetUnknown {
 				out = append(out, Claim{Assessment: assess.Assessment{Status: assess.Unknown, Reason: fmt.Sprintf("%s, which %s names, was not read", r.To, r.From)}, Edge: e, Presented: r.To})
 			}
-			for _, h := range held {
+			for _, h := range entries {
 				out = append(out, j.deliveredTo(e, h)...)
 			}
 		}
@@ -63,15 +63,15 @@ func (j *judge) entriesAt(at pki.Location) []*inspect.Entry {
 func (j *judge) deliveredTo(e catalog.Edge, source *inspect.Entry) []Claim {
 	base := Claim{Edge: e, Presented: source.At}
 	if e.Trust.Kind != catalog.File {
-		held := j.presented(e.Trust, catalog.ObjectSelector{})
-		if len(held) == 0 {
+		identities := j.presented(e.Trust, catalog.ObjectSelector{})
+		if len(identities) == 0 {
 			if base.Status, base.Reason = assess.Unknown, e.Trust.String()+" was not read"; j.absent(e.Trust) {
 				base.Status, base.Reason = assess.Fail, "there is no "+e.Trust.String()
 			}
 			return []Claim{base}
 		}
-		base.Trust = []pki.Location{held[0].at}
-		base.Roots, base.Skipped = held[0].content.LoadedBy(e.Reader)
+		base.Trust = []pki.Location{identities[0].at}
+		base.Roots, base.Skipped = identities[0].content.LoadedBy(e.Reader)
 		j.holdsAll(&base, source)
 		return []Claim{base}
 	}
@@ -89,13 +89,13 @@ func (j *judge) deliveredTo(e catalog.Edge, source *inspect.Entry) []Claim {
 		for _, h := range j.entriesAt(c.Trust[0]) {
 			c.Roots, c.Skipped = h.Content.LoadedBy(e.Reader)
 		}
-		held := c.Roots != nil || c.Skipped != nil
+		loaded := c.Roots != nil || c.Skipped != nil
 		switch {
-		case e.Optional && !held && !file.Whole:
+		case e.Optional && !loaded && !file.Whole:
 			continue // trust stores are read on demand
 		case n.Via == "":
 			c.Status, c.Reason = assess.Unknown, whyUnread
-		case held:
+		case loaded:
 			j.holdsAll(&c, source)
 		case file == nil && j.without(n.Name, catalog.Ref{Kind: catalog.File, Name: path}):
 			c.Status, c.Reason = assess.Fail, "there is no such file on the node, which has to hold what is in "+source.At.String()

@@ -9,9 +9,9 @@ import (
 // index finds what is asked of the entries again and again, for each claim: there may be hundreds
 // of thousands of entries. Each part is made when it is asked for.
 type index struct {
-	shown   map[place][]identity
-	objects map[pki.Location]*inspect.Object
-	leaves  map[pki.Fingerprint][]*inspect.Entry // identities, by what they present
+	presented map[place][]identity
+	objects   map[pki.Location]*inspect.Object
+	leaves    map[pki.Fingerprint][]*inspect.Entry // identities, by what they present
 }
 
 // place is one of the catalog's.

@@ -128,8 +128,8 @@ func TestKubeadmIsWell(t *testing.T) {
 	}
 	all := strings.Join(told, "\n")
 	for _, want := range []string{
-		"control plane: the first of kubeadm's certificates on n1 (/etc/kubernetes/pki/apiserver.crt; renewed by `kubeadm upgrade` or `kubeadm certs renew` only) ends 2025-05-22",
-		`control plane: the CA "kubernetes" (nothing renews it) ends 2034-05-20`,
+		"control plane: the first of kubeadm's certificates on n1 (/etc/kubernetes/pki/apiserver.crt; renewed by `kubeadm upgrade` or `kubeadm certs renew` only) expires 2025-05-22",
+		`control plane: the CA "kubernetes" (nothing renews it) expires 2034-05-20`,
 	} {
 		if !strings.Contains(all, want) || len(told) != 4 {
 			t.Errorf("the story lacks %s:\n%s", want, all)
@@ -149,7 +149,7 @@ func TestKubeadmRenewal(t *testing.T) {
 	}{
 		"a certificate that ends in 20 days": {func(k *kubeadm) {
 			k.file("n1", "apiserver.crt", k.ca.Issue("kube-apiserver", from(-345), from(20), pkitest.DNS("api.example.com")).CertPEM)
-		}, "kubeadm-kubelet-api", map[string]string{"n1": "warn", "n2 n1": "warn", "n3 n1": "warn", "n1 n2": "pass", "n2": "pass", "n3 n2": "pass"}, "what is shown ends, and does not renew itself"},
+		}, "kubeadm-kubelet-api", map[string]string{"n1": "warn", "n2 n1": "warn", "n3 n1": "warn", "n1 n2": "pass", "n2": "pass", "n3 n2": "pass"}, "the certificate presented expires and is not renewed automatically"},
 		"another CA with its key on a control plane node": {func(k *kubeadm) { k.file("n2", "ca.crt", other.CertPEM) },
 			"kubeadm-kubelet-api", map[string]string{"n1": "pass", "n2 n1": "pass", "n3 n1": "pass", "n1 n2": "warn", "n2": "warn", "n3 n2": "warn"}, "will be signed by"},
 		"another CA on a worker signs nothing": {func(k *kubeadm) { k.file("n3", "ca.crt", other.CertPEM) },
@@ -166,7 +166,7 @@ func TestKubeadmRenewal(t *testing.T) {
 				if got.Status.String() != want || want == "warn" && !strings.Contains(got.Reason, c.why) {
 					t.Errorf("%s: %s: %s", where, got.Status, got.Reason)
 				}
-				if want == "warn" && strings.Contains(c.why, "ends") && (got.From == nil || !got.From.Equal(from(20))) {
+				if want == "warn" && strings.Contains(c.why, "expires") && (got.From == nil || !got.From.Equal(from(20))) {
 					t.Errorf("%s: from %v", where, got.From)
 				}
 			}

@@ -71,14 +71,14 @@ func TestKubeadmMasters(t *testing.T) {
 		why   string
 	}{
 		"the address of a master that was read":     {func(k *kubeadm) { k.calls("n3", n2, nil) }, map[string]string{"n3 n2": "pass"}, ""},
-		"the address of a master that nobody asked": {func(k *kubeadm) { k.unasked("n2"); k.calls("n3", n2, nil) }, map[string]string{"n3 n2": "unknown"}, "what n2 shows was not seen"},
+		"the address of a master that nobody asked": {func(k *kubeadm) { k.unasked("n2"); k.calls("n3", n2, nil) }, map[string]string{"n3 n2": "unknown"}, "the certificate that n2 presents was not seen"},
 		"who was asked himself":                     {func(k *kubeadm) { k.unasked("n2"); k.calls("n3", n2, nil); k.serves("n2", "10.0.0.2:6443", ofN2) }, map[string]string{"n3 n2": "pass"}, ""},
 		"who signs with a CA of its own, perhaps": {func(k *kubeadm) {
 			k.unasked("n2")
 			k.calls("n3", n2, nil)
 			k.serves("n2", "10.0.0.2:6443", ofN2)
 			k.published(k.ca.CertPEM, pkitest.NewCA("kubernetes", from(-1), from(3640)).CertPEM)
-		}, map[string]string{"n3 n2": "unknown"}, "it holds now; who signs what is shown next is not known"},
+		}, map[string]string{"n3 n2": "unknown"}, "trusted now; the signer of the next certificate is unknown: "},
 		"on a port of its own": {func(k *kubeadm) { k.unasked("n2"); k.calls("n3", n2, nil); k.serves("n2", "10.0.0.2:8443", ofN2) }, map[string]string{"n3 n2": "pass"}, ""},
 		"who shows what another CA has signed": {func(k *kubeadm) {
 			k.unasked("n2")
@@ -87,7 +87,7 @@ func TestKubeadmMasters(t *testing.T) {
 		}, map[string]string{"n3 n2": "fail"}, "unknown authority"},
 		"another master does, of whom it knows not": {func(k *kubeadm) { k.calls("n3", n2, nil); k.serves("n1", "10.0.0.1:6443", leafOf(strange, "10.0.0.1")) }, map[string]string{"n3 n2": "pass"}, ""},
 		"all behind a balancer":                     {func(*kubeadm) {}, map[string]string{"n3 n1": "pass", "n3 n2": "pass"}, ""},
-		"all, and one of them nobody asked":         {func(k *kubeadm) { k.unasked("n2") }, map[string]string{"n3 n1": "pass", "n3 n2": "unknown"}, "what n2 shows was not seen"},
+		"all, and one of them nobody asked":         {func(k *kubeadm) { k.unasked("n2") }, map[string]string{"n3 n1": "pass", "n3 n2": "unknown"}, "the certificate that n2 presents was not seen"},
 		"all, and one shows what another CA signed": {func(k *kubeadm) {
 			k.calls("n3", "https://api.example.com:6443", ofN2)
 			k.serves("n1", "10.0.0.1:6443", leafOf(strange, "10.0.0.1"))
@@ -104,7 +104,7 @@ func TestKubeadmMasters(t *testing.T) {
 			k.calls("n3", n2, nil)
 			k.serves("n2", "10.0.0.2:6443", ofN2)
 			k.file("n2", "apiserver.crt", leafOf(strange, "10.0.0.2"))
-		}, map[string]string{"n3 n2": "warn"}, "/etc/kubernetes/pki/apiserver.crt holds another one already"},
+		}, map[string]string{"n3 n2": "warn"}, "/etc/kubernetes/pki/apiserver.crt already holds another certificate, and a control plane node that has read it presents that one: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newKubeadm()
@@ -202,7 +202,7 @@ func TestOtherDistributions(t *testing.T) {
 			w.s.Sort()
 			r := report.NewVerification(context.Background(), inspect.NewFacts(w.s, noon, 30*day))
 			claims := slices.ContainsFunc(r.Claims, func(c report.VerificationClaim) bool { return strings.HasPrefix(c.ID, "kubeadm-") })
-			said := slices.ContainsFunc(r.Timeline, func(e trust.Event) bool { return strings.Contains(e.What, "was not judged") })
+			said := slices.ContainsFunc(r.Timeline, func(e trust.Event) bool { return strings.Contains(e.What, "were not judged") })
 			if claims != c.claims || said != c.said {
 				t.Errorf("claims %v, said %v: %+v", claims, said, r)
 			}

@@ -15,14 +15,14 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// forecast looks at what will sign the certificate that is shown next: its signer
+// forecast looks at what will sign the certificate that is presented next: its signer
 // may have been replaced already. What was not read of that makes the claim unknown,
 // although it holds now.
 func (j *judge) forecast(c *Claim, now time.Time) {
 	next := j.nextOf(c)
 	for _, s := range next.cas {
 		if !j.afford(c, []*pki.Cert{s}) {
-			c.Status, c.NextUnknown, c.Reason = assess.Unknown, true, "it holds now; whether it does with what is signed next is not known: "+whyCostly
+			c.Status, c.NextUnknown, c.Reason = assess.Unknown, true, "trusted now; whether the next certificate will be trusted is unknown: "+whyCostly
 			return
 		}
 		trusted := func(ca *pki.Cert) bool { return ca.SPKI == s.SPKI && pki.VerifyCA(ca, c.Roots, now) == nil }
@@ -31,17 +31,17 @@ func (j *judge) forecast(c *Claim, now time.Time) {
 			return
 		}
 	}
-	if c.Status == assess.Pass && j.ends(c, now) {
+	if c.Status == assess.Pass && j.expires(c, now) {
 		return
 	}
 	if next.unread != "" {
-		c.Status, c.NextUnknown, c.Reason = assess.Unknown, true, "it holds now; what is signed next is not known: "+next.unread
+		c.Status, c.NextUnknown, c.Reason = assess.Unknown, true, "trusted now; the signer of the next certificate is unknown: "+next.unread
 	}
 }
 
-// ends reports whether what is shown is near its end, and nobody renews it by himself;
+// expires reports whether what is presented expires soon and nothing renews it;
 // the claim says so then.
-func (j *judge) ends(c *Claim, now time.Time) bool {
+func (j *judge) expires(c *Claim, now time.Time) bool {
 	leaf := c.Chain[0]
 	left := leaf.NotAfter.Sub(now)
 	if left > j.f.ExpiryWindow {
@@ -54,13 +54,13 @@ func (j *judge) ends(c *Claim, now time.Time) bool {
 	switch {
 	case answer != catalog.Yes && left <= leaf.NotAfter.Sub(leaf.NotBefore)/5: // as check expiring has it
 		c.Status, c.NextUnknown, c.From = assess.Unknown, true, leaf.NotAfter
-		c.Reason = fmt.Sprintf("it holds now; what is shown ends %s, and who renews it is not known", moment(leaf.NotAfter))
+		c.Reason = fmt.Sprintf("trusted now; the certificate presented expires %s, and what renews it is unknown", moment(leaf.NotAfter))
 		return true
 	case answer != catalog.Yes || life.SelfRotating():
 		return false
 	}
 	c.Status, c.From = assess.Warn, c.Chain[0].NotAfter
-	c.Reason = "what is shown ends, and does not renew itself"
+	c.Reason = "the certificate presented expires and is not renewed automatically"
 	if life.Doc != "" {
 		c.Reason += ": " + life.Doc
 	}
@@ -104,7 +104,7 @@ func (j *judge) lifetimeAmong(copies []*inspect.Entry) (catalog.Lifetime, catalo
 	return out, answer
 }
 
-// missingNextCA says that a claim does not hold any more once this CA signs what is shown.
+// missingNextCA says that a claim does not hold any more once this CA signs what is presented.
 func (j *judge) missingNextCA(c *Claim, next succession, ca *pki.Cert) {
 	if next.sure {
 		c.breaksWith(ca, j.f.Snapshot.Cluster.Versions)
@@ -113,14 +113,14 @@ func (j *judge) missingNextCA(c *Claim, next succession, ca *pki.Cert) {
 		return
 	}
 	c.Status, c.NextUnknown = assess.Unknown, true
-	c.Reason = fmt.Sprintf("it holds now; who signs what is shown next is not known: %s was not read, and %s, which publishes that CA, holds %s (%s), which is not trusted here",
+	c.Reason = fmt.Sprintf("trusted now; the signer of the next certificate is unknown: %s was not read, and %s, which publishes that CA, holds %s (%s), which is not trusted here",
 		next.signer, next.bundle, foreign.QuotedName(pki.CommonName(ca.Subject)), ca.Fingerprint.Short())
 }
 
-// breaksWith says that a claim holds until what is shown is signed by this signer.
+// breaksWith says that a claim holds until what is presented is signed by this signer.
 func (c *Claim) breaksWith(signer *pki.Cert, v catalog.Versions) {
 	c.Status, c.Missing = assess.Warn, signer
-	c.Reason = fmt.Sprintf("what is shown will be signed by %s next", foreign.QuotedName(pki.CommonName(signer.Subject)))
+	c.Reason = fmt.Sprintf("the next certificate presented will be signed by %s", foreign.QuotedName(pki.CommonName(signer.Subject)))
 	life, answer := catalog.LifetimeOf(c.Edge.Presented, v)
 	if answer == catalog.Yes && len(c.Chain) > 0 {
 		c.From = life.EarliestReissue(c.Chain[0].NotBefore, c.Chain[0].NotAfter, signer.NotBefore)
@@ -133,19 +133,19 @@ func fits(pattern, name string) bool {
 	return ok && err == nil
 }
 
-// succession is what was read of who signs what is shown next.
+// succession is what was read of who signs what is presented next.
 type succession struct {
 	signer, bundle catalog.Ref
 	// cas are the signer's certificate where it is sure, else all that it may be.
 	cas  []*pki.Cert
 	sure bool
 	// bridges are the signer's certificates signed by those before it, which are
-	// shown with what it signs.
+	// presented with what it signs.
 	bridges []*pki.Cert
 	unread  string // why nothing is known; else empty
 }
 
-// nextOf tells who signs what a claim is shown, from now on. The zero succession: the
+// nextOf tells who signs what is presented in a claim, from now on. The zero succession: the
 // catalog knows of no rotation, or there is no signer.
 func (j *judge) nextOf(c *Claim) succession {
 	var out succession
@@ -163,13 +163,15 @@ func (j *judge) nextOf(c *Claim) succession {
 	return out
 }
 
-// signs reports whether a rotation is about what a claim is shown.
+// signs reports whether a rotation is about what is presented in a claim.
 func (j *judge) signs(r catalog.Rotation, c *Claim) bool {
-	shown := c.Edge.Presented
+	presented := c.Edge.Presented
 	if r.Selector != (catalog.ObjectSelector{}) {
 		return c.Edge.Selector == r.Selector || string(c.Presented.Kind) == catalog.Secret && j.carries(c.Presented, r.Selector.Annotation)
 	}
-	return slices.ContainsFunc(r.Targets, func(t catalog.Ref) bool { return t == shown || t.Kind == catalog.File && fits(t.Name, shown.Name) })
+	return slices.ContainsFunc(r.Targets, func(t catalog.Ref) bool {
+		return t == presented || t.Kind == catalog.File && fits(t.Name, presented.Name)
+	})
 }
 
 // withKey are the signers on nodes that have the key beside: the one of this node where
@@ -221,7 +223,7 @@ func (j *judge) succession(r catalog.Rotation, c *Claim) succession {
 	published := j.presented(r.Bundle, catalog.ObjectSelector{})
 	switch {
 	case len(published) == 0 && len(places) > 0:
-		return out // its key is kept elsewhere: nobody here signs
+		return out // its key is kept elsewhere: nothing here signs
 	case len(published) == 0 && r.Bundle == catalog.Ref{}:
 		out.unread = r.Signer.String() + " was not read"
 		return out
@@ -230,7 +232,7 @@ func (j *judge) succession(r catalog.Rotation, c *Claim) succession {
 		return out
 	}
 	// Its signer is in the bundle before it signs; and none that is older than who has
-	// signed what is shown now (library-go pkg/operator/certrotation @ 93ac9206a).
+	// signed what is presented now (library-go pkg/operator/certrotation @ 93ac9206a).
 	issuer := j.issuer(c.Chain)
 	for _, p := range published {
 		for _, ca := range p.chain {
@@ -247,12 +249,12 @@ func (j *judge) succession(r catalog.Rotation, c *Claim) succession {
 
 // NextVerification is what comes next for a claim by itself.
 type NextVerification struct {
-	// Verifies is when its verifier verifies what it is shown again, for people.
+	// Verifies is when its verifier verifies what is presented again, for people.
 	Verifies string `json:"when"`
 	// Reload is when a change of its trust anchors counts.
 	Reload catalog.ReloadPolicy `json:"trustLoaded"`
 	// From and To are between which times the verifier renews its own client
-	// certificate, and so connects anew; zero: not known, or of no effect.
+	// certificate, and so reconnects; zero: unknown, or of no effect.
 	From time.Time `json:"from,omitzero"`
 	To   time.Time `json:"to,omitzero"`
 }
@@ -260,7 +262,7 @@ type NextVerification struct {
 // next tells what comes next for a claim.
 func (j *judge) next(c *Claim) *NextVerification {
 	n := &NextVerification{Reload: c.Reload}
-	held, ok := catalog.ConnectionOf(c.Edge.ID)
+	conn, ok := catalog.ConnectionOf(c.Edge.ID)
 	if !ok {
 		n.Verifies = map[catalog.ReloadPolicy]string{
 			catalog.ReloadAtStart:    "at its next start",
@@ -272,14 +274,13 @@ func (j *judge) next(c *Claim) *NextVerification {
 		}
 		return n
 	}
-	n.From, n.To = j.clientRenewal(held, c.Node)
-	n.Verifies = "at its next connection: after a rollout of kube-apiserver, its own restart, or a break of the network; " + j.reconnects(held)
+	n.From, n.To = j.clientRenewal(conn, c.Node)
+	n.Verifies = "at its next connection: after a rollout of kube-apiserver, its own restart, or a break of the network; " + j.reconnects(conn)
 	return n
 }
 
-// reconnects tells how soon who holds a connection connects anew because
-// kube-apiserver asks for it.
-func (j *judge) reconnects(held catalog.Connection) string {
+// reconnects tells how soon a client reconnects because kube-apiserver asks for it.
+func (j *judge) reconnects(conn catalog.Connection) string {
 	g, answer := catalog.GoawayOf(j.f.Snapshot.Cluster.Topology, j.f.Snapshot.Cluster.Versions)
 	beside := ""
 	if g.Doc != "" {
@@ -287,20 +288,20 @@ func (j *judge) reconnects(held catalog.Connection) string {
 	}
 	switch {
 	case answer == catalog.Unknown:
-		return "whether by itself is not known: kube-apiserver's version, or the topology, was not read"
+		return "whether it reconnects automatically is unknown: kube-apiserver's version, or the topology, was not read"
 	case answer == catalog.No:
-		return "whether by itself is not known (--goaway-chance)"
+		return "whether it reconnects automatically is unknown (--goaway-chance)"
 	case g.Chance == 0:
 		return "not by itself (goaway-chance 0)"
-	case held.Every == 0:
+	case conn.Every == 0:
 		return fmt.Sprintf("by itself about every %.0f requests (goaway-chance %g%s)", 1/g.Chance, g.Chance, beside)
 	}
 	return fmt.Sprintf("by themselves half of them within %s, 99 %% within %s (goaway-chance %g, a request at least every %s%s)",
-		hours(within(g.Chance, 0.5, held.Every)), hours(within(g.Chance, 0.99, held.Every)), g.Chance, held.Every, beside)
+		hours(within(g.Chance, 0.5, conn.Every)), hours(within(g.Chance, 0.99, conn.Every)), g.Chance, conn.Every, beside)
 }
 
 // within is how long it takes until a share of those who make a request that often
-// have been asked to connect anew.
+// have been asked to reconnect.
 func within(chance, share float64, every time.Duration) time.Duration {
 	return time.Duration(math.Ceil(math.Log(1-share)/math.Log(1-chance))) * every
 }
@@ -308,15 +309,15 @@ func within(chance, share float64, every time.Duration) time.Duration {
 func hours(d time.Duration) string { return fmt.Sprintf("%.0f h", math.Ceil(d.Hours())) }
 
 // clientRenewal is between which times a verifier on a node renews its client
-// certificate; zero where that is not known, or overdue.
-func (j *judge) clientRenewal(held catalog.Connection, node string) (from, to time.Time) {
+// certificate; zero where that is unknown, or overdue.
+func (j *judge) clientRenewal(conn catalog.Connection, node string) (from, to time.Time) {
 	n, ok := j.f.Snapshot.Node(node)
 	if !ok || n.Kubelet.RotateCertificates != nil && !*n.Kubelet.RotateCertificates {
 		return from, to
 	}
 	for i := range j.f.Entries {
 		h := &j.f.Entries[i]
-		if h.At.Node != node || h.At.Path != held.Client.Name || h.Row == nil || len(h.Content.Certs) == 0 {
+		if h.At.Node != node || h.At.Path != conn.Client.Name || h.Row == nil || len(h.Content.Certs) == 0 {
 			continue
 		}
 		life, answer := h.Row.Lifetime(j.f.Snapshot.Cluster.Versions)

@@ -31,7 +31,7 @@ func TestNext(t *testing.T) {
 			"builds from before commit", from(20), from(26)},
 		"4.20, single node": {func(w *world) { w.s.Cluster.Versions.Cluster = "4.20.1"; w.s.Cluster.Topology = "SingleReplica" },
 			"goaway-chance 0", from(20), from(26)},
-		"4.20, the topology was not read":         {func(w *world) { w.s.Cluster.Versions.Cluster = "4.20.1" }, "is not known", from(20), from(26)},
+		"4.20, the topology was not read":         {func(w *world) { w.s.Cluster.Versions.Cluster = "4.20.1" }, "whether it reconnects automatically is unknown", from(20), from(26)},
 		"its client certificate is not renewed":   {func(w *world) { w.s.Nodes[0].Kubelet.RotateCertificates = &no }, "goaway-chance 0", time.Time{}, time.Time{}},
 		"its client certificate was not read":     {func(w *world) { w.s.Bundles = w.s.Bundles[:len(w.s.Bundles)-1] }, "goaway-chance 0", time.Time{}, time.Time{}},
 		"its client certificate is long past due": {func(w *world) { w.s.Taken = from(40) }, "goaway-chance 0", time.Time{}, time.Time{}},
@@ -112,13 +112,13 @@ func TestCopiesEndWithTheirOriginal(t *testing.T) {
 		}{
 			"the operator's, in its last month": {-700, 20, func(w *world, leaf []byte) { w.put(made, leaf) }, assess.Warn, "not even a new router-ca"},
 			"the operator's, with a year left":  {-365, 365, func(w *world, leaf []byte) { w.put(made, leaf) }, assess.Pass, ""},
-			"an administrator's, in its last":   {-700, 20, func(*world, []byte) {}, assess.Unknown, "what is shown ends 2024-06-21 12:00 UTC, and who renews it is not known"},
+			"an administrator's, in its last":   {-700, 20, func(*world, []byte) {}, assess.Unknown, "the certificate presented expires 2024-06-21 12:00 UTC, and what renews it is unknown"},
 			"one of 90 days, with 20 left":      {-70, 20, func(*world, []byte) {}, assess.Pass, ""}, // as who renews it at two thirds may do yet
-			"one of 90 days, with 10 left":      {-80, 10, func(*world, []byte) {}, assess.Unknown, "who renews it is not known"},
+			"one of 90 days, with 10 left":      {-80, 10, func(*world, []byte) {}, assess.Unknown, "what renews it is unknown"},
 			"cert-manager's":                    {-700, 20, func(w *world, leaf []byte) { annotated(w, "openshift-ingress", catalog.AnnotationCertManager, leaf) }, assess.Pass, ""},
 			// Anybody can put what is public into a Secret of their own, with any annotation.
-			"a tenant's, as if cert-manager's": {-700, 20, func(w *world, leaf []byte) { annotated(w, "team", catalog.AnnotationCertManager, leaf) }, assess.Unknown, "who renews it is not known"},
-			"a tenant's, as if service-ca's":   {-700, 20, func(w *world, leaf []byte) { annotated(w, "team", catalog.AnnotationServiceName, leaf) }, assess.Unknown, "who renews it is not known"},
+			"a tenant's, as if cert-manager's": {-700, 20, func(w *world, leaf []byte) { annotated(w, "team", catalog.AnnotationCertManager, leaf) }, assess.Unknown, "what renews it is unknown"},
+			"a tenant's, as if service-ca's":   {-700, 20, func(w *world, leaf []byte) { annotated(w, "team", catalog.AnnotationServiceName, leaf) }, assess.Unknown, "what renews it is unknown"},
 			"the operator's, and a tenant's": {-700, 20, func(w *world, leaf []byte) {
 				annotated(w, "a-team", catalog.AnnotationServiceName, leaf)
 				w.put(made, leaf)

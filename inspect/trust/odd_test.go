@@ -42,7 +42,7 @@ func TestOddSnapshots(t *testing.T) {
 			k.s.ServerLogs = append(k.s.ServerLogs, inspect.ServerLog{Row: row.ID}, inspect.ServerLog{Row: row.ID, To: noon, Refused: []inspect.Refused{{}, {Client: "x"}, {Client: "10.0.0.1", Last: noon}}})
 		}
 		k.s.References = []inspect.Reference{{}, {From: pki.Location{Kind: "APIService", Name: "x", Field: "spec"}}, {From: pki.Location{Kind: "Image", Name: "cluster", Field: "spec.additionalTrustedCA.name"}}}
-		k.s.Access = &inspect.Access{Shows: inspect.CredentialCertificate}
+		k.s.Access = &inspect.Access{Presents: inspect.CredentialCertificate}
 		k.s.Sort()
 		return k
 	}

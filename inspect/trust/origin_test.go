@@ -40,7 +40,7 @@ func TestATenantsCopyIsNoOrigin(t *testing.T) {
 			inspect.Bundle{At: user, Content: s.sc.Scan(s.clients.Issue("system:admin", from(-1), from(3000)).CertPEM)[0].Content},
 			inspect.Bundle{At: ca, Content: s.sc.Scan(s.old.CertPEM)[0].Content})
 		s.s.Served = append(s.s.Served, inspect.Served{Address: "api.example.com:6443", Name: "api.example.com", Server: catalog.ListenerUserKubeconfig, Chain: s.sc.Scan(leaf.CertPEM)[0].Content.Certs})
-		s.s.Access = &inspect.Access{Shows: inspect.CredentialCertificate, CA: inspect.CAEmbedded, Certificate: user, Trust: ca, Server: "api.example.com:6443", Name: "api.example.com"}
+		s.s.Access = &inspect.Access{Presents: inspect.CredentialCertificate, CA: inspect.CAEmbedded, Certificate: user, Trust: ca, Server: "api.example.com:6443", Name: "api.example.com"}
 		s.s.Sort()
 		if got := report.NewRestartReport(context.Background(), inspect.NewFacts(s.s, noon, 25*day)).Access; got.Status != assess.Warn {
 			t.Errorf("a copy %s: %s: %s", name, got.Status, got.Reason)

@@ -10,10 +10,10 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// servedByMasters is what each of kubeadm's masters shows, all of which have their own: what a
+// servedByMasters is what each of kubeadm's masters presents, all of which have their own: what a
 // handshake with it saw, else what its file holds. A master of which neither was read has
 // no chain.
-func (j *judge) servedByMasters(held []identity) []identity {
+func (j *judge) servedByMasters(stored []identity) []identity {
 	names, _ := j.f.Snapshot.Masters()
 	byNode := map[string]*identity{}
 	of := func(node string) *identity {
@@ -40,7 +40,7 @@ func (j *judge) servedByMasters(held []identity) []identity {
 			}
 		}
 	}
-	for _, h := range held {
+	for _, h := range stored {
 		i := of(h.node)
 		switch {
 		case i.chain == nil:
@@ -74,10 +74,10 @@ func (j *judge) unreadMaster(node string) bool {
 	return slices.Contains(masters, node) && (!asked || n.Via == "")
 }
 
-// otherServers looks at what other servers behind the same address show, and at what they
-// will show when they have read it: a handshake meets one of them, the next connection
+// otherServers looks at what other servers behind the same address present, and at what they
+// will present when they have read it: a handshake meets one of them, the next connection
 // perhaps another. The worst counts.
-func (j *judge) otherServers(c *Claim, owner string, shown []identity) {
+func (j *judge) otherServers(c *Claim, owner string, presented []identity) {
 	if len(c.Chain) == 0 {
 		return
 	}
@@ -94,7 +94,7 @@ func (j *judge) otherServers(c *Claim, owner string, shown []identity) {
 			*c = other
 		}
 	}
-	for _, s := range shown {
+	for _, s := range presented {
 		if s.server != "" {
 			also(s.chain, s.server, s) // of kubeadm's masters each has its own
 		}
@@ -104,12 +104,12 @@ func (j *judge) otherServers(c *Claim, owner string, shown []identity) {
 			also(v.Chain, v.Address, identity{node: v.Of})
 		}
 	}
-	for _, s := range shown {
+	for _, s := range presented {
 		j.pendingReload(c, owner, s)
 	}
 }
 
-// pendingReload looks at what a server's place holds, where that is not what is shown: it will
+// pendingReload looks at what a server's place holds, where that is not what is presented: it will
 // be, once the server has read it.
 func (j *judge) pendingReload(c *Claim, owner string, s identity) {
 	chain := s.next
@@ -130,13 +130,13 @@ func (j *judge) pendingReload(c *Claim, owner string, s identity) {
 	switch {
 	case next.Status == assess.Fail:
 		c.Status, c.Missing, c.From, c.NextUnknown = assess.Warn, next.Missing, time.Time{}, false
-		c.Reason = place + " holds another one already, and a master that has read it shows that: " + next.Reason
+		c.Reason = place + " already holds another certificate, and a control plane node that has read it presents that one: " + next.Reason
 	case next.Status == assess.Unknown && !next.NextUnknown && c.Status == assess.Pass:
 		c.Status, c.Reason, c.NextUnknown = assess.Unknown, next.Reason, true
 	}
 }
 
-// elsewhere takes back that a master shows a certificate for other names than a
+// elsewhere takes back that a master presents a certificate for other names than a
 // kubeconfig asks for, where that names an address of which no node is known, and there
 // may be several masters: perhaps it is another one's alone.
 func (j *judge) elsewhere(c *Claim, owner string, s identity) {
@@ -147,7 +147,7 @@ func (j *judge) elsewhere(c *Claim, owner string, s identity) {
 		return
 	}
 	c.Status, c.Missing = assess.Unknown, nil
-	c.Reason = fmt.Sprintf("what %s shows is for other names than %q, and no node is known to have that name or address: whether %s answers there was not seen", s.node, c.VerifiedName, s.node)
+	c.Reason = fmt.Sprintf("the certificate that %s presents does not cover %q, and no known node has that name or address: whether %s answers there was not seen", s.node, c.VerifiedName, s.node)
 }
 
 // ownerOf is the master whose own address a kubeconfig names; empty: none's, as far as is

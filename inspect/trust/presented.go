@@ -8,21 +8,21 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// presented finds the places of what is shown.
+// presented finds the places of what is presented.
 func (j *judge) presented(r catalog.Ref, carries catalog.ObjectSelector) []identity {
 	key := place{r, carries}
-	out, known := j.index.shown[key]
+	out, known := j.index.presented[key]
 	if !known {
-		if j.index.shown == nil {
-			j.index.shown = map[place][]identity{}
+		if j.index.presented == nil {
+			j.index.presented = map[place][]identity{}
 		}
-		out = j.findShown(r, carries)
-		j.index.shown[key] = out
+		out = j.findPresented(r, carries)
+		j.index.presented[key] = out
 	}
 	return slices.Clone(out) // some take theirs out of it
 }
 
-func (j *judge) findShown(r catalog.Ref, carries catalog.ObjectSelector) []identity {
+func (j *judge) findPresented(r catalog.Ref, carries catalog.ObjectSelector) []identity {
 	var out []identity
 	for i := range j.f.Entries {
 		h := &j.f.Entries[i]

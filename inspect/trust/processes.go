@@ -37,13 +37,13 @@ func (j *judge) memory(row catalog.Process, files []Claim) []Claim {
 		since := started.Add(j.f.Now.Sub(n.Time(j.f.Now)))
 		switch {
 		case ca == nil:
-			c.Status, c.Reason = assess.Unknown, "the CA of what is shown was not seen, so that it is not known which is the older: it or the process"
+			c.Status, c.Reason = assess.Unknown, "the CA of the certificate presented was not seen: whether it is older than the process is unknown"
 		case ca.NotBefore.After(since):
 			c.Status, c.Missing = assess.Fail, ca
-			c.Reason = "it runs since before the CA was made, and reads its trust anchors only when it starts"
+			c.Reason = "it started before the CA was made, and loads its trust anchors only at startup"
 		case written.IsZero() || written.After(loaded):
 			c.Status = assess.Unknown
-			c.Reason = "it runs since before the file was last written, and what stood in it then is not known"
+			c.Reason = "it started before the file was last written: what the file contained then is unknown"
 		default:
 			j.nextInMemory(&c, &file, since)
 		}
@@ -52,7 +52,7 @@ func (j *judge) memory(row catalog.Process, files []Claim) []Claim {
 	return out
 }
 
-// nextInMemory looks at who signs next, where memory has the CA of what is shown now: a
+// nextInMemory looks at who signs next, where memory has the CA of what is presented now: a
 // CA that was made after the process started is not in it.
 func (j *judge) nextInMemory(c, file *Claim, since time.Time) {
 	if file.NextUnknown {
@@ -65,7 +65,7 @@ func (j *judge) nextInMemory(c, file *Claim, since time.Time) {
 		return
 	}
 	j.missingNextCA(c, next, next.cas[i])
-	c.Reason += ", a CA that was made after it started"
+	c.Reason += "; that CA was made after the process started"
 }
 
 // written is when the file at a place may have been last written; the zero time where

@@ -91,7 +91,7 @@ func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 		return nil
 	case len(logs) == 0: // of a container that is gone: the next one writes another log
 		return []Claim{{Assessment: assess.Assessment{Status: assess.Unknown, Reason: fmt.Sprintf("the logs that were read end more than %s before now, or have no times", logStale)}, Edge: row.Edge, Logs: stale}}
-	case len(seen) == 0 && row.Level != "": // nor does it say so where somebody does, unless it is told to
+	case len(seen) == 0 && row.Level != "": // nor does it log that a client does, unless it is told to
 		return nil
 	case len(seen) == 0:
 		return []Claim{{Edge: row.Edge, Assessment: assess.Assessment{Status: assess.Pass}, Logs: logs}}
@@ -102,13 +102,13 @@ func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 		c := Claim{Assessment: assess.Assessment{Status: assess.Fail, Reason: fmt.Sprintf("clients break off the handshake: %q, says the log of %s", s.Reason, row.Server)}, Edge: row.Edge, Refusals: s, Logs: s.Logs}
 		var known bool
 		if c.Node, s.Owner, known = j.clientOwner(row, s.Client); !known {
-			// Anybody may call from outside with any CA: no part of the cluster is broken.
+			// Any client may call from outside with any CA: no part of the cluster is broken.
 			c.Status = assess.Unknown
-			c.Reason = fmt.Sprintf("somebody who is no node or pod of this cluster, as far as is known, or whom a load balancer hides, breaks off the handshake: %q, says the log of %s", s.Reason, row.Server)
+			c.Reason = fmt.Sprintf("a client that is no known node or pod of this cluster, or that a load balancer hides, breaks off the handshake: %q, says the log of %s", s.Reason, row.Server)
 		}
 		since, trusts := j.trustsNow(row, edges, c.Node)
 		if trusts && !s.Last.IsZero() && s.last.Before(since) && until.Sub(since) >= silentFor {
-			continue // it was mended after the last time, and has not refused since then
+			continue // it was fixed after the last time, and has not refused since then
 		}
 		if started, ok := j.restartedSince(edges, c.Node, s); ok && trusts && !since.IsZero() && until.After(since) {
 			c.Status, c.Edge.Remediation = assess.Pass, ""
@@ -118,7 +118,7 @@ func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 		}
 		if trusts {
 			c.Status = assess.Unknown
-			c.Reason = fmt.Sprintf("it broke off the handshake a short while ago (%q, says the log of %s), and trusts what is shown now: mended since then, or a pod on it?", s.Reason, row.Server)
+			c.Reason = fmt.Sprintf("it broke off the handshake a short while ago (%q, says the log of %s), and trusts the certificate presented now: it was fixed since then, or a pod on it broke off", s.Reason, row.Server)
 		}
 		switch {
 		case c.Node == "":
@@ -135,15 +135,15 @@ func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 }
 
 // trustsNow reports whether a node was read, and all on it that was judged trusts what
-// kube-apiserver shows, where a log is that server's; and since when it may, by our clock:
+// kube-apiserver presents, where a log is that server's; and since when it may, by our clock:
 // the last write of what it trusts, the last start of who reads that only then, and since
-// when there is what is shown. Zero: not known.
+// when there is what is presented. Zero: unknown.
 func (j *judge) trustsNow(row catalog.ServerLog, edges []Claim, node string) (since time.Time, trusts bool) {
 	n, ok := j.f.Snapshot.Node(node)
 	if !ok || row.Container != catalog.ListenerAPIServer {
 		return time.Time{}, false
 	}
-	known, shown := true, time.Time{}
+	known, issued := true, time.Time{}
 	later := func(t time.Time) {
 		known = known && !t.IsZero()
 		if t.After(since) {
@@ -163,8 +163,8 @@ func (j *judge) trustsNow(row catalog.ServerLog, edges []Claim, node string) (si
 		}
 		trusts = true
 		later(written(n, c.Trust[0]))
-		if len(c.Chain) > 0 && c.Chain[0].NotBefore.After(shown) {
-			shown = c.Chain[0].NotBefore
+		if len(c.Chain) > 0 && c.Chain[0].NotBefore.After(issued) {
+			issued = c.Chain[0].NotBefore
 		}
 	}
 	if !trusts || n.Kubelet.Started.IsZero() {
@@ -178,8 +178,8 @@ func (j *judge) trustsNow(row catalog.ServerLog, edges []Claim, node string) (si
 	if !known {
 		return time.Time{}, trusts
 	}
-	if since = j.toLocalClock(node, since); shown.After(since) {
-		since = shown
+	if since = j.toLocalClock(node, since); issued.After(since) {
+		since = issued
 	}
 	return since, trusts
 }
@@ -260,11 +260,11 @@ func (j *judge) clientOwner(row catalog.ServerLog, address string) (node, words 
 		return "", "", false
 	}
 	if a.IsLoopback() {
-		return "", "somebody on the server's own node", true
+		return "", "a client on the server's own node", true
 	}
 	if n, ok := j.f.Snapshot.NodeAt(address); ok {
 		if row.Balanced && n.Role == catalog.RoleMaster && j.f.Snapshot.Cluster.OwnAddresses == catalog.Yes {
-			return "", n.Name + ", a pod on it, or anybody who comes by the balancer there", false
+			return "", n.Name + ", a pod on it, or a client that reaches the load balancer there", false
 		}
 		return n.Name, n.Name + ", or a pod on it", true
 	}

@@ -40,7 +40,7 @@ func TestRefused(t *testing.T) {
 		},
 		"a pod":     {[]inspect.ServerLog{log("m1", 0, by("10.128.2.9", 1, 0))}, []claim{{assess.Fail, "", "a pod on w1", 1}}},
 		"IPv6":      {[]inspect.ServerLog{log("m1", 0, by("fd00::7", 1, 0))}, []claim{{assess.Fail, "w1", "w1, or a pod on it", 1}}},
-		"localhost": {[]inspect.ServerLog{log("m1", 0, by("::1", 1, 0))}, []claim{{assess.Fail, "", "somebody on the server's own node", 1}}},
+		"localhost": {[]inspect.ServerLog{log("m1", 0, by("::1", 1, 0))}, []claim{{assess.Fail, "", "a client on the server's own node", 1}}},
 		"somebody outside": {
 			[]inspect.ServerLog{log("m1", 0, by("203.0.113.9", 2, 0), by("10.0.0.7", 1, 0))},
 			[]claim{{assess.Unknown, "", "", 2}, {assess.Fail, "w1", "w1, or a pod on it", 1}},

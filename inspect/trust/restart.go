@@ -140,7 +140,7 @@ func (j *restart) bootstrap() {
 	}
 	status, why, next := j.judged(a)
 	switch {
-	case f.Shows == inspect.CredentialNone:
+	case f.Presents == inspect.CredentialNone:
 		status, why, next = assess.Fail, "the file has no token", ""
 	case a.Code == 403: // known, and not allowed to read this
 		status, why, next = assess.Pass, "", ""
@@ -192,7 +192,7 @@ func (j *restart) resolves(f *inspect.ProbedKubeconfig) {
 }
 
 // trusts judges the CA of a kubeconfig, now and after the next rotation of what is
-// shown.
+// presented.
 func (j *restart) trusts(id string, f *inspect.ProbedKubeconfig) {
 	j.trustsNow(id, f)
 	if j.answers[id].Status != assess.Pass {
@@ -206,11 +206,11 @@ func (j *restart) trusts(id string, f *inspect.ProbedKubeconfig) {
 		return
 	}
 	c := j.claims[i]
-	until := "not any more once what the API server shows is"
+	until := "no longer once the API server's certificate is rotated"
 	if !c.From.IsZero() {
-		until = "not after " + moment(c.From) + ", when what the API server shows is, at the earliest,"
+		until = "no longer after " + moment(c.From) + ", the earliest rotation of the API server's certificate"
 	}
-	j.untils[id] = fmt.Sprintf("%s signed anew: %s lacks the CA %s (%s), made %s", until, f.Path, foreign.QuotedName(pki.CommonName(c.Missing.Subject)), c.Missing.Fingerprint.Short(), moment(c.Missing.NotBefore))
+	j.untils[id] = fmt.Sprintf("%s: %s lacks the CA %s (%s), made %s", until, f.Path, foreign.QuotedName(pki.CommonName(c.Missing.Subject)), c.Missing.Fingerprint.Short(), moment(c.Missing.NotBefore))
 	j.answers[id] = RestartAnswer{
 		Assessment: assess.Assessment{Status: assess.Warn, Reason: "now; " + j.untils[id], Remediation: assess.Advise(c.Edge.Remediation)}, From: c.From,
 	}
@@ -236,7 +236,7 @@ func (j *restart) trustsNow(id string, f *inspect.ProbedKubeconfig) {
 			if err := client.Refuses(served.Chain, j.f.Now); err != nil {
 				j.say(id, assess.Fail, f.Path+": "+err.Error(), next)
 			} else if why := j.elsewhere(a.Server, a.Name, roots); why != "" {
-				j.say(id, assess.Warn, "by the server that it met; "+f.Path+" does not verify "+why, next)
+				j.say(id, assess.Warn, "it trusts the server that answered; "+f.Path+" does not verify "+why, next)
 			} else {
 				j.say(id, assess.Pass, "")
 			}
@@ -253,7 +253,7 @@ func (j *restart) trustsNow(id string, f *inspect.ProbedKubeconfig) {
 	}
 }
 
-// elsewhere is what another of the servers behind an address shows that these do not verify,
+// elsewhere is what another of the servers behind an address presents that these do not verify,
 // and why: the next connection may be led there. Empty: nothing, as far as is known.
 func (j *restart) elsewhere(address, name string, roots []*pki.Cert) string {
 	for _, v := range j.f.Snapshot.Served {
@@ -262,9 +262,9 @@ func (j *restart) elsewhere(address, name string, roots []*pki.Cert) string {
 		}
 		if err := pki.Verify(v.Chain, roots, name, j.n.Time(j.f.Now)); err != nil {
 			if v.Of != "" {
-				return "what " + v.Of + " shows: " + err.Error()
+				return "the certificate that " + v.Of + " presents: " + err.Error()
 			}
-			return "what " + cmp.Or(v.Node, "somebody else") + " was shown there: " + err.Error()
+			return "the certificate that was presented to " + cmp.Or(v.Node, "another client") + " there: " + err.Error()
 		}
 	}
 	return ""
@@ -278,11 +278,11 @@ func (j *restart) certificate() {
 		next = assess.Advise("with a bootstrap token that is accepted, a restart makes the kubelet ask for another one: kubectl get csr, and approve what is its own")
 	}
 	switch {
-	case f.Shows == inspect.CredentialToken:
+	case f.Presents == inspect.CredentialToken:
 		j.expired = !j.c.Bootstrap.Absent
-		j.spare(clientCert, "the file shows a token")
+		j.spare(clientCert, "the kubeconfig presents a token")
 		return
-	case f.Absent || f.Shows != inspect.CredentialCertificate:
+	case f.Absent || f.Presents != inspect.CredentialCertificate:
 		j.say(clientCert, assess.Unknown, "the kubeconfig names none that can be read")
 		if f.Absent || f.Refused != "" {
 			j.expired = true
@@ -299,19 +299,19 @@ func (j *restart) certificate() {
 		j.say(clientCert, assess.Fail, "there is no certificate in "+at.Path, next)
 	case len(certs) == 0:
 		j.say(clientCert, assess.Unknown, at.Path+" was not read")
-	case now.After(ends(certs)):
+	case now.After(firstExpiry(certs)):
 		j.expired = true
-		j.say(clientCert, assess.Fail, "it ended "+moment(ends(certs)), next)
+		j.say(clientCert, assess.Fail, "it expired "+moment(firstExpiry(certs)), next)
 	case now.Before(certs[0].NotBefore):
 		j.say(clientCert, assess.Fail, "by the node's clock it begins later, "+moment(certs[0].NotBefore), assess.Advise("set the node's clock"))
 	default:
-		j.say(clientCert, assess.Pass, "until "+moment(ends(certs)))
+		j.say(clientCert, assess.Pass, "until "+moment(firstExpiry(certs)))
 	}
 }
 
-// ends is when the first of some certificates ends: a kubelet takes them for valid
+// firstExpiry is when the first of some certificates expires: a kubelet takes them for valid
 // until then.
-func ends(certs []*pki.Cert) time.Time {
+func firstExpiry(certs []*pki.Cert) time.Time {
 	end := certs[0].NotAfter
 	for _, c := range certs {
 		if c.NotAfter.Before(end) {
@@ -321,12 +321,12 @@ func ends(certs []*pki.Cert) time.Time {
 	return end
 }
 
-// kept is the certificate that the kubelet would go on with if it made its
-// kubeconfig anew, with no request for another one; nil: there is none.
+// kept is the certificate that the kubelet would go on with if it recreated its
+// kubeconfig, with no request for another one; nil: there is none.
 func (j *restart) kept() []*pki.Cert {
 	certs := certsAt(j.f, pki.Location{Kind: pki.KindFile, Node: j.n.Name, Path: inspect.KubeletClient})
 	now := j.n.Time(j.f.Now)
-	if len(certs) == 0 || now.After(ends(certs)) || now.Before(certs[0].NotBefore) {
+	if len(certs) == 0 || now.After(firstExpiry(certs)) || now.Before(certs[0].NotBefore) {
 		return nil
 	}
 	return certs
@@ -350,7 +350,7 @@ func certsAt(f *inspect.Facts, at pki.Location) []*pki.Cert {
 
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }
 
-// rebootstrap is the command by which the kubelet joins anew.
+// rebootstrap is the command by which the kubelet rejoins.
 func (j *restart) rebootstrap() string {
 	return j.f.Hints().Next("{} fix-api-int --nodes NODE --rebootstrap --approve-csrs")
 }

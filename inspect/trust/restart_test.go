@@ -40,8 +40,8 @@ func newStarting() *starting {
 		return inspect.Answer{Question: q, Server: apiInt, Name: "api-int.example.com", Code: 200}
 	}
 	s.c = &inspect.RestartProbe{
-		Kubeconfig: inspect.ProbedKubeconfig{Path: ownFile, Shows: inspect.CredentialCertificate, Certificate: inspect.KubeletClient, Answers: []inspect.Answer{answered(inspect.AskNode), answered(inspect.AskLease)}},
-		Bootstrap:  inspect.ProbedKubeconfig{Path: joinFile, Shows: inspect.CredentialToken, Answers: []inspect.Answer{answered(inspect.AskAPI)}},
+		Kubeconfig: inspect.ProbedKubeconfig{Path: ownFile, Presents: inspect.CredentialCertificate, Certificate: inspect.KubeletClient, Answers: []inspect.Answer{answered(inspect.AskNode), answered(inspect.AskLease)}},
+		Bootstrap:  inspect.ProbedKubeconfig{Path: joinFile, Presents: inspect.CredentialToken, Answers: []inspect.Answer{answered(inspect.AskAPI)}},
 	}
 	s.s.Nodes[0].RestartProbe = s.c
 	return s
@@ -107,21 +107,21 @@ func TestComesBack(t *testing.T) {
 			other.Node, other.Of, other.Address, other.Server = "", "m2", "10.0.0.2:6443", catalog.ListenerAPIServer
 			s.serves(s.old)
 			s.s.Served = append(s.s.Served, other)
-		}, assess.Warn, "yy!yyyy!y", "by the server that it met; " + ownFile + " does not verify what m2 shows: x509"},
+		}, assess.Warn, "yy!yyyy!y", "it trusts the server that answered; " + ownFile + " does not verify the certificate that m2 presents: x509"},
 		{"another node was shown what was signed anew", func(s *starting) {
 			s.serves(s.fresh)
 			other := s.s.Served[0]
 			other.Node = "n2"
 			s.serves(s.old)
 			s.s.Served = append(s.s.Served, other)
-		}, assess.Warn, "yy!yyyy!y", "does not verify what n2 was shown there: x509"},
+		}, assess.Warn, "yy!yyyy!y", "does not verify the certificate that was presented to n2 there: x509"},
 		{"another master shows the same", func(s *starting) {
 			other := s.s.Served[0]
 			other.Node, other.Of, other.Address, other.Server = "", "m2", "10.0.0.2:6443", catalog.ListenerAPIServer
 			s.s.Served = append(s.s.Served, other)
 		}, assess.Pass, "yyyyyyyyy", ""},
 		{"the signer was replaced, api-int is still of the one before", func(s *starting) { s.replaced() }, assess.Warn, "yy!yyyy!y",
-			"it comes back now; not after 2024-06-14 12:00 UTC, when what the API server shows is, at the earliest, signed anew: " + ownFile + ` lacks the CA "lb-signer@2"`},
+			"it comes back now; no longer after 2024-06-14 12:00 UTC, the earliest rotation of the API server's certificate: " + ownFile + ` lacks the CA "lb-signer@2"`},
 		{"the signer was replaced, and the node was mended", func(s *starting) {
 			s.replaced()
 			for i := range s.s.Bundles {
@@ -130,12 +130,12 @@ func TestComesBack(t *testing.T) {
 				}
 			}
 		}, assess.Pass, "yyyyyyyyy", ""},
-		{"the signer was replaced, and the API server is not well", func(s *starting) { s.replaced(); told(&s.c.Kubeconfig, 503, "ServiceUnavailable") }, assess.Warn, "yy!y??y!y", "whether it comes back now is not known (the API server answers 503"},
+		{"the signer was replaced, and the API server is not well", func(s *starting) { s.replaced(); told(&s.c.Kubeconfig, 503, "ServiceUnavailable") }, assess.Warn, "yy!y??y!y", "whether it comes back now is unknown (the API server answers 503"},
 		{"the signer was replaced, and the API server does not know the certificate", func(s *starting) { s.replaced(); told(&s.c.Kubeconfig, 401, "Unauthorized") }, assess.Fail, "yy!ynny!y", "401 Unauthorized"},
 		{"the signer was replaced, and the node has to join anew", func(s *starting) {
 			s.replaced()
 			s.client(from(-31), from(-1))
-		}, assess.Warn, "yy!nyyy!y", "nothing starts on it until then; and not after"},
+		}, assess.Warn, "yy!nyyy!y", "nothing starts on it until then; and no longer after"},
 		{"the handshake is judged as a kubelet judges, whatever the node's tool says", func(s *starting) { s.serves(s.fresh) }, assess.Fail, "yynyyyy!y", "unknown authority"},
 		{"nothing but the node's tool saw what is shown", func(s *starting) {
 			s.s.Served = nil
@@ -153,7 +153,7 @@ func TestComesBack(t *testing.T) {
 		{"the API server is not well", func(s *starting) { told(&s.c.Kubeconfig, 503, "ServiceUnavailable") }, assess.Unknown, "yyyy??yyy", "503"},
 		{"the token has expired, and is not needed", func(s *starting) { told(&s.c.Bootstrap, 401, "Unauthorized") }, assess.Pass, "yyyyyyyy!", ""},
 		{"the token may not read this, and is good", func(s *starting) { told(&s.c.Bootstrap, 403, "Forbidden") }, assess.Pass, "yyyyyyyyy", ""},
-		{"the client certificate has ended", func(s *starting) { s.client(from(-31), from(-1)); told(&s.c.Kubeconfig, 401, "Unauthorized") }, assess.Warn, "yyynnnyyy", "join anew"},
+		{"the client certificate has ended", func(s *starting) { s.client(from(-31), from(-1)); told(&s.c.Kubeconfig, 401, "Unauthorized") }, assess.Warn, "yyynnnyyy", "it has to rejoin"},
 		{"the client certificate and the token have ended", func(s *starting) {
 			s.client(from(-31), from(-1))
 			told(&s.c.Kubeconfig, 401, "Unauthorized")
@@ -171,22 +171,22 @@ func TestComesBack(t *testing.T) {
 		{"its own file is gone: it is made anew, with the certificate that is there", func(s *starting) {
 			s.c.Kubeconfig = inspect.ProbedKubeconfig{Path: ownFile, Absent: true}
 			told(&s.c.Bootstrap, 401, "Unauthorized")
-		}, assess.Warn, "n??n??yyn", "made anew"},
+		}, assess.Warn, "n??n??yyn", "recreated from"},
 		{"its own file is gone, and the certificate has ended", func(s *starting) {
 			s.c.Kubeconfig = inspect.ProbedKubeconfig{Path: ownFile, Absent: true}
 			s.client(from(-31), from(-1))
-		}, assess.Warn, "n??n??yyy", "join anew"},
+		}, assess.Warn, "n??n??yyy", "it has to rejoin"},
 		{"the client certificate begins later: the bootstrap file is not looked at", func(s *starting) {
 			s.client(from(1), from(29))
 			told(&s.c.Kubeconfig, 401, "Unauthorized")
 			told(&s.c.Bootstrap, 401, "Unauthorized")
 		}, assess.Fail, "yyynnnyy!", "begins later"},
 		{"it shows a token, and there is a file to join with", func(s *starting) {
-			s.c.Kubeconfig.Shows, s.c.Kubeconfig.Certificate = inspect.CredentialToken, ""
+			s.c.Kubeconfig.Presents, s.c.Kubeconfig.Certificate = inspect.CredentialToken, ""
 			s.client(from(-31), from(-1))
-		}, assess.Warn, "yyy-yyyyy", "join anew"},
+		}, assess.Warn, "yyy-yyyyy", "it has to rejoin"},
 		{"it shows a token, and that is all there is", func(s *starting) {
-			s.c.Kubeconfig.Shows, s.c.Kubeconfig.Certificate = inspect.CredentialToken, ""
+			s.c.Kubeconfig.Presents, s.c.Kubeconfig.Certificate = inspect.CredentialToken, ""
 			s.c.Bootstrap = inspect.ProbedKubeconfig{Absent: true}
 		}, assess.Pass, "yyy-yy---", ""},
 		{"its own file is broken, and so is the other", func(s *starting) {
@@ -234,7 +234,7 @@ func TestNewNodesAndWorst(t *testing.T) {
 		t.Errorf("nothing was read for new nodes: %+v, worst %s", r.NewNode, r.Worst())
 	}
 	s.put(catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-machine-config-operator", Name: "node-bootstrapper-token", Key: "ca.crt"}, s.old.CertPEM)
-	if r := report(); r.NewNode.Status != assess.Unknown || !strings.Contains(r.NewNode.Reason, "new-node-api-int: what is shown was not seen") || r.Worst() != assess.Unknown {
+	if r := report(); r.NewNode.Status != assess.Unknown || !strings.Contains(r.NewNode.Reason, "new-node-api-int: the certificate presented was not seen") || r.Worst() != assess.Unknown {
 		t.Errorf("what new nodes are shown was not read: %+v, worst %s", r.NewNode, r.Worst())
 	}
 	shown := s.old.Issue("api-int.example.com", from(-2), from(28), pkitest.DNS("api-int.example.com"))
@@ -274,15 +274,15 @@ func TestAccess(t *testing.T) {
 		why  string
 	}{
 		{"a certificate and both CAs", func(*starting) {}, assess.Pass, "until"},
-		{"a token", func(s *starting) { s.s.Access.Shows, s.s.Access.How = inspect.CredentialToken, "a token" }, assess.Fail, "a token"},
-		{"a program", func(s *starting) { s.s.Access.Shows, s.s.Access.How = inspect.CredentialOther, "the program oc" }, assess.Fail, "the program oc"},
+		{"a token", func(s *starting) { s.s.Access.Presents, s.s.Access.How = inspect.CredentialToken, "a token" }, assess.Fail, "a token"},
+		{"a program", func(s *starting) { s.s.Access.Presents, s.s.Access.How = inspect.CredentialOther, "the program oc" }, assess.Fail, "the program oc"},
 		{"the certificate was not read", func(s *starting) { s.s.Access.Certificate.Field = "other" }, assess.Unknown, "not read"},
 		{"the machine's own trust store", func(s *starting) { s.s.Access.CA = inspect.CASystem }, assess.Unknown, "no CA of its own"},
 		{"nobody is verified", func(s *starting) { s.s.Access.CA = inspect.CAIgnored }, assess.Warn, "insecure"},
 		{"no handshake was made", func(s *starting) { s.s.Access.Problem = "through a proxy" }, assess.Unknown, "proxy"},
 		{"the CA does not verify what is shown", func(s *starting) { s.s.Bundles[len(s.s.Bundles)-1].Content = s.sc.Scan(s.clients.CertPEM)[0].Content }, assess.Fail, "does not verify"},
-		{"the signer was replaced", func(s *starting) { s.s.Bundles[len(s.s.Bundles)-1].Content = s.sc.Scan(s.old.CertPEM)[0].Content }, assess.Warn, "signs next"},
-		{"what is shown ends, and nobody renews it", func(s *starting) { s.byHand(file) }, assess.Warn, "shows now; what is shown ends, and does not renew itself"},
+		{"the signer was replaced", func(s *starting) { s.s.Bundles[len(s.s.Bundles)-1].Content = s.sc.Scan(s.old.CertPEM)[0].Content }, assess.Warn, `and not the next one, which "lb-signer@2" signs`},
+		{"what is shown ends, and nobody renews it", func(s *starting) { s.byHand(file) }, assess.Warn, "presents now; the certificate presented expires and is not renewed automatically"},
 		{"no kubeconfig was read", func(s *starting) { s.s.Access = nil }, assess.Unknown, "not read"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -296,7 +296,7 @@ func TestAccess(t *testing.T) {
 				inspect.Bundle{At: user, Content: s.sc.Scan(s.clients.Issue("system:admin", from(-1), from(3000)).CertPEM)[0].Content},
 				inspect.Bundle{At: ca, Content: s.sc.Scan(pkitest.Bundle(s.old.CertPEM, s.fresh.CertPEM))[0].Content})
 			s.s.Served = append(s.s.Served, inspect.Served{Address: "api.example.com:6443", Name: "api.example.com", Server: catalog.ListenerUserKubeconfig, Chain: s.sc.Scan(leaf.CertPEM)[0].Content.Certs})
-			s.s.Access = &inspect.Access{Shows: inspect.CredentialCertificate, CA: inspect.CAEmbedded, Certificate: user, Trust: ca, Server: "api.example.com:6443", Name: "api.example.com"}
+			s.s.Access = &inspect.Access{Presents: inspect.CredentialCertificate, CA: inspect.CAEmbedded, Certificate: user, Trust: ca, Server: "api.example.com:6443", Name: "api.example.com"}
 			c.with(s)
 			if got := report.NewRestartReport(context.Background(), inspect.NewFacts(s.s, noon, 25*day)).Access; got.Status != c.want || !strings.Contains(got.Reason, c.why) {
 				t.Errorf("%+v, want %s", got, c.want)

@@ -43,7 +43,7 @@ func JoiningNode(f *inspect.Facts, claims []Claim) RestartAnswer {
 }
 
 // UserAccess says whether the user's own way in would outlive an outage of the pod
-// network and of log-in, and the next rotation of what the API server shows.
+// network and of log-in, and the next rotation of what the API server presents.
 func UserAccess(f *inspect.Facts) RestartAnswer {
 	out := userAccess(f)
 	out.ID, out.Subject = "access", "your kubeconfig"
@@ -59,8 +59,8 @@ func userAccess(f *inspect.Facts) (out RestartAnswer) {
 	}
 	out.Remediation = assess.Advise("keep one: on OpenShift the installer's auth/kubeconfig, or on a master " +
 		"/etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/node-kubeconfigs/localhost-recovery.kubeconfig; of kubeadm /etc/kubernetes/admin.conf")
-	if a.Shows != inspect.CredentialCertificate {
-		out.Status, out.Reason = assess.Fail, "your kubeconfig shows "+cmp.Or(a.How, "nothing")+" and no client certificate: what is checked by somebody else than kube-apiserver is refused when that is down"
+	if a.Presents != inspect.CredentialCertificate {
+		out.Status, out.Reason = assess.Fail, "your kubeconfig presents "+cmp.Or(a.How, "nothing")+" and no client certificate: a credential that another server than kube-apiserver checks is refused when that server is down"
 		return out
 	}
 	certs := certsAt(f, a.Certificate)
@@ -74,7 +74,7 @@ func userAccess(f *inspect.Facts) (out RestartAnswer) {
 		out.Status, out.Reason = assess.Fail, "its client certificate is not valid now: from "+moment(cert.NotBefore)+" to "+moment(cert.NotAfter)
 		return out
 	case a.CA == inspect.CAIgnored:
-		out.Status, out.Reason = assess.Warn, "it verifies nobody: insecure-skip-tls-verify"
+		out.Status, out.Reason = assess.Warn, "it does not verify the server's certificate: insecure-skip-tls-verify"
 		return out
 	case a.CA == inspect.CASystem:
 		out.Reason = "it has no CA of its own: what this machine trusts counts"
@@ -84,7 +84,7 @@ func userAccess(f *inspect.Facts) (out RestartAnswer) {
 		return v.Server == catalog.ListenerUserKubeconfig && v.Address == a.Server && v.Name == a.Name && v.Problem == ""
 	})
 	if i < 0 || a.Problem != "" {
-		out.Reason = cmp.Or(a.Problem, "what the API server shows you was not seen")
+		out.Reason = cmp.Or(a.Problem, "the certificate that the API server presents to you was not seen")
 		return out
 	}
 	served := f.Snapshot.Served[i]
@@ -96,20 +96,20 @@ func userAccess(f *inspect.Facts) (out RestartAnswer) {
 		}
 	}
 	if err := pki.Verify(served.Chain, roots, served.Name, f.Now); err != nil {
-		out.Status, out.Reason = assess.Fail, "its CA does not verify what "+a.Server+" shows: "+err.Error()
+		out.Status, out.Reason = assess.Fail, "its CA does not verify the certificate that "+a.Server+" presents: "+err.Error()
 		return out
 	}
 	c := Claim{Edge: catalog.Edge{Presented: origin(f, served.Chain[0])}, Assessment: assess.Assessment{Status: assess.Pass}, Chain: served.Chain, Roots: roots}
 	(&judge{f: f}).forecast(&c, f.Now)
 	switch {
 	case c.Status == assess.Warn:
-		out.Status, out.Reason = assess.Warn, "its CA verifies what "+a.Server+" shows now; "+c.Reason
+		out.Status, out.Reason = assess.Warn, "its CA verifies the certificate that "+a.Server+" presents now; "+c.Reason
 		if c.Missing != nil {
-			out.Reason = fmt.Sprintf("its CA verifies what %s shows now, and not what %s signs next", a.Server, foreign.QuotedName(pki.CommonName(c.Missing.Subject)))
+			out.Reason = fmt.Sprintf("its CA verifies the certificate that %s presents now, and not the next one, which %s signs", a.Server, foreign.QuotedName(pki.CommonName(c.Missing.Subject)))
 		}
 		return out
 	case c.Edge.Presented == catalog.Ref{}:
-		out.Reason = "its CA verifies what " + a.Server + " shows now; where that comes from was not read, and so not who signs it next"
+		out.Reason = "its CA verifies the certificate that " + a.Server + " presents now; its object was not read, so its next signer is unknown"
 		return out
 	case c.Status == assess.Unknown:
 		out.Reason = c.Reason
@@ -119,7 +119,7 @@ func userAccess(f *inspect.Facts) (out RestartAnswer) {
 	return out
 }
 
-// origin is the platform's object that what is shown comes from; the zero Ref where that was
+// origin is the platform's object that what is presented comes from; the zero Ref where that was
 // not read. Tenants have copies of what is public.
 func origin(f *inspect.Facts, leaf *pki.Cert) catalog.Ref {
 	for i := range f.Entries {

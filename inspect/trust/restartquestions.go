@@ -51,7 +51,7 @@ func RestartQuestions() []RestartQuestion {
 	return []RestartQuestion{
 		{ownLoads, "its kubeconfig loads", "LOADS"},
 		{resolves, "the API server's name resolves on it", "RESOLVES"},
-		{trusts, "it trusts what the API server shows it", "TRUSTS"},
+		{trusts, "it trusts the API server's certificate", "TRUSTS"},
 		{clientCert, "its client certificate is valid", "CERT"},
 		{ownNode, "it may get its own Node", "NODE"},
 		{ownLease, "it may get its own Lease", "LEASE"},
@@ -78,7 +78,7 @@ func WorstAnswer(answers ...RestartAnswer) RestartAnswer {
 func cautioned(a RestartAnswer, until string, why RestartAnswer) RestartAnswer {
 	switch a.Status {
 	case assess.Unknown:
-		a.Reason = "whether it comes back now is not known (" + a.Reason + "); in any case " + until
+		a.Reason = "whether it comes back now is unknown (" + a.Reason + "); in any case " + until
 	case assess.Warn:
 		a.Reason += "; and " + until
 	default:

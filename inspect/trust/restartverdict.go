@@ -9,7 +9,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 )
 
-// judged says what an answer means for somebody who asked for something of its own.
+// judged says what an answer means for a client that asked for something of its own.
 func (j *restart) judged(a inspect.Answer) (status assess.Status, why, next string) {
 	told := strings.TrimSpace(fmt.Sprintf("%d %s", a.Code, a.Reason))
 	switch {
@@ -28,7 +28,7 @@ func (j *restart) judged(a inspect.Answer) (status assess.Status, why, next stri
 }
 
 // joins reports whether the kubelet would go by its bootstrap kubeconfig: its own
-// does not load, or has no client certificate, or one that has ended
+// does not load, or has no client certificate, or one that has expired
 // (kubernetes/kubernetes pkg/kubelet/certificate/bootstrap/bootstrap.go
 // LoadClientConfig v1.35.4).
 func (j *restart) joins() bool {
@@ -43,7 +43,7 @@ func (j *restart) verdict() RestartAnswer {
 		all = []string{ownLoads, clientCert, resolves, trusts, ownNode, ownLease}
 	case j.c.Bootstrap.Absent:
 		a := WorstAnswer(j.answers[ownLoads], j.answers[clientCert])
-		a.Reason += ", and there is no bootstrap kubeconfig to join anew with"
+		a.Reason += ", and there is no bootstrap kubeconfig to rejoin with"
 		return j.answer(comesBack, a)
 	case j.kept() != nil:
 		all = []string{bootstrapLoads, bootstrapTrust}
@@ -66,10 +66,10 @@ func (j *restart) verdict() RestartAnswer {
 		switch kept := j.kept(); {
 		case j.joins() && kept != nil:
 			a.Status = assess.Warn
-			a.Reason = "its kubeconfig is made anew from " + j.c.Bootstrap.Path + ", with the client certificate that it has, until " + moment(ends(kept)) + ": whether the API server knows that was not asked"
+			a.Reason = "its kubeconfig is recreated from " + j.c.Bootstrap.Path + ", with the client certificate that it has, valid until " + moment(firstExpiry(kept)) + ": whether the API server accepts that certificate was not asked"
 		case j.joins():
 			a.Status = assess.Warn
-			a.Reason = "it has to join anew (" + cmp.Or(j.answers[clientCert].Reason, j.answers[ownLoads].Reason) + "): somebody has to approve its request, and nothing starts on it until then"
+			a.Reason = "it has to rejoin (" + cmp.Or(j.answers[clientCert].Reason, j.answers[ownLoads].Reason) + "): its request waits for an approval, and nothing starts on it until then"
 			a.Remediation = assess.Advise("kubectl get csr, and approve what is its own: kubectl certificate approve NAME")
 			if !j.f.Snapshot.Cluster.Versions.NotOpenShift {
 				a.Remediation = assess.Run(j.rebootstrap())

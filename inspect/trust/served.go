@@ -51,13 +51,13 @@ func (j *judge) server(row catalog.Server) []Claim {
 		}
 		show, known := j.showOf(row, v)
 		if catalog.InHostingCluster(show.From, j.f.Snapshot.Cluster.Topology) || !known && len(row.Certs) > 0 && catalog.InHostingCluster(row.Certs[0].From, j.f.Snapshot.Cluster.Topology) {
-			continue // what they show is in the cluster that hosts this one
+			continue // what they present is in the cluster that hosts this one
 		}
 		if !known && v.Server == catalog.ListenerNodeKubeconfig {
 			continue // a kubelet that knows the API server by a name of its own: its edges speak of that
 		}
 		if known && v.Problem != "" && (j.absent(show.From) || row.Optional && j.without(v.Of, append([]catalog.Ref{show.From}, show.Custom...)...)) && len(j.stored(show.From, v.Of)) == 0 {
-			continue // there is nothing to show: nobody listens
+			continue // there is nothing to present: no server listens
 		}
 		c := Claim{Edge: row.Edge, Node: cmp.Or(v.Of, v.Node), Server: v.Address, VerifiedName: v.Name, Chain: v.Chain}
 		c.Edge.Presented, c.Edge.ServerName, c.Edge.Reload = show.From, show.Name, show.Reload
@@ -65,7 +65,7 @@ func (j *judge) server(row catalog.Server) []Claim {
 			c.Edge.Part = catalog.PartAPIInt
 		}
 		if len(v.Chain) == 0 && v.Problem == "" {
-			v.Problem = "no certificate was shown"
+			v.Problem = "no certificate was presented"
 		}
 		switch {
 		case v.Problem != "":
@@ -87,7 +87,7 @@ func fromNode(v inspect.Served) string {
 	return " from " + v.Node
 }
 
-// showOf is what a server is to show for the name that it was asked for.
+// showOf is what a server is to present for the name that it was asked for.
 func (j *judge) showOf(row catalog.Server, v inspect.Served) (catalog.ServedCert, bool) {
 	for _, s := range row.Certs {
 		if name, ok := inspect.ServerName(s.Name, j.f.Snapshot.Cluster); ok && name == v.Name {
@@ -111,31 +111,31 @@ func (j *judge) stored(at catalog.Ref, node string) []identity {
 	return slices.DeleteFunc(j.presented(at, catalog.ObjectSelector{}), func(i identity) bool { return at.Kind == catalog.File && i.node != node })
 }
 
-func shows(v inspect.Served, i identity) bool {
+func presents(v inspect.Served, i identity) bool {
 	return len(v.Chain) > 0 && v.Chain[0].Fingerprint == i.chain[0].Fingerprint
 }
 
 // anyOf judges a server that was asked for a name of which no row speaks, such as an
-// address: what it shows has to be what one of its places holds.
+// address: what it presents has to be what one of its places holds.
 func (j *judge) anyOf(c *Claim, row catalog.Server, v inspect.Served) {
 	for _, s := range row.Certs {
 		for _, at := range append([]catalog.Ref{s.From}, s.Custom...) {
 			for _, i := range j.stored(at, v.Of) {
-				if shows(v, i) {
+				if presents(v, i) {
 					c.Status, c.Presented, c.Edge.Presented = assess.Pass, i.at, at
 					return
 				}
 			}
 		}
 	}
-	c.Status, c.Reason = assess.Unknown, fmt.Sprintf("%s shows %s for %q, a name of which it is not known what is to be shown", v.Address, certificate(v.Chain[0]), v.Name)
+	c.Status, c.Reason = assess.Unknown, fmt.Sprintf("%s presents %s for %q: which certificate is to be served for that name is unknown", v.Address, certificate(v.Chain[0]), v.Name)
 }
 
-// reloaded judges what a server shows against what the place holds that it reads.
+// reloaded judges what a server presents against what the place holds that it reads.
 func (j *judge) reloaded(c *Claim, show catalog.ServedCert, v inspect.Served) {
 	for _, at := range show.Custom {
 		for _, i := range j.stored(at, v.Of) {
-			if shows(v, i) {
+			if presents(v, i) {
 				c.Status, c.Presented, c.Edge.Presented = assess.Pass, i.at, at
 				return
 			}
@@ -143,27 +143,27 @@ func (j *judge) reloaded(c *Claim, show catalog.ServedCert, v inspect.Served) {
 	}
 	places := j.stored(show.From, v.Of)
 	if len(places) == 0 {
-		c.Status, c.Reason = assess.Unknown, show.From.String()+" was not read, or is not there: what is shown can't be compared"
+		c.Status, c.Reason = assess.Unknown, show.From.String()+" was not read, or is not there: the certificate presented can't be compared"
 		if n, ok := j.f.Snapshot.Node(v.Of); show.From.Kind == catalog.File && (!ok || n.Via == "") {
-			c.Reason = v.Of + " was not read: what is shown can't be compared with " + show.From.String() + " there"
+			c.Reason = v.Of + " was not read: the certificate presented can't be compared with " + show.From.String() + " there"
 		}
 		return
 	}
 	place := places[0]
 	c.Presented = place.at
-	if slices.ContainsFunc(places, func(i identity) bool { return shows(v, i) }) {
+	if slices.ContainsFunc(places, func(i identity) bool { return presents(v, i) }) {
 		c.Status = assess.Pass
 		return
 	}
-	leaf, held := v.Chain[0], place.chain[0]
-	c.Stored = held
-	differs := fmt.Sprintf("%s shows %s for %s; %s holds %s", v.Address, certificate(leaf), cmp.Or(v.Name, "no name"), place.at, certificate(held))
+	leaf, stored := v.Chain[0], place.chain[0]
+	c.Stored = stored
+	differs := fmt.Sprintf("%s presents %s for %s; %s holds %s", v.Address, certificate(leaf), cmp.Or(v.Name, "no name"), place.at, certificate(stored))
 	switch {
 	case !j.knownIssuer(v.Chain, show.From):
-		c.Status, c.Reason = assess.Unknown, differs+". No CA of the cluster verifies what is shown: somebody between ends TLS, or was given a certificate of their own"
-	case leaf.NotBefore.After(held.NotBefore):
+		c.Status, c.Reason = assess.Unknown, differs+". No CA of the cluster verifies the certificate presented: a proxy terminates TLS, or the server was given another certificate"
+	case leaf.NotBefore.After(stored.NotBefore):
 		c.Status, c.Reason = assess.Unknown, differs+", an older one: was it changed while this was read? Run it again"
-	case show.ReloadWithin > 0 && j.f.Now.Before(held.NotBefore.Add(show.ReloadWithin)):
+	case show.ReloadWithin > 0 && j.f.Now.Before(stored.NotBefore.Add(show.ReloadWithin)):
 		c.Status, c.Reason = assess.Unknown, fmt.Sprintf("%s. It is new: that it is read %s may take %d minutes; run it again", differs, show.Reload, int(show.ReloadWithin.Minutes()))
 	default:
 		c.Status, c.Reason = assess.Fail, differs+j.onDisk(show, v)
@@ -178,7 +178,7 @@ func certificate(c *pki.Cert) string {
 
 // knownIssuer reports whether a CA verifies the chain that is known to sign what is at a
 // place, or that its readers trust; at the time when the leaf was made, because what
-// is shown may be expired.
+// is presented may be expired.
 func (j *judge) knownIssuer(chain []*pki.Cert, at catalog.Ref) bool {
 	var roots []*pki.Cert
 	for _, e := range catalog.Edges() {
@@ -202,7 +202,7 @@ func (j *judge) knownIssuer(chain []*pki.Cert, at catalog.Ref) bool {
 }
 
 // onDisk says, for a place of which the server's node has a copy, whether that is
-// what is shown: then nobody has written the new one, else the server has not read it.
+// what is presented: then the new one was not written, else the server has not read it.
 func (j *judge) onDisk(show catalog.ServedCert, v inspect.Served) string {
 	if show.Reload != catalog.ReloadOnChange {
 		return ""
@@ -214,7 +214,7 @@ func (j *judge) onDisk(show catalog.ServedCert, v inspect.Served) string {
 		}
 		path := strings.Replace(c.File, "*", at.Name, 1)
 		for _, i := range j.stored(catalog.Ref{Kind: catalog.File, Name: path}, v.Of) {
-			if shows(v, i) {
+			if presents(v, i) {
 				return fmt.Sprintf(". The file %s on %s is the old one, too: look at %s", path, v.Of, c.Writer)
 			}
 			return fmt.Sprintf(". The file %s on %s is another one: the server has not read it", path, v.Of)
@@ -223,7 +223,7 @@ func (j *judge) onDisk(show catalog.ServedCert, v inspect.Served) string {
 	return ""
 }
 
-// ownCertificate judges whether an administrator's certificate is shown for
+// ownCertificate judges whether an administrator's certificate is presented for
 // api-int, which may be where one was made for that name.
 func (j *judge) ownCertificate() []Claim {
 	e := catalog.CustomAPIIntEdge()
@@ -248,11 +248,11 @@ func (j *judge) ownCertificate() []Claim {
 		}
 		seen = true
 		for _, i := range named {
-			if shows(v, i) {
+			if presents(v, i) {
 				out = append(out, Claim{
 					Assessment: assess.Assessment{
 						Status: assess.Fail,
-						Reason: fmt.Sprintf("%s shows %s for it, of %s", v.Address, certificate(v.Chain[0]), i.at),
+						Reason: fmt.Sprintf("%s presents %s for it, of %s", v.Address, certificate(v.Chain[0]), i.at),
 					},
 					Edge: e, Node: cmp.Or(v.Of, v.Node), Presented: i.at, Server: v.Address, VerifiedName: internal, Chain: v.Chain,
 				})
@@ -268,7 +268,7 @@ func (j *judge) ownCertificate() []Claim {
 		return []Claim{{
 			Assessment: assess.Assessment{
 				Status: assess.Unknown,
-				Reason: covering[0].at.String() + " is for that name too; whether it is shown was not seen: no handshake was made",
+				Reason: covering[0].at.String() + " covers that name too; whether it is presented was not seen: no handshake was made",
 			},
 			Edge: e, Presented: covering[0].at, Chain: covering[0].chain, VerifiedName: internal,
 		}}
@@ -278,7 +278,7 @@ func (j *judge) ownCertificate() []Claim {
 
 // preferHandshakes puts what handshakes saw in the place of what files and Secrets hold, where
 // who verifies connects to the very address that was asked.
-func (j *judge) preferHandshakes(at catalog.Ref, held []identity) []identity {
+func (j *judge) preferHandshakes(at catalog.Ref, stored []identity) []identity {
 	for _, row := range catalog.Servers() {
 		if !row.Direct || row.Certs[0].From != at {
 			continue
@@ -289,7 +289,7 @@ func (j *judge) preferHandshakes(at catalog.Ref, held []identity) []identity {
 				continue
 			}
 			one := identity{node: v.Of, chain: v.Chain, server: v.Address, name: cmp.Or(v.Name, hostOf(v.Address))}
-			held = slices.DeleteFunc(held, func(i identity) bool {
+			stored = slices.DeleteFunc(stored, func(i identity) bool {
 				same := i.node == v.Of || i.node == ""
 				if same {
 					one.at = i.at
@@ -299,11 +299,11 @@ func (j *judge) preferHandshakes(at catalog.Ref, held []identity) []identity {
 			out = append(out, one)
 		}
 		if len(out) > 0 && at.Kind != catalog.File {
-			held = nil // it is what those servers read
+			stored = nil // it is what those servers read
 		}
-		return append(out, held...)
+		return append(out, stored...)
 	}
-	return held
+	return stored
 }
 
 // hostOf is what a client that connects to an address verifies where it has no other

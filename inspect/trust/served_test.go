@@ -57,8 +57,8 @@ func TestMastersShowTheirSecrets(t *testing.T) {
 		why    string
 	}{
 		"what the Secret holds":       {after.CertPEM, assess.Pass, ""},
-		"what it held before":         {before.CertPEM, assess.Fail, "10.0.0.5:6443 shows"},
-		"what no CA here has signed":  {proxy.Issue("old", from(-20), from(10), pkitest.DNS(internalName)).CertPEM, assess.Unknown, "somebody between ends TLS"},
+		"what it held before":         {before.CertPEM, assess.Fail, "10.0.0.5:6443 presents"},
+		"what no CA here has signed":  {proxy.Issue("old", from(-20), from(10), pkitest.DNS(internalName)).CertPEM, assess.Unknown, "a proxy terminates TLS"},
 		"what is newer than that":     {newer.CertPEM, assess.Unknown, "Run it again"},
 		"what its own CA signed late": {ca.Issue("expired", from(-60), from(-30), pkitest.DNS(internalName)).CertPEM, assess.Fail, "made 2024-04-02"},
 	} {

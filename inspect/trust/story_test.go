@@ -29,7 +29,7 @@ func TestStory(t *testing.T) {
 	}
 	replaced := event{"the load balancer's signer was replaced", from(-1), time.Time{}, ""}
 	undelivered := event{"does not bring it to the kubelets' kubeconfigs", time.Time{}, time.Time{}, ""}
-	lacks := event{"of 1 kubelets' kubeconfigs 0 have it, 1 lack it, 0 were not read: a node that lacks it is lost", time.Time{}, time.Time{}, "kubectl certrot fix-api-int"}
+	lacks := event{"of 1 kubelets' kubeconfigs 0 have it, 1 lack it, 0 were not read: a node that lacks it has no heartbeat once", time.Time{}, time.Time{}, "kubectl certrot fix-api-int"}
 	ahead := event{lacks.what, time.Time{}, time.Time{}, "kubectl certrot pretrust"}
 	for name, c := range map[string]struct {
 		versions       catalog.Versions
@@ -40,28 +40,28 @@ func TestStory(t *testing.T) {
 		want           []event
 	}{
 		"4.15, replaced, and api-int still shows the old one's": {v415, "4.14.3", newSigner, firstSigner, -2, firstSigner,
-			[]event{replaced, {"what api-int shows is still a certificate of the one before, which is signed anew", from(13), from(22), ""}, undelivered, ahead}},
+			[]event{replaced, {"the certificate that api-int presents is still signed by the previous signer, and is rotated", from(13), from(22), ""}, undelivered, ahead}},
 		"4.15, replaced, and the leaf is long due: the signer is too young": {v415, "", newSigner, firstSigner, -20, firstSigner,
-			[]event{replaced, {"which is signed anew", from(0.5), from(4), ""}, undelivered, ahead}},
+			[]event{replaced, {"and is rotated", from(0.5), from(4), ""}, undelivered, ahead}},
 		"4.15, replaced, and api-int shows the new one's; born early": {v415, "4.6.18", newSigner, newSigner, -0.5, firstSigner,
-			[]event{replaced, {"born with 4.6.18", from(-1500), time.Time{}, ""}, {"what api-int shows is a certificate of it, since", from(-0.5), time.Time{}, ""}, undelivered, lacks}},
+			[]event{replaced, {"born with 4.6.18", from(-1500), time.Time{}, ""}, {"the certificate that api-int presents is signed by it, since", from(-0.5), time.Time{}, ""}, undelivered, lacks}},
 		"4.15, replaced, and the kubelet has it": {v415, "", newSigner, newSigner, -0.5, newSigner,
-			[]event{replaced, {"certificate of it, since", from(-0.5), time.Time{}, ""}, undelivered, {"1 have it, 0 lack it", time.Time{}, time.Time{}, ""}}},
+			[]event{replaced, {"is signed by it, since", from(-0.5), time.Time{}, ""}, undelivered, {"1 have it, 0 lack it", time.Time{}, time.Time{}, ""}}},
 		"4.16 brings it": {catalog.Versions{Cluster: "4.16.3"}, "", newSigner, newSigner, -0.5, newSigner,
-			[]event{replaced, {"certificate of it, since", from(-0.5), time.Time{}, ""}, {"(4.16.3) brings it to", time.Time{}, time.Time{}, ""}, {"1 have it", time.Time{}, time.Time{}, ""}}},
+			[]event{replaced, {"is signed by it, since", from(-0.5), time.Time{}, ""}, {"(4.16.3) brings it to", time.Time{}, time.Time{}, ""}, {"1 have it", time.Time{}, time.Time{}, ""}}},
 		"4.16 brings it, and has not yet": {catalog.Versions{Cluster: "4.16.3"}, "", newSigner, firstSigner, -2, firstSigner,
-			[]event{replaced, {"which is signed anew", from(13), from(22), ""}, {"(4.16.3) brings it to", time.Time{}, time.Time{}, ""}, lacks}},
+			[]event{replaced, {"and is rotated", from(13), from(22), ""}, {"(4.16.3) brings it to", time.Time{}, time.Time{}, ""}, lacks}},
 		"the installer's first": {v415, "4.14.3", firstSigner, firstSigner, -2, firstSigner,
 			[]event{{"still the installer's", from(-2000), time.Time{}, ""}, {"its operator replaces it", from(400), time.Time{}, ""}}},
 		"the installer's first, of a cluster born early": {v415, "4.7.0", firstSigner, firstSigner, -2, firstSigner,
 			[]event{{"still the installer's", from(-2000), time.Time{}, ""}, {"here that has not happened", from(-1500), time.Time{}, ""}, {"replaces it", from(400), time.Time{}, ""}}},
 		"a signer of somebody else's name": {v415, "4.8.0", "mine", "mine", -0.5, "mine",
-			[]event{{`is called "mine"`, from(-1), time.Time{}, ""}, {"certificate of it, since", from(-0.5), time.Time{}, ""}, undelivered, {"1 have it", time.Time{}, time.Time{}, ""}}},
+			[]event{{`is called "mine"`, from(-1), time.Time{}, ""}, {"is signed by it, since", from(-0.5), time.Time{}, ""}, undelivered, {"1 have it", time.Time{}, time.Time{}, ""}}},
 		"the version is not known": {catalog.Versions{}, "", newSigner, newSigner, -0.5, newSigner,
-			[]event{replaced, {"certificate of it, since", from(-0.5), time.Time{}, ""}, {"is not known", time.Time{}, time.Time{}, ""}, {"no kubelet's kubeconfig was read", time.Time{}, time.Time{}, "kubectl certrot verify --nodes all"}}},
+			[]event{replaced, {"is signed by it, since", from(-0.5), time.Time{}, ""}, {"kubeconfigs is unknown", time.Time{}, time.Time{}, ""}, {"no kubelet's kubeconfig was read", time.Time{}, time.Time{}, "kubectl certrot verify --nodes all"}}},
 		"the signer was not read": {v415, "4.6.18", "", firstSigner, -2, firstSigner, nil},
-		"what api-int shows was not read": {v415, "", newSigner, "", 0, firstSigner,
-			[]event{replaced, {"what api-int shows was not read", time.Time{}, time.Time{}, ""}, undelivered, lacks}},
+		"the certificate that api-int presents was not read": {v415, "", newSigner, "", 0, firstSigner,
+			[]event{replaced, {"the certificate that api-int presents was not read", time.Time{}, time.Time{}, ""}, undelivered, lacks}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			signers := map[string]*pkitest.Authority{

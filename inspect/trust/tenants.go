@@ -71,10 +71,10 @@ func fewOfTenants(e catalog.Edge, stores []anchors) (few []anchors, out []Claim)
 
 // ofStore is the claim about one store of a tenant's where very many present what it is for: it
 // is compared with what the platform and its own namespace present, and the worst counts.
-func (j *judge) ofStore(base Claim, name string, shown []identity) Claim {
+func (j *judge) ofStore(base Claim, name string, presented []identity) Claim {
 	worst, judged := base, false
-	worst.Status, worst.Reason = assess.Unknown, "what is shown was not seen: neither by a handshake nor in "+base.Edge.Presented.String()
-	for _, s := range shown {
+	worst.Status, worst.Reason = assess.Unknown, "the certificate presented was not seen: neither by a handshake nor in "+base.Edge.Presented.String()
+	for _, s := range presented {
 		if j.over() {
 			break
 		}

@@ -18,7 +18,7 @@ import (
 type Event struct {
 	Part catalog.Part `json:"part"` // of the cluster under which it is told
 	What string       `json:"what"` // for people
-	// When it was, or will be at the earliest; zero: now, or not known.
+	// When it was, or will be at the earliest; zero: now, or unknown.
 	When time.Time `json:"when,omitzero"`
 	// Until is when it will be at the latest; zero: When says it all.
 	Until   time.Time `json:"until,omitzero"`
@@ -28,7 +28,7 @@ type Event struct {
 }
 
 // timeline tells what has become of the CA of api-int, and what will: from the name of
-// its signer, what api-int shows, and whether this version brings CAs to the kubelets.
+// its signer, what api-int presents, and whether this version brings CAs to the kubelets.
 // Empty where the signer was not read: the claims say that.
 func (j *judge) timeline(claims []Claim) []Event {
 	signers := j.presented(catalog.LoadBalancerSigner(), catalog.ObjectSelector{})
@@ -77,17 +77,17 @@ func (j *judge) replaced(ca *pki.Cert, at string) []Event {
 	return []Event{{What: "its operator replaces it", When: due, Sources: []string{at, life.Source}}}
 }
 
-// turn tells whether what api-int shows is of the signer already, and if not, when it
+// turn tells whether what api-int presents is of the signer already, and if not, when it
 // will be.
 func (j *judge) turn(claims []Claim, ca *pki.Cert) []Event {
 	leaf, from := j.leaf(claims)
 	if leaf == nil {
-		return []Event{{What: "what api-int shows was not read", Sources: []string{catalog.InternalLoadBalancerServing().String()}}}
+		return []Event{{What: "the certificate that api-int presents was not read", Sources: []string{catalog.InternalLoadBalancerServing().String()}}}
 	}
 	if certifiedBy(leaf, ca) {
-		return []Event{{What: "what api-int shows is a certificate of it, since", When: leaf.NotBefore, Sources: []string{from}}}
+		return []Event{{What: "the certificate that api-int presents is signed by it, since", When: leaf.NotBefore, Sources: []string{from}}}
 	}
-	e := Event{What: "what api-int shows is still a certificate of the one before", Sources: []string{from}}
+	e := Event{What: "the certificate that api-int presents is still signed by the previous signer", Sources: []string{from}}
 	life, answer := catalog.LifetimeOf(catalog.InternalLoadBalancerServing(), j.f.Snapshot.Cluster.Versions)
 	if answer != catalog.Yes {
 		return []Event{e}
@@ -95,7 +95,7 @@ func (j *judge) turn(claims []Claim, ca *pki.Cert) []Event {
 	// The later one of the two rules counts where its operator is late.
 	life.Refresh, e.When = 0, life.EarliestReissue(leaf.NotBefore, leaf.NotAfter, ca.NotBefore)
 	e.Until, _ = life.LatestRenewal(leaf.NotBefore, leaf.NotAfter)
-	e.What += ", which is signed anew"
+	e.What += ", and is rotated"
 	e.Sources = append(e.Sources, life.Source)
 	return []Event{e}
 }
@@ -109,7 +109,7 @@ func certifiedBy(leaf, ca *pki.Cert) bool {
 	return pki.VerifyCA(leaf, []*pki.Cert{ca}, at) == nil
 }
 
-// leaf is what api-int shows: what a handshake saw, else what is in the Secret.
+// leaf is what api-int presents: what a handshake saw, else what is in the Secret.
 func (j *judge) leaf(claims []Claim) (leaf *pki.Cert, from string) {
 	for _, c := range claims {
 		if c.Edge.Presented == catalog.InternalLoadBalancerServing() && c.Server != "" && len(c.Chain) > 0 {
@@ -145,7 +145,7 @@ func (j *judge) delivery(claims []Claim, ca *pki.Cert) []Event {
 	e := Event{Sources: []string{d.Source}}
 	switch {
 	case answer != catalog.Yes:
-		e = Event{What: "whether this version brings it to the kubelets' kubeconfigs is not known", Sources: []string{"ClusterVersion/version"}}
+		e = Event{What: "whether this version brings it to the kubelets' kubeconfigs is unknown", Sources: []string{"ClusterVersion/version"}}
 	case d.Delivered:
 		e.What = version + " brings it to the kubelets' kubeconfigs: " + d.Doc
 	default:
@@ -153,14 +153,14 @@ func (j *judge) delivery(claims []Claim, ca *pki.Cert) []Event {
 	}
 	out := []Event{e}
 	if len(have)+len(lack)+len(unread) == 0 {
-		return append(out, Event{What: "no kubelet's kubeconfig was read: whether they have it is not known", Sources: []string{catalog.KubeletKubeconfigCA().String()}, Remediation: assess.Advise(j.f.Hints().UnreadNodes("{} verify --nodes all"))})
+		return append(out, Event{What: "no kubelet's kubeconfig was read: whether they have it is unknown", Sources: []string{catalog.KubeletKubeconfigCA().String()}, Remediation: assess.Advise(j.f.Hints().UnreadNodes("{} verify --nodes all"))})
 	}
 	e = Event{What: fmt.Sprintf("of %d kubelets' kubeconfigs %d have it, %d lack it, %d were not read", len(have)+len(lack)+len(unread), len(have), len(lack), len(unread)), Sources: []string{catalog.KubeletKubeconfigCA().String()}}
 	if len(lack) > 0 {
-		e.What += ": a node that lacks it is lost when its kubelet connects anew and api-int shows a certificate of the new signer"
+		e.What += ": a node that lacks it has no heartbeat once its kubelet reconnects and api-int presents a certificate of the new signer"
 		e.Remediation = assess.Run(j.f.Hints().Next("{} fix-api-int"))
 		if leaf, _ := j.leaf(claims); leaf != nil && !certifiedBy(leaf, ca) && answer == catalog.Yes && !d.Delivered {
-			e.Remediation = assess.Run(j.f.Hints().Next("{} pretrust")) // ahead of its first certificate nobody has to be lost
+			e.Remediation = assess.Run(j.f.Hints().Next("{} pretrust")) // ahead of its first certificate each node keeps its heartbeat
 		}
 	}
 	return append(out, e)
@@ -198,12 +198,12 @@ func (j *judge) services() []Event {
 		life, answer := catalog.LifetimeOf(r.Signer, j.f.Snapshot.Cluster.Versions)
 		for _, s := range j.presented(r.Signer, catalog.ObjectSelector{}) {
 			if due, ok := life.LatestRenewal(s.chain[0].NotBefore, s.chain[0].NotAfter); ok && answer == catalog.Yes {
-				out = append(out, Event{What: "service-ca's signer is replaced, with a bridge for who trusts only this one,", When: due, Sources: []string{s.at.String(), life.Source}})
+				out = append(out, Event{What: "service-ca's signer is replaced, with a bridge for clients that trust only this one,", When: due, Sources: []string{s.at.String(), life.Source}})
 			}
 		}
 		for _, b := range j.presented(r.Bridge, catalog.ObjectSelector{}) {
 			if end := b.chain[0].NotAfter; end.After(j.f.Now) {
-				out = append(out, Event{What: "who trusts only the signer before the one of now is shown a bridge, which ends", When: end, Sources: []string{b.at.String(), r.Source}})
+				out = append(out, Event{What: "the bridge for clients that trust only the previous signer expires", When: end, Sources: []string{b.at.String(), r.Source}})
 			}
 		}
 	}
@@ -217,12 +217,12 @@ func (j *judge) unknownMaker() []Event {
 		return nil
 	}
 	return []Event{{
-		What:    "this cluster is neither OpenShift nor made by kubeadm (there is no ConfigMap kube-system/kubeadm-config, or nodes lack its kubelet.conf): whom its kubelets, its API servers and etcd trust is in files of its own, of which the catalog knows nothing, and was not judged",
+		What:    "this cluster is neither OpenShift nor made by kubeadm (there is no ConfigMap kube-system/kubeadm-config, or nodes lack its kubelet.conf): the CAs that its kubelets, its API servers and etcd trust are in files of its own, which the catalog does not know, and were not judged",
 		Sources: []string{"ConfigMap/kube-system/kubeadm-config", "File:" + catalog.KubeadmKubeconfigs()[1]},
 	}}
 }
 
-// ending tells when what kubeadm made on nodes ends: the first of each node's
+// ending tells when what kubeadm made on nodes expires: the first of each node's
 // certificates, and each CA. None of it renews itself.
 func (j *judge) ending() []Event {
 	var out []Event
@@ -242,14 +242,14 @@ func (j *judge) ending() []Event {
 		leaf := h.Content.Certs[0]
 		e := Event{When: leaf.NotAfter, Sources: []string{h.At.String(), life.Source}}
 		if leaf.IsCA {
-			e.What = fmt.Sprintf("the CA %s (%s) ends", foreign.QuotedName(pki.CommonName(leaf.Subject)), life.Doc)
+			e.What = fmt.Sprintf("the CA %s (%s) expires", foreign.QuotedName(pki.CommonName(leaf.Subject)), life.Doc)
 			if !cas[leaf.Fingerprint] {
 				out = append(out, e)
 			}
 			cas[leaf.Fingerprint] = true
 			continue
 		}
-		e.What = fmt.Sprintf("the first of kubeadm's certificates on %s (%s; %s) ends", h.At.Node, h.At.Path, life.Doc)
+		e.What = fmt.Sprintf("the first of kubeadm's certificates on %s (%s; %s) expires", h.At.Node, h.At.Path, life.Doc)
 		e.Remediation = assess.Advise("on " + h.At.Node + ": kubeadm certs renew all, then restart its static pods")
 		if before := first[h.At.Node]; before == nil || e.When.Before(before.When) {
 			first[h.At.Node] = &e

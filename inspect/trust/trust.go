@@ -180,31 +180,31 @@ func (j *judge) claims(e catalog.Edge) []Claim {
 	case e.Verify == catalog.VerifyDelivered && here == catalog.Yes:
 		return j.delivered(e)
 	case e.Verify == catalog.VerifyDelivered:
-		return nil // of which version nobody knows, nor what brings it
+		return nil // of which version is unknown, and so is what brings it
 	}
-	stores, shown := j.anchors(e), j.presented(e.Presented, e.Selector)
+	stores, presented := j.anchors(e), j.presented(e.Presented, e.Selector)
 	if e.CustomPresented != (catalog.Ref{}) {
 		if instead := j.presented(e.CustomPresented, catalog.ObjectSelector{}); len(instead) > 0 {
-			shown = instead
+			presented = instead
 		}
 	}
 	if here == catalog.Unknown {
 		if seen := j.handshakes(e, stores); len(seen) > 0 {
 			return seen
 		}
-		if len(stores) == 0 && (e.Optional || len(shown) == 0) {
+		if len(stores) == 0 && (e.Optional || len(presented) == 0) {
 			return nil
 		}
 		return []Claim{{Assessment: assess.Assessment{Status: assess.Unknown, Reason: why}, Edge: e}}
 	}
 	if e.Presented == catalog.KubeadmServing() {
-		return j.edge(e, stores, j.servedByMasters(shown))
+		return j.edge(e, stores, j.servedByMasters(presented))
 	}
-	return j.edge(e, stores, j.preferHandshakes(e.Presented, shown))
+	return j.edge(e, stores, j.preferHandshakes(e.Presented, presented))
 }
 
 // handshakes judges an edge in a version that was not reviewed by what was seen: a
-// kubeconfig on a node does verify what its server showed to that node, or does not. nil:
+// kubeconfig on a node does verify what its server presented to that node, or does not. nil:
 // nothing was seen.
 func (j *judge) handshakes(e catalog.Edge, stores []anchors) []Claim {
 	if e.ServerName != catalog.NameInKubeconfig || len(j.f.Snapshot.Cluster.Versions.UnreviewedMinors()) == 0 {
@@ -218,7 +218,7 @@ func (j *judge) handshakes(e catalog.Edge, stores []anchors) []Claim {
 }
 
 // here tells whether there is such a verifier in this cluster, and where that is
-// not known, why.
+// unknown, why.
 func (j *judge) here(e catalog.Edge) (catalog.Answer, string) {
 	c := &j.f.Snapshot.Cluster
 	in := e.In.Holds(c.Versions)
@@ -234,9 +234,9 @@ func (j *judge) here(e catalog.Edge) (catalog.Answer, string) {
 	case in == catalog.Unknown:
 		return catalog.Unknown, "whether this is so here is unknown: " + c.Versions.WhyUndecided()
 	case len(e.Platforms) > 0 && (c.Platform == "" || c.OwnAddresses == catalog.Unknown):
-		return catalog.Unknown, "whether it runs here is not known: Infrastructure's status.platformStatus was not read"
+		return catalog.Unknown, "whether it runs here is unknown: Infrastructure's status.platformStatus was not read"
 	case e.OnlyIfExists != (catalog.Ref{}) && !j.there(e.OnlyIfExists):
-		return catalog.Unknown, "whether it runs here is not known: " + e.OnlyIfExists.String() + " was not read"
+		return catalog.Unknown, "whether it runs here is unknown: " + e.OnlyIfExists.String() + " was not read"
 	}
 	return catalog.Yes, ""
 }
@@ -249,8 +249,8 @@ func (j *judge) there(r catalog.Ref) bool {
 }
 
 // edge judges one row, for each place of its trust anchors with each place of
-// what is shown.
-func (j *judge) edge(e catalog.Edge, stores []anchors, shown []identity) []Claim {
+// what is presented.
+func (j *judge) edge(e catalog.Edge, stores []anchors, presented []identity) []Claim {
 	few, out := fewOfTenants(e, stores)
 	for _, a := range few {
 		base := Claim{Edge: e, Node: a.node, Trust: a.at, Roots: a.certs, Skipped: a.skipped}
@@ -261,28 +261,28 @@ func (j *judge) edge(e catalog.Edge, stores []anchors, shown []identity) []Claim
 		}
 		name, known := j.name(e, a)
 		if tenant := tenantOf(e, a.at); tenant != "" {
-			if base.ofTenant(tenant); e.Selector != (catalog.ObjectSelector{}) && len(shown) > 0 {
-				out = append(out, j.ofStore(base, name, shown))
+			if base.ofTenant(tenant); e.Selector != (catalog.ObjectSelector{}) && len(presented) > 0 {
+				out = append(out, j.ofStore(base, name, presented))
 				continue
 			}
 		}
 		owner := j.ownerOf(a)
-		shown := slices.DeleteFunc(slices.Clone(shown), func(s identity) bool {
+		presented := slices.DeleteFunc(slices.Clone(presented), func(s identity) bool {
 			return owner != "" && s.node != "" && s.node != owner // the kubeconfig names another node's own address
 		})
 		if served, ok := j.served(a); ok {
 			c := base
 			c.Server, c.VerifiedName, c.Chain = served.Address, served.Name, served.Chain
-			if len(shown) > 0 {
-				c.Presented = shown[0].at
+			if len(presented) > 0 {
+				c.Presented = presented[0].at
 			}
 			j.decide(&c)
-			j.otherServers(&c, owner, shown)
+			j.otherServers(&c, owner, presented)
 			out = append(out, c)
 			continue
 		}
 		n := len(out)
-		for _, s := range shown {
+		for _, s := range presented {
 			if j.over() {
 				return out
 			}
@@ -291,12 +291,12 @@ func (j *judge) edge(e catalog.Edge, stores []anchors, shown []identity) []Claim
 			c.Presented, c.Chain, c.Server, c.VerifiedName = s.at, s.chain, s.server, cmp.Or(s.name, name)
 			c.ofTenantsService()
 			if !known {
-				c.Status, c.Reason = assess.Unknown, "the name under which it is asked for is not known: Infrastructure's status.apiServerInternalURI was not read"
+				c.Status, c.Reason = assess.Unknown, "the server name that its clients verify is unknown: Infrastructure's status.apiServerInternalURI was not read"
 				out = append(out, c)
 				continue
 			}
 			if len(s.chain) == 0 {
-				c.Status, c.Reason = assess.Unknown, "what "+s.node+" shows was not seen: neither by a handshake nor in "+e.Presented.String()
+				c.Status, c.Reason = assess.Unknown, "the certificate that "+s.node+" presents was not seen: neither by a handshake nor in "+e.Presented.String()
 				out = append(out, c)
 				continue
 			}
@@ -305,30 +305,30 @@ func (j *judge) edge(e catalog.Edge, stores []anchors, shown []identity) []Claim
 			j.pendingReload(&c, owner, s)
 			out = append(out, c)
 		}
-		if n == len(out) && (a.cluster != nil || !j.absent(e.Presented) && !(e.Optional && j.nowhere(e.Presented))) { // somebody answers a kubeconfig's client
-			base.Status, base.Reason = assess.Unknown, "what is shown was not seen: neither by a handshake nor in "+e.Presented.String()
+		if n == len(out) && (a.cluster != nil || !j.absent(e.Presented) && !(e.Optional && j.nowhere(e.Presented))) { // a server answers a kubeconfig's client
+			base.Status, base.Reason = assess.Unknown, "the certificate presented was not seen: neither by a handshake nor in "+e.Presented.String()
 			out = append(out, base)
 		}
 	}
 	// Of an optional edge, what is known not to be there says nothing; what was not read
-	// is not known.
-	if len(stores) == 0 && len(shown) > 0 && (!e.Optional || e.Trust.Kind != catalog.File && !j.absent(e.Trust)) {
-		out = append(out, j.noVerifier(e, shown[0]))
+	// is unknown.
+	if len(stores) == 0 && len(presented) > 0 && (!e.Optional || e.Trust.Kind != catalog.File && !j.absent(e.Trust)) {
+		out = append(out, j.noVerifier(e, presented[0]))
 	}
 	return out
 }
 
 // noVerifier is the claim where no trust anchors were found, although there is what is
 // to be verified by them.
-func (j *judge) noVerifier(e catalog.Edge, shown identity) Claim {
-	c := Claim{Assessment: assess.Assessment{Status: assess.Unknown, Reason: "the trust anchors were not read: " + e.Trust.String()}, Edge: e, Presented: shown.at, Chain: shown.chain}
+func (j *judge) noVerifier(e catalog.Edge, presented identity) Claim {
+	c := Claim{Assessment: assess.Assessment{Status: assess.Unknown, Reason: "the trust anchors were not read: " + e.Trust.String()}, Edge: e, Presented: presented.at, Chain: presented.chain}
 	if j.absent(e.Trust) {
-		c.Status, c.Reason = assess.Fail, "there is no "+e.Trust.String()+", or no certificate in it: nobody is trusted by it"
+		c.Status, c.Reason = assess.Fail, "there is no "+e.Trust.String()+", or no certificate in it: its readers trust no CA"
 	}
 	return c
 }
 
-// served is what the server of a kubeconfig showed to the node.
+// served is what the server of a kubeconfig presented to the node.
 func (j *judge) served(a anchors) (inspect.Served, bool) {
 	if a.cluster == nil {
 		return inspect.Served{}, false
@@ -337,7 +337,7 @@ func (j *judge) served(a anchors) (inspect.Served, bool) {
 	if err != nil {
 		return inspect.Served{}, false
 	}
-	for _, v := range j.f.Snapshot.Served { // for another name, it may show another certificate
+	for _, v := range j.f.Snapshot.Served { // for another name, it may present another certificate
 		if v.Node == a.node && v.Address == address && v.Name == name && v.Server == catalog.ListenerNodeKubeconfig && len(v.Chain) > 0 {
 			return v, true
 		}
@@ -345,7 +345,7 @@ func (j *judge) served(a anchors) (inspect.Served, bool) {
 	return inspect.Served{}, false
 }
 
-// name is the server name for an edge; false where it is not known.
+// name is the server name for an edge; false where it is unknown.
 func (j *judge) name(e catalog.Edge, a anchors) (string, bool) {
 	switch e.ServerName {
 	case catalog.NameClient, catalog.NameAny:

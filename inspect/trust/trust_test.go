@@ -330,13 +330,13 @@ func TestSignerNotRead(t *testing.T) {
 		want  assess.Status
 		why   string
 	}{
-		"nothing was read":                         {func(*world) {}, assess.Unknown, "it holds now; what is signed next is not known: " + signer.String() + " was not read, nor " + published.String()},
+		"nothing was read":                         {func(*world) {}, assess.Unknown, "trusted now; the signer of the next certificate is unknown: " + signer.String() + " was not read, nor " + published.String()},
 		"there is no signer":                       {func(w *world) { w.whole("secrets") }, assess.Pass, ""},
 		"the control plane is in another cluster":  {func(w *world) { w.s.Cluster.Topology = "External" }, assess.Pass, ""},
 		"the bundle has nobody else":               {func(w *world) { w.put(published, ca.CertPEM) }, assess.Pass, ""},
 		"the bundle has one of before, too":        {func(w *world) { w.put(published, old.CertPEM, ca.CertPEM) }, assess.Pass, ""},
 		"the bundle has another one, made since":   {func(w *world) { w.put(published, ca.CertPEM, fresh.CertPEM) }, assess.Unknown, `holds "fresh"`},
-		"the signer was read, and is another one":  {func(w *world) { w.put(signer, fresh.CertPEM) }, assess.Warn, `signed by "fresh" next`},
+		"the signer was read, and is another one":  {func(w *world) { w.put(signer, fresh.CertPEM) }, assess.Warn, `the next certificate presented will be signed by "fresh"`},
 		"the signer was read, and is the same one": {func(w *world) { w.put(signer, ca.CertPEM); w.put(published, ca.CertPEM, fresh.CertPEM) }, assess.Pass, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -427,7 +427,7 @@ func TestServedGoesFirst(t *testing.T) {
 	w.s.Served = []inspect.Served{{Node: "n1", Address: "api-int.example.com:6443", Name: "api-int.example.com", Chain: chain}}
 	// The Secret holds another one already: the next master that reads it ends that.
 	claims := w.judge(e.ID)
-	if len(claims) != 1 || claims[0].Status != assess.Warn || claims[0].Server != "api-int.example.com:6443" || !strings.Contains(claims[0].Reason, "its Secret holds another one already") {
+	if len(claims) != 1 || claims[0].Status != assess.Warn || claims[0].Server != "api-int.example.com:6443" || !strings.Contains(claims[0].Reason, "its Secret already holds another certificate, and ") {
 		t.Errorf("got %+v", claims)
 	}
 	// And one of the masters has: the next connection may be led there.
@@ -654,7 +654,7 @@ func TestUnreviewedVersionsAreUnknown(t *testing.T) {
 				switch {
 				case c.Server != "" && c.Status == assess.Fail:
 					seen++
-				case c.Server != "" && want == assess.Pass && strings.HasPrefix(c.Reason, "it holds now"):
+				case c.Server != "" && want == assess.Pass && strings.HasPrefix(c.Reason, "trusted now; "):
 					seen++
 				case c.Status != assess.Unknown:
 					t.Errorf("%s: %s %s: %s", version, c.Edge.ID, c.Status, c.Reason)

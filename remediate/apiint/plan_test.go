@@ -414,7 +414,7 @@ func TestAnotherMachine(t *testing.T) {
 		}
 	}
 	f.FirstNode().Hostname = ""
-	refused("not known")
+	refused("whether the machine that was reached is this node is unknown")
 	f.FirstNode().Hostname = "laptop"
 	refused("calls itself \"laptop\"")
 	kubelet("worker-1") // goes before the host name

@@ -57,7 +57,7 @@ func CheckBootstrap(facts inspect.Snapshot, n *inspect.Node, untrusted bool) err
 		return refuse(path+" can't be loaded: "+c.Bootstrap.Refused, "compare it with the same file on another node")
 	case c.Bootstrap.Unread != "":
 		return refuse(fmt.Sprintf(ask, path, c.Bootstrap.Unread), "compare it with the same file on another node")
-	case c.Bootstrap.Shows == inspect.CredentialNone:
+	case c.Bootstrap.Presents == inspect.CredentialNone:
 		return refuse("there is neither a token nor a certificate in "+path, again)
 	}
 	if len(c.Bootstrap.Answers) > 0 {

@@ -97,7 +97,7 @@ func TestOneRequestIsNotTheKubeletsForThatAlone(t *testing.T) {
 			w.Comeback = nil
 			w.env.RestartProbe = func(ctx context.Context, n nodeexec.Node) (*inspect.RestartProbe, error) {
 				c, err := remediatetest.MayBootstrap(ctx, n)
-				c.Kubeconfig = inspect.ProbedKubeconfig{Path: remediatetest.KubeletFile, Shows: inspect.CredentialCertificate, Field: "users[0].user.client-certificate-data"}
+				c.Kubeconfig = inspect.ProbedKubeconfig{Path: remediatetest.KubeletFile, Presents: inspect.CredentialCertificate, Field: "users[0].user.client-certificate-data"}
 				return c, err
 			}
 		}, "has a client certificate at another place"},

@@ -144,7 +144,7 @@ func unbootstrapped(ctx context.Context, e *remediate.Env, facts inspect.Snapsho
 			return "whether the node's kubelet can join is unknown: " + oneLine(err)
 		}
 	}
-	if c := n.RestartProbe; c != nil && c.Kubeconfig.Shows == inspect.CredentialCertificate && c.Kubeconfig.Certificate != inspect.KubeletClient {
+	if c := n.RestartProbe; c != nil && c.Kubeconfig.Presents == inspect.CredentialCertificate && c.Kubeconfig.Certificate != inspect.KubeletClient {
 		return "the node's kubelet has a client certificate at another place, and asks for none while that is valid: see " + c.Kubeconfig.Path + " on the node"
 	}
 	err := CheckBootstrap(facts, n, false)

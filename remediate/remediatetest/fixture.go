@@ -51,8 +51,8 @@ func (f *Fixture) Joins(names ...string) {
 		f.Bundles = append(f.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: name, Path: inspect.KubeletClient}, Content: f.Sc.Scan(p.CertPEM)[0].Content})
 		n, _ := f.Snapshot.Node(name)
 		n.RestartProbe = &inspect.RestartProbe{
-			Kubeconfig: inspect.ProbedKubeconfig{Path: KubeletFile, Shows: inspect.CredentialCertificate, Certificate: inspect.KubeletClient},
-			Bootstrap:  inspect.ProbedKubeconfig{Path: BootstrapFile, Shows: inspect.CredentialToken, Answers: []inspect.Answer{{Code: 200}}},
+			Kubeconfig: inspect.ProbedKubeconfig{Path: KubeletFile, Presents: inspect.CredentialCertificate, Certificate: inspect.KubeletClient},
+			Bootstrap:  inspect.ProbedKubeconfig{Path: BootstrapFile, Presents: inspect.CredentialToken, Answers: []inspect.Answer{{Code: 200}}},
 		}
 	}
 	f.Sort()

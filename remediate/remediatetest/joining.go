@@ -121,14 +121,14 @@ func (j *Joining) answers(n *inspect.Node) {
 		if !bytes.Contains(text, []byte(base64.StdEncoding.EncodeToString(pkitest.Bundle(j.ConfigMap, j.Old.CertPEM)))) {
 			a.Code, a.Failure, a.Detail = 0, inspect.FailedTrust, "nothing was sent"
 		}
-		return inspect.ProbedKubeconfig{Path: path, Shows: inspect.CredentialToken, Answers: []inspect.Answer{a}}
+		return inspect.ProbedKubeconfig{Path: path, Presents: inspect.CredentialToken, Answers: []inspect.Answer{a}}
 	}
 	code := 200
 	if !j.accepted[j.link()] {
 		code = 401
 	}
 	n.RestartProbe = &inspect.RestartProbe{Kubeconfig: file(KubeletFile, code), Bootstrap: file(BootstrapFile, j.Token)}
-	n.RestartProbe.Kubeconfig.Shows, n.RestartProbe.Kubeconfig.Certificate = inspect.CredentialCertificate, inspect.KubeletClient
+	n.RestartProbe.Kubeconfig.Presents, n.RestartProbe.Kubeconfig.Certificate = inspect.CredentialCertificate, inspect.KubeletClient
 	yes := true
 	n.Kubelet.RotateCertificates = &yes
 }

@@ -166,7 +166,7 @@ func TestRejoinIsRefused(t *testing.T) {
 			j.Write(t, BootstrapFile, j.After(BootstrapFile))
 			j.Token = 401
 		}, nil, csr.BootstrapCredential, "create token node-bootstrapper"},
-		"no token":          {nil, func(s *inspect.Snapshot) { s.Nodes[0].RestartProbe.Bootstrap.Shows = inspect.CredentialNone }, csr.BootstrapCredential, "neither a token"},
+		"no token":          {nil, func(s *inspect.Snapshot) { s.Nodes[0].RestartProbe.Bootstrap.Presents = inspect.CredentialNone }, csr.BootstrapCredential, "neither a token"},
 		"it was not asked":  {nil, func(s *inspect.Snapshot) { s.Nodes[0].RestartProbe = nil }, csr.BootstrapCredential, "is unknown"},
 		"it can't be asked": {nil, func(s *inspect.Snapshot) { s.Nodes[0].RestartProbe.Problem = "no curl" }, csr.BootstrapCredential, "no curl"},
 		"no answer": {nil, func(s *inspect.Snapshot) {

@@ -45,7 +45,7 @@ func TestRestartSafe(t *testing.T) {
 		want[n] = "warn"
 	}
 	for n, answers := range f.comeBack(t, "ssh", 1, want) {
-		if a := answers["trusts"]; a.Status != "warn" || !strings.Contains(a.Reason, "not after ") || !strings.Contains(a.Reason, ownConfig+" lacks the CA") {
+		if a := answers["trusts"]; a.Status != "warn" || !strings.Contains(a.Reason, "no longer after ") || !strings.Contains(a.Reason, ownConfig+" lacks the CA") {
 			t.Errorf("%s, by what is signed next: %+v", n, a)
 		}
 	}

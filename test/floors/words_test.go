@@ -26,10 +26,14 @@ var wordExceptions = []struct{ text, why string }{
 	{"-shows-secret", "claims' ids in documents, which scripts read: api-int-shows-secret, access-shows-secret"},
 	{"name or service not known", "what a node's resolver says, read in its words"},
 	{"/.held", "a file on nodes, which earlier releases read and write"},
+	{`"comeback"`, "a key of the snapshot's format"},
+	{`"shows"`, "a key of the snapshot's format"},
+	{`"lost"`, "a line of the gather script's output"},
+	{"what [-A-Za-z0-9.:]+ shows|", "a sentence in snapshots of earlier releases"},
 }
 
-// wordFolders are those whose texts and names were rewritten; the others follow.
-var wordFolders = []string{"cmd", "completions", "inspect/catalog", "nodeexec", "plugin", "remediate"}
+// wordFolders are those whose texts and names TestWords reads.
+var wordFolders = []string{"cmd", "completions", "foreign", "inspect", "nodeexec", "plugin", "remediate"}
 
 // TestWords holds the words that docs/glossary.md replaces out of identifiers, JSON keys, texts
 // that the program prints, and headings of pages.
@@ -49,7 +53,7 @@ func TestWords(t *testing.T) {
 	}
 	used := map[string]bool{}
 	check := func(at, text string) {
-		rest := text
+		rest := `"` + text + `"` // an exception may be a whole text
 		if terms.in(text) != "" {
 			for _, e := range wordExceptions {
 				if strings.Contains(rest, e.text) {

@@ -132,9 +132,9 @@ func (l line) failure(a *inspect.Answer, tool string) (inspect.Failure, string) 
 	case 28:
 		return inspect.FailedTime, fmt.Sprintf("%s gives no answer within %s", a.Server, patience)
 	case 51, 60:
-		return inspect.FailedTrust, "the CA in the file does not verify what " + a.Server + " shows for the name " + a.Name + "; nothing was sent"
+		return inspect.FailedTrust, "the CA in the file does not verify the certificate that " + a.Server + " presents for the name " + a.Name + "; nothing was sent"
 	case 8, 16, 18, 52, 55, 56, 92: // curl's words for a connection that ends too early
-		return inspect.FailedAnswer, fmt.Sprintf("%s ends the connection without an answer (status %d of %s)", a.Server, l.exit, foreign.Text(tool))
+		return inspect.FailedAnswer, fmt.Sprintf("%s closes the connection without an answer (status %d of %s)", a.Server, l.exit, foreign.Text(tool))
 	case 35:
 		return inspect.FailedTLS, "the TLS handshake with " + a.Server + " fails"
 	case 58:
@@ -142,5 +142,5 @@ func (l line) failure(a *inspect.Answer, tool string) (inspect.Failure, string) 
 	case 77:
 		return inspect.FailedTool, "the CA in the file can't be used"
 	}
-	return inspect.FailedTool, fmt.Sprintf("%s did not do it (status %d): what the server would say is not known", foreign.Text(tool), l.exit)
+	return inspect.FailedTool, fmt.Sprintf("%s failed (status %d): the server's answer is unknown", foreign.Text(tool), l.exit)
 }

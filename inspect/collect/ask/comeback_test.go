@@ -332,8 +332,8 @@ func TestAnswers(t *testing.T) {
 				if got.Problem != "" || brief(got.Kubeconfig) != c.own || brief(got.Bootstrap) != c.joins {
 					t.Errorf("%+v", got)
 				}
-				if got.Kubeconfig.Shows != inspect.CredentialCertificate || got.Bootstrap.Shows != inspect.CredentialToken {
-					t.Errorf("shows %q and %q", got.Kubeconfig.Shows, got.Bootstrap.Shows)
+				if got.Kubeconfig.Presents != inspect.CredentialCertificate || got.Bootstrap.Presents != inspect.CredentialToken {
+					t.Errorf("shows %q and %q", got.Kubeconfig.Presents, got.Bootstrap.Presents)
 				}
 				if strings.Contains(c.own, "trust") && a.shown.Load() > 0 {
 					t.Error("a credential was shown to a server that was not verified")

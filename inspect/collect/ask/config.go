@@ -19,7 +19,7 @@ import (
 type config struct {
 	host, port, name, path string
 	ca, cert, key, token   string
-	shows                  inspect.Credential
+	presents               inspect.Credential
 	certFile, certField    string
 }
 
@@ -158,7 +158,7 @@ func (d document) user(c *config, user *yaml.Node, n int) error {
 	}
 	switch {
 	case c.cert != none:
-		c.shows = inspect.CredentialCertificate
+		c.presents = inspect.CredentialCertificate
 		if file, ok := strings.CutPrefix(c.cert, "f:"); ok {
 			c.certFile = file
 		} else {
@@ -168,9 +168,9 @@ func (d document) user(c *config, user *yaml.Node, n int) error {
 			return errors.New("it has a client certificate and no key")
 		}
 	case c.token != none:
-		c.shows = inspect.CredentialToken
+		c.presents = inspect.CredentialToken
 	case find(user, "exec") != nil || find(user, "auth-provider") != nil || find(user, "username") != nil:
-		c.shows = inspect.CredentialOther
+		c.presents = inspect.CredentialOther
 		return fmt.Errorf("%w: it gets its credentials from a program or a password, which is not tried", errUnread)
 	}
 	return nil

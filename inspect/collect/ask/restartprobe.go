@@ -91,7 +91,7 @@ func (q *questions) file(f *inspect.ProbedKubeconfig, asked ...question) {
 		return
 	}
 	c, err := parse(file.Content.Text, f.Path)
-	f.Shows, f.Certificate, f.Field = c.shows, c.certFile, c.certField
+	f.Presents, f.Certificate, f.Field = c.presents, c.certFile, c.certField
 	switch {
 	case errors.Is(err, errUnread):
 		f.Unread = err.Error()

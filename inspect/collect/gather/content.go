@@ -107,7 +107,7 @@ func (d *draft) line(word, rest string) error {
 			return err
 		}
 		b.form = part[3]
-		d.keys = append(d.keys, Key{Type: pki.ShownLabel(kind), Offset: b.offset, Length: b.length, Encrypted: part[2] == "1"})
+		d.keys = append(d.keys, Key{Type: pki.StandardLabel(kind), Offset: b.offset, Length: b.length, Encrypted: part[2] == "1"})
 		b.kind = kind
 	default:
 		b.form = part[2]
@@ -184,7 +184,7 @@ func (d *draft) found(sc *pki.Scanner, keys []Key) []pki.Found {
 	for i, b := range d.blocks {
 		stayed = stayed || b.data == nil
 		if b.trouble != "" && speaksOfCertificates(b.kind) {
-			extra.Bad = append(extra.Bad, pki.BadBlock{Index: i, Type: pki.ShownLabel(b.kind), Reason: b.trouble})
+			extra.Bad = append(extra.Bad, pki.BadBlock{Index: i, Type: pki.StandardLabel(b.kind), Reason: b.trouble})
 		}
 	}
 	for _, k := range keys {
@@ -283,7 +283,7 @@ func (d *draft) layout(standIns bool) []byte {
 // standIn is what takes the place of a block that stayed on the node: readers stop at it,
 // or go on behind it, as they do at the block. It is false for a form that is unknown.
 func (b block) standIn() (text string, known bool) {
-	label := pki.ShownLabel(b.kind)
+	label := pki.StandardLabel(b.kind)
 	if b.form == "sound" || strings.HasPrefix(label, "unknown") {
 		label = "X" // which readers pass over where it can be decoded
 	}

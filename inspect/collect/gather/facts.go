@@ -240,7 +240,7 @@ func (r Result) configured(k *inspect.Kubelet) {
 	at := "/var/lib/kubelet/config.yaml" // kubeadm's; OpenShift's is always named
 	for _, f := range r.Node.Flags {
 		switch {
-		case !f.Shown:
+		case !f.Disclosed:
 		case f.Name == "config":
 			at = f.Value
 		case f.Name == "bootstrap-kubeconfig":
@@ -278,7 +278,7 @@ func (r Result) configured(k *inspect.Kubelet) {
 // overridden takes over what flags say: they go before the configuration.
 func (r Result) overridden(k *inspect.Kubelet) {
 	for _, f := range r.Node.Flags {
-		if !f.Shown {
+		if !f.Disclosed {
 			continue
 		}
 		on, err := strconv.ParseBool(f.Value)

@@ -118,7 +118,7 @@ func (p *parser) line(line string) error {
 	case "missing":
 		p.gap("", foreign.Text(f[0])+" of services: "+foreign.Text(f[1]), "")
 	case "flag":
-		p.result.Node.Flags = append(p.result.Node.Flags, Flag{Name: f[0], Value: f[1], Shown: f[2] == "1"})
+		p.result.Node.Flags = append(p.result.Node.Flags, Flag{Name: f[0], Value: f[1], Disclosed: f[2] == "1"})
 	case "none":
 		p.result.Missing = append(p.result.Missing, f[0])
 	case "alias":

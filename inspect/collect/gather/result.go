@@ -69,9 +69,9 @@ type Unit struct {
 
 // Flag is one argument of a command line.
 type Flag struct {
-	Name  string // without dashes; "?" for an argument that is no flag
-	Value string
-	Shown bool // the value is one of those that leave the node; otherwise it is empty
+	Name      string // without dashes; "?" for an argument that is no flag
+	Value     string
+	Disclosed bool // the value is one of those that leave the node; otherwise it is empty
 }
 
 // Log is a container's log in which tokens or keys of kubeconfigs stand.
