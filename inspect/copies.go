@@ -40,6 +40,9 @@ func (f *Facts) NodeCopies() []DerivedBundle {
 		if len(missing) > 0 {
 			m.Sources = []string{source.At.String()}
 		}
+		if source.Content.CutShort() != "" {
+			m.Unread = []catalog.Ref{row.Object}
+		}
 		out = append(out, m)
 	}
 	return out

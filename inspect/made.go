@@ -13,7 +13,8 @@ type Composition struct {
 	catalog.Aggregate
 	Targets  []*Entry
 	Expected map[pki.Fingerprint]Source // what the parts hold
-	unread   []catalog.Ref              // the parts that may be there, and were not read
+	unread   []catalog.Ref              // the parts that may be there, and were not wholly read
+	cut      bool                       // one of them was read in part
 }
 
 // Compositions are the bundles that are made of others.
@@ -35,7 +36,7 @@ func (f *Facts) Compositions() []Composition {
 			}
 			for _, h := range entries {
 				if h.Content.CutShort() != "" && !slices.Contains(c.unread, part) {
-					c.unread = append(c.unread, part)
+					c.unread, c.cut = append(c.unread, part), true
 				}
 				for _, cert := range wantedOf(f, h, part) {
 					if _, ok := c.Expected[cert.Fingerprint]; !ok {
@@ -65,7 +66,7 @@ type DerivedBundle struct {
 func (f *Facts) Aggregates() []DerivedBundle {
 	var out []DerivedBundle
 	for _, c := range f.Compositions() {
-		if len(c.Expected) == 0 {
+		if len(c.Expected) == 0 && !c.cut {
 			continue // of certificates that are no CAs there is nothing to hold
 		}
 		seen := map[*pki.Content]int{}

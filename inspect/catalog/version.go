@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
 // Minor is a version as far as rows care: major and minor. The zero value is
@@ -174,7 +176,7 @@ func (v Versions) WhyUnread() string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.Operators)) {
 		if _, ok := ParseMinor(v.Operators[name]); !ok && v.Operators[name] != "" { // without one, the cluster's decides
-			return fmt.Sprintf("version (%s) of ClusterOperator %s can't be read", v.Operators[name], name) + follows
+			return fmt.Sprintf("version (%s) of ClusterOperator %s can't be read", v.Operators[name], foreign.Name(name)) + follows
 		}
 	}
 	return ""

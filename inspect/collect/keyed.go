@@ -79,8 +79,9 @@ func (c *Cluster) keyed(ctx context.Context, kind pki.Kind, resource, namespace 
 // the page.
 func (c *Cluster) scanItem(kind pki.Kind, item []byte, t *tally) error {
 	before := len(t.page)
+	sc := scannerFor(c.Scanner, wireNamespace(item))
 	o, err := parseWireObject(kind, item, func(key, value []byte) error {
-		for _, f := range c.Scanner.Scan(value) {
+		for _, f := range sc.Scan(value) {
 			t.page = append(t.page, inspect.Bundle{At: pki.Location{Key: t.word(key), Field: f.Field}, Content: f.Content})
 		}
 		return nil
@@ -89,7 +90,7 @@ func (c *Cluster) scanItem(kind pki.Kind, item []byte, t *tally) error {
 		return err
 	}
 	if hasLocked(t.page[before:]) {
-		opened, err := c.unlockItem(kind, item, slices.Clone(t.page[before:]))
+		opened, err := unlockItem(sc, kind, item, slices.Clone(t.page[before:]))
 		if err != nil {
 			return err
 		}
@@ -129,7 +130,7 @@ func (c *Cluster) scanItem(kind pki.Kind, item []byte, t *tally) error {
 // unlockItem tries the values of an object as passwords of the keystores in it
 // that stayed locked. Few objects have such, so the item is walked again for them
 // and not remembered for all.
-func (c *Cluster) unlockItem(kind pki.Kind, item []byte, found []inspect.Bundle) ([]inspect.Bundle, error) {
+func unlockItem(sc *pki.Scanner, kind pki.Kind, item []byte, found []inspect.Bundle) ([]inspect.Bundle, error) {
 	var other passwordCandidates
 	_, err := parseWireObject(kind, item, func(key, value []byte) error {
 		other.add(key, value)
@@ -138,7 +139,7 @@ func (c *Cluster) unlockItem(kind pki.Kind, item []byte, found []inspect.Bundle)
 	if err != nil || other.empty() {
 		return found, err
 	}
-	u := newUnlocking(c.Scanner, found, other)
+	u := newUnlocking(sc, found, other)
 	_, err = parseWireObject(kind, item, func(key, value []byte) error {
 		u.value(key, value)
 		return nil

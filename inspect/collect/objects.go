@@ -64,12 +64,18 @@ func certificateKey(kind pki.Kind, namespace, name, secretType string) (string, 
 	return "", false
 }
 
+// scannerFor reads objects of a namespace: tenants write what is in theirs.
+func scannerFor(sc *pki.Scanner, namespace string) *pki.Scanner {
+	if namespace == "" || catalog.ReservedNamespace(namespace) {
+		return sc
+	}
+	return sc.Apart()
+}
+
 // bundlesOf scans the values of one object. keyed values (of a Secret or
 // ConfigMap) become Location.Key, others Location.Field.
 func bundlesOf(sc *pki.Scanner, obj *inspect.Object, values map[string][]byte, keyed bool) []inspect.Bundle {
-	if obj.Namespace != "" && !catalog.ReservedNamespace(obj.Namespace) {
-		sc = sc.Apart()
-	}
+	sc = scannerFor(sc, obj.Namespace)
 	var out []inspect.Bundle
 	for _, k := range slices.Sorted(maps.Keys(values)) {
 		found := sc.Scan(values[k])

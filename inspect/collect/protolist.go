@@ -185,6 +185,23 @@ func parseWireObject(kind pki.Kind, item []byte, each func(key, value []byte) er
 	return o, err
 }
 
+// wireNamespace is an object's namespace; empty where its metadata has none, or is malformed, which
+// is found out where it is decoded.
+func wireNamespace(item []byte) (namespace string) {
+	_ = eachField(item, func(field protowire.Number, v []byte) error {
+		if field != objectMetadata {
+			return nil
+		}
+		return eachField(v, func(field protowire.Number, v []byte) error {
+			if field == metaNamespace {
+				namespace = string(v)
+			}
+			return nil
+		})
+	})
+	return namespace
+}
+
 // mapEntry reads one entry of a map.
 func mapEntry(message []byte) (key, value []byte, err error) {
 	err = eachField(message, func(field protowire.Number, v []byte) error {

@@ -64,11 +64,14 @@ func isTime(s cryptobyte.String) bool {
 }
 
 // readTime reads either of X.509's two forms of time.
-func readTime(s *cryptobyte.String, t *time.Time) bool {
+func readTime(s *cryptobyte.String, t *time.Time) (ok bool) {
 	if s.PeekASN1Tag(cbasn1.UTCTime) {
-		return s.ReadASN1UTCTime(t)
+		ok = s.ReadASN1UTCTime(t)
+	} else {
+		ok = s.ReadASN1GeneralizedTime(t)
 	}
-	return s.ReadASN1GeneralizedTime(t)
+	*t = WritableTime(*t)
+	return ok
 }
 
 // authorityKey finds the authority key identifier among the extensions of a

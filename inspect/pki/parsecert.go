@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strconv"
+	"time"
 
 	"golang.org/x/crypto/cryptobyte"
 	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
@@ -37,8 +38,8 @@ func parseCert(der []byte, charge func(cost int) error) (*Cert, error) {
 		DER:         x.Raw,
 		Subject:     x.Subject.String(),
 		Serial:      x.SerialNumber.Text(16),
-		NotBefore:   x.NotBefore,
-		NotAfter:    x.NotAfter,
+		NotBefore:   WritableTime(x.NotBefore),
+		NotAfter:    WritableTime(x.NotAfter),
 		Names:       names(x.DNSNames, x.IPAddresses, x.EmailAddresses, x.URIs),
 		Usages:      usages(x.ExtKeyUsage, x.UnknownExtKeyUsage),
 		PublicKey:   publicKeyName(x.PublicKey, x.RawSubjectPublicKeyInfo),
@@ -59,6 +60,18 @@ func parseCert(der []byte, charge func(cost int) error) (*Cert, error) {
 	}
 	c.IsCA = x.BasicConstraintsValid && x.IsCA || x.Version == 1 && c.SelfSigned
 	return c, nil
+}
+
+// WritableTime is a time in UTC, in the years that JSON can hold. In a certificate a year has four
+// digits, and an offset may lead out of them.
+func WritableTime(t time.Time) time.Time {
+	switch t = t.UTC(); {
+	case t.Year() > 9999:
+		return time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)
+	case t.Year() < 0:
+		return time.Date(0, time.January, 1, 0, 0, 0, 0, time.UTC)
+	}
+	return t
 }
 
 // ParseRequest reads one DER PKCS#10 request whose key and name are of sizes that can be worked with.

@@ -7,12 +7,15 @@ import (
 	"crypto/x509/pkix"
 	"encoding/asn1"
 	"encoding/hex"
+	"encoding/json"
 	"math/big"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/crypto/cryptobyte"
+	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 )
@@ -132,5 +135,49 @@ func TestParseRequest(t *testing.T) {
 	}
 	if _, err := ParseRequest([]byte("x")); err == nil || !strings.HasPrefix(err.Error(), "certificate request can't be parsed: ") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestTimesCanBeWritten: an offset leads out of the years that JSON has.
+func TestTimesCanBeWritten(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]string{
+		"9999-12-31T23:59:59-01:00": "9999-12-31T23:59:59Z",
+		"9999-12-31T23:59:59+01:00": "9999-12-31T22:59:59Z",
+		"0000-01-01T00:00:00+01:00": "0000-01-01T00:00:00Z",
+		"2026-01-01T00:00:00+01:00": "2025-12-31T23:00:00Z",
+	} {
+		at, err := time.Parse(time.RFC3339, given)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := json.Marshal(WritableTime(at)); err != nil || string(got) != `"`+want+`"` {
+			t.Errorf("%s: %s, %v", given, got, err)
+		}
+	}
+	// openssl calls such a time bad, and crypto/x509 reads it.
+	ca := pkitest.NewCA("ca", time.Unix(1.7e9, 0), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC))
+	var all, signed cryptobyte.String
+	in := cryptobyte.String(ca.Cert.Raw)
+	if !in.ReadASN1(&all, cbasn1.SEQUENCE) || !all.ReadASN1(&signed, cbasn1.SEQUENCE) {
+		t.Fatal("it is no certificate")
+	}
+	late := bytes.Replace(signed, []byte("\x18\x0f99991231235959Z"), []byte("\x18\x1399991231235959-0100"), 1)
+	i := bytes.Index(late, []byte("\x18\x13")) - 15 // the other time, in UTCTime
+	if i < 2 || late[i-2] != 0x30 {
+		t.Fatal("its dates were not found")
+	}
+	late[i-1] += 4
+	b := cryptobyte.NewBuilder(nil)
+	b.AddASN1(cbasn1.SEQUENCE, func(b *cryptobyte.Builder) {
+		b.AddASN1(cbasn1.SEQUENCE, func(b *cryptobyte.Builder) { b.AddBytes(late) })
+		b.AddBytes(all)
+	})
+	c, err := ParseCert(b.BytesOrPanic())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := json.Marshal(c.NotAfter); err != nil || c.NotAfter.Year() != 9999 {
+		t.Errorf("%s: %v", c.NotAfter, err)
 	}
 }

@@ -21,7 +21,7 @@ func (j *judge) delivered(e catalog.Edge) []Claim {
 				continue // reference-resolves speaks of what is not there
 			}
 			entries := j.entriesAt(r.To)
-			if len(entries) == 0 && r.Target == inspect.TargetUnknown {
+			if len(entries) == 0 && (r.Target == inspect.TargetUnknown || j.cutAt(r.To)) {
 				out = append(out, Claim{Assessment: assess.Assessment{Status: assess.Unknown, Reason: fmt.Sprintf("%s, which %s names, was not read", r.To, r.From)}, Edge: e, Presented: r.To})
 			}
 			for _, h := range entries {
@@ -44,6 +44,15 @@ func placed(r catalog.Ref) bool { return r.Kind == catalog.ConfigMap || r.Kind =
 
 // entriesAt is what an object holds, or one key of it.
 func (j *judge) entriesAt(at pki.Location) []*inspect.Entry {
+	return slices.DeleteFunc(j.allAt(at), func(h *inspect.Entry) bool { return len(h.Content.Certs) == 0 })
+}
+
+// cutAt reports whether not all of an object was read.
+func (j *judge) cutAt(at pki.Location) bool {
+	return slices.ContainsFunc(j.allAt(at), func(h *inspect.Entry) bool { return h.Content.CutShort() != "" })
+}
+
+func (j *judge) allAt(at pki.Location) []*inspect.Entry {
 	var out []*inspect.Entry
 	for i := range j.f.Entries {
 		h := &j.f.Entries[i]
@@ -52,7 +61,7 @@ func (j *judge) entriesAt(at pki.Location) []*inspect.Entry {
 		if at.Key == "" {
 			there.Key = ""
 		}
-		if there == at && len(h.Content.Certs) > 0 {
+		if there == at {
 			out = append(out, h)
 		}
 	}

@@ -82,7 +82,7 @@ func Judge(ctx context.Context, f *inspect.Facts) []Claim {
 		}
 	}
 	out = append(append(out, j.withUnread(j.servers())...), j.accepted()...)
-	j.cutShort(out)
+	out = j.cutShort(out)
 	for i := range out {
 		out[i].conclude(f.Hints())
 	}

@@ -80,8 +80,9 @@ func (c *Claim) onFile() bool {
 }
 
 // cutShort makes claims unknown that are judged by places of which not all was read: what was left
-// out may be what a client lacks, or what it has to trust.
-func (j *judge) cutShort(claims []Claim) {
+// out may be what a client lacks, or what it has to trust. It adds claims of places of the platform's
+// of which nothing was read: others find none there.
+func (j *judge) cutShort(claims []Claim) []Claim {
 	whole := func(at pki.Location) pki.Location { at.Field = ""; return at }
 	why := map[pki.Location]string{}
 	for i := range j.f.Entries {
@@ -90,8 +91,9 @@ func (j *judge) cutShort(claims []Claim) {
 		}
 	}
 	if len(why) == 0 {
-		return
+		return claims
 	}
+	claims = append(claims, j.unclaimed(claims)...)
 	for i := range claims {
 		c := &claims[i]
 		at := c.Presented
@@ -104,4 +106,33 @@ func (j *judge) cutShort(claims []Claim) {
 		}
 		c.Status, c.Missing, c.Reason = assess.Unknown, nil, "not all of "+whole(at).String()+" was read: "+why[whole(at)]
 	}
+	return claims
+}
+
+// unclaimed are claims of edges by places of which so little was read that no certificate is left.
+func (j *judge) unclaimed(claims []Claim) []Claim {
+	var out []Claim
+	for i := range j.f.Entries {
+		h := &j.f.Entries[i]
+		if len(h.Content.Certs) > 0 || h.Superseded || !h.Reserved() || h.Content.CutShort() == "" {
+			continue
+		}
+		for _, e := range catalog.Edges() {
+			fits := func(r catalog.Ref) bool {
+				if r.Kind == catalog.File {
+					return h.At.Kind == pki.KindFile && h.At.Path == r.Name
+				}
+				return r.Fits(string(h.At.Kind), h.At.Namespace, h.At.Name, h.At.Key)
+			}
+			if e.In.Holds(j.f.Snapshot.Cluster.Versions) == catalog.No || !fits(e.Presented) && !fits(e.Trust) {
+				continue
+			}
+			if !slices.ContainsFunc(claims, func(c Claim) bool {
+				return c.Edge.ID == e.ID && (c.Presented == h.At || slices.Contains(c.Trust, h.At))
+			}) {
+				out = append(out, Claim{Edge: e, Node: h.At.Node, Presented: h.At})
+			}
+		}
+	}
+	return out
 }

@@ -88,3 +88,20 @@ func TestWhatWasCutShortIsUnknown(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatWasCutToNothingIsUnknown: a place of which no certificate is left has a claim all the same.
+func TestWhatWasCutToNothingIsUnknown(t *testing.T) {
+	t.Parallel()
+	nothing := &pki.Content{Bad: []pki.BadBlock{{Index: -1, Type: "value", Reason: "too much"}}}
+	for _, id := range []string{"pods-proxy-ca", "node-registries"} {
+		e := edge(t, id)
+		w := newWorld(versions(e))
+		ca := pkitest.NewCA("the CA", from(-10), from(900))
+		w.stage(e, ca, ca.CertPEM)
+		w.s.Bundles[0].Content = nothing
+		claims := w.judge(id)
+		if len(claims) != 1 || claims[0].Status != assess.Unknown || claims[0].Reason == "" {
+			t.Errorf("%s: %+v", id, claims)
+		}
+	}
+}

@@ -315,6 +315,9 @@ func parseRuns(lines []string) ([]Summary, error) {
 	return runs, nil
 }
 
+// maxSeconds is the year 9999, the last one that JSON can hold.
+const maxSeconds = 253402300799
+
 // unixTime reads seconds since 1970, with up to nine digits behind a point.
 func unixTime(text string) (time.Time, error) {
 	whole, part, _ := strings.Cut(text, ".")
@@ -323,7 +326,7 @@ func unixTime(text string) (time.Time, error) {
 	if err == nil && part != "" {
 		ns, err = strconv.ParseInt((part + "000000000")[:9], 10, 32)
 	}
-	if err != nil || s < 0 || ns < 0 || len(part) > 9 {
+	if err != nil || s < 0 || s > maxSeconds || ns < 0 || len(part) > 9 {
 		return time.Time{}, fmt.Errorf("%s is no time", quoted(text))
 	}
 	return time.Unix(s, ns).UTC(), nil

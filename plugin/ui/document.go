@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
 // PrintDocument prints what a program reads, as "json" or "yaml". Times are whole
@@ -162,7 +163,7 @@ func cutTimes(v reflect.Value) reflect.Value {
 		return v
 	}
 	if t, ok := v.Interface().(time.Time); ok {
-		return reflect.ValueOf(t.UTC().Truncate(time.Second))
+		return reflect.ValueOf(pki.WritableTime(t).Truncate(time.Second))
 	}
 	switch v.Kind() {
 	case reflect.Struct:

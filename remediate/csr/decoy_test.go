@@ -2,6 +2,8 @@ package csr
 
 import (
 	"bytes"
+	"crypto/x509/pkix"
+	"encoding/asn1"
 	"strings"
 	"testing"
 
@@ -63,5 +65,42 @@ func TestAnOddRequestThatWasAnsweredCounts(t *testing.T) {
 		if _, ok := n.answered(made); !ok {
 			t.Errorf("%s: it does not count", name)
 		}
+	}
+}
+
+// TestWhatATerminalObeysIsNotOffered: who is sent to look at a request has it printed by another tool.
+func TestWhatATerminalObeysIsNotOffered(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(a *remediatetest.Asking)
+		why    string
+	}{
+		"an attribute": {func(a *remediatetest.Asking) {
+			a.Asks.Attributes = []pkix.AttributeTypeAndValueSET{{ //nolint:staticcheck // any attribute is written by it
+				Type:  asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 2},
+				Value: [][]pkix.AttributeTypeAndValue{{{Type: asn1.ObjectIdentifier{1, 2, 3}, Value: "\x1b[2J DNS:worker-0"}}},
+			}}
+		}, "attribute 1.2.840.113549.1.9.2"},
+		"an escape in a name": {func(a *remediatetest.Asking) {
+			a.Asks.DNSNames = append(a.Asks.DNSNames, "\x1b[8mregistry.corp.example")
+		}, "which is no DNS name"},
+		"a blank in a name": {func(a *remediatetest.Asking) { a.Asks.DNSNames = append(a.Asks.DNSNames, "a, DNS:worker-0") }, "which is no DNS name"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			api := &remediatetest.RequestsAPI{Signs: true}
+			a, node := remediatetest.ServingAsking(t), remediatetest.WorkerZero()
+			a.Asks.DNSNames = append(a.Asks.DNSNames, "registry.corp.example")
+			c.change(a)
+			for _, host := range a.Asks.DNSNames {
+				node.Status.Addresses = append(node.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalDNS, Address: host})
+			}
+			api.Add(a.Made(t))
+			api.Before = func(string, string) *apierrors.StatusError { api.Nodes["worker-0"] = node; return nil }
+			approved, told, err := leftOver(t, catalog.Versions{Cluster: "4.15.0"}, api, nil)
+			if len(approved) > 0 || err == nil || !strings.Contains(err.Error(), c.why) || strings.Contains(err.Error()+told, "certificate approve") {
+				t.Errorf("approved %q: %v\n%s", approved, err, told)
+			}
+		})
 	}
 }

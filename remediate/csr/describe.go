@@ -88,7 +88,7 @@ func (r *Request) next() string {
 		return "which one is the kubelet's, only a restart tells, after which it makes one: " + r.restart
 	}
 	if r.manual {
-		return foreign.Command(inspect.RequestNames, "look at all of its names: kubectl get csr %[1]s -o jsonpath='{.spec.request}' | base64 -d | openssl req -noout -text; only if each of them is this node's: kubectl certificate approve %[1]s; else: kubectl certificate deny %[1]s", r.Name)
+		return foreign.Command(inspect.RequestNames, "look at all of its names: kubectl get csr %[1]s -o jsonpath='{.spec.request}' | base64 -d | openssl req -noout -text | cat -v; only if each of them is this node's: kubectl certificate approve %[1]s; else: kubectl certificate deny %[1]s", r.Name)
 	}
 	if r.mismatch != "" {
 		return "certrot never approves it, as " + foreign.Prose(r.mismatch) + "; look who asks for what: " + foreign.Command(inspect.RequestNames, "kubectl describe csr %s", r.Name)

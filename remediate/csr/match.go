@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/crypto/cryptobyte"
+	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
 	certificatesapi "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 
@@ -169,6 +171,9 @@ func (n RequestedNode) matches(csr *certificatesapi.CertificateSigningRequest, a
 	if err := ownSignature(asks); err != nil {
 		return err
 	}
+	if err := noAttributes(asks); err != nil {
+		return err
+	}
 	if csr.Spec.SignerName == catalog.KubeletClientSigner {
 		if err := noExtensions(asks); err != nil || csr.Spec.Username == n.user() {
 			return err
@@ -203,6 +208,27 @@ func keyOf(asks *x509.CertificateRequest) string {
 	return asks.PublicKeyAlgorithm.String()
 }
 
+// noAttributes wants a request without attributes but that of its extensions. Others are read by no
+// signer, and printed by tools as they stand.
+func noAttributes(asks *x509.CertificateRequest) error {
+	extensionRequest := asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 14}
+	var all, attributes, one cryptobyte.String
+	var present bool
+	in := cryptobyte.String(asks.RawTBSCertificateRequest)
+	ok := in.ReadASN1(&all, cbasn1.SEQUENCE) && all.SkipASN1(cbasn1.INTEGER) && all.SkipASN1(cbasn1.SEQUENCE) && all.SkipASN1(cbasn1.SEQUENCE) &&
+		all.ReadOptionalASN1(&attributes, &present, cbasn1.Tag(0).ContextSpecific().Constructed())
+	for ok && !attributes.Empty() {
+		var id asn1.ObjectIdentifier
+		if ok = attributes.ReadASN1(&one, cbasn1.SEQUENCE) && one.ReadASN1ObjectIdentifier(&id); ok && !id.Equal(extensionRequest) {
+			return fmt.Errorf("it has attribute %s, which no kubelet's request has", id)
+		}
+	}
+	if !ok {
+		return errors.New("its attributes can't be read")
+	}
+	return nil
+}
+
 // noExtensions wants a client's request, which has no names beside its subject.
 func noExtensions(asks *x509.CertificateRequest) error {
 	if len(asks.Extensions) > 0 {
@@ -230,6 +256,9 @@ func (n RequestedNode) ownsNames(asks *x509.CertificateRequest) error {
 		return errors.New("it asks for no name")
 	}
 	for _, name := range asks.DNSNames {
+		if strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) { // tools print it as it stands
+			return fmt.Errorf("it asks for the name %s, which is no DNS name", foreign.QuotedName(name))
+		}
 		if !n.hasAddress(func(a corev1.NodeAddress) bool {
 			return a.Type != corev1.NodeInternalIP && a.Type != corev1.NodeExternalIP && strings.EqualFold(a.Address, name)
 		}) {
