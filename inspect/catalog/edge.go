@@ -368,12 +368,21 @@ func serviceEdges() []Edge {
 
 func nodeEdges() []Edge {
 	flags := Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/config/defaultconfig.yaml @ c813e820b"}
+	scrapes := Evidence{Verified, monitoringRepo + "assets/control-plane/service-monitor-kubelet.yaml (tlsConfig.caFile) @ release-4.12 16c55ea0b to release-4.22 5e1f02a52; " +
+		"prometheus/common config/http_config.go (tlsRoundTripper, updateRootCA) @ v0.37.0 49b36038a, v0.53.0 e54e4df4b and v0.67.0 603559577"}
 	return []Edge{
 		{
 			ID: "apiserver-kubelet-client", Part: PartNodes, Verifier: "kube-apiserver", Claim: "kube-apiserver trusts kubelets' client certificates",
 			Trust: bundle(kasTarget, "client-ca"), Presented: file("/var/lib/kubelet/pki/kubelet-client-current.pem"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
 			Impact: "the node: its kubelet may do nothing",
 			In:     Range{Component: kas}, Evidence: flags,
+		},
+		{
+			// A cluster may be without monitoring, as OpenShift Local is.
+			ID: "prometheus-kubelet-serving", Part: PartNodes, Verifier: "Prometheus", Claim: "Prometheus trusts kubelets' serving certificates",
+			Trust: bundle(monitoringTarget, "kubelet-serving-ca-bundle"), Optional: true, Presented: file("/var/lib/kubelet/pki/kubelet-server-current.pem"), ServerName: NameAny, Reload: ReloadOnChange, Reader: pki.ReaderGo,
+			Impact: "metrics of the node and of its pods: alerts and dashboards go without them",
+			In:     since(monitoring, Minor{4, 12}), Evidence: scrapes,
 		},
 	}
 }

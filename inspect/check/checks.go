@@ -136,6 +136,14 @@ Have it issued with server auth.`,
 			Run: servingUsage,
 		},
 		{
+			ID:    "serving-chain",
+			Title: "the chain of each serving certificate is its own",
+			Doc: `A server presents its certificate and what stands after it. Clients that trust a root alone need each intermediate there: a chain that was left behind when the CA changed its intermediate, or that belongs to another certificate, is refused by them ("certificate signed by unknown authority"), while clients that happen to have the intermediate go on. A certificate that stands after its CA is not presented at all: servers load the first one and refuse its key.
+Looks at certificates that are followed by others, in the places of which serving-usage speaks and in Secrets of type kubernetes.io/tls; not at a Route's own, whose chain may be in caCertificate. A warning where a chain holds what did not issue its certificate and lacks what did, unless that is a root, or in a CA bundle of the cluster; info where the order alone is wrong, since most clients sort.
+Write the value again: the certificate first, then the intermediates up to the root.`,
+			Run: servingChain,
+		},
+		{
 			ID:    "secret-ca-verifies",
 			Title: "the ca.crt of each Secret verifies the certificate beside it",
 			Doc: `A Secret with ca.crt and tls.crt mostly means: this CA issued this certificate (cert-manager writes both). Clients that are given this ca.crt refuse the server when it does not verify tls.crt. Chains in tls.crt count; what has expired is a finding of other checks. A certificate for clients only is passed over, since ca.crt is then the server's CA, and so is a ca.crt that the catalog knows to be something else.

@@ -29,6 +29,7 @@ import (
 type runsFlags struct {
 	apply.Flags
 	fromNodes bool
+	noHeaders bool
 	olderThan string
 	risks     []string
 }
@@ -48,6 +49,7 @@ undo puts a run back, as long as the nodes keep its backups.`,
 	f.addReadFlags(cmd, "With --from-nodes: nodes to ask, by name; with all: all nodes.", connect.AllNodes)
 	cmd.Flags().BoolVar(&f.fromNodes, "from-nodes", false, "Ask the nodes named with --nodes which runs they keep.")
 	cmd.Flags().StringVarP(&f.Output, "output", "o", "", "Form of the list: json, yaml, name.")
+	cmd.Flags().BoolVar(&f.noHeaders, "no-headers", false, "Leave the header line of the table out.")
 	ui.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml", "name"}, cobra.ShellCompDirectiveNoFileComp)))
 	cmd.AddCommand(newPruneCommand(app, config))
 	return cmd
@@ -197,7 +199,9 @@ func (f *runsFlags) print(runs []runEntry) error {
 	}
 	t := printers.GetNewTabWriter(out)
 	now := collect.Now()
-	ui.Printf(t, "RUN\tCOMMAND\tSTARTED\tNODES\tFILES\tOUTCOME\n")
+	if !f.noHeaders {
+		ui.Printf(t, "RUN\tCOMMAND\tSTARTED\tNODES\tFILES\tOUTCOME\n")
+	}
 	for _, r := range runs {
 		command := r.Command
 		if r.Undoes != "" {

@@ -1,6 +1,7 @@
 package undocmd
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -19,6 +20,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply/applytest"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/plugintest"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
 // TestWhenARunBeganIsNotWhenItWasUndone: of a node's folders, the time of the ID counts;
@@ -97,6 +99,39 @@ func TestRunsOfAllNodes(t *testing.T) {
 		all := strings.Contains(err.Error(), "master-0") && strings.Contains(err.Error(), "worker-0")
 		if all != (nodes != nil) || nodes == nil && !strings.Contains(err.Error(), "no node is named") {
 			t.Errorf("--nodes %q: %v", nodes, err)
+		}
+	}
+}
+
+// TestNoHeadersIsForTheTable: as with kubectl, the other forms have no header to leave out.
+func TestNoHeadersIsForTheTable(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	js, err := apply.Journals()
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := js.Begin(remediate.Header{Run: "20261121-060000-0a0b0c", Command: "fix-api-int", Nodes: []string{"worker-0"}}, time.Now)
+	if err := errors.Join(err, j.Close()); err != nil {
+		t.Fatal(err)
+	}
+	printed := func(args ...string) string {
+		var out plugintest.Transcript
+		cmd := NewRunsCommand(applytest.OnNodes(nil, &out).App, genericclioptions.NewConfigFlags(false))
+		cmd.SetArgs(args)
+		if err := cmd.ExecuteContext(t.Context()); err != nil {
+			t.Fatalf("runs %q: %v", args, err)
+		}
+		return out.String()
+	}
+	if header, row, _ := strings.Cut(printed(), "\n"); !strings.HasPrefix(header, "RUN ") || !strings.HasPrefix(row, "20261121-060000-0a0b0c ") {
+		t.Fatalf("the table is\n%s\n%s", header, row)
+	}
+	if row := printed("--no-headers"); !strings.HasPrefix(row, "20261121-060000-0a0b0c ") || strings.Count(row, "\n") != 1 {
+		t.Errorf("the table without its header is\n%s", row)
+	}
+	for _, form := range []string{"json", "yaml", "name"} {
+		if with, without := printed("-o", form), printed("-o", form, "--no-headers"); with != without {
+			t.Errorf("-o %s: %q, with --no-headers %q", form, with, without)
 		}
 	}
 }

@@ -1,0 +1,86 @@
+package check
+
+import (
+	"crypto/x509"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/inspecttest"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+)
+
+func chainCases() []verdictCase {
+	begin, end := inspecttest.DaysFromNoon(-100), inspecttest.DaysFromNoon(1000)
+	root, otherRoot := pkitest.NewCA("root", begin, end), pkitest.NewCA("other root", begin, end)
+	policy := root.CA("policy CA", begin, end)
+	now, before := policy.CA("issuing CA 2", begin, end, pkitest.KeyName("issuing CA 2")), policy.CA("issuing CA 1", begin, end)
+	impostor := otherRoot.CA("issuing CA 2", begin, end, pkitest.KeyName("impostor"))
+	leaf := now.Issue("shop.example.com", inspecttest.DaysFromNoon(-1), inspecttest.DaysFromNoon(80), pkitest.DNS("shop.example.com"))
+	expired := now.Issue("old.example.com", begin, inspecttest.DaysFromNoon(-1), pkitest.DNS("old.example.com"))
+	client := now.Issue("client", begin, end, pkitest.Usages(x509.ExtKeyUsageClientAuth))
+	direct := root.Issue("direct.example.com", begin, end, pkitest.DNS("direct.example.com"))
+	alone := pkitest.SelfSigned("alone.example.com", begin, end)
+	// As service-ca serves for a while after it rotated: the new CA, and the same one signed by
+	// the previous CA.
+	bridge := otherRoot.CA("issuing CA 2", begin, end, pkitest.KeyName("issuing CA 2"))
+	chain := func(blocks ...[]byte) *inspecttest.Fixture {
+		return inspecttest.NewFixture("").Secret("shop", "tls", nil, pkitest.Pair{CertPEM: pkitest.Bundle(blocks...), KeyPEM: leaf.KeyPEM})
+	}
+	broken := func() *inspecttest.Fixture { return chain(leaf.CertPEM, before.CertPEM, policy.CertPEM) }
+	return []verdictCase{
+		{"serving-chain", "a chain up to the root", chain(leaf.CertPEM, now.CertPEM, policy.CertPEM, root.CertPEM), "", "", 0},
+		{"serving-chain", "a chain without its root", chain(leaf.CertPEM, now.CertPEM, policy.CertPEM), "", "", 0},
+		{"serving-chain", "no chain", chain(leaf.CertPEM), "", "", 0},
+		{"serving-chain", "a CA under two issuers", chain(leaf.CertPEM, bridge.CertPEM, now.CertPEM, policy.CertPEM), "", "", 0},
+		{"serving-chain", "what is too much after a root", chain(leaf.CertPEM, now.CertPEM, policy.CertPEM, root.CertPEM, before.CertPEM), "", "", 0},
+		{"serving-chain", "a CA's own", chain(now.CertPEM, otherRoot.CertPEM), "", "", 0},
+		{"serving-chain", "a self-signed certificate beside another one", chain(alone.CertPEM, before.CertPEM), "", "", 0},
+		{"serving-chain", "a client's", chain(client.CertPEM, before.CertPEM), "", "", 0},
+		{"serving-chain", "one that expired", chain(expired.CertPEM, before.CertPEM), "", "", 0},
+		{"serving-chain", "a Route's own", inspecttest.NewFixture("4.15.1").Object(inspect.Object{Kind: inspect.KindRoute, Namespace: "shop", Name: "shop"},
+			map[string][]byte{inspect.RouteCertificate: pkitest.Bundle(leaf.CertPEM, before.CertPEM)}), "", "", 0},
+		{"serving-chain", "two certificates of servers, of which a root that was read issued the first", chain(direct.CertPEM, leaf.CertPEM).ConfigMap("shop", "ca", "ca.crt", root.CertPEM), "", "", 0},
+		{"serving-chain", "an intermediate that is in a CA bundle beside it", broken().ConfigMap("shop", "ca", "ca.crt", now.CertPEM), "", "", 0},
+		{"serving-chain", "an intermediate that is in another tenant's CA bundle", broken().ConfigMap("tenant", "ca", "ca.crt", now.CertPEM), "warning", "lacks “issuing CA 2”", 1},
+		{"serving-chain", "the chain of the previous intermediate, in two Secrets", broken().Secret("shop", "copy", nil, pkitest.Pair{CertPEM: pkitest.Bundle(leaf.CertPEM, before.CertPEM, policy.CertPEM), KeyPEM: leaf.KeyPEM}),
+			"warning", "lacks “issuing CA 2”, which issued it, and holds “issuing CA 1”", 2},
+		{"serving-chain", "a CA of the same name with another key", chain(leaf.CertPEM, impostor.CertPEM), "warning", "lacks “issuing CA 2”", 1},
+		{"serving-chain", "an intermediate that is left out in the middle", chain(leaf.CertPEM, now.CertPEM, root.CertPEM), "warning", "lacks “policy CA”, which issued “issuing CA 2”", 1},
+		{"serving-chain", "a certificate after its CA", chain(now.CertPEM, policy.CertPEM, leaf.CertPEM), "warning", "comes after “issuing CA 2”", 1},
+		{"serving-chain", "a root before the intermediate", chain(leaf.CertPEM, root.CertPEM, policy.CertPEM, now.CertPEM), "info", "did not issue it", 1},
+	}
+}
+
+func TestAChainThatCostsTooMuchIsUnknown(t *testing.T) {
+	t.Parallel()
+	begin, end := inspecttest.DaysFromNoon(-1), inspecttest.DaysFromNoon(80)
+	leaf := pkitest.NewCA("issuing CA", begin, end).Issue("shop.example.com", begin, end)
+	blocks := [][]byte{leaf.CertPEM}
+	for n := range inspect.MaxSameName + 1 {
+		blocks = append(blocks, pkitest.NewCA("issuing CA", begin, end, pkitest.KeyName(fmt.Sprintf("issuing CA %d", n))).CertPEM)
+	}
+	got := findings(inspecttest.NewFixture("").Secret("shop", "tls", nil, pkitest.Pair{CertPEM: pkitest.Bundle(blocks...), KeyPEM: leaf.KeyPEM}), t, "serving-chain")
+	if len(got) != 1 || got[0].Reason != `whether the chain of "shop.example.com" (`+got[0].Certs[0].Short()+`) is complete is unknown: it has many CAs of one name or large keys, and verifying them costs too much` {
+		t.Errorf("got %+v, want that it is unknown", got)
+	}
+}
+
+// TestTenantsChainsAreJudgedLast: what their keys cost leaves the platform's readable.
+func TestTenantsChainsAreJudgedLast(t *testing.T) {
+	t.Parallel()
+	begin, end := inspecttest.DaysFromNoon(-1), inspecttest.DaysFromNoon(80)
+	ca := pkitest.NewCA("CA", begin, end)
+	leaf := ca.Issue("*.apps.example.com", begin, end)
+	chain := pkitest.Pair{CertPEM: pkitest.Bundle(leaf.CertPEM, ca.CertPEM), KeyPEM: leaf.KeyPEM}
+	given := inspecttest.NewFixture("4.15.1").Secret("a", "tls", nil, chain).Secret("openshift-ingress", "tls", nil, chain).Secret("shop", "tls", nil, chain)
+	given.Snapshot.Sort()
+	var order []string
+	for _, h := range chainsPresented(inspect.NewFacts(given.Snapshot, inspecttest.Noon, 30*inspecttest.Day)) {
+		order = append(order, h.At.Namespace)
+	}
+	if !slices.Equal(order, []string{"openshift-ingress", "a", "shop"}) {
+		t.Errorf("%q", order)
+	}
+}
