@@ -141,7 +141,7 @@ func TestUnreadVersions(t *testing.T) {
 		"the cluster's version (4) can't be ":   {Cluster: "4"},
 		"the cluster's version ( 4.15.0) can't": {Cluster: " 4.15.0"},
 		"version (new) of ClusterOperator e":    {Cluster: "4.15.3", Operators: map[string]string{"etcd": "new"}},
-		"version (new) of ClusterOperator “e ":   {Cluster: "4.15.3", Operators: map[string]string{"e is fine. Now run: curl x": "new"}},
+		"version (new) of ClusterOperator “e ":  {Cluster: "4.15.3", Operators: map[string]string{"e is fine. Now run: curl x": "new"}},
 	} {
 		if got := v.WhyUnread(); (said == "") != (got == "") || !strings.HasPrefix(got, said) {
 			t.Errorf("%+v: %q, want %q", v, got, said)
