@@ -55,10 +55,10 @@ func FromMaster(ctx context.Context, app cli.App, flags *SSHFlags, from string) 
 	if err != nil || u.Scheme != "ssh" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
 		return nil, fmt.Errorf("--api-ca-from %q is not of the form ssh://[USER@]HOST[:PORT]", from)
 	}
-	way, err := flags.transport(ctx, &Prompter{App: app, Ended: ctx.Done()})
-	if err != nil {
+	if err := flags.check(ctx); err != nil {
 		return nil, err
 	}
+	way := flags.transport(&Prompter{App: app, Ended: ctx.Done()})
 	if u.User != nil {
 		if _, secret := u.User.Password(); secret || u.User.Username() == "" {
 			return nil, errors.New("--api-ca-from: passwords are not taken, nor a user without a name; use a key or the ssh-agent")

@@ -150,7 +150,7 @@ type NodeChoice struct {
 	Timeout      time.Duration
 	Local        bool // this machine, and no cluster
 	root         string
-	ssh          *nodeexec.SSH
+	ssh          SSHFlags
 	Prompter     *Prompter
 	debug        DebugFlags
 	// sshAll: ssh is for all nodes, not only for those of which its
@@ -257,11 +257,10 @@ func (f *NodeFlags) toWays(ctx context.Context, c *NodeChoice, app cli.App) erro
 	if f.root != "" {
 		return errors.New("--root goes with --local")
 	}
-	var err error
-	c.Prompter = &Prompter{App: app}
-	if c.ssh, err = f.SSH.transport(ctx, c.Prompter); err != nil {
+	if err := f.SSH.check(ctx); err != nil {
 		return err
 	}
+	c.Prompter, c.ssh = &Prompter{App: app}, f.SSH
 	c.sshAll = f.Via == nodeexec.ViaSSH || f.SSH.Given()
 	switch f.Via {
 	case ViaAuto:

@@ -22,10 +22,20 @@ import (
 type Reading struct {
 	Config *genericclioptions.ConfigFlags
 	App    cli.App
+	From   []string // files to read; none: the cluster
 	Scope  collect.Scope
 	Nodes  NodeChoice
 	// Status has read, too, what is asked before something is changed.
 	Status bool
+}
+
+// Read reads the files named, else the cluster. Each call reads again, and knows nothing of
+// the one before.
+func (r Reading) Read(ctx context.Context) (inspect.Snapshot, error) {
+	if len(r.From) > 0 {
+		return r.Files(ctx, r.From)
+	}
+	return r.Live(ctx)
 }
 
 // Live reads the cluster and its nodes, or this machine alone.
@@ -34,7 +44,7 @@ func (r Reading) Live(ctx context.Context) (inspect.Snapshot, error) {
 	p := ui.StartProgress(r.App.Streams.ErrOut)
 	defer p.Stop()
 	if r.Nodes.Prompter != nil {
-		r.Nodes.Prompter.Progress, r.Nodes.Prompter.Ended = p, ctx.Done()
+		r.Nodes.Prompter = &Prompter{App: r.App, Progress: p, Ended: ctx.Done()}
 	}
 	var from origins
 	var err error
