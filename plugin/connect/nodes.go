@@ -143,7 +143,7 @@ type NodeChoice struct {
 	NodesOnly    bool                         // nodes, and nothing else, are what was asked for
 	Served       bool                         // what is served to nodes is to be read too
 	RestartProbe bool                         // kubelets' own credentials are to be tried, on their nodes
-	Callers      func(*inspect.Snapshot) bool // see verifycmd.Flags
+	Callers      func(*inspect.Snapshot) bool // whether control plane nodes' client certificates are to be tried there, by what was read; nil: never
 	Ways         []string
 	Options      gather.Options
 	Parallel     int

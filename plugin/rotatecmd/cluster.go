@@ -39,7 +39,7 @@ func (c cluster) Recheck(ctx context.Context) (rotate.Reading, error) {
 
 // Read reads everything again, and what servers present.
 func (c cluster) Read(ctx context.Context, clients func(*inspect.Snapshot) bool) (rotate.Reading, error) {
-	c.handshakes, c.seen.Callers = true, clients
+	c.handshakes, c.callers = true, clients
 	return c.Recheck(ctx)
 }
 
@@ -49,7 +49,7 @@ func (c cluster) Trigger(ctx context.Context, of catalog.Ref, annotation string)
 	if err != nil {
 		return action.Rotate{}, fmt.Errorf("client for %s: %w", c.conn.Server, err)
 	}
-	return action.PlanRotation(ctx, client, of, annotation, inspect.LiveHints(c.seen.App.ProgramName))
+	return action.PlanRotation(ctx, client, of, annotation, inspect.LiveHints(c.app.ProgramName))
 }
 
 // Apply makes a plan, as a run of its own.
@@ -81,8 +81,8 @@ func applyPlan(ctx context.Context, a *apply.Run, plan func(context.Context) (*r
 // applyRun writes one thing, as a run of its own.
 func (f *rotateFlags) applyRun(conn *connect.Connection, command string) *apply.Run {
 	return &apply.Run{
-		Flags: apply.Flags{App: f.seen.App, Config: f.seen.Config, Yes: f.yes, Output: f.output}, Command: command, Run: remediate.NewRun(collect.Now()),
-		Session: &apply.Session{App: f.seen.App, Conn: conn}, NoLease: slices.Contains(f.risks, remediate.NoLease),
+		Flags: apply.Flags{App: f.app, Config: f.config, Yes: f.yes, Output: f.output}, Command: command, Run: remediate.NewRun(collect.Now()),
+		Session: &apply.Session{App: f.app, Conn: conn}, NoLease: slices.Contains(f.risks, remediate.NoLease),
 	}
 }
 

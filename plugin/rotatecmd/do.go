@@ -75,8 +75,8 @@ func (f *rotateFlags) rotate(ctx context.Context, names []string) error {
 		return exitError(err)
 	}
 	var conn *connect.Connection
-	if len(f.seen.From) == 0 {
-		if conn, err = connect.Connect(ctx, f.seen.App, f.seen.Config, pki.NewScanner(), connect.Writing(f.risks, false)); err != nil {
+	if len(f.from) == 0 {
+		if conn, err = connect.Connect(ctx, f.app, f.config, pki.NewScanner(), connect.Writing(f.risks, false)); err != nil {
 			return err
 		}
 		ask(ctx, conn, &r)
@@ -105,7 +105,7 @@ func (f *rotateFlags) rotate(ctx context.Context, names []string) error {
 		return err
 	}
 	if f.wait > 0 {
-		ui.Printf(f.seen.App.Streams.ErrOut, "It is followed for at most %s (--wait).\n", f.wait)
+		ui.Printf(f.app.Streams.ErrOut, "It is followed for at most %s (--wait).\n", f.wait)
 	}
 	return exitError(run.Run(ctx, plans))
 }
@@ -113,7 +113,7 @@ func (f *rotateFlags) rotate(ctx context.Context, names []string) error {
 // runner rotates what the flags say. conn is nil where nothing is changed.
 func (f *rotateFlags) runner(conn *connect.Connection) *rotate.Runner {
 	r := &rotate.Runner{
-		Observer: humanObserver{f}, Hints: inspect.LiveHints(f.seen.App.ProgramName), Risks: f.risks, Leaves: f.leaf,
+		Observer: humanObserver{f}, Hints: inspect.LiveHints(f.app.ProgramName), Risks: f.risks, Leaves: f.leaf,
 		Try: f.dryRun != apply.DryRunClient, Wait: f.wait, Resume: f.line,
 	}
 	if conn != nil {
@@ -124,8 +124,8 @@ func (f *rotateFlags) runner(conn *connect.Connection) *rotate.Runner {
 
 // allowed refuses to write on the word of an API server that is not authenticated.
 func (f *rotateFlags) allowed() error {
-	if len(f.seen.From) > 0 { // nothing is written, or emitted that writes
+	if len(f.from) > 0 { // nothing is written, or emitted that writes
 		return nil
 	}
-	return connect.Writing(f.risks, false).Allows(f.seen.Config)
+	return connect.Writing(f.risks, false).Allows(f.config)
 }

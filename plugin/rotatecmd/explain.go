@@ -48,7 +48,7 @@ type (
 func (f *rotateFlags) explain(ctx context.Context, name string) error {
 	s := inspect.Snapshot{Cluster: inspect.Cluster{Versions: catalog.Versions{Cluster: f.version}}}
 	if f.version == "" {
-		f.seen.Nodes.Nodes = []string{connect.NoNodes}
+		f.nodes.Nodes = []string{connect.NoNodes}
 		r, err := f.read(ctx)
 		if err != nil {
 			return err
@@ -60,19 +60,19 @@ func (f *rotateFlags) explain(ctx context.Context, name string) error {
 	if _, ok := catalog.ParseMinor(version); !ok {
 		return cli.WithHint(fmt.Errorf("version %q: no version of OpenShift", version), "name it: --for-version 4.15")
 	}
-	s.Advise(inspect.LiveHints(f.seen.App.ProgramName))
+	s.Advise(inspect.LiveHints(f.app.ProgramName))
 	of, err := rotate.NewReading(ctx, inspect.NewFacts(s, s.Taken, connect.DefaultWithin)).Find(name)
 	switch {
 	case err != nil:
 		return exitError(err)
 	case !of.Signer():
-		return cli.WithHint(fmt.Errorf("%s is signed by %s", of.Name, of.Rotation.Signer), "explain that: %s", inspect.LiveHints(f.seen.App.ProgramName).Next("{} rotate %s --explain", of.Rotation.Signer.Name))
+		return cli.WithHint(fmt.Errorf("%s is signed by %s", of.Name, of.Rotation.Signer), "explain that: %s", inspect.LiveHints(f.app.ProgramName).Next("{} rotate %s --explain", of.Rotation.Signer.Name))
 	}
 	if reason, next := of.Unmanaged(); reason != "" {
 		return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(errors.New(of.Name+": "+reason), "%s", next)}
 	}
 	steps := of.Rotation.Flow(of.At, s.Cluster.Versions)
-	out := f.seen.App.Streams.Out
+	out := f.app.Streams.Out
 	switch f.output {
 	case formMermaid:
 		_, err = io.WriteString(out, mermaid(steps))

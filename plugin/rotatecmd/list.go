@@ -20,15 +20,15 @@ import (
 )
 
 func (f *rotateFlags) showList(ctx context.Context) error {
-	if !f.seen.Nodes.Given() && len(f.seen.From) == 0 {
-		f.seen.Nodes.Nodes = []string{connect.NoNodes}
+	if !f.nodes.Given() && len(f.from) == 0 {
+		f.nodes.Nodes = []string{connect.NoNodes}
 	}
 	r, err := f.read(ctx)
 	if err != nil {
 		return err
 	}
-	if len(f.seen.From) == 0 {
-		conn, err := connect.Connect(ctx, f.seen.App, f.seen.Config, pki.NewScanner(), connect.ToRead)
+	if len(f.from) == 0 {
+		conn, err := connect.Connect(ctx, f.app, f.config, pki.NewScanner(), connect.ToRead)
 		if err != nil {
 			return err
 		}
@@ -44,7 +44,7 @@ func (f *rotateFlags) showList(ctx context.Context) error {
 	for _, g := range r.Facts.Snapshot.Gaps {
 		d.Gaps = append(d.Gaps, report.GapOf(g))
 	}
-	out := f.seen.App.Streams.Out
+	out := f.app.Streams.Out
 	if f.output == "json" || f.output == "yaml" {
 		err = ui.PrintDocument(out, f.output, d)
 	} else {

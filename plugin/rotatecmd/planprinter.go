@@ -16,7 +16,7 @@ import (
 )
 
 func (f *rotateFlags) showPlans(plans []rotate.Planned) error {
-	out := f.seen.App.Streams.Out
+	out := f.app.Streams.Out
 	if f.output == "" {
 		for i, p := range plans {
 			if i > 0 {

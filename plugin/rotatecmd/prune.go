@@ -21,7 +21,6 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
-	"github.com/kubectl-certrot/kubectl-certrot/plugin/verifycmd"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
@@ -32,7 +31,7 @@ func pruneRisks() []string {
 }
 
 func newRotatePruneCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
-	f := &rotateFlags{seen: verifycmd.Flags{App: app, Config: config}, handshakes: true}
+	f := &rotateFlags{app: app, config: config, handshakes: true}
 	cmd := &cobra.Command{
 		Use:   "prune NAME",
 		Short: "Remove old CAs of a signer that no certificate needs",
@@ -72,17 +71,17 @@ func (f *rotateFlags) checkPrune() error {
 	switch {
 	case !slices.Contains([]string{apply.DryRunNone, apply.DryRunClient, dryRunServer}, f.dryRun):
 		return fmt.Errorf("--dry-run=%s is none of %s, %s, %s", f.dryRun, apply.DryRunNone, apply.DryRunClient, dryRunServer)
-	case len(f.seen.From) > 0 && f.dryRun != apply.DryRunClient:
+	case len(f.from) > 0 && f.dryRun != apply.DryRunClient:
 		return errors.New("--from changes nothing: say --dry-run=client")
 	}
-	if !f.seen.Nodes.Given() && len(f.seen.Nodes.Nodes) == 0 && len(f.seen.From) == 0 { // "none" is not given, and meant
-		f.seen.Nodes.Nodes = []string{connect.AllNodes}
+	if !f.nodes.Given() && len(f.nodes.Nodes) == 0 && len(f.from) == 0 { // "none" is not given, and meant
+		f.nodes.Nodes = []string{connect.AllNodes}
 	}
 	return nil
 }
 
 func (f *rotateFlags) prune(ctx context.Context, name string) error {
-	app := f.seen.App
+	app := f.app
 	if err := f.checkPrune(); err != nil {
 		return err
 	}
@@ -116,8 +115,8 @@ func (f *rotateFlags) prune(ctx context.Context, name string) error {
 		return stop("its CA is in no bundle of its own", app.ProgramName+" inspect --all lists where it is")
 	}
 	var conn *connect.Connection
-	if len(f.seen.From) == 0 {
-		if conn, err = connect.Connect(ctx, app, f.seen.Config, pki.NewScanner(), connect.Writing(f.risks, false)); err != nil {
+	if len(f.from) == 0 {
+		if conn, err = connect.Connect(ctx, app, f.config, pki.NewScanner(), connect.Writing(f.risks, false)); err != nil {
 			return err
 		}
 		r.Facts.Snapshot.Cluster.Clock = conn.Clock.Reading()

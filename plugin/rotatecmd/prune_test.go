@@ -17,9 +17,9 @@ func TestPruneReadsAllNodes(t *testing.T) {
 		{[]string{"worker-0"}, []string{"worker-0"}},
 	} {
 		f := &rotateFlags{dryRun: apply.DryRunNone}
-		f.seen.Nodes.Nodes, f.seen.Nodes.Via = c.said, connect.ViaAuto
-		if err := f.checkPrune(); err != nil || !slices.Equal(f.seen.Nodes.Nodes, c.want) {
-			t.Errorf("--nodes %v reads %v, want %v: %v", c.said, f.seen.Nodes.Nodes, c.want, err)
+		f.nodes.Nodes, f.nodes.Via = c.said, connect.ViaAuto
+		if err := f.checkPrune(); err != nil || !slices.Equal(f.nodes.Nodes, c.want) {
+			t.Errorf("--nodes %v reads %v, want %v: %v", c.said, f.nodes.Nodes, c.want, err)
 		}
 	}
 }

@@ -22,16 +22,19 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
-	"github.com/kubectl-certrot/kubectl-certrot/plugin/verifycmd"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
 
 // rotateFlags are what was typed.
 type rotateFlags struct {
-	seen verifycmd.Flags // how facts are read
+	app    cli.App
+	config *genericclioptions.ConfigFlags
+	nodes  connect.NodeFlags
+	from   []string
 	// handshakes: what servers present is read, too.
 	handshakes bool
+	callers    func(*inspect.Snapshot) bool // see connect.NodeChoice
 	list       bool
 	// how says that only how it goes is to be told, in this version; empty: the
 	// cluster's own.
@@ -50,7 +53,7 @@ const dryRunServer = "server"
 
 // NewCommand is the command rotate.
 func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
-	f := &rotateFlags{seen: verifycmd.Flags{App: app, Config: config}}
+	f := &rotateFlags{app: app, config: config}
 	cmd := &cobra.Command{
 		Use:   "rotate NAME... | --list",
 		Short: "Have a signer rotated by its owner, and track its CA to all clients that need it",
@@ -114,9 +117,9 @@ Exit codes: 0 done; 1 a dry run would change something, or --wait was over befor
 
 // addReading adds the flags that say from where facts are read.
 func (f *rotateFlags) addReading(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&f.seen.From, "from", nil, "Read this snapshot or must-gather instead of a cluster, - for standard input; repeatable.")
+	cmd.Flags().StringArrayVar(&f.from, "from", nil, "Read this snapshot or must-gather instead of a cluster, - for standard input; repeatable.")
 	ui.Must(cmd.MarkFlagFilename("from"))
-	f.seen.Nodes.AddFlags(cmd, f.seen.Config)
+	f.nodes.AddFlags(cmd, f.config)
 }
 
 // completeRotated suggests what is rotated in some version: that asks no cluster.
@@ -140,7 +143,7 @@ func (f *rotateFlags) check(args []string) error {
 	case f.list && len(args) > 0:
 		return errors.New("--list lists all: give no NAME")
 	case !f.list && len(args) == 0:
-		return cli.WithHint(errors.New("no NAME"), "%s rotate --list lists the names", f.seen.App.ProgramName)
+		return cli.WithHint(errors.New("no NAME"), "%s rotate --list lists the names", f.app.ProgramName)
 	case !slices.Contains(forms, f.output):
 		return fmt.Errorf("-o %q is none of %s", f.output, strings.Join(forms[1:], ", "))
 	case !slices.Contains([]string{apply.DryRunNone, apply.DryRunClient, dryRunServer}, f.dryRun):
@@ -151,9 +154,9 @@ func (f *rotateFlags) check(args []string) error {
 		return errors.New("--leaf goes with NAME")
 	case f.how && len(args) > 1:
 		return errors.New("--explain takes one NAME")
-	case f.wait == 0 && f.dryRun == apply.DryRunNone && len(f.seen.From) == 0 && (f.leaf || len(args) > 1):
+	case f.wait == 0 && f.dryRun == apply.DryRunNone && len(f.from) == 0 && (f.leaf || len(args) > 1):
 		return errors.New("--leaf and several NAMEs wait for each step: give --wait a time such as 30m")
-	case len(f.seen.From) > 0 && !f.list && !f.how && f.dryRun != apply.DryRunClient:
+	case len(f.from) > 0 && !f.list && !f.how && f.dryRun != apply.DryRunClient:
 		return errors.New("--from changes nothing: say --list or --dry-run=client")
 	}
 	for _, risk := range f.risks {
@@ -168,7 +171,7 @@ func (f *rotateFlags) check(args []string) error {
 // to be waited.
 func (f *rotateFlags) usualWait(names int) time.Duration {
 	const usual = 30 * time.Minute
-	_, onTerminal := (&connect.Prompter{App: f.seen.App}).Terminal()
+	_, onTerminal := (&connect.Prompter{App: f.app}).Terminal()
 	if f.list || f.how || f.dryRun != apply.DryRunNone || !onTerminal && !f.leaf && names < 2 {
 		return 0
 	}
@@ -188,30 +191,17 @@ func (f *rotateFlags) run(ctx context.Context, args []string) error {
 	return f.rotate(ctx, args)
 }
 
-// unasked reads without handshakes: what servers show is of no interest before anything
-// is made anew.
-func (f *rotateFlags) unasked(ctx context.Context) (inspect.Snapshot, error) {
-	nodes, err := f.seen.Nodes.ToChoice(ctx, f.seen.App, collect.Scope{})
-	if err != nil {
-		return inspect.Snapshot{}, err
-	}
-	if err := f.seen.Nodes.CheckFrom(f.seen.From); err != nil {
-		return inspect.Snapshot{}, err
-	}
-	r := connect.Reading{App: f.seen.App, Config: f.seen.Config, Nodes: nodes}
-	if len(f.seen.From) > 0 {
-		return r.Files(ctx, f.seen.From)
-	}
-	return r.Live(ctx)
-}
-
 // read reads the cluster, or files.
 func (f *rotateFlags) read(ctx context.Context) (rotate.Reading, error) {
-	read := f.seen.Read
-	if !f.handshakes {
-		read = f.unasked
+	nodes, err := f.nodes.ToChoice(ctx, f.app, collect.Scope{})
+	if err != nil {
+		return rotate.Reading{}, err
 	}
-	s, err := read(ctx)
+	if err := f.nodes.CheckFrom(f.from); err != nil {
+		return rotate.Reading{}, err
+	}
+	nodes.Served, nodes.Callers = f.handshakes, f.callers
+	s, err := connect.Reading{App: f.app, Config: f.config, From: f.from, Nodes: nodes}.Read(ctx)
 	if err != nil {
 		return rotate.Reading{}, err
 	}

@@ -20,12 +20,11 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
-	"github.com/kubectl-certrot/kubectl-certrot/plugin/verifycmd"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
 
 func newRotateStatusCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
-	f := &rotateFlags{seen: verifycmd.Flags{App: app, Config: config}, handshakes: true}
+	f := &rotateFlags{app: app, config: config, handshakes: true}
 	cmd := &cobra.Command{
 		Use:   "status NAME",
 		Short: "Tell how far a signer's newest certificate is on its way to all clients",
@@ -76,7 +75,7 @@ func (f *rotateFlags) status(ctx context.Context, name string) error {
 	switch {
 	case !slices.Contains([]string{"", "json", "yaml"}, f.output):
 		return fmt.Errorf("-o %q is none of json, yaml", f.output)
-	case f.wait < 0 || f.wait > 0 && len(f.seen.From) > 0:
+	case f.wait < 0 || f.wait > 0 && len(f.from) > 0:
 		return errors.New("--wait is a time such as 10m, and goes with a cluster, not with --from")
 	}
 	run := f.runner(nil)
@@ -84,9 +83,9 @@ func (f *rotateFlags) status(ctx context.Context, name string) error {
 		return exitError(err)
 	}
 	var conn *connect.Connection
-	if len(f.seen.From) == 0 {
+	if len(f.from) == 0 {
 		var err error
-		if conn, err = connect.Connect(ctx, f.seen.App, f.seen.Config, pki.NewScanner(), connect.ToRead); err != nil {
+		if conn, err = connect.Connect(ctx, f.app, f.config, pki.NewScanner(), connect.ToRead); err != nil {
 			return err
 		}
 	}
@@ -102,7 +101,7 @@ func (f *rotateFlags) status(ctx context.Context, name string) error {
 }
 
 func (f *rotateFlags) showStages(p rotate.Progress) error {
-	out := f.seen.App.Streams.Out
+	out := f.app.Streams.Out
 	if f.output == "" {
 		return printStages(out, p)
 	}
