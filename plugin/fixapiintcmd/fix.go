@@ -262,7 +262,10 @@ func (f *Flags) Give(ctx context.Context) (err error) {
 	case f.CaFile != "" && f.caFrom != "":
 		return errors.New("--ca-file and --api-ca-from are two sources of the CA: give one")
 	case f.caFrom != "":
-		f.Given, err = connect.FromMaster(ctx, f.App, &f.Nodes.SSH, f.caFrom)
+		var master connect.Master
+		if master, err = f.Nodes.SSH.ToMaster(ctx, f.caFrom); err == nil {
+			f.Given, err = master.CAs(ctx, f.App)
+		}
 	case f.CaFile != "":
 		f.Given, err = collect.ReadNamed(ctx, f.CaFile, f.App.Streams.In, connect.MaxCAFile)
 	}
