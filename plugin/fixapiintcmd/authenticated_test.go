@@ -46,8 +46,9 @@ func TestGivenCAVerifiesTheAPI(t *testing.T) {
 		if c.from {
 			f.CaFile, f.caFrom = "", "ssh://core@master-0"
 		}
-		f.Purpose = connect.Writing(nil, true)
-		conn, err := f.Connect(t.Context(), pki.NewScanner())
+		o := apply.Options{App: f.App, Config: f.Config, Purpose: connect.Writing(nil, true)}
+		o.Trust(f.Given)
+		conn, err := o.Connect(t.Context(), pki.NewScanner())
 		if err != nil || (conn.Unauthenticated == "") != c.secure {
 			t.Errorf("%s: %+v, %v", c.name, conn, err)
 			continue

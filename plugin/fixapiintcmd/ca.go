@@ -86,7 +86,7 @@ func (f *Flags) offline(ctx context.Context) error {
 		return f.emitFor(ctx, nil, fix, s)
 	}
 	s = f.Accepted(s)
-	a := &apply.Run{Flags: f.Flags, Command: f.command(), Run: remediate.NewRun(s.Taken)}
+	a := &apply.Run{Options: apply.Options{App: f.App, DryRun: f.DryRun == apply.DryRunClient, Output: f.Output}, Command: f.command(), Run: remediate.NewRun(s.Taken)}
 	if err := f.afterInFile(s, &fix); err != nil {
 		return err
 	}

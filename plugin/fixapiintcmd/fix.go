@@ -192,8 +192,7 @@ func (f *Flags) run(ctx context.Context) error {
 	if err := f.Give(ctx); err != nil {
 		return err
 	}
-	f.Purpose = connect.Writing(f.Risks, f.Given != nil)
-	w, err := f.NewSession(ctx, nil)
+	o, w, err := f.session(ctx, connect.Writing(f.Risks, f.Given != nil))
 	if err != nil {
 		return err
 	}
@@ -201,7 +200,7 @@ func (f *Flags) run(ctx context.Context) error {
 	if f.scripts != "" {
 		err = f.emit(ctx, w)
 	} else {
-		err = f.execute(ctx, w)
+		err = f.execute(ctx, o, w)
 	}
 	if closed := w.Close(); closed != nil {
 		cli.Warn(f.App.Streams, "clean up: ", closed)
@@ -209,12 +208,22 @@ func (f *Flags) run(ctx context.Context) error {
 	return err
 }
 
-func (f *Flags) execute(ctx context.Context, w *apply.Session) error {
+// session gets ready to go onto nodes. Give goes before it.
+func (f *Flags) session(ctx context.Context, purpose connect.Purpose) (o apply.Options, w *apply.Session, err error) {
+	if o, err = f.ToOptions(ctx, purpose); err != nil {
+		return o, nil, err
+	}
+	o.Trust(f.Given)
+	w, err = o.NewSession(ctx, nil)
+	return o, w, err
+}
+
+func (f *Flags) execute(ctx context.Context, o apply.Options, w *apply.Session) error {
 	fix, err := f.repair(ctx, w)
 	if err != nil {
 		return err
 	}
-	a := &apply.Run{Flags: f.Flags, Session: w, Command: f.command(), Run: remediate.NewRun(collect.Now()), ResumeLine: f.resume, NamedNodesLine: f.named, NoLease: slices.Contains(f.Risks, remediate.NoLease), Risks: f.Risks}
+	a := &apply.Run{Options: o, Session: w, Command: f.command(), Run: remediate.NewRun(collect.Now()), ResumeLine: f.resume, NamedNodesLine: f.named, NoLease: slices.Contains(f.Risks, remediate.NoLease), Risks: f.Risks}
 	if f.CaFile == "-" {
 		a.ResumeLine += " # with the same CAs on its standard input once more"
 	}
@@ -256,7 +265,7 @@ func (f *Flags) execute(ctx context.Context, w *apply.Session) error {
 }
 
 // Give reads the CAs that flags name. The administrator's own kubeconfig may lack them as
-// kubelets' do: the API server is trusted by them, too.
+// kubelets' do: see Options.Trust.
 func (f *Flags) Give(ctx context.Context) (err error) {
 	switch {
 	case f.CaFile != "" && f.caFrom != "":
@@ -271,9 +280,6 @@ func (f *Flags) Give(ctx context.Context) (err error) {
 	}
 	if err != nil && f.CaFile != "" {
 		err = fmt.Errorf("--ca-file: %w", err)
-	}
-	if err == nil && f.Given != nil && f.Config != nil {
-		f.TrustedCAs, f.DropTrustedCAs = f.Given, connect.Trusting(f.Config, f.Given)
 	}
 	return err
 }

@@ -73,7 +73,7 @@ func (f *fixStatusFlags) status(ctx context.Context) error {
 	if !slices.Contains([]string{"", "json", "yaml"}, f.format) {
 		return fmt.Errorf("-o %q is none of json, yaml", f.format)
 	}
-	f.waves.maxUnavailable, f.pods.Restart, f.Purpose = "1", apply.RestartNeeded, connect.ToRead
+	f.waves.maxUnavailable, f.pods.Restart = "1", apply.RestartNeeded
 	if len(f.from) > 0 {
 		s, fix, err := f.inFile(ctx)
 		if err == nil {
@@ -87,7 +87,7 @@ func (f *fixStatusFlags) status(ctx context.Context) error {
 	if err := f.Give(ctx); err != nil {
 		return err
 	}
-	w, err := f.NewSession(ctx, nil)
+	_, w, err := f.session(ctx, connect.ToRead)
 	if err != nil {
 		return err
 	}

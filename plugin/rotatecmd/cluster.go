@@ -81,7 +81,7 @@ func applyPlan(ctx context.Context, a *apply.Run, plan func(context.Context) (*r
 // applyRun writes one thing, as a run of its own.
 func (f *rotateFlags) applyRun(conn *connect.Connection, command string) *apply.Run {
 	return &apply.Run{
-		Flags: apply.Flags{App: f.app, Config: f.config, Yes: f.yes, Output: f.output}, Command: command, Run: remediate.NewRun(collect.Now()),
+		Options: apply.Options{App: f.app, Config: f.config, Yes: f.yes, Output: f.output}, Command: command, Run: remediate.NewRun(collect.Now()),
 		Session: &apply.Session{App: f.app, Conn: conn}, NoLease: slices.Contains(f.risks, remediate.NoLease),
 	}
 }
