@@ -18,7 +18,7 @@ import (
 
 // humanObserver prints how rotations go: what changes on the error stream, and at the end
 // the answer in the form that was asked for.
-type humanObserver struct{ *rotateFlags }
+type humanObserver struct{ *rotateOptions }
 
 // Stage prints that a stage is reached, or not any more.
 func (o humanObserver) Stage(of string, s rotate.Stage, after time.Duration) {

@@ -18,8 +18,9 @@ func TestPruneReadsAllNodes(t *testing.T) {
 	} {
 		f := &rotateFlags{dryRun: apply.DryRunNone}
 		f.nodes.Nodes, f.nodes.Via = c.said, connect.ViaAuto
-		if err := f.checkPrune(); err != nil || !slices.Equal(f.nodes.Nodes, c.want) {
-			t.Errorf("--nodes %v reads %v, want %v: %v", c.said, f.nodes.Nodes, c.want, err)
+		got := f.pruneNodes().Nodes
+		if err := f.checkPrune(); err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("--nodes %v reads %v, want %v: %v", c.said, got, c.want, err)
 		}
 	}
 }

@@ -26,18 +26,13 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
 
-// rotateFlags are what was typed.
+// rotateFlags is what was typed, of rotate and of its subcommands.
 type rotateFlags struct {
-	app    cli.App
-	config *genericclioptions.ConfigFlags
-	nodes  connect.NodeFlags
-	from   []string
-	// handshakes: what servers present is read, too.
-	handshakes bool
-	callers    func(*inspect.Snapshot) bool // see connect.NodeChoice
-	list       bool
-	// how says that only how it goes is to be told, in this version; empty: the
-	// cluster's own.
+	app     cli.App
+	config  *genericclioptions.ConfigFlags
+	nodes   connect.NodeFlags
+	from    []string
+	list    bool
 	how     bool
 	version string
 	dryRun  string
@@ -45,7 +40,23 @@ type rotateFlags struct {
 	output  string
 	risks   []string
 	wait    time.Duration
-	leaf    bool   // what the signer signs is signed anew, too
+	leaf    bool
+}
+
+// rotateOptions is what a run needs, of rotate and of its subcommands.
+type rotateOptions struct {
+	app     cli.App
+	reading connect.Reading
+	names   []string
+	list    bool
+	how     bool   // only how it goes is explained
+	version string // of that; empty: the cluster's own
+	dryRun  string // apply.DryRunNone, apply.DryRunClient or dryRunServer
+	yes     bool
+	output  string
+	risks   []string
+	wait    time.Duration
+	leaf    bool   // what the signer signs is rotated, too
 	line    string // how it was called, without NAMEs
 }
 
@@ -89,13 +100,23 @@ Exit codes: 0 done; 1 a dry run would change something, or --wait was over befor
   {} rotate status kube-apiserver-to-kubelet-signer --nodes all`, "{}", app.ProgramName)),
 		ValidArgsFunction: completeRotated,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.line = apply.CommandLine(cmd)
 			if !cmd.Flags().Changed("wait") {
 				f.wait = f.usualWait(len(args))
 			}
-			return f.run(cmd.Context(), args)
+			o, err := f.toOptions(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			o.line = apply.CommandLine(cmd)
+			return o.run(cmd.Context())
 		},
 	}
+	f.addFlags(cmd)
+	cmd.AddCommand(newRotateStatusCommand(app, config), newRotatePruneCommand(app, config))
+	return cmd
+}
+
+func (f *rotateFlags) addFlags(cmd *cobra.Command) {
 	f.addReading(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.list, "list", false, "List what can be rotated, and whether it would be now.")
@@ -111,8 +132,6 @@ Exit codes: 0 done; 1 a dry run would change something, or --wait was over befor
 	ui.Must(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{apply.DryRunNone, apply.DryRunClient, dryRunServer}, cobra.ShellCompDirectiveNoFileComp)))
 	ui.Must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(rotate.Risks(), cobra.ShellCompDirectiveNoFileComp)))
 	ui.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"wide", "json", "yaml", formMermaid}, cobra.ShellCompDirectiveNoFileComp)))
-	cmd.AddCommand(newRotateStatusCommand(app, config), newRotatePruneCommand(app, config))
-	return cmd
 }
 
 // addReading adds the flags that say from where facts are read.
@@ -178,37 +197,66 @@ func (f *rotateFlags) usualWait(names int) time.Duration {
 	return usual
 }
 
-func (f *rotateFlags) run(ctx context.Context, args []string) error {
+func (f *rotateFlags) toOptions(ctx context.Context, args []string) (*rotateOptions, error) {
 	if err := f.check(args); err != nil {
-		return err
+		return nil, err
 	}
-	if f.list {
-		return f.showList(ctx)
+	nodes := f.nodes
+	if f.how || f.list && !nodes.Given() && len(f.from) == 0 {
+		nodes.Nodes = []string{connect.NoNodes}
 	}
-	if f.how {
-		return f.explain(ctx, args[0])
+	o, err := f.optionsFor(ctx, nodes, args)
+	if err != nil || f.list || f.how {
+		return o, err
 	}
-	return f.rotate(ctx, args)
+	return o, o.checkNames()
+}
+
+// optionsFor checks what rotate and its subcommands have in common. nodes are those to read.
+func (f *rotateFlags) optionsFor(ctx context.Context, nodes connect.NodeFlags, names []string) (*rotateOptions, error) {
+	choice, err := nodes.ToChoice(ctx, f.app, collect.Scope{})
+	if err != nil {
+		return nil, err
+	}
+	if err := nodes.CheckFrom(f.from); err != nil {
+		return nil, err
+	}
+	return &rotateOptions{
+		app: f.app, names: names, list: f.list, how: f.how, reading: connect.Reading{App: f.app, Config: f.config, From: f.from, Nodes: choice},
+		version: f.version, dryRun: f.dryRun, yes: f.yes, output: f.output, risks: f.risks, wait: f.wait, leaf: f.leaf,
+	}, nil
+}
+
+func (o *rotateOptions) checkNames() error {
+	run := o.runner(nil)
+	for _, name := range o.names {
+		if err := run.CheckName(name); err != nil {
+			return exitError(err)
+		}
+	}
+	return nil
+}
+
+func (o *rotateOptions) run(ctx context.Context) error {
+	switch {
+	case o.list:
+		return o.showList(ctx)
+	case o.how:
+		return o.explain(ctx)
+	}
+	return o.rotate(ctx)
 }
 
 // read reads the cluster, or files.
-func (f *rotateFlags) read(ctx context.Context) (rotate.Reading, error) {
-	nodes, err := f.nodes.ToChoice(ctx, f.app, collect.Scope{})
-	if err != nil {
-		return rotate.Reading{}, err
-	}
-	if err := f.nodes.CheckFrom(f.from); err != nil {
-		return rotate.Reading{}, err
-	}
-	nodes.Served, nodes.Callers = f.handshakes, f.callers
-	s, err := connect.Reading{App: f.app, Config: f.config, From: f.from, Nodes: nodes}.Read(ctx)
+func (o *rotateOptions) read(ctx context.Context) (rotate.Reading, error) {
+	s, err := o.reading.Read(ctx)
 	if err != nil {
 		return rotate.Reading{}, err
 	}
 	if ctx.Err() != nil {
 		return rotate.Reading{}, cli.NothingChanged(errors.New("interrupted"))
 	}
-	s.Cluster.Versions.UnreviewedAccepted = slices.Contains(f.risks, preflight.UnreviewedVersion)
+	s.Cluster.Versions.UnreviewedAccepted = slices.Contains(o.risks, preflight.UnreviewedVersion)
 	r := rotate.NewReading(ctx, inspect.NewFacts(s, s.Taken, connect.DefaultWithin))
 	if ctx.Err() != nil {
 		return rotate.Reading{}, cli.NothingChanged(errors.New("interrupted"))
