@@ -33,13 +33,13 @@ type Reading struct {
 // the one before.
 func (r Reading) Read(ctx context.Context) (inspect.Snapshot, error) {
 	if len(r.From) > 0 {
-		return r.Files(ctx, r.From)
+		return r.files(ctx, r.From)
 	}
-	return r.Live(ctx)
+	return r.live(ctx)
 }
 
-// Live reads the cluster and its nodes, or this machine alone.
-func (r Reading) Live(ctx context.Context) (inspect.Snapshot, error) {
+// live reads the cluster and its nodes, or this machine alone.
+func (r Reading) live(ctx context.Context) (inspect.Snapshot, error) {
 	sc := pki.NewScanner()
 	p := ui.StartProgress(r.App.Streams.ErrOut)
 	defer p.Stop()
@@ -207,8 +207,8 @@ func (u unlisted) Collect(context.Context) inspect.Snapshot {
 	return inspect.Snapshot{Gaps: []inspect.Gap{{What: "nodes", Reason: "list nodes: " + u.err.Error(), Next: inspect.Hints{}.Unread(inspect.Permission{Verb: "list", Resource: "nodes", Cluster: true}) + "; or name them: --nodes NAME --via ssh"}}}
 }
 
-// Files reads files. One that can't be read at all is an error: it was named.
-func (r Reading) Files(ctx context.Context, paths []string) (inspect.Snapshot, error) {
+// files reads files. One that can't be read at all is an error: it was named.
+func (r Reading) files(ctx context.Context, paths []string) (inspect.Snapshot, error) {
 	type result struct {
 		snapshot inspect.Snapshot
 		err      error

@@ -111,7 +111,7 @@ func (f *Flags) inFile(ctx context.Context) (s inspect.Snapshot, fix apiint.Repa
 	if fix.Order, err = f.waves.order(named, f.Risks); err != nil {
 		return s, fix, err
 	}
-	if s, err = (connect.Reading{App: f.App, Config: f.Config}).Files(ctx, f.from); err != nil {
+	if s, err = (connect.Reading{App: f.App, Config: f.Config, From: f.from}).Read(ctx); err != nil {
 		return s, fix, err
 	}
 	if len(s.Nodes) == 0 {
