@@ -35,7 +35,7 @@ func withPast(err error, line string) error {
 // verified checks, after a run of the whole cluster, what verify api-int checks, with facts
 // that are read again. That something is unknown is said and is no failure of the run, of
 // which each step was seen to work: a server's log tells of refusals for a while after.
-func (f *Flags) verified(ctx context.Context, a *apply.Run) error {
+func (f *fixFlags) verified(ctx context.Context, a *apply.Run) error {
 	all := f.Nodes
 	all.Nodes = []string{connect.AllNodes}
 	called := inspect.LiveHints(f.App.ProgramName).Next("{} verify %s --nodes all", verifycmd.PartWords()[slices.Index(catalog.Parts(), catalog.PartAPIInt)])

@@ -60,18 +60,18 @@ func TestKubeconfigWithoutACA(t *testing.T) {
 		}
 		flags := genericclioptions.NewConfigFlags(false)
 		flags.KubeConfig = &file
-		f := &Flags{Flags: apply.Flags{App: cli.App{Streams: genericiooptions.NewTestIOStreamsDiscard()}, Config: flags}}
+		f := &fixFlags{Flags: apply.Flags{App: cli.App{Streams: genericiooptions.NewTestIOStreamsDiscard()}, Config: flags}}
 		if c.given != nil {
-			f.CaFile = filepath.Join(t.TempDir(), "given.crt")
-			if err := os.WriteFile(f.CaFile, c.given, 0o600); err != nil {
+			f.caFile = filepath.Join(t.TempDir(), "given.crt")
+			if err := os.WriteFile(f.caFile, c.given, 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := f.Give(t.Context()); err != nil {
+		if err := f.give(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		o := apply.Options{App: f.App, Config: f.Config}
-		o.Trust(f.Given)
+		o.Trust(f.given)
 		if _, err := o.Connect(t.Context(), pki.NewScanner()); (err == nil) != c.in {
 			t.Errorf("%s: %v", c.name, err)
 		}
