@@ -103,7 +103,7 @@ func TestWhoHeldTheNodes(t *testing.T) {
 		var out plugintest.Transcript
 		w := applytest.OnNodes(conn, &out, n)
 		seen := ""
-		a := &apply.Run{Flags: apply.Flags{App: w.App, Yes: true}, Session: w, Command: "fix-api-int", Run: remediate.NewRun(time.Now()), PrintBasis: func(io.Writer, *remediate.Plan) {}}
+		a := &apply.Run{Options: apply.Options{App: w.App, Yes: true}, Session: w, Command: "fix-api-int", Run: remediate.NewRun(time.Now()), PrintBasis: func(io.Writer, *remediate.Plan) {}}
 		a.Plan = func(context.Context) (*remediate.Plan, error) {
 			return stepsOn(looking{n.Name, func() { seen = n.Held(t) }}), nil
 		}
@@ -156,7 +156,7 @@ func TestWithoutAnAPINodesAnswer(t *testing.T) {
 	var out plugintest.Transcript
 	w := applytest.OnNodes(nil, &out, first, second)
 	begun := 0
-	a := &apply.Run{Flags: apply.Flags{App: w.App, Yes: true}, Session: w, Command: "fix-api-int", Run: remediate.NewRun(time.Now()), PrintBasis: func(io.Writer, *remediate.Plan) {}}
+	a := &apply.Run{Options: apply.Options{App: w.App, Yes: true}, Session: w, Command: "fix-api-int", Run: remediate.NewRun(time.Now()), PrintBasis: func(io.Writer, *remediate.Plan) {}}
 	a.Plan = func(context.Context) (*remediate.Plan, error) {
 		return stepsOn(action.AwaitNode{NodeName: first.Name}, looking{second.Name, func() { begun++ }}), nil
 	}

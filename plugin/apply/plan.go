@@ -56,7 +56,7 @@ func printPlan(out io.Writer, a *Run, p *remediate.Plan) error {
 			ui.Wrap(w, "         "+ui.Mark(f.Severity)+" ", f.ID+": "+f.Reason+"  ("+strings.Join(inspect.Fold(f.At), ", ")+")")
 		}
 	}
-	if a.Undoes == "" && a.Session != nil && a.DryRun != DryRunClient && writesFiles(p) {
+	if a.Undoes == "" && a.Session != nil && !a.DryRun && writesFiles(p) {
 		ui.Printf(w, "\nUndo     backups are kept on each node in %s/%s: %s\n", host.DefaultFolder, p.Run, inspect.LiveHints(a.App.ProgramName).Next("{} undo %s", p.Run))
 	}
 	_, err := io.WriteString(out, ui.CleanLines(w.String()))

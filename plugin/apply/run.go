@@ -24,7 +24,7 @@ import (
 
 // Run shows a plan, asks, and does it.
 type Run struct {
-	Flags
+	Options
 	Session         *Session // nil: the plan is only to be shown
 	Command         string
 	Run             string // ID of the journal
@@ -69,7 +69,7 @@ func (a *Run) Execute(ctx context.Context) error {
 			return a.left(&cli.ExitError{Code: cli.ExitIncomplete, Err: cli.WithHint(fmt.Errorf("there is nothing to do, and not all nodes are Ready, with a heartbeat: %s", lifeOf(p, unhealthyNodes(p))), "kubectl describe node; on the node: journalctl -u kubelet -n 50")})
 		case p.Empty():
 			return nil
-		case a.DryRun == DryRunClient || a.Session == nil:
+		case a.DryRun || a.Session == nil:
 			return &cli.ExitError{Code: cli.ExitFindings}
 		}
 		if err := a.Consent(ctx); err != nil {

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -25,86 +24,6 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
-
-// Flags are those of all commands that change nodes.
-type Flags struct {
-	App    cli.App
-	Config *genericclioptions.ConfigFlags
-	Nodes  connect.NodeFlags
-	DryRun string
-	Yes    bool
-	Output string
-	// everyone: where no node is named, all are meant.
-	AllByDefault bool
-	// api is what the API server is asked for.
-	Purpose connect.Purpose
-	// trusted are CAs, PEM, by which the API server is trusted where its kubeconfig names
-	// none, and this machine's own do not verify it; nil: there are none.
-	TrustedCAs []byte
-	// untrust leaves them out again; nil: they were not given.
-	DropTrustedCAs func()
-}
-
-// Values of --dry-run.
-const (
-	DryRunNone   = "none"
-	DryRunClient = "client"
-)
-
-// AddFlags adds the flags of commands that change something.
-func (f *Flags) AddFlags(cmd *cobra.Command, nodes string, words ...string) {
-	f.Nodes.Parallel = 10
-	f.Nodes.AddWays(cmd, f.Config, nodes, "auto tries local, ssh where it is configured, exec, and debug with --allow-pods.",
-		"Change the machine that this runs on, and no other; as root.", words...)
-	flags := cmd.Flags()
-	flags.StringVar(&f.DryRun, "dry-run", DryRunNone, `"client" prints the plan and changes nothing; exit code 1 if the plan has changes.`)
-	flags.Lookup("dry-run").NoOptDefVal = DryRunClient
-	flags.BoolVarP(&f.Yes, "yes", "y", false, "Apply the plan without asking.")
-	flags.StringVarP(&f.Output, "output", "o", "", "Form of the plan: certificates by default; diff (unified, or by KUBECTL_EXTERNAL_DIFF; keys and tokens as x), json, yaml.")
-	ui.Must(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{DryRunNone, DryRunClient}, cobra.ShellCompDirectiveNoFileComp)))
-	ui.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"diff", "json", "yaml"}, cobra.ShellCompDirectiveNoFileComp)))
-}
-
-// Check refuses flags that do not go together.
-func (f *Flags) Check() error {
-	switch {
-	case f.DryRun == "server":
-		return errors.New("--dry-run=server: files on nodes have no server that could try it; use --dry-run=client")
-	case f.DryRun != DryRunNone && f.DryRun != DryRunClient:
-		return fmt.Errorf("--dry-run=%s is none of %s, %s", f.DryRun, DryRunNone, DryRunClient)
-	case !slices.Contains([]string{"", "diff", "json", "yaml"}, f.Output):
-		return fmt.Errorf("-o %q is none of diff, json, yaml", f.Output)
-	}
-	return f.checkNames()
-}
-
-// checkNames refuses what is no list of nodes to change.
-func (f *Flags) checkNames() error {
-	if f.AllByDefault && slices.Equal(f.Nodes.Nodes, []string{connect.AllNodes}) {
-		return nil
-	}
-	for _, n := range f.Nodes.Nodes {
-		if n == connect.AllNodes || n == connect.NoNodes {
-			return fmt.Errorf("--nodes %s: name the nodes that are to be changed, one after another in that order", n)
-		}
-	}
-	return nil
-}
-
-// choice says which nodes, and how to get there.
-func (f *Flags) choice(ctx context.Context) (connect.NodeChoice, error) {
-	if err := f.checkNames(); err != nil {
-		return connect.NodeChoice{}, err
-	}
-	c, err := f.Nodes.ToChoice(ctx, f.App, collect.Scope{Resources: []collect.Resource{collect.NodeFiles()}})
-	if err == nil && f.Nodes.Via == connect.ViaAuto && !c.Local {
-		c.Ways = []string{nodeexec.ViaLocal, nodeexec.ViaSSH, nodeexec.ViaExec}
-		if f.Nodes.AllowPods {
-			c.Ways = append(c.Ways, nodeexec.ViaDebug)
-		}
-	}
-	return c, err
-}
 
 // Session is a cluster, as far as its API answers, and some of its nodes, for
 // commands that change them.
@@ -123,11 +42,9 @@ type Session struct {
 
 // NewSession gets ready to go onto nodes. The API may be down: then nodes are those
 // that are named.
-func (f *Flags) NewSession(ctx context.Context, names []string) (*Session, error) {
-	c, err := f.choice(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (o *Options) NewSession(ctx context.Context, names []string) (*Session, error) {
+	var err error
+	c := o.Nodes
 	if len(c.Names) == 0 {
 		c.Names = names
 		if c.Local {
@@ -136,16 +53,16 @@ func (f *Flags) NewSession(ctx context.Context, names []string) (*Session, error
 			}
 		}
 	}
-	if len(c.Names) == 0 && !f.AllByDefault {
+	if len(c.Names) == 0 && !o.AllByDefault {
 		return nil, cli.WithHint(errors.New("no node is named"), "--nodes NAME[,NAME...]: kubectl get nodes")
 	}
-	w := &Session{App: f.App, Choice: c, Scanner: pki.NewScanner(), All: len(c.Names) == 0}
 	if c.Prompter != nil {
-		c.Prompter.Ended = ctx.Done()
+		c.Prompter = &connect.Prompter{App: o.App, Ended: ctx.Done()}
 	}
-	if c.Local && !f.named() {
-		w.Conn, w.NoAPI = f.emergency(ctx, w.Scanner)
-	} else if w.Conn, w.NoAPI = f.Connect(ctx, w.Scanner); w.NoAPI != nil {
+	w := &Session{App: o.App, Choice: c, Scanner: pki.NewScanner(), All: len(c.Names) == 0}
+	if c.Local && !o.named() {
+		w.Conn, w.NoAPI = o.emergency(ctx, w.Scanner)
+	} else if w.Conn, w.NoAPI = o.Connect(ctx, w.Scanner); w.NoAPI != nil {
 		w.Conn = nil
 	}
 	if refused := connect.RefusedAPI(w.NoAPI); refused != nil {
@@ -181,35 +98,35 @@ func (f *Flags) NewSession(ctx context.Context, names []string) (*Session, error
 // machine's own CAs: only where they do not verify what is shown are those that were given
 // tried in their place. One that verifies nothing is asked by those that were given, and as
 // it says only where they do not verify what is shown.
-func (f *Flags) Connect(ctx context.Context, sc *pki.Scanner) (*connect.Connection, error) {
-	conn, err := connect.Connect(ctx, f.App, f.Config, sc, f.Purpose)
+func (o *Options) Connect(ctx context.Context, sc *pki.Scanner) (*connect.Connection, error) {
+	conn, err := connect.Connect(ctx, o.App, o.Config, sc, o.Purpose)
 	var unknown x509.UnknownAuthorityError
 	switch {
-	case f.TrustedCAs == nil || !unverified(err):
+	case o.trustedCAs == nil || !unverified(err):
 		return conn, err
-	case errors.As(err, &unknown) && connect.TrustingAlone(f.Config, f.TrustedCAs):
-		return connect.Connect(ctx, f.App, f.Config, sc, f.Purpose)
+	case errors.As(err, &unknown) && connect.TrustingAlone(o.Config, o.trustedCAs):
+		return connect.Connect(ctx, o.App, o.Config, sc, o.Purpose)
 	}
-	f.DropTrustedCAs()
-	if now, other := f.Config.ToRESTConfig(); other != nil || !now.Insecure {
+	o.dropTrustedCAs()
+	if now, other := o.Config.ToRESTConfig(); other != nil || !now.Insecure {
 		return nil, err
 	}
-	return connect.Connect(ctx, f.App, f.Config, sc, f.Purpose)
+	return connect.Connect(ctx, o.App, o.Config, sc, o.Purpose)
 }
 
 // emergency asks the API server by a kubeconfig that masters have for times when others
 // fail, if this machine is a master.
-func (f *Flags) emergency(ctx context.Context, sc *pki.Scanner) (*connect.Connection, error) {
+func (o *Options) emergency(ctx context.Context, sc *pki.Scanner) (*connect.Connection, error) {
 	var errs []error
 	for _, path := range catalog.EmergencyKubeconfigs() {
 		if _, err := os.Stat(path); err != nil {
 			continue
 		}
 		flags := genericclioptions.NewConfigFlags(false)
-		flags.KubeConfig, flags.Timeout, flags.WrapConfigFn = &path, f.Config.Timeout, f.Config.WrapConfigFn
-		conn, err := connect.Connect(ctx, f.App, flags, sc, f.Purpose)
+		flags.KubeConfig, flags.Timeout, flags.WrapConfigFn = &path, o.Config.Timeout, o.Config.WrapConfigFn
+		conn, err := connect.Connect(ctx, o.App, flags, sc, o.Purpose)
 		if err == nil {
-			_, _ = fmt.Fprintf(f.App.Streams.ErrOut, "The API is asked by this master's %s.\n", path)
+			_, _ = fmt.Fprintf(o.App.Streams.ErrOut, "The API is asked by this master's %s.\n", path)
 			return conn, nil
 		}
 		errs = append(errs, fmt.Errorf("%s: %w", path, err))
@@ -247,8 +164,8 @@ func thisOne(names []string) ([]string, error) {
 }
 
 // named reports whether the user named a kubeconfig or a server.
-func (f *Flags) named() bool {
-	return *f.Config.KubeConfig != "" || os.Getenv("KUBECONFIG") != "" || *f.Config.APIServer != ""
+func (o *Options) named() bool {
+	return *o.Config.KubeConfig != "" || os.Getenv("KUBECONFIG") != "" || *o.Config.APIServer != ""
 }
 
 // Names are the nodes, in the order in which they were named.

@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -48,37 +49,51 @@ cat "$newest"
 // masterTime bounds the reading of a CA on a master.
 const masterTime = time.Minute
 
-// FromMaster reads the CAs on a master, by ssh, whose host key is checked. from is of the
-// form that masterCAUsage says.
-func FromMaster(ctx context.Context, app cli.App, flags *SSHFlags, from string) ([]byte, error) {
+// Master is the one that --api-ca-from names, and the way there.
+type Master struct {
+	From string // as it was typed
+	host string
+	user string // empty: what SSHFlags say
+	port int    // 0: what SSHFlags say
+	ssh  SSHFlags
+}
+
+// ToMaster checks --api-ca-from, which is of the form that MasterCAUsage says.
+func (f *SSHFlags) ToMaster(ctx context.Context, from string) (Master, error) {
 	u, err := url.Parse(from)
 	if err != nil || u.Scheme != "ssh" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("--api-ca-from %q is not of the form ssh://[USER@]HOST[:PORT]", from)
+		return Master{}, fmt.Errorf("--api-ca-from %q is not of the form ssh://[USER@]HOST[:PORT]", from)
 	}
-	way, err := flags.transport(ctx, &Prompter{App: app, Ended: ctx.Done()})
-	if err != nil {
-		return nil, err
+	if err := f.check(ctx); err != nil {
+		return Master{}, err
 	}
+	m := Master{From: from, host: u.Hostname(), user: u.User.Username(), ssh: *f}
 	if u.User != nil {
-		if _, secret := u.User.Password(); secret || u.User.Username() == "" {
-			return nil, errors.New("--api-ca-from: passwords are not taken, nor a user without a name; use a key or the ssh-agent")
+		if _, secret := u.User.Password(); secret || m.user == "" {
+			return Master{}, errors.New("--api-ca-from: passwords are not taken, nor a user without a name; use a key or the ssh-agent")
 		}
-		way.User = u.User.Username()
 	}
 	if u.Port() != "" {
-		if way.Port, err = strconv.Atoi(u.Port()); err != nil || way.Port < 1 || way.Port > 65535 {
-			return nil, fmt.Errorf("--api-ca-from %q: the port is none", from)
+		if m.port, err = strconv.Atoi(u.Port()); err != nil || m.port < 1 || m.port > 65535 {
+			return Master{}, fmt.Errorf("--api-ca-from %q: the port is none", from)
 		}
 	}
-	node, err := way.Dial(ctx, u.Hostname())
+	return m, nil
+}
+
+// CAs reads the CAs on the master, by ssh, whose host key is checked.
+func (m Master) CAs(ctx context.Context, app cli.App) ([]byte, error) {
+	way := m.ssh.transport(&Prompter{App: app, Ended: ctx.Done()})
+	way.User, way.Port = cmp.Or(m.user, way.User), m.port
+	node, err := way.Dial(ctx, m.host)
 	if err != nil {
-		return nil, fmt.Errorf("--api-ca-from %s: %w", from, err)
+		return nil, fmt.Errorf("--api-ca-from %s: %w", m.From, err)
 	}
 	reading, cancel := context.WithTimeoutCause(ctx, masterTime, fmt.Errorf("no answer within %s", masterTime))
 	defer cancel()
 	out, err := MasterCAs(reading, node)
 	if err = errors.Join(err, node.Close()); err != nil {
-		return nil, fmt.Errorf("--api-ca-from %s: %w", from, err)
+		return nil, fmt.Errorf("--api-ca-from %s: %w", m.From, err)
 	}
 	return out, nil
 }

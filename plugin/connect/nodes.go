@@ -143,14 +143,14 @@ type NodeChoice struct {
 	NodesOnly    bool                         // nodes, and nothing else, are what was asked for
 	Served       bool                         // what is served to nodes is to be read too
 	RestartProbe bool                         // kubelets' own credentials are to be tried, on their nodes
-	Callers      func(*inspect.Snapshot) bool // see verifycmd.Flags
+	Callers      func(*inspect.Snapshot) bool // whether control plane nodes' client certificates are to be tried there, by what was read; nil: never
 	Ways         []string
 	Options      gather.Options
 	Parallel     int
 	Timeout      time.Duration
 	Local        bool // this machine, and no cluster
 	root         string
-	ssh          *nodeexec.SSH
+	ssh          SSHFlags
 	Prompter     *Prompter
 	debug        DebugFlags
 	// sshAll: ssh is for all nodes, not only for those of which its
@@ -257,11 +257,10 @@ func (f *NodeFlags) toWays(ctx context.Context, c *NodeChoice, app cli.App) erro
 	if f.root != "" {
 		return errors.New("--root goes with --local")
 	}
-	var err error
-	c.Prompter = &Prompter{App: app}
-	if c.ssh, err = f.SSH.transport(ctx, c.Prompter); err != nil {
+	if err := f.SSH.check(ctx); err != nil {
 		return err
 	}
+	c.Prompter, c.ssh = &Prompter{App: app}, f.SSH
 	c.sshAll = f.Via == nodeexec.ViaSSH || f.SSH.Given()
 	switch f.Via {
 	case ViaAuto:

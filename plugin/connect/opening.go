@@ -111,10 +111,7 @@ func (c NodeChoice) Objects(ctx context.Context, conn *Connection) (chosen, all 
 }
 
 func (c NodeChoice) listed(node string) bool {
-	if c.ssh == nil {
-		return false
-	}
-	_, ok := c.ssh.Inventory[node]
+	_, ok := c.ssh.nodes[node]
 	return ok
 }
 
@@ -124,8 +121,8 @@ func (c NodeChoice) withoutAPI() []collect.NodeObject {
 		return nil
 	}
 	names := c.Names
-	if len(names) == 0 && c.selector == nil && c.ssh != nil {
-		names = c.ssh.Inventory.Nodes()
+	if len(names) == 0 && c.selector == nil {
+		names = c.ssh.nodes.Nodes()
 	}
 	var out []collect.NodeObject
 	for _, n := range names {
@@ -161,12 +158,13 @@ func (c NodeChoice) Transports(objects []collect.NodeObject, conn *Connection) (
 				ways, done = append(ways, d), d.Close
 			}
 		case nodeexec.ViaSSH:
-			c.ssh.Addresses = func(_ context.Context, node string) ([]string, error) { return addresses[node], nil }
-			c.ssh.Names = slices.Sorted(maps.Keys(addresses))
+			s := c.ssh.transport(c.Prompter)
+			s.Addresses = func(_ context.Context, node string) ([]string, error) { return addresses[node], nil }
+			s.Names = slices.Sorted(maps.Keys(addresses))
 			if c.sshAll {
-				ways = append(ways, identified{c.ssh})
+				ways = append(ways, identified{s})
 			} else {
-				ways = append(ways, identified{configuredSSH{c.ssh}})
+				ways = append(ways, identified{configuredSSH{s}})
 			}
 		}
 	}

@@ -22,19 +22,29 @@ import (
 type Reading struct {
 	Config *genericclioptions.ConfigFlags
 	App    cli.App
+	From   []string // files to read; none: the cluster
 	Scope  collect.Scope
 	Nodes  NodeChoice
 	// Status has read, too, what is asked before something is changed.
 	Status bool
 }
 
-// Live reads the cluster and its nodes, or this machine alone.
-func (r Reading) Live(ctx context.Context) (inspect.Snapshot, error) {
+// Read reads the files named, else the cluster. Each call reads again, and knows nothing of
+// the one before.
+func (r Reading) Read(ctx context.Context) (inspect.Snapshot, error) {
+	if len(r.From) > 0 {
+		return r.files(ctx, r.From)
+	}
+	return r.live(ctx)
+}
+
+// live reads the cluster and its nodes, or this machine alone.
+func (r Reading) live(ctx context.Context) (inspect.Snapshot, error) {
 	sc := pki.NewScanner()
 	p := ui.StartProgress(r.App.Streams.ErrOut)
 	defer p.Stop()
 	if r.Nodes.Prompter != nil {
-		r.Nodes.Prompter.Progress, r.Nodes.Prompter.Ended = p, ctx.Done()
+		r.Nodes.Prompter = &Prompter{App: r.App, Progress: p, Ended: ctx.Done()}
 	}
 	var from origins
 	var err error
@@ -197,8 +207,8 @@ func (u unlisted) Collect(context.Context) inspect.Snapshot {
 	return inspect.Snapshot{Gaps: []inspect.Gap{{What: "nodes", Reason: "list nodes: " + u.err.Error(), Next: inspect.Hints{}.Unread(inspect.Permission{Verb: "list", Resource: "nodes", Cluster: true}) + "; or name them: --nodes NAME --via ssh"}}}
 }
 
-// Files reads files. One that can't be read at all is an error: it was named.
-func (r Reading) Files(ctx context.Context, paths []string) (inspect.Snapshot, error) {
+// files reads files. One that can't be read at all is an error: it was named.
+func (r Reading) files(ctx context.Context, paths []string) (inspect.Snapshot, error) {
 	type result struct {
 		snapshot inspect.Snapshot
 		err      error

@@ -52,8 +52,25 @@ func (f *SSHFlags) Given() bool {
 	return f.user != "" || len(f.Keys) > 0 || f.Config != "" || len(f.KnownHosts) > 0 || f.Inventory != ""
 }
 
-// transport returns the way by ssh.
-func (f *SSHFlags) transport(ctx context.Context, q *Prompter) (*nodeexec.SSH, error) {
+// check refuses files that can't be read, and reads the inventory.
+func (f *SSHFlags) check(ctx context.Context) error {
+	if err := f.checkFiles(); err != nil {
+		return err
+	}
+	if f.Inventory != "" && f.nodes == nil { // a pipe has its lines once
+		text, err := collect.ReadNamed(ctx, f.Inventory, nil, maxInventory)
+		if err == nil {
+			f.nodes, err = nodeexec.ParseInventory(bytes.NewReader(text), f.Inventory)
+		}
+		if err != nil {
+			return fmt.Errorf("--ssh-inventory: %w", err)
+		}
+	}
+	return nil
+}
+
+// transport returns the way by ssh, of flags that were checked.
+func (f SSHFlags) transport(q *Prompter) *nodeexec.SSH {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		home = "" // then nothing is read there
@@ -66,22 +83,9 @@ func (f *SSHFlags) transport(ctx context.Context, q *Prompter) (*nodeexec.SSH, e
 	if runtime.GOOS != "windows" {
 		s.SystemConfig = "/etc/ssh/ssh_config"
 	}
-	if err := f.checkFiles(); err != nil {
-		return nil, err
-	}
-	s.HostKeys.Files = f.KnownHosts
-	if f.Inventory != "" && f.nodes == nil { // a pipe has its lines once
-		text, err := collect.ReadNamed(ctx, f.Inventory, nil, maxInventory)
-		if err == nil {
-			f.nodes, err = nodeexec.ParseInventory(bytes.NewReader(text), f.Inventory)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("--ssh-inventory: %w", err)
-		}
-	}
-	s.Inventory = f.nodes
+	s.HostKeys.Files, s.Inventory = f.KnownHosts, f.nodes
 	s.HostKeys.Accept, s.Keys.Passphrase, s.Notice = q.hostKey, q.passphrase, q.notice
-	return s, nil
+	return s
 }
 
 // maxInventory bounds an inventory, in bytes: many times what the largest clusters need.

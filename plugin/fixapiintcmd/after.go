@@ -10,6 +10,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
@@ -34,15 +35,20 @@ func withPast(err error, line string) error {
 // verified checks, after a run of the whole cluster, what verify api-int checks, with facts
 // that are read again. That something is unknown is said and is no failure of the run, of
 // which each step was seen to work: a server's log tells of refusals for a while after.
-func (f *Flags) verified(ctx context.Context, a *apply.Run) error {
-	v := verifycmd.Flags{App: f.App, Config: f.Config, Nodes: f.Nodes}
-	v.Nodes.Nodes = []string{connect.AllNodes}
+func (f *fixFlags) verified(ctx context.Context, a *apply.Run) error {
+	all := f.Nodes
+	all.Nodes = []string{connect.AllNodes}
 	called := inspect.LiveHints(f.App.ProgramName).Next("{} verify %s --nodes all", verifycmd.PartWords()[slices.Index(catalog.Parts(), catalog.PartAPIInt)])
 	if f.Nodes.Via != connect.ViaAuto {
 		called += " --via " + f.Nodes.Via
 	}
+	var s inspect.Snapshot
 	var told report.Verification
-	s, err := v.Read(ctx)
+	nodes, err := all.ToChoice(ctx, f.App, collect.Scope{})
+	if err == nil {
+		nodes.Served = true
+		s, err = connect.Reading{App: f.App, Config: f.Config, Nodes: nodes}.Read(ctx)
+	}
 	if err == nil {
 		told = report.NewVerification(ctx, inspect.NewFacts(s, s.Taken, connect.DefaultWithin), catalog.PartAPIInt)
 	}
@@ -60,7 +66,7 @@ func (f *Flags) verified(ctx context.Context, a *apply.Run) error {
 func judged(a *apply.Run, r report.Verification, called string) error {
 	code := cli.ExitFine
 	var e *cli.ExitError
-	if errors.As((&verifycmd.Flags{}).Verdict(&r), &e) {
+	if errors.As(verifycmd.Verdict(&r, false), &e) {
 		code = e.Code
 	}
 	a.Printf("\nVerified  %s (%s: exit code %d)\n", verifycmd.ClaimTally(r.Claims), called, code)

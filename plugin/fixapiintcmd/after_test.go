@@ -60,17 +60,19 @@ func TestKubeconfigWithoutACA(t *testing.T) {
 		}
 		flags := genericclioptions.NewConfigFlags(false)
 		flags.KubeConfig = &file
-		f := &Flags{Flags: apply.Flags{App: cli.App{Streams: genericiooptions.NewTestIOStreamsDiscard()}, Config: flags}}
+		f := &fixFlags{Flags: apply.Flags{App: cli.App{Streams: genericiooptions.NewTestIOStreamsDiscard()}, Config: flags}}
 		if c.given != nil {
-			f.CaFile = filepath.Join(t.TempDir(), "given.crt")
-			if err := os.WriteFile(f.CaFile, c.given, 0o600); err != nil {
+			f.caFile = filepath.Join(t.TempDir(), "given.crt")
+			if err := os.WriteFile(f.caFile, c.given, 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := f.Give(t.Context()); err != nil {
+		if err := f.give(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := f.Connect(t.Context(), pki.NewScanner()); (err == nil) != c.in {
+		o := apply.Options{App: f.App, Config: f.Config}
+		o.Trust(f.given)
+		if _, err := o.Connect(t.Context(), pki.NewScanner()); (err == nil) != c.in {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
@@ -90,7 +92,7 @@ func TestWhatIsSaidAtTheEnd(t *testing.T) {
 		{[]assess.Status{assess.Pass, assess.Warn}, "exit code 1", cli.ExitIncomplete},
 	} {
 		var out strings.Builder
-		a := &apply.Run{Flags: apply.Flags{App: cli.App{Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}}
+		a := &apply.Run{Options: apply.Options{App: cli.App{Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}}
 		var r report.Verification
 		for i, s := range c.statuses {
 			r.Claims = append(r.Claims, report.VerificationClaim{Part: string(catalog.PartAPIInt), Claim: "kubelets trust it", Assessment: assess.Assessment{Status: s, Reason: "because of " + s.String()}, Node: fmt.Sprintf("worker-%d", i)})
@@ -114,7 +116,7 @@ func TestWhatIsSaidAtTheEnd(t *testing.T) {
 func TestOfWhomItIsSaid(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	a := &apply.Run{Flags: apply.Flags{App: cli.App{Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}}
+	a := &apply.Run{Options: apply.Options{App: cli.App{Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}}
 	var r report.Verification
 	add := func(status assess.Status, why string, nodes ...string) {
 		for _, n := range nodes {

@@ -39,15 +39,16 @@ func TestGivenCAVerifiesTheAPI(t *testing.T) {
 		file := plugintest.KubeconfigTo(t, "server: \""+url+"\", insecure-skip-tls-verify: true")
 		flags := genericclioptions.NewConfigFlags(false)
 		flags.KubeConfig = &file
-		f := &Flags{Flags: apply.Flags{App: cli.App{Streams: genericiooptions.NewTestIOStreamsDiscard()}, Config: flags}, CaFile: plugintest.WriteFile(t, "ca.crt", ca)}
-		if err := f.Give(t.Context()); err != nil {
+		f := &fixFlags{Flags: apply.Flags{App: cli.App{Streams: genericiooptions.NewTestIOStreamsDiscard()}, Config: flags}, caFile: plugintest.WriteFile(t, "ca.crt", ca)}
+		if err := f.give(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if c.from {
-			f.CaFile, f.caFrom = "", "ssh://core@master-0"
+			f.caFile, f.caFrom = "", "ssh://core@master-0"
 		}
-		f.Purpose = connect.Writing(nil, true)
-		conn, err := f.Connect(t.Context(), pki.NewScanner())
+		o := apply.Options{App: f.App, Config: f.Config, Purpose: connect.Writing(nil, true)}
+		o.Trust(f.given)
+		conn, err := o.Connect(t.Context(), pki.NewScanner())
 		if err != nil || (conn.Unauthenticated == "") != c.secure {
 			t.Errorf("%s: %+v, %v", c.name, conn, err)
 			continue

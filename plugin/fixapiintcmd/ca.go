@@ -20,16 +20,16 @@ import (
 )
 
 // ca finds out what kubelets are to trust.
-func (f *Flags) ca(ctx context.Context, w *apply.Session, fix *apiint.Repair) error {
+func (f *fixFlags) ca(ctx context.Context, w *apply.Session, fix *apiint.Repair) error {
 	if w.Conn != nil { // else it is not known, as where it can't be read
 		fix.Since, _ = w.Conn.Cluster.Changed(ctx, catalog.APIServerCA())
 	}
-	if f.CaFile != "" {
-		fix.CASource, fix.CA = "--ca-file "+f.CaFile, f.Given
+	if f.caFile != "" {
+		fix.CASource, fix.CA = "--ca-file "+f.caFile, f.given
 		return nil
 	}
 	if f.caFrom != "" && (w.Conn == nil || w.Conn.Unauthenticated != "") {
-		fix.CASource, fix.CA = "--api-ca-from "+f.caFrom, f.Given
+		fix.CASource, fix.CA = "--api-ca-from "+f.caFrom, f.given
 		return nil
 	}
 	if w.Conn == nil && w.Choice.Local {
@@ -62,7 +62,7 @@ func (f *Flags) ca(ctx context.Context, w *apply.Session, fix *apiint.Repair) er
 }
 
 // offline shows the plan for facts from a file.
-func (f *Flags) offline(ctx context.Context) error {
+func (f *fixFlags) offline(ctx context.Context) error {
 	if f.DryRun == apply.DryRunNone && f.scripts == "" {
 		return errors.New("--from makes a plan and changes nothing: say --dry-run=client")
 	}
@@ -74,7 +74,7 @@ func (f *Flags) offline(ctx context.Context) error {
 	}
 	s, fix, err := f.inFile(ctx)
 	if err == nil {
-		err = connect.Writing(f.Risks, f.Given != nil).RefusesCluster(s.Cluster)
+		err = connect.Writing(f.Risks, f.given != nil).RefusesCluster(s.Cluster)
 	}
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func (f *Flags) offline(ctx context.Context) error {
 		return f.emitFor(ctx, nil, fix, s)
 	}
 	s = f.Accepted(s)
-	a := &apply.Run{Flags: f.Flags, Command: f.command(), Run: remediate.NewRun(s.Taken)}
+	a := &apply.Run{Options: apply.Options{App: f.App, DryRun: f.DryRun == apply.DryRunClient, Output: f.Output}, Command: f.command(), Run: remediate.NewRun(s.Taken)}
 	if err := f.afterInFile(s, &fix); err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (f *Flags) offline(ctx context.Context) error {
 }
 
 // inFile reads facts from files, and says what is asked for of the nodes in them.
-func (f *Flags) inFile(ctx context.Context) (s inspect.Snapshot, fix apiint.Repair, err error) {
+func (f *fixFlags) inFile(ctx context.Context) (s inspect.Snapshot, fix apiint.Repair, err error) {
 	if f.caFrom != "" {
 		return s, fix, connect.ErrFromAndNodes
 	}
@@ -111,7 +111,7 @@ func (f *Flags) inFile(ctx context.Context) (s inspect.Snapshot, fix apiint.Repa
 	if fix.Order, err = f.waves.order(named, f.Risks); err != nil {
 		return s, fix, err
 	}
-	if s, err = (connect.Reading{App: f.App, Config: f.Config}).Files(ctx, f.from); err != nil {
+	if s, err = (connect.Reading{App: f.App, Config: f.Config, From: f.from}).Read(ctx); err != nil {
 		return s, fix, err
 	}
 	if len(s.Nodes) == 0 {
@@ -120,8 +120,8 @@ func (f *Flags) inFile(ctx context.Context) (s inspect.Snapshot, fix apiint.Repa
 	if s.Status != nil {
 		fix.Since = s.Status.Published
 	}
-	if f.CaFile != "" {
-		if err := f.Give(ctx); err != nil {
+	if f.caFile != "" {
+		if err := f.give(ctx); err != nil {
 			return s, fix, err
 		}
 		return s, fix, f.ca(ctx, &apply.Session{}, &fix)

@@ -22,7 +22,7 @@ func addRebootstrapFlag(cmd *cobra.Command, rebootstrap *bool) {
 }
 
 // checkRebootstrap refuses to do to all nodes what is for one that has no heartbeat.
-func (f *Flags) checkRebootstrap() error {
+func (f *fixFlags) checkRebootstrap() error {
 	switch {
 	case !f.rebootstrap:
 		return nil

@@ -26,14 +26,14 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
-// Flags are those of fix-api-int.
-type Flags struct {
+// fixFlags are those of fix-api-int.
+type fixFlags struct {
 	apply.Flags
 	apply.PreflightFlags
-	CaFile string
+	caFile string
 	caFrom string
 	// given are the CAs that these two lead to; nil: neither was given.
-	Given  []byte
+	given  []byte
 	from   []string
 	waves  waveFlags
 	pods   apply.NetworkFlags
@@ -49,7 +49,7 @@ type Flags struct {
 }
 
 // command is the name of the command.
-func (f *Flags) command() string {
+func (f *fixFlags) command() string {
 	if f.ahead {
 		return "pretrust"
 	}
@@ -57,7 +57,7 @@ func (f *Flags) command() string {
 }
 
 // plan makes the plan for these facts.
-func (f *Flags) plan(fix apiint.Repair, run string, facts inspect.Snapshot) (*remediate.Plan, error) {
+func (f *fixFlags) plan(fix apiint.Repair, run string, facts inspect.Snapshot) (*remediate.Plan, error) {
 	if !f.ahead {
 		return fix.Plan(run, facts, facts.Taken)
 	}
@@ -116,7 +116,7 @@ func (f *waveFlags) order(named bool, accept []string) (o apiint.Order, err erro
 
 // NewCommand is the command fix-api-int.
 func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
-	f := &Flags{Flags: apply.Flags{App: app, Config: config, AllByDefault: true}}
+	f := &fixFlags{Flags: apply.Flags{App: app, Config: config, AllByDefault: true}}
 	cmd := &cobra.Command{
 		Use:   "fix-api-int",
 		Short: "Make kubelets trust the API server's new CA, and restart them",
@@ -166,8 +166,8 @@ Exit codes: 0 done, or already up to date; 1 a dry run would change something; 2
 	return cmd
 }
 
-func (f *Flags) addSources(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.CaFile, "ca-file", "", "PEM file with the CAs that kubelets are to trust, in place of the ConfigMap's; - for standard input.")
+func (f *fixFlags) addSources(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.caFile, "ca-file", "", "PEM file with the CAs that kubelets are to trust, in place of the ConfigMap's; - for standard input.")
 	cmd.Flags().StringVar(&f.caFrom, "api-ca-from", "", "Where your own kubeconfig fails, too. "+connect.MasterCAUsage+" The API server is trusted by them, and if it does not answer, they are what kubelets are to trust.")
 	cmd.Flags().StringArrayVar(&f.from, "from", nil, "Make the plan from this snapshot, as a dry run; repeatable.")
 	addApproveFlag(cmd, &f.approve)
@@ -177,23 +177,22 @@ func (f *Flags) addSources(cmd *cobra.Command) {
 }
 
 // lines are the commands that go on.
-func (f *Flags) lines(cmd *cobra.Command) {
+func (f *fixFlags) lines(cmd *cobra.Command) {
 	f.resume, f.line = apply.CommandLine(cmd), apply.CommandLine(cmd, "only", "accept-risk")
 	f.named = apply.CommandLine(cmd, "nodes", "node-selector", "only", "max-unavailable")
 }
 
-func (f *Flags) run(ctx context.Context) error {
+func (f *fixFlags) run(ctx context.Context) error {
 	if err := errors.Join(f.Flags.Check(), f.Nodes.Check(), f.waves.check(), f.PreflightFlags.Check(), f.pods.Check(f.Risks), f.checkRebootstrap()); err != nil {
 		return err
 	}
 	if len(f.from) > 0 {
 		return f.offline(ctx)
 	}
-	if err := f.Give(ctx); err != nil {
+	if err := f.give(ctx); err != nil {
 		return err
 	}
-	f.Purpose = connect.Writing(f.Risks, f.Given != nil)
-	w, err := f.NewSession(ctx, nil)
+	o, w, err := f.session(ctx, connect.Writing(f.Risks, f.given != nil))
 	if err != nil {
 		return err
 	}
@@ -201,7 +200,7 @@ func (f *Flags) run(ctx context.Context) error {
 	if f.scripts != "" {
 		err = f.emit(ctx, w)
 	} else {
-		err = f.execute(ctx, w)
+		err = f.execute(ctx, o, w)
 	}
 	if closed := w.Close(); closed != nil {
 		cli.Warn(f.App.Streams, "clean up: ", closed)
@@ -209,13 +208,23 @@ func (f *Flags) run(ctx context.Context) error {
 	return err
 }
 
-func (f *Flags) execute(ctx context.Context, w *apply.Session) error {
+// session gets ready to go onto nodes. give goes before it.
+func (f *fixFlags) session(ctx context.Context, purpose connect.Purpose) (o apply.Options, w *apply.Session, err error) {
+	if o, err = f.ToOptions(ctx, purpose); err != nil {
+		return o, nil, err
+	}
+	o.Trust(f.given)
+	w, err = o.NewSession(ctx, nil)
+	return o, w, err
+}
+
+func (f *fixFlags) execute(ctx context.Context, o apply.Options, w *apply.Session) error {
 	fix, err := f.repair(ctx, w)
 	if err != nil {
 		return err
 	}
-	a := &apply.Run{Flags: f.Flags, Session: w, Command: f.command(), Run: remediate.NewRun(collect.Now()), ResumeLine: f.resume, NamedNodesLine: f.named, NoLease: slices.Contains(f.Risks, remediate.NoLease), Risks: f.Risks}
-	if f.CaFile == "-" {
+	a := &apply.Run{Options: o, Session: w, Command: f.command(), Run: remediate.NewRun(collect.Now()), ResumeLine: f.resume, NamedNodesLine: f.named, NoLease: slices.Contains(f.Risks, remediate.NoLease), Risks: f.Risks}
+	if f.caFile == "-" {
 		a.ResumeLine += " # with the same CAs on its standard input once more"
 	}
 	if w.All {
@@ -255,28 +264,28 @@ func (f *Flags) execute(ctx context.Context, w *apply.Session) error {
 	return a.Execute(ctx)
 }
 
-// Give reads the CAs that flags name. The administrator's own kubeconfig may lack them as
-// kubelets' do: the API server is trusted by them, too.
-func (f *Flags) Give(ctx context.Context) (err error) {
+// give reads the CAs that flags name. The administrator's own kubeconfig may lack them as
+// kubelets' do: see Options.Trust.
+func (f *fixFlags) give(ctx context.Context) (err error) {
 	switch {
-	case f.CaFile != "" && f.caFrom != "":
+	case f.caFile != "" && f.caFrom != "":
 		return errors.New("--ca-file and --api-ca-from are two sources of the CA: give one")
 	case f.caFrom != "":
-		f.Given, err = connect.FromMaster(ctx, f.App, &f.Nodes.SSH, f.caFrom)
-	case f.CaFile != "":
-		f.Given, err = collect.ReadNamed(ctx, f.CaFile, f.App.Streams.In, connect.MaxCAFile)
+		var master connect.Master
+		if master, err = f.Nodes.SSH.ToMaster(ctx, f.caFrom); err == nil {
+			f.given, err = master.CAs(ctx, f.App)
+		}
+	case f.caFile != "":
+		f.given, err = collect.ReadNamed(ctx, f.caFile, f.App.Streams.In, connect.MaxCAFile)
 	}
-	if err != nil && f.CaFile != "" {
+	if err != nil && f.caFile != "" {
 		err = fmt.Errorf("--ca-file: %w", err)
-	}
-	if err == nil && f.Given != nil && f.Config != nil {
-		f.TrustedCAs, f.DropTrustedCAs = f.Given, connect.Trusting(f.Config, f.Given)
 	}
 	return err
 }
 
 // repair is what is asked for of the nodes of a workplace.
-func (f *Flags) repair(ctx context.Context, w *apply.Session) (fix apiint.Repair, err error) {
+func (f *fixFlags) repair(ctx context.Context, w *apply.Session) (fix apiint.Repair, err error) {
 	fix.API, fix.ApproveCSRs, fix.Rebootstrap = w.Conn != nil, f.approve, f.rebootstrap
 	if fix.Order, err = f.waves.order(!w.All, f.Risks); err != nil {
 		return fix, err
@@ -297,7 +306,7 @@ func (f *Flags) repair(ctx context.Context, w *apply.Session) (fix apiint.Repair
 
 // after reads what decides on the steps that follow those of kubelets. say is told what
 // is waited for.
-func (f *Flags) after(ctx context.Context, w *apply.Session, facts inspect.Snapshot, fix *apiint.Repair, say func(string)) error {
+func (f *fixFlags) after(ctx context.Context, w *apply.Session, facts inspect.Snapshot, fix *apiint.Repair, say func(string)) error {
 	if w.Conn == nil {
 		return nil
 	}
@@ -318,7 +327,7 @@ func (f *Flags) after(ctx context.Context, w *apply.Session, facts inspect.Snaps
 }
 
 // afterInFile is after by the status in a file; without one, nothing follows.
-func (f *Flags) afterInFile(facts inspect.Snapshot, fix *apiint.Repair) error {
+func (f *fixFlags) afterInFile(facts inspect.Snapshot, fix *apiint.Repair) error {
 	if facts.Status == nil || fix.Nodes != nil {
 		return nil
 	}
@@ -331,7 +340,7 @@ func (f *Flags) afterInFile(facts inspect.Snapshot, fix *apiint.Repair) error {
 }
 
 // follow puts the steps into a repair that follow those of kubelets.
-func (f *Flags) follow(fix *apiint.Repair, say func(string), read func() (apply.NetworkFacts, error)) error {
+func (f *fixFlags) follow(fix *apiint.Repair, say func(string), read func() (apply.NetworkFacts, error)) error {
 	ca := apply.CertsIn(fix.CA)
 	wants := func(wave string) bool { return len(f.waves.only) == 0 || slices.Contains(f.waves.only, wave) }
 	var network apply.NetworkFacts

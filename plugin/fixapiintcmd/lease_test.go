@@ -62,7 +62,7 @@ func TestStatusTellsOfARunThatHoldsTheLease(t *testing.T) {
 		var out plugintest.Transcript
 		w := applytest.OnNodes(applytest.Connect(plugintest.SettledAPI(), t), &out)
 		w.Conn.Kube = kube
-		f := &fixStatusFlags{Flags: Flags{Flags: apply.Flags{App: w.App}, resume: "certrot fix-api-int", line: "certrot fix-api-int"}, lease: leaseOf(t.Context(), w)}
+		f := &fixStatusFlags{fixFlags: fixFlags{Flags: apply.Flags{App: w.App}, resume: "certrot fix-api-int", line: "certrot fix-api-int"}, lease: leaseOf(t.Context(), w)}
 		d := f.judge(p)
 		if err := f.print(d); err != nil {
 			t.Fatal(err)

@@ -69,7 +69,7 @@ func TestMastersAlone(t *testing.T) {
 			}
 			w.Objects, w.Choice.Names = append(w.Objects, o), append(w.Choice.Names, name)
 		}
-		f := &Flags{CaFile: "ca.crt", Given: ca.CertPEM, waves: waveFlags{only: c.only, maxUnavailable: "1"}}
+		f := &fixFlags{caFile: "ca.crt", given: ca.CertPEM, waves: waveFlags{only: c.only, maxUnavailable: "1"}}
 		fix, err := f.repair(t.Context(), w)
 		if err != nil {
 			t.Fatal(err)

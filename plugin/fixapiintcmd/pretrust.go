@@ -15,7 +15,7 @@ import (
 
 // NewPretrustCommand is the command pretrust.
 func NewPretrustCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
-	f := &Flags{Flags: apply.Flags{App: app, Config: config, AllByDefault: true}, ahead: true}
+	f := &fixFlags{Flags: apply.Flags{App: app, Config: config, AllByDefault: true}, ahead: true}
 	cmd := &cobra.Command{
 		Use:   "pretrust",
 		Short: "Give kubelets the new CA of api-int before anything is signed by it",

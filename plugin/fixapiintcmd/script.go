@@ -26,7 +26,7 @@ func addEmitFlag(cmd *cobra.Command, folder *string) {
 }
 
 // emit writes the scripts for nodes that are read where that is possible.
-func (f *Flags) emit(ctx context.Context, w *apply.Session) error {
+func (f *fixFlags) emit(ctx context.Context, w *apply.Session) error {
 	if err := f.checkEmit(); err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (f *Flags) emit(ctx context.Context, w *apply.Session) error {
 }
 
 // checkEmit refuses a folder in which something is already, and what no script does.
-func (f *Flags) checkEmit() error {
+func (f *fixFlags) checkEmit() error {
 	if f.Output != "" {
 		return errors.New("-o is the form of a plan: --emit-script writes scripts")
 	}
@@ -79,7 +79,7 @@ func (f *Flags) checkEmit() error {
 
 // emitFor writes the scripts if the cluster's state allows what they do. w is nil for
 // facts from a file.
-func (f *Flags) emitFor(ctx context.Context, w *apply.Session, fix apiint.Repair, facts inspect.Snapshot) error {
+func (f *fixFlags) emitFor(ctx context.Context, w *apply.Session, fix apiint.Repair, facts inspect.Snapshot) error {
 	if len(fix.Nodes) == 0 {
 		for _, n := range facts.Nodes {
 			fix.Nodes = append(fix.Nodes, n.Name)

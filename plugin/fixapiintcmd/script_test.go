@@ -44,7 +44,7 @@ func TestScriptsWhereAnAPIAnswers(t *testing.T) {
 		var out plugintest.Transcript
 		w := applytest.OnNodes(applytest.Connect(c.api, t), &out, plugintest.LiveNode{Name: c.node})
 		folder := filepath.Join(t.TempDir(), "scripts")
-		f := &Flags{Flags: apply.Flags{App: w.App}, PreflightFlags: apply.PreflightFlags{Risks: c.risks}, scripts: folder, CaFile: "ca.crt", Given: given, waves: waveFlags{maxUnavailable: "1"}, pods: apply.NetworkFlags{Restart: apply.RestartNeeded}}
+		f := &fixFlags{Flags: apply.Flags{App: w.App}, PreflightFlags: apply.PreflightFlags{Risks: c.risks}, scripts: folder, caFile: "ca.crt", given: given, waves: waveFlags{maxUnavailable: "1"}, pods: apply.NetworkFlags{Restart: apply.RestartNeeded}}
 		err := f.emit(t.Context(), w)
 		if err != nil {
 			cli.PrintError(w.App.Streams, err)

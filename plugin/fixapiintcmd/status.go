@@ -33,13 +33,13 @@ import (
 
 // fixStatusFlags tell how far a repair is, whoever began it: by facts alone.
 type fixStatusFlags struct {
-	Flags
+	fixFlags
 	format string
 	lease  *repairLease
 }
 
 func newFixStatusCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
-	f := &fixStatusFlags{Flags: Flags{Flags: apply.Flags{App: app, Config: config, AllByDefault: true, DryRun: apply.DryRunClient}}}
+	f := &fixStatusFlags{fixFlags: fixFlags{Flags: apply.Flags{App: app, Config: config, AllByDefault: true, DryRun: apply.DryRunClient}}}
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Tell how far the repair of a cluster is, and the next safe step",
@@ -73,7 +73,7 @@ func (f *fixStatusFlags) status(ctx context.Context) error {
 	if !slices.Contains([]string{"", "json", "yaml"}, f.format) {
 		return fmt.Errorf("-o %q is none of json, yaml", f.format)
 	}
-	f.waves.maxUnavailable, f.pods.Restart, f.Purpose = "1", apply.RestartNeeded, connect.ToRead
+	f.waves.maxUnavailable, f.pods.Restart = "1", apply.RestartNeeded
 	if len(f.from) > 0 {
 		s, fix, err := f.inFile(ctx)
 		if err == nil {
@@ -84,10 +84,10 @@ func (f *fixStatusFlags) status(ctx context.Context) error {
 		}
 		return f.tell(fix, s)
 	}
-	if err := f.Give(ctx); err != nil {
+	if err := f.give(ctx); err != nil {
 		return err
 	}
-	w, err := f.NewSession(ctx, nil)
+	_, w, err := f.session(ctx, connect.ToRead)
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func TestHowFarARepairIs(t *testing.T) {
 		{"a worker was not read", lost, []string{standsUnknown, standsDone, standsUnknown}, "w9: open it"},
 		{"a master was not read", master, []string{standsPending, standsPending, standsDone}, "m: open it"},
 	} {
-		f := &fixStatusFlags{Flags: Flags{resume: "certrot fix-api-int", line: "certrot fix-api-int"}}
+		f := &fixStatusFlags{fixFlags: fixFlags{resume: "certrot fix-api-int", line: "certrot fix-api-int"}}
 		d := f.judge(c.plan)
 		got := []string{d.State}
 		for _, w := range d.Waves {

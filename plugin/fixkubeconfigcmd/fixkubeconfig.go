@@ -27,13 +27,13 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
-	"github.com/kubectl-certrot/kubectl-certrot/plugin/fixapiintcmd"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/apiint"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeconfig"
 )
 
+// ownFlags is what was typed.
 type ownFlags struct {
 	app    cli.App
 	config *genericclioptions.ConfigFlags
@@ -41,6 +41,16 @@ type ownFlags struct {
 	caFile string
 	caFrom string
 	dryRun string
+	yes    bool
+}
+
+// ownOptions is what a run needs.
+type ownOptions struct {
+	app    cli.App
+	config *genericclioptions.ConfigFlags
+	caFile string          // empty: not given
+	master *connect.Master // nil: not given
+	dryRun bool
 	yes    bool
 }
 
@@ -63,8 +73,19 @@ Exit codes: 0 done, or already up to date; 1 a dry run would change something; 2
   # The CA from a file
   {} fix-kubeconfig --ca-file kube-apiserver-server-ca.crt --dry-run=client`, "{}", app.ProgramName)),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o, err := f.toOptions(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return o.run(cmd.Context())
+		},
 	}
+	f.addFlags(cmd)
+	return cmd
+}
+
+func (f *ownFlags) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.caFile, "ca-file", "", "PEM file with the CAs; - for standard input.")
 	flags.StringVar(&f.caFrom, "api-ca-from", "", connect.MasterCAUsage)
@@ -74,7 +95,28 @@ Exit codes: 0 done, or already up to date; 1 a dry run would change something; 2
 	f.ssh.AddFlags(cmd)
 	ui.Must(cmd.MarkFlagFilename("ca-file"))
 	ui.Must(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{apply.DryRunNone, apply.DryRunClient}, cobra.ShellCompDirectiveNoFileComp)))
-	return cmd
+}
+
+func (f *ownFlags) toOptions(ctx context.Context) (*ownOptions, error) {
+	switch {
+	case f.dryRun != apply.DryRunNone && f.dryRun != apply.DryRunClient:
+		return nil, fmt.Errorf("--dry-run=%s is none of %s, %s", f.dryRun, apply.DryRunNone, apply.DryRunClient)
+	case f.caFile != "" && f.caFrom != "":
+		return nil, errors.New("--ca-file and --api-ca-from are two sources of the CA: give one")
+	case f.caFrom == "" && f.ssh.Given():
+		return nil, errors.New("flags for ssh go with --api-ca-from ssh://HOST")
+	case *f.config.APIServer != "" || *f.config.CAFile != "" || *f.config.Insecure || *f.config.ClusterName != "" || *f.config.TLSServerName != "":
+		return nil, errors.New("--server, --cluster, --certificate-authority, --tls-server-name and --insecure-skip-tls-verify are not in the file that this command changes: leave them out")
+	}
+	o := &ownOptions{app: f.app, config: f.config, caFile: f.caFile, dryRun: f.dryRun == apply.DryRunClient, yes: f.yes}
+	if f.caFrom != "" {
+		master, err := f.ssh.ToMaster(ctx, f.caFrom)
+		if err != nil {
+			return nil, err
+		}
+		o.master = &master
+	}
+	return o, nil
 }
 
 // ownConfig is a cluster in the user's kubeconfig.
@@ -88,16 +130,8 @@ type ownConfig struct {
 	name    string // the server name that its certificate must be for
 }
 
-func (f *ownFlags) run(ctx context.Context) error {
-	switch {
-	case f.dryRun != apply.DryRunNone && f.dryRun != apply.DryRunClient:
-		return fmt.Errorf("--dry-run=%s is none of %s, %s", f.dryRun, apply.DryRunNone, apply.DryRunClient)
-	case f.caFile != "" && f.caFrom != "":
-		return errors.New("--ca-file and --api-ca-from are two sources of the CA: give one")
-	case f.caFrom == "" && f.ssh.Given():
-		return errors.New("flags for ssh go with --api-ca-from ssh://HOST")
-	}
-	own, err := f.locate(ctx)
+func (o *ownOptions) run(ctx context.Context) error {
+	own, err := o.locate(ctx)
 	if err != nil {
 		return err
 	}
@@ -105,24 +139,24 @@ func (f *ownFlags) run(ctx context.Context) error {
 	if err != nil {
 		return cli.WithHint(fmt.Errorf("read the certificate that %s presents: %w", own.rest.Host, err), "is the API server up, and the server in the kubeconfig right? kubectl config view --minify")
 	}
-	fix, err := f.ca(ctx, own, served)
+	fix, err := o.ca(ctx, own, served)
 	if err != nil {
 		return err
 	}
 	now := collect.Now()
 	change, err := fix.UserKubeconfig(own.text, served, own.name, now)
 	if err != nil {
-		return apply.Refused(f.unedited(own, err))
+		return apply.Refused(o.unedited(own, err))
 	}
-	f.show(own, fix, change, served, now)
+	o.show(own, fix, change, served, now)
 	switch {
 	case change.Text == nil:
 		return nil
-	case f.dryRun == apply.DryRunClient:
+	case o.dryRun:
 		return &cli.ExitError{Code: cli.ExitFindings}
 	}
-	if !f.yes {
-		if err := apply.Consent(ctx, f.app, nil); err != nil {
+	if !o.yes {
+		if err := apply.Consent(ctx, o.app, nil); err != nil {
 			return err
 		}
 	}
@@ -130,25 +164,25 @@ func (f *ownFlags) run(ctx context.Context) error {
 	written, err := apiint.ReplaceUserKubeconfig(apiint.UserKubeconfigFile{Path: own.path, LockedAs: own.named, Backup: backup}, own.text, change.Text)
 	switch {
 	case written && err != nil:
-		cli.Warn(f.app.Streams, "after "+ui.Clean(own.path)+" was written: ", err)
+		cli.Warn(o.app.Streams, "after "+ui.Clean(own.path)+" was written: ", err)
 	case errors.Is(err, remediate.ErrChanged):
 		return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(cli.NothingChanged(fmt.Errorf("%s: %w", own.path, err)), "run the same command again")}
 	case err != nil:
 		return &cli.ExitError{Code: cli.ExitStopped, Err: cli.NothingChanged(fmt.Errorf("write %s: %w", own.path, err))}
 	}
-	return f.proven(ctx, own, backup)
+	return o.proven(ctx, own, backup)
 }
 
 // locate finds the file in which the cluster of the context is.
-func (f *ownFlags) locate(ctx context.Context) (*ownConfig, error) {
-	loader := f.config.ToRawKubeConfigLoader()
+func (o *ownOptions) locate(ctx context.Context) (*ownConfig, error) {
+	loader := o.config.ToRawKubeConfigLoader()
 	raw, err := loader.RawConfig()
 	if err != nil {
 		return nil, connect.Unquoted(err)
 	}
 	own := &ownConfig{context: raw.CurrentContext}
-	if *f.config.Context != "" {
-		own.context = *f.config.Context
+	if *o.config.Context != "" {
+		own.context = *o.config.Context
 	}
 	at := raw.Contexts[own.context]
 	if at == nil {
@@ -157,9 +191,6 @@ func (f *ownFlags) locate(ctx context.Context) (*ownConfig, error) {
 	cluster := raw.Clusters[at.Cluster]
 	if cluster == nil {
 		return nil, cli.WithHint(fmt.Errorf("kubeconfig: context %q names cluster %q, which is not there", own.context, at.Cluster), "kubectl config view")
-	}
-	if *f.config.APIServer != "" || *f.config.CAFile != "" || *f.config.Insecure || *f.config.ClusterName != "" || *f.config.TLSServerName != "" {
-		return nil, errors.New("--server, --cluster, --certificate-authority, --tls-server-name and --insecure-skip-tls-verify are not in the file that this command changes: leave them out")
 	}
 	own.named = cluster.LocationOfOrigin
 	if own.path, err = filepath.EvalSymlinks(own.named); err != nil {
@@ -170,7 +201,7 @@ func (f *ownFlags) locate(ctx context.Context) (*ownConfig, error) {
 	}
 	here, err := kubeconfig.Find(own.text)
 	if err != nil {
-		return nil, apply.Refused(f.unedited(own, err))
+		return nil, apply.Refused(o.unedited(own, err))
 	}
 	for _, found := range pki.NewScanner().Scan(here.PEM) {
 		loaded, _ := found.Content.LoadedBy(pki.ReaderGo)
@@ -180,7 +211,7 @@ func (f *ownFlags) locate(ctx context.Context) (*ownConfig, error) {
 		return nil, apply.Refused(&remediate.Refusal{Name: "current-context", Reason: fmt.Sprintf("%s: its current context leads to cluster %q, and the cluster to change is %q", own.path, here.Cluster, at.Cluster),
 			Next: foreign.Command("", "kubectl config use-context %s, in that file, and again without --context", own.context)})
 	}
-	if own.rest, err = f.config.ToRESTConfig(); err != nil {
+	if own.rest, err = o.config.ToRESTConfig(); err != nil {
 		return nil, connect.Unquoted(err)
 	}
 	own.rest = connect.WithoutUserinfo(own.rest) // only a handshake is made with it
@@ -189,7 +220,7 @@ func (f *ownFlags) locate(ctx context.Context) (*ownConfig, error) {
 }
 
 // unedited adds to a refusal how the file can be changed by hand.
-func (f *ownFlags) unedited(own *ownConfig, err error) error {
+func (o *ownOptions) unedited(own *ownConfig, err error) error {
 	var r *kubeconfig.Refusal
 	if !errors.As(err, &r) {
 		return err
@@ -205,15 +236,15 @@ var errTLSProxy = errors.New("https://")
 
 // served returns the chain that the server presents, by the way that the kubeconfig
 // goes, a proxy included. Nothing is sent to the server but the handshake.
-func (o *ownConfig) served(ctx context.Context) ([]*pki.Cert, error) {
+func (c *ownConfig) served(ctx context.Context) ([]*pki.Cert, error) {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
 	var chain []*pki.Cert
-	proxy := o.rest.Proxy
+	proxy := c.rest.Proxy
 	if proxy == nil {
 		proxy = http.ProxyFromEnvironment
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, o.rest.Host, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.rest.Host, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -222,15 +253,15 @@ func (o *ownConfig) served(ctx context.Context) ([]*pki.Cert, error) {
 		return nil, fmt.Errorf("the way there leads through a proxy that speaks TLS itself, or is unknown (%w): the certificate that the server presents can't be read", cmp.Or(err, errTLSProxy))
 	}
 	t := &http.Transport{Proxy: proxy, TLSClientConfig: &tls.Config{
-		ServerName:         o.name,
+		ServerName:         c.name,
 		InsecureSkipVerify: true, //nolint:gosec // the chain is what is asked for; the handshake ends with it
 		VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {
 			for _, der := range raw {
-				c, err := pki.ParseCert(der)
+				cert, err := pki.ParseCert(der)
 				if err != nil {
 					return fmt.Errorf("certificate %d of the chain: %w", len(chain)+1, err)
 				}
-				chain = append(chain, c)
+				chain = append(chain, cert)
 			}
 			return errSeen
 		},
@@ -248,18 +279,20 @@ func (o *ownConfig) served(ctx context.Context) ([]*pki.Cert, error) {
 }
 
 // ca gets the CAs.
-func (f *ownFlags) ca(ctx context.Context, own *ownConfig, served []*pki.Cert) (apiint.Repair, error) {
+func (o *ownOptions) ca(ctx context.Context, own *ownConfig, served []*pki.Cert) (apiint.Repair, error) {
 	fix := apiint.Repair{}
 	switch {
-	case f.caFile != "":
-		file := &fixapiintcmd.Flags{Flags: apply.Flags{App: f.app}, CaFile: f.caFile}
-		err := file.Give(ctx)
-		fix.CASource, fix.CA = "--ca-file "+f.caFile, file.Given
-		return fix, err
-	case f.caFrom != "":
+	case o.caFile != "":
 		var err error
-		fix.CASource = "of " + f.caFrom
-		fix.CA, err = connect.FromMaster(ctx, f.app, &f.ssh, f.caFrom)
+		fix.CASource = "--ca-file " + o.caFile
+		if fix.CA, err = collect.ReadNamed(ctx, o.caFile, o.app.Streams.In, connect.MaxCAFile); err != nil {
+			err = fmt.Errorf("--ca-file: %w", err)
+		}
+		return fix, err
+	case o.master != nil:
+		var err error
+		fix.CASource = "of " + o.master.From
+		fix.CA, err = o.master.CAs(ctx, o.app)
 		return fix, err
 	}
 	// Before anything is sent there, and any program asked for a credential.
@@ -271,7 +304,7 @@ func (f *ownFlags) ca(ctx context.Context, own *ownConfig, served []*pki.Cert) (
 		return fix, cli.WithHint(fmt.Errorf("the CA in context %q does not verify the certificate that %s presents (%w), so the CA must come from another source%s", own.context, own.rest.Host, err, presented.String()),
 			"read it from a master, over a host key that you know: --api-ca-from ssh://core@MASTER; or --ca-file FILE")
 	}
-	conn, err := connect.Connect(ctx, f.app, f.config, pki.NewScanner(), connect.ToWrite)
+	conn, err := connect.Connect(ctx, o.app, o.config, pki.NewScanner(), connect.ToWrite)
 	if err != nil {
 		return fix, err
 	}
@@ -288,7 +321,7 @@ func (f *ownFlags) ca(ctx context.Context, own *ownConfig, served []*pki.Cert) (
 
 // show prints what changes in the file's trust anchors. Its text is not printed: tokens
 // and keys are in it.
-func (f *ownFlags) show(own *ownConfig, fix apiint.Repair, c *apiint.UserKubeconfigChange, served []*pki.Cert, now time.Time) {
+func (o *ownOptions) show(own *ownConfig, fix apiint.Repair, c *apiint.UserKubeconfigChange, served []*pki.Cert, now time.Time) {
 	w := &strings.Builder{}
 	ui.Printf(w, "File     %s  (context %s, cluster %s)\n", own.path, own.context, c.Cluster)
 	ui.Printf(w, "Server   %s\n", c.Server)
@@ -314,21 +347,21 @@ func (f *ownFlags) show(own *ownConfig, fix apiint.Repair, c *apiint.UserKubecon
 			ui.Printf(w, "  %s %s\n", sign, apply.Described(x))
 		}
 	}
-	_, _ = io.WriteString(f.app.Streams.Out, ui.CleanLines(w.String()))
+	_, _ = io.WriteString(o.app.Streams.Out, ui.CleanLines(w.String()))
 }
 
 // proven asks the API server with the file as it is now. That it is trusted is what
 // counts; what the user may do there is another matter.
-func (f *ownFlags) proven(ctx context.Context, own *ownConfig, backup string) error {
+func (o *ownOptions) proven(ctx context.Context, own *ownConfig, backup string) error {
 	// The same flags, and the file as it is now: the ones before keep what they have read.
-	fresh, was := genericclioptions.NewConfigFlags(false), f.config
+	fresh, was := genericclioptions.NewConfigFlags(false), o.config
 	fresh.KubeConfig, fresh.Context, fresh.AuthInfoName, fresh.Timeout = was.KubeConfig, was.Context, was.AuthInfoName, was.Timeout
 	fresh.BearerToken, fresh.CertFile, fresh.KeyFile = was.BearerToken, was.CertFile, was.KeyFile
 	fresh.Impersonate, fresh.ImpersonateUID, fresh.ImpersonateGroup = was.Impersonate, was.ImpersonateUID, was.ImpersonateGroup
 	said := func(what string) {
-		ui.Printf(f.app.Streams.Out, "\n%s: %s\nBefore   %s\n", ui.Clean(own.path), what, ui.Clean(backup))
+		ui.Printf(o.app.Streams.Out, "\n%s: %s\nBefore   %s\n", ui.Clean(own.path), what, ui.Clean(backup))
 	}
-	_, err := connect.Connect(ctx, f.app, fresh, pki.NewScanner(), connect.ToRead)
+	_, err := connect.Connect(ctx, o.app, fresh, pki.NewScanner(), connect.ToRead)
 	switch {
 	case err == nil:
 		said("written, and the API server answers")

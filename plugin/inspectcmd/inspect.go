@@ -52,8 +52,8 @@ type judgeFlags struct {
 
 // inspectOptions is what a run needs.
 type inspectOptions struct {
-	scope        collect.Scope
-	nodes        connect.NodeChoice
+	app          cli.App
+	reading      connect.Reading
 	certs        certChoice
 	within       time.Duration
 	asked        bool      // within was asked for
@@ -102,10 +102,15 @@ Exit codes: 0 all fine, 1 findings at or above --fail-on, 2 usage or no access, 
 			if err != nil {
 				return err
 			}
-			return f.run(cmd.Context(), o)
+			return o.run(cmd.Context())
 		},
 		ValidArgsFunction: connect.CompleteArgs(config),
 	}
+	f.addFlags(cmd)
+	return cmd
+}
+
+func (f *inspectFlags) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVarP(&f.scope.allNamespaces, "all-namespaces", "A", true, "Read all namespaces; the default unless -n is given.")
 	flags.StringVarP(&f.scope.selector, "selector", "l", "", "Label selector of the objects to read, such as -l app=router.")
@@ -116,20 +121,22 @@ Exit codes: 0 all fine, 1 findings at or above --fail-on, 2 usage or no access, 
 	flags.BoolVar(&f.judge.allowUnknown, "allow-unknown", false, "Exit with 0 although something could not be read.")
 	flags.StringArrayVar(&f.from, "from", nil, "Read this file instead of a cluster, - for standard input; repeatable. A snapshot, a must-gather (directory, tar, tar.gz, tar.xz), Kubernetes objects as YAML or JSON, PEM, DER, a kubeconfig.")
 	f.output.AddFlags(cmd)
-	f.nodes.AddFlags(cmd, config)
+	f.nodes.AddFlags(cmd, f.config)
 	for flag, words := range map[string][]string{"fail-on": {"info", "warning", "critical", "none"}, "min-severity": {"info", "warning", "critical"}} {
 		ui.Must(cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
 	}
-	return cmd
 }
 
 func (f *inspectFlags) toOptions(ctx context.Context, args []string, allNamespacesTyped bool) (*inspectOptions, error) {
-	o := &inspectOptions{within: connect.DefaultWithin, allowUnknown: f.judge.allowUnknown}
+	o := &inspectOptions{
+		app: f.app, reading: connect.Reading{App: f.app, Config: f.config, From: f.from},
+		within: connect.DefaultWithin, allowUnknown: f.judge.allowUnknown,
+	}
 	var err error
-	if o.scope, err = f.toScope(args, allNamespacesTyped); err != nil {
+	if o.reading.Scope, err = f.toScope(args, allNamespacesTyped); err != nil {
 		return nil, err
 	}
-	if o.nodes, err = f.nodes.ToChoice(ctx, f.app, o.scope); err != nil {
+	if o.reading.Nodes, err = f.nodes.ToChoice(ctx, f.app, o.reading.Scope); err != nil {
 		return nil, err
 	}
 	if err := f.nodes.CheckFrom(f.from); err != nil {
@@ -157,8 +164,8 @@ func (f *inspectFlags) toOptions(ctx context.Context, args []string, allNamespac
 		return nil, err
 	}
 	// who chooses certificates wants to see them
-	f.output.All = f.output.All || f.certs.chooses() || f.certs.sortBy != "" || len(o.scope.Names) > 0
-	if o.print, err = f.output.ToPrinter(ctx, f.app.ProgramName, o.within, o.nodes.NodesOnly); err != nil {
+	f.output.All = f.output.All || f.certs.chooses() || f.certs.sortBy != "" || len(o.reading.Scope.Names) > 0
+	if o.print, err = f.output.ToPrinter(ctx, f.app.ProgramName, o.within, o.reading.Nodes.NodesOnly); err != nil {
 		return nil, err
 	}
 	o.minSeverity = o.print.MinSeverity
@@ -241,8 +248,8 @@ func parseArgs(s *collect.Scope, args []string) error {
 	return nil
 }
 
-func (f *inspectFlags) run(ctx context.Context, o *inspectOptions) error {
-	snapshot, err := f.collect(ctx, o)
+func (o *inspectOptions) run(ctx context.Context) error {
+	snapshot, err := o.reading.Read(ctx)
 	if err != nil {
 		return err
 	}
@@ -254,29 +261,20 @@ func (f *inspectFlags) run(ctx context.Context, o *inspectOptions) error {
 	if o.asked {
 		facts = facts.ForWindow()
 	}
-	inv := report.NewInventory(ctx, facts, o.certs.filter(report.Filter{Place: inScope(o.scope)}, o.within, now))
+	inv := report.NewInventory(ctx, facts, o.certs.filter(report.Filter{Place: inScope(o.reading.Scope)}, o.within, now))
 	if o.certs.order != nil {
 		if err := o.certs.order.Sort(inv.Certificates); err != nil {
 			return fmt.Errorf("--sort-by: %w", err)
 		}
 	}
 	verdict := cli.Verdict(&inv, o.failOn, o.allowUnknown, snapshot.Hints)
-	if err := o.print.Print(f.app.Streams.Out, &inv, o.minSeverity); err != nil {
+	if err := o.print.Print(o.app.Streams.Out, &inv, o.minSeverity); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
 	if ctx.Err() != nil {
 		return &cli.ExitError{Code: cli.ExitIncomplete, Err: errors.New("interrupted: the output is incomplete")}
 	}
 	return verdict
-}
-
-// collect reads the files named, else the cluster.
-func (f *inspectFlags) collect(ctx context.Context, o *inspectOptions) (inspect.Snapshot, error) {
-	r := connect.Reading{App: f.app, Config: f.config, Scope: o.scope, Nodes: o.nodes}
-	if len(f.from) > 0 {
-		return r.Files(ctx, f.from)
-	}
-	return r.Live(ctx)
 }
 
 // inScope chooses places as the scope says: for files, where nothing else has.

@@ -18,9 +18,9 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
 
-// cluster is the one that the flags name, or the files.
+// cluster is the one that the options name, or the files.
 type cluster struct {
-	*rotateFlags
+	*rotateOptions
 	conn *connect.Connection // nil: files are read
 }
 
@@ -39,7 +39,7 @@ func (c cluster) Recheck(ctx context.Context) (rotate.Reading, error) {
 
 // Read reads everything again, and what servers present.
 func (c cluster) Read(ctx context.Context, clients func(*inspect.Snapshot) bool) (rotate.Reading, error) {
-	c.handshakes, c.seen.Callers = true, clients
+	c.reading.Nodes.Served, c.reading.Nodes.Callers = true, clients
 	return c.Recheck(ctx)
 }
 
@@ -49,7 +49,7 @@ func (c cluster) Trigger(ctx context.Context, of catalog.Ref, annotation string)
 	if err != nil {
 		return action.Rotate{}, fmt.Errorf("client for %s: %w", c.conn.Server, err)
 	}
-	return action.PlanRotation(ctx, client, of, annotation, inspect.LiveHints(c.seen.App.ProgramName))
+	return action.PlanRotation(ctx, client, of, annotation, inspect.LiveHints(c.app.ProgramName))
 }
 
 // Apply makes a plan, as a run of its own.
@@ -79,10 +79,10 @@ func applyPlan(ctx context.Context, a *apply.Run, plan func(context.Context) (*r
 }
 
 // applyRun writes one thing, as a run of its own.
-func (f *rotateFlags) applyRun(conn *connect.Connection, command string) *apply.Run {
+func (o *rotateOptions) applyRun(conn *connect.Connection, command string) *apply.Run {
 	return &apply.Run{
-		Flags: apply.Flags{App: f.seen.App, Config: f.seen.Config, Yes: f.yes, Output: f.output}, Command: command, Run: remediate.NewRun(collect.Now()),
-		Session: &apply.Session{App: f.seen.App, Conn: conn}, NoLease: slices.Contains(f.risks, remediate.NoLease),
+		Options: apply.Options{App: o.app, Config: o.reading.Config, Yes: o.yes, Output: o.output}, Command: command, Run: remediate.NewRun(collect.Now()),
+		Session: &apply.Session{App: o.app, Conn: conn}, NoLease: slices.Contains(o.risks, remediate.NoLease),
 	}
 }
 

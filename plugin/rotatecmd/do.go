@@ -56,31 +56,26 @@ type (
 const noUndo = "none: the old key is gone once the new one is made. Clients that trust the old CA trust it until it expires. Where the new CA does not arrive, bring it there; what it signs is rotated later"
 
 // rotate plans what was named, shows it, asks, and does it.
-func (f *rotateFlags) rotate(ctx context.Context, names []string) error {
-	run := f.runner(nil)
-	for _, name := range names {
-		if err := run.CheckName(name); err != nil {
-			return exitError(err)
-		}
-	}
-	if err := f.allowed(); err != nil {
+func (o *rotateOptions) rotate(ctx context.Context) error {
+	if err := o.allowed(); err != nil {
 		return err
 	}
-	r, err := f.read(ctx)
+	r, err := o.read(ctx)
 	if err != nil {
 		return err
 	}
-	plans, err := run.Select(r, names)
+	run := o.runner(nil)
+	plans, err := run.Select(r, o.names)
 	if err != nil {
 		return exitError(err)
 	}
 	var conn *connect.Connection
-	if len(f.seen.From) == 0 {
-		if conn, err = connect.Connect(ctx, f.seen.App, f.seen.Config, pki.NewScanner(), connect.Writing(f.risks, false)); err != nil {
+	if len(o.reading.From) == 0 {
+		if conn, err = connect.Connect(ctx, o.app, o.reading.Config, pki.NewScanner(), connect.Writing(o.risks, false)); err != nil {
 			return err
 		}
 		ask(ctx, conn, &r)
-		run = f.runner(conn)
+		run = o.runner(conn)
 	}
 	idle := true
 	for i := range plans {
@@ -92,40 +87,40 @@ func (f *rotateFlags) rotate(ctx context.Context, names []string) error {
 	for _, p := range plans {
 		idle = idle && p.NoChanges()
 	}
-	if err := f.showPlans(plans); err != nil {
+	if err := o.showPlans(plans); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
 	switch {
 	case idle:
 		return nil
-	case f.dryRun != apply.DryRunNone:
+	case o.dryRun != apply.DryRunNone:
 		return &cli.ExitError{Code: cli.ExitFindings}
 	}
-	if err := f.applyRun(conn, rotate.RotateCommand).Consent(ctx); err != nil {
+	if err := o.applyRun(conn, rotate.RotateCommand).Consent(ctx); err != nil {
 		return err
 	}
-	if f.wait > 0 {
-		ui.Printf(f.seen.App.Streams.ErrOut, "It is followed for at most %s (--wait).\n", f.wait)
+	if o.wait > 0 {
+		ui.Printf(o.app.Streams.ErrOut, "It is followed for at most %s (--wait).\n", o.wait)
 	}
 	return exitError(run.Run(ctx, plans))
 }
 
-// runner rotates what the flags say. conn is nil where nothing is changed.
-func (f *rotateFlags) runner(conn *connect.Connection) *rotate.Runner {
+// runner rotates as the options say. conn is nil where nothing is changed.
+func (o *rotateOptions) runner(conn *connect.Connection) *rotate.Runner {
 	r := &rotate.Runner{
-		Observer: humanObserver{f}, Hints: inspect.LiveHints(f.seen.App.ProgramName), Risks: f.risks, Leaves: f.leaf,
-		Try: f.dryRun != apply.DryRunClient, Wait: f.wait, Resume: f.line,
+		Observer: humanObserver{o}, Hints: inspect.LiveHints(o.app.ProgramName), Risks: o.risks, Leaves: o.leaf,
+		Try: o.dryRun != apply.DryRunClient, Wait: o.wait, Resume: o.line,
 	}
 	if conn != nil {
-		r.Cluster = cluster{f, conn}
+		r.Cluster = cluster{o, conn}
 	}
 	return r
 }
 
 // allowed refuses to write on the word of an API server that is not authenticated.
-func (f *rotateFlags) allowed() error {
-	if len(f.seen.From) > 0 { // nothing is written, or emitted that writes
+func (o *rotateOptions) allowed() error {
+	if len(o.reading.From) > 0 { // nothing is written, or emitted that writes
 		return nil
 	}
-	return connect.Writing(f.risks, false).Allows(f.seen.Config)
+	return connect.Writing(o.risks, false).Allows(o.reading.Config)
 }

@@ -45,35 +45,34 @@ type (
 )
 
 // explain tells how a rotation goes in a version, by the catalog alone.
-func (f *rotateFlags) explain(ctx context.Context, name string) error {
-	s := inspect.Snapshot{Cluster: inspect.Cluster{Versions: catalog.Versions{Cluster: f.version}}}
-	if f.version == "" {
-		f.seen.Nodes.Nodes = []string{connect.NoNodes}
-		r, err := f.read(ctx)
+func (o *rotateOptions) explain(ctx context.Context) error {
+	s := inspect.Snapshot{Cluster: inspect.Cluster{Versions: catalog.Versions{Cluster: o.version}}}
+	if o.version == "" {
+		r, err := o.read(ctx)
 		if err != nil {
 			return err
 		}
 		s.Cluster = r.Facts.Snapshot.Cluster
 	}
-	s.Cluster.Versions.UnreviewedAccepted = slices.Contains(f.risks, preflight.UnreviewedVersion)
+	s.Cluster.Versions.UnreviewedAccepted = slices.Contains(o.risks, preflight.UnreviewedVersion)
 	version := s.Cluster.Versions.Cluster
 	if _, ok := catalog.ParseMinor(version); !ok {
 		return cli.WithHint(fmt.Errorf("version %q: no version of OpenShift", version), "name it: --for-version 4.15")
 	}
-	s.Advise(inspect.LiveHints(f.seen.App.ProgramName))
-	of, err := rotate.NewReading(ctx, inspect.NewFacts(s, s.Taken, connect.DefaultWithin)).Find(name)
+	s.Advise(inspect.LiveHints(o.app.ProgramName))
+	of, err := rotate.NewReading(ctx, inspect.NewFacts(s, s.Taken, connect.DefaultWithin)).Find(o.names[0])
 	switch {
 	case err != nil:
 		return exitError(err)
 	case !of.Signer():
-		return cli.WithHint(fmt.Errorf("%s is signed by %s", of.Name, of.Rotation.Signer), "explain that: %s", inspect.LiveHints(f.seen.App.ProgramName).Next("{} rotate %s --explain", of.Rotation.Signer.Name))
+		return cli.WithHint(fmt.Errorf("%s is signed by %s", of.Name, of.Rotation.Signer), "explain that: %s", inspect.LiveHints(o.app.ProgramName).Next("{} rotate %s --explain", of.Rotation.Signer.Name))
 	}
 	if reason, next := of.Unmanaged(); reason != "" {
 		return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(errors.New(of.Name+": "+reason), "%s", next)}
 	}
 	steps := of.Rotation.Flow(of.At, s.Cluster.Versions)
-	out := f.seen.App.Streams.Out
-	switch f.output {
+	out := o.app.Streams.Out
+	switch o.output {
 	case formMermaid:
 		_, err = io.WriteString(out, mermaid(steps))
 	case "json", "yaml":
@@ -81,7 +80,7 @@ func (f *rotateFlags) explain(ctx context.Context, name string) error {
 		for _, s := range steps {
 			d.Steps = append(d.Steps, rotationStep{s.Stage, s.Actor, s.To, s.Action, string(s.Node), s.Pools, s.LabTest != "", s.LabTest, string(s.Mark), s.Source})
 		}
-		err = ui.PrintDocument(out, f.output, d)
+		err = ui.PrintDocument(out, o.output, d)
 	default:
 		ui.PrintUnreviewed(out, s.Cluster.Versions.WhyUnreviewed())
 		err = printFlow(out, of, version, steps)

@@ -19,16 +19,13 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 )
 
-func (f *rotateFlags) showList(ctx context.Context) error {
-	if !f.seen.Nodes.Given() && len(f.seen.From) == 0 {
-		f.seen.Nodes.Nodes = []string{connect.NoNodes}
-	}
-	r, err := f.read(ctx)
+func (o *rotateOptions) showList(ctx context.Context) error {
+	r, err := o.read(ctx)
 	if err != nil {
 		return err
 	}
-	if len(f.seen.From) == 0 {
-		conn, err := connect.Connect(ctx, f.seen.App, f.seen.Config, pki.NewScanner(), connect.ToRead)
+	if len(o.reading.From) == 0 {
+		conn, err := connect.Connect(ctx, o.app, o.reading.Config, pki.NewScanner(), connect.ToRead)
 		if err != nil {
 			return err
 		}
@@ -44,11 +41,11 @@ func (f *rotateFlags) showList(ctx context.Context) error {
 	for _, g := range r.Facts.Snapshot.Gaps {
 		d.Gaps = append(d.Gaps, report.GapOf(g))
 	}
-	out := f.seen.App.Streams.Out
-	if f.output == "json" || f.output == "yaml" {
-		err = ui.PrintDocument(out, f.output, d)
+	out := o.app.Streams.Out
+	if o.output == "json" || o.output == "yaml" {
+		err = ui.PrintDocument(out, o.output, d)
 	} else {
-		err = printRotations(out, d, f.output == "wide", r.Facts.Now, r.Facts.Snapshot.AsOf())
+		err = printRotations(out, d, o.output == "wide", r.Facts.Now, r.Facts.Snapshot.AsOf())
 	}
 	switch {
 	case err != nil:

@@ -18,14 +18,14 @@ import (
 
 // humanObserver prints how rotations go: what changes on the error stream, and at the end
 // the answer in the form that was asked for.
-type humanObserver struct{ *rotateFlags }
+type humanObserver struct{ *rotateOptions }
 
 // Stage prints that a stage is reached, or not any more.
 func (o humanObserver) Stage(of string, s rotate.Stage, after time.Duration) {
 	if of != "" {
 		of += ", "
 	}
-	ui.Printf(o.seen.App.Streams.ErrOut, "%safter %s: %s %s: %s\n", of, duration.HumanDuration(after), reachedMark(s.Status), s.ID, ui.Clean(s.Reason))
+	ui.Printf(o.app.Streams.ErrOut, "%safter %s: %s %s: %s\n", of, duration.HumanDuration(after), reachedMark(s.Status), s.ID, ui.Clean(s.Reason))
 }
 
 // reachedMark is ui.StatusMark, but for a stage that is on its way: nothing is wrong with it.
@@ -42,7 +42,7 @@ func (o humanObserver) Waiting(leaf string, blocked []preflight.Verdict) {
 	for _, v := range blocked {
 		out = append(out, v.ID+": "+v.Reason)
 	}
-	ui.Printf(o.seen.App.Streams.ErrOut, "waiting, before %s is rotated: %s\n", leaf, ui.Clean(strings.Join(out, "; ")))
+	ui.Printf(o.app.Streams.ErrOut, "waiting, before %s is rotated: %s\n", leaf, ui.Clean(strings.Join(out, "; ")))
 }
 
 // Triggering prints what changes at a leaf.
@@ -60,7 +60,7 @@ func (o humanObserver) Triggering(leaf rotate.Planned, replaced *pki.Cert) {
 func (o humanObserver) Rotated(p rotate.Planned) {
 	o.say("\nDone: %s has rotated it. %s\n", ui.Clean(p.Owner()), "A rotation can't be undone.")
 	if o.wait == 0 {
-		o.say("How far its CA is, at any time: %s\n", inspect.LiveHints(o.seen.App.ProgramName).Next("{} rotate status %s", p.Of.Name))
+		o.say("How far its CA is, at any time: %s\n", inspect.LiveHints(o.app.ProgramName).Next("{} rotate status %s", p.Of.Name))
 	}
 }
 
@@ -68,9 +68,9 @@ func (o humanObserver) Rotated(p rotate.Planned) {
 func (o humanObserver) Concluded(p rotate.Progress) error {
 	switch o.output {
 	case "":
-		ui.Printf(o.seen.App.Streams.Out, "\n")
+		ui.Printf(o.app.Streams.Out, "\n")
 	case "yaml":
-		ui.Printf(o.seen.App.Streams.Out, "---\n")
+		ui.Printf(o.app.Streams.Out, "---\n")
 	}
 	if err := o.showStages(p); err != nil {
 		return fmt.Errorf("print: %w", err)
@@ -80,5 +80,5 @@ func (o humanObserver) Concluded(p rotate.Progress) error {
 
 // say prints for people, where the answer is not for a program.
 func (o humanObserver) say(format string, args ...any) {
-	(&apply.Run{Flags: apply.Flags{App: o.seen.App, Output: o.output}}).Printf(format, args...)
+	(&apply.Run{Options: apply.Options{App: o.app, Output: o.output}}).Printf(format, args...)
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
 
-func (f *rotateFlags) showPlans(plans []rotate.Planned) error {
-	out := f.seen.App.Streams.Out
-	if f.output == "" {
+func (o *rotateOptions) showPlans(plans []rotate.Planned) error {
+	out := o.app.Streams.Out
+	if o.output == "" {
 		for i, p := range plans {
 			if i > 0 {
 				ui.Printf(out, "\n")
@@ -29,21 +29,21 @@ func (f *rotateFlags) showPlans(plans []rotate.Planned) error {
 		return nil
 	}
 	for i, p := range plans {
-		if i > 0 && f.output == "yaml" {
+		if i > 0 && o.output == "yaml" {
 			ui.Printf(out, "---\n")
 		}
-		if err := ui.PrintDocument(out, f.output, f.planDocument(p)); err != nil {
+		if err := ui.PrintDocument(out, o.output, o.planDocument(p)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (f *rotateFlags) planDocument(p rotate.Planned) rotationPlanDocument {
+func (o *rotateOptions) planDocument(p rotate.Planned) rotationPlanDocument {
 	c := p.Facts.Snapshot.Cluster
 	d := rotationPlanDocument{
 		APIVersion: report.APIVersion, Kind: "RotationPlan", Server: c.Server, Version: c.Versions.Cluster, Unreviewed: c.Versions.WhyUnreviewed(), Taken: p.Facts.Snapshot.Taken, Secret: p.Of.At.Namespace + "/" + p.Of.At.Name,
-		Owner: p.Owner(), Annotation: p.Of.Trigger.Annotation, DryRun: f.dryRun, Annotations: differing(p), Checks: checksOf(p.Checks),
+		Owner: p.Owner(), Annotation: p.Of.Trigger.Annotation, DryRun: o.dryRun, Annotations: differing(p), Checks: checksOf(p.Checks),
 		Accepted: append([]string{}, p.Accepted...), Awaited: p.Awaited, Consequences: p.Consequences(), Undo: noUndo,
 	}
 	if !p.Rotates() {

@@ -15,7 +15,6 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
-	"github.com/kubectl-certrot/kubectl-certrot/plugin/verifycmd"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
@@ -99,8 +98,8 @@ func TestNotes(t *testing.T) {
 func TestObserver(t *testing.T) {
 	t.Parallel()
 	var out, errOut bytes.Buffer
-	f := &rotateFlags{seen: verifycmd.Flags{App: cli.App{ProgramName: "oc certrot", Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &errOut}}}}
-	o := f.runner(nil).Observer
+	options := &rotateOptions{app: cli.App{ProgramName: "oc certrot", Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &errOut}}}
+	o := options.runner(nil).Observer
 	stage := rotate.Stage{Assessment: assess.Assessment{ID: rotate.StageSigner, Status: assess.Pass, Reason: "made \x1b[31mnow"}}
 	o.Stage("", stage, 65*time.Second)
 	o.Stage("b", stage, time.Second)

@@ -21,7 +21,6 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
-	"github.com/kubectl-certrot/kubectl-certrot/plugin/verifycmd"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
@@ -32,7 +31,7 @@ func pruneRisks() []string {
 }
 
 func newRotatePruneCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
-	f := &rotateFlags{seen: verifycmd.Flags{App: app, Config: config}, handshakes: true}
+	f := &rotateFlags{app: app, config: config}
 	cmd := &cobra.Command{
 		Use:   "prune NAME",
 		Short: "Remove old CAs of a signer that no certificate needs",
@@ -50,7 +49,13 @@ Exit codes: 0 done, or there is nothing to remove; 1 a dry run would remove some
   {} rotate prune loadbalancer-serving-signer --via ssh`, "{}", app.ProgramName)),
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeRotated,
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.prune(cmd.Context(), args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, err := f.toPruneOptions(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			return o.prune(cmd.Context())
+		},
 	}
 	f.addReading(cmd)
 	flags := cmd.Flags()
@@ -72,31 +77,43 @@ func (f *rotateFlags) checkPrune() error {
 	switch {
 	case !slices.Contains([]string{apply.DryRunNone, apply.DryRunClient, dryRunServer}, f.dryRun):
 		return fmt.Errorf("--dry-run=%s is none of %s, %s, %s", f.dryRun, apply.DryRunNone, apply.DryRunClient, dryRunServer)
-	case len(f.seen.From) > 0 && f.dryRun != apply.DryRunClient:
+	case len(f.from) > 0 && f.dryRun != apply.DryRunClient:
 		return errors.New("--from changes nothing: say --dry-run=client")
-	}
-	if !f.seen.Nodes.Given() && len(f.seen.Nodes.Nodes) == 0 && len(f.seen.From) == 0 { // "none" is not given, and meant
-		f.seen.Nodes.Nodes = []string{connect.AllNodes}
 	}
 	return nil
 }
 
-func (f *rotateFlags) prune(ctx context.Context, name string) error {
-	app := f.seen.App
+// pruneNodes are the nodes to read: all, unless it is said otherwise.
+func (f *rotateFlags) pruneNodes() connect.NodeFlags {
+	nodes := f.nodes
+	if !nodes.Given() && len(nodes.Nodes) == 0 && len(f.from) == 0 { // "none" is not given, and meant
+		nodes.Nodes = []string{connect.AllNodes}
+	}
+	return nodes
+}
+
+func (f *rotateFlags) toPruneOptions(ctx context.Context, args []string) (*rotateOptions, error) {
 	if err := f.checkPrune(); err != nil {
+		return nil, err
+	}
+	o, err := f.optionsFor(ctx, f.pruneNodes(), args)
+	if err != nil {
+		return nil, err
+	}
+	o.reading.Nodes.Served = true
+	return o, o.checkNames()
+}
+
+func (o *rotateOptions) prune(ctx context.Context) error {
+	app := o.app
+	if err := o.allowed(); err != nil {
 		return err
 	}
-	if err := f.runner(nil).CheckName(name); err != nil {
-		return exitError(err)
-	}
-	if err := f.allowed(); err != nil {
-		return err
-	}
-	r, err := f.read(ctx)
+	r, err := o.read(ctx)
 	if err != nil {
 		return err
 	}
-	of, err := r.Find(name)
+	of, err := r.Find(o.names[0])
 	if err != nil {
 		return exitError(err)
 	}
@@ -106,7 +123,7 @@ func (f *rotateFlags) prune(ctx context.Context, name string) error {
 	if !of.Signer() {
 		return stop("it is signed by "+of.Rotation.Signer.Name+", and no signer: it has no CAs", inspect.LiveHints(app.ProgramName).Next("{} rotate prune %s", of.Rotation.Signer.Name))
 	}
-	if err := apply.Unreviewed(r.Facts.Snapshot.Cluster, f.risks); err != nil {
+	if err := apply.Unreviewed(r.Facts.Snapshot.Cluster, o.risks); err != nil {
 		return err
 	}
 	if reason, next := of.Unmanaged(); reason != "" {
@@ -116,18 +133,18 @@ func (f *rotateFlags) prune(ctx context.Context, name string) error {
 		return stop("its CA is in no bundle of its own", app.ProgramName+" inspect --all lists where it is")
 	}
 	var conn *connect.Connection
-	if len(f.seen.From) == 0 {
-		if conn, err = connect.Connect(ctx, app, f.seen.Config, pki.NewScanner(), connect.Writing(f.risks, false)); err != nil {
+	if len(o.reading.From) == 0 {
+		if conn, err = connect.Connect(ctx, app, o.reading.Config, pki.NewScanner(), connect.Writing(o.risks, false)); err != nil {
 			return err
 		}
 		r.Facts.Snapshot.Cluster.Clock = conn.Clock.Reading()
 	}
-	cas, err := rotate.OldTrust(r.Facts, of.Rotation, f.risks)
+	cas, err := rotate.OldTrust(r.Facts, of.Rotation, o.risks)
 	if err != nil {
 		return apply.Refused(err)
 	}
 	p := pruning{Reading: r, of: of, cas: cas}
-	if conn != nil && f.dryRun != apply.DryRunClient {
+	if conn != nil && o.dryRun != apply.DryRunClient {
 		if p.action, err = rotate.NewPruneBundle(ctx, conn.Kube, of.Rotation.Bundle, cas); errors.Is(err, remediate.ErrChanged) {
 			return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.NothingChanged(err), "another client writes it at this moment: look, and run it again")}
 		} else if err != nil {
@@ -140,10 +157,10 @@ func (f *rotateFlags) prune(ctx context.Context, name string) error {
 	switch {
 	case p.removable() == 0:
 		return nil
-	case f.dryRun != apply.DryRunNone:
+	case o.dryRun != apply.DryRunNone:
 		return &cli.ExitError{Code: cli.ExitFindings}
 	}
-	return f.remove(ctx, conn, p)
+	return o.remove(ctx, conn, p)
 }
 
 // pruning is the removal of old CAs that is planned.
@@ -191,8 +208,8 @@ func (p pruning) print(out io.Writer) error {
 }
 
 // remove asks, and does it.
-func (f *rotateFlags) remove(ctx context.Context, conn *connect.Connection, p pruning) error {
-	a := f.applyRun(conn, rotate.PruneCommand)
+func (o *rotateOptions) remove(ctx context.Context, conn *connect.Connection, p pruning) error {
+	a := o.applyRun(conn, rotate.PruneCommand)
 	if err := a.Consent(ctx); err != nil {
 		return err
 	}

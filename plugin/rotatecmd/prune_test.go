@@ -17,9 +17,10 @@ func TestPruneReadsAllNodes(t *testing.T) {
 		{[]string{"worker-0"}, []string{"worker-0"}},
 	} {
 		f := &rotateFlags{dryRun: apply.DryRunNone}
-		f.seen.Nodes.Nodes, f.seen.Nodes.Via = c.said, connect.ViaAuto
-		if err := f.checkPrune(); err != nil || !slices.Equal(f.seen.Nodes.Nodes, c.want) {
-			t.Errorf("--nodes %v reads %v, want %v: %v", c.said, f.seen.Nodes.Nodes, c.want, err)
+		f.nodes.Nodes, f.nodes.Via = c.said, connect.ViaAuto
+		got := f.pruneNodes().Nodes
+		if err := f.checkPrune(); err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("--nodes %v reads %v, want %v: %v", c.said, got, c.want, err)
 		}
 	}
 }

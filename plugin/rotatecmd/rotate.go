@@ -22,19 +22,17 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
-	"github.com/kubectl-certrot/kubectl-certrot/plugin/verifycmd"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
 
-// rotateFlags are what was typed.
+// rotateFlags is what was typed, of rotate and of its subcommands.
 type rotateFlags struct {
-	seen verifycmd.Flags // how facts are read
-	// handshakes: what servers present is read, too.
-	handshakes bool
-	list       bool
-	// how says that only how it goes is to be told, in this version; empty: the
-	// cluster's own.
+	app     cli.App
+	config  *genericclioptions.ConfigFlags
+	nodes   connect.NodeFlags
+	from    []string
+	list    bool
 	how     bool
 	version string
 	dryRun  string
@@ -42,7 +40,23 @@ type rotateFlags struct {
 	output  string
 	risks   []string
 	wait    time.Duration
-	leaf    bool   // what the signer signs is signed anew, too
+	leaf    bool
+}
+
+// rotateOptions is what a run needs, of rotate and of its subcommands.
+type rotateOptions struct {
+	app     cli.App
+	reading connect.Reading
+	names   []string
+	list    bool
+	how     bool   // only how it goes is explained
+	version string // of that; empty: the cluster's own
+	dryRun  string // apply.DryRunNone, apply.DryRunClient or dryRunServer
+	yes     bool
+	output  string
+	risks   []string
+	wait    time.Duration
+	leaf    bool   // what the signer signs is rotated, too
 	line    string // how it was called, without NAMEs
 }
 
@@ -50,7 +64,7 @@ const dryRunServer = "server"
 
 // NewCommand is the command rotate.
 func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
-	f := &rotateFlags{seen: verifycmd.Flags{App: app, Config: config}}
+	f := &rotateFlags{app: app, config: config}
 	cmd := &cobra.Command{
 		Use:   "rotate NAME... | --list",
 		Short: "Have a signer rotated by its owner, and track its CA to all clients that need it",
@@ -86,13 +100,23 @@ Exit codes: 0 done; 1 a dry run would change something, or --wait was over befor
   {} rotate status kube-apiserver-to-kubelet-signer --nodes all`, "{}", app.ProgramName)),
 		ValidArgsFunction: completeRotated,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.line = apply.CommandLine(cmd)
 			if !cmd.Flags().Changed("wait") {
 				f.wait = f.usualWait(len(args))
 			}
-			return f.run(cmd.Context(), args)
+			o, err := f.toOptions(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			o.line = apply.CommandLine(cmd)
+			return o.run(cmd.Context())
 		},
 	}
+	f.addFlags(cmd)
+	cmd.AddCommand(newRotateStatusCommand(app, config), newRotatePruneCommand(app, config))
+	return cmd
+}
+
+func (f *rotateFlags) addFlags(cmd *cobra.Command) {
 	f.addReading(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.list, "list", false, "List what can be rotated, and whether it would be now.")
@@ -108,15 +132,13 @@ Exit codes: 0 done; 1 a dry run would change something, or --wait was over befor
 	ui.Must(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{apply.DryRunNone, apply.DryRunClient, dryRunServer}, cobra.ShellCompDirectiveNoFileComp)))
 	ui.Must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(rotate.Risks(), cobra.ShellCompDirectiveNoFileComp)))
 	ui.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"wide", "json", "yaml", formMermaid}, cobra.ShellCompDirectiveNoFileComp)))
-	cmd.AddCommand(newRotateStatusCommand(app, config), newRotatePruneCommand(app, config))
-	return cmd
 }
 
 // addReading adds the flags that say from where facts are read.
 func (f *rotateFlags) addReading(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&f.seen.From, "from", nil, "Read this snapshot or must-gather instead of a cluster, - for standard input; repeatable.")
+	cmd.Flags().StringArrayVar(&f.from, "from", nil, "Read this snapshot or must-gather instead of a cluster, - for standard input; repeatable.")
 	ui.Must(cmd.MarkFlagFilename("from"))
-	f.seen.Nodes.AddFlags(cmd, f.seen.Config)
+	f.nodes.AddFlags(cmd, f.config)
 }
 
 // completeRotated suggests what is rotated in some version: that asks no cluster.
@@ -140,7 +162,7 @@ func (f *rotateFlags) check(args []string) error {
 	case f.list && len(args) > 0:
 		return errors.New("--list lists all: give no NAME")
 	case !f.list && len(args) == 0:
-		return cli.WithHint(errors.New("no NAME"), "%s rotate --list lists the names", f.seen.App.ProgramName)
+		return cli.WithHint(errors.New("no NAME"), "%s rotate --list lists the names", f.app.ProgramName)
 	case !slices.Contains(forms, f.output):
 		return fmt.Errorf("-o %q is none of %s", f.output, strings.Join(forms[1:], ", "))
 	case !slices.Contains([]string{apply.DryRunNone, apply.DryRunClient, dryRunServer}, f.dryRun):
@@ -151,9 +173,9 @@ func (f *rotateFlags) check(args []string) error {
 		return errors.New("--leaf goes with NAME")
 	case f.how && len(args) > 1:
 		return errors.New("--explain takes one NAME")
-	case f.wait == 0 && f.dryRun == apply.DryRunNone && len(f.seen.From) == 0 && (f.leaf || len(args) > 1):
+	case f.wait == 0 && f.dryRun == apply.DryRunNone && len(f.from) == 0 && (f.leaf || len(args) > 1):
 		return errors.New("--leaf and several NAMEs wait for each step: give --wait a time such as 30m")
-	case len(f.seen.From) > 0 && !f.list && !f.how && f.dryRun != apply.DryRunClient:
+	case len(f.from) > 0 && !f.list && !f.how && f.dryRun != apply.DryRunClient:
 		return errors.New("--from changes nothing: say --list or --dry-run=client")
 	}
 	for _, risk := range f.risks {
@@ -168,57 +190,73 @@ func (f *rotateFlags) check(args []string) error {
 // to be waited.
 func (f *rotateFlags) usualWait(names int) time.Duration {
 	const usual = 30 * time.Minute
-	_, onTerminal := (&connect.Prompter{App: f.seen.App}).Terminal()
+	_, onTerminal := (&connect.Prompter{App: f.app}).Terminal()
 	if f.list || f.how || f.dryRun != apply.DryRunNone || !onTerminal && !f.leaf && names < 2 {
 		return 0
 	}
 	return usual
 }
 
-func (f *rotateFlags) run(ctx context.Context, args []string) error {
+func (f *rotateFlags) toOptions(ctx context.Context, args []string) (*rotateOptions, error) {
 	if err := f.check(args); err != nil {
-		return err
+		return nil, err
 	}
-	if f.list {
-		return f.showList(ctx)
+	nodes := f.nodes
+	if f.how || f.list && !nodes.Given() && len(f.from) == 0 {
+		nodes.Nodes = []string{connect.NoNodes}
 	}
-	if f.how {
-		return f.explain(ctx, args[0])
+	o, err := f.optionsFor(ctx, nodes, args)
+	if err != nil || f.list || f.how {
+		return o, err
 	}
-	return f.rotate(ctx, args)
+	return o, o.checkNames()
 }
 
-// unasked reads without handshakes: what servers show is of no interest before anything
-// is made anew.
-func (f *rotateFlags) unasked(ctx context.Context) (inspect.Snapshot, error) {
-	nodes, err := f.seen.Nodes.ToChoice(ctx, f.seen.App, collect.Scope{})
+// optionsFor checks what rotate and its subcommands have in common. nodes are those to read.
+func (f *rotateFlags) optionsFor(ctx context.Context, nodes connect.NodeFlags, names []string) (*rotateOptions, error) {
+	choice, err := nodes.ToChoice(ctx, f.app, collect.Scope{})
 	if err != nil {
-		return inspect.Snapshot{}, err
+		return nil, err
 	}
-	if err := f.seen.Nodes.CheckFrom(f.seen.From); err != nil {
-		return inspect.Snapshot{}, err
+	if err := nodes.CheckFrom(f.from); err != nil {
+		return nil, err
 	}
-	r := connect.Reading{App: f.seen.App, Config: f.seen.Config, Nodes: nodes}
-	if len(f.seen.From) > 0 {
-		return r.Files(ctx, f.seen.From)
+	return &rotateOptions{
+		app: f.app, names: names, list: f.list, how: f.how, reading: connect.Reading{App: f.app, Config: f.config, From: f.from, Nodes: choice},
+		version: f.version, dryRun: f.dryRun, yes: f.yes, output: f.output, risks: f.risks, wait: f.wait, leaf: f.leaf,
+	}, nil
+}
+
+func (o *rotateOptions) checkNames() error {
+	run := o.runner(nil)
+	for _, name := range o.names {
+		if err := run.CheckName(name); err != nil {
+			return exitError(err)
+		}
 	}
-	return r.Live(ctx)
+	return nil
+}
+
+func (o *rotateOptions) run(ctx context.Context) error {
+	switch {
+	case o.list:
+		return o.showList(ctx)
+	case o.how:
+		return o.explain(ctx)
+	}
+	return o.rotate(ctx)
 }
 
 // read reads the cluster, or files.
-func (f *rotateFlags) read(ctx context.Context) (rotate.Reading, error) {
-	read := f.seen.Read
-	if !f.handshakes {
-		read = f.unasked
-	}
-	s, err := read(ctx)
+func (o *rotateOptions) read(ctx context.Context) (rotate.Reading, error) {
+	s, err := o.reading.Read(ctx)
 	if err != nil {
 		return rotate.Reading{}, err
 	}
 	if ctx.Err() != nil {
 		return rotate.Reading{}, cli.NothingChanged(errors.New("interrupted"))
 	}
-	s.Cluster.Versions.UnreviewedAccepted = slices.Contains(f.risks, preflight.UnreviewedVersion)
+	s.Cluster.Versions.UnreviewedAccepted = slices.Contains(o.risks, preflight.UnreviewedVersion)
 	r := rotate.NewReading(ctx, inspect.NewFacts(s, s.Taken, connect.DefaultWithin))
 	if ctx.Err() != nil {
 		return rotate.Reading{}, cli.NothingChanged(errors.New("interrupted"))

@@ -20,12 +20,11 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
-	"github.com/kubectl-certrot/kubectl-certrot/plugin/verifycmd"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
 
 func newRotateStatusCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
-	f := &rotateFlags{seen: verifycmd.Flags{App: app, Config: config}, handshakes: true}
+	f := &rotateFlags{app: app, config: config}
 	cmd := &cobra.Command{
 		Use:   "status NAME",
 		Short: "Tell how far a signer's newest certificate is on its way to all clients",
@@ -41,7 +40,13 @@ Exit codes: 0 all stages are reached; 1 some are not yet; 2 usage or no access; 
   {} rotate status loadbalancer-serving-signer --nodes all --via ssh --wait 30m`, "{}", app.ProgramName)),
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeRotated,
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.status(cmd.Context(), args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, err := f.toStatusOptions(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			return o.status(cmd.Context())
+		},
 	}
 	f.addReading(cmd)
 	cmd.Flags().DurationVar(&f.wait, "wait", 0, "While it is on its way, ask again every 10 s, for this long (such as 10m).")
@@ -72,38 +77,44 @@ type (
 	}
 )
 
-func (f *rotateFlags) status(ctx context.Context, name string) error {
+func (f *rotateFlags) toStatusOptions(ctx context.Context, args []string) (*rotateOptions, error) {
 	switch {
 	case !slices.Contains([]string{"", "json", "yaml"}, f.output):
-		return fmt.Errorf("-o %q is none of json, yaml", f.output)
-	case f.wait < 0 || f.wait > 0 && len(f.seen.From) > 0:
-		return errors.New("--wait is a time such as 10m, and goes with a cluster, not with --from")
+		return nil, fmt.Errorf("-o %q is none of json, yaml", f.output)
+	case f.wait < 0 || f.wait > 0 && len(f.from) > 0:
+		return nil, errors.New("--wait is a time such as 10m, and goes with a cluster, not with --from")
 	}
-	run := f.runner(nil)
-	if err := run.CheckName(name); err != nil {
-		return exitError(err)
+	o, err := f.optionsFor(ctx, f.nodes, args)
+	if err != nil {
+		return nil, err
 	}
+	o.reading.Nodes.Served = true
+	return o, o.checkNames()
+}
+
+func (o *rotateOptions) status(ctx context.Context) error {
 	var conn *connect.Connection
-	if len(f.seen.From) == 0 {
+	if len(o.reading.From) == 0 {
 		var err error
-		if conn, err = connect.Connect(ctx, f.seen.App, f.seen.Config, pki.NewScanner(), connect.ToRead); err != nil {
+		if conn, err = connect.Connect(ctx, o.app, o.reading.Config, pki.NewScanner(), connect.ToRead); err != nil {
 			return err
 		}
 	}
-	run.Cluster = cluster{f, conn}
-	p, err := run.Status(ctx, name)
+	run := o.runner(nil)
+	run.Cluster = cluster{o, conn}
+	p, err := run.Status(ctx, o.names[0])
 	if err != nil {
 		return exitError(err)
 	}
-	if err := f.showStages(p); err != nil {
+	if err := o.showStages(p); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
 	return exitError(p.Outcome())
 }
 
-func (f *rotateFlags) showStages(p rotate.Progress) error {
-	out := f.seen.App.Streams.Out
-	if f.output == "" {
+func (o *rotateOptions) showStages(p rotate.Progress) error {
+	out := o.app.Streams.Out
+	if o.output == "" {
 		return printStages(out, p)
 	}
 	facts, of := p.Planned.Facts.Snapshot, p.Planned.Of
@@ -123,7 +134,7 @@ func (f *rotateFlags) showStages(p rotate.Progress) error {
 		}
 		d.Stages = append(d.Stages, e)
 	}
-	return ui.PrintDocument(out, f.output, d)
+	return ui.PrintDocument(out, o.output, d)
 }
 
 func printStages(out io.Writer, p rotate.Progress) error {

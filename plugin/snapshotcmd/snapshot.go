@@ -21,6 +21,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 )
 
+// snapshotFlags is what was typed.
 type snapshotFlags struct {
 	config       *genericclioptions.ConfigFlags
 	app          cli.App
@@ -28,6 +29,14 @@ type snapshotFlags struct {
 	output       string
 	from         []string
 	restartSafe  bool
+	allowUnknown bool
+}
+
+// snapshotOptions is what a run needs.
+type snapshotOptions struct {
+	app          cli.App
+	reading      connect.Reading
+	output       string // a file; "-": standard output
 	allowUnknown bool
 }
 
@@ -47,57 +56,68 @@ The file holds certificates, where they are, and the metadata that judging them 
   # Put several files into one
   {} snapshot --from secrets.yaml --from configmaps.yaml -o both.certrot`, "{}", app.ProgramName)),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o, err := f.toOptions(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return o.run(cmd.Context())
+		},
 	}
-	cmd.Flags().StringVarP(&f.output, "output", "o", "", "File to write; - for standard output.")
-	cmd.Flags().StringArrayVar(&f.from, "from", nil, "Read this file or must-gather instead of a cluster, - for standard input; repeatable.")
-	cmd.Flags().BoolVar(&f.restartSafe, "restart-safe", false, "Ask on each node too what its kubelet would be told if it started now, as verify restart-safe does.")
-	f.nodes.AddFlags(cmd, config)
-	cmd.Flags().BoolVar(&f.allowUnknown, "allow-unknown", false, "Exit with 0 although something could not be read.")
+	f.addFlags(cmd)
 	return cmd
 }
 
-func (f *snapshotFlags) run(ctx context.Context) error {
+func (f *snapshotFlags) addFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&f.output, "output", "o", "", "File to write; - for standard output.")
+	cmd.Flags().StringArrayVar(&f.from, "from", nil, "Read this file or must-gather instead of a cluster, - for standard input; repeatable.")
+	cmd.Flags().BoolVar(&f.restartSafe, "restart-safe", false, "Ask on each node too what its kubelet would be told if it started now, as verify restart-safe does.")
+	f.nodes.AddFlags(cmd, f.config)
+	cmd.Flags().BoolVar(&f.allowUnknown, "allow-unknown", false, "Exit with 0 although something could not be read.")
+}
+
+func (f *snapshotFlags) toOptions(ctx context.Context) (*snapshotOptions, error) {
 	if f.output == "" {
-		return errors.New("-o FILE is required")
+		return nil, errors.New("-o FILE is required")
 	}
-	if _, err := f.target(); err != nil { // before all is read for nothing
-		return err
+	if _, err := target(f.output); err != nil { // before all is read for nothing
+		return nil, err
 	}
 	nodes, err := f.nodes.ToChoice(ctx, f.app, collect.Scope{})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := f.nodes.CheckFrom(f.from); err != nil {
-		return err
+		return nil, err
 	}
 	if f.restartSafe && len(f.from) > 0 {
-		return errors.New("--from reads a file: --restart-safe is asked on nodes, and goes with a live cluster")
+		return nil, errors.New("--from reads a file: --restart-safe is asked on nodes, and goes with a live cluster")
 	}
 	nodes.Options.Texts, nodes.Served = true, true // so that a plan can be made from the file
 	nodes.RestartProbe = f.restartSafe
-	r := connect.Reading{App: f.app, Config: f.config, Nodes: nodes, Status: true} // so that its checks can be made from the file
-	var s inspect.Snapshot
-	if len(f.from) > 0 {
-		s, err = r.Files(ctx, f.from)
-	} else {
-		s, err = r.Live(ctx)
-	}
+	return &snapshotOptions{
+		app: f.app, output: f.output, allowUnknown: f.allowUnknown,
+		reading: connect.Reading{App: f.app, Config: f.config, From: f.from, Nodes: nodes, Status: true}, // so that its checks can be made from the file
+	}, nil
+}
+
+func (o *snapshotOptions) run(ctx context.Context) error {
+	s, err := o.reading.Read(ctx)
 	if err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
 		return errors.New("interrupted: nothing was written")
 	}
-	if err := f.write(ctx, s); err != nil {
+	if err := o.write(ctx, s); err != nil {
 		return err
 	}
-	ui.PrintUnauthenticated(f.app.Streams.ErrOut, s.Cluster.Unauthenticated)
+	ui.PrintUnauthenticated(o.app.Streams.ErrOut, s.Cluster.Unauthenticated)
 	gaps := append(slices.Clone(s.Gaps), s.Status.Unread()...)
 	for _, g := range gaps {
-		_, _ = fmt.Fprintf(f.app.Streams.ErrOut, "unknown: %s: %s\n", ui.Clean(ui.OneLine(g.What+" "+g.Where)), ui.Clean(ui.OneLine(g.Reason)))
+		_, _ = fmt.Fprintf(o.app.Streams.ErrOut, "unknown: %s: %s\n", ui.Clean(ui.OneLine(g.What+" "+g.Where)), ui.Clean(ui.OneLine(g.Reason)))
 	}
-	if len(gaps) > 0 && !f.allowUnknown {
+	if len(gaps) > 0 && !o.allowUnknown {
 		return &cli.ExitError{Code: cli.ExitIncomplete, Err: errors.New("the snapshot was written, but it is not complete (see above)")}
 	}
 	return nil
@@ -106,51 +126,51 @@ func (f *snapshotFlags) run(ctx context.Context) error {
 // write replaces the output by a complete snapshot: a reader sees the previous file or
 // the new one. A device or a pipe is written to and stays what it is: replaced by a file,
 // /dev/null is lost to the whole machine.
-func (f *snapshotFlags) write(ctx context.Context, s inspect.Snapshot) error {
-	if f.output == "-" {
-		return collect.WriteSnapshot(ui.Raw(f.app.Streams.Out), s) // it is compressed
+func (o *snapshotOptions) write(ctx context.Context, s inspect.Snapshot) error {
+	if o.output == "-" {
+		return collect.WriteSnapshot(ui.Raw(o.app.Streams.Out), s) // it is compressed
 	}
-	if at, err := os.Stat(f.output); err == nil && !at.Mode().IsRegular() {
-		return f.writeInto(ctx, s)
+	if at, err := os.Stat(o.output); err == nil && !at.Mode().IsRegular() {
+		return o.writeInto(ctx, s)
 	}
-	path, err := f.target()
+	path, err := target(o.output)
 	if err != nil {
 		return err
 	}
 	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
-		return fmt.Errorf("write %s: %w", f.output, err)
+		return fmt.Errorf("write %s: %w", o.output, err)
 	}
 	err = errors.Join(collect.WriteSnapshot(io.Writer(temp), s), temp.Sync(), temp.Close())
 	if err == nil {
 		err = os.Rename(temp.Name(), path)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", f.output, err), os.Remove(temp.Name()))
+		return errors.Join(fmt.Errorf("write %s: %w", o.output, err), os.Remove(temp.Name()))
 	}
 	return nil
 }
 
 // target is the file that is replaced: of a link, what it leads to. A link that leads
 // nowhere is left as it is: whose it is, and what it is for, is unknown.
-func (f *snapshotFlags) target() (string, error) {
-	at, err := os.Lstat(f.output)
-	if f.output == "-" || err != nil || at.Mode()&os.ModeSymlink == 0 {
-		return f.output, nil
+func target(output string) (string, error) {
+	at, err := os.Lstat(output)
+	if output == "-" || err != nil || at.Mode()&os.ModeSymlink == 0 {
+		return output, nil
 	}
-	path, err := filepath.EvalSymlinks(f.output)
+	path, err := filepath.EvalSymlinks(output)
 	if err != nil {
-		return "", cli.WithHint(fmt.Errorf("write %s: it is a link whose target can't be followed: %w", f.output, err), "name the file that the link should lead to, or remove the link")
+		return "", cli.WithHint(fmt.Errorf("write %s: it is a link whose target can't be followed: %w", output, err), "name the file that the link should lead to, or remove the link")
 	}
 	return path, nil
 }
 
 // writeInto writes to what is there and is no regular file; a folder can't be opened so.
 // A pipe may have no reader: the end of ctx ends the wait for one.
-func (f *snapshotFlags) writeInto(ctx context.Context, s inspect.Snapshot) error {
+func (o *snapshotOptions) writeInto(ctx context.Context, s inspect.Snapshot) error {
 	done := make(chan error, 1)
 	go func() {
-		file, err := os.OpenFile(f.output, os.O_WRONLY, 0)
+		file, err := os.OpenFile(o.output, os.O_WRONLY, 0)
 		if err == nil {
 			err = errors.Join(collect.WriteSnapshot(file, s), file.Close())
 		}
@@ -158,10 +178,10 @@ func (f *snapshotFlags) writeInto(ctx context.Context, s inspect.Snapshot) error
 	}()
 	select {
 	case <-ctx.Done():
-		return fmt.Errorf("interrupted while writing %s: not all was written", f.output)
+		return fmt.Errorf("interrupted while writing %s: not all was written", o.output)
 	case err := <-done:
 		if err != nil {
-			return fmt.Errorf("write %s: %w", f.output, err)
+			return fmt.Errorf("write %s: %w", o.output, err)
 		}
 		return nil
 	}

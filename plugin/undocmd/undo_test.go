@@ -58,8 +58,8 @@ func TestUndoOnMasters(t *testing.T) {
 		}
 		var out plugintest.Transcript
 		w := applytest.OnNodes(conn, &out, c.nodes...)
-		f := &undoFlags{Flags: apply.Flags{App: w.App, DryRun: apply.DryRunClient}, fromNodes: true, risks: c.risks}
-		err := f.undo(t.Context(), w, run, remediate.RunRecord{})
+		o := &undoOptions{Options: apply.Options{App: w.App, DryRun: true}, undoes: run, fromNodes: true, risks: c.risks}
+		err := o.undo(t.Context(), w, remediate.RunRecord{})
 		if err != nil {
 			cli.PrintError(w.App.Streams, err)
 		}
@@ -95,8 +95,8 @@ func TestUndoLeavesAnotherRunsChangeAlone(t *testing.T) {
 	records := []remediate.Record{{Event: remediate.Begun, Node: n.Name, Path: path}, {Event: remediate.Done, Node: n.Name, Path: path}}
 	var out plugintest.Transcript
 	w := applytest.OnNodes(applytest.Connect(plugintest.SettledAPI(), t), &out, n)
-	f := &undoFlags{Flags: apply.Flags{App: w.App, DryRun: apply.DryRunNone, Yes: true}, risks: []string{undo.BreaksTrust}}
-	if err = f.undo(t.Context(), w, first, remediate.RunRecord{Header: remediate.Header{Run: first}, Records: records}); err != nil {
+	o := &undoOptions{Options: apply.Options{App: w.App, Yes: true}, undoes: first, risks: []string{undo.BreaksTrust}}
+	if err = o.undo(t.Context(), w, remediate.RunRecord{Header: remediate.Header{Run: first}, Records: records}); err != nil {
 		cli.PrintError(w.App.Streams, err)
 	}
 	said := strings.Join(strings.Fields(out.String()), " ")
@@ -125,7 +125,7 @@ func TestUndoOfAPatch(t *testing.T) {
 	}
 	var out plugintest.Transcript
 	app := applytest.OnNodes(nil, &out).App
-	err = (&undoFlags{Flags: apply.Flags{App: app, DryRun: apply.DryRunNone}}).run(t.Context(), run)
+	err = (&undoOptions{Options: apply.Options{App: app}, undoes: run}).run(t.Context())
 	if err != nil {
 		cli.PrintError(app.Streams, err)
 	}

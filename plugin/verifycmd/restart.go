@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
@@ -24,37 +25,52 @@ import (
 // kubelet come back?
 const restartSafe = "restart-safe"
 
-// restart is verify restart-safe.
-func (f *Flags) restart(ctx context.Context, args []string) error {
+// restartOptions is what a run of verify restart-safe needs.
+type restartOptions struct {
+	app          cli.App
+	reading      connect.Reading
+	now          time.Time // zero: the time of the facts
+	allowUnknown bool
+	print        func(io.Writer, *report.RestartReport) error
+}
+
+func (f *verifyFlags) toRestartOptions(ctx context.Context, args []string) (*restartOptions, error) {
 	if len(args) > 1 {
-		return fmt.Errorf("%s is a question of its own: no part goes with it", restartSafe)
+		return nil, fmt.Errorf("%s is a question of its own: no part goes with it", restartSafe)
 	}
-	write, ok := map[string]func(io.Writer, *report.RestartReport) error{
-		"": f.printRestartHuman(false), "wide": f.printRestartHuman(true), "json": restartDocument("json"), "yaml": restartDocument("yaml"), "junit": restartJUnit,
-	}[f.output]
-	if !ok {
-		return fmt.Errorf("-o %q is none of wide, json, yaml, junit", f.output)
+	o := &restartOptions{app: f.app, allowUnknown: f.allowUnknown}
+	var ok bool
+	if o.print, ok = map[string]func(io.Writer, *report.RestartReport) error{
+		"": printRestartHuman(f.app.ProgramName, false), "wide": printRestartHuman(f.app.ProgramName, true), "json": restartDocument("json"), "yaml": restartDocument("yaml"), "junit": restartJUnit,
+	}[f.output]; !ok {
+		return nil, fmt.Errorf("-o %q is none of wide, json, yaml, junit", f.output)
 	}
-	now, err := f.asOf()
+	var err error
+	if o.now, err = f.asOf(); err != nil {
+		return nil, err
+	}
+	o.reading, err = f.toReading(ctx)
+	o.reading.Nodes.RestartProbe = true
+	return o, err
+}
+
+func (o *restartOptions) run(ctx context.Context) error {
+	s, err := o.reading.Read(ctx)
 	if err != nil {
 		return err
 	}
-	f.restartProbe = true
-	s, err := f.Read(ctx)
-	if err != nil {
-		return err
-	}
+	now := o.now
 	if now.IsZero() {
 		now = s.Taken
 	}
 	report := report.NewRestartReport(ctx, inspect.NewFacts(s, now, connect.DefaultWithin))
-	if err := write(f.App.Streams.Out, &report); err != nil {
+	if err := o.print(o.app.Streams.Out, &report); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
 	if ctx.Err() != nil {
 		return &cli.ExitError{Code: cli.ExitIncomplete, Err: errors.New("interrupted: the output is incomplete")}
 	}
-	return cli.Judged(report.Worst(), false, f.allowUnknown)
+	return cli.Judged(report.Worst(), false, o.allowUnknown)
 }
 
 func restartDocument(format string) func(io.Writer, *report.RestartReport) error {
@@ -120,17 +136,17 @@ func answerWord(a trust.RestartAnswer) string {
 }
 
 // printRestartHuman writes a table, and below it why for what is no plain yes.
-func (f *Flags) printRestartHuman(wide bool) func(io.Writer, *report.RestartReport) error {
+func printRestartHuman(programName string, wide bool) func(io.Writer, *report.RestartReport) error {
 	return func(out io.Writer, r *report.RestartReport) error {
 		w := &strings.Builder{}
-		header := ui.HumanPrinter{ProgramName: f.App.ProgramName}
+		header := ui.HumanPrinter{ProgramName: programName}
 		header.Cluster(w, r.Cluster)
 		ui.Printf(w, "As of    %s\n", r.Now.Format("2006-01-02 15:04 MST"))
 		header.Gaps(w, &report.Inventory{Gaps: r.Gaps})
 		ui.Printf(w, "\n")
 		table(w, restartRows(r))
 		for _, same := range alike(r.Nodes, wide) {
-			f.restartDetails(w, same, wide)
+			restartDetails(w, same, wide)
 		}
 		ui.Printf(w, "\n")
 		for _, q := range []struct {
@@ -228,7 +244,7 @@ func table(w io.Writer, rows [][]string) {
 
 // restartDetails says what is behind the marks of nodes of which the same is to be
 // said: the verdict, and the answers that it does not speak of.
-func (f *Flags) restartDetails(w io.Writer, same []trust.RestartNode, wide bool) {
+func restartDetails(w io.Writer, same []trust.RestartNode, wide bool) {
 	n := same[0]
 	names := make([]string, len(same))
 	for i := range same {

@@ -26,28 +26,35 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 )
 
-// Flags are those of verify.
-type Flags struct {
-	Config       *genericclioptions.ConfigFlags
-	App          cli.App
-	Nodes        connect.NodeFlags
-	From         []string
+// verifyFlags is what was typed.
+type verifyFlags struct {
+	config       *genericclioptions.ConfigFlags
+	app          cli.App
+	nodes        connect.NodeFlags
+	from         []string
 	now          string
 	output       string
 	allowUnknown bool
 	wait         time.Duration
-	restartProbe bool // kubelets' own credentials are to be tried, on their nodes
-	// callers says of what was read whether masters' client certificates are to be tried,
-	// on masters; nil: never.
-	Callers func(*inspect.Snapshot) bool
 }
 
-// PollInterval is how long verify --wait waits between two readings.
-const PollInterval = 10 * time.Second
+// verifyOptions is what a run needs.
+type verifyOptions struct {
+	app          cli.App
+	reading      connect.Reading
+	parts        []catalog.Part // none: all
+	now          time.Time      // zero: the time of the facts
+	wait         time.Duration
+	allowUnknown bool
+	print        func(io.Writer, *report.Verification) error
+}
+
+// pollInterval is how long verify --wait waits between two readings.
+const pollInterval = 10 * time.Second
 
 // NewCommand is the command verify.
 func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
-	f := &Flags{Config: config, App: app}
+	f := &verifyFlags{config: config, app: app}
 	cmd := &cobra.Command{
 		Use:   "verify [PART...]",
 		Short: "Check that every client trusts the certificate its server presents, now and after the next rotation",
@@ -72,7 +79,20 @@ Handshakes are made from nodes that can be read. Exit codes: 0 all claims hold, 
 
   # From facts that were saved earlier
   {} verify --from cluster.certrot`, "{}", app.ProgramName)),
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if slices.Contains(args, restartSafe) {
+				o, err := f.toRestartOptions(cmd.Context(), args)
+				if err != nil {
+					return err
+				}
+				return o.run(cmd.Context())
+			}
+			o, err := f.toOptions(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			return o.run(cmd.Context())
+		},
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			words := PartWords()
 			if len(args) == 0 {
@@ -81,15 +101,19 @@ Handshakes are made from nodes that can be read. Exit codes: 0 all claims hold, 
 			return connect.Without(words, args), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
+	f.addFlags(cmd)
+	return cmd
+}
+
+func (f *verifyFlags) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.From, "from", nil, "Read this snapshot or must-gather instead of a cluster, - for standard input; repeatable.")
+	flags.StringArrayVar(&f.from, "from", nil, "Read this snapshot or must-gather instead of a cluster, - for standard input; repeatable.")
 	flags.StringVar(&f.now, "now", "", "Judge as of this time (RFC 3339) instead of now.")
 	flags.StringVarP(&f.output, "output", "o", "", "Form of the output: wide, json, yaml, junit.")
 	flags.BoolVar(&f.allowUnknown, "allow-unknown", false, "Exit with 0 although something could not be read.")
 	flags.DurationVar(&f.wait, "wait", 0, "While something does not hold or is unknown, ask again every 10 s, for this long (such as 30m).")
-	f.Nodes.AddFlags(cmd, config)
+	f.nodes.AddFlags(cmd, f.config)
 	ui.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"wide", "json", "yaml", "junit"}, cobra.ShellCompDirectiveNoFileComp)))
-	return cmd
 }
 
 // PartWords are the parts of a cluster as they are typed.
@@ -101,98 +125,34 @@ func PartWords() []string {
 	return out
 }
 
-func (f *Flags) run(ctx context.Context, args []string) error {
-	if slices.Contains(args, restartSafe) {
-		return f.restart(ctx, args)
-	}
-	var parts []catalog.Part
+func (f *verifyFlags) toOptions(ctx context.Context, args []string) (*verifyOptions, error) {
+	o := &verifyOptions{app: f.app, wait: f.wait, allowUnknown: f.allowUnknown}
 	for _, a := range args {
 		i := slices.Index(PartWords(), strings.ToLower(a))
 		if i < 0 {
-			return fmt.Errorf("part %q is none of %s, and not %s", a, strings.Join(PartWords(), ", "), restartSafe)
+			return nil, fmt.Errorf("part %q is none of %s, and not %s", a, strings.Join(PartWords(), ", "), restartSafe)
 		}
-		parts = append(parts, catalog.Parts()[i])
+		o.parts = append(o.parts, catalog.Parts()[i])
 	}
-	write, ok := map[string]func(io.Writer, *report.Verification) error{
-		"": f.printHuman(false), "wide": f.printHuman(true), "json": reportDocument("json"), "yaml": reportDocument("yaml"), "junit": reportJUnit,
-	}[f.output]
-	if !ok {
-		return fmt.Errorf("-o %q is none of wide, json, yaml, junit", f.output)
+	var ok bool
+	if o.print, ok = map[string]func(io.Writer, *report.Verification) error{
+		"": printHuman(f.app.ProgramName, false), "wide": printHuman(f.app.ProgramName, true), "json": reportDocument("json"), "yaml": reportDocument("yaml"), "junit": reportJUnit,
+	}[f.output]; !ok {
+		return nil, fmt.Errorf("-o %q is none of wide, json, yaml, junit", f.output)
 	}
-	now, err := f.asOf()
-	if err != nil {
-		return err
+	var err error
+	if o.now, err = f.asOf(); err != nil {
+		return nil, err
 	}
-	if f.wait < 0 || f.wait > 0 && (len(f.From) > 0 || f.now != "") {
-		return errors.New("--wait is a time such as 30m, and goes with a cluster, not with --from or --now")
+	if f.wait < 0 || f.wait > 0 && (len(f.from) > 0 || f.now != "") {
+		return nil, errors.New("--wait is a time such as 30m, and goes with a cluster, not with --from or --now")
 	}
-	report, err := f.until(ctx, PollInterval, func() (report.Verification, error) {
-		s, err := f.Read(ctx)
-		if err != nil {
-			return report.Verification{}, err
-		}
-		if f.now == "" {
-			now = s.Taken
-		}
-		return report.NewVerification(ctx, inspect.NewFacts(s, now, connect.DefaultWithin), parts...), nil
-	})
-	if err != nil {
-		return err
-	}
-	if err := write(f.App.Streams.Out, &report); err != nil {
-		return fmt.Errorf("print: %w", err)
-	}
-	if ctx.Err() != nil {
-		return &cli.ExitError{Code: cli.ExitIncomplete, Err: errors.New("interrupted: the output is incomplete")}
-	}
-	return f.Verdict(&report)
-}
-
-// Verdict is the exit code that says what a report comes to.
-func (f *Flags) Verdict(r *report.Verification) error {
-	return cli.Judged(r.Worst(), len(r.Gaps) > 0, f.allowUnknown)
-}
-
-// settled reports whether there is nothing to wait for: what could not be read at all
-// does not get better by asking again.
-func (f *Flags) settled(r *report.Verification) bool {
-	worst := r.Worst()
-	return worst == assess.Pass || worst == assess.Unknown && f.allowUnknown
-}
-
-// until asks once, and with --wait again until all holds or the time is over: the last
-// answer counts. That the first one can't be had is an error; later on the cluster may
-// well be away for a while.
-func (f *Flags) until(ctx context.Context, pause time.Duration, ask func() (report.Verification, error)) (report.Verification, error) {
-	begin := time.Now()
-	last, err := ask()
-	took := time.Since(begin)
-	for err == nil && !f.settled(&last) && ctx.Err() == nil {
-		// Asking is work for a cluster that may have trouble enough: a third of the time.
-		pause := max(pause, 2*took)
-		if time.Since(begin)+pause > f.wait {
-			break
-		}
-		ui.Printf(f.App.Streams.ErrOut, "%s; asking again in %s, until %s\n", ClaimTally(last.Claims), duration.HumanDuration(pause), begin.Add(f.wait).Format(time.TimeOnly))
-		select {
-		case <-ctx.Done():
-			return last, nil
-		case <-time.After(pause):
-		}
-		asked := time.Now()
-		next, err := ask()
-		took = time.Since(asked)
-		if err != nil {
-			ui.Printf(f.App.Streams.ErrOut, "%s\n", ui.Clean(ui.OneLine(err.Error())))
-			continue
-		}
-		last = next
-	}
-	return last, err
+	o.reading, err = f.toReading(ctx)
+	return o, err
 }
 
 // asOf is the time of --now; zero without it.
-func (f *Flags) asOf() (time.Time, error) {
+func (f *verifyFlags) asOf() (time.Time, error) {
 	if f.now == "" {
 		return time.Time{}, nil
 	}
@@ -203,20 +163,80 @@ func (f *Flags) asOf() (time.Time, error) {
 	return now, err
 }
 
-func (f *Flags) Read(ctx context.Context) (inspect.Snapshot, error) {
-	nodes, err := f.Nodes.ToChoice(ctx, f.App, collect.Scope{})
+func (f *verifyFlags) toReading(ctx context.Context) (connect.Reading, error) {
+	nodes, err := f.nodes.ToChoice(ctx, f.app, collect.Scope{})
+	if err == nil {
+		err = f.nodes.CheckFrom(f.from)
+	}
+	nodes.Served = true
+	return connect.Reading{App: f.app, Config: f.config, From: f.from, Nodes: nodes}, err
+}
+
+func (o *verifyOptions) run(ctx context.Context) error {
+	report, err := o.until(ctx, pollInterval, func() (report.Verification, error) {
+		s, err := o.reading.Read(ctx)
+		if err != nil {
+			return report.Verification{}, err
+		}
+		now := o.now
+		if now.IsZero() {
+			now = s.Taken
+		}
+		return report.NewVerification(ctx, inspect.NewFacts(s, now, connect.DefaultWithin), o.parts...), nil
+	})
 	if err != nil {
-		return inspect.Snapshot{}, err
+		return err
 	}
-	if err := f.Nodes.CheckFrom(f.From); err != nil {
-		return inspect.Snapshot{}, err
+	if err := o.print(o.app.Streams.Out, &report); err != nil {
+		return fmt.Errorf("print: %w", err)
 	}
-	nodes.Served, nodes.RestartProbe, nodes.Callers = true, f.restartProbe, f.Callers
-	r := connect.Reading{App: f.App, Config: f.Config, Nodes: nodes}
-	if len(f.From) > 0 {
-		return r.Files(ctx, f.From)
+	if ctx.Err() != nil {
+		return &cli.ExitError{Code: cli.ExitIncomplete, Err: errors.New("interrupted: the output is incomplete")}
 	}
-	return r.Live(ctx)
+	return Verdict(&report, o.allowUnknown)
+}
+
+// Verdict is the exit code that says what a report comes to.
+func Verdict(r *report.Verification, allowUnknown bool) error {
+	return cli.Judged(r.Worst(), len(r.Gaps) > 0, allowUnknown)
+}
+
+// settled reports whether there is nothing to wait for: what could not be read at all
+// does not get better by asking again.
+func (o *verifyOptions) settled(r *report.Verification) bool {
+	worst := r.Worst()
+	return worst == assess.Pass || worst == assess.Unknown && o.allowUnknown
+}
+
+// until asks once, and with --wait again until all holds or the time is over: the last
+// answer counts. That the first one can't be had is an error; later on the cluster may
+// well be away for a while.
+func (o *verifyOptions) until(ctx context.Context, pause time.Duration, ask func() (report.Verification, error)) (report.Verification, error) {
+	begin := time.Now()
+	last, err := ask()
+	took := time.Since(begin)
+	for err == nil && !o.settled(&last) && ctx.Err() == nil {
+		// Asking is work for a cluster that may have trouble enough: a third of the time.
+		pause := max(pause, 2*took)
+		if time.Since(begin)+pause > o.wait {
+			break
+		}
+		ui.Printf(o.app.Streams.ErrOut, "%s; asking again in %s, until %s\n", ClaimTally(last.Claims), duration.HumanDuration(pause), begin.Add(o.wait).Format(time.TimeOnly))
+		select {
+		case <-ctx.Done():
+			return last, nil
+		case <-time.After(pause):
+		}
+		asked := time.Now()
+		next, err := ask()
+		took = time.Since(asked)
+		if err != nil {
+			ui.Printf(o.app.Streams.ErrOut, "%s\n", ui.Clean(ui.OneLine(err.Error())))
+			continue
+		}
+		last = next
+	}
+	return last, err
 }
 
 func reportDocument(format string) func(io.Writer, *report.Verification) error {
@@ -265,10 +285,10 @@ func Where(c report.VerificationClaim) string {
 }
 
 // printHuman writes a report for people: claims that agree are one line.
-func (f *Flags) printHuman(wide bool) func(io.Writer, *report.Verification) error {
+func printHuman(programName string, wide bool) func(io.Writer, *report.Verification) error {
 	return func(out io.Writer, r *report.Verification) error {
 		w := &strings.Builder{}
-		header := ui.HumanPrinter{ProgramName: f.App.ProgramName}
+		header := ui.HumanPrinter{ProgramName: programName}
 		header.Cluster(w, r.Cluster)
 		ui.Printf(w, "As of    %s\n", r.Now.Format("2006-01-02 15:04 MST"))
 		header.Gaps(w, &report.Inventory{Gaps: r.Gaps})

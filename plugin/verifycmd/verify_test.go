@@ -37,14 +37,14 @@ func TestVerifyWaits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var said strings.Builder
-			f := &Flags{wait: c.wait, App: cli.App{Streams: genericiooptions.IOStreams{Out: io.Discard, ErrOut: &said}}}
+			o := &verifyOptions{wait: c.wait, app: cli.App{Streams: genericiooptions.IOStreams{Out: io.Discard, ErrOut: &said}}}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			if c.interrupt {
 				cancel()
 			}
 			asked := 0
-			got, err := f.until(ctx, time.Millisecond, func() (report.Verification, error) {
+			got, err := o.until(ctx, time.Millisecond, func() (report.Verification, error) {
 				status := c.answers[asked]
 				asked++
 				if status == "" {
@@ -82,7 +82,7 @@ func TestVerifySaysWhen(t *testing.T) {
 		Claims:   []report.VerificationClaim{on("n1", 20, 26), on("n2", 18, 24)},
 	}
 	var out strings.Builder
-	if err := (&Flags{App: cli.App{ProgramName: "oc certrot"}}).printHuman(false)(&out, &r); err != nil {
+	if err := printHuman("oc certrot", false)(&out, &r); err != nil {
 		t.Fatal(err)
 	}
 	const want = `

@@ -1,0 +1,120 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+)
+
+// Flags are those of all commands that change nodes, as they were typed.
+type Flags struct {
+	App    cli.App
+	Config *genericclioptions.ConfigFlags
+	Nodes  connect.NodeFlags
+	DryRun string
+	Yes    bool
+	Output string
+	// AllByDefault: where no node is named, all are meant.
+	AllByDefault bool
+}
+
+// Options is what Flags come to: what a change of nodes needs.
+type Options struct {
+	App          cli.App
+	Config       *genericclioptions.ConfigFlags
+	Nodes        connect.NodeChoice
+	DryRun       bool
+	Yes          bool
+	Output       string // diff, json or yaml; empty: for people
+	AllByDefault bool
+	// Purpose is what the API server is asked for.
+	Purpose connect.Purpose
+	// trustedCAs are CAs, PEM, by which the API server is trusted where its kubeconfig names
+	// none, and this machine's own do not verify it; nil: there are none.
+	trustedCAs     []byte
+	dropTrustedCAs func() // leaves them out again
+}
+
+// Values of --dry-run.
+const (
+	DryRunNone   = "none"
+	DryRunClient = "client"
+)
+
+// AddFlags adds the flags of commands that change something.
+func (f *Flags) AddFlags(cmd *cobra.Command, nodes string, words ...string) {
+	f.Nodes.Parallel = 10
+	f.Nodes.AddWays(cmd, f.Config, nodes, "auto tries local, ssh where it is configured, exec, and debug with --allow-pods.",
+		"Change the machine that this runs on, and no other; as root.", words...)
+	flags := cmd.Flags()
+	flags.StringVar(&f.DryRun, "dry-run", DryRunNone, `"client" prints the plan and changes nothing; exit code 1 if the plan has changes.`)
+	flags.Lookup("dry-run").NoOptDefVal = DryRunClient
+	flags.BoolVarP(&f.Yes, "yes", "y", false, "Apply the plan without asking.")
+	flags.StringVarP(&f.Output, "output", "o", "", "Form of the plan: certificates by default; diff (unified, or by KUBECTL_EXTERNAL_DIFF; keys and tokens as x), json, yaml.")
+	ui.Must(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{DryRunNone, DryRunClient}, cobra.ShellCompDirectiveNoFileComp)))
+	ui.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"diff", "json", "yaml"}, cobra.ShellCompDirectiveNoFileComp)))
+}
+
+// Check refuses flags that do not go together.
+func (f *Flags) Check() error {
+	switch {
+	case f.DryRun == "server":
+		return errors.New("--dry-run=server: files on nodes have no server that could try it; use --dry-run=client")
+	case f.DryRun != DryRunNone && f.DryRun != DryRunClient:
+		return fmt.Errorf("--dry-run=%s is none of %s, %s", f.DryRun, DryRunNone, DryRunClient)
+	case !slices.Contains([]string{"", "diff", "json", "yaml"}, f.Output):
+		return fmt.Errorf("-o %q is none of diff, json, yaml", f.Output)
+	}
+	return f.checkNames()
+}
+
+// checkNames refuses what is no list of nodes to change.
+func (f *Flags) checkNames() error {
+	if f.AllByDefault && slices.Equal(f.Nodes.Nodes, []string{connect.AllNodes}) {
+		return nil
+	}
+	for _, n := range f.Nodes.Nodes {
+		if n == connect.AllNodes || n == connect.NoNodes {
+			return fmt.Errorf("--nodes %s: name the nodes that are to be changed, one after another in that order", n)
+		}
+	}
+	return nil
+}
+
+// ToOptions checks the flags. purpose is what the API server is asked for.
+func (f *Flags) ToOptions(ctx context.Context, purpose connect.Purpose) (Options, error) {
+	if err := f.Check(); err != nil {
+		return Options{}, err
+	}
+	c, err := f.choice(ctx)
+	return Options{App: f.App, Config: f.Config, Nodes: c, DryRun: f.DryRun == DryRunClient, Yes: f.Yes, Output: f.Output, AllByDefault: f.AllByDefault, Purpose: purpose}, err
+}
+
+// choice says which nodes, and how to get there.
+func (f *Flags) choice(ctx context.Context) (connect.NodeChoice, error) {
+	c, err := f.Nodes.ToChoice(ctx, f.App, collect.Scope{Resources: []collect.Resource{collect.NodeFiles()}})
+	if err == nil && f.Nodes.Via == connect.ViaAuto && !c.Local {
+		c.Ways = []string{nodeexec.ViaLocal, nodeexec.ViaSSH, nodeexec.ViaExec}
+		if f.Nodes.AllowPods {
+			c.Ways = append(c.Ways, nodeexec.ViaDebug)
+		}
+	}
+	return c, err
+}
+
+// Trust has the API server trusted by CAs, PEM, too; nil: none were given.
+func (o *Options) Trust(pem []byte) {
+	if pem != nil {
+		o.trustedCAs, o.dropTrustedCAs = pem, connect.Trusting(o.Config, pem)
+	}
+}
