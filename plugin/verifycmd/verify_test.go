@@ -82,7 +82,7 @@ func TestVerifySaysWhen(t *testing.T) {
 		Claims:   []report.VerificationClaim{on("n1", 20, 26), on("n2", 18, 24)},
 	}
 	var out strings.Builder
-	if err := printHuman("oc certrot", false)(&out, &r); err != nil {
+	if err := (humanPrinter{programName: "oc certrot", details: true}).print(&out, &r); err != nil {
 		t.Fatal(err)
 	}
 	const want = `
