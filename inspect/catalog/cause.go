@@ -4,7 +4,9 @@ package catalog
 // Causes only group what is printed for people. Exit codes and documents come from the findings.
 type Cause struct {
 	ID    string // lower-kebab, unique, never changes
-	Title string // what is wrong; the names of nodes and objects follow it
+	Title string // what is wrong; the names of nodes, else of objects follow it
+	// OfNodes: objects are not what is wrong, so that their names do not follow the title.
+	OfNodes bool
 	// Symptoms are the findings that are of this cause.
 	Symptoms []Symptom
 	// Impact and Remediation are those of the cause; empty: those of its worst finding. "{}"
@@ -35,7 +37,7 @@ func Causes() []Cause {
 	return []Cause{
 		{
 			ID:    "api-int-ca-not-delivered",
-			Title: "kubelets do not trust api-int",
+			Title: "kubelets do not trust api-int", OfNodes: true,
 			Symptoms: []Symptom{
 				{ID: "api-ca-delivered", Proves: true},
 				{ID: "node-file-current", Files: kubeletFiles, Proves: true},

@@ -30,8 +30,8 @@ type Problem struct {
 	Findings []int
 	// Nodes and Objects are all that the findings are about, each once, in their order.
 	Nodes, Objects []string
-	// Named: Reason is a title that Nodes, or else Objects, complete.
-	Named bool
+	// Named: Reason is a title that Names complete; ofNodes: with nodes alone.
+	Named, ofNodes bool
 }
 
 // Fold makes problems of findings. Their order is that of the first finding of each, the worst
@@ -208,7 +208,7 @@ func (p *Problem) describe(hints inspect.Hints, findings []Finding, rows symptom
 	if p.ID == "" || len(p.Findings) == 1 && row.Impact == "" {
 		return // the finding says more than the row
 	}
-	p.Reason, p.Named = row.Title, true
+	p.Reason, p.Named, p.ofNodes = row.Title, true, row.OfNodes
 	p.Impact = cmp.Or(row.Impact, p.Impact)
 	if row.Remediation != "" {
 		p.Remediation = assess.Run(hints.Next(row.Remediation))
@@ -218,7 +218,7 @@ func (p *Problem) describe(hints inspect.Hints, findings []Finding, rows symptom
 // Names are the nodes of a problem, else its objects, as they may stand in a line.
 func (p *Problem) Names() []string {
 	names := p.Nodes
-	if len(names) == 0 {
+	if len(names) == 0 && !p.ofNodes {
 		names = p.Objects
 	}
 	out := make([]string, len(names))

@@ -29,6 +29,8 @@ type Summary struct {
 	Unknown  []Problem
 	Pass     []string // what is well
 	Tail     []string
+	// fullUnknown: there is room for the next steps of what is unknown.
+	fullUnknown bool
 }
 
 // Problem is one problem of a summary.
@@ -62,6 +64,9 @@ func (s Summary) Print(w *Page) {
 	unknown = unknown[:len(unknown)-hidden]
 	rest := len(s.Head) + 1 + len(unknown) + min(hidden, 1) + len(s.Pass) + len(s.Tail) + 3 // empty lines
 	full, listed := fullProblems, len(s.Problems)
+	if whole := (Summary{Problems: unknown}).lines(w, len(unknown), len(unknown)); rest-len(unknown)+whole+s.lines(w, full, listed) <= summaryLines {
+		s.fullUnknown, rest = true, rest-len(unknown)+whole
+	}
 	for full > 0 && rest+s.lines(w, full, listed) > summaryLines {
 		full--
 	}
@@ -71,7 +76,7 @@ func (s Summary) Print(w *Page) {
 	for _, line := range s.Head {
 		Printf(w, "%s\n", shortened(line, w.columns))
 	}
-	Printf(w, "%s\n\n", s.Tally)
+	Printf(w, "%s\n\n", shortened(s.Tally, w.columns))
 	for i, p := range s.Problems[:listed] {
 		p.print(w, i < full)
 	}
@@ -79,7 +84,7 @@ func (s Summary) Print(w *Page) {
 		Printf(w, "%s%s: --details\n", strings.Repeat(" ", labelColumns), Count(more, "more problem"))
 	}
 	for _, p := range unknown {
-		p.print(w, false)
+		p.print(w, s.fullUnknown)
 	}
 	if hidden > 0 {
 		Printf(w, "%s%d more: --details\n", strings.Repeat(" ", labelColumns), hidden)
@@ -91,7 +96,7 @@ func (s Summary) Print(w *Page) {
 		Printf(w, "\n")
 	}
 	for _, line := range s.Tail {
-		Printf(w, "%s\n", line)
+		Printf(w, "%s\n", shortened(line, w.columns))
 	}
 }
 

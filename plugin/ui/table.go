@@ -43,7 +43,7 @@ const maxFiles = 5
 const maxExpiring = 10
 
 func (p HumanPrinter) print(out io.Writer, inv *report.Inventory, atLeast assess.Severity) error {
-	p.width = Columns(out)
+	p.width = terminalWidth(out)
 	w := NewPage(out)
 	if p.details || p.wide {
 		p.header(w, inv)
@@ -344,6 +344,6 @@ func typeOf(c *report.Cert) string {
 // PrintUnauthenticated says above an answer that another server may have given it.
 func PrintUnauthenticated(w io.Writer, reason string) {
 	if reason != "" {
-		Wrap(w, "API SERVER NOT AUTHENTICATED  ", reason+". Another server may have answered.")
+		Wrap(w, "API SERVER NOT AUTHENTICATED: ", reason+". Another server may have answered.")
 	}
 }

@@ -42,7 +42,7 @@ func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Sev
 		}
 	}
 	if !p.all {
-		s.Tail = append(p.expiryLines(w, inv), shortened(strings.Repeat(" ", labelColumns)+"more: --details; every certificate: --all; one check: "+p.ProgramName+" explain CHECK", w.columns))
+		s.Tail = append(p.expiryLines(w, inv), "more: --details; every certificate: --all; for scripts: -o json")
 	}
 	s.Print(w)
 }

@@ -61,11 +61,11 @@ func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Comma
 		Short: "Check that every client trusts the certificate its server presents, now and after the next rotation",
 		Long: `Certificates that are all valid can still bring a cluster down: when a server presents one that is signed by a CA its client was never given. verify checks for every client that its trust anchors verify the certificate its server presents, for that name: now, and after the next rotation.
 
-Each claim is one line: ✓ it holds, ✗ it fails, ! it will fail, ? something that decides could not be read. PART is a part of the cluster: ` + strings.Join(PartWords(), ", ") + `; without one, all.
+The summary lists what fails (✗), what will fail (!) and what is unknown (?) since something that decides could not be read; --details lists each claim. PART is a part of the cluster: ` + strings.Join(PartWords(), ", ") + `; without one, all.
 
 ` + restartSafe + ` in place of a part asks each node another question: would its kubelet come back if it was restarted now? It is tried on the node, with the kubelet's own credentials, which do not leave it.
 
-Handshakes are made from nodes that can be read. Exit codes: 0 all claims hold, 1 one fails or will fail, 2 usage or no access, 3 none fails but something is unknown.`,
+Handshakes are made from nodes that can be read. Exit codes: 0 all claims pass, 1 one fails or will fail, 2 usage or no access, 3 none fails but something is unknown.`,
 		Example: templates.Examples(strings.ReplaceAll(`  # Every client and server of the cluster
   {} verify
 
@@ -372,26 +372,22 @@ func ClaimTally(claims []report.VerificationClaim) string {
 	}
 	var out []string
 	for _, s := range assess.Statuses() {
-		word := ClaimWord(s)
-		if n[s] != 1 && (s == assess.Pass || s == assess.Fail) {
-			word = strings.TrimSuffix(word, "s") // of several: hold, fail
-		}
 		if n[s] > 0 {
-			out = append(out, fmt.Sprintf("%s %d %s", ui.StatusMark(s), n[s], word))
+			out = append(out, fmt.Sprintf("%s %d %s", ui.StatusMark(s), n[s], ClaimWord(s)))
 		}
 	}
-	return cmp.Or(strings.Join(out, "   "), "nothing here can be judged: no edge of the catalog is about what was read")
+	return cmp.Or(strings.Join(out, "   "), "nothing to verify: the input contains no known pair of client and server")
 }
 
 // ClaimWord says a status of claims to people.
 func ClaimWord(s assess.Status) string {
 	switch s {
 	case assess.Pass:
-		return "holds"
+		return "pass"
 	case assess.Warn:
 		return "will fail"
 	case assess.Fail:
-		return "fails"
+		return "fail"
 	}
 	return "unknown"
 }
