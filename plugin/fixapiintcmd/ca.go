@@ -85,14 +85,14 @@ func (f *fixFlags) offline(ctx context.Context) error {
 		}
 		return f.emitFor(ctx, nil, fix, s)
 	}
-	s = f.Accepted(s)
+	s = f.preflight().Accepted(s)
 	a := &apply.Run{Options: apply.Options{App: f.App, DryRun: f.DryRun == apply.DryRunClient, Output: f.Output}, Command: f.command(), Run: remediate.NewRun(s.Taken)}
 	if err := f.afterInFile(s, &fix); err != nil {
 		return err
 	}
 	a.Plan = func(ctx context.Context) (*remediate.Plan, error) {
 		p, err := f.plan(fix, a.Run, s)
-		return p, f.Preflight(ctx, nil, s, fix.CA, p, err)
+		return p, f.preflight().Preflight(ctx, nil, s, fix.CA, p, err)
 	}
 	a.PrintBasis = func(out io.Writer, p *remediate.Plan) { apply.AboutCA(out, fix, p) }
 	return a.Execute(ctx)

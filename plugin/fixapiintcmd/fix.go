@@ -56,6 +56,19 @@ func (f *fixFlags) command() string {
 	return "fix-api-int"
 }
 
+// preflight is what the flags of preflight come to. They are checked when a run begins.
+func (f *fixFlags) preflight() apply.PreflightOptions {
+	o, _ := f.PreflightFlags.ToOptions()
+	o.Script = f.scripts != ""
+	return o
+}
+
+// network is what the flags of the network's pods come to. They are checked when a run begins.
+func (f *fixFlags) network() apply.NetworkOptions {
+	o, _ := f.pods.ToOptions(f.Risks, f.Nodes.Debug)
+	return o
+}
+
 // plan makes the plan for these facts.
 func (f *fixFlags) plan(fix apiint.Repair, run string, facts inspect.Snapshot) (*remediate.Plan, error) {
 	if !f.ahead {
@@ -210,7 +223,7 @@ func (f *fixFlags) run(ctx context.Context) error {
 
 // session gets ready to go onto nodes. give goes before it.
 func (f *fixFlags) session(ctx context.Context, purpose connect.Purpose) (o apply.Options, w *apply.Session, err error) {
-	if o, err = f.ToOptions(ctx, purpose); err != nil {
+	if o, err = f.Flags.ToOptions(ctx, purpose); err != nil {
 		return o, nil, err
 	}
 	o.Trust(f.given)
@@ -237,7 +250,7 @@ func (f *fixFlags) execute(ctx context.Context, o apply.Options, w *apply.Sessio
 		a.Verified = f.verified
 	}
 	a.Plan = func(ctx context.Context) (*remediate.Plan, error) {
-		facts := f.Accepted(w.Facts(ctx, gather.Options{}))
+		facts := f.preflight().Accepted(w.Facts(ctx, gather.Options{}))
 		if ctx.Err() != nil {
 			return nil, cli.NothingChanged(errors.New("interrupted"))
 		}
@@ -254,7 +267,7 @@ func (f *fixFlags) execute(ctx context.Context, o apply.Options, w *apply.Sessio
 			patch.Keep = func(text []byte) error { return apply.KeepFile(kept, text) }
 		}
 		p, err := f.plan(fix, a.Run, facts)
-		err = f.Preflight(ctx, w, facts, fix.CA, p, withPast(err, a.PastMastersLine))
+		err = f.preflight().Preflight(ctx, w, facts, fix.CA, p, withPast(err, a.PastMastersLine))
 		if err == nil && w.NoAPI != nil {
 			p.Notes = append(p.Notes, "Without the API server: "+foreign.Prose(w.NoAPI.Error()))
 		}
@@ -319,7 +332,7 @@ func (f *fixFlags) after(ctx context.Context, w *apply.Session, facts inspect.Sn
 	if err := f.follow(fix, say, func() (apply.NetworkFacts, error) { return apply.NetworkOf(ctx, w, facts.Cluster.Versions) }); err != nil {
 		return err
 	}
-	patch, wanted, err := f.pods.Patches(ctx, w, apply.CertsIn(fix.CA), facts.Taken)
+	patch, wanted, err := f.network().Patches(ctx, w, apply.CertsIn(fix.CA), facts.Taken)
 	if wanted {
 		fix.FollowUp.Patch = &patch
 	}
@@ -355,7 +368,7 @@ func (f *fixFlags) follow(fix *apiint.Repair, say func(string), read func() (app
 		step := network.RootCA(ca, say)
 		fix.FollowUp.RootCA = &step
 	}
-	if restarts, wanted := f.pods.Restarts(network, f.Nodes.Debug, ca); wanted {
+	if restarts, wanted := f.network().Restarts(network, ca); wanted {
 		fix.FollowUp.Network = &restarts
 	}
 	return nil

@@ -34,7 +34,7 @@ func (f *fixFlags) emit(ctx context.Context, w *apply.Session) error {
 	if err := f.ca(ctx, w, &fix); err != nil {
 		return err
 	}
-	facts := f.Accepted(w.Facts(ctx, gather.Options{}))
+	facts := f.preflight().Accepted(w.Facts(ctx, gather.Options{}))
 	if ctx.Err() != nil {
 		return cli.NothingChanged(errors.New("interrupted"))
 	}
@@ -101,8 +101,7 @@ func (f *fixFlags) emitFor(ctx context.Context, w *apply.Session, fix apiint.Rep
 	}
 	switch {
 	case err != nil || len(nodes) > 0:
-		f.Script = true
-		err = f.Ask(ctx, w, facts, fix.CA, nodes, p, err)
+		err = f.preflight().Ask(ctx, w, facts, fix.CA, nodes, p, err)
 	case unchecked:
 		err = apply.Unreviewed(facts.Cluster, f.Risks)
 		p.Notes = append(p.Notes, "Not checked: the state of the cluster. Neither an API server nor a snapshot tells whether an upgrade, a rollout or a reboot is under way: oc get clusterversion,clusteroperators,machineconfigpools")
