@@ -3,7 +3,6 @@ package fixapiintcmd
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
@@ -88,45 +86,6 @@ func (f *fixFlags) plan(fix apiint.Repair, run string, facts inspect.Snapshot) (
 	return p, ahead.AddTo(p, fix.CA)
 }
 
-// waveFlags say what is done when, where all nodes are repaired.
-type waveFlags struct {
-	only           []string
-	maxUnavailable string
-}
-
-func (f *waveFlags) addFlags(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.StringSliceVar(&f.only, "only", nil, "Only these waves: "+strings.Join(remediate.Waves(), ", ")+".")
-	flags.StringVar(&f.maxUnavailable, "max-unavailable", "1", "How many workers that work (Ready, with a heartbeat) may be worked on at once, or which part of them: 3, 10%.")
-	ui.Must(cmd.RegisterFlagCompletionFunc("only", cobra.FixedCompletions(remediate.Waves(), cobra.ShellCompDirectiveNoFileComp)))
-}
-
-// check is the error for flags that are wrong whatever else is given.
-func (f *waveFlags) check() error {
-	for _, name := range f.only {
-		if !slices.Contains(remediate.Waves(), name) {
-			return fmt.Errorf("--only %s is none of: %s", name, strings.Join(remediate.Waves(), ", "))
-		}
-	}
-	if _, err := apiint.ParseShare(f.maxUnavailable); err != nil {
-		return fmt.Errorf("--max-unavailable: %w", err)
-	}
-	return nil
-}
-
-// order is what the flags come to. named: the nodes are, and done in that order.
-func (f *waveFlags) order(named bool, accept []string) (o apiint.Order, err error) {
-	if err := f.check(); err != nil {
-		return o, err
-	}
-	if named && (len(f.only) > 0 || f.maxUnavailable != "1") {
-		return o, errors.New("--only and --max-unavailable are for all nodes: those that are named are done one after another, in that order")
-	}
-	o = apiint.Order{Only: f.only, Accept: accept}
-	o.MaxUnavailable, err = apiint.ParseShare(f.maxUnavailable)
-	return o, err
-}
-
 // NewCommand is the command fix-api-int.
 func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
 	f := &fixFlags{Flags: apply.Flags{App: app, Config: config, AllByDefault: true}}
@@ -179,16 +138,6 @@ Exit codes: 0 done, or already up to date; 1 a dry run would change something; 2
 	return cmd
 }
 
-func (f *fixFlags) addSources(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.caFile, "ca-file", "", "PEM file with the CAs that kubelets are to trust, in place of the ConfigMap's; - for standard input.")
-	cmd.Flags().StringVar(&f.caFrom, "api-ca-from", "", "Where your own kubeconfig fails, too. "+connect.MasterCAUsage+" The API server is trusted by them, and if it does not answer, they are what kubelets are to trust.")
-	cmd.Flags().StringArrayVar(&f.from, "from", nil, "Make the plan from this snapshot, as a dry run; repeatable.")
-	addApproveFlag(cmd, &f.approve)
-	addRebootstrapFlag(cmd, &f.rebootstrap)
-	ui.Must(cmd.MarkFlagFilename("ca-file"))
-	ui.Must(cmd.MarkFlagFilename("from"))
-}
-
 // lines are the commands that go on.
 func (f *fixFlags) lines(cmd *cobra.Command) {
 	f.resume, f.line = apply.CommandLine(cmd), apply.CommandLine(cmd, "only", "accept-risk")
@@ -219,16 +168,6 @@ func (f *fixFlags) run(ctx context.Context) error {
 		cli.Warn(f.App.Streams, "clean up: ", closed)
 	}
 	return err
-}
-
-// session gets ready to go onto nodes. give goes before it.
-func (f *fixFlags) session(ctx context.Context, purpose connect.Purpose) (o apply.Options, w *apply.Session, err error) {
-	if o, err = f.Flags.ToOptions(ctx, purpose); err != nil {
-		return o, nil, err
-	}
-	o.Trust(f.given)
-	w, err = o.NewSession(ctx, nil)
-	return o, w, err
 }
 
 func (f *fixFlags) execute(ctx context.Context, o apply.Options, w *apply.Session) error {
@@ -275,101 +214,4 @@ func (f *fixFlags) execute(ctx context.Context, o apply.Options, w *apply.Sessio
 	}
 	a.PrintBasis = func(out io.Writer, p *remediate.Plan) { apply.AboutCA(out, fix, p) }
 	return a.Execute(ctx)
-}
-
-// give reads the CAs that flags name. The administrator's own kubeconfig may lack them as
-// kubelets' do: see Options.Trust.
-func (f *fixFlags) give(ctx context.Context) (err error) {
-	switch {
-	case f.caFile != "" && f.caFrom != "":
-		return errors.New("--ca-file and --api-ca-from are two sources of the CA: give one")
-	case f.caFrom != "":
-		var master connect.Master
-		if master, err = f.Nodes.SSH.ToMaster(ctx, f.caFrom); err == nil {
-			f.given, err = master.CAs(ctx, f.App)
-		}
-	case f.caFile != "":
-		f.given, err = collect.ReadNamed(ctx, f.caFile, f.App.Streams.In, connect.MaxCAFile)
-	}
-	if err != nil && f.caFile != "" {
-		err = fmt.Errorf("--ca-file: %w", err)
-	}
-	return err
-}
-
-// repair is what is asked for of the nodes of a workplace.
-func (f *fixFlags) repair(ctx context.Context, w *apply.Session) (fix apiint.Repair, err error) {
-	fix.API, fix.ApproveCSRs, fix.Rebootstrap = w.Conn != nil, f.approve, f.rebootstrap
-	if fix.Order, err = f.waves.order(!w.All, f.Risks); err != nil {
-		return fix, err
-	}
-	if !w.All {
-		fix.Nodes = w.Names()
-		return fix, f.ca(ctx, w, &fix)
-	}
-	fix.APIServers = w.Conn.APIServerNodes(ctx)
-	workers := func(wave string) bool { return wave != remediate.WaveMasters && wave != remediate.WaveControlPlane }
-	if len(fix.Order.Only) > 0 && !slices.ContainsFunc(fix.Order.Only, workers) && fix.APIServers != nil { // else it is the nodes' files that tell
-		w.Filter(func(o collect.NodeObject) bool {
-			return o.Role != catalog.RoleWorker || slices.Contains(fix.APIServers, o.Name)
-		})
-	}
-	return fix, f.ca(ctx, w, &fix)
-}
-
-// after reads what decides on the steps that follow those of kubelets. say is told what
-// is waited for.
-func (f *fixFlags) after(ctx context.Context, w *apply.Session, facts inspect.Snapshot, fix *apiint.Repair, say func(string)) error {
-	if w.Conn == nil {
-		return nil
-	}
-	if deleting, err := w.Conn.Cluster.DeletingPods(ctx); err == nil { // else the plan says that it is not known
-		fix.Deleting = deleting
-	}
-	if !w.All {
-		return nil
-	}
-	if err := f.follow(fix, say, func() (apply.NetworkFacts, error) { return apply.NetworkOf(ctx, w, facts.Cluster.Versions) }); err != nil {
-		return err
-	}
-	patch, wanted, err := f.network().Patches(ctx, w, apply.CertsIn(fix.CA), facts.Taken)
-	if wanted {
-		fix.FollowUp.Patch = &patch
-	}
-	return err
-}
-
-// afterInFile is after by the status in a file; without one, nothing follows.
-func (f *fixFlags) afterInFile(facts inspect.Snapshot, fix *apiint.Repair) error {
-	if facts.Status == nil || fix.Nodes != nil {
-		return nil
-	}
-	return f.follow(fix, nil, func() (apply.NetworkFacts, error) {
-		if facts.Status.Network == nil && len(catalog.NetworkNamespaces(facts.Cluster.Versions)) > 0 {
-			return apply.NetworkFacts{}, cli.WithHint(errors.New("the network's pods are not in the file"), "%s; or leave the network's pods as they are: --restart-network=never", facts.Hints.Unread(inspect.MayList("pods", "")))
-		}
-		return apply.NetworkIn(facts.Status.Network)
-	})
-}
-
-// follow puts the steps into a repair that follow those of kubelets.
-func (f *fixFlags) follow(fix *apiint.Repair, say func(string), read func() (apply.NetworkFacts, error)) error {
-	ca := apply.CertsIn(fix.CA)
-	wants := func(wave string) bool { return len(f.waves.only) == 0 || slices.Contains(f.waves.only, wave) }
-	var network apply.NetworkFacts
-	if wants(remediate.WaveMasters) || wants(remediate.WaveControlPlane) || wants(remediate.WaveNetwork) {
-		var err error
-		if network, err = read(); err != nil && f.pods.Restart != apply.RestartNever {
-			return err
-		}
-	}
-	fix.FollowUp.Requests = true
-	if network.Rollout.Operator || len(network.Rollout.RootCAs) > 0 {
-		step := network.RootCA(ca, say)
-		fix.FollowUp.RootCA = &step
-	}
-	if restarts, wanted := f.network().Restarts(network, ca); wanted {
-		fix.FollowUp.Network = &restarts
-	}
-	return nil
 }
