@@ -16,37 +16,50 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/apiint"
 )
 
-// give reads the CAs that flags name. The administrator's own kubeconfig may lack them as
-// kubelets' do: see Options.Trust.
-func (f *fixFlags) give(ctx context.Context) (err error) {
-	switch {
-	case f.caFile != "" && f.caFrom != "":
-		return errors.New("--ca-file and --api-ca-from are two sources of the CA: give one")
-	case f.caFrom != "":
-		var master connect.Master
-		if master, err = f.Nodes.SSH.ToMaster(ctx, f.caFrom); err == nil {
-			f.given, err = master.CAs(ctx, f.App)
-		}
-	case f.caFile != "":
-		f.given, err = collect.ReadNamed(ctx, f.caFile, f.App.Streams.In, connect.MaxCAFile)
-	}
-	if err != nil && f.caFile != "" {
-		err = fmt.Errorf("--ca-file: %w", err)
-	}
-	return err
+// caSource is where a flag says that the CAs are; the zero value: none does.
+type caSource struct {
+	file   string          // --ca-file; empty: not given
+	master *connect.Master // --api-ca-from; nil: not given
 }
 
-// ca finds out what kubelets are to trust.
-func (f *fixFlags) ca(ctx context.Context, w *apply.Session, fix *apiint.Repair) error {
+// toCASource checks the flags that lead to CAs.
+func (f *repairFlags) toCASource(ctx context.Context) (s caSource, err error) {
+	if f.caFile != "" && f.caFrom != "" {
+		return s, errors.New("--ca-file and --api-ca-from are two sources of the CA: give one")
+	}
+	s.file = f.caFile
+	if f.caFrom != "" {
+		var master connect.Master
+		master, err = f.Nodes.SSH.ToMaster(ctx, f.caFrom)
+		s.master = &master
+	}
+	return s, err
+}
+
+// read reads the CAs; nil: no flag leads to any.
+func (s caSource) read(ctx context.Context, app cli.App) (cas []byte, err error) {
+	switch {
+	case s.master != nil:
+		return s.master.CAs(ctx, app)
+	case s.file != "":
+		if cas, err = collect.ReadNamed(ctx, s.file, app.Streams.In, connect.MaxCAFile); err != nil {
+			err = fmt.Errorf("--ca-file: %w", err)
+		}
+	}
+	return cas, err
+}
+
+// findCA finds out what kubelets are to trust. given are the CAs that a flag leads to.
+func (o *repairOptions) findCA(ctx context.Context, w *apply.Session, given []byte, fix *apiint.Repair) error {
 	if w.Conn != nil { // else it is not known, as where it can't be read
 		fix.Since, _ = w.Conn.Cluster.Changed(ctx, catalog.APIServerCA())
 	}
-	if f.caFile != "" {
-		fix.CASource, fix.CA = "--ca-file "+f.caFile, f.given
+	if o.source.file != "" {
+		fix.CASource, fix.CA = "--ca-file "+o.source.file, given
 		return nil
 	}
-	if f.caFrom != "" && (w.Conn == nil || w.Conn.Unauthenticated != "") {
-		fix.CASource, fix.CA = "--api-ca-from "+f.caFrom, f.given
+	if o.source.master != nil && (w.Conn == nil || w.Conn.Unauthenticated != "") {
+		fix.CASource, fix.CA = "--api-ca-from "+o.source.master.From, given
 		return nil
 	}
 	if w.Conn == nil && w.Choice.Local {

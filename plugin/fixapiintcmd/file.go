@@ -17,69 +17,49 @@ import (
 )
 
 // offline shows the plan for facts from a file.
-func (f *fixFlags) offline(ctx context.Context) error {
-	if f.DryRun == apply.DryRunNone && f.scripts == "" {
-		return errors.New("--from makes a plan and changes nothing: say --dry-run=client")
-	}
-	if f.Nodes.Local || f.Nodes.Via != connect.ViaAuto || f.Nodes.SSH.Given() || f.Nodes.AllowPods {
-		return connect.ErrFromAndNodes
-	}
-	if err := connect.CheckFrom(f.from); err != nil {
-		return err
-	}
-	s, fix, err := f.inFile(ctx)
+func (o *fixOptions) offline(ctx context.Context) error {
+	s, fix, err := o.inFile(ctx)
 	if err == nil {
-		err = connect.Writing(f.Risks, f.given != nil).RefusesCluster(s.Cluster)
+		err = o.Purpose.RefusesCluster(s.Cluster)
 	}
 	if err != nil {
 		return err
 	}
-	if f.scripts != "" {
-		if err := f.checkEmit(); err != nil {
-			return err
-		}
-		return f.emitFor(ctx, nil, fix, s)
+	if o.scripts != "" {
+		return o.emitFor(ctx, nil, fix, s)
 	}
-	s = f.preflight().Accepted(s)
-	a := &apply.Run{Options: apply.Options{App: f.App, DryRun: f.DryRun == apply.DryRunClient, Output: f.Output}, Command: f.command(), Run: remediate.NewRun(s.Taken)}
-	if err := f.afterInFile(s, &fix); err != nil {
+	s = o.preflight.Accepted(s)
+	a := &apply.Run{Options: o.Options, Command: o.command(), Run: remediate.NewRun(s.Taken)}
+	if err := o.followUpInFile(s, &fix); err != nil {
 		return err
 	}
 	a.Plan = func(ctx context.Context) (*remediate.Plan, error) {
-		p, err := f.plan(fix, a.Run, s)
-		return p, f.preflight().Preflight(ctx, nil, s, fix.CA, p, err)
+		p, err := o.plan(fix, a.Run, s)
+		return p, o.preflight.Preflight(ctx, nil, s, fix.CA, p, err)
 	}
 	a.PrintBasis = func(out io.Writer, p *remediate.Plan) { apply.AboutCA(out, fix, p) }
 	return a.Execute(ctx)
 }
 
 // inFile reads facts from files, and says what is asked for of the nodes in them.
-func (f *fixFlags) inFile(ctx context.Context) (s inspect.Snapshot, fix apiint.Repair, err error) {
-	if f.caFrom != "" {
-		return s, fix, connect.ErrFromAndNodes
+func (o *repairOptions) inFile(ctx context.Context) (s inspect.Snapshot, fix apiint.Repair, err error) {
+	fix = apiint.Repair{API: true, ApproveCSRs: o.approve, Rebootstrap: o.rebootstrap, Order: o.order}
+	if len(o.Nodes.Names) > 0 {
+		fix.Nodes = o.Nodes.Names
 	}
-	fix = apiint.Repair{API: true, ApproveCSRs: f.approve, Rebootstrap: f.rebootstrap}
-	named := len(f.Nodes.Nodes) > 0 && f.Nodes.Nodes[0] != connect.AllNodes
-	if named {
-		fix.Nodes = f.Nodes.Nodes
-	}
-	if fix.Order, err = f.waves.order(named, f.Risks); err != nil {
-		return s, fix, err
-	}
-	if s, err = (connect.Reading{App: f.App, Config: f.Config, From: f.from}).Read(ctx); err != nil {
+	if s, err = (connect.Reading{App: o.App, Config: o.Config, From: o.from}).Read(ctx); err != nil {
 		return s, fix, err
 	}
 	if len(s.Nodes) == 0 {
-		return s, fix, cli.WithHint(errors.New("no node is in the file"), "%s snapshot reads them", f.App.ProgramName)
+		return s, fix, cli.WithHint(errors.New("no node is in the file"), "%s snapshot reads them", o.App.ProgramName)
 	}
 	if s.Status != nil {
 		fix.Since = s.Status.Published
 	}
-	if f.caFile != "" {
-		if err := f.give(ctx); err != nil {
-			return s, fix, err
-		}
-		return s, fix, f.ca(ctx, &apply.Session{}, &fix)
+	if o.source.file != "" {
+		fix.CASource = "--ca-file " + o.source.file
+		fix.CA, err = o.source.read(ctx, o.App)
+		return s, fix, err
 	}
 	row := catalog.KubeletSetups(s.Cluster.Versions)[0]
 	fix.CASource, fix.CA = row.CA.String()+" in the file", published(s, row.CA)

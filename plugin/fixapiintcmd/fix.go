@@ -24,71 +24,37 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
-// fixFlags are those of fix-api-int.
+// fixFlags is what was typed, of fix-api-int and of pretrust.
 type fixFlags struct {
-	apply.Flags
-	apply.PreflightFlags
-	caFile string
-	caFrom string
-	// given are the CAs that these two lead to; nil: neither was given.
-	given  []byte
-	from   []string
-	waves  waveFlags
-	pods   apply.NetworkFlags
-	resume string // the command line that goes on
-	line   string // the same, but for --only and --accept-risk
-	named  string // the same as resume, but for what names nodes
-	// approve: certificate requests of restarted kubelets
-	approve bool
-	// rebootstrap: kubelets write their kubeconfig again
-	rebootstrap bool
-	scripts     string // the folder for scripts
-	ahead       bool   // only while no served certificate is signed by the new CA: pretrust
+	repairFlags
+	preflight apply.PreflightFlags
+	waves     waveFlags
+	network   apply.NetworkFlags
+	scripts   string
+	pretrust  bool // it is the command pretrust
 }
 
-// command is the name of the command.
-func (f *fixFlags) command() string {
-	if f.ahead {
-		return "pretrust"
-	}
-	return "fix-api-int"
+// fixOptions is what a run of fix-api-int or of pretrust needs.
+type fixOptions struct {
+	repairOptions
+	preflight apply.PreflightOptions
+	scripts   string // the folder for scripts; empty: none are asked for
+	pretrust  bool   // only while no served certificate is signed by the new CA
+	lines     commandLines
+	// after is asked once all nodes are repaired.
+	after verification
 }
 
-// preflight is what the flags of preflight come to. They are checked when a run begins.
-func (f *fixFlags) preflight() apply.PreflightOptions {
-	o, _ := f.PreflightFlags.ToOptions()
-	o.Script = f.scripts != ""
-	return o
-}
-
-// network is what the flags of the network's pods come to. They are checked when a run begins.
-func (f *fixFlags) network() apply.NetworkOptions {
-	o, _ := f.pods.ToOptions(f.Risks, f.Nodes.Debug)
-	return o
-}
-
-// plan makes the plan for these facts.
-func (f *fixFlags) plan(fix apiint.Repair, run string, facts inspect.Snapshot) (*remediate.Plan, error) {
-	if !f.ahead {
-		return fix.Plan(run, facts, facts.Taken)
-	}
-	ahead, err := apiint.PretrustOf(facts, facts.Taken)
-	if err != nil {
-		return nil, err
-	}
-	if fix.FollowUp.Network != nil {
-		fix.FollowUp.Network.Next = ahead.CAs
-	}
-	p, err := fix.Plan(run, facts, facts.Taken)
-	if err != nil {
-		return nil, err
-	}
-	return p, ahead.AddTo(p, fix.CA)
+// commandLines are the commands that continue a run that stopped.
+type commandLines struct {
+	resume     string // as it was called
+	allWaves   string // the same, but for --only and --accept-risk
+	namedNodes string // the same as resume, but for what names nodes
 }
 
 // NewCommand is the command fix-api-int.
 func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
-	f := &fixFlags{Flags: apply.Flags{App: app, Config: config, AllByDefault: true}}
+	f := &fixFlags{repairFlags: newRepairFlags(app, config)}
 	cmd := &cobra.Command{
 		Use:   "fix-api-int",
 		Short: "Make kubelets trust the API server's new CA, and restart them",
@@ -124,77 +90,152 @@ Exit codes: 0 done, or already up to date; 1 a dry run would change something; 2
   {} fix-api-int --local --ca-file kube-apiserver-server-ca.crt`, "{}", app.ProgramName)),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f.lines(cmd)
-			return f.run(cmd.Context())
+			o, err := f.toOptions(cmd.Context())
+			if err != nil {
+				return err
+			}
+			o.lines = linesOf(cmd)
+			return o.run(cmd.Context())
 		},
 	}
-	f.Flags.AddFlags(cmd, "Nodes to repair, by name; one after another, in this order. Without it, or with all: all nodes, in waves.", connect.AllNodes)
+	f.AddFlags(cmd, "Nodes to repair, by name; one after another, in this order. Without it, or with all: all nodes, in waves.", connect.AllNodes)
 	f.addSources(cmd)
 	addEmitFlag(cmd, &f.scripts)
-	f.PreflightFlags.AddFlags(cmd)
-	f.waves.addFlags(cmd)
-	f.pods.AddFlags(cmd)
-	cmd.AddCommand(newFixStatusCommand(app, config))
+	f.addFlags(cmd)
+	cmd.AddCommand(newStatusCommand(app, config))
 	return cmd
 }
 
-// lines are the commands that go on.
-func (f *fixFlags) lines(cmd *cobra.Command) {
-	f.resume, f.line = apply.CommandLine(cmd), apply.CommandLine(cmd, "only", "accept-risk")
-	f.named = apply.CommandLine(cmd, "nodes", "node-selector", "only", "max-unavailable")
+// addFlags adds what fix-api-int and pretrust have in common, beside which nodes.
+func (f *fixFlags) addFlags(cmd *cobra.Command) {
+	f.preflight.AddFlags(cmd)
+	f.waves.addFlags(cmd)
+	f.network.AddFlags(cmd)
 }
 
-func (f *fixFlags) run(ctx context.Context) error {
-	if err := errors.Join(f.Flags.Check(), f.Nodes.Check(), f.waves.check(), f.PreflightFlags.Check(), f.pods.Check(f.Risks), f.checkRebootstrap()); err != nil {
+func linesOf(cmd *cobra.Command) commandLines {
+	return commandLines{
+		resume: apply.CommandLine(cmd), allWaves: apply.CommandLine(cmd, "only", "accept-risk"),
+		namedNodes: apply.CommandLine(cmd, "nodes", "node-selector", "only", "max-unavailable"),
+	}
+}
+
+// check refuses flags that are wrong, or do not go together.
+func (f *fixFlags) check() error {
+	if err := errors.Join(f.Check(), f.Nodes.Check(), f.waves.check(), f.preflight.Check(), f.network.Check(f.preflight.Risks), f.checkRebootstrap()); err != nil || len(f.from) == 0 {
 		return err
 	}
-	if len(f.from) > 0 {
-		return f.offline(ctx)
+	if f.DryRun == apply.DryRunNone && f.scripts == "" {
+		return errors.New("--from makes a plan and changes nothing: say --dry-run=client")
 	}
-	if err := f.give(ctx); err != nil {
-		return err
+	if f.Nodes.Local || f.Nodes.Via != connect.ViaAuto || f.Nodes.SSH.Given() || f.Nodes.AllowPods {
+		return connect.ErrFromAndNodes
 	}
-	o, w, err := f.session(ctx, connect.Writing(f.Risks, f.given != nil))
+	return connect.CheckFrom(f.from)
+}
+
+func (f *fixFlags) toOptions(ctx context.Context) (*fixOptions, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	repair, err := f.toRepairOptions(ctx, connect.Writing(f.preflight.Risks, f.givesCA()))
+	if err != nil {
+		return nil, err
+	}
+	o := &fixOptions{repairOptions: repair, scripts: f.scripts, pretrust: f.pretrust}
+	o.Nodes.RestartProbe = f.rebootstrap
+	if err := f.checkEmit(); err != nil {
+		return nil, err
+	}
+	if o.order, err = f.waves.toOrder(o.named(), f.preflight.Risks); err != nil {
+		return nil, err
+	}
+	if o.preflight, err = f.preflight.ToOptions(); err != nil {
+		return nil, err
+	}
+	o.preflight.Script = f.scripts != ""
+	if o.network, err = f.network.ToOptions(f.preflight.Risks, f.Nodes.Debug); err != nil {
+		return nil, err
+	}
+	if !o.named() {
+		o.after, err = f.toVerification(ctx)
+	}
+	return o, err
+}
+
+func (o *fixOptions) run(ctx context.Context) error {
+	if len(o.from) > 0 {
+		return o.offline(ctx)
+	}
+	given, w, err := o.session(ctx)
 	if err != nil {
 		return err
 	}
-	w.Choice.RestartProbe, w.Script = f.rebootstrap, !f.rebootstrap
-	if f.scripts != "" {
-		err = f.emit(ctx, w)
+	w.Script = !o.rebootstrap
+	if o.scripts != "" {
+		err = o.emit(ctx, w, given)
 	} else {
-		err = f.execute(ctx, o, w)
+		err = o.execute(ctx, w, given)
 	}
 	if closed := w.Close(); closed != nil {
-		cli.Warn(f.App.Streams, "clean up: ", closed)
+		cli.Warn(o.App.Streams, "clean up: ", closed)
 	}
 	return err
 }
 
-func (f *fixFlags) execute(ctx context.Context, o apply.Options, w *apply.Session) error {
-	fix, err := f.repair(ctx, w)
+// command is the name of the command.
+func (o *fixOptions) command() string {
+	if o.pretrust {
+		return "pretrust"
+	}
+	return "fix-api-int"
+}
+
+// plan makes the plan for these facts.
+func (o *fixOptions) plan(fix apiint.Repair, run string, facts inspect.Snapshot) (*remediate.Plan, error) {
+	if !o.pretrust {
+		return fix.Plan(run, facts, facts.Taken)
+	}
+	ahead, err := apiint.PretrustOf(facts, facts.Taken)
+	if err != nil {
+		return nil, err
+	}
+	if fix.FollowUp.Network != nil {
+		fix.FollowUp.Network.Next = ahead.CAs
+	}
+	p, err := fix.Plan(run, facts, facts.Taken)
+	if err != nil {
+		return nil, err
+	}
+	return p, ahead.AddTo(p, fix.CA)
+}
+
+// execute repairs nodes. given are the CAs that a flag leads to.
+func (o *fixOptions) execute(ctx context.Context, w *apply.Session, given []byte) error {
+	fix, err := o.repair(ctx, w, given)
 	if err != nil {
 		return err
 	}
-	a := &apply.Run{Options: o, Session: w, Command: f.command(), Run: remediate.NewRun(collect.Now()), ResumeLine: f.resume, NamedNodesLine: f.named, NoLease: slices.Contains(f.Risks, remediate.NoLease), Risks: f.Risks}
-	if f.caFile == "-" {
+	a := &apply.Run{Options: o.Options, Session: w, Command: o.command(), Run: remediate.NewRun(collect.Now()), ResumeLine: o.lines.resume, NamedNodesLine: o.lines.namedNodes, NoLease: slices.Contains(o.preflight.Risks, remediate.NoLease), Risks: o.preflight.Risks}
+	if o.source.file == "-" {
 		a.ResumeLine += " # with the same CAs on its standard input once more"
 	}
 	if w.All {
-		a.PastMastersLine = apply.PastMasters(f.line, f.Risks)
-		if !slices.Contains(f.Risks, preflight.WorkersBack) {
-			a.PastWorkersLine = f.resume + " --accept-risk=" + preflight.WorkersBack
+		a.PastMastersLine = apply.PastMasters(o.lines.allWaves, o.preflight.Risks)
+		if !slices.Contains(o.preflight.Risks, preflight.WorkersBack) {
+			a.PastWorkersLine = o.lines.resume + " --accept-risk=" + preflight.WorkersBack
 		}
 	}
-	if w.All && w.Conn != nil && len(f.waves.only) == 0 {
-		a.Verified = f.verified
+	if w.All && w.Conn != nil && len(o.order.Only) == 0 {
+		a.Verified = o.after.verified
 	}
 	a.Plan = func(ctx context.Context) (*remediate.Plan, error) {
-		facts := f.preflight().Accepted(w.Facts(ctx, gather.Options{}))
+		facts := o.preflight.Accepted(w.Facts(ctx, gather.Options{}))
 		if ctx.Err() != nil {
 			return nil, cli.NothingChanged(errors.New("interrupted"))
 		}
 		fix := fix
-		if err := f.after(ctx, w, facts, &fix, func(text string) { a.Printf("    %s\n", ui.Clean(text)) }); err != nil {
+		if err := o.followUp(ctx, w, facts, &fix, func(text string) { a.Printf("    %s\n", ui.Clean(text)) }); err != nil {
 			return nil, err
 		}
 		if patch := fix.FollowUp.Patch; patch != nil {
@@ -205,8 +246,8 @@ func (f *fixFlags) execute(ctx context.Context, o apply.Options, w *apply.Sessio
 			kept := js.ObjectBackup(a.Run)
 			patch.Keep = func(text []byte) error { return apply.KeepFile(kept, text) }
 		}
-		p, err := f.plan(fix, a.Run, facts)
-		err = f.preflight().Preflight(ctx, w, facts, fix.CA, p, withPast(err, a.PastMastersLine))
+		p, err := o.plan(fix, a.Run, facts)
+		err = o.preflight.Preflight(ctx, w, facts, fix.CA, p, withPast(err, a.PastMastersLine))
 		if err == nil && w.NoAPI != nil {
 			p.Notes = append(p.Notes, "Without the API server: "+foreign.Prose(w.NoAPI.Error()))
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -18,7 +19,33 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/apiint"
 )
 
-func (f *fixFlags) addSources(cmd *cobra.Command) {
+// repairFlags is what was typed, of all commands that plan a repair of kubelets.
+type repairFlags struct {
+	apply.Flags
+	caFile      string
+	caFrom      string
+	from        []string
+	approve     bool
+	rebootstrap bool
+}
+
+// repairOptions is what these commands have in common.
+type repairOptions struct {
+	apply.Options
+	source      caSource
+	from        []string // files with facts; none: the cluster
+	order       apiint.Order
+	network     apply.NetworkOptions
+	approve     bool // certificate requests of restarted kubelets
+	rebootstrap bool // kubelets write their kubeconfig again
+}
+
+func newRepairFlags(app cli.App, config *genericclioptions.ConfigFlags) repairFlags {
+	return repairFlags{Flags: apply.Flags{App: app, Config: config, AllByDefault: true}}
+}
+
+// addSources adds the flags that say from where the CAs and facts are, and what is done to kubelets.
+func (f *repairFlags) addSources(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.caFile, "ca-file", "", "PEM file with the CAs that kubelets are to trust, in place of the ConfigMap's; - for standard input.")
 	cmd.Flags().StringVar(&f.caFrom, "api-ca-from", "", "Where your own kubeconfig fails, too. "+connect.MasterCAUsage+" The API server is trusted by them, and if it does not answer, they are what kubelets are to trust.")
 	cmd.Flags().StringArrayVar(&f.from, "from", nil, "Make the plan from this snapshot, as a dry run; repeatable.")
@@ -28,39 +55,56 @@ func (f *fixFlags) addSources(cmd *cobra.Command) {
 	ui.Must(cmd.MarkFlagFilename("from"))
 }
 
-// session gets ready to go onto nodes. give goes before it.
-func (f *fixFlags) session(ctx context.Context, purpose connect.Purpose) (o apply.Options, w *apply.Session, err error) {
-	if o, err = f.Flags.ToOptions(ctx, purpose); err != nil {
-		return o, nil, err
+// givesCA reports whether a flag leads to CAs.
+func (f *repairFlags) givesCA() bool { return f.caFile != "" || f.caFrom != "" }
+
+// toRepairOptions checks the flags. purpose is what the API server is asked for.
+func (f *repairFlags) toRepairOptions(ctx context.Context, purpose connect.Purpose) (o repairOptions, err error) {
+	if len(f.from) > 0 && f.caFrom != "" {
+		return o, connect.ErrFromAndNodes
 	}
-	o.Trust(f.given)
-	w, err = o.NewSession(ctx, nil)
-	return o, w, err
+	o = repairOptions{from: f.from, approve: f.approve, rebootstrap: f.rebootstrap}
+	if o.source, err = f.toCASource(ctx); err != nil {
+		return o, err
+	}
+	o.Options, err = f.ToOptions(ctx, purpose)
+	return o, err
 }
 
-// repair is what is asked for of the nodes of a workplace.
-func (f *fixFlags) repair(ctx context.Context, w *apply.Session) (fix apiint.Repair, err error) {
-	fix.API, fix.ApproveCSRs, fix.Rebootstrap = w.Conn != nil, f.approve, f.rebootstrap
-	if fix.Order, err = f.waves.order(!w.All, f.Risks); err != nil {
-		return fix, err
+// named reports whether nodes are named, so that these are repaired, one after another.
+func (o *repairOptions) named() bool { return o.Nodes.Local || len(o.Nodes.Names) > 0 }
+
+// session gets ready to go onto nodes. given are the CAs that a flag leads to: the
+// administrator's own kubeconfig may lack them as kubelets' do, see Options.Trust.
+func (o *repairOptions) session(ctx context.Context) (given []byte, w *apply.Session, err error) {
+	if given, err = o.source.read(ctx, o.App); err != nil {
+		return nil, nil, err
 	}
+	o.Trust(given)
+	w, err = o.NewSession(ctx, nil)
+	return given, w, err
+}
+
+// repair is what is asked for of the nodes of a session. given are the CAs that a flag leads to.
+func (o *repairOptions) repair(ctx context.Context, w *apply.Session, given []byte) (fix apiint.Repair, err error) {
+	fix.API, fix.ApproveCSRs, fix.Rebootstrap, fix.Order = w.Conn != nil, o.approve, o.rebootstrap, o.order
 	if !w.All {
 		fix.Nodes = w.Names()
-		return fix, f.ca(ctx, w, &fix)
+		return fix, o.findCA(ctx, w, given, &fix)
 	}
 	fix.APIServers = w.Conn.APIServerNodes(ctx)
 	workers := func(wave string) bool { return wave != remediate.WaveMasters && wave != remediate.WaveControlPlane }
 	if len(fix.Order.Only) > 0 && !slices.ContainsFunc(fix.Order.Only, workers) && fix.APIServers != nil { // else it is the nodes' files that tell
-		w.Filter(func(o collect.NodeObject) bool {
-			return o.Role != catalog.RoleWorker || slices.Contains(fix.APIServers, o.Name)
+		w.Filter(func(n collect.NodeObject) bool {
+			return n.Role != catalog.RoleWorker || slices.Contains(fix.APIServers, n.Name)
 		})
 	}
-	return fix, f.ca(ctx, w, &fix)
+	return fix, o.findCA(ctx, w, given, &fix)
 }
 
-// after reads what decides on the steps that follow those of kubelets. say is told what
+// followUp reads what decides on the steps that follow those of kubelets. say is told what
 // is waited for.
-func (f *fixFlags) after(ctx context.Context, w *apply.Session, facts inspect.Snapshot, fix *apiint.Repair, say func(string)) error {
+func (o *repairOptions) followUp(ctx context.Context, w *apply.Session, facts inspect.Snapshot, fix *apiint.Repair, say func(string)) error {
 	if w.Conn == nil {
 		return nil
 	}
@@ -70,22 +114,22 @@ func (f *fixFlags) after(ctx context.Context, w *apply.Session, facts inspect.Sn
 	if !w.All {
 		return nil
 	}
-	if err := f.follow(fix, say, func() (apply.NetworkFacts, error) { return apply.NetworkOf(ctx, w, facts.Cluster.Versions) }); err != nil {
+	if err := o.follow(fix, say, func() (apply.NetworkFacts, error) { return apply.NetworkOf(ctx, w, facts.Cluster.Versions) }); err != nil {
 		return err
 	}
-	patch, wanted, err := f.network().Patches(ctx, w, apply.CertsIn(fix.CA), facts.Taken)
+	patch, wanted, err := o.network.Patches(ctx, w, apply.CertsIn(fix.CA), facts.Taken)
 	if wanted {
 		fix.FollowUp.Patch = &patch
 	}
 	return err
 }
 
-// afterInFile is after by the status in a file; without one, nothing follows.
-func (f *fixFlags) afterInFile(facts inspect.Snapshot, fix *apiint.Repair) error {
+// followUpInFile is followUp by the status in a file; without one, nothing follows.
+func (o *repairOptions) followUpInFile(facts inspect.Snapshot, fix *apiint.Repair) error {
 	if facts.Status == nil || fix.Nodes != nil {
 		return nil
 	}
-	return f.follow(fix, nil, func() (apply.NetworkFacts, error) {
+	return o.follow(fix, nil, func() (apply.NetworkFacts, error) {
 		if facts.Status.Network == nil && len(catalog.NetworkNamespaces(facts.Cluster.Versions)) > 0 {
 			return apply.NetworkFacts{}, cli.WithHint(errors.New("the network's pods are not in the file"), "%s; or leave the network's pods as they are: --restart-network=never", facts.Hints.Unread(inspect.MayList("pods", "")))
 		}
@@ -94,13 +138,13 @@ func (f *fixFlags) afterInFile(facts inspect.Snapshot, fix *apiint.Repair) error
 }
 
 // follow puts the steps into a repair that follow those of kubelets.
-func (f *fixFlags) follow(fix *apiint.Repair, say func(string), read func() (apply.NetworkFacts, error)) error {
+func (o *repairOptions) follow(fix *apiint.Repair, say func(string), read func() (apply.NetworkFacts, error)) error {
 	ca := apply.CertsIn(fix.CA)
-	wants := func(wave string) bool { return len(f.waves.only) == 0 || slices.Contains(f.waves.only, wave) }
+	wants := func(wave string) bool { return len(o.order.Only) == 0 || slices.Contains(o.order.Only, wave) }
 	var network apply.NetworkFacts
 	if wants(remediate.WaveMasters) || wants(remediate.WaveControlPlane) || wants(remediate.WaveNetwork) {
 		var err error
-		if network, err = read(); err != nil && f.pods.Restart != apply.RestartNever {
+		if network, err = read(); err != nil && o.network.Restart != apply.RestartNever {
 			return err
 		}
 	}
@@ -109,7 +153,7 @@ func (f *fixFlags) follow(fix *apiint.Repair, say func(string), read func() (app
 		step := network.RootCA(ca, say)
 		fix.FollowUp.RootCA = &step
 	}
-	if restarts, wanted := f.network().Restarts(network, ca); wanted {
+	if restarts, wanted := o.network.Restarts(network, ca); wanted {
 		fix.FollowUp.Network = &restarts
 	}
 	return nil

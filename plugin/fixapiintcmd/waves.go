@@ -13,7 +13,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/apiint"
 )
 
-// waveFlags say what is done when, where all nodes are repaired.
+// waveFlags say what is done when, where all nodes are repaired, as they were typed.
 type waveFlags struct {
 	only           []string
 	maxUnavailable string
@@ -39,8 +39,8 @@ func (f *waveFlags) check() error {
 	return nil
 }
 
-// order is what the flags come to. named: the nodes are, and done in that order.
-func (f *waveFlags) order(named bool, accept []string) (o apiint.Order, err error) {
+// toOrder checks the flags. named: the nodes are, and done in that order.
+func (f *waveFlags) toOrder(named bool, accept []string) (o apiint.Order, err error) {
 	if err := f.check(); err != nil {
 		return o, err
 	}
