@@ -216,15 +216,10 @@ func (o *fixOptions) execute(ctx context.Context, w *apply.Session, given []byte
 	if err != nil {
 		return err
 	}
-	a := &apply.Run{Options: o.Options, Session: w, Command: o.command(), Run: remediate.NewRun(collect.Now()), ResumeLine: o.lines.resume, NamedNodesLine: o.lines.namedNodes, NoLease: slices.Contains(o.preflight.Risks, remediate.NoLease), Risks: o.preflight.Risks}
-	if o.source.file == "-" {
-		a.ResumeLine += " # with the same CAs on its standard input once more"
-	}
-	if w.All {
-		a.PastMastersLine = apply.PastMasters(o.lines.allWaves, o.preflight.Risks)
-		if !slices.Contains(o.preflight.Risks, preflight.WorkersBack) {
-			a.PastWorkersLine = o.lines.resume + " --accept-risk=" + preflight.WorkersBack
-		}
+	risks := o.preflight.Risks
+	a := &apply.Run{
+		Options: o.Options, Session: w, Command: o.command(), Run: remediate.NewRun(collect.Now()), Lines: o.linesFor(w.All),
+		NoLease: slices.Contains(risks, remediate.NoLease), Recheck: apply.Recheck{Accept: risks},
 	}
 	if w.All && w.Conn != nil && len(o.order.Only) == 0 {
 		a.Verified = o.after.verified
@@ -247,7 +242,7 @@ func (o *fixOptions) execute(ctx context.Context, w *apply.Session, given []byte
 			patch.Keep = func(text []byte) error { return apply.KeepFile(kept, text) }
 		}
 		p, err := o.plan(fix, a.Run, facts)
-		err = o.preflight.Preflight(ctx, w, facts, fix.CA, p, withPast(err, a.PastMastersLine))
+		err = o.preflight.Preflight(ctx, w, facts, fix.CA, p, withPast(err, a.Lines.PastMasters))
 		if err == nil && w.NoAPI != nil {
 			p.Notes = append(p.Notes, "Without the API server: "+foreign.Prose(w.NoAPI.Error()))
 		}
@@ -255,4 +250,20 @@ func (o *fixOptions) execute(ctx context.Context, w *apply.Session, given []byte
 	}
 	a.PrintBasis = func(out io.Writer, p *remediate.Plan) { apply.AboutCA(out, fix, p) }
 	return a.Execute(ctx)
+}
+
+// linesFor are the commands that a run names where it stopped. all: it is of the whole cluster.
+func (o *fixOptions) linesFor(all bool) apply.Lines {
+	lines := apply.Lines{Resume: o.lines.resume, NamedNodes: o.lines.namedNodes}
+	if o.source.file == "-" {
+		lines.Resume += " # with the same CAs on its standard input once more"
+	}
+	if !all {
+		return lines
+	}
+	lines.PastMasters = apply.PastMasters(o.lines.allWaves, o.preflight.Risks)
+	if !slices.Contains(o.preflight.Risks, preflight.WorkersBack) {
+		lines.PastWorkers = o.lines.resume + " --accept-risk=" + preflight.WorkersBack
+	}
+	return lines
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/plugintest"
@@ -78,6 +79,29 @@ func TestFlagsAreRefusedBeforeAnythingIsRead(t *testing.T) {
 	} {
 		if _, err := options(t, line); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", line, err)
+		}
+	}
+}
+
+// TestCommandsThatGoOn: where nodes are named, no other node is left out.
+func TestCommandsThatGoOn(t *testing.T) {
+	t.Parallel()
+	lines := commandLines{resume: "again", allWaves: "all", namedNodes: "named"}
+	for _, c := range []struct {
+		name  string
+		file  string
+		risks []string
+		all   bool
+		want  apply.Lines
+	}{
+		{"named nodes", "ca.crt", nil, false, apply.Lines{Resume: "again", NamedNodes: "named"}},
+		{"all nodes", "", nil, true, apply.Lines{Resume: "again", NamedNodes: "named", PastMasters: apply.PastMasters("all", nil), PastWorkers: "again --accept-risk=workers-back"}},
+		{"all nodes, and a worker is left out already", "", []string{preflight.WorkersBack}, true, apply.Lines{Resume: "again", NamedNodes: "named", PastMasters: apply.PastMasters("all", []string{preflight.WorkersBack})}},
+		{"CAs from standard input", "-", nil, false, apply.Lines{Resume: "again # with the same CAs on its standard input once more", NamedNodes: "named"}},
+	} {
+		o := &fixOptions{repairOptions: repairOptions{source: caSource{file: c.file}}, preflight: apply.PreflightOptions{Risks: c.risks}, lines: lines}
+		if got := o.linesFor(c.all); got != c.want {
+			t.Errorf("%s: %+v", c.name, got)
 		}
 	}
 }
