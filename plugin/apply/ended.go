@@ -55,11 +55,11 @@ func (a *Run) ended(p *remediate.Plan, err error) error {
 	} else if r != nil && r.Next != "" {
 		back = r.Next + "\n" + back
 	}
-	if errors.As(err, &stopped) && a.PastMastersLine != "" && p != nil && r == nil && !stopped.Interrupted && ofMaster(p, stopped) {
-		back += fmt.Sprintf("\nif this control plane node can't be recovered: %s\n  (%s)", a.PastMastersLine, PastMastersMeans)
+	if errors.As(err, &stopped) && a.Lines.PastMasters != "" && p != nil && r == nil && !stopped.Interrupted && ofMaster(p, stopped) {
+		back += fmt.Sprintf("\nif this control plane node can't be recovered: %s\n  (%s)", a.Lines.PastMasters, PastMastersMeans)
 	}
-	if _, waited := actionOf(stopped).(action.AwaitNode); errors.As(err, &late) && waited && a.PastWorkersLine != "" && p != nil && len(stopped.NotStarted) > 0 && !ofMaster(p, stopped) {
-		back += fmt.Sprintf("\nif %s can't be recovered: %s\n  (each run may then leave one more worker without a heartbeat, in the same way)", stopped.Action.Node(), a.PastWorkersLine)
+	if _, waited := actionOf(stopped).(action.AwaitNode); errors.As(err, &late) && waited && a.Lines.PastWorkers != "" && p != nil && len(stopped.NotStarted) > 0 && !ofMaster(p, stopped) {
+		back += fmt.Sprintf("\nif %s can't be recovered: %s\n  (each run may then leave one more worker without a heartbeat, in the same way)", stopped.Action.Node(), a.Lines.PastWorkers)
 	}
 	if stopped != nil && len(stopped.NotStarted)+len(stopped.PartlyDone)+len(stopped.OtherFailures) > 0 {
 		if len(stopped.PartlyDone) > 0 {

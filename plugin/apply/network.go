@@ -29,11 +29,20 @@ const (
 func restarts() []string { return []string{RestartNeeded, restartAlways, RestartNever} }
 
 // NetworkFlags say what fix-api-int does to the network's pods, once the kubelets are
-// right.
+// right, as they were typed.
 type NetworkFlags struct {
 	Restart string
 	Probe   bool
 	Patch   bool
+}
+
+// NetworkOptions is what NetworkFlags come to.
+type NetworkOptions struct {
+	Restart string // RestartNeeded, restartAlways or RestartNever
+	patch   bool
+	probe   action.NetworkProbe
+	// eachProbed: a pod is made on each node, also where nothing is restarted.
+	eachProbed bool
 }
 
 // AddFlags adds the flags of the wave network.
@@ -55,6 +64,11 @@ func (f *NetworkFlags) Check(risks []string) error {
 			"what lasts is serviceaccount-ca and a new revision of kube-controller-manager, which fix-api-int waits for")
 	}
 	return nil
+}
+
+// ToOptions checks the flags. risks are those that were accepted; debug says how pods are made.
+func (f *NetworkFlags) ToOptions(risks []string, debug connect.DebugFlags) (NetworkOptions, error) {
+	return NetworkOptions{Restart: f.Restart, patch: f.Patch, probe: action.NetworkProbe{Namespace: debug.Namespace, Image: debug.Image}, eachProbed: f.Probe}, f.Check(risks)
 }
 
 // NetworkFacts are what the API says of the network's pods, and of the CAs that pods
@@ -105,21 +119,21 @@ func (n NetworkFacts) RootCA(ca []*pki.Cert, say func(string)) action.AwaitRootC
 }
 
 // Restarts are the steps for the network's pods; false: none are wanted.
-func (f *NetworkFlags) Restarts(n NetworkFacts, d connect.DebugFlags, ca []*pki.Cert) (action.NetworkRestarts, bool) {
+func (o NetworkOptions) Restarts(n NetworkFacts, ca []*pki.Cert) (action.NetworkRestarts, bool) {
 	r := action.NetworkRestarts{
-		CA: ca, Pods: n.Pods, Rollout: n.Rollout, Read: n.read, Always: f.Restart == restartAlways,
-		Probe: action.NetworkProbe{Namespace: d.Namespace, Image: d.Image}, EachProbed: f.Probe,
+		CA: ca, Pods: n.Pods, Rollout: n.Rollout, Read: n.read, Always: o.Restart == restartAlways,
+		Probe: o.probe, EachProbed: o.eachProbed,
 	}
-	if f.Restart == RestartNever {
+	if o.Restart == RestartNever {
 		r.Pods = nil
 	}
-	return r, f.Restart != RestartNever || f.Probe
+	return r, o.Restart != RestartNever || o.eachProbed
 }
 
 // Patches is the step that adds the CA to multus' kube-root-ca.crt; false: it is not
 // wanted.
-func (f *NetworkFlags) Patches(ctx context.Context, w *Session, ca []*pki.Cert, now time.Time) (action.PatchKubeRootCA, bool, error) {
-	if !f.Patch {
+func (o NetworkOptions) Patches(ctx context.Context, w *Session, ca []*pki.Cert, now time.Time) (action.PatchKubeRootCA, bool, error) {
+	if !o.patch {
 		return action.PatchKubeRootCA{}, false, nil
 	}
 	if w.Conn == nil {

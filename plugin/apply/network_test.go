@@ -39,7 +39,7 @@ func TestNetworkFlags(t *testing.T) {
 		if err := cmd.ParseFlags(c.args); err != nil {
 			t.Fatal(err)
 		}
-		err := f.Check(c.risks)
+		o, err := f.ToOptions(c.risks, connect.DebugFlags{Namespace: "mine", Image: "own"})
 		if c.want != "" {
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s: %v", name, err)
@@ -50,7 +50,7 @@ func TestNetworkFlags(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		facts := NetworkFacts{Pods: []inspect.Pod{{Name: "multus"}}}
-		r, wanted := f.Restarts(facts, connect.DebugFlags{Namespace: "mine", Image: "own"}, nil)
+		r, wanted := o.Restarts(facts, nil)
 		if got := f.Restart; got != strings.Fields(c.mode)[0] || wanted != strings.HasSuffix(c.mode, "true") || r.Always != (got == restartAlways) || (len(r.Pods) == 0) != (got == RestartNever) || r.EachProbed != f.Probe {
 			t.Errorf("%s: %s, %t, %+v", name, got, wanted, r)
 		}
@@ -71,12 +71,12 @@ func TestNetworkWithoutAnAPI(t *testing.T) {
 	if err := facts.RootCA(nil, nil).Verify(t.Context(), &remediate.Env{Now: time.Now}, nil); !errors.As(err, &u) {
 		t.Errorf("what nobody answers is %v", err)
 	}
-	f := NetworkFlags{Patch: true}
-	if a, wanted, err := f.Patches(t.Context(), w, []*pki.Cert{{}}, time.Now()); err == nil || wanted || a.Object.Namespace != "" || !strings.Contains(err.Error(), "nobody answers") {
+	o := NetworkOptions{patch: true}
+	if a, wanted, err := o.Patches(t.Context(), w, []*pki.Cert{{}}, time.Now()); err == nil || wanted || a.Object.Namespace != "" || !strings.Contains(err.Error(), "nobody answers") {
 		t.Errorf("a patch: %+v, %t, %v", a, wanted, err)
 	}
-	f.Patch = false
-	if _, wanted, err := f.Patches(t.Context(), w, nil, time.Now()); wanted || err != nil {
+	o.patch = false
+	if _, wanted, err := o.Patches(t.Context(), w, nil, time.Now()); wanted || err != nil {
 		t.Errorf("no patch: %t, %v", wanted, err)
 	}
 }

@@ -24,9 +24,15 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
-// PreflightFlags say which failed or unknown checks the user accepts.
+// PreflightFlags say which failed or unknown checks the user accepts, as they were typed.
 type PreflightFlags struct {
-	Risks  []string
+	Risks []string
+	Pause bool
+}
+
+// PreflightOptions is what PreflightFlags come to.
+type PreflightOptions struct {
+	Risks  []string // accepted, by name
 	Pause  bool
 	Script bool // what is planned is for scripts
 }
@@ -48,10 +54,15 @@ func (f *PreflightFlags) Check() error {
 	return nil
 }
 
+// ToOptions checks the flags.
+func (f *PreflightFlags) ToOptions() (PreflightOptions, error) {
+	return PreflightOptions{Risks: f.Risks, Pause: f.Pause}, f.Check()
+}
+
 // Accepted are the facts as far as risks are accepted by name: a version that was not
 // reviewed is answered as the nearest one that was.
-func (f *PreflightFlags) Accepted(s inspect.Snapshot) inspect.Snapshot {
-	s.Cluster.Versions.UnreviewedAccepted = slices.Contains(f.Risks, preflight.UnreviewedVersion)
+func (o PreflightOptions) Accepted(s inspect.Snapshot) inspect.Snapshot {
+	s.Cluster.Versions.UnreviewedAccepted = slices.Contains(o.Risks, preflight.UnreviewedVersion)
 	return s
 }
 
@@ -80,22 +91,22 @@ func unreadVersion(c inspect.Cluster) string {
 // Preflight asks what has to hold of the whole cluster before a plan is carried out,
 // and notes in it what is worth knowing. planned is why there is no plan. w is nil for
 // facts from a file: then their status is what was read when it was taken.
-func (f *PreflightFlags) Preflight(ctx context.Context, w *Session, facts inspect.Snapshot, ca []byte, p *remediate.Plan, planned error) error {
+func (o PreflightOptions) Preflight(ctx context.Context, w *Session, facts inspect.Snapshot, ca []byte, p *remediate.Plan, planned error) error {
 	if planned == nil && p.Empty() {
-		return f.leftPaused(ctx, w, facts, p)
+		return o.leftPaused(ctx, w, facts, p)
 	}
 	var nodes []string
 	if planned == nil {
 		nodes = NodesOf(p)
 	}
-	return f.Ask(ctx, w, facts, ca, nodes, p, planned)
+	return o.Ask(ctx, w, facts, ca, nodes, p, planned)
 }
 
 // Ask is preflight for what is done to these nodes, be it by the plan or not.
-func (f *PreflightFlags) Ask(ctx context.Context, w *Session, facts inspect.Snapshot, ca []byte, nodes []string, p *remediate.Plan, planned error) error {
+func (o PreflightOptions) Ask(ctx context.Context, w *Session, facts inspect.Snapshot, ca []byte, nodes []string, p *remediate.Plan, planned error) error {
 	var refused *remediate.Refusal
 	explains := errors.As(planned, &refused) && refused.Name == "ca-verifies-served"
-	if err := Unreviewed(facts.Cluster, f.Risks); err != nil {
+	if err := Unreviewed(facts.Cluster, o.Risks); err != nil {
 		return err // it may be the reason why there is no plan
 	}
 	if reason := unreadVersion(facts.Cluster); reason != "" && p != nil {
@@ -107,7 +118,7 @@ func (f *PreflightFlags) Ask(ctx context.Context, w *Session, facts inspect.Snap
 	if planned != nil && !explains {
 		return planned
 	}
-	if w != nil && w.Conn == nil && answered(w.NoAPI) && !slices.Contains(f.Risks, preflight.NoAPI) {
+	if w != nil && w.Conn == nil && answered(w.NoAPI) && !slices.Contains(o.Risks, preflight.NoAPI) {
 		return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.RefusedUnchanged(fmt.Errorf("%s: the API server answers, and it can't be asked whether this is safe now: %w", preflight.NoAPI, w.NoAPI)),
 			"get access first: --api-ca-from ssh://core@MASTER where its CA is not trusted, a kubeconfig with a client certificate where a token is not accepted; or accept the risk: --accept-risk=%s", preflight.NoAPI)}
 	}
@@ -119,7 +130,7 @@ func (f *PreflightFlags) Ask(ctx context.Context, w *Session, facts inspect.Snap
 		}
 	}
 	ask := preflight.Of(facts)
-	ask.Pause, ask.CA, ask.Nodes, ask.Script, ask.NeedsSigner = f.Pause, CertsIn(ca), nodes, f.Script, approves
+	ask.Pause, ask.CA, ask.Nodes, ask.Script, ask.NeedsSigner = o.Pause, CertsIn(ca), nodes, o.Script, approves
 	if explains {
 		if v := ask.ServerSideVerdict(); v.Status == assess.Fail {
 			return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.RefusedUnchanged(fmt.Errorf("%w\n%s: %s", planned, v.ID, v.Reason)), "%s", v.Remediation.Text)}
@@ -129,7 +140,7 @@ func (f *PreflightFlags) Ask(ctx context.Context, w *Session, facts inspect.Snap
 	if ctx.Err() != nil {
 		return cli.NothingChanged(errors.New("interrupted"))
 	}
-	if err := f.judge(ask, p); err != nil || !f.Pause {
+	if err := o.judge(ask, p); err != nil || !o.Pause {
 		return err
 	}
 	if ask.ControlPlane == nil {
@@ -163,10 +174,10 @@ func (w *Session) Status(ctx context.Context, facts inspect.Snapshot, approves b
 
 // leftPaused adds to a plan with nothing to do what earlier runs left paused, if it is to
 // be looked after.
-func (f *PreflightFlags) leftPaused(ctx context.Context, w *Session, facts inspect.Snapshot, p *remediate.Plan) error {
+func (o PreflightOptions) leftPaused(ctx context.Context, w *Session, facts inspect.Snapshot, p *remediate.Plan) error {
 	var m *inspect.ControlPlaneStatus
 	switch {
-	case !f.Pause:
+	case !o.Pause:
 	case w != nil && w.Conn != nil:
 		m = w.Conn.Cluster.ControlPlaneStatus(ctx)
 	case w == nil && facts.Status != nil:
@@ -209,12 +220,12 @@ func (w *Session) Resume(ctx context.Context, run string, record remediate.RunRe
 }
 
 // judge adds notes to the plan, or says what stops it.
-func (f *PreflightFlags) judge(ask preflight.Preflight, p *remediate.Plan) error {
+func (o PreflightOptions) judge(ask preflight.Preflight, p *remediate.Plan) error {
 	var good, blind []string
 	var stops []preflight.Verdict
 	for _, v := range ask.Check() {
 		switch {
-		case v.Blocks() && v.Risk && slices.Contains(f.Risks, v.ID):
+		case v.Blocks() && v.Risk && slices.Contains(o.Risks, v.ID):
 			p.Notes = append(p.Notes, "Accepted by name: "+v.ID+": "+v.Reason)
 		case v.Blocks():
 			stops = append(stops, v)

@@ -25,28 +25,40 @@ import (
 // Run shows a plan, asks, and does it.
 type Run struct {
 	Options
-	Session         *Session // nil: the plan is only to be shown
-	Command         string
-	Run             string // ID of the journal
-	expiredHolder   string // from whom the Lease was taken over; empty: nobody
-	Changed         []journaledStep
-	User            string // the user whose credentials are used; empty: not asked yet, or unknown
-	Undoes          string // the run that is put back, if one is
-	ResumeLine      string // the command line that goes on; empty: the same as before
-	printing        sync.Mutex
-	NoLease         bool // go on where the Lease can't be written
-	Read            gather.Options
-	PastMastersLine string // the line that leaves out masters; empty: there is none
-	NamedNodesLine  string // the line for nodes that are named; empty: there is none
-	PastWorkersLine string // the line that goes past workers that are not back; empty: there is none
-	Risks           []string
-	Recheck         []string // checks that are asked again meanwhile; none: all of those
-	// verified judges the whole cluster after all was done; nil: it is not asked.
-	Verified func(context.Context, *Run) error
-	// plan makes the plan from facts that are read now.
+	Session *Session // nil: the plan is only to be shown
+	Command string
+	Run     string // ID of the journal
+	Undoes  string // the run that is put back, if one is
+	Read    gather.Options
+	Lines   Lines
+	Recheck Recheck
+	NoLease bool // go on where the Lease can't be written
+	// Plan makes the plan from facts that are read now.
 	Plan func(context.Context) (*remediate.Plan, error)
-	// about says what the plan is built on, for people.
+	// PrintBasis says what the plan is built on, for people.
 	PrintBasis func(io.Writer, *remediate.Plan)
+	// Verified judges the whole cluster after all was done; nil: it is not asked.
+	Verified func(context.Context, *Run) error
+
+	// Found out on the way.
+	Changed       []journaledStep
+	User          string // the user whose credentials are used; empty: not asked yet, or unknown
+	expiredHolder string // from whom the Lease was taken over; empty: from no run
+	printing      sync.Mutex
+}
+
+// Lines are the commands that a run names where it stopped. An empty one is not named.
+type Lines struct {
+	Resume      string // goes on; empty: the same command does
+	NamedNodes  string // is for nodes that are named
+	PastMasters string // leaves out control plane nodes
+	PastWorkers string // goes past workers that have no heartbeat again
+}
+
+// Recheck says which checks are asked again while a plan is carried out.
+type Recheck struct {
+	Accept []string // risks, by name
+	Only   []string // these checks; none: all that are asked again
 }
 
 // attempts is how often a plan is made anew because nodes changed meanwhile.
@@ -172,8 +184,8 @@ func (a *Run) left(err error) error {
 func (a *Run) undoHint() string {
 	js, _ := Journals() // it worked before
 	text := "run the same command again to go on from there; what was done is in " + js.Folder
-	if a.ResumeLine != "" {
-		text = "to go on from there:\n    " + a.ResumeLine + "\n  what was done is in " + js.Folder
+	if a.Lines.Resume != "" {
+		text = "to go on from there:\n    " + a.Lines.Resume + "\n  what was done is in " + js.Folder
 	}
 	if undos := a.undos(); a.Undoes == "" && len(undos) > 0 {
 		text += "; to put it back: " + strings.Join(undos, "; ")
@@ -320,7 +332,7 @@ func (a *Run) Apply(ctx context.Context, p *remediate.Plan, j *remediate.Journal
 		}
 	}}
 	if conn := a.Session.Conn; conn != nil {
-		r.Gate = &preflight.RecheckGate{Facts: p.Basis, ControlPlane: conn.Cluster.ControlPlaneStatus, StaticPods: conn.Cluster.StaticPods, Accept: a.Risks, Only: a.Recheck, Print: func(text string) { a.Printf("    %s\n", ui.Clean(text)) }}
+		r.Gate = &preflight.RecheckGate{Facts: p.Basis, ControlPlane: conn.Cluster.ControlPlaneStatus, StaticPods: conn.Cluster.StaticPods, Accept: a.Recheck.Accept, Only: a.Recheck.Only, Print: func(text string) { a.Printf("    %s\n", ui.Clean(text)) }}
 	}
 	return r.Run(ctx, p)
 }

@@ -143,8 +143,8 @@ func (a *Run) withoutNodes(p *remediate.Plan, but []string) string {
 			names = append(names, n.Name)
 		}
 	}
-	if len(names) == 0 || a.NamedNodesLine == "" {
+	if len(names) == 0 || a.Lines.NamedNodes == "" {
 		return ""
 	}
-	return foreign.Command(inspect.NodeNames, "%s --nodes %s", foreign.Words(a.NamedNodesLine), foreign.Commas(names))
+	return foreign.Command(inspect.NodeNames, "%s --nodes %s", foreign.Words(a.Lines.NamedNodes), foreign.Commas(names))
 }

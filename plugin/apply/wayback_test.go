@@ -56,7 +56,7 @@ func writingOn(actions ...fileStep) *remediate.Plan {
 func doing(t *testing.T, w *apply.Session, out *plugintest.Transcript, dryRun string, p *remediate.Plan) (*apply.Run, int, string) {
 	t.Helper()
 	a := &apply.Run{Options: apply.Options{App: w.App, Yes: true, DryRun: dryRun == apply.DryRunClient}, Session: w, Command: "fix-api-int", Run: remediate.NewRun(time.Now()), PrintBasis: func(io.Writer, *remediate.Plan) {},
-		ResumeLine: "certrot fix-api-int --via ssh", NamedNodesLine: "certrot fix-api-int --via ssh"}
+		Lines: apply.Lines{Resume: "certrot fix-api-int --via ssh", NamedNodes: "certrot fix-api-int --via ssh"}}
 	p.Run = a.Run
 	a.Plan = func(context.Context) (*remediate.Plan, error) { return p, nil }
 	err := a.Execute(t.Context())

@@ -23,18 +23,20 @@ import (
 
 // NodeFlags say which nodes are read, and how to get onto them.
 type NodeFlags struct {
-	Nodes     []string
-	selector  string
+	Nodes    []string
+	selector string
+
 	Via       string
 	AllowPods bool
 	Local     bool
 	root      string
-	Parallel  int
-	Timeout   time.Duration
-	Paths     []string
-	trust     bool
 	SSH       SSHFlags
 	Debug     DebugFlags
+
+	Parallel int
+	Timeout  time.Duration
+	Paths    []string
+	trust    bool
 }
 
 // ErrFromAndNodes says that a file has been read already.
@@ -134,34 +136,45 @@ func (f *NodeFlags) AddWays(cmd *cobra.Command, config *genericclioptions.Config
 	ui.Must(cmd.RegisterFlagCompletionFunc("via", cobra.FixedCompletions(ways(), cobra.ShellCompDirectiveNoFileComp)))
 }
 
-// NodeChoice is what the flags come to.
+// NodeChoice is what the flags come to: which nodes, what is read there, and the ways onto them.
 type NodeChoice struct {
-	Names        []string // none: all that fit the selector
-	selector     labels.Selector
-	asked        bool // nodes were asked for: one that can't be read is unknown
-	none         bool
-	NodesOnly    bool                         // nodes, and nothing else, are what was asked for
+	Names     []string // none: all that fit the selector
+	selector  labels.Selector
+	asked     bool // nodes were asked for: one that can't be read is unknown
+	none      bool
+	NodesOnly bool // nodes, and nothing else, are what was asked for
+	nodeReading
+	nodeWays
+}
+
+// nodeReading is what is read on nodes, of how many at once, and for how long.
+type nodeReading struct {
+	Options      gather.Options
 	Served       bool                         // what is served to nodes is to be read too
 	RestartProbe bool                         // kubelets' own credentials are to be tried, on their nodes
 	Callers      func(*inspect.Snapshot) bool // whether control plane nodes' client certificates are to be tried there, by what was read; nil: never
-	Ways         []string
-	Options      gather.Options
 	Parallel     int
 	Timeout      time.Duration
-	Local        bool // this machine, and no cluster
-	root         string
-	ssh          SSHFlags
-	Prompter     *Prompter
-	debug        DebugFlags
-	// sshAll: ssh is for all nodes, not only for those of which its
-	// configuration speaks.
-	sshAll bool
+}
+
+// nodeWays are the ways onto nodes.
+type nodeWays struct {
+	Ways     []string // in the order in which they are tried
+	Local    bool     // this machine, and no cluster
+	root     string   // of Local: where its file system is mounted
+	ssh      SSHFlags
+	sshAll   bool // ssh is for all nodes, not only for those of which its configuration speaks
+	debug    DebugFlags
+	Prompter *Prompter
 }
 
 // ToChoice checks the flags. scope is what inspect was asked for; names of nodes
 // may stand there.
 func (f *NodeFlags) ToChoice(ctx context.Context, app cli.App, scope collect.Scope) (NodeChoice, error) {
-	c := NodeChoice{Parallel: f.Parallel, Timeout: f.Timeout, root: f.root, Options: gather.Options{Paths: f.Paths, TrustStores: f.trust}}
+	c := NodeChoice{
+		nodeReading: nodeReading{Parallel: f.Parallel, Timeout: f.Timeout, Options: gather.Options{Paths: f.Paths, TrustStores: f.trust}},
+		nodeWays:    nodeWays{root: f.root, debug: f.Debug},
+	}
 	kinds := len(scope.Resources) > 0
 	c.none = kinds && !scope.Wants(collect.NodeFiles())
 	if !c.none && kinds {
@@ -173,7 +186,6 @@ func (f *NodeFlags) ToChoice(ctx context.Context, app cli.App, scope collect.Sco
 	if err := f.toNames(&c, scope); err != nil {
 		return c, err
 	}
-	c.debug = f.Debug
 	err := f.toWays(ctx, &c, app)
 	return c, err
 }

@@ -17,18 +17,18 @@ import (
 )
 
 // readHint tells how nodes can be read that were left out.
-func (c NodeChoice) readHint(called string) string {
-	if c.Local {
+func (w nodeWays) readHint(called string) string {
+	if w.Local {
 		return "run it as root, or with sudo"
 	}
 	var hints []string
-	if !c.sshAll {
+	if !w.sshAll {
 		hints = append(hints, "--via ssh")
 	}
-	if !slices.Contains(c.Ways, nodeexec.ViaExec) {
+	if !slices.Contains(w.Ways, nodeexec.ViaExec) {
 		hints = append(hints, "--via exec")
 	}
-	if !slices.Contains(c.Ways, nodeexec.ViaDebug) {
+	if !slices.Contains(w.Ways, nodeexec.ViaDebug) {
 		hints = append(hints, "--allow-pods (starts a privileged pod on each)")
 	}
 	return "try " + strings.Join(append(hints, "or "+called+" inspect --local on the node itself"), ", ")
@@ -37,7 +37,7 @@ func (c NodeChoice) readHint(called string) string {
 // ReadHintNoSSH tells what to do about a node to which ssh gets no connection. exec and debug go
 // through its kubelet: they are named only where that has a heartbeat, and where they were
 // not tried. there is what helps on the machine itself.
-func (c NodeChoice) ReadHintNoSSH(there func(node string) string) func(collect.NodeObject) string {
+func (w nodeWays) ReadHintNoSSH(there func(node string) string) func(collect.NodeObject) string {
 	return func(o collect.NodeObject) string {
 		next := fmt.Sprintf("check the power, the network and the console (BMC) of %s; %s", o.Name, there(o.Name))
 		if inspect.NodeHealthOf(o.Ready, o.Heartbeat, o.Lease, 0).Alive != catalog.Yes {
@@ -45,7 +45,7 @@ func (c NodeChoice) ReadHintNoSSH(there func(node string) string) func(collect.N
 		}
 		var left []string
 		for _, way := range []string{nodeexec.ViaExec, nodeexec.ViaDebug} {
-			if !slices.Contains(c.Ways, way) {
+			if !slices.Contains(w.Ways, way) {
 				left = append(left, "--via "+way)
 			}
 		}
@@ -110,8 +110,8 @@ func (c NodeChoice) Objects(ctx context.Context, conn *Connection) (chosen, all 
 	return chosen, known, nil
 }
 
-func (c NodeChoice) listed(node string) bool {
-	_, ok := c.ssh.nodes[node]
+func (w nodeWays) listed(node string) bool {
+	_, ok := w.ssh.nodes[node]
 	return ok
 }
 
@@ -133,18 +133,18 @@ func (c NodeChoice) withoutAPI() []collect.NodeObject {
 
 // Transports returns the ways onto these nodes, and what gives back what they
 // made; conn is nil where the API does not answer.
-func (c NodeChoice) Transports(objects []collect.NodeObject, conn *Connection) (ways []nodeexec.Transport, done func() error) {
+func (w nodeWays) Transports(objects []collect.NodeObject, conn *Connection) (ways []nodeexec.Transport, done func() error) {
 	done = func() error { return nil }
 	addresses := map[string][]string{}
 	for _, o := range objects {
 		addresses[o.Name] = o.Addresses
 	}
-	for _, way := range c.Ways {
+	for _, way := range w.Ways {
 		switch way {
 		case nodeexec.ViaLocal:
 			// A laptop may be called like a node; one that runs a kubelet is one. Who is
 			// not root reads little there, and ssh with sudo reads all.
-			if _, err := os.Stat("/var/lib/kubelet"); err == nil && os.Geteuid() == 0 || len(c.Ways) == 1 {
+			if _, err := os.Stat("/var/lib/kubelet"); err == nil && os.Geteuid() == 0 || len(w.Ways) == 1 {
 				ways = append(ways, nodeexec.Local{MaxOutput: MaxAnswer})
 			}
 		case nodeexec.ViaExec:
@@ -153,15 +153,15 @@ func (c NodeChoice) Transports(objects []collect.NodeObject, conn *Connection) (
 			}
 		case nodeexec.ViaDebug:
 			if conn != nil {
-				d := &nodeexec.Debug{Config: conn.Rest, MaxOutput: MaxAnswer, Namespace: c.debug.Namespace, Notice: c.Prompter.notice,
-					Image: nodeexec.DebugImage{Name: c.debug.Image, Pull: c.debug.pullPolicy, Secret: c.debug.pullSecret}}
+				d := &nodeexec.Debug{Config: conn.Rest, MaxOutput: MaxAnswer, Namespace: w.debug.Namespace, Notice: w.Prompter.notice,
+					Image: nodeexec.DebugImage{Name: w.debug.Image, Pull: w.debug.pullPolicy, Secret: w.debug.pullSecret}}
 				ways, done = append(ways, d), d.Close
 			}
 		case nodeexec.ViaSSH:
-			s := c.ssh.transport(c.Prompter)
+			s := w.ssh.transport(w.Prompter)
 			s.Addresses = func(_ context.Context, node string) ([]string, error) { return addresses[node], nil }
 			s.Names = slices.Sorted(maps.Keys(addresses))
-			if c.sshAll {
+			if w.sshAll {
 				ways = append(ways, identified{s})
 			} else {
 				ways = append(ways, identified{configuredSSH{s}})

@@ -67,10 +67,10 @@ const (
 )
 
 // Another names the ways that were not tried.
-func (c NodeChoice) Another() string {
+func (w nodeWays) Another() string {
 	var left []string
 	for _, way := range []string{nodeexec.ViaSSH, nodeexec.ViaExec, nodeexec.ViaDebug} {
-		if !slices.Contains(c.Ways, way) || way == nodeexec.ViaSSH && !c.sshAll {
+		if !slices.Contains(w.Ways, way) || way == nodeexec.ViaSSH && !w.sshAll {
 			left = append(left, "--via "+way)
 		}
 	}

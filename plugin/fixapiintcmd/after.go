@@ -32,23 +32,30 @@ func withPast(err error, line string) error {
 	return &more
 }
 
-// verified checks, after a run of the whole cluster, what verify api-int checks, with facts
-// that are read again. That something is unknown is said and is no failure of the run, of
-// which each step was seen to work: a server's log tells of refusals for a while after.
-func (f *fixFlags) verified(ctx context.Context, a *apply.Run) error {
+// verification is what is checked after a run of the whole cluster: what verify api-int checks.
+type verification struct {
+	reading connect.Reading // of facts that are read again
+	line    string          // the command that prints all of it
+}
+
+func (f *fixFlags) toVerification(ctx context.Context) (verification, error) {
 	all := f.Nodes
 	all.Nodes = []string{connect.AllNodes}
-	called := inspect.LiveHints(f.App.ProgramName).Next("{} verify %s --nodes all", verifycmd.PartWords()[slices.Index(catalog.Parts(), catalog.PartAPIInt)])
-	if f.Nodes.Via != connect.ViaAuto {
-		called += " --via " + f.Nodes.Via
-	}
-	var s inspect.Snapshot
-	var told report.Verification
 	nodes, err := all.ToChoice(ctx, f.App, collect.Scope{})
-	if err == nil {
-		nodes.Served = true
-		s, err = connect.Reading{App: f.App, Config: f.Config, Nodes: nodes}.Read(ctx)
+	nodes.Served = true
+	line := inspect.LiveHints(f.App.ProgramName).Next("{} verify %s --nodes all", verifycmd.PartWords()[slices.Index(catalog.Parts(), catalog.PartAPIInt)])
+	if f.Nodes.Via != connect.ViaAuto {
+		line += " --via " + f.Nodes.Via
 	}
+	return verification{connect.Reading{App: f.App, Config: f.Config, Nodes: nodes}, line}, err
+}
+
+// verified checks the whole cluster after a run of it. That something is unknown is said and
+// is no failure of the run, of which each step was seen to work: a server's log tells of
+// refusals for a while after.
+func (v verification) verified(ctx context.Context, a *apply.Run) error {
+	s, err := v.reading.Read(ctx)
+	var told report.Verification
 	if err == nil {
 		told = report.NewVerification(ctx, inspect.NewFacts(s, s.Taken, connect.DefaultWithin), catalog.PartAPIInt)
 	}
@@ -56,9 +63,9 @@ func (f *fixFlags) verified(ctx context.Context, a *apply.Run) error {
 		err = errors.New("interrupted")
 	}
 	if err != nil {
-		return &cli.ExitError{Code: cli.ExitIncomplete, Err: cli.WithHint(fmt.Errorf("everything was done, and whether all clients trust api-int is unknown: %w", err), "%s", called)}
+		return &cli.ExitError{Code: cli.ExitIncomplete, Err: cli.WithHint(fmt.Errorf("everything was done, and whether all clients trust api-int is unknown: %w", err), "%s", v.line)}
 	}
-	return judged(a, told, called)
+	return judged(a, told, v.line)
 }
 
 // judged tells what a report says: a line, and one more for each claim that does not hold

@@ -60,18 +60,19 @@ func TestKubeconfigWithoutACA(t *testing.T) {
 		}
 		flags := genericclioptions.NewConfigFlags(false)
 		flags.KubeConfig = &file
-		f := &fixFlags{Flags: apply.Flags{App: cli.App{Streams: genericiooptions.NewTestIOStreamsDiscard()}, Config: flags}}
+		o := apply.Options{App: cli.App{Streams: genericiooptions.NewTestIOStreamsDiscard()}, Config: flags}
+		var source caSource
 		if c.given != nil {
-			f.caFile = filepath.Join(t.TempDir(), "given.crt")
-			if err := os.WriteFile(f.caFile, c.given, 0o600); err != nil {
+			source.file = filepath.Join(t.TempDir(), "given.crt")
+			if err := os.WriteFile(source.file, c.given, 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := f.give(t.Context()); err != nil {
+		given, err := source.read(t.Context(), o.App)
+		if err != nil {
 			t.Fatal(err)
 		}
-		o := apply.Options{App: f.App, Config: f.Config}
-		o.Trust(f.given)
+		o.Trust(given)
 		if _, err := o.Connect(t.Context(), pki.NewScanner()); (err == nil) != c.in {
 			t.Errorf("%s: %v", c.name, err)
 		}

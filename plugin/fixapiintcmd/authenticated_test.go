@@ -39,22 +39,25 @@ func TestGivenCAVerifiesTheAPI(t *testing.T) {
 		file := plugintest.KubeconfigTo(t, "server: \""+url+"\", insecure-skip-tls-verify: true")
 		flags := genericclioptions.NewConfigFlags(false)
 		flags.KubeConfig = &file
-		f := &fixFlags{Flags: apply.Flags{App: cli.App{Streams: genericiooptions.NewTestIOStreamsDiscard()}, Config: flags}, caFile: plugintest.WriteFile(t, "ca.crt", ca)}
-		if err := f.give(t.Context()); err != nil {
+		o := &repairOptions{
+			Options: apply.Options{App: cli.App{Streams: genericiooptions.NewTestIOStreamsDiscard()}, Config: flags, Purpose: connect.Writing(nil, true)},
+			source:  caSource{file: plugintest.WriteFile(t, "ca.crt", ca)},
+		}
+		given, err := o.source.read(t.Context(), o.App)
+		if err != nil {
 			t.Fatal(err)
 		}
 		if c.from {
-			f.caFile, f.caFrom = "", "ssh://core@master-0"
+			o.source = caSource{master: &connect.Master{From: "ssh://core@master-0"}}
 		}
-		o := apply.Options{App: f.App, Config: f.Config, Purpose: connect.Writing(nil, true)}
-		o.Trust(f.given)
+		o.Trust(given)
 		conn, err := o.Connect(t.Context(), pki.NewScanner())
 		if err != nil || (conn.Unauthenticated == "") != c.secure {
 			t.Errorf("%s: %+v, %v", c.name, conn, err)
 			continue
 		}
 		var fix apiint.Repair
-		err = f.ca(t.Context(), &apply.Session{Conn: conn}, &fix)
+		err = o.findCA(t.Context(), &apply.Session{Conn: conn}, given, &fix)
 		if fromAPI := c.from && c.secure; !fromAPI && (err != nil || string(fix.CA) != ca) {
 			t.Errorf("%s: kubelets are to trust %q of %q, not what was given: %v", c.name, fix.CA, fix.CASource, err)
 		}

@@ -2,34 +2,64 @@ package fixapiintcmd
 
 import (
 	"context"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
-	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/apiint"
 )
 
-// ca finds out what kubelets are to trust.
-func (f *fixFlags) ca(ctx context.Context, w *apply.Session, fix *apiint.Repair) error {
+// caSource is where a flag says that the CAs are; the zero value: none does.
+type caSource struct {
+	file   string          // --ca-file; empty: not given
+	master *connect.Master // --api-ca-from; nil: not given
+}
+
+// toCASource checks the flags that lead to CAs.
+func (f *repairFlags) toCASource(ctx context.Context) (s caSource, err error) {
+	if f.caFile != "" && f.caFrom != "" {
+		return s, errors.New("--ca-file and --api-ca-from are two sources of the CA: give one")
+	}
+	s.file = f.caFile
+	if f.caFrom != "" {
+		var master connect.Master
+		master, err = f.Nodes.SSH.ToMaster(ctx, f.caFrom)
+		s.master = &master
+	}
+	return s, err
+}
+
+// read reads the CAs; nil: no flag leads to any.
+func (s caSource) read(ctx context.Context, app cli.App) (cas []byte, err error) {
+	switch {
+	case s.master != nil:
+		return s.master.CAs(ctx, app)
+	case s.file != "":
+		if cas, err = collect.ReadNamed(ctx, s.file, app.Streams.In, connect.MaxCAFile); err != nil {
+			err = fmt.Errorf("--ca-file: %w", err)
+		}
+	}
+	return cas, err
+}
+
+// findCA finds out what kubelets are to trust. given are the CAs that a flag leads to.
+func (o *repairOptions) findCA(ctx context.Context, w *apply.Session, given []byte, fix *apiint.Repair) error {
 	if w.Conn != nil { // else it is not known, as where it can't be read
 		fix.Since, _ = w.Conn.Cluster.Changed(ctx, catalog.APIServerCA())
 	}
-	if f.caFile != "" {
-		fix.CASource, fix.CA = "--ca-file "+f.caFile, f.given
+	if o.source.file != "" {
+		fix.CASource, fix.CA = "--ca-file "+o.source.file, given
 		return nil
 	}
-	if f.caFrom != "" && (w.Conn == nil || w.Conn.Unauthenticated != "") {
-		fix.CASource, fix.CA = "--api-ca-from "+f.caFrom, f.given
+	if o.source.master != nil && (w.Conn == nil || w.Conn.Unauthenticated != "") {
+		fix.CASource, fix.CA = "--api-ca-from "+o.source.master.From, given
 		return nil
 	}
 	if w.Conn == nil && w.Choice.Local {
@@ -59,91 +89,4 @@ func (f *fixFlags) ca(ctx context.Context, w *apply.Session, fix *apiint.Repair)
 		return cli.WithHint(err, "give the CA with --ca-file FILE; %s", inspect.Hints{}.Unread(inspect.MayGet("configmaps", row.CA.Namespace)))
 	}
 	return nil
-}
-
-// offline shows the plan for facts from a file.
-func (f *fixFlags) offline(ctx context.Context) error {
-	if f.DryRun == apply.DryRunNone && f.scripts == "" {
-		return errors.New("--from makes a plan and changes nothing: say --dry-run=client")
-	}
-	if f.Nodes.Local || f.Nodes.Via != connect.ViaAuto || f.Nodes.SSH.Given() || f.Nodes.AllowPods {
-		return connect.ErrFromAndNodes
-	}
-	if err := connect.CheckFrom(f.from); err != nil {
-		return err
-	}
-	s, fix, err := f.inFile(ctx)
-	if err == nil {
-		err = connect.Writing(f.Risks, f.given != nil).RefusesCluster(s.Cluster)
-	}
-	if err != nil {
-		return err
-	}
-	if f.scripts != "" {
-		if err := f.checkEmit(); err != nil {
-			return err
-		}
-		return f.emitFor(ctx, nil, fix, s)
-	}
-	s = f.Accepted(s)
-	a := &apply.Run{Options: apply.Options{App: f.App, DryRun: f.DryRun == apply.DryRunClient, Output: f.Output}, Command: f.command(), Run: remediate.NewRun(s.Taken)}
-	if err := f.afterInFile(s, &fix); err != nil {
-		return err
-	}
-	a.Plan = func(ctx context.Context) (*remediate.Plan, error) {
-		p, err := f.plan(fix, a.Run, s)
-		return p, f.Preflight(ctx, nil, s, fix.CA, p, err)
-	}
-	a.PrintBasis = func(out io.Writer, p *remediate.Plan) { apply.AboutCA(out, fix, p) }
-	return a.Execute(ctx)
-}
-
-// inFile reads facts from files, and says what is asked for of the nodes in them.
-func (f *fixFlags) inFile(ctx context.Context) (s inspect.Snapshot, fix apiint.Repair, err error) {
-	if f.caFrom != "" {
-		return s, fix, connect.ErrFromAndNodes
-	}
-	fix = apiint.Repair{API: true, ApproveCSRs: f.approve, Rebootstrap: f.rebootstrap}
-	named := len(f.Nodes.Nodes) > 0 && f.Nodes.Nodes[0] != connect.AllNodes
-	if named {
-		fix.Nodes = f.Nodes.Nodes
-	}
-	if fix.Order, err = f.waves.order(named, f.Risks); err != nil {
-		return s, fix, err
-	}
-	if s, err = (connect.Reading{App: f.App, Config: f.Config, From: f.from}).Read(ctx); err != nil {
-		return s, fix, err
-	}
-	if len(s.Nodes) == 0 {
-		return s, fix, cli.WithHint(errors.New("no node is in the file"), "%s snapshot reads them", f.App.ProgramName)
-	}
-	if s.Status != nil {
-		fix.Since = s.Status.Published
-	}
-	if f.caFile != "" {
-		if err := f.give(ctx); err != nil {
-			return s, fix, err
-		}
-		return s, fix, f.ca(ctx, &apply.Session{}, &fix)
-	}
-	row := catalog.KubeletSetups(s.Cluster.Versions)[0]
-	fix.CASource, fix.CA = row.CA.String()+" in the file", published(s, row.CA)
-	return s, fix, nil
-}
-
-// published is the ConfigMap's value as far as a file of facts has it: the
-// certificates, without what may stand between them.
-func published(s inspect.Snapshot, ref catalog.Ref) []byte {
-	at := pki.Location{Kind: pki.Kind(ref.Kind), Namespace: ref.Namespace, Name: ref.Name, Key: ref.Key}
-	var out []byte
-	for _, b := range s.Bundles {
-		if b.At != at {
-			continue
-		}
-		loaded, _ := b.Content.LoadedBy(pki.ReaderGo)
-		for _, c := range loaded {
-			out = append(out, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.DER})...)
-		}
-	}
-	return out
 }

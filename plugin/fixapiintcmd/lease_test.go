@@ -62,9 +62,9 @@ func TestStatusTellsOfARunThatHoldsTheLease(t *testing.T) {
 		var out plugintest.Transcript
 		w := applytest.OnNodes(applytest.Connect(plugintest.SettledAPI(), t), &out)
 		w.Conn.Kube = kube
-		f := &fixStatusFlags{fixFlags: fixFlags{Flags: apply.Flags{App: w.App}, resume: "certrot fix-api-int", line: "certrot fix-api-int"}, lease: leaseOf(t.Context(), w)}
-		d := f.judge(p)
-		if err := f.print(d); err != nil {
+		o := &statusOptions{repairOptions: repairOptions{Options: apply.Options{App: w.App}}, lines: commandLines{resume: "certrot fix-api-int", allWaves: "certrot fix-api-int"}}
+		d := o.judge(p, leaseOf(t.Context(), w))
+		if err := o.print(d); err != nil {
 			t.Fatal(err)
 		}
 		said := strings.Join(strings.Fields(out.String()), " ")

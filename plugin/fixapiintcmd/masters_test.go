@@ -18,6 +18,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply/applytest"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/plugintest"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/apiint"
 )
 
 // staticPod is a pod that a node's kubelet runs by a file of its own.
@@ -69,8 +70,8 @@ func TestMastersAlone(t *testing.T) {
 			}
 			w.Objects, w.Choice.Names = append(w.Objects, o), append(w.Choice.Names, name)
 		}
-		f := &fixFlags{caFile: "ca.crt", given: ca.CertPEM, waves: waveFlags{only: c.only, maxUnavailable: "1"}}
-		fix, err := f.repair(t.Context(), w)
+		o := &repairOptions{source: caSource{file: "ca.crt"}, order: apiint.Order{Only: c.only}}
+		fix, err := o.repair(t.Context(), w, ca.CertPEM)
 		if err != nil {
 			t.Fatal(err)
 		}

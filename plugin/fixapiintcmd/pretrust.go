@@ -7,7 +7,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/kubectl/pkg/util/templates"
 
-	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
@@ -15,7 +14,7 @@ import (
 
 // NewPretrustCommand is the command pretrust.
 func NewPretrustCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
-	f := &fixFlags{Flags: apply.Flags{App: app, Config: config, AllByDefault: true}, ahead: true}
+	f := &fixFlags{repairFlags: newRepairFlags(app, config), pretrust: true}
 	cmd := &cobra.Command{
 		Use:   "pretrust",
 		Short: "Give kubelets the new CA of api-int before anything is signed by it",
@@ -31,16 +30,18 @@ Exit codes: 0 done, or already up to date; 1 a dry run would change something; 2
   {} pretrust --via ssh --max-unavailable 10%`, "{}", app.ProgramName)),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f.lines(cmd)
-			return f.run(cmd.Context())
+			o, err := f.toOptions(cmd.Context())
+			if err != nil {
+				return err
+			}
+			o.lines = linesOf(cmd)
+			return o.run(cmd.Context())
 		},
 	}
-	f.Flags.AddFlags(cmd, "Nodes, by name; one after another, in this order. Without it, or with all: all nodes, in waves.", connect.AllNodes)
+	f.AddFlags(cmd, "Nodes, by name; one after another, in this order. Without it, or with all: all nodes, in waves.", connect.AllNodes)
 	cmd.Flags().StringArrayVar(&f.from, "from", nil, "Make the plan from this snapshot, as a dry run; repeatable.")
 	addApproveFlag(cmd, &f.approve)
-	f.PreflightFlags.AddFlags(cmd)
-	f.waves.addFlags(cmd)
-	f.pods.AddFlags(cmd)
+	f.addFlags(cmd)
 	ui.Must(cmd.MarkFlagFilename("from"))
 	return cmd
 }

@@ -25,32 +25,33 @@ func addEmitFlag(cmd *cobra.Command, folder *string) {
 	ui.Must(cmd.MarkFlagDirname("emit-script"))
 }
 
-// emit writes the scripts for nodes that are read where that is possible.
-func (f *fixFlags) emit(ctx context.Context, w *apply.Session) error {
-	if err := f.checkEmit(); err != nil {
+// emit writes the scripts for nodes that are read where that is possible. given are the CAs
+// that a flag leads to.
+func (o *fixOptions) emit(ctx context.Context, w *apply.Session, given []byte) error {
+	fix := apiint.Repair{Nodes: w.Names(), API: w.Conn != nil, Order: o.order}
+	if err := o.findCA(ctx, w, given, &fix); err != nil {
 		return err
 	}
-	fix := apiint.Repair{Nodes: w.Names(), API: w.Conn != nil, Order: apiint.Order{Accept: f.Risks}}
-	if err := f.ca(ctx, w, &fix); err != nil {
-		return err
-	}
-	facts := f.Accepted(w.Facts(ctx, gather.Options{}))
+	facts := o.preflight.Accepted(w.Facts(ctx, gather.Options{}))
 	if ctx.Err() != nil {
 		return cli.NothingChanged(errors.New("interrupted"))
 	}
-	if err := f.emitFor(ctx, w, fix, facts); err != nil || w.NoAPI == nil {
+	if err := o.emitFor(ctx, w, fix, facts); err != nil || w.NoAPI == nil {
 		return err
 	}
-	ui.Printf(f.App.Streams.ErrOut, "Without the API server: %s\n", foreign.Prose(w.NoAPI.Error()))
+	ui.Printf(o.App.Streams.ErrOut, "Without the API server: %s\n", foreign.Prose(w.NoAPI.Error()))
 	return nil
 }
 
 // checkEmit refuses a folder in which something is already, and what no script does.
 func (f *fixFlags) checkEmit() error {
+	if f.scripts == "" {
+		return nil
+	}
 	if f.Output != "" {
 		return errors.New("-o is the form of a plan: --emit-script writes scripts")
 	}
-	if f.Pause {
+	if f.preflight.Pause {
 		return errors.New("--pause-remediation and --emit-script: a script does not reach the API, where health checks are paused; without it they are named, if there are any")
 	}
 	if f.DryRun == apply.DryRunClient {
@@ -62,7 +63,7 @@ func (f *fixFlags) checkEmit() error {
 	if f.approve {
 		return errors.New("--approve-csrs and --emit-script: a script does not reach the API, where requests are approved; they are looked at with kubectl get csr")
 	}
-	if f.pods.Patch || f.pods.Probe || f.pods.Restart != apply.RestartNeeded {
+	if f.network.Patch || f.network.Probe || f.network.Restart != apply.RestartNeeded {
 		return errors.New("--restart-network, --probe-network and --patch-kube-root-ca are done over the API, which a script does not reach")
 	}
 	there, err := os.ReadDir(f.scripts)
@@ -79,7 +80,7 @@ func (f *fixFlags) checkEmit() error {
 
 // emitFor writes the scripts if the cluster's state allows what they do. w is nil for
 // facts from a file.
-func (f *fixFlags) emitFor(ctx context.Context, w *apply.Session, fix apiint.Repair, facts inspect.Snapshot) error {
+func (o *fixOptions) emitFor(ctx context.Context, w *apply.Session, fix apiint.Repair, facts inspect.Snapshot) error {
 	if len(fix.Nodes) == 0 {
 		for _, n := range facts.Nodes {
 			fix.Nodes = append(fix.Nodes, n.Name)
@@ -101,31 +102,30 @@ func (f *fixFlags) emitFor(ctx context.Context, w *apply.Session, fix apiint.Rep
 	}
 	switch {
 	case err != nil || len(nodes) > 0:
-		f.Script = true
-		err = f.Ask(ctx, w, facts, fix.CA, nodes, p, err)
+		err = o.preflight.Ask(ctx, w, facts, fix.CA, nodes, p, err)
 	case unchecked:
-		err = apply.Unreviewed(facts.Cluster, f.Risks)
+		err = apply.Unreviewed(facts.Cluster, o.preflight.Risks)
 		p.Notes = append(p.Notes, "Not checked: the state of the cluster. Neither an API server nor a snapshot tells whether an upgrade, a rollout or a reboot is under way: oc get clusterversion,clusteroperators,machineconfigpools")
 	}
 	if err != nil {
 		return apply.Refused(err)
 	}
-	if err := os.MkdirAll(f.scripts, 0o700); err != nil {
+	if err := os.MkdirAll(o.scripts, 0o700); err != nil {
 		return fmt.Errorf("--emit-script: %w", err)
 	}
-	out := f.App.Streams.Out
+	out := o.App.Streams.Out
 	for _, s := range scripts {
 		s.Notes = append(s.Notes, p.Notes[len(notes):]...) // of the whole cluster
-		name := filepath.Join(f.scripts, s.Name())
-		if err := writeNew(name, s.Text(f.App.Version)); err != nil {
+		name := filepath.Join(o.scripts, s.Name())
+		if err := writeNew(name, s.Text(o.App.Version)); err != nil {
 			return fmt.Errorf("--emit-script: %w", err)
 		}
 		ui.Printf(out, "%s\n", ui.Clean(name))
 	}
 	for _, n := range p.Notes {
-		ui.Printf(f.App.Streams.ErrOut, "%s\n", ui.Clean(n))
+		ui.Printf(o.App.Streams.ErrOut, "%s\n", ui.Clean(n))
 	}
-	ui.Printf(f.App.Streams.ErrOut, "Read it, copy it to its node, and there, as root: sh FILE --dry-run; sh FILE; back: sh FILE undo. One node after another, masters first; each is to be Ready before the next.\n")
+	ui.Printf(o.App.Streams.ErrOut, "Read it, copy it to its node, and there, as root: sh FILE --dry-run; sh FILE; back: sh FILE undo. One node after another, masters first; each is to be Ready before the next.\n")
 	return nil
 }
 

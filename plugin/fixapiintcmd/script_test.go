@@ -12,6 +12,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply/applytest"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/plugintest"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/apiint"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
@@ -44,8 +45,11 @@ func TestScriptsWhereAnAPIAnswers(t *testing.T) {
 		var out plugintest.Transcript
 		w := applytest.OnNodes(applytest.Connect(c.api, t), &out, plugintest.LiveNode{Name: c.node})
 		folder := filepath.Join(t.TempDir(), "scripts")
-		f := &fixFlags{Flags: apply.Flags{App: w.App}, PreflightFlags: apply.PreflightFlags{Risks: c.risks}, scripts: folder, caFile: "ca.crt", given: given, waves: waveFlags{maxUnavailable: "1"}, pods: apply.NetworkFlags{Restart: apply.RestartNeeded}}
-		err := f.emit(t.Context(), w)
+		o := &fixOptions{
+			repairOptions: repairOptions{Options: apply.Options{App: w.App}, source: caSource{file: "ca.crt"}, order: apiint.Order{Accept: c.risks}},
+			preflight:     apply.PreflightOptions{Risks: c.risks, Script: true}, scripts: folder,
+		}
+		err := o.emit(t.Context(), w, given)
 		if err != nil {
 			cli.PrintError(w.App.Streams, err)
 		}

@@ -21,7 +21,6 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
-	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
@@ -31,15 +30,23 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
-// fixStatusFlags tell how far a repair is, whoever began it: by facts alone.
-type fixStatusFlags struct {
-	fixFlags
-	format string
-	lease  *repairLease
+// statusFlags is what was typed.
+type statusFlags struct {
+	repairFlags
+	output string
 }
 
-func newFixStatusCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
-	f := &fixStatusFlags{fixFlags: fixFlags{Flags: apply.Flags{App: app, Config: config, AllByDefault: true, DryRun: apply.DryRunClient}}}
+// statusOptions is what a run needs: it tells how far a repair is, whoever began it, by facts
+// alone.
+type statusOptions struct {
+	repairOptions
+	output string // json or yaml; empty: for people
+	lines  commandLines
+}
+
+func newStatusCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
+	f := &statusFlags{repairFlags: newRepairFlags(app, config)}
+	f.DryRun = apply.DryRunClient
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Tell how far the repair of a cluster is, and the next safe step",
@@ -55,51 +62,61 @@ Exit codes: 0 all is done; 1 something is to be done; 2 usage or no access; 3 no
   {} fix-api-int status --via ssh -o json`, "{}", app.ProgramName)),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f.resume = strings.Replace(apply.CommandLine(cmd, "from", "output"), " status", "", 1)
-			f.line = strings.Replace(apply.CommandLine(cmd, "from", "output", "only", "accept-risk"), " status", "", 1)
-			return f.status(cmd.Context())
+			o, err := f.toOptions(cmd.Context())
+			if err != nil {
+				return err
+			}
+			line := strings.Replace(apply.CommandLine(cmd, "from", "output"), " status", "", 1)
+			o.lines = commandLines{resume: line, allWaves: line}
+			return o.run(cmd.Context())
 		},
 	}
 	f.Nodes.Parallel = 10
 	f.Nodes.AddWays(cmd, config, "Nodes to look at, by name. Without it, or with all: all nodes.", "auto tries local, ssh where it is configured, exec, and debug with --allow-pods.",
 		"Only the machine that this runs on.", connect.AllNodes)
 	f.addSources(cmd)
-	cmd.Flags().StringVarP(&f.format, "output", "o", "", "Form of the answer: json, yaml.")
+	cmd.Flags().StringVarP(&f.output, "output", "o", "", "Form of the answer: json, yaml.")
 	ui.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml"}, cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }
 
-func (f *fixStatusFlags) status(ctx context.Context) error {
-	if !slices.Contains([]string{"", "json", "yaml"}, f.format) {
-		return fmt.Errorf("-o %q is none of json, yaml", f.format)
+func (f *statusFlags) toOptions(ctx context.Context) (*statusOptions, error) {
+	if !slices.Contains([]string{"", "json", "yaml"}, f.output) {
+		return nil, fmt.Errorf("-o %q is none of json, yaml", f.output)
 	}
-	f.waves.maxUnavailable, f.pods.Restart = "1", apply.RestartNeeded
-	if len(f.from) > 0 {
-		s, fix, err := f.inFile(ctx)
+	repair, err := f.toRepairOptions(ctx, connect.ToRead)
+	if err != nil {
+		return nil, err
+	}
+	usual := apply.NetworkFlags{Restart: apply.RestartNeeded}
+	repair.network, err = usual.ToOptions(nil, f.Nodes.Debug)
+	return &statusOptions{repairOptions: repair, output: f.output}, err
+}
+
+func (o *statusOptions) run(ctx context.Context) error {
+	if len(o.from) > 0 {
+		s, fix, err := o.inFile(ctx)
 		if err == nil {
-			err = f.afterInFile(s, &fix)
+			err = o.followUpInFile(s, &fix)
 		}
 		if err != nil {
 			return err
 		}
-		return f.tell(fix, s)
+		return o.tell(fix, s, nil)
 	}
-	if err := f.give(ctx); err != nil {
-		return err
-	}
-	_, w, err := f.session(ctx, connect.ToRead)
+	given, w, err := o.session(ctx)
 	if err != nil {
 		return err
 	}
-	f.lease = leaseOf(ctx, w)
-	fix, err := f.repair(ctx, w)
+	lease := leaseOf(ctx, w)
+	fix, err := o.repair(ctx, w, given)
 	var facts inspect.Snapshot
 	if err == nil {
 		facts = w.Facts(ctx, gather.Options{})
-		err = f.after(ctx, w, facts, &fix, nil)
+		err = o.followUp(ctx, w, facts, &fix, nil)
 	}
 	if closed := w.Close(); closed != nil {
-		cli.Warn(f.App.Streams, "clean up: ", closed)
+		cli.Warn(o.App.Streams, "clean up: ", closed)
 	}
 	switch {
 	case err != nil:
@@ -107,11 +124,12 @@ func (f *fixStatusFlags) status(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return errors.New("interrupted")
 	}
-	return f.tell(fix, facts)
+	return o.tell(fix, facts, lease)
 }
 
-// tell judges facts as a repair would, and prints what it finds.
-func (f *fixStatusFlags) tell(fix apiint.Repair, facts inspect.Snapshot) error {
+// tell judges facts as a repair would, and prints what it finds. lease is the run that
+// changes the cluster; nil: none does, or it was not asked.
+func (o *statusOptions) tell(fix apiint.Repair, facts inspect.Snapshot, lease *repairLease) error {
 	fix.Order.Accept = []string{preflight.MastersFirst} // it is shown, and nothing is done
 	p, err := fix.Plan(remediate.NewRun(collect.Now()), facts, facts.Taken)
 	var refusal *remediate.Refusal
@@ -119,15 +137,15 @@ func (f *fixStatusFlags) tell(fix apiint.Repair, facts inspect.Snapshot) error {
 		p, err = &remediate.Plan{Basis: facts, Now: facts.Taken, Unknown: []*remediate.Refusal{refusal}}, nil
 	}
 	if err != nil {
-		if f.format == "" {
+		if o.output == "" {
 			text := &strings.Builder{}
-			f.lease.print(text)
-			_, _ = io.WriteString(f.App.Streams.Out, ui.CleanLines(text.String()))
+			lease.print(text)
+			_, _ = io.WriteString(o.App.Streams.Out, ui.CleanLines(text.String()))
 		}
 		return apply.Refused(err)
 	}
-	d := f.judge(p)
-	if err := f.print(d); err != nil {
+	d := o.judge(p, lease)
+	if err := o.print(d); err != nil {
 		return err
 	}
 	switch d.State {
@@ -165,16 +183,6 @@ type (
 		PastMasters string       `json:"pastMasters,omitempty"`
 		Lease       *repairLease `json:"lease,omitempty"` // absent: no run holds it
 	}
-	// repairLease is the run that changes the cluster now, or did when it was killed.
-	repairLease struct {
-		State  string     `json:"state"` // held, stale, unknown
-		Holder string     `json:"holder,omitempty"`
-		Since  *time.Time `json:"since,omitempty"`
-		Silent string     `json:"silent,omitempty"` // since it was renewed last
-		Reason string     `json:"reason,omitempty"` // why it is unknown
-		// Remediation is what to do about it.
-		Remediation assess.Remediation `json:"remediation,omitzero"`
-	}
 	repairWave struct {
 		Name  string       `json:"name"`
 		State string       `json:"state"`
@@ -193,7 +201,7 @@ type (
 )
 
 // judge turns a plan into what it says of how far the repair is.
-func (f *fixStatusFlags) judge(p *remediate.Plan) repairDocument {
+func (o *statusOptions) judge(p *remediate.Plan, lease *repairLease) repairDocument {
 	d := repairDocument{APIVersion: report.APIVersion, Kind: "Repair", Server: p.Basis.Cluster.Server, Version: p.Basis.Cluster.Versions.Cluster, Unreviewed: p.Basis.Cluster.Versions.WhyUnreviewed(), Unauthenticated: p.Basis.Cluster.Unauthenticated, Taken: p.Now, Waves: []repairWave{}}
 	for _, w := range p.Waves {
 		wave := repairWave{Name: cmp.Or(w.Name, "nodes")}
@@ -223,7 +231,7 @@ func (f *fixStatusFlags) judge(p *remediate.Plan) repairDocument {
 		}
 		d.Waves[i].Nodes = append(d.Waves[i].Nodes, unknown)
 	}
-	d.State, d.Lease = standsDone, f.lease
+	d.State, d.Lease = standsDone, lease
 	for i := range d.Waves {
 		w := &d.Waves[i]
 		w.State = standsDone
@@ -231,9 +239,9 @@ func (f *fixStatusFlags) judge(p *remediate.Plan) repairDocument {
 			w.State = worse(w.State, n.State)
 		}
 		if d.Next == "" && w.State != standsDone {
-			d.Next = f.next(*w)
-			if w.Name == remediate.WaveMasters && d.Next != f.resume { // it is about a master
-				d.PastMasters = apply.PastMasters(f.line, nil)
+			d.Next = o.next(*w)
+			if w.Name == remediate.WaveMasters && d.Next != o.lines.resume { // it is about a master
+				d.PastMasters = apply.PastMasters(o.lines.allWaves, nil)
 			}
 		}
 		d.State = worse(d.State, w.State)
@@ -242,59 +250,6 @@ func (f *fixStatusFlags) judge(p *remediate.Plan) repairDocument {
 		d.Next = "wait until that run is over, then: " + d.Next
 	}
 	return d
-}
-
-// The states of a Lease that is not free.
-const (
-	leaseActive  = "active"
-	leaseStale   = "stale"
-	leaseUnknown = "unknown"
-)
-
-// leaseOf reads which run changes the cluster; nil: none does.
-func leaseOf(ctx context.Context, w *apply.Session) *repairLease {
-	if w.Conn == nil {
-		return &repairLease{State: leaseUnknown, Reason: "no API server answered", Remediation: assess.Advise("on each node: cat " + host.DefaultFolder + "/.held")}
-	}
-	h, err := remediate.Lease{Kube: w.Conn.Kube, Now: w.Conn.Clock.Now}.CurrentHolder(ctx)
-	switch {
-	case err != nil:
-		return &repairLease{State: leaseUnknown, Reason: foreign.Prose(err.Error()), Remediation: assess.Run(inspect.Hints{}.Unread(inspect.MayGet("leases.coordination.k8s.io", remediate.LeaseNamespace)))}
-	case h == nil:
-		return nil
-	}
-	l := &repairLease{State: leaseActive, Holder: h.Name, Silent: h.Idle.Round(time.Second).String(), Remediation: assess.Advise("wait for its end, or talk to them: a second run is refused meanwhile (lease-held)")}
-	if h.Stale {
-		l.State, l.Remediation = leaseStale, assess.Advise("that run ended without a word. The next one takes the Lease over")
-	}
-	if !h.Since.IsZero() {
-		since := h.Since.UTC().Truncate(time.Second)
-		l.Since = &since
-	}
-	return l
-}
-
-// print says it to people.
-func (l *repairLease) print(w io.Writer) {
-	if l == nil {
-		return
-	}
-	switch l.State {
-	case leaseUnknown:
-		ui.Wrap(w, "Lease    ", "unknown whether another run changes this cluster: "+l.Reason)
-	case leaseStale:
-		ui.Wrap(w, "Lease    ", "stale: "+l.Holder+since(l.Since)+", silent for "+l.Silent)
-	default:
-		ui.Wrap(w, "Lease    ", "active: "+l.Holder+" changes this cluster"+since(l.Since)+", renewed "+l.Silent+" ago")
-	}
-	ui.Wrap(w, "         ", "next: "+l.Remediation.Text)
-}
-
-func since(at *time.Time) string {
-	if at == nil {
-		return ""
-	}
-	return ", since " + at.UTC().Format("15:04:05 UTC")
 }
 
 // worse returns what is to be said of two together.
@@ -343,7 +298,7 @@ func nodeState(p *remediate.Plan, n remediate.NodePlan) repairNode {
 }
 
 // next is the next safe step in a wave that is not done.
-func (f *fixStatusFlags) next(w repairWave) string {
+func (o *statusOptions) next(w repairWave) string {
 	for _, state := range []string{standsFailed, standsUnknown} {
 		for _, n := range w.Nodes {
 			if n.State == state && (state == standsFailed || w.Name == remediate.WaveMasters || w.State == standsUnknown) {
@@ -351,13 +306,13 @@ func (f *fixStatusFlags) next(w repairWave) string {
 			}
 		}
 	}
-	return f.resume
+	return o.lines.resume
 }
 
-func (f *fixStatusFlags) print(d repairDocument) error {
-	out := f.App.Streams.Out
-	if f.format != "" {
-		return ui.PrintDocument(out, f.format, d)
+func (o *statusOptions) print(d repairDocument) error {
+	out := o.App.Streams.Out
+	if o.output != "" {
+		return ui.PrintDocument(out, o.output, d)
 	}
 	w := &strings.Builder{}
 	ui.Printf(w, "Cluster  %s  %s\n", ui.OrDash(d.Server), ui.OrDash(d.Version))

@@ -53,8 +53,8 @@ func TestHowFarARepairIs(t *testing.T) {
 		{"a worker was not read", lost, []string{standsUnknown, standsDone, standsUnknown}, "w9: open it"},
 		{"a master was not read", master, []string{standsPending, standsPending, standsDone}, "m: open it"},
 	} {
-		f := &fixStatusFlags{fixFlags: fixFlags{resume: "certrot fix-api-int", line: "certrot fix-api-int"}}
-		d := f.judge(c.plan)
+		o := &statusOptions{lines: commandLines{resume: "certrot fix-api-int", allWaves: "certrot fix-api-int"}}
+		d := o.judge(c.plan, nil)
 		got := []string{d.State}
 		for _, w := range d.Waves {
 			got = append(got, w.State)

@@ -46,8 +46,8 @@ func Connect(a plugintest.LiveAPI, t *testing.T) *connect.Connection {
 func OnNodes(conn *connect.Connection, out io.Writer, nodes ...plugintest.LiveNode) *apply.Session {
 	w := &apply.Session{
 		App: cli.App{ProgramName: "certrot", Streams: genericiooptions.IOStreams{Out: out, ErrOut: out}}, Conn: conn, Scanner: pki.NewScanner(), Close: func() error { return nil },
-		Choice: connect.NodeChoice{Parallel: 1, Timeout: time.Minute, Served: true},
 	}
+	w.Choice.Parallel, w.Choice.Timeout, w.Choice.Served = 1, time.Minute, true
 	var ways []nodeexec.Transport
 	for _, n := range nodes {
 		o := collect.NodeObject{Name: n.Name}
