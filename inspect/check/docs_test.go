@@ -12,8 +12,8 @@ import (
 func TestChecksDocument(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	b.WriteString("<!-- generated from inspect/check/checks.go: UPDATE=1 go test ./inspect/check -->\n# Checks\n\nEach check is a claim about the cluster. `certrot inspect` prints a finding where it does not hold.\n" +
-		"Severities: **critical**: broken or about to be; **warning**: somebody must act in time; **info**: worth knowing.\n")
+	b.WriteString("<!-- generated from inspect/check/checks.go: UPDATE=1 go test ./inspect/check -->\n# Checks\n\nEach check is a claim about the cluster. `certrot inspect` prints a finding where it fails.\n" +
+		"Severities: **critical**: broken or about to be; **warning**: act in time; **info**: worth knowing.\n")
 	for _, c := range Checks() {
 		fmt.Fprintf(&b, "\n## %s\n\n*Claim: %s.*\n\n%s\n", c.ID, c.Title, c.Doc)
 	}
