@@ -218,7 +218,7 @@ func TestVerifyCountsWhatItPrints(t *testing.T) {
 			if len(claims) == 0 {
 				continue
 			}
-			for _, form := range [][]string{nil, {"-o", "wide"}} {
+			for _, form := range [][]string{{"--details"}, {"-o", "wide"}} {
 				t.Run(filepath.Base(from)+" "+part+strings.Join(form, ""), func(t *testing.T) {
 					_, out, _ := certrot(append(args, form...)...)
 					lines := map[string]int{}

@@ -97,7 +97,7 @@ func lackingFiles(t *testing.T) map[string]string {
 // readingCommands read a file, and change nothing.
 func readingCommands() []string {
 	out := []string{
-		"inspect", "inspect --all", "inspect nodes", "inspect secrets", "inspect secret/none -n shop", "verify", "verify api-int", "verify nodes", "verify access", "verify restart-safe",
+		"inspect", "inspect --details", "verify --details", "inspect --all", "inspect nodes", "inspect secrets", "inspect secret/none -n shop", "verify", "verify api-int", "verify nodes", "verify access", "verify restart-safe",
 		"rotate --list", "fix-api-int --dry-run=client", "fix-api-int --nodes worker-1,worker-2 --dry-run=client", "fix-api-int --nodes worker-1 --rebootstrap --approve-csrs --dry-run=client",
 		"fix-api-int status", "pretrust --dry-run=client", "snapshot",
 	}
@@ -171,12 +171,12 @@ func TestFilesSayHowToReadMore(t *testing.T) {
 	t.Parallel()
 	files := lackingFiles(t)
 	for _, c := range []struct{ lacks, command, want string }{
-		{"nodes", "inspect", "kubectl certrot snapshot --nodes all -o FILE"},
-		{"nodes", "verify", "kubectl certrot snapshot --nodes all -o FILE"},
+		{"nodes", "inspect --details", "kubectl certrot snapshot --nodes all -o FILE"},
+		{"nodes", "verify --details", "kubectl certrot snapshot --nodes all -o FILE"},
 		{"nodes", "verify restart-safe", "kubectl certrot snapshot --nodes all --restart-safe -o FILE"},
-		{"secrets", "inspect", "who may list secrets: kubectl certrot snapshot -o FILE"},
+		{"secrets", "inspect --details", "who may list secrets: kubectl certrot snapshot -o FILE"},
 		{"secrets", "rotate loadbalancer-serving-signer --dry-run=client", "kubectl certrot snapshot -o FILE"},
-		{"values", "inspect", "kubectl certrot snapshot -o FILE"},
+		{"values", "inspect --details", "kubectl certrot snapshot -o FILE"},
 	} {
 		_, out, errOut := certrot(append(strings.Fields(c.command), "--from", files[c.lacks])...)
 		if text := spaces.ReplaceAllString(out+errOut, " "); !strings.Contains(text, c.want) {

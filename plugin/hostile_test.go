@@ -52,7 +52,7 @@ func TestForeignTextForgesNoLines(t *testing.T) {
 		{"inspect", "--ca-only", "-o", "custom-columns=A:.subject,B:.dnsNames,C:.owner,D:.locations"},
 		{"inspect", "-o", `jsonpath={range .certificates[*]}{.subject}{" "}{.issuer}{"\n"}{end}{range .gaps[*]}{.reason}{"\n"}{end}`},
 		{"inspect", "-o", `go-template={{range .gaps}}{{.reason}}{{"\n"}}{{end}}`},
-		{"verify"}, {"verify", "-o", "wide"}, {"verify", "-o", "junit"}, {"verify", "restart-safe"}, {"verify", "restart-safe", "-o", "junit"},
+		{"inspect", "--details", "--min-severity=info"}, {"verify"}, {"verify", "--details"}, {"verify", "-o", "wide"}, {"verify", "-o", "junit"}, {"verify", "restart-safe"}, {"verify", "restart-safe", "-o", "junit"},
 		{"rotate", "--list"}, {"rotate", "status", "loadbalancer-serving-signer"}, {"rotate", "aggregator-client-signer", "--dry-run=client"},
 		{"fix-api-int", "--nodes", "worker-2", "--dry-run=client"}, {"fix-api-int", "--nodes", "worker-2", "--dry-run=client", "-o", "diff"}, {"fix-api-int", "status"},
 		{"pretrust", "--dry-run=client"}, {"snapshot", "-o", "/dev/null"},

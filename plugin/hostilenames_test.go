@@ -89,7 +89,10 @@ func TestNamesOfAnArchiveAreMarked(t *testing.T) {
 	}
 	odd, other := gather(advice(), advice()), gather("other", "x")
 	seen := 0
-	for _, line := range [][]string{{"inspect", "--from", odd}, {"verify", "--from", odd}, {"inspect", "--from", odd, "--from", other}, {"inspect", "--from", other, "--from", odd}} {
+	for _, line := range [][]string{
+		{"inspect", "--from", odd}, {"verify", "--from", odd}, {"inspect", "--details", "--from", odd}, {"verify", "--details", "--from", odd},
+		{"inspect", "--details", "--from", odd, "--from", other}, {"inspect", "--details", "--from", other, "--from", odd},
+	} {
 		seen += nothingAdvised(t, strings.Join(line, " "), said(t, line...))
 	}
 	if seen < 4 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -103,8 +104,17 @@ It reads OpenShift, OKD and plain Kubernetes, live or from files, and never prin
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return cli.WithHint(err, "%s --help", cmd.CommandPath())
 	})
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return emptyFlag(cmd) }
+	color := root.PersistentFlags().String("color", "auto", "Colours in lines for people: "+strings.Join(ui.Colors(), ", ")+". auto: on a terminal, unless NO_COLOR is set.")
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		for _, w := range []io.Writer{app.Streams.Out, app.Streams.ErrOut} {
+			if err := ui.SetColor(w, *color); err != nil {
+				return err
+			}
+		}
+		return emptyFlag(cmd)
+	}
 	config.AddFlags(root.PersistentFlags())
+	ui.Must(root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions(ui.Colors(), cobra.ShellCompDirectiveNoFileComp)))
 	root.AddCommand(
 		inspectcmd.NewCommand(app, config),
 		verifycmd.NewCommand(app, config),

@@ -17,7 +17,7 @@ func Assessment(w io.Writer, lead string, a assess.Assessment, evidence func()) 
 		evidence()
 	}
 	if a.Impact != "" {
-		Wrap(w, lead+"impact: ", a.Impact)
+		Wrap(w, lead+"impact  ", a.Impact)
 	}
 	if a.Remediation.Text != "" {
 		Wrap(w, lead+"next  ", Clean(a.Remediation.Text))

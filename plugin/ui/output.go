@@ -27,6 +27,8 @@ import (
 type OutputFlags struct {
 	format    string
 	All       bool
+	details   bool
+	verbose   bool
 	noHeaders bool
 	template  *genericclioptions.KubeTemplatePrintFlags
 }
@@ -45,6 +47,8 @@ const formats = "wide, json, yaml, name, text, jsonpath=, go-template=, custom-c
 func (f *OutputFlags) AddFlags(cmd *cobra.Command) {
 	f.template = genericclioptions.NewKubeTemplatePrintFlags()
 	cmd.Flags().StringVarP(&f.format, "output", "o", "", "Form of the output: "+formats+" (and the -file variants of the last three).")
+	cmd.Flags().BoolVar(&f.details, "details", false, "Print each finding in full, with its places and its evidence.")
+	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "Also print what was read.")
 	cmd.Flags().BoolVar(&f.All, "all", false, "Also list every certificate, not only problems and what expires soon.")
 	cmd.Flags().BoolVar(&f.noHeaders, "no-headers", false, "Leave the headers of tables out.")
 	f.template.AddFlags(cmd)
@@ -56,7 +60,7 @@ func (f *OutputFlags) AddFlags(cmd *cobra.Command) {
 func (f *OutputFlags) ToPrinter(ctx context.Context, called string, within time.Duration, showNodes bool) (Printer, error) {
 	switch f.format {
 	case "", "wide":
-		people := HumanPrinter{ProgramName: called, wide: f.format == "wide", all: f.All, noHeaders: f.noHeaders, within: within, showNodes: showNodes}
+		people := HumanPrinter{ProgramName: called, wide: f.format == "wide", details: f.details, verbose: f.verbose, all: f.All, noHeaders: f.noHeaders, within: within, showNodes: showNodes}
 		return Printer{assess.Warning, people.print}, nil
 	case "json":
 		return Printer{assess.Info, printJSON}, nil

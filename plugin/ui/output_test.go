@@ -44,7 +44,7 @@ func TestPeopleGetTheWorstProblems(t *testing.T) {
 	}
 	for wide, want := range map[bool]int{false: maxFindings, true: maxFindings + 7} {
 		var got bytes.Buffer
-		if err := (HumanPrinter{wide: wide}).print(&got, &inv, assess.Info); err != nil {
+		if err := (HumanPrinter{details: true, wide: wide}).print(&got, &inv, assess.Info); err != nil {
 			t.Fatal(err)
 		}
 		if n := strings.Count(got.String(), "✗ CRITICAL"); n != want || strings.Contains(got.String(), "7 more problems") == wide {

@@ -13,12 +13,14 @@ import (
 // screen is what all text for people goes through, to standard output and to standard
 // error: control characters that came with names, messages and certificates are written
 // as escapes, so that no text of a cluster's moves the cursor, sets colours or reverses
-// what is read. The program itself makes none. What it passes on are line feeds and tabs.
+// what is read. What it passes on are line feeds and tabs. It adds colours itself (SetColor).
 type screen struct {
 	mu   sync.Mutex
 	w    io.Writer
 	rest []byte // the beginning of a character whose end is in the next Write
 	hang hanging
+	// color: lines have colours; inLine: what is written next goes on with a line.
+	color, inLine bool
 }
 
 // NewScreen cleans what is written to w.
@@ -45,6 +47,13 @@ func (s *screen) Write(p []byte) (int, error) {
 	}
 	s.rest = append([]byte{}, text[whole:]...)
 	written := s.hang.hung(pki.Visible(string(text[:whole]), "\n\t"), terminalWidth(s.w))
+	if written != "" {
+		atStart := !s.inLine
+		s.inLine = !strings.HasSuffix(written, "\n")
+		if s.color {
+			written = colored(written, atStart)
+		}
+	}
 	if _, err := io.WriteString(s.w, written); err != nil {
 		return 0, err
 	}

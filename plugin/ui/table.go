@@ -20,6 +20,8 @@ import (
 type HumanPrinter struct {
 	ProgramName string
 	wide        bool
+	details     bool // each finding in full
+	verbose     bool // what was read
 	all         bool
 	noHeaders   bool
 	showNodes   bool // nodes are what was asked for
@@ -42,17 +44,25 @@ const maxExpiring = 10
 
 func (p HumanPrinter) print(out io.Writer, inv *report.Inventory, atLeast assess.Severity) error {
 	p.width = terminalWidth(out)
-	w := &strings.Builder{} // it never fails
-	p.header(w, inv)
-	p.Gaps(w, inv)
-	p.findings(w, inv, atLeast)
-	p.nodes(w, inv)
-	if p.all {
-		p.certificates(w, inv)
+	w := NewPage(out)
+	if p.details || p.wide {
+		p.header(w, inv)
+		p.Gaps(w, inv)
+		p.findings(w, inv, atLeast)
 	} else {
-		p.expiresSoon(w, inv)
+		if p.verbose {
+			p.read(w, inv)
+		}
+		p.summary(w, inv, atLeast)
 	}
-	p.footer(w, inv)
+	p.nodes(w, inv)
+	switch {
+	case p.all:
+		p.certificates(w, inv)
+	case p.details || p.wide:
+		p.expiresSoon(w, inv)
+		p.footer(w, inv)
+	}
 	_, err := io.WriteString(out, CleanLines(w.String()))
 	return err
 }
@@ -63,6 +73,12 @@ func (p HumanPrinter) header(w io.Writer, inv *report.Inventory) {
 	for i := range inv.Certificates {
 		places += inv.Certificates[i].Places()
 	}
+	p.read(w, inv)
+	Printf(w, "Found    %s in %s, as of %s\n", Count(len(inv.Certificates), "certificate"), Count(places, "place"), inv.Now.Format("2006-01-02 15:04 MST"))
+}
+
+// read says what was read, and what there was nothing to read of.
+func (p HumanPrinter) read(w io.Writer, inv *report.Inventory) {
 	Wrap(w, "Read     ", strings.Join(readsOf(inv), ", "))
 	for _, r := range inv.Reads {
 		if r.Skipped {
@@ -73,7 +89,6 @@ func (p HumanPrinter) header(w io.Writer, inv *report.Inventory) {
 			Wrap(w, "Skipped  ", strings.TrimSpace(r.What+" "+r.Where)+": "+note)
 		}
 	}
-	Printf(w, "Found    %s in %s, as of %s\n", Count(len(inv.Certificates), "certificate"), Count(places, "place"), inv.Now.Format("2006-01-02 15:04 MST"))
 }
 
 // Cluster says which one it is.
@@ -91,9 +106,14 @@ func (p HumanPrinter) Cluster(w io.Writer, c report.Cluster) {
 		}
 		Printf(w, "Cluster  %s  %s\n", c.Server, strings.Join(what, ", "))
 	}
+	p.notes(w, c)
+}
+
+// notes say what has to be known of the answer before it is read.
+func (p HumanPrinter) notes(w io.Writer, c report.Cluster) {
 	PrintUnauthenticated(w, c.Unauthenticated)
 	if c.Synthetic != "" {
-		Printf(w, "         SYNTHETIC DATA: %s\n", c.Synthetic)
+		Wrap(w, "SYNTHETIC DATA  ", c.Synthetic)
 	}
 	PrintUnreviewed(w, c.Unreviewed)
 }
@@ -324,6 +344,6 @@ func typeOf(c *report.Cert) string {
 // PrintUnauthenticated says above an answer that another server may have given it.
 func PrintUnauthenticated(w io.Writer, reason string) {
 	if reason != "" {
-		Wrap(w, "         ", "API SERVER NOT AUTHENTICATED: "+reason+". Another server may have answered.")
+		Wrap(w, "API SERVER NOT AUTHENTICATED: ", reason+". Another server may have answered.")
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 )
 
-// expiresSoon lists what expires within the threshold, renewed automatically or not.
-func (p HumanPrinter) expiresSoon(w io.Writer, inv *report.Inventory) {
+// soon is what expires within the threshold, renewed automatically or not.
+func (p HumanPrinter) soon(inv *report.Inventory) []*report.Cert {
 	var soon []*report.Cert
 	for i := range inv.Certificates {
 		c := &inv.Certificates[i]
@@ -25,6 +25,12 @@ func (p HumanPrinter) expiresSoon(w io.Writer, inv *report.Inventory) {
 			soon = append(soon, c)
 		}
 	}
+	return soon
+}
+
+// expiresSoon lists what expires within the threshold.
+func (p HumanPrinter) expiresSoon(w io.Writer, inv *report.Inventory) {
+	soon := p.soon(inv)
 	within := duration.HumanDuration(p.within)
 	if len(soon) == 0 {
 		Printf(w, "\nExpires within %s: nothing\n", within)

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/term"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
@@ -33,19 +32,6 @@ func fittedLine(line string, width int, all bool) string {
 		}
 	}
 	return b.String()
-}
-
-// terminalWidth is the number of columns of a terminal, and 0 for anything else.
-func terminalWidth(out io.Writer) int {
-	f, ok := StreamFile(out)
-	if !ok {
-		return 0
-	}
-	columns, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		return 0
-	}
-	return columns
 }
 
 // RelativeTime says how far t is, in the past or the future.
@@ -76,20 +62,20 @@ func OrDash(s string) string {
 // and in one cell: a subject may hold anything.
 func Clean(s string) string { return pki.Visible(s, "") }
 
-// lineWidth is where prose is wrapped: commands in it stay whole on most
-// terminals.
-const lineWidth = 118
+// Wrap prints prose in lines that fit, the first after the lead, the others indented as far.
+func Wrap(w io.Writer, lead, s string) { wrapTo(w, lead, s, min(Columns(w), proseColumns)) }
 
-// Wrap prints prose in lines of lineWidth, the first after the lead, the others
-// indented as far.
-func Wrap(w io.Writer, lead, s string) {
+func wrapTo(w io.Writer, lead, s string, width int) {
 	if !foreign.Prints(s) { // the program's own prose is one line: something of the cluster's is in it
 		s = foreign.Quoted(s)
 	}
 	line, indent := lead, strings.Repeat(" ", len([]rune(lead)))
+	if len(indent) > width/2 {
+		indent = "    "
+	}
 	empty := true
 	for _, word := range words(s) {
-		if !empty && !isLabel(word) && len([]rune(line))+1+len([]rune(word)) > lineWidth {
+		if !empty && !isLabel(word) && len([]rune(line))+1+len([]rune(word)) > width {
 			Printf(w, "%s\n", line)
 			line, empty = indent, true
 		}

@@ -110,17 +110,24 @@ func (g ClaimGroup) about(all int, wide bool) string {
 	return ""
 }
 
+// remediation is that of the claims of all nodes together.
+func (g ClaimGroup) remediation() assess.Remediation {
+	r, nodes := g[0].Remediation, g.Nodes()
+	if len(nodes) > 1 && r.Text != "" {
+		r = assess.Advise(strings.ReplaceAll(g[0].Advice, "--nodes NODE", foreign.Command("", "--nodes %s", foreign.Commas(nodes))))
+		if strings.Contains(r.Text, "NODE") {
+			r.Text += "; for each NODE of " + strings.Join(nodes, ",")
+		}
+	}
+	return r
+}
+
 // print writes the claim, who it is about, and where it does not hold, why; last is
 // what was written before, and all the claims of all lines of the edge.
 func (g ClaimGroup) print(w io.Writer, now time.Time, last ClaimGroup, all int, wide bool) {
-	c, nodes := g[0], g.Nodes()
+	c := g[0]
 	ui.Printf(w, "%s %s%s\n", ui.StatusMark(c.Status), c.Claim, g.about(all, wide))
-	if len(nodes) > 1 && c.Remediation.Text != "" {
-		c.Remediation = assess.Advise(strings.ReplaceAll(c.Advice, "--nodes NODE", foreign.Command("", "--nodes %s", foreign.Commas(nodes))))
-		if strings.Contains(c.Remediation.Text, "NODE") {
-			c.Remediation.Text += "; for each NODE of " + strings.Join(nodes, ",")
-		}
-	}
+	c.Remediation = g.remediation()
 	ui.Assessment(w, "    ", c.Assessment, func() {
 		if c.Status != assess.Pass {
 			g.seen(w, now, wide)

@@ -34,6 +34,7 @@ type verifyFlags struct {
 	from         []string
 	now          string
 	output       string
+	details      bool
 	allowUnknown bool
 	wait         time.Duration
 }
@@ -60,11 +61,11 @@ func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Comma
 		Short: "Check that every client trusts the certificate its server presents, now and after the next rotation",
 		Long: `Certificates that are all valid can still bring a cluster down: when a server presents one that is signed by a CA its client was never given. verify checks for every client that its trust anchors verify the certificate its server presents, for that name: now, and after the next rotation.
 
-Each claim is one line: ✓ it holds, ✗ it fails, ! it will fail, ? something that decides could not be read. PART is a part of the cluster: ` + strings.Join(PartWords(), ", ") + `; without one, all.
+The summary lists what fails (✗), what will fail (!) and what is unknown (?) since something that decides could not be read; --details lists each claim. PART is a part of the cluster: ` + strings.Join(PartWords(), ", ") + `; without one, all.
 
 ` + restartSafe + ` in place of a part asks each node another question: would its kubelet come back if it was restarted now? It is tried on the node, with the kubelet's own credentials, which do not leave it.
 
-Handshakes are made from nodes that can be read. Exit codes: 0 all claims hold, 1 one fails or will fail, 2 usage or no access, 3 none fails but something is unknown.`,
+Handshakes are made from nodes that can be read. Exit codes: 0 all claims pass, 1 one fails or will fail, 2 usage or no access, 3 none fails but something is unknown.`,
 		Example: templates.Examples(strings.ReplaceAll(`  # Every client and server of the cluster
   {} verify
 
@@ -110,6 +111,7 @@ func (f *verifyFlags) addFlags(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.from, "from", nil, "Read this snapshot or must-gather instead of a cluster, - for standard input; repeatable.")
 	flags.StringVar(&f.now, "now", "", "Judge as of this time (RFC 3339) instead of now.")
 	flags.StringVarP(&f.output, "output", "o", "", "Form of the output: wide, json, yaml, junit.")
+	flags.BoolVar(&f.details, "details", false, "Print each claim, with its trust anchors and its evidence.")
 	flags.BoolVar(&f.allowUnknown, "allow-unknown", false, "Exit with 0 although something could not be read.")
 	flags.DurationVar(&f.wait, "wait", 0, "While something does not hold or is unknown, ask again every 10 s, for this long (such as 30m).")
 	f.nodes.AddFlags(cmd, f.config)
@@ -136,7 +138,7 @@ func (f *verifyFlags) toOptions(ctx context.Context, args []string) (*verifyOpti
 	}
 	var ok bool
 	if o.print, ok = map[string]func(io.Writer, *report.Verification) error{
-		"": printHuman(f.app.ProgramName, false), "wide": printHuman(f.app.ProgramName, true), "json": reportDocument("json"), "yaml": reportDocument("yaml"), "junit": reportJUnit,
+		"": humanPrinter{programName: f.app.ProgramName, details: f.details}.print, "wide": humanPrinter{programName: f.app.ProgramName, wide: true}.print, "json": reportDocument("json"), "yaml": reportDocument("yaml"), "junit": reportJUnit,
 	}[f.output]; !ok {
 		return nil, fmt.Errorf("-o %q is none of wide, json, yaml, junit", f.output)
 	}
@@ -284,39 +286,51 @@ func Where(c report.VerificationClaim) string {
 	return ""
 }
 
-// printHuman writes a report for people: claims that agree are one line.
-func printHuman(programName string, wide bool) func(io.Writer, *report.Verification) error {
-	return func(out io.Writer, r *report.Verification) error {
-		w := &strings.Builder{}
-		header := ui.HumanPrinter{ProgramName: programName}
-		header.Cluster(w, r.Cluster)
-		ui.Printf(w, "As of    %s\n", r.Now.Format("2006-01-02 15:04 MST"))
-		header.Gaps(w, &report.Inventory{Gaps: r.Gaps})
-		var lines []report.VerificationClaim
-		for _, part := range catalog.Parts() {
-			groups := GroupClaims(r.Claims, string(part))
-			if len(groups) == 0 && !slices.ContainsFunc(r.Timeline, func(e trust.Event) bool { return e.Part == part }) {
-				continue
-			}
-			ui.Printf(w, "\n%s\n", part)
-			printTimeline(w, r, part)
-			var last ClaimGroup
-			for i, g := range groups {
-				if r.Cluster.Unreviewed != "" && i+1 < len(groups) && g.unknownAs(groups[i+1]) { // the last of them says why
-					ui.Printf(w, "%s %s%s\n", ui.StatusMark(g[0].Status), g[0].Claim, g.about(g.among(r.Claims), wide))
-				} else {
-					g.print(w, r.Now, last, g.among(r.Claims), wide)
-				}
-				last = g
-				lines = append(lines, g[0])
-			}
+// humanPrinter prints a report for people.
+type humanPrinter struct {
+	programName   string
+	details, wide bool // details: each line; wide: all of their places
+}
+
+func (p humanPrinter) print(out io.Writer, r *report.Verification) error {
+	w := ui.NewPage(out)
+	if p.details || p.wide {
+		p.lines(w, r)
+	} else {
+		p.summary(w, r)
+	}
+	_, err := io.WriteString(out, ui.CleanLines(w.String()))
+	return err
+}
+
+// lines writes every line: claims that agree are one.
+func (p humanPrinter) lines(w *ui.Page, r *report.Verification) {
+	header := ui.HumanPrinter{ProgramName: p.programName}
+	header.Cluster(w, r.Cluster)
+	ui.Printf(w, "As of    %s\n", r.Now.Format("2006-01-02 15:04 MST"))
+	header.Gaps(w, &report.Inventory{Gaps: r.Gaps})
+	var lines []report.VerificationClaim
+	for _, part := range catalog.Parts() {
+		groups := GroupClaims(r.Claims, string(part))
+		if len(groups) == 0 && !slices.ContainsFunc(r.Timeline, func(e trust.Event) bool { return e.Part == part }) {
+			continue
 		}
-		ui.Printf(w, "\nLines    %s\n", ClaimTally(lines))
-		if len(r.Claims) > 0 {
-			ui.Printf(w, "Claims   %s   (one for each node and place; -o json has them)\n", ClaimTally(r.Claims))
+		ui.Printf(w, "\n%s\n", part)
+		printTimeline(w, r, part)
+		var last ClaimGroup
+		for i, g := range groups {
+			if r.Cluster.Unreviewed != "" && i+1 < len(groups) && g.unknownAs(groups[i+1]) { // the last of them says why
+				ui.Printf(w, "%s %s%s\n", ui.StatusMark(g[0].Status), g[0].Claim, g.about(g.among(r.Claims), p.wide))
+			} else {
+				g.print(w, r.Now, last, g.among(r.Claims), p.wide)
+			}
+			last = g
+			lines = append(lines, g[0])
 		}
-		_, err := io.WriteString(out, ui.CleanLines(w.String()))
-		return err
+	}
+	ui.Printf(w, "\nLines    %s\n", ClaimTally(lines))
+	if len(r.Claims) > 0 {
+		ui.Printf(w, "Claims   %s   (one for each node and place; -o json has them)\n", ClaimTally(r.Claims))
 	}
 }
 
@@ -358,26 +372,22 @@ func ClaimTally(claims []report.VerificationClaim) string {
 	}
 	var out []string
 	for _, s := range assess.Statuses() {
-		word := ClaimWord(s)
-		if n[s] != 1 && (s == assess.Pass || s == assess.Fail) {
-			word = strings.TrimSuffix(word, "s") // of several: hold, fail
-		}
 		if n[s] > 0 {
-			out = append(out, fmt.Sprintf("%s %d %s", ui.StatusMark(s), n[s], word))
+			out = append(out, fmt.Sprintf("%s %d %s", ui.StatusMark(s), n[s], ClaimWord(s)))
 		}
 	}
-	return cmp.Or(strings.Join(out, "   "), "nothing here can be judged: no edge of the catalog is about what was read")
+	return cmp.Or(strings.Join(out, "   "), "nothing to verify: the input contains no known pair of client and server")
 }
 
 // ClaimWord says a status of claims to people.
 func ClaimWord(s assess.Status) string {
 	switch s {
 	case assess.Pass:
-		return "holds"
+		return "pass"
 	case assess.Warn:
 		return "will fail"
 	case assess.Fail:
-		return "fails"
+		return "fail"
 	}
 	return "unknown"
 }

@@ -82,19 +82,21 @@ func TestVerifySaysWhen(t *testing.T) {
 		Claims:   []report.VerificationClaim{on("n1", 20, 26), on("n2", 18, 24)},
 	}
 	var out strings.Builder
-	if err := printHuman("oc certrot", false)(&out, &r); err != nil {
+	if err := (humanPrinter{programName: "oc certrot", details: true}).print(&out, &r); err != nil {
 		t.Fatal(err)
 	}
 	const want = `
 api-int
-  The signer was replaced 2024-05-31 (24h ago). It is signed anew 2024-06-14 (in 13d), 2024-06-23 at the latest.
+  The signer was replaced 2024-05-31 (24h ago). It is signed anew 2024-06-14 (in 13d), 2024-06-23 at
+  the latest.
   Next: oc certrot fix-api-int
 
 ! kubelets trust it  (n1, n2)
     signed by another next
     when  2024-06-14 12:00 UTC at the earliest (in 13d)
-          then at its next connection; when its client certificate is renewed, 2024-06-18 to 2024-06-26 UTC
-    impact: the node
+          then at its next connection; when its client certificate is renewed, 2024-06-18 to
+          2024-06-26 UTC
+    impact  the node
 `
 	if !strings.Contains(out.String(), want) {
 		t.Errorf("got %s", out.String())

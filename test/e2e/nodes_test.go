@@ -311,7 +311,7 @@ func TestHealthyNodes(t *testing.T) {
 	w := enter(t)
 	lab := labtest.RequireNodes(t)
 	for _, way := range []string{"ssh", "exec"} {
-		if r := w.inLab(t, lab, "inspect", "nodes", "--via", way, "--min-severity", "info"); r.code != 0 || !strings.Contains(r.stdout, "Problems none") {
+		if r := w.inLab(t, lab, "inspect", "nodes", "--via", way, "--min-severity", "info"); r.code != 0 || !strings.Contains(r.stdout, "no problem found") {
 			t.Errorf("by %s: ended with %d:\n%s", way, r.code, r.said())
 		}
 	}

@@ -52,7 +52,7 @@ func TestKeysAndTokensAreNeverShownOrStored(t *testing.T) {
 			secrets.leak(t, "stderr", r.stderr)
 		})
 	}
-	t.Run("a verbosity flag, which does not exist", func(t *testing.T) {
+	t.Run("a level of verbosity, which does not exist", func(t *testing.T) {
 		t.Parallel()
 		// Should it come one day: client-go logs bodies of answers at 9.
 		r := w.run(t, "inspect", "-v=9")

@@ -1,0 +1,74 @@
+package catalog
+
+// Cause is a row: one thing that is wrong, and the checks and trust edges by which it is seen.
+// Causes only group what is printed for people. Exit codes and documents come from the findings.
+type Cause struct {
+	ID    string // lower-kebab, unique, never changes
+	Title string // what is wrong; the names of nodes, else of objects follow it
+	// OfNodes: objects are not what is wrong, so that their names do not follow the title.
+	OfNodes bool
+	// Symptoms are the findings that are of this cause.
+	Symptoms []Symptom
+	// Impact and Remediation are those of the cause; empty: those of its worst finding. "{}"
+	// stands for the program.
+	Impact, Remediation string
+	Evidence
+}
+
+// Symptom chooses findings of a cause. What it says in several fields has to hold together.
+type Symptom struct {
+	ID string // of a check or a trust edge
+	// Files are paths on nodes: the finding is about these alone. None: about anything.
+	Files []string
+	// Proves: with such a finding the cause is there. Others belong to it only beside one
+	// that proves it.
+	Proves bool
+	// SameNodes: the finding is about nodes alone of which a finding that proves the cause is,
+	// too: it may have another cause elsewhere.
+	SameNodes bool
+	// MissingCA: of a trust edge, whose verifier lacks a CA. Findings that lack different CAs
+	// are problems of their own.
+	MissingCA bool
+}
+
+// Causes returns every row.
+func Causes() []Cause {
+	kubeletFiles := []string{"/etc/kubernetes/kubeconfig", "/var/lib/kubelet/kubeconfig"}
+	return []Cause{
+		{
+			ID:    "api-int-ca-not-delivered",
+			Title: "kubelets do not trust api-int", OfNodes: true,
+			Symptoms: []Symptom{
+				{ID: "api-ca-delivered", Proves: true},
+				{ID: "node-file-current", Files: kubeletFiles, Proves: true},
+				{ID: "api-trusted", Files: kubeletFiles, SameNodes: true},
+				{ID: "kubelet-api-int", MissingCA: true, Proves: true},
+				{ID: "kubelet-bootstrap-api-int", MissingCA: true, Proves: true},
+				{ID: "multus-api-int", MissingCA: true, SameNodes: true},
+				{ID: "ovnkube-node-api-int", MissingCA: true, SameNodes: true},
+				{ID: "machine-config-daemon-node-writer-api-int", MissingCA: true, SameNodes: true},
+			},
+			Impact:      "a kubelet that reconnects or restarts gets x509 errors: its node becomes NotReady",
+			Remediation: "{} fix-api-int --dry-run=client",
+			Evidence:    Evidence{Verified, "okd-project/okd#1881; the edges and places that it names"},
+		},
+		{
+			ID:       "requests-pending",
+			Title:    "certificate requests are pending",
+			Symptoms: []Symptom{{ID: "csr-answered", Proves: true}},
+			Evidence: Evidence{Verified, "the check csr-answered"},
+		},
+		{
+			ID:       "rotation-stalled",
+			Title:    "certificates are overdue for rotation",
+			Symptoms: []Symptom{{ID: "rotation-overdue", Proves: true}},
+			Evidence: Evidence{Verified, "the check rotation-overdue"},
+		},
+		{
+			ID:       "nothing-renews",
+			Title:    "certificates expire soon, no automatic renewal",
+			Symptoms: []Symptom{{ID: "certificate-expiring", Proves: true}},
+			Evidence: Evidence{Verified, "the check certificate-expiring"},
+		},
+	}
+}

@@ -1,0 +1,199 @@
+package cause
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/check"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+func finding(id string, severity assess.Severity, at ...pki.Location) Finding {
+	return Finding{Assessment: assess.Assessment{ID: id, Severity: severity, Reason: "the reason of " + id}, At: at}
+}
+
+func file(node, path string) pki.Location {
+	return pki.Location{Kind: pki.KindFile, Node: node, Path: path}
+}
+
+func secret(namespace, name string) pki.Location {
+	return pki.Location{Kind: "Secret", Namespace: namespace, Name: name, Key: "tls.crt"}
+}
+
+const (
+	kubeconfig = "/var/lib/kubelet/kubeconfig"
+	clientCA   = "/etc/kubernetes/kubelet-ca.crt"
+)
+
+func TestFindingsOfOneCauseAreOneProblem(t *testing.T) {
+	t.Parallel()
+	problems := Fold(inspect.LiveHints("oc certrot"), []Finding{
+		finding("api-ca-delivered", assess.Critical, secret("openshift-kube-apiserver-operator", "loadbalancer-serving-signer")),
+		finding("certificate-expired", assess.Critical, secret("shop", "old")),
+		finding("node-file-current", assess.Critical, file("worker-1", kubeconfig), file("worker-2", kubeconfig)),
+		finding("node-file-current", assess.Warning, file("worker-1", clientCA)),
+		finding("api-trusted", assess.Critical, file("worker-2", kubeconfig)),
+		finding("api-trusted", assess.Critical, file("worker-9", kubeconfig)),
+	})
+	var got []string
+	for _, p := range problems {
+		got = append(got, fmt.Sprintf("%s%v%v%v%v", p.ID, p.Findings, p.Nodes, p.Objects, p.Named))
+	}
+	want := []string{
+		"api-int-ca-not-delivered[0 2 4][worker-1 worker-2][openshift-kube-apiserver-operator/loadbalancer-serving-signer]true",
+		"[1][][shop/old]false",
+		"[5][worker-9][]false", // it may have another cause there
+		"[3][worker-1][]false", // another file
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if p := problems[0]; p.Remediation.Command != "oc certrot fix-api-int --dry-run=client" || p.Reason != "kubelets do not trust api-int" {
+		t.Errorf("the cause says %+v", p.Assessment)
+	}
+	if p := problems[2]; p.Reason != "the reason of api-trusted" {
+		t.Errorf("a finding of no proven cause says %q", p.Reason)
+	}
+}
+
+// TestASymptomAloneIsNoCause: what another cause may have is not told as this one.
+func TestASymptomAloneIsNoCause(t *testing.T) {
+	t.Parallel()
+	for _, f := range []Finding{
+		finding("api-trusted", assess.Critical, file("worker-1", kubeconfig)),
+		finding("multus-api-int", assess.Critical, file("worker-1", kubeconfig)),
+		finding("kubelet-api-int", assess.Critical, file("worker-1", kubeconfig)), // an edge that lacks no CA: expired
+		finding("node-file-current", assess.Critical, file("worker-1", kubeconfig), file("worker-1", clientCA)),
+	} {
+		if p := Fold(inspect.Hints{}, []Finding{f}); len(p) != 1 || p[0].ID != "" {
+			t.Errorf("%s: %+v", f.ID, p)
+		}
+	}
+}
+
+func TestVerifiersThatLackDifferentCAsAreDifferentProblems(t *testing.T) {
+	t.Parallel()
+	claim := func(node, ca string) Finding {
+		return Finding{Assessment: assess.Assessment{ID: "kubelet-api-int", Severity: assess.Critical}, Node: node, MissingCA: ca}
+	}
+	problems := Fold(inspect.Hints{}, []Finding{claim("worker-1", "aa"), claim("worker-2", "bb"), claim("worker-3", "aa")})
+	if len(problems) != 2 || !slices.Equal(problems[0].Nodes, []string{"worker-1", "worker-3"}) {
+		t.Errorf("%+v", problems)
+	}
+}
+
+// TestAlikeFindingsAreOneProblem: one check on 300 nodes with the same next step.
+func TestAlikeFindingsAreOneProblem(t *testing.T) {
+	t.Parallel()
+	var all []Finding
+	for i := range 300 {
+		node := fmt.Sprintf("worker-%d", i)
+		f := finding("clock-skew", assess.Warning, file(node, ""))
+		f.Remediation = assess.Advise("look at " + node)
+		all = append(all, f)
+	}
+	other := finding("clock-skew", assess.Warning, file("worker-x", ""))
+	other.Remediation = assess.Advise("something else")
+	problems := Fold(inspect.Hints{}, append(all, other))
+	if len(problems) != 2 || len(problems[0].Nodes) != 300 {
+		t.Errorf("%d problems, the first one of %d nodes", len(problems), len(problems[0].Nodes))
+	}
+}
+
+// TestEachFindingIsInOneProblemThatNamesIt, whatever was found.
+func TestEachFindingIsInOneProblemThatNamesIt(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	ids := []string{"clock-skew"}
+	for _, c := range catalog.Causes() {
+		for _, s := range c.Symptoms {
+			ids = append(ids, s.ID)
+		}
+	}
+	for range 2000 {
+		var all []Finding
+		for range r.IntN(12) {
+			f := finding(ids[r.IntN(len(ids))], assess.Severity(1+r.IntN(3)))
+			for range r.IntN(4) {
+				at := file(fmt.Sprintf("node-%d", r.IntN(3)), []string{kubeconfig, clientCA}[r.IntN(2)])
+				if r.IntN(3) == 0 {
+					at = secret("a", fmt.Sprint(r.IntN(3)))
+				}
+				f.At = append(f.At, at)
+			}
+			f.MissingCA = []string{"", "aa", "bb"}[r.IntN(3)]
+			all = append(all, f)
+		}
+		in := map[int]int{}
+		worst := assess.Severity(9)
+		for _, p := range Fold(inspect.Hints{}, all) {
+			if p.Severity > worst {
+				t.Fatalf("%s stands behind %s", p.Severity, worst)
+			}
+			worst = p.Severity
+			for _, i := range p.Findings {
+				in[i]++
+				f := &all[i]
+				if f.Severity > p.Severity {
+					t.Fatalf("a problem is less severe than its finding: %+v", p)
+				}
+				for _, name := range f.nodes() {
+					if !slices.Contains(p.Nodes, name) {
+						t.Fatalf("%s is not named by %+v", name, p)
+					}
+				}
+				for _, name := range f.objects() {
+					if !slices.Contains(p.Objects, name) {
+						t.Fatalf("%s is not named by %+v", name, p)
+					}
+				}
+			}
+		}
+		for i := range all {
+			if in[i] != 1 {
+				t.Fatalf("finding %d is in %d problems", i, in[i])
+			}
+		}
+	}
+}
+
+// TestSymptomsExist: rows name checks and trust edges that there are, each once.
+func TestSymptomsExist(t *testing.T) {
+	t.Parallel()
+	known := map[string]bool{}
+	for _, c := range check.Checks() {
+		known[c.ID] = true
+	}
+	for _, e := range catalog.Edges() {
+		known[e.ID] = true
+	}
+	seen := map[string]bool{}
+	for _, c := range catalog.Causes() {
+		proves := false
+		for _, s := range c.Symptoms {
+			if !known[s.ID] || seen[s.ID] {
+				t.Errorf("cause %s: no check or trust edge is called %s, or it is in two rows", c.ID, s.ID)
+			}
+			seen[s.ID] = true
+			proves = proves || s.Proves
+		}
+		if !proves || seen[c.ID] || c.Source == "" {
+			t.Errorf("cause %s is proven by nothing, has the name of a symptom, or no source", c.ID)
+		}
+	}
+}
+
+func BenchmarkFold(b *testing.B) {
+	var all []Finding
+	for i := range 10000 {
+		all = append(all, finding("node-file-current", assess.Critical, file(fmt.Sprintf("worker-%d", i), kubeconfig)))
+	}
+	for b.Loop() {
+		Fold(inspect.Hints{}, all)
+	}
+}

@@ -1,0 +1,189 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/cause"
+)
+
+const (
+	// summaryLines fit on a terminal of 24, with the prompt below them.
+	summaryLines = 23
+	// fullProblems are told in several lines, others in one.
+	fullProblems = 3
+	// maxUnknown is how many lines say what is unknown.
+	maxUnknown = 3
+	// maxLines is how many lines one text of a problem has.
+	maxLines = 2
+	// labelColumns is where texts begin, behind the severity or the label.
+	labelColumns = 12
+)
+
+// Summary is the answer on one screen: is it bad, where, how urgent, what to type.
+type Summary struct {
+	Head     []string // which cluster, as of when
+	Tally    string   // how many problems
+	Problems []Problem
+	Unknown  []Problem
+	Pass     []string // what is well
+	Tail     []string
+	// fullUnknown: there is room for the next steps of what is unknown.
+	fullUnknown bool
+}
+
+// Problem is one problem of a summary.
+type Problem struct {
+	Mark, Word string   // "✗", "CRITICAL"
+	Title      string   // what is wrong
+	Names      []string // of what, where the title does not say it
+	Also       []string // all that the title and what it counts are about
+	Reason     string   // empty: the title is the reason
+	Impact     string
+	Next       assess.Remediation
+}
+
+// ProblemOf is a folded problem under its severity.
+func ProblemOf(p cause.Problem) Problem {
+	out := Problem{Mark: Mark(p.Severity), Word: strings.ToUpper(p.Severity.String()), Title: p.Reason, Impact: p.Impact, Next: p.Remediation}
+	if p.Named {
+		out.Names = p.Names()
+	} else if more := len(p.Findings) - 1; more > 0 {
+		out.Title += fmt.Sprintf(" (and %d more)", more)
+		out.Also = p.Names()
+	}
+	return out
+}
+
+// Print writes the summary. The first problems are told in full as long as everything fits on
+// one screen.
+func (s Summary) Print(w *Page) {
+	unknown := s.Unknown
+	hidden := max(len(unknown)-maxUnknown, 0)
+	unknown = unknown[:len(unknown)-hidden]
+	rest := len(s.Head) + 1 + len(unknown) + min(hidden, 1) + len(s.Pass) + len(s.Tail) + 3 // empty lines
+	full, listed := fullProblems, len(s.Problems)
+	if whole := (Summary{Problems: unknown}).lines(w, len(unknown), len(unknown)); rest-len(unknown)+whole+s.lines(w, full, listed) <= summaryLines {
+		s.fullUnknown, rest = true, rest-len(unknown)+whole
+	}
+	for full > 0 && rest+s.lines(w, full, listed) > summaryLines {
+		full--
+	}
+	if over := rest + s.lines(w, full, listed) - summaryLines; over > 0 && listed > 1 {
+		listed = max(listed-over-1, 1)
+	}
+	for _, line := range s.Head {
+		Printf(w, "%s\n", shortened(line, w.columns))
+	}
+	Printf(w, "%s\n\n", shortened(s.Tally, w.columns))
+	for i, p := range s.Problems[:listed] {
+		p.print(w, i < full)
+	}
+	if more := len(s.Problems) - listed; more > 0 {
+		Printf(w, "%s%s: --details\n", strings.Repeat(" ", labelColumns), Count(more, "more problem"))
+	}
+	for _, p := range unknown {
+		p.print(w, s.fullUnknown)
+	}
+	if hidden > 0 {
+		Printf(w, "%s%d more: --details\n", strings.Repeat(" ", labelColumns), hidden)
+	}
+	for _, line := range s.Pass {
+		Printf(w, "%s\n", shortened(line, w.columns))
+	}
+	if len(s.Problems)+len(unknown)+len(s.Pass) > 0 {
+		Printf(w, "\n")
+	}
+	for _, line := range s.Tail {
+		Printf(w, "%s\n", shortened(line, w.columns))
+	}
+}
+
+// lines is how many lines the problems take, the first of them in full.
+func (s Summary) lines(w *Page, full, listed int) int {
+	b := &Page{columns: w.columns}
+	for i, p := range s.Problems[:listed] {
+		p.print(b, i < full)
+	}
+	return strings.Count(b.String(), "\n")
+}
+
+func (p Problem) print(w *Page, full bool) {
+	lead := fmt.Sprintf("%-*s", labelColumns, p.Mark+" "+p.Word)
+	title := Clean(OneLine(p.Title))
+	if len(p.Names) > 0 {
+		title += ": " + namesThatFit(p.Names, w.columns-labelColumns-columnsIn(title)-2)
+	}
+	if !full {
+		Printf(w, "%s\n", shortened(lead+title, w.columns))
+		return
+	}
+	fewLines(w, lead, title)
+	if p.Reason != "" {
+		fewLines(w, label("reason"), Clean(OneLine(p.Reason)))
+	}
+	if len(p.Also) > 0 {
+		Printf(w, "%s%s\n", label("in"), namesThatFit(p.Also, w.columns-labelColumns))
+	}
+	if p.Impact != "" {
+		fewLines(w, label("impact"), Clean(OneLine(p.Impact)))
+	}
+	switch {
+	case p.Next.Command != "": // whole, to be copied
+		Printf(w, "%s%s\n", label("next"), Clean(p.Next.Command))
+	case p.Next.Text != "":
+		fewLines(w, label("next"), Clean(OneLine(p.Next.Text)))
+	}
+}
+
+func label(word string) string { return fmt.Sprintf("  %-*s", labelColumns-2, word) }
+
+// fewLines wraps a text, and cuts it where it is long: --details has all of it.
+func fewLines(w *Page, lead, s string) {
+	b := &Page{columns: w.columns}
+	Wrap(b, lead, s)
+	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+	if len(lines) > maxLines {
+		lines = lines[:maxLines]
+		lines[maxLines-1] = shortened(lines[maxLines-1]+" …", w.columns)
+	}
+	Printf(w, "%s\n", strings.Join(lines, "\n"))
+}
+
+// namesThatFit lists as many names as columns hold, one at least, and counts the others.
+func namesThatFit(names []string, columns int) string {
+	out := ""
+	for i, name := range names {
+		next := out
+		if i > 0 {
+			next += ", "
+		}
+		next += name
+		more := ""
+		if rest := len(names) - i - 1; rest > 0 {
+			more = fmt.Sprintf(" +%d", rest)
+		}
+		if i > 0 && columnsIn(next+more) > columns {
+			return out + fmt.Sprintf(" +%d", len(names)-i)
+		}
+		out = next
+	}
+	return out
+}
+
+// shortened cuts a line at a width.
+func shortened(line string, columns int) string {
+	if columnsIn(line) <= columns {
+		return line
+	}
+	return strings.TrimSuffix(fittedLine(line+"\n", columns, false), "\n")
+}
+
+func columnsIn(s string) int {
+	n := 0
+	for _, r := range s {
+		n += columnsOf(r)
+	}
+	return n
+}

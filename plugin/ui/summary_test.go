@@ -1,0 +1,139 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+)
+
+func page(columns int) *Page { return &Page{columns: columns} }
+
+// TestASummaryFitsOnOneScreen: up to ten problems, however long their texts are.
+func TestASummaryFitsOnOneScreen(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("words of a long text ", 20)
+	for _, columns := range []int{40, 80, 120, 400} {
+		for problems := range 14 {
+			s := Summary{Head: []string{"api.example.com:6443  OpenShift 4.18.3", "as of 2026-01-01 00:00Z", "SYNTHETIC DATA  " + long}, Tally: "many", Tail: []string{"one", "two"}}
+			for i := range problems {
+				s.Problems = append(s.Problems, Problem{
+					Mark: "✗", Word: "CRITICAL", Title: fmt.Sprintf("problem %d %s", i, long), Impact: long, Reason: long, Next: assess.Advise(long),
+					Names: []string{strings.Repeat("n", 253), "worker-2"},
+				})
+			}
+			for range problems {
+				s.Unknown = append(s.Unknown, Problem{Mark: "?", Word: "UNKNOWN", Title: long})
+			}
+			w := page(columns)
+			s.Print(w)
+			lines := strings.Split(strings.TrimSuffix(w.String(), "\n"), "\n")
+			if len(lines) > summaryLines {
+				t.Errorf("%d columns, %d problems: %d lines\n%s", columns, problems, len(lines), w)
+			}
+			for _, line := range lines {
+				if columnsIn(line) > columns {
+					t.Errorf("%d columns: a line has %d: %q", columns, columnsIn(line), line)
+				}
+			}
+			if told := strings.Count(w.String(), "CRITICAL"); problems <= 10 && columns >= 80 && told != problems {
+				t.Errorf("%d columns, %d problems: %d are told\n%s", columns, problems, told, w)
+			}
+		}
+	}
+}
+
+// TestACommandIsWhole: it is copied.
+func TestACommandIsWhole(t *testing.T) {
+	t.Parallel()
+	command := "oc certrot fix-api-int --nodes " + strings.Repeat("a-node,", 40) + "last"
+	w := page(80)
+	Summary{Problems: []Problem{{Mark: "✗", Word: "CRITICAL", Title: "x", Next: assess.Run(command)}}}.Print(w)
+	if !strings.Contains(w.String(), "next      "+command+"\n") {
+		t.Errorf("got %s", w)
+	}
+}
+
+func TestNamesThatFit(t *testing.T) {
+	t.Parallel()
+	names := []string{"worker-1", "worker-2", "worker-3"}
+	for columns, want := range map[int]string{80: "worker-1, worker-2, worker-3", 22: "worker-1, worker-2 +1", 12: "worker-1 +2", 1: "worker-1 +2"} {
+		if got := namesThatFit(names, columns); got != want {
+			t.Errorf("%d columns: %q, want %q", columns, got, want)
+		}
+	}
+}
+
+func TestColorIsOfThisProgramsLinesAlone(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"✗ CRITICAL  x\n":                red + "✗ CRITICAL" + plain + "  x\n",
+		"    ✗ CRITICAL\n":               "    " + red + "✗ CRITICAL" + plain + "\n",
+		"! WARNING   x\n":                yellow + "! WARNING" + plain + "   x\n",
+		"? x\n":                          cyan + "?" + plain + " x\n",
+		"  next      oc get\n":           "  " + bold + "next      oc get" + plain + "\n",
+		"a name ✗ CRITICAL\n":            "a name ✗ CRITICAL\n",
+		strings.Repeat(" ", hang) + "✗\n": strings.Repeat(" ", hang) + "✗\n",
+		"apiVersion: v1\n":               "apiVersion: v1\n",
+	} {
+		if got := colored(line, true); got != want {
+			t.Errorf("%q: %q, want %q", line, got, want)
+		}
+		if got := colored(line, false); got != line {
+			t.Errorf("what goes on with a line: %q becomes %q", line, got)
+		}
+	}
+}
+
+func TestColorIsWanted(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		env      map[string]string
+		terminal bool
+		want     bool
+	}{
+		{nil, true, true},
+		{nil, false, false},
+		{map[string]string{"NO_COLOR": "1"}, true, false},
+		{map[string]string{"NO_COLOR": "1", "CLICOLOR_FORCE": "1"}, true, false},
+		{map[string]string{"CLICOLOR": "0"}, true, false},
+		{map[string]string{"CLICOLOR_FORCE": "1"}, false, true},
+		{map[string]string{"CLICOLOR_FORCE": "0"}, false, false},
+		{map[string]string{"TERM": "dumb"}, true, false},
+	} {
+		if got := colorWanted(func(name string) string { return c.env[name] }, c.terminal); got != c.want {
+			t.Errorf("%v, terminal %v: %v", c.env, c.terminal, got)
+		}
+	}
+}
+
+func TestColorOfAScreen(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	w := NewScreen(&out)
+	if err := SetColor(w, "always"); err != nil {
+		t.Fatal(err)
+	}
+	Printf(w, "✗ CRITICAL  a\x1b[31m\n")
+	Printf(w, "text ")
+	Printf(w, "✗ CRITICAL\n")
+	if want := red + "✗ CRITICAL" + plain + "  a\\x1b[31m\ntext ✗ CRITICAL\n"; out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
+	}
+	if err := SetColor(w, "sometimes"); err == nil {
+		t.Error("a word that is none of --color's is taken")
+	}
+}
+
+func TestColumns(t *testing.T) {
+	for value, want := range map[string]int{"": defaultColumns, "0": defaultColumns, "-3": defaultColumns, "x": defaultColumns, "20": leastColumns, "132": 132} {
+		t.Setenv("COLUMNS", value)
+		if got := Columns(&strings.Builder{}); got != want {
+			t.Errorf("COLUMNS=%s: %d, want %d", value, got, want)
+		}
+	}
+	if got := Columns(page(77)); got != 77 {
+		t.Errorf("a page of 77 columns has %d", got)
+	}
+}

@@ -1,0 +1,209 @@
+package ui
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/cause"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
+)
+
+// summary is the first screen of an inventory.
+func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Severity) {
+	listed := limit(inv, atLeast).Findings
+	hidden := len(inv.Findings) - len(listed)
+	findings := make([]cause.Finding, len(listed))
+	for i, f := range listed {
+		findings[i] = cause.Finding{Assessment: f.Assessment, At: f.Locations}
+	}
+	s := Summary{Head: p.head(w, inv), Unknown: UnknownOf(inv.Gaps)}
+	n := map[assess.Severity]int{}
+	for _, problem := range cause.Fold(p.hints(), findings) {
+		s.Problems = append(s.Problems, ProblemOf(problem))
+		n[problem.Severity]++
+	}
+	s.Tally = tallied(n, len(s.Unknown), len(listed))
+	if hidden > 0 {
+		s.Tally += fmt.Sprintf("  (%d info: --min-severity=info)", hidden)
+	}
+	if len(listed) == 0 {
+		s.Pass = []string{fmt.Sprintf("✓ %s: no problem found", Count(len(inv.Certificates), "certificate"))}
+		if len(inv.Gaps) > 0 {
+			s.Pass[0] += " in what was read"
+		}
+	}
+	if !p.all {
+		s.Tail = append(p.expiryLines(w, inv), "more: --details; every certificate: --all; for scripts: -o json")
+	}
+	s.Print(w)
+}
+
+func (p HumanPrinter) hints() inspect.Hints { return inspect.LiveHints(p.ProgramName) }
+
+// tallied says how many problems there are, and how many findings they explain.
+func tallied(n map[assess.Severity]int, unknown, findings int) string {
+	var out []string
+	problems := 0
+	for s := assess.Critical; s >= assess.Info; s-- {
+		if k := n[s]; k > 0 {
+			word := s.String()
+			if s == assess.Warning && k > 1 {
+				word += "s"
+			}
+			out = append(out, fmt.Sprintf("%d %s", k, word))
+			problems += k
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, "no problems")
+	}
+	if unknown > 0 {
+		out = append(out, fmt.Sprintf("%d unknown", unknown))
+	}
+	line := strings.Join(out, ", ")
+	if findings > problems {
+		line += fmt.Sprintf("  (%d findings)", findings)
+	}
+	return line
+}
+
+// head says which cluster it is, or which files, as of when, and how many nodes were read.
+func (p HumanPrinter) head(w *Page, inv *report.Inventory) []string {
+	var files []string
+	for _, r := range inv.Reads {
+		if r.What == "file" || r.What == "kubeconfig" {
+			files = append(files, r.What+" "+r.Where)
+		}
+	}
+	nodes := ""
+	if inv.Cluster.Version != "" || len(inv.Nodes) > 0 {
+		nodes = nodesRead(inv.Nodes, inv.Gaps)
+	}
+	return p.Head(w, inv.Cluster, inv.Now, strings.Join(files, ", "), nodes)
+}
+
+// Head says which cluster it is, else from is said, and as of when; more stands behind that.
+func (p HumanPrinter) Head(w *Page, c report.Cluster, now time.Time, from, more string) []string {
+	var first []string
+	if host := hostOf(c.Server); host != "" {
+		first = append(first, host)
+	}
+	if c.Version != "" {
+		first = append(first, Product(c.Version)+" "+c.Version)
+	} else if c.Kubernetes != "" {
+		first = append(first, "Kubernetes "+c.Kubernetes)
+	}
+	if len(first) == 0 && from != "" {
+		first = append(first, from)
+	}
+	second := []string{"as of " + now.UTC().Format("2006-01-02 15:04Z")}
+	if more != "" {
+		second = append(second, more)
+	}
+	lines := []string{strings.Join(append(slices.Clip(first), second...), "  ")}
+	if len(first) > 0 && columnsIn(lines[0]) > w.columns {
+		lines = []string{strings.Join(first, "  "), strings.Join(second, "  ")}
+	}
+	notes := NewPage(w)
+	p.notes(notes, c)
+	for line := range strings.Lines(notes.String()) {
+		lines = append(lines, strings.TrimSuffix(line, "\n"))
+	}
+	return lines
+}
+
+// hostOf is the server without what every URL of an API server has.
+func hostOf(server string) string {
+	u, err := url.Parse(server)
+	if err != nil || u.Host == "" || u.Scheme != "https" {
+		return Clean(server)
+	}
+	return Clean(u.Host)
+}
+
+// nodesRead says of how many nodes files were read.
+func nodesRead(nodes []report.Node, gaps []report.Gap) string {
+	read := 0
+	names := map[string]bool{}
+	for _, n := range nodes {
+		if n.Via != "" {
+			read++
+		}
+		names[n.Name] = true
+	}
+	for _, g := range gaps {
+		if name, ok := strings.CutPrefix(g.What, "node/"); ok {
+			names[name] = true
+		}
+	}
+	if read == len(names) {
+		return fmt.Sprintf("nodes read: %d", read)
+	}
+	return fmt.Sprintf("nodes read: %d/%d", read, len(names))
+}
+
+// UnknownOf are what was not read, one line each.
+func UnknownOf(gaps []report.Gap) []Problem {
+	var out []Problem
+	for _, g := range onceEach(gaps) {
+		out = append(out, Problem{
+			Mark: StatusMark(assess.Unknown), Word: "UNKNOWN", Next: g.Remediation,
+			Title: strings.TrimSpace(strings.TrimSpace(g.What+" "+Clean(g.Where)) + ": " + g.Reason),
+		})
+	}
+	return out
+}
+
+// expiryLines say in a line or two what expires within the threshold, and which of it nothing
+// is known to renew.
+func (p HumanPrinter) expiryLines(w *Page, inv *report.Inventory) []string {
+	soon := p.soon(inv)
+	within := "Next " + duration.HumanDuration(p.within) + ": "
+	if len(soon) == 0 {
+		return []string{within + "no certificate expires"}
+	}
+	automatic := 0
+	var names []string
+	for _, c := range soon {
+		if c.Renewal == report.RenewalAutomatic {
+			automatic++
+			continue
+		}
+		names = append(names, placeName(c.Locations()[0])+" "+duration.HumanDuration(c.NotAfter.Sub(inv.Now)))
+	}
+	verb := "rotate"
+	if automatic == 1 {
+		verb = "rotates"
+	}
+	line := fmt.Sprintf("%s%d %s automatically", within, automatic, verb)
+	if len(names) == 0 {
+		return []string{line}
+	}
+	line += fmt.Sprintf("; %d expire: ", len(names))
+	if len(names) == 1 {
+		line = strings.Replace(line, "1 expire:", "1 expires:", 1)
+	}
+	return []string{line + namesThatFit(names, w.columns-columnsIn(line))}
+}
+
+// placeName is a place as people call it: a node, NAMESPACE/NAME, or KIND/NAME.
+func placeName(at pki.Location) string {
+	switch {
+	case at.Node != "":
+		return foreign.Name(at.Node) + ":" + foreign.Name(at.Path)
+	case at.Namespace != "":
+		return foreign.Name(at.Namespace + "/" + at.Name)
+	case at.Name != "":
+		return foreign.Name(string(at.Kind) + "/" + at.Name)
+	}
+	return at.String()
+}

@@ -1,0 +1,75 @@
+package verifycmd
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/cause"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+)
+
+// summary writes the first screen: what fails, what is unknown, and how many claims pass.
+func (p humanPrinter) summary(w *ui.Page, r *report.Verification) {
+	claims := map[assess.Status][]report.VerificationClaim{}
+	for _, c := range r.Claims {
+		claims[c.Status] = append(claims[c.Status], c)
+	}
+	header := ui.HumanPrinter{ProgramName: p.programName}
+	s := ui.Summary{Head: header.Head(w, r.Cluster, r.Now, "", ""), Tally: ClaimTally(r.Claims)}
+	for _, status := range []assess.Status{assess.Fail, assess.Warn} {
+		s.Problems = append(s.Problems, p.problems(claims[status])...)
+	}
+	s.Unknown = append(ui.UnknownOf(r.Gaps), p.problems(claims[assess.Unknown])...)
+	if n := len(claims[assess.Pass]); n > 0 {
+		s.Pass = []string{fmt.Sprintf("%s %-10s%s", ui.StatusMark(assess.Pass), "PASS", passed(claims[assess.Pass]))}
+	}
+	if len(r.Claims) > 0 {
+		s.Tail = []string{"more: --details; each client and server: -o json"}
+	}
+	s.Print(w)
+}
+
+// problems folds claims of one status.
+func (p humanPrinter) problems(claims []report.VerificationClaim) []ui.Problem {
+	findings := make([]cause.Finding, len(claims))
+	for i, c := range claims {
+		findings[i] = cause.Finding{Assessment: c.Assessment, Node: c.Node}
+		findings[i].Remediation = ClaimGroup{c}.remediation()
+		if c.Node == "" {
+			findings[i].At = c.Trust
+		}
+		if c.Missing != nil {
+			findings[i].MissingCA = c.Missing.SHA256.String()
+		}
+	}
+	var out []ui.Problem
+	for _, found := range cause.Fold(inspect.LiveHints(p.programName), findings) {
+		c := claims[found.Findings[0]]
+		problem := ui.ProblemOf(found)
+		problem.Mark, problem.Word = ui.StatusMark(c.Status), strings.ToUpper(c.Status.String())
+		if found.ID == "" { // the claim, and why it does not hold
+			group := make(ClaimGroup, len(found.Findings))
+			for i, n := range found.Findings {
+				group[i] = claims[n]
+			}
+			problem.Title, problem.Reason, problem.Names, problem.Next = c.Claim, c.Reason, found.Names(), group.remediation()
+			if c.Status == assess.Unknown {
+				problem.Title, problem.Reason, problem.Names = c.Claim+": "+c.Reason, "", nil
+			}
+		}
+		out = append(out, problem)
+	}
+	return out
+}
+
+// passed counts the edges of claims that pass.
+func passed(claims []report.VerificationClaim) string {
+	edges := map[string]bool{}
+	for _, c := range claims {
+		edges[c.ID] = true
+	}
+	return fmt.Sprintf("%s of client and server, checked in %s", ui.Count(len(edges), "pair"), ui.Count(len(claims), "place"))
+}
