@@ -305,21 +305,33 @@ func TestRenewalIsNoneOrUnknown(t *testing.T) {
 	t.Parallel()
 	_, out, _ := certrot("inspect", "--all", "--from", demo, "-o", "json")
 	var inv struct {
-		Certificates []struct{ Subject, Renewal, RenewedBy string }
+		Certificates []struct {
+			Subject string
+			Renewal struct {
+				By    string
+				Known bool
+			}
+		}
 	}
 	if err := json.Unmarshal([]byte(out), &inv); err != nil {
 		t.Fatal(err)
 	}
 	renewal := map[string]string{}
 	for _, c := range inv.Certificates {
-		renewal[c.Subject] = c.Renewal
-		if (c.RenewedBy != "") != (c.Renewal == "automatic") {
-			t.Errorf("%s: renewal %q by %q", c.Subject, c.Renewal, c.RenewedBy)
+		switch {
+		case c.Renewal.Known && c.Renewal.By != "":
+			renewal[c.Subject] = "automatic"
+		case c.Renewal.Known:
+			renewal[c.Subject] = "manual"
+		case c.Renewal.By == "":
+			renewal[c.Subject] = "unknown"
+		default:
+			t.Errorf("%s: renewal is not known, and by %q", c.Subject, c.Renewal.By)
 		}
 	}
 	_, table, _ := certrot("inspect", "--all", "--from", demo)
 	for subject, want := range map[string]string{
-		"CN=shop.example.com": "unknown", "CN=ingress-operator@1690000000": "none", "CN=system:kube-apiserver": "automatic",
+		"CN=shop.example.com": "unknown", "CN=ingress-operator@1690000000": "manual", "CN=system:kube-apiserver": "automatic",
 	} {
 		if renewal[subject] != want {
 			t.Errorf("%s: renewal is %q, want %q", subject, renewal[subject], want)

@@ -52,13 +52,32 @@ func (s keptStatus) answered() string {
 	return map[string]string{"pass": "yes", "warn": "caution", "fail": "no", "unknown": "unknown"}[s.Status]
 }
 
+type keptRenewal struct {
+	By    string
+	Known bool
+}
+
+// called is what a renewal was called then.
+func (r keptRenewal) called() string {
+	switch {
+	case !r.Known:
+		return "unknown"
+	case r.By == "":
+		return "none"
+	}
+	return "automatic"
+}
+
 // answersOf are those of all commands that read a snapshot.
 func answersOf(t *testing.T, file string) string {
 	t.Helper()
 	var a keptAnswers
 	var inv struct {
-		Certificates []struct{ SHA256, Renewal string }
-		Findings     []struct {
+		Certificates []struct {
+			SHA256  string
+			Renewal keptRenewal
+		}
+		Findings []struct {
 			ID, Severity string
 			Locations    []any
 		}
@@ -67,7 +86,7 @@ func answersOf(t *testing.T, file string) string {
 	a.ask(t, &inv, "inspect", "--from", file, "--all")
 	a.add("%d gaps", len(inv.Gaps))
 	for _, c := range inv.Certificates {
-		a.add("certificate %s %s", c.SHA256, c.Renewal)
+		a.add("certificate %s %s", c.SHA256, c.Renewal.called())
 	}
 	for _, f := range inv.Findings {
 		a.add("finding %s %s, %d places", f.ID, f.Severity, len(f.Locations))

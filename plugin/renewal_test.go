@@ -65,7 +65,8 @@ func TestRotateListAndInspectAgree(t *testing.T) {
 			t.Parallel()
 			var inventory struct {
 				Certificates []struct {
-					SHA256, RenewalDue, Renewal string
+					SHA256  string
+					Renewal struct{ Due string }
 				}
 			}
 			var list struct {
@@ -75,7 +76,7 @@ func TestRotateListAndInspectAgree(t *testing.T) {
 			document(t, &list, "rotate", "--list", "--from", file, "-o", "json")
 			due := map[string]string{}
 			for _, c := range inventory.Certificates {
-				due[c.SHA256] = c.RenewalDue
+				due[c.SHA256] = c.Renewal.Due
 			}
 			compared := 0
 			for _, r := range list.Rotations {

@@ -45,12 +45,9 @@ func certEntry(f *inspect.Facts, c inspect.StoredCert, fi Filter) (Cert, bool) {
 	}
 	e.in = slices.Concat(places[:]...)
 	r := f.Renewal(c)
-	e.Renews, e.RenewedBy, e.RenewalDue, e.Renewal = r.Automatic, r.By, r.Due, RenewalUnknown
-	switch {
-	case r.Automatic == catalog.Yes:
-		e.Renewal = RenewalAutomatic
-	case r.None:
-		e.Renewal = RenewalNone
+	e.Renewal = Renewal{Due: r.Due, Known: r.Automatic == catalog.Yes || r.None}
+	if r.Automatic == catalog.Yes {
+		e.Renewal.By = r.By
 	}
 	return e, len(e.in) > 0 && (fi.Owner == nil || fi.Owner(e.Owner))
 }

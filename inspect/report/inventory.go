@@ -11,7 +11,6 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/check"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -75,21 +74,23 @@ type Read struct {
 // is certDocument's.
 type Cert struct {
 	*pki.Cert
-	in         []*inspect.Entry // those that show it before those that trust it
-	Owner      string
-	Role       string
-	Renews     catalog.Answer // whether it is renewed automatically
-	Renewal    string         // automatic, none, unknown
-	RenewedBy  string         // who renews it, or would; empty where Renews is No
-	RenewalDue time.Time      // zero where no rule is known
+	in      []*inspect.Entry // those that present it before those that trust it
+	Owner   string
+	Role    string
+	Renewal Renewal
 }
 
-// Whether a certificate is renewed without anybody's doing.
-const (
-	RenewalAutomatic = "automatic"
-	RenewalNone      = "none"    // the catalog knows that nothing renews it
-	RenewalUnknown   = "unknown" // neither the catalog nor the object says
-)
+// Renewal says who renews a certificate automatically, and when.
+type Renewal struct {
+	By string `json:"by,omitempty"` // empty: nothing renews it, or Known is false
+	// Due is when it is renewed at the latest; zero: no rule is known.
+	Due time.Time `json:"due,omitzero"`
+	// Known is false where neither the catalog nor the object says whether it is renewed.
+	Known bool `json:"known"`
+}
+
+// Automatic reports whether somebody is known to renew the certificate.
+func (r Renewal) Automatic() bool { return r.Known && r.By != "" }
 
 // certDocument is how a certificate is written; see docs/output.md.
 type certDocument struct {
@@ -112,9 +113,7 @@ type certDocument struct {
 	Locations      []pki.Location  `json:"locations"`
 	Owner          string          `json:"owner,omitempty"`
 	Role           string          `json:"role,omitempty"`
-	Renewal        string          `json:"renewal"`
-	RenewedBy      string          `json:"renewedBy,omitempty"`
-	RenewalDue     time.Time       `json:"renewalDue,omitzero"`
+	Renewal        Renewal         `json:"renewal"`
 }
 
 // CertificateFields returns the names of the fields of a certificate, as json and
@@ -135,7 +134,7 @@ func (c Cert) MarshalJSON() ([]byte, error) {
 		SHA256: c.Fingerprint, Subject: c.Subject, Issuer: c.Issuer, Serial: c.Serial, NotBefore: c.NotBefore.UTC(), NotAfter: c.NotAfter.UTC(),
 		IsCA: c.IsCA, SelfSigned: c.SelfSigned, DNSNames: c.Names.DNS, IPAddresses: c.Names.IPs, OtherNames: c.Names.Others,
 		Usages: c.Usages, PublicKey: c.PublicKey, Signature: c.Signature, SubjectKeyID: c.SubjectKey, AuthorityKeyID: c.IssuerKey,
-		Locations: c.Locations(), Owner: c.Owner, Role: c.Role, Renewal: c.Renewal, RenewedBy: c.RenewedBy, RenewalDue: c.RenewalDue.UTC().Truncate(time.Second),
+		Locations: c.Locations(), Owner: c.Owner, Role: c.Role, Renewal: Renewal{c.Renewal.By, c.Renewal.Due.UTC().Truncate(time.Second), c.Renewal.Known},
 	})
 }
 

@@ -292,32 +292,28 @@ func (p HumanPrinter) row(now time.Time, c *report.Cert) []string {
 		if len(places) > 1 {
 			in += fmt.Sprintf(" +%d", len(places)-1)
 		}
-		return []string{RelativeTime(now, c.NotAfter), renewed(now, c), pki.Foreign(c.Name()), typeOf(c), OrDash(pki.Foreign(c.Owner)), in}
+		return []string{RelativeTime(now, c.NotAfter), renewed(c), pki.Foreign(c.Name()), typeOf(c), OrDash(pki.Foreign(c.Owner)), in}
 	}
 	names := append(append([]string{}, c.Names.DNS...), c.Names.IPs...)
 	return []string{
-		RelativeTime(now, c.NotAfter), c.NotAfter.Format(time.RFC3339), renewed(now, c), pki.Foreign(c.Name()), pki.Foreign(issuerName(c)), typeOf(c), c.PublicKey,
+		RelativeTime(now, c.NotAfter), c.NotAfter.Format(time.RFC3339), renewed(c), pki.Foreign(c.Name()), pki.Foreign(issuerName(c)), typeOf(c), c.PublicKey,
 		OrDash(pki.Foreign(strings.Join(names, ","))), OrDash(pki.Foreign(c.Owner)), c.Fingerprint.String(), strings.Join(places, ","),
 	}
 }
 
-// renewed says when a certificate is renewed automatically, and by whom where that
-// is not its owner; else none or unknown.
-func renewed(now time.Time, c *report.Cert) string {
-	if c.Renewal != report.RenewalAutomatic {
-		return c.Renewal
+// renewed is the date at which a certificate is renewed automatically, auto where only the date
+// is unknown, manual where nothing renews it, and unknown.
+func renewed(c *report.Cert) string {
+	switch r := c.Renewal; {
+	case !r.Known:
+		return "unknown"
+	case !r.Automatic():
+		return "manual"
+	case r.Due.IsZero():
+		return "auto"
+	default:
+		return r.Due.UTC().Format(time.DateOnly)
 	}
-	when := ""
-	if !c.RenewalDue.IsZero() {
-		when = RelativeTime(now, c.RenewalDue)
-		if c.RenewalDue.Before(now) {
-			when = "due " + when
-		}
-	}
-	if c.RenewedBy == c.Owner && when != "" {
-		return when
-	}
-	return strings.TrimSpace(when + " by " + c.RenewedBy)
 }
 
 func issuerName(c *report.Cert) string {

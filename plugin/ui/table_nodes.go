@@ -63,7 +63,7 @@ func expiry(now time.Time, certs map[pki.Fingerprint]*report.Cert, sum *pki.Fing
 	if c.NotAfter.Before(now) {
 		s = "expired " + RelativeTime(now, c.NotAfter)
 	}
-	if r := renewed(now, c); c.Renewal == report.RenewalAutomatic && c.NotAfter.After(now) {
+	if r := renewed(c); c.Renewal.Automatic() && c.NotAfter.After(now) {
 		s += ", renewal " + r
 	}
 	return s

@@ -174,7 +174,7 @@ func (p HumanPrinter) expiryLines(w *Page, inv *report.Inventory) []string {
 	automatic := 0
 	var names []string
 	for _, c := range soon {
-		if c.Renewal == report.RenewalAutomatic {
+		if c.Renewal.Automatic() {
 			automatic++
 			continue
 		}
