@@ -21,5 +21,5 @@
 // Arguments are passed as arguments: no text is ever pasted into a script. Where
 // a shell has to be in between (SSH hands the remote side one string), Quote
 // makes that string. The scripts sent are fixed, short, and in this folder:
-// start.sh, kill.sh, relay.sh, relay.bash and podexec.sh.
+// start.sh, kill.sh, relay.sh, relay.bash and shell.sh.
 package nodeexec
