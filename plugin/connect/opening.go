@@ -22,14 +22,12 @@ func (c NodeChoice) readHint(called string) string {
 		return "run it as root, or with sudo"
 	}
 	var hints []string
-	if !c.sshAll {
-		hints = append(hints, "--via ssh")
-	}
-	if !slices.Contains(c.Ways, nodeexec.ViaExec) {
-		hints = append(hints, "--via exec")
-	}
-	if !slices.Contains(c.Ways, nodeexec.ViaDebug) {
-		hints = append(hints, "--allow-pods (starts a privileged pod on each)")
+	for _, w := range c.left() {
+		hint := "--via " + w.Name
+		if w.Creates {
+			hint = "--allow-pods (starts a privileged pod on each)"
+		}
+		hints = append(hints, hint)
 	}
 	return "try " + strings.Join(append(hints, "or "+called+" inspect --local on the node itself"), ", ")
 }
@@ -44,9 +42,9 @@ func (c NodeChoice) ReadHintNoSSH(there func(node string) string) func(collect.N
 			return next
 		}
 		var left []string
-		for _, way := range []string{nodeexec.ViaExec, nodeexec.ViaDebug} {
-			if !slices.Contains(c.Ways, way) {
-				left = append(left, "--via "+way)
+		for _, w := range c.left() {
+			if w.Kubelet {
+				left = append(left, "--via "+w.Name)
 			}
 		}
 		if len(left) == 0 {
@@ -117,7 +115,7 @@ func (c NodeChoice) listed(node string) bool {
 
 // withoutAPI returns the nodes that can be read although the API does not answer.
 func (c NodeChoice) withoutAPI() []collect.NodeObject {
-	if c.none || !c.asked || !slices.Contains(c.Ways, nodeexec.ViaSSH) {
+	if c.none || !c.asked || !c.needsNoAPI() {
 		return nil
 	}
 	names := c.Names

@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
-	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 )
 
 // APIServerNodes are the nodes of which the API has a kube-apiserver's pod, whatever their
@@ -69,10 +68,8 @@ const (
 // Another names the ways that were not tried.
 func (c NodeChoice) Another() string {
 	var left []string
-	for _, way := range []string{nodeexec.ViaSSH, nodeexec.ViaExec, nodeexec.ViaDebug} {
-		if !slices.Contains(c.Ways, way) || way == nodeexec.ViaSSH && !c.sshAll {
-			left = append(left, "--via "+way)
-		}
+	for _, w := range c.left() {
+		left = append(left, "--via "+w.Name)
 	}
 	if len(left) == 0 {
 		return "run it with --local on the node itself"

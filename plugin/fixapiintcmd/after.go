@@ -39,9 +39,7 @@ func (f *fixFlags) verified(ctx context.Context, a *apply.Run) error {
 	all := f.Nodes
 	all.Nodes = []string{connect.AllNodes}
 	called := inspect.LiveHints(f.App.ProgramName).Next("{} verify %s --nodes all", verifycmd.PartWords()[slices.Index(catalog.Parts(), catalog.PartAPIInt)])
-	if f.Nodes.Via != connect.ViaAuto {
-		called += " --via " + f.Nodes.Via
-	}
+	called += f.Nodes.SameWay()
 	var s inspect.Snapshot
 	var told report.Verification
 	nodes, err := all.ToChoice(ctx, f.App, collect.Scope{})

@@ -66,7 +66,7 @@ func (f *fixFlags) offline(ctx context.Context) error {
 	if f.DryRun == apply.DryRunNone && f.scripts == "" {
 		return errors.New("--from makes a plan and changes nothing: say --dry-run=client")
 	}
-	if f.Nodes.Local || f.Nodes.Via != connect.ViaAuto || f.Nodes.SSH.Given() || f.Nodes.AllowPods {
+	if f.Nodes.WayGiven() {
 		return connect.ErrFromAndNodes
 	}
 	if err := connect.CheckFrom(f.from); err != nil {
