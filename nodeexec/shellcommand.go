@@ -148,10 +148,18 @@ func (c *shellCommand) begin(to io.Writer, live bool) error {
 		}
 		c.group = group
 	case <-c.done:
-		return c.failed(-1, c.n.remote.noShell(c.exit))
+		e := c.failed(-1, c.n.remote.noShell(c.exit))
+		if errors.As(e.Inner, new(*SudoError)) {
+			e.Output = nil // which is what sudo said
+		}
+		return e
 	case <-c.ctx.Done():
+		c.cut()
+		<-c.done // a process that runs here is not left behind
 		return c.failed(-1, context.Cause(c.ctx))
 	case <-limit.C:
+		c.cut()
+		<-c.done
 		return c.failed(-1, c.n.remote.noAnswer(c.n.greet))
 	}
 	wrote := make(chan struct{})

@@ -2,10 +2,11 @@ package nodeexec
 
 // The ways onto nodes, by the names that --via takes and that Transport.Name tells.
 const (
-	ViaLocal = "local"
-	ViaExec  = "exec"
-	ViaSSH   = "ssh"
-	ViaDebug = "debug"
+	ViaLocal   = "local"
+	ViaExec    = "exec"
+	ViaCommand = "command"
+	ViaSSH     = "ssh"
+	ViaDebug   = "debug"
 )
 
 // Way is what is known of a way onto nodes before it is tried.
@@ -23,6 +24,7 @@ func Ways() []Way {
 	return []Way{
 		{Name: ViaLocal},
 		{Name: ViaExec, Help: "into the machine-config-daemon", Kubelet: true, Suggest: true},
+		{Name: ViaCommand, Help: "your own, see --node-command", When: "with --node-command"},
 		{Name: ViaSSH, When: "where it is configured", Suggest: true},
 		{Name: ViaDebug, Help: "a pod of its own", When: "with --allow-pods", Kubelet: true, Creates: true, Suggest: true},
 	}

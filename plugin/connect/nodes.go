@@ -35,6 +35,7 @@ type NodeFlags struct {
 	trust     bool
 	SSH       SSHFlags
 	Debug     DebugFlags
+	Command   CommandFlags
 }
 
 // ErrFromAndNodes says that a file has been read already.
@@ -74,15 +75,22 @@ func (f *NodeFlags) Given() bool {
 
 // WayGiven reports whether the user said how to get onto nodes.
 func (f *NodeFlags) WayGiven() bool {
-	return f.Via != ViaAuto || f.AllowPods || f.Local || f.SSH.Given()
+	return f.Via != ViaAuto || f.AllowPods || f.Local || f.SSH.Given() || f.Command.Line != ""
 }
 
 // SameWay is the flags, to be typed behind a command, that lead onto nodes in the same way.
 func (f *NodeFlags) SameWay() string {
-	if f.Via == ViaAuto {
+	var words []string
+	if f.Via != ViaAuto {
+		words = append(words, "--via", f.Via)
+	}
+	if f.Command.Line != "" {
+		words = append(words, "--node-command", f.Command.Line)
+	}
+	if len(words) == 0 {
 		return ""
 	}
-	return " --via " + f.Via
+	return " " + nodeexec.Quote(words...)
 }
 
 // DebugFlags say how debug pods are made.
@@ -144,6 +152,7 @@ func (f *NodeFlags) addWays(cmd *cobra.Command, config *genericclioptions.Config
 	flags.DurationVar(&f.Timeout, "node-timeout", 2*time.Minute, "Time limit for reading one node.")
 	f.SSH.AddFlags(cmd)
 	f.Debug.addFlags(cmd)
+	f.Command.addFlags(cmd)
 	ui.Must(cmd.RegisterFlagCompletionFunc("nodes", completeNodes(config, words...)))
 	ui.Must(cmd.RegisterFlagCompletionFunc("via", cobra.FixedCompletions(viaWords(), cobra.ShellCompDirectiveNoFileComp)))
 }
@@ -167,6 +176,7 @@ type NodeChoice struct {
 	ssh          SSHFlags
 	Prompter     *Prompter
 	debug        DebugFlags
+	command      []string // the words of --node-command; none: it was not given
 	// sshAll: ssh is for all nodes, not only for those of which its
 	// configuration speaks.
 	sshAll bool
@@ -215,6 +225,9 @@ func (f *NodeFlags) Check() error {
 	}
 	if !slices.Contains(viaWords(), f.Via) {
 		return fmt.Errorf("--via %q is none of %s", f.Via, strings.Join(viaWords(), ", "))
+	}
+	if _, err := f.Command.words(f.Via, f.Local); err != nil {
+		return err
 	}
 	return f.Debug.check()
 }
@@ -272,6 +285,10 @@ func (f *NodeFlags) toWays(ctx context.Context, c *NodeChoice, app cli.App) erro
 		return errors.New("--root goes with --local")
 	}
 	if err := f.SSH.check(ctx); err != nil {
+		return err
+	}
+	var err error
+	if c.command, err = f.Command.words(f.Via, f.Local); err != nil {
 		return err
 	}
 	c.Prompter, c.ssh = &Prompter{App: app}, f.SSH

@@ -155,6 +155,10 @@ func (c NodeChoice) Transports(objects []collect.NodeObject, conn *Connection) (
 					Image: nodeexec.DebugImage{Name: c.debug.Image, Pull: c.debug.pullPolicy, Secret: c.debug.pullSecret}}
 				ways, done = append(ways, d), d.Close
 			}
+		case nodeexec.ViaCommand:
+			if len(c.command) > 0 {
+				ways = append(ways, identified{nodeexec.Command{Words: c.command, Limits: nodeexec.Limits{Output: MaxAnswer}}})
+			}
 		case nodeexec.ViaSSH:
 			s := c.ssh.transport(c.Prompter)
 			s.Addresses = func(_ context.Context, node string) ([]string, error) { return addresses[node], nil }
