@@ -72,7 +72,7 @@ Exit codes: 0 all is done; 1 something is to be done; 2 usage or no access; 3 no
 		},
 	}
 	f.Nodes.Parallel = 10
-	f.Nodes.AddWays(cmd, config, "Nodes to look at, by name. Without it, or with all: all nodes.", "auto tries local, ssh where it is configured, exec, and debug with --allow-pods.",
+	f.Nodes.AddWays(cmd, config, "Nodes to look at, by name. Without it, or with all: all nodes.",
 		"Only the machine that this runs on.", connect.AllNodes)
 	f.addSources(cmd)
 	cmd.Flags().StringVarP(&f.output, "output", "o", "", "Form of the answer: json, yaml.")
