@@ -116,7 +116,7 @@ func (f *fixStatusFlags) tell(fix apiint.Repair, facts inspect.Snapshot) error {
 	p, err := fix.Plan(remediate.NewRun(collect.Now()), facts, facts.Taken)
 	var refusal *remediate.Refusal
 	if errors.As(err, &refusal) && refusal.Node != "" && fix.Nodes == nil && len(facts.Nodes) > 0 && refusal.Name != "node-role" {
-		p, err = &remediate.Plan{Basis: facts, Now: facts.Taken, Unknown: []*remediate.Refusal{refusal}}, nil
+		p, err = &remediate.Plan{Basis: facts, Now: facts.Taken, Unknown: unknownNodes(err, facts)}, nil
 	}
 	if err != nil {
 		if f.format == "" {
@@ -204,7 +204,7 @@ func (f *fixStatusFlags) judge(p *remediate.Plan) repairDocument {
 	}
 	for _, r := range p.Unknown {
 		name := remediate.WaveWorkers
-		n, _ := p.Basis.Node(r.Node)
+		n := knownNode(p.Basis, r.Node)
 		if n != nil && (n.Role == catalog.RoleMaster || n.Role == catalog.RoleArbiter) {
 			name = remediate.WaveMasters
 		}
