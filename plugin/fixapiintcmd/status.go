@@ -134,7 +134,7 @@ func (o *statusOptions) tell(fix apiint.Repair, facts inspect.Snapshot, lease *r
 	p, err := fix.Plan(remediate.NewRun(collect.Now()), facts, facts.Taken)
 	var refusal *remediate.Refusal
 	if errors.As(err, &refusal) && refusal.Node != "" && fix.Nodes == nil && len(facts.Nodes) > 0 && refusal.Name != "node-role" {
-		p, err = &remediate.Plan{Basis: facts, Now: facts.Taken, Unknown: []*remediate.Refusal{refusal}}, nil
+		p, err = &remediate.Plan{Basis: facts, Now: facts.Taken, Unknown: unknownNodes(err, facts)}, nil
 	}
 	if err != nil {
 		if o.output == "" {
@@ -212,7 +212,7 @@ func (o *statusOptions) judge(p *remediate.Plan, lease *repairLease) repairDocum
 	}
 	for _, r := range p.Unknown {
 		name := remediate.WaveWorkers
-		n, _ := p.Basis.Node(r.Node)
+		n := knownNode(p.Basis, r.Node)
 		if n != nil && (n.Role == catalog.RoleMaster || n.Role == catalog.RoleArbiter) {
 			name = remediate.WaveMasters
 		}
