@@ -27,6 +27,9 @@ func LiveHints(program string) Hints { return Hints{program: program} }
 // FileHints are those of facts from files.
 func FileHints(program string) Hints { return Hints{program: program, file: true} }
 
+// OfFile reports whether the facts are from files.
+func (h Hints) OfFile() bool { return h.file }
+
 // Commands that list the names of which a cluster has odd ones (see foreign.Command).
 const (
 	NodeNames    = "kubectl get nodes -o name"

@@ -103,3 +103,29 @@ func APIServerFile(facts Snapshot, node string) string {
 func RunsAPIServer(facts Snapshot, n *Node) bool {
 	return n.Role == catalog.RoleMaster || n.Role != catalog.RoleArbiter && APIServerFile(facts, n.Name) != ""
 }
+
+// LeftOut are the nodes of the cluster that are not among Nodes, by name: nobody asked to read
+// them, so nothing is known of what is on them. Who judges all nodes counts them as unread.
+func (s *Snapshot) LeftOut() []Node {
+	var out []Node
+	add := func(n Node) {
+		_, there := s.Node(n.Name)
+		if !there && !slices.ContainsFunc(out, func(o Node) bool { return o.Name == n.Name }) {
+			out = append(out, n)
+		}
+	}
+	for _, n := range s.OtherNodes {
+		add(n)
+	}
+	if s.Status != nil && s.Status.ControlPlane != nil {
+		for _, n := range s.Status.ControlPlane.Nodes {
+			other := Node{Name: n.Name, Ready: n.Ready, Heartbeat: n.Heartbeat, Lease: n.Lease}
+			if n.Master {
+				other.Role = catalog.RoleMaster
+			}
+			add(other)
+		}
+	}
+	slices.SortFunc(out, func(a, b Node) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}

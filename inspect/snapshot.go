@@ -167,6 +167,7 @@ type ServerLog struct {
 	Row      string       // ID of the catalog's ServerLog
 	From, To time.Time    // of what was read
 	Refused  []Refused
+	LeftOut  bool // there were more clients: those that refused last are in Refused
 }
 
 // Refused is a client, and the reason that it gave.

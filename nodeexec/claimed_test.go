@@ -53,7 +53,7 @@ Host * !192.0.2.7
 		"an address that a block leaves out":     {"w8", []string{"192.0.2.7"}, "w8 core@192.0.2.7:22", []string{line + ":7: Host 192.0.2.*"}},
 	} {
 		s := &nodeexec.SSH{Home: h.dir, Addresses: answer(c.addresses)}
-		if got, err := nodeexec.Way(s, c.node); got != c.way || err != nil {
+		if got, err := nodeexec.Route(s, c.node); got != c.way || err != nil {
 			t.Errorf("%s:\n%s, %v; want\n%s", name, got, err, c.way)
 		}
 		settings, err := nodeexec.Settings(s, c.node)
@@ -75,7 +75,7 @@ Host * !192.0.2.7
 	}
 	// What the user writes into the inventory is the user's word.
 	s := &nodeexec.SSH{Home: h.dir, Addresses: answer([]string{"192.0.2.1"}), Inventory: nodeexec.Inventory{"w9": {Host: "192.0.2.1"}}}
-	if got, err := nodeexec.Way(s, "w9"); got != "outside "+whoami(t)+"@outside:22\nw9 root@192.0.2.1:2222" || err != nil {
+	if got, err := nodeexec.Route(s, "w9"); got != "outside "+whoami(t)+"@outside:22\nw9 root@192.0.2.1:2222" || err != nil {
 		t.Errorf("%s, %v", got, err)
 	}
 }
@@ -84,16 +84,16 @@ func TestAddressesThatAreNoMachine(t *testing.T) {
 	for _, bad := range []string{"-oProxyCommand=id", "root@192.0.2.1", "a b", "a\nb", "%h", "192.0.2.1%25eth0", "fe80::1%eth0", "0.0.0.0", "::", "::ffff:0.0.0.0", "224.0.0.1", "ff02::1", "..", "a..b", "a_b", "-a.b", "192.0.2", "a:22", "[::1]", "", strings.Repeat("a", 64), "a;b", "$(id)",
 		"127.0.0.1", "127.8.9.10", "::1", "::ffff:127.0.0.1", "169.254.169.254", "fe80::1", "localhost", "LocalHost.", "api.localhost", "localhost.localdomain"} {
 		s := &nodeexec.SSH{Config: "none", Addresses: answer([]string{bad})}
-		if got, err := nodeexec.Way(s, "w9"); err == nil || !strings.Contains(err.Error(), "is no address of a node") {
+		if got, err := nodeexec.Route(s, "w9"); err == nil || !strings.Contains(err.Error(), "is no address of a node") {
 			t.Errorf("%q: %s, %v", bad, got, err)
 		}
 		s.Addresses = answer([]string{bad, "192.0.2.1"})
-		if got, err := nodeexec.Way(s, "w9"); err != nil || got != "w9 core@192.0.2.1:22" {
+		if got, err := nodeexec.Route(s, "w9"); err != nil || got != "w9 core@192.0.2.1:22" {
 			t.Errorf("%q beside a good one: %s, %v", bad, got, err)
 		}
 	}
 	for _, good := range []string{"192.0.2.1", "2001:db8::1", "w9", "ip-10-0-1-2.ec2.internal", "W9.Example.com."} {
-		if got, err := nodeexec.Way(&nodeexec.SSH{Config: "none", Addresses: answer([]string{good})}, "w9"); err != nil || got != "w9 core@"+good+":22" {
+		if got, err := nodeexec.Route(&nodeexec.SSH{Config: "none", Addresses: answer([]string{good})}, "w9"); err != nil || got != "w9 core@"+good+":22" {
 			t.Errorf("%q: %s, %v", good, got, err)
 		}
 	}

@@ -75,7 +75,7 @@ type debugRun struct {
 	api       *podAPI
 	namespace string // of our own, once it is made
 	closed    bool
-	open      map[*podNode]bool
+	open      map[*shellNode]bool
 	sweep     sync.Once
 	sweeping  sync.WaitGroup
 }
@@ -103,8 +103,8 @@ func (d *Debug) Dial(ctx context.Context, node string) (Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := newPodNode(ctx, d.Name(), node, api, p.pod, d.MaxOutput)
-	n.root, n.net = hostMount, true
+	r := &podRemote{name: node, way: d.Name(), api: api, pod: p.pod, root: hostMount}
+	n := newShellNode(ctx, node, r, d.MaxOutput)
 	n.leave = func() error {
 		d.forget(n)
 		return d.removePod(ctx, api, p)
@@ -112,7 +112,7 @@ func (d *Debug) Dial(ctx context.Context, node string) (Node, error) {
 	if !d.remember(n) {
 		err = errClosed
 	} else if err = d.await(ctx, api, p); err == nil {
-		err = n.canRun(ctx, true)
+		err = r.canRun(ctx, n, true)
 	}
 	if err != nil {
 		return nil, errors.Join(err, n.Close())
@@ -161,7 +161,7 @@ func (d *Debug) connect() (*podAPI, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.api, r.open = api, map[*podNode]bool{}
+		r.api, r.open = api, map[*shellNode]bool{}
 	}
 	return r.api, nil
 }
@@ -182,7 +182,7 @@ func (d *Debug) sweepBeside(ctx context.Context, api *podAPI) {
 }
 
 // remember notes a node to close; false if the Debug was closed meanwhile.
-func (d *Debug) remember(n *podNode) bool {
+func (d *Debug) remember(n *shellNode) bool {
 	d.run.mu.Lock()
 	defer d.run.mu.Unlock()
 	if !d.run.closed {
@@ -191,7 +191,7 @@ func (d *Debug) remember(n *podNode) bool {
 	return !d.run.closed
 }
 
-func (d *Debug) forget(n *podNode) {
+func (d *Debug) forget(n *shellNode) {
 	d.run.mu.Lock()
 	defer d.run.mu.Unlock()
 	delete(d.run.open, n)

@@ -7,7 +7,8 @@
 //   - Local is the machine this program runs on;
 //   - Exec runs commands in a privileged pod that is there already;
 //   - Debug starts a pod of its own, and removes it;
-//   - SSH needs neither the API nor the kubelet. The host's key is always checked.
+//   - SSH needs neither the API nor the kubelet. The host's key is always checked;
+//   - Command needs a program of the user's own that leads to a shell there.
 //
 // Every Node keeps the same promises, and package nodetest is the test of them:
 // arguments arrive byte for byte; a command whose end was not seen is an unknown
@@ -21,5 +22,5 @@
 // Arguments are passed as arguments: no text is ever pasted into a script. Where
 // a shell has to be in between (SSH hands the remote side one string), Quote
 // makes that string. The scripts sent are fixed, short, and in this folder:
-// start.sh, kill.sh, relay.sh, relay.bash and podexec.sh.
+// start.sh, kill.sh, relay.sh, relay.bash, shell.sh and command.sh.
 package nodeexec

@@ -56,9 +56,10 @@ func (e Exec) Dial(ctx context.Context, node string) (Node, error) {
 	}
 	var failed []error
 	for _, c := range found[:min(len(found), 3)] {
-		n := newPodNode(ctx, e.Name(), node, api, c.pod, e.MaxOutput)
-		n.root, n.net = c.root, c.net
-		if err = n.canRun(ctx, c.pid); err == nil {
+		r := &podRemote{name: node, way: e.Name(), api: api, pod: c.pod, root: c.root}
+		n := newShellNode(ctx, node, r, e.MaxOutput)
+		n.noNet = !c.net
+		if err = r.canRun(ctx, n, c.pid); err == nil {
 			return n, nil
 		}
 		_ = n.Close() // nothing runs

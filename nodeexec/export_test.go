@@ -15,8 +15,8 @@ func Relay(ctx context.Context, n Node, addr string, relays ...string) (net.Conn
 // AllRelays is allRelays.
 func AllRelays() []string { return allRelays() }
 
-// Way is the route to a node, a line for each hop: name user@hosts:port.
-func Way(s *SSH, node string) (string, error) {
+// Route is the route to a node, a line for each hop: name user@hosts:port.
+func Route(s *SSH, node string) (string, error) {
 	route, err := s.route(context.Background(), node)
 	var lines []string
 	for _, h := range route {

@@ -17,7 +17,7 @@ import (
 const explainLimit = 5 * time.Second
 
 // explain says what the refusal of an exec means, and what else there is.
-func (n *podNode) explain(err error) error {
+func (r *podRemote) explain(err error) error {
 	err = withoutQuery(err)
 	const others = "ssh does not need it, nor does certrot on the node itself (local)"
 	text := strings.ToLower(err.Error())
@@ -31,17 +31,17 @@ func (n *podNode) explain(err error) error {
 	}
 	switch {
 	case isRBAC(err):
-		return notAllowed(err, n.way, "create and get pods/exec in namespace "+n.pod.namespace)
+		return notAllowed(err, r.way, "create and get pods/exec in namespace "+r.pod.namespace)
 	case says("authorization error"):
-		return fmt.Errorf("pod %s: the kubelet of %s refuses exec, because it can't ask the API server who may (it does not trust api-int, or is not trusted there): %s: %w", n.pod, n.name, others, err)
+		return fmt.Errorf("pod %s: the kubelet of %s refuses exec, because it can't ask the API server who may (it does not trust api-int, or is not trusted there): %s: %w", r.pod, r.name, others, err)
 	case says("x509", "tls:", "certificate"):
-		return fmt.Errorf("pod %s: the API server and the kubelet of %s do not trust each other's certificates: %s: %w", n.pod, n.name, others, err)
+		return fmt.Errorf("pod %s: the API server and the kubelet of %s do not trust each other's certificates: %s: %w", r.pod, r.name, others, err)
 	case says("error dialing backend", "connection refused", "no route to host", "i/o timeout", "502 bad gateway"):
-		return fmt.Errorf("pod %s: the API server can't reach the kubelet of %s: %s: %w", n.pod, n.name, others, err)
+		return fmt.Errorf("pod %s: the API server can't reach the kubelet of %s: %s: %w", r.pod, r.name, others, err)
 	case apierrors.IsNotFound(err), says("pod does not exist", "container not found", "not found in pod"):
-		return fmt.Errorf("pod %s is gone from node %s: %w", n.pod, n.name, err)
+		return fmt.Errorf("pod %s is gone from node %s: %w", r.pod, r.name, err)
 	}
-	return fmt.Errorf("pod %s: %w", n.pod, err)
+	return fmt.Errorf("pod %s: %w", r.pod, err)
 }
 
 // withoutQuery leaves out of an error what was asked for in a URL: a whole script.
@@ -67,35 +67,35 @@ func (e *shortError) Error() string { return e.text }
 func (e *shortError) Unwrap() error { return e.full }
 
 // interrupted is why no end of a command was seen.
-func (n *podNode) interrupted(ctx context.Context, exit error) error {
-	if why := n.fate(ctx, exit); why != "" {
-		return fmt.Errorf("pod %s %s", n.pod, why)
+func (r *podRemote) interrupted(ctx context.Context, exit error) error {
+	if why := r.fate(ctx, exit); why != "" {
+		return fmt.Errorf("pod %s %s", r.pod, why)
 	}
 	var code exec.CodeExitError
 	switch {
 	case exit == nil:
-		return fmt.Errorf("pod %s: the exec ended without the command's own last word, as when the kubelet restarts", n.pod)
+		return fmt.Errorf("pod %s: the exec ended without the command's own last word, as when the kubelet restarts", r.pod)
 	case errors.As(exit, &code):
-		return fmt.Errorf("pod %s: what ran the command ended with %d and without its last word: killed, or out of memory", n.pod, code.Code)
+		return fmt.Errorf("pod %s: what ran the command ended with %d and without its last word: killed, or out of memory", r.pod, code.Code)
 	}
-	return n.explain(exit)
+	return r.explain(exit)
 }
 
 // fate is what became of the pod; "" if it still runs. Where a command was killed
 // with it, the API knows that a moment later.
-func (n *podNode) fate(ctx context.Context, exit error) string {
+func (r *podRemote) fate(ctx context.Context, exit error) string {
 	ctx, cancel := context.WithTimeout(ctx, explainLimit)
 	defer cancel()
 	killed := exec.CodeExitError{}
 	for range 10 {
 		var p podObject
-		err := n.api.get(ctx, n.pod.path(), &p)
+		err := r.api.get(ctx, r.pod.path(), &p)
 		switch {
 		case apierrors.IsNotFound(err):
 			return "was deleted meanwhile"
 		case err == nil && p.Metadata.DeletionTimestamp != nil:
 			return "is being deleted"
-		case err == nil && !p.running(n.pod.container):
+		case err == nil && !p.running(r.pod.container):
 			return "does not run any more: " + p.ended()
 		}
 		if err != nil || !errors.As(exit, &killed) || killed.Code != 137 || !pause(ctx, 300*time.Millisecond) {

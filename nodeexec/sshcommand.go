@@ -166,8 +166,7 @@ func (c *sshCommand) begin(nonce string) error {
 // greeting reads up to the line that start.sh writes, which has the nonce and
 // the process group.
 func (c *sshCommand) greeting(nonce string) (noise []byte, err error) {
-	const most = 64 << 10
-	for len(noise) < most {
+	for len(noise) < maxNoise {
 		line, err := c.out.ReadSlice('\n')
 		if _, after, ok := bytes.Cut(line, []byte(nonce+" ")); ok && err == nil {
 			if group := string(bytes.TrimSpace(after)); group != "" && isNumber(group) {
@@ -180,7 +179,7 @@ func (c *sshCommand) greeting(nonce string) (noise []byte, err error) {
 			return noise, err
 		}
 	}
-	return noise, fmt.Errorf("the login shell of %s prints more than %d bytes before it runs a command", c.n.user, most)
+	return noise, fmt.Errorf("the login shell of %s prints more than %d bytes before it runs a command", c.n.user, maxNoise)
 }
 
 // neverRan is the end of a session in which the command did not start.

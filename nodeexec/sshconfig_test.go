@@ -179,7 +179,7 @@ Host j3
 		if c.set != nil {
 			c.set(s)
 		}
-		if got, err := nodeexec.Way(s, c.node); got != c.want || err != nil {
+		if got, err := nodeexec.Route(s, c.node); got != c.want || err != nil {
 			t.Errorf("%s:\n%s, %v; want\n%s", name, got, err, c.want)
 		}
 	}
@@ -200,20 +200,20 @@ func TestWhatCannotBeFollowedIsSaid(t *testing.T) {
 	} {
 		h := newHome(t)
 		write(t, h.file("config"), text)
-		_, err := nodeexec.Way(&nodeexec.SSH{Home: h.dir}, "a")
+		_, err := nodeexec.Route(&nodeexec.SSH{Home: h.dir}, "a")
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v\nwant %s", text, err, want)
 		}
 	}
-	if _, err := nodeexec.Way(&nodeexec.SSH{Config: filepath.Join(t.TempDir(), "none")}, "a"); err == nil {
+	if _, err := nodeexec.Route(&nodeexec.SSH{Config: filepath.Join(t.TempDir(), "none")}, "a"); err == nil {
 		t.Error("a configuration that was asked for may be missing")
 	}
 	for _, node := range []string{"", "-oX", "a b", "a;b", "a\nb"} {
-		if _, err := nodeexec.Way(&nodeexec.SSH{Config: "none"}, node); err == nil {
+		if _, err := nodeexec.Route(&nodeexec.SSH{Config: "none"}, node); err == nil {
 			t.Errorf("node %q is looked for", node)
 		}
 	}
-	_, err := nodeexec.Way(&nodeexec.SSH{Config: "none", Addresses: failingAddresses}, "a")
+	_, err := nodeexec.Route(&nodeexec.SSH{Config: "none", Addresses: failingAddresses}, "a")
 	if err == nil || !strings.Contains(err.Error(), "the API is down; it can be given in an inventory file") {
 		t.Error(err)
 	}

@@ -1,10 +1,24 @@
 package remediate
 
-import "github.com/kubectl-certrot/kubectl-certrot/inspect"
+import (
+	"slices"
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+)
 
 // UnreadNode refuses a node that was not read, with the reason.
 func UnreadNode(facts inspect.Snapshot, name string) *Refusal {
-	r := &Refusal{Name: "node-read", Node: name, Reason: "it was not read", Next: "check the name: inspect nodes lists all nodes"}
+	const check = "check the name"
+	r := &Refusal{Name: "node-read", Node: name, Reason: "it was not read"}
+	_, known := facts.Node(name)
+	if slices.ContainsFunc(facts.LeftOut(), func(n inspect.Node) bool { return n.Name == name }) {
+		r.Reason, known = "the node was left out", true
+	}
+	r.Next = facts.Hints.UnreadNodes(check + ": inspect nodes lists all nodes")
+	if !known && facts.Hints.OfFile() {
+		r.Next = check + "; or " + r.Next
+	}
 	for _, g := range facts.Gaps {
 		if g.What == "node/"+name || g.What == "nodes" {
 			r.Reason, r.Next = g.Reason, g.Next
@@ -13,3 +27,18 @@ func UnreadNode(facts inspect.Snapshot, name string) *Refusal {
 	}
 	return r
 }
+
+// UnknownNodesError says of several nodes that what they need is unknown, where nothing else
+// is known that is to be done.
+type UnknownNodesError []*Refusal
+
+func (e UnknownNodesError) Error() string {
+	texts := make([]string, len(e))
+	for i, r := range e {
+		texts[i] = r.Error()
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Unwrap is the first refusal: its check decides what is said of all.
+func (e UnknownNodesError) Unwrap() error { return e[0] }

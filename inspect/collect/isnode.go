@@ -21,7 +21,7 @@ func IsNode(ctx context.Context, machine gather.Runner, node string) error {
 	}
 	s := r.Snapshot(node)
 	if reason := s.WhyNotNode(node); reason != "" {
-		return fmt.Errorf("identify node %s: %s; nothing else was read there, and nothing changed; look where the name leads: %s, ssh configuration, --ssh-inventory", node, reason, foreign.Command(inspect.NodeNames, "kubectl get node %s -o wide", node))
+		return fmt.Errorf("identify node %s: %s; nothing else was read there, and nothing changed; look where the name leads: %s, ssh configuration, --ssh-inventory, --node-command", node, reason, foreign.Command(inspect.NodeNames, "kubectl get node %s -o wide", node))
 	}
 	return nil
 }

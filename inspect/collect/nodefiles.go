@@ -34,8 +34,8 @@ func summed(s inspect.Snapshot) inspect.Snapshot {
 		}
 		total.Note = fmt.Sprintf("%d files", files)
 		for _, w := range nodeexec.Ways() {
-			if ways[w] > 0 {
-				total.Note += fmt.Sprintf("; %d via %s", ways[w], w)
+			if ways[w.Name] > 0 {
+				total.Note += fmt.Sprintf("; %d via %s", ways[w.Name], w.Name)
 			}
 		}
 		rest = append(rest, total)

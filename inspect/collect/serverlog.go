@@ -3,12 +3,14 @@ package collect
 import (
 	"bufio"
 	"bytes"
+	ring "container/list"
 	"errors"
 	"io"
 	"net/netip"
 	"path"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -31,7 +33,8 @@ func serverLogIn(name string) (catalog.ServerLog, bool) {
 	return catalog.ServerLog{}, false
 }
 
-// maxClients is how many clients are told apart in one log, as on nodes.
+// maxClients is how many clients are told apart in one log, as on nodes. Of more, those stay
+// that refused last: they are judged, and whoever wrote many lines earlier hides none of them.
 const maxClients = 200
 
 // handshakeError finds what net/http writes when a client broke off a handshake
@@ -43,8 +46,7 @@ func handshakeError() *regexp.Regexp {
 
 // readServerLog counts the clients that refused a server.
 func readServerLog(r io.Reader, l *inspect.ServerLog) error {
-	type client struct{ address, reason string }
-	index := map[client]int{}
+	clients := clientList{log: l, index: map[client]*ring.Element{}, byLast: ring.New()}
 	pattern := handshakeError()
 	in := bufio.NewReaderSize(r, 64<<10)
 	starts := true
@@ -59,16 +61,8 @@ func readServerLog(r io.Reader, l *inspect.ServerLog) error {
 			}
 			if m := refusal(pattern, text); m != nil {
 				address, bad := netip.ParseAddr(string(m[1]))
-				c := client{address.Unmap().String(), string(m[2])}
-				n, ok := index[c]
-				if !ok && bad == nil && len(l.Refused) < maxClients {
-					n, ok = len(l.Refused), true
-					index[c] = n
-					l.Refused = append(l.Refused, inspect.Refused{Client: c.address, Reason: c.reason, First: lineTime(text)})
-				}
-				if ok {
-					l.Refused[n].Count++
-					l.Refused[n].Last = lineTime(text)
+				if bad == nil {
+					clients.refuse(client{address.Unmap().String(), string(m[2])}, lineTime(text))
 				}
 			}
 		}
@@ -80,6 +74,43 @@ func readServerLog(r io.Reader, l *inspect.ServerLog) error {
 			return err
 		}
 	}
+}
+
+// client is who refused a server, and the reason.
+type client struct{ address, reason string }
+
+// clientList keeps the clients of a log that refused last.
+type clientList struct {
+	log    *inspect.ServerLog
+	index  map[client]*ring.Element
+	byLast *ring.List // of listedClient, the one whose last refusal is oldest first
+}
+
+type listedClient struct {
+	client
+	at int // in Refused
+}
+
+// refuse counts a refusal.
+func (l clientList) refuse(c client, at time.Time) {
+	e, listed := l.index[c]
+	switch {
+	case listed:
+		l.byLast.MoveToBack(e)
+	case len(l.log.Refused) < maxClients:
+		e = l.byLast.PushBack(listedClient{c, len(l.log.Refused)})
+		l.log.Refused = append(l.log.Refused, inspect.Refused{Client: c.address, Reason: c.reason, First: at})
+	default:
+		oldest, _ := l.byLast.Remove(l.byLast.Front()).(listedClient)
+		delete(l.index, oldest.client)
+		e = l.byLast.PushBack(listedClient{c, oldest.at})
+		l.log.Refused[oldest.at], l.log.LeftOut = inspect.Refused{Client: c.address, Reason: c.reason, First: at}, true
+	}
+	l.index[c] = e
+	kept, _ := e.Value.(listedClient)
+	r := &l.log.Refused[kept.at]
+	r.Count++
+	r.Last = at
 }
 
 // refusal finds a refused handshake in a line: nearly none is one.

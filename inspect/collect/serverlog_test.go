@@ -3,12 +3,14 @@ package collect
 import (
 	"bytes"
 	"crypto/tls"
+	"fmt"
 	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,6 +47,41 @@ func TestReadServerLog(t *testing.T) {
 	}
 	if !reflect.DeepEqual(l.Refused, want) || !l.From.Equal(at(0)) || !l.To.Equal(at(10)) {
 		t.Errorf("got %+v", l)
+	}
+}
+
+// TestReadServerLogOfACrowd: where more clients refuse than are kept, those stay that refused
+// last. The program that runs on nodes keeps the same (TestClientsThatRefuse of gather).
+func TestReadServerLogOfACrowd(t *testing.T) {
+	t.Parallel()
+	begin := time.Date(2024, 1, 31, 9, 0, 0, 0, time.UTC)
+	var text strings.Builder
+	lines := 0
+	refuse := func(client string) {
+		fmt.Fprintf(&text, "%s http: TLS handshake error from %s:1: remote error: tls: bad certificate\n", begin.Add(time.Duration(lines)*time.Second).Format(time.RFC3339), client)
+		lines++
+	}
+	for i := range 300 {
+		if i%50 == 0 {
+			refuse("10.0.1.5")
+		}
+		refuse(fmt.Sprintf("10.9.%d.%d", i/200, i%200))
+	}
+	var l inspect.ServerLog
+	if err := readServerLog(strings.NewReader(text.String()), &l); err != nil {
+		t.Fatal(err)
+	}
+	if !l.LeftOut || len(l.Refused) != 200 {
+		t.Fatalf("%d clients, left out: %t", len(l.Refused), l.LeftOut)
+	}
+	slices.SortFunc(l.Refused, func(a, b inspect.Refused) int { return a.Last.Compare(b.Last) })
+	for i, r := range l.Refused[:148] {
+		if want := fmt.Sprintf("10.9.%d.%d", (i+101)/200, (i+101)%200); r.Client != want {
+			t.Errorf("client %d is %s, want %s", i, r.Client, want)
+		}
+	}
+	if r := l.Refused[149]; r.Client != "10.0.1.5" || r.Count != 6 || !r.First.Equal(begin) || !r.Last.Equal(begin.Add(255*time.Second)) {
+		t.Errorf("got %+v", r)
 	}
 }
 
@@ -100,6 +137,8 @@ func TestSnapshotKeepsServerLogs(t *testing.T) {
 	want := []inspect.ServerLog{{
 		At: pki.Location{Kind: pki.KindFile, Node: "m1", Path: "/var/log/pods/x/0.log"}, Row: "apiserver-refused", From: at, To: at.Add(time.Hour),
 		Refused: []inspect.Refused{{Client: "10.0.1.5", Reason: "bad certificate", Count: 3, First: at, Last: at.Add(time.Minute)}},
+	}, {
+		At: pki.Location{Kind: pki.KindFile, Node: "m1", Path: "/var/log/pods/x/1.log"}, Row: "apiserver-refused", From: at, To: at.Add(time.Hour), LeftOut: true,
 	}}
 	nodes := []inspect.Node{{Name: "m1", Addresses: []string{"10.0.1.5", "m1"}, PodNetworks: []string{"10.128.0.0/23"}, Processes: []inspect.Process{{Command: "multus-daemon", Started: at}}}}
 	var file bytes.Buffer

@@ -195,6 +195,7 @@ type fileServerLog struct {
 	From    time.Time     `json:"from,omitzero"`
 	To      time.Time     `json:"to,omitzero"`
 	Refused []fileRefused `json:"refused,omitempty"`
+	LeftOut bool          `json:"leftOut,omitempty"`
 }
 
 type fileRefused struct {

@@ -57,7 +57,7 @@ func packSnapshot(s inspect.Snapshot) *snapshotFile {
 		f.Exposed = append(f.Exposed, fileExposed{e.At.String(), e.Mode, e.Tokens, e.Keys, e.First, e.Last})
 	}
 	for _, l := range s.ServerLogs {
-		fl := fileServerLog{At: l.At.String(), Row: l.Row, From: l.From, To: l.To}
+		fl := fileServerLog{At: l.At.String(), Row: l.Row, From: l.From, To: l.To, LeftOut: l.LeftOut}
 		for _, r := range l.Refused {
 			fl.Refused = append(fl.Refused, fileRefused(r))
 		}

@@ -126,7 +126,7 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 		if err != nil {
 			return s, fmt.Errorf("snapshot: server log %d: %w", i, err)
 		}
-		log := inspect.ServerLog{At: at, Row: l.Row, From: l.From, To: l.To}
+		log := inspect.ServerLog{At: at, Row: l.Row, From: l.From, To: l.To, LeftOut: l.LeftOut}
 		for _, r := range l.Refused {
 			if _, err := netip.ParseAddr(r.Client); err != nil {
 				return s, fmt.Errorf("snapshot: server log %d: %w", i, err)

@@ -12,7 +12,7 @@ import (
 // Node is one node: how it was read, and what its kubelet shows.
 type Node struct {
 	Name  string `json:"name"`
-	Via   string `json:"via,omitempty"`   // "ssh", "exec", "debug", "local"; empty: not read
+	Via   string `json:"via,omitempty"`   // "ssh", "exec", "debug", "command", "local"; empty: not read
 	Ready string `json:"ready,omitempty"` // "True", "False", "Unknown"
 	// Alive is "yes" where the node's heartbeat was seen, "no" where there is none, and
 	// "unknown"; absent where the API was not asked. Heartbeat says why it is not yes.

@@ -1,7 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -35,10 +37,15 @@ func NewRestartReport(ctx context.Context, f *inspect.Facts) RestartReport {
 		APIVersion: APIVersion, Kind: restartKind, Cluster: ClusterOf(s.Cluster), Taken: s.Taken, Now: f.Now,
 		Nodes: []trust.RestartNode{}, Gaps: []Gap{}, Hints: f.Hints(),
 	}
-	claims := trust.Judge(ctx, f)
+	claims := trust.JudgeAllNodes(ctx, f)
 	for i := range s.Nodes {
 		r.Nodes = append(r.Nodes, trust.RestartOf(f, &s.Nodes[i], claims))
 	}
+	others := trust.LeftOutOfFile(f)
+	for i := range others {
+		r.Nodes = append(r.Nodes, trust.RestartOf(f, &others[i], claims))
+	}
+	slices.SortStableFunc(r.Nodes, func(a, b trust.RestartNode) int { return cmp.Compare(a.Name, b.Name) })
 	r.NewNode, r.Access = trust.JoiningNode(f, claims), trust.UserAccess(f)
 	for _, g := range s.Gaps {
 		r.Gaps = append(r.Gaps, GapOf(g))

@@ -74,7 +74,7 @@ func NewVerification(ctx context.Context, f *inspect.Facts, parts ...catalog.Par
 		APIVersion: APIVersion, Kind: verificationKind, Cluster: ClusterOf(s.Cluster), Taken: s.Taken, Now: f.Now,
 		Claims: []VerificationClaim{}, Gaps: []Gap{},
 	}
-	claims := trust.Judge(ctx, f)
+	claims := trust.JudgeAllNodes(ctx, f)
 	next := trust.Forecasts(f, claims)
 	r.Timeline = trust.TimelineOf(f, claims, parts)
 	for i, c := range claims {

@@ -43,7 +43,7 @@ const logStale = time.Hour
 // ask. A claim for each client that refuses a server; and one where nobody does, if the
 // server would say so.
 func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
-	var logs, stale []pki.Location
+	var logs, stale, cut []pki.Location // cut: of these, clients were left out
 	var seen []*ClientRefusals
 	type client struct{ address, reason string }
 	index := map[client]*ClientRefusals{}
@@ -67,6 +67,9 @@ func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 			continue
 		}
 		logs = append(logs, l.At)
+		if l.LeftOut {
+			cut = append(cut, l.At)
+		}
 		heard[l.At.Node] = j.toLocalClock(l.At.Node, end)
 		for _, r := range l.Refused {
 			if !r.Last.IsZero() && end.Sub(r.Last) > refusedLately {
@@ -91,6 +94,8 @@ func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 		return nil
 	case len(logs) == 0: // of a container that is gone: the next one writes another log
 		return []Claim{{Assessment: assess.Assessment{Status: assess.Unknown, Reason: fmt.Sprintf("the logs that were read end more than %s before now, or have no times", logStale)}, Edge: row.Edge, Logs: stale}}
+	case len(seen) == 0 && len(cut) > 0:
+		return []Claim{leftOut(row, cut)}
 	case len(seen) == 0 && row.Level != "": // nor does it log that a client does, unless it is told to
 		return nil
 	case len(seen) == 0:
@@ -131,7 +136,17 @@ func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 	slices.SortStableFunc(out, func(a, b Claim) int {
 		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(b.Refusals.Count, a.Refusals.Count), cmp.Compare(a.Refusals.Client, b.Refusals.Client))
 	})
+	if len(cut) > 0 {
+		out = append(out, leftOut(row, cut))
+	}
 	return out
+}
+
+// leftOut is the claim about the clients that a log names and that were not kept.
+func leftOut(row catalog.ServerLog, logs []pki.Location) Claim {
+	c := Claim{Edge: row.Edge, Logs: logs, Assessment: assess.Assessment{Status: assess.Unknown, Reason: fmt.Sprintf("the log of %s names more clients than are kept: some that refused earlier were left out", row.Server)}}
+	c.Edge.Remediation = `look for "TLS handshake error" in the log itself`
+	return c
 }
 
 // trustsNow reports whether a node was read, and all on it that was judged trusts what

@@ -22,6 +22,7 @@ func TestRefused(t *testing.T) {
 	by := func(client string, n int, ago time.Duration) inspect.Refused {
 		return inspect.Refused{Client: client, Reason: bad, Count: n, First: noon.Add(-9 * time.Hour), Last: noon.Add(-ago)}
 	}
+	cut := func(l inspect.ServerLog) inspect.ServerLog { l.LeftOut = true; return l }
 	type claim struct {
 		status assess.Status
 		node   string
@@ -49,7 +50,16 @@ func TestRefused(t *testing.T) {
 		"the log ended before":   {[]inspect.ServerLog{log("m1", 2*time.Hour, by("10.0.0.7", 50, 2*time.Hour))}, []claim{{assess.Unknown, "", "", 0}}},
 		"an old log beside it":   {[]inspect.ServerLog{log("m1", 2*time.Hour, by("10.0.0.7", 50, 2*time.Hour)), log("m1", 0)}, nil},
 		"a log without any time": {[]inspect.ServerLog{{Row: "apiserver-refused", Refused: []inspect.Refused{{Client: "10.0.0.7", Reason: bad, Count: 1}}}}, []claim{{assess.Unknown, "", "", 0}}},
-		"a log of another row":   {[]inspect.ServerLog{{Row: "gone", To: noon}}, nil},
+		"some were left out": {
+			[]inspect.ServerLog{cut(log("m1", 0, by("10.0.0.7", 50, 16*time.Minute))), log("z2", 0)},
+			[]claim{{assess.Unknown, "", "", 0}},
+		},
+		"some were left out, others refuse": {
+			[]inspect.ServerLog{cut(log("m1", 0, by("10.0.0.7", 1, 0)))},
+			[]claim{{assess.Fail, "w1", "w1, or a pod on it", 1}, {assess.Unknown, "", "", 0}},
+		},
+		"some were left out of an old log": {[]inspect.ServerLog{cut(log("m1", 2*time.Hour)), log("m1", 0)}, nil},
+		"a log of another row":             {[]inspect.ServerLog{{Row: "gone", To: noon}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(catalog.Versions{Cluster: "4.15.3"})
@@ -78,14 +88,15 @@ func TestRefused(t *testing.T) {
 // TestRefusedByQuietServers: the machine config server writes when machines come.
 func TestRefusedByQuietServers(t *testing.T) {
 	for _, c := range []struct {
-		ago  time.Duration
-		want assess.Status
-	}{{5 * time.Minute, assess.Fail}, {3 * time.Hour, assess.Pass}} {
+		ago     time.Duration
+		leftOut bool
+		want    assess.Status
+	}{{5 * time.Minute, false, assess.Fail}, {3 * time.Hour, false, assess.Pass}, {3 * time.Hour, true, assess.Unknown}} {
 		w := newWorld(catalog.Versions{Cluster: "4.15.3"})
 		w.s.Nodes[0].Addresses = []string{"10.0.0.7"}
-		w.s.ServerLogs = []inspect.ServerLog{{Row: "config-server-refused", To: noon.Add(-c.ago), Refused: []inspect.Refused{{Client: "10.0.0.7", Reason: "bad certificate", Count: 1, Last: noon.Add(-c.ago)}}}}
+		w.s.ServerLogs = []inspect.ServerLog{{Row: "config-server-refused", To: noon.Add(-c.ago), LeftOut: c.leftOut, Refused: []inspect.Refused{{Client: "10.0.0.7", Reason: "bad certificate", Count: 1, Last: noon.Add(-c.ago)}}}}
 		if got := w.judge("config-server-refused"); len(got) != 1 || got[0].Status != c.want {
-			t.Errorf("refused %s ago: %+v", c.ago, got)
+			t.Errorf("refused %s ago, others left out %t: %+v", c.ago, c.leftOut, got)
 		}
 	}
 }

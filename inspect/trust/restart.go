@@ -38,7 +38,10 @@ func RestartOf(f *inspect.Facts, n *inspect.Node, claims []Claim) RestartNode {
 	problem := ""
 	switch {
 	case n.Via == "":
-		problem = "the node was not read"
+		problem = whyUnread
+		if _, there := f.Snapshot.Node(n.Name); !there {
+			problem = whyLeftOut
+		}
 	case n.RestartProbe == nil:
 		problem = "its kubelet's credentials were not tried on the node"
 	case n.RestartProbe.Problem != "":

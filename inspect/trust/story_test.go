@@ -91,6 +91,20 @@ func TestStory(t *testing.T) {
 	}
 }
 
+// TestStoryCountsNodesThatWereLeftOut: whether they have the CA is unknown, as of those that
+// could not be read (n0).
+func TestStoryCountsNodesThatWereLeftOut(t *testing.T) {
+	w := story(t, -2, false)
+	w.s.Nodes = append(w.s.Nodes, inspect.Node{Name: "n0"})
+	w.s.OtherNodes = []inspect.Node{{Name: "n2"}, {Name: "n3"}}
+	w.s.Status = &inspect.ClusterStatus{ControlPlane: &inspect.ControlPlaneStatus{Nodes: []inspect.NodeState{{Name: "n1"}, {Name: "n3"}, {Name: "n4"}}}}
+	w.s.Sort()
+	r := report.NewVerification(context.Background(), inspect.NewFacts(w.s, noon, 30*day), catalog.PartAPIInt)
+	if last := r.Timeline[len(r.Timeline)-1]; !strings.HasPrefix(last.What, "of 5 kubelets' kubeconfigs ") || !strings.Contains(last.What, " 4 were not read") {
+		t.Errorf("got %+v", last)
+	}
+}
+
 // TestStoryIsOfAPIInt: other parts don't tell it.
 func TestStoryIsOfAPIInt(t *testing.T) {
 	w := story(t, -2, false)

@@ -155,6 +155,11 @@ func (j *judge) delivery(claims []Claim, ca *pki.Cert) []Event {
 	if len(have)+len(lack)+len(unread) == 0 {
 		return append(out, Event{What: "no kubelet's kubeconfig was read: whether they have it is unknown", Sources: []string{catalog.KubeletKubeconfigCA().String()}, Remediation: assess.Advise(j.f.Hints().UnreadNodes("{} verify --nodes all"))})
 	}
+	for _, n := range slices.Concat(j.f.Snapshot.Nodes, j.f.Snapshot.LeftOut()) {
+		if n.Via == "" && !slices.Contains(slices.Concat(have, lack, unread), n.Name) {
+			unread = append(unread, n.Name)
+		}
+	}
 	e = Event{What: fmt.Sprintf("of %d kubelets' kubeconfigs %d have it, %d lack it, %d were not read", len(have)+len(lack)+len(unread), len(have), len(lack), len(unread)), Sources: []string{catalog.KubeletKubeconfigCA().String()}}
 	if len(lack) > 0 {
 		e.What += ": a node that lacks it has no heartbeat once its kubelet reconnects and api-int presents a certificate of the new signer"

@@ -57,8 +57,16 @@ type Claim struct {
 // the order of the catalog, and then of nodes and places. Once ctx has ended it
 // judges no further one: what it returns then is not complete, and whoever asked
 // has to say so.
-func Judge(ctx context.Context, f *inspect.Facts) []Claim {
-	j := &judge{f: f, serviceCalls: sync.OnceValue(f.ServiceCalls), over: func() bool { return ctx.Err() != nil }, costs: costsAtLeast + pki.CostOrdinary*len(f.Certs)}
+func Judge(ctx context.Context, f *inspect.Facts) []Claim { return judgeWith(ctx, f, nil) }
+
+// JudgeAllNodes is Judge for who speaks of all nodes: those that a file names and that were
+// not read for it are unknown.
+func JudgeAllNodes(ctx context.Context, f *inspect.Facts) []Claim {
+	return judgeWith(ctx, f, LeftOutOfFile(f))
+}
+
+func judgeWith(ctx context.Context, f *inspect.Facts, leftOut []inspect.Node) []Claim {
+	j := &judge{f: f, leftOut: leftOut, serviceCalls: sync.OnceValue(f.ServiceCalls), over: func() bool { return ctx.Err() != nil }, costs: costsAtLeast + pki.CostOrdinary*len(f.Certs)}
 	var out []Claim
 	for _, e := range catalog.Edges() {
 		if j.over() {
@@ -133,6 +141,7 @@ func first(at []pki.Location) pki.Location {
 
 type judge struct {
 	f            *inspect.Facts
+	leftOut      []inspect.Node               // unread, though not among the facts' nodes
 	over         func() bool                  // nobody waits for the claims any more
 	serviceCalls func() []inspect.ServiceCall // several edges ask for them
 	// issuers are those that were looked for; nil: none was seen.

@@ -11,17 +11,27 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// whyUnread is why nothing is known of a claim on a node.
-const whyUnread = "the node was not read"
+// whyUnread and whyLeftOut are why nothing is known of a claim on a node.
+const (
+	whyUnread  = "the node was not read"
+	whyLeftOut = "the node was left out" // of a file
+)
 
 // withUnread adds, to claims that are about nodes, the nodes that were not read: what
 // holds for the others says nothing of them. It keeps the order.
 func (j *judge) withUnread(claims []Claim) []Claim {
-	var cut []*inspect.Node
-	for i := range j.f.Snapshot.Nodes {
-		if n := &j.f.Snapshot.Nodes[i]; n.Via == "" {
-			cut = append(cut, n)
+	type unread struct {
+		inspect.Node
+		why string
+	}
+	var cut []unread
+	for _, n := range j.f.Snapshot.Nodes {
+		if n.Via == "" {
+			cut = append(cut, unread{n, whyUnread})
 		}
+	}
+	for _, n := range j.leftOut {
+		cut = append(cut, unread{n, whyLeftOut})
 	}
 	if len(cut) == 0 {
 		return claims
@@ -34,8 +44,8 @@ func (j *judge) withUnread(claims []Claim) []Claim {
 		}
 		of := claims[:end:end]
 		for _, n := range cut {
-			if j.concerns(of, n) {
-				of = append(of, Claim{Assessment: assess.Assessment{Status: assess.Unknown, Reason: whyUnread}, Edge: of[0].Edge, Node: n.Name})
+			if j.concerns(of, &n.Node) {
+				of = append(of, Claim{Assessment: assess.Assessment{Status: assess.Unknown, Reason: n.why}, Edge: of[0].Edge, Node: n.Name})
 			}
 		}
 		if len(of) > end {
@@ -44,6 +54,16 @@ func (j *judge) withUnread(claims []Claim) []Claim {
 		out, claims = append(out, of...), claims[end:]
 	}
 	return out
+}
+
+// LeftOutOfFile are the nodes that a file names and that were not read for it. Who reads the
+// file did not choose them, so nothing is said of all nodes without them; who asks a cluster
+// for some nodes wants to know of no others.
+func LeftOutOfFile(f *inspect.Facts) []inspect.Node {
+	if !f.Hints().OfFile() {
+		return nil
+	}
+	return f.Snapshot.LeftOut()
 }
 
 // concerns reports whether the claims of one edge are about files or processes on nodes,

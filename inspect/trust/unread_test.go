@@ -11,6 +11,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
@@ -50,6 +51,42 @@ func TestANodeThatWasNotReadIsUnknownInEveryClaimAboutNodes(t *testing.T) {
 		}
 		if got, ok := nodes["cut"]; !ok || got != assess.Unknown {
 			t.Errorf("%s: holds for n1 (%v); for the node that was not read: %v, %v", e.ID, nodes["n1"], ok, got)
+		}
+	}
+}
+
+// TestAFileThatLacksNodesIsUnknownOfThem: who reads a file did not leave them out, so what
+// holds for the others is not all. Of a cluster, who asks for some nodes wants no others.
+func TestAFileThatLacksNodesIsUnknownOfThem(t *testing.T) {
+	t.Parallel()
+	for title, hints := range map[string]inspect.Hints{"file": inspect.FileHints("x"), "cluster": inspect.LiveHints("x")} {
+		s := newStarting()
+		s.s.Nodes[0].Role = catalog.RoleWorker
+		s.s.OtherNodes = []inspect.Node{{Name: "out", Role: catalog.RoleWorker}}
+		s.s.Advise(hints)
+		s.s.Sort()
+		f := inspect.NewFacts(s.s, noon, 30*24*time.Hour)
+		var claims []trust.Claim
+		for _, c := range trust.JudgeAllNodes(context.Background(), f) {
+			if c.Edge.ID == "kubelet-api-int" && c.Node == "out" {
+				claims = append(claims, c)
+			}
+		}
+		r := report.NewRestartReport(context.Background(), f)
+		if title == "cluster" {
+			if len(claims) > 0 || len(r.Nodes) != 1 {
+				t.Errorf("%s: claims %+v, restart %+v", title, claims, r.Nodes)
+			}
+			continue
+		}
+		if len(claims) != 1 || claims[0].Status != assess.Unknown || claims[0].Reason != "the node was left out" {
+			t.Errorf("%s: claims %+v", title, claims)
+		}
+		if len(r.Nodes) != 2 || r.Worst() != assess.Unknown {
+			t.Fatalf("%s: restart %+v", title, r.Nodes)
+		}
+		if a := r.Nodes[1].ComesBack; r.Nodes[1].Name != "out" || a.Status != assess.Unknown || a.Reason != "the node was left out" || !strings.HasPrefix(a.Remediation.Text, "take the snapshot again") {
+			t.Errorf("%s: %+v", title, a)
 		}
 	}
 }

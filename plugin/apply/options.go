@@ -10,7 +10,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
-	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
@@ -54,7 +53,7 @@ const (
 // AddFlags adds the flags of commands that change something.
 func (f *Flags) AddFlags(cmd *cobra.Command, nodes string, words ...string) {
 	f.Nodes.Parallel = 10
-	f.Nodes.AddWays(cmd, f.Config, nodes, "auto tries local, ssh where it is configured, exec, and debug with --allow-pods.",
+	f.Nodes.AddWays(cmd, f.Config, nodes,
 		"Change the machine that this runs on, and no other; as root.", words...)
 	flags := cmd.Flags()
 	flags.StringVar(&f.DryRun, "dry-run", DryRunNone, `"client" prints the plan and changes nothing; exit code 1 if the plan has changes.`)
@@ -104,10 +103,7 @@ func (f *Flags) ToOptions(ctx context.Context, purpose connect.Purpose) (Options
 func (f *Flags) choice(ctx context.Context) (connect.NodeChoice, error) {
 	c, err := f.Nodes.ToChoice(ctx, f.App, collect.Scope{Resources: []collect.Resource{collect.NodeFiles()}})
 	if err == nil && f.Nodes.Via == connect.ViaAuto && !c.Local {
-		c.Ways = []string{nodeexec.ViaLocal, nodeexec.ViaSSH, nodeexec.ViaExec}
-		if f.Nodes.AllowPods {
-			c.Ways = append(c.Ways, nodeexec.ViaDebug)
-		}
+		c.WithoutKubeletFirst()
 	}
 	return c, err
 }

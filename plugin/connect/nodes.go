@@ -32,6 +32,7 @@ type NodeFlags struct {
 	root      string
 	SSH       SSHFlags
 	Debug     DebugFlags
+	Command   CommandFlags
 
 	Parallel int
 	Timeout  time.Duration
@@ -71,7 +72,27 @@ func CheckFrom(from []string) error {
 // Given reports whether the user said how to read nodes.
 func (f *NodeFlags) Given() bool {
 	named := len(f.Nodes) > 0 && !slices.Equal(f.Nodes, []string{NoNodes})
-	return named || f.selector != "" || f.Via != ViaAuto || f.AllowPods || f.Local || f.SSH.Given()
+	return named || f.selector != "" || f.WayGiven()
+}
+
+// WayGiven reports whether the user said how to get onto nodes.
+func (f *NodeFlags) WayGiven() bool {
+	return f.Via != ViaAuto || f.AllowPods || f.Local || f.SSH.Given() || f.Command.Line != ""
+}
+
+// SameWay is the flags, to be typed behind a command, that lead onto nodes in the same way.
+func (f *NodeFlags) SameWay() string {
+	var words []string
+	if f.Via != ViaAuto {
+		words = append(words, "--via", f.Via)
+	}
+	if f.Command.Line != "" {
+		words = append(words, "--node-command", f.Command.Line)
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return " " + nodeexec.Quote(words...)
 }
 
 // DebugFlags say how debug pods are made.
@@ -100,19 +121,16 @@ func (f DebugFlags) check() error {
 	return nil
 }
 
-// The words of --nodes and --via that are no names.
+// The words of --nodes that are no names.
 const (
 	AllNodes = "all"
 	NoNodes  = "none"
-	ViaAuto  = "auto"
 )
-
-func ways() []string { return append([]string{ViaAuto}, nodeexec.Ways()...) }
 
 // AddFlags adds the flags that choose nodes and ways onto them.
 func (f *NodeFlags) AddFlags(cmd *cobra.Command, config *genericclioptions.ConfigFlags) {
-	f.AddWays(cmd, config, "Nodes to read: names, all, or none. Without it, all nodes are read that can be in a way that creates nothing.",
-		"auto tries local, exec, ssh where it is configured, and debug with --allow-pods.", "Read only the machine that this runs on, without a cluster.", AllNodes, NoNodes)
+	f.addWays(cmd, config, nodeexec.Ways(), "Nodes to read: names, all, or none. Without it, all nodes are read that can be in a way that creates nothing.",
+		"Read only the machine that this runs on, without a cluster.", AllNodes, NoNodes)
 	flags := cmd.Flags()
 	flags.StringVar(&f.root, "root", "", "With --local: where the node's file system is mounted, such as /host.")
 	flags.StringVar(&f.selector, "node-selector", "", "Label selector of the nodes to read, such as node-role.kubernetes.io/master=.")
@@ -121,19 +139,24 @@ func (f *NodeFlags) AddFlags(cmd *cobra.Command, config *genericclioptions.Confi
 	flags.BoolVar(&f.trust, "trust-stores", false, "Read the system's trust stores on nodes too; otherwise they are only hashed.")
 }
 
-// AddWays adds the flags that say which nodes, and how to get onto them. words may
-// stand in place of names.
-func (f *NodeFlags) AddWays(cmd *cobra.Command, config *genericclioptions.ConfigFlags, nodes, auto, local string, words ...string) {
+// AddWays adds the flags that say which nodes, and how to get onto them: of a command
+// that takes WithoutKubeletFirst. words may stand in place of names.
+func (f *NodeFlags) AddWays(cmd *cobra.Command, config *genericclioptions.ConfigFlags, nodes, local string, words ...string) {
+	f.addWays(cmd, config, withoutKubeletFirst(), nodes, local, words...)
+}
+
+func (f *NodeFlags) addWays(cmd *cobra.Command, config *genericclioptions.ConfigFlags, auto []nodeexec.Way, nodes, local string, words ...string) {
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.Nodes, "nodes", nil, nodes)
-	flags.StringVar(&f.Via, "via", ViaAuto, "Way onto nodes: auto, local, exec (into the machine-config-daemon), ssh, debug (a pod of its own). "+auto)
+	flags.StringVar(&f.Via, "via", ViaAuto, viaHelp(auto))
 	flags.BoolVar(&f.AllowPods, "allow-pods", false, "Let auto start a privileged debug pod on a node that can't be reached in another way.")
 	flags.BoolVar(&f.Local, "local", false, local)
 	flags.DurationVar(&f.Timeout, "node-timeout", 2*time.Minute, "Time limit for reading one node.")
 	f.SSH.AddFlags(cmd)
 	f.Debug.addFlags(cmd)
+	f.Command.addFlags(cmd)
 	ui.Must(cmd.RegisterFlagCompletionFunc("nodes", completeNodes(config, words...)))
-	ui.Must(cmd.RegisterFlagCompletionFunc("via", cobra.FixedCompletions(ways(), cobra.ShellCompDirectiveNoFileComp)))
+	ui.Must(cmd.RegisterFlagCompletionFunc("via", cobra.FixedCompletions(viaWords(), cobra.ShellCompDirectiveNoFileComp)))
 }
 
 // NodeChoice is what the flags come to: which nodes, what is read there, and the ways onto them.
@@ -165,6 +188,7 @@ type nodeWays struct {
 	ssh      SSHFlags
 	sshAll   bool // ssh is for all nodes, not only for those of which its configuration speaks
 	debug    DebugFlags
+	command  []string // the words of --node-command; none: it was not given
 	Prompter *Prompter
 }
 
@@ -211,8 +235,11 @@ func (f *NodeFlags) Check() error {
 			return fmt.Errorf("--node-path %q: name a file or directory by its whole path, below /", p)
 		}
 	}
-	if !slices.Contains(ways(), f.Via) {
-		return fmt.Errorf("--via %q is none of %s", f.Via, strings.Join(ways(), ", "))
+	if !slices.Contains(viaWords(), f.Via) {
+		return fmt.Errorf("--via %q is none of %s", f.Via, strings.Join(viaWords(), ", "))
+	}
+	if _, err := f.Command.words(f.Via, f.Local); err != nil {
+		return err
 	}
 	return f.Debug.check()
 }
@@ -272,14 +299,15 @@ func (f *NodeFlags) toWays(ctx context.Context, c *NodeChoice, app cli.App) erro
 	if err := f.SSH.check(ctx); err != nil {
 		return err
 	}
+	var err error
+	if c.command, err = f.Command.words(f.Via, f.Local); err != nil {
+		return err
+	}
 	c.Prompter, c.ssh = &Prompter{App: app}, f.SSH
 	c.sshAll = f.Via == nodeexec.ViaSSH || f.SSH.Given()
 	switch f.Via {
 	case ViaAuto:
-		c.Ways = []string{nodeexec.ViaLocal, nodeexec.ViaExec, nodeexec.ViaSSH}
-		if f.AllowPods {
-			c.Ways = append(c.Ways, nodeexec.ViaDebug)
-		}
+		c.Ways = f.autoWays()
 	default:
 		c.Ways = []string{f.Via}
 		c.asked = true

@@ -22,14 +22,12 @@ func (w nodeWays) readHint(called string) string {
 		return "run it as root, or with sudo"
 	}
 	var hints []string
-	if !w.sshAll {
-		hints = append(hints, "--via ssh")
-	}
-	if !slices.Contains(w.Ways, nodeexec.ViaExec) {
-		hints = append(hints, "--via exec")
-	}
-	if !slices.Contains(w.Ways, nodeexec.ViaDebug) {
-		hints = append(hints, "--allow-pods (starts a privileged pod on each)")
+	for _, left := range w.left() {
+		hint := "--via " + left.Name
+		if left.Creates {
+			hint = "--allow-pods (starts a privileged pod on each)"
+		}
+		hints = append(hints, hint)
 	}
 	return "try " + strings.Join(append(hints, "or "+called+" inspect --local on the node itself"), ", ")
 }
@@ -44,9 +42,9 @@ func (w nodeWays) ReadHintNoSSH(there func(node string) string) func(collect.Nod
 			return next
 		}
 		var left []string
-		for _, way := range []string{nodeexec.ViaExec, nodeexec.ViaDebug} {
-			if !slices.Contains(w.Ways, way) {
-				left = append(left, "--via "+way)
+		for _, other := range w.left() {
+			if other.Kubelet {
+				left = append(left, "--via "+other.Name)
 			}
 		}
 		if len(left) == 0 {
@@ -117,7 +115,7 @@ func (w nodeWays) listed(node string) bool {
 
 // withoutAPI returns the nodes that can be read although the API does not answer.
 func (c NodeChoice) withoutAPI() []collect.NodeObject {
-	if c.none || !c.asked || !slices.Contains(c.Ways, nodeexec.ViaSSH) {
+	if c.none || !c.asked || !c.needsNoAPI() {
 		return nil
 	}
 	names := c.Names
@@ -156,6 +154,10 @@ func (w nodeWays) Transports(objects []collect.NodeObject, conn *Connection) (wa
 				d := &nodeexec.Debug{Config: conn.Rest, MaxOutput: MaxAnswer, Namespace: w.debug.Namespace, Notice: w.Prompter.notice,
 					Image: nodeexec.DebugImage{Name: w.debug.Image, Pull: w.debug.pullPolicy, Secret: w.debug.pullSecret}}
 				ways, done = append(ways, d), d.Close
+			}
+		case nodeexec.ViaCommand:
+			if len(w.command) > 0 {
+				ways = append(ways, identified{nodeexec.Command{Words: w.command, Limits: nodeexec.Limits{Output: MaxAnswer}}})
 			}
 		case nodeexec.ViaSSH:
 			s := w.ssh.transport(w.Prompter)

@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
-	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 )
 
 // APIServerNodes are the nodes of which the API has a kube-apiserver's pod, whatever their
@@ -69,10 +68,8 @@ const (
 // Another names the ways that were not tried.
 func (w nodeWays) Another() string {
 	var left []string
-	for _, way := range []string{nodeexec.ViaSSH, nodeexec.ViaExec, nodeexec.ViaDebug} {
-		if !slices.Contains(w.Ways, way) || way == nodeexec.ViaSSH && !w.sshAll {
-			left = append(left, "--via "+way)
-		}
+	for _, other := range w.left() {
+		left = append(left, "--via "+other.Name)
 	}
 	if len(left) == 0 {
 		return "run it with --local on the node itself"

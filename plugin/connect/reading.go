@@ -235,8 +235,8 @@ func (r Reading) readFiles(paths []string) (inspect.Snapshot, error) {
 			return s, cli.WithHint(fmt.Errorf("--from: %w", err), "a file can be a snapshot (%s snapshot -o FILE), a must-gather (directory or tar), Kubernetes objects as YAML or JSON, PEM, DER or a kubeconfig", r.App.ProgramName)
 		}
 		for i, other := range parts {
-			if id := other.Cluster.ID; id != "" && s.Cluster.ID != "" && id != s.Cluster.ID {
-				return s, cli.WithHint(fmt.Errorf("--from: %s is of cluster %s, and %s of cluster %s", paths[i], foreign.Name(id), path, foreign.Name(s.Cluster.ID)), "clusters are judged one by one: run it once for each")
+			if first, second, differ := otherCluster(other.Cluster, s.Cluster); differ {
+				return s, cli.WithHint(fmt.Errorf("--from: %s is of cluster %s, and %s of cluster %s", paths[i], foreign.Name(first), path, foreign.Name(second)), "clusters are judged one by one: run it once for each")
 			}
 		}
 		parts = append(parts, s)

@@ -44,9 +44,7 @@ func (f *fixFlags) toVerification(ctx context.Context) (verification, error) {
 	nodes, err := all.ToChoice(ctx, f.App, collect.Scope{})
 	nodes.Served = true
 	line := inspect.LiveHints(f.App.ProgramName).Next("{} verify %s --nodes all", verifycmd.PartWords()[slices.Index(catalog.Parts(), catalog.PartAPIInt)])
-	if f.Nodes.Via != connect.ViaAuto {
-		line += " --via " + f.Nodes.Via
-	}
+	line += f.Nodes.SameWay()
 	return verification{connect.Reading{App: f.App, Config: f.Config, Nodes: nodes}, line}, err
 }
 

@@ -72,7 +72,7 @@ Exit codes: 0 all is done; 1 something is to be done; 2 usage or no access; 3 no
 		},
 	}
 	f.Nodes.Parallel = 10
-	f.Nodes.AddWays(cmd, config, "Nodes to look at, by name. Without it, or with all: all nodes.", "auto tries local, ssh where it is configured, exec, and debug with --allow-pods.",
+	f.Nodes.AddWays(cmd, config, "Nodes to look at, by name. Without it, or with all: all nodes.",
 		"Only the machine that this runs on.", connect.AllNodes)
 	f.addSources(cmd)
 	cmd.Flags().StringVarP(&f.output, "output", "o", "", "Form of the answer: json, yaml.")
@@ -134,7 +134,7 @@ func (o *statusOptions) tell(fix apiint.Repair, facts inspect.Snapshot, lease *r
 	p, err := fix.Plan(remediate.NewRun(collect.Now()), facts, facts.Taken)
 	var refusal *remediate.Refusal
 	if errors.As(err, &refusal) && refusal.Node != "" && fix.Nodes == nil && len(facts.Nodes) > 0 && refusal.Name != "node-role" {
-		p, err = &remediate.Plan{Basis: facts, Now: facts.Taken, Unknown: []*remediate.Refusal{refusal}}, nil
+		p, err = &remediate.Plan{Basis: facts, Now: facts.Taken, Unknown: unknownNodes(err, facts)}, nil
 	}
 	if err != nil {
 		if o.output == "" {
@@ -212,7 +212,7 @@ func (o *statusOptions) judge(p *remediate.Plan, lease *repairLease) repairDocum
 	}
 	for _, r := range p.Unknown {
 		name := remediate.WaveWorkers
-		n, _ := p.Basis.Node(r.Node)
+		n := knownNode(p.Basis, r.Node)
 		if n != nil && (n.Role == catalog.RoleMaster || n.Role == catalog.RoleArbiter) {
 			name = remediate.WaveMasters
 		}

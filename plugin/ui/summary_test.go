@@ -68,14 +68,14 @@ func TestNamesThatFit(t *testing.T) {
 func TestColorIsOfThisProgramsLinesAlone(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
-		"✗ CRITICAL  x\n":                red + "✗ CRITICAL" + plain + "  x\n",
-		"    ✗ CRITICAL\n":               "    " + red + "✗ CRITICAL" + plain + "\n",
-		"! WARNING   x\n":                yellow + "! WARNING" + plain + "   x\n",
-		"? x\n":                          cyan + "?" + plain + " x\n",
-		"  next      oc get\n":           "  " + bold + "next      oc get" + plain + "\n",
-		"a name ✗ CRITICAL\n":            "a name ✗ CRITICAL\n",
+		"✗ CRITICAL  x\n":                 red + "✗ CRITICAL" + plain + "  x\n",
+		"    ✗ CRITICAL\n":                "    " + red + "✗ CRITICAL" + plain + "\n",
+		"! WARNING   x\n":                 yellow + "! WARNING" + plain + "   x\n",
+		"? x\n":                           cyan + "?" + plain + " x\n",
+		"  next      oc get\n":            "  " + bold + "next      oc get" + plain + "\n",
+		"a name ✗ CRITICAL\n":             "a name ✗ CRITICAL\n",
 		strings.Repeat(" ", hang) + "✗\n": strings.Repeat(" ", hang) + "✗\n",
-		"apiVersion: v1\n":               "apiVersion: v1\n",
+		"apiVersion: v1\n":                "apiVersion: v1\n",
 	} {
 		if got := colored(line, true); got != want {
 			t.Errorf("%q: %q, want %q", line, got, want)

@@ -76,7 +76,7 @@ func (f *runsFlags) addFlags(cmd *cobra.Command) {
 func addReadFlags(f *apply.Flags, cmd *cobra.Command, nodes string, special ...string) {
 	f.Nodes.Parallel = 10
 	f.DryRun = apply.DryRunNone
-	f.Nodes.AddWays(cmd, f.Config, nodes, "auto tries local, ssh where it is configured, exec, and debug with --allow-pods.", "Only the machine that this runs on.", special...)
+	f.Nodes.AddWays(cmd, f.Config, nodes, "Only the machine that this runs on.", special...)
 }
 
 // runsDocument is what -o json and -o yaml print.

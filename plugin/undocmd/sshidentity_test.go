@@ -113,17 +113,34 @@ func thisHost(t *testing.T) string {
 	return host
 }
 
+// ways are the flags by which ssh leads to this machine, for whatever node it is taken.
+func (s sshHere) ways(t *testing.T) map[string]connect.NodeFlags {
+	t.Helper()
+	s.flags.Inventory = s.write(t, "inventory", "worker-9 127.0.0.1\n"+thisHost(t)+" 127.0.0.1\n")
+	line := fmt.Sprintf("ssh -F %s -i %s/key -o UserKnownHostsFile=%s/known_hosts -o BatchMode=yes -o HostName=127.0.0.1 {node} --", s.flags.Config, s.dir, s.dir)
+	return map[string]connect.NodeFlags{
+		nodeexec.ViaSSH:     {Via: nodeexec.ViaSSH, SSH: s.flags},
+		nodeexec.ViaCommand: {Via: nodeexec.ViaCommand, Command: connect.CommandFlags{Line: line}},
+	}
+}
+
 // TestAnotherMachineIsNotReadAsTheNode: an address leads to a machine that is not the node.
 // Nothing of that machine becomes the node's.
 func TestAnotherMachineIsNotReadAsTheNode(t *testing.T) {
 	s := startSSHHere(t)
+	for via, f := range s.ways(t) {
+		t.Run(via, func(t *testing.T) { s.readsNoOther(t, f) })
+	}
+}
+
+func (s sshHere) readsNoOther(t *testing.T, f connect.NodeFlags) {
+	t.Helper()
 	host := thisHost(t)
-	s.flags.Inventory = s.write(t, "inventory", "worker-9 127.0.0.1\n"+host+" 127.0.0.1\n")
 	node := func(name string) string {
 		return fmt.Sprintf(`{"metadata":{"name":%q},"status":{"addresses":[{"type":"InternalIP","address":"127.0.0.1"}],"conditions":[{"type":"Ready","status":"True"}]}}`, name)
 	}
 	conn := applytest.Connect(plugintest.SettledAPI().With("/api/v1/nodes", plugintest.List(node(host), node("worker-9"))), t)
-	f := connect.NodeFlags{Via: "ssh", Parallel: 2, Timeout: time.Minute, Paths: []string{s.dir}, SSH: s.flags}
+	f.Parallel, f.Timeout, f.Paths = 2, time.Minute, []string{s.dir}
 	var said bytes.Buffer
 	c, err := f.ToChoice(t.Context(), cli.App{Streams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: &said, ErrOut: &said}}, collect.Scope{})
 	if err != nil {
@@ -139,7 +156,7 @@ func TestAnotherMachineIsNotReadAsTheNode(t *testing.T) {
 	n.Scanner, n.Open = pki.NewScanner(), connect.Opener(ways...)
 	got := n.Collect(t.Context())
 	for _, read := range got.Nodes {
-		if is := read.Via == "ssh"; is != (read.Name == host) {
+		if is := read.Via == f.Via; is != (read.Name == host) {
 			t.Errorf("node %s is read via %q", read.Name, read.Via)
 		}
 	}
@@ -158,13 +175,20 @@ func TestAnotherMachineIsNotReadAsTheNode(t *testing.T) {
 // leads to another machine.
 func TestPruneRemovesNothingFromAnotherMachine(t *testing.T) {
 	s := startSSHHere(t)
-	s.flags.Inventory = s.write(t, "inventory", "worker-9 127.0.0.1\n"+thisHost(t)+" 127.0.0.1\n")
+	for via, f := range s.ways(t) {
+		t.Run(via, func(t *testing.T) { s.prunesNoOther(t, f) })
+	}
+}
+
+func (s sshHere) prunesNoOther(t *testing.T, nodes connect.NodeFlags) {
+	t.Helper()
 	nobody := filepath.Join(s.dir, "none")
 	config := genericclioptions.NewConfigFlags(false)
 	config.KubeConfig = &nobody
 	var said bytes.Buffer
 	f := apply.Flags{App: cli.App{Streams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: &said, ErrOut: &said}}, Config: config, DryRun: apply.DryRunNone,
-		Nodes: connect.NodeFlags{Via: "ssh", Parallel: 1, Timeout: time.Minute, SSH: s.flags}}
+		Nodes: nodes}
+	f.Nodes.Parallel, f.Nodes.Timeout = 1, time.Minute
 	o, err := f.ToOptions(t.Context(), connect.ToRead)
 	if err != nil {
 		t.Fatal(err)

@@ -119,6 +119,28 @@ func (a Repair) node(d *remediate.Draft, name string) error {
 	return a.repair(d, n)
 }
 
+// leftOut notes the nodes of the cluster that nobody asked to read, such as those of a snapshot
+// that was narrowed to some: what they need is unknown.
+func (a Repair) leftOut(d *remediate.Draft) {
+	for _, n := range d.Facts.LeftOut() {
+		masters := n.Role == catalog.RoleMaster || n.Role == catalog.RoleArbiter
+		if a.Order.wants(remediate.WaveMasters) && (masters || n.Role == "") || a.Order.wants(remediate.WaveWorkers) && !masters {
+			d.Plan.Unknown = append(d.Plan.Unknown, remediate.UnreadNode(d.Facts, n.Name))
+		}
+	}
+}
+
+// nothingKnown refuses a plan of which nothing is known but that nodes are unknown.
+func nothingKnown(p *remediate.Plan) error {
+	switch {
+	case len(p.Nodes()) > 0 || len(p.Unknown) == 0:
+		return nil
+	case len(p.Unknown) == 1:
+		return p.Unknown[0]
+	}
+	return remediate.UnknownNodesError(p.Unknown)
+}
+
 // proven refuses a plan after which the checks find something new.
 func proven(p *remediate.Plan) error {
 	if len(p.Added) == 0 {

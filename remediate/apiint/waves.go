@@ -63,10 +63,8 @@ func (a Repair) all(d *remediate.Draft) error {
 		return err
 	}
 	action.DropTrailingGates(d.Plan)
-	if len(d.Plan.Nodes()) == 0 && len(d.Plan.Unknown) > 0 {
-		return d.Plan.Unknown[0]
-	}
-	return nil
+	a.leftOut(d)
+	return nothingKnown(d.Plan)
 }
 
 // unlabelled says what tells of a master that its labels make it a worker; empty: nothing

@@ -50,6 +50,15 @@ func TestWavesInTheirOrder(t *testing.T) {
 			n, _ := f.Snapshot.Node("worker-0")
 			n.Kubelet.Kubeconfig = "/etc/mine"
 		}, "masters/1: master-0; workers-first/1: worker-1", "worker-0: kubelet-flags"},
+		{"nodes that nobody asked to read", "master-0 worker-0", func(f *remediatetest.Fixture, _ *Repair) {
+			f.Right("master-0", "worker-0")
+			f.OtherNodes = []inspect.Node{{Name: "worker-8", Role: catalog.RoleWorker}}
+			f.Status = &inspect.ClusterStatus{ControlPlane: &inspect.ControlPlaneStatus{Nodes: []inspect.NodeState{{Name: "master-0", Master: true}, {Name: "worker-8"}, {Name: "worker-9"}}}}
+		}, "", "worker-8: node-read; worker-9: node-read"},
+		{"masters alone, and workers that nobody asked to read", "master-0 worker-0", func(f *remediatetest.Fixture, fix *Repair) {
+			f.OtherNodes = []inspect.Node{{Name: "master-1", Role: catalog.RoleMaster}, {Name: "worker-8", Role: catalog.RoleWorker}}
+			fix.Order.Only = []string{remediate.WaveMasters}
+		}, "masters/1: master-0", "master-1: node-read"},
 		{"masters alone", "master-0 worker-0", func(_ *remediatetest.Fixture, fix *Repair) { fix.Order.Only = []string{remediate.WaveMasters} }, "masters/1: master-0", ""},
 		{"a master that was not read, and masters alone", "master-0 master-1", func(f *remediatetest.Fixture, fix *Repair) {
 			f.Unread("master-0")
@@ -98,6 +107,29 @@ func TestWavesInTheirOrder(t *testing.T) {
 				t.Errorf("%s: %+v", c.name, w)
 			}
 		}
+	}
+}
+
+// TestNothingIsKnownOfAnyNode: each of them is named.
+func TestNothingIsKnownOfAnyNode(t *testing.T) {
+	t.Parallel()
+	f := remediatetest.NewCluster("worker-0 worker-1")
+	f.Unread("worker-0")
+	f.Unread("worker-1")
+	f.OtherNodes = []inspect.Node{{Name: "worker-8", Role: catalog.RoleWorker}}
+	_, err := wholeOf(f).Plan("run-1", f.Snapshot, remediatetest.TestNow)
+	var unknown remediate.UnknownNodesError
+	if !errors.As(err, &unknown) || len(unknown) != 3 {
+		t.Fatalf("got %v", err)
+	}
+	for i, name := range []string{"worker-0", "worker-1", "worker-8"} {
+		if unknown[i].Node != name || !strings.Contains(err.Error(), "node-read on "+name) {
+			t.Errorf("%s is not in %v", name, err)
+		}
+	}
+	var refusal *remediate.Refusal
+	if !errors.As(err, &refusal) || refusal != unknown[0] {
+		t.Errorf("its refusal is %v", refusal)
 	}
 }
 

@@ -52,7 +52,7 @@ func (r Result) Snapshot(node string) inspect.Snapshot {
 	}
 	for _, l := range r.ServerLogs {
 		at := pki.Location{Kind: pki.KindFile, Node: node, Path: l.Path}
-		log := inspect.ServerLog{At: at, Row: catalog.ServerLogOf(l.Path).ID, From: l.From, To: l.To}
+		log := inspect.ServerLog{At: at, Row: catalog.ServerLogOf(l.Path).ID, From: l.From, To: l.To, LeftOut: l.LeftOut}
 		for _, x := range l.Refused {
 			log.Refused = append(log.Refused, inspect.Refused{Client: x.Client.String(), Reason: x.Reason, Count: x.Count, First: x.First, Last: x.Last})
 		}

@@ -213,9 +213,13 @@ func TestClientsThatRefuse(t *testing.T) {
 		"http: " + refused + s.jwt() + ":1: remote error: tls: bad certificate\n" +
 		"http: " + refused + "10.0.1.8:1: remote error: tls: bad certificate " + s.jwt() + "\n" +
 		"token: " + s.jwt() + "\n"
-	var crowd strings.Builder
+	var crowd, among strings.Builder
 	for i := range 300 {
 		fmt.Fprintf(&crowd, "http: %s10.9.%d.%d:1: remote error: tls: bad certificate\n", refused, i/200, i%200)
+		if i%50 == 0 {
+			fmt.Fprintf(&among, "http: %s10.0.1.5:1: remote error: tls: bad certificate\n", refused)
+		}
+		fmt.Fprintf(&among, "http: %s10.9.%d.%d:1: remote error: tls: bad certificate\n", refused, i/200, i%200)
 	}
 	root := newRoot(t)
 	tree(t, root, map[string]string{
@@ -223,6 +227,7 @@ func TestClientsThatRefuse(t *testing.T) {
 		pod + "1.log":                    runtimeLog(crowd.String(), 8192),
 		pod + "2.log":                    "no times, nothing refused\n",
 		pod + "3.log":                    "",
+		pod + "4.log":                    runtimeLog(among.String(), 8192),
 		pod + "0.log.20260203-040506.gz": packed(t, runtimeLog(text, 8192)),
 		"/var/log/pods/team_kube-apiserver-m1_1f2e/kube-apiserver/0.log": runtimeLog(text, 8192),
 	})
@@ -237,24 +242,38 @@ func TestClientsThatRefuse(t *testing.T) {
 		for _, l := range r.ServerLogs {
 			logs[strings.TrimPrefix(l.Path, pod)] = l
 		}
-		if len(logs) != 4 {
+		if len(logs) != 5 {
 			t.Fatalf("logs: %+v, gaps: %+v", r.ServerLogs, r.Gaps)
 		}
 		want := []Refused{
 			{netip.MustParseAddr("10.0.1.5"), "bad certificate", 2, second(0), second(3)},
 			{netip.MustParseAddr("fd00::7"), "unknown certificate authority", 1, second(2), second(2)},
 		}
-		if l := logs["0.log"]; !slices.Equal(l.Refused, want) || !l.From.Equal(second(0)) || !l.To.Equal(second(7)) {
+		if l := logs["0.log"]; !slices.Equal(l.Refused, want) || l.LeftOut || !l.From.Equal(second(0)) || !l.To.Equal(second(7)) {
 			t.Errorf("got %+v", l)
 		}
-		if l := logs["1.log"]; len(l.Refused) != 200 || !l.To.Equal(second(299)) {
-			t.Errorf("%d clients, up to %s", len(l.Refused), l.To)
+		if l := logs["1.log"]; len(l.Refused) != 200 || !l.LeftOut || !l.To.Equal(second(299)) {
+			t.Errorf("%d clients, left out: %t, up to %s", len(l.Refused), l.LeftOut, l.To)
+		}
+		// The same as in TestReadServerLogOfACrowd of collect.
+		l := logs["4.log"]
+		if !l.LeftOut || len(l.Refused) != 200 {
+			t.Fatalf("%d clients, left out: %t", len(l.Refused), l.LeftOut)
+		}
+		slices.SortFunc(l.Refused, func(a, b Refused) int { return a.Last.Compare(b.Last) })
+		for i, r := range l.Refused[:148] {
+			if want := fmt.Sprintf("10.9.%d.%d", (i+101)/200, (i+101)%200); r.Client.String() != want {
+				t.Errorf("client %d is %s, want %s", i, r.Client, want)
+			}
+		}
+		if want := (Refused{netip.MustParseAddr("10.0.1.5"), "bad certificate", 6, second(0), second(255)}); l.Refused[149] != want {
+			t.Errorf("got %+v", l.Refused[149])
 		}
 		if l := logs["2.log"]; len(l.Refused) != 0 || !l.To.IsZero() {
 			t.Errorf("got %+v", l)
 		}
 		facts := r.Snapshot("m1")
-		if len(facts.ServerLogs) != 4 || facts.ServerLogs[0].Row != "apiserver-refused" || facts.ServerLogs[0].At.Node != "m1" {
+		if len(facts.ServerLogs) != 5 || facts.ServerLogs[0].Row != "apiserver-refused" || facts.ServerLogs[0].At.Node != "m1" || facts.ServerLogs[0].LeftOut || !facts.ServerLogs[1].LeftOut {
 			t.Errorf("facts: %+v", facts.ServerLogs)
 		}
 		if _, r = w.read(t, root, Options{Only: true, Paths: []string{"/etc"}}); len(r.ServerLogs) > 0 {

@@ -138,11 +138,14 @@ function moment(line) {
 
 # refused counts, in the log of a TLS server on standard input, the clients that broke
 # off a handshake because of the certificate they were shown: a record for the log,
-# with the times of its first and last line, and one for each client and reason, at
-# most 200. Of a line, only an address and one of few words leave the node.
-function refused(name,   line, i, text, client, why, key, at, from, to, last, n, keys, count, first, latest, bytes) {
-	bytes = n = 0
+# with the times of its first and last line, and one for each client and reason: of
+# more than 200 those that refused last, and that others were left out. Of a line,
+# only an address and one of few words leave the node. collect/serverlog.go does the
+# same for logs in a must-gather.
+function refused(name,   line, i, text, client, why, key, at, from, to, last, n, keys, slot, count, first, latest, older, newer, cut, bytes) {
+	bytes = n = cut = 0
 	from = last = ""
+	older[""] = newer[""] = "" # a ring of the keys by their last line, the oldest after ""
 	while ((getline line) > 0) {
 		bytes += length(line) + 1
 		if (from == "") from = moment(line)
@@ -159,17 +162,36 @@ function refused(name,   line, i, text, client, why, key, at, from, to, last, n,
 		sub(/[^a-z ].*$/, "", why)
 		if (length(client) > 45 || client !~ /^[0-9a-fA-F.:]+$/ || why !~ /^(bad|unsupported|revoked|expired|unknown) certificate( authority)?$/) continue
 		key = client " " field(why)
-		if (!(key in count)) {
-			if (n >= 200) continue
-			keys[++n] = key
+		if (key in count) {
+			newer[older[key]] = newer[key]
+			older[newer[key]] = older[key]
+		} else if (n < 200) {
+			slot[key] = ++n
+		} else {
+			cut = 1
+			i = newer[""]
+			newer[""] = newer[i]
+			older[newer[i]] = ""
+			slot[key] = slot[i]
+			delete slot[i]
+			delete count[i]
+			delete first[i]
+			delete latest[i]
+			delete older[i]
+			delete newer[i]
 		}
+		keys[slot[key]] = key
+		older[key] = older[""]
+		newer[key] = ""
+		newer[older[key]] = key
+		older[""] = key
 		count[key]++
 		at = moment(line)
 		if (first[key] == "") first[key] = at
 		if (at != "") latest[key] = at
 	}
 	to = moment(last)
-	print "heard " field(from) " " field(to) " " field(name)
+	print "heard " field(from) " " field(to) " " field(name) " " cut
 	for (i = 1; i <= n; i++) print "refused " keys[i] " " count[keys[i]] " " field(first[keys[i]]) " " field(latest[keys[i]])
 	print "bytes " bytes
 }

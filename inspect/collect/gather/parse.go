@@ -170,8 +170,10 @@ func fieldsOf(word string) int {
 		return 1
 	case "process", "unit", "missing", "alias", "lost", "omitted", "cut":
 		return 2
-	case "flag", "heard":
+	case "flag":
 		return 3
+	case "heard":
+		return 4
 	case "node", "refused":
 		return 5
 	case "log":

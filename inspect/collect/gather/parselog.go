@@ -43,9 +43,9 @@ func times(f []string, to ...*time.Time) error {
 	return nil
 }
 
-// heard takes the times of first and last line, path.
+// heard takes the times of first and last line, path, whether clients were left out.
 func (p *parser) heard(f []string) error {
-	l := ServerLog{Path: f[2]}
+	l := ServerLog{Path: f[2], LeftOut: f[3] != "0"}
 	if !strings.HasPrefix(l.Path, "/") {
 		return fmt.Errorf("path %q does not start at the root", l.Path)
 	}

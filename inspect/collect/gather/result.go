@@ -88,6 +88,7 @@ type ServerLog struct {
 	Path     string
 	From, To time.Time // of what was read; zero: the log does not say
 	Refused  []Refused
+	LeftOut  bool // there were more clients: those that refused last are in Refused
 }
 
 // Refused is a client and the reason that it gave.

@@ -11,7 +11,7 @@
 # end of stdin, which the other side sends when it has read that line: whatever
 # lies between may discard what is on its way when an exec is over.
 #
-#   podexec.sh [PATH]
+#   shell.sh [PATH]
 # In a chroot, what the image says is of no use.
 if [ -n "$1" ]; then
 	PATH=$1 HOME=/root

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-func TestPodOutput(t *testing.T) {
+func TestShellOutput(t *testing.T) {
 	const word = "XYXYZ" // begins like itself
 	for _, c := range []struct {
 		name, written, passed string
@@ -33,7 +33,7 @@ func TestPodOutput(t *testing.T) {
 	} {
 		for _, size := range []int{1, 2, 3, 5, 1000} {
 			var passed bytes.Buffer
-			o := newPodOutput(word, &passed, false)
+			o := newShellOutput(word, &passed, false)
 			for chunk := range slices.Chunk([]byte(c.written), size) {
 				if n, err := o.Write(slices.Clone(chunk)); n != len(chunk) || err != nil {
 					t.Fatalf("%s: write: %d, %v", c.name, n, err)
@@ -56,10 +56,10 @@ func TestPodOutput(t *testing.T) {
 }
 
 // Somebody may wait for the very byte that looks like the beginning of the end.
-func TestLivePodOutput(t *testing.T) {
+func TestLiveShellOutput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var passed tail // which may be read at any time
-		o := newPodOutput("XYXYZ", &passed, true)
+		o := newShellOutput("XYXYZ", &passed, true)
 		write := func(text string) {
 			t.Helper()
 			if _, err := o.Write([]byte(text)); err != nil {
@@ -97,10 +97,10 @@ func TestLivePodOutput(t *testing.T) {
 }
 
 // An end of which the first half was taken for output is no end that was seen.
-func TestLivePodOutputCut(t *testing.T) {
+func TestLiveShellOutputCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var passed tail // which may be read at any time
-		o := newPodOutput("XYXYZ", &passed, true)
+		o := newShellOutput("XYXYZ", &passed, true)
 		for _, part := range []string{"hello\nout", "XY", "XYZ 0\n"} {
 			if _, err := o.Write([]byte(part)); err != nil {
 				t.Fatal(err)
@@ -116,9 +116,8 @@ func TestLivePodOutputCut(t *testing.T) {
 	})
 }
 
-// TestPodScript runs the script in the shells that are here. Nobody but a pod's
-// own exec has it run otherwise.
-func TestPodScript(t *testing.T) {
+// TestShellScript runs the script in the shells that are here.
+func TestShellScript(t *testing.T) {
 	var every []byte
 	for b := 1; b < 256; b++ {
 		every = append(every, byte(b))
@@ -144,10 +143,10 @@ func TestPodScript(t *testing.T) {
 				{[]string{"sh", "-c", "kill -KILL $$"}, "", "", 137},
 			} {
 				var out bytes.Buffer
-				o := newPodOutput("WORD", &out, false)
-				cmd := exec.Command(program, append(slices.Clone(shell[1:]), "-c", podScriptSent(), "sh", "")...)
+				o := newShellOutput("WORD", &out, false)
+				cmd := exec.Command(program, append(slices.Clone(shell[1:]), "-c", shellScriptSent(), "sh", "")...)
 				// By single bytes: whoever reads more than a line takes what is not its own.
-				cmd.Stdin = iotest.OneByteReader(strings.NewReader(string(podArguments("WORD", c.argv)) + c.stdin))
+				cmd.Stdin = iotest.OneByteReader(strings.NewReader(string(shellArguments("WORD", c.argv)) + c.stdin))
 				cmd.Stdout = o
 				_ = cmd.Run() // its own status says nothing
 				select {
@@ -163,11 +162,11 @@ func TestPodScript(t *testing.T) {
 	}
 }
 
-func TestPodScriptIsSmall(t *testing.T) {
-	if n := len(podScriptSent()); n > 700 {
-		t.Errorf("%d bytes of a URL are podexec.sh", n)
+func TestShellScriptIsSmall(t *testing.T) {
+	if n := len(shellScriptSent()); n > 700 {
+		t.Errorf("%d bytes of a URL are shell.sh", n)
 	}
-	if strings.Contains(podScriptSent(), "# ") {
-		t.Errorf("has comments:\n%s", podScriptSent())
+	if strings.Contains(shellScriptSent(), "# ") {
+		t.Errorf("has comments:\n%s", shellScriptSent())
 	}
 }

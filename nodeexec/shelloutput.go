@@ -14,10 +14,10 @@ import (
 // command writes may look like its beginning, and somebody may wait for it.
 const holdLimit = 100 * time.Millisecond
 
-// podOutput is what podexec.sh writes to stdout: a greeting, the command's own
+// shellOutput is what shell.sh writes to stdout: a greeting, the command's own
 // output, and the line of its end. It passes on the output and takes the rest
 // off. It never fails to write, so that the end is read in any case.
-type podOutput struct {
+type shellOutput struct {
 	to   io.Writer
 	live bool   // what a command writes is waited for before it ends
 	mark []byte // how the last line begins
@@ -34,14 +34,14 @@ type podOutput struct {
 	over   bool
 }
 
-func newPodOutput(word string, to io.Writer, live bool) *podOutput {
-	o := &podOutput{to: to, live: live, mark: []byte(word + " "), greeted: make(chan string, 1), ended: make(chan struct{})}
+func newShellOutput(word string, to io.Writer, live bool) *shellOutput {
+	o := &shellOutput{to: to, live: live, mark: []byte(word + " "), greeted: make(chan string, 1), ended: make(chan struct{})}
 	o.timer = time.AfterFunc(holdLimit, o.flush)
 	o.timer.Stop()
 	return o
 }
 
-func (o *podOutput) Write(p []byte) (int, error) {
+func (o *shellOutput) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.timer.Stop()
@@ -69,7 +69,7 @@ func (o *podOutput) Write(p []byte) (int, error) {
 }
 
 // flush passes on what was kept for long enough.
-func (o *podOutput) flush() {
+func (o *shellOutput) flush() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.over || !o.begun || bytes.HasPrefix(o.kept, o.mark) {
@@ -80,7 +80,7 @@ func (o *podOutput) flush() {
 }
 
 // greeting takes the first line off, if it is there.
-func (o *podOutput) greeting() bool {
+func (o *shellOutput) greeting() bool {
 	const most = 1 << 10
 	line, rest, found := bytes.Cut(o.kept, []byte("\n"))
 	if !found && len(o.kept) < most {
@@ -93,7 +93,7 @@ func (o *podOutput) greeting() bool {
 }
 
 // pass passes on the first n bytes that are held.
-func (o *podOutput) pass(n int) {
+func (o *shellOutput) pass(n int) {
 	if n > o.passed {
 		_, _ = o.to.Write(o.kept[o.passed:n]) // whoever closed it wants no more
 	}
@@ -102,7 +102,7 @@ func (o *podOutput) pass(n int) {
 }
 
 // partial is how many bytes at the end may be the beginning of the mark.
-func (o *podOutput) partial() int {
+func (o *shellOutput) partial() int {
 	for n := min(len(o.kept), len(o.mark)-1); n > 0; n-- {
 		if bytes.HasSuffix(o.kept, o.mark[:n]) {
 			return n
@@ -112,7 +112,7 @@ func (o *podOutput) partial() int {
 }
 
 // ending reads the last line, if all of it is there.
-func (o *podOutput) ending() {
+func (o *shellOutput) ending() {
 	line, _, found := strings.Cut(string(o.kept[len(o.mark):]), "\n")
 	status, err := strconv.ParseUint(line, 10, 8)
 	if !found && len(line) < 4 {

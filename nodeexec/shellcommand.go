@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	_ "embed" // the script that runs commands in pods
+	_ "embed" // the script below which commands run
 	"errors"
 	"fmt"
 	"io"
@@ -12,32 +12,49 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/client-go/tools/remotecommand"
-	"k8s.io/client-go/util/exec"
-
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
-//go:embed podexec.sh
-var podScript string
+//go:embed shell.sh
+var shellScript string
 
 const (
-	// greetLimit is for the shell of an exec to come up; where the API server
-	// can't reach a kubelet, it may try for longer.
+	// greetLimit is for shell.sh to come up; where the API server can't reach a
+	// kubelet, it may try for longer.
 	greetLimit = 30 * time.Second
 
 	// endGrace is how long the rest of stderr may take once a command has
 	// ended: a child that lives on may hold it for ever.
 	endGrace = 3 * time.Second
 
-	// killLimit is for killing a command from beside, which is an exec of its own.
+	// killLimit is for killing a command from beside, by a shell.sh of its own.
 	killLimit = 5 * time.Second
 )
 
-// podScriptSent is podexec.sh without its comments: it is a part of a URL.
-func podScriptSent() string {
+// remote starts shell.sh on a node, and says what it means when that, or what
+// runs below it, does not end as it should.
+type remote interface {
+	// exec runs shell.sh until it ends, or ctx does. Its error says how that was,
+	// as far as the remote knows.
+	exec(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error
+
+	// noShell is the error where that ended before shell.sh said that it is there.
+	noShell(exit error) error
+
+	// noAnswer is the error where shell.sh said nothing within a limit.
+	noAnswer(limit time.Duration) error
+
+	// interrupted is why the end of a command was not seen.
+	interrupted(ctx context.Context, exit error) error
+
+	// String names the remote in errors.
+	String() string
+}
+
+// shellScriptSent is shell.sh without its comments: it is a part of a URL.
+func shellScriptSent() string {
 	var sent strings.Builder
-	for line := range strings.Lines(podScript) {
+	for line := range strings.Lines(shellScript) {
 		if !strings.HasPrefix(strings.TrimSpace(line), "#") {
 			sent.WriteString(line)
 		}
@@ -45,14 +62,14 @@ func podScriptSent() string {
 	return sent.String()
 }
 
-// podCommand is a command that runs by an exec of its own.
-type podCommand struct {
-	n      *podNode
+// shellCommand is a command that runs below a shell.sh of its own.
+type shellCommand struct {
+	n      *shellNode
 	argv   []string
 	beside bool // it is there to kill another one, and is not killed itself
 
 	in    *io.PipeWriter
-	out   *podOutput
+	out   *shellOutput
 	err   *tail
 	group string // its process group; "0" if it shares it with others
 
@@ -64,13 +81,13 @@ type podCommand struct {
 	killed sync.Once
 	left   error // why it may run on although it was to be killed; set by killed
 
-	cut  context.CancelFunc // ends the exec's stream, which does not end the command
+	cut  context.CancelFunc // ends the remote's stream, which does not end the command
 	done chan struct{}      // the stream is over
-	exit error              // what the API says of it, once done is closed
+	exit error              // what the remote says of it, once done is closed
 }
 
-func (n *podNode) command(ctx context.Context, argv []string) *podCommand {
-	c := &podCommand{n: n, argv: argv, err: &tail{}, done: make(chan struct{}), cut: func() {}}
+func (n *shellNode) command(ctx context.Context, argv []string) *shellCommand {
+	c := &shellCommand{n: n, argv: argv, err: &tail{}, done: make(chan struct{}), cut: func() {}}
 	c.ctx, c.stop = context.WithCancelCause(ctx)
 	c.free, c.quiet = func() bool { return true }, func() {}
 	return c
@@ -78,7 +95,7 @@ func (n *podNode) command(ctx context.Context, argv []string) *podCommand {
 
 // start returns when the command runs. What it writes goes to where to says; live
 // says that somebody waits for it.
-func (n *podNode) start(ctx context.Context, argv []string, live bool, to func(*podCommand) io.Writer) (*podCommand, error) {
+func (n *shellNode) start(ctx context.Context, argv []string, live bool, to func(*shellCommand) io.Writer) (*shellCommand, error) {
 	if err := checkArgv(n.name, argv); err != nil {
 		return nil, err
 	}
@@ -107,38 +124,48 @@ func (n *podNode) start(ctx context.Context, argv []string, live bool, to func(*
 	return c, nil
 }
 
-// begin starts the exec, waits until its shell says that it is there, and hands
-// over the arguments: so that whatever fails before has changed nothing.
-func (c *podCommand) begin(to io.Writer, live bool) error {
+// begin starts shell.sh, waits until it says that it is there, and hands over the
+// arguments: so that whatever fails before has changed nothing.
+func (c *shellCommand) begin(to io.Writer, live bool) error {
 	word := rand.Text()
-	c.out = newPodOutput(word, to, live)
+	c.out = newShellOutput(word, to, live)
 	var stdin *io.PipeReader
 	stdin, c.in = io.Pipe()
 	var stream context.Context
 	stream, c.cut = context.WithCancel(context.WithoutCancel(c.ctx))
 	go func() {
-		c.exit = c.n.api.exec(stream, c.n.pod, c.n.shell(), remotecommand.StreamOptions{Stdin: stdin, Stdout: c.out, Stderr: c.err})
+		c.exit = c.n.remote.exec(stream, stdin, c.out, c.err)
 		_ = c.in.Close()
 		close(c.done)
 	}()
+	limit := time.NewTimer(c.n.greet)
+	defer limit.Stop()
 	select {
 	case line := <-c.out.greeted:
 		group, ok := strings.CutPrefix(line, "certrot-exec ")
 		if !ok || !isNumber(group) {
-			return c.failed(-1, fmt.Errorf("pod %s: the shell in container %s begins with %s, and not as it should", c.n.pod, c.n.pod.container, foreign.Quoted(fmt.Sprintf("%.80s", line))))
+			return c.failed(-1, fmt.Errorf("%s: the shell begins with %s, and not as it should", c.n.remote, foreign.Quoted(fmt.Sprintf("%.80s", line))))
 		}
 		c.group = group
 	case <-c.done:
-		return c.neverRan()
+		e := c.failed(-1, c.n.remote.noShell(c.exit))
+		if errors.As(e.Inner, new(*SudoError)) {
+			e.Output = nil // which is what sudo said
+		}
+		return e
 	case <-c.ctx.Done():
+		c.cut()
+		<-c.done // a process that runs here is not left behind
 		return c.failed(-1, context.Cause(c.ctx))
-	case <-time.After(greetLimit):
-		return c.failed(-1, fmt.Errorf("pod %s: no answer within %s: does the kubelet of %s run, and can the API server reach it? ssh does not need that", c.n.pod, greetLimit, c.n.name))
+	case <-limit.C:
+		c.cut()
+		<-c.done
+		return c.failed(-1, c.n.remote.noAnswer(c.n.greet))
 	}
 	wrote := make(chan struct{})
 	go func() {
 		defer close(wrote)
-		_, _ = c.in.Write(podArguments(word, c.argv)) // what goes wrong here ends the stream
+		_, _ = c.in.Write(shellArguments(word, c.argv)) // what goes wrong here ends the stream
 	}()
 	select {
 	case <-wrote:
@@ -148,8 +175,8 @@ func (c *podCommand) begin(to io.Writer, live bool) error {
 	return nil
 }
 
-// podArguments are what podexec.sh reads.
-func podArguments(word string, argv []string) []byte {
+// shellArguments are what shell.sh reads.
+func shellArguments(word string, argv []string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s\n%d\n", word, len(argv))
 	for _, arg := range argv {
@@ -166,11 +193,11 @@ func podArguments(word string, argv []string) []byte {
 }
 
 // wait waits until the command has ended, or has been killed.
-func (c *podCommand) wait() {
+func (c *shellCommand) wait() {
 	defer c.quiet()
 	select {
 	case <-c.out.ended:
-		_ = c.in.Close() // for which podexec.sh waits
+		_ = c.in.Close() // for which shell.sh waits
 		select {
 		case <-c.done:
 		case <-time.After(endGrace):
@@ -183,9 +210,9 @@ func (c *podCommand) wait() {
 	}
 }
 
-// kill ends the command with all its children, by an exec of its own: nothing
+// kill ends the command with all its children, by a shell.sh of its own: nothing
 // happens to a command when its stream ends.
-func (c *podCommand) kill() {
+func (c *shellCommand) kill() {
 	c.killed.Do(func() {
 		defer func() {
 			c.cut()
@@ -210,7 +237,7 @@ func (c *podCommand) kill() {
 	})
 }
 
-func (c *podCommand) killFromBeside() error {
+func (c *shellCommand) killFromBeside() error {
 	if c.group == "0" {
 		return errors.New("it has no process group of its own")
 	}
@@ -232,12 +259,12 @@ func (c *podCommand) killFromBeside() error {
 	case run.Inner == nil:
 		return nil // it had ended by itself
 	}
-	return fmt.Errorf("kill it by another exec: %w", run.Inner)
+	return fmt.Errorf("kill it from beside: %w", run.Inner)
 }
 
 // outcome says how the command ended; nil is a success that was seen. What the
-// API says of an exec is no such thing: one whose kubelet restarts ends with 0.
-func (c *podCommand) outcome() error {
+// remote says is no such thing: an exec whose kubelet restarts ends with 0.
+func (c *shellCommand) outcome() error {
 	if c.ctx.Err() != nil {
 		c.kill() // waits for it, if it is on the way
 		e := c.failed(-1, fmt.Errorf("%w: %w", context.Cause(c.ctx), ErrUnknownOutcome))
@@ -249,7 +276,7 @@ func (c *podCommand) outcome() error {
 	select {
 	case <-c.out.ended:
 	default:
-		return c.failed(-1, fmt.Errorf("%w (%w)", ErrUnknownOutcome, c.n.interrupted(c.ctx, c.exit)))
+		return c.failed(-1, fmt.Errorf("%w (%w)", ErrUnknownOutcome, c.n.remote.interrupted(c.ctx, c.exit)))
 	}
 	if c.out.status != 0 {
 		return c.failed(c.out.status, nil)
@@ -257,35 +284,12 @@ func (c *podCommand) outcome() error {
 	return nil
 }
 
-// neverRan is the end of an exec in which no shell came up.
-func (c *podCommand) neverRan() error {
-	var exit exec.CodeExitError
-	switch {
-	case c.exit == nil:
-		return c.failed(-1, fmt.Errorf("pod %s: the exec ended well without having run anything", c.n.pod))
-	case errors.As(c.exit, &exit):
-		return c.failed(-1, &noShellError{c.n.pod, Quote(c.n.shell()[:2]...), exit.Code})
-	}
-	return c.failed(-1, c.n.explain(c.exit))
-}
-
-// noShellError is an exec that found nothing to run.
-type noShellError struct {
-	pod   podRef
-	tried string
-	code  int
-}
-
-func (e *noShellError) Error() string {
-	return fmt.Sprintf("pod %s, container %s: %s ended with %d, and no shell came up", e.pod, e.pod.container, e.tried, e.code)
-}
-
-func (c *podCommand) failed(code int, why error) *RunError {
+func (c *shellCommand) failed(code int, why error) *RunError {
 	return &RunError{Node: c.n.name, Argv: c.argv, Output: c.err.Bytes(), Code: code, Inner: why}
 }
 
 // release gives back what the command holds.
-func (c *podCommand) release() {
+func (c *shellCommand) release() {
 	c.once.Do(func() {
 		c.free()
 		c.stop(nil)

@@ -1,0 +1,264 @@
+package nodeexec_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/nodetest"
+)
+
+// program is a shell script that leads to this machine. Its first argument is the
+// name of the node, the others are what is to run there.
+func program(t *testing.T, script string) nodeexec.Command {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "onto")
+	write(t, file, "#!/bin/sh\n"+script+"\n")
+	if err := os.Chmod(file, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return nodeexec.Command{Words: []string{file, "{node}"}, Sudo: nodeexec.SudoNever}
+}
+
+// sshProgram leads to a server by the ssh program.
+func (h home) sshProgram(t *testing.T, d *sshd, options ...string) nodeexec.Command {
+	t.Helper()
+	ssh, err := exec.LookPath("ssh")
+	if err != nil {
+		t.Skip("ssh is not installed (apt-get install openssh-client)")
+	}
+	words := []string{ssh, "-F", "none", "-i", h.file("id_ed25519"), "-o", "BatchMode=yes", "-o", "UserKnownHostsFile=" + h.file("known_hosts"),
+		"-o", "HostName=127.0.0.1", "-p", strconv.Itoa(d.port)}
+	return nodeexec.Command{Words: append(append(words, options...), d.user+"@{node}", "--"), Sudo: nodeexec.SudoNever}
+}
+
+func TestCommandOfALocalProcess(t *testing.T) {
+	noLeaks(t)
+	by := nodeexec.Command{Words: []string{"env", "NODE={node}"}, Sudo: nodeexec.SudoNever}
+	nodetest.TestNode(t, func(t *testing.T) nodeexec.Node { return open(t, by, "node-1") }, nodetest.Options{NoHalfClose: true, AtOnce: 4})
+	nothingLeft(t, "certrot-exec")
+}
+
+func TestCommandOfSSH(t *testing.T) {
+	h := newHome(t)
+	d := startSSHD(t, "MaxStartups 100", nil, h.key)
+	h.trust(t, d)
+	noLeaks(t)
+	nodetest.TestNode(t, func(t *testing.T) nodeexec.Node { return open(t, h.sshProgram(t, d), "node-1") }, nodetest.Options{NoHalfClose: true, AtOnce: 4})
+	nothingLeft(t, "certrot-exec")
+}
+
+func TestCommandThroughSudo(t *testing.T) {
+	needsSudo(t)
+	noLeaks(t)
+	by := program(t, `shift; exec "$@"`)
+	by.Sudo = nodeexec.SudoAlways
+	nodetest.TestNode(t, func(t *testing.T) nodeexec.Node { return open(t, by, "node-1") }, nodetest.Options{NoHalfClose: true, AtOnce: 4})
+	nothingLeft(t, "certrot-exec")
+}
+
+// The shell behind the command may be any, and its group may be that of others.
+func TestCommandOfEachShell(t *testing.T) {
+	for _, shell := range [][]string{{"dash"}, {"bash"}, {"busybox", "sh"}} {
+		t.Run(shell[0], func(t *testing.T) {
+			file, err := exec.LookPath(shell[0])
+			if err != nil {
+				t.Skipf("%s is not installed", shell[0])
+			}
+			by := program(t, fmt.Sprintf("echo 'Welcome to' $1\nprintf 'no line end: '\n%s; exit $?", nodeexec.Quote(append([]string{file}, shell[1:]...)...)))
+			n := open(t, by, "node-1")
+			out, err := n.Run(t.Context(), strings.NewReader("through stdin"), "sh", "-c", `cat; printf ' %s' "$@"`, "sh", "a b", "'$(id)'\n")
+			if want := "through stdin a b '$(id)'\n"; err != nil || string(out) != want {
+				t.Errorf("%q, %v, want %q", out, err, want)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			if _, err = n.Run(ctx, nil, "sh", "-c", "sleep 8642.5 & sleep 8642.5"); !errors.Is(err, nodeexec.ErrUnknownOutcome) || strings.Contains(err.Error(), "still run") {
+				t.Errorf("stopped: %v", err)
+			}
+			nothingLeft(t, "sleep\x008642.5")
+		})
+	}
+}
+
+func TestCommandsThatLeadNowhere(t *testing.T) {
+	for _, c := range []struct {
+		name, script string
+		says         []string
+	}{
+		{"one that exits early", `echo "could not find node $1" >&2; exit 255`, []string{"onto node-1 sh", "no shell came up", "exit status 255", "could not find node node-1", "echo hostname |"}},
+		{"one that says on stdout why", `echo "This account is not available"; exit 1`, []string{"exit status 1", "This account is not available"}},
+		{"one that ends well", `exit 0`, []string{"no shell came up", "exit status 0"}},
+		{"one that hangs", `sleep 9753.5`, []string{"no shell came up within 500ms", "log in before"}},
+		{"one that prints a banner and hangs", `echo welcome; sleep 9753.5`, []string{"no shell came up within 500ms"}},
+		{"one that prints without an end", `yes`, []string{"prints more than 65536 bytes before it runs a command"}},
+		{"one that repeats what it is given", `cat`, []string{"no shell came up within 500ms"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			noLeaks(t)
+			by := program(t, c.script)
+			by.Limits.Connect = 500 * time.Millisecond
+			n, err := by.Dial(t.Context(), "node-1")
+			if err == nil {
+				_ = n.Close()
+				t.Fatal("it leads onto a node")
+			}
+			for _, part := range c.says {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("%v\nlacks %q", err, part)
+				}
+			}
+			nothingLeft(t, "sleep\x009753.5")
+		})
+	}
+}
+
+func TestACommandIsStoppedWhileItConnects(t *testing.T) {
+	noLeaks(t)
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 300*time.Millisecond, errors.New("Ctrl-C"))
+	defer cancel()
+	if _, err := program(t, `sleep 9754.5 & sleep 9754.5`).Dial(ctx, "node-1"); err == nil || !strings.Contains(err.Error(), "Ctrl-C") {
+		t.Errorf("%v", err)
+	}
+	nothingLeft(t, "sleep\x009754.5")
+}
+
+func TestCommandWhoseConnectionBreaks(t *testing.T) {
+	for _, c := range []struct{ name, script, signal string }{
+		{"with a signal", `shift; export ONTO=$$; "$@"; exit 0`, "KILL"},
+		{"as if all was well", `shift; export ONTO=$$; trap 'exit 0' TERM; exec 3<&0; "$@" <&3 & wait`, "TERM"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := open(t, program(t, c.script), "node-1")
+			_, err := n.Run(t.Context(), nil, "sh", "-c", "echo half; kill -"+c.signal+" $ONTO; sleep 2")
+			if !errors.Is(err, nodeexec.ErrUnknownOutcome) || !strings.Contains(err.Error(), "the end of what ran on the node was not seen") {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// Who logs in is what the node says. Here, sudo refuses.
+func TestCommandBecomesRoot(t *testing.T) {
+	for _, c := range []struct {
+		id   string
+		sudo nodeexec.Sudo
+		user string // whom sudo refuses; "": it is not asked
+	}{
+		{"1000 core", nodeexec.SudoUnlessRoot, "core"},
+		{"0 root", nodeexec.SudoUnlessRoot, ""},
+		{"0 root", nodeexec.SudoAlways, "root"},
+		{"1000 core", nodeexec.SudoNever, ""},
+	} {
+		path := filepath.Dir(linkTo(t, "/bin/false", "sudo"))
+		id := strings.Fields(c.id)
+		write(t, filepath.Join(path, "id"), "#!/bin/sh\n[ \"$1\" = -u ] && echo "+id[0]+" || echo "+id[1]+"\n")
+		if err := os.Chmod(filepath.Join(path, "id"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		by := program(t, `shift; PATH=`+path+`:$PATH exec "$@"`)
+		by.Sudo = c.sudo
+		n, err := by.Dial(t.Context(), "node-1")
+		if n != nil {
+			_ = n.Close()
+		}
+		var sudo *nodeexec.SudoError
+		switch {
+		case c.user == "" && err != nil:
+			t.Errorf("%s: %v", c.id, err)
+		case c.user != "" && (!errors.As(err, &sudo) || sudo.Node != "node-1" || sudo.User != c.user || !strings.Contains(err.Error(), "exit status 1")):
+			t.Errorf("%s: %v", c.id, err)
+		}
+	}
+	by := program(t, `shift; "$@" | sed -u 's/^[0-9]*$/who/'`)
+	by.Sudo = nodeexec.SudoUnlessRoot
+	if _, err := by.Dial(t.Context(), "node-1"); err == nil || !strings.Contains(err.Error(), "who logs in is unknown") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestCommandWithATerminal(t *testing.T) {
+	h := newHome(t)
+	d := startSSHD(t, "", nil, h.key)
+	h.trust(t, d)
+	_, err := h.sshProgram(t, d, "-tt").Dial(t.Context(), "node-1")
+	if err == nil || !strings.Contains(err.Error(), "has a terminal") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A process of a container that has the node's /proc, and a PID namespace of its own.
+func TestCommandWithTheProcessesOfAnother(t *testing.T) {
+	if out, err := exec.Command("unshare", "-p", "-f", "true").CombinedOutput(); err != nil {
+		t.Skipf("a PID namespace is not possible here: %v %s", err, out)
+	}
+	_, err := program(t, `shift; exec unshare -p -f "$@"`).Dial(t.Context(), "node-1")
+	if err == nil || !strings.Contains(err.Error(), "nsenter -t 1 -a") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A name comes from the cluster, and is a word of a command here.
+func TestNamesThatNoCommandIsGiven(t *testing.T) {
+	mark := filepath.Join(t.TempDir(), "ran")
+	by := program(t, "touch "+mark)
+	for _, name := range []string{"", "-oProxyCommand=id", "a b", "a;id", "$(id)", "../a", "a/b", "a\n", "A", "root@a", "a-", ".a", "{node}", strings.Repeat("a", 254)} {
+		if _, err := by.Dial(t.Context(), name); err == nil || !strings.Contains(err.Error(), "is no name that a command is given") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("the command ran")
+	}
+}
+
+func TestParseCommand(t *testing.T) {
+	for line, want := range map[string][]string{
+		"tsh ssh root@{node} --":                         {"tsh", "ssh", "root@{node}", "--"},
+		"  ssh   {node} ":                                {"ssh", "{node}"},
+		`ssh -o 'ProxyCommand=a $b' "{node}" ''`:         {"ssh", "-o", "ProxyCommand=a $b", "{node}", ""},
+		`x "a 'b'"'c "d"'e={node},~`:                     {"x", `a 'b'c "d"e={node},~`},
+		"gcloud compute ssh {node} --zone=us-central1-a": {"gcloud", "compute", "ssh", "{node}", "--zone=us-central1-a"},
+	} {
+		if got, err := nodeexec.ParseCommand(line); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %q, %v", line, got, err)
+		}
+	}
+	for line, says := range map[string]string{
+		"":                       "no program is named",
+		"  ":                     "no program is named",
+		"'' {node}":              "no program is named",
+		"ssh node":               "no word has {node}",
+		"ssh {Node}":             "no word has {node}",
+		"{node} ssh":             "the first word is the program",
+		"-x {node}":              "the first word is the program",
+		"ssh '{node}":            "a quote ' is not closed",
+		`ssh "{node}`:            `a quote " is not closed`,
+		"ssh {node}\n":           "can't be in a command",
+		"ssh\t{node}":            "can't be in a command",
+		"ssh '\x00{node}'":       "can't be in a command",
+		"ssh \xff{node}":         "can't be in a command",
+		"ssh $USER@{node}":       `the sign '$' has no meaning here`,
+		`ssh "$USER@{node}"`:     `the sign '$' has no meaning here`,
+		"ssh {node}; id":         `the sign ';' has no meaning here`,
+		"ssh {node} | tee x":     `the sign '|' has no meaning here`,
+		"ssh `id` {node}":        "has no meaning here",
+		`ssh \{node}`:            "has no meaning here",
+		"ssh -i ~/.ssh/x {node}": `the sign '~' has no meaning here`,
+		"ssh {node} >x":          `the sign '>' has no meaning here`,
+		"ssh {node} & id":        `the sign '&' has no meaning here`,
+	} {
+		if got, err := nodeexec.ParseCommand(line); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %q, %v, want %q", line, got, err, says)
+		}
+	}
+}

@@ -1,0 +1,45 @@
+package connect
+
+import (
+	"fmt"
+	"os/exec"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+)
+
+// CommandFlags say by which command of the user's own nodes are reached.
+type CommandFlags struct {
+	Line string
+}
+
+func (f *CommandFlags) addFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.Line, "node-command", "", "Command that leads onto a node, such as 'tsh ssh root@{node} --': {node} is the node's name; sh is added as the last word. No local shell reads it.")
+	ui.Must(cmd.RegisterFlagCompletionFunc("node-command", cobra.NoFileCompletions))
+}
+
+// words are the command, for these ways onto nodes.
+func (f *CommandFlags) words(via string, local bool) ([]string, error) {
+	const example = "--node-command 'tsh ssh root@{node} --'; docs/nodes-access.md says what the command has to do"
+	switch {
+	case f.Line == "" && via == nodeexec.ViaCommand:
+		return nil, cli.WithHint(fmt.Errorf("--via %s needs --node-command, the command that leads onto a node", via), "%s", example)
+	case f.Line == "":
+		return nil, nil
+	case local:
+		return nil, fmt.Errorf("--local and --node-command exclude each other")
+	case via != ViaAuto && via != nodeexec.ViaCommand:
+		return nil, fmt.Errorf("--via %s and --node-command exclude each other: --via %s, or auto", via, nodeexec.ViaCommand)
+	}
+	words, err := nodeexec.ParseCommand(f.Line)
+	if err == nil {
+		_, err = exec.LookPath(words[0])
+	}
+	if err != nil {
+		return nil, cli.WithHint(fmt.Errorf("--node-command %q: %w", f.Line, err), "%s", example)
+	}
+	return words, nil
+}
