@@ -4,6 +4,7 @@ import (
 	"crypto/elliptic"
 	"crypto/x509"
 	"fmt"
+	"slices"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -161,6 +162,15 @@ func calledCases() []verdictCase {
 		return by.Issue("hook.team.svc", inspecttest.DaysFromNoon(begin), inspecttest.DaysFromNoon(end), pkitest.DNS("hook.team.svc", "hook.team.svc.cluster.local"))
 	}
 	fresh := serving(ca, -1, 99)
+	injected := func(by *pkitest.Authority) *inspecttest.Fixture {
+		return inspecttest.NewFixture("4.15.1").Secret("team", "tls", map[string]string{catalog.AnnotationServiceName: "hook"}, fresh).Calls(kind, "team/hook", by).Annotated(catalog.AnnotationInjectCABundle)
+	}
+	among := func(f *inspecttest.Fixture, annotations map[string]string) *inspecttest.Fixture {
+		for i := range inspect.MaxSameName {
+			f.Secret("team", fmt.Sprintf("a-decoy-%02d", i), annotations, serving(other, -1, 9+i))
+		}
+		return f
+	}
 	return []verdictCase{
 		{"called-trusted", "its CA", inspecttest.NewFixture("").Secret("team", "tls", nil, fresh).Calls(kind, "team/hook", ca), "", "", 0},
 		{"called-trusted", "another CA of that name", inspecttest.NewFixture("").Secret("team", "tls", nil, fresh).Calls(kind, "team/hook", other), "warning", "does not verify what the Service hook.team.svc has to present", 2},
@@ -172,6 +182,12 @@ func calledCases() []verdictCase {
 		{"called-trusted", "a certificate that ended", inspecttest.NewFixture("").Secret("team", "tls", nil, serving(ca, -99, -1)).Calls(kind, "team/hook", ca), "warning", "expired", 2},
 		{"called-trusted", "no certificate of that name", inspecttest.NewFixture("").Secret("team", "tls", nil, ca.Issue("x", inspecttest.DaysFromNoon(-1), inspecttest.DaysFromNoon(9), pkitest.DNS("x.team.svc"))).Calls(kind, "team/hook", other), "", "", 0},
 		{"called-trusted", "a certificate of that name in another namespace", inspecttest.NewFixture("").Secret("else", "tls", nil, fresh).Calls(kind, "team/hook", other), "", "", 0},
+		{"called-trusted", "another CA where service-ca keeps both, among decoys", among(injected(other), nil), "critical", "hook.team.svc", 2},
+		{"called-trusted", "its CA where service-ca keeps both, among decoys", among(injected(ca), nil), "", "", 0},
+		{"called-trusted", "another CA where service-ca keeps both, among decoys that say so too", among(injected(other), map[string]string{catalog.AnnotationServiceName: "hook"}), "warning", "is unknown: more than 20 Secrets name this Service", 1},
+		{"called-trusted", "another CA, among decoys", among(inspecttest.NewFixture("").Secret("team", "tls", nil, fresh).Calls(kind, "team/hook", other), nil), "warning", "is unknown: more than 20 Secrets name this Service", 1},
+		{"called-trusted", "another CA, and a certificate that says its name often", inspecttest.NewFixture("").Secret("team", "tls", nil, ca.Issue("hook", inspecttest.DaysFromNoon(-1), inspecttest.DaysFromNoon(9), pkitest.DNS(slices.Repeat([]string{"hook.team.svc"}, inspect.MaxSameName+1)...))).
+			Calls(kind, "team/hook", other), "warning", "does not verify what the Service hook.team.svc has to present", 2},
 		{"called-trusted", "no CA bundle", inspecttest.NewFixture("").Secret("team", "tls", nil, fresh).Calls(kind, "team/hook", nil), "warning", "names no CA for the Service", 1},
 	}
 }
