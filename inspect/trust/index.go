@@ -12,6 +12,7 @@ type index struct {
 	presented map[place][]identity
 	objects   map[pki.Location]*inspect.Object
 	leaves    map[pki.Fingerprint][]*inspect.Entry // identities, by what they present
+	cas       map[string]namedCAs                  // by subject
 }
 
 // place is one of the catalog's.

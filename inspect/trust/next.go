@@ -233,7 +233,7 @@ func (j *judge) succession(r catalog.Rotation, c *Claim) succession {
 	}
 	// Its signer is in the bundle before it signs; and none that is older than who has
 	// signed what is presented now (library-go pkg/operator/certrotation @ 93ac9206a).
-	issuer := j.issuer(c.Chain)
+	issuer := j.issuer(c)
 	for _, p := range published {
 		for _, ca := range p.chain {
 			if ca.IsCA && ca.NotAfter.After(j.f.Now) && (issuer == nil || !ca.NotBefore.Before(issuer.NotBefore)) {

@@ -58,7 +58,8 @@ type Claim struct {
 // judges no further one: what it returns then is not complete, and whoever asked
 // has to say so.
 func Judge(ctx context.Context, f *inspect.Facts) []Claim {
-	j := &judge{f: f, serviceCalls: sync.OnceValue(f.ServiceCalls), over: func() bool { return ctx.Err() != nil }, costs: costsAtLeast + pki.CostOrdinary*len(f.Certs)}
+	j := newJudge(f)
+	j.over = func() bool { return ctx.Err() != nil }
 	var out []Claim
 	for _, e := range catalog.Edges() {
 		if j.over() {
@@ -141,6 +142,11 @@ type judge struct {
 	// compared is how often stores of tenants were: see mostCompared.
 	compared int
 	costs    int // what claims about tenants may still cost
+	decoys   int // what trying tenants' CAs for the platform's claims may
+}
+
+func newJudge(f *inspect.Facts) *judge {
+	return &judge{f: f, serviceCalls: sync.OnceValue(f.ServiceCalls), over: func() bool { return false }, costs: costsAtLeast + pki.CostOrdinary*len(f.Certs), decoys: costsAtLeast}
 }
 
 // anchors are trust anchors that some places hold alike.
@@ -252,6 +258,10 @@ func (j *judge) there(r catalog.Ref) bool {
 // what is presented.
 func (j *judge) edge(e catalog.Edge, stores []anchors, presented []identity) []Claim {
 	few, out := fewOfTenants(e, stores)
+	presented, left := fewPresented(e, presented)
+	if len(stores) > 0 {
+		out = append(out, left...)
+	}
 	for _, a := range few {
 		base := Claim{Edge: e, Node: a.node, Trust: a.at, Roots: a.certs, Skipped: a.skipped}
 		if a.problem != "" {
