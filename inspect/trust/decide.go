@@ -19,11 +19,12 @@ func (j *judge) decide(c *Claim) {
 		c.Status, c.Reason = assess.Unknown, whyCostly
 		return
 	}
-	paid := true
+	paid, costly := true, false
 	needed, all, err := refuses(c.Roots, c.Skipped, c.Chain, func(roots []*pki.Cert) error {
 		with := *c
 		with.Roots = roots
 		if !paid && !j.afford(&with, c.Chain) {
+			costly = true
 			return errors.New(whyCostly)
 		}
 		paid = false
@@ -31,7 +32,7 @@ func (j *judge) decide(c *Claim) {
 	})
 	if err != nil {
 		c.Status, c.Reason, c.Missing = assess.Fail, err.Error(), j.missingCA(c)
-		c.needs(needed, all)
+		c.needs(needed, all && !costly)
 		return
 	}
 	c.Status = assess.Pass

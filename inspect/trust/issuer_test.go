@@ -1,11 +1,14 @@
 package trust
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
@@ -114,5 +117,66 @@ func TestTryingIssuersCostsWhatIsBounded(t *testing.T) {
 	spent.Presented.Namespace = "openshift-ingress"
 	if got := j.issuer(spent); got != real {
 		t.Errorf("the platform's issuer is %v", got)
+	}
+}
+
+// TestATenantsBundleKnowsNoIssuerOfThePlatforms: its kube-root-ca.crt may hold any CA, and hundreds of
+// one name.
+func TestATenantsBundleKnowsNoIssuerOfThePlatforms(t *testing.T) {
+	t.Parallel()
+	from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	ca := pkitest.NewCA("ca", from, from.AddDate(1, 0, 0))
+	chain := pki.NewScanner().Scan(ca.Issue("kubernetes", from, from.AddDate(1, 0, 0)).CertPEM)[0].Content.Certs
+	root, other := pki.NewScanner().Scan(ca.CertPEM)[0].Content, pki.NewScanner().Scan(pkitest.NewCA("other", from, from.AddDate(1, 0, 0)).CertPEM)[0].Content
+	in := func(namespace string, content *pki.Content) inspect.Bundle {
+		at := pki.Location{Kind: catalog.ConfigMap, Namespace: namespace, Name: "kube-root-ca.crt", Key: "ca.crt"}
+		return inspect.Bundle{At: at, Object: &inspect.Object{Kind: at.Kind, Namespace: namespace, Name: at.Name}, Content: content}
+	}
+	var presented []catalog.Ref
+	for _, e := range catalog.Edges() {
+		if e.Trust.Name == "kube-root-ca.crt" && e.Trust.Namespace == "*" {
+			presented = append(presented, e.Presented)
+		}
+	}
+	for namespace, want := range map[string]bool{"team": false, "openshift-console": true} {
+		f := inspect.NewFacts(inspect.Snapshot{Bundles: []inspect.Bundle{in("kube-system", other), in(namespace, root)}}, from, 0)
+		for _, at := range presented {
+			if got := newJudge(f).knownIssuer(chain, at); got != want {
+				t.Errorf("of %s, by a bundle in namespace %s: %t", at, namespace, got)
+			}
+		}
+	}
+}
+
+// TestSkippedCertificatesThatCostTooMuchAreUnknown: whether one of them would do was not tried.
+func TestSkippedCertificatesThatCostTooMuchAreUnknown(t *testing.T) {
+	t.Parallel()
+	from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	one := func(raw []byte) *pki.Cert { return pki.NewScanner().Scan(raw)[0].Content.Certs[0] }
+	ca, other := pkitest.NewCA("ca", from, from.AddDate(1, 0, 0)), pkitest.NewCA("ca", from, from.AddDate(1, 0, 0), pkitest.KeyName("other"))
+	leaf, real := one(ca.Issue("svc", from, from.AddDate(1, 0, 0)).CertPEM), *one(ca.CertPEM)
+	real.PublicKey = "RSA 16384"
+	for costs, want := range map[int]string{0: "too many to try", 1_000_000: "some readers skip it"} {
+		j := newJudge(&inspect.Facts{})
+		j.costs = costs
+		c := Claim{Edge: catalog.Edge{Reader: pki.ReaderUnknown}, Tenant: "team", Roots: []*pki.Cert{one(other.CertPEM)}, Skipped: []pki.Skipped{{Cert: &real}}, Chain: []*pki.Cert{leaf}}
+		if j.decide(&c); c.Status != assess.Unknown || !strings.Contains(c.Reason, want) {
+			t.Errorf("with %d units: %s: %s", costs, c.Status, c.Reason)
+		}
+	}
+}
+
+// TestTheLifetimeOfACertificateIsLookedForOnce: it may be in each of thousands of places, which have
+// a claim each.
+func TestTheLifetimeOfACertificateIsLookedForOnce(t *testing.T) { // not in parallel: it counts allocations
+	leaf := &pki.Cert{Fingerprint: pki.FingerprintOf([]byte("leaf"))}
+	j := newJudge(&inspect.Facts{})
+	j.index.leaves = map[pki.Fingerprint][]*inspect.Entry{}
+	for i := range 1000 {
+		at := pki.Location{Kind: "Secret", Namespace: fmt.Sprint("team-", i), Name: "s"}
+		j.index.leaves[leaf.Fingerprint] = append(j.index.leaves[leaf.Fingerprint], &inspect.Entry{Bundle: &inspect.Bundle{At: at}})
+	}
+	if n := testing.AllocsPerRun(10, func() { j.lifetimeOf(leaf) }); n > 0 {
+		t.Errorf("it allocates %.0f times", n)
 	}
 }
