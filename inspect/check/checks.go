@@ -118,7 +118,7 @@ A clock is read to the second, and how long the answer took is taken into accoun
 		{
 			ID:    "certificate-outlives-ca",
 			Title: "certificates expire before the CA that issued them",
-			Doc: `A certificate that is valid for longer than its CA is refused once the CA expires, whatever its own dates say. Looks at each certificate in use whose CA was read, unless it is rotated before. A CA that was renewed with its key counts with its latest certificate.
+			Doc: `A certificate that is valid for longer than its CA is refused once the CA expires, whatever its own dates say. Looks at each certificate in use whose CA was read, unless it is rotated before. A CA that was renewed with its key counts with its latest certificate. Of more than 20 CAs of one name, those of the platform and of the certificate's own namespace are tried; where none of them issued it, or trying them costs too much, a finding says that it is unknown.
 A warning when the CA expires within --expiring-within (30 d), else worth knowing (info).`,
 			Run: outlivesIssuer,
 		},
@@ -235,7 +235,7 @@ Where one bundle holds two of them and one has no subject key identifier, reader
 			ID:    "issuer-seen",
 			Title: "the CA of every certificate in use is in a CA bundle",
 			Doc: `Climbs from each certificate in use over the CAs that were read to one that is in a CA bundle of the cluster. Where there is none, its readers trust it by other means: their system's CAs, a file of their own; or none of them does.
-Judged only where all Secrets and ConfigMaps were read; info, since nothing here says who reads it.`,
+Where there are more than 20 CAs of one name, or trying them costs too much, a finding says that it is unknown. Judged only where all Secrets and ConfigMaps were read; info, since nothing here says who reads it.`,
 			Run: issuerSeen,
 		},
 		{
@@ -256,7 +256,7 @@ What is not listed, or listed and not there any more, means that the machine-con
 			ID:    "called-trusted",
 			Title: "the API server trusts the webhooks and API servers that it calls",
 			Doc: `Webhooks, conversions of CRDs and APIServices that call a Service have the CA for it in a caBundle of their own. Compares that with the certificates in the Service's namespace that are for its name: one of them must verify, for SERVICE.NAMESPACE.svc. If none does, the API server refuses the call: objects can't be written, or an API is gone.
-Which certificate a Service's port presents is known only where service-ca keeps both the certificate and the CA bundle (critical); otherwise it is likely (warning): look at what the port presents first. Where no certificate of that name is seen, nothing is said. No caBundle at all means that the system's CAs are trusted, none of which signs for a Service.`,
+Which certificate a Service's port presents is known only where service-ca keeps both the certificate and the CA bundle (critical); otherwise it is likely (warning): look at what the port presents first. Where no certificate of that name is seen, nothing is said; where there are more than 20, or verifying them costs too much, a warning says that it is unknown. No caBundle at all means that the system's CAs are trusted, none of which signs for a Service.`,
 			Run: calledTrusted,
 		},
 		{
