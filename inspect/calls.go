@@ -2,7 +2,9 @@ package inspect
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -20,14 +22,19 @@ type ServiceCall struct {
 	// and Problem says why, where there is something to verify.
 	Trusted *Entry
 	Problem error
-	// ByServiceCA: service-ca keeps both the bundle and one of these, so that this is what
+	// Unjudged is why it is unknown whether the bundle verifies what the Service presents, although
+	// certificates for its name were read; else empty.
+	Unjudged string
+	// ByServiceCA: service-ca keeps both the bundle and what is presented, so that this is what
 	// the Service shows.
 	ByServiceCA bool
 }
 
 // ServiceCalls returns every call of the API server to a Service, in the order of what
 // names it.
-func (f *Facts) ServiceCalls() []ServiceCall {
+func (f *Facts) ServiceCalls() []ServiceCall { return f.serviceCalls(NewBudget(len(f.Certs))) }
+
+func (f *Facts) serviceCalls(budget *Budget) []ServiceCall {
 	called := map[pki.Location][]*Entry{} // by Service: what it may show
 	namespaces := map[string]bool{}
 	for _, r := range f.Snapshot.References {
@@ -47,43 +54,100 @@ func (f *Facts) ServiceCalls() []ServiceCall {
 		}
 		for _, name := range h.Leaf().Names.DNS {
 			service := pki.Location{Kind: kindService, Namespace: h.At.Namespace, Name: strings.TrimSuffix(name, "."+h.At.Namespace+".svc")}
-			if _, ok := called[service]; ok && service.Name != name {
-				called[service] = append(called[service], h)
+			of, ok := called[service]
+			if ok && service.Name != name && (len(of) == 0 || of[len(of)-1] != h) { // a certificate may say a name often
+				called[service] = append(of, h)
 			}
 		}
 	}
+	j := callJudge{now: f.Now, budget: budget, known: map[callPair]verified{}}
 	var out []ServiceCall
 	for _, r := range f.Snapshot.References {
 		if r.To.Kind == kindService {
-			out = append(out, f.call(r, bundles[r.From], called[r.To]))
+			out = append(out, j.call(r, bundles[r.From], called[r.To]))
 		}
 	}
 	return out
 }
 
+// callJudge judges calls. Many of them are of one Service, by one bundle.
+type callJudge struct {
+	now    time.Time
+	budget *Budget
+	known  map[callPair]verified
+}
+
+// callPair is what a Service may show, who verifies it, and the name for which it must be valid.
+type callPair struct {
+	chain, bundle *pki.Content
+	name          string
+}
+
+// verified is whether a bundle verifies a chain. told is false where that costs too much.
+type verified struct {
+	problem error
+	told    bool
+}
+
 // call judges one call.
-func (f *Facts) call(r Reference, bundle *Entry, presented []*Entry) ServiceCall {
+func (j *callJudge) call(r Reference, bundle *Entry, presented []*Entry) ServiceCall {
 	c := ServiceCall{Reference: r, Name: r.To.Name + "." + r.To.Namespace + ".svc", Bundle: bundle}
-	if bundle == nil || len(bundle.Content.Certs) == 0 || len(presented) > MaxSameName {
-		return c // pem-readable speaks of what is no certificate; of too many nobody can tell which is shown
+	if bundle == nil || len(bundle.Content.Certs) == 0 {
+		return c // pem-readable speaks of what is no certificate
+	}
+	if injected(bundle) { // what others have for its name is not what it shows
+		if own := slices.DeleteFunc(slices.Clone(presented), func(h *Entry) bool { return !madeFor(h, r.To.Name) }); len(own) > 0 {
+			presented, c.ByServiceCA = own, true
+		}
+	}
+	if len(presented) > MaxSameName {
+		c.Unjudged = fmt.Sprintf("more than %d Secrets name this Service: which one it serves is unknown", MaxSameName)
+		return c
 	}
 	c.Presented = presented
-	roots, skipped := bundle.Content.LoadedBy(pki.ReaderGo)
 	for _, h := range presented {
-		err := pki.Verify(h.Content.Certs, roots, c.Name, f.Now)
-		if err == nil {
-			c.Trusted, c.Problem = h, nil
+		switch v := j.verify(h, bundle, c.Name); {
+		case !v.told:
+			c.Unjudged = "verifying what it may present costs too much: there are many CAs of one name, with large keys"
+		case v.problem == nil:
+			c.Trusted, c.Problem, c.Unjudged = h, nil, ""
 			return c
+		default:
+			c.Problem = v.problem
 		}
-		c.Problem = err
-		if n, _ := pki.Needed(skipped, h.Content.Certs, func(ca *pki.Cert) bool {
-			return pki.Verify(h.Content.Certs, []*pki.Cert{ca}, c.Name, f.Now) == nil
-		}); n != nil {
-			c.Problem = fmt.Errorf("%w; %s", err, n)
-		}
-		c.ByServiceCA = c.ByServiceCA || injected(bundle) && (h.Annotation(catalog.AnnotationServiceName) == r.To.Name || h.Annotation(catalog.AnnotationServiceNameAlpha) == r.To.Name)
+	}
+	if c.Unjudged != "" {
+		c.Problem = nil
 	}
 	return c
+}
+
+// verify reports whether a bundle verifies what a place presents.
+func (j *callJudge) verify(h, bundle *Entry, name string) verified {
+	pair := callPair{h.Content, bundle.Content, name}
+	if v, ok := j.known[pair]; ok {
+		return v
+	}
+	roots, skipped := bundle.Content.LoadedBy(pki.ReaderGo)
+	var v verified
+	if v.told = j.budget.Pay(h.Payer(), pki.Cost(h.Content.Certs, roots)); v.told {
+		v.problem = pki.Verify(h.Content.Certs, roots, name, j.now)
+	}
+	if v.problem != nil {
+		if n, _ := pki.Needed(skipped, h.Content.Certs, func(ca *pki.Cert) bool {
+			with := []*pki.Cert{ca}
+			return j.budget.Pay(h.Payer(), pki.Cost(h.Content.Certs, with)) && pki.Verify(h.Content.Certs, with, name, j.now) == nil
+		}); n != nil {
+			v.problem = fmt.Errorf("%w; %s", v.problem, n)
+		}
+	}
+	j.known[pair] = v
+	return v
+}
+
+// madeFor reports whether service-ca made a Secret for a Service of its namespace.
+func madeFor(h *Entry, service string) bool {
+	return h.Annotation(catalog.AnnotationServiceName) == service || h.Annotation(catalog.AnnotationServiceNameAlpha) == service
 }
 
 // injected reports whether service-ca keeps the bundle: then the Service shows what

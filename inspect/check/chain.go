@@ -28,7 +28,7 @@ func servingChain(f *inspect.Facts) []assess.Finding {
 		n, ok := known[key]
 		if !ok {
 			n = -1
-			c := servedChain{certs: h.Content.Certs, ix: ix, in: namespacesOf([]*inspect.Entry{h})}
+			c := servedChain{certs: h.Content.Certs, ix: ix, in: namespacesOf([]*inspect.Entry{h}), payer: h.Payer()}
 			if finding, found := c.judge(f); found {
 				n, out = len(out), append(out, finding)
 			}
@@ -65,7 +65,9 @@ type servedChain struct {
 	certs   []*pki.Cert
 	ix      issuers
 	in      namespaces
+	payer   string
 	untold  bool             // some signature was too costly
+	many    bool             // not all CAs of a top's issuer were tried
 	reached map[int]bool     // by climb: the positions that lead from a certificate to a root
 	tops    []*pki.Cert      // by climb: those whose CA is not among certs
 	named   map[string][]int // the positions by subject
@@ -91,7 +93,7 @@ func (c *servedChain) judge(f *inspect.Facts) (assess.Finding, bool) {
 	rooted := c.climb(first)
 	after := c.issued(leaf, c.certs[1])
 	switch {
-	case c.untold:
+	case c.untold, c.many && !rooted && len(c.reached) < len(c.certs):
 		finding.Reason = fmt.Sprintf("whether the chain of %s is complete is unknown: it has many CAs of one name or large keys, and verifying them costs too much", inspect.CertName(leaf))
 		finding.Remediation = assess.Advise("verify it: openssl verify -CAfile ROOT -untrusted tls.crt tls.crt")
 	case first > 0 && c.reached[0]:
@@ -155,7 +157,7 @@ func (c *servedChain) issued(cert, ca *pki.Cert) bool {
 	if cert.Issuer != ca.Subject || weakSignature(cert.Signature) != "" {
 		return cert.Issuer == ca.Subject
 	}
-	ok, told := c.ix.proofs.signed(cert, ca)
+	ok, told := c.ix.proofs.signed(c.payer, cert, ca)
 	c.untold = c.untold || !told
 	return ok
 }
@@ -165,7 +167,7 @@ func (c *servedChain) issued(cert, ca *pki.Cert) bool {
 func (c *servedChain) known(cert *pki.Cert) bool {
 	cas, few := c.ix.of(cert)
 	if !few {
-		cas = reservedOf(cas)
+		cas, c.many = c.ix.nearest(cert, cas, c.payer), true
 	}
 	return slices.ContainsFunc(cas, func(ca issuer) bool {
 		return (ca.SelfSigned || ca.trusted) && ca.near(c.in) && c.issued(cert, ca.Cert)

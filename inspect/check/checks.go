@@ -114,7 +114,7 @@ Clocks are read in whole seconds, and the time of the answer is taken into accou
 		{
 			ID:    "certificate-outlives-ca",
 			Title: "certificates expire before the CA that issued them",
-			Doc: `A certificate is refused once its CA expires, whatever its own dates say. Checks each certificate in use whose CA was read, unless it is rotated before. A CA that was renewed with its key counts with its latest certificate.
+			Doc: `A certificate is refused once its CA expires, whatever its own dates say. Checks each certificate in use whose CA was read, unless it is rotated before. A CA that was renewed with its key counts with its latest certificate. Of more than 20 CAs of one name, those of the platform and of the certificate's own namespace are tried; where none of them issued it, or trying them costs too much, a finding says that it is unknown.
 A warning when the CA expires within --expiring-within (30 d), else info.`,
 			Run: outlivesIssuer,
 		},
@@ -231,7 +231,7 @@ Where one bundle has two of them and one has no subject key identifier, readers 
 			ID:    "issuer-seen",
 			Title: "the CA of every certificate in use is in a CA bundle",
 			Doc: `Follows each certificate in use over the CAs that were read to one in a CA bundle of the cluster. Without one, its clients trust it by other means (their system's CAs, a file of their own), or do not trust it.
-Judged only where all Secrets and ConfigMaps were read; info, since its clients are unknown.`,
+Where there are more than 20 CAs of one name, or trying them costs too much, a finding says that it is unknown. Judged only where all Secrets and ConfigMaps were read; info, since its clients are unknown.`,
 			Run: issuerSeen,
 		},
 		{
@@ -252,7 +252,7 @@ A difference means that the machine-config-controller is behind or does not run;
 			ID:    "called-trusted",
 			Title: "the API server trusts the webhooks and API servers that it calls",
 			Doc: `Webhooks, conversions of CRDs and APIServices that call a Service have its CA in their caBundle. Compares that with the certificates for the Service's name in its namespace: one of them must verify, for SERVICE.NAMESPACE.svc. Otherwise the API server refuses the call: objects can't be written, or an API is gone.
-Which certificate a Service's port presents is known only where service-ca keeps both the certificate and the CA bundle (critical). Otherwise it is likely (warning): look at what the port presents first. Without a certificate of that name there is no finding. Without a caBundle the system's CAs are trusted, none of which signs for a Service.`,
+Which certificate a Service's port presents is known only where service-ca keeps both the certificate and the CA bundle (critical). Otherwise it is likely (warning): look at what the port presents first. Without a certificate of that name there is no finding; with more than 20, or where verifying them costs too much, a warning says that it is unknown. Without a caBundle the system's CAs are trusted, none of which signs for a Service.`,
 			Run: calledTrusted,
 		},
 		{

@@ -4,6 +4,7 @@ import (
 	"crypto/elliptic"
 	"crypto/x509"
 	"fmt"
+	"slices"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -36,10 +37,13 @@ func issuerCases() []verdictCase {
 	forged := func(i int) []byte { // with the key identifier of ending, which anybody writes
 		return pkitest.NewCA("ending CA", inspecttest.DaysFromNoon(-300), inspecttest.DaysFromNoon(3000), pkitest.KeyName(fmt.Sprint("forged ", i)), pkitest.Template(func(c *x509.Certificate) { c.SubjectKeyId = ending.Cert.SubjectKeyId })).CertPEM
 	}
-	many := inspecttest.NewFixture("").Secret("shop", "tls", nil, leaf(ending, 101)).ConfigMap("openshift-config", "ca", "ca.crt", ending.CertPEM)
-	for i := range inspect.MaxSameName + 1 {
-		many.ConfigMap("a-team", fmt.Sprint("ca-", i), "ca.crt", forged(i))
+	among := func(f *inspecttest.Fixture, many int) *inspecttest.Fixture {
+		for i := range many {
+			f.ConfigMap("a-team", fmt.Sprint("ca-", i), "ca.crt", forged(i))
+		}
+		return f
 	}
+	many := among(inspecttest.NewFixture("").Secret("shop", "tls", nil, leaf(ending, 101)).ConfigMap("openshift-config", "ca", "ca.crt", ending.CertPEM), inspect.MaxSameName+1)
 	two := func(cas ...*pkitest.Authority) *inspecttest.Fixture {
 		f := inspecttest.NewFixture("")
 		for i, c := range cas {
@@ -55,6 +59,9 @@ func issuerCases() []verdictCase {
 		{"certificate-outlives-ca", "another CA of its issuer's name", with(ca, 101).ConfigMap("shop", "new", "ca.crt", twin.CertPEM), "info", "“test CA”", 1},
 		{"certificate-outlives-ca", "a tenant's CA of that name and key identifier", with(ending, 101).ConfigMap("a-team", "ca", "ca.crt", forged(0)), "warning", "“ending CA”", 1},
 		{"certificate-outlives-ca", "more of them than are tried", many, "warning", "“ending CA”", 1},
+		{"certificate-outlives-ca", "more of another tenant's than are tried", among(with(ending, 101), inspect.MaxSameName+1), "warning", "CA “ending CA”", 1},
+		{"certificate-outlives-ca", "more of another tenant's than are tried, and its own is in a third namespace", among(inspecttest.NewFixture("").Secret("shop", "tls", nil, leaf(ending, 101)).ConfigMap("third", "ca", "ca.crt", ending.CertPEM), inspect.MaxSameName+1), "warning", "whether the CA that issued \"a.example.com\"", 1},
+		{"certificate-outlives-ca", "more of them, all of which expire later", among(inspecttest.NewFixture("").Secret("shop", "tls", nil, leaf(ending, 101)), inspect.MaxSameName+1), "", "", 0},
 		{"certificate-outlives-ca", "a tenant's CA with that public key", with(first, 101).ConfigMap("a-team", "ca", "ca.crt", renewed.CertPEM), "warning", "“ending CA”", 1},
 		{"certificate-outlives-ca", "a tenant's CA with that public key, beside a copy of the platform's leaf", inspecttest.NewFixture("").Secret("openshift-ingress", "tls", nil, leaf(first, 101)).ConfigMap("openshift-config", "ca", "ca.crt", first.CertPEM).
 			ConfigMap("a-team", "ca", "ca.crt", renewed.CertPEM).Secret("a-team", "copy", nil, pkitest.Pair{CertPEM: leaf(first, 101).CertPEM}), "warning", "“ending CA”", 2},
@@ -69,6 +76,10 @@ func issuerCases() []verdictCase {
 		{"issuer-seen", "a leaf and its CA", with(ca, 99).Whole(), "", "", 0},
 		{"issuer-seen", "a leaf without its CA", inspecttest.NewFixture("").Whole().Secret("shop", "tls", nil, leaf(ca, 99)), "info", "“test CA”, which issued \"a.example.com\"", 1},
 		{"issuer-seen", "a leaf whose CA lies in a signer's Secret only", inspecttest.NewFixture("").Whole().Secret("shop", "tls", nil, leaf(ca, 99)).Secret("shop", "ca", nil, ca.Pair), "info", "no CA bundle", 1},
+		{"issuer-seen", "the platform's leaf without its CA, and a tenant's CA of that name and key identifier", inspecttest.NewFixture("").Whole().Secret("openshift-ingress", "tls", nil, leaf(ending, 99)).ConfigMap("a-team", "ca", "ca.crt", forged(0)), "info", "no CA bundle", 1},
+		{"issuer-seen", "the platform's leaf, and its CA in a tenant's bundle", inspecttest.NewFixture("").Whole().Secret("openshift-ingress", "tls", nil, leaf(ending, 99)).ConfigMap("a-team", "ca", "ca.crt", ending.CertPEM), "", "", 0},
+		{"issuer-seen", "a leaf, and more CAs of that name than are tried", among(inspecttest.NewFixture("").Whole().Secret("shop", "tls", nil, leaf(ending, 99)), inspect.MaxSameName+1), "info", "whether the issuer of \"a.example.com\"", 1},
+		{"issuer-seen", "a leaf and its CA, and more CAs of that name than are tried", among(with(ending, 99).Whole(), inspect.MaxSameName+1), "", "", 0},
 		{"issuer-seen", "a leaf without its CA, where not all was read", inspecttest.NewFixture("").Secret("shop", "tls", nil, leaf(ca, 99)), "", "", 0},
 		{"issuer-seen", "a chain to a CA in a bundle", chain(ca), "", "", 0},
 		{"issuer-seen", "a chain to a CA in no bundle", chain(ending), "info", "“test CA”, which issued \"b.example.com\"", 1},
@@ -161,6 +172,15 @@ func calledCases() []verdictCase {
 		return by.Issue("hook.team.svc", inspecttest.DaysFromNoon(begin), inspecttest.DaysFromNoon(end), pkitest.DNS("hook.team.svc", "hook.team.svc.cluster.local"))
 	}
 	fresh := serving(ca, -1, 99)
+	injected := func(by *pkitest.Authority) *inspecttest.Fixture {
+		return inspecttest.NewFixture("4.15.1").Secret("team", "tls", map[string]string{catalog.AnnotationServiceName: "hook"}, fresh).Calls(kind, "team/hook", by).Annotated(catalog.AnnotationInjectCABundle)
+	}
+	among := func(f *inspecttest.Fixture, annotations map[string]string) *inspecttest.Fixture {
+		for i := range inspect.MaxSameName {
+			f.Secret("team", fmt.Sprintf("a-decoy-%02d", i), annotations, serving(other, -1, 9+i))
+		}
+		return f
+	}
 	return []verdictCase{
 		{"called-trusted", "its CA", inspecttest.NewFixture("").Secret("team", "tls", nil, fresh).Calls(kind, "team/hook", ca), "", "", 0},
 		{"called-trusted", "another CA of that name", inspecttest.NewFixture("").Secret("team", "tls", nil, fresh).Calls(kind, "team/hook", other), "warning", "does not verify what the Service hook.team.svc has to present", 2},
@@ -172,6 +192,12 @@ func calledCases() []verdictCase {
 		{"called-trusted", "a certificate that ended", inspecttest.NewFixture("").Secret("team", "tls", nil, serving(ca, -99, -1)).Calls(kind, "team/hook", ca), "warning", "expired", 2},
 		{"called-trusted", "no certificate of that name", inspecttest.NewFixture("").Secret("team", "tls", nil, ca.Issue("x", inspecttest.DaysFromNoon(-1), inspecttest.DaysFromNoon(9), pkitest.DNS("x.team.svc"))).Calls(kind, "team/hook", other), "", "", 0},
 		{"called-trusted", "a certificate of that name in another namespace", inspecttest.NewFixture("").Secret("else", "tls", nil, fresh).Calls(kind, "team/hook", other), "", "", 0},
+		{"called-trusted", "another CA where service-ca keeps both, among decoys", among(injected(other), nil), "critical", "hook.team.svc", 2},
+		{"called-trusted", "its CA where service-ca keeps both, among decoys", among(injected(ca), nil), "", "", 0},
+		{"called-trusted", "another CA where service-ca keeps both, among decoys that say so too", among(injected(other), map[string]string{catalog.AnnotationServiceName: "hook"}), "warning", "is unknown: more than 20 Secrets name this Service", 1},
+		{"called-trusted", "another CA, among decoys", among(inspecttest.NewFixture("").Secret("team", "tls", nil, fresh).Calls(kind, "team/hook", other), nil), "warning", "is unknown: more than 20 Secrets name this Service", 1},
+		{"called-trusted", "another CA, and a certificate that says its name often", inspecttest.NewFixture("").Secret("team", "tls", nil, ca.Issue("hook", inspecttest.DaysFromNoon(-1), inspecttest.DaysFromNoon(9), pkitest.DNS(slices.Repeat([]string{"hook.team.svc"}, inspect.MaxSameName+1)...))).
+			Calls(kind, "team/hook", other), "warning", "does not verify what the Service hook.team.svc has to present", 2},
 		{"called-trusted", "no CA bundle", inspecttest.NewFixture("").Secret("team", "tls", nil, fresh).Calls(kind, "team/hook", nil), "warning", "names no CA for the Service", 1},
 	}
 }

@@ -2,10 +2,17 @@ package check
 
 import (
 	"crypto/elliptic"
+	"crypto/x509"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/inspecttest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 )
@@ -24,32 +31,203 @@ func TestSignaturesCostWhatIsBounded(t *testing.T) {
 		t.Errorf("a key of 16384 bits costs %d, the usual one %d", got, costOf(signer))
 	}
 
-	p := &proofs{map[[2]*pki.Cert]bool{}, costOf(signer) + costOf(large)}
+	p := &proofs{map[[2]*pki.Cert]bool{}, budgetOf(costOf(signer) + costOf(large))}
 	for range 3 { // each is computed once
-		if ok, told := p.signed(leaf, signer); !ok || !told {
+		if ok, told := p.signed("", leaf, signer); !ok || !told {
 			t.Fatalf("its own: %t, %t", ok, told)
 		}
-		if ok, told := p.signed(leaf, large); ok || !told {
+		if ok, told := p.signed("", leaf, large); ok || !told {
 			t.Fatalf("another one: %t, %t", ok, told)
 		}
 	}
-	if p.left != 0 {
-		t.Errorf("%d are left", p.left)
+	if p.budget.Pay("", 1) {
+		t.Error("some is left")
 	}
-	if _, told := p.signed(large, signer); told {
+	if _, told := p.signed("", large, signer); told {
 		t.Error("it goes on beyond what may be computed")
 	}
 
-	// What is too costly to tell is no finding.
-	ix := issuers{byName: map[string][]issuer{leaf.Issuer: {{Cert: large}, {Cert: signer}}}, byKey: map[[2]string][]issuer{}, proofs: &proofs{map[[2]*pki.Cert]bool{}, 0}}
+	// What is too costly to tell is unknown.
+	ix := issuers{byName: map[string][]issuer{leaf.Issuer: {{Cert: large}, {Cert: signer}}}, byKey: map[[2]string][]issuer{}, proofs: &proofs{map[[2]*pki.Cert]bool{}, budgetOf(0)}}
 	bare := *leaf
 	bare.IssuerKey = ""
-	if _, found := trustedRoot(ix, &bare); !found {
-		t.Error("an issuer that was not looked for is said to be in no bundle")
+	if _, found := trustedRoot(ix, inspect.StoredCert{Cert: &bare}); found != catalog.Unknown {
+		t.Errorf("whether an issuer that was not looked for is in a bundle: %v", found)
 	}
 	bare.NotAfter = bare.NotAfter.AddDate(1, 0, 0)
-	if got := lastIssuer(ix, ix.byName[leaf.Issuer], inspect.StoredCert{Cert: &bare}); got != nil {
-		t.Errorf("%s is said to have issued it", got.Subject)
+	if got, told := lastIssuer(ix, inspect.StoredCert{Cert: &bare}); got != nil || told {
+		t.Errorf("%v is said to have issued it, told: %t", got, told)
+	}
+}
+
+// budgetOf is one of which the platform has spent all but so much.
+func budgetOf(left int) *inspect.Budget {
+	all := 0
+	for b := inspect.NewBudget(0); b.Pay("", 1); {
+		all++
+	}
+	b := inspect.NewBudget(0)
+	b.Pay("", all-left)
+	return b
+}
+
+// drained are places of a tenant's that are the costliest to tell: leaves, and CAs of their issuer's
+// name with keys of 16384 bits, none of which is theirs.
+func drained(t *testing.T, leaves int) []inspect.Bundle {
+	t.Helper()
+	from, soon, later := inspecttest.Noon.AddDate(0, -1, 0), inspecttest.DaysFromNoon(10), inspecttest.Noon.AddDate(1, 0, 0)
+	scan := func(pem []byte) *pki.Cert { return pki.NewScanner().Scan(pem)[0].Content.Certs[0] }
+	var cas, certs []*pki.Cert
+	text, _ := pkitest.Oversized("a", 16384, from, soon)
+	ca := scan(text)
+	for i := range inspect.MaxSameName {
+		one := *ca
+		one.Fingerprint = numbered(10_000 + i)
+		cas = append(cas, &one)
+	}
+	leaf := scan(pkitest.NewCA("a", from, later).Issue("a", from, later).CertPEM)
+	for i := range leaves {
+		one := *leaf
+		one.Fingerprint, one.IssuerKey = numbered(i), ""
+		certs = append(certs, &one)
+	}
+	return append(places(len(cas), "ca.crt", func(n int) *pki.Content { return &pki.Content{Certs: cas[n : n+1 : n+1]} }, "a-team"),
+		places(len(certs), "tls.crt", func(n int) *pki.Content { return &pki.Content{Certs: certs[n : n+1 : n+1]} }, "a-team")...)
+}
+
+// TestATenantsDecoysHideNothing: what they cost is the tenant's, and of what is not told a finding
+// says so.
+func TestATenantsDecoysHideNothing(t *testing.T) {
+	t.Parallel()
+	from, soon, later := inspecttest.Noon.AddDate(0, -1, 0), inspecttest.DaysFromNoon(10), inspecttest.Noon.AddDate(1, 0, 0)
+	scan := func(pem []byte) *pki.Cert { return pki.NewScanner().Scan(pem)[0].Content.Certs[0] }
+	bare := func(c *pki.Cert) *pki.Cert { c.IssuerKey = ""; return c }
+	for namespace, name := range map[string]string{"openshift-x": "the platform's", "b-team": "another tenant's"} {
+		ca := pkitest.NewCA(name, from, soon)
+		leaf := bare(scan(ca.Issue(name, from, later).CertPEM))
+		for _, leaves := range []int{0, 40} {
+			for id, c := range map[string]struct {
+				run    func(*inspect.Facts) []assess.Finding
+				caIn   string
+				says   string
+				untold string
+			}{
+				"certificate-outlives-ca": {outlivesIssuer, "ca.crt", "CA “" + name + "”", "whether the CA that issued"},
+				"issuer-seen":             {issuerSeen, "tls.crt", name, "whether the issuer of"},
+			} {
+				f := factsOf(slices.Concat(drained(t, leaves), places(1, "tls.crt", same(leaf), namespace), places(1, c.caIn, same(scan(ca.CertPEM)), namespace+"-2"))...)
+				f.Snapshot.Reads = []inspect.Read{{What: "secrets"}, {What: "configmaps"}}
+				said, untold := 0, 0
+				for _, got := range c.run(f) {
+					switch {
+					case strings.HasPrefix(got.Reason, c.untold) && len(got.At) > 0 && len(got.At) < leaves && got.At[0].Namespace == "a-team":
+						untold++
+					case got.At[0].Namespace == namespace:
+						said++
+					}
+				}
+				if said != 1 || untold != min(leaves, 1) {
+					t.Errorf("%s, %s beside %d: %d findings, and %d of what is unknown", id, name, leaves, said, untold)
+				}
+			}
+		}
+	}
+}
+
+// TestCAFilesOfTenantsCostTheTenant: chains of CAs of one name with large keys leave the Secrets of
+// others compared.
+func TestCAFilesOfTenantsCostTheTenant(t *testing.T) {
+	t.Parallel()
+	from, later := inspecttest.Noon.AddDate(0, -1, 0), inspecttest.Noon.AddDate(1, 0, 0)
+	scan := func(pem []byte) *pki.Cert { return pki.NewScanner().Scan(pem)[0].Content.Certs[0] }
+	ca, other := pkitest.NewCA("ca", from, later), scan(pkitest.NewCA("ca", from, later, pkitest.KeyName("other")).CertPEM)
+	leaf := func(n int) *pki.Cert {
+		one := *scan(ca.Issue("leaf", from, later).CertPEM)
+		one.Fingerprint = numbered(n)
+		return &one
+	}
+	secret := func(namespace, name string, tls, cas []*pki.Cert) []inspect.Bundle {
+		o := &inspect.Object{Kind: "Secret", Namespace: namespace, Name: name}
+		at := pki.Location{Kind: o.Kind, Namespace: namespace, Name: name}
+		with := func(key string, certs []*pki.Cert) inspect.Bundle {
+			at.Key = key
+			return inspect.Bundle{At: at, Object: o, Content: &pki.Content{Certs: certs}}
+		}
+		return []inspect.Bundle{with("ca.crt", cas), with("tls.crt", tls)}
+	}
+	var many []*pki.Cert
+	for i := range 100 { // keys that are only said to be large cost nothing here
+		one := *other
+		one.Fingerprint, one.PublicKey = numbered(1000+i), "RSA 16384"
+		many = append(many, &one)
+	}
+	var bundles []inspect.Bundle
+	const secrets = 40
+	for i := range secrets {
+		bundles = append(bundles, secret("a-team", fmt.Sprintf("s%02d", i), []*pki.Cert{leaf(i)}, many)...)
+	}
+	for i, namespace := range []string{"b-team", "openshift-x"} {
+		bundles = append(bundles, secret(namespace, "tls", []*pki.Cert{leaf(secrets + i)}, []*pki.Cert{other})...)
+	}
+	told, untold := map[string]int{}, map[string]int{}
+	for _, got := range secretCA(factsOf(bundles...)) {
+		if strings.HasPrefix(got.Reason, "whether ") {
+			untold[got.At[0].Namespace]++
+		} else {
+			told[got.At[0].Namespace]++
+		}
+	}
+	if told["openshift-x"] != 1 || told["b-team"] != 1 || told["a-team"] > 5 || told["a-team"]+untold["a-team"] != secrets || len(untold) != 1 {
+		t.Errorf("told: %v, unknown: %v", told, untold)
+	}
+}
+
+// TestCostlyContentOfATenantIsComparedForOthers: who cannot pay for a Secret leaves its copies to
+// those that can.
+func TestCostlyContentOfATenantIsComparedForOthers(t *testing.T) {
+	t.Parallel()
+	from, later := inspecttest.Noon.AddDate(0, -1, 0), inspecttest.Noon.AddDate(1, 0, 0)
+	scan := func(pem []byte) *pki.Cert { return pki.NewScanner().Scan(pem)[0].Content.Certs[0] }
+	ca := pkitest.NewCA("ca", from, later)
+	leaf, large := scan(ca.Issue("leaf", from, later).CertPEM), *scan(pkitest.NewCA("ca", from, later, pkitest.KeyName("other")).CertPEM)
+	large.PublicKey = "RSA 150000" // beyond a tenant's share, and not the platform's
+	content := map[string]*pki.Content{"ca.crt": {Certs: []*pki.Cert{&large}}, "tls.crt": {Certs: []*pki.Cert{leaf}}}
+	var bundles []inspect.Bundle
+	for _, namespace := range []string{"a-team", "openshift-x"} {
+		o := &inspect.Object{Kind: "Secret", Namespace: namespace, Name: "tls"}
+		for key, c := range content {
+			bundles = append(bundles, inspect.Bundle{At: pki.Location{Kind: o.Kind, Namespace: namespace, Name: o.Name, Key: key}, Object: o, Content: c})
+		}
+	}
+	got := secretCA(factsOf(bundles...))
+	if len(got) != 2 || got[0].At[0].Namespace != "a-team" || !strings.HasPrefix(got[0].Reason, "whether ") || strings.HasPrefix(got[1].Reason, "whether ") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestClientsOfACACostWhatIsBounded: a ca.crt that verifies no serving certificate may verify
+// clients, which tenants make, too.
+func TestClientsOfACACostWhatIsBounded(t *testing.T) {
+	t.Parallel()
+	from, later := inspecttest.Noon.AddDate(0, -1, 0), inspecttest.Noon.AddDate(1, 0, 0)
+	scan := func(pem []byte) *pki.Cert { return pki.NewScanner().Scan(pem)[0].Content.Certs[0] }
+	ca := pkitest.NewCA("ca", from, later)
+	signer := scan(ca.CertPEM)
+	client := scan(ca.Issue("client", from, later, pkitest.Usages(x509.ExtKeyUsageClientAuth)).CertPEM)
+	var others []*pki.Cert
+	for i := range 10 {
+		other := *client
+		other.Fingerprint, other.IssuerKey = numbered(i), fmt.Sprint("ab", i)
+		others = append(others, &other)
+	}
+	f := factsOf(places(11, "tls.crt", func(n int) *pki.Content { return &pki.Content{Certs: append(others, client)[n : n+1 : n+1]} }, "a-team")...)
+	all := clientsOf(f)
+	if got := all.of([]*pki.Cert{signer}, "", newProofs(f)); got != client {
+		t.Errorf("among clients of other keys: %v", got)
+	}
+	spent := &proofs{map[[2]*pki.Cert]bool{}, budgetOf(0)}
+	if got := all.of([]*pki.Cert{signer}, "", spent); got != nil || len(spent.known) > 0 {
+		t.Errorf("%v is verified beyond the budget", got)
 	}
 }
 

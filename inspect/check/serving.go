@@ -125,8 +125,11 @@ func secretCA(f *inspect.Facts) []assess.Finding {
 		return nil
 	}
 	clients := clientsOf(f)
-	left := proofsAtLeast + proofsPerCert*len(f.Certs)
-	type pair struct{ ca, leaf *pki.Content }
+	proofs := newProofs(f)
+	type pair struct {
+		ca, leaf *pki.Content
+		payer    string // of one that was too costly; another one may afford it
+	}
 	known := map[pair]int{} // copies of one Secret are one finding
 	var out []assess.Finding
 	for i := range f.Entries {
@@ -135,18 +138,22 @@ func secretCA(f *inspect.Facts) []assess.Finding {
 		if ca == nil || h.At.Key != "tls.crt" || h.At.Field != "" || h.Leaf() == nil {
 			continue
 		}
-		n, ok := known[pair{ca.Content, h.Content}]
-		if !ok {
-			left -= pki.Cost(h.Content.Certs, ca.Content.Certs)
-			finding, found := secretCACosts(h), true
-			if left >= 0 {
-				finding, found = secretCAFails(f, ca, h, clients)
+		of := pair{ca.Content, h.Content, ""}
+		n, ok := known[of]
+		if costly := (pair{of.ca, of.leaf, h.At.Namespace}); !ok {
+			if n, ok = known[costly]; !ok {
+				finding, found := secretCACosts(h), true
+				if proofs.budget.Pay(h.Payer(), pki.Cost(h.Content.Certs, ca.Content.Certs)) {
+					finding, found = secretCAFails(f, ca, h, clients, proofs)
+				} else {
+					of = costly
+				}
+				n = -1
+				if found {
+					n, out = len(out), append(out, finding)
+				}
+				known[of] = n
 			}
-			n = -1
-			if found {
-				n, out = len(out), append(out, finding)
-			}
-			known[pair{ca.Content, h.Content}] = n
 		}
 		if n >= 0 {
 			out[n].At = append(out[n].At, ca.At, h.At)
@@ -169,7 +176,7 @@ func secretCACosts(h *inspect.Entry) assess.Finding {
 
 // secretCAFails judges a tls.crt by the ca.crt beside it. What has expired, or has a
 // signature that is refused, is for other checks to say.
-func secretCAFails(f *inspect.Facts, ca, h *inspect.Entry, clients map[string][]*pki.Cert) (assess.Finding, bool) {
+func secretCAFails(f *inspect.Facts, ca, h *inspect.Entry, clients clients, proofs *proofs) (assess.Finding, bool) {
 	leaf := h.Leaf()
 	err := error(nil)
 	if mayServe(leaf) && weakSignature(leaf.Signature) == "" {
@@ -188,7 +195,7 @@ func secretCAFails(f *inspect.Facts, ca, h *inspect.Entry, clients map[string][]
 		},
 		Certs: []pki.Fingerprint{leaf.Fingerprint}, Due: leaf.NotAfter,
 	}
-	if client := clientOf(ca.Content.Certs, clients); client != nil {
+	if client := clients.of(ca.Content.Certs, h.Payer(), proofs); client != nil {
 		finding.Severity = assess.Info
 		finding.Reason = fmt.Sprintf("ca.crt does not verify the certificate beside it, %s; it verifies clients, such as %s", inspect.CertName(leaf), inspect.CertName(client))
 		finding.Remediation = assess.Remediation{}
@@ -196,31 +203,42 @@ func secretCAFails(f *inspect.Facts, ca, h *inspect.Entry, clients map[string][]
 	return finding, true
 }
 
-// clientsOf are the certificates for clients only, by their issuer's name.
-func clientsOf(f *inspect.Facts) map[string][]*pki.Cert {
-	out := map[string][]*pki.Cert{}
+// clients are certificates for clients only, by their issuer's name and key identifier, which may be
+// empty, and by the name and anyKey.
+type clients map[[2]string][]*pki.Cert
+
+// anyKey stands for each key identifier, as no certificate has it.
+const anyKey = "any"
+
+func clientsOf(f *inspect.Facts) clients {
+	out := clients{}
 	for _, c := range f.Leaves {
 		if !mayServe(c.Cert) {
-			out[c.Issuer] = append(out[c.Issuer], c.Cert)
+			for _, key := range []string{c.IssuerKey, anyKey} {
+				out[[2]string{c.Issuer, key}] = append(out[[2]string{c.Issuer, key}], c.Cert)
+			}
 		}
 	}
 	return out
 }
 
-// clientOf returns a certificate for clients that one of these CAs has issued; nil: none
+// of returns a certificate for clients that one of these CAs has issued; nil: none
 // was read. A few are tried: names alone prove nothing, and signatures cost.
-func clientOf(cas []*pki.Cert, clients map[string][]*pki.Cert) *pki.Cert {
+func (c clients) of(cas []*pki.Cert, payer string, proofs *proofs) *pki.Cert {
 	tries := 3
 	for _, ca := range cas {
-		for _, c := range clients[ca.Subject] {
-			if c.IssuerKey != "" && ca.SubjectKey != "" && c.IssuerKey != ca.SubjectKey {
-				continue
-			}
-			if signedBy(c, ca) {
-				return c
-			}
-			if tries--; tries == 0 {
-				return nil
+		candidates := [][]*pki.Cert{c[[2]string{ca.Subject, anyKey}]}
+		if ca.SubjectKey != "" {
+			candidates = [][]*pki.Cert{c[[2]string{ca.Subject, ca.SubjectKey}], c[[2]string{ca.Subject, ""}]}
+		}
+		for _, some := range candidates {
+			for _, client := range some {
+				if ok, _ := proofs.signed(payer, client, ca); ok {
+					return client
+				}
+				if tries--; tries == 0 {
+					return nil
+				}
 			}
 		}
 	}

@@ -19,6 +19,11 @@ func calledTrusted(f *inspect.Facts) []assess.Finding {
 			finding := callFinding(c)
 			finding.Reason = "names no CA for the Service " + c.Name + ": the API server then trusts its system's CAs, none of which signs for a Service"
 			out = append(out, finding)
+		case c.Unjudged != "":
+			finding := callFinding(c)
+			finding.Reason = fmt.Sprintf("whether the CA bundle verifies what the Service %s presents is unknown: %s", c.Name, c.Unjudged)
+			finding.Remediation = assess.Advise("look at what the Service presents, and verify it with the CA bundle: openssl s_client -connect HOST:PORT -showcerts -CAfile BUNDLE, from a pod; Secrets in its namespace with its name that are not its own can go")
+			out = append(out, finding)
 		case c.Problem != nil:
 			out = append(out, callFails(c))
 		}

@@ -82,7 +82,9 @@ func (j *judge) calls(e catalog.Edge) []Claim {
 			show(call.Trusted)
 			c.Status = assess.Pass
 			j.forecast(&c, j.f.Now)
-		case call.ByServiceCA:
+		case call.Unjudged != "":
+			c.Status, c.Reason = assess.Unknown, call.Unjudged
+		case call.ByServiceCA && call.Problem != nil:
 			show(call.Presented[0])
 			c.Status, c.Reason = assess.Fail, call.Problem.Error()
 			c.Missing = j.missingCA(&c)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -20,11 +19,12 @@ func (j *judge) decide(c *Claim) {
 		c.Status, c.Reason = assess.Unknown, whyCostly
 		return
 	}
-	paid := true
+	paid, costly := true, false
 	needed, all, err := refuses(c.Roots, c.Skipped, c.Chain, func(roots []*pki.Cert) error {
 		with := *c
 		with.Roots = roots
 		if !paid && !j.afford(&with, c.Chain) {
+			costly = true
 			return errors.New(whyCostly)
 		}
 		paid = false
@@ -32,7 +32,7 @@ func (j *judge) decide(c *Claim) {
 	})
 	if err != nil {
 		c.Status, c.Reason, c.Missing = assess.Fail, err.Error(), j.missingCA(c)
-		c.needs(needed, all)
+		c.needs(needed, all && !costly)
 		return
 	}
 	c.Status = assess.Pass
@@ -83,56 +83,9 @@ func verify(c *Claim, name string, at time.Time) error {
 // missingCA is the CA of what is shown, where the trust anchors lack it; if they have it,
 // something else is wrong.
 func (j *judge) missingCA(c *Claim) *pki.Cert {
-	ca := j.issuer(c.Chain)
+	ca := j.issuer(c)
 	if ca != nil && slices.ContainsFunc(c.Roots, func(r *pki.Cert) bool { return r.Fingerprint == ca.Fingerprint }) {
 		return nil
 	}
 	return ca
-}
-
-// issuer is the CA at the top of a chain, as far as it was read.
-func (j *judge) issuer(chain []*pki.Cert) *pki.Cert {
-	if len(chain) == 0 {
-		return nil
-	}
-	top := chain[len(chain)-1]
-	if top.SelfSigned {
-		return top
-	}
-	ca, known := j.issuers[top]
-	if !known {
-		ca = j.issuerOf(top)
-		if j.issuers == nil {
-			j.issuers = map[*pki.Cert]*pki.Cert{}
-		}
-		j.issuers[top] = ca
-	}
-	return ca
-}
-
-// mostIssuers bounds how many CAs of one name are tried: tenants choose names and keys.
-const mostIssuers = 20
-
-// issuerOf is the oldest CA that verifies a certificate, of those that no tenant writes; else,
-// of all. A CA that was issued once more with its key verifies the same, for who has
-// loaded the one before, too. So does a twin, with its name and key: anybody makes one.
-func (j *judge) issuerOf(top *pki.Cert) (ca *pki.Cert) {
-	for _, reserved := range []bool{true, false} {
-		tries := 0
-		for _, c := range j.f.Certs {
-			if !c.IsCA || c.Subject != top.Issuer || reserved != slices.ContainsFunc(c.Entries, (*inspect.Entry).Reserved) {
-				continue
-			}
-			if tries++; tries > mostIssuers {
-				break
-			}
-			if (ca == nil || c.NotBefore.Before(ca.NotBefore)) && pki.VerifyCA(top, []*pki.Cert{c.Cert}, top.NotBefore) == nil {
-				ca = c.Cert
-			}
-		}
-		if ca != nil {
-			return ca
-		}
-	}
-	return nil
 }

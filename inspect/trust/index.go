@@ -12,6 +12,15 @@ type index struct {
 	presented map[place][]identity
 	objects   map[pki.Location]*inspect.Object
 	leaves    map[pki.Fingerprint][]*inspect.Entry // identities, by what they present
+	cas       map[string]namedCAs                  // by subject
+	lifetimes map[pki.Fingerprint]lifetime
+}
+
+// lifetime is how long a certificate lives, by the places that hold it. A tenant has one in tens of
+// thousands of places, and each of them may have a claim.
+type lifetime struct {
+	catalog.Lifetime
+	catalog.Answer
 }
 
 // place is one of the catalog's.

@@ -1,10 +1,14 @@
 package trust
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
@@ -38,9 +42,9 @@ func TestATenantsTwinIsNotTheIssuer(t *testing.T) {
 		"tenants' alone":                {[]inspect.StoredCert{tenant(real), tenant(&older)}, &older},
 		"none":                          {nil, nil},
 	} {
-		j := &judge{f: &inspect.Facts{Certs: c.certs}}
+		j := newJudge(&inspect.Facts{Certs: c.certs})
 		for range 2 { // it is remembered
-			if got := j.issuer([]*pki.Cert{leaf}); got != c.want {
+			if got := j.issuer(&Claim{Chain: []*pki.Cert{leaf}}); got != c.want {
 				t.Errorf("%s: %v", name, got)
 			}
 		}
@@ -52,7 +56,127 @@ func TestATenantsTwinIsNotTheIssuer(t *testing.T) {
 		other := *one(pkitest.NewCA("lb", from, from.AddDate(1, 0, 0), pkitest.KeyName("other")).CertPEM)
 		many = append(many, tenant(&other))
 	}
-	if got := (&judge{f: &inspect.Facts{Certs: append(many, tenant(real))}}).issuer([]*pki.Cert{leaf}); got != nil {
+	if got := newJudge(&inspect.Facts{Certs: append(many, tenant(real))}).issuer(&Claim{Chain: []*pki.Cert{leaf}}); got != nil {
 		t.Errorf("more than %d are tried", mostIssuers)
+	}
+}
+
+// TestTryingIssuersCostsWhatIsBounded: a tenant makes any number of certificates, and for each of them
+// CAs of its issuer's name with the largest keys.
+func TestTryingIssuersCostsWhatIsBounded(t *testing.T) {
+	t.Parallel()
+	from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	one := func(raw []byte) *pki.Cert { return pki.NewScanner().Scan(raw)[0].Content.Certs[0] }
+	ca := pkitest.NewCA("lb", from, from.AddDate(1, 0, 0))
+	leaf, real := one(ca.Issue("api-int", from, from.AddDate(1, 0, 0)).CertPEM), one(ca.CertPEM)
+	in := func(namespace string, c *pki.Cert) inspect.StoredCert {
+		at := pki.Location{Kind: "Secret", Namespace: namespace, Name: "s", Key: "tls.crt"}
+		return inspect.StoredCert{Cert: c, Entries: []*inspect.Entry{{Bundle: &inspect.Bundle{At: at}}}}
+	}
+	decoy := *one(pkitest.NewCA("lb", from, from.AddDate(1, 0, 0), pkitest.KeyName("other")).CertPEM)
+	decoy.PublicKey = "RSA 16384" // a key that is only said to be large costs nothing here
+	var decoys []inspect.StoredCert
+	for i := range mostIssuers - 1 {
+		d := decoy
+		d.Fingerprint = pki.FingerprintOf([]byte{byte(i)})
+		decoys = append(decoys, in("team", &d))
+	}
+	each := (mostIssuers-1)*pki.Cost([]*pki.Cert{leaf}, []*pki.Cert{&decoy}) + pki.Cost([]*pki.Cert{leaf}, []*pki.Cert{real})
+	claim := func(namespace string) *Claim {
+		top := *leaf
+		c := &Claim{Chain: []*pki.Cert{&top}, Presented: pki.Location{Kind: "Secret", Namespace: namespace, Name: "s", Key: "tls.crt"}}
+		return c
+	}
+	found := func(j *judge, namespace string) (n int) {
+		for range 200 {
+			if j.issuer(claim(namespace)) == real {
+				n++
+			}
+		}
+		return n
+	}
+
+	j := newJudge(&inspect.Facts{Certs: append(slices.Clone(decoys), in("team", real))})
+	for _, namespace := range []string{"team", "openshift-ingress"} {
+		most := j.decoys / each
+		if namespace == "team" {
+			most = j.costs / each
+		}
+		if got := found(j, namespace); got == 0 || got > most {
+			t.Errorf("of certificates in %s, the issuers of %d are looked for; the budget is for %d", namespace, got, most)
+		}
+	}
+
+	// The platform's own issuer costs nothing, and what a tenant could not afford is not remembered.
+	j = newJudge(&inspect.Facts{Certs: append(slices.Clone(decoys), in("openshift-ingress-operator", real))})
+	j.costs, j.decoys = 0, 0
+	spent := claim("team")
+	if got := j.issuer(spent); got != nil {
+		t.Errorf("%s is found beyond the budget", got.Subject)
+	}
+	spent.Presented.Namespace = "openshift-ingress"
+	if got := j.issuer(spent); got != real {
+		t.Errorf("the platform's issuer is %v", got)
+	}
+}
+
+// TestATenantsBundleKnowsNoIssuerOfThePlatforms: its kube-root-ca.crt may hold any CA, and hundreds of
+// one name.
+func TestATenantsBundleKnowsNoIssuerOfThePlatforms(t *testing.T) {
+	t.Parallel()
+	from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	ca := pkitest.NewCA("ca", from, from.AddDate(1, 0, 0))
+	chain := pki.NewScanner().Scan(ca.Issue("kubernetes", from, from.AddDate(1, 0, 0)).CertPEM)[0].Content.Certs
+	root, other := pki.NewScanner().Scan(ca.CertPEM)[0].Content, pki.NewScanner().Scan(pkitest.NewCA("other", from, from.AddDate(1, 0, 0)).CertPEM)[0].Content
+	in := func(namespace string, content *pki.Content) inspect.Bundle {
+		at := pki.Location{Kind: catalog.ConfigMap, Namespace: namespace, Name: "kube-root-ca.crt", Key: "ca.crt"}
+		return inspect.Bundle{At: at, Object: &inspect.Object{Kind: at.Kind, Namespace: namespace, Name: at.Name}, Content: content}
+	}
+	var presented []catalog.Ref
+	for _, e := range catalog.Edges() {
+		if e.Trust.Name == "kube-root-ca.crt" && e.Trust.Namespace == "*" {
+			presented = append(presented, e.Presented)
+		}
+	}
+	for namespace, want := range map[string]bool{"team": false, "openshift-console": true} {
+		f := inspect.NewFacts(inspect.Snapshot{Bundles: []inspect.Bundle{in("kube-system", other), in(namespace, root)}}, from, 0)
+		for _, at := range presented {
+			if got := newJudge(f).knownIssuer(chain, at); got != want {
+				t.Errorf("of %s, by a bundle in namespace %s: %t", at, namespace, got)
+			}
+		}
+	}
+}
+
+// TestSkippedCertificatesThatCostTooMuchAreUnknown: whether one of them would do was not tried.
+func TestSkippedCertificatesThatCostTooMuchAreUnknown(t *testing.T) {
+	t.Parallel()
+	from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	one := func(raw []byte) *pki.Cert { return pki.NewScanner().Scan(raw)[0].Content.Certs[0] }
+	ca, other := pkitest.NewCA("ca", from, from.AddDate(1, 0, 0)), pkitest.NewCA("ca", from, from.AddDate(1, 0, 0), pkitest.KeyName("other"))
+	leaf, real := one(ca.Issue("svc", from, from.AddDate(1, 0, 0)).CertPEM), *one(ca.CertPEM)
+	real.PublicKey = "RSA 16384"
+	for costs, want := range map[int]string{0: "too many to try", 1_000_000: "some readers skip it"} {
+		j := newJudge(&inspect.Facts{})
+		j.costs = costs
+		c := Claim{Edge: catalog.Edge{Reader: pki.ReaderUnknown}, Tenant: "team", Roots: []*pki.Cert{one(other.CertPEM)}, Skipped: []pki.Skipped{{Cert: &real}}, Chain: []*pki.Cert{leaf}}
+		if j.decide(&c); c.Status != assess.Unknown || !strings.Contains(c.Reason, want) {
+			t.Errorf("with %d units: %s: %s", costs, c.Status, c.Reason)
+		}
+	}
+}
+
+// TestTheLifetimeOfACertificateIsLookedForOnce: it may be in each of thousands of places, which have
+// a claim each.
+func TestTheLifetimeOfACertificateIsLookedForOnce(t *testing.T) { // not in parallel: it counts allocations
+	leaf := &pki.Cert{Fingerprint: pki.FingerprintOf([]byte("leaf"))}
+	j := newJudge(&inspect.Facts{})
+	j.index.leaves = map[pki.Fingerprint][]*inspect.Entry{}
+	for i := range 1000 {
+		at := pki.Location{Kind: "Secret", Namespace: fmt.Sprint("team-", i), Name: "s"}
+		j.index.leaves[leaf.Fingerprint] = append(j.index.leaves[leaf.Fingerprint], &inspect.Entry{Bundle: &inspect.Bundle{At: at}})
+	}
+	if n := testing.AllocsPerRun(10, func() { j.lifetimeOf(leaf) }); n > 0 {
+		t.Errorf("it allocates %.0f times", n)
 	}
 }

@@ -21,15 +21,23 @@ import (
 func (j *judge) forecast(c *Claim, now time.Time) {
 	next := j.nextOf(c)
 	for _, s := range next.cas {
-		if !j.afford(c, []*pki.Cert{s}) {
+		costly := false
+		trusted := func(ca *pki.Cert) bool {
+			if ca.SPKI != s.SPKI || costly {
+				return false
+			}
+			costly = !j.afford(c, []*pki.Cert{ca})
+			return !costly && pki.VerifyCA(ca, c.Roots, now) == nil
+		}
+		if trusted(s) || slices.ContainsFunc(next.bridges, trusted) {
+			continue
+		}
+		if costly {
 			c.Status, c.NextUnknown, c.Reason = assess.Unknown, true, "trusted now; whether the next certificate will be trusted is unknown: "+whyCostly
 			return
 		}
-		trusted := func(ca *pki.Cert) bool { return ca.SPKI == s.SPKI && pki.VerifyCA(ca, c.Roots, now) == nil }
-		if !trusted(s) && !slices.ContainsFunc(next.bridges, trusted) {
-			j.missingNextCA(c, next, s)
-			return
-		}
+		j.missingNextCA(c, next, s)
+		return
 	}
 	if c.Status == assess.Pass && j.expires(c, now) {
 		return
@@ -71,6 +79,9 @@ func (j *judge) expires(c *Claim, now time.Time) bool {
 // as what it is a copy of. That of a place where it is renewed goes before others; of places
 // that several tenants write, the worst counts.
 func (j *judge) lifetimeOf(leaf *pki.Cert) (catalog.Lifetime, catalog.Answer) {
+	if l, known := j.index.lifetimes[leaf.Fingerprint]; known {
+		return l.Lifetime, l.Answer
+	}
 	holding := j.presenting(leaf)
 	var worst catalog.Lifetime
 	answer := catalog.No
@@ -81,6 +92,10 @@ func (j *judge) lifetimeOf(leaf *pki.Cert) (catalog.Lifetime, catalog.Answer) {
 			worst, answer = life, known
 		}
 	}
+	if j.index.lifetimes == nil {
+		j.index.lifetimes = map[pki.Fingerprint]lifetime{}
+	}
+	j.index.lifetimes[leaf.Fingerprint] = lifetime{worst, answer}
 	return worst, answer
 }
 
@@ -220,7 +235,7 @@ func (j *judge) succession(r catalog.Rotation, c *Claim) succession {
 	if out.sure || j.absent(r.Signer) {
 		return out
 	}
-	published := j.presented(r.Bundle, catalog.ObjectSelector{})
+	published := j.published(r.Bundle)
 	switch {
 	case len(published) == 0 && len(places) > 0:
 		return out // its key is kept elsewhere: nothing here signs
@@ -233,7 +248,7 @@ func (j *judge) succession(r catalog.Rotation, c *Claim) succession {
 	}
 	// Its signer is in the bundle before it signs; and none that is older than who has
 	// signed what is presented now (library-go pkg/operator/certrotation @ 93ac9206a).
-	issuer := j.issuer(c.Chain)
+	issuer := j.issuer(c)
 	for _, p := range published {
 		for _, ca := range p.chain {
 			if ca.IsCA && ca.NotAfter.After(j.f.Now) && (issuer == nil || !ca.NotBefore.Before(issuer.NotBefore)) {

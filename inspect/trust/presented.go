@@ -22,6 +22,16 @@ func (j *judge) presented(r catalog.Ref, carries catalog.ObjectSelector) []ident
 	return slices.Clone(out) // some take theirs out of it
 }
 
+// published finds a bundle that says who signs next. Of one that each namespace has, the copies that no
+// tenant writes say so, where such were read.
+func (j *judge) published(bundle catalog.Ref) []identity {
+	out := j.presented(bundle, catalog.ObjectSelector{})
+	if slices.ContainsFunc(out, func(i identity) bool { return reserved(i.at) }) {
+		out = slices.DeleteFunc(out, func(i identity) bool { return !reserved(i.at) })
+	}
+	return out
+}
+
 func (j *judge) findPresented(r catalog.Ref, carries catalog.ObjectSelector) []identity {
 	var out []identity
 	for i := range j.f.Entries {

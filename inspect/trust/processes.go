@@ -31,7 +31,7 @@ func (j *judge) memory(row catalog.Process, files []Claim) []Claim {
 		c := file
 		c.Edge, c.Status, c.Reason, c.Missing, c.From, c.ProcessStarted = row.Edge, assess.Pass, "", nil, time.Time{}, started
 		c.Edge.Presented, c.Edge.Selector, c.NextUnknown = file.Edge.Presented, file.Edge.Selector, false
-		ca := j.issuer(file.Chain)
+		ca := j.issuer(&file)
 		written := written(n, file.Trust[0])
 		// CAs are dated by the cluster's clock, processes by the node's.
 		since := started.Add(j.f.Now.Sub(n.Time(j.f.Now)))

@@ -100,7 +100,7 @@ func userAccess(f *inspect.Facts) (out RestartAnswer) {
 		return out
 	}
 	c := Claim{Edge: catalog.Edge{Presented: origin(f, served.Chain[0])}, Assessment: assess.Assessment{Status: assess.Pass}, Chain: served.Chain, Roots: roots}
-	(&judge{f: f}).forecast(&c, f.Now)
+	newJudge(f).forecast(&c, f.Now)
 	switch {
 	case c.Status == assess.Warn:
 		out.Status, out.Reason = assess.Warn, "its CA verifies the certificate that "+a.Server+" presents now; "+c.Reason

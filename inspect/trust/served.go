@@ -184,7 +184,9 @@ func (j *judge) knownIssuer(chain []*pki.Cert, at catalog.Ref) bool {
 	for _, e := range catalog.Edges() {
 		if e.Presented == at && e.Trust.Kind != catalog.File {
 			for _, a := range j.anchors(e) {
-				roots = append(roots, a.certs...)
+				if tenantOf(e, a.at) == "" { // a tenant's CA signs nothing of the platform's
+					roots = append(roots, a.certs...)
+				}
 			}
 		}
 	}
@@ -192,10 +194,8 @@ func (j *judge) knownIssuer(chain []*pki.Cert, at catalog.Ref) bool {
 		if !slices.Contains(r.Targets, at) {
 			continue
 		}
-		for _, ref := range []catalog.Ref{r.Signer, r.Bundle} {
-			for _, i := range j.presented(ref, catalog.ObjectSelector{}) {
-				roots = append(roots, i.chain...)
-			}
+		for _, i := range slices.Concat(j.presented(r.Signer, catalog.ObjectSelector{}), j.published(r.Bundle)) {
+			roots = append(roots, i.chain...)
 		}
 	}
 	return pki.Verify(chain, roots, "", chain[0].NotBefore) == nil

@@ -2,6 +2,7 @@ package trust_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 )
@@ -87,5 +89,42 @@ func TestInjected(t *testing.T) {
 				t.Errorf("%s with %s: %v", at, annotation, lacking)
 			}
 		}
+	}
+}
+
+// TestOfTooManySecretsNoneIsTheServices: anybody who writes Secrets in its namespace makes more of
+// them. Which one it presents, service-ca's annotation decides where service-ca keeps the bundle.
+func TestOfTooManySecretsNoneIsTheServices(t *testing.T) {
+	t.Parallel()
+	before, after, own := pkitest.NewCA("service-signer@1", from(-500), from(290)), pkitest.NewCA("service-signer@2", from(-1), from(789)), pkitest.NewCA("own", from(-1), from(789))
+	made := map[string]string{catalog.AnnotationServiceName: "hook"}
+	for name, c := range map[string]struct {
+		keeps, decoys map[string]string
+		want          assess.Status
+		says          string
+	}{
+		"service-ca keeps the bundle":             {map[string]string{catalog.AnnotationInjectCABundle: "true"}, nil, assess.Fail, "unknown authority"},
+		"and decoys have its annotation":          {map[string]string{catalog.AnnotationInjectCABundle: "true"}, made, assess.Unknown, "more than 20 Secrets name this Service"},
+		"something else keeps the bundle":         {nil, nil, assess.Unknown, "more than 20 Secrets name this Service"},
+		"and all of them have such an annotation": {nil, made, assess.Unknown, "more than 20 Secrets name this Service"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(catalog.Versions{Cluster: "4.15.3"})
+			hook := pki.Location{Kind: "ValidatingWebhookConfiguration", Name: "policy", Field: "webhooks[0].clientConfig.caBundle"}
+			w.add(hook, c.keeps, before.CertPEM)
+			secret := func(name string, annotations map[string]string, by *pkitest.Authority) {
+				w.add(pki.Location{Kind: catalog.Secret, Namespace: "team", Name: name, Key: "tls.crt"}, annotations, by.Issue(name, from(-1), from(29), pkitest.DNS("hook.team.svc")).CertPEM)
+			}
+			secret("serving", made, after)
+			for i := range inspect.MaxSameName {
+				secret(fmt.Sprintf("decoy-%02d", i), c.decoys, own)
+			}
+			w.s.References = append(w.s.References, inspect.Reference{From: hook, To: pki.Location{Kind: "Service", Namespace: "team", Name: "hook"}})
+			w.s.Sort()
+			if got := one(t, w.judge("apiserver-validating-webhooks")); got.Status != c.want || !strings.Contains(got.Reason, c.says) {
+				t.Errorf("%s: %s", got.Status, got.Reason)
+			}
+		})
 	}
 }

@@ -69,6 +69,43 @@ func fewOfTenants(e catalog.Edge, stores []anchors) (few []anchors, out []Claim)
 	return few, out
 }
 
+// mostPresented bounds how many certificates of one tenant's namespace are judged as what its Services
+// present: one value may hold thousands.
+const mostPresented = 500
+
+// fewPresented leaves out what is presented in a tenant's namespace and is too much. Of it there is a
+// claim for each namespace: that it was not compared. Whole values go before the fields of others,
+// which are what one value has many of.
+func fewPresented(e catalog.Edge, presented []identity) (few []identity, out []Claim) {
+	if e.Selector == (catalog.ObjectSelector{}) {
+		return presented, nil
+	}
+	count, beyond, left := map[string]int{}, map[string]int{}, map[pki.Location]bool{}
+	for _, field := range []bool{false, true} {
+		for _, s := range presented {
+			if reserved(s.at) || field != (s.at.Field != "") {
+				continue
+			}
+			if count[s.at.Namespace]++; count[s.at.Namespace] <= mostPresented {
+				continue
+			}
+			left[s.at] = true
+			n, ok := beyond[s.at.Namespace]
+			if !ok {
+				n, beyond[s.at.Namespace] = len(out), len(out)
+				c := Claim{Edge: e, Presented: s.at}
+				c.ofTenantsService()
+				out = append(out, c)
+			}
+			out[n].Reason = fmt.Sprintf("%d certificates can be read from this namespace's Secrets for Services: this one and %d more were not compared", count[s.at.Namespace], count[s.at.Namespace]-mostPresented-1)
+		}
+	}
+	if len(left) == 0 {
+		return presented, nil
+	}
+	return slices.DeleteFunc(slices.Clone(presented), func(s identity) bool { return left[s.at] }), out
+}
+
 // ofStore is the claim about one store of a tenant's where very many present what it is for: it
 // is compared with what the platform and its own namespace present, and the worst counts.
 func (j *judge) ofStore(base Claim, name string, presented []identity) Claim {

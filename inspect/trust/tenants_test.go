@@ -152,3 +152,40 @@ func TestCostlyChainsAreFew(t *testing.T) {
 		t.Errorf("%d of %d are said to cost too much", costly, stores)
 	}
 }
+
+// TestWhatATenantsServicesPresentIsBounded: one value may hold thousands of certificates. What is left
+// out is unknown, and other Secrets of the namespace are judged.
+func TestWhatATenantsServicesPresentIsBounded(t *testing.T) {
+	t.Parallel()
+	ca, own := pkitest.NewCA("service-signer@1", from(-10), from(900)), pkitest.NewCA("own", from(-10), from(900))
+	for _, many := range []int{100, 700} {
+		w := services(ca, 2)
+		w.service("team", ca)
+		fields := w.sc.Scan(own.Issue("svc", from(-1), from(29), pkitest.DNS("svc.team.svc")).CertPEM)[0].Content
+		for i := range many {
+			at := pki.Location{Kind: catalog.Secret, Namespace: "team", Name: "a-list", Key: "tls.crt", Field: fmt.Sprintf("[%d]", i)}
+			o := &inspect.Object{Kind: at.Kind, Namespace: at.Namespace, Name: at.Name, Annotations: map[string]string{catalog.AnnotationServiceName: "svc"}}
+			w.s.Bundles = append(w.s.Bundles, inspect.Bundle{At: at, Object: o, Content: fields})
+		}
+		w.s.Sort()
+		whole, failed, left := 0, 0, 0
+		for _, c := range w.judge("service-ca") {
+			switch {
+			case c.Tenant == "" && c.Status != assess.Pass:
+				t.Errorf("the platform's: %s, %s", c.Status, c.Reason)
+			case c.Tenant == "":
+			case c.Presented.Name == "serving" && c.Status == assess.Pass:
+				whole++
+			case c.Status == assess.Fail && c.Tenant == "team":
+				failed++
+			case c.Status == assess.Unknown && c.Tenant == "team" && strings.Contains(c.Reason, fmt.Sprintf("this one and %d more were not compared", many-500)):
+				left++
+			default:
+				t.Errorf("%s: %s, %s", c.Presented, c.Status, c.Reason)
+			}
+		}
+		if whole != 1 || failed != min(many, 499) || left != many/500 {
+			t.Errorf("of %d: %d whole values pass, %d fail, %d claims of what is left out", many, whole, failed, left)
+		}
+	}
+}

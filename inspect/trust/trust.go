@@ -66,7 +66,8 @@ func JudgeAllNodes(ctx context.Context, f *inspect.Facts) []Claim {
 }
 
 func judgeWith(ctx context.Context, f *inspect.Facts, leftOut []inspect.Node) []Claim {
-	j := &judge{f: f, leftOut: leftOut, serviceCalls: sync.OnceValue(f.ServiceCalls), over: func() bool { return ctx.Err() != nil }, costs: costsAtLeast + pki.CostOrdinary*len(f.Certs)}
+	j := newJudge(f)
+	j.leftOut, j.over = leftOut, func() bool { return ctx.Err() != nil }
 	var out []Claim
 	for _, e := range catalog.Edges() {
 		if j.over() {
@@ -150,6 +151,11 @@ type judge struct {
 	// compared is how often stores of tenants were: see mostCompared.
 	compared int
 	costs    int // what claims about tenants may still cost
+	decoys   int // what trying tenants' CAs for the platform's claims may
+}
+
+func newJudge(f *inspect.Facts) *judge {
+	return &judge{f: f, serviceCalls: sync.OnceValue(f.ServiceCalls), over: func() bool { return false }, costs: costsAtLeast + pki.CostOrdinary*len(f.Certs), decoys: costsAtLeast}
 }
 
 // anchors are trust anchors that some places hold alike.
@@ -261,6 +267,10 @@ func (j *judge) there(r catalog.Ref) bool {
 // what is presented.
 func (j *judge) edge(e catalog.Edge, stores []anchors, presented []identity) []Claim {
 	few, out := fewOfTenants(e, stores)
+	presented, left := fewPresented(e, presented)
+	if len(stores) > 0 {
+		out = append(out, left...)
+	}
 	for _, a := range few {
 		base := Claim{Edge: e, Node: a.node, Trust: a.at, Roots: a.certs, Skipped: a.skipped}
 		if a.problem != "" {

@@ -9,6 +9,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
 // TestATenantsCopyHoldsNoRotationUp: users of a namespace may make its kube-root-ca.crt anew, and
@@ -78,5 +79,34 @@ func TestATenantsStoreHoldsNoRotationUp(t *testing.T) {
 				t.Errorf("%s: %s: %s", c.namespace, s.Status, s.Reason)
 			}
 		}
+	}
+}
+
+// TestTenantsStoresCostARotationWhatIsBounded: each may have a hundred CAs of the new signer's name,
+// with large keys.
+func TestTenantsStoresCostARotationWhatIsBounded(t *testing.T) {
+	t.Parallel()
+	r := newRotating("signing-key", "4.15.3")
+	ca := *pki.NewScanner().Scan(r.old.CertPEM)[0].Content.Certs[0]
+	var roots []*pki.Cert
+	for i := range 100 {
+		one := ca
+		one.Fingerprint, one.PublicKey = pki.FingerprintOf([]byte{byte(i)}), "RSA 16384"
+		roots = append(roots, &one)
+	}
+	b := inspect.NewBudget(0)
+	for namespace, want := range map[string]int{"team": 0, "openshift-console": 50} {
+		got := 0
+		for range 50 {
+			if paid(b, trust.Claim{Tenant: "team", Trust: []pki.Location{{Kind: catalog.ConfigMap, Namespace: namespace}}, Roots: roots}, []*pki.Cert{&ca}) {
+				got++
+			}
+		}
+		if got != want {
+			t.Errorf("by trust anchors in %s: %d", namespace, got)
+		}
+	}
+	if !paid(b, trust.Claim{Tenant: "team", Trust: []pki.Location{{Kind: catalog.ConfigMap, Namespace: "team"}}, Roots: roots[:1]}, []*pki.Cert{&ca}) {
+		t.Error("one CA costs too much")
 	}
 }

@@ -23,12 +23,17 @@ func (c Chain) trustStage(newCAs []*pki.Cert) Stage {
 	s := reached(StageTrust)
 	all, holds := 0, 0
 	var lack, unknown, tenants []string
+	budget := inspect.NewBudget(len(c.Facts.Certs))
 	for _, claim := range c.claims() {
 		if aboutServer(claim) {
 			continue
 		}
+		if claim.Tenant != "" && (claim.Status != assess.Pass || !paid(budget, claim, newCAs)) { // its users may write it: it holds no rotation up
+			tenants = append(tenants, claim.Tenant)
+			continue
+		}
 		ca := untrusted(claim, newCAs, c.Facts.Now)
-		if claim.Tenant != "" && (claim.Status != assess.Pass || ca != nil) { // its users may write it: it holds no rotation up
+		if claim.Tenant != "" && ca != nil {
 			tenants = append(tenants, claim.Tenant)
 			continue
 		}
@@ -146,6 +151,19 @@ func whoOf(claim trust.Claim) string {
 		return claim.Verifier
 	}
 	return claim.Verifier + " on " + claim.Node
+}
+
+// paid reports whether some CAs may be verified by what a tenant trusts, who may have hundreds of CAs of
+// one name with large keys.
+func paid(b *inspect.Budget, claim trust.Claim, cas []*pki.Cert) bool {
+	if slices.ContainsFunc(claim.Trust, func(at pki.Location) bool { return catalog.ReservedNamespace(at.Namespace) }) {
+		return true // the platform wrote them
+	}
+	cost := 0
+	for _, ca := range cas {
+		cost += pki.Cost([]*pki.Cert{ca}, claim.Roots)
+	}
+	return b.Pay(claim.Tenant, cost)
 }
 
 // untrusted is the first of some CAs that who verifies does not trust; nil: all are
