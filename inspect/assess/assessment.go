@@ -1,6 +1,7 @@
 package assess
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -18,15 +19,23 @@ type Assessment struct {
 	// Subject is what it is about, for people: a place, a node, a client. It is fit to be
 	// printed.
 	Subject string `json:"subject,omitempty"`
-	// Reason says what is wrong or unknown; of what passes, what is worth knowing, mostly nothing.
-	Reason      string      `json:"reason,omitempty"`
-	Impact      string      `json:"impact,omitempty"` // what fails, and when
+	// Reason says what is wrong or unknown, in one clause that names the object, the node or the
+	// certificate; of what passes, what is worth knowing, mostly nothing.
+	Reason string `json:"reason,omitempty"`
+	Impact string `json:"impact,omitempty"` // what fails, and when
+	// Evidence says how that is known: names in full, fingerprints, dates, errors.
+	Evidence    string      `json:"evidence,omitempty"`
 	Remediation Remediation `json:"remediation,omitzero"`
+}
+
+// Line says it on one line, for what prints no more of it: reason, impact and evidence.
+func (a Assessment) Line() string {
+	return strings.Join(slices.DeleteFunc([]string{a.Reason, a.Impact, a.Evidence}, func(s string) bool { return s == "" }), "; ")
 }
 
 // Remediation is what to do about it.
 type Remediation struct {
-	Text string `json:"text,omitempty"` // for people
+	Text string `json:"text,omitempty"` // for people, who are shown Command below it unless it has it
 	// Command is one that runs as it stands; empty where whoever wrote the text knows of none.
 	Command string `json:"command,omitempty"`
 }
@@ -45,6 +54,15 @@ func Command(look, format string, args ...any) Remediation {
 		r.Command = r.Text
 	}
 	return r
+}
+
+// Saying is a remediation whose text is not its command: people read both. Where there is no
+// command, the text goes on with why.
+func (r Remediation) Saying(text string) Remediation {
+	if r.Command == "" {
+		return Remediation{Text: text + "; " + r.Text}
+	}
+	return Remediation{Text: text, Command: r.Command}
 }
 
 // For is the remediation for a node, of one in which NODE stands for it.

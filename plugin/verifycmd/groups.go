@@ -26,6 +26,7 @@ func GroupClaims(claims []report.VerificationClaim, part string) []ClaimGroup {
 		status assess.Status
 		reason string
 		impact string
+		how    string
 		lacks  string
 	}
 	index := map[key]int{}
@@ -34,7 +35,7 @@ func GroupClaims(claims []report.VerificationClaim, part string) []ClaimGroup {
 		if c.Part != part {
 			continue
 		}
-		k := key{c.ID, c.Status, c.Reason, c.Impact, ""}
+		k := key{c.ID, c.Status, c.Reason, c.Impact, c.Evidence, ""}
 		if c.Missing != nil {
 			k.lacks = c.Missing.SHA256.String()
 		}
