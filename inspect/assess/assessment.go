@@ -81,6 +81,9 @@ type Finding struct {
 	Certs []pki.Fingerprint
 	// Due orders findings of a kind: what expires first comes first.
 	Due time.Time
+	// Of says it of some of the places alone; nil: only the reason names places, at its beginning
+	// or end.
+	Of func(at []pki.Location) Assessment
 }
 
 // StatusOf is the status of what a check found: info is no pass, since its claim does not hold.

@@ -190,7 +190,8 @@ func outlivesIssuer(f *inspect.Facts) []assess.Finding {
 		finding := assess.Finding{
 			Assessment: assess.Assessment{
 				Severity:    assess.Info,
-				Reason:      fmt.Sprintf("CA %s expires %s (%s), before %s that it issued: after that they are refused, whatever their own dates say", inspect.CertName(ca), ago(f.Now, ca.NotAfter), day(ca.NotAfter), listed(group)),
+				Impact:      when(f.Now, ca.NotAfter) + ": what it issued is refused, whatever its own dates say",
+				Evidence:    fmt.Sprintf("CA %s expires %s, before %s that it issued", inspect.CertName(ca), when(f.Now, ca.NotAfter), listed(group)),
 				Remediation: assess.Advise("have them issued again by the CA's successor before that day, and check that their readers trust it"),
 			},
 			Due: ca.NotAfter,
@@ -202,6 +203,7 @@ func outlivesIssuer(f *inspect.Facts) []assess.Finding {
 			finding.At = append(finding.At, inspect.Locations(c.Entries)...)
 			finding.Certs = append(finding.Certs, c.Fingerprint)
 		}
+		finding.Reason = fmt.Sprintf("%s outlives CA %s, which expires %s", subject(finding.At), short(ca), ago(f.Now, ca.NotAfter))
 		out = append(out, finding)
 	}
 	return out
@@ -268,7 +270,8 @@ func issuerSeen(f *inspect.Facts) []assess.Finding {
 		finding := assess.Finding{
 			Assessment: assess.Assessment{
 				Severity:    assess.Info,
-				Reason:      fmt.Sprintf("%s, which issued %s, is in no CA bundle of the cluster", foreign.QuotedName(pki.CommonName(by)), listed(group)),
+				Impact:      "clients that do not trust that CA by other means refuse what it issued",
+				Evidence:    fmt.Sprintf("%s, which issued %s, is in no CA bundle of the cluster", foreign.QuotedName(pki.CommonName(by)), listed(group)),
 				Remediation: assess.Advise("nothing, if its readers trust it by other means (their system's CAs, a file of their own); else add it to the bundle that they read"),
 			},
 			Due: group[0].NotAfter,
@@ -277,6 +280,7 @@ func issuerSeen(f *inspect.Facts) []assess.Finding {
 			finding.At = append(finding.At, inspect.Locations(c.Entries)...)
 			finding.Certs = append(finding.Certs, c.Fingerprint)
 		}
+		finding.Reason = fmt.Sprintf("%s: its CA %s is in no CA bundle", subject(finding.At), shortName(pki.CommonName(by)))
 		out = append(out, finding)
 	}
 	return out
@@ -346,10 +350,14 @@ func namesakes(f *inspect.Facts, certs []inspect.StoredCert) (assess.Finding, bo
 	together := map[*inspect.Entry]map[pki.Fingerprint]bool{} // CA bundles: the keys in each
 	unmarked := map[*inspect.Entry]bool{}                     // with one that has no subject key identifier
 	finding := assess.Finding{Assessment: assess.Assessment{Severity: assess.Info}}
+	var cas []*pki.Cert // one of each key
 	for _, c := range certs {
 		in, current := inForce(c.Entries)
 		if !c.IsCA || !current || c.NotAfter.Before(f.Now) || !slices.ContainsFunc(in, func(h *inspect.Entry) bool { return h.Use == inspect.UseTrust || h.Use == inspect.UseIdentity }) {
 			continue
+		}
+		if !keys[c.SPKI] {
+			cas = append(cas, c.Cert)
 		}
 		keys[c.SPKI] = true
 		for _, h := range in {
@@ -373,15 +381,17 @@ func namesakes(f *inspect.Facts, certs []inspect.StoredCert) (assess.Finding, bo
 	}
 	slices.SortFunc(finding.At, pki.Compare)
 	finding.At = slices.Compact(finding.At)
-	finding.Reason = fmt.Sprintf("%d CAs with different keys are named %s: what one of them signed is refused by readers who have the other", len(keys), foreign.QuotedName(pki.CommonName(certs[0].Subject)))
+	finding.Reason = fmt.Sprintf("%d CAs with different keys are named %s", len(keys), shortName(pki.CommonName(certs[0].Subject)))
+	finding.Impact = "what one of them signed is refused by readers that have the other"
+	finding.Evidence = fmt.Sprintf("%d CAs with different keys are named %s: %s", len(keys), foreign.QuotedName(pki.CommonName(certs[0].Subject)), names(cas))
 	finding.Remediation = assess.Advise("nothing, if no reader has both; else compare their fingerprints where they are trusted, and give a CA with a new key a new name")
-	for h, cas := range together {
-		if len(cas) > 1 && unmarked[h] {
+	for h, those := range together {
+		if len(those) > 1 && unmarked[h] {
 			finding.Severity = assess.Warning
 		}
 	}
 	if finding.Severity == assess.Warning {
-		finding.Reason += "; in one bundle there are two, and one of them has no subject key identifier, so that readers can't choose between them (OpenSSL takes the first)"
+		finding.Evidence += "; in one bundle there are two, and one of them has no subject key identifier, so that readers can't choose between them (OpenSSL takes the first)"
 	}
 	return finding, true
 }
