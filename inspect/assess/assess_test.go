@@ -65,6 +65,9 @@ func TestALineLeavesNothingOut(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
+	if got := (Assessment{Reason: "r", Impact: "i", Evidence: "e"}).Because(); got != "r; e" {
+		t.Errorf("got %q", got)
+	}
 }
 
 func TestARefusedCommandIsSaid(t *testing.T) {

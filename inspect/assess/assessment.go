@@ -33,6 +33,12 @@ func (a Assessment) Line() string {
 	return strings.Join(slices.DeleteFunc([]string{a.Reason, a.Impact, a.Evidence}, func(s string) bool { return s == "" }), "; ")
 }
 
+// Because is the reason and how it is known, for what prints no more of it.
+func (a Assessment) Because() string {
+	a.Impact = ""
+	return a.Line()
+}
+
 // Remediation is what to do about it.
 type Remediation struct {
 	Text string `json:"text,omitempty"` // for people, who are shown Command below it unless it has it

@@ -89,7 +89,7 @@ const (
 func restartJUnit(w io.Writer, r *report.RestartReport) error {
 	var doc ui.JunitDocument
 	add := func(s *ui.JunitSuite, name string, a trust.RestartAnswer, counts bool) {
-		t, why := ui.JunitCase{Name: name, Class: a.ID}, answerWord(a)+": "+ui.OneLine(saying(a.Assessment))
+		t, why := ui.JunitCase{Name: name, Class: a.ID}, answerWord(a)+": "+ui.OneLine(a.Because())
 		switch {
 		case counts && a.Status.Wrong():
 			t.Fail(why)
@@ -111,11 +111,6 @@ func restartJUnit(w io.Writer, r *report.RestartReport) error {
 	add(&s, askAccess, r.Access, false)
 	doc.Suites = append(doc.Suites, s)
 	return doc.Write(w)
-}
-
-// saying is what a printer of one line says of a judgement.
-func saying(a assess.Assessment) string {
-	return assess.Assessment{Reason: a.Reason, Evidence: a.Evidence}.Line()
 }
 
 func restartMark(a trust.RestartAnswer) string {

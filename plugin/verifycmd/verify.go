@@ -258,9 +258,9 @@ func reportJUnit(w io.Writer, r *report.Verification) error {
 			}
 			switch c.Status {
 			case assess.Fail, assess.Warn:
-				t.Fail(strings.TrimSpace(ClaimWord(c.Status) + ": " + saying(c.Assessment)))
+				t.Fail(strings.TrimSpace(ClaimWord(c.Status) + ": " + c.Because()))
 			case assess.Unknown:
-				t.Skip("unknown: " + saying(c.Assessment))
+				t.Skip("unknown: " + c.Because())
 			}
 			s.Add(t)
 		}
