@@ -11,6 +11,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/check"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
 // Plan is what is to be done, in order, and the facts that it was made from.
@@ -210,15 +211,14 @@ func missing(of, in []assess.Finding) []assess.Finding {
 		if f.Severity < assess.Warning {
 			continue
 		}
-		gone := f
-		gone.At = nil
+		var gone []pki.Location
 		for _, l := range f.At {
 			if there[at{f.ID, l.String()}] <= f.Severity {
-				gone.At = append(gone.At, l)
+				gone = append(gone, l)
 			}
 		}
-		if len(gone.At) > 0 {
-			out = append(out, gone)
+		if len(gone) > 0 {
+			out = append(out, check.Only(f, gone))
 		}
 	}
 	return out

@@ -39,8 +39,8 @@ func TestAssessmentsAreWrittenWithoutWhatIsEmpty(t *testing.T) {
 		{Assessment{ID: "trusts", Status: Pass}, `{"id":"trusts","status":"pass"}`},
 		{Assessment{ID: "trusts", Reason: "not read"}, `{"id":"trusts","status":"unknown","reason":"not read"}`},
 		{
-			Assessment{"a", Warn, Critical, "worker-1", "r", "i", Remediation{"do x: oc get nodes", "oc get nodes"}},
-			`{"id":"a","status":"warn","severity":"critical","subject":"worker-1","reason":"r","impact":"i","remediation":{"text":"do x: oc get nodes","command":"oc get nodes"}}`,
+			Assessment{"a", Warn, Critical, "worker-1", "r", "i", "e", Remediation{"do x: oc get nodes", "oc get nodes"}},
+			`{"id":"a","status":"warn","severity":"critical","subject":"worker-1","reason":"r","impact":"i","evidence":"e","remediation":{"text":"do x: oc get nodes","command":"oc get nodes"}}`,
 		},
 		{Assessment{ID: "a", Status: Fail, Severity: Info, Remediation: Advise("look")}, `{"id":"a","status":"fail","severity":"info","remediation":{"text":"look"}}`},
 	} {
@@ -55,5 +55,28 @@ func TestAssessmentsAreWrittenWithoutWhatIsEmpty(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(`{"status":"holds"}`), new(Assessment)); err == nil {
 		t.Error("a word that is no status is read")
+	}
+}
+
+func TestALineLeavesNothingOut(t *testing.T) {
+	t.Parallel()
+	for want, a := range map[string]Assessment{"": {ID: "a"}, "r": {Reason: "r"}, "r; i; e": {Reason: "r", Impact: "i", Evidence: "e"}, "r; e": {Reason: "r", Evidence: "e"}} {
+		if got := a.Line(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if got := (Assessment{Reason: "r", Impact: "i", Evidence: "e"}).Because(); got != "r; e" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestARefusedCommandIsSaid(t *testing.T) {
+	t.Parallel()
+	if r := Command("", "oc get node %s", "a").Saying("look at it"); r != (Remediation{"look at it", "oc get node a"}) {
+		t.Errorf("%+v", r)
+	}
+	odd := Command("oc get nodes", "oc get node %s", "a;b")
+	if r := odd.Saying("look at it"); r != (Remediation{Text: "look at it; " + odd.Text}) {
+		t.Errorf("%+v", r)
 	}
 }

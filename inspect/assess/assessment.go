@@ -1,6 +1,7 @@
 package assess
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -18,15 +19,29 @@ type Assessment struct {
 	// Subject is what it is about, for people: a place, a node, a client. It is fit to be
 	// printed.
 	Subject string `json:"subject,omitempty"`
-	// Reason says what is wrong or unknown; of what passes, what is worth knowing, mostly nothing.
-	Reason      string      `json:"reason,omitempty"`
-	Impact      string      `json:"impact,omitempty"` // what fails, and when
+	// Reason says what is wrong or unknown, in one clause that names the object, the node or the
+	// certificate; of what passes, what is worth knowing, mostly nothing.
+	Reason string `json:"reason,omitempty"`
+	Impact string `json:"impact,omitempty"` // what fails, and when
+	// Evidence says how that is known: names in full, fingerprints, dates, errors.
+	Evidence    string      `json:"evidence,omitempty"`
 	Remediation Remediation `json:"remediation,omitzero"`
+}
+
+// Line says it on one line, for what prints no more of it: reason, impact and evidence.
+func (a Assessment) Line() string {
+	return strings.Join(slices.DeleteFunc([]string{a.Reason, a.Impact, a.Evidence}, func(s string) bool { return s == "" }), "; ")
+}
+
+// Because is the reason and how it is known, for what prints no more of it.
+func (a Assessment) Because() string {
+	a.Impact = ""
+	return a.Line()
 }
 
 // Remediation is what to do about it.
 type Remediation struct {
-	Text string `json:"text,omitempty"` // for people
+	Text string `json:"text,omitempty"` // for people, who are shown Command below it unless it has it
 	// Command is one that runs as it stands; empty where whoever wrote the text knows of none.
 	Command string `json:"command,omitempty"`
 }
@@ -47,6 +62,15 @@ func Command(look, format string, args ...any) Remediation {
 	return r
 }
 
+// Saying is a remediation whose text is not its command: people read both. Where there is no
+// command, the text goes on with why.
+func (r Remediation) Saying(text string) Remediation {
+	if r.Command == "" {
+		return Remediation{Text: text + "; " + r.Text}
+	}
+	return Remediation{Text: text, Command: r.Command}
+}
+
 // For is the remediation for a node, of one in which NODE stands for it.
 func (r Remediation) For(node string) Remediation {
 	out := Remediation{Text: strings.ReplaceAll(r.Text, "NODE", node)}
@@ -63,6 +87,9 @@ type Finding struct {
 	Certs []pki.Fingerprint
 	// Due orders findings of a kind: what expires first comes first.
 	Due time.Time
+	// Of says it of some of the places alone; nil: only the reason names places, at its beginning
+	// or end.
+	Of func(at []pki.Location) Assessment
 }
 
 // StatusOf is the status of what a check found: info is no pass, since its claim does not hold.

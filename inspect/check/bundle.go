@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -36,8 +35,8 @@ func trustBundles(f *inspect.Facts) [][]*inspect.Entry {
 }
 
 // inBundles says of each distinct bundle something about the certificates that
-// pick chooses. None of it harms anybody now: Info.
-func inBundles(f *inspect.Facts, pick func([]*pki.Cert) []*pki.Cert, say func([]*pki.Cert) string) []assess.Finding {
+// pick chooses. None of it harms anybody now: Info. A reason follows the name of the place.
+func inBundles(f *inspect.Facts, pick func([]*pki.Cert) []*pki.Cert, say func([]*pki.Cert) assess.Assessment) []assess.Finding {
 	var out []assess.Finding
 	for _, entries := range trustBundles(f) {
 		picked := pick(entries[0].Content.Certs)
@@ -45,7 +44,8 @@ func inBundles(f *inspect.Facts, pick func([]*pki.Cert) []*pki.Cert, say func([]
 			continue
 		}
 		in, _ := inForce(entries)
-		finding := assess.Finding{Assessment: assess.Assessment{Severity: assess.Info, Reason: say(picked)}, At: inspect.Locations(in), Due: picked[0].NotAfter}
+		finding := assess.Finding{Assessment: say(picked), At: inspect.Locations(in), Due: picked[0].NotAfter}
+		finding.Severity, finding.Reason = assess.Info, subject(finding.At)+finding.Reason
 		for _, c := range picked {
 			finding.Certs = append(finding.Certs, c.Fingerprint)
 		}
@@ -67,8 +67,11 @@ func bundleExpired(f *inspect.Facts) []assess.Finding {
 		}
 		return gone
 	}
-	return inBundles(f, pick, func(gone []*pki.Cert) string {
-		return fmt.Sprintf("%d expired beside valid ones: %s", len(gone), names(gone))
+	return inBundles(f, pick, func(gone []*pki.Cert) assess.Assessment {
+		return assess.Assessment{
+			Reason:   ": " + count(len(gone), "expired CA") + " beside valid ones",
+			Evidence: fmt.Sprintf("%d expired beside valid ones: %s", len(gone), names(gone)),
+		}
 	})
 }
 
@@ -83,8 +86,11 @@ func bundleDuplicate(f *inspect.Facts) []assess.Finding {
 		}
 		return twice
 	}
-	return inBundles(f, pick, func(twice []*pki.Cert) string {
-		return fmt.Sprintf("%d more than once: %s", len(twice), names(twice))
+	return inBundles(f, pick, func(twice []*pki.Cert) assess.Assessment {
+		return assess.Assessment{
+			Reason:   ": " + count(len(twice), "certificate") + " more than once",
+			Evidence: fmt.Sprintf("%d more than once: %s", len(twice), names(twice)),
+		}
 	})
 }
 
@@ -102,14 +108,24 @@ func bundleNotCA(f *inspect.Facts) []assess.Finding {
 		}
 	}
 	out := inBundles(f, pick(func(_ *pki.Cert, alone bool) bool { return alone }),
-		func(certs []*pki.Cert) string {
-			return fmt.Sprintf("no CA at all, but %d without CA:TRUE: Go's readers accept exactly these, OpenSSL's refuse them: %s", len(certs), names(certs))
+		func(certs []*pki.Cert) assess.Assessment {
+			return assess.Assessment{
+				Reason:   ": no CA, but " + count(len(certs), "certificate") + " without CA:TRUE",
+				Impact:   "OpenSSL's readers refuse what is verified with it; Go's accept exactly these certificates",
+				Evidence: fmt.Sprintf("no CA at all, but %d without CA:TRUE: %s", len(certs), names(certs)),
+			}
 		})
-	out = append(out, inBundles(f, pick(func(c *pki.Cert, alone bool) bool { return !alone && !c.SelfSigned }), func(certs []*pki.Cert) string {
-		return fmt.Sprintf("%d without CA:TRUE beside CAs, which issue nothing: %s", len(certs), names(certs))
+	out = append(out, inBundles(f, pick(func(c *pki.Cert, alone bool) bool { return !alone && !c.SelfSigned }), func(certs []*pki.Cert) assess.Assessment {
+		return assess.Assessment{
+			Reason:   ": " + count(len(certs), "certificate") + " without CA:TRUE beside CAs",
+			Evidence: fmt.Sprintf("%d without CA:TRUE beside CAs, which issue nothing: %s", len(certs), names(certs)),
+		}
 	})...)
-	return append(out, inBundles(f, pick(func(c *pki.Cert, _ bool) bool { return c.SelfSigned }), func(certs []*pki.Cert) string {
-		return fmt.Sprintf("%d self-signed without CA:TRUE, which verify themselves only: %s", len(certs), names(certs))
+	return append(out, inBundles(f, pick(func(c *pki.Cert, _ bool) bool { return c.SelfSigned }), func(certs []*pki.Cert) assess.Assessment {
+		return assess.Assessment{
+			Reason:   ": " + count(len(certs), "self-signed certificate") + " without CA:TRUE",
+			Evidence: fmt.Sprintf("%d self-signed without CA:TRUE, which verify themselves only: %s", len(certs), names(certs)),
+		}
 	})...)
 }
 
@@ -149,6 +165,8 @@ func lacking(f *inspect.Facts, a catalog.Aggregate, targets []*inspect.Entry, wa
 					g = lackingFinding(a, missing)
 					if settling(f, missing) {
 						g.Severity = assess.Info
+						g.Impact = "until it follows: its readers refuse what that CA signs"
+						g.Evidence += ", made within the hour: copies follow in minutes"
 					}
 					groups[id] = g
 					order = append(order, id)
@@ -162,7 +180,9 @@ func lacking(f *inspect.Facts, a catalog.Aggregate, targets []*inspect.Entry, wa
 	}
 	var out []assess.Finding
 	for _, id := range order {
-		out = append(out, *groups[id])
+		g := groups[id]
+		g.Reason = subject(g.At) + " lacks " + g.Reason
+		out = append(out, *g)
 	}
 	return out
 }
@@ -195,27 +215,37 @@ func lackingFinding(a catalog.Aggregate, missing []inspect.Source) *assess.Findi
 		sources = append(sources, s)
 	}
 	slices.Sort(sources)
+	owner := "its owner"
+	if p, ok := catalog.Lookup(a.Target.Kind, a.Target.Namespace, a.Target.Name, a.Target.Key, catalog.Versions{}); ok {
+		owner = p.Owner
+	}
 	g := &assess.Finding{
 		Assessment: assess.Assessment{
 			Severity:    assess.Warning,
-			Reason:      fmt.Sprintf("lacks %s of %s: its readers refuse what that CA signs", names(certs), strings.Join(sources, ", ")),
-			Remediation: assess.Advise("do not edit the copy; find out why its owner does not update it"),
+			Reason:      "CA " + shortNames(certs), // after the places, which are not all known yet
+			Impact:      "now: its readers refuse what that CA signs",
+			Evidence:    fmt.Sprintf("lacks %s of %s", names(certs), strings.Join(sources, ", ")),
+			Remediation: askOwner("do not edit the copy; find out why "+owner+" does not update it", owner),
 		},
 		Due: certs[0].NotBefore,
 	}
 	for _, c := range certs {
 		g.Certs = append(g.Certs, c.Fingerprint)
 	}
-	if p, ok := catalog.Lookup(a.Target.Kind, a.Target.Namespace, a.Target.Name, a.Target.Key, catalog.Versions{}); ok {
-		g.Remediation = assess.Advise("do not edit the copy; find out why " + p.Owner + " does not update it" + clusterOperatorHint(p.Owner))
-	}
 	return g
 }
+
+// rootCopy is the copy with which pods verify the API server.
+const rootCopy = "kube-root-ca.crt"
 
 // copiesAgree finds published copies that differ from most.
 func copiesAgree(f *inspect.Facts) []assess.Finding {
 	var out []assess.Finding
 	for _, published := range slices.Sorted(maps.Keys(catalog.PublishedCopies())) {
+		refuse := "the API server"
+		if published != rootCopy {
+			refuse = "services"
+		}
 		groups := map[pki.Fingerprint][]*inspect.Entry{} // by the certificates, in their order
 		byContent := map[*pki.Content]pki.Fingerprint{}  // the same, of what was looked at
 		var order []pki.Fingerprint
@@ -240,14 +270,17 @@ func copiesAgree(f *inspect.Facts) []assess.Finding {
 		slices.SortStableFunc(order, func(a, b pki.Fingerprint) int { return len(groups[b]) - len(groups[a]) })
 		most := order[0]
 		for _, c := range order[1:] {
-			message := fmt.Sprintf("%s differs from the %d other copies: holds %s, they hold %s", published, len(groups[most]), contentNames(groups[c][0].Content), contentNames(groups[most][0].Content))
+			at := inspect.Locations(groups[c])
 			out = append(out, assess.Finding{
 				Assessment: assess.Assessment{
-					Severity:    assess.Warning,
-					Reason:      message,
-					Remediation: assess.Advise("do not edit it, its publisher overwrites it; look whether the publisher runs: " + foreign.Command("", "kubectl -n %s get configmap %s -o yaml", groups[c][0].At.Namespace, published)),
+					Severity: assess.Warning,
+					Reason:   fmt.Sprintf("%s differs from the %d other copies", subject(at), len(groups[most])),
+					Impact:   "now: pods of these namespaces may refuse " + refuse,
+					Evidence: fmt.Sprintf("%s holds %s, the others hold %s", published, contentNames(groups[c][0].Content), contentNames(groups[most][0].Content)),
+					Remediation: assess.Command("", "kubectl -n %s get configmap %s -o yaml", groups[c][0].At.Namespace, published).
+						Saying("do not edit it: its publisher overwrites it. Find out whether the publisher runs"),
 				},
-				At: inspect.Locations(groups[c]),
+				At: at,
 			})
 		}
 	}

@@ -38,7 +38,7 @@ func servingChain(f *inspect.Facts) []assess.Finding {
 			out[n].At = append(out[n].At, h.At)
 		}
 	}
-	return out
+	return named(out)
 }
 
 // chainsPresented are the places of more than one certificate that servers present, the
@@ -73,7 +73,8 @@ type servedChain struct {
 	named   map[string][]int // the positions by subject
 }
 
-// judge finds what is wrong with a chain. What has expired is for other checks.
+// judge finds what is wrong with a chain, in a reason that follows the name of the place. What
+// has expired is for other checks.
 func (c *servedChain) judge(f *inspect.Facts) (assess.Finding, bool) {
 	first := slices.IndexFunc(c.certs, func(c *pki.Cert) bool { return !c.IsCA })
 	if first < 0 { // a CA's own
@@ -94,10 +95,14 @@ func (c *servedChain) judge(f *inspect.Facts) (assess.Finding, bool) {
 	after := c.issued(leaf, c.certs[1])
 	switch {
 	case c.untold, c.many && !rooted && len(c.reached) < len(c.certs):
-		finding.Reason = fmt.Sprintf("whether the chain of %s is complete is unknown: it has many CAs of one name or large keys, and verifying them costs too much", inspect.CertName(leaf))
+		finding.Reason = "whether its chain is complete is unknown"
+		finding.Impact = "if it is not: clients that trust only a root refuse the server"
+		finding.Evidence = fmt.Sprintf("the chain of %s has many CAs of one name or large keys, and verifying them costs too much", inspect.CertName(leaf))
 		finding.Remediation = assess.Advise("verify it: openssl verify -CAfile ROOT -untrusted tls.crt tls.crt")
 	case first > 0 && c.reached[0]:
-		finding.Reason = fmt.Sprintf("%s comes after %s, its CA: servers load the first certificate, and its key does not match", inspect.CertName(leaf), inspect.CertName(c.certs[0]))
+		finding.Reason = "the certificate stands after its CA"
+		finding.Impact = "now: servers load the first certificate, and its key does not match"
+		finding.Evidence = fmt.Sprintf("%s comes after %s, its CA", inspect.CertName(leaf), inspect.CertName(c.certs[0]))
 	case first > 0:
 		return assess.Finding{}, false // which of them is presented is unknown: key-matches compares the first
 	case !rooted && len(c.reached) < len(c.certs):
@@ -105,11 +110,15 @@ func (c *servedChain) judge(f *inspect.Facts) (assess.Finding, bool) {
 		if top != leaf {
 			it = inspect.CertName(top)
 		}
-		finding.Reason = fmt.Sprintf("the chain of %s lacks %s, which issued %s, and holds %s, which did not: clients that trust only a root refuse the server",
+		finding.Reason = "the chain lacks CA " + shortName(pki.CommonName(top.Issuer))
+		finding.Impact = "now: clients that trust only a root refuse the server"
+		finding.Evidence = fmt.Sprintf("the chain of %s lacks %s, which issued %s, and holds %s, which did not",
 			inspect.CertName(leaf), foreign.QuotedName(pki.CommonName(top.Issuer)), it, names(c.strays()))
 	case !leaf.SelfSigned && !after && len(c.reached) > 1:
 		finding.Severity = assess.Info
-		finding.Reason = fmt.Sprintf("%s is followed by %s, which did not issue it; its CA comes later: clients that do not sort the chain refuse the server", inspect.CertName(leaf), inspect.CertName(c.certs[1]))
+		finding.Reason = "the chain is out of order"
+		finding.Impact = "now: clients that do not sort the chain refuse the server"
+		finding.Evidence = fmt.Sprintf("%s is followed by %s, which did not issue it; its CA comes later", inspect.CertName(leaf), inspect.CertName(c.certs[1]))
 	default:
 		return assess.Finding{}, false
 	}
@@ -154,7 +163,7 @@ func (c *servedChain) climb(from int) (rooted bool) {
 // issued reports whether a CA issued a certificate. A weak signature is for strong-keys to say:
 // crypto/x509 verifies none.
 func (c *servedChain) issued(cert, ca *pki.Cert) bool {
-	if cert.Issuer != ca.Subject || weakSignature(cert.Signature) != "" {
+	if cert.Issuer != ca.Subject || weakSignature(cert.Signature).what != "" {
 		return cert.Issuer == ca.Subject
 	}
 	ok, told := c.ix.proofs.signed(c.payer, cert, ca)

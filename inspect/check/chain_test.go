@@ -62,7 +62,8 @@ func TestAChainThatCostsTooMuchIsUnknown(t *testing.T) {
 		blocks = append(blocks, pkitest.NewCA("issuing CA", begin, end, pkitest.KeyName(fmt.Sprintf("issuing CA %d", n))).CertPEM)
 	}
 	got := findings(inspecttest.NewFixture("").Secret("shop", "tls", nil, pkitest.Pair{CertPEM: pkitest.Bundle(blocks...), KeyPEM: leaf.KeyPEM}), t, "serving-chain")
-	if len(got) != 1 || got[0].Reason != `whether the chain of "shop.example.com" (`+got[0].Certs[0].Short()+`) is complete is unknown: it has many CAs of one name or large keys, and verifying them costs too much` {
+	if len(got) != 1 || got[0].Reason != "shop/tls: whether its chain is complete is unknown" ||
+		got[0].Evidence != `the chain of "shop.example.com" (`+got[0].Certs[0].Short()+`) has many CAs of one name or large keys, and verifying them costs too much` {
 		t.Errorf("got %+v, want that it is unknown", got)
 	}
 }

@@ -36,7 +36,7 @@ func Judge(ctx context.Context, f *inspect.Facts) []assess.Finding {
 		order[c.ID] = i
 		for _, finding := range c.Run(f) {
 			slices.SortFunc(finding.At, pki.Compare)
-			finding.ID, finding.Subject = c.ID, strings.Join(inspect.Fold(finding.At), ", ")
+			finding.ID, finding.Subject = c.ID, folded(finding.At)
 			finding.Severity = max(finding.Severity, assess.Info) // one without would be hidden by each filter
 			finding.Status = assess.StatusOf(finding.Severity)
 			out = append(out, finding)
@@ -47,6 +47,25 @@ func Judge(ctx context.Context, f *inspect.Facts) []assess.Finding {
 	})
 	return out
 }
+
+// Only is what a finding says of some of its places: no other one is named.
+func Only(f assess.Finding, at []pki.Location) assess.Finding {
+	if len(at) == len(f.At) || len(at) == 0 {
+		return f
+	}
+	if f.Of != nil {
+		a := f.Of(at)
+		f.Reason, f.Impact, f.Evidence, f.Remediation = a.Reason, a.Impact, a.Evidence, a.Remediation
+	} else if rest, ok := strings.CutPrefix(f.Reason, subject(f.At)); ok {
+		f.Reason = subject(at) + rest
+	} else if rest, ok := strings.CutSuffix(f.Reason, subject(f.At)); ok {
+		f.Reason = rest + subject(at)
+	}
+	f.At, f.Subject = at, folded(at)
+	return f
+}
+
+func folded(at []pki.Location) string { return strings.Join(inspect.Fold(at), ", ") }
 
 // inForce returns the places among entries that are not older revisions; and
 // whether there are any. Where all are, it returns those.

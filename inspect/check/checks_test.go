@@ -46,8 +46,8 @@ func TestChecks(t *testing.T) {
 				t.Fatalf("want one finding, got %d: %+v", len(got), got)
 			case got[0].Severity.String() != c.severity:
 				t.Errorf("severity %s, want %s: %s", got[0].Severity, c.severity, got[0].Reason)
-			case !strings.Contains(got[0].Reason, c.says):
-				t.Errorf("message %q does not say %q", got[0].Reason, c.says)
+			case !strings.Contains(got[0].Line(), c.says):
+				t.Errorf("message %q does not say %q", got[0].Line(), c.says)
 			case c.places > 0 && len(got[0].At) != c.places:
 				t.Errorf("names %d places, want %d: %v", len(got[0].At), c.places, got[0].At)
 			}
@@ -111,9 +111,9 @@ func timeCases() []verdictCase {
 		{"crl-current", "a list that holds", inspecttest.NewFixture("").ConfigMap("shop", "crl", "crl.pem", revocationList(ca, -1, 6)), "", "", 0},
 		{"crl-current", "a list without an end", inspecttest.NewFixture("").EndlessList("shop"), "", "", 0},
 		{"crl-current", "a list that ended, beside its CA, in two places", inspecttest.NewFixture("").ConfigMap("shop", "crl", "crl.pem", ca.CertPEM, revocationList(ca, -9, -2)).
-			ConfigMap("zoo", "crl", "ca.crt", revocationList(ca, -9, -2)), "warning", `the revocation list of “test CA” ended 2d ago`, 2},
+			ConfigMap("zoo", "crl", "ca.crt", revocationList(ca, -9, -2)), "warning", `revocation list of “test CA” expired 2d ago (2024-05-30 12:00 UTC)`, 2},
 		{"crl-current", "a list that ended, in an older revision", inspecttest.NewFixture("4.15.1").Object(inspect.Object{Kind: "Secret", Namespace: inspecttest.TargetNS, Name: "etcd-client-3"}, map[string][]byte{"x.crl": revocationList(ca, -9, -2)}).
-			Object(inspect.Object{Kind: "Secret", Namespace: inspecttest.TargetNS, Name: "etcd-client-4"}, map[string][]byte{"x.crl": revocationList(ca, -1, 6)}), "info", "ended 2d ago", 1},
+			Object(inspect.Object{Kind: "Secret", Namespace: inspecttest.TargetNS, Name: "etcd-client-4"}, map[string][]byte{"x.crl": revocationList(ca, -1, 6)}), "info", "expired 2d ago", 1},
 
 		{"certificate-not-yet-valid", "valid from tomorrow", one(leaf(1, 300)), "critical", "valid only from 2024-06-02", 1},
 		{"certificate-not-yet-valid", "valid since yesterday", one(leaf(-1, 300)), "", "", 0},
@@ -382,7 +382,7 @@ func TestACAThatGoSkipsIsAFinding(t *testing.T) {
 	ca := pkitest.NewCA("ca", inspecttest.Noon.AddDate(0, -1, 0), inspecttest.Noon.AddDate(5, 0, 0))
 	for _, form := range pkitest.Forms(ca.CertPEM) {
 		found := unreadable(inspect.NewFacts(inspecttest.NewFixture("").ConfigMap("team", "ca-bundle", "ca-bundle.crt", form.Text).Snapshot, inspecttest.Noon, inspecttest.Day))
-		if form.Go != (len(found) == 0) || !form.Go && !strings.Contains(found[0].Reason, "skip") {
+		if form.Go != (len(found) == 0) || !form.Go && !strings.Contains(found[0].Line(), "skip") {
 			t.Errorf("%s: %+v", form.Name, found)
 		}
 	}

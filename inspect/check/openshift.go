@@ -45,24 +45,29 @@ func referenceResolves(f *inspect.Facts) []assess.Finding {
 		finding := assess.Finding{
 			Assessment: assess.Assessment{
 				Severity:    assess.Warning,
-				Reason:      fmt.Sprintf("names %s, which is not there", r.To),
-				Remediation: assess.Advise(fmt.Sprintf("make %s %s in namespace %s, or correct the name", resource, r.To.Name, r.To.Namespace)),
+				Reason:      "missing " + place(r.To), // after the places that name it
+				Evidence:    fmt.Sprintf("names %s, which is not there", r.To),
+				Remediation: assess.Command("", "kubectl -n %s get %s", r.To.Namespace, resource).Saying(fmt.Sprintf("create %s %s in namespace %s, or correct the name", resource, foreign.Name(r.To.Name), foreign.Name(r.To.Namespace))),
 			},
 			At: []pki.Location{r.From},
 		}
 		if r.Target == inspect.TargetThere {
-			finding.Reason = fmt.Sprintf("names %s, which holds no certificate", r.To)
-			finding.Remediation = assess.Advise("put the certificates there: " + foreign.Command("", "kubectl -n %s get %s %s -o yaml", r.To.Namespace, resource, r.To.Name))
+			finding.Reason = place(r.To) + ": no certificate"
+			finding.Evidence = fmt.Sprintf("names %s, which holds no certificate", r.To)
+			finding.Remediation = advise("put the certificates there", r.To)
 		}
 		if r.From.Kind == inspect.KindIngress && r.From.Namespace != "" {
-			finding.Reason += ": the Ingress' controller presents its default certificate"
+			finding.Impact = "now: the Ingress' controller presents its default certificate"
 		} else if r.To.Kind == "Secret" {
 			finding.Severity = assess.Critical
-			finding.Reason += ": a server goes on without it, or does not start"
+			finding.Impact = "now: a server goes on without it, or does not start"
 		} else {
-			finding.Reason += ": no CA is trusted through it"
+			finding.Impact = "now: no CA is trusted through it"
 		}
 		out = append(out, finding)
+	}
+	for i := range out {
+		out[i].Reason = subject(out[i].At) + " names " + out[i].Reason
 	}
 	return out
 }
@@ -151,10 +156,10 @@ func disagreement(f *inspect.Facts, at pki.Location, bundle string, reports []in
 	if len(unsaid)+len(gone) == 0 {
 		return assess.Finding{}, false
 	}
-	finding := assess.Finding{Assessment: assess.Assessment{Severity: assess.Warning, Remediation: assess.Advise("the machine-config-controller is behind or does not run: kubectl -n openshift-machine-config-operator get pods; kubectl get clusteroperators machine-config")}, At: append(places, at)}
-	var says []string
+	finding := assess.Finding{Assessment: assess.Assessment{Severity: assess.Warning, Remediation: assess.Run("kubectl -n openshift-machine-config-operator get pods").Saying("the machine-config-controller is behind or does not run: look at its pods, then: kubectl get clusteroperators machine-config")}, At: append(places, at)}
+	var told []string
 	if len(unsaid) > 0 {
-		says = append(says, "does not list "+names(unsaid)+", which it holds")
+		told = append(told, "does not list "+names(unsaid)+", which it holds")
 		fresh := func(c *pki.Cert) bool { return f.Now.Sub(c.NotBefore) <= time.Hour }
 		if !slices.ContainsFunc(unsaid, func(c *pki.Cert) bool { return !fresh(c) }) {
 			finding.Severity = assess.Info
@@ -163,9 +168,19 @@ func disagreement(f *inspect.Facts, at pki.Location, bundle string, reports []in
 		finding.Severity = assess.Info
 	}
 	if len(gone) > 0 {
-		says = append(says, "lists "+strings.Join(gone, ", ")+", which it does not hold")
+		told = append(told, "lists "+strings.Join(gone, ", ")+", which it does not hold")
 	}
-	finding.Reason = fmt.Sprintf("what %s reports of the ControllerConfig's bundle %s %s", at, bundle, strings.Join(says, ", and "))
+	if finding.Severity == assess.Warning {
+		finding.Impact = "nodes may not get new CAs either"
+	}
+	what := "status does not list CA "
+	if len(unsaid) > 0 {
+		what += shortNames(unsaid)
+	} else {
+		what = "status lists a certificate that is gone"
+	}
+	finding.Reason = place(at) + ": " + what
+	finding.Evidence = fmt.Sprintf("what %s reports of the ControllerConfig's bundle %s %s", at, bundle, strings.Join(told, ", and "))
 	for _, c := range unsaid {
 		finding.Certs = append(finding.Certs, c.Fingerprint)
 	}

@@ -53,13 +53,14 @@ func outlivesIssuer(f *inspect.Facts) []assess.Finding {
 			groups[ca.Fingerprint] = append(groups[ca.Fingerprint], now)
 		}
 	}
-	out := untold.findings(f, "whether the CA that issued %s expires before them is unknown", "verify them by the CA that issued them, and compare their dates: openssl verify -CAfile CA CERTIFICATE")
+	out := untold.findings(f, "whether %s outlives its CA is unknown", "from then on: clients refuse it", "whether the CA that issued %s expires before them is unknown", "verify them by the CA that issued them, and compare their dates: openssl verify -CAfile CA CERTIFICATE")
 	for _, ca := range cas {
 		group := groups[ca.Fingerprint]
 		finding := assess.Finding{
 			Assessment: assess.Assessment{
 				Severity:    assess.Info,
-				Reason:      fmt.Sprintf("CA %s expires %s (%s), before %s that it issued: after that they are refused, whatever their own dates say", inspect.CertName(ca), ago(f.Now, ca.NotAfter), day(ca.NotAfter), listed(group)),
+				Impact:      when(f.Now, ca.NotAfter) + ": what it issued is refused, whatever its own dates say",
+				Evidence:    fmt.Sprintf("CA %s expires %s, before %s that it issued", inspect.CertName(ca), when(f.Now, ca.NotAfter), listed(group)),
 				Remediation: assess.Advise("have them issued again by the CA's successor before that day, and check that their readers trust it"),
 			},
 			Due: ca.NotAfter,
@@ -71,6 +72,7 @@ func outlivesIssuer(f *inspect.Facts) []assess.Finding {
 			finding.At = append(finding.At, inspect.Locations(c.Entries)...)
 			finding.Certs = append(finding.Certs, c.Fingerprint)
 		}
+		finding.Reason = fmt.Sprintf("%s outlives CA %s, which expires %s", subject(finding.At), short(ca), ago(f.Now, ca.NotAfter))
 		out = append(out, finding)
 	}
 	return out

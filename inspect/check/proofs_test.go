@@ -120,7 +120,7 @@ func TestATenantsDecoysHideNothing(t *testing.T) {
 				said, untold := 0, 0
 				for _, got := range c.run(f) {
 					switch {
-					case strings.HasPrefix(got.Reason, c.untold) && len(got.At) > 0 && len(got.At) < leaves && got.At[0].Namespace == "a-team":
+					case strings.HasPrefix(got.Evidence, c.untold) && len(got.At) > 0 && len(got.At) < leaves && got.At[0].Namespace == "a-team":
 						untold++
 					case got.At[0].Namespace == namespace:
 						said++
@@ -171,7 +171,7 @@ func TestCAFilesOfTenantsCostTheTenant(t *testing.T) {
 	}
 	told, untold := map[string]int{}, map[string]int{}
 	for _, got := range secretCA(factsOf(bundles...)) {
-		if strings.HasPrefix(got.Reason, "whether ") {
+		if strings.HasSuffix(got.Reason, " is unknown") {
 			untold[got.At[0].Namespace]++
 		} else {
 			told[got.At[0].Namespace]++
@@ -200,7 +200,7 @@ func TestCostlyContentOfATenantIsComparedForOthers(t *testing.T) {
 		}
 	}
 	got := secretCA(factsOf(bundles...))
-	if len(got) != 2 || got[0].At[0].Namespace != "a-team" || !strings.HasPrefix(got[0].Reason, "whether ") || strings.HasPrefix(got[1].Reason, "whether ") {
+	if len(got) != 2 || got[0].At[0].Namespace != "a-team" || !strings.HasSuffix(got[0].Reason, " is unknown") || strings.HasSuffix(got[1].Reason, " is unknown") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -12,15 +12,6 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// clusterOperatorHint names the command that shows an operator's own account of
-// its trouble. Owners that are no cluster operators get none.
-func clusterOperatorHint(owner string) string {
-	if op, ok := strings.CutSuffix(owner, "-operator"); ok && !strings.Contains(op, " ") {
-		return ": " + foreign.Command("oc get clusteroperators", "oc get clusteroperator %s -o yaml", strings.TrimPrefix(op, "cluster-"))
-	}
-	return ""
-}
-
 // annotations compares what library-go decides from with the certificate.
 func annotations(f *inspect.Facts) []assess.Finding {
 	var out []assess.Finding
@@ -31,12 +22,25 @@ func annotations(f *inspect.Facts) []assess.Finding {
 			continue
 		}
 		if problems := disagreements(h, leaf); len(problems) > 0 {
-			severity, next := assess.Warning, annotationsOf(h.At)
+			texts, regenerated := make([]string, len(problems)), false
+			for i, p := range problems {
+				texts[i], regenerated = p.text, regenerated || p.regenerated
+			}
+			impact := "its owner rotates it too late, or at once"
+			if regenerated {
+				impact = "at its owner's next sync: the certificate is regenerated"
+			}
+			reason := place(h.At) + ": annotation " + problems[0].what
+			if len(problems) > 1 {
+				reason += fmt.Sprintf(", %d more", len(problems)-1)
+			}
 			out = append(out, assess.Finding{
 				Assessment: assess.Assessment{
-					Severity:    severity,
-					Remediation: assess.Advise(next),
-					Reason:      fmt.Sprintf("%s: %s", inspect.CertName(leaf), strings.Join(problems, "; ")),
+					Severity:    assess.Warning,
+					Reason:      reason,
+					Impact:      impact,
+					Evidence:    fmt.Sprintf("%s: %s", inspect.CertName(leaf), strings.Join(texts, "; ")),
+					Remediation: annotationsOf(h.At).Saying("compare the annotations with the certificate, then look at what its owner did"),
 				},
 				At: []pki.Location{h.At}, Certs: []pki.Fingerprint{leaf.Fingerprint}, Due: leaf.NotAfter,
 			})
@@ -55,8 +59,15 @@ func managed(h *inspect.Entry) bool {
 	return false
 }
 
-func disagreements(h *inspect.Entry, leaf *pki.Cert) []string {
-	var out []string
+// annotationProblem is what is wrong with an annotation.
+type annotationProblem struct {
+	what        string // in short, after its name
+	text        string
+	regenerated bool // library-go regenerates the certificate
+}
+
+func disagreements(h *inspect.Entry, leaf *pki.Cert) []annotationProblem {
+	var out []annotationProblem
 	for _, d := range []struct {
 		key, short string
 		want       time.Time
@@ -67,27 +78,27 @@ func disagreements(h *inspect.Entry, leaf *pki.Cert) []string {
 		value, ok := h.Object.Annotations[d.key]
 		switch at, err := time.Parse(time.RFC3339, value); {
 		case !ok:
-			out = append(out, "annotation "+d.short+" is missing: its owner regenerates the certificate at its next sync")
+			out = append(out, annotationProblem{d.short + " is missing", "annotation " + d.short + " is missing", true})
 		case err != nil:
-			out = append(out, fmt.Sprintf("annotation %s %s is no time: its owner regenerates the certificate at its next sync", d.short, foreign.QuotedName(fmt.Sprintf("%.40s", value))))
+			out = append(out, annotationProblem{d.short + " is no time", fmt.Sprintf("annotation %s %s is no time", d.short, foreign.QuotedName(fmt.Sprintf("%.40s", value))), true})
 		case !at.Equal(d.want):
-			out = append(out, fmt.Sprintf("annotation %s says %s, the certificate %s", d.short, day(at), day(d.want)))
+			out = append(out, annotationProblem{d.short + " is wrong", fmt.Sprintf("annotation %s says %s, the certificate %s", d.short, day(at), day(d.want)), false})
 		}
 	}
 	if issuer, ok := h.Object.Annotations[catalog.AnnotationIssuer]; ok && issuer != pki.CommonName(leaf.Issuer) {
-		out = append(out, fmt.Sprintf("annotation certificate-issuer says %s, the certificate %s", foreign.QuotedName(fmt.Sprintf("%.80s", issuer)), foreign.QuotedName(pki.CommonName(leaf.Issuer))))
+		out = append(out, annotationProblem{"certificate-issuer is wrong", fmt.Sprintf("annotation certificate-issuer says %s, the certificate %s", foreign.QuotedName(fmt.Sprintf("%.80s", issuer)), foreign.QuotedName(pki.CommonName(leaf.Issuer))), false})
 	}
 	return out
 }
 
 // annotationsOf is the command that prints an object's annotations.
-func annotationsOf(at pki.Location) string {
+func annotationsOf(at pki.Location) assess.Remediation {
 	const format = "%s/%s -o jsonpath='{.metadata.annotations}'"
 	kind := strings.ToLower(string(at.Kind))
 	if at.Namespace == "" {
-		return foreign.Command("", "oc get "+format, kind, at.Name)
+		return assess.Command("", "oc get "+format, kind, at.Name)
 	}
-	return foreign.Command("", "oc get -n %s "+format, at.Namespace, kind, at.Name)
+	return assess.Command("", "oc get -n %s "+format, at.Namespace, kind, at.Name)
 }
 
 // firstLeaf bounds how much younger than a new signer its first leaf can be: a
@@ -118,20 +129,26 @@ func apiCADelivered(f *inspect.Facts) []assess.Finding {
 	if _, unix, found := strings.Cut(pki.CommonName(ca.Subject), "@"); born.IsZero() && (!found || unix == "") {
 		return nil // the installer's names carry no time
 	}
+	const loses = "a kubelet without it loses its heartbeat at its next reconnect or restart"
 	finding := assess.Finding{
 		Assessment: assess.Assessment{
 			Severity: assess.Warning,
-			Reason:   fmt.Sprintf("the CA of api and api-int was replaced %s by %s, and %s does not bring it into the kubelets' kubeconfigs", ago(f.Now, rotated), inspect.CertName(ca), version(v)),
-			Remediation: assess.Advise(f.Hints().Next("before the API's certificate is signed by it (up to 15 days later): {} pretrust puts the CAs of ConfigMap openshift-config-managed/kube-apiserver-server-ca into both kubeconfigs of " +
-				"each kubelet, while every way onto nodes still works")),
+			Reason:   "kubelets are not given CA " + short(ca),
+			Impact:   "once api-int's certificate is signed by it (up to 15 days after it was made): " + loses,
+			Evidence: fmt.Sprintf("the CA of api and api-int was replaced %s by %s, and %s does not bring it into the kubelets' kubeconfigs", ago(f.Now, rotated), inspect.CertName(ca), version(v)),
+			Remediation: assess.Run(f.Hints().Next("{} pretrust --dry-run=client")).
+				Saying("preview how its CA gets into both kubeconfigs of each kubelet, while every way onto nodes still works"),
 		},
 		At: []pki.Location{signer.At}, Certs: []pki.Fingerprint{ca.Fingerprint}, Due: rotated,
 	}
 	leaf := f.At(catalog.InternalLoadBalancerServing())
 	if leaf == nil && f.Now.Sub(rotated) > firstLeaf {
-		finding.Reason += "; the certificate that api-int presents was not read"
-		finding.Remediation = assess.Advise("read " + catalog.InternalLoadBalancerServing().String() + " too, and compare the kubelets' kubeconfigs with ConfigMap openshift-config-managed/kube-apiserver-server-ca")
+		finding.Impact = "if api-int's certificate is signed by it: " + loses
+		finding.Evidence += "; the certificate that api-int presents was not read"
+		finding.Remediation = assess.Advise("read " + catalog.InternalLoadBalancerServing().String() + " too, and compare the kubelets' kubeconfigs with ConfigMap " + publishedCA())
+		return []assess.Finding{finding}
 	}
+	how := f.Hints().Next("; {} pretrust puts the CAs of ConfigMap %s into both kubeconfigs of each kubelet", publishedCA())
 	if leaf != nil && leaf.Leaf() != nil && signedBy(leaf.Leaf(), ca) {
 		switch {
 		case leaf.Leaf().NotBefore.Sub(rotated) < firstLeaf:
@@ -141,11 +158,25 @@ func apiCADelivered(f *inspect.Facts) []assess.Finding {
 		}
 		finding.At = append(finding.At, leaf.At)
 		finding.Certs = append(finding.Certs, leaf.Leaf().Fingerprint)
-		finding.Reason += fmt.Sprintf("; api-int presents a certificate signed by it since %s: a kubelet that reconnects or restarts without it fails with x509: certificate signed by unknown authority", day(leaf.Leaf().NotBefore))
-		finding.Remediation = assess.Advise(f.Hints().Next("{} fix-api-int puts the CAs of ConfigMap openshift-config-managed/kube-apiserver-server-ca into both kubeconfigs of each kubelet, keeps the old ones, and restarts it: " +
-			"masters first, one at a time. Do not restart kubelets or nodes before"))
+		finding.Impact = loses
+		finding.Evidence += fmt.Sprintf("; api-int presents a certificate signed by it since %s: a kubelet that reconnects or restarts without it fails with x509: certificate signed by unknown authority", day(leaf.Leaf().NotBefore))
+		finding.Remediation = assess.Run(f.Hints().Next("{} fix-api-int --dry-run=client")).
+			Saying("preview the repair of both kubeconfigs on each node. Do not restart kubelets or nodes before it")
+		how = repairHow(f)
 	}
+	finding.Evidence += how
 	return []assess.Finding{finding}
+}
+
+// publishedCA is the ConfigMap with the CAs of the API server.
+func publishedCA() string {
+	ca := catalog.APIServerCA()
+	return ca.Namespace + "/" + ca.Name
+}
+
+// repairHow says how fix-api-int repairs.
+func repairHow(f *inspect.Facts) string {
+	return f.Hints().Next("; {} fix-api-int puts the CAs of ConfigMap %s into both kubeconfigs of each kubelet, keeps the old ones, and restarts it: control plane nodes first, one at a time", publishedCA())
 }
 
 func version(v catalog.Versions) string {

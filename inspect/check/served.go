@@ -2,10 +2,12 @@ package check
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
@@ -32,12 +34,11 @@ func apiTrusted(f *inspect.Facts) []assess.Finding {
 				continue
 			}
 			message := fmt.Sprintf("the CA in this file does not verify the certificate presented at %s: %s", client.Address, err)
-			next := f.Hints().Next("{} fix-api-int --nodes NAME prints the fix, and asks before it applies it")
 			if len(served.Chain) > 0 {
 				message += fmt.Sprintf(" (%s, issued by %s)", inspect.CertName(served.Chain[0]), foreign.QuotedName(pki.CommonName(served.Chain[0].Issuer)))
 			}
 			if found[message] == nil {
-				found[message] = &assess.Finding{Assessment: assess.Assessment{Severity: assess.Critical, Reason: message, Remediation: assess.Advise(next)}}
+				found[message] = &assess.Finding{Assessment: assess.Assessment{Severity: assess.Critical, Reason: client.Address, Evidence: message}}
 				order = append(order, message)
 			}
 			found[message].At = append(found[message].At, inspect.OnNode(n, k.Path))
@@ -45,9 +46,41 @@ func apiTrusted(f *inspect.Facts) []assess.Finding {
 	}
 	var out []assess.Finding
 	for _, m := range order {
-		out = append(out, *found[m])
+		finding := *found[m]
+		of := func(at []pki.Location) assess.Assessment { return distrusting(f, finding.Assessment, at) }
+		out = append(out, assess.Finding{Assessment: of(finding.At), At: finding.At, Of: of})
 	}
 	return out
+}
+
+// mostNamed is how many nodes are in a command; with more of them, it is for all.
+const mostNamed = 3
+
+// distrusting finishes what is said of files that do not verify the address that the reason is.
+func distrusting(f *inspect.Facts, a assess.Assessment, at []pki.Location) assess.Assessment {
+	nodes, _ := filesOf(at)
+	a.Reason = says(at, "does not verify ", "do not verify ") + a.Reason
+	a.Impact = "now: what starts or reconnects with this file fails"
+	if slices.ContainsFunc(at, func(at pki.Location) bool { return slices.Contains(catalog.KubeletKubeconfigs(), at.Path) }) {
+		a.Impact = heartbeat(nodes)
+	}
+	next := assess.Run(f.Hints().Next("{} fix-api-int --dry-run=client"))
+	if len(nodes) <= mostNamed {
+		next = assess.Remediation{Text: f.Hints().Next("{} fix-api-int --nodes %s --dry-run=client", foreign.Commas(nodes))}
+		if foreign.Fit(foreign.Commas(nodes)) {
+			next.Command = next.Text
+		}
+	}
+	a.Remediation = next.Saying("preview the fix, which asks before it is applied")
+	return a
+}
+
+// heartbeat is the impact on nodes whose kubelets do not trust the API server.
+func heartbeat(nodes []string) string {
+	if len(nodes) == 1 {
+		return nodeNames(nodes) + " loses its heartbeat at its next reconnect or restart"
+	}
+	return nodeNames(nodes) + " lose their heartbeat at their next reconnect or restart"
 }
 
 func kubeletLoaded(f *inspect.Facts) []assess.Finding {
@@ -57,8 +90,10 @@ func kubeletLoaded(f *inspect.Facts) []assess.Finding {
 			out = append(out, assess.Finding{
 				Assessment: assess.Assessment{
 					Severity:    assess.Warning,
-					Reason:      fmt.Sprintf("the kubelet on %s runs since %s and has not read %s, changed %s", n.Name, day(n.Kubelet.Started), own, day(n.File(own).Modified)),
-					Remediation: assess.Advise("systemctl restart kubelet on the node, after a look at the file: pods keep running"),
+					Reason:      fmt.Sprintf("%s: kubelet has not read %s since it was changed", foreign.Name(n.Name), own),
+					Impact:      "until it is restarted, it trusts what the file said before",
+					Evidence:    fmt.Sprintf("the kubelet on %s runs since %s and has not read %s, changed %s", n.Name, day(n.Kubelet.Started), own, day(n.File(own).Modified)),
+					Remediation: assess.Advise("look at the file, then on the node: systemctl restart kubelet. Pods keep running"),
 				},
 				At: []pki.Location{inspect.OnNode(n, own)},
 			})

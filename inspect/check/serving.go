@@ -54,20 +54,24 @@ func servingNames(f *inspect.Facts) []assess.Finding {
 		if !current {
 			continue
 		}
-		does := "serves"
+		does, fails := "serves", "now: clients refuse it"
 		switch {
 		case slices.ContainsFunc(in, servers.present):
 		case c.IsCA:
 			continue
 		case slices.Equal(c.Usages, []string{usageServer}):
 		case mayServe(c.Cert) && isHost(pki.CommonName(c.Subject)) && slices.ContainsFunc(in, inTLSSecret):
-			does = "may serve"
+			does, fails = "may serve", "clients refuse the server that presents it"
 		default:
 			continue
 		}
-		out = append(out, atLeaf(c, assess.Warning, c.NotAfter,
-			fmt.Sprintf("%s %s, and names no host: clients refuse it, since the common name does not count (Go 1.15, OpenSSL, browsers)", inspect.CertName(c.Cert), does),
-			"have it issued with the host names and addresses under which it is reached as subject alternative names"))
+		out = append(out, atLeaf(c, c.NotAfter, assess.Assessment{
+			Severity:    assess.Warning,
+			Reason:      ": serving certificate names no host",
+			Impact:      fails,
+			Evidence:    whole(c.Cert) + " " + does + ", and names no host: the common name does not count (Go 1.15, OpenSSL, browsers)",
+			Remediation: advise("have it issued with the host names and addresses under which it is reached as subject alternative names", bestPlace(c.Entries)),
+		}))
 	}
 	return out
 }
@@ -105,9 +109,13 @@ func servingUsage(f *inspect.Facts) []assess.Finding {
 		if !current || len(in) == 0 {
 			continue
 		}
-		out = append(out, atLeaf(inspect.StoredCert{Cert: c.Cert, Entries: in}, assess.Warning, c.NotAfter,
-			fmt.Sprintf("%s may not serve: its usage is %s; clients refuse the server that presents it", inspect.CertName(c.Cert), strings.Join(c.Usages, ", ")),
-			"have it issued with the extended key usage server auth"))
+		out = append(out, atLeaf(inspect.StoredCert{Cert: c.Cert, Entries: in}, c.NotAfter, assess.Assessment{
+			Severity:    assess.Warning,
+			Reason:      ": serving certificate lacks usage server auth",
+			Impact:      "now: clients refuse the server that presents it",
+			Evidence:    fmt.Sprintf("%s may not serve: its usage is %s", whole(c.Cert), strings.Join(c.Usages, ", ")),
+			Remediation: advise("have it issued with the extended key usage server auth", bestPlace(in)),
+		}))
 	}
 	return out
 }
@@ -159,6 +167,19 @@ func secretCA(f *inspect.Facts) []assess.Finding {
 			out[n].At = append(out[n].At, ca.At, h.At)
 		}
 	}
+	for i := range out {
+		a := out[i].Assessment
+		out[i].Of = func(at []pki.Location) assess.Assessment {
+			secrets := make([]pki.Location, len(at))
+			for j := range at {
+				secrets[j] = inspect.ObjectAt(at[j])
+			}
+			of := a
+			of.Reason = subject(secrets) + ": " + a.Reason
+			return of
+		}
+		out[i].Assessment = out[i].Of(out[i].At)
+	}
 	return out
 }
 
@@ -167,7 +188,9 @@ func secretCACosts(h *inspect.Entry) assess.Finding {
 	return assess.Finding{
 		Assessment: assess.Assessment{
 			Severity:    assess.Warning,
-			Reason:      fmt.Sprintf("whether ca.crt verifies the certificate beside it, %s, is unknown: this and others before it have many CAs of one name or large keys, and verifying them costs too much", inspect.CertName(h.Leaf())),
+			Reason:      "whether ca.crt verifies tls.crt is unknown",
+			Impact:      "if it does not: clients that trust this ca.crt refuse the certificate",
+			Evidence:    fmt.Sprintf("whether ca.crt verifies the certificate beside it, %s, is unknown: this and others before it have many CAs of one name or large keys, and verifying them costs too much", inspect.CertName(h.Leaf())),
 			Remediation: assess.Advise("compare them: openssl verify -CAfile ca.crt -untrusted tls.crt tls.crt"),
 		},
 		Certs: []pki.Fingerprint{h.Leaf().Fingerprint}, Due: h.Leaf().NotAfter,
@@ -179,7 +202,7 @@ func secretCACosts(h *inspect.Entry) assess.Finding {
 func secretCAFails(f *inspect.Facts, ca, h *inspect.Entry, clients clients, proofs *proofs) (assess.Finding, bool) {
 	leaf := h.Leaf()
 	err := error(nil)
-	if mayServe(leaf) && weakSignature(leaf.Signature) == "" {
+	if mayServe(leaf) && weakSignature(leaf.Signature).what == "" {
 		err = pki.VerifyChain(h.Content.Certs, ca.Content.Certs, f.Now)
 	}
 	var unknown x509.UnknownAuthorityError
@@ -189,15 +212,17 @@ func secretCAFails(f *inspect.Facts, ca, h *inspect.Entry, clients clients, proo
 	finding := assess.Finding{
 		Assessment: assess.Assessment{
 			Severity: assess.Warning,
-			Reason:   fmt.Sprintf("ca.crt does not verify the certificate beside it, %s: clients that trust this ca.crt refuse it (%v)", inspect.CertName(leaf), err),
-			Remediation: assess.Advise(fmt.Sprintf("ca.crt holds %s, and the certificate was issued by %s: have what issues it write the Secret again, or put the CA there that issued it. If ca.crt is there to verify clients, nothing is wrong",
-				names(ca.Content.Certs), foreign.QuotedName(pki.CommonName(leaf.Issuer)))),
+			Reason:   "ca.crt does not verify tls.crt",
+			Impact:   "now: clients that trust this ca.crt refuse the certificate",
+			Evidence: fmt.Sprintf("ca.crt does not verify the certificate beside it, %s (%v): ca.crt holds %s, and the certificate was issued by %s",
+				inspect.CertName(leaf), err, names(ca.Content.Certs), foreign.QuotedName(pki.CommonName(leaf.Issuer))),
+			Remediation: assess.Advise("have what issues it write the Secret again, or put the CA there that issued it. If ca.crt is there to verify clients, nothing is wrong"),
 		},
 		Certs: []pki.Fingerprint{leaf.Fingerprint}, Due: leaf.NotAfter,
 	}
 	if client := clients.of(ca.Content.Certs, h.Payer(), proofs); client != nil {
-		finding.Severity = assess.Info
-		finding.Reason = fmt.Sprintf("ca.crt does not verify the certificate beside it, %s; it verifies clients, such as %s", inspect.CertName(leaf), inspect.CertName(client))
+		finding.Severity, finding.Impact = assess.Info, ""
+		finding.Evidence = fmt.Sprintf("ca.crt does not verify the certificate beside it, %s; it verifies clients, such as %s", inspect.CertName(leaf), inspect.CertName(client))
 		finding.Remediation = assess.Remediation{}
 	}
 	return finding, true

@@ -88,7 +88,7 @@ func TestASecretThatAnIngressNamesIsServed(t *testing.T) {
 		}
 		found := 0
 		for _, f := range check.Judge(context.Background(), inspect.NewFacts(s, now, 0)) {
-			if f.ID == "serving-names" && strings.Contains(f.Reason, "serves, and names no host") {
+			if f.ID == "serving-names" && strings.Contains(f.Evidence, "serves, and names no host") {
 				found++
 			}
 		}

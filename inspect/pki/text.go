@@ -7,6 +7,9 @@ import (
 	"strings"
 )
 
+// CutOff begins the reason of a block that ends too early.
+const CutOff = "cut off"
+
 // text reads a value as text: PEM blocks, and base64 between them.
 func (w *walk) text(data []byte, at place) {
 	var room [2]sighting // mostly enough
@@ -95,7 +98,7 @@ func (w *walk) block(text []byte, b *block, at place) sighting {
 	s.plain = a.plain && b.isPlain(text)
 	switch {
 	case b.open && (a.problem != "" || kind != kindCert):
-		e.bad(index, label, "cut off: it has no END line")
+		e.bad(index, label, CutOff+": it has no END line")
 		return s
 	case a.problem != "" && !(kind == kindKey && a.encrypted):
 		e.bad(index, label, a.problem)
@@ -153,7 +156,7 @@ func (w *walk) certBlock(e *entry, index int, b *block, der []byte) (id Fingerpr
 	if element, _, whole := cutElement(der); !whole || shapeOf(element) != shapeCert {
 		reason := misplaced(der, "certificate")
 		if b.open {
-			reason = "cut off: it has no END line"
+			reason = CutOff + ": it has no END line"
 		}
 		e.bad(index, b.label, reason)
 		return id, false
@@ -166,7 +169,7 @@ func misplaced(der []byte, want string) string {
 	element, _, ok := cutElement(der)
 	if !ok {
 		if len(der) > 1 && der[0] == 0x30 && der[1] >= 0x80 {
-			return "cut off: the DER is longer than the block"
+			return CutOff + ": the DER is longer than the block"
 		}
 		return "not DER: it holds no " + want
 	}

@@ -105,9 +105,7 @@ func requestEntry(r inspect.SigningRequest) Request {
 }
 
 func findingEntry(found assess.Finding, fi Filter, objects map[string]*inspect.Object, chosen map[pki.Fingerprint]bool) (Finding, bool) {
-	e := Finding{
-		Assessment: found.Assessment, Title: titleOf(found.ID), Certificates: found.Certs,
-	}
+	e := Finding{Title: titleOf(found.ID), Certificates: found.Certs}
 	if fi.someCerts() && !slices.ContainsFunc(found.Certs, func(fp pki.Fingerprint) bool { return chosen[fp] }) {
 		return e, false
 	}
@@ -117,6 +115,7 @@ func findingEntry(found assess.Finding, fi Filter, objects map[string]*inspect.O
 			e.Locations = append(e.Locations, at)
 		}
 	}
+	e.Assessment = check.Only(found, e.Locations).Assessment
 	return e, len(e.Locations) > 0 || len(found.At) == 0
 }
 

@@ -109,7 +109,8 @@ func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 		if c.Node, s.Owner, known = j.clientOwner(row, s.Client); !known {
 			// Any client may call from outside with any CA: no part of the cluster is broken.
 			c.Status = assess.Unknown
-			c.Reason = fmt.Sprintf("a client that is no known node or pod of this cluster, or that a load balancer hides, breaks off the handshake: %q, says the log of %s", s.Reason, row.Server)
+			c.Reason = fmt.Sprintf("an unknown client breaks off the handshake: %q, says the log of %s", s.Reason, row.Server)
+			c.Assessment.Evidence = "it is no known node or pod of this cluster, or a load balancer hides it"
 		}
 		since, trusts := j.trustsNow(row, edges, c.Node)
 		if trusts && !s.Last.IsZero() && s.last.Before(since) && until.Sub(since) >= silentFor {
@@ -117,13 +118,15 @@ func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 		}
 		if started, ok := j.restartedSince(edges, c.Node, s); ok && trusts && !since.IsZero() && until.After(since) {
 			c.Status, c.Edge.Remediation = assess.Pass, ""
+			c.Assessment.Evidence = ""
 			c.Reason = fmt.Sprintf("the last refusal was %s; since then %s, and the handshake works now", moment(s.last.Round(time.Second)), strings.Join(started, ", "))
 			out = append(out, c)
 			continue
 		}
 		if trusts {
 			c.Status = assess.Unknown
-			c.Reason = fmt.Sprintf("it broke off the handshake a short while ago (%q, says the log of %s), and trusts the certificate presented now: it was fixed since then, or a pod on it broke off", s.Reason, row.Server)
+			c.Reason = "it broke off the handshake a short while ago, and trusts the certificate presented now"
+			c.Assessment.Evidence = fmt.Sprintf("%q, says the log of %s: it was fixed since then, or a pod on it broke off", s.Reason, row.Server)
 		}
 		switch {
 		case c.Node == "":

@@ -157,16 +157,21 @@ func (j *judge) reloaded(c *Claim, show catalog.ServedCert, v inspect.Served) {
 	}
 	leaf, stored := v.Chain[0], place.chain[0]
 	c.Stored = stored
-	differs := fmt.Sprintf("%s presents %s for %s; %s holds %s", v.Address, certificate(leaf), cmp.Or(v.Name, "no name"), place.at, certificate(stored))
+	c.Reason = fmt.Sprintf("%s presents another certificate than %s holds", v.Address, place.at)
+	c.Assessment.Evidence = fmt.Sprintf("%s presents %s for %s; %s holds %s", v.Address, certificate(leaf), cmp.Or(v.Name, "no name"), place.at, certificate(stored))
 	switch {
 	case !j.knownIssuer(v.Chain, show.From):
-		c.Status, c.Reason = assess.Unknown, differs+". No CA of the cluster verifies the certificate presented: a proxy terminates TLS, or the server was given another certificate"
+		c.Status = assess.Unknown
+		c.Assessment.Evidence += ". No CA of the cluster verifies the certificate presented: a proxy terminates TLS, or the server was given another certificate"
 	case leaf.NotBefore.After(stored.NotBefore):
-		c.Status, c.Reason = assess.Unknown, differs+", an older one: was it changed while this was read? Run it again"
+		c.Status = assess.Unknown
+		c.Assessment.Evidence += ", an older one: was it changed while this was read? Run it again"
 	case show.ReloadWithin > 0 && j.f.Now.Before(stored.NotBefore.Add(show.ReloadWithin)):
-		c.Status, c.Reason = assess.Unknown, fmt.Sprintf("%s. It is new: that it is read %s may take %d minutes; run it again", differs, show.Reload, int(show.ReloadWithin.Minutes()))
+		c.Status = assess.Unknown
+		c.Assessment.Evidence += fmt.Sprintf(". It is new: that it is read %s may take %d minutes; run it again", show.Reload, int(show.ReloadWithin.Minutes()))
 	default:
-		c.Status, c.Reason = assess.Fail, differs+j.onDisk(show, v)
+		c.Status = assess.Fail
+		c.Assessment.Evidence += j.onDisk(show, v)
 		c.Edge.Remediation = cmp.Or(show.Remediation, c.Edge.Remediation)
 	}
 }

@@ -66,8 +66,8 @@ func TestMastersShowTheirSecrets(t *testing.T) {
 			w.s.Served = nil
 			w.served("kube-apiserver", "master-0", master, internalName, c.shown)
 			got := one(t, w.judge("masters-show-secrets"))
-			if got.Status != c.status || !strings.Contains(got.Reason, c.why) || got.Node != "master-0" || got.Server != master {
-				t.Errorf("%s: %q on %q at %q", got.Status, got.Reason, got.Node, got.Server)
+			if got.Status != c.status || !strings.Contains(got.Because(), c.why) || got.Node != "master-0" || got.Server != master {
+				t.Errorf("%s: %q on %q at %q", got.Status, got.Because(), got.Node, got.Server)
 			}
 			if c.status == assess.Fail && (got.Stored == nil || got.Stored.Fingerprint != pki.FingerprintOf(after.Cert.Raw)) {
 				t.Errorf("the Secret holds %v", got.Stored)
@@ -82,8 +82,8 @@ func TestAReloadTakesTime(t *testing.T) {
 	w.put(catalog.APIServerCA(), ca.CertPEM)
 	w.put(catalog.InternalLoadBalancerServing(), ca.Issue("new", from(-1.0/24/60), from(30), pkitest.DNS(internalName)).CertPEM)
 	w.served("kube-apiserver", "master-0", master, internalName, ca.Issue("old", from(-20), from(10), pkitest.DNS(internalName)).CertPEM)
-	if got := one(t, w.judge("masters-show-secrets")); got.Status != assess.Unknown || !strings.Contains(got.Reason, "may take 5 minutes; run it again") {
-		t.Errorf("%s: %s", got.Status, got.Reason)
+	if got := one(t, w.judge("masters-show-secrets")); got.Status != assess.Unknown || !strings.Contains(got.Because(), "may take 5 minutes; run it again") {
+		t.Errorf("%s: %s", got.Status, got.Because())
 	}
 }
 
@@ -101,8 +101,8 @@ func TestWhoIsLate(t *testing.T) {
 			w.put(catalog.Ref{Kind: catalog.File, Name: "/etc/kubernetes/kubelet-ca.crt"}, ca.CertPEM) // a copy of something else
 			w.put(catalog.Ref{Kind: catalog.File, Name: "/etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/internal-loadbalancer-serving-certkey/tls.crt"}, c.file(before, after))
 			w.served("kube-apiserver", "n1", master, internalName, before.CertPEM)
-			if got := one(t, w.judge("masters-show-secrets")); got.Status != assess.Fail || !strings.Contains(got.Reason, c.why) {
-				t.Errorf("%s: %s", got.Status, got.Reason)
+			if got := one(t, w.judge("masters-show-secrets")); got.Status != assess.Fail || !strings.Contains(got.Because(), c.why) {
+				t.Errorf("%s: %s", got.Status, got.Because())
 			}
 		})
 	}

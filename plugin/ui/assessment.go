@@ -2,25 +2,33 @@ package ui
 
 import (
 	"io"
+	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 )
 
-// Assessment prints what a judgement says below the line that names what was judged: the
-// reason, the impact and the next step, each after the lead. evidence prints what stands
-// between the first two; nil: nothing does.
-func Assessment(w io.Writer, lead string, a assess.Assessment, evidence func()) {
+// Assessment prints what a judgement says below the line that names what was judged: reason,
+// impact, evidence and next step, each after the lead. where prints what stands below the
+// reason; nil: nothing does. A command is on a line of its own, never wrapped.
+func Assessment(w io.Writer, lead string, a assess.Assessment, where func()) {
 	if a.Reason != "" {
 		Wrap(w, lead, Clean(OneLine(a.Reason)))
 	}
-	if evidence != nil {
-		evidence()
+	if where != nil {
+		where()
 	}
 	if a.Impact != "" {
-		Wrap(w, lead+"impact  ", a.Impact)
+		Wrap(w, lead+"impact  ", Clean(OneLine(a.Impact)))
 	}
-	if a.Remediation.Text != "" {
-		Wrap(w, lead+"next  ", Clean(a.Remediation.Text))
+	if a.Evidence != "" {
+		Wrap(w, lead+"detail  ", Clean(OneLine(a.Evidence)))
+	}
+	next := a.Remediation
+	if next.Text != "" {
+		Wrap(w, lead+"next  ", Clean(next.Text))
+	}
+	if next.Command != "" && !strings.Contains(next.Text, next.Command) {
+		Printf(w, "%s      %s\n", lead, Clean(next.Command))
 	}
 }
 

@@ -26,6 +26,7 @@ func GroupClaims(claims []report.VerificationClaim, part string) []ClaimGroup {
 		status assess.Status
 		reason string
 		impact string
+		how    string
 		lacks  string
 	}
 	index := map[key]int{}
@@ -34,7 +35,7 @@ func GroupClaims(claims []report.VerificationClaim, part string) []ClaimGroup {
 		if c.Part != part {
 			continue
 		}
-		k := key{c.ID, c.Status, c.Reason, c.Impact, ""}
+		k := key{c.ID, c.Status, c.Reason, c.Impact, c.Evidence, ""}
 		if c.Missing != nil {
 			k.lacks = c.Missing.SHA256.String()
 		}
@@ -51,14 +52,14 @@ func GroupClaims(claims []report.VerificationClaim, part string) []ClaimGroup {
 
 // same reports whether two groups do not hold for the same reason.
 func (g ClaimGroup) same(o ClaimGroup) bool {
-	return len(g) == len(o) && g[0].Status == o[0].Status && g[0].Reason == o[0].Reason &&
+	return len(g) == len(o) && g[0].Status == o[0].Status && g[0].Because() == o[0].Because() &&
 		slices.EqualFunc(g, o, func(a, b report.VerificationClaim) bool { return slices.Equal(a.Trust, b.Trust) })
 }
 
 // unknownAs reports whether two groups are unknown for the same reason, and nothing else
 // is to be said of the first.
 func (g ClaimGroup) unknownAs(o ClaimGroup) bool {
-	return g[0].Status == assess.Unknown && g[0].Refusals == nil && o[0].Status == g[0].Status && o[0].Reason == g[0].Reason
+	return g[0].Status == assess.Unknown && g[0].Refusals == nil && o[0].Status == g[0].Status && o[0].Because() == g[0].Because()
 }
 
 // Nodes are those that the claims are about, each once.

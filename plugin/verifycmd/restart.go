@@ -89,7 +89,7 @@ const (
 func restartJUnit(w io.Writer, r *report.RestartReport) error {
 	var doc ui.JunitDocument
 	add := func(s *ui.JunitSuite, name string, a trust.RestartAnswer, counts bool) {
-		t, why := ui.JunitCase{Name: name, Class: a.ID}, answerWord(a)+": "+ui.OneLine(a.Reason)
+		t, why := ui.JunitCase{Name: name, Class: a.ID}, answerWord(a)+": "+ui.OneLine(a.Because())
 		switch {
 		case counts && a.Status.Wrong():
 			t.Fail(why)
@@ -251,11 +251,19 @@ func restartDetails(w io.Writer, same []trust.RestartNode, wide bool) {
 		names[i] = same[i].Name
 	}
 	all := strings.NewReplacer("--nodes "+n.Name, foreign.Command("", "--nodes %s", foreign.Commas(names)))
+	forAll := func(r assess.Remediation) assess.Remediation {
+		if r.Text = all.Replace(r.Text); foreign.Fit(foreign.Commas(names)) {
+			r.Command = all.Replace(r.Command)
+		} else {
+			r.Command = ""
+		}
+		return r
+	}
 	b := &strings.Builder{}
 	said := []string{n.ComesBack.Reason}
 	if n.ComesBack.Status != assess.Pass || n.ComesBack.NotNeeded {
 		ui.Printf(b, "  %s it %s: %s\n", restartMark(n.ComesBack), askComesBack, answerWord(n.ComesBack))
-		n.ComesBack.Remediation.Text = all.Replace(n.ComesBack.Remediation.Text)
+		n.ComesBack.Remediation = forAll(n.ComesBack.Remediation)
 		ui.Assessment(b, "      ", n.ComesBack.Assessment, nil)
 	}
 	for i, q := range trust.RestartQuestions() {
@@ -265,7 +273,7 @@ func restartDetails(w io.Writer, same []trust.RestartNode, wide bool) {
 		}
 		said = append(said, a.Reason)
 		ui.Printf(b, "  %s %s\n", restartMark(a), q.Text)
-		a.Remediation.Text = all.Replace(a.Remediation.Text)
+		a.Remediation = forAll(a.Remediation)
 		ui.Assessment(b, "      ", a.Assessment, nil)
 	}
 	if b.Len() > 0 {

@@ -260,9 +260,9 @@ func reportJUnit(w io.Writer, r *report.Verification) error {
 			}
 			switch c.Status {
 			case assess.Fail, assess.Warn:
-				t.Fail(strings.TrimSpace(ClaimWord(c.Status) + ": " + c.Reason))
+				t.Fail(strings.TrimSpace(ClaimWord(c.Status) + ": " + c.Because()))
 			case assess.Unknown:
-				t.Skip("unknown: " + c.Reason)
+				t.Skip("unknown: " + c.Because())
 			}
 			s.Add(t)
 		}

@@ -147,7 +147,7 @@ func proven(p *remediate.Plan) error {
 		return nil
 	}
 	f := p.Added[0]
-	return &remediate.Refusal{Name: "plan-proven", Reason: fmt.Sprintf("the plan would bring a new problem: %s: %s (%s)", f.ID, f.Reason, Places(f)), Next: p.Basis.Hints.Next("please report this with the output of: {} snapshot -o FILE")}
+	return &remediate.Refusal{Name: "plan-proven", Reason: fmt.Sprintf("the plan would bring a new problem: %s: %s (%s)", f.ID, f.Line(), Places(f)), Next: p.Basis.Hints.Next("please report this with the output of: {} snapshot -o FILE")}
 }
 
 // supported refuses clusters where a kubelet must not be restarted like this.

@@ -86,7 +86,7 @@ func (l *looked) presented(claims []trust.Claim, at catalog.Ref, ca *pki.Cert) {
 		case claim.Server == "" || claim.Edge.Presented != at && len(claim.Chain) > 0: // one of an administrator's own is presented
 			continue
 		case len(claim.Chain) == 0:
-			l.unknown = append(l.unknown, claim.Reason)
+			l.unknown = append(l.unknown, claim.Because())
 		case signed(claim.Chain[0], ca):
 			l.does++
 		default:
@@ -111,9 +111,9 @@ func (l *looked) accepted(claims []trust.Claim, at catalog.Ref, ca *pki.Cert, wi
 			}
 			l.old = append(l.old, old)
 		case claim.Status == assess.Unknown:
-			l.unknown = append(l.unknown, claim.Reason)
+			l.unknown = append(l.unknown, claim.Because())
 		case claim.Status != assess.Pass:
-			l.old, l.remediations = append(l.old, claim.Reason), append(l.remediations, remediationOf(claim))
+			l.old, l.remediations = append(l.old, claim.Because()), append(l.remediations, remediationOf(claim))
 		default:
 			l.does++
 		}
@@ -186,7 +186,7 @@ func (c Chain) edgesStage(leaf Stage) Stage {
 	var failed, unknown, remediations []string
 	claims := slices.DeleteFunc(c.claims(), func(claim trust.Claim) bool { return claim.Tenant != "" && claim.Status != assess.Pass }) // stage trust tells of them
 	for _, claim := range claims {
-		text := strings.TrimSpace(fmt.Sprintf("%s, of %s (%s)", claim.Claim, whoOf(claim), claim.Reason))
+		text := strings.TrimSpace(fmt.Sprintf("%s, of %s (%s)", claim.Claim, whoOf(claim), claim.Because()))
 		switch claim.Status {
 		case assess.Pass:
 		case assess.Unknown:

@@ -44,9 +44,9 @@ func (c Chain) trustStage(newCAs []*pki.Cert) Stage {
 		case claim.Status == assess.Pass:
 			holds++
 		case claim.Status == assess.Unknown:
-			unknown = append(unknown, whoOf(claim)+" ("+claim.Reason+")")
+			unknown = append(unknown, whoOf(claim)+" ("+claim.Because()+")")
 		default:
-			lack = append(lack, whoOf(claim)+" ("+claim.Reason+")")
+			lack = append(lack, whoOf(claim)+" ("+claim.Because()+")")
 		}
 	}
 	unknown = append(unknown, c.leftOut()...)

@@ -62,7 +62,7 @@ func (u Undo) Plan(run string, facts inspect.Snapshot, now time.Time) (*remediat
 func breaks(p *remediate.Plan) string {
 	for _, f := range p.Added {
 		if f.Severity == assess.Critical {
-			return fmt.Sprintf("afterwards %s (%s)", f.Reason, apiint.Places(f))
+			return fmt.Sprintf("afterwards %s (%s)", f.Line(), apiint.Places(f))
 		}
 	}
 	for _, n := range p.Nodes() {

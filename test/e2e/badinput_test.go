@@ -31,7 +31,7 @@ func TestBadInputIsReported(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			found := inv.at(c.check, c.at)
-			if len(found) == 0 || !strings.Contains(found[0].Reason, c.says) {
+			if len(found) == 0 || !strings.Contains(found[0].Evidence, c.says) {
 				t.Errorf("%s finds %+v at %s, want that it says %q", c.check, found, c.at, c.says)
 			}
 		})

@@ -55,7 +55,8 @@ type request struct {
 }
 
 type finding struct {
-	ID, Severity, Reason    string
+	ID, Severity            string
+	Reason, Evidence        string
 	Remediation             struct{ Text string }
 	Locations, Certificates []string
 }

@@ -40,7 +40,7 @@ func TestServersShowWhatIsHeld(t *testing.T) {
 // time. Read again from a snapshot, it is all the same.
 func (f *fixing) shows(t *testing.T, now time.Time, internal, why string) {
 	t.Helper()
-	type claim struct{ ID, Node, Name, Status, Reason, Server string }
+	type claim struct{ ID, Node, Name, Status, Reason, Evidence, Server string }
 	judge := func(args ...string) []claim {
 		r := f.inLab(t, append([]string{"verify", "-o", "json", "--now", now.UTC().Format(time.RFC3339), "api-int", "control-plane", "nodes", "access"}, args...)...)
 		var report struct{ Claims []claim }
@@ -77,8 +77,8 @@ func (f *fixing) shows(t *testing.T, now time.Time, internal, why string) {
 			want := "pass"
 			if c.Name == "api-int.lab.test" {
 				want = internal
-				if c.ID == "masters-show-secrets" && !strings.Contains(c.Reason, why) {
-					t.Errorf("from %s: does not say %q: %s", from, why, c.Reason)
+				if c.ID == "masters-show-secrets" && !strings.Contains(c.Reason+"; "+c.Evidence, why) {
+					t.Errorf("from %s: does not say %q: %s; %s", from, why, c.Reason, c.Evidence)
 				}
 			}
 			if c.Status != want || c.Server == "" {
