@@ -127,7 +127,7 @@ func (f *NodeFlags) AddWays(cmd *cobra.Command, config *genericclioptions.Config
 	flags.StringVar(&f.Via, "via", ViaAuto, "Way onto nodes: auto, local, exec (into the machine-config-daemon), ssh, debug (a pod of its own). "+auto)
 	flags.BoolVar(&f.AllowPods, "allow-pods", false, "Let auto start a privileged debug pod on a node that can't be reached in another way.")
 	flags.BoolVar(&f.Local, "local", false, local)
-	flags.DurationVar(&f.Timeout, "node-timeout", 2*time.Minute, "Time limit for reading one node.")
+	cli.DurationVar(flags, &f.Timeout, "node-timeout", 2*time.Minute, "Time limit for reading one node.")
 	f.SSH.AddFlags(cmd)
 	f.Debug.addFlags(cmd)
 	ui.Must(cmd.RegisterFlagCompletionFunc("nodes", completeNodes(config, words...)))
@@ -191,7 +191,7 @@ func (f *NodeFlags) Check() error {
 	if f.Parallel < 1 || f.Parallel > 1000 {
 		return fmt.Errorf("--parallel %d is not between 1 and 1000", f.Parallel)
 	}
-	if f.Timeout <= 0 {
+	if f.Timeout == 0 {
 		return fmt.Errorf("--node-timeout %s is no time", f.Timeout)
 	}
 	for _, p := range f.Paths {

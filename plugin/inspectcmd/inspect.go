@@ -115,7 +115,7 @@ func (f *inspectFlags) addFlags(cmd *cobra.Command) {
 	flags.BoolVarP(&f.scope.allNamespaces, "all-namespaces", "A", true, "Read all namespaces; the default unless -n is given.")
 	flags.StringVarP(&f.scope.selector, "selector", "l", "", "Label selector of the objects to read, such as -l app=router.")
 	f.certs.addFlags(cmd)
-	flags.StringVar(&f.judge.now, "now", "", "Judge as of this time (RFC 3339) instead of now.")
+	flags.StringVar(&f.judge.now, "now", "", "Judge as of this time (RFC 3339, or a date in UTC) instead of now.")
 	flags.StringVar(&f.judge.failOn, "fail-on", "warning", "Exit with 1 on findings of this severity or worse: info, warning, critical, none.")
 	flags.StringVar(&f.judge.minSeverity, "min-severity", "", "Show findings of this severity or worse (warning for people, info for json and yaml).")
 	flags.BoolVar(&f.judge.allowUnknown, "allow-unknown", false, "Exit with 0 although something could not be read.")
@@ -143,14 +143,14 @@ func (f *inspectFlags) toOptions(ctx context.Context, args []string, allNamespac
 		return nil, err
 	}
 	if f.certs.expiringWithin != "" {
-		if o.within, err = connect.ParseDuration(f.certs.expiringWithin); err != nil {
+		if o.within, err = cli.ParseDuration(f.certs.expiringWithin); err != nil {
 			return nil, fmt.Errorf("parse --expiring-within %q: %w", f.certs.expiringWithin, err)
 		}
 		o.asked = true
 	}
 	if f.judge.now != "" {
-		if o.now, err = time.Parse(time.RFC3339, f.judge.now); err != nil {
-			return nil, fmt.Errorf("--now %q is no time such as 2026-01-31T12:00:00Z", f.judge.now)
+		if o.now, err = cli.ParseTime(f.judge.now); err != nil {
+			return nil, fmt.Errorf("--now %q is %w", f.judge.now, err)
 		}
 	}
 	if f.judge.failOn != "none" {

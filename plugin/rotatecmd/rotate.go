@@ -127,7 +127,7 @@ func (f *rotateFlags) addFlags(cmd *cobra.Command) {
 	flags.BoolVarP(&f.yes, "yes", "y", false, "Apply the plan without asking.")
 	flags.StringSliceVar(&f.risks, "accept-risk", nil, "Accept that this check fails or is unknown, by its name; repeatable: "+strings.Join(rotate.Risks(), ", ")+".")
 	flags.BoolVar(&f.leaf, "leaf", false, "Rotate what the signer signs too, once all its clients trust the new CA.")
-	flags.DurationVar(&f.wait, "wait", 0, "Track the new certificate for this long (such as 10m), until all clients trust it: all NAMEs and --leaf together. Nothing is started after that. 0 does not wait. Default: 30m on a terminal, with --leaf and with several NAMEs, else 0.")
+	cli.DurationVar(flags, &f.wait, "wait", 0, "Track the new certificate for this long (such as 10m), until all clients trust it: all NAMEs and --leaf together. Nothing is started after that. 0 does not wait. Default: 30m on a terminal, with --leaf and with several NAMEs, else 0.")
 	flags.StringVarP(&f.output, "output", "o", "", "Form of the answer: json, yaml; of --list also wide, of --explain mermaid (a sequence diagram).")
 	ui.Must(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{apply.DryRunNone, apply.DryRunClient, dryRunServer}, cobra.ShellCompDirectiveNoFileComp)))
 	ui.Must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(rotate.Risks(), cobra.ShellCompDirectiveNoFileComp)))
@@ -167,8 +167,6 @@ func (f *rotateFlags) check(args []string) error {
 		return fmt.Errorf("-o %q is none of %s", f.output, strings.Join(forms[1:], ", "))
 	case !slices.Contains([]string{apply.DryRunNone, apply.DryRunClient, dryRunServer}, f.dryRun):
 		return fmt.Errorf("--dry-run=%s is none of %s, %s, %s", f.dryRun, apply.DryRunNone, apply.DryRunClient, dryRunServer)
-	case f.wait < 0:
-		return fmt.Errorf("--wait %s: not a duration such as 10m", f.wait)
 	case f.leaf && (f.list || f.how):
 		return errors.New("--leaf goes with NAME")
 	case f.how && len(args) > 1:

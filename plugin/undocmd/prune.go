@@ -62,7 +62,7 @@ Runs are named, or chosen by --older-than. A journal stays as long as one of its
 
 func (f *pruneFlags) addFlags(cmd *cobra.Command) {
 	addReadFlags(&f.Flags, cmd, "Only these nodes.")
-	cmd.Flags().StringVar(&f.olderThan, "older-than", "", "All runs that began longer ago than this, such as 30d.")
+	cmd.Flags().StringVar(&f.olderThan, "older-than", "", "All runs that began longer ago than this, such as 30d or 1y.")
 	cmd.Flags().BoolVarP(&f.Yes, "yes", "y", false, "Do it without asking.")
 	cmd.Flags().StringSliceVar(&f.risks, "accept-risk", nil, "Accept this risk, by its name: "+strings.Join(runsRisks(), ", ")+".")
 	ui.Must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(runsRisks(), cobra.ShellCompDirectiveNoFileComp)))
@@ -82,7 +82,7 @@ func (f *pruneFlags) toOptions(ctx context.Context, args []string) (*pruneOption
 	o := &pruneOptions{runs: args, only: f.Nodes.Nodes}
 	var err error
 	if f.olderThan != "" {
-		if o.olderThan, err = connect.ParseDuration(f.olderThan); err != nil {
+		if o.olderThan, err = cli.ParseDuration(f.olderThan); err != nil {
 			return nil, fmt.Errorf("parse --older-than %q: %w", f.olderThan, err)
 		}
 	}

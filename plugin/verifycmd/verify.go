@@ -108,10 +108,10 @@ Handshakes are made from nodes that can be read. Exit codes: 0 all claims hold, 
 func (f *verifyFlags) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.from, "from", nil, "Read this snapshot or must-gather instead of a cluster, - for standard input; repeatable.")
-	flags.StringVar(&f.now, "now", "", "Judge as of this time (RFC 3339) instead of now.")
+	flags.StringVar(&f.now, "now", "", "Judge as of this time (RFC 3339, or a date in UTC) instead of now.")
 	flags.StringVarP(&f.output, "output", "o", "", "Form of the output: wide, json, yaml, junit.")
 	flags.BoolVar(&f.allowUnknown, "allow-unknown", false, "Exit with 0 although something could not be read.")
-	flags.DurationVar(&f.wait, "wait", 0, "While something does not hold or is unknown, ask again every 10 s, for this long (such as 30m).")
+	cli.DurationVar(flags, &f.wait, "wait", 0, "While something does not hold or is unknown, ask again every 10 s, for this long (such as 30m).")
 	f.nodes.AddFlags(cmd, f.config)
 	ui.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"wide", "json", "yaml", "junit"}, cobra.ShellCompDirectiveNoFileComp)))
 }
@@ -144,8 +144,8 @@ func (f *verifyFlags) toOptions(ctx context.Context, args []string) (*verifyOpti
 	if o.now, err = f.asOf(); err != nil {
 		return nil, err
 	}
-	if f.wait < 0 || f.wait > 0 && (len(f.from) > 0 || f.now != "") {
-		return nil, errors.New("--wait is a time such as 30m, and goes with a cluster, not with --from or --now")
+	if f.wait > 0 && (len(f.from) > 0 || f.now != "") {
+		return nil, errors.New("--wait goes with a cluster, not with --from or --now")
 	}
 	o.reading, err = f.toReading(ctx)
 	return o, err
@@ -156,9 +156,9 @@ func (f *verifyFlags) asOf() (time.Time, error) {
 	if f.now == "" {
 		return time.Time{}, nil
 	}
-	now, err := time.Parse(time.RFC3339, f.now)
+	now, err := cli.ParseTime(f.now)
 	if err != nil {
-		err = fmt.Errorf("--now %q is no time such as 2026-01-31T12:00:00Z", f.now)
+		err = fmt.Errorf("--now %q is %w", f.now, err)
 	}
 	return now, err
 }

@@ -135,7 +135,7 @@ func TestUsageErrorsSayWhatIsWrong(t *testing.T) {
 		{"an unknown form", []string{"inspect", "-o", "xml"}, `-o "xml" is none of wide, json,`},
 		{"a broken template", []string{"inspect", "-o", "go-template={{"}, "-o go-template={{"},
 		{"a time that is none", []string{"inspect", "--now", "tomorrow"}, `--now "tomorrow" is no time such as`},
-		{"a duration that is none", []string{"inspect", "--expiring-within", "soon"}, `parse --expiring-within "soon": not a duration; give days or hours, such as 30d`},
+		{"a duration that is none", []string{"inspect", "--expiring-within", "soon"}, `parse --expiring-within "soon": not a duration; give whole days, weeks or years, or hours, such as 30d`},
 		{"a severity that is none", []string{"inspect", "--fail-on", "bad"}, `--fail-on: severity "bad" is none of info, warning, critical, or none`},
 		{"a file that does not exist", []string{"inspect", "--from", "/no/such"}, "--from: open /no/such: no such file"},
 		{"a flag that does not exist", []string{"inspect", "--frm", "x"}, "unknown flag: --frm"},
