@@ -68,7 +68,7 @@ func TestRotateFromAFile(t *testing.T) {
 	}{
 		{"the list", []string{"--list", "--from", demo}, 0, "loadbalancer-serving-signer"},
 		{"the list for a program", []string{"--list", "--from", demo, "-o", "json"}, 0, `"kind": "Rotations"`},
-		{"a file can't be rotated", []string{"loadbalancer-serving-signer", "--from", demo}, 2, "--from changes nothing"},
+		{"a file can't be rotated", []string{"loadbalancer-serving-signer", "--from", demo, "--dry-run=none"}, 2, "--from changes nothing"},
 		{"the incident is not begun once more", []string{"loadbalancer-serving-signer", "--from", demo, "--dry-run=client"}, 5, "reaches-verifiers"},
 		{"what signs nothing has no leaves", []string{"internal-loadbalancer-serving-certkey", "--leaf", "--from", demo, "--dry-run=client"}, 5,
 			"next: kubectl certrot rotate internal-loadbalancer-serving-certkey\n"},

@@ -64,7 +64,7 @@ func (f *fixFlags) ca(ctx context.Context, w *apply.Session, fix *apiint.Repair)
 // offline shows the plan for facts from a file.
 func (f *fixFlags) offline(ctx context.Context) error {
 	if f.DryRun == apply.DryRunNone && f.scripts == "" {
-		return errors.New("--from makes a plan and changes nothing: say --dry-run=client")
+		return errors.New("--from makes a plan and changes nothing: --dry-run=client goes with it")
 	}
 	if f.Nodes.Local || f.Nodes.Via != connect.ViaAuto || f.Nodes.SSH.Given() || f.Nodes.AllowPods {
 		return connect.ErrFromAndNodes

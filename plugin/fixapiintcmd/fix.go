@@ -153,6 +153,9 @@ Exit codes: 0 done, or already up to date; 1 a dry run would change something; 2
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.lines(cmd)
+			if f.scripts == "" { // scripts change nothing either
+				apply.FromIsDryRun(cmd, f.from, &f.DryRun)
+			}
 			return f.run(cmd.Context())
 		},
 	}

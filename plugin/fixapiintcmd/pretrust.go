@@ -32,6 +32,7 @@ Exit codes: 0 done, or already up to date; 1 a dry run would change something; 2
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.lines(cmd)
+			apply.FromIsDryRun(cmd, f.from, &f.DryRun)
 			return f.run(cmd.Context())
 		},
 	}

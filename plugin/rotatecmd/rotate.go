@@ -51,7 +51,7 @@ type rotateOptions struct {
 	list    bool
 	how     bool   // only how it goes is explained
 	version string // of that; empty: the cluster's own
-	dryRun  string // apply.DryRunNone, apply.DryRunClient or dryRunServer
+	dryRun  string // apply.DryRunNone, apply.DryRunClient or apply.DryRunServer
 	yes     bool
 	output  string
 	risks   []string
@@ -59,8 +59,6 @@ type rotateOptions struct {
 	leaf    bool   // what the signer signs is rotated, too
 	line    string // how it was called, without NAMEs
 }
-
-const dryRunServer = "server"
 
 // NewCommand is the command rotate.
 func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
@@ -100,6 +98,9 @@ Exit codes: 0 done; 1 a dry run would change something, or --wait was over befor
   {} rotate status kube-apiserver-to-kubelet-signer --nodes all`, "{}", app.ProgramName)),
 		ValidArgsFunction: completeRotated,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if !f.list && !f.how {
+				apply.FromIsDryRun(cmd, f.from, &f.dryRun)
+			}
 			if !cmd.Flags().Changed("wait") {
 				f.wait = f.usualWait(len(args))
 			}
@@ -122,14 +123,12 @@ func (f *rotateFlags) addFlags(cmd *cobra.Command) {
 	flags.BoolVar(&f.list, "list", false, "List what can be rotated, and whether it would be now.")
 	flags.BoolVar(&f.how, "explain", false, "Only explain how a rotation of this signer goes, step by step, with sources.")
 	flags.StringVar(&f.version, "for-version", "", "With --explain: in this version, such as 4.12, without a cluster.")
-	flags.StringVar(&f.dryRun, "dry-run", apply.DryRunNone, `"server" has the API server try it and prints what would change; "client" only runs the checks. Exit code 1 if anything would be done.`)
-	flags.Lookup("dry-run").NoOptDefVal = dryRunServer
+	apply.AddDryRunFlag(cmd, &f.dryRun, `"client", or no value, only runs the checks; "server" has the API server try it and prints what would change. Exit code 1 if anything would be done.`, apply.DryRunClient, apply.DryRunServer)
 	flags.BoolVarP(&f.yes, "yes", "y", false, "Apply the plan without asking.")
 	flags.StringSliceVar(&f.risks, "accept-risk", nil, "Accept that this check fails or is unknown, by its name; repeatable: "+strings.Join(rotate.Risks(), ", ")+".")
 	flags.BoolVar(&f.leaf, "leaf", false, "Rotate what the signer signs too, once all its clients trust the new CA.")
 	cli.DurationVar(flags, &f.wait, "wait", 0, "Track the new certificate for this long (such as 10m), until all clients trust it: all NAMEs and --leaf together. Nothing is started after that. 0 does not wait. Default: 30m on a terminal, with --leaf and with several NAMEs, else 0.")
 	flags.StringVarP(&f.output, "output", "o", "", "Form of the answer: json, yaml; of --list also wide, of --explain mermaid (a sequence diagram).")
-	ui.Must(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{apply.DryRunNone, apply.DryRunClient, dryRunServer}, cobra.ShellCompDirectiveNoFileComp)))
 	ui.Must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(rotate.Risks(), cobra.ShellCompDirectiveNoFileComp)))
 	ui.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"wide", "json", "yaml", formMermaid}, cobra.ShellCompDirectiveNoFileComp)))
 }
@@ -165,8 +164,8 @@ func (f *rotateFlags) check(args []string) error {
 		return cli.WithHint(errors.New("no NAME"), "%s rotate --list lists the names", f.app.ProgramName)
 	case !slices.Contains(forms, f.output):
 		return fmt.Errorf("-o %q is none of %s", f.output, strings.Join(forms[1:], ", "))
-	case !slices.Contains([]string{apply.DryRunNone, apply.DryRunClient, dryRunServer}, f.dryRun):
-		return fmt.Errorf("--dry-run=%s is none of %s, %s, %s", f.dryRun, apply.DryRunNone, apply.DryRunClient, dryRunServer)
+	case !slices.Contains([]string{apply.DryRunNone, apply.DryRunClient, apply.DryRunServer}, f.dryRun):
+		return fmt.Errorf("--dry-run=%s is none of %s, %s, %s", f.dryRun, apply.DryRunNone, apply.DryRunClient, apply.DryRunServer)
 	case f.leaf && (f.list || f.how):
 		return errors.New("--leaf goes with NAME")
 	case f.how && len(args) > 1:
@@ -174,7 +173,7 @@ func (f *rotateFlags) check(args []string) error {
 	case f.wait == 0 && f.dryRun == apply.DryRunNone && len(f.from) == 0 && (f.leaf || len(args) > 1):
 		return errors.New("--leaf and several NAMEs wait for each step: give --wait a time such as 30m")
 	case len(f.from) > 0 && !f.list && !f.how && f.dryRun != apply.DryRunClient:
-		return errors.New("--from changes nothing: say --list or --dry-run=client")
+		return errors.New("--from changes nothing: --dry-run=client goes with it, and --list")
 	}
 	for _, risk := range f.risks {
 		if !slices.Contains(rotate.Risks(), risk) {
