@@ -48,7 +48,7 @@ func emptyFlag(cmd *cobra.Command) (err error) {
 		if value := flag.Value.String(); value != "" && value != "[]" || cmd.InheritedFlags().Lookup(flag.Name) != nil {
 			return
 		}
-		if !slices.Contains([]string{"output", "selector", "node-selector"}, flag.Name) {
+		if !slices.Contains([]string{"output", "selector", "field-selector", "node-selector"}, flag.Name) {
 			err = cli.WithHint(fmt.Errorf("--%s is empty: give it a value, or leave it out", flag.Name), "%s --help", cmd.CommandPath())
 		}
 	})

@@ -165,7 +165,7 @@ func (f *NodeFlags) ToChoice(ctx context.Context, app cli.App, scope collect.Sco
 	kinds := len(scope.Resources) > 0
 	c.none = kinds && !scope.Wants(collect.NodeFiles())
 	if !c.none && kinds {
-		c.Names, c.asked, c.NodesOnly = scope.Names, true, len(scope.Resources) == 1
+		c.Names, c.asked, c.NodesOnly = scope.NamesOf(collect.NodeFiles().Plural), true, len(scope.Resources) == 1
 	}
 	if err := f.Check(); err != nil {
 		return c, err
@@ -237,7 +237,7 @@ func (f *NodeFlags) toNames(c *NodeChoice, scope collect.Scope) error {
 		}
 		c.selector, c.asked = sel, true
 	}
-	if scope.Selector != nil && !c.asked { // -l chooses objects
+	if (scope.Selector != nil || scope.Fields != nil) && !c.asked { // they choose objects
 		c.none = true
 	}
 	return nil
