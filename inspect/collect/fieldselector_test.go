@@ -21,11 +21,15 @@ type askedFields struct {
 }
 
 func (a *askedFields) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	_, kind, _ := strings.Cut(r.URL.Path, "/api/v1/")
+	kind := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
 	a.mu.Lock()
 	a.asked = append(a.asked, kind+" "+r.URL.Query().Get("fieldSelector"))
 	a.mu.Unlock()
-	if kind == "secrets" {
+	switch kind {
+	case "certificatesigningrequests":
+		refuse(w, r, http.StatusNotFound, metav1.StatusReasonNotFound, "")
+		return
+	case "secrets":
 		answer(w, r, http.StatusOK, &corev1.SecretList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "SecretList"}})
 		return
 	}
@@ -45,7 +49,7 @@ func TestTheServerSelectsByFields(t *testing.T) {
 		}
 		return out
 	}
-	secrets, configMaps := kinds("secrets"), kinds("cm")
+	secrets, configMaps, requests := kinds("secrets"), kinds("cm"), kinds("csr")
 	both := append(slices.Clone(secrets), configMaps...)
 	for _, c := range []struct {
 		name     string
@@ -57,6 +61,9 @@ func TestTheServerSelectsByFields(t *testing.T) {
 		{"a name", Scope{Resources: both}, "metadata.name=a", []string{"configmaps metadata.name=a", "secrets metadata.name=a,type!=helm.sh/release.v1"}},
 		{"a type", Scope{Resources: secrets}, "type=kubernetes.io/tls", []string{"secrets type=kubernetes.io/tls"}},
 		{"an object and a field", Scope{Resources: secrets, Names: []Named{{secrets, "b"}}}, "metadata.namespace!=x", []string{"secrets metadata.namespace!=x,metadata.name=b"}},
+		{"a namespace, of what has none", Scope{Resources: append(slices.Clone(secrets), requests...)}, "metadata.namespace=shop", []string{"secrets metadata.namespace=shop,type!=helm.sh/release.v1"}},
+		{"another namespace, of what has none", Scope{Resources: requests}, "metadata.namespace!=shop,metadata.name!=a", []string{"certificatesigningrequests metadata.name!=a"}},
+		{"another namespace alone", Scope{Resources: requests}, "metadata.namespace!=shop", []string{"certificatesigningrequests "}},
 		{"objects of two kinds", Scope{Resources: both, Names: []Named{{secrets, "a"}, {configMaps, "b"}}}, "", []string{"configmaps metadata.name=b", "secrets metadata.name=a"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

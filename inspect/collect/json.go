@@ -288,6 +288,12 @@ func clusterScoped[T any](ctx context.Context, c *Cluster, what, path string, as
 
 // wholeOrNamed runs a cluster-scoped list once, or once for each name asked for.
 func (c *Cluster) wholeOrNamed(_ context.Context, t *tally, list func(metav1.ListOptions) listing) part {
+	there := *c
+	var err error
+	if there.Scope, err = c.Scope.ofCluster(); err != nil {
+		return t.part("", listing{err: err})
+	}
+	c = &there
 	names := c.Scope.NamesOf(t.what)
 	if len(names) == 0 {
 		return t.part("", list(c.options()))

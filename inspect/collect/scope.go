@@ -32,6 +32,11 @@ type Named struct {
 
 // Wants reports whether the scope includes the resource.
 func (s Scope) Wants(r Resource) bool {
+	if s.Fields != nil && !r.Namespaced {
+		if namespace, ok := s.Fields.RequiresExactMatch(fieldNamespace); ok && namespace != "" {
+			return false
+		}
+	}
 	return len(s.Resources) == 0 || slices.ContainsFunc(s.Resources, func(x Resource) bool { return x.Plural == r.Plural })
 }
 
@@ -120,6 +125,25 @@ func (s Scope) fieldSelector(more ...fields.Selector) string {
 		return ""
 	}
 	return fields.AndSelectors(more...).String()
+}
+
+// ofCluster is the same for resources that are in no namespace. Some of them refuse that field:
+// CertificateSigningRequests do.
+func (s Scope) ofCluster() (Scope, error) {
+	if s.Fields == nil {
+		return s, nil
+	}
+	var err error
+	s.Fields, err = s.Fields.Transform(func(field, value string) (string, string, error) {
+		if field == fieldNamespace {
+			return "", "", nil
+		}
+		return field, value, nil
+	})
+	if err == nil && s.Fields.Empty() {
+		s.Fields = nil
+	}
+	return s, err
 }
 
 // namesField reports whether the scope says itself which values of a field it wants.
