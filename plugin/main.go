@@ -63,7 +63,11 @@ func helpCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
-				return cli.WithHint(fmt.Errorf("help: there is no command %q", strings.Join(args, " ")), "%s --help", cmd.Root().CommandPath())
+				suggestion := ""
+				if len(rest) > 0 {
+					suggestion = cli.DidYouMean(rest[0], cli.SubCommands(about))
+				}
+				return cli.WithHint(fmt.Errorf("help: there is no command %q%s", strings.Join(args, " "), suggestion), "%s --help", cmd.Root().CommandPath())
 			}
 			about.InitDefaultHelpFlag()
 			return about.Help()
@@ -71,11 +75,7 @@ func helpCommand() *cobra.Command {
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			var names []string
 			if about, rest, err := cmd.Root().Find(args); err == nil && len(rest) == 0 {
-				for _, c := range about.Commands() {
-					if c.IsAvailableCommand() {
-						names = append(names, c.Name())
-					}
-				}
+				names = cli.SubCommands(about)
 			}
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
@@ -94,15 +94,16 @@ It reads OpenShift, OKD and plain Kubernetes, live or from files, and never prin
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: app.ProgramName},
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Version:       "certrot " + app.Version,
+		Args:          cli.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetIn(app.Streams.In)
 	root.SetOut(app.Streams.Out)
 	root.SetErr(app.Streams.ErrOut)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return cli.WithHint(err, "%s --help", cmd.CommandPath())
-	})
+	root.SetFlagErrorFunc(cli.FlagError)
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.Flags().Bool("version", false, "Print the version, and nothing else.") // -v is kubectl's for logs
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return emptyFlag(cmd) }
 	config.AddFlags(root.PersistentFlags())
 	root.AddCommand(
@@ -120,6 +121,10 @@ It reads OpenShift, OKD and plain Kubernetes, live or from files, and never prin
 	)
 	root.SetHelpCommand(helpCommand())
 	root.InitDefaultCompletionCmd(root.Commands()[0].Name())
+	if completion, _, err := root.Find([]string{"completion"}); err == nil { // cobra's prints its help for a shell that there is not
+		completion.Args = cli.NoArgs
+		completion.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
 	connect.CompleteConfigFlags(root, config)
 	return root
 }

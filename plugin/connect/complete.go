@@ -50,6 +50,16 @@ func Without(names, used []string) []string {
 	return slices.DeleteFunc(names, func(n string) bool { return slices.Contains(used, n) })
 }
 
+// KindWords are the kinds that are read, as they are completed.
+func KindWords() []string {
+	words := []string{"webhooks", collect.NodeFiles().Plural}
+	for _, r := range collect.Resources() {
+		words = append(words, r.Plural)
+	}
+	slices.Sort(words)
+	return words
+}
+
 func completeKinds(args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -58,13 +68,8 @@ func completeKinds(args []string, toComplete string) ([]string, cobra.ShellCompD
 	if i := strings.LastIndexByte(toComplete, ','); i >= 0 {
 		done, last = toComplete[:i+1], toComplete[i+1:]
 	}
-	words := []string{"webhooks", collect.NodeFiles().Plural}
-	for _, r := range collect.Resources() {
-		words = append(words, r.Plural)
-	}
-	slices.Sort(words)
 	var out []string
-	for _, w := range words {
+	for _, w := range KindWords() {
 		if strings.HasPrefix(w, last) && !slices.Contains(strings.Split(done, ","), w) {
 			out = append(out, done+w)
 		}
@@ -132,11 +137,16 @@ func nodeNames(config *genericclioptions.ConfigFlags) []string {
 	var names []string
 	ask(config, func(ctx context.Context, c *collect.Cluster) {
 		nodes, _ := c.NodeObjects(ctx, nil) // no answer is no suggestion
-		for _, n := range nodes {
-			names = append(names, n.Name)
-		}
+		names = nodeNamesOf(nodes)
 	})
 	return words(names)
+}
+
+func nodeNamesOf(nodes []collect.NodeObject) (names []string) {
+	for _, n := range nodes {
+		names = append(names, n.Name)
+	}
+	return names
 }
 
 // ask asks the cluster, if there is one that answers in time.

@@ -200,7 +200,7 @@ func (f *NodeFlags) Check() error {
 		}
 	}
 	if !slices.Contains(ways(), f.Via) {
-		return fmt.Errorf("--via %q is none of %s", f.Via, strings.Join(ways(), ", "))
+		return fmt.Errorf("--via %q is none of %s%s", f.Via, strings.Join(ways(), ", "), cli.DidYouMean(f.Via, ways()))
 	}
 	return f.Debug.check()
 }

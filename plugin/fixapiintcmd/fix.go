@@ -92,7 +92,7 @@ func (f *waveFlags) addFlags(cmd *cobra.Command) {
 func (f *waveFlags) check() error {
 	for _, name := range f.only {
 		if !slices.Contains(remediate.Waves(), name) {
-			return fmt.Errorf("--only %s is none of: %s", name, strings.Join(remediate.Waves(), ", "))
+			return cli.NoneOf("--only ", name, remediate.Waves())
 		}
 	}
 	if _, err := apiint.ParseShare(f.maxUnavailable); err != nil {
@@ -150,7 +150,7 @@ Exit codes: 0 done, or already up to date; 1 a dry run would change something; 2
 
   # On the node itself, without the API, with a CA copied from a master
   {} fix-api-int --local --ca-file kube-apiserver-server-ca.crt`, "{}", app.ProgramName)),
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.lines(cmd)
 			if f.scripts == "" { // scripts change nothing either

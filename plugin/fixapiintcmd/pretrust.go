@@ -29,7 +29,7 @@ Exit codes: 0 done, or already up to date; 1 a dry run would change something; 2
 
   # Do it, a tenth of the workers at once
   {} pretrust --via ssh --max-unavailable 10%`, "{}", app.ProgramName)),
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.lines(cmd)
 			apply.FromIsDryRun(cmd, f.from, &f.DryRun)

@@ -53,7 +53,7 @@ Exit codes: 0 all is done; 1 something is to be done; 2 usage or no access; 3 no
 
   # For a program
   {} fix-api-int status --via ssh -o json`, "{}", app.ProgramName)),
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.resume = strings.Replace(apply.CommandLine(cmd, "from", "output"), " status", "", 1)
 			f.line = strings.Replace(apply.CommandLine(cmd, "from", "output", "only", "accept-risk"), " status", "", 1)

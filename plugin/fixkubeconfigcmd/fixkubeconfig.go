@@ -72,7 +72,7 @@ Exit codes: 0 done, or already up to date; 1 a dry run would change something; 2
 
   # The CA from a file
   {} fix-kubeconfig --ca-file kube-apiserver-server-ca.crt --dry-run=client`, "{}", app.ProgramName)),
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o, err := f.toOptions(cmd.Context())
 			if err != nil {

@@ -62,7 +62,7 @@ func explanation(ids []string) (string, error) {
 	for i, id := range ids {
 		n := slices.IndexFunc(checks, func(c check.Check) bool { return c.ID == strings.ToLower(id) })
 		if n < 0 {
-			return "", fmt.Errorf("no check is called %q%s", id, similar(id, checks))
+			return "", fmt.Errorf("no check is called %q%s", id, cli.DidYouMean(id, checkIDs(checks)))
 		}
 		if i > 0 {
 			ui.Printf(&out, "\n")
@@ -77,18 +77,9 @@ func explanation(ids []string) (string, error) {
 	return out.String(), nil
 }
 
-// similar names the checks that share a word with id.
-func similar(id string, checks []check.Check) string {
-	var out []string
+func checkIDs(checks []check.Check) (ids []string) {
 	for _, c := range checks {
-		for _, word := range strings.Split(strings.ToLower(id), "-") {
-			if len(word) > 2 && strings.Contains(c.ID, word) && !slices.Contains(out, c.ID) {
-				out = append(out, c.ID)
-			}
-		}
+		ids = append(ids, c.ID)
 	}
-	if len(out) == 0 {
-		return ""
-	}
-	return "; did you mean " + strings.Join(out, ", ") + "?"
+	return ids
 }

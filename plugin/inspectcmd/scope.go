@@ -11,6 +11,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
 )
 
@@ -98,7 +99,7 @@ func parseArgs(s *collect.Scope, args []string) error {
 func addKind(s *collect.Scope, word string, names ...string) error {
 	found, err := collect.ParseResource(word)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w%s", err, cli.DidYouMean(word, connect.KindWords()))
 	}
 	for _, r := range found {
 		if len(s.Resources) == 0 || !s.Wants(r) {

@@ -70,7 +70,7 @@ Exit codes: 0 done, or there is nothing to remove; 1 a dry run would remove some
 func (f *rotateFlags) checkPrune() error {
 	for _, risk := range f.risks {
 		if !slices.Contains(pruneRisks(), risk) {
-			return fmt.Errorf("--accept-risk=%s is none of: %s", risk, strings.Join(pruneRisks(), ", "))
+			return cli.NoneOf("--accept-risk=", risk, pruneRisks())
 		}
 	}
 	switch {

@@ -177,7 +177,7 @@ func (f *rotateFlags) check(args []string) error {
 	}
 	for _, risk := range f.risks {
 		if !slices.Contains(rotate.Risks(), risk) {
-			return fmt.Errorf("--accept-risk=%s is none of: %s", risk, strings.Join(rotate.Risks(), ", "))
+			return cli.NoneOf("--accept-risk=", risk, rotate.Risks())
 		}
 	}
 	return nil
@@ -228,7 +228,7 @@ func (o *rotateOptions) checkNames() error {
 	run := o.runner(nil)
 	for _, name := range o.names {
 		if err := run.CheckName(name); err != nil {
-			return exitError(err)
+			return exitError(suggested(err, name))
 		}
 	}
 	return nil

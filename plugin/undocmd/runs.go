@@ -50,7 +50,7 @@ func NewRunsCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.C
 		Long: `Lists the runs that changed something: those with a journal on this machine, the newest first, or with --from-nodes those of which nodes keep backups.
 
 undo puts a run back, as long as the nodes keep its backups.`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o, err := f.toOptions(cmd.Context())
 			if err != nil {
