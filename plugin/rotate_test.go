@@ -88,7 +88,7 @@ func TestRotateFromAFile(t *testing.T) {
 		{"no name", nil, 2, "--list lists the names"},
 		{"a name that means nothing", []string{"nobody", "--from", demo, "--dry-run=client"}, 2, `"nobody": no signer of the catalog`},
 		{"a risk that there is none of", []string{"--list", "--accept-risk=all"}, 2, "--accept-risk=all is none of: annotations-agree"},
-		{"a form that there is none of", []string{"--list", "-o", "xml"}, 2, "-o \"xml\" is none of json, yaml, wide"},
+		{"a form that there is none of", []string{"--list", "-o", "xml"}, 2, "-o \"xml\" is none of wide, json, yaml, name"},
 		{"a dry run that there is none of", []string{"x", "--dry-run=maybe"}, 2, "--dry-run=maybe is none of none, client, server"},
 		{"a list of a name", []string{"x", "--list"}, 2, "give no NAME"},
 		{"a version of nothing", []string{"x", "--for-version", "4.12"}, 2, "--for-version goes with --explain"},

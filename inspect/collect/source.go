@@ -89,6 +89,22 @@ func (r Resource) isVersioned(suffix string) bool {
 	return version != "" && (suffix == version+"."+group || group == "" && suffix == version)
 }
 
+// ObjectName is what kubectl -o name prints of the object in which a place is: "secret/tls", with
+// the group of the kind where it has one. A place in a file on a node is the node's; !ok: it is
+// in no object.
+func ObjectName(at pki.Location) (name string, ok bool) {
+	if at.Kind == pki.KindFile {
+		return "node/" + at.Node, at.Node != ""
+	}
+	kind := strings.ToLower(string(at.Kind))
+	for _, r := range Resources() {
+		if group, _, named := strings.Cut(r.group, "/"); r.Has(at) && named {
+			kind += "." + group
+		}
+	}
+	return kind + "/" + at.Name, at.Name != ""
+}
+
 // path is the plural as it stands in the API's paths.
 func (r Resource) path() string {
 	plural, _, _ := strings.Cut(r.Plural, ".")

@@ -16,7 +16,8 @@ import (
 
 // NewExplainCommand is the command explain.
 func NewExplainCommand(app cli.App) *cobra.Command {
-	return &cobra.Command{
+	noHeaders := false
+	cmd := &cobra.Command{
 		Use:   "explain [CHECK...]",
 		Short: "Say what a check looks at, why it matters, and what to do",
 		Long:  `Explains checks by the names that inspect prints with a problem; without a name, lists them all. It needs no cluster.`,
@@ -27,7 +28,7 @@ func NewExplainCommand(app cli.App) *cobra.Command {
   {} explain`, "{}", app.ProgramName)),
 		Args: cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
-			text, err := explanation(args)
+			text, err := explanation(args, noHeaders)
 			if err != nil {
 				return cli.WithHint(err, "%s explain lists all checks", app.ProgramName)
 			}
@@ -44,15 +45,19 @@ func NewExplainCommand(app cli.App) *cobra.Command {
 			return out, cobra.ShellCompDirectiveNoFileComp
 		},
 	}
+	cmd.Flags().BoolVar(&noHeaders, "no-headers", false, "Leave the header line of the list of checks out.")
+	return cmd
 }
 
 // explanation is the text about the checks named; without names, a table of all.
-func explanation(ids []string) (string, error) {
+func explanation(ids []string, noHeaders bool) (string, error) {
 	var out strings.Builder
 	checks := check.Checks()
 	if len(ids) == 0 {
 		t := printers.GetNewTabWriter(&out)
-		ui.Printf(t, "CHECK\tCLAIM\n")
+		if !noHeaders {
+			ui.Printf(t, "CHECK\tCLAIM\n")
+		}
 		for _, c := range checks {
 			ui.Printf(t, "%s\t%s\n", c.ID, c.Title)
 		}

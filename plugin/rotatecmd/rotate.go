@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -38,6 +39,7 @@ type rotateFlags struct {
 	dryRun  string
 	yes     bool
 	output  string
+	rows    ui.RowFlags
 	risks   []string
 	wait    time.Duration
 	leaf    bool
@@ -54,10 +56,13 @@ type rotateOptions struct {
 	dryRun  string // apply.DryRunNone, apply.DryRunClient or apply.DryRunServer
 	yes     bool
 	output  string
-	risks   []string
-	wait    time.Duration
-	leaf    bool   // what the signer signs is rotated, too
-	line    string // how it was called, without NAMEs
+	// listed prints --list in a form that each list has; nil: output is another one.
+	listed    func(io.Writer, any) error
+	noHeaders bool // of --list
+	risks     []string
+	wait      time.Duration
+	leaf      bool   // what the signer signs is rotated, too
+	line      string // how it was called, without NAMEs
 }
 
 // NewCommand is the command rotate.
@@ -128,9 +133,9 @@ func (f *rotateFlags) addFlags(cmd *cobra.Command) {
 	flags.StringSliceVar(&f.risks, "accept-risk", nil, "Accept that this check fails or is unknown, by its name; repeatable: "+strings.Join(rotate.Risks(), ", ")+".")
 	flags.BoolVar(&f.leaf, "leaf", false, "Rotate what the signer signs too, once all its clients trust the new CA.")
 	cli.DurationVar(flags, &f.wait, "wait", 0, "Track the new certificate for this long (such as 10m), until all clients trust it: all NAMEs and --leaf together. Nothing is started after that. 0 does not wait. Default: 30m on a terminal, with --leaf and with several NAMEs, else 0.")
-	flags.StringVarP(&f.output, "output", "o", "", "Form of the answer: json, yaml; of --list also wide, of --explain mermaid (a sequence diagram).")
+	flags.StringVarP(&f.output, "output", "o", "", "Form of the answer: json, yaml; of --explain also mermaid (a sequence diagram), of --list wide, name, "+ui.TemplateForms+" (and the -file variants of the last three).")
+	f.rows.AddFlags(cmd, "wide", "json", "yaml", "name", formMermaid)
 	ui.Must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(rotate.Risks(), cobra.ShellCompDirectiveNoFileComp)))
-	ui.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"wide", "json", "yaml", formMermaid}, cobra.ShellCompDirectiveNoFileComp)))
 }
 
 // addReading adds the flags that say from where facts are read.
@@ -147,9 +152,6 @@ func completeRotated(_ *cobra.Command, args []string, _ string) ([]string, cobra
 
 func (f *rotateFlags) check(args []string) error {
 	forms := []string{"", "json", "yaml"}
-	if f.list {
-		forms = append(forms, "wide")
-	}
 	if f.how {
 		forms = append(forms, formMermaid)
 	}
@@ -162,7 +164,7 @@ func (f *rotateFlags) check(args []string) error {
 		return errors.New("--list lists all: give no NAME")
 	case !f.list && len(args) == 0:
 		return cli.WithHint(errors.New("no NAME"), "%s rotate --list lists the names", f.app.ProgramName)
-	case !slices.Contains(forms, f.output):
+	case !f.list && !slices.Contains(forms, f.output):
 		return fmt.Errorf("-o %q is none of %s", f.output, strings.Join(forms[1:], ", "))
 	case !slices.Contains([]string{apply.DryRunNone, apply.DryRunClient, apply.DryRunServer}, f.dryRun):
 		return fmt.Errorf("--dry-run=%s is none of %s, %s, %s", f.dryRun, apply.DryRunNone, apply.DryRunClient, apply.DryRunServer)
@@ -203,6 +205,10 @@ func (f *rotateFlags) toOptions(ctx context.Context, args []string) (*rotateOpti
 		nodes.Nodes = []string{connect.NoNodes}
 	}
 	o, err := f.optionsFor(ctx, nodes, args)
+	if err == nil && f.list {
+		o.noHeaders = f.rows.NoHeaders
+		o.listed, err = f.rows.ToPrinter(ctx, f.output, ui.RowsOf[rotationEntry]("rotations"), "wide", "json", "yaml", "name")
+	}
 	if err != nil || f.list || f.how {
 		return o, err
 	}

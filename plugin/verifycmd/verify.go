@@ -34,6 +34,7 @@ type verifyFlags struct {
 	from         []string
 	now          string
 	output       string
+	rows         ui.RowFlags
 	allowUnknown bool
 	wait         time.Duration
 }
@@ -109,12 +110,15 @@ func (f *verifyFlags) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.from, "from", nil, "Read this snapshot or must-gather instead of a cluster, - for standard input; repeatable.")
 	flags.StringVar(&f.now, "now", "", "Judge as of this time (RFC 3339, or a date in UTC) instead of now.")
-	flags.StringVarP(&f.output, "output", "o", "", "Form of the output: wide, json, yaml, junit.")
+	flags.StringVarP(&f.output, "output", "o", "", ui.OutputUsage("the output", strings.Join(verifyForms(), ", ")))
+	f.rows.AddFlags(cmd, verifyForms()...)
 	flags.BoolVar(&f.allowUnknown, "allow-unknown", false, "Exit with 0 although something could not be read.")
 	cli.DurationVar(flags, &f.wait, "wait", 0, "While something does not hold or is unknown, ask again every 10 s, for this long (such as 30m).")
 	f.nodes.AddFlags(cmd, f.config)
-	ui.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"wide", "json", "yaml", "junit"}, cobra.ShellCompDirectiveNoFileComp)))
 }
+
+// verifyForms are the forms of the output besides those that each list has.
+func verifyForms() []string { return []string{"wide", "json", "yaml", "junit"} }
 
 // PartWords are the parts of a cluster as they are typed.
 func PartWords() []string {
@@ -134,13 +138,16 @@ func (f *verifyFlags) toOptions(ctx context.Context, args []string) (*verifyOpti
 		}
 		o.parts = append(o.parts, catalog.Parts()[i])
 	}
-	var ok bool
-	if o.print, ok = map[string]func(io.Writer, *report.Verification) error{
-		"": printHuman(f.app.ProgramName, false), "wide": printHuman(f.app.ProgramName, true), "json": reportDocument("json"), "yaml": reportDocument("yaml"), "junit": reportJUnit,
-	}[f.output]; !ok {
-		return nil, fmt.Errorf("-o %q is none of wide, json, yaml, junit", f.output)
+	listed, err := f.rows.ToPrinter(ctx, f.output, ui.RowsOf[report.VerificationClaim]("claims"), verifyForms()...)
+	if err != nil {
+		return nil, err
 	}
-	var err error
+	o.print = map[string]func(io.Writer, *report.Verification) error{
+		"": printHuman(f.app.ProgramName, false), "wide": printHuman(f.app.ProgramName, true), "json": reportDocument("json"), "yaml": reportDocument("yaml"), "junit": reportJUnit,
+	}[f.output]
+	if listed != nil {
+		o.print = func(w io.Writer, r *report.Verification) error { return listed(w, r) }
+	}
 	if o.now, err = f.asOf(); err != nil {
 		return nil, err
 	}
