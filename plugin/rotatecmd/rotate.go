@@ -73,7 +73,7 @@ func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Comma
 		Short: "Have a signer rotated by its owner, and track its CA to all clients that need it",
 		Long: strings.ReplaceAll(`Rotates a certificate before its time: certrot removes the annotation by which its owner, an operator of OpenShift, decides. The owner makes the new one; certrot makes no key.
 
-NAME is a signer, such as kube-apiserver-to-kubelet-signer, or what one signs; NAMESPACE/NAME where the name alone is ambiguous. --list lists all of them, when each is rotated automatically, and whether it would be rotated now. Some are rotated in another way: then it says how.
+NAME is a signer, such as kube-apiserver-to-kubelet-signer, or what one signs; NAMESPACE/NAME where the name alone is ambiguous; or the CN that inspect prints of its certificate. --list lists all of them, when each is rotated automatically, and whether it would be rotated now. Some are rotated in another way: then it says how.
 
 Before anything is changed, the whole cluster is checked. Each check has a name; --accept-risk=NAME accepts that it fails or is unknown. The annotation is removed only from the Secret that was displayed, and only if it did not change since.
 
