@@ -18,12 +18,12 @@ import (
 // down: no answer then is no suggestion.
 const completionTimeout = 2 * time.Second
 
-// CompleteArgs suggests kinds for inspect's first argument, after a comma too, and
-// names for those behind nodes.
+// CompleteArgs suggests kinds for inspect's first argument, after a comma too, and names of
+// their objects behind that or a slash.
 func CompleteArgs(config *genericclioptions.ConfigFlags) cobra.CompletionFunc {
-	return func(_ *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 && args[0] == collect.NodeFiles().Plural {
-			return Without(nodeNames(config), args[1:]), cobra.ShellCompDirectiveNoFileComp
+	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 || strings.Contains(toComplete, "/") {
+			return naming{cmd, config}.completeObjects(args, toComplete), cobra.ShellCompDirectiveNoFileComp
 		}
 		return completeKinds(args, toComplete)
 	}
@@ -32,13 +32,13 @@ func CompleteArgs(config *genericclioptions.ConfigFlags) cobra.CompletionFunc {
 // completeNodes suggests values for --nodes, after a comma too: names, and first
 // the words that may stand for all of them.
 func completeNodes(config *genericclioptions.ConfigFlags, words ...string) cobra.CompletionFunc {
-	return func(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+	return func(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		done, words := "", slices.Clone(words)
 		if i := strings.LastIndexByte(toComplete, ','); i >= 0 {
 			done, words = toComplete[:i+1], nil
 		}
 		var out []string
-		for _, n := range Without(append(words, nodeNames(config)...), strings.Split(done, ",")) {
+		for _, n := range Without(append(words, naming{cmd, config}.nodes()...), strings.Split(done, ",")) {
 			out = append(out, done+n)
 		}
 		return out, cobra.ShellCompDirectiveNoFileComp
@@ -88,12 +88,12 @@ func CompleteConfigFlags(root *cobra.Command, config *genericclioptions.ConfigFl
 		"context": func() []string { return kubeconfigNames(config, "context") },
 		"cluster": func() []string { return kubeconfigNames(config, "cluster") },
 		"user":    func() []string { return kubeconfigNames(config, "user") },
-		"namespace": func() []string {
-			return namespaces(config)
-		},
 	} {
 		ui.Must(root.RegisterFlagCompletionFunc(flag, raw(pick)))
 	}
+	ui.Must(root.RegisterFlagCompletionFunc("namespace", func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return naming{cmd, config}.namespaces(), cobra.ShellCompDirectiveNoFileComp
+	}))
 }
 
 func kubeconfigNames(config *genericclioptions.ConfigFlags, what string) []string {
@@ -162,5 +162,9 @@ func ask(config *genericclioptions.ConfigFlags, what func(context.Context, *coll
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), completionTimeout)
 	defer cancel()
-	what(ctx, &collect.Cluster{REST: client})
+	namespace, _, err := config.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return
+	}
+	what(ctx, &collect.Cluster{REST: client, Namespace: namespace})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 )
 
 // scopeFlags choose objects, as with kubectl get.
@@ -27,6 +28,7 @@ func (f *scopeFlags) addFlags(cmd *cobra.Command) {
 	flags.BoolVarP(&f.allNamespaces, "all-namespaces", "A", true, "Read all namespaces, whatever -n says; the default unless -n is given.")
 	flags.StringVarP(&f.selector, "selector", "l", "", "Label selector of the objects to read, such as -l app=router.")
 	flags.StringVar(&f.fieldSelector, "field-selector", "", "Field selector of the objects to read: metadata.name, metadata.namespace, and of secrets type, such as type=kubernetes.io/tls.")
+	ui.Must(cmd.RegisterFlagCompletionFunc("field-selector", cobra.FixedCompletions([]string{"metadata.name=", "metadata.namespace=", "type="}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace)))
 }
 
 // toScope reads KIND and NAME arguments as kubectl get does.
