@@ -59,7 +59,7 @@ func emptyFlag(cmd *cobra.Command) (err error) {
 // so it has the name that people try.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "help [COMMAND]", Short: "Help for a command", Hidden: true,
+		Use: "help [COMMAND]", Short: "Help for a command", Hidden: true, GroupID: groupOther,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
@@ -106,23 +106,29 @@ It reads OpenShift, OKD and plain Kubernetes, live or from files, and never prin
 	root.Flags().Bool("version", false, "Print the version, and nothing else.") // -v is kubectl's for logs
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return emptyFlag(cmd) }
 	config.AddFlags(root.PersistentFlags())
-	root.AddCommand(
+	root.SetUsageFunc(printUsage)
+	root.AddGroup(commandGroups()...)
+	root.AddCommand(inGroup(groupLook,
 		inspectcmd.NewCommand(app, config),
 		verifycmd.NewCommand(app, config),
+		inspectcmd.NewExplainCommand(app),
 		snapshotcmd.NewCommand(app, config),
+	)...)
+	root.AddCommand(inGroup(groupRepair,
 		fixapiintcmd.NewCommand(app, config),
 		fixapiintcmd.NewPretrustCommand(app, config),
 		fixkubeconfigcmd.NewCommand(app, config),
 		rotatecmd.NewCommand(app, config),
 		undocmd.NewCommand(app, config),
 		undocmd.NewRunsCommand(app, config),
-		inspectcmd.NewExplainCommand(app),
-		newVersionCommand(app),
-	)
+	)...)
+	root.AddCommand(inGroup(groupOther, newOptionsCommand(), newVersionCommand(app))...)
+	root.SetCompletionCommandGroupID(groupOther)
 	root.SetHelpCommand(helpCommand())
 	root.InitDefaultCompletionCmd(root.Commands()[0].Name())
 	if completion, _, err := root.Find([]string{"completion"}); err == nil { // cobra's prints its help for a shell that there is not
 		completion.Args = cli.NoArgs
+		completion.Annotations = map[string]string{cli.NoCluster: ""}
 		completion.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
 	connect.CompleteConfigFlags(root, config)

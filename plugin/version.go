@@ -26,6 +26,8 @@ func newVersionCommand(app cli.App) *cobra.Command {
 		Use:   "version",
 		Short: "Print the version of certrot",
 		Args:  cli.NoArgs,
+
+		Annotations: map[string]string{cli.NoCluster: ""},
 		RunE: func(*cobra.Command, []string) error {
 			d := versionDocument{APIVersion: report.APIVersion, Kind: "Version", Version: app.Version, GoVersion: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 			switch output {

@@ -86,8 +86,15 @@ func (d *duration) Set(s string) error {
 	return err
 }
 
-func (d *duration) String() string { return time.Duration(*d).String() }
-func (d *duration) Type() string   { return "duration" }
+// String is 0 where pflag is to leave the default out of the help text.
+func (d *duration) String() string {
+	if *d == 0 {
+		return "0"
+	}
+	return time.Duration(*d).String()
+}
+
+func (d *duration) Type() string { return "duration" }
 
 // ParseTime reads a time as RFC 3339 writes it, or a date, which is its first moment in UTC.
 func ParseTime(s string) (time.Time, error) {

@@ -109,6 +109,10 @@ func ways() []string { return append([]string{ViaAuto}, nodeexec.Ways()...) }
 
 // AddFlags adds the flags that choose nodes and ways onto them.
 func (f *NodeFlags) AddFlags(cmd *cobra.Command, config *genericclioptions.ConfigFlags) {
+	cli.InGroup(cmd, cli.NodeOptions, func() { f.addReading(cmd, config) })
+}
+
+func (f *NodeFlags) addReading(cmd *cobra.Command, config *genericclioptions.ConfigFlags) {
 	f.AddWays(cmd, config, "Nodes to read: names, all, or none. Without it, all nodes are read that can be in a way that creates nothing.",
 		"auto tries local, exec, ssh where it is configured, and debug with --allow-pods.", "Read only the machine that this runs on, without a cluster.", AllNodes, NoNodes)
 	flags := cmd.Flags()
@@ -122,6 +126,10 @@ func (f *NodeFlags) AddFlags(cmd *cobra.Command, config *genericclioptions.Confi
 // AddWays adds the flags that say which nodes, and how to get onto them. words may
 // stand in place of names.
 func (f *NodeFlags) AddWays(cmd *cobra.Command, config *genericclioptions.ConfigFlags, nodes, auto, local string, words ...string) {
+	cli.InGroup(cmd, cli.NodeOptions, func() { f.addWays(cmd, config, nodes, auto, local, words...) })
+}
+
+func (f *NodeFlags) addWays(cmd *cobra.Command, config *genericclioptions.ConfigFlags, nodes, auto, local string, words ...string) {
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.Nodes, "nodes", nil, nodes)
 	flags.StringVar(&f.Via, "via", ViaAuto, "Way onto nodes: auto, local, exec (into the machine-config-daemon), ssh, debug (a pod of its own). "+auto)

@@ -26,7 +26,8 @@ func NewExplainCommand(app cli.App) *cobra.Command {
 
   # Every check, with its claim
   {} explain`, "{}", app.ProgramName)),
-		Args: cobra.ArbitraryArgs,
+		Args:        cobra.ArbitraryArgs,
+		Annotations: map[string]string{cli.NoCluster: ""},
 		RunE: func(_ *cobra.Command, args []string) error {
 			text, err := explanation(args, noHeaders)
 			if err != nil {
