@@ -104,7 +104,12 @@ It reads OpenShift, OKD and plain Kubernetes, live or from files, and never prin
 	root.SetFlagErrorFunc(cli.FlagError)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.Flags().Bool("version", false, "Print the version, and nothing else.") // -v is kubectl's for logs
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return emptyFlag(cmd) }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if d, err := cli.ParseDuration(*config.Timeout); err == nil { // client-go knows hours at most, and numbers as seconds
+			*config.Timeout = d.String()
+		}
+		return emptyFlag(cmd)
+	}
 	config.AddFlags(root.PersistentFlags())
 	root.SetUsageFunc(printUsage)
 	root.AddGroup(commandGroups()...)
