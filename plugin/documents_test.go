@@ -55,6 +55,7 @@ func documents(t *testing.T) [][]string {
 		{"fix-api-int", "status", "--from", demo},
 		{"pretrust", "--from", demo, "--dry-run=client"},
 		{"runs"},
+		{"version"},
 	}
 }
 

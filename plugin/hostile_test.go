@@ -48,7 +48,7 @@ func harmless(t *testing.T, what, out string) {
 func TestForeignTextForgesNoLines(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	forms := [][]string{
-		{"inspect", "--all"}, {"inspect", "--all", "-o", "wide", "--min-severity=info"}, {"inspect", "-o", "name"}, {"inspect", "nodes", "--min-severity=info"},
+		{"inspect", "--all"}, {"inspect", "--all", "-o", "wide", "--min-severity=info"}, {"inspect", "-o", "name"}, {"inspect", "-o", "pem"}, {"verify", "-o", "jsonpath={.claims}"}, {"rotate", "--list", "-o", "custom-columns=N:.subject,C:.checks"}, {"inspect", "nodes", "--min-severity=info"},
 		{"inspect", "--ca-only", "-o", "custom-columns=A:.subject,B:.dnsNames,C:.owner,D:.locations"},
 		{"inspect", "-o", `jsonpath={range .certificates[*]}{.subject}{" "}{.issuer}{"\n"}{end}{range .gaps[*]}{.reason}{"\n"}{end}`},
 		{"inspect", "-o", `go-template={{range .gaps}}{{.reason}}{{"\n"}}{{end}}`},

@@ -22,7 +22,7 @@ func TestCompletionOffersNoCommandOfAServer(t *testing.T) {
 	kubeconfig := hostileAPI(t, func(w http.ResponseWriter, r *http.Request) {
 		var list any
 		switch {
-		case strings.HasPrefix(r.URL.Path, "/api/v1/namespaces"):
+		case r.URL.Path == "/api/v1/namespaces":
 			of := corev1.NamespaceList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "NamespaceList"}}
 			for _, name := range append(odd, "good") {
 				of.Items = append(of.Items, corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
@@ -34,6 +34,15 @@ func TestCompletionOffersNoCommandOfAServer(t *testing.T) {
 				of.Items = append(of.Items, corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}})
 			}
 			list = of
+		case strings.HasPrefix(r.URL.Path, "/api/v1/secrets") || r.URL.Path == "/api/v1/namespaces/default/secrets":
+			if !strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadataList") {
+				t.Errorf("%s: asked for whole objects: %s", r.URL.Path, r.Header.Get("Accept"))
+			}
+			of := metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadataList"}}
+			for _, name := range append(odd, "good") {
+				of.Items = append(of.Items, metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name}})
+			}
+			list = of
 		default:
 			http.NotFound(w, r)
 			return
@@ -41,12 +50,12 @@ func TestCompletionOffersNoCommandOfAServer(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(list)
 	})
-	for _, line := range [][]string{{"inspect", "-n", ""}, {"inspect", "nodes", ""}, {"fix-api-int", "--nodes", ""}, {"verify", "--nodes", "x,"}} {
+	for _, line := range [][]string{{"inspect", "-n", ""}, {"inspect", "nodes", ""}, {"fix-api-int", "--nodes", ""}, {"verify", "--nodes", "x,"}, {"inspect", "secrets", ""}, {"inspect", "secret/"}} {
 		out, errOut, _ := typed(t, append([]string{"__complete", "--kubeconfig", kubeconfig}, line...)...)
 		offered := strings.Split(out, "\n")
 		good := false
 		for _, word := range offered {
-			word = strings.TrimPrefix(word, "x,")
+			word = strings.TrimPrefix(strings.TrimPrefix(word, "x,"), "secret/")
 			good = good || word == "good"
 			if word != "" && word != "good" && word != "all" && word != "none" && !strings.HasPrefix(word, ":") {
 				t.Errorf("%q offers %q", line, word)

@@ -49,7 +49,7 @@ func emptyFlag(cmd *cobra.Command) (err error) {
 		if value := flag.Value.String(); value != "" && value != "[]" || cmd.InheritedFlags().Lookup(flag.Name) != nil {
 			return
 		}
-		if !slices.Contains([]string{"output", "selector", "node-selector"}, flag.Name) {
+		if !slices.Contains([]string{"output", "selector", "field-selector", "node-selector"}, flag.Name) {
 			err = cli.WithHint(fmt.Errorf("--%s is empty: give it a value, or leave it out", flag.Name), "%s --help", cmd.CommandPath())
 		}
 	})
@@ -60,11 +60,15 @@ func emptyFlag(cmd *cobra.Command) (err error) {
 // so it has the name that people try.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "help [COMMAND]", Short: "Help for a command", Hidden: true,
+		Use: "help [COMMAND]", Short: "Help for a command", Hidden: true, GroupID: groupOther,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
-				return cli.WithHint(fmt.Errorf("help: there is no command %q", strings.Join(args, " ")), "%s --help", cmd.Root().CommandPath())
+				suggestion := ""
+				if len(rest) > 0 {
+					suggestion = cli.DidYouMean(rest[0], cli.SubCommands(about))
+				}
+				return cli.WithHint(fmt.Errorf("help: there is no command %q%s", strings.Join(args, " "), suggestion), "%s --help", cmd.Root().CommandPath())
 			}
 			about.InitDefaultHelpFlag()
 			return about.Help()
@@ -72,11 +76,7 @@ func helpCommand() *cobra.Command {
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			var names []string
 			if about, rest, err := cmd.Root().Find(args); err == nil && len(rest) == 0 {
-				for _, c := range about.Commands() {
-					if c.IsAvailableCommand() {
-						names = append(names, c.Name())
-					}
-				}
+				names = cli.SubCommands(about)
 			}
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
@@ -95,15 +95,16 @@ It reads OpenShift, OKD and plain Kubernetes, live or from files, and never prin
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: app.ProgramName},
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Version:       "certrot " + app.Version,
+		Args:          cli.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetIn(app.Streams.In)
 	root.SetOut(app.Streams.Out)
 	root.SetErr(app.Streams.ErrOut)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return cli.WithHint(err, "%s --help", cmd.CommandPath())
-	})
+	root.SetFlagErrorFunc(cli.FlagError)
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.Flags().Bool("version", false, "Print the version, and nothing else.") // -v is kubectl's for logs
 	color := root.PersistentFlags().String("color", "auto", "Colours in lines for people: "+strings.Join(ui.Colors(), ", ")+". auto: on a terminal, unless NO_COLOR is set.")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		for _, w := range []io.Writer{app.Streams.Out, app.Streams.ErrOut} {
@@ -111,25 +112,38 @@ It reads OpenShift, OKD and plain Kubernetes, live or from files, and never prin
 				return err
 			}
 		}
+		if d, err := cli.ParseDuration(*config.Timeout); err == nil { // client-go knows hours at most, and numbers as seconds
+			*config.Timeout = d.String()
+		}
 		return emptyFlag(cmd)
 	}
 	config.AddFlags(root.PersistentFlags())
 	ui.Must(root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions(ui.Colors(), cobra.ShellCompDirectiveNoFileComp)))
-	root.AddCommand(
+	root.SetUsageFunc(printUsage)
+	root.AddGroup(commandGroups()...)
+	root.AddCommand(inGroup(groupLook,
 		inspectcmd.NewCommand(app, config),
 		verifycmd.NewCommand(app, config),
+		inspectcmd.NewExplainCommand(app),
 		snapshotcmd.NewCommand(app, config),
+	)...)
+	root.AddCommand(inGroup(groupRepair,
 		fixapiintcmd.NewCommand(app, config),
 		fixapiintcmd.NewPretrustCommand(app, config),
 		fixkubeconfigcmd.NewCommand(app, config),
 		rotatecmd.NewCommand(app, config),
 		undocmd.NewCommand(app, config),
 		undocmd.NewRunsCommand(app, config),
-		inspectcmd.NewExplainCommand(app),
-		newVersionCommand(app),
-	)
+	)...)
+	root.AddCommand(inGroup(groupOther, newOptionsCommand(), newVersionCommand(app))...)
+	root.SetCompletionCommandGroupID(groupOther)
 	root.SetHelpCommand(helpCommand())
 	root.InitDefaultCompletionCmd(root.Commands()[0].Name())
+	if completion, _, err := root.Find([]string{"completion"}); err == nil { // cobra's prints its help for a shell that there is not
+		completion.Args = cli.NoArgs
+		completion.Annotations = map[string]string{cli.NoCluster: ""}
+		completion.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
 	connect.CompleteConfigFlags(root, config)
 	return root
 }

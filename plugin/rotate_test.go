@@ -68,7 +68,7 @@ func TestRotateFromAFile(t *testing.T) {
 	}{
 		{"the list", []string{"--list", "--from", demo}, 0, "loadbalancer-serving-signer"},
 		{"the list for a program", []string{"--list", "--from", demo, "-o", "json"}, 0, `"kind": "Rotations"`},
-		{"a file can't be rotated", []string{"loadbalancer-serving-signer", "--from", demo}, 2, "--from changes nothing"},
+		{"a file can't be rotated", []string{"loadbalancer-serving-signer", "--from", demo, "--dry-run=none"}, 2, "--from changes nothing"},
 		{"the incident is not begun once more", []string{"loadbalancer-serving-signer", "--from", demo, "--dry-run=client"}, 5, "reaches-verifiers"},
 		{"what signs nothing has no leaves", []string{"internal-loadbalancer-serving-certkey", "--leaf", "--from", demo, "--dry-run=client"}, 5,
 			"next: kubectl certrot rotate internal-loadbalancer-serving-certkey\n"},
@@ -88,7 +88,7 @@ func TestRotateFromAFile(t *testing.T) {
 		{"no name", nil, 2, "--list lists the names"},
 		{"a name that means nothing", []string{"nobody", "--from", demo, "--dry-run=client"}, 2, `"nobody": no signer of the catalog`},
 		{"a risk that there is none of", []string{"--list", "--accept-risk=all"}, 2, "--accept-risk=all is none of: annotations-agree"},
-		{"a form that there is none of", []string{"--list", "-o", "xml"}, 2, "-o \"xml\" is none of json, yaml, wide"},
+		{"a form that there is none of", []string{"--list", "-o", "xml"}, 2, "-o \"xml\" is none of wide, json, yaml, name"},
 		{"a dry run that there is none of", []string{"x", "--dry-run=maybe"}, 2, "--dry-run=maybe is none of none, client, server"},
 		{"a list of a name", []string{"x", "--list"}, 2, "give no NAME"},
 		{"a version of nothing", []string{"x", "--for-version", "4.12"}, 2, "--for-version goes with --explain"},

@@ -176,7 +176,7 @@ func (t *tally) count(n int) {
 // allowed, namespace by namespace where only that is.
 func (c *Cluster) namespaced(ctx context.Context, what string, in func(namespace string, t *tally) page) part {
 	t := &tally{what: what, observe: c.Observe}
-	if len(c.Scope.Names) > 0 {
+	if len(c.Scope.NamesOf(t.what)) > 0 {
 		return c.named(ctx, t, in)
 	}
 	l := listPages(ctx, c.options(), in(c.Scope.Namespace, t))
@@ -191,6 +191,7 @@ func (c *Cluster) options() metav1.ListOptions {
 	if c.Scope.Selector != nil {
 		opts.LabelSelector = c.Scope.Selector.String()
 	}
+	opts.FieldSelector = c.Scope.fieldSelector()
 	return opts
 }
 
@@ -244,10 +245,11 @@ func gapOf(what, where string, read int, l listing) inspect.Gap {
 // named reads objects by name, wherever they are in scope.
 func (c *Cluster) named(ctx context.Context, t *tally, in func(string, *tally) page) part {
 	var gaps []inspect.Gap
-	for _, name := range c.Scope.Names {
+	names := c.Scope.NamesOf(t.what)
+	for _, name := range names {
 		before := t.objects
 		opts := c.options()
-		opts.FieldSelector = fields.OneTermEqualSelector("metadata.name", name).String()
+		opts.FieldSelector = c.Scope.fieldSelector(fields.OneTermEqualSelector(fieldName, name))
 		namespace := c.Scope.Namespace
 		l := listPages(ctx, opts, in(namespace, t))
 		if l.err != nil && apierrors.IsForbidden(l.err) && namespace == "" && c.Namespace != "" {
@@ -265,7 +267,7 @@ func (c *Cluster) named(ctx context.Context, t *tally, in func(string, *tally) p
 		}
 	}
 	p := part{pages: t.pages, Snapshot: t.found}
-	p.Reads = []inspect.Read{{What: t.what, Where: c.Scope.Namespace, Objects: t.objects, Note: "by name: " + strings.Join(c.Scope.Names, ", ")}}
+	p.Reads = []inspect.Read{{What: t.what, Where: c.Scope.Namespace, Objects: t.objects, Note: "by name: " + strings.Join(names, ", ")}}
 	p.Gaps = append(p.Gaps, gaps...)
 	return p
 }

@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 
 	"k8s.io/client-go/rest"
 
@@ -287,14 +288,21 @@ func clusterScoped[T any](ctx context.Context, c *Cluster, what, path string, as
 
 // wholeOrNamed runs a cluster-scoped list once, or once for each name asked for.
 func (c *Cluster) wholeOrNamed(_ context.Context, t *tally, list func(metav1.ListOptions) listing) part {
-	if len(c.Scope.Names) == 0 {
+	there := *c
+	var err error
+	if there.Scope, err = c.Scope.ofCluster(); err != nil {
+		return t.part("", listing{err: err})
+	}
+	c = &there
+	names := c.Scope.NamesOf(t.what)
+	if len(names) == 0 {
 		return t.part("", list(c.options()))
 	}
 	var gaps []inspect.Gap
-	for _, name := range c.Scope.Names {
+	for _, name := range names {
 		before := t.objects
 		opts := c.options()
-		opts.FieldSelector = "metadata.name=" + name
+		opts.FieldSelector = c.Scope.fieldSelector(fields.OneTermEqualSelector(fieldName, name))
 		l := list(opts)
 		switch {
 		case l.err != nil:

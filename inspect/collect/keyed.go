@@ -19,8 +19,8 @@ import (
 func (c *Cluster) secrets(ctx context.Context) part {
 	return c.namespaced(ctx, "secrets", func(namespace string, t *tally) page {
 		return func(ctx context.Context, opts metav1.ListOptions) (metav1.ListMeta, error) {
-			if opts.FieldSelector == "" {
-				opts.FieldSelector = fields.OneTermNotEqualSelector("type", helmRelease).String()
+			if len(c.Scope.NamesOf("secrets")) == 0 && !c.Scope.namesField(fieldType) {
+				opts.FieldSelector = c.Scope.fieldSelector(fields.OneTermNotEqualSelector(fieldType, helmRelease))
 			}
 			return c.keyed(ctx, "Secret", "secrets", namespace, opts, t)
 		}

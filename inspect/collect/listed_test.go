@@ -92,13 +92,21 @@ func TestWhatASelectorLeftOutIsNotAbsent(t *testing.T) {
 		{"one namespace", "shop", "", false, true},
 		{"one namespace, by label", "shop", "app=x", false, false},
 		{"another namespace", "other", "", false, false},
+		{"the whole cluster, by field", "", "metadata.name=x", false, false},
+		{"one namespace, by field", "shop", "metadata.name=x", false, false},
+		{"namespace by namespace, by field", "", "metadata.name=x", true, false},
 		{"namespace by namespace", "", "", true, true},
 		{"namespace by namespace, by label", "", "app=x", true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
+			var err error
 			scope := Scope{Resources: everything, Namespace: c.namespace}
-			if c.selector != "" {
+			if strings.HasPrefix(c.selector, "metadata.") {
+				if scope.Fields, err = ParseFields(c.selector, everything); err != nil {
+					t.Fatal(err)
+				}
+			} else if c.selector != "" {
 				scope.Selector = labels.SelectorFromSet(labels.Set{"app": "x"})
 			}
 			api := &secretsAPI{forbidden: c.forbidden}

@@ -45,6 +45,9 @@ func listPages(ctx context.Context, opts metav1.ListOptions, fetch page) listing
 	if opts.LabelSelector != "" { // what it leaves out is not absent
 		out.note = "by label: " + opts.LabelSelector
 	}
+	if opts.FieldSelector != "" {
+		out.note = strings.TrimPrefix(out.note+"; by field: "+opts.FieldSelector, "; ")
+	}
 	opts.Limit = pageSize
 	backoff := wait.Backoff{Duration: 250 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 5}
 	tries, expired, pages := backoff, 0, foreign.Pages{}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -65,19 +64,6 @@ func merge(parts ...part) inspect.Snapshot {
 	return m
 }
 
-// Scope is what of a source is asked for. The zero Scope is everything.
-type Scope struct {
-	Resources []Resource // none: all
-	Names     []string   // none: all; given: exactly one resource
-	Namespace string     // empty: all
-	Selector  labels.Selector
-}
-
-// Wants reports whether the scope includes the resource.
-func (s Scope) Wants(r Resource) bool {
-	return len(s.Resources) == 0 || slices.ContainsFunc(s.Resources, func(x Resource) bool { return x.Plural == r.Plural })
-}
-
 // Resource is one kind of object that certrot reads.
 type Resource struct {
 	Kind       pki.Kind
@@ -91,6 +77,32 @@ type Resource struct {
 // Ingress, and only Kubernetes' own has a namespace.
 func (r Resource) Has(at pki.Location) bool {
 	return r.Kind == at.Kind && (r.Kind != kindIngress || r.Namespaced == (at.Namespace != ""))
+}
+
+// isVersioned reports whether this is the version and the group of the resource, as kubectl takes
+// them: v1.networking.k8s.io, and v1 with a dot where the group has no name.
+func (r Resource) isVersioned(suffix string) bool {
+	group, version, named := strings.Cut(r.group, "/")
+	if !named {
+		group, version = "", r.group
+	}
+	return version != "" && (suffix == version+"."+group || group == "" && suffix == version)
+}
+
+// ObjectName is what kubectl -o name prints of the object in which a place is: "secret/tls", with
+// the group of the kind where it has one. A place in a file on a node is the node's; !ok: it is
+// in no object.
+func ObjectName(at pki.Location) (name string, ok bool) {
+	if at.Kind == pki.KindFile {
+		return "node/" + at.Node, at.Node != ""
+	}
+	kind := strings.ToLower(string(at.Kind))
+	for _, r := range Resources() {
+		if group, _, named := strings.Cut(r.group, "/"); r.Has(at) && named {
+			kind += "." + group
+		}
+	}
+	return kind + "/" + at.Name, at.Name != ""
 }
 
 // path is the plural as it stands in the API's paths.
@@ -135,8 +147,8 @@ const (
 func NodeFiles() Resource { return Resource{Kind: pki.KindFile, Plural: "nodes", short: "no"} }
 
 // ParseResource finds resources by what a user of kubectl types: plural,
-// singular, short name, each with or without the group; "webhooks" means both
-// kinds of webhook configuration.
+// singular, short name, each with or without the group, or the version and the group
+// ("secrets.v1."); "webhooks" means both kinds of webhook configuration.
 func ParseResource(word string) ([]Resource, error) {
 	name, group, _ := strings.Cut(strings.ToLower(word), ".")
 	var found []Resource
@@ -156,7 +168,7 @@ func ParseResource(word string) ([]Resource, error) {
 		if name != r.path() && name != singular && (name != r.short || r.short == "") && (name != r.short+"s" || r.short == "") {
 			continue
 		}
-		if group == "" || (hasGroup && group == apiGroup) {
+		if group == "" || (hasGroup && group == apiGroup) || r.isVersioned(group) {
 			found = append(found, r)
 		}
 	}

@@ -48,7 +48,24 @@ type Options struct {
 const (
 	DryRunNone   = "none"
 	DryRunClient = "client"
+	DryRunServer = "server"
 )
+
+// AddDryRunFlag adds --dry-run, with these values besides none. Without a value it is client for
+// each command: nothing is sent anywhere.
+func AddDryRunFlag(cmd *cobra.Command, value *string, usage string, values ...string) {
+	cmd.Flags().StringVar(value, "dry-run", DryRunNone, usage)
+	cmd.Flags().Lookup("dry-run").NoOptDefVal = DryRunClient
+	ui.Must(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions(append([]string{DryRunNone}, values...), cobra.ShellCompDirectiveNoFileComp)))
+}
+
+// FromIsDryRun has --from alone mean --dry-run=client: nothing can be changed by a file that was
+// read. What was typed stays.
+func FromIsDryRun(cmd *cobra.Command, from []string, value *string) {
+	if len(from) > 0 && !cmd.Flags().Changed("dry-run") {
+		*value = DryRunClient
+	}
+}
 
 // AddFlags adds the flags of commands that change something.
 func (f *Flags) AddFlags(cmd *cobra.Command, nodes string, words ...string) {
@@ -56,18 +73,16 @@ func (f *Flags) AddFlags(cmd *cobra.Command, nodes string, words ...string) {
 	f.Nodes.AddWays(cmd, f.Config, nodes,
 		"Change the machine that this runs on, and no other; as root.", words...)
 	flags := cmd.Flags()
-	flags.StringVar(&f.DryRun, "dry-run", DryRunNone, `"client" prints the plan and changes nothing; exit code 1 if the plan has changes.`)
-	flags.Lookup("dry-run").NoOptDefVal = DryRunClient
+	AddDryRunFlag(cmd, &f.DryRun, `"client", or no value, prints the plan and changes nothing; exit code 1 if the plan has changes.`, DryRunClient)
 	flags.BoolVarP(&f.Yes, "yes", "y", false, "Apply the plan without asking.")
 	flags.StringVarP(&f.Output, "output", "o", "", "Form of the plan: certificates by default; diff (unified, or by KUBECTL_EXTERNAL_DIFF; keys and tokens as x), json, yaml.")
-	ui.Must(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{DryRunNone, DryRunClient}, cobra.ShellCompDirectiveNoFileComp)))
 	ui.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"diff", "json", "yaml"}, cobra.ShellCompDirectiveNoFileComp)))
 }
 
 // Check refuses flags that do not go together.
 func (f *Flags) Check() error {
 	switch {
-	case f.DryRun == "server":
+	case f.DryRun == DryRunServer:
 		return errors.New("--dry-run=server: files on nodes have no server that could try it; use --dry-run=client")
 	case f.DryRun != DryRunNone && f.DryRun != DryRunClient:
 		return fmt.Errorf("--dry-run=%s is none of %s, %s", f.DryRun, DryRunNone, DryRunClient)

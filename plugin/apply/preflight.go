@@ -48,7 +48,7 @@ func (f *PreflightFlags) AddFlags(cmd *cobra.Command) {
 func (f *PreflightFlags) Check() error {
 	for _, risk := range f.Risks {
 		if !slices.Contains(preflight.Risks(), risk) {
-			return fmt.Errorf("--accept-risk=%s is none of: %s", risk, strings.Join(preflight.Risks(), ", "))
+			return cli.NoneOf("--accept-risk=", risk, preflight.Risks())
 		}
 	}
 	return nil

@@ -18,12 +18,12 @@ import (
 // down: no answer then is no suggestion.
 const completionTimeout = 2 * time.Second
 
-// CompleteArgs suggests kinds for inspect's first argument, after a comma too, and
-// names for those behind nodes.
+// CompleteArgs suggests kinds for inspect's first argument, after a comma too, and names of
+// their objects behind that or a slash.
 func CompleteArgs(config *genericclioptions.ConfigFlags) cobra.CompletionFunc {
-	return func(_ *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 && args[0] == collect.NodeFiles().Plural {
-			return Without(nodeNames(config), args[1:]), cobra.ShellCompDirectiveNoFileComp
+	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 || strings.Contains(toComplete, "/") {
+			return naming{cmd, config}.completeObjects(args, toComplete), cobra.ShellCompDirectiveNoFileComp
 		}
 		return completeKinds(args, toComplete)
 	}
@@ -32,13 +32,13 @@ func CompleteArgs(config *genericclioptions.ConfigFlags) cobra.CompletionFunc {
 // completeNodes suggests values for --nodes, after a comma too: names, and first
 // the words that may stand for all of them.
 func completeNodes(config *genericclioptions.ConfigFlags, words ...string) cobra.CompletionFunc {
-	return func(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+	return func(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		done, words := "", slices.Clone(words)
 		if i := strings.LastIndexByte(toComplete, ','); i >= 0 {
 			done, words = toComplete[:i+1], nil
 		}
 		var out []string
-		for _, n := range Without(append(words, nodeNames(config)...), strings.Split(done, ",")) {
+		for _, n := range Without(append(words, naming{cmd, config}.nodes()...), strings.Split(done, ",")) {
 			out = append(out, done+n)
 		}
 		return out, cobra.ShellCompDirectiveNoFileComp
@@ -50,6 +50,16 @@ func Without(names, used []string) []string {
 	return slices.DeleteFunc(names, func(n string) bool { return slices.Contains(used, n) })
 }
 
+// KindWords are the kinds that are read, as they are completed.
+func KindWords() []string {
+	words := []string{"webhooks", collect.NodeFiles().Plural}
+	for _, r := range collect.Resources() {
+		words = append(words, r.Plural)
+	}
+	slices.Sort(words)
+	return words
+}
+
 func completeKinds(args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -58,13 +68,8 @@ func completeKinds(args []string, toComplete string) ([]string, cobra.ShellCompD
 	if i := strings.LastIndexByte(toComplete, ','); i >= 0 {
 		done, last = toComplete[:i+1], toComplete[i+1:]
 	}
-	words := []string{"webhooks", collect.NodeFiles().Plural}
-	for _, r := range collect.Resources() {
-		words = append(words, r.Plural)
-	}
-	slices.Sort(words)
 	var out []string
-	for _, w := range words {
+	for _, w := range KindWords() {
 		if strings.HasPrefix(w, last) && !slices.Contains(strings.Split(done, ","), w) {
 			out = append(out, done+w)
 		}
@@ -83,12 +88,12 @@ func CompleteConfigFlags(root *cobra.Command, config *genericclioptions.ConfigFl
 		"context": func() []string { return kubeconfigNames(config, "context") },
 		"cluster": func() []string { return kubeconfigNames(config, "cluster") },
 		"user":    func() []string { return kubeconfigNames(config, "user") },
-		"namespace": func() []string {
-			return namespaces(config)
-		},
 	} {
 		ui.Must(root.RegisterFlagCompletionFunc(flag, raw(pick)))
 	}
+	ui.Must(root.RegisterFlagCompletionFunc("namespace", func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return naming{cmd, config}.namespaces(), cobra.ShellCompDirectiveNoFileComp
+	}))
 }
 
 func kubeconfigNames(config *genericclioptions.ConfigFlags, what string) []string {
@@ -132,11 +137,16 @@ func nodeNames(config *genericclioptions.ConfigFlags) []string {
 	var names []string
 	ask(config, func(ctx context.Context, c *collect.Cluster) {
 		nodes, _ := c.NodeObjects(ctx, nil) // no answer is no suggestion
-		for _, n := range nodes {
-			names = append(names, n.Name)
-		}
+		names = nodeNamesOf(nodes)
 	})
 	return words(names)
+}
+
+func nodeNamesOf(nodes []collect.NodeObject) (names []string) {
+	for _, n := range nodes {
+		names = append(names, n.Name)
+	}
+	return names
 }
 
 // ask asks the cluster, if there is one that answers in time.
@@ -152,5 +162,9 @@ func ask(config *genericclioptions.ConfigFlags, what func(context.Context, *coll
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), completionTimeout)
 	defer cancel()
-	what(ctx, &collect.Cluster{REST: client})
+	namespace, _, err := config.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return
+	}
+	what(ctx, &collect.Cluster{REST: client, Namespace: namespace})
 }

@@ -129,6 +129,10 @@ const (
 
 // AddFlags adds the flags that choose nodes and ways onto them.
 func (f *NodeFlags) AddFlags(cmd *cobra.Command, config *genericclioptions.ConfigFlags) {
+	cli.InGroup(cmd, cli.NodeOptions, func() { f.addReading(cmd, config) })
+}
+
+func (f *NodeFlags) addReading(cmd *cobra.Command, config *genericclioptions.ConfigFlags) {
 	f.addWays(cmd, config, nodeexec.Ways(), "Nodes to read: names, all, or none. Without it, all nodes are read that can be in a way that creates nothing.",
 		"Read only the machine that this runs on, without a cluster.", AllNodes, NoNodes)
 	flags := cmd.Flags()
@@ -142,7 +146,7 @@ func (f *NodeFlags) AddFlags(cmd *cobra.Command, config *genericclioptions.Confi
 // AddWays adds the flags that say which nodes, and how to get onto them: of a command
 // that takes WithoutKubeletFirst. words may stand in place of names.
 func (f *NodeFlags) AddWays(cmd *cobra.Command, config *genericclioptions.ConfigFlags, nodes, local string, words ...string) {
-	f.addWays(cmd, config, withoutKubeletFirst(), nodes, local, words...)
+	cli.InGroup(cmd, cli.NodeOptions, func() { f.addWays(cmd, config, withoutKubeletFirst(), nodes, local, words...) })
 }
 
 func (f *NodeFlags) addWays(cmd *cobra.Command, config *genericclioptions.ConfigFlags, auto []nodeexec.Way, nodes, local string, words ...string) {
@@ -151,7 +155,7 @@ func (f *NodeFlags) addWays(cmd *cobra.Command, config *genericclioptions.Config
 	flags.StringVar(&f.Via, "via", ViaAuto, viaHelp(auto))
 	flags.BoolVar(&f.AllowPods, "allow-pods", false, "Let auto start a privileged debug pod on a node that can't be reached in another way.")
 	flags.BoolVar(&f.Local, "local", false, local)
-	flags.DurationVar(&f.Timeout, "node-timeout", 2*time.Minute, "Time limit for reading one node.")
+	cli.DurationVar(flags, &f.Timeout, "node-timeout", 2*time.Minute, "Time limit for reading one node.")
 	f.SSH.AddFlags(cmd)
 	f.Debug.addFlags(cmd)
 	f.Command.addFlags(cmd)
@@ -202,7 +206,7 @@ func (f *NodeFlags) ToChoice(ctx context.Context, app cli.App, scope collect.Sco
 	kinds := len(scope.Resources) > 0
 	c.none = kinds && !scope.Wants(collect.NodeFiles())
 	if !c.none && kinds {
-		c.Names, c.asked, c.NodesOnly = scope.Names, true, len(scope.Resources) == 1
+		c.Names, c.asked, c.NodesOnly = scope.NamesOf(collect.NodeFiles().Plural), true, len(scope.Resources) == 1
 	}
 	if err := f.Check(); err != nil {
 		return c, err
@@ -227,7 +231,7 @@ func (f *NodeFlags) Check() error {
 	if f.Parallel < 1 || f.Parallel > 1000 {
 		return fmt.Errorf("--parallel %d is not between 1 and 1000", f.Parallel)
 	}
-	if f.Timeout <= 0 {
+	if f.Timeout == 0 {
 		return fmt.Errorf("--node-timeout %s is no time", f.Timeout)
 	}
 	for _, p := range f.Paths {
@@ -236,7 +240,7 @@ func (f *NodeFlags) Check() error {
 		}
 	}
 	if !slices.Contains(viaWords(), f.Via) {
-		return fmt.Errorf("--via %q is none of %s", f.Via, strings.Join(viaWords(), ", "))
+		return fmt.Errorf("--via %q is none of %s%s", f.Via, strings.Join(viaWords(), ", "), cli.DidYouMean(f.Via, viaWords()))
 	}
 	if _, err := f.Command.words(f.Via, f.Local); err != nil {
 		return err
@@ -276,7 +280,7 @@ func (f *NodeFlags) toNames(c *NodeChoice, scope collect.Scope) error {
 		}
 		c.selector, c.asked = sel, true
 	}
-	if scope.Selector != nil && !c.asked { // -l chooses objects
+	if (scope.Selector != nil || scope.Fields != nil) && !c.asked { // they choose objects
 		c.none = true
 	}
 	return nil

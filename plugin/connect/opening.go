@@ -100,7 +100,7 @@ func (c NodeChoice) Objects(ctx context.Context, conn *Connection) (chosen, all 
 		case i >= 0:
 			chosen = append(chosen, known[i])
 		case err == nil && !c.listed(name):
-			return nil, nil, cli.WithHint(fmt.Errorf("node %q: there is none on %s", name, conn.Server), "kubectl get nodes; a node that the API does not know can be given in --ssh-inventory")
+			return nil, nil, cli.WithHint(fmt.Errorf("node %q: there is none on %s%s", name, conn.Server, cli.DidYouMean(name, words(nodeNamesOf(known)))), "kubectl get nodes; a node that the API does not know can be given in --ssh-inventory")
 		default: // the API may not be asked, and the user says there is one
 			chosen = append(chosen, collect.NodeObject{Name: name})
 		}

@@ -261,34 +261,36 @@ func (r Reading) notInFiles(s inspect.Snapshot) []inspect.Gap {
 		gaps = append(gaps, inspect.Gap{What: what, Where: where, Reason: reason, Next: "is it written right? What is there: inspect --all with the same --from"})
 	}
 	inNamespace := func(at pki.Location) bool { return sc.Namespace == "" || at.Namespace == sc.Namespace }
-	there := map[string]bool{} // of any of the kinds: "webhooks" means two
+	there := map[string]map[string]bool{} // by plural and name
 	var kinds []string
-	read := false
+	read, found := false, false
 	for _, k := range sc.Resources {
 		kinds = append(kinds, k.Plural)
 		read = read || slices.ContainsFunc(s.Reads, func(d inspect.Read) bool { return d.What == k.Plural })
+		names := map[string]bool{}
 		if k.Kind == pki.KindFile {
 			for _, n := range s.Nodes {
-				there[n.Name] = true
+				names[n.Name] = true
 			}
 		}
 		for _, b := range s.Bundles {
 			if k.Has(b.At) && inNamespace(b.At) && (k.Kind != pki.KindFile || b.At.Node != "") {
-				there[cmp.Or(b.At.Node, b.At.Name)] = true
+				names[cmp.Or(b.At.Node, b.At.Name)] = true
 			}
 		}
 		for _, q := range s.Requests {
 			if q.Object.Kind == k.Kind {
-				there[q.Object.Name] = true
+				names[q.Object.Name] = true
 			}
 		}
+		there[k.Plural], found = names, found || len(names) > 0
 	}
-	for _, name := range sc.Names {
-		if !there[name] {
-			gap(kinds[0]+"/"+name, sc.Namespace, "the files hold no certificate of it")
+	for _, n := range sc.Names {
+		if !slices.ContainsFunc(n.Resources, func(r collect.Resource) bool { return there[r.Plural][n.Name] }) {
+			gap(n.Resources[0].Plural+"/"+n.Name, sc.Namespace, "the files hold no certificate of it")
 		}
 	}
-	if len(kinds) == 1 && len(sc.Names) == 0 && len(there) == 0 && !read {
+	if len(kinds) == 1 && len(sc.Names) == 0 && !found && !read {
 		gap(kinds[0], sc.Namespace, "the files say nothing of them")
 	}
 	if sc.Namespace != "" && len(sc.Names) == 0 && !slices.ContainsFunc(s.Bundles, func(b inspect.Bundle) bool { return b.At.Namespace == sc.Namespace }) {

@@ -88,8 +88,11 @@ Exit codes: 0 done, or already up to date; 1 a dry run would change something; 2
 
   # On the node itself, without the API, with a CA copied from a master
   {} fix-api-int --local --ca-file kube-apiserver-server-ca.crt`, "{}", app.ProgramName)),
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.scripts == "" { // scripts change nothing either
+				apply.FromIsDryRun(cmd, f.from, &f.DryRun)
+			}
 			o, err := f.toOptions(cmd.Context())
 			if err != nil {
 				return err
@@ -126,7 +129,7 @@ func (f *fixFlags) check() error {
 		return err
 	}
 	if f.DryRun == apply.DryRunNone && f.scripts == "" {
-		return errors.New("--from makes a plan and changes nothing: say --dry-run=client")
+		return errors.New("--from makes a plan and changes nothing: --dry-run=client goes with it")
 	}
 	if f.Nodes.Local || f.Nodes.Via != connect.ViaAuto || f.Nodes.SSH.Given() || f.Nodes.AllowPods {
 		return connect.ErrFromAndNodes

@@ -7,6 +7,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/kubectl/pkg/util/templates"
 
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
@@ -28,8 +29,9 @@ Exit codes: 0 done, or already up to date; 1 a dry run would change something; 2
 
   # Do it, a tenth of the workers at once
   {} pretrust --via ssh --max-unavailable 10%`, "{}", app.ProgramName)),
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			apply.FromIsDryRun(cmd, f.from, &f.DryRun)
 			o, err := f.toOptions(cmd.Context())
 			if err != nil {
 				return err

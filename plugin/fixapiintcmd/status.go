@@ -60,7 +60,7 @@ Exit codes: 0 all is done; 1 something is to be done; 2 usage or no access; 3 no
 
   # For a program
   {} fix-api-int status --via ssh -o json`, "{}", app.ProgramName)),
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o, err := f.toOptions(cmd.Context())
 			if err != nil {

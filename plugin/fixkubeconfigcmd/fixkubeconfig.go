@@ -72,7 +72,7 @@ Exit codes: 0 done, or already up to date; 1 a dry run would change something; 2
 
   # The CA from a file
   {} fix-kubeconfig --ca-file kube-apiserver-server-ca.crt --dry-run=client`, "{}", app.ProgramName)),
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o, err := f.toOptions(cmd.Context())
 			if err != nil {
@@ -89,12 +89,10 @@ func (f *ownFlags) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.caFile, "ca-file", "", "PEM file with the CAs; - for standard input.")
 	flags.StringVar(&f.caFrom, "api-ca-from", "", connect.MasterCAUsage)
-	flags.StringVar(&f.dryRun, "dry-run", apply.DryRunNone, `"client" prints the change and does nothing; exit code 1 if there is one.`)
-	flags.Lookup("dry-run").NoOptDefVal = apply.DryRunClient
+	apply.AddDryRunFlag(cmd, &f.dryRun, `"client", or no value, prints the change and does nothing; exit code 1 if there is one.`, apply.DryRunClient)
 	flags.BoolVarP(&f.yes, "yes", "y", false, "Apply the change without asking.")
 	f.ssh.AddFlags(cmd)
 	ui.Must(cmd.MarkFlagFilename("ca-file"))
-	ui.Must(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{apply.DryRunNone, apply.DryRunClient}, cobra.ShellCompDirectiveNoFileComp)))
 }
 
 func (f *ownFlags) toOptions(ctx context.Context) (*ownOptions, error) {

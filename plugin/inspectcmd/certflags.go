@@ -26,7 +26,7 @@ type certFlags struct {
 
 func (f *certFlags) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.expiringWithin, "expiring-within", "", "Only certificates and CAs that have expired or expire within this time, such as 30d or 720h; each is a finding: a warning, or info where it is renewed automatically and not overdue. Without it: a warning for what nothing renews, in its last 30 days and last fifth of its life.")
+	flags.StringVar(&f.expiringWithin, "expiring-within", "", "Only certificates and CAs that have expired or expire within this time, such as 30d, 2w or 720h; each is a finding: a warning, or info where it is renewed automatically and not overdue. Without it: a warning for what nothing renews, in its last 30 days and last fifth of its life.")
 	flags.BoolVar(&f.expired, "expired", false, "Only certificates that have expired.")
 	flags.BoolVar(&f.caOnly, "ca-only", false, "Only CA certificates.")
 	flags.StringVar(&f.subject, "subject", "", "Only certificates with this text in their subject or in one of their names, such as api-int; case does not count.")

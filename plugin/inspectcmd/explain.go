@@ -16,7 +16,8 @@ import (
 
 // NewExplainCommand is the command explain.
 func NewExplainCommand(app cli.App) *cobra.Command {
-	return &cobra.Command{
+	noHeaders := false
+	cmd := &cobra.Command{
 		Use:   "explain [CHECK...]",
 		Short: "Say what a check looks at, why it matters, and what to do",
 		Long:  `Explains checks by the names that inspect prints with a problem; without a name, lists them all. It needs no cluster.`,
@@ -25,9 +26,10 @@ func NewExplainCommand(app cli.App) *cobra.Command {
 
   # Every check, with its claim
   {} explain`, "{}", app.ProgramName)),
-		Args: cobra.ArbitraryArgs,
+		Args:        cobra.ArbitraryArgs,
+		Annotations: map[string]string{cli.NoCluster: ""},
 		RunE: func(_ *cobra.Command, args []string) error {
-			text, err := explanation(args)
+			text, err := explanation(args, noHeaders)
 			if err != nil {
 				return cli.WithHint(err, "%s explain lists all checks", app.ProgramName)
 			}
@@ -44,15 +46,19 @@ func NewExplainCommand(app cli.App) *cobra.Command {
 			return out, cobra.ShellCompDirectiveNoFileComp
 		},
 	}
+	cmd.Flags().BoolVar(&noHeaders, "no-headers", false, "Leave the header line of the list of checks out.")
+	return cmd
 }
 
 // explanation is the text about the checks named; without names, a table of all.
-func explanation(ids []string) (string, error) {
+func explanation(ids []string, noHeaders bool) (string, error) {
 	var out strings.Builder
 	checks := check.Checks()
 	if len(ids) == 0 {
 		t := printers.GetNewTabWriter(&out)
-		ui.Printf(t, "CHECK\tCLAIM\n")
+		if !noHeaders {
+			ui.Printf(t, "CHECK\tCLAIM\n")
+		}
 		for _, c := range checks {
 			ui.Printf(t, "%s\t%s\n", c.ID, c.Title)
 		}
@@ -62,7 +68,7 @@ func explanation(ids []string) (string, error) {
 	for i, id := range ids {
 		n := slices.IndexFunc(checks, func(c check.Check) bool { return c.ID == strings.ToLower(id) })
 		if n < 0 {
-			return "", fmt.Errorf("no check is called %q%s", id, similar(id, checks))
+			return "", fmt.Errorf("no check is called %q%s", id, cli.DidYouMean(id, checkIDs(checks)))
 		}
 		if i > 0 {
 			ui.Printf(&out, "\n")
@@ -77,18 +83,9 @@ func explanation(ids []string) (string, error) {
 	return out.String(), nil
 }
 
-// similar names the checks that share a word with id.
-func similar(id string, checks []check.Check) string {
-	var out []string
+func checkIDs(checks []check.Check) (ids []string) {
 	for _, c := range checks {
-		for _, word := range strings.Split(strings.ToLower(id), "-") {
-			if len(word) > 2 && strings.Contains(c.ID, word) && !slices.Contains(out, c.ID) {
-				out = append(out, c.ID)
-			}
-		}
+		ids = append(ids, c.ID)
 	}
-	if len(out) == 0 {
-		return ""
-	}
-	return "; did you mean " + strings.Join(out, ", ") + "?"
+	return ids
 }

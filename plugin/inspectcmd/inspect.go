@@ -1,23 +1,18 @@
 package inspectcmd
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/kubectl/pkg/util/templates"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
@@ -34,12 +29,6 @@ type inspectFlags struct {
 	nodes  connect.NodeFlags
 	from   []string
 	app    cli.App
-}
-
-// scopeFlags choose objects, as with kubectl get.
-type scopeFlags struct {
-	allNamespaces bool
-	selector      string
 }
 
 // judgeFlags say what counts.
@@ -68,12 +57,12 @@ type inspectOptions struct {
 func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
 	f := &inspectFlags{config: config, app: app}
 	cmd := &cobra.Command{
-		Use:   "inspect [KIND[,KIND...]] [NAME...] | KIND/NAME...",
+		Use:   "inspect [KIND[.VERSION.GROUP][,KIND...]] [NAME...] | KIND/NAME...",
 		Short: "List every certificate and CA bundle, problems first",
 		Long: `Reads every key of every Secret and ConfigMap, the CA bundles of webhooks, API services and CRD conversions, certificate requests, Routes, MachineConfigs, what OpenShift's configuration names and its controllers report, your kubeconfig, and files on nodes; judges them, and lists problems first.
 
 Without KIND everything is read. Nodes (kind nodes, or --nodes) are read in one round trip each, by the first way that leads there: this machine, a privileged pod that is there, ssh; a pod of its own only with --allow-pods. Keys and tokens stay on the node.
- With -A (the default) in all namespaces; with -n only what is in that namespace. What may not be read is listed as unknown and never counts as fine.
+With -A (the default) in all namespaces, whatever -n says; with -n only what is in that namespace. What may not be read is listed as unknown and never counts as fine.
 
 Exit codes: 0 all fine, 1 findings at or above --fail-on, 2 usage or no access, 3 no finding but something could not be read.`,
 		Example: templates.Examples(strings.ReplaceAll(`  # What is wrong, and what expires soon
@@ -112,10 +101,9 @@ Exit codes: 0 all fine, 1 findings at or above --fail-on, 2 usage or no access, 
 
 func (f *inspectFlags) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.BoolVarP(&f.scope.allNamespaces, "all-namespaces", "A", true, "Read all namespaces; the default unless -n is given.")
-	flags.StringVarP(&f.scope.selector, "selector", "l", "", "Label selector of the objects to read, such as -l app=router.")
+	f.scope.addFlags(cmd)
 	f.certs.addFlags(cmd)
-	flags.StringVar(&f.judge.now, "now", "", "Judge as of this time (RFC 3339) instead of now.")
+	flags.StringVar(&f.judge.now, "now", "", "Judge as of this time (RFC 3339, or a date in UTC) instead of now.")
 	flags.StringVar(&f.judge.failOn, "fail-on", "warning", "Exit with 1 on findings of this severity or worse: info, warning, critical, none.")
 	flags.StringVar(&f.judge.minSeverity, "min-severity", "", "Show findings of this severity or worse (warning for people, info for json and yaml).")
 	flags.BoolVar(&f.judge.allowUnknown, "allow-unknown", false, "Exit with 0 although something could not be read.")
@@ -143,14 +131,14 @@ func (f *inspectFlags) toOptions(ctx context.Context, args []string, allNamespac
 		return nil, err
 	}
 	if f.certs.expiringWithin != "" {
-		if o.within, err = connect.ParseDuration(f.certs.expiringWithin); err != nil {
+		if o.within, err = cli.ParseDuration(f.certs.expiringWithin); err != nil {
 			return nil, fmt.Errorf("parse --expiring-within %q: %w", f.certs.expiringWithin, err)
 		}
 		o.asked = true
 	}
 	if f.judge.now != "" {
-		if o.now, err = time.Parse(time.RFC3339, f.judge.now); err != nil {
-			return nil, fmt.Errorf("--now %q is no time such as 2026-01-31T12:00:00Z", f.judge.now)
+		if o.now, err = cli.ParseTime(f.judge.now); err != nil {
+			return nil, fmt.Errorf("--now %q is %w", f.judge.now, err)
 		}
 	}
 	if f.judge.failOn != "none" {
@@ -175,77 +163,6 @@ func (f *inspectFlags) toOptions(ctx context.Context, args []string, allNamespac
 		}
 	}
 	return o, nil
-}
-
-// toScope reads KIND and NAME arguments as kubectl get does.
-func (f *inspectFlags) toScope(args []string, allNamespacesTyped bool) (collect.Scope, error) {
-	var s collect.Scope
-	namespace := *f.config.Namespace
-	if namespace != "" && allNamespacesTyped && f.scope.allNamespaces {
-		return s, errors.New("-n and -A exclude each other")
-	}
-	s.Namespace = namespace
-	if namespace == "" && !f.scope.allNamespaces { // -A=false: the context's namespace, as kubectl get
-		ns, _, err := f.config.ToRawKubeConfigLoader().Namespace()
-		if err != nil {
-			return s, connect.Unquoted(err)
-		}
-		s.Namespace = ns
-	}
-	if f.scope.selector != "" {
-		sel, err := labels.Parse(f.scope.selector)
-		if err != nil {
-			return s, fmt.Errorf("-l %q: %w", f.scope.selector, err)
-		}
-		s.Selector = sel
-	}
-	if err := parseArgs(&s, args); err != nil {
-		return s, err
-	}
-	if s.Namespace != "" && len(s.Resources) == 0 { // one namespace: what is in it, not what is of the cluster
-		s.Resources = slices.DeleteFunc(collect.Resources(), func(r collect.Resource) bool { return !r.Namespaced })
-	}
-	return s, nil
-}
-
-func parseArgs(s *collect.Scope, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	if strings.Contains(args[0], "/") {
-		for _, a := range args {
-			kind, name, ok := strings.Cut(a, "/")
-			if !ok || name == "" {
-				return fmt.Errorf("argument %q is no KIND/NAME", a)
-			}
-			rs, err := collect.ParseResource(kind)
-			if err != nil {
-				return err
-			}
-			if len(s.Resources) > 0 && !slices.Equal(rs, s.Resources) {
-				return fmt.Errorf("argument %q: names of one kind at a time", a)
-			}
-			s.Resources, s.Names = rs, append(s.Names, name)
-		}
-		return nil
-	}
-	for _, word := range strings.Split(args[0], ",") {
-		rs, err := collect.ParseResource(word)
-		if err != nil {
-			return err
-		}
-		s.Resources = append(s.Resources, rs...)
-	}
-	s.Names = args[1:]
-	for _, n := range s.Names {
-		if n == "" || strings.Contains(n, "/") {
-			return fmt.Errorf("argument %q is no name of an object", n)
-		}
-	}
-	if len(s.Names) > 0 && len(s.Resources) > 1 {
-		return fmt.Errorf("names go with one kind, not with %q", args[0])
-	}
-	return nil
 }
 
 func (o *inspectOptions) run(ctx context.Context) error {
@@ -275,26 +192,4 @@ func (o *inspectOptions) run(ctx context.Context) error {
 		return &cli.ExitError{Code: cli.ExitIncomplete, Err: errors.New("interrupted: the output is incomplete")}
 	}
 	return verdict
-}
-
-// inScope chooses places as the scope says: for files, where nothing else has.
-func inScope(s collect.Scope) func(pki.Location, *inspect.Object) bool {
-	if len(s.Resources) == 0 && s.Namespace == "" && s.Selector == nil {
-		return nil
-	}
-	return func(at pki.Location, o *inspect.Object) bool {
-		switch {
-		case len(s.Resources) > 0 && !slices.ContainsFunc(s.Resources, func(r collect.Resource) bool { return r.Has(at) }):
-			return false
-		case at.Kind == pki.KindFile && at.Node == "" && len(s.Resources) > 0:
-			return false // a file of this machine is no node's
-		case len(s.Names) > 0 && !slices.Contains(s.Names, cmp.Or(at.Node, at.Name)):
-			return false
-		case s.Namespace != "" && at.Namespace != "" && at.Namespace != s.Namespace:
-			return false
-		case s.Selector != nil:
-			return o != nil && s.Selector.Matches(labels.Set(o.Labels))
-		}
-		return true
-	}
 }

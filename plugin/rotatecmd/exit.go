@@ -2,6 +2,7 @@ package rotatecmd
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
@@ -26,6 +27,17 @@ func exitError(err error) error {
 		err = cli.WithHint(err, "%s", e.Next)
 	}
 	return &cli.ExitError{Code: code, Err: err}
+}
+
+// suggested is an error about a NAME that there is not, with those that it may be a mistyped form of.
+func suggested(err error, name string) error {
+	var e *rotate.Error
+	if !errors.As(err, &e) || !errors.Is(err, rotate.ErrNoSuchRotation) {
+		return err
+	}
+	with := *e
+	with.Err = fmt.Errorf("%w%s", e.Err, cli.DidYouMean(name, append(rotate.Names(), "status", "prune")))
+	return &with
 }
 
 // outcomeOf gives an error of what commands share the outcome that its exit code says.

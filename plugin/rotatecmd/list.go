@@ -42,10 +42,18 @@ func (o *rotateOptions) showList(ctx context.Context) error {
 		d.Gaps = append(d.Gaps, report.GapOf(g))
 	}
 	out := o.app.Streams.Out
-	if o.output == "json" || o.output == "yaml" {
+	switch {
+	case o.listed != nil:
+		err = o.listed(out, d)
+	case o.output == "json" || o.output == "yaml":
 		err = ui.PrintDocument(out, o.output, d)
-	} else {
-		err = printRotations(out, d, o.output == "wide", r.Facts.Now, r.Facts.Snapshot.AsOf())
+	case o.output == "name":
+		for _, e := range d.Rotations {
+			_, name, _ := strings.Cut(e.Secret, "/")
+			ui.Printf(out, "secret/%s\n", ui.Clean(name))
+		}
+	default:
+		err = printRotations(out, d, rotationsForm{wide: o.output == "wide", noHeaders: o.noHeaders}, r.Facts.Now, r.Facts.Snapshot.AsOf())
 	}
 	switch {
 	case err != nil:
@@ -56,10 +64,13 @@ func (o *rotateOptions) showList(ctx context.Context) error {
 	return nil
 }
 
+// rotationsForm is how --list is printed for people.
+type rotationsForm struct{ wide, noHeaders bool }
+
 // printRotations prints --list for people: a line each, and below the lines why something
 // would not be rotated now, each reason once. asOf is when the cluster's status was read, where
 // that is a file's.
-func printRotations(out io.Writer, d rotationsDocument, wide bool, now time.Time, asOf string) error {
+func printRotations(out io.Writer, d rotationsDocument, form rotationsForm, now time.Time, asOf string) error {
 	b := &strings.Builder{}
 	ui.PrintUnauthenticated(b, d.Cluster.Unauthenticated)
 	ui.PrintUnreviewed(b, d.Cluster.Unreviewed)
@@ -71,10 +82,10 @@ func printRotations(out io.Writer, d rotationsDocument, wide bool, now time.Time
 	}
 	t := printers.GetNewTabWriter(b)
 	head := "NAME\tAGE\tEXPIRES\tNEXT\tROTATES NOW"
-	if wide {
+	if form.wide {
 		head += "\tSECRET\tVERIFIED BY\tON NODES"
 	}
-	if len(d.Rotations) > 0 {
+	if len(d.Rotations) > 0 && !form.noHeaders {
 		ui.Printf(t, "%s\n", head)
 	}
 	for _, e := range d.Rotations {
@@ -90,7 +101,7 @@ func printRotations(out io.Writer, d rotationsDocument, wide bool, now time.Time
 			next = e.Next.UTC().Format(time.DateOnly)
 		}
 		ui.Printf(t, "%s%s\t%s\t%s\t%s\t%s", lead, e.Name, age, expires, next, e.short())
-		if wide {
+		if form.wide {
 			ui.Printf(t, "\t%s\t%s\t%s", e.Secret, ui.OrDash(strings.Join(e.Consumers, "; ")), ui.OrDash(strings.Join(e.Effect, "; ")))
 		}
 		ui.Printf(t, "\n")

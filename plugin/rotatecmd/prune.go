@@ -50,6 +50,7 @@ Exit codes: 0 done, or there is nothing to remove; 1 a dry run would remove some
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeRotated,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			apply.FromIsDryRun(cmd, f.from, &f.dryRun)
 			o, err := f.toPruneOptions(cmd.Context(), args)
 			if err != nil {
 				return err
@@ -59,11 +60,9 @@ Exit codes: 0 done, or there is nothing to remove; 1 a dry run would remove some
 	}
 	f.addReading(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.dryRun, "dry-run", apply.DryRunNone, `"server" has the API server try it; "client" only lists what could be removed. Exit code 1 if anything could.`)
-	flags.Lookup("dry-run").NoOptDefVal = dryRunServer
+	apply.AddDryRunFlag(cmd, &f.dryRun, `"client", or no value, only lists what could be removed; "server" has the API server try it. Exit code 1 if anything could.`, apply.DryRunClient, apply.DryRunServer)
 	flags.BoolVarP(&f.yes, "yes", "y", false, "Apply the plan without asking.")
 	flags.StringSliceVar(&f.risks, "accept-risk", nil, "Accept this risk, by its name: "+strings.Join(pruneRisks(), ", ")+".")
-	ui.Must(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{apply.DryRunNone, apply.DryRunClient, dryRunServer}, cobra.ShellCompDirectiveNoFileComp)))
 	ui.Must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(pruneRisks(), cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }
@@ -71,14 +70,14 @@ Exit codes: 0 done, or there is nothing to remove; 1 a dry run would remove some
 func (f *rotateFlags) checkPrune() error {
 	for _, risk := range f.risks {
 		if !slices.Contains(pruneRisks(), risk) {
-			return fmt.Errorf("--accept-risk=%s is none of: %s", risk, strings.Join(pruneRisks(), ", "))
+			return cli.NoneOf("--accept-risk=", risk, pruneRisks())
 		}
 	}
 	switch {
-	case !slices.Contains([]string{apply.DryRunNone, apply.DryRunClient, dryRunServer}, f.dryRun):
-		return fmt.Errorf("--dry-run=%s is none of %s, %s, %s", f.dryRun, apply.DryRunNone, apply.DryRunClient, dryRunServer)
+	case !slices.Contains([]string{apply.DryRunNone, apply.DryRunClient, apply.DryRunServer}, f.dryRun):
+		return fmt.Errorf("--dry-run=%s is none of %s, %s, %s", f.dryRun, apply.DryRunNone, apply.DryRunClient, apply.DryRunServer)
 	case len(f.from) > 0 && f.dryRun != apply.DryRunClient:
-		return errors.New("--from changes nothing: say --dry-run=client")
+		return errors.New("--from changes nothing: --dry-run=client goes with it")
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -38,6 +39,7 @@ type rotateFlags struct {
 	dryRun  string
 	yes     bool
 	output  string
+	rows    ui.RowFlags
 	risks   []string
 	wait    time.Duration
 	leaf    bool
@@ -51,16 +53,17 @@ type rotateOptions struct {
 	list    bool
 	how     bool   // only how it goes is explained
 	version string // of that; empty: the cluster's own
-	dryRun  string // apply.DryRunNone, apply.DryRunClient or dryRunServer
+	dryRun  string // apply.DryRunNone, apply.DryRunClient or apply.DryRunServer
 	yes     bool
 	output  string
-	risks   []string
-	wait    time.Duration
-	leaf    bool   // what the signer signs is rotated, too
-	line    string // how it was called, without NAMEs
+	// listed prints --list in a form that each list has; nil: output is another one.
+	listed    func(io.Writer, any) error
+	noHeaders bool // of --list
+	risks     []string
+	wait      time.Duration
+	leaf      bool   // what the signer signs is rotated, too
+	line      string // how it was called, without NAMEs
 }
-
-const dryRunServer = "server"
 
 // NewCommand is the command rotate.
 func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
@@ -70,7 +73,7 @@ func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Comma
 		Short: "Have a signer rotated by its owner, and track its CA to all clients that need it",
 		Long: strings.ReplaceAll(`Rotates a certificate before its time: certrot removes the annotation by which its owner, an operator of OpenShift, decides. The owner makes the new one; certrot makes no key.
 
-NAME is a signer, such as kube-apiserver-to-kubelet-signer, or what one signs; NAMESPACE/NAME where the name alone is ambiguous. --list lists all of them, when each is rotated automatically, and whether it would be rotated now. Some are rotated in another way: then it says how.
+NAME is a signer, such as kube-apiserver-to-kubelet-signer, or what one signs; NAMESPACE/NAME where the name alone is ambiguous; or the CN that inspect prints of its certificate. --list lists all of them, when each is rotated automatically, and whether it would be rotated now. Some are rotated in another way: then it says how.
 
 Before anything is changed, the whole cluster is checked. Each check has a name; --accept-risk=NAME accepts that it fails or is unknown. The annotation is removed only from the Secret that was displayed, and only if it did not change since.
 
@@ -100,6 +103,9 @@ Exit codes: 0 done; 1 a dry run would change something, or --wait was over befor
   {} rotate status kube-apiserver-to-kubelet-signer --nodes all`, "{}", app.ProgramName)),
 		ValidArgsFunction: completeRotated,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if !f.list && !f.how {
+				apply.FromIsDryRun(cmd, f.from, &f.dryRun)
+			}
 			if !cmd.Flags().Changed("wait") {
 				f.wait = f.usualWait(len(args))
 			}
@@ -122,16 +128,14 @@ func (f *rotateFlags) addFlags(cmd *cobra.Command) {
 	flags.BoolVar(&f.list, "list", false, "List what can be rotated, and whether it would be now.")
 	flags.BoolVar(&f.how, "explain", false, "Only explain how a rotation of this signer goes, step by step, with sources.")
 	flags.StringVar(&f.version, "for-version", "", "With --explain: in this version, such as 4.12, without a cluster.")
-	flags.StringVar(&f.dryRun, "dry-run", apply.DryRunNone, `"server" has the API server try it and prints what would change; "client" only runs the checks. Exit code 1 if anything would be done.`)
-	flags.Lookup("dry-run").NoOptDefVal = dryRunServer
+	apply.AddDryRunFlag(cmd, &f.dryRun, `"client", or no value, only runs the checks; "server" has the API server try it and prints what would change. Exit code 1 if anything would be done.`, apply.DryRunClient, apply.DryRunServer)
 	flags.BoolVarP(&f.yes, "yes", "y", false, "Apply the plan without asking.")
 	flags.StringSliceVar(&f.risks, "accept-risk", nil, "Accept that this check fails or is unknown, by its name; repeatable: "+strings.Join(rotate.Risks(), ", ")+".")
 	flags.BoolVar(&f.leaf, "leaf", false, "Rotate what the signer signs too, once all its clients trust the new CA.")
-	flags.DurationVar(&f.wait, "wait", 0, "Track the new certificate for this long (such as 10m), until all clients trust it: all NAMEs and --leaf together. Nothing is started after that. 0 does not wait. Default: 30m on a terminal, with --leaf and with several NAMEs, else 0.")
-	flags.StringVarP(&f.output, "output", "o", "", "Form of the answer: json, yaml; of --list also wide, of --explain mermaid (a sequence diagram).")
-	ui.Must(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{apply.DryRunNone, apply.DryRunClient, dryRunServer}, cobra.ShellCompDirectiveNoFileComp)))
+	cli.DurationVar(flags, &f.wait, "wait", 0, "Track the new certificate for this long (such as 10m), until all clients trust it: all NAMEs and --leaf together. Nothing is started after that. 0 does not wait. Default: 30m on a terminal, with --leaf and with several NAMEs, else 0.")
+	flags.StringVarP(&f.output, "output", "o", "", "Form of the answer: json, yaml; of --explain also mermaid (a sequence diagram), of --list wide, name, "+ui.TemplateForms+" (and the -file variants of the last three).")
+	f.rows.AddFlags(cmd, "wide", "json", "yaml", "name", formMermaid)
 	ui.Must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(rotate.Risks(), cobra.ShellCompDirectiveNoFileComp)))
-	ui.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"wide", "json", "yaml", formMermaid}, cobra.ShellCompDirectiveNoFileComp)))
 }
 
 // addReading adds the flags that say from where facts are read.
@@ -148,9 +152,6 @@ func completeRotated(_ *cobra.Command, args []string, _ string) ([]string, cobra
 
 func (f *rotateFlags) check(args []string) error {
 	forms := []string{"", "json", "yaml"}
-	if f.list {
-		forms = append(forms, "wide")
-	}
 	if f.how {
 		forms = append(forms, formMermaid)
 	}
@@ -163,12 +164,10 @@ func (f *rotateFlags) check(args []string) error {
 		return errors.New("--list lists all: give no NAME")
 	case !f.list && len(args) == 0:
 		return cli.WithHint(errors.New("no NAME"), "%s rotate --list lists the names", f.app.ProgramName)
-	case !slices.Contains(forms, f.output):
+	case !f.list && !slices.Contains(forms, f.output):
 		return fmt.Errorf("-o %q is none of %s", f.output, strings.Join(forms[1:], ", "))
-	case !slices.Contains([]string{apply.DryRunNone, apply.DryRunClient, dryRunServer}, f.dryRun):
-		return fmt.Errorf("--dry-run=%s is none of %s, %s, %s", f.dryRun, apply.DryRunNone, apply.DryRunClient, dryRunServer)
-	case f.wait < 0:
-		return fmt.Errorf("--wait %s: not a duration such as 10m", f.wait)
+	case !slices.Contains([]string{apply.DryRunNone, apply.DryRunClient, apply.DryRunServer}, f.dryRun):
+		return fmt.Errorf("--dry-run=%s is none of %s, %s, %s", f.dryRun, apply.DryRunNone, apply.DryRunClient, apply.DryRunServer)
 	case f.leaf && (f.list || f.how):
 		return errors.New("--leaf goes with NAME")
 	case f.how && len(args) > 1:
@@ -176,11 +175,11 @@ func (f *rotateFlags) check(args []string) error {
 	case f.wait == 0 && f.dryRun == apply.DryRunNone && len(f.from) == 0 && (f.leaf || len(args) > 1):
 		return errors.New("--leaf and several NAMEs wait for each step: give --wait a time such as 30m")
 	case len(f.from) > 0 && !f.list && !f.how && f.dryRun != apply.DryRunClient:
-		return errors.New("--from changes nothing: say --list or --dry-run=client")
+		return errors.New("--from changes nothing: --dry-run=client goes with it, and --list")
 	}
 	for _, risk := range f.risks {
 		if !slices.Contains(rotate.Risks(), risk) {
-			return fmt.Errorf("--accept-risk=%s is none of: %s", risk, strings.Join(rotate.Risks(), ", "))
+			return cli.NoneOf("--accept-risk=", risk, rotate.Risks())
 		}
 	}
 	return nil
@@ -206,6 +205,10 @@ func (f *rotateFlags) toOptions(ctx context.Context, args []string) (*rotateOpti
 		nodes.Nodes = []string{connect.NoNodes}
 	}
 	o, err := f.optionsFor(ctx, nodes, args)
+	if err == nil && f.list {
+		o.noHeaders = f.rows.NoHeaders
+		o.listed, err = f.rows.ToPrinter(ctx, f.output, ui.RowsOf[rotationEntry]("rotations"), "wide", "json", "yaml", "name")
+	}
 	if err != nil || f.list || f.how {
 		return o, err
 	}
@@ -231,7 +234,7 @@ func (o *rotateOptions) checkNames() error {
 	run := o.runner(nil)
 	for _, name := range o.names {
 		if err := run.CheckName(name); err != nil {
-			return exitError(err)
+			return exitError(suggested(err, name))
 		}
 	}
 	return nil

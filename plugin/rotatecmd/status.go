@@ -49,7 +49,7 @@ Exit codes: 0 all stages are reached; 1 some are not yet; 2 usage or no access; 
 		},
 	}
 	f.addReading(cmd)
-	cmd.Flags().DurationVar(&f.wait, "wait", 0, "While it is on its way, ask again every 10 s, for this long (such as 10m).")
+	cli.DurationVar(cmd.Flags(), &f.wait, "wait", 0, "While it is on its way, ask again every 10 s, for this long (such as 10m).")
 	cmd.Flags().StringVarP(&f.output, "output", "o", "", "Form of the answer: json, yaml.")
 	ui.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml"}, cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
@@ -81,8 +81,8 @@ func (f *rotateFlags) toStatusOptions(ctx context.Context, args []string) (*rota
 	switch {
 	case !slices.Contains([]string{"", "json", "yaml"}, f.output):
 		return nil, fmt.Errorf("-o %q is none of json, yaml", f.output)
-	case f.wait < 0 || f.wait > 0 && len(f.from) > 0:
-		return nil, errors.New("--wait is a time such as 10m, and goes with a cluster, not with --from")
+	case f.wait > 0 && len(f.from) > 0:
+		return nil, errors.New("--wait goes with a cluster, not with --from")
 	}
 	o, err := f.optionsFor(ctx, f.nodes, args)
 	if err != nil {

@@ -55,7 +55,7 @@ The file holds certificates, where they are, and the metadata that judging them 
 
   # Put several files into one
   {} snapshot --from secrets.yaml --from configmaps.yaml -o both.certrot`, "{}", app.ProgramName)),
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o, err := f.toOptions(cmd.Context())
 			if err != nil {

@@ -19,6 +19,7 @@ import (
 // for each object. kubectl's own printer would bring its whole get command and
 // with it a third of the program's size (docs/adr/0008).
 type columns struct {
+	rows    Rows
 	headers []string // none with --no-headers
 	paths   []*jsonpath.JSONPath
 }
@@ -28,14 +29,14 @@ const maxColumns = 1 << 20
 
 // parseColumns reads "HEADER:path,HEADER:path"; with the name
 // custom-columns-file, spec is a file with two lines, as for kubectl.
-func parseColumns(ctx context.Context, name, spec string, noHeaders bool) (*columns, error) {
+func parseColumns(ctx context.Context, name, spec string, noHeaders bool, rows Rows) (*columns, error) {
 	var headers, paths []string
 	switch name {
 	case "custom-columns":
 		for _, column := range strings.Split(spec, ",") {
 			header, path, ok := strings.Cut(column, ":")
 			if !ok || header == "" || path == "" {
-				return nil, fmt.Errorf("column %q is no HEADER:path, such as END:.notAfter", column)
+				return nil, fmt.Errorf("column %q is no HEADER:path, such as %s:.%s", column, strings.ToUpper(rows.Fields[0]), rows.Fields[0])
 			}
 			headers, paths = append(headers, header), append(paths, path)
 		}
@@ -50,14 +51,14 @@ func parseColumns(ctx context.Context, name, spec string, noHeaders bool) (*colu
 			return nil, fmt.Errorf("file %s wants a line of headers and a line of as many paths", spec)
 		}
 	default:
-		return nil, errors.New("is none of " + formats)
+		return nil, errors.New("is none of custom-columns=, custom-columns-file=")
 	}
-	c := &columns{headers: headers}
+	c := &columns{rows: rows, headers: headers}
 	if noHeaders {
 		c.headers = nil
 	}
 	for i, p := range paths {
-		parsed, err := FieldPath(p)
+		parsed, err := fieldPath(p, rows)
 		if err != nil {
 			return nil, fmt.Errorf("column %s: %w", headers[i], err)
 		}
@@ -67,14 +68,31 @@ func parseColumns(ctx context.Context, name, spec string, noHeaders bool) (*colu
 }
 
 func (c *columns) print(w io.Writer, inv *report.Inventory, _ assess.Severity) error {
+	return c.printRows(w, len(inv.Certificates), func(i int) (map[string]any, error) { return asUnstructured(inv.Certificates[i]) })
+}
+
+// printDocument prints the list of a document.
+func (c *columns) printDocument(w io.Writer, document any) error {
+	doc, err := asUnstructured(document)
+	if err != nil {
+		return err
+	}
+	rows, _ := doc[c.rows.Key].([]any)
+	return c.printRows(w, len(rows), func(i int) (map[string]any, error) {
+		row, _ := rows[i].(map[string]any)
+		return row, nil
+	})
+}
+
+func (c *columns) printRows(w io.Writer, n int, row func(int) (map[string]any, error)) error {
 	t := printers.GetNewTabWriter(w)
 	if len(c.headers) > 0 {
 		if _, err := fmt.Fprintln(t, strings.Join(c.headers, "\t")); err != nil {
 			return err
 		}
 	}
-	for i := range inv.Certificates {
-		doc, err := asUnstructured(inv.Certificates[i])
+	for i := range n {
+		doc, err := row(i)
 		if err != nil {
 			return err
 		}

@@ -2,7 +2,6 @@ package ui
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,21 +12,23 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 )
 
-// FieldPath reads a path to a field of a certificate as kubectl takes them, with
-// or without the leading dot and the braces: ".notAfter", "{.locations[0]}". The
-// field it begins with must be one that certificates have: a mistyped one would
-// be empty everywhere.
-func FieldPath(typed string) (*jsonpath.JSONPath, error) {
+// FieldPath reads a path to a field of a certificate.
+func FieldPath(typed string) (*jsonpath.JSONPath, error) { return fieldPath(typed, certificateRows()) }
+
+// fieldPath reads a path to a field of a row as kubectl takes them, with or without the leading
+// dot and the braces: ".notAfter", "{.locations[0]}". The field it begins with must be one that
+// rows have: a mistyped one would be empty everywhere.
+func fieldPath(typed string, rows Rows) (*jsonpath.JSONPath, error) {
 	text := strings.TrimPrefix(strings.Trim(typed, "{}"), ".")
 	first := text
 	if i := strings.IndexAny(text, ".[ "); i >= 0 {
 		first = text[:i]
 	}
-	if known := report.CertificateFields(); first != "" && !slices.Contains(known, first) {
-		return nil, fmt.Errorf("certificates have no field %q; they have %s", first, strings.Join(known, ", "))
+	if first != "" && !slices.Contains(rows.Fields, first) {
+		return nil, fmt.Errorf("%s have no field %q; they have %s", rows.Key, first, strings.Join(rows.Fields, ", "))
 	}
 	if text == "" {
-		return nil, errors.New("no field is named, such as .notAfter")
+		return nil, fmt.Errorf("no field is named, such as .%s", rows.Fields[0])
 	}
 	path := jsonpath.New("field").AllowMissingKeys(true)
 	return path, path.Parse("{." + text + "}")

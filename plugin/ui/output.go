@@ -13,8 +13,6 @@ import (
 
 	"github.com/smallstep/certinfo"
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -25,12 +23,11 @@ import (
 
 // OutputFlags choose the form of the answer.
 type OutputFlags struct {
-	format    string
-	All       bool
-	details   bool
-	verbose   bool
-	noHeaders bool
-	template  *genericclioptions.KubeTemplatePrintFlags
+	format  string
+	All     bool
+	details bool
+	verbose bool
+	rows    RowFlags
 }
 
 // Printer writes an inventory in one form.
@@ -41,26 +38,23 @@ type Printer struct {
 	Print       func(w io.Writer, inv *report.Inventory, atLeast assess.Severity) error
 }
 
-const formats = "wide, json, yaml, name, text, jsonpath=, go-template=, custom-columns="
-
 // AddFlags adds -o and what goes with it.
 func (f *OutputFlags) AddFlags(cmd *cobra.Command) {
-	f.template = genericclioptions.NewKubeTemplatePrintFlags()
-	cmd.Flags().StringVarP(&f.format, "output", "o", "", "Form of the output: "+formats+" (and the -file variants of the last three).")
+	cmd.Flags().StringVarP(&f.format, "output", "o", "", OutputUsage("the output", strings.Join(inspectForms(), ", ")))
 	cmd.Flags().BoolVar(&f.details, "details", false, "Print each finding in full, with its places and its evidence.")
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "Also print what was read.")
 	cmd.Flags().BoolVar(&f.All, "all", false, "Also list every certificate, not only problems and what expires soon.")
-	cmd.Flags().BoolVar(&f.noHeaders, "no-headers", false, "Leave the headers of tables out.")
-	f.template.AddFlags(cmd)
-	Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(
-		[]string{"wide", "json", "yaml", "name", "text", "jsonpath=", "go-template=", "custom-columns="}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace)))
+	f.rows.AddFlags(cmd, inspectForms()...)
 }
+
+// inspectForms are the forms that only certificates have.
+func inspectForms() []string { return []string{"wide", "json", "yaml", "name", "text", "pem"} }
 
 // ToPrinter is the printer for -o. within and showNodes are what was asked for.
 func (f *OutputFlags) ToPrinter(ctx context.Context, called string, within time.Duration, showNodes bool) (Printer, error) {
 	switch f.format {
 	case "", "wide":
-		people := HumanPrinter{ProgramName: called, wide: f.format == "wide", details: f.details, verbose: f.verbose, all: f.All, noHeaders: f.noHeaders, within: within, showNodes: showNodes}
+		people := HumanPrinter{ProgramName: called, wide: f.format == "wide", details: f.details, verbose: f.verbose, all: f.All, noHeaders: f.rows.NoHeaders, within: within, showNodes: showNodes}
 		return Printer{assess.Warning, people.print}, nil
 	case "json":
 		return Printer{assess.Info, printJSON}, nil
@@ -72,29 +66,20 @@ func (f *OutputFlags) ToPrinter(ctx context.Context, called string, within time.
 		return Printer{assess.Info, printNames}, nil
 	case "text":
 		return Printer{assess.Info, printText}, nil
+	case "pem":
+		return Printer{assess.Info, printPEM}, nil
 	}
-	if name, spec, ok := strings.Cut(f.format, "="); ok && strings.HasPrefix(name, "custom-columns") {
-		columns, err := parseColumns(ctx, name, spec, f.noHeaders)
+	if name, spec, ok := strings.Cut(f.format, "="); ok && strings.HasPrefix(name, "custom-columns") { // a row at a time
+		columns, err := parseColumns(ctx, name, spec, f.rows.NoHeaders, certificateRows())
 		if err != nil {
 			return Printer{}, fmt.Errorf("-o %s: %w", f.format, err)
 		}
 		return Printer{assess.Info, columns.print}, nil
 	}
-	templated, err := f.template.ToPrinter(f.format)
-	if genericclioptions.IsNoCompatiblePrinterError(err) {
-		return Printer{}, fmt.Errorf("-o %q is none of %s", f.format, formats)
-	}
-	if err != nil {
-		return Printer{}, fmt.Errorf("-o %s: %w", f.format, err)
-	}
+	templated, err := f.rows.ToPrinter(ctx, f.format, certificateRows(), inspectForms()...)
 	return Printer{assess.Info, func(w io.Writer, inv *report.Inventory, atLeast assess.Severity) error {
-		doc, err := asUnstructured(limit(inv, atLeast))
-		if err != nil {
-			return err
-		}
-		onOneLine(doc)
-		return templated.PrintObj(&unstructured.Unstructured{Object: doc}, w)
-	}}, nil
+		return templated(w, limit(inv, atLeast))
+	}}, err
 }
 
 // limit leaves out findings below a severity.
@@ -178,22 +163,6 @@ func comma(i int) string {
 		return ""
 	}
 	return ","
-}
-
-// printNames prints the place of every certificate, one a line.
-func printNames(w io.Writer, inv *report.Inventory, _ assess.Severity) error {
-	seen := map[string]bool{}
-	for i := range inv.Certificates {
-		for _, at := range inv.Certificates[i].Locations() {
-			if s := at.String(); !seen[s] {
-				seen[s] = true
-				if _, err := fmt.Fprintln(w, s); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
 }
 
 // printText prints each certificate as openssl x509 -text does. One that can't be written

@@ -62,7 +62,8 @@ Runs are named, or chosen by --older-than. A journal stays as long as one of its
 
 func (f *pruneFlags) addFlags(cmd *cobra.Command) {
 	addReadFlags(&f.Flags, cmd, "Only these nodes.")
-	cmd.Flags().StringVar(&f.olderThan, "older-than", "", "All runs that began longer ago than this, such as 30d.")
+	cmd.Flags().StringVar(&f.olderThan, "older-than", "", "All runs that began longer ago than this, such as 30d or 1y.")
+	apply.AddDryRunFlag(cmd, &f.DryRun, `"client", or no value, lists the runs and removes nothing; exit code 1 if there is one to remove.`, apply.DryRunClient)
 	cmd.Flags().BoolVarP(&f.Yes, "yes", "y", false, "Do it without asking.")
 	cmd.Flags().StringSliceVar(&f.risks, "accept-risk", nil, "Accept this risk, by its name: "+strings.Join(runsRisks(), ", ")+".")
 	ui.Must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(runsRisks(), cobra.ShellCompDirectiveNoFileComp)))
@@ -73,7 +74,7 @@ func runsRisks() []string { return []string{preflight.UnauthenticatedAPI} }
 func (f *pruneFlags) toOptions(ctx context.Context, args []string) (*pruneOptions, error) {
 	for _, risk := range f.risks {
 		if !slices.Contains(runsRisks(), risk) {
-			return nil, fmt.Errorf("--accept-risk=%s is none of: %s", risk, strings.Join(runsRisks(), ", "))
+			return nil, cli.NoneOf("--accept-risk=", risk, runsRisks())
 		}
 	}
 	if (len(args) == 0) == (f.olderThan == "") {
@@ -82,7 +83,7 @@ func (f *pruneFlags) toOptions(ctx context.Context, args []string) (*pruneOption
 	o := &pruneOptions{runs: args, only: f.Nodes.Nodes}
 	var err error
 	if f.olderThan != "" {
-		if o.olderThan, err = connect.ParseDuration(f.olderThan); err != nil {
+		if o.olderThan, err = cli.ParseDuration(f.olderThan); err != nil {
 			return nil, fmt.Errorf("parse --older-than %q: %w", f.olderThan, err)
 		}
 	}
@@ -117,6 +118,10 @@ func (o *pruneOptions) run(ctx context.Context) error {
 		ui.Printf(o.App.Streams.Out, "%s  %s  %s  nodes: %s\n", pki.Foreign(s.Run), foreign.Prose(s.Command), s.Started.UTC().Format(time.RFC3339), ui.OrDash(foreign.Texts(s.Nodes)))
 	}
 	a := &apply.Run{Options: o.Options, Session: &apply.Session{}}
+	if o.DryRun {
+		ui.Printf(o.App.Streams.Out, "Dry run: what nodes keep of them would be removed, and then their journals.\n")
+		return &cli.ExitError{Code: cli.ExitFindings, Err: damaged}
+	}
 	ui.Printf(o.App.Streams.Out, "What nodes keep of them will be removed, and then their journals. After that they can't be undone.\n")
 	if err := a.Consent(ctx); err != nil {
 		return err

@@ -3,7 +3,7 @@ package undocmd
 import (
 	"context"
 	"errors"
-	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -29,7 +29,7 @@ import (
 type runsFlags struct {
 	apply.Flags
 	fromNodes bool
-	noHeaders bool
+	rows      ui.RowFlags
 	output    string
 }
 
@@ -38,7 +38,8 @@ type runsOptions struct {
 	apply.Options // of --from-nodes; without it, only App
 	fromNodes     bool
 	noHeaders     bool
-	output        string // json, yaml or name; empty: for people
+	output        string                     // json, yaml or name; empty: for people
+	printer       func(io.Writer, any) error // of a form that each list has; nil: output is another
 }
 
 // NewRunsCommand is the command runs.
@@ -50,7 +51,7 @@ func NewRunsCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.C
 		Long: `Lists the runs that changed something: those with a journal on this machine, the newest first, or with --from-nodes those of which nodes keep backups.
 
 undo puts a run back, as long as the nodes keep its backups.`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o, err := f.toOptions(cmd.Context())
 			if err != nil {
@@ -67,10 +68,12 @@ undo puts a run back, as long as the nodes keep its backups.`,
 func (f *runsFlags) addFlags(cmd *cobra.Command) {
 	addReadFlags(&f.Flags, cmd, "With --from-nodes: nodes to ask, by name; with all: all nodes.", connect.AllNodes)
 	cmd.Flags().BoolVar(&f.fromNodes, "from-nodes", false, "Ask the nodes named with --nodes which runs they keep.")
-	cmd.Flags().StringVarP(&f.output, "output", "o", "", "Form of the list: json, yaml, name.")
-	cmd.Flags().BoolVar(&f.noHeaders, "no-headers", false, "Leave the header line of the table out.")
-	ui.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml", "name"}, cobra.ShellCompDirectiveNoFileComp)))
+	cmd.Flags().StringVarP(&f.output, "output", "o", "", ui.OutputUsage("the list", strings.Join(runsForms(), ", ")))
+	f.rows.AddFlags(cmd, runsForms()...)
 }
+
+// runsForms are the forms of the list besides those that each list has.
+func runsForms() []string { return []string{"json", "yaml", "name"} }
 
 // addReadFlags adds the flags for a command that changes no node's files.
 func addReadFlags(f *apply.Flags, cmd *cobra.Command, nodes string, special ...string) {
@@ -98,10 +101,11 @@ type runEntry struct {
 }
 
 func (f *runsFlags) toOptions(ctx context.Context) (*runsOptions, error) {
-	if !slices.Contains([]string{"", "json", "yaml", "name"}, f.output) {
-		return nil, fmt.Errorf("-o %q is none of json, yaml, name", f.output)
+	printer, err := f.rows.ToPrinter(ctx, f.output, ui.RowsOf[runEntry]("runs"), runsForms()...)
+	if err != nil {
+		return nil, err
 	}
-	o := &runsOptions{Options: apply.Options{App: f.App}, fromNodes: f.fromNodes, noHeaders: f.noHeaders, output: f.output}
+	o := &runsOptions{Options: apply.Options{App: f.App}, fromNodes: f.fromNodes, noHeaders: f.rows.NoHeaders, output: f.output, printer: printer}
 	if !f.fromNodes {
 		if f.Nodes.Given() {
 			return nil, errors.New("--nodes, --via and the like go with --from-nodes")
@@ -109,8 +113,8 @@ func (f *runsFlags) toOptions(ctx context.Context) (*runsOptions, error) {
 		return o, nil
 	}
 	f.AllByDefault = slices.Equal(f.Nodes.Nodes, []string{connect.AllNodes})
-	var err error
-	o.Options, err = f.ToOptions(ctx, connect.ToRead)
+	options, err := f.ToOptions(ctx, connect.ToRead)
+	o.Options = options
 	return o, err
 }
 
@@ -187,6 +191,10 @@ func askNodes(ctx context.Context, w *apply.Session) ([]runEntry, error) {
 
 func (o *runsOptions) print(runs []runEntry) error {
 	out := o.App.Streams.Out
+	document := runsDocument{APIVersion: report.APIVersion, Kind: "RunList", Runs: append([]runEntry{}, runs...)}
+	if o.printer != nil {
+		return o.printer(out, document)
+	}
 	switch o.output {
 	case "name":
 		for _, r := range runs {
@@ -194,7 +202,7 @@ func (o *runsOptions) print(runs []runEntry) error {
 		}
 		return nil
 	case "json", "yaml":
-		return ui.PrintDocument(out, o.output, runsDocument{APIVersion: report.APIVersion, Kind: "RunList", Runs: append([]runEntry{}, runs...)})
+		return ui.PrintDocument(out, o.output, document)
 	}
 	if len(runs) == 0 {
 		ui.Printf(o.App.Streams.ErrOut, "No runs.\n")

@@ -99,7 +99,7 @@ func (f *undoFlags) toOptions(ctx context.Context, run string) (*undoOptions, er
 	}
 	for _, risk := range f.risks {
 		if !slices.Contains(undoRisks(), risk) {
-			return nil, fmt.Errorf("--accept-risk=%s is none of: %s", risk, strings.Join(undoRisks(), ", "))
+			return nil, cli.NoneOf("--accept-risk=", risk, undoRisks())
 		}
 	}
 	if !remediate.ValidRun(run) {

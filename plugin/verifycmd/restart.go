@@ -39,13 +39,16 @@ func (f *verifyFlags) toRestartOptions(ctx context.Context, args []string) (*res
 		return nil, fmt.Errorf("%s is a question of its own: no part goes with it", restartSafe)
 	}
 	o := &restartOptions{app: f.app, allowUnknown: f.allowUnknown}
-	var ok bool
-	if o.print, ok = map[string]func(io.Writer, *report.RestartReport) error{
-		"": printRestartHuman(f.app.ProgramName, false), "wide": printRestartHuman(f.app.ProgramName, true), "json": restartDocument("json"), "yaml": restartDocument("yaml"), "junit": restartJUnit,
-	}[f.output]; !ok {
-		return nil, fmt.Errorf("-o %q is none of wide, json, yaml, junit", f.output)
+	listed, err := f.rows.ToPrinter(ctx, f.output, ui.RowsOf[trust.RestartNode]("nodes"), verifyForms()...)
+	if err != nil {
+		return nil, err
 	}
-	var err error
+	o.print = map[string]func(io.Writer, *report.RestartReport) error{
+		"": printRestartHuman(f.app.ProgramName, false, f.rows.NoHeaders), "wide": printRestartHuman(f.app.ProgramName, true, f.rows.NoHeaders), "json": restartDocument("json"), "yaml": restartDocument("yaml"), "junit": restartJUnit,
+	}[f.output]
+	if listed != nil {
+		o.print = func(w io.Writer, r *report.RestartReport) error { return listed(w, r) }
+	}
 	if o.now, err = f.asOf(); err != nil {
 		return nil, err
 	}
@@ -136,7 +139,7 @@ func answerWord(a trust.RestartAnswer) string {
 }
 
 // printRestartHuman writes a table, and below it why for what is no plain yes.
-func printRestartHuman(programName string, wide bool) func(io.Writer, *report.RestartReport) error {
+func printRestartHuman(programName string, wide, noHeaders bool) func(io.Writer, *report.RestartReport) error {
 	return func(out io.Writer, r *report.RestartReport) error {
 		w := &strings.Builder{}
 		header := ui.HumanPrinter{ProgramName: programName}
@@ -144,7 +147,11 @@ func printRestartHuman(programName string, wide bool) func(io.Writer, *report.Re
 		ui.Printf(w, "As of    %s\n", r.Now.Format("2006-01-02 15:04 MST"))
 		header.Gaps(w, &report.Inventory{Gaps: r.Gaps})
 		ui.Printf(w, "\n")
-		table(w, restartRows(r))
+		rows := restartRows(r)
+		if noHeaders {
+			rows = rows[1:]
+		}
+		table(w, rows)
 		for _, same := range alike(r.Nodes, wide) {
 			restartDetails(w, same, wide)
 		}
@@ -227,6 +234,9 @@ func restartRows(r *report.RestartReport) [][]string {
 
 // table writes rows in columns, two blanks apart.
 func table(w io.Writer, rows [][]string) {
+	if len(rows) == 0 {
+		return
+	}
 	width := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row {

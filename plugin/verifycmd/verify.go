@@ -35,6 +35,7 @@ type verifyFlags struct {
 	now          string
 	output       string
 	details      bool
+	rows         ui.RowFlags
 	allowUnknown bool
 	wait         time.Duration
 }
@@ -109,14 +110,17 @@ Handshakes are made from nodes that can be read. Exit codes: 0 all claims pass, 
 func (f *verifyFlags) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.from, "from", nil, "Read this snapshot or must-gather instead of a cluster, - for standard input; repeatable.")
-	flags.StringVar(&f.now, "now", "", "Judge as of this time (RFC 3339) instead of now.")
-	flags.StringVarP(&f.output, "output", "o", "", "Form of the output: wide, json, yaml, junit.")
+	flags.StringVar(&f.now, "now", "", "Judge as of this time (RFC 3339, or a date in UTC) instead of now.")
+	flags.StringVarP(&f.output, "output", "o", "", ui.OutputUsage("the output", strings.Join(verifyForms(), ", ")))
 	flags.BoolVar(&f.details, "details", false, "Print each claim, with its trust anchors and its evidence.")
+	f.rows.AddFlags(cmd, verifyForms()...)
 	flags.BoolVar(&f.allowUnknown, "allow-unknown", false, "Exit with 0 although something could not be read.")
-	flags.DurationVar(&f.wait, "wait", 0, "While something does not hold or is unknown, ask again every 10 s, for this long (such as 30m).")
+	cli.DurationVar(flags, &f.wait, "wait", 0, "While something does not hold or is unknown, ask again every 10 s, for this long (such as 30m).")
 	f.nodes.AddFlags(cmd, f.config)
-	ui.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"wide", "json", "yaml", "junit"}, cobra.ShellCompDirectiveNoFileComp)))
 }
+
+// verifyForms are the forms of the output besides those that each list has.
+func verifyForms() []string { return []string{"wide", "json", "yaml", "junit"} }
 
 // PartWords are the parts of a cluster as they are typed.
 func PartWords() []string {
@@ -132,22 +136,25 @@ func (f *verifyFlags) toOptions(ctx context.Context, args []string) (*verifyOpti
 	for _, a := range args {
 		i := slices.Index(PartWords(), strings.ToLower(a))
 		if i < 0 {
-			return nil, fmt.Errorf("part %q is none of %s, and not %s", a, strings.Join(PartWords(), ", "), restartSafe)
+			return nil, fmt.Errorf("part %q is none of %s, and not %s%s", a, strings.Join(PartWords(), ", "), restartSafe, cli.DidYouMean(a, append(PartWords(), restartSafe)))
 		}
 		o.parts = append(o.parts, catalog.Parts()[i])
 	}
-	var ok bool
-	if o.print, ok = map[string]func(io.Writer, *report.Verification) error{
-		"": humanPrinter{programName: f.app.ProgramName, details: f.details}.print, "wide": humanPrinter{programName: f.app.ProgramName, wide: true}.print, "json": reportDocument("json"), "yaml": reportDocument("yaml"), "junit": reportJUnit,
-	}[f.output]; !ok {
-		return nil, fmt.Errorf("-o %q is none of wide, json, yaml, junit", f.output)
+	listed, err := f.rows.ToPrinter(ctx, f.output, ui.RowsOf[report.VerificationClaim]("claims"), verifyForms()...)
+	if err != nil {
+		return nil, err
 	}
-	var err error
+	o.print = map[string]func(io.Writer, *report.Verification) error{
+		"": humanPrinter{programName: f.app.ProgramName, details: f.details}.print, "wide": humanPrinter{programName: f.app.ProgramName, wide: true}.print, "json": reportDocument("json"), "yaml": reportDocument("yaml"), "junit": reportJUnit,
+	}[f.output]
+	if listed != nil {
+		o.print = func(w io.Writer, r *report.Verification) error { return listed(w, r) }
+	}
 	if o.now, err = f.asOf(); err != nil {
 		return nil, err
 	}
-	if f.wait < 0 || f.wait > 0 && (len(f.from) > 0 || f.now != "") {
-		return nil, errors.New("--wait is a time such as 30m, and goes with a cluster, not with --from or --now")
+	if f.wait > 0 && (len(f.from) > 0 || f.now != "") {
+		return nil, errors.New("--wait goes with a cluster, not with --from or --now")
 	}
 	o.reading, err = f.toReading(ctx)
 	return o, err
@@ -158,9 +165,9 @@ func (f *verifyFlags) asOf() (time.Time, error) {
 	if f.now == "" {
 		return time.Time{}, nil
 	}
-	now, err := time.Parse(time.RFC3339, f.now)
+	now, err := cli.ParseTime(f.now)
 	if err != nil {
-		err = fmt.Errorf("--now %q is no time such as 2026-01-31T12:00:00Z", f.now)
+		err = fmt.Errorf("--now %q is %w", f.now, err)
 	}
 	return now, err
 }

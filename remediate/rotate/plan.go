@@ -27,7 +27,7 @@ func Names() []string {
 
 // CheckName refuses, before a cluster is asked, a name that no version knows.
 func (r *Runner) CheckName(name string) error {
-	if slices.Contains(Names(), strings.TrimPrefix(name, "secret/")) {
+	if maySubject(name) || slices.Contains(Names(), strings.TrimPrefix(name, "secret/")) {
 		return nil
 	}
 	return &Error{Outcome: Unread, Err: fmt.Errorf("%q: %w", name, ErrNoSuchRotation), Next: r.Hints.Next("list the names: {} rotate --list")}

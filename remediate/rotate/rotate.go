@@ -150,13 +150,20 @@ func notThere(f *inspect.Facts, r catalog.Ref) bool {
 var ErrNoSuchRotation = errors.New("no signer of the catalog, and nothing that one signs, is called so")
 
 // FindRotatable returns what a name means: "name", "namespace/name", or either with
-// "secret/" before the name.
+// "secret/" before the name; else the subject of its certificate now, or the common name in it.
 func FindRotatable(all []Rotatable, name string) (Rotatable, error) {
 	wanted := strings.TrimPrefix(name, "secret/")
 	var found []Rotatable
 	for _, r := range all {
 		if wanted == r.At.Name || wanted == r.At.Namespace+"/"+r.At.Name {
 			found = append(found, r)
+		}
+	}
+	if len(found) == 0 {
+		for _, r := range all {
+			if c := r.Cert(); c != nil && (name == c.Subject || strings.TrimPrefix(name, "CN=") == pki.CommonName(c.Subject)) {
+				found = append(found, r)
+			}
 		}
 	}
 	switch len(found) {
@@ -171,6 +178,10 @@ func FindRotatable(all []Rotatable, name string) (Rotatable, error) {
 	}
 	return Rotatable{}, fmt.Errorf("%q may be %s", name, strings.Join(names, " or "))
 }
+
+// maySubject reports whether a name can be a certificate's subject or common name, and no Secret's
+// of the catalog: which it is, only the cluster tells.
+func maySubject(name string) bool { return strings.ContainsAny(name, "@=:_. ") }
 
 // Stage is a step on the way of a new CA to all who verify by it. It passes when it is reached,
 // warns before that, and is unknown where something that decides was not read. Its reason is what

@@ -343,6 +343,24 @@ func TestFindRotatable(t *testing.T) {
 			t.Errorf("%s: %s, %v", name, r.At, err)
 		}
 	}
+	of, err := FindRotatable(all, toKubelet)
+	if err != nil || of.Cert() == nil {
+		t.Fatalf("%v, %v", of.Cert(), err)
+	}
+	cn := pki.CommonName(of.Cert().Subject)
+	for _, name := range []string{cn, "CN=" + cn, of.Cert().Subject} {
+		if r, err := FindRotatable(all, name); err != nil || r.At != of.At {
+			t.Errorf("%s: %s, %v", name, r.At, err)
+		}
+	}
+	twice := of
+	twice.At.Name = "another"
+	if _, err := FindRotatable(append(slices.Clone(all), twice), "CN="+cn); err == nil || !strings.Contains(err.Error(), " or openshift-kube-apiserver-operator/another") {
+		t.Errorf("a common name of two: %v", err)
+	}
+	if _, err := FindRotatable(all, "CN=nobody@1"); !errors.Is(err, ErrNoSuchRotation) {
+		t.Errorf("a common name of none: %v", err)
+	}
 	if _, err := FindRotatable(all, "csr-signer"); err == nil || !strings.Contains(err.Error(), "openshift-kube-controller-manager/csr-signer or ") && !strings.Contains(err.Error(), " or openshift-kube-controller-manager/csr-signer") {
 		t.Errorf("two of that name: %v", err)
 	}

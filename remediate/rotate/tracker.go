@@ -121,7 +121,9 @@ func (t *tracker) unread(err error) error {
 
 // look reads, and judges what was named.
 func (t *tracker) look(ctx context.Context) (Planned, []Stage, error) {
-	r, err := t.cluster.Read(ctx, func(s *inspect.Snapshot) bool { return clientAuthenticates(t.name) && signsClients(s) })
+	r, err := t.cluster.Read(ctx, func(s *inspect.Snapshot) bool {
+		return (maySubject(t.name) || clientAuthenticates(t.name)) && signsClients(s)
+	})
 	if err != nil {
 		return Planned{}, nil, err
 	}
@@ -130,6 +132,7 @@ func (t *tracker) look(ctx context.Context) (Planned, []Stage, error) {
 	if p.Of, err = r.Find(t.name); err != nil {
 		return p, nil, err
 	}
+	t.name = p.Of.At.Namespace + "/" + p.Of.At.Name // the next certificate may have another subject
 	stages := p.Stages()
 	itself := StageLeaf
 	if p.Of.Signer() {

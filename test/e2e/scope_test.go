@@ -43,6 +43,12 @@ func scopes(p *plan) []inScope {
 			"Route/" + rich, "MachineConfig/" + p.id, "ControllerConfig/" + p.id, "ConfigMap/openshift-config/" + p.id, "Secret/openshift-config/" + p.id, "Secret/openshift-ingress/" + p.id,
 		}, []string{"ConfigMap/" + rich + "kube-root", "ConfigMap/" + fine + "kube-root", "ConfigMap/" + p.bad() + "/kube-root"}},
 		{"a label that nothing has", []string{"-l", mine + "," + label + "!=" + p.id}, nil, nil},
+		{"-A wins over -n", []string{"-A", "-n", p.fine()}, []string{""}, nil},
+		{"a version and a group", []string{"secrets.v1.,customresourcedefinitions.v1.apiextensions.k8s.io"}, []string{"Secret/", "CustomResourceDefinition/"}, nil},
+		{"names of two kinds", []string{"secret/serving", "cm/ca", "-n", p.fine()}, []string{"Secret/" + fine + "serving[", "ConfigMap/" + fine + "ca["}, nil},
+		{"a field", []string{"--field-selector", "metadata.namespace=" + p.fine()}, []string{"Secret/" + fine, "ConfigMap/" + fine}, nil},
+		{"a field and a name", []string{"secret/serving", "--field-selector", "metadata.namespace!=" + p.rich()}, []string{"Secret/" + fine + "serving["}, nil},
+		{"a field that nothing has", []string{"--field-selector", "metadata.name=no-such-object"}, nil, nil},
 		{"a label and a kind", []string{"configmaps", "-l", mine, "-n", p.fine()}, []string{"ConfigMap/" + fine + "ca["}, nil},
 	}
 }
@@ -125,9 +131,8 @@ func TestUsageErrorsSayWhatIsWrong(t *testing.T) {
 	}{
 		{"a kind that is not read", []string{"inspect", "pods"}, `kind "pods" is none that certrot reads; it reads secrets, configmaps,`},
 		{"a kind of another group", []string{"inspect", "secrets.example.com"}, `kind "secrets.example.com" is none`},
-		{"-A with -n", []string{"inspect", "-A", "-n", "default"}, "-n and -A exclude each other"},
-		{"names of two kinds", []string{"inspect", "secret/a", "configmap/b"}, `argument "configmap/b": names of one kind at a time`},
-		{"a name for two kinds", []string{"inspect", "secrets,configmaps", "a"}, `names go with one kind, not with "secrets,configmaps"`},
+		{"a field that is none", []string{"inspect", "--field-selector", "data.x=y"}, `--field-selector "data.x=y": field "data.x" is none of metadata.name, metadata.namespace, and of secrets type`},
+		{"a field of another kind", []string{"inspect", "secrets,configmaps", "--field-selector", "type=Opaque"}, `--field-selector "type=Opaque": field type is one of secrets only`},
 		{"KIND/NAME without a name", []string{"inspect", "secret/"}, `argument "secret/" is no KIND/NAME`},
 		{"KIND/NAME and then a name", []string{"inspect", "secret/a", "b"}, `argument "b" is no KIND/NAME`},
 		{"an empty argument", []string{"inspect", ""}, `kind "" is none`},
@@ -135,7 +140,7 @@ func TestUsageErrorsSayWhatIsWrong(t *testing.T) {
 		{"an unknown form", []string{"inspect", "-o", "xml"}, `-o "xml" is none of wide, json,`},
 		{"a broken template", []string{"inspect", "-o", "go-template={{"}, "-o go-template={{"},
 		{"a time that is none", []string{"inspect", "--now", "tomorrow"}, `--now "tomorrow" is no time such as`},
-		{"a duration that is none", []string{"inspect", "--expiring-within", "soon"}, `parse --expiring-within "soon": not a duration; give days or hours, such as 30d`},
+		{"a duration that is none", []string{"inspect", "--expiring-within", "soon"}, `parse --expiring-within "soon": not a duration; give whole days, weeks or years, or hours, such as 30d`},
 		{"a severity that is none", []string{"inspect", "--fail-on", "bad"}, `--fail-on: severity "bad" is none of info, warning, critical, or none`},
 		{"a file that does not exist", []string{"inspect", "--from", "/no/such"}, "--from: open /no/such: no such file"},
 		{"a flag that does not exist", []string{"inspect", "--frm", "x"}, "unknown flag: --frm"},

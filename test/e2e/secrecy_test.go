@@ -34,6 +34,7 @@ func TestKeysAndTokensAreNeverShownOrStored(t *testing.T) {
 		{"-o", "json"},
 		{"-o", "yaml"},
 		{"-o", "name"},
+		{"-o", "pem"},
 		{"-o", "text"},
 		{"-o", "jsonpath={}"},
 		{"-o", "go-template={{.}}"},

@@ -44,7 +44,7 @@ func TestProgressLeavesACleanLine(t *testing.T) {
 		last          []string // lines on the screen
 	}{
 		{"with the answer in a file", "kubectl-certrot inspect -o json >" + out, []string{"after"}},
-		{"with the answer on the terminal", "kubectl-certrot inspect secret/serving -o name -n " + w.planted.fine(), []string{"Secret/" + w.planted.fine() + "/serving[tls.crt]", "after"}},
+		{"with the answer on the terminal", "kubectl-certrot inspect secret/serving -o name -n " + w.planted.fine(), []string{"secret/serving", "after"}},
 		{"on a narrow terminal", "stty cols 20; kubectl-certrot inspect -o json >" + out, []string{"after"}},
 		{"on a terminal of no size", "stty cols 0 rows 0; kubectl-certrot inspect -o json >" + out, []string{"after"}},
 		{"of a snapshot", "kubectl-certrot snapshot -o " + out + ".snapshot", []string{"after"}},

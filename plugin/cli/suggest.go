@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+const (
+	mostSuggestions = 4
+	longestTyped    = 100 // of a word that is compared; the names of this program are shorter
+)
+
+// DidYouMean is the end of an error about a word that is none of names: those that it may be a
+// mistyped form of, else nothing. Names of a cluster's go through foreign first.
+func DidYouMean(typed string, names []string) string {
+	found := similar(typed, names)
+	if len(found) == 0 {
+		return ""
+	}
+	last := len(found) - 1
+	if last == 0 {
+		return "; did you mean " + found[0] + "?"
+	}
+	return "; did you mean " + strings.Join(found[:last], ", ") + " or " + found[last] + "?"
+}
+
+// NoneOf is the error for a value of a flag that is none of its words. flag ends with what stands
+// before the value.
+func NoneOf(flag, typed string, words []string) error {
+	return fmt.Errorf("%s%s is none of: %s%s", flag, typed, strings.Join(words, ", "), DidYouMean(typed, words))
+}
+
+// similar are the names nearest to a word, by cobra's measure: by few letters that differ, or as
+// its beginning; else those that share a word between dashes with it.
+func similar(typed string, names []string) []string {
+	if typed == "" || len(typed) > longestTyped {
+		return nil
+	}
+	for distance := 1; distance <= max(1, min(3, (len(typed)+2)/3)); distance++ {
+		list := cobra.Command{SuggestionsMinimumDistance: distance}
+		for _, name := range names {
+			if !strings.ContainsAny(name, " \t\n") { // cobra takes a name to its first blank
+				list.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
+			}
+		}
+		if found := list.SuggestionsFor(typed); len(found) > 0 {
+			return first(found)
+		}
+	}
+	var found []string
+	for _, name := range names {
+		for word := range strings.SplitSeq(strings.ToLower(typed), "-") {
+			if len(word) > 3 && strings.Contains(strings.ToLower(name), word) && !slices.Contains(found, name) {
+				found = append(found, name)
+			}
+		}
+	}
+	return first(found)
+}
+
+func first(names []string) []string {
+	slices.Sort(names)
+	names = slices.Compact(names)
+	return names[:min(len(names), mostSuggestions)]
+}
+
+// NoArgs refuses arguments; where there are commands below, one was meant.
+func NoArgs(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return nil
+	case !cmd.HasAvailableSubCommands():
+		return WithHint(fmt.Errorf("%s takes no arguments, such as %q", cmd.Name(), args[0]), "%s --help", cmd.CommandPath())
+	}
+	return WithHint(fmt.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), DidYouMean(args[0], SubCommands(cmd))), "%s --help", cmd.CommandPath())
+}
+
+// SubCommands are the names of the commands below one.
+func SubCommands(cmd *cobra.Command) (names []string) {
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}
+
+// FlagError is the error for flags that can't be parsed. pflag suggests nothing.
+func FlagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+		var names []string
+		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+			if !flag.Hidden {
+				names = append(names, "--"+flag.Name)
+			}
+		})
+		err = fmt.Errorf("%w%s", err, DidYouMean("--"+unknown.GetSpecifiedName(), names))
+	}
+	return WithHint(err, "%s --help", cmd.CommandPath())
+}

@@ -1,0 +1,123 @@
+package inspectcmd
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+)
+
+// scopeFlags choose objects, as with kubectl get.
+type scopeFlags struct {
+	allNamespaces bool
+	selector      string
+	fieldSelector string
+}
+
+func (f *scopeFlags) addFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.BoolVarP(&f.allNamespaces, "all-namespaces", "A", true, "Read all namespaces, whatever -n says; the default unless -n is given.")
+	flags.StringVarP(&f.selector, "selector", "l", "", "Label selector of the objects to read, such as -l app=router.")
+	flags.StringVar(&f.fieldSelector, "field-selector", "", "Field selector of the objects to read: metadata.name, metadata.namespace, and of secrets type, such as type=kubernetes.io/tls.")
+	ui.Must(cmd.RegisterFlagCompletionFunc("field-selector", cobra.FixedCompletions([]string{"metadata.name=", "metadata.namespace=", "type="}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace)))
+}
+
+// toScope reads KIND and NAME arguments as kubectl get does.
+func (f *inspectFlags) toScope(args []string, allNamespacesTyped bool) (collect.Scope, error) {
+	var s collect.Scope
+	switch {
+	case f.scope.allNamespaces && allNamespacesTyped: // it wins over -n, as with kubectl
+	case *f.config.Namespace != "":
+		s.Namespace = *f.config.Namespace
+	case !f.scope.allNamespaces: // -A=false: the context's namespace, as kubectl get
+		ns, _, err := f.config.ToRawKubeConfigLoader().Namespace()
+		if err != nil {
+			return s, connect.Unquoted(err)
+		}
+		s.Namespace = ns
+	}
+	if f.scope.selector != "" {
+		sel, err := labels.Parse(f.scope.selector)
+		if err != nil {
+			return s, fmt.Errorf("-l %q: %w", f.scope.selector, err)
+		}
+		s.Selector = sel
+	}
+	if err := parseArgs(&s, args); err != nil {
+		return s, err
+	}
+	var err error
+	if s.Fields, err = collect.ParseFields(f.scope.fieldSelector, s.Resources); err != nil {
+		return s, fmt.Errorf("--field-selector %q: %w", f.scope.fieldSelector, err)
+	}
+	if s.Namespace != "" && len(s.Resources) == 0 { // one namespace: what is in it, not what is of the cluster
+		s.Resources = slices.DeleteFunc(collect.Resources(), func(r collect.Resource) bool { return !r.Namespaced })
+	}
+	return s, nil
+}
+
+// parseArgs reads KIND/NAME arguments, of any kinds, or kinds and then names, which are asked for
+// of each of them.
+func parseArgs(s *collect.Scope, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if strings.Contains(args[0], "/") {
+		for _, a := range args {
+			kind, name, ok := strings.Cut(a, "/")
+			if !ok || name == "" || strings.Contains(name, "/") {
+				return fmt.Errorf("argument %q is no KIND/NAME", a)
+			}
+			if err := addKind(s, kind, name); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	names := args[1:]
+	for _, n := range names {
+		if n == "" || strings.Contains(n, "/") {
+			return fmt.Errorf("argument %q is no name of an object", n)
+		}
+	}
+	for _, word := range strings.Split(args[0], ",") {
+		if err := addKind(s, word, names...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addKind adds the resources of a word to a scope, and the objects of these names.
+func addKind(s *collect.Scope, word string, names ...string) error {
+	found, err := collect.ParseResource(word)
+	if err != nil {
+		return fmt.Errorf("%w%s", err, cli.DidYouMean(word, connect.KindWords()))
+	}
+	for _, r := range found {
+		if len(s.Resources) == 0 || !s.Wants(r) {
+			s.Resources = append(s.Resources, r)
+		}
+	}
+	for _, n := range names {
+		s.Names = append(s.Names, collect.Named{Resources: found, Name: n})
+	}
+	return nil
+}
+
+// inScope chooses places as the scope says: for files, where nothing else has.
+func inScope(s collect.Scope) func(pki.Location, *inspect.Object) bool {
+	if len(s.Resources) == 0 && s.Namespace == "" && s.Selector == nil && s.Fields == nil {
+		return nil
+	}
+	return s.Has
+}

@@ -1,0 +1,140 @@
+package plugin
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+)
+
+// optionGroup is a part of the global options.
+type optionGroup struct {
+	title string
+	flags []string
+}
+
+// globalOptions are kubectl's flags by what they are about. One that is in no group is listed last.
+func globalOptions() []optionGroup {
+	return []optionGroup{
+		{"Kubeconfig", []string{"kubeconfig", "context", "cluster", "user", "namespace"}},
+		{"API server", []string{"server", "certificate-authority", "tls-server-name", "insecure-skip-tls-verify", "proxy-url", "request-timeout", "disable-compression", "cache-dir"}},
+		{"Credentials", []string{"token", "client-certificate", "client-key"}},
+		{"Impersonation", []string{"as", "as-group", "as-uid", "as-user-extra"}},
+		{"Output", []string{"color"}},
+	}
+}
+
+// newOptionsCommand lists what applies to all commands, as kubectl options does.
+func newOptionsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "options", Short: "List the global options, which apply to all commands that ask a cluster", Args: cli.NoArgs,
+		Annotations: map[string]string{cli.NoCluster: ""},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			out := &strings.Builder{}
+			left := flagSet(cmd.Root().PersistentFlags(), func(*pflag.Flag) bool { return true })
+			for _, g := range globalOptions() {
+				ui.Printf(out, "%s:\n%s\n", g.title, flagSet(left, func(f *pflag.Flag) bool { return slices.Contains(g.flags, f.Name) }).FlagUsages())
+				left = flagSet(left, func(f *pflag.Flag) bool { return !slices.Contains(g.flags, f.Name) })
+			}
+			if left.HasAvailableFlags() {
+				ui.Printf(out, "Others:\n%s\n", left.FlagUsages())
+			}
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), strings.TrimSpace(out.String()))
+			return err
+		},
+	}
+}
+
+func flagSet(from *pflag.FlagSet, want func(*pflag.Flag) bool) *pflag.FlagSet {
+	out := pflag.NewFlagSet("", pflag.ContinueOnError)
+	from.VisitAll(func(f *pflag.Flag) {
+		if want(f) {
+			out.AddFlag(f)
+		}
+	})
+	return out
+}
+
+// The groups of commands in the root's help.
+const (
+	groupLook   = "look"
+	groupRepair = "repair"
+	groupOther  = "other"
+)
+
+func commandGroups() []*cobra.Group {
+	return []*cobra.Group{{ID: groupLook, Title: "Look:"}, {ID: groupRepair, Title: "Repair:"}, {ID: groupOther, Title: "Other:"}}
+}
+
+// inGroup puts commands into a group.
+func inGroup(id string, commands ...*cobra.Command) []*cobra.Command {
+	for _, c := range commands {
+		c.GroupID = id
+	}
+	return commands
+}
+
+// printUsage prints what a command takes, in groups. What applies to all commands is left to
+// options, as with kubectl.
+func printUsage(cmd *cobra.Command) error {
+	w := &strings.Builder{}
+	ui.Printf(w, "Usage:\n")
+	if cmd.Runnable() {
+		ui.Printf(w, "  %s\n", cmd.UseLine())
+	}
+	if cmd.HasAvailableSubCommands() {
+		ui.Printf(w, "  %s [command]\n", cmd.CommandPath())
+	}
+	if cmd.HasExample() {
+		ui.Printf(w, "\nExamples:\n%s\n", cmd.Example)
+	}
+	printCommands(w, cmd)
+	global := cmd.Root().PersistentFlags()
+	local := flagSet(cmd.LocalFlags(), func(f *pflag.Flag) bool { return global.Lookup(f.Name) == nil })
+	if local.Lookup("all-namespaces") != nil {
+		local.AddFlag(global.Lookup("namespace"))
+	}
+	for _, group := range []string{"", cli.NodeOptions} {
+		if flags := flagSet(local, func(f *pflag.Flag) bool { return cli.GroupOf(f) == group }); flags.HasAvailableFlags() {
+			title := "Options"
+			if group != "" {
+				title = group
+			}
+			ui.Printf(w, "\n%s:\n%s", title, flags.FlagUsages())
+		}
+	}
+	ui.Printf(w, "\n")
+	if cmd.HasAvailableSubCommands() {
+		ui.Printf(w, "Use \"%s [command] --help\" for more information about a command.\n", cmd.CommandPath())
+	}
+	if _, none := cmd.Annotations[cli.NoCluster]; !none {
+		ui.Printf(w, "Use \"%s options\" for the global options: kubeconfig, API server, credentials.\n", cmd.Root().CommandPath())
+	}
+	_, err := io.WriteString(cmd.OutOrStderr(), w.String())
+	return err
+}
+
+// printCommands prints the commands below one, in their groups.
+func printCommands(w io.Writer, cmd *cobra.Command) {
+	groups := cmd.Groups()
+	if len(groups) == 0 {
+		groups = []*cobra.Group{{Title: "Commands:"}}
+	}
+	for _, g := range groups {
+		var lines []string
+		for _, c := range cmd.Commands() {
+			if c.GroupID == g.ID && (c.IsAvailableCommand() || c.Name() == "help") {
+				lines = append(lines, fmt.Sprintf("  %-*s %s\n", c.NamePadding(), c.Name(), c.Short))
+			}
+		}
+		if len(lines) > 0 {
+			ui.Printf(w, "\n%s\n%s", g.Title, strings.Join(lines, ""))
+		}
+	}
+}
