@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -88,7 +89,11 @@ func TestWords(t *testing.T) {
 	if err != nil || len(pages) < 20 {
 		t.Fatalf("only %d pages in docs: %v", len(pages), err)
 	}
-	for _, page := range append(pages, filepath.Join(root, "README.md"), filepath.Join(root, "CONTRIBUTING.md")) {
+	tasks, err := filepath.Glob(filepath.Join(root, "docs", "tasks", "*.md"))
+	if err != nil || len(tasks) == 0 {
+		t.Fatalf("no pages in docs/tasks: %v", err)
+	}
+	for _, page := range slices.Concat(pages, tasks, []string{filepath.Join(root, "README.md"), filepath.Join(root, "CONTRIBUTING.md")}) {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

@@ -11,11 +11,20 @@ import (
 // rename is a row of docs/v1alpha2.md.
 type rename struct{ from, to string } // one of them empty: the key is new, or gone
 
-// renamesOf are the rows in the section of a kind.
+// newKeys begins the paragraph with the keys that v1alpha1 did not have.
+const newKeys = "\nNew: "
+
+// renamesOf are the rows in the section of a kind, and its new keys.
 func renamesOf(page, kind string) []rename {
 	_, section, _ := strings.Cut(page, "\n## "+kind+"\n")
 	section, _, _ = strings.Cut(section, "\n## ")
+	section, added, _ := strings.Cut(section, newKeys)
 	var out []rename
+	for i, piece := range strings.Split(added, "`") {
+		if i%2 == 1 { // between two backquotes
+			out = append(out, rename{to: piece})
+		}
+	}
 	for line := range strings.Lines(section) {
 		cells := strings.Split(line, "|")
 		if len(cells) < 4 || !strings.Contains(line, "`") {

@@ -73,14 +73,15 @@ func TestValidationFindsWhatIsWrong(t *testing.T) {
 
 func TestThePageIsHeldToTheKeys(t *testing.T) {
 	t.Parallel()
-	page := "# Keys\n\n## A\n\n| v1alpha1 | v1alpha2 |\n|---|---|\n| `a[].why` | `a[].reason` |\n| `lost` | – |\n| – | `new` |\n\n## B\n\n| `x` | `y` |\n"
+	page := "# Keys\n\n## A\n\n| v1alpha1 | v1alpha2 |\n|---|---|\n| `a[].why` | `a[].reason` |\n| `lost` | – |\n\nNew: `new`,\n`newer`.\n\n## B\n\n| `x` | `y` |\n"
 	old := []string{"a", "a[].why", "a[].why.text", "lost", "lost.x", "same"}
 	for now, want := range map[string]string{
-		"a a[].reason a[].reason.text same new":       "",
-		"a a[].why a[].why.text same new":             "does not say where a[].why comes from",
-		"a a[].reason a[].reason.text same new lost":  "does not say where lost comes from",
-		"a a[].reason a[].reason.text same":           "there is no new",
-		"a a[].reason a[].reason.text same new other": "where other comes from",
+		"a a[].reason a[].reason.text same new newer":       "",
+		"a a[].why a[].why.text same new newer":             "does not say where a[].why comes from",
+		"a a[].reason a[].reason.text same new newer lost":  "does not say where lost comes from",
+		"a a[].reason a[].reason.text same newer":           "there is no new",
+		"a a[].reason a[].reason.text same new":             "there is no newer",
+		"a a[].reason a[].reason.text same new newer other": "where other comes from",
 	} {
 		if got := strings.Join(compared(old, strings.Fields(now), renamesOf(page, "A")), "; "); (got == "") != (want == "") || !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q", now, got, want)
