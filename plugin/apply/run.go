@@ -35,6 +35,9 @@ type Run struct {
 	NoLease bool // go on where the Lease can't be written
 	// Plan makes the plan from facts that are read now.
 	Plan func(context.Context) (*remediate.Plan, error)
+	// Summary: the plan is printed on one screen, not in full.
+	Summary  bool
+	CASource string // from where the CAs are that are written, for the summary
 	// PrintBasis says what the plan is built on, for people.
 	PrintBasis func(io.Writer, *remediate.Plan)
 	// Verified judges the whole cluster after all was done; nil: it is not asked.
@@ -53,6 +56,8 @@ type Lines struct {
 	NamedNodes  string // is for nodes that are named
 	PastMasters string // leaves out control plane nodes
 	PastWorkers string // goes past workers that have no heartbeat again
+	Apply       string // does what a dry run printed
+	Details     string // prints the plan in full
 }
 
 // Recheck says which checks are asked again while a plan is carried out.
@@ -221,6 +226,9 @@ func (a *Run) show(p *remediate.Plan) error {
 		return printPlanDocument(out, a.Output, a.Command, p)
 	case "diff":
 		return printPlanDiff(out, a.App.Streams.ErrOut, a, p)
+	}
+	if a.Summary {
+		return printPlanSummary(out, a, p)
 	}
 	return printPlan(out, a, p)
 }

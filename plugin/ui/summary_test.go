@@ -59,7 +59,7 @@ func TestNamesThatFit(t *testing.T) {
 	t.Parallel()
 	names := []string{"worker-1", "worker-2", "worker-3"}
 	for columns, want := range map[int]string{80: "worker-1, worker-2, worker-3", 22: "worker-1, worker-2 +1", 12: "worker-1 +2", 1: "worker-1 +2"} {
-		if got := namesThatFit(names, columns); got != want {
+		if got := NamesThatFit(names, columns); got != want {
 			t.Errorf("%d columns: %q, want %q", columns, got, want)
 		}
 	}
@@ -68,14 +68,14 @@ func TestNamesThatFit(t *testing.T) {
 func TestColorIsOfThisProgramsLinesAlone(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
-		"✗ CRITICAL  x\n":                red + "✗ CRITICAL" + plain + "  x\n",
-		"    ✗ CRITICAL\n":               "    " + red + "✗ CRITICAL" + plain + "\n",
-		"! WARNING   x\n":                yellow + "! WARNING" + plain + "   x\n",
-		"? x\n":                          cyan + "?" + plain + " x\n",
-		"  next      oc get\n":           "  " + bold + "next      oc get" + plain + "\n",
-		"a name ✗ CRITICAL\n":            "a name ✗ CRITICAL\n",
+		"✗ CRITICAL  x\n":                 red + "✗ CRITICAL" + plain + "  x\n",
+		"    ✗ CRITICAL\n":                "    " + red + "✗ CRITICAL" + plain + "\n",
+		"! WARNING   x\n":                 yellow + "! WARNING" + plain + "   x\n",
+		"? x\n":                           cyan + "?" + plain + " x\n",
+		"  next      oc get\n":            "  " + bold + "next      oc get" + plain + "\n",
+		"a name ✗ CRITICAL\n":             "a name ✗ CRITICAL\n",
 		strings.Repeat(" ", hang) + "✗\n": strings.Repeat(" ", hang) + "✗\n",
-		"apiVersion: v1\n":               "apiVersion: v1\n",
+		"apiVersion: v1\n":                "apiVersion: v1\n",
 	} {
 		if got := colored(line, true); got != want {
 			t.Errorf("%q: %q, want %q", line, got, want)
