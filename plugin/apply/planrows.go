@@ -47,7 +47,7 @@ func (s planSummary) planRows() []planRow {
 	var rows []planRow
 	for _, wave := range s.plan.Waves {
 		for _, n := range wave.Due() {
-			row := planRow{wave: wave.Name, node: cmp.Or(foreign.Name(n.Name), TheCluster), what: inFewWords(n)}
+			row := planRow{wave: wave.Name, node: cmp.Or(foreign.Name(n.Name), TheCluster), what: InFewWords(n)}
 			if n.Name == "" {
 				row.node = TheCluster
 			}
@@ -64,8 +64,8 @@ func (s planSummary) planRows() []planRow {
 	return rows
 }
 
-// inFewWords says what is done to a node.
-func inFewWords(n remediate.NodePlan) []string {
+// InFewWords says what is done to a node on which something is to be done.
+func InFewWords(n remediate.NodePlan) []string {
 	var words []string
 	files, pods, filesAt, podsAt := 0, 0, -1, -1
 	for _, step := range n.Due() {
@@ -156,7 +156,7 @@ func (s planSummary) waveRows(w *ui.Page) {
 		for _, n := range wave.Due() {
 			name := cmp.Or(foreign.Name(n.Name), TheCluster)
 			if n.Name == "" {
-				name = strings.Join(inFewWords(n), ", ")
+				name = strings.Join(InFewWords(n), ", ")
 			}
 			names = append(names, name)
 			if node, ok := s.plan.Basis.Node(n.Name); ok {
@@ -167,7 +167,7 @@ func (s planSummary) waveRows(w *ui.Page) {
 				if in[state]++; in[state] == 1 {
 					states = append(states, state)
 				}
-				what := strings.Join(inFewWords(n), ", ")
+				what := strings.Join(InFewWords(n), ", ")
 				if count[what]++; count[what] == 1 {
 					done = append(done, what)
 				}

@@ -18,8 +18,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
-// screenLines fit on a terminal of 24, with the prompt below them.
-const screenLines = 23
+// ScreenLines fit on a terminal of 24, with the prompt below them.
+const ScreenLines = 23
 
 // planSummary is a plan on one screen. A plan that is to be confirmed is said in full where a
 // line would be cut, and names all that is written.
@@ -49,7 +49,7 @@ func (s planSummary) print(w *ui.Page) {
 		s.rows(rows)
 		s.bottom(bottom)
 	}
-	room := screenLines - lines(head.String()) - lines(rows.String()) - lines(bottom.String())
+	room := ScreenLines - lines(head.String()) - lines(rows.String()) - lines(bottom.String())
 	notes := s.notes(w, room)
 	room -= lines(notes)
 	for i, part := range []string{head.String(), rows.String(), notes, bottom.String()} {

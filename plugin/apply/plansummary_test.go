@@ -93,7 +93,7 @@ func TestAPlanFitsOnOneScreen(t *testing.T) {
 					}
 					said := summaryOf(&Run{}, p, fmt.Sprint(columns), t)
 					lines := strings.Split(strings.TrimSuffix(said, "\n"), "\n")
-					if len(lines) > screenLines {
+					if len(lines) > ScreenLines {
 						t.Errorf("%d columns, %d nodes, %d notes: %d lines\n%s", columns, nodes, notes, len(lines), said)
 					}
 					for _, line := range lines {

@@ -109,7 +109,7 @@ func TestFixKubeadm(t *testing.T) {
 			t.Errorf("the kubelet of %s does not say x509:\n%.2000s", n, out)
 		}
 	}
-	ends(t, f.inLab(t, "fix-api-int", "status", "--via", "ssh"), 1, "masters: 1 pending", "workers-not-ready: 1 pending")
+	ends(t, f.inLab(t, "fix-api-int", "status", "--via", "ssh", "--details"), 1, "masters: 1 pending", "workers-not-ready: 1 pending")
 
 	r := f.inLab(t, append(all, "--yes", "--details")...)
 	ends(t, r, 0, "kube-system/kube-root-ca.crt", kubeadmJoin, kubeadmOwn, "/etc/kubernetes/controller-manager.conf on master-0 lacks", "/etc/kubernetes/pki/ca.crt on master-0, worker-0 lacks",
