@@ -71,7 +71,10 @@ func InFewWords(n remediate.NodePlan) []string {
 	for _, step := range n.Due() {
 		c := step.Change
 		restart, isPods := step.Action.(action.RestartPods)
+		_, isBackup := step.Action.(action.RestoreFile)
 		switch {
+		case isBackup:
+			words = append(words, c.Summary)
 		case c.File != nil && !c.File.Removed:
 			if files++; filesAt < 0 {
 				filesAt, words = len(words), append(words, "")

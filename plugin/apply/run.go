@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
@@ -45,8 +46,9 @@ type Run struct {
 
 	// Found out on the way.
 	Changed       []journaledStep
-	User          string // the user whose credentials are used; empty: not asked yet, or unknown
-	expiredHolder string // from whom the Lease was taken over; empty: from no run
+	User          string    // the user whose credentials are used; empty: not asked yet, or unknown
+	board         *ui.Board // of the nodes that are worked on; nil: none are yet
+	expiredHolder string    // from whom the Lease was taken over; empty: from no run
 	printing      sync.Mutex
 }
 
@@ -203,19 +205,27 @@ func (a *Run) undoHint() string {
 
 // Printf prints for people, where the plan is not for a program.
 func (a *Run) Printf(format string, args ...any) {
-	out := a.App.Streams.Out
-	if a.Output == "json" || a.Output == "yaml" {
-		out = a.App.Streams.ErrOut
-	}
 	a.printing.Lock() // several nodes may have something to say
 	defer a.printing.Unlock()
-	ui.Printf(out, format, args...)
+	if a.board != nil { // below the lines that stay others may be drawn
+		a.board.Print(fmt.Sprintf(format, args...))
+		return
+	}
+	ui.Printf(a.out(), format, args...)
+}
+
+// out is where people read.
+func (a *Run) out() io.Writer {
+	if a.Output == "json" || a.Output == "yaml" {
+		return a.App.Streams.ErrOut
+	}
+	return a.App.Streams.Out
 }
 
 // tell prints what an action has to say of a node, below its step.
-func (a *Run) tell(_, text string) {
+func (a *Run) tell(node, text string) {
 	for line := range strings.SplitSeq(text, "\n") {
-		a.Printf("    %s\n", ui.Clean(line))
+		a.Printf("    %s: %s\n", cmp.Or(foreign.Name(node), TheCluster), ui.Clean(line))
 	}
 }
 
@@ -301,44 +311,9 @@ func (a *Run) Apply(ctx context.Context, p *remediate.Plan, j *remediate.Journal
 	}()
 	env.Tell = a.tell
 	a.Printf("\nRun %s\n", a.Run)
-	waves := wavesOf(p)
-	wave, last := "", ""
-	r := remediate.Runner{Env: env, Journal: j, Observe: func(action remediate.Action, e remediate.Event, c *remediate.Change, err error) {
-		if now := waves[action.ID()]; now != wave {
-			wave, last = now, ""
-			a.Printf("Wave %s\n", ui.Clean(wave))
-		}
-		if now := cmp.Or(action.Node(), TheCluster); now != last {
-			last = now
-			a.Printf("%s\n", ui.Clean(last))
-		}
-		what := action.ID()
-		if c != nil {
-			what = c.Summary
-		}
-		switch e {
-		case remediate.Begun:
-			a.begun(action, c)
-			a.Printf("  … %s\n", ui.Clean(what))
-		case remediate.Done:
-			if c == nil {
-				a.Printf("  ✓ %s: already up to date\n", ui.Clean(what))
-				return
-			}
-			a.Printf("  ✓ %s: done, and checked\n", ui.Clean(what))
-		case remediate.Undone:
-			a.notApplied(action)
-			a.Printf("  ✗ %s: %s\n    put back\n", ui.Clean(what), ui.Clean(ui.OneLine(err.Error())))
-		case remediate.Unseen:
-			a.Printf("  ? %s: not seen\n", ui.Clean(what))
-		default:
-			var before *remediate.NotAppliedError
-			if errors.As(err, &before) {
-				a.notApplied(action)
-			}
-			a.Printf("  ✗ %s\n", ui.Clean(what))
-		}
-	}}
+	f, done := a.follow(ctx, p)
+	defer done()
+	r := remediate.Runner{Env: env, Journal: j, Observe: f.observe}
 	if conn := a.Session.Conn; conn != nil {
 		r.Gate = &preflight.RecheckGate{Facts: p.Basis, ControlPlane: conn.Cluster.ControlPlaneStatus, StaticPods: conn.Cluster.StaticPods, Accept: a.Recheck.Accept, Only: a.Recheck.Only, Print: func(text string) { a.Printf("    %s\n", ui.Clean(text)) }}
 	}

@@ -77,13 +77,13 @@ func oneByOne(t *testing.T, r result, nodes ...string) {
 	t.Helper()
 	_, done, _ := strings.Cut(r.said(), "\nRun ")
 	for _, n := range nodes {
-		steps := []string{"\n" + n + "\n", "✓ restart kubelet.service: done", "✓ wait for a heartbeat that is newer than the restart: done"}
+		steps := []string{"✓ " + n + "  restart kubelet.service: done", "✓ " + n + "  wait for a heartbeat that is newer than the restart: done"}
 		if strings.HasPrefix(n, "master") {
-			steps = append(steps, "✓ wait until its kube-apiserver answers: done")
+			steps = append(steps, "✓ "+n+"  wait until its kube-apiserver answers: done")
 		}
 		for _, step := range steps {
 			before, after, ok := strings.Cut(done, step)
-			if !ok || strings.Count(before, "✓ restart kubelet.service") > 0 {
+			if !ok || strings.Count(before, "  restart kubelet.service: done") > 0 {
 				t.Fatalf("%s: not %q, or not before another kubelet is restarted:\n%s", n, strings.TrimSpace(step), r.said())
 			}
 			done = after
