@@ -5,10 +5,11 @@ import (
 	"io"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
-	"golang.org/x/sys/unix"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
@@ -25,20 +26,20 @@ func onTerminal(t *testing.T, columns, lines uint16) (terminal *os.File, said fu
 	if err != nil {
 		t.Skip(err)
 	}
-	if err := unix.IoctlSetPointerInt(int(control.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
+	ask := func(f *os.File, request uintptr, value unsafe.Pointer) {
+		if _, _, err := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), request, uintptr(value)); err != 0 {
+			t.Fatal(err)
+		}
 	}
-	number, err := unix.IoctlGetInt(int(control.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	var locked, number int32
+	ask(control, syscall.TIOCSPTLCK, unsafe.Pointer(&locked))
+	ask(control, syscall.TIOCGPTN, unsafe.Pointer(&number))
+	terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
 		t.Skip(err)
 	}
-	if err := unix.IoctlSetWinsize(int(terminal.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: lines, Col: columns}); err != nil {
-		t.Fatal(err)
-	}
+	size := [4]uint16{lines, columns}
+	ask(terminal, syscall.TIOCSWINSZ, unsafe.Pointer(&size))
 	read := make(chan string, 1)
 	go func() {
 		text, _ := io.ReadAll(control) // it ends with an error when the terminal is closed

@@ -60,7 +60,7 @@ func (f *Flags) AddFlags(cmd *cobra.Command, nodes string, words ...string) {
 	flags.StringVar(&f.DryRun, "dry-run", DryRunNone, `"client" prints the plan and changes nothing; exit code 1 if the plan has changes.`)
 	flags.Lookup("dry-run").NoOptDefVal = DryRunClient
 	flags.BoolVarP(&f.Yes, "yes", "y", false, "Apply the plan without asking.")
-	flags.StringVarP(&f.Output, "output", "o", "", "Form of the plan: certificates by default; diff (unified, or by KUBECTL_EXTERNAL_DIFF; keys and tokens as x), json, yaml.")
+	flags.StringVarP(&f.Output, "output", "o", "", "Form of the plan: for people by default; diff (unified, or by KUBECTL_EXTERNAL_DIFF; keys and tokens as x), json, yaml.")
 	ui.Must(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{DryRunNone, DryRunClient}, cobra.ShellCompDirectiveNoFileComp)))
 	ui.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"diff", "json", "yaml"}, cobra.ShellCompDirectiveNoFileComp)))
 }

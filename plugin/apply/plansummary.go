@@ -82,8 +82,12 @@ func (s planSummary) head(w *ui.Page) {
 	for _, line := range printer.Head(w, report.ClusterOf(s.plan.Basis.Cluster), s.plan.Now, "", nodes) {
 		w.Line(line)
 	}
+	label := "Served   "
+	if len(s.added()) > 0 {
+		label = "Repairs  "
+	}
 	if text := s.repairs(); text != "" {
-		w.Few("Repairs  ", text)
+		w.Few(label, text)
 	}
 }
 

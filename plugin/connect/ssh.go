@@ -140,8 +140,8 @@ func (i identified) Dial(ctx context.Context, node string) (nodeexec.Node, error
 	return n, nil
 }
 
-// Held is what is drawn on a terminal, and has to make room there.
-type Held interface {
+// Drawing is what is drawn on a terminal, and has to make room there.
+type Drawing interface {
 	Hold()
 	Release()
 }
@@ -152,7 +152,7 @@ type Prompter struct {
 	App      cli.App
 	mu       sync.Mutex
 	printed  map[string]bool
-	Progress Held            // while the user is asked; may be nil
+	Progress Drawing         // while the user is asked; may be nil
 	Ended    <-chan struct{} // closed when the program is interrupted; may be nil
 }
 

@@ -31,7 +31,7 @@ type Board struct {
 	footer string
 	begun  time.Time
 	drawn  []int // the widths of the lines that are to be erased
-	held   bool
+	paused bool
 	closed bool
 	stop   chan struct{}
 	over   sync.WaitGroup
@@ -112,10 +112,10 @@ func (b *Board) Drop(name string) {
 func (b *Board) Footer(text string) { b.change(func() { b.footer = text }) }
 
 // Hold takes the rows away until Release: the user is asked.
-func (b *Board) Hold() { b.change(func() { b.held = true }) }
+func (b *Board) Hold() { b.change(func() { b.paused = true }) }
 
 // Release draws them again.
-func (b *Board) Release() { b.change(func() { b.held = false }) }
+func (b *Board) Release() { b.change(func() { b.paused = false }) }
 
 // Close takes the rows away. What is printed later stays, too.
 func (b *Board) Close() {
@@ -158,7 +158,7 @@ func (b *Board) erase(columns, lines int) {
 // draw writes the rows that fit, and below them the footer. The cursor stays below them all:
 // whoever kills the program finds a prompt on a line of its own.
 func (b *Board) draw(columns, lines int) {
-	if b.closed || b.held || columns < leastBoardColumns || lines < leastBoardLines || len(b.rows) == 0 && b.footer == "" {
+	if b.closed || b.paused || columns < leastBoardColumns || lines < leastBoardLines || len(b.rows) == 0 && b.footer == "" {
 		return
 	}
 	rows := b.rows
