@@ -49,7 +49,6 @@ func NewBoard(out io.Writer) *Board {
 	if !ok || !term.IsTerminal(int(f.Fd())) || !movesCursor(os.Getenv) {
 		return b
 	}
-	b.live, b.begun = f, b.now()
 	b.size = func() (int, int) {
 		columns, lines, err := term.GetSize(int(f.Fd()))
 		if err != nil {
@@ -57,6 +56,10 @@ func NewBoard(out io.Writer) *Board {
 		}
 		return columns, lines
 	}
+	if !fits(b.size()) { // or its size is unknown
+		return b
+	}
+	b.live, b.begun = f, b.now()
 	b.over.Go(func() {
 		tick := time.NewTicker(redrawn)
 		defer tick.Stop()
@@ -74,6 +77,9 @@ func NewBoard(out io.Writer) *Board {
 
 // movesCursor reports whether a terminal does what escapes say.
 func movesCursor(env func(string) string) bool { return env("TERM") != "dumb" && env("TERM") != "" }
+
+// fits reports whether rows are readable on a terminal.
+func fits(columns, lines int) bool { return columns >= leastBoardColumns && lines >= leastBoardLines }
 
 // Live reports whether rows are seen.
 func (b *Board) Live() bool { return b.live != nil }
@@ -158,7 +164,7 @@ func (b *Board) erase(columns, lines int) {
 // draw writes the rows that fit, and below them the footer. The cursor stays below them all:
 // whoever kills the program finds a prompt on a line of its own.
 func (b *Board) draw(columns, lines int) {
-	if b.closed || b.paused || columns < leastBoardColumns || lines < leastBoardLines || len(b.rows) == 0 && b.footer == "" {
+	if b.closed || b.paused || !fits(columns, lines) || len(b.rows) == 0 && b.footer == "" {
 		return
 	}
 	rows := b.rows
