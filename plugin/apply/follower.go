@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
@@ -53,10 +51,7 @@ func (f *follower) observe(action remediate.Action, e remediate.Event, c *remedi
 		f.wave, f.done, f.nodes = now, 0, dueIn(f.plan, now)
 		f.print("Wave %s\n", now)
 	}
-	name, what := cmp.Or(foreign.Name(action.Node()), TheCluster), action.ID()
-	if action.Node() == "" {
-		name = TheCluster
-	}
+	name, what := titleOf(action.Node()), action.ID()
 	if c != nil {
 		what = c.Summary
 	}

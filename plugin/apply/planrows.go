@@ -47,10 +47,7 @@ func (s planSummary) planRows() []planRow {
 	var rows []planRow
 	for _, wave := range s.plan.Waves {
 		for _, n := range wave.Due() {
-			row := planRow{wave: wave.Name, node: cmp.Or(foreign.Name(n.Name), TheCluster), what: InFewWords(n)}
-			if n.Name == "" {
-				row.node = TheCluster
-			}
+			row := planRow{wave: wave.Name, node: titleOf(n.Name), what: InFewWords(n)}
 			if i := slices.IndexFunc(rows, func(r planRow) bool { return n.Name != "" && r.node == row.node }); i >= 0 {
 				rows[i].what = append(rows[i].what, "then "+strings.Join(row.what, ", "))
 				continue
@@ -62,6 +59,14 @@ func (s planSummary) planRows() []planRow {
 		}
 	}
 	return rows
+}
+
+// titleOf is the name of a node; of none, TheCluster.
+func titleOf(node string) string {
+	if node == "" {
+		return TheCluster
+	}
+	return foreign.Name(node)
 }
 
 // InFewWords says what is done to a node on which something is to be done.
@@ -105,14 +110,26 @@ func InFewWords(n remediate.NodePlan) []string {
 // said once below them.
 func printRows(w *ui.Page, rows []planRow) {
 	const gap = 2
-	cell := func(r planRow) []string { return []string{r.node, r.wave, ui.OrDash(r.state), ui.OrDash(r.via)} }
+	cells := func(r planRow) []string {
+		if r.node == TheCluster { // it has no state and no way
+			return []string{r.node, r.wave}
+		}
+		return []string{r.node, r.wave, ui.OrDash(r.state), ui.OrDash(r.via)}
+	}
 	widths := make([]int, 4)
-	widest := 0
+	widest, same := 0, len(rows) > 1
+	var first []string // what the first node gets
 	for _, r := range rows {
-		for i, c := range cell(r) {
+		for i, c := range cells(r) {
 			widths[i] = max(widths[i], ui.Width(c))
 		}
-		widest = max(widest, ui.Width(strings.Join(r.what, ", ")))
+		if r.node != TheCluster {
+			widest = max(widest, ui.Width(strings.Join(r.what, ", ")))
+			if first == nil {
+				first = r.what
+			}
+			same = same && slices.Equal(first, r.what)
+		}
 	}
 	fixed := 0
 	for _, width := range widths[1:] {
@@ -120,27 +137,25 @@ func printRows(w *ui.Page, rows []planRow) {
 			fixed += gap + width
 		}
 	}
-	same := !slices.ContainsFunc(rows, func(r planRow) bool { return r.node == TheCluster || !slices.Equal(r.what, rows[0].what) })
-	once := same && len(rows) > 1 && widths[0]+fixed+gap+widest > w.Columns()
-	left := leastChange + gap
+	once, left := same && widths[0]+fixed+gap+widest > w.Columns(), leastChange+gap
 	if once {
 		left = 0
 	}
 	widths[0] = min(widths[0], max(w.Columns()-fixed-left, maxRows))
 	for _, r := range rows {
 		line := ""
-		for i, c := range cell(r) {
+		for i, c := range cells(r) {
 			if widths[i] > 0 {
 				line += ui.Padded(c, widths[i]) + strings.Repeat(" ", gap)
 			}
 		}
-		if !once {
+		if !once || r.node == TheCluster {
 			line += strings.Join(r.what, ", ")
 		}
 		w.Line(strings.TrimRight(ui.Clean(line), " "))
 	}
 	if once {
-		w.Line("on each: " + ui.Clean(strings.Join(rows[0].what, ", ")))
+		w.Line("on each node: " + ui.Clean(strings.Join(first, ", ")))
 	}
 }
 
@@ -157,7 +172,7 @@ func (s planSummary) waveRows(w *ui.Page) {
 		var names, states []string
 		in := map[string]int{}
 		for _, n := range wave.Due() {
-			name := cmp.Or(foreign.Name(n.Name), TheCluster)
+			name := titleOf(n.Name)
 			if n.Name == "" {
 				name = strings.Join(InFewWords(n), ", ")
 			}

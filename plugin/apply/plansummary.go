@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -275,13 +274,17 @@ func (s planSummary) writes(w io.Writer) {
 		files          []string
 	}
 	var groups []*group
-	var others []string
+	var others []string // what else is done
+	at := map[string][]string{}
 	for _, n := range s.plan.Nodes() {
 		for _, step := range n.Due() {
 			f := step.Change.File
 			if f == nil {
-				if !remediate.Waits(step.Action) {
-					others = append(others, cmp.Or(foreign.Name(n.Name), TheCluster)+": "+step.Change.Summary)
+				if what := step.Change.Summary; !remediate.Waits(step.Action) {
+					if at[what] == nil {
+						others = append(others, what)
+					}
+					at[what] = append(at[what], titleOf(n.Name))
 				}
 				continue
 			}
@@ -311,9 +314,9 @@ func (s planSummary) writes(w io.Writer) {
 		printCAs(w, "removes", "from", "-", g.dropped, s.plan.Now)
 	}
 	if len(others) > 0 {
-		ui.Printf(w, "\nAlso, in the order of the waves:\n")
-		for _, text := range others {
-			ui.Wrap(w, "  ", text)
+		ui.Printf(w, "\nAlso:\n")
+		for _, what := range others {
+			ui.Wrap(w, "  ", what+": "+strings.Join(at[what], ", "))
 		}
 	}
 }

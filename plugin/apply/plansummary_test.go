@@ -160,7 +160,7 @@ func TestAConfirmedPlanNamesAllThatIsWritten(t *testing.T) {
 			}
 		}
 		words := strings.Join(strings.Fields(said), " ")
-		for _, want := range []string{patch, strings.Repeat("a reason ", 30) + "at its end", "certrot undo " + p.Run} {
+		for _, want := range []string{patch + ": the cluster", "restart kubelet.service: " + nodes[0] + ", " + nodes[3], strings.Repeat("a reason ", 30) + "at its end", "certrot undo " + p.Run} {
 			if !strings.Contains(words, want) {
 				t.Errorf("%s columns: no %q", columns, want)
 			}
@@ -193,7 +193,7 @@ func TestWhatAPlanDoesToANode(t *testing.T) {
 		"\nm            masters            Ready            ssh  CA in 2 kubeconfigs, restart kubelet, then restart 3 pods\n",
 		"\nlost         workers-not-ready  no heartbeat 5h  ssh  CA in 2 kubeconfigs, restart kubelet\n",
 		"\nw            workers            NotReady         ssh  wait\n",
-		"\nthe cluster  control-plane      -                -    wait until kube-controller-manager has the CA\n",
+		"\nthe cluster  control-plane      wait until kube-controller-manager has the CA\n",
 	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("no %q\n%s", want, said)

@@ -2,7 +2,6 @@ package apply
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
@@ -225,7 +223,7 @@ func (a *Run) out() io.Writer {
 // tell prints what an action has to say of a node, below its step.
 func (a *Run) tell(node, text string) {
 	for line := range strings.SplitSeq(text, "\n") {
-		a.Printf("    %s: %s\n", cmp.Or(foreign.Name(node), TheCluster), ui.Clean(line))
+		a.Printf("    %s: %s\n", titleOf(node), ui.Clean(line))
 	}
 }
 
