@@ -41,6 +41,8 @@ type NodeHealth struct {
 	Alive catalog.Answer
 	Ready string // the condition; empty: not read
 	why   string // of Alive
+	// silent is how old its heartbeat is, in words; empty: it is none, or not too old.
+	silent string
 }
 
 // NodeHealthOf judges a node by its condition Ready, and by when its Lease was last renewed by
@@ -64,7 +66,8 @@ func NodeHealthOf(ready string, renewed time.Time, l Lease, ahead time.Duration)
 	case age < -most:
 		life.why = fmt.Sprintf("heartbeat of unknown age: the Lease is %s ahead of the API server's time", inWords(-age))
 	case age > most:
-		life.Alive, life.why = catalog.No, fmt.Sprintf("no heartbeat for %s (Lease)", inWords(age))
+		life.silent = inWords(age)
+		life.Alive, life.why = catalog.No, fmt.Sprintf("no heartbeat for %s (Lease)", life.silent)
 	default:
 		life.Alive = catalog.Yes
 	}
@@ -111,6 +114,23 @@ func (l NodeHealth) Words() (alive, heartbeat string) {
 
 // Heartbeat says of a node that is not known to be alive why, for people; empty: it is.
 func (l NodeHealth) Heartbeat() string { return l.why }
+
+// Brief says in two or three words how a node is; empty: nothing of it was read.
+func (l NodeHealth) Brief() string {
+	switch {
+	case l.Alive == catalog.No && l.silent != "":
+		return "no heartbeat " + l.silent
+	case l.Alive == catalog.No:
+		return "no heartbeat"
+	case l.Ready != "True" && l.Ready != "":
+		return "NotReady"
+	case l.Ready == "True" && l.Alive == catalog.Yes:
+		return "Ready"
+	case l.Ready == "True":
+		return "Ready, heartbeat unknown"
+	}
+	return ""
+}
 
 // WhyUnhealthy says of a node that is lost how, after its name or "which".
 func (l NodeHealth) WhyUnhealthy() string {

@@ -55,6 +55,7 @@ func TestForeignTextForgesNoLines(t *testing.T) {
 		{"inspect", "--details", "--min-severity=info"}, {"verify"}, {"verify", "--details"}, {"verify", "-o", "wide"}, {"verify", "-o", "junit"}, {"verify", "restart-safe"}, {"verify", "restart-safe", "-o", "junit"},
 		{"rotate", "--list"}, {"rotate", "status", "loadbalancer-serving-signer"}, {"rotate", "aggregator-client-signer", "--dry-run=client"},
 		{"fix-api-int", "--nodes", "worker-2", "--dry-run=client"}, {"fix-api-int", "--nodes", "worker-2", "--dry-run=client", "-o", "diff"}, {"fix-api-int", "status"},
+		{"fix-api-int", "--dry-run=client"}, {"fix-api-int", "--dry-run=client", "--details"}, {"fix-api-int", "status", "--details"},
 		{"pretrust", "--dry-run=client"}, {"snapshot", "-o", "/dev/null"},
 	}
 	fields := textFields(reflect.TypeFor[inspect.Snapshot](), map[reflect.Type]bool{})

@@ -39,7 +39,8 @@ func restful(s inspect.Snapshot) *inspect.ClusterStatus {
 // not read does, too. A file without a status is answered as before.
 func TestChecksOfAFileSayWhatWasReadThen(t *testing.T) {
 	t.Parallel()
-	const fix, list, rotated = "fix-api-int --nodes all --dry-run=client", "rotate --list", "rotate aggregator-client-signer --dry-run=client"
+	const short = "fix-api-int --nodes all --dry-run=client"
+	const fix, list, rotated = short + " --details", "rotate --list", "rotate aggregator-client-signer --dry-run=client"
 	for title, c := range map[string]struct {
 		line  string
 		but   func(*inspect.ClusterStatus) // nil: there is none
@@ -47,10 +48,12 @@ func TestChecksOfAFileSayWhatWasReadThen(t *testing.T) {
 		says  []string
 		never string
 	}{
-		"nobody asked":    {fix, nil, cli.ExitFindings, []string{"Unknown, since no API server was asked: etcd-healthy, static-pods-settled, upgrade-running"}, "as of"},
-		"at rest":         {fix, func(*inspect.ClusterStatus) {}, cli.ExitFindings, []string{"Checked of the whole cluster, as of 20", "upgrade-running"}, "no API server was asked"},
-		"an upgrade":      {fix, func(s *inspect.ClusterStatus) { s.ControlPlane.Update.Progressing = "True" }, cli.ExitRefused, []string{"upgrade-running: the cluster goes to", "(as of 20"}, ""},
-		"it was accepted": {fix + " --accept-risk=upgrade-running", func(s *inspect.ClusterStatus) { s.ControlPlane.Update.Progressing = "True" }, cli.ExitFindings, []string{"Accepted by name: upgrade-running"}, ""},
+		"nobody asked":        {fix, nil, cli.ExitFindings, []string{"Unknown, since no API server was asked: etcd-healthy, static-pods-settled, upgrade-running"}, "as of"},
+		"at rest":             {fix, func(*inspect.ClusterStatus) {}, cli.ExitFindings, []string{"Checked of the whole cluster, as of 20", "upgrade-running"}, "no API server was asked"},
+		"short, nobody asked": {short, nil, cli.ExitFindings, []string{"? UNKNOWN no API server asked: etcd-healthy, static-pods-settled", "✓ PASS server-side-consistent"}, ""},
+		"short, at rest":      {short, func(*inspect.ClusterStatus) {}, cli.ExitFindings, []string{"✓ PASS as of 20"}, "no API server asked"},
+		"an upgrade":          {fix, func(s *inspect.ClusterStatus) { s.ControlPlane.Update.Progressing = "True" }, cli.ExitRefused, []string{"upgrade-running: the cluster goes to", "(as of 20"}, ""},
+		"it was accepted":     {fix + " --accept-risk=upgrade-running", func(s *inspect.ClusterStatus) { s.ControlPlane.Update.Progressing = "True" }, cli.ExitFindings, []string{"Accepted by name: upgrade-running"}, ""},
 		"pools were unread": {fix, func(s *inspect.ClusterStatus) {
 			s.ControlPlane.Gaps = []inspect.Gap{{What: catalog.Pools, Reason: "list machineconfigpools: forbidden"}}
 		}, cli.ExitRefused, []string{"pools-settled: list machineconfigpools: forbidden (as of 20", "as a user who may list machineconfigpools"}, ""},

@@ -20,7 +20,9 @@ type Plan struct {
 	Basis inspect.Snapshot
 	Now   time.Time
 	Notes []string // what people are to know beside the steps
-	Waves []Wave   // in this order
+	// Checked are the checks of the whole cluster that were made before.
+	Checked Checked
+	Waves   []Wave // in this order
 	// Unknown are nodes of which it is not known what they need, and why. Nothing is
 	// done to them.
 	Unknown []*Refusal
@@ -28,6 +30,15 @@ type Plan struct {
 	// bring: both by the checks that inspect runs.
 	Solved, Added []assess.Finding
 	After         inspect.Snapshot // the facts as they would be
+}
+
+// Checked is how checks of the whole cluster ended that stop nothing, by their names.
+type Checked struct {
+	Passed  []string
+	Unknown []string // no API server was asked
+	AsOf    string   // "as of TIME" where they were made on a file; empty: just now
+	// Notes are those of the plan's notes that say so.
+	Notes []string
 }
 
 // Wave is done before the next one begins.

@@ -75,7 +75,7 @@ func (f *Flags) AddFlags(cmd *cobra.Command, nodes string, words ...string) {
 	flags := cmd.Flags()
 	AddDryRunFlag(cmd, &f.DryRun, `"client", or no value, prints the plan and changes nothing; exit code 1 if the plan has changes.`, DryRunClient)
 	flags.BoolVarP(&f.Yes, "yes", "y", false, "Apply the plan without asking.")
-	flags.StringVarP(&f.Output, "output", "o", "", "Form of the plan: certificates by default; diff (unified, or by KUBECTL_EXTERNAL_DIFF; keys and tokens as x), json, yaml.")
+	flags.StringVarP(&f.Output, "output", "o", "", "Form of the plan: for people by default; diff (unified, or by KUBECTL_EXTERNAL_DIFF; keys and tokens as x), json, yaml.")
 	ui.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"diff", "json", "yaml"}, cobra.ShellCompDirectiveNoFileComp)))
 }
 

@@ -110,10 +110,10 @@ func (o PreflightOptions) Ask(ctx context.Context, w *Session, facts inspect.Sna
 		return err // it may be the reason why there is no plan
 	}
 	if reason := unreadVersion(facts.Cluster); reason != "" && p != nil {
-		p.Notes = append(p.Notes, "Accepted by name: "+preflight.UnreviewedVersion+": "+reason+".")
+		p.Notes = append(p.Notes, acceptedByName+": "+preflight.UnreviewedVersion+": "+reason+".")
 	}
 	if facts.Cluster.Versions.WhyUnreviewed() != "" && p != nil {
-		p.Notes = append(p.Notes, "Accepted by name: "+preflight.UnreviewedVersion+": what the catalog says of the nearest version that was reviewed is taken.")
+		p.Notes = append(p.Notes, acceptedByName+": "+preflight.UnreviewedVersion+": what the catalog says of the nearest version that was reviewed is taken.")
 	}
 	if planned != nil && !explains {
 		return planned
@@ -226,7 +226,7 @@ func (o PreflightOptions) judge(ask preflight.Preflight, p *remediate.Plan) erro
 	for _, v := range ask.Check() {
 		switch {
 		case v.Blocks() && v.Risk && slices.Contains(o.Risks, v.ID):
-			p.Notes = append(p.Notes, "Accepted by name: "+v.ID+": "+v.Reason)
+			p.Notes = append(p.Notes, acceptedByName+": "+v.ID+": "+v.Reason)
 		case v.Blocks():
 			stops = append(stops, v)
 		case v.NoAPIServer:
@@ -241,16 +241,18 @@ func (o PreflightOptions) judge(ask preflight.Preflight, p *remediate.Plan) erro
 	if len(stops) > 0 {
 		return Stopped(stops)
 	}
+	p.Checked.Passed, p.Checked.Unknown, p.Checked.AsOf = good, blind, ask.Facts.AsOf()
 	if len(good) > 0 {
 		when := ""
-		if asOf := ask.Facts.AsOf(); asOf != "" {
-			when = ", " + asOf
+		if p.Checked.AsOf != "" {
+			when = ", " + p.Checked.AsOf
 		}
-		p.Notes = append(p.Notes, "Checked of the whole cluster"+when+": "+strings.Join(good, ", ")+".")
+		p.Checked.Notes = append(p.Checked.Notes, "Checked of the whole cluster"+when+": "+strings.Join(good, ", ")+".")
 	}
 	if len(blind) > 0 {
-		p.Notes = append(p.Notes, "Unknown, since no API server was asked: "+strings.Join(blind, ", ")+".")
+		p.Checked.Notes = append(p.Checked.Notes, "Unknown, since no API server was asked: "+strings.Join(blind, ", ")+".")
 	}
+	p.Notes = append(p.Notes, p.Checked.Notes...)
 	if ask.ControlPlane != nil {
 		p.Notes = append(p.Notes, unwell(ask.ControlPlane)...)
 	}

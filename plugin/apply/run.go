@@ -2,7 +2,6 @@ package apply
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,6 +34,9 @@ type Run struct {
 	NoLease bool // go on where the Lease can't be written
 	// Plan makes the plan from facts that are read now.
 	Plan func(context.Context) (*remediate.Plan, error)
+	// Summary: the plan is printed on one screen, not in full.
+	Summary  bool
+	CASource string // from where the CAs are that are written, for the summary
 	// PrintBasis says what the plan is built on, for people.
 	PrintBasis func(io.Writer, *remediate.Plan)
 	// Verified judges the whole cluster after all was done; nil: it is not asked.
@@ -42,8 +44,9 @@ type Run struct {
 
 	// Found out on the way.
 	Changed       []journaledStep
-	User          string // the user whose credentials are used; empty: not asked yet, or unknown
-	expiredHolder string // from whom the Lease was taken over; empty: from no run
+	User          string    // the user whose credentials are used; empty: not asked yet, or unknown
+	board         *ui.Board // of the nodes that are worked on; nil: none are yet
+	expiredHolder string    // from whom the Lease was taken over; empty: from no run
 	printing      sync.Mutex
 }
 
@@ -53,6 +56,8 @@ type Lines struct {
 	NamedNodes  string // is for nodes that are named
 	PastMasters string // leaves out control plane nodes
 	PastWorkers string // goes past workers that have no heartbeat again
+	Apply       string // does what a dry run printed
+	Details     string // prints the plan in full
 }
 
 // Recheck says which checks are asked again while a plan is carried out.
@@ -198,19 +203,27 @@ func (a *Run) undoHint() string {
 
 // Printf prints for people, where the plan is not for a program.
 func (a *Run) Printf(format string, args ...any) {
-	out := a.App.Streams.Out
-	if a.Output == "json" || a.Output == "yaml" {
-		out = a.App.Streams.ErrOut
-	}
 	a.printing.Lock() // several nodes may have something to say
 	defer a.printing.Unlock()
-	ui.Printf(out, format, args...)
+	if a.board != nil { // below the lines that stay others may be drawn
+		a.board.Print(fmt.Sprintf(format, args...))
+		return
+	}
+	ui.Printf(a.out(), format, args...)
+}
+
+// out is where people read.
+func (a *Run) out() io.Writer {
+	if a.Output == "json" || a.Output == "yaml" {
+		return a.App.Streams.ErrOut
+	}
+	return a.App.Streams.Out
 }
 
 // tell prints what an action has to say of a node, below its step.
-func (a *Run) tell(_, text string) {
+func (a *Run) tell(node, text string) {
 	for line := range strings.SplitSeq(text, "\n") {
-		a.Printf("    %s\n", ui.Clean(line))
+		a.Printf("    %s: %s\n", titleOf(node), ui.Clean(line))
 	}
 }
 
@@ -221,6 +234,9 @@ func (a *Run) show(p *remediate.Plan) error {
 		return printPlanDocument(out, a.Output, a.Command, p)
 	case "diff":
 		return printPlanDiff(out, a.App.Streams.ErrOut, a, p)
+	}
+	if a.Summary {
+		return printPlanSummary(out, a, p)
 	}
 	return printPlan(out, a, p)
 }
@@ -293,44 +309,9 @@ func (a *Run) Apply(ctx context.Context, p *remediate.Plan, j *remediate.Journal
 	}()
 	env.Tell = a.tell
 	a.Printf("\nRun %s\n", a.Run)
-	waves := wavesOf(p)
-	wave, last := "", ""
-	r := remediate.Runner{Env: env, Journal: j, Observe: func(action remediate.Action, e remediate.Event, c *remediate.Change, err error) {
-		if now := waves[action.ID()]; now != wave {
-			wave, last = now, ""
-			a.Printf("Wave %s\n", ui.Clean(wave))
-		}
-		if now := cmp.Or(action.Node(), TheCluster); now != last {
-			last = now
-			a.Printf("%s\n", ui.Clean(last))
-		}
-		what := action.ID()
-		if c != nil {
-			what = c.Summary
-		}
-		switch e {
-		case remediate.Begun:
-			a.begun(action, c)
-			a.Printf("  … %s\n", ui.Clean(what))
-		case remediate.Done:
-			if c == nil {
-				a.Printf("  ✓ %s: already up to date\n", ui.Clean(what))
-				return
-			}
-			a.Printf("  ✓ %s: done, and checked\n", ui.Clean(what))
-		case remediate.Undone:
-			a.notApplied(action)
-			a.Printf("  ✗ %s: %s\n    put back\n", ui.Clean(what), ui.Clean(ui.OneLine(err.Error())))
-		case remediate.Unseen:
-			a.Printf("  ? %s: not seen\n", ui.Clean(what))
-		default:
-			var before *remediate.NotAppliedError
-			if errors.As(err, &before) {
-				a.notApplied(action)
-			}
-			a.Printf("  ✗ %s\n", ui.Clean(what))
-		}
-	}}
+	f, done := a.follow(ctx, p)
+	defer done()
+	r := remediate.Runner{Env: env, Journal: j, Observe: f.observe}
 	if conn := a.Session.Conn; conn != nil {
 		r.Gate = &preflight.RecheckGate{Facts: p.Basis, ControlPlane: conn.Cluster.ControlPlaneStatus, StaticPods: conn.Cluster.StaticPods, Accept: a.Recheck.Accept, Only: a.Recheck.Only, Print: func(text string) { a.Printf("    %s\n", ui.Clean(text)) }}
 	}

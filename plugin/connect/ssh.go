@@ -140,13 +140,19 @@ func (i identified) Dial(ctx context.Context, node string) (nodeexec.Node, error
 	return n, nil
 }
 
+// Drawing is what is drawn on a terminal, and has to make room there.
+type Drawing interface {
+	Hold()
+	Release()
+}
+
 // Prompter asks the user, one question at a time. Where nobody can answer, the
 // answer is no.
 type Prompter struct {
 	App      cli.App
 	mu       sync.Mutex
 	printed  map[string]bool
-	Progress *ui.Progress    // to be held while somebody is asked; may be nil
+	Progress Drawing         // while the user is asked; may be nil
 	Ended    <-chan struct{} // closed when the program is interrupted; may be nil
 }
 

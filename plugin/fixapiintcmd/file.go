@@ -29,7 +29,8 @@ func (o *fixOptions) offline(ctx context.Context) error {
 		return o.emitFor(ctx, nil, fix, s)
 	}
 	s = o.preflight.Accepted(s)
-	a := &apply.Run{Options: o.Options, Command: o.command(), Run: remediate.NewRun(s.Taken)}
+	a := &apply.Run{Options: o.Options, Command: o.command(), Run: remediate.NewRun(s.Taken), Summary: !o.details, CASource: fix.CASource,
+		Lines: apply.Lines{Apply: o.lines.apply, Details: o.lines.details}}
 	if err := o.followUpInFile(s, &fix); err != nil {
 		return err
 	}

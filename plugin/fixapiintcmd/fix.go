@@ -32,6 +32,7 @@ type fixFlags struct {
 	network   apply.NetworkFlags
 	scripts   string
 	pretrust  bool // it is the command pretrust
+	details   bool // the plan in full
 }
 
 // fixOptions is what a run of fix-api-int or of pretrust needs.
@@ -41,6 +42,7 @@ type fixOptions struct {
 	scripts   string // the folder for scripts; empty: none are asked for
 	pretrust  bool   // only while no served certificate is signed by the new CA
 	lines     commandLines
+	details   bool // the plan in full
 	// after is asked once all nodes are repaired.
 	after verification
 }
@@ -50,6 +52,8 @@ type commandLines struct {
 	resume     string // as it was called
 	allWaves   string // the same, but for --only and --accept-risk
 	namedNodes string // the same as resume, but for what names nodes
+	apply      string // does what a dry run printed
+	details    string // prints the plan in full, and changes nothing
 }
 
 // NewCommand is the command fix-api-int.
@@ -114,12 +118,15 @@ func (f *fixFlags) addFlags(cmd *cobra.Command) {
 	f.preflight.AddFlags(cmd)
 	f.waves.addFlags(cmd)
 	f.network.AddFlags(cmd)
+	cmd.Flags().BoolVar(&f.details, "details", false, "Print the plan in full: each step of each node, with the CAs that each file gains and loses.")
 }
 
 func linesOf(cmd *cobra.Command) commandLines {
 	return commandLines{
 		resume: apply.CommandLine(cmd), allWaves: apply.CommandLine(cmd, "only", "accept-risk"),
 		namedNodes: apply.CommandLine(cmd, "nodes", "node-selector", "only", "max-unavailable"),
+		apply:      apply.CommandLine(cmd, "from", "dry-run", "yes", "output", "details"),
+		details:    apply.CommandLine(cmd, "dry-run", "yes", "output", "details") + " --dry-run=" + apply.DryRunClient + " --details",
 	}
 }
 
@@ -145,7 +152,7 @@ func (f *fixFlags) toOptions(ctx context.Context) (*fixOptions, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &fixOptions{repairOptions: repair, scripts: f.scripts, pretrust: f.pretrust}
+	o := &fixOptions{repairOptions: repair, scripts: f.scripts, pretrust: f.pretrust, details: f.details}
 	o.Nodes.RestartProbe = f.rebootstrap
 	if err := f.checkEmit(); err != nil {
 		return nil, err
@@ -222,6 +229,7 @@ func (o *fixOptions) execute(ctx context.Context, w *apply.Session, given []byte
 	risks := o.preflight.Risks
 	a := &apply.Run{
 		Options: o.Options, Session: w, Command: o.command(), Run: remediate.NewRun(collect.Now()), Lines: o.linesFor(w.All),
+		Summary: !o.details, CASource: fix.CASource,
 		NoLease: slices.Contains(risks, remediate.NoLease), Recheck: apply.Recheck{Accept: risks},
 	}
 	if w.All && w.Conn != nil && len(o.order.Only) == 0 {
@@ -257,7 +265,7 @@ func (o *fixOptions) execute(ctx context.Context, w *apply.Session, given []byte
 
 // linesFor are the commands that a run names where it stopped. all: it is of the whole cluster.
 func (o *fixOptions) linesFor(all bool) apply.Lines {
-	lines := apply.Lines{Resume: o.lines.resume, NamedNodes: o.lines.namedNodes}
+	lines := apply.Lines{Resume: o.lines.resume, NamedNodes: o.lines.namedNodes, Apply: o.lines.apply, Details: o.lines.details}
 	if o.source.file == "-" {
 		lines.Resume += " # with the same CAs on its standard input once more"
 	}

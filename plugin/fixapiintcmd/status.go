@@ -33,15 +33,17 @@ import (
 // statusFlags is what was typed.
 type statusFlags struct {
 	repairFlags
-	output string
+	output  string
+	details bool
 }
 
 // statusOptions is what a run needs: it tells how far a repair is, whoever began it, by facts
 // alone.
 type statusOptions struct {
 	repairOptions
-	output string // json or yaml; empty: for people
-	lines  commandLines
+	output  string // json or yaml; empty: for people
+	details bool   // by wave, with all reasons
+	lines   commandLines
 }
 
 func newStatusCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
@@ -66,8 +68,8 @@ Exit codes: 0 all is done; 1 something is to be done; 2 usage or no access; 3 no
 			if err != nil {
 				return err
 			}
-			line := strings.Replace(apply.CommandLine(cmd, "from", "output"), " status", "", 1)
-			o.lines = commandLines{resume: line, allWaves: line}
+			line := strings.Replace(apply.CommandLine(cmd, "from", "output", "details"), " status", "", 1)
+			o.lines = commandLines{resume: line, allWaves: line, details: apply.CommandLine(cmd, "output", "details") + " --details"}
 			return o.run(cmd.Context())
 		},
 	}
@@ -76,6 +78,7 @@ Exit codes: 0 all is done; 1 something is to be done; 2 usage or no access; 3 no
 		"Only the machine that this runs on.", connect.AllNodes)
 	f.addSources(cmd)
 	cmd.Flags().StringVarP(&f.output, "output", "o", "", "Form of the answer: json, yaml.")
+	cmd.Flags().BoolVar(&f.details, "details", false, "Tell each wave and each node in full.")
 	ui.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml"}, cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }
@@ -90,7 +93,7 @@ func (f *statusFlags) toOptions(ctx context.Context) (*statusOptions, error) {
 	}
 	usual := apply.NetworkFlags{Restart: apply.RestartNeeded}
 	repair.network, err = usual.ToOptions(nil, f.Nodes.Debug)
-	return &statusOptions{repairOptions: repair, output: f.output}, err
+	return &statusOptions{repairOptions: repair, output: f.output, details: f.details}, err
 }
 
 func (o *statusOptions) run(ctx context.Context) error {
@@ -182,6 +185,7 @@ type (
 		// PastMasters is the line that leaves out a master that is lost for good.
 		PastMasters string       `json:"pastMasters,omitempty"`
 		Lease       *repairLease `json:"lease,omitempty"` // absent: no run holds it
+		cluster     inspect.Cluster
 	}
 	repairWave struct {
 		Name  string       `json:"name"`
@@ -197,12 +201,14 @@ type (
 		Reason    string `json:"reason,omitempty"`
 		// Remediation is what to do about it.
 		Remediation assess.Remediation `json:"remediation,omitzero"`
+		brief       string             // how it is, in two or three words
+		due         string             // what is to be done, in few words
 	}
 )
 
 // judge turns a plan into what it says of how far the repair is.
 func (o *statusOptions) judge(p *remediate.Plan, lease *repairLease) repairDocument {
-	d := repairDocument{APIVersion: report.APIVersion, Kind: "Repair", Server: p.Basis.Cluster.Server, Version: p.Basis.Cluster.Versions.Cluster, Unreviewed: p.Basis.Cluster.Versions.WhyUnreviewed(), Unauthenticated: p.Basis.Cluster.Unauthenticated, Taken: p.Now, Waves: []repairWave{}}
+	d := repairDocument{APIVersion: report.APIVersion, Kind: "Repair", Server: p.Basis.Cluster.Server, Version: p.Basis.Cluster.Versions.Cluster, Unreviewed: p.Basis.Cluster.Versions.WhyUnreviewed(), Unauthenticated: p.Basis.Cluster.Unauthenticated, Taken: p.Now, Waves: []repairWave{}, cluster: p.Basis.Cluster}
 	for _, w := range p.Waves {
 		wave := repairWave{Name: cmp.Or(w.Name, "nodes")}
 		for _, n := range w.Nodes {
@@ -226,8 +232,9 @@ func (o *statusOptions) judge(p *remediate.Plan, lease *repairLease) repairDocum
 		}
 		unknown := repairNode{Name: r.Node, State: standsUnknown, Reason: r.Name + ": " + r.Reason, Remediation: assess.Advise(r.Next)}
 		if n != nil {
-			unknown.Ready = n.Ready
-			unknown.Alive, unknown.Heartbeat = p.Basis.NodeHealth(n).Words()
+			life := p.Basis.NodeHealth(n)
+			unknown.Ready, unknown.brief = n.Ready, life.Brief()
+			unknown.Alive, unknown.Heartbeat = life.Words()
 		}
 		d.Waves[i].Nodes = append(d.Waves[i].Nodes, unknown)
 	}
@@ -266,6 +273,10 @@ func nodeState(p *remediate.Plan, n remediate.NodePlan) repairNode {
 		life = p.Basis.NodeHealth(node)
 		out.Ready = node.Ready
 		out.Alive, out.Heartbeat = life.Words()
+		out.brief = life.Brief()
+	}
+	if n.Changes() {
+		out.due = strings.Join(apply.InFewWords(n), ", ")
 	}
 	var todo []string
 	waits, due := true, false
@@ -313,6 +324,12 @@ func (o *statusOptions) print(d repairDocument) error {
 	out := o.App.Streams.Out
 	if o.output != "" {
 		return ui.PrintDocument(out, o.output, d)
+	}
+	if !o.details {
+		w := ui.NewPage(out)
+		o.summary(w, d)
+		_, err := io.WriteString(out, ui.CleanLines(w.String()))
+		return err
 	}
 	w := &strings.Builder{}
 	ui.Printf(w, "Cluster  %s  %s\n", ui.OrDash(d.Server), ui.OrDash(d.Version))

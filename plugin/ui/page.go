@@ -30,6 +30,15 @@ func NewPage(out io.Writer) *Page { return &Page{columns: Columns(out)} }
 // Columns is the width of the page.
 func (p *Page) Columns() int { return p.columns }
 
+// Line writes one line, cut at the width of the page.
+func (p *Page) Line(s string) { Printf(p, "%s\n", shortened(s, p.columns)) }
+
+// Few writes a text in two lines at most: --details has all of it.
+func (p *Page) Few(lead, s string) { fewLines(p, lead, Clean(OneLine(s))) }
+
+// Command writes a line with a command, whole, to be copied.
+func (p *Page) Command(word, command string) { Printf(p, "%s%s\n", label(word), Clean(command)) }
+
 // Columns is the width of a terminal; of anything else that of the environment's COLUMNS, else
 // 100.
 func Columns(out io.Writer) int {

@@ -113,7 +113,7 @@ func (p Problem) print(w *Page, full bool) {
 	lead := fmt.Sprintf("%-*s", labelColumns, p.Mark+" "+p.Word)
 	title := Clean(OneLine(p.Title))
 	if len(p.Names) > 0 {
-		title += ": " + namesThatFit(p.Names, w.columns-labelColumns-columnsIn(title)-2)
+		title += ": " + NamesThatFit(p.Names, w.columns-labelColumns-columnsIn(title)-2)
 	}
 	if !full {
 		Printf(w, "%s\n", shortened(lead+title, w.columns))
@@ -124,7 +124,7 @@ func (p Problem) print(w *Page, full bool) {
 		fewLines(w, label("reason"), Clean(OneLine(p.Reason)))
 	}
 	if len(p.Also) > 0 {
-		Printf(w, "%s%s\n", label("in"), namesThatFit(p.Also, w.columns-labelColumns))
+		Printf(w, "%s%s\n", label("in"), NamesThatFit(p.Also, w.columns-labelColumns))
 	}
 	if p.Impact != "" {
 		fewLines(w, label("impact"), Clean(OneLine(p.Impact)))
@@ -146,13 +146,15 @@ func fewLines(w *Page, lead, s string) {
 	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 	if len(lines) > maxLines {
 		lines = lines[:maxLines]
-		lines[maxLines-1] = shortened(lines[maxLines-1]+" …", w.columns)
+		lines[maxLines-1] += " …"
 	}
-	Printf(w, "%s\n", strings.Join(lines, "\n"))
+	for _, line := range lines { // a word may be longer than a line
+		w.Line(line)
+	}
 }
 
-// namesThatFit lists as many names as columns hold, one at least, and counts the others.
-func namesThatFit(names []string, columns int) string {
+// NamesThatFit lists as many names as columns hold, one at least, and counts the others.
+func NamesThatFit(names []string, columns int) string {
 	out := ""
 	for i, name := range names {
 		next := out
@@ -179,6 +181,35 @@ func shortened(line string, columns int) string {
 	}
 	return strings.TrimSuffix(fittedLine(line+"\n", columns, false), "\n")
 }
+
+// Middle cuts the middle out of a name that is wider than columns: names of nodes differ at
+// their beginning or at their end.
+func Middle(name string, columns int) string {
+	if columnsIn(name) <= columns || columns < 3 {
+		return shortened(name, columns)
+	}
+	runes, tail := []rune(name), ""
+	for i := len(runes) - 1; i >= 0 && columnsIn(tail)+columnsOf(runes[i]) <= (columns-1)/3; i-- {
+		tail = string(runes[i]) + tail
+	}
+	head := ""
+	for _, r := range runes {
+		if columnsIn(head)+columnsOf(r)+1+columnsIn(tail) > columns {
+			break
+		}
+		head += string(r)
+	}
+	return head + "…" + tail
+}
+
+// Padded is a cell of a table, which is as wide as its column.
+func Padded(cell string, columns int) string {
+	cell = Middle(cell, columns)
+	return cell + strings.Repeat(" ", max(columns-columnsIn(cell), 0))
+}
+
+// Width is how many columns a text takes.
+func Width(s string) int { return columnsIn(s) }
 
 func columnsIn(s string) int {
 	n := 0

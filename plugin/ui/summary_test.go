@@ -59,7 +59,7 @@ func TestNamesThatFit(t *testing.T) {
 	t.Parallel()
 	names := []string{"worker-1", "worker-2", "worker-3"}
 	for columns, want := range map[int]string{80: "worker-1, worker-2, worker-3", 22: "worker-1, worker-2 +1", 12: "worker-1 +2", 1: "worker-1 +2"} {
-		if got := namesThatFit(names, columns); got != want {
+		if got := NamesThatFit(names, columns); got != want {
 			t.Errorf("%d columns: %q, want %q", columns, got, want)
 		}
 	}

@@ -192,7 +192,7 @@ func (p HumanPrinter) expiryLines(w *Page, inv *report.Inventory) []string {
 	if len(names) == 1 {
 		line = strings.Replace(line, "1 expire:", "1 expires:", 1)
 	}
-	return []string{line + namesThatFit(names, w.columns-columnsIn(line))}
+	return []string{line + NamesThatFit(names, w.columns-columnsIn(line))}
 }
 
 // placeName is a place as people call it: a node, NAMESPACE/NAME, or KIND/NAME.

@@ -35,7 +35,8 @@ func (f *fixing) wholeCluster(t *testing.T) {
 	fix = append(fix, "--kubeconfig", own)
 	ends(t, f.inLab(t, fix...), 2, "x509", "--api-ca-from")
 	fix = append(fix, "--api-ca-from", "ssh://"+master)
-	r := f.inLab(t, append(fix, "status")...)
+	ends(t, f.inLab(t, append(fix, "status")...), 1, "nodes: 3 pending", "\n  next      ")
+	r := f.inLab(t, append(fix, "status", "--details")...)
 	ends(t, r, 1, "masters: 2 pending", "workers-not-ready: 1 pending", "network: ")
 	if !strings.Contains(r.stdout, "Next     ") || strings.Contains(r.stdout[strings.Index(r.stdout, "Next"):], "--yes") {
 		t.Errorf("the next step is not named, or does not ask:\n%s", r.stdout)
@@ -76,13 +77,13 @@ func oneByOne(t *testing.T, r result, nodes ...string) {
 	t.Helper()
 	_, done, _ := strings.Cut(r.said(), "\nRun ")
 	for _, n := range nodes {
-		steps := []string{"\n" + n + "\n", "✓ restart kubelet.service: done", "✓ wait for a heartbeat that is newer than the restart: done"}
+		steps := []string{"✓ " + n + "  restart kubelet.service: done", "✓ " + n + "  wait for a heartbeat that is newer than the restart: done"}
 		if strings.HasPrefix(n, "master") {
-			steps = append(steps, "✓ wait until its kube-apiserver answers: done")
+			steps = append(steps, "✓ "+n+"  wait until its kube-apiserver answers: done")
 		}
 		for _, step := range steps {
 			before, after, ok := strings.Cut(done, step)
-			if !ok || strings.Count(before, "✓ restart kubelet.service") > 0 {
+			if !ok || strings.Count(before, "  restart kubelet.service: done") > 0 {
 				t.Fatalf("%s: not %q, or not before another kubelet is restarted:\n%s", n, strings.TrimSpace(step), r.said())
 			}
 			done = after

@@ -200,7 +200,8 @@ func (f *fixing) dryRun(t *testing.T, node string) {
 	before := f.stands(t, node)
 	ca := f.newCA(t)
 	dry := []string{"fix-api-int", "--nodes", node, "--via", "ssh", "--dry-run=client"}
-	ends(t, f.inLab(t, dry...), 1, "sha256 "+ca, "restart kubelet.service", joinConfig, ownConfig, "api-int.lab.test:6443")
+	ends(t, f.inLab(t, append(dry, "--details")...), 1, "sha256 "+ca, "restart kubelet.service", joinConfig, ownConfig, "api-int.lab.test:6443")
+	ends(t, f.inLab(t, dry...), 1, "\n"+node+"  ", "CA in 2 kubeconfigs, restart kubelet", "kube-apiserver-server-ca", "certrot fix-api-int --nodes "+node)
 
 	r := f.inLab(t, append(dry, "-o", "diff")...)
 	ends(t, r, 1, ca, "\n--- ", "\n+++ ", "\n@@ ")

@@ -109,9 +109,9 @@ func TestFixKubeadm(t *testing.T) {
 			t.Errorf("the kubelet of %s does not say x509:\n%.2000s", n, out)
 		}
 	}
-	ends(t, f.inLab(t, "fix-api-int", "status", "--via", "ssh"), 1, "masters: 1 pending", "workers-not-ready: 1 pending")
+	ends(t, f.inLab(t, "fix-api-int", "status", "--via", "ssh", "--details"), 1, "masters: 1 pending", "workers-not-ready: 1 pending")
 
-	r := f.inLab(t, append(all, "--yes")...)
+	r := f.inLab(t, append(all, "--yes", "--details")...)
 	ends(t, r, 0, "kube-system/kube-root-ca.crt", kubeadmJoin, kubeadmOwn, "/etc/kubernetes/controller-manager.conf on master-0 lacks", "/etc/kubernetes/pki/ca.crt on master-0, worker-0 lacks",
 		"its kube-apiserver answers", "server-side-consistent", "static-pods-settled")
 	published := caSums([]byte(mustDo(t, lab, "get", "configmap", "-n", "kube-system", "kube-root-ca.crt", "-o", `jsonpath={.data.ca\.crt}`)))
@@ -153,7 +153,7 @@ func TestFixKubeadm(t *testing.T) {
 
 	// Without the API: the CA as a control plane node has it, by a person who put it there.
 	mustDo(t, lab, "ssh", "master-0", "sudo sh -c "+nodeexec.Quote(`kubectl --kubeconfig=/etc/kubernetes/kubelet.conf config view --raw -o 'jsonpath={.clusters[0].cluster.certificate-authority-data}' | base64 -d >/etc/kubernetes/pki/ca.crt`))
-	ends(t, f.inLab(t, "fix-api-int", "--nodes", "worker-0", "--via", "ssh", "--yes", "--kubeconfig", "/dev/null", "--api-ca-from", "ssh://core@master-0"), 3, kubeadmJoin, kubeadmOwn, "no API server could be asked")
+	ends(t, f.inLab(t, "fix-api-int", "--nodes", "worker-0", "--via", "ssh", "--yes", "--details", "--kubeconfig", "/dev/null", "--api-ca-from", "ssh://core@master-0"), 3, kubeadmJoin, kubeadmOwn, "no API server could be asked")
 	lab.WaitReady(t, "worker-0")
 }
 

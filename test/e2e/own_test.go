@@ -32,7 +32,7 @@ func (f *fixing) ownKubeconfig(t *testing.T, master, lost string, was standing) 
 	t.Run("a repair of nodes trusts the API by a master's CA", func(t *testing.T) {
 		dry := []string{"fix-api-int", "--nodes", lost, "--via", "ssh", "--dry-run=client"}
 		ends(t, with(dry...), 2, "--api-ca-from ssh://")
-		r := with(append(dry, "--api-ca-from", "ssh://"+master)...)
+		r := with(append(dry, "--details", "--api-ca-from", "ssh://"+master)...)
 		ends(t, r, 1, "ConfigMap/openshift-config-managed/kube-apiserver-server-ca")
 		if strings.Contains(r.said(), "Without the API server") {
 			t.Errorf("the API was not asked:\n%s", r.said())

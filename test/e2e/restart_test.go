@@ -87,7 +87,7 @@ const currentCert = "/var/lib/kubelet/pki/kubelet-client-current.pem"
 // remakes is of a kubelet in the incident: it asks for no other certificate.
 func (f *fixing) remakes(t *testing.T, node string) {
 	certificate, requests := f.linked(t, node), mustDo(t, f.lab, "get", "csr", "-o", "name")
-	r := f.inLab(t, "fix-api-int", "--nodes", node, "--via", "ssh", "--rebootstrap", "--yes")
+	r := f.inLab(t, "fix-api-int", "--nodes", node, "--via", "ssh", "--rebootstrap", "--yes", "--details")
 	ends(t, r, 0, "remove "+ownConfig, "it asks for no other one", "Done.")
 	if now := f.linked(t, node); now != certificate {
 		t.Errorf("its certificate was %s, and is %s", certificate, now)
@@ -110,7 +110,7 @@ openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 -s
 cat cert.tmp key.tmp >kubelet-client-2020-01-01-00-00-00.pem; rm cert.tmp key.tmp
 ln -sfn /var/lib/kubelet/pki/kubelet-client-2020-01-01-00-00-00.pem kubelet-client-current.pem; systemctl restart kubelet`))
 	certificate, was := f.linked(t, node), f.stands(t, node)
-	anew := []string{"fix-api-int", "--nodes", node, "--via", "ssh", "--rebootstrap", "--yes"}
+	anew := []string{"fix-api-int", "--nodes", node, "--via", "ssh", "--rebootstrap", "--yes", "--details"}
 	ends(t, f.inLab(t, append(anew, "--approve-csrs")...), 5, "bootstrap-credential", "401 Unauthorized", "create token node-bootstrapper")
 	token := mustDo(t, f.lab, "-n", "openshift-machine-config-operator", "create", "token", "node-bootstrapper", "--duration=2h")
 	f.secret.addToken("the token that was made", strings.TrimSpace(token))

@@ -1,0 +1,341 @@
+package apply
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// ScreenLines fit on a terminal of 24, with the prompt below them.
+const ScreenLines = 23
+
+// planSummary is a plan on one screen. A plan that is to be confirmed is said in full where a
+// line would be cut, and names all that is written.
+type planSummary struct {
+	run     *Run
+	plan    *remediate.Plan
+	confirm bool
+}
+
+// printPlanSummary prints a plan on one screen, and for a plan that is to be confirmed all that
+// it writes.
+func printPlanSummary(out io.Writer, a *Run, p *remediate.Plan) error {
+	s := planSummary{a, p, !a.DryRun && a.Session != nil && !p.Empty()}
+	w := ui.NewPage(out)
+	s.print(w)
+	if s.confirm {
+		s.writes(w)
+	}
+	_, err := io.WriteString(out, ui.CleanLines(w.String()))
+	return err
+}
+
+func (s planSummary) print(w *ui.Page) {
+	head, rows, bottom := ui.NewPage(w), ui.NewPage(w), ui.NewPage(w)
+	s.head(head)
+	if !s.plan.Empty() {
+		s.rows(rows)
+		s.bottom(bottom)
+	}
+	room := ScreenLines - lines(head.String()) - lines(rows.String()) - lines(bottom.String())
+	notes := s.notes(w, room)
+	room -= lines(notes)
+	for i, part := range []string{head.String(), rows.String(), notes, bottom.String()} {
+		if i > 0 && part != "" && (room > 0 || s.confirm) { // an empty line
+			ui.Printf(w, "\n")
+			room--
+		}
+		ui.Printf(w, "%s", part)
+	}
+	if s.plan.Empty() {
+		ui.Printf(w, "\n%s\n", noChanges(s.plan))
+		for _, n := range unhealthyNodes(s.plan) {
+			w.Line("  " + foreign.Name(n.Name) + "  " + state(n, s.plan.Basis.NodeHealth(n)))
+		}
+	}
+}
+
+func lines(text string) int { return strings.Count(text, "\n") }
+
+// head says which cluster it is, and what is repaired.
+func (s planSummary) head(w *ui.Page) {
+	due := 0
+	for _, name := range NodesOf(s.plan) {
+		if slices.ContainsFunc(s.plan.Nodes(), func(n remediate.NodePlan) bool { return n.Name == name && n.Changes() }) {
+			due++
+		}
+	}
+	printer := ui.HumanPrinter{ProgramName: s.run.App.ProgramName}
+	nodes := fmt.Sprintf("nodes to repair: %d of %d", due, len(s.plan.Basis.Nodes))
+	for _, line := range printer.Head(w, report.ClusterOf(s.plan.Basis.Cluster), s.plan.Now, "", nodes) {
+		w.Line(line)
+	}
+	label := "Served   "
+	if len(s.added()) > 0 {
+		label = "Repairs  "
+	}
+	if text := s.repairs(); text != "" {
+		w.Few(label, text)
+	}
+}
+
+// repairs says which CA kubelets get, from where, and what api-int presents.
+func (s planSummary) repairs() string {
+	var parts []string
+	leaf := servedLeaf(s.plan)
+	if added := s.added(); len(added) > 0 {
+		first := added[0]
+		if i := slices.IndexFunc(added, func(c *pki.Cert) bool { return leaf != nil && c.Subject == leaf.Issuer }); i >= 0 {
+			first = added[i]
+		}
+		text := "CA " + shortName(first.Subject) + " (until " + first.NotAfter.UTC().Format(time.DateOnly) + ")"
+		if len(added) > 1 {
+			text += fmt.Sprintf(" +%d", len(added)-1)
+		}
+		parts = append(parts, text+" of "+shortSource(s.run.CASource))
+		if leaf != nil && leaf.Issuer == first.Subject {
+			return parts[0] + "; api-int is signed by it until " + leaf.NotAfter.UTC().Format(time.DateOnly)
+		}
+	}
+	if leaf != nil {
+		parts = append(parts, "api-int is signed by "+shortName(leaf.Issuer)+" until "+leaf.NotAfter.UTC().Format(time.DateOnly))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// added are the CAs that the plan adds to any file, each once.
+func (s planSummary) added() []*pki.Cert {
+	var out []*pki.Cert
+	for _, n := range s.plan.Nodes() {
+		for _, step := range n.Due() {
+			if f := step.Change.File; f != nil && !f.Removed {
+				out = append(out, pki.Without(pki.Without(f.New, f.Old), out)...)
+			}
+		}
+	}
+	return out
+}
+
+// servedLeaf is what api-int presents to a node; nil: it was not read.
+func servedLeaf(p *remediate.Plan) *pki.Cert {
+	for _, v := range p.Basis.Served {
+		if len(v.Chain) > 0 && v.Server == "" { // a snapshot has what others presented, too
+			return v.Chain[0]
+		}
+	}
+	return nil
+}
+
+// shortName is a CA's common name without the operator that made it.
+func shortName(subject string) string {
+	name := pki.CommonName(subject)
+	return pki.Foreign(name[strings.LastIndexByte(name, '_')+1:])
+}
+
+// shortSource is the name of the ConfigMap that CAs are from; any other source as it is.
+func shortSource(source string) string {
+	ref, _, _ := strings.Cut(source, "[")
+	if kind, name, ok := strings.Cut(ref, "/"); ok && kind == "ConfigMap" {
+		return name[strings.LastIndexByte(name, '/')+1:]
+	}
+	return source
+}
+
+// notes say what is unknown, what was accepted, what to know and what passed, in at most so
+// many lines; in a plan that is to be confirmed in full.
+func (s planSummary) notes(w *ui.Page, room int) string {
+	var notes []note
+	for _, r := range s.plan.Unknown {
+		notes = append(notes, note{"? UNKNOWN", foreign.Name(r.Node) + ": " + r.Name + ": " + r.Reason})
+	}
+	var accepted, others []note
+	for _, text := range s.plan.Notes {
+		switch n := (note{"! WARNING", text}); {
+		case slices.Contains(s.plan.Checked.Notes, text):
+		case strings.HasPrefix(text, acceptedByName):
+			accepted = append(accepted, n)
+		default:
+			others = append(others, n)
+		}
+	}
+	notes = slices.Concat(notes, accepted, others)
+	checks := ui.NewPage(w)
+	s.checks(checks)
+	if s.confirm {
+		full := ui.NewPage(w)
+		for _, n := range notes {
+			ui.Wrap(full, n.lead(), n.text)
+		}
+		return full.String() + checks.String()
+	}
+	room -= lines(checks.String())
+	few, brief := ui.NewPage(w), ui.NewPage(w)
+	listed := len(notes)
+	if listed > room {
+		listed = max(room-1, 0)
+	}
+	for _, n := range notes[:listed] {
+		few.Few(n.lead(), n.text)
+		brief.Line(n.lead() + ui.Clean(n.text))
+	}
+	if more := len(notes) - listed; more > 0 {
+		brief.Line(note{mark: notes[listed].mark}.lead() + ui.Count(more, "more note") + ": --details")
+	} else if lines(few.String()) <= room {
+		brief = few
+	}
+	return brief.String() + checks.String()
+}
+
+// note is a line of a summary.
+type note struct{ mark, text string }
+
+func (n note) lead() string { return fmt.Sprintf("%-12s", n.mark) }
+
+// checks say which checks of the whole cluster are unknown, and which passed.
+func (s planSummary) checks(w *ui.Page) {
+	line := func(mark, about string, names []string) {
+		lead := note{mark: mark}.lead() + about
+		switch {
+		case len(names) == 0:
+		case s.confirm:
+			ui.Wrap(w, lead, strings.Join(names, ", "))
+		default:
+			w.Line(lead + ui.NamesThatFit(names, w.Columns()-ui.Width(lead)))
+		}
+	}
+	asOf := s.plan.Checked.AsOf
+	if asOf != "" {
+		asOf += ": "
+	}
+	line("? UNKNOWN", "no API server asked: ", s.plan.Checked.Unknown)
+	line("✓ PASS", asOf, s.plan.Checked.Passed)
+}
+
+// acceptedByName begins a note of a check that fails or is unknown, and was accepted.
+const acceptedByName = "Accepted by name"
+
+// bottom says what the plan solves, and what to type.
+func (s planSummary) bottom(w *ui.Page) {
+	if len(s.plan.Solved) > 0 {
+		w.Line("Solves   " + s.solves())
+	}
+	undo := inspect.LiveHints(s.run.App.ProgramName)
+	if !s.confirm && s.run.Lines.Apply != "" {
+		w.Command("next", s.run.Lines.Apply)
+	}
+	switch {
+	case !writesFiles(s.plan):
+	case s.confirm:
+		w.Command("undo", undo.Next("{} undo %s", s.plan.Run))
+	default:
+		w.Line("  undo      " + undo.Next("{} undo RUN") + ", which is named at the end")
+	}
+	if s.run.Lines.Details != "" {
+		w.Command("details", s.run.Lines.Details)
+	}
+}
+
+// solves counts the findings of inspect that the plan solves, and names their checks.
+func (s planSummary) solves() string {
+	count, places := map[assess.Severity]int{}, 0
+	var names, parts []string
+	for _, f := range s.plan.Solved {
+		count[f.Severity]++
+		places += len(f.At)
+		if !slices.Contains(names, f.ID) {
+			names = append(names, f.ID)
+		}
+	}
+	for severity := assess.Critical; severity >= assess.Info; severity-- {
+		if n := count[severity]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, severity))
+		}
+	}
+	return fmt.Sprintf("%s of inspect in %s: %s", strings.Join(parts, ", "), ui.Count(places, "place"), strings.Join(names, ", "))
+}
+
+// writes names each file and object that is changed, in full: what is not shown here is not
+// written. CAs are named once for all files that get the same ones.
+func (s planSummary) writes(w io.Writer) {
+	type group struct {
+		removed        bool
+		added, dropped []*pki.Cert
+		files          []string
+	}
+	var groups []*group
+	var others []string // what else is done
+	at := map[string][]string{}
+	for _, n := range s.plan.Nodes() {
+		for _, step := range n.Due() {
+			f := step.Change.File
+			if f == nil {
+				if what := step.Change.Summary; !remediate.Waits(step.Action) {
+					if at[what] == nil {
+						others = append(others, what)
+					}
+					at[what] = append(at[what], titleOf(n.Name))
+				}
+				continue
+			}
+			g := &group{f.Removed, pki.Without(f.New, f.Old), pki.Without(f.Old, f.New), nil}
+			i := slices.IndexFunc(groups, func(o *group) bool {
+				return o.removed == g.removed && sameCerts(o.added, g.added) && sameCerts(o.dropped, g.dropped)
+			})
+			if i < 0 {
+				i, groups = len(groups), append(groups, g)
+			}
+			groups[i].files = append(groups[i].files, foreign.Name(n.Name)+":"+foreign.Name(f.Path))
+		}
+	}
+	for _, g := range groups {
+		verb := "Writes"
+		if g.removed {
+			verb = "Removes"
+		}
+		ui.Printf(w, "\n%s %s, with a backup on the node in %s/%s:\n", verb, ui.Count(len(g.files), "file"), host.DefaultFolder, s.plan.Run)
+		for _, file := range g.files {
+			ui.Printf(w, "  %s\n", file)
+		}
+		if g.removed {
+			continue
+		}
+		printCAs(w, "adds", "to", "+", g.added, s.plan.Now)
+		printCAs(w, "removes", "from", "-", g.dropped, s.plan.Now)
+	}
+	if len(others) > 0 {
+		ui.Printf(w, "\nAlso:\n")
+		for _, what := range others {
+			ui.Wrap(w, "  ", what+": "+strings.Join(at[what], ", "))
+		}
+	}
+}
+
+// printCAs names CAs, all of them.
+func printCAs(w io.Writer, verb, where, sign string, certs []*pki.Cert, now time.Time) {
+	if len(certs) == 0 {
+		return
+	}
+	ui.Printf(w, "%s %s %s each:\n", verb, ui.Count(len(certs), "CA"), where)
+	for _, c := range certs {
+		expired := ""
+		if sign == "-" {
+			expired = ValidityText(c, now)
+		}
+		ui.Printf(w, "  %s %s  sha256 %s  until %s%s\n", sign, pki.Foreign(c.Subject), c.Fingerprint.Short(), c.NotAfter.UTC().Format(time.DateOnly), expired)
+	}
+}
+
+func sameCerts(a, b []*pki.Cert) bool {
+	return len(a) == len(b) && len(pki.Without(a, b)) == 0
+}

@@ -1,0 +1,202 @@
+package apply
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+)
+
+// fileAction stands for a change of a file.
+type fileAction struct {
+	remediate.Action
+	id string
+}
+
+func (f fileAction) ID() string { return f.id }
+
+// authorities are CAs with these names.
+func authorities(now time.Time, names ...string) (out []*pki.Cert) {
+	for _, name := range names {
+		out = append(out, CertsIn(pkitest.NewCA(name, now.Add(-time.Hour), now.AddDate(1, 0, 0)).CertPEM)...)
+	}
+	return out
+}
+
+// repairOf is a plan that gives these nodes CAs in two files, and takes others from them.
+func repairOf(now time.Time, added, removed []*pki.Cert, names ...string) *remediate.Plan {
+	p := &remediate.Plan{Run: "20260101-000000-abcdef", Now: now, Basis: inspect.Snapshot{Taken: now, Cluster: inspect.Cluster{Server: "https://api.example.com:6443", Versions: catalog.Versions{Cluster: "4.15.1"}}}}
+	waves := []remediate.Wave{{Name: remediate.WaveMasters}, {Name: remediate.WaveNotReady}, {Name: remediate.WaveWorkers}}
+	for i, name := range names {
+		n := remediate.NodePlan{Name: name}
+		for _, path := range catalog.KubeletKubeconfigs() {
+			n.Steps = append(n.Steps, remediate.Step{Action: fileAction{id: "replace " + name + ":" + path}, Change: &remediate.Change{Summary: "CA in " + path, File: &remediate.FileChange{Path: path, Old: removed, New: added}}})
+		}
+		n.Steps = append(n.Steps, remediate.Step{Action: action.NewRestartUnit(name), Change: &remediate.Change{Summary: "restart kubelet.service"}},
+			remediate.Step{Action: action.AwaitNode{NodeName: name}, Change: &remediate.Change{Summary: "wait"}})
+		waves[i%3].Nodes = append(waves[i%3].Nodes, n)
+		p.Basis.Nodes = append(p.Basis.Nodes, inspect.Node{Name: name, Via: "ssh", Ready: "Unknown", Heartbeat: now.Add(-5 * time.Hour), Lease: inspect.Lease{Asked: now}})
+	}
+	p.Waves = append(waves, remediate.Wave{Name: remediate.WaveControlPlane, Nodes: []remediate.NodePlan{{Steps: []remediate.Step{{Action: action.AwaitRootCA{}, Change: &remediate.Change{Summary: "wait until kube-controller-manager has the CA"}}}}}})
+	return p
+}
+
+// summaryOf prints a plan on a page of so many columns.
+func summaryOf(a *Run, p *remediate.Plan, columns string, t *testing.T) string {
+	t.Helper()
+	t.Setenv("COLUMNS", columns)
+	var out strings.Builder
+	a.App = cli.App{ProgramName: "certrot", Streams: genericiooptions.IOStreams{Out: &out, ErrOut: io.Discard}}
+	a.Summary, a.CASource = true, "ConfigMap/openshift-config-managed/kube-apiserver-server-ca[ca-bundle.crt]"
+	a.Lines = Lines{Apply: "certrot fix-api-int", Details: "certrot fix-api-int --dry-run=client --details"}
+	if err := a.show(p); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// TestAPlanFitsOnOneScreen: of 1, 10 and 300 nodes, whatever their names and notes are.
+func TestAPlanFitsOnOneScreen(t *testing.T) {
+	now := time.Now()
+	added := authorities(now, "openshift-kube-apiserver-operator_loadbalancer-serving-signer@1706713320", strings.Repeat("x", 200), "c")
+	long := strings.Repeat("words of a long text ", 30)
+	for _, columns := range []int{40, 80, 200} {
+		for _, nodes := range []int{1, 2, 10, 11, 300} {
+			for _, length := range []int{1, 253} {
+				for _, notes := range []int{0, 1, 20} {
+					var names []string
+					for i := range nodes {
+						names = append(names, fmt.Sprintf("node-%d", i)+strings.Repeat(".a", (length-1)/2))
+					}
+					p := repairOf(now, added, nil, names...)
+					p.Basis.Served = []inspect.Served{{Chain: added[:1]}}
+					p.Solved = []assess.Finding{{Assessment: assess.Assessment{ID: "api-trusted", Severity: assess.Critical}}}
+					for i := range notes {
+						p.Notes = append(p.Notes, fmt.Sprintf("%d %s", i, long))
+						p.Unknown = append(p.Unknown, &remediate.Refusal{Node: names[0], Name: "node-read", Reason: long})
+						p.Checked.Passed = append(p.Checked.Passed, "check-that-passes")
+						p.Checked.Unknown = append(p.Checked.Unknown, "check-that-is-unknown")
+					}
+					said := summaryOf(&Run{}, p, fmt.Sprint(columns), t)
+					lines := strings.Split(strings.TrimSuffix(said, "\n"), "\n")
+					if len(lines) > ScreenLines {
+						t.Errorf("%d columns, %d nodes, %d notes: %d lines\n%s", columns, nodes, notes, len(lines), said)
+					}
+					for _, line := range lines {
+						if !strings.Contains(line, "certrot fix-api-int") && ui.Width(line) > columns {
+							t.Errorf("%d columns, %d nodes: a line has %d: %q", columns, nodes, ui.Width(line), line)
+						}
+					}
+					rows := 0
+					for _, line := range lines {
+						if strings.HasPrefix(line, "node-") {
+							rows++
+						}
+					}
+					if want := nodes; nodes <= maxRows && rows != want || nodes > maxRows && rows != 0 {
+						t.Errorf("%d columns: %d nodes have %d lines\n%s", columns, nodes, rows, said)
+					}
+					for _, want := range []string{"certrot fix-api-int\n", "--details\n", "certrot undo RUN", "4.15.1"} {
+						if !strings.Contains(said, want) {
+							t.Errorf("%d columns, %d nodes, %d notes: no %q\n%s", columns, nodes, notes, want, said)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestAConfirmedPlanNamesAllThatIsWritten: each CA in full and once, each file, each change of
+// an object, each note; above the question nothing is cut.
+func TestAConfirmedPlanNamesAllThatIsWritten(t *testing.T) {
+	now := time.Now()
+	var names, nodes, removed []string
+	for i := range 12 {
+		names = append(names, fmt.Sprintf("%d_%s", i, strings.Repeat("long-name-", 25)))
+		removed = append(removed, fmt.Sprintf("gone-%d-%s", i, strings.Repeat("y", 200)))
+	}
+	for i := range 300 {
+		nodes = append(nodes, fmt.Sprintf("worker-%d.%s", i, strings.Repeat("a", 240)))
+	}
+	added, dropped := authorities(now, names...), authorities(now, removed...)
+	p := repairOf(now, added, dropped, nodes...)
+	other := authorities(now, "of-one-file-alone")
+	alone := p.Waves[0].Nodes[0].Steps[0].Change.File
+	alone.New = slices.Concat(added, other)
+	patch := "add to ConfigMap/openshift-multus/kube-root-ca.crt: " + strings.Repeat("a CA and ", 40) + "another one"
+	p.Waves[3].Nodes = append(p.Waves[3].Nodes, remediate.NodePlan{Steps: []remediate.Step{{Action: fileAction{id: "patch"}, Change: &remediate.Change{Summary: patch}}}})
+	p.Notes = []string{"Accepted by name: upgrade-running: " + strings.Repeat("a reason ", 30) + "at its end"}
+	for _, columns := range []string{"40", "80", "200"} {
+		said := summaryOf(&Run{Session: &Session{}}, p, columns, t)
+		for i, c := range slices.Concat(added, dropped, other) {
+			want := 2 // the file that gets one more is a group of its own
+			if i == len(added)+len(dropped) {
+				want = 1
+			}
+			if got := strings.Count(said, c.Subject+"  sha256 "+c.Fingerprint.Short()); got != want {
+				t.Errorf("%s columns: %s is named %d times, want %d", columns, c.Subject, got, want)
+			}
+		}
+		for _, n := range nodes {
+			for _, path := range catalog.KubeletKubeconfigs() {
+				if strings.Count(said, "  "+n+":"+path+"\n") != 1 {
+					t.Errorf("%s columns: %s:%s is not named once", columns, n, path)
+				}
+			}
+		}
+		words := strings.Join(strings.Fields(said), " ")
+		for _, want := range []string{patch + ": the cluster", "restart kubelet.service: " + nodes[0] + ", " + nodes[3], strings.Repeat("a reason ", 30) + "at its end", "certrot undo " + p.Run} {
+			if !strings.Contains(words, want) {
+				t.Errorf("%s columns: no %q", columns, want)
+			}
+		}
+	}
+}
+
+// TestADryRunIsShort: nothing is confirmed, so the files are not listed.
+func TestADryRunIsShort(t *testing.T) {
+	now := time.Now()
+	p := repairOf(now, authorities(now, "a", "b"), nil, "w")
+	said := summaryOf(&Run{Options: Options{DryRun: true}, Session: &Session{}}, p, "80", t)
+	if strings.Contains(said, "w:/") || strings.Contains(said, p.Run) {
+		t.Errorf("got\n%s", said)
+	}
+}
+
+// TestWhatAPlanDoesToANode in few words: waits are left out, unless nothing else is done.
+func TestWhatAPlanDoesToANode(t *testing.T) {
+	now := time.Now()
+	p := repairOf(now, authorities(now, "a"), nil, "m", "lost", "w")
+	p.Waves[2].Nodes[0].Steps = p.Waves[2].Nodes[0].Steps[3:]
+	p.Basis.Nodes[0].Ready, p.Basis.Nodes[0].Heartbeat = "True", now
+	p.Basis.Nodes[2].Ready, p.Basis.Nodes[2].Heartbeat = "False", now
+	p.Waves = append(p.Waves, remediate.Wave{Name: remediate.WaveNetwork, Nodes: []remediate.NodePlan{{Name: "m", Steps: []remediate.Step{
+		{Action: action.RestartPods{NodeName: "m", Pods: make([]inspect.Pod, 2)}, Change: &remediate.Change{Summary: "restart pod a/b, a/c (old)"}},
+		{Action: action.RestartPods{NodeName: "m", Pods: make([]inspect.Pod, 1)}, Change: &remediate.Change{Summary: "restart pod a/d (old)"}}}}}})
+	said := summaryOf(&Run{}, p, "120", t)
+	for _, want := range []string{
+		"\nm            masters            Ready            ssh  CA in 2 kubeconfigs, restart kubelet, then restart 3 pods\n",
+		"\nlost         workers-not-ready  no heartbeat 5h  ssh  CA in 2 kubeconfigs, restart kubelet\n",
+		"\nw            workers            NotReady         ssh  wait\n",
+		"\nthe cluster  control-plane      wait until kube-controller-manager has the CA\n",
+	} {
+		if !strings.Contains(said, want) {
+			t.Errorf("no %q\n%s", want, said)
+		}
+	}
+}
