@@ -71,7 +71,7 @@ func TestStatusOfAFileThatLacksNodes(t *testing.T) {
 		if err := os.WriteFile(path, file.Bytes(), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		code := Main(t.Context(), cli.VersionOf(""), append([]string{"kubectl-certrot"}, append(strings.Fields(c.line), "--from", path)...), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out})
+		code := Main(t.Context(), cli.VersionOf(""), append([]string{"kubectl-certrot"}, append(strings.Fields(c.line), "--details", "--from", path)...), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out})
 		text := strings.Join(strings.Fields(out.String()), " ")
 		if code != c.code {
 			t.Errorf("%s: exit code %d: %s", title, code, text)
