@@ -82,7 +82,7 @@ func (o *rotateOptions) rotate(ctx context.Context) error {
 		plans[i].Reading = r
 	}
 	if err := run.Plan(ctx, plans); err != nil {
-		return exitError(err)
+		return o.refused(err)
 	}
 	for _, p := range plans {
 		idle = idle && p.NoChanges()

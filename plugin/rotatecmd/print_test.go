@@ -113,7 +113,7 @@ func TestObserver(t *testing.T) {
 		t.Errorf("on the error stream: %q\nwant %q", got, want)
 	}
 	text := out.String()
-	for _, want := range []string{"has rotated it. A rotation can't be undone.\n", "at any time: oc certrot rotate status aggregator-client-signer\n", "\nTook signer 2m5s\n", "… leaf"} {
+	for _, want := range []string{"has rotated it. A rotation can't be undone.\n", "at any time: oc certrot rotate status aggregator-client-signer\n", "\ntook      signer 2m5s\n", "… leaf", "next      oc certrot rotate status --wait 10m aggregator-client-signer\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not said:\n%s", want, text)
 		}

@@ -114,8 +114,11 @@ func (o *rotateOptions) status(ctx context.Context) error {
 
 func (o *rotateOptions) showStages(p rotate.Progress) error {
 	out := o.app.Streams.Out
-	if o.output == "" {
+	switch {
+	case o.output == "" && o.details:
 		return printStages(out, p)
+	case o.output == "":
+		return o.stagesScreen(out, p)
 	}
 	facts, of := p.Planned.Facts.Snapshot, p.Planned.Of
 	c := facts.Cluster

@@ -194,10 +194,10 @@ func (c Chain) edgesStage(leaf Stage) Stage {
 		case assess.Pass:
 		case assess.Unknown:
 			unknown = append(unknown, text)
-			unread = append(unread, Late{whoOf(claim), claim.Reason})
+			unread = append(unread, Late{whoOf(claim), claim.Because()})
 		default:
 			failed = append(failed, text)
-			late = append(late, Late{whoOf(claim), claim.Reason})
+			late = append(late, Late{whoOf(claim), claim.Because()})
 			if aboutCaller(claim) { // of which certrot verify does not tell
 				remediations = append(remediations, remediationOf(claim))
 			}
