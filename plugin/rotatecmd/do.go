@@ -102,6 +102,7 @@ func (o *rotateOptions) rotate(ctx context.Context) error {
 	if o.wait > 0 {
 		ui.Printf(o.app.Streams.ErrOut, "It is followed for at most %s (--wait).\n", o.wait)
 	}
+	defer o.progress().Close()
 	return exitError(run.Run(ctx, plans))
 }
 

@@ -104,8 +104,11 @@ func (o *rotateOptions) status(ctx context.Context) error {
 	run.Cluster = cluster{o, conn}
 	p, err := run.Status(ctx, o.names[0])
 	if err != nil {
+		o.progress().Close()
 		return exitError(err)
 	}
+	o.progress().Clear()
+	o.progress().Close()
 	if err := o.showStages(p); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}

@@ -26,7 +26,8 @@ type LiveLine struct {
 // Live says what is under way. On a terminal each thing has one line, which is redrawn in place.
 // Elsewhere, and on a dumb terminal, each event is a line that is appended.
 //
-// Other text goes to the same terminal only between Freeze and the next Show.
+// Other text goes to the same terminal only between Freeze and the next Show, or between Hold and
+// Release.
 type Live struct {
 	mu    sync.Mutex
 	plain io.Writer // where lines are appended; nil: they are redrawn
@@ -38,6 +39,7 @@ type Live struct {
 	ids   []string
 	lines map[string]LiveLine
 	drawn int // lines that stand on the terminal
+	held  bool
 	stop  chan struct{}
 }
 
@@ -102,8 +104,25 @@ func (l *Live) Show(id string, line LiveLine) {
 	if !slices.Contains(l.ids, id) {
 		l.ids = append(l.ids, id)
 	}
-	l.lines[id] = line
-	l.draw()
+	if l.lines[id] = line; !l.held {
+		l.draw()
+	}
+}
+
+// Hold draws nothing until Release: the user is asked.
+func (l *Live) Hold() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.held, l.drawn = true, 0
+}
+
+// Release goes on after Hold, below what was written meanwhile.
+func (l *Live) Release() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held = false; l.plain == nil && len(l.ids) > 0 {
+		l.draw()
+	}
 }
 
 // Freeze leaves on the terminal what stands there. What is shown next begins below it.

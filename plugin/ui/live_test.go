@@ -74,7 +74,16 @@ func TestLiveLinesAreRedrawnInPlace(t *testing.T) {
 	l.Freeze()
 	l.Show("next", LiveLine{Text: "… next"})
 	l.Clear()
-	if got := drawn(t, out.String(), 40); len(got) != 3 || !strings.HasSuffix(got[1], "…  60s") || got[2] != "" {
+	l.Show("asked", LiveLine{Text: "… asked"})
+	l.Hold()
+	out.WriteString("password: \n")
+	l.Show("asked", LiveLine{Text: "✓ asked"})
+	l.Release()
+	if got := drawn(t, out.String(), 40); len(got) != 6 || got[2] != "… asked" || got[3] != "password: " || got[4] != "✓ asked" {
+		t.Errorf("what was written meanwhile stays: %q", got)
+	}
+	l.Clear()
+	if got := drawn(t, out.String(), 40); len(got) != 5 || !strings.HasSuffix(got[1], "…  60s") || got[4] != "" {
 		t.Errorf("what was frozen stays, and what was cleared does not: %q", got)
 	}
 	l.Close()
