@@ -60,7 +60,7 @@ func (o humanObserver) oneLine(of string, p rotate.Planned, s rotate.Stage) stri
 	columns := ui.Columns(o.app.Streams.ErrOut) - len(of) - elapsedColumns
 	text := of + stageText(p, s, columns)
 	if reason := lateReason(s); s.Status != assess.Pass && reason != "" {
-		text += " (" + reason + ")"
+		text += " (" + ui.OneLine(reason) + ")"
 	}
 	return text
 }
@@ -83,7 +83,7 @@ func (o humanObserver) Waiting(leaf string, blocked []preflight.Verdict) {
 		out = append(out, v.ID+": "+v.Reason)
 	}
 	o.progress().Show("waiting "+leaf, ui.LiveLine{
-		Text:  "… " + leaf + " waits for " + out[0],
+		Text:  "… " + leaf + " waits for " + ui.OneLine(out[0]),
 		Event: fmt.Sprintf("waiting, before %s is rotated: %s", leaf, strings.Join(out, "; ")),
 		Since: collect.Now(),
 	})

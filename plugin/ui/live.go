@@ -199,10 +199,7 @@ func (l *Live) draw() {
 	}
 	for _, id := range ids {
 		line := l.lines[id]
-		text := Clean(OneLine(line.Text))
-		if strings.HasPrefix(line.Text, " ") {
-			text = strings.Repeat(" ", len(line.Text)-len(strings.TrimLeft(line.Text, " "))) + text
-		}
+		text := Clean(line.Text)
 		if !line.Since.IsZero() {
 			elapsed := "  " + duration.HumanDuration(max(0, l.now().Sub(line.Since)))
 			text = shortened(text, columns-1-len(elapsed)) + elapsed

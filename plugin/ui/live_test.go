@@ -67,7 +67,7 @@ func TestLiveLinesAreRedrawnInPlace(t *testing.T) {
 	now = now.Add(65 * time.Second)
 	l.Show("trust", LiveLine{Text: "… trust  \x1b[2Jkubelet on a-node-with-a-long-name.example.com", Since: now})
 	l.Show("bundle", LiveLine{Text: "✓ bundle"})
-	if got := drawn(t, out.String(), 40); len(got) != 3 || got[0] != "✓ bundle" || !strings.HasPrefix(got[1], `… trust \x1b[2Jkubelet on a-node`) || !strings.HasSuffix(got[1], "…  0s") || got[2] != "" {
+	if got := drawn(t, out.String(), 40); len(got) != 3 || got[0] != "✓ bundle" || !strings.HasPrefix(got[1], `… trust  \x1b[2Jkubelet on a-nod`) || !strings.HasSuffix(got[1], "…  0s") || got[2] != "" {
 		t.Errorf("%q", got)
 	}
 	now = now.Add(time.Minute)
