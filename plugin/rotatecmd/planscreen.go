@@ -140,7 +140,7 @@ func printOpen(a *ui.Answer, p rotate.Planned) {
 	}
 	const awaited = "… awaited: "
 	var order []string
-	names, reasons := map[string][]string{}, map[string][]string{}
+	names, reasons, of := map[string][]string{}, map[string][]string{}, map[string][]string{}
 	for _, r := range all {
 		for _, v := range r.Checks {
 			kind := awaited
@@ -157,19 +157,24 @@ func printOpen(a *ui.Answer, p rotate.Planned) {
 			if names[kind] == nil {
 				order = append(order, kind)
 			}
-			name := v.ID
-			if len(all) > 1 {
-				name += " (" + r.Of.Name + ")"
-			}
-			names[kind] = append(names[kind], name)
+			names[kind] = append(names[kind], v.ID)
+			of[kind+v.ID] = append(of[kind+v.ID], r.Of.Name)
 			reasons[kind] = append(reasons[kind], v.ID+": "+ui.OneLine(v.Reason))
 		}
 	}
 	for _, kind := range order {
+		checks := unique(names[kind])
+		for i, id := range checks { // of what, where it is not of all
+			if of := of[kind+id]; len(of) == 1 && len(all) > 1 {
+				checks[i] += " (" + of[0] + ")"
+			} else if len(of) < len(all) {
+				checks[i] += fmt.Sprintf(" (%s +%d)", of[0], len(of)-1)
+			}
+		}
 		if kind == awaited {
-			a.Names(ui.Useful, label("")+kind, unique(names[kind]))
+			a.Names(ui.Useful, label("")+kind, checks)
 		} else {
-			a.Whole("%s", label("")+kind+strings.Join(unique(names[kind]), ", "))
+			a.Whole("%s", label("")+kind+strings.Join(checks, ", "))
 			for _, reason := range unique(reasons[kind]) {
 				a.Line(ui.Extra, "%s  %s", label(""), reason)
 			}

@@ -35,6 +35,9 @@ type briefError struct {
 func (e briefError) Error() string { return e.text }
 func (e briefError) Unwrap() error { return e.Blocked }
 
+// fullCut is how many lines of each text are tried first.
+const fullCut = 4
+
 // numbered is where the next step of several begins.
 var numbered = regexp.MustCompile(`([:;]) (\([1-9]\) )`)
 
@@ -44,8 +47,9 @@ const (
 	nextLead  = len("        ")
 )
 
-// brief says what blocks a plan and what to do about it. The first next step, and what may be
-// accepted, is whole; others are cut, and left out in the end, with how many there are.
+// brief says what blocks a plan and what to do about it. A first next step of several commands in
+// an order, and what may be accepted, are whole; others are cut, and left out in the end, with how
+// many there are.
 func brief(b *preflight.Blocked, columns, most int) (err error, next string) {
 	var reasons, steps, risks []string
 	ids := map[string][]string{}
@@ -65,8 +69,8 @@ func brief(b *preflight.Blocked, columns, most int) (err error, next string) {
 	if len(risks) > 0 {
 		accept = "or accept it: " + strings.Join(risks, " ")
 	}
-	for cut := 4; ; cut-- { // lines of each text but the first next step
-		shown := max(1, min(len(reasons), 4+cut))
+	for cut := fullCut; ; cut-- { // lines of each text but the first next step
+		shown := max(1, min(len(reasons), fullCut+cut))
 		var text, what []string
 		for _, reason := range reasons[:shown] {
 			line := strings.Join(ids[reason], ", ") + ": " + ui.OneLine(reason)
@@ -76,21 +80,25 @@ func brief(b *preflight.Blocked, columns, most int) (err error, next string) {
 			if i > 0 {
 				step = ui.Shortened(ui.OneLine(step), max(1, cut)*columns-nextLead)
 			}
-			if i == 0 && cut > 1 { // steps in an order, one below the other
+			switch order := numbered.MatchString(step); {
+			case i > 0:
+			case order && cut > 1: // one below the other
 				step = numbered.ReplaceAllString(step, "$1\n$2")
+			case !order && cut < -1: // names as long as Kubernetes allows are in it
+				step = ui.Shortened(ui.OneLine(step), 6*columns-nextLead)
 			}
 			what = append(what, strings.Split(step, "\n")...)
 		}
 		more := len(reasons) - shown
 		if more > 0 {
 			what = append(what, "all of it, "+ui.Count(more, "more reason")+": --details")
-		} else if cut < 4 {
+		} else if cut < fullCut {
 			what = append(what, "all of it: --details")
 		}
 		if accept != "" {
 			what = append(what, accept)
 		}
-		if cut == -3 || rows(text, errorLead, columns)+rows(what, nextLead, columns) <= most {
+		if cut == 1-fullCut || rows(text, errorLead, columns)+rows(what, nextLead, columns) <= most {
 			return briefError{strings.Join(text, "\n"), b}, strings.Join(what, "\n")
 		}
 	}

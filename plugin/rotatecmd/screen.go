@@ -48,7 +48,7 @@ func about(a *ui.Answer, word string, p rotate.Planned) {
 		kind = "signed by " + p.Of.Rotation.Signer.Name
 	}
 	a.Line(ui.Always, "%s%s/%s", label(word), p.Of.At.Namespace, p.Of.At.Name)
-	a.Line(ui.Useful, "%s%s; %s", label(""), p.Owner(), kind)
+	a.Line(ui.Extra, "%s%s; %s", label(""), p.Owner(), kind)
 	cert := p.Of.Cert()
 	if cert == nil {
 		a.Line(ui.Always, "%snot read, or not there", label("now"))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
@@ -47,7 +48,9 @@ func stageText(p rotate.Planned, s rotate.Stage, columns int) string {
 	case s.Status == assess.Pass && s.ID == rotate.StageSigner && p.Of.Signer() && cert != nil:
 		return lead + "made " + remediate.Timestamp(cert.NotBefore)
 	case s.Status == assess.Pass || s.All == 0:
-		return lead + firstSentence(s.Reason)
+		reason := strings.ReplaceAll(s.Reason, p.Of.Rotation.Signer.String(), "it") // its place stands above
+		reason = strings.ReplaceAll(reason, "who verify what it signs trust it", "clients trust it")
+		return lead + firstSentence(strings.TrimPrefix(reason, "it: "))
 	}
 	word := "late"
 	if s.Status == assess.Unknown {
@@ -107,10 +110,15 @@ func (o *rotateOptions) afterStatus(p rotate.Progress) (command, text string) {
 	case s.ID == rotate.StageServed:
 		return o.command("verify"), ""
 	case s.ID == rotate.StageLeaf && strings.HasPrefix(s.Remediation.Text, "nothing"):
-	case live:
-		if _, command, ok := strings.Cut(s.Remediation.Text, "? oc get "); ok {
-			return "oc get " + command, ""
+	case s.ID == rotate.StageAggregates:
+		return "oc get clusteroperators kube-apiserver kube-controller-manager kube-scheduler machine-config", ""
+	case s.Remediation.Text != "" && (s.ID == rotate.StageSigner || s.ID == rotate.StageBundle || s.ID == rotate.StageLeaf):
+		// Not a part of the text: what operators say may be in it.
+		const all = "oc get clusteroperators"
+		if name, ok := strings.CutSuffix(p.Planned.Owner(), "-operator"); ok {
+			return foreign.Command(all, "oc get clusteroperator %s", name), ""
 		}
+		return all, ""
 	}
 	if s.Remediation.Text == "" && live {
 		return o.command("rotate status --wait 10m", p.Planned.Of.Name), ""
