@@ -104,7 +104,7 @@ func diffLines(p rotate.Planned) []string {
 	return out
 }
 
-// checks prints a line for each status that checks have.
+// checks prints how many checks pass, and which do not.
 func checks(a *ui.Answer, p rotate.Planned) {
 	of := p
 	if !p.Rotates() {
@@ -124,9 +124,11 @@ func checks(a *ui.Answer, p rotate.Planned) {
 	if asOf := p.Facts.Snapshot.AsOf(); asOf != "" {
 		when = ", " + asOf
 	}
-	a.Line(ui.Useful, "%s✓ %d pass%s", label("checks"), pass, when)
+	passed := fmt.Sprintf("%s✓ %d pass%s", label("checks"), pass, when)
 	if len(unasked) > 0 {
-		a.Names(ui.Always, label("")+"? unknown, no API server asked: ", unasked)
+		a.Names(ui.Always, passed+"; ? unknown, no API server asked: ", unasked)
+	} else {
+		a.Line(ui.Useful, "%s", passed)
 	}
 	printOpen(a, p)
 }
