@@ -70,13 +70,13 @@ func brief(b *preflight.Blocked, columns, most int) (err error, next string) {
 		accept = "or accept it: " + strings.Join(risks, " ")
 	}
 	for cut := fullCut; ; cut-- { // lines of each text but the first next step
-		shown := max(1, min(len(reasons), fullCut+cut))
+		listed := max(1, min(len(reasons), fullCut+cut))
 		var text, what []string
-		for _, reason := range reasons[:shown] {
+		for _, reason := range reasons[:listed] {
 			line := strings.Join(ids[reason], ", ") + ": " + ui.OneLine(reason)
 			text = append(text, ui.Shortened(line, max(1, cut)*columns-errorLead))
 		}
-		for i, step := range steps[:min(len(steps), shown)] {
+		for i, step := range steps[:min(len(steps), listed)] {
 			if i > 0 {
 				step = ui.Shortened(ui.OneLine(step), max(1, cut)*columns-nextLead)
 			}
@@ -89,7 +89,7 @@ func brief(b *preflight.Blocked, columns, most int) (err error, next string) {
 			}
 			what = append(what, strings.Split(step, "\n")...)
 		}
-		more := len(reasons) - shown
+		more := len(reasons) - listed
 		if more > 0 {
 			what = append(what, "all of it, "+ui.Count(more, "more reason")+": --details")
 		} else if cut < fullCut {

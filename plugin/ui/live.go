@@ -36,11 +36,11 @@ type Live struct {
 	now   func() time.Time
 	color bool
 
-	ids   []string
-	lines map[string]LiveLine
-	drawn int // lines that stand on the terminal
-	held  bool
-	stop  chan struct{}
+	ids    []string
+	lines  map[string]LiveLine
+	drawn  int // lines that stand on the terminal
+	paused bool
+	stop   chan struct{}
 }
 
 // liveEvery is how often elapsed times are drawn again.
@@ -104,7 +104,7 @@ func (l *Live) Show(id string, line LiveLine) {
 	if !slices.Contains(l.ids, id) {
 		l.ids = append(l.ids, id)
 	}
-	if l.lines[id] = line; !l.held {
+	if l.lines[id] = line; !l.paused {
 		l.draw()
 	}
 }
@@ -113,14 +113,14 @@ func (l *Live) Show(id string, line LiveLine) {
 func (l *Live) Hold() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.held, l.drawn = true, 0
+	l.paused, l.drawn = true, 0
 }
 
 // Release goes on after Hold, below what was written meanwhile.
 func (l *Live) Release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.held = false; l.plain == nil && len(l.ids) > 0 {
+	if l.paused = false; l.plain == nil && len(l.ids) > 0 {
 		l.draw()
 	}
 }
