@@ -58,7 +58,9 @@ func TestRotateAnswersOnOneScreen(t *testing.T) {
 	all := "operators-settled,upgrade-running,static-pods-settled,pools-ready,nodes-ready,reaches-verifiers,signer-trusted,chain-settled,annotations-agree,leaf-young"
 	for title, file := range map[string]string{"demo": demo, "300 nodes that fail": manyNodes(t)} {
 		_, out, errOut := certrot("rotate", "--list", "--from", file, "-o", "json")
-		var list struct{ Rotations []struct{ Secret, Role, Rotates string } }
+		var list struct {
+			Rotations []struct{ Secret, Role, Rotates string }
+		}
 		if err := json.Unmarshal([]byte(out), &list); err != nil || len(list.Rotations) < 20 {
 			t.Fatalf("%s: %v: %s", title, err, errOut)
 		}

@@ -22,7 +22,7 @@ func (o *rotateOptions) refused(err error) error {
 		return exitError(err)
 	}
 	short := *e
-	short.Err, short.Next = brief(blocked, ui.Columns(o.app.Streams.ErrOut), screenLines)
+	short.Next, short.Err = brief(blocked, ui.Columns(o.app.Streams.ErrOut), screenLines)
 	return exitError(&short)
 }
 
@@ -50,7 +50,7 @@ const (
 // brief says what blocks a plan and what to do about it. A first next step of several commands in
 // an order, and what may be accepted, are whole; others are cut, and left out in the end, with how
 // many there are.
-func brief(b *preflight.Blocked, columns, most int) (err error, next string) {
+func brief(b *preflight.Blocked, columns, most int) (next string, err error) {
 	var reasons, steps, risks []string
 	ids := map[string][]string{}
 	for _, v := range b.Checks {
@@ -99,7 +99,7 @@ func brief(b *preflight.Blocked, columns, most int) (err error, next string) {
 			what = append(what, accept)
 		}
 		if cut == 1-fullCut || rows(text, errorLead, columns)+rows(what, nextLead, columns) <= most {
-			return briefError{strings.Join(text, "\n"), b}, strings.Join(what, "\n")
+			return strings.Join(what, "\n"), briefError{strings.Join(text, "\n"), b}
 		}
 	}
 }
