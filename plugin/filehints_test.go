@@ -98,11 +98,11 @@ func lackingFiles(t *testing.T) map[string]string {
 func readingCommands() []string {
 	out := []string{
 		"inspect", "inspect --details", "verify --details", "inspect --all", "inspect nodes", "inspect secrets", "inspect secret/none -n shop", "verify", "verify api-int", "verify nodes", "verify access", "verify restart-safe",
-		"rotate --list", "fix-api-int --dry-run=client", "fix-api-int --nodes worker-1,worker-2 --dry-run=client", "fix-api-int --nodes worker-1 --rebootstrap --approve-csrs --dry-run=client",
+		"rotate --list", "rotate --list --details", "fix-api-int --dry-run=client", "fix-api-int --nodes worker-1,worker-2 --dry-run=client", "fix-api-int --nodes worker-1 --rebootstrap --approve-csrs --dry-run=client",
 		"fix-api-int status", "pretrust --dry-run=client", "snapshot",
 	}
 	for _, name := range []string{"loadbalancer-serving-signer", "kube-apiserver-to-kubelet-signer", "external-loadbalancer-serving-certkey"} {
-		out = append(out, "rotate "+name+" --dry-run=client", "rotate "+name+" --leaf --dry-run=client", "rotate "+name+" --explain", "rotate status "+name, "rotate prune "+name+" --dry-run=client")
+		out = append(out, "rotate "+name+" --dry-run=client", "rotate "+name+" --leaf --dry-run=client", "rotate "+name+" --explain", "rotate status "+name, "rotate "+name+" --dry-run=client --details", "rotate status "+name+" --details", "rotate prune "+name+" --dry-run=client")
 	}
 	return out
 }

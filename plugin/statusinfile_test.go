@@ -66,12 +66,16 @@ func TestChecksOfAFileSayWhatWasReadThen(t *testing.T) {
 		"a health check": {fix + " --pause-remediation", func(s *inspect.ClusterStatus) {
 			s.ControlPlane.Actors = []inspect.Actor{{Resource: catalog.MachineHealthChecks, Namespace: "openshift-machine-api", Name: "all", Active: catalog.Yes, Why: "it heeds Ready Unknown"}}
 		}, cli.ExitFindings, []string{"Health checks are paused first"}, "Nothing is paused"},
-		"rotate, nobody asked": {rotated, nil, cli.ExitFindings, nil, "as of"},
-		"rotate, at rest":      {rotated, func(*inspect.ClusterStatus) {}, cli.ExitFindings, []string{"Checked as of 20"}, "no API server was asked"},
-		"rotate, a lost node":  {rotated + " --accept-risk=nodes-ready", func(s *inspect.ClusterStatus) { s.ControlPlane.Nodes[0].Ready = "False" }, cli.ExitFindings, []string{"Accepted by name, of aggregator-client-signer: nodes-ready"}, "blocked now"},
-		"all, at rest":         {list, func(*inspect.ClusterStatus) {}, cli.ExitFine, []string{"The status of the cluster is as of 20"}, ""},
-		"rotate, an upgrade":   {rotated, func(s *inspect.ClusterStatus) { s.ControlPlane.Update.Progressing = "True" }, cli.ExitRefused, []string{"upgrade-running: the cluster goes to", "(as of 20"}, ""},
-		"all, an upgrade":      {list, func(s *inspect.ClusterStatus) { s.ControlPlane.Update.Progressing = "True" }, cli.ExitFine, []string{"upgrade-running, of", "(as of 20"}, ""},
+		"rotate, nobody asked":        {rotated, nil, cli.ExitFindings, []string{"? unknown, no API server asked: operators-settled"}, "pass, as of"},
+		"rotate, nobody asked, all":   {rotated + " --details", nil, cli.ExitFindings, []string{"since no API server was asked: operators-settled"}, "as of"},
+		"rotate, at rest":             {rotated, func(*inspect.ClusterStatus) {}, cli.ExitFindings, []string{"✓ 18 pass, as of 20"}, "no API server asked"},
+		"rotate, at rest, all":        {rotated + " --details", func(*inspect.ClusterStatus) {}, cli.ExitFindings, []string{"Checked as of 20"}, "no API server was asked"},
+		"rotate, a lost node, in few": {rotated + " --accept-risk=nodes-ready", func(s *inspect.ClusterStatus) { s.ControlPlane.Nodes[0].Ready = "False" }, cli.ExitFindings, []string{"! accepted: nodes-ready", "nodes-ready: not Ready: "}, "blocked now"},
+		"rotate, a lost node":         {rotated + " --details --accept-risk=nodes-ready", func(s *inspect.ClusterStatus) { s.ControlPlane.Nodes[0].Ready = "False" }, cli.ExitFindings, []string{"Accepted by name, of aggregator-client-signer: nodes-ready"}, "blocked now"},
+		"all, at rest":                {list, func(*inspect.ClusterStatus) {}, cli.ExitFine, []string{"The status of the cluster is as of 20"}, ""},
+		"rotate, an upgrade":          {rotated, func(s *inspect.ClusterStatus) { s.ControlPlane.Update.Progressing = "True" }, cli.ExitRefused, []string{"upgrade-running: the cluster goes to", "(as of 20"}, ""},
+		"all, an upgrade":             {list, func(s *inspect.ClusterStatus) { s.ControlPlane.Update.Progressing = "True" }, cli.ExitFine, []string{"✗ aggregator-client-signer +21: upgrade-running: the cluster goes to"}, ""},
+		"all, an upgrade, in full":    {list + " --details", func(s *inspect.ClusterStatus) { s.ControlPlane.Update.Progressing = "True" }, cli.ExitFine, []string{"upgrade-running, of", "(as of 20"}, ""},
 	} {
 		s, err := collect.File{Path: "../testdata/demo/okd-4.15-api-int.certrot", Scanner: pki.NewScanner()}.Read()
 		if err != nil {

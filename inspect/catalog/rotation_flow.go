@@ -18,6 +18,10 @@ type FlowStep struct {
 	// done to nodes. Pools says that a pool which is paused holds it up.
 	Node  NodeEffect
 	Pools bool
+	// Rollout: static pods restart, on one control plane node after another.
+	Rollout bool
+	// Undelivered: no operator of this version brings it there.
+	Undelivered bool
 	// Object is what is rotated or written, where an object is.
 	Object Ref
 	// LabTest is the test that saw it in the lab, with OpenShift's own code; empty: none did.
@@ -126,7 +130,7 @@ func (f *flow) masters(of Ref) {
 	case known != Yes:
 	case row.Rollout:
 		f.steps = append(f.steps, FlowStep{
-			Stage: FlowMasters, Actor: row.Component + "-operator", To: "static pods of " + row.Component, Evidence: row.Evidence,
+			Stage: FlowMasters, Actor: row.Component + "-operator", To: "static pods of " + row.Component, Rollout: true, Evidence: row.Evidence,
 			Action: "makes a new revision, since " + of.Name + " is part of one, and puts it on one control plane node after another: " + row.Component + " restarts there; a node that is not Ready blocks it",
 		})
 	default:
@@ -141,6 +145,7 @@ func (f *flow) masters(of Ref) {
 func (f *flow) deliver(d Delivery) {
 	if !d.Delivered {
 		f.add(FlowNodes, noComponent, d.To, "brings it there: "+d.Doc, d.Evidence)
+		f.steps[len(f.steps)-1].Undelivered = true
 	}
 	for _, h := range d.Hops {
 		to := h.To

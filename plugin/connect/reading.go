@@ -27,6 +27,8 @@ type Reading struct {
 	Nodes  NodeChoice
 	// Status has read, too, what is asked before something is changed.
 	Status bool
+	// Live is what is drawn while it is read; nil: nothing.
+	Live *ui.Live
 }
 
 // Read reads the files named, else the cluster. Each call reads again, and knows nothing of
@@ -41,7 +43,7 @@ func (r Reading) Read(ctx context.Context) (inspect.Snapshot, error) {
 // live reads the cluster and its nodes, or this machine alone.
 func (r Reading) live(ctx context.Context) (inspect.Snapshot, error) {
 	sc := pki.NewScanner()
-	p := ui.StartProgress(r.App.Streams.ErrOut)
+	p := ui.StartProgress(r.App.Streams.ErrOut, r.Live)
 	defer p.Stop()
 	if r.Nodes.Prompter != nil {
 		r.Nodes.Prompter = &Prompter{App: r.App, Progress: p, Ended: ctx.Done()}

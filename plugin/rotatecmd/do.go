@@ -82,7 +82,7 @@ func (o *rotateOptions) rotate(ctx context.Context) error {
 		plans[i].Reading = r
 	}
 	if err := run.Plan(ctx, plans); err != nil {
-		return exitError(err)
+		return o.refused(err)
 	}
 	for _, p := range plans {
 		idle = idle && p.NoChanges()
@@ -102,6 +102,7 @@ func (o *rotateOptions) rotate(ctx context.Context) error {
 	if o.wait > 0 {
 		ui.Printf(o.app.Streams.ErrOut, "It is followed for at most %s (--wait).\n", o.wait)
 	}
+	defer o.progress().Close()
 	return exitError(run.Run(ctx, plans))
 }
 

@@ -52,6 +52,8 @@ func (o *rotateOptions) showList(ctx context.Context) error {
 			_, name, _ := strings.Cut(e.Secret, "/")
 			ui.Printf(out, "secret/%s\n", ui.Clean(name))
 		}
+	case !o.details && o.output != "wide":
+		err = o.printList(out, d, r.Facts.Now, r.Facts.Snapshot.AsOf())
 	default:
 		err = printRotations(out, d, rotationsForm{wide: o.output == "wide", noHeaders: o.noHeaders}, r.Facts.Now, r.Facts.Snapshot.AsOf())
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
@@ -20,13 +21,52 @@ import (
 // the answer in the form that was asked for.
 type humanObserver struct{ *rotateOptions }
 
-// Stage prints that a stage is reached, or not any more.
-func (o humanObserver) Stage(of string, s rotate.Stage, after time.Duration) {
-	if of != "" {
-		of += ", "
+// progress is where it is shown what is under way.
+func (o *rotateOptions) progress() *ui.Live {
+	if o.live == nil {
+		o.live = ui.NewLive(o.app.Streams.ErrOut, collect.Now)
 	}
-	ui.Printf(o.app.Streams.ErrOut, "%safter %s: %s %s: %s\n", of, duration.HumanDuration(after), reachedMark(s.Status), s.ID, ui.Clean(s.Reason))
+	return o.live
 }
+
+// Stage shows that a stage is reached, or not any more.
+func (o humanObserver) Stage(of string, s rotate.Stage, after time.Duration) {
+	lead := of
+	if of != "" {
+		lead += ", "
+	}
+	o.progress().Show(of+" "+s.ID, ui.LiveLine{
+		Text:  o.oneLine(of, rotate.Planned{}, s),
+		Event: fmt.Sprintf("%safter %s: %s %s: %s", lead, duration.HumanDuration(after), reachedMark(s.Status), s.ID, s.Reason),
+	})
+}
+
+// Judged shows what is awaited at each stage, and since when.
+func (o humanObserver) Judged(of string, p rotate.Planned, stages []rotate.Stage, began time.Time) {
+	for _, s := range stages {
+		line := ui.LiveLine{Text: o.oneLine(of, p, s)}
+		if s.Status != assess.Pass {
+			line.Since = began
+		}
+		o.progress().Show(of+" "+s.ID, line)
+	}
+}
+
+// oneLine is a stage in one line of the terminal, with the reason of what is late where there is room.
+func (o humanObserver) oneLine(of string, p rotate.Planned, s rotate.Stage) string {
+	if of != "" {
+		of += " "
+	}
+	columns := ui.Columns(o.app.Streams.ErrOut) - len(of) - elapsedColumns
+	text := of + stageText(p, s, columns)
+	if reason := lateReason(s); s.Status != assess.Pass && reason != "" {
+		text += " (" + ui.OneLine(reason) + ")"
+	}
+	return text
+}
+
+// elapsedColumns are kept for the elapsed time.
+const elapsedColumns = 10
 
 // reachedMark is ui.StatusMark, but for a stage that is on its way: nothing is wrong with it.
 func reachedMark(s assess.Status) string {
@@ -42,11 +82,16 @@ func (o humanObserver) Waiting(leaf string, blocked []preflight.Verdict) {
 	for _, v := range blocked {
 		out = append(out, v.ID+": "+v.Reason)
 	}
-	ui.Printf(o.app.Streams.ErrOut, "waiting, before %s is rotated: %s\n", leaf, ui.Clean(strings.Join(out, "; ")))
+	o.progress().Show("waiting "+leaf, ui.LiveLine{
+		Text:  "… " + leaf + " waits for " + ui.OneLine(out[0]),
+		Event: fmt.Sprintf("waiting, before %s is rotated: %s", leaf, strings.Join(out, "; ")),
+		Since: collect.Now(),
+	})
 }
 
 // Triggering prints what changes at a leaf.
 func (o humanObserver) Triggering(leaf rotate.Planned, replaced *pki.Cert) {
+	o.progress().Freeze()
 	b := &strings.Builder{}
 	ui.Printf(b, "\n%s, of %s\n", leaf.Of.At, leaf.Owner())
 	if replaced != nil {
@@ -58,6 +103,7 @@ func (o humanObserver) Triggering(leaf rotate.Planned, replaced *pki.Cert) {
 
 // Rotated prints that an owner has rotated what was named.
 func (o humanObserver) Rotated(p rotate.Planned) {
+	o.progress().Freeze()
 	o.say("\nDone: %s has rotated it. %s\n", ui.Clean(p.Owner()), "A rotation can't be undone.")
 	if o.wait == 0 {
 		o.say("How far its CA is, at any time: %s\n", inspect.LiveHints(o.app.ProgramName).Next("{} rotate status %s", p.Of.Name))
@@ -66,6 +112,7 @@ func (o humanObserver) Rotated(p rotate.Planned) {
 
 // Concluded prints how far a rotation is.
 func (o humanObserver) Concluded(p rotate.Progress) error {
+	o.progress().Clear()
 	switch o.output {
 	case "":
 		ui.Printf(o.app.Streams.Out, "\n")

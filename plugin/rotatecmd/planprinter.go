@@ -22,7 +22,7 @@ func (o *rotateOptions) showPlans(plans []rotate.Planned) error {
 			if i > 0 {
 				ui.Printf(out, "\n")
 			}
-			if err := printRotation(out, p); err != nil {
+			if err := o.showPlan(out, p, i == len(plans)-1); err != nil {
 				return err
 			}
 		}

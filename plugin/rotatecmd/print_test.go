@@ -93,6 +93,29 @@ func TestNotes(t *testing.T) {
 	}
 }
 
+// TestAwaitedInOneLine: what is drawn while a rotation is tracked says what is late, how many, and why.
+func TestAwaitedInOneLine(t *testing.T) {
+	t.Setenv("COLUMNS", "80")
+	o := humanObserver{&rotateOptions{app: cli.App{Streams: genericiooptions.IOStreams{ErrOut: &bytes.Buffer{}}}}}
+	late := rotate.Stage{Assessment: assess.Assessment{ID: rotate.StageTrust, Status: assess.Warn, Reason: "unused"}, Reached: 6, All: 9, Late: []rotate.Late{{Name: "kubelet on worker-1", Reason: "x509:\nunknown authority"}, {}, {Name: "b"}}}
+	unread := late
+	unread.Status, unread.Late = assess.Unknown, []rotate.Late{{Name: strings.Repeat("n", 253)}, {Name: "b"}}
+	for _, c := range []struct {
+		of   string
+		s    rotate.Stage
+		want string
+	}{
+		{"", late, "… trust      6 of 9; late: kubelet on worker-1 +1 (x509: unknown authority)"},
+		{"b", late, "b … trust      6 of 9; late: kubelet on worker-1 +1 (x509: unknown authority)"},
+		{"", unread, "? trust      6 of 9; unknown: " + strings.Repeat("n", 36) + "… +1"},
+		{"", rotate.Stage{Assessment: assess.Assessment{ID: rotate.StageBundle, Status: assess.Pass, Reason: "it has it; and more"}}, "✓ bundle     it has it"},
+	} {
+		if got := o.oneLine(c.of, rotate.Planned{}, c.s); got != c.want {
+			t.Errorf("got  %q\nwant %q", got, c.want)
+		}
+	}
+}
+
 // TestObserver: what is told while a rotation is tracked stands on the error stream, and
 // how far it is at the end among the answers.
 func TestObserver(t *testing.T) {
@@ -105,6 +128,7 @@ func TestObserver(t *testing.T) {
 	o.Stage("b", stage, time.Second)
 	o.Waiting("leaf", []preflight.Verdict{{Assessment: assess.Assessment{ID: "signer-trusted", Reason: "worker-0 does not"}}, {Assessment: assess.Assessment{ID: "signer-age", Reason: "young"}}})
 	p := planned(t, "4.16.1", "aggregator-client-signer", nil)
+	o.Judged("", p, []rotate.Stage{stage}, time.Now()) // a log has events alone
 	o.Rotated(p)
 	if err := o.Concluded(rotate.Progress{Planned: p, Stages: []rotate.Stage{stage, {Assessment: assess.Assessment{ID: rotate.StageLeaf, Status: assess.Warn, Reason: "not yet"}}}, Took: map[string]time.Duration{rotate.StageSigner: 125 * time.Second, rotate.StageLeaf: time.Second}}); err != nil {
 		t.Fatal(err)
@@ -113,7 +137,7 @@ func TestObserver(t *testing.T) {
 		t.Errorf("on the error stream: %q\nwant %q", got, want)
 	}
 	text := out.String()
-	for _, want := range []string{"has rotated it. A rotation can't be undone.\n", "at any time: oc certrot rotate status aggregator-client-signer\n", "\nTook signer 2m5s\n", "… leaf"} {
+	for _, want := range []string{"has rotated it. A rotation can't be undone.\n", "at any time: oc certrot rotate status aggregator-client-signer\n", "\ntook      signer 2m5s\n", "… leaf", "next      oc certrot rotate status --wait 10m aggregator-client-signer\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not said:\n%s", want, text)
 		}

@@ -55,6 +55,7 @@ Exit codes: 0 done, or there is nothing to remove; 1 a dry run would remove some
 			if err != nil {
 				return err
 			}
+			o.again = apply.CommandLine(cmd, "dry-run", "from", "details", "yes")
 			return o.prune(cmd.Context())
 		},
 	}
@@ -150,7 +151,11 @@ func (o *rotateOptions) prune(ctx context.Context) error {
 			return cli.WithHint(cli.NothingChanged(err), "%s", inspect.Hints{}.Unread(inspect.Permission{Verb: "patch", Resource: "configmaps", Namespace: of.Rotation.Bundle.Namespace}))
 		}
 	}
-	if err := p.print(app.Streams.Out); err != nil {
+	show := p.print
+	if !o.details {
+		show = func(out io.Writer) error { return o.pruneScreen(out, p) }
+	}
+	if err := show(app.Streams.Out); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
 	switch {

@@ -43,6 +43,7 @@ type rotateFlags struct {
 	risks   []string
 	wait    time.Duration
 	leaf    bool
+	details bool
 }
 
 // rotateOptions is what a run needs, of rotate and of its subcommands.
@@ -63,6 +64,9 @@ type rotateOptions struct {
 	wait      time.Duration
 	leaf      bool   // what the signer signs is rotated, too
 	line      string // how it was called, without NAMEs
+	again     string // the same without what makes it a dry run, or says how it is printed
+	details   bool   // everything is printed, not one screen
+	live      *ui.Live
 }
 
 // NewCommand is the command rotate.
@@ -114,6 +118,7 @@ Exit codes: 0 done; 1 a dry run would change something, or --wait was over befor
 				return err
 			}
 			o.line = apply.CommandLine(cmd)
+			o.again = apply.CommandLine(cmd, "dry-run", "from", "details", "output", "yes")
 			return o.run(cmd.Context())
 		},
 	}
@@ -141,6 +146,7 @@ func (f *rotateFlags) addFlags(cmd *cobra.Command) {
 // addReading adds the flags that say from where facts are read.
 func (f *rotateFlags) addReading(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.from, "from", nil, "Read this snapshot or must-gather instead of a cluster, - for standard input; repeatable.")
+	cmd.Flags().BoolVar(&f.details, "details", false, "Print everything: each object, check and reason in full.")
 	ui.Must(cmd.MarkFlagFilename("from"))
 	f.nodes.AddFlags(cmd, f.config)
 }
@@ -226,7 +232,7 @@ func (f *rotateFlags) optionsFor(ctx context.Context, nodes connect.NodeFlags, n
 	}
 	return &rotateOptions{
 		app: f.app, names: names, list: f.list, how: f.how, reading: connect.Reading{App: f.app, Config: f.config, From: f.from, Nodes: choice},
-		version: f.version, dryRun: f.dryRun, yes: f.yes, output: f.output, risks: f.risks, wait: f.wait, leaf: f.leaf,
+		version: f.version, dryRun: f.dryRun, yes: f.yes, output: f.output, risks: f.risks, wait: f.wait, leaf: f.leaf, details: f.details,
 	}, nil
 }
 

@@ -104,8 +104,11 @@ func (o *rotateOptions) status(ctx context.Context) error {
 	run.Cluster = cluster{o, conn}
 	p, err := run.Status(ctx, o.names[0])
 	if err != nil {
+		o.progress().Close()
 		return exitError(err)
 	}
+	o.progress().Clear()
+	o.progress().Close()
 	if err := o.showStages(p); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
@@ -114,8 +117,11 @@ func (o *rotateOptions) status(ctx context.Context) error {
 
 func (o *rotateOptions) showStages(p rotate.Progress) error {
 	out := o.app.Streams.Out
-	if o.output == "" {
+	switch {
+	case o.output == "" && o.details:
 		return printStages(out, p)
+	case o.output == "":
+		return o.stagesScreen(out, p)
 	}
 	facts, of := p.Planned.Facts.Snapshot, p.Planned.Of
 	c := facts.Cluster

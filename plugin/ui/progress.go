@@ -21,6 +21,7 @@ type Progress struct {
 	last   time.Time
 	width  int // of what stands on the line
 	paused bool
+	live   *Live // what stands above the line; nil: nothing
 }
 
 // Hold empties the line and draws nothing more until release: the user is asked.
@@ -33,6 +34,9 @@ func (p *Progress) Hold() {
 		p.width = 0
 	}
 	p.paused = true
+	if p.live != nil {
+		p.live.Hold()
+	}
 }
 
 // Release goes on after Hold.
@@ -40,11 +44,14 @@ func (p *Progress) Release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.paused = false
+	if p.live != nil {
+		p.live.Release()
+	}
 }
 
-// StartProgress shows progress on w if that is a terminal.
-func StartProgress(w io.Writer) *Progress {
-	p := &Progress{read: map[string]int{}}
+// StartProgress shows progress on w if that is a terminal, below live; that may be nil.
+func StartProgress(w io.Writer, live *Live) *Progress {
+	p := &Progress{read: map[string]int{}, live: live}
 	if f, ok := StreamFile(w); ok && term.IsTerminal(int(f.Fd())) {
 		p.w = f // past the screen, which lets no carriage return through
 	}

@@ -22,6 +22,10 @@ type Consequence struct {
 	// Node is what it does to each node: none, reload, kubelet restart, crio restart,
 	// reboot. Absent: nothing is done to nodes.
 	Node string `json:"onEachNode,omitempty"`
+	// Rollout: static pods restart, on one control plane node after another.
+	Rollout bool `json:"-"`
+	// Undelivered: no operator of this version brings it there.
+	Undelivered bool `json:"-"`
 	// BlockedBy is what blocks it now, such as "MachineConfigPool/worker is paused".
 	BlockedBy []string   `json:"blockedBy,omitempty"`
 	From      *time.Time `json:"from,omitempty"` // at the earliest; absent: at once, or not known
@@ -55,7 +59,7 @@ func (p Planned) Consequences() []Consequence {
 func (p Planned) consequences() []Consequence {
 	out := []Consequence{}
 	for _, s := range p.Of.Rotation.Flow(p.Of.At, p.Facts.Snapshot.Cluster.Versions) {
-		c := Consequence{Stage: s.Stage, At: s.To, Text: s.Actor + " " + s.Action, By: s.Actor, Node: string(s.Node), Mark: string(s.Mark), Source: s.Source}
+		c := Consequence{Stage: s.Stage, At: s.To, Text: s.Actor + " " + s.Action, By: s.Actor, Node: string(s.Node), Rollout: s.Rollout, Undelivered: s.Undelivered, Mark: string(s.Mark), Source: s.Source}
 		if s.Node != "" {
 			c.Text = s.Action
 		}

@@ -191,7 +191,14 @@ type Stage struct {
 	// Settling: it is not reached only because another certificate may still take the
 	// place of the newest one.
 	Settling bool
+	// Reached of All have it, where a stage is about several; All is 0 where nothing is counted.
+	Reached, All int
+	// Late are those that do not, or of which that is unknown, as Status says.
+	Late []Late
 }
+
+// Late is one for which a stage is not reached. Its texts are fit to be printed.
+type Late struct{ Name, Reason string }
 
 // reached is a stage that passes.
 func reached(id string) Stage {
@@ -208,11 +215,15 @@ func (s *Stage) unread(reason string) {
 	s.Status, s.Severity, s.Reason = assess.Unknown, 0, reason
 }
 
+// count keeps how many have it, and which do not.
+func (s *Stage) count(reached, all int, late []Late) { s.Reached, s.All, s.Late = reached, all, late }
+
 func (s *Stage) advise(next string) { s.Remediation = assess.Advise(next) }
 
 // follows is a stage that is judged once another one is reached.
 func (s Stage) follows(id, reason string) Stage {
 	s.ID, s.Reason, s.Settling = id, reason, false
+	s.Reached, s.All, s.Late = 0, 0, nil
 	return s
 }
 

@@ -36,6 +36,8 @@ type Observer interface {
 	// Stage is told when a stage is first judged, and each time its answer changes. of is
 	// empty where only one rotation is tracked.
 	Stage(of string, s Stage, after time.Duration)
+	// Judged is told all stages each time they were read, and when it began.
+	Judged(of string, p Planned, stages []Stage, began time.Time)
 	// Waiting is told which checks block a leaf, each time they change.
 	Waiting(leaf string, blocked []preflight.Verdict)
 	// Triggering is told which leaf is rotated next; replaced is its certificate where

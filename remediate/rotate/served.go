@@ -61,12 +61,14 @@ func (c Chain) servedStage(ca *pki.Cert, leaf Stage) Stage {
 	switch {
 	case len(l.old) > 0:
 		s.pending(fmt.Sprintf("%d of %d %s; not: %s", l.does, l.all, what, few(l.old)))
+		s.count(l.does, l.all, lateOf(l.old, ""))
 		s.advise(late)
 		if len(l.remediations) > 0 {
 			s.advise(few(l.remediations))
 		}
 	case len(l.unknown) > 0:
 		s.unread("unknown: " + few(l.unknown))
+		s.count(l.does, l.does+len(l.unknown), lateOf(l.unknown, ""))
 		s.advise(blind)
 		if l.does > 0 {
 			s.Reason = fmt.Sprintf("%d of %d %s; %s", l.does, l.all, what, s.Reason)
@@ -184,6 +186,7 @@ func (c Chain) edgesStage(leaf Stage) Stage {
 	s := reached(StageEdges)
 	s.advise(c.Facts.Hints().Next("{} verify" + c.Facts.Hints().Live(" --nodes all") + " names each, with its remediation"))
 	var failed, unknown, remediations []string
+	var late, unread []Late
 	claims := slices.DeleteFunc(c.claims(), func(claim trust.Claim) bool { return claim.Tenant != "" && claim.Status != assess.Pass }) // stage trust tells of them
 	for _, claim := range claims {
 		text := strings.TrimSpace(fmt.Sprintf("%s, of %s (%s)", claim.Claim, whoOf(claim), claim.Because()))
@@ -191,8 +194,10 @@ func (c Chain) edgesStage(leaf Stage) Stage {
 		case assess.Pass:
 		case assess.Unknown:
 			unknown = append(unknown, text)
+			unread = append(unread, Late{whoOf(claim), claim.Because()})
 		default:
 			failed = append(failed, text)
+			late = append(late, Late{whoOf(claim), claim.Because()})
 			if aboutCaller(claim) { // of which certrot verify does not tell
 				remediations = append(remediations, remediationOf(claim))
 			}
@@ -201,11 +206,13 @@ func (c Chain) edgesStage(leaf Stage) Stage {
 	switch {
 	case len(failed) > 0:
 		s.pending(fmt.Sprintf("%d of %d claims do not hold: %s", len(failed), len(claims), few(failed)))
+		s.count(len(claims)-len(failed)-len(unknown), len(claims), late)
 		if len(remediations) == len(failed) {
 			s.advise(few(remediations))
 		}
 	case len(unknown) > 0:
 		s.unread(fmt.Sprintf("%d of %d claims are unknown: %s", len(unknown), len(claims), few(unknown)))
+		s.count(len(claims)-len(unknown), len(claims), unread)
 	case len(claims) == 0:
 		s.unread("the clients that verify what it signs were not asked for, or are unknown")
 	default:

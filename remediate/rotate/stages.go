@@ -173,11 +173,14 @@ func (c Chain) placesStage(name string, places []catalog.Ref, cas []*pki.Cert) S
 	switch {
 	case len(lack) > 0:
 		s.pending(fmt.Sprintf("%d of %d have it; without it: %s", has, all, few(lack)))
+		s.count(has, all, lateOf(lack, ""))
 	case len(unread) > 0:
 		s.unread(fmt.Sprintf("%d of %d that were read have it; not read: %s", has, all, few(unread)))
+		s.count(has, all+len(unread), lateOf(unread, "not read"))
 		s.advise(c.Facts.Hints().Unread(inspect.MayList("configmaps", ""), inspect.MayList("secrets", "")))
 	case all == 0:
 		s.pending(few(refNames(places)) + ": not there")
+		s.count(0, len(places), lateOf(refNames(places), "not there"))
 	case all == 1:
 		s.Reason = places[0].String() + " has it"
 	default:
@@ -187,6 +190,15 @@ func (c Chain) placesStage(name string, places []catalog.Ref, cas []*pki.Cert) S
 		s.Reason += "; without it, in namespaces whose users may write it: " + few(tenants)
 	}
 	return s
+}
+
+// lateOf are those that are late for one reason.
+func lateOf(names []string, reason string) []Late {
+	out := make([]Late, len(names))
+	for i, name := range names {
+		out[i] = Late{name, reason}
+	}
+	return out
 }
 
 func refNames(refs []catalog.Ref) []string {

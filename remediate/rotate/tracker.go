@@ -98,6 +98,9 @@ func (t *tracker) until(ctx context.Context, limit time.Duration, done func(Plan
 		case err == nil:
 			t.begun = t.begun || limit > 0 // it could be read once
 			t.tell(stages, now.Sub(t.began))
+			if !t.quiet {
+				t.observer.Judged(t.inTurn(), p, stages, t.began)
+			}
 			if ok := done(p, stages); ok || over {
 				return p, ok, nil
 			}
@@ -166,12 +169,16 @@ func (t *tracker) tell(stages []Stage, after time.Duration) {
 		if t.quiet {
 			continue
 		}
-		of := ""
-		if t.several {
-			of = t.called
-		}
-		t.observer.Stage(of, s, after)
+		t.observer.Stage(t.inTurn(), s, after)
 	}
+}
+
+// inTurn is what is tracked, where several are; else empty.
+func (t *tracker) inTurn() string {
+	if t.several {
+		return t.called
+	}
+	return ""
 }
 
 // complete reports whether there is nothing more to wait for. Leaves may follow days later,

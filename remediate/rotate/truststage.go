@@ -24,6 +24,7 @@ func (c Chain) trustStage(newCAs []*pki.Cert) Stage {
 	all, holds := 0, 0
 	var lack, unknown, tenants []string
 	budget := inspect.NewBudget(len(c.Facts.Certs))
+	var late, unread []Late
 	for _, claim := range c.claims() {
 		if aboutServer(claim) {
 			continue
@@ -41,21 +42,27 @@ func (c Chain) trustStage(newCAs []*pki.Cert) Stage {
 		switch {
 		case claim.Status == assess.Pass && ca != nil:
 			lack = append(lack, whoOf(claim)+" (it lacks "+pki.Named(ca)+", which was made in the same rotation)")
+			late = append(late, Late{whoOf(claim), "it lacks " + pki.Named(ca) + ", which was made in the same rotation"})
 		case claim.Status == assess.Pass:
 			holds++
 		case claim.Status == assess.Unknown:
 			unknown = append(unknown, whoOf(claim)+" ("+claim.Because()+")")
+			unread = append(unread, Late{whoOf(claim), claim.Because()})
 		default:
 			lack = append(lack, whoOf(claim)+" ("+claim.Because()+")")
+			late = append(late, Late{whoOf(claim), claim.Because()})
 		}
 	}
-	unknown = append(unknown, c.leftOut()...)
+	left := c.leftOut()
+	unknown, unread = append(unknown, left...), append(unread, lateOf(left, "")...)
 	switch {
 	case len(lack) > 0:
 		s.pending(fmt.Sprintf("%d of %d who verify what it signs trust it, now and next; not: %s", holds, all, few(lack)))
+		s.count(holds, all, late)
 		s.advise(c.lateOnNodes())
 	case len(unknown) > 0:
 		s.unread(fmt.Sprintf("%d of %d who verify what it signs trust it; unknown: %s", holds, all, few(unknown)))
+		s.count(holds, all+len(left), unread)
 		s.advise(c.Facts.Hints().UnreadNodes("read the nodes too: --nodes all, with --via ssh where exec does not lead there"))
 	case all == 0:
 		s.unread("the clients that verify what it signs were not asked for, or are unknown")
@@ -214,6 +221,7 @@ func (c Chain) leafStage(ca *pki.Cert) Stage {
 	s := reached(StageLeaf)
 	v := c.Facts.Snapshot.Cluster.Versions
 	var done, old, recent, unread, told []string
+	var late, settling []Late
 	for _, at := range c.leaves() {
 		entries := entriesAt(c.Facts, at)
 		if len(entries) == 0 || len(entries[0].Content.Certs) == 0 {
@@ -225,6 +233,7 @@ func (c Chain) leafStage(ca *pki.Cert) Stage {
 		leaf := entries[0].Content.Certs[0]
 		if rotatable(c.Facts, c.Of.Rotation, at).Triggered() {
 			old = append(old, at.Name+": its annotation is gone, so its operator rotates it, by the signer of that time")
+			late = append(late, Late{at.Name, "its annotation is gone, so its operator rotates it, by the signer of that time"})
 			if owner := entries[0].Owner(); owner != "" && !slices.Contains(told, owner) {
 				told = append(told, owner)
 			}
@@ -233,21 +242,26 @@ func (c Chain) leafStage(ca *pki.Cert) Stage {
 		if signed(leaf, ca) {
 			if text, settles := c.settling(at, leaf); settles {
 				recent = append(recent, at.Name+": issued "+remediate.Timestamp(leaf.NotBefore)+text)
+				settling = append(settling, Late{at.Name, "issued " + remediate.Timestamp(leaf.NotBefore) + text})
 				continue
 			}
 			done = append(done, at.Name)
 			continue
 		}
-		text := at.Name + " is signed by " + pki.Foreign(pki.CommonName(leaf.Issuer))
+		text := "is signed by " + pki.Foreign(pki.CommonName(leaf.Issuer))
+		reason := "signed by the previous CA"
 		if life, known := catalog.LifetimeOf(at, v); known == catalog.Yes {
 			from := life.EarliestReissue(leaf.NotBefore, leaf.NotAfter, ca.NotBefore)
 			text += ", and is rotated " + remediate.Timestamp(from) + " at the earliest"
+			reason += "; rotates automatically " + remediate.Timestamp(from) + " at the earliest"
 		}
-		old = append(old, text)
+		old = append(old, at.Name+" "+text)
+		late = append(late, Late{at.Name, reason})
 	}
 	switch {
 	case len(old) > 0:
 		s.pending(strings.Join(old, "; "))
+		s.count(len(done), len(done)+len(old)+len(recent)+len(unread), late)
 		s.advise("nothing: what a signer signs is rotated automatically, after every client had time to trust the new CA")
 		if len(told) > 0 { // that is done within seconds, where its owner works
 			var seen []string
@@ -258,10 +272,12 @@ func (c Chain) leafStage(ca *pki.Cert) Stage {
 		}
 	case len(recent) > 0:
 		s.pending(strings.Join(recent, "; "))
+		s.count(len(done), len(done)+len(recent)+len(unread), settling)
 		s.advise(settlingNext)
 		s.Settling = true
 	case len(unread) > 0:
 		s.unread("not read: " + few(unread))
+		s.count(len(done), len(done)+len(unread), lateOf(unread, "not read"))
 		s.advise(c.Facts.Hints().Unread(inspect.MayList("secrets", "")))
 	case len(done) == 0:
 		s.unread("nothing that it signs was found")

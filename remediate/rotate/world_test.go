@@ -135,6 +135,8 @@ func (o *told) Stage(of string, s Stage, after time.Duration) {
 	fmt.Fprintf(o, "%s, after %s: %s %s: %s\n", of, after, s.Status, s.ID, s.Reason)
 }
 
+func (o *told) Judged(string, Planned, []Stage, time.Time) {}
+
 func (o *told) Waiting(leaf string, blocked []preflight.Verdict) {
 	fmt.Fprintf(o, "waiting, before %s: %s\n", leaf, (&preflight.Blocked{Checks: blocked}).Error())
 }

@@ -96,7 +96,9 @@ func (s *rotating) refusals(t *testing.T) {
 	ends(t, rotate("kubelet-client", "--yes"), 5, "signer-age", "not old enough before")
 
 	// A dry run, and nobody who could say yes.
-	ends(t, rotate(kubeletSigner, "--dry-run=server"), 1, "- auth.openshift.io/certificate-not-after: "+old.NotAfter.UTC().Format("2006-01-02T15:04:05Z"), "kube-apiserver-client-ca", "/etc/kubernetes/kubelet-ca.crt")
+	removed := "- auth.openshift.io/certificate-not-after: " + old.NotAfter.UTC().Format("2006-01-02T15:04:05Z")
+	ends(t, rotate(kubeletSigner, "--dry-run=server"), 1, removed, "/etc/kubernetes/kubelet-ca.crt", "next ", "rotate "+kubeletSigner)
+	ends(t, rotate(kubeletSigner, "--dry-run=server", "--details"), 1, removed, "kube-apiserver-client-ca", "/etc/kubernetes/kubelet-ca.crt")
 	ends(t, rotate(kubeletSigner, "--dry-run=client", "-o", "yaml"), 1, "kind: RotationPlan")
 	ends(t, rotate(kubeletSigner), 5, "no terminal to ask for confirmation", "--yes")
 

@@ -190,7 +190,8 @@ func (s *rotating) interrupted(t *testing.T) {
 	release := s.lab.Hold(t, "cert-rotation")
 	r := s.stopped(t, syscall.SIGINT, "the owner is told", s.told(t, operatorNamespace, kubeletSigner), kubelets...)
 	ends(t, r, 4, "rotate status "+kubeletSigner)
-	r = s.rotate(t, "status", kubeletSigner)
+	ends(t, s.rotate(t, "status", kubeletSigner), 1, "… signer", "oc get clusteroperator kube-apiserver")
+	r = s.rotate(t, "status", kubeletSigner, "--details")
 	ends(t, r, 1, "… signer", "it is to be rotated, and was not yet", "next: kube-apiserver-operator is to do it; is it there, and well?")
 	ends(t, s.exec(t, s.here(t, kubelets...)), 5, "nothing was changed", "chain-settled", "rotate status "+kubeletSigner)
 
@@ -262,7 +263,7 @@ func (s *rotating) kubeletClient(t *testing.T, nodes []string, old *x509.Certifi
 	}
 	ends(t, s.rotate(t, "status", kubeletSigner, "-o", "json"), 1, `"kind": "RotationStatus"`)
 	line := s.reading("rotate", kubeletSigner, "--leaf", "--yes", "--wait", "10m")
-	status := func() result { t.Helper(); return s.rotate(t, s.reading("status", kubeletSigner)...) }
+	status := func() result { t.Helper(); return s.rotate(t, s.reading("status", kubeletSigner, "--details")...) }
 
 	// No kubelet has it, then one, then all.
 	ends(t, s.rotate(t, s.reading(leaf, "--yes")...), 5, "signer-trusted", "nothing was changed")
@@ -292,7 +293,7 @@ func (s *rotating) kubeletClient(t *testing.T, nodes []string, old *x509.Certifi
 		t.Errorf("a second signer was made: %s, after %s", now.Subject, young.Subject)
 	}
 	s.bundled(t, "kube-apiserver-to-kubelet-client-ca", old, young)
-	ends(t, s.rotate(t, s.reading(kubeletSigner, "--leaf", "--yes")...), 0, "Nothing to do")
+	ends(t, s.rotate(t, s.reading(kubeletSigner, "--leaf", "--yes")...), 0, "No changes: already up to date")
 }
 
 // apiInt follows the new signer of api-int in a version that does not bring it to nodes.
@@ -310,7 +311,7 @@ func (s *rotating) apiInt(t *testing.T, nodes []string, old *x509.Certificate) {
 	ends(t, s.inLab(t, "rotate", internal, "--yes", "--nodes", "all", "--via", "ssh"), 5, "signer-trusted", "nothing was changed")
 	ends(t, s.inLab(t, append(line, "1s")...), 1, "is not rotated yet", "signer-trusted", "kubelet on "+nodes[0])
 	ends(t, s.inLab(t, status...), 1, "✓ aggregates", "… trust", "pretrust")
-	ends(t, s.inLab(t, "rotate", "prune", lbSigner, "--via", "ssh", "--dry-run=server"), 0, "stays: ", "presents a certificate of it", "Nothing to do")
+	ends(t, s.inLab(t, "rotate", "prune", lbSigner, "--via", "ssh", "--dry-run=server", "--details"), 0, "stays: ", "presents a certificate of it", "Nothing to do")
 	signedBy(t, s.leaf(t, internal), old)
 
 	pretrust := []string{"pretrust", "--via", "ssh"}
@@ -362,7 +363,7 @@ func (s *rotating) apiInt(t *testing.T, nodes []string, old *x509.Certificate) {
 // prunes removes the old CA of api-int, and puts it back by the line that is printed.
 func (s *rotating) prunes(t *testing.T, old *x509.Certificate) {
 	t.Helper()
-	prune := []string{"rotate", "prune", lbSigner, "--via", "ssh"}
+	prune := []string{"rotate", "prune", lbSigner, "--via", "ssh", "--details"}
 	young := signerIn(t, s.lab, lbSigner)
 	ends(t, s.inLab(t, append(prune, "--dry-run=server")...), 0, "--accept-risk=just-signed", "Nothing to do")
 	s.bundled(t, lbBundle, old, young)

@@ -1,0 +1,114 @@
+package rotatecmd
+
+import (
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
+)
+
+// refused is the exit of a plan. Where checks block it, people get each reason once, on one screen.
+func (o *rotateOptions) refused(err error) error {
+	var e *rotate.Error
+	if o.details || o.output != "" || !errors.As(err, &e) {
+		return exitError(err)
+	}
+	blocked, ok := e.Err.(*preflight.Blocked) //nolint:errorlint // one that another error wraps stands behind what that one says
+	if !ok {
+		return exitError(err)
+	}
+	short := *e
+	short.Next, short.Err = brief(blocked, ui.Columns(o.app.Streams.ErrOut), screenLines)
+	return exitError(&short)
+}
+
+// briefError is what blocks a plan, in few lines.
+type briefError struct {
+	text string
+	*preflight.Blocked
+}
+
+func (e briefError) Error() string { return e.text }
+func (e briefError) Unwrap() error { return e.Blocked }
+
+// fullCut is how many lines of each text are tried first.
+const fullCut = 4
+
+// numbered is where the next step of several begins.
+var numbered = regexp.MustCompile(`([:;]) (\([1-9]\) )`)
+
+// Labels that the error and the next step are printed with, and where their later lines stand.
+const (
+	errorLead = len("error: refused, nothing was changed: ")
+	nextLead  = len("        ")
+)
+
+// brief says what blocks a plan and what to do about it. A first next step of several commands in
+// an order, and what may be accepted, are whole; others are cut, and left out in the end, with how
+// many there are.
+func brief(b *preflight.Blocked, columns, most int) (next string, err error) {
+	var reasons, steps, risks []string
+	ids := map[string][]string{}
+	for _, v := range b.Checks {
+		if ids[v.Reason] == nil {
+			reasons = append(reasons, v.Reason)
+		}
+		ids[v.Reason] = append(ids[v.Reason], v.ID)
+		if text := v.Remediation.Text; text != "" && !slices.Contains(steps, text) {
+			steps = append(steps, text)
+		}
+		if v.Risk {
+			risks = append(risks, "--accept-risk="+v.ID)
+		}
+	}
+	accept := ""
+	if len(risks) > 0 {
+		accept = "or accept it: " + strings.Join(risks, " ")
+	}
+	for cut := fullCut; ; cut-- { // lines of each text but the first next step
+		listed := max(1, min(len(reasons), fullCut+cut))
+		var text, what []string
+		for _, reason := range reasons[:listed] {
+			line := strings.Join(ids[reason], ", ") + ": " + ui.OneLine(reason)
+			text = append(text, ui.Shortened(line, max(1, cut)*columns-errorLead))
+		}
+		for i, step := range steps[:min(len(steps), listed)] {
+			if i > 0 {
+				step = ui.Shortened(ui.OneLine(step), max(1, cut)*columns-nextLead)
+			}
+			switch order := numbered.MatchString(step); {
+			case i > 0:
+			case order && cut > 1: // one below the other
+				step = numbered.ReplaceAllString(step, "$1\n$2")
+			case !order && cut < -1: // names as long as Kubernetes allows are in it
+				step = ui.Shortened(ui.OneLine(step), 6*columns-nextLead)
+			}
+			what = append(what, strings.Split(step, "\n")...)
+		}
+		more := len(reasons) - listed
+		if more > 0 {
+			what = append(what, "all of it, "+ui.Count(more, "more reason")+": --details")
+		} else if cut < fullCut {
+			what = append(what, "all of it: --details")
+		}
+		if accept != "" {
+			what = append(what, accept)
+		}
+		if cut == 1-fullCut || rows(text, errorLead, columns)+rows(what, nextLead, columns) <= most {
+			return strings.Join(what, "\n"), briefError{strings.Join(text, "\n"), b}
+		}
+	}
+}
+
+// rows is how many lines of a terminal some lines take, behind a lead.
+func rows(lines []string, lead, columns int) int {
+	n := 0
+	for _, line := range lines {
+		n += (len([]rune(line)) + lead + columns - 1) / columns
+	}
+	return n
+}

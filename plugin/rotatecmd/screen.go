@@ -1,0 +1,94 @@
+package rotatecmd
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
+)
+
+const (
+	// screenLines fit on a terminal of 24, with the prompt below them.
+	screenLines = 23
+	// questionLines are those of the question after a plan.
+	questionLines = 2
+	// moreDetails is the last line of a screen.
+	moreDetails = "all of it: --details; for scripts: -o json"
+)
+
+// label is the beginning of a line, before its text.
+func label(word string) string { return fmt.Sprintf("%-10s", word) }
+
+// head says which cluster it is, and as of when.
+func (o *rotateOptions) head(a *ui.Answer, page *ui.Page, r rotate.Reading) {
+	printer := ui.HumanPrinter{ProgramName: o.app.ProgramName}
+	for i, line := range printer.Head(page, report.ClusterOf(r.Facts.Snapshot.Cluster), r.Facts.Now, ui.Clean(strings.Join(o.reading.From, ", ")), "") {
+		if i < 2 {
+			a.Line(ui.Always, "%s", line)
+		} else { // what has to be known of the answer: whole sentences
+			a.Line(ui.Useful, "%s", line)
+		}
+	}
+	a.Gap()
+}
+
+// about says what is rotated, whose it is, and its certificate.
+func about(a *ui.Answer, word string, p rotate.Planned) {
+	kind := "signer"
+	if !p.Of.Signer() {
+		kind = "signed by " + p.Of.Rotation.Signer.Name
+	}
+	a.Line(ui.Always, "%s%s/%s", label(word), p.Of.At.Namespace, p.Of.At.Name)
+	a.Line(ui.Extra, "%s%s; %s", label(""), p.Owner(), kind)
+	cert := p.Of.Cert()
+	if cert == nil {
+		a.Line(ui.Always, "%snot read, or not there", label("now"))
+		return
+	}
+	a.Line(ui.Always, "%s%s  %s", label("now"), validity(cert, p.Facts.Now), shortName(p.Of, cert))
+}
+
+// shortName is the common name of a certificate, without the namespace that the line before has.
+func shortName(of rotate.Rotatable, cert *pki.Cert) string {
+	return pki.Foreign(strings.TrimPrefix(pki.CommonName(cert.Subject), of.At.Namespace+"_"))
+}
+
+func validity(cert *pki.Cert, now time.Time) string {
+	days := cert.NotBefore.UTC().Format(time.DateOnly) + " to " + cert.NotAfter.UTC().Format(time.DateOnly)
+	if !cert.NotAfter.After(now) {
+		return days + ", expired " + duration.HumanDuration(now.Sub(cert.NotAfter)) + " ago"
+	}
+	return days + ", expires in " + duration.HumanDuration(cert.NotAfter.Sub(now))
+}
+
+// command is one of the program's, about the same cluster or files: it runs as it stands.
+func (o *rotateOptions) command(words string, names ...string) string {
+	out := inspect.LiveHints(o.app.ProgramName).Next("{} " + words)
+	if len(names) > 0 {
+		out += " " + nodeexec.Quote(names...)
+	}
+	for _, file := range o.reading.From {
+		out += " --from " + nodeexec.Quote(file)
+	}
+	return out
+}
+
+// unique keeps the first of equal texts.
+func unique(texts []string) []string {
+	var out []string
+	for _, s := range texts {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
