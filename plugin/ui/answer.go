@@ -72,7 +72,7 @@ func (a *Answer) Names(rank Rank, lead string, names []string) {
 		names = slices.Clone(names)
 		names[0] = shortened(names[0], max(room-len(count), 1))
 	}
-	a.Line(rank, "%s%s", lead, namesThatFit(names, room))
+	a.Line(rank, "%s%s", lead, NamesThatFit(names, room))
 }
 
 // Shortened cuts a line at a width.
