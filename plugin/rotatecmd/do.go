@@ -80,6 +80,7 @@ func (o *rotateOptions) rotate(ctx context.Context) error {
 	idle := true
 	for i := range plans {
 		plans[i].Reading = r
+		o.names[i] = plans[i].Of.Name // it may have been called by its common name
 	}
 	if err := run.Plan(ctx, plans); err != nil {
 		return o.refused(err)

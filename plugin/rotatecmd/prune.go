@@ -117,6 +117,7 @@ func (o *rotateOptions) prune(ctx context.Context) error {
 	if err != nil {
 		return exitError(err)
 	}
+	o.names[0] = of.Name
 	stop := func(reason, next string) error {
 		return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.RefusedUnchanged(fmt.Errorf("%s/%s: %s", of.At.Namespace, of.At.Name, reason)), "%s", next)}
 	}

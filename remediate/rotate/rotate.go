@@ -159,7 +159,7 @@ func FindRotatable(all []Rotatable, name string) (Rotatable, error) {
 			found = append(found, r)
 		}
 	}
-	if len(found) == 0 {
+	if len(found) == 0 && maySubject(name) {
 		for _, r := range all {
 			if c := r.Cert(); c != nil && (name == c.Subject || strings.TrimPrefix(name, "CN=") == pki.CommonName(c.Subject)) {
 				found = append(found, r)

@@ -68,6 +68,18 @@ func clientAuthenticates(name string) bool {
 	})
 }
 
+// nameIn is the Secret of a certificate that is called by its subject; else the name as it is.
+func nameIn(s *inspect.Snapshot, name string) string {
+	if !maySubject(name) {
+		return name
+	}
+	of, err := FindRotatable(Rotatables(inspect.NewFacts(*s, s.Taken, 0)), name)
+	if err != nil {
+		return name
+	}
+	return of.At.Namespace + "/" + of.At.Name
+}
+
 // signsClients reports whether the newest signer has signed a client certificate with which
 // requests can be made: before that, they would tell of the one before.
 func signsClients(s *inspect.Snapshot) bool {
@@ -124,9 +136,7 @@ func (t *tracker) unread(err error) error {
 
 // look reads, and judges what was named.
 func (t *tracker) look(ctx context.Context) (Planned, []Stage, error) {
-	r, err := t.cluster.Read(ctx, func(s *inspect.Snapshot) bool {
-		return (maySubject(t.name) || clientAuthenticates(t.name)) && signsClients(s)
-	})
+	r, err := t.cluster.Read(ctx, func(s *inspect.Snapshot) bool { return clientAuthenticates(nameIn(s, t.name)) && signsClients(s) })
 	if err != nil {
 		return Planned{}, nil, err
 	}
