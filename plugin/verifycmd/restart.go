@@ -7,8 +7,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"text/tabwriter"
 	"time"
-	"unicode/utf8"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -141,7 +141,7 @@ func answerWord(a trust.RestartAnswer) string {
 // printRestartHuman writes a table, and below it why for what is no plain yes.
 func printRestartHuman(programName string, wide, noHeaders bool) func(io.Writer, *report.RestartReport) error {
 	return func(out io.Writer, r *report.RestartReport) error {
-		w := &strings.Builder{}
+		w := ui.NewPage(out)
 		header := ui.HumanPrinter{ProgramName: programName}
 		header.Cluster(w, r.Cluster)
 		ui.Printf(w, "As of    %s\n", r.Now.Format("2006-01-02 15:04 MST"))
@@ -234,22 +234,11 @@ func restartRows(r *report.RestartReport) [][]string {
 
 // table writes rows in columns, two blanks apart.
 func table(w io.Writer, rows [][]string) {
-	if len(rows) == 0 {
-		return
-	}
-	width := make([]int, len(rows[0]))
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	for _, row := range rows {
-		for i, cell := range row {
-			width[i] = max(width[i], utf8.RuneCountInString(cell))
-		}
+		ui.Printf(t, "%s\n", strings.Join(row, "\t"))
 	}
-	for _, row := range rows {
-		line := ""
-		for i, cell := range row {
-			line += cell + strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell)+2)
-		}
-		ui.Printf(w, "%s\n", strings.TrimRight(line, " "))
-	}
+	_ = t.Flush() // the page does not fail
 }
 
 // restartDetails says what is behind the marks of nodes of which the same is to be
