@@ -12,7 +12,7 @@ import (
 // plain reports whether a text may stand bare: a name, or a short sentence that reads as no
 // instruction.
 func plain(s string) bool {
-	return len(s) <= foreignLength && (isName(s) || Prints(s) && strings.TrimSpace(s) == s && !strings.ContainsAny(s, "“”|`") && !advises(s) && legible(s) == s)
+	return len(s) <= foreignLength && (isName(s) || Prints(s) && strings.TrimSpace(s) == s && !strings.ContainsAny(s, "“”|`") && strings.Count(s, `"`)%2 == 0 && !advises(s) && legible(s) == s)
 }
 
 // advises reports whether a text reads as an instruction.

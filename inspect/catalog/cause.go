@@ -7,13 +7,26 @@ type Cause struct {
 	Title string // what is wrong; the names of nodes, else of objects follow it
 	// OfNodes: objects are not what is wrong, so that their names do not follow the title.
 	OfNodes bool
+	// When chooses findings of what fails now, or of what will; empty: both.
+	When Phase
 	// Symptoms are the findings that are of this cause.
 	Symptoms []Symptom
 	// Impact and Remediation are those of the cause; empty: those of its worst finding. "{}"
-	// stands for the program.
+	// stands for the program. They hold, and so does the Title, where the worst finding advises
+	// one of Commands: another one has another reason.
 	Impact, Remediation string
+	Commands            []string
 	Evidence
 }
+
+// Phase is whether something fails.
+type Phase string
+
+// The phases.
+const (
+	Now   Phase = "now"
+	Later Phase = "later" // after something that is going to happen
+)
 
 // Symptom chooses findings of a cause. What it says in several fields has to hold together.
 type Symptom struct {
@@ -34,23 +47,34 @@ type Symptom struct {
 // Causes returns every row.
 func Causes() []Cause {
 	kubeletFiles := []string{"/etc/kubernetes/kubeconfig", "/var/lib/kubelet/kubeconfig"}
+	apiInt := []Symptom{
+		{ID: "api-ca-delivered", Proves: true},
+		{ID: "node-file-current", Files: kubeletFiles, Proves: true},
+		{ID: "api-trusted", Files: kubeletFiles, SameNodes: true},
+		{ID: "kubelet-api-int", MissingCA: true, Proves: true},
+		{ID: "kubelet-bootstrap-api-int", MissingCA: true, Proves: true},
+		{ID: "multus-api-int", MissingCA: true, SameNodes: true},
+		{ID: "ovnkube-node-api-int", MissingCA: true, SameNodes: true},
+		{ID: "machine-config-daemon-node-writer-api-int", MissingCA: true, SameNodes: true},
+	}
+	commands := []string{"fix-api-int", "pretrust"}
+	incident := Evidence{Verified, "okd-project/okd#1881; the edges and places that it names"}
 	return []Cause{
 		{
-			ID:    "api-int-ca-not-delivered",
+			ID: "api-int-ca-not-delivered", When: Now,
 			Title: "kubelets do not trust api-int", OfNodes: true,
-			Symptoms: []Symptom{
-				{ID: "api-ca-delivered", Proves: true},
-				{ID: "node-file-current", Files: kubeletFiles, Proves: true},
-				{ID: "api-trusted", Files: kubeletFiles, SameNodes: true},
-				{ID: "kubelet-api-int", MissingCA: true, Proves: true},
-				{ID: "kubelet-bootstrap-api-int", MissingCA: true, Proves: true},
-				{ID: "multus-api-int", MissingCA: true, SameNodes: true},
-				{ID: "ovnkube-node-api-int", MissingCA: true, SameNodes: true},
-				{ID: "machine-config-daemon-node-writer-api-int", MissingCA: true, SameNodes: true},
-			},
+			Symptoms:    apiInt,
 			Impact:      "a kubelet that reconnects or restarts gets x509 errors: its node becomes NotReady",
-			Remediation: "{} fix-api-int --dry-run=client",
-			Evidence:    Evidence{Verified, "okd-project/okd#1881; the edges and places that it names"},
+			Remediation: "{} fix-api-int --dry-run=client", Commands: commands,
+			Evidence:    incident,
+		},
+		{
+			ID: "api-int-ca-not-delivered-yet", When: Later,
+			Title: "kubelets lack the CA that api-int will present", OfNodes: true,
+			Symptoms:    apiInt,
+			Impact:      "once it signs api-int's certificate: a node is NotReady as soon as it reconnects",
+			Remediation: "{} pretrust --dry-run=client", Commands: commands,
+			Evidence:    incident,
 		},
 		{
 			ID:       "requests-pending",

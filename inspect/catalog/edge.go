@@ -45,6 +45,7 @@ type Edge struct {
 	// Remediation is the command or the step that repairs it; "{}" stands for the program,
 	// NODE for a node.
 	Remediation string
+	Ahead       string // the same as long as it still passes; empty: Remediation
 	In          Range
 	Evidence
 }
@@ -135,6 +136,7 @@ func apiIntEdges() []Edge {
 			ID: "kubelet-api-int", Part: PartAPIInt, Verifier: "kubelet", Claim: "kubelets trust api-int's serving certificate",
 			Trust: file("/var/lib/kubelet/kubeconfig"), Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadAtStart, Reader: pki.ReaderGo,
 			Remediation: "{} fix-api-int --nodes NODE",
+			Ahead:       "{} pretrust --nodes NODE",
 			Impact:      "the node: it is NotReady at its next reconnect or restart, and nothing new starts on it",
 			In:          Range{Component: mco}, Evidence: kubelet,
 		},
@@ -142,6 +144,7 @@ func apiIntEdges() []Edge {
 			ID: "kubelet-bootstrap-api-int", Part: PartAPIInt, Verifier: "kubelet, when it has no valid client certificate", Claim: "kubelets that must join again trust api-int's serving certificate",
 			Trust: file("/etc/kubernetes/kubeconfig"), Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadAtStart, Reader: pki.ReaderGo,
 			Remediation: "{} fix-api-int --nodes NODE",
+			Ahead:       "{} pretrust --nodes NODE",
 			Impact:      "the node, once its client certificate is missing or has expired; the kubelet's own kubeconfig is made from this file",
 			In:          Range{Component: mco}, Evidence: kubelet,
 		},
@@ -217,6 +220,7 @@ func networkEdges() []Edge {
 			ID: "multus-api-int", Part: PartAPIInt, Verifier: "multus, thick", Claim: "multus, once restarted, trusts api-int's serving certificate",
 			Trust: kubelets, Optional: true, OnlyIfExists: rootCAOf("openshift-multus"), Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadAtStart, Reader: pki.ReaderGo,
 			Remediation: "{} fix-api-int --nodes NODE, and only then restart the node's multus pod",
+			Ahead:       "{} pretrust --nodes NODE",
 			Impact:      "the network of new pods on the node; a restart before the file is right takes down the node's network",
 			In:          since(network, Minor{4, 14}), Evidence: multus,
 		},
@@ -224,6 +228,7 @@ func networkEdges() []Edge {
 			ID: "ovnkube-node-api-int", Part: PartAPIInt, Verifier: "ovnkube-node", Claim: "ovnkube-node, once restarted, trusts api-int's serving certificate",
 			Trust: kubelets, Optional: true, OnlyIfExists: rootCAOf(ovnTarget), Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadAtStart, Reader: pki.ReaderGo,
 			Remediation: "{} fix-api-int --nodes NODE, and only then restart the node's ovnkube-node pod",
+			Ahead:       "{} pretrust --nodes NODE",
 			Impact:      "the network of new pods on the node",
 			In:          since(network, Minor{4, 14}), Evidence: ovn,
 		},
@@ -231,6 +236,7 @@ func networkEdges() []Edge {
 			ID: "machine-config-daemon-node-writer-api-int", Part: PartAPIInt, Verifier: "machine-config-daemon's NodeWriter", Claim: "machine-config-daemon's NodeWriter, once restarted, trusts api-int's serving certificate",
 			Trust: kubelets, Optional: true, OnlyIfExists: rootCAOf(mcoTarget), Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadAtStart, Reader: pki.ReaderGo,
 			Remediation: "{} fix-api-int --nodes NODE, and only then restart the node's machine-config-daemon pod",
+			Ahead:       "{} pretrust --nodes NODE",
 			Impact:      "what machine-config-daemon writes to its Node: the state of an update; the pool is Degraded or stands still",
 			In:          Range{Component: mco}, Evidence: nodeWriter(),
 		},

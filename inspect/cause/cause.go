@@ -2,6 +2,7 @@ package cause
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -30,12 +31,15 @@ type Problem struct {
 	Findings []int
 	// Nodes and Objects are all that the findings are about, each once, in their order.
 	Nodes, Objects []string
-	// Named: Reason is a title that Names complete; ofNodes: with nodes alone.
-	Named, ofNodes bool
+	// Named: Reason is a title that Names complete.
+	Named    bool
+	names    []string
+	platform bool
 }
 
-// Fold makes problems of findings. Their order is that of the first finding of each, the worst
-// severity first.
+// Fold makes problems of findings: the worst severity first, then the platform's, then in the order
+// of the first finding of each. What a tenant's objects are found by never speaks for the
+// platform's.
 func Fold(hints inspect.Hints, findings []Finding) []Problem {
 	rows := symptoms()
 	proven := rows.proven(findings)
@@ -47,29 +51,48 @@ func Fold(hints inspect.Hints, findings []Finding) []Problem {
 		if !ok {
 			n = len(out)
 			index[k] = n
-			out = append(out, Problem{ID: k.cause})
+			out = append(out, Problem{ID: k.cause, platform: k.platform})
 		}
 		out[n].Findings = append(out[n].Findings, i)
 	}
 	for i := range out {
 		out[i].describe(hints, findings, rows)
 	}
-	slices.SortStableFunc(out, func(a, b Problem) int { return cmp.Compare(b.Severity, a.Severity) })
+	slices.SortStableFunc(out, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(b.Severity, a.Severity), compareBool(b.platform, a.platform))
+	})
 	return out
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
 }
 
 // key is what findings of one problem have in common.
 type key struct {
 	cause     string
 	missingCA string
-	// Without a cause, findings of one check are one problem where the same is to be done.
-	id          string
-	severity    assess.Severity
-	remediation string
+	platform  bool
+	// Without a cause, findings of one check are one problem where the same fails and is to be done.
+	id                  string
+	severity            assess.Severity
+	impact, remediation string
 }
 
 // proof is a cause, with the CA that is missing, for which a finding stands.
 type proof struct{ cause, missingCA string }
+
+// judged is what findings are of: a check or a trust edge, and whether it fails now.
+type judged struct {
+	id   string
+	when catalog.Phase
+}
 
 // symptom is what the catalog says of findings of one check or trust edge.
 type symptom struct {
@@ -77,17 +100,29 @@ type symptom struct {
 	cause catalog.Cause
 }
 
-// symptomRows are by the check or the trust edge.
-type symptomRows map[string]symptom
+type symptomRows map[judged]symptom
 
 func symptoms() symptomRows {
 	out := symptomRows{}
 	for _, c := range catalog.Causes() {
 		for _, s := range c.Symptoms {
-			out[s.ID] = symptom{s, c}
+			for _, when := range []catalog.Phase{catalog.Now, catalog.Later} {
+				if c.When == "" || c.When == when {
+					out[judged{s.ID, when}] = symptom{s, c}
+				}
+			}
 		}
 	}
 	return out
+}
+
+func (rows symptomRows) of(f *Finding) (symptom, bool) {
+	when := catalog.Later
+	if f.Status == assess.Fail {
+		when = catalog.Now
+	}
+	row, ok := rows[judged{f.ID, when}]
+	return row, ok && fits(f, row.Symptom)
 }
 
 // proven returns the nodes of which findings prove a cause; a cause that is proven for no
@@ -96,8 +131,8 @@ func (rows symptomRows) proven(findings []Finding) map[proof]map[string]bool {
 	out := map[proof]map[string]bool{}
 	for i := range findings {
 		f := &findings[i]
-		row, ok := rows[f.ID]
-		if !ok || !row.Proves || !fits(f, row.Symptom) {
+		row, ok := rows.of(f)
+		if !ok || !row.Proves {
 			continue
 		}
 		p := proof{row.cause.ID, f.MissingCA}
@@ -112,15 +147,28 @@ func (rows symptomRows) proven(findings []Finding) map[proof]map[string]bool {
 }
 
 func (rows symptomRows) key(f *Finding, proven map[proof]map[string]bool) key {
-	if row, ok := rows[f.ID]; ok && fits(f, row.Symptom) {
+	if row, ok := rows.of(f); ok {
 		nodes, isProven := proven[proof{row.cause.ID, f.MissingCA}]
 		elsewhere := func(node string) bool { return !nodes[node] }
 		if isProven && !(row.SameNodes && slices.ContainsFunc(f.nodes(), elsewhere)) {
-			return key{cause: row.cause.ID, missingCA: f.MissingCA}
+			return key{cause: row.cause.ID, missingCA: f.MissingCA, platform: f.platform()}
 		}
 	}
-	return key{id: f.ID, severity: f.Severity, remediation: f.withoutNames(f.Remediation.Text)}
+	return key{
+		id: f.ID, severity: f.Severity, missingCA: f.MissingCA, platform: f.platform(),
+		impact: f.withoutNames(f.Impact), remediation: f.withoutNames(f.Remediation.Text),
+	}
 }
+
+// platform reports whether a finding is about a node, or an object that no tenant writes.
+func (f *Finding) platform() bool {
+	return f.Node != "" || len(f.At) == 0 || slices.ContainsFunc(f.At, func(at pki.Location) bool {
+		return at.Node != "" || at.Kind != requestKind && (&inspect.Entry{Bundle: &inspect.Bundle{At: at}}).Reserved()
+	})
+}
+
+// requestKind is of objects of the whole cluster's that any user makes.
+const requestKind = catalog.Request
 
 // fits reports whether a finding is what a symptom chooses.
 func fits(f *Finding, s catalog.Symptom) bool {
@@ -134,13 +182,20 @@ func fits(f *Finding, s catalog.Symptom) bool {
 
 // withoutNames is a text in which the names of what the finding is about are the same for all.
 func (f *Finding) withoutNames(s string) string {
+	names := map[string]bool{}
 	for _, name := range append(f.nodes(), f.objects()...) {
-		s = strings.ReplaceAll(s, name, "*")
-		if _, object, ok := strings.Cut(name, "/"); ok {
-			s = strings.ReplaceAll(s, object, "*")
+		names[name] = true
+		for part := range strings.SplitSeq(name, "/") {
+			names[part] = true
 		}
 	}
-	return s
+	words := strings.Fields(s)
+	for i, word := range words {
+		if names[strings.Trim(word, ".,:;()“”\"")] {
+			words[i] = "*"
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // nodes are those that the finding is about, each once.
@@ -183,46 +238,50 @@ func (f *Finding) objects() []string {
 
 // describe says what a problem is, from its row or from its worst finding.
 func (p *Problem) describe(hints inspect.Hints, findings []Finding, rows symptomRows) {
-	worst := &findings[p.Findings[0]]
-	seen := map[string]bool{}
-	for _, i := range p.Findings {
-		f := &findings[i]
-		if f.Severity > worst.Severity {
-			worst = f
-		}
-		for _, node := range f.nodes() {
-			if !seen["node/"+node] {
-				seen["node/"+node] = true
-				p.Nodes = append(p.Nodes, node)
-			}
-		}
-		for _, object := range f.objects() {
-			if !seen[object] {
-				seen[object] = true
-				p.Objects = append(p.Objects, object)
-			}
-		}
-	}
+	inOrder := slices.SortedStableFunc(slices.Values(p.Findings), func(a, b int) int { return cmp.Compare(findings[b].Severity, findings[a].Severity) })
+	worst := &findings[inOrder[0]]
 	p.Assessment = worst.Assessment
-	row := rows[worst.ID].cause
-	if p.ID == "" || len(p.Findings) == 1 && row.Impact == "" {
-		return // the finding says more than the row
+	row, _ := rows.of(worst)
+	advised := func(command string) bool {
+		return strings.Contains(worst.Remediation.Text+" "+worst.Remediation.Command, command)
 	}
-	p.Reason, p.Named, p.ofNodes = row.Title, true, row.OfNodes
-	p.Impact = cmp.Or(row.Impact, p.Impact)
-	if row.Remediation != "" {
-		p.Remediation = assess.Run(hints.Next(row.Remediation))
+	named := p.ID != "" && (len(p.Findings) > 1 || row.cause.Impact != "") && (len(row.cause.Commands) == 0 || slices.ContainsFunc(row.cause.Commands, advised))
+	seen := map[string]bool{}
+	add := func(list *[]string, name string) {
+		if key := fmt.Sprintf("%p %s", list, name); !seen[key] {
+			seen[key] = true
+			*list = append(*list, name)
+		}
+	}
+	for _, i := range inOrder { // the worst is named first
+		f := &findings[i]
+		nodes, objects := f.nodes(), f.objects()
+		for _, node := range nodes {
+			add(&p.Nodes, node)
+			add(&p.names, node)
+		}
+		for _, object := range objects {
+			add(&p.Objects, object)
+			if len(nodes) == 0 && !(named && row.cause.OfNodes) {
+				add(&p.names, object)
+			}
+		}
+	}
+	if !named {
+		return // the finding says more than the row, or something else
+	}
+	p.Reason, p.Named = row.cause.Title, true
+	p.Impact = cmp.Or(row.cause.Impact, p.Impact)
+	if row.cause.Remediation != "" {
+		p.Remediation = assess.Run(hints.Next(row.cause.Remediation))
 	}
 }
 
-// Names are the nodes of a problem, else its objects, as they may stand in a line.
+// Names are what the findings of a problem are about, those of its worst finding first, as they may
+// stand in a line: nodes, and objects where a finding is about no node.
 func (p *Problem) Names() []string {
-	names := p.Nodes
-	if len(names) == 0 && !p.ofNodes {
-		names = p.Objects
-	}
-	out := make([]string, len(names))
-	for i, n := range names {
+	out := make([]string, len(p.names))
+	for i, n := range p.names {
 		out[i] = foreign.Name(n)
 	}
 	return out

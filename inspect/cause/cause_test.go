@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -14,7 +15,11 @@ import (
 )
 
 func finding(id string, severity assess.Severity, at ...pki.Location) Finding {
-	return Finding{Assessment: assess.Assessment{ID: id, Severity: severity, Reason: "the reason of " + id}, At: at}
+	f := Finding{Assessment: assess.Assessment{ID: id, Status: assess.StatusOf(severity), Severity: severity, Reason: "the reason of " + id}, At: at}
+	if strings.HasPrefix(id, "api") || strings.HasPrefix(id, "node-file") || strings.HasPrefix(id, "kubelet-api-int") {
+		f.Remediation = assess.Advise("oc certrot fix-api-int does it")
+	}
+	return f
 }
 
 func file(node, path string) pki.Location {
@@ -46,8 +51,8 @@ func TestFindingsOfOneCauseAreOneProblem(t *testing.T) {
 	}
 	want := []string{
 		"api-int-ca-not-delivered[0 2 4][worker-1 worker-2][openshift-kube-apiserver-operator/loadbalancer-serving-signer]true",
-		"[1][][shop/old]false",
 		"[5][worker-9][]false", // it may have another cause there
+		"[1][][shop/old]false", // a tenant's
 		"[3][worker-1][]false", // another file
 	}
 	if !slices.Equal(got, want) {
@@ -56,7 +61,7 @@ func TestFindingsOfOneCauseAreOneProblem(t *testing.T) {
 	if p := problems[0]; p.Remediation.Command != "oc certrot fix-api-int --dry-run=client" || p.Reason != "kubelets do not trust api-int" {
 		t.Errorf("the cause says %+v", p.Assessment)
 	}
-	if p := problems[2]; p.Reason != "the reason of api-trusted" {
+	if p := problems[1]; p.Reason != "the reason of api-trusted" {
 		t.Errorf("a finding of no proven cause says %q", p.Reason)
 	}
 }
@@ -79,11 +84,67 @@ func TestASymptomAloneIsNoCause(t *testing.T) {
 func TestVerifiersThatLackDifferentCAsAreDifferentProblems(t *testing.T) {
 	t.Parallel()
 	claim := func(node, ca string) Finding {
-		return Finding{Assessment: assess.Assessment{ID: "kubelet-api-int", Severity: assess.Critical}, Node: node, MissingCA: ca}
+		return Finding{Assessment: assess.Assessment{ID: "kubelet-api-int", Status: assess.Fail, Severity: assess.Critical, Remediation: assess.Advise("oc certrot fix-api-int")}, Node: node, MissingCA: ca}
 	}
 	problems := Fold(inspect.Hints{}, []Finding{claim("worker-1", "aa"), claim("worker-2", "bb"), claim("worker-3", "aa")})
 	if len(problems) != 2 || !slices.Equal(problems[0].Nodes, []string{"worker-1", "worker-3"}) {
 		t.Errorf("%+v", problems)
+	}
+}
+
+// TestWhatWillFailIsAnotherProblem: as long as nothing is signed by the new CA, pretrust delivers it.
+func TestWhatWillFailIsAnotherProblem(t *testing.T) {
+	t.Parallel()
+	early := finding("node-file-current", assess.Warning, file("worker-1", kubeconfig))
+	early.Remediation = assess.Advise("oc certrot pretrust does it")
+	problems := Fold(inspect.LiveHints("oc certrot"), []Finding{early})
+	if len(problems) != 1 || problems[0].ID != "api-int-ca-not-delivered-yet" || problems[0].Remediation.Command != "oc certrot pretrust --dry-run=client" {
+		t.Errorf("%+v", problems)
+	}
+	other := early // its own next step says that it has another reason
+	other.Remediation = assess.Advise("read api-int's certificate, too")
+	if p := Fold(inspect.Hints{}, []Finding{other}); p[0].Named || p[0].Reason != other.Reason || p[0].Remediation != other.Remediation {
+		t.Errorf("%+v", p)
+	}
+}
+
+// TestATenantSpeaksForNoProblemOfThePlatform: not by its title, its next step, or its place in the
+// order, however many objects a tenant makes and whatever they are called.
+func TestATenantSpeaksForNoProblemOfThePlatform(t *testing.T) {
+	t.Parallel()
+	expired := func(namespace, name string) Finding {
+		f := finding("certificate-expired", assess.Critical, secret(namespace, name))
+		f.Reason, f.Remediation = namespace+"/"+name+" expired", assess.Advise("look: kubectl -n "+namespace+" describe secret "+name)
+		return f
+	}
+	var all []Finding
+	for _, name := range []string{"x1", "x2", "e", "s", "d", "r", "kubectl"} {
+		all = append(all, expired("aaa", name))
+	}
+	all = append(all, expired("openshift-ingress", "router-certs"))
+	problems := Fold(inspect.Hints{}, all)
+	if p := problems[0]; p.Reason != "openshift-ingress/router-certs expired" || len(p.Findings) != 1 {
+		t.Errorf("the platform's problem: %+v", p)
+	}
+	if len(problems) > 3 { // one of them may be called as a word of the text
+		t.Errorf("%d problems: %+v", len(problems), problems)
+	}
+	tenant := Finding{Assessment: assess.Assessment{ID: "pods", Status: assess.Fail, Severity: assess.Critical, Impact: "pods of namespace aaa"}, At: []pki.Location{secret("aaa", "x")}}
+	platform := Finding{Assessment: assess.Assessment{ID: "pods", Status: assess.Fail, Severity: assess.Critical, Impact: "all operators"}, At: []pki.Location{secret("openshift-x", "x")}}
+	if p := Fold(inspect.Hints{}, []Finding{tenant, platform}); len(p) != 2 || p[0].Impact != "all operators" {
+		t.Errorf("%+v", p)
+	}
+}
+
+// TestEachFindingOfAProblemIsAmongItsNames: an object beside a node, too, the worst first.
+func TestEachFindingOfAProblemIsAmongItsNames(t *testing.T) {
+	t.Parallel()
+	problems := Fold(inspect.Hints{}, []Finding{
+		finding("certificate-expiring", assess.Warning, file("master-0", clientCA)),
+		finding("certificate-expiring", assess.Critical, secret("openshift-ingress", "router-certs")),
+	})
+	if got := problems[0].Names(); !slices.Equal(got, []string{"openshift-ingress/router-certs", "master-0"}) {
+		t.Errorf("got %q", got)
 	}
 }
 
@@ -176,10 +237,12 @@ func TestSymptomsExist(t *testing.T) {
 	for _, c := range catalog.Causes() {
 		proves := false
 		for _, s := range c.Symptoms {
-			if !known[s.ID] || seen[s.ID] {
+			if !known[s.ID] || seen[s.ID] || seen[s.ID+" "+string(c.When)] {
 				t.Errorf("cause %s: no check or trust edge is called %s, or it is in two rows", c.ID, s.ID)
 			}
-			seen[s.ID] = true
+			if seen[s.ID+" "+string(c.When)] = true; c.When == "" {
+				seen[s.ID] = true
+			}
 			proves = proves || s.Proves
 		}
 		if !proves || seen[c.ID] || c.Source == "" {

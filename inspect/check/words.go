@@ -36,17 +36,22 @@ func subject(at []pki.Location) string {
 	return place(first) + more(places-1, "place")
 }
 
-// beforeIn reports whether a place is named before another one: Secrets are where
-// certificates are presented, and what is on nodes is a copy.
+// beforeIn reports whether a place is named before another one: the platform's before tenants', who
+// may copy its certificates; Secrets are where certificates are presented, and what is on nodes is
+// a copy.
 func beforeIn(a, b pki.Location) bool {
 	rank := func(l pki.Location) int {
+		tenants := 0
+		if !(&inspect.Entry{Bundle: &inspect.Bundle{At: l}}).Reserved() {
+			tenants = 2
+		}
 		switch l.Kind {
 		case "Secret":
-			return 0
+			return tenants
 		case pki.KindFile:
-			return 2
+			return 4
 		}
-		return 1
+		return tenants + 1
 	}
 	if ra, rb := rank(a), rank(b); ra != rb {
 		return ra < rb

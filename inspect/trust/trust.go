@@ -104,6 +104,9 @@ func judgeWith(ctx context.Context, f *inspect.Facts, leftOut []inspect.Node) []
 // conclude says what follows from the status, in the catalog's words.
 func (c *Claim) conclude(hints inspect.Hints) {
 	// Of the catalog's own text, before anything of the cluster's is put in.
+	if c.Status == assess.Warn {
+		c.Edge.Remediation = cmp.Or(c.Edge.Ahead, c.Edge.Remediation)
+	}
 	c.Edge.Remediation = hints.Next(c.Edge.Remediation)
 	c.Assessment.ID, c.Subject = c.Edge.ID, c.subject()
 	switch c.Status {

@@ -4,6 +4,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -43,13 +44,32 @@ func printNames(w io.Writer, inv *report.Inventory, _ assess.Severity) error {
 func printPEM(w io.Writer, inv *report.Inventory, _ assess.Severity) error {
 	for i := range inv.Certificates {
 		c := &inv.Certificates[i]
-		Printf(w, "# %s\n# sha256 %s\n# valid from %s until %s\n", pki.Foreign(c.Subject), c.Fingerprint, c.NotBefore.UTC().Format(time.RFC3339), c.NotAfter.UTC().Format(time.RFC3339))
+		pemComment(w, pki.Foreign(c.Subject))
+		pemComment(w, "sha256 "+c.Fingerprint.String())
+		pemComment(w, "valid from "+c.NotBefore.UTC().Format(time.RFC3339)+" until "+c.NotAfter.UTC().Format(time.RFC3339))
 		for _, at := range inspect.Fold(c.Locations()) {
-			Printf(w, "# %s\n", Clean(at))
+			pemComment(w, at)
 		}
 		if _, err := w.Write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.DER})); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// pemLine is how long a comment between PEM blocks may be, in bytes: OpenSSL takes each 254 bytes
+// for a line, wherever they stand.
+const pemLine = 160
+
+// pemComment writes a text that no reader of PEM takes for the beginning of a block, or its end.
+func pemComment(w io.Writer, s string) {
+	line := "#"
+	for _, r := range " " + strings.ReplaceAll(Clean(s), "--", `-\x2d`) {
+		if len(line) > pemLine {
+			Printf(w, "%s\n", line)
+			line = "# "
+		}
+		line += string(r)
+	}
+	Printf(w, "%s\n", line)
 }

@@ -38,6 +38,7 @@ type Problem struct {
 	Mark, Word string   // "✗", "CRITICAL"
 	Title      string   // what is wrong
 	Names      []string // of what, where the title does not say it
+	More       string   // stands behind the title, and is never cut
 	Also       []string // all that the title and what it counts are about
 	Reason     string   // empty: the title is the reason
 	Impact     string
@@ -50,7 +51,7 @@ func ProblemOf(p cause.Problem) Problem {
 	if p.Named {
 		out.Names = p.Names()
 	} else if more := len(p.Findings) - 1; more > 0 {
-		out.Title += fmt.Sprintf(" (and %d more)", more)
+		out.More = fmt.Sprintf(" (and %d more)", more)
 		out.Also = p.Names()
 	}
 	return out
@@ -106,7 +107,11 @@ func (s Summary) lines(w *Page, full, listed int) int {
 	for i, p := range s.Problems[:listed] {
 		p.print(b, i < full)
 	}
-	return strings.Count(b.String(), "\n")
+	rows := 0
+	for line := range strings.Lines(b.String()) { // a command is whole, and the terminal wraps it
+		rows += max(1, (columnsIn(strings.TrimSuffix(line, "\n"))+w.columns-1)/w.columns)
+	}
+	return rows
 }
 
 func (p Problem) print(w *Page, full bool) {
@@ -116,10 +121,10 @@ func (p Problem) print(w *Page, full bool) {
 		title += ": " + NamesThatFit(p.Names, w.columns-labelColumns-columnsIn(title)-2)
 	}
 	if !full {
-		Printf(w, "%s\n", shortened(lead+title, w.columns))
+		Printf(w, "%s%s\n", shortened(lead+title, w.columns-columnsIn(p.More)), p.More)
 		return
 	}
-	fewLines(w, lead, title)
+	fewLines(w, lead, shortened(title, maxLines*(w.columns-labelColumns)-columnsIn(p.More)-leastColumns/2)+p.More)
 	if p.Reason != "" {
 		fewLines(w, label("reason"), Clean(OneLine(p.Reason)))
 	}
@@ -166,8 +171,12 @@ func NamesThatFit(names []string, columns int) string {
 		if rest := len(names) - i - 1; rest > 0 {
 			more = fmt.Sprintf(" +%d", rest)
 		}
-		if i > 0 && columnsIn(next+more) > columns {
+		switch {
+		case columnsIn(next+more) <= columns:
+		case i > 0:
 			return out + fmt.Sprintf(" +%d", len(names)-i)
+		case more != "": // the count is never cut
+			return shortened(name, max(columns-columnsIn(more), 1)) + more
 		}
 		out = next
 	}

@@ -58,7 +58,7 @@ func TestACommandIsWhole(t *testing.T) {
 func TestNamesThatFit(t *testing.T) {
 	t.Parallel()
 	names := []string{"worker-1", "worker-2", "worker-3"}
-	for columns, want := range map[int]string{80: "worker-1, worker-2, worker-3", 22: "worker-1, worker-2 +1", 12: "worker-1 +2", 1: "worker-1 +2"} {
+	for columns, want := range map[int]string{80: "worker-1, worker-2, worker-3", 22: "worker-1, worker-2 +1", 12: "worker-1 +2", 1: "… +2"} {
 		if got := NamesThatFit(names, columns); got != want {
 			t.Errorf("%d columns: %q, want %q", columns, got, want)
 		}
@@ -135,5 +135,50 @@ func TestColumns(t *testing.T) {
 	}
 	if got := Columns(page(77)); got != 77 {
 		t.Errorf("a page of 77 columns has %d", got)
+	}
+}
+
+// TestCommentsOfPEMAreNoBlocks: OpenSSL reads pieces of 254 bytes as lines.
+func TestCommentsOfPEMAreNoBlocks(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	pemComment(&out, strings.Repeat("é", 60)+strings.Repeat("-----BEGIN CERTIFICATE-----MIIB-----END CERTIFICATE-----", 20))
+	for line := range strings.Lines(out.String()) {
+		if !strings.HasPrefix(line, "# ") || len(line) > 254 || strings.Contains(line, "--") {
+			t.Errorf("a line of %d bytes: %q", len(line), line)
+		}
+	}
+	if strings.Count(out.String(), "\n") < 5 {
+		t.Errorf("something is missing: %s", &out)
+	}
+}
+
+// TestCountsOfAProblemAreNeverCut, however long a name or a title is.
+func TestCountsOfAProblemAreNeverCut(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("a", 250)
+	for _, full := range []bool{true, false} {
+		for _, p := range []Problem{
+			{Mark: "✗", Word: "CRITICAL", Title: "they expire", Names: []string{long, "openshift-ingress/router-certs"}},
+			{Mark: "✗", Word: "CRITICAL", Title: strings.Repeat("word ", 60), More: " (and 1 more)"},
+		} {
+			w := page(80)
+			p.print(w, full)
+			if !strings.Contains(w.String(), " +1\n") && !strings.Contains(w.String(), "(and 1 more)") {
+				t.Errorf("in full %t: %s", full, w)
+			}
+		}
+	}
+}
+
+// TestALoneQuotationMarkBeginsNoLine: what is quoted behind it hangs.
+func TestALoneQuotationMarkBeginsNoLine(t *testing.T) {
+	t.Parallel()
+	w := page(80)
+	Wrap(w, "    ", `chronyd "x of services: “c"d `+strings.Repeat("a", 66)+` ✓ PASS every client trusts its server”`)
+	for line := range strings.Lines(w.String()) {
+		if strings.HasPrefix(strings.TrimSpace(line), "✓") {
+			t.Errorf("a line begins with what is quoted: %q", line)
+		}
 	}
 }

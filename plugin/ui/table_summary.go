@@ -178,7 +178,7 @@ func (p HumanPrinter) expiryLines(w *Page, inv *report.Inventory) []string {
 			automatic++
 			continue
 		}
-		names = append(names, placeName(c.Locations()[0])+" "+duration.HumanDuration(c.NotAfter.Sub(inv.Now)))
+		names = append(names, placeName(firstOfPlatform(c.Locations()))+" "+duration.HumanDuration(c.NotAfter.Sub(inv.Now)))
 	}
 	verb := "rotate"
 	if automatic == 1 {
@@ -193,6 +193,15 @@ func (p HumanPrinter) expiryLines(w *Page, inv *report.Inventory) []string {
 		line = strings.Replace(line, "1 expire:", "1 expires:", 1)
 	}
 	return []string{line + NamesThatFit(names, w.columns-columnsIn(line))}
+}
+
+// firstOfPlatform is the first place that no tenant writes, where there is one: a tenant may copy the
+// platform's certificate.
+func firstOfPlatform(places []pki.Location) pki.Location {
+	i := slices.IndexFunc(places, func(at pki.Location) bool {
+		return (&inspect.Entry{Bundle: &inspect.Bundle{At: at}}).Reserved()
+	})
+	return places[max(i, 0)]
 }
 
 // placeName is a place as people call it: a node, NAMESPACE/NAME, or KIND/NAME.

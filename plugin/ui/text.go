@@ -102,7 +102,7 @@ func words(s string) []string {
 			}
 			word.Reset()
 			continue
-		case end == 0 && r == '“':
+		case r == '“': // whatever is open: a lone " must not end it
 			end = '”'
 		case end == 0 && r == '"' && opens && strings.ContainsRune(s[i+1:], '"'):
 			end = '"'
