@@ -66,7 +66,7 @@ func Causes() []Cause {
 			Symptoms:    apiInt,
 			Impact:      "a kubelet that reconnects or restarts gets x509 errors: its node becomes NotReady",
 			Remediation: "{} fix-api-int --dry-run=client", Commands: commands,
-			Evidence:    incident,
+			Evidence: incident,
 		},
 		{
 			ID: "api-int-ca-not-delivered-yet", When: Later,
@@ -74,7 +74,7 @@ func Causes() []Cause {
 			Symptoms:    apiInt,
 			Impact:      "once it signs api-int's certificate: a node is NotReady as soon as it reconnects",
 			Remediation: "{} pretrust --dry-run=client", Commands: commands,
-			Evidence:    incident,
+			Evidence: incident,
 		},
 		{
 			ID:       "requests-pending",

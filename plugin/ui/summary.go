@@ -124,7 +124,10 @@ func (p Problem) print(w *Page, full bool) {
 		Printf(w, "%s%s\n", shortened(lead+title, w.columns-columnsIn(p.More)), p.More)
 		return
 	}
-	fewLines(w, lead, shortened(title, maxLines*(w.columns-labelColumns)-columnsIn(p.More)-leastColumns/2)+p.More)
+	if p.More != "" { // behind a title of two lines, whose words leave the end of the first one free
+		title = shortened(title, maxLines*(w.columns-labelColumns)-columnsIn(p.More)-leastColumns/2) + p.More
+	}
+	fewLines(w, lead, title)
 	if p.Reason != "" {
 		fewLines(w, label("reason"), Clean(OneLine(p.Reason)))
 	}
