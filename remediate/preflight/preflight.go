@@ -123,6 +123,20 @@ func Risks() []string {
 	return append(names, remediate.NoLease, NoAPI, UnauthenticatedAPI, UnreviewedVersion, MastersFirst, WorkersBack, OwnedFile, action.OwnedObject)
 }
 
+// Claim is what a check before a change, by its name, wants to hold.
+type Claim struct{ Name, Claim string }
+
+// Claims are those of OpenShift's clusters and of plain ones, each once.
+func Claims() []Claim {
+	var out []Claim
+	for _, c := range append(operatedChecks(), plainChecks()...) {
+		if !slices.ContainsFunc(out, func(o Claim) bool { return o.Name == c.name }) {
+			out = append(out, Claim{c.name, c.claim})
+		}
+	}
+	return out
+}
+
 // Check asks everything; nothing is written.
 func (p Preflight) Check() []Verdict {
 	var out []Verdict
