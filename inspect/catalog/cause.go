@@ -64,7 +64,7 @@ func Causes() []Cause {
 			ID: "api-int-ca-not-delivered", When: Now,
 			Title: "kubelets do not trust api-int", OfNodes: true,
 			Symptoms:    apiInt,
-			Impact:      "a kubelet that reconnects or restarts gets x509 errors: its node becomes NotReady",
+			Impact:      "a kubelet that reconnects or restarts gets x509 errors, and its node becomes NotReady: restart no kubelet or node before the repair",
 			Remediation: "{} fix-api-int --dry-run=client", Commands: commands,
 			Evidence: incident,
 		},
@@ -90,7 +90,7 @@ func Causes() []Cause {
 		},
 		{
 			ID:       "nothing-renews",
-			Title:    "certificates expire soon, no automatic renewal",
+			Title:    "certificates expire soon, no automatic renewal known",
 			Symptoms: []Symptom{{ID: "certificate-expiring", Proves: true}},
 			Evidence: Evidence{Verified, "the check certificate-expiring"},
 		},

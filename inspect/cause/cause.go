@@ -151,13 +151,22 @@ func (rows symptomRows) key(f *Finding, proven map[proof]map[string]bool) key {
 		nodes, isProven := proven[proof{row.cause.ID, f.MissingCA}]
 		elsewhere := func(node string) bool { return !nodes[node] }
 		if isProven && !(row.SameNodes && slices.ContainsFunc(f.nodes(), elsewhere)) {
-			return key{cause: row.cause.ID, missingCA: f.MissingCA, platform: f.platform()}
+			k := key{cause: row.cause.ID, missingCA: f.MissingCA, platform: f.platform()}
+			if row.cause.Impact == "" { // what fails is each finding's own: servers apart from CA bundles
+				k.impact = withoutNumbers(f.withoutNames(f.Impact))
+			}
+			return k
 		}
 	}
 	return key{
 		id: f.ID, severity: f.Severity, missingCA: f.MissingCA, platform: f.platform(),
 		impact: f.withoutNames(f.Impact), remediation: f.withoutNames(f.Remediation.Text),
 	}
+}
+
+// withoutNumbers is a text without its words that have digits: times and counts.
+func withoutNumbers(s string) string {
+	return strings.Join(slices.DeleteFunc(strings.Fields(s), func(word string) bool { return strings.ContainsAny(word, "0123456789") }), " ")
 }
 
 // platform reports whether a finding is about a node, or an object that no tenant writes.

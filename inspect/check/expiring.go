@@ -132,9 +132,13 @@ func expiringLeaf(f *inspect.Facts, c inspect.StoredCert) (assess.Finding, bool)
 			Remediation: askOwner("ask its owner, "+r.By+". If that does not renew it, renew it at its source and replace it here", r.By),
 		}), true
 	}
+	known := " known"
+	if r.None {
+		known = ""
+	}
 	return atLeaf(c, c.NotAfter, assess.Assessment{
 		Severity:    urgency(f, c.Cert),
-		Reason:      expires + ", no automatic renewal",
+		Reason:      expires + ", no automatic renewal" + known,
 		Impact:      when(f.Now, c.NotAfter) + ": " + refused(c.Cert),
 		Evidence:    expiresText(f, c.Cert) + ", and nothing is known to renew it automatically",
 		Remediation: advise("find its owner and renew it at its source, then replace it here", bestPlace(c.Entries)),

@@ -262,7 +262,7 @@ func (s planSummary) solves() string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, severity))
 		}
 	}
-	return fmt.Sprintf("%s of inspect in %s: %s", strings.Join(parts, ", "), ui.Count(places, "place"), strings.Join(names, ", "))
+	return fmt.Sprintf("of inspect's findings %s in %s: %s", strings.Join(parts, ", "), ui.Count(places, "place"), strings.Join(names, ", "))
 }
 
 // writes names each file and object that is changed, in full: what is not shown here is not

@@ -41,6 +41,7 @@ type Problem struct {
 	More       string   // stands behind the title, and is never cut
 	Also       []string // all that the title and what it counts are about
 	Reason     string   // empty: the title is the reason
+	Now        string // what of it is so already
 	Impact     string
 	Next       assess.Remediation
 }
@@ -133,6 +134,9 @@ func (p Problem) print(w *Page, full bool) {
 	}
 	if len(p.Also) > 0 {
 		Printf(w, "%s%s\n", label("in"), NamesThatFit(p.Also, w.columns-labelColumns))
+	}
+	if p.Now != "" {
+		fewLines(w, label("now"), Clean(OneLine(p.Now)))
 	}
 	if p.Impact != "" {
 		fewLines(w, label("impact"), Clean(OneLine(p.Impact)))

@@ -12,6 +12,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/cause"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
@@ -28,7 +29,11 @@ func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Sev
 	s := Summary{Head: p.head(w, inv), Unknown: UnknownOf(inv.Gaps)}
 	n := map[assess.Severity]int{}
 	for _, problem := range cause.Fold(p.hints(), findings) {
-		s.Problems = append(s.Problems, ProblemOf(problem))
+		told := ProblemOf(problem)
+		if problem.Named {
+			told.Now = silent(problem.Nodes, inv.Nodes)
+		}
+		s.Problems = append(s.Problems, told)
 		n[problem.Severity]++
 	}
 	s.Tally = tallied(n, len(s.Unknown), len(listed))
@@ -47,9 +52,23 @@ func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Sev
 	s.Print(w)
 }
 
+// silent says which of the nodes have no heartbeat; empty: none is known to have none.
+func silent(names []string, nodes []report.Node) string {
+	var out []string
+	for _, n := range nodes {
+		if n.Alive == catalog.No.String() && slices.Contains(names, n.Name) {
+			out = append(out, foreign.Name(n.Name)+" has "+n.Heartbeat)
+		}
+	}
+	if len(out) > MaxPlaces {
+		out = append(out[:MaxPlaces], fmt.Sprintf("%d more nodes have none", len(out)-MaxPlaces))
+	}
+	return strings.Join(out, ", ")
+}
+
 func (p HumanPrinter) hints() inspect.Hints { return inspect.LiveHints(p.ProgramName) }
 
-// tallied says how many problems there are, and how many findings they explain.
+// tallied says how many problems there are, and of how many findings.
 func tallied(n map[assess.Severity]int, unknown, findings int) string {
 	var out []string
 	problems := 0
@@ -71,7 +90,7 @@ func tallied(n map[assess.Severity]int, unknown, findings int) string {
 	}
 	line := strings.Join(out, ", ")
 	if findings > problems {
-		line += fmt.Sprintf("  (%d findings)", findings)
+		line = Count(problems, "problem") + " of " + Count(findings, "finding") + ": " + line
 	}
 	return line
 }
