@@ -41,7 +41,7 @@ type Problem struct {
 	More       string   // stands behind the title, and is never cut
 	Also       []string // all that the title and what it counts are about
 	Reason     string   // empty: the title is the reason
-	Now        string // what of it is so already
+	Now        string   // what of it is so already
 	Impact     string
 	Next       assess.Remediation
 }
