@@ -38,10 +38,14 @@ func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Sev
 	}
 	s.Tally = tallied(n, len(s.Unknown), len(listed))
 	if hidden > 0 {
-		s.Tally += fmt.Sprintf("  (%d info: --min-severity=info)", hidden)
+		s.Tally += fmt.Sprintf("  (%d below %s: --min-severity=info)", hidden, atLeast)
 	}
 	if len(listed) == 0 {
-		s.Pass = []string{fmt.Sprintf("✓ %s: no problem found", Count(len(inv.Certificates), "certificate"))}
+		of := ""
+		if hidden > 0 {
+			of = fmt.Sprintf(" of severity %s or worse", atLeast)
+		}
+		s.Pass = []string{fmt.Sprintf("✓ %s: no problem%s found", Count(len(inv.Certificates), "certificate"), of)}
 		if len(inv.Gaps) > 0 {
 			s.Pass[0] += " in what was read"
 		}
