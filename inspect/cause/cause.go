@@ -2,7 +2,6 @@ package cause
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -255,27 +254,17 @@ func (p *Problem) describe(hints inspect.Hints, findings []Finding, rows symptom
 		return strings.Contains(worst.Remediation.Text+" "+worst.Remediation.Command, command)
 	}
 	named := p.ID != "" && (len(p.Findings) > 1 || row.cause.Impact != "") && (len(row.cause.Commands) == 0 || slices.ContainsFunc(row.cause.Commands, advised))
-	seen := map[string]bool{}
-	add := func(list *[]string, name string) {
-		if key := fmt.Sprintf("%p %s", list, name); !seen[key] {
-			seen[key] = true
-			*list = append(*list, name)
-		}
-	}
+	var nodes, objects, names distinct
 	for _, i := range inOrder { // the worst is named first
 		f := &findings[i]
-		nodes, objects := f.nodes(), f.objects()
-		for _, node := range nodes {
-			add(&p.Nodes, node)
-			add(&p.names, node)
-		}
-		for _, object := range objects {
-			add(&p.Objects, object)
-			if len(nodes) == 0 && !(named && row.cause.OfNodes) {
-				add(&p.names, object)
-			}
+		ofNodes, ofObjects := f.nodes(), f.objects()
+		nodes.add(ofNodes)
+		objects.add(ofObjects)
+		if names.add(ofNodes); len(ofNodes) == 0 && !(named && row.cause.OfNodes) {
+			names.add(ofObjects)
 		}
 	}
+	p.Nodes, p.Objects, p.names = nodes.list, objects.list, names.list
 	if !named {
 		return // the finding says more than the row, or something else
 	}
@@ -283,6 +272,24 @@ func (p *Problem) describe(hints inspect.Hints, findings []Finding, rows symptom
 	p.Impact = cmp.Or(row.cause.Impact, p.Impact)
 	if row.cause.Remediation != "" {
 		p.Remediation = assess.Run(hints.Next(row.cause.Remediation))
+	}
+}
+
+// distinct are names in the order in which they came, each once.
+type distinct struct {
+	list []string
+	seen map[string]bool
+}
+
+func (d *distinct) add(names []string) {
+	for _, name := range names {
+		if d.seen == nil {
+			d.seen = map[string]bool{}
+		}
+		if !d.seen[name] {
+			d.seen[name] = true
+			d.list = append(d.list, name)
+		}
 	}
 }
 
