@@ -49,7 +49,7 @@ const liveEvery = time.Second
 // NewLive shows what is under way on w. Close it.
 func NewLive(w io.Writer, now func() time.Time) *Live {
 	f, ok := StreamFile(w)
-	if !ok || !term.IsTerminal(int(f.Fd())) || os.Getenv("TERM") == "dumb" {
+	if !ok || !term.IsTerminal(int(f.Fd())) || !movesCursor(os.Getenv) {
 		return &Live{plain: w, now: now}
 	}
 	l := newLive(f, func() (int, int) {
@@ -125,7 +125,7 @@ func (l *Live) Release() {
 	}
 }
 
-// Freeze leaves on the terminal what stands there. What is shown next begins below it.
+// Freeze leaves on the terminal what stands there. The next line begins below it.
 func (l *Live) Freeze() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
