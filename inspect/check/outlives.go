@@ -37,7 +37,7 @@ func outlivesIssuer(f *inspect.Facts) []assess.Finding {
 		} else if told || !some || !first.Before(c.NotAfter) {
 			continue
 		}
-		// what is made anew before the CA's end takes no harm
+		// what is rotated before the CA expires takes no harm
 		if r := f.Renewal(c); !r.Due.IsZero() && r.Due.Before(first) {
 			continue
 		}

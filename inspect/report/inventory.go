@@ -89,7 +89,7 @@ type Renewal struct {
 	Known bool `json:"known"`
 }
 
-// Automatic reports whether somebody is known to renew the certificate.
+// Automatic reports whether a component is known to renew the certificate.
 func (r Renewal) Automatic() bool { return r.Known && r.By != "" }
 
 // certDocument is how a certificate is written; see docs/output.md.

@@ -24,7 +24,7 @@ func onTerminal(t *testing.T, columns, lines uint16) (terminal *os.File, said fu
 	t.Helper()
 	control, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
-		t.Skip(err)
+		t.Skipf("no pseudo terminal here: %v", err)
 	}
 	ask := func(f *os.File, request uintptr, value unsafe.Pointer) {
 		if _, _, err := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), request, uintptr(value)); err != 0 {
@@ -36,7 +36,7 @@ func onTerminal(t *testing.T, columns, lines uint16) (terminal *os.File, said fu
 	ask(control, syscall.TIOCGPTN, unsafe.Pointer(&number))
 	terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
-		t.Skip(err)
+		t.Skipf("no pseudo terminal here: %v", err)
 	}
 	size := [4]uint16{lines, columns}
 	ask(terminal, syscall.TIOCSWINSZ, unsafe.Pointer(&size))

@@ -88,7 +88,7 @@ func (e explainer) object(w io.Writer, name string) error {
 		}
 	}
 	if !known {
-		line(w, "unknown", "the catalog has no row for it: its owner is whoever made it, and nothing is known to renew it")
+		line(w, "unknown", "the catalog has no row for it: its owner and its renewal are not in the catalog")
 	}
 	return nil
 }
