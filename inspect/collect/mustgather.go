@@ -120,6 +120,7 @@ func label(name string) string { return path.Clean("/" + name)[1:] }
 type gathering struct {
 	bounds
 	scanner    *pki.Scanner
+	observe    func(what string, objects int)
 	where      string
 	images     map[string]*image // by the directory that has the two above
 	times      map[string]time.Time
@@ -148,7 +149,11 @@ type image struct {
 }
 
 func newGathering(f File, b bounds) *gathering {
-	return &gathering{bounds: b, scanner: f.Scanner, where: f.Path, from: &packed{bounds: b}, images: map[string]*image{}, times: map[string]time.Time{}}
+	g := &gathering{bounds: b, scanner: f.Scanner, observe: f.Observe, where: f.Path, from: &packed{bounds: b}, images: map[string]*image{}, times: map[string]time.Time{}}
+	if g.observe == nil {
+		g.observe = func(string, int) {}
+	}
+	return g
 }
 
 // gap notes what could not be read, up to a number.
@@ -167,6 +172,7 @@ func (g *gathering) gap(name, why, next string) {
 // pass counts a file, and by its name what it was where that was not read.
 func (g *gathering) pass(name string) error {
 	g.files++
+	g.observe("files", g.files)
 	switch at, ok := placeOf(label(name)); {
 	case name == "":
 	case isArchive(name):

@@ -64,7 +64,7 @@ func (f *follower) observe(action remediate.Action, e remediate.Event, c *remedi
 	case remediate.Begun:
 		f.begun[action.ID()] = now
 		f.run.begun(action, c)
-		f.board.Set(name, what)
+		f.board.Set(name, ui.Row{Name: name, Text: ui.OneLine(what), Since: now})
 		if !f.board.Live() && c.File == nil { // a file is written in no time
 			f.print("… %s  %s\n", name, what)
 		}
@@ -97,7 +97,7 @@ func (f *follower) stepDone(action remediate.Action, name, what string, changed 
 	}
 	words, last := f.lastOf(action)
 	if !last {
-		f.board.Set(name, what+": "+how)
+		f.board.Set(name, ui.Row{Name: name, Text: ui.OneLine(what + ": " + how), Since: collect.Now()})
 		return
 	}
 	f.done++
@@ -165,7 +165,7 @@ func (f *follower) print(format string, args ...any) {
 
 // follow begins to tell how a plan is carried out, until the function that it returns is called.
 func (a *Run) follow(ctx context.Context, p *remediate.Plan) (*follower, func()) {
-	board := ui.NewBoard(a.out())
+	board := ui.NewBoard(a.out(), collect.Now)
 	f := newFollower(a, p, board)
 	a.board = board
 	if q := a.Session.Choice.Prompter; q != nil {

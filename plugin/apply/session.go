@@ -200,7 +200,7 @@ func (w *Session) atConsole(node string) string {
 
 // Facts reads what a plan is made from.
 func (w *Session) Facts(ctx context.Context, o gather.Options) inspect.Snapshot {
-	p := ui.StartProgress(w.App.Streams.ErrOut, nil)
+	p := ui.StartProgress(w.App.Streams.ErrOut, nil, collect.Now)
 	defer p.Stop()
 	if w.Choice.Prompter != nil {
 		w.Choice.Prompter.Progress = p

@@ -27,8 +27,8 @@ type Reading struct {
 	Nodes  NodeChoice
 	// Status has read, too, what is asked before something is changed.
 	Status bool
-	// Live is what is drawn while it is read; nil: nothing.
-	Live *ui.Live
+	// Board is where it is drawn how far the reading is; nil: one of its own, on the error stream.
+	Board *ui.Board
 }
 
 // Read reads the files named, else the cluster. Each call reads again, and knows nothing of
@@ -43,7 +43,7 @@ func (r Reading) Read(ctx context.Context) (inspect.Snapshot, error) {
 // live reads the cluster and its nodes, or this machine alone.
 func (r Reading) live(ctx context.Context) (inspect.Snapshot, error) {
 	sc := pki.NewScanner()
-	p := ui.StartProgress(r.App.Streams.ErrOut, r.Live)
+	p := ui.StartProgress(r.App.Streams.ErrOut, r.Board, collect.Now)
 	defer p.Stop()
 	if r.Nodes.Prompter != nil {
 		r.Nodes.Prompter = &Prompter{App: r.App, Progress: p, Ended: ctx.Done()}
@@ -215,9 +215,11 @@ func (r Reading) files(ctx context.Context, paths []string) (inspect.Snapshot, e
 		snapshot inspect.Snapshot
 		err      error
 	}
+	p := ui.StartProgress(r.App.Streams.ErrOut, r.Board, collect.Now)
+	defer p.Stop()
 	done := make(chan result, 1)
 	go func() { // a pipe or a terminal may never end
-		s, err := r.readFiles(paths)
+		s, err := r.readFiles(paths, p.Observe)
 		done <- result{s, err}
 	}()
 	select {
@@ -228,11 +230,11 @@ func (r Reading) files(ctx context.Context, paths []string) (inspect.Snapshot, e
 	}
 }
 
-func (r Reading) readFiles(paths []string) (inspect.Snapshot, error) {
+func (r Reading) readFiles(paths []string, observe func(what string, objects int)) (inspect.Snapshot, error) {
 	sc := pki.NewScanner()
 	var parts []inspect.Snapshot
 	for _, path := range paths {
-		s, err := collect.File{Path: path, Stdin: r.App.Streams.In, Scanner: sc}.Read()
+		s, err := collect.File{Path: path, Stdin: r.App.Streams.In, Scanner: sc, Observe: observe}.Read()
 		if err != nil {
 			return s, cli.WithHint(fmt.Errorf("--from: %w", err), "a file can be a snapshot (%s snapshot -o FILE), a must-gather (directory or tar), Kubernetes objects as YAML or JSON, PEM, DER or a kubeconfig", r.App.ProgramName)
 		}

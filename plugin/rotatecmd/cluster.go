@@ -39,7 +39,7 @@ func (c cluster) Recheck(ctx context.Context) (rotate.Reading, error) {
 
 // Read reads everything again, and what servers present.
 func (c cluster) Read(ctx context.Context, clients func(*inspect.Snapshot) bool) (rotate.Reading, error) {
-	c.reading.Nodes.Served, c.reading.Nodes.Callers, c.reading.Live = true, clients, c.progress()
+	c.reading.Nodes.Served, c.reading.Nodes.Callers, c.reading.Board = true, clients, c.progress()
 	return c.Recheck(ctx)
 }
 
@@ -54,7 +54,7 @@ func (c cluster) Trigger(ctx context.Context, of catalog.Ref, annotation string)
 
 // Apply makes a plan, as a run of its own.
 func (c cluster) Apply(ctx context.Context, plan func(context.Context) (*remediate.Plan, error)) (changed bool, err error) {
-	c.progress().Freeze()
+	c.progress().Keep()
 	return applyPlan(ctx, c.applyRun(c.conn, rotate.RotateCommand), plan)
 }
 

@@ -22,11 +22,21 @@ import (
 type humanObserver struct{ *rotateOptions }
 
 // progress is where it is shown what is under way.
-func (o *rotateOptions) progress() *ui.Live {
-	if o.live == nil {
-		o.live = ui.NewLive(o.app.Streams.ErrOut, collect.Now)
+func (o *rotateOptions) progress() *ui.Board {
+	if o.board == nil {
+		o.board = ui.NewBoard(o.app.Streams.ErrOut, collect.Now)
 	}
-	return o.live
+	return o.board
+}
+
+// show draws what is under way on a terminal. Elsewhere an event is a line; empty: nothing worth
+// one happened.
+func (o *rotateOptions) show(id string, row ui.Row, event string) {
+	if b := o.progress(); b.Live() {
+		b.Set(id, row)
+	} else if event != "" {
+		b.Print(ui.Clean(event) + "\n")
+	}
 }
 
 // Stage shows that a stage is reached, or not any more.
@@ -35,20 +45,18 @@ func (o humanObserver) Stage(of string, s rotate.Stage, after time.Duration) {
 	if of != "" {
 		lead += ", "
 	}
-	o.progress().Show(of+" "+s.ID, ui.LiveLine{
-		Text:  o.oneLine(of, rotate.Planned{}, s),
-		Event: fmt.Sprintf("%safter %s: %s %s: %s", lead, duration.HumanDuration(after), reachedMark(s.Status), s.ID, s.Reason),
-	})
+	o.show(of+" "+s.ID, ui.Row{Text: o.oneLine(of, rotate.Planned{}, s)},
+		fmt.Sprintf("%safter %s: %s %s: %s", lead, duration.HumanDuration(after), reachedMark(s.Status), s.ID, s.Reason))
 }
 
 // Judged shows what is awaited at each stage, and since when.
 func (o humanObserver) Judged(of string, p rotate.Planned, stages []rotate.Stage, began time.Time) {
 	for _, s := range stages {
-		line := ui.LiveLine{Text: o.oneLine(of, p, s)}
+		row := ui.Row{Text: o.oneLine(of, p, s)}
 		if s.Status != assess.Pass {
-			line.Since = began
+			row.Since = began
 		}
-		o.progress().Show(of+" "+s.ID, line)
+		o.show(of+" "+s.ID, row, "")
 	}
 }
 
@@ -82,16 +90,13 @@ func (o humanObserver) Waiting(leaf string, blocked []preflight.Verdict) {
 	for _, v := range blocked {
 		out = append(out, v.ID+": "+v.Reason)
 	}
-	o.progress().Show("waiting "+leaf, ui.LiveLine{
-		Text:  "… " + leaf + " waits for " + ui.OneLine(out[0]),
-		Event: fmt.Sprintf("waiting, before %s is rotated: %s", leaf, strings.Join(out, "; ")),
-		Since: collect.Now(),
-	})
+	o.show("waiting "+leaf, ui.Row{Text: "… " + leaf + " waits for " + ui.OneLine(out[0]), Since: collect.Now()},
+		fmt.Sprintf("waiting, before %s is rotated: %s", leaf, strings.Join(out, "; ")))
 }
 
 // Triggering prints what changes at a leaf.
 func (o humanObserver) Triggering(leaf rotate.Planned, replaced *pki.Cert) {
-	o.progress().Freeze()
+	o.progress().Keep()
 	b := &strings.Builder{}
 	ui.Printf(b, "\n%s, of %s\n", leaf.Of.At, leaf.Owner())
 	if replaced != nil {
@@ -103,7 +108,7 @@ func (o humanObserver) Triggering(leaf rotate.Planned, replaced *pki.Cert) {
 
 // Rotated prints that an owner has rotated what was named.
 func (o humanObserver) Rotated(p rotate.Planned) {
-	o.progress().Freeze()
+	o.progress().Keep()
 	o.say("\nDone: %s has rotated it. %s\n", ui.Clean(p.Owner()), "A rotation can't be undone.")
 	if o.wait == 0 {
 		o.say("How far its CA is, at any time: %s\n", inspect.LiveHints(o.app.ProgramName).Next("{} rotate status %s", p.Of.Name))

@@ -66,7 +66,7 @@ type rotateOptions struct {
 	line      string // how it was called, without NAMEs
 	again     string // the same without what makes it a dry run, or says how it is printed
 	details   bool   // everything is printed, not one screen
-	live      *ui.Live
+	board     *ui.Board
 }
 
 // NewCommand is the command rotate.

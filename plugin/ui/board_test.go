@@ -76,10 +76,11 @@ func TestABoardIsRedrawnInPlace(t *testing.T) {
 	f := &fakeTerminal{t: t, columns: 60, lines: 24}
 	b, now := boardOn(f)
 	b.Footer("wave workers: 0 of 2 nodes done")
-	b.Set("worker-1", "CA in /etc/kubernetes/kubeconfig")
+	set := func(name, text string) { b.Set(name, Row{Name: name, Text: text, Since: *now}) }
+	set("worker-1", "CA in /etc/kubernetes/kubeconfig")
 	*now = now.Add(5 * time.Second)
-	b.Set("worker-1", "restart kubelet.service")
-	b.Set("worker-2\x1b[2J", "wait for a heartbeat\nnext: curl x")
+	set("worker-1", "restart kubelet.service")
+	set("worker-2\x1b[2J", "wait for a heartbeat\nnext: curl x")
 	*now = now.Add(65 * time.Second)
 	b.Print("    a note \x1b[31m\n")
 	got := strings.Join(f.screen, "\n")
@@ -95,11 +96,69 @@ func TestABoardIsRedrawnInPlace(t *testing.T) {
 	b.Print("✓ worker-1  done\n")
 	b.Close()
 	b.Close()
-	b.Set("late", "text")
+	set("late", "text")
 	b.Footer("late")
 	b.Print("after\n")
 	if got := strings.Join(f.screen, "\n"); got != "    a note \\x1b[31m\n✓ worker-1  done\nafter\n" {
 		t.Errorf("at the end:\n%s", got)
+	}
+}
+
+// TestRowsOfABoardStay: what is kept stays above what comes later, what is cleared does not, and
+// what is written while the board is held is not drawn over.
+func TestRowsOfABoardStay(t *testing.T) {
+	t.Parallel()
+	f := &fakeTerminal{t: t, columns: 40, lines: 24}
+	b, now := boardOn(f)
+	b.Set("bundle", Row{Text: "… bundle", Since: *now})
+	*now = now.Add(65 * time.Second)
+	b.Set("trust", Row{Text: "… trust  \x1b[2Jkubelet on a-node-with-a-long-name.example.com", Since: *now})
+	b.Set("bundle", Row{Text: "✓ bundle"})
+	if got := strings.Join(f.screen, "\n"); got != "✓ bundle\n… trust  \\x1b[2Jkubelet…example.com  0s\n" {
+		t.Errorf("got\n%s", got)
+	}
+	*now = now.Add(time.Minute)
+	b.Keep()
+	b.Set("next", Row{Text: "… next"})
+	b.Clear()
+	b.Set("asked", Row{Text: "… asked"})
+	b.Hold()
+	b.Set("asked", Row{Text: "✓ asked"})
+	if _, err := f.Write([]byte("password: \n")); err != nil {
+		t.Fatal(err)
+	}
+	b.Release()
+	if got := f.screen; len(got) != 5 || !strings.HasSuffix(got[1], "…xample.com  1m0s") || got[2] != "password: " || got[3] != "✓ asked" {
+		t.Errorf("got %q", got)
+	}
+	b.Close()
+	b.Keep()
+	if got := f.screen; len(got) != 4 || got[2] != "password: " || got[3] != "" {
+		t.Errorf("at the end: %q", got)
+	}
+}
+
+// TestReadingsAreDrawnOnABoard: how much was read, with the next second, below the rows of the
+// board.
+func TestReadingsAreDrawnOnABoard(t *testing.T) {
+	t.Parallel()
+	f := &fakeTerminal{t: t, columns: 60, lines: 24}
+	b, now := boardOn(f)
+	b.Set("trust", Row{Text: "… trust"})
+	p := StartProgress(nil, b, nil)
+	p.Observe("nodes", 1)
+	if got := strings.Join(f.screen, "\n"); got != "… trust\n" {
+		t.Errorf("at once: %q", got)
+	}
+	*now = now.Add(2 * time.Second)
+	p.Observe("files\x1b[2J", 300)
+	b.change(func() {}) // as each second
+	if got := strings.Join(f.screen, "\n"); got != "… trust\nreading: 1 nodes, 300 files\\x1b[2J  2s\n" {
+		t.Errorf("got %q", got)
+	}
+	p.Stop()
+	if got := strings.Join(f.screen, "\n"); got != "… trust\n" {
+		t.Errorf("at the end: %q", got)
 	}
 }
 
@@ -113,7 +172,8 @@ func TestABoardOnASmallTerminal(t *testing.T) {
 		b.size = func() (int, int) { return size[0], size[1] }
 		b.Footer("wave " + strings.Repeat("long ", 50))
 		for i := range 50 {
-			b.Set(fmt.Sprintf("%d-%s", i, strings.Repeat("n", 253)), strings.Repeat("text ", 50))
+			name := fmt.Sprintf("%d-%s", i, strings.Repeat("n", 253))
+			b.Set(name, Row{Name: name, Text: strings.Repeat("text ", 50), Since: b.now()})
 		}
 		if drawn := len(f.screen) - 1; drawn > max(size[1]-1, 0) {
 			t.Errorf("%v: %d lines are drawn", size, drawn)
@@ -131,10 +191,10 @@ func TestABoardOnASmallTerminal(t *testing.T) {
 	f := &fakeTerminal{t: t, columns: 100, lines: 24}
 	b, _ := boardOn(f)
 	b.Print("stays\n")
-	b.Set("a", strings.Repeat("text ", 30))
-	b.Set("b", strings.Repeat("text ", 30))
+	b.Set("a", Row{Name: "a", Text: strings.Repeat("text ", 30), Since: b.now()})
+	b.Set("b", Row{Text: strings.Repeat("text ", 30)})
 	f.shrink(40)
-	b.Set("c", "text")
+	b.Set("c", Row{Text: "text"})
 	b.Close()
 	if got := strings.Join(f.screen, "\n"); got != "stays\n" {
 		t.Errorf("after it became narrower:\n%s", got)
@@ -145,8 +205,8 @@ func TestABoardOnASmallTerminal(t *testing.T) {
 func TestABoardElsewhere(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	b := NewBoard(NewScreen(&out))
-	b.Set("a", "b")
+	b := NewBoard(NewScreen(&out), time.Now)
+	b.Set("a", Row{Text: "b"})
 	b.Footer("f")
 	b.Print("stays\n")
 	b.Hold()

@@ -3,58 +3,30 @@ package ui
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/term"
 )
 
-// Progress prints on a terminal how much was read so far, and nothing anywhere
-// else.
+// Progress draws on a terminal how much was read so far, and nothing anywhere else. A reading of
+// less than a second draws nothing.
 type Progress struct {
-	mu     sync.Mutex
-	w      io.Writer // nil: prints nothing
-	read   map[string]int
-	order  []string
-	last   time.Time
-	width  int // of what stands on the line
-	paused bool
-	live   *Live // what stands above the line; nil: nothing
+	board *Board
+	own   bool // the board is for this alone
+	begun time.Time
+
+	mu    sync.Mutex
+	read  map[string]int
+	order []string
 }
 
-// Hold empties the line and draws nothing more until release: the user is asked.
-func (p *Progress) Hold() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.w != nil && p.width > 0 {
-		p.line("")
-		_, _ = fmt.Fprint(p.w, "\r")
-		p.width = 0
+// StartProgress draws below what stands on the board; nil: on w, if that is a terminal.
+func StartProgress(w io.Writer, board *Board, now func() time.Time) *Progress {
+	p := &Progress{board: board, read: map[string]int{}}
+	if board == nil {
+		p.board, p.own = NewBoard(w, now), true
 	}
-	p.paused = true
-	if p.live != nil {
-		p.live.Hold()
-	}
-}
-
-// Release goes on after Hold.
-func (p *Progress) Release() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.paused = false
-	if p.live != nil {
-		p.live.Release()
-	}
-}
-
-// StartProgress shows progress on w if that is a terminal, below live; that may be nil.
-func StartProgress(w io.Writer, live *Live) *Progress {
-	p := &Progress{read: map[string]int{}, live: live}
-	if f, ok := StreamFile(w); ok && term.IsTerminal(int(f.Fd())) {
-		p.w = f // past the screen, which lets no carriage return through
-	}
+	p.begun = p.board.now()
 	return p
 }
 
@@ -62,43 +34,31 @@ func StartProgress(w io.Writer, live *Live) *Progress {
 func (p *Progress) Observe(what string, objects int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.w == nil {
-		return
-	}
 	if _, ok := p.read[what]; !ok {
 		p.order = append(p.order, what)
 	}
 	p.read[what] = objects
-	if p.paused || time.Since(p.last) < 100*time.Millisecond {
+	if !p.board.Live() {
 		return
 	}
-	p.last = time.Now()
 	var parts []string
 	for _, what := range p.order {
 		parts = append(parts, fmt.Sprintf("%d %s", p.read[what], what))
 	}
-	p.line("reading: " + strings.Join(parts, ", "))
+	p.board.set("reading", Row{Text: "reading: " + strings.Join(parts, ", "), Since: p.begun})
 }
 
-// line overwrites what stands on the terminal's line.
-func (p *Progress) line(s string) {
-	s = Clean(s)
-	if f, ok := p.w.(*os.File); ok {
-		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 1 && len(s) >= columns {
-			s = s[:columns-1]
-		}
-	}
-	_, _ = fmt.Fprintf(p.w, "\r%-*s", p.width, s)
-	p.width = len(s)
-}
+// Hold draws nothing until Release: the user is asked.
+func (p *Progress) Hold() { p.board.Hold() }
 
-// Stop leaves the line empty.
+// Release goes on after Hold.
+func (p *Progress) Release() { p.board.Release() }
+
+// Stop takes the line away.
 func (p *Progress) Stop() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.w != nil && p.width > 0 {
-		p.line("")
-		_, _ = fmt.Fprint(p.w, "\r")
-		p.w = nil
+	if p.own {
+		p.board.Close()
+		return
 	}
+	p.board.Drop("reading")
 }
