@@ -208,23 +208,22 @@ func (f *Finding) withoutNames(s string) string {
 
 // nodes are those that the finding is about, each once.
 func (f *Finding) nodes() []string {
-	var out []string
+	var out distinct
 	if f.Node != "" {
-		out = append(out, f.Node)
+		out.add(f.Node)
 	}
 	for _, at := range f.At {
-		if at.Node != "" && !slices.Contains(out, at.Node) {
-			out = append(out, at.Node)
+		if at.Node != "" {
+			out.add(at.Node)
 		}
 	}
-	return out
+	return out.list
 }
 
 // objects are those of the API that the finding is about, each once: NAMESPACE/NAME, or
 // KIND/NAME of those that are in no namespace.
 func (f *Finding) objects() []string {
-	var out []string
-	seen := map[string]bool{}
+	var out distinct
 	for _, at := range f.At {
 		if at.Node != "" {
 			continue
@@ -236,12 +235,9 @@ func (f *Finding) objects() []string {
 		case at.Namespace == "":
 			name = string(at.Kind) + "/" + at.Name
 		}
-		if !seen[name] {
-			seen[name] = true
-			out = append(out, name)
-		}
+		out.add(name)
 	}
-	return out
+	return out.list
 }
 
 // describe says what a problem is, from its row or from its worst finding.
@@ -258,10 +254,10 @@ func (p *Problem) describe(hints inspect.Hints, findings []Finding, rows symptom
 	for _, i := range inOrder { // the worst is named first
 		f := &findings[i]
 		ofNodes, ofObjects := f.nodes(), f.objects()
-		nodes.add(ofNodes)
-		objects.add(ofObjects)
-		if names.add(ofNodes); len(ofNodes) == 0 && !(named && row.cause.OfNodes) {
-			names.add(ofObjects)
+		nodes.add(ofNodes...)
+		objects.add(ofObjects...)
+		if names.add(ofNodes...); len(ofNodes) == 0 && !(named && row.cause.OfNodes) {
+			names.add(ofObjects...)
 		}
 	}
 	p.Nodes, p.Objects, p.names = nodes.list, objects.list, names.list
@@ -281,7 +277,7 @@ type distinct struct {
 	seen map[string]bool
 }
 
-func (d *distinct) add(names []string) {
+func (d *distinct) add(names ...string) {
 	for _, name := range names {
 		if d.seen == nil {
 			d.seen = map[string]bool{}
