@@ -34,6 +34,7 @@ const (
 	// memory.
 	maxSnapshot = 256 << 20
 	maxElements = 2_000_000
+	maxNodes    = 10_000 // twice what Kubernetes supports in one cluster
 )
 
 type snapshotFile struct {
@@ -243,6 +244,9 @@ type fileListed struct {
 func WriteSnapshot(w io.Writer, s inspect.Snapshot) error { return writeSnapshot(w, s, maxSnapshot) }
 
 func writeSnapshot(w io.Writer, s inspect.Snapshot, limit int) error {
+	if err := boundNodes(s); err != nil {
+		return err
+	}
 	zw, err := gzip.NewWriterLevel(w, gzip.BestCompression)
 	if err != nil {
 		return err
@@ -306,7 +310,11 @@ func readSnapshot(r io.Reader) (inspect.Snapshot, error) {
 		return inspect.Snapshot{}, fmt.Errorf("file is a %q of version %q; this certrot reads %q of versions %q and %q", f.Kind, f.APIVersion, snapshotKind, snapshotV1, snapshotAPIVersion)
 	}
 	markSentences(reflect.ValueOf(&f))
-	return unpackSnapshot(&f)
+	s, err := unpackSnapshot(&f)
+	if err == nil {
+		err = boundNodes(s)
+	}
+	return s, err
 }
 
 // decode reads the document field by field, so that its lists can be bounded.

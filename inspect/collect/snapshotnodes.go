@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"fmt"
 	"io/fs"
 	"time"
 
@@ -222,4 +223,31 @@ func (f fileNode) unpack() inspect.Node {
 		n.RestartProbe = &inspect.RestartProbe{Problem: c.Problem, Kubeconfig: c.Own.unpack(), Bootstrap: c.Bootstrap.unpack()}
 	}
 	return n
+}
+
+// boundNodes is an error for more nodes than any cluster has: nodes are compared with one another.
+func boundNodes(s inspect.Snapshot) error {
+	names, most := map[string]bool{}, max(len(s.Nodes), len(s.OtherNodes)) // of which a file may name one twice
+	for _, nodes := range [][]inspect.Node{s.Nodes, s.OtherNodes} {
+		for i := range nodes {
+			names[nodes[i].Name] = true
+		}
+	}
+	if s.Status != nil && s.Status.ControlPlane != nil {
+		most = max(most, len(s.Status.ControlPlane.Nodes))
+		for _, n := range s.Status.ControlPlane.Nodes {
+			names[n.Name] = true
+		}
+	}
+	for i := range s.Bundles {
+		names[s.Bundles[i].At.Node] = true
+	}
+	for i := range s.Exposed {
+		names[s.Exposed[i].At.Node] = true
+	}
+	delete(names, "")
+	if most = max(most, len(names)); most > maxNodes {
+		return fmt.Errorf("snapshot: it names %d nodes, and no cluster has more than %d", most, maxNodes)
+	}
+	return nil
 }

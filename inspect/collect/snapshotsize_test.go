@@ -2,6 +2,9 @@ package collect
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -29,5 +32,29 @@ func TestNoSnapshotIsWrittenThatIsNotRead(t *testing.T) {
 	err := writeSnapshot(&out, s, 500)
 	if err == nil || !strings.Contains(err.Error(), "more than 500 bytes unpacked") || !strings.Contains(err.Error(), "most certificates are in: many (2), few (1)") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestSnapshotsNameSoManyNodes as a cluster has, in their places too.
+func TestSnapshotsNameSoManyNodes(t *testing.T) {
+	t.Parallel()
+	var s inspect.Snapshot
+	for i := range 10_001 {
+		s.Bundles = append(s.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: fmt.Sprintf("n%d", i), Path: "/a"}, Content: &pki.Content{}})
+	}
+	const want = "names 10001 nodes, and no cluster has more than 10000"
+	if err := WriteSnapshot(io.Discard, s); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("written: %v", err)
+	}
+	raw, err := json.Marshal(packSnapshot(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readSnapshot(bytes.NewReader(raw)); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("read: %v", err)
+	}
+	s.Bundles = s.Bundles[1:]
+	if err := WriteSnapshot(io.Discard, s); err != nil {
+		t.Error(err)
 	}
 }
