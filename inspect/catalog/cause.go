@@ -48,7 +48,7 @@ type Symptom struct {
 func Causes() []Cause {
 	kubeletFiles := []string{"/etc/kubernetes/kubeconfig", "/var/lib/kubelet/kubeconfig"}
 	apiInt := []Symptom{
-		{ID: "api-ca-delivered", Proves: true},
+		{ID: "api-ca-delivered"}, // what kubelets have is not known from the API
 		{ID: "node-file-current", Files: kubeletFiles, Proves: true},
 		{ID: "api-trusted", Files: kubeletFiles, SameNodes: true},
 		{ID: "kubelet-api-int", MissingCA: true, Proves: true},
@@ -78,7 +78,7 @@ func Causes() []Cause {
 		},
 		{
 			ID:       "requests-pending",
-			Title:    "certificate requests are pending",
+			Title:    "certificate requests without a certificate",
 			Symptoms: []Symptom{{ID: "csr-answered", Proves: true}},
 			Evidence: Evidence{Verified, "the check csr-answered"},
 		},
