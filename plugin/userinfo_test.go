@@ -133,3 +133,32 @@ func TestPasswordInTheLineThatGoesOn(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
+
+// TestPasswordsInFlags: the commands that are printed to go on repeat flags, and no password.
+func TestPasswordsInFlags(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	const demo = "../testdata/demo/okd-4.15-api-int.certrot"
+	repeated := 0
+	for _, line := range []string{
+		"inspect", "inspect --details", "verify", "verify --details", "fix-api-int --dry-run=client", "fix-api-int --dry-run=client -o json", "fix-api-int status", "fix-api-int status -o json",
+		"pretrust --dry-run=client", "rotate --list", "rotate loadbalancer-serving-signer --dry-run=client", "rotate loadbalancer-serving-signer --dry-run=client -o json", "rotate status loadbalancer-serving-signer",
+	} {
+		for _, flag := range []string{"--proxy-url=http://me:geheim123@127.0.0.1:1", "--server=https://me:geheim123@127.0.0.1:1", "--token=geheim123", "--password=geheim123"} {
+			stdout, stderr, err := typed(t, append(strings.Fields(line), "--from", demo, flag)...)
+			var told strings.Builder
+			if err != nil {
+				cli.PrintError(genericiooptions.IOStreams{ErrOut: &told}, err)
+			}
+			all := stdout + stderr + told.String()
+			if strings.Contains(all, "geheim123") {
+				t.Errorf("%s %s: the password is in\n%s", line, flag, all)
+			}
+			if name, _, _ := strings.Cut(flag, "="); strings.Contains(all, name+" ") {
+				repeated++
+			}
+		}
+	}
+	if repeated < 4 {
+		t.Errorf("flags were repeated %d times: this test proves nothing", repeated)
+	}
+}

@@ -33,7 +33,7 @@ func CommandLine(cmd *cobra.Command, but ...string) string {
 			switch {
 			case flag.Name == "token" || flag.Name == "password":
 				words = append(words, name, "SECRET")
-			case flag.Name == "server":
+			case flag.Name == "server" || flag.Name == "proxy-url":
 				words = append(words, name, inspect.ServerURL(value))
 			case flag.NoOptDefVal != "" && value == flag.NoOptDefVal:
 				words = append(words, name)

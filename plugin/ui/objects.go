@@ -67,7 +67,7 @@ func pemComment(w io.Writer, s string) {
 	for _, r := range " " + strings.ReplaceAll(Clean(s), "--", `-\x2d`) {
 		if len(line) > pemLine {
 			Printf(w, "%s\n", line)
-			line = "# "
+			line = "#     " // no line of its own begins so
 		}
 		line += string(r)
 	}

@@ -153,6 +153,20 @@ func TestCommentsOfPEMAreNoBlocks(t *testing.T) {
 	}
 }
 
+// TestCommentsOfPEMForgeNoOthers: a subject that goes on in the next line begins none.
+func TestCommentsOfPEMForgeNoOthers(t *testing.T) {
+	t.Parallel()
+	for pad := range 200 {
+		var out strings.Builder
+		pemComment(&out, "CN="+strings.Repeat("a", pad)+strings.Repeat(" sha256 abab", 40))
+		for n, line := range strings.Split(out.String(), "\n") {
+			if n > 0 && strings.HasPrefix(line, "# ") && line[2] != ' ' || strings.HasPrefix(strings.TrimLeft(line, "# "), "sha256") && !strings.HasPrefix(line, "#     ") {
+				t.Fatalf("%d: %q reads as a comment of its own", pad, line)
+			}
+		}
+	}
+}
+
 // TestCountsOfAProblemAreNeverCut, however long a name or a title is.
 func TestCountsOfAProblemAreNeverCut(t *testing.T) {
 	t.Parallel()
