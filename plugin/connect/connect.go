@@ -197,7 +197,11 @@ func explain(called string, c *Connection, err error) error {
 	case errors.Is(err, context.Canceled):
 		return wrapped
 	}
-	return cli.WithHint(wrapped, "check the server and context: kubectl config view --minify; %s", foreign.Command("", "kubectl --context %q get --raw /readyz", c.Context))
+	hint := "check the server and context: kubectl config view --minify"
+	if c.Context != "" {
+		hint += "; " + foreign.Command("", "kubectl --context %q get --raw /readyz", c.Context)
+	}
+	return cli.WithHint(wrapped, "%s", hint)
 }
 
 // unauthorized says why good credentials may be refused. OpenShift's tokens are

@@ -46,7 +46,10 @@ func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Sev
 			of = fmt.Sprintf(" of severity %s or worse", atLeast)
 		}
 		s.Pass = []string{fmt.Sprintf("✓ %s: no problem%s found", Count(len(inv.Certificates), "certificate"), of)}
-		if len(inv.Gaps) > 0 {
+		switch {
+		case len(inv.Gaps) > 0 && len(inv.Certificates) == 0:
+			s.Pass = nil
+		case len(inv.Gaps) > 0:
 			s.Pass[0] += " in what was read"
 		}
 	}
