@@ -65,8 +65,8 @@ func TestRotateAnswersOnOneScreen(t *testing.T) {
 			t.Fatalf("%s: %v: %s", title, err, errOut)
 		}
 		planned := 0
-		for _, r := range list.Rotations {
-			if testing.Short() && title != "demo" && r.Role != "signer" {
+		for i, r := range list.Rotations {
+			if title != "demo" && r.Role != "signer" && i%5 != 0 { // each takes a second; the demo has them all
 				continue
 			}
 			lines := [][]string{{r.Secret, "--dry-run=client"}, {"status", r.Secret}, {r.Secret, "--dry-run=client", "--accept-risk=" + all}, {"prune", r.Secret, "--dry-run=client", "--accept-risk=all-read"}}
