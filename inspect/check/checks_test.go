@@ -157,11 +157,6 @@ func rotationCases() []verdictCase {
 			Secret(inspecttest.OperatorNS, "loadbalancer-serving-signer", inspecttest.Rotation(signer.Pair), signer.Pair).
 			Secret(inspecttest.TargetNS, "internal-loadbalancer-serving-certkey", inspecttest.Rotation(api), api)
 	}
-	const bootstrap, own = "/etc/kubernetes/kubeconfig", "/var/lib/kubelet/kubeconfig"
-	unreadNode := func(f *inspecttest.Fixture) *inspecttest.Fixture {
-		f.Snapshot.Nodes = append(f.Snapshot.Nodes, inspect.Node{Name: "worker-9"})
-		return f
-	}
 	return []verdictCase{
 		{"rotation-overdue", "within its refresh period", localhost(inspecttest.Rotation(young), young), "", "", 0},
 		{"rotation-overdue", "past refresh period and signer's grace", localhost(inspecttest.Rotation(late), late), "warning", "should have been renewed 2d", 1},
@@ -183,9 +178,6 @@ func rotationCases() []verdictCase {
 		{"api-ca-delivered", "4.15, new signer, leaf still of the old one", story("4.15.0-0.okd-2024-01-27-070424", rotated, installers), "warning", "was replaced 10d ago", 1},
 		{"api-ca-delivered", "4.15, new signer, and one of its name elsewhere", story("4.15.1", rotated, installers).Secret("backup", "loadbalancer-serving-signer", nil, installers.Pair), "warning", "was replaced 10d ago", 1},
 		{"api-ca-delivered", "4.15, new signer, leaf signed by it", story("4.15.0-0.okd-2024-01-27-070424", rotated, rotated), "critical", "a kubelet that reconnects or restarts", 2},
-		{"api-ca-delivered", "4.15, and its only node has it", story("4.15.1", rotated, rotated).Embedded(bootstrap, nil, installers.CertPEM, rotated.CertPEM).Embedded(own, nil, rotated.CertPEM), "info", "every node that was read have it", 2},
-		{"api-ca-delivered", "4.15, and one file of its node lacks it", story("4.15.1", rotated, rotated).Embedded(bootstrap, nil, installers.CertPEM).Embedded(own, nil, rotated.CertPEM), "critical", "fails with x509", 2},
-		{"api-ca-delivered", "4.15, and another node was not read", unreadNode(story("4.15.1", rotated, rotated).Embedded(bootstrap, nil, rotated.CertPEM).Embedded(own, nil, rotated.CertPEM)), "critical", "fails with x509", 2},
 		{"api-ca-delivered", "4.15, signer replaced long ago", story("4.15.1", veteran, veteran), "info", "was replaced 100d ago", 2},
 		{"api-ca-delivered", "4.15, the installer's signer", story("4.15.1", installers, installers), "", "", 0},
 		{"api-ca-delivered", "4.16 delivers it", story("4.16.1", rotated, rotated), "", "", 0},

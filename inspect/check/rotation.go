@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -165,41 +164,8 @@ func apiCADelivered(f *inspect.Facts) []assess.Finding {
 			Saying("preview the repair of both kubeconfigs on each node. Do not restart kubelets or nodes before it")
 		how = repairHow(f)
 	}
-	if kubeletsHave(f, ca) {
-		finding.Severity = assess.Info
-		finding.Impact = "none now: both kubeconfigs of every node that was read have it"
-		finding.Remediation = assess.Remediation{}
-		finding.Evidence += "; " + finding.Impact
-		return []assess.Finding{finding}
-	}
 	finding.Evidence += how
 	return []assess.Finding{finding}
-}
-
-// kubeletsHave reports whether every node is known to have a CA in both kubeconfigs of its kubelet.
-func kubeletsHave(f *inspect.Facts, ca *pki.Cert) bool {
-	if len(f.Snapshot.Nodes) == 0 || len(f.Snapshot.LeftOut()) > 0 {
-		return false
-	}
-	type file struct{ node, path string }
-	has := map[file]bool{}
-	for i := range f.Entries {
-		h := &f.Entries[i]
-		if h.At.Node == "" || !strings.HasSuffix(h.At.Field, "certificate-authority-data") {
-			continue
-		}
-		of := file{h.At.Node, h.At.Path}
-		others, seen := has[of]
-		has[of] = (others || !seen) && slices.ContainsFunc(h.Content.Certs, func(c *pki.Cert) bool { return c.Fingerprint == ca.Fingerprint })
-	}
-	for i := range f.Snapshot.Nodes {
-		for _, path := range catalog.KubeletKubeconfigs() {
-			if n := &f.Snapshot.Nodes[i]; n.Via == "" || !has[file{n.Name, path}] {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // publishedCA is the ConfigMap with the CAs of the API server.
