@@ -19,13 +19,18 @@ const programPlaceholder = "{}"
 type Hints struct {
 	program string // unexported: nothing that marks foreign text changes it
 	file    bool
+	from    string // flags that name the files; empty: there are none, or they can't be read again
 }
 
 // LiveHints are those of facts that are read from a cluster and its nodes.
 func LiveHints(program string) Hints { return Hints{program: program} }
 
-// FileHints are those of facts from files.
-func FileHints(program string) Hints { return Hints{program: program, file: true} }
+// FileHints are those of facts from files. from are the flags that name them, as a shell reads
+// them: a plan is previewed of the same files, since the cluster that a kubeconfig names may be
+// another one.
+func FileHints(program string, from ...string) Hints {
+	return Hints{program: program, file: true, from: strings.Join(from, " ")}
+}
 
 // OfFile reports whether the facts are from files.
 func (h Hints) OfFile() bool { return h.file }
@@ -44,14 +49,19 @@ func (h Hints) Next(format string, args ...any) string {
 		program = "kubectl certrot"
 	}
 	format = strings.ReplaceAll(format, programPlaceholder, program)
-	if len(args) == 0 {
-		return format
+	out := format
+	if len(args) > 0 {
+		look := ""
+		if strings.Contains(format, "--nodes") {
+			look = NodeNames
+		}
+		out = foreign.Command(look, format, args...)
 	}
-	look := ""
-	if strings.Contains(format, "--nodes") {
-		look = NodeNames
+	const preview = "--dry-run=client"
+	if h.from != "" && !strings.Contains(out, preview+" "+h.from) {
+		out = strings.ReplaceAll(out, preview, preview+" "+h.from)
 	}
-	return foreign.Command(look, format, args...)
+	return out
 }
 
 // Permission is something that who reads needs the right to do.

@@ -17,18 +17,31 @@ import (
 // the demo data; UPDATE=1 puts it there.
 func TestReadmeShowsRealOutput(t *testing.T) {
 	t.Setenv("COLUMNS", "80")
+	data, err := os.ReadFile("../testdata/demo/okd-4.15-api-int.certrot")
+	if err != nil {
+		t.Fatal(err)
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("demo.certrot", data, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	var out bytes.Buffer
-	args := []string{"kubectl-certrot", "inspect", "--from", "../testdata/demo/okd-4.15-api-int.certrot"}
+	args := []string{"kubectl-certrot", "inspect", "--from", "demo.certrot"}
 	plugin.Main(context.Background(), "test", args, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out})
+	t.Chdir(here)
 	readme, err := os.ReadFile("../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	block := regexp.MustCompile("(?s)\\$ oc certrot inspect\n.*?```")
+	block := regexp.MustCompile("(?s)\\$ oc certrot inspect --from demo.certrot\n.*?```")
 	if !block.Match(readme) {
 		t.Fatal("README.md has no picture")
 	}
-	current := block.ReplaceAllLiteralString(string(readme), "$ oc certrot inspect\n"+out.String()+"```")
+	current := block.ReplaceAllLiteralString(string(readme), "$ oc certrot inspect --from demo.certrot\n"+out.String()+"```")
 	if os.Getenv("UPDATE") != "" {
 		if err := os.WriteFile("../README.md", []byte(current), 0o644); err != nil {
 			t.Fatal(err)

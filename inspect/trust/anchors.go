@@ -60,7 +60,7 @@ func (j *judge) files(e catalog.Edge) []anchors {
 				}
 			}
 			if a.certs == nil && a.skipped == nil {
-				a.problem = j.unreadFile(n, at.Path, "there is no such file on the node, or no certificate in it")
+				a.problem = j.unreadFile(n, at.Path, "there is no "+at.Path+" on the node, or no certificate in it")
 			}
 		}
 		out = append(out, a)
@@ -82,7 +82,7 @@ func (j *judge) unreadFile(n *inspect.Node, path, none string) string {
 func (j *judge) kubeconfig(n *inspect.Node, path string, a *anchors) {
 	i := slices.IndexFunc(n.Kubeconfigs, func(k inspect.Kubeconfig) bool { return k.Path == path })
 	if i < 0 {
-		a.problem = j.unreadFile(n, path, "there is no such file on the node")
+		a.problem = j.unreadFile(n, path, "there is no "+path+" on the node")
 		return
 	}
 	c, ok := n.Kubeconfigs[i].InUse()

@@ -110,7 +110,7 @@ func fewPresented(e catalog.Edge, presented []identity) (few []identity, out []C
 // is compared with what the platform and its own namespace present, and the worst counts.
 func (j *judge) ofStore(base Claim, name string, presented []identity) Claim {
 	worst, judged := base, false
-	worst.Status, worst.Reason = assess.Unknown, "the certificate presented was not seen: neither by a handshake nor in "+base.Edge.Presented.String()
+	worst.Status, worst.Reason = assess.Unknown, notSeen(base.Edge)
 	for _, s := range presented {
 		if j.over() {
 			break

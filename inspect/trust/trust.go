@@ -101,6 +101,15 @@ func judgeWith(ctx context.Context, f *inspect.Facts, leftOut []inspect.Node) []
 	return out
 }
 
+// notSeen is why nothing is known of what a server presents.
+func notSeen(e catalog.Edge) string {
+	at := e.Presented.String()
+	if e.Presented.Kind == catalog.File {
+		at = e.Presented.Name + " of any node"
+	}
+	return "the certificate presented was not seen: no handshake, and not in " + at
+}
+
 // conclude says what follows from the status, in the catalog's words.
 func (c *Claim) conclude(hints inspect.Hints) {
 	// Of the catalog's own text, before anything of the cluster's is put in.
@@ -328,7 +337,7 @@ func (j *judge) edge(e catalog.Edge, stores []anchors, presented []identity) []C
 			out = append(out, c)
 		}
 		if n == len(out) && (a.cluster != nil || !j.absent(e.Presented) && !(e.Optional && j.nowhere(e.Presented))) { // a server answers a kubeconfig's client
-			base.Status, base.Reason = assess.Unknown, "the certificate presented was not seen: neither by a handshake nor in "+e.Presented.String()
+			base.Status, base.Reason = assess.Unknown, notSeen(e)
 			out = append(out, base)
 		}
 	}

@@ -76,7 +76,7 @@ func (s planSummary) head(w *ui.Page) {
 			due++
 		}
 	}
-	printer := ui.HumanPrinter{ProgramName: s.run.App.ProgramName}
+	printer := ui.HumanPrinter{}
 	nodes := fmt.Sprintf("nodes to repair: %d of %d", due, len(s.plan.Basis.Nodes))
 	for _, line := range printer.Head(w, report.ClusterOf(s.plan.Basis.Cluster), s.plan.Now, "", nodes) {
 		w.Line(line)

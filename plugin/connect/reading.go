@@ -14,6 +14,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 )
@@ -38,6 +39,21 @@ func (r Reading) Read(ctx context.Context) (inspect.Snapshot, error) {
 		return r.files(ctx, r.From)
 	}
 	return r.live(ctx)
+}
+
+// Hints write the next steps of what is read.
+func (r Reading) Hints() inspect.Hints {
+	if len(r.From) == 0 {
+		return inspect.LiveHints(r.App.ProgramName)
+	}
+	var from []string
+	for _, path := range r.From {
+		if path == "-" { // it is read up
+			return inspect.FileHints(r.App.ProgramName)
+		}
+		from = append(from, nodeexec.Quote("--from", path))
+	}
+	return inspect.FileHints(r.App.ProgramName, from...)
 }
 
 // live reads the cluster and its nodes, or this machine alone.
@@ -91,7 +107,7 @@ func (r Reading) live(ctx context.Context) (inspect.Snapshot, error) {
 		snapshot.Status = c.Cluster.Status(ctx, snapshot)
 	}
 	snapshot.MarkForeign()
-	snapshot.Advise(inspect.LiveHints(r.App.ProgramName))
+	snapshot.Advise(r.Hints())
 	return snapshot, nil
 }
 
@@ -251,7 +267,7 @@ func (r Reading) readFiles(paths []string, observe func(what string, objects int
 		s.Taken = collect.Now() // what a file says that knows no time is judged now
 	}
 	s.MarkForeign()
-	s.Advise(inspect.FileHints(r.App.ProgramName))
+	s.Advise(r.Hints())
 	s.Sort()
 	return s, nil
 }

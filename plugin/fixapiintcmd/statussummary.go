@@ -17,7 +17,7 @@ import (
 func (o *statusOptions) summary(w *ui.Page, d repairDocument) {
 	nodes := nodesOf(d)
 	head, tail := ui.NewPage(w), ui.NewPage(w)
-	header := ui.HumanPrinter{ProgramName: o.App.ProgramName}
+	header := ui.HumanPrinter{}
 	for _, line := range header.Head(w, report.ClusterOf(d.cluster), d.Taken, "", tallyOf(nodes)) {
 		head.Line(line)
 	}

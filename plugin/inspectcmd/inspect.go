@@ -153,7 +153,7 @@ func (f *inspectFlags) toOptions(ctx context.Context, args []string, allNamespac
 	}
 	// who chooses certificates wants to see them
 	f.output.All = f.output.All || f.certs.chooses() || f.certs.sortBy != "" || len(o.reading.Scope.Names) > 0
-	if o.print, err = f.output.ToPrinter(ctx, f.app.ProgramName, o.within, o.reading.Nodes.NodesOnly); err != nil {
+	if o.print, err = f.output.ToPrinter(ctx, o.reading.Hints(), o.within, o.reading.Nodes.NodesOnly); err != nil {
 		return nil, err
 	}
 	o.minSeverity = o.print.MinSeverity

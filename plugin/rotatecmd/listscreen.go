@@ -27,7 +27,7 @@ const managedCheck = "managed"
 // reason why something would not be rotated now, once.
 func (o *rotateOptions) printList(out io.Writer, d rotationsDocument, now time.Time, asOf string) error {
 	w := ui.NewPage(out)
-	printer := ui.HumanPrinter{ProgramName: o.app.ProgramName}
+	printer := ui.HumanPrinter{}
 	for _, line := range printer.Head(w, d.Cluster, now, ui.Clean(strings.Join(o.reading.From, ", ")), "") {
 		ui.Printf(w, "%s\n", ui.Shortened(line, w.Columns()))
 	}

@@ -51,10 +51,10 @@ func (f *OutputFlags) AddFlags(cmd *cobra.Command) {
 func inspectForms() []string { return []string{"wide", "json", "yaml", "name", "text", "pem"} }
 
 // ToPrinter is the printer for -o. within and showNodes are what was asked for.
-func (f *OutputFlags) ToPrinter(ctx context.Context, called string, within time.Duration, showNodes bool) (Printer, error) {
+func (f *OutputFlags) ToPrinter(ctx context.Context, hints inspect.Hints, within time.Duration, showNodes bool) (Printer, error) {
 	switch f.format {
 	case "", "wide":
-		people := HumanPrinter{ProgramName: called, wide: f.format == "wide", details: f.details, verbose: f.verbose, all: f.All, noHeaders: f.rows.NoHeaders, within: within, showNodes: showNodes}
+		people := HumanPrinter{Hints: hints, wide: f.format == "wide", details: f.details, verbose: f.verbose, all: f.All, noHeaders: f.rows.NoHeaders, within: within, showNodes: showNodes}
 		return Printer{assess.Warning, people.print}, nil
 	case "json":
 		return Printer{assess.Info, printJSON}, nil

@@ -29,8 +29,6 @@ type Summary struct {
 	Unknown  []Problem
 	Pass     []string // what is well
 	Tail     []string
-	// fullUnknown: there is room for the next steps of what is unknown.
-	fullUnknown bool
 }
 
 // Problem is one problem of a summary.
@@ -41,6 +39,7 @@ type Problem struct {
 	More       string   // stands behind the title, and is never cut
 	Also       []string // all that the title and what it counts are about
 	Reason     string   // empty: the title is the reason
+	Clients    []string // who refuses a server
 	Now        string   // what of it is so already
 	Impact     string
 	Next       assess.Remediation
@@ -66,8 +65,12 @@ func (s Summary) Print(w *Page) {
 	unknown = unknown[:len(unknown)-hidden]
 	rest := len(s.Head) + 1 + len(unknown) + min(hidden, 1) + len(s.Pass) + len(s.Tail) + 3 // empty lines
 	full, listed := fullProblems, len(s.Problems)
-	if whole := (Summary{Problems: unknown}).lines(w, len(unknown), len(unknown)); rest-len(unknown)+whole+s.lines(w, full, listed) <= summaryLines {
-		s.fullUnknown, rest = true, rest-len(unknown)+whole
+	whole := len(unknown) // of them are told in full, where there is room
+	for ; whole > 0; whole-- {
+		if more := (Summary{Problems: unknown}).lines(w, whole, len(unknown)) - len(unknown); rest+more+s.lines(w, full, listed) <= summaryLines {
+			rest += more
+			break
+		}
 	}
 	for full > 0 && rest+s.lines(w, full, listed) > summaryLines {
 		full--
@@ -85,8 +88,8 @@ func (s Summary) Print(w *Page) {
 	if more := len(s.Problems) - listed; more > 0 {
 		Printf(w, "%s%s: --details\n", strings.Repeat(" ", labelColumns), Count(more, "more problem"))
 	}
-	for _, p := range unknown {
-		p.print(w, s.fullUnknown)
+	for i, p := range unknown {
+		p.print(w, i < whole)
 	}
 	if hidden > 0 {
 		Printf(w, "%s%d more: --details\n", strings.Repeat(" ", labelColumns), hidden)
@@ -122,6 +125,9 @@ func (p Problem) print(w *Page, full bool) {
 		title += ": " + NamesThatFit(p.Names, w.columns-labelColumns-columnsIn(title)-2)
 	}
 	if !full {
+		if reason := ": " + Clean(OneLine(p.Reason)); p.Reason != "" && columnsIn(lead+title+reason+p.More) <= w.columns {
+			title += reason
+		}
 		Printf(w, "%s%s\n", shortened(lead+title, w.columns-columnsIn(p.More)), p.More)
 		return
 	}
@@ -131,6 +137,9 @@ func (p Problem) print(w *Page, full bool) {
 	fewLines(w, lead, title)
 	if p.Reason != "" {
 		fewLines(w, label("reason"), Clean(OneLine(p.Reason)))
+	}
+	if len(p.Clients) > 0 {
+		Printf(w, "%s%s\n", label("clients"), NamesThatFit(p.Clients, w.columns-labelColumns))
 	}
 	if len(p.Also) > 0 {
 		Printf(w, "%s%s\n", label("in"), NamesThatFit(p.Also, w.columns-labelColumns))

@@ -18,15 +18,15 @@ import (
 // HumanPrinter is the default form: which cluster, what was read, what is
 // unknown, problems first, then what expires soon.
 type HumanPrinter struct {
-	ProgramName string
-	wide        bool
-	details     bool // each finding in full
-	verbose     bool // what was read
-	all         bool
-	noHeaders   bool
-	showNodes   bool // nodes are what was asked for
-	within      time.Duration
-	width       int // of the terminal; 0: none
+	Hints     inspect.Hints // write the next steps
+	wide      bool
+	details   bool // each finding in full
+	verbose   bool // what was read
+	all       bool
+	noHeaders bool
+	showNodes bool // nodes are what was asked for
+	within    time.Duration
+	width     int // of the terminal; 0: none
 }
 
 // MaxPlaces is how many places of a finding are listed unless -o wide.

@@ -92,9 +92,9 @@ func (p HumanPrinter) footer(w io.Writer, inv *report.Inventory) {
 	if p.all {
 		return
 	}
-	Printf(w, "\nEverything: %s inspect --all; one kind: %s inspect secrets; for scripts: -o json\n", p.ProgramName, p.ProgramName)
+	Printf(w, "\n%s\n", p.Hints.Next("Everything: {} inspect --all; one kind: {} inspect secrets; for scripts: -o json"))
 	if len(inv.Findings) > 0 {
-		Printf(w, "What a problem means: %s explain CHECK\n", p.ProgramName)
+		Printf(w, "%s\n", p.Hints.Next("What a problem means: {} explain CHECK"))
 	}
 	if inv.Cluster.Version != "" && len(inv.Nodes) == 0 {
 		Printf(w, "Files on nodes were not read.\n")

@@ -28,7 +28,7 @@ func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Sev
 	}
 	s := Summary{Head: p.head(w, inv), Unknown: UnknownOf(inv.Gaps)}
 	n := map[assess.Severity]int{}
-	for _, problem := range cause.Fold(p.hints(), findings) {
+	for _, problem := range cause.Fold(p.Hints, findings) {
 		told := ProblemOf(problem)
 		if problem.Named {
 			told.Now = silent(problem.Nodes, inv.Nodes)
@@ -38,7 +38,7 @@ func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Sev
 	}
 	s.Tally = tallied(n, len(s.Unknown), len(listed))
 	if hidden > 0 {
-		s.Tally += fmt.Sprintf("  (%d below %s: --min-severity=info)", hidden, atLeast)
+		s.Tally += fmt.Sprintf("; %d more at --min-severity=info", hidden)
 	}
 	if len(listed) == 0 {
 		of := ""
@@ -72,8 +72,6 @@ func silent(names []string, nodes []report.Node) string {
 	}
 	return strings.Join(out, ", ")
 }
-
-func (p HumanPrinter) hints() inspect.Hints { return inspect.LiveHints(p.ProgramName) }
 
 // tallied says how many problems there are, and of how many findings.
 func tallied(n map[assess.Severity]int, unknown, findings int) string {

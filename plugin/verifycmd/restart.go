@@ -44,7 +44,7 @@ func (f *verifyFlags) toRestartOptions(ctx context.Context, args []string) (*res
 		return nil, err
 	}
 	o.print = map[string]func(io.Writer, *report.RestartReport) error{
-		"": printRestartHuman(f.app.ProgramName, false, f.rows.NoHeaders), "wide": printRestartHuman(f.app.ProgramName, true, f.rows.NoHeaders), "json": restartDocument("json"), "yaml": restartDocument("yaml"), "junit": restartJUnit,
+		"": printRestartHuman(false, f.rows.NoHeaders), "wide": printRestartHuman(true, f.rows.NoHeaders), "json": restartDocument("json"), "yaml": restartDocument("yaml"), "junit": restartJUnit,
 	}[f.output]
 	if listed != nil {
 		o.print = func(w io.Writer, r *report.RestartReport) error { return listed(w, r) }
@@ -139,10 +139,10 @@ func answerWord(a trust.RestartAnswer) string {
 }
 
 // printRestartHuman writes a table, and below it why for what is no plain yes.
-func printRestartHuman(programName string, wide, noHeaders bool) func(io.Writer, *report.RestartReport) error {
+func printRestartHuman(wide, noHeaders bool) func(io.Writer, *report.RestartReport) error {
 	return func(out io.Writer, r *report.RestartReport) error {
 		w := ui.NewPage(out)
-		header := ui.HumanPrinter{ProgramName: programName}
+		header := ui.HumanPrinter{}
 		header.Cluster(w, r.Cluster)
 		ui.Printf(w, "As of    %s\n", r.Now.Format("2006-01-02 15:04 MST"))
 		header.Gaps(w, &report.Inventory{Gaps: r.Gaps})

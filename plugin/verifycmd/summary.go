@@ -2,9 +2,9 @@ package verifycmd
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
-	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/cause"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
@@ -17,7 +17,7 @@ func (p humanPrinter) summary(w *ui.Page, r *report.Verification) {
 	for _, c := range r.Claims {
 		claims[c.Status] = append(claims[c.Status], c)
 	}
-	header := ui.HumanPrinter{ProgramName: p.programName}
+	header := ui.HumanPrinter{}
 	s := ui.Summary{Head: header.Head(w, r.Cluster, r.Now, "", ""), Tally: ClaimTally(r.Claims)}
 	for _, status := range []assess.Status{assess.Fail, assess.Warn} {
 		s.Problems = append(s.Problems, p.problems(claims[status])...)
@@ -46,10 +46,13 @@ func (p humanPrinter) problems(claims []report.VerificationClaim) []ui.Problem {
 		}
 	}
 	var out []ui.Problem
-	for _, found := range cause.Fold(inspect.LiveHints(p.programName), findings) {
+	for _, found := range cause.Fold(p.hints, findings) {
 		c := claims[found.Findings[0]]
 		problem := ui.ProblemOf(found)
 		problem.Mark, problem.Word = ui.StatusMark(c.Status), strings.ToUpper(c.Status.String())
+		if found.Named {
+			problem.Clients = verifiers(claims, found.Findings)
+		}
 		if found.ID == "" { // the claim, and why it does not hold
 			group := make(ClaimGroup, len(found.Findings))
 			for i, n := range found.Findings {
@@ -57,10 +60,20 @@ func (p humanPrinter) problems(claims []report.VerificationClaim) []ui.Problem {
 			}
 			problem.Title, problem.Reason, problem.Names, problem.Next = c.Claim, c.Reason, found.Names(), group.remediation()
 			if c.Status == assess.Unknown {
-				problem.Title, problem.Reason, problem.Names = c.Claim+": "+c.Reason, "", nil
+				problem.Names = nil
 			}
 		}
 		out = append(out, problem)
+	}
+	return out
+}
+
+// verifiers are those of claims, each once, without what of them verifies ("kubelet, of its clients").
+func verifiers(claims []report.VerificationClaim, of []int) (out []string) {
+	for _, i := range of {
+		if who, _, _ := strings.Cut(claims[i].Verifier, ","); !slices.Contains(out, who) {
+			out = append(out, who)
+		}
 	}
 	return out
 }

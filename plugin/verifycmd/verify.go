@@ -140,12 +140,16 @@ func (f *verifyFlags) toOptions(ctx context.Context, args []string) (*verifyOpti
 		}
 		o.parts = append(o.parts, catalog.Parts()[i])
 	}
+	var err error
+	if o.reading, err = f.toReading(ctx); err != nil {
+		return nil, err
+	}
 	listed, err := f.rows.ToPrinter(ctx, f.output, ui.RowsOf[report.VerificationClaim]("claims"), verifyForms()...)
 	if err != nil {
 		return nil, err
 	}
 	o.print = map[string]func(io.Writer, *report.Verification) error{
-		"": humanPrinter{programName: f.app.ProgramName, details: f.details}.print, "wide": humanPrinter{programName: f.app.ProgramName, wide: true}.print, "json": reportDocument("json"), "yaml": reportDocument("yaml"), "junit": reportJUnit,
+		"": humanPrinter{hints: o.reading.Hints(), details: f.details}.print, "wide": humanPrinter{hints: o.reading.Hints(), wide: true}.print, "json": reportDocument("json"), "yaml": reportDocument("yaml"), "junit": reportJUnit,
 	}[f.output]
 	if listed != nil {
 		o.print = func(w io.Writer, r *report.Verification) error { return listed(w, r) }
@@ -156,8 +160,7 @@ func (f *verifyFlags) toOptions(ctx context.Context, args []string) (*verifyOpti
 	if f.wait > 0 && (len(f.from) > 0 || f.now != "") {
 		return nil, errors.New("--wait goes with a cluster, not with --from or --now")
 	}
-	o.reading, err = f.toReading(ctx)
-	return o, err
+	return o, nil
 }
 
 // asOf is the time of --now; zero without it.
@@ -295,7 +298,7 @@ func Where(c report.VerificationClaim) string {
 
 // humanPrinter prints a report for people.
 type humanPrinter struct {
-	programName   string
+	hints         inspect.Hints
 	details, wide bool // details: each line; wide: all of their places
 }
 
@@ -312,7 +315,7 @@ func (p humanPrinter) print(out io.Writer, r *report.Verification) error {
 
 // lines writes every line: claims that agree are one.
 func (p humanPrinter) lines(w *ui.Page, r *report.Verification) {
-	header := ui.HumanPrinter{ProgramName: p.programName}
+	header := ui.HumanPrinter{}
 	header.Cluster(w, r.Cluster)
 	ui.Printf(w, "As of    %s\n", r.Now.Format("2006-01-02 15:04 MST"))
 	header.Gaps(w, &report.Inventory{Gaps: r.Gaps})

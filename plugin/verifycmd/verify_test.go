@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
@@ -82,7 +83,7 @@ func TestVerifySaysWhen(t *testing.T) {
 		Claims:   []report.VerificationClaim{on("n1", 20, 26), on("n2", 18, 24)},
 	}
 	var out strings.Builder
-	if err := (humanPrinter{programName: "oc certrot", details: true}).print(&out, &r); err != nil {
+	if err := (humanPrinter{hints: inspect.LiveHints("oc certrot"), details: true}).print(&out, &r); err != nil {
 		t.Fatal(err)
 	}
 	const want = `
