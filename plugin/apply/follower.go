@@ -66,7 +66,7 @@ func (f *follower) observe(action remediate.Action, e remediate.Event, c *remedi
 		f.run.begun(action, c)
 		f.board.Set(name, ui.Row{Name: name, Text: ui.OneLine(what), Since: now})
 		if !f.board.Live() && c.File == nil { // a file is written in no time
-			f.print("… %s  %s\n", name, what)
+			f.print("○ %s  %s\n", name, what)
 		}
 	case remediate.Done:
 		f.stepDone(action, name, what, c != nil)
@@ -181,7 +181,7 @@ func (a *Run) follow(ctx context.Context, p *remediate.Plan) (*follower, func())
 		board.Close()
 		if board.Live() {
 			for _, name := range f.under {
-				f.print("… %s  stopped before its last step\n", name)
+				f.print("○ %s  stopped before its last step\n", name)
 			}
 		}
 	}

@@ -63,10 +63,10 @@ func TestARunIsRedrawnOnATerminal(t *testing.T) {
 		columns    uint16
 		says, not  []string
 	}{
-		{"redrawn", "xterm", 80, []string{"… worker-0  look  ", "0 of 1 node done; Ctrl-C", "\x1b[J✓ worker-0  look at worker-0: done, and checked\n", "\x1b[1A\r\x1b[J\nDone."}, []string{"… worker-0  look\n"}},
-		{"too small", "xterm", 20, []string{"… worker-0  look\n", "✓ worker-0  look: done, and checked\n", "\nDone."}, []string{"\x1b", "Ctrl-C"}},
-		{"of unknown size", "xterm", 0, []string{"… worker-0  look\n", "✓ worker-0  look: done, and checked\n", "\nDone."}, []string{"\x1b", "Ctrl-C"}},
-		{"dumb", "dumb", 80, []string{"… worker-0  look\n", "✓ worker-0  look: done, and checked\n", "\nDone."}, []string{"\x1b", "Ctrl-C"}},
+		{"redrawn", "xterm", 80, []string{"○ worker-0  look  ", "0 of 1 node done; Ctrl-C", "\x1b[J✓ worker-0  look at worker-0: done, and checked\n", "\x1b[1A\r\x1b[J\nDone."}, []string{"○ worker-0  look\n"}},
+		{"too small", "xterm", 20, []string{"○ worker-0  look\n", "✓ worker-0  look: done, and checked\n", "\nDone."}, []string{"\x1b", "Ctrl-C"}},
+		{"of unknown size", "xterm", 0, []string{"○ worker-0  look\n", "✓ worker-0  look: done, and checked\n", "\nDone."}, []string{"\x1b", "Ctrl-C"}},
+		{"dumb", "dumb", 80, []string{"○ worker-0  look\n", "✓ worker-0  look: done, and checked\n", "\nDone."}, []string{"\x1b", "Ctrl-C"}},
 	} {
 		t.Setenv("XDG_STATE_HOME", t.TempDir())
 		t.Setenv("TERM", c.term)

@@ -37,7 +37,7 @@ func TestARunIsToldLineByLine(t *testing.T) {
 	_, said, _ = strings.Cut(said, "\nRun ")
 	said, _, _ = strings.Cut(said, "error: ")
 	want := `^\S+
-… worker-0  look
+○ worker-0  look
 ✓ worker-0  look: done, and checked
 ✗ worker-1  write ` + path + `: it fails ✓ worker-1 done\\x1b\[2J
 $`

@@ -79,7 +79,7 @@ const elapsedColumns = 10
 // reachedMark is ui.StatusMark, but for a stage that is on its way: nothing is wrong with it.
 func reachedMark(s assess.Status) string {
 	if s == assess.Warn {
-		return "…"
+		return "○"
 	}
 	return ui.StatusMark(s)
 }
@@ -90,7 +90,7 @@ func (o humanObserver) Waiting(leaf string, blocked []preflight.Verdict) {
 	for _, v := range blocked {
 		out = append(out, v.ID+": "+v.Reason)
 	}
-	o.show("waiting "+leaf, ui.Row{Text: "… " + leaf + " waits for " + ui.OneLine(out[0]), Since: collect.Now()},
+	o.show("waiting "+leaf, ui.Row{Text: "○ " + leaf + " waits for " + ui.OneLine(out[0]), Since: collect.Now()},
 		fmt.Sprintf("waiting, before %s is rotated: %s", leaf, strings.Join(out, "; ")))
 }
 

@@ -140,7 +140,7 @@ func printOpen(a *ui.Answer, p rotate.Planned) {
 	if p.Rotates() {
 		all = append([]rotate.Planned{p}, all...)
 	}
-	const awaited = "… awaited: "
+	const awaited = "○ awaited: "
 	var order []string
 	names, reasons, of := map[string][]string{}, map[string][]string{}, map[string][]string{}
 	for _, r := range all {

@@ -105,8 +105,8 @@ func TestAwaitedInOneLine(t *testing.T) {
 		s    rotate.Stage
 		want string
 	}{
-		{"", late, "… trust      6 of 9; late: kubelet on worker-1 +1 (x509: unknown authority)"},
-		{"b", late, "b … trust      6 of 9; late: kubelet on worker-1 +1 (x509: unknown authority)"},
+		{"", late, "○ trust      6 of 9; late: kubelet on worker-1 +1 (x509: unknown authority)"},
+		{"b", late, "b ○ trust      6 of 9; late: kubelet on worker-1 +1 (x509: unknown authority)"},
 		{"", unread, "? trust      6 of 9; unknown: " + strings.Repeat("n", 36) + "… +1"},
 		{"", rotate.Stage{Assessment: assess.Assessment{ID: rotate.StageBundle, Status: assess.Pass, Reason: "it has it; and more"}}, "✓ bundle     it has it"},
 	} {
@@ -137,7 +137,7 @@ func TestObserver(t *testing.T) {
 		t.Errorf("on the error stream: %q\nwant %q", got, want)
 	}
 	text := out.String()
-	for _, want := range []string{"has rotated it. A rotation can't be undone.\n", "at any time: oc certrot rotate status aggregator-client-signer\n", "\ntook      signer 2m5s\n", "… leaf", "next      oc certrot rotate status --wait 10m aggregator-client-signer\n"} {
+	for _, want := range []string{"has rotated it. A rotation can't be undone.\n", "at any time: oc certrot rotate status aggregator-client-signer\n", "\ntook      signer 2m5s\n", "○ leaf", "next      oc certrot rotate status --wait 10m aggregator-client-signer\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not said:\n%s", want, text)
 		}

@@ -239,7 +239,7 @@ func (b *Board) lines(columns, lines int) []string {
 	for i, r := range rows {
 		texts[i] = Clean(r.Text)
 		if r.Name != "" {
-			texts[i] = "… " + Padded(Clean(r.Name), name) + "  " + texts[i]
+			texts[i] = "○ " + Padded(Clean(r.Name), name) + "  " + texts[i]
 		}
 		if r.Since.IsZero() {
 			continue

@@ -84,7 +84,7 @@ func TestABoardIsRedrawnInPlace(t *testing.T) {
 	*now = now.Add(65 * time.Second)
 	b.Print("    a note \x1b[31m\n")
 	got := strings.Join(f.screen, "\n")
-	if !strings.HasPrefix(got, "    a note \\x1b[31m\n… worker-1") || !strings.Contains(got, "1m5s of 1m10s\n… worker-2\\x1b[2J") || !strings.HasSuffix(got, "1m10s  wave workers: 0 of 2 nodes done\n") || len(f.screen) != 5 {
+	if !strings.HasPrefix(got, "    a note \\x1b[31m\n○ worker-1") || !strings.Contains(got, "1m5s of 1m10s\n○ worker-2\\x1b[2J") || !strings.HasSuffix(got, "1m10s  wave workers: 0 of 2 nodes done\n") || len(f.screen) != 5 {
 		t.Errorf("got\n%s", got)
 	}
 	b.Hold()
@@ -110,18 +110,18 @@ func TestRowsOfABoardStay(t *testing.T) {
 	t.Parallel()
 	f := &fakeTerminal{t: t, columns: 40, lines: 24}
 	b, now := boardOn(f)
-	b.Set("bundle", Row{Text: "… bundle", Since: *now})
+	b.Set("bundle", Row{Text: "○ bundle", Since: *now})
 	*now = now.Add(65 * time.Second)
-	b.Set("trust", Row{Text: "… trust  \x1b[2Jkubelet on a-node-with-a-long-name.example.com", Since: *now})
+	b.Set("trust", Row{Text: "○ trust  \x1b[2Jkubelet on a-node-with-a-long-name.example.com", Since: *now})
 	b.Set("bundle", Row{Text: "✓ bundle"})
-	if got := strings.Join(f.screen, "\n"); got != "✓ bundle\n… trust  \\x1b[2Jkubelet…example.com  0s\n" {
+	if got := strings.Join(f.screen, "\n"); got != "✓ bundle\n○ trust  \\x1b[2Jkubelet…example.com  0s\n" {
 		t.Errorf("got\n%s", got)
 	}
 	*now = now.Add(time.Minute)
 	b.Keep()
-	b.Set("next", Row{Text: "… next"})
+	b.Set("next", Row{Text: "○ next"})
 	b.Clear()
-	b.Set("asked", Row{Text: "… asked"})
+	b.Set("asked", Row{Text: "○ asked"})
 	b.Hold()
 	b.Set("asked", Row{Text: "✓ asked"})
 	if _, err := f.Write([]byte("password: \n")); err != nil {
@@ -144,20 +144,20 @@ func TestReadingsAreDrawnOnABoard(t *testing.T) {
 	t.Parallel()
 	f := &fakeTerminal{t: t, columns: 60, lines: 24}
 	b, now := boardOn(f)
-	b.Set("trust", Row{Text: "… trust"})
+	b.Set("trust", Row{Text: "○ trust"})
 	p := StartProgress(nil, b, nil)
 	p.Observe("nodes", 1)
-	if got := strings.Join(f.screen, "\n"); got != "… trust\n" {
+	if got := strings.Join(f.screen, "\n"); got != "○ trust\n" {
 		t.Errorf("at once: %q", got)
 	}
 	*now = now.Add(2 * time.Second)
 	p.Observe("files\x1b[2J", 300)
 	b.change(func() {}) // as each second
-	if got := strings.Join(f.screen, "\n"); got != "… trust\nreading: 1 nodes, 300 files\\x1b[2J  2s\n" {
+	if got := strings.Join(f.screen, "\n"); got != "○ trust\nreading: 1 nodes, 300 files\\x1b[2J  2s\n" {
 		t.Errorf("got %q", got)
 	}
 	p.Stop()
-	if got := strings.Join(f.screen, "\n"); got != "… trust\n" {
+	if got := strings.Join(f.screen, "\n"); got != "○ trust\n" {
 		t.Errorf("at the end: %q", got)
 	}
 }

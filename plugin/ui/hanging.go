@@ -55,7 +55,7 @@ func (h *hanging) hung(s string, width int) string {
 			b.WriteString("\n" + strings.Repeat(" ", hang))
 			h.column = hang
 		}
-		h.unsure = h.unsure || r == '\t' || r > unicode.MaxLatin1 && !strings.ContainsRune("“”‘’…–—→≥≤✓✗·×", r)
+		h.unsure = h.unsure || r == '\t' || r > unicode.MaxLatin1 && !strings.ContainsRune("“”‘’…–—→≥≤✓✗○·×", r)
 		if h.column += columns; h.column > width { // the terminal breaks it
 			h.column = columns
 		}

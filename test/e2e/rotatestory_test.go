@@ -190,9 +190,9 @@ func (s *rotating) interrupted(t *testing.T) {
 	release := s.lab.Hold(t, "cert-rotation")
 	r := s.stopped(t, syscall.SIGINT, "the owner is told", s.told(t, operatorNamespace, kubeletSigner), kubelets...)
 	ends(t, r, 4, "rotate status "+kubeletSigner)
-	ends(t, s.rotate(t, "status", kubeletSigner), 1, "… signer", "oc get clusteroperator kube-apiserver")
+	ends(t, s.rotate(t, "status", kubeletSigner), 1, "○ signer", "oc get clusteroperator kube-apiserver")
 	r = s.rotate(t, "status", kubeletSigner, "--details")
-	ends(t, r, 1, "… signer", "it is to be rotated, and was not yet", "next: kube-apiserver-operator is to do it; is it there, and well?")
+	ends(t, r, 1, "○ signer", "it is to be rotated, and was not yet", "next: kube-apiserver-operator is to do it; is it there, and well?")
 	ends(t, s.exec(t, s.here(t, kubelets...)), 5, "nothing was changed", "chain-settled", "rotate status "+kubeletSigner)
 
 	r = s.stopped(t, syscall.SIGKILL, "the owner is told", s.told(t, operatorNamespace, lbSigner), api...)
@@ -209,7 +209,7 @@ func (s *rotating) interrupted(t *testing.T) {
 	if strings.Contains(r.said(), "was not read") {
 		t.Errorf("what is known not to be there is said not to have been read:\n%s", r.said())
 	}
-	ends(t, s.rotate(t, "status", deleted), 1, "… signer", "is not there")
+	ends(t, s.rotate(t, "status", deleted), 1, "○ signer", "is not there")
 	ends(t, s.rotate(t, "prune", deleted, "--nodes", "none", "--dry-run=client"), 5, deleted+"[tls.crt] is not there")
 
 	release()
@@ -267,7 +267,7 @@ func (s *rotating) kubeletClient(t *testing.T, nodes []string, old *x509.Certifi
 
 	// No kubelet has it, then one, then all.
 	ends(t, s.rotate(t, s.reading(leaf, "--yes")...), 5, "signer-trusted", "nothing was changed")
-	ends(t, status(), 1, "… trust", "0 of 2", "it is brought by machine-config-daemon", "is rotated "+s.leaf(t, leaf).NotBefore.UTC().AddDate(0, 0, 15).Format("2006-01-02 15:04:05 MST"))
+	ends(t, status(), 1, "○ trust", "0 of 2", "it is brought by machine-config-daemon", "is rotated "+s.leaf(t, leaf).NotBefore.UTC().AddDate(0, 0, 15).Format("2006-01-02 15:04:05 MST"))
 	r := s.stopped(t, syscall.SIGINT, "it waits for kubelets", func(said string) bool { return strings.Contains(said, "waiting, before "+leaf) }, line...)
 	ends(t, r, 3, "interrupted while following it", "signer-trusted", nodes[0], nodes[1])
 	s.machineConfigDaemon(t, nodes[0])
@@ -310,7 +310,7 @@ func (s *rotating) apiInt(t *testing.T, nodes []string, old *x509.Certificate) {
 	// Before the union.
 	ends(t, s.inLab(t, "rotate", internal, "--yes", "--nodes", "all", "--via", "ssh"), 5, "signer-trusted", "nothing was changed")
 	ends(t, s.inLab(t, append(line, "1s")...), 1, "is not rotated yet", "signer-trusted", "kubelet on "+nodes[0])
-	ends(t, s.inLab(t, status...), 1, "✓ aggregates", "… trust", "pretrust")
+	ends(t, s.inLab(t, status...), 1, "✓ aggregates", "○ trust", "pretrust")
 	ends(t, s.inLab(t, "rotate", "prune", lbSigner, "--via", "ssh", "--dry-run=server", "--details"), 0, "stays: ", "presents a certificate of it", "Nothing to do")
 	signedBy(t, s.leaf(t, internal), old)
 
@@ -324,7 +324,7 @@ func (s *rotating) apiInt(t *testing.T, nodes []string, old *x509.Certificate) {
 			t.Errorf("%s lacks %s: %v", n, young.Subject, err)
 		}
 	}
-	ends(t, s.inLab(t, status...), 1, "✓ trust", "… leaf")
+	ends(t, s.inLab(t, status...), 1, "✓ trust", "○ leaf")
 
 	// What the cluster verifies goes first. Whoever rotates is not shut out, and others who
 	// reach the API from outside only by name.
