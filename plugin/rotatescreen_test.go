@@ -101,7 +101,7 @@ func TestRotateScreenNamesAndCounts(t *testing.T) {
 		args []string
 		says []string
 	}{
-		{[]string{"status", "loadbalancer-serving-signer"}, []string{"○ trust      6 of 1516; late: kubelet on ", " +", "\nnext      kubectl certrot fix-api-int --dry-run=client --from "}},
+		{[]string{"status", "loadbalancer-serving-signer"}, []string{"○ trust       6 of 1516 clients trust it; not yet:\n              kubelet on ", " +", "\nnext      kubectl certrot fix-api-int --dry-run=client --from "}},
 		{[]string{"aggregator-client-signer", "--dry-run=client", "--accept-risk=operators-settled,upgrade-running,static-pods-settled,pools-ready,nodes-ready"}, []string{"! accepted: operators-settled, upgrade-running, ", "! blocked   Node/n000-"}},
 		{[]string{"--list"}, []string{"✗ aggregator-client-signer +", "\nnext      kubectl certrot rotate NAME --dry-run=client\n"}},
 	} {

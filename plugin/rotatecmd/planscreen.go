@@ -29,6 +29,7 @@ func (o *rotateOptions) showPlan(out io.Writer, p rotate.Planned, last bool) err
 	o.head(a, page, p.Reading)
 	if p.Rotates() {
 		about(a, "rotate", p)
+		otherwise(a, p)
 	} else {
 		about(a, "signer", p)
 		a.Prose(ui.Always, 2, label("stays"), "not rotated: "+p.Left.Why)
@@ -195,44 +196,68 @@ type stageLine struct {
 	rank            ui.Rank // of the line about nodes
 }
 
+// controlPlane is what the stage of static pods is called on a screen.
+const controlPlane = "control-plane"
+
 // follows prints a line for each stage that follows, with how many objects it is about.
 func follows(a *ui.Answer, p rotate.Planned) {
 	var blocked []string
 	for _, s := range stagesOf(p, &blocked) {
-		lead := fmt.Sprintf("  %-12s", s.stage)
-		switch s.stage {
-		case catalog.FlowMasters, rotate.StageServed:
-			if len(s.restart) > 0 {
-				a.Names(ui.Always, lead+"restart, one control plane node after another: ", s.restart)
-			} else {
-				a.Names(ui.Extra, lead+"reload without a restart: ", s.reload)
-			}
-		case catalog.FlowNodes:
-			switch {
-			case len(s.missed) > 0:
-				a.Names(ui.Always, lead+"! not delivered by this version: ", s.missed)
-			case len(s.effects) > 0:
-				a.Names(s.rank, lead+"on each node: ", s.effects)
-			default:
-				a.Names(ui.Useful, lead, s.to)
-			}
-		case catalog.FlowTrust:
-			a.Names(ui.Useful, lead+ui.Count(len(s.by), "client")+": ", s.by)
-		case catalog.FlowLeaf:
-			when := ""
-			if len(s.from) > 0 {
-				when = slices.MinFunc(s.from, time.Time.Compare).UTC().Format("2006-01-02 15:04Z") + " at the earliest: "
-			}
-			a.Names(ui.Useful, lead+when, baseNames(s.to))
-		default:
-			if len(s.to) > 1 {
-				lead += ui.Count(len(s.to), "bundle") + ": "
-			}
-			a.Names(ui.Useful, lead, s.to)
+		name := s.stage
+		if name == catalog.FlowMasters {
+			name = controlPlane
 		}
+		s.print(a, fmt.Sprintf("  %-*s", stageColumns-2, name))
 	}
 	if len(blocked) > 0 {
 		a.Names(ui.Always, "! blocked   ", unique(blocked))
+	}
+}
+
+// stageColumns is where the words of a stage that follows stand.
+const stageColumns = 17
+
+// print adds the line of a stage.
+func (s *stageLine) print(a *ui.Answer, lead string) {
+	switch s.stage {
+	case rotate.StageBundle:
+		a.Names(ui.Useful, lead+"new CA added to ", baseNames(s.to))
+	case rotate.StageAggregates:
+		if len(s.to) == 1 {
+			a.Names(ui.Useful, lead+"and to ", baseNames(s.to))
+		} else {
+			a.Names(ui.Useful, lead+fmt.Sprintf("and to %d CA bundles made from it: ", len(s.to)), baseNames(s.to))
+		}
+	case catalog.FlowMasters, rotate.StageServed:
+		if len(s.restart) > 0 {
+			a.Names(ui.Always, lead+"restart, one node after another: ", s.restart)
+		} else {
+			a.Names(ui.Extra, lead+"reload, no restart: ", s.reload)
+		}
+	case catalog.FlowNodes:
+		switch {
+		case len(s.missed) > 0:
+			a.Names(ui.Always, lead+"! not delivered by this version: ", s.missed)
+		case len(s.effects) > 0:
+			a.Names(s.rank, lead+"on each node: ", s.effects)
+		default:
+			a.Names(ui.Useful, lead, s.to)
+		}
+	case catalog.FlowTrust:
+		a.Names(ui.Useful, lead+"by "+ui.Count(len(s.by), "client")+": ", s.by)
+	case catalog.FlowLeaf:
+		names := baseNames(s.to)
+		if len(s.from) == 0 {
+			a.Names(ui.Useful, lead+"it signs ", names)
+			return
+		}
+		from := minute(slices.MinFunc(s.from, time.Time.Compare))
+		if room := a.Columns() - ui.Width(lead) - len("it signs from : ") - len(from); len(names) > 0 && ui.Width(names[0])+len(" +99") > room {
+			from = from[:len(time.DateOnly)]
+		}
+		a.Names(ui.Useful, lead+"it signs from "+from+": ", names)
+	default:
+		a.Names(ui.Useful, lead, s.to)
 	}
 }
 

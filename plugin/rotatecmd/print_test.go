@@ -105,10 +105,10 @@ func TestAwaitedInOneLine(t *testing.T) {
 		s    rotate.Stage
 		want string
 	}{
-		{"", late, "○ trust      6 of 9; late: kubelet on worker-1 +1 (x509: unknown authority)"},
-		{"b", late, "b ○ trust      6 of 9; late: kubelet on worker-1 +1 (x509: unknown authority)"},
-		{"", unread, "? trust      6 of 9; unknown: " + strings.Repeat("n", 36) + "… +1"},
-		{"", rotate.Stage{Assessment: assess.Assessment{ID: rotate.StageBundle, Status: assess.Pass, Reason: "it has it; and more"}}, "✓ bundle     it has it"},
+		{"", late, "○ trust       6 of 9 clients trust it; not yet: kubelet on worker-1 +1 (x509: unknown authority)"},
+		{"b", late, "b ○ trust       6 of 9; not yet: kubelet on worker-1 +1 (x509: unknown authority)"},
+		{"", unread, "? trust       6 of 9; unknown: " + strings.Repeat("n", 35) + "… +1"},
+		{"", rotate.Stage{Assessment: assess.Assessment{ID: rotate.StageBundle, Status: assess.Pass, Reason: "it has it; and more"}}, "✓ bundle      it has it"},
 	} {
 		if got := o.oneLine(c.of, rotate.Planned{}, c.s); got != c.want {
 			t.Errorf("got  %q\nwant %q", got, c.want)
@@ -140,6 +140,45 @@ func TestObserver(t *testing.T) {
 	for _, want := range []string{"has rotated it. A rotation can't be undone.\n", "at any time: oc certrot rotate status aggregator-client-signer\n", "\ntook      signer 2m5s\n", "○ leaf", "next      oc certrot rotate status --wait 10m aggregator-client-signer\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not said:\n%s", want, text)
+		}
+	}
+}
+
+// TestStagesInWords: the line of a stage says what it means, in each of its states.
+func TestStagesInWords(t *testing.T) {
+	t.Parallel()
+	stage := func(id string, status assess.Status, reached, all int, reason string, late ...rotate.Late) rotate.Stage {
+		return rotate.Stage{Assessment: assess.Assessment{ID: id, Status: status, Reason: reason}, Reached: reached, All: all, Late: late}
+	}
+	p := planned(t, "4.16.1", "aggregator-client-signer", nil)
+	requests := stage(rotate.StageServed, assess.Pass, 3, 3, "")
+	requests.Requests = true
+	for _, c := range []struct {
+		s    rotate.Stage
+		want string
+	}{
+		{stage(rotate.StageSigner, assess.Warn, 0, 0, p.Of.At.String()+" is not there: a creates it again"), "it is not there: a creates it again"},
+		{stage(rotate.StageBundle, assess.Pass, 1, 1, ""), "in its CA bundle kube-apiserver-aggregator-client-ca"},
+		{stage(rotate.StageBundle, assess.Warn, 0, 1, "", rotate.Late{Name: "a"}), "not yet in its CA bundle kube-apiserver-aggregator-client-ca"},
+		{stage(rotate.StageBundle, assess.Warn, 0, 1, "", rotate.Late{Name: "a", Reason: "not there"}), "its CA bundle kube-apiserver-aggregator-client-ca is not there"},
+		{stage(rotate.StageBundle, assess.Unknown, 0, 1, "", rotate.Late{Name: "a", Reason: "not read"}), "its CA bundle kube-apiserver-aggregator-client-ca was not read"},
+		{stage(rotate.StageAggregates, assess.Pass, 0, 0, "no other bundle is made of it"), "no other CA bundle is made from it"},
+		{stage(rotate.StageAggregates, assess.Pass, 1, 1, ""), "in the CA bundle made from it"},
+		{stage(rotate.StageAggregates, assess.Pass, 38, 38, ""), "in all 38 CA bundles made from it"},
+		{stage(rotate.StageAggregates, assess.Warn, 3, 38, "", rotate.Late{Name: "ConfigMap/a/b[c]"}), "3 of 38 CA bundles made from it have it; not yet: a/b"},
+		{stage(rotate.StageTrust, assess.Unknown, 0, 0, "the clients that verify what it signs were not asked for, or are unknown"), "its clients were not asked for, or are unknown"},
+		{stage(rotate.StageTrust, assess.Pass, 2, 2, ""), "all 2 clients trust it"},
+		{stage(rotate.StageLeaf, assess.Pass, 1, 1, "signed by it: a"), "it signs a"},
+		{stage(rotate.StageLeaf, assess.Pass, 3, 3, "signed by it: a, b, c"), "it signs a +2"},
+		{stage(rotate.StageLeaf, assess.Warn, 1, 2, "", rotate.Late{Name: "a"}), "it signs 1 of 2; not yet: a"},
+		{stage(rotate.StageServed, assess.Warn, 0, 0, "it follows leaf"), "comes after leaf"},
+		{stage(rotate.StageServed, assess.Unknown, 0, 0, "not read: a"), "not read: a"},
+		{stage(rotate.StageServed, assess.Pass, 3, 3, ""), "seen in all 3 handshakes"},
+		{requests, "accepted in all 3 requests"},
+		{stage(rotate.StageEdges, assess.Pass, 3, 3, ""), "all 3 client/server pairs pass"},
+	} {
+		if got := stageText(p, c.s, 100)[len(stageLead(c.s)):]; got != c.want {
+			t.Errorf("%s: got  %q\nwant %q", c.s.ID, got, c.want)
 		}
 	}
 }

@@ -24,7 +24,7 @@ func (o *rotateOptions) pruneScreen(out io.Writer, p pruning) error {
 	}
 	for _, ca := range p.cas {
 		if ca.Keep != "" {
-			a.Line(ui.Useful, "%s%s: %s", label("  stays"), pki.Foreign(pki.CommonName(ca.Subject)), ca.Keep)
+			a.Line(ui.Useful, "%s%s: %s", label("  stays"), shortName(p.of, ca.Cert), ca.Keep)
 		}
 	}
 	a.Gap()

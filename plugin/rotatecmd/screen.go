@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
@@ -43,18 +44,75 @@ func (o *rotateOptions) head(a *ui.Answer, page *ui.Page, r rotate.Reading) {
 
 // about says what is rotated, whose it is, and its certificate.
 func about(a *ui.Answer, word string, p rotate.Planned) {
-	kind := "signer"
+	kind := "a signer"
 	if !p.Of.Signer() {
 		kind = "signed by " + p.Of.Rotation.Signer.Name
 	}
 	a.Line(ui.Always, "%s%s/%s", label(word), p.Of.At.Namespace, p.Of.At.Name)
-	a.Line(ui.Extra, "%s%s; %s", label(""), p.Owner(), kind)
+	a.Line(ui.Extra, "%s%s; %s", label("owner"), p.Owner(), kind)
 	cert := p.Of.Cert()
 	if cert == nil {
 		a.Line(ui.Always, "%snot read, or not there", label("now"))
 		return
 	}
-	a.Line(ui.Always, "%s%s  %s", label("now"), validity(cert, p.Facts.Now), shortName(p.Of, cert))
+	now := label("now") + "valid " + validity(cert, p.Facts.Now)
+	if whole := now + "  " + shortName(p.Of, cert); ui.Width(whole) <= a.Columns() {
+		now = whole
+	}
+	a.Line(ui.Always, "%s", now)
+}
+
+// otherwise says when it is rotated automatically if nothing is done; and of a signer, the first of
+// what it signs.
+func otherwise(a *ui.Answer, p rotate.Planned) {
+	if !p.Rotates() || p.Of.Triggered() || p.Of.Cert() == nil {
+		return
+	}
+	when, dated := automatic(p, p.Of)
+	if dated {
+		when = "rotates automatically " + when
+	}
+	a.Line(ui.Always, "%s%s", label("otherwise"), when)
+	if !p.Of.Signer() {
+		return
+	}
+	var first *rotate.Rotatable
+	more := 0
+	for _, of := range p.All {
+		if of.Rotation.Signer != p.Of.At || of.At == p.Of.At || of.Cert() == nil {
+			continue
+		}
+		if more++; first == nil || !of.Next(p.Facts).IsZero() && (first.Next(p.Facts).IsZero() || of.Next(p.Facts).Before(first.Next(p.Facts))) {
+			first = &of
+		}
+	}
+	if first == nil {
+		return
+	}
+	when, dated = automatic(p, *first)
+	if !dated {
+		when += ":"
+	}
+	others := ""
+	if more > 1 {
+		others = fmt.Sprintf(" +%d", more-1)
+	}
+	a.Line(ui.Useful, "%swhat it signs: %s %s%s", label(""), when, first.At.Name, others)
+}
+
+// automatic says when something is rotated automatically; dated: that is a date to come.
+func automatic(p rotate.Planned, of rotate.Rotatable) (when string, dated bool) {
+	switch renewal, next := p.Facts.RenewalOf(of.Cert()), of.Next(p.Facts); {
+	case !next.IsZero() && !next.After(p.Facts.Now):
+		return "overdue: should have rotated " + next.UTC().Format(time.DateOnly), false
+	case !next.IsZero():
+		return next.UTC().Format(time.DateOnly), true
+	case renewal.Automatic == catalog.Yes:
+		return "rotates automatically, when is unknown", false
+	case renewal.Automatic == catalog.No:
+		return "does not rotate automatically", false
+	}
+	return "whether it rotates automatically is unknown", false
 }
 
 // shortName is the common name of a certificate, without the namespace that the line before has.

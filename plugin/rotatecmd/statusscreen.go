@@ -1,7 +1,6 @@
 package rotatecmd
 
 import (
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -10,24 +9,19 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
-	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
 
-// reasonColumns is where the reason of a stage stands, below its text.
-const reasonColumns = 13
-
-// stagesScreen prints how far a rotation is: a line for each stage, and its reason where it is late.
+// stagesScreen prints how far a rotation is: a line for each stage, and where it is not reached for
+// some, the first of them and why.
 func (o *rotateOptions) stagesScreen(out io.Writer, p rotate.Progress) error {
 	a, page := ui.NewAnswer(out), ui.NewPage(out)
 	o.head(a, page, p.Planned.Reading)
 	about(a, "status", p.Planned)
 	a.Gap()
+	var said []string
 	for _, s := range p.Stages {
-		a.Line(ui.Always, "%s", stageText(p.Planned, s, a.Columns()))
-		if reason := lateReason(s); s.Status != assess.Pass && reason != "" {
-			a.Prose(ui.Useful, 1, strings.Repeat(" ", reasonColumns), reason)
-		}
+		said = showStage(a, p.Planned, s, said)
 	}
 	if took := times(p); took != "" {
 		a.Prose(ui.Useful, 2, label("took"), took)
@@ -36,56 +30,44 @@ func (o *rotateOptions) stagesScreen(out io.Writer, p rotate.Progress) error {
 	if command, text := o.afterStatus(p); command != "" {
 		a.Whole("%s", label("next")+command)
 	} else if text != "" {
-		a.Prose(ui.Always, 3, label("next"), text)
+		prose, command := o.withCommand(text)
+		a.Prose(ui.Always, 3, label("next"), prose)
+		if command != "" {
+			a.Whole("%s", label("")+command)
+		}
 	}
 	return a.Print(out, screenLines, moreDetails)
 }
 
-// stageText is a stage in one line: its mark, and what of it is late.
-func stageText(p rotate.Planned, s rotate.Stage, columns int) string {
-	lead := fmt.Sprintf("%s %-*s", reachedMark(s.Status), reasonColumns-2, s.ID)
-	switch cert := p.Of.Cert(); {
-	case s.Status == assess.Pass && s.ID == rotate.StageSigner && p.Of.Signer() && cert != nil:
-		return lead + "made " + remediate.Timestamp(cert.NotBefore)
-	case s.Status == assess.Pass || s.All == 0:
-		reason := strings.ReplaceAll(s.Reason, p.Of.Rotation.Signer.String(), "it") // its place stands above
-		reason = strings.ReplaceAll(reason, "who verify what it signs trust it", "clients trust it")
-		return lead + firstSentence(strings.TrimPrefix(reason, "it: "))
+// showStage adds the lines of a stage. The first for which it is not reached stands in its line where
+// there is room, else below, with why. said are those of which why was said before, with this one.
+func showStage(a *ui.Answer, p rotate.Planned, s rotate.Stage, said []string) []string {
+	name, more := firstLate(s)
+	if s.Status == assess.Pass || name == "" {
+		a.Prose(ui.Always, 2, stageLead(s), stageWords(p, s))
+		return said
 	}
-	word := "late"
-	if s.Status == assess.Unknown {
-		word = "unknown"
+	indent, room := strings.Repeat(" ", reasonColumns), a.Columns()-reasonColumns
+	text, reason := stageLead(s)+stageWords(p, s)+lateWord(s), ui.Clean(ui.OneLine(lateReason(s)))
+	name = ui.Clean(name)
+	now := name + more + reason
+	if slices.Contains(said, now) {
+		reason = ""
 	}
-	text := fmt.Sprintf("%d of %d", s.Reached, s.All)
-	var names []string
-	for _, l := range s.Late {
-		if l.Name != "" {
-			names = append(names, l.Name)
+	fits := ui.Width(text+name+more) <= a.Columns()
+	if fits {
+		a.Line(ui.Always, "%s", text+name+more)
+	} else {
+		a.Line(ui.Always, "%s", strings.TrimSuffix(text, " "))
+		if whole := name + more + ": " + reason; reason != "" && ui.Width(whole) <= room {
+			more, reason = more+": "+reason, ""
 		}
+		a.Line(ui.Always, "%s%s%s", indent, ui.Middle(name, max(room-ui.Width(more), 1)), more)
 	}
-	if len(names) == 0 {
-		return lead + text
+	if reason != "" {
+		a.Prose(ui.Useful, 2, indent, reason)
 	}
-	text += "; " + word + ": " + names[0]
-	if more := len(names) - 1; more > 0 {
-		count := fmt.Sprintf(" +%d", more)
-		return lead + ui.Shortened(text, columns-reasonColumns-len(count)) + count
-	}
-	return lead + text
-}
-
-// lateReason is why the first that is late is so; empty: its line says it.
-func lateReason(s rotate.Stage) string {
-	if s.All == 0 || len(s.Late) == 0 {
-		return ""
-	}
-	return s.Late[0].Reason
-}
-
-// firstSentence is a text up to its first semicolon: the rest is a detail of it.
-func firstSentence(s string) string {
-	first, _, _ := strings.Cut(s, "; ")
-	return first
+	return append(said, now)
 }
 
 // afterStatus is the next step: a command that runs as it stands, else what to do.
@@ -124,6 +106,16 @@ func (o *rotateOptions) afterStatus(p rotate.Progress) (command, text string) {
 		return o.command("rotate status --wait 10m", p.Planned.Of.Name), ""
 	}
 	return s.Remediation.Command, s.Remediation.Text
+}
+
+// withCommand splits a text that ends with a command of the program's, which stands on a line of its own
+// to be copied.
+func (o *rotateOptions) withCommand(text string) (prose, command string) {
+	i := strings.LastIndex(text, ": "+o.app.ProgramName+" ")
+	if i < 0 || strings.ContainsAny(text[i:], ";(") {
+		return text, ""
+	}
+	return text[:i+1], text[i+2:]
 }
 
 // afterTrust is the command that repairs clients which do not trust the new CA, else the one that

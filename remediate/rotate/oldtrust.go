@@ -62,7 +62,7 @@ func OldTrust(f *inspect.Facts, r catalog.Rotation, accepted []string) ([]OldCA,
 		return refuse(OldTrustRead, again, "%s was not read, or not all of it", r.Bundle)
 	}
 	if !pki.Contains(bundle, signers[0]) {
-		return refuse(OldTrustRead, f.Hints().Next("its operator must repair it; {} rotate status %s tells how far it is", r.Signer.Name), "%s lacks %s, the signer of now", r.Bundle, pki.Named(signers[0]))
+		return refuse(OldTrustRead, f.Hints().Next("its operator must repair it; {} rotate status %s tells how far it is", r.Signer.Name), "%s lacks %s, the current signer", r.Bundle, pki.Named(signers[0]))
 	}
 	if missing := unreadFor(f); len(missing) > 0 && !slices.Contains(accepted, AllRead) {
 		return refuse(AllRead, "read it too, with --nodes all and a way that leads to each node", "%s: what was not read may need a CA", strings.Join(missing, "; "))
@@ -125,11 +125,11 @@ func unreadFor(f *inspect.Facts) []string {
 func whyKept(f *inspect.Facts, ca, signer *pki.Cert, bundle []*pki.Cert, loadedAll bool) string {
 	switch {
 	case ca.Fingerprint == signer.Fingerprint:
-		return "the signer of now"
+		return "the current signer"
 	case !ca.IsCA:
 		return "it is no CA: its origin is unknown"
 	case ca.NotBefore.After(signer.NotBefore):
-		return "it is newer than the signer of now: more than one was made, and which one signs next is not settled"
+		return "it is newer than the current signer: more than one was made, and which one signs next is not settled"
 	case !ca.NotAfter.After(f.Now):
 		return "" // no client accepts what it signed
 	}
@@ -149,7 +149,7 @@ func whyKept(f *inspect.Facts, ca, signer *pki.Cert, bundle []*pki.Cert, loadedA
 	}
 	for _, h := range f.Leaves {
 		if ago := f.Now.Sub(h.NotBefore); !loadedAll && ago < loaded && pki.VerifyCA(h.Cert, []*pki.Cert{signer}, f.Now) == nil && h.Fingerprint != signer.Fingerprint {
-			return fmt.Sprintf("%s was signed by the signer of now only %s ago, and a process may still use the one from before: wait until %s, or --accept-risk=%s",
+			return fmt.Sprintf("%s was signed by the current signer only %s ago, and a process may still use the one from before: wait until %s, or --accept-risk=%s",
 				pki.Named(h.Cert), ago.Round(time.Second), h.NotBefore.Add(loaded).UTC().Format("15:04 UTC"), JustSigned)
 		}
 	}

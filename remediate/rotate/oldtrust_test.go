@@ -64,7 +64,7 @@ func TestOldTrustThatNobodyNeeds(t *testing.T) {
 	for _, ca := range cas {
 		kept = append(kept, ca.Keep)
 	}
-	if !slices.Equal(kept, []string{"", "", "the signer of now"}) {
+	if !slices.Equal(kept, []string{"", "", "the current signer"}) {
 		t.Errorf("kept %q", kept)
 	}
 }
@@ -117,7 +117,7 @@ func TestOldTrustThatIsNotKnown(t *testing.T) {
 		"a bundle without it": {func(f *rotated) {
 			f.forget(catalog.LoadBalancerCA())
 			f.Object(catalog.LoadBalancerCA(), f.Old.CertPEM)
-		}, OldTrustRead, "the signer of now"},
+		}, OldTrustRead, "the current signer"},
 		"secrets of one place":     {func(f *rotated) { f.Reads[0].Where = "a" }, AllRead, "not all secrets"},
 		"a kind that forbidden":    {func(f *rotated) { f.Gaps = []inspect.Gap{{What: "routes", Reason: "forbidden"}} }, AllRead, "routes: forbidden"},
 		"no nodes":                 {func(f *rotated) { f.Nodes = nil }, AllRead, "no node was read"},

@@ -191,8 +191,10 @@ type Stage struct {
 	// Settling: it is not reached only because another certificate may still take the
 	// place of the newest one.
 	Settling bool
-	// Reached of All have it, where a stage is about several; All is 0 where nothing is counted.
+	// Reached of All have it; All is 0 where nothing is counted.
 	Reached, All int
+	// Requests: those that are counted are requests with a client certificate, not handshakes.
+	Requests bool
 	// Late are those that do not, or of which that is unknown, as Status says.
 	Late []Late
 }
@@ -223,7 +225,7 @@ func (s *Stage) advise(next string) { s.Remediation = assess.Advise(next) }
 // follows is a stage that is judged once another one is reached.
 func (s Stage) follows(id, reason string) Stage {
 	s.ID, s.Reason, s.Settling = id, reason, false
-	s.Reached, s.All, s.Late = 0, 0, nil
+	s.Reached, s.All, s.Requests, s.Late = 0, 0, false, nil
 	return s
 }
 

@@ -48,7 +48,7 @@ func (c Chain) servedStage(ca *pki.Cert, leaf Stage) Stage {
 		switch claims := c.claimsPresenting(at); {
 		case len(entriesAt(c.Facts, at)) == 0: // it is not there, else the stage before was not reached
 		case caller >= 0:
-			what = "requests with a certificate of it were accepted"
+			what, s.Requests = "requests with a certificate of it were accepted", true
 			late = hints.Next("a changed file is read within a minute or two: kube-apiserver-cert-syncer writes the certificate on masters, and who writes the servers' CAs is named by {} verify")
 			blind = hints.UnreadNodes("requests are made on masters that can be read, with the certificate that lies there: --nodes all, with --via ssh where exec does not lead there")
 			l.accepted(claims, at, ca, c.mastersWithout(catalog.Callers()[caller].Certificate))
@@ -77,6 +77,7 @@ func (c Chain) servedStage(ca *pki.Cert, leaf Stage) Stage {
 		s.Reason = "certificates of an administrator's own are presented in its place"
 	default:
 		s.Reason = fmt.Sprintf("all %d %s", l.all, what)
+		s.count(l.all, l.all, nil)
 	}
 	return s
 }
@@ -217,6 +218,7 @@ func (c Chain) edgesStage(leaf Stage) Stage {
 		s.unread("the clients that verify what it signs were not asked for, or are unknown")
 	default:
 		s.Remediation, s.Reason = assess.Remediation{}, fmt.Sprintf("all %d claims about what it signs hold", len(claims))
+		s.count(len(claims), len(claims), nil)
 	}
 	return s
 }

@@ -183,8 +183,10 @@ func (c Chain) placesStage(name string, places []catalog.Ref, cas []*pki.Cert) S
 		s.count(0, len(places), lateOf(refNames(places), "not there"))
 	case all == 1:
 		s.Reason = places[0].String() + " has it"
+		s.count(1, 1, nil)
 	default:
 		s.Reason = fmt.Sprintf("all %d have it", all)
+		s.count(all, all, nil)
 	}
 	if len(tenants) > 0 {
 		s.Reason += "; without it, in namespaces whose users may write it: " + few(tenants)
@@ -192,11 +194,15 @@ func (c Chain) placesStage(name string, places []catalog.Ref, cas []*pki.Cert) S
 	return s
 }
 
-// lateOf are those that are late for one reason.
+// lateOf are those that are late for one reason; for an empty one, for that which stands behind a
+// name, in parentheses.
 func lateOf(names []string, reason string) []Late {
 	out := make([]Late, len(names))
 	for i, name := range names {
 		out[i] = Late{name, reason}
+		if who, why, ok := strings.Cut(strings.TrimSuffix(name, ")"), " ("); ok && reason == "" && strings.HasSuffix(name, ")") {
+			out[i] = Late{who, why}
+		}
 	}
 	return out
 }

@@ -69,6 +69,7 @@ func (c Chain) trustStage(newCAs []*pki.Cert) Stage {
 		s.advise(c.Facts.Hints().UnreadNodes("{} verify --nodes all tells what is known"))
 	default:
 		s.Reason = fmt.Sprintf("all %d who verify what it signs trust it, now and next", all)
+		s.count(all, all, nil)
 	}
 	if slices.Sort(tenants); len(tenants) > 0 {
 		s.Reason += "; not judged by, as their users may write it: namespaces " + few(slices.Compact(tenants))
@@ -284,6 +285,7 @@ func (c Chain) leafStage(ca *pki.Cert) Stage {
 		s.advise(c.Facts.Hints().Next("{} inspect"))
 	default:
 		s.Reason = "signed by it: " + few(done)
+		s.count(len(done), len(done), nil)
 	}
 	return s
 }

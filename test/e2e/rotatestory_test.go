@@ -287,7 +287,7 @@ func (s *rotating) kubeletClient(t *testing.T, nodes []string, old *x509.Certifi
 	signedBy(t, s.leaf(t, leaf), old)
 	release()
 	r = s.exec(t, s.here(t, line...))
-	ends(t, r, 0, "✓ signer", "✓ bundle", "✓ aggregates", "✓ trust", "✓ leaf", fmt.Sprintf("✓ served     all %d requests with a certificate of it were accepted", len(nodes)), "✓ edges")
+	ends(t, r, 0, "✓ signer", "✓ bundle", "✓ aggregates", "✓ trust", "✓ leaf", fmt.Sprintf("✓ served      accepted in all %d requests", len(nodes)), "✓ edges")
 	signedBy(t, s.leaf(t, leaf), young)
 	if now := signerIn(t, s.lab, kubeletSigner); !now.Equal(young) {
 		t.Errorf("a second signer was made: %s, after %s", now.Subject, young.Subject)
