@@ -2,7 +2,6 @@ package rotatecmd
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -11,6 +10,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
 
 const (
@@ -23,8 +24,8 @@ const (
 // managedCheck is the one that fails where certrot does not rotate something at all.
 const managedCheck = "managed"
 
-// printList prints --list on a screen: a line each, the most urgent first, and below them each
-// reason why something would not be rotated now, once.
+// printList prints --list on a screen: a line each, the most urgent first, and below them each reason
+// why something would not be rotated now, once.
 func (o *rotateOptions) printList(out io.Writer, d rotationsDocument, now time.Time, asOf string) error {
 	w := ui.NewPage(out)
 	printer := ui.HumanPrinter{}
@@ -44,19 +45,15 @@ func (o *rotateOptions) printList(out io.Writer, d rotationsDocument, now time.T
 	slices.SortStableFunc(all, mostUrgent)
 	wide := 0
 	for _, e := range all {
-		wide = max(wide, len([]rune(e.Name)))
+		wide = max(wide, ui.Width(ui.Clean(e.Name)))
 	}
 	wide = max(len("NAME"), min(wide, w.Columns()-listColumns))
 	if !o.noHeaders {
-		ui.Printf(w, "%-*s  NEXT ROTATION  EXPIRES     NOW\n", wide, "NAME")
+		ui.Wrap(w, "", "NEXT ROTATION: when it rotates automatically. NOW: can certrot rotate it now?")
+		ui.Printf(w, "\n%-*s  NEXT ROTATION  EXPIRES     NOW\n", wide, "NAME")
 	}
 	for _, e := range all {
-		name := ui.Clean(e.Name)
-		if len([]rune(name)) > wide { // whole, to be typed
-			ui.Printf(w, "%s\n", name)
-			name = ""
-		}
-		ui.Printf(w, "%-*s  %-13s  %-10s  %s\n", wide, name, day(e.Next), day(e.NotAfter), e.Rotates)
+		ui.Printf(w, "%s  %-13s  %-10s  %s\n", ui.Padded(ui.Clean(e.Name), wide), day(e.Next), day(e.NotAfter), e.Rotates)
 	}
 	ui.Printf(w, "\n")
 	o.printReasons(w, all)
@@ -103,17 +100,16 @@ type why struct {
 	status      assess.Status
 }
 
-// whys are the reasons why it would not be rotated now. Its own place, and that of its signer, are
-// not named in them: so they are the same of each that shares them.
+// whys are the reasons why it would not be rotated now, in few words.
 func (e rotationEntry) whys() []why {
 	var out []why
 	for _, c := range e.Checks {
 		if !c.blocks {
 			continue
 		}
-		reason := strings.ReplaceAll(c.Reason, placeOf(e.Secret), "it")
-		if e.By != "" {
-			reason = strings.ReplaceAll(reason, placeOf(e.By), "its signer")
+		reason := e.inFewWords(c)
+		if reason == notThere { // what else blocks it follows from that
+			return []why{{c.ID, reason, c.Status}}
 		}
 		i := slices.IndexFunc(out, func(w why) bool { return w.reason == reason && w.status == c.Status })
 		if i < 0 {
@@ -125,8 +121,68 @@ func (e rotationEntry) whys() []why {
 	return out
 }
 
-// printReasons prints why something would not be rotated now: each reason once, in a line, with its
-// first name and how many others it is about.
+// notThere is the reason of what its operator has not made, or not yet.
+const notThere = "it does not exist in this cluster"
+
+// inFewWords is why a check blocks: --details and the plan have its whole reason.
+func (e rotationEntry) inFewWords(c rotationCheck) string {
+	const absent = " is not there"
+	switch {
+	case strings.Contains(c.Reason, placeOf(e.Secret)+absent):
+		return notThere
+	case e.By != "" && strings.Contains(c.Reason, placeOf(e.By)+absent):
+		return "its signer does not exist"
+	}
+	for _, w := range whyNotNow() {
+		switch {
+		case w.id != c.ID:
+		case c.Status == assess.Unknown && w.unknown != "":
+			return w.unknown
+		default:
+			return w.fail
+		}
+	}
+	// Its own place, and that of its signer, are not named: the reason is the same of each that shares it.
+	reason := strings.ReplaceAll(c.Reason, placeOf(e.Secret), "it")
+	if e.By != "" {
+		reason = strings.ReplaceAll(reason, placeOf(e.By), "its signer")
+	}
+	return ui.Clean(ui.OneLine(reason))
+}
+
+// notNow says in few words why a check blocks a rotation.
+type notNow struct {
+	id, fail string
+	unknown  string // where something was not read; empty: as fail
+}
+
+// whyNotNow are those of all checks before a rotation.
+func whyNotNow() []notNow {
+	return []notNow{
+		{managedCheck, "certrot does not rotate it", "how it rotates depends on a version that is unknown"},
+		{"control-plane-here", "the control plane runs in another cluster", ""},
+		{"annotations-agree", "its annotations disagree with its certificate", "its Secret was not read"},
+		{"signer-type", "operators would delete a signer of this Secret type", "the Secret type of its signer is unknown"},
+		{"chain-settled", "its last rotation is still under way", "not read: is its last rotation still under way?"},
+		{rotate.ReachesVerifiers, "nodes do not get its new CA in this version", "not read: do nodes get its new CA?"},
+		{"leaf-young", "what it signs is due soon: rotate that first", "what it signs was not read"},
+		{"signer-age", "its signer is too new to be trusted everywhere", "the age of its signer is unknown"},
+		{rotate.SignerTrusted, "some clients do not trust its signer yet", "not read: do its clients trust its signer?"},
+		{rotate.OutsideVerifiers, "clients outside the cluster can't be checked", ""},
+		{rotate.PodsMemory, "pods have only the previous CA loaded", "not read: which CA have pods loaded?"},
+		{rotate.OwnKubeconfig, "your kubeconfig does not trust its signer", "not read: does your kubeconfig trust its signer?"},
+		{"topology", "it restarts kubelets, which may not restart here", "not read: does it restart kubelets?"},
+		{"operators-settled", "operators are not well or not at rest", "operators were not read"},
+		{"upgrade-running", "an upgrade is under way", "not read: is an upgrade under way?"},
+		{preflight.StaticPodsSettled, "static pods are rolling out", "static pods were not read"},
+		{"pools-ready", "a pool is paused, updating or degraded", "pools were not read"},
+		{"nodes-ready", "nodes are NotReady or have no heartbeat", "nodes were not read"},
+		{preflight.UnreviewedVersion, "this version was not reviewed", ""},
+	}
+}
+
+// printReasons prints why something would not be rotated now: each reason once, with its checks, and
+// below it as many names as fit.
 func (o *rotateOptions) printReasons(w *ui.Page, all []rotationEntry) {
 	var order []why
 	names := map[why][]string{}
@@ -135,20 +191,22 @@ func (o *rotateOptions) printReasons(w *ui.Page, all []rotationEntry) {
 			if names[k] == nil {
 				order = append(order, k)
 			}
-			names[k] = append(names[k], e.Name)
+			names[k] = append(names[k], ui.Clean(e.Name))
 		}
 	}
+	if len(order) > 0 {
+		ui.Printf(w, "Why not now:\n")
+	}
+	const indent = "    "
 	for i, k := range order {
 		if i == maxReasons && len(order) > maxReasons+1 {
 			ui.Printf(w, "  %s: --details\n", ui.Count(len(order)-i, "more reason"))
 			break
 		}
-		more := ""
-		if n := len(names[k]) - 1; n > 0 {
-			more = fmt.Sprintf(" +%d", n)
-		}
-		name := ui.Shortened(ui.Clean(names[k][0]), w.Columns()/2) + more
-		ui.Printf(w, "%s\n", ui.Shortened(ui.StatusMark(k.status)+" "+name+": "+k.ids+": "+ui.Clean(ui.OneLine(k.reason)), w.Columns()))
+		lead := ui.StatusMark(k.status) + " " + k.reason + " ("
+		ids := ui.NamesThatFit(strings.Split(k.ids, ", "), max(w.Columns()-ui.Width(lead)-1, 1))
+		ui.Printf(w, "%s\n", ui.Shortened(lead+ids+")", w.Columns()))
+		ui.Printf(w, "%s%s\n", indent, ui.NamesThatFit(names[k], w.Columns()-len(indent)))
 	}
 	ui.Printf(w, "%s%s\n", label("next"), inspect.LiveHints(o.app.ProgramName).Next("{} rotate NAME --dry-run=client"))
 	ui.Printf(w, "%s\n", moreDetails)
