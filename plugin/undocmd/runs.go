@@ -10,10 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/printers"
 
-	"github.com/kubectl-certrot/kubectl-certrot/foreign"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
@@ -50,7 +47,7 @@ func NewRunsCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.C
 		Short: "List what was changed by this program, and remove what is kept of it",
 		Long: `Lists the runs that changed something: those with a journal on this machine, the newest first, or with --from-nodes those of which nodes keep backups.
 
-undo puts a run back, as long as the nodes keep its backups.`,
+UNDO says whether undo puts a run back, as long as the nodes keep its backups: yes; done, where that was done; by hand, where undo says how; no, as of a rotation; - where nothing was changed.`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o, err := f.toOptions(cmd.Context())
@@ -98,6 +95,11 @@ type runEntry struct {
 	Nodes   []string   `json:"nodes"`
 	Files   int        `json:"files"` // changed; of a node: and not put back
 	Outcome string     `json:"outcome,omitempty"`
+
+	// For people alone: whether undo takes it back, what it changed besides files, and the nodes on
+	// which it changed some; nil: Nodes.
+	undo, what   string
+	changedNodes []string
 }
 
 func (f *runsFlags) toOptions(ctx context.Context) (*runsOptions, error) {
@@ -143,12 +145,9 @@ func journalled() ([]runEntry, error) {
 	}
 	records, err := js.List()
 	var out []runEntry
+	back := putBack(records)
 	for _, s := range slices.Backward(records) {
-		e := runEntry{Run: s.Run, Command: s.Command, Undoes: s.Undoes, Started: &s.Started, Server: s.Server, Nodes: s.Nodes, Outcome: s.Outcome()}
-		for _, files := range s.Changed() {
-			e.Files += len(files)
-		}
-		out = append(out, e)
+		out = append(out, entryOf(s, back))
 	}
 	return out, err
 }
@@ -156,6 +155,9 @@ func journalled() ([]runEntry, error) {
 // nodeRun is a run as a node knows it. When it began is in its ID; else in what it wrote.
 func nodeRun(node string, r host.Summary) runEntry {
 	e := runEntry{Run: r.ID, Nodes: []string{node}, Files: r.Files}
+	if r.Files > 0 {
+		e.undo = undoYes
+	}
 	if at, ok := remediate.RunStarted(r.ID); ok {
 		e.Started = &at
 	} else if !r.Began.IsZero() {
@@ -204,27 +206,7 @@ func (o *runsOptions) print(runs []runEntry) error {
 	case "json", "yaml":
 		return ui.PrintDocument(out, o.output, document)
 	}
-	if len(runs) == 0 {
-		ui.Printf(o.App.Streams.ErrOut, "No runs.\n")
-		return nil
-	}
-	t := printers.GetNewTabWriter(out)
-	now := collect.Now()
-	if !o.noHeaders {
-		ui.Printf(t, "RUN\tCOMMAND\tSTARTED\tNODES\tFILES\tOUTCOME\n")
-	}
-	for _, r := range runs {
-		command := r.Command
-		if r.Undoes != "" {
-			command += " " + r.Undoes
-		}
-		started := "unknown"
-		if r.Started != nil {
-			started = ui.RelativeTime(now, *r.Started)
-		}
-		ui.Printf(t, "%s\t%s\t%s\t%s\t%d\t%s\n", pki.Foreign(r.Run), ui.OrDash(foreign.Prose(command)), started, ui.OrDash(pki.Foreign(strings.Join(r.Nodes, ","))), r.Files, ui.OrDash(foreign.Prose(r.Outcome)))
-	}
-	return t.Flush()
+	return o.printTable(runs)
 }
 
 // completeRuns suggests runs with a journal here.

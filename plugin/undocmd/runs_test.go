@@ -69,7 +69,7 @@ func TestWhenARunBeganIsNotWhenItWasUndone(t *testing.T) {
 			t.Errorf("%+v, started %v, want %v", r, r.Started, at)
 		}
 	}
-	if err := (&runsOptions{Options: apply.Options{App: w.App}}).print(runs); err != nil || len(runs) != 3 || !strings.Contains(strings.Join(strings.Fields(out.String()), " "), "empty - unknown worker-0 0") {
+	if err := (&runsOptions{Options: apply.Options{App: w.App}}).print(runs); err != nil || len(runs) != 3 || !strings.Contains(strings.Join(strings.Fields(out.String()), " "), "empty - unknown no file on worker-0 - -") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 }

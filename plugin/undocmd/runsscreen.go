@@ -1,0 +1,181 @@
+package undocmd
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
+)
+
+// nodeColumns and whatColumns are the room for the names of nodes, and for that of what else changed.
+const nodeColumns, whatColumns = 24, 40
+
+// Whether a run can be undone.
+const (
+	undoYes    = "yes"
+	undoDone   = "done" // it was put back
+	undoNo     = "no"
+	undoByHand = "by hand" // undo says where it is written how
+)
+
+// undoable says whether undo takes a run back; empty: there is nothing to put back. back are the nodes
+// on which it was put back, by run.
+func undoable(record remediate.RunRecord, back map[string][]string) string {
+	changed := slices.Collect(maps.Keys(record.Changed()))
+	putBack, undone := back[record.Run]
+	left := slices.ContainsFunc(changed, func(node string) bool { return !slices.Contains(putBack, node) })
+	switch {
+	case record.Undoes != "":
+		return undoNo
+	case record.Command == rotate.RotateCommand && len(record.Records) > 0:
+		return undoNo
+	case record.Command == rotate.PruneCommand && len(record.Records) > 0:
+		return undoByHand
+	case undone && !left:
+		return undoDone
+	case len(changed) > 0 || action.Paused(record):
+		return undoYes
+	case len(action.Patched(record)) > 0:
+		return undoByHand
+	}
+	return ""
+}
+
+// putBack are the nodes on which runs were put back, by run.
+func putBack(records []remediate.RunRecord) map[string][]string {
+	back := map[string][]string{}
+	for _, s := range records {
+		if s.Undoes != "" && s.Outcome() == string(remediate.Finished) {
+			back[s.Undoes] = append(back[s.Undoes], s.Nodes...)
+		}
+	}
+	return back
+}
+
+// changedWhat is what a run changed, besides files: the first thing that it began.
+func changedWhat(record remediate.RunRecord) string {
+	if len(record.Changed()) > 0 {
+		return ""
+	}
+	for i, r := range record.Records {
+		if r.Event == remediate.Begun && !record.FailedUnchanged(i) {
+			return r.Action
+		}
+	}
+	return ""
+}
+
+// changed says what a run changed.
+func (r runEntry) changed() string {
+	nodes := r.changedNodes
+	if nodes == nil {
+		nodes = r.Nodes
+	}
+	names := make([]string, len(nodes))
+	for i, n := range nodes {
+		names[i] = pki.Foreign(n)
+	}
+	switch {
+	case r.Files > 0:
+		return ui.Count(r.Files, "file") + " on " + ui.NamesThatFit(names, nodeColumns)
+	case r.what != "":
+		what := r.what
+		if r.Command == rotate.RotateCommand || r.Command == rotate.PruneCommand { // the name alone
+			what = what[strings.LastIndex(what, "/")+1:]
+		}
+		return ui.Middle(foreign.Prose(what), whatColumns)
+	case len(names) > 0:
+		return "no file on " + ui.NamesThatFit(names, nodeColumns)
+	}
+	return "nothing"
+}
+
+// printTable lists runs for people: what each changed, and whether it can be undone.
+func (o *runsOptions) printTable(runs []runEntry) error {
+	if len(runs) == 0 {
+		o.printNone()
+		return nil
+	}
+	t := tabwriter.NewWriter(o.App.Streams.Out, 0, 8, 2, ' ', 0) // 80 columns have room for one node
+	now := collect.Now()
+	if !o.noHeaders {
+		ui.Printf(t, "RUN\tCOMMAND\tAGE\tCHANGED\tUNDO\tOUTCOME\n")
+	}
+	for _, r := range runs {
+		age, outcome := "unknown", foreign.Prose(r.Outcome)
+		if r.Started != nil {
+			age = duration.HumanDuration(max(now.Sub(*r.Started), 0).Truncate(time.Second))
+		}
+		if r.Undoes != "" {
+			outcome += ", undo of " + foreign.Prose(r.Undoes)
+		}
+		ui.Printf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", pki.Foreign(r.Run), ui.OrDash(foreign.Prose(r.Command)), age, r.changed(), ui.OrDash(r.undo), ui.OrDash(outcome))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if !o.noHeaders {
+		o.printNext(runs)
+	}
+	return nil
+}
+
+// printNext prints how the newest run that can be undone is.
+func (o *runsOptions) printNext(runs []runEntry) {
+	hints := inspect.LiveHints(o.App.ProgramName)
+	for _, r := range runs {
+		if r.undo != undoYes || !remediate.ValidRun(r.Run) {
+			continue
+		}
+		next := hints.Next("{} undo %s --dry-run=client", r.Run)
+		if o.fromNodes {
+			next = hints.Next("{} undo %s --from-nodes --nodes %s --dry-run=client", r.Run, foreign.Commas(r.Nodes))
+		}
+		ui.Printf(o.App.Streams.ErrOut, "\nnext      %s\n", next)
+		return
+	}
+}
+
+// printNone says where no run was found.
+func (o *runsOptions) printNone() {
+	if o.fromNodes {
+		ui.Printf(o.App.Streams.ErrOut, "No runs: the nodes that were read keep none in /var/lib/certrot.\n")
+		return
+	}
+	folder := "the folder of journals"
+	if js, err := apply.Journals(); err == nil {
+		folder = js.Folder
+	}
+	hints := inspect.LiveHints(o.App.ProgramName)
+	ui.Printf(o.App.Streams.ErrOut, "No runs on this machine: no journal in %s.\n", ui.Clean(folder))
+	ui.Printf(o.App.Streams.ErrOut, "Runs that nodes keep, of all machines:\nnext      %s\n", hints.Next("{} runs --from-nodes --nodes all"))
+}
+
+// entryOf is a run as its journal has it.
+func entryOf(s remediate.RunRecord, back map[string][]string) runEntry {
+	changed := s.Changed()
+	e := runEntry{
+		Run: s.Run, Command: s.Command, Undoes: s.Undoes, Started: &s.Started, Server: s.Server, Nodes: s.Nodes, Outcome: s.Outcome(),
+		undo: undoable(s, back), what: changedWhat(s), changedNodes: slices.SortedFunc(maps.Keys(changed), func(a, b string) int {
+			return cmp.Or(cmp.Compare(slices.Index(s.Nodes, a), slices.Index(s.Nodes, b)), strings.Compare(a, b))
+		}),
+	}
+	for _, files := range changed {
+		e.Files += len(files)
+	}
+	return e
+}

@@ -1,0 +1,74 @@
+package undocmd
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply/applytest"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/plugintest"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// TestRunsSayWhetherTheyCanBeUndone: each run says what it changed and whether undo takes it back, and
+// the newest that it does is the next step.
+func TestRunsSayWhetherTheyCanBeUndone(t *testing.T) {
+	t.Parallel()
+	begun := func(action, node, path string) remediate.Record {
+		return remediate.Record{Event: remediate.Begun, Action: action, Node: node, Path: path}
+	}
+	finished := remediate.Record{Event: remediate.Finished}
+	fixed := []remediate.Record{begun("replace a:/f", "a", "/f"), begun("replace b:/f", "b", "/f"), finished}
+	record := func(run, command, undoes string, nodes []string, records ...remediate.Record) remediate.RunRecord {
+		return remediate.RunRecord{Header: remediate.Header{Run: run, Command: command, Undoes: undoes, Nodes: nodes}, Records: records}
+	}
+	both := []string{"a", "b"}
+	records := []remediate.RunRecord{
+		record("20260131-120000-000001", "fix-api-int", "", both, fixed...),
+		record("20260131-120000-000002", "fix-api-int", "", both, fixed...),
+		record("20260131-120000-000003", "undo", "20260131-120000-000001", both, fixed...),
+		record("20260131-120000-000004", "undo", "20260131-120000-000002", []string{"a"}, fixed[0], finished),
+		record("20260131-120000-000005", "rotate", "", nil, begun("rotate Secret/n/signer", "", ""), finished),
+		record("20260131-120000-000006", "rotate prune", "", nil, begun("prune ConfigMap/n/bundle", "", ""), finished),
+		record("20260131-120000-000007", "fix-api-int", "", []string{"a"}, begun("pause Node/a", "", "")),
+		record("20260131-120000-000008", "fix-api-int", "", []string{"a"}, begun("patch n/c", "", "")),
+		record("20260131-120000-000009", "fix-api-int", "", []string{"a"}),
+	}
+	var out plugintest.Transcript
+	o := &runsOptions{Options: apply.Options{App: applytest.OnNodes(nil, &out).App}}
+	var entries []runEntry
+	for _, s := range records {
+		entries = append(entries, entryOf(s, putBack(records)))
+	}
+	if err := o.print(entries); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(out.String()) {
+		fields := strings.Fields(line)
+		if len(fields) > 3 && strings.HasPrefix(line, "20260131") {
+			line = fields[0][20:] + " " + strings.Join(fields[1:], " ")
+		}
+		got = append(got, strings.TrimSpace(line))
+	}
+	age := strings.Fields(got[1])[2]
+	want := []string{
+		"RUN COMMAND AGE CHANGED UNDO OUTCOME",
+		"01 fix-api-int @ 2 files on a, b done finished",
+		"02 fix-api-int @ 2 files on a, b yes finished",
+		"03 undo @ 2 files on a, b no finished, undo of 20260131-120000-000001",
+		"04 undo @ 1 file on a no finished, undo of 20260131-120000-000002",
+		"05 rotate @ signer no finished",
+		"06 rotate prune @ bundle by hand finished",
+		"07 fix-api-int @ pause Node/a yes interrupted in: pause Node/a",
+		"08 fix-api-int @ patch n/c by hand interrupted in: patch n/c",
+		"09 fix-api-int @ no file on a - nothing was done",
+		"",
+		"next certrot undo 20260131-120000-000002 --dry-run=client",
+	}
+	for i := range max(len(got), len(want)) {
+		if i >= len(got) || i >= len(want) || strings.Join(strings.Fields(got[i]), " ") != strings.Replace(want[i], "@", age, 1) {
+			t.Fatalf("line %d of\n%s\nwant\n%s", i, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+}
