@@ -10,25 +10,31 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/kubectl/pkg/util/templates"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/check"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
 
 // NewExplainCommand is the command explain.
 func NewExplainCommand(app cli.App) *cobra.Command {
-	e := explainer{}
+	e := explainer{program: app.ProgramName}
 	cmd := &cobra.Command{
-		Use:   "explain [CHECK | EDGE | KIND/NAMESPACE/NAME | FILE]...",
+		Use:   "explain [CHECK | EDGE | STAGE | KIND/NAMESPACE/NAME | FILE]...",
 		Short: "Say what a check, a trust edge or an object is about, why it matters, and what to do",
-		Long:  `Explains by the names that inspect, verify, fix-api-int and rotate print: checks, trust edges, and checks before a change. Of an object or a file of a node it says what the catalog knows: who owns it, when it is renewed, which clients read it. Without a name, it lists all names. It needs no cluster.`,
+		Long:  `Explains by the names that inspect, verify, fix-api-int and rotate print: checks, trust edges, checks before a change, and stages of a rotation: what it is, what it means, what to do, details. Of an object or a file of a node it says what the catalog knows: who owns it, when it is renewed, which clients read it. Without a name, it lists all names. It needs no cluster.`,
 		Example: templates.Examples(strings.ReplaceAll(`  # What a problem means
   {} explain rotation-overdue
 
   # A pair of client and server
   {} explain kubelet-api-int
+
+  # Why something is not rotated now, and a stage of a rotation
+  {} explain reaches-verifiers
+  {} explain aggregates
 
   # Who owns a Secret, when it is renewed, which clients depend on it
   {} explain Secret/openshift-kube-apiserver-operator/loadbalancer-serving-signer
@@ -48,7 +54,7 @@ func NewExplainCommand(app cli.App) *cobra.Command {
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			var out []string
 			for _, t := range topics() {
-				if !slices.Contains(args, t.name) {
+				if !slices.Contains(args, t.name) && !slices.ContainsFunc(out, func(o string) bool { return strings.HasPrefix(o, t.name+"\t") }) {
 					out = append(out, cobra.CompletionWithDesc(t.name, t.claim))
 				}
 			}
@@ -61,49 +67,131 @@ func NewExplainCommand(app cli.App) *cobra.Command {
 }
 
 // explainer is what was asked for.
-type explainer struct{ noHeaders, sources bool }
-
-// topic is something that is explained by its name.
-type topic struct {
-	name, claim string
-	print       func(io.Writer, explainer)
+type explainer struct {
+	noHeaders, sources bool
+	program            string // as it is called
 }
 
-// topics are checks, trust edges and checks before a change, in this order.
+// topic is something that is explained by its name: in one line what it is, then what it means, what
+// to do, and details.
+type topic struct {
+	kind, claim string
+	alias       string // another name; empty: none
+	help
+	details func(io.Writer, explainer) // nil: none
+}
+
+// topics are checks, trust edges, checks before a change, risks, and the stages of a rotation.
 func topics() []topic {
 	var out []topic
 	for _, c := range check.Checks() {
-		out = append(out, topic{c.ID, c.Title, func(w io.Writer, _ explainer) {
-			for _, paragraph := range strings.Split(c.Doc, "\n") {
-				ui.Printf(w, "\n")
-				ui.Wrap(w, "", paragraph)
+		out = append(out, topic{kind: "Check", claim: c.Title, help: helpOf(checkHelp(), c.ID), details: func(w io.Writer, _ explainer) {
+			for i, paragraph := range strings.Split(c.Doc, "\n") {
+				if i > 0 {
+					ui.Printf(w, "\n")
+				}
+				ui.Wrap(w, indent, paragraph)
 			}
 		}})
 	}
 	for _, e := range catalog.Edges() {
-		out = append(out, topic{e.ID, e.Claim, func(w io.Writer, x explainer) { x.edge(w, e) }})
+		out = append(out, topic{kind: "Trust edge", claim: e.Claim, help: edgeHelp(e), details: func(w io.Writer, x explainer) { x.edge(w, e) }})
 	}
+	before := map[string]int{}
 	for _, c := range preflight.Claims() {
-		out = append(out, topic{c.Name, c.Claim, func(w io.Writer, _ explainer) {
-			ui.Printf(w, "\n")
-			ui.Wrap(w, "", "A check before a change of fix-api-int, pretrust and undo. Where it does not pass, or is unknown, nothing is changed; docs/fix-api-int.md has what is checked, and which of them --accept-risk accepts.")
-		}})
+		before[c.Name] = len(out)
+		out = append(out, topic{kind: "Check before a repair", claim: c.Claim, help: helpOf(beforeHelp(), c.Name), details: reference("docs/fix-api-int.md")})
 	}
-	return out
+	for _, c := range rotate.Claims() {
+		if i, ok := before[c.Name]; ok {
+			out[i].kind, out[i].details = "Check before a repair or a rotation", reference("docs/fix-api-int.md and docs/rotate.md")
+			continue
+		}
+		out = append(out, topic{kind: "Check before a rotation", claim: c.Claim, help: helpOf(beforeHelp(), c.Name), details: reference("docs/rotate.md")})
+	}
+	return slices.Concat(out, riskTopics(), stageTopics())
+}
+
+// reference says where a check before a change is described.
+func reference(page string) func(io.Writer, explainer) {
+	return func(w io.Writer, _ explainer) {
+		ui.Wrap(w, indent, "Where it does not pass, or is unknown, nothing is changed. "+page+" has what is checked, and whether --accept-risk accepts it.")
+	}
+}
+
+// helpOf is the help of a name.
+func helpOf(all []help, name string) help {
+	i := slices.IndexFunc(all, func(h help) bool { return h.name == name })
+	if i < 0 {
+		return help{name: name}
+	}
+	return all[i]
+}
+
+// edgeHelp is that of a trust edge, by its row.
+func edgeHelp(e catalog.Edge) help {
+	h := help{name: e.ID, means: e.Impact, todo: []string{e.Remediation}}
+	if e.Ahead != "" {
+		h.todo = append(h.todo, "as long as the new CA signs nothing yet:", e.Ahead)
+	}
+	return h
+}
+
+// indent stands before what a section says.
+const indent = "  "
+
+// section prints a heading, and what stands below it.
+func section(w io.Writer, title string, print func()) {
+	ui.Printf(w, "\n%s\n", title)
+	print()
+}
+
+// print prints a topic.
+func (t topic) print(w io.Writer, e explainer) {
+	ui.Printf(w, "%s\n", t.name)
+	ui.Wrap(w, "", t.kind+": "+t.claim)
+	if t.means != "" {
+		section(w, "What it means", func() { ui.Wrap(w, indent, t.means) })
+	}
+	e.todo(w, t.todo)
+	if t.details != nil {
+		section(w, "Details", func() { t.details(w, e) })
+	}
+}
+
+// todo prints steps; commands stand on lines of their own, whole.
+func (e explainer) todo(w io.Writer, steps []string) {
+	steps = slices.DeleteFunc(slices.Clone(steps), func(s string) bool { return s == "" })
+	if len(steps) == 0 {
+		return
+	}
+	section(w, "What to do", func() {
+		for _, step := range steps {
+			text := inspect.LiveHints(e.program).Next(step)
+			if e.isCommand(step) {
+				ui.Printf(w, "%s%s\n", indent, text)
+			} else {
+				ui.Wrap(w, indent, text)
+			}
+		}
+	})
+}
+
+// isCommand reports whether a step is a command that runs as it stands, but for NAME, NODE and FILE.
+func (e explainer) isCommand(step string) bool {
+	for _, program := range []string{"{} ", e.program + " ", "oc ", "kubectl "} {
+		if strings.HasPrefix(step, program) && !strings.ContainsAny(step, ",:;") {
+			return true
+		}
+	}
+	return false
 }
 
 // print explains names; without any, it lists them all.
 func (e explainer) print(w io.Writer, names []string) error {
 	all := topics()
 	if len(names) == 0 {
-		t := printers.GetNewTabWriter(w)
-		if !e.noHeaders {
-			ui.Printf(t, "NAME\tCLAIM\n")
-		}
-		for _, about := range all {
-			ui.Printf(t, "%s\t%s\n", about.name, about.claim)
-		}
-		return t.Flush()
+		return e.list(w, all)
 	}
 	for i, name := range names {
 		if i > 0 {
@@ -115,17 +203,57 @@ func (e explainer) print(w io.Writer, names []string) error {
 			}
 			continue
 		}
-		n := slices.IndexFunc(all, func(t topic) bool { return t.name == strings.ToLower(name) })
-		if n < 0 {
-			var known []string
-			for _, t := range all {
-				known = append(known, t.name)
+		known, found := []string{}, 0
+		for _, t := range all {
+			known = append(known, t.name)
+			if lower := strings.ToLower(name); t.name != lower && (t.alias == "" || t.alias != lower) {
+				continue
 			}
-			return fmt.Errorf("no check or trust edge is called %q%s", name, cli.DidYouMean(name, known))
+			if found++; found > 1 { // as signer-type, which inspect checks, too
+				ui.Printf(w, "\n")
+			}
+			t.print(w, e)
 		}
-		ui.Printf(w, "%s\n", all[n].name)
-		ui.Wrap(w, "Claim  ", all[n].claim)
-		all[n].print(w, e)
+		if found == 0 {
+			return fmt.Errorf("no check, trust edge or stage is called %q%s", name, cli.DidYouMean(name, slices.Compact(slices.Sorted(slices.Values(known)))))
+		}
 	}
 	return nil
+}
+
+// list prints all names, by kind.
+func (e explainer) list(w io.Writer, all []topic) error {
+	for i := 0; i < len(all); {
+		t := printers.GetNewTabWriter(w)
+		group := all[i].group()
+		if !e.noHeaders {
+			if i > 0 {
+				ui.Printf(w, "\n")
+			}
+			ui.Printf(w, "%s\n", group)
+			ui.Printf(t, "NAME\tCLAIM\n")
+		}
+		for ; i < len(all) && all[i].group() == group; i++ {
+			ui.Printf(t, "%s\t%s\n", all[i].name, all[i].claim)
+		}
+		if err := t.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// group is the heading above a topic in the list.
+func (t topic) group() string {
+	switch {
+	case t.kind == "Check":
+		return "Checks of inspect"
+	case strings.HasPrefix(t.kind, "Check before"):
+		return "Checks before a repair or a rotation"
+	case t.kind == "Trust edge":
+		return "Trust edges of verify: pairs of client and server"
+	case strings.HasPrefix(t.kind, "Risk"):
+		return "Risks that stop a change"
+	}
+	return "Stages of a rotation"
 }

@@ -3,11 +3,13 @@ package inspectcmd
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
@@ -16,22 +18,16 @@ import (
 // line is a label with its text; none for an empty text.
 func line(w io.Writer, label, text string) {
 	if text != "" {
-		ui.Wrap(w, fmt.Sprintf("%-10s", label), text)
+		ui.Wrap(w, fmt.Sprintf("%s%-10s", indent, label), text)
 	}
 }
 
-// edge explains a row about a client and a server.
+// edge says who is who in a trust edge.
 func (e explainer) edge(w io.Writer, row catalog.Edge) {
 	line(w, "client", row.Verifier)
 	line(w, "trusts", row.Trust.String()+", which it reads "+string(row.Reload))
 	if row.Presented != (catalog.Ref{}) {
 		line(w, "server", row.Presented.String())
-	}
-	line(w, "impact", row.Impact)
-	hints := inspect.LiveHints("certrot")
-	line(w, "next", hints.Next(row.Remediation))
-	if row.Ahead != "" {
-		line(w, "before", hints.Next(row.Ahead)+", as long as the new CA signs nothing yet")
 	}
 	line(w, "versions", row.In.String())
 	if e.sources {
@@ -48,16 +44,114 @@ func (e explainer) object(w io.Writer, name string) error {
 	is := func(r catalog.Ref) bool {
 		return r.Kind != "" && r.Fits(kind, namespace, object, r.Key)
 	}
-	ui.Printf(w, "%s\n", ui.Clean(name))
-	known := false
+	o := explained{about: is}
 	for _, p := range catalog.Places() {
 		if p.Selector == (catalog.ObjectSelector{}) && is(p.Ref) {
-			known = true
-			e.place(w, p)
+			o.places = append(o.places, p)
+		}
+	}
+	for _, row := range catalog.Rotations() {
+		if is(row.Signer) {
+			o.signs = append(o.signs, row)
+		}
+	}
+	for _, row := range catalog.Edges() {
+		switch {
+		case is(row.Trust):
+			o.trusted = append(o.trusted, row)
+		case is(row.Presented):
+			o.presented = append(o.presented, row)
+		}
+	}
+	ui.Printf(w, "%s\n", ui.Clean(name))
+	if len(o.places)+len(o.trusted)+len(o.presented) == 0 {
+		ui.Wrap(w, "", "Unknown: the catalog has no row for it: its owner and its renewal are not in the catalog")
+		e.todo(w, e.steps(o, kind, namespace, object))
+		return nil
+	}
+	if len(o.places) > 0 {
+		ui.Wrap(w, "", kind+": "+o.places[0].Doc)
+	} else {
+		ui.Wrap(w, "", kind+": a CA bundle or a certificate of a trust edge")
+	}
+	section(w, "What it means", func() { e.meaning(w, o) })
+	e.todo(w, e.steps(o, kind, namespace, object))
+	section(w, "Details", func() { e.objectDetails(w, o) })
+	return nil
+}
+
+// explained is what the catalog has of an object or a file.
+type explained struct {
+	about              func(catalog.Ref) bool
+	places             []catalog.Place
+	signs              []catalog.Rotation
+	trusted, presented []catalog.Edge
+}
+
+// steps are what to do about it.
+func (e explainer) steps(o explained, kind, namespace, object string) []string {
+	switch {
+	case kind == catalog.File && len(o.trusted)+len(o.presented) > 0:
+		return []string{inspectNodes, "does each client that reads it trust its server?", "{} verify --nodes all --via ssh"}
+	case kind == catalog.File:
+		return []string{inspectNodes}
+	}
+	hints := inspect.LiveHints(e.program)
+	out := []string{"{} inspect --all"}
+	if foreign.Fit(namespace) && catalog.ReservedNamespace(namespace) {
+		switch kind {
+		case catalog.Secret:
+			out[0] = hints.Next("{} inspect secrets --all -n %s", namespace)
+		case catalog.ConfigMap:
+			out[0] = hints.Next("{} inspect configmaps --all -n %s", namespace)
+		}
+	}
+	if len(o.trusted)+len(o.presented) > 0 {
+		out = append(out, "does each client trust what its server presents?", "{} verify")
+	}
+	if foreign.Fit(namespace, object) && slices.ContainsFunc(catalog.Triggers(), func(t catalog.Trigger) bool { return t.Annotation != "" && o.about(t.Secret) }) {
+		out = append(out, "before its time, what would follow:", hints.Next("{} rotate --dry-run=client %s/%s", namespace, object))
+	}
+	return out
+}
+
+// meaning says who owns it, when it is renewed, and what depends on it.
+func (e explainer) meaning(w io.Writer, o explained) {
+	var said []string
+	for _, p := range o.places {
+		text := p.Owner
+		if p.Writer != "" {
+			text += ", written by " + p.Writer
+		}
+		if !slices.Contains(said, text) {
+			said = append(said, text)
+			line(w, "owner", text)
+		}
+		for _, l := range p.Lifetimes {
+			line(w, "renewal", lifetime(l))
+		}
+	}
+	if n := len(o.presented); n > 0 {
+		line(w, "presented", "to "+ui.Count(n, "client")+", see below")
+	}
+	if n := len(o.trusted); n > 0 {
+		line(w, "trusted", "by "+ui.Count(n, "client")+", see below")
+	}
+}
+
+// objectDetails are the rows of the catalog about it.
+func (e explainer) objectDetails(w io.Writer, o explained) {
+	for i, p := range o.places {
+		if i > 0 {
+			line(w, "what", p.Doc)
+		}
+		line(w, "role", string(p.Role)+" in "+p.Ref.String()+" ("+p.In.String()+")")
+		if e.sources {
+			line(w, "source", p.Source)
 		}
 	}
 	for _, row := range catalog.Aggregates() {
-		if row.Selector == (catalog.ObjectSelector{}) && is(row.Target) {
+		if row.Selector == (catalog.ObjectSelector{}) && o.about(row.Target) {
 			var parts []string
 			for _, part := range row.Parts {
 				parts = append(parts, part.String())
@@ -65,47 +159,21 @@ func (e explainer) object(w io.Writer, name string) error {
 			line(w, "made of", strings.Join(parts, ", ")+" ("+row.In.String()+")")
 		}
 	}
-	for _, row := range catalog.Rotations() {
-		if is(row.Signer) {
-			var signs []string
-			for _, target := range row.Targets {
-				signs = append(signs, target.String())
-			}
-			line(w, "signs", strings.Join(signs, ", "))
-			if row.Bundle != (catalog.Ref{}) {
-				line(w, "bundle", row.Bundle.String())
-			}
+	for _, row := range o.signs {
+		var signs []string
+		for _, target := range row.Targets {
+			signs = append(signs, target.String())
+		}
+		line(w, "signs", strings.Join(signs, ", "))
+		if row.Bundle != (catalog.Ref{}) {
+			line(w, "bundle", row.Bundle.String())
 		}
 	}
-	for _, row := range catalog.Edges() {
-		switch {
-		case is(row.Trust):
-			known = true
-			line(w, "trusted", "by "+row.Verifier+", "+string(row.Reload)+": explain "+row.ID)
-		case is(row.Presented):
-			known = true
-			line(w, "presented", "to "+row.Verifier+": explain "+row.ID)
-		}
+	for _, row := range o.trusted {
+		line(w, "trusted", "by "+row.Verifier+", "+string(row.Reload)+": explain "+row.ID)
 	}
-	if !known {
-		line(w, "unknown", "the catalog has no row for it: its owner and its renewal are not in the catalog")
-	}
-	return nil
-}
-
-// place explains a row about a place.
-func (e explainer) place(w io.Writer, p catalog.Place) {
-	line(w, "what", p.Doc)
-	line(w, "role", string(p.Role)+" in "+p.Ref.String()+" ("+p.In.String()+")")
-	line(w, "owner", p.Owner)
-	if p.Writer != "" {
-		line(w, "writer", p.Writer)
-	}
-	for _, l := range p.Lifetimes {
-		line(w, "renewal", lifetime(l))
-	}
-	if e.sources {
-		line(w, "source", p.Source)
+	for _, row := range o.presented {
+		line(w, "presented", "to "+row.Verifier+": explain "+row.ID)
 	}
 }
 

@@ -49,7 +49,7 @@ func (o *rotateOptions) printList(out io.Writer, d rotationsDocument, now time.T
 	}
 	wide = max(len("NAME"), min(wide, w.Columns()-listColumns))
 	if !o.noHeaders {
-		ui.Wrap(w, "", "NEXT ROTATION: when it rotates automatically. NOW: can certrot rotate it now?")
+		ui.Wrap(w, "", "NEXT ROTATION: when it rotates automatically. NOW: can it be rotated now?")
 		ui.Printf(w, "\n%-*s  NEXT ROTATION  EXPIRES     NOW\n", wide, "NAME")
 	}
 	for _, e := range all {

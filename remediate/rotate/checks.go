@@ -59,6 +59,15 @@ func rotateChecks() []rotateCheck {
 	}
 }
 
+// Claims are what the checks before a rotation want to hold.
+func Claims() []preflight.Claim {
+	var out []preflight.Claim
+	for _, c := range rotateChecks() {
+		out = append(out, preflight.Claim{Name: c.name, Claim: c.claim})
+	}
+	return out
+}
+
 // SignerTrusted is the check that everybody trusts the certificate that signs.
 const SignerTrusted = "signer-trusted"
 

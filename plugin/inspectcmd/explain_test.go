@@ -1,0 +1,58 @@
+package inspectcmd
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/check"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+)
+
+// TestEveryTopicSaysWhatToDo: each topic says in one line what it is, then what it means and what to
+// do; no line of prose is wider than the terminal, no command is wrapped, and the last line ends.
+func TestEveryTopicSaysWhatToDo(t *testing.T) {
+	t.Setenv("COLUMNS", "80")
+	e := explainer{program: "kubectl certrot"}
+	for _, topic := range topics() {
+		if topic.name == "" || topic.kind == "" || topic.claim == "" || topic.means == "" || len(topic.todo) == 0 {
+			t.Errorf("%s: without what it is, means, or what to do: %+v", topic.name, topic.help)
+		}
+		w := ui.NewPage(&bytes.Buffer{})
+		topic.print(w, e)
+		text := w.String()
+		if !strings.HasSuffix(text, "\n") || strings.HasSuffix(text, "\n\n") || strings.Contains(text, "\n\n\n") {
+			t.Errorf("%s: lines and sections do not end:\n%q", topic.name, text)
+		}
+		if lines := strings.Split(text, "\n"); lines[0] != topic.name || !strings.HasPrefix(lines[1], topic.kind+": ") {
+			t.Errorf("%s: begins with %q", topic.name, lines[:2])
+		}
+		for line := range strings.Lines(text) {
+			words := strings.Fields(line)
+			if command := e.isCommand(strings.TrimSpace(line)); !command && len(words) > 2 && len([]rune(line)) > len(" next:")+81 && !strings.Contains(line, "/") { // no line begins with a label
+				t.Errorf("%s: %d columns: %s", topic.name, len([]rune(line)), line)
+			}
+		}
+		for _, step := range topic.todo {
+			if e.isCommand(step) && !strings.Contains(text, "\n  "+strings.ReplaceAll(step, "{}", e.program)+"\n") {
+				t.Errorf("%s: %q is not whole:\n%s", topic.name, step, text)
+			}
+		}
+	}
+}
+
+// TestHelpIsOfKnownNames: no help is of a check that there is not.
+func TestHelpIsOfKnownNames(t *testing.T) {
+	t.Parallel()
+	for _, h := range checkHelp() {
+		if !slices.ContainsFunc(check.Checks(), func(c check.Check) bool { return c.ID == h.name }) {
+			t.Errorf("%s is no check of inspect", h.name)
+		}
+	}
+	for _, h := range beforeHelp() {
+		if !slices.ContainsFunc(topics(), func(t topic) bool { return t.name == h.name && strings.HasPrefix(t.kind, "Check before") }) {
+			t.Errorf("%s is no check before a change", h.name)
+		}
+	}
+}
