@@ -11,13 +11,14 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 )
 
-// TestTheSafeOrderIsCommands: each step that is printed is a command that can be called.
+// TestTheSafeOrderIsCommands: each step that is printed has a line with nothing but a command that can
+// be called.
 func TestTheSafeOrderIsCommands(t *testing.T) {
 	t.Parallel()
 	_, out, errOut := certrot("rotate", "loadbalancer-serving-signer", "--from", "../testdata/demo/okd-4.15-api-int.certrot", "--dry-run=client")
-	said := strings.Join(strings.Fields(out+errOut), " ")
+	said := out + errOut
 	var steps []string
-	for _, found := range regexp.MustCompile(`\([1-9]\) (?:kubectl )?certrot ([^:;()]+):`).FindAllStringSubmatch(said, -1) {
+	for _, found := range regexp.MustCompile(`(?m)^ +\([1-9]\) [^(]+(?:\([^)]+\)\s+)?^ +(?:kubectl )?certrot ([^:;()\n]+)$`).FindAllStringSubmatch(said, -1) {
 		steps = append(steps, found[1])
 	}
 	if len(steps) != 5 {

@@ -179,7 +179,7 @@ func printOpen(a *ui.Answer, p rotate.Planned) {
 		} else {
 			a.Whole("%s", label("")+kind+strings.Join(checks, ", "))
 			for _, reason := range unique(reasons[kind]) {
-				a.Line(ui.Extra, "%s  %s", label(""), reason)
+				a.Prose(ui.Extra, 2, label("")+"  ", reason)
 			}
 		}
 	}

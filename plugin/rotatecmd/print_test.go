@@ -182,3 +182,31 @@ func TestStagesInWords(t *testing.T) {
 		}
 	}
 }
+
+// TestStepsInOrder: of several commands in an order each stands whole on a line of its own, below what
+// it is for; what is no command stays as it is.
+func TestStepsInOrder(t *testing.T) {
+	t.Parallel()
+	step := "the safe order: (1) certrot rotate a --accept-risk=b: the signer alone, and nothing else; (2) wait"
+	want := "the safe order:\n(1) the signer alone, and\n    nothing else\n      certrot rotate a --accept-risk=b\n(2) wait"
+	if got := inOrder(step, 26); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestFewerWordsBeforeACut: where a refusal has no room, what stands in parentheses goes first, and each
+// command is whole.
+func TestFewerWordsBeforeACut(t *testing.T) {
+	t.Parallel()
+	b := &preflight.Blocked{Checks: []preflight.Verdict{{Assessment: assess.Assessment{
+		ID: "reaches-verifiers", Status: assess.Fail, Reason: "nodes get no CA (" + strings.Repeat("because ", 40) + "): kubelets fail",
+		Remediation: assess.Advise("the order: (1) certrot a: " + strings.Repeat("one ", 30) + "; (2) certrot b: two"),
+	}}}}
+	next, err := brief(b, 80, 9)
+	if got := err.Error(); got != "reaches-verifiers: nodes get no CA: kubelets fail" {
+		t.Errorf("the reason is %q", got)
+	}
+	if !strings.Contains(next, "\n      certrot a\n") || !strings.Contains(next, "\n      certrot b\n") {
+		t.Errorf("the commands are not on lines of their own:\n%s", next)
+	}
+}

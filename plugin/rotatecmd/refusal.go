@@ -41,6 +41,33 @@ const fullCut = 4
 // numbered is where the next step of several begins.
 var numbered = regexp.MustCompile(`([:;]) (\([1-9]\) )`)
 
+// numberedCommand is one of them: its number, its command, and what it is for.
+var numberedCommand = regexp.MustCompile(`^(\([1-9]\)) (.+?): (.+?);?$`)
+
+// inOrder writes several commands one below the other, each whole, below what it is for.
+func inOrder(step string, columns int) string {
+	var out []string
+	for line := range strings.SplitSeq(numbered.ReplaceAllString(step, "$1\n$2"), "\n") {
+		m := numberedCommand.FindStringSubmatch(line)
+		if m == nil {
+			out = append(out, line)
+			continue
+		}
+		text := m[1]
+		for word := range strings.FieldsSeq(m[3]) {
+			if len([]rune(text))+1+len([]rune(word)) > columns {
+				out, text = append(out, text), "   "
+			}
+			text += " " + word
+		}
+		out = append(out, text, "      "+m[2])
+	}
+	return strings.Join(out, "\n")
+}
+
+// aside is what a reason says in parentheses.
+var aside = regexp.MustCompile(` \([^()]*\)`)
+
 // Labels that the error and the next step are printed with, and where their later lines stand.
 const (
 	errorLead = len("error: refused, nothing was changed: ")
@@ -74,6 +101,9 @@ func brief(b *preflight.Blocked, columns, most int) (next string, err error) {
 		var text, what []string
 		for _, reason := range reasons[:listed] {
 			line := strings.Join(ids[reason], ", ") + ": " + ui.OneLine(reason)
+			if cut < fullCut { // fewer words before a cut
+				line = aside.ReplaceAllString(line, "")
+			}
 			text = append(text, ui.Shortened(line, max(1, cut)*columns-errorLead))
 		}
 		for i, step := range steps[:min(len(steps), listed)] {
@@ -82,7 +112,9 @@ func brief(b *preflight.Blocked, columns, most int) (next string, err error) {
 			}
 			switch order := numbered.MatchString(step); {
 			case i > 0:
-			case order && cut > 1: // one below the other
+			case order && cut > 1: // each command on a line of its own
+				step = inOrder(step, columns-nextLead)
+			case order && cut > 0: // one below the other
 				step = numbered.ReplaceAllString(step, "$1\n$2")
 			case !order && cut < -1: // names as long as Kubernetes allows are in it
 				step = ui.Shortened(ui.OneLine(step), 6*columns-nextLead)

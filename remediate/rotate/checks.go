@@ -260,25 +260,25 @@ func (p Preflight) reaches() preflight.Result {
 func (p Preflight) safeOrder() string {
 	name := p.Of.Name
 	counts := ""
-	if quiet, second := p.quiet(p.Of.At); quiet > 0 {
-		counts = fmt.Sprintf(" (a signer counts when it is %.0f minutes old: the %s may issue another one)", quiet.Minutes(), second)
+	if quiet, _ := p.quiet(p.Of.At); quiet > 0 {
+		counts = fmt.Sprintf(" (a signer counts when it is %.0f minutes old)", quiet.Minutes())
 	}
 	by := ""
 	if at := p.deadline(); !at.IsZero() {
-		by = ". Finish steps 3 and 4 before " + remediate.Timestamp(at) + ": if it is rotated now, what it signs is rotated then at the earliest"
+		by = ". Finish steps 3 and 4 before " + remediate.Timestamp(at) + ": from then on the new CA may sign"
 	}
 	via := foreign.Words(p.hints().Live(" --via ssh"))
 	leaf, unseen := p.hints().Next("{} rotate %s --leaf --nodes all%s", name, via), ""
 	for _, at := range p.leaves() {
 		if catalog.ServedExternally(at) {
 			leaf += " --accept-risk=" + OutsideVerifiers
-			unseen = fmt.Sprintf(". The risk is about %s: its clients outside the cluster can't be checked, and a kubeconfig that lacks the CA fails. Without the risk the step stops before that one, with exit code 3", at.Name)
+			unseen = fmt.Sprintf(". The risk: clients of %s outside the cluster can't be checked, and a kubeconfig that lacks the CA fails. Without that flag the step stops before that one, with exit code 3", at.Name)
 			break
 		}
 	}
-	return p.hints().Next("the safe order: (1) {} rotate %[1]s --accept-risk=%[2]s: the signer alone; (2) {} rotate status %[1]s: until it says that signer, bundle and aggregates are reached%[3]s; then the CA is in %[4]s; "+
-		"(3) {} pretrust%[5]s: it gives the CA to every node; (4) {} fix-kubeconfig: on each machine, for each kubeconfig of people and programs%[6]s; "+
-		"(5) %[7]s: what it signs, now. Else that follows by itself%[8]s. Or upgrade to 4.16, which brings it to nodes", name, ReachesVerifiers, foreign.Words(counts), catalog.APIServerCA(), via, foreign.Words(by), foreign.Words(leaf), foreign.Words(unseen))
+	return p.hints().Next("the safe order, if you do not upgrade to 4.16, which brings it to nodes: (1) {} rotate %[1]s --accept-risk=%[2]s: the signer alone; (2) {} rotate status %[1]s: until signer, bundle and aggregates are reached%[3]s; "+
+		"(3) {} pretrust%[4]s: it gives the CA to every node; (4) {} fix-kubeconfig: on each machine, for each kubeconfig of people and programs%[5]s; "+
+		"(5) %[6]s: what it signs, now; it also rotates automatically, later%[7]s", name, ReachesVerifiers, foreign.Words(counts), via, foreign.Words(by), foreign.Words(leaf), foreign.Words(unseen))
 }
 
 // deadline is when something is signed by a signer that is made now, at the earliest.
