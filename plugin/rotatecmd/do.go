@@ -83,7 +83,7 @@ func (o *rotateOptions) rotate(ctx context.Context) error {
 		o.names[i] = plans[i].Of.Name // it may have been called by its common name
 	}
 	if err := run.Plan(ctx, plans); err != nil {
-		return o.refused(err)
+		return o.refused(err, plans)
 	}
 	for _, p := range plans {
 		idle = idle && p.NoChanges()

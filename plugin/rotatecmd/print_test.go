@@ -202,9 +202,15 @@ func TestFewerWordsBeforeACut(t *testing.T) {
 		ID: "reaches-verifiers", Status: assess.Fail, Reason: "nodes get no CA (" + strings.Repeat("because ", 40) + "): kubelets fail",
 		Remediation: assess.Advise("the order: (1) certrot a: " + strings.Repeat("one ", 30) + "; (2) certrot b: two"),
 	}}}}
-	next, err := brief(b, 80, 9)
+	if next, _ := brief(b, "otherwise", 80, 10); !strings.HasSuffix(next, "\notherwise") || !strings.Contains(next, "\n      certrot a\n") {
+		t.Errorf("there is room for what happens without it:\n%s", next)
+	}
+	next, err := brief(b, "otherwise", 80, 9)
 	if got := err.Error(); got != "reaches-verifiers: nodes get no CA: kubelets fail" {
 		t.Errorf("the reason is %q", got)
+	}
+	if strings.Contains(next, "otherwise") {
+		t.Errorf("there is no room for it:\n%s", next)
 	}
 	if !strings.Contains(next, "\n      certrot a\n") || !strings.Contains(next, "\n      certrot b\n") {
 		t.Errorf("the commands are not on lines of their own:\n%s", next)

@@ -12,7 +12,7 @@ import (
 )
 
 // refused is the exit of a plan. Where checks block it, people get each reason once, on one screen.
-func (o *rotateOptions) refused(err error) error {
+func (o *rotateOptions) refused(err error, plans []rotate.Planned) error {
 	var e *rotate.Error
 	if o.details || o.output != "" || !errors.As(err, &e) {
 		return exitError(err)
@@ -22,8 +22,20 @@ func (o *rotateOptions) refused(err error) error {
 		return exitError(err)
 	}
 	short := *e
-	short.Next, short.Err = brief(blocked, ui.Columns(o.app.Streams.ErrOut), screenLines)
+	short.Next, short.Err = brief(blocked, unlessRotated(plans), ui.Columns(o.app.Streams.ErrOut), screenLines)
 	return exitError(&short)
+}
+
+// unlessRotated says when the one thing that was to be rotated is rotated automatically; empty: that
+// is unknown, or there are several.
+func unlessRotated(plans []rotate.Planned) string {
+	if len(plans) != 1 || !plans[0].Rotates() || plans[0].Of.Triggered() || plans[0].Of.Cert() == nil {
+		return ""
+	}
+	if when, dated := automatic(plans[0], plans[0].Of); dated {
+		return "otherwise it rotates automatically " + when
+	}
+	return ""
 }
 
 // briefError is what blocks a plan, in few lines.
@@ -76,8 +88,8 @@ const (
 
 // brief says what blocks a plan and what to do about it. A first next step of several commands in
 // an order, and what may be accepted, are whole; others are cut, and left out in the end, with how
-// many there are.
-func brief(b *preflight.Blocked, columns, most int) (next string, err error) {
+// many there are. waiting, what happens without it, is the last line where there is room.
+func brief(b *preflight.Blocked, waiting string, columns, most int) (next string, err error) {
 	var reasons, steps, risks []string
 	ids := map[string][]string{}
 	for _, v := range b.Checks {
@@ -129,6 +141,15 @@ func brief(b *preflight.Blocked, columns, most int) (next string, err error) {
 		}
 		if accept != "" {
 			what = append(what, accept)
+		}
+		if waiting != "" {
+			last := append(slices.Clone(what), waiting)
+			switch fits := rows(text, errorLead, columns)+rows(last, nextLead, columns) <= most; {
+			case fits:
+				what = last
+			case cut > 2: // it is worth more than a longer reason, and less than commands in an order
+				continue
+			}
 		}
 		if cut == 1-fullCut || rows(text, errorLead, columns)+rows(what, nextLead, columns) <= most {
 			return strings.Join(what, "\n"), briefError{strings.Join(text, "\n"), b}

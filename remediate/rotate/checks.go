@@ -277,7 +277,7 @@ func (p Preflight) safeOrder() string {
 		}
 	}
 	return p.hints().Next("the safe order, if you do not upgrade to 4.16, which brings it to nodes: (1) {} rotate %[1]s --accept-risk=%[2]s: the signer alone; (2) {} rotate status %[1]s: until signer, bundle and aggregates are reached%[3]s; "+
-		"(3) {} pretrust%[4]s: it gives the CA to every node; (4) {} fix-kubeconfig: on each machine, for each kubeconfig of people and programs%[5]s; "+
+		"(3) {} pretrust%[4]s: it gives the CA to every node; (4) {} fix-kubeconfig: on each machine, for each kubeconfig%[5]s; "+
 		"(5) %[6]s: what it signs, now; it also rotates automatically, later%[7]s", name, ReachesVerifiers, foreign.Words(counts), via, foreign.Words(by), foreign.Words(leaf), foreign.Words(unseen))
 }
 
