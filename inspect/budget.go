@@ -21,10 +21,13 @@ func NewBudget(certs int) *Budget {
 	return &Budget{platform: all, tenants: all, share: all / 2, spent: map[string]int{}}
 }
 
-// Payer is who wrote what is verified: a tenant's namespace; empty: the platform, or an
-// administrator.
+// Payer is who wrote what is verified: a tenant's namespace, or a server that presented it; empty:
+// the platform, or an administrator.
 func (h *Entry) Payer() string {
-	if h.Reserved() {
+	switch {
+	case h.At.Kind == KindServer:
+		return h.At.String()
+	case h.Reserved():
 		return ""
 	}
 	return h.At.Namespace

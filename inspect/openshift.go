@@ -37,6 +37,8 @@ func FileIn(at pki.Location) (string, bool) {
 // fieldUse tells what fields are for whose kind says it.
 func fieldUse(at pki.Location) (Use, bool) {
 	switch at.Kind {
+	case KindServer:
+		return UseIdentity, true
 	case "CertificateSigningRequest":
 		return UseRecord, true
 	case KindRoute:

@@ -26,10 +26,23 @@ func (h *Entry) Reserved() bool {
 	return h.At.Namespace == "" || catalog.ReservedNamespace(h.At.Namespace)
 }
 
+// stored are the places that hold a certificate: what a server presents says nothing of who renews it,
+// unless no place was read.
+func stored(in []*Entry) []*Entry {
+	if !slices.ContainsFunc(in, func(h *Entry) bool { return h.At.Kind == KindServer }) {
+		return in
+	}
+	if out := slices.DeleteFunc(slices.Clone(in), func(h *Entry) bool { return h.At.Kind == KindServer }); len(out) > 0 {
+		return out
+	}
+	return in
+}
+
 // ByWriter groups places by who may write them: those of the platform and of administrators,
 // else, where there are none, a group for each namespace. What one place says of a certificate
 // holds for the others of its group, which are copies.
 func ByWriter(in []*Entry) [][]*Entry {
+	in = stored(in)
 	var reserved []*Entry
 	for _, h := range in {
 		if h.Reserved() {

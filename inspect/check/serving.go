@@ -39,7 +39,7 @@ func serversOf(f *inspect.Facts) servers {
 
 // present reports whether a server presents what is at a place.
 func (s servers) present(h *inspect.Entry) bool {
-	return h.Role() == string(catalog.Serving) || s.named[inspect.ObjectAt(h.At)] || h.At.Kind == inspect.KindRoute && h.At.Field == inspect.RouteCertificate
+	return h.At.Kind == inspect.KindServer || h.Role() == string(catalog.Serving) || s.named[inspect.ObjectAt(h.At)] || h.At.Kind == inspect.KindRoute && h.At.Field == inspect.RouteCertificate
 }
 
 // servingNames finds serving certificates that name no host.

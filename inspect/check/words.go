@@ -50,6 +50,8 @@ func beforeIn(a, b pki.Location) bool {
 			return tenants
 		case pki.KindFile:
 			return 4
+		case inspect.KindServer: // it presents what is stored somewhere
+			return 5
 		}
 		return tenants + 1
 	}
@@ -244,7 +246,7 @@ func distrust(at pki.Location) string {
 func advise(text string, at pki.Location) assess.Remediation {
 	verb, kind := "get", strings.ToLower(string(at.Kind))
 	switch at.Kind {
-	case pki.KindFile:
+	case pki.KindFile, inspect.KindServer:
 		return assess.Advise(text)
 	case "Secret", "ConfigMap", "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "APIService":
 		verb = "describe"
