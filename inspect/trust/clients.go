@@ -1,0 +1,115 @@
+package trust
+
+import (
+	"context"
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// Clients judges the catalog's clients that connect to this very address, by the chain that its server
+// presented to somebody else: those of api-int, and those whose kubeconfig on a node names the address.
+// known is false where the catalog knows no client of it; api-int has some, read or not. Once ctx has
+// ended, there are no claims.
+func Clients(ctx context.Context, f *inspect.Facts, of inspect.Handshake) (claims []Claim, known bool) {
+	j := newJudge(f)
+	j.over = func() bool { return ctx.Err() != nil }
+	// A server chooses its chain, and all nodes' clients would verify it.
+	budget := inspect.NewBudget(len(f.Certs))
+	for _, e := range catalog.Edges() {
+		if e.Verify != catalog.VerifyChain || e.ServerName != catalog.NameInternal && e.ServerName != catalog.NameInKubeconfig {
+			continue
+		}
+		here, why := j.here(e)
+		if here == catalog.No {
+			continue
+		}
+		for _, a := range j.anchors(e) {
+			if j.over() {
+				return nil, true
+			}
+			name, dials := j.dials(e, a, of.Address)
+			if !dials {
+				continue
+			}
+			c := Claim{Edge: e, Node: a.node, Trust: a.at, Roots: a.certs, Skipped: a.skipped, Server: of.HostPort, VerifiedName: name, Chain: of.Chain}
+			switch {
+			case a.problem != "":
+				c.Status, c.Reason = assess.Unknown, a.problem
+			case here == catalog.Unknown && a.cluster == nil: // a kubeconfig that was read names its server
+				c.Status, c.Reason = assess.Unknown, why
+			case !budget.Pay(of.At().String(), pki.Cost(c.Chain, c.Roots)):
+				c.Status, c.Reason = assess.Unknown, whyCostly
+			default:
+				j.decide(&c)
+				if c.NextUnknown { // what is presented next is verify's question
+					c.Status, c.Reason = assess.Pass, ""
+				}
+			}
+			c.conclude(f.Hints())
+			claims = append(claims, c)
+		}
+	}
+	address, _, err := inspect.KubeconfigCluster{Server: f.Snapshot.Cluster.Internal}.Dialled()
+	return claims, len(claims) > 0 || err == nil && strings.EqualFold(address, of.HostPort)
+}
+
+// dials reports whether the client with these trust anchors connects to an address, and the name that
+// it verifies there. Of a node that was not read, it is the client that the catalog expects there.
+func (j *judge) dials(e catalog.Edge, a anchors, to inspect.Address) (name string, dials bool) {
+	c := a.cluster
+	if c == nil {
+		server := j.f.Snapshot.Cluster.Internal
+		if catalog.OfKubeadm(e.In) {
+			server = j.f.Snapshot.Cluster.Server
+		}
+		c = &inspect.KubeconfigCluster{Server: server}
+	}
+	address, name, err := c.Dialled()
+	return name, err == nil && strings.EqualFold(address, to.HostPort)
+}
+
+// TrustedBy returns the places of CA bundles that verify a chain as a server's, whatever its name: each
+// by what most readers load of it, at the time of its node. unjudged are those of which verifying it
+// costs too much.
+func TrustedBy(ctx context.Context, f *inspect.Facts, of inspect.Handshake) (by, unjudged []pki.Location) {
+	budget := inspect.NewBudget(len(f.Certs))
+	type verifier struct {
+		content *pki.Content
+		node    string // its clock decides
+	}
+	type verdict struct{ trusts, told bool }
+	known := map[verifier]verdict{}
+	for i := range f.Entries {
+		h := &f.Entries[i]
+		if h.Superseded || h.Use != inspect.UseTrust || len(h.Content.Certs) == 0 {
+			continue
+		}
+		if ctx.Err() != nil {
+			return by, append(unjudged, h.At)
+		}
+		key := verifier{h.Content, h.At.Node}
+		v, ok := known[key]
+		if !ok {
+			now := f.Now
+			if n, read := f.Snapshot.Node(h.At.Node); read {
+				now = n.Time(now)
+			}
+			roots, _ := h.Content.LoadedBy(pki.ReaderUnknown)
+			if v.told = budget.Pay(of.At().String(), pki.Cost(of.Chain, roots)); v.told {
+				v.trusts = pki.Verify(of.Chain, roots, "", now) == nil
+			}
+			known[key] = v
+		}
+		switch {
+		case !v.told:
+			unjudged = append(unjudged, h.At)
+		case v.trusts:
+			by = append(by, h.At)
+		}
+	}
+	return by, unjudged
+}
