@@ -3,8 +3,10 @@ package report
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -121,6 +123,18 @@ func entry(c trust.Claim) VerificationClaim {
 		e.Advice = c.Edge.Remediation
 	}
 	return e
+}
+
+// RemediationFor is the remediation where claims of several nodes are told as one.
+func (c VerificationClaim) RemediationFor(nodes []string) assess.Remediation {
+	r := c.Remediation
+	if len(nodes) > 1 && r.Text != "" {
+		r = assess.Advise(strings.ReplaceAll(c.Advice, "--nodes NODE", foreign.Command("", "--nodes %s", foreign.Commas(nodes))))
+		if strings.Contains(r.Text, "NODE") {
+			r.Text += "; for each NODE of " + strings.Join(nodes, ",")
+		}
+	}
+	return r
 }
 
 // Worst is the worst status among the claims; Unknown where there are none.

@@ -113,14 +113,7 @@ func (g ClaimGroup) about(all int, wide bool) string {
 
 // remediation is that of the claims of all nodes together.
 func (g ClaimGroup) remediation() assess.Remediation {
-	r, nodes := g[0].Remediation, g.Nodes()
-	if len(nodes) > 1 && r.Text != "" {
-		r = assess.Advise(strings.ReplaceAll(g[0].Advice, "--nodes NODE", foreign.Command("", "--nodes %s", foreign.Commas(nodes))))
-		if strings.Contains(r.Text, "NODE") {
-			r.Text += "; for each NODE of " + strings.Join(nodes, ",")
-		}
-	}
-	return r
+	return g[0].RemediationFor(g.Nodes())
 }
 
 // print writes the claim, who it is about, and where it does not hold, why; last is
