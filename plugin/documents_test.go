@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -36,7 +38,11 @@ func documents(t *testing.T) [][]string {
 		t.Fatal(err)
 	}
 	odd := oddTimes(t)
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(server.Close)
+	t.Setenv("KUBECONFIG", filepath.Join(state, "none"))
 	return [][]string{
+		{"inspect", server.Listener.Addr().String()},
 		{"inspect", "--all", "--from", odd},
 		{"verify", "--from", odd},
 		{"verify", "restart-safe", "--from", odd},

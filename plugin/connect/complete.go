@@ -10,6 +10,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 )
@@ -19,14 +20,35 @@ import (
 const completionTimeout = 2 * time.Second
 
 // CompleteArgs suggests kinds for inspect's first argument, after a comma too, and names of
-// their objects behind that or a slash.
+// their objects behind that or a slash; for HOST:PORT, the API server's of the kubeconfig.
 func CompleteArgs(config *genericclioptions.ConfigFlags) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 || strings.Contains(toComplete, "/") {
+		switch {
+		case len(args) > 0 && strings.Contains(args[0], ":"):
+			return completeServers(config, args, toComplete), cobra.ShellCompDirectiveNoFileComp
+		case len(args) > 0 || strings.Contains(toComplete, "/"):
 			return naming{cmd, config}.completeObjects(args, toComplete), cobra.ShellCompDirectiveNoFileComp
 		}
-		return completeKinds(args, toComplete)
+		kinds := completeKinds(toComplete)
+		if from := cmd.Flags().Lookup("from"); from != nil && from.Changed {
+			return kinds, cobra.ShellCompDirectiveNoFileComp // of a file, no server is asked
+		}
+		return append(kinds, completeServers(config, nil, toComplete)...), cobra.ShellCompDirectiveNoFileComp
 	}
+}
+
+// completeServers suggests the address of the API server in the kubeconfig. Nothing is asked over the
+// network.
+func completeServers(config *genericclioptions.ConfigFlags, used []string, toComplete string) []string {
+	rest, err := config.ToRESTConfig()
+	if err != nil {
+		return nil
+	}
+	address, _, err := inspect.KubeconfigCluster{Server: rest.Host}.Dialled()
+	if err != nil || !strings.HasPrefix(address, toComplete) || slices.Contains(used, address) {
+		return nil
+	}
+	return words([]string{address})
 }
 
 // completeNodes suggests values for --nodes, after a comma too: names, and first
@@ -60,10 +82,7 @@ func KindWords() []string {
 	return words
 }
 
-func completeKinds(args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
+func completeKinds(toComplete string) []string {
 	done, last := "", toComplete
 	if i := strings.LastIndexByte(toComplete, ','); i >= 0 {
 		done, last = toComplete[:i+1], toComplete[i+1:]
@@ -74,7 +93,7 @@ func completeKinds(args []string, toComplete string) ([]string, cobra.ShellCompD
 			out = append(out, done+w)
 		}
 	}
-	return out, cobra.ShellCompDirectiveNoFileComp
+	return out
 }
 
 // CompleteConfigFlags suggests values for the flags that every command has.

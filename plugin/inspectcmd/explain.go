@@ -13,6 +13,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/check"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
@@ -81,7 +82,7 @@ type topic struct {
 	details func(io.Writer, explainer) // nil: none
 }
 
-// topics are checks, trust edges, checks before a change, risks, and the stages of a rotation.
+// topics are checks, trust edges, checks of servers, checks before a change, risks, and the stages of a rotation.
 func topics() []topic {
 	var out []topic
 	for _, c := range check.Checks() {
@@ -96,6 +97,9 @@ func topics() []topic {
 	}
 	for _, e := range catalog.Edges() {
 		out = append(out, topic{kind: "Trust edge", claim: e.Claim, help: edgeHelp(e), details: func(w io.Writer, x explainer) { x.edge(w, e) }})
+	}
+	for _, c := range report.ServedClaims() {
+		out = append(out, topic{kind: "Check of inspect HOST:PORT", claim: c.Claim, help: help{name: c.ID, means: c.Doc}})
 	}
 	before := map[string]int{}
 	for _, c := range preflight.Claims() {

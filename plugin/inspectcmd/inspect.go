@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,11 +58,12 @@ type inspectOptions struct {
 func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
 	f := &inspectFlags{config: config, app: app}
 	cmd := &cobra.Command{
-		Use:   "inspect [KIND[.VERSION.GROUP][,KIND...]] [NAME...] | KIND/NAME...",
+		Use:   "inspect [KIND[.VERSION.GROUP][,KIND...]] [NAME...] | KIND/NAME... | HOST:PORT...",
 		Short: "List every certificate and CA bundle, problems first",
 		Long: `Reads every key of every Secret and ConfigMap, the CA bundles of webhooks, API services and CRD conversions, certificate requests, Routes, MachineConfigs, what OpenShift's configuration names and its controllers report, your kubeconfig, and files on nodes; judges them, and lists problems first.
 
 Without KIND everything is read. Nodes (kind nodes, or --nodes) are read in one round trip each, by the first way that leads there: this machine, a privileged pod that is there, ssh; a pod of its own only with --allow-pods. Keys and tokens stay on the node.
+HOST:PORT asks a server instead: the chain that it presents to this machine, and who in the cluster trusts it. It is dialled directly, without credentials and not through a proxy; what it presents is read, not trusted. --request-timeout bounds each handshake.
 With -A (the default) in all namespaces, whatever -n says; with -n only what is in that namespace. What may not be read is listed as unknown and never counts as fine.
 
 Exit codes: 0 all fine, 1 findings at or above --fail-on, 2 usage or no access, 3 no finding but something could not be read.`,
@@ -78,6 +80,9 @@ Exit codes: 0 all fine, 1 findings at or above --fail-on, 2 usage or no access, 
   {} inspect nodes
   {} inspect nodes master-0 worker-1 --via ssh
 
+  # What a server presents, and which clients do not trust it
+  {} inspect api-int.example.com:6443
+
   # One secret as text
   {} inspect secret/router-ca -n openshift-ingress-operator -o text
 
@@ -87,6 +92,13 @@ Exit codes: 0 all fine, 1 findings at or above --fail-on, 2 usage or no access, 
   # Facts saved earlier, as of that time
   {} inspect --from cluster.certrot`, "{}", app.ProgramName)),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if slices.ContainsFunc(args, namesServer) {
+				o, err := f.toServerOptions(cmd.Context(), args, cmd.Flags().Changed("all-namespaces"))
+				if err != nil {
+					return err
+				}
+				return o.run(cmd.Context())
+			}
 			o, err := f.toOptions(cmd.Context(), args, cmd.Flags().Changed("all-namespaces"))
 			if err != nil {
 				return err
@@ -116,6 +128,36 @@ func (f *inspectFlags) addFlags(cmd *cobra.Command) {
 }
 
 func (f *inspectFlags) toOptions(ctx context.Context, args []string, allNamespacesTyped bool) (*inspectOptions, error) {
+	o, err := f.toJudging(ctx, args, allNamespacesTyped)
+	if err != nil {
+		return nil, err
+	}
+	if o.certs, err = f.certs.toChoice(); err != nil {
+		return nil, err
+	}
+	// who chooses certificates wants to see them
+	f.output.All = f.output.All || f.certs.chooses() || f.certs.sortBy != "" || len(o.reading.Scope.Names) > 0
+	if o.print, err = f.output.ToPrinter(ctx, o.reading.Hints(), o.within, o.reading.Nodes.NodesOnly); err != nil {
+		return nil, err
+	}
+	o.minSeverity, err = f.judge.least(o.print.MinSeverity)
+	return o, err
+}
+
+// least is the severity below which findings are not printed.
+func (f judgeFlags) least(byDefault assess.Severity) (assess.Severity, error) {
+	if f.minSeverity == "" {
+		return byDefault, nil
+	}
+	least, err := assess.ParseSeverity(f.minSeverity)
+	if err != nil {
+		return least, fmt.Errorf("--min-severity: %w", err)
+	}
+	return least, nil
+}
+
+// toJudging is what is read and how it is judged, and not how it is printed.
+func (f *inspectFlags) toJudging(ctx context.Context, args []string, allNamespacesTyped bool) (*inspectOptions, error) {
 	o := &inspectOptions{
 		app: f.app, reading: connect.Reading{App: f.app, Config: f.config, From: f.from},
 		within: connect.DefaultWithin, allowUnknown: f.judge.allowUnknown,
@@ -147,20 +189,6 @@ func (f *inspectFlags) toOptions(ctx context.Context, args []string, allNamespac
 			return nil, fmt.Errorf("--fail-on: %w, or none", err)
 		}
 		o.failOn = &s
-	}
-	if o.certs, err = f.certs.toChoice(); err != nil {
-		return nil, err
-	}
-	// who chooses certificates wants to see them
-	f.output.All = f.output.All || f.certs.chooses() || f.certs.sortBy != "" || len(o.reading.Scope.Names) > 0
-	if o.print, err = f.output.ToPrinter(ctx, o.reading.Hints(), o.within, o.reading.Nodes.NodesOnly); err != nil {
-		return nil, err
-	}
-	o.minSeverity = o.print.MinSeverity
-	if f.judge.minSeverity != "" {
-		if o.minSeverity, err = assess.ParseSeverity(f.judge.minSeverity); err != nil {
-			return nil, fmt.Errorf("--min-severity: %w", err)
-		}
 	}
 	return o, nil
 }

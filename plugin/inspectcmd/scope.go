@@ -101,7 +101,11 @@ func parseArgs(s *collect.Scope, args []string) error {
 func addKind(s *collect.Scope, word string, names ...string) error {
 	found, err := collect.ParseResource(word)
 	if err != nil {
-		return fmt.Errorf("%w%s", err, cli.DidYouMean(word, connect.KindWords()))
+		err = fmt.Errorf("%w%s", err, cli.DidYouMean(word, connect.KindWords()))
+		if strings.Contains(word, ".") {
+			err = cli.WithHint(err, "a server is named with its port, as api-int.example.com:6443")
+		}
+		return err
 	}
 	for _, r := range found {
 		if len(s.Resources) == 0 || !s.Wants(r) {
