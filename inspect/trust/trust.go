@@ -101,15 +101,6 @@ func judgeWith(ctx context.Context, f *inspect.Facts, leftOut []inspect.Node) []
 	return out
 }
 
-// notSeen is why nothing is known of what a server presents.
-func notSeen(e catalog.Edge) string {
-	at := e.Presented.String()
-	if e.Presented.Kind == catalog.File {
-		at = e.Presented.Name + " of any node"
-	}
-	return "the certificate presented was not seen: no handshake, and not in " + at
-}
-
 // conclude says what follows from the status, in the catalog's words.
 func (c *Claim) conclude(hints inspect.Hints) {
 	// Of the catalog's own text, before anything of the cluster's is put in.

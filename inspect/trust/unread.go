@@ -156,3 +156,12 @@ func (j *judge) unclaimed(claims []Claim) []Claim {
 	}
 	return out
 }
+
+// notSeen is why nothing is known of what a server presents.
+func notSeen(e catalog.Edge) string {
+	at := e.Presented.String()
+	if e.Presented.Kind == catalog.File {
+		at = e.Presented.Name + " of any node"
+	}
+	return "the certificate presented was not seen: no handshake, and not in " + at
+}

@@ -99,7 +99,7 @@ func topics() []topic {
 		out = append(out, topic{kind: "Trust edge", claim: e.Claim, help: edgeHelp(e), details: func(w io.Writer, x explainer) { x.edge(w, e) }})
 	}
 	for _, c := range report.ServedClaims() {
-		out = append(out, topic{kind: "Check of inspect HOST:PORT", claim: c.Claim, help: help{name: c.ID, means: c.Doc}})
+		out = append(out, topic{kind: "Check of inspect HOST:PORT", claim: c.Claim, help: help{name: c.ID, means: c.Doc, todo: servedSteps(c.ID)}})
 	}
 	before := map[string]int{}
 	for _, c := range preflight.Claims() {
@@ -114,6 +114,21 @@ func topics() []topic {
 		out = append(out, topic{kind: "Check before a rotation", claim: c.Claim, help: helpOf(beforeHelp(), c.Name), details: reference("docs/rotate.md")})
 	}
 	return slices.Concat(out, riskTopics(), stageTopics())
+}
+
+// servedSteps are what to do where a check of a server does not pass.
+func servedSteps(id string) []string {
+	switch id {
+	case "served-handshake":
+		return []string{"look whether the server runs, and whether this machine reaches it; openssl tells what is answered:", "openssl s_client -connect HOST:PORT -showcerts"}
+	case "served-name":
+		return []string{"use a name of the certificate, or have the server's certificate issued with the name that clients use."}
+	case "served-chain":
+		return []string{"have the server present its certificate, followed by the CAs up to the root, all of them valid."}
+	case "served-trust":
+		return []string{"have the server's certificate issued by a CA that its clients have, or give them its CA."}
+	}
+	return []string{"see which clients refuse it, and what repairs each:", "{} verify --nodes all"}
 }
 
 // reference says where a check before a change is described.

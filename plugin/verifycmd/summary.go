@@ -2,14 +2,33 @@ package verifycmd
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/cause"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 )
+
+// humanPrinter prints a report for people.
+type humanPrinter struct {
+	hints         inspect.Hints
+	details, wide bool // details: each line; wide: all of their places
+}
+
+func (p humanPrinter) print(out io.Writer, r *report.Verification) error {
+	w := ui.NewPage(out)
+	if p.details || p.wide {
+		p.lines(w, r)
+	} else {
+		p.summary(w, r)
+	}
+	_, err := io.WriteString(out, ui.CleanLines(w.String()))
+	return err
+}
 
 // summary writes the first screen: what fails, what is unknown, and how many claims pass.
 func (p humanPrinter) summary(w *ui.Page, r *report.Verification) {

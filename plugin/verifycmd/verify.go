@@ -296,23 +296,6 @@ func Where(c report.VerificationClaim) string {
 	return ""
 }
 
-// humanPrinter prints a report for people.
-type humanPrinter struct {
-	hints         inspect.Hints
-	details, wide bool // details: each line; wide: all of their places
-}
-
-func (p humanPrinter) print(out io.Writer, r *report.Verification) error {
-	w := ui.NewPage(out)
-	if p.details || p.wide {
-		p.lines(w, r)
-	} else {
-		p.summary(w, r)
-	}
-	_, err := io.WriteString(out, ui.CleanLines(w.String()))
-	return err
-}
-
 // lines writes every line: claims that agree are one.
 func (p humanPrinter) lines(w *ui.Page, r *report.Verification) {
 	header := ui.HumanPrinter{}
