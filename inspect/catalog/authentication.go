@@ -23,8 +23,8 @@ const (
 // requested is the lifetime of a client certificate that an operator requests
 // by CertificateSigningRequest and renews when 20 to 25 % of its validity are
 // left.
-func requested(by string, in Range) Lifetime {
-	return Lifetime{Validity: 30 * day, RenewAtPercent: 80, Renewer: by, In: in,
+func requested(renewer string, in Range) Lifetime {
+	return Lifetime{Validity: 30 * day, RenewAtPercent: 80, Renewer: renewer, In: in,
 		Doc:      "by request, so never beyond the end of csr-signer",
 		Evidence: Evidence{Verified, "openshift/library-go pkg/operator/csr/cert_controller.go @ 93ac9206a"}}
 }

@@ -51,10 +51,10 @@ func NodeCopies() []NodeCopy {
 		{"kube-scheduler-certs", scheduler, "openshift-kube-scheduler"},
 		{"etcd-certs", etcd, "openshift-etcd"},
 	} {
-		in, by := Range{Component: p.component}, "the cert-syncer container of its static pod"
+		in, writer := Range{Component: p.component}, "the cert-syncer container of its static pod"
 		rows = append(rows,
-			NodeCopy{File: dir + p.folder + "/secrets/*/tls.crt", Object: Ref{Kind: Secret, Namespace: p.namespace, Name: "*"}, Writer: by, In: in, Evidence: synced},
-			NodeCopy{File: dir + p.folder + "/configmaps/*/ca-bundle.crt", Object: Ref{Kind: ConfigMap, Namespace: p.namespace, Name: "*"}, Writer: by, In: in, Evidence: synced})
+			NodeCopy{File: dir + p.folder + "/secrets/*/tls.crt", Object: Ref{Kind: Secret, Namespace: p.namespace, Name: "*"}, Writer: writer, In: in, Evidence: synced},
+			NodeCopy{File: dir + p.folder + "/configmaps/*/ca-bundle.crt", Object: Ref{Kind: ConfigMap, Namespace: p.namespace, Name: "*"}, Writer: writer, In: in, Evidence: synced})
 	}
 	return rows
 }

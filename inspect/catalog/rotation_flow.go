@@ -12,7 +12,7 @@ import (
 type FlowStep struct {
 	Stage  string // one of the constants
 	Actor  string // who does it
-	To     string // the place that it is done to, or who is told
+	To     string // the place that it is done to, or the static pods that get it
 	Action string
 	// Node is what it does to each node, beside what is written there; empty: nothing is
 	// done to nodes. Pools says that a pool which is paused holds it up.
@@ -50,12 +50,12 @@ func (r Rotation) Flow(of Ref, v Versions) []FlowStep {
 	if of != r.Signer {
 		f.add(FlowNow, owner, of, "rotates it, signed by today's "+r.Signer.Name+trigger.competition(owner), trigger.Evidence)
 		f.propagate(of)
-		f.reads(r, of)
+		f.clients(r, of)
 		return f.steps
 	}
 	f.add(FlowNow, owner, of, "makes a new CA, called "+signerName(of)+"TIME"+trigger.competition(owner), trigger.Evidence)
-	brought := r.Deliveries(v)
-	for _, d := range brought {
+	deliveries := r.Deliveries(v)
+	for _, d := range deliveries {
 		for _, h := range d.Hops {
 			f.deferred = append(f.deferred, h.To)
 		}
@@ -64,10 +64,10 @@ func (r Rotation) Flow(of Ref, v Versions) []FlowStep {
 		f.add(FlowBundle, owner, r.Bundle, "adds the new CA; the previous one stays until it expires", r.Evidence)
 		f.propagate(r.Bundle)
 	}
-	for _, d := range brought {
+	for _, d := range deliveries {
 		f.deliver(d)
 	}
-	f.reads(r, of)
+	f.clients(r, of)
 	for _, target := range r.Targets {
 		f.add(FlowLeaf, owner, target, "signs it again with the new CA when it is due itself"+reissueAge(target, v), trigger.Evidence)
 		f.propagate(target)
@@ -83,26 +83,26 @@ func (t Trigger) competition(owner string) string {
 	return fmt.Sprintf("; %s and the %s may each issue one: the one counts that is still there after %.0f minutes", owner, t.SecondIssuer, t.SettleTime.Minutes())
 }
 
-// flow is one that is being told.
+// flow collects the steps of a Flow.
 type flow struct {
 	v        Versions
 	steps    []FlowStep
-	reached  []Ref // what has it so far
-	deferred []Ref // places that are told of with the files to which they lead
+	reached  []Ref // the places that have the new certificate so far
+	deferred []Ref // the places on the way to a file of nodes: deliver adds their steps
 }
 
-func (f *flow) add(stage, by string, to Ref, does string, e Evidence) {
-	f.steps = append(f.steps, FlowStep{Stage: stage, Actor: by, To: to.String(), Action: does, Object: to, LabTest: labTestOf(by, to), Evidence: e})
+func (f *flow) add(stage, actor string, to Ref, action string, e Evidence) {
+	f.steps = append(f.steps, FlowStep{Stage: stage, Actor: actor, To: to.String(), Action: action, Object: to, LabTest: labTestOf(actor, to), Evidence: e})
 }
 
-// propagate tells where else what is in a place comes to, and which static pods read it.
+// propagate adds the objects that copy what is in a place, and the static pods that read it.
 func (f *flow) propagate(from Ref) {
-	stage, whole := FlowAggregates, len(f.reached) == 0
+	stage, first := FlowAggregates, len(f.reached) == 0
 	if from.Kind == Secret {
 		stage = FlowLeaf
 	}
 	f.reached = append(f.reached, from)
-	f.masters(from)
+	f.staticPods(from)
 	for _, a := range DownstreamAggregates(from, f.v) {
 		if a.Selector != (ObjectSelector{}) || slices.Contains(f.deferred, a.Target) || slices.Contains(f.reached, a.Target) {
 			continue
@@ -114,17 +114,17 @@ func (f *flow) propagate(from Ref) {
 			}
 		}
 		f.reached = append(f.reached, a.Target)
-		does := "takes it over from " + strings.Join(parts, " and ")
-		if whole && a.In.Holds(f.v) == Unknown {
-			does += ", in some versions: the one that runs was not read"
+		action := "takes it over from " + strings.Join(parts, " and ")
+		if first && a.In.Holds(f.v) == Unknown {
+			action += ", in some versions: the one that runs was not read"
 		}
-		f.add(stage, writerOf(a.Target, f.v), a.Target, does, a.Evidence)
-		f.masters(a.Target)
+		f.add(stage, writerOf(a.Target, f.v), a.Target, action, a.Evidence)
+		f.staticPods(a.Target)
 	}
 }
 
-// masters tells how static pods get what is in an object of theirs.
-func (f *flow) masters(of Ref) {
+// staticPods adds how static pods get what is in an object of theirs.
+func (f *flow) staticPods(of Ref) {
 	row, known := staticPodInputOf(of, f.v)
 	switch {
 	case known != Yes:
@@ -141,7 +141,7 @@ func (f *flow) masters(of Ref) {
 	}
 }
 
-// deliver tells how it comes to a file on nodes.
+// deliver adds how it comes to a file on nodes.
 func (f *flow) deliver(d Delivery) {
 	if !d.Delivered {
 		f.add(FlowNodes, noComponent, d.To, "brings it there: "+d.Doc, d.Evidence)
@@ -159,8 +159,8 @@ func (f *flow) deliver(d Delivery) {
 	}
 }
 
-// reads tells when those who verify read what they trust.
-func (f *flow) reads(r Rotation, of Ref) {
+// clients adds when those who verify load what they trust.
+func (f *flow) clients(r Rotation, of Ref) {
 	for _, e := range r.ClientEdges(f.v) {
 		if of == r.Signer || e.Presented == of {
 			f.add(FlowTrust, e.Verifier, e.Trust, "reads it "+string(e.Reload), e.Evidence)
@@ -210,38 +210,38 @@ type labTest struct {
 // labTests returns every row about what was seen.
 func labTests() []labTest {
 	const rotate, incident = "test/e2e/rotatestory_test.go TestRotate", "test/lab/incident_test.go TestIncident"
-	s := func(namespace, name, test string) labTest {
+	onSecret := func(namespace, name, test string) labTest {
 		return labTest{Object: Ref{Kind: Secret, Namespace: namespace, Name: name}, Test: test}
 	}
-	m := func(namespace, name, test string) labTest {
+	onConfigMap := func(namespace, name, test string) labTest {
 		return labTest{Object: Ref{Kind: ConfigMap, Namespace: namespace, Name: name}, Test: test}
 	}
 	return []labTest{
-		s(kasOperator, "kube-apiserver-to-kubelet-signer", rotate),
-		m(kasOperator, "kube-apiserver-to-kubelet-client-ca", rotate),
-		m(kasTarget, "client-ca", rotate),
-		m(managed, "kube-apiserver-client-ca", rotate),
-		s(kasOperator, "loadbalancer-serving-signer", incident),
-		m(kasOperator, "loadbalancer-serving-ca", incident),
-		m(kasTarget, "kube-apiserver-server-ca", incident),
-		m(managed, "kube-apiserver-server-ca", incident),
-		m(kcmTarget, "serviceaccount-ca", incident),
-		m("*", "kube-root-ca.crt", incident),
-		s(kasTarget, "internal-loadbalancer-serving-certkey", incident),
+		onSecret(kasOperator, "kube-apiserver-to-kubelet-signer", rotate),
+		onConfigMap(kasOperator, "kube-apiserver-to-kubelet-client-ca", rotate),
+		onConfigMap(kasTarget, "client-ca", rotate),
+		onConfigMap(managed, "kube-apiserver-client-ca", rotate),
+		onSecret(kasOperator, "loadbalancer-serving-signer", incident),
+		onConfigMap(kasOperator, "loadbalancer-serving-ca", incident),
+		onConfigMap(kasTarget, "kube-apiserver-server-ca", incident),
+		onConfigMap(managed, "kube-apiserver-server-ca", incident),
+		onConfigMap(kcmTarget, "serviceaccount-ca", incident),
+		onConfigMap("*", "kube-root-ca.crt", incident),
+		onSecret(kasTarget, "internal-loadbalancer-serving-certkey", incident),
 		{Actor: "kubelet", Object: KubeletKubeconfigCA(), Test: rotate},
 	}
 }
 
-// testedBy reports whether it was just this one who was seen at a place.
-func testedBy(by string, at Ref) bool {
+// testedBy reports whether a test saw this very actor at a place.
+func testedBy(actor string, at Ref) bool {
 	at.Key = ""
-	return slices.ContainsFunc(labTests(), func(s labTest) bool { return s.Object == at && s.Actor == by })
+	return slices.ContainsFunc(labTests(), func(s labTest) bool { return s.Object == at && s.Actor == actor })
 }
 
 // labTestOf is the test that saw it; empty: none did.
-func labTestOf(by string, at Ref) string {
+func labTestOf(actor string, at Ref) string {
 	for _, s := range labTests() {
-		if at.Key = ""; s.Object == at && (s.Actor == "" || s.Actor == by) {
+		if at.Key = ""; s.Object == at && (s.Actor == "" || s.Actor == actor) {
 			return s.Test
 		}
 	}

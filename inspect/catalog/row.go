@@ -272,6 +272,6 @@ func file(path string) Ref { return Ref{Kind: File, Name: path} }
 // rotated is the lifetime of what library-go's certificate rotation renews: at
 // the age of refresh, and in any case at 80 % of the validity (library-go
 // pkg/operator/certrotation/signer.go and target.go @ 93ac9206a).
-func rotated(by string, validity, refresh time.Duration, in Range, e Evidence) Lifetime {
-	return Lifetime{Validity: validity, Refresh: refresh, RenewAtPercent: 80, Renewer: by, In: in, Evidence: e}
+func rotated(renewer string, validity, refresh time.Duration, in Range, e Evidence) Lifetime {
+	return Lifetime{Validity: validity, Refresh: refresh, RenewAtPercent: 80, Renewer: renewer, In: in, Evidence: e}
 }

@@ -11,7 +11,7 @@ type Process struct {
 	Argument string
 }
 
-// Processes returns every row about what is in memory.
+// Processes returns every row about who reads trust anchors only when it starts.
 func Processes() []Process {
 	multus := Evidence{Verified, "k8snetworkplumbingwg/multus-cni pkg/k8sclient/kubeconfig.go v4.2.2 (PerNodeK8sClient copies CAData once)"}
 	ovn := Evidence{Verified, networkRepo + "bindata/network/ovn-kubernetes/common/008-script-lib.yaml @ 0010c142d; k8s.io/client-go transport reads CAData once"}

@@ -22,7 +22,7 @@ func nodeKubeletPlaces() []Place {
 		return Place{Ref: file(path), Role: role, Owner: owner, Doc: doc, In: in, Evidence: e}
 	}
 	const daemon = "machine-config-daemon"
-	brought := func(path, doc string, in Range, e Evidence) Place {
+	byDaemon := func(path, doc string, in Range, e Evidence) Place {
 		return Place{Ref: file(path), Role: CABundle, Owner: mcoOwner, Writer: daemon, Doc: doc, In: in, Evidence: e}
 	}
 	own := func(path string, role Role, doc string) Place {
@@ -43,9 +43,9 @@ func nodeKubeletPlaces() []Place {
 		{Ref: file("/var/lib/kubelet/kubeconfig"), Role: Kubeconfig, Owner: "kubelet", Writer: "the kubelet, and " + daemon + " for a new CA", In: from416,
 			Evidence: Evidence{Verified, bootstrap.Source + "; " + mcoRepo + "pkg/daemon/certificate_writer.go @ release-4.16 7327bb235 to 4.22"},
 			Doc:      "the kubelet's kubeconfig: made from the bootstrap kubeconfig, with its CA, whenever there is no valid client certificate; read at the kubelet's start only"},
-		brought("/etc/kubernetes/kubelet-ca.crt", "CAs with which the kubelet verifies its clients (not the API server it calls); part of a rendered MachineConfig, which a paused pool delays", Range{Component: mco, To: Minor{4, 12}}, template),
-		brought("/etc/kubernetes/kubelet-ca.crt", "CAs with which the kubelet verifies its clients (not the API server it calls); from the ControllerConfig, reloaded by the kubelet", since(mco, Minor{4, 13}), writer),
-		brought("/etc/kubernetes/ca.crt", "the CA of the machine config server", Range{Component: mco, To: Minor{4, 17}}, template),
+		byDaemon("/etc/kubernetes/kubelet-ca.crt", "CAs with which the kubelet verifies its clients (not the API server it calls); part of a rendered MachineConfig, which a paused pool delays", Range{Component: mco, To: Minor{4, 12}}, template),
+		byDaemon("/etc/kubernetes/kubelet-ca.crt", "CAs with which the kubelet verifies its clients (not the API server it calls); from the ControllerConfig, reloaded by the kubelet", since(mco, Minor{4, 13}), writer),
+		byDaemon("/etc/kubernetes/ca.crt", "the CA of the machine config server", Range{Component: mco, To: Minor{4, 17}}, template),
 		{Ref: file("/etc/kubernetes/ca.crt"), Role: CABundle, Owner: mcoOwner, Writer: noComponent, Doc: "the CA of the machine config server, left over: no longer written", In: since(mco, Minor{4, 18}), Evidence: template},
 		own("/var/lib/kubelet/pki/kubelet-client-*.pem", Client, "the kubelet's client certificate; kubelet-client-current.pem points to the one in use"),
 		own("/var/lib/kubelet/pki/kubelet-server-*.pem", Serving, "served by the kubelet on port 10250; kubelet-server-current.pem points to the one in use"),
@@ -53,14 +53,14 @@ func nodeKubeletPlaces() []Place {
 			Evidence{Field, "kubernetes/kubernetes cmd/kubelet/app/server.go"}),
 		issued("kubernetes.io/kube-apiserver-client-kubelet", Client, "a kubelet's client certificate, as issued"),
 		issued("kubernetes.io/kubelet-serving", Serving, "a kubelet's serving certificate, as issued"),
-		brought("/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt", "the administrator's additional trusted CAs, on the node; part of a rendered MachineConfig; from 4.14 on CRI-O restarts for a new one, before that the node reboots", all,
+		byDaemon("/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt", "the administrator's additional trusted CAs, on the node; part of a rendered MachineConfig; from 4.14 on CRI-O restarts for a new one, before that the node reboots", all,
 			Evidence{Verified, mcoRepo + "pkg/daemon/update.go @ release-4.16 7327bb235"}),
 		{Ref: file("/etc/docker/certs.d/*/ca.crt"), Role: CABundle, Owner: "image-registry-operator", Writer: "its DaemonSet node-ca", Doc: "CAs with which the node verifies that registry", In: Range{Component: mco, To: Minor{4, 13}},
 			Evidence: Evidence{Verified, "openshift/cluster-image-registry-operator bindata/nodecadaemon.yaml @ release-4.12 and release-4.13"}},
-		brought("/etc/docker/certs.d/*/ca.crt", "CAs with which the node verifies that registry", since(mco, Minor{4, 14}), writer),
-		brought("/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem", "CAs with which the node verifies the cloud API; part of a rendered MachineConfig", Range{Component: mco, To: Minor{4, 13}}, template),
-		brought("/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem", "CAs with which the node verifies the cloud API", since(mco, Minor{4, 14}), writer),
-		brought("/etc/pki/ca-trust/source/anchors/iri-root-ca.crt", "the CA of the registry that a cluster without external registry runs on its masters: the machine config server's", since(mco, Minor{4, 21}), internalRelease()),
+		byDaemon("/etc/docker/certs.d/*/ca.crt", "CAs with which the node verifies that registry", since(mco, Minor{4, 14}), writer),
+		byDaemon("/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem", "CAs with which the node verifies the cloud API; part of a rendered MachineConfig", Range{Component: mco, To: Minor{4, 13}}, template),
+		byDaemon("/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem", "CAs with which the node verifies the cloud API", since(mco, Minor{4, 14}), writer),
+		byDaemon("/etc/pki/ca-trust/source/anchors/iri-root-ca.crt", "the CA of the registry that a cluster without external registry runs on its masters: the machine config server's", since(mco, Minor{4, 21}), internalRelease()),
 		{Ref: file("/etc/iri-registry/certs/tls.crt"), Role: Serving, Owner: mcoOwner, Writer: daemon, Doc: "served by the registry that a cluster without external registry runs on its masters", Lifetimes: internalReleaseLives(), In: since(mco, Minor{4, 21}), Evidence: internalRelease()},
 		place("/etc/pki/tls/certs/ca-bundle.crt", CABundle, "RHCOS", "the system's trusted CAs and the administrator's", all,
 			Evidence{Verified, "openshift/origin tls/ownership/ownership.md @ 01860260f"}),
@@ -73,8 +73,8 @@ func nodeNetworkPlaces() []Place {
 	from414 := since(network, Minor{4, 14})
 	multus := Evidence{Verified, networkRepo + "bindata/network/multus/multus.yaml @ 2a6a57fef"}
 	ovn := Evidence{Verified, networkRepo + "bindata/network/ovn-kubernetes/common/008-script-lib.yaml @ 2a6a57fef and release-4.15"}
-	perNode := func(by string, e Evidence) []Lifetime {
-		return []Lifetime{{Validity: day, RenewFromPercent: 70, RenewAtPercent: 90, Renewer: by, In: from414, Evidence: Evidence{Derived, e.Source},
+	perNode := func(renewer string, e Evidence) []Lifetime {
+		return []Lifetime{{Validity: day, RenewFromPercent: 70, RenewAtPercent: 90, Renewer: renewer, In: from414, Evidence: Evidence{Derived, e.Source},
 			Doc: "between 70 and 90 % of its validity, by chance"}}
 	}
 	return []Place{
@@ -91,11 +91,11 @@ func nodeStaticPodPlaces() []Place {
 	const dir = "/etc/kubernetes/static-pod-resources/"
 	const hot, cold = "; synced without a new revision", "; of one revision"
 	place := func(path string, role Role, component, owner, doc string) Place {
-		by := "the cert-syncer container of its static pod"
+		writer := "the cert-syncer container of its static pod"
 		if strings.HasSuffix(doc, cold) {
-			by = "the installer pod of its revision"
+			writer = "the installer pod of its revision"
 		}
-		return Place{Ref: file(dir + path), Role: role, Owner: owner, Writer: by, Doc: doc, In: Range{Component: component}, Evidence: synced}
+		return Place{Ref: file(dir + path), Role: role, Owner: owner, Writer: writer, Doc: doc, In: Range{Component: component}, Evidence: synced}
 	}
 	return []Place{
 		{Ref: file(dir + "kube-apiserver-certs/secrets/node-kubeconfigs/*.kubeconfig"), Role: Kubeconfig, Owner: kasOwner, Writer: "the cert-syncer container of its static pod", Doc: "the emergency administrator's kubeconfigs: localhost-recovery is the last way in", In: Range{Component: kas},

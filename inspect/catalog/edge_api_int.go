@@ -1,0 +1,132 @@
+package catalog
+
+import "github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+
+// apiIntEdges are of the clients of api-int, beside those of networkEdges.
+func apiIntEdges() []Edge {
+	kubelet := Evidence{Verified, "kubernetes/kubernetes cmd/kubelet/app/server.go buildKubeletClientConfig and pkg/kubelet/certificate/bootstrap/bootstrap.go v1.35.4; " +
+		mcoRepo + "templates/{master,worker}/01-*-kubelet/_base/units/kubelet.service.yaml @ release-4.12 to 4.22"}
+	published := Evidence{Verified, kcmRepo + "bindata/assets/config/defaultconfig.yaml @ 4e72164b8; kubernetes/kubernetes pkg/controller/certificates/rootcacertpublisher/publisher.go"}
+	return []Edge{
+		{
+			ID: "kubelet-api-int", Part: PartAPIInt, Verifier: "kubelet", Claim: "kubelets trust api-int's serving certificate",
+			Trust: file("/var/lib/kubelet/kubeconfig"), Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadAtStart, Reader: pki.ReaderGo,
+			Remediation: "{} fix-api-int --nodes NODE",
+			Ahead:       "{} pretrust --nodes NODE",
+			Impact:      "the node: it is NotReady at its next reconnect or restart, and nothing new starts on it",
+			In:          Range{Component: mco}, Evidence: kubelet,
+		},
+		{
+			ID: "kubelet-bootstrap-api-int", Part: PartAPIInt, Verifier: "kubelet, when it has no valid client certificate", Claim: "kubelets that must join again trust api-int's serving certificate",
+			Trust: file("/etc/kubernetes/kubeconfig"), Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadAtStart, Reader: pki.ReaderGo,
+			Remediation: "{} fix-api-int --nodes NODE",
+			Ahead:       "{} pretrust --nodes NODE",
+			Impact:      "the node, once its client certificate is missing or has expired; the kubelet's own kubeconfig is made from this file",
+			In:          Range{Component: mco}, Evidence: kubelet,
+		},
+		{
+			ID: "controller-manager-api-int", Part: PartAPIInt, Verifier: "kube-controller-manager", Claim: "kube-controller-manager trusts api-int's serving certificate",
+			Trust: bundle(kcmTarget, "serviceaccount-ca"), Presented: InternalLoadBalancerServing(), ServerName: NameInternal, Reload: ReloadByRollout, Reader: pki.ReaderGo,
+			Impact: "controllers: no certificate request is approved or signed, and kube-root-ca.crt stays as it is",
+			In:     Range{Component: kcm}, Evidence: published,
+		},
+		{
+			ID: "scheduler-api-int", Part: PartAPIInt, Verifier: "kube-scheduler", Claim: "kube-scheduler trusts api-int's serving certificate",
+			Trust: bundle(schedulerTarget, "serviceaccount-ca"), Presented: InternalLoadBalancerServing(), ServerName: NameInternal, Reload: ReloadByRollout, Reader: pki.ReaderGo,
+			Impact: "new pods are not placed",
+			In:     Range{Component: scheduler}, Evidence: Evidence{Verified, schedulerRepo + "bindata/assets and pkg/operator/targetconfigcontroller"},
+		},
+		{
+			ID: "published-server-ca-api-int", Part: PartAPIInt, Verifier: "whoever is given the cluster's CA", Claim: "the CA that the cluster publishes verifies api-int's serving certificate",
+			Trust: APIServerCA(), Presented: InternalLoadBalancerServing(), ServerName: NameInternal, Reload: ReloadEachTime, Reader: pki.ReaderUnknown,
+			Impact: "the server side itself is not consistent: fix kube-apiserver-operator before anything else",
+			In:     Range{Component: kas}, Evidence: kasRotation(),
+		},
+		{
+			ID: "pods-kubernetes-service", Part: PartAPIInt, Verifier: "pods", Claim: "pods trust kubernetes.default's serving certificate",
+			Trust: rootCA(), Presented: secret(kasTarget, "service-network-serving-certkey"), ServerName: "kubernetes.default.svc", Reload: ReloadOnChange, Reader: pki.ReaderUnknown, MayBeOutdated: true, // client-go before v0.36 reads its CA file once
+			Impact: "pods that call the API server, most operators among them",
+			In:     Range{Component: kcm}, Evidence: published,
+		},
+		{
+			ID: "machine-config-daemon-api-int", Part: PartAPIInt, Verifier: "machine-config-daemon", Claim: "the machine-config-daemon trusts api-int's serving certificate",
+			Trust: rootCAOf(mcoTarget), Presented: InternalLoadBalancerServing(), ServerName: NameInternal, Reload: ReloadAtStart, Reader: pki.ReaderGoAll,
+			Impact: "the nodes' configuration, and from 4.16 on the delivery of CAs to them",
+			In:     Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "cmd/machine-config-daemon/start.go @ release-4.12 to 4.22"},
+		},
+		{
+			ID: "new-node-api-int", Part: PartAPIInt, Verifier: "the kubelet of a node that is added", Claim: "a node added now trusts api-int's serving certificate",
+			Trust: Ref{Kind: Secret, Namespace: mcoTarget, Name: "node-bootstrapper-token", Key: "ca.crt"}, Presented: InternalLoadBalancerServing(), ServerName: NameInternal, Reload: ReloadByNewNodes, Reader: pki.ReaderGo,
+			Impact: "nodes that are added: they never join",
+			In:     Range{Component: mco, To: Minor{4, 15}}, Evidence: Evidence{Verified, mcoRepo + "pkg/server/cluster_server.go @ release-4.12 to 4.15"},
+		},
+		{
+			ID: "new-node-kubeconfig-data-api-int", Part: PartAPIInt, Verifier: "the kubelet of a node that is added", Claim: "a node added now trusts api-int's serving certificate",
+			Trust: bundle(mcoTarget, "kubeconfig-data"), Presented: InternalLoadBalancerServing(), ServerName: NameInternal, Reload: ReloadByNewNodes, Reader: pki.ReaderGo,
+			Impact: "nodes that are added: they never join",
+			In:     since(mco, Minor{4, 16}), Evidence: Evidence{Verified, mcoRepo + "pkg/server/cluster_server.go @ release-4.16 to 4.22"},
+		},
+	}
+}
+
+// rootCAOf is kube-root-ca.crt in one namespace.
+func rootCAOf(namespace string) Ref {
+	r := rootCA()
+	r.Namespace = namespace
+	return r
+}
+
+// networkEdges are of what runs on nodes, by kubeconfigs there. All are optional:
+// which of them runs is the administrator's choice of a network. The namespaces of
+// those that are not there are not there either, and each namespace has its copy of
+// kube-root-ca.crt.
+func networkEdges() []Edge {
+	inNetwork := func(path string) Ref { return file("/etc/kubernetes/cni/net.d/" + path) }
+	multus := Evidence{Verified, networkRepo + "bindata/network/multus/multus.yaml @ 2a6a57fef and release-4.12 to 4.15"}
+	ovn := Evidence{Verified, networkRepo + "bindata/network/ovn-kubernetes/common/008-script-lib.yaml @ 2a6a57fef and release-4.15"}
+	kubelets := file("/var/lib/kubelet/kubeconfig")
+	return []Edge{
+		{
+			ID: "multus-thin-api-int", Part: PartAPIInt, Verifier: "multus, thin", Claim: "multus trusts api-int's serving certificate",
+			Trust: inNetwork("multus.d/multus.kubeconfig"), Optional: true, Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadEachTime, Reader: pki.ReaderGo,
+			Impact: "the network of new pods on the node",
+			In:     Range{Component: network, To: Minor{4, 13}}, Evidence: multus,
+		},
+		{
+			ID: "multus-api-int", Part: PartAPIInt, Verifier: "multus, thick", Claim: "multus, once restarted, trusts api-int's serving certificate",
+			Trust: kubelets, Optional: true, OnlyIfExists: rootCAOf("openshift-multus"), Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadAtStart, Reader: pki.ReaderGo,
+			Remediation: "{} fix-api-int --nodes NODE, and only then restart the node's multus pod",
+			Ahead:       "{} pretrust --nodes NODE",
+			Impact:      "the network of new pods on the node; a restart before the file is right takes down the node's network",
+			In:          since(network, Minor{4, 14}), Evidence: multus,
+		},
+		{
+			ID: "ovnkube-node-api-int", Part: PartAPIInt, Verifier: "ovnkube-node", Claim: "ovnkube-node, once restarted, trusts api-int's serving certificate",
+			Trust: kubelets, Optional: true, OnlyIfExists: rootCAOf(ovnTarget), Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadAtStart, Reader: pki.ReaderGo,
+			Remediation: "{} fix-api-int --nodes NODE, and only then restart the node's ovnkube-node pod",
+			Ahead:       "{} pretrust --nodes NODE",
+			Impact:      "the network of new pods on the node",
+			In:          since(network, Minor{4, 14}), Evidence: ovn,
+		},
+		{
+			ID: "machine-config-daemon-node-writer-api-int", Part: PartAPIInt, Verifier: "machine-config-daemon's NodeWriter", Claim: "machine-config-daemon's NodeWriter, once restarted, trusts api-int's serving certificate",
+			Trust: kubelets, Optional: true, OnlyIfExists: rootCAOf(mcoTarget), Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadAtStart, Reader: pki.ReaderGo,
+			Remediation: "{} fix-api-int --nodes NODE, and only then restart the node's machine-config-daemon pod",
+			Ahead:       "{} pretrust --nodes NODE",
+			Impact:      "what machine-config-daemon writes to its Node: the state of an update; the pool is Degraded or stands still",
+			In:          Range{Component: mco}, Evidence: nodeWriter(),
+		},
+		{
+			ID: "whereabouts-api-int", Part: PartAPIInt, Verifier: "whereabouts", Claim: "whereabouts trusts api-int's serving certificate",
+			Trust: inNetwork("whereabouts.d/whereabouts.kubeconfig"), Optional: true, Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadEachTime, Reader: pki.ReaderGo,
+			Impact: "addresses of new pods' additional networks",
+			In:     Range{Component: network}, Evidence: multus,
+		},
+	}
+}
+
+// nodeWriter is about the second client of machine-config-daemon, beside that of its
+// service account.
+func nodeWriter() Evidence {
+	return Evidence{Verified, mcoRepo + "pkg/daemon/writer.go @ release-4.11 to 4.22 (nodeWriterKubeconfigPath, read once by newNodeWriter); k8s.io/client-go transport reads CAData once; OCPBUGS-76338"}
+}

@@ -1,0 +1,91 @@
+package catalog
+
+import "github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+
+// controlPlaneEdges are between the parts of the control plane, and between these and kubelets.
+func controlPlaneEdges() []Edge {
+	flags := Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/config/defaultconfig.yaml @ c813e820b"}
+	kubeconfigs := Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/kube-apiserver/{check-endpoints,control-plane-node}-kubeconfig-cm.yaml @ release-4.12 0217c88fb to release-4.23 440392249"}
+	requests := Evidence{Verified, kcmRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ 4e72164b8 (ManageCSRCABundle, ManageCSRIntermediateCABundle); " + flags.Source}
+	return []Edge{
+		{
+			ID: "kubelet-client-ca", Part: PartControlPlane, Verifier: "kubelet, of its clients", Claim: "kubelets trust kube-apiserver's client certificate",
+			Trust: file("/etc/kubernetes/kubelet-ca.crt"), Presented: secret(kasTarget, "kubelet-client"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
+			Impact: "logs, exec, port-forward and metrics of the node",
+			In:     Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "templates/{master,worker}/01-*-kubelet/_base/files/kubelet.yaml (clientCAFile)"},
+		},
+		{
+			ID: "apiserver-kubelet-serving", Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver trusts what kubelets serve",
+			Trust: bundle(kasTarget, "kubelet-serving-ca"), Presented: file("/var/lib/kubelet/pki/kubelet-server-current.pem"), ServerName: NameAny, Reload: ReloadByRollout, Reader: pki.ReaderGo,
+			Impact: "logs, exec and port-forward of the node",
+			In:     Range{Component: kas}, Evidence: flags,
+		},
+		{
+			ID: "apiserver-etcd", Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver trusts what etcd serves",
+			Trust: bundle(kasTarget, "etcd-serving-ca"), Presented: secret("openshift-etcd", "etcd-serving-*"), ServerName: NameAny, Reload: ReloadByRollout, Reader: pki.ReaderUnknown,
+			Impact: "the API server",
+			In:     Range{Component: kas}, Evidence: flags,
+		},
+		{
+			ID: "etcd-peers", Part: PartControlPlane, Verifier: "etcd", Claim: "etcd's members trust each other",
+			Trust: bundle("openshift-etcd", "etcd-ca-bundle"), Presented: secret("openshift-etcd", "etcd-peer-*"), ServerName: NameAny, Reload: ReloadByRollout, Reader: pki.ReaderUnknown,
+			Impact: "the quorum of etcd, and with it the API",
+			In:     Range{Component: etcd}, Evidence: Evidence{Verified, "openshift/cluster-etcd-operator bindata/etcd/pod.gotpl.yaml @ b4786ae33"},
+		},
+		{
+			ID: "extension-front-proxy", Part: PartControlPlane, Verifier: "extension API servers", Claim: "extension API servers trust kube-apiserver's front proxy certificate",
+			Trust: extensionAuthentication("requestheader-client-ca-file"), Presented: secret(kasTarget, "aggregator-client"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
+			Impact: "aggregated APIs, metrics among them",
+			In:     Range{Component: kas}, Evidence: Evidence{Field, "kubernetes/kubernetes pkg/controlplane/controller/clusterauthenticationtrust/cluster_authentication_trust_controller.go"},
+		},
+		{
+			ID: "etcd-apiserver", Part: PartControlPlane, Verifier: "etcd", Claim: "etcd trusts kube-apiserver's client certificate",
+			Trust: bundle("openshift-etcd", "etcd-ca-bundle"), Presented: secret(kasTarget, "etcd-client"), ServerName: NameClient, Reload: ReloadByRollout, Reader: pki.ReaderUnknown,
+			Impact: "the API server",
+			In:     Range{Component: etcd}, Evidence: Evidence{Verified, "openshift/cluster-etcd-operator bindata/etcd/pod.gotpl.yaml @ b4786ae33"},
+		},
+		{
+			ID: "aggregated-front-proxy", Part: PartControlPlane, Verifier: "aggregated API servers", Claim: "aggregated API servers trust kube-apiserver's front proxy certificate",
+			Trust: bundle(managed, "kube-apiserver-aggregator-client-ca"), Presented: secret(kasTarget, "aggregator-client"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
+			Impact: "OpenShift's own APIs: routes, projects, images, log in",
+			In:     Range{Component: kas}, Evidence: flags,
+		},
+		{
+			ID: "apiserver-controller-manager", Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver trusts kube-controller-manager's client certificate",
+			Trust: bundle(kasTarget, "client-ca"), Presented: secret(managed, "kube-controller-manager-client-cert-key"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
+			Impact: "controllers", In: Range{Component: kas}, Evidence: flags,
+		},
+		{
+			ID: "apiserver-scheduler", Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver trusts kube-scheduler's client certificate",
+			Trust: bundle(kasTarget, "client-ca"), Presented: secret(managed, "kube-scheduler-client-cert-key"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
+			Impact: "new pods are not placed", In: Range{Component: kas}, Evidence: flags,
+		},
+		{
+			ID: "apiserver-check-endpoints", Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver trusts the client certificate of the endpoint checks beside it",
+			Trust: bundle(kasTarget, "client-ca"), Presented: secret(kasTarget, "check-endpoints-client-cert-key"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
+			Impact: "the checks of connections between masters (podnetworkconnectivitychecks)", In: Range{Component: kas}, Evidence: kubeconfigs,
+		},
+		{
+			ID: "apiserver-control-plane-node", Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver trusts the administrative client certificate of control plane nodes",
+			Trust: bundle(kasTarget, "client-ca"), Presented: secret(kasTarget, "control-plane-node-admin-client-cert-key"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
+			Impact: "whatever on masters uses the kubeconfig in the ConfigMap control-plane-node-kubeconfig", In: Range{Component: kas}, Evidence: kubeconfigs,
+		},
+		// What the signer of kubelets' certificates is trusted by, before and after it signs one.
+		{
+			ID: "apiserver-csr-signer", Part: PartControlPlane, Verifier: "kube-apiserver, of client certificates made by request", Claim: "kube-apiserver trusts client certificates that the signer of requests signs",
+			Trust: bundle(kasTarget, "client-ca"), Presented: secret(kcmOperator, "csr-signer"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
+			Impact: "nodes, one after the other: a kubelet may do nothing once its certificate is renewed", In: Range{Component: kas}, Evidence: requests,
+		},
+		{
+			ID: "apiserver-csr-signer-serving", Part: PartControlPlane, Verifier: "kube-apiserver, of serving certificates made by request", Claim: "kube-apiserver trusts kubelets whose certificate the signer of requests signs",
+			Trust: bundle(kasTarget, "kubelet-serving-ca"), Presented: secret(kcmOperator, "csr-signer"), ServerName: NameAny, Reload: ReloadByRollout, Reader: pki.ReaderGo,
+			Impact: "logs, exec and port-forward of nodes, one after the other: once a kubelet's certificate is renewed", In: Range{Component: kas}, Evidence: requests,
+		},
+	}
+}
+
+// extensionAuthentication is a key of what kube-apiserver publishes of the CAs that
+// it trusts.
+func extensionAuthentication(key string) Ref {
+	return Ref{Kind: ConfigMap, Namespace: "kube-system", Name: "extension-apiserver-authentication", Key: key}
+}
