@@ -34,7 +34,7 @@ func listJSON[T any](ctx context.Context, c *Cluster, path string, opts metav1.L
 		var items []T
 		meta, err := readJSONList(body, func(dec *json.Decoder) error {
 			items = append(items, *new(T))
-			return atItem(len(items)-1, dec.Decode(&lenient[T]{&items[len(items)-1]}))
+			return atItem(len(items)-1, dec.Decode(&timeTolerant[T]{&items[len(items)-1]}))
 		})
 		if err != nil {
 			return meta, fmt.Errorf("decode %s: %w", path, undecoded(err))
@@ -73,7 +73,7 @@ func (c *Cluster) getJSON(ctx context.Context, path string, into any) error {
 	if err != nil {
 		return err
 	}
-	return withoutOddTimes(raw, into)
+	return decodeWithoutUnparsableTimes(raw, into)
 }
 
 // readJSONList reads a list item by item, so that of the server's answer no more
