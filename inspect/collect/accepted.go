@@ -10,7 +10,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/ask"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/apiprobe"
 )
 
 // Requests asks servers whether they accept the client certificates that lie on masters,
@@ -132,8 +132,8 @@ func (r Requests) answers(ctx context.Context, row catalog.Caller, node *inspect
 		return nil, because(ctx, err)
 	}
 	defer func() { _ = on.Close() }() // nothing was written there
-	with := ask.Credentials{Certificate: row.Certificate, SHA256: node.File(row.Certificate).SHA256, Key: row.Key, CA: ca}
-	answers, err := ask.Accepted(ctx, on, with, row.Path, addresses)
+	with := apiprobe.Credentials{Certificate: row.Certificate, SHA256: node.File(row.Certificate).SHA256, Key: row.Key, CA: ca}
+	answers, err := apiprobe.Accepted(ctx, on, with, row.Path, addresses)
 	if err != nil {
 		err = because(ctx, err)
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/ask"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/apiprobe"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
@@ -274,7 +274,7 @@ func (n Nodes) Read(ctx context.Context, o NodeObject, node OnNode) (facts inspe
 		s = inspect.Merge(s, served(ctx, node, &s.Nodes[0]))
 	}
 	if n.RestartProbe {
-		s.Nodes[0].RestartProbe = ask.ProbeRestart(ctx, node, r, s.Nodes[0].Kubelet, o.Name)
+		s.Nodes[0].RestartProbe = apiprobe.ProbeRestart(ctx, node, r, s.Nodes[0].Kubelet, o.Name)
 	}
 	return s, r.Missing, nil
 }

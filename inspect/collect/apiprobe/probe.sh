@@ -229,7 +229,7 @@ tool() {
 }
 
 main() {
-	echo "certrot-ask 1"
+	echo "certrot-probe 1"
 	if ! has awk || ! has tail || ! has head || ! has tr || ! has cat || ! has wc; then
 		echo "tool lacking"
 		echo end

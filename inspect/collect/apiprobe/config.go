@@ -1,4 +1,4 @@
-package ask
+package apiprobe
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 )
 
-// config is a kubeconfig as a kubelet would use it. Sources are what ask.sh
+// config is a kubeconfig as a kubelet would use it. Sources are what probe.sh
 // takes.
 type config struct {
 	host, port, name, path string
@@ -176,7 +176,7 @@ func (d document) user(c *config, user *yaml.Node, n int) error {
 	return nil
 }
 
-// source is what ask.sh takes for a field that is there as data or as a file.
+// source is what probe.sh takes for a field that is there as data or as a file.
 func (d document) source(in *yaml.Node, data, file string) (string, error) {
 	if n := find(in, data); n != nil && n.Value != "" {
 		at, length, err := d.span(n)

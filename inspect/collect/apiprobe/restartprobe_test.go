@@ -1,4 +1,4 @@
-package ask
+package apiprobe
 
 import (
 	"bytes"
@@ -214,7 +214,7 @@ type kubelet struct {
 func newKubelet(t *testing.T, a *api, name string) *kubelet {
 	t.Helper()
 	now := time.Now()
-	dir, err := os.MkdirTemp("", "ask-") // a path that is as short as those of nodes: others are masked
+	dir, err := os.MkdirTemp("", "probe-") // a path that is as short as those of nodes: others are masked
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -563,14 +563,14 @@ func (r recording) Run(ctx context.Context, stdin io.Reader, argv ...string) ([]
 func TestAnswersThatAreNone(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		"", "certrot-ask 1\n", "certrot-ask 1\ntool x\nanswer 0 200 - -\n", "certrot-ask 1\nanswer 0 200 - -\nend\n",
-		"certrot-ask 1\ntool x\nanswer 0 200 - Not_a_word\nend\n", "certrot-ask 1\ntool x\nanswer 0 200 " + goodToken + " -\nend\n", "certrot-ask 1\ntool x\nanswer 1 2\nend\n",
+		"", "certrot-probe 1\n", "certrot-probe 1\ntool x\nanswer 0 200 - -\n", "certrot-probe 1\nanswer 0 200 - -\nend\n",
+		"certrot-probe 1\ntool x\nanswer 0 200 - Not_a_word\nend\n", "certrot-probe 1\ntool x\nanswer 0 200 " + goodToken + " -\nend\n", "certrot-probe 1\ntool x\nanswer 1 2\nend\n",
 	} {
 		if lines, _, err := answers(text); err == nil {
 			t.Errorf("%q: %v", text, lines)
 		}
 	}
-	lines, tool, err := answers("certrot-ask 1\ntool curl 8\nanswer 0 401 10.0.0.1 Unauthorized\nanswer 6 0 - -\nend\n")
+	lines, tool, err := answers("certrot-probe 1\ntool curl 8\nanswer 0 401 10.0.0.1 Unauthorized\nanswer 6 0 - -\nend\n")
 	if err != nil || tool != "curl 8" {
 		t.Fatal(err, tool)
 	}

@@ -1,4 +1,4 @@
-package ask
+package apiprobe
 
 import (
 	"context"
@@ -17,13 +17,13 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 )
 
-//go:embed ask.sh
+//go:embed probe.sh
 var program string
 
 // patience is for one request: to find the server, to connect, and for its answer.
 const patience = 10 * time.Second
 
-// argumentsEach is how many arguments of ask.sh a request takes.
+// argumentsEach is how many arguments of probe.sh a request takes.
 const argumentsEach = 10
 
 // run asks on the node, and returns an answer for each request in argv, and the tool
@@ -42,7 +42,7 @@ func run(ctx context.Context, node gather.Runner, argv []string) ([]line, string
 	var failed *nodeexec.RunError
 	if errors.As(err, &failed) { // what it was told helps nobody
 		brief := *failed
-		brief.Argv = []string{"ask.sh"}
+		brief.Argv = []string{"probe.sh"}
 		err = &brief
 	}
 	if err != nil {
@@ -64,9 +64,9 @@ type line struct {
 	address, reason string
 }
 
-// answers reads what ask.sh prints. What a node answers is not trusted.
+// answers reads what probe.sh prints. What a node answers is not trusted.
 func answers(out string) (lines []line, tool string, err error) {
-	rest, ok := strings.CutPrefix(out, "certrot-ask 1\n")
+	rest, ok := strings.CutPrefix(out, "certrot-probe 1\n")
 	rest, whole := strings.CutSuffix(rest, "\nend\n")
 	if !ok || !whole {
 		return nil, "", fmt.Errorf("the answer of the node is not whole: %.200q", out)
@@ -93,7 +93,7 @@ func answers(out string) (lines []line, tool string, err error) {
 	return lines, tool, nil
 }
 
-// The statuses of ask.sh's own; the others are curl's.
+// The statuses of probe.sh's own; the others are curl's.
 const (
 	exitChanged = 201
 	exitOdd     = 202
