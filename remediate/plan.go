@@ -19,7 +19,7 @@ type Plan struct {
 	Run   string // its ID, also of its journal and of its folder on nodes
 	Basis inspect.Snapshot
 	Now   time.Time
-	Notes []string // what people are to know beside the steps
+	Notes Notes
 	// Checked are the checks of the whole cluster that were made before.
 	Checked Checked
 	Waves   []Wave // in this order
@@ -37,8 +37,6 @@ type Checked struct {
 	Passed  []string
 	Unknown []string // no API server was asked
 	AsOf    string   // "as of TIME" where they were made on a file; empty: just now
-	// Notes are those of the plan's notes that say so.
-	Notes []string
 }
 
 // Wave is done before the next one begins.
@@ -188,9 +186,7 @@ func (d *Draft) Step(a Action) (*Change, error) {
 
 // Note adds a note to the plan, once.
 func (d *Draft) Note(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); !slices.Contains(d.Plan.Notes, text) {
-		d.Plan.Notes = append(d.Plan.Notes, text)
-	}
+	d.Plan.Notes.Add(Note{Text: fmt.Sprintf(format, args...)})
 }
 
 // Finish proves the plan: it compares what the checks find before and after.

@@ -35,7 +35,7 @@ func printPlan(out io.Writer, a *Run, p *remediate.Plan) error {
 	ui.PrintUnreviewed(w, c.Versions.WhyUnreviewed())
 	a.PrintBasis(w, p)
 	for _, note := range p.Notes {
-		ui.Wrap(w, "Note     ", note)
+		ui.Wrap(w, "Note     ", note.Text)
 	}
 	if p.Empty() {
 		printUnknown(w, p)

@@ -27,7 +27,7 @@ func printPlanDiff(out, errOut io.Writer, a *Run, p *remediate.Plan) error {
 	notes := &strings.Builder{}
 	a.PrintBasis(notes, p)
 	for _, note := range p.Notes {
-		ui.Wrap(notes, "Note     ", note)
+		ui.Wrap(notes, "Note     ", note.Text)
 	}
 	printUnknown(notes, p)
 	if _, err := io.WriteString(errOut, ui.CleanLines(notes.String())); err != nil {

@@ -84,7 +84,7 @@ func printPlanDocument(out io.Writer, format, command string, p *remediate.Plan)
 	d := planDocument{
 		APIVersion: report.APIVersion, Kind: "Plan", Command: command, Run: p.Run,
 		Server: p.Basis.Cluster.Server, Version: p.Basis.Cluster.Versions.Cluster, Unreviewed: p.Basis.Cluster.Versions.WhyUnreviewed(), Unauthenticated: p.Basis.Cluster.Unauthenticated,
-		Notes: append([]string{}, p.Notes...), Waves: []planWave{}, Nodes: []planNode{}, Solved: []planFinding{}, Served: []planServed{},
+		Notes: p.Notes.Texts(), Waves: []planWave{}, Nodes: []planNode{}, Solved: []planFinding{}, Served: []planServed{},
 	}
 	for _, w := range p.Waves {
 		if w.Name != "" {

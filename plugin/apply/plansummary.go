@@ -160,10 +160,10 @@ func (s planSummary) notes(w *ui.Page, room int) string {
 		notes = append(notes, note{"? UNKNOWN", foreign.Name(r.Node) + ": " + r.Name + ": " + r.Reason})
 	}
 	var accepted, others []note
-	for _, text := range s.plan.Notes {
-		switch n := (note{"! WARNING", text}); {
-		case slices.Contains(s.plan.Checked.Notes, text):
-		case strings.HasPrefix(text, acceptedByName):
+	for _, about := range s.plan.Notes {
+		switch n := (note{"! WARNING", about.Text}); about.Kind {
+		case remediate.NoteChecked: // checks says it
+		case remediate.NoteAccepted:
 			accepted = append(accepted, n)
 		default:
 			others = append(others, n)
@@ -221,9 +221,6 @@ func (s planSummary) checks(w *ui.Page) {
 	line("? UNKNOWN", "no API server asked: ", s.plan.Checked.Unknown)
 	line("✓ PASS", asOf, s.plan.Checked.Passed)
 }
-
-// acceptedByName begins a note of a check that fails or is unknown, and was accepted.
-const acceptedByName = "Accepted by name"
 
 // bottom says what the plan solves, and what to type.
 func (s planSummary) bottom(w *ui.Page) {

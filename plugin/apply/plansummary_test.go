@@ -86,7 +86,7 @@ func TestAPlanFitsOnOneScreen(t *testing.T) {
 					p.Basis.Served = []inspect.Served{{Chain: added[:1]}}
 					p.Solved = []assess.Finding{{Assessment: assess.Assessment{ID: "api-trusted", Severity: assess.Critical}}}
 					for i := range notes {
-						p.Notes = append(p.Notes, fmt.Sprintf("%d %s", i, long))
+						p.Notes.Add(remediate.Note{Text: fmt.Sprintf("%d %s", i, long)})
 						p.Unknown = append(p.Unknown, &remediate.Refusal{Node: names[0], Name: "node-read", Reason: long})
 						p.Checked.Passed = append(p.Checked.Passed, "check-that-passes")
 						p.Checked.Unknown = append(p.Checked.Unknown, "check-that-is-unknown")
@@ -140,7 +140,7 @@ func TestAConfirmedPlanNamesAllThatIsWritten(t *testing.T) {
 	alone.New = slices.Concat(added, other)
 	patch := "add to ConfigMap/openshift-multus/kube-root-ca.crt: " + strings.Repeat("a CA and ", 40) + "another one"
 	p.Waves[3].Nodes = append(p.Waves[3].Nodes, remediate.NodePlan{Steps: []remediate.Step{{Action: fileAction{id: "patch"}, Change: &remediate.Change{Summary: patch}}}})
-	p.Notes = []string{"Accepted by name: upgrade-running: " + strings.Repeat("a reason ", 30) + "at its end"}
+	p.Notes.Add(remediate.AcceptedNote("upgrade-running: " + strings.Repeat("a reason ", 30) + "at its end"))
 	for _, columns := range []string{"40", "80", "200"} {
 		said := summaryOf(&Run{Session: &Session{}}, p, columns, t)
 		for i, c := range slices.Concat(added, dropped, other) {
@@ -198,5 +198,19 @@ func TestWhatAPlanDoesToANode(t *testing.T) {
 		if !strings.Contains(said, want) {
 			t.Errorf("no %q\n%s", want, said)
 		}
+	}
+}
+
+// TestANoteIsPlacedByItsKind: a text that reads like another kind of note is none.
+func TestANoteIsPlacedByItsKind(t *testing.T) {
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	p := repairOf(now, authorities(now, "a-signer"), nil, "node-0")
+	const like = "Accepted by name: nothing was"
+	p.Notes = remediate.PlainNotes(like)
+	p.Notes.Add(remediate.Note{Kind: remediate.NoteChecked, Text: "a check that passes"}, remediate.AcceptedNote("upgrade-running: a reason"))
+	said := summaryOf(&Run{}, p, "80", t)
+	accepted, plain := strings.Index(said, "upgrade-running: a reason"), strings.Index(said, like)
+	if accepted < 0 || plain < accepted || strings.Contains(said, "a check that passes") {
+		t.Errorf("the accepted risk comes first, and what the list of checks says is not said twice:\n%s", said)
 	}
 }

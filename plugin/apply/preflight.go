@@ -110,10 +110,10 @@ func (o PreflightOptions) Ask(ctx context.Context, w *Session, facts inspect.Sna
 		return err // it may be the reason why there is no plan
 	}
 	if reason := unreadVersion(facts.Cluster); reason != "" && p != nil {
-		p.Notes = append(p.Notes, acceptedByName+": "+preflight.UnreviewedVersion+": "+reason+".")
+		p.Notes.Add(remediate.AcceptedNote(preflight.UnreviewedVersion + ": " + reason + "."))
 	}
 	if facts.Cluster.Versions.WhyUnreviewed() != "" && p != nil {
-		p.Notes = append(p.Notes, acceptedByName+": "+preflight.UnreviewedVersion+": what the catalog says of the nearest version that was reviewed is taken.")
+		p.Notes.Add(remediate.AcceptedNote(preflight.UnreviewedVersion + ": " + "what the catalog says of the nearest version that was reviewed is taken."))
 	}
 	if planned != nil && !explains {
 		return planned
@@ -144,7 +144,7 @@ func (o PreflightOptions) Ask(ctx context.Context, w *Session, facts inspect.Sna
 		return err
 	}
 	if ask.ControlPlane == nil {
-		p.Notes = append(p.Notes, "Nothing is paused, since no API server was asked.")
+		p.Notes.Add(remediate.Note{Text: "Nothing is paused, since no API server was asked."})
 		return nil
 	}
 	first, last, err := action.Pauses(ask.ControlPlane, p.Run)
@@ -152,7 +152,7 @@ func (o PreflightOptions) Ask(ctx context.Context, w *Session, facts inspect.Sna
 		return err
 	}
 	if action.Frame(p, first, last); len(first) > 0 {
-		p.Notes = append(p.Notes, "Health checks are paused first, and resumed at the end. If this stops half-way they stay paused: undo resumes them, and so does the same command when it comes to its end.")
+		p.Notes.Add(remediate.Note{Text: "Health checks are paused first, and resumed at the end. If this stops half-way they stay paused: undo resumes them, and so does the same command when it comes to its end."})
 	}
 	return nil
 }
@@ -206,7 +206,7 @@ func unverified(err error) bool {
 func (w *Session) Resume(ctx context.Context, run string, record remediate.RunRecord, p *remediate.Plan) error {
 	if w.Conn == nil {
 		if action.Paused(record) {
-			p.Notes = append(p.Notes, "The run paused health checks; without an API server they stay so: run this again when there is one.")
+			p.Notes.Add(remediate.Note{Text: "The run paused health checks; without an API server they stay so: run this again when there is one."})
 		}
 		return nil
 	}
@@ -226,7 +226,7 @@ func (o PreflightOptions) judge(ask preflight.Preflight, p *remediate.Plan) erro
 	for _, v := range ask.Check() {
 		switch {
 		case v.Blocks() && v.Risk && slices.Contains(o.Risks, v.ID):
-			p.Notes = append(p.Notes, acceptedByName+": "+v.ID+": "+v.Reason)
+			p.Notes.Add(remediate.AcceptedNote(v.ID + ": " + v.Reason))
 		case v.Blocks():
 			stops = append(stops, v)
 		case v.NoAPIServer:
@@ -234,7 +234,7 @@ func (o PreflightOptions) judge(ask preflight.Preflight, p *remediate.Plan) erro
 		default:
 			good = append(good, v.ID)
 			if v.Reason != "" {
-				p.Notes = append(p.Notes, v.ID+": "+v.Reason)
+				p.Notes.Add(remediate.Note{Text: v.ID + ": " + v.Reason})
 			}
 		}
 	}
@@ -247,14 +247,13 @@ func (o PreflightOptions) judge(ask preflight.Preflight, p *remediate.Plan) erro
 		if p.Checked.AsOf != "" {
 			when = ", " + p.Checked.AsOf
 		}
-		p.Checked.Notes = append(p.Checked.Notes, "Checked of the whole cluster"+when+": "+strings.Join(good, ", ")+".")
+		p.Notes.Add(remediate.Note{Kind: remediate.NoteChecked, Text: "Checked of the whole cluster" + when + ": " + strings.Join(good, ", ") + "."})
 	}
 	if len(blind) > 0 {
-		p.Checked.Notes = append(p.Checked.Notes, "Unknown, since no API server was asked: "+strings.Join(blind, ", ")+".")
+		p.Notes.Add(remediate.Note{Kind: remediate.NoteChecked, Text: "Unknown, since no API server was asked: " + strings.Join(blind, ", ") + "."})
 	}
-	p.Notes = append(p.Notes, p.Checked.Notes...)
 	if ask.ControlPlane != nil {
-		p.Notes = append(p.Notes, unwell(ask.ControlPlane)...)
+		p.Notes.Add(remediate.PlainNotes(unwell(ask.ControlPlane)...)...)
 	}
 	return nil
 }

@@ -255,7 +255,7 @@ func (o *fixOptions) execute(ctx context.Context, w *apply.Session, given []byte
 		p, err := o.plan(fix, a.Run, facts)
 		err = o.preflight.Preflight(ctx, w, facts, fix.CA, p, withPast(err, a.Lines.PastMasters))
 		if err == nil && w.NoAPI != nil {
-			p.Notes = append(p.Notes, "Without the API server: "+foreign.Prose(w.NoAPI.Error()))
+			p.Notes.Add(remediate.Note{Text: "Without the API server: " + foreign.Prose(w.NoAPI.Error())})
 		}
 		return p, err
 	}

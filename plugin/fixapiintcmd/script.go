@@ -105,7 +105,7 @@ func (o *fixOptions) emitFor(ctx context.Context, w *apply.Session, fix apiint.R
 		err = o.preflight.Ask(ctx, w, facts, fix.CA, nodes, p, err)
 	case unchecked:
 		err = apply.Unreviewed(facts.Cluster, o.preflight.Risks)
-		p.Notes = append(p.Notes, "Not checked: the state of the cluster. Neither an API server nor a snapshot tells whether an upgrade, a rollout or a reboot is under way: oc get clusterversion,clusteroperators,machineconfigpools")
+		p.Notes.Add(remediate.Note{Text: "Not checked: the state of the cluster. Neither an API server nor a snapshot tells whether an upgrade, a rollout or a reboot is under way: oc get clusterversion,clusteroperators,machineconfigpools"})
 	}
 	if err != nil {
 		return apply.Refused(err)
@@ -115,7 +115,7 @@ func (o *fixOptions) emitFor(ctx context.Context, w *apply.Session, fix apiint.R
 	}
 	out := o.App.Streams.Out
 	for _, s := range scripts {
-		s.Notes = append(s.Notes, p.Notes[len(notes):]...) // of the whole cluster
+		s.Notes = append(s.Notes, p.Notes[len(notes):].Texts()...) // of the whole cluster
 		name := filepath.Join(o.scripts, s.Name())
 		if err := writeNew(name, s.Text(o.App.Version)); err != nil {
 			return fmt.Errorf("--emit-script: %w", err)
@@ -123,7 +123,7 @@ func (o *fixOptions) emitFor(ctx context.Context, w *apply.Session, fix apiint.R
 		ui.Printf(out, "%s\n", ui.Clean(name))
 	}
 	for _, n := range p.Notes {
-		ui.Printf(o.App.Streams.ErrOut, "%s\n", ui.Clean(n))
+		ui.Printf(o.App.Streams.ErrOut, "%s\n", ui.Clean(n.Text))
 	}
 	ui.Printf(o.App.Streams.ErrOut, "Read it, copy it to its node, and there, as root: sh FILE --dry-run; sh FILE; back: sh FILE undo. One node after another, masters first; each is to be Ready before the next.\n")
 	return nil

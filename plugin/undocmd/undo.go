@@ -210,10 +210,10 @@ func (o *undoOptions) undo(ctx context.Context, w *apply.Session, record remedia
 			err = w.Resume(ctx, o.undoes, record, p)
 		}
 		if err == nil {
-			p.Notes = append(append(p.Notes, left...), byHand...)
+			p.Notes.Add(remediate.PlainNotes(slices.Concat(left, byHand)...)...)
 		}
 		if err == nil && w.NoAPI != nil {
-			p.Notes = append(p.Notes, "Without the API server: "+ui.OneLine(w.NoAPI.Error()))
+			p.Notes.Add(remediate.Note{Text: "Without the API server: " + ui.OneLine(w.NoAPI.Error())})
 		}
 		return p, err
 	}
@@ -245,7 +245,7 @@ func (o *undoOptions) settled(ctx context.Context, w *apply.Session, facts inspe
 		switch {
 		case v.ID != preflight.StaticPodsSettled || !v.Blocks():
 		case slices.Contains(o.risks, v.ID):
-			p.Notes = append(p.Notes, "Accepted by name: "+v.ID+": "+v.Reason)
+			p.Notes.Add(remediate.AcceptedNote(v.ID + ": " + v.Reason))
 		default:
 			return apply.Stopped([]preflight.Verdict{v})
 		}
@@ -266,7 +266,7 @@ func (o *undoOptions) undoPauses(ctx context.Context, record remediate.RunRecord
 		if err != nil {
 			return nil, err
 		}
-		p := &remediate.Plan{Run: o.undoes, Now: collect.Now(), Notes: notes}
+		p := &remediate.Plan{Run: o.undoes, Now: collect.Now(), Notes: remediate.PlainNotes(notes...)}
 		p.Basis.Cluster.Server, p.Basis.Cluster.Unauthenticated = conn.Server, conn.Unauthenticated
 		return p, w.Resume(ctx, o.undoes, record, p)
 	}

@@ -150,8 +150,8 @@ func TestMastersWithoutTheirLabel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(strings.Join(p.Notes, "\n"), "known by their labels alone: worker-0") != c.says {
-			t.Errorf("kube-apiservers %q: notes %q", c.known, p.Notes)
+		if strings.Contains(strings.Join(p.Notes.Texts(), "\n"), "known by their labels alone: worker-0") != c.says {
+			t.Errorf("kube-apiservers %q: notes %q", c.known, p.Notes.Texts())
 		}
 	}
 }
@@ -220,7 +220,7 @@ func TestANodeThatIsNotBackIsToldHowToJoin(t *testing.T) {
 		fix := fixOf(f)
 		fix.Nodes = nodes
 		p, err := fix.Plan("run", f.Snapshot, remediatetest.TestNow)
-		if err != nil || !strings.Contains(strings.Join(p.Notes, "\n"), line) {
+		if err != nil || !strings.Contains(strings.Join(p.Notes.Texts(), "\n"), line) {
 			t.Errorf("nodes %v: %v, plan %+v", nodes, err, p)
 		}
 	}

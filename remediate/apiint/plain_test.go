@@ -56,7 +56,7 @@ func TestKubeadmsFilesAreRepaired(t *testing.T) {
 			if got := dueSteps(p); !slices.Equal(got, c.want) {
 				t.Errorf("steps %q, want %q", got, c.want)
 			}
-			for _, note := range p.Notes {
+			for _, note := range p.Notes.Texts() {
 				if strings.Contains(note, "OpenShift") || strings.Contains(note, "machine-config") || strings.Contains(note, "topology") || strings.Contains(note, files[0]) {
 					t.Errorf("notes %q", note)
 				}
@@ -87,7 +87,7 @@ func TestWhatKubeadmsNodesHaveBesideIsSaidAndLeft(t *testing.T) {
 			t.Errorf("step %s", step)
 		}
 	}
-	notes := strings.Join(p.Notes, "\n")
+	notes := strings.Join(p.Notes.Texts(), "\n")
 	for _, want := range []string{
 		manager + " on master-0 lacks", "kube-controller-manager reads it when it starts", "config set-cluster default-cluster",
 		catalog.KubeadmCA + " on master-0, worker-0, worker-1 lacks",
@@ -179,7 +179,7 @@ func TestScriptsOfKubeadmsNodes(t *testing.T) {
 			t.Errorf("%s speaks of OpenShift", s.Name())
 		}
 	}
-	if !strings.Contains(strings.Join(notes, "\n"), "where kubeadm has them, /etc/kubernetes/bootstrap-kubelet.conf and /etc/kubernetes/kubelet.conf") {
-		t.Errorf("notes %q", notes)
+	if !strings.Contains(strings.Join(notes.Texts(), "\n"), "where kubeadm has them, /etc/kubernetes/bootstrap-kubelet.conf and /etc/kubernetes/kubelet.conf") {
+		t.Errorf("notes %q", notes.Texts())
 	}
 }

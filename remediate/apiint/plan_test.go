@@ -347,7 +347,7 @@ func TestNotes(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		if notes := strings.Join(p.Notes, "\n"); strings.Contains(notes, c.says) != c.want || len(remediatetest.StepsOf(p)) != c.steps {
+		if notes := strings.Join(p.Notes.Texts(), "\n"); strings.Contains(notes, c.says) != c.want || len(remediatetest.StepsOf(p)) != c.steps {
 			t.Errorf("%s: steps %q, notes:\n%s", c.name, remediatetest.StepsOf(p), notes)
 		}
 	}

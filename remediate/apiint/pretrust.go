@@ -117,6 +117,6 @@ func (a Pretrust) AddTo(p *remediate.Plan, written []byte) error {
 		}
 		note += ": every node must have the CA before then."
 	}
-	p.Notes = append([]string{note}, p.Notes...)
+	p.Notes = append(remediate.PlainNotes(note), p.Notes...)
 	return nil
 }

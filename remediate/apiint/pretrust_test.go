@@ -34,8 +34,8 @@ func TestAheadOfTheFirstCertificate(t *testing.T) {
 		t.Errorf("from %s until %s", a.from, a.until)
 	}
 	p := planOf(f, t)
-	if err := a.AddTo(p, f.ConfigMap); err != nil || p.Empty() || !strings.Contains(p.Notes[0], "certificate is rotated from ") {
-		t.Errorf("%v, notes %q", err, p.Notes)
+	if err := a.AddTo(p, f.ConfigMap); err != nil || p.Empty() || !strings.Contains(p.Notes[0].Text, "certificate is rotated from ") {
+		t.Errorf("%v, notes %q", err, p.Notes.Texts())
 	}
 }
 

@@ -29,7 +29,7 @@ func TestWorkersThatAreNotBack(t *testing.T) {
 		{"it is back", "worker-0 worker-1", func(f *remediatetest.Fixture, _ *Repair) {
 			f.FirstNode().Ready, f.FirstNode().Heartbeat = "True", remediatetest.TestNow
 		}, "workers-first/1: worker-1", nil, ""},
-		{"accepted by name", "worker-0 worker-1", func(_ *remediatetest.Fixture, fix *Repair) { fix.Order.Accept = []string{preflight.WorkersBack} }, "workers-first/1: worker-1", nil, "Accepted by name (workers-back)"},
+		{"accepted by name", "worker-0 worker-1", func(_ *remediatetest.Fixture, fix *Repair) { fix.Order.Accept = []string{preflight.WorkersBack} }, "workers-first/1: worker-1", nil, "Accepted by name: workers-back: "},
 		{"those that are lost do not wait", "worker-0 worker-1! worker-2", nil, "workers-not-ready/1: worker-1; workers-first/1: worker-0 worker-2", []string{"await worker-0"}, "waited for"},
 		{"nothing is done to one that is Ready", "worker-0 worker-1!", nil, "workers-not-ready/1: worker-1", nil, ""},
 		{"its requests may be approved", "worker-0 worker-1", func(_ *remediatetest.Fixture, fix *Repair) { fix.ApproveCSRs = true }, "workers-first/1: worker-0 worker-1", []string{"approve-requests worker-0", "await worker-0"}, "waited for"},
@@ -73,8 +73,8 @@ func TestWorkersThatAreNotBack(t *testing.T) {
 		if got := remediatetest.Course(p); got != c.want || !slices.Equal(steps, c.steps) {
 			t.Errorf("%s: %s, steps %q; want %s, %q", c.name, got, steps, c.want, c.steps)
 		}
-		if notes := strings.Join(p.Notes, "\n"); !strings.Contains(notes, c.says) || c.says == "" && strings.Contains(notes, "to be back") {
-			t.Errorf("%s: notes %q", c.name, p.Notes)
+		if notes := strings.Join(p.Notes.Texts(), "\n"); !strings.Contains(notes, c.says) || c.says == "" && strings.Contains(notes, "to be back") {
+			t.Errorf("%s: notes %q", c.name, p.Notes.Texts())
 		}
 		n, _ := p.After.Node("worker-0")
 		if waited := slices.Contains(steps, "await worker-0"); (n.Ready == "True" && n.Heartbeat.After(n.Kubelet.Started)) != (waited || f.FirstNode().Ready == "True") {

@@ -43,7 +43,7 @@ func (s Script) Name() string { return "fix-api-int-" + s.Node + ".sh" }
 // node that was read is held against everything that Plan checks; of others only
 // the script itself can, on the node. The error is a *Refusal where it must not be
 // done.
-func (a Repair) Scripts(run string, facts inspect.Snapshot, now time.Time) (scripts []Script, notes []string, err error) {
+func (a Repair) Scripts(run string, facts inspect.Snapshot, now time.Time) (scripts []Script, notes remediate.Notes, err error) {
 	if err := a.supported(facts.Cluster); err != nil {
 		return nil, nil, err
 	}
@@ -93,10 +93,8 @@ func (a Repair) Scripts(run string, facts inspect.Snapshot, now time.Time) (scri
 				}
 			}
 		}
-		for _, text := range of.Plan.Notes {
-			d.Note("%s", text)
-		}
-		s.Notes = of.Plan.Notes
+		d.Plan.Notes.Add(of.Plan.Notes...)
+		s.Notes = of.Plan.Notes.Texts()
 		scripts = append(scripts, s)
 	}
 	return scripts, d.Plan.Notes, nil

@@ -300,7 +300,7 @@ func (a Repair) mastersFirst(d *remediate.Draft, masters remediate.Wave, unknown
 	if !slices.Contains(a.Order.Accept, preflight.MastersFirst) {
 		return &remediate.Refusal{Name: preflight.MastersFirst, Reason: reason, Risk: true, Next: next + "; or, if they are to be left out: --accept-risk=" + preflight.MastersFirst}
 	}
-	d.Note("Accepted by name (%s): %s", preflight.MastersFirst, reason)
+	d.Plan.Notes.Add(remediate.AcceptedNote(preflight.MastersFirst + ": " + reason))
 	return nil
 }
 
@@ -380,7 +380,7 @@ func (a Repair) resumeFirst(d *remediate.Draft, begun []remediate.NodePlan, firs
 	switch names := strings.Join(remediate.Titles(begun), ", "); {
 	case len(begun) == 0 || len(first.Nodes) == 0:
 	case accepted:
-		d.Note("Accepted by name (%s): "+done+"They are not waited for.", preflight.WorkersBack, names)
+		d.Plan.Notes.Add(remediate.AcceptedNote(preflight.WorkersBack + ": " + fmt.Sprintf(done, names) + "They are not waited for."))
 	default:
 		d.Note(done+"They are waited for before one that works is begun. Where one does not come back: --accept-risk=%s", names, preflight.WorkersBack)
 	}

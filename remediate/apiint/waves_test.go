@@ -230,7 +230,7 @@ func TestPodsThatWillBeKilled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		said := strings.Join(p.Notes, "\n")
+		said := strings.Join(p.Notes.Texts(), "\n")
 		if c.says != "" && !strings.Contains(said, c.says) || c.says == "" && strings.Contains(said, "killed") {
 			t.Errorf("%v: %s", c.deleting, said)
 		}

@@ -141,7 +141,7 @@ func TestUndoWaitsForAnAnswer(t *testing.T) {
 	}
 	accepting := undoing(w, t, "run-1")
 	accepting.AcceptRequestsPending = true
-	if p, err := accepting.Plan("run-1", facts, w.Now()); err != nil || !strings.Contains(strings.Join(p.Notes, " "), "Accepted by name: node worker-0") {
+	if p, err := accepting.Plan("run-1", facts, w.Now()); err != nil || !strings.Contains(strings.Join(p.Notes.Texts(), " "), "Accepted by name: requests-pending on worker-0: its kubelet may wait") {
 		t.Errorf("accepted by name: %v", err)
 	}
 	facts.Requests[0].Condition = inspect.Issued

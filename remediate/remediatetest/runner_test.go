@@ -656,7 +656,7 @@ func TestKubeletWithoutAKubeconfig(t *testing.T) {
 	}
 	m.mended(t)
 	if again := repair(w, t, "run-2"); !again.Empty() {
-		t.Errorf("still to do: %q, %q, %+v", StepsOf(again), again.Notes, again.Basis.Nodes)
+		t.Errorf("still to do: %q, %q, %+v", StepsOf(again), again.Notes.Texts(), again.Basis.Nodes)
 	}
 }
 

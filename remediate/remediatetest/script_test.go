@@ -849,8 +849,8 @@ func TestScriptsOfAPlan(t *testing.T) {
 	f := NewFixture("worker-0", "worker-1")
 	fix := apiint.Repair{Nodes: []string{"worker-0", "worker-1", "worker-2"}, CA: f.ConfigMap, Published: true, CASource: "evil\n$(reboot)", API: true}
 	scripts, notes, err := fix.Scripts("run-1", f.Snapshot, TestNow)
-	if err != nil || len(scripts) != 3 || !strings.Contains(strings.Join(notes, "\n"), "worker-2 was not read") {
-		t.Fatalf("%v, %q, %d scripts", err, notes, len(scripts))
+	if err != nil || len(scripts) != 3 || !strings.Contains(strings.Join(notes.Texts(), "\n"), "worker-2 was not read") {
+		t.Fatalf("%v, %q, %d scripts", err, notes.Texts(), len(scripts))
 	}
 	for i, s := range scripts {
 		text := string(s.Text("v1\nreboot"))
@@ -867,8 +867,8 @@ func TestScriptsOfAPlan(t *testing.T) {
 	f.Cluster.Topology = ""
 	scripts, notes, err = fix.Scripts("run-1", f.Snapshot, TestNow)
 	const untold = "The topology of the control plane is unknown."
-	if err != nil || len(scripts) != 3 || !strings.Contains(strings.Join(notes, "\n"), untold) {
-		t.Fatalf("%v, %q, %d scripts", err, notes, len(scripts))
+	if err != nil || len(scripts) != 3 || !strings.Contains(strings.Join(notes.Texts(), "\n"), untold) {
+		t.Fatalf("%v, %q, %d scripts", err, notes.Texts(), len(scripts))
 	}
 	for _, s := range scripts {
 		s.Notes = append(s.Notes, "two\nreboot\x1b[m")

@@ -75,8 +75,8 @@ func TestPlanToPutBack(t *testing.T) {
 			if accepted := err == nil; accepted != r.Risk {
 				t.Fatalf("accepted: %v", err)
 			}
-			if r.Risk && (len(remediatetest.StepsOf(p)) != 3 || !strings.Contains(strings.Join(p.Notes, "\n"), "Accepted by name")) {
-				t.Errorf("steps %q, notes %q", remediatetest.StepsOf(p), p.Notes)
+			if r.Risk && (len(remediatetest.StepsOf(p)) != 3 || !strings.Contains(strings.Join(p.Notes.Texts(), "\n"), "Accepted by name")) {
+				t.Errorf("steps %q, notes %q", remediatetest.StepsOf(p), p.Notes.Texts())
 			}
 		})
 	}
@@ -113,7 +113,7 @@ func TestNothingToPutBack(t *testing.T) {
 	}
 	for _, u := range []Undo{u, {Nodes: []NodeBackups{{Node: "worker-0"}}}} {
 		p, err := u.Plan("run-1", f.Snapshot, remediatetest.TestNow)
-		if err != nil || !p.Empty() || !strings.Contains(strings.Join(p.Notes, ""), "as it was before the run") {
+		if err != nil || !p.Empty() || !strings.Contains(strings.Join(p.Notes.Texts(), ""), "as it was before the run") {
 			t.Errorf("%+v, %v", p, err)
 		}
 	}

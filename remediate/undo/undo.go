@@ -54,7 +54,7 @@ func (u Undo) Plan(run string, facts inspect.Snapshot, now time.Time) (*remediat
 	if p, err = u.plan(run, facts, now, true); err != nil {
 		return nil, err
 	}
-	p.Notes = append(p.Notes, "Accepted by name: "+breach)
+	p.Notes.Add(remediate.AcceptedNote(BreaksTrust + ": " + breach))
 	return p, nil
 }
 
@@ -147,7 +147,7 @@ func (u Undo) plan(run string, facts inspect.Snapshot, now time.Time, blind bool
 		if err := csr.RefusePending(facts, kept.Node, now); err != nil && !u.AcceptRequestsPending {
 			return nil, err
 		} else if err != nil {
-			d.Note("Accepted by name: node %s: %v", kept.Node, err)
+			d.Plan.Notes.Add(remediate.AcceptedNote(err.Error()))
 		}
 		d.AddNode(kept.Node)
 		if len(kept.Entries) == 0 { // nothing there is the run's: neither a file, nor a restart
@@ -200,7 +200,7 @@ func (u Undo) plan(run string, facts inspect.Snapshot, now time.Time, blind bool
 	action.DropTrailingGates(d.Plan)
 	p := d.Finish()
 	if p.Empty() {
-		p.Notes = append(p.Notes, "Everything is as it was before the run: "+strings.TrimSpace(run))
+		p.Notes.Add(remediate.Note{Text: "Everything is as it was before the run: " + strings.TrimSpace(run)})
 	}
 	return p, nil
 }

@@ -100,7 +100,7 @@ func TestUndoThatGoesOn(t *testing.T) {
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
-		if notes := strings.Join(p.Notes, "\n"); !strings.Contains(notes, c.says) || c.says == "" && strings.Contains(notes, "leave it out") {
+		if notes := strings.Join(p.Notes.Texts(), "\n"); !strings.Contains(notes, c.says) || c.says == "" && strings.Contains(notes, "leave it out") {
 			t.Errorf("%s: notes %q", c.name, notes)
 		}
 	}
