@@ -70,14 +70,10 @@ type Change struct {
 	File    *FileChange
 	// Deltas are what it does to the facts.
 	Deltas []inspect.Delta
-	// Versions are what runs, where that decides what requests are a kubelet's.
+	// Versions are what runs.
 	Versions catalog.Versions
-	// HasCertificate says, by node, why its kubelet does not ask as one without a certificate.
-	HasCertificate map[string]string
-	// Signer is the CA with which requests are signed where no operator keeps one; nil: it
-	// was not read. SignerAsked is what time it was at the API server then.
-	Signer      *pki.Cert
-	SignerAsked time.Time
+	// Own is what the action keeps of the facts for Apply and Verify. The engine does not look at it.
+	Own any
 }
 
 // FileChange is what happens to a kubeconfig on a node.

@@ -40,7 +40,7 @@ func (a AwaitNode) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Chang
 		return nil, nil //nolint:nilnil // so already, as Action says
 	}
 	at := n.Time(now).Add(3 * time.Minute)
-	return &remediate.Change{Summary: "wait for a heartbeat that is newer than the restart", Deltas: []inspect.Delta{inspect.HeartbeatRead{Node: a.NodeName, At: at}}, Versions: facts.Cluster.Versions, HasCertificate: csr.CertifiedNodes(facts, now, a.NodeName)}, nil
+	return &remediate.Change{Summary: "wait for a heartbeat that is newer than the restart", Deltas: []inspect.Delta{inspect.HeartbeatRead{Node: a.NodeName, At: at}}, Versions: facts.Cluster.Versions, Own: csr.Expect(facts, now, a.NodeName)}, nil
 }
 
 // Apply does nothing.
@@ -86,7 +86,7 @@ func (a AwaitNode) Verify(ctx context.Context, env *remediate.Env, c *remediate.
 	case ctx.Err() != nil:
 		return remediate.Because(context.Cause(ctx), err)
 	}
-	return &remediate.LateEffectError{Inner: fmt.Errorf("%w%s", err, csr.PendingText(ctx, env, csr.RequestedNode{Name: a.NodeName, Versions: c.Versions, HasCertificate: c.HasCertificate[a.NodeName], Hints: env.Hints}))}
+	return &remediate.LateEffectError{Inner: fmt.Errorf("%w%s", err, csr.PendingText(ctx, env, csr.Requested(env, c, a.NodeName)))}
 }
 
 // acceptedTime is how long a kubelet's credentials may be refused after its restart.

@@ -66,10 +66,10 @@ func lacksServing(facts inspect.Snapshot, node string, now time.Time) bool {
 	return false
 }
 
-// CertifiedNodes says of nodes why their kubelets do not ask by a bootstrapper's token: they
+// certifiedNodes says of nodes why their kubelets do not ask by a bootstrapper's token: they
 // have a client certificate that is valid. A node that was not read is not known to
 // lack one.
-func CertifiedNodes(facts inspect.Snapshot, now time.Time, nodes ...string) map[string]string {
+func certifiedNodes(facts inspect.Snapshot, now time.Time, nodes ...string) map[string]string {
 	out := map[string]string{}
 	for _, name := range nodes {
 		n, ok := facts.Node(name)
@@ -111,8 +111,7 @@ func (a Approve) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change,
 	if ok && inspect.HeartbeatSinceStart(facts, n) && len(PendingRequests(facts, a.NodeName)) == 0 {
 		return nil, nil //nolint:nilnil // so already, as Action says
 	}
-	ca, asked := KubeadmSigner(facts, now)
-	return &remediate.Change{Signer: ca, SignerAsked: asked, Summary: "approve its kubelet's certificate requests, if it makes any that match it (" + provable(facts, a.NodeName, now) + ")", Versions: facts.Cluster.Versions, HasCertificate: CertifiedNodes(facts, now, a.NodeName)}, nil
+	return &remediate.Change{Summary: "approve its kubelet's certificate requests, if it makes any that match it (" + provable(facts, a.NodeName, now) + ")", Versions: facts.Cluster.Versions, Own: Expect(facts, now, a.NodeName)}, nil
 }
 
 // PendingRequests are the names of the requests that wait for an answer and are, by
@@ -184,7 +183,9 @@ func (a Approve) approve(ctx context.Context, env *remediate.Env, c *remediate.C
 }
 
 func (a Approve) requestedNode(env *remediate.Env, c *remediate.Change) RequestedNode {
-	return RequestedNode{Name: a.NodeName, Versions: c.Versions, HasCertificate: c.HasCertificate[a.NodeName], beforeRestart: a.State.Earlier, Hints: env.Hints, readOrigins: originsBy(env)}
+	n := Requested(env, c, a.NodeName)
+	n.beforeRestart, n.readOrigins = a.State.Earlier, originsBy(env)
+	return n
 }
 
 // approve says yes to a request as it was read: its resourceVersion is a condition. It is

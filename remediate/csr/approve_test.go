@@ -463,7 +463,7 @@ func TestWhoLacksAServingCertificate(t *testing.T) {
 func TestBootstrappersAskForKubeletsWithoutACertificate(t *testing.T) {
 	t.Parallel()
 	ask := func(certified string) string {
-		r := RequestedNode{Name: "worker-0", object: remediatetest.WorkerZero(), Versions: catalog.Versions{Cluster: "4.15.0"}, kubeletState: &kubeletState{}, HasCertificate: certified}.judge(remediatetest.ClientAsking(t).Made(t))
+		r := RequestedNode{Name: "worker-0", object: remediatetest.WorkerZero(), Versions: catalog.Versions{Cluster: "4.15.0"}, kubeletState: &kubeletState{}, certified: certified}.judge(remediatetest.ClientAsking(t).Made(t))
 		if r == nil {
 			t.Fatal("it is not judged")
 		}

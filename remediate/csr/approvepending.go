@@ -47,8 +47,7 @@ func (a ApprovePending) Diff(facts inspect.Snapshot, now time.Time) (*remediate.
 	if len(names) > 0 {
 		what += " (now: " + called(names) + ")"
 	}
-	ca, asked := KubeadmSigner(facts, now)
-	return &remediate.Change{Signer: ca, SignerAsked: asked, Summary: what, Versions: facts.Cluster.Versions, HasCertificate: CertifiedNodes(facts, now, a.nodes...)}, nil
+	return &remediate.Change{Summary: what, Versions: facts.Cluster.Versions, Own: Expect(facts, now, a.nodes...)}, nil
 }
 
 // Apply prints and approves.
@@ -97,7 +96,7 @@ func (a ApprovePending) each(ctx context.Context, limit time.Duration, do func(c
 // noteFirstSeen notes of a node that it asks to join. It is done for all before the first one is
 // answered: they settle at the same time.
 func (a ApprovePending) noteFirstSeen(ctx context.Context, env *remediate.Env, c *remediate.Change, node string) error {
-	requests, n, err := pendingNow(ctx, env, RequestedNode{Name: node, Versions: c.Versions, HasCertificate: c.HasCertificate[node], Hints: env.Hints})
+	requests, n, err := pendingNow(ctx, env, Requested(env, c, node))
 	if err == nil && slices.ContainsFunc(requests, func(r *Request) bool { return r.joins(n) }) {
 		a.state.settled(node, env.Now())
 	}
@@ -107,7 +106,7 @@ func (a ApprovePending) noteFirstSeen(ctx context.Context, env *remediate.Env, c
 // answer approves what is pending of a node, and waits for who signs it.
 func (a ApprovePending) answer(ctx context.Context, env *remediate.Env, c *remediate.Change, node string) (failed error) {
 	_ = env.Until(ctx, askingClient, func(ctx context.Context) (bool, error) {
-		requests, n, err := pendingNow(ctx, env, RequestedNode{Name: node, Versions: c.Versions, HasCertificate: c.HasCertificate[node], Hints: env.Hints})
+		requests, n, err := pendingNow(ctx, env, Requested(env, c, node))
 		if err == nil {
 			err = a.state.approve(ctx, env, c, n, requests)
 		}
@@ -126,7 +125,7 @@ func pendingNow(ctx context.Context, env *remediate.Env, n RequestedNode) ([]*Re
 	if err != nil || !slices.ContainsFunc(requests, func(r *Request) bool { return r.mismatch == errUnlooked.Error() }) {
 		return requests, n, err
 	}
-	n.kubeletState, n.HasCertificate = readKubelet(ctx, env, n)
+	n.kubeletState, n.certified = readKubelet(ctx, env, n)
 	requests, err = PendingOf(ctx, env.Kube, n)
 	return requests, n, err
 }
@@ -146,7 +145,7 @@ func (a ApprovePending) Verify(ctx context.Context, env *remediate.Env, c *remed
 	}
 	var left strings.Builder
 	for _, node := range a.nodes {
-		if text := PendingText(ctx, env, RequestedNode{Name: node, Versions: c.Versions, HasCertificate: c.HasCertificate[node], Hints: env.Hints}); text != "" {
+		if text := PendingText(ctx, env, Requested(env, c, node)); text != "" {
 			fmt.Fprintf(&left, "node %s%s\n", node, text)
 		}
 	}

@@ -59,7 +59,7 @@ func readKubelet(ctx context.Context, e *remediate.Env, n RequestedNode) (j *kub
 		return &kubeletState{why: "whether the node's kubelet can have asked for it is unknown, as the node was not read: " + oneLine(err)}, ""
 	}
 	facts.Cluster.Versions, facts.Hints = n.Versions, n.Hints
-	if certificate = CertifiedNodes(facts, e.Now(), n.Name)[n.Name]; certificate != "" {
+	if certificate = certifiedNodes(facts, e.Now(), n.Name)[n.Name]; certificate != "" {
 		return nil, certificate
 	}
 	var api inspect.Clock

@@ -30,7 +30,7 @@ type RequestedNode struct {
 	object   *corev1.Node // nil: the API knows no such Node
 	Versions catalog.Versions
 	// certified is why its kubelet would not ask by a bootstrapper's token; empty: it may.
-	HasCertificate string
+	certified string
 	// kubeletState is what the node says of its kubelet; nil: it was not read, and no request by
 	// a bootstrapper's token is its kubelet's.
 	kubeletState *kubeletState
@@ -149,8 +149,8 @@ func (n RequestedNode) matches(csr *certificatesapi.CertificateSigningRequest, a
 		return fmt.Errorf("%s is not who asks for a kubelet's certificate", foreign.QuotedName(csr.Spec.Username))
 	case !slices.Contains(csr.Spec.Groups, row.Group):
 		return fmt.Errorf("%s asks, and is not in the group %s", foreign.QuotedName(csr.Spec.Username), row.Group)
-	case csr.Spec.Username != n.user() && n.HasCertificate != "":
-		return fmt.Errorf("who has the token of %s asks, and %s", foreign.QuotedName(csr.Spec.Username), n.HasCertificate)
+	case csr.Spec.Username != n.user() && n.certified != "":
+		return fmt.Errorf("who has the token of %s asks, and %s", foreign.QuotedName(csr.Spec.Username), n.certified)
 	case csr.Spec.Username != n.user() && n.beforeRestart[csr.Name]:
 		return errors.New("it is from before the kubelet's restart: since then the kubelet asks with another key")
 	case asks.Subject.CommonName != n.user():

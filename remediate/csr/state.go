@@ -133,12 +133,12 @@ func (s *State) refuse(env *remediate.Env, node string, why *remediate.Refusal) 
 // caValid judges the file with which a kube-controller-manager without operators signs, as
 // far as it was read: where it was not, that is said, and nothing is refused.
 func (s *State) caValid(env *remediate.Env, c *remediate.Change, node string) error {
-	switch {
-	case c.Signer == nil && s.awaited == "":
+	switch e := expectedBy(c); {
+	case e.signer == nil && s.awaited == "":
 		s.awaited = "unread"
 		env.Note(node, "whether the CA that signs ("+catalog.KubeadmCA+" of control plane nodes) is valid is unknown: it was not read")
-	case c.Signer != nil && !c.SignerAsked.IsZero():
-		if problem := WhyInvalid(collect.Signer{NotBefore: c.Signer.NotBefore, NotAfter: c.Signer.NotAfter, Asked: c.SignerAsked}); problem != "" {
+	case e.signer != nil && !e.asked.IsZero():
+		if problem := WhyInvalid(collect.Signer{NotBefore: e.signer.NotBefore, NotAfter: e.signer.NotAfter, Asked: e.asked}); problem != "" {
 			return s.refuse(env, node, &remediate.Refusal{Name: CsrSigner, Reason: catalog.KubeadmCA + " " + problem + ": kube-controller-manager can't sign with it", Next: "renew the cluster's CA first"})
 		}
 	}

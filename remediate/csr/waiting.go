@@ -100,7 +100,7 @@ func Approves(p *remediate.Plan) bool {
 			case AwaitCertificate:
 				return true
 			case Approve:
-				if a.Serving || s.Change.HasCertificate[a.NodeName] == "" {
+				if a.Serving || expectedBy(s.Change).certified[a.NodeName] == "" {
 					return true
 				}
 			}
