@@ -51,6 +51,21 @@ type (
 		Action
 		RestartsKubelet()
 	}
+	// NodeAwaiter is a Waiter that waits until its node reports.
+	NodeAwaiter interface {
+		Waiter
+		AwaitsNode()
+	}
+	// Undoable is put back by an undo of its run, although it writes no file.
+	Undoable interface {
+		Action
+		Undoable()
+	}
+	// Counted is one of several that a short plan adds up, such as "restart 3 pods".
+	Counted interface {
+		Action
+		Count() Count
+	}
 	// TimeLimited says how long it may take, where that is more than the engine gives each action.
 	TimeLimited interface {
 		Action
@@ -58,11 +73,25 @@ type (
 	}
 )
 
+// Count is what an action is done to, and how many of them.
+type Count struct {
+	Verb string // "restart"
+	Of   string // "pod", in the singular
+	N    int
+}
+
 // Waits reports whether an action is a Waiter.
 func Waits(a Action) bool { _, ok := a.(Waiter); return ok }
 
 // RestartsKubelet reports whether an action is a KubeletRestarter.
 func RestartsKubelet(a Action) bool { _, ok := a.(KubeletRestarter); return ok }
+
+// AwaitsNode reports whether an action is a NodeAwaiter.
+func AwaitsNode(a Action) bool { _, ok := a.(NodeAwaiter); return ok }
+
+// IsUndoable reports whether an undo of its run puts back what an action changed: a file, or
+// what an Undoable did.
+func IsUndoable(a Action, c *Change) bool { _, ok := a.(Undoable); return ok || c.File != nil }
 
 // Change is what an action would do.
 type Change struct {

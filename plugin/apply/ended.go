@@ -7,7 +7,6 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
-	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
 )
 
 // wavesOf are the names of waves by the IDs of actions.
@@ -58,7 +57,7 @@ func (a *Run) ended(p *remediate.Plan, err error) error {
 	if errors.As(err, &stopped) && a.Lines.PastMasters != "" && p != nil && r == nil && !stopped.Interrupted && ofMaster(p, stopped) {
 		back += fmt.Sprintf("\nif this control plane node can't be recovered: %s\n  (%s)", a.Lines.PastMasters, PastMastersMeans)
 	}
-	if _, waited := actionOf(stopped).(action.AwaitNode); errors.As(err, &late) && waited && a.Lines.PastWorkers != "" && p != nil && len(stopped.NotStarted) > 0 && !ofMaster(p, stopped) {
+	if errors.As(err, &late) && remediate.AwaitsNode(actionOf(stopped)) && a.Lines.PastWorkers != "" && p != nil && len(stopped.NotStarted) > 0 && !ofMaster(p, stopped) {
 		back += fmt.Sprintf("\nif %s can't be recovered: %s\n  (each run may then leave one more worker without a heartbeat, in the same way)", stopped.Action.Node(), a.Lines.PastWorkers)
 	}
 	if stopped != nil && len(stopped.NotStarted)+len(stopped.PartlyDone)+len(stopped.OtherFailures) > 0 {

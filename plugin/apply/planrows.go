@@ -9,7 +9,6 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
-	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
 )
 
 const (
@@ -72,33 +71,25 @@ func titleOf(node string) string {
 // InFewWords says what is done to a node on which something is to be done.
 func InFewWords(n remediate.NodePlan) []string {
 	var words []string
-	files, pods, filesAt, podsAt := 0, 0, -1, -1
+	var counts []remediate.Count
+	var at []int // of each count, among the words
 	for _, step := range n.Due() {
-		c := step.Change
-		restart, isPods := step.Action.(action.RestartPods)
-		_, isBackup := step.Action.(action.RestoreFile)
+		counted, isCounted := step.Action.(remediate.Counted)
 		switch {
-		case isBackup:
-			words = append(words, c.Summary)
-		case c.File != nil && !c.File.Removed:
-			if files++; filesAt < 0 {
-				filesAt, words = len(words), append(words, "")
+		case isCounted:
+			c := counted.Count()
+			i := slices.IndexFunc(counts, func(o remediate.Count) bool { return o.Verb == c.Verb && o.Of == c.Of })
+			if i < 0 {
+				i, counts, at, words = len(counts), append(counts, c), append(at, len(words)), append(words, "")
+			} else {
+				counts[i].N += c.N
 			}
-		case isPods:
-			if pods += len(restart.Pods); podsAt < 0 {
-				podsAt, words = len(words), append(words, "")
-			}
+			words[at[i]] = counts[i].Verb + " " + ui.Count(counts[i].N, counts[i].Of)
 		case remediate.RestartsKubelet(step.Action):
 			words = append(words, "restart kubelet")
 		case !remediate.Waits(step.Action):
-			words = append(words, c.Summary)
+			words = append(words, step.Change.Summary)
 		}
-	}
-	if filesAt >= 0 {
-		words[filesAt] = "CA in " + ui.Count(files, "kubeconfig")
-	}
-	if podsAt >= 0 {
-		words[podsAt] = "restart " + ui.Count(pods, "pod")
 	}
 	if len(words) == 0 {
 		return []string{n.Due()[0].Change.Summary} // it only waits

@@ -21,13 +21,20 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
 )
 
-// fileAction stands for a change of a file.
-type fileAction struct {
+// plainAction stands for any action.
+type plainAction struct {
 	remediate.Action
 	id string
 }
 
-func (f fileAction) ID() string { return f.id }
+func (a plainAction) ID() string { return a.id }
+
+// fileAction stands for a change of a file.
+type fileAction struct{ plainAction }
+
+func (f fileAction) Count() remediate.Count {
+	return remediate.Count{Verb: "CA in", Of: "kubeconfig", N: 1}
+}
 
 // authorities are CAs with these names.
 func authorities(now time.Time, names ...string) (out []*pki.Cert) {
@@ -44,7 +51,7 @@ func repairOf(now time.Time, added, removed []*pki.Cert, names ...string) *remed
 	for i, name := range names {
 		n := remediate.NodePlan{Name: name}
 		for _, path := range catalog.KubeletKubeconfigs() {
-			n.Steps = append(n.Steps, remediate.Step{Action: fileAction{id: "replace " + name + ":" + path}, Change: &remediate.Change{Summary: "CA in " + path, File: &remediate.FileChange{Path: path, Old: removed, New: added}}})
+			n.Steps = append(n.Steps, remediate.Step{Action: fileAction{plainAction{id: "replace " + name + ":" + path}}, Change: &remediate.Change{Summary: "CA in " + path, File: &remediate.FileChange{Path: path, Old: removed, New: added}}})
 		}
 		n.Steps = append(n.Steps, remediate.Step{Action: action.NewRestartUnit(name), Change: &remediate.Change{Summary: "restart kubelet.service"}},
 			remediate.Step{Action: action.AwaitNode{NodeName: name}, Change: &remediate.Change{Summary: "wait"}})
@@ -139,7 +146,7 @@ func TestAConfirmedPlanNamesAllThatIsWritten(t *testing.T) {
 	alone := p.Waves[0].Nodes[0].Steps[0].Change.File
 	alone.New = slices.Concat(added, other)
 	patch := "add to ConfigMap/openshift-multus/kube-root-ca.crt: " + strings.Repeat("a CA and ", 40) + "another one"
-	p.Waves[3].Nodes = append(p.Waves[3].Nodes, remediate.NodePlan{Steps: []remediate.Step{{Action: fileAction{id: "patch"}, Change: &remediate.Change{Summary: patch}}}})
+	p.Waves[3].Nodes = append(p.Waves[3].Nodes, remediate.NodePlan{Steps: []remediate.Step{{Action: plainAction{id: "patch"}, Change: &remediate.Change{Summary: patch}}}})
 	p.Notes.Add(remediate.AcceptedNote("upgrade-running: " + strings.Repeat("a reason ", 30) + "at its end"))
 	for _, columns := range []string{"40", "80", "200"} {
 		said := summaryOf(&Run{Session: &Session{}}, p, columns, t)

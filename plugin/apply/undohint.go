@@ -13,7 +13,6 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
-	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
 )
 
 // journaledStep is a step of a run that changed something, or may have.
@@ -24,8 +23,7 @@ type journaledStep struct {
 
 // begun takes down that a step was begun.
 func (a *Run) begun(step remediate.Action, c *remediate.Change) {
-	_, pauses := step.(action.Pause)
-	a.Changed = append(a.Changed, journaledStep{a.Run, step.ID(), c.File != nil || pauses})
+	a.Changed = append(a.Changed, journaledStep{a.Run, step.ID(), remediate.IsUndoable(step, c)})
 }
 
 // notApplied forgets a step that changed nothing, or that put back what it had changed.

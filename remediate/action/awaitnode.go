@@ -31,7 +31,10 @@ func (a AwaitNode) Node() string { return a.NodeName }
 // Waits reports that it changes nothing.
 func (a AwaitNode) Waits() {}
 
-var _ remediate.Waiter = AwaitNode{}
+// AwaitsNode reports that it waits for its node.
+func (a AwaitNode) AwaitsNode() {}
+
+var _ remediate.NodeAwaiter = AwaitNode{}
 
 // Diff compares the last sign of life with the start of the kubelet.
 func (a AwaitNode) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {

@@ -45,6 +45,11 @@ func (a Pause) ID() string {
 // Node is none: it is the cluster's.
 func (a Pause) Node() string { return "" }
 
+// Undoable reports that an undo of the run resumes what it paused.
+func (a Pause) Undoable() {}
+
+var _ remediate.Undoable = Pause{}
+
 // marks are what stands at the object for the runs.
 func (a Pause) marks() []string {
 	var out []string

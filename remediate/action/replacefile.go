@@ -34,6 +34,13 @@ func (a ReplaceFile) ID() string { return "replace " + a.NodeName + ":" + a.Path
 // Node is the node.
 func (a ReplaceFile) Node() string { return a.NodeName }
 
+// Count is the one file.
+func (a ReplaceFile) Count() remediate.Count {
+	return remediate.Count{Verb: "CA in", Of: "kubeconfig", N: 1}
+}
+
+var _ remediate.Counted = ReplaceFile{}
+
 // Diff finds the value and says what it would be.
 func (a ReplaceFile) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
 	text, file, err := a.text(facts)

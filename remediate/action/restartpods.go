@@ -58,6 +58,13 @@ func (a RestartPods) ID() string {
 // Node is the node.
 func (a RestartPods) Node() string { return a.NodeName }
 
+// Count is the pods.
+func (a RestartPods) Count() remediate.Count {
+	return remediate.Count{Verb: "restart", Of: "pod", N: len(a.Pods)}
+}
+
+var _ remediate.Counted = RestartPods{}
+
 // Diff says why the pods are to be restarted. It is a Refusal named kubeletTrusts while
 // the node's kubelet is not right, and one named networkMemory where it is not known
 // whether it is needed.

@@ -228,7 +228,7 @@ func (a Repair) network(d *remediate.Draft, names []string) error {
 // by then. That a request of it is approved alone says nothing of that.
 func awaited(p *remediate.Plan, node string) bool {
 	return slices.ContainsFunc(p.Nodes(), func(n remediate.NodePlan) bool {
-		return n.Name == node && slices.ContainsFunc(n.Due(), func(s remediate.Step) bool { _, waits := s.Action.(action.AwaitNode); return waits })
+		return n.Name == node && slices.ContainsFunc(n.Due(), func(s remediate.Step) bool { return remediate.AwaitsNode(s.Action) })
 	})
 }
 

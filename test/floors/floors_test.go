@@ -188,6 +188,59 @@ func exits(t *testing.T, pkgs []pkg) []string {
 	return found
 }
 
+// TestNoPackageAsksWhichActionItIs: what an action may be besides is an interface of remediate, so
+// that a new one is a file of its own and a place in a plan.
+func TestNoPackageAsksWhichActionItIs(t *testing.T) {
+	t.Parallel()
+	read := 0
+	for _, p := range list(t, "../..") {
+		dir, own := relative(p.ImportPath)
+		if !own || strings.HasPrefix(dir, "test/") {
+			continue
+		}
+		for _, name := range p.GoFiles {
+			fset := token.NewFileSet()
+			file, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			imported := importedNames(file)
+			read++
+			check := func(e ast.Expr) {
+				if star, ok := e.(*ast.StarExpr); ok {
+					e = star.X
+				}
+				sel, ok := e.(*ast.SelectorExpr)
+				if !ok {
+					return
+				}
+				if x, ok := sel.X.(*ast.Ident); ok && slices.Contains([]string{module + "/remediate/action", module + "/remediate/csr"}, imported[x.Name]) {
+					t.Errorf("%s/%s:%d: asks whether an action is %s.%s: let the action say what matters of it, by an interface of remediate beside Action",
+						dir, name, fset.Position(e.Pos()).Line, x.Name, sel.Sel.Name)
+				}
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.TypeAssertExpr:
+					check(n.Type)
+				case *ast.TypeSwitchStmt:
+					for _, c := range n.Body.List {
+						if clause, ok := c.(*ast.CaseClause); ok {
+							for _, e := range clause.List {
+								check(e)
+							}
+						}
+					}
+				}
+				return true
+			})
+		}
+	}
+	if read < 200 {
+		t.Errorf("only %d files were read", read)
+	}
+}
+
 // importedNames maps what a file calls a package to its import path.
 func importedNames(file *ast.File) map[string]string {
 	names := map[string]string{}
