@@ -256,7 +256,7 @@ func TestReplaceOwnLeavesNothing(t *testing.T) {
 // where a version was not reviewed, as commands that change nodes do.
 func TestFixKubeconfigDependsOnNoVersion(t *testing.T) {
 	t.Parallel()
-	for _, version := range []string{"4.8.57", "4.11.0", "4.12.0", "4.15.3", "4.22.1", "4.23.0", "5.0.0"} {
+	for _, version := range []string{"4.8.57", "4.11.0", "4.12.0", "4.15.3", "4.22.1", "4.99.0", "5.0.0"} {
 		row := catalog.KubeletSetups(catalog.Versions{Cluster: version})[0]
 		if row.CA != catalog.APIServerCA() || !row.HasOperators {
 			t.Errorf("%s: the CA is read from %v", version, row.CA)

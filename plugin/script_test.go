@@ -19,6 +19,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"software.sslmate.com/src/go-pkcs12"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/inspecttest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin"
 )
@@ -41,11 +42,14 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	first, last := inspecttest.ReviewedVersions(t)
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: os.Getenv("UPDATE") != "",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("DEMO", demo)
+			env.Setenv("FIRST", first) // minor version that was reviewed
+			env.Setenv("LAST", last)
 			env.Setenv("KUBECONFIG", filepath.Join(env.WorkDir, "none"))
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("_", "")

@@ -188,8 +188,9 @@ func TestGolden(t *testing.T) {
 
 func goldenVersions() map[string]Versions {
 	all := map[string]Versions{"kubernetes-1.35": {NotOpenShift: true, Kubernetes: "v1.35.4"}}
-	for minor := 12; minor <= 22; minor++ {
-		all[fmt.Sprintf("openshift-4.%d", minor)] = Versions{Cluster: fmt.Sprintf("4.%d.1", minor), Kubernetes: fmt.Sprintf("v1.%d.1", minor+13)}
+	first, last := reviewed()
+	for m := first; m.Compare(last) <= 0; m.Minor++ {
+		all["openshift-"+m.String()] = Versions{Cluster: m.String() + ".1", Kubernetes: fmt.Sprintf("v1.%d.1", m.Minor+13)}
 	}
 	return all
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/inspecttest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
@@ -585,11 +586,12 @@ func TestEveryTopologyAndVersion(t *testing.T) {
 	ca := pkitest.NewCA("the CA", from(-10), from(900))
 	shown := ca.Issue("shown", from(-1), from(59), pkitest.DNS("api-int.example.com", "kubernetes.default.svc", "localhost", "localhost-recovery",
 		"api.openshift-oauth-apiserver.svc", "image-registry.openshift-image-registry.svc")).CertPEM
+	first, last := inspecttest.ReviewedVersions(t)
 	for name, v := range map[string]catalog.Versions{
-		"4.12":                {Cluster: "4.12.60"},
+		"the first minor":     {Cluster: first + ".60"},
 		"OKD 4.15":            {Cluster: "4.15.0-0.okd-2024-03-10-010116"},
 		"a release candidate": {Cluster: "4.16.0-rc.3"},
-		"4.22":                {Cluster: "4.22.1"},
+		"the last minor":      {Cluster: last + ".1"},
 		"the middle of an upgrade to 4.16": {Cluster: "4.15.30", Operators: map[string]string{
 			"kube-apiserver": "4.16.2", "kube-controller-manager": "4.16.2", "machine-config": "4.15.30", "network": "4.15.30",
 		}},
@@ -637,7 +639,7 @@ func TestEveryTopologyAndVersion(t *testing.T) {
 // makes of what its server showed to that node.
 func TestUnreviewedVersionsAreUnknown(t *testing.T) {
 	ca, other := pkitest.NewCA("the CA", from(-10), from(900)), pkitest.NewCA("another CA", from(-10), from(900))
-	for _, version := range []string{"4.8.13", "4.11.9", "4.23.0", "5.7.0"} {
+	for _, version := range []string{"4.8.13", "4.11.9", "4.99.0", "5.7.0"} {
 		for trusted, want := range map[*pkitest.Authority]assess.Status{ca: assess.Pass, other: assess.Fail} {
 			w := newWorld(catalog.Versions{Cluster: version})
 			w.s.Cluster.Topology, w.s.Cluster.Platform, w.s.Cluster.OwnAddresses = "HighlyAvailable", "AWS", catalog.No
