@@ -4,5 +4,5 @@ package remediate
 
 import "os"
 
-// own does nothing: here, files get their owner from their folder.
-func own(_ *os.File, _ os.FileInfo, mode os.FileMode) (os.FileMode, error) { return mode, nil }
+// Own does nothing: here, files get their owner from their folder.
+func Own(_ *os.File, _ os.FileInfo, mode os.FileMode) (os.FileMode, error) { return mode, nil }
