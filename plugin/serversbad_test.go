@@ -15,6 +15,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -132,20 +133,32 @@ func oddServers(t *testing.T) map[string]oddServer {
 	}
 }
 
-// oneConn is a listener with one connection.
+// oneConn is a listener with one connection: it ends once that is closed.
 type oneConn struct {
-	conn net.Conn
-	done bool
+	conn  net.Conn
+	given chan struct{} // closed with the connection; nil: it was not accepted yet
 }
 
 func (l *oneConn) Accept() (net.Conn, error) {
-	if l.done {
-		time.Sleep(time.Second) // the connection is served meanwhile
+	if l.given != nil {
+		<-l.given
 		return nil, io.EOF
 	}
-	l.done = true
-	return l.conn, nil
+	l.given = make(chan struct{})
+	return &tellsClose{Conn: l.conn, closed: sync.OnceFunc(func() { close(l.given) })}, nil
 }
+
+// tellsClose is a connection that tells when it is closed.
+type tellsClose struct {
+	net.Conn
+	closed func()
+}
+
+func (c *tellsClose) Close() error {
+	defer c.closed()
+	return c.Conn.Close()
+}
+
 func (*oneConn) Close() error     { return nil }
 func (l *oneConn) Addr() net.Addr { return l.conn.LocalAddr() }
 
