@@ -211,12 +211,16 @@ func (e *commandEnd) Error() string {
 
 func (e *commandEnd) Unwrap() error { return e.err }
 
+// String is the program alone: passwords and tokens may be among its arguments, and errors reach
+// files and logs.
 func (r *commandRemote) String() string {
-	return foreign.Visible(shortened(Quote(r.argv...)), "")
+	return foreign.Visible(shortened(Quote(r.argv[0])), "") + " … of --node-command"
 }
 
 // byHand is how a user sees what the command does.
-func (r *commandRemote) byHand() string { return "try it: echo hostname | " + r.String() }
+func (r *commandRemote) byHand() string {
+	return "try it with " + r.node + " in place of {node}: echo hostname | COMMAND sh"
+}
 
 func (r *commandRemote) noShell(exit error) error {
 	var end *commandEnd

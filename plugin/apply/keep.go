@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
 )
 
 // CommandLine is how the command was called, with its flags by name but for some.
@@ -33,6 +34,8 @@ func CommandLine(cmd *cobra.Command, but ...string) string {
 			switch {
 			case flag.Name == "token" || flag.Name == "password":
 				words = append(words, name, "SECRET")
+			case flag.Name == "node-command":
+				words = append(words, name, connect.HiddenCommand)
 			case flag.Name == "server" || flag.Name == "proxy-url":
 				words = append(words, name, inspect.ServerURL(value))
 			case flag.NoOptDefVal != "" && value == flag.NoOptDefVal:

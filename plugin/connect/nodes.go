@@ -87,13 +87,17 @@ func (f *NodeFlags) SameWay() string {
 		words = append(words, "--via", f.Via)
 	}
 	if f.Command.Line != "" {
-		words = append(words, "--node-command", f.Command.Line)
+		words = append(words, "--node-command", HiddenCommand)
 	}
 	if len(words) == 0 {
 		return ""
 	}
 	return " " + nodeexec.Quote(words...)
 }
+
+// HiddenCommand stands for the command of --node-command in lines that are printed: a password or a
+// token may be in it.
+const HiddenCommand = "COMMAND {node}"
 
 // DebugFlags say how debug pods are made.
 type DebugFlags struct {

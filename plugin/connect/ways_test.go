@@ -114,8 +114,8 @@ func TestTheSameWay(t *testing.T) {
 	for want, f := range map[string]NodeFlags{
 		"":           {Via: ViaAuto},
 		" --via ssh": {Via: nodeexec.ViaSSH},
-		" --via command --node-command 'tsh ssh {node} --'": {Via: nodeexec.ViaCommand, Command: CommandFlags{"tsh ssh {node} --"}},
-		" --node-command 'tsh ssh {node} --'":               {Via: ViaAuto, Command: CommandFlags{"tsh ssh {node} --"}},
+		" --via command --node-command 'COMMAND {node}'": {Via: nodeexec.ViaCommand, Command: CommandFlags{"tsh ssh {node} --"}},
+		" --node-command 'COMMAND {node}'":               {Via: ViaAuto, Command: CommandFlags{"tsh ssh {node} --"}},
 	} {
 		if got := f.SameWay(); got != want {
 			t.Errorf("%q, want %q", got, want)
