@@ -45,7 +45,7 @@ type File struct {
 	Path    string
 	Stdin   io.Reader // read for "-"
 	Scanner *pki.Scanner
-	Observe func(what string, objects int) // told how much was read so far; nil: nobody is
+	Observe func(what string, objects int) // told how much was read so far; may be nil
 }
 
 // Name is the file's path.

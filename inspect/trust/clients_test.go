@@ -13,7 +13,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
-// presented is what a server at this address presented to somebody else.
+// presented is what a server at this address presented to other clients.
 func (w *world) presented(t *testing.T, address string, pem ...[]byte) inspect.Handshake {
 	t.Helper()
 	to, err := inspect.ParseAddress(address)
