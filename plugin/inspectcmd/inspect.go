@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -92,7 +91,7 @@ Exit codes: 0 all fine, 1 findings at or above --fail-on, 2 usage or no access, 
   # Facts saved earlier, as of that time
   {} inspect --from cluster.certrot`, "{}", app.ProgramName)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if slices.ContainsFunc(args, namesServer) {
+			if namesServers(args) {
 				o, err := f.toServerOptions(cmd.Context(), args, cmd.Flags().Changed("all-namespaces"))
 				if err != nil {
 					return err

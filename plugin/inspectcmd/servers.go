@@ -24,8 +24,16 @@ type serverOptions struct {
 	print   ui.ServedPrinter
 }
 
-// namesServer reports whether an argument is of the form HOST:PORT, or meant to be: no KIND has a colon.
-func namesServer(arg string) bool {
+// namesServers reports whether arguments are of the form HOST:PORT, or meant to be. No KIND has a colon; names of
+// cluster-wide objects may have one, and one that could be HOST:PORT, too, is typed KIND/NAME.
+func namesServers(args []string) bool {
+	return slices.ContainsFunc(args, isServer) && (isServer(args[0]) || slices.ContainsFunc(args[1:], func(arg string) bool {
+		_, err := inspect.ParseAddress(arg)
+		return err == nil
+	}))
+}
+
+func isServer(arg string) bool {
 	head, _, _ := strings.Cut(arg, "/")
 	return strings.Contains(head, ":")
 }
@@ -34,8 +42,8 @@ func namesServer(arg string) bool {
 func (f *inspectFlags) toServers(args []string) ([]inspect.Address, error) {
 	var out []inspect.Address
 	for _, a := range args {
-		if !namesServer(a) {
-			return nil, cli.WithHint(fmt.Errorf("argument %q is no HOST:PORT: servers go with no KIND and no NAME", a), "inspect the servers first, and then the objects: two commands")
+		if !isServer(a) {
+			return nil, cli.WithHint(fmt.Errorf("argument %q is no HOST:PORT: servers go with no KIND and no NAME", a), "inspect the servers first, and then the objects: two commands; an object with such a name is typed KIND/NAME")
 		}
 		to, err := inspect.ParseAddress(a)
 		if err != nil {
