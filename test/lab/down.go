@@ -61,17 +61,17 @@ func stop(dir labdir.Dir) error {
 				return fmt.Errorf("end the lab's supervisor, process %d: %w", p.PID, err)
 			}
 		}
-		if gone(dir, left, step.limit) {
+		if gone(left, step.limit) {
 			return cgroup.Remove(cgroup.Prefix(string(dir)))
 		}
 	}
 	return fmt.Errorf("end the lab in %s: its supervisor is there 10 s after SIGKILL: look at `ps -ef` for %s", dir, dir.Bin("lab"))
 }
 
-func gone(dir labdir.Dir, processes []labdir.Process, limit time.Duration) bool {
+func gone(processes []labdir.Process, limit time.Duration) bool {
 	deadline := time.Now().Add(limit)
 	for _, p := range processes {
-		for dir.Alive(p) {
+		for !p.Ended() {
 			if time.Now().After(deadline) {
 				return false
 			}

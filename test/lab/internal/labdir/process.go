@@ -27,14 +27,15 @@ func Identify(pid int) (Process, error) {
 // Alive says whether p still runs and is this lab's own program. No signal may
 // go to a process for which it is false.
 func (d Dir) Alive(p Process) bool {
-	if p.PID <= 1 {
-		return false
-	}
+	return p.PID > 1 && !p.Ended() && d.runs(p.PID)
+}
+
+// Ended says whether nothing of p is left, nor of a PID namespace whose first
+// process it is. A process that is ending has lost its program, for which Alive
+// looks, before the kernel has ended the others.
+func (p Process) Ended() bool {
 	fields, err := stat(p.PID)
-	if err != nil || fields[startField] != p.Start || fields[stateField] == "Z" {
-		return false
-	}
-	return d.runs(p.PID)
+	return err != nil || fields[startField] != p.Start || fields[stateField] == "Z" || fields[stateField] == "X"
 }
 
 // Supervisors are the lab's supervisors that run, whether or not they are written
