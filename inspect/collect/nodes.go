@@ -185,6 +185,9 @@ func (n Nodes) Collect(ctx context.Context) inspect.Snapshot {
 	g.SetLimit(max(n.Parallel, 1))
 	var mu sync.Mutex
 	done, read, absent := 0, 0, map[string]int{}
+	if n.Observe != nil {
+		n.Observe("nodes", 0)
+	}
 	for i, o := range n.Objects {
 		g.Go(func() error {
 			s, missing, err := n.one(ctx, o)

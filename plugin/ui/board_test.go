@@ -147,13 +147,14 @@ func TestReadingsAreDrawnOnABoard(t *testing.T) {
 	b.Set("trust", Row{Text: "○ trust"})
 	p := StartProgress(nil, b, nil)
 	p.Observe("nodes", 1)
+	p.Observe("routes", 0)
 	if got := strings.Join(f.screen, "\n"); got != "○ trust\n" {
 		t.Errorf("at once: %q", got)
 	}
 	*now = now.Add(2 * time.Second)
 	p.Observe("files\x1b[2J", 300)
 	b.change(func() {}) // as each second
-	if got := strings.Join(f.screen, "\n"); got != "○ trust\nreading: 1 nodes, 300 files\\x1b[2J  2s\n" {
+	if got := strings.Join(f.screen, "\n"); got != "○ trust\nreading: 300 files\\x1b[2J, 1 nodes  2s\n" {
 		t.Errorf("got %q", got)
 	}
 	p.Stop()

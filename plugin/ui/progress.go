@@ -3,6 +3,7 @@ package ui
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,9 +16,9 @@ type Progress struct {
 	own   bool // the board is for this alone
 	begun time.Time
 
-	mu    sync.Mutex
-	read  map[string]int
-	order []string
+	mu     sync.Mutex
+	read   map[string]int
+	latest []string // first: what was read last, which a narrow terminal has room for
 }
 
 // StartProgress draws below what stands on the board; nil: on w, if that is a terminal.
@@ -34,16 +35,16 @@ func StartProgress(w io.Writer, board *Board, now func() time.Time) *Progress {
 func (p *Progress) Observe(what string, objects int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if _, ok := p.read[what]; !ok {
-		p.order = append(p.order, what)
-	}
+	p.latest = slices.Insert(slices.DeleteFunc(p.latest, func(w string) bool { return w == what }), 0, what)
 	p.read[what] = objects
 	if !p.board.Live() {
 		return
 	}
 	var parts []string
-	for _, what := range p.order {
-		parts = append(parts, fmt.Sprintf("%d %s", p.read[what], what))
+	for i, what := range p.latest {
+		if i == 0 || p.read[what] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.read[what], what))
+		}
 	}
 	p.board.set("reading", Row{Text: "reading: " + strings.Join(parts, ", "), Since: p.begun})
 }
