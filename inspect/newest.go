@@ -53,7 +53,25 @@ func Newest(parts ...Snapshot) Snapshot {
 		m.Nodes = append(m.Nodes, n.Node)
 	}
 	slices.SortFunc(m.Nodes, func(a, b Node) int { return cmp.Compare(a.Name, b.Name) })
+	if nodesUnlisted(parts) {
+		m.Gaps = append(m.Gaps, Gap{What: "nodes", Reason: "which other nodes the cluster has is unknown: no file lists them", Next: "add a file that lists them: kubectl get nodes -o yaml"})
+	}
 	return m
+}
+
+// nodesUnlisted reports whether files hold objects of a cluster and were read on some of its nodes, and
+// none tells which nodes it has. Files of nodes alone are of these nodes, and say no more.
+func nodesUnlisted(parts []Snapshot) bool {
+	objects, nodes := false, false
+	for _, p := range parts {
+		read := slices.ContainsFunc(p.Nodes, func(n Node) bool { return n.Via != "" })
+		if len(p.OtherNodes) > 0 || read && p.Cluster.Server != "" { // a live cluster was asked for all of them
+			return false
+		}
+		nodes = nodes || read
+		objects = objects || slices.ContainsFunc(p.Bundles, func(b Bundle) bool { return b.Object != nil })
+	}
+	return objects && nodes
 }
 
 // newestNode is a node, and the part by which it was read; -1: none did.

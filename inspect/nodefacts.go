@@ -108,9 +108,13 @@ func RunsAPIServer(facts Snapshot, n *Node) bool {
 // them, so nothing is known of what is on them. Who judges all nodes counts them as unread.
 func (s *Snapshot) LeftOut() []Node {
 	var out []Node
+	had := map[string]bool{}
+	for i := range s.Nodes {
+		had[s.Nodes[i].Name] = true
+	}
 	add := func(n Node) {
-		_, there := s.Node(n.Name)
-		if !there && !slices.ContainsFunc(out, func(o Node) bool { return o.Name == n.Name }) {
+		if !had[n.Name] {
+			had[n.Name] = true
 			out = append(out, n)
 		}
 	}

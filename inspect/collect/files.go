@@ -69,6 +69,16 @@ func (f File) Collect(ctx context.Context) inspect.Snapshot {
 // Read reads the file. Only snapshots and must-gathers know their time; of others it is
 // zero.
 func (f File) Read() (inspect.Snapshot, error) {
+	s, err := f.read()
+	if err == nil {
+		if err = boundNodes(s); err != nil {
+			return inspect.Snapshot{}, fmt.Errorf("read %s: %w", f.Path, err)
+		}
+	}
+	return s, err
+}
+
+func (f File) read() (inspect.Snapshot, error) {
 	if info, err := os.Stat(f.Path); err == nil && info.IsDir() && f.Path != "-" {
 		return f.mustGatherDirectory(usualBounds())
 	}

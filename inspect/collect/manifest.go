@@ -25,6 +25,9 @@ type manifest struct {
 	whole map[string]bool // Secrets and ConfigMaps that were read, each with all of its values
 }
 
+// kindNode is the kind of objects by which files list the nodes of the cluster.
+const kindNode pki.Kind = "Node"
+
 // header is what tells an object from any other document.
 type header struct {
 	APIVersion string            `json:"apiVersion"`
@@ -192,6 +195,15 @@ func (m *manifest) read(obj *inspect.Object, apiVersion string, raw []byte) erro
 		found, err := parseCaller(m.sc, obj, raw)
 		take(&m.Snapshot, found)
 		return err
+	case kindNode:
+		if apiVersion != "v1" { // of another group
+			break
+		}
+		var n nodeJSON
+		if err := json.Unmarshal(raw, &n); err != nil {
+			return fmt.Errorf("decode %s: %w", foreign.Text(obj.ID()), undecoded(err))
+		}
+		m.OtherNodes = append(m.OtherNodes, n.object().node())
 	}
 	if found, ok, err := readOpenShift(m.sc, apiVersion, obj, raw); ok {
 		take(&m.Snapshot, found)

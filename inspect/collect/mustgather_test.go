@@ -114,7 +114,7 @@ func aWhole() []string {
 		"mg/quay-io-x-sha256-1/cluster-scoped-resources/config.openshift.io/clusterversions.yaml", list(clusterVersionYAML("one", "4.15.1")),
 		"mg/quay-io-x-sha256-1/cluster-scoped-resources/config.openshift.io/clusterversions/version.yaml", clusterVersionYAML("one", "4.15.1"),
 		"mg/quay-io-x-sha256-1/cluster-scoped-resources/config.openshift.io/infrastructures/cluster.yaml", "apiVersion: config.openshift.io/v1\nkind: Infrastructure\nmetadata: {name: cluster}\nstatus: {controlPlaneTopology: SingleReplica, platformStatus: {type: None}}\n",
-		"mg/quay-io-x-sha256-1/cluster-scoped-resources/core/nodes/n.yaml", "not: [read",
+		"mg/quay-io-x-sha256-1/cluster-scoped-resources/core/persistentvolumes/n.yaml", "not: [read",
 		"mg/quay-io-x-sha256-1/cluster-scoped-resources/apiextensions.k8s.io/customresourcedefinitions/c.yaml", "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: c}\nspec:\n  versions: [{schema: {description: '-----BEGIN CERTIFICATE----- ... -----END CERTIFICATE-----'}}]\n  conversion: {webhook: {clientConfig: {caBundle: " + b64(string(caPEM())) + "}}}\n",
 		"mg/quay-io-x-sha256-1/cluster-scoped-resources/admissionregistration.k8s.io/validatingwebhookconfigurations/w.json", `{"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingWebhookConfiguration","metadata":{"name":"w"},"webhooks":[{},{"clientConfig":{"caBundle":"` + b64(string(caPEM())) + `"}}]}`,
 		"mg/quay-io-x-sha256-1/cluster-scoped-resources/apiregistration.k8s.io/apiservices/v1.x.yaml", "apiVersion: apiregistration.k8s.io/v1\nkind: APIService\nmetadata: {name: v1.x}\nspec: {caBundle: " + b64(string(caPEM())) + "}\n",

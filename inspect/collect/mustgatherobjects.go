@@ -167,10 +167,10 @@ func (im *image) keep(sc *pki.Scanner, h *header, raw []byte) {
 	}
 }
 
-// tellsOfCluster reports whether objects of a kind are what identify reads.
+// tellsOfCluster reports whether objects of a kind are what identify reads, or nodes.
 func tellsOfCluster(kind pki.Kind) bool {
 	switch kind {
-	case "ClusterVersion", "ClusterOperator", "Infrastructure", "Namespace":
+	case "ClusterVersion", "ClusterOperator", "Infrastructure", "Namespace", kindNode:
 		return true
 	}
 	return false

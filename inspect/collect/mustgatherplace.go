@@ -88,7 +88,7 @@ func (p gatheredPlace) holds() (Resource, bool) {
 // known reports whether certrot reads the objects of a place.
 func (p gatheredPlace) known() bool {
 	switch p.resource {
-	case "core/namespaces", configGroup + "/clusterversions", configGroup + "/clusteroperators", configGroup + "/infrastructures":
+	case "core/namespaces", "core/nodes", configGroup + "/clusterversions", configGroup + "/clusteroperators", configGroup + "/infrastructures":
 		return true
 	}
 	_, ok := p.holds()

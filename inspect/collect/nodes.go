@@ -43,53 +43,57 @@ type NodeObject struct {
 
 // NodeObjects lists the nodes of the cluster.
 func (c *Cluster) NodeObjects(ctx context.Context, selector labels.Selector) ([]NodeObject, error) {
-	type node struct { // what there is of images and volumes is much, and not ours
-		Metadata struct {
-			Name        string            `json:"name"`
-			Annotations map[string]string `json:"annotations"`
-			Labels      map[string]string `json:"labels"`
-		} `json:"metadata"`
-		Spec struct {
-			PodCIDRs []string `json:"podCIDRs"`
-		} `json:"spec"`
-		Status struct {
-			Addresses  []corev1.NodeAddress   `json:"addresses"`
-			Conditions []corev1.NodeCondition `json:"conditions"`
-			Daemons    struct {
-				Kubelet struct{ Port int } `json:"kubeletEndpoint"`
-			} `json:"daemonEndpoints"`
-		} `json:"status"`
-	}
 	var opts metav1.ListOptions
 	if selector != nil {
 		opts.LabelSelector = selector.String()
 	}
 	var out []NodeObject
-	l := listJSON(ctx, c, "/api/v1/nodes", opts, func(n *node) {
-		o := NodeObject{
-			Name: n.Metadata.Name, Ready: string(corev1.ConditionUnknown), Master: catalog.IsMaster(n.Metadata.Labels), Role: catalog.RoleOf(n.Metadata.Labels),
-			kubeletPort: n.Status.Daemons.Kubelet.Port,
-			podCIDRs:    podNetworks(n.Spec.PodCIDRs, n.Metadata.Annotations[ovnSubnets]),
-		}
-		for _, cond := range n.Status.Conditions {
-			if cond.Type == corev1.NodeReady {
-				o.Ready = readiness(cond.Status)
-			}
-		}
-		for _, kind := range []corev1.NodeAddressType{corev1.NodeInternalIP, corev1.NodeInternalDNS, corev1.NodeExternalIP, corev1.NodeExternalDNS} {
-			for _, a := range n.Status.Addresses {
-				if a.Type == kind {
-					if kind == corev1.NodeInternalIP && o.internal == "" {
-						o.internal = a.Address
-					}
-					o.Addresses = append(o.Addresses, a.Address)
-				}
-			}
-		}
-		out = append(out, o)
-	})
+	l := listJSON(ctx, c, "/api/v1/nodes", opts, func(n *nodeJSON) { out = append(out, n.object()) })
 	slices.SortFunc(out, func(a, b NodeObject) int { return strings.Compare(a.Name, b.Name) })
 	return out, l.err
+}
+
+// nodeJSON is what is read of a Node: what there is of images and volumes is much, and not ours.
+type nodeJSON struct {
+	Metadata struct {
+		Name        string            `json:"name"`
+		Annotations map[string]string `json:"annotations"`
+		Labels      map[string]string `json:"labels"`
+	} `json:"metadata"`
+	Spec struct {
+		PodCIDRs []string `json:"podCIDRs"`
+	} `json:"spec"`
+	Status struct {
+		Addresses  []corev1.NodeAddress   `json:"addresses"`
+		Conditions []corev1.NodeCondition `json:"conditions"`
+		Daemons    struct {
+			Kubelet struct{ Port int } `json:"kubeletEndpoint"`
+		} `json:"daemonEndpoints"`
+	} `json:"status"`
+}
+
+func (n *nodeJSON) object() NodeObject {
+	o := NodeObject{
+		Name: n.Metadata.Name, Ready: string(corev1.ConditionUnknown), Master: catalog.IsMaster(n.Metadata.Labels), Role: catalog.RoleOf(n.Metadata.Labels),
+		kubeletPort: n.Status.Daemons.Kubelet.Port,
+		podCIDRs:    podNetworks(n.Spec.PodCIDRs, n.Metadata.Annotations[ovnSubnets]),
+	}
+	for _, cond := range n.Status.Conditions {
+		if cond.Type == corev1.NodeReady {
+			o.Ready = readiness(cond.Status)
+		}
+	}
+	for _, kind := range []corev1.NodeAddressType{corev1.NodeInternalIP, corev1.NodeInternalDNS, corev1.NodeExternalIP, corev1.NodeExternalDNS} {
+		for _, a := range n.Status.Addresses {
+			if a.Type == kind {
+				if kind == corev1.NodeInternalIP && o.internal == "" {
+					o.internal = a.Address
+				}
+				o.Addresses = append(o.Addresses, a.Address)
+			}
+		}
+	}
+	return o
 }
 
 // ovnSubnets is the annotation in which OVN-Kubernetes says which addresses it gives

@@ -245,7 +245,7 @@ func WriteSnapshot(w io.Writer, s inspect.Snapshot) error { return writeSnapshot
 
 func writeSnapshot(w io.Writer, s inspect.Snapshot, limit int) error {
 	if err := boundNodes(s); err != nil {
-		return err
+		return fmt.Errorf("snapshot: %w", err)
 	}
 	zw, err := gzip.NewWriterLevel(w, gzip.BestCompression)
 	if err != nil {
@@ -310,11 +310,7 @@ func readSnapshot(r io.Reader) (inspect.Snapshot, error) {
 		return inspect.Snapshot{}, fmt.Errorf("file is a %q of version %q; this certrot reads %q of versions %q and %q", f.Kind, f.APIVersion, snapshotKind, snapshotV1, snapshotAPIVersion)
 	}
 	markSentences(reflect.ValueOf(&f))
-	s, err := unpackSnapshot(&f)
-	if err == nil {
-		err = boundNodes(s)
-	}
-	return s, err
+	return unpackSnapshot(&f)
 }
 
 // decode reads the document field by field, so that its lists can be bounded.

@@ -247,7 +247,7 @@ func boundNodes(s inspect.Snapshot) error {
 	}
 	delete(names, "")
 	if most = max(most, len(names)); most > maxNodes {
-		return fmt.Errorf("snapshot: it names %d nodes, and no cluster has more than %d", most, maxNodes)
+		return fmt.Errorf("it names %d nodes, and no cluster has more than %d", most, maxNodes)
 	}
 	return nil
 }

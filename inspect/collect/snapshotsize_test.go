@@ -50,8 +50,14 @@ func TestSnapshotsNameSoManyNodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readSnapshot(bytes.NewReader(raw)); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("read: %v", err)
+	nodes := strings.Builder{}
+	for i := range 10_001 {
+		fmt.Fprintf(&nodes, `{"apiVersion":"v1","kind":"Node","metadata":{"name":"n%d"}}`+"\n---\n", i)
+	}
+	for _, text := range []string{string(raw), nodes.String()} {
+		if _, err := (File{Path: "-", Stdin: strings.NewReader(text), Scanner: pki.NewScanner()}).Read(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("read: %v", err)
+		}
 	}
 	s.Bundles = s.Bundles[1:]
 	if err := WriteSnapshot(io.Discard, s); err != nil {

@@ -73,7 +73,8 @@ func (o *Options) NewSession(ctx context.Context, names []string) (*Session, err
 			"where your kubeconfig lacks the new CA (x509): --api-ca-from ssh://core@MASTER. With no API server at all, name them with --nodes, masters first: each is asked itself whether the API server takes its kubelet again, before the next one; the CA comes from --ca-file then")
 	}
 	if w.Conn != nil && !c.Local {
-		if w.Objects, _, err = c.Objects(ctx, w.Conn); err != nil {
+		var unlisted *connect.UnlistedError // those that were named are what the run is about
+		if w.Objects, _, err = c.Objects(ctx, w.Conn); err != nil && !errors.As(err, &unlisted) {
 			return nil, err
 		}
 		if w.All {

@@ -81,7 +81,14 @@ func Opener(ways ...nodeexec.Transport) func(context.Context, string) (collect.O
 	}
 }
 
-// Objects returns the nodes to read, and all that the cluster has.
+// UnlistedError says that the cluster's nodes could not be listed; those to read were named.
+type UnlistedError struct{ Err error }
+
+func (e *UnlistedError) Error() string { return "list nodes: " + e.Err.Error() }
+func (e *UnlistedError) Unwrap() error { return e.Err }
+
+// Objects returns the nodes to read, and all that the cluster has. Nodes that were named are returned
+// with an *UnlistedError, too.
 func (c NodeChoice) Objects(ctx context.Context, conn *Connection) (chosen, all []collect.NodeObject, err error) {
 	known, err := conn.Cluster.NodeObjects(ctx, c.selector)
 	if len(c.Names) == 0 {
@@ -104,6 +111,9 @@ func (c NodeChoice) Objects(ctx context.Context, conn *Connection) (chosen, all 
 		default: // the API may not be asked, and the user says there is one
 			chosen = append(chosen, collect.NodeObject{Name: name})
 		}
+	}
+	if err != nil {
+		return chosen, nil, &UnlistedError{err}
 	}
 	return chosen, known, nil
 }

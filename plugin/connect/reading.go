@@ -161,6 +161,10 @@ func (r Reading) sources(ctx context.Context, sc *pki.Scanner, p *ui.Progress) (
 		return origins{conn: c, sources: sources}, nil
 	}
 	nodes, all, err := r.Nodes.Objects(ctx, c)
+	var some *UnlistedError
+	if errors.As(err, &some) {
+		sources, err = append(sources, unlisted{some.Err, true}), nil
+	}
 	var noSuchNode *cli.HintError
 	switch {
 	case errors.As(err, &noSuchNode):

@@ -128,6 +128,11 @@ func (a Repair) leftOut(d *remediate.Draft) {
 			d.Plan.Unknown = append(d.Plan.Unknown, remediate.UnreadNode(d.Facts, n.Name))
 		}
 	}
+	for _, g := range d.Facts.Gaps {
+		if g.What == "nodes" && g.Where == "" { // they were not listed
+			d.Plan.Unknown = append(d.Plan.Unknown, &remediate.Refusal{Name: "node-read", Node: "other nodes", Reason: g.Reason, Next: g.Next})
+		}
+	}
 }
 
 // nothingKnown refuses a plan of which nothing is known but that nodes are unknown.
