@@ -115,7 +115,7 @@ func (c Command) Dial(ctx context.Context, node string) (Node, error) {
 	n.greet = cmp.Or(c.Limits.Connect, greetLimit)
 	err := r.becomeRoot(ctx, n, c.Sudo)
 	if err != nil {
-		return nil, errors.Join(err, n.Close())
+		return nil, onOneLine(err, n.Close())
 	}
 	return n, nil
 }

@@ -115,7 +115,7 @@ func (d *Debug) Dial(ctx context.Context, node string) (Node, error) {
 		err = r.canRun(ctx, n, true)
 	}
 	if err != nil {
-		return nil, errors.Join(err, n.Close())
+		return nil, onOneLine(err, n.Close())
 	}
 	return n, nil
 }
@@ -237,7 +237,7 @@ func (d *Debug) home(ctx context.Context, api *podAPI) (string, error) {
 	if err != nil {
 		err = fmt.Errorf("make namespace %s for debug pods: %w", name, err)
 		if mayHaveHappened(err) {
-			err = errors.Join(err, d.removeNamespace(ctx, api, name))
+			err = onOneLine(err, d.removeNamespace(ctx, api, name))
 		}
 		return "", notAllowed(err, d.Name(), "create and delete namespaces, or the name of one that is there already")
 	}
@@ -252,4 +252,12 @@ func (d *Debug) abandon(namespace string) {
 	if d.run.namespace == namespace {
 		d.run.namespace = ""
 	}
+}
+
+// onOneLine is errors.Join without its newline: an error is one line, and what follows one is quoted as foreign.
+func onOneLine(err, more error) error {
+	if err == nil || more == nil {
+		return errors.Join(err, more)
+	}
+	return fmt.Errorf("%w; %w", err, more)
 }

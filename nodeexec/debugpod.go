@@ -128,7 +128,7 @@ func (d *Debug) start(ctx context.Context, api *podAPI, node string, image Debug
 			continue
 		}
 		if mayHaveHappened(err) {
-			err = errors.Join(err, d.removePod(ctx, api, p))
+			err = onOneLine(err, d.removePod(ctx, api, p))
 		}
 		return p, d.refused(p, err)
 	}
@@ -205,7 +205,7 @@ func (d *Debug) await(ctx context.Context, api *podAPI, p debugPod) error {
 		}
 		if !pause(ctx, 300*time.Millisecond) {
 			err := fmt.Errorf("debug pod %s on node %s does not run: %w; its state: %s", p.pod, p.node, context.Cause(ctx), now.state())
-			return errors.Join(err, last)
+			return onOneLine(err, last)
 		}
 	}
 }

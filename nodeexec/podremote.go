@@ -80,7 +80,7 @@ func (r *podRemote) canRun(ctx context.Context, n *shellNode, mayChroot bool) er
 	}
 	r.chroot, n.root = false, r.root
 	if _, err := n.Run(ctx, nil, "test", "-d", n.Path("/etc")); err != nil {
-		return errors.Join(failed, err)
+		return onOneLine(failed, err)
 	}
 	return nil
 }

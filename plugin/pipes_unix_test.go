@@ -42,6 +42,9 @@ func TestAPipeWithoutAnotherEndIsLeftAtTheFirstInterrupt(t *testing.T) {
 		"--ssh-inventory":        {"inspect", "nodes", "--ssh-inventory", "PIPE"},
 		"--api-ca-from":          {"fix-api-int", "--api-ca-from", "ssh://core@127.0.0.1", "--ssh-inventory", "PIPE"},
 		"-o custom-columns-file": {"inspect", "--from", demo, "-o", "custom-columns-file=PIPE"},
+		"-o jsonpath-file":       {"inspect", "--from", demo, "-o", "jsonpath-file=PIPE"},
+		"-o go-template-file":    {"inspect", "--from", demo, "-o", "go-template-file=PIPE"},
+		"--template":             {"inspect", "--from", demo, "-o", "go-template-file", "--template", "PIPE"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

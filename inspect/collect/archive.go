@@ -205,31 +205,30 @@ func (e entry) Read(buf []byte) (int, error) {
 	return n, err
 }
 
-// readTar hands over the regular files of a tar, one at a time, and returns how
-// many links, devices and the like it passed over. The error says why it broke off.
-// charge is asked for the bytes of holes.
-func readTar(r io.Reader, charge func(int64) error, each func(*tar.Header, io.Reader) error) (odd int, err error) {
+// readTar hands over the regular files of a tar, one at a time, and the names of links, devices and the
+// like, which it passes over. The error says why it broke off. charge is asked for the bytes of holes.
+func readTar(r io.Reader, charge func(int64) error, each func(*tar.Header, io.Reader) error, odd func(name string)) error {
 	in := &marked{Reader: r}
 	tr := tar.NewReader(in)
 	for {
 		h, err := tr.Next()
 		switch {
 		case errors.Is(err, io.EOF) && in.ended:
-			return odd, errors.New("it has no end: it was cut off, or is still being written")
+			return errors.New("it has no end: it was cut off, or is still being written")
 		case errors.Is(err, io.EOF):
-			return odd, readRest(in)
+			return readRest(in)
 		case errors.Is(err, tar.ErrInsecurePath): // a name is a label here: nothing is written anywhere
 		case err != nil:
-			return odd, err
+			return err
 		}
 		switch h.Typeflag {
 		case tar.TypeReg, tar.TypeGNUSparse:
 			if err := each(h, entry{tr, in, charge}); err != nil {
-				return odd, err
+				return err
 			}
 		case tar.TypeDir, tar.TypeXGlobalHeader:
 		default:
-			odd++
+			odd(h.Name)
 		}
 	}
 }

@@ -54,7 +54,7 @@ func (f File) mustGatherDirectory(b bounds) (inspect.Snapshot, error) {
 		case d.IsDir():
 			return nil
 		case !d.Type().IsRegular():
-			g.odd++
+			g.passOdd(name)
 			return nil
 		}
 		return g.found(name, root)
@@ -97,7 +97,7 @@ func (f File) mustGatherTar(r io.Reader, from *packed, b bounds) (inspect.Snapsh
 	} else {
 		g.from = from
 	}
-	odd, err := readTar(r, g.charge, func(h *tar.Header, r io.Reader) error {
+	err := readTar(r, g.charge, func(h *tar.Header, r io.Reader) error {
 		if len(h.Name) > maxName || !g.wants(label(h.Name)) {
 			return g.pass(h.Name)
 		}
@@ -105,8 +105,7 @@ func (f File) mustGatherTar(r io.Reader, from *packed, b bounds) (inspect.Snapsh
 			return err
 		}
 		return g.pass("")
-	})
-	g.odd += odd
+	}, func(name string) { g.passOdd(label(name)) })
 	if err != nil {
 		g.gap("", fmt.Sprintf("not all was read: the archive breaks off after %s: %v", numbered(g.files, "file"), err), "get the archive again, and compare its size with the original's; if it is whole, unpack it and name the directory")
 	}
@@ -189,6 +188,14 @@ func (g *gathering) pass(name string) error {
 		return fmt.Errorf("more than %d files", g.bounds.files)
 	}
 	return g.scanner.Over()
+}
+
+// passOdd counts what is no file. One where a file would be read is a gap.
+func (g *gathering) passOdd(name string) {
+	g.odd++
+	if len(name) <= maxName && g.wants(name) {
+		g.gap(name, "is a link, or no file: not followed", "copy the must-gather with the files in place of links: cp -rL, or tar -h")
+	}
 }
 
 func (g *gathering) image(dir string) *image {

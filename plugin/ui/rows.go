@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 )
 
@@ -78,7 +79,11 @@ func (f *RowFlags) ToPrinter(ctx context.Context, format string, rows Rows, own 
 		}
 		return columns.printDocument, nil
 	}
-	templated, err := f.template.ToPrinter(format)
+	read, err := f.fromFile(ctx, format)
+	if err != nil {
+		return nil, fmt.Errorf("-o %s: %w", format, err)
+	}
+	templated, err := f.template.ToPrinter(read)
 	if genericclioptions.IsNoCompatiblePrinterError(err) {
 		return nil, fmt.Errorf("-o %q is none of %s", format, strings.Join(append(own, TemplateForms), ", "))
 	}
@@ -93,4 +98,19 @@ func (f *RowFlags) ToPrinter(ctx context.Context, format string, rows Rows, own 
 		onOneLine(doc)
 		return templated.PrintObj(&unstructured.Unstructured{Object: doc}, w)
 	}, nil
+}
+
+// fromFile is a form whose template is in a file, with that template: kubectl's printers read files without a
+// bound, and wait for pipes.
+func (f *RowFlags) fromFile(ctx context.Context, format string) (string, error) {
+	name, file, _ := strings.Cut(format, "=")
+	form, ok := map[string]string{"go-template-file": "go-template", "templatefile": "template", "jsonpath-file": "jsonpath"}[name]
+	if file == "" && f.template.TemplateArgument != nil {
+		file = *f.template.TemplateArgument
+	}
+	if !ok || file == "" {
+		return format, nil
+	}
+	raw, err := collect.ReadNamed(ctx, file, nil, maxColumns)
+	return form + "=" + string(raw), err
 }
