@@ -105,11 +105,12 @@ func (f *RowFlags) ToPrinter(ctx context.Context, format string, rows Rows, own 
 func (f *RowFlags) fromFile(ctx context.Context, format string) (string, error) {
 	name, file, _ := strings.Cut(format, "=")
 	form, ok := map[string]string{"go-template-file": "go-template", "templatefile": "template", "jsonpath-file": "jsonpath"}[name]
-	if file == "" && f.template.TemplateArgument != nil {
-		file = *f.template.TemplateArgument
-	}
-	if !ok || file == "" {
+	argument := f.template.TemplateArgument
+	if !ok || file == "" && *argument == "" {
 		return format, nil
+	}
+	if file == "" {
+		file, *argument = *argument, "" // it is read: the form holds it
 	}
 	raw, err := collect.ReadNamed(ctx, file, nil, maxColumns)
 	return form + "=" + string(raw), err
