@@ -1,0 +1,109 @@
+package apiint
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
+)
+
+func TestPlanIsProven(t *testing.T) {
+	t.Parallel()
+	f := remediatetest.NewFixture("worker-1", "master-0")
+	before := f.With()
+	fix := fixOf(f)
+	fix.Nodes = []string{"worker-1", "master-0"} // not by name
+	p, err := fix.Plan("run-1", f.Snapshot, remediatetest.TestNow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(before, f.Snapshot) {
+		t.Error("planning changed the facts")
+	}
+	var want []string
+	for _, n := range fix.Nodes {
+		want = append(want, "replace "+n+":"+remediatetest.BootstrapFile, "replace "+n+":"+remediatetest.KubeletFile, "restart "+n+":kubelet.service", "await "+n)
+	}
+	if got := remediatetest.StepsOf(p); !slices.Equal(got, want) {
+		t.Errorf("steps %q", got)
+	}
+	if solved := checksOf(p.Solved); !slices.Contains(solved, "api-trusted") || !slices.Contains(solved, "node-file-current") || len(p.Added) > 0 {
+		t.Errorf("solved %q, added %+v", solved, p.Added)
+	}
+	again, err := fix.Plan("run-1", f.Snapshot, remediatetest.TestNow)
+	if err != nil || !slices.Equal(remediatetest.StepsOf(again), want) {
+		t.Errorf("planned again: %v", err)
+	}
+}
+
+// TestNoPrefixOfAPlanIsWorse stops after each step.
+func TestNoPrefixOfAPlanIsWorse(t *testing.T) {
+	t.Parallel()
+	missing := remediatetest.NewFixture()
+	missing.Drop("worker-0", remediatetest.KubeletFile)
+	half := remediatetest.NewFixture()
+	half.Embed("worker-0", remediatetest.BootstrapFile, half.ConfigMap)
+	for name, f := range map[string]*remediatetest.Fixture{"two nodes": remediatetest.NewFixture("worker-0", "worker-1"), "no file of the kubelet": missing, "one file is right": half} {
+		p := planOf(f, t)
+		critical := func(s inspect.Snapshot) (at []string) {
+			for _, found := range remediate.Judge(s, remediatetest.TestNow) {
+				for _, l := range found.At {
+					if found.Severity == assess.Critical {
+						at = append(at, found.ID+" "+l.String())
+					}
+				}
+			}
+			return at
+		}
+		was, facts, steps := critical(f.Snapshot), f.Snapshot, 0
+		for _, n := range p.Nodes() {
+			for _, s := range n.Steps {
+				if s.Change == nil {
+					continue
+				}
+				steps++
+				facts = facts.With(s.Change.Deltas...)
+				for _, is := range critical(facts) {
+					if !slices.Contains(was, is) {
+						t.Errorf("%s: after %s: %s", name, s.Action.ID(), is)
+					}
+				}
+			}
+		}
+		if left := critical(facts); steps < 2 || len(left) > 0 {
+			t.Errorf("%s: after %d steps: %q", name, steps, left)
+		}
+	}
+}
+
+// worsening is an action that takes the CA out of a node's kubeconfig.
+type worsening struct{ action.ReplaceFile }
+
+func (a worsening) Diff(inspect.Snapshot, time.Time) (*remediate.Change, error) {
+	const field = "clusters[0].cluster.certificate-authority-data"
+	return &remediate.Change{Deltas: []inspect.Delta{inspect.KubeconfigWritten{Node: a.NodeName, Path: a.Path, Field: field, CA: &pki.Content{}, At: remediatetest.TestNow}}}, nil
+}
+
+func TestPlanThatAddsAFindingIsRefused(t *testing.T) {
+	t.Parallel()
+	f := remediatetest.NewFixture()
+	d := remediate.NewDraft("run-1", f.Snapshot, remediatetest.TestNow)
+	d.AddNode("worker-0")
+	if _, err := d.Step(worsening{action.ReplaceFile{NodeName: "worker-0", Path: remediatetest.KubeletFile}}); err != nil {
+		t.Fatal(err)
+	}
+	err := proven(d.Finish())
+	var r *remediate.Refusal
+	if !errors.As(err, &r) || r.Name != "plan-proven" || r.Risk || r.Next == "" || !strings.Contains(r.Reason, remediatetest.KubeletFile) {
+		t.Errorf("%v", err)
+	}
+}
