@@ -2,9 +2,7 @@ package gather
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -253,66 +251,6 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	})
 }
 
-// TestServices gives the node a systemctl and a kubelet.
-func TestServices(t *testing.T) {
-	root := newRoot(t)
-	tree(t, root, map[string]string{
-		"/etc/hostname":     "worker-3.example.com\n",
-		"/opt/kubelet.conf": kubeletConf,
-		"/proc/stat":        "cpu 1 2\nbtime 1000\n",
-		"/proc/42/stat":     "42 (a kubelet) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 6000 0\n",
-		"/proc/42/cmdline":  strings.Join([]string{"/usr/bin/kubelet", "--config=/opt/kubelet.conf", "--bootstrap-kubeconfig=/etc/kubernetes/kubeconfig", "--kubeconfig", "/var/lib/kubelet/kubeconfig", "--token-secret=abcdefghijk", "--cloud-key", "lmnopqrstuv", "--node-labels=a=b", "--anonymous-auth", "positional-wxyz"}, "\x00") + "\x00",
-	})
-	dir := tools(t, nil)
-	const answer = "#!/bin/sh\n[ \"$2\" = systemctl ] || exit 1\ncat <<'E'\n" +
-		"MainPID=42\nNRestarts=3\nExecMainStartTimestamp=Fri 2026-11-20 23:00:01 UTC\nId=kubelet.service\nLoadState=loaded\nActiveState=active\nSubState=running\nActiveEnterTimestamp=Fri 2026-11-20 23:00:02 UTC\nNeedDaemonReload=no\n\n" +
-		"MainPID=0\nNRestarts=0\nExecMainStartTimestamp=\nId=crio.service\nLoadState=not-found\nActiveState=inactive\nSubState=dead\nActiveEnterTimestamp=\nNeedDaemonReload=no\nE\n"
-	if err := os.WriteFile(dir+"/chroot", []byte(answer), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	cat, err := filepath.EvalSymlinks("/bin/cat")
-	if err != nil {
-		t.Skip(err)
-	}
-	if err := os.Symlink(cat, dir+"/cat"); err != nil {
-		t.Fatal(err)
-	}
-	w := shell("dash", "dash")
-	if w.skip != "" {
-		t.Skip(w.skip)
-	}
-	w.path = dir
-	n, r := w.read(t, root, Options{Only: true})
-	if r.Node.Hostname != "worker-3.example.com" {
-		t.Errorf("hostname %q", r.Node.Hostname)
-	}
-	want := []Unit{
-		{Name: "kubelet.service", Loaded: true, Active: "active", Sub: "running", MainPID: 42, Restarts: 3,
-			Since: time.Date(2026, 11, 20, 23, 0, 2, 0, time.UTC), Started: time.Date(2026, 11, 20, 23, 0, 1, 0, time.UTC)},
-		{Name: "crio.service", Active: "inactive", Sub: "dead"},
-	}
-	if !slices.Equal(r.Node.Units, want) {
-		t.Errorf("units: %+v", r.Node.Units)
-	}
-	if want := time.Unix(1060, 0).UTC(); !r.Node.Began.Equal(want) {
-		t.Errorf("by the uptime it began at %s, want %s", r.Node.Began, want)
-	}
-	flags := []Flag{{".", "/usr/bin/kubelet", true}, {"config", "/opt/kubelet.conf", true}, {"bootstrap-kubeconfig", "/etc/kubernetes/kubeconfig", true}, {"kubeconfig", "/var/lib/kubelet/kubeconfig", true},
-		{"token-secret", "", false}, {"cloud-key", "", false}, {"node-labels", "", false}, {"anonymous-auth", "", false}}
-	if !slices.Equal(r.Node.Flags, flags) {
-		t.Errorf("flags: %+v", r.Node.Flags)
-	}
-	for _, secret := range []string{"abcdefgh", "lmnopqrs", "wxyz"} {
-		if strings.Contains(string(n.raw), secret) {
-			t.Errorf("%q left the node", secret)
-		}
-	}
-	f, ok := r.File("/opt/kubelet.conf")
-	if !ok || !strings.Contains(string(f.Content.Text), "rotateCertificates: true") || !strings.Contains(string(f.Content.Text), "clientCAFile: /etc/kubernetes/kubelet-ca.crt") || strings.Contains(string(f.Content.Text), "172.30") {
-		t.Errorf("kubelet configuration: %+v", f)
-	}
-}
-
 // TestHostileFiles are made to keep a careless reader busy for hours.
 func TestHostileFiles(t *testing.T) {
 	if testing.Short() {
@@ -347,56 +285,6 @@ func TestHostileFiles(t *testing.T) {
 	})
 }
 
-// TestNothingRunsOn kills the program as a way onto a node does, in the middle
-// of a command of its own.
-func TestNothingRunsOn(t *testing.T) {
-	w := shell("dash", "dash")
-	if w.skip != "" {
-		t.Skip(w.skip)
-	}
-	root := newRoot(t)
-	tree(t, root, map[string]string{"/etc/kubernetes/ca.crt": "x"})
-	stuck := newRoot(t) + "/sha256sum"
-	if err := os.WriteFile(stuck, []byte("#!/bin/sh\nexec sleep 4324.5\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	w.path = tools(t, map[string]string{"sha256sum": stuck, "timeout": ""})
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	ended := make(chan error, 1)
-	go func() {
-		_, err := Read(ctx, &node{world: w, root: root}, pki.NewScanner(), Options{Only: true, Paths: []string{"/etc/kubernetes"}})
-		ended <- err
-	}()
-	running := func() bool {
-		found, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-		return slices.ContainsFunc(found, func(file string) bool {
-			line, err := os.ReadFile(file)
-			return err == nil && strings.Contains(string(line), "4324.5")
-		})
-	}
-	await(t, 30*time.Second, running)
-	cancel()
-	if err := <-ended; err == nil {
-		t.Error("an answer from a program that was killed")
-	}
-	await(t, 3*time.Second, func() bool { return !running() }) // by itself, it would end after ten
-}
-
-// await waits until something is so.
-func await(t *testing.T, limit time.Duration, so func() bool) {
-	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for late := time.After(limit); !so(); {
-		select {
-		case <-tick.C:
-		case <-late:
-			t.Fatal("that does not come about")
-		}
-	}
-}
-
 // TestWhatIsNotListedIsAGap has a find that fails, is killed in the middle of a
 // name, or takes all of the time.
 func TestWhatIsNotListedIsAGap(t *testing.T) {
@@ -426,75 +314,5 @@ func TestWhatIsNotListedIsAGap(t *testing.T) {
 				t.Errorf("it took %s, and was to take 2", n.timed)
 			}
 		})
-	}
-}
-
-// TestProcesses gives the node some: of their command lines nothing leaves it.
-func TestProcesses(t *testing.T) {
-	t.Parallel()
-	files := map[string]string{"/proc/stat": "cpu  1 2 3\nbtime 1700000000\nprocesses 9\n", "/proc/meminfo": "x\n", "/proc/self/comm": "ovnkube\n"}
-	add := func(pid int, comm, cmdline string, start int) {
-		dir := fmt.Sprintf("/proc/%d/", pid)
-		files[dir+"comm"] = comm + "\n"
-		files[dir+"cmdline"] = strings.ReplaceAll(cmdline, " ", "\x00") + "\x00"
-		files[dir+"stat"] = fmt.Sprintf("%d (%s) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 %d 20 21\n", pid, comm, start)
-	}
-	add(10, "multus-daemon", "/usr/src/multus-cni/bin/multus-daemon --token=secretsecret", 100)
-	add(11, "multus-daemon", "/bin/multus-daemon", 7250)
-	add(12, "multus-daemon", "/bin/sh /bin/multus-daemon", 100) // an interpreter's
-	add(13, "ovnkube", "/usr/bin/ovnkube --init-cluster-manager m1", 100)
-	add(14, "ovnkube", "/usr/bin/ovnkube --init-ovnkube-controller w1 --init-node w1", 200)
-	add(15, "ovnkube", "/usr/bin/ovnkube --init-node=w1", 300)
-	add(16, "a) b (c", "/x", 1)
-	add(17, "ovnkube", "/usr/bin/ovnkube --init-node", 1)
-	add(18, "machine-config-", "/usr/bin/machine-config-daemon start --payload-version=x", 400)
-	add(19, "machine-config-", "/usr/bin/machine-config-daemon firstboot-complete-machineconfig", 400)
-	add(20, "machine-config-", "/usr/bin/machine-config-server start", 400)
-	files["/proc/17/stat"] = "17 (ovnkube) S 1 2\n"
-	root := newRoot(t)
-	tree(t, root, files)
-	everywhere(t, func(t *testing.T, w world) {
-		n, r := w.read(t, root, Options{})
-		if strings.Contains(string(n.raw), "secretsecret") {
-			t.Error("a command line left the node")
-		}
-		var got []string
-		for _, p := range r.Node.Processes {
-			got = append(got, fmt.Sprint(p.Command, " ", p.Started.Unix()))
-		}
-		slices.Sort(got)
-		want := []string{"machine-config-daemon 1700000004", "multus-daemon 1700000001", "multus-daemon 1700000072", "ovnkube 1700000002", "ovnkube 1700000003"}
-		if !slices.Equal(got, want) {
-			t.Errorf("got %q, want %q", got, want)
-		}
-		if _, r := w.read(t, root, Options{Only: true, Paths: []string{"/etc"}}); len(r.Node.Processes) > 0 {
-			t.Errorf("nobody asked: %+v", r.Node.Processes)
-		}
-	})
-}
-
-// ended is a node whose answer comes when the time for it has just ended.
-type ended struct {
-	node
-	end context.CancelCauseFunc
-}
-
-func (e *ended) Run(ctx context.Context, stdin io.Reader, argv ...string) ([]byte, error) {
-	out, err := e.node.Run(ctx, stdin, argv...)
-	e.end(errors.New("not done after 2m0s"))
-	return out, err
-}
-
-func TestReadingANodesAnswerEndsWhenItsTimeIsOver(t *testing.T) {
-	root := newIdentity().plant(t, "secret")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	defer cancel(nil)
-	sc := pki.NewScanner()
-	_, err := Read(ctx, &ended{node{world: shell("sh", "sh"), root: root}, cancel}, sc, Options{})
-	if err == nil || !strings.Contains(err.Error(), "not done after 2m0s") {
-		t.Errorf("got %v", err)
-	}
-	if certs, _ := sc.Stats(); certs != 0 {
-		t.Errorf("after the end, %d certificates were read", certs)
 	}
 }

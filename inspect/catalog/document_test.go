@@ -1,0 +1,390 @@
+package catalog
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+)
+
+func document() string {
+	var out strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
+	line("# What certrot knows: the catalog")
+	line("")
+	line("Made from the rows of `inspect/catalog`: do not edit. `UPDATE=1 go test ./inspect/catalog` rewrites this file.")
+	line("")
+	line("A row holds for the versions of a component, which is the ClusterOperator that owns it, by major and minor version;")
+	line("`kubernetes` means plain Kubernetes. Mid-upgrade an operator's own version decides, and on a node what runs on that node.")
+	first, last := reviewed()
+	line("The rows were read for OpenShift and OKD %s to %s.", first, last)
+	line("")
+	line("*Owner* is who answers for a place; where another writes it, that is said too: in the latter's log is why a place is late.")
+	line("")
+	line("*Lives* says how long a certificate is valid and at what age it is renewed: `30d, renewed at 15d or 80%%` means whichever comes first.")
+	line("These are the numbers without feature gate ShortCertRotation, which makes hours of them and is for tests.")
+	line("What has no automatic renewal has to be watched. What renews itself and is near its end is no alarm; what is past its renewal is.")
+	line("")
+	line("| mark | means |")
+	line("|---|---|")
+	line("| V | read in the source that is named |")
+	line("| D | follows from that source, not yet seen on a cluster |")
+	line("| U | unverified |")
+	line("| K | known from the field |")
+	for _, s := range sections() {
+		line("")
+		line("## %s", s.title)
+		line("")
+		line("| place | what it is | role | owner | lives | holds for | source |")
+		line("|---|---|---|---|---|---|---|")
+		for _, p := range s.places {
+			line("| `%s` | %s | %s | %s | %s | %s | %s |", rowName(p), cell(p.Doc), p.Role, owner(p), lives(p), p.In, evidence(p.Evidence))
+		}
+	}
+	line("")
+	line("## Who signs what")
+	line("")
+	line("| signer | its certificate is in | signs | holds for | source |")
+	line("|---|---|---|---|---|")
+	for _, r := range Rotations() {
+		signs := refs(r.Targets)
+		if r.Selector != (ObjectSelector{}) {
+			signs = "what carries `" + r.Selector.Annotation + "`"
+		}
+		published := "no bundle of its own"
+		if r.Bundle != (Ref{}) {
+			published = "`" + r.Bundle.String() + "`"
+		}
+		line("| `%s` | %s | %s | %s | %s |", r.Signer, published, signs, r.In, evidence(r.Evidence))
+	}
+	line("")
+	line("## What a bundle must contain")
+	line("")
+	line("A union contains every unexpired certificate of each part; a copy is its one part. Parts that do not exist contribute nothing.")
+	line("")
+	line("| bundle | relation | parts | holds for | source |")
+	line("|---|---|---|---|---|")
+	for _, a := range Aggregates() {
+		line("| `%s` | %s | %s | %s | %s |", rowName(Place{Ref: a.Target, Selector: a.Selector}), a.Relation, refs(a.Parts), a.In, evidence(a.Evidence))
+	}
+	line("")
+	line("## What reaches a place by itself")
+	line("")
+	line("| place | by itself | how | holds for | source |")
+	line("|---|---|---|---|---|")
+	for _, d := range Deliveries() {
+		does := "no"
+		if d.Delivered {
+			does = "yes"
+		}
+		line("| `%s` | %s | %s | %s | %s |", d.To, does, cell(d.Doc), d.In, evidence(d.Evidence))
+	}
+	line("")
+	line("## How static pods get what they read")
+	line("")
+	line("A revision is put on one control plane node after another, and the process restarts with it. Without one the cert-syncer writes a change into the same files on all control plane nodes, and the process reloads it.")
+	line("")
+	line("| static pods of | a change is | ConfigMaps | Secrets | holds for | source |")
+	line("|---|---|---|---|---|---|")
+	for _, i := range staticPodInputs() {
+		change := "reloaded"
+		if i.Rollout {
+			change = "a new revision"
+		}
+		names := func(all []string) string {
+			if len(all) == 0 {
+				return ""
+			}
+			return "`" + strings.Join(all, "`, `") + "`"
+		}
+		line("| %s | %s | %s | %s | %s | %s |", i.Component, change, names(i.ConfigMaps), names(i.Secrets), i.In, evidence(i.Evidence))
+	}
+	line("")
+	line("## What certificates in a MachineConfig do to nodes")
+	line("")
+	line("machine-config-daemon writes all files of a new MachineConfig, and acts on those that differ from the one before: it does the greatest of what they ask for.")
+	line("")
+	line("| file that differs | the node's | holds for | source |")
+	line("|---|---|---|---|")
+	for _, f := range configFileEffects() {
+		line("| `%s` | %s | %s | %s |", f.Path, f.Effect, f.In, evidence(f.Evidence))
+	}
+	line("")
+	line("## Early rotation, and what triggers it")
+	line("")
+	line("Where there is an annotation, `certrot rotate` removes it, and the owner rotates the certificate. Elsewhere certrot triggers nothing.")
+	line("")
+	line("| place | annotation | who rotates it | holds for | source |")
+	line("|---|---|---|---|---|")
+	for _, t := range Triggers() {
+		annotation := "none"
+		if t.Annotation != "" {
+			annotation = "`" + t.Annotation + "`"
+		}
+		doc := cell(t.Doc)
+		if t.SettleTime > 0 {
+			doc += fmt.Sprintf("; each may make one, and the one counts that is still there after %.0f minutes", t.SettleTime.Minutes())
+		}
+		line("| `%s` | %s | %s | %s | %s |", t.Secret, annotation, doc, t.In, evidence(t.Evidence))
+	}
+	line("")
+	line("## Which files on nodes are copies of objects")
+	line("")
+	line("A file may hold more than its object, and has to hold what that holds. In kubeconfigs that is the CA of the cluster.")
+	line("")
+	line("| file | object | copied by | holds for | source |")
+	line("|---|---|---|---|---|")
+	for _, c := range NodeCopies() {
+		line("| `%s` | `%s` | %s | %s | %s |", c.File, c.Object, c.Writer, c.In, evidence(c.Evidence))
+	}
+	line("")
+	line("## Where a kubelet may be restarted")
+	line("")
+	line("By the topology of the control plane (Infrastructure, status.controlPlaneTopology). One that is not here is refused.")
+	line("")
+	line("| topology | may | why | instead | source |")
+	line("|---|---|---|---|---|")
+	for _, t := range Topologies() {
+		may := "no"
+		if t.RestartAllowed {
+			may = "yes"
+		}
+		line("| %s | %s | %s | %s | %s |", t.Name, may, cell(t.Doc), cell(t.Next), evidence(t.Evidence))
+	}
+	line("")
+	line("## How kubelets are set up")
+	line("")
+	line("A node is taken for set up in one of these ways by its kubelet's flags; where that does not run, by the files that are there. What is in neither is refused.")
+	line("")
+	line("| by | kubeconfigs: to join with, its own | trust anchors | on masters | kube-apiserver's pods in | holds for | source |")
+	line("|---|---|---|---|---|---|---|")
+	for _, s := range allKubeletSetups() {
+		line("| %s | `%s` | `%s` | `%s` | `%s` | %s | %s |", s.Name, strings.Join(s.Kubeconfigs(), "`, `"), s.CA, s.MasterCAFile, s.APIServerNamespace, s.In, evidence(s.Evidence))
+	}
+	line("")
+	line("Files beside them that are to trust the same CAs, and that are left as they are:")
+	line("")
+	line("| by | file | read | repaired on the node by |")
+	line("|---|---|---|---|")
+	for _, s := range allKubeletSetups() {
+		for _, b := range s.OtherTrustFiles {
+			line("| %s | `%s` | %s | %s |", s.Name, b.Path, cell(b.Reader), cell(b.Remediation))
+		}
+	}
+	line("")
+	line("| refused | by this in the API server's version | why | instead | source |")
+	line("|---|---|---|---|---|")
+	for _, d := range distributions() {
+		line("| %s | `%s` | %s | %s | %s |", d.Name, d.Mark, cell(d.Doc), cell(d.Next), evidence(d.Evidence))
+	}
+	line("")
+	line("## Who asks for kubelets' certificates")
+	line("")
+	line("What any other user asks for is never approved. NODE stands for the node's name, each ? for a letter or digit of a token's ID.")
+	line("")
+	line("| signer | asked by | in the group | when | holds for | source |")
+	line("|---|---|---|---|---|---|")
+	for _, r := range KubeletRequesters() {
+		line("| %s | `%s` | `%s` | %s | %s | %s |", r.Signer, r.User, r.Group, cell(r.Doc), r.In, evidence(r.Evidence))
+	}
+	line("")
+	line("| signer | usages, and no other | when | holds for | source |")
+	line("|---|---|---|---|---|")
+	for _, u := range kubeletUsages() {
+		line("| %s | %s | %s | %s | %s |", u.Signer, strings.Join(u.Usages, ", "), cell(u.Doc), u.In, evidence(u.Evidence))
+	}
+	line("")
+	line("| who approves unattended | where | reason | what | holds for | source |")
+	line("|---|---|---|---|---|---|")
+	for _, a := range requestApprovers() {
+		line("| %s | `%s` is %s | `%s` | %s | %s | %s |", a.Who, a.Toggle, a.Value, a.Reason, cell(a.Doc), "announced: in no release", evidence(a.Evidence))
+	}
+	line("")
+	line("## What moves nodes by itself")
+	line("")
+	line("What is asked before kubelets are restarted ([fix-api-int.md](fix-api-int.md#what-is-checked-before)). A kind that is not served is not there.")
+	line("")
+	line("| kind | asked for at | does | paused by | source |")
+	line("|---|---|---|---|---|")
+	for _, m := range ControlPlaneResources() {
+		pause := m.Pause
+		if pause != "" {
+			pause = "`" + pause + "`"
+		}
+		line("| %s | `%s` | %s | %s | %s |", m.Kind, m.Path, cell(m.Effect), pause, evidence(m.Evidence))
+	}
+	line("")
+	line("## Edges: who verifies which certificate")
+	line("")
+	line("An edge holds when what is presented verifies against the verifier's trust anchors, for the name ([verify.md](verify.md)).")
+	line("")
+	line("Its reader decides which certificates of the trust anchors it loads: `go` is crypto/x509's AppendCertsFromPEM, `go, all or none` is client-go's ParseCertsPEM, `openssl` is OpenSSL's X509_load_cert_crl_file. `unknown`: several programs, or one whose reader was not looked at.")
+	line("")
+	line("| edge | who verifies | trust anchors | what is presented | for the name | read | reader | impact | holds for | source |")
+	line("|---|---|---|---|---|---|---|---|---|---|")
+	for _, e := range Edges() {
+		name := string(e.ServerName)
+		if e.ServerName == NameClient {
+			name = "a client's"
+		}
+		trust, presented := "`"+e.Trust.String()+"`", "`"+e.Presented.String()+"`"
+		switch e.Verify {
+		case VerifyAggregate, VerifyNodeCopies:
+			trust, presented, name = "each of them", string(e.Verify), "none"
+		case VerifyServiceCertificate:
+			trust, presented, name = "`"+e.Trust.String()+"`, the CA bundle beside the Service's name", string(e.Verify), "the Service's"
+		}
+		if e.Verify == VerifyDelivered {
+			trust, presented, name = "in `"+e.Trust.String()+"`", "all of `"+e.Presented.String()+"`", "none"
+		}
+		if e.CustomPresented != (Ref{}) {
+			presented += ", or `" + e.CustomPresented.String() + "` where it is there"
+		}
+		holds := e.In.String()
+		if e.OnlyIfExists != (Ref{}) {
+			holds += ", where there is `" + e.OnlyIfExists.String() + "`"
+		}
+		if len(e.Platforms) > 0 {
+			holds += ", on " + strings.Join(e.Platforms, ", ") + " where the cluster keeps the addresses of its API itself"
+		}
+		line("| `%s` | %s | %s | %s | %s | %s | %s | %s | %s | %s |", e.ID, e.Verifier, trust, presented, name, e.Reload, e.Reader, cell(e.Impact), holds, evidence(e.Evidence))
+	}
+	line("")
+	line("## What is in memory")
+	line("")
+	line("Who reads trust anchors only at the start may have older ones than the file ([verify.md](verify.md#what-is-in-memory)).")
+	line("")
+	line("| claim | of the edge | process | impact | holds for | source |")
+	line("|---|---|---|---|---|---|")
+	for _, p := range Processes() {
+		line("| `%s` | `%s` | %s | %s | %s | %s |", p.ID, p.EdgeID, strings.TrimSpace(p.Command+" "+p.Argument), cell(p.Impact), p.In, evidence(p.Evidence))
+	}
+	line("")
+	line("## Which network pods are restarted")
+	line("")
+	line("In this order on a node, and those that come first before all nodes; only where they run since before the CA could be known to them ([network.md](network.md)).")
+	line("")
+	line("| row | DaemonSet | selected by | reads at its start | restarted | what it is for | holds for | source |")
+	line("|---|---|---|---|---|---|---|---|")
+	for _, p := range NetworkPods() {
+		restarted := "node by node"
+		switch {
+		case p.SelfReloading:
+			restarted = "no"
+		case p.RestartFirst:
+			restarted = "first of all"
+		}
+		reads := "`" + p.Trust.String() + "`"
+		if p.OtherTrust != (Ref{}) {
+			reads += ", `" + p.OtherTrust.String() + "`"
+		}
+		line("| `%s` | `%s/%s` | `%s` | %s | %s | %s | %s | %s |", p.ID, p.Namespace, p.DaemonSet, p.Label, reads, restarted, cell(p.Doc), p.In, evidence(p.Evidence))
+	}
+	line("")
+	line("## What servers' logs say of their clients")
+	line("")
+	line("A client that does not accept a certificate breaks off the handshake, and the server writes that down ([verify.md](verify.md#seen-from-the-server)).")
+	line("")
+	line("| claim | server | log on its node | written with | impact | holds for | source |")
+	line("|---|---|---|---|---|---|---|")
+	for _, l := range ServerLogs() {
+		level := l.Level
+		if level == "" {
+			level = "any log level"
+		}
+		line("| `%s` | %s | `%s` | %s | %s | %s | %s |", l.ID, l.Server, l.Path(), level, cell(l.Impact), l.In, evidence(l.Evidence))
+	}
+	line("")
+	line("## Who holds a connection")
+	line("")
+	line("It verifies what kube-apiserver presents when it connects, and not again before the connection ends: by a break of the network, a rollout of")
+	line("kube-apiserver, a restart of its own, a renewal of its own client certificate where that is named, or at kube-apiserver's wish (goaway-chance).")
+	line("")
+	line("| edges | a request at least every | own client certificate | source |")
+	line("|---|---|---|---|")
+	for _, c := range connections() {
+		every, client := "", ""
+		if c.Every > 0 {
+			every = c.Every.String()
+		}
+		if c.Client != (Ref{}) {
+			client = "`" + c.Client.String() + "`"
+		}
+		line("| `%s` | %s | %s | %s |", strings.Join(c.Edges, "`, `"), every, client, evidence(c.Evidence))
+	}
+	line("")
+	line("| topology | chance of a request to end its connection | beside | holds for | source |")
+	line("|---|---|---|---|---|")
+	for _, g := range goaways() {
+		line("| %s | %g | %s | %s | %s |", cmp.Or(g.Topology, "any other"), g.Chance, cell(g.Doc), g.In, evidence(g.Evidence))
+	}
+	line("")
+	line("## Who made the load balancer's signer")
+	line("")
+	line("| common name | made by | source |")
+	line("|---|---|---|")
+	for _, n := range signerNames() {
+		name := n.Name
+		if !n.ByInstaller {
+			name += "(Unix time)"
+		}
+		line("| `%s` | %s | %s |", name, n.CreatedBy, evidence(n.Evidence))
+	}
+	line("")
+	line("| cluster born with | what is known | source |")
+	line("|---|---|---|")
+	line("| %s or earlier | %s | %s |", EarlySignerRotation().To, cell(EarlySignerRotation().Doc), evidence(EarlySignerRotation().Evidence))
+	line("")
+	line("## What servers present")
+	line("")
+	line("Each server is asked by a TLS handshake, on its own address, for each name ([verify.md](verify.md)); it must present what the place holds.")
+	line("A change is read within the time that is named; without one, not before a restart.")
+	line("")
+	line("| claim | server | for the name | the place | or instead | read | holds for | source |")
+	line("|---|---|---|---|---|---|---|---|")
+	for _, s := range Servers() {
+		if s.Listener.Port == "" {
+			line("| `%s` | who answers at the address in a kubeconfig, of %s | the kubeconfig's, of those that kube-apiserver has | | | | %s | %s |", s.ID, s.Verifier, s.In, evidence(s.Evidence))
+			continue
+		}
+		for _, c := range s.Certs {
+			name, read := string(c.Name), string(c.Reload)
+			if c.ReloadWithin > 0 {
+				read += fmt.Sprintf(", within %d min", int(c.ReloadWithin.Minutes()))
+			}
+			line("| `%s` | %s %s | %s | `%s` | %s | %s | %s | %s |", s.ID, s.Listener.Name, s.Listener.Port, name, c.From, refs(c.Custom), read, s.In, evidence(s.Evidence))
+		}
+	}
+	line("")
+	line("No handshake tells whether a client's certificate is accepted. Following a rotation, masters ask with their own, and its key does not leave them ([rotate.md](rotate.md)):")
+	line("")
+	line("| claim | certificate on masters | a copy of | presented to | verified first by | for | holds for | source |")
+	line("|---|---|---|---|---|---|---|---|")
+	for _, c := range Callers() {
+		line("| `%s` | `%s` | `%s` | %s | `%s` | `%s` | %s | %s |", c.ID, c.Certificate, c.Presented, c.ListenerName, c.CA, c.Path, c.In, evidence(c.Evidence))
+	}
+	own := CustomAPIIntEdge()
+	line("")
+	line("`%s`: %s (%s). For %s; %s.", own.ID, own.Claim, own.Impact, own.In, evidence(own.Evidence))
+	line("")
+	line("## What becomes of signers in Secrets of another type")
+	line("")
+	line("A Secret's type can't be changed. kubernetes.io/tls is the right one.")
+	line("")
+	line("| type | harms | why | instead | holds for | source |")
+	line("|---|---|---|---|---|---|")
+	for _, st := range signerTypes() {
+		harms := "no"
+		if st.NeedsAction {
+			harms = "yes"
+		}
+		holds := st.In.String()
+		switch {
+		case st.Before > 0:
+			holds += fmt.Sprintf(", before %s.%d", st.In.To, st.Before)
+		case st.Since > 0:
+			holds += fmt.Sprintf(", from %s.%d on", st.In.From, st.Since)
+		}
+		line("| %s | %s | %s | %s | %s | %s |", st.Type, harms, cell(st.Doc), cell(st.Next), holds, evidence(st.Evidence))
+	}
+	return out.String()
+}
