@@ -2,6 +2,8 @@ package pki
 
 import (
 	"bytes"
+	"encoding/base64"
+	"fmt"
 	"strings"
 )
 
@@ -166,4 +168,210 @@ func startsLine(text []byte) bool {
 func atLineEnd(text []byte) bool {
 	text = bytes.TrimLeft(text, " \t\r")
 	return len(text) == 0 || text[0] == '\n'
+}
+
+// armored is the decoded body of a PEM block.
+type armored struct {
+	der       []byte // a buffer of its own, to be cleared when it holds a key
+	encrypted bool   // a header says so
+	plain     bool   // lines of base64 and nothing else: encoding/pem reads it too
+	problem   string // why there is no der; never quotes the body of a key
+}
+
+// decodeBody undoes escapes, drops headers and decodes the base64.
+func decodeBody(body []byte, plus bool, kind kind) armored {
+	if !plus {
+		if a, ok := decodePlain(body); ok {
+			return a
+		}
+	}
+	secret := kind == kindKey
+	if plus || bytes.ContainsAny(body, `\%`) {
+		body = undoEscapes(body, plus)
+		if secret {
+			defer clear(body)
+		}
+	}
+	var a armored
+	body, a.encrypted = dropHeaders(body)
+	compact, bad := compactBase64(body)
+	defer clear(compact)
+	switch {
+	case bad >= 0 && isPlaceholder(body):
+		a.problem = "a placeholder: it holds no " + kind.noun() + " data"
+	case bad >= 0 && secret:
+		a.problem = "not base64"
+	case bad >= 0:
+		a.problem = fmt.Sprintf("not base64: unexpected %q", rune(body[bad]))
+	case len(compact) == 0:
+		a.problem = "empty: it holds no " + kind.noun() + " data"
+	case len(compact)%4 == 1:
+		a.problem = "not base64: a character is missing or too many"
+	}
+	if a.problem != "" {
+		return a
+	}
+	a.der = make([]byte, base64.RawStdEncoding.DecodedLen(len(compact)))
+	if _, err := base64.RawStdEncoding.Decode(a.der, compact); err != nil {
+		a.problem = "not base64"
+	}
+	return a
+}
+
+// decodePlain decodes what nearly all blocks hold, at once and without a copy on
+// the way.
+func decodePlain(body []byte) (armored, bool) {
+	der := make([]byte, base64.StdEncoding.DecodedLen(len(body)))
+	n, err := base64.StdEncoding.Decode(der, body) // passes over newlines
+	if err != nil || n == 0 {
+		clear(der) // it may be the start of a key
+		return armored{}, false
+	}
+	return armored{der: der[:n], plain: true}, true
+}
+
+// hasPlainLines reports whether no line of a body of plain base64 is empty, nor too long
+// for OpenSSL to read at once: encoding/base64 passes over both, OpenSSL does not.
+func hasPlainLines(body []byte) bool {
+	_, body, _ = bytes.Cut(body, []byte("\n")) // the BEGIN line's
+	for len(body) > 0 {
+		var line []byte
+		line, body, _ = bytes.Cut(body, []byte("\n"))
+		if len(line) >= openSSLLine || len(bytes.TrimRight(line, "\r")) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// dropHeaders skips the "Key: value" lines that encrypted keys start with.
+func dropHeaders(body []byte) (rest []byte, encrypted bool) {
+	rest = bytes.TrimLeft(body, " \t\r\n")
+	for {
+		line, next, ok := bytes.Cut(rest, []byte("\n"))
+		key, value, header := bytes.Cut(line, []byte(":"))
+		if !header {
+			return rest, encrypted
+		}
+		if bytes.Equal(bytes.TrimSpace(key), []byte("Proc-Type")) && bytes.Contains(value, []byte("ENCRYPTED")) {
+			encrypted = true
+		}
+		if !ok {
+			return nil, encrypted
+		}
+		rest = next
+	}
+}
+
+// isPlaceholder recognises what documentation and templates put in the place
+// of a certificate.
+func isPlaceholder(body []byte) bool {
+	for _, sign := range []string{"<", "...", "…", "***", "{{", "${", "$(", "[", "REDACTED", "your", "YOUR"} {
+		if bytes.Contains(body, []byte(sign)) {
+			return true
+		}
+	}
+	return false
+}
+
+// isBase64 reports whether c belongs to the standard alphabet. It is asked of
+// very many bytes, hence the table, a constant, in place of comparisons.
+func isBase64(c byte) bool {
+	const (
+		no4   = "\x00\x00\x00\x00"
+		no16  = no4 + no4 + no4 + no4
+		no32  = no16 + no16
+		yes   = "\x01"
+		yes10 = yes + yes + yes + yes + yes + yes + yes + yes + yes + yes
+		yes26 = yes10 + yes10 + yes + yes + yes + yes + yes + yes
+		table = no32 + no4 + no4 + "\x00\x00\x00" + yes + "\x00\x00\x00" + yes + // '+', '/'
+			yes10 + no4 + "\x00\x00" + // digits
+			"\x00" + yes26 + no4 + "\x00" + // upper case
+			"\x00" + yes26 + no4 + "\x00" + // lower case
+			no32 + no32 + no32 + no32
+	)
+	return table[c] != 0
+}
+
+func isSpace(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }
+
+// compactBase64 copies the base64 characters of body, without white space,
+// padding, and the signs that start a line of a commented or quoted block ('#',
+// '>'). bad is the offset of the first byte that does not belong, or -1.
+func compactBase64(body []byte) (compact []byte, bad int) {
+	compact = make([]byte, 0, len(body))
+	padded, lineStart := false, true
+	for i, c := range body {
+		switch {
+		case isBase64(c):
+			if padded {
+				return compact, i
+			}
+			compact = append(compact, c)
+			lineStart = false
+		case isSpace(c):
+			lineStart = lineStart || c == '\n'
+		case c == '=':
+			padded = true
+		case !lineStart || c != '#' && c != '>':
+			return compact, i
+		}
+	}
+	return compact, -1
+}
+
+// undoEscapes undoes any number of layers of backslash escapes (\n, \\n, \/,
+// \u002b) and of percent-encoding (%0A, %250A). None of the characters with
+// which escapes begin can occur in what is wanted of a PEM body.
+func undoEscapes(body []byte, plus bool) []byte {
+	out := make([]byte, 0, len(body))
+	for i := 0; i < len(body); i++ {
+		c := body[i]
+		switch {
+		case c == '+' && plus:
+			out = append(out, ' ')
+		case c == '%':
+			for bytes.HasPrefix(body[i+1:], []byte("25")) {
+				i += 2
+			}
+			if decoded, ok := hexByte(body[i+1:]); ok {
+				out = append(out, decoded)
+				i += 2
+			} else {
+				out = append(out, c)
+			}
+		case c == '\\':
+			for i+1 < len(body) && body[i+1] == '\\' {
+				i++
+			}
+			decoded, n := afterBackslash(body[i+1:])
+			out = append(out, decoded...)
+			i += n
+		default:
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// afterBackslash decodes what follows a run of backslashes, and says how many
+// bytes it took.
+func afterBackslash(rest []byte) (decoded []byte, n int) {
+	if len(rest) == 0 {
+		return nil, 0
+	}
+	switch rest[0] {
+	case 'n':
+		return []byte{'\n'}, 1
+	case 'r', 't':
+		return []byte{' '}, 1
+	case 'u':
+		if len(rest) >= 5 && rest[1] == '0' && rest[2] == '0' {
+			if c, ok := hexByte(rest[3:]); ok {
+				return []byte{c}, 5
+			}
+		}
+	}
+	// A quoted slash, or a line joined to the next one.
+	return nil, 0
 }

@@ -3,10 +3,19 @@ package pki
 import (
 	"crypto/sha256"
 	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
 	"encoding/hex"
+	"encoding/pem"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/crypto/cryptobyte"
+	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
 // Fingerprint is a sha256. Of a certificate's DER it is the certificate's
@@ -160,4 +169,144 @@ type Found struct {
 	// once in the results of a value.
 	Field   string
 	Content *Content
+}
+
+// EncodePEM is PEM as OpenShift's operators write it.
+func EncodePEM(certs []*Cert) []byte {
+	var out []byte
+	for _, c := range certs {
+		out = append(out, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.DER})...)
+	}
+	return out
+}
+
+// Without are those of certs that are not among others.
+func Without(certs, others []*Cert) []*Cert {
+	return slices.DeleteFunc(slices.Clone(certs), func(c *Cert) bool { return Contains(others, c) })
+}
+
+// Named is a certificate for people: its subject and the first digits of its fingerprint.
+func Named(c *Cert) string {
+	return fmt.Sprintf("%s (sha256 %s)", Foreign(c.Subject), c.Fingerprint.Short())
+}
+
+// LoadedPEM returns the certificates in PEM text that client-go loads, in its order.
+func LoadedPEM(sc *Scanner, text []byte) []*Cert {
+	var out []*Cert
+	for _, found := range sc.Scan(text) {
+		if found.Field == "" { // a document is no PEM
+			loaded, _ := found.Content.LoadedBy(ReaderGo)
+			out = append(out, loaded...)
+		}
+	}
+	return out
+}
+
+// Contains reports whether a certificate is among others, by its bytes.
+func Contains(certs []*Cert, c *Cert) bool {
+	return slices.ContainsFunc(certs, func(x *Cert) bool { return x.Fingerprint == c.Fingerprint })
+}
+
+// Foreign is foreign.Text.
+func Foreign(s string) string { return foreign.Text(s) }
+
+// Quoted is foreign.Quoted.
+func Quoted(s string) string { return foreign.Quoted(s) }
+
+// Visible is foreign.Visible.
+func Visible(s, allowed string) string { return foreign.Visible(s, allowed) }
+
+// parseCRL reads the frame of one DER revocation list. Its signature is not
+// checked, and what it revokes is counted without being kept: a list may be
+// larger than all the certificates of a cluster, and crypto/x509 would make an
+// object of each of its lines.
+func parseCRL(der []byte) (*CRL, error) {
+	malformed := errKey("revocation list can't be parsed")
+	in := cryptobyte.String(der)
+	var list, signed, issuer cryptobyte.String
+	ok := in.ReadASN1(&list, cbasn1.SEQUENCE) && in.Empty() &&
+		list.ReadASN1(&signed, cbasn1.SEQUENCE) &&
+		signed.SkipOptionalASN1(cbasn1.INTEGER) && // version 1 has none
+		signed.SkipASN1(cbasn1.SEQUENCE) && // algorithm
+		signed.ReadASN1Element(&issuer, cbasn1.SEQUENCE)
+	if !ok {
+		return nil, malformed
+	}
+	c := &CRL{Fingerprint: FingerprintOf(der)}
+	var name pkix.RDNSequence
+	if rest, err := asn1.Unmarshal(issuer, &name); err != nil || len(rest) > 0 {
+		return nil, malformed
+	}
+	var n pkix.Name // by which a certificate's issuer is written, too
+	n.FillFromRDNSequence(&name)
+	if err := boundedName("issuer", n); err != nil {
+		return nil, err
+	}
+	c.Issuer = n.String()
+	if !readTime(&signed, &c.ThisUpdate) {
+		return nil, malformed
+	}
+	if isTime(signed) && !readTime(&signed, &c.NextUpdate) {
+		return nil, malformed
+	}
+	if signed.PeekASN1Tag(cbasn1.SEQUENCE) {
+		var revoked cryptobyte.String
+		signed.ReadASN1(&revoked, cbasn1.SEQUENCE)
+		for !revoked.Empty() {
+			if !revoked.SkipASN1(cbasn1.SEQUENCE) {
+				return nil, malformed
+			}
+			c.Revoked++
+		}
+	}
+	if c.IssuerKey, ok = authorityKey(signed); !ok {
+		return nil, malformed
+	}
+	return c, nil
+}
+
+func isTime(s cryptobyte.String) bool {
+	return s.PeekASN1Tag(cbasn1.UTCTime) || s.PeekASN1Tag(cbasn1.GeneralizedTime)
+}
+
+// readTime reads either of X.509's two forms of time.
+func readTime(s *cryptobyte.String, t *time.Time) (ok bool) {
+	if s.PeekASN1Tag(cbasn1.UTCTime) {
+		ok = s.ReadASN1UTCTime(t)
+	} else {
+		ok = s.ReadASN1GeneralizedTime(t)
+	}
+	*t = WritableTime(*t)
+	return ok
+}
+
+// authorityKey finds the authority key identifier among the extensions of a
+// revocation list, which end it; empty where there is none.
+func authorityKey(rest cryptobyte.String) (id string, ok bool) {
+	var wrapped, list cryptobyte.String
+	var present bool
+	if !rest.ReadOptionalASN1(&wrapped, &present, cbasn1.Tag(0).ContextSpecific().Constructed()) {
+		return "", false
+	}
+	if !present {
+		return "", true
+	}
+	if !wrapped.ReadASN1(&list, cbasn1.SEQUENCE) {
+		return "", false
+	}
+	for !list.Empty() {
+		var extension, value, seq, key cryptobyte.String
+		var oid asn1.ObjectIdentifier
+		ok := list.ReadASN1(&extension, cbasn1.SEQUENCE) &&
+			extension.ReadASN1ObjectIdentifier(&oid) &&
+			extension.SkipOptionalASN1(cbasn1.BOOLEAN) &&
+			extension.ReadASN1(&value, cbasn1.OCTET_STRING)
+		if !ok {
+			return "", false
+		}
+		if oid.String() == "2.5.29.35" && value.ReadASN1(&seq, cbasn1.SEQUENCE) && seq.ReadASN1(&key, cbasn1.Tag(0).ContextSpecific()) {
+			id = hex.EncodeToString(key)
+		}
+	}
+	return id, true
 }

@@ -3,11 +3,13 @@ package pki
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	yamlv3 "go.yaml.in/yaml/v3"
+	"sigs.k8s.io/yaml"
 )
 
 const (
@@ -223,15 +225,15 @@ func (s *step) enter() {
 // yaml reads a stream of YAML documents. It reports whether at least one of
 // them is a map or a list.
 func (w *walk) yaml(data []byte, at place) (found bool) {
-	d := yaml.NewDecoder(bytes.NewReader(data))
+	d := yamlv3.NewDecoder(bytes.NewReader(data))
 	p := &path{}
 	for p.document < maxDocuments {
-		var node yaml.Node
+		var node yamlv3.Node
 		if err := decodeYAML(d, &node); err != nil {
 			break
 		}
 		p.document++
-		if len(node.Content) == 1 && node.Content[0].Kind != yaml.ScalarNode {
+		if len(node.Content) == 1 && node.Content[0].Kind != yamlv3.ScalarNode {
 			found = true
 			w.yamlTree(node.Content[0], p, at)
 		}
@@ -241,7 +243,7 @@ func (w *walk) yaml(data []byte, at place) (found bool) {
 
 // decodeYAML turns a panic of the parser, which is known to have had some, into
 // an error: values come from anywhere.
-func decodeYAML(d *yaml.Decoder, node *yaml.Node) (err error) {
+func decodeYAML(d *yamlv3.Decoder, node *yamlv3.Node) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = errKey("the YAML parser gave up")
@@ -252,24 +254,111 @@ func decodeYAML(d *yaml.Decoder, node *yaml.Node) (err error) {
 
 // yamlTree visits the scalars of a node. Aliases are not followed: what they
 // stand for is read where it stands, once.
-func (w *walk) yamlTree(node *yaml.Node, p *path, at place) {
+func (w *walk) yamlTree(node *yamlv3.Node, p *path, at place) {
 	if len(p.steps) == maxNesting {
 		return
 	}
 	switch node.Kind {
-	case yaml.ScalarNode:
+	case yamlv3.ScalarNode:
 		w.scalar(node.Value, p, at)
-	case yaml.SequenceNode:
+	case yamlv3.SequenceNode:
 		for i, child := range node.Content {
 			p.steps = append(p.steps, step{index: i})
 			w.yamlTree(child, p, at)
 			p.steps = p.steps[:len(p.steps)-1]
 		}
-	case yaml.MappingNode:
+	case yamlv3.MappingNode:
 		for i := 1; i < len(node.Content); i += 2 {
 			p.steps = append(p.steps, step{key: node.Content[i-1].Value, index: -1, nth: i / 2})
 			w.yamlTree(node.Content[i], p, at)
 			p.steps = p.steps[:len(p.steps)-1]
 		}
 	}
+}
+
+// maxAliased is how many bytes of text the aliases of a YAML document may stand for. In JSON each
+// is written out, and a few hundred kilobytes become gigabytes: the parser bounds how many there
+// are, and not how long. API servers take objects of 3 MiB.
+const maxAliased = 8 << 20
+
+// maxAliasedKubeconfig is the same for a kubeconfig: a value may hold hundreds of them.
+const maxAliasedKubeconfig = 256 << 10
+
+var errAliased = errors.New("its aliases stand for too much text")
+
+// YAMLToJSON is that of sigs.k8s.io/yaml, within bounds.
+func YAMLToJSON(text []byte) ([]byte, error) { return yamlToJSON(text, maxAliased) }
+
+func yamlToJSON(text []byte, most int) ([]byte, error) {
+	if mayAlias(text) {
+		var root yamlv3.Node
+		if err := decodeYAML(yamlv3.NewDecoder(bytes.NewReader(text)), &root); err != nil {
+			return nil, err
+		}
+		if aliased(&root, map[*yamlv3.Node]int{}, 0) > most {
+			return nil, errAliased
+		}
+	}
+	return yaml.YAMLToJSON(text)
+}
+
+// mayAlias reports whether there may be an anchor and an alias, &name and *name, where a value
+// begins. Most texts have none, and are not parsed for it; in UTF-16 that is not seen.
+func mayAlias(text []byte) bool {
+	return bytes.IndexByte(text, 0) >= 0 || marks(text, '&') && marks(text, '*')
+}
+
+func marks(text []byte, mark byte) bool {
+	for at := 0; ; at++ {
+		i := bytes.IndexByte(text[at:], mark)
+		if i < 0 || at+i+1 == len(text) {
+			return false
+		}
+		at += i
+		begins := at == 0 || text[at-1] >= 0x80 || bytes.IndexByte([]byte(" \t\r\n[{,:?-"), text[at-1]) >= 0
+		if next := text[at+1]; begins && next > ' ' && next != mark {
+			return true
+		}
+	}
+}
+
+// aliased is how many bytes the aliases below a node stand for; more than maxAliased where one is
+// part of itself, or nodes are nested too deep.
+func aliased(n *yamlv3.Node, known map[*yamlv3.Node]int, depth int) int {
+	if depth > maxNesting {
+		return maxAliased + 1
+	}
+	if n.Kind == yamlv3.AliasNode {
+		size, ok := known[n.Alias]
+		if !ok {
+			known[n.Alias] = maxAliased + 1 // until its size is known: it may be part of itself
+			size = written(n.Alias, known, depth+1)
+			known[n.Alias] = size
+		}
+		return size
+	}
+	sum := 0
+	for _, child := range n.Content {
+		if sum += aliased(child, known, depth+1); sum > maxAliased {
+			return maxAliased + 1
+		}
+	}
+	return sum
+}
+
+// written is how many bytes a node takes with its aliases written out.
+func written(n *yamlv3.Node, known map[*yamlv3.Node]int, depth int) int {
+	if depth > maxNesting {
+		return maxAliased + 1
+	}
+	if n.Kind == yamlv3.AliasNode {
+		return aliased(n, known, depth)
+	}
+	sum := len(n.Value) + 4 // what JSON puts around it
+	for _, child := range n.Content {
+		if sum += written(child, known, depth+1); sum > maxAliased {
+			return maxAliased + 1
+		}
+	}
+	return sum
 }

@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/crypto/cryptobyte"
 	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pbe"
 )
 
 const (
@@ -39,7 +41,7 @@ func (w *walk) pkcs12(e *entry, index int, der []byte) {
 	passwords := w.candidates()
 	defer func() {
 		for _, p := range passwords {
-			p.clear()
+			p.Clear()
 		}
 	}()
 	k := keystore{scanner: w.scanner, parse: w.parse, rounds: w.rounds, passwords: passwords, closed: lockedPassword}
@@ -64,18 +66,22 @@ func (w *walk) pkcs12(e *entry, index int, der []byte) {
 }
 
 // candidates are the passwords to try, in this order.
-func (w *walk) candidates() []password {
-	out := make([]password, 0, len(w.passwords)+5)
+func (w *walk) candidates() []candidate {
+	out := make([]candidate, 0, len(w.passwords)+5)
 	for _, text := range w.passwords {
-		p := newPassword(text)
-		p.beside = true
-		out = append(out, p)
+		out = append(out, candidate{pbe.NewPassword(text), true})
 	}
 	for _, usual := range []string{"", "changeit", "changeme", "password"} {
-		out = append(out, newPassword([]byte(usual)))
+		out = append(out, candidate{Password: pbe.NewPassword([]byte(usual))})
 	}
 	// For some, no password is no bytes at all, without the zero that ends it.
-	return append(out, password{})
+	return append(out, candidate{})
+}
+
+// candidate is a password that may fit.
+type candidate struct {
+	pbe.Password
+	beside bool // it lies beside the keystore; else it is a usual one
 }
 
 // The object identifiers of what a keystore is made of.
@@ -93,9 +99,9 @@ const (
 type keystore struct {
 	scanner   *Scanner
 	parse     func(der []byte) (*Cert, error)
-	rounds    int64      // of key derivation that may still be made
-	passwords []password // that may fit, the likeliest first
-	closed    string     // why a part is locked where none of them opens it
+	rounds    int64       // of key derivation that may still be made
+	passwords []candidate // that may fit, the likeliest first
+	closed    string      // why a part is locked where none of them opens it
 
 	certs  []*Cert
 	lists  []*CRL
@@ -172,16 +178,16 @@ func readSequence(data []byte) (elements cryptobyte.String, ok bool) {
 // choose finds the password by the digest over the file. Where none fits,
 // encrypted parts are not tried: the same password opens them.
 func (k *keystore) choose(safe []byte, data cryptobyte.String) {
-	m, ok := readMAC(data)
+	m, ok := pbe.ReadMAC(data)
 	if !ok {
 		return // there is none, or of a kind that is not known: the parts will tell
 	}
 	for i, p := range k.passwords {
-		if why := k.charge(m.cost, p); why != "" {
+		if why := k.charge(m.Cost, p); why != "" {
 			k.closed = why // others may be of another budget
 			continue
 		}
-		if m.verifies(safe, p) {
+		if m.Verifies(safe, p.Password) {
 			k.passwords, k.closed = k.passwords[i:i+1], lockedPassword
 			return
 		}
@@ -191,7 +197,7 @@ func (k *keystore) choose(safe []byte, data cryptobyte.String) {
 
 // charge charges for one try of a password, or says why it is not affordable. A
 // try that is not made costs nothing.
-func (k *keystore) charge(rounds int64, p password) (why string) {
+func (k *keystore) charge(rounds int64, p candidate) (why string) {
 	if err := k.scanner.Over(); err != nil {
 		return err.Error()
 	}
@@ -244,19 +250,19 @@ func (k *keystore) part(info cryptobyte.String) bool {
 // open decrypts by the first password that fits, or says why none does. The
 // caller clears what it gets.
 func (k *keystore) open(algorithm cryptobyte.String, secret []byte) (plain []byte, why string) {
-	c, ok := readPBE(algorithm)
+	c, ok := pbe.Read(algorithm)
 	if !ok {
 		return nil, lockedAlgorithm
 	}
 	closed := k.closed
 	for _, p := range k.passwords {
-		if why := k.charge(c.cost, p); why != "" {
+		if why := k.charge(c.Cost, p); why != "" {
 			closed = why
 			continue
 		}
-		plain := c.decrypt(secret, p)
+		plain := c.Decrypt(secret, p.Password)
 		if _, ok := readSequence(plain); ok {
-			k.passwords = []password{p} // what opens one part opens the others
+			k.passwords = []candidate{p} // what opens one part opens the others
 			return plain, ""
 		}
 		clear(plain)

@@ -1,8 +1,9 @@
-package pki
+package pbe
 
 import (
 	"crypto/cipher"
 	"encoding/binary"
+	"errors"
 	"math/bits"
 )
 
@@ -15,7 +16,7 @@ type rc2 struct{ k [64]uint16 }
 func newRC2(key []byte) (cipher.Block, error) {
 	t := len(key)
 	if t == 0 || t > 128 {
-		return nil, errKey("not a key of RC2")
+		return nil, errors.New("not a key of RC2")
 	}
 	var l [128]byte
 	copy(l[:], key)

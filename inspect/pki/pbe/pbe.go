@@ -1,4 +1,4 @@
-package pki
+package pbe
 
 import (
 	"bytes"
@@ -23,15 +23,18 @@ import (
 // maxSalt limits the salt of a key derivation. Real ones have 8 to 20 bytes.
 const maxSalt = 1024
 
-// password is one in the two forms that encryption by password uses. The zero
+// mostCounted are rounds that no caller can afford: hours.
+const mostCounted = 1 << 32
+
+// Password is one in the two forms that encryption by password uses. The zero
 // password is none at all.
-type password struct {
-	plain  []byte // for PBKDF2: mostly UTF-8
-	wide   []byte // for PKCS#12's own derivation: UTF-16, a zero at the end
-	beside bool   // lies beside the keystore; else a usual one
+type Password struct {
+	plain []byte // for PBKDF2: mostly UTF-8
+	wide  []byte // for PKCS#12's own derivation: UTF-16, a zero at the end
 }
 
-func newPassword(text []byte) password {
+// NewPassword keeps a copy of the text, which Clear clears.
+func NewPassword(text []byte) Password {
 	units := make([]uint16, 0, len(text)+1) // no letter takes more units than bytes
 	defer clear(units[:cap(units)])
 	for rest, valid := text, utf8.Valid(text); len(rest) > 0; {
@@ -41,14 +44,15 @@ func newPassword(text []byte) password {
 		}
 		units, rest = utf16.AppendRune(units, r), rest[n:]
 	}
-	p := password{plain: slices.Clone(text), wide: make([]byte, 0, 2*len(units)+2)}
+	p := Password{plain: slices.Clone(text), wide: make([]byte, 0, 2*len(units)+2)}
 	for _, u := range append(units, 0) {
 		p.wide = append(p.wide, byte(u>>8), byte(u))
 	}
 	return p
 }
 
-func (p password) clear() {
+// Clear clears the bytes of a password.
+func (p Password) Clear() {
 	clear(p.plain)
 	clear(p.wide)
 }
@@ -66,15 +70,15 @@ type derivation struct {
 func (d *derivation) sound() bool { return d.hash != nil && d.rounds >= 1 && len(d.salt) <= maxSalt }
 
 // costOf is how many rounds it takes to make a key of so many bytes: as many for
-// each digest. More than may be spent need not be counted.
+// each digest. What no caller can afford need not be counted.
 func (d *derivation) costOf(size int) int64 {
 	each := int64(d.hash().Size())
-	return min(d.rounds, maxRounds+1) * ((int64(size) + each - 1) / each)
+	return min(d.rounds, mostCounted) * ((int64(size) + each - 1) / each)
 }
 
 // key makes a key of so many bytes. purpose is PKCS#12's: 1 for a key, 2 for an
 // initialization vector, 3 for a digest.
-func (d *derivation) key(p password, purpose byte, size int) []byte {
+func (d *derivation) key(p Password, purpose byte, size int) []byte {
 	if !d.pbkdf2 {
 		return d.wideKey(p.wide, purpose, size)
 	}
@@ -131,19 +135,19 @@ func repeatTo(data []byte, n int) []byte {
 	return out
 }
 
-// pbe is encryption by a password.
-type pbe struct {
+// Scheme is encryption by a password.
+type Scheme struct {
 	derivation
-	cost    int64 // rounds, of all that is derived
+	Cost    int64 // rounds, of all that is derived
 	block   func(key []byte) (cipher.Block, error)
 	keySize int
 	iv      []byte // nil: it is derived, too
 }
 
-// readPBE reads the contents of an AlgorithmIdentifier; false for an algorithm
+// Read reads the contents of an AlgorithmIdentifier; false for an algorithm
 // that is not known, and for one that is no algorithm.
-func readPBE(in cryptobyte.String) (pbe, bool) {
-	var c pbe
+func Read(in cryptobyte.String) (Scheme, bool) {
+	var c Scheme
 	oid, params, ok := readAlgorithm(in)
 	if !ok {
 		return c, false
@@ -170,7 +174,7 @@ func readPBE(in cryptobyte.String) (pbe, bool) {
 	if !ok || !c.sound() {
 		return c, false
 	}
-	c.cost = c.costOf(c.keySize) + c.costOf(des.BlockSize)
+	c.Cost = c.costOf(c.keySize) + c.costOf(des.BlockSize)
 	return c, true
 }
 
@@ -188,8 +192,8 @@ func readAlgorithm(in cryptobyte.String) (oid string, params cryptobyte.String, 
 	return id.String(), params, in.ReadOptionalASN1(&params, nil, cbasn1.SEQUENCE)
 }
 
-func readPBES2(params cryptobyte.String) (pbe, bool) {
-	var c pbe
+func readPBES2(params cryptobyte.String) (Scheme, bool) {
+	var c Scheme
 	var kdf, scheme, iv cryptobyte.String
 	var oid asn1.ObjectIdentifier
 	ok := params.ReadASN1(&kdf, cbasn1.SEQUENCE) &&
@@ -216,7 +220,7 @@ func readPBES2(params cryptobyte.String) (pbe, bool) {
 	if !ok {
 		return c, false
 	}
-	c.cost = c.costOf(c.keySize)
+	c.Cost = c.costOf(c.keySize)
 	return c, true
 }
 
@@ -241,9 +245,9 @@ func readPBKDF2(in cryptobyte.String) (d derivation, keySize int, ok bool) {
 	return d, keySize, ok && d.sound()
 }
 
-// decrypt returns what comes out with a password, sense or nonsense; nil where
+// Decrypt returns what comes out with a password, sense or nonsense; nil where
 // the padding alone shows that it is nonsense.
-func (c *pbe) decrypt(secret []byte, p password) []byte {
+func (c *Scheme) Decrypt(secret []byte, p Password) []byte {
 	const forKey, forVector = 1, 2
 	key := c.key(p, forKey, c.keySize)
 	defer clear(key)
@@ -269,18 +273,18 @@ func (c *pbe) decrypt(secret []byte, p password) []byte {
 	return plain[:len(plain)-padding]
 }
 
-// mac is the digest by which a password of a whole keystore is known to fit.
-type mac struct {
+// MAC is the digest by which a password of a whole keystore is known to fit.
+type MAC struct {
 	derivation
-	cost    int64 // rounds, of all that is derived
+	Cost    int64 // rounds, of all that is derived
 	keySize int
 	hmac    func() hash.Hash
 	digest  []byte
 }
 
-// readMAC reads the contents of a MacData; false where it is empty, or not known.
-func readMAC(in cryptobyte.String) (mac, bool) {
-	var m mac
+// ReadMAC reads the contents of a MacData; false where it is empty, or not known.
+func ReadMAC(in cryptobyte.String) (MAC, bool) {
+	var m MAC
 	var info, algorithm, digest, salt cryptobyte.String
 	ok := in.ReadASN1(&info, cbasn1.SEQUENCE) &&
 		info.ReadASN1(&algorithm, cbasn1.SEQUENCE) &&
@@ -305,11 +309,11 @@ func readMAC(in cryptobyte.String) (mac, bool) {
 		return m, false
 	}
 	m.keySize = m.hash().Size()
-	m.cost = m.costOf(m.keySize)
+	m.Cost = m.costOf(m.keySize)
 	return m, true
 }
 
-func (m *mac) readPBMAC1(params cryptobyte.String) bool {
+func (m *MAC) readPBMAC1(params cryptobyte.String) bool {
 	var kdf, algorithm cryptobyte.String
 	if !params.ReadASN1(&kdf, cbasn1.SEQUENCE) || !params.ReadASN1(&algorithm, cbasn1.SEQUENCE) {
 		return false
@@ -324,11 +328,12 @@ func (m *mac) readPBMAC1(params cryptobyte.String) bool {
 	if !ok || m.keySize < 20 || m.keySize > sha512.Size {
 		return false
 	}
-	m.cost = m.costOf(m.keySize)
+	m.Cost = m.costOf(m.keySize)
 	return true
 }
 
-func (m *mac) verifies(message []byte, p password) bool {
+// Verifies reports whether a password makes the digest over the message.
+func (m *MAC) Verifies(message []byte, p Password) bool {
 	const forDigest = 3
 	key := m.key(p, forDigest, m.keySize)
 	defer clear(key)
