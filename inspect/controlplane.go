@@ -1,10 +1,12 @@
 package inspect
 
 import (
+	"net/netip"
 	"slices"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
 // ControlPlaneStatus is what moves nodes and static pods by itself, as the API tells it at
@@ -131,4 +133,168 @@ func (m *ControlPlaneStatus) NodeHealth(name string) NodeHealth {
 func (m *ControlPlaneStatus) NodeUnhealthy(name string) bool {
 	n, ok := m.Node(name)
 	return ok && (n.Ready == "" || n.Health().Unhealthy())
+}
+
+// ClusterStatus is what the API server said at one moment that is asked before something is
+// changed. It is no certificate, and true for that moment alone. A part that is nil was not
+// read; one that could not be read has a gap.
+type ClusterStatus struct {
+	Read         time.Time // when its reading began, by this machine's clock; zero: not known
+	ControlPlane *ControlPlaneStatus
+	StaticPods   *PodList     // of kube-system, where no operator tells of them
+	Signers      *SignersRead // what signs certificate requests, where operators keep it
+	Network      *NetworkRead // what restarts of the network's pods depend on
+	// Published is when the ConfigMap with the CAs of kubelets got the value that it has;
+	// zero: not known.
+	Published time.Time
+}
+
+// PodList is the pods of some namespaces.
+type PodList struct {
+	Pods []Pod
+	Gap  *Gap // why not all were read; nil: they were
+}
+
+// SignersRead are catalog.CSRSigner and catalog.CSRSignerSource, of which it is a copy.
+type SignersRead struct{ Signer, Source SignerRead }
+
+// SignerRead is from when to when a certificate that signs is valid.
+type SignerRead struct {
+	NotBefore, NotAfter time.Time
+	Asked               time.Time // what time it was at the API server; zero: not known
+	Unread              string    // why it was not read; empty: it was
+}
+
+// NetworkRead is the network's pods, and how far the CAs have come that pods are given.
+type NetworkRead struct {
+	PodList
+	Rollout Rollout
+	// Unread says why not all of the rollout was read; empty: it was, or the pods were not.
+	Unread string
+}
+
+// AsOf says when the status was read, where it is from a file: for the answer of a check that
+// depends on the moment. Empty: it was read just now, or not at all.
+func (s *Snapshot) AsOf() string {
+	switch {
+	case s.Status == nil || !s.Hints.file:
+		return ""
+	case s.Status.Read.IsZero():
+		return "as of an unknown time"
+	}
+	return "as of " + s.Status.Read.UTC().Format("2006-01-02 15:04 MST")
+}
+
+// Unread is what could not be read of it, and why. Signers are Secrets, and those that may not
+// be read are gaps of the snapshot itself.
+func (s *ClusterStatus) Unread() []Gap {
+	var out []Gap
+	for _, g := range s.gaps() {
+		out = append(out, *g)
+	}
+	if s != nil && s.Network != nil && s.Network.Unread != "" {
+		out = append(out, Gap{What: "rollout of CAs", Reason: s.Network.Unread})
+	}
+	return out
+}
+
+// gaps are those of all parts.
+func (s *ClusterStatus) gaps() []*Gap {
+	if s == nil {
+		return nil
+	}
+	var out []*Gap
+	if s.ControlPlane != nil {
+		for i := range s.ControlPlane.Gaps {
+			out = append(out, &s.ControlPlane.Gaps[i])
+		}
+	}
+	if s.StaticPods != nil && s.StaticPods.Gap != nil {
+		out = append(out, s.StaticPods.Gap)
+	}
+	if s.Network != nil && s.Network.Gap != nil {
+		out = append(out, s.Network.Gap)
+	}
+	return out
+}
+
+// MadeByKubeadm tells whether kubeadm made the cluster, or somebody who keeps to its
+// files: each node that it made has the kubelet.conf with which that joined. Unknown for
+// a cluster that may be OpenShift.
+func (s *Snapshot) MadeByKubeadm() catalog.Answer {
+	if !s.Cluster.Versions.NotOpenShift {
+		return catalog.Unknown
+	}
+	read := false
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		if slices.ContainsFunc(n.Kubeconfigs, func(k Kubeconfig) bool { return slices.Contains(catalog.KubeadmKubeconfigs(), k.Path) }) {
+			return catalog.Yes
+		}
+		read = read || n.Via != "" && !slices.ContainsFunc(s.Gaps, func(g Gap) bool { return g.What == "node/"+n.Name })
+	}
+	if s.Cluster.Kubeadm != catalog.Unknown || !read {
+		return s.Cluster.Kubeadm
+	}
+	return catalog.No
+}
+
+// NodeAt returns the node that has an address, or a name, among those of the Node
+// objects; false where none is known to, or several say so: a kubelet writes the addresses of
+// its Node, and may name any.
+func (s *Snapshot) NodeAt(address string) (*Node, bool) {
+	at, err := netip.ParseAddr(address)
+	is := func(text string) bool {
+		if text == address {
+			return true
+		}
+		b, bad := netip.ParseAddr(text)
+		return err == nil && bad == nil && b.Unmap() == at.Unmap()
+	}
+	var found *Node
+	for _, nodes := range [][]Node{s.Nodes, s.OtherNodes} {
+		for i := range nodes {
+			switch {
+			case !slices.ContainsFunc(nodes[i].Addresses, is):
+			case found != nil && found.Name != nodes[i].Name:
+				return nil, false
+			default:
+				found = &nodes[i]
+			}
+		}
+	}
+	return found, found != nil
+}
+
+// MasterAt is NodeAt for nodes that run kube-apiserver. A worker that has the address is not the
+// one that answers there.
+func (s *Snapshot) MasterAt(address string) (name string, ok bool) {
+	n, ok := s.NodeAt(address)
+	if !ok {
+		return "", false
+	}
+	masters, _ := s.Masters()
+	return n.Name, slices.Contains(masters, n.Name)
+}
+
+// Masters are the names of the nodes that run kube-apiserver, as far as the API or a file
+// on them says it; all: there are no others.
+func (s *Snapshot) Masters() (names []string, all bool) {
+	all = true
+	for _, nodes := range [][]Node{s.Nodes, s.OtherNodes} {
+		for _, n := range nodes {
+			if n.Role == catalog.RoleMaster {
+				names = append(names, n.Name)
+			}
+			all = all && n.Role != ""
+		}
+	}
+	for _, b := range s.Bundles {
+		if at := b.At; at.Kind == pki.KindFile && at.Node != "" && at.Path == catalog.KubeadmServing().Name {
+			names = append(names, at.Node)
+		}
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	return names, all && len(names) > 0
 }

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"crypto/ecdsa"
+	"crypto/rsa"
 	"fmt"
 	"slices"
 
@@ -191,4 +193,67 @@ func (c *servedChain) strays() (out []*pki.Cert) {
 		}
 	}
 	return out
+}
+
+// proofs are the signatures that were verified, each once. Tenants choose keys and names: what
+// all of them may cost is bounded.
+type proofs struct {
+	known  map[[2]*pki.Cert]bool // by what is signed and the CA
+	budget *inspect.Budget
+}
+
+func newProofs(f *inspect.Facts) *proofs {
+	return &proofs{map[[2]*pki.Cert]bool{}, inspect.NewBudget(len(f.Certs))}
+}
+
+// costOf is what it costs to verify a signature with a key, in units of some 15 µs. RSA counts
+// with the largest exponent that crypto/rsa takes: 25 for 2048 bits, where the usual one costs
+// 5. Curves above P-256 are not written in assembly.
+func costOf(ca *pki.Cert) int {
+	parsed, err := ca.X509()
+	if err != nil {
+		return 1
+	}
+	switch key := parsed.PublicKey.(type) {
+	case *rsa.PublicKey:
+		return 1 + 6*(key.N.BitLen()*key.N.BitLen()>>20)
+	case *ecdsa.PublicKey:
+		switch bits := key.Curve.Params().BitSize; {
+		case bits <= 256:
+			return 10
+		case bits <= 384:
+			return 90
+		}
+		return 450
+	}
+	return 10
+}
+
+// signed reports whether a CA has signed a certificate; told is false where that is too costly for
+// who pays.
+func (p *proofs) signed(payer string, c, ca *pki.Cert) (ok, told bool) {
+	pair := [2]*pki.Cert{c, ca}
+	if ok, told = p.known[pair]; told {
+		return ok, true
+	}
+	if !p.budget.Pay(payer, costOf(ca)) {
+		return false, false
+	}
+	ok = signedBy(c, ca)
+	p.known[pair] = ok
+	return ok, true
+}
+
+// payerOf is who pays for what is in some places: the platform where it writes one of them, else the
+// first tenant.
+func payerOf(in []*inspect.Entry) string {
+	for _, h := range in {
+		if h.Reserved() {
+			return ""
+		}
+	}
+	if len(in) == 0 {
+		return ""
+	}
+	return in[0].Payer()
 }

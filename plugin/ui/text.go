@@ -129,3 +129,11 @@ func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // Printf writes to a buffer that keeps the first error for its Flush.
 func Printf(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }
+
+// Must is for errors that only a mistake in this program can cause, seen by
+// its first test.
+func Must(err error) {
+	if err != nil {
+		panic(err) //nolint:forbidigo // no input leads here: a flag that is completed does not exist
+	}
+}
