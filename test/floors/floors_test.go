@@ -307,28 +307,3 @@ func TestArchitectureNamesEveryPackage(t *testing.T) {
 		t.Errorf("only %d packages were listed", named)
 	}
 }
-
-// TestNoFileIsTooLong: a file that no reader sees at once has two subjects. Tests are read too.
-func TestNoFileIsTooLong(t *testing.T) {
-	t.Parallel()
-	const most = 400
-	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if name := d.Name(); d.IsDir() && (name == "testdata" || name == ".git" || name == ".lab") {
-			return fs.SkipDir
-		}
-		if d.IsDir() || filepath.Ext(path) != ".go" {
-			return nil
-		}
-		text, err := os.ReadFile(path)
-		if n := bytes.Count(text, []byte("\n")); n > most {
-			t.Errorf("%s has %d lines, more than %d: cut it where its subjects part", strings.TrimPrefix(path, "../../"), n, most)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}

@@ -1,0 +1,88 @@
+package floors
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestNoFileIsTooLong: a file that no reader sees at once has two subjects. Tests are read too.
+func TestNoFileIsTooLong(t *testing.T) {
+	t.Parallel()
+	const most = 400
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if name := d.Name(); d.IsDir() && (name == "testdata" || name == ".git" || name == ".lab") {
+			return fs.SkipDir
+		}
+		if d.IsDir() || filepath.Ext(path) != ".go" {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if n := bytes.Count(text, []byte("\n")); n > most {
+			t.Errorf("%s has %d lines, more than %d: cut it where its subjects part", strings.TrimPrefix(path, "../../"), n, most)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// crowded are the packages with more files than a reader takes in, each with its reason.
+// docs/architecture.md gives them to newcomers.
+var crowded = map[string]string{
+	"inspect/catalog": "a file of rows for each component of OpenShift, and for each audience of edges",
+	"inspect/collect": "a file for each thing that is read; all share one reading, with its bounds and gaps",
+	"nodeexec":        "a group of files for each way onto nodes, named after it; all share the connection that keeps the promises of a Node",
+}
+
+// TestNoPackageIsCrowded: what has more than 20 files has two subjects, or a reason.
+func TestNoPackageIsCrowded(t *testing.T) {
+	t.Parallel()
+	const most, mostCrowded = 20, 3
+	page, err := os.ReadFile("../../docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]int{}
+	err = filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if name := d.Name(); d.IsDir() && (name == "testdata" || name == ".git" || name == ".lab") {
+			return fs.SkipDir
+		}
+		if !d.IsDir() && filepath.Ext(path) == ".go" && !strings.HasSuffix(path, "_test.go") {
+			files[strings.TrimPrefix(filepath.ToSlash(filepath.Dir(path)), "../../")]++
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) < 40 {
+		t.Errorf("only %d packages were read", len(files))
+	}
+	if len(crowded) > mostCrowded {
+		t.Errorf("%d packages may have more than %d files: at most %d", len(crowded), most, mostCrowded)
+	}
+	for dir, n := range files {
+		if n > most && crowded[dir] == "" {
+			t.Errorf("%s has %d files, more than %d: make a sub-subject a package of its own, or join files that are too small to stand alone", dir, n, most)
+		}
+	}
+	for dir, why := range crowded {
+		if files[dir] <= most {
+			t.Errorf("%s has %d files: it needs no exception", dir, files[dir])
+		}
+		if line := "`" + dir + "`: " + why; !strings.Contains(string(page), line) {
+			t.Errorf("docs/architecture.md does not say %q", line)
+		}
+	}
+}
