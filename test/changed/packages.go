@@ -64,10 +64,10 @@ func list() (packages, error) {
 // package above it. Files outside of packages belong to those that read pages, and go.mod to
 // all. Other modules (a go.mod in a folder above the file) are not this module's to check.
 func (all packages) of(f files) []string {
-	held := make(map[string]bool)
+	chosen := make(map[string]bool)
 	for _, p := range all {
 		if f.all || slices.ContainsFunc(f.paths, func(name string) bool { return name == "go.mod" || name == "go.sum" }) {
-			held[p.dir()] = true
+			chosen[p.dir()] = true
 		}
 	}
 	dirs := make(map[string]bool)
@@ -81,16 +81,16 @@ func (all packages) of(f files) []string {
 		}
 		switch {
 		case dirs[dir] && dir != ".":
-			held[dir] = true
+			chosen[dir] = true
 		case dir == ".":
 			for _, reader := range readsPages {
 				if dirs[reader] {
-					held[reader] = true
+					chosen[reader] = true
 				}
 			}
 		}
 	}
-	return sorted(held)
+	return sorted(chosen)
 }
 
 func isModule(dir string) bool {
@@ -109,7 +109,7 @@ func (all packages) importing(changed []string) []string {
 			reached[p.ImportPath] = true
 		}
 	}
-	held := make(map[string]bool)
+	chosen := make(map[string]bool)
 	for _, p := range all {
 		uses := append([]string{p.ImportPath}, p.Deps...)
 		for _, imported := range slices.Concat(p.TestImports, p.XTestImports) {
@@ -118,10 +118,10 @@ func (all packages) importing(changed []string) []string {
 		if slices.ContainsFunc(uses, func(u string) bool { return reached[u] }) && !slices.ContainsFunc(withLab, func(w string) bool {
 			return p.dir() == w || strings.HasPrefix(p.dir(), w+"/")
 		}) {
-			held[p.dir()] = true
+			chosen[p.dir()] = true
 		}
 	}
-	return sorted(held)
+	return sorted(chosen)
 }
 
 func sorted(dirs map[string]bool) []string {

@@ -41,7 +41,7 @@ func run(path string) error {
 // write reads the story's objects as inspect reads any file of objects, adds
 // what only a cluster tells, and packs the result.
 func write(out *bytes.Buffer) error {
-	list, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": story()})
+	list, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": cluster()})
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func write(out *bytes.Buffer) error {
 		return err
 	}
 	if len(s.Gaps) > 0 {
-		return fmt.Errorf("the story has gaps: %v", s.Gaps)
+		return fmt.Errorf("the demo has gaps: %v", s.Gaps)
 	}
 	s.Taken = taken
 	s.Cluster = inspect.Cluster{
@@ -76,7 +76,7 @@ func write(out *bytes.Buffer) error {
 
 func countKinds() []inspect.Read {
 	n := map[string]int{}
-	for _, o := range story() {
+	for _, o := range cluster() {
 		n[o["kind"].(string)]++
 	}
 	var reads []inspect.Read

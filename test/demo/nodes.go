@@ -18,23 +18,23 @@ const apiInt = "api-int.okd.example.com"
 
 // loadBalancer are the signer of the load balancer's certificates that the
 // installer made, and the one that replaced it.
-func loadBalancer() (old, young *pkitest.Authority) {
+func loadBalancer() (old, renewed *pkitest.Authority) {
 	return pkitest.NewCA("kube-apiserver-lb-signer", born, born.Add(years(10))),
 		pkitest.NewCA(generated(op, "loadbalancer-serving-signer", upgraded), upgraded, upgraded.Add(years(10)))
 }
 
-// shownAtAPIInt is the certificate that api-int shows since the night.
-func shownAtAPIInt(ca *pkitest.Authority) pkitest.Pair {
+// servedAtAPIInt is the certificate that api-int serves since the night.
+func servedAtAPIInt(ca *pkitest.Authority) pkitest.Pair {
 	return ca.Issue(apiInt, resigned, resigned.Add(30*day), pkitest.DNS(apiInt), pkitest.Usages(x509.ExtKeyUsageServerAuth))
 }
 
 // addNodes adds two workers as they were read by ssh: one that rebooted in the
 // night and is lost, one that still works by the connection that it has.
 func addNodes(s *inspect.Snapshot) error {
-	old, young := loadBalancer()
+	old, renewed := loadBalancer()
 	authorities := []*pkitest.Authority{old, pkitest.NewCA("kube-apiserver-localhost-signer", born, born.Add(years(10))), pkitest.NewCA("kube-apiserver-service-network-signer", born, born.Add(years(10)))}
 	sc := pki.NewScanner()
-	served := sc.Scan(pkitest.Bundle(shownAtAPIInt(young).CertPEM, young.CertPEM))[0].Content.Certs
+	served := sc.Scan(pkitest.Bundle(servedAtAPIInt(renewed).CertPEM, renewed.CertPEM))[0].Content.Certs
 	for _, n := range []struct {
 		name, ready        string
 		started, heartbeat time.Time

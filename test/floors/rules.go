@@ -23,7 +23,7 @@ type floor struct {
 func floors() []floor {
 	return []floor{
 		{"cmd", []string{"plugin", "plugin/cli"},
-			"main hands arguments and streams to plugin, and does nothing else"},
+			"main passes arguments and streams to plugin, and does nothing else"},
 		{"plugin", []string{"plugin/inspectcmd", "plugin/verifycmd", "plugin/snapshotcmd", "plugin/fixapiintcmd", "plugin/fixkubeconfigcmd", "plugin/rotatecmd", "plugin/undocmd", "plugin/apply", "plugin/connect", "plugin/cli", "plugin/ui", "completions", "remediate/undo", "remediate/rotate", "remediate/apiint", "remediate/preflight", "remediate/action", "remediate/csr", "remediate/kubeconfig", "remediate", "inspect/collect", "inspect/report", "inspect/cause", "inspect/trust", "inspect/check", "inspect/assess", "inspect", "inspect/catalog", "inspect/pki", "nodeexec", "foreign"},
 			"plugin registers the commands"},
 		{"plugin/fixapiintcmd", []string{"plugin/verifycmd", "plugin/apply", "plugin/connect", "plugin/cli", "plugin/ui", "remediate/undo", "remediate/rotate", "remediate/apiint", "remediate/preflight", "remediate/action", "remediate/csr", "remediate/kubeconfig", "remediate", "inspect/collect", "inspect/report", "inspect/cause", "inspect/trust", "inspect/check", "inspect/assess", "inspect", "inspect/catalog", "inspect/pki", "nodeexec", "foreign"},
@@ -198,7 +198,7 @@ func violations(pkgs []pkg) []string {
 		}
 		found = append(found, upward(dir, f, p.Imports)...)
 		for _, b := range bans() {
-			found = append(found, b.broken(dir, f, p, byPath)...)
+			found = append(found, b.violated(dir, f, p, byPath)...)
 		}
 		if f.dir != "test" {
 			for _, imported := range slices.Concat(p.TestImports, p.XTestImports) {
@@ -228,7 +228,7 @@ func upward(dir string, f floor, imports []string) []string {
 	return found
 }
 
-func (b ban) broken(dir string, f floor, p pkg, byPath map[string]pkg) []string {
+func (b ban) violated(dir string, f floor, p pkg, byPath map[string]pkg) []string {
 	if b.from != nil && !slices.Contains(b.from, f.dir) || slices.Contains(b.except, f.dir) {
 		return nil
 	}

@@ -34,10 +34,10 @@ var wordExceptions = []struct{ text, why string }{
 }
 
 // wordFolders are those whose texts and names TestWords reads.
-var wordFolders = []string{"cmd", "completions", "foreign", "inspect", "nodeexec", "plugin", "remediate"}
+var wordFolders = []string{"cmd", "completions", "foreign", "inspect", "nodeexec", "plugin", "remediate", "test"}
 
 // TestWords holds the words that docs/glossary.md replaces out of identifiers, JSON keys, texts
-// that the program prints, and headings of pages.
+// that the program and its scripts print, and headings of pages.
 func TestWords(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")
@@ -82,8 +82,26 @@ func TestWords(t *testing.T) {
 			})
 		})
 	}
-	if seen < 60 {
+	if seen < 400 {
 		t.Errorf("only %d files were read", seen)
+	}
+	scripts := 0
+	for _, dir := range wordFolders {
+		for _, ending := range []string{".sh", ".bash", ".awk"} {
+			walk(t, filepath.Join(root, dir), ending, func(path string) {
+				text, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for line, quoted := range scriptTexts(string(text)) {
+					scripts++
+					check(fmt.Sprintf("%s:%d", strings.TrimPrefix(path, root+"/"), line), quoted)
+				}
+			})
+		}
+	}
+	if scripts < 1000 {
+		t.Errorf("only %d texts of scripts were read", scripts)
 	}
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
 	if err != nil || len(pages) < 20 {
@@ -136,6 +154,36 @@ func TestWordsAreSeen(t *testing.T) {
 	for _, want := range []string{"lostNode", "heldBy", "shownAt", "text %s", "raw"} {
 		if !strings.Contains(" "+strings.Join(got, " ")+" ", " "+want+" ") {
 			t.Errorf("%q is not read: %q", want, got)
+		}
+	}
+}
+
+// TestScriptTextsAreSeen holds the scan of scripts to what they print.
+func TestScriptTextsAreSeen(t *testing.T) {
+	t.Parallel()
+	var got []string
+	for line, text := range scriptTexts("# a \"comment\"\nsay \"one\" 'no' \"two \\\"2\\\"\" # later\n\n\tfail \"$x\"\n") {
+		got = append(got, fmt.Sprint(line, " ", text))
+	}
+	if want := []string{"2 one", `2 two \"2\"`, "4 $x"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// scriptTexts gives what stands in double quotes in a script, each with its line.
+func scriptTexts(script string) iter.Seq2[int, string] {
+	quoted := regexp.MustCompile(`"((?:[^"\\]|\\.)*)"`)
+	return func(yield func(int, string) bool) {
+		number := 0
+		for line := range strings.Lines(script) {
+			if number++; strings.HasPrefix(strings.TrimSpace(line), "#") {
+				continue
+			}
+			for _, m := range quoted.FindAllStringSubmatch(line, -1) {
+				if !yield(number, m[1]) {
+					return
+				}
+			}
 		}
 	}
 }

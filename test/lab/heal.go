@@ -77,7 +77,7 @@ func (t *trouble) undo(ctx context.Context) error {
 	if err := t.served(ctx, "heal", "original"); err != nil {
 		return err
 	}
-	since, lost := time.Now(), t.lost(ctx)
+	since, disconnected := time.Now(), t.disconnected(ctx)
 	if err := install(original, t.dir.PKI(), signerFiles()); err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (t *trouble) undo(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := each(strings.Fields(t.lab.Nodes), func(n string) error { return t.comeBack(ctx, n, slices.Contains(lost, n), since) }); err != nil {
+	if err := each(strings.Fields(t.lab.Nodes), func(n string) error { return t.awaitReady(ctx, n, slices.Contains(disconnected, n), since) }); err != nil {
 		return err
 	}
 	nodes, err := node.Parse(t.lab.Nodes)

@@ -111,7 +111,7 @@ func incident(ctx context.Context, dir labdir.Dir, args []string) error {
 			break
 		}
 		if slices.Index(stages(), s.name) <= slices.Index(stages(), t.state.Stage) {
-			t.w.say("%s: so already", s.name)
+			t.w.say("%s: already done", s.name)
 			continue
 		}
 		if err := s.do(ctx); err != nil {
@@ -287,7 +287,7 @@ func (t *trouble) rotate(ctx context.Context, step, name string) (*x509.Certific
 	}
 	err = until(ctx, rotateLimit, func() error {
 		if now, err = t.inSecret(ctx, path); err == nil && now.Equal(before) {
-			err = fmt.Errorf("in Secret %s is the certificate of before", name)
+			err = fmt.Errorf("Secret %s still has the previous certificate", name)
 		}
 		return err
 	})

@@ -219,8 +219,8 @@ func (t *trouble) beats(ctx context.Context, node string, since time.Time) (bool
 	return true, nil
 }
 
-// lost are the nodes whose kubelets are known to have had to connect again.
-func (t *trouble) lost(ctx context.Context) []string {
+// disconnected are the nodes whose kubelets are known to have had to connect again.
+func (t *trouble) disconnected(ctx context.Context) []string {
 	var nodes []string
 	for _, n := range strings.Fields(t.lab.Nodes) {
 		if c, err := t.ready(ctx, n); err != nil || c.Status != "True" || slices.Contains(t.state.Nodes, n) {
@@ -230,13 +230,13 @@ func (t *trouble) lost(ctx context.Context) []string {
 	return nodes
 }
 
-// comeBack waits until a node is Ready and knows its pods. A kubelet that distrusted
+// awaitReady waits until a node is Ready and knows its pods. A kubelet that distrusted
 // the API server soon says by itself that it is Ready, but asks for its pods half a
-// minute later: one that is lost is restarted at once.
-func (t *trouble) comeBack(ctx context.Context, node string, lost bool, since time.Time) error {
+// minute later: one that is disconnected is restarted at once.
+func (t *trouble) awaitReady(ctx context.Context, node string, disconnected bool, since time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, readyLimit)
 	defer cancel()
-	if lost {
+	if disconnected {
 		// If that can't be done, the machine is about to boot: then it needs none.
 		_, _ = t.ssh(ctx, node, restartKubelet)
 	}

@@ -75,8 +75,8 @@ func (t *trouble) servedByMasters(ctx context.Context, version string) error {
 	defer cancel()
 	for _, n := range nodes {
 		for n.APIServer {
-			shown, err := t.ssh(ctx, n.Name, "openssl s_client -connect 127.0.0.1:6443 -servername "+pki.InternalHost+" </dev/null 2>/dev/null | openssl x509")
-			if block, _ := pem.Decode([]byte(shown)); block != nil && bytes.Equal(block.Bytes, leaf.Raw) {
+			served, err := t.ssh(ctx, n.Name, "openssl s_client -connect 127.0.0.1:6443 -servername "+pki.InternalHost+" </dev/null 2>/dev/null | openssl x509")
+			if block, _ := pem.Decode([]byte(served)); block != nil && bytes.Equal(block.Bytes, leaf.Raw) {
 				break
 			}
 			select {
@@ -95,12 +95,12 @@ func handshake(ctx context.Context, address, name string, roots *x509.CertPool) 
 	dialer := tls.Dialer{Config: &tls.Config{ServerName: name, InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}} // verified below
 	conn, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("shake hands with %s: %w", name, err)
+		return nil, fmt.Errorf("handshake with %s: %w", name, err)
 	}
 	defer func() { _ = conn.Close() }()
 	c, ok := conn.(*tls.Conn)
 	if !ok {
-		return nil, fmt.Errorf("shake hands with %s: not TLS", name)
+		return nil, fmt.Errorf("handshake with %s: not TLS", name)
 	}
 	chain := c.ConnectionState().PeerCertificates
 	between := x509.NewCertPool()
@@ -108,7 +108,7 @@ func handshake(ctx context.Context, address, name string, roots *x509.CertPool) 
 		between.AddCert(cert)
 	}
 	if _, err := chain[0].Verify(x509.VerifyOptions{DNSName: name, Roots: roots, Intermediates: between}); err != nil {
-		return nil, fmt.Errorf("shake hands with %s: %w", name, err)
+		return nil, fmt.Errorf("handshake with %s: %w", name, err)
 	}
 	return chain[0], nil
 }

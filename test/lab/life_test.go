@@ -58,7 +58,7 @@ func TestNothingIsLeftOfALab(t *testing.T) {
 	if mounts := mountsUnder(t, lab.Dir); len(mounts) > 0 {
 		t.Errorf("mounts of the killed lab are left: %v", mounts)
 	}
-	if out, up := lab.Status(); up || !strings.Contains(out, "broken") {
+	if out, up := lab.Status(); up || !strings.Contains(out, "damaged") {
 		t.Errorf("status after the supervisor was killed: %s", out)
 	}
 

@@ -20,7 +20,7 @@ func status(ctx context.Context, dir labdir.Dir) (int, error) {
 		return 1, nil
 	}
 	if sick := dir.Sick(ctx, state); sick != nil {
-		fmt.Printf("broken: the lab in %s: %v: `make lab-up` builds it anew\n", dir, sick)
+		fmt.Printf("damaged: the lab in %s: %v: `make lab-up` rebuilds it\n", dir, sick)
 		return 1, nil
 	}
 	fmt.Printf("up: %s\n  API server  https://127.0.0.1:%d\n  kubeconfig  %s\n  claims      OpenShift %s\n  supervisor  process %d\n",

@@ -57,7 +57,7 @@ func up(ctx context.Context, dir labdir.Dir, root string) error {
 		}
 		return alreadyUp(dir, state, root)
 	case found:
-		fmt.Printf("the lab in %s is not whole (%v): building it anew\n", dir, sick)
+		fmt.Printf("the lab in %s is not whole (%v): rebuilding it\n", dir, sick)
 	}
 	set, err := binaries.Ensure(lockCtx, checkout.Components(root), os.Stdout)
 	if err != nil {
@@ -94,8 +94,8 @@ func alreadyUp(dir labdir.Dir, state labdir.State, root string) error {
 	if want := os.Getenv("LAB_VERSION"); want != "" && want != state.Version {
 		return fmt.Errorf("the lab is up and claims to be %s, not %s: run `make lab-down` first", state.Version, want)
 	}
-	if want := os.Getenv("LAB_GOAWAY"); want != "" && want != state.GoAway {
-		return fmt.Errorf("the lab is up with LAB_GOAWAY=%q, not %q: run `make lab-down` first", state.GoAway, want)
+	if want := os.Getenv("LAB_GOAWAY"); want != "" && want != state.GoawayChance {
+		return fmt.Errorf("the lab is up with LAB_GOAWAY=%q, not %q: run `make lab-down` first", state.GoawayChance, want)
 	}
 	if want := os.Getenv("LAB_MULTUS"); want != "" && want != state.Multus {
 		return fmt.Errorf("the lab is up with LAB_MULTUS=%q, not %q: run `make lab-down` first", state.Multus, want)
@@ -139,7 +139,7 @@ func raise(ctx context.Context, dir labdir.Dir, p parts, port int, w *watch) err
 	}
 	w.say("certificates and kubeconfigs")
 
-	cmd, err := supervisor.Start(dir, listener, goAway())
+	cmd, err := supervisor.Start(dir, listener, goawayFlags())
 	if err != nil {
 		return err
 	}
@@ -150,14 +150,14 @@ func raise(ctx context.Context, dir labdir.Dir, p parts, port int, w *watch) err
 		return err
 	}
 	state := labdir.State{
-		Supervisor: process,
-		Port:       port,
-		Version:    version(),
-		GoAway:     os.Getenv("LAB_GOAWAY"),
-		Components: p.binaries.Folder(),
-		Nodes:      p.machines.names(),
-		NoNodes:    p.machines.noWhy,
-		Multus:     string(p.machines.plan.Multus),
+		Supervisor:   process,
+		Port:         port,
+		Version:      version(),
+		GoawayChance: os.Getenv("LAB_GOAWAY"),
+		Components:   p.binaries.Folder(),
+		Nodes:        p.machines.names(),
+		NoNodes:      p.machines.noWhy,
+		Multus:       string(p.machines.plan.Multus),
 	}
 	if err := dir.WriteState(state); err != nil {
 		return err
@@ -195,9 +195,9 @@ func raise(ctx context.Context, dir labdir.Dir, p parts, port int, w *watch) err
 	return dir.WriteState(state)
 }
 
-// goAway is what makes clients connect again now and then, as OpenShift's API servers
+// goawayFlags are what makes clients connect again now and then, as OpenShift's API servers
 // do; here it is to be asked for.
-func goAway() []string {
+func goawayFlags() []string {
 	chance := os.Getenv("LAB_GOAWAY")
 	if chance == "" {
 		return nil
@@ -231,7 +231,7 @@ func furnish(dir labdir.Dir, set binaries.Set) error {
 	}
 	// They would make what is not there yet.
 	for _, name := range []string{supervisor.CertRotation, supervisor.CertSyncer} {
-		if err := supervisor.StartHeld(dir, name); err != nil {
+		if err := supervisor.StartOnHold(dir, name); err != nil {
 			return err
 		}
 	}

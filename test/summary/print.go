@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// slowestShown is how many tests the end of a run names as slow.
-const slowestShown = 10
+// slowestPrinted is how many tests the end of a run names as slow.
+const slowestPrinted = 10
 
 // Of why a test failed, so much is said once more at the end: errors, and bytes of each.
 const (
-	errorsShown = 3
-	errorLength = 300
+	errorsPrinted = 3
+	errorLength   = 300
 )
 
 func printFailures(w io.Writer, results []Result, failure string) {
@@ -46,7 +46,7 @@ func printSummary(w io.Writer, steps []Step, took time.Duration) bool {
 			}
 		}
 	}
-	if slow := slowest(results, slowestShown); len(slow) > 0 {
+	if slow := slowest(results, slowestPrinted); len(slow) > 0 {
 		fmt.Fprintln(w, "\nSlowest:")
 		for _, r := range slow {
 			fmt.Fprintf(w, "  %6.1fs %s\n", r.Seconds, r.Name())
@@ -94,8 +94,8 @@ func whyFailed(output string) string {
 		}
 		errors = append(errors, strings.ToValidUTF8(words, ""))
 	}
-	if len(errors) > errorsShown {
-		errors = append(errors[:errorsShown-1], errors[len(errors)-1])
+	if len(errors) > errorsPrinted {
+		errors = append(errors[:errorsPrinted-1], errors[len(errors)-1])
 	}
 	return strings.Join(errors, "\n")
 }

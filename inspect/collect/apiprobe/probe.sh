@@ -238,7 +238,7 @@ main() {
 	tool
 	seconds=$1
 	shift
-	lost=''
+	unanswered=''
 	while [ $# -ge 10 ]; do
 		file=$1 sum=$2 host=$3 port=$4 name=$5 path=$6 ca=$7 cert=$8 key=$9
 		shift 9
@@ -246,7 +246,7 @@ main() {
 		shift
 		if [ -z "$by" ]; then
 			line='answer 203 0 - -'
-		elif [ "$lost" = "$file $cert $token $host $port" ]; then
+		elif [ "$unanswered" = "$file $cert $token $host $port" ]; then
 			: # the same again: the server is not to be waited for twice
 		elif ! unchanged "$file" "$sum"; then
 			line='answer 201 0 - -'
@@ -257,10 +257,10 @@ main() {
 		else
 			line=$("$by")
 		fi
-		lost=''
+		unanswered=''
 		case $line in
 		'answer 0 '*) ;;
-		*) lost="$file $cert $token $host $port" ;;
+		*) unanswered="$file $cert $token $host $port" ;;
 		esac
 		echo "$line"
 	done

@@ -129,13 +129,13 @@ units() {
 		say missing units "$1 is not there"
 		return
 	fi
-	shown=$(limited 10 "$@" 2>/dev/null) || shown=
-	if [ -z "$shown" ]; then
+	props=$(limited 10 "$@" 2>/dev/null) || props=
+	if [ -z "$props" ]; then
 		say missing units "systemctl gave no answer"
 		return
 	fi
-	printf '%s\n' "$shown" | awk "$AWK" pairs unit
-	pid=${shown#*MainPID=} # of the first unit asked for
+	printf '%s\n' "$props" | awk "$AWK" pairs unit
+	pid=${props#*MainPID=} # of the first unit asked for
 	pid=${pid%%"$nl"*}
 	case $pid in
 	'' | 0 | *[!0-9]*) return ;;

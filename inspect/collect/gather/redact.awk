@@ -65,7 +65,7 @@ function redact(   i, t, cr) {
 		if (WHY != "") return 0
 	}
 	if (mode == "block") end_block()
-	if (mode == "quote" || mode == "flow") fail("the text ends inside a value")
+	if (mode == "quote" || mode == "flow") fail("the text is cut off inside a value")
 	if (WHY == "" && !KUBE) fail("neither a kubeconfig nor a kubelet configuration")
 	return WHY == ""
 }

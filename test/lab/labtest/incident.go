@@ -57,9 +57,9 @@ func (l *Lab) Hold(t testing.TB, component string) (release func()) {
 	}
 	release = func() { _ = os.Remove(file) } // no file is what is wanted
 	t.Cleanup(release)
-	wait(t, component+" has ended", func() error {
+	wait(t, component+" stopped", func() error {
 		said, err := os.ReadFile(file)
-		if err == nil && string(said) != "held" {
+		if err == nil && string(said) != "stopped" {
 			err = errors.New("it runs")
 		}
 		return err

@@ -59,7 +59,7 @@ func Require(t testing.TB) *Lab {
 // many tests.
 func (l *Lab) asAsked(ctx context.Context) bool {
 	state := l.state()
-	for name, is := range map[string]string{"LAB_VERSION": state.Version, "LAB_GOAWAY": state.GoAway, "LAB_MULTUS": state.Multus, "LAB_NODES": state.Nodes} {
+	for name, is := range map[string]string{"LAB_VERSION": state.Version, "LAB_GOAWAY": state.GoawayChance, "LAB_MULTUS": state.Multus, "LAB_NODES": state.Nodes} {
 		if want, asked := os.LookupEnv(name); asked && want != is {
 			return false
 		}

@@ -42,7 +42,7 @@ func (d Dir) Lock(ctx context.Context, waiting func()) (unlock func(), err error
 		}
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("wait for the lock on %s, held by another lab command: %w", d, ctx.Err())
+			return nil, fmt.Errorf("wait for the lock on %s, which another lab command has: %w", d, ctx.Err())
 		case <-time.After(100 * time.Millisecond):
 		}
 	}

@@ -11,15 +11,15 @@ import (
 
 // State is what `up` writes down about the lab it started.
 type State struct {
-	Supervisor Process `json:"supervisor"`
-	Port       int     `json:"port"`       // on 127.0.0.1
-	Version    string  `json:"version"`    // the OpenShift version that the lab claims
-	Components string  `json:"components"` // folder of the built components
-	GoAway     string  `json:"goAway"`     // the API server's --goaway-chance; empty: none
-	Nodes      string  `json:"nodes"`      // their names, with spaces between
-	NoNodes    string  `json:"noNodes"`    // why there are none although some were wanted
-	Multus     string  `json:"multus"`     // thick or thin; empty: none
-	Ready      bool    `json:"ready"`      // up finished its work
+	Supervisor   Process `json:"supervisor"`
+	Port         int     `json:"port"`         // on 127.0.0.1
+	Version      string  `json:"version"`      // the OpenShift version that the lab claims
+	Components   string  `json:"components"`   // folder of the built components
+	GoawayChance string  `json:"goawayChance"` // the API server's --goaway-chance; empty: none
+	Nodes        string  `json:"nodes"`        // their names, with spaces between
+	NoNodes      string  `json:"noNodes"`      // why there are none although some were wanted
+	Multus       string  `json:"multus"`       // thick or thin; empty: none
+	Ready        bool    `json:"ready"`        // up finished its work
 }
 
 // Status is what the supervisor says about itself.

@@ -96,7 +96,7 @@ metadata:
   namespace: openshift-kube-apiserver
   name: kube-apiserver
   annotations:
-    lab/stand-in: "shows the log of the lab's API server, which runs in no pod"
+    lab/stand-in: "has the log of the lab's API server, which runs in no pod"
 spec:
   hostNetwork: true
   priorityClassName: system-node-critical

@@ -137,7 +137,7 @@ StandardOutput=append:` + APIServerLog + `
 StandardError=inherit
 Restart=always
 RestartSec=1
-# It would wait a minute for its clients, and keeps nothing that could be lost.
+# It would wait a minute for its clients, and has nothing to save.
 KillSignal=SIGKILL
 
 [Install]

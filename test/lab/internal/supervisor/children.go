@@ -55,7 +55,7 @@ func newChildren(dir labdir.Dir) *children {
 func (c *children) component(name, program string, args ...string) error {
 	var pid int
 	var ended <-chan syscall.WaitStatus
-	if !held(c.dir, name) {
+	if !onHold(c.dir, name) {
 		var err error
 		if pid, ended, err = c.launch(name, program, args); err != nil {
 			return err
@@ -69,7 +69,7 @@ func (c *children) component(name, program string, args ...string) error {
 				err = &componentError{name, fmt.Errorf("ended (%s)", describe(status))}
 			case <-time.After(askInterval):
 				_, asked := os.Stat(restartFile(c.dir, name))
-				hold := held(c.dir, name)
+				hold := onHold(c.dir, name)
 				if ended != nil && (asked == nil || hold) {
 					log.Printf("%s: ending it, as asked", name)
 					_ = syscall.Kill(pid, syscall.SIGKILL) // it keeps nothing that could be lost
@@ -78,7 +78,7 @@ func (c *children) component(name, program string, args ...string) error {
 				}
 				switch {
 				case hold:
-					err = sayHeld(c.dir, name) // the answer to who asked
+					err = confirmHold(c.dir, name) // the answer to who asked
 				case ended == nil:
 					pid, ended, err = c.launch(name, program, args)
 				}
@@ -146,7 +146,7 @@ func Hold(ctx context.Context, dir labdir.Dir, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, restartLimit)
 	defer cancel()
 	for {
-		if said, err := os.ReadFile(holdFile(dir, name)); err == nil && string(said) == heldNow {
+		if said, err := os.ReadFile(holdFile(dir, name)); err == nil && string(said) == stoppedNow {
 			return nil
 		}
 		select {
@@ -157,8 +157,8 @@ func Hold(ctx context.Context, dir labdir.Dir, name string) error {
 	}
 }
 
-// sayHeld makes no file: it may have been released meanwhile.
-func sayHeld(dir labdir.Dir, name string) error {
+// confirmHold makes no file: it may have been released meanwhile.
+func confirmHold(dir labdir.Dir, name string) error {
 	f, err := os.OpenFile(holdFile(dir, name), os.O_WRONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -166,15 +166,15 @@ func sayHeld(dir labdir.Dir, name string) error {
 	if err != nil {
 		return &componentError{name, fmt.Errorf("hold it: %w", err)}
 	}
-	if _, err := f.WriteString(heldNow); err != nil {
+	if _, err := f.WriteString(stoppedNow); err != nil {
 		_ = f.Close()
 		return &componentError{name, fmt.Errorf("hold it: %w", err)}
 	}
 	return f.Close()
 }
 
-// StartHeld has a component wait for Release when a lab is started.
-func StartHeld(dir labdir.Dir, name string) error {
+// StartOnHold has a component wait for Release when a lab is started.
+func StartOnHold(dir labdir.Dir, name string) error {
 	if err := os.WriteFile(holdFile(dir, name), nil, 0o644); err != nil {
 		return fmt.Errorf("hold %s: %w", name, err)
 	}
@@ -192,14 +192,14 @@ func Release(dir labdir.Dir, name string) error {
 const (
 	restartLimit = 10 * time.Second
 	askInterval  = 200 * time.Millisecond
-	heldNow      = "held"
+	stoppedNow   = "stopped"
 )
 
 func restartFile(dir labdir.Dir, name string) string { return dir.Inner("restart-" + name) }
 
 func holdFile(dir labdir.Dir, name string) string { return dir.Inner("hold-" + name) }
 
-func held(dir labdir.Dir, name string) bool {
+func onHold(dir labdir.Dir, name string) bool {
 	_, err := os.Stat(holdFile(dir, name))
 	return err == nil
 }

@@ -132,7 +132,7 @@ func run(ctx context.Context, dir labdir.Dir, flags []string) error {
 			return err
 		case <-time.After(2 * time.Second):
 			if _, found, err := dir.Status(); err == nil && !found {
-				return fmt.Errorf("%s was deleted: nobody can use this lab any more", dir)
+				return fmt.Errorf("%s was deleted: this lab can no longer be used", dir)
 			}
 		}
 	}

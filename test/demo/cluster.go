@@ -16,7 +16,7 @@ const (
 	kcm = "openshift-kube-controller-manager"
 )
 
-// The times of the story. The cluster was born long ago (4.1), so its signers
+// The times of the incident. The cluster was born long ago (4.1), so its signers
 // have the type that made 4.15 replace one of them by accident; nine days after
 // the upgrade the new signer signs api-int's certificate; next morning we look.
 var (
@@ -30,8 +30,8 @@ const day = 24 * time.Hour
 
 func years(n int) time.Duration { return time.Duration(n) * 365 * day }
 
-// story returns every object, in no special order.
-func story() []object {
+// cluster is every object, in no special order.
+func cluster() []object {
 	var s []object
 	add := func(objects ...object) { s = append(s, objects...) }
 
@@ -48,7 +48,7 @@ func story() []object {
 	serving := func(ca *pkitest.Authority, name string, from time.Time, hosts ...string) object {
 		return target(tgt, name, ca, ca.Issue(hosts[0], from, from.Add(30*day), pkitest.DNS(hosts...), pkitest.Usages(x509.ExtKeyUsageServerAuth)))
 	}
-	add(target(tgt, "internal-loadbalancer-serving-certkey", newLB, shownAtAPIInt(newLB)))
+	add(target(tgt, "internal-loadbalancer-serving-certkey", newLB, servedAtAPIInt(newLB)))
 	add(serving(newLB, "external-loadbalancer-serving-certkey", resigned, "api.okd.example.com"))
 	add(serving(localhost, "localhost-serving-cert-certkey", at("2024-02-02 03:11"), "localhost", "127.0.0.1"))
 	add(serving(service, "service-network-serving-certkey", at("2024-02-02 03:11"), "kubernetes.default.svc", "kubernetes", "kubernetes.default"))
