@@ -39,7 +39,7 @@ func JoiningNode(f *inspect.Facts, claims []Claim) RestartAnswer {
 	if len(all) == 0 {
 		return out
 	}
-	return WorstAnswer(all...)
+	return worstAnswer(all...)
 }
 
 // UserAccess says whether the user's own way in would outlive an outage of the pod

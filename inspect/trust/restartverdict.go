@@ -43,7 +43,7 @@ func (j *restart) verdict() RestartAnswer {
 	case !j.joins():
 		all = []string{ownLoads, clientCert, resolves, trusts, ownNode, ownLease}
 	case j.c.Bootstrap.Absent:
-		a := WorstAnswer(j.answers[ownLoads], j.answers[clientCert])
+		a := worstAnswer(j.answers[ownLoads], j.answers[clientCert])
 		a.Reason += ", and there is no bootstrap kubeconfig to rejoin with"
 		return j.answer(comesBack, a)
 	case j.kept() != nil:
@@ -61,7 +61,7 @@ func (j *restart) verdict() RestartAnswer {
 			answers = append(answers, a)
 		}
 	}
-	a := WorstAnswer(answers...)
+	a := worstAnswer(answers...)
 	if a.Status == assess.Pass {
 		a.Reason, a.Remediation = "", assess.Remediation{}
 		switch kept := j.kept(); {
@@ -139,8 +139,8 @@ func RestartQuestions() []RestartQuestion {
 	}
 }
 
-// WorstAnswer is the first of the worst answers.
-func WorstAnswer(answers ...RestartAnswer) RestartAnswer {
+// worstAnswer is the first of the worst answers.
+func worstAnswer(answers ...RestartAnswer) RestartAnswer {
 	out := answers[0]
 	for _, a := range answers[1:] {
 		order := assess.WorstFirst(a.Status, out.Status)

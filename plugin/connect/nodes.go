@@ -72,11 +72,11 @@ func CheckFrom(from []string) error {
 // Given reports whether the user said how to read nodes.
 func (f *NodeFlags) Given() bool {
 	named := len(f.Nodes) > 0 && !slices.Equal(f.Nodes, []string{NoNodes})
-	return named || f.selector != "" || f.WayGiven()
+	return named || f.selector != "" || f.wayGiven()
 }
 
-// WayGiven reports whether the user said how to get onto nodes.
-func (f *NodeFlags) WayGiven() bool {
+// wayGiven reports whether the user said how to get onto nodes.
+func (f *NodeFlags) wayGiven() bool {
 	return f.Via != ViaAuto || f.AllowPods || f.Local || f.SSH.Given() || f.Command.Line != ""
 }
 

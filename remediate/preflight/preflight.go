@@ -26,7 +26,7 @@ type Preflight struct {
 	// Script: it is done by a script, on nodes that are unreachable from here.
 	Script bool
 	// CA are those that kubelets are to trust, and StaticPods those of kube-system; the
-	// latter are asked for where no operator tells of them, see HasOperators.
+	// latter are asked for where no operator tells of them, see hasOperators.
 	CA         []*pki.Cert
 	StaticPods *inspect.PodList
 	// NeedsSigner: kubelets wait for a certificate that is signed on approval. Signer is what was
@@ -74,7 +74,7 @@ type preflightCheck struct {
 // checks are those for a cluster whose operators tell of it, or for one without any.
 func (p Preflight) checks() []preflightCheck {
 	checks := plainChecks()
-	if p.HasOperators() {
+	if p.hasOperators() {
 		checks = operatedChecks()
 	}
 	if p.NeedsSigner {
@@ -83,9 +83,9 @@ func (p Preflight) checks() []preflightCheck {
 	return checks
 }
 
-// HasOperators reports whether operators keep the cluster, or may. Where none do, StaticPods
+// hasOperators reports whether operators keep the cluster, or may. Where none do, StaticPods
 // are to be asked for.
-func (p Preflight) HasOperators() bool { return inspect.HasOperators(p.Facts) }
+func (p Preflight) hasOperators() bool { return inspect.HasOperators(p.Facts) }
 
 // UnreviewedVersion is the risk of writing where a version runs that was not reviewed for
 // the catalog: who accepts it takes what the catalog says of the nearest one that was.

@@ -91,7 +91,7 @@ func (a *RecheckGate) ask(ctx context.Context, env *remediate.Env, nodes []strin
 // verdict is the first one that stops; holds: there is none.
 func (a *RecheckGate) verdict(ctx context.Context, env *remediate.Env, nodes []string) (v Verdict, holds bool) {
 	p := Preflight{Facts: a.Facts, ControlPlane: a.ControlPlane(ctx), Nodes: nodes, Now: env.Now()}
-	if !p.HasOperators() && a.StaticPods != nil {
+	if !p.hasOperators() && a.StaticPods != nil {
 		p.StaticPods = a.StaticPods(ctx)
 	}
 	for _, v := range p.Check() {

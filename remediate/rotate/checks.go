@@ -230,7 +230,7 @@ func (p Preflight) chain() preflight.Result {
 	if p.Of.Cert() == nil {
 		return preflight.Result{Reason: "what signs now was not read", Next: p.hints().Unread(inspect.MayList("secrets", ""), inspect.MayList("configmaps", ""))}
 	}
-	switch s := p.Settled(); s.Status {
+	switch s := p.settled(); s.Status {
 	case assess.Warn:
 		return preflight.Fail(p.hints().Next("wait until it is through: {} rotate status %s", p.Of.Name), "%s: %s", s.ID, s.Reason)
 	case assess.Unknown:

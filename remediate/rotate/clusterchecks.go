@@ -25,7 +25,7 @@ func (p Preflight) trusted() preflight.Result {
 	if ca == nil {
 		return preflight.Result{Reason: p.Of.Rotation.Signer.String() + " was not read", Next: p.hints().Unread(inspect.MayGet("secrets", p.Of.Rotation.Signer.Namespace))}
 	}
-	for _, s := range p.Stages() {
+	for _, s := range p.stages() {
 		switch {
 		case s.ID == StageTrust && s.Status == assess.Unknown && catalog.ServedExternally(p.Of.At): // asked by itself
 		case s.ID != StageBundle && s.ID != StageAggregates && s.ID != StageTrust:

@@ -38,7 +38,7 @@ func TestLateAreCounted(t *testing.T) {
 			r.kubeletCA("worker-0", both)
 		}
 		found := false
-		for _, s := range r.preflight(t, toKubelet).Stages() {
+		for _, s := range r.preflight(t, toKubelet).stages() {
 			if s.Status == assess.Pass && (len(s.Late) > 0 || s.Reached != s.All || s.All == 0 && s.ID != StageSigner) || s.Reached+len(s.Late) > s.All {
 				t.Errorf("%s: %+v", c.title, s)
 			}

@@ -25,9 +25,9 @@ type Left struct {
 // pkg/operator/certrotation/target.go, needNewTargetCertKeyPair).
 const justMade = 36 * time.Hour
 
-// Left tells what is left to do, by the certificates alone: so it goes on wherever it was
+// left tells what is left to do, by the certificates alone: so it goes on wherever it was
 // interrupted, and makes no second signer.
-func (c Chain) Left(all []Rotatable) (l Left) {
+func (c Chain) left(all []Rotatable) (l Left) {
 	ca := c.signer()
 	// What the signer signs, as far as it is there: a leaf that was named is none of these.
 	var there []Rotatable

@@ -47,7 +47,7 @@ func TestLeft(t *testing.T) {
 		r := newRotating(aggregator, "4.15.3")
 		c.but(r)
 		p := r.preflight(t, aggregator)
-		l := p.Left(Rotatables(p.Facts))
+		l := p.left(rotatables(p.Facts))
 		var got []string
 		if l.Signer {
 			got = append(got, "signer")
@@ -95,7 +95,7 @@ func TestLeftOfWhatIsThere(t *testing.T) {
 		but(r)
 		r.take(catalog.Ref{Kind: catalog.Secret, Name: absent})
 		p := r.preflight(t, r.signer)
-		l := p.Left(Rotatables(p.Facts))
+		l := p.left(rotatables(p.Facts))
 		named := slices.ContainsFunc(l.Leaves, func(leaf Rotatable) bool { return leaf.At.Name == absent })
 		if unread := r.s.Reads == nil; named != unread || len(l.Leaves) < 1 {
 			t.Errorf("%s: %d are left, with %s: %v (it was not read: %v)", title, len(l.Leaves), absent, named, unread)
@@ -110,7 +110,7 @@ func TestOutsideLast(t *testing.T) {
 	r.put(r.rotation().Signer, "kubernetes.io/tls", r.new.CertPEM)
 	p := r.preflight(t, loadBalancer)
 	var got []string
-	for _, leaf := range p.Left(Rotatables(p.Facts)).Leaves {
+	for _, leaf := range p.left(rotatables(p.Facts)).Leaves {
 		got = append(got, leaf.Name)
 	}
 	if want := "internal-loadbalancer-serving-certkey external-loadbalancer-serving-certkey"; strings.Join(got, " ") != want {
@@ -238,7 +238,7 @@ func TestServedByTheNewSigner(t *testing.T) {
 			}
 			r.s.Served = append(r.s.Served, v)
 		}
-		for _, s := range r.preflight(t, r.signer).Stages() {
+		for _, s := range r.preflight(t, r.signer).stages() {
 			if s.ID != StageServed {
 				continue
 			}
@@ -254,7 +254,7 @@ func TestServedOfASigner(t *testing.T) {
 	t.Parallel()
 	r := newRotating("csr-signer-signer", "4.20.3")
 	r.put(r.rotation().Targets[0], "kubernetes.io/tls", r.old.CertPEM)
-	stages := r.preflight(t, r.signer).Stages()
+	stages := r.preflight(t, r.signer).stages()
 	s := stages[slices.IndexFunc(stages, func(s Stage) bool { return s.ID == StageServed })]
 	if s.Status != assess.Unknown || !strings.Contains(s.Reason, "csr-signer (no server presents it") {
 		t.Errorf("%s: %s", s.Status, s.Reason)
@@ -269,7 +269,7 @@ func TestQuietByTheClusterClock(t *testing.T) {
 	r.put(r.rotation().Signer, "kubernetes.io/tls", fresh.CertPEM)
 	for off, want := range map[time.Duration]assess.Status{0: assess.Warn, 5 * time.Minute: assess.Pass, -5 * time.Minute: assess.Warn} {
 		r.s.Cluster.Clock = inspect.Clock{Sent: r.at, Received: r.at, Before: r.at.Add(off), After: r.at.Add(off)}
-		if s := r.preflight(t, aggregator).Stages()[0]; s.Status != want {
+		if s := r.preflight(t, aggregator).stages()[0]; s.Status != want {
 			t.Errorf("its clock is %s ahead: %s: %s", off, s.Status, s.Reason)
 		}
 	}
@@ -290,20 +290,20 @@ func TestCSRSignersHaveTwoWriters(t *testing.T) {
 				fresh = r.old.CA("fresh", r.at.Add(-age), r.at.AddDate(0, 1, 0))
 			}
 			r.put(at, "kubernetes.io/tls", fresh.CertPEM)
-			stages := r.preflight(t, name).Stages()
+			stages := r.preflight(t, name).stages()
 			return stages[slices.IndexFunc(stages, func(s Stage) bool { return s.ID == stage })]
 		}
 		s := issued(time.Minute)
 		if s.Status != assess.Warn || !strings.Contains(s.Reason, "cert-recovery-controller") || !strings.Contains(s.Reason, "it counts if it is still there") || s.Remediation.Text == "" {
 			t.Errorf("%s, one minute old: %+v", name, s)
 		}
-		if s := r.preflight(t, name).Settled(); s.Status != assess.Warn || s.ID != stage {
+		if s := r.preflight(t, name).settled(); s.Status != assess.Warn || s.ID != stage {
 			t.Errorf("%s, one minute old, is settled: %s %+v", name, s.Status, s)
 		}
 		if s := issued(3 * time.Minute); s.Status != assess.Pass {
 			t.Errorf("%s, three minutes old: %+v", name, s)
 		}
-		if s := r.preflight(t, name).Settled(); s.ID == stage { // of a signer, the rest of the chain follows
+		if s := r.preflight(t, name).settled(); s.ID == stage { // of a signer, the rest of the chain follows
 			t.Errorf("%s, three minutes old, is not settled: %s %+v", name, s.Status, s)
 		}
 	}

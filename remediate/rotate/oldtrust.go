@@ -22,10 +22,10 @@ import (
 const (
 	// AllRead: who needs a CA is known only where everything was read.
 	AllRead = "all-read"
-	// OldTrustRead: the signer and its bundle must have been.
-	OldTrustRead = "old-trust-read"
-	// Clocks: what has ended is judged by this machine's.
-	Clocks = "clocks"
+	// oldTrustRead: the signer and its bundle must have been.
+	oldTrustRead = "old-trust-read"
+	// clocks: what has ended is judged by this machine's.
+	clocks = "clocks"
 	// JustSigned: what was signed anew a moment ago may not be in use yet.
 	JustSigned = "just-signed"
 )
@@ -52,23 +52,23 @@ func OldTrust(f *inspect.Facts, r catalog.Rotation, accepted []string) ([]OldCA,
 	again := f.Hints().Next("{} inspect --all says what was read of it")
 	signers, _ := published(f, r.Signer)
 	if len(signers) == 0 && notThere(f, r.Signer) {
-		return refuse(OldTrustRead, f.Hints().Next("its operator creates it again; {} rotate status %s tells how far it is", r.Signer.Name), "%s is not there", r.Signer)
+		return refuse(oldTrustRead, f.Hints().Next("its operator creates it again; {} rotate status %s tells how far it is", r.Signer.Name), "%s is not there", r.Signer)
 	}
 	if len(signers) == 0 {
-		return refuse(OldTrustRead, again, "%s was not read: the current CA is unknown", r.Signer)
+		return refuse(oldTrustRead, again, "%s was not read: the current CA is unknown", r.Signer)
 	}
 	bundle, whole := published(f, r.Bundle)
 	if len(bundle) == 0 || !whole {
-		return refuse(OldTrustRead, again, "%s was not read, or not all of it", r.Bundle)
+		return refuse(oldTrustRead, again, "%s was not read, or not all of it", r.Bundle)
 	}
 	if !pki.Contains(bundle, signers[0]) {
-		return refuse(OldTrustRead, f.Hints().Next("its operator must repair it; {} rotate status %s tells how far it is", r.Signer.Name), "%s lacks %s, the current signer", r.Bundle, pki.Named(signers[0]))
+		return refuse(oldTrustRead, f.Hints().Next("its operator must repair it; {} rotate status %s tells how far it is", r.Signer.Name), "%s lacks %s, the current signer", r.Bundle, pki.Named(signers[0]))
 	}
 	if missing := unreadFor(f); len(missing) > 0 && !slices.Contains(accepted, AllRead) {
 		return refuse(AllRead, "read it too, with --nodes all and a way that leads to each node", "%s: what was not read may need a CA", strings.Join(missing, "; "))
 	}
 	if from, to, told := f.Snapshot.Cluster.Clock.Ahead(); told && (from > preflight.MaxSkew || to < -preflight.MaxSkew) {
-		return refuse(Clocks, "set this machine's clock: chronyc tracking; timedatectl", "the API server's clock is %s this machine's, and this machine's would decide what has expired", preflight.Skew(from, to))
+		return refuse(clocks, "set this machine's clock: chronyc tracking; timedatectl", "the API server's clock is %s this machine's, and this machine's would decide what has expired", preflight.Skew(from, to))
 	}
 	var out []OldCA
 	stay := slices.Clone(bundle) // without those that go: two must not vouch for each other

@@ -112,19 +112,19 @@ func TestOldTrustThatIsNotKnown(t *testing.T) {
 		change     func(*rotated)
 		want, says string
 	}{
-		"no signer": {func(f *rotated) { f.row.Signer.Name = "other" }, OldTrustRead, "other[tls.crt] is not there"},
-		"no bundle": {func(f *rotated) { f.row.Bundle.Name = "other" }, OldTrustRead, "other[ca-bundle.crt] was not read"},
+		"no signer": {func(f *rotated) { f.row.Signer.Name = "other" }, oldTrustRead, "other[tls.crt] is not there"},
+		"no bundle": {func(f *rotated) { f.row.Bundle.Name = "other" }, oldTrustRead, "other[ca-bundle.crt] was not read"},
 		"a bundle without it": {func(f *rotated) {
 			f.forget(catalog.LoadBalancerCA())
 			f.Object(catalog.LoadBalancerCA(), f.Old.CertPEM)
-		}, OldTrustRead, "the current signer"},
+		}, oldTrustRead, "the current signer"},
 		"secrets of one place":     {func(f *rotated) { f.Reads[0].Where = "a" }, AllRead, "not all secrets"},
 		"a kind that forbidden":    {func(f *rotated) { f.Gaps = []inspect.Gap{{What: "routes", Reason: "forbidden"}} }, AllRead, "routes: forbidden"},
 		"no nodes":                 {func(f *rotated) { f.Nodes = nil }, AllRead, "no node was read"},
 		"a node that was left out": {func(f *rotated) { f.OtherNodes = []inspect.Node{{Name: "worker-1"}} }, AllRead, "node worker-1 was left out"},
 		"a clock that is wrong": {func(f *rotated) {
 			f.Cluster.Clock = inspect.Clock{Sent: remediatetest.TestNow, Before: remediatetest.TestNow.Add(-2 * time.Hour), After: remediatetest.TestNow.Add(-2 * time.Hour), Received: remediatetest.TestNow}
-		}, Clocks, "behind this machine's"},
+		}, clocks, "behind this machine's"},
 		"a node that is away": {func(f *rotated) { f.Nodes[0].Via = "" }, AllRead, "node master-0 was not read"},
 	} {
 		f := newRotated()

@@ -110,7 +110,7 @@ func (r *Runner) plan(ctx context.Context, p *Planned, resumed bool) error {
 // signer brings, and, where one was made before, that the cluster comes to rest after that.
 func (r *Runner) judgeAll(p *Planned, resumed bool) error {
 	if r.Leaves {
-		left := p.Preflight(p.Of).Left(p.All)
+		left := p.Preflight(p.Of).left(p.All)
 		p.Left = &left
 		resumed = resumed || !left.Signer
 		for _, of := range left.Leaves {

@@ -25,7 +25,7 @@ type Reading struct {
 
 // NewReading judges what was read, until ctx ends.
 func NewReading(ctx context.Context, f *inspect.Facts) Reading {
-	return Reading{Facts: f, Claims: trust.Judge(ctx, f), All: Rotatables(f)}
+	return Reading{Facts: f, Claims: trust.Judge(ctx, f), All: rotatables(f)}
 }
 
 // Chain is a rotation with what was read of it.

@@ -48,9 +48,9 @@ func (r Rotatable) Next(f *inspect.Facts) time.Time {
 	return time.Time{}
 }
 
-// Rotatables are all signers that the versions which run may have, each followed by
+// rotatables are all signers that the versions which run may have, each followed by
 // what it signs.
-func Rotatables(f *inspect.Facts) []Rotatable {
+func rotatables(f *inspect.Facts) []Rotatable {
 	v := f.Snapshot.Cluster.Versions
 	var out []Rotatable
 	for _, row := range rotations(v) {
@@ -253,9 +253,9 @@ type Chain struct {
 	ControlPlane *inspect.ControlPlaneStatus
 }
 
-// Stages tells how far the newest certificate of a signer is, by the certificates
+// stages tells how far the newest certificate of a signer is, by the certificates
 // alone: whoever triggered it, and whenever.
-func (c Chain) Stages() []Stage {
+func (c Chain) stages() []Stage {
 	out := []Stage{c.signerStage()}
 	ca := c.signer()
 	if ca == nil {

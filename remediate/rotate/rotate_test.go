@@ -99,7 +99,7 @@ func TestRotateChecks(t *testing.T) {
 			r := newRotating(signer, c.version)
 			c.but(r)
 			if c.stops == "none" {
-				if _, err := FindRotatable(Rotatables(inspect.NewFacts(r.s, r.at, 0)), c.name); !errors.Is(err, ErrNoSuchRotation) {
+				if _, err := FindRotatable(rotatables(inspect.NewFacts(r.s, r.at, 0)), c.name); !errors.Is(err, ErrNoSuchRotation) {
 					t.Errorf("it is found: %v", err)
 				}
 				return
@@ -207,7 +207,7 @@ func TestRotationStages(t *testing.T) {
 	} {
 		step.do()
 		var got strings.Builder
-		stages := r.preflight(t, aggregator).Stages()
+		stages := r.preflight(t, aggregator).stages()
 		for _, s := range stages {
 			got.WriteString(map[assess.Status]string{assess.Pass: "y", assess.Warn: "n", assess.Unknown: "?"}[s.Status])
 			if s.Status != assess.Pass && s.Remediation.Text == "" {
@@ -222,7 +222,7 @@ func TestRotationStages(t *testing.T) {
 
 func TestFindRotatable(t *testing.T) {
 	t.Parallel()
-	all := Rotatables(inspect.NewFacts(newRotating(toKubelet, "4.15.3").s, time.Now(), 0))
+	all := rotatables(inspect.NewFacts(newRotating(toKubelet, "4.15.3").s, time.Now(), 0))
 	for name, want := range map[string]string{
 		toKubelet:             "openshift-kube-apiserver-operator/" + toKubelet,
 		"secret/" + toKubelet: "openshift-kube-apiserver-operator/" + toKubelet,

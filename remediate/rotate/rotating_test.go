@@ -110,7 +110,7 @@ func (r *rotating) preflight(t *testing.T, name string) Preflight {
 	t.Helper()
 	r.s.Sort()
 	f := inspect.NewFacts(r.s, r.at, 0)
-	of, err := FindRotatable(Rotatables(f), name)
+	of, err := FindRotatable(rotatables(f), name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func (r *rotating) sameSaved(t *testing.T, title string, live Preflight) {
 		}
 	}
 	f := inspect.NewFacts(remediatetest.Saved(t, s), live.Now, 0)
-	of, err := FindRotatable(Rotatables(f), live.Of.Name)
+	of, err := FindRotatable(rotatables(f), live.Of.Name)
 	if err != nil {
 		t.Fatal(err)
 	}

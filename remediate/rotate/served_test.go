@@ -64,7 +64,7 @@ func TestAcceptedByKubelets(t *testing.T) {
 			r.s.Nodes = append(r.s.Nodes, inspect.Node{Name: name, Via: "ssh", Kubelet: inspect.Kubelet{Anonymous: &no}})
 		}
 		for _, name := range []string{toKubelet, "kubelet-client"} {
-			for _, s := range r.preflight(t, name).Stages() {
+			for _, s := range r.preflight(t, name).stages() {
 				if s.ID != StageServed {
 					continue
 				}

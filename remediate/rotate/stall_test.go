@@ -71,7 +71,7 @@ func TestStallsAreNamed(t *testing.T) {
 		c.but(r.m)
 		p := r.preflight(t, toKubelet)
 		p.Claims = trust.Judge(context.Background(), p.Facts)
-		for _, s := range p.Stages() {
+		for _, s := range p.stages() {
 			if s.ID != c.stage {
 				continue
 			}

@@ -41,7 +41,7 @@ func TestATenantsCopyHoldsNoRotationUp(t *testing.T) {
 		for _, namespace := range c.without {
 			copied(namespace, r.old.CertPEM)
 		}
-		for _, s := range r.preflight(t, loadBalancer).Stages() {
+		for _, s := range r.preflight(t, loadBalancer).stages() {
 			if s.ID == StageAggregates && (s.Status != c.reached || !strings.Contains(s.Reason, c.says) || (len(s.Remediation.Text) > 0) != (c.reached != assess.Pass)) {
 				t.Errorf("%s: %s: %s; next %s", c.title, s.Status, s.Reason, s.Remediation.Text)
 			}
@@ -71,7 +71,7 @@ func TestATenantsStoreHoldsNoRotationUp(t *testing.T) {
 		store(c.namespace, pkitest.NewCA("own", r.at.AddDate(0, -1, 0), r.at.AddDate(1, 0, 0)).CertPEM)
 		r.put(catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-y", Name: "serving", Key: "tls.crt"}, "kubernetes.io/tls", r.old.Issue("svc", r.at.AddDate(0, -1, 0), r.at.AddDate(1, 0, 0)).CertPEM)
 		r.s.Bundles[len(r.s.Bundles)-1].Object.Annotations = map[string]string{catalog.AnnotationServiceName: "svc"}
-		for _, s := range r.preflight(t, "signing-key").Stages() {
+		for _, s := range r.preflight(t, "signing-key").stages() {
 			if s.ID == StageTrust && (strings.Contains(s.Reason, "; not: ") == c.holds || strings.Contains(s.Reason, "not judged by, as their users may write it: namespaces "+c.namespace) != c.holds) {
 				t.Errorf("%s: %s: %s", c.namespace, s.Status, s.Reason)
 			}

@@ -73,7 +73,7 @@ func nameIn(s *inspect.Snapshot, name string) string {
 	if !maySubject(name) {
 		return name
 	}
-	of, err := FindRotatable(Rotatables(inspect.NewFacts(*s, s.Taken, 0)), name)
+	of, err := FindRotatable(rotatables(inspect.NewFacts(*s, s.Taken, 0)), name)
 	if err != nil {
 		return name
 	}
@@ -84,7 +84,7 @@ func nameIn(s *inspect.Snapshot, name string) string {
 // requests can be made: before that, they would tell of the one before.
 func signsClients(s *inspect.Snapshot) bool {
 	facts := inspect.NewFacts(*s, s.Taken, 0)
-	all := Rotatables(facts)
+	all := rotatables(facts)
 	return slices.ContainsFunc(catalog.Callers(), func(row catalog.Caller) bool {
 		of, err := FindRotatable(all, row.Presented.Namespace+"/"+row.Presented.Name)
 		if err != nil {
@@ -146,7 +146,7 @@ func (t *tracker) look(ctx context.Context) (Planned, []Stage, error) {
 		return p, nil, err
 	}
 	t.name = p.Of.At.Namespace + "/" + p.Of.At.Name // the next certificate may have another subject
-	stages := p.Stages()
+	stages := p.stages()
 	itself := StageLeaf
 	if p.Of.Signer() {
 		itself = StageSigner
@@ -159,8 +159,8 @@ func (t *tracker) look(ctx context.Context) (Planned, []Stage, error) {
 	return p, stages, nil
 }
 
-// Stages are those of what was named.
-func (p Planned) Stages() []Stage { return p.Chain(p.Of).Stages() }
+// stages are those of what was named.
+func (p Planned) stages() []Stage { return p.Chain(p.Of).stages() }
 
 // tell tells which stages are new, and keeps when they were reached.
 func (t *tracker) tell(stages []Stage, after time.Duration) {
@@ -222,7 +222,7 @@ func inBundles(stages []Stage) bool {
 // conclude tells how far it is at the end, and when each stage was reached. The error is the
 // outcome of all stages that are required.
 func (t *tracker) conclude(p Planned) error {
-	stages := p.Stages()
+	stages := p.stages()
 	if err := t.observer.Concluded(Progress{Planned: p, Stages: stages, Took: t.took}); err != nil {
 		return err
 	}
@@ -260,7 +260,7 @@ func (r *Runner) Status(ctx context.Context, name string) (Progress, error) {
 	if err != nil {
 		return Progress{}, err
 	}
-	return Progress{Planned: p, Stages: p.Stages(), Took: t.took}, nil
+	return Progress{Planned: p, Stages: p.stages(), Took: t.took}, nil
 }
 
 // Progress is how far a rotation is.

@@ -43,7 +43,7 @@ func TestTrustOfWhoWasNotAsked(t *testing.T) {
 		c.but(&r.s)
 		for _, name := range []string{toKubelet, "kubelet-client"} {
 			p := r.preflight(t, name)
-			for _, s := range p.Stages() {
+			for _, s := range p.stages() {
 				if s.ID == StageTrust && (s.Status != c.want || !strings.Contains(s.Reason, c.says)) {
 					t.Errorf("%s, of %s: %s: %s", c.title, name, s.Status, s.Reason)
 				}
@@ -150,15 +150,15 @@ func TestToldLeaf(t *testing.T) {
 	r := newRotating(aggregator, "4.15.3")
 	r.annotate("aggregator-client", catalog.AnnotationNotAfter, "")
 	p := r.preflight(t, aggregator)
-	if s := p.Settled(); s.Status != assess.Warn || s.ID != StageLeaf {
+	if s := p.settled(); s.Status != assess.Warn || s.ID != StageLeaf {
 		t.Errorf("it is settled: %s %s", s.Status, s.Reason)
 	}
-	if l := p.Left(Rotatables(p.Facts)); l.Signer || len(l.Leaves) != 1 {
+	if l := p.left(rotatables(p.Facts)); l.Signer || len(l.Leaves) != 1 {
 		t.Errorf("left: %+v", l)
 	}
 	for wanted, says := range map[int32]string{0: "kube-apiserver-operator does not run: its Deployment openshift-kube-apiserver-operator/kube-apiserver-operator is scaled to 0", 1: lookAtOperator("kube-apiserver-operator")} {
 		p.ControlPlane = &inspect.ControlPlaneStatus{Workloads: []inspect.Workload{{Kind: inspect.Deployment, Namespace: "openshift-kube-apiserver-operator", Name: "kube-apiserver-operator", Desired: int(wanted), Ready: int(wanted)}}}
-		for _, s := range p.Stages() {
+		for _, s := range p.stages() {
 			if s.ID == StageLeaf && !strings.Contains(s.Remediation.Text, says) {
 				t.Errorf("told, of an owner with %d replicas: %s", wanted, s.Remediation.Text)
 			}
@@ -177,7 +177,7 @@ func TestTrustInMemory(t *testing.T) {
 		e := row.Edge
 		e.Presented = catalog.InternalLoadBalancerServing() // as trust.Judge has it, of the edge row.Of
 		p.Claims = []trust.Claim{{Edge: e, Node: "worker-0", Assessment: assess.Assessment{Reason: "it was not restarted"}}}
-		for _, s := range p.Stages() {
+		for _, s := range p.stages() {
 			if s.ID == StageTrust && strings.Contains(s.Reason, "it was not restarted") {
 				counted++
 			}
@@ -219,7 +219,7 @@ func TestTrustOfWhoWasNotSeen(t *testing.T) {
 			p := r.preflight(t, "internal-loadbalancer-serving-certkey")
 			i := slices.IndexFunc(catalog.Edges(), func(e catalog.Edge) bool { return e.ID == row.EdgeID })
 			p.Claims = []trust.Claim{{Edge: catalog.Edges()[i], Node: "worker-0", Assessment: assess.Assessment{Status: assess.Pass}}}
-			for _, s := range p.Stages() {
+			for _, s := range p.stages() {
 				if s.ID != StageTrust {
 					continue
 				}

@@ -314,11 +314,11 @@ func signed(leaf, ca *pki.Cert) bool {
 	return errL == nil && errC == nil && l.CheckSignatureFrom(c) == nil
 }
 
-// Settled passes where nothing of the chain is under way. Else it is the stage that is, or of which
+// settled passes where nothing of the chain is under way. Else it is the stage that is, or of which
 // that is unknown.
-func (c Chain) Settled() Stage {
+func (c Chain) settled() Stage {
 	worst := Stage{Assessment: assess.Assessment{Status: assess.Pass}}
-	for _, s := range c.Stages() {
+	for _, s := range c.stages() {
 		// Whether it is trusted is asked by itself, what is presented follows by itself, and
 		// who names what a signer signs wants that rotated.
 		if s.ID == StageTrust || s.ID == StageServed || s.ID == StageEdges || s.ID == StageLeaf && !c.Of.Signer() && !s.Settling {

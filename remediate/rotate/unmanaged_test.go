@@ -17,9 +17,9 @@ func TestARiskIsOfferedOnlyWhereItHelps(t *testing.T) {
 	for _, version := range []string{"4.8.0", "5.0.1", "5.3.0"} {
 		s := newRotating(toKubelet, version).s
 		s.Cluster.Versions.Operators = nil
-		asked := Rotatables(inspect.NewFacts(s, time.Now(), 0))
+		asked := rotatables(inspect.NewFacts(s, time.Now(), 0))
 		s.Cluster.Versions.UnreviewedAccepted = true
-		accepted := Rotatables(inspect.NewFacts(s, time.Now(), 0))
+		accepted := rotatables(inspect.NewFacts(s, time.Now(), 0))
 		after := func(r Rotatable) bool {
 			for _, a := range accepted {
 				if a.At == r.At {
