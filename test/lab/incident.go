@@ -287,7 +287,7 @@ func (t *trouble) rotate(ctx context.Context, step, name string) (*x509.Certific
 	}
 	err = until(ctx, rotateLimit, func() error {
 		if now, err = t.inSecret(ctx, path); err == nil && now.Equal(before) {
-			err = fmt.Errorf("Secret %s still has the previous certificate", name)
+			err = fmt.Errorf("the previous certificate is still in Secret %s", name)
 		}
 		return err
 	})
