@@ -34,13 +34,8 @@ type Approve struct {
 	State   *State
 }
 
-// settling is how long a request by a bootstrapper's token waits from when it is first
-// seen: who else asks in this node's name, with a stolen token, is seen beside it, and then
-// none is approved. A kubelet asks within seconds of its start.
-const settling = 15 * time.Second
-
 func newApproving() *State {
-	return &State{printed: map[string]bool{}, bootstrapped: map[string]*Request{}, firstSeen: map[string]time.Time{}}
+	return &State{printed: map[string]bool{}, bootstrapped: map[string]*Request{}}
 }
 
 // NewApprove returns the action for a node. It belongs behind the restart of its
@@ -292,12 +287,15 @@ func (n *RequestedNode) compared(ctx context.Context, kube kubernetes.Interface,
 func (n RequestedNode) again(ctx context.Context, env *remediate.Env, csr *certificatesapi.CertificateSigningRequest) (*Request, error) {
 	n.object, n.allNodes, n.origins, n.kubeletState = nil, nil, nil, nil
 	if csr.Spec.SignerName == catalog.KubeletClientSigner && csr.Spec.Username != n.user() {
-		requests, _, err := pendingNow(ctx, env, n)
+		requests, now, err := pendingNow(ctx, env, n)
 		i := slices.IndexFunc(requests, func(r *Request) bool {
 			return r.Name == csr.Name && r.UID == csr.UID && r.ResourceVersion == csr.ResourceVersion
 		})
 		if err != nil || i < 0 {
 			return nil, err
+		}
+		if requests[i].joins(now) && !settled(env, now) {
+			return nil, errUnsettled
 		}
 		return requests[i], nil
 	}
