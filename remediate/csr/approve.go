@@ -217,7 +217,7 @@ func PendingOf(ctx context.Context, kube kubernetes.Interface, n RequestedNode) 
 		return nil, err
 	}
 	var out []*Request
-	answered := map[pki.Fingerprint]bool{}
+	asked := map[pki.Fingerprint]bool{}
 	var pages foreign.Pages
 	opts := metav1.ListOptions{Limit: 100} // a request may be 1 MB
 	for {
@@ -236,8 +236,8 @@ func PendingOf(ctx context.Context, kube kubernetes.Interface, n RequestedNode) 
 			if r != nil {
 				out = append(out, r)
 			}
-			if key, ok := n.answered(&page.Items[i]); ok {
-				answered[key] = true
+			if key, ok := n.asked(&page.Items[i]); ok {
+				asked[key] = asked[key] || !Pending(&page.Items[i])
 			}
 		}
 		opts.Continue = page.Continue
@@ -245,7 +245,7 @@ func PendingOf(ctx context.Context, kube kubernetes.Interface, n RequestedNode) 
 		case err != nil:
 			return nil, err
 		case !more:
-			n.single(out, answered)
+			n.single(out, asked)
 			return out, nil
 		}
 	}

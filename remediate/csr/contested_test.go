@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	certificatesapi "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -150,5 +152,44 @@ func TestAKeyThatWasSeenCountsWhenItsRequestIsGone(t *testing.T) {
 	end := NewApprovePending([]string{"worker-0"}, true, true)
 	if err := end.Apply(t.Context(), c.env, &remediate.Change{Versions: catalog.Versions{Cluster: "4.15.0"}}); err != nil || len(c.api.Log) > 0 {
 		t.Errorf("%v, approved %q\n%s", err, c.api.Log, c.told)
+	}
+}
+
+// TestAKubeletThatBootstrapsAsAnotherUserIsCounted: its request does not match, and is in its node's
+// name all the same. The thief's, which matches, is not the only one.
+func TestAKubeletThatBootstrapsAsAnotherUserIsCounted(t *testing.T) {
+	t.Parallel()
+	denied := []certificatesapi.CertificateSigningRequestCondition{{Type: certificatesapi.CertificateDenied, Status: corev1.ConditionTrue}}
+	for name, kubelet := range map[string]func(*remediatetest.Asking){
+		"another service account": func(a *remediatetest.Asking) { a.CSR.Spec.Username = "system:serviceaccount:kube-system:joiner" },
+		"an administrator": func(a *remediatetest.Asking) {
+			a.CSR.Spec.Username, a.CSR.Spec.Groups = "admin", []string{"system:masters"}
+		},
+		"another node's client certificate": func(a *remediatetest.Asking) { a.CSR.Spec.Username = "system:node:worker-9" },
+		"its own client certificate":        func(a *remediatetest.Asking) { a.CSR.Spec.Username = "system:node:worker-0" },
+		"in another group":                  func(a *remediatetest.Asking) { a.CSR.Spec.Groups = []string{"system:authenticated"} },
+		"with more usages":                  func(a *remediatetest.Asking) { a.CSR.Spec.Usages = append(a.CSR.Spec.Usages, "server auth") },
+		"another signer":                    func(a *remediatetest.Asking) { a.CSR.Spec.SignerName = "example.com/nodes" },
+		"another user, and it was denied": func(a *remediatetest.Asking) {
+			a.CSR.Spec.Username, a.CSR.Status.Conditions = "system:serviceaccount:kube-system:joiner", denied
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newContest(t, func(*contest, int) {})
+			own := remediatetest.ClientAsking(t)
+			kubelet(own)
+			c.asks(t, own, "csr-own")
+			c.asks(t, remediatetest.ClientAsking(t), "csr-thief")
+			change := &remediate.Change{Versions: catalog.Versions{Cluster: "4.15.0"}}
+			end := NewApprovePending([]string{"worker-0"}, true, true)
+			if err := end.Apply(t.Context(), c.env, change); err != nil || slices.Contains(c.api.Log, "csr-thief") {
+				t.Fatalf("%v, approved %q\n%s", err, c.api.Log, c.told)
+			}
+			left := PendingText(t.Context(), c.env, Requested(c.env, change, "worker-0"))
+			if !strings.Contains(left, "2 requests in this node's name, with different keys") || strings.Contains(left, "certificate approve") {
+				t.Errorf("why and what to do are not said: %s", left)
+			}
+		})
 	}
 }

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
 	certificatesapi "k8s.io/api/certificates/v1"
 
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
@@ -18,48 +16,43 @@ import (
 // joins reports whether a request is by who may ask in any node's name, and matches.
 func (r *Request) joins(n RequestedNode) bool { return r.mismatch == "" && r.Spec.Username != n.user() }
 
-// answered is the key of a request to join in the node's name that was approved, denied or
-// issued since its kubelet was started; all other requests are none of these.
-func (n RequestedNode) answered(csr *certificatesapi.CertificateSigningRequest) (key pki.Fingerprint, ok bool) {
-	if Pending(csr) || csr.Spec.SignerName != catalog.KubeletClientSigner || csr.Spec.Username == n.user() || n.beforeRestart[csr.Name] || n.kubeletState == nil || n.kubeletState.predates(csr) {
+// asked is the key of a request in the node's name that was made since its kubelet was started, whoever
+// asked for whatever. A kubelet that bootstraps as another user than those who
+// usually do asks for what matches nothing, and waits beside a thief whose request matches. That others
+// may so keep its request from being approved is no more than who has the bootstrap token can do anyway.
+func (n RequestedNode) asked(csr *certificatesapi.CertificateSigningRequest) (key pki.Fingerprint, ok bool) {
+	if n.kubeletState == nil || n.beforeRestart[csr.Name] || n.kubeletState.predates(csr) {
 		return key, false
 	}
-	if _, may := catalog.RequesterOf(csr.Spec.SignerName, csr.Spec.Username, n.Name, n.Versions); may == catalog.No {
-		return key, false // nobody who joins asks so
-	}
-	asks, _ := parseRequest(csr.Spec.Request) // one that is odd was answered, too
+	asks, _ := parseRequest(csr.Spec.Request) // one that is odd is in its name, too
 	if asks == nil || asks.Subject.CommonName != n.user() {
 		return key, false
 	}
 	return pki.FingerprintOf(asks.RawSubjectPublicKeyInfo), true
 }
 
-// single wants one key among the requests to join, those that are answered (by their keys)
-// among them: the pending one may be a thief's, while the kubelet waits for the certificate
-// of its own. A kubelet that was restarted makes one request; one that runs for long has made
+// single wants one key among the requests in the node's name since its kubelet was started (asked; true: it
+// is answered): the one to join that is pending may be a thief's, while the kubelet waits for the
+// certificate of its own. A kubelet that was restarted makes one request; one that runs for long has made
 // several, each with another key, and which of them is the one that it waits for can't be
 // told from outside. Where the run saw several between two starts of the kubelet, the node is contested
 // until its end: after another start, the thief may be the first one to ask.
-func (n RequestedNode) single(all []*Request, answered map[pki.Fingerprint]bool) {
+func (n RequestedNode) single(all []*Request, asked map[pki.Fingerprint]bool) {
 	if n.kubeletState == nil || n.kubeletState.why != "" {
 		return // none is the kubelet's, whoever else asks
 	}
-	var joining []*Request
-	keys := map[pki.Fingerprint]bool{}
-	maps.Copy(keys, answered)
-	for _, r := range all {
-		if r.joins(n) {
-			joining = append(joining, r)
-			keys[pki.FingerprintOf(r.pkcs10.RawSubjectPublicKeyInfo)] = true
-		}
-	}
-	contested := len(keys) > 1
+	keys, contested, answered := asked, len(asked) > 1, 0
 	if n.seen != nil {
-		seen := n.seen(n.kubeletState.started, keys)
+		seen := n.seen(n.kubeletState.started, asked)
 		keys, contested = seen.Keys, seen.Contested
 	}
 	if !contested {
 		return
+	}
+	for _, yes := range asked {
+		if yes {
+			answered++
+		}
 	}
 	which, came := fmt.Sprintf("%d requests in this node's name, with different keys, ", len(keys)), "came since its kubelet was started"
 	if n.beforeRestart != nil {
@@ -68,11 +61,14 @@ func (n RequestedNode) single(all []*Request, answered map[pki.Fingerprint]bool)
 	switch {
 	case len(keys) < 2:
 		which, came = "several requests in this node's name, with different keys, ", "came between two starts of its kubelet"
-	case len(answered) > 0:
-		which = fmt.Sprintf("%d requests in this node's name, with different keys, %d of them answered already, ", len(keys), len(answered))
+	case answered > 0:
+		which = fmt.Sprintf("%d requests in this node's name, with different keys, %d of them answered already, ", len(keys), answered)
 	}
 	const stays = "; no request to join in its name is approved in this run"
-	for _, r := range joining {
+	for _, r := range all {
+		if !r.joins(n) {
+			continue
+		}
 		if n.beforeRestart != nil {
 			r.mismatch = which + came + ", and a kubelet makes one: another client asks, too, with the bootstrap token" + stays + ". " + n.Hints.Next("Replace that token first ({} explain token-in-logs), then: ") + n.rebootstrap()
 			continue

@@ -56,7 +56,7 @@ func TestOneRequestIsNotTheKubeletsForThatAlone(t *testing.T) {
 			w.api.Add(own.Made(t))
 		}
 	}
-	stranger := func(t *testing.T, w world) {
+	otherUser := func(t *testing.T, w world) {
 		other := remediatetest.ClientAsking(t)
 		other.CSR.Name, other.CSR.Spec.Username = "csr-other", "system:node:worker-9"
 		other.CSR.CreationTimestamp = metav1.NewTime(w.Started(t).Add(time.Second))
@@ -67,14 +67,14 @@ func TestOneRequestIsNotTheKubeletsForThatAlone(t *testing.T) {
 		change func(*testing.T, world)
 		why    string
 	}{
-		"one by somebody who may not join was denied": {stranger, ""},
-		"the kubelet waits":                           {func(*testing.T, world) {}, ""},
-		"in the second in which it was started":       {asked(0), ""},
-		"from long before the start":                  {asked(-time.Hour), "from before the kubelet was started"},
-		"from a minute before the start":              {asked(-time.Minute), "from before the kubelet was started"},
-		"the kubelet is stopped":                      {unit("ActiveState=active\nSubState=running", "ActiveState=inactive\nSubState=dead"), "kubelet.service is inactive (dead)"},
-		"the kubelet ends again and again":            {unit("ActiveState=active\nSubState=running", "ActiveState=activating\nSubState=auto-restart"), "kubelet.service is activating (auto-restart)"},
-		"the node does not say since when":            {unit("ExecMainStartTimestamp=", "ExecMainStartTimestamp=n/a\nX="), "when the node's kubelet was started is unknown"},
+		"one by another user was denied":        {otherUser, "with different keys, 1 of them answered already"},
+		"the kubelet waits":                     {func(*testing.T, world) {}, ""},
+		"in the second in which it was started": {asked(0), ""},
+		"from long before the start":            {asked(-time.Hour), "from before the kubelet was started"},
+		"from a minute before the start":        {asked(-time.Minute), "from before the kubelet was started"},
+		"the kubelet is stopped":                {unit("ActiveState=active\nSubState=running", "ActiveState=inactive\nSubState=dead"), "kubelet.service is inactive (dead)"},
+		"the kubelet ends again and again":      {unit("ActiveState=active\nSubState=running", "ActiveState=activating\nSubState=auto-restart"), "kubelet.service is activating (auto-restart)"},
+		"the node does not say since when":      {unit("ExecMainStartTimestamp=", "ExecMainStartTimestamp=n/a\nX="), "when the node's kubelet was started is unknown"},
 		"its clock was set since": {func(t *testing.T, w world) {
 			w.Write(t, "/proc/stat", []byte("btime 3600\n"))
 		}, "the node's clock was set since its kubelet's start"},
