@@ -62,7 +62,7 @@ func TestAnOddRequestThatWasAnsweredCounts(t *testing.T) {
 		made := a.Made(t)
 		made.Spec.Request = text(made.Spec.Request)
 		n := RequestedNode{Name: "worker-0", object: remediatetest.WorkerZero(), kubeletState: &kubeletState{}, Versions: catalog.Versions{Cluster: "4.15.0"}}
-		if _, ok := n.answered(made); !ok {
+		if _, ok := n.asked(made); !ok {
 			t.Errorf("%s: it does not count", name)
 		}
 	}
