@@ -216,3 +216,31 @@ func TestTheLifetimeOfACertificateIsLookedForOnce(t *testing.T) { // not in para
 		t.Errorf("it allocates %.0f times", n)
 	}
 }
+
+// TestTheLifetimeByWhatIsKnownOfSeveralPlaces: of a certificate in several places, who renews it goes
+// first; and that a row may hold, in a version that is unknown, is not lost over a place without one.
+func TestTheLifetimeByWhatIsKnownOfSeveralPlaces(t *testing.T) {
+	t.Parallel()
+	row := func(lifetimes ...catalog.Lifetime) *inspect.Entry {
+		return &inspect.Entry{Row: &catalog.Place{Lifetimes: lifetimes}}
+	}
+	fixed, renewed := row(catalog.Lifetime{Doc: "fixed"}), row(catalog.Lifetime{Doc: "renewed", Renewer: "an operator"})
+	unknown, without, elsewhere := row(catalog.Lifetime{Doc: "unknown", In: catalog.Range{Component: "kube-apiserver"}}), row(), &inspect.Entry{}
+	for _, c := range []struct {
+		name   string
+		copies []*inspect.Entry
+		doc    string
+		want   catalog.Answer
+	}{
+		{"renewed in the second place", []*inspect.Entry{fixed, renewed}, "renewed", catalog.Yes},
+		{"the second place is in no row", []*inspect.Entry{fixed, elsewhere}, "fixed", catalog.Yes},
+		{"the second row may hold", []*inspect.Entry{fixed, unknown}, "fixed", catalog.Yes},
+		{"the first row may hold", []*inspect.Entry{unknown, fixed}, "fixed", catalog.Yes},
+		{"the first row may hold, the second has no lifetime", []*inspect.Entry{unknown, without}, "", catalog.Unknown},
+		{"none has a lifetime", []*inspect.Entry{without, elsewhere}, "", catalog.No},
+	} {
+		if life, known := newJudge(&inspect.Facts{}).lifetimeAmong(c.copies); life.Doc != c.doc || known != c.want {
+			t.Errorf("%s: %q, %s", c.name, life.Doc, known)
+		}
+	}
+}

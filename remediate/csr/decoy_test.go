@@ -104,3 +104,18 @@ func TestWhatATerminalObeysIsNotOffered(t *testing.T) {
 		})
 	}
 }
+
+// TestANameThatTerminalsPrintAsItIsIsLeftToAPerson: up to the last character that is printed, a
+// person can judge it.
+func TestANameThatTerminalsPrintAsItIsIsLeftToAPerson(t *testing.T) {
+	t.Parallel()
+	for host, manual := range map[string]bool{"worker~0": true, "worker\x7f0": false, "!worker-0": true, " worker-0": false} {
+		a, node := remediatetest.ServingAsking(t), remediatetest.WorkerZero()
+		a.Asks.DNSNames = []string{host}
+		node.Status.Addresses = append(node.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalDNS, Address: host})
+		r := RequestedNode{Name: "worker-0", object: node, Versions: catalog.Versions{Cluster: "4.15.0"}, origins: knownWorkerZero()}.judge(a.Made(t))
+		if r == nil || r.mismatch == "" || r.manual != manual {
+			t.Errorf("%q: %+v", host, r)
+		}
+	}
+}

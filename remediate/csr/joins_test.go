@@ -126,6 +126,15 @@ func TestOneRequestIsNotTheKubeletsForThatAlone(t *testing.T) {
 				return nil
 			}
 		}, "2 requests in this node's name, with different keys"},
+		"its kubelet is stopped right before it is approved": {func(t *testing.T, w world) {
+			w.api.Before = func(method, path string) *apierrors.StatusError {
+				if method == http.MethodGet && strings.HasSuffix(path, "/certificatesigningrequests/csr-client") {
+					w.api.Before = nil
+					unit("ActiveState=active\nSubState=running", "ActiveState=inactive\nSubState=dead")(t, w)
+				}
+				return nil
+			}
+		}, "kubelet.service is inactive (dead)"},
 		"it has a certificate by now, and uses it": {func(t *testing.T, w world) {
 			w.Certificate(t, remediatetest.NextCert, time.Now().Add(time.Hour), w.NewKey(t))
 		}, "has a client certificate until"},
