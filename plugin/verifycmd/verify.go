@@ -352,7 +352,7 @@ func printTimeline(w io.Writer, r *report.Verification, part catalog.Part) {
 	}
 	ui.Wrap(w, "  ", ui.Clean(strings.Join(events, " ")))
 	for _, n := range next {
-		ui.Printf(w, "  Next: %s\n", n)
+		ui.Printf(w, "  next  %s\n", n)
 	}
 	ui.Printf(w, "\n")
 }
