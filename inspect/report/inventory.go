@@ -40,7 +40,12 @@ type Inventory struct {
 	Exposed      []Exposed   `json:"exposed"`
 	Findings     []Finding   `json:"findings"`
 	Gaps         []Gap       `json:"gaps"`
+	noControlPlane bool
 }
+
+// LacksControlPlaneNodes reports whether nodes are from a file that has none with a kube-apiserver,
+// though the cluster has some.
+func (inv *Inventory) LacksControlPlaneNodes() bool { return inv.noControlPlane }
 
 // Cluster says which cluster it is.
 type Cluster struct {
@@ -306,6 +311,7 @@ func NewInventory(ctx context.Context, f *inspect.Facts, fi Filter) Inventory {
 		}
 	}
 	inv.Nodes = append(inv.Nodes, nodeEntries(f, fi)...)
+	inv.noControlPlane = lacksControlPlane(*s)
 	for _, r := range s.Reported {
 		if fi.Cert == nil && fi.place(r.At, nil) {
 			inv.Reported = append(inv.Reported, Reported{r.At, r.Bundle, r.Subject, r.Signer, r.NotBefore, r.NotAfter})
