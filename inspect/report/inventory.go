@@ -25,21 +25,21 @@ const (
 // Inventory is what inspect answers: every certificate and bundle in scope, the
 // findings, and what could not be read.
 type Inventory struct {
-	APIVersion   string      `json:"apiVersion"`
-	Kind         string      `json:"kind"`
-	Cluster      Cluster     `json:"cluster"`
-	Taken        time.Time   `json:"taken"` // when the facts were read
-	Now          time.Time   `json:"now"`   // the time for which they are judged
-	Reads        []Read      `json:"reads"`
-	Certificates []Cert      `json:"certificates"`
-	Bundles      []Bundle    `json:"bundles"`
-	Requests     []Request   `json:"requests"`
-	Nodes        []Node      `json:"nodes"`
-	Reported     []Reported  `json:"reported"`
-	References   []Reference `json:"references"`
-	Exposed      []Exposed   `json:"exposed"`
-	Findings     []Finding   `json:"findings"`
-	Gaps         []Gap       `json:"gaps"`
+	APIVersion     string      `json:"apiVersion"`
+	Kind           string      `json:"kind"`
+	Cluster        Cluster     `json:"cluster"`
+	Taken          time.Time   `json:"taken"` // when the facts were read
+	Now            time.Time   `json:"now"`   // the time for which they are judged
+	Reads          []Read      `json:"reads"`
+	Certificates   []Cert      `json:"certificates"`
+	Bundles        []Bundle    `json:"bundles"`
+	Requests       []Request   `json:"requests"`
+	Nodes          []Node      `json:"nodes"`
+	Reported       []Reported  `json:"reported"`
+	References     []Reference `json:"references"`
+	Exposed        []Exposed   `json:"exposed"`
+	Findings       []Finding   `json:"findings"`
+	Gaps           []Gap       `json:"gaps"`
 	noControlPlane bool
 }
 
