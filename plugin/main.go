@@ -126,6 +126,7 @@ It reads OpenShift, OKD and plain Kubernetes, live or from files, and never prin
 	config.AddFlags(root.PersistentFlags())
 	ui.Must(root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions(ui.Colors(), cobra.ShellCompDirectiveNoFileComp)))
 	root.SetUsageFunc(printUsage)
+	root.SetHelpFunc(printHelp)
 	root.AddGroup(commandGroups()...)
 	root.AddCommand(inGroup(groupLook,
 		inspectcmd.NewCommand(app, config),

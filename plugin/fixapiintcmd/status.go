@@ -334,7 +334,7 @@ func (o *statusOptions) print(d repairDocument) error {
 		_, err := io.WriteString(out, ui.CleanLines(w.String()))
 		return err
 	}
-	w := &strings.Builder{}
+	w := ui.NewPage(out)
 	ui.Printf(w, "Cluster  %s  %s\n", ui.OrDash(d.Server), ui.OrDash(d.Version))
 	ui.PrintUnauthenticated(w, d.Unauthenticated)
 	ui.PrintUnreviewed(w, d.Unreviewed)
