@@ -230,6 +230,7 @@ func (s planSummary) bottom(w *ui.Page) {
 	undo := inspect.LiveHints(s.run.App.ProgramName)
 	if !s.confirm && s.run.Lines.Apply != "" {
 		w.Command("next", s.run.Lines.Apply)
+		w.Remark(s.run.Lines.ApplyRemark)
 	}
 	switch {
 	case !writesFiles(s.plan):

@@ -23,12 +23,22 @@ func Assessment(w io.Writer, lead string, a assess.Assessment, where func()) {
 	if a.Evidence != "" {
 		Wrap(w, lead+"detail  ", Clean(OneLine(a.Evidence)))
 	}
-	next := a.Remediation
-	if next.Text != "" {
-		Wrap(w, lead+"next  ", Clean(next.Text))
-	}
-	if next.Command != "" && !strings.Contains(next.Text, next.Command) {
-		Printf(w, "%s      %s\n", lead, Clean(next.Command))
+	switch next := a.Remediation; {
+	case next.Command != "" && (next.Then != "" || next.Text == next.Command):
+		Printf(w, "%snext  %s\n", lead, Clean(next.Command))
+		if next.Then != "" {
+			Wrap(w, lead+"then  ", Clean(next.Then))
+		}
+		for command := range strings.Lines(next.ThenRun) {
+			Printf(w, "%s      %s\n", lead, Clean(strings.TrimSpace(command)))
+		}
+	default:
+		if next.Text != "" {
+			Wrap(w, lead+"next  ", Clean(next.Text))
+		}
+		if next.Command != "" && !strings.Contains(next.Text, next.Command) {
+			Printf(w, "%s      %s\n", lead, Clean(next.Command))
+		}
 	}
 }
 

@@ -153,6 +153,9 @@ func (p Problem) print(w *Page, full bool) {
 	switch {
 	case p.Next.Command != "": // whole, to be copied
 		Printf(w, "%s%s\n", label("next"), Clean(p.Next.Command))
+		if p.Next.Then != "" {
+			fewLines(w, label("then"), Clean(p.Next.Then))
+		}
 	case p.Next.Text != "":
 		fewLines(w, label("next"), Clean(OneLine(p.Next.Text)))
 	}
