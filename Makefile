@@ -197,8 +197,10 @@ bench: ## run the benchmarks (BENCH=large too; BENCHTIME=9x turns; UPDATE=1 writ
 mutate: ## change the code in MUTANTS=300 places, one at a time, and see whether its tests notice (SEED=1)
 	@mkdir -p bin; go run ./test/mutate -seed '$(or $(SEED),1)' -n '$(or $(MUTANTS),300)' -state bin/mutants.jsonl -goal 0.9
 
+# The demo's data first: others print what is in them.
 golden: ## rewrite golden files from what the code does now; read the diff
-	@UPDATE=1 go test -count=1 $(TESTFLAGS) $(UNIT_PACKAGES)
+	@UPDATE=1 go test -count=1 $(TESTFLAGS) ./test/demo
+	@UPDATE=1 go test -count=1 $(TESTFLAGS) $(UNIT_PACKAGES) ./test/demo/picture
 
 clean: ## remove what build and dist made
 	@rm -rf bin dist

@@ -21,13 +21,13 @@ func NewBudget(certs int) *Budget {
 	return &Budget{platform: all, tenants: all, share: all / 2, spent: map[string]int{}}
 }
 
-// Payer is who wrote what is verified: a tenant's namespace, or a server that presented it; empty:
-// the platform, or an administrator.
+// Payer is who pays for what is verified: a tenant's namespace, or a server that presented it; empty:
+// the platform, for files of all nodes, too.
 func (h *Entry) Payer() string {
 	switch {
 	case h.At.Kind == KindServer:
 		return h.At.String()
-	case h.Reserved():
+	case h.Writer() != WriterTenant:
 		return ""
 	}
 	return h.At.Namespace

@@ -47,6 +47,7 @@ type Entry struct {
 	Revision   int
 	Superseded bool
 	named      bool // by the cluster's configuration: see Reference
+	worker     bool // see markWorkers
 }
 
 // StoredCert is one certificate and the places that hold it.
@@ -71,6 +72,7 @@ func NewFacts(s Snapshot, now time.Time, within time.Duration) *Facts {
 		h.Superseded = h.Revision > 0 && h.Revision < newest[h.base()] || refs.unused(h.At)
 	}
 	f.supersedeOnNodes()
+	f.markWorkers()
 	f.Certs = storedCerts(f.Entries)
 	f.Leaves = servedLeaves(f.Certs)
 	return f

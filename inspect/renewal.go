@@ -19,13 +19,6 @@ type Renewal struct {
 	Rule      string    // the rule, for people
 }
 
-// Reserved reports whether no tenant writes the place: a file, an object of the whole cluster's
-// or one in a namespace of the platform's. Certificates are public: anybody puts one into a
-// Secret of their own, with any annotation.
-func (h *Entry) Reserved() bool {
-	return h.At.Namespace == "" || catalog.ReservedNamespace(h.At.Namespace)
-}
-
 // stored are the places that hold a certificate: what a server presents says nothing of who renews it,
 // unless no place was read.
 func stored(in []*Entry) []*Entry {
@@ -38,26 +31,25 @@ func stored(in []*Entry) []*Entry {
 	return in
 }
 
-// ByWriter groups places by who may write them: those of the platform and of administrators,
-// else, where there are none, a group for each namespace. What one place says of a certificate
-// holds for the others of its group, which are copies.
+// ByWriter groups places by who may write them: one group of the platform's and of administrators',
+// else, where there are none, a group for each node, else one for each namespace. What one place
+// says of a certificate holds for the others of its group, which are copies.
 func ByWriter(in []*Entry) [][]*Entry {
-	in = stored(in)
-	var reserved []*Entry
-	for _, h := range in {
-		if h.Reserved() {
-			reserved = append(reserved, h)
-		}
-	}
-	if len(reserved) > 0 || len(in) == 0 {
-		return [][]*Entry{reserved}
-	}
 	var groups [][]*Entry
+	first := WriterTenant
 	at := map[string]int{}
-	for _, h := range in {
-		i, seen := at[h.At.Namespace]
+	for _, h := range stored(in) {
+		w := h.Writer()
+		if w > first {
+			continue
+		}
+		if w < first {
+			first, groups = w, nil
+			clear(at)
+		}
+		i, seen := at[h.WrittenIn()]
 		if !seen {
-			i, at[h.At.Namespace] = len(groups), len(groups)
+			i, at[h.WrittenIn()] = len(groups), len(groups)
 			groups = append(groups, nil)
 		}
 		groups[i] = append(groups[i], h)
@@ -67,7 +59,7 @@ func ByWriter(in []*Entry) [][]*Entry {
 
 // Renewal tells how a certificate is renewed, by the places that present it: those in
 // force go before older revisions, and one where it is renewed before others, which are
-// copies of it. Of places that several tenants write the worst counts.
+// copies of it. Of places that several nodes or tenants write the worst counts.
 func (f *Facts) Renewal(c StoredCert) Renewal {
 	for _, superseded := range []bool{false, true} {
 		var presented []*Entry

@@ -33,6 +33,12 @@ func Main(ctx context.Context, version string, args []string, streams genericioo
 	streams.Out, streams.ErrOut = ui.NewScreen(streams.Out), ui.NewScreen(streams.ErrOut)
 	cmd := NewCommand(cli.App{Version: version, ProgramName: called, Streams: streams})
 	cmd.SetArgs(args[1:])
+	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error { // of a mistyped command, no flag is known
+		if unknown := cli.UnknownCommand(cmd, args[1:]); unknown != nil {
+			return unknown
+		}
+		return cli.FlagError(c, err)
+	})
 	err := cmd.ExecuteContext(ctx)
 	var quiet *cli.ExitError
 	if err != nil && !(errors.As(err, &quiet) && quiet.Err == nil) {
@@ -120,6 +126,7 @@ It reads OpenShift, OKD and plain Kubernetes, live or from files, and never prin
 	config.AddFlags(root.PersistentFlags())
 	ui.Must(root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions(ui.Colors(), cobra.ShellCompDirectiveNoFileComp)))
 	root.SetUsageFunc(printUsage)
+	root.SetHelpFunc(printHelp)
 	root.AddGroup(commandGroups()...)
 	root.AddCommand(inGroup(groupLook,
 		inspectcmd.NewCommand(app, config),

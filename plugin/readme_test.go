@@ -13,10 +13,11 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin"
 )
 
-// TestReadmeShowsRealOutput verifies that the README's picture is what the program prints for
-// the demo data; UPDATE=1 puts it there.
+// TestReadmeShowsRealOutput verifies that the README's text is what the program prints for
+// the demo data when oc calls it; UPDATE=1 puts it there. test/demo/picture draws the same.
 func TestReadmeShowsRealOutput(t *testing.T) {
 	t.Setenv("COLUMNS", "80")
+	t.Setenv("_", "/usr/bin/oc")
 	data, err := os.ReadFile("../testdata/demo/okd-4.15-api-int.certrot")
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +40,7 @@ func TestReadmeShowsRealOutput(t *testing.T) {
 	}
 	block := regexp.MustCompile("(?s)\\$ oc certrot inspect --from demo.certrot\n.*?```")
 	if !block.Match(readme) {
-		t.Fatal("README.md has no picture")
+		t.Fatal("README.md has no output of inspect")
 	}
 	current := block.ReplaceAllLiteralString(string(readme), "$ oc certrot inspect --from demo.certrot\n"+out.String()+"```")
 	if os.Getenv("UPDATE") != "" {

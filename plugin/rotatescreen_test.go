@@ -103,7 +103,7 @@ func TestRotateScreenNamesAndCounts(t *testing.T) {
 	}{
 		{[]string{"status", "loadbalancer-serving-signer"}, []string{"○ trust       6 of 1516 clients trust it; not yet:\n              kubelet on ", " +", "\nnext      kubectl certrot fix-api-int --dry-run=client --from "}},
 		{[]string{"aggregator-client-signer", "--dry-run=client", "--accept-risk=operators-settled,upgrade-running,static-pods-settled,pools-ready,nodes-ready"}, []string{"! accepted: operators-settled, upgrade-running, ", "! blocked   Node/n000-"}},
-		{[]string{"--list"}, []string{"✗ operators are not well or not at rest (operators-settled)\n    aggregator-client-signer, ", "\nnext      kubectl certrot rotate NAME --dry-run=client\n"}},
+		{[]string{"--list"}, []string{"  operators-settled +4\n", "✗ operators-settled    operators are not well or not at rest\n", "\nnext      kubectl certrot rotate NAME --dry-run=client\n"}},
 	} {
 		_, few, _ := certrot(append([]string{"rotate", "--from", file}, c.args...)...)
 		_, whole, _ := certrot(append([]string{"rotate", "--from", file, "--details"}, c.args...)...)

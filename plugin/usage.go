@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -36,14 +37,14 @@ func newOptionsCommand() *cobra.Command {
 		Use: "options", Short: "List the global options, which apply to all commands that ask a cluster", Args: cli.NoArgs,
 		Annotations: map[string]string{cli.NoCluster: ""},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			out := &strings.Builder{}
+			out, columns := &strings.Builder{}, ui.Columns(cmd.OutOrStdout())
 			left := flagSet(cmd.Root().PersistentFlags(), func(*pflag.Flag) bool { return true })
 			for _, g := range globalOptions() {
-				ui.Printf(out, "%s:\n%s\n", g.title, flagSet(left, func(f *pflag.Flag) bool { return slices.Contains(g.flags, f.Name) }).FlagUsages())
+				ui.Printf(out, "%s:\n%s\n", g.title, flagSet(left, func(f *pflag.Flag) bool { return slices.Contains(g.flags, f.Name) }).FlagUsagesWrapped(columns))
 				left = flagSet(left, func(f *pflag.Flag) bool { return !slices.Contains(g.flags, f.Name) })
 			}
 			if left.HasAvailableFlags() {
-				ui.Printf(out, "Others:\n%s\n", left.FlagUsages())
+				ui.Printf(out, "Others:\n%s\n", left.FlagUsagesWrapped(columns))
 			}
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), strings.TrimSpace(out.String()))
 			return err
@@ -80,10 +81,28 @@ func inGroup(id string, commands ...*cobra.Command) []*cobra.Command {
 	return commands
 }
 
+// printHelp prints what a command is for, and what it takes. What is quoted and examples are not
+// broken.
+func printHelp(cmd *cobra.Command, _ []string) {
+	w := ui.NewPage(cmd.OutOrStdout())
+	for line := range strings.SplitSeq(strings.TrimSpace(cmp.Or(cmd.Long, cmd.Short)), "\n") {
+		ui.Hang(w, line, len(line)-len(strings.TrimLeft(line, " ")))
+	}
+	ui.Printf(w, "\n")
+	usage(w, cmd)
+	_, _ = io.WriteString(cmd.OutOrStdout(), w.String()) // cobra's help has no error either
+}
+
 // printUsage prints what a command takes, in groups. What applies to all commands is left to
 // options, as with kubectl.
 func printUsage(cmd *cobra.Command) error {
-	w := &strings.Builder{}
+	w := ui.NewPage(cmd.OutOrStderr())
+	usage(w, cmd)
+	_, err := io.WriteString(cmd.OutOrStderr(), w.String())
+	return err
+}
+
+func usage(w *ui.Page, cmd *cobra.Command) {
 	ui.Printf(w, "Usage:\n")
 	if cmd.Runnable() {
 		ui.Printf(w, "  %s\n", cmd.UseLine())
@@ -106,18 +125,16 @@ func printUsage(cmd *cobra.Command) error {
 			if group != "" {
 				title = group
 			}
-			ui.Printf(w, "\n%s:\n%s", title, flags.FlagUsages())
+			ui.Printf(w, "\n%s:\n%s", title, flags.FlagUsagesWrapped(w.Columns()))
 		}
 	}
 	ui.Printf(w, "\n")
 	if cmd.HasAvailableSubCommands() {
-		ui.Printf(w, "Use \"%s [command] --help\" for more information about a command.\n", cmd.CommandPath())
+		ui.Hang(w, fmt.Sprintf("Use \"%s [command] --help\" for more information about a command.", cmd.CommandPath()), 0)
 	}
 	if _, none := cmd.Annotations[cli.NoCluster]; !none {
-		ui.Printf(w, "Use \"%s options\" for the global options: kubeconfig, API server, credentials.\n", cmd.Root().CommandPath())
+		ui.Hang(w, fmt.Sprintf("Use \"%s options\" for the global options: kubeconfig, API server, credentials.", cmd.Root().CommandPath()), 0)
 	}
-	_, err := io.WriteString(cmd.OutOrStderr(), w.String())
-	return err
 }
 
 // printCommands prints the commands below one, in their groups.
@@ -127,14 +144,15 @@ func printCommands(w io.Writer, cmd *cobra.Command) {
 		groups = []*cobra.Group{{Title: "Commands:"}}
 	}
 	for _, g := range groups {
-		var lines []string
+		lines := ui.NewPage(w)
 		for _, c := range cmd.Commands() {
 			if c.GroupID == g.ID && (c.IsAvailableCommand() || c.Name() == "help") {
-				lines = append(lines, fmt.Sprintf("  %-*s %s\n", c.NamePadding(), c.Name(), c.Short))
+				lead := fmt.Sprintf("  %-*s ", c.NamePadding(), c.Name())
+				ui.Hang(lines, lead+c.Short, len(lead))
 			}
 		}
-		if len(lines) > 0 {
-			ui.Printf(w, "\n%s\n%s", g.Title, strings.Join(lines, ""))
+		if lines.Len() > 0 {
+			ui.Printf(w, "\n%s\n%s", g.Title, lines)
 		}
 	}
 }

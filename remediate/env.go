@@ -59,6 +59,8 @@ type Env struct {
 	Sleep func(context.Context, time.Duration) error
 	// EffectTimeout is how long an effect may take; zero: what is usual.
 	EffectTimeout time.Duration
+	// Joins is what this run saw of requests to join.
+	Joins JoinRequests
 
 	mu    sync.Mutex
 	conns map[string]*conn

@@ -39,7 +39,7 @@ func TestAssessmentsAreWrittenWithoutWhatIsEmpty(t *testing.T) {
 		{Assessment{ID: "trusts", Status: Pass}, `{"id":"trusts","status":"pass"}`},
 		{Assessment{ID: "trusts", Reason: "not read"}, `{"id":"trusts","status":"unknown","reason":"not read"}`},
 		{
-			Assessment{"a", Warn, Critical, "worker-1", "r", "i", "e", Remediation{"do x: oc get nodes", "oc get nodes"}},
+			Assessment{"a", Warn, Critical, "worker-1", "r", "i", "e", Remediation{Text: "do x: oc get nodes", Command: "oc get nodes"}},
 			`{"id":"a","status":"warn","severity":"critical","subject":"worker-1","reason":"r","impact":"i","evidence":"e","remediation":{"text":"do x: oc get nodes","command":"oc get nodes"}}`,
 		},
 		{Assessment{ID: "a", Status: Fail, Severity: Info, Remediation: Advise("look")}, `{"id":"a","status":"fail","severity":"info","remediation":{"text":"look"}}`},
@@ -72,7 +72,7 @@ func TestALineLeavesNothingOut(t *testing.T) {
 
 func TestARefusedCommandIsSaid(t *testing.T) {
 	t.Parallel()
-	if r := Command("", "oc get node %s", "a").Saying("look at it"); r != (Remediation{"look at it", "oc get node a"}) {
+	if r := Command("", "oc get node %s", "a").Saying("look at it"); r != (Remediation{Text: "look at it", Command: "oc get node a"}) {
 		t.Errorf("%+v", r)
 	}
 	odd := Command("oc get nodes", "oc get node %s", "a;b")

@@ -44,6 +44,9 @@ type Remediation struct {
 	Text string `json:"text,omitempty"` // for people, who are shown Command below it unless it has it
 	// Command is one that runs as it stands; empty where whoever wrote the text knows of none.
 	Command string `json:"command,omitempty"`
+	// Then is what follows the Command, and ThenRun the commands of that, one a line. Text has them, too.
+	Then    string `json:"-"`
+	ThenRun string `json:"-"`
 }
 
 // Advise is a remediation that a person reads.
@@ -51,6 +54,12 @@ func Advise(text string) Remediation { return Remediation{Text: text} }
 
 // Run is a remediation that is one command, in which no name of a cluster's stands.
 func Run(command string) Remediation { return Remediation{Text: command, Command: command} }
+
+// IsCommand reports whether a step of the catalog is a command that runs as it stands, but for
+// NODE in it: prose has punctuation.
+func IsCommand(step string) bool {
+	return (strings.HasPrefix(step, "{} ") || strings.HasPrefix(step, "kubectl ")) && !strings.ContainsAny(step, ",:;")
+}
 
 // Command is a remediation that is one command with names in it. Where foreign.Command refuses
 // one of them, its text says so, and there is no command.
@@ -69,6 +78,13 @@ func (r Remediation) Saying(text string) Remediation {
 		return Remediation{Text: text + "; " + r.Text}
 	}
 	return Remediation{Text: text, Command: r.Command}
+}
+
+// Followed is a remediation after which another step is due.
+func (r Remediation) Followed(then string, commands ...string) Remediation {
+	r.Text += "; then " + then + ": " + strings.Join(commands, "; ")
+	r.Then, r.ThenRun = then, strings.Join(commands, "\n")
+	return r
 }
 
 // For is the remediation for a node, of one in which NODE stands for it.

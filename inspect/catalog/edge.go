@@ -46,7 +46,10 @@ type Edge struct {
 	// NODE for a node.
 	Remediation string
 	Ahead       string // the same as long as it still passes; empty: Remediation
-	In          Range
+	// RestartedPods is the row of NetworkPods that is restarted after the Remediation, and never before it;
+	// empty: none.
+	RestartedPods string
+	In            Range
 	Evidence
 }
 

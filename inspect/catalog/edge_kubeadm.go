@@ -34,7 +34,7 @@ func kubeadmEdges() []Edge {
 		}
 	}
 	kubelets := api("kubeadm-kubelet-api", "kubelet.conf", "kubelet", "kubelets trust the API server's serving certificate", "the node", PartNodes, ReloadAtStart)
-	kubelets.Remediation = "{} fix-api-int --nodes NODE"
+	kubelets.Remediation = "{} fix-api-int --nodes NODE --dry-run=client"
 	// Which client certificates kube-apiserver trusts, by what it has loaded itself.
 	client := func(id, claim, impact string, part Part, presented Ref) Edge {
 		return Edge{

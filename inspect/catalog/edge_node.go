@@ -14,7 +14,7 @@ func onPremEdges() []Edge {
 		return Edge{
 			ID: id, Part: PartAPIInt, Verifier: verifier, Claim: claim,
 			Trust: file(path), Optional: true, Platforms: platforms, Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: reads, Reader: pki.ReaderGo,
-			Remediation: "{} fix-api-int --nodes NODE", Ahead: "{} pretrust --nodes NODE", Impact: impact, In: Range{Component: mco}, Evidence: src,
+			Remediation: "{} fix-api-int --nodes NODE --dry-run=client", Ahead: "{} pretrust --nodes NODE --dry-run=client", Impact: impact, In: Range{Component: mco}, Evidence: src,
 		}
 	}
 	return []Edge{

@@ -107,6 +107,21 @@ func (v Versions) of(component string) string {
 	return v.Cluster
 }
 
+// Called is the version that decides about a component's rows, as people call it: "OKD 4.15".
+func (v Versions) Called(component string) string {
+	version := v.of(component)
+	minor, known := ParseMinor(version)
+	switch {
+	case !known:
+		return "this version"
+	case component == Kubernetes:
+		return "Kubernetes " + minor.String()
+	case strings.Contains(version, "okd"):
+		return "OKD " + minor.String()
+	}
+	return "OpenShift " + minor.String()
+}
+
 // Kubernetes is the component of rows for plain Kubernetes: they hold where
 // there is no OpenShift.
 const Kubernetes = "kubernetes"

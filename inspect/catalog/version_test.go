@@ -160,3 +160,21 @@ func TestUnreadVersions(t *testing.T) {
 		t.Errorf("plain Kubernetes has no such version: %q", got)
 	}
 }
+
+func TestVersionsAreCalledAsPeopleDo(t *testing.T) {
+	t.Parallel()
+	for want, v := range map[string]Versions{
+		"OKD 4.15":        {Cluster: "4.15.0-0.okd-2024-01-27-070424"},
+		"OpenShift 4.15":  {Cluster: "4.16.1", Operators: map[string]string{"machine-config": "4.15.9"}},
+		"this version":    {Cluster: "unknown"},
+		"Kubernetes 1.35": {Kubernetes: "v1.35.4", NotOpenShift: true},
+	} {
+		component := "machine-config"
+		if v.NotOpenShift {
+			component = Kubernetes
+		}
+		if got := v.Called(component); got != want {
+			t.Errorf("%+v: %q, want %q", v, got, want)
+		}
+	}
+}

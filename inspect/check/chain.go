@@ -248,7 +248,7 @@ func (p *proofs) signed(payer string, c, ca *pki.Cert) (ok, told bool) {
 // first tenant.
 func payerOf(in []*inspect.Entry) string {
 	for _, h := range in {
-		if h.Reserved() {
+		if h.Payer() == "" {
 			return ""
 		}
 	}

@@ -76,7 +76,7 @@ func TestCheckTexts(t *testing.T) {
 
 func verdictCases() []verdictCase {
 	var out []verdictCase
-	for _, cases := range [][]verdictCase{timeCases(), rotationCases(), contentCases(), caCases(), issuerCases(), cryptoCases(), bundleCases(), copyCases(), requestCases(), nodeCases(), openShiftCases(), calledCases(), chainCases()} {
+	for _, cases := range [][]verdictCase{timeCases(), rotationCases(), contentCases(), caCases(), issuerCases(), cryptoCases(), bundleCases(), copyCases(), requestCases(), nodeCases(), openShiftCases(), calledCases(), chainCases(), copiedCases()} {
 		out = append(out, cases...)
 	}
 	return out

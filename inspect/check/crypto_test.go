@@ -51,6 +51,10 @@ func issuerCases() []verdictCase {
 		}
 		return f
 	}
+	onNode := func(role string) *inspecttest.Fixture { // root writes it
+		return inspecttest.NewFixture("").Secret("openshift-ingress", "tls", nil, leaf(first, 101)).ConfigMap("openshift-config", "ca", "ca.crt", first.CertPEM).
+			OnNode("/etc/kubernetes/x-ca.crt", 0o644, renewed.CertPEM).With(func(n *inspect.Node) { n.Role = role })
+	}
 	return []verdictCase{
 		{"certificate-outlives-ca", "a leaf that ends before its CA", with(ca, 99), "", "", 0},
 		{"certificate-outlives-ca", "a leaf that ends after its CA", with(ca, 101), "info", "before \"a.example.com\"", 1},
@@ -69,6 +73,8 @@ func issuerCases() []verdictCase {
 		{"certificate-outlives-ca", "a leaf that is made anew later, and a copy that says sooner", served(ending, -1, 700).
 			Secret("a-team", "copy", map[string]string{catalog.AnnotationRefreshPeriod: "360h"}, pkitest.Pair{CertPEM: ending.Issue("svc.team.svc", inspecttest.DaysFromNoon(-1), inspecttest.DaysFromNoon(700), pkitest.DNS("svc.team.svc")).CertPEM}), "warning", "“ending CA”", 2},
 		{"certificate-outlives-ca", "the platform's CA with that key", with(first, 101).ConfigMap("openshift-config", "ca", "ca.crt", renewed.CertPEM), "", "", 0},
+		{"certificate-outlives-ca", "the platform's leaf, and a CA with that key in a file of a worker", onNode("worker"), "warning", "“ending CA”", 1},
+		{"certificate-outlives-ca", "the same in a file of a control plane node", onNode(catalog.RoleMaster), "", "", 0},
 		{"certificate-outlives-ca", "a leaf that is made anew before", inspecttest.NewFixture("4.15.1").
 			Secret(inspecttest.TargetNS, "aggregator-client", inspecttest.Rotation(leaf(ending, 29)), leaf(ending, 29)).ConfigMap("shop", "ca", "ca.crt", ending.CertPEM), "", "", 0},
 		{"certificate-outlives-ca", "a leaf that is made anew, but later", served(ending, -1, 700), "warning", "\"svc.team.svc\"", 1},

@@ -57,7 +57,7 @@ func (r reported) add(c *pki.Cert, places []*inspect.Entry) {
 	}
 	for _, h := range places {
 		by.all = by.all || h.Reserved()
-		by.in[h.At.Namespace] = true
+		by.in[h.WrittenIn()] = true
 	}
 	r[c.Fingerprint] = by
 }
@@ -69,7 +69,7 @@ func (r reported) covers(c *pki.Cert, places []*inspect.Entry) bool {
 	if !ok || by.all {
 		return ok
 	}
-	return !slices.ContainsFunc(places, func(h *inspect.Entry) bool { return !by.in[h.At.Namespace] })
+	return !slices.ContainsFunc(places, func(h *inspect.Entry) bool { return !by.in[h.WrittenIn()] })
 }
 
 // presenting are the places that present a certificate.

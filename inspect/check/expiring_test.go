@@ -112,3 +112,19 @@ func TestATenantsBundleSpeaksForItself(t *testing.T) {
 		t.Error("nothing is said of the platform's chain")
 	}
 }
+
+// copiedCases are the platform's certificate, and a copy where a kubelet's is renewed: root on a node
+// writes there what it likes.
+func copiedCases() []verdictCase {
+	ca := pkitest.NewCA("test CA", inspecttest.DaysFromNoon(-3000), inspecttest.DaysFromNoon(3000))
+	leaf := ca.Issue("api.example.com", inspecttest.DaysFromNoon(-345), inspecttest.DaysFromNoon(20), pkitest.DNS("api.example.com"))
+	copied := func(role string) *inspecttest.Fixture {
+		return inspecttest.NewFixture("4.15.1").Secret("openshift-config", "api-cert", nil, leaf).
+			OnNode("/var/lib/kubelet/pki/kubelet-server-2024-06-01-00-00-00.pem", 0o600, leaf.CertPEM).With(func(n *inspect.Node) { n.Role = role })
+	}
+	return []verdictCase{
+		{"certificate-expiring", "a copy on a worker", copied("worker"), "warning", "nothing is known to renew it", 2},
+		{"certificate-expiring", "a copy on a node whose role is unknown", copied(""), "warning", "nothing is known to renew it", 2},
+		{"certificate-expiring", "a copy on a control plane node", copied(catalog.RoleMaster), "", "", 0},
+	}
+}

@@ -31,14 +31,14 @@ type issuer struct {
 	payer    string // who wrote it: see payerOf
 }
 
-// namespaces are those of some places, each once: a tenant has one certificate in tens of
-// thousands of places.
+// namespaces are those of some places, each once, and nodes among them (see Entry.WrittenIn): a
+// tenant has one certificate in tens of thousands of places.
 type namespaces map[string]bool
 
 func namespacesOf(in []*inspect.Entry) namespaces {
 	out := namespaces{}
 	for _, h := range in {
-		out[h.At.Namespace] = true
+		out[h.WrittenIn()] = true
 	}
 	return out
 }

@@ -65,7 +65,7 @@ func distrusting(f *inspect.Facts, a assess.Assessment, at []pki.Location) asses
 		a.Impact = heartbeat(nodes)
 	}
 	next := assess.Run(f.Hints().Next("{} fix-api-int --dry-run=client"))
-	if len(nodes) <= mostNamed {
+	if nodes, all := inspect.InOrder(nodes, f.Snapshot.RepairOrder()); !all && len(nodes) <= mostNamed {
 		next = assess.Remediation{Text: f.Hints().Next("{} fix-api-int --nodes %s --dry-run=client", foreign.Commas(nodes))}
 		if foreign.Fit(foreign.Commas(nodes)) {
 			next.Command = next.Text

@@ -25,22 +25,27 @@ const (
 // Inventory is what inspect answers: every certificate and bundle in scope, the
 // findings, and what could not be read.
 type Inventory struct {
-	APIVersion   string      `json:"apiVersion"`
-	Kind         string      `json:"kind"`
-	Cluster      Cluster     `json:"cluster"`
-	Taken        time.Time   `json:"taken"` // when the facts were read
-	Now          time.Time   `json:"now"`   // the time for which they are judged
-	Reads        []Read      `json:"reads"`
-	Certificates []Cert      `json:"certificates"`
-	Bundles      []Bundle    `json:"bundles"`
-	Requests     []Request   `json:"requests"`
-	Nodes        []Node      `json:"nodes"`
-	Reported     []Reported  `json:"reported"`
-	References   []Reference `json:"references"`
-	Exposed      []Exposed   `json:"exposed"`
-	Findings     []Finding   `json:"findings"`
-	Gaps         []Gap       `json:"gaps"`
+	APIVersion     string      `json:"apiVersion"`
+	Kind           string      `json:"kind"`
+	Cluster        Cluster     `json:"cluster"`
+	Taken          time.Time   `json:"taken"` // when the facts were read
+	Now            time.Time   `json:"now"`   // the time for which they are judged
+	Reads          []Read      `json:"reads"`
+	Certificates   []Cert      `json:"certificates"`
+	Bundles        []Bundle    `json:"bundles"`
+	Requests       []Request   `json:"requests"`
+	Nodes          []Node      `json:"nodes"`
+	Reported       []Reported  `json:"reported"`
+	References     []Reference `json:"references"`
+	Exposed        []Exposed   `json:"exposed"`
+	Findings       []Finding   `json:"findings"`
+	Gaps           []Gap       `json:"gaps"`
+	noControlPlane bool
 }
+
+// LacksControlPlaneNodes reports whether nodes are from a file that has none with a kube-apiserver,
+// though the cluster has some.
+func (inv *Inventory) LacksControlPlaneNodes() bool { return inv.noControlPlane }
 
 // Cluster says which cluster it is.
 type Cluster struct {
@@ -306,6 +311,7 @@ func NewInventory(ctx context.Context, f *inspect.Facts, fi Filter) Inventory {
 		}
 	}
 	inv.Nodes = append(inv.Nodes, nodeEntries(f, fi)...)
+	inv.noControlPlane = lacksControlPlane(*s)
 	for _, r := range s.Reported {
 		if fi.Cert == nil && fi.place(r.At, nil) {
 			inv.Reported = append(inv.Reported, Reported{r.At, r.Bundle, r.Subject, r.Signer, r.NotBefore, r.NotAfter})

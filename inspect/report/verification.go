@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -49,7 +48,8 @@ type VerificationClaim struct {
 	Logs              []pki.Location          `json:"logs,omitempty"`          // of servers that say so
 	Refusals          *VerificationRefusals   `json:"seen,omitempty"`          // what they say of a client
 	Next              *trust.NextVerification `json:"nextHandshake,omitempty"` // absent: who verifies is known by a server's log only
-	Advice            string                  `json:"-"`                       // the remediation, with NODE for any node
+	of                trust.Claim             // what is written here
+	order             []string                // all nodes, as a repair takes them
 }
 
 // VerificationCert names a certificate.
@@ -79,10 +79,11 @@ func NewVerification(ctx context.Context, f *inspect.Facts, parts ...catalog.Par
 	claims := trust.JudgeAllNodes(ctx, f)
 	next := trust.Forecasts(f, claims)
 	r.Timeline = trust.TimelineOf(f, claims, parts)
+	order := s.RepairOrder()
 	for i, c := range claims {
 		if len(parts) == 0 || slices.Contains(parts, c.Part) {
 			e := entry(c)
-			e.Next = next[i]
+			e.Next, e.order = next[i], order
 			r.Claims = append(r.Claims, e)
 		}
 	}
@@ -119,22 +120,22 @@ func entry(c trust.Claim) VerificationClaim {
 	if c.Refusals != nil {
 		e.Refusals = &VerificationRefusals{c.Refusals.Client, c.Refusals.Owner, c.Refusals.Reason, c.Refusals.Count, c.Refusals.Last}
 	}
-	if c.Status.Wrong() {
-		e.Advice = c.Edge.Remediation
-	}
+	e.of = c
 	return e
 }
 
-// RemediationFor is the remediation where claims of several nodes are told as one.
+// RemediationFor is the remediation where claims of several nodes are told as one: the most urgent
+// node first, and none is named where all are meant.
 func (c VerificationClaim) RemediationFor(nodes []string) assess.Remediation {
-	r := c.Remediation
-	if len(nodes) > 1 && r.Text != "" {
-		r = assess.Advise(strings.ReplaceAll(c.Advice, "--nodes NODE", foreign.Command("", "--nodes %s", foreign.Commas(nodes))))
-		if strings.Contains(r.Text, "NODE") {
-			r.Text += "; for each NODE of " + strings.Join(nodes, ",")
-		}
+	if len(nodes) < 2 || c.of.Advice.Text == "" {
+		return c.Remediation
 	}
-	return r
+	ordered, all := inspect.InOrder(nodes, c.order)
+	if all {
+		c.of.Advice.Text = strings.ReplaceAll(c.of.Advice.Text, " --nodes NODE", "")
+		c.of.Advice.Command = strings.ReplaceAll(c.of.Advice.Command, " --nodes NODE", "")
+	}
+	return c.of.RemediationOn(ordered...)
 }
 
 // Worst is the worst status among the claims; Unknown where there are none.

@@ -80,9 +80,9 @@ func TestClientsOfAKubeadmMaster(t *testing.T) {
 	t.Parallel()
 	k := newKubeadm()
 	leaf := k.ca.Issue("apiserver", from(-1), from(300), pkitest.IPs("10.0.0.1"))
-	claims, _ := trust.Clients(t.Context(), k.facts(), k.presented(t, "10.0.0.1:6443", leaf.CertPEM))
-	if len(claims) != 1 || claims[0].Edge.ID != "kubeadm-scheduler-api" || claims[0].Node != "n1" || claims[0].Status != assess.Pass {
-		t.Errorf("%+v", claims)
+	claims, known := trust.Clients(t.Context(), k.facts(), k.presented(t, "10.0.0.1:6443", leaf.CertPEM))
+	if !known || len(claims) != 1 || claims[0].Edge.ID != "kubeadm-scheduler-api" || claims[0].Node != "n1" || claims[0].Status != assess.Pass {
+		t.Errorf("%t, %+v", known, claims)
 	}
 }
 

@@ -1,8 +1,6 @@
 package trust
 
 import (
-	"slices"
-
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -35,21 +33,18 @@ func (j *judge) issuer(c *Claim) *pki.Cert {
 // mostIssuers bounds how many CAs of one name are tried: tenants choose names and keys.
 const mostIssuers = 20
 
-// issuerOf is the oldest CA that verifies a certificate, of those that no tenant writes; else,
-// of all. A CA that was issued once more with its key verifies the same, for who has
+// issuerOf is the oldest CA that verifies a certificate, of those that only the platform writes; else,
+// of those on nodes; else, of tenants'. A CA that was issued once more with its key verifies the same, for who has
 // loaded the one before, too. So does a twin, with its name and key: anybody makes one. told is
 // false where trying them costs too much.
 func (j *judge) issuerOf(c *Claim, top *pki.Cert) (ca *pki.Cert, told bool) {
 	named := j.casNamed(top.Issuer)
-	for _, of := range []struct {
-		cas      []*pki.Cert
-		reserved bool
-	}{{named.reserved, true}, {named.tenants, false}} {
-		for _, one := range of.cas {
+	for by, cas := range named {
+		for _, one := range cas {
 			if ca != nil && !one.NotBefore.Before(ca.NotBefore) {
 				continue
 			}
-			if !j.affordIssuer(c, top, one, of.reserved) {
+			if !j.affordIssuer(c, top, one, inspect.Writer(by)) {
 				return nil, false
 			}
 			if pki.VerifyCA(top, []*pki.Cert{one}, top.NotBefore) == nil {
@@ -63,22 +58,22 @@ func (j *judge) issuerOf(c *Claim, top *pki.Cert) (ca *pki.Cert, told bool) {
 	return ca, true
 }
 
-// affordIssuer reports whether a CA may be tried for a claim. Claims about what tenants write pay
-// for each. Of the platform's, only tenants' CAs are paid for, and apart from that.
-func (j *judge) affordIssuer(c *Claim, top, ca *pki.Cert, reservedCA bool) bool {
+// affordIssuer reports whether a CA of a writer's may be tried for a claim. Claims about what tenants
+// write pay for each. Of the platform's, only tenants' CAs are paid for, and apart from that.
+func (j *judge) affordIssuer(c *Claim, top, ca *pki.Cert, by inspect.Writer) bool {
 	left := &j.decoys
 	switch {
 	case c.Tenant != "" || !reserved(c.Presented):
 		left = &j.costs
-	case reservedCA:
+	case by != inspect.WriterTenant:
 		return true
 	}
 	*left -= pki.Cost([]*pki.Cert{top}, []*pki.Cert{ca})
 	return *left >= 0
 }
 
-// namedCAs are the first CAs of one name, by who writes them.
-type namedCAs struct{ reserved, tenants []*pki.Cert }
+// namedCAs are the first CAs of one name, by inspect.Writer.
+type namedCAs [inspect.WriterTenant + 1][]*pki.Cert
 
 // casNamed are the CAs of a name, as many as are tried.
 func (j *judge) casNamed(subject string) namedCAs {
@@ -89,12 +84,12 @@ func (j *judge) casNamed(subject string) namedCAs {
 				continue
 			}
 			named := j.index.cas[c.Subject]
-			of := &named.tenants
-			if slices.ContainsFunc(c.Entries, (*inspect.Entry).Reserved) {
-				of = &named.reserved
+			by := inspect.WriterTenant
+			for _, h := range c.Entries {
+				by = min(by, h.Writer())
 			}
-			if len(*of) < mostIssuers {
-				*of = append(*of, c.Cert)
+			if len(named[by]) < mostIssuers {
+				named[by] = append(named[by], c.Cert)
 				j.index.cas[c.Subject] = named
 			}
 		}

@@ -61,6 +61,42 @@ func TestATenantsTwinIsNotTheIssuer(t *testing.T) {
 	}
 }
 
+// TestAWorkersTwinIsNotTheIssuer: root on a node writes any file, also a CA of another one's name and
+// key. What is stored elsewhere counts before it, and it before tenants' CAs.
+func TestAWorkersTwinIsNotTheIssuer(t *testing.T) {
+	t.Parallel()
+	from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	ca := pkitest.NewCA("lb", from, from.AddDate(1, 0, 0), pkitest.KeyName("lb"))
+	leaf := pki.NewScanner().Scan(ca.Issue("api-int", from, from.AddDate(1, 0, 0)).CertPEM)[0].Content.Certs[0]
+	twin := func(months int) *pki.Content { // with a date of its own, and so a fingerprint
+		return pki.NewScanner().Scan(pkitest.NewCA("lb", from.AddDate(0, -months, 0), from.AddDate(1, 0, 0), pkitest.KeyName("lb")).CertPEM)[0].Content
+	}
+	file := func(node string, months int) inspect.Bundle {
+		return inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: node, Path: "/etc/kubernetes/x-ca.crt"}, Content: twin(months)}
+	}
+	object := func(namespace string, months int) inspect.Bundle {
+		at := pki.Location{Kind: catalog.ConfigMap, Namespace: namespace, Name: "ca", Key: "ca.crt"}
+		return inspect.Bundle{At: at, Object: &inspect.Object{Kind: at.Kind, Namespace: namespace, Name: at.Name}, Content: twin(months)}
+	}
+	for name, c := range map[string]struct {
+		read []inspect.Bundle
+		want int // months before the leaf
+	}{
+		"beside the platform's":             {[]inspect.Bundle{file("worker-0", 2), object("openshift-config", 1)}, 1},
+		"beside a control plane node's":     {[]inspect.Bundle{file("worker-0", 2), file("master-0", 1)}, 1},
+		"beside a tenant's":                 {[]inspect.Bundle{file("worker-0", 1), object("team", 2)}, 1},
+		"alone":                             {[]inspect.Bundle{file("worker-0", 2)}, 2},
+		"a control plane node's, and older": {[]inspect.Bundle{file("master-0", 2), object("openshift-config", 1)}, 2},
+	} {
+		s := inspect.Snapshot{Bundles: c.read, Nodes: []inspect.Node{{Name: "master-0", Role: catalog.RoleMaster}, {Name: "worker-0", Role: "worker"}}}
+		s.Sort()
+		got := newJudge(inspect.NewFacts(s, from, 0)).issuer(&Claim{Chain: []*pki.Cert{leaf}})
+		if got == nil || !got.NotBefore.Equal(from.AddDate(0, -c.want, 0)) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
 // TestTryingIssuersCostsWhatIsBounded: a tenant makes any number of certificates, and for each of them
 // CAs of its issuer's name with the largest keys.
 func TestTryingIssuersCostsWhatIsBounded(t *testing.T) {
@@ -178,5 +214,33 @@ func TestTheLifetimeOfACertificateIsLookedForOnce(t *testing.T) { // not in para
 	}
 	if n := testing.AllocsPerRun(10, func() { j.lifetimeOf(leaf) }); n > 0 {
 		t.Errorf("it allocates %.0f times", n)
+	}
+}
+
+// TestTheLifetimeByWhatIsKnownOfSeveralPlaces: of a certificate in several places, who renews it goes
+// first; and that a row may hold, in a version that is unknown, is not lost over a place without one.
+func TestTheLifetimeByWhatIsKnownOfSeveralPlaces(t *testing.T) {
+	t.Parallel()
+	row := func(lifetimes ...catalog.Lifetime) *inspect.Entry {
+		return &inspect.Entry{Row: &catalog.Place{Lifetimes: lifetimes}}
+	}
+	fixed, renewed := row(catalog.Lifetime{Doc: "fixed"}), row(catalog.Lifetime{Doc: "renewed", Renewer: "an operator"})
+	unknown, without, elsewhere := row(catalog.Lifetime{Doc: "unknown", In: catalog.Range{Component: "kube-apiserver"}}), row(), &inspect.Entry{}
+	for _, c := range []struct {
+		name   string
+		copies []*inspect.Entry
+		doc    string
+		want   catalog.Answer
+	}{
+		{"renewed in the second place", []*inspect.Entry{fixed, renewed}, "renewed", catalog.Yes},
+		{"the second place is in no row", []*inspect.Entry{fixed, elsewhere}, "fixed", catalog.Yes},
+		{"the second row may hold", []*inspect.Entry{fixed, unknown}, "fixed", catalog.Yes},
+		{"the first row may hold", []*inspect.Entry{unknown, fixed}, "fixed", catalog.Yes},
+		{"the first row may hold, the second has no lifetime", []*inspect.Entry{unknown, without}, "", catalog.Unknown},
+		{"none has a lifetime", []*inspect.Entry{without, elsewhere}, "", catalog.No},
+	} {
+		if life, known := newJudge(&inspect.Facts{}).lifetimeAmong(c.copies); life.Doc != c.doc || known != c.want {
+			t.Errorf("%s: %q, %s", c.name, life.Doc, known)
+		}
 	}
 }

@@ -148,6 +148,11 @@ func TestKubeadmPods(t *testing.T) {
 		"all were read":           {func(*kubeadm) {}, map[string]string{"n1": "pass", "n2": "pass"}},
 		"one was not":             {func(k *kubeadm) { k.unasked("n2") }, map[string]string{"n1": "pass", "n2": "unknown"}},
 		"one was not, and showed": {func(k *kubeadm) { k.unasked("n2"); k.serves("n2", "10.0.0.2:6443", leafOf(k.ca, "10.0.0.2")) }, map[string]string{"n1": "pass", "n2": "pass"}},
+		"one was not, and showed, and the API did not say what it is": {func(k *kubeadm) {
+			k.unasked("n2")
+			k.s.OtherNodes[0].Role = ""
+			k.serves("n2", "10.0.0.2:6443", leafOf(k.ca, "10.0.0.2"))
+		}, map[string]string{"n1": "pass", "n2": "pass"}},
 		"one shows another CA's": {func(k *kubeadm) {
 			k.serves("n2", "10.0.0.2:6443", leafOf(pkitest.NewCA("kubernetes", from(-30), from(3640)), "10.0.0.2"))
 		}, map[string]string{"n1": "pass", "n2": "fail"}},

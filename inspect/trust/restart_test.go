@@ -120,6 +120,22 @@ func TestComesBack(t *testing.T) {
 			other.Node, other.Of, other.Address, other.Server = "", "m2", "10.0.0.2:6443", catalog.ListenerAPIServer
 			s.s.Served = append(s.s.Served, other)
 		}, assess.Pass, "yyyyyyyyy", ""},
+		{"another address presents what another CA signed", func(s *starting) {
+			s.serves(s.fresh)
+			other := s.s.Served[0]
+			other.Address, other.Name, other.Server = "api.example.com:6443", "api.example.com", catalog.ListenerUserKubeconfig
+			s.serves(s.old)
+			s.s.Served = append(s.s.Served, other)
+		}, assess.Pass, "yyyyyyyyy", ""},
+		{"the CAs of its kubeconfigs were not read, and the API server answered", func(s *starting) { s.s.Nodes[0].Kubeconfigs = nil }, assess.Pass, "yyyyyyyyy", ""},
+		{"the signer was replaced, and another node was presented what it signed", func(s *starting) {
+			s.serves(s.fresh)
+			other := s.s.Served[0]
+			other.Node = "n2"
+			s.serves(s.old)
+			s.s.Served = append(s.s.Served, other)
+			s.replaced()
+		}, assess.Warn, "yy!yyyy!y", "does not verify the certificate that was presented to n2 there: x509"},
 		{"the signer was replaced, api-int is still of the one before", func(s *starting) { s.replaced() }, assess.Warn, "yy!yyyy!y",
 			"it comes back now; no longer after 2024-06-14 12:00 UTC, the earliest rotation of the API server's certificate: " + ownFile + ` lacks the CA "lb-signer@2"`},
 		{"the signer was replaced, and the node was mended", func(s *starting) {
@@ -221,6 +237,19 @@ func TestComesBack(t *testing.T) {
 				t.Errorf("%s: %q; answers %s, want %s and %s\n%+v", v.Status, v.Reason, got, c.verdict, c.answers, r.Nodes[0].Answers)
 			}
 		})
+	}
+}
+
+// TestWhatAKubeconfigThatIsNotThereCannotAsk: why nothing is known of the Node and the Lease.
+func TestWhatAKubeconfigThatIsNotThereCannotAsk(t *testing.T) {
+	t.Parallel()
+	s := newStarting()
+	s.c.Kubeconfig = inspect.ProbedKubeconfig{Path: ownFile, Absent: true}
+	r := report.NewRestartReport(context.Background(), inspect.NewFacts(s.s, noon, 0))
+	for _, a := range r.Nodes[0].Answers {
+		if own := a.ID == "own-node" || a.ID == "own-lease"; own && a.Reason != "it was not asked: the kubeconfig can't be used" {
+			t.Errorf("%s: %s", a.ID, a.Reason)
+		}
 	}
 }
 

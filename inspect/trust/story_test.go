@@ -29,8 +29,8 @@ func TestStory(t *testing.T) {
 	}
 	replaced := event{"the load balancer's signer was replaced", from(-1), time.Time{}, ""}
 	undelivered := event{"does not bring it to the kubelets' kubeconfigs", time.Time{}, time.Time{}, ""}
-	lacks := event{"of 1 kubelets' kubeconfigs 0 have it, 1 lack it, 0 were not read: a node that lacks it has no heartbeat once", time.Time{}, time.Time{}, "kubectl certrot fix-api-int"}
-	ahead := event{lacks.what, time.Time{}, time.Time{}, "kubectl certrot pretrust"}
+	lacks := event{"of 1 kubelets' kubeconfigs 0 have it, 1 lack it, 0 were not read: a node that lacks it has no heartbeat once", time.Time{}, time.Time{}, "kubectl certrot fix-api-int --dry-run=client"}
+	ahead := event{lacks.what, time.Time{}, time.Time{}, "kubectl certrot pretrust --dry-run=client"}
 	for name, c := range map[string]struct {
 		versions       catalog.Versions
 		born           string

@@ -51,6 +51,8 @@ type Claim struct {
 	// nil where something else says so, or of nobody.
 	Logs     []pki.Location
 	Refusals *ClientRefusals
+	// Advice is the remediation where it does not hold, with NODE for any node.
+	Advice assess.Remediation
 }
 
 // Judge returns the claims for all edges that hold for the versions that run, in
@@ -104,9 +106,10 @@ func judgeWith(ctx context.Context, f *inspect.Facts, leftOut []inspect.Node) []
 // conclude says what follows from the status, in the catalog's words.
 func (c *Claim) conclude(hints inspect.Hints) {
 	// Of the catalog's own text, before anything of the cluster's is put in.
-	if c.Status == assess.Warn {
-		c.Edge.Remediation = cmp.Or(c.Edge.Ahead, c.Edge.Remediation)
+	if c.Status == assess.Warn && c.Edge.Ahead != "" {
+		c.Edge.Remediation, c.Edge.RestartedPods = c.Edge.Ahead, ""
 	}
+	runs := assess.IsCommand(c.Edge.Remediation)
 	c.Edge.Remediation = hints.Next(c.Edge.Remediation)
 	c.Assessment.ID, c.Subject = c.Edge.ID, c.subject()
 	switch c.Status {
@@ -119,7 +122,10 @@ func (c *Claim) conclude(hints inspect.Hints) {
 	}
 	c.Assessment.Impact = c.Edge.Impact
 	if c.Edge.Remediation != "" {
-		c.Assessment.Remediation = assess.Advise(c.Edge.Remediation).For(c.Node)
+		if c.Advice = assess.Advise(c.Edge.Remediation); runs {
+			c.Advice = assess.Run(c.Edge.Remediation)
+		}
+		c.Assessment.Remediation = c.RemediationOn(c.Node)
 	}
 }
 

@@ -196,7 +196,7 @@ func TestReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"status":"warn"`, `"from":"2024-06-14T12:00:00Z"`, `"missingCA":{"subject":"CN=lb@1"`, `pretrust --nodes n1"`} {
+	for _, want := range []string{`"status":"warn"`, `"from":"2024-06-14T12:00:00Z"`, `"missingCA":{"subject":"CN=lb@1"`, `pretrust --nodes n1 --dry-run=client"`} {
 		if !strings.Contains(string(raw), want) {
 			t.Errorf("the report lacks %s: %s", want, raw)
 		}

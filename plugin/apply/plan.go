@@ -19,7 +19,7 @@ import (
 
 // printPlan shows a plan to people: in terms of certificates.
 func printPlan(out io.Writer, a *Run, p *remediate.Plan) error {
-	w := &strings.Builder{}
+	w := ui.NewPage(out)
 	c := p.Basis.Cluster
 	if c.Server != "" || c.Versions.Cluster != "" {
 		what := ""
@@ -93,11 +93,12 @@ func printWave(w io.Writer, p *remediate.Plan, wave remediate.Wave) {
 			already = append(already, cmp.Or(n.Name, n.Title()))
 			continue
 		}
-		ui.Printf(w, "\n%s", cmp.Or(n.Name, TheCluster))
+		title := cmp.Or(n.Name, TheCluster)
 		if node, ok := p.Basis.Node(n.Name); ok {
-			ui.Printf(w, "  %s", state(node, p.Basis.NodeHealth(node)))
+			title += "  " + state(node, p.Basis.NodeHealth(node))
 		}
 		ui.Printf(w, "\n")
+		ui.Hang(w, title, 6)
 		for i, s := range n.Steps {
 			printStep(w, i+1, s, p.Now)
 		}
@@ -193,14 +194,16 @@ func printStep(w io.Writer, number int, s remediate.Step, now time.Time) {
 	kept := 0
 	for _, c := range f.Old {
 		if !contains(f.New, c) {
-			ui.Printf(w, "     - %s%s\n       %s\n", pki.Foreign(c.Subject), ValidityText(c, now), Identity(c))
+			ui.Printf(w, "     - %s%s\n", pki.Foreign(c.Subject), ValidityText(c, now))
+			ui.Hang(w, "       "+Identity(c), 7)
 		} else {
 			kept++
 		}
 	}
 	for _, c := range f.New {
 		if !contains(f.Old, c) {
-			ui.Printf(w, "     + %s\n       %s\n", pki.Foreign(c.Subject), Identity(c))
+			ui.Printf(w, "     + %s\n", pki.Foreign(c.Subject))
+			ui.Hang(w, "       "+Identity(c), 7)
 		}
 	}
 	ui.Printf(w, "       %s kept\n", ui.Count(kept, "CA"))
@@ -229,7 +232,7 @@ func AboutCA(w io.Writer, fix apiint.Repair, p *remediate.Plan) {
 	for _, found := range pki.NewScanner().Scan(fix.CA) {
 		n += len(found.Content.Certs)
 	}
-	ui.Printf(w, "CA       %s of %s\n", ui.Count(n, "certificate"), fix.CASource)
+	ui.Wrap(w, "CA       ", ui.Count(n, "certificate")+" of "+fix.CASource)
 	said := map[string]bool{}
 	for _, v := range p.Basis.Served {
 		if len(v.Chain) == 0 || v.Server != "" { // a snapshot has what others presented, too

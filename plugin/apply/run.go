@@ -57,6 +57,7 @@ type Lines struct {
 	PastMasters string // leaves out control plane nodes
 	PastWorkers string // goes past workers that have no heartbeat again
 	Apply       string // does what a dry run printed
+	ApplyRemark string // is said below Apply; empty: nothing
 	Details     string // prints the plan in full
 }
 

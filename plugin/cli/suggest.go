@@ -77,7 +77,21 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	case !cmd.HasAvailableSubCommands():
 		return WithHint(fmt.Errorf("%s takes no arguments, such as %q", cmd.Name(), args[0]), "%s --help", cmd.CommandPath())
 	}
-	return WithHint(fmt.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), DidYouMean(args[0], SubCommands(cmd))), "%s --help", cmd.CommandPath())
+	of := ""
+	if cmd.HasParent() {
+		of = fmt.Sprintf(" for %q", cmd.CommandPath())
+	}
+	return WithHint(fmt.Errorf("unknown command %q%s%s", args[0], of, DidYouMean(args[0], SubCommands(cmd))), "%s --help", cmd.CommandPath())
+}
+
+// UnknownCommand is the error for a command that is not there, whatever flags follow it; nil: it is
+// there.
+func UnknownCommand(root *cobra.Command, args []string) error {
+	found, rest, err := root.Find(args)
+	if err != nil || len(rest) == 0 || strings.HasPrefix(rest[0], "-") || !found.HasAvailableSubCommands() {
+		return err
+	}
+	return found.ValidateArgs(rest[:1])
 }
 
 // SubCommands are the names of the commands below one.

@@ -227,7 +227,7 @@ func (f *NodeFlags) Check() error {
 	for i, n := range f.Nodes {
 		switch {
 		case n == "" || strings.ContainsAny(n, "/ \t\n"):
-			return fmt.Errorf("--nodes %q is no name of a node", n)
+			return cli.WithHint(fmt.Errorf("--nodes %q is no name of a node: names are separated by commas alone, as in worker-1,worker-2", n), inspect.NodeNames)
 		case slices.Contains(f.Nodes[:i], n):
 			return fmt.Errorf("--nodes: %s is named twice", n)
 		}

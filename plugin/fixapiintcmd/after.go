@@ -75,7 +75,7 @@ func judged(a *apply.Run, r report.Verification, called string) error {
 		code = e.Code
 	}
 	a.Printf("\nVerified  %s (%s: exit code %d)\n", verifycmd.ClaimTally(r.Claims), called, code)
-	left := &strings.Builder{}
+	left := ui.NewPage(a.App.Streams.Out)
 	for _, g := range verifycmd.GroupClaims(r.Claims, string(catalog.PartAPIInt)) {
 		if c := g[0]; c.Status != assess.Pass {
 			about := ""
@@ -85,7 +85,7 @@ func judged(a *apply.Run, r report.Verification, called string) error {
 			ui.Wrap(left, "  "+ui.StatusMark(c.Status)+" ", ui.Clean(c.Claim+about+": "+ui.OneLine(c.Because())))
 		}
 	}
-	a.Printf("%s", left)
+	a.Printf("%s", left.String())
 	if !r.Worst().Wrong() {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
@@ -30,7 +31,7 @@ func (o *fixOptions) offline(ctx context.Context) error {
 	}
 	s = o.preflight.Accepted(s)
 	a := &apply.Run{Options: o.Options, Command: o.command(), Run: remediate.NewRun(s.Taken), Summary: !o.details, CASource: fix.CASource,
-		Lines: apply.Lines{Apply: o.lines.apply, Details: o.lines.details}}
+		Lines: apply.Lines{Apply: o.lines.apply + wayIn(s), ApplyRemark: liveRemark, Details: o.lines.details}}
 	if err := o.followUpInFile(s, &fix); err != nil {
 		return err
 	}
@@ -40,6 +41,28 @@ func (o *fixOptions) offline(ctx context.Context) error {
 	}
 	a.PrintBasis = func(out io.Writer, p *remediate.Plan) { apply.AboutCA(out, fix, p) }
 	return a.Execute(ctx)
+}
+
+// liveRemark stands below a command that changes a cluster where a file was read.
+const liveRemark = "on the live cluster; asks before it changes anything"
+
+// wayIn are the flags by which the nodes in a file can be reached again: a way that has to be named to
+// be the first one, and that all of them were read by.
+func wayIn(facts inspect.Snapshot) string {
+	read := false
+	for _, n := range facts.Nodes {
+		switch n.Via {
+		case "":
+		case nodeexec.ViaSSH:
+			read = true
+		default:
+			return ""
+		}
+	}
+	if !read {
+		return ""
+	}
+	return " --via " + nodeexec.ViaSSH
 }
 
 // inFile reads facts from files, and says what is asked for of the nodes in them.

@@ -44,6 +44,7 @@ type statusOptions struct {
 	output  string // json or yaml; empty: for people
 	details bool   // by wave, with all reasons
 	lines   commandLines
+	remark  string // is said below the command that goes on; empty: nothing
 }
 
 func newStatusCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
@@ -105,6 +106,8 @@ func (o *statusOptions) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		way := wayIn(s)
+		o.lines.resume, o.lines.allWaves, o.remark = o.lines.resume+way, o.lines.allWaves+way, liveRemark
 		return o.tell(fix, s, nil)
 	}
 	given, w, err := o.session(ctx)
@@ -294,15 +297,15 @@ func nodeState(p *remediate.Plan, n remediate.NodePlan) repairNode {
 	case !waits:
 		out.State, out.Reason = standsPending, strings.Join(todo, "; ")
 	case n.Name != "" && life.Unhealthy():
-		out.State, out.Reason = standsFailed, "its files are right and its kubelet has read them, and it "+life.WhyUnhealthy()
+		out.State, out.Reason = standsFailed, "repaired, and it "+life.WhyUnhealthy()
 		if life.Alive != catalog.No {
-			out.Reason = "its files are right and its kubelet has read them, and Ready is " + out.Ready
+			out.Reason = "repaired, and Ready is " + out.Ready
 		}
 		out.Remediation = assess.Advise(foreign.Command(inspect.NodeNames, "kubectl describe node %s; kubectl get csr; on the node: journalctl -u kubelet -n 50", n.Name))
 	case due && out.Ready == "" && n.Name != "":
-		out.State, out.Reason = standsUnknown, "its files are right and its kubelet has read them, and whether it is Ready was not read"
+		out.State, out.Reason = standsUnknown, "repaired, and whether it is Ready was not read"
 	case n.Name != "" && out.Ready == "True" && life.Healthy() != catalog.Yes:
-		out.State, out.Reason = standsUnknown, "its files are right and its kubelet has read them, and whether it is alive is unknown: "+life.String()
+		out.State, out.Reason = standsUnknown, "repaired, and whether it is alive is unknown: "+life.String()
 		out.Remediation = assess.Command(inspect.NodeNames, "kubectl get lease -n kube-node-lease %s", n.Name)
 	}
 	return out
@@ -331,7 +334,7 @@ func (o *statusOptions) print(d repairDocument) error {
 		_, err := io.WriteString(out, ui.CleanLines(w.String()))
 		return err
 	}
-	w := &strings.Builder{}
+	w := ui.NewPage(out)
 	ui.Printf(w, "Cluster  %s  %s\n", ui.OrDash(d.Server), ui.OrDash(d.Version))
 	ui.PrintUnauthenticated(w, d.Unauthenticated)
 	ui.PrintUnreviewed(w, d.Unreviewed)
@@ -362,6 +365,9 @@ func (o *statusOptions) print(d repairDocument) error {
 		ui.Printf(w, "\nDone: nothing is left to be repaired.\n")
 	} else {
 		ui.Printf(w, "\nNext     %s\n", d.Next)
+		if d.Next == o.lines.resume && o.remark != "" {
+			ui.Wrap(w, "         ", o.remark)
+		}
 	}
 	if d.PastMasters != "" {
 		ui.Printf(w, "Or       %s\n", d.PastMasters)

@@ -36,6 +36,9 @@ func (o *statusOptions) tail(w *ui.Page, d repairDocument) {
 		return
 	}
 	w.Command("next", d.Next)
+	if d.Next == o.lines.resume {
+		w.Remark(o.remark)
+	}
 	if d.PastMasters != "" {
 		w.Command("or", d.PastMasters)
 		w.Line("            if this control plane node can't be recovered")

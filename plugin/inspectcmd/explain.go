@@ -149,7 +149,7 @@ func helpOf(all []help, name string) help {
 
 // edgeHelp is that of a trust edge, by its row.
 func edgeHelp(e catalog.Edge) help {
-	h := help{name: e.ID, means: e.Impact, todo: []string{e.Remediation}}
+	h := help{name: e.ID, means: e.Impact, todo: e.Steps()}
 	if e.Ahead != "" {
 		h.todo = append(h.todo, "as long as the new CA signs nothing yet:", e.Ahead)
 	}

@@ -3,6 +3,7 @@ package rotatecmd
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
@@ -19,7 +20,7 @@ func TestWhyNotNowInFewWords(t *testing.T) {
 	for _, w := range whyNotNow() {
 		known[w.id] = w
 		for _, reason := range []string{w.fail, w.unknown} {
-			if line := "✗ " + reason + " (" + w.id + ")"; ui.Width(line) > 80 {
+			if line := "✗ " + w.id + "       " + reason; ui.Width(line) > 80 {
 				t.Errorf("%d columns: %s", ui.Width(line), line)
 			}
 		}
@@ -42,16 +43,59 @@ func TestWhyNotNowOfOneEntry(t *testing.T) {
 		checks []rotationCheck
 		want   string
 	}{
-		{[]rotationCheck{check("signer-age", "young"), check("annotations-agree", "Secret/n/a[tls.crt] is not there")}, "it does not exist in this cluster (annotations-agree)"},
-		{[]rotationCheck{check("signer-type", "Secret/n/s[tls.crt] is not there"), check("signer-age", "Secret/n/s[tls.crt] is not there"), {}}, "its signer does not exist (signer-type, signer-age)"},
-		{[]rotationCheck{check("signer-age", "young"), check("new", "Secret/n/a[tls.crt] of Secret/n/s[tls.crt]\nis odd")}, "its signer is too new to be trusted everywhere (signer-age); it of its signer is odd (new)"},
+		{[]rotationCheck{check("signer-age", "young"), check("annotations-agree", "Secret/n/a[tls.crt] is not there")}, "does not exist: its operator has not made it (annotations-agree)"},
+		{[]rotationCheck{check("signer-type", "Secret/n/s[tls.crt] is not there"), check("signer-age", "Secret/n/s[tls.crt] is not there"), {}}, "no signer: its signer does not exist (signer-type, signer-age)"},
+		{[]rotationCheck{check("signer-age", "young"), check("new", "Secret/n/a[tls.crt] of Secret/n/s[tls.crt]\nis odd")}, "signer-age: its signer is too new to be trusted everywhere (signer-age); new: it of its signer is odd (new)"},
 	} {
 		var got []string
 		for _, w := range (rotationEntry{Secret: "n/a", By: "n/s", Checks: c.checks}).whys() {
-			got = append(got, w.reason+" ("+w.ids+")")
+			got = append(got, w.short+": "+w.reason+" ("+w.ids+")")
 		}
 		if text := strings.Join(got, "; "); text != c.want {
 			t.Errorf("got  %s\nwant %s", text, c.want)
 		}
 	}
 }
+
+// TestNamesAreWhole: whatever the width, each name stands whole at the beginning of a line, with its
+// reason behind it or on the next line; no line is wider than the terminal, unless a name is.
+func TestNamesAreWhole(t *testing.T) {
+	t.Parallel()
+	long := "openshift-kube-controller-manager-operator/csr-signer"
+	blocked := func(ids ...string) (out []rotationCheck) {
+		for _, id := range ids {
+			out = append(out, rotationCheck{Assessment: assess.Assessment{ID: id, Status: assess.Fail, Reason: id}, blocks: true})
+		}
+		return out
+	}
+	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	all := []rotationEntry{
+		{Name: "aggregator-client", Next: &at, NotAfter: &at, Rotates: "yes"},
+		{Name: long, Rotates: "no", Checks: blocked("static-pods-settled", "nodes-ready")},
+		{Name: "kube-control-plane-signer", Rotates: "unknown", Checks: blocked("signer-trusted")},
+	}
+	for columns, want := range map[int]string{
+		120: "NAME                                                   NEXT        EXPIRES     NOW      WHY\n" +
+			"aggregator-client                                      2026-03-01  2026-03-01  yes\n" +
+			long + "  -           -           no       static-pods-settled +1\n" +
+			"kube-control-plane-signer                              -           -           unknown  signer-trusted\n",
+		80: "NAME                                 NEXT        NOW      WHY\n" +
+			"aggregator-client                    2026-03-01  yes\n" +
+			long + "\n" +
+			"                                     -           no       static-pods-settled +1\n" +
+			"kube-control-plane-signer            -           unknown  signer-trusted\n",
+	} {
+		w := ui.NewPage(wideAs(columns))
+		(&rotateOptions{}).printTable(w, all)
+		if got := w.String(); got != want {
+			t.Errorf("%d columns: got\n%s\nwant\n%s", columns, got, want)
+		}
+	}
+}
+
+// wideAs is a terminal of so many columns.
+type wideAs int
+
+func (wideAs) Write(p []byte) (int, error) { return len(p), nil }
+
+func (w wideAs) Columns() int { return int(w) }

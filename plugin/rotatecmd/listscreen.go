@@ -2,6 +2,7 @@ package rotatecmd
 
 import (
 	"cmp"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -17,8 +18,8 @@ import (
 const (
 	// maxReasons is how many reasons stand below the list.
 	maxReasons = 12
-	// listColumns are those behind the name: the next rotation, the expiry, and whether it rotates now.
-	listColumns = 2 + len("NEXT ROTATION") + 2 + len(time.DateOnly) + 2 + len("unknown")
+	// leastName is the least width of the column of names.
+	leastName = 20
 )
 
 // managedCheck is the one that fails where certrot does not rotate something at all.
@@ -43,22 +44,46 @@ func (o *rotateOptions) printList(out io.Writer, d rotationsDocument, now time.T
 	}
 	all := slices.Clone(d.Rotations)
 	slices.SortStableFunc(all, mostUrgent)
-	wide := 0
-	for _, e := range all {
-		wide = max(wide, ui.Width(ui.Clean(e.Name)))
-	}
-	wide = max(len("NAME"), min(wide, w.Columns()-listColumns))
 	if !o.noHeaders {
-		ui.Wrap(w, "", "NEXT ROTATION: when it rotates automatically. NOW: can it be rotated now?")
-		ui.Printf(w, "\n%-*s  NEXT ROTATION  EXPIRES     NOW\n", wide, "NAME")
+		ui.Wrap(w, "", "NEXT: its automatic rotation. NOW: can it be rotated now? WHY: see the end.")
+		ui.Printf(w, "\n")
 	}
-	for _, e := range all {
-		ui.Printf(w, "%s  %-13s  %-10s  %s\n", ui.Padded(ui.Clean(e.Name), wide), day(e.Next), day(e.NotAfter), e.Rotates)
-	}
+	o.printTable(w, all)
 	ui.Printf(w, "\n")
 	o.printReasons(w, all)
 	_, err := io.WriteString(out, ui.CleanLines(w.String()))
 	return err
+}
+
+// printTable prints a line for each. A name is whole: it is what is typed. One that is longer than
+// its column has a line of its own; the expiry goes first where there is no room.
+func (o *rotateOptions) printTable(w *ui.Page, all []rotationEntry) {
+	longest, now, why := len("NAME"), len("NOW"), len("WHY")
+	for _, e := range all {
+		longest, now, why = max(longest, ui.Width(ui.Clean(e.Name))), max(now, len(e.Rotates)), max(why, ui.Width(e.why()))
+	}
+	const date = 2 + len(time.DateOnly)
+	room := w.Columns() - date - 2 - now - 2 - why
+	expires := longest+date <= room
+	wide := max(min(longest, room), leastName)
+	line := func(name, next, expiry, rotates, why string) {
+		if ui.Width(name) > wide {
+			ui.Printf(w, "%s\n", name)
+			name = ""
+		}
+		rest := fmt.Sprintf("  %-10s", next)
+		if expires {
+			rest += fmt.Sprintf("  %-10s", expiry)
+		}
+		rest += fmt.Sprintf("  %-*s  %s", now, rotates, why)
+		ui.Printf(w, "%s%s\n", ui.Padded(name, wide), strings.TrimRight(rest, " "))
+	}
+	if !o.noHeaders {
+		line("NAME", "NEXT", "EXPIRES", "NOW", "WHY")
+	}
+	for _, e := range all {
+		line(ui.Clean(e.Name), day(e.Next), day(e.NotAfter), e.Rotates, e.why())
+	}
 }
 
 func day(t *time.Time) string {
@@ -94,10 +119,23 @@ func mostUrgent(a, b rotationEntry) int {
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), due(a).Compare(due(b)))
 }
 
-// why is one reason, and the checks that give it.
+// why is one reason, the checks that give it, and what the table has of it.
 type why struct {
-	ids, reason string
-	status      assess.Status
+	short, ids, reason string
+	status             assess.Status
+}
+
+// why is what the table says of why it would not be rotated now: the first reason, and how many checks
+// more there are.
+func (e rotationEntry) why() string {
+	all := e.whys()
+	if len(all) == 0 {
+		return ""
+	}
+	if more := len(all) - 1; more > 0 {
+		return fmt.Sprintf("%s +%d", all[0].short, more)
+	}
+	return all[0].short
 }
 
 // whys are the reasons why it would not be rotated now, in few words.
@@ -109,20 +147,27 @@ func (e rotationEntry) whys() []why {
 		}
 		reason := e.inFewWords(c)
 		if reason == notThere { // what else blocks it follows from that
-			return []why{{c.ID, reason, c.Status}}
+			return []why{{"does not exist", c.ID, reason, c.Status}}
 		}
 		i := slices.IndexFunc(out, func(w why) bool { return w.reason == reason && w.status == c.Status })
-		if i < 0 {
-			out = append(out, why{c.ID, reason, c.Status})
-		} else {
+		switch {
+		case i < 0 && reason == noSigner:
+			out = append(out, why{"no signer", c.ID, reason, c.Status})
+		case i < 0:
+			out = append(out, why{c.ID, c.ID, reason, c.Status})
+		default:
 			out[i].ids += ", " + c.ID
 		}
 	}
 	return out
 }
 
-// notThere is the reason of what its operator has not made, or not yet.
-const notThere = "it does not exist in this cluster"
+const (
+	// notThere is the reason of what its operator has not made, or not yet.
+	notThere = "its operator has not made it"
+	// noSigner is the reason of what such a signer signs.
+	noSigner = "its signer does not exist"
+)
 
 // inFewWords is why a check blocks: --details and the plan have its whole reason.
 func (e rotationEntry) inFewWords(c rotationCheck) string {
@@ -131,7 +176,7 @@ func (e rotationEntry) inFewWords(c rotationCheck) string {
 	case strings.Contains(c.Reason, placeOf(e.Secret)+absent):
 		return notThere
 	case e.By != "" && strings.Contains(c.Reason, placeOf(e.By)+absent):
-		return "its signer does not exist"
+		return noSigner
 	}
 	for _, w := range whyNotNow() {
 		switch {
@@ -159,7 +204,7 @@ type notNow struct {
 // whyNotNow are those of all checks before a rotation.
 func whyNotNow() []notNow {
 	return []notNow{
-		{managedCheck, "certrot does not rotate it", "how it rotates depends on a version that is unknown"},
+		{managedCheck, "certrot does not rotate it; NAME --explain says who does", "how it rotates depends on a version that is unknown"},
 		{"control-plane-here", "the control plane runs in another cluster", ""},
 		{"annotations-agree", "its annotations disagree with its certificate", "its Secret was not read"},
 		{"signer-type", "operators would delete a signer of this Secret type", "the Secret type of its signer is unknown"},
@@ -181,32 +226,30 @@ func whyNotNow() []notNow {
 	}
 }
 
-// printReasons prints why something would not be rotated now: each reason once, with its checks, and
-// below it as many names as fit.
+// printReasons prints what the table says of why something would not be rotated now, in few words.
 func (o *rotateOptions) printReasons(w *ui.Page, all []rotationEntry) {
 	var order []why
-	names := map[why][]string{}
+	wide := 0
 	for _, e := range all {
 		for _, k := range e.whys() {
-			if names[k] == nil {
-				order = append(order, k)
+			if !slices.Contains(order, k) {
+				order, wide = append(order, k), max(wide, len(k.short))
 			}
-			names[k] = append(names[k], ui.Clean(e.Name))
 		}
 	}
 	if len(order) > 0 {
 		ui.Printf(w, "Why not now:\n")
 	}
-	const indent = "    "
 	for i, k := range order {
 		if i == maxReasons && len(order) > maxReasons+1 {
 			ui.Printf(w, "  %s: --details\n", ui.Count(len(order)-i, "more reason"))
 			break
 		}
-		lead := ui.StatusMark(k.status) + " " + k.reason + " ("
-		ids := ui.NamesThatFit(strings.Split(k.ids, ", "), max(w.Columns()-ui.Width(lead)-1, 1))
-		ui.Printf(w, "%s\n", ui.Shortened(lead+ids+")", w.Columns()))
-		ui.Printf(w, "%s%s\n", indent, ui.NamesThatFit(names[k], w.Columns()-len(indent)))
+		line := fmt.Sprintf("%s %-*s  %s", ui.StatusMark(k.status), wide, k.short, k.reason)
+		if k.ids != k.short {
+			line += " (" + k.ids + ")"
+		}
+		ui.Printf(w, "%s\n", ui.Shortened(line, w.Columns()))
 	}
 	ui.Printf(w, "%s%s\n", label("next"), inspect.LiveHints(o.app.ProgramName).Next("{} rotate NAME --dry-run=client"))
 	ui.Printf(w, "%s\n", moreDetails)

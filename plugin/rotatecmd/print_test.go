@@ -216,3 +216,26 @@ func TestFewerWordsBeforeACut(t *testing.T) {
 		t.Errorf("the commands are not on lines of their own:\n%s", next)
 	}
 }
+
+// TestARefusalInFull: --details has each reason, and each command of an order on a line of its own. What
+// nodes do not get is not offered to be accepted: its order names the flag where it does no harm.
+func TestARefusalInFull(t *testing.T) {
+	t.Parallel()
+	verdict := func(id, next string) preflight.Verdict {
+		return preflight.Verdict{Assessment: assess.Assessment{ID: id, Status: assess.Fail, Reason: "because", Remediation: assess.Advise(next)}, Risk: true}
+	}
+	order := verdict(rotate.ReachesVerifiers, "the order: (1) certrot a --accept-risk=reaches-verifiers: rotate a; (2) certrot b: wait")
+	b := &preflight.Blocked{Checks: []preflight.Verdict{verdict("nodes-ready", "look"), verdict("pools-ready", "look"), order}}
+	want := "look\nthe order:\n(1) rotate a\n      certrot a --accept-risk=reaches-verifiers\n(2) wait\n      certrot b\nor accept it: --accept-risk=nodes-ready --accept-risk=pools-ready"
+	if got := inFull(b, 80); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	b.Checks = b.Checks[2:]
+	if got, _ := brief(b, "", 80, 20); strings.Contains(got, "accept it") {
+		t.Errorf("the way out is offered:\n%s", got)
+	}
+	b.Checks = []preflight.Verdict{verdict("nodes-ready", "look"), order}
+	if got, _ := brief(b, "", 80, 20); !strings.HasPrefix(got, "the order:") {
+		t.Errorf("what nodes do not get is not first:\n%s", got)
+	}
+}

@@ -1,6 +1,7 @@
 package rotatecmd
 
 import (
+	"cmp"
 	"errors"
 	"regexp"
 	"slices"
@@ -11,19 +12,28 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
 
-// refused is the exit of a plan. Where checks block it, people get each reason once, on one screen.
+// refused is the exit of a plan. Where checks block it, people get each reason once, on one screen;
+// with --details, all of them.
 func (o *rotateOptions) refused(err error, plans []rotate.Planned) error {
 	var e *rotate.Error
-	if o.details || o.output != "" || !errors.As(err, &e) {
+	if !errors.As(err, &e) {
 		return exitError(err)
 	}
 	blocked, ok := e.Err.(*preflight.Blocked) //nolint:errorlint // one that another error wraps stands behind what that one says
 	if !ok {
 		return exitError(err)
 	}
-	short := *e
-	short.Next, short.Err = brief(blocked, unlessRotated(plans), ui.Columns(o.app.Streams.ErrOut), screenLines)
-	return exitError(&short)
+	of, columns := *e, ui.Columns(o.app.Streams.ErrOut)
+	if o.details || o.output != "" {
+		of.Next = inFull(blocked, columns)
+	} else {
+		waiting := unlessRotated(plans)
+		if slices.ContainsFunc(blocked.Checks, func(v preflight.Verdict) bool { return rank(v) > 0 && !numbered.MatchString(v.Remediation.Text) }) {
+			waiting = "" // nodes lack the CA that signs now: that does not wait
+		}
+		of.Next, of.Err = brief(blocked, waiting, columns, screenLines)
+	}
+	return exitError(&of)
 }
 
 // unlessRotated says when the one thing that was to be rotated is rotated automatically; empty: that
@@ -33,7 +43,7 @@ func unlessRotated(plans []rotate.Planned) string {
 		return ""
 	}
 	if when, dated := automatic(plans[0], plans[0].Of); dated {
-		return "otherwise it rotates automatically " + when
+		return "if not: it rotates automatically " + when
 	}
 	return ""
 }
@@ -77,6 +87,30 @@ func inOrder(step string, columns int) string {
 	return strings.Join(out, "\n")
 }
 
+// accepting is the line that names what may be accepted; empty: nothing may. That nodes do not get
+// the new CA is not among it: its steps name the flag where it does no harm.
+func accepting(b *preflight.Blocked) string {
+	var risks []string
+	for _, v := range b.Checks {
+		if v.Risk && v.ID != rotate.ReachesVerifiers {
+			risks = append(risks, "--accept-risk="+v.ID)
+		}
+	}
+	if len(risks) == 0 {
+		return ""
+	}
+	return "or accept it: " + strings.Join(risks, " ")
+}
+
+// inFull is what to do about all that blocks a plan, with each command of an order on a line of its own.
+func inFull(b *preflight.Blocked, columns int) string {
+	var out []string
+	for _, v := range b.Checks {
+		out = append(out, inOrder(v.Remediation.Text, columns-nextLead))
+	}
+	return strings.Join(slices.DeleteFunc(unique(append(out, accepting(b))), func(s string) bool { return s == "" }), "\n")
+}
+
 // aside is what a reason says in parentheses.
 var aside = regexp.MustCompile(` \([^()]*\)`)
 
@@ -86,13 +120,28 @@ const (
 	nextLead  = len("        ")
 )
 
+// leastRows is how many lines the only reason keeps.
+const leastRows = 3
+
+// rank is higher of what is said first.
+func rank(v preflight.Verdict) int {
+	if v.ID == rotate.ReachesVerifiers {
+		return 1
+	}
+	return 0
+}
+
 // brief says what blocks a plan and what to do about it. A first next step of several commands in
 // an order, and what may be accepted, are whole; others are cut, and left out in the end, with how
 // many there are. waiting, what happens without it, is the last line where there is room.
 func brief(b *preflight.Blocked, waiting string, columns, most int) (next string, err error) {
-	var reasons, steps, risks []string
+	var reasons, steps []string
 	ids := map[string][]string{}
-	for _, v := range b.Checks {
+	checks := slices.Clone(b.Checks)
+	slices.SortStableFunc(checks, func(x, y preflight.Verdict) int { // what nodes lack comes before all else
+		return cmp.Compare(rank(y), rank(x))
+	})
+	for _, v := range checks {
 		if ids[v.Reason] == nil {
 			reasons = append(reasons, v.Reason)
 		}
@@ -100,14 +149,8 @@ func brief(b *preflight.Blocked, waiting string, columns, most int) (next string
 		if text := v.Remediation.Text; text != "" && !slices.Contains(steps, text) {
 			steps = append(steps, text)
 		}
-		if v.Risk {
-			risks = append(risks, "--accept-risk="+v.ID)
-		}
 	}
-	accept := ""
-	if len(risks) > 0 {
-		accept = "or accept it: " + strings.Join(risks, " ")
-	}
+	accept := accepting(b)
 	for cut := fullCut; ; cut-- { // lines of each text but the first next step
 		listed := max(1, min(len(reasons), fullCut+cut))
 		var text, what []string
@@ -116,7 +159,11 @@ func brief(b *preflight.Blocked, waiting string, columns, most int) (next string
 			if cut < fullCut { // fewer words before a cut
 				line = aside.ReplaceAllString(line, "")
 			}
-			text = append(text, ui.Shortened(line, max(1, cut)*columns-errorLead))
+			most := max(1, cut)
+			if len(reasons) == 1 {
+				most = max(leastRows, cut)
+			}
+			text = append(text, ui.Shortened(line, most*columns-errorLead))
 		}
 		for i, step := range steps[:min(len(steps), listed)] {
 			if i > 0 {

@@ -138,6 +138,9 @@ func printJSON(out io.Writer, inv *report.Inventory, atLeast assess.Severity) er
 	}
 	Printf(w, "{")
 	for i := range doc.NumField() {
+		if !doc.Type().Field(i).IsExported() {
+			continue // they are the last ones
+		}
 		name, _, _ := strings.Cut(doc.Type().Field(i).Tag.Get("json"), ",")
 		Printf(w, "%s\n%s%q: ", comma(i), indent, name)
 		v := doc.Field(i)

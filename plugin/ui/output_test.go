@@ -47,7 +47,7 @@ func TestPeopleGetTheWorstProblems(t *testing.T) {
 		if err := (HumanPrinter{details: true, wide: wide}).print(&got, &inv, assess.Info); err != nil {
 			t.Fatal(err)
 		}
-		if n := strings.Count(got.String(), "✗ CRITICAL"); n != want || strings.Contains(got.String(), "7 more problems") == wide {
+		if n := strings.Count(got.String(), "✗ CRITICAL"); n != want || strings.Contains(got.String(), "7 more findings") == wide {
 			t.Errorf("wide %t: %d problems:\n%s", wide, n, got.String())
 		}
 	}

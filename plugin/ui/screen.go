@@ -117,6 +117,13 @@ func (p *Page) Few(lead, s string) { fewLines(p, lead, Clean(OneLine(s))) }
 // Command writes a line with a command, whole, to be copied.
 func (p *Page) Command(word, command string) { Printf(p, "%s%s\n", label(word), Clean(command)) }
 
+// Remark writes what is to be known of the Command above; empty: nothing.
+func (p *Page) Remark(s string) {
+	if s != "" {
+		p.Line(label("") + s)
+	}
+}
+
 // Columns is the width of a terminal; of anything else that of the environment's COLUMNS, else
 // 100.
 func Columns(out io.Writer) int {

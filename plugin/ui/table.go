@@ -183,22 +183,23 @@ func (p HumanPrinter) Gaps(w io.Writer, inv *report.Inventory) {
 func (p HumanPrinter) findings(w io.Writer, inv *report.Inventory, atLeast assess.Severity) {
 	listed := limit(inv, atLeast).Findings
 	hidden := len(inv.Findings) - len(listed)
-	more := ""
+	rest := ""
 	if hidden > 0 {
-		more = fmt.Sprintf("  (%d more below %s: --min-severity=info)", hidden, atLeast)
+		rest = "  (" + more(hidden) + ")"
 	}
 	if len(listed) == 0 {
 		if len(inv.Gaps) == 0 {
-			Printf(w, "\nProblems none%s\n", more)
+			Printf(w, "\nFindings none%s\n", rest)
 		} else {
-			Printf(w, "\nProblems none in what could be read%s\n", more)
+			Printf(w, "\nFindings none in what could be read%s\n", rest)
 		}
 		return
 	}
-	Printf(w, "\nProblems %s%s\n", tally(listed), more)
+	problems := len(p.folded(listed))
+	Printf(w, "\nFindings %d: %s, of %s%s\n", len(listed), tally(listed), Count(problems, "problem"), rest)
 	for i, f := range listed {
 		if i == maxFindings && !p.wide {
-			Printf(w, "\n… and %d more problems: -o wide, or choose some (--help)\n", len(listed)-i)
+			Printf(w, "\n… and %d more findings: -o wide, or choose some (--help)\n", len(listed)-i)
 			break
 		}
 		Printf(w, "\n%s %s  %s\n", Mark(f.Severity), strings.ToUpper(f.Severity.String()), f.ID)
@@ -231,17 +232,7 @@ func tally(findings []report.Finding) string {
 	for _, f := range findings {
 		n[f.Severity]++
 	}
-	var out []string
-	for s := assess.Critical; s >= assess.Info; s-- {
-		if k := n[s]; k > 0 {
-			word := s.String()
-			if s == assess.Warning && k > 1 {
-				word += "s"
-			}
-			out = append(out, fmt.Sprintf("%d %s", k, word))
-		}
-	}
-	return strings.Join(out, ", ")
+	return strings.Join(severities(n), ", ")
 }
 
 func (p HumanPrinter) certificates(w io.Writer, inv *report.Inventory) {

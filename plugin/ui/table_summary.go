@@ -22,13 +22,9 @@ import (
 func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Severity) {
 	listed := limit(inv, atLeast).Findings
 	hidden := len(inv.Findings) - len(listed)
-	findings := make([]cause.Finding, len(listed))
-	for i, f := range listed {
-		findings[i] = cause.Finding{Assessment: f.Assessment, At: f.Locations}
-	}
 	s := Summary{Head: p.head(w, inv), Unknown: UnknownOf(inv.Gaps)}
 	n := map[assess.Severity]int{}
-	for _, problem := range cause.Fold(p.Hints, findings) {
+	for _, problem := range p.folded(listed) {
 		told := ProblemOf(problem)
 		if problem.Named {
 			told.Now = silent(problem.Nodes, inv.Nodes)
@@ -36,10 +32,7 @@ func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Sev
 		s.Problems = append(s.Problems, told)
 		n[problem.Severity]++
 	}
-	s.Tally = tallied(n, len(s.Unknown), len(listed))
-	if hidden > 0 {
-		s.Tally += fmt.Sprintf("; %d more at --min-severity=info", hidden)
-	}
+	s.Tally = tallied(n, len(s.Unknown), len(listed), hidden)
 	if len(listed) == 0 {
 		of := ""
 		if hidden > 0 {
@@ -59,6 +52,15 @@ func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Sev
 	s.Print(w)
 }
 
+// folded are the problems that findings are about.
+func (p HumanPrinter) folded(listed []report.Finding) []cause.Problem {
+	findings := make([]cause.Finding, len(listed))
+	for i, f := range listed {
+		findings[i] = cause.Finding{Assessment: f.Assessment, At: f.Locations}
+	}
+	return cause.Fold(p.Hints, findings)
+}
+
 // silent says which of the nodes have no heartbeat; empty: none is known to have none.
 func silent(names []string, nodes []report.Node) string {
 	var out []string
@@ -73,10 +75,36 @@ func silent(names []string, nodes []report.Node) string {
 	return strings.Join(out, ", ")
 }
 
-// tallied says how many problems there are, and of how many findings.
-func tallied(n map[assess.Severity]int, unknown, findings int) string {
+// tallied says how many problems there are, and how many findings they are made of; hidden ones are
+// below the severity that is asked for.
+func tallied(n map[assess.Severity]int, unknown, findings, hidden int) string {
+	line := "no problems"
+	if parts, problems := severities(n), 0; len(parts) > 0 {
+		for _, k := range n {
+			problems += k
+		}
+		line = Count(problems, "problem") + ": " + strings.Join(parts, ", ")
+	}
+	if unknown > 0 {
+		line += fmt.Sprintf(", %d unknown", unknown)
+	}
+	switch {
+	case findings > 0 && hidden > 0:
+		line += fmt.Sprintf("  (%s; %s)", Count(findings, "finding"), more(hidden))
+	case findings > 0:
+		line += "  (" + Count(findings, "finding") + ")"
+	case hidden > 0:
+		line += "  (" + more(hidden) + ")"
+	}
+	return line
+}
+
+// more says how many findings are not printed, and how they are.
+func more(hidden int) string { return fmt.Sprintf("%d more: --min-severity=info", hidden) }
+
+// severities counts by severity, the worst first.
+func severities(n map[assess.Severity]int) []string {
 	var out []string
-	problems := 0
 	for s := assess.Critical; s >= assess.Info; s-- {
 		if k := n[s]; k > 0 {
 			word := s.String()
@@ -84,20 +112,9 @@ func tallied(n map[assess.Severity]int, unknown, findings int) string {
 				word += "s"
 			}
 			out = append(out, fmt.Sprintf("%d %s", k, word))
-			problems += k
 		}
 	}
-	if len(out) == 0 {
-		out = append(out, "no problems")
-	}
-	if unknown > 0 {
-		out = append(out, fmt.Sprintf("%d unknown", unknown))
-	}
-	line := strings.Join(out, ", ")
-	if findings > problems {
-		line = Count(problems, "problem") + " of " + Count(findings, "finding") + ": " + line
-	}
-	return line
+	return out
 }
 
 // head says which cluster it is, or which files, as of when, and how many nodes were read.
@@ -111,6 +128,9 @@ func (p HumanPrinter) head(w *Page, inv *report.Inventory) []string {
 	nodes := ""
 	if inv.Cluster.Version != "" || len(inv.Nodes) > 0 {
 		nodes = nodesRead(inv.Nodes, inv.Gaps)
+		if inv.LacksControlPlaneNodes() {
+			nodes += "; no control plane node in the file"
+		}
 	}
 	return p.Head(w, inv.Cluster, inv.Now, strings.Join(files, ", "), nodes)
 }
@@ -169,10 +189,10 @@ func nodesRead(nodes []report.Node, gaps []report.Gap) string {
 			names[name] = true
 		}
 	}
-	if read == len(names) {
-		return fmt.Sprintf("nodes read: %d", read)
+	if len(names) == 0 {
+		return "nodes read: none"
 	}
-	return fmt.Sprintf("nodes read: %d/%d", read, len(names))
+	return fmt.Sprintf("nodes read: %d of %d", read, len(names))
 }
 
 // UnknownOf are what was not read, one line each.
@@ -196,13 +216,14 @@ func (p HumanPrinter) expiryLines(w *Page, inv *report.Inventory) []string {
 		return []string{within + "no certificate expires"}
 	}
 	automatic := 0
-	var names []string
+	var names, ages []string
 	for _, c := range soon {
 		if c.Renewal.Automatic() {
 			automatic++
 			continue
 		}
-		names = append(names, placeName(firstOfPlatform(c.Locations()))+" "+duration.HumanDuration(c.NotAfter.Sub(inv.Now)))
+		names = append(names, placeName(firstOfPlatform(c.Locations())))
+		ages = append(ages, " "+duration.HumanDuration(c.NotAfter.Sub(inv.Now)))
 	}
 	verb := "rotate"
 	if automatic == 1 {
@@ -216,7 +237,15 @@ func (p HumanPrinter) expiryLines(w *Page, inv *report.Inventory) []string {
 	if len(names) == 1 {
 		line = strings.Replace(line, "1 expire:", "1 expires:", 1)
 	}
-	return []string{line + NamesThatFit(names, w.columns-columnsIn(line))}
+	room := w.columns - columnsIn(line)
+	for i := range names { // a name is cut, and not when it expires
+		more := ""
+		if rest := len(names) - 1; rest > 0 {
+			more = fmt.Sprintf(" +%d", rest)
+		}
+		names[i] = Middle(names[i], room-columnsIn(ages[i]+more)) + ages[i]
+	}
+	return []string{line + NamesThatFit(names, room)}
 }
 
 // firstOfPlatform is the first place that no tenant writes, where there is one: a tenant may copy the

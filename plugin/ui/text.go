@@ -65,6 +65,19 @@ func Clean(s string) string { return pki.Visible(s, "") }
 // Wrap prints prose in lines that fit, the first after the lead, the others indented as far.
 func Wrap(w io.Writer, lead, s string) { wrapTo(w, lead, s, min(Columns(w), proseColumns)) }
 
+// Hang prints prose of the program's own in lines that fit, all but the first indented.
+func Hang(w io.Writer, s string, indent int) {
+	width, line, begun := min(Columns(w), proseColumns), s[:len(s)-len(strings.TrimLeft(s, " "))], false
+	for _, word := range strings.SplitAfter(strings.TrimLeft(s, " "), " ") {
+		if begun && columnsIn(line)+columnsIn(strings.TrimRight(word, " ")) > width {
+			Printf(w, "%s\n", strings.TrimRight(line, " "))
+			line = strings.Repeat(" ", indent)
+		}
+		line, begun = line+word, true
+	}
+	Printf(w, "%s\n", strings.TrimRight(line, " "))
+}
+
 func wrapTo(w io.Writer, lead, s string, width int) {
 	if !foreign.Prints(s) { // the program's own prose is one line: something of the cluster's is in it
 		s = foreign.Quoted(s)
@@ -81,6 +94,8 @@ func wrapTo(w io.Writer, lead, s string, width int) {
 		}
 		if !empty {
 			line += " "
+		} else if room := width - len([]rune(word)); strings.ContainsRune(`"“`, []rune(word)[0]) && room < len([]rune(line)) && room > 1 && strings.TrimSpace(line) == "" {
+			line = line[:room] // a terminal would break the quotation
 		}
 		line, empty = line+word, false
 	}

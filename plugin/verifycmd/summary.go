@@ -42,8 +42,8 @@ func (p humanPrinter) summary(w *ui.Page, r *report.Verification) {
 		s.Problems = append(s.Problems, p.problems(claims[status])...)
 	}
 	s.Unknown = append(ui.UnknownOf(r.Gaps), p.problems(claims[assess.Unknown])...)
-	if n := len(claims[assess.Pass]); n > 0 {
-		s.Pass = []string{fmt.Sprintf("%s %-10s%s", ui.StatusMark(assess.Pass), "PASS", passed(claims[assess.Pass]))}
+	if t := tallyOf(r.Claims); t.checks[assess.Pass] > 0 {
+		s.Pass = []string{fmt.Sprintf("%s %-10s%s", ui.StatusMark(assess.Pass), "PASS", t.passed())}
 	}
 	if len(r.Claims) > 0 {
 		s.Tail = []string{"more: --details; each client and server: -o json"}
@@ -95,13 +95,4 @@ func verifiers(claims []report.VerificationClaim, of []int) (out []string) {
 		}
 	}
 	return out
-}
-
-// passed counts the edges of claims that pass.
-func passed(claims []report.VerificationClaim) string {
-	edges := map[string]bool{}
-	for _, c := range claims {
-		edges[c.ID] = true
-	}
-	return fmt.Sprintf("%s of client and server, checked in %s", ui.Count(len(edges), "pair"), ui.Count(len(claims), "place"))
 }

@@ -1,7 +1,6 @@
 package verifycmd
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -302,7 +301,6 @@ func (p humanPrinter) lines(w *ui.Page, r *report.Verification) {
 	header.Cluster(w, r.Cluster)
 	ui.Printf(w, "As of    %s\n", r.Now.Format("2006-01-02 15:04 MST"))
 	header.Gaps(w, &report.Inventory{Gaps: r.Gaps})
-	var lines []report.VerificationClaim
 	for _, part := range catalog.Parts() {
 		groups := GroupClaims(r.Claims, string(part))
 		if len(groups) == 0 && !slices.ContainsFunc(r.Timeline, func(e trust.Event) bool { return e.Part == part }) {
@@ -318,12 +316,11 @@ func (p humanPrinter) lines(w *ui.Page, r *report.Verification) {
 				g.print(w, r.Now, last, g.among(r.Claims), p.wide)
 			}
 			last = g
-			lines = append(lines, g[0])
 		}
 	}
-	ui.Printf(w, "\nLines    %s\n", ClaimTally(lines))
+	ui.Printf(w, "\n%s\n", ClaimTally(r.Claims))
 	if len(r.Claims) > 0 {
-		ui.Printf(w, "Claims   %s   (one for each node and place; -o json has them)\n", ClaimTally(r.Claims))
+		ui.Hang(w, "A check is a client and its server; a place is where it is checked: -o json has each.", 0)
 	}
 }
 
@@ -352,24 +349,9 @@ func printTimeline(w io.Writer, r *report.Verification, part catalog.Part) {
 	}
 	ui.Wrap(w, "  ", ui.Clean(strings.Join(events, " ")))
 	for _, n := range next {
-		ui.Printf(w, "  Next: %s\n", n)
+		ui.Printf(w, "  next  %s\n", n)
 	}
 	ui.Printf(w, "\n")
-}
-
-// ClaimTally counts claims by status.
-func ClaimTally(claims []report.VerificationClaim) string {
-	n := map[assess.Status]int{}
-	for _, c := range claims {
-		n[c.Status]++
-	}
-	var out []string
-	for _, s := range assess.Statuses() {
-		if n[s] > 0 {
-			out = append(out, fmt.Sprintf("%s %d %s", ui.StatusMark(s), n[s], ClaimWord(s)))
-		}
-	}
-	return cmp.Or(strings.Join(out, "   "), "nothing to verify: the input contains no known pair of client and server")
 }
 
 // ClaimWord says a status of claims to people.

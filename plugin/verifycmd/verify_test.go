@@ -90,7 +90,7 @@ func TestVerifySaysWhen(t *testing.T) {
 api-int
   The signer was replaced 2024-05-31 (24h ago). It is signed anew 2024-06-14 (in 13d), 2024-06-23 at
   the latest.
-  Next: oc certrot fix-api-int
+  next  oc certrot fix-api-int
 
 ! kubelets trust it  (n1, n2)
     signed by another next

@@ -223,7 +223,7 @@ func TestFromWhereTheAddressesOfANodeAreKnown(t *testing.T) {
 			n["worker-0"].Status.Addresses[1].Address = "192.0.2.100"
 		}, ask: []string{"192.0.2.100"}, why: "192.0.2.100, which is an address of the platform's API or ingress"},
 		"a Machine with another address":                {others: machines(of("m-0", "worker-0", "", "192.0.2.77")), why: "192.0.2.7: that this is an address"},
-		"ssh to another address":                        {reached: "192.0.2.9", client: client("worker-0"), why: "192.0.2.7: that this is an address"},
+		"ssh to another address":                        {reached: "192.0.2.9", client: client("worker-0"), why: "192.0.2.7: that this is an address of node worker-0 is known only from its kubelet (no Machine refers to Node worker-0; it has no serving certificate)"},
 		"ssh to another machine":                        {reached: "192.0.2.7", client: client("worker-1"), why: `the kubelet on the machine that ssh reached is "system:node:worker-1"`},
 		"ssh to a machine without a kubelet":            {reached: "192.0.2.7", why: "no kubelet has a certificate on the machine that ssh reached"},
 		"a serving certificate by somebody else":        {serving: serving(other, "worker-0", time.Hour), why: "does not verify against ConfigMap openshift-config-managed/kubelet-serving-ca"},

@@ -34,13 +34,8 @@ type Approve struct {
 	State   *State
 }
 
-// settling is how long a request by a bootstrapper's token waits from when it is first
-// seen: who else asks in this node's name, with a stolen token, is seen beside it, and then
-// none is approved. A kubelet asks within seconds of its start.
-const settling = 15 * time.Second
-
 func newApproving() *State {
-	return &State{printed: map[string]bool{}, bootstrapped: map[string]*Request{}, firstSeen: map[string]time.Time{}}
+	return &State{printed: map[string]bool{}, bootstrapped: map[string]*Request{}}
 }
 
 // NewApprove returns the action for a node. It belongs behind the restart of its
@@ -222,7 +217,7 @@ func PendingOf(ctx context.Context, kube kubernetes.Interface, n RequestedNode) 
 		return nil, err
 	}
 	var out []*Request
-	answered := map[pki.Fingerprint]bool{}
+	asked := map[pki.Fingerprint]bool{}
 	var pages foreign.Pages
 	opts := metav1.ListOptions{Limit: 100} // a request may be 1 MB
 	for {
@@ -241,8 +236,8 @@ func PendingOf(ctx context.Context, kube kubernetes.Interface, n RequestedNode) 
 			if r != nil {
 				out = append(out, r)
 			}
-			if key, ok := n.answered(&page.Items[i]); ok {
-				answered[key] = true
+			if key, ok := n.asked(&page.Items[i]); ok {
+				asked[key] = asked[key] || !Pending(&page.Items[i])
 			}
 		}
 		opts.Continue = page.Continue
@@ -250,7 +245,7 @@ func PendingOf(ctx context.Context, kube kubernetes.Interface, n RequestedNode) 
 		case err != nil:
 			return nil, err
 		case !more:
-			n.single(out, answered)
+			n.single(out, asked)
 			return out, nil
 		}
 	}
@@ -292,12 +287,15 @@ func (n *RequestedNode) compared(ctx context.Context, kube kubernetes.Interface,
 func (n RequestedNode) again(ctx context.Context, env *remediate.Env, csr *certificatesapi.CertificateSigningRequest) (*Request, error) {
 	n.object, n.allNodes, n.origins, n.kubeletState = nil, nil, nil, nil
 	if csr.Spec.SignerName == catalog.KubeletClientSigner && csr.Spec.Username != n.user() {
-		requests, _, err := pendingNow(ctx, env, n)
+		requests, now, err := pendingNow(ctx, env, n)
 		i := slices.IndexFunc(requests, func(r *Request) bool {
 			return r.Name == csr.Name && r.UID == csr.UID && r.ResourceVersion == csr.ResourceVersion
 		})
 		if err != nil || i < 0 {
 			return nil, err
+		}
+		if requests[i].joins(now) && !settled(env, now) {
+			return nil, errUnsettled
 		}
 		return requests[i], nil
 	}

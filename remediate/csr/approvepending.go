@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -93,13 +92,10 @@ func (a ApprovePending) each(ctx context.Context, limit time.Duration, do func(c
 	return errors.Join(failed...)
 }
 
-// noteFirstSeen notes of a node that it asks to join. It is done for all before the first one is
-// answered: they settle at the same time.
+// noteFirstSeen has the run see who asks to join in a node's name. It is done for all before the first
+// one is answered: they settle at the same time.
 func (a ApprovePending) noteFirstSeen(ctx context.Context, env *remediate.Env, c *remediate.Change, node string) error {
-	requests, n, err := pendingNow(ctx, env, Requested(env, c, node))
-	if err == nil && slices.ContainsFunc(requests, func(r *Request) bool { return r.joins(n) }) {
-		a.state.settled(node, env.Now())
-	}
+	_, _, err := pendingNow(ctx, env, Requested(env, c, node))
 	return err
 }
 
@@ -115,19 +111,6 @@ func (a ApprovePending) answer(ctx context.Context, env *remediate.Env, c *remed
 		return !errors.As(err, &late) && !a.state.unsettled || hopeless(err), err
 	}) // the last failure says more
 	return failed
-}
-
-// pendingNow reads the pending requests about a node. Where one asks by a bootstrapper's token,
-// the node is read now: its kubelet may have got its certificate since the plan was made.
-func pendingNow(ctx context.Context, env *remediate.Env, n RequestedNode) ([]*Request, RequestedNode, error) {
-	n.readOrigins = originsBy(env)
-	requests, err := PendingOf(ctx, env.Kube, n)
-	if err != nil || !slices.ContainsFunc(requests, func(r *Request) bool { return r.mismatch == errUnlooked.Error() }) {
-		return requests, n, err
-	}
-	n.kubeletState, n.certified = readKubelet(ctx, env, n)
-	requests, err = PendingOf(ctx, env.Kube, n)
-	return requests, n, err
 }
 
 // Verify says what is still pending.

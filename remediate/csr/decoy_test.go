@@ -62,7 +62,7 @@ func TestAnOddRequestThatWasAnsweredCounts(t *testing.T) {
 		made := a.Made(t)
 		made.Spec.Request = text(made.Spec.Request)
 		n := RequestedNode{Name: "worker-0", object: remediatetest.WorkerZero(), kubeletState: &kubeletState{}, Versions: catalog.Versions{Cluster: "4.15.0"}}
-		if _, ok := n.answered(made); !ok {
+		if _, ok := n.asked(made); !ok {
 			t.Errorf("%s: it does not count", name)
 		}
 	}
@@ -102,5 +102,20 @@ func TestWhatATerminalObeysIsNotOffered(t *testing.T) {
 				t.Errorf("approved %q: %v\n%s", approved, err, told)
 			}
 		})
+	}
+}
+
+// TestANameThatTerminalsPrintAsItIsIsLeftToAPerson: up to the last character that is printed, a
+// person can judge it.
+func TestANameThatTerminalsPrintAsItIsIsLeftToAPerson(t *testing.T) {
+	t.Parallel()
+	for host, manual := range map[string]bool{"worker~0": true, "worker\x7f0": false, "!worker-0": true, " worker-0": false} {
+		a, node := remediatetest.ServingAsking(t), remediatetest.WorkerZero()
+		a.Asks.DNSNames = []string{host}
+		node.Status.Addresses = append(node.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalDNS, Address: host})
+		r := RequestedNode{Name: "worker-0", object: node, Versions: catalog.Versions{Cluster: "4.15.0"}, origins: knownWorkerZero()}.judge(a.Made(t))
+		if r == nil || r.mismatch == "" || r.manual != manual {
+			t.Errorf("%q: %+v", host, r)
+		}
 	}
 }

@@ -98,7 +98,8 @@ func (r *Request) next() string {
 
 // current are the requests that may be waited for: of each signer and requestor the
 // newest one that matches, as a kubelet makes a new key for each try. Of several for one key
-// it is the oldest: who reads a request can make it again. A client's comes before a server's.
+// it is the oldest: who reads a request can make it again. Where a copy is of the same second, it is both
+// (see alike). A client's comes before a server's.
 func current(all []*Request) []*Request {
 	type key struct{ signer, user string }
 	newest := map[key]*Request{}
@@ -112,7 +113,17 @@ func current(all []*Request) []*Request {
 			newest[k] = r
 		}
 	}
-	return slices.DeleteFunc(inOrder(all), func(r *Request) bool { return newest[key{r.Spec.SignerName, r.Spec.Username}] != r })
+	return slices.DeleteFunc(inOrder(all), func(r *Request) bool {
+		n := newest[key{r.Spec.SignerName, r.Spec.Username}]
+		return r != n && (r.mismatch != "" || n == nil || !alike(n, r))
+	})
+}
+
+// alike reports whether two requests are for one key and of the same second, by which none of them can be
+// told to be the copy. What is approved of one may be of the other: the certificate is for the same key,
+// and of use to who has that alone.
+func alike(a, b *Request) bool {
+	return bytes.Equal(a.pkcs10.RawSubjectPublicKeyInfo, b.pkcs10.RawSubjectPublicKeyInfo) && a.CreationTimestamp.Equal(&b.CreationTimestamp)
 }
 
 // inOrder sorts requests: clients' first, then by age and name.

@@ -1,6 +1,7 @@
 package csr
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,7 +57,7 @@ func TestOneRequestIsNotTheKubeletsForThatAlone(t *testing.T) {
 			w.api.Add(own.Made(t))
 		}
 	}
-	stranger := func(t *testing.T, w world) {
+	otherUser := func(t *testing.T, w world) {
 		other := remediatetest.ClientAsking(t)
 		other.CSR.Name, other.CSR.Spec.Username = "csr-other", "system:node:worker-9"
 		other.CSR.CreationTimestamp = metav1.NewTime(w.Started(t).Add(time.Second))
@@ -67,14 +68,14 @@ func TestOneRequestIsNotTheKubeletsForThatAlone(t *testing.T) {
 		change func(*testing.T, world)
 		why    string
 	}{
-		"one by somebody who may not join was denied": {stranger, ""},
-		"the kubelet waits":                           {func(*testing.T, world) {}, ""},
-		"in the second in which it was started":       {asked(0), ""},
-		"from long before the start":                  {asked(-time.Hour), "from before the kubelet was started"},
-		"from a minute before the start":              {asked(-time.Minute), "from before the kubelet was started"},
-		"the kubelet is stopped":                      {unit("ActiveState=active\nSubState=running", "ActiveState=inactive\nSubState=dead"), "kubelet.service is inactive (dead)"},
-		"the kubelet ends again and again":            {unit("ActiveState=active\nSubState=running", "ActiveState=activating\nSubState=auto-restart"), "kubelet.service is activating (auto-restart)"},
-		"the node does not say since when":            {unit("ExecMainStartTimestamp=", "ExecMainStartTimestamp=n/a\nX="), "when the node's kubelet was started is unknown"},
+		"one by another user was denied":        {otherUser, "with different keys, 1 of them answered already"},
+		"the kubelet waits":                     {func(*testing.T, world) {}, ""},
+		"in the second in which it was started": {asked(0), ""},
+		"from long before the start":            {asked(-time.Hour), "from before the kubelet was started"},
+		"from a minute before the start":        {asked(-time.Minute), "from before the kubelet was started"},
+		"the kubelet is stopped":                {unit("ActiveState=active\nSubState=running", "ActiveState=inactive\nSubState=dead"), "kubelet.service is inactive (dead)"},
+		"the kubelet ends again and again":      {unit("ActiveState=active\nSubState=running", "ActiveState=activating\nSubState=auto-restart"), "kubelet.service is activating (auto-restart)"},
+		"the node does not say since when":      {unit("ExecMainStartTimestamp=", "ExecMainStartTimestamp=n/a\nX="), "when the node's kubelet was started is unknown"},
 		"its clock was set since": {func(t *testing.T, w world) {
 			w.Write(t, "/proc/stat", []byte("btime 3600\n"))
 		}, "the node's clock was set since its kubelet's start"},
@@ -125,6 +126,15 @@ func TestOneRequestIsNotTheKubeletsForThatAlone(t *testing.T) {
 				return nil
 			}
 		}, "2 requests in this node's name, with different keys"},
+		"its kubelet is stopped right before it is approved": {func(t *testing.T, w world) {
+			w.api.Before = func(method, path string) *apierrors.StatusError {
+				if method == http.MethodGet && strings.HasSuffix(path, "/certificatesigningrequests/csr-client") {
+					w.api.Before = nil
+					unit("ActiveState=active\nSubState=running", "ActiveState=inactive\nSubState=dead")(t, w)
+				}
+				return nil
+			}
+		}, "kubelet.service is inactive (dead)"},
 		"it has a certificate by now, and uses it": {func(t *testing.T, w world) {
 			w.Certificate(t, remediatetest.NextCert, time.Now().Add(time.Hour), w.NewKey(t))
 		}, "has a client certificate until"},
@@ -249,6 +259,41 @@ func TestACopyOfARequestIsNotTheKubelets(t *testing.T) {
 		if err := end.Apply(t.Context(), env, &remediate.Change{Versions: catalog.Versions{Cluster: "4.15.0"}}); err != nil || !slices.Equal(api.Log, []string{first}) {
 			t.Errorf("%v, approved %q\n%s", err, api.Log, told)
 		}
+	}
+}
+
+// TestACopyOfTheSameSecondKeepsNoKubeletFromItsCertificate: which one is the kubelet's can't be told, and
+// a certificate is of use to who has its key alone.
+func TestACopyOfTheSameSecondKeepsNoKubeletFromItsCertificate(t *testing.T) {
+	t.Parallel()
+	for name, user := range map[string]string{"csr-a by the same token": "", "csr-z by the same token": "", "csr-a by another token": "system:bootstrap:fedcba"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := remediatetest.NewJoining(t)
+			j.Lost(t)
+			api := &remediatetest.RequestsAPI{Signs: true}
+			env, told := remediatetest.Approvals(t, j.World, api)
+			env.Heartbeat = remediatetest.HeartbeatAt(time.Time{})
+			version, own := catalog.Versions{Cluster: "4.15.0"}, remediatetest.ClientAsking(t)
+			if user != "" {
+				version = catalog.Versions{NotOpenShift: true, Kubernetes: "v1.35.4"}
+				own.CSR.Spec.Username, own.CSR.Spec.Groups = "system:bootstrap:abcdef", []string{"system:bootstrappers"}
+				env.RestartProbe = func(context.Context, nodeexec.Node) (*inspect.RestartProbe, error) {
+					return &inspect.RestartProbe{Bootstrap: inspect.ProbedKubeconfig{Path: catalog.KubeadmKubeconfigs()[0], Presents: inspect.CredentialToken, Answers: []inspect.Answer{{Code: 200}}}}, nil
+				}
+			}
+			made := own.Made(t)
+			made.Name = "csr-kubelet"
+			copied := made.DeepCopy()
+			copied.Name, copied.Spec.Username = name[:len("csr-a")], cmp.Or(user, made.Spec.Username)
+			api.Add(copied)
+			api.Add(made)
+			slices.SortFunc(api.Requests, func(a, b *certificatesapi.CertificateSigningRequest) int { return strings.Compare(a.Name, b.Name) }) // as an API server lists them
+			end := NewApprovePending([]string{"worker-0"}, true, true)
+			if err := end.Apply(t.Context(), env, &remediate.Change{Versions: version}); err != nil || !slices.Contains(api.Log, "csr-kubelet") {
+				t.Errorf("%v, approved %q\n%s", err, api.Log, told)
+			}
+		})
 	}
 }
 

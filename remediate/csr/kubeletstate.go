@@ -21,8 +21,9 @@ import (
 // the only pending one is not the kubelet's for that alone: the kubelet has to run, to lack
 // a certificate, and to have been started before the request.
 type kubeletState struct {
-	why   string    // why its kubelet can't have asked, or why that is unknown; empty: it can
-	since time.Time // when its process was started at the earliest, by the API server's clock
+	why     string    // why its kubelet can't have asked, or why that is unknown; empty: it can
+	since   time.Time // when its process was started at the earliest, by the API server's clock
+	started time.Time // the same start by the node's clock, which is the same at each look
 }
 
 // notProbedError is why it is unknown whether a request to join is the kubelet's.
@@ -46,9 +47,13 @@ func (j *kubeletState) madeRequest(csr *certificatesapi.CertificateSigningReques
 	return nil
 }
 
-// predates reports whether a request is from before the start of the kubelet.
+// predates reports whether a request is from before the start of the kubelet. The API server cuts
+// creationTimestamp to whole seconds, so one that was made after the start may have a time of up to a
+// second before it: without this second, requests of kubelets that ask at once would be refused. So one from
+// up to a second before the start passes here, too. It is one more key beside the kubelet's (see single),
+// which is awaited from when the start is seen (see settling).
 func (j *kubeletState) predates(csr *certificatesapi.CertificateSigningRequest) bool {
-	return !csr.CreationTimestamp.Add(time.Second).After(j.since) // the API server tells whole seconds
+	return !csr.CreationTimestamp.Add(time.Second).After(j.since)
 }
 
 // readKubelet reads the node of requests to join. certified is why its kubelet does not ask;
@@ -128,7 +133,7 @@ func kubeletStateOf(facts inspect.Snapshot, name string, api inspect.Clock) *kub
 	case !told:
 		return &kubeletState{why: "whether it is from before the start of the node's kubelet is unknown: the node does not say what time it is"}
 	default:
-		return &kubeletState{since: k.Started.Add(apiLeast - most)}
+		return &kubeletState{since: k.Started.Add(apiLeast - most), started: k.Started}
 	}
 }
 

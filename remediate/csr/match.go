@@ -8,10 +8,10 @@ import (
 	"encoding/asn1"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/crypto/cryptobyte"
 	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
@@ -22,6 +22,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
 // RequestedNode is the node in whose name requests for certificates are judged.
@@ -42,6 +43,9 @@ type RequestedNode struct {
 	readOrigins func(ctx context.Context, node string, object *corev1.Node) *origins
 	origins     *origins
 	Hints       inspect.Hints
+	// seen is told the keys with which is asked to join since the start of its kubelet, and says what
+	// this run saw; nil: it remembers nothing.
+	seen func(started time.Time, keys map[pki.Fingerprint]bool) remediate.JoinsSeen
 }
 
 func (n RequestedNode) user() string { return "system:node:" + n.Name }
@@ -305,61 +309,6 @@ func (n RequestedNode) shared(asks *x509.CertificateRequest) error {
 		}
 	}
 	return nil
-}
-
-// joins reports whether a request is by who may ask in any node's name, and matches.
-func (r *Request) joins(n RequestedNode) bool { return r.mismatch == "" && r.Spec.Username != n.user() }
-
-// answered is the key of a request to join in the node's name that was approved, denied or
-// issued since its kubelet was started; all other requests are none of these.
-func (n RequestedNode) answered(csr *certificatesapi.CertificateSigningRequest) (key pki.Fingerprint, ok bool) {
-	if Pending(csr) || csr.Spec.SignerName != catalog.KubeletClientSigner || csr.Spec.Username == n.user() || n.beforeRestart[csr.Name] || n.kubeletState == nil || n.kubeletState.predates(csr) {
-		return key, false
-	}
-	if _, may := catalog.RequesterOf(csr.Spec.SignerName, csr.Spec.Username, n.Name, n.Versions); may == catalog.No {
-		return key, false // nobody who joins asks so
-	}
-	asks, _ := parseRequest(csr.Spec.Request) // one that is odd was answered, too
-	if asks == nil || asks.Subject.CommonName != n.user() {
-		return key, false
-	}
-	return pki.FingerprintOf(asks.RawSubjectPublicKeyInfo), true
-}
-
-// single wants one key among the requests to join, those that are answered (by their keys)
-// among them: the pending one may be a thief's, while the kubelet waits for the certificate
-// of its own. A kubelet that was restarted makes one request; one that runs for long has made
-// several, each with another key, and which of them is the one that it waits for can't be
-// told from outside.
-func (n RequestedNode) single(all []*Request, answered map[pki.Fingerprint]bool) {
-	var joining []*Request
-	keys := maps.Clone(answered)
-	for _, r := range all {
-		if r.joins(n) {
-			joining = append(joining, r)
-			keys[pki.FingerprintOf(r.pkcs10.RawSubjectPublicKeyInfo)] = true
-		}
-	}
-	if len(keys) < 2 {
-		return
-	}
-	which := fmt.Sprintf("%d requests in this node's name, with different keys, ", len(keys))
-	if len(answered) > 0 {
-		which = fmt.Sprintf("%d requests in this node's name, with different keys, %d of them answered already, ", len(keys), len(answered))
-	}
-	for _, r := range joining {
-		if n.beforeRestart != nil {
-			r.mismatch = which + "came since its kubelet was restarted, and a kubelet makes one: another client asks, too, with the bootstrap token. " + n.Hints.Next("Replace that token first ({} explain token-in-logs), then: ") + n.rebootstrap()
-			continue
-		}
-		r.mismatch = which + "came since its kubelet was started: earlier tries of its kubelet, or another client's"
-		r.restart = n.rebootstrap()
-	}
-}
-
-// rebootstrap is the command that restarts the kubelet, which then makes one request.
-func (n RequestedNode) rebootstrap() string {
-	return n.Hints.Next("{} fix-api-int --nodes %s --rebootstrap --approve-csrs", n.Name)
 }
 
 func (n RequestedNode) hasAddress(is func(corev1.NodeAddress) bool) bool {

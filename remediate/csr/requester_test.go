@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	certificatesapi "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -73,15 +74,17 @@ func TestSomebodyElseAsksInANodesName(t *testing.T) {
 
 	// One more, later, when the kubelet has its answer.
 	s := newApproving()
+	env, _ = remediatetest.Approvals(t, j.World, api) // of another run: this one saw two ask
+	env.Heartbeat = remediatetest.HeartbeatAt(time.Time{})
 	for _, name := range []string{"csr-a", "csr-b"} {
 		api.Mu.Lock()
 		api.Requests = slices.DeleteFunc(api.Requests, func(*certificatesapi.CertificateSigningRequest) bool { return true })
 		api.Mu.Unlock()
 		add(name, remediatetest.ClientAsking(t))
-		requests, err := PendingOf(t.Context(), env.Kube, n)
+		requests, read, err := pendingNow(t.Context(), env, RequestedNode{Name: "worker-0", Versions: n.Versions})
 		for range 2 { // seen, and settled
 			if err == nil {
-				err = cmp.Or(s.approve(t.Context(), env, &remediate.Change{}, n, requests), env.Sleep(t.Context(), settling))
+				err = cmp.Or(s.approve(t.Context(), env, &remediate.Change{}, read, requests), env.Sleep(t.Context(), settling))
 			}
 		}
 		if err != nil {

@@ -88,14 +88,22 @@ func WhyInvalid(s collect.Signer) string {
 	return ""
 }
 
-// KubeadmSigner is the CA of a cluster without operators, where it was read on a node, and
-// what time it is at the API server; zero: not known.
+// KubeadmSigner is the CA of a cluster without operators, where it was read on a control plane node, and
+// what time it is at the API server; zero: not known. Workers have that file, too, and sign nothing with
+// it: theirs may be stale. Labels tell control plane nodes, which no kubelet may give itself; files may
+// be left of one that became a worker.
 func KubeadmSigner(facts inspect.Snapshot, now time.Time) (ca *pki.Cert, asked time.Time) {
 	if least, most, ok := facts.Cluster.Clock.Ahead(); ok {
 		asked = now.Add((least + most) / 2)
 	}
 	for _, b := range facts.Bundles {
-		if b.At.Kind == pki.KindFile && b.At.Path == catalog.KubeadmCA && len(b.Content.Certs) > 0 && (ca == nil || b.Content.Certs[0].NotAfter.Before(ca.NotAfter)) {
+		if b.At.Kind != pki.KindFile || b.At.Path != catalog.KubeadmCA || len(b.Content.Certs) == 0 {
+			continue
+		}
+		if n, ok := facts.Node(b.At.Node); !ok || n.Role != catalog.RoleMaster {
+			continue
+		}
+		if ca == nil || b.Content.Certs[0].NotAfter.Before(ca.NotAfter) {
 			ca = b.Content.Certs[0]
 		}
 	}

@@ -33,6 +33,7 @@ func TestNoApprovalBeforeTheSignerIsValid(t *testing.T) {
 		says      string // the end, or what was told
 		versions  catalog.Versions
 		plainFile []byte
+		worker    []byte // the same file of a worker
 	}{
 		"it is valid": {signer: func(int, catalog.Ref) (collect.Signer, error) {
 			return collect.Signer{NotBefore: valid[0], NotAfter: valid[1], Asked: remediatetest.TestNow}, nil
@@ -58,9 +59,11 @@ func TestNoApprovalBeforeTheSignerIsValid(t *testing.T) {
 		"the API server's time is not known": {signer: func(int, catalog.Ref) (collect.Signer, error) {
 			return collect.Signer{NotBefore: valid[0], NotAfter: valid[1], Asked: time.Time{}}, nil
 		}, says: "does not say what time it is"},
-		"plain, and not read":       {versions: plain, approved: true, says: "/etc/kubernetes/pki/ca.crt of control plane nodes) is valid is unknown"},
-		"plain, and it is valid":    {versions: plain, approved: true, plainFile: pkitest.NewCA("kubernetes", valid[0], valid[1]).CertPEM},
-		"plain, and it has expired": {versions: plain, plainFile: pkitest.NewCA("kubernetes", expired[0], expired[1]).CertPEM, says: "/etc/kubernetes/pki/ca.crt expired"},
+		"plain, and not read":    {versions: plain, approved: true, says: "/etc/kubernetes/pki/ca.crt of control plane nodes) is valid is unknown"},
+		"plain, and it is valid": {versions: plain, approved: true, plainFile: pkitest.NewCA("kubernetes", valid[0], valid[1]).CertPEM},
+		"plain, a worker's is stale, and a control plane node's valid": {versions: plain, approved: true, plainFile: pkitest.NewCA("kubernetes", valid[0], valid[1]).CertPEM, worker: pkitest.NewCA("kubernetes", expired[0], expired[1]).CertPEM},
+		"plain, and only a worker's was read":                          {versions: plain, approved: true, worker: pkitest.NewCA("kubernetes", expired[0], expired[1]).CertPEM, says: "/etc/kubernetes/pki/ca.crt of control plane nodes) is valid is unknown"},
+		"plain, and it has expired":                                    {versions: plain, plainFile: pkitest.NewCA("kubernetes", expired[0], expired[1]).CertPEM, says: "/etc/kubernetes/pki/ca.crt expired"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -83,9 +86,14 @@ func TestNoApprovalBeforeTheSignerIsValid(t *testing.T) {
 				facts.Cluster.Versions = plain
 				api.Requests[0].Spec.Username, api.Requests[0].Spec.Groups = "system:bootstrap:abcdef", []string{"system:bootstrappers", "system:authenticated"}
 			}
-			if c.plainFile != nil {
-				found := pki.NewScanner().Scan(c.plainFile)
-				facts.Bundles = []inspect.Bundle{{At: pki.Location{Kind: pki.KindFile, Node: "master-0", Path: catalog.KubeadmCA}, Content: found[0].Content}}
+			facts.Nodes = append(facts.Nodes, inspect.Node{Name: "master-0", Via: "ssh", Role: catalog.RoleMaster}, inspect.Node{Name: "worker-9", Via: "ssh", Role: catalog.RoleWorker})
+			for node, text := range map[string][]byte{"master-0": c.plainFile, "worker-9": c.worker} {
+				if text != nil {
+					facts.Bundles = append(facts.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: node, Path: catalog.KubeadmCA}, Content: pki.NewScanner().Scan(text)[0].Content})
+				}
+			}
+			if c.worker != nil { // from when it was a control plane node
+				facts.Bundles = append(facts.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: "worker-9", Path: catalog.KubeadmServing().Name}, Content: pki.NewScanner().Scan(c.worker)[0].Content})
 			}
 			a := NewApprovePending([]string{"worker-0"}, true, true)
 			change, err := a.Diff(facts, remediatetest.TestNow)

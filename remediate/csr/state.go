@@ -2,8 +2,8 @@ package csr
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,9 +29,7 @@ type State struct {
 	servingDone bool            // a serving certificate was asked for, and approved
 	// manual: one was asked for, and is left to a person.
 	manual bool
-	// firstSeen is when a request to join was first firstSeen, by node.
-	firstSeen map[string]time.Time
-	// unsettled: at the last look, one was not approved yet for that alone.
+	// unsettled: at the last look, a request to join was not approved yet, as who else asks is awaited.
 	unsettled bool
 }
 
@@ -42,10 +40,10 @@ func (s *State) approve(ctx context.Context, env *remediate.Env, c *remediate.Ch
 	s.unsettled = false
 	for _, r := range current(requests) {
 		joins := r.joins(n)
-		if joins && s.bootstrapped[node] != nil {
+		if had := s.bootstrapped[node]; joins && had != nil && !alike(had, r) {
 			continue // its kubelet has its answer
 		}
-		if joins && !s.settled(node, env.Now()) {
+		if joins && !settled(env, n) {
 			s.unsettled = true
 			continue
 		}
@@ -53,6 +51,10 @@ func (s *State) approve(ctx context.Context, env *remediate.Env, c *remediate.Ch
 			return err
 		}
 		err := approve(ctx, env, n, r)
+		if errors.Is(err, errUnsettled) {
+			s.unsettled = true
+			continue
+		}
 		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 			continue // somebody else did something to it: it is looked at again
 		}
@@ -67,14 +69,6 @@ func (s *State) approve(ctx context.Context, env *remediate.Env, c *remediate.Ch
 		s.servingDone = s.servingDone || r.serving()
 	}
 	return nil
-}
-
-// settled reports whether a node's first request to join was seen long enough ago.
-func (s *State) settled(node string, now time.Time) bool {
-	if s.firstSeen[node].IsZero() {
-		s.firstSeen[node] = now
-	}
-	return now.Sub(s.firstSeen[node]) >= settling
 }
 
 func (s *State) print(env *remediate.Env, node string, requests []*Request) {

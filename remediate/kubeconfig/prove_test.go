@@ -24,6 +24,7 @@ func TestProofsAreEachNeeded(t *testing.T) {
 		"client-go saw another config before":   func(f *file) { f.view.config.CurrentContext = "other" },
 		"client-go saw no such cluster before":  func(f *file) { f.view.tree = map[string]any{} },
 		"the value is another node of the tree": func(f *file) { f.value = f.root },
+		"client-go sees no cluster there":       func(f *file) { f.index++ },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -51,9 +52,9 @@ func TestAgreesWithoutTheCluster(t *testing.T) {
 
 func TestPosition(t *testing.T) {
 	t.Parallel()
-	const text = "ab\nöd\n"
+	const text = "ab\nöd\n\nx"
 	for _, c := range []struct{ line, column, offset int }{
-		{1, 1, 0}, {1, 2, 1}, {2, 1, 3}, {2, 2, 5}, {2, 3, 6}, {3, 1, 7}, {3, 2, -1}, {4, 1, -1}, {0, 1, -1}, {1, 0, -1},
+		{1, 1, 0}, {1, 2, 1}, {2, 1, 3}, {2, 2, 5}, {2, 3, 6}, {3, 1, 7}, {4, 1, 8}, {4, 2, 9}, {4, 3, -1}, {5, 1, -1}, {0, 1, -1}, {1, 0, -1},
 	} {
 		at, ok := position([]byte(text), c.line, c.column)
 		if ok != (c.offset >= 0) || ok && at != c.offset {

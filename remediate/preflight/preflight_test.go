@@ -110,6 +110,7 @@ func TestPreflight(t *testing.T) {
 
 		{"a user's certificate is shown", "named-certificate", workers, shows("", ""), catalog.No, "a user's certificate"},
 		{"whose signers are not known", "named-certificate", workers, without(catalog.LoadBalancerCA()), catalog.Unknown, "was not found"},
+		{"a control plane node presents another CA's at its own address", "named-certificate", workers, shows(catalog.ListenerAPIServer, "master-2"), catalog.Yes, ""},
 		{"nothing was shown", "named-certificate", workers, func(p *Preflight) { p.Facts.Served = nil }, catalog.Unknown, "no node was presented one"},
 
 		{"a member on a Ready master is unhealthy", "etcd-healthy", masters, unhealthy("2 of 3 members are available, master-0 is unhealthy"), catalog.No, "master-0 is unhealthy"},
@@ -132,7 +133,15 @@ func TestPreflight(t *testing.T) {
 		}, catalog.Yes, "revision 8 of etcds waits for master-1"},
 		{"an installer on a Ready master", "static-pods-settled", masters, func(p *Preflight) {
 			p.ControlPlane.Installers = []inspect.Installer{{Namespace: "openshift-etcd", Name: "installer-8-master-0", Node: "master-0", Phase: "Running"}}
-		}, catalog.No, "has not finished (Running)"},
+		}, catalog.No, "puts a revision on master-0, and has not finished (Running)"},
+		{"an installer that is on no node yet", "static-pods-settled", masters, func(p *Preflight) {
+			p.ControlPlane.Installers = []inspect.Installer{{Namespace: "openshift-etcd", Name: "installer-8-master-0", Phase: "Pending"}}
+		}, catalog.No, "puts a revision on no node yet, and has not finished (Pending)"},
+		{"an installer on a control plane node without a label, which was not read", "static-pods-settled", masters, func(p *Preflight) {
+			p.ControlPlane.Nodes[0].Master = false
+			p.Facts.Nodes = slices.DeleteFunc(slices.Clone(p.Facts.Nodes), func(n inspect.Node) bool { return n.Name == "master-0" })
+			p.ControlPlane.Installers = []inspect.Installer{{Namespace: "openshift-etcd", Name: "installer-8-master-0", Node: "master-0", Phase: "Running"}}
+		}, catalog.No, "puts a revision on master-0"},
 		{"an installer that waits for the lost master", "static-pods-settled", masters, func(p *Preflight) {
 			p.ControlPlane.Installers = []inspect.Installer{{Namespace: "openshift-etcd", Name: "installer-8-master-1", Node: "master-1", Phase: "Pending"}}
 		}, catalog.Yes, "waits for master-1"},
@@ -168,6 +177,7 @@ func TestPreflight(t *testing.T) {
 		{"a clock that is behind", "clocks", workers, ahead(-5 * time.Minute), catalog.No, "behind the API server's"},
 		{"a little apart", "clocks", workers, ahead(30 * time.Second), catalog.Yes, ""},
 		{"a node that a script is for was not read", "clocks", workers, func(p *Preflight) { p.Script, p.Facts.Nodes[0].Via, p.Facts.Nodes[0].Clock = true, "", inspect.Clock{} }, catalog.Yes, ""},
+		{"a node that was not read", "clocks", workers, func(p *Preflight) { p.Facts.Nodes[0].Via, p.Facts.Nodes[0].Clock = "", inspect.Clock{} }, catalog.Unknown, "was not read"},
 		{"a clock that was not read", "clocks", workers, func(p *Preflight) { p.Facts.Nodes[0].Clock = inspect.Clock{} }, catalog.Unknown, "was not read"},
 
 		{"a health check", "remediation-active", workers, actor("machinehealthchecks", catalog.Yes), catalog.No, "MachineHealthCheck openshift-machine-api/x deletes machines"},
@@ -196,7 +206,7 @@ func TestPreflight(t *testing.T) {
 			if v.ID != tt.check {
 				continue
 			}
-			if v.Status != (Result{Passed: tt.want}).Assess("").Status || !strings.Contains(v.Reason, tt.says) {
+			if v.Status != (Result{Passed: tt.want}).Assess("").Status || !strings.Contains(v.Reason, tt.says) || tt.want == catalog.Yes && tt.says == "" && v.Reason != "" {
 				t.Errorf("%s: %s is %s (%s), want %s with %q", tt.title, v.ID, v.Status, v.Reason, tt.want, tt.says)
 			}
 			if stops := tt.want != catalog.Yes; v.Blocks() != stops || stops && (v.Remediation.Text == "" || v.Reason == "") {

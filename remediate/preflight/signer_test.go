@@ -17,20 +17,26 @@ func TestPreflightOfTheSigner(t *testing.T) {
 	clock := inspect.Clock{Sent: remediatetest.TestNow, Before: remediatetest.TestNow, After: remediatetest.TestNow, Received: remediatetest.TestNow}
 	expired := pki.NewScanner().Scan(pkitest.NewCA("kubernetes", remediatetest.TestNow.AddDate(0, 0, -40), remediatetest.TestNow.AddDate(0, 0, -10)).CertPEM)[0].Content
 	plain := inspect.Snapshot{Cluster: inspect.Cluster{Versions: catalog.Versions{NotOpenShift: true, Kubernetes: "v1.35.4"}, Clock: clock}}
-	withCA := plain
-	withCA.Bundles = []inspect.Bundle{{At: pki.Location{Kind: pki.KindFile, Node: "master-0", Path: catalog.KubeadmCA}, Content: expired}}
+	plain.Nodes = []inspect.Node{{Name: "master-0", Via: "ssh", Role: catalog.RoleMaster}, {Name: "worker-9", Via: "ssh", Role: catalog.RoleWorker}}
+	on := func(node string, content *pki.Content) inspect.Bundle {
+		return inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: node, Path: catalog.KubeadmCA}, Content: content}
+	}
+	withCA, withStale := plain, plain
+	withCA.Bundles = []inspect.Bundle{on("master-0", expired)}
+	withStale.Bundles = []inspect.Bundle{on("worker-9", expired)}
 	for name, c := range map[string]struct {
 		p     Preflight
 		asked bool
 		holds catalog.Answer
 		blind bool
 	}{
-		"nothing is approved":       {p: Preflight{}},
-		"no API":                    {p: Preflight{NeedsSigner: true}, asked: true, holds: catalog.Unknown, blind: true},
-		"may not be read":           {p: Preflight{NeedsSigner: true, ControlPlane: &inspect.ControlPlaneStatus{}, Signer: &csr.SignerVerdict{Reason: "forbidden"}}, asked: true, holds: catalog.Unknown},
-		"valid":                     {p: Preflight{NeedsSigner: true, ControlPlane: &inspect.ControlPlaneStatus{}, Signer: &csr.SignerVerdict{Valid: catalog.Yes}}, asked: true, holds: catalog.Yes},
-		"plain, and not read":       {p: Preflight{NeedsSigner: true, ControlPlane: &inspect.ControlPlaneStatus{}, Facts: plain, Now: remediatetest.TestNow}, asked: true, holds: catalog.Yes},
-		"plain, and its CA expired": {p: Preflight{NeedsSigner: true, ControlPlane: &inspect.ControlPlaneStatus{}, Facts: withCA, Now: remediatetest.TestNow}, asked: true, holds: catalog.No},
+		"nothing is approved":        {p: Preflight{}},
+		"no API":                     {p: Preflight{NeedsSigner: true}, asked: true, holds: catalog.Unknown, blind: true},
+		"may not be read":            {p: Preflight{NeedsSigner: true, ControlPlane: &inspect.ControlPlaneStatus{}, Signer: &csr.SignerVerdict{Reason: "forbidden"}}, asked: true, holds: catalog.Unknown},
+		"valid":                      {p: Preflight{NeedsSigner: true, ControlPlane: &inspect.ControlPlaneStatus{}, Signer: &csr.SignerVerdict{Valid: catalog.Yes}}, asked: true, holds: catalog.Yes},
+		"plain, and not read":        {p: Preflight{NeedsSigner: true, ControlPlane: &inspect.ControlPlaneStatus{}, Facts: plain, Now: remediatetest.TestNow}, asked: true, holds: catalog.Yes},
+		"plain, a worker's is stale": {p: Preflight{NeedsSigner: true, ControlPlane: &inspect.ControlPlaneStatus{}, Facts: withStale, Now: remediatetest.TestNow}, asked: true, holds: catalog.Yes},
+		"plain, and its CA expired":  {p: Preflight{NeedsSigner: true, ControlPlane: &inspect.ControlPlaneStatus{}, Facts: withCA, Now: remediatetest.TestNow}, asked: true, holds: catalog.No},
 	} {
 		checks := c.p.Check()
 		v := checks[len(checks)-1]

@@ -102,6 +102,7 @@ func TestLateNamesWhatIsPending(t *testing.T) {
 	api.Add(asking.Made(t))
 	stranger := ClientAsking(t)
 	stranger.CSR.Name, stranger.CSR.Spec.Username = "csr-stranger", "mallory"
+	stranger.CSR.CreationTimestamp = metav1.NewTime(time.Now().Add(-time.Minute)) // before the restart
 	api.Add(stranger.Made(t))
 	m := w.Machines["worker-0"]
 	p := repair(w, t, "run-1")

@@ -141,7 +141,7 @@ func TestSafeOrder(t *testing.T) {
 		return ""
 	}
 	got := next()
-	for _, want := range []string{"(1) kubectl certrot rotate " + loadBalancer + " --accept-risk=reaches-verifiers:", "(2) kubectl certrot rotate status " + loadBalancer + ":", "when it is 2 minutes old", "(3) kubectl certrot pretrust ", "(4) kubectl certrot fix-kubeconfig:", "before 2026-03-11 12:00:00 UTC", "(5) kubectl certrot rotate " + loadBalancer + " --leaf "} {
+	for _, want := range []string{"(1) kubectl certrot rotate " + loadBalancer + " --accept-risk=reaches-verifiers --wait=0: rotate ", "(2) kubectl certrot rotate status " + loadBalancer + ": wait until the new CA is in all CA bundles", "(3) kubectl certrot pretrust ", "(4) kubectl certrot fix-kubeconfig: add ", "before 2026-03-11 12:00:00 UTC", "(5) kubectl certrot rotate " + loadBalancer + " --leaf ", "without --accept-risk=outside-verifiers that one is left out (exit code 3)"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("10 days are left: %q is not in %s", want, got)
 		}

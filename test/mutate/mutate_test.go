@@ -72,7 +72,7 @@ func TestAMutantIsKilledByATestThatNotices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tgt := target{"sample", "test/mutate/testdata/sample", []string{"*.go"}, "", nil}
+	tgt := target{"sample", "test/mutate/testdata/sample", []string{"*.go"}, nil, ""}
 	all, err := mutantsOf(root, tgt)
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,34 @@
+package ui
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestQuotationsAreWholeWhereTheyFit: a terminal would break them, at any letter.
+func TestQuotationsAreWholeWhereTheyFit(t *testing.T) {
+	name := `"openshift-kube-apiserver-operator_loadbalancer-serving-signer@1706713320"`
+	w := &Page{columns: 80}
+	Wrap(w, "          detail  ", "the CA of api and api-int was replaced by "+name+" (d069b6f9b291), and that is it")
+	for line := range strings.Lines(w.String()) {
+		if columnsIn(strings.TrimSuffix(line, "\n")) > 80 {
+			t.Errorf("too wide: %q", line)
+		}
+	}
+	if !strings.Contains(w.String(), name) {
+		t.Error(w)
+	}
+}
+
+// TestProseHangs: lines fit, break at words, and go on below the text.
+func TestProseHangs(t *testing.T) {
+	w := &Page{columns: 40}
+	Hang(w, "  fix-api-int  Make kubelets trust the API server's new CA or undo it", 15)
+	const want = `  fix-api-int  Make kubelets trust the
+               API server's new CA or
+               undo it
+`
+	if w.String() != want {
+		t.Errorf("got\n%s", w)
+	}
+}

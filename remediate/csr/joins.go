@@ -1,0 +1,115 @@
+package csr
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	certificatesapi "k8s.io/api/certificates/v1"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// joins reports whether a request is by who may ask in any node's name, and matches.
+func (r *Request) joins(n RequestedNode) bool { return r.mismatch == "" && r.Spec.Username != n.user() }
+
+// asked is the key of a request in the node's name that was made since its kubelet was started, whoever
+// asked for whatever. A kubelet that bootstraps as another user than those who
+// usually do asks for what matches nothing, and waits beside a thief whose request matches. That others
+// may so keep its request from being approved is no more than who has the bootstrap token can do anyway.
+func (n RequestedNode) asked(csr *certificatesapi.CertificateSigningRequest) (key pki.Fingerprint, ok bool) {
+	if n.kubeletState == nil || n.beforeRestart[csr.Name] || n.kubeletState.predates(csr) {
+		return key, false
+	}
+	asks, _ := parseRequest(csr.Spec.Request) // one that is odd is in its name, too
+	if asks == nil || asks.Subject.CommonName != n.user() {
+		return key, false
+	}
+	return pki.FingerprintOf(asks.RawSubjectPublicKeyInfo), true
+}
+
+// single wants one key among the requests in the node's name since its kubelet was started (asked; true: it
+// is answered): the one to join that is pending may be a thief's, while the kubelet waits for the
+// certificate of its own. A kubelet that was restarted makes one request; one that runs for long has made
+// several, each with another key, and which of them is the one that it waits for can't be
+// told from outside. Where the run saw several between two starts of the kubelet, the node is contested
+// until its end: after another start, the thief may be the first one to ask.
+func (n RequestedNode) single(all []*Request, asked map[pki.Fingerprint]bool) {
+	if n.kubeletState == nil || n.kubeletState.why != "" {
+		return // none is the kubelet's, whoever else asks
+	}
+	keys, contested, answered := asked, len(asked) > 1, 0
+	if n.seen != nil {
+		seen := n.seen(n.kubeletState.started, asked)
+		keys, contested = seen.Keys, seen.Contested
+	}
+	if !contested {
+		return
+	}
+	for _, yes := range asked {
+		if yes {
+			answered++
+		}
+	}
+	which, came := fmt.Sprintf("%d requests in this node's name, with different keys, ", len(keys)), "came since its kubelet was started"
+	if n.beforeRestart != nil {
+		came = "came since its kubelet was restarted"
+	}
+	switch {
+	case len(keys) < 2:
+		which, came = "several requests in this node's name, with different keys, ", "came between two starts of its kubelet"
+	case answered > 0:
+		which = fmt.Sprintf("%d requests in this node's name, with different keys, %d of them answered already, ", len(keys), answered)
+	}
+	const stays = "; no request to join in its name is approved in this run"
+	for _, r := range all {
+		if !r.joins(n) {
+			continue
+		}
+		if n.beforeRestart != nil {
+			r.mismatch = which + came + ", and a kubelet makes one: another client asks, too, with the bootstrap token" + stays + ". " + n.Hints.Next("Replace that token first ({} explain token-in-logs), then: ") + n.rebootstrap()
+			continue
+		}
+		r.mismatch = which + came + ": earlier tries of its kubelet, or another client's" + stays
+		r.restart = n.rebootstrap()
+	}
+}
+
+// rebootstrap is the command that restarts the kubelet, which then makes one request.
+func (n RequestedNode) rebootstrap() string {
+	return n.Hints.Next("{} fix-api-int --nodes %s --rebootstrap --approve-csrs", n.Name)
+}
+
+// settling is how long requests by a bootstrapper's token wait from when the last key, or the last
+// start of the kubelet, is first seen: who else asks in this node's name, with a stolen token, is seen
+// beside it, and then none is approved. A kubelet asks within seconds of its start.
+const settling = 15 * time.Second
+
+// errUnsettled: who else asks in the node's name was not awaited yet.
+var errUnsettled = errors.New("the request, or the start of the node's kubelet, is seen for less than " + settling.String())
+
+// settled reports whether who asks to join in a node's name, as it was just read, has been the same for
+// long enough.
+func settled(env *remediate.Env, n RequestedNode) bool {
+	now := env.Now()
+	return n.kubeletState != nil && now.Sub(env.Joins.See(n.Name, n.kubeletState.started, now, nil).Since) >= settling
+}
+
+// pendingNow reads the pending requests about a node. Where one asks by a bootstrapper's token,
+// the node is read now: its kubelet may have got its certificate since the plan was made.
+func pendingNow(ctx context.Context, env *remediate.Env, n RequestedNode) ([]*Request, RequestedNode, error) {
+	n.readOrigins = originsBy(env)
+	n.seen = func(started time.Time, keys map[pki.Fingerprint]bool) remediate.JoinsSeen {
+		return env.Joins.See(n.Name, started, env.Now(), keys)
+	}
+	requests, err := PendingOf(ctx, env.Kube, n)
+	if err != nil || !slices.ContainsFunc(requests, func(r *Request) bool { return r.mismatch == errUnlooked.Error() }) {
+		return requests, n, err
+	}
+	n.kubeletState, n.certified = readKubelet(ctx, env, n)
+	requests, err = PendingOf(ctx, env.Kube, n)
+	return requests, n, err
+}

@@ -1,0 +1,52 @@
+package remediate
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// JoinRequests are what one run saw of requests to join, node by node. Anyone with the bootstrap
+// token can make them in any node's name, so who asked beside a kubelet must not be forgotten
+// while the run lasts: not when the kubelet is started again, and not from step to step.
+type JoinRequests struct {
+	mu    sync.Mutex // nodes are looked at side by side
+	nodes map[string]JoinsSeen
+}
+
+// JoinsSeen is what was seen in the name of one node.
+type JoinsSeen struct {
+	started time.Time // the start of its kubelet that was read last, by the node's clock
+	// Keys with which was asked since that start.
+	Keys map[pki.Fingerprint]bool
+	// Since is when that start or the last of these keys was first seen.
+	Since time.Time
+	// Contested: between two starts of its kubelet, there were several keys. It stays so.
+	Contested bool
+}
+
+// See notes the keys with which is asked since a start of a node's kubelet, and returns what is
+// known by now.
+func (j *JoinRequests) See(node string, started, now time.Time, keys map[pki.Fingerprint]bool) JoinsSeen {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	seen, ok := j.nodes[node]
+	if !ok || !seen.started.Equal(started) {
+		seen = JoinsSeen{started: started, Since: now, Contested: seen.Contested}
+	}
+	all := map[pki.Fingerprint]bool{}
+	maps.Copy(all, keys)
+	maps.Copy(all, seen.Keys)
+	if len(all) > len(seen.Keys) {
+		seen.Since = now
+	}
+	seen.Keys, seen.Contested = all, seen.Contested || len(all) > 1
+	if j.nodes == nil {
+		j.nodes = map[string]JoinsSeen{}
+	}
+	j.nodes[node] = seen
+	seen.Keys = maps.Clone(all)
+	return seen
+}
