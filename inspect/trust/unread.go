@@ -165,3 +165,13 @@ func notSeen(e catalog.Edge) string {
 	}
 	return "the certificate presented was not seen: no handshake, and not in " + at
 }
+
+// absent reports whether a place that was not found is known not to be there.
+func (j *judge) absent(r catalog.Ref) bool {
+	return j.f.Absent(r) || catalog.InHostingCluster(r, j.f.Snapshot.Cluster.Topology)
+}
+
+// nowhere reports whether a file is on no node: all of them were read.
+func (j *judge) nowhere(r catalog.Ref) bool {
+	return r.Kind == catalog.File && !slices.ContainsFunc(j.f.Snapshot.Nodes, func(n inspect.Node) bool { return !j.without(n.Name, r) })
+}

@@ -160,3 +160,9 @@ func PlanOf(step remediate.Action, from Reading) (*remediate.Plan, error) {
 	steps := []remediate.Step{{Action: step, Change: change}}
 	return &remediate.Plan{Basis: from.Facts.Snapshot, Now: from.Facts.Now, Waves: []remediate.Wave{{Parallel: 1, Nodes: []remediate.NodePlan{{Steps: steps}}}}}, nil
 }
+
+// RotateCommand is what journals call it.
+const RotateCommand = "rotate"
+
+// PruneCommand is what journals call it.
+const PruneCommand = "rotate prune"
