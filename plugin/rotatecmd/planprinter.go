@@ -117,7 +117,7 @@ func printDiff(w io.Writer, p rotate.Planned) {
 		return
 	}
 	if p.After == nil {
-		ui.Printf(w, "  - %s\n", p.Of.Trigger.Annotation)
+		ui.Printf(w, "  remove annotation %s\n", p.Of.Trigger.Annotation)
 		return
 	}
 	for _, d := range differing(p) {
