@@ -89,6 +89,20 @@ func helpCommand() *cobra.Command {
 	}
 }
 
+// withoutFrom has commands say why they take no --from, where those beside them do.
+func withoutFrom(root *cobra.Command) {
+	for name, why := range map[string]string{
+		"runs": "it lists runs on this machine", "undo": "it puts back a run of this machine", "fix-kubeconfig": "it changes kubeconfigs on this machine",
+	} {
+		cmd, _, err := root.Find([]string{name})
+		ui.Must(err)
+		if cmd.Annotations == nil {
+			cmd.Annotations = map[string]string{}
+		}
+		cmd.Annotations[cli.NoFrom] = why
+	}
+}
+
 // NewCommand returns the whole command tree.
 func NewCommand(app cli.App) *cobra.Command {
 	config := genericclioptions.NewConfigFlags(true)
@@ -142,6 +156,7 @@ It reads OpenShift, OKD and plain Kubernetes, live or from files, and never prin
 		undocmd.NewCommand(app, config),
 		undocmd.NewRunsCommand(app, config),
 	)...)
+	withoutFrom(root)
 	root.AddCommand(inGroup(groupOther, newOptionsCommand(), newVersionCommand(app))...)
 	root.SetCompletionCommandGroupID(groupOther)
 	root.SetHelpCommand(helpCommand())

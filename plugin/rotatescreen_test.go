@@ -82,7 +82,7 @@ func TestRotateAnswersOnOneScreen(t *testing.T) {
 					continue
 				}
 				planned++
-				if !strings.Contains(out, "- "+catalog.AnnotationNotAfter+"\n") || !strings.Contains(out, " --dry-run=server\n") {
+				if !strings.Contains(out, "remove annotation "+catalog.AnnotationNotAfter+"\n") || !strings.Contains(out, " --dry-run=server\n") {
 					t.Errorf("%s: rotate %s: without the diff, or the next step:\n%s", title, strings.Join(args, " "), out)
 				}
 			}

@@ -122,7 +122,7 @@ func document() string {
 		}
 		doc := cell(t.Doc)
 		if t.SettleTime > 0 {
-			doc += fmt.Sprintf("; each may make one, and the one counts that is still there after %.0f minutes", t.SettleTime.Minutes())
+			doc += fmt.Sprintf("; each may issue one: which one stays is known after %.0f minutes", t.SettleTime.Minutes())
 		}
 		line("| `%s` | %s | %s | %s | %s |", t.Secret, annotation, doc, t.In, evidence(t.Evidence))
 	}

@@ -9,7 +9,7 @@ func controlPlaneEdges() []Edge {
 	requests := Evidence{Verified, kcmRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ 4e72164b8 (ManageCSRCABundle, ManageCSRIntermediateCABundle); " + flags.Source}
 	return []Edge{
 		{
-			ID: "kubelet-client-ca", Part: PartControlPlane, Verifier: "kubelet, of its clients", Claim: "kubelets trust kube-apiserver's client certificate",
+			ID: "kubelet-client-ca", Part: PartControlPlane, Verifier: "kubelet, for client certificates", Claim: "kubelets trust kube-apiserver's client certificate",
 			Trust: file("/etc/kubernetes/kubelet-ca.crt"), Presented: secret(kasTarget, "kubelet-client"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
 			Impact: "logs, exec, port-forward and metrics of the node",
 			In:     Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "templates/{master,worker}/01-*-kubelet/_base/files/kubelet.yaml (clientCAFile)"},

@@ -72,7 +72,7 @@ func kubeadmEdges() []Edge {
 			Evidence: Evidence{Verified, kubeadmRepo + "phases/bootstraptoken/clusterinfo/clusterinfo.go and discovery/token/token.go v1.35.4"},
 		},
 		{
-			ID: "kubeadm-kubelet-client-ca", Part: PartNodes, Verifier: "kubelet, of its clients", Claim: "kubelets trust kube-apiserver's client certificate",
+			ID: "kubeadm-kubelet-client-ca", Part: PartNodes, Verifier: "kubelet, for client certificates", Claim: "kubelets trust kube-apiserver's client certificate",
 			Trust: inPKI("ca.crt"), Presented: inPKI("apiserver-kubelet-client.crt"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
 			Impact: "logs, exec, port-forward and metrics of the node", In: plain, Evidence: Evidence{Verified, kubeadmRepo + "componentconfigs/kubelet.go and phases/controlplane/manifests.go v1.35.4"},
 		},

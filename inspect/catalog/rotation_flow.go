@@ -80,7 +80,7 @@ func (t Trigger) competition(owner string) string {
 	if t.SettleTime == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %s and the %s may each issue one: the one counts that is still there after %.0f minutes", owner, t.SecondIssuer, t.SettleTime.Minutes())
+	return fmt.Sprintf("; %s and the %s may each issue one: which one stays is known after %.0f minutes", owner, t.SecondIssuer, t.SettleTime.Minutes())
 }
 
 // flow collects the steps of a Flow.

@@ -104,10 +104,16 @@ func SubCommands(cmd *cobra.Command) (names []string) {
 	return names
 }
 
+// NoFrom is the annotation of a command that takes no --from, as others do: it says why.
+const NoFrom = "no-from"
+
 // FlagError is the error for flags that can't be parsed. pflag suggests nothing.
 func FlagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+		if why := cmd.Annotations[NoFrom]; why != "" && unknown.GetSpecifiedName() == "from" {
+			return WithHint(fmt.Errorf("%s does not take --from: %s", cmd.Name(), why), "%s --help", cmd.CommandPath())
+		}
 		var names []string
 		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 			if !flag.Hidden {

@@ -43,7 +43,7 @@ func NewExplainCommand(app cli.App) *cobra.Command {
   # Every name, with its claim
   {} explain`, "{}", app.ProgramName)),
 		Args:        cobra.ArbitraryArgs,
-		Annotations: map[string]string{cli.NoCluster: ""},
+		Annotations: map[string]string{cli.NoCluster: "", cli.NoFrom: "it asks no cluster and needs no file"},
 		RunE: func(_ *cobra.Command, args []string) error {
 			w := ui.NewPage(app.Streams.Out)
 			if err := e.print(w, args); err != nil {
@@ -82,6 +82,9 @@ type topic struct {
 	details func(io.Writer, explainer) // nil: none
 }
 
+// servedKind is that of what is checked of a server.
+const servedKind = "Check of inspect HOST:PORT"
+
 // topics are checks, trust edges, checks of servers, checks before a change, risks, and the stages of a rotation.
 func topics() []topic {
 	var out []topic
@@ -99,7 +102,7 @@ func topics() []topic {
 		out = append(out, topic{kind: "Trust edge", claim: e.Claim, help: edgeHelp(e), details: func(w io.Writer, x explainer) { x.edge(w, e) }})
 	}
 	for _, c := range report.ServedClaims() {
-		out = append(out, topic{kind: "Check of inspect HOST:PORT", claim: c.Claim, help: help{name: c.ID, means: c.Doc, todo: servedSteps(c.ID)}})
+		out = append(out, topic{kind: servedKind, claim: c.Claim, help: help{name: c.ID, means: c.Doc, todo: servedSteps(c.ID)}})
 	}
 	before := map[string]int{}
 	for _, c := range preflight.Claims() {
@@ -113,7 +116,7 @@ func topics() []topic {
 		}
 		out = append(out, topic{kind: "Check before a rotation", claim: c.Claim, help: helpOf(beforeHelp(), c.Name), details: reference("docs/rotate.md")})
 	}
-	return slices.Concat(out, riskTopics(), stageTopics())
+	return slices.Concat(out, pretrustTopics(), riskTopics(), stageTopics())
 }
 
 // servedSteps are what to do where a check of a server does not pass.
@@ -150,8 +153,11 @@ func helpOf(all []help, name string) help {
 // edgeHelp is that of a trust edge, by its row.
 func edgeHelp(e catalog.Edge) help {
 	h := help{name: e.ID, means: e.Impact, todo: e.Steps()}
+	if who, what, ok := strings.Cut(e.Impact, ": "); ok && what != "" && !strings.ContainsAny(who, ".;") {
+		h.means = "Affected: " + who + ". " + strings.ToUpper(what[:1]) + what[1:]
+	}
 	if e.Ahead != "" {
-		h.todo = append(h.todo, "as long as the new CA signs nothing yet:", e.Ahead)
+		h.todo = append(h.todo, "if the new CA signs nothing yet:", e.Ahead)
 	}
 	return h
 }
@@ -168,7 +174,7 @@ func section(w io.Writer, title string, print func()) {
 // print prints a topic.
 func (t topic) print(w io.Writer, e explainer) {
 	ui.Printf(w, "%s\n", t.name)
-	ui.Wrap(w, "", t.kind+": "+t.claim)
+	ui.Wrap(w, "", t.kind+". "+t.met()+" when: "+t.claim)
 	if t.means != "" {
 		section(w, "What it means", func() { ui.Wrap(w, indent, t.means) })
 	}
@@ -176,6 +182,14 @@ func (t topic) print(w io.Writer, e explainer) {
 	if t.details != nil {
 		section(w, "Details", func() { t.details(w, e) })
 	}
+}
+
+// met is what its claim is the condition of.
+func (t topic) met() string {
+	if strings.HasPrefix(t.kind, "Stage") {
+		return "Reached"
+	}
+	return "Passes"
 }
 
 // todo prints steps; commands stand on lines of their own, whole.
@@ -267,6 +281,10 @@ func (t topic) group() string {
 	switch {
 	case t.kind == "Check":
 		return "Checks of inspect"
+	case t.kind == servedKind:
+		return "Checks of inspect HOST:PORT"
+	case t.kind == pretrustKind:
+		return "Checks before pretrust"
 	case strings.HasPrefix(t.kind, "Check before"):
 		return "Checks before a repair or a rotation"
 	case t.kind == "Trust edge":

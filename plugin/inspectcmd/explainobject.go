@@ -25,14 +25,28 @@ func line(w io.Writer, label, text string) {
 // edge says who is who in a trust edge.
 func (e explainer) edge(w io.Writer, row catalog.Edge) {
 	line(w, "client", row.Verifier)
-	line(w, "trusts", row.Trust.String()+", which it reads "+string(row.Reload))
+	line(w, "trusts", placeOf(row.Trust)+", which it reads "+string(row.Reload))
 	if row.Presented != (catalog.Ref{}) {
-		line(w, "server", row.Presented.String())
+		line(w, "presented", placeOf(row.Presented))
 	}
-	line(w, "versions", row.In.String())
+	line(w, "versions", versionsOf(row.In))
 	if e.sources {
 		line(w, "source", row.Source)
 	}
+}
+
+// placeOf is a place as people write it: a file by its path.
+func placeOf(r catalog.Ref) string { return strings.TrimPrefix(r.String(), catalog.File+":") }
+
+// versionsOf says in which versions a row holds.
+func versionsOf(in catalog.Range) string {
+	if text := in.String(); in.Component != "" && text != in.Component {
+		return text
+	}
+	if in.Component == catalog.Kubernetes {
+		return "all of Kubernetes, without OpenShift"
+	}
+	return "all"
 }
 
 // object explains what the catalog knows of KIND/NAMESPACE/NAME, or of a file on nodes.
@@ -65,8 +79,12 @@ func (e explainer) object(w io.Writer, name string) error {
 	}
 	ui.Printf(w, "%s\n", ui.Clean(name))
 	if len(o.places)+len(o.trusted)+len(o.presented) == 0 {
-		ui.Wrap(w, "", "Unknown: the catalog has no row for it: its owner and its renewal are not in the catalog")
-		e.todo(w, e.steps(o, kind, namespace, object))
+		if (kind == catalog.Secret || kind == catalog.ConfigMap) && !catalog.ReservedNamespace(namespace) {
+			ui.Wrap(w, "", "Not a certificate that OpenShift or Kubernetes manages: owner and renewal unknown.")
+		} else {
+			ui.Wrap(w, "", "Not in the catalog: owner and renewal unknown.")
+		}
+		e.todo(w, append(described(kind, namespace, object), e.steps(o, kind, namespace, object)...))
 		return nil
 	}
 	if len(o.places) > 0 {
@@ -78,6 +96,17 @@ func (e explainer) object(w io.Writer, name string) error {
 	e.todo(w, e.steps(o, kind, namespace, object))
 	section(w, "Details", func() { e.objectDetails(w, o) })
 	return nil
+}
+
+// described are the commands that describe an object of the cluster.
+func described(kind, namespace, object string) []string {
+	switch {
+	case kind == catalog.File || !foreign.Fit(kind, object) || namespace != "" && !foreign.Fit(namespace):
+		return nil
+	case namespace == "":
+		return []string{foreign.Command("", "kubectl describe %s %s", strings.ToLower(kind), object)}
+	}
+	return []string{foreign.Command("", "kubectl describe %s -n %s %s", strings.ToLower(kind), namespace, object)}
 }
 
 // explained is what the catalog has of an object or a file.
@@ -110,7 +139,7 @@ func (e explainer) steps(o explained, kind, namespace, object string) []string {
 		out = append(out, "does each client trust what its server presents?", "{} verify")
 	}
 	if foreign.Fit(namespace, object) && slices.ContainsFunc(catalog.Triggers(), func(t catalog.Trigger) bool { return t.Annotation != "" && o.about(t.Secret) }) {
-		out = append(out, "before its time, what would follow:", hints.Next("{} rotate --dry-run=client %s/%s", namespace, object))
+		out = append(out, "to rotate it early, see first what would follow:", hints.Next("{} rotate --dry-run=client %s/%s", namespace, object))
 	}
 	return out
 }
@@ -145,7 +174,7 @@ func (e explainer) objectDetails(w io.Writer, o explained) {
 		if i > 0 {
 			line(w, "what", p.Doc)
 		}
-		line(w, "role", string(p.Role)+" in "+p.Ref.String()+" ("+p.In.String()+")")
+		line(w, "role", string(p.Role)+" in "+placeOf(p.Ref)+"; versions: "+versionsOf(p.In))
 		if e.sources {
 			line(w, "source", p.Source)
 		}
@@ -154,15 +183,15 @@ func (e explainer) objectDetails(w io.Writer, o explained) {
 		if row.Selector == (catalog.ObjectSelector{}) && o.about(row.Target) {
 			var parts []string
 			for _, part := range row.Parts {
-				parts = append(parts, part.String())
+				parts = append(parts, placeOf(part))
 			}
-			line(w, "made of", strings.Join(parts, ", ")+" ("+row.In.String()+")")
+			line(w, "made of", strings.Join(parts, ", ")+"; versions: "+versionsOf(row.In))
 		}
 	}
 	for _, row := range o.signs {
 		var signs []string
 		for _, target := range row.Targets {
-			signs = append(signs, target.String())
+			signs = append(signs, placeOf(target))
 		}
 		line(w, "signs", strings.Join(signs, ", "))
 		if row.Bundle != (catalog.Ref{}) {

@@ -79,7 +79,7 @@ func TestTwoWritersAreNamed(t *testing.T) {
 				if !strings.Contains(how, w) {
 					t.Errorf("%s in %s: the list does not name %s: %s", name, version, w, how)
 				}
-				if !strings.Contains(told, w) || !strings.Contains(told, "still there after 2 minutes") {
+				if !strings.Contains(told, w) || !strings.Contains(told, "which one stays is known after 2 minutes") {
 					t.Errorf("%s in %s: the plan does not name %s, or which one counts: %s", name, version, w, told)
 				}
 			}

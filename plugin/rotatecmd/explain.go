@@ -94,7 +94,7 @@ func (o *rotateOptions) explain(ctx context.Context) error {
 // printFlow prints each step for people, with its source. Sources are named once,
 // below.
 func printFlow(out io.Writer, of rotate.Rotatable, version string, steps []catalog.FlowStep) error {
-	w := &strings.Builder{}
+	w := ui.NewPage(out)
 	ui.Printf(w, "How a rotation of %s goes in %s\n\n", of.At, version)
 	var sources []catalog.Evidence
 	number := map[catalog.Evidence]int{}

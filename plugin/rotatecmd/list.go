@@ -73,7 +73,7 @@ type rotationsForm struct{ wide, noHeaders bool }
 // would not be rotated now, each reason once. asOf is when the cluster's status was read, where
 // that is a file's.
 func printRotations(out io.Writer, d rotationsDocument, form rotationsForm, now time.Time, asOf string) error {
-	b := &strings.Builder{}
+	b := ui.NewPage(out)
 	ui.PrintUnauthenticated(b, d.Cluster.Unauthenticated)
 	ui.PrintUnreviewed(b, d.Cluster.Unreviewed)
 	if asOf != "" {
@@ -130,10 +130,20 @@ func printRotations(out io.Writer, d rotationsDocument, form rotationsForm, now 
 		ui.Printf(b, "\n")
 		ui.Wrap(b, "", why.check+", of "+apply.NodeNames(of[why])+":")
 		ui.Wrap(b, "  ", why.text)
-		ui.Wrap(b, "  next: ", why.next)
+		printNext(b, why.next)
 	}
 	_, err := io.WriteString(out, ui.CleanLines(b.String()))
 	return err
+}
+
+// printNext prints a next step. Of several commands in an order, each is whole on a line of its own.
+func printNext(w *ui.Page, next string) {
+	const lead = "  next: "
+	if !numbered.MatchString(next) {
+		ui.Wrap(w, lead, next)
+		return
+	}
+	ui.Printf(w, "%s%s\n", lead, strings.ReplaceAll(inOrder(next, w.Columns()-len(lead)), "\n", "\n"+strings.Repeat(" ", len(lead))))
 }
 
 // short says whether it would be rotated now, and the checks that stop it.

@@ -99,3 +99,40 @@ type wideAs int
 func (wideAs) Write(p []byte) (int, error) { return len(p), nil }
 
 func (w wideAs) Columns() int { return int(w) }
+
+// page is a terminal of so many columns, and what is on it.
+type page struct {
+	strings.Builder
+	columns int
+}
+
+func (p *page) Columns() int { return p.columns }
+
+// TestDetailsAreAsWideAsTheTerminal: prose of a plan and of the list is wrapped at the terminal's width.
+func TestDetailsAreAsWideAsTheTerminal(t *testing.T) {
+	t.Parallel()
+	reason := rotationCheck{Assessment: assess.Assessment{ID: "new", Status: assess.Fail, Reason: strings.Repeat("because ", 40), Remediation: assess.Advise("the order: (1) certrot a: " + strings.Repeat("wait ", 40) + "; (2) certrot b: look")}, blocks: true}
+	for _, columns := range []int{60, 80} {
+		plan, list := &page{columns: columns}, &page{columns: columns}
+		if err := printRotation(plan, planned(t, "4.16.1", "aggregator-client-signer", nil)); err != nil {
+			t.Fatal(err)
+		}
+		if err := printRotations(list, rotationsDocument{Rotations: []rotationEntry{{Name: "a", Rotates: "no", Checks: []rotationCheck{reason}}}}, rotationsForm{}, time.Now(), ""); err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{plan.String(), list.String()} {
+			widest := 0
+			for line := range strings.Lines(text) {
+				if !strings.ContainsAny(line, "/=@") && !strings.Contains(line, "sha256") { // places and certificates are whole
+					widest = max(widest, ui.Width(strings.TrimSuffix(line, "\n")))
+				}
+			}
+			if widest > columns || widest < columns-12 {
+				t.Errorf("%d columns: lines of %d:\n%s", columns, widest, text)
+			}
+		}
+		if text := list.String(); !strings.Contains(text, "\n              certrot a\n") || !strings.Contains(text, "\n              certrot b\n") {
+			t.Errorf("the commands are not on lines of their own:\n%s", text)
+		}
+	}
+}

@@ -62,7 +62,7 @@ func (o *rotateOptions) planDocument(p rotate.Planned) rotationPlanDocument {
 }
 
 func printRotation(out io.Writer, p rotate.Planned) error {
-	w := &strings.Builder{}
+	w := ui.NewPage(out)
 	c := p.Facts.Snapshot.Cluster
 	ui.Printf(w, "Cluster  %s  %s %s\n", ui.OrDash(c.Server), ui.Product(c.Versions.Cluster), ui.OrDash(c.Versions.Cluster))
 	ui.PrintUnauthenticated(w, c.Unauthenticated)
@@ -100,7 +100,8 @@ func printRotation(out io.Writer, p rotate.Planned) error {
 	for _, c := range p.Consequences() {
 		ui.Wrap(w, fmt.Sprintf("  %-11s", c.Stage), c.At+": "+c.Text)
 	}
-	ui.Wrap(w, "\nUndo     ", noUndo)
+	ui.Printf(w, "\n")
+	ui.Wrap(w, "Undo     ", noUndo)
 	_, err := io.WriteString(out, ui.CleanLines(w.String()))
 	return err
 }
@@ -117,7 +118,7 @@ func printDiff(w io.Writer, p rotate.Planned) {
 		return
 	}
 	if p.After == nil {
-		ui.Printf(w, "  - %s\n", p.Of.Trigger.Annotation)
+		ui.Printf(w, "  remove annotation %s\n", p.Of.Trigger.Annotation)
 		return
 	}
 	for _, d := range differing(p) {

@@ -91,7 +91,7 @@ func diffLines(p rotate.Planned) []string {
 	case p.Of.Triggered():
 		return []string{p.Of.Trigger.Annotation + " is removed already: waiting for its owner"}
 	case p.After == nil:
-		return []string{"- " + p.Of.Trigger.Annotation}
+		return []string{"remove annotation " + p.Of.Trigger.Annotation}
 	}
 	var out []string
 	for _, d := range differing(p) {
@@ -244,7 +244,11 @@ func (s *stageLine) print(a *ui.Answer, lead string) {
 			a.Names(ui.Useful, lead, s.to)
 		}
 	case catalog.FlowTrust:
-		a.Names(ui.Useful, lead+"by "+ui.Count(len(s.by), "client")+": ", s.by)
+		verify := " verify by it: "
+		if len(s.by) == 1 {
+			verify = " verifies by it: "
+		}
+		a.Names(ui.Useful, lead+ui.Count(len(s.by), "client")+verify, s.by)
 	case catalog.FlowLeaf:
 		names := baseNames(s.to)
 		if len(s.from) == 0 {

@@ -186,7 +186,7 @@ func (p pruning) removable() (n int) {
 }
 
 func (p pruning) print(out io.Writer) error {
-	w := &strings.Builder{}
+	w := ui.NewPage(out)
 	c := p.Facts.Snapshot.Cluster
 	ui.Printf(w, "Cluster  %s  %s %s\n", ui.OrDash(c.Server), ui.Product(c.Versions.Cluster), ui.OrDash(c.Versions.Cluster))
 	ui.PrintUnauthenticated(w, c.Unauthenticated)

@@ -72,7 +72,7 @@ func otherwise(a *ui.Answer, p rotate.Planned) {
 	if dated {
 		when = "rotates automatically " + when
 	}
-	a.Line(ui.Always, "%s%s", label("otherwise"), when)
+	a.Line(ui.Always, "%s%s", label("if not"), when)
 	if !p.Of.Signer() {
 		return
 	}

@@ -144,7 +144,7 @@ func (o *rotateOptions) showStages(p rotate.Progress) error {
 }
 
 func printStages(out io.Writer, p rotate.Progress) error {
-	w := &strings.Builder{}
+	w := ui.NewPage(out)
 	ui.PrintUnauthenticated(w, p.Planned.Facts.Snapshot.Cluster.Unauthenticated)
 	ui.Printf(w, "%s, of %s\n", p.Planned.Of.At, p.Planned.Owner())
 	if cert := p.Planned.Of.Cert(); cert != nil {

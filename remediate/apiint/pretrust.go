@@ -99,7 +99,7 @@ func (a Pretrust) AddTo(p *remediate.Plan, written []byte) error {
 		if p.Empty() {
 			return nil
 		}
-		return &remediate.Refusal{Name: "not-too-late", Reason: fmt.Sprintf("%s holds no CA that is newer than the signer of the certificate that api-int presents, and kubelets lack that signer: this is the incident, or the rest of it", catalog.LoadBalancerCA()), Next: p.Basis.Hints.Next("{} fix-api-int makes the same change, in the order that helps then")}
+		return &remediate.Refusal{Name: "not-too-late", Reason: fmt.Sprintf("too late for pretrust: api-int already presents a certificate of the newest CA in %s/%s, and kubelets lack it", catalog.LoadBalancerCA().Namespace, catalog.LoadBalancerCA().Name), Next: p.Basis.Hints.Next("{} fix-api-int --dry-run=client")}
 	}
 	if missing := pki.Without(a.CAs, pki.LoadedPEM(pki.NewScanner(), written)); len(missing) > 0 {
 		return &remediate.Refusal{Name: preflight.ServerSide, Reason: fmt.Sprintf("%s holds %s, and %s does not yet: kubelets can't be given it", catalog.LoadBalancerCA(), pki.Named(missing[0]), catalog.APIServerCA()),

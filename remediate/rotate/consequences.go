@@ -54,12 +54,20 @@ func (p Planned) Consequences() []Consequence {
 	return out
 }
 
+// subject is an actor before what it does.
+func subject(actor string) string {
+	if strings.Contains(actor, ", ") { // "kubelet, for client certificates,"
+		actor += ","
+	}
+	return actor + " "
+}
+
 // consequences are what follows, in the order in which it does: what the catalog says of
 // this version, with what is so in this cluster.
 func (p Planned) consequences() []Consequence {
 	out := []Consequence{}
 	for _, s := range p.Of.Rotation.Flow(p.Of.At, p.Facts.Snapshot.Cluster.Versions) {
-		c := Consequence{Stage: s.Stage, At: s.To, Text: s.Actor + " " + s.Action, By: s.Actor, Node: string(s.Node), Rollout: s.Rollout, Undelivered: s.Undelivered, Mark: string(s.Mark), Source: s.Source}
+		c := Consequence{Stage: s.Stage, At: s.To, Text: subject(s.Actor) + s.Action, By: s.Actor, Node: string(s.Node), Rollout: s.Rollout, Undelivered: s.Undelivered, Mark: string(s.Mark), Source: s.Source}
 		if s.Node != "" {
 			c.Text = s.Action
 		}

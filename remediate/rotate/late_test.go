@@ -22,7 +22,7 @@ func TestLateAreCounted(t *testing.T) {
 		has   int
 	}{
 		{"a kubelet has only the previous CA", func(r *rotating) { r.kubeletCA("worker-0", r.old.CertPEM) }, StageTrust,
-			[]Late{{"kubelet, of its clients on worker-0", "the next certificate presented will be signed by "}}, 1},
+			[]Late{{"kubelet, for client certificates on worker-0", "the next certificate presented will be signed by "}}, 1},
 		{"a node was left out", func(r *rotating) { r.s.OtherNodes = []inspect.Node{{Name: "worker-1"}} }, StageTrust,
 			[]Late{{"who verifies it on worker-1", "the node was left out"}}, 2},
 		{"what it signs is still signed by the previous one", func(*rotating) {}, StageLeaf, []Late{{"kubelet-client", "signed by the previous CA; rotates automatically "}}, 0},

@@ -271,9 +271,9 @@ func (s *rotating) kubeletClient(t *testing.T, nodes []string, old *x509.Certifi
 	r := s.stopped(t, syscall.SIGINT, "it waits for kubelets", func(said string) bool { return strings.Contains(said, "waiting, before "+leaf) }, line...)
 	ends(t, r, 3, "interrupted while following it", "signer-trusted", nodes[0], nodes[1])
 	s.machineConfigDaemon(t, nodes[0])
-	ends(t, status(), 1, "1 of 2", "kubelet, of its clients on "+nodes[1])
+	ends(t, status(), 1, "1 of 2", "kubelet, for client certificates on "+nodes[1])
 	r = s.stopped(t, syscall.SIGKILL, "it waits for a kubelet", func(said string) bool { return strings.Contains(said, "waiting, before "+leaf) }, line...)
-	if strings.Contains(r.said(), "of its clients on "+nodes[0]) {
+	if strings.Contains(r.said(), "for client certificates on "+nodes[0]) {
 		t.Errorf("%s has the new CA:\n%s", nodes[0], r.said())
 	}
 	signedBy(t, s.leaf(t, leaf), old)
