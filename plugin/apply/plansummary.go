@@ -59,7 +59,8 @@ func (s planSummary) print(w *ui.Page) {
 		ui.Printf(w, "%s", part)
 	}
 	if s.plan.Empty() {
-		ui.Printf(w, "\n%s\n", noChanges(s.plan))
+		ui.Printf(w, "\n")
+		ui.Wrap(w, "", noChanges(s.plan))
 		for _, n := range unhealthyNodes(s.plan) {
 			w.Line("  " + foreign.Name(n.Name) + "  " + state(n, s.plan.Basis.NodeHealth(n)))
 		}
@@ -225,7 +226,8 @@ func (s planSummary) checks(w *ui.Page) {
 // bottom says what the plan solves, and what to type.
 func (s planSummary) bottom(w *ui.Page) {
 	if len(s.plan.Solved) > 0 {
-		w.Line("Solves   " + s.solves())
+		what, names := s.solves()
+		w.Line("Solves   " + what + ui.NamesThatFit(names, w.Columns()-len("Solves   ")-ui.Width(what)))
 	}
 	undo := inspect.LiveHints(s.run.App.ProgramName)
 	if !s.confirm && s.run.Lines.Apply != "" {
@@ -244,9 +246,9 @@ func (s planSummary) bottom(w *ui.Page) {
 }
 
 // solves counts the findings of inspect that the plan solves, and names their checks.
-func (s planSummary) solves() string {
+func (s planSummary) solves() (what string, names []string) {
 	count, places := map[assess.Severity]int{}, 0
-	var names, parts []string
+	var parts []string
 	for _, f := range s.plan.Solved {
 		count[f.Severity]++
 		places += len(f.At)
@@ -259,7 +261,7 @@ func (s planSummary) solves() string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, severity))
 		}
 	}
-	return fmt.Sprintf("of inspect's findings %s in %s: %s", strings.Join(parts, ", "), ui.Count(places, "place"), strings.Join(names, ", "))
+	return fmt.Sprintf("of inspect's findings %s in %s: ", strings.Join(parts, ", "), ui.Count(places, "place")), names
 }
 
 // writes names each file and object that is changed, in full: what is not shown here is not

@@ -294,15 +294,15 @@ func nodeState(p *remediate.Plan, n remediate.NodePlan) repairNode {
 	case !waits:
 		out.State, out.Reason = standsPending, strings.Join(todo, "; ")
 	case n.Name != "" && life.Unhealthy():
-		out.State, out.Reason = standsFailed, "its files are right and its kubelet has read them, and it "+life.WhyUnhealthy()
+		out.State, out.Reason = standsFailed, "repaired, and it "+life.WhyUnhealthy()
 		if life.Alive != catalog.No {
-			out.Reason = "its files are right and its kubelet has read them, and Ready is " + out.Ready
+			out.Reason = "repaired, and Ready is " + out.Ready
 		}
 		out.Remediation = assess.Advise(foreign.Command(inspect.NodeNames, "kubectl describe node %s; kubectl get csr; on the node: journalctl -u kubelet -n 50", n.Name))
 	case due && out.Ready == "" && n.Name != "":
-		out.State, out.Reason = standsUnknown, "its files are right and its kubelet has read them, and whether it is Ready was not read"
+		out.State, out.Reason = standsUnknown, "repaired, and whether it is Ready was not read"
 	case n.Name != "" && out.Ready == "True" && life.Healthy() != catalog.Yes:
-		out.State, out.Reason = standsUnknown, "its files are right and its kubelet has read them, and whether it is alive is unknown: "+life.String()
+		out.State, out.Reason = standsUnknown, "repaired, and whether it is alive is unknown: "+life.String()
 		out.Remediation = assess.Command(inspect.NodeNames, "kubectl get lease -n kube-node-lease %s", n.Name)
 	}
 	return out

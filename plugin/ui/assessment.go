@@ -2,8 +2,10 @@ package ui
 
 import (
 	"io"
+	"regexp"
 	"strings"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 )
 
@@ -25,11 +27,28 @@ func Assessment(w io.Writer, lead string, a assess.Assessment, where func()) {
 	}
 	next := a.Remediation
 	if next.Text != "" {
-		Wrap(w, lead+"next  ", Clean(next.Text))
+		text, command := commandAtEnd(Clean(next.Text))
+		Wrap(w, lead+"next  ", text)
+		if command != "" {
+			Printf(w, "%s      %s\n", lead, command)
+		}
 	}
 	if next.Command != "" && !strings.Contains(next.Text, next.Command) {
 		Printf(w, "%s      %s\n", lead, Clean(next.Command))
 	}
+}
+
+// programs are those whose commands a next step may end with.
+var programs = regexp.MustCompile(`: ((?:kubectl|oc|certrot) [^;“”]*)$`)
+
+// commandAtEnd takes the command from the end of a next step, "in which case: COMMAND": it is
+// written on a line of its own, to be copied. What others say is not taken for one.
+func commandAtEnd(text string) (before, command string) {
+	m := programs.FindStringSubmatchIndex(text)
+	if m == nil || strings.ContainsAny(text, "“”") || !foreign.Prints(text) {
+		return text, ""
+	}
+	return text[:m[2]-1], text[m[2]:m[3]]
 }
 
 // StatusMark lets the eye find statuses without colour.

@@ -82,14 +82,25 @@ func (s Summary) Print(w *Page) {
 		Printf(w, "%s\n", shortened(line, w.columns))
 	}
 	Printf(w, "%s\n\n", shortened(s.Tally, w.columns))
+	spare := 0 // lines for titles that do not fit on one
+	if listed == len(s.Problems) {
+		spare = max(summaryLines-rest-s.lines(w, full, listed), 0)
+	}
+	print := func(p Problem, full bool) {
+		lines := 1
+		if !full && spare > 0 && !p.fitsOnALine(w) {
+			lines, spare = maxLines, spare-maxLines+1
+		}
+		p.print(w, full, lines)
+	}
 	for i, p := range s.Problems[:listed] {
-		p.print(w, i < full)
+		print(p, i < full)
 	}
 	if more := len(s.Problems) - listed; more > 0 {
 		Printf(w, "%s%s: --details\n", strings.Repeat(" ", labelColumns), Count(more, "more problem"))
 	}
 	for i, p := range unknown {
-		p.print(w, i < whole)
+		print(p, i < whole)
 	}
 	if hidden > 0 {
 		Printf(w, "%s%d more: --details\n", strings.Repeat(" ", labelColumns), hidden)
@@ -109,7 +120,7 @@ func (s Summary) Print(w *Page) {
 func (s Summary) lines(w *Page, full, listed int) int {
 	b := &Page{columns: w.columns}
 	for i, p := range s.Problems[:listed] {
-		p.print(b, i < full)
+		p.print(b, i < full, 1)
 	}
 	rows := 0
 	for line := range strings.Lines(b.String()) { // a command is whole, and the terminal wraps it
@@ -118,23 +129,27 @@ func (s Summary) lines(w *Page, full, listed int) int {
 	return rows
 }
 
-func (p Problem) print(w *Page, full bool) {
+// print writes the problem: in full, else its title alone on so many lines.
+func (p Problem) print(w *Page, full bool, lines int) {
 	lead := fmt.Sprintf("%-*s", labelColumns, p.Mark+" "+p.Word)
-	title := Clean(OneLine(p.Title))
-	if len(p.Names) > 0 {
-		title += ": " + NamesThatFit(p.Names, w.columns-labelColumns-columnsIn(title)-2)
-	}
-	if !full {
+	title := p.titled(w, lines)
+	if !full && lines == 1 {
 		if reason := ": " + Clean(OneLine(p.Reason)); p.Reason != "" && columnsIn(lead+title+reason+p.More) <= w.columns {
 			title += reason
 		}
 		Printf(w, "%s%s\n", shortened(lead+title, w.columns-columnsIn(p.More)), p.More)
 		return
 	}
-	if p.More != "" { // behind a title of two lines, whose words leave the end of the first one free
-		title = shortened(title, maxLines*(w.columns-labelColumns)-columnsIn(p.More)-leastColumns/2) + p.More
+	if !p.fitsOnALine(w) {
+		title = p.titled(w, maxLines)
+	}
+	if p.More != "" {
+		title = shortened(title, p.room(w, maxLines)) + p.More
 	}
 	fewLines(w, lead, title)
+	if !full {
+		return
+	}
 	if p.Reason != "" {
 		fewLines(w, label("reason"), Clean(OneLine(p.Reason)))
 	}
@@ -154,8 +169,43 @@ func (p Problem) print(w *Page, full bool) {
 	case p.Next.Command != "": // whole, to be copied
 		Printf(w, "%s%s\n", label("next"), Clean(p.Next.Command))
 	case p.Next.Text != "":
-		fewLines(w, label("next"), Clean(OneLine(p.Next.Text)))
+		text, command := commandAtEnd(Clean(OneLine(p.Next.Text)))
+		fewLines(w, label("next"), text)
+		if command != "" {
+			Printf(w, "%s%s\n", label(""), command)
+		}
 	}
+}
+
+// titled is the title with as many names as so many lines hold.
+func (p Problem) titled(w *Page, lines int) string {
+	title := Clean(OneLine(p.Title))
+	if len(p.Names) > 0 {
+		title += ": " + NamesThatFit(p.Names, min(p.room(w, lines)-columnsIn(title)-2, w.columns-labelColumns))
+	}
+	return title
+}
+
+// room is how many columns so many lines have for the title: words leave the end of all but the
+// last one free.
+func (p Problem) room(w *Page, lines int) int {
+	room := lines*(w.columns-labelColumns) - (lines-1)*leastColumns/2
+	if lines > 1 {
+		room -= columnsIn(p.More)
+	}
+	return room
+}
+
+// fitsOnALine reports whether the title, and one name, do.
+func (p Problem) fitsOnALine(w *Page) bool {
+	title := Clean(OneLine(p.Title)) + p.More
+	if len(p.Names) > 0 {
+		title += ": " + p.Names[0]
+	}
+	if rest := len(p.Names) - 1; rest > 0 {
+		title += fmt.Sprintf(" +%d", rest)
+	}
+	return columnsIn(title) <= w.columns-labelColumns
 }
 
 func label(word string) string { return fmt.Sprintf("  %-*s", labelColumns-2, word) }
@@ -169,7 +219,18 @@ func fewLines(w *Page, lead, s string) {
 		lines = lines[:maxLines]
 		lines[maxLines-1] += " …"
 	}
-	for _, line := range lines { // a word may be longer than a line
+	for _, line := range lines { // a name may be longer than a line: it is cut where the line stays whole
+		if over := columnsIn(line) - w.columns; over > 0 {
+			longest := ""
+			for _, word := range strings.Fields(line) {
+				if columnsIn(word) > columnsIn(longest) {
+					longest = word
+				}
+			}
+			if columns := columnsIn(longest) - over; columns >= leastColumns/2 {
+				line = strings.Replace(line, longest, Middle(longest, columns), 1)
+			}
+		}
 		w.Line(line)
 	}
 }
@@ -191,8 +252,8 @@ func NamesThatFit(names []string, columns int) string {
 		case columnsIn(next+more) <= columns:
 		case i > 0:
 			return out + fmt.Sprintf(" +%d", len(names)-i)
-		case more != "": // the count is never cut
-			return shortened(name, max(columns-columnsIn(more), 1)) + more
+		case more != "" || columns > leastColumns/2: // the count is never cut
+			return Middle(name, max(columns-columnsIn(more), 1)) + more
 		}
 		out = next
 	}

@@ -177,7 +177,7 @@ func TestCountsOfAProblemAreNeverCut(t *testing.T) {
 			{Mark: "✗", Word: "CRITICAL", Title: strings.Repeat("word ", 60), More: " (and 1 more)"},
 		} {
 			w := page(80)
-			p.print(w, full)
+			p.print(w, full, 1)
 			if !strings.Contains(w.String(), " +1\n") && !strings.Contains(w.String(), "(and 1 more)") {
 				t.Errorf("in full %t: %s", full, w)
 			}

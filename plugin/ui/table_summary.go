@@ -196,13 +196,14 @@ func (p HumanPrinter) expiryLines(w *Page, inv *report.Inventory) []string {
 		return []string{within + "no certificate expires"}
 	}
 	automatic := 0
-	var names []string
+	var names, ages []string
 	for _, c := range soon {
 		if c.Renewal.Automatic() {
 			automatic++
 			continue
 		}
-		names = append(names, placeName(firstOfPlatform(c.Locations()))+" "+duration.HumanDuration(c.NotAfter.Sub(inv.Now)))
+		names = append(names, placeName(firstOfPlatform(c.Locations())))
+		ages = append(ages, " "+duration.HumanDuration(c.NotAfter.Sub(inv.Now)))
 	}
 	verb := "rotate"
 	if automatic == 1 {
@@ -216,7 +217,15 @@ func (p HumanPrinter) expiryLines(w *Page, inv *report.Inventory) []string {
 	if len(names) == 1 {
 		line = strings.Replace(line, "1 expire:", "1 expires:", 1)
 	}
-	return []string{line + NamesThatFit(names, w.columns-columnsIn(line))}
+	room := w.columns - columnsIn(line)
+	for i := range names { // a name is cut, and not when it expires
+		more := ""
+		if rest := len(names) - 1; rest > 0 {
+			more = fmt.Sprintf(" +%d", rest)
+		}
+		names[i] = Middle(names[i], room-columnsIn(ages[i]+more)) + ages[i]
+	}
+	return []string{line + NamesThatFit(names, room)}
 }
 
 // firstOfPlatform is the first place that no tenant writes, where there is one: a tenant may copy the

@@ -143,8 +143,9 @@ func printRestartHuman(wide, noHeaders bool) func(io.Writer, *report.RestartRepo
 	return func(out io.Writer, r *report.RestartReport) error {
 		w := ui.NewPage(out)
 		header := ui.HumanPrinter{}
-		header.Cluster(w, r.Cluster)
-		ui.Printf(w, "As of    %s\n", r.Now.Format("2006-01-02 15:04 MST"))
+		for _, line := range header.Head(w, r.Cluster, r.Now, "", "") {
+			w.Line(line)
+		}
 		header.Gaps(w, &report.Inventory{Gaps: r.Gaps})
 		ui.Printf(w, "\n")
 		rows := restartRows(r)
@@ -204,6 +205,9 @@ func restartRows(r *report.RestartReport) [][]string {
 	}
 	if len(r.Nodes) <= maxColumns && wide <= 120 {
 		rows := [][]string{head}
+		if !answered(r.Nodes) {
+			questions = nil
+		}
 		for i, q := range questions {
 			row := []string{q.Text}
 			for _, n := range r.Nodes {
@@ -230,6 +234,13 @@ func restartRows(r *report.RestartReport) [][]string {
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// answered reports whether a question has an answer on a node.
+func answered(nodes []trust.RestartNode) bool {
+	return slices.ContainsFunc(nodes, func(n trust.RestartNode) bool {
+		return slices.ContainsFunc(n.Answers, func(a trust.RestartAnswer) bool { return a.NotNeeded || a.Status != assess.Unknown })
+	})
 }
 
 // table writes rows in columns, two blanks apart.

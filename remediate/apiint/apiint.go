@@ -362,7 +362,7 @@ func (a Repair) returning(d *remediate.Draft, n *inspect.Node) {
 	pods := a.Deleting[n.Name]
 	switch {
 	case a.Deleting == nil:
-		d.Note("Pods on nodes that are NotReady or have no heartbeat were not read: those that are marked for deletion are killed when their node returns.")
+		d.Note("Pods on nodes that are NotReady or have no heartbeat were not read: those marked for deletion are killed when their node returns.")
 	case pods > 0:
 		d.Note("When %s returns, %d of its pods are killed: they were marked for deletion while it was unavailable, and their replacements run elsewhere.", n.Name, pods)
 	}

@@ -45,7 +45,7 @@ func (a Repair) all(d *remediate.Draft) error {
 		return &remediate.Refusal{Name: "node-role", Reason: "no node has a master's label: which of them run kube-apiserver is unknown", Next: "name the nodes with --nodes, in the order in which they are to be repaired: masters first"}
 	}
 	if len(unseen) > 0 {
-		d.Note("That these nodes, which were not read, run no kube-apiserver is known by their labels alone: %s.", strings.Join(unseen, ", "))
+		d.Note("Not read: %s. That no kube-apiserver runs there is known by labels alone.", strings.Join(unseen, ", "))
 	}
 	unavailableFirst(d.Facts, masters)
 	if err := a.masters(d, masters); err != nil {
