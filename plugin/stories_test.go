@@ -176,6 +176,9 @@ func TestStoriesOnScreens(t *testing.T) {
 	}
 	for _, s := range stories() {
 		t.Run(s.name, func(t *testing.T) {
+			if testing.Short() && len(s.commands) > 4 {
+				t.Skip("many commands, which -short leaves out")
+			}
 			snapshot := s.read(t)
 			t.Chdir(t.TempDir())
 			t.Setenv("XDG_STATE_HOME", t.TempDir())

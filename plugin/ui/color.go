@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"runtime"
 	"strings"
 
 	"golang.org/x/term"
@@ -14,7 +15,7 @@ import (
 func Colors() []string { return []string{"auto", "always", "never"} }
 
 // SetColor says whether lines for people have colours on a screen: always, never, or auto: on a
-// terminal, unless NO_COLOR, CLICOLOR=0 or TERM=dumb say otherwise. CLICOLOR_FORCE has them
+// terminal, unless NO_COLOR, CLICOLOR=0, TERM=dumb or no TERM say otherwise. CLICOLOR_FORCE has them
 // elsewhere, too.
 func SetColor(w io.Writer, when string) error {
 	s, ok := w.(*screen)
@@ -45,7 +46,8 @@ func colorWanted(env func(string) string, terminal bool) bool {
 	case force != "" && force != "0":
 		return true
 	}
-	return terminal && env("CLICOLOR") != "0" && env("TERM") != "dumb"
+	dumb := env("TERM") == "dumb" || env("TERM") == "" && runtime.GOOS != "windows" // where no terminal sets it
+	return terminal && env("CLICOLOR") != "0" && !dumb
 }
 
 func isTerminal(w io.Writer) bool {

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -93,7 +94,8 @@ func TestColorIsWanted(t *testing.T) {
 		terminal bool
 		want     bool
 	}{
-		{nil, true, true},
+		{map[string]string{"TERM": "xterm"}, true, true},
+		{nil, true, runtime.GOOS == "windows"},
 		{nil, false, false},
 		{map[string]string{"NO_COLOR": "1"}, true, false},
 		{map[string]string{"NO_COLOR": "1", "CLICOLOR_FORCE": "1"}, true, false},

@@ -150,7 +150,7 @@ func TestMastersWithoutTheirLabel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(strings.Join(p.Notes.Texts(), "\n"), "known by their labels alone: worker-0") != c.says {
+		if strings.Contains(strings.Join(p.Notes.Texts(), "\n"), "Not read: worker-0. That no kube-apiserver runs there") != c.says {
 			t.Errorf("kube-apiservers %q: notes %q", c.known, p.Notes.Texts())
 		}
 	}
