@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -9,7 +10,6 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
@@ -218,14 +218,35 @@ func (s planSummary) checks(w *ui.Page) {
 	if asOf != "" {
 		asOf += ": "
 	}
-	line("? UNKNOWN", "no API server asked: ", s.plan.Checked.Unknown)
+	if s.run.Session == nil && len(s.plan.Checked.Unknown) > 0 && !s.confirm {
+		text := "not checked in a file: " + strings.Join(inPlainWords(s.plan.Checked.Unknown), ", ") + "; they are on the live cluster"
+		w.Few(note{mark: "? UNKNOWN"}.lead(), text)
+	} else {
+		line("? UNKNOWN", "no API server asked: ", s.plan.Checked.Unknown)
+	}
 	line("✓ PASS", asOf, s.plan.Checked.Passed)
+}
+
+// inPlainWords are checks of the whole cluster as people call what is checked.
+func inPlainWords(checks []string) []string {
+	words := map[string]string{
+		"etcd-healthy": "etcd health", "static-pods-settled": "static Pods", "upgrade-running": "upgrades",
+		"pools-settled": "MachineConfigPools", "remediation-active": "node remediation", "operators-settled": "operators",
+	}
+	out := make([]string, len(checks))
+	for i, check := range checks {
+		out[i] = cmp.Or(words[check], check)
+	}
+	return out
 }
 
 // bottom says what the plan solves, and what to type.
 func (s planSummary) bottom(w *ui.Page) {
 	if len(s.plan.Solved) > 0 {
-		w.Line("Solves   " + s.solves())
+		w.Line("Solves   " + s.solves(w.Columns()-len("Solves   ")))
+	}
+	if stays := s.stays(); len(stays) > 0 {
+		w.Few("Stays    ", strings.Join(stays, "; "))
 	}
 	undo := inspect.LiveHints(s.run.App.ProgramName)
 	if !s.confirm && s.run.Lines.Apply != "" {
@@ -244,23 +265,37 @@ func (s planSummary) bottom(w *ui.Page) {
 	}
 }
 
-// solves counts the findings of inspect that the plan solves, and names their checks.
-func (s planSummary) solves() string {
-	count, places := map[assess.Severity]int{}, 0
-	var names, parts []string
+// solves names the checks of inspect whose findings the plan solves, and the nodes.
+func (s planSummary) solves(columns int) string {
+	var checks, nodes []string
 	for _, f := range s.plan.Solved {
-		count[f.Severity]++
-		places += len(f.At)
-		if !slices.Contains(names, f.ID) {
-			names = append(names, f.ID)
+		if !slices.Contains(checks, f.ID) {
+			checks = append(checks, f.ID)
+		}
+		for _, at := range f.At {
+			if name := foreign.Name(at.Node); at.Node != "" && !slices.Contains(nodes, name) {
+				nodes = append(nodes, name)
+			}
 		}
 	}
-	for severity := assess.Critical; severity >= assess.Info; severity-- {
-		if n := count[severity]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, severity))
+	line := strings.Join(checks, ", ")
+	if len(nodes) > 0 {
+		line += " on "
+		line += ui.NamesThatFit(nodes, columns-ui.Width(line))
+	}
+	return line
+}
+
+// stays are findings that are there after the plan, too, though they advise it: what it repairs may
+// come again.
+func (s planSummary) stays() []string {
+	var out []string
+	for _, f := range s.plan.Left {
+		if line := f.ID + ": " + f.Reason; strings.Contains(f.Remediation.Command, " "+s.run.Command+" ") && !slices.Contains(out, line) {
+			out = append(out, line)
 		}
 	}
-	return fmt.Sprintf("of inspect's findings %s in %s: %s", strings.Join(parts, ", "), ui.Count(places, "place"), strings.Join(names, ", "))
+	return out
 }
 
 // writes names each file and object that is changed, in full: what is not shown here is not
