@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/cli-runtime/pkg/printers"
-
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -248,9 +246,7 @@ func (p HumanPrinter) certificates(w io.Writer, inv *report.Inventory) {
 
 // table lists certificates, the one that expires first at the top.
 func (p HumanPrinter) table(w io.Writer, now time.Time, certs []*report.Cert) {
-	var lines strings.Builder
-	t := printers.GetNewTabWriter(&lines)
-	columns := []string{"EXPIRES", "RENEWAL", "CERTIFICATE", "TYPE", "OWNER", "IN"}
+	l := listing{headers: []string{"EXPIRES", "RENEWAL", "CERTIFICATE", "TYPE", "OWNER", "IN"}, shortHeaders: []string{"EXPIRES", "RENEWAL", "IN", "CERTIFICATE"}, flexible: 3}
 	if p.wide {
 		columns = []string{"EXPIRES", "NOT AFTER", "RENEWAL", "CERTIFICATE", "ISSUER", "TYPE", "KEY", "NAMES", "OWNER", "SHA256", "IN"}
 	}
@@ -258,10 +254,24 @@ func (p HumanPrinter) table(w io.Writer, now time.Time, certs []*report.Cert) {
 		Printf(t, "%s\n", strings.Join(columns, "\t"))
 	}
 	for _, c := range certs {
-		Printf(t, "%s\n", strings.Join(p.row(now, c), "\t"))
+		row := p.row(now, c)
+		l.rows = append(l.rows, row)
+		if !p.wide {
+			l.short = append(l.short, []string{row[0], row[1], p.shortPlace(c), row[2]})
+		}
 	}
-	_ = t.Flush() // the buffer does not fail
-	p.fitted(w, lines.String())
+	p.list(w, l)
+}
+
+// shortPlace says where a certificate is, as far as a narrow terminal has room: the place before all.
+func (p HumanPrinter) shortPlace(c *report.Cert) string {
+	places := c.Locations()
+	more := ""
+	if len(places) > 1 {
+		more = fmt.Sprintf(" +%d", len(places)-1)
+	}
+	room := p.width - columnsIn("in 5y184d   2024-02-16   ") - leastFlexible - 5 - columnsIn(more)
+	return Middle(placeName(places[0]), max(room, leastFlexible)) + more
 }
 
 // fitted cuts lines at the edge of the terminal, where a table that wraps can't

@@ -52,16 +52,13 @@ func (p HumanPrinter) requests(w io.Writer, inv *report.Inventory) {
 		return
 	}
 	Printf(w, "\nCertificate requests\n")
-	var lines strings.Builder
-	t := printers.GetNewTabWriter(&lines)
-	if !p.noHeaders {
-		Printf(t, "NAME\tCONDITION\tSINCE\tREQUESTER\tSIGNER\tSUBJECT\n")
-	}
+	l := listing{headers: []string{"NAME", "CONDITION", "SINCE", "REQUESTER", "SIGNER", "SUBJECT"}, shortHeaders: []string{"NAME", "CONDITION", "SINCE", "SUBJECT", "SIGNER"}, flexible: 4}
 	for _, r := range inv.Requests {
-		Printf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Condition, RelativeTime(inv.Now, r.Since), pki.Foreign(r.Requester), r.Signer, pki.Foreign(r.Subject))
+		since, subject := RelativeTime(inv.Now, r.Since), pki.Foreign(r.Subject)
+		l.rows = append(l.rows, []string{r.Name, string(r.Condition), since, pki.Foreign(r.Requester), r.Signer, subject})
+		l.short = append(l.short, []string{r.Name, string(r.Condition), since, pki.Foreign(pki.CommonName(r.Subject)), strings.TrimPrefix(r.Signer, "kubernetes.io/")})
 	}
-	_ = t.Flush() // the buffer does not fail
-	p.fitted(w, lines.String())
+	p.list(w, l)
 }
 
 // revocationLists lists those in bundles.
