@@ -77,7 +77,15 @@ func (p HumanPrinter) header(w io.Writer, inv *report.Inventory) {
 
 // read says what was read, and what there was nothing to read of.
 func (p HumanPrinter) read(w io.Writer, inv *report.Inventory) {
-	Wrap(w, "Read     ", strings.Join(readsOf(inv), ", "))
+	reads, none := readsOf(inv)
+	Wrap(w, "Read     ", strings.Join(reads, ", "))
+	if len(none) > 0 {
+		lead := "there are no "
+		if p.Hints.OfFile() {
+			lead = "not in the file: "
+		}
+		Wrap(w, "None     ", lead+strings.Join(none, ", "))
+	}
 	for _, r := range inv.Reads {
 		if r.Skipped {
 			note := Clean(r.Note)
@@ -131,8 +139,8 @@ func Product(version string) string {
 	return "OpenShift"
 }
 
-func readsOf(inv *report.Inventory) []string {
-	var reads []string
+// readsOf says how many there were of what was read, and of what there were none.
+func readsOf(inv *report.Inventory) (reads, none []string) {
 	files, objects := 0, 0
 	for _, r := range inv.Reads {
 		if r.What == "file" {
@@ -144,6 +152,10 @@ func readsOf(inv *report.Inventory) []string {
 	}
 	for _, r := range inv.Reads {
 		if r.Skipped || r.What == "file" && files > maxFiles {
+			continue
+		}
+		if r.Objects == 0 && r.Where == "" && r.Note == "" && r.What != "file" && r.What != "kubeconfig" && r.What != "nodes" {
+			none = append(none, r.What)
 			continue
 		}
 		s := strconv.Itoa(r.Objects) + " " + r.What
@@ -161,9 +173,9 @@ func readsOf(inv *report.Inventory) []string {
 		reads = append(reads, s)
 	}
 	if len(reads) == 0 {
-		return []string{"nothing"}
+		reads = []string{"nothing"}
 	}
-	return reads
+	return reads, none
 }
 
 // Gaps prints what was not read.
@@ -248,10 +260,7 @@ func (p HumanPrinter) certificates(w io.Writer, inv *report.Inventory) {
 func (p HumanPrinter) table(w io.Writer, now time.Time, certs []*report.Cert) {
 	l := listing{headers: []string{"EXPIRES", "RENEWAL", "CERTIFICATE", "TYPE", "OWNER", "IN"}, shortHeaders: []string{"EXPIRES", "RENEWAL", "IN", "CERTIFICATE"}, flexible: 3}
 	if p.wide {
-		columns = []string{"EXPIRES", "NOT AFTER", "RENEWAL", "CERTIFICATE", "ISSUER", "TYPE", "KEY", "NAMES", "OWNER", "SHA256", "IN"}
-	}
-	if !p.noHeaders {
-		Printf(t, "%s\n", strings.Join(columns, "\t"))
+		l.headers = []string{"EXPIRES", "NOT AFTER", "RENEWAL", "CERTIFICATE", "ISSUER", "TYPE", "KEY", "NAMES", "OWNER", "SHA256", "IN"}
 	}
 	for _, c := range certs {
 		row := p.row(now, c)
