@@ -163,5 +163,5 @@ func notSeen(e catalog.Edge) string {
 	if e.Presented.Kind == catalog.File {
 		at = e.Presented.Name + " of any node"
 	}
-	return "the certificate presented was not seen: no handshake, and not in " + at
+	return "not read: " + at + ", which has the certificate presented; no handshake was made"
 }
