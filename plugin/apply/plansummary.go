@@ -171,7 +171,10 @@ func (s planSummary) notes(w *ui.Page, room int) string {
 	}
 	notes = slices.Concat(notes, accepted, others)
 	checks := ui.NewPage(w)
-	s.checks(checks)
+	if s.checks(checks, false); !s.confirm && lines(checks.String())+min(len(notes), 1) > room {
+		checks = ui.NewPage(w)
+		s.checks(checks, true)
+	}
 	if s.confirm {
 		full := ui.NewPage(w)
 		for _, n := range notes {
@@ -202,8 +205,8 @@ type note struct{ mark, text string }
 
 func (n note) lead() string { return fmt.Sprintf("%-12s", n.mark) }
 
-// checks say which checks of the whole cluster are unknown, and which passed.
-func (s planSummary) checks(w *ui.Page) {
+// checks say which checks of the whole cluster are unknown, and which passed; brief: in a line each.
+func (s planSummary) checks(w *ui.Page, brief bool) {
 	line := func(mark, about string, names []string) {
 		lead := note{mark: mark}.lead() + about
 		switch {
@@ -218,11 +221,14 @@ func (s planSummary) checks(w *ui.Page) {
 	if asOf != "" {
 		asOf += ": "
 	}
-	if s.run.Session == nil && len(s.plan.Checked.Unknown) > 0 && !s.confirm {
-		text := "not checked in a file: " + strings.Join(inPlainWords(s.plan.Checked.Unknown), ", ") + "; they are on the live cluster"
-		w.Few(note{mark: "? UNKNOWN"}.lead(), text)
-	} else {
-		line("? UNKNOWN", "no API server asked: ", s.plan.Checked.Unknown)
+	const inFile = "not checked in a file: "
+	switch unknown := s.plan.Checked.Unknown; {
+	case s.run.Session != nil || s.confirm:
+		line("? UNKNOWN", "no API server asked: ", unknown)
+	case brief:
+		line("? UNKNOWN", inFile, inPlainWords(unknown))
+	case len(unknown) > 0:
+		w.Few(note{mark: "? UNKNOWN"}.lead(), inFile+strings.Join(inPlainWords(unknown), ", ")+"; they are on the live cluster")
 	}
 	line("✓ PASS", asOf, s.plan.Checked.Passed)
 }
