@@ -50,8 +50,8 @@ func TestChecksOfAFileSayWhatWasReadThen(t *testing.T) {
 	}{
 		"nobody asked":        {fix, nil, cli.ExitFindings, []string{"Unknown, since no API server was asked: etcd-healthy, static-pods-settled, upgrade-running"}, "as of"},
 		"at rest":             {fix, func(*inspect.ClusterStatus) {}, cli.ExitFindings, []string{"Checked of the whole cluster, as of 20", "upgrade-running"}, "no API server was asked"},
-		"short, nobody asked": {short, nil, cli.ExitFindings, []string{"? UNKNOWN no API server asked: etcd-healthy, static-pods-settled", "✓ PASS server-side-consistent"}, ""},
-		"short, at rest":      {short, func(*inspect.ClusterStatus) {}, cli.ExitFindings, []string{"✓ PASS as of 20"}, "no API server asked"},
+		"short, nobody asked": {short, nil, cli.ExitFindings, []string{"? UNKNOWN not checked in a file: etcd health, static Pods", "✓ PASS server-side-consistent"}, ""},
+		"short, at rest":      {short, func(*inspect.ClusterStatus) {}, cli.ExitFindings, []string{"✓ PASS as of 20"}, "not checked in a file"},
 		"an upgrade":          {fix, func(s *inspect.ClusterStatus) { s.ControlPlane.Update.Progressing = "True" }, cli.ExitRefused, []string{"upgrade-running: the cluster goes to", "(as of 20"}, ""},
 		"it was accepted":     {fix + " --accept-risk=upgrade-running", func(s *inspect.ClusterStatus) { s.ControlPlane.Update.Progressing = "True" }, cli.ExitFindings, []string{"Accepted by name: upgrade-running"}, ""},
 		"pools were unread": {fix, func(s *inspect.ClusterStatus) {

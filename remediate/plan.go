@@ -29,6 +29,7 @@ type Plan struct {
 	// Solved are the findings that the plan removes, and Added those that it would
 	// bring: both by the checks that inspect runs.
 	Solved, Added []assess.Finding
+	Left          []assess.Finding // those that matter and are there after it, whatever it solved
 	After         inspect.Snapshot // the facts as they would be
 }
 
@@ -194,6 +195,7 @@ func (d *Draft) Finish() *Plan {
 	d.Plan.After = d.Facts
 	before, after := Judge(d.Plan.Basis, d.Plan.Now), Judge(d.Facts, d.Plan.Now)
 	d.Plan.Solved, d.Plan.Added = missing(before, after), missing(after, before)
+	d.Plan.Left = missing(after, nil)
 	return d.Plan
 }
 

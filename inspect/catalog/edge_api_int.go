@@ -13,7 +13,7 @@ func apiIntEdges() []Edge {
 			Trust: file("/var/lib/kubelet/kubeconfig"), Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadAtStart, Reader: pki.ReaderGo,
 			Remediation: "{} fix-api-int --nodes NODE --dry-run=client",
 			Ahead:       "{} pretrust --nodes NODE --dry-run=client",
-			Impact:      "the node: it is NotReady at its next reconnect or restart, and nothing new starts on it",
+			Impact:      "the node becomes NotReady at the kubelet's next reconnect or restart; no new Pods start on it",
 			In:          Range{Component: mco}, Evidence: kubelet,
 		},
 		{

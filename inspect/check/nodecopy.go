@@ -198,6 +198,5 @@ func (b *fileBehind) addDistrust(f *inspect.Facts, finding *assess.Finding) {
 		finding.Remediation = assess.Run(f.Hints().Next("{} pretrust --dry-run=client")).Saying("preview how the CA gets into both kubeconfigs of each kubelet")
 		return
 	}
-	finding.Evidence += repairHow(f)
 	finding.Remediation = assess.Run(f.Hints().Next("{} fix-api-int --dry-run=client")).Saying("preview the repair of both kubeconfigs of each kubelet")
 }

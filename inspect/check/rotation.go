@@ -148,7 +148,6 @@ func apiCADelivered(f *inspect.Facts) []assess.Finding {
 		finding.Remediation = assess.Advise("read " + catalog.InternalLoadBalancerServing().String() + " too, and compare the kubelets' kubeconfigs with ConfigMap " + publishedCA())
 		return []assess.Finding{finding}
 	}
-	how := f.Hints().Next("; {} pretrust puts the CAs of ConfigMap %s into both kubeconfigs of each kubelet", publishedCA())
 	if leaf != nil && leaf.Leaf() != nil && signedBy(leaf.Leaf(), ca) {
 		switch {
 		case leaf.Leaf().NotBefore.Sub(rotated) < firstLeaf:
@@ -162,9 +161,7 @@ func apiCADelivered(f *inspect.Facts) []assess.Finding {
 		finding.Evidence += fmt.Sprintf("; api-int presents a certificate signed by it since %s: a kubelet that reconnects or restarts without it fails with x509: certificate signed by unknown authority", day(leaf.Leaf().NotBefore))
 		finding.Remediation = assess.Run(f.Hints().Next("{} fix-api-int --dry-run=client")).
 			Saying("preview the repair of both kubeconfigs on each node. Do not restart kubelets or nodes before it")
-		how = repairHow(f)
 	}
-	finding.Evidence += how
 	return []assess.Finding{finding}
 }
 
@@ -172,11 +169,6 @@ func apiCADelivered(f *inspect.Facts) []assess.Finding {
 func publishedCA() string {
 	ca := catalog.APIServerCA()
 	return ca.Namespace + "/" + ca.Name
-}
-
-// repairHow says how fix-api-int repairs.
-func repairHow(f *inspect.Facts) string {
-	return f.Hints().Next("; {} fix-api-int puts the CAs of ConfigMap %s into both kubeconfigs of each kubelet, keeps the old ones, and restarts it: control plane nodes first, one at a time", publishedCA())
 }
 
 func version(v catalog.Versions) string {

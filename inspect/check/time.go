@@ -97,7 +97,7 @@ func chainsExpired(f *inspect.Facts) []assess.Finding {
 				Reason:      which + " expired " + ago(f.Now, c.NotAfter),
 				Impact:      "now: " + distrust(bestPlace(alone)),
 				Evidence:    fmt.Sprintf("CA %s expired %s, and its bundle holds no CA that is valid", whole(c.Cert), when(f.Now, c.NotAfter)),
-				Remediation: advise("find the bundle's source, and the CA that replaced this one", bestPlace(alone)),
+				Remediation: renewCA(bestPlace(alone)),
 			}))
 		}
 	}

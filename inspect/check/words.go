@@ -232,7 +232,7 @@ func refused(c *pki.Cert) string {
 func distrust(at pki.Location) string {
 	switch at.Kind {
 	case "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration":
-		return "calls of this webhook fail; requests that it has to see are refused where failurePolicy is Fail (not read)"
+		return "calls of this webhook fail; API requests that match it are rejected if its failurePolicy is Fail (not read)"
 	case "APIService":
 		return "the API server does not reach this API"
 	case "CustomResourceDefinition":
@@ -255,6 +255,17 @@ func advise(text string, at pki.Location) assess.Remediation {
 		return assess.Command("", "kubectl %s %s %s", verb, kind, at.Name).Saying(text)
 	}
 	return assess.Command("", "kubectl -n %s %s %s %s", at.Namespace, verb, kind, at.Name).Saying(text)
+}
+
+// renewCA is the next step where a CA bundle needs the CA that replaced an expired one.
+func renewCA(at pki.Location) assess.Remediation {
+	if at.Kind != "ValidatingWebhookConfiguration" && at.Kind != "MutatingWebhookConfiguration" {
+		return advise("find the bundle's source, and the CA that replaced this one", at)
+	}
+	r := assess.Command("", "kubectl get "+strings.ToLower(string(at.Kind))+" %s -o yaml", at.Name)
+	r.Then = "put the new CA into caBundle, unless cert-manager or service-ca does"
+	r.Text += "; then " + r.Then
+	return r
 }
 
 // before is a next step whose text has its command in it, and goes on with what is to be done

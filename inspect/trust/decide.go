@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -112,6 +113,32 @@ func (j *judge) afford(c *Claim, chain []*pki.Cert) bool {
 
 // mostCommands is how many nodes have a command of their own; with more of them, NODE stands in it.
 const mostCommands = 3
+
+// conclude says what follows from the status, in the catalog's words.
+func (c *Claim) conclude(hints inspect.Hints) {
+	// Of the catalog's own text, before anything of the cluster's is put in.
+	if c.Status == assess.Warn && c.Edge.Ahead != "" {
+		c.Edge.Remediation, c.Edge.RestartedPods = c.Edge.Ahead, ""
+	}
+	runs := assess.IsCommand(c.Edge.Remediation)
+	c.Edge.Remediation = hints.Next(c.Edge.Remediation)
+	c.Assessment.ID, c.Subject = c.Edge.ID, c.subject()
+	switch c.Status {
+	case assess.Fail:
+		c.Severity = assess.Critical
+	case assess.Warn:
+		c.Severity = assess.Warning
+	default:
+		return
+	}
+	c.Assessment.Impact = c.Edge.Impact
+	if c.Edge.Remediation != "" {
+		if c.Advice = assess.Advise(c.Edge.Remediation); runs {
+			c.Advice = assess.Run(c.Edge.Remediation)
+		}
+		c.Assessment.Remediation = c.RemediationOn(c.Node)
+	}
+}
 
 // RemediationOn is Advice for some nodes, in their order, with what has to be restarted after it.
 func (c Claim) RemediationOn(nodes ...string) assess.Remediation {

@@ -290,7 +290,7 @@ func (j *judge) next(c *Claim) *NextVerification {
 		return n
 	}
 	n.From, n.To = j.clientRenewal(conn, c.Node)
-	n.Verifies = "at its next connection: after a rollout of kube-apiserver, its own restart, or a break of the network; " + j.reconnects(conn)
+	n.Verifies = "at its next connection: after a rollout of kube-apiserver, its own restart or a network failure; " + j.reconnects(conn)
 	return n
 }
 
@@ -307,7 +307,7 @@ func (j *judge) reconnects(conn catalog.Connection) string {
 	case answer == catalog.No:
 		return "whether it reconnects automatically is unknown (--goaway-chance)"
 	case g.Chance == 0:
-		return "not by itself (goaway-chance 0)"
+		return "kube-apiserver does not end it (its goaway-chance is 0)"
 	case conn.Every == 0:
 		return fmt.Sprintf("by itself about every %.0f requests (goaway-chance %g%s)", 1/g.Chance, g.Chance, beside)
 	}

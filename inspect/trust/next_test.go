@@ -24,17 +24,17 @@ func TestNext(t *testing.T) {
 		verifies string
 		from, to time.Time
 	}{
-		"4.15: only by its own doing": {func(*world) {}, "not by itself (goaway-chance 0)", from(20), from(26)},
+		"4.15: only by its own doing": {func(*world) {}, "does not end it (its goaway-chance is 0)", from(20), from(26)},
 		"4.20": {func(w *world) { w.s.Cluster.Versions.Cluster = "4.20.1"; w.s.Cluster.Topology = "HighlyAvailable" },
 			"half of them within 2 h, 99 % within 13 h (goaway-chance 0.001, a request at least every 10s)", from(20), from(26)},
 		"4.18, which had it late": {func(w *world) { w.s.Cluster.Versions.Cluster = "4.18.1"; w.s.Cluster.Topology = "HighlyAvailable" },
 			"builds from before commit", from(20), from(26)},
 		"4.20, single node": {func(w *world) { w.s.Cluster.Versions.Cluster = "4.20.1"; w.s.Cluster.Topology = "SingleReplica" },
-			"goaway-chance 0", from(20), from(26)},
+			"goaway-chance is 0", from(20), from(26)},
 		"4.20, the topology was not read":         {func(w *world) { w.s.Cluster.Versions.Cluster = "4.20.1" }, "whether it reconnects automatically is unknown", from(20), from(26)},
-		"its client certificate is not renewed":   {func(w *world) { w.s.Nodes[0].Kubelet.RotateCertificates = &no }, "goaway-chance 0", time.Time{}, time.Time{}},
-		"its client certificate was not read":     {func(w *world) { w.s.Bundles = w.s.Bundles[:len(w.s.Bundles)-1] }, "goaway-chance 0", time.Time{}, time.Time{}},
-		"its client certificate is long past due": {func(w *world) { w.s.Taken = from(40) }, "goaway-chance 0", time.Time{}, time.Time{}},
+		"its client certificate is not renewed":   {func(w *world) { w.s.Nodes[0].Kubelet.RotateCertificates = &no }, "goaway-chance is 0", time.Time{}, time.Time{}},
+		"its client certificate was not read":     {func(w *world) { w.s.Bundles = w.s.Bundles[:len(w.s.Bundles)-1] }, "goaway-chance is 0", time.Time{}, time.Time{}},
+		"its client certificate is long past due": {func(w *world) { w.s.Taken = from(40) }, "goaway-chance is 0", time.Time{}, time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := story(t, -2, false)

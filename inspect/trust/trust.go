@@ -103,32 +103,6 @@ func judgeWith(ctx context.Context, f *inspect.Facts, leftOut []inspect.Node) []
 	return out
 }
 
-// conclude says what follows from the status, in the catalog's words.
-func (c *Claim) conclude(hints inspect.Hints) {
-	// Of the catalog's own text, before anything of the cluster's is put in.
-	if c.Status == assess.Warn && c.Edge.Ahead != "" {
-		c.Edge.Remediation, c.Edge.RestartedPods = c.Edge.Ahead, ""
-	}
-	runs := assess.IsCommand(c.Edge.Remediation)
-	c.Edge.Remediation = hints.Next(c.Edge.Remediation)
-	c.Assessment.ID, c.Subject = c.Edge.ID, c.subject()
-	switch c.Status {
-	case assess.Fail:
-		c.Severity = assess.Critical
-	case assess.Warn:
-		c.Severity = assess.Warning
-	default:
-		return
-	}
-	c.Assessment.Impact = c.Edge.Impact
-	if c.Edge.Remediation != "" {
-		if c.Advice = assess.Advise(c.Edge.Remediation); runs {
-			c.Advice = assess.Run(c.Edge.Remediation)
-		}
-		c.Assessment.Remediation = c.RemediationOn(c.Node)
-	}
-}
-
 // subject is the node that it is about, else the places of its trust, else what is presented.
 func (c *Claim) subject() string {
 	switch {
@@ -335,6 +309,9 @@ func (j *judge) edge(e catalog.Edge, stores []anchors, presented []identity) []C
 		}
 		if n == len(out) && (a.cluster != nil || !j.absent(e.Presented) && !(e.Optional && j.nowhere(e.Presented))) { // a server answers a kubeconfig's client
 			base.Status, base.Reason = assess.Unknown, notSeen(e)
+			if e.Presented.Kind == catalog.File {
+				base.Assessment.Remediation = assess.Advise(j.f.Hints().UnreadNodes("{} verify --nodes all"))
+			}
 			out = append(out, base)
 		}
 	}

@@ -53,7 +53,10 @@ func printPlan(out io.Writer, a *Run, p *remediate.Plan) error {
 	if len(p.Solved) > 0 {
 		ui.Printf(w, "\nSolves   %s\n", "by the checks of inspect, before and after")
 		for _, f := range p.Solved {
-			ui.Wrap(w, "         "+ui.Mark(f.Severity)+" ", f.ID+": "+f.Line()+"  ("+strings.Join(inspect.Fold(f.At), ", ")+")")
+			ui.Wrap(w, "         "+ui.Mark(f.Severity)+" ", f.ID+": "+f.Reason)
+			for _, at := range inspect.Fold(f.At) {
+				ui.Printf(w, "           in %s\n", at)
+			}
 		}
 	}
 	if a.Undoes == "" && a.Session != nil && !a.DryRun && writesFiles(p) {

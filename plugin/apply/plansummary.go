@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -9,7 +10,6 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
@@ -172,7 +172,10 @@ func (s planSummary) notes(w *ui.Page, room int) string {
 	}
 	notes = slices.Concat(notes, accepted, others)
 	checks := ui.NewPage(w)
-	s.checks(checks)
+	if s.checks(checks, false); !s.confirm && lines(checks.String())+min(len(notes), 1) > room {
+		checks = ui.NewPage(w)
+		s.checks(checks, true)
+	}
 	if s.confirm {
 		full := ui.NewPage(w)
 		for _, n := range notes {
@@ -203,8 +206,8 @@ type note struct{ mark, text string }
 
 func (n note) lead() string { return fmt.Sprintf("%-12s", n.mark) }
 
-// checks say which checks of the whole cluster are unknown, and which passed.
-func (s planSummary) checks(w *ui.Page) {
+// checks say which checks of the whole cluster are unknown, and which passed; brief: in a line each.
+func (s planSummary) checks(w *ui.Page, brief bool) {
 	line := func(mark, about string, names []string) {
 		lead := note{mark: mark}.lead() + about
 		switch {
@@ -219,15 +222,38 @@ func (s planSummary) checks(w *ui.Page) {
 	if asOf != "" {
 		asOf += ": "
 	}
-	line("? UNKNOWN", "no API server asked: ", s.plan.Checked.Unknown)
+	const inFile = "not checked in a file: "
+	switch unknown := s.plan.Checked.Unknown; {
+	case s.run.Session != nil || s.confirm:
+		line("? UNKNOWN", "no API server asked: ", unknown)
+	case brief:
+		line("? UNKNOWN", inFile, inPlainWords(unknown))
+	case len(unknown) > 0:
+		w.Few(note{mark: "? UNKNOWN"}.lead(), inFile+strings.Join(inPlainWords(unknown), ", ")+"; they are on the live cluster")
+	}
 	line("✓ PASS", asOf, s.plan.Checked.Passed)
+}
+
+// inPlainWords are checks of the whole cluster as people call what is checked.
+func inPlainWords(checks []string) []string {
+	words := map[string]string{
+		"etcd-healthy": "etcd health", "static-pods-settled": "static Pods", "upgrade-running": "upgrades",
+		"pools-settled": "MachineConfigPools", "remediation-active": "node remediation", "operators-settled": "operators",
+	}
+	out := make([]string, len(checks))
+	for i, check := range checks {
+		out[i] = cmp.Or(words[check], check)
+	}
+	return out
 }
 
 // bottom says what the plan solves, and what to type.
 func (s planSummary) bottom(w *ui.Page) {
 	if len(s.plan.Solved) > 0 {
-		what, names := s.solves()
-		w.Line("Solves   " + what + ui.NamesThatFit(names, w.Columns()-len("Solves   ")-ui.Width(what)))
+		w.Line("Solves   " + s.solves(w.Columns()-len("Solves   ")))
+	}
+	if stays := s.stays(); len(stays) > 0 {
+		w.Few("Stays    ", strings.Join(stays, "; "))
 	}
 	undo := inspect.LiveHints(s.run.App.ProgramName)
 	if !s.confirm && s.run.Lines.Apply != "" {
@@ -246,23 +272,37 @@ func (s planSummary) bottom(w *ui.Page) {
 	}
 }
 
-// solves counts the findings of inspect that the plan solves, and names their checks.
-func (s planSummary) solves() (what string, names []string) {
-	count, places := map[assess.Severity]int{}, 0
-	var parts []string
+// solves names the checks of inspect whose findings the plan solves, and the nodes.
+func (s planSummary) solves(columns int) string {
+	var checks, nodes []string
 	for _, f := range s.plan.Solved {
-		count[f.Severity]++
-		places += len(f.At)
-		if !slices.Contains(names, f.ID) {
-			names = append(names, f.ID)
+		if !slices.Contains(checks, f.ID) {
+			checks = append(checks, f.ID)
+		}
+		for _, at := range f.At {
+			if name := foreign.Name(at.Node); at.Node != "" && !slices.Contains(nodes, name) {
+				nodes = append(nodes, name)
+			}
 		}
 	}
-	for severity := assess.Critical; severity >= assess.Info; severity-- {
-		if n := count[severity]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, severity))
+	line := strings.Join(checks, ", ")
+	if len(nodes) > 0 {
+		line += " on "
+		line += ui.NamesThatFit(nodes, columns-ui.Width(line))
+	}
+	return line
+}
+
+// stays are findings that are there after the plan, too, though they advise it: what it repairs may
+// come again.
+func (s planSummary) stays() []string {
+	var out []string
+	for _, f := range s.plan.Left {
+		if line := f.ID + ": " + f.Reason; strings.Contains(f.Remediation.Command, " "+s.run.Command+" ") && !slices.Contains(out, line) {
+			out = append(out, line)
 		}
 	}
-	return fmt.Sprintf("of inspect's findings %s in %s: ", strings.Join(parts, ", "), ui.Count(places, "place")), names
+	return out
 }
 
 // writes names each file and object that is changed, in full: what is not shown here is not

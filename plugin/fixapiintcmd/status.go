@@ -335,9 +335,10 @@ func (o *statusOptions) print(d repairDocument) error {
 		return err
 	}
 	w := ui.NewPage(out)
-	ui.Printf(w, "Cluster  %s  %s\n", ui.OrDash(d.Server), ui.OrDash(d.Version))
-	ui.PrintUnauthenticated(w, d.Unauthenticated)
-	ui.PrintUnreviewed(w, d.Unreviewed)
+	header := ui.HumanPrinter{}
+	for _, line := range header.Head(w, report.ClusterOf(d.cluster), d.Taken, "", tallyOf(nodesOf(d))) {
+		ui.Printf(w, "%s\n", line)
+	}
 	d.Lease.print(w)
 	for _, wave := range d.Waves {
 		counts := map[string]int{}
@@ -355,7 +356,11 @@ func (o *statusOptions) print(d repairDocument) error {
 			if n.State == standsDone {
 				continue
 			}
-			ui.Wrap(w, fmt.Sprintf("  %-8s", n.State), cmp.Or(n.Name, apply.TheCluster)+": "+n.Reason)
+			name := cmp.Or(n.Name, apply.TheCluster)
+			if n.brief != "" {
+				name += " (" + n.brief + ")"
+			}
+			ui.Wrap(w, fmt.Sprintf("  %-8s", n.State), name+": "+n.Reason)
 			if next := n.Remediation.Text; next != "" {
 				ui.Wrap(w, "            ", "next: "+next)
 			}

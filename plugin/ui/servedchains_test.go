@@ -58,7 +58,7 @@ func TestAServerIsOnOneScreen(t *testing.T) {
 		}
 	}
 	long := screen(servedScreen{called: "oc certrot", details: true})
-	for _, want := range []string{"node-kubeconfigs[lb-int.kubeconfig]#clusters[0].cluster.certificate-authority-data\n", "loadbalancer-serving-signer@1706713320\n", "✓ kube-scheduler trusts", "impact  the node: it is NotReady"} {
+	for _, want := range []string{"node-kubeconfigs[lb-int.kubeconfig]#clusters[0].cluster.certificate-authority-data\n", "loadbalancer-serving-signer@1706713320\n", "✓ kube-scheduler trusts", "impact  the node becomes NotReady"} {
 		if !strings.Contains(long, want) {
 			t.Errorf("--details: %q is not in\n%s", want, long)
 		}

@@ -75,6 +75,12 @@ func (s Summary) Print(w *Page) {
 	for full > 0 && rest+s.lines(w, full, listed) > summaryLines {
 		full--
 	}
+	brief := 0 // of the others, that many name their next step
+	for ; full+brief < listed; brief++ {
+		if told := full + brief + 1; rest+s.linesOf(w, full, told, listed) > summaryLines {
+			break
+		}
+	}
 	if over := rest + s.lines(w, full, listed) - summaryLines; over > 0 && listed > 1 {
 		listed = max(listed-over-1, 1)
 	}
@@ -84,7 +90,7 @@ func (s Summary) Print(w *Page) {
 	Printf(w, "%s\n\n", shortened(s.Tally, w.columns))
 	spare := 0 // lines for titles that do not fit on one
 	if listed == len(s.Problems) {
-		spare = max(summaryLines-rest-s.lines(w, full, listed), 0)
+		spare = max(summaryLines-rest-s.linesOf(w, full, full+brief, listed), 0)
 	}
 	print := func(p Problem, full bool) {
 		lines := 1
@@ -95,6 +101,9 @@ func (s Summary) Print(w *Page) {
 	}
 	for i, p := range s.Problems[:listed] {
 		print(p, i < full)
+		if i >= full && i < full+brief {
+			p.printNext(w)
+		}
 	}
 	if more := len(s.Problems) - listed; more > 0 {
 		Printf(w, "%s%s: --details\n", strings.Repeat(" ", labelColumns), Count(more, "more problem"))
@@ -117,10 +126,16 @@ func (s Summary) Print(w *Page) {
 }
 
 // lines is how many lines the problems take, the first of them in full.
-func (s Summary) lines(w *Page, full, listed int) int {
+func (s Summary) lines(w *Page, full, listed int) int { return s.linesOf(w, full, full, listed) }
+
+// linesOf is the same where further problems, up to told, name their next step.
+func (s Summary) linesOf(w *Page, full, told, listed int) int {
 	b := &Page{columns: w.columns}
 	for i, p := range s.Problems[:listed] {
 		p.print(b, i < full, 1)
+		if i >= full && i < told {
+			p.printNext(b)
+		}
 	}
 	rows := 0
 	for line := range strings.Lines(b.String()) { // a command is whole, and the terminal wraps it
@@ -165,6 +180,11 @@ func (p Problem) print(w *Page, full bool, lines int) {
 	if p.Impact != "" {
 		fewLines(w, label("impact"), Clean(OneLine(p.Impact)))
 	}
+	p.printNext(w)
+}
+
+// printNext writes what to do.
+func (p Problem) printNext(w *Page) {
 	switch {
 	case p.Next.Command != "": // whole, to be copied
 		Printf(w, "%s%s\n", label("next"), Clean(p.Next.Command))

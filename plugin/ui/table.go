@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/cli-runtime/pkg/printers"
-
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -79,7 +77,15 @@ func (p HumanPrinter) header(w io.Writer, inv *report.Inventory) {
 
 // read says what was read, and what there was nothing to read of.
 func (p HumanPrinter) read(w io.Writer, inv *report.Inventory) {
-	Wrap(w, "Read     ", strings.Join(readsOf(inv), ", "))
+	reads, none := readsOf(inv)
+	Wrap(w, "Read     ", strings.Join(reads, ", "))
+	if len(none) > 0 {
+		lead := "there are no "
+		if p.Hints.OfFile() {
+			lead = "not in the file: "
+		}
+		Wrap(w, "None     ", lead+strings.Join(none, ", "))
+	}
 	for _, r := range inv.Reads {
 		if r.Skipped {
 			note := Clean(r.Note)
@@ -133,8 +139,8 @@ func Product(version string) string {
 	return "OpenShift"
 }
 
-func readsOf(inv *report.Inventory) []string {
-	var reads []string
+// readsOf says how many there were of what was read, and of what there were none.
+func readsOf(inv *report.Inventory) (reads, none []string) {
 	files, objects := 0, 0
 	for _, r := range inv.Reads {
 		if r.What == "file" {
@@ -146,6 +152,10 @@ func readsOf(inv *report.Inventory) []string {
 	}
 	for _, r := range inv.Reads {
 		if r.Skipped || r.What == "file" && files > maxFiles {
+			continue
+		}
+		if r.Objects == 0 && r.Where == "" && r.Note == "" && r.What != "file" && r.What != "kubeconfig" && r.What != "nodes" {
+			none = append(none, r.What)
 			continue
 		}
 		s := strconv.Itoa(r.Objects) + " " + r.What
@@ -163,9 +173,9 @@ func readsOf(inv *report.Inventory) []string {
 		reads = append(reads, s)
 	}
 	if len(reads) == 0 {
-		return []string{"nothing"}
+		reads = []string{"nothing"}
 	}
-	return reads
+	return reads, none
 }
 
 // Gaps prints what was not read.
@@ -248,20 +258,29 @@ func (p HumanPrinter) certificates(w io.Writer, inv *report.Inventory) {
 
 // table lists certificates, the one that expires first at the top.
 func (p HumanPrinter) table(w io.Writer, now time.Time, certs []*report.Cert) {
-	var lines strings.Builder
-	t := printers.GetNewTabWriter(&lines)
-	columns := []string{"EXPIRES", "RENEWAL", "CERTIFICATE", "TYPE", "OWNER", "IN"}
+	l := listing{headers: []string{"EXPIRES", "RENEWAL", "CERTIFICATE", "TYPE", "OWNER", "IN"}, shortHeaders: []string{"EXPIRES", "RENEWAL", "IN", "CERTIFICATE"}, flexible: 3}
 	if p.wide {
-		columns = []string{"EXPIRES", "NOT AFTER", "RENEWAL", "CERTIFICATE", "ISSUER", "TYPE", "KEY", "NAMES", "OWNER", "SHA256", "IN"}
-	}
-	if !p.noHeaders {
-		Printf(t, "%s\n", strings.Join(columns, "\t"))
+		l.headers = []string{"EXPIRES", "NOT AFTER", "RENEWAL", "CERTIFICATE", "ISSUER", "TYPE", "KEY", "NAMES", "OWNER", "SHA256", "IN"}
 	}
 	for _, c := range certs {
-		Printf(t, "%s\n", strings.Join(p.row(now, c), "\t"))
+		row := p.row(now, c)
+		l.rows = append(l.rows, row)
+		if !p.wide {
+			l.short = append(l.short, []string{row[0], row[1], p.shortPlace(c), row[2]})
+		}
 	}
-	_ = t.Flush() // the buffer does not fail
-	p.fitted(w, lines.String())
+	p.list(w, l)
+}
+
+// shortPlace says where a certificate is, as far as a narrow terminal has room: the place before all.
+func (p HumanPrinter) shortPlace(c *report.Cert) string {
+	places := c.Locations()
+	more := ""
+	if len(places) > 1 {
+		more = fmt.Sprintf(" +%d", len(places)-1)
+	}
+	room := p.width - columnsIn("in 5y184d   2024-02-16   ") - leastFlexible - 5 - columnsIn(more)
+	return Middle(placeName(places[0]), max(room, leastFlexible)) + more
 }
 
 // fitted cuts lines at the edge of the terminal, where a table that wraps can't

@@ -56,16 +56,13 @@ func (p HumanPrinter) requests(w io.Writer, inv *report.Inventory) {
 		return
 	}
 	Printf(w, "\nCertificate requests\n")
-	var lines strings.Builder
-	t := printers.GetNewTabWriter(&lines)
-	if !p.noHeaders {
-		Printf(t, "NAME\tCONDITION\tSINCE\tREQUESTER\tSIGNER\tSUBJECT\n")
-	}
+	l := listing{headers: []string{"NAME", "CONDITION", "SINCE", "REQUESTER", "SIGNER", "SUBJECT"}, shortHeaders: []string{"NAME", "CONDITION", "SINCE", "SUBJECT", "SIGNER"}, flexible: 4}
 	for _, r := range inv.Requests {
-		Printf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Condition, RelativeTime(inv.Now, r.Since), pki.Foreign(r.Requester), r.Signer, pki.Foreign(r.Subject))
+		since, subject := RelativeTime(inv.Now, r.Since), pki.Foreign(r.Subject)
+		l.rows = append(l.rows, []string{r.Name, string(r.Condition), since, pki.Foreign(r.Requester), r.Signer, subject})
+		l.short = append(l.short, []string{r.Name, string(r.Condition), since, pki.Foreign(pki.CommonName(r.Subject)), strings.TrimPrefix(r.Signer, "kubernetes.io/")})
 	}
-	_ = t.Flush() // the buffer does not fail
-	p.fitted(w, lines.String())
+	p.list(w, l)
 }
 
 // revocationLists lists those in bundles.
@@ -115,25 +112,31 @@ func (p HumanPrinter) nodes(w io.Writer, inv *report.Inventory) {
 		certs[inv.Certificates[i].Fingerprint] = &inv.Certificates[i]
 	}
 	Printf(w, "\nNodes\n")
-	var lines strings.Builder
-	t := printers.GetNewTabWriter(&lines)
-	if !p.noHeaders {
-		Printf(t, "NODE\tREADY\tVIA\tKUBELET\tCLIENT CERT\tSERVING CERT\tREQUESTS\tCLOCK\n")
-	}
+	l := listing{headers: []string{"NODE", "READY", "VIA", "KUBELET", "CLIENT CERT", "SERVING CERT", "REQUESTS", "CLOCK"}, flexible: 0}
+	l.shortHeaders = l.headers
 	for _, n := range inv.Nodes {
-		kubelet := OrDash(n.Kubelet)
+		kubelet, brief := OrDash(n.Kubelet), OrDash(n.Kubelet)
 		if n.Started != nil {
 			kubelet += " since " + RelativeTime(inv.Now, *n.Started)
+			if n.Kubelet == "running" {
+				brief = "up " + duration.HumanDuration(inv.Now.Sub(*n.Started))
+			}
 		}
 		requests := "-"
 		if len(n.Pending) > 0 {
 			requests = strconv.Itoa(len(n.Pending)) + " pending"
 		}
-		Printf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", Clean(n.Name), readyOf(n), OrDash(n.Via), kubelet,
-			expiry(inv.Now, certs, n.Client), expiry(inv.Now, certs, n.Serving), requests, clockOf(n))
+		row := []string{Clean(n.Name), readyOf(n), OrDash(n.Via), kubelet, expiry(inv.Now, certs, n.Client), expiry(inv.Now, certs, n.Serving), requests, clockOf(n)}
+		l.rows = append(l.rows, row)
+		short := slices.Clone(row)
+		short[1] = strings.NewReplacer(" for ", " ", " (Lease)", "").Replace(row[1])
+		short[3] = brief
+		for i := 4; i < 6; i++ { // when it expires, and not when it is renewed
+			short[i], _, _ = strings.Cut(row[i], ", ")
+		}
+		l.short = append(l.short, short)
 	}
-	_ = t.Flush() // the buffer does not fail
-	p.fitted(w, lines.String())
+	p.list(w, l)
 }
 
 // readyOf is the condition, unless it is left over from before the node's last heartbeat.

@@ -28,6 +28,7 @@ func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Sev
 		told := ProblemOf(problem)
 		if problem.Named {
 			told.Now = silent(problem.Nodes, inv.Nodes)
+			told.Title, told.Names = requestsPending(problem, listed, told.Title, told.Names)
 		}
 		s.Problems = append(s.Problems, told)
 		n[problem.Severity]++
@@ -61,18 +62,33 @@ func (p HumanPrinter) folded(listed []report.Finding) []cause.Problem {
 	return cause.Fold(p.Hints, findings)
 }
 
-// silent says which of the nodes have no heartbeat; empty: none is known to have none.
+// silent says which of the nodes have no heartbeat, and which are still to lose theirs; empty: none is
+// known to have none.
 func silent(names []string, nodes []report.Node) string {
-	var out []string
+	var down, up []string
 	for _, n := range nodes {
-		if n.Alive == catalog.No.String() && slices.Contains(names, n.Name) {
-			out = append(out, foreign.Name(n.Name)+" has "+n.Heartbeat)
+		switch {
+		case !slices.Contains(names, n.Name):
+		case n.Alive == catalog.No.String():
+			down = append(down, foreign.Name(n.Name)+" is already down ("+strings.Replace(n.Heartbeat, " (Lease)", "", 1)+")")
+		default:
+			up = append(up, foreign.Name(n.Name))
 		}
 	}
-	if len(out) > MaxPlaces {
-		out = append(out[:MaxPlaces], fmt.Sprintf("%d more nodes have none", len(out)-MaxPlaces))
+	if len(down) == 0 {
+		return ""
 	}
-	return strings.Join(out, ", ")
+	if len(down) > MaxPlaces {
+		down = append(down[:MaxPlaces], fmt.Sprintf("%d more nodes are", len(down)-MaxPlaces))
+	}
+	if len(up) > MaxPlaces {
+		up = append(up[:MaxPlaces], fmt.Sprintf("%d more", len(up)-MaxPlaces))
+	}
+	line := strings.Join(down, ", ")
+	if len(up) > 0 {
+		line += "; still up: " + strings.Join(up, ", ")
+	}
+	return line
 }
 
 // tallied says how many problems there are, and how many findings they are made of; hidden ones are

@@ -78,8 +78,8 @@ func (p humanPrinter) problems(claims []report.VerificationClaim) []ui.Problem {
 				group[i] = claims[n]
 			}
 			problem.Title, problem.Reason, problem.Names, problem.Next = c.Claim, c.Reason, found.Names(), group.remediation()
-			if c.Status == assess.Unknown {
-				problem.Names = nil
+			if c.Status == assess.Unknown { // a claim alone would read as if it were true
+				problem.Title, problem.Names = "whether "+c.Claim, nil
 			}
 		}
 		out = append(out, problem)

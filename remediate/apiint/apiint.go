@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -362,7 +363,7 @@ func (a Repair) returning(d *remediate.Draft, n *inspect.Node) {
 	pods := a.Deleting[n.Name]
 	switch {
 	case a.Deleting == nil:
-		d.Note("Pods on nodes that are NotReady or have no heartbeat were not read: those marked for deletion are killed when their node returns.")
+		d.Note("%s: its Pods were not read; Pods marked for deletion are killed when it returns.", foreign.Name(n.Name))
 	case pods > 0:
 		d.Note("When %s returns, %d of its pods are killed: they were marked for deletion while it was unavailable, and their replacements run elsewhere.", n.Name, pods)
 	}
