@@ -41,6 +41,9 @@ func (w *walk) structured(data []byte, at place) bool {
 	}
 	// It only starts like JSON: what was found in it is found again.
 	w.results = &results{}
+	if w.over(at) {
+		return true
+	}
 	return isYAMLish(data) && w.yaml(data, at)
 }
 
@@ -139,7 +142,7 @@ func isWord(s string) bool {
 // json reads a stream of JSON documents, up to where it breaks. It reports
 // whether there was at least one whole map or list.
 func (w *walk) json(data []byte, at place) (found bool) {
-	d := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))))
+	d := json.NewDecoder(&untilOver{bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))), w.scanner.Over})
 	d.UseNumber()
 	p := &path{document: 1}
 	for p.document <= maxDocuments {
@@ -223,11 +226,15 @@ func (s *step) enter() {
 // yaml reads a stream of YAML documents. It reports whether at least one of
 // them is a map or a list.
 func (w *walk) yaml(data []byte, at place) (found bool) {
-	d := yaml.NewDecoder(bytes.NewReader(data))
+	if directives(data) > maxDirectives {
+		w.stop(at, errDirectives.Error()+": what it holds was looked for in its text")
+		return true
+	}
+	documents := newYAML(data, w.scanner.Over)
 	p := &path{}
 	for p.document < maxDocuments {
-		var node yaml.Node
-		if err := decodeYAML(d, &node); err != nil {
+		node, err := documents.Next()
+		if err != nil {
 			break
 		}
 		p.document++
@@ -236,18 +243,7 @@ func (w *walk) yaml(data []byte, at place) (found bool) {
 			w.yamlTree(node.Content[0], p, at)
 		}
 	}
-	return found
-}
-
-// decodeYAML turns a panic of the parser, which is known to have had some, into
-// an error: values come from anywhere.
-func decodeYAML(d *yaml.Decoder, node *yaml.Node) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = errKey("the YAML parser gave up")
-		}
-	}()
-	return d.Decode(node)
+	return w.over(at) || found
 }
 
 // yamlTree visits the scalars of a node. Aliases are not followed: what they

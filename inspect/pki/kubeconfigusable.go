@@ -11,7 +11,7 @@ import (
 // caller to judge. Whether files that it names are there is not judged, nor what proxy-url
 // says: it stays on its node.
 func UnusableKubeconfig(text []byte) error {
-	k, err := loadKubeconfig(text)
+	k, err := loadKubeconfig(text, nil)
 	if err != nil {
 		return err
 	}
