@@ -25,26 +25,27 @@ const (
 // document reads a JSON or YAML document, or a stream of them. It reports
 // false if the value is none.
 func (w *walk) document(data []byte, at place) bool {
-	if !w.structured(data, at) {
-		return false
+	ok, first := w.structured(data, at)
+	if ok {
+		w.refusals(data, first, at)
 	}
-	w.refusals(data, at)
-	return true
+	return ok
 }
 
-func (w *walk) structured(data []byte, at place) bool {
+// structured returns the first document of a YAML stream, too.
+func (w *walk) structured(data []byte, at place) (ok bool, first *yaml.Node) {
 	if !isJSONish(data) {
-		return isYAMLish(data) && w.yaml(data, at)
+		return w.yaml(data, at)
 	}
 	if w.json(data, at) {
-		return true
+		return true, nil
 	}
 	// It only starts like JSON: what was found in it is found again.
 	w.results = &results{}
 	if w.over(at) {
-		return true
+		return true, nil
 	}
-	return isYAMLish(data) && w.yaml(data, at)
+	return w.yaml(data, at)
 }
 
 func isJSONish(data []byte) bool {
@@ -224,11 +225,18 @@ func (s *step) enter() {
 }
 
 // yaml reads a stream of YAML documents. It reports whether at least one of
-// them is a map or a list.
-func (w *walk) yaml(data []byte, at place) (found bool) {
+// them is a map or a list, and returns the first.
+func (w *walk) yaml(data []byte, at place) (found bool, first *yaml.Node) {
+	if !isYAMLish(data) {
+		return false, nil
+	}
 	if directives(data) > maxDirectives {
 		w.stop(at, errDirectives.Error()+": what it holds was looked for in its text")
-		return true
+		return true, nil
+	}
+	if !w.payYAML(len(data)) {
+		w.stop(at, errMuchYAML.Error()+": what it holds was looked for in its text")
+		return true, nil
 	}
 	documents := newYAML(data, w.scanner.Over)
 	p := &path{}
@@ -237,13 +245,15 @@ func (w *walk) yaml(data []byte, at place) (found bool) {
 		if err != nil {
 			break
 		}
-		p.document++
+		if p.document++; p.document == 1 {
+			first = node
+		}
 		if len(node.Content) == 1 && node.Content[0].Kind != yaml.ScalarNode {
 			found = true
 			w.yamlTree(node.Content[0], p, at)
 		}
 	}
-	return w.over(at) || found
+	return w.over(at) || found, first
 }
 
 // yamlTree visits the scalars of a node. Aliases are not followed: what they

@@ -234,9 +234,32 @@ func twice(n *yamlv3.Node, known map[string]string, depth int) error {
 	return nil
 }
 
+// maxKubeconfigInValue is the size of the largest kubeconfig in a value that is read as such. A
+// value may hold hundreds of them.
+const maxKubeconfigInValue = 256 << 10
+
+// refusesKubeconfig is that for what is in a value, with its first YAML document, if it was parsed.
+func (w *walk) refusesKubeconfig(text []byte, tree *yamlv3.Node) error {
+	if len(text) > maxKubeconfigInValue || Pieces(text) > maxKubeconfigPieces {
+		return errLargeKubeconfig
+	}
+	if err := w.scanner.Over(); err != nil {
+		return err
+	}
+	times := 1 // client-go's parser
+	if tree == nil {
+		times++
+	}
+	if !w.payYAML(times * len(text)) {
+		return errMuchYAML
+	}
+	_, err := loadKubeconfig(text, tree)
+	return err
+}
+
 // refusals marks the CAs of a kubeconfig that client-go does not load: no client that is
 // given it trusts them.
-func (w *walk) refusals(data []byte, at place) {
+func (w *walk) refusals(data []byte, tree *yamlv3.Node, at place) {
 	const key = ".cluster.certificate-authority-data"
 	prefix := ""
 	if at.field != "" {
@@ -259,7 +282,7 @@ func (w *walk) refusals(data []byte, at place) {
 		}
 		if !judged {
 			judged = true
-			if err := refusesKubeconfig(data); err != nil {
+			if err := w.refusesKubeconfig(data, tree); err != nil {
 				reason = err.Error()
 			}
 		}
