@@ -81,13 +81,13 @@ func ParseCommand(line string) ([]string, error) {
 	return words, checkCommand(words)
 }
 
-// checkCommand refuses words that are no command for a node.
+// checkCommand refuses words that are no command for a node. It quotes none: each may be a password.
 func checkCommand(words []string) error {
 	switch {
 	case len(words) == 0 || words[0] == "":
 		return errors.New("no program is named")
 	case words[0][0] == '-' || strings.Contains(words[0], nodeMark):
-		return fmt.Errorf("the first word is the program to run, and %s is none", words[0])
+		return fmt.Errorf("the first word is the program to run, and no option, and has no %s", nodeMark)
 	case !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, nodeMark) }):
 		return fmt.Errorf("no word has %s, which stands for the node's name: every node would be the same machine", nodeMark)
 	}

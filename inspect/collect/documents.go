@@ -35,19 +35,10 @@ func parsable(text []byte) error {
 	if len(text) > maxParsed {
 		return fmt.Errorf("is %d MiB in one object, where API servers take 3: not read", len(text)>>20)
 	}
-	if n := pieces(text); n > maxPieces {
+	if n := pki.Pieces(text); n > maxPieces {
 		return fmt.Errorf("is one object of %d lines and values, more than the %d that are parsed: not read", n, maxPieces)
 	}
 	return nil
-}
-
-// pieces is at least the number of values in a text of YAML or JSON.
-func pieces(text []byte) int {
-	n := 0
-	for _, mark := range []string{"\n", ",", "[", "{", "- ", "? "} {
-		n += bytes.Count(text, []byte(mark))
-	}
-	return n
 }
 
 // toJSON parses YAML, within bounds.
@@ -197,7 +188,7 @@ func (l *objectList) imply(raw []byte) {
 
 // splitLong is splitYAML for a whole list that is too long to be parsed at once.
 func splitLong(doc []byte) (*objectList, bool) {
-	if len(doc) <= maxParsed && pieces(doc) <= maxListPieces {
+	if len(doc) <= maxParsed && pki.Pieces(doc) <= maxListPieces {
 		return nil, false
 	}
 	l, ok := splitYAML(doc)

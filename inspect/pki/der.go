@@ -192,36 +192,58 @@ func isOpen(data []byte) bool { return bytes.HasPrefix(data, []byte("\x30\x80"))
 // berToDER closes the open lengths of the element at the start of data, and
 // joins strings that are in pieces, so that it can be read as DER. What is DER
 // already stays as it is, byte for byte. rest is what follows the element.
-func berToDER(data []byte) (der, rest []byte, ok bool) { return closeElement(data, maxBER) }
-
-func closeElement(data []byte, depth int) (der, rest []byte, ok bool) {
-	if len(data) < 2 || depth == 0 {
+func berToDER(data []byte) (der, rest []byte, ok bool) {
+	c := closing{}
+	if rest, ok = c.element(data, maxBER); !ok {
+		clear(c.out)
 		return nil, nil, false
+	}
+	return c.out, rest, true
+}
+
+// closing writes DER. All of it goes to one place: an element of two bytes costs no more than
+// those, and a value has millions of them.
+type closing struct{ out []byte }
+
+// add is append that leaves no copy of what may be a key.
+func (c *closing) add(data ...byte) {
+	if len(c.out)+len(data) > cap(c.out) {
+		old := c.out
+		c.out = append(make([]byte, 0, 2*cap(old)+len(data)+64), old...)
+		clear(old)
+	}
+	c.out = append(c.out, data...)
+}
+
+func (c *closing) element(data []byte, depth int) (rest []byte, ok bool) {
+	if len(data) < 2 || depth == 0 {
+		return nil, false
 	}
 	const constructed = 0x20
 	tag := data[0]
 	if tag&0x1f == 0x1f { // of several bytes: none of the formats has such
-		return nil, nil, false
+		return nil, false
 	}
 	var body []byte
 	open := data[1] == 0x80
 	if open {
 		if tag&constructed == 0 {
-			return nil, nil, false
+			return nil, false
 		}
 		body = data[2:]
 	} else {
 		in := cryptobyte.String(data)
 		var element cryptobyte.String
 		if !in.ReadASN1(&element, cbasn1.Tag(tag)) {
-			return nil, nil, false
+			return nil, false
 		}
 		body, rest = element, in
 		if tag&constructed == 0 {
-			return data[:len(data)-len(rest)], rest, true
+			c.add(data[:len(data)-len(rest)]...)
+			return rest, true
 		}
 	}
-	var parts [][]byte
+	begin, joined := len(c.out), tag == byte(cbasn1.OCTET_STRING)|constructed
 	for {
 		if open && bytes.HasPrefix(body, []byte("\x00\x00")) {
 			rest = body[2:]
@@ -230,33 +252,35 @@ func closeElement(data []byte, depth int) (der, rest []byte, ok bool) {
 		if !open && len(body) == 0 {
 			break
 		}
-		part, more, ok := closeElement(body, depth-1)
-		if !ok {
-			return nil, nil, false
-		}
-		parts, body = append(parts, part), more
-	}
-	if tag == byte(cbasn1.OCTET_STRING)|constructed {
-		if parts, ok = contents(parts); !ok {
-			return nil, nil, false
-		}
-		tag = byte(cbasn1.OCTET_STRING)
-	}
-	return element(cbasn1.Tag(tag), parts...), rest, true
-}
-
-// contents strips the headers of the pieces of a string.
-func contents(pieces [][]byte) ([][]byte, bool) {
-	out := make([][]byte, len(pieces))
-	for i, p := range pieces {
-		in := cryptobyte.String(p)
-		var piece cryptobyte.String
-		if !in.ReadASN1(&piece, cbasn1.OCTET_STRING) {
+		part := len(c.out)
+		if body, ok = c.element(body, depth-1); !ok || joined && !c.strip(part) {
 			return nil, false
 		}
-		out[i] = piece
 	}
-	return out, true
+	if joined {
+		tag = byte(cbasn1.OCTET_STRING)
+	}
+	c.head(begin, tag)
+	return rest, true
+}
+
+// strip takes the header off the piece of a string that was written last.
+func (c *closing) strip(at int) bool {
+	in := cryptobyte.String(c.out[at:])
+	var piece cryptobyte.String
+	if !in.ReadASN1(&piece, cbasn1.OCTET_STRING) {
+		return false
+	}
+	c.out = c.out[:at+copy(c.out[at:], piece)]
+	return true
+}
+
+// head puts a header before what was written since.
+func (c *closing) head(begin int, tag byte) {
+	header := elementHeader(cbasn1.Tag(tag), len(c.out)-begin)
+	c.add(header...) // for its room
+	copy(c.out[begin+len(header):], c.out[begin:])
+	copy(c.out[begin:], header)
 }
 
 // readOctets reads a string with an implicit tag, which may be in pieces.

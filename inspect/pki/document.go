@@ -3,13 +3,11 @@ package pki
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
-	yamlv3 "go.yaml.in/yaml/v3"
-	"sigs.k8s.io/yaml"
+	"go.yaml.in/yaml/v3"
 )
 
 const (
@@ -27,23 +25,27 @@ const (
 // document reads a JSON or YAML document, or a stream of them. It reports
 // false if the value is none.
 func (w *walk) document(data []byte, at place) bool {
-	if !w.structured(data, at) {
-		return false
+	ok, first := w.structured(data, at)
+	if ok {
+		w.refusals(data, first, at)
 	}
-	w.refusals(data, at)
-	return true
+	return ok
 }
 
-func (w *walk) structured(data []byte, at place) bool {
+// structured returns the first document of a YAML stream, too.
+func (w *walk) structured(data []byte, at place) (ok bool, first *yaml.Node) {
 	if !isJSONish(data) {
-		return isYAMLish(data) && w.yaml(data, at)
+		return w.yaml(data, at)
 	}
 	if w.json(data, at) {
-		return true
+		return true, nil
 	}
 	// It only starts like JSON: what was found in it is found again.
 	w.results = &results{}
-	return isYAMLish(data) && w.yaml(data, at)
+	if w.over(at) {
+		return true, nil
+	}
+	return w.yaml(data, at)
 }
 
 func isJSONish(data []byte) bool {
@@ -141,7 +143,7 @@ func isWord(s string) bool {
 // json reads a stream of JSON documents, up to where it breaks. It reports
 // whether there was at least one whole map or list.
 func (w *walk) json(data []byte, at place) (found bool) {
-	d := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))))
+	d := json.NewDecoder(&untilOver{bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))), w.scanner.Over})
 	d.UseNumber()
 	p := &path{document: 1}
 	for p.document <= maxDocuments {
@@ -223,142 +225,57 @@ func (s *step) enter() {
 }
 
 // yaml reads a stream of YAML documents. It reports whether at least one of
-// them is a map or a list.
-func (w *walk) yaml(data []byte, at place) (found bool) {
-	d := yamlv3.NewDecoder(bytes.NewReader(data))
+// them is a map or a list, and returns the first.
+func (w *walk) yaml(data []byte, at place) (found bool, first *yaml.Node) {
+	if !isYAMLish(data) {
+		return false, nil
+	}
+	if directives(data) > maxDirectives {
+		w.stop(at, errDirectives.Error()+": what it holds was looked for in its text")
+		return true, nil
+	}
+	if !w.payYAML(len(data)) {
+		w.stop(at, errMuchYAML.Error()+": what it holds was looked for in its text")
+		return true, nil
+	}
+	documents := newYAML(data, w.scanner.Over)
 	p := &path{}
 	for p.document < maxDocuments {
-		var node yamlv3.Node
-		if err := decodeYAML(d, &node); err != nil {
+		node, err := documents.Next()
+		if err != nil {
 			break
 		}
-		p.document++
-		if len(node.Content) == 1 && node.Content[0].Kind != yamlv3.ScalarNode {
+		if p.document++; p.document == 1 {
+			first = node
+		}
+		if len(node.Content) == 1 && node.Content[0].Kind != yaml.ScalarNode {
 			found = true
 			w.yamlTree(node.Content[0], p, at)
 		}
 	}
-	return found
-}
-
-// decodeYAML turns a panic of the parser, which is known to have had some, into
-// an error: values come from anywhere.
-func decodeYAML(d *yamlv3.Decoder, node *yamlv3.Node) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = errKey("the YAML parser gave up")
-		}
-	}()
-	return d.Decode(node)
+	return w.over(at) || found, first
 }
 
 // yamlTree visits the scalars of a node. Aliases are not followed: what they
 // stand for is read where it stands, once.
-func (w *walk) yamlTree(node *yamlv3.Node, p *path, at place) {
+func (w *walk) yamlTree(node *yaml.Node, p *path, at place) {
 	if len(p.steps) == maxNesting {
 		return
 	}
 	switch node.Kind {
-	case yamlv3.ScalarNode:
+	case yaml.ScalarNode:
 		w.scalar(node.Value, p, at)
-	case yamlv3.SequenceNode:
+	case yaml.SequenceNode:
 		for i, child := range node.Content {
 			p.steps = append(p.steps, step{index: i})
 			w.yamlTree(child, p, at)
 			p.steps = p.steps[:len(p.steps)-1]
 		}
-	case yamlv3.MappingNode:
+	case yaml.MappingNode:
 		for i := 1; i < len(node.Content); i += 2 {
 			p.steps = append(p.steps, step{key: node.Content[i-1].Value, index: -1, nth: i / 2})
 			w.yamlTree(node.Content[i], p, at)
 			p.steps = p.steps[:len(p.steps)-1]
 		}
 	}
-}
-
-// maxAliased is how many bytes of text the aliases of a YAML document may stand for. In JSON each
-// is written out, and a few hundred kilobytes become gigabytes: the parser bounds how many there
-// are, and not how long. API servers take objects of 3 MiB.
-const maxAliased = 8 << 20
-
-// maxAliasedKubeconfig is the same for a kubeconfig: a value may hold hundreds of them.
-const maxAliasedKubeconfig = 256 << 10
-
-var errAliased = errors.New("its aliases stand for too much text")
-
-// YAMLToJSON is that of sigs.k8s.io/yaml, within bounds.
-func YAMLToJSON(text []byte) ([]byte, error) { return yamlToJSON(text, maxAliased) }
-
-func yamlToJSON(text []byte, most int) ([]byte, error) {
-	if mayAlias(text) {
-		var root yamlv3.Node
-		if err := decodeYAML(yamlv3.NewDecoder(bytes.NewReader(text)), &root); err != nil {
-			return nil, err
-		}
-		if aliased(&root, map[*yamlv3.Node]int{}, 0) > most {
-			return nil, errAliased
-		}
-	}
-	return yaml.YAMLToJSON(text)
-}
-
-// mayAlias reports whether there may be an anchor and an alias, &name and *name, where a value
-// begins. Most texts have none, and are not parsed for it; in UTF-16 that is not seen.
-func mayAlias(text []byte) bool {
-	return bytes.IndexByte(text, 0) >= 0 || marks(text, '&') && marks(text, '*')
-}
-
-func marks(text []byte, mark byte) bool {
-	for at := 0; ; at++ {
-		i := bytes.IndexByte(text[at:], mark)
-		if i < 0 || at+i+1 == len(text) {
-			return false
-		}
-		at += i
-		begins := at == 0 || text[at-1] >= 0x80 || bytes.IndexByte([]byte(" \t\r\n[{,:?-"), text[at-1]) >= 0
-		if next := text[at+1]; begins && next > ' ' && next != mark {
-			return true
-		}
-	}
-}
-
-// aliased is how many bytes the aliases below a node stand for; more than maxAliased where one is
-// part of itself, or nodes are nested too deep.
-func aliased(n *yamlv3.Node, known map[*yamlv3.Node]int, depth int) int {
-	if depth > maxNesting {
-		return maxAliased + 1
-	}
-	if n.Kind == yamlv3.AliasNode {
-		size, ok := known[n.Alias]
-		if !ok {
-			known[n.Alias] = maxAliased + 1 // until its size is known: it may be part of itself
-			size = written(n.Alias, known, depth+1)
-			known[n.Alias] = size
-		}
-		return size
-	}
-	sum := 0
-	for _, child := range n.Content {
-		if sum += aliased(child, known, depth+1); sum > maxAliased {
-			return maxAliased + 1
-		}
-	}
-	return sum
-}
-
-// written is how many bytes a node takes with its aliases written out.
-func written(n *yamlv3.Node, known map[*yamlv3.Node]int, depth int) int {
-	if depth > maxNesting {
-		return maxAliased + 1
-	}
-	if n.Kind == yamlv3.AliasNode {
-		return aliased(n, known, depth)
-	}
-	sum := len(n.Value) + 4 // what JSON puts around it
-	for _, child := range n.Content {
-		if sum += written(child, known, depth+1); sum > maxAliased {
-			return maxAliased + 1
-		}
-	}
-	return sum
 }

@@ -108,6 +108,30 @@ func TestBERCostsLittle(t *testing.T) {
 	}
 }
 
+// TestElementsOfBERTakeWhatTheyAre: a value of 288 bytes unpacks to millions of elements of two.
+func TestElementsOfBERTakeWhatTheyAre(t *testing.T) {
+	const size = 2 << 20
+	for name, in := range map[string][]byte{
+		"empty sequences": open(0x30, long(6, []byte("\x2a\x86\x48\x86\xf7\x0d\x01\x07\x02")), bytes.Repeat([]byte{0x30, 0}, size/2)),
+		"open sequences":  open(0x30, long(6, []byte("\x2a\x86\x48\x86\xf7\x0d\x01\x07\x02")), bytes.Repeat([]byte{0x30, 0x80, 0, 0}, size/4)),
+		"empty strings":   open(0x30, long(6, []byte("\x2a\x86\x48\x86\xf7\x0d\x01\x07\x02")), bytes.Repeat([]byte{4, 0}, size/2)),
+		"pieces":          open(0x30, long(6, []byte("\x2a\x86\x48\x86\xf7\x0d\x01\x07\x02")), open(0x24, bytes.Repeat([]byte{4, 0}, size/2))),
+	} {
+		for what, read := range map[string]func(){
+			"closed": func() { berToDER(in) },
+			"read":   func() { NewScanner().Scan(in) },
+		} {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			read()
+			runtime.ReadMemStats(&after)
+			if n := (after.TotalAlloc - before.TotalAlloc) >> 20; n > 16 {
+				t.Errorf("%s, %s: of %d MiB %d were allocated", name, what, size>>20, n)
+			}
+		}
+	}
+}
+
 // scanCheaply is Scan with a small budget for key derivation, so that a fuzzer
 // gets around.
 func scanCheaply(data []byte) []Found {

@@ -206,17 +206,20 @@ func element(tag cbasn1.Tag, parts ...[]byte) []byte {
 	for _, p := range parts {
 		n += len(p)
 	}
-	out := append(make([]byte, 0, n+6), byte(tag))
-	if n < 0x80 {
-		out = append(out, byte(n))
-	} else {
-		size := bytes.TrimLeft(binary.BigEndian.AppendUint32(nil, uint32(n)), "\x00") //nolint:gosec // a value has no four gigabytes
-		out = append(append(out, 0x80|byte(len(size))), size...)
-	}
+	out := append(make([]byte, 0, n+6), elementHeader(tag, n)...)
 	for _, p := range parts {
 		out = append(out, p...)
 	}
 	return out
+}
+
+// elementHeader is what stands before so many bytes.
+func elementHeader(tag cbasn1.Tag, n int) []byte {
+	if n < 0x80 {
+		return []byte{byte(tag), byte(n)}
+	}
+	size := bytes.TrimLeft(binary.BigEndian.AppendUint32(make([]byte, 0, 4), uint32(n)), "\x00") //nolint:gosec // a value has no four gigabytes
+	return append([]byte{byte(tag), 0x80 | byte(len(size))}, size...)
 }
 
 // DER that is the same in every key of its kind.

@@ -1,7 +1,6 @@
 package pki
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -103,31 +102,50 @@ func kubeconfigKeys() []string {
 // is not sure; nil: it loads it. It quotes no value. The text may be redacted, with x in
 // place of each byte that stayed on its node.
 func refusesKubeconfig(text []byte) error {
-	_, err := loadKubeconfig(text)
+	_, err := loadKubeconfig(text, nil)
 	return err
 }
 
-func loadKubeconfig(text []byte) (k *kubeconfig, err error) {
-	defer func() {
-		if recover() != nil {
-			err = errors.New("the YAML parser gave up")
+// maxKubeconfigPieces is what a kubeconfig may consist of: a cluster with its user and context is
+// some twenty pieces.
+const maxKubeconfigPieces = 20_000
+
+var errLargeKubeconfig = errors.New("it is too large to be read as a kubeconfig")
+
+// loadKubeconfig loads a text. tree is its first YAML document; nil: it was not parsed yet.
+func loadKubeconfig(text []byte, tree *yamlv3.Node) (*kubeconfig, error) {
+	if len(text) > maxYAML || Pieces(text) > maxKubeconfigPieces {
+		return nil, errLargeKubeconfig
+	}
+	var broken error
+	if tree == nil {
+		if tree, broken = ParseYAML(text); errors.Is(broken, errDirectives) {
+			return nil, broken
 		}
-	}()
-	if len(text) > maxYAML {
-		return nil, errors.New("it is too large to be read as a kubeconfig")
 	}
 	asJSON := text
 	if !json.Valid(text) {
-		if asJSON, err = yamlToJSON(text, maxAliasedKubeconfig); errors.Is(err, errAliased) {
-			return nil, err
-		} else if err != nil {
-			return nil, errors.New("client-go can't read it: it is neither YAML nor JSON")
+		const neither = errKey("client-go can't read it: it is neither YAML nor JSON")
+		if mayAlias(text) {
+			if broken != nil {
+				return nil, neither
+			}
+			if aliased(tree, map[*yamlv3.Node]int{}, 0) > maxAliasedKubeconfig {
+				return nil, errAliased
+			}
+		}
+		var err error
+		if asJSON, err = plainYAMLToJSON(text); err != nil {
+			return nil, neither
 		}
 	}
-	if err := ambiguous(text); err != nil {
+	if broken != nil {
+		return nil, errors.New("it can't be read as YAML")
+	}
+	if err := ambiguous(tree); err != nil {
 		return nil, err
 	}
-	k = &kubeconfig{}
+	k := &kubeconfig{}
 	if err := json.Unmarshal(asJSON, k); err != nil {
 		return nil, mistyped(err)
 	}
@@ -186,16 +204,12 @@ func extensionNames(list []kubeExtension) (out []string) {
 
 // ambiguous refuses keys that are there twice, or that differ from a known one in the
 // size of letters: readers differ on which one counts.
-func ambiguous(text []byte) error {
-	var root yamlv3.Node
-	if err := decodeYAML(yamlv3.NewDecoder(bytes.NewReader(text)), &root); err != nil {
-		return errors.New("it can't be read as YAML")
-	}
+func ambiguous(root *yamlv3.Node) error {
 	known := map[string]string{}
 	for _, key := range kubeconfigKeys() {
 		known[strings.ToLower(key)] = key
 	}
-	return twice(&root, known, 0)
+	return twice(root, known, 0)
 }
 
 func twice(n *yamlv3.Node, known map[string]string, depth int) error {
@@ -221,9 +235,32 @@ func twice(n *yamlv3.Node, known map[string]string, depth int) error {
 	return nil
 }
 
+// maxKubeconfigInValue is the size of the largest kubeconfig in a value that is read as such. A
+// value may hold hundreds of them.
+const maxKubeconfigInValue = 256 << 10
+
+// refusesKubeconfig is that for what is in a value, with its first YAML document, if it was parsed.
+func (w *walk) refusesKubeconfig(text []byte, tree *yamlv3.Node) error {
+	if len(text) > maxKubeconfigInValue || Pieces(text) > maxKubeconfigPieces {
+		return errLargeKubeconfig
+	}
+	if err := w.scanner.Over(); err != nil {
+		return err
+	}
+	times := 1 // client-go's parser
+	if tree == nil {
+		times++
+	}
+	if !w.payYAML(times * len(text)) {
+		return errMuchYAML
+	}
+	_, err := loadKubeconfig(text, tree)
+	return err
+}
+
 // refusals marks the CAs of a kubeconfig that client-go does not load: no client that is
 // given it trusts them.
-func (w *walk) refusals(data []byte, at place) {
+func (w *walk) refusals(data []byte, tree *yamlv3.Node, at place) {
 	const key = ".cluster.certificate-authority-data"
 	prefix := ""
 	if at.field != "" {
@@ -246,7 +283,7 @@ func (w *walk) refusals(data []byte, at place) {
 		}
 		if !judged {
 			judged = true
-			if err := refusesKubeconfig(data); err != nil {
+			if err := w.refusesKubeconfig(data, tree); err != nil {
 				reason = err.Error()
 			}
 		}
@@ -261,7 +298,7 @@ func (w *walk) refusals(data []byte, at place) {
 // caller to judge. Whether files that it names are there is not judged, nor what proxy-url
 // says: it stays on its node.
 func UnusableKubeconfig(text []byte) error {
-	k, err := loadKubeconfig(text)
+	k, err := loadKubeconfig(text, nil)
 	if err != nil {
 		return err
 	}

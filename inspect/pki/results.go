@@ -283,10 +283,15 @@ const (
 	bytesPerWork        = 8
 	workAtLeastPerValue = 100
 	maxWorkMore         = 600_000 // some 10 s, beyond that
+	// yamlPerByte and yamlAtLeast are how many bytes of YAML are parsed of a value for its length:
+	// each layer of it, and a kubeconfig once more. Parsing a megabyte takes half a second.
+	yamlPerByte = 4
+	yamlAtLeast = 4 << 10
+	maxYAMLMore = 8 << 20 // of all values, beyond that
 )
 
 // smallness is what may still be spent on values that are far smaller than what is in them.
-type smallness struct{ unpacked, things, certs, work budget }
+type smallness struct{ unpacked, things, certs, work, yaml budget }
 
 // CutShort says why not all of a value was read; empty: all was.
 func (c *Content) CutShort() string {
@@ -321,11 +326,21 @@ func (w *walk) verify(cost int) error {
 	return nil
 }
 
+var errMuchYAML = fmt.Errorf("the limit of %d MiB of YAML in compressed values of this run was reached before it", maxYAMLMore>>20)
+
+// payYAML charges for parsing so many bytes of YAML, and reports false if that is too much.
+func (w *walk) payYAML(n int) bool {
+	more := min(n, n-w.ownYAML)
+	w.ownYAML = max(w.ownYAML-n, 0)
+	return more <= 0 || w.scanner.small.yaml.take(int64(more))
+}
+
 func (s *smallness) fill() {
 	s.unpacked.left.Store(maxUnpackedMore)
 	s.things.left.Store(maxThingsMore)
 	s.certs.left.Store(maxCertsMore)
 	s.work.left.Store(maxWorkMore)
+	s.yaml.left.Store(maxYAMLMore)
 }
 
 // keep returns what was found in a value of that length, or, where that is too much, as much of

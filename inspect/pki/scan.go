@@ -34,6 +34,8 @@ type walk struct {
 	// ownWork is what verifying self-signed certificates in it may cost before it takes from what
 	// all values share.
 	ownWork int
+	// ownYAML is how many bytes of YAML in it are parsed before it takes from what all values share.
+	ownYAML int
 	rounds  int64 // of key derivation
 }
 
@@ -59,6 +61,7 @@ func scan(s *Scanner, data []byte, passwords [][]byte) []Found {
 		ownUnpacked: unpackedAtLeast + unpackedPerByte*len(data),
 		ownCerts:    thingsAtLeast + len(data)/(bytesPerThing*thingsPerCert),
 		ownWork:     workAtLeastPerValue + len(data)/bytesPerWork,
+		ownYAML:     yamlAtLeast + yamlPerByte*len(data),
 		rounds:      maxRounds,
 	}
 	w.value(data, place{})

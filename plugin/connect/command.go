@@ -1,8 +1,11 @@
 package connect
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os/exec"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -36,10 +39,35 @@ func (f *CommandFlags) words(via string, local bool) ([]string, error) {
 	}
 	words, err := nodeexec.ParseCommand(f.Line)
 	if err == nil {
-		_, err = exec.LookPath(words[0])
+		err = findProgram(words[0])
 	}
 	if err != nil {
-		return nil, cli.WithHint(fmt.Errorf("--node-command %q: %w", f.Line, err), "%s", example)
+		return nil, cli.WithHint(fmt.Errorf("--node-command: %w", err), "%s", example)
 	}
 	return words, nil
 }
+
+// findProgram says why a command's first word is no program, and quotes it only where it is
+// nothing else than the name of one: a password may be in it, as in NAME=VALUE or between
+// forgotten quotes.
+func findProgram(word string) error {
+	_, err := exec.LookPath(word)
+	if err == nil {
+		return nil
+	}
+	var look *exec.Error
+	if errors.As(err, &look) {
+		err = look.Err
+	}
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	if len(word) > 255 || strings.Trim(word, programSigns) != "" {
+		return fmt.Errorf("its first word is no program that is found here: %w", err)
+	}
+	return fmt.Errorf("exec: %q: %w", word, err)
+}
+
+// programSigns are those of names and paths of programs.
+const programSigns = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-/"

@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -98,13 +99,44 @@ func TestTheCommandIsCheckedBeforeAnythingIsRead(t *testing.T) {
 		{"--via command needs --node-command", NodeFlags{Via: nodeexec.ViaCommand}},
 		{"--local and --node-command exclude each other", NodeFlags{Via: ViaAuto, Local: true, Command: CommandFlags{"env {node}"}}},
 		{"--via ssh and --node-command exclude each other", NodeFlags{Via: nodeexec.ViaSSH, Command: CommandFlags{"env {node}"}}},
-		{`--node-command "env": no word has {node}`, NodeFlags{Via: nodeexec.ViaCommand, Command: CommandFlags{"env"}}},
+		{`--node-command: no word has {node}`, NodeFlags{Via: nodeexec.ViaCommand, Command: CommandFlags{"env"}}},
 		{`"no-such-program-here": executable file not found`, NodeFlags{Via: ViaAuto, Command: CommandFlags{"no-such-program-here {node}"}}},
 		{`the sign '$' has no meaning here`, NodeFlags{Via: nodeexec.ViaCommand, Command: CommandFlags{"ssh $USER@{node}"}}},
 	} {
 		c.flags.Parallel, c.flags.Timeout = 1, time.Minute
 		if err := c.flags.Check(); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%v, want %q", err, c.says)
+		}
+	}
+}
+
+// TestErrorsQuoteNoPartOfTheCommand: a password may be in it, wherever the mistake is.
+func TestErrorsQuoteNoPartOfTheCommand(t *testing.T) {
+	t.Parallel()
+	for line, says := range map[string]string{
+		"no-such-program-here -p hunter2 ssh {node}":   `--node-command: exec: "no-such-program-here": executable file not found in $PATH`,
+		"/no/such/program -p hunter2 ssh {node}":       `--node-command: exec: "/no/such/program": no such file or directory`,
+		"/ -p hunter2 ssh {node}":                      `--node-command: exec: "/": `,
+		"SSHPASS=hunter2 sshpass -e ssh {node}":        "--node-command: its first word is no program that is found here: executable file not found",
+		"'sshpass -p hunter2 ssh' {node}":              "--node-command: its first word is no program that is found here: executable file not found",
+		"'/usr/bin/sshpass -p hunter2 ssh' {node}":     "--node-command: its first word is no program that is found here: no such file or directory",
+		"'sshpass -p hunter2 ssh {node}'":              "--node-command: the first word is the program to run",
+		"-phunter2 ssh {node}":                         "--node-command: the first word is the program to run",
+		"'-p hunter2' ssh {node}":                      "--node-command: the first word is the program to run",
+		"sshpass -p hunter2 ssh node":                  "--node-command: no word has {node}",
+		"sshpass -p 'hunter2 ssh {node}":               "--node-command: a quote ' is not closed",
+		"sshpass -p hunter2$ ssh {node}":               "--node-command: the sign '$' has no meaning here",
+		"sshpass -p hunter2\t ssh {node}":              "can't be in a command",
+		strings.Repeat("hunter2", 700) + " ssh {node}": "--node-command: its first word is no program that is found here: ",
+	} {
+		f := NodeFlags{Via: nodeexec.ViaCommand, Command: CommandFlags{line}, Parallel: 1, Timeout: time.Minute}
+		err := f.Check()
+		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%.80s: %v, want %q", line, err, says)
+		}
+		var hint *cli.HintError
+		if !errors.As(err, &hint) || !strings.Contains(hint.Hint, "tsh ssh root@{node}") {
+			t.Errorf("%.80s: no next step: %v", line, err)
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
 // plain refuses what is not text, or holds what some parsers take for a line
@@ -31,16 +33,15 @@ func odd(r rune) bool {
 
 // parse returns the mapping that the text is.
 func parse(text []byte) (*yaml.Node, error) {
-	d := yaml.NewDecoder(bytes.NewReader(text))
-	var document, more yaml.Node
-	err := guard(func() error { return d.Decode(&document) })
+	documents := pki.NewYAML(text)
+	document, err := documents.Next()
 	if errors.Is(err, io.EOF) {
 		return nil, refuse(NotYAML, "the file is empty: it is no kubeconfig")
 	}
 	if err != nil {
 		return nil, refuse(NotYAML, "the file is neither YAML nor JSON (%s): correct it", Brief(err))
 	}
-	if err := guard(func() error { return d.Decode(&more) }); !errors.Is(err, io.EOF) {
+	if _, err := documents.Next(); !errors.Is(err, io.EOF) {
 		return nil, refuse(ManyDocuments, "the file has more after its first YAML document, which client-go ignores: remove that")
 	}
 	if len(document.Content) != 1 || document.Content[0].Kind != yaml.MappingNode {
@@ -49,7 +50,7 @@ func parse(text []byte) (*yaml.Node, error) {
 	if err := direct(document.Content[0]); err != nil {
 		return nil, err
 	}
-	return &document, nil
+	return document, nil
 }
 
 // guard turns a panic of a parser, which are known to have had some, into an error:

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
 // config is a kubeconfig as a kubelet would use it. Sources are what probe.sh
@@ -33,14 +34,14 @@ const none = "-"
 // is no errUnread is one that a kubelet has too.
 func parse(text []byte, at string) (config, error) {
 	c := config{ca: none, cert: none, key: none, token: none}
-	var doc yaml.Node
-	if err := yaml.Unmarshal(text, &doc); err != nil {
+	doc, err := pki.ParseYAML(text)
+	if err != nil {
 		return c, fmt.Errorf("it is no YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
 	}
 	if len(doc.Content) == 0 {
 		return c, errors.New("it is empty")
 	}
-	if err := loads(&doc); err != nil {
+	if err := loads(doc); err != nil {
 		return c, err
 	}
 	d := document{text: text, dir: path.Dir(at)}

@@ -162,14 +162,21 @@ type document struct {
 	} `yaml:"users"`
 }
 
+// maxPieces is what a node's configuration may consist of. Package yaml compares each key of a
+// mapping with all others.
+const maxPieces = 20_000
+
 // decode reads a redacted text. Keys that were overwritten are left out first: two
 // of the same length look alike, which YAML does not allow.
 func decode(text []byte, into any) error {
-	var root yaml.Node
-	if err := yaml.Unmarshal(text, &root); err != nil {
+	if n := pki.Pieces(text); n > maxPieces {
+		return fmt.Errorf("it has %d lines and values, more than the %d that are read", n, maxPieces)
+	}
+	root, err := pki.ParseYAML(text)
+	if err != nil {
 		return err
 	}
-	prune(&root)
+	prune(root)
 	return root.Decode(into)
 }
 
