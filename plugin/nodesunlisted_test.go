@@ -60,8 +60,8 @@ func TestFilesOfSomeNodes(t *testing.T) {
 	}{
 		"nobody lists them":         {[]string{cluster, files}, unlisted, "unknown other nodes: node-read: " + unlisted, "worker-7", cli.ExitIncomplete},
 		"these are all":             {[]string{cluster, files, written(t, filepath.Join(dir, "both.yaml"), both)}, "", "Done: nothing is left", unlisted, cli.ExitFine},
-		"a list has another":        {[]string{cluster, files, written(t, filepath.Join(dir, "more.yaml"), both+"---\n"+node("worker-7", "worker"))}, "worker-7", "worker-7: node-read: the node was left out", unlisted, cli.ExitIncomplete},
-		"a must-gather has another": {[]string{cluster, files, gathered}, "worker-7", "worker-7: node-read: the node was left out", unlisted, cli.ExitIncomplete},
+		"a list has another":        {[]string{cluster, files, written(t, filepath.Join(dir, "more.yaml"), both+"---\n"+node("worker-7", "worker"))}, "worker-7", "worker-7 (NotReady): node-read: the node was left out", unlisted, cli.ExitIncomplete},
+		"a must-gather has another": {[]string{cluster, files, gathered}, "worker-7", "worker-7 (NotReady): node-read: the node was left out", unlisted, cli.ExitIncomplete},
 		"files of nodes alone":      {[]string{files}, "", "", unlisted, cli.ExitRefused},
 	} {
 		run := func(line ...string) (string, int) {

@@ -117,17 +117,17 @@ func loadKubeconfig(text []byte, tree *yamlv3.Node) (*kubeconfig, error) {
 	if len(text) > maxYAML || Pieces(text) > maxKubeconfigPieces {
 		return nil, errLargeKubeconfig
 	}
-	var broken error
+	var failed error
 	if tree == nil {
-		if tree, broken = ParseYAML(text); errors.Is(broken, errDirectives) {
-			return nil, broken
+		if tree, failed = ParseYAML(text); errors.Is(failed, errDirectives) {
+			return nil, failed
 		}
 	}
 	asJSON := text
 	if !json.Valid(text) {
 		const neither = errKey("client-go can't read it: it is neither YAML nor JSON")
 		if mayAlias(text) {
-			if broken != nil {
+			if failed != nil {
 				return nil, neither
 			}
 			if aliased(tree, map[*yamlv3.Node]int{}, 0) > maxAliasedKubeconfig {
@@ -139,7 +139,7 @@ func loadKubeconfig(text []byte, tree *yamlv3.Node) (*kubeconfig, error) {
 			return nil, neither
 		}
 	}
-	if broken != nil {
+	if failed != nil {
 		return nil, errors.New("it can't be read as YAML")
 	}
 	if err := ambiguous(tree); err != nil {

@@ -98,14 +98,14 @@ func directives(text []byte) int {
 			return n
 		}
 		before := rest[:at]
-		if begins := len(rest) == len(text) && (at == 0 || string(before) == "\ufeff"); begins || endsLine(before) {
+		if begins := len(rest) == len(text) && (at == 0 || string(before) == "\ufeff"); begins || afterLine(before) {
 			n++
 		}
 		rest = rest[at+len(directive):]
 	}
 }
 
-func endsLine(text []byte) bool {
+func afterLine(text []byte) bool {
 	for _, end := range []string{"\n", "\r", "\u0085", "\u2028", "\u2029"} {
 		if bytes.HasSuffix(text, []byte(end)) {
 			return true

@@ -24,7 +24,7 @@ func TestUnknown(t *testing.T) {
 		"the kubeconfig was not read": {func(w *world) {
 			w.s.Gaps = append(w.s.Gaps, inspect.Gap{What: "node/" + w.s.Nodes[0].Name, Where: e.Trust.Name, Reason: "its shape is not understood (line 4: an anchor)"})
 		}, "the file on the node was not read: its shape is not understood (line 4: an anchor)"},
-		"what is shown was not seen": {func(w *world) { w.trust(e, ca.CertPEM); w.s.Bundles = w.s.Bundles[1:] }, "was not seen"},
+		"what is shown was not seen": {func(w *world) { w.trust(e, ca.CertPEM); w.s.Bundles = w.s.Bundles[1:] }, "not read: Secret/"},
 		"verification is off":        {func(w *world) { w.trust(e, ca.CertPEM); w.s.Nodes[0].Kubeconfigs[0].Clusters[0].Insecure = true }, "insecure-skip-tls-verify"},
 		"the CA is a file": {func(w *world) {
 			w.trust(e, ca.CertPEM)

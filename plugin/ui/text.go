@@ -68,7 +68,11 @@ func Wrap(w io.Writer, lead, s string) { wrapTo(w, lead, s, min(Columns(w), pros
 // Hang prints prose of the program's own in lines that fit, all but the first indented.
 func Hang(w io.Writer, s string, indent int) {
 	width, line, begun := min(Columns(w), proseColumns), s[:len(s)-len(strings.TrimLeft(s, " "))], false
-	for _, word := range strings.SplitAfter(strings.TrimLeft(s, " "), " ") {
+	rest := strings.TrimLeft(s, " ")
+	for _, word := range words(s) { // what a quotation says begins no line
+		rest = rest[len(word):]
+		blanks := len(rest) - len(strings.TrimLeft(rest, " "))
+		word, rest = word+rest[:blanks], rest[blanks:]
 		if begun && columnsIn(line)+columnsIn(strings.TrimRight(word, " ")) > width {
 			Printf(w, "%s\n", strings.TrimRight(line, " "))
 			line = strings.Repeat(" ", indent)

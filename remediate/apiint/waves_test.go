@@ -222,7 +222,7 @@ func TestPodsThatWillBeKilled(t *testing.T) {
 	for _, c := range []struct {
 		deleting map[string]int
 		says     string
-	}{{nil, "have no heartbeat were not read"}, {map[string]int{"worker-1": 12}, "When worker-1 returns, 12 of its pods"}, {map[string]int{}, ""}} {
+	}{{nil, "worker-1: its Pods were not read"}, {map[string]int{"worker-1": 12}, "When worker-1 returns, 12 of its pods"}, {map[string]int{}, ""}} {
 		fix.Deleting = c.deleting
 		p, err := fix.Plan("run-1", f.Snapshot, remediatetest.TestNow)
 		if err != nil {
