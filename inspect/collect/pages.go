@@ -67,7 +67,8 @@ func listPages(ctx context.Context, opts metav1.ListOptions, fetch page) listing
 				return out
 			}
 			opts.Continue = meta.Continue
-		case apierrors.IsResourceExpired(err) && newerToken(err) != "" && newerToken(err) != opts.Continue && expired < maxExpired:
+		// Only what was asked for with a token can go on: from the list's begin, objects would be left out.
+		case opts.Continue != "" && apierrors.IsResourceExpired(err) && newerToken(err) != "" && newerToken(err) != opts.Continue && expired < maxExpired:
 			expired++
 			opts.Continue = newerToken(err)
 			if expired == 1 {
