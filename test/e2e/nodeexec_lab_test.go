@@ -27,7 +27,7 @@ import (
 
 // waitLimit is for whatever a kubelet or a controller is to do; most of it takes
 // a second or two.
-const waitLimit = 90 * time.Second
+const waitLimit = 4 * time.Minute
 
 // restConfig is the administrator's way to the lab's API server.
 func restConfig(t *testing.T, lab *labtest.Lab) *rest.Config {
