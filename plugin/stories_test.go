@@ -234,8 +234,9 @@ func screenOf(t *testing.T, columns int, args []string) (code int, out, errOut s
 // commandLine is a line that is copied, and so is never broken; a CA that is removed is named in full.
 var commandLine = regexp.MustCompile(`^ *(next|undo|details|kubectl|oc) |^- remove `)
 
-// mayDiffer is a word of which another one stands on a wider screen: a count, a cut.
-var mayDiffer = regexp.MustCompile(`^\+?\d+$|…`)
+// mayDiffer is a word of which another one stands on a wider screen: a count, a cut, and "on each
+// node", where there is no room for a column that is the same for all.
+var mayDiffer = regexp.MustCompile(`^\+?\d+$|…|^each$`)
 
 // fitsOn: no line is wider than the screen but a command, and no word is broken: each is on a
 // screen that breaks no line, too.

@@ -20,6 +20,9 @@ type NodeCopy struct {
 	Evidence
 }
 
+// Maintained reports whether a component writes the copy again when its object changes.
+func (c NodeCopy) Maintained() bool { return !strings.HasPrefix(c.Writer, noComponent) }
+
 // NodeCopies returns every row about files that are copies of objects. What a file
 // must hold of an object stands here alone: the targets of Aggregates are objects.
 func NodeCopies() []NodeCopy {

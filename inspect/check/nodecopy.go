@@ -83,7 +83,7 @@ func emptyCopies(f *inspect.Facts, sources map[catalog.Ref]*inspect.Entry) []ass
 						Reason:      place(inspect.OnNode(n, file.Path)) + " holds no certificate",
 						Impact:      "at the next start of what reads it: it fails, or trusts no CA",
 						Evidence:    fmt.Sprintf("%s on %s holds no certificate; it is a copy of %s", foreign.Text(path.Base(file.Path)), n.Name, row.Object),
-						Remediation: assess.Advise("look whether the disk of the node is full; the file is brought there by " + row.Writer),
+						Remediation: assess.Advise("look whether the disk of the node is full; who writes the file: " + row.Writer),
 					},
 					At: []pki.Location{inspect.OnNode(n, file.Path)},
 				})
@@ -115,9 +115,13 @@ func (b *fileBehind) finding(f *inspect.Facts) assess.Finding {
 			Reason:      b.reason(b.missing[0]),
 			Impact:      "now: what the missing CA signed is refused there",
 			Evidence:    fmt.Sprintf("a copy of %s %s", b.row.Object, b.what),
-			Remediation: assess.Advise("find out why it was not brought there by " + b.row.Writer),
+			Remediation: assess.Advise("find out why " + b.row.Writer + " has not written it"),
 		},
 		Due: b.since, At: b.at,
+	}
+	if !b.row.Maintained() {
+		finding.Evidence += "; written by " + b.row.Writer
+		finding.Remediation = assess.Run(f.Hints().Next("{} verify api-int"))
 	}
 	if b.identity {
 		finding.Impact = "now: another certificate is in use there"

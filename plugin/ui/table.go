@@ -80,11 +80,7 @@ func (p HumanPrinter) read(w io.Writer, inv *report.Inventory) {
 	reads, none := readsOf(inv)
 	Wrap(w, "Read     ", strings.Join(reads, ", "))
 	if len(none) > 0 {
-		lead := "there are no "
-		if p.Hints.OfFile() {
-			lead = "not in the file: "
-		}
-		Wrap(w, "None     ", lead+strings.Join(none, ", "))
+		Wrap(w, "None     ", "found: "+strings.Join(none, ", "))
 	}
 	for _, r := range inv.Reads {
 		if r.Skipped {
