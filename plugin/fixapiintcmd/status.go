@@ -205,7 +205,7 @@ type (
 		// Remediation is what to do about it.
 		Remediation assess.Remediation `json:"remediation,omitzero"`
 		brief       string             // how it is, in two or three words
-		due         string             // what is to be done, in few words
+		due         string             // what is to be done, or why it is unknown, in few words
 	}
 )
 
@@ -233,7 +233,7 @@ func (o *statusOptions) judge(p *remediate.Plan, lease *repairLease) repairDocum
 			}
 			d.Waves = slices.Insert(d.Waves, i, repairWave{Name: name})
 		}
-		unknown := repairNode{Name: r.Node, State: standsUnknown, Reason: r.Name + ": " + r.Reason, Remediation: assess.Advise(r.Next)}
+		unknown := repairNode{Name: r.Node, State: standsUnknown, due: r.Reason, Reason: r.Name + ": " + r.Reason, Remediation: assess.Advise(r.Next)}
 		if n != nil {
 			life := p.Basis.NodeHealth(n)
 			unknown.Ready, unknown.brief = n.Ready, life.Brief()

@@ -121,7 +121,7 @@ func printNodes(w *ui.Page, nodes []repairNode, room int) {
 	width = min(width, max(w.Columns()-ui.Width(lead(""))-brief-leastReason-2*gap, 10))
 	for _, n := range nodes[:listed] {
 		why := n.due
-		if n.State != standsPending || why == "" {
+		if n.State == standsFailed || why == "" {
 			why = n.Reason
 		}
 		w.Line(lead(n.State) + ui.Clean(ui.Padded(called(n), width)+"  "+ui.Padded(ui.OrDash(n.brief), brief)+"  "+ui.OneLine(why)))
