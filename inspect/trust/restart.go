@@ -227,7 +227,7 @@ func (j *restart) trustsNow(id string, f *inspect.ProbedKubeconfig) {
 		return
 	}
 	a := f.Answers[0]
-	next := assess.Run(j.f.Hints().Next("{} fix-api-int --nodes NODE"))
+	next := assess.Run(j.f.Hints().Next("{} fix-api-int --nodes NODE --dry-run=client"))
 	if !slices.ContainsFunc(catalog.KubeletSetups(j.f.Snapshot.Cluster.Versions), func(s catalog.KubeletSetup) bool { return slices.Contains(s.Kubeconfigs(), f.Path) }) {
 		next = assess.Advise("write the cluster's CA into " + f.Path)
 	}
@@ -355,5 +355,5 @@ func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") 
 
 // rebootstrap is the command by which the kubelet rejoins.
 func (j *restart) rebootstrap() string {
-	return j.f.Hints().Next("{} fix-api-int --nodes NODE --rebootstrap --approve-csrs")
+	return j.f.Hints().Next("{} fix-api-int --nodes NODE --rebootstrap --approve-csrs --dry-run=client")
 }
