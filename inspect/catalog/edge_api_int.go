@@ -21,7 +21,7 @@ func apiIntEdges() []Edge {
 			Trust: file("/etc/kubernetes/kubeconfig"), Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadAtStart, Reader: pki.ReaderGo,
 			Remediation: "{} fix-api-int --nodes NODE --dry-run=client",
 			Ahead:       "{} pretrust --nodes NODE --dry-run=client",
-			Impact:      "the node, once its client certificate is missing or has expired; the kubelet's own kubeconfig is made from this file",
+			Impact:      "the node cannot join again once its client certificate is missing or has expired; the kubelet's own kubeconfig is made from this file",
 			In:          Range{Component: mco}, Evidence: kubelet,
 		},
 		{

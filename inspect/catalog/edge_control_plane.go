@@ -23,7 +23,7 @@ func controlPlaneEdges() []Edge {
 		{
 			ID: "apiserver-etcd", Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver trusts what etcd serves",
 			Trust: bundle(kasTarget, "etcd-serving-ca"), Presented: secret("openshift-etcd", "etcd-serving-*"), ServerName: NameAny, Reload: ReloadByRollout, Reader: pki.ReaderUnknown,
-			Impact: "the API server",
+			Impact: "every API call: kube-apiserver cannot use etcd",
 			In:     Range{Component: kas}, Evidence: flags,
 		},
 		{
@@ -41,7 +41,7 @@ func controlPlaneEdges() []Edge {
 		{
 			ID: "etcd-apiserver", Part: PartControlPlane, Verifier: "etcd", Claim: "etcd trusts kube-apiserver's client certificate",
 			Trust: bundle("openshift-etcd", "etcd-ca-bundle"), Presented: secret(kasTarget, "etcd-client"), ServerName: NameClient, Reload: ReloadByRollout, Reader: pki.ReaderUnknown,
-			Impact: "the API server",
+			Impact: "every API call: kube-apiserver cannot use etcd",
 			In:     Range{Component: etcd}, Evidence: Evidence{Verified, "openshift/cluster-etcd-operator bindata/etcd/pod.gotpl.yaml @ b4786ae33"},
 		},
 		{
@@ -53,7 +53,7 @@ func controlPlaneEdges() []Edge {
 		{
 			ID: "apiserver-controller-manager", Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver trusts kube-controller-manager's client certificate",
 			Trust: bundle(kasTarget, "client-ca"), Presented: secret(managed, "kube-controller-manager-client-cert-key"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
-			Impact: "controllers", In: Range{Component: kas}, Evidence: flags,
+			Impact: "controllers: the API refuses kube-controller-manager", In: Range{Component: kas}, Evidence: flags,
 		},
 		{
 			ID: "apiserver-scheduler", Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver trusts kube-scheduler's client certificate",

@@ -33,7 +33,7 @@ func kubeadmEdges() []Edge {
 			Presented: inPKI("apiserver.crt"), ServerName: NameInKubeconfig, Reload: reads, Reader: pki.ReaderGo, Impact: impact, In: plain, Evidence: components,
 		}
 	}
-	kubelets := api("kubeadm-kubelet-api", "kubelet.conf", "kubelet", "kubelets trust the API server's serving certificate", "the node", PartNodes, ReloadAtStart)
+	kubelets := api("kubeadm-kubelet-api", "kubelet.conf", "kubelet", "kubelets trust the API server's serving certificate", "the node becomes NotReady at the kubelet's next reconnect or restart", PartNodes, ReloadAtStart)
 	kubelets.Remediation = "{} fix-api-int --nodes NODE --dry-run=client"
 	// Which client certificates kube-apiserver trusts, by what it has loaded itself.
 	client := func(id, claim, impact string, part Part, presented Ref) Edge {
@@ -50,12 +50,12 @@ func kubeadmEdges() []Edge {
 	}
 	return []Edge{
 		kubelets,
-		api("kubeadm-controller-manager-api", "controller-manager.conf", "kube-controller-manager", "kube-controller-manager trusts the API server's serving certificate", "controllers", PartControlPlane, ReloadAtStart),
+		api("kubeadm-controller-manager-api", "controller-manager.conf", "kube-controller-manager", "kube-controller-manager trusts the API server's serving certificate", "controllers: kube-controller-manager cannot reach the API", PartControlPlane, ReloadAtStart),
 		api("kubeadm-scheduler-api", "scheduler.conf", "kube-scheduler", "kube-scheduler trusts the API server's serving certificate", "new pods are not placed", PartControlPlane, ReloadAtStart),
 		api("kubeadm-admin-api", "admin.conf", "the administrator", "the administrator's kubeconfig trusts the API server's serving certificate", "kubectl, kubeadm", PartAccess, ReloadEachTime),
 		api("kubeadm-super-admin-api", "super-admin.conf", "the administrator", "the kubeconfig of system:masters trusts the API server's serving certificate", "the way in past all rules of access", PartAccess, ReloadEachTime),
-		client("kubeadm-apiserver-kubelet", "kubelets' client certificates", "the node: its kubelet may do nothing", PartNodes, file("/var/lib/kubelet/pki/kubelet-client-current.pem")),
-		client("kubeadm-apiserver-controller-manager", "kube-controller-manager's client certificate", "controllers", PartControlPlane, clientIn("/etc/kubernetes/controller-manager.conf")),
+		client("kubeadm-apiserver-kubelet", "kubelets' client certificates", "the node becomes NotReady: the API refuses its kubelet", PartNodes, file("/var/lib/kubelet/pki/kubelet-client-current.pem")),
+		client("kubeadm-apiserver-controller-manager", "kube-controller-manager's client certificate", "controllers: the API refuses kube-controller-manager", PartControlPlane, clientIn("/etc/kubernetes/controller-manager.conf")),
 		client("kubeadm-apiserver-scheduler", "kube-scheduler's client certificate", "new pods are not placed", PartControlPlane, clientIn("/etc/kubernetes/scheduler.conf")),
 		client("kubeadm-apiserver-admin", "the client certificate in the administrator's kubeconfig", "kubectl, kubeadm", PartAccess, clientIn("/etc/kubernetes/admin.conf")),
 		client("kubeadm-apiserver-super-admin", "the client certificate in the kubeconfig of system:masters", "the way in past all rules of access", PartAccess, clientIn("/etc/kubernetes/super-admin.conf")),
@@ -76,8 +76,8 @@ func kubeadmEdges() []Edge {
 			Trust: inPKI("ca.crt"), Presented: inPKI("apiserver-kubelet-client.crt"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
 			Impact: "logs, exec, port-forward and metrics of the node", In: plain, Evidence: Evidence{Verified, kubeadmRepo + "componentconfigs/kubelet.go and phases/controlplane/manifests.go v1.35.4"},
 		},
-		etcd("kubeadm-apiserver-etcd", "kube-apiserver", "kube-apiserver trusts what etcd serves", "etcd/server.crt", "the API server", NameAny),
-		etcd("kubeadm-etcd-apiserver", "etcd", "etcd trusts kube-apiserver's client certificate", "apiserver-etcd-client.crt", "the API server", NameClient),
+		etcd("kubeadm-apiserver-etcd", "kube-apiserver", "kube-apiserver trusts what etcd serves", "etcd/server.crt", "every API call: kube-apiserver cannot use etcd", NameAny),
+		etcd("kubeadm-etcd-apiserver", "etcd", "etcd trusts kube-apiserver's client certificate", "apiserver-etcd-client.crt", "every API call: kube-apiserver cannot use etcd", NameClient),
 		etcd("kubeadm-etcd-peers", "etcd", "etcd's members trust each other", "etcd/peer.crt", "the quorum of etcd, and with it the API", NameAny),
 		etcd("kubeadm-etcd-peer-clients", "etcd", "etcd's members trust each other's certificates as clients", "etcd/peer.crt", "the quorum of etcd, and with it the API", NameClient),
 		etcd("kubeadm-etcd-healthcheck", "etcd", "etcd trusts the client certificate of its health checks", "etcd/healthcheck-client.crt", "kubeadm's look at etcd: upgrades and joins of control plane nodes", NameClient),

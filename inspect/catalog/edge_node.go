@@ -61,7 +61,7 @@ func nodeEdges() []Edge {
 		{
 			ID: "apiserver-kubelet-client", Part: PartNodes, Verifier: "kube-apiserver", Claim: "kube-apiserver trusts kubelets' client certificates",
 			Trust: bundle(kasTarget, "client-ca"), Presented: file("/var/lib/kubelet/pki/kubelet-client-current.pem"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
-			Impact: "the node: its kubelet may do nothing",
+			Impact: "the node becomes NotReady: the API refuses its kubelet",
 			In:     Range{Component: kas}, Evidence: flags,
 		},
 		{

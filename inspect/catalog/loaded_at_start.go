@@ -23,7 +23,7 @@ func Processes() []Process {
 		{
 			EdgeID: "kubelet-api-int", Command: "kubelet", Edge: Edge{
 				ID: "kubelet-memory-api-int", Part: PartAPIInt, Verifier: "kubelet", Reload: ReloadAtStart, Claim: "running kubelets have loaded the CA of api-int's serving certificate",
-				Impact:      "the node, at its next reconnect: the file is right, and the kubelet has not read it",
+				Impact:      "the node becomes NotReady at the kubelet's next reconnect: the file is right, but the kubelet has not read it",
 				Remediation: "{} fix-api-int --nodes NODE",
 				In:          Range{Component: mco}, Evidence: kubelet,
 			},
