@@ -15,7 +15,7 @@ import (
 )
 
 // everyStep says at which of a script's steps to interrupt it: at all of them with
-// CERTROT_EVERY_STEP=1, which takes ten minutes; else at every sixth in one way in
+// CERTROT_EVERY_STEP=1, which takes ten minutes; else at every eleventh in one way in
 // one shell, and at fewer in the others.
 func everyStep(way int, w world) (from, by int) {
 	switch {
@@ -24,9 +24,9 @@ func everyStep(way int, w world) (from, by int) {
 	case testing.Short():
 		return 1 + way, 61
 	case way == 0 && strings.HasPrefix(w.name, "dash"):
-		return 1, 6
+		return 1, 11
 	}
-	return 1 + way, 29
+	return 1 + way, 53
 }
 
 // mortal is the world with tools that count their calls, and do something at

@@ -14,7 +14,7 @@ type target struct {
 // targets is what a change of these files needs beside `make test`. Each is explained in
 // docs/testing.md.
 var targets = []target{
-	{"every-step", []string{"nodeexec/host", "remediate"}},
+	{"every-step", []string{"nodeexec/host", "remediate", "plugin"}},
 	{"fuzz-inputs", []string{"inspect/pki", "inspect/collect", "remediate/kubeconfig", "foreign"}},
 }
 
