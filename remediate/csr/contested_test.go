@@ -111,7 +111,7 @@ func TestARequestSettlesAfterEachStartOfTheKubelet(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newContest(t, func(c *contest, at int) {
-				if second && at == 26 {
+				if second && at == int(settling/time.Second)+11 {
 					c.asks(t, remediatetest.ClientAsking(t), "csr-later")
 				}
 			})
@@ -121,7 +121,7 @@ func TestARequestSettlesAfterEachStartOfTheKubelet(t *testing.T) {
 			if err := end.noteFirstSeen(t.Context(), c.env, change, "worker-0"); err != nil {
 				t.Fatal(err)
 			}
-			_ = c.env.Sleep(t.Context(), 20*time.Second) // other nodes are answered first
+			_ = c.env.Sleep(t.Context(), settling+5*time.Second) // other nodes are answered first
 			c.starts(t)
 			_ = c.env.Sleep(t.Context(), 2*time.Second)
 			c.asks(t, remediatetest.ClientAsking(t), "csr-after")
