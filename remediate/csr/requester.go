@@ -1,7 +1,6 @@
 package csr
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -46,7 +45,7 @@ func notArrived(ctx context.Context, env *remediate.Env, node string, r *Request
 	for _, o := range inOrder(others) {
 		switch {
 		case o.pkcs10 == nil || o.serving() || o.Name == r.Name:
-		case bytes.Equal(o.pkcs10.RawSubjectPublicKeyInfo, r.pkcs10.RawSubjectPublicKeyInfo):
+		case sameKey(o, r):
 			// A client that reads a request can send a copy of it: which one is the original is unknown.
 			text += fmt.Sprintf("\n  Request %s is pending, for the same key: one of the two may be a copy. Do not approve it by hand", foreign.Name(o.Name))
 		default:

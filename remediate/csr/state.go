@@ -40,7 +40,7 @@ func (s *State) approve(ctx context.Context, env *remediate.Env, c *remediate.Ch
 	s.unsettled = false
 	for _, r := range current(requests) {
 		joins := r.joins(n)
-		if had := s.bootstrapped[node]; joins && had != nil && !alike(had, r) {
+		if had := s.bootstrapped[node]; joins && had != nil && !sameKey(had, r) {
 			continue // its kubelet has its answer
 		}
 		if joins && !settled(env, n) {
