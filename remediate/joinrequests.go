@@ -26,6 +26,8 @@ type JoinsSeen struct {
 	Since time.Time
 	// Contested: between two starts of its kubelet, there were several keys. It stays so.
 	Contested bool
+	// Approved is for which key this run approved a request; zero: for none. It stays so.
+	Approved pki.Fingerprint
 	// mute: at the last look, its kubelet could not ask.
 	mute bool
 }
@@ -37,7 +39,7 @@ func (j *JoinRequests) See(node string, started, now time.Time, keys map[pki.Fin
 	defer j.mu.Unlock()
 	seen, ok := j.nodes[node]
 	if !ok || !seen.started.Equal(started) {
-		seen = JoinsSeen{started: started, Since: now, Contested: seen.Contested}
+		seen = JoinsSeen{started: started, Since: now, Contested: seen.Contested, Approved: seen.Approved}
 	}
 	all := map[pki.Fingerprint]bool{}
 	maps.Copy(all, keys)
@@ -65,4 +67,16 @@ func (j *JoinRequests) CouldNotAsk(node string) {
 			j.nodes[name] = seen
 		}
 	}
+}
+
+// Approve notes that this run approves a request for this key. That its answer is lost does not undo it.
+func (j *JoinRequests) Approve(node string, key pki.Fingerprint) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	seen := j.nodes[node]
+	seen.Approved = key
+	if j.nodes == nil {
+		j.nodes = map[string]JoinsSeen{}
+	}
+	j.nodes[node] = seen
 }

@@ -203,6 +203,9 @@ func approve(ctx context.Context, env *remediate.Env, n RequestedNode, r *Reques
 	} else if again == nil || again.mismatch != "" {
 		return apierrors.NewConflict(certificatesapi.Resource("certificatesigningrequests"), r.Name, errors.New("it does not match any more"))
 	}
+	if r.joins(n) {
+		env.Joins.Approve(n.Name, r.key())
+	}
 	at := metav1.NewTime(env.Now())
 	c.Status.Conditions = append(c.Status.Conditions, certificatesapi.CertificateSigningRequestCondition{
 		Type: certificatesapi.CertificateApproved, Status: corev1.ConditionTrue, Reason: "certrot", LastUpdateTime: at, LastTransitionTime: at,

@@ -139,6 +139,32 @@ func TestARequestSettlesAfterEachStartOfTheKubelet(t *testing.T) {
 	}
 }
 
+// TestAfterAnApprovalNoOtherKeyIsApproved: also not in a later step of the run, after another start of the
+// kubelet, when the first request is gone.
+func TestAfterAnApprovalNoOtherKeyIsApproved(t *testing.T) {
+	t.Parallel()
+	c := newContest(t, func(*contest, int) {})
+	change := &remediate.Change{Versions: catalog.Versions{Cluster: "4.15.0"}}
+	c.asks(t, remediatetest.ClientAsking(t), "csr-first")
+	step := Approve{NodeName: "worker-0", State: newApproving()}
+	step.State.Earlier = map[string]bool{}
+	if err := step.Apply(t.Context(), c.env, change); err != nil || !slices.Equal(c.api.Log, []string{"csr-first"}) {
+		t.Fatalf("%v, approved %q\n%s", err, c.api.Log, c.told)
+	}
+	_ = c.env.Sleep(t.Context(), 2*time.Second)
+	c.starts(t)
+	c.api.Requests = nil
+	c.asks(t, remediatetest.ClientAsking(t), "csr-second")
+	end := NewApprovePending([]string{"worker-0"}, true, true)
+	if err := end.Apply(t.Context(), c.env, change); err != nil || len(c.api.Log) > 1 {
+		t.Errorf("%v, approved %q\n%s", err, c.api.Log, c.told)
+	}
+	left := end.Verify(t.Context(), c.env, change)
+	if left == nil || !strings.Contains(left.Error(), "this run approved a request in this node's name") || !strings.Contains(left.Error(), "--nodes worker-0 --rebootstrap") || strings.Contains(left.Error(), "certificate approve") {
+		t.Errorf("why and what to do are not said: %v", left)
+	}
+}
+
 // TestAKeyThatWasSeenCountsWhenItsRequestIsGone: requests are deleted, by whoever may.
 func TestAKeyThatWasSeenCountsWhenItsRequestIsGone(t *testing.T) {
 	t.Parallel()

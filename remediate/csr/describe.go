@@ -1,7 +1,6 @@
 package csr
 
 import (
-	"bytes"
 	"crypto/x509"
 	"fmt"
 	"slices"
@@ -43,7 +42,7 @@ func (r *Request) describe() string {
 	}
 	if r.pkcs10 != nil {
 		lines = append(lines, "  subject  "+pki.Foreign(r.pkcs10.Subject.String()), "  names    "+namesOf(r.pkcs10),
-			fmt.Sprintf("  key      %s, sha256 %s", keyOf(r.pkcs10), pki.FingerprintOf(r.pkcs10.RawSubjectPublicKeyInfo)))
+			fmt.Sprintf("  key      %s, sha256 %s", keyOf(r.pkcs10), r.key()))
 	}
 	usages := make([]string, 0, len(r.Spec.Usages))
 	for _, u := range r.Spec.Usages {
@@ -107,7 +106,7 @@ func current(all []*Request) []*Request {
 		key          pki.Fingerprint
 	}
 	of := func(r *Request) key {
-		return key{r.Spec.SignerName, r.Spec.Username, pki.FingerprintOf(r.pkcs10.RawSubjectPublicKeyInfo)}
+		return key{r.Spec.SignerName, r.Spec.Username, r.key()}
 	}
 	matching := slices.DeleteFunc(inOrder(all), func(r *Request) bool { return r.mismatch != "" })
 	newest, seen := map[key]key{}, map[key]bool{}
@@ -124,10 +123,8 @@ func current(all []*Request) []*Request {
 	})
 }
 
-// sameKey reports whether two requests are for one key.
-func sameKey(a, b *Request) bool {
-	return bytes.Equal(a.pkcs10.RawSubjectPublicKeyInfo, b.pkcs10.RawSubjectPublicKeyInfo)
-}
+// key is what it is for, where it can be read.
+func (r *Request) key() pki.Fingerprint { return pki.FingerprintOf(r.pkcs10.RawSubjectPublicKeyInfo) }
 
 // inOrder sorts requests: clients' first, then by age and name.
 func inOrder(all []*Request) []*Request {

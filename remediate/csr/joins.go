@@ -45,6 +45,7 @@ func (n RequestedNode) single(all []*Request, asked map[pki.Fingerprint]bool) {
 	if n.seen != nil {
 		seen := n.seen(n.kubeletState.started, asked)
 		keys, contested = seen.Keys, seen.Contested
+		n.onlyApproved(all, seen.Approved)
 	}
 	if !contested {
 		return
@@ -75,6 +76,16 @@ func (n RequestedNode) single(all []*Request, asked map[pki.Fingerprint]bool) {
 		}
 		r.mismatch = which + came + ": earlier tries of its kubelet, or another client's" + stays
 		r.restart = n.rebootstrap()
+	}
+}
+
+// onlyApproved refuses each key but the one that this run approved, if it did: its kubelet has its answer.
+func (n RequestedNode) onlyApproved(all []*Request, approved pki.Fingerprint) {
+	for _, r := range all {
+		if approved != (pki.Fingerprint{}) && r.joins(n) && r.key() != approved {
+			r.mismatch = "this run approved a request in this node's name, for the key with sha256 " + approved.String() + ": its kubelet was started again meanwhile, or another client asks; no second one is approved in this run"
+			r.restart = n.rebootstrap()
+		}
 	}
 }
 
