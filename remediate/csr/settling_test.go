@@ -82,6 +82,47 @@ func TestAKubeletThatSleepsIsAwaited(t *testing.T) {
 	}
 }
 
+// TestNoCommandApprovesWhatCertrotWouldNot: without --approve-csrs, who else asks is awaited before the
+// command of a request is printed.
+func TestNoCommandApprovesWhatCertrotWouldNot(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		kubelet int // when it asks, after the thief; 0: only one asks
+		limit   time.Duration
+		want    string
+		command bool
+	}{
+		"one asks":             {0, 0, "by hand: kubectl certificate approve csr-first", true},
+		"two ask":              {6, 0, "2 requests in this node's name, with different keys", false},
+		"it is not waited for": {0, 5 * time.Second, "seen for less than 40s, and another client may ask in this node's name, too. Run the same command again", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newContest(t, func(w *contest, second int) {
+				switch second {
+				case 1:
+					w.asks(t, remediatetest.ClientAsking(t), "csr-first")
+				case c.kubelet:
+					w.asks(t, remediatetest.ClientAsking(t), "csr-kubelet")
+				}
+			})
+			w.env.EffectTimeout = c.limit
+			_ = w.env.Sleep(t.Context(), 2*time.Second)
+			end, change := NewApprovePending([]string{"worker-0"}, false, true), &remediate.Change{Versions: catalog.Versions{Cluster: "4.15.0"}}
+			if err := end.Apply(t.Context(), w.env, change); err != nil {
+				t.Fatal(err)
+			}
+			left := end.Verify(t.Context(), w.env, change)
+			if left == nil || !strings.Contains(left.Error(), c.want) || strings.Contains(left.Error(), "certificate approve") != c.command {
+				t.Errorf("%v", left)
+			}
+			if strings.Count(w.told.String(), "waiting for 40s") != 1 || len(w.api.Log) > 0 {
+				t.Errorf("approved %q, told\n%s", w.api.Log, w.told)
+			}
+		})
+	}
+}
+
 // TestSettlingIsLongerThanAKubeletSleeps: 32 s between two tries, and 10 % for what a try takes.
 func TestSettlingIsLongerThanAKubeletSleeps(t *testing.T) {
 	t.Parallel()
