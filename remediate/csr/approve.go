@@ -94,6 +94,11 @@ func (a Approve) Waits() {}
 
 var _ remediate.Waiter = Approve{}
 
+// Timeout is how long both waits may take, with the looks at their ends.
+func (a Approve) Timeout() time.Duration { return askingClient + askingServing + sightTime }
+
+var _ remediate.TimeLimited = Approve{}
+
 // Pending reports whether a request of its kubelet is pending.
 func (a Approve) Pending(facts inspect.Snapshot) bool {
 	return len(PendingRequests(facts, a.NodeName)) > 0
@@ -121,10 +126,10 @@ func PendingRequests(facts inspect.Snapshot, nodes ...string) (names []string) {
 }
 
 // How long a kubelet may take to ask after its start, or to be heard of: for its
-// client's certificate, and then for its serving one. Both together are shorter
-// than a step may take.
+// client's certificate, and then for its serving one. It may ask as late as requests
+// settle, and then settles itself; half a minute is for looking, and for its first report.
 const (
-	askingClient  = 70 * time.Second
+	askingClient  = 2*settling + 30*time.Second
 	askingServing = 30 * time.Second
 	issuing       = 30 * time.Second
 )
@@ -197,6 +202,9 @@ func approve(ctx context.Context, env *remediate.Env, n RequestedNode, r *Reques
 		return err
 	} else if again == nil || again.mismatch != "" {
 		return apierrors.NewConflict(certificatesapi.Resource("certificatesigningrequests"), r.Name, errors.New("it does not match any more"))
+	}
+	if r.joins(n) {
+		env.Joins.Approve(n.Name, r.key())
 	}
 	at := metav1.NewTime(env.Now())
 	c.Status.Conditions = append(c.Status.Conditions, certificatesapi.CertificateSigningRequestCondition{

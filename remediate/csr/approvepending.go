@@ -54,10 +54,11 @@ func (a ApprovePending) Apply(ctx context.Context, env *remediate.Env, c *remedi
 	if env.Kube == nil {
 		return &remediate.UnknownEffectError{Reason: "pending certificate requests were not read: no API server could be asked"}
 	}
+	err := a.each(ctx, sightTime, func(ctx context.Context, node string) error { return a.noteFirstSeen(ctx, env, c, node) })
 	if !a.approve {
-		return nil // Verify prints them
+		return nil // Verify prints them, and what was not read
 	}
-	if err := a.each(ctx, sightTime, func(ctx context.Context, node string) error { return a.noteFirstSeen(ctx, env, c, node) }); hopeless(err) || ctx.Err() != nil {
+	if hopeless(err) || ctx.Err() != nil {
 		return err // another error comes again, where it is asked again
 	}
 	return a.each(ctx, answerTime, func(ctx context.Context, node string) error { return a.answer(ctx, env, c, node) })

@@ -32,13 +32,18 @@ func Answered(f inspect.ProbedKubeconfig) bool {
 	return slices.ContainsFunc(f.Answers, func(a inspect.Answer) bool { return a.Code > 0 })
 }
 
+// bootstrapPath is the file with which a kubelet joins.
+func bootstrapPath(facts inspect.Snapshot, n *inspect.Node) string {
+	if facts.Cluster.Versions.NotOpenShift && n.RestartProbe != nil {
+		return cmp.Or(n.RestartProbe.Bootstrap.Path, catalog.KubeadmKubeconfigs()[0])
+	}
+	return catalog.KubeletKubeconfigs()[0]
+}
+
 // CheckBootstrap refuses a node whose bootstrap file does not get a certificate. untrusted:
 // that its CA does not verify the server is about to be fixed, and it is asked again.
 func CheckBootstrap(facts inspect.Snapshot, n *inspect.Node, untrusted bool) error {
-	path := catalog.KubeletKubeconfigs()[0]
-	if facts.Cluster.Versions.NotOpenShift && n.RestartProbe != nil {
-		path = cmp.Or(n.RestartProbe.Bootstrap.Path, catalog.KubeadmKubeconfigs()[0])
-	}
+	path := bootstrapPath(facts, n)
 	refuse := func(reason, next string) error {
 		return &remediate.Refusal{Name: BootstrapCredential, Node: n.Name, Reason: reason, Next: next}
 	}

@@ -111,7 +111,7 @@ func TestARequestSettlesAfterEachStartOfTheKubelet(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newContest(t, func(c *contest, at int) {
-				if second && at == 26 {
+				if second && at == int(settling/time.Second)+11 {
 					c.asks(t, remediatetest.ClientAsking(t), "csr-later")
 				}
 			})
@@ -121,7 +121,7 @@ func TestARequestSettlesAfterEachStartOfTheKubelet(t *testing.T) {
 			if err := end.noteFirstSeen(t.Context(), c.env, change, "worker-0"); err != nil {
 				t.Fatal(err)
 			}
-			_ = c.env.Sleep(t.Context(), 20*time.Second) // other nodes are answered first
+			_ = c.env.Sleep(t.Context(), settling+5*time.Second) // other nodes are answered first
 			c.starts(t)
 			_ = c.env.Sleep(t.Context(), 2*time.Second)
 			c.asks(t, remediatetest.ClientAsking(t), "csr-after")
@@ -136,6 +136,32 @@ func TestARequestSettlesAfterEachStartOfTheKubelet(t *testing.T) {
 				t.Errorf("approved after %s", waited)
 			}
 		})
+	}
+}
+
+// TestAfterAnApprovalNoOtherKeyIsApproved: also not in a later step of the run, after another start of the
+// kubelet, when the first request is gone.
+func TestAfterAnApprovalNoOtherKeyIsApproved(t *testing.T) {
+	t.Parallel()
+	c := newContest(t, func(*contest, int) {})
+	change := &remediate.Change{Versions: catalog.Versions{Cluster: "4.15.0"}}
+	c.asks(t, remediatetest.ClientAsking(t), "csr-first")
+	step := Approve{NodeName: "worker-0", State: newApproving()}
+	step.State.Earlier = map[string]bool{}
+	if err := step.Apply(t.Context(), c.env, change); err != nil || !slices.Equal(c.api.Log, []string{"csr-first"}) {
+		t.Fatalf("%v, approved %q\n%s", err, c.api.Log, c.told)
+	}
+	_ = c.env.Sleep(t.Context(), 2*time.Second)
+	c.starts(t)
+	c.api.Requests = nil
+	c.asks(t, remediatetest.ClientAsking(t), "csr-second")
+	end := NewApprovePending([]string{"worker-0"}, true, true)
+	if err := end.Apply(t.Context(), c.env, change); err != nil || len(c.api.Log) > 1 {
+		t.Errorf("%v, approved %q\n%s", err, c.api.Log, c.told)
+	}
+	left := end.Verify(t.Context(), c.env, change)
+	if left == nil || !strings.Contains(left.Error(), "this run approved a request in this node's name") || !strings.Contains(left.Error(), "--nodes worker-0 --rebootstrap") || strings.Contains(left.Error(), "certificate approve") {
+		t.Errorf("why and what to do are not said: %v", left)
 	}
 }
 

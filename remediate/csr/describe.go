@@ -1,7 +1,6 @@
 package csr
 
 import (
-	"bytes"
 	"crypto/x509"
 	"fmt"
 	"slices"
@@ -43,7 +42,7 @@ func (r *Request) describe() string {
 	}
 	if r.pkcs10 != nil {
 		lines = append(lines, "  subject  "+pki.Foreign(r.pkcs10.Subject.String()), "  names    "+namesOf(r.pkcs10),
-			fmt.Sprintf("  key      %s, sha256 %s", keyOf(r.pkcs10), pki.FingerprintOf(r.pkcs10.RawSubjectPublicKeyInfo)))
+			fmt.Sprintf("  key      %s, sha256 %s", keyOf(r.pkcs10), r.key()))
 	}
 	usages := make([]string, 0, len(r.Spec.Usages))
 	for _, u := range r.Spec.Usages {
@@ -96,35 +95,36 @@ func (r *Request) next() string {
 	return foreign.Command(inspect.RequestNames, "kubectl certificate approve %s", r.Name)
 }
 
-// current are the requests that may be waited for: of each signer and requestor the
-// newest one that matches, as a kubelet makes a new key for each try. Of several for one key
-// it is the oldest: who reads a request can make it again. Where a copy is of the same second, it is both
-// (see alike). A client's comes before a server's.
+// current are the requests that may be waited for: of each signer and requestor those that match for the
+// newest key, as a kubelet makes a new one for each try. A key is as old as its oldest request: who reads a
+// request can make it again. Which one is the copy can't be told (API servers' clocks differ), and all are
+// current: each certificate is for the same key, and of use to who has that alone. A client's comes before a
+// server's.
 func current(all []*Request) []*Request {
-	type key struct{ signer, user string }
-	newest := map[key]*Request{}
-	for _, r := range all {
-		k := key{r.Spec.SignerName, r.Spec.Username}
-		old := newest[k]
-		if r.mismatch != "" {
-			continue
-		}
-		if old == nil || old.CreationTimestamp.Before(&r.CreationTimestamp) != bytes.Equal(old.pkcs10.RawSubjectPublicKeyInfo, r.pkcs10.RawSubjectPublicKeyInfo) {
-			newest[k] = r
-		}
+	type key struct {
+		signer, user string
+		key          pki.Fingerprint
 	}
-	return slices.DeleteFunc(inOrder(all), func(r *Request) bool {
-		n := newest[key{r.Spec.SignerName, r.Spec.Username}]
-		return r != n && (r.mismatch != "" || n == nil || !alike(n, r))
+	of := func(r *Request) key {
+		return key{r.Spec.SignerName, r.Spec.Username, r.key()}
+	}
+	matching := slices.DeleteFunc(inOrder(all), func(r *Request) bool { return r.mismatch != "" })
+	newest, seen := map[key]key{}, map[key]bool{}
+	for _, r := range matching { // the oldest one first
+		k := of(r)
+		if !seen[k] {
+			newest[key{signer: k.signer, user: k.user}] = k
+		}
+		seen[k] = true
+	}
+	return slices.DeleteFunc(matching, func(r *Request) bool {
+		k := of(r)
+		return newest[key{signer: k.signer, user: k.user}] != k
 	})
 }
 
-// alike reports whether two requests are for one key and of the same second, by which none of them can be
-// told to be the copy. What is approved of one may be of the other: the certificate is for the same key,
-// and of use to who has that alone.
-func alike(a, b *Request) bool {
-	return bytes.Equal(a.pkcs10.RawSubjectPublicKeyInfo, b.pkcs10.RawSubjectPublicKeyInfo) && a.CreationTimestamp.Equal(&b.CreationTimestamp)
-}
+// key is what it is for, where it can be read.
+func (r *Request) key() pki.Fingerprint { return pki.FingerprintOf(r.pkcs10.RawSubjectPublicKeyInfo) }
 
 // inOrder sorts requests: clients' first, then by age and name.
 func inOrder(all []*Request) []*Request {

@@ -45,6 +45,7 @@ func (n RequestedNode) single(all []*Request, asked map[pki.Fingerprint]bool) {
 	if n.seen != nil {
 		seen := n.seen(n.kubeletState.started, asked)
 		keys, contested = seen.Keys, seen.Contested
+		n.onlyApproved(all, seen.Approved)
 	}
 	if !contested {
 		return
@@ -78,6 +79,16 @@ func (n RequestedNode) single(all []*Request, asked map[pki.Fingerprint]bool) {
 	}
 }
 
+// onlyApproved refuses each key but the one that this run approved, if it did: its kubelet has its answer.
+func (n RequestedNode) onlyApproved(all []*Request, approved pki.Fingerprint) {
+	for _, r := range all {
+		if approved != (pki.Fingerprint{}) && r.joins(n) && r.key() != approved {
+			r.mismatch = "this run approved a request in this node's name, for the key with sha256 " + approved.String() + ": its kubelet was started again meanwhile, or another client asks; no second one is approved in this run"
+			r.restart = n.rebootstrap()
+		}
+	}
+}
+
 // rebootstrap is the command that restarts the kubelet, which then makes one request.
 func (n RequestedNode) rebootstrap() string {
 	return n.Hints.Next("{} fix-api-int --nodes %s --rebootstrap --approve-csrs", n.Name)
@@ -85,8 +96,10 @@ func (n RequestedNode) rebootstrap() string {
 
 // settling is how long requests by a bootstrapper's token wait from when the last key, or the last
 // start of the kubelet, is first seen: who else asks in this node's name, with a stolen token, is seen
-// beside it, and then none is approved. A kubelet asks within seconds of its start.
-const settling = 15 * time.Second
+// beside it, and then none is approved. It begins when the API server can be asked on the node. A kubelet
+// asks within seconds of its start; where it could not, it tries again after up to 17.6 s, then every
+// 32 s (client-go util/certificate/certificate_manager.go: 2, 4, 8, 16 s, 10 % more at most).
+const settling = 40 * time.Second
 
 // errUnsettled: who else asks in the node's name was not awaited yet.
 var errUnsettled = errors.New("the request, or the start of the node's kubelet, is seen for less than " + settling.String())
@@ -106,10 +119,15 @@ func pendingNow(ctx context.Context, env *remediate.Env, n RequestedNode) ([]*Re
 		return env.Joins.See(n.Name, started, env.Now(), keys)
 	}
 	requests, err := PendingOf(ctx, env.Kube, n)
-	if err != nil || !slices.ContainsFunc(requests, func(r *Request) bool { return r.mismatch == errUnlooked.Error() }) {
-		return requests, n, err
+	if err == nil && slices.ContainsFunc(requests, func(r *Request) bool { return r.mismatch == errUnlooked.Error() }) {
+		n.kubeletState, n.certified = readKubelet(ctx, env, n)
+		if n.kubeletState != nil && n.kubeletState.why != "" {
+			env.Joins.CouldNotAsk(n.Name)
+		}
+		requests, err = PendingOf(ctx, env.Kube, n)
 	}
-	n.kubeletState, n.certified = readKubelet(ctx, env, n)
-	requests, err = PendingOf(ctx, env.Kube, n)
+	if err != nil {
+		env.Joins.CouldNotAsk("") // the API server did not answer: that may be so for all kubelets
+	}
 	return requests, n, err
 }

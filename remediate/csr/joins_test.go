@@ -237,36 +237,25 @@ func TestTheStartOfAKubeletByTheAPIServersClock(t *testing.T) {
 	}
 }
 
-// TestACopyOfARequestIsNotTheKubelets: who reads a request can make it again, for the same key.
-func TestACopyOfARequestIsNotTheKubelets(t *testing.T) {
+// TestACopyKeepsNoKubeletFromItsCertificate: who reads a request can make it again, for the same key, by
+// an API server whose clock differs. Which one is the kubelet's can't be told, and a certificate is of use
+// to who has its key alone.
+func TestACopyKeepsNoKubeletFromItsCertificate(t *testing.T) {
 	t.Parallel()
-	for _, first := range []string{"csr-a", "csr-z"} {
-		j := remediatetest.NewJoining(t)
-		j.Lost(t)
-		api := &remediatetest.RequestsAPI{Signs: true}
-		env, told := remediatetest.Approvals(t, j.World, api)
-		env.Heartbeat = remediatetest.HeartbeatAt(time.Time{})
-		own := remediatetest.ClientAsking(t).Made(t)
-		own.Name = first
-		copied := own.DeepCopy()
-		copied.Name, copied.CreationTimestamp = "csr-copy", metav1.NewTime(own.CreationTimestamp.Add(2*time.Second))
-		if first == "csr-a" {
-			own, copied = copied, own
-		}
-		api.Add(own)
-		api.Add(copied)
-		end := NewApprovePending([]string{"worker-0"}, true, true)
-		if err := end.Apply(t.Context(), env, &remediate.Change{Versions: catalog.Versions{Cluster: "4.15.0"}}); err != nil || !slices.Equal(api.Log, []string{first}) {
-			t.Errorf("%v, approved %q\n%s", err, api.Log, told)
-		}
-	}
-}
-
-// TestACopyOfTheSameSecondKeepsNoKubeletFromItsCertificate: which one is the kubelet's can't be told, and
-// a certificate is of use to who has its key alone.
-func TestACopyOfTheSameSecondKeepsNoKubeletFromItsCertificate(t *testing.T) {
-	t.Parallel()
-	for name, user := range map[string]string{"csr-a by the same token": "", "csr-z by the same token": "", "csr-a by another token": "system:bootstrap:fedcba"} {
+	for name, c := range map[string]struct {
+		copied string
+		later  time.Duration // than the kubelet's
+		user   string
+	}{
+		"in the same second":                          {"csr-a", 0, ""},
+		"in the same second, listed later":            {"csr-z", 0, ""},
+		"in the same second, by another token":        {"csr-a", 0, "system:bootstrap:fedcba"},
+		"two seconds later":                           {"csr-a", 2 * time.Second, ""},
+		"two seconds later, listed later":             {"csr-z", 2 * time.Second, ""},
+		"by a clock that is behind":                   {"csr-a", -2 * time.Second, ""},
+		"by a clock that is behind, listed later":     {"csr-z", -2 * time.Second, ""},
+		"by a clock that is behind, by another token": {"csr-z", -2 * time.Second, "system:bootstrap:fedcba"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			j := remediatetest.NewJoining(t)
@@ -275,22 +264,20 @@ func TestACopyOfTheSameSecondKeepsNoKubeletFromItsCertificate(t *testing.T) {
 			env, told := remediatetest.Approvals(t, j.World, api)
 			env.Heartbeat = remediatetest.HeartbeatAt(time.Time{})
 			version, own := catalog.Versions{Cluster: "4.15.0"}, remediatetest.ClientAsking(t)
-			if user != "" {
+			if c.user != "" {
 				version = catalog.Versions{NotOpenShift: true, Kubernetes: "v1.35.4"}
 				own.CSR.Spec.Username, own.CSR.Spec.Groups = "system:bootstrap:abcdef", []string{"system:bootstrappers"}
-				env.RestartProbe = func(context.Context, nodeexec.Node) (*inspect.RestartProbe, error) {
-					return &inspect.RestartProbe{Bootstrap: inspect.ProbedKubeconfig{Path: catalog.KubeadmKubeconfigs()[0], Presents: inspect.CredentialToken, Answers: []inspect.Answer{{Code: 200}}}}, nil
-				}
 			}
 			made := own.Made(t)
 			made.Name = "csr-kubelet"
 			copied := made.DeepCopy()
-			copied.Name, copied.Spec.Username = name[:len("csr-a")], cmp.Or(user, made.Spec.Username)
+			copied.Name, copied.Spec.Username = c.copied, cmp.Or(c.user, made.Spec.Username)
+			copied.CreationTimestamp = metav1.NewTime(made.CreationTimestamp.Add(c.later))
 			api.Add(copied)
 			api.Add(made)
 			slices.SortFunc(api.Requests, func(a, b *certificatesapi.CertificateSigningRequest) int { return strings.Compare(a.Name, b.Name) }) // as an API server lists them
 			end := NewApprovePending([]string{"worker-0"}, true, true)
-			if err := end.Apply(t.Context(), env, &remediate.Change{Versions: version}); err != nil || !slices.Contains(api.Log, "csr-kubelet") {
+			if err := end.Apply(t.Context(), env, &remediate.Change{Versions: version}); err != nil || len(api.Log) != 2 || !slices.Contains(api.Log, "csr-kubelet") {
 				t.Errorf("%v, approved %q\n%s", err, api.Log, told)
 			}
 		})
@@ -306,7 +293,7 @@ func TestAnotherRequestForTheKeyIsNotOffered(t *testing.T) {
 		"for an administrator": func(a *remediatetest.Asking) {
 			a.Asks.Subject.Organization, a.CSR.Spec.SignerName = []string{"system:cluster-admins"}, "kubernetes.io/kube-apiserver-client"
 		},
-		"the same once more": func(*remediatetest.Asking) {},
+		"for a server": func(a *remediatetest.Asking) { a.CSR.Spec.Usages = append(a.CSR.Spec.Usages, "server auth") },
 	} {
 		j := remediatetest.NewJoining(t)
 		j.Lost(t)

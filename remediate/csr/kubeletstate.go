@@ -82,11 +82,26 @@ func readKubelet(ctx context.Context, e *remediate.Env, n RequestedNode) (j *kub
 	return j, ""
 }
 
-// bootstrapSince reports whether the bootstrap file is newer than what the kubelet read. Its
-// own kubeconfig it writes itself.
-func bootstrapSince(n *inspect.Node) bool {
-	f := n.File(catalog.KubeletKubeconfigs()[0])
-	return f != nil && f.Modified.After(n.Kubelet.Started.Add(time.Second)) // systemd tells whole seconds
+// bootstrapSince says why what the kubelet asks with is not what is in its bootstrap file now; empty:
+// that is older than its start, at which it was read. Its own kubeconfig it writes itself.
+func bootstrapSince(n *inspect.Node, path string) string {
+	for range 2 { // a link, and where it leads
+		f := n.File(path)
+		if f == nil {
+			return "what the node's kubelet asks with is unknown: when " + path + " was changed was not read"
+		}
+		// A copy keeps the time at which its original was modified (cp -p), and not the other one.
+		for _, at := range []time.Time{f.Modified, f.Changed} {
+			if at.After(n.Kubelet.Started.Add(time.Second)) { // systemd tells whole seconds
+				return "what the node's kubelet asks with is unknown: " + path + " changed after its start, at which it reads it"
+			}
+		}
+		if f.Link == "" {
+			return ""
+		}
+		path = f.Target
+	}
+	return ""
 }
 
 // reports says why a kubelet that reports does not ask: it works with a certificate in its
@@ -126,8 +141,6 @@ func kubeletStateOf(facts inspect.Snapshot, name string, api inspect.Clock) *kub
 		return &kubeletState{why: "whether the node's clock was set since its kubelet's start is unknown: /proc on the node did not tell"}
 	case k.StartedByUptime.Sub(k.Started).Abs() > 3*time.Second: // both are whole seconds
 		return &kubeletState{why: fmt.Sprintf("the node's clock was set since its kubelet's start: systemd says %s, its uptime %s. After systemctl restart kubelet on the node it asks again", remediate.Timestamp(k.Started), remediate.Timestamp(k.StartedByUptime))}
-	case bootstrapSince(n):
-		return &kubeletState{why: "what the node's kubelet asks with is unknown: " + catalog.KubeletKubeconfigs()[0] + " changed after its start, at which it reads it"}
 	case !apiTold:
 		return &kubeletState{why: "whether it is from before the start of the node's kubelet is unknown: the API server does not say what time it is"}
 	case !told:
@@ -157,7 +170,7 @@ func unbootstrapped(ctx context.Context, e *remediate.Env, facts inspect.Snapsho
 	if errors.As(err, &refusal) {
 		return "the node's kubelet may not be able to join: " + refusal.Reason
 	}
-	return ""
+	return bootstrapSince(n, bootstrapPath(facts, n))
 }
 
 // oneLine is an error whose parts stand in lines; what a node wrote is marked where it is told.

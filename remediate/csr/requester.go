@@ -1,7 +1,6 @@
 package csr
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -26,7 +25,7 @@ func (r *Request) otherRequester(hints inspect.Hints, node string) string {
 	return strings.Join([]string{
 		"",
 		"  " + who + ", at " + r.CreationTimestamp.UTC().Format(time.RFC3339),
-		"  for the key with sha256 " + pki.FingerprintOf(r.pkcs10.RawSubjectPublicKeyInfo).String(),
+		"  for the key with sha256 " + r.key().String(),
 		"  what it got, and until when: " + foreign.Command(inspect.RequestNames, "kubectl get csr %s -o jsonpath='{.status.certificate}' | base64 -d | openssl x509 -noout -subject -enddate -fingerprint -sha256", r.Name),
 		"  from which address: the audit logs of all kube-apiservers have who created certificatesigningrequests at that time (sourceIPs); it is to be " + node + "'s",
 		"  If it was another client: Kubernetes revokes no certificate, and with that one the client is system:node:" + node + " until it expires. It may read what pods on that Node use, their Secrets, too, and write the Node.",
@@ -46,11 +45,11 @@ func notArrived(ctx context.Context, env *remediate.Env, node string, r *Request
 	for _, o := range inOrder(others) {
 		switch {
 		case o.pkcs10 == nil || o.serving() || o.Name == r.Name:
-		case bytes.Equal(o.pkcs10.RawSubjectPublicKeyInfo, r.pkcs10.RawSubjectPublicKeyInfo):
+		case o.key() == r.key():
 			// A client that reads a request can send a copy of it: which one is the original is unknown.
 			text += fmt.Sprintf("\n  Request %s is pending, for the same key: one of the two may be a copy. Do not approve it by hand", foreign.Name(o.Name))
 		default:
-			text += fmt.Sprintf("\n  Request %s is pending, for the key with sha256 %s: that may be the kubelet's", foreign.Name(o.Name), pki.FingerprintOf(o.pkcs10.RawSubjectPublicKeyInfo))
+			text += fmt.Sprintf("\n  Request %s is pending, for the key with sha256 %s: that may be the kubelet's", foreign.Name(o.Name), o.key())
 		}
 	}
 	return text

@@ -40,9 +40,6 @@ func (s *State) approve(ctx context.Context, env *remediate.Env, c *remediate.Ch
 	s.unsettled = false
 	for _, r := range current(requests) {
 		joins := r.joins(n)
-		if had := s.bootstrapped[node]; joins && had != nil && !alike(had, r) {
-			continue // its kubelet has its answer
-		}
 		if joins && !settled(env, n) {
 			s.unsettled = true
 			continue
@@ -162,7 +159,7 @@ func (s *State) arrived(ctx context.Context, env *remediate.Env, node string) (*
 		return nil, &remediate.LateEffectError{Inner: err}
 	case err != nil:
 		return nil, err
-	case r != nil && pki.FingerprintOf(r.pkcs10.RawSubjectPublicKeyInfo) != cert.SPKI:
+	case r != nil && r.key() != cert.SPKI:
 		return nil, fmt.Errorf("the kubelet on %s has a certificate for the key with sha256 %s, and the approved request (%s) was for another key: another client asked in its name, and may have a certificate for system:node:%s%s", node, cert.SPKI, foreign.Name(r.Name), node, r.otherRequester(env.Hints, node))
 	}
 	return cert, nil

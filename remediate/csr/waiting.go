@@ -14,12 +14,13 @@ import (
 )
 
 // PendingText says which requests about a node are pending, what they ask for, and the
-// command for each; empty where there is none.
+// command for each; empty where there is none. Whoever runs that command approves as certrot does: who
+// else asks to join is awaited first.
 func PendingText(ctx context.Context, env *remediate.Env, n RequestedNode) string {
 	if env.Kube == nil {
 		return ""
 	}
-	requests, _, err := pendingNow(ctx, env, n)
+	requests, n, err := settledRequests(ctx, env, n)
 	if err != nil {
 		return "; whether its kubelet waits for a certificate is unknown: " + foreign.Prose(err.Error())
 	}
@@ -29,12 +30,34 @@ func PendingText(ctx context.Context, env *remediate.Env, n RequestedNode) strin
 		if r.mismatch == "" && !slices.Contains(approvable, r) {
 			continue // an earlier try, for which nobody waits
 		}
-		fmt.Fprintf(&out, "\n%s\n  %s%s", r.describe(), manualCommand, r.next())
+		next := manualCommand + r.next()
+		if r.joins(n) && !settled(env, n) {
+			next = "not to be approved yet: " + errUnsettled.Error() + ", and another client may ask in this node's name, too. Run the same command again"
+		}
+		fmt.Fprintf(&out, "\n%s\n  %s", r.describe(), next)
 	}
 	if out.Len() == 0 {
 		return ""
 	}
 	return "; these requests for certificates are pending:" + out.String()
+}
+
+// settledRequests are the pending ones about a node, once those to join have settled, or can't.
+func settledRequests(ctx context.Context, env *remediate.Env, n RequestedNode) (requests []*Request, read RequestedNode, err error) {
+	told := false
+	_ = env.Until(ctx, settling+sightTime, func(ctx context.Context) (bool, error) {
+		requests, read, err = pendingNow(ctx, env, n)
+		joins := func(r *Request) bool { return r.joins(read) }
+		if err != nil || !slices.ContainsFunc(requests, joins) || settled(env, read) {
+			return true, nil
+		}
+		if !told {
+			env.Note(n.Name, "waiting for "+settling.String()+" whether another client asks to join in its name")
+		}
+		told = true
+		return false, errUnsettled
+	}) // what has not settled is said of each
+	return requests, read, err
 }
 
 // RequestsPending is the risk that a kubelet can't fetch a certificate that it waits for.

@@ -241,6 +241,7 @@ func Approvals(t *testing.T, w *World, api *RequestsAPI) (*remediate.Env, *strin
 	env, told := w.env(t, "run-1", nil, pkiFolder), &strings.Builder{}
 	env.Kube, env.Tell = api.Client(t), func(node, text string) { fmt.Fprintf(told, "%s: %s\n", node, text) }
 	env.Signer, env.APIClock, env.RestartProbe = validSigner, exactClock, MayBootstrap
+	env.Sleep = func(ctx context.Context, d time.Duration) error { return w.Sleep(ctx, 4*d) } // as where a look takes some seconds
 	return env, told
 }
 

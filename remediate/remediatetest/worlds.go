@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -94,6 +95,8 @@ type World struct {
 	epoch    time.Time             // see remembering
 	Comeback func(n *inspect.Node) // what a node's kubelet would be told; nil: that is not asked
 	Skipped  atomic.Int64          // how far time was moved on in place of waiting
+	// InodeChanged is when files, or their owners and labels, were changed; of others, when they were modified.
+	InodeChanged map[string]time.Time
 }
 
 // NewWorld has these nodes; none: worker-0.
@@ -195,13 +198,20 @@ func (w *World) env(t *testing.T, run string, f *faults, paths ...string) *remed
 
 // read reads a node for a plan, or for one that puts a run back.
 func (w *World) read(ctx context.Context, n nodeexec.Node, paths ...string) (inspect.Snapshot, error) {
-	nodes := collect.Nodes{Scanner: w.scanner, Served: true, Options: gather.Options{Only: true, Texts: true, Paths: append(catalog.KubeletKubeconfigs(), paths...)}}
+	nodes := collect.Nodes{Scanner: w.scanner, Served: true, Options: gather.Options{Only: true, Texts: true, Paths: slices.Concat(catalog.KubeletKubeconfigs(), catalog.KubeadmKubeconfigs(), paths)}}
 	facts, _, err := nodes.Read(ctx, collect.NodeObject{Name: n.Name()}, via{n})
 	for i := range facts.Nodes {
 		facts.Nodes[i].Hostname = n.Name() // in a chroot it is still this machine's
 		c := &facts.Nodes[i].Clock         // both clocks are this machine's, however old the answer
 		c.Before = c.Sent.Truncate(time.Second)
 		c.After = c.Before
+		for j := range facts.Nodes[i].Files { // whose inodes are all of this moment
+			f := &facts.Nodes[i].Files[j]
+			f.Changed = f.Modified
+			if at, ok := w.InodeChanged[f.Path]; ok {
+				f.Changed = at
+			}
+		}
 		if w.Comeback != nil {
 			w.Comeback(&facts.Nodes[i])
 		}
