@@ -10,6 +10,20 @@ import (
 // CutOff begins the reason of a block that ends too early.
 const CutOff = "cut off"
 
+// listedThough begins the reason of a block that is bad, though its certificate was read.
+const listedThough = "standard readers (Go, OpenSSL) skip this certificate: "
+
+// UnreadCert says why a block that may hold a certificate was not read; empty: there is none.
+func (c *Content) UnreadCert() string {
+	for _, b := range c.Bad {
+		k := kindOf(b.Type)
+		if k != kindKey && k != kindRequest && k != kindCRL && b.Type != typeValue && b.Type != unknownLabel && !strings.HasPrefix(b.Reason, listedThough) {
+			return b.Type + ": " + b.Reason
+		}
+	}
+	return ""
+}
+
 // text reads a value as text: PEM blocks, and base64 between them.
 func (w *walk) text(data []byte, at place) {
 	var room [2]sighting // mostly enough
@@ -338,7 +352,7 @@ func (w *walk) compare(data []byte, seen []sighting, at place) {
 		if why == "" {
 			why = "it is escaped or its lines are not those of PEM"
 		}
-		e.bad(s.index, s.block.label, "standard readers (Go, OpenSSL) skip this certificate: "+why)
+		e.bad(s.index, s.block.label, listedThough+why)
 	}
 }
 
