@@ -19,14 +19,14 @@ import (
 // certificate issued the one before it (RFC 5246, 7.4.2).
 func servingChain(f *inspect.Facts) []assess.Finding {
 	type presented struct {
-		content   *pki.Content
-		namespace string // it decides which CAs are near
+		content *pki.Content
+		in      string // who wrote it decides which CAs are near
 	}
 	ix := newIssuers(f)
 	known := map[presented]int{} // copies are one finding
 	var out []assess.Finding
 	for _, h := range chainsPresented(f) {
-		key := presented{h.Content, h.At.Namespace}
+		key := presented{h.Content, h.WrittenIn()}
 		n, ok := known[key]
 		if !ok {
 			n = -1

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/inspecttest"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 )
 
@@ -83,5 +84,29 @@ func TestTenantsChainsAreJudgedLast(t *testing.T) {
 	}
 	if !slices.Equal(order, []string{"openshift-ingress", "a", "shop"}) {
 		t.Errorf("%q", order)
+	}
+}
+
+// TestAChainOnAWorkerIsJudgedByItsOwnCAs: root on another worker writes the same chain, and beside it
+// the CA that it lacks.
+func TestAChainOnAWorkerIsJudgedByItsOwnCAs(t *testing.T) {
+	t.Parallel()
+	begin, end := inspecttest.DaysFromNoon(-1), inspecttest.DaysFromNoon(80)
+	ca := pkitest.NewCA("issuing CA", begin, end)
+	other := pkitest.NewCA("other", begin, end).CA("stray", begin, end)
+	sc := pki.NewScanner()
+	chain := sc.Scan(pkitest.Bundle(ca.Issue("system:node:worker-1", begin, end, pkitest.DNS("worker-1")).CertPEM, other.CertPEM))[0].Content
+	file := func(node, path string, c *pki.Content) inspect.Bundle {
+		return inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: node, Path: path}, Content: c}
+	}
+	const serving = "/var/lib/kubelet/pki/kubelet-server-current.pem"
+	given := inspecttest.NewFixture("4.15.1")
+	given.Snapshot.Nodes = []inspect.Node{{Name: "worker-0", Role: "worker", Via: "ssh"}, {Name: "worker-1", Role: "worker", Via: "ssh"}}
+	given.Snapshot.Bundles = []inspect.Bundle{
+		file("worker-0", serving, chain), file("worker-0", "/etc/kubernetes/kubelet-ca.crt", sc.Scan(ca.CertPEM)[0].Content), file("worker-1", serving, chain),
+	}
+	got := findings(given, t, "serving-chain")
+	if len(got) != 1 || len(got[0].At) != 1 || got[0].At[0].Node != "worker-1" {
+		t.Errorf("%+v", got)
 	}
 }

@@ -214,7 +214,9 @@ func (w *walk) loads(e *entry, data []byte, seen []sighting, at place, sure bool
 func (s *sighting) whySkipped(text []byte, byGo bool) string {
 	before := text[:s.block.begin]
 	switch {
-	case s.block.label != "CERTIFICATE":
+	case s.missed && !byGo:
+		return "it has PEM headers"
+	case !s.missed && s.block.label != "CERTIFICATE":
 		return "its BEGIN line says " + s.block.label
 	case byGo:
 		return whyBesideIt

@@ -218,6 +218,34 @@ func TestAReaderOfAllOrNoneLoadsNothingBesideABlockThatIsNoCertificate(t *testin
 	}
 }
 
+// TestAReaderSkipsHeadersThatLookEscaped: encoding/pem finds such a block, and who reads CA bundles
+// by it skips what has headers.
+func TestAReaderSkipsHeadersThatLookEscaped(t *testing.T) {
+	t.Parallel()
+	ca := readerCA().CertPEM
+	of := LoadedPEM(NewScanner(), ca)[0]
+	for _, header := range []string{"Issued-By: CORP\\nadmin\n\n", "Friend\\nly-Name: ca\n", "Name%0A: x\n\n"} {
+		odd := bytes.Replace(ca, []byte("-----\n"), []byte("-----\n"+header), 1)
+		for name, text := range map[string][]byte{
+			"alone": odd, "beside another": append(pkitest.NewCA("other", time.Unix(0, 0), time.Unix(1e10, 0)).CertPEM, odd...), "beside a broken one": append(bytes.Clone(odd), bytes.Replace(ca, []byte("-----END"), []byte("-\x00----END"), 1)...),
+		} {
+			for _, by := range Readers() {
+				for _, f := range NewScanner().Scan(text) {
+					if certs, _ := f.Content.LoadedBy(by); Contains(certs, of) {
+						t.Errorf("%q, %s: %s loads it", header, name, by)
+					}
+				}
+			}
+			if _, why := loaded(t, text, ReaderUnknown); why == "" || name == "alone" && why != "it has PEM headers" {
+				t.Errorf("%q, %s: %q", header, name, why)
+			}
+		}
+		if whole := append(bytes.Clone(odd), ca...); !Contains(LoadedPEM(NewScanner(), whole), of) {
+			t.Errorf("%q: its plain copy is not loaded", header)
+		}
+	}
+}
+
 func readerCA() *pkitest.Authority {
 	from := time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC)
 	return pkitest.NewCA("ca", from, from.AddDate(1, 0, 0))

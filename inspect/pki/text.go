@@ -10,6 +10,20 @@ import (
 // CutOff begins the reason of a block that ends too early.
 const CutOff = "cut off"
 
+// listedThough begins the reason of a block that is bad, though its certificate was read.
+const listedThough = "standard readers (Go, OpenSSL) skip this certificate: "
+
+// UnreadCert says why a block that may hold a certificate was not read; empty: there is none.
+func (c *Content) UnreadCert() string {
+	for _, b := range c.Bad {
+		k := kindOf(b.Type)
+		if k != kindKey && k != kindRequest && k != kindCRL && b.Type != typeValue && b.Type != unknownLabel && !strings.HasPrefix(b.Reason, listedThough) {
+			return b.Type + ": " + b.Reason
+		}
+	}
+	return ""
+}
+
 // text reads a value as text: PEM blocks, and base64 between them.
 func (w *walk) text(data []byte, at place) {
 	var room [2]sighting // mostly enough
@@ -43,7 +57,7 @@ func (w *walk) text(data []byte, at place) {
 	}
 	whole := isPlain(data, plain)
 	if !whole {
-		w.compare(data, seen, at)
+		seen = append(seen, w.compare(data, seen, at)...)
 	}
 	w.loads(w.results.at(at.field), data, seen, at, whole && sure && bytes.IndexByte(data, 0) < 0)
 }
@@ -80,6 +94,7 @@ type sighting struct {
 	id     Fingerprint // of a certificate
 	plain  bool        // encoding/pem is sure to find the same
 	sure   bool        // a certificate that all readers are sure to load
+	missed bool        // only encoding/pem found it
 }
 
 // block reads one PEM block.
@@ -296,8 +311,9 @@ func otherLabels() []string {
 
 // compare checks tolerant reading against encoding/pem, which reads as the
 // programs of a cluster do: a certificate that they skip is listed, and is also
-// a bad block.
-func (w *walk) compare(data []byte, seen []sighting, at place) {
+// a bad block. It returns what only encoding/pem found: that does not say that a
+// program loads it.
+func (w *walk) compare(data []byte, seen []sighting, at place) (missed []sighting) {
 	e := w.results.at(at.field)
 	standard := map[Fingerprint]bool{}
 	listed := map[Fingerprint]bool{}
@@ -320,6 +336,7 @@ func (w *walk) compare(data []byte, seen []sighting, at place) {
 				if c, err := w.scanner.cert(der, w.verify); err == nil {
 					listed[id] = true
 					e.content.Certs = keep(e, e.content.Certs, c)
+					missed = append(missed, sighting{id: id, isCert: true, missed: true})
 				}
 			}
 		}
@@ -338,8 +355,9 @@ func (w *walk) compare(data []byte, seen []sighting, at place) {
 		if why == "" {
 			why = "it is escaped or its lines are not those of PEM"
 		}
-		e.bad(s.index, s.block.label, "standard readers (Go, OpenSSL) skip this certificate: "+why)
+		e.bad(s.index, s.block.label, listedThough+why)
 	}
+	return missed
 }
 
 // isArmor reports whether a value is meant to be PEM, as opposed to a text in

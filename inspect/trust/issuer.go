@@ -1,6 +1,8 @@
 package trust
 
 import (
+	"slices"
+
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -15,36 +17,56 @@ func (j *judge) issuer(c *Claim) *pki.Cert {
 	if top.SelfSigned {
 		return top
 	}
-	ca, known := j.issuers[top]
+	named := j.casNamed(top.Issuer)
+	of := issued{top: top}
+	if len(named.on[c.Node]) > 0 {
+		of.node = c.Node
+	}
+	ca, known := j.issuers[of]
 	if known {
 		return ca
 	}
-	ca, told := j.issuerOf(c, top)
+	ca, told := j.issuerOf(c, top, named)
 	if !told {
 		return nil // not remembered: another claim may afford it
 	}
 	if j.issuers == nil {
-		j.issuers = map[*pki.Cert]*pki.Cert{}
+		j.issuers = map[issued]*pki.Cert{}
 	}
-	j.issuers[top] = ca
+	j.issuers[of] = ca
 	return ca
+}
+
+// issued is a certificate whose issuer is looked for; node: on it, before other nodes.
+type issued struct {
+	top  *pki.Cert
+	node string
 }
 
 // mostIssuers bounds how many CAs of one name are tried: tenants choose names and keys.
 const mostIssuers = 20
 
 // issuerOf is the oldest CA that verifies a certificate, of those that only the platform writes; else,
-// of those on nodes; else, of tenants'. A CA that was issued once more with its key verifies the same, for who has
-// loaded the one before, too. So does a twin, with its name and key: anybody makes one. told is
-// false where trying them costs too much.
-func (j *judge) issuerOf(c *Claim, top *pki.Cert) (ca *pki.Cert, told bool) {
-	named := j.casNamed(top.Issuer)
-	for by, cas := range named {
-		for _, one := range cas {
-			if ca != nil && !one.NotBefore.Before(ca.NotBefore) {
+// of those on the claim's node; else, the youngest on other nodes; else, the oldest of tenants'. A CA that was
+// issued once more with its key verifies the same, for who has loaded the one before, too. So does a
+// twin, with its name and key: anybody makes one, and an older one on another node would hide that a
+// CA is not in a process's memory. told is false where trying them costs too much.
+func (j *judge) issuerOf(c *Claim, top *pki.Cert, named namedCAs) (ca *pki.Cert, told bool) {
+	for _, from := range []struct {
+		cas      []*pki.Cert
+		by       inspect.Writer
+		youngest bool
+	}{
+		{cas: named.by[inspect.WriterPlatform], by: inspect.WriterPlatform},
+		{cas: named.on[c.Node], by: inspect.WriterNode},
+		{cas: named.by[inspect.WriterNode], by: inspect.WriterNode, youngest: true},
+		{cas: named.by[inspect.WriterTenant], by: inspect.WriterTenant},
+	} {
+		for _, one := range from.cas {
+			if ca != nil && (one.NotBefore.Equal(ca.NotBefore) || one.NotBefore.After(ca.NotBefore) != from.youngest) {
 				continue
 			}
-			if !j.affordIssuer(c, top, one, inspect.Writer(by)) {
+			if !j.affordIssuer(c, top, one, from.by) {
 				return nil, false
 			}
 			if pki.VerifyCA(top, []*pki.Cert{one}, top.NotBefore) == nil {
@@ -72,24 +94,42 @@ func (j *judge) affordIssuer(c *Claim, top, ca *pki.Cert, by inspect.Writer) boo
 	return *left >= 0
 }
 
-// namedCAs are the first CAs of one name, by inspect.Writer.
-type namedCAs [inspect.WriterTenant + 1][]*pki.Cert
+// namedCAs are the first CAs of one name: by who writes them, and of those that only nodes have, by node.
+type namedCAs struct {
+	by [inspect.WriterTenant + 1][]*pki.Cert
+	on map[string][]*pki.Cert
+}
+
+// add adds one, unless as many as are tried are there.
+func (n *namedCAs) add(c inspect.StoredCert) {
+	by := inspect.WriterTenant
+	for _, h := range c.Entries {
+		by = min(by, h.Writer())
+	}
+	if len(n.by[by]) < mostIssuers {
+		n.by[by] = append(n.by[by], c.Cert)
+	}
+	if by != inspect.WriterNode {
+		return
+	}
+	if n.on == nil {
+		n.on = map[string][]*pki.Cert{}
+	}
+	for _, h := range c.Entries {
+		if cas := n.on[h.At.Node]; h.Writer() == inspect.WriterNode && len(cas) < mostIssuers && !slices.Contains(cas, c.Cert) {
+			n.on[h.At.Node] = append(cas, c.Cert)
+		}
+	}
+}
 
 // casNamed are the CAs of a name, as many as are tried.
 func (j *judge) casNamed(subject string) namedCAs {
 	if j.index.cas == nil {
 		j.index.cas = map[string]namedCAs{}
 		for _, c := range j.f.Certs {
-			if !c.IsCA {
-				continue
-			}
-			named := j.index.cas[c.Subject]
-			by := inspect.WriterTenant
-			for _, h := range c.Entries {
-				by = min(by, h.Writer())
-			}
-			if len(named[by]) < mostIssuers {
-				named[by] = append(named[by], c.Cert)
+			if c.IsCA {
+				named := j.index.cas[c.Subject]
+				named.add(c)
 				j.index.cas[c.Subject] = named
 			}
 		}

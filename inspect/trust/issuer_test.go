@@ -81,16 +81,22 @@ func TestAWorkersTwinIsNotTheIssuer(t *testing.T) {
 	for name, c := range map[string]struct {
 		read []inspect.Bundle
 		want int // months before the leaf
+		node string
 	}{
-		"beside the platform's":             {[]inspect.Bundle{file("worker-0", 2), object("openshift-config", 1)}, 1},
-		"beside a control plane node's":     {[]inspect.Bundle{file("worker-0", 2), file("master-0", 1)}, 1},
-		"beside a tenant's":                 {[]inspect.Bundle{file("worker-0", 1), object("team", 2)}, 1},
-		"alone":                             {[]inspect.Bundle{file("worker-0", 2)}, 2},
-		"a control plane node's, and older": {[]inspect.Bundle{file("master-0", 2), object("openshift-config", 1)}, 2},
+		"beside the platform's":             {[]inspect.Bundle{file("worker-0", 2), object("openshift-config", 1)}, 1, ""},
+		"beside a control plane node's":     {[]inspect.Bundle{file("worker-0", 2), file("master-0", 1)}, 1, ""},
+		"beside a tenant's":                 {[]inspect.Bundle{file("worker-0", 1), object("team", 2)}, 1, ""},
+		"alone":                             {[]inspect.Bundle{file("worker-0", 2)}, 2, ""},
+		"a control plane node's, and older": {[]inspect.Bundle{file("master-0", 2), object("openshift-config", 1)}, 2, ""},
+		"on the claim's own node":           {[]inspect.Bundle{file("worker-0", 3), file("worker-1", 2)}, 2, "worker-1"},
+		"on its node, and older":            {[]inspect.Bundle{file("worker-0", 1), file("worker-1", 2)}, 2, "worker-1"},
+		"on two other nodes, the younger":   {[]inspect.Bundle{file("worker-0", 3), file("worker-1", 2)}, 2, "worker-2"},
 	} {
 		s := inspect.Snapshot{Bundles: c.read, Nodes: []inspect.Node{{Name: "master-0", Role: catalog.RoleMaster}, {Name: "worker-0", Role: "worker"}}}
 		s.Sort()
-		got := newJudge(inspect.NewFacts(s, from, 0)).issuer(&Claim{Chain: []*pki.Cert{leaf}})
+		j := newJudge(inspect.NewFacts(s, from, 0))
+		j.issuer(&Claim{Node: "worker-0", Chain: []*pki.Cert{leaf}}) // of another node's claim nothing is remembered
+		got := j.issuer(&Claim{Node: c.node, Chain: []*pki.Cert{leaf}})
 		if got == nil || !got.NotBefore.Equal(from.AddDate(0, -c.want, 0)) {
 			t.Errorf("%s: %+v", name, got)
 		}

@@ -17,8 +17,8 @@ import (
 func (j *judge) servers() []Claim {
 	var out []Claim
 	for _, row := range catalog.Servers() {
-		holds := row.In.Holds(j.f.Snapshot.Cluster.Versions)
-		if holds == catalog.No || catalog.OfKubeadm(row.In) && j.f.Snapshot.MadeByKubeadm() == catalog.No {
+		holds := j.hasServer(row)
+		if holds == catalog.No {
 			continue
 		}
 		claims := j.server(row)
@@ -35,6 +35,14 @@ func (j *judge) servers() []Claim {
 		out = append(out, claims...)
 	}
 	return append(out, j.ownCertificate()...)
+}
+
+// hasServer tells whether the row's servers are of the version that runs.
+func (j *judge) hasServer(row catalog.Server) catalog.Answer {
+	if catalog.OfKubeadm(row.In) && j.f.Snapshot.MadeByKubeadm() == catalog.No {
+		return catalog.No
+	}
+	return row.In.Holds(j.f.Snapshot.Cluster.Versions)
 }
 
 // thereIs reports whether any of the places was read that a server shows.
@@ -56,8 +64,8 @@ func (j *judge) server(row catalog.Server) []Claim {
 		if !known && v.Server == catalog.ListenerNodeKubeconfig {
 			continue // a kubelet that knows the API server by a name of its own: its edges speak of that
 		}
-		if known && v.Problem != "" && (j.absent(show.From) || row.Optional && j.without(v.Of, append([]catalog.Ref{show.From}, show.Custom...)...)) && len(j.stored(show.From, v.Of)) == 0 {
-			continue // there is nothing to present: no server listens
+		if known && v.Problem != "" && j.listensNot(row, show, v) {
+			continue
 		}
 		c := Claim{Edge: row.Edge, Node: cmp.Or(v.Of, v.Node), Server: v.Address, VerifiedName: v.Name, Chain: v.Chain}
 		c.Edge.Presented, c.Edge.ServerName, c.Edge.Reload = show.From, show.Name, show.Reload
@@ -76,6 +84,27 @@ func (j *judge) server(row catalog.Server) []Claim {
 			j.reloaded(&c, show, v)
 		}
 		out = append(out, c)
+	}
+	return out
+}
+
+// listensNot reports whether there is nothing to present on a node: no server listens.
+func (j *judge) listensNot(row catalog.Server, show catalog.ServedCert, v inspect.Served) bool {
+	return (j.absent(show.From) || row.Optional && j.without(v.Of, append([]catalog.Ref{show.From}, show.Custom...)...)) && len(j.stored(show.From, v.Of)) == 0
+}
+
+// Silent are the handshakes that showed nothing, of servers that may present a certificate.
+func Silent(f *inspect.Facts) []inspect.Served {
+	j := newJudge(f)
+	var out []inspect.Served
+	for _, v := range f.Snapshot.Served {
+		none := v.Problem == "" || slices.ContainsFunc(catalog.Servers(), func(row catalog.Server) bool {
+			show, known := j.showOf(row, v)
+			return row.Listener.Name == v.Server && j.hasServer(row) != catalog.No && known && j.listensNot(row, show, v)
+		})
+		if !none {
+			out = append(out, v)
+		}
 	}
 	return out
 }

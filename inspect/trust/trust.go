@@ -129,7 +129,7 @@ type judge struct {
 	over         func() bool                  // nobody waits for the claims any more
 	serviceCalls func() []inspect.ServiceCall // several edges ask for them
 	// issuers are those that were looked for; nil: none was seen.
-	issuers map[*pki.Cert]*pki.Cert
+	issuers map[issued]*pki.Cert
 	index   index
 	// compared is how often stores of tenants were: see mostCompared.
 	compared int

@@ -101,7 +101,7 @@ func (c *Claim) onFile() bool {
 
 // cutShort makes claims unknown that are judged by places of which not all was read: what was left
 // out may be what a client lacks, or what it has to trust. It adds claims of places of the platform's
-// of which nothing was read: others find none there.
+// and of nodes of which nothing was read: others find none there.
 func (j *judge) cutShort(claims []Claim) []Claim {
 	whole := func(at pki.Location) pki.Location { at.Field = ""; return at }
 	why := map[pki.Location]string{}
@@ -134,7 +134,7 @@ func (j *judge) unclaimed(claims []Claim) []Claim {
 	var out []Claim
 	for i := range j.f.Entries {
 		h := &j.f.Entries[i]
-		if len(h.Content.Certs) > 0 || h.Superseded || !h.Reserved() || h.Content.CutShort() == "" {
+		if len(h.Content.Certs) > 0 || h.Superseded || h.Writer() == inspect.WriterTenant || h.Content.CutShort() == "" {
 			continue
 		}
 		for _, e := range catalog.Edges() {

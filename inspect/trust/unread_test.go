@@ -142,3 +142,23 @@ func TestWhatWasCutToNothingIsUnknown(t *testing.T) {
 		}
 	}
 }
+
+// TestAFileThatWasCutToNothingIsUnknown: on a worker, too, and where the node's role is unknown.
+func TestAFileThatWasCutToNothingIsUnknown(t *testing.T) {
+	t.Parallel()
+	nothing := &pki.Content{Bad: []pki.BadBlock{{Index: -1, Type: "value", Reason: "too much"}}}
+	for _, role := range []string{catalog.RoleMaster, catalog.RoleWorker, ""} {
+		w := newWorld(catalog.Versions{Cluster: "4.15.3"})
+		w.s.Nodes[0].Role = role
+		for _, path := range []string{"/etc/kubernetes/kubelet-ca.crt", "/var/lib/kubelet/pki/kubelet-client-current.pem"} {
+			w.s.Nodes[0].Files = append(w.s.Nodes[0].Files, inspect.NodeFile{Path: path})
+			w.s.Bundles = append(w.s.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: "n1", Path: path}, Content: nothing})
+		}
+		for _, id := range []string{"kubelet-client-ca", "apiserver-kubelet-client"} {
+			claims := w.judge(id)
+			if len(claims) != 1 || claims[0].Status != assess.Unknown || claims[0].Node != "n1" || !strings.HasSuffix(claims[0].Reason, " was read: too much") {
+				t.Errorf("role %q, %s: %+v", role, id, claims)
+			}
+		}
+	}
+}

@@ -64,8 +64,8 @@ func OldTrust(f *inspect.Facts, r catalog.Rotation, accepted []string) ([]OldCA,
 	if !pki.Contains(bundle, signers[0]) {
 		return refuse(oldTrustRead, f.Hints().Next("its operator must repair it; {} rotate status %s tells how far it is", r.Signer.Name), "%s lacks %s, the current signer", r.Bundle, pki.Named(signers[0]))
 	}
-	if missing := unreadFor(f); len(missing) > 0 && !slices.Contains(accepted, AllRead) {
-		return refuse(AllRead, "read it too, with --nodes all and a way that leads to each node", "%s: what was not read may need a CA", strings.Join(missing, "; "))
+	if missing, next := unreadFor(f); len(missing) > 0 && !slices.Contains(accepted, AllRead) {
+		return refuse(AllRead, next, "%s: what was not read may need a CA", strings.Join(missing, "; "))
 	}
 	if from, to, told := f.Snapshot.Cluster.Clock.Ahead(); told && (from > preflight.MaxSkew || to < -preflight.MaxSkew) {
 		return refuse(clocks, "set this machine's clock: chronyc tracking; timedatectl", "the API server's clock is %s this machine's, and this machine's would decide what has expired", preflight.Skew(from, to))
@@ -91,36 +91,6 @@ func published(f *inspect.Facts, ref catalog.Ref) (certs []*pki.Cert, whole bool
 	return nil, false
 }
 
-// unreadFor is what of certificates was not read: at most three reasons, and how many more.
-func unreadFor(f *inspect.Facts) []string {
-	var out []string
-	for _, what := range []string{"secrets", "configmaps"} {
-		if !f.ReadAll(what) {
-			out = append(out, "not all "+what+" were read")
-		}
-	}
-	if len(f.Snapshot.Nodes) == 0 {
-		out = append(out, "no node was read")
-	}
-	for _, n := range f.Snapshot.Nodes {
-		if n.Via == "" {
-			out = append(out, "node "+n.Name+" was not read")
-		}
-	}
-	for _, n := range f.Snapshot.OtherNodes {
-		out = append(out, "node "+n.Name+" was left out")
-	}
-	for _, g := range f.Snapshot.Gaps {
-		if g.What != "secrets" && g.What != "configmaps" { // those are said
-			out = append(out, strings.TrimSpace(g.What+" "+g.Where)+": "+g.Reason)
-		}
-	}
-	if more := len(out) - 3; more > 0 {
-		out = append(out[:3:3], fmt.Sprintf("and %d more", more))
-	}
-	return out
-}
-
 // whyKept says why a CA of a bundle stays.
 func whyKept(f *inspect.Facts, ca, signer *pki.Cert, bundle []*pki.Cert, loadedAll bool) string {
 	switch {
@@ -135,7 +105,7 @@ func whyKept(f *inspect.Facts, ca, signer *pki.Cert, bundle []*pki.Cert, loadedA
 	}
 	others := slices.DeleteFunc(slices.Clone(bundle), func(c *pki.Cert) bool { return c.Fingerprint == ca.Fingerprint })
 	needs := func(c *pki.Cert) bool {
-		return c.Issuer == ca.Subject && c.Fingerprint != ca.Fingerprint && c.NotAfter.After(f.Now) && pki.VerifyCA(c, []*pki.Cert{ca}, f.Now) == nil && pki.VerifyCA(c, others, f.Now) != nil
+		return c.Issuer == ca.Subject && c.Fingerprint != ca.Fingerprint && c.NotAfter.After(f.Now) && verified(c, f.Now, ca) && !verified(c, f.Now, others...)
 	}
 	for _, s := range f.Snapshot.Served {
 		if slices.ContainsFunc(s.Chain, needs) {
@@ -148,12 +118,21 @@ func whyKept(f *inspect.Facts, ca, signer *pki.Cert, bundle []*pki.Cert, loadedA
 		}
 	}
 	for _, h := range f.Leaves {
-		if ago := f.Now.Sub(h.NotBefore); !loadedAll && ago < loaded && pki.VerifyCA(h.Cert, []*pki.Cert{signer}, f.Now) == nil && h.Fingerprint != signer.Fingerprint {
+		if ago := max(f.Now.Sub(h.NotBefore), 0); !loadedAll && ago < loaded && verified(h.Cert, f.Now, signer) && h.Fingerprint != signer.Fingerprint {
 			return fmt.Sprintf("%s was signed by the current signer only %s ago, and a process may still use the one from before: wait until %s, or --accept-risk=%s",
 				pki.Named(h.Cert), ago.Round(time.Second), h.NotBefore.Add(loaded).UTC().Format("15:04 UTC"), JustSigned)
 		}
 	}
 	return ""
+}
+
+// verified reports whether CAs verify a certificate now, or as soon as it is valid: its signer's clock
+// may be ahead.
+func verified(c *pki.Cert, now time.Time, by ...*pki.Cert) bool {
+	if c.NotBefore.After(now) {
+		now = c.NotBefore
+	}
+	return pki.VerifyCA(c, by, now) == nil
 }
 
 // presents is a place from which a certificate is shown to others, and does not only

@@ -87,6 +87,9 @@ func TestOldTrustThatIsNeeded(t *testing.T) {
 		"a server": {func(f rotated) {
 			f.Snapshot.Served = append(f.Snapshot.Served, inspect.Served{Node: "master-0", Address: "10.0.0.1:6443", Server: catalog.ListenerAPIServer, Chain: f.Sc.Scan(leaf(f).CertPEM)[0].Content.Certs})
 		}, "10.0.0.1:6443 presents a certificate of it"},
+		"a Secret that is valid in a moment": {func(f rotated) {
+			f.Object(catalog.Ref{Kind: catalog.Secret, Namespace: "a", Name: "b", Key: "tls.crt"}, f.Old.Issue("still", remediatetest.TestNow.Add(30*time.Second), remediatetest.TestNow.Add(time.Hour), pkitest.DNS("still")).CertPEM)
+		}, "Secret/a/b[tls.crt] holds CN=still"},
 		"a leaf that was just signed": {func(f rotated) {
 			f.Serve(f.Young.Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-20*time.Minute), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.APIIntHost)))
 		}, "only 20m0s ago"},
