@@ -3,6 +3,7 @@ package inspect
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,6 +24,7 @@ type Facts struct {
 	Entries           []Entry       // one for each of Snapshot.Bundles
 	Certs             []StoredCert  // one for each distinct certificate, by subject
 	Leaves            []StoredCert  // those that are the leaf of an identity, and where
+	over              func() bool   // see Within
 }
 
 // Use is what the certificates at a place are there for.
@@ -89,6 +91,16 @@ func (f *Facts) ForWindow() *Facts {
 	out.ExpiryWindowGiven = true
 	return &out
 }
+
+// Within returns the facts for who judges them no longer than ctx lasts.
+func (f *Facts) Within(ctx context.Context) *Facts {
+	out := *f
+	out.over = func() bool { return ctx.Err() != nil }
+	return &out
+}
+
+// Over reports whether nobody waits for what would still be judged: see Within.
+func (f *Facts) Over() bool { return f.over != nil && f.over() }
 
 // ReadAll reports whether all objects of a kind were read: what is "secrets" or the
 // like, as in Read.What.
