@@ -2,6 +2,8 @@ package inspect
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,6 +24,7 @@ type Facts struct {
 	Entries           []Entry       // one for each of Snapshot.Bundles
 	Certs             []StoredCert  // one for each distinct certificate, by subject
 	Leaves            []StoredCert  // those that are the leaf of an identity, and where
+	over              func() bool   // see Within
 }
 
 // Use is what the certificates at a place are there for.
@@ -89,6 +92,16 @@ func (f *Facts) ForWindow() *Facts {
 	return &out
 }
 
+// Within returns the facts for who judges them no longer than ctx lasts.
+func (f *Facts) Within(ctx context.Context) *Facts {
+	out := *f
+	out.over = func() bool { return ctx.Err() != nil }
+	return &out
+}
+
+// Over reports whether nobody waits for what would still be judged: see Within.
+func (f *Facts) Over() bool { return f.over != nil && f.over() }
+
 // ReadAll reports whether all objects of a kind were read: what is "secrets" or the
 // like, as in Read.What.
 func (f *Facts) ReadAll(what string) bool {
@@ -148,47 +161,46 @@ func (f *Facts) supersedeOnNodes() {
 // storedCerts groups the places by certificate. All certificates share one list of
 // places: tens of thousands of small ones would weigh more than what they hold.
 func storedCerts(entries []Entry) []StoredCert {
-	type pair struct {
-		cert *pki.Cert
-		in   *Entry
+	type stored struct {
+		cert   *pki.Cert
+		places int
+		last   *Entry // a bundle that holds a certificate twice is one place
+		to     *StoredCert
 	}
-	n := 0
-	for i := range entries {
-		n += len(entries[i].Content.Certs)
-	}
-	pairs := make([]pair, 0, n)
+	by := map[pki.Fingerprint]*stored{}
+	var order []*stored
+	places := 0
 	for i := range entries {
 		for _, c := range entries[i].Content.Certs {
-			pairs = append(pairs, pair{c, &entries[i]})
-		}
-	}
-	slices.SortStableFunc(pairs, func(a, b pair) int { // stable: places stay in their order
-		if a.cert == b.cert {
-			return 0
-		}
-		if c := strings.Compare(a.cert.Subject, b.cert.Subject); c != 0 {
-			return c
-		}
-		return bytes.Compare(a.cert.Fingerprint[:], b.cert.Fingerprint[:])
-	})
-	places := make([]*Entry, 0, n)
-	distinct := 0
-	for i, p := range pairs {
-		if i == 0 || pairs[i-1].cert.Fingerprint != p.cert.Fingerprint {
-			distinct++
-		}
-	}
-	out := make([]StoredCert, 0, distinct)
-	for rest := pairs; len(rest) > 0; {
-		first, from := rest[0].cert, len(places)
-		for len(rest) > 0 && rest[0].cert.Fingerprint == first.Fingerprint {
-			// a bundle that holds a certificate twice is one place
-			if len(places) == from || places[len(places)-1] != rest[0].in {
-				places = append(places, rest[0].in)
+			s := by[c.Fingerprint]
+			if s == nil {
+				s = &stored{cert: c}
+				by[c.Fingerprint] = s
+				order = append(order, s)
 			}
-			rest = rest[1:]
+			if s.last != &entries[i] {
+				s.last = &entries[i]
+				s.places++
+				places++
+			}
 		}
-		out = append(out, StoredCert{Cert: first, Entries: places[from:len(places):len(places)]})
+	}
+	slices.SortFunc(order, func(a, b *stored) int {
+		return cmp.Or(strings.Compare(a.cert.Subject, b.cert.Subject), bytes.Compare(a.cert.Fingerprint[:], b.cert.Fingerprint[:]))
+	})
+	out, all := make([]StoredCert, len(order)), make([]*Entry, places)
+	for i, s := range order {
+		out[i] = StoredCert{Cert: s.cert, Entries: all[:0:s.places]}
+		all = all[s.places:]
+		s.to, s.last = &out[i], nil
+	}
+	for i := range entries {
+		for _, c := range entries[i].Content.Certs {
+			if s := by[c.Fingerprint]; s.last != &entries[i] {
+				s.last = &entries[i]
+				s.to.Entries = append(s.to.Entries, s.last)
+			}
+		}
 	}
 	return out
 }

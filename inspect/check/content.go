@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -13,128 +12,6 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
-
-// keyMismatch looks at each identity and the keys that belong to it by name.
-func keyMismatch(f *inspect.Facts) []assess.Finding {
-	var out []assess.Finding
-	// the places of one object or file stand together
-	for rest := f.Entries; len(rest) > 0; {
-		n := 1
-		for n < len(rest) && holder(rest[n].At) == holder(rest[0].At) {
-			n++
-		}
-		out = append(out, mismatches(rest[:n])...)
-		rest = rest[n:]
-	}
-	return out
-}
-
-// mismatches looks at the places of one object or file.
-func mismatches(entries []inspect.Entry) []assess.Finding {
-	keysAt := map[pki.Location][]pki.Key{}
-	for i := range entries {
-		if h := &entries[i]; len(h.Content.Keys) > 0 {
-			keysAt[h.At] = append(slices.Clip(keysAt[h.At]), h.Content.Keys...)
-		}
-	}
-	if len(keysAt) == 0 {
-		return nil
-	}
-	var out []assess.Finding
-	for i := range entries {
-		h := &entries[i]
-		if h.Use == inspect.UseTrust || h.Use == inspect.UseRecord || len(h.Content.Certs) == 0 {
-			continue
-		}
-		keys := slices.Clone(h.Content.Keys)
-		for _, at := range keyPlaces(h.At) {
-			keys = append(keys, keysAt[at]...)
-		}
-		if a, ok := mismatch(h.Content.Certs, keys); ok {
-			a.Severity, a.Impact = assess.Critical, "now: a server or client with it does not start, or its TLS handshakes fail"
-			if h.Superseded {
-				a.Severity, a.Impact = assess.Info, ""
-			}
-			a.Reason = place(h.At) + ": " + a.Reason
-			a.Remediation = before(advise("find its owner", h.At), ". Put certificate and key of one pair there; where an operator keeps them, delete the object: it creates both again")
-			out = append(out, assess.Finding{Assessment: a, At: []pki.Location{h.At}, Certs: []pki.Fingerprint{h.Content.Certs[0].Fingerprint}})
-		}
-	}
-	return out
-}
-
-// holder is the object or file that a place is in.
-func holder(at pki.Location) pki.Location {
-	at.Key, at.Field = "", ""
-	if at.Node != "" {
-		at.Path = path.Dir(at.Path) // tls.crt and tls.key are files of one directory
-	}
-	return at
-}
-
-// keyPlaces are where the key of a certificate is kept, by its name.
-func keyPlaces(at pki.Location) []pki.Location {
-	other := at
-	part, prefix, end := &other.Key, "", ""
-	switch file, ok := inspect.FileIn(at); {
-	case strings.HasSuffix(at.Field, "client-certificate-data"):
-		other.Field = strings.TrimSuffix(at.Field, "certificate-data") + "key-data"
-		return []pki.Location{other}
-	case at.Kind == inspect.KindRoute && at.Field == inspect.RouteCertificate:
-		other.Field = inspect.RouteKey
-		return []pki.Location{other}
-	case ok && at.Field == inspect.IgnitionFile+file+"]":
-		part, prefix, end = &other.Field, inspect.IgnitionFile, "]"
-	case at.Field != "":
-		return nil
-	case at.Node != "":
-		part = &other.Path
-	}
-	whole := strings.TrimSuffix(strings.TrimPrefix(*part, prefix), end)
-	if whole == "" {
-		return nil
-	}
-	out := make([]pki.Location, 0, 3) // one for each name below: this is asked of every certificate
-	stem, ext := whole, ""
-	if i := strings.LastIndexByte(whole, '.'); i >= 0 {
-		stem, ext = whole[:i], whole[i:]
-	}
-	if ext == ".crt" || ext == ".pem" || ext == ".cert" || ext == ".cer" {
-		for _, name := range []string{stem + ".key", stem + "-key.pem", strings.TrimSuffix(stem, "cert") + "key" + ext} {
-			if name != whole {
-				*part = prefix + name + end
-				out = append(out, other)
-			}
-		}
-	}
-	return out
-}
-
-// mismatch compares the first certificate with the keys that could be its.
-// Encrypted keys answer nothing.
-func mismatch(certs []*pki.Cert, keys []pki.Key) (assess.Assessment, bool) {
-	readable := map[pki.Fingerprint]bool{}
-	for _, k := range keys {
-		if !k.Encrypted && !unreadKey(k) {
-			readable[k.SPKI] = true
-		}
-	}
-	if len(readable) == 0 || readable[certs[0].SPKI] {
-		return assess.Assessment{}, false
-	}
-	for n, c := range certs {
-		if readable[c.SPKI] {
-			return assess.Assessment{
-				Reason:   fmt.Sprintf("the key belongs to certificate %d, not the first", n+1),
-				Evidence: fmt.Sprintf("the key belongs to certificate %d, %s, not to the first one, %s: a server presents the first", n+1, inspect.CertName(c), inspect.CertName(certs[0])),
-			}, true
-		}
-	}
-	return assess.Assessment{
-		Reason:   "certificate and key do not belong together",
-		Evidence: inspect.CertName(certs[0]) + " and the key beside it do not belong together",
-	}, true
-}
 
 // unreadable reports what claims to be a certificate and is none. Identical
 // values are one finding.

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"context"
 	"crypto/elliptic"
 	"crypto/x509"
 	"fmt"
@@ -199,7 +200,13 @@ func TestCostlyContentOfATenantIsComparedForOthers(t *testing.T) {
 			bundles = append(bundles, inspect.Bundle{At: pki.Location{Kind: o.Kind, Namespace: namespace, Name: o.Name, Key: key}, Object: o, Content: c})
 		}
 	}
-	got := secretCA(factsOf(bundles...))
+	f := factsOf(bundles...)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got := secretCA(f.Within(ctx)); len(got) > 0 {
+		t.Errorf("verified when nobody waits any more: %+v", got)
+	}
+	got := secretCA(f)
 	if len(got) != 2 || got[0].At[0].Namespace != "a-team" || !strings.HasSuffix(got[0].Reason, " is unknown") || strings.HasSuffix(got[1].Reason, " is unknown") {
 		t.Errorf("%+v", got)
 	}

@@ -141,6 +141,9 @@ func secretCA(f *inspect.Facts) []assess.Finding {
 	known := map[pair]int{} // copies of one Secret are one finding
 	var out []assess.Finding
 	for i := range f.Entries {
+		if f.Over() {
+			break
+		}
 		h := &f.Entries[i]
 		ca := cas[inspect.ObjectAt(h.At)]
 		if ca == nil || h.At.Key != "tls.crt" || h.At.Field != "" || h.Leaf() == nil {
@@ -190,7 +193,7 @@ func secretCACosts(h *inspect.Entry) assess.Finding {
 			Severity:    assess.Warning,
 			Reason:      "whether ca.crt verifies tls.crt is unknown",
 			Impact:      "if it does not: clients that trust this ca.crt refuse the certificate",
-			Evidence:    fmt.Sprintf("whether ca.crt verifies the certificate beside it, %s, is unknown: this and others before it have many CAs of one name or large keys, and verifying them costs too much", inspect.CertName(h.Leaf())),
+			Evidence:    fmt.Sprintf("whether ca.crt verifies the certificate beside it, %s, is unknown: this and others before it have many CAs of one name, large keys, or many names, constraints or policies, and verifying them costs too much", inspect.CertName(h.Leaf())),
 			Remediation: assess.Advise("compare them: openssl verify -CAfile ca.crt -untrusted tls.crt tls.crt"),
 		},
 		Certs: []pki.Fingerprint{h.Leaf().Fingerprint}, Due: h.Leaf().NotAfter,

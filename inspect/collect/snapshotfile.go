@@ -35,6 +35,10 @@ const (
 	maxSnapshot = 256 << 20
 	maxElements = 2_000_000
 	maxNodes    = 10_000 // twice what Kubernetes supports in one cluster
+	// maxThings bounds what all places hold together, counted in each: two bundles of the 150 CAs of
+	// a system in each of 10,000 namespaces are 3 million.
+	maxThings   = 4_000_000
+	manyReaders = 16 // more than there are
 )
 
 type snapshotFile struct {
@@ -246,6 +250,9 @@ func WriteSnapshot(w io.Writer, s inspect.Snapshot) error { return writeSnapshot
 func writeSnapshot(w io.Writer, s inspect.Snapshot, limit int) error {
 	if err := boundNodes(s); err != nil {
 		return fmt.Errorf("snapshot: %w", err)
+	}
+	if err := boundThings(s.Bundles); err != nil {
+		return fmt.Errorf("the snapshot would be one that no certrot reads: %w; most certificates are in: %s", err, largestNamespaces(s))
 	}
 	zw, err := gzip.NewWriterLevel(w, gzip.BestCompression)
 	if err != nil {

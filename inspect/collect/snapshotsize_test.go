@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -62,5 +63,64 @@ func TestSnapshotsNameSoManyNodes(t *testing.T) {
 	s.Bundles = s.Bundles[1:]
 	if err := WriteSnapshot(io.Discard, s); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestSnapshotsHoldSoMuch as a cluster's places do: a content that many places share is stored
+// once, so that a few kilobytes would be billions of certificates.
+func TestSnapshotsHoldSoMuch(t *testing.T) {
+	t.Parallel()
+	der := pkitest.NewCA("ca", time.Unix(0, 0), time.Unix(1<<31, 0)).Cert.Raw
+	file := func(places int, c fileContent) *snapshotFile {
+		f := &snapshotFile{APIVersion: snapshotAPIVersion, Kind: snapshotKind, Certificates: [][]byte{der}, Contents: []fileContent{c}, Outlined: true}
+		for i := range places {
+			f.Bundles = append(f.Bundles, fileBundle{At: fmt.Sprintf("ConfigMap/n%d/c[ca.crt]", i)})
+		}
+		return f
+	}
+	const want = "hold more than 4000000 certificates, keys and the like"
+	for name, c := range map[string]fileContent{
+		"certificates": {Certificates: make([]int, 1001)},
+		"requests":     {Requests: slices.Repeat([]*pki.Request{{}}, 1001)},
+		"keys":         {Keys: make([]fileKey, 1001)},
+		"lists":        {CRLs: make([]fileCRL, 1001)},
+		"keystores":    {Locked: make([]fileLocked, 1001)},
+		"bad blocks":   {Bad: make([]fileBad, 1001)},
+		"skipped":      {Skipped: make([]fileSkipped, 1001)},
+		"readers":      {Skipped: []fileSkipped{{By: make([]pki.Reader, 16_016)}}},
+	} {
+		f := file(4000, c)
+		if _, err := unpackSnapshot(f); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s, read: %v", name, err)
+		}
+		f.Bundles = f.Bundles[1000:]
+		s, err := unpackSnapshot(f)
+		if err != nil {
+			t.Errorf("%s, fewer of them: %v", name, err)
+		}
+		s.Bundles = append(s.Bundles, s.Bundles[:1000]...)
+		if err := WriteSnapshot(io.Discard, s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s, written: %v", name, err)
+		}
+	}
+	if _, err := unpackSnapshot(file(20_000, fileContent{Certificates: make([]int, 150)})); err != nil {
+		t.Errorf("the CAs of a system in every namespace of a large cluster, twice: %v", err)
+	}
+}
+
+// TestAnOlderSnapshotsFilesShareTheirContents: what is added for each file of a node is added once.
+func TestAnOlderSnapshotsFilesShareTheirContents(t *testing.T) {
+	t.Parallel()
+	f := &snapshotFile{Certificates: [][]byte{pkitest.NewCA("ca", time.Unix(0, 0), time.Unix(1<<31, 0)).Cert.Raw}, Contents: []fileContent{{Certificates: []int{0}}}}
+	for i := range 3 {
+		f.Bundles = append(f.Bundles, fileBundle{At: pki.Location{Kind: pki.KindFile, Node: fmt.Sprintf("n%d", i), Path: "/ca.crt"}.String()})
+	}
+	f.Bundles = append(f.Bundles, fileBundle{At: "ConfigMap/n/c[ca.crt]"})
+	s, err := unpackSnapshot(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Bundles[0].Content != s.Bundles[2].Content || len(s.Bundles[2].Content.Skipped) != 1 || len(s.Bundles[3].Content.Skipped) != 0 {
+		t.Errorf("%v", s.Bundles)
 	}
 }

@@ -51,6 +51,7 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 		obj := inspect.Object(o)
 		objects[i] = &obj
 	}
+	outlines := map[int]*pki.Content{} // by the content's index: places go on to share it
 	for i, b := range f.Bundles {
 		at, err := pki.ParseLocation(b.At)
 		if err != nil {
@@ -64,9 +65,15 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 			nb.Object = objects[*b.Object]
 		}
 		if !f.Outlined && at.Node != "" && at.Field == "" {
-			nb.Content = unoutlined(nb.Content)
+			if outlines[b.Content] == nil {
+				outlines[b.Content] = unoutlined(nb.Content)
+			}
+			nb.Content = outlines[b.Content]
 		}
 		s.Bundles = append(s.Bundles, nb)
+	}
+	if err := boundThings(s.Bundles); err != nil {
+		return s, fmt.Errorf("snapshot: %w", err)
 	}
 	for i, r := range f.Requests {
 		if r.Object < 0 || r.Object >= len(objects) {
@@ -159,6 +166,27 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 		return s, fmt.Errorf("snapshot: status: %w", err)
 	}
 	return s, nil
+}
+
+// boundThings is an error for more than maxThings. A content is stored once and is looked at in each
+// place: some kilobytes would be billions.
+func boundThings(bundles []inspect.Bundle) error {
+	weights, sum := map[*pki.Content]int{}, 0
+	for i := range bundles {
+		c := bundles[i].Content
+		weight, known := weights[c]
+		if !known && c != nil {
+			weight = len(c.Certs) + len(c.Requests) + len(c.Keys) + len(c.CRLs) + len(c.Locked) + len(c.Bad)
+			for _, s := range c.Skipped {
+				weight += 1 + len(s.By)/manyReaders
+			}
+			weights[c] = weight
+		}
+		if sum += weight; sum > maxThings {
+			return fmt.Errorf("the places in it hold more than %d certificates, keys and the like, and those of no cluster do", maxThings)
+		}
+	}
+	return nil
 }
 
 // unoutlined is a file on a node of which it is not known what stayed there beside its

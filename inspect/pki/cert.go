@@ -66,6 +66,7 @@ type Cert struct {
 	SPKI        Fingerprint // sha256 of the SubjectPublicKeyInfo
 	SubjectKey  string      // subject key identifier, hex, may be empty
 	IssuerKey   string      // authority key identifier, hex, may be empty
+	extensions  extensions
 }
 
 // Names are a certificate's subject alternative names.

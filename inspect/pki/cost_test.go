@@ -1,10 +1,14 @@
 package pki_test
 
 import (
+	"crypto/x509"
 	"fmt"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 )
 
 // TestChainsCostWhatTheirSignaturesDo: a tenant makes CAs of one name with the largest keys.
@@ -45,6 +49,63 @@ func TestChainsCostWhatTheirSignaturesDo(t *testing.T) {
 	} {
 		if got := pki.Cost(c.chain, c.roots); got < c.from || got > c.to {
 			t.Errorf("%s: %d, want %d to %d", name, got, c.from, c.to)
+		}
+	}
+}
+
+// TestChainsCostWhatTheirExtensionsDo: crypto/x509 looks at names, constraints and policies in each
+// chain that it makes, and tenants choose how many that are. What it took here is the least that
+// they are to cost.
+func TestChainsCostWhatTheirExtensionsDo(t *testing.T) {
+	t.Parallel()
+	from, to := time.Unix(1<<30, 0), time.Unix(1<<31, 0)
+	scan := func(pem []byte) []*pki.Cert { return pki.NewScanner().Scan(pem)[0].Content.Certs }
+	some := func(n int, end string) (out []string) {
+		for i := range n {
+			out = append(out, fmt.Sprintf("%05d%s", i*7919%100_000, end))
+		}
+		return out
+	}
+	var policies []x509.OID
+	for i := range 5000 {
+		policy, err := x509.OIDFromInts([]uint64{1, 2, uint64(i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		policies = append(policies, policy)
+	}
+	none := func(*x509.Certificate) {}
+	for name, c := range map[string]struct {
+		depth, roots int
+		ca, leaf     func(*x509.Certificate)
+		from, to     int // beside the signatures, which cost 10 each
+	}{
+		"an ordinary chain": {1, 1, none, func(c *x509.Certificate) { c.DNSNames = some(100, ".apps.cluster.example.com") }, 0, 0},
+		"constraints of a company's CA": {1, 1, func(c *x509.Certificate) { c.PermittedDNSDomains = some(10, ".example.com") },
+			func(c *x509.Certificate) { c.DNSNames = some(100, ".apps.cluster.example.com") }, 1, 40},
+		"names without constraints": {1, 20, none, func(c *x509.Certificate) { c.DNSNames = some(20_000, "") }, 0, 0},
+		"constraints without names": {1, 20, func(c *x509.Certificate) { c.ExcludedDNSDomains = some(5000, "") }, none, 3000, 20_000},
+		"names below constraints": {1, 20, func(c *x509.Certificate) { c.ExcludedDNSDomains = []string{"z"} },
+			func(c *x509.Certificate) { c.EmailAddresses = slices.Repeat([]string{"a@b"}, 20_000) }, 6400, 30_000},
+		"names below many CAs with constraints": {20, 20, func(c *x509.Certificate) { c.ExcludedEmailAddresses = []string{"x@y"} },
+			func(c *x509.Certificate) { c.EmailAddresses = slices.Repeat([]string{"a@b"}, 20_000) }, 23_500, 100_000},
+		"policies": {2, 20, func(c *x509.Certificate) { c.Policies = policies },
+			func(c *x509.Certificate) { c.Policies = policies }, 75_000, 200_000},
+	} {
+		var roots []byte
+		var ca *pkitest.Authority
+		for i := range c.roots {
+			ca = pkitest.NewCA("root", from, to, pkitest.KeyName("root"), pkitest.Serial(int64(i+1)))
+			roots = append(roots, ca.CertPEM...)
+		}
+		var above []byte
+		for i := range c.depth {
+			ca = ca.CA(fmt.Sprint("ca-", i), from, to, pkitest.Template(c.ca))
+			above = append(above, ca.CertPEM...)
+		}
+		chain := scan(pkitest.Bundle(ca.Issue("leaf", from, to, pkitest.Template(c.leaf)).CertPEM, above))
+		if got := pki.Cost(chain, scan(roots)) - 10*(c.depth+c.roots); got < c.from || got > c.to {
+			t.Errorf("%s: %d beside the signatures, want %d to %d", name, got, c.from, c.to)
 		}
 	}
 }

@@ -50,6 +50,7 @@ func parseCert(der []byte, charge func(cost int) error) (*Cert, error) {
 		SPKI:        FingerprintOf(x.RawSubjectPublicKeyInfo),
 		SubjectKey:  hex.EncodeToString(x.SubjectKeyId),
 		IssuerKey:   hex.EncodeToString(x.AuthorityKeyId),
+		extensions:  extensionsOf(x),
 	}
 	c.Issuer = c.Subject
 	if !bytes.Equal(x.RawIssuer, x.RawSubject) {
