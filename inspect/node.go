@@ -180,6 +180,17 @@ func (r SigningRequest) About(node string) bool {
 	return r.Requester == user || r.Request != nil && pki.CommonName(r.Request.Subject) == user
 }
 
+// Joins reports whether a request asks for a client certificate of a node by other credentials than that
+// node's, as a kubelet without a certificate does.
+func (r SigningRequest) Joins() (node string, joins bool) {
+	if r.Signer != catalog.KubeletClientSigner || r.Request == nil {
+		return "", false
+	}
+	user := pki.CommonName(r.Request.Subject)
+	node, ok := strings.CutPrefix(user, nodeUser)
+	return node, ok && r.Requester != user
+}
+
 // KubeletSetupOf is how the kubelet of a node is set up: by its flags, else by the files that are
 // there, of what may be in the versions that run.
 func KubeletSetupOf(facts Snapshot, n *Node) catalog.KubeletSetup {

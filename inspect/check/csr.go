@@ -69,7 +69,10 @@ func csrFinding(f *inspect.Facts, requests []inspect.SigningRequest) assess.Find
 		finding.Impact = "its requester gets no certificate, and is refused once it has no valid one"
 		finding.Evidence = fmt.Sprintf("%s pending since %s", what, when(f.Now, first.Since))
 		finding.Remediation = before(describe.Saying("look at who requests what"), "")
-		if first.Bad == "" && describe.Command != "" { // else who made it hides something
+		switch node, joins := first.Joins(); {
+		case joins: // who has the bootstrap token asks in any node's name, and describe looks the same
+			finding.Remediation.Text += f.Hints().Next("; if its kubelet waits: {} fix-api-int --nodes %s --approve-csrs", node)
+		case first.Bad == "" && describe.Command != "": // else who made it hides something
 			finding.Remediation.Text += foreign.Command("", "; if it is right: kubectl certificate approve %s", first.Object.Name)
 		}
 	case inspect.Approved:

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/inspecttest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -50,6 +51,19 @@ func TestARequestThatHidesSomethingIsNotApproved(t *testing.T) {
 		next := printed(csrFinding(&inspect.Facts{Now: inspecttest.Noon}, []inspect.SigningRequest{r}).Remediation)
 		if !strings.Contains(next, "kubectl describe csr csr-1") || strings.Contains(next, "certificate approve") != approves {
 			t.Errorf("bad %q: %s", bad, next)
+		}
+	}
+}
+
+// TestARequestToJoinIsNotApprovedByItsDescription: who has the bootstrap token describes it as a kubelet
+// does. The node is asked first.
+func TestARequestToJoinIsNotApprovedByItsDescription(t *testing.T) {
+	t.Parallel()
+	for requester, joins := range map[string]bool{"system:serviceaccount:openshift-machine-config-operator:node-bootstrapper": true, "system:bootstrap:abcdef": true, "system:node:worker-0": false} {
+		r := inspect.SigningRequest{Object: &inspect.Object{Kind: "CertificateSigningRequest", Name: "csr-1"}, Condition: inspect.Pending, Signer: catalog.KubeletClientSigner, Requester: requester, Request: &pki.Request{Subject: "CN=system:node:worker-0,O=system:nodes"}}
+		next := printed(csrFinding(&inspect.Facts{Now: inspecttest.Noon}, []inspect.SigningRequest{r}).Remediation)
+		if !strings.Contains(next, "kubectl describe csr csr-1") || strings.Contains(next, "certificate approve") == joins || strings.Contains(next, "fix-api-int --nodes worker-0 --approve-csrs") != joins {
+			t.Errorf("%s: %s", requester, next)
 		}
 	}
 }

@@ -179,8 +179,8 @@ func (f *fixing) onNode(t *testing.T, node string, args ...string) result {
 
 func (f *fixing) exec(t *testing.T, c *exec.Cmd) result {
 	t.Helper()
-	// A kubelet that does not come up is waited for longer than runLimit.
-	r := f.w.execWithin(t, c, 3*time.Minute)
+	// A kubelet that does not come up, and one that asks to join, are waited for longer than runLimit.
+	r := f.w.execWithin(t, c, 4*time.Minute)
 	f.secret.leak(t, strings.Join(c.Args, " "), r.said())
 	t.Logf("note: %s: ended with %d after %s", strings.Join(c.Args[1:], " "), r.code, r.took.Round(100*time.Millisecond))
 	return r
