@@ -111,6 +111,15 @@ type NodeFile struct {
 	Secret   bool            // it holds a private key, or a token or password
 }
 
+// Written is when the file may have been last written: a copy keeps the time at which its
+// original was modified, and not the other one.
+func (f *NodeFile) Written() time.Time {
+	if f.Changed.After(f.Modified) {
+		return f.Changed
+	}
+	return f.Modified
+}
+
 // Kubeconfig is the shape of a kubeconfig on a node. The certificates in it are
 // Bundles.
 type Kubeconfig struct {

@@ -32,11 +32,11 @@ func stored(in []*Entry) []*Entry {
 }
 
 // ByWriter groups places by who may write them: one group of the platform's and of administrators',
-// else, where there are none, a group for each node, else one for each namespace. What one place
+// else, where there are none, a group for each node, else one for each namespace, else for each server. What one place
 // says of a certificate holds for the others of its group, which are copies.
 func ByWriter(in []*Entry) [][]*Entry {
 	var groups [][]*Entry
-	first := WriterTenant
+	first := WriterServer
 	at := map[string]int{}
 	for _, h := range stored(in) {
 		w := h.Writer()
@@ -181,12 +181,15 @@ const (
 	WriterPlatform Writer = iota // the platform and administrators
 	WriterNode                   // who is root on a node that is not known to be of the control plane
 	WriterTenant
+	WriterServer // who answers at an address that the user named
 )
 
 // Writer is the platform for an object of the whole cluster's, one in a namespace of the platform's, a
 // file of a control plane node, and a file that the user named.
 func (h *Entry) Writer() Writer {
 	switch {
+	case h.At.Kind == KindServer:
+		return WriterServer
 	case h.worker:
 		return WriterNode
 	case h.At.Namespace == "" || catalog.ReservedNamespace(h.At.Namespace):
@@ -198,14 +201,16 @@ func (h *Entry) Writer() Writer {
 // Reserved reports whether only the platform and administrators write the place.
 func (h *Entry) Reserved() bool { return h.Writer() == WriterPlatform }
 
-// WrittenIn is the node ("node/NAME") or the namespace whose writer wrote the place; empty for the
-// platform and administrators.
+// WrittenIn is the node ("node/NAME"), the namespace or the server ("server/HOST:PORT") whose writer
+// wrote the place; empty for the platform and administrators.
 func (h *Entry) WrittenIn() string {
 	switch h.Writer() {
 	case WriterNode:
 		return "node/" + h.At.Node // no namespace has a slash
 	case WriterTenant:
 		return h.At.Namespace
+	case WriterServer:
+		return "server/" + h.At.Name
 	}
 	return ""
 }

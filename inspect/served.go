@@ -168,7 +168,7 @@ func (n *Node) OutdatedKubeconfig() string {
 		own = "/var/lib/kubelet/kubeconfig"
 	}
 	file := n.File(own)
-	if file == nil || n.Kubelet.Started.IsZero() || !file.Modified.After(n.Kubelet.loaded()) {
+	if file == nil || n.Kubelet.Started.IsZero() || !file.Written().After(n.Kubelet.loaded()) {
 		return ""
 	}
 	return own

@@ -128,3 +128,23 @@ func copiedCases() []verdictCase {
 		{"certificate-expiring", "a copy on a control plane node", copied(catalog.RoleMaster), "", "", 0},
 	}
 }
+
+// TestWhatAServerPresentsIsNotThePlatforms: who answers at an address presents a twin of a CA of the
+// platform's that ends later, or the CA itself, and hides nothing by that.
+func TestWhatAServerPresentsIsNotThePlatforms(t *testing.T) {
+	t.Parallel()
+	begin, soon, late := inspecttest.DaysFromNoon(-400), inspecttest.DaysFromNoon(20), inspecttest.DaysFromNoon(2000)
+	ca, twin := pkitest.NewCA("lb", begin, soon, pkitest.KeyName("lb")), pkitest.NewCA("lb", begin, late, pkitest.KeyName("lb"))
+	leaf := ca.Issue("svc", inspecttest.DaysFromNoon(-1), inspecttest.DaysFromNoon(300), pkitest.DNS("svc"))
+	for name, presented := range map[string][]byte{"a later twin": pkitest.Bundle(leaf.CertPEM, twin.CertPEM), "the CA": ca.CertPEM} {
+		given := inspecttest.NewFixture("4.15.1").ConfigMap("openshift-x", "ca", "ca-bundle.crt", ca.CertPEM).Secret("openshift-x", "s", nil, leaf)
+		given.Snapshot.AddHandshakes([]inspect.Handshake{{Address: inspect.Address{HostPort: "app.team.example:443", Name: "app.team.example"}, Chain: pki.NewScanner().Scan(presented)[0].Content.Certs}})
+		facts := inspect.NewFacts(given.Snapshot, inspecttest.Noon, 30*inspecttest.Day)
+		if got := outlivesIssuer(facts); len(got) != 1 || !strings.HasSuffix(got[0].Reason, " outlives CA lb, which expires in 20d") {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if got := expiring(facts); !slices.ContainsFunc(got, func(x assess.Finding) bool { return x.Reason == "openshift-x/ca: its last CA expires in 20d" }) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}

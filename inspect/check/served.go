@@ -92,7 +92,7 @@ func kubeletLoaded(f *inspect.Facts) []assess.Finding {
 					Severity: assess.Warning,
 					Reason:   fmt.Sprintf("%s: kubelet has not read %s since it was changed", foreign.Name(n.Name), own),
 					Impact:   "until it is restarted, it trusts what the file said before",
-					Evidence: fmt.Sprintf("the kubelet on %s runs since %s and has not read %s, changed %s", n.Name, day(n.Kubelet.Started), own, day(n.File(own).Modified)),
+					Evidence: fmt.Sprintf("the kubelet on %s runs since %s and has not read %s, changed %s", n.Name, day(n.Kubelet.Started), own, day(n.File(own).Written())),
 					// Not a bare restart: with a file that lacks the CA, the node is NotReady after it.
 					Remediation: assess.Run(f.Hints().Next("{} fix-api-int --nodes %s --dry-run=client", n.Name)).
 						Saying("preview its restart, which first checks the file against what the API server presents"),

@@ -47,10 +47,11 @@ type issued struct {
 const mostIssuers = 20
 
 // issuerOf is the oldest CA that verifies a certificate, of those that only the platform writes; else,
-// of those on the claim's node; else, the youngest on other nodes; else, the oldest of tenants'. A CA that was
-// issued once more with its key verifies the same, for who has loaded the one before, too. So does a
-// twin, with its name and key: anybody makes one, and an older one on another node would hide that a
-// CA is not in a process's memory. told is false where trying them costs too much.
+// of those on the claim's node; else, the youngest on other nodes; else, the oldest of tenants'; else,
+// of those that servers present. A CA that was issued once more with its key verifies the same, for
+// who has loaded the one before, too. So does a twin, with its name and key: anybody makes one, and an
+// older one on another node would hide that a CA is not in a process's memory. told is false where
+// trying them costs too much.
 func (j *judge) issuerOf(c *Claim, top *pki.Cert, named namedCAs) (ca *pki.Cert, told bool) {
 	for _, from := range []struct {
 		cas      []*pki.Cert
@@ -61,6 +62,7 @@ func (j *judge) issuerOf(c *Claim, top *pki.Cert, named namedCAs) (ca *pki.Cert,
 		{cas: named.on[c.Node], by: inspect.WriterNode},
 		{cas: named.by[inspect.WriterNode], by: inspect.WriterNode, youngest: true},
 		{cas: named.by[inspect.WriterTenant], by: inspect.WriterTenant},
+		{cas: named.by[inspect.WriterServer], by: inspect.WriterServer},
 	} {
 		for _, one := range from.cas {
 			if ca != nil && (one.NotBefore.Equal(ca.NotBefore) || one.NotBefore.After(ca.NotBefore) != from.youngest) {
@@ -81,13 +83,13 @@ func (j *judge) issuerOf(c *Claim, top *pki.Cert, named namedCAs) (ca *pki.Cert,
 }
 
 // affordIssuer reports whether a CA of a writer's may be tried for a claim. Claims about what tenants
-// write pay for each. Of the platform's, only tenants' CAs are paid for, and apart from that.
+// write pay for each. Of the platform's, only CAs of tenants and servers are paid for, and apart from that.
 func (j *judge) affordIssuer(c *Claim, top, ca *pki.Cert, by inspect.Writer) bool {
 	left := &j.decoys
 	switch {
 	case c.Tenant != "" || !reserved(c.Presented):
 		left = &j.costs
-	case by != inspect.WriterTenant:
+	case by < inspect.WriterTenant:
 		return true
 	}
 	*left -= pki.Cost([]*pki.Cert{top}, []*pki.Cert{ca})
@@ -96,13 +98,13 @@ func (j *judge) affordIssuer(c *Claim, top, ca *pki.Cert, by inspect.Writer) boo
 
 // namedCAs are the first CAs of one name: by who writes them, and of those that only nodes have, by node.
 type namedCAs struct {
-	by [inspect.WriterTenant + 1][]*pki.Cert
+	by [inspect.WriterServer + 1][]*pki.Cert
 	on map[string][]*pki.Cert
 }
 
 // add adds one, unless as many as are tried are there.
 func (n *namedCAs) add(c inspect.StoredCert) {
-	by := inspect.WriterTenant
+	by := inspect.WriterServer
 	for _, h := range c.Entries {
 		by = min(by, h.Writer())
 	}

@@ -69,15 +69,11 @@ func (j *judge) nextInMemory(c, file *Claim, since time.Time) {
 }
 
 // written is when the file at a place may have been last written; the zero time where
-// that was not read. A copy keeps the time at which its original was modified, and not
-// the other one.
+// that was not read.
 func written(n *inspect.Node, at pki.Location) time.Time {
 	f := n.File(at.Path)
 	if f == nil {
 		return time.Time{}
 	}
-	if f.Changed.After(f.Modified) {
-		return f.Changed
-	}
-	return f.Modified
+	return f.Written()
 }

@@ -9,14 +9,6 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// later is when a file may have been last written.
-func later(f *inspect.NodeFile) time.Time {
-	if f.Changed.After(f.Modified) {
-		return f.Changed
-	}
-	return f.Modified
-}
-
 // started is when the oldest of them read its trust anchors, by the node's clock; zero:
 // not known.
 func (a RestartPods) started(n *inspect.Node) (oldest time.Time) {

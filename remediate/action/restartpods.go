@@ -158,7 +158,7 @@ func byFile(n *inspect.Node, ref catalog.Ref, started time.Time) (catalog.Answer
 	switch {
 	case f == nil:
 		return catalog.Unknown, ref.Name + " was not read"
-	case later(f).Add(imprecise).After(started):
+	case f.Written().Add(imprecise).After(started):
 		return catalog.Yes, "it runs since before " + ref.Name + " was last written"
 	}
 	return catalog.No, ""

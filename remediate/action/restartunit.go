@@ -72,7 +72,7 @@ func (a RestartUnit) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Cha
 	}
 	for _, path := range a.files {
 		f := n.File(path)
-		due = due || f == nil || !f.Modified.Before(n.Kubelet.Started)
+		due = due || f == nil || !f.Written().Before(n.Kubelet.Started)
 	}
 	if !due {
 		return nil, nil //nolint:nilnil // so already, as Action says

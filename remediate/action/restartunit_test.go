@@ -1,0 +1,36 @@
+package action
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
+)
+
+// TestAKubeletIsRestartedForAFileThatWasPutBack: cp -p and tar keep the time at which it was modified.
+func TestAKubeletIsRestartedForAFileThatWasPutBack(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		ago time.Duration
+		due bool
+	}{"since it started": {time.Minute, true}, "before": {25 * time.Hour, false}, "not told": {0, false}} {
+		f := remediatetest.NewFixture("master-0")
+		f.Embed("master-0", remediatetest.KubeletFile, f.ConfigMap)
+		n := f.FirstNode()
+		n.Kubelet.Active, n.Kubelet.Sub = "active", "running"
+		n.Kubelet.Started = remediatetest.TestNow.Add(-24 * time.Hour)
+		n.Kubelet.Notified = n.Kubelet.Started
+		for i := range n.Files {
+			n.Files[i].Modified = remediatetest.TestNow.Add(-48 * time.Hour)
+			if c.ago > 0 {
+				n.Files[i].Changed = remediatetest.TestNow.Add(-c.ago)
+			}
+		}
+		for _, files := range [][]string{nil, {remediatetest.KubeletFile}} {
+			change, err := NewRestartUnit("master-0", files...).Diff(f.Snapshot, remediatetest.TestNow)
+			if err != nil || (change != nil) != c.due {
+				t.Errorf("%s, of %q: %+v, %v", name, files, change, err)
+			}
+		}
+	}
+}
