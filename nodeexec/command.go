@@ -110,6 +110,7 @@ func (c Command) Dial(ctx context.Context, node string) (Node, error) {
 	for _, w := range c.Words {
 		r.argv = append(r.argv, strings.ReplaceAll(w, nodeMark, node))
 	}
+	r.unsaid = unsaidOf(r.argv, node)
 	r.argv = append(r.argv, "sh")
 	n := newShellNode(ctx, node, r, c.Limits.Output)
 	n.greet = cmp.Or(c.Limits.Connect, greetLimit)
@@ -126,6 +127,7 @@ type commandRemote struct {
 	argv []string
 	sudo bool
 	user string // who logs in, as the node says
+	unsaid
 }
 
 // becomeRoot asks the node who logs in, and shows that commands run as root.
@@ -138,7 +140,7 @@ func (r *commandRemote) becomeRoot(ctx context.Context, n *shellNode, sudo Sudo)
 	}
 	id, name, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
 	if !isNumber(id) {
-		return fmt.Errorf("%s: who logs in is unknown: id says %s", r, foreign.Quoted(fmt.Sprintf("%.80s", out)))
+		return fmt.Errorf("%s: who logs in is unknown: id says %s", r, foreign.Quoted(fmt.Sprintf("%.80s", r.in(out))))
 	}
 	r.user, r.sudo = foreign.Name(name), sudo == SudoAlways || sudo == SudoUnlessRoot && id != "0"
 	if r.sudo {
@@ -162,9 +164,10 @@ func (r *commandRemote) exec(ctx context.Context, stdin io.Reader, stdout, stder
 	defer stop(nil)
 	first, second := rand.Text(), rand.Text()
 	said := &tail{}
+	says := &saying{unsaid: r.unsaid, to: io.MultiWriter(stderr, said)}
 	out := &pastNoise{mark: []byte(first + second), to: stdout, full: stop}
 	cmd := exec.CommandContext(ctx, r.argv[0], r.argv[1:]...)
-	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = out, io.MultiWriter(stderr, said), killGrace
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = out, says, killGrace
 	ownGroup(cmd, "")
 	in, err := cmd.StdinPipe()
 	if err == nil {
@@ -180,11 +183,12 @@ func (r *commandRemote) exec(ctx context.Context, stdin io.Reader, stdout, stder
 		_ = in.Close()
 	}()
 	err = cmd.Wait()
+	says.end()
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
 	if out.line == nil { // a login that is refused may say so on stdout
-		_, _ = io.WriteString(stderr, lastWords(string(out.noise)))
+		_, _ = io.WriteString(stderr, lastWords(string(r.in(out.noise))))
 	}
 	_, misfit, _ := bytes.Cut(bytes.TrimSpace(out.line), []byte(" "))
 	return &commandEnd{err: err, shell: out.line != nil, misfit: string(misfit), said: said.Bytes()}

@@ -125,6 +125,45 @@ func TestCommandsThatLeadNowhere(t *testing.T) {
 	}
 }
 
+// Programs repeat their arguments where they complain, and what they say reaches reports and files.
+func TestWhatACommandSaysHasNoneOfItsWords(t *testing.T) {
+	words := []string{"{node}", "--token=geheim123", "root:geheim456@{node}", "-pgeheim789", "geheim", "a geheim B", "x=debug", "-v"}
+	const script = `node=$1; shift
+for word; do [ "$word" = sh ] && break; echo "bad: $word ${word##*=} ${word#-p} ${word##*:}" TO; done
+echo "at $node: invalid-token 'geheim456' ageheim123b geheim. debugging" TO
+printf gehe TO; sleep 0.1; printf 'im123' TO
+exit 3`
+	for name, to := range map[string]string{"stderr": ">&2", "stdout": ""} {
+		t.Run(name, func(t *testing.T) {
+			by := program(t, strings.ReplaceAll(script, "TO", to))
+			by.Words = append(by.Words[:1], words...)
+			_, err := by.Dial(t.Context(), "node-1")
+			if err == nil {
+				t.Fatal("it leads onto a node")
+			}
+			for _, part := range []string{"geheim", "debug ", "root"} {
+				if strings.Contains(err.Error(), part) {
+					t.Errorf("%v\nhas %q", err, part)
+				}
+			}
+			for _, part := range []string{"at node-1: invalid-token '…' a…b …. debugging", "exit status 3", "/onto"} {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("%v\nlacks %q", err, part)
+				}
+			}
+		})
+	}
+}
+
+func TestAWordInALongLineOfACommandIsLeftOut(t *testing.T) {
+	by := program(t, `printf '%70000s' gehe >&2; sleep 0.2; printf 'im123 %65600s' gehe >&2; sleep 0.2; printf 'im123 the end' >&2; exit 3`)
+	by.Words = append(by.Words, "--token=geheim123")
+	_, err := by.Dial(t.Context(), "node-1")
+	if err == nil || strings.Contains(err.Error(), "gehe") || !strings.Contains(err.Error(), "… the end") || strings.Contains(err.Error(), "im123") {
+		t.Errorf("%.300v", err)
+	}
+}
+
 func TestACommandIsStoppedWhileItConnects(t *testing.T) {
 	noLeaks(t)
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 300*time.Millisecond, errors.New("Ctrl-C"))

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
@@ -63,10 +64,27 @@ func findProgram(word string) error {
 	if errors.As(err, &path) {
 		err = path.Err
 	}
-	if len(word) > 255 || strings.Trim(word, programSigns) != "" {
+	if !isProgramName(word) {
 		return fmt.Errorf("its first word is no program that is found here: %w", err)
 	}
 	return fmt.Errorf("exec: %q: %w", word, err)
+}
+
+// isProgramName reports whether a word can be nothing else than a program's name.
+func isProgramName(word string) bool {
+	return len(word) <= 255 && strings.Trim(word, programSigns) == ""
+}
+
+// checkExec refuses a kubeconfig whose exec plugin client-go would quote as a whole, although it is
+// no program: its arguments, and passwords among them, may stand in its command.
+func checkExec(plugin *clientcmdapi.ExecConfig) error {
+	if plugin == nil || isProgramName(plugin.Command) {
+		return nil // client-go says it when it is not found
+	}
+	if _, err := exec.LookPath(plugin.Command); err == nil {
+		return nil
+	}
+	return cli.WithHint(errors.New("kubeconfig: the command of the user's exec plugin is no program that is found here"), "its command is the program alone: arguments stand in args")
 }
 
 // programSigns are those of names and paths of programs.

@@ -81,6 +81,9 @@ func Connect(ctx context.Context, app cli.App, flags *genericclioptions.ConfigFl
 	if err := why.refusesServer(config, flags); err != nil { // before any credential is sent there
 		return nil, err
 	}
+	if err := checkExec(config.ExecProvider); err != nil {
+		return nil, err
+	}
 	namespace, _, err := flags.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
 		return nil, Unquoted(err)
