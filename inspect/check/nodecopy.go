@@ -120,7 +120,6 @@ func (b *fileBehind) finding(f *inspect.Facts) assess.Finding {
 		Due: b.since, At: b.at,
 	}
 	if !b.row.Maintained() {
-		finding.Evidence += "; written by " + b.row.Writer
 		finding.Remediation = assess.Run(f.Hints().Next("{} verify api-int"))
 	}
 	if b.identity {
