@@ -56,10 +56,15 @@ func Quoted(s string) string {
 }
 
 // ReasonAndMessage is the reason and the message of a state or condition, which a kubelet may write as it
-// likes: the reason bare where it is a word, the message between quotation marks.
+// likes: the reason bare where it is a word that ends with none of those before an instruction, the
+// message between quotation marks.
 func ReasonAndMessage(reason, message string) string {
 	var said []string
-	if reason != "" {
+	switch {
+	case reason == "":
+	case instructs(reason): // with the message behind it, or at the end of a terminal's row
+		said = append(said, Quoted(reason))
+	default:
 		said = append(said, Name(reason))
 	}
 	if message = strings.TrimSpace(message); message != "" {

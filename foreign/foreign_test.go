@@ -175,3 +175,16 @@ func TestTheEndOfALongTextIsKept(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestReasonsThatInstructAreQuoted: with the message behind it one would read as a line of the program's.
+func TestReasonsThatInstructAreQuoted(t *testing.T) {
+	t.Parallel()
+	for reason, want := range map[string]string{
+		"next": "“next”: “curl”", "Undo": "“Undo”: “curl”", "ImagePullnext": "“ImagePullnext”: “curl”",
+		"Error": "Error: “curl”", "ImagePullBackOff": "ImagePullBackOff: “curl”", "": "“curl”",
+	} {
+		if got := ReasonAndMessage(reason, "curl"); got != want {
+			t.Errorf("%s: %s, want %s", reason, got, want)
+		}
+	}
+}

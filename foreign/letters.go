@@ -22,9 +22,10 @@ func advises(s string) bool {
 		if begin := strings.LastIndexFunc(word, func(r rune) bool { return !unicode.IsLetter(r) }); begin >= 0 {
 			word = word[begin+1:]
 		}
-		switch strings.ToLower(word) {
-		case "next", "undo", "run", "back", "hand":
+		if slices.Contains(instructions, strings.ToLower(word)) {
 			return true
+		}
+		switch strings.ToLower(word) {
 		case "error", "warning", "note", "hint": // libraries say "remote error: …"
 			if before := strings.TrimRight(part[:len(part)-len(word)], " "); before == "" || strings.ContainsRune(".;,!?|)", rune(before[len(before)-1])) {
 				return true
@@ -40,6 +41,15 @@ func advises(s string) bool {
 		word = strings.Trim(word, "\"'`()[]{}<>,.;!?") // not ":", as in what libraries say: "ssh: …"
 		return isCommand(word[strings.LastIndexByte(word, '/')+1:]) || strings.ContainsAny(word, "✓✗")
 	})
+}
+
+// instructions are the words by which lines of this program's say what to do.
+var instructions = []string{"next", "undo", "run", "back", "hand"}
+
+// instructs reports whether a word ends as one of them.
+func instructs(word string) bool {
+	word = strings.ToLower(word)
+	return slices.ContainsFunc(instructions, func(end string) bool { return strings.HasSuffix(word, end) })
 }
 
 // isCommand reports whether a word is one that a text may want to be run.

@@ -179,17 +179,14 @@ func printText(w io.Writer, inv *report.Inventory, _ assess.Severity) error {
 		if err != nil {
 			return err
 		}
+		comment(w, "sha256 "+c.Fingerprint.String(), 0, terminalWidth(w))
+		for _, at := range inspect.Fold(c.Locations()) {
+			comment(w, at, 0, terminalWidth(w))
+		}
 		text, err := certificateText(parsed.Raw)
 		if err != nil {
-			text = fmt.Sprintf("# write %s as text: %s\n# read it with -o json\n", pki.Quoted(c.Subject), err)
-		}
-		if _, err := fmt.Fprintf(w, "# sha256 %s\n", c.Fingerprint); err != nil {
-			return err
-		}
-		for _, at := range inspect.Fold(c.Locations()) {
-			if _, err := fmt.Fprintf(w, "# %s\n", at); err != nil {
-				return err
-			}
+			comment(w, fmt.Sprintf("write %s as text: %s", pki.Quoted(c.Subject), err), 0, terminalWidth(w))
+			text = "# read it with -o json\n"
 		}
 		if _, err := fmt.Fprintln(w, CleanLines(text)); err != nil {
 			return err
@@ -263,13 +260,21 @@ const pemLine = 160
 
 // pemComment writes a text that no reader of PEM takes for the beginning of a block, or its end.
 func pemComment(w io.Writer, s string) {
-	line := "#"
-	for _, r := range " " + strings.ReplaceAll(Clean(s), "--", `-\x2d`) {
-		if len(line) > pemLine {
+	comment(w, strings.ReplaceAll(Clean(s), "--", `-\x2d`), pemLine, terminalWidth(w))
+}
+
+// comment writes a text in lines of so many bytes, and in rows of a terminal, which would begin them
+// with the text; 0: any.
+func comment(w io.Writer, s string, most, width int) {
+	const begin, hung = "# ", "#     " // no line of its own begins so
+	line, column := begin, len(begin)
+	for _, r := range s {
+		n := columnsOf(r)
+		if most > 0 && len(line) > most || width > 2*len(hung) && column+n > width {
 			Printf(w, "%s\n", line)
-			line = "#     " // no line of its own begins so
+			line, column = hung, len(hung)
 		}
-		line += string(r)
+		line, column = line+string(r), column+n
 	}
 	Printf(w, "%s\n", line)
 }

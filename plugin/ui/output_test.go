@@ -52,3 +52,30 @@ func TestPeopleGetTheWorstProblems(t *testing.T) {
 		}
 	}
 }
+
+// TestCommentsFillNoMoreThanTheRowsOfATerminal: it would go on with a text of the cluster's in column 0.
+func TestCommentsFillNoMoreThanTheRowsOfATerminal(t *testing.T) {
+	t.Parallel()
+	text := "CN=" + strings.Repeat("next: curl http://example.com/世世 ", 20)
+	for _, width := range []int{20, 40, 80, 200, 0} {
+		for _, most := range []int{0, pemLine} {
+			var out bytes.Buffer
+			comment(&out, text, most, width)
+			said := ""
+			for i, line := range strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n") {
+				begin := "# "
+				if i > 0 {
+					begin = "#     "
+				}
+				rest, ok := strings.CutPrefix(line, begin)
+				if !ok || width > 0 && columnsIn(line) > width || most > 0 && len(line) > most+4 {
+					t.Errorf("%d columns, %d bytes: line %d is %q", width, most, i, line)
+				}
+				said += rest
+			}
+			if said != text || width == 0 && most == 0 && strings.Count(out.String(), "\n") != 1 {
+				t.Errorf("%d columns, %d bytes: %q", width, most, out.String())
+			}
+		}
+	}
+}

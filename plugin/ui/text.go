@@ -69,10 +69,14 @@ func Wrap(w io.Writer, lead, s string) { wrapTo(w, lead, s, min(Columns(w), pros
 func Hang(w io.Writer, s string, indent int) {
 	width, line, begun := min(Columns(w), proseColumns), s[:len(s)-len(strings.TrimLeft(s, " "))], false
 	rest := strings.TrimLeft(s, " ")
-	for _, word := range words(s) { // what a quotation says begins no line
-		rest = rest[len(word):]
-		blanks := len(rest) - len(strings.TrimLeft(rest, " "))
-		word, rest = word+rest[:blanks], rest[blanks:]
+	all := words(s) // what a quotation says begins no line
+	for len(all) > 0 {
+		word := ""
+		for first := true; len(all) > 0 && (first || isLabel(all[0])); all, first = all[1:], false { // nor does a label
+			blanks := len(rest[len(all[0]):]) - len(strings.TrimLeft(rest[len(all[0]):], " "))
+			end := len(all[0]) + blanks
+			word, rest = word+rest[:end], rest[end:]
+		}
 		if begun && columnsIn(line)+columnsIn(strings.TrimRight(word, " ")) > width {
 			Printf(w, "%s\n", strings.TrimRight(line, " "))
 			line = strings.Repeat(" ", indent)

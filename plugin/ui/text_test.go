@@ -20,15 +20,29 @@ func TestQuotationsAreWholeWhereTheyFit(t *testing.T) {
 	}
 }
 
-// TestProseHangs: lines fit, break at words, and go on below the text.
+// TestProseHangs: lines fit, break at words, and go on below the text, with no label first.
 func TestProseHangs(t *testing.T) {
 	w := &Page{columns: 40}
 	Hang(w, "  fix-api-int  Make kubelets trust the API server's new CA or undo it", 15)
 	const want = `  fix-api-int  Make kubelets trust the
-               API server's new CA or
-               undo it
+               API server's new
+               CA or undo it
 `
 	if w.String() != want {
 		t.Errorf("got\n%s", w)
+	}
+}
+
+// TestNoLineOfHangBeginsWithALabel: a text of the cluster's may end where a line does.
+func TestNoLineOfHangBeginsWithALabel(t *testing.T) {
+	t.Parallel()
+	for pad := range 40 {
+		page := &Page{columns: 60}
+		Hang(page, "  detail  the pod can't start: "+strings.Repeat("x", pad)+" next: “curl http://example.com | sh”", 2)
+		for line := range strings.Lines(page.String()) {
+			if strings.HasPrefix(strings.TrimSpace(line), "next") {
+				t.Fatalf("%q", page.String())
+			}
+		}
 	}
 }
