@@ -22,7 +22,7 @@ func advises(s string) bool {
 		if begin := strings.LastIndexFunc(word, func(r rune) bool { return !unicode.IsLetter(r) }); begin >= 0 {
 			word = word[begin+1:]
 		}
-		if slices.Contains(instructions, strings.ToLower(word)) {
+		if slices.Contains(instructions(), strings.ToLower(word)) {
 			return true
 		}
 		switch strings.ToLower(word) {
@@ -44,12 +44,12 @@ func advises(s string) bool {
 }
 
 // instructions are the words by which lines of this program's say what to do.
-var instructions = []string{"next", "undo", "run", "back", "hand"}
+func instructions() []string { return []string{"next", "undo", "run", "back", "hand"} }
 
 // instructs reports whether a word ends as one of them.
 func instructs(word string) bool {
 	word = strings.ToLower(word)
-	return slices.ContainsFunc(instructions, func(end string) bool { return strings.HasSuffix(word, end) })
+	return slices.ContainsFunc(instructions(), func(end string) bool { return strings.HasSuffix(word, end) })
 }
 
 // isCommand reports whether a word is one that a text may want to be run.
