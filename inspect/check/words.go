@@ -254,7 +254,10 @@ func advise(text string, at pki.Location) assess.Remediation {
 	if at.Namespace == "" {
 		return assess.Command("", "kubectl %s %s %s", verb, kind, at.Name).Saying(text)
 	}
-	return assess.Command("", "kubectl -n %s %s %s %s", at.Namespace, verb, kind, at.Name).Saying(text)
+	if verb == "get" {
+		return assess.Command("", "kubectl -n %s get %s %s", at.Namespace, kind, at.Name).Saying(text)
+	}
+	return assess.Command("", "kubectl -n %s describe %s %s", at.Namespace, kind, at.Name).Saying(text)
 }
 
 // renewCA is the next step where a CA bundle needs the CA that replaced an expired one.
