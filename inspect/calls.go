@@ -108,7 +108,7 @@ func (j *callJudge) call(r Reference, bundle *Entry, presented []*Entry) Service
 	for _, h := range presented {
 		switch v := j.verify(h, bundle, c.Name); {
 		case !v.told:
-			c.Unjudged = "verifying what it may present costs too much: there are many CAs of one name, large keys, or many names, constraints or policies"
+			c.Unjudged = "verifying what it may present costs too much: " + pki.WhyCostly
 		case v.problem == nil:
 			c.Trusted, c.Problem, c.Unjudged = h, nil, ""
 			return c

@@ -99,7 +99,7 @@ func (f *Facts) Within(ctx context.Context) *Facts {
 	return &out
 }
 
-// Over reports whether nobody waits for what would still be judged: see Within.
+// Over reports whether the ctx of Within has ended: what is not judged yet is not needed.
 func (f *Facts) Over() bool { return f.over != nil && f.over() }
 
 // ReadAll reports whether all objects of a kind were read: what is "secrets" or the

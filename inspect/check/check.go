@@ -25,7 +25,7 @@ type Check struct {
 
 // Judge runs all checks and returns what they find: the worst first, then in
 // the order of Checks. Once ctx has ended it runs no further one, and the one that runs ends soon:
-// what it returns then is not complete, and whoever asked has to say so.
+// what it returns then is not complete, and the caller has to say so.
 func Judge(ctx context.Context, f *inspect.Facts) []assess.Finding {
 	f = f.Within(ctx)
 	var out []assess.Finding

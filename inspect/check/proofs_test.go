@@ -204,7 +204,7 @@ func TestCostlyContentOfATenantIsComparedForOthers(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if got := secretCA(f.Within(ctx)); len(got) > 0 {
-		t.Errorf("verified when nobody waits any more: %+v", got)
+		t.Errorf("verified after the context had ended: %+v", got)
 	}
 	got := secretCA(f)
 	if len(got) != 2 || got[0].At[0].Namespace != "a-team" || !strings.HasSuffix(got[0].Reason, " is unknown") || strings.HasSuffix(got[1].Reason, " is unknown") {

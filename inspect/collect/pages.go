@@ -67,7 +67,8 @@ func listPages(ctx context.Context, opts metav1.ListOptions, fetch page) listing
 				return out
 			}
 			opts.Continue = meta.Continue
-		// Only what was asked for with a token can go on: from the list's begin, objects would be left out.
+		// The first page is asked for without a token, so none can have expired: going on from the one in
+		// the answer would leave out what is before it.
 		case opts.Continue != "" && apierrors.IsResourceExpired(err) && newerToken(err) != "" && newerToken(err) != opts.Continue && expired < maxExpired:
 			expired++
 			opts.Continue = newerToken(err)

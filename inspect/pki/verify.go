@@ -180,6 +180,9 @@ func (r related) to(anchor *Cert) bool {
 // CostOrdinary is above what ordinary chains cost: three signatures by RSA keys of 2048 bits.
 const CostOrdinary = 100
 
+// WhyCostly is what makes Cost high, for people.
+const WhyCostly = "there are many CAs of one name, large keys, or many names, constraints or policies"
+
 // Cost is what it may take to verify a chain, in units of some 15 µs: the signatures that
 // crypto/x509 may verify for it, and the names, constraints and policies of each chain that these
 // make. Tenants choose names, keys and their order, so that it tries a hundred of the largest.

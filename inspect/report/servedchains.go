@@ -231,7 +231,7 @@ func (c *ServedChain) trust(h inspect.Handshake, gaps bool) assess.Assessment {
 	case h.NotRead > 0:
 		return assess.Assessment{Status: assess.Unknown, Reason: "no CA bundle verifies the certificates that were read, and not all were"}
 	case len(c.NotJudged) > 0:
-		return assess.Assessment{Status: assess.Unknown, Reason: "verifying the chain costs too much: there are many CAs of one name, large keys, or many names, constraints or policies"}
+		return assess.Assessment{Status: assess.Unknown, Reason: "verifying the chain costs too much: " + pki.WhyCostly}
 	case gaps:
 		return assess.Assessment{Status: assess.Unknown, Reason: "no CA bundle that was read verifies it, and not all could be read"}
 	}

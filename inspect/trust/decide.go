@@ -96,7 +96,7 @@ func (j *judge) missingCA(c *Claim) *pki.Cert {
 const costsAtLeast = 400_000
 
 // whyCostly is why a claim was not judged.
-const whyCostly = "verifying it costs too much: there are many CAs of one name, large keys, or many names, constraints or policies"
+const whyCostly = "verifying it costs too much: " + pki.WhyCostly
 
 // afford reports whether a chain may be verified for a claim. What tenants write leaves nothing
 // of the platform's unjudged: only claims about tenants are counted.

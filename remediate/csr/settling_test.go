@@ -24,7 +24,7 @@ type span struct{ from, to int }
 
 func (s span) has(at int) bool { return at >= s.from && at < s.to }
 
-// TestAKubeletThatSleepsIsAwaited: for some time nobody on the node reaches the API server, and the
+// TestAKubeletThatSleepsIsAwaited: for some time the node does not reach the API server, and the
 // kubelet's next try comes up to 32 s after that. A token's thief asks meanwhile.
 func TestAKubeletThatSleepsIsAwaited(t *testing.T) {
 	t.Parallel()

@@ -14,8 +14,8 @@ import (
 )
 
 // PendingText says which requests about a node are pending, what they ask for, and the
-// command for each; empty where there is none. Whoever runs that command approves as certrot does: who
-// else asks to join is awaited first.
+// command for each; empty where there is none. The user who runs it approves as certrot does, so
+// it waits first for other clients that ask to join.
 func PendingText(ctx context.Context, env *remediate.Env, n RequestedNode) string {
 	if env.Kube == nil {
 		return ""
