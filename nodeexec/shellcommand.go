@@ -24,8 +24,8 @@ const (
 	greetLimit = 30 * time.Second
 
 	// endGrace is how long the rest of stderr may take once a command has
-	// ended: a child that lives on may hold it for ever.
-	endGrace = 3 * time.Second
+	// ended: a child that lives on may hold it for ever. A busy node takes seconds.
+	endGrace = 10 * time.Second
 
 	// killLimit is for killing a command from beside, by a shell.sh of its own.
 	killLimit = 5 * time.Second

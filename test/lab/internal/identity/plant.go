@@ -58,7 +58,7 @@ func Plant(ctx context.Context, c Cluster, done func(what string)) error {
 	// CRDs take the API server a while of mostly waiting: the rest goes beside.
 	planted := make(chan error, 1)
 	go func() { planted <- c.apply(ctx, objects) }()
-	errCRDs := c.Kubectl(ctx, nil, append([]string{"apply", "--server-side", "--field-manager=" + manager}, crds...)...)
+	errCRDs := c.insist(ctx, nil, append([]string{"apply", "--server-side", "--field-manager=" + manager}, crds...)...)
 	if err := <-planted; err != nil {
 		return fmt.Errorf("plant namespaces and certificates: %w", err)
 	}
@@ -105,7 +105,24 @@ func (c Cluster) apply(ctx context.Context, objects []object, flags ...string) e
 		return fmt.Errorf("encode objects: %w", err)
 	}
 	args := append([]string{"apply", "--server-side", "--field-manager=" + manager, "--filename=-"}, flags...)
-	return c.Kubectl(ctx, bytes.TrimSpace(text), args...)
+	return c.insist(ctx, bytes.TrimSpace(text), args...)
+}
+
+// insist runs kubectl up to three times: on a busy machine the API server's answer to what
+// it validates by may take longer than kubectl waits. Applying twice is safe.
+func (c Cluster) insist(ctx context.Context, stdin []byte, args ...string) error {
+	err := c.Kubectl(ctx, stdin, args...)
+	for range 2 {
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(5 * time.Second):
+		}
+		err = c.Kubectl(ctx, stdin, args...)
+	}
+	return err
 }
 
 func without(key string, objects []object) []object {
