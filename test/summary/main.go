@@ -5,7 +5,8 @@
 // and with -o a file with all of it for programs (see file.go).
 //
 // Steps named by -beside begin at once and run beside the others, which take turns:
-// they mostly wait. It knows nothing of what a step does. Lines that `go test -json` writes are
+// they mostly wait. The others are nice to them, so that time limits hold on a busy
+// machine. It knows nothing of what a step does. Lines that `go test -json` writes are
 // counted; of a step without any, the step itself counts as one.
 //
 // Steps named by -long are those that a change needs beside the others. They begin only before
@@ -54,7 +55,7 @@ func main() {
 		os.Exit(2)
 	}
 	r := runner{
-		out: os.Stdout, makeProgram: *makeProgram, beside: strings.Split(*beside, ","),
+		out: os.Stdout, makeProgram: *makeProgram, beside: strings.FieldsFunc(*beside, func(r rune) bool { return r == ',' }),
 		strict: os.Getenv("CERTROT_REQUIRE_LAB") != "", every: time.Minute, flags: "-json",
 		long: strings.Fields(*long), longBefore: *longBefore,
 	}
@@ -177,17 +178,27 @@ func (r *runner) begin(name string) *running {
 	b := &running{name: name, since: time.Now(), done: make(chan Step, 1)}
 	go func() {
 		step := Step{Name: name}
-		step.Results, step.Failure, step.CPU = runStep(r.makeProgram, name, r.flags, func() { b.tests.Add(1) })
+		step.Results, step.Failure, step.CPU = runStep(r.command(name), name, func() { b.tests.Add(1) })
 		step.Took = time.Since(b.since)
 		b.done <- step
 	}()
 	return b
 }
 
-// runStep makes one step. The text is what to show besides the output of tests
-// that failed.
-func runStep(makeProgram, step, flags string, ended func()) (results []Result, failure string, cpu time.Duration) {
-	cmd := exec.Command(makeProgram, "-s", "--no-print-directory", step, "TESTFLAGS="+flags)
+// command makes one step. What takes turns gives way to what runs beside it.
+func (r *runner) command(step string) *exec.Cmd {
+	line := []string{r.makeProgram, "-s", "--no-print-directory", step, "TESTFLAGS=" + r.flags}
+	if len(r.beside) > 0 && !slices.Contains(r.beside, step) {
+		if program, err := exec.LookPath("nice"); err == nil {
+			line = append([]string{program, "-n", "5"}, line...)
+		}
+	}
+	return exec.Command(line[0], line[1:]...)
+}
+
+// runStep runs the command of one step. The text is what to show besides the output of
+// tests that failed.
+func runStep(cmd *exec.Cmd, step string, ended func()) (results []Result, failure string, cpu time.Duration) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return []Result{{Step: step, State: Failed}}, err.Error(), 0

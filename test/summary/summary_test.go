@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -292,5 +294,38 @@ func TestTables(t *testing.T) {
 	const want = "| step | seconds | of processors | passed | skipped |\n|---|---|---|---|---|\n| unit | 90 | 60 | 3 | 1 |\n| all | 120 | | 3 | 1 |\n\n| seconds | package | test |\n|---|---|---|\n| 9 | p | T |\n| 7 | p | U |\n"
 	if err := printTable(&b, path); err != nil || b.String() != want {
 		t.Errorf("%v\n%s", err, &b)
+	}
+}
+
+// TestStepsThatTakeTurnsGiveWay: what runs beside others keeps the priority, and where
+// nothing does, each has it.
+func TestStepsThatTakeTurnsGiveWay(t *testing.T) {
+	if _, err := exec.LookPath("nice"); err != nil {
+		t.Skip("there is no nice here")
+	}
+	dir := t.TempDir()
+	program := filepath.Join(dir, "make")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\nnice >"+dir+"/$3\n"), 0o755); err != nil { //nolint:gosec // it is run
+		t.Fatal(err)
+	}
+	nice := func(beside ...string) (unit, lab int) {
+		r := runner{out: io.Discard, makeProgram: program, beside: beside, every: time.Hour}
+		r.run([]string{"unit", "lab"})
+		for step, n := range map[string]*int{"unit": &unit, "lab": &lab} {
+			text, err := os.ReadFile(filepath.Join(dir, step))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if *n, err = strconv.Atoi(strings.TrimSpace(string(text))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return unit, lab
+	}
+	if unit, lab := nice(); unit != lab {
+		t.Errorf("alone: unit has %d, lab %d", unit, lab)
+	}
+	if unit, lab := nice("lab"); unit <= lab {
+		t.Errorf("beside lab: unit has %d, lab %d", unit, lab)
 	}
 }
