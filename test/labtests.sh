@@ -1,14 +1,14 @@
 #!/bin/sh
-# Runs the tests that need a lab, in four parts beside each other, each with labs of
-# its own: what they do most is wait, for kubelets, heartbeats and time limits.
+# Runs the tests that need a lab, in four parts, each with labs of its own. As many parts
+# run at once as there are cores: what they do most is wait, for kubelets, heartbeats and
+# time limits, but a lab with nodes takes a third of a core for itself.
 #
 #   sh test/labtests.sh '' PACKAGE…            all of them
 #   sh test/labtests.sh '-v -run=X' PACKAGE…   flags for go test; with -run, one part
 #
-# The first part has the shared lab, which stays up. The others disturb a whole lab, and
-# are of about the same length: repairs, rotations, and the lab's own tests behind the
-# incident with multus. Their labs are gone when they end. Within a part, packages take
-# turns.
+# The first part has the shared lab, which stays up. The others disturb a whole lab:
+# repairs, rotations, and the lab's own tests behind the incident with multus. Their labs
+# are gone when they end. Within a part, packages take turns.
 set -u
 part=shared
 if [ "$1" = --part ]; then
@@ -56,36 +56,52 @@ lab)
 esac
 
 tmp=$(mktemp -d)
-parts=
-# What runs in another part would bring its lab up again, so that goes first: each is
-# a session, and with it a process group, of its own.
+queues=
+# What runs in another part would bring its lab up again, so that goes first: each queue
+# is a session, and with it a process group, of its own.
 # shellcheck disable=SC2317 # called by the trap
 end() {
-	for p in $parts; do kill -- "-$p" 2>/dev/null || kill "$p" 2>/dev/null; done
-	for p in $parts; do wait "$p"; done
+	for q in $queues; do kill -- "-$q" 2>/dev/null || kill "$q" 2>/dev/null; done
+	for q in $queues; do wait "$q"; done
 	for name in repairs rotations lab; do LAB_DIR=$tmp/$name go run ./test/lab down >/dev/null; done
 	rm -rf "$tmp"
 }
 trap end EXIT
 trap 'exit 130' INT TERM
 
+# The shared part is one of those that run at once.
+beside=$(($(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) - 1))
+[ "$beside" -ge 1 ] || beside=1
+[ "$beside" -le 3 ] || beside=3
 # Nodes of several labs take more inotify instances than Linux allows a user by
-# default. Where that can't be raised, the parts take turns.
+# default. Where that can't be raised, all parts take turns.
 instances=/proc/sys/fs/inotify/max_user_instances turns=
 if [ -r "$instances" ] && [ "$(cat "$instances")" -lt 512 ]; then
-	{ echo 512 >"$instances"; } 2>/dev/null || turns=1
+	{ echo 512 >"$instances"; } 2>/dev/null || turns=1 beside=1
 fi
 
-for name in repairs rotations lab; do
+# A queue takes its parts one after the other: the n-th, the n-th after that, and so on.
+# shellcheck disable=SC2016 # $-words are the inner shell's
+queue='script=$1 tmp=$2 flags=$3 parts=$4
+shift 4
+failed=0
+for name in $parts; do
+	LAB_DIR=$tmp/$name sh "$script" --part "$name" "$flags" "$@" >"$tmp/$name.said" 2>&1 || failed=1
+done
+exit $failed'
+n=0
+while [ $n -lt "$beside" ]; do
+	mine=$(printf '%s\n' repairs rotations lab | awk -v n=$n -v of="$beside" '(NR - 1) % of == n')
 	# shellcheck disable=SC2046 # nothing, where there is no setsid
-	LAB_DIR=$tmp/$name $(command -v setsid) sh "$0" --part $name "$flags" "$@" >"$tmp/$name.said" 2>&1 &
-	parts="$parts $!"
+	$(command -v setsid) sh -c "$queue" queue "$0" "$tmp" "$flags" "$mine" "$@" &
+	queues="$queues $!"
 	[ -z "$turns" ] || wait $! || failed=1
+	n=$((n + 1))
 done
 
 # shellcheck disable=SC2086 # one argument a package is what is wanted
 [ -z "$e2e$others" ] || tests -skip "$repairs|$rotations|$multus" $others $e2e || failed=1
-[ -n "$turns" ] || for p in $parts; do wait "$p" || failed=1; done
-parts=
+[ -n "$turns" ] || for q in $queues; do wait "$q" || failed=1; done
+queues=
 cat "$tmp/repairs.said" "$tmp/rotations.said" "$tmp/lab.said" # only now, so that their lines don't mix
 exit $failed

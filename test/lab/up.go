@@ -19,6 +19,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/binaries"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/checkout"
+	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/flock"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/identity"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/kubeapi"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/labdir"
@@ -70,6 +71,16 @@ func up(ctx context.Context, dir labdir.Dir, root string) error {
 		return err
 	}
 
+	// One lab at a time: a start takes all cores, and several together take longer than one
+	// after the other, and run into the time limits of what they wait for.
+	started, err := flock.Wait(lockCtx, filepath.Join(set.Cache(), ".start.lock"), func() {
+		fmt.Println("another lab is starting on this machine: waiting for it")
+	})
+	if err != nil {
+		_ = os.Remove(string(dir))
+		return err
+	}
+	defer started()
 	ctx, cancel = context.WithTimeout(ctx, startLimit)
 	defer cancel()
 	if err := stop(dir); err != nil {

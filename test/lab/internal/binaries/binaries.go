@@ -38,6 +38,9 @@ type Set struct{ folder, rotation string }
 // Folder is the set's places in the cache.
 func (s Set) Folder() string { return s.folder + " " + s.rotation }
 
+// Cache is the folder of all sets, of each lab on this machine.
+func (s Set) Cache() string { return filepath.Dir(s.folder) }
+
 // Bin is one of the programs.
 func (s Set) Bin(name string) string {
 	if name == rotation {
@@ -68,7 +71,7 @@ func Ensure(ctx context.Context, module string, talk io.Writer) (Set, error) {
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return Set{}, fmt.Errorf("make the cache folder for the lab's components: %w", err)
 	}
-	unlock, err := lock(ctx, filepath.Join(cache, ".lock"), talk)
+	unlock, err := waitForBuilder(ctx, cache, talk)
 	if err != nil {
 		return Set{}, err
 	}
@@ -207,31 +210,11 @@ func kubernetesLdflags() string {
 	return strings.Join(flags, " ")
 }
 
-func lock(ctx context.Context, path string, talk io.Writer) (func(), error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, fmt.Errorf("open the build lock: %w", err)
-	}
-	for told := false; ; {
-		locked, err := flock.Try(f)
-		if locked {
-			return func() { _ = f.Close() }, nil
-		}
-		if err != nil {
-			_ = f.Close()
-			return nil, fmt.Errorf("lock %s: %w", path, err)
-		}
-		if !told {
-			fmt.Fprintln(talk, "another command is building the lab's components: waiting for it")
-			told = true
-		}
-		select {
-		case <-ctx.Done():
-			_ = f.Close()
-			return nil, fmt.Errorf("wait for the build lock %s: %w", path, ctx.Err())
-		case <-time.After(200 * time.Millisecond):
-		}
-	}
+// waitForBuilder makes this process the one that builds.
+func waitForBuilder(ctx context.Context, cache string, talk io.Writer) (unlock func(), err error) {
+	return flock.Wait(ctx, filepath.Join(cache, ".lock"), func() {
+		fmt.Fprintln(talk, "another command is building the lab's components: waiting for it")
+	})
 }
 
 // run runs a build command in the module; its output is in the error.

@@ -44,7 +44,7 @@ func EnsureMultus(ctx context.Context, module string, how node.Multus, nodes roo
 	if there(archive) {
 		return archive, nil
 	}
-	unlock, err := lock(ctx, filepath.Join(cache, ".lock"), talk)
+	unlock, err := waitForBuilder(ctx, cache, talk)
 	if err != nil {
 		return "", err
 	}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -64,7 +63,9 @@ func Ensure(ctx context.Context, talk io.Writer) (Set, error) {
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return Set{}, fmt.Errorf("make the cache folder for the nodes' root file system: %w", err)
 	}
-	unlock, err := lock(ctx, filepath.Join(cache, ".nodes.lock"), talk)
+	unlock, err := flock.Wait(ctx, filepath.Join(cache, ".nodes.lock"), func() {
+		fmt.Fprintln(talk, "another command is making the nodes' root file system: waiting for it")
+	})
 	if err != nil {
 		return Set{}, err
 	}
@@ -155,30 +156,4 @@ func removeAborted(cache string) error {
 		}
 	}
 	return nil
-}
-
-func lock(ctx context.Context, path string, talk io.Writer) (func(), error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, fmt.Errorf("open the build lock: %w", err)
-	}
-	for told := false; ; {
-		locked, err := flock.Try(f)
-		if locked {
-			return func() { _ = f.Close() }, nil
-		}
-		if err == nil && !told {
-			fmt.Fprintln(talk, "another command is making the nodes' root file system: waiting for it")
-			told = true
-		}
-		select {
-		case <-ctx.Done():
-			err = errors.Join(err, ctx.Err())
-		case <-time.After(200 * time.Millisecond):
-		}
-		if err != nil {
-			_ = f.Close()
-			return nil, fmt.Errorf("lock %s: %w", path, err)
-		}
-	}
 }
