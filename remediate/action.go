@@ -26,9 +26,10 @@ type Action interface {
 	// Diff says what it would change, by the facts alone; nil where it is so
 	// already. An error is a *Refusal where the facts do not allow it.
 	Diff(facts inspect.Snapshot, now time.Time) (*Change, error)
-	// Apply does it, only while the node is as the facts said from which the change
-	// was made: otherwise the error is ErrChanged, and nothing was done. Doing it
-	// twice is harmless.
+	// Apply does it, only while what it changes is as it was planned: otherwise the error is
+	// ErrChanged, and nothing was done. A file is compared by its bytes, an object by its
+	// resourceVersion or UID; of an object that is read again first, only what was shown is
+	// written. Doing it twice is harmless.
 	Apply(ctx context.Context, env *Env, c *Change) error
 	// Verify asks for the effect, not for the write. A *BadEffectError says that what was
 	// written fails its own check; any other error that the effect is not known, or
@@ -121,7 +122,8 @@ type FileChange struct {
 }
 
 // same reports whether two changes do the same to the same file: facts may be
-// read again between showing a change and making it.
+// read again between showing a change and making it. What is done to an object does not
+// depend on facts that are read again: its action keeps it, with the condition of its write.
 func (c *Change) same(d *Change) bool {
 	if c == nil || d == nil || (c.File == nil) != (d.File == nil) {
 		return c == d
