@@ -101,7 +101,7 @@ type Access struct {
 	// zero: they were not.
 	Certificate, Trust pki.Location
 	// Server, host:port, is what a handshake was made with for this Name, from where
-	// certrot runs (a Served of catalog.ListenerOutside); Problem is why there is none.
+	// certrot runs (a Served of catalog.ListenerUserKubeconfig); Problem is why there is none.
 	Server, Name, Problem string
 }
 

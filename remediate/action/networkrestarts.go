@@ -19,7 +19,7 @@ type NetworkRestarts struct {
 	Rollout inspect.Rollout                                // of the same namespaces
 	Read    func(context.Context) (inspect.Rollout, error) // see RestartPods
 	Always  bool                                           // see RestartPods
-	Probe   NetworkProbe                                   // what to ask a node with afterwards; On is set for each
+	Probe   NetworkProbe                                   // what to ask a node with afterwards; NodeName is set for each
 	// EachProbed: nodes on which nothing is restarted are asked, too.
 	EachProbed bool
 	Next       []*pki.Cert // see RestartPods

@@ -46,7 +46,7 @@ func (f *FakeAPI) Did() (out []string) {
 	return out
 }
 
-// Mended are facts after a repair at testNow: the kubelets have read the new CA.
+// Mended are facts after a repair at TestNow: the kubelets have read the new CA.
 func Mended(names ...string) *Fixture {
 	f := NewFixture(names...)
 	for i := range f.Nodes {
