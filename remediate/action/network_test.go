@@ -327,8 +327,17 @@ probe worker-0:network[] <nil>`
 func TestARolloutsNodeForgesNoCommand(t *testing.T) {
 	t.Parallel()
 	const name = "worker-0;reboot"
-	text := RolloutHint(inspect.Rollout{Operator: true, Masters: []inspect.Revision{{Node: name, Ready: "False"}}}, nil)
+	text := rolloutHint(inspect.Rollout{Operator: true, Masters: []inspect.Revision{{Node: name, Ready: "False"}}}, nil)
 	if strings.Contains(text, "drain "+name) || strings.Contains(text, "describe node "+name) {
 		t.Error(text)
+	}
+}
+
+// TestARolloutWaitsForASilentMaster: one without a heartbeat keeps installer pods from running.
+func TestARolloutWaitsForASilentMaster(t *testing.T) {
+	t.Parallel()
+	r := inspect.Rollout{Operator: true, Masters: []inspect.Revision{{Node: "master-0", Ready: "True", Silent: "no heartbeat for 14m (Lease)"}}}
+	if text := rolloutHint(r, nil); !strings.Contains(text, "Installer pods can't run on master-0") {
+		t.Errorf("what makes it go on: %s", text)
 	}
 }
