@@ -1,6 +1,10 @@
 package catalog
 
-import "github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+import (
+	"slices"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
 
 // Edge is a row: a client verifies what a server presents, or a server what a client
 // presents. It holds when that verifies against the verifier's trust anchors.
@@ -51,6 +55,25 @@ type Edge struct {
 	RestartedPods string
 	In            Range
 	Evidence
+}
+
+// PodsRestartedFor is the row of the pods that are restarted once an edge is repaired.
+func PodsRestartedFor(e Edge) (NetworkPod, bool) {
+	rows := NetworkPods()
+	i := slices.IndexFunc(rows, func(p NetworkPod) bool { return e.RestartedPods != "" && p.ID == e.RestartedPods })
+	if i < 0 {
+		return NetworkPod{}, false
+	}
+	return rows[i], true
+}
+
+// Steps are what repairs an edge, in order; "{}" stands for the program, NODE for a node.
+func (e Edge) Steps() []string {
+	steps := []string{e.Remediation}
+	if p, ok := PodsRestartedFor(e); ok {
+		steps = append(steps, "only once the node is repaired, restart its "+p.DaemonSet+" pod (fix-api-int without --nodes does so itself):", p.DeletePodCommand())
+	}
+	return steps
 }
 
 // VerifyMode says how an edge is judged.

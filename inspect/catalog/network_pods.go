@@ -32,28 +32,9 @@ type NetworkPod struct {
 	Evidence
 }
 
-// DeletePod is the command that restarts the pod on a node; NODE stands for it.
-func (p NetworkPod) DeletePod() string {
+// DeletePodCommand is the command that restarts the pod on a node; NODE stands for it.
+func (p NetworkPod) DeletePodCommand() string {
 	return "kubectl -n " + p.Namespace + " delete pod -l " + p.Label + " --field-selector spec.nodeName=NODE"
-}
-
-// PodsRestartedFor is the row of the pods that are restarted once an edge is repaired.
-func PodsRestartedFor(e Edge) (NetworkPod, bool) {
-	rows := NetworkPods()
-	i := slices.IndexFunc(rows, func(p NetworkPod) bool { return e.RestartedPods != "" && p.ID == e.RestartedPods })
-	if i < 0 {
-		return NetworkPod{}, false
-	}
-	return rows[i], true
-}
-
-// Steps are what repairs an edge, in order; "{}" stands for the program, NODE for a node.
-func (e Edge) Steps() []string {
-	steps := []string{e.Remediation}
-	if p, ok := PodsRestartedFor(e); ok {
-		steps = append(steps, "only once the node is repaired, restart its "+p.DaemonSet+" pod (fix-api-int without --nodes does so itself):", p.DeletePod())
-	}
-	return steps
 }
 
 // NetworkPods returns every row, in the order in which pods of one node are to be
