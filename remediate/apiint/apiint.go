@@ -202,7 +202,7 @@ func (a Repair) repair(d *remediate.Draft, n *inspect.Node) error {
 		}
 	}
 	approve := csr.NewApprove(n.Name, d.Facts, d.Plan.Now)
-	restart := action.NewRestartUnit(n.Name, changed...)
+	restart := action.NewRestartKubelet(n.Name, changed...)
 	if a.API && a.ApproveCSRs {
 		restart = restart.NotingRequests(n, approve)
 	}

@@ -70,7 +70,7 @@ func (a Repair) rejoin(d *remediate.Draft, n *inspect.Node) error {
 		changed = append(changed, own)
 	}
 	approve := csr.NewApprove(n.Name, d.Facts, d.Plan.Now)
-	c, err := d.Step(action.NewRestartUnit(n.Name, changed...).NotingRequests(n, approve))
+	c, err := d.Step(action.NewRestartKubelet(n.Name, changed...).NotingRequests(n, approve))
 	if err != nil || c == nil && !a.waitedFor(n) {
 		return err
 	}
