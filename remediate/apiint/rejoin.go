@@ -60,9 +60,9 @@ func (a Repair) rejoin(d *remediate.Draft, n *inspect.Node) error {
 		// the certificate is of no use is only told as long as the kubeconfig is there.
 		cert, there := inspect.KubeletClientCert(before, n.Name), n.File(inspect.KubeletClient) != nil
 		if useless != "" && there && (cert == nil || cert.NotAfter.After(n.Time(d.Plan.Now))) {
-			steps = append(steps, action.RemoveFile{On: n.Name, Path: inspect.KubeletClient})
+			steps = append(steps, action.RemoveFile{NodeName: n.Name, Path: inspect.KubeletClient})
 		}
-		for _, s := range append(steps, action.RemoveFile{On: n.Name, Path: own}) {
+		for _, s := range append(steps, action.RemoveFile{NodeName: n.Name, Path: own}) {
 			if _, err := d.Step(s); err != nil {
 				return err
 			}
