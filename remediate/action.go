@@ -106,7 +106,8 @@ type Change struct {
 	Own any
 }
 
-// FileChange is what happens to a kubeconfig on a node.
+// FileChange is what happens to a file on a node: CAs are added to a kubeconfig, or a kubeconfig,
+// a certificate or a link is removed or put back.
 type FileChange struct {
 	Path   string
 	SHA256 pki.Fingerprint // of the file for which the change was made

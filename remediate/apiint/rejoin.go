@@ -40,7 +40,7 @@ func (a Repair) rejoin(d *remediate.Draft, n *inspect.Node) error {
 	if wrote {
 		changed = append(changed, bootstrap)
 	}
-	ca, unfit := action.ReplaceFile{NodeName: n.Name, Path: own, CA: a.CA, Cache: a.Cache}.Diff(d.Facts, d.Plan.Now)
+	ca, unfit := action.AddKubeconfigCAs{NodeName: n.Name, Path: own, CA: a.CA, Cache: a.Cache}.Diff(d.Facts, d.Plan.Now)
 	joins := useless != "" || unfit != nil || ca != nil
 	if (unfit != nil || ca != nil) && !inspect.MissingFile(d.Facts, n, own) {
 		var old []*pki.Cert // what can't be changed may lack all
