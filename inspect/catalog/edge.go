@@ -50,7 +50,7 @@ type Edge struct {
 	// NODE for a node.
 	Remediation string
 	Ahead       string // the same as long as it still passes; empty: Remediation
-	// RestartedPods is the row of NetworkPods that is restarted after the Remediation, and never before it;
+	// RestartedPods is the row of NodeDaemonSets that is restarted after the Remediation, and never before it;
 	// empty: none.
 	RestartedPods string
 	In            Range
@@ -58,11 +58,11 @@ type Edge struct {
 }
 
 // PodsRestartedFor is the row of the pods that are restarted once an edge is repaired.
-func PodsRestartedFor(e Edge) (NetworkPod, bool) {
-	rows := NetworkPods()
-	i := slices.IndexFunc(rows, func(p NetworkPod) bool { return e.RestartedPods != "" && p.ID == e.RestartedPods })
+func PodsRestartedFor(e Edge) (NodeDaemonSet, bool) {
+	rows := NodeDaemonSets()
+	i := slices.IndexFunc(rows, func(p NodeDaemonSet) bool { return e.RestartedPods != "" && p.ID == e.RestartedPods })
 	if i < 0 {
-		return NetworkPod{}, false
+		return NodeDaemonSet{}, false
 	}
 	return rows[i], true
 }

@@ -159,7 +159,7 @@ func networkless(r inspect.Rollout) string {
 		if m.Ready != "True" || m.NodeDown() || m.Installer != "Pending" {
 			continue
 		}
-		for _, row := range catalog.NetworkPods() {
+		for _, row := range catalog.NodeDaemonSets() {
 			if row.ID == "multus" {
 				text += fmt.Sprintf("The installer pod waits on %s, which is Ready. Its %s (%s) may still be outdated in memory, with only the previous CA: then new pods there get no network. If the events say so (%s), the kubelet's kubeconfig on %s has the CA, and the client certificate of %s has not expired (%s), restart its container. Do not delete the pod: it may not be replaced yet. On %s: %s. ",
 					m.Node, row.DaemonSet, row.In, foreign.Command("", "oc -n %s get events", catalog.ServiceAccountCA().Namespace), m.Node, row.DaemonSet,

@@ -270,7 +270,7 @@ func TestNetworkRestartsInOrder(t *testing.T) {
 	f.Cluster.Versions = catalog.Versions{Cluster: "4.15.0"}
 	long := remediatetest.TestNow.Add(-25 * time.Hour)
 	r := NetworkRestarts{CA: f.CaOf()}
-	for _, row := range catalog.NetworkPodsIn(f.Cluster.Versions) {
+	for _, row := range catalog.NodeDaemonSetsIn(f.Cluster.Versions) {
 		if !row.RestartFirst {
 			r.Pods = append(r.Pods, remediatetest.PodOf(row, "worker-0", long))
 		}

@@ -35,7 +35,7 @@ const (
 // their trust anchors, and waits for these. There is nothing to undo.
 type RestartPods struct {
 	NodeName string
-	Row      catalog.NetworkPod
+	Row      catalog.NodeDaemonSet
 	Pods     []inspect.Pod // those of the Row on the node, as they were when the plan was made
 	CA       []*pki.Cert   // what is to be trusted
 	// RootCA is kube-root-ca.crt of their namespace, as it was then; nil: not read.

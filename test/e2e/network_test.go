@@ -164,8 +164,8 @@ func TestRestartPods(t *testing.T) {
 	lab := labtest.RequireNodes(t)
 	env, cluster := asAdministrator(t, lab)
 	node := lab.Workers()[1]
-	rows := catalog.NetworkPods()
-	row := rows[slices.IndexFunc(rows, func(p catalog.NetworkPod) bool { return p.ID == "machine-config-daemon" })]
+	rows := catalog.NodeDaemonSets()
+	row := rows[slices.IndexFunc(rows, func(p catalog.NodeDaemonSet) bool { return p.ID == "machine-config-daemon" })]
 	root, err := cluster.Rollout(t.Context(), row.Namespace)
 	if err != nil || len(root.RootCAs) != 1 {
 		t.Fatal(root, err)
