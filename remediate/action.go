@@ -97,10 +97,13 @@ func IsUndoable(a Action, c *Change) bool { _, ok := a.(Undoable); return ok || 
 // Change is what an action would do.
 type Change struct {
 	Summary string // for people, without the node
-	File    *FileChange
+	// File is what happens to a file on a node; nil: the action writes none. With it, the engine
+	// compares the change with the one that was shown, checks it to the end although the run is
+	// interrupted, and has it put back where that check fails.
+	File *FileChange
 	// Deltas are what it does to the facts.
 	Deltas []inspect.Delta
-	// Versions are what runs.
+	// Versions are what runs, for actions that judge again when they are applied.
 	Versions catalog.Versions
 	// Own is what the action keeps of the facts for Apply and Verify. The engine does not look at it.
 	Own any
