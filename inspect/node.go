@@ -282,7 +282,7 @@ func UnreadClient(facts Snapshot, n *Node) string {
 // was read.
 func APIServerFile(facts Snapshot, node string) string {
 	for _, b := range facts.Bundles {
-		if b.At.Kind == pki.KindFile && b.At.Node == node && catalog.OfAPIServer(b.At.Path) {
+		if b.At.Kind == pki.KindFile && b.At.Node == node && catalog.IsAPIServerFile(b.At.Path) {
 			return b.At.Path
 		}
 	}

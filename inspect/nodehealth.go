@@ -177,7 +177,7 @@ func (s *Snapshot) NodeHealth(n *Node) NodeHealth {
 	return NodeHealthOf(n.Ready, n.Heartbeat, lease, ahead)
 }
 
-// Health judges a node of the machinery.
+// Health judges a node by what the API says of it.
 func (n NodeState) Health() NodeHealth { return NodeHealthOf(n.Ready, n.Heartbeat, n.Lease, 0) }
 
 // RepairOrder are all nodes of the cluster, as far as they are known, in the order in which a

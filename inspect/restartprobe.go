@@ -65,12 +65,11 @@ type Answer struct {
 	Detail  string // what was tried and what it said, for people; empty where Code says all
 }
 
-// Failure is how far a request came that has no answer.
+// Failure is how far a request came that has no answer; empty: it has one.
 type Failure string
 
 // The failures, in the order of a request.
 const (
-	FailedNot     Failure = ""        // there is an answer
 	FailedTool    Failure = "tool"    // nothing was tried
 	FailedChanged Failure = "changed" // the file is not what it was when it was read
 	FailedResolve Failure = "resolve" // the name of the server
@@ -101,7 +100,7 @@ type Access struct {
 	// zero: they were not.
 	Certificate, Trust pki.Location
 	// Server, host:port, is what a handshake was made with for this Name, from where
-	// certrot runs (a Served of catalog.ListenerOutside); Problem is why there is none.
+	// certrot runs (a Served of catalog.ListenerUserKubeconfig); Problem is why there is none.
 	Server, Name, Problem string
 }
 

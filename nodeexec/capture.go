@@ -52,7 +52,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	if int64(b.kept.Len())+int64(len(p)) > b.limit {
 		b.over = true
 		b.kept = bytes.Buffer{}
-		b.full(fmt.Errorf("%w: more than %d bytes", ErrOutputLimit, b.limit))
+		b.full(fmt.Errorf("%w: more than %d bytes", errOutputLimit, b.limit))
 		return len(p), nil
 	}
 	return b.kept.Write(p)

@@ -7,6 +7,9 @@ import (
 	"strings"
 )
 
+// ErrOutputLimit is errOutputLimit.
+var ErrOutputLimit = errOutputLimit
+
 // Relay is relay, for tests outside of the package.
 func Relay(ctx context.Context, n Node, addr string, relays ...string) (net.Conn, error) {
 	return relay(ctx, n, addr, relays...)

@@ -75,9 +75,9 @@ var ErrUnknownOutcome = errors.New("outcome unknown: the command was started and
 // tried on it.
 var ErrNoTransport = errors.New("does not lead there")
 
-// ErrOutputLimit means that a command wrote more than the caller wants to hold.
+// errOutputLimit means that a command wrote more than the caller wants to hold.
 // It was killed.
-var ErrOutputLimit = errors.New("too much output")
+var errOutputLimit = errors.New("too much output")
 
 // ErrNoRelay means that a node can't connect for us: its sshd (if that is the
 // way) forbids it, and none of the programs that could is there. What is served

@@ -13,7 +13,7 @@ type Process struct{ owner }
 // ThisProcess is this one.
 func ThisProcess() Process { return Process{thisOwner()} }
 
-// String is such as "alice@bastion (pid 1234 of 0f3c…)": what ParseProcess reads.
+// String is such as "alice@bastion (pid 1234 of 0f3c…)": what Gone reads.
 func (p Process) String() string {
 	return fmt.Sprintf("%s@%s (pid %d of %s)", p.user, p.host, p.pid, p.machine)
 }

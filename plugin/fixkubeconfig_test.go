@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,7 +19,6 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
-	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/apiint"
 )
@@ -161,38 +159,6 @@ func TestFixKubeconfigIsNotAlone(t *testing.T) {
 	code := Main(t.Context(), cli.VersionOf(""), []string{"kubectl-certrot", "fix-kubeconfig", "--kubeconfig", path, "--ca-file", dir + "/ca.crt", "--yes"}, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out})
 	if now, _ := os.ReadFile(path); code != cli.ExitStopped || string(now) != was || !strings.Contains(out.String(), "config.lock is there") {
 		t.Errorf("exit code %d:\n%s", code, out.String())
-	}
-}
-
-// TestMasterCA runs what is run on a master.
-func TestMasterCA(t *testing.T) {
-	dir := t.TempDir()
-	put := func(name, text string) {
-		if err := os.MkdirAll(filepath.Dir(dir+name), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(dir+name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	run := func() (string, error) {
-		cmd := exec.CommandContext(t.Context(), "sh", "-s", "--", dir+"/node-kubeconfigs", dir+"/kube-apiserver-pod-*/ca.crt")
-		cmd.Stdin = strings.NewReader(connect.MasterCA)
-		out, err := cmd.Output()
-		return string(out), err
-	}
-	if out, err := run(); err == nil {
-		t.Errorf("not a master: %q", out)
-	}
-	for name, text := range map[string]string{"9": "nine", "10": "ten", "x": "none"} {
-		put("/kube-apiserver-pod-"+name+"/ca.crt", text)
-	}
-	if out, err := run(); err != nil || out != "ten" {
-		t.Errorf("%q, %v", out, err)
-	}
-	put("/node-kubeconfigs/lb-ext.kubeconfig", "clusters:\n- cluster:\n    certificate-authority-data: aGVyZQ==\n    server: s\nusers:\n- user:\n    client-key-data: c2VjcmV0\n")
-	if out, err := run(); err != nil || out != "aGVyZQ==\n" {
-		t.Errorf("%q, %v", out, err)
 	}
 }
 

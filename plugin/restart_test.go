@@ -33,7 +33,7 @@ func mkasked(ts *testscript.TestScript, _ bool, args []string) {
 			return a
 		}
 		own := 200
-		if failure != inspect.FailedNot {
+		if failure != "" {
 			own = 0
 		}
 		node.RestartProbe = &inspect.RestartProbe{
@@ -50,7 +50,7 @@ func mkasked(ts *testscript.TestScript, _ bool, args []string) {
 		case "worker-1":
 			asked(n, 0, "", inspect.FailedTrust, "the CA in the file does not verify the certificate that "+apiInt+":6443 presents for the name "+apiInt+"; nothing was sent")
 		case "worker-2":
-			asked(n, 401, "Unauthorized", inspect.FailedNot, "")
+			asked(n, 401, "Unauthorized", "", "")
 		}
 	}
 	for _, v := range s.Served {
@@ -61,7 +61,7 @@ func mkasked(ts *testscript.TestScript, _ bool, args []string) {
 	s.Served = served
 	for _, n := range args[1:] {
 		node := inspect.Node{Name: n, Via: "ssh", Ready: "True"}
-		asked(&node, 200, "", inspect.FailedNot, "")
+		asked(&node, 200, "", "", "")
 		s.Nodes = append(s.Nodes, node)
 	}
 	s.Access = &inspect.Access{Context: "admin", Presents: inspect.CredentialToken, How: "a token", CA: inspect.CAEmbedded}

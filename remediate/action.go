@@ -26,9 +26,10 @@ type Action interface {
 	// Diff says what it would change, by the facts alone; nil where it is so
 	// already. An error is a *Refusal where the facts do not allow it.
 	Diff(facts inspect.Snapshot, now time.Time) (*Change, error)
-	// Apply does it, only while the node is as the facts said from which the change
-	// was made: otherwise the error is ErrChanged, and nothing was done. Doing it
-	// twice is harmless.
+	// Apply does it, only while what it changes is as it was planned: otherwise the error is
+	// ErrChanged, and nothing was done. A file is compared by its bytes, an object by its
+	// resourceVersion or UID; of an object that is read again first, only what was shown is
+	// written. Doing it twice is harmless.
 	Apply(ctx context.Context, env *Env, c *Change) error
 	// Verify asks for the effect, not for the write. A *BadEffectError says that what was
 	// written fails its own check; any other error that the effect is not known, or
@@ -96,16 +97,20 @@ func IsUndoable(a Action, c *Change) bool { _, ok := a.(Undoable); return ok || 
 // Change is what an action would do.
 type Change struct {
 	Summary string // for people, without the node
-	File    *FileChange
+	// File is what happens to a file on a node; nil: the action writes none. With it, the engine
+	// compares the change with the one that was shown, checks it to the end although the run is
+	// interrupted, and has it put back where that check fails.
+	File *FileChange
 	// Deltas are what it does to the facts.
 	Deltas []inspect.Delta
-	// Versions are what runs.
+	// Versions are what runs, for actions that judge again when they are applied.
 	Versions catalog.Versions
 	// Own is what the action keeps of the facts for Apply and Verify. The engine does not look at it.
 	Own any
 }
 
-// FileChange is what happens to a kubeconfig on a node.
+// FileChange is what happens to a file on a node: CAs are added to a kubeconfig, or a kubeconfig,
+// a certificate or a link is removed or put back.
 type FileChange struct {
 	Path   string
 	SHA256 pki.Fingerprint // of the file for which the change was made
@@ -121,7 +126,8 @@ type FileChange struct {
 }
 
 // same reports whether two changes do the same to the same file: facts may be
-// read again between showing a change and making it.
+// read again between showing a change and making it. What is done to an object does not
+// depend on facts that are read again: its action keeps it, with the condition of its write.
 func (c *Change) same(d *Change) bool {
 	if c == nil || d == nil || (c.File == nil) != (d.File == nil) {
 		return c == d

@@ -77,14 +77,14 @@ func (e *Stopped) Error() string {
 
 func (e *Stopped) Unwrap() error { return e.Inner }
 
-// stepTime bounds what an action does to a node, where it does not say itself what it Takes.
+// stepTime bounds what an action does to a node, where TimeLimited.Timeout does not say more.
 const stepTime = 2 * time.Minute
 
 // Run does what the plan says, wave by wave, and on each node step by step. At the
 // first failure it begins nothing more, lets what was begun come to its end, and
-// returns a *Stopped. Before each step the node is read again: if the change is no
-// longer the one that was shown, the error is ErrChanged and the step is not done.
-// When ctx ends, steps that were begun are done to their end.
+// returns a *Stopped. Before each step the node is read again: if what would be done to a
+// file is no longer what was shown, the error is ErrChanged and the step is not done. For
+// an object, Apply sees to that. When ctx ends, steps that were begun are done to their end.
 func (r Runner) Run(ctx context.Context, p *Plan) error {
 	r.telling = &sync.Mutex{}
 	var unknown error // done as far as is known

@@ -69,7 +69,7 @@ func TestEveryRowHasEvidence(t *testing.T) {
 			t.Errorf("log %s: incomplete: %+v", l.ID, l)
 		}
 	}
-	for _, p := range NetworkPods() {
+	for _, p := range NodeDaemonSets() {
 		check("network pod "+p.ID, p.Evidence)
 	}
 	for _, st := range signerTypes() {

@@ -2,6 +2,9 @@ package catalog
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -19,6 +22,35 @@ func TestDocHasEveryPlace(t *testing.T) {
 	}
 	if want := len(Places()); listed != want {
 		t.Errorf("the document lists %d places of %d", listed, want)
+	}
+}
+
+// TestMapHasEveryRow: doc.go names each type of rows, and its file.
+func TestMapHasEveryRow(t *testing.T) {
+	t.Parallel()
+	doc, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`(?m)^// (\w+) is a row:`).FindAllSubmatch(text, -1) {
+			rows++
+			if !regexp.MustCompile(fmt.Sprintf(`(?m)^//\t%s  .*  %s(,|$)`, m[1], regexp.QuoteMeta(file))).Match(doc) {
+				t.Errorf("doc.go has no line for %s in %s", m[1], file)
+			}
+		}
+	}
+	if listed := len(regexp.MustCompile(`(?m)^//\t\w`).FindAll(doc, -1)); rows < 20 || listed != rows {
+		t.Errorf("doc.go lists %d types of rows, and there are %d", listed, rows)
 	}
 }
 

@@ -265,7 +265,7 @@ func document() string {
 	line("")
 	line("| row | DaemonSet | selected by | reads at its start | restarted | what it is for | holds for | source |")
 	line("|---|---|---|---|---|---|---|---|")
-	for _, p := range NetworkPods() {
+	for _, p := range NodeDaemonSets() {
 		restarted := "node by node"
 		switch {
 		case p.SelfReloading:

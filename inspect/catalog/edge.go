@@ -1,6 +1,10 @@
 package catalog
 
-import "github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+import (
+	"slices"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
 
 // Edge is a row: a client verifies what a server presents, or a server what a client
 // presents. It holds when that verifies against the verifier's trust anchors.
@@ -46,11 +50,30 @@ type Edge struct {
 	// NODE for a node.
 	Remediation string
 	Ahead       string // the same as long as it still passes; empty: Remediation
-	// RestartedPods is the row of NetworkPods that is restarted after the Remediation, and never before it;
+	// RestartedPods is the row of NodeDaemonSets that is restarted after the Remediation, and never before it;
 	// empty: none.
 	RestartedPods string
 	In            Range
 	Evidence
+}
+
+// PodsRestartedFor is the row of the pods that are restarted once an edge is repaired.
+func PodsRestartedFor(e Edge) (NodeDaemonSet, bool) {
+	rows := NodeDaemonSets()
+	i := slices.IndexFunc(rows, func(p NodeDaemonSet) bool { return e.RestartedPods != "" && p.ID == e.RestartedPods })
+	if i < 0 {
+		return NodeDaemonSet{}, false
+	}
+	return rows[i], true
+}
+
+// Steps are what repairs an edge, in order; "{}" stands for the program, NODE for a node.
+func (e Edge) Steps() []string {
+	steps := []string{e.Remediation}
+	if p, ok := PodsRestartedFor(e); ok {
+		steps = append(steps, "only once the node is repaired, restart its "+p.DaemonSet+" pod (fix-api-int without --nodes does so itself):", p.DeletePodCommand())
+	}
+	return steps
 }
 
 // VerifyMode says how an edge is judged.

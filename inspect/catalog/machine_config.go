@@ -3,7 +3,7 @@ package catalog
 import "strings"
 
 // machine-config-operator: what brings CAs to nodes, and the machine config
-// server's own certificate. Rows about files on nodes are in node.go.
+// server's own certificate. Rows about files on nodes are in node_file.go.
 
 const (
 	mco       = "machine-config" // ClusterOperator

@@ -127,9 +127,9 @@ const (
 	MasterServerCAs = "/etc/kubernetes/static-pod-resources/kube-apiserver-pod-*/configmaps/kube-apiserver-server-ca/ca-bundle.crt"
 )
 
-// OfAPIServer reports whether a file is one that only nodes with a kube-apiserver have:
+// IsAPIServerFile reports whether a file is one that only nodes with a kube-apiserver have:
 // what OpenShift's cert-syncer keeps there, or kubeadm's serving certificate.
-func OfAPIServer(path string) bool {
+func IsAPIServerFile(path string) bool {
 	return strings.HasPrefix(path, "/etc/kubernetes/static-pod-resources/kube-apiserver-certs/") || path == "/etc/kubernetes/pki/apiserver.crt"
 }
 

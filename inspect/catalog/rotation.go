@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"path"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -73,6 +74,27 @@ func annotated(rotations []Rotation, doc string, quiet time.Duration, src Eviden
 	return out
 }
 
+// etcdSignerTriggers are how etcd's signers are rotated in the versions of etcdRotations; NAME
+// stands for the Secret.
+func etcdSignerTriggers() []Trigger {
+	src := etcdTLS().Source
+	return []Trigger{
+		{
+			Doc: "no operator renews it: in this version cluster-etcd-operator signs with what the installer made. From OpenShift 4.16 on there is a documented way to replace it",
+			In:  Range{Component: etcd, To: Minor{4, 15}}, Evidence: Evidence{Verified, src},
+		},
+		{
+			Doc: "no operator renews it; certrot does not trigger it. By hand, as documented for 4.16: delete the Secret openshift-etcd/NAME, wait until etcd's new revision is on all masters, and only then copy the new one over this",
+			In:  between(etcd, Minor{4, 16}, Minor{4, 16}), Evidence: Evidence{Verified, src + "; docs.okd.io/4.16/security/certificate_types_descriptions/etcd-certificates.html"},
+		},
+		{
+			Doc: "cluster-etcd-operator rotates it by itself, and signs nothing with it before its CA is in the revision of etcd that runs; certrot does not trigger it: the documented way is to delete it, and then the old key is gone before any member of etcd trusts the new one. " +
+				"By hand: oc delete secret -n openshift-etcd NAME; oc wait --for=condition=Progressing=False --timeout=15m clusteroperator/etcd",
+			In: since(etcd, Minor{4, 17}), Evidence: Evidence{Verified, src + " (ensureBundles, getCertRotationRevision); docs.okd.io/4.17/security/certificate_types_descriptions/etcd-certificates.html"},
+		},
+	}
+}
+
 func otherTriggers() []Trigger {
 	var rows []Trigger
 	add := func(rotations []Rotation, doc string, src Evidence) {
@@ -85,18 +107,13 @@ func otherTriggers() []Trigger {
 		}
 	}
 	for _, r := range etcdRotations() {
-		signer, doc, source := r, "no operator renews it: in this version cluster-etcd-operator signs with what the installer made. From OpenShift 4.16 on there is a documented way to replace it", etcdTLS().Source
+		signer := r
 		signer.Targets = nil
-		switch r.In.From {
-		case Minor{4, 16}:
-			doc, source = "no operator renews it; certrot does not trigger it. By hand, as documented for 4.16: delete the Secret openshift-etcd/"+r.Signer.Name+
-				", wait until etcd's new revision is on all masters, and only then copy the new one over this", source+"; docs.okd.io/4.16/security/certificate_types_descriptions/etcd-certificates.html"
-		case Minor{4, 17}:
-			doc, source = "cluster-etcd-operator rotates it by itself, and signs nothing with it before its CA is in the revision of etcd that runs; certrot does not trigger it: the documented way is to delete it, and then the old key is gone before any member of etcd trusts the new one. "+
-				"By hand: oc delete secret -n openshift-etcd "+r.Signer.Name+"; oc wait --for=condition=Progressing=False --timeout=15m clusteroperator/etcd",
-				source+" (ensureBundles, getCertRotationRevision); docs.okd.io/4.17/security/certificate_types_descriptions/etcd-certificates.html"
+		for _, row := range etcdSignerTriggers() {
+			if row.In == r.In {
+				add([]Rotation{signer}, strings.ReplaceAll(row.Doc, "NAME", r.Signer.Name), row.Evidence)
+			}
 		}
-		add([]Rotation{signer}, doc, Evidence{Verified, source})
 		add([]Rotation{r}, "cluster-etcd-operator rotates it by itself; certrot does not trigger it: only the operator ensures that etcd's members trust the presented certificate, by its version's own procedure", etcdTLS())
 	}
 	add(serviceCARotations(), "service-ca-operator rotates it by itself when half of its life is left, with a bridge for clients that trust only the previous CA. certrot does not force it: the documented way (oc delete secret -n openshift-service-ca signing-key, "+

@@ -153,7 +153,7 @@ func TestWhoVerifiesWhatIsSigned(t *testing.T) {
 			continue
 		}
 		for _, leaf := range r.Targets {
-			if ServedExternally(leaf) {
+			if IsExternalServingCert(leaf) {
 				continue // people outside do, which is said
 			}
 			if asked++; !slices.ContainsFunc(Edges(), func(e Edge) bool { return e.Presented == leaf && e.In.Holds(v) == Yes }) {

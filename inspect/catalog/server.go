@@ -132,10 +132,10 @@ func apiServerCerts() []ServedCert {
 	}
 }
 
-// ServedExternally reports whether a Secret's certificate is presented for the name by which
+// IsExternalServingCert reports whether a Secret's certificate is presented for the name by which
 // people reach the API from outside of the cluster, by kubeconfigs of their own. No client in
 // the cluster verifies it.
-func ServedExternally(at Ref) bool {
+func IsExternalServingCert(at Ref) bool {
 	return slices.ContainsFunc(apiServerCerts(), func(s ServedCert) bool { return s.Name == NameExternal && s.From == at })
 }
 

@@ -91,7 +91,7 @@ func (im *image) readObjects(sc *pki.Scanner, data []byte, at gatheredPlace) err
 func (im *image) list(sc *pki.Scanner, l *objectList, at gatheredPlace) error {
 	apiVersion, kind := l.apiVersion, l.kind
 	if r, ok := at.holds(); ok && apiVersion == "" {
-		apiVersion, kind = r.group, string(r.Kind)
+		apiVersion, kind = r.apiVersion, string(r.Kind)
 	}
 	return l.each(func(_ int, raw []byte) error { return im.object(sc, raw, apiVersion, cmp.Or(kind, "object")) })
 }

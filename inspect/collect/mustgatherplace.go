@@ -76,7 +76,7 @@ func placeOf(name string) (gatheredPlace, bool) {
 func (p gatheredPlace) holds() (Resource, bool) {
 	group, plural, _ := strings.Cut(p.resource, "/")
 	i := slices.IndexFunc(Resources(), func(r Resource) bool {
-		in, _, grouped := strings.Cut(r.group, "/")
+		in, _, grouped := strings.Cut(r.apiVersion, "/")
 		return r.path() == plural && (grouped && in == group || !grouped && group == "core")
 	})
 	if i < 0 {

@@ -13,8 +13,8 @@ const namesAtMost = 500
 // ObjectNames are names of objects of a resource, the first of them; in a namespace, where the
 // resource has one. Only metadata is asked for: no value of a Secret comes along.
 func (c *Cluster) ObjectNames(ctx context.Context, r Resource, namespace string) ([]string, error) {
-	path := "/apis/" + r.group + "/"
-	if r.group == "v1" {
+	path := "/apis/" + r.apiVersion + "/"
+	if r.apiVersion == "v1" {
 		path = "/api/v1/"
 	}
 	if r.Namespaced && namespace != "" {

@@ -206,16 +206,16 @@ func (r *objectReader) machineConfigPool(raw []byte) error {
 func (c *Cluster) openShift(ctx context.Context, kinds []Resource) part {
 	served := map[string]func() bool{}
 	for _, r := range kinds {
-		group, _, _ := strings.Cut(r.group, "/")
+		group, _, _ := strings.Cut(r.apiVersion, "/")
 		// RBAC answers "forbidden" for groups that do not exist, too. The group itself is
 		// the API server's own answer, also where another server has its objects.
-		served[r.group] = sync.OnceValue(func() bool { return c.serves(ctx, "/apis/"+group) })
+		served[r.apiVersion] = sync.OnceValue(func() bool { return c.serves(ctx, "/apis/"+group) })
 	}
 	parts := make([]part, len(kinds))
 	var g errgroup.Group
 	for i, r := range kinds {
 		g.Go(func() error {
-			if served[r.group]() {
+			if served[r.apiVersion]() {
 				parts[i] = c.openShiftKind(ctx, r)
 			} else {
 				parts[i].Reads = []inspect.Read{notServed(r.Plural, "")}
@@ -256,7 +256,7 @@ func notServed(what, where string) inspect.Read {
 // openShiftKind reads one kind.
 func (c *Cluster) openShiftKind(ctx context.Context, r Resource) part {
 	in := func(namespace string, t *tally) page { return c.objectPage(r, namespace, t) }
-	if r.group == routeV1 {
+	if r.apiVersion == routeV1 {
 		in = untilDown(in)
 	}
 	switch {
@@ -276,7 +276,7 @@ func (c *Cluster) openShiftKind(ctx context.Context, r Resource) part {
 // objectPage reads one page of a kind, object by object: of a page of
 // MachineConfigs, megabytes of it, one is in memory at a time.
 func (c *Cluster) objectPage(r Resource, namespace string, t *tally) page {
-	path := "/apis/" + r.group + "/"
+	path := "/apis/" + r.apiVersion + "/"
 	if namespace != "" {
 		path += "namespaces/" + namespace + "/"
 	}
@@ -303,7 +303,7 @@ func (c *Cluster) objectPage(r Resource, namespace string, t *tally) page {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			one, _, err := readOpenShift(c.Scanner.Within(ctx), r.group, obj, raw)
+			one, _, err := readOpenShift(c.Scanner.Within(ctx), r.apiVersion, obj, raw)
 			if err != nil { // the others are read all the same
 				one.Gaps = append(one.Gaps, inspect.Gap{What: r.Plural, Where: foreign.Text(obj.ID()), Reason: err.Error(), Next: "look at that object: " + foreign.Command("", "kubectl get %s %s -o yaml", r.Plural, obj.Name)})
 			}

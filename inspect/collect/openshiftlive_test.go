@@ -84,7 +84,7 @@ func (a *openShiftAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // openShiftOnly are the plurals of OpenShift's kinds.
 func openShiftOnly() []Resource {
-	return slices.DeleteFunc(Resources(), func(r Resource) bool { return !strings.Contains(r.group, "openshift.io") })
+	return slices.DeleteFunc(Resources(), func(r Resource) bool { return !strings.Contains(r.apiVersion, "openshift.io") })
 }
 
 func liveCluster(t *testing.T, api http.Handler, scope Scope) *Cluster {

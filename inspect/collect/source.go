@@ -69,7 +69,7 @@ type Resource struct {
 	Kind       pki.Kind
 	Plural     string // as in kubectl get; with its group where another kind is called the same
 	short      string
-	group      string // API group and version, as in apiVersion
+	apiVersion string // "v1", "apps/v1"
 	Namespaced bool
 }
 
@@ -82,9 +82,9 @@ func (r Resource) Has(at pki.Location) bool {
 // isVersioned reports whether this is the version and the group of the resource, as kubectl takes
 // them: v1.networking.k8s.io, and v1 with a dot where the group has no name.
 func (r Resource) isVersioned(suffix string) bool {
-	group, version, named := strings.Cut(r.group, "/")
+	group, version, named := strings.Cut(r.apiVersion, "/")
 	if !named {
-		group, version = "", r.group
+		group, version = "", r.apiVersion
 	}
 	return version != "" && (suffix == version+"."+group || group == "" && suffix == version)
 }
@@ -98,7 +98,7 @@ func ObjectName(at pki.Location) (name string, ok bool) {
 	}
 	kind := strings.ToLower(string(at.Kind))
 	for _, r := range Resources() {
-		if group, _, named := strings.Cut(r.group, "/"); r.Has(at) && named {
+		if group, _, named := strings.Cut(r.apiVersion, "/"); r.Has(at) && named {
 			kind += "." + group
 		}
 	}
@@ -156,7 +156,7 @@ func ParseResource(word string) ([]Resource, error) {
 	for _, r := range append(Resources(), NodeFiles()) {
 		known = append(known, r.Plural)
 		// an alias without a group, as "webhooks" is no API name
-		if word == "webhooks" && r.group == admissionV1 {
+		if word == "webhooks" && r.apiVersion == admissionV1 {
 			found = append(found, r)
 			continue
 		}
@@ -164,7 +164,7 @@ func ParseResource(word string) ([]Resource, error) {
 		if r.Plural == "nodes" {
 			singular = "node"
 		}
-		apiGroup, _, hasGroup := strings.Cut(r.group, "/")
+		apiGroup, _, hasGroup := strings.Cut(r.apiVersion, "/")
 		if name != r.path() && name != singular && (name != r.short || r.short == "") && (name != r.short+"s" || r.short == "") {
 			continue
 		}

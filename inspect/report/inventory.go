@@ -252,7 +252,7 @@ type Filter struct {
 	// Cert chooses certificates; nil: all. With it, findings that are not about
 	// a chosen certificate are left out.
 	Cert func(*pki.Cert) bool
-	// Owner chooses certificates by InventoryCert.Owner, empty where nobody is
+	// Owner chooses certificates by Cert.Owner, empty where none is
 	// known; nil: all. It goes with findings as Cert does.
 	Owner func(string) bool
 }

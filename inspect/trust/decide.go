@@ -157,10 +157,10 @@ func (c Claim) RemediationOn(nodes ...string) assess.Remediation {
 	}
 	var commands []string
 	for _, n := range nodes {
-		commands = append(commands, strings.ReplaceAll(pods.DeletePod(), "NODE", n))
+		commands = append(commands, strings.ReplaceAll(pods.DeletePodCommand(), "NODE", n))
 	}
 	if len(nodes) > mostCommands {
-		commands = []string{pods.DeletePod()}
+		commands = []string{pods.DeletePodCommand()}
 	}
 	return r.Followed(then, commands...)
 }

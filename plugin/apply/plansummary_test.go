@@ -53,7 +53,7 @@ func repairOf(now time.Time, added, removed []*pki.Cert, names ...string) *remed
 		for _, path := range catalog.KubeletKubeconfigs() {
 			n.Steps = append(n.Steps, remediate.Step{Action: fileAction{plainAction{id: "replace " + name + ":" + path}}, Change: &remediate.Change{Summary: "CA in " + path, File: &remediate.FileChange{Path: path, Old: removed, New: added}}})
 		}
-		n.Steps = append(n.Steps, remediate.Step{Action: action.NewRestartUnit(name), Change: &remediate.Change{Summary: "restart kubelet.service"}},
+		n.Steps = append(n.Steps, remediate.Step{Action: action.NewRestartKubelet(name), Change: &remediate.Change{Summary: "restart kubelet.service"}},
 			remediate.Step{Action: action.AwaitNode{NodeName: name}, Change: &remediate.Change{Summary: "wait"}})
 		waves[i%3].Nodes = append(waves[i%3].Nodes, n)
 		p.Basis.Nodes = append(p.Basis.Nodes, inspect.Node{Name: name, Via: "ssh", Ready: "Unknown", Heartbeat: now.Add(-5 * time.Hour), Lease: inspect.Lease{Asked: now}})

@@ -82,7 +82,7 @@ func TestRejoinIsRefusedBeforeARestartWhereTheSignerCannotSign(t *testing.T) {
 
 // restarting is a plan that restarts a kubelet.
 func restarting() *remediate.Plan {
-	steps := []remediate.Step{{Action: action.NewRestartUnit("w"), Change: &remediate.Change{Summary: "restart"}}}
+	steps := []remediate.Step{{Action: action.NewRestartKubelet("w"), Change: &remediate.Change{Summary: "restart"}}}
 	return &remediate.Plan{Waves: []remediate.Wave{{Nodes: []remediate.NodePlan{{Name: "w", Steps: steps}}}}}
 }
 

@@ -23,10 +23,10 @@ import (
 // MasterCAUsage is the help of --api-ca-from.
 const MasterCAUsage = "Master to read the CAs from: ssh://[USER@]HOST[:PORT]."
 
-// MasterCA prints the CAs that a master has for kube-apiserver: those of the emergency
+// masterCA prints the CAs that a master has for kube-apiserver: those of the emergency
 // administrator's kubeconfig, which are kept current without a rollout, else those of
 // the newest revision; of kubeadm's, the file of the cluster's CA. Nothing but the CA of a kubeconfig is read out of it.
-const MasterCA = `file=$1/lb-ext.kubeconfig
+const masterCA = `file=$1/lb-ext.kubeconfig
 if [ -r "$file" ]; then
 	awk '$1 == "certificate-authority-data:" { print $2; exit }' "$file"
 	exit
@@ -100,7 +100,7 @@ func (m Master) CAs(ctx context.Context, app cli.App) ([]byte, error) {
 
 // MasterCAs reads the CAs on a master.
 func MasterCAs(ctx context.Context, node nodeexec.Node) ([]byte, error) {
-	out, err := node.Run(ctx, strings.NewReader(MasterCA), "sh", "-s", "--", catalog.NodeKubeconfigs, catalog.MasterServerCAs, catalog.KubeadmCA)
+	out, err := node.Run(ctx, strings.NewReader(masterCA), "sh", "-s", "--", catalog.NodeKubeconfigs, catalog.MasterServerCAs, catalog.KubeadmCA)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func MasterCAs(ctx context.Context, node nodeexec.Node) ([]byte, error) {
 }
 
 // Trusting makes clients of these flags trust CAs beside those of the kubeconfig, where
-// that has its own (else see mendFlags.connect): what the server shows is verified as ever.
+// that has its own (else see TrustingAlone): what the server shows is verified as ever.
 // One that is to verify nothing verifies by these CAs. untrust takes it back.
 func Trusting(config *genericclioptions.ConfigFlags, pem []byte) (untrust func()) {
 	inner := config.WrapConfigFn

@@ -30,7 +30,7 @@ func TestStatusTellsOfARunThatHoldsTheLease(t *testing.T) {
 	const bob = "bob@b (pid 2 of another machine), run 20261122-060000-0a0b0c"
 	p := &remediate.Plan{
 		Now: time.Now(), Basis: inspect.Snapshot{Nodes: []inspect.Node{{Name: "w", Role: catalog.RoleWorker, Ready: "True"}}},
-		Waves: []remediate.Wave{{Name: remediate.WaveWorkers, Nodes: []remediate.NodePlan{{Name: "w", Steps: []remediate.Step{{Action: action.NewRestartUnit("w"), Change: &remediate.Change{Summary: "restart"}}}}}}},
+		Waves: []remediate.Wave{{Name: remediate.WaveWorkers, Nodes: []remediate.NodePlan{{Name: "w", Steps: []remediate.Step{{Action: action.NewRestartKubelet("w"), Change: &remediate.Change{Summary: "restart"}}}}}}},
 	}
 	for _, c := range []struct {
 		name   string

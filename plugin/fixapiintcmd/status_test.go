@@ -17,7 +17,7 @@ func TestHowFarARepairIs(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_700_000_000, 0)
 	change := &remediate.Change{Summary: "restart kubelet.service"}
-	todo := remediate.Step{Action: action.NewRestartUnit("n"), Change: change}
+	todo := remediate.Step{Action: action.NewRestartKubelet("n"), Change: change}
 	wait := func(n string) remediate.Step {
 		return remediate.Step{Action: action.AwaitNode{NodeName: n}, Change: &remediate.Change{Summary: "wait"}}
 	}

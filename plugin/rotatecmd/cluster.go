@@ -44,10 +44,10 @@ func (c cluster) Read(ctx context.Context, clients func(*inspect.Snapshot) bool)
 }
 
 // Trigger is the removal of an annotation from a Secret, as it is now.
-func (c cluster) Trigger(ctx context.Context, of catalog.Ref, annotation string) (action.Rotate, error) {
+func (c cluster) Trigger(ctx context.Context, of catalog.Ref, annotation string) (action.RemoveAnnotation, error) {
 	client, err := metadata.NewForConfig(c.conn.Rest)
 	if err != nil {
-		return action.Rotate{}, fmt.Errorf("client for %s: %w", c.conn.Server, err)
+		return action.RemoveAnnotation{}, fmt.Errorf("client for %s: %w", c.conn.Server, err)
 	}
 	return action.PlanRotation(ctx, client, of, annotation, inspect.LiveHints(c.app.ProgramName))
 }

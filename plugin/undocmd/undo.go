@@ -184,7 +184,7 @@ func (o *undoOptions) undo(ctx context.Context, w *apply.Session, record remedia
 		var left []string
 		u := undo.Undo{API: w.Conn != nil, AcceptBreaksTrust: slices.Contains(o.risks, undo.BreaksTrust), AcceptRequestsPending: slices.Contains(o.risks, csr.RequestsPending)}
 		for _, name := range w.Names() {
-			entries, err := BackupsOf(ctx, w, name, o.undoes)
+			entries, err := backupsOf(ctx, w, name, o.undoes)
 			if errors.Is(err, host.ErrNoRun) && !o.fromNodes {
 				err = asBefore(ctx, w, name, record, err)
 			}
@@ -349,8 +349,8 @@ func backupGone(err error) error {
 	return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.NothingChanged(err), "is it the same machine, and was the run not pruned? Compare the file with that of another node of the same kind")}
 }
 
-// BackupsOf is what a node keeps of a run.
-func BackupsOf(ctx context.Context, w *apply.Session, node, run string) (entries []host.Entry, err error) {
+// backupsOf is what a node keeps of a run.
+func backupsOf(ctx context.Context, w *apply.Session, node, run string) (entries []host.Entry, err error) {
 	err = w.OnNode(ctx, node, func(ctx context.Context, n nodeexec.Node) (err error) {
 		entries, err = host.Run{ID: run}.Entries(ctx, n)
 		return err

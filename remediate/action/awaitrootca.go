@@ -106,16 +106,16 @@ func (a AwaitRootCA) Verify(ctx context.Context, env *remediate.Env, _ *remediat
 	case asked != nil:
 		return &remediate.UnknownEffectError{Reason: fmt.Sprintf("whether kube-controller-manager and kube-root-ca.crt have the CA is unknown: %v", err)}
 	case err != nil:
-		return &remediate.LateEffectError{Inner: fmt.Errorf("%w. %s", err, RolloutHint(last, Unexpired(a.CA, env.Now())))}
+		return &remediate.LateEffectError{Inner: fmt.Errorf("%w. %s", err, rolloutHint(last, Unexpired(a.CA, env.Now())))}
 	case len(last.Missing(Unexpired(a.CA, env.Now()))) > 0 || len(last.RootCAs) == 0:
-		return &remediate.LateEffectError{Inner: fmt.Errorf("nothing has changed for %s: %s. %s", stall, said, RolloutHint(last, Unexpired(a.CA, env.Now())))}
+		return &remediate.LateEffectError{Inner: fmt.Errorf("nothing has changed for %s: %s. %s", stall, said, rolloutHint(last, Unexpired(a.CA, env.Now())))}
 	}
 	return nil
 }
 
-// RolloutHint says what makes a rollout that stands still go on. It is said and not done: a
+// rolloutHint says what makes a rollout that stands still go on. It is said and not done: a
 // new revision restarts kube-controller-manager on all masters.
-func RolloutHint(r inspect.Rollout, ca []*pki.Cert) string {
+func rolloutHint(r inspect.Rollout, ca []*pki.Cert) string {
 	if !r.Operator {
 		return "There is no operator that would roll it out: kube-controller-manager publishes the file of its --root-ca-file, and reads it when it starts"
 	}
@@ -159,7 +159,7 @@ func networkless(r inspect.Rollout) string {
 		if m.Ready != "True" || m.NodeDown() || m.Installer != "Pending" {
 			continue
 		}
-		for _, row := range catalog.NetworkPods() {
+		for _, row := range catalog.NodeDaemonSets() {
 			if row.ID == "multus" {
 				text += fmt.Sprintf("The installer pod waits on %s, which is Ready. Its %s (%s) may still be outdated in memory, with only the previous CA: then new pods there get no network. If the events say so (%s), the kubelet's kubeconfig on %s has the CA, and the client certificate of %s has not expired (%s), restart its container. Do not delete the pod: it may not be replaced yet. On %s: %s. ",
 					m.Node, row.DaemonSet, row.In, foreign.Command("", "oc -n %s get events", catalog.ServiceAccountCA().Namespace), m.Node, row.DaemonSet,

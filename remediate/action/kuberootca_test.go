@@ -187,12 +187,12 @@ func TestSchedulersLever(t *testing.T) {
 		{ca, ca, "oc patch kubecontrollermanager cluster", "kubescheduler"}, // it is kube-root-ca.crt that is waited for
 	} {
 		r.Scheduler.Source, r.Scheduler.Masters = c.source, []inspect.Revision{{Node: "master-0", Current: 3, CA: c.held, Ready: "True"}}
-		if got := RolloutHint(r, ca); !strings.Contains(got, c.says) || strings.Contains(got, c.not) {
+		if got := rolloutHint(r, ca); !strings.Contains(got, c.says) || strings.Contains(got, c.not) {
 			t.Errorf("source %d, held %d: %s", len(c.source), len(c.held), got)
 		}
 	}
 	r.Masters[0].CA, r.Scheduler.Masters[0].CA = []*pki.Cert{}, nil
-	if got := RolloutHint(r, ca); !strings.Contains(got, "oc patch kubecontrollermanager cluster") {
+	if got := rolloutHint(r, ca); !strings.Contains(got, "oc patch kubecontrollermanager cluster") {
 		t.Errorf("kube-controller-manager is behind, too: %s", got)
 	}
 }

@@ -144,15 +144,15 @@ func TestRestartPods(t *testing.T) {
 	if err != nil || c == nil {
 		t.Fatal(c, err)
 	}
-	// The DaemonSet's controller, whose pod takes three looks to be ready.
+	// The DaemonSet's controller, whose pod takes three looks to be ready after the one before.
 	looks := 0
 	api.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
 		looks++
 		list := &corev1.PodList{Items: []corev1.Pod{*remediatetest.DaemonPod(remediatetest.PodOf(row, "worker-1", remediatetest.TestNow), "elsewhere", "Pending", "False")}}
 		switch {
-		case looks == 2:
+		case looks == 3:
 			list.Items = append(list.Items, *remediatetest.DaemonPod(old, "new", "Pending", "False"))
-		case looks > 2:
+		case looks > 3:
 			list.Items = append(list.Items, *remediatetest.DaemonPod(old, "new", "Running", "True"))
 		}
 		return true, list, nil
@@ -160,7 +160,7 @@ func TestRestartPods(t *testing.T) {
 	if err := a.Apply(t.Context(), api.Env, c); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Verify(t.Context(), api.Env, c); err != nil || looks != 3 {
+	if err := a.Verify(t.Context(), api.Env, c); err != nil || looks != 4 {
 		t.Errorf("after %d looks: %v", looks, err)
 	}
 	var deleted []clienttesting.DeleteAction
@@ -172,10 +172,10 @@ func TestRestartPods(t *testing.T) {
 	if len(deleted) != 1 || deleted[0].GetName() != old.Name || string(*deleted[0].GetDeleteOptions().Preconditions.UID) != old.UID {
 		t.Errorf("deleted %+v", deleted)
 	}
-	if err := a.Apply(t.Context(), api.Env, c); err != nil {
-		t.Errorf("a pod that is gone: %v", err)
+	if err := a.Apply(t.Context(), api.Env, c); !errors.Is(err, remediate.ErrChanged) {
+		t.Errorf("a pod that is replaced: %v", err)
 	}
-	if err := a.Undo(t.Context(), api.Env, c); err != nil || len(api.Did()) != 2 {
+	if err := a.Undo(t.Context(), api.Env, c); err != nil || len(api.Did()) != 1 {
 		t.Errorf("undo: %v, did %v", err, api.Did())
 	}
 }
@@ -270,7 +270,7 @@ func TestNetworkRestartsInOrder(t *testing.T) {
 	f.Cluster.Versions = catalog.Versions{Cluster: "4.15.0"}
 	long := remediatetest.TestNow.Add(-25 * time.Hour)
 	r := NetworkRestarts{CA: f.CaOf()}
-	for _, row := range catalog.NetworkPodsIn(f.Cluster.Versions) {
+	for _, row := range catalog.NodeDaemonSetsIn(f.Cluster.Versions) {
 		if !row.RestartFirst {
 			r.Pods = append(r.Pods, remediatetest.PodOf(row, "worker-0", long))
 		}
@@ -327,8 +327,17 @@ probe worker-0:network[] <nil>`
 func TestARolloutsNodeForgesNoCommand(t *testing.T) {
 	t.Parallel()
 	const name = "worker-0;reboot"
-	text := RolloutHint(inspect.Rollout{Operator: true, Masters: []inspect.Revision{{Node: name, Ready: "False"}}}, nil)
+	text := rolloutHint(inspect.Rollout{Operator: true, Masters: []inspect.Revision{{Node: name, Ready: "False"}}}, nil)
 	if strings.Contains(text, "drain "+name) || strings.Contains(text, "describe node "+name) {
 		t.Error(text)
+	}
+}
+
+// TestARolloutWaitsForASilentMaster: one without a heartbeat keeps installer pods from running.
+func TestARolloutWaitsForASilentMaster(t *testing.T) {
+	t.Parallel()
+	r := inspect.Rollout{Operator: true, Masters: []inspect.Revision{{Node: "master-0", Ready: "True", Silent: "no heartbeat for 14m (Lease)"}}}
+	if text := rolloutHint(r, nil); !strings.Contains(text, "Installer pods can't run on master-0") {
+		t.Errorf("what makes it go on: %s", text)
 	}
 }

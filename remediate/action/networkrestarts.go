@@ -15,11 +15,11 @@ import (
 // NetworkRestarts finds out which network pods have to be restarted.
 type NetworkRestarts struct {
 	CA      []*pki.Cert                                    // what is to be trusted
-	Pods    []inspect.Pod                                  // of the namespaces of catalog.NetworkPods
+	Pods    []inspect.Pod                                  // of the namespaces of catalog.NodeDaemonSets
 	Rollout inspect.Rollout                                // of the same namespaces
 	Read    func(context.Context) (inspect.Rollout, error) // see RestartPods
 	Always  bool                                           // see RestartPods
-	Probe   NetworkProbe                                   // what to ask a node with afterwards; On is set for each
+	Probe   NetworkProbe                                   // what to ask a node with afterwards; NodeName is set for each
 	// EachProbed: nodes on which nothing is restarted are asked, too.
 	EachProbed bool
 	Next       []*pki.Cert // see RestartPods
@@ -52,7 +52,7 @@ func (r NetworkRestarts) OnNode(facts inspect.Snapshot, now time.Time, node stri
 }
 
 func (r NetworkRestarts) restarts(facts inspect.Snapshot, now time.Time, node string, first bool) (actions []remediate.Action, notes []string, err error) {
-	for _, row := range catalog.NetworkPodsIn(facts.Cluster.Versions) {
+	for _, row := range catalog.NodeDaemonSetsIn(facts.Cluster.Versions) {
 		if row.RestartFirst != first {
 			continue
 		}
@@ -75,7 +75,7 @@ func (r NetworkRestarts) restarts(facts inspect.Snapshot, now time.Time, node st
 }
 
 // of are the pods that a row's DaemonSet has on a node.
-func (r NetworkRestarts) of(row catalog.NetworkPod, node string) []inspect.Pod {
+func (r NetworkRestarts) of(row catalog.NodeDaemonSet, node string) []inspect.Pod {
 	var out []inspect.Pod
 	for _, p := range r.Pods {
 		if p.Node == node && p.Namespace == row.Namespace && p.OwnerKind == "DaemonSet" && p.OwnerName == row.DaemonSet {

@@ -17,26 +17,26 @@ import (
 
 // RemoveFile removes a file, or a symbolic link, whose target stays. The backup is in the
 // run's folder on the node.
-type RemoveFile struct{ On, Path string }
+type RemoveFile struct{ NodeName, Path string }
 
 // ID is such as "take-away worker-0:/var/lib/kubelet/kubeconfig".
-func (a RemoveFile) ID() string { return "take-away " + a.On + ":" + a.Path }
+func (a RemoveFile) ID() string { return "take-away " + a.NodeName + ":" + a.Path }
 
 // Node is the node.
-func (a RemoveFile) Node() string { return a.On }
+func (a RemoveFile) Node() string { return a.NodeName }
 
 // Diff finds the file.
 func (a RemoveFile) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
-	n, ok := facts.Node(a.On)
+	n, ok := facts.Node(a.NodeName)
 	if !ok || n.Via == "" {
-		return nil, &remediate.Refusal{Name: remediate.FileRead, Node: a.On, Reason: "the node was not read", Next: "see what is unknown"}
+		return nil, &remediate.Refusal{Name: remediate.FileRead, Node: a.NodeName, Reason: "the node was not read", Next: "see what is unknown"}
 	}
 	file := n.File(a.Path)
 	switch {
 	case file == nil && inspect.MissingFile(facts, n, a.Path):
 		return nil, nil //nolint:nilnil // so already, as Action says
 	case file == nil || file.Link == "" && file.SHA256 == (pki.Fingerprint{}):
-		return nil, &remediate.Refusal{Name: remediate.FileRead, Node: a.On, Reason: a.Path + ": it could not be read", Next: "on the node: " + foreign.Command("", "ls -l %s", a.Path)}
+		return nil, &remediate.Refusal{Name: remediate.FileRead, Node: a.NodeName, Reason: a.Path + ": it could not be read", Next: "on the node: " + foreign.Command("", "ls -l %s", a.Path)}
 	}
 	f := &remediate.FileChange{Path: a.Path, SHA256: file.SHA256, Removed: true, Link: file.Link}
 	for _, k := range n.Kubeconfigs {
@@ -44,7 +44,7 @@ func (a RemoveFile) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Chan
 			f.Before = k.Text
 		}
 	}
-	c := &remediate.Change{Summary: "remove " + a.Path, File: f, Deltas: []inspect.Delta{inspect.FileRemoved{Node: a.On, Path: a.Path}}}
+	c := &remediate.Change{Summary: "remove " + a.Path, File: f, Deltas: []inspect.Delta{inspect.FileRemoved{Node: a.NodeName, Path: a.Path}}}
 	switch {
 	case f.Link != "":
 		f.SHA256, f.Before = pki.Fingerprint{}, leading(f.Link)
@@ -55,7 +55,7 @@ func (a RemoveFile) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Chan
 		if after := n.Kubelet.Started.Add(time.Minute); at.Before(after) {
 			at = after
 		}
-		c.Deltas = []inspect.Delta{inspect.KubeconfigCopied{Node: a.On, From: catalog.KubeletKubeconfigs()[0], To: a.Path, At: at}}
+		c.Deltas = []inspect.Delta{inspect.KubeconfigCopied{Node: a.NodeName, From: catalog.KubeletKubeconfigs()[0], To: a.Path, At: at}}
 	}
 	return c, nil
 }
@@ -66,7 +66,7 @@ func leading(target string) []byte { return fmt.Appendln(nil, "a link to", forei
 // Apply removes it, if it is as it was read.
 func (a RemoveFile) Apply(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
 	take := func() error {
-		n, err := env.Connect(ctx, a.On)
+		n, err := env.Connect(ctx, a.NodeName)
 		if err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func (a RemoveFile) Apply(ctx context.Context, env *remediate.Env, c *remediate.
 	}
 	err := take()
 	if errors.Is(err, nodeexec.ErrUnknownOutcome) { // what it removed already stays so
-		env.Disconnect(a.On)
+		env.Disconnect(a.NodeName)
 		again := take()
 		if again != nil { // the first time may have done it
 			again = fmt.Errorf("%w; and once more: %w", err, again)
@@ -94,21 +94,21 @@ func (a RemoveFile) Apply(ctx context.Context, env *remediate.Env, c *remediate.
 
 // Verify looks whether nothing has the name, and whether the backup is kept.
 func (a RemoveFile) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
-	now, entry, err := env.Stat(ctx, a.On, a.Path)
+	now, entry, err := env.Stat(ctx, a.NodeName, a.Path)
 	switch {
 	case err != nil:
 		return err
 	case entry == nil || !entry.Taken:
-		return fmt.Errorf("%s on %s is not among the files that run %s removed", a.Path, a.On, env.Run)
+		return fmt.Errorf("%s on %s is not among the files that run %s removed", a.Path, a.NodeName, env.Run)
 	case now.Kind != host.Absent:
-		return fmt.Errorf("%s on %s: %w: something has its name again", a.Path, a.On, remediate.ErrChanged)
+		return fmt.Errorf("%s on %s: %w: something has its name again", a.Path, a.NodeName, remediate.ErrChanged)
 	}
 	return nil
 }
 
 // Undo puts it back.
 func (a RemoveFile) Undo(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
-	return putBack(ctx, env, a.On, a.Path, c.File.Link != "", nil)
+	return putBack(ctx, env, a.NodeName, a.Path, c.File.Link != "", nil)
 }
 
 // putBack puts back what was removed. over is what has its name by now; nil: nothing.

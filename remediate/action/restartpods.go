@@ -35,7 +35,7 @@ const (
 // their trust anchors, and waits for these. There is nothing to undo.
 type RestartPods struct {
 	NodeName string
-	Row      catalog.NetworkPod
+	Row      catalog.NodeDaemonSet
 	Pods     []inspect.Pod // those of the Row on the node, as they were when the plan was made
 	CA       []*pki.Cert   // what is to be trusted
 	// RootCA is kube-root-ca.crt of their namespace, as it was then; nil: not read.
@@ -191,7 +191,7 @@ const projected = 2 * time.Minute
 // imprecise is by how much the start of a process may be later than told.
 const imprecise = 2 * time.Second
 
-// Apply deletes the pods that are still those of the plan.
+// Apply deletes the pods, while they are those of the plan.
 func (a RestartPods) Apply(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
 	if env.Kube == nil {
 		return fmt.Errorf("%s: no API server could be asked to delete pods", a.ID())
@@ -200,6 +200,9 @@ func (a RestartPods) Apply(ctx context.Context, env *remediate.Env, _ *remediate
 		return err
 	}
 	if err := errors.Join(a.recreated(ctx, env), a.published(ctx, env)); err != nil {
+		return err
+	}
+	if err := a.unchanged(ctx, env); err != nil { // last: a pod that starts later reads what is published
 		return err
 	}
 	pods := env.Kube.CoreV1().Pods(a.Row.Namespace)
@@ -267,6 +270,41 @@ func (a RestartPods) published(ctx context.Context, env *remediate.Env) error {
 	return nil
 }
 
+// unchanged refuses where the node has another pod of the DaemonSet than when the plan was made:
+// it may have loaded the old CA at startup.
+func (a RestartPods) unchanged(ctx context.Context, env *remediate.Env) error {
+	pods, err := a.onNode(ctx, env)
+	if err != nil {
+		return err
+	}
+	for _, p := range pods {
+		if p.DeletionTimestamp == nil && !a.planned(p) {
+			return fmt.Errorf("pod %s on %s: %w", foreign.Text(p.Namespace+"/"+p.Name), a.NodeName, remediate.ErrChanged)
+		}
+	}
+	return nil
+}
+
+// onNode are the pods that the DaemonSet has on the node now.
+func (a RestartPods) onNode(ctx context.Context, env *remediate.Env) (out []*corev1.Pod, err error) {
+	list, err := env.Kube.CoreV1().Pods(a.Row.Namespace).List(ctx, metav1.ListOptions{LabelSelector: a.Row.Label, FieldSelector: fields.OneTermEqualSelector("spec.nodeName", a.NodeName).String()})
+	if err != nil {
+		return nil, fmt.Errorf("list pods of %s/%s on %s: %w", a.Row.Namespace, a.Row.DaemonSet, a.NodeName, err)
+	}
+	for i := range list.Items {
+		p := &list.Items[i]
+		if owner := metav1.GetControllerOf(p); p.Spec.NodeName == a.NodeName && owner != nil && owner.Kind == "DaemonSet" && owner.Name == a.Row.DaemonSet {
+			out = append(out, p)
+		}
+	}
+	return out, nil
+}
+
+// planned reports whether a pod is one of the plan.
+func (a RestartPods) planned(p *corev1.Pod) bool {
+	return slices.ContainsFunc(a.Pods, func(old inspect.Pod) bool { return old.UID == string(p.UID) })
+}
+
 // podTime is how long a pod may take to end and another one to be ready: thirty
 // seconds of grace, and some for its images and init containers.
 const podTime = 5 * time.Minute
@@ -278,11 +316,11 @@ func (a RestartPods) Verify(ctx context.Context, env *remediate.Env, _ *remediat
 		return &remediate.UnknownEffectError{Reason: fmt.Sprintf("pods of %s/%s on %s were not read: no API server could be asked", a.Row.Namespace, a.Row.DaemonSet, a.NodeName)}
 	}
 	err := env.Until(ctx, podTime, func(ctx context.Context) (bool, error) {
-		list, err := env.Kube.CoreV1().Pods(a.Row.Namespace).List(ctx, metav1.ListOptions{LabelSelector: a.Row.Label, FieldSelector: fields.OneTermEqualSelector("spec.nodeName", a.NodeName).String()})
+		pods, err := a.onNode(ctx, env)
 		if err != nil {
-			return false, fmt.Errorf("list pods of %s/%s on %s: %w", a.Row.Namespace, a.Row.DaemonSet, a.NodeName, err)
+			return false, err
 		}
-		return a.replaced(list.Items)
+		return a.replaced(pods)
 	})
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("%w; %s", err, foreign.Command(inspect.NodeNames, "kubectl -n %s get pods -l %s --field-selector spec.nodeName=%s -o wide", a.Row.Namespace, foreign.Words(a.Row.Label), a.NodeName))
@@ -291,16 +329,11 @@ func (a RestartPods) Verify(ctx context.Context, env *remediate.Env, _ *remediat
 }
 
 // replaced reports whether a new pod is ready and the old ones are gone.
-func (a RestartPods) replaced(pods []corev1.Pod) (bool, error) {
+func (a RestartPods) replaced(pods []*corev1.Pod) (bool, error) {
 	fresh := false
-	for i := range pods {
-		p := &pods[i]
-		owner := metav1.GetControllerOf(p)
-		if p.Spec.NodeName != a.NodeName || owner == nil || owner.Kind != "DaemonSet" || owner.Name != a.Row.DaemonSet {
-			continue
-		}
+	for _, p := range pods {
 		name := foreign.Text(p.Namespace + "/" + p.Name)
-		if slices.ContainsFunc(a.Pods, func(old inspect.Pod) bool { return old.UID == string(p.UID) }) {
+		if a.planned(p) {
 			return false, fmt.Errorf("pod %s on %s has not ended yet", name, a.NodeName)
 		}
 		if p.DeletionTimestamp != nil {

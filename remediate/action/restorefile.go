@@ -43,7 +43,7 @@ func (a RestoreFile) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Cha
 	if a.Entry.Taken {
 		return a.moveBack(facts, now)
 	}
-	text, file, err := ReplaceFile{NodeName: a.NodeName, Path: a.path()}.text(facts)
+	text, file, err := AddKubeconfigCAs{NodeName: a.NodeName, Path: a.path()}.text(facts)
 	if err != nil {
 		return nil, err
 	}

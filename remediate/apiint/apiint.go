@@ -202,7 +202,7 @@ func (a Repair) repair(d *remediate.Draft, n *inspect.Node) error {
 		}
 	}
 	approve := csr.NewApprove(n.Name, d.Facts, d.Plan.Now)
-	restart := action.NewRestartUnit(n.Name, changed...)
+	restart := action.NewRestartKubelet(n.Name, changed...)
 	if a.API && a.ApproveCSRs {
 		restart = restart.NotingRequests(n, approve)
 	}
@@ -269,7 +269,7 @@ func (a Repair) suggest(d *remediate.Draft, n *inspect.Node, right bool) {
 
 // write adds the step that writes the CA into a file, and reports whether it changes.
 func (a Repair) write(d *remediate.Draft, n *inspect.Node, path string) (bool, error) {
-	c, err := d.Step(action.ReplaceFile{NodeName: n.Name, Path: path, CA: a.CA, Cache: a.Cache})
+	c, err := d.Step(action.AddKubeconfigCAs{NodeName: n.Name, Path: path, CA: a.CA, Cache: a.Cache})
 	if err != nil || c == nil {
 		return false, err
 	}

@@ -22,9 +22,9 @@ func TestALinksTargetIsMarked(t *testing.T) {
 		Kubeconfigs: []inspect.Kubeconfig{{Path: inspect.KubeletClient}},
 	}}}
 	for name, a := range map[string]remediate.Action{
-		"take away": action.RemoveFile{On: "worker-0", Path: inspect.KubeletClient},
+		"take away": action.RemoveFile{NodeName: "worker-0", Path: inspect.KubeletClient},
 		"put back":  action.RestoreFile{NodeName: "worker-0", Entry: host.Entry{Before: host.File{Path: inspect.KubeletClient, Kind: host.Link}, Taken: true, Target: target + "2"}},
-		"replace":   action.ReplaceFile{NodeName: "worker-0", Path: inspect.KubeletClient},
+		"replace":   action.AddKubeconfigCAs{NodeName: "worker-0", Path: inspect.KubeletClient},
 	} {
 		said := ""
 		c, err := a.Diff(facts, remediatetest.TestNow)

@@ -59,7 +59,7 @@ func TestClockThatWasSetBack(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	f.FirstNode().Clock.After = remediatetest.TestNow
-	if c, err := action.NewRestartUnit("worker-0", remediatetest.KubeletFile).Diff(f.Snapshot, remediatetest.TestNow); err != nil || c == nil {
+	if c, err := action.NewRestartKubelet("worker-0", remediatetest.KubeletFile).Diff(f.Snapshot, remediatetest.TestNow); err != nil || c == nil {
 		t.Errorf("a restart is taken for done: %v", err)
 	}
 }
@@ -283,14 +283,14 @@ func TestWhenARestartIsDue(t *testing.T) {
 		n := f.FirstNode()
 		n.Kubelet.Started = started
 		n.File(remediatetest.KubeletFile).Modified = c.modified
-		change, err := action.NewRestartUnit("worker-0", c.files...).Diff(f.Snapshot, remediatetest.TestNow)
+		change, err := action.NewRestartKubelet("worker-0", c.files...).Diff(f.Snapshot, remediatetest.TestNow)
 		if err != nil || (change != nil) != c.due {
 			t.Errorf("%s: %+v, %v", c.name, change, err)
 		}
 	}
 	f := remediatetest.NewFixture()
 	f.FirstNode().Kubelet = inspect.Kubelet{Active: "failed", Sub: "failed"} // it never came up
-	if c, err := action.NewRestartUnit("worker-0", remediatetest.KubeletFile).Diff(f.Snapshot, remediatetest.TestNow); err != nil || c == nil {
+	if c, err := action.NewRestartKubelet("worker-0", remediatetest.KubeletFile).Diff(f.Snapshot, remediatetest.TestNow); err != nil || c == nil {
 		t.Errorf("a kubelet that never came up is left alone: %v", err)
 	}
 }

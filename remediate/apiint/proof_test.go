@@ -86,7 +86,7 @@ func TestNoPrefixOfAPlanIsWorse(t *testing.T) {
 }
 
 // worsening is an action that takes the CA out of a node's kubeconfig.
-type worsening struct{ action.ReplaceFile }
+type worsening struct{ action.AddKubeconfigCAs }
 
 func (a worsening) Diff(inspect.Snapshot, time.Time) (*remediate.Change, error) {
 	const field = "clusters[0].cluster.certificate-authority-data"
@@ -98,7 +98,7 @@ func TestPlanThatAddsAFindingIsRefused(t *testing.T) {
 	f := remediatetest.NewFixture()
 	d := remediate.NewDraft("run-1", f.Snapshot, remediatetest.TestNow)
 	d.AddNode("worker-0")
-	if _, err := d.Step(worsening{action.ReplaceFile{NodeName: "worker-0", Path: remediatetest.KubeletFile}}); err != nil {
+	if _, err := d.Step(worsening{action.AddKubeconfigCAs{NodeName: "worker-0", Path: remediatetest.KubeletFile}}); err != nil {
 		t.Fatal(err)
 	}
 	err := proven(d.Finish())

@@ -40,7 +40,7 @@ func (a Repair) rejoin(d *remediate.Draft, n *inspect.Node) error {
 	if wrote {
 		changed = append(changed, bootstrap)
 	}
-	ca, unfit := action.ReplaceFile{NodeName: n.Name, Path: own, CA: a.CA, Cache: a.Cache}.Diff(d.Facts, d.Plan.Now)
+	ca, unfit := action.AddKubeconfigCAs{NodeName: n.Name, Path: own, CA: a.CA, Cache: a.Cache}.Diff(d.Facts, d.Plan.Now)
 	joins := useless != "" || unfit != nil || ca != nil
 	if (unfit != nil || ca != nil) && !inspect.MissingFile(d.Facts, n, own) {
 		var old []*pki.Cert // what can't be changed may lack all
@@ -60,9 +60,9 @@ func (a Repair) rejoin(d *remediate.Draft, n *inspect.Node) error {
 		// the certificate is of no use is only told as long as the kubeconfig is there.
 		cert, there := inspect.KubeletClientCert(before, n.Name), n.File(inspect.KubeletClient) != nil
 		if useless != "" && there && (cert == nil || cert.NotAfter.After(n.Time(d.Plan.Now))) {
-			steps = append(steps, action.RemoveFile{On: n.Name, Path: inspect.KubeletClient})
+			steps = append(steps, action.RemoveFile{NodeName: n.Name, Path: inspect.KubeletClient})
 		}
-		for _, s := range append(steps, action.RemoveFile{On: n.Name, Path: own}) {
+		for _, s := range append(steps, action.RemoveFile{NodeName: n.Name, Path: own}) {
 			if _, err := d.Step(s); err != nil {
 				return err
 			}
@@ -70,7 +70,7 @@ func (a Repair) rejoin(d *remediate.Draft, n *inspect.Node) error {
 		changed = append(changed, own)
 	}
 	approve := csr.NewApprove(n.Name, d.Facts, d.Plan.Now)
-	c, err := d.Step(action.NewRestartUnit(n.Name, changed...).NotingRequests(n, approve))
+	c, err := d.Step(action.NewRestartKubelet(n.Name, changed...).NotingRequests(n, approve))
 	if err != nil || c == nil && !a.waitedFor(n) {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 
 // origins are what is known of a node's names and addresses from others than its kubelet,
 // which writes the addresses of its Node itself; and which names and addresses are not a
-// node's at all. It is values only: what reads them is in csrorigins.go.
+// node's at all. It is values only: what reads them is in origins.go.
 type origins struct {
 	node      string
 	names     map[string]string     // DNS name in lower case: from where it is known

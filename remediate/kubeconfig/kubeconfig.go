@@ -91,7 +91,7 @@ func certificates(text []byte) *Refusal {
 			break
 		}
 		if block.Type != "CERTIFICATE" {
-			return refuse(NotCA, "the new CA has a PEM block of type %q in it: only certificates belong there", block.Type)
+			return refuse(reasonNotCA, "the new CA has a PEM block of type %q in it: only certificates belong there", block.Type)
 		}
 		if _, err := pki.ParseCert(block.Bytes); err == nil {
 			usable++
@@ -99,10 +99,10 @@ func certificates(text []byte) *Refusal {
 	}
 	// A block that pem.Decode skips may be a key all the same.
 	if bytes.Contains(text, []byte("PRIVATE KEY")) {
-		return refuse(NotCA, "the new CA has a private key in it: only certificates belong there")
+		return refuse(reasonNotCA, "the new CA has a private key in it: only certificates belong there")
 	}
 	if usable == 0 {
-		return refuse(NotCA, "the new CA has no certificate in it: with it, nothing would be trusted")
+		return refuse(reasonNotCA, "the new CA has no certificate in it: with it, nothing would be trusted")
 	}
 	return nil
 }
@@ -140,7 +140,7 @@ func read(text []byte) (*file, error) {
 		return nil, err
 	}
 	if !f.view.agrees(context, f.ca) {
-		return nil, refuse(Unread, "client-go reads the file in another way than it is written: write it again, with \"kubectl config\"")
+		return nil, refuse(reasonUnread, "client-go reads the file in another way than it is written: write it again, with \"kubectl config\"")
 	}
 	return f, nil
 }
@@ -150,29 +150,29 @@ func (f *file) locate() (context string, cluster *yaml.Node, err error) {
 	context, ok := scalar(child(f.root, "current-context"))
 	switch {
 	case !ok || context == "":
-		return "", nil, refuse(NoContext, "no context is current, so no cluster is the one in use: set current-context")
+		return "", nil, refuse(reasonNoContext, "no context is current, so no cluster is the one in use: set current-context")
 	case masked(context):
-		return "", nil, refuse(Masked, "the name of the current context did not leave the node: change the CA on the node")
+		return "", nil, refuse(reasonMasked, "the name of the current context did not leave the node: change the CA on the node")
 	}
 	_, entry, err := named(f.root, "contexts", "context", context)
 	if err != nil {
 		return "", nil, err
 	}
 	if entry == nil {
-		return "", nil, refuse(NoContext, "the current context is %q, and there is no such context, or nothing in it: set current-context to one that is there", context)
+		return "", nil, refuse(reasonNoContext, "the current context is %q, and there is no such context, or nothing in it: set current-context to one that is there", context)
 	}
 	name, ok := scalar(child(entry, "cluster"))
 	switch {
 	case !ok || name == "":
-		return "", nil, refuse(NoCluster, "the current context, %q, names no cluster: write one into it", context)
+		return "", nil, refuse(reasonNoCluster, "the current context, %q, names no cluster: write one into it", context)
 	case masked(name):
-		return "", nil, refuse(Masked, "the name of the cluster in use did not leave the node: change the CA on the node")
+		return "", nil, refuse(reasonMasked, "the name of the cluster in use did not leave the node: change the CA on the node")
 	}
 	if f.index, cluster, err = named(f.root, "clusters", "cluster", name); err != nil {
 		return "", nil, err
 	}
 	if cluster == nil {
-		return "", nil, refuse(NoCluster, "the current context, %q, names the cluster %q, and there is no such cluster, or nothing in it: correct the name", context, name)
+		return "", nil, refuse(reasonNoCluster, "the current context, %q, names the cluster %q, and there is no such cluster, or nothing in it: correct the name", context, name)
 	}
 	f.ca.Cluster = name
 	f.ca.Server, _ = scalar(child(cluster, "server"))
@@ -195,7 +195,7 @@ func named(root *yaml.Node, list, what, name string) (index int, found *yaml.Nod
 		}
 	}
 	if times > 1 {
-		return 0, nil, refuse(Twice, "%s has %d entries with the name %q: remove all but one, as client-go refuses them", list, times, name)
+		return 0, nil, refuse(reasonTwice, "%s has %d entries with the name %q: remove all but one, as client-go refuses them", list, times, name)
 	}
 	if found != nil && found.Kind != yaml.MappingNode {
 		found = nil
@@ -209,30 +209,30 @@ func (f *file) judge(cluster *yaml.Node) error {
 	insecure, _ := scalar(child(cluster, keyInsecure))
 	switch {
 	case masked(insecure):
-		return refuse(Masked, "whether cluster %q is checked at all (%s) did not leave the node: write true or false there, or remove it", name, keyInsecure)
+		return refuse(reasonMasked, "whether cluster %q is checked at all (%s) did not leave the node: write true or false there, or remove it", name, keyInsecure)
 	case insecure != "" && insecure != "false":
-		return refuse(Insecure, "cluster %q has %s: %.20s, and client-go takes no CA beside it: remove that line, then try again", name, keyInsecure, insecure)
+		return refuse(reasonInsecure, "cluster %q has %s: %.20s, and client-go takes no CA beside it: remove that line, then try again", name, keyInsecure, insecure)
 	}
 	path, _ := scalar(child(cluster, keyFile))
 	f.value = child(cluster, keyData)
 	data, ok := scalar(f.value)
 	switch {
 	case f.value != nil && !ok:
-		return refuse(NotPEM, "%s of cluster %q is not a text: write base64 of PEM certificates there", keyData, name)
+		return refuse(reasonNotPEM, "%s of cluster %q is not a text: write base64 of PEM certificates there", keyData, name)
 	case data != "" && path != "":
-		return refuse(TwoCAs, "cluster %q has %s beside %s, which client-go refuses: remove %s, then try again", name, keyFile, keyData, keyFile)
+		return refuse(reasonTwoCAs, "cluster %q has %s beside %s, which client-go refuses: remove %s, then try again", name, keyFile, keyData, keyFile)
 	case data != "":
 	case masked(path):
-		return refuse(Masked, "cluster %q trusts a file, whose path did not leave the node: look at %s on the node, and change that file", name, keyFile)
+		return refuse(reasonMasked, "cluster %q trusts a file, whose path did not leave the node: look at %s on the node, and change that file", name, keyFile)
 	case path != "":
 		r := refuse(CAFile, "cluster %q trusts the file %q (%s): change that file", name, path, keyFile)
 		r.Path = path
 		return r
 	default:
-		return refuse(NoCA, "cluster %q has no CA, so its client trusts what the node's system trusts: add %s, if that is not meant", name, keyData)
+		return refuse(reasonNoCA, "cluster %q has no CA, so its client trusts what the node's system trusts: add %s, if that is not meant", name, keyData)
 	}
 	if masked(strings.Join(strings.Fields(data), "")) {
-		return refuse(Masked, "the CA of cluster %q did not leave the node, as it is not base64 of PEM certificates and nothing else: change it on the node", name)
+		return refuse(reasonMasked, "the CA of cluster %q did not leave the node, as it is not base64 of PEM certificates and nothing else: change it on the node", name)
 	}
 	return nil
 }
@@ -245,17 +245,17 @@ func (f *file) measure(text []byte) error {
 	// Of a value on several lines the parser makes one: then, and where there are
 	// escapes, what it returns is not what is written.
 	if !ok || written == nil || strings.ContainsAny(value, "'\"\\\r\n") || !bytes.HasPrefix(text[at:], written) {
-		return refuse(Spelling, "the CA of cluster %q is written over several lines or with escapes: write its %s on one line, then try again", f.ca.Cluster, keyData)
+		return refuse(reasonSpelling, "the CA of cluster %q is written over several lines or with escapes: write its %s on one line, then try again", f.ca.Cluster, keyData)
 	}
 	f.ca.Offset, f.ca.Length = at, len(written)
 	decoded, err := base64.StdEncoding.DecodeString(value)
 	if err != nil {
-		return refuse(NotPEM, "the CA of cluster %q is not base64: look at %s on the node", f.ca.Cluster, keyData)
+		return refuse(reasonNotPEM, "the CA of cluster %q is not base64: look at %s on the node", f.ca.Cluster, keyData)
 	}
 	for rest := decoded; ; {
 		var block *pem.Block
 		if block, rest = pem.Decode(rest); block == nil {
-			return refuse(NotPEM, "the CA of cluster %q is base64, but of no PEM certificate: look at %s on the node", f.ca.Cluster, keyData)
+			return refuse(reasonNotPEM, "the CA of cluster %q is base64, but of no PEM certificate: look at %s on the node", f.ca.Cluster, keyData)
 		}
 		if block.Type == "CERTIFICATE" {
 			f.ca.PEM = decoded

@@ -250,7 +250,7 @@ func TestTheLargestFileIsEdited(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	var r *Refusal
-	if _, err := SetCA(append(big, '#'), w.after); !errors.As(err, &r) || r.Reason != TooLarge {
+	if _, err := SetCA(append(big, '#'), w.after); !errors.As(err, &r) || r.Reason != reasonTooLarge {
 		t.Errorf("one more: %v", err)
 	}
 }

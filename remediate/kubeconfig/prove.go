@@ -44,7 +44,7 @@ func see(text []byte) (view, error) {
 		return err
 	})
 	if err != nil {
-		return view{}, refuse(Unread, "client-go does not read the file (%s): correct it", Brief(err))
+		return view{}, refuse(reasonUnread, "client-go does not read the file (%s): correct it", Brief(err))
 	}
 	return v, nil
 }
@@ -103,7 +103,7 @@ func (f *file) prove(text []byte, value string, pem []byte) error {
 	if err := plain(text); err != nil {
 		return err
 	}
-	unproven := refuse(Unproven, "changing the CA of cluster %q would change something else in the file: change it by hand", f.ca.Cluster)
+	unproven := refuse(reasonUnproven, "changing the CA of cluster %q would change something else in the file: change it by hand", f.ca.Cluster)
 	root, err := parse(text)
 	if err != nil || !same(f.root, root, f.value, value) {
 		return unproven

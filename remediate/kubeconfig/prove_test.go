@@ -35,7 +35,7 @@ func TestProofsAreEachNeeded(t *testing.T) {
 			doubt(f)
 			var refusal *Refusal
 			err = f.prove(changed, value, w.after)
-			if refused := errors.As(err, &refusal) && refusal.Reason == Unproven; refused != (name != "") {
+			if refused := errors.As(err, &refusal) && refusal.Reason == reasonUnproven; refused != (name != "") {
 				t.Errorf("%v", err)
 			}
 		})

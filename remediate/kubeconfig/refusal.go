@@ -12,24 +12,24 @@ type Reason string
 
 // Why there is no edit.
 const (
-	TooLarge      Reason = "too large"       // the text, before or after the edit
-	NotText       Reason = "not text"        // not UTF-8, or with a byte order mark or control characters
-	NotYAML       Reason = "not YAML"        // nor JSON, or no mapping where there should be one
-	ManyDocuments Reason = "many documents"  // client-go reads the first and ignores the others
-	Indirect      Reason = "indirect"        // anchors, aliases, merge keys, tags, keys that are no plain words
-	Twice         Reason = "twice"           // a key or a name is there twice
-	NoContext     Reason = "no context"      // none is current, or that one is not there
-	NoCluster     Reason = "no cluster"      // the context names none, or one that is not there
-	NoCA          Reason = "no CA"           // the system's trust store counts
-	CAFile        Reason = "CA file"         // the CA is another file; Refusal.Path is its path
-	TwoCAs        Reason = "two CAs"         // data and a file: client-go refuses that
-	Insecure      Reason = "insecure"        // the server is not checked at all
-	Masked        Reason = "masked"          // what has to be known did not leave the node
-	Spelling      Reason = "spelling"        // the value is on several lines, or written with escapes
-	NotPEM        Reason = "not PEM"         // the value is not base64 of PEM certificates
-	Unread        Reason = "unread"          // client-go does not read the text, or not as YAML says
-	Unproven      Reason = "unproven"        // with the edit, something else would change
-	NotCA         Reason = "not certificate" // what is to be written is not PEM certificates and nothing else
+	reasonTooLarge      Reason = "too large"       // the text, before or after the edit
+	reasonNotText       Reason = "not text"        // not UTF-8, or with a byte order mark or control characters
+	reasonNotYAML       Reason = "not YAML"        // nor JSON, or no mapping where there should be one
+	reasonManyDocuments Reason = "many documents"  // client-go reads the first and ignores the others
+	reasonIndirect      Reason = "indirect"        // anchors, aliases, merge keys, tags, keys that are no plain words
+	reasonTwice         Reason = "twice"           // a key or a name is there twice
+	reasonNoContext     Reason = "no context"      // none is current, or that one is not there
+	reasonNoCluster     Reason = "no cluster"      // the context names none, or one that is not there
+	reasonNoCA          Reason = "no CA"           // the system's trust store counts
+	CAFile              Reason = "CA file"         // the CA is another file; Refusal.Path is its path
+	reasonTwoCAs        Reason = "two CAs"         // data and a file: client-go refuses that
+	reasonInsecure      Reason = "insecure"        // the server is not checked at all
+	reasonMasked        Reason = "masked"          // what has to be known did not leave the node
+	reasonSpelling      Reason = "spelling"        // the value is on several lines, or written with escapes
+	reasonNotPEM        Reason = "not PEM"         // the value is not base64 of PEM certificates
+	reasonUnread        Reason = "unread"          // client-go does not read the text, or not as YAML says
+	reasonUnproven      Reason = "unproven"        // with the edit, something else would change
+	reasonNotCA         Reason = "not certificate" // what is to be written is not PEM certificates and nothing else
 )
 
 // Refusal is the error of all functions of this package: why a kubeconfig is

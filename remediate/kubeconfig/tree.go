@@ -16,13 +16,13 @@ import (
 // break and others don't.
 func plain(text []byte) error {
 	if len(text) > maxSize {
-		return refuse(TooLarge, "the file has more than %d bytes: that is no kubeconfig that a program wrote, so look at it on the node", maxSize)
+		return refuse(reasonTooLarge, "the file has more than %d bytes: that is no kubeconfig that a program wrote, so look at it on the node", maxSize)
 	}
 	if !utf8.Valid(text) || bytes.HasPrefix(text, []byte("\ufeff")) {
-		return refuse(NotText, "the file is not UTF-8, or starts with a byte order mark: save it as UTF-8 without one")
+		return refuse(reasonNotText, "the file is not UTF-8, or starts with a byte order mark: save it as UTF-8 without one")
 	}
 	if bytes.Contains(bytes.ReplaceAll(text, []byte("\r\n"), nil), []byte("\r")) || bytes.ContainsFunc(text, odd) {
-		return refuse(NotText, "the file has control characters in it: remove them")
+		return refuse(reasonNotText, "the file has control characters in it: remove them")
 	}
 	return nil
 }
@@ -36,16 +36,16 @@ func parse(text []byte) (*yaml.Node, error) {
 	documents := pki.NewYAML(text)
 	document, err := documents.Next()
 	if errors.Is(err, io.EOF) {
-		return nil, refuse(NotYAML, "the file is empty: it is no kubeconfig")
+		return nil, refuse(reasonNotYAML, "the file is empty: it is no kubeconfig")
 	}
 	if err != nil {
-		return nil, refuse(NotYAML, "the file is neither YAML nor JSON (%s): correct it", Brief(err))
+		return nil, refuse(reasonNotYAML, "the file is neither YAML nor JSON (%s): correct it", Brief(err))
 	}
 	if _, err := documents.Next(); !errors.Is(err, io.EOF) {
-		return nil, refuse(ManyDocuments, "the file has more after its first YAML document, which client-go ignores: remove that")
+		return nil, refuse(reasonManyDocuments, "the file has more after its first YAML document, which client-go ignores: remove that")
 	}
 	if len(document.Content) != 1 || document.Content[0].Kind != yaml.MappingNode {
-		return nil, refuse(NotYAML, "the file is not a mapping of keys to values: it is no kubeconfig")
+		return nil, refuse(reasonNotYAML, "the file is not a mapping of keys to values: it is no kubeconfig")
 	}
 	if err := direct(document.Content[0]); err != nil {
 		return nil, err
@@ -68,20 +68,20 @@ func guard(read func() error) (err error) {
 // stands there. It looks everywhere, as an alias reaches everywhere.
 func direct(n *yaml.Node) error {
 	if n.Kind == yaml.AliasNode || n.Anchor != "" || n.Style&yaml.TaggedStyle != 0 {
-		return refuse(Indirect, "line %d has an anchor, an alias or a tag: write out what is meant", n.Line)
+		return refuse(reasonIndirect, "line %d has an anchor, an alias or a tag: write out what is meant", n.Line)
 	}
 	if n.Kind == yaml.MappingNode {
 		seen := map[string]bool{}
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key := n.Content[i]
 			if key.Kind != yaml.ScalarNode || key.Value == "<<" {
-				return refuse(Indirect, "line %d has a merge key, or a key that is no word: write out what is meant", key.Line)
+				return refuse(reasonIndirect, "line %d has a merge key, or a key that is no word: write out what is meant", key.Line)
 			}
 			// Some readers of JSON don't tell large letters from small ones. Keys
 			// that were overwritten look alike, and are others.
 			name := strings.ToLower(key.Value)
 			if seen[name] && !masked(key.Value) {
-				return refuse(Twice, "line %d has the key %.60q for the second time: remove one", key.Line, key.Value)
+				return refuse(reasonTwice, "line %d has the key %.60q for the second time: remove one", key.Line, key.Value)
 			}
 			seen[name] = true
 		}

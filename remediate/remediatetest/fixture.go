@@ -58,7 +58,7 @@ func (f *Fixture) Joins(names ...string) {
 	f.Sort()
 }
 
-// KubeadmFixture is newFixture of a cluster that kubeadm made, in the incident: nodes of it
+// KubeadmFixture is NewFixture of a cluster that kubeadm made, in the incident: nodes of it
 // have joined.
 func KubeadmFixture(names ...string) *Fixture {
 	f := NewFixture(names...)

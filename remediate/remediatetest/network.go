@@ -46,7 +46,7 @@ func (f *FakeAPI) Did() (out []string) {
 	return out
 }
 
-// Mended are facts after a repair at testNow: the kubelets have read the new CA.
+// Mended are facts after a repair at TestNow: the kubelets have read the new CA.
 func Mended(names ...string) *Fixture {
 	f := NewFixture(names...)
 	for i := range f.Nodes {
@@ -67,13 +67,13 @@ func OpenShiftAPI() []*metav1.APIResourceList {
 }
 
 // RowOf is a row of the catalog.
-func RowOf(id string) catalog.NetworkPod {
-	rows := catalog.NetworkPods()
-	return rows[slices.IndexFunc(rows, func(p catalog.NetworkPod) bool { return p.ID == id })]
+func RowOf(id string) catalog.NodeDaemonSet {
+	rows := catalog.NodeDaemonSets()
+	return rows[slices.IndexFunc(rows, func(p catalog.NodeDaemonSet) bool { return p.ID == id })]
 }
 
 // PodOf is a pod of a row's DaemonSet, as the facts have it.
-func PodOf(row catalog.NetworkPod, node string, started time.Time) inspect.Pod {
+func PodOf(row catalog.NodeDaemonSet, node string, started time.Time) inspect.Pod {
 	name := row.DaemonSet + "-" + node
 	return inspect.Pod{Namespace: row.Namespace, Name: name, UID: "uid-" + name, Node: node, OwnerKind: "DaemonSet", OwnerName: row.DaemonSet, Accepted: started, Started: started, Phase: "Running", Ready: true}
 }

@@ -69,7 +69,7 @@ func TestCertrotUndoesAScript(t *testing.T) {
 	c.undoneByCertrot(t)
 }
 
-// asWritten is what ReplaceFile writes of a file whose CAs are these.
+// asWritten is what AddKubeconfigCAs writes of a file whose CAs are these.
 func asWritten(t *testing.T, text, ca []byte, now time.Time) []byte {
 	t.Helper()
 	found, err := kubeconfig.Find(text)

@@ -66,7 +66,7 @@ func (s *simulation) key(whose, node string, i int, until time.Time) *kubeletKey
 	return k
 }
 
-// Until when client certificates are valid, of schedules that begin at testNow.
+// Until when client certificates are valid, of schedules that begin at TestNow.
 func lasting() time.Time { return TestNow.Add(24 * time.Hour) }
 func ended() time.Time   { return TestNow.Add(-time.Hour) }
 

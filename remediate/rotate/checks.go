@@ -264,7 +264,7 @@ func (p Preflight) age() preflight.Result {
 
 // outside says of what only people's kubeconfigs verify that these can't be seen.
 func (p Preflight) outside() preflight.Result {
-	if p.Of.Signer() || !catalog.ServedExternally(p.Of.At) {
+	if p.Of.Signer() || !catalog.IsExternalServingCert(p.Of.At) {
 		return preflight.Pass("")
 	}
 	return preflight.Result{

@@ -27,7 +27,7 @@ func (p Preflight) trusted() preflight.Result {
 	}
 	for _, s := range p.stages() {
 		switch {
-		case s.ID == StageTrust && s.Status == assess.Unknown && catalog.ServedExternally(p.Of.At): // asked by itself
+		case s.ID == StageTrust && s.Status == assess.Unknown && catalog.IsExternalServingCert(p.Of.At): // asked by itself
 		case s.ID != StageBundle && s.ID != StageAggregates && s.ID != StageTrust:
 		case s.Status == assess.Warn:
 			return preflight.Fail(s.Remediation.Text, "%s: %s", s.ID, s.Reason)

@@ -72,7 +72,7 @@ func (p Preflight) safeOrder() string {
 	via := foreign.Words(p.hints().Live(" --via ssh"))
 	leaf, unseen := p.hints().Next("{} rotate %s --leaf --nodes all%s", name, via), ""
 	for _, at := range p.leaves() {
-		if catalog.ServedExternally(at) {
+		if catalog.IsExternalServingCert(at) {
 			leaf += " --accept-risk=" + OutsideVerifiers
 			unseen = fmt.Sprintf(". Clients of %s outside the cluster can't be checked: without --accept-risk=%s that one is left out (exit code 3)", at.Name, OutsideVerifiers)
 			break

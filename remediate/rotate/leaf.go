@@ -74,7 +74,7 @@ func (c Chain) left(all []Rotatable) (l Left) {
 func outsideLast(leaves []Rotatable) []Rotatable {
 	out := slices.Clone(leaves)
 	slices.SortStableFunc(out, func(a, b Rotatable) int {
-		switch outsideA, outsideB := catalog.ServedExternally(a.At), catalog.ServedExternally(b.At); {
+		switch outsideA, outsideB := catalog.IsExternalServingCert(a.At), catalog.IsExternalServingCert(b.At); {
 		case outsideA == outsideB:
 			return 0
 		case outsideB:

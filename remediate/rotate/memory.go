@@ -88,13 +88,13 @@ func (p Preflight) networkMemory(ca *pki.Cert) preflight.Result {
 }
 
 // dialling are the rows of pods that read kube-root-ca.crt when they start, and not again.
-func (p Preflight) dialling() []catalog.NetworkPod {
-	return slices.DeleteFunc(catalog.NetworkPods(), func(row catalog.NetworkPod) bool {
+func (p Preflight) dialling() []catalog.NodeDaemonSet {
+	return slices.DeleteFunc(catalog.NodeDaemonSets(), func(row catalog.NodeDaemonSet) bool {
 		return row.SelfReloading || row.Trust.Kind != catalog.ConfigMap || row.In.Holds(p.versions()) == catalog.No
 	})
 }
 
-func daemonSets(rows []catalog.NetworkPod) []string {
+func daemonSets(rows []catalog.NodeDaemonSet) []string {
 	var out []string
 	for _, row := range rows {
 		out = append(out, row.Namespace+"/"+row.DaemonSet)
@@ -113,7 +113,7 @@ func (p Preflight) restarting(lines []string) string {
 }
 
 // restartLines are the commands that restart the pods of a node.
-func restartLines(rows []catalog.NetworkPod) []string {
+func restartLines(rows []catalog.NodeDaemonSet) []string {
 	var out []string
 	for _, row := range rows {
 		out = append(out, foreign.Command("", "kubectl -n %s delete pod -l %s --field-selector spec.nodeName=NODE", row.Namespace, foreign.Words(row.Label)))

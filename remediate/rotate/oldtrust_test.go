@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clienttesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/yaml"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -203,6 +204,15 @@ func TestPruneBundle(t *testing.T) {
 	if err := a.Apply(t.Context(), api.Env, change); err == nil || value(api) != string(f.bundle()) {
 		t.Errorf("with a full disk: %v", err)
 	}
+	// Another client wrote it after it was shown.
+	api = remediatetest.NewFakeAPI(object(f.bundle()))
+	remediatetest.HonorConditions(api, func(a clienttesting.Action) { t.Errorf("written: %v", a) })
+	stale := a
+	stale.Version, stale.Keep = "6", func([]byte) error { return nil }
+	if err := stale.Apply(t.Context(), api.Env, change); !errors.Is(err, remediate.ErrChanged) {
+		t.Errorf("another version: %v", err)
+	}
+	api = remediatetest.NewFakeAPI(object(f.bundle()))
 	var kept []byte
 	a.Keep = func(text []byte) error { kept = text; return nil }
 	if err := a.Apply(t.Context(), api.Env, change); err != nil || value(api) != string(f.Young.CertPEM) {

@@ -13,7 +13,7 @@ import (
 type Planned struct {
 	Reading
 	Of       Rotatable
-	Action   action.Rotate
+	Action   action.RemoveAnnotation
 	Checks   []preflight.Verdict
 	Accepted []string // names of checks that do not pass, and were accepted
 	Awaited  []string // names of checks that do not pass yet, for which it waits

@@ -26,8 +26,7 @@ type rotating struct {
 	at       time.Time
 }
 
-// placesOf are the places of a signer: itself, its bundle, all that are made of that,
-// and what it signs.
+// rotation is the row of the signer.
 func (r *rotating) rotation() catalog.Rotation {
 	all := catalog.Rotations()
 	return all[slices.IndexFunc(all, func(x catalog.Rotation) bool { return x.Signer.Name == r.signer })]

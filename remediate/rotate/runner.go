@@ -25,7 +25,7 @@ type Cluster interface {
 	// read, requests are made with the client certificates of control plane nodes, on them.
 	Read(ctx context.Context, clients func(*inspect.Snapshot) bool) (Reading, error)
 	// Trigger is the removal of an annotation from a Secret, as it is now.
-	Trigger(ctx context.Context, of catalog.Ref, annotation string) (action.Rotate, error)
+	Trigger(ctx context.Context, of catalog.Ref, annotation string) (action.RemoveAnnotation, error)
 	// Apply takes the Lease, asks for the plan, and makes it. changed: a step was begun. An
 	// error before that is of type Error; one of the plan is returned as it is.
 	Apply(ctx context.Context, plan func(context.Context) (*remediate.Plan, error)) (changed bool, err error)

@@ -102,8 +102,8 @@ func (c *turning) Read(context.Context, func(*inspect.Snapshot) bool) (Reading, 
 func (c *turning) Recheck(ctx context.Context) (Reading, error) { return c.Read(ctx, nil) }
 
 // Trigger and Apply are not what is tested with it.
-func (*turning) Trigger(context.Context, catalog.Ref, string) (action.Rotate, error) {
-	return action.Rotate{}, errors.New("not tried")
+func (*turning) Trigger(context.Context, catalog.Ref, string) (action.RemoveAnnotation, error) {
+	return action.RemoveAnnotation{}, errors.New("not tried")
 }
 
 func (*turning) Apply(context.Context, func(context.Context) (*remediate.Plan, error)) (bool, error) {

@@ -24,7 +24,7 @@ func TestUndoOfKubeadmsFilesMindsTheirTrust(t *testing.T) {
 	if f.Embed("worker-0", catalog.KubeadmKubeconfigs()[1], f.Before); action.Trusts(f.Snapshot, "worker-0", inspect.KubeletSetupOf(f.Snapshot, f.FirstNode()).Kubeconfig, remediatetest.TestNow) == nil {
 		t.Fatal("the old CA is trusted")
 	}
-	p := &remediate.Plan{Basis: f.Snapshot, After: f.Snapshot, Now: remediatetest.TestNow, Waves: []remediate.Wave{{Nodes: []remediate.NodePlan{{Name: "worker-0", Steps: []remediate.Step{{Action: action.NewRestartUnit("worker-0"), Change: &remediate.Change{}}}}}}}}
+	p := &remediate.Plan{Basis: f.Snapshot, After: f.Snapshot, Now: remediatetest.TestNow, Waves: []remediate.Wave{{Nodes: []remediate.NodePlan{{Name: "worker-0", Steps: []remediate.Step{{Action: action.NewRestartKubelet("worker-0"), Change: &remediate.Change{}}}}}}}}
 	if why := breaks(p); !strings.Contains(why, "/etc/kubernetes/kubelet.conf") {
 		t.Errorf("said is %q", why)
 	}

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kubectl-certrot/kubectl-certrot/completions"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/labtest"
 )
 
@@ -57,8 +56,12 @@ func install(t *testing.T) (dir string) {
 	} else if out, err := exec.Command("go", "build", "-o", plugin, "../../cmd/kubectl-certrot").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
-	for _, name := range completions.ShimNames() {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(completions.Shim()), 0o700); err != nil {
+	shim, err := os.ReadFile("../../completions/kubectl_complete-certrot")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"kubectl_complete-certrot", "oc_complete-certrot"} {
+		if err := os.WriteFile(filepath.Join(dir, name), shim, 0o700); err != nil { //nolint:gosec // it is to run
 			t.Fatal(err)
 		}
 	}

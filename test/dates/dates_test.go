@@ -120,7 +120,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// TestSigners: RenewedBy is when library-go makes a new signer.
+// TestSigners: LatestRenewal is when library-go makes a new signer.
 func TestSigners(t *testing.T) {
 	for i := range cases {
 		synctest.Test(t, func(t *testing.T) {

@@ -25,8 +25,8 @@ func (h held) Update(_, _ []byte) (*tls.Certificate, error) {
 }
 
 // TestKubeletCertificates: client-go's certificate manager, which kubelets, multus
-// and ovnkube-node use, asks for the next certificate between RenewedFrom and
-// RenewedBy, and makes use of that whole span.
+// and ovnkube-node use, asks for the next certificate between EarliestRenewal
+// and LatestRenewal, and makes use of that whole span.
 func TestKubeletCertificates(t *testing.T) {
 	// It slows errors down by a clock of the whole process, which knows of no bubbles.
 	handlers := utilruntime.ErrorHandlers

@@ -27,7 +27,7 @@ func TestAKubeletIsRestartedForAFileThatWasPutBack(t *testing.T) {
 			}
 		}
 		for _, files := range [][]string{nil, {remediatetest.KubeletFile}} {
-			change, err := NewRestartUnit("master-0", files...).Diff(f.Snapshot, remediatetest.TestNow)
+			change, err := NewRestartKubelet("master-0", files...).Diff(f.Snapshot, remediatetest.TestNow)
 			if err != nil || (change != nil) != c.due {
 				t.Errorf("%s, of %q: %+v, %v", name, files, change, err)
 			}

@@ -2,9 +2,9 @@ package catalog
 
 import "slices"
 
-// NetworkPod is a row: a DaemonSet of whose pods each node has one, and which may have
+// NodeDaemonSet is a row: a DaemonSet of whose pods each node has one, and which may have
 // an older CA of kube-apiserver in memory than is published by now.
-type NetworkPod struct {
+type NodeDaemonSet struct {
 	ID        string // lower-kebab, unique
 	Namespace string
 	DaemonSet string
@@ -32,38 +32,19 @@ type NetworkPod struct {
 	Evidence
 }
 
-// DeletePod is the command that restarts the pod on a node; NODE stands for it.
-func (p NetworkPod) DeletePod() string {
+// DeletePodCommand is the command that restarts the pod on a node; NODE stands for it.
+func (p NodeDaemonSet) DeletePodCommand() string {
 	return "kubectl -n " + p.Namespace + " delete pod -l " + p.Label + " --field-selector spec.nodeName=NODE"
 }
 
-// PodsRestartedFor is the row of the pods that are restarted once an edge is repaired.
-func PodsRestartedFor(e Edge) (NetworkPod, bool) {
-	rows := NetworkPods()
-	i := slices.IndexFunc(rows, func(p NetworkPod) bool { return e.RestartedPods != "" && p.ID == e.RestartedPods })
-	if i < 0 {
-		return NetworkPod{}, false
-	}
-	return rows[i], true
-}
-
-// Steps are what repairs an edge, in order; "{}" stands for the program, NODE for a node.
-func (e Edge) Steps() []string {
-	steps := []string{e.Remediation}
-	if p, ok := PodsRestartedFor(e); ok {
-		steps = append(steps, "only once the node is repaired, restart its "+p.DaemonSet+" pod (fix-api-int without --nodes does so itself):", p.DeletePod())
-	}
-	return steps
-}
-
-// NetworkPods returns every row, in the order in which pods of one node are to be
+// NodeDaemonSets returns every row, in the order in which pods of one node are to be
 // restarted.
-func NetworkPods() []NetworkPod {
+func NodeDaemonSets() []NodeDaemonSet {
 	const multus, ovnNode = "openshift-multus", "ovnkube-node"
 	manifest := networkRepo + "bindata/network/multus/multus.yaml @ 2a6a57fef and release-4.12 28db40f16 to 4.22 6a5fcccf8"
 	onOVN := networkRepo + "bindata/network/ovn-kubernetes/self-hosted/ovnkube-node.yaml @ 2a6a57fef and release-4.12 28db40f16 to 4.22 6a5fcccf8"
 	kubelets := file("/var/lib/kubelet/kubeconfig")
-	return []NetworkPod{
+	return []NodeDaemonSet{
 		{
 			ID: "network-node-identity", Namespace: nodeIdentity, DaemonSet: "network-node-identity", Label: "app=network-node-identity", RestartFirst: true, Trust: rootCAOf(nodeIdentity),
 			Doc: "approves the certificates that multus and ovnkube-node ask for; without it they get none, and end when theirs do (24 h)",
@@ -102,12 +83,12 @@ func NetworkPods() []NetworkPod {
 	}
 }
 
-// NetworkPodsIn returns the rows that hold for these versions. Where a version is not
+// NodeDaemonSetsIn returns the rows that hold for these versions. Where a version is not
 // known, those that may hold are left out: of two rows for the same pods only one is
 // right.
-func NetworkPodsIn(v Versions) []NetworkPod {
-	var out []NetworkPod
-	for _, row := range NetworkPods() {
+func NodeDaemonSetsIn(v Versions) []NodeDaemonSet {
+	var out []NodeDaemonSet
+	for _, row := range NodeDaemonSets() {
 		if row.In.Holds(v) == Yes {
 			out = append(out, row)
 		}
@@ -118,7 +99,7 @@ func NetworkPodsIn(v Versions) []NetworkPod {
 // NetworkNamespaces are those whose pods and kube-root-ca.crt count, in these versions.
 func NetworkNamespaces(v Versions) []string {
 	var out []string
-	for _, row := range NetworkPodsIn(v) {
+	for _, row := range NodeDaemonSetsIn(v) {
 		if !slices.Contains(out, row.Namespace) {
 			out = append(out, row.Namespace)
 		}

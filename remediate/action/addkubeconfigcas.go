@@ -20,29 +20,29 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeconfig"
 )
 
-// ReplaceFile makes a kubeconfig on a node trust these CAs beside those that it
+// AddKubeconfigCAs makes a kubeconfig on a node trust these CAs beside those that it
 // trusts already. Not more than the value of certificate-authority-data changes.
-type ReplaceFile struct {
+type AddKubeconfigCAs struct {
 	NodeName, Path string
 	CA             []byte // PEM, in the order and the bytes that are wanted
 	Cache          *Cache // nil: all is read anew
 }
 
 // ID is such as "replace worker-0:/etc/kubernetes/kubeconfig".
-func (a ReplaceFile) ID() string { return "replace " + a.NodeName + ":" + a.Path }
+func (a AddKubeconfigCAs) ID() string { return "replace " + a.NodeName + ":" + a.Path }
 
 // Node is the node.
-func (a ReplaceFile) Node() string { return a.NodeName }
+func (a AddKubeconfigCAs) Node() string { return a.NodeName }
 
 // Count is the one file.
-func (a ReplaceFile) Count() remediate.Count {
+func (a AddKubeconfigCAs) Count() remediate.Count {
 	return remediate.Count{Verb: "CA in", Of: "kubeconfig", N: 1}
 }
 
-var _ remediate.Counted = ReplaceFile{}
+var _ remediate.Counted = AddKubeconfigCAs{}
 
 // Diff finds the value and says what it would be.
-func (a ReplaceFile) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
+func (a AddKubeconfigCAs) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
 	text, file, err := a.text(facts)
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func written(n *inspect.Node, f *remediate.FileChange, now time.Time) inspect.De
 }
 
 // text returns the file as it was read on the node.
-func (a ReplaceFile) text(facts inspect.Snapshot) ([]byte, *inspect.NodeFile, error) {
+func (a AddKubeconfigCAs) text(facts inspect.Snapshot) ([]byte, *inspect.NodeFile, error) {
 	unread := func(reason, next string) error {
 		for _, g := range facts.Gaps { // what the reading itself said is better
 			if g.What == "node/"+a.NodeName && g.Where == a.Path {
@@ -153,7 +153,7 @@ func Union(verbatim []byte, want, old []*pki.Cert, now time.Time) []byte {
 const endCertificate = "-----END CERTIFICATE-----"
 
 // Apply replaces the file.
-func (a ReplaceFile) Apply(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
+func (a AddKubeconfigCAs) Apply(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
 	n, err := env.Connect(ctx, a.NodeName)
 	if err != nil {
 		return err
@@ -174,7 +174,7 @@ func (a ReplaceFile) Apply(ctx context.Context, env *remediate.Env, c *remediate
 // settle finds out what a write did whose end was not seen, by trying it once more
 // on a new way there. It has the node's lock then: what was begun has ended, or is
 // said to be still at work.
-func (a ReplaceFile) settle(ctx context.Context, env *remediate.Env, e host.Edit, unseen error) error {
+func (a AddKubeconfigCAs) settle(ctx context.Context, env *remediate.Env, e host.Edit, unseen error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), remediate.ReadTime)
 	defer cancel()
 	n, err := env.Connect(ctx, a.NodeName)
@@ -199,7 +199,7 @@ func (a ReplaceFile) settle(ctx context.Context, env *remediate.Env, e host.Edit
 
 // Verify reads the file again: it is what this run wrote, it loads, it holds what
 // it is to hold, belongs to whom it did, and trusts what is served now.
-func (a ReplaceFile) Verify(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
+func (a AddKubeconfigCAs) Verify(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
 	now, entry, err := env.Stat(ctx, a.NodeName, a.Path)
 	switch {
 	case err != nil:
@@ -243,7 +243,7 @@ func (a ReplaceFile) Verify(ctx context.Context, env *remediate.Env, c *remediat
 }
 
 // trusted reports whether the CAs from before verify the chain that is served now.
-func (a ReplaceFile) trusted(facts inspect.Snapshot, c *remediate.Change, now time.Time) bool {
+func (a AddKubeconfigCAs) trusted(facts inspect.Snapshot, c *remediate.Change, now time.Time) bool {
 	n, ok := facts.Node(a.NodeName)
 	if !ok {
 		return false
@@ -306,7 +306,7 @@ func WhyUnread(facts inspect.Snapshot, where string) string {
 }
 
 // Undo puts the bytes from before back.
-func (a ReplaceFile) Undo(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
+func (a AddKubeconfigCAs) Undo(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
 	return restore(ctx, env, a.NodeName, a.Path)
 }
 

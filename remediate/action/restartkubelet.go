@@ -14,9 +14,9 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/csr"
 )
 
-// RestartUnit restarts a node's kubelet, if it runs since before its kubeconfig
+// RestartKubelet restarts a node's kubelet, if it runs since before its kubeconfig
 // was changed. Pods go on running: containers are outside of its unit.
-type RestartUnit struct {
+type RestartKubelet struct {
 	NodeName string
 	// files are those that the same plan changes, or may have changed. With them,
 	// any change after the start of the kubelet counts; without, only one that can't
@@ -32,14 +32,14 @@ type RestartUnit struct {
 // restarting is what one run of the action remembers.
 type restarting struct{ before host.Unit }
 
-// NewRestartUnit returns the action for a node and the files that the plan changes.
-func NewRestartUnit(node string, files ...string) RestartUnit {
-	return RestartUnit{NodeName: node, files: files, state: &restarting{}}
+// NewRestartKubelet returns the action for a node and the files that the plan changes.
+func NewRestartKubelet(node string, files ...string) RestartKubelet {
+	return RestartKubelet{NodeName: node, files: files, state: &restarting{}}
 }
 
 // NotingRequests makes the restart take down which requests are from before it. Only kubelets
 // that renew their certificates make a new key and a new request at each start.
-func (a RestartUnit) NotingRequests(n *inspect.Node, asks csr.Approve) RestartUnit {
+func (a RestartKubelet) NotingRequests(n *inspect.Node, asks csr.Approve) RestartKubelet {
 	if n.Kubelet.RotateCertificates != nil && *n.Kubelet.RotateCertificates {
 		a.requests = asks.State
 	}
@@ -47,18 +47,18 @@ func (a RestartUnit) NotingRequests(n *inspect.Node, asks csr.Approve) RestartUn
 }
 
 // ID is such as "restart worker-0:kubelet.service".
-func (a RestartUnit) ID() string { return "restart " + a.NodeName + ":" + catalog.KubeletUnit }
+func (a RestartKubelet) ID() string { return "restart " + a.NodeName + ":" + catalog.KubeletUnit }
 
 // Node is the node.
-func (a RestartUnit) Node() string { return a.NodeName }
+func (a RestartKubelet) Node() string { return a.NodeName }
 
 // RestartsKubelet reports that it does.
-func (a RestartUnit) RestartsKubelet() {}
+func (a RestartKubelet) RestartsKubelet() {}
 
-var _ remediate.KubeletRestarter = RestartUnit{}
+var _ remediate.KubeletRestarter = RestartKubelet{}
 
 // Diff compares times of the node's own clock.
-func (a RestartUnit) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
+func (a RestartKubelet) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
 	n, ok := facts.Node(a.NodeName)
 	if !ok || n.Via == "" {
 		return nil, &remediate.Refusal{Name: remediate.FileRead, Node: a.NodeName, Reason: "the node was not read", Next: "see what is unknown"}
@@ -86,7 +86,7 @@ func (a RestartUnit) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Cha
 }
 
 // Apply has systemd restart it, and returns before that.
-func (a RestartUnit) Apply(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
+func (a RestartKubelet) Apply(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
 	err := env.Retry(ctx, a.NodeName, func(ctx context.Context, n nodeexec.Node) (err error) {
 		a.state.before, err = host.LookUnit(ctx, n, catalog.KubeletUnit)
 		return err
@@ -125,7 +125,7 @@ const (
 
 // Verify waits for another process that has been active since a later time, runs,
 // and trusts what is served with the files that it started with.
-func (a RestartUnit) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
+func (a RestartKubelet) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
 	err := env.Until(ctx, restartTime, func(ctx context.Context) (bool, error) {
 		var u host.Unit
 		err := env.Retry(ctx, a.NodeName, func(ctx context.Context, n nodeexec.Node) (err error) {
@@ -168,6 +168,6 @@ func (a RestartUnit) Verify(ctx context.Context, env *remediate.Env, _ *remediat
 }
 
 // Undo restarts it again: what it was started with was put back before.
-func (a RestartUnit) Undo(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
+func (a RestartKubelet) Undo(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
 	return a.Apply(ctx, env, c)
 }

@@ -10,7 +10,7 @@ import (
 func TestNetworkPods(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	for _, p := range NetworkPods() {
+	for _, p := range NodeDaemonSets() {
 		key, value, _ := strings.Cut(p.Label, "=")
 		if seen[p.ID] || p.Namespace == "" || p.DaemonSet == "" || key == "" || value == "" || p.Doc == "" || p.Source == "" || p.Mark == "" {
 			t.Errorf("%s: incomplete, or there twice: %+v", p.ID, p)
@@ -44,7 +44,7 @@ func TestNetworkPodsOfVersions(t *testing.T) {
 		"the network operator is behind in an upgrade": {Versions{Cluster: "4.14.1", Operators: map[string]string{network: "4.13.9"}}, thin},
 	} {
 		var ids, sets []string
-		for _, p := range NetworkPodsIn(c.v) {
+		for _, p := range NodeDaemonSetsIn(c.v) {
 			ids, sets = append(ids, p.ID), append(sets, p.Namespace+"/"+p.DaemonSet)
 		}
 		if got := fmt.Sprint(strings.Join(ids, " ")); got != c.want {

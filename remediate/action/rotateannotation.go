@@ -20,19 +20,19 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
-// rotateManager is the field manager of what Rotate writes.
+// rotateManager is the field manager of what RemoveAnnotation writes.
 const rotateManager = "certrot-rotate"
 
-// Rotate has a certificate rotated: it removes the annotation by which its operator
+// RemoveAnnotation has a certificate rotated: it removes the annotation by which its operator
 // decides. Of the Secret nothing but its metadata is ever asked for.
-type Rotate struct {
+type RemoveAnnotation struct {
 	secret catalog.Ref
 	client metadata.Interface
-	Trigger
+	AnnotatedSecret
 }
 
-// Trigger is the Secret's metadata for which a rotation was planned.
-type Trigger struct {
+// AnnotatedSecret is the Secret's metadata for which a rotation was planned.
+type AnnotatedSecret struct {
 	Annotation           string // the key that is removed
 	Previous             string // its value
 	UID, ResourceVersion string
@@ -41,8 +41,8 @@ type Trigger struct {
 
 // PlanRotation reads the metadata of a Secret. The error is a *Refusal where it is not
 // there, may not be read, or lacks the annotation: then its owner was told already.
-func PlanRotation(ctx context.Context, client metadata.Interface, of catalog.Ref, annotation string, hints inspect.Hints) (Rotate, error) {
-	r := Rotate{secret: of, client: client}
+func PlanRotation(ctx context.Context, client metadata.Interface, of catalog.Ref, annotation string, hints inspect.Hints) (RemoveAnnotation, error) {
+	r := RemoveAnnotation{secret: of, client: client}
 	now, err := r.get(ctx)
 	if err != nil {
 		return r, r.explain("read", err)
@@ -52,15 +52,15 @@ func PlanRotation(ctx context.Context, client metadata.Interface, of catalog.Ref
 		return r, &remediate.Refusal{Name: "already-triggered", Reason: fmt.Sprintf("%s has no annotation %s: its operator rotates it in any case, or no operator manages it", of, annotation),
 			Next: hints.Next("{} rotate status %s/%s", of.Namespace, of.Name)}
 	}
-	r.Trigger = Trigger{Annotation: annotation, Previous: was, UID: string(now.UID), ResourceVersion: now.ResourceVersion, Annotations: now.Annotations}
+	r.AnnotatedSecret = AnnotatedSecret{Annotation: annotation, Previous: was, UID: string(now.UID), ResourceVersion: now.ResourceVersion, Annotations: now.Annotations}
 	return r, nil
 }
 
-func (r Rotate) secrets() metadata.ResourceInterface {
+func (r RemoveAnnotation) secrets() metadata.ResourceInterface {
 	return r.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}).Namespace(r.secret.Namespace)
 }
 
-func (r Rotate) get(ctx context.Context) (*metav1.PartialObjectMetadata, error) {
+func (r RemoveAnnotation) get(ctx context.Context) (*metav1.PartialObjectMetadata, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, remediate.LeaseAsk, fmt.Errorf("no answer within %s", remediate.LeaseAsk))
 	defer cancel()
 	return r.secrets().Get(ctx, r.secret.Name, metav1.GetOptions{})
@@ -68,7 +68,7 @@ func (r Rotate) get(ctx context.Context) (*metav1.PartialObjectMetadata, error) 
 
 // DryRun has the API server do it without keeping it, and returns the annotations as they
 // would be: who may not do it, or whom a webhook refuses, learns that here.
-func (r Rotate) DryRun(ctx context.Context) (map[string]string, error) {
+func (r RemoveAnnotation) DryRun(ctx context.Context) (map[string]string, error) {
 	after, err := r.patch(ctx, metav1.DryRunAll)
 	if err != nil {
 		return nil, r.explain("patch (as a dry run)", err)
@@ -78,7 +78,7 @@ func (r Rotate) DryRun(ctx context.Context) (map[string]string, error) {
 
 // patch is a merge patch: with null it removes an annotation whoever wrote it, which
 // server-side apply can't.
-func (r Rotate) patch(ctx context.Context, dryRun ...string) (*metav1.PartialObjectMetadata, error) {
+func (r RemoveAnnotation) patch(ctx context.Context, dryRun ...string) (*metav1.PartialObjectMetadata, error) {
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": r.UID, "resourceVersion": r.ResourceVersion, "annotations": map[string]any{r.Annotation: nil},
 	}})
@@ -91,7 +91,7 @@ func (r Rotate) patch(ctx context.Context, dryRun ...string) (*metav1.PartialObj
 }
 
 // explain says what was tried on what, and the next step.
-func (r Rotate) explain(verb string, err error) error {
+func (r RemoveAnnotation) explain(verb string, err error) error {
 	err = fmt.Errorf("%s %s: %w", verb, r.secret, err)
 	switch {
 	case apierrors.IsForbidden(err):
@@ -115,21 +115,21 @@ func otherUID(err error) bool {
 }
 
 // ID is such as "rotate Secret/openshift-kube-apiserver-operator/aggregator-client-signer".
-func (r Rotate) ID() string {
+func (r RemoveAnnotation) ID() string {
 	return "rotate " + r.secret.Kind + "/" + r.secret.Namespace + "/" + r.secret.Name
 }
 
 // Node is the cluster itself.
-func (r Rotate) Node() string { return "" }
+func (r RemoveAnnotation) Node() string { return "" }
 
 // Diff tells nothing new: what is to be done was read from the API server itself.
-func (r Rotate) Diff(inspect.Snapshot, time.Time) (*remediate.Change, error) {
+func (r RemoveAnnotation) Diff(inspect.Snapshot, time.Time) (*remediate.Change, error) {
 	return &remediate.Change{Summary: fmt.Sprintf("remove the annotation %s of %s", r.Annotation, r.secret)}, nil
 }
 
 // Apply removes the annotation, if the Secret is the one that was shown, and as it was
 // shown.
-func (r Rotate) Apply(ctx context.Context, _ *remediate.Env, _ *remediate.Change) error {
+func (r RemoveAnnotation) Apply(ctx context.Context, _ *remediate.Env, _ *remediate.Change) error {
 	_, err := r.patch(ctx)
 	if err != nil {
 		return r.explain("patch", err)
@@ -142,7 +142,7 @@ func (r Rotate) Apply(ctx context.Context, _ *remediate.Env, _ *remediate.Change
 const rotatedTime = 3 * time.Minute
 
 // Verify waits until the owner has written another time there.
-func (r Rotate) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
+func (r RemoveAnnotation) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
 	err := env.Until(ctx, rotatedTime, func(ctx context.Context) (bool, error) {
 		now, err := r.get(ctx)
 		if err != nil {
@@ -167,6 +167,6 @@ func (r Rotate) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Cha
 }
 
 // Undo can't be done: the certificate before it is gone with its key.
-func (r Rotate) Undo(context.Context, *remediate.Env, *remediate.Change) error {
+func (r RemoveAnnotation) Undo(context.Context, *remediate.Env, *remediate.Change) error {
 	return errors.New("a rotation can't be taken back: what was there before is gone with its key")
 }

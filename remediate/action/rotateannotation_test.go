@@ -42,7 +42,7 @@ func TestInterruptedOnce(t *testing.T) {
 			cancel(interrupt)
 			return context.Cause(ctx)
 		}}
-		err := Rotate{secret: at, client: client}.Verify(ctx, env, nil)
+		err := RemoveAnnotation{secret: at, client: client}.Verify(ctx, env, nil)
 		if err == nil || strings.Count(err.Error(), interrupt.Error()) != 1 || !asking && !strings.Contains(err.Error(), "is not rotated yet") {
 			t.Errorf("%s: %v", title, err)
 		}
