@@ -46,7 +46,7 @@ func TestShim(t *testing.T) {
 	}
 	for _, name := range []string{"kubectl_complete-certrot", "oc_complete-certrot"} {
 		shim := filepath.Join(bin, name)
-		if err := os.WriteFile(shim, text, 0o700); err != nil { //nolint:gosec // it is to run
+		if err := os.WriteFile(shim, text, 0o700); err != nil {
 			t.Fatal(err)
 		}
 		cmd := exec.Command(shim, "ins")

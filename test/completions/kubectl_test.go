@@ -61,7 +61,7 @@ func install(t *testing.T) (dir string) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"kubectl_complete-certrot", "oc_complete-certrot"} {
-		if err := os.WriteFile(filepath.Join(dir, name), shim, 0o700); err != nil { //nolint:gosec // it is to run
+		if err := os.WriteFile(filepath.Join(dir, name), shim, 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
