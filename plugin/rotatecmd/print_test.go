@@ -173,6 +173,8 @@ func TestStagesInWords(t *testing.T) {
 		{stage(rotate.StageLeaf, assess.Warn, 1, 2, "", rotate.Late{Name: "a"}), "it signs 1 of 2; not yet: a"},
 		{stage(rotate.StageServed, assess.Warn, 0, 0, "it follows leaf"), "comes after leaf"},
 		{stage(rotate.StageServed, assess.Unknown, 0, 0, "not read: a"), "not read: a"},
+		{stage(rotate.StageServed, assess.Unknown, 0, 2, "", rotate.Late{Name: "a"}, rotate.Late{Name: "b"}), "unknown: a +1"},
+		{stage(rotate.StageServed, assess.Unknown, 1, 2, "", rotate.Late{Name: "b"}), "seen in 1 of 2 handshakes; unknown: b"},
 		{stage(rotate.StageServed, assess.Pass, 3, 3, ""), "seen in all 3 handshakes"},
 		{requests, "accepted in all 3 requests"},
 		{stage(rotate.StageEdges, assess.Pass, 3, 3, ""), "all 3 client/server pairs pass"},

@@ -29,7 +29,7 @@ func stageText(p rotate.Planned, s rotate.Stage, columns int) string {
 		return stageLead(s) + words
 	}
 	end := lateWord(s) + name
-	if ui.Width(stageLead(s)+words+end+more) > columns { // its ID says of what
+	if words != "" && ui.Width(stageLead(s)+words+end+more) > columns { // its ID says of what
 		words = fmt.Sprintf("%d of %d", s.Reached, s.All)
 	}
 	return ui.Shortened(stageLead(s)+words+end, columns-len(more)) + more
@@ -37,11 +37,17 @@ func stageText(p rotate.Planned, s rotate.Stage, columns int) string {
 
 // lateWord stands before the names of those for which a stage is not reached.
 func lateWord(s rotate.Stage) string {
-	if s.Status == assess.Unknown {
+	switch {
+	case s.ID == rotate.StageServed && none(s):
+		return "unknown: "
+	case s.Status == assess.Unknown:
 		return "; unknown: "
 	}
 	return "; not yet: "
 }
+
+// none reports whether it is unknown of all for which a stage could be reached.
+func none(s rotate.Stage) bool { return s.Status == assess.Unknown && s.Reached == 0 }
 
 // firstLate is the first for which a stage is not reached, and how many others there are.
 func firstLate(s rotate.Stage) (name, more string) {
@@ -111,6 +117,9 @@ func stageWords(p rotate.Planned, s rotate.Stage) string {
 		}
 		return "it signs " + strings.TrimSpace(counted)
 	case rotate.StageServed:
+		if none(s) {
+			return ""
+		}
 		if s.Requests {
 			return "accepted in " + counted + "requests"
 		}

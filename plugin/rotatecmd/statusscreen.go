@@ -73,6 +73,11 @@ func showStage(a *ui.Answer, p rotate.Planned, s rotate.Stage, said []string) []
 // afterStatus is the next step: a command that runs as it stands, else what to do.
 func (o *rotateOptions) afterStatus(p rotate.Progress) (command, text string) {
 	i := slices.IndexFunc(p.Stages, func(s rotate.Stage) bool { return s.Status == assess.Warn })
+	if i < 0 { // of what is unknown, that which can be read
+		i = slices.IndexFunc(p.Stages, func(s rotate.Stage) bool {
+			return s.Status == assess.Unknown && !strings.HasPrefix(s.Remediation.Text, "nothing")
+		})
+	}
 	if i < 0 {
 		i = slices.IndexFunc(p.Stages, func(s rotate.Stage) bool { return s.Status == assess.Unknown })
 	}

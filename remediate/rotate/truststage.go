@@ -64,6 +64,9 @@ func (c Chain) trustStage(newCAs []*pki.Cert) Stage {
 		s.unread(fmt.Sprintf("%d of %d who verify what it signs trust it; unknown: %s", holds, all, few(unknown)))
 		s.count(holds, all+len(left), unread)
 		s.advise(c.Facts.Hints().UnreadNodes("read the nodes too: --nodes all, with --via ssh where exec does not lead there"))
+	case all == 0 && c.noClients():
+		s.unread(noClientKnown)
+		s.advise(nothingToRead)
 	case all == 0:
 		s.unread("the clients that verify what it signs were not asked for, or are unknown")
 		s.advise(c.Facts.Hints().UnreadNodes("{} verify --nodes all tells what is known"))
@@ -75,6 +78,21 @@ func (c Chain) trustStage(newCAs []*pki.Cert) Stage {
 		s.Reason += "; not judged by, as their users may write it: namespaces " + few(slices.Compact(tenants))
 	}
 	return s
+}
+
+// What the catalog says of what it knows no client of.
+const (
+	noClientKnown = "its clients are unknown: the catalog has none"
+	nothingToRead = "nothing: certrot can't check clients that the catalog does not have"
+)
+
+// noClients reports whether the catalog has no client of what the signer signs, in the versions that
+// run: then reading more tells nothing.
+func (c Chain) noClients() bool {
+	return !slices.ContainsFunc(c.Of.Rotation.ClientEdges(c.Facts.Snapshot.Cluster.Versions), func(e catalog.Edge) bool {
+		at := c.Of.At
+		return c.Of.Signer() || e.Presented.Fits(at.Kind, at.Namespace, at.Name, at.Key)
+	})
 }
 
 // leftOut are those who verify what it signs by a file on a node, and of whom there is no
