@@ -18,7 +18,17 @@ func (c Chain) signerStage() Stage {
 	at := c.Of.Rotation.Signer
 	entries := entriesAt(c.Facts, at)
 	s := Stage{Assessment: assess.Assessment{ID: StageSigner, Remediation: assess.Advise(causes(c.ownerDown(c.owner()), lookAtOperator(c.owner())))}}
+	trigger, known := catalog.TriggerOf(at, c.Facts.Snapshot.Cluster.Versions)
 	switch {
+	case len(entries) == 0 && notThere(c.Facts, at) && known == catalog.Yes && trigger.Annotation == "": // who makes it again, if anyone, is not known
+		where, lead := "there", ""
+		if c.Facts.Hints().OfFile() {
+			where, lead = "in this file", "ask the cluster: "
+		}
+		s.unread(at.String() + " is not " + where + ": certrot does not rotate it")
+		s.Remediation = assess.Command("oc get secrets -n "+at.Namespace, "oc get secret -n %s %s", at.Namespace, at.Name)
+		s.Remediation.Text = lead + s.Remediation.Text
+		return s
 	case len(entries) == 0 && notThere(c.Facts, at):
 		s.pending(at.String() + " is not there: " + c.owner() + " creates it again")
 		return s
