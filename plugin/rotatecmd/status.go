@@ -150,9 +150,18 @@ func printStages(out io.Writer, p rotate.Progress) error {
 	if cert := p.Planned.Of.Cert(); cert != nil {
 		ui.Printf(w, "  %s\n  %s\n", pki.Foreign(cert.Subject), apply.Identity(cert))
 	}
+	fails := failing(p.Stages)
 	for _, s := range p.Stages {
-		ui.Wrap(w, fmt.Sprintf("%s %-11s", reachedMark(s.Status), s.ID), s.Reason)
-		if s.Status != assess.Pass && s.Remediation.Text != "" {
+		mark := reachedMark(s.Status)
+		if fails(s) {
+			mark = failingMark(s)
+		}
+		ui.Wrap(w, fmt.Sprintf("%s %-11s", mark, s.ID), s.Reason)
+		switch {
+		case s.Status == assess.Pass || s.Remediation.Text == "":
+		case s.Remediation.Command == s.Remediation.Text:
+			ui.Printf(w, "    next: %s\n", s.Remediation.Command)
+		default:
 			ui.Wrap(w, "    next: ", s.Remediation.Text)
 		}
 	}

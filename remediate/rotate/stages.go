@@ -233,3 +233,40 @@ func few(names []string) string {
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
+
+// fewLate names those that are late, as long as they are few, and why: once for those that share it.
+func fewLate(late []Late) string {
+	const most = 4
+	shown, text, verifier := late[:min(most, len(late))], "", ""
+	for i, l := range shown {
+		who, node, on := cutLast(l.Name, " on ")
+		switch {
+		case i > 0 && on && who == verifier: // of the same on another node
+			text += ", " + node
+		case i > 0:
+			text += "; " + l.Name
+		default:
+			text = l.Name
+		}
+		verifier = ""
+		switch {
+		case i+1 < len(shown) && shown[i+1].Reason == l.Reason:
+			verifier = who
+		case l.Reason != "":
+			text += " (" + l.Reason + ")"
+		}
+	}
+	if more := len(late) - len(shown); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// cutLast cuts a text at the last of a separator.
+func cutLast(s, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
