@@ -138,6 +138,10 @@ func (r Rotatable) Unmanaged() (reason, next string) {
 	return "", ""
 }
 
+// Unrotated reports whether certrot is known not to rotate it, where it is known who does, or that
+// nothing does.
+func (r Rotatable) Unrotated() bool { return r.Known == catalog.Yes && r.Trigger.Annotation == "" }
+
 // managedIfAccepted reports whether certrot would rotate it where the nearest version's way
 // is accepted.
 func (r Rotatable) managedIfAccepted() bool {
