@@ -167,7 +167,7 @@ func TestStagesInWords(t *testing.T) {
 		{stage(rotate.StageAggregates, assess.Pass, 1, 1, ""), "in the CA bundle made from it"},
 		{stage(rotate.StageAggregates, assess.Pass, 38, 38, ""), "in all 38 CA bundles made from it"},
 		{stage(rotate.StageAggregates, assess.Warn, 3, 38, "", rotate.Late{Name: "ConfigMap/a/b[c]"}), "3 of 38 CA bundles made from it have it; not yet: a/b"},
-		{stage(rotate.StageTrust, assess.Unknown, 0, 0, "the clients that verify what it signs were not asked for, or are unknown"), "its clients were not asked for, or are unknown"},
+		{stage(rotate.StageTrust, assess.Unknown, 0, 0, "its clients were not asked for, or are unknown"), "its clients were not asked for, or are unknown"},
 		{stage(rotate.StageTrust, assess.Pass, 2, 2, ""), "all 2 clients trust it"},
 		{stage(rotate.StageLeaf, assess.Pass, 1, 1, "signed by it: a"), "it signs a"},
 		{stage(rotate.StageLeaf, assess.Pass, 3, 3, "signed by it: a, b, c"), "it signs a +2"},

@@ -77,9 +77,9 @@ func otherwise(a *ui.Answer, p rotate.Planned) {
 	}
 	when, dated := automatic(p, p.Of)
 	if dated {
-		when = "rotates automatically " + when
+		when = "rotates automatically on " + when
 	}
-	a.Line(ui.Always, "%s%s", label("if not"), when)
+	a.Line(ui.Always, "%s%s", label("otherwise"), when)
 	if !p.Of.Signer() {
 		return
 	}

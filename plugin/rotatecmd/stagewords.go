@@ -141,8 +141,7 @@ func stageWords(p rotate.Planned, s rotate.Stage) string {
 	case s.All == 0 && (s.ID == rotate.StageServed || s.ID == rotate.StageEdges) && s.Status == assess.Warn:
 		return "comes after " + rotate.StageLeaf
 	case s.All == 0:
-		reason := strings.ReplaceAll(s.Reason, "the clients that verify what it signs", "its clients")
-		return firstSentence(strings.ReplaceAll(reason, "bundle is made of it", "CA bundle is made from it"))
+		return firstSentence(strings.ReplaceAll(s.Reason, "bundle is made of it", "CA bundle is made from it"))
 	case s.ID == rotate.StageBundle:
 		return bundleWords(p, s)
 	}

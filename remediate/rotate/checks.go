@@ -42,7 +42,7 @@ func rotateChecks() []rotateCheck {
 		{"annotations-agree", "the annotations by which the owner decides agree with the certificate", true, false, Preflight.annotations},
 		{"signer-type", "this version's operators can replace the signer in place", true, false, Preflight.signerType},
 		{chainSettled, "no rotation of the same chain is under way", true, false, Preflight.chain},
-		{ReachesVerifiers, "this version brings a new CA to all who verify by it", true, false, Preflight.reaches},
+		{ReachesVerifiers, "this version brings a new CA to all clients that use it", true, false, Preflight.reaches},
 		{"leaf-young", "nothing is about to be signed by the new CA before nodes can be given it", true, false, Preflight.leafAge},
 		{"signer-age", "its signer is old enough to have reached every client", true, false, Preflight.age},
 		{SignerTrusted, "every client trusts its signer", true, false, Preflight.trusted},

@@ -25,7 +25,7 @@ func TestLateAreCounted(t *testing.T) {
 		{"a kubelet has only the previous CA", func(r *rotating) { r.kubeletCA("worker-0", r.old.CertPEM) }, StageTrust,
 			[]Late{{"kubelet, for client certificates on worker-0", "the next certificate presented will be signed by "}}, 1},
 		{"a node was left out", func(r *rotating) { r.s.OtherNodes = []inspect.Node{{Name: "worker-1"}} }, StageTrust,
-			[]Late{{"who verifies it on worker-1", "the node was left out"}}, 2},
+			[]Late{{"clients on worker-1", "the node was left out"}}, 2},
 		{"what it signs is still signed by the previous one", func(*rotating) {}, StageLeaf, []Late{{"kubelet-client", "signed by the previous CA; rotates automatically "}}, 0},
 	} {
 		r := newRotating(toKubelet, "4.15.3")

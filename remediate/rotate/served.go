@@ -230,7 +230,7 @@ func (c Chain) edgesStage(leaf Stage) Stage {
 		s.unread(noClientKnown)
 		s.advise(nothingToRead)
 	case len(claims) == 0:
-		s.unread("the clients that verify what it signs were not asked for, or are unknown")
+		s.unread("its clients were not asked for, or are unknown")
 	default:
 		s.Remediation, s.Reason = assess.Remediation{}, fmt.Sprintf("all %d claims about what it signs hold", len(claims))
 		s.count(len(claims), len(claims), nil)

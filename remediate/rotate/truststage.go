@@ -72,7 +72,7 @@ func (c Chain) trustStage(newCAs []*pki.Cert) Stage {
 		s.unread(noClientKnown)
 		s.advise(nothingToRead)
 	case all == 0:
-		s.unread("the clients that verify what it signs were not asked for, or are unknown")
+		s.unread("its clients were not asked for, or are unknown")
 		s.advise(c.Facts.Hints().UnreadNodes("{} verify --nodes all tells what is known"))
 	default:
 		s.Reason = fmt.Sprintf("all %d clients trust it, now and next", all)
@@ -119,19 +119,19 @@ func (c Chain) leftOut() []string {
 			}
 		}
 		if g, ok := c.ControlPlane.Gap("nodes"); ok {
-			out = append(out, "who verifies it on nodes that could not be listed ("+g.Reason+")")
+			out = append(out, "clients on nodes that could not be listed ("+g.Reason+")")
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(left)) {
-		out = append(out, "who verifies it on "+name+" (the node was left out)")
+		out = append(out, "clients on "+name+" (the node was left out)")
 	}
 	for _, g := range c.Facts.Snapshot.Gaps {
 		if g.What == "nodes" && g.Where == "" {
-			out = append(out, "who verifies it on nodes that could not be listed ("+g.Reason+")")
+			out = append(out, "clients on nodes that could not be listed ("+g.Reason+")")
 		}
 	}
 	if len(c.Facts.Snapshot.Nodes) == 0 && len(out) == 0 {
-		out = append(out, "who verifies it on nodes (none was read)")
+		out = append(out, "clients on nodes (none was read)")
 	}
 	for _, row := range catalog.Processes() {
 		if !slices.ContainsFunc(edges, func(e catalog.Edge) bool { return e.ID == row.EdgeID }) {
