@@ -144,7 +144,7 @@ func (f *flow) staticPods(of Ref) {
 // deliver adds how it comes to a file on nodes.
 func (f *flow) deliver(d Delivery) {
 	if !d.Delivered {
-		f.add(FlowNodes, noComponent, d.To, "brings it there: "+d.Doc, d.Evidence)
+		f.add(FlowNodes, noComponent, d.To, "updates it in this version: "+d.Doc, d.Evidence)
 		f.steps[len(f.steps)-1].Undelivered = true
 	}
 	for _, h := range d.Hops {

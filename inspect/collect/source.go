@@ -152,9 +152,7 @@ func NodeFiles() Resource { return Resource{Kind: pki.KindFile, Plural: "nodes",
 func ParseResource(word string) ([]Resource, error) {
 	name, group, _ := strings.Cut(strings.ToLower(word), ".")
 	var found []Resource
-	var known []string
 	for _, r := range append(Resources(), NodeFiles()) {
-		known = append(known, r.Plural)
 		// an alias without a group, as "webhooks" is no API name
 		if word == "webhooks" && r.apiVersion == admissionV1 {
 			found = append(found, r)
@@ -173,7 +171,7 @@ func ParseResource(word string) ([]Resource, error) {
 		}
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("kind %q is none that certrot reads; it reads %s and webhooks (both webhook configurations)", word, strings.Join(known, ", "))
+		return nil, fmt.Errorf("%q is not a kind that certrot reads", word)
 	}
 	return found, nil
 }

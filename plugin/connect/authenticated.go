@@ -67,14 +67,14 @@ func withoutTLS(c *rest.Config) string {
 func refuseUnauthenticated(reason string) error {
 	return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(
 		cli.RefusedUnchanged(fmt.Errorf("%s: the API server is not authenticated (%s): the CA it publishes may be an attacker's", preflight.UnauthenticatedAPI, reason)),
-		"set the cluster's CA in the kubeconfig: kubectl config set-cluster NAME --certificate-authority=FILE --embed-certs. fix-api-int takes it from --ca-file FILE or --api-ca-from ssh://core@MASTER, too. Or accept it: --accept-risk=%s", preflight.UnauthenticatedAPI)}
+		"set the cluster's CA in the kubeconfig: kubectl config set-cluster NAME --certificate-authority=FILE --embed-certs. fix-api-int takes it from --ca-file FILE or --api-ca-from ssh://core@MASTER, too\n%s", preflight.Accepting(preflight.UnauthenticatedAPI))}
 }
 
 // refuseWithoutTLS is the refusal to write on the word of a server that no CA can verify.
 func refuseWithoutTLS(reason string) error {
 	return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(
 		cli.RefusedUnchanged(fmt.Errorf("%s: the API server is not authenticated (%s): a CA file verifies nothing without TLS", preflight.UnauthenticatedAPI, reason)),
-		"name the API server by its https:// URL: kubectl config set-cluster NAME --server=https://HOST:6443. Or accept it: --accept-risk=%s", preflight.UnauthenticatedAPI)}
+		"name the API server by its https:// URL: kubectl config set-cluster NAME --server=https://HOST:6443\n%s", preflight.Accepting(preflight.UnauthenticatedAPI))}
 }
 
 // Allows refuses an API server that is not authenticated, before it is asked anything.

@@ -1,6 +1,7 @@
 package inspectcmd
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -23,6 +24,7 @@ import (
 // NewExplainCommand is the command explain.
 func NewExplainCommand(app cli.App) *cobra.Command {
 	e := explainer{program: app.ProgramName}
+	var from []string
 	cmd := &cobra.Command{
 		Use:   "explain [CHECK | EDGE | STAGE | KIND/NAMESPACE/NAME | FILE]...",
 		Short: "Say what a check, a trust edge or an object is about, why it matters, and what to do",
@@ -43,13 +45,25 @@ func NewExplainCommand(app cli.App) *cobra.Command {
   # Every name, with its claim
   {} explain`, "{}", app.ProgramName)),
 		Args:        cobra.ArbitraryArgs,
-		Annotations: map[string]string{cli.NoCluster: "", cli.NoFrom: "it asks no cluster and needs no file"},
-		RunE: func(_ *cobra.Command, args []string) error {
+		Annotations: map[string]string{cli.NoCluster: ""},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(from) > 0 {
+				ui.Printf(app.Streams.ErrOut, "note: --from is not needed by explain\n")
+			}
+			namespace := ""
+			if flag := cmd.Flag("namespace"); flag != nil {
+				namespace = flag.Value.String()
+			}
 			w := ui.NewPage(app.Streams.Out)
-			if err := e.print(w, args); err != nil {
+			err := e.print(w, asTyped(args, namespace))
+			var hint *cli.HintError
+			switch {
+			case errors.As(err, &hint):
+				return err
+			case err != nil:
 				return cli.WithHint(err, "%s explain lists all names", app.ProgramName)
 			}
-			_, err := fmt.Fprint(app.Streams.Out, w)
+			_, err = fmt.Fprint(app.Streams.Out, w)
 			return err
 		},
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -62,6 +76,8 @@ func NewExplainCommand(app cli.App) *cobra.Command {
 			return out, cobra.ShellCompDirectiveNoFileComp
 		},
 	}
+	cmd.Flags().StringArrayVar(&from, "from", nil, "Not needed: other commands take it.")
+	ui.Must(cmd.Flags().MarkHidden("from"))
 	cmd.Flags().BoolVar(&e.noHeaders, "no-headers", false, "Leave the header line of the list out.")
 	cmd.Flags().BoolVar(&e.sources, "sources", false, "Also print where it is known from: repositories, paths and commits.")
 	return cmd
@@ -116,7 +132,7 @@ func topics() []topic {
 		}
 		out = append(out, topic{kind: "Check before a rotation", claim: c.Claim, help: helpOf(beforeHelp(), c.Name), details: reference("docs/rotate.md")})
 	}
-	return slices.Concat(out, pretrustTopics(), riskTopics(), stageTopics())
+	return slices.Concat(out, waveTopics(), pretrustTopics(), riskTopics(), stageTopics())
 }
 
 // servedSteps are what to do where a check of a server does not pass.
@@ -186,6 +202,9 @@ func (t topic) print(w io.Writer, e explainer) {
 
 // met is what its claim is the condition of.
 func (t topic) met() string {
+	if t.kind == waveKind {
+		return "Done"
+	}
 	if strings.HasPrefix(t.kind, "Stage") {
 		return "Reached"
 	}
@@ -230,7 +249,7 @@ func (e explainer) print(w io.Writer, names []string) error {
 		if i > 0 {
 			ui.Printf(w, "\n")
 		}
-		if strings.Contains(name, "/") {
+		if strings.Contains(name, "/") && !(strings.Count(name, "/") == 1 && len(rotated(name)) > 0) {
 			if err := e.object(w, name); err != nil {
 				return err
 			}
@@ -247,8 +266,18 @@ func (e explainer) print(w io.Writer, names []string) error {
 			}
 			t.print(w, e)
 		}
-		if found == 0 {
+		if found > 0 {
+			continue
+		}
+		switch secrets := rotated(name); len(secrets) {
+		case 0:
 			return fmt.Errorf("no check, trust edge or stage is called %q%s", name, cli.DidYouMean(name, slices.Compact(slices.Sorted(slices.Values(known)))))
+		case 1:
+			if err := e.object(w, secrets[0]); err != nil {
+				return err
+			}
+		default:
+			return e.several(name, secrets)
 		}
 	}
 	return nil
@@ -283,6 +312,8 @@ func (t topic) group() string {
 		return "Checks of inspect"
 	case t.kind == servedKind:
 		return "Checks of inspect HOST:PORT"
+	case t.kind == waveKind:
+		return "Waves of a repair"
 	case t.kind == pretrustKind:
 		return "Checks before pretrust"
 	case strings.HasPrefix(t.kind, "Check before"):

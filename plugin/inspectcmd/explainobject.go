@@ -238,13 +238,12 @@ func objectNamed(name string) (kind, namespace, object string, err error) {
 		return catalog.File, "", name, nil
 	}
 	parts := strings.Split(name, "/")
-	kinds := map[string]string{"secret": catalog.Secret, "secrets": catalog.Secret, "configmap": catalog.ConfigMap, "configmaps": catalog.ConfigMap, "cm": catalog.ConfigMap}
-	kind = kinds[strings.ToLower(parts[0])]
+	kind = kindWords()[strings.ToLower(parts[0])]
 	switch {
 	case kind != "" && len(parts) == 3 && parts[1] != "" && parts[2] != "":
 		return kind, parts[1], parts[2], nil
 	case kind != "":
-		return "", "", "", fmt.Errorf("%q is no %s/NAMESPACE/NAME", name, parts[0])
+		return "", "", "", fmt.Errorf("%q is no %s/NAMESPACE/NAME: its namespace is missing (-n NAMESPACE)", name, parts[0])
 	case len(parts) == 2 && parts[0] != "" && parts[1] != "":
 		return parts[0], "", parts[1], nil
 	}

@@ -1,6 +1,7 @@
 package inspectcmd
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
@@ -53,6 +55,10 @@ func (f *inspectFlags) toScope(args []string, allNamespacesTyped bool) (collect.
 		s.Selector = sel
 	}
 	if err := parseArgs(&s, args); err != nil {
+		var kind unknownKindError
+		if errors.As(err, &kind) {
+			return s, kind.hinted(f.app.ProgramName, s.Namespace, f.from)
+		}
 		return s, err
 	}
 	var err error
@@ -101,11 +107,7 @@ func parseArgs(s *collect.Scope, args []string) error {
 func addKind(s *collect.Scope, word string, names ...string) error {
 	found, err := collect.ParseResource(word)
 	if err != nil {
-		err = fmt.Errorf("%w%s", err, cli.DidYouMean(word, connect.KindWords()))
-		if strings.Contains(word, ".") {
-			err = cli.WithHint(err, "a server is named with its port, as api-int.example.com:6443")
-		}
-		return err
+		return unknownKindError{err, word}
 	}
 	for _, r := range found {
 		if len(s.Resources) == 0 || !s.Wants(r) {
@@ -124,4 +126,48 @@ func inScope(s collect.Scope) func(pki.Location, *inspect.Object) bool {
 		return nil
 	}
 	return s.Has
+}
+
+// unknownKindError is the error about a word that is no kind which is read.
+type unknownKindError struct {
+	error
+	word string
+}
+
+// kindColumns is how wide the list of kinds is, below what leads an error's next step.
+const kindColumns = 70
+
+// hinted is the error with what was meant: certificates are in objects of the kinds that are read.
+func (k unknownKindError) hinted(program, namespace string, from []string) error {
+	of := ""
+	if namespace != "" {
+		of = " -n " + nodeexec.Quote(namespace)
+	}
+	for _, file := range from {
+		of += " --from " + nodeexec.Quote(file)
+	}
+	plural, group, _ := strings.Cut(strings.ToLower(k.word), ".")
+	switch {
+	case slices.Contains([]string{"certificate", "certificates", "cert", "certs"}, plural) && group != "":
+		return cli.WithHint(k.error, "certificates that cert-manager issues are in Secrets:\n%s inspect secrets --all%s", program, of)
+	case slices.Contains([]string{"certificate", "certificates", "cert", "certs"}, plural):
+		return cli.WithHint(k.error, "every certificate, those of cert-manager too:\n%s inspect --all%s", program, of)
+	case group != "":
+		return cli.WithHint(fmt.Errorf("%w%s", k.error, cli.DidYouMean(k.word, connect.KindWords())), "a server is named with its port, as api-int.example.com:6443")
+	}
+	if meant := cli.DidYouMean(k.word, connect.KindWords()); meant != "" {
+		return fmt.Errorf("%w%s", k.error, meant)
+	}
+	text, line := "", "it reads"
+	for i, kind := range connect.KindWords() {
+		if i > 0 {
+			line += ","
+		}
+		if len(line)+1+len(kind) > kindColumns {
+			text, line = text+line+"\n", kind
+		} else {
+			line += " " + kind
+		}
+	}
+	return cli.WithHint(k.error, "%s", text+line)
 }

@@ -67,11 +67,21 @@ func (o *rotateOptions) explain(ctx context.Context) error {
 	case !of.Signer():
 		return cli.WithHint(fmt.Errorf("%s is signed by %s", of.Name, of.Rotation.Signer), "explain that: %s", inspect.LiveHints(o.app.ProgramName).Next("{} rotate %s --explain", of.Rotation.Signer.Name))
 	}
-	if reason, next := of.Unmanaged(); reason != "" {
+	out := o.app.Streams.Out
+	switch reason, next := of.Unmanaged(); {
+	case reason == "":
+	case of.Unrotated() && o.output == "": // that is the answer
+		w := ui.NewPage(out)
+		ui.Printf(w, "%s: %s\n\n", of.At, reason)
+		ui.Wrap(w, "", strings.ToUpper(next[:1])+next[1:]+".")
+		if _, err := io.WriteString(out, w.String()); err != nil {
+			return fmt.Errorf("print: %w", err)
+		}
+		return nil
+	default:
 		return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(errors.New(of.Name+": "+reason), "%s", next)}
 	}
 	steps := of.Rotation.Flow(of.At, s.Cluster.Versions)
-	out := o.app.Streams.Out
 	switch o.output {
 	case formMermaid:
 		_, err = io.WriteString(out, mermaid(steps))
@@ -83,7 +93,7 @@ func (o *rotateOptions) explain(ctx context.Context) error {
 		err = ui.PrintDocument(out, o.output, d)
 	default:
 		ui.PrintUnreviewed(out, s.Cluster.Versions.WhyUnreviewed())
-		err = printFlow(out, of, version, steps)
+		err = printFlow(out, of, version, steps, o.sources)
 	}
 	if err != nil {
 		return fmt.Errorf("print: %w", err)
@@ -91,30 +101,50 @@ func (o *rotateOptions) explain(ctx context.Context) error {
 	return nil
 }
 
-// printFlow prints each step for people, with its source. Sources are named once,
+// printFlow prints each step for people. sources: with where it is known from, which is named once,
 // below.
-func printFlow(out io.Writer, of rotate.Rotatable, version string, steps []catalog.FlowStep) error {
+func printFlow(out io.Writer, of rotate.Rotatable, version string, steps []catalog.FlowStep, sources bool) error {
 	w := ui.NewPage(out)
 	ui.Printf(w, "How a rotation of %s goes in %s\n\n", of.At, version)
-	var sources []catalog.Evidence
+	var from []catalog.Evidence
 	number := map[catalog.Evidence]int{}
+	untested := false
 	for i, s := range steps {
 		if number[s.Evidence] == 0 {
-			sources = append(sources, s.Evidence)
-			number[s.Evidence] = len(sources)
+			from = append(from, s.Evidence)
+			number[s.Evidence] = len(from)
 		}
-		seen := ""
+		text := stepText(s)
+		if sources {
+			text += fmt.Sprintf(" [%d]", number[s.Evidence])
+		}
 		if s.LabTest == "" {
-			seen = "; not seen in the lab"
+			text, untested = text+" *", true
 		}
-		ui.Wrap(w, fmt.Sprintf("%3d  ", i+1), fmt.Sprintf("%s: %s: %s [%d%s]", s.Actor, s.To, s.Action, number[s.Evidence], seen))
+		ui.Wrap(w, fmt.Sprintf("%3d  ", i+1), text)
 	}
-	ui.Printf(w, "\nSources (V read, D derived, U unverified, K from the field)\n")
-	for i, e := range sources {
-		ui.Wrap(w, fmt.Sprintf("%3d  ", i+1), string(e.Mark)+": "+e.Source)
+	if untested {
+		ui.Printf(w, "\n* from source code, not tested\n")
+	}
+	if sources {
+		ui.Printf(w, "\nSources (V read, D derived, U unverified, K from the field)\n")
+		for i, e := range from {
+			ui.Wrap(w, fmt.Sprintf("%3d  ", i+1), string(e.Mark)+": "+e.Source)
+		}
 	}
 	_, err := io.WriteString(out, w.String())
 	return err
+}
+
+// stepText is a step in a sentence: who does what to which place.
+func stepText(s catalog.FlowStep) string {
+	if s.Undelivered {
+		return s.Actor + " " + strings.Replace(s.Action, "updates it", "updates "+shortPlace(s.To), 1)
+	}
+	if when, ok := strings.CutPrefix(s.Action, "reads it "); ok { // one does, or many do
+		return s.Actor + ": " + s.To + ": read " + when
+	}
+	return fmt.Sprintf("%s: %s: %s", s.Actor, s.To, s.Action)
 }
 
 // mermaid is the same as a sequence diagram.
@@ -137,7 +167,7 @@ func mermaid(steps []catalog.FlowStep) string {
 		}
 		ui.Printf(w, "    %s%s%s: %s\n", alias[s.Actor], arrow, alias[s.To], diagramText(s.Action))
 	}
-	ui.Printf(w, "    Note over p0: dotted: not seen in the lab\n")
+	ui.Printf(w, "    Note over p0: dotted: from source code, not tested\n")
 	return w.String()
 }
 

@@ -1,6 +1,7 @@
 package rotatecmd
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -20,8 +21,13 @@ func TestWhyNotNowInFewWords(t *testing.T) {
 	for _, w := range whyNotNow() {
 		known[w.id] = w
 		for _, reason := range []string{w.fail, w.unknown} {
-			if line := "✗ " + w.id + "       " + reason; ui.Width(line) > 80 {
+			if line := fmt.Sprintf("✗ %-17s  %s (%s)", w.short, reason, w.id); w.id != managedCheck && ui.Width(line) > 80 {
 				t.Errorf("%d columns: %s", ui.Width(line), line)
+			}
+		}
+		for _, short := range []string{w.short, w.shortUnknown} {
+			if short == w.id || len(short) > 17 {
+				t.Errorf("%s: in the table it is %q", w.id, short)
 			}
 		}
 	}
@@ -45,7 +51,7 @@ func TestWhyNotNowOfOneEntry(t *testing.T) {
 	}{
 		{[]rotationCheck{check("signer-age", "young"), check("annotations-agree", "Secret/n/a[tls.crt] is not there")}, "does not exist: its operator has not made it (annotations-agree)"},
 		{[]rotationCheck{check("signer-type", "Secret/n/s[tls.crt] is not there"), check("signer-age", "Secret/n/s[tls.crt] is not there"), {}}, "no signer: its signer does not exist (signer-type, signer-age)"},
-		{[]rotationCheck{check("signer-age", "young"), check("new", "Secret/n/a[tls.crt] of Secret/n/s[tls.crt]\nis odd")}, "signer-age: its signer is too new to be trusted everywhere (signer-age); new: it of its signer is odd (new)"},
+		{[]rotationCheck{check("signer-age", "young"), check("new", "Secret/n/a[tls.crt] of Secret/n/s[tls.crt]\nis odd")}, "signer too new: some clients may not have its signer yet (signer-age); new: it of its signer is odd (new)"},
 	} {
 		var got []string
 		for _, w := range (rotationEntry{Secret: "n/a", By: "n/s", Checks: c.checks}).whys() {
@@ -77,13 +83,13 @@ func TestNamesAreWhole(t *testing.T) {
 	for columns, want := range map[int]string{
 		120: "NAME                                                   NEXT        EXPIRES     NOW      WHY\n" +
 			"aggregator-client                                      2026-03-01  2026-03-01  yes\n" +
-			long + "  -           -           no       static-pods-settled +1\n" +
-			"kube-control-plane-signer                              -           -           unknown  signer-trusted\n",
-		80: "NAME                                 NEXT        NOW      WHY\n" +
-			"aggregator-client                    2026-03-01  yes\n" +
+			long + "  -           -           no       pods rolling out +1\n" +
+			"kube-control-plane-signer                              -           -           unknown  untrusted signer\n",
+		80: "NAME                                    NEXT        NOW      WHY\n" +
+			"aggregator-client                       2026-03-01  yes\n" +
 			long + "\n" +
-			"                                     -           no       static-pods-settled +1\n" +
-			"kube-control-plane-signer            -           unknown  signer-trusted\n",
+			"                                        -           no       pods rolling out +1\n" +
+			"kube-control-plane-signer               -           unknown  untrusted signer\n",
 	} {
 		w := ui.NewPage(wideAs(columns))
 		(&rotateOptions{}).printTable(w, all)

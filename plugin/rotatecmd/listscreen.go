@@ -154,7 +154,7 @@ func (e rotationEntry) whys() []why {
 		case i < 0 && reason == noSigner:
 			out = append(out, why{"no signer", c.ID, reason, c.Status})
 		case i < 0:
-			out = append(out, why{c.ID, c.ID, reason, c.Status})
+			out = append(out, why{inAWord(c), c.ID, reason, c.Status})
 		default:
 			out[i].ids += ", " + c.ID
 		}
@@ -178,14 +178,11 @@ func (e rotationEntry) inFewWords(c rotationCheck) string {
 	case e.By != "" && strings.Contains(c.Reason, placeOf(e.By)+absent):
 		return noSigner
 	}
-	for _, w := range whyNotNow() {
-		switch {
-		case w.id != c.ID:
-		case c.Status == assess.Unknown && w.unknown != "":
+	if w, ok := notNowOf(c); ok {
+		if c.Status == assess.Unknown && w.unknown != "" {
 			return w.unknown
-		default:
-			return w.fail
 		}
+		return w.fail
 	}
 	// Its own place, and that of its signer, are not named: the reason is the same of each that shares it.
 	reason := strings.ReplaceAll(c.Reason, placeOf(e.Secret), "it")
@@ -195,34 +192,57 @@ func (e rotationEntry) inFewWords(c rotationCheck) string {
 	return ui.Clean(ui.OneLine(reason))
 }
 
+// inAWord is the same for the table.
+func inAWord(c rotationCheck) string {
+	w, ok := notNowOf(c)
+	switch {
+	case !ok:
+		return c.ID
+	case c.Status == assess.Unknown && w.shortUnknown != "":
+		return w.shortUnknown
+	}
+	return w.short
+}
+
+// notNowOf are the words about a check; false: there are none.
+func notNowOf(c rotationCheck) (notNow, bool) {
+	all := whyNotNow()
+	i := slices.IndexFunc(all, func(w notNow) bool { return w.id == c.ID })
+	if i < 0 {
+		return notNow{}, false
+	}
+	return all[i], true
+}
+
 // notNow says in few words why a check blocks a rotation.
 type notNow struct {
-	id, fail string
-	unknown  string // where something was not read; empty: as fail
+	id, short, fail string // short is for the table: its name says what the check wants
+	// Where something was not read; empty: as where it fails.
+	shortUnknown, unknown string
 }
 
 // whyNotNow are those of all checks before a rotation.
 func whyNotNow() []notNow {
 	return []notNow{
-		{managedCheck, "certrot does not rotate it; NAME --explain says who does", "how it rotates depends on a version that is unknown"},
-		{"control-plane-here", "the control plane runs in another cluster", ""},
-		{"annotations-agree", "its annotations disagree with its certificate", "its Secret was not read"},
-		{"signer-type", "operators would delete a signer of this Secret type", "the Secret type of its signer is unknown"},
-		{"chain-settled", "its last rotation is still under way", "not read: is its last rotation still under way?"},
-		{rotate.ReachesVerifiers, "nodes do not get its new CA in this version", "not read: do nodes get its new CA?"},
-		{"leaf-young", "what it signs is due soon: rotate that first", "what it signs was not read"},
-		{"signer-age", "its signer is too new to be trusted everywhere", "the age of its signer is unknown"},
-		{rotate.SignerTrusted, "some clients do not trust its signer yet", "not read: do its clients trust its signer?"},
-		{rotate.OutsideVerifiers, "clients outside the cluster can't be checked", ""},
-		{rotate.PodsMemory, "pods have only the previous CA loaded", "not read: which CA have pods loaded?"},
-		{rotate.OwnKubeconfig, "your kubeconfig does not trust its signer", "not read: does your kubeconfig trust its signer?"},
-		{"topology", "it restarts kubelets, which may not restart here", "not read: does it restart kubelets?"},
-		{"operators-settled", "operators are not well or not at rest", "operators were not read"},
-		{"upgrade-running", "an upgrade is under way", "not read: is an upgrade under way?"},
-		{preflight.StaticPodsSettled, "static pods are rolling out", "static pods were not read"},
-		{"pools-ready", "a pool is paused, updating or degraded", "pools were not read"},
-		{"nodes-ready", "nodes are NotReady or have no heartbeat", "nodes were not read"},
-		{preflight.UnreviewedVersion, "this version was not reviewed", ""},
+		{managedCheck, "not by certrot", "certrot does not rotate it; NAME --explain says who does", "way unknown", "how it rotates depends on a version that is unknown"},
+		{"control-plane-here", "hosted", "another cluster has the control plane", "", ""},
+		{"annotations-agree", "annotations wrong", "they contradict its certificate", "Secret unread", "its Secret was not read"},
+		{"signer-type", "Secret type", "operators would delete such a signer", "type unknown", "the Secret type of its signer is unknown"},
+		{"chain-settled", "rotation running", "its last rotation is still under way", "rotation unread", "is its last rotation still under way?"},
+		{rotate.ReachesVerifiers, "CA not delivered", "nodes get no new CA in this version", "delivery unknown", "do nodes get its new CA?"},
+		{"leaf-young", "leaf due soon", "what it signs is due: rotate that first", "leaf unread", "what it signs was not read"},
+		{"signer-age", "signer too new", "some clients may not have its signer yet", "age unknown", "the age of its signer is unknown"},
+		{rotate.SignerTrusted, "untrusted signer", "some clients do not trust its signer yet", "clients unknown", "do its clients trust its signer?"},
+		{rotate.OutsideVerifiers, "outside clients", "certrot can't check clients elsewhere", "", ""},
+		{rotate.PodsMemory, "pods have old CA", "pods have only the previous CA loaded", "pods unread", "which CA have pods loaded?"},
+		{rotate.OwnKubeconfig, "your kubeconfig", "your kubeconfig does not trust its signer", "", "does your kubeconfig trust its signer?"},
+		{"topology", "kubelet restart", "kubelets may not restart here", "topology unread", "does it restart kubelets?"},
+		{"operators-settled", "operators unwell", "operators are not well or not at rest", "operators unread", "operators were not read"},
+		{"upgrade-running", "upgrade running", "an upgrade is under way", "upgrade unknown", "is an upgrade under way?"},
+		{preflight.StaticPodsSettled, "pods rolling out", "static pods are rolling out", "rollout unknown", "static pods were not read"},
+		{"pools-ready", "pools not ready", "a pool is paused, updating or degraded", "pools unread", "pools were not read"},
+		{"nodes-ready", "nodes not ready", "nodes are NotReady or have no heartbeat", "nodes unread", "nodes were not read"},
+		{preflight.UnreviewedVersion, "not reviewed", "this version was not reviewed", "", ""},
 	}
 }
 
@@ -246,7 +266,7 @@ func (o *rotateOptions) printReasons(w *ui.Page, all []rotationEntry) {
 			break
 		}
 		line := fmt.Sprintf("%s %-*s  %s", ui.StatusMark(k.status), wide, k.short, k.reason)
-		if k.ids != k.short {
+		if k.ids != k.short && k.ids != managedCheck { // by that name it is accepted, where it may be
 			line += " (" + k.ids + ")"
 		}
 		ui.Printf(w, "%s\n", ui.Shortened(line, w.Columns()))

@@ -16,7 +16,7 @@ import (
 )
 
 // shortUndo is noUndo in a line.
-const shortUndo = "none: the old key is gone; the previous CA is trusted until it expires"
+const shortUndo = "not possible: the old key will be gone; the previous CA stays trusted until it expires"
 
 // showPlan prints a plan for people: on one screen, or in full.
 // of several, the last one has the next step.
@@ -193,6 +193,7 @@ type stageLine struct {
 	// restart and reload are the static pods that do.
 	restart, reload []string
 	effects, missed []string
+	ca              string  // what its clients use
 	rank            ui.Rank // of the line about nodes
 }
 
@@ -244,11 +245,11 @@ func (s *stageLine) print(a *ui.Answer, lead string) {
 			a.Names(ui.Useful, lead, s.to)
 		}
 	case catalog.FlowTrust:
-		verify := " verify by it: "
+		use := " use "
 		if len(s.by) == 1 {
-			verify = " verifies by it: "
+			use = " uses "
 		}
-		a.Names(ui.Useful, lead+ui.Count(len(s.by), "client")+verify, s.by)
+		a.Names(ui.Useful, lead+ui.Count(len(s.by), "client")+use+s.ca+": ", s.by)
 	case catalog.FlowLeaf:
 		names := baseNames(s.to)
 		if len(s.from) == 0 {
@@ -269,10 +270,14 @@ func (s *stageLine) print(a *ui.Answer, lead string) {
 // signer signs is the last of them, served.
 func stagesOf(p rotate.Planned, blocked *[]string) []*stageLine {
 	var out []*stageLine
+	ca := "this CA"
+	if !p.Of.Signer() {
+		ca = "its CA"
+	}
 	at := func(stage string) *stageLine {
 		i := slices.IndexFunc(out, func(s *stageLine) bool { return s.stage == stage })
 		if i < 0 {
-			i, out = len(out), append(out, &stageLine{stage: stage, rank: ui.Useful})
+			i, out = len(out), append(out, &stageLine{stage: stage, rank: ui.Useful, ca: ca})
 		}
 		return out[i]
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
@@ -37,7 +38,7 @@ func TestOutcomes(t *testing.T) {
 		{"read in vain, with a next step", cli.WithHint(errors.New("connection refused"), "is it there?"), cli.ExitUsage, "connection refused", "is it there?", false},
 		{"interrupted while reading", cli.NothingChanged(errors.New("interrupted")), cli.ExitUsage, "nothing was changed: interrupted", "", true},
 		{"somebody has the Lease", apply.Refused(refusal), cli.ExitRefused, "refused, nothing was changed: ", "wait for it", true},
-		{"checks", apply.Stopped([]preflight.Verdict{{Assessment: assess.Assessment{ID: "nodes-ready", Reason: "not Ready: worker-0", Remediation: assess.Advise("look")}, Risk: true}}), cli.ExitRefused, "refused, nothing was changed: nodes-ready: not Ready: worker-0", "look\nor accept it: --accept-risk=nodes-ready", true},
+		{"checks", apply.Stopped([]preflight.Verdict{{Assessment: assess.Assessment{ID: "nodes-ready", Reason: "not Ready: worker-0", Remediation: assess.Advise("look")}, Risk: true}}), cli.ExitRefused, "refused, nothing was changed: nodes-ready: not Ready: worker-0", "look\nto accept the risk: --accept-risk=nodes-ready", true},
 		{"told already", &cli.ExitError{Code: cli.ExitIncomplete}, cli.ExitIncomplete, "exit code 3", "", false},
 		{"stopped", &cli.ExitError{Code: cli.ExitStopped, Err: errors.New("half-way")}, cli.ExitStopped, "half-way", "", false},
 		{"late", &cli.ExitError{Code: cli.ExitFindings, Err: errors.New("late")}, cli.ExitFindings, "late", "", false},
@@ -166,19 +167,64 @@ func TestStagesInWords(t *testing.T) {
 		{stage(rotate.StageAggregates, assess.Pass, 1, 1, ""), "in the CA bundle made from it"},
 		{stage(rotate.StageAggregates, assess.Pass, 38, 38, ""), "in all 38 CA bundles made from it"},
 		{stage(rotate.StageAggregates, assess.Warn, 3, 38, "", rotate.Late{Name: "ConfigMap/a/b[c]"}), "3 of 38 CA bundles made from it have it; not yet: a/b"},
-		{stage(rotate.StageTrust, assess.Unknown, 0, 0, "the clients that verify what it signs were not asked for, or are unknown"), "its clients were not asked for, or are unknown"},
+		{stage(rotate.StageTrust, assess.Unknown, 0, 0, "its clients were not asked for, or are unknown"), "its clients were not asked for, or are unknown"},
 		{stage(rotate.StageTrust, assess.Pass, 2, 2, ""), "all 2 clients trust it"},
 		{stage(rotate.StageLeaf, assess.Pass, 1, 1, "signed by it: a"), "it signs a"},
 		{stage(rotate.StageLeaf, assess.Pass, 3, 3, "signed by it: a, b, c"), "it signs a +2"},
 		{stage(rotate.StageLeaf, assess.Warn, 1, 2, "", rotate.Late{Name: "a"}), "it signs 1 of 2; not yet: a"},
 		{stage(rotate.StageServed, assess.Warn, 0, 0, "it follows leaf"), "comes after leaf"},
 		{stage(rotate.StageServed, assess.Unknown, 0, 0, "not read: a"), "not read: a"},
+		{stage(rotate.StageServed, assess.Unknown, 0, 2, "", rotate.Late{Name: "a"}, rotate.Late{Name: "b"}), "unknown: a +1"},
+		{stage(rotate.StageServed, assess.Unknown, 1, 2, "", rotate.Late{Name: "b"}), "seen in 1 of 2 handshakes; unknown: b"},
 		{stage(rotate.StageServed, assess.Pass, 3, 3, ""), "seen in all 3 handshakes"},
 		{requests, "accepted in all 3 requests"},
 		{stage(rotate.StageEdges, assess.Pass, 3, 3, ""), "all 3 client/server pairs pass"},
 	} {
 		if got := stageText(p, c.s, 100)[len(stageLead(c.s)):]; got != c.want {
 			t.Errorf("%s: got  %q\nwant %q", c.s.ID, got, c.want)
+		}
+	}
+}
+
+// TestAnOutageIsNoProgress: once the CA signs, clients that do not trust it fail: nothing is waited for, and
+// that it signs is no success.
+func TestAnOutageIsNoProgress(t *testing.T) {
+	t.Parallel()
+	late := []rotate.Late{{Name: "kubelet on worker-1"}, {Name: "b"}}
+	stage := func(id string, status assess.Status, reached, all int, late []rotate.Late) rotate.Stage {
+		reason := ""
+		if id == rotate.StageLeaf && status == assess.Pass {
+			reason = "signed by it: a"
+		}
+		return rotate.Stage{Assessment: assess.Assessment{ID: id, Status: status, Reason: reason}, Reached: reached, All: all, Late: late}
+	}
+	for _, c := range []struct {
+		title              string
+		trust, leaf, edges rotate.Stage
+		want               []string
+	}{
+		{"it signs", stage(rotate.StageTrust, assess.Warn, 6, 9, late), stage(rotate.StageLeaf, assess.Pass, 1, 1, nil), stage(rotate.StageEdges, assess.Warn, 6, 8, late),
+			[]string{"✗ trust       2 of 9 clients do not trust it: kubelet on worker-1 +1", "! leaf        it already signs a", "✗ edges       2 of 8 client/server pairs fail: kubelet on worker-1 +1"}},
+		{"it does not sign yet", stage(rotate.StageTrust, assess.Warn, 6, 9, late), stage(rotate.StageLeaf, assess.Warn, 0, 1, late[:1]), stage(rotate.StageEdges, assess.Warn, 0, 0, nil),
+			[]string{"○ trust       6 of 9 clients trust it; not yet: kubelet on worker-1 +1", "○ leaf        it signs 0 of 1; not yet: kubelet on worker-1", "○ edges       comes after leaf"}},
+		{"clients lack another CA of the same rotation", stage(rotate.StageTrust, assess.Warn, 6, 9, late), stage(rotate.StageLeaf, assess.Pass, 1, 1, nil), stage(rotate.StageEdges, assess.Pass, 9, 9, nil),
+			[]string{"○ trust       6 of 9 clients trust it; not yet: kubelet on worker-1 +1", "✓ leaf        it signs a", "✓ edges       all 9 client/server pairs pass"}},
+		{"nothing was read", stage(rotate.StageTrust, assess.Unknown, 0, 2, late), stage(rotate.StageLeaf, assess.Pass, 1, 1, nil), stage(rotate.StageEdges, assess.Unknown, 0, 2, late),
+			[]string{"? trust       2 of 2 clients unknown: kubelet on worker-1 +1", "✓ leaf        it signs a", "? edges       2 of 2 client/server pairs unknown: kubelet on worker-1 +1"}},
+	} {
+		var out bytes.Buffer
+		a := ui.NewAnswer(&out)
+		stages := []rotate.Stage{c.trust, c.leaf, c.edges}
+		for _, s := range stages {
+			showStage(a, rotate.Planned{}, s, failing(stages)(s), nil)
+		}
+		if err := a.Print(&out, 20, ""); err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range c.want {
+			if !strings.Contains(out.String(), line+"\n") {
+				t.Errorf("%s: %q is not there:\n%s", c.title, line, out.String())
+			}
 		}
 	}
 }
@@ -206,7 +252,7 @@ func TestFewerWordsBeforeACut(t *testing.T) {
 		t.Errorf("there is room for what happens without it:\n%s", next)
 	}
 	next, err := brief(b, "otherwise", 80, 9)
-	if got := err.Error(); got != "reaches-verifiers: nodes get no CA: kubelets fail" {
+	if got := err.Error(); got != "check reaches-verifiers fails: nodes get no CA: kubelets fail" {
 		t.Errorf("the reason is %q", got)
 	}
 	if strings.Contains(next, "otherwise") {
@@ -226,12 +272,12 @@ func TestARefusalInFull(t *testing.T) {
 	}
 	order := verdict(rotate.ReachesVerifiers, "the order: (1) certrot a --accept-risk=reaches-verifiers: rotate a; (2) certrot b: wait")
 	b := &preflight.Blocked{Checks: []preflight.Verdict{verdict("nodes-ready", "look"), verdict("pools-ready", "look"), order}}
-	want := "look\nthe order:\n(1) rotate a\n      certrot a --accept-risk=reaches-verifiers\n(2) wait\n      certrot b\nor accept it: --accept-risk=nodes-ready --accept-risk=pools-ready"
+	want := "look\nthe order:\n(1) rotate a\n      certrot a --accept-risk=reaches-verifiers\n(2) wait\n      certrot b\nto accept the risk: --accept-risk=nodes-ready --accept-risk=pools-ready"
 	if got := inFull(b, 80); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	b.Checks = b.Checks[2:]
-	if got, _ := brief(b, "", 80, 20); strings.Contains(got, "accept it") {
+	if got, _ := brief(b, "", 80, 20); strings.Contains(got, "to accept the risk") {
 		t.Errorf("the way out is offered:\n%s", got)
 	}
 	b.Checks = []preflight.Verdict{verdict("nodes-ready", "look"), order}

@@ -47,7 +47,7 @@ Exit codes: 0 done, or there is nothing to remove; 1 a dry run would remove some
 
   # Remove them
   {} rotate prune loadbalancer-serving-signer --via ssh`, "{}", app.ProgramName)),
-		Args:              cobra.ExactArgs(1),
+		Args:              oneName(app),
 		ValidArgsFunction: completeRotated,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			apply.FromIsDryRun(cmd, f.from, &f.dryRun)

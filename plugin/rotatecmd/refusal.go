@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
@@ -25,7 +26,7 @@ func (o *rotateOptions) refused(err error, plans []rotate.Planned) error {
 	}
 	of, columns := *e, ui.Columns(o.app.Streams.ErrOut)
 	if o.details || o.output != "" {
-		of.Next = inFull(blocked, columns)
+		of.Next, of.Err = inFull(blocked, columns), briefError{allFound(blocked), blocked}
 	} else {
 		waiting := unlessRotated(plans)
 		if slices.ContainsFunc(blocked.Checks, func(v preflight.Verdict) bool { return rank(v) > 0 && !numbered.MatchString(v.Remediation.Text) }) {
@@ -43,7 +44,7 @@ func unlessRotated(plans []rotate.Planned) string {
 		return ""
 	}
 	if when, dated := automatic(plans[0], plans[0].Of); dated {
-		return "if not: it rotates automatically " + when
+		return "otherwise: it rotates automatically on " + when
 	}
 	return ""
 }
@@ -93,13 +94,13 @@ func accepting(b *preflight.Blocked) string {
 	var risks []string
 	for _, v := range b.Checks {
 		if v.Risk && v.ID != rotate.ReachesVerifiers {
-			risks = append(risks, "--accept-risk="+v.ID)
+			risks = append(risks, v.ID)
 		}
 	}
 	if len(risks) == 0 {
 		return ""
 	}
-	return "or accept it: " + strings.Join(risks, " ")
+	return preflight.Accepting(risks...)
 }
 
 // inFull is what to do about all that blocks a plan, with each command of an order on a line of its own.
@@ -133,10 +134,10 @@ func rank(v preflight.Verdict) int {
 
 // brief says what blocks a plan and what to do about it. A first next step of several commands in
 // an order, and what may be accepted, are whole; others are cut, and left out in the end, with how
-// many there are. waiting, what happens without it, is the last line where there is room.
+// many there are. waiting, what happens without it, is there where there is room.
 func brief(b *preflight.Blocked, waiting string, columns, most int) (next string, err error) {
 	var reasons, steps []string
-	ids := map[string][]string{}
+	ids, status := map[string][]string{}, map[string]assess.Status{}
 	checks := slices.Clone(b.Checks)
 	slices.SortStableFunc(checks, func(x, y preflight.Verdict) int { // what nodes lack comes before all else
 		return cmp.Compare(rank(y), rank(x))
@@ -145,7 +146,7 @@ func brief(b *preflight.Blocked, waiting string, columns, most int) (next string
 		if ids[v.Reason] == nil {
 			reasons = append(reasons, v.Reason)
 		}
-		ids[v.Reason] = append(ids[v.Reason], v.ID)
+		ids[v.Reason], status[v.Reason] = append(ids[v.Reason], v.ID), v.Status
 		if text := v.Remediation.Text; text != "" && !slices.Contains(steps, text) {
 			steps = append(steps, text)
 		}
@@ -155,7 +156,7 @@ func brief(b *preflight.Blocked, waiting string, columns, most int) (next string
 		listed := max(1, min(len(reasons), fullCut+cut))
 		var text, what []string
 		for _, reason := range reasons[:listed] {
-			line := strings.Join(ids[reason], ", ") + ": " + ui.OneLine(reason)
+			line := found(ids[reason], status[reason]) + ui.OneLine(reason)
 			if cut < fullCut { // fewer words before a cut
 				line = aside.ReplaceAllString(line, "")
 			}
@@ -186,11 +187,12 @@ func brief(b *preflight.Blocked, waiting string, columns, most int) (next string
 		} else if cut < fullCut {
 			what = append(what, "all of it: --details")
 		}
+		without := what
 		if accept != "" {
-			what = append(what, accept)
+			what = append(slices.Clone(what), accept)
 		}
-		if waiting != "" {
-			last := append(slices.Clone(what), waiting)
+		if waiting != "" { // before the flags: those are the last resort
+			last := append(append(slices.Clone(without), waiting), what[len(without):]...)
 			switch fits := rows(text, errorLead, columns)+rows(last, nextLead, columns) <= most; {
 			case fits:
 				what = last
@@ -202,6 +204,29 @@ func brief(b *preflight.Blocked, waiting string, columns, most int) (next string
 			return strings.Join(what, "\n"), briefError{strings.Join(text, "\n"), b}
 		}
 	}
+}
+
+// found says what checks found, before the reason: their names say what they want.
+func found(ids []string, status assess.Status) string {
+	switch of := strings.Join(ids, ", "); {
+	case len(ids) == 1 && status == assess.Unknown:
+		return "check " + of + " is unknown: "
+	case len(ids) == 1:
+		return "check " + of + " fails: "
+	case status == assess.Unknown:
+		return "checks " + of + " are unknown: "
+	default:
+		return "checks " + of + " fail: "
+	}
+}
+
+// allFound is each check that blocks a plan with its whole reason, a line each.
+func allFound(b *preflight.Blocked) string {
+	var out []string
+	for _, v := range b.Checks {
+		out = append(out, found([]string{v.ID}, v.Status)+v.Reason)
+	}
+	return strings.Join(out, "\n")
 }
 
 // rows is how many lines of a terminal some lines take, behind a lead.

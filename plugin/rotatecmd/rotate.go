@@ -35,6 +35,7 @@ type rotateFlags struct {
 	from    []string
 	list    bool
 	how     bool
+	sources bool
 	version string
 	dryRun  string
 	yes     bool
@@ -53,6 +54,7 @@ type rotateOptions struct {
 	names   []string
 	list    bool
 	how     bool   // only how it goes is explained
+	sources bool   // with where that is known from
 	version string // of that; empty: the cluster's own
 	dryRun  string // apply.DryRunNone, apply.DryRunClient or apply.DryRunServer
 	yes     bool
@@ -131,7 +133,8 @@ func (f *rotateFlags) addFlags(cmd *cobra.Command) {
 	f.addReading(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.list, "list", false, "List what can be rotated, and whether it would be now.")
-	flags.BoolVar(&f.how, "explain", false, "Only explain how a rotation of this signer goes, step by step, with sources.")
+	flags.BoolVar(&f.how, "explain", false, "Only explain how a rotation of this signer goes, step by step.")
+	flags.BoolVar(&f.sources, "sources", false, "With --explain: also print where it is known from: repositories, paths and commits.")
 	flags.StringVar(&f.version, "for-version", "", "With --explain: in this version, such as 4.12, without a cluster.")
 	apply.AddDryRunFlag(cmd, &f.dryRun, `"client", or no value, only runs the checks; "server" has the API server try it and prints what would change. Exit code 1 if anything would be done.`, apply.DryRunClient, apply.DryRunServer)
 	flags.BoolVarP(&f.yes, "yes", "y", false, "Apply the plan without asking.")
@@ -164,8 +167,10 @@ func (f *rotateFlags) check(args []string) error {
 	switch {
 	case f.version != "" && !f.how:
 		return errors.New("--for-version goes with --explain")
+	case f.sources && !f.how:
+		return errors.New("--sources goes with --explain")
 	case f.how && (f.list || f.dryRun != apply.DryRunNone):
-		return errors.New("--explain goes with NAME, --for-version and -o only")
+		return errors.New("--explain goes with NAME, --for-version, --sources and -o only")
 	case f.list && len(args) > 0:
 		return errors.New("--list lists all: give no NAME")
 	case !f.list && len(args) == 0:
@@ -232,7 +237,7 @@ func (f *rotateFlags) optionsFor(ctx context.Context, nodes connect.NodeFlags, n
 	}
 	return &rotateOptions{
 		app: f.app, names: names, list: f.list, how: f.how, reading: connect.Reading{App: f.app, Config: f.config, From: f.from, Nodes: choice},
-		version: f.version, dryRun: f.dryRun, yes: f.yes, output: f.output, risks: f.risks, wait: f.wait, leaf: f.leaf, details: f.details,
+		version: f.version, sources: f.sources, dryRun: f.dryRun, yes: f.yes, output: f.output, risks: f.risks, wait: f.wait, leaf: f.leaf, details: f.details,
 	}, nil
 }
 

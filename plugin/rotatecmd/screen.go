@@ -52,7 +52,14 @@ func about(a *ui.Answer, word string, p rotate.Planned) {
 	a.Line(ui.Extra, "%s%s; %s", label("owner"), p.Owner(), kind)
 	cert := p.Of.Cert()
 	if cert == nil {
-		a.Line(ui.Always, "%snot read, or not there", label("now"))
+		where := "not read"
+		switch {
+		case p.Facts.Absent(p.Of.At) && p.Facts.Hints().OfFile():
+			where = "not in this file"
+		case p.Facts.Absent(p.Of.At):
+			where = "not there"
+		}
+		a.Line(ui.Always, "%s%s", label("now"), where)
 		return
 	}
 	now := label("now") + "valid " + validity(cert, p.Facts.Now)
@@ -70,9 +77,9 @@ func otherwise(a *ui.Answer, p rotate.Planned) {
 	}
 	when, dated := automatic(p, p.Of)
 	if dated {
-		when = "rotates automatically " + when
+		when = "rotates automatically on " + when
 	}
-	a.Line(ui.Always, "%s%s", label("if not"), when)
+	a.Line(ui.Always, "%s%s", label("otherwise"), when)
 	if !p.Of.Signer() {
 		return
 	}

@@ -16,8 +16,53 @@ import (
 const reasonColumns = 14
 
 // stageLead is the beginning of the line of a stage.
-func stageLead(s rotate.Stage) string {
-	return fmt.Sprintf("%s %-*s", reachedMark(s.Status), reasonColumns-2, s.ID)
+func stageLead(s rotate.Stage) string { return leadOf(reachedMark(s.Status), s) }
+
+func leadOf(mark string, s rotate.Stage) string {
+	return fmt.Sprintf("%s %-*s", mark, reasonColumns-2, s.ID)
+}
+
+// failing tells of a stage whether it is part of an outage: the CA signs already, and clients that do
+// not trust it fail. Then nothing is waited for.
+func failing(stages []rotate.Stage) func(rotate.Stage) bool {
+	of := map[string]rotate.Stage{}
+	for _, s := range stages {
+		of[s.ID] = s
+	}
+	trust, edges := of[rotate.StageTrust], of[rotate.StageEdges]
+	outage := of[rotate.StageLeaf].Reached > 0 && edges.Status != assess.Pass && trust.Status == assess.Warn && len(trust.Late) > 0
+	return func(s rotate.Stage) bool {
+		switch s.ID {
+		case rotate.StageTrust, rotate.StageLeaf:
+			return outage
+		case rotate.StageEdges: // they are judged once it signs
+			return s.Status == assess.Warn && len(s.Late) > 0
+		}
+		return false
+	}
+}
+
+// failingMark is that of a stage that is part of an outage: where it is reached, it should not be.
+func failingMark(s rotate.Stage) string {
+	if s.ID == rotate.StageLeaf {
+		return "!"
+	}
+	return ui.StatusMark(assess.Fail)
+}
+
+// failingWords say what a stage is to an outage, before the names of those that are late.
+func failingWords(p rotate.Planned, s rotate.Stage) string {
+	switch s.ID {
+	case rotate.StageTrust:
+		return fmt.Sprintf("%d of %d clients do not trust it: ", len(s.Late), s.All)
+	case rotate.StageEdges:
+		return fmt.Sprintf("%d of %d client/server pairs fail: ", len(s.Late), s.All)
+	}
+	words := stageWords(p, s)
+	if s.Status != assess.Pass {
+		words += lateWord(s)
+	}
+	return strings.Replace(words, "it signs", "it already signs", 1)
 }
 
 // stageText is a stage in one line: its mark, its ID, how far it is, and the first for which it is
@@ -29,7 +74,11 @@ func stageText(p rotate.Planned, s rotate.Stage, columns int) string {
 		return stageLead(s) + words
 	}
 	end := lateWord(s) + name
-	if ui.Width(stageLead(s)+words+end+more) > columns { // its ID says of what
+	switch {
+	case words == "" || ui.Width(stageLead(s)+words+end+more) <= columns:
+	case none(s): // its ID says of what
+		words = fmt.Sprintf("%d of %d unknown", s.All, s.All)
+	default:
 		words = fmt.Sprintf("%d of %d", s.Reached, s.All)
 	}
 	return ui.Shortened(stageLead(s)+words+end, columns-len(more)) + more
@@ -37,10 +86,20 @@ func stageText(p rotate.Planned, s rotate.Stage, columns int) string {
 
 // lateWord stands before the names of those for which a stage is not reached.
 func lateWord(s rotate.Stage) string {
-	if s.Status == assess.Unknown {
+	switch {
+	case s.ID == rotate.StageServed && none(s):
+		return "unknown: "
+	case none(s):
+		return ": "
+	case s.Status == assess.Unknown:
 		return "; unknown: "
 	}
 	return "; not yet: "
+}
+
+// none reports whether it is unknown of all clients, or of all that they are shown.
+func none(s rotate.Stage) bool {
+	return s.Status == assess.Unknown && s.Reached == 0 && (s.ID == rotate.StageServed || s.ID == rotate.StageTrust || s.ID == rotate.StageEdges)
 }
 
 // firstLate is the first for which a stage is not reached, and how many others there are.
@@ -82,14 +141,16 @@ func stageWords(p rotate.Planned, s rotate.Stage) string {
 	case s.All == 0 && (s.ID == rotate.StageServed || s.ID == rotate.StageEdges) && s.Status == assess.Warn:
 		return "comes after " + rotate.StageLeaf
 	case s.All == 0:
-		reason := strings.ReplaceAll(s.Reason, "the clients that verify what it signs", "its clients")
-		return firstSentence(strings.ReplaceAll(reason, "bundle is made of it", "CA bundle is made from it"))
+		return firstSentence(strings.ReplaceAll(s.Reason, "bundle is made of it", "CA bundle is made from it"))
 	case s.ID == rotate.StageBundle:
 		return bundleWords(p, s)
 	}
 	counted := fmt.Sprintf("%d of %d ", s.Reached, s.All)
-	if s.Status == assess.Pass {
+	switch {
+	case s.Status == assess.Pass:
 		counted = fmt.Sprintf("all %d ", s.All)
+	case none(s):
+		counted = fmt.Sprintf("%d of %d ", s.All, s.All)
 	}
 	switch s.ID {
 	case rotate.StageAggregates:
@@ -101,6 +162,9 @@ func stageWords(p rotate.Planned, s rotate.Stage) string {
 		}
 		return counted + "CA bundles made from it have it"
 	case rotate.StageTrust:
+		if none(s) {
+			return counted + "clients unknown"
+		}
 		return counted + "clients trust it"
 	case rotate.StageLeaf:
 		names, ok := strings.CutPrefix(s.Reason, "signed by it: ")
@@ -111,10 +175,16 @@ func stageWords(p rotate.Planned, s rotate.Stage) string {
 		}
 		return "it signs " + strings.TrimSpace(counted)
 	case rotate.StageServed:
+		if none(s) {
+			return ""
+		}
 		if s.Requests {
 			return "accepted in " + counted + "requests"
 		}
 		return "seen in " + counted + "handshakes"
+	}
+	if none(s) {
+		return counted + "client/server pairs unknown"
 	}
 	return counted + "client/server pairs pass"
 }

@@ -38,7 +38,7 @@ Exit codes: 0 all stages are reached; 1 some are not yet; 2 usage or no access; 
 
   # Until all clients trust it
   {} rotate status loadbalancer-serving-signer --nodes all --via ssh --wait 30m`, "{}", app.ProgramName)),
-		Args:              cobra.ExactArgs(1),
+		Args:              oneName(app),
 		ValidArgsFunction: completeRotated,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := f.toStatusOptions(cmd.Context(), args)
@@ -53,6 +53,19 @@ Exit codes: 0 all stages are reached; 1 some are not yet; 2 usage or no access; 
 	cmd.Flags().StringVarP(&f.output, "output", "o", "", "Form of the answer: json, yaml.")
 	ui.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml"}, cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
+}
+
+// oneName takes one NAME, and says what is wrong with none and with several as rotate does.
+func oneName(app cli.App) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch len(args) {
+		case 0:
+			return cli.WithHint(errors.New("no NAME"), "%s rotate --list lists the names", app.ProgramName)
+		case 1:
+			return nil
+		}
+		return cli.WithHint(fmt.Errorf("rotate %s takes one NAME, not %d", cmd.Name(), len(args)), "%s --help", cmd.CommandPath())
+	}
 }
 
 // The document of rotate status; see docs/rotate.md.
@@ -150,9 +163,18 @@ func printStages(out io.Writer, p rotate.Progress) error {
 	if cert := p.Planned.Of.Cert(); cert != nil {
 		ui.Printf(w, "  %s\n  %s\n", pki.Foreign(cert.Subject), apply.Identity(cert))
 	}
+	fails := failing(p.Stages)
 	for _, s := range p.Stages {
-		ui.Wrap(w, fmt.Sprintf("%s %-11s", reachedMark(s.Status), s.ID), s.Reason)
-		if s.Status != assess.Pass && s.Remediation.Text != "" {
+		mark := reachedMark(s.Status)
+		if fails(s) {
+			mark = failingMark(s)
+		}
+		ui.Wrap(w, fmt.Sprintf("%s %-11s", mark, s.ID), s.Reason)
+		switch {
+		case s.Status == assess.Pass || s.Remediation.Text == "":
+		case s.Remediation.Command == s.Remediation.Text:
+			ui.Printf(w, "    next: %s\n", s.Remediation.Command)
+		default:
 			ui.Wrap(w, "    next: ", s.Remediation.Text)
 		}
 	}

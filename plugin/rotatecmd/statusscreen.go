@@ -20,8 +20,9 @@ func (o *rotateOptions) stagesScreen(out io.Writer, p rotate.Progress) error {
 	about(a, "status", p.Planned)
 	a.Gap()
 	var said []string
+	fails := failing(p.Stages)
 	for _, s := range p.Stages {
-		said = showStage(a, p.Planned, s, said)
+		said = showStage(a, p.Planned, s, fails(s), said)
 	}
 	if took := times(p); took != "" {
 		a.Prose(ui.Useful, 2, label("took"), took)
@@ -41,14 +42,22 @@ func (o *rotateOptions) stagesScreen(out io.Writer, p rotate.Progress) error {
 
 // showStage adds the lines of a stage. The first for which it is not reached stands in its line where
 // there is room, else below, with why. said are those of which why was said before, with this one.
-func showStage(a *ui.Answer, p rotate.Planned, s rotate.Stage, said []string) []string {
+func showStage(a *ui.Answer, p rotate.Planned, s rotate.Stage, fails bool, said []string) []string {
 	name, more := firstLate(s)
-	if s.Status == assess.Pass || name == "" {
-		a.Prose(ui.Always, 2, stageLead(s), stageWords(p, s))
-		return said
+	lead, words := stageLead(s), stageWords(p, s)
+	if fails {
+		lead, words = leadOf(failingMark(s), s), failingWords(p, s)
 	}
+	switch {
+	case s.Status == assess.Pass || name == "":
+		a.Prose(ui.Always, 2, lead, words)
+		return said
+	case !fails:
+		words += lateWord(s)
+	}
+	text := lead + words
 	indent, room := strings.Repeat(" ", reasonColumns), a.Columns()-reasonColumns
-	text, reason := stageLead(s)+stageWords(p, s)+lateWord(s), ui.Clean(ui.OneLine(lateReason(s)))
+	reason := ui.Clean(ui.OneLine(lateReason(s)))
 	name = ui.Clean(name)
 	now := name + more + reason
 	if slices.Contains(said, now) {
@@ -73,6 +82,11 @@ func showStage(a *ui.Answer, p rotate.Planned, s rotate.Stage, said []string) []
 // afterStatus is the next step: a command that runs as it stands, else what to do.
 func (o *rotateOptions) afterStatus(p rotate.Progress) (command, text string) {
 	i := slices.IndexFunc(p.Stages, func(s rotate.Stage) bool { return s.Status == assess.Warn })
+	if i < 0 { // of what is unknown, that which can be read
+		i = slices.IndexFunc(p.Stages, func(s rotate.Stage) bool {
+			return s.Status == assess.Unknown && !strings.HasPrefix(s.Remediation.Text, "nothing")
+		})
+	}
 	if i < 0 {
 		i = slices.IndexFunc(p.Stages, func(s rotate.Stage) bool { return s.Status == assess.Unknown })
 	}

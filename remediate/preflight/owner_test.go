@@ -39,7 +39,7 @@ func TestOnlyRisksAreOfferedToBeAccepted(t *testing.T) {
 		return Verdict{Assessment: Fail("look at "+id, "no").Assess(id), Risk: risk}
 	}
 	for want, checks := range map[string][]Verdict{
-		"look at clocks\nlook at csr-signer\nor accept it: --accept-risk=clocks": {verdict("clocks", true), verdict("csr-signer", false)},
+		"look at clocks\nlook at csr-signer\nto accept the risk: --accept-risk=clocks": {verdict("clocks", true), verdict("csr-signer", false)},
 		"look at csr-signer": {verdict("csr-signer", false)},
 	} {
 		if got := (&Blocked{Checks: checks}).Next(); got != want {

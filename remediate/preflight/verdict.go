@@ -46,13 +46,22 @@ func (b *Blocked) Next() string {
 	for _, v := range b.Checks {
 		next = append(next, v.Remediation.Text)
 		if v.Risk {
-			risks = append(risks, "--accept-risk="+v.ID)
+			risks = append(risks, v.ID)
 		}
 	}
 	if len(risks) > 0 {
-		next = append(next, "or accept it: "+strings.Join(risks, " "))
+		next = append(next, Accepting(risks...))
 	}
 	return strings.Join(next, "\n")
+}
+
+// Accepting is the line with the flags that accept risks. It stands last: what repairs goes before.
+func Accepting(risks ...string) string {
+	text := "to accept the risk:"
+	for _, name := range risks {
+		text += " --accept-risk=" + name
+	}
+	return text
 }
 
 // Result is what a check finds, before its name and claim are put to it.

@@ -42,7 +42,7 @@ func rotateChecks() []rotateCheck {
 		{"annotations-agree", "the annotations by which the owner decides agree with the certificate", true, false, Preflight.annotations},
 		{"signer-type", "this version's operators can replace the signer in place", true, false, Preflight.signerType},
 		{chainSettled, "no rotation of the same chain is under way", true, false, Preflight.chain},
-		{ReachesVerifiers, "this version brings a new CA to all who verify by it", true, false, Preflight.reaches},
+		{ReachesVerifiers, "this version brings a new CA to all clients that use it", true, false, Preflight.reaches},
 		{"leaf-young", "nothing is about to be signed by the new CA before nodes can be given it", true, false, Preflight.leafAge},
 		{"signer-age", "its signer is old enough to have reached every client", true, false, Preflight.age},
 		{SignerTrusted, "every client trusts its signer", true, false, Preflight.trusted},
@@ -137,6 +137,10 @@ func (r Rotatable) Unmanaged() (reason, next string) {
 	}
 	return "", ""
 }
+
+// Unrotated reports whether certrot is known not to rotate it, where it is known who does, or that
+// nothing does.
+func (r Rotatable) Unrotated() bool { return r.Known == catalog.Yes && r.Trigger.Annotation == "" }
 
 // managedIfAccepted reports whether certrot would rotate it where the nearest version's way
 // is accepted.

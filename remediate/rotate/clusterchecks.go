@@ -29,9 +29,14 @@ func (p Preflight) trusted() preflight.Result {
 		switch {
 		case s.ID == StageTrust && s.Status == assess.Unknown && catalog.IsExternalServingCert(p.Of.At): // asked by itself
 		case s.ID != StageBundle && s.ID != StageAggregates && s.ID != StageTrust:
+		case s.Status == assess.Pass:
+		case s.ID == StageTrust && s.Status == assess.Warn: // the check's name says of what
+			return preflight.Fail(s.Remediation.Text, "%s", s.Reason)
+		case s.ID == StageTrust:
+			return preflight.Result{Reason: s.Reason, Next: s.Remediation.Text}
 		case s.Status == assess.Warn:
 			return preflight.Fail(s.Remediation.Text, "%s: %s", s.ID, s.Reason)
-		case s.Status == assess.Unknown:
+		default:
 			return preflight.Result{Reason: s.ID + ": " + s.Reason, Next: s.Remediation.Text}
 		}
 	}

@@ -249,18 +249,6 @@ func TestServedByTheNewSigner(t *testing.T) {
 	}
 }
 
-// TestServedOfASigner: what signs is shown by nobody, and no client has it.
-func TestServedOfASigner(t *testing.T) {
-	t.Parallel()
-	r := newRotating("csr-signer-signer", "4.20.3")
-	r.put(r.rotation().Targets[0], "kubernetes.io/tls", r.old.CertPEM)
-	stages := r.preflight(t, r.signer).stages()
-	s := stages[slices.IndexFunc(stages, func(s Stage) bool { return s.ID == StageServed })]
-	if s.Status != assess.Unknown || !strings.Contains(s.Reason, "csr-signer (no server presents it") {
-		t.Errorf("%s: %s", s.Status, s.Reason)
-	}
-}
-
 // TestQuietByTheClusterClock: how old a signer is, is told by the clock that dated it.
 func TestQuietByTheClusterClock(t *testing.T) {
 	t.Parallel()

@@ -46,6 +46,12 @@ func (r *Runner) Select(from Reading, names []string) ([]Planned, error) {
 			return nil, err
 		}
 		if reason, next := of.Unmanaged(); reason != "" {
+			if of.Unrotated() { // it is long
+				next = r.Hints.Next("{} rotate %s --explain", of.Name)
+				if minor, ok := catalog.ParseMinor(from.Facts.Snapshot.Cluster.Versions.Cluster); ok && from.Facts.Hints().OfFile() {
+					next += " --for-version " + minor.String()
+				}
+			}
 			return nil, refuse(next, "%s/%s: %s", of.At.Namespace, of.At.Name, reason)
 		}
 		if r.Leaves && !of.Signer() {

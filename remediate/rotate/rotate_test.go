@@ -67,7 +67,7 @@ func TestRotateChecks(t *testing.T) {
 			"signer-type unknown, chain-settled unknown, signer-age unknown, signer-trusted unknown", "the age of its signer is unknown: Secret/openshift-kube-apiserver-operator/kube-apiserver-to-kubelet-signer"},
 		{"a leaf whose signer is gone", "kubelet-client", "4.15.3", func(r *rotating) { r.take(r.rotation().Signer) },
 			"signer-type no, chain-settled no, signer-age no, signer-trusted no", "is not there"},
-		{"a leaf whose verifiers were not read", "kubelet-client", "4.15.3", func(*rotating) {}, "signer-trusted unknown", "trust: 0 of 1"},
+		{"a leaf whose verifiers were not read", "kubelet-client", "4.15.3", func(*rotating) {}, "signer-trusted unknown", "3 of 3 clients unknown: "},
 		{"a leaf that is shown to people outside", "external-loadbalancer-serving-certkey", "4.15.3", func(*rotating) {}, "outside-verifiers unknown", "can't be checked from here"},
 		{"a leaf whose verifiers all trust the signer", "aggregator-client", "4.15.3", func(r *rotating) {
 			r.put(catalog.Ref{Kind: catalog.ConfigMap, Namespace: "kube-system", Name: "extension-apiserver-authentication", Key: "requestheader-client-ca-file"}, "", r.old.CertPEM)

@@ -39,6 +39,7 @@ func (c Chain) servedStage(ca *pki.Cert, leaf Stage) Stage {
 	}
 	s := reached(StageServed)
 	var l looked
+	var elsewhere []string // what tells it, for each of the unknown that is in no handshake from a node
 	what := "handshakes presented a certificate of it"
 	hints := c.Facts.Hints()
 	late := hints.Next("a server reads it within minutes; {} verify names the one that does not, with its remediation")
@@ -53,7 +54,9 @@ func (c Chain) servedStage(ca *pki.Cert, leaf Stage) Stage {
 			blind = hints.UnreadNodes("requests are made on masters that can be read, with the certificate that lies there: --nodes all, with --via ssh where exec does not lead there")
 			l.accepted(claims, at, ca, c.mastersWithout(catalog.Callers()[caller].Certificate))
 		case !slices.ContainsFunc(claims, func(x trust.Claim) bool { return x.Server != "" }):
-			l.unknown = append(l.unknown, c.unseen(at))
+			why, next := c.unseen(at)
+			l.unknown = append(l.unknown, why)
+			elsewhere = append(elsewhere, next)
 		default:
 			l.presented(claims, at, ca)
 		}
@@ -69,6 +72,9 @@ func (c Chain) servedStage(ca *pki.Cert, leaf Stage) Stage {
 	case len(l.unknown) > 0:
 		s.unread("unknown: " + few(l.unknown))
 		s.count(l.does, l.does+len(l.unknown), lateOf(l.unknown, ""))
+		if len(elsewhere) == len(l.unknown) && !slices.Contains(elsewhere, "") { // nodes that are read don't show it
+			blind = few(slices.Compact(elsewhere))
+		}
 		s.advise(blind)
 		if l.does > 0 {
 			s.Reason = fmt.Sprintf("%d of %d %s; %s", l.does, l.all, what, s.Reason)
@@ -165,17 +171,23 @@ func (c Chain) claimsPresenting(at catalog.Ref) []trust.Claim {
 	return out
 }
 
-// unseen says why no handshake tells what is presented of a place.
-func (c Chain) unseen(at catalog.Ref) string {
+// unseen says why no handshake tells what is presented of a place, and what does: of servers that are
+// asked from nodes, reading these (next is empty).
+func (c Chain) unseen(at catalog.Ref) (why, next string) {
 	for _, row := range catalog.Servers() {
 		if slices.ContainsFunc(row.Certs, func(s catalog.ServedCert) bool { return s.From == at }) {
-			return at.Name + " (no handshake was made)"
+			return at.Name + " (no handshake was made)", ""
 		}
 	}
-	if entries := entriesAt(c.Facts, at); len(entries) > 0 && len(entries[0].Content.Certs) > 0 && entries[0].Content.Certs[0].IsCA {
-		return at.Name + " (no server presents it: it signs, and what it signs is not tracked)"
+	if entries := entriesAt(c.Facts, at); len(entries) > 0 && len(entries[0].Content.Certs) > 0 {
+		switch cert := entries[0].Content.Certs[0]; {
+		case cert.IsCA:
+			return at.Name + " (no server presents it: it signs, and what it signs is not tracked)", "nothing: certrot does not track what it signs"
+		case slices.Contains(cert.Usages, "server auth"):
+			return at.Name + " (no handshake was made: certrot does not ask its server)", c.Facts.Hints().Next("ask its server yourself: {} inspect HOST:PORT")
+		}
 	}
-	return at.Name + " (no server presents it: a client does, and no handshake tells that)"
+	return at.Name + " (a client presents it: no handshake shows that)", "nothing: certrot can't see what a client presents"
 }
 
 // edgesStage asks whether all holds that is known of who presents and who verifies what the
@@ -214,8 +226,11 @@ func (c Chain) edgesStage(leaf Stage) Stage {
 	case len(unknown) > 0:
 		s.unread(fmt.Sprintf("%d of %d claims are unknown: %s", len(unknown), len(claims), few(unknown)))
 		s.count(len(claims)-len(unknown), len(claims), unread)
+	case len(claims) == 0 && c.noClients():
+		s.unread(noClientKnown)
+		s.advise(nothingToRead)
 	case len(claims) == 0:
-		s.unread("the clients that verify what it signs were not asked for, or are unknown")
+		s.unread("its clients were not asked for, or are unknown")
 	default:
 		s.Remediation, s.Reason = assess.Remediation{}, fmt.Sprintf("all %d claims about what it signs hold", len(claims))
 		s.count(len(claims), len(claims), nil)

@@ -1,6 +1,8 @@
 package rotate
 
 import (
+	"crypto/x509"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +76,41 @@ func TestAcceptedByKubelets(t *testing.T) {
 				if got := s.Status.String() + ": " + s.Reason; !strings.HasPrefix(got, c.want) || (s.Remediation.Text == "") != (s.Status == assess.Pass) {
 					t.Errorf("%s, of %s: %s (next: %s), want %s", c.title, name, got, s.Remediation.Text, c.want)
 				}
+			}
+		}
+	}
+}
+
+// TestServedByNoServerThatIsAsked: why no handshake tells what is presented, with a next step that tells
+// it, or with none: to read the nodes tells nothing.
+func TestServedByNoServerThatIsAsked(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ signer, name, why, next, trust string }{
+		{"csr-signer-signer", "csr-signer-signer", "csr-signer (no server presents it", "nothing: ", ""},
+		{aggregator, "aggregator-client", "aggregator-client (a client presents it: no handshake shows that)", "nothing: ", ""},
+		{"router-ca", "router-ca", "router-certs-default (no handshake was made: ", "ask its server yourself: kubectl certrot inspect HOST:PORT", "its clients are unknown: the catalog has none"},
+	} {
+		r := newRotating(c.signer, "4.20.3")
+		r.put(r.rotation().Signer, "kubernetes.io/tls", r.old.CertPEM)
+		at, leaf := r.rotation().Targets[0], r.old.CertPEM
+		if at.Name = strings.Replace(at.Name, "*", "default", 1); at.Name != "csr-signer" {
+			use := x509.ExtKeyUsageServerAuth
+			if c.signer == aggregator {
+				use = x509.ExtKeyUsageClientAuth
+			}
+			leaf = r.old.Issue(at.Name, r.at.AddDate(0, 0, -1), r.at.AddDate(0, 0, 30), pkitest.Usages(use)).CertPEM
+		}
+		r.put(at, "kubernetes.io/tls", leaf)
+		stages := r.preflight(t, c.name).stages()
+		of := func(id string) Stage {
+			return stages[slices.IndexFunc(stages, func(s Stage) bool { return s.ID == id })]
+		}
+		if s := of(StageServed); s.Status != assess.Unknown || !strings.Contains(s.Reason, c.why) || !strings.HasPrefix(s.Remediation.Text, c.next) {
+			t.Errorf("%s: %s: %s (next: %s)", c.name, s.Status, s.Reason, s.Remediation.Text)
+		}
+		for _, id := range []string{StageTrust, StageEdges} {
+			if s := of(id); c.trust != "" && (s.Status != assess.Unknown || s.Reason != c.trust || !strings.HasPrefix(s.Remediation.Text, "nothing: ")) {
+				t.Errorf("%s: %s: %s: %s (next: %s)", c.name, id, s.Status, s.Reason, s.Remediation.Text)
 			}
 		}
 	}

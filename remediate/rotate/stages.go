@@ -18,7 +18,17 @@ func (c Chain) signerStage() Stage {
 	at := c.Of.Rotation.Signer
 	entries := entriesAt(c.Facts, at)
 	s := Stage{Assessment: assess.Assessment{ID: StageSigner, Remediation: assess.Advise(causes(c.ownerDown(c.owner()), lookAtOperator(c.owner())))}}
+	trigger, known := catalog.TriggerOf(at, c.Facts.Snapshot.Cluster.Versions)
 	switch {
+	case len(entries) == 0 && notThere(c.Facts, at) && known == catalog.Yes && trigger.Annotation == "": // who makes it again, if anyone, is not known
+		where, lead := "there", ""
+		if c.Facts.Hints().OfFile() {
+			where, lead = "in this file", "ask the cluster: "
+		}
+		s.unread(at.String() + " is not " + where + ": certrot does not rotate it")
+		s.Remediation = assess.Command("oc get secrets -n "+at.Namespace, "oc get secret -n %s %s", at.Namespace, at.Name)
+		s.Remediation.Text = lead + s.Remediation.Text
+		return s
 	case len(entries) == 0 && notThere(c.Facts, at):
 		s.pending(at.String() + " is not there: " + c.owner() + " creates it again")
 		return s
@@ -222,4 +232,41 @@ func few(names []string) string {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+// fewLate names those that are late, as long as they are few, and why: once for those that share it.
+func fewLate(late []Late) string {
+	const most = 4
+	shown, text, verifier := late[:min(most, len(late))], "", ""
+	for i, l := range shown {
+		who, node, on := cutLast(l.Name, " on ")
+		switch {
+		case i > 0 && on && who == verifier: // of the same on another node
+			text += ", " + node
+		case i > 0:
+			text += "; " + l.Name
+		default:
+			text = l.Name
+		}
+		verifier = ""
+		switch {
+		case i+1 < len(shown) && shown[i+1].Reason == l.Reason:
+			verifier = who
+		case l.Reason != "":
+			text += " (" + l.Reason + ")"
+		}
+	}
+	if more := len(late) - len(shown); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// cutLast cuts a text at the last of a separator.
+func cutLast(s, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
 }

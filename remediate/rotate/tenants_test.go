@@ -72,7 +72,7 @@ func TestATenantsStoreHoldsNoRotationUp(t *testing.T) {
 		r.put(catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-y", Name: "serving", Key: "tls.crt"}, "kubernetes.io/tls", r.old.Issue("svc", r.at.AddDate(0, -1, 0), r.at.AddDate(1, 0, 0)).CertPEM)
 		r.s.Bundles[len(r.s.Bundles)-1].Object.Annotations = map[string]string{catalog.AnnotationServiceName: "svc"}
 		for _, s := range r.preflight(t, "signing-key").stages() {
-			if s.ID == StageTrust && (strings.Contains(s.Reason, "; not: ") == c.holds || strings.Contains(s.Reason, "not judged by, as their users may write it: namespaces "+c.namespace) != c.holds) {
+			if s.ID == StageTrust && (strings.Contains(s.Reason, "do not trust it") == c.holds || strings.Contains(s.Reason, "not judged by, as their users may write it: namespaces "+c.namespace) != c.holds) {
 				t.Errorf("%s: %s: %s", c.namespace, s.Status, s.Reason)
 			}
 			if s.ID == StageEdges && c.holds && strings.Contains(s.Reason, "do not hold") {

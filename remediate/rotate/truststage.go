@@ -22,9 +22,10 @@ import (
 func (c Chain) trustStage(newCAs []*pki.Cert) Stage {
 	s := reached(StageTrust)
 	all, holds := 0, 0
-	var lack, unknown, tenants []string
+	var tenants []string
 	budget := inspect.NewBudget(len(c.Facts.Certs))
 	var late, unread []Late
+	var files []assess.Remediation // what shows a file that nodes which were read lack
 	for _, claim := range c.claims() {
 		if aboutServer(claim) {
 			continue
@@ -41,40 +42,61 @@ func (c Chain) trustStage(newCAs []*pki.Cert) Stage {
 		all++
 		switch {
 		case claim.Status == assess.Pass && ca != nil:
-			lack = append(lack, whoOf(claim)+" (it lacks "+pki.Named(ca)+", which was made in the same rotation)")
 			late = append(late, Late{whoOf(claim), "it lacks " + pki.Named(ca) + ", which was made in the same rotation"})
 		case claim.Status == assess.Pass:
 			holds++
 		case claim.Status == assess.Unknown:
-			unknown = append(unknown, whoOf(claim)+" ("+claim.Because()+")")
+			if n, ok := c.Facts.Snapshot.Node(claim.Node); ok && n.Via != "" && claim.Edge.Trust.Kind == catalog.File {
+				files = append(files, assess.Command(inspect.NodeNames, "oc debug node/%s -- chroot /host ls -l %s", claim.Node, claim.Edge.Trust.Name))
+			}
 			unread = append(unread, Late{whoOf(claim), claim.Because()})
 		default:
-			lack = append(lack, whoOf(claim)+" ("+claim.Because()+")")
 			late = append(late, Late{whoOf(claim), claim.Because()})
 		}
 	}
-	left := c.leftOut()
-	unknown, unread = append(unknown, left...), append(unread, lateOf(left, "")...)
+	left := lateOf(c.leftOut(), "")
+	unread = append(unread, left...)
 	switch {
-	case len(lack) > 0:
-		s.pending(fmt.Sprintf("%d of %d who verify what it signs trust it, now and next; not: %s", holds, all, few(lack)))
+	case len(late) > 0:
+		s.pending(fmt.Sprintf("%d of %d clients do not trust it: %s", len(late), all, fewLate(late)))
 		s.count(holds, all, late)
-		s.advise(c.lateOnNodes())
-	case len(unknown) > 0:
-		s.unread(fmt.Sprintf("%d of %d who verify what it signs trust it; unknown: %s", holds, all, few(unknown)))
+		s.Remediation = c.lateOnNodes()
+	case len(unread) > 0:
+		s.unread(fmt.Sprintf("%d of %d clients unknown: %s", len(unread), all+len(left), fewLate(unread)))
 		s.count(holds, all+len(left), unread)
 		s.advise(c.Facts.Hints().UnreadNodes("read the nodes too: --nodes all, with --via ssh where exec does not lead there"))
+		if len(files) == len(unread) { // the nodes were read: that again tells nothing
+			s.Remediation = files[0]
+		}
+	case all == 0 && c.noClients():
+		s.unread(noClientKnown)
+		s.advise(nothingToRead)
 	case all == 0:
-		s.unread("the clients that verify what it signs were not asked for, or are unknown")
+		s.unread("its clients were not asked for, or are unknown")
 		s.advise(c.Facts.Hints().UnreadNodes("{} verify --nodes all tells what is known"))
 	default:
-		s.Reason = fmt.Sprintf("all %d who verify what it signs trust it, now and next", all)
+		s.Reason = fmt.Sprintf("all %d clients trust it, now and next", all)
 		s.count(all, all, nil)
 	}
 	if slices.Sort(tenants); len(tenants) > 0 {
 		s.Reason += "; not judged by, as their users may write it: namespaces " + few(slices.Compact(tenants))
 	}
 	return s
+}
+
+// What the catalog says of what it knows no client of.
+const (
+	noClientKnown = "its clients are unknown: the catalog has none"
+	nothingToRead = "nothing: certrot can't check clients that the catalog does not have"
+)
+
+// noClients reports whether the catalog has no client of what the signer signs, in the versions that
+// run: then reading more tells nothing.
+func (c Chain) noClients() bool {
+	return !slices.ContainsFunc(c.Of.Rotation.ClientEdges(c.Facts.Snapshot.Cluster.Versions), func(e catalog.Edge) bool {
+		at := c.Of.At
+		return c.Of.Signer() || e.Presented.Fits(at.Kind, at.Namespace, at.Name, at.Key)
+	})
 }
 
 // leftOut are those who verify what it signs by a file on a node, and of whom there is no
@@ -97,19 +119,19 @@ func (c Chain) leftOut() []string {
 			}
 		}
 		if g, ok := c.ControlPlane.Gap("nodes"); ok {
-			out = append(out, "who verifies it on nodes that could not be listed ("+g.Reason+")")
+			out = append(out, "clients on nodes that could not be listed ("+g.Reason+")")
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(left)) {
-		out = append(out, "who verifies it on "+name+" (the node was left out)")
+		out = append(out, "clients on "+name+" (the node was left out)")
 	}
 	for _, g := range c.Facts.Snapshot.Gaps {
 		if g.What == "nodes" && g.Where == "" {
-			out = append(out, "who verifies it on nodes that could not be listed ("+g.Reason+")")
+			out = append(out, "clients on nodes that could not be listed ("+g.Reason+")")
 		}
 	}
 	if len(c.Facts.Snapshot.Nodes) == 0 && len(out) == 0 {
-		out = append(out, "who verifies it on nodes (none was read)")
+		out = append(out, "clients on nodes (none was read)")
 	}
 	for _, row := range catalog.Processes() {
 		if !slices.ContainsFunc(edges, func(e catalog.Edge) bool { return e.ID == row.EdgeID }) {
@@ -185,14 +207,18 @@ func untrusted(claim trust.Claim, cas []*pki.Cert, now time.Time) *pki.Cert {
 	return nil
 }
 
-// lateOnNodes says why a CA may be late on nodes.
-func (c Chain) lateOnNodes() string {
-	next := c.Facts.Hints().Next("{} verify" + c.Facts.Hints().Live(" --nodes all") + " names each, with its remediation")
+// lateOnNodes says why a CA may be late on nodes. What this version does not bring there comes by a
+// repair alone: before it signs, by pretrust, which refuses after.
+func (c Chain) lateOnNodes() assess.Remediation {
+	hints := c.Facts.Hints()
+	next := hints.Next("{} verify" + hints.Live(" --nodes all") + " names each, with its remediation")
 	seen := c.nodesLate()
 	for _, d := range c.Of.Rotation.Deliveries(c.Facts.Snapshot.Cluster.Versions) {
 		switch {
+		case !d.Delivered && c.signs():
+			return assess.Run(hints.Next("{} fix-api-int --dry-run=client"))
 		case !d.Delivered:
-			next += "; this version does not bring it to " + d.To.Name + c.Facts.Hints().Next(": {} pretrust does, before anything is signed by it, and {} fix-api-int after")
+			return assess.Run(hints.Next("{} pretrust --dry-run=client"))
 		case len(seen) > 0: // then it is known what holds it up
 		case d.Pools:
 			next += "; to " + d.To.Name + " it comes by the pools: is one paused, or a node not Ready? oc get machineconfigpools"
@@ -200,7 +226,17 @@ func (c Chain) lateOnNodes() string {
 			next += "; to " + d.To.Name + " it is brought by machine-config-daemon: does it run there? oc -n openshift-machine-config-operator get pods -o wide"
 		}
 	}
-	return strings.Join(append(seen, next), "; ")
+	return assess.Advise(strings.Join(append(seen, next), "; "))
+}
+
+// signs reports whether the signer's newest certificate has signed something already.
+func (c Chain) signs() bool {
+	ca := c.signer()
+	return ca != nil && slices.ContainsFunc(c.Of.Rotation.Targets, func(target catalog.Ref) bool {
+		return target.Kind == catalog.Secret && slices.ContainsFunc(entriesAt(c.Facts, target), func(h *inspect.Entry) bool {
+			return len(h.Content.Certs) > 0 && signed(h.Content.Certs[0], ca)
+		})
+	})
 }
 
 // leaves are what the signer signs, or the one that was named.

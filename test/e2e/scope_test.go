@@ -129,13 +129,13 @@ func TestUsageErrorsSayWhatIsWrong(t *testing.T) {
 		args []string
 		says string
 	}{
-		{"a kind that is not read", []string{"inspect", "pods"}, `kind "pods" is none that certrot reads; it reads secrets, configmaps,`},
-		{"a kind of another group", []string{"inspect", "secrets.example.com"}, `kind "secrets.example.com" is none`},
+		{"a kind that is not read", []string{"inspect", "pods"}, `"pods" is not a kind that certrot reads`},
+		{"a kind of another group", []string{"inspect", "secrets.example.com"}, `"secrets.example.com" is not a kind`},
 		{"a field that is none", []string{"inspect", "--field-selector", "data.x=y"}, `--field-selector "data.x=y": field "data.x" is none of metadata.name, metadata.namespace, and of secrets type`},
 		{"a field of another kind", []string{"inspect", "secrets,configmaps", "--field-selector", "type=Opaque"}, `--field-selector "type=Opaque": field type is one of secrets only`},
 		{"KIND/NAME without a name", []string{"inspect", "secret/"}, `argument "secret/" is no KIND/NAME`},
 		{"KIND/NAME and then a name", []string{"inspect", "secret/a", "b"}, `argument "b" is no KIND/NAME`},
-		{"an empty argument", []string{"inspect", ""}, `kind "" is none`},
+		{"an empty argument", []string{"inspect", ""}, `"" is not a kind`},
 		{"a selector that is none", []string{"inspect", "-l", "a in"}, `-l "a in"`},
 		{"an unknown form", []string{"inspect", "-o", "xml"}, `-o "xml" is none of wide, json,`},
 		{"a broken template", []string{"inspect", "-o", "go-template={{"}, "-o go-template={{"},
