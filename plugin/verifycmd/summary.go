@@ -77,9 +77,9 @@ func (p humanPrinter) problems(claims []report.VerificationClaim) []ui.Problem {
 			for i, n := range found.Findings {
 				group[i] = claims[n]
 			}
-			problem.Title, problem.Reason, problem.Names, problem.Next = c.Claim, c.Reason, found.Names(), group.remediation()
-			if c.Status == assess.Unknown { // a claim alone would read as if it were true
-				problem.Title, problem.Names = "whether "+c.Claim, nil
+			problem.Title, problem.Reason, problem.Names, problem.Next = c.Said(), c.Reason, found.Names(), group.remediation()
+			if c.Status == assess.Unknown {
+				problem.Names = nil
 			}
 		}
 		out = append(out, problem)
