@@ -191,6 +191,9 @@ func (p Problem) printNext(w *Page) {
 		if p.Next.Then != "" {
 			fewLines(w, label("then"), Clean(p.Next.Then))
 		}
+		if run := Clean(p.Next.ThenRun); run != "" && !strings.Contains(p.Next.ThenRun, "\n") {
+			Printf(w, "%s%s\n", label(""), run)
+		}
 	case p.Next.Text != "":
 		text, command := commandAtEnd(Clean(OneLine(p.Next.Text)))
 		fewLines(w, label("next"), text)
