@@ -64,7 +64,7 @@ const (
 	// fewCerts are the certificates of a chain that are listed without --details.
 	fewCerts = 4
 	// fewPlaces and fewClients keep one server on one screen.
-	fewPlaces, fewClients = 3, 2
+	fewPlaces, fewClients = 2, 2
 	// cellColumns is how wide a name in the list is without -o wide.
 	cellColumns = 28
 	// servedIndent is where texts begin, behind their labels.
