@@ -48,7 +48,7 @@ func (s planSummary) print(w *ui.Page) {
 		s.rows(rows)
 		s.bottom(bottom)
 	}
-	room := ScreenLines - lines(head.String()) - lines(rows.String()) - lines(bottom.String())
+	room := ScreenLines - lines(head.String()) - lines(rows.String()) - wrapped(bottom.String(), w.Columns())
 	notes := s.notes(w, room)
 	room -= lines(notes)
 	for i, part := range []string{head.String(), rows.String(), notes, bottom.String()} {
@@ -68,6 +68,14 @@ func (s planSummary) print(w *ui.Page) {
 }
 
 func lines(text string) int { return strings.Count(text, "\n") }
+
+// wrapped is how many lines a terminal makes of a text with commands, which are whole.
+func wrapped(text string, columns int) (n int) {
+	for line := range strings.Lines(text) {
+		n += max(1, (ui.Width(strings.TrimSuffix(line, "\n"))+columns-1)/columns)
+	}
+	return n
+}
 
 // head says which cluster it is, and what is repaired.
 func (s planSummary) head(w *ui.Page) {
