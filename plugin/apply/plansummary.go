@@ -268,7 +268,6 @@ func (s planSummary) bottom(w *ui.Page) {
 		} else {
 			w.Command("next", s.run.Lines.Apply)
 		}
-		w.Remark(s.run.Lines.ApplyRemark)
 	}
 	switch {
 	case !writesFiles(s.plan):
