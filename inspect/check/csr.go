@@ -66,26 +66,36 @@ func csrFinding(f *inspect.Facts, requests []inspect.SigningRequest) assess.Find
 	switch first.Condition {
 	case inspect.Pending:
 		finding.Reason = fmt.Sprintf("%s pending for %s", reason, strings.TrimSuffix(ago(f.Now, first.Since), " ago"))
-		finding.Impact = "its requester gets no certificate, and is refused once it has no valid one"
+		finding.Impact = "the CSR's requester gets no certificate: servers refuse it once it has no valid one"
 		finding.Evidence = fmt.Sprintf("%s pending since %s", what, when(f.Now, first.Since))
 		finding.Remediation = before(describe.Saying("look at who requests what"), "")
 		switch node, joins := first.Joins(); {
 		case joins: // who has the bootstrap token asks in any node's name, and describe looks the same
-			finding.Remediation.Text += f.Hints().Next("; if its kubelet waits: {} fix-api-int --nodes %s --approve-csrs", node)
+			finding.Remediation = followed(finding.Remediation, "if the kubelet of "+foreign.Name(node)+" waits for it, preview its approval", foreign.Fit(node),
+				f.Hints().Next("{} fix-api-int --nodes %s --approve-csrs --dry-run=client", node))
 		case first.Bad == "" && describe.Command != "": // else who made it hides something
-			finding.Remediation.Text += foreign.Command("", "; if it is right: kubectl certificate approve %s", first.Object.Name)
+			finding.Remediation = followed(finding.Remediation, "if the request is right, approve it", true, foreign.Command("", "kubectl certificate approve %s", first.Object.Name))
 		}
 	case inspect.Approved:
 		finding.Reason = fmt.Sprintf("%s approved %s, no certificate issued", reason, ago(f.Now, first.Since))
-		finding.Impact = "its requester gets no certificate, and is refused once it has no valid one"
+		finding.Impact = "the CSR's requester gets no certificate: servers refuse it once it has no valid one"
 		finding.Evidence = fmt.Sprintf("%s approved %s, but no certificate was issued", what, when(f.Now, first.Since))
 		finding.Remediation = describe.Saying("find out why the signer does not work: for kubernetes.io signers that is kube-controller-manager")
 	default:
 		condition := strings.ToLower(string(first.Condition))
 		finding.Severity = assess.Info
 		finding.Reason = fmt.Sprintf("%s %s %s", reason, condition, ago(f.Now, first.Since))
-		finding.Impact = "its requester got no certificate"
+		finding.Impact = "the CSR's requester got no certificate"
 		finding.Evidence = fmt.Sprintf("%s %s %s: %s", what, condition, when(f.Now, first.Since), pki.Quoted(first.Reason))
 	}
 	return finding
+}
+
+// followed is a look after which a command is due, which stands on a line of its own where it fits.
+func followed(look assess.Remediation, then string, fits bool, command string) assess.Remediation {
+	if look.Command == "" || !fits {
+		look.Text += "; " + then + ": " + command
+		return look
+	}
+	return look.Followed(then, command)
 }

@@ -13,7 +13,9 @@ import (
 
 const (
 	// maxRows is how many nodes have a line of their own.
-	maxRows = 10
+	maxRows = 7
+	// leastName is how many columns are left for the name of a node.
+	leastName = 10
 	// leastChange is how many columns are left for what changes before names are cut.
 	leastChange = 24
 )
@@ -108,6 +110,8 @@ func printRows(w *ui.Page, rows []planRow) {
 		return []string{r.node, r.wave, ui.OrDash(r.state), ui.OrDash(r.via)}
 	}
 	widths := make([]int, 4)
+	headers := []string{"NODE", "WAVE", "STATUS", "VIA"}
+	nodes := false
 	widest, same := 0, len(rows) > 1
 	var first []string // what the first node gets
 	for _, r := range rows {
@@ -115,11 +119,17 @@ func printRows(w *ui.Page, rows []planRow) {
 			widths[i] = max(widths[i], ui.Width(c))
 		}
 		if r.node != TheCluster {
+			nodes = true
 			widest = max(widest, ui.Width(strings.Join(r.what, ", ")))
 			if first == nil {
 				first = r.what
 			}
 			same = same && slices.Equal(first, r.what)
+		}
+	}
+	for i, h := range headers {
+		if nodes && widths[i] > 0 { // no wave has a name where nodes are named
+			widths[i] = max(widths[i], len(h))
 		}
 	}
 	fixed := 0
@@ -132,14 +142,24 @@ func printRows(w *ui.Page, rows []planRow) {
 	if once {
 		left = 0
 	}
-	widths[0] = min(widths[0], max(w.Columns()-fixed-left, maxRows))
-	for _, r := range rows {
-		line := ""
-		for i, c := range cells(r) {
+	widths[0] = min(widths[0], max(w.Columns()-fixed-left, leastName))
+	columns := func(cells []string) (line string) {
+		for i, c := range cells {
 			if widths[i] > 0 {
 				line += ui.Padded(c, widths[i]) + strings.Repeat(" ", gap)
 			}
 		}
+		return line
+	}
+	if nodes {
+		header := columns(headers)
+		if !once {
+			header += "CHANGES"
+		}
+		w.Line(strings.TrimRight(header, " "))
+	}
+	for _, r := range rows {
+		line := columns(cells(r))
 		if !once || r.node == TheCluster {
 			line += strings.Join(r.what, ", ")
 		}

@@ -48,7 +48,7 @@ func (s planSummary) print(w *ui.Page) {
 		s.rows(rows)
 		s.bottom(bottom)
 	}
-	room := ScreenLines - lines(head.String()) - lines(rows.String()) - lines(bottom.String())
+	room := ScreenLines - lines(head.String()) - lines(rows.String()) - wrapped(bottom.String(), w.Columns())
 	notes := s.notes(w, room)
 	room -= lines(notes)
 	for i, part := range []string{head.String(), rows.String(), notes, bottom.String()} {
@@ -69,6 +69,14 @@ func (s planSummary) print(w *ui.Page) {
 
 func lines(text string) int { return strings.Count(text, "\n") }
 
+// wrapped is how many lines a terminal makes of a text with commands, which are whole.
+func wrapped(text string, columns int) (n int) {
+	for line := range strings.Lines(text) {
+		n += max(1, (ui.Width(strings.TrimSuffix(line, "\n"))+columns-1)/columns)
+	}
+	return n
+}
+
 // head says which cluster it is, and what is repaired.
 func (s planSummary) head(w *ui.Page) {
 	due := 0
@@ -82,19 +90,16 @@ func (s planSummary) head(w *ui.Page) {
 	for _, line := range printer.Head(w, report.ClusterOf(s.plan.Basis.Cluster), s.plan.Now, "", nodes) {
 		w.Line(line)
 	}
-	label := "Served   "
-	if len(s.added()) > 0 {
-		label = "Repairs  "
-	}
-	if text := s.repairs(); text != "" {
-		w.Few(label, text)
-	}
+	s.reason(w)
 }
 
-// repairs says which CA kubelets get, from where, and what api-int presents.
-func (s planSummary) repairs() string {
-	var parts []string
+// reason says which CA kubelets get, from where, and why: what api-int presents.
+func (s planSummary) reason(w *ui.Page) {
 	leaf := servedLeaf(s.plan)
+	few := w.Few
+	if w.Columns() < 60 { // lines are cut where the plan would not fit a screen
+		few = func(lead, s string) { w.Line(lead + ui.Clean(s)) }
+	}
 	if added := s.added(); len(added) > 0 {
 		first := added[0]
 		if i := slices.IndexFunc(added, func(c *pki.Cert) bool { return leaf != nil && c.Subject == leaf.Issuer }); i >= 0 {
@@ -102,17 +107,17 @@ func (s planSummary) repairs() string {
 		}
 		text := "CA " + shortName(first.Subject) + " (until " + first.NotAfter.UTC().Format(time.DateOnly) + ")"
 		if len(added) > 1 {
-			text += fmt.Sprintf(" +%d", len(added)-1)
+			text += fmt.Sprintf(" and %d more", len(added)-1)
 		}
-		parts = append(parts, text+" of "+shortSource(s.run.CASource))
+		few("Adds     ", text+", from "+shortSource(s.run.CASource))
 		if leaf != nil && leaf.Issuer == first.Subject {
-			return parts[0] + "; api-int is signed by it until " + leaf.NotAfter.UTC().Format(time.DateOnly)
+			few("Why      ", "it signed api-int's certificate (expires "+leaf.NotAfter.UTC().Format(time.DateOnly)+")")
+			return
 		}
 	}
 	if leaf != nil {
-		parts = append(parts, "api-int is signed by "+shortName(leaf.Issuer)+" until "+leaf.NotAfter.UTC().Format(time.DateOnly))
+		few("Served   ", "api-int's certificate (expires "+leaf.NotAfter.UTC().Format(time.DateOnly)+"), signed by "+shortName(leaf.Issuer))
 	}
-	return strings.Join(parts, "; ")
 }
 
 // added are the CAs that the plan adds to any file, each once.
@@ -144,11 +149,11 @@ func shortName(subject string) string {
 	return pki.Foreign(name[strings.LastIndexByte(name, '_')+1:])
 }
 
-// shortSource is the name of the ConfigMap that CAs are from; any other source as it is.
+// shortSource is the ConfigMap that CAs are from, without its namespace; any other source as it is.
 func shortSource(source string) string {
 	ref, _, _ := strings.Cut(source, "[")
 	if kind, name, ok := strings.Cut(ref, "/"); ok && kind == "ConfigMap" {
-		return name[strings.LastIndexByte(name, '/')+1:]
+		return kind + " " + name[strings.LastIndexByte(name, '/')+1:]
 	}
 	return source
 }
@@ -253,12 +258,16 @@ func (s planSummary) bottom(w *ui.Page) {
 		w.Line("Solves   " + s.solves(w.Columns()-len("Solves   ")))
 	}
 	if stays := s.stays(); len(stays) > 0 {
-		w.Few("Stays    ", strings.Join(stays, "; "))
+		w.Few("Remains  ", strings.Join(stays, "; "))
 	}
 	undo := inspect.LiveHints(s.run.App.ProgramName)
 	if !s.confirm && s.run.Lines.Apply != "" {
-		w.Command("next", s.run.Lines.Apply)
-		w.Remark(s.run.Lines.ApplyRemark)
+		if s.run.Lines.Preview != "" {
+			w.Command("next", s.run.Lines.Preview)
+			w.Command("then", s.run.Lines.Apply)
+		} else {
+			w.Command("next", s.run.Lines.Apply)
+		}
 	}
 	switch {
 	case !writesFiles(s.plan):
@@ -298,7 +307,12 @@ func (s planSummary) solves(columns int) string {
 func (s planSummary) stays() []string {
 	var out []string
 	for _, f := range s.plan.Left {
-		if line := f.ID + ": " + f.Reason; strings.Contains(f.Remediation.Command, " "+s.run.Command+" ") && !slices.Contains(out, line) {
+		line := f.ID + ": " + f.Reason
+		if v := s.plan.Basis.Cluster.Versions.Cluster; f.ID == "api-ca-delivered" && v != "" { // of the version: no plan changes that
+			minor := strings.Join(strings.Split(v, ".")[:min(2, strings.Count(v, ".")+1)], ".")
+			line = f.ID + ": " + ui.Product(v) + " " + minor + " needs this after each CA rotation"
+		}
+		if strings.Contains(f.Remediation.Command, " "+s.run.Command+" ") && !slices.Contains(out, line) {
 			out = append(out, line)
 		}
 	}

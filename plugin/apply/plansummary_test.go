@@ -69,7 +69,7 @@ func summaryOf(a *Run, p *remediate.Plan, columns string, t *testing.T) string {
 	var out strings.Builder
 	a.App = cli.App{ProgramName: "certrot", Streams: genericiooptions.IOStreams{Out: &out, ErrOut: io.Discard}}
 	a.Summary, a.CASource = true, "ConfigMap/openshift-config-managed/kube-apiserver-server-ca[ca-bundle.crt]"
-	a.Lines = Lines{Apply: "certrot fix-api-int", Details: "certrot fix-api-int --dry-run=client --details"}
+	a.Lines = Lines{Preview: "certrot fix-api-int --dry-run=client", Apply: "certrot fix-api-int", Details: "certrot fix-api-int --dry-run=client --details"}
 	if err := a.show(p); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestAPlanFitsOnOneScreen(t *testing.T) {
 	added := authorities(now, "openshift-kube-apiserver-operator_loadbalancer-serving-signer@1706713320", strings.Repeat("x", 200), "c")
 	long := strings.Repeat("words of a long text ", 30)
 	for _, columns := range []int{40, 80, 200} {
-		for _, nodes := range []int{1, 2, 10, 11, 300} {
+		for _, nodes := range []int{1, 2, maxRows, maxRows + 1, 300} {
 			for _, length := range []int{1, 253} {
 				for _, notes := range []int{0, 1, 20} {
 					var names []string
@@ -117,7 +117,7 @@ func TestAPlanFitsOnOneScreen(t *testing.T) {
 					if want := nodes; nodes <= maxRows && rows != want || nodes > maxRows && rows != 0 {
 						t.Errorf("%d columns: %d nodes have %d lines\n%s", columns, nodes, rows, said)
 					}
-					for _, want := range []string{"certrot fix-api-int\n", "--details\n", "certrot undo RUN", "4.15.1"} {
+					for _, want := range []string{"  next      certrot fix-api-int --dry-run=client\n  then      certrot fix-api-int\n", "--details\n", "certrot undo RUN", "4.15.1"} {
 						if !strings.Contains(said, want) {
 							t.Errorf("%d columns, %d nodes, %d notes: no %q\n%s", columns, nodes, notes, want, said)
 						}
@@ -197,6 +197,7 @@ func TestWhatAPlanDoesToANode(t *testing.T) {
 		{Action: action.RestartPods{NodeName: "m", Pods: make([]inspect.Pod, 1)}, Change: &remediate.Change{Summary: "restart pod a/d (old)"}}}}}})
 	said := summaryOf(&Run{}, p, "120", t)
 	for _, want := range []string{
+		"\nNODE         WAVE               STATUS           VIA  CHANGES\n",
 		"\nm            masters            Ready            ssh  CA in 2 kubeconfigs, restart kubelet, then restart 3 pods\n",
 		"\nlost         workers-not-ready  no heartbeat 5h  ssh  CA in 2 kubeconfigs, restart kubelet\n",
 		"\nw            workers            NotReady         ssh  wait\n",
@@ -205,6 +206,32 @@ func TestWhatAPlanDoesToANode(t *testing.T) {
 		if !strings.Contains(said, want) {
 			t.Errorf("no %q\n%s", want, said)
 		}
+	}
+}
+
+// TestTheHeadOfAPlan: what is added, why, and what is there after it as the version is.
+func TestTheHeadOfAPlan(t *testing.T) {
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	added := authorities(now, "openshift-kube-apiserver-operator_loadbalancer-serving-signer@1", "other")
+	leaf := *added[1]
+	leaf.Issuer = added[0].Subject
+	p := repairOf(now, added, nil, "w")
+	p.Basis.Served = []inspect.Served{{Chain: []*pki.Cert{&leaf}}}
+	p.Left = []assess.Finding{{Assessment: assess.Assessment{ID: "api-ca-delivered", Reason: "kubelets are not given CA x", Remediation: assess.Run("certrot fix-api-int --dry-run=client")}}}
+	a := &Run{Command: "fix-api-int"}
+	said := summaryOf(a, p, "80", t)
+	for _, want := range []string{
+		"\nAdds     CA loadbalancer-serving-signer@1 (until 2027-05-01) and 1 more, from\n         ConfigMap kube-apiserver-server-ca\n",
+		"\nWhy      it signed api-int's certificate (expires 2027-05-01)\n",
+		"\nRemains  api-ca-delivered: OpenShift 4.15 needs this after each CA rotation\n",
+	} {
+		if !strings.Contains(said, want) {
+			t.Errorf("no %q\n%s", want, said)
+		}
+	}
+	leaf.Issuer = "CN=the-old-one"
+	if said := summaryOf(a, p, "80", t); !strings.Contains(said, "\nServed   api-int's certificate (expires 2027-05-01), signed by the-old-one\n") || strings.Contains(said, "Why") {
+		t.Errorf("it did not sign that:\n%s", said)
 	}
 }
 

@@ -56,8 +56,8 @@ type Lines struct {
 	NamedNodes  string // is for nodes that are named
 	PastMasters string // leaves out control plane nodes
 	PastWorkers string // goes past workers that have no heartbeat again
+	Preview     string // makes the plan again, of the cluster as it is now
 	Apply       string // does what a dry run printed
-	ApplyRemark string // is said below Apply; empty: nothing
 	Details     string // prints the plan in full
 }
 

@@ -82,7 +82,7 @@ func judged(a *apply.Run, r report.Verification, called string) error {
 			if nodes := g.Nodes(); len(nodes) > 0 {
 				about = " (" + apply.FirstNames(nodes, 3) + ")"
 			}
-			ui.Wrap(left, "  "+ui.StatusMark(c.Status)+" ", ui.Clean(c.Claim+about+": "+ui.OneLine(c.Because())))
+			ui.Wrap(left, "  "+ui.StatusMark(c.Status)+" ", ui.Clean(c.Said()+about+": "+ui.OneLine(c.Because())))
 		}
 	}
 	a.Printf("%s", left.String())
@@ -92,7 +92,7 @@ func judged(a *apply.Run, r report.Verification, called string) error {
 	var first string
 	for _, c := range r.Claims {
 		if c.Status.Wrong() {
-			first = fmt.Sprintf("%s: %s: %s %s", c.Claim, verifycmd.ClaimWord(c.Status), verifycmd.Where(c), c.Because())
+			first = strings.TrimSpace(c.Said()+" "+verifycmd.Where(c)) + ": " + c.Because()
 			break
 		}
 	}

@@ -107,7 +107,7 @@ func TestWhatIsSaidAtTheEnd(t *testing.T) {
 				t.Errorf("%v:\n%s", c.statuses, out.String())
 			}
 		}
-		if err != nil && !strings.Contains(err.Error(), "kubelets trust it: "+verifycmd.ClaimWord(c.statuses[1])+": on worker-1") {
+		if err != nil && !strings.Contains(err.Error(), report.Said("kubelets trust it", c.statuses[1])+" on worker-1: because of ") {
 			t.Errorf("%v", err)
 		}
 	}
@@ -131,9 +131,9 @@ func TestOfWhomItIsSaid(t *testing.T) {
 		t.Error(err)
 	}
 	for _, want := range []string{
-		"? kubelets trust it (worker-0, worker-1, worker-2 and 2 more): nobody could read it\n",
-		"? kubelets trust it (worker-7, worker-8, worker-9): its log ends\n",
-		"? kubelets trust it: no object says so\n",
+		"? whether kubelets trust it (worker-0, worker-1, worker-2 and 2 more): nobody could read it\n",
+		"? whether kubelets trust it (worker-7, worker-8, worker-9): its log ends\n",
+		"? whether kubelets trust it: no object says so\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())

@@ -31,7 +31,7 @@ func (o *fixOptions) offline(ctx context.Context) error {
 	}
 	s = o.preflight.Accepted(s)
 	a := &apply.Run{Options: o.Options, Command: o.command(), Run: remediate.NewRun(s.Taken), Summary: !o.details, CASource: fix.CASource,
-		Lines: apply.Lines{Apply: o.lines.apply + wayIn(s), ApplyRemark: liveRemark, Details: o.lines.details}}
+		Lines: apply.Lines{Apply: o.lines.apply + wayIn(s), Preview: o.lines.apply + wayIn(s) + " --dry-run=" + apply.DryRunClient, Details: o.lines.details}}
 	if err := o.followUpInFile(s, &fix); err != nil {
 		return err
 	}

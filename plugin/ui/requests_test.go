@@ -22,6 +22,9 @@ func TestPendingRequestsAreCounted(t *testing.T) {
 		"3 CSRs pending: worker-2 (2, for 5h), worker-1 (1, for 32m)": {
 			finding("a (+1 request) pending for 5h", request("a"), request("b"), node("worker-2")), finding("c pending for 32m", request("c"), node("worker-1")),
 		},
+		"8 CSRs pending: worker-2 (7, for 5h13m), worker-1 (1, for 32m)": { // the places of inspect nodes
+			finding("csr-b4x9f (+6 requests) pending for 5h13m", node("worker-2")), finding("csr-8tq2z pending for 32m", node("worker-1")),
+		},
 		"title: name":  {finding("a pending for 5h", request("a"))},
 		"title: name ": {finding("a approved 5h ago, no certificate issued", request("a"), node("worker-2"))},
 	} {

@@ -64,7 +64,7 @@ const (
 	// fewCerts are the certificates of a chain that are listed without --details.
 	fewCerts = 4
 	// fewPlaces and fewClients keep one server on one screen.
-	fewPlaces, fewClients = 3, 2
+	fewPlaces, fewClients = 2, 2
 	// cellColumns is how wide a name in the list is without -o wide.
 	cellColumns = 28
 	// servedIndent is where texts begin, behind their labels.
@@ -242,11 +242,11 @@ func (p servedScreen) clients(w *Page, claims []report.VerificationClaim) {
 	few := groups[:p.first(len(groups), fewClients)]
 	for i, g := range few {
 		lead := servedIndent + StatusMark(g.first.Status) + " "
-		names := NamesThatFit(g.of, max(w.Columns()-len(lead)-len(g.first.Claim)-2, 20))
+		names := NamesThatFit(g.of, max(w.Columns()-len(lead)-len(g.first.Said())-2, 20))
 		if p.details {
 			names = strings.Join(g.of, ", ")
 		}
-		p.text(w, lead, Clean(OneLine(g.first.Claim))+": "+names)
+		p.text(w, lead, Clean(OneLine(g.first.Said()))+": "+names)
 		if p.details || i == 0 && g.first.Status.Wrong() {
 			a := g.first.Assessment
 			if !p.details {

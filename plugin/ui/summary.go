@@ -27,8 +27,10 @@ type Summary struct {
 	Tally    string   // how many problems
 	Problems []Problem
 	Unknown  []Problem
-	Pass     []string // what is well
-	Tail     []string
+	// UnknownNext reads what the Unknown that name no next step are without.
+	UnknownNext assess.Remediation
+	Pass        []string // what is well
+	Tail        []string
 }
 
 // Problem is one problem of a summary.
@@ -62,15 +64,35 @@ func ProblemOf(p cause.Problem) Problem {
 func (s Summary) Print(w *Page) {
 	unknown := s.Unknown
 	hidden := max(len(unknown)-maxUnknown, 0)
+	if hidden == 1 { // the line that counts it says no less
+		hidden = 0
+	}
 	unknown = unknown[:len(unknown)-hidden]
 	rest := len(s.Head) + 1 + len(unknown) + min(hidden, 1) + len(s.Pass) + len(s.Tail) + 3 // empty lines
+	next := Problem{Next: s.UnknownNext}
+	if _, command := commandAtEnd(Clean(OneLine(s.UnknownNext.Text))); command != "" {
+		next.Next = assess.Run(command)
+	}
+	if len(unknown) > 0 {
+		rest += rows(w, next.printNext)
+	}
 	full, listed := fullProblems, len(s.Problems)
+	reasons := 0 // a line for each that is unknown, rather than all of some
+	for _, p := range unknown {
+		reasons += min(len(p.Reason), 1)
+	}
+	before := rest - 1    // two lines are empty
 	whole := len(unknown) // of them are told in full, where there is room
 	for ; whole > 0; whole-- {
 		if more := (Summary{Problems: unknown}).lines(w, whole, len(unknown)) - len(unknown); rest+more+s.lines(w, full, listed) <= summaryLines {
 			rest += more
 			break
 		}
+	}
+	if reasons > 0 && whole < len(unknown) && before+reasons+s.lines(w, full, listed) <= summaryLines {
+		rest, whole = before+reasons, 0
+	} else {
+		reasons = 0
 	}
 	for full > 0 && rest+s.lines(w, full, listed) > summaryLines {
 		full--
@@ -109,10 +131,17 @@ func (s Summary) Print(w *Page) {
 		Printf(w, "%s%s: --details\n", strings.Repeat(" ", labelColumns), Count(more, "more problem"))
 	}
 	for i, p := range unknown {
+		if reasons > 0 {
+			p.printReason(w)
+			continue
+		}
 		print(p, i < whole)
 	}
 	if hidden > 0 {
-		Printf(w, "%s%d more: --details\n", strings.Repeat(" ", labelColumns), hidden)
+		Printf(w, "%s%d more unknown: --details\n", strings.Repeat(" ", labelColumns), hidden)
+	}
+	if len(unknown) > 0 {
+		next.printNext(w)
 	}
 	for _, line := range s.Pass {
 		Printf(w, "%s\n", shortened(line, w.columns))
@@ -137,11 +166,27 @@ func (s Summary) linesOf(w *Page, full, told, listed int) int {
 			p.printNext(b)
 		}
 	}
-	rows := 0
-	for line := range strings.Lines(b.String()) { // a command is whole, and the terminal wraps it
-		rows += max(1, (columnsIn(strings.TrimSuffix(line, "\n"))+w.columns-1)/w.columns)
+	return rows(w, func(p *Page) { Printf(p, "%s", b.String()) })
+}
+
+// rows is how many lines of a terminal it takes to print: a command is whole, and wraps.
+func rows(w *Page, print func(*Page)) (n int) {
+	b := &Page{columns: w.columns}
+	print(b)
+	for line := range strings.Lines(b.String()) {
+		n += max(1, (columnsIn(strings.TrimSuffix(line, "\n"))+w.columns-1)/w.columns)
 	}
-	return rows
+	return n
+}
+
+// printReason writes the title and the reason, a line each.
+func (p Problem) printReason(w *Page) {
+	reason := p.Reason
+	p.Reason, p.More = "", ""
+	p.print(w, false, 1)
+	if reason != "" {
+		w.Line(label("reason") + Clean(OneLine(reason)))
+	}
 }
 
 // print writes the problem: in full, else its title alone on so many lines.
@@ -190,6 +235,9 @@ func (p Problem) printNext(w *Page) {
 		Printf(w, "%s%s\n", label("next"), Clean(p.Next.Command))
 		if p.Next.Then != "" {
 			fewLines(w, label("then"), Clean(p.Next.Then))
+		}
+		if run := Clean(p.Next.ThenRun); run != "" && !strings.Contains(p.Next.ThenRun, "\n") {
+			Printf(w, "%s%s\n", label(""), run)
 		}
 	case p.Next.Text != "":
 		text, command := commandAtEnd(Clean(OneLine(p.Next.Text)))

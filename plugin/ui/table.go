@@ -176,11 +176,12 @@ func readsOf(inv *report.Inventory) (reads, none []string) {
 
 // Gaps prints what was not read.
 func (p HumanPrinter) Gaps(w io.Writer, inv *report.Inventory) {
-	if len(inv.Gaps) == 0 {
+	gaps := p.unread(inv)
+	if len(gaps) == 0 {
 		return
 	}
 	Printf(w, "\nUNKNOWN  could not be read, so nothing is said of it\n")
-	for _, g := range onceEach(inv.Gaps) {
+	for _, g := range onceEach(gaps) {
 		Wrap(w, "  ? ", strings.TrimSpace(g.What+"  "+Clean(g.Where)))
 		Assessment(w, "    ", assess.Assessment{Reason: g.Reason, Remediation: g.Remediation}, nil)
 	}

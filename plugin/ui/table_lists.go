@@ -3,6 +3,7 @@ package ui
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -182,6 +183,9 @@ func clockOf(n report.Node) string {
 // pendingFor stands in the reason of check csr-answered before how long a request waits.
 const pendingFor = " pending for "
 
+// moreRequests stands there before that, where there are several.
+var moreRequests = regexp.MustCompile(` \(\+([0-9]+) requests?\)$`)
+
 // requestsPending says how many certificate requests wait, of which nodes, and since when, where that
 // is all that the findings say; else title and names are as they were.
 func requestsPending(p cause.Problem, findings []report.Finding, title string, names []string) (string, []string) {
@@ -193,12 +197,13 @@ func requestsPending(p cause.Problem, findings []report.Finding, title string, n
 		if f.ID != "csr-answered" || at < 0 {
 			return title, names
 		}
-		requests, nodes := 0, []string{}
+		requests, nodes := 1, []string{} // of its places some may not be chosen
+		if m := moreRequests.FindStringSubmatch(f.Reason[:at]); m != nil {
+			more, _ := strconv.Atoi(m[1])
+			requests += more
+		}
 		for _, place := range f.Locations {
-			switch {
-			case string(place.Kind) == catalog.Request:
-				requests++
-			case place.Node != "" && !slices.Contains(nodes, place.Node):
+			if place.Node != "" && !slices.Contains(nodes, place.Node) {
 				nodes = append(nodes, place.Node)
 			}
 		}

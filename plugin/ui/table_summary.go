@@ -22,7 +22,7 @@ import (
 func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Severity) {
 	listed := limit(inv, atLeast).Findings
 	hidden := len(inv.Findings) - len(listed)
-	s := Summary{Head: p.head(w, inv), Unknown: UnknownOf(inv.Gaps)}
+	s := Summary{Head: p.head(w, inv), Unknown: UnknownOf(p.unread(inv))}
 	n := map[assess.Severity]int{}
 	for _, problem := range p.folded(listed) {
 		told := ProblemOf(problem)
@@ -33,7 +33,7 @@ func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Sev
 		s.Problems = append(s.Problems, told)
 		n[problem.Severity]++
 	}
-	s.Tally = tallied(n, len(s.Unknown), len(listed), hidden)
+	s.Tally = tallied(n, len(UnknownOf(inv.Gaps)), len(listed), hidden)
 	if len(listed) == 0 {
 		of := ""
 		if hidden > 0 {
@@ -145,7 +145,7 @@ func (p HumanPrinter) head(w *Page, inv *report.Inventory) []string {
 	if inv.Cluster.Version != "" || len(inv.Nodes) > 0 {
 		nodes = nodesRead(inv.Nodes, inv.Gaps)
 		if inv.LacksControlPlaneNodes() {
-			nodes += "; no control plane node in the file"
+			nodes += " workers, no control plane node"
 		}
 	}
 	return p.Head(w, inv.Cluster, inv.Now, strings.Join(files, ", "), nodes)
@@ -179,6 +179,17 @@ func (p HumanPrinter) Head(w *Page, c report.Cluster, now time.Time, from, more 
 		lines = append(lines, strings.TrimSuffix(line, "\n"))
 	}
 	return lines
+}
+
+// unread are the gaps, and the nodes that a file has none of: exit codes and documents do not count
+// those, as it may be of some nodes on purpose.
+func (p HumanPrinter) unread(inv *report.Inventory) []report.Gap {
+	if !inv.LacksControlPlaneNodes() || len(inv.Nodes) == 0 {
+		return inv.Gaps
+	}
+	return append(slices.Clip(inv.Gaps), report.Gap{
+		What: "control plane nodes", Reason: "not in the file; what is on them is unknown", Remediation: assess.Advise(p.Hints.UnreadNodes("")),
+	})
 }
 
 // hostOf is the server without what every URL of an API server has.

@@ -3,6 +3,7 @@ package ui
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -86,6 +87,9 @@ func Hang(w io.Writer, s string, indent int) {
 	Printf(w, "%s\n", strings.TrimRight(line, " "))
 }
 
+// generatedName is a quoted name that an operator of the cluster made, which begins with the operator's.
+var generatedName = regexp.MustCompile(`^(["“])(?:CN=)?openshift-[a-z0-9-]+_([A-Za-z0-9.@-]+)(["”].*)$`)
+
 func wrapTo(w io.Writer, lead, s string, width int) {
 	if !foreign.Prints(s) { // the program's own prose is one line: something of the cluster's is in it
 		s = foreign.Quoted(s)
@@ -102,8 +106,8 @@ func wrapTo(w io.Writer, lead, s string, width int) {
 		}
 		if !empty {
 			line += " "
-		} else if room := width - len([]rune(word)); strings.ContainsRune(`"“`, []rune(word)[0]) && room < len([]rune(line)) && room > 1 && strings.TrimSpace(line) == "" {
-			line = line[:room] // a terminal would break the quotation
+		} else if strings.TrimSpace(line) == "" && len([]rune(line))+len([]rune(word)) > width { // its fingerprint stands beside it
+			word = generatedName.ReplaceAllString(word, "$1$2$3")
 		}
 		line, empty = line+word, false
 	}

@@ -15,7 +15,7 @@ func TestQuotationsAreWholeWhereTheyFit(t *testing.T) {
 			t.Errorf("too wide: %q", line)
 		}
 	}
-	if !strings.Contains(w.String(), name) {
+	if !strings.Contains(w.String(), "\n"+strings.Repeat(" ", 18)+`"loadbalancer-serving-signer@1706713320"`) {
 		t.Error(w)
 	}
 }
@@ -43,6 +43,19 @@ func TestNoLineOfHangBeginsWithALabel(t *testing.T) {
 			if strings.HasPrefix(strings.TrimSpace(line), "next") {
 				t.Fatalf("%q", page.String())
 			}
+		}
+	}
+}
+
+// TestALongNameStaysInItsColumn: what an operator generated is told without the operator's name.
+func TestALongNameStaysInItsColumn(t *testing.T) {
+	t.Setenv("COLUMNS", "80")
+	const lead = "  detail  "
+	for _, name := range []string{`"openshift-kube-apiserver-operator_loadbalancer-serving-signer@1706713320"`, `"CN=openshift-kube-apiserver-operator_loadbalancer-serving-signer@1706713320"`} {
+		var out strings.Builder
+		Wrap(&out, lead, "replaced by "+name+" (d069b6f9b291)")
+		if want := lead + "replaced by\n" + `          "loadbalancer-serving-signer@1706713320" (d069b6f9b291)` + "\n"; out.String() != want {
+			t.Errorf("%s:\n%s", name, out.String())
 		}
 	}
 }

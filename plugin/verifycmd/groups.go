@@ -120,7 +120,7 @@ func (g ClaimGroup) remediation() assess.Remediation {
 // what was written before, and all the claims of all lines of the edge.
 func (g ClaimGroup) print(w io.Writer, now time.Time, last ClaimGroup, all int, wide bool) {
 	c := g[0]
-	ui.Printf(w, "%s %s%s\n", ui.StatusMark(c.Status), c.Claim, g.about(all, wide))
+	ui.Printf(w, "%s %s%s\n", ui.StatusMark(c.Status), c.Said(), g.about(all, wide))
 	c.Remediation = g.remediation()
 	ui.Assessment(w, "    ", c.Assessment, func() {
 		if c.Status != assess.Pass {

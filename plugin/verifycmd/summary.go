@@ -41,7 +41,14 @@ func (p humanPrinter) summary(w *ui.Page, r *report.Verification) {
 	for _, status := range []assess.Status{assess.Fail, assess.Warn} {
 		s.Problems = append(s.Problems, p.problems(claims[status])...)
 	}
-	s.Unknown = append(ui.UnknownOf(r.Gaps), p.problems(claims[assess.Unknown])...)
+	s.Unknown = ui.UnknownOf(r.Gaps)
+	for _, u := range p.problems(claims[assess.Unknown]) { // one next step for all
+		if s.UnknownNext.Text == "" {
+			s.UnknownNext = u.Next
+		}
+		u.Next = assess.Remediation{}
+		s.Unknown = append(s.Unknown, u)
+	}
 	if t := tallyOf(r.Claims); t.checks[assess.Pass] > 0 {
 		s.Pass = []string{fmt.Sprintf("%s %-10s%s", ui.StatusMark(assess.Pass), "PASS", t.passed())}
 	}
@@ -77,9 +84,10 @@ func (p humanPrinter) problems(claims []report.VerificationClaim) []ui.Problem {
 			for i, n := range found.Findings {
 				group[i] = claims[n]
 			}
-			problem.Title, problem.Reason, problem.Names, problem.Next = c.Claim, c.Reason, found.Names(), group.remediation()
-			if c.Status == assess.Unknown { // a claim alone would read as if it were true
-				problem.Title, problem.Names = "whether "+c.Claim, nil
+			problem.Title, problem.Reason, problem.Names, problem.Next = c.Said(), c.Reason, found.Names(), group.remediation()
+			problem.More, problem.Also = "", nil // it is one check, in places that the names tell
+			if c.Status == assess.Unknown {
+				problem.Names, problem.Also = nil, problem.Names
 			}
 		}
 		out = append(out, problem)

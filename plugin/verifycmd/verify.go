@@ -311,7 +311,7 @@ func (p humanPrinter) lines(w *ui.Page, r *report.Verification) {
 		var last ClaimGroup
 		for i, g := range groups {
 			if r.Cluster.Unreviewed != "" && i+1 < len(groups) && g.unknownAs(groups[i+1]) { // the last of them says why
-				ui.Printf(w, "%s %s%s\n", ui.StatusMark(g[0].Status), g[0].Claim, g.about(g.among(r.Claims), p.wide))
+				ui.Printf(w, "%s %s%s\n", ui.StatusMark(g[0].Status), g[0].Said(), g.about(g.among(r.Claims), p.wide))
 			} else {
 				g.print(w, r.Now, last, g.among(r.Claims), p.wide)
 			}

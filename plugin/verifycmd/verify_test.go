@@ -92,7 +92,7 @@ api-int
   the latest.
   next  oc certrot fix-api-int
 
-! kubelets trust it  (n1, n2)
+! kubelets will not trust it  (n1, n2)
     signed by another next
     when  2024-06-14 12:00 UTC at the earliest (in 13d)
           then at its next connection; when its client certificate is renewed, 2024-06-18 to

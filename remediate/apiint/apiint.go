@@ -41,6 +41,7 @@ type Repair struct {
 	Deleting map[string]int
 	// ApproveCSRs approves what restarted kubelets ask for, where it matches them.
 	ApproveCSRs bool
+	scripted    bool // it is for a script, which asks no API server
 	// Rebootstrap has kubelets make their kubeconfig anew, and ask for a client
 	// certificate where theirs is of no more use.
 	Rebootstrap bool
@@ -211,6 +212,9 @@ func (a Repair) repair(d *remediate.Draft, n *inspect.Node) error {
 		return err
 	}
 	a.suggest(d, n, c == nil)
+	if c != nil && a.API && !a.ApproveCSRs && !a.scripted {
+		unapproved(d, n.Name)
+	}
 	// Its kubelet may have been restarted by a run that was interrupted before it answered.
 	begun := a.API && a.Nodes == nil && action.NotReturned(d.Facts, n, d.Plan.Now)
 	asks := a.API && a.Nodes != nil && a.ApproveCSRs && len(csr.PendingRequests(d.Facts, n.Name)) > 0

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/duration"
+
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -123,4 +125,25 @@ func uselessCertificate(facts inspect.Snapshot, n *inspect.Node, now time.Time) 
 		return "the API server does not accept that in " + inspect.KubeletClient + " (401), which is valid until " + cert.NotAfter.UTC().Format(time.RFC3339), nil
 	}
 	return "", nil
+}
+
+// unapproved says which requests of a kubelet wait, and that the plan lets them.
+func unapproved(d *remediate.Draft, node string) {
+	pending, first := 0, d.Plan.Now
+	for _, r := range d.Facts.Requests {
+		if r.Condition != inspect.Pending || !r.About(node) || r.Signer != catalog.KubeletClientSigner && r.Signer != catalog.KubeletServingSigner {
+			continue
+		}
+		if pending++; r.Since.Before(first) {
+			first = r.Since
+		}
+	}
+	if pending == 0 {
+		return
+	}
+	csrs := "1 CSR"
+	if pending > 1 {
+		csrs = fmt.Sprintf("%d CSRs", pending)
+	}
+	d.Note("%s: %s pending for %s: to approve, add --approve-csrs", foreign.Name(node), csrs, duration.HumanDuration(d.Plan.Now.Sub(first)))
 }

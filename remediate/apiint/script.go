@@ -78,7 +78,7 @@ func (a Repair) Scripts(run string, facts inspect.Snapshot, now time.Time) (scri
 		} else {
 			one := a
 			// A script asks no API, approves nothing, and does not look at the other nodes.
-			one.Nodes, one.API, one.ApproveCSRs = []string{name}, true, false
+			one.Nodes, one.API, one.ApproveCSRs, one.scripted = []string{name}, true, false, true
 			p, err := one.Plan(run, facts, now)
 			if err != nil {
 				return nil, nil, err

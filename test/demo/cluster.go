@@ -22,7 +22,7 @@ const (
 var (
 	born     = at("2019-08-14 09:12")
 	upgraded = at("2024-01-31 15:02")
-	resigned = at("2024-02-09 22:40")
+	resigned = at("2024-02-10 02:55")
 	taken    = at("2024-02-10 06:30")
 )
 
@@ -124,8 +124,9 @@ func trouble() []object {
 		webhook("policy", gone),
 		configMap("payments", "partner-ca", nil, map[string]string{"ca.pem": string(cut)}),
 	}
-	// worker-2 rebooted and lost its way: it asks with the bootstrap token, and
-	// nobody approves, since its Node exists already
+	// worker-2 rebooted without a valid client certificate: it asks with the bootstrap token, and its
+	// requests are not approved, since its Node exists already. Once api-int presents the new
+	// certificate, it reaches no API server to ask.
 	for i := range 7 {
 		out = append(out, request(fmt.Sprintf("csr-%c4x9%c", 'b'+rune(i), 'f'+rune(i)), "system:node:worker-2",
 			"system:serviceaccount:openshift-machine-config-operator:node-bootstrapper", "kubernetes.io/kube-apiserver-client-kubelet", at("2024-02-10 01:17").Add(time.Duration(i)*15*time.Minute)))
