@@ -238,8 +238,12 @@ func rowName(p Place) string {
 	if p.Key != "" {
 		key = "[" + p.Key + "]"
 	}
+	annotation := p.Selector.Annotation
+	if p.Selector.OtherAnnotation != "" { // the same of service-ca's older API
+		annotation = strings.Replace(annotation, ".beta.", ".{beta,alpha}.", 1)
+	}
 	for _, c := range []struct{ what, value string }{
-		{"annotation", p.Selector.Annotation}, {"label", p.Selector.Label}, {"type", p.Selector.Type}, {"signer", p.Selector.Signer},
+		{"annotation", annotation}, {"label", p.Selector.Label}, {"type", p.Selector.Type}, {"signer", p.Selector.Signer},
 	} {
 		if c.value != "" {
 			return fmt.Sprintf("%s with %s %s%s", p.Kind, c.what, c.value, key)

@@ -22,7 +22,7 @@ func serviceEdges() []Edge {
 		server("new-master-config-server", "master"),
 		{
 			ID: "service-ca", Part: PartServices, Verifier: "whoever calls Services by TLS", Claim: "the published service CA verifies what Services show",
-			Trust: Ref{Kind: ConfigMap, Namespace: "*", Name: "openshift-service-ca.crt", Key: "service-ca.crt"}, Presented: Ref{Kind: Secret, Key: "tls.crt"}, Selector: ObjectSelector{Annotation: AnnotationServiceName},
+			Trust: Ref{Kind: ConfigMap, Namespace: "*", Name: "openshift-service-ca.crt", Key: "service-ca.crt"}, Presented: Ref{Kind: Secret, Key: "tls.crt"}, Selector: ServiceCASecret(),
 			ServerName: NameAny, Reload: ReloadOnChange, Reader: pki.ReaderUnknown,
 			Impact: "calls between the cluster's own components: metrics, webhooks, the image registry",
 			In:     Range{Component: "service-ca"}, Evidence: Evidence{Verified, "openshift/service-ca-operator pkg/controller @ 6391e070d"},
@@ -58,7 +58,7 @@ func registryEdges() []Edge {
 		},
 		{
 			ID: "router-services", Part: PartServices, Verifier: "routers", Claim: "routers trust the Services behind Routes that re-encrypt",
-			Trust: Ref{Kind: ConfigMap, Namespace: "openshift-ingress", Name: "service-ca-bundle", Key: "service-ca.crt"}, Presented: Ref{Kind: Secret, Key: "tls.crt"}, Selector: ObjectSelector{Annotation: AnnotationServiceName},
+			Trust: Ref{Kind: ConfigMap, Namespace: "openshift-ingress", Name: "service-ca-bundle", Key: "service-ca.crt"}, Presented: Ref{Kind: Secret, Key: "tls.crt"}, Selector: ServiceCASecret(),
 			ServerName: NameAny, Reload: ReloadOnChange, Reader: pki.ReaderOpenSSL, Impact: "Routes that re-encrypt: the console and monitoring among them", In: Range{Component: ingress},
 			Evidence: Evidence{Verified, ingressRepo + "pkg/operator/controller/names.go @ acca9642a"},
 		},

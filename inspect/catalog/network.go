@@ -44,7 +44,7 @@ func networkPlaces() []Place {
 	return append(places,
 		Place{Ref: bundle(managed, "trusted-ca-bundle"), Role: CABundle, Owner: networkOwner, Doc: "the system's trusted CAs and the administrator's (Proxy spec.trustedCA): what the cluster's components trust outside the cluster", In: Range{Component: network},
 			Evidence: Evidence{Verified, networkRepo + "pkg/controller/proxyconfig/controller.go and pkg/names/names.go @ 2a6a57fef"}},
-		Place{Ref: Ref{Kind: ConfigMap, Key: "ca-bundle.crt"}, Selector: ObjectSelector{Label: labelInjectTrustedCA}, Role: CABundle, Owner: networkOwner, Doc: "the cluster's trusted CAs, put in because the label asks for it", In: Range{Component: network}, Evidence: injects},
+		Place{Ref: Ref{Kind: ConfigMap, Key: "ca-bundle.crt"}, Selector: ObjectSelector{Label: labelInjectTrustedCA, Value: "true"}, Role: CABundle, Owner: networkOwner, Doc: "the cluster's trusted CAs, put in because the label asks for it", In: Range{Component: network}, Evidence: injects},
 		trusted("openshift-*", "*trusted-ca-bundle"),
 		trusted("openshift-*", "*trusted-ca"),
 		trusted("openshift-controller-manager", "openshift-global-ca"),
