@@ -51,8 +51,8 @@ func authenticationPlaces() []Place {
 			Evidence: Evidence{Verified, authRepo + "pkg/controllers/deployment/deployment_controller.go and pkg/operator/starter.go @ release-4.12 and release-4.22"}},
 		{Ref: bundle("openshift-console", "oauth-serving-cert"), Role: CABundle, Owner: consoleOwner, Doc: "the console verifies the OAuth server's certificate with it", In: Range{Component: console},
 			Evidence: Evidence{Verified, consoleRepo + "pkg/console/starter/starter.go @ 684157180"}},
-		{Ref: bundle("openshift-console", "default-ingress-cert"), Role: CABundle, Owner: consoleOwner, Doc: "the console verifies routes' certificates with it", In: Range{Component: console},
-			Evidence: Evidence{Verified, consoleRepo + "pkg/api/api.go @ 684157180; openshift/origin tls/ownership/ownership.md @ 01860260f"}},
+		{Ref: bundle("openshift-console", "default-ingress-cert"), Role: CABundle, Owner: consoleOwner, Doc: "console-operator verifies the certificate of the console's Route with it; the console itself does not read it", In: Range{Component: console},
+			Evidence: Evidence{Verified, consoleRepo + "pkg/console/starter/starter.go and pkg/console/controllers/healthcheck/controller.go @ release-4.12 a67babae3, release-4.22 68028ec98 and 684157180"}},
 	}
 }
 
