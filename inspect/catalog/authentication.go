@@ -24,9 +24,9 @@ const (
 // by CertificateSigningRequest and renews when 20 to 25 % of its validity are
 // left.
 func requested(renewer string, in Range) Lifetime {
-	return Lifetime{Validity: 30 * day, RenewAtPercent: 80, Renewer: renewer, In: in,
+	return Lifetime{Validity: 30 * day, RenewFromPercent: 75, RenewAtPercent: 80, Renewer: renewer, In: in,
 		Doc:      "by request, so never beyond the end of csr-signer",
-		Evidence: Evidence{Verified, "openshift/library-go pkg/operator/csr/cert_controller.go @ 93ac9206a"}}
+		Evidence: Evidence{Verified, "openshift/library-go pkg/operator/csr/cert_controller.go (jitter) @ 93ac9206a, and as " + renewer + " has it @ release-4.12 and release-4.22"}}
 }
 
 // authenticator is the lifetime of the certificate with which kube-apiserver

@@ -261,6 +261,8 @@ func length(d time.Duration) string {
 		return fmt.Sprintf("%dy", d/year)
 	case d%day == 0:
 		return fmt.Sprintf("%dd", d/day)
+	case d < day:
+		return strings.TrimSuffix(d.String(), "0m0s")
 	case d%year == year-time.Hour:
 		return fmt.Sprintf("%dy less 1h", d/year+1)
 	}
@@ -276,7 +278,10 @@ func renewal(l Lifetime) string {
 	if l.Refresh > 0 {
 		when = append(when, length(l.Refresh))
 	}
-	if l.RenewAtPercent > 0 {
+	switch {
+	case l.RenewFromPercent > 0:
+		when = append(when, fmt.Sprintf("%d-%d%%", l.RenewFromPercent, l.RenewAtPercent))
+	case l.RenewAtPercent > 0:
 		when = append(when, fmt.Sprintf("%d%%", l.RenewAtPercent))
 	}
 	return strings.Join(when, "/")

@@ -1,6 +1,9 @@
 package catalog
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // TestReloadOfServicesClients: what a change of trust anchors does, as the operators' sources say it.
 func TestReloadOfServicesClients(t *testing.T) {
@@ -35,6 +38,24 @@ func TestMachineConfigServersReload(t *testing.T) {
 		}
 		if len(got) != 1 || got[0] != want {
 			t.Errorf("%s: %q, want %q", version, got, want)
+		}
+	}
+}
+
+// TestLifetimesByRequest: who asks by CertificateSigningRequest renews when 20 to 25 % are left, by
+// chance; the CronJob of OLM's profiles renews what lives for hours.
+func TestLifetimesByRequest(t *testing.T) {
+	t.Parallel()
+	for _, at := range []Ref{secret("openshift-oauth-apiserver", "openshift-authenticator-certs"), secret(monitoringTarget, "metrics-client-certs")} {
+		l, known := LifetimeOf(at, Versions{Cluster: "4.22.1"})
+		if known != Yes || l.RenewFromPercent != 75 || l.RenewAtPercent != 80 {
+			t.Errorf("%s: %s, %d to %d %%", at, known, l.RenewFromPercent, l.RenewAtPercent)
+		}
+	}
+	for version, want := range map[string]time.Duration{"4.12.1": time.Hour, "4.13.1": day, "4.22.1": day} {
+		l, known := LifetimeOf(secret("openshift-operator-lifecycle-manager", "pprof-cert"), Versions{Cluster: version})
+		if known != Yes || l.Validity != want || !l.SelfRotating() {
+			t.Errorf("%s: %s, %s, renewed by %q", version, known, l.Validity, l.Renewer)
 		}
 	}
 }

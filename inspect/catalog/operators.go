@@ -1,5 +1,7 @@
 package catalog
 
+import "time"
+
 // Operators with a certificate or two of their own, and what an administrator
 // writes.
 
@@ -9,6 +11,13 @@ func otherOperatorPlaces() []Place {
 	olmSource := Evidence{Verified, "operator-framework/operator-lifecycle-manager pkg/controller/install/certresources.go"}
 	fresh := []Lifetime{{Validity: 730 * day, Refresh: 729 * day, Renewer: "operator-lifecycle-manager", Evidence: olmSource,
 		Doc: "renewed, with a new CA, a day before it expires"}}
+	collects := Evidence{Verified, "openshift/operator-framework-olm cmd/collect-profiles/main.go and manifests/0000_50_olm_07-collect-profiles.cronjob.yaml @ release-4.12 3e6152a31, release-4.13 9e62118dc and release-4.22 de6260e53"}
+	profiles := []Lifetime{
+		{Validity: time.Hour, RenewAtPercent: 25, Renewer: "its CronJob collect-profiles", In: between(olm, Minor{4, 12}, Minor{4, 12}), Evidence: collects,
+			Doc: "a new one every 15 minutes, unless the ConfigMap collect-profiles-config says disabled"},
+		{Validity: day, RenewFromPercent: 98, RenewAtPercent: 100, Renewer: "its CronJob collect-profiles", In: since(olm, Minor{4, 13}), Evidence: collects,
+			Doc: "in its last 15 minutes, unless the ConfigMap collect-profiles-config says disabled"},
+	}
 	const metal = "baremetal" // ClusterOperator
 	crypto := "openshift/cluster-baremetal-operator provisioning/baremetal_crypto.go @ "
 	ironic := []Lifetime{
@@ -21,7 +30,7 @@ func otherOperatorPlaces() []Place {
 	registryCA := Evidence{Verified, "openshift/cluster-image-registry-operator pkg/resource/caconfig.go @ 02bb5c2cd and release-4.12"}
 	return []Place{
 		{Ref: secret("openshift-operator-lifecycle-manager", "packageserver-service-cert"), Role: Serving, Owner: "operator-lifecycle-manager", Doc: "served by packageserver, the API server of OperatorHub's packages", Lifetimes: fresh, In: Range{Component: olm}, Evidence: registry},
-		{Ref: secret("openshift-operator-lifecycle-manager", "pprof-cert"), Role: Peer, Owner: "operator-lifecycle-manager", Doc: "for OLM's profiles", In: Range{Component: olm}, Evidence: registry},
+		{Ref: secret("openshift-operator-lifecycle-manager", "pprof-cert"), Role: Client, Owner: "operator-lifecycle-manager", Doc: "self-signed: with it the CronJob collect-profiles asks OLM's operators for profiles", Lifetimes: profiles, In: Range{Component: olm}, Evidence: collects},
 		{Ref: Ref{Kind: Secret, Key: "tls.crt"}, Selector: ObjectSelector{Annotation: annotationOLM}, Role: Serving, Owner: "operator-lifecycle-manager", Doc: "certificate that OLM made for an operator's webhook or API server", Lifetimes: fresh, Evidence: olmSource},
 		{Ref: Ref{Kind: Secret, Key: "olmCAKey"}, Selector: ObjectSelector{Annotation: annotationOLM}, Role: CABundle, Owner: "operator-lifecycle-manager", Doc: "the CA of a certificate that OLM made; OLM discards the CA's key", Lifetimes: fresh, Evidence: olmSource},
 		{Ref: secret("openshift-machine-api", "metal3-ironic-tls"), Role: Serving, Owner: "cluster-baremetal-operator", Doc: "served by Ironic, which provisions bare metal hosts; self-made, with a CA of its own", Lifetimes: ironic, In: Range{Component: metal}, Evidence: registry},
