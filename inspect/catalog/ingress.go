@@ -29,6 +29,24 @@ func ingressPlaces() []Place {
 	}
 }
 
+// gatewayPlaces are of Gateway API: istiod, which ingress-operator installs for the first
+// GatewayClass of its own, has a CA that it makes itself.
+func gatewayPlaces() []Place {
+	const istiod, istio = "istiod", "; openshift-service-mesh/istio security/pkg/cmd/constants.go, security/pkg/pki/ca and pilot/pkg/bootstrap/istio_ca.go @ release-1.26 and release-1.28"
+	made := Evidence{Derived, ingressRepo + "pkg/operator/controller/gatewayclass @ release-4.19 a3c5d8daf, release-4.20 f86aaea41 and release-4.22 0c0c64843" + istio}
+	from419 := since(ingress, Minor{4, 19})
+	published := func(name, doc string) Place {
+		return Place{Ref: Ref{Kind: ConfigMap, Namespace: "*", Name: name, Key: "root-cert.pem"}, Role: CABundle, Owner: istiod, Doc: doc, In: from419, Evidence: made}
+	}
+	return []Place{
+		{Ref: Ref{Kind: Secret, Namespace: "openshift-ingress", Name: "istio-ca-secret", Key: "ca-cert.pem"}, Role: Signer, Owner: istiod, Doc: "Gateway API: signs the certificates of istiod and of Gateways' proxies", In: from419, Evidence: made,
+			Lifetimes: []Lifetime{{Validity: 10 * year, RenewAtPercent: 80, Renewer: istiod, In: from419, Evidence: made, Doc: "with the same key"}}},
+		// ingress-operator names it from 4.20 on, and did so in 4.19 up to c10b83178 (2025-07-25).
+		published("openshift-gw-ca-root-cert", "Gateway API: the CA with which a Gateway's proxies verify istiod; in namespaces that have a Gateway"),
+		published("istio-ca-root-cert", "the CA with which proxies verify istiod: of a service mesh, and in 4.19 of Gateway API"),
+	}
+}
+
 func ingressRotations() []Rotation {
 	return []Rotation{{
 		// The bundle is what is served, with its chain: it holds the signer for as
