@@ -12,12 +12,12 @@ const (
 )
 
 func networkPKI() Evidence {
-	return Evidence{Verified, networkRepo + "pkg/controller/pki/pki_controller.go and bindata (kind OperatorPKI) @ 2a6a57fef and release-4.12 to 4.22"}
+	return Evidence{Verified, networkRepo + "pkg/controller/pki/pki_controller.go and bindata (kind OperatorPKI) @ release-4.12 28db40f16 to release-4.22 6a5fcccf8"}
 }
 
 func networkPlaces() []Place {
 	src := networkPKI()
-	injects := Evidence{Verified, networkRepo + "pkg/controller/configmap_ca_injector/controller.go @ 2a6a57fef"}
+	injects := Evidence{Verified, networkRepo + "pkg/controller/configmap_ca_injector/controller.go @ release-4.12 28db40f16, release-4.22 6a5fcccf8 and 2a6a57fef"}
 	known := since(network, Minor{4, 12})
 	signer := []Lifetime{{Validity: 10 * year, Refresh: 9 * year, RenewAtPercent: 80, Renewer: networkOwner, In: known, Evidence: src,
 		Doc: "the 80 % rule (8 years) comes before the refresh of 9 years"}}
@@ -37,7 +37,7 @@ func networkPlaces() []Place {
 	// What is in openshift-config, only the administrator puts there.
 	mine := func(name string) Place {
 		return Place{Ref: bundle(userConfig, name), Role: CABundle, Owner: "user", Doc: "by its name, CAs of an administrator (such as Proxy spec.trustedCA)", In: Range{Component: network},
-			Evidence: Evidence{Derived, networkRepo + "pkg/controller/proxyconfig/controller.go @ 2a6a57fef"}}
+			Evidence: Evidence{Derived, networkRepo + "pkg/controller/proxyconfig/controller.go @ release-4.12 28db40f16, release-4.22 6a5fcccf8 and 2a6a57fef"}}
 	}
 	mounts := func(files string) Evidence { return Evidence{Verified, src.Source + "; " + files} }
 	places := pki(ovnTarget, "ovn", "signs ovn-cert", "verifies ovn-cert: OVN's databases and their clients read it up to 4.14, nothing from 4.15 on",
@@ -50,7 +50,7 @@ func networkPlaces() []Place {
 		"served by network-node-identity's webhook", since(network, Minor{4, 14}), src)...)
 	return append(places,
 		Place{Ref: bundle(managed, "trusted-ca-bundle"), Role: CABundle, Owner: networkOwner, Doc: "the system's trusted CAs and the administrator's (Proxy spec.trustedCA): what the cluster's components trust outside the cluster", In: Range{Component: network},
-			Evidence: Evidence{Verified, networkRepo + "pkg/controller/proxyconfig/controller.go and pkg/names/names.go @ 2a6a57fef"}},
+			Evidence: Evidence{Verified, networkRepo + "pkg/controller/proxyconfig/controller.go and pkg/names/names.go @ release-4.12 28db40f16, release-4.22 6a5fcccf8 and 2a6a57fef"}},
 		Place{Ref: Ref{Kind: ConfigMap, Key: "ca-bundle.crt"}, Selector: ObjectSelector{Label: labelInjectTrustedCA, Value: "true"}, Role: CABundle, Owner: networkOwner, Doc: "the cluster's trusted CAs, put in because the label asks for it", In: Range{Component: network}, Evidence: injects},
 		trusted("openshift-*", "*trusted-ca-bundle"),
 		trusted("openshift-*", "*trusted-ca"),
@@ -74,7 +74,7 @@ func networkRotations() []Rotation {
 func networkAggregates() []Aggregate {
 	sync := func(target Ref) Aggregate {
 		return Aggregate{Target: target, Parts: []Ref{bundle(managed, "trusted-ca-bundle")}, Relation: Copy, In: Range{Component: network},
-			Evidence: Evidence{Verified, networkRepo + "pkg/controller/configmap_ca_injector/controller.go @ 2a6a57fef; the label in the bindata of each component's operator"}}
+			Evidence: Evidence{Verified, networkRepo + "pkg/controller/configmap_ca_injector/controller.go @ release-4.12 28db40f16, release-4.22 6a5fcccf8 and 2a6a57fef; the label in the bindata of each component's operator"}}
 	}
 	return []Aggregate{
 		sync(bundle("openshift-apiserver", "trusted-ca-bundle")),

@@ -13,10 +13,10 @@ const (
 )
 
 func serviceCAPlaces() []Place {
-	rotates := Evidence{Verified, serviceCARepo + "pkg/operator/rotate.go and pkg/operator/starter.go @ 6391e070d and release-4.12 to 4.22"}
-	serves := Evidence{Verified, serviceCARepo + "pkg/controller/servingcert and pkg/controller/api/api.go @ 6391e070d and release-4.12 to 4.22"}
-	injects := Evidence{Verified, serviceCARepo + "pkg/controller/cabundleinjector/configmap.go @ 6391e070d and release-4.12"}
-	registry := Evidence{Verified, "openshift/origin tls/ownership/ownership.md @ 01860260f"}
+	rotates := Evidence{Verified, serviceCARepo + "pkg/operator/rotate.go, sync_common.go and starter.go @ release-4.12 46487800f, release-4.22 9fff46a57 and 6391e070d"}
+	serves := Evidence{Verified, serviceCARepo + "pkg/controller/servingcert and pkg/controller/api/api.go @ release-4.12 46487800f, release-4.22 9fff46a57 and 6391e070d"}
+	injects := Evidence{Verified, serviceCARepo + "pkg/controller/cabundleinjector/configmap.go @ release-4.12 46487800f, release-4.22 9fff46a57 and 6391e070d"}
+	synced := Evidence{Verified, serviceCARepo + "pkg/operator/starter.go (resourceSyncController) @ release-4.12 46487800f, release-4.22 9fff46a57 and 6391e070d"}
 	all := Range{Component: serviceCA}
 	known := since(serviceCA, Minor{4, 12})
 	// One hour before the end, or when the CA rotates: whichever comes first,
@@ -30,8 +30,9 @@ func serviceCAPlaces() []Place {
 		{Ref: Ref{Kind: Secret, Namespace: serviceCATarget, Name: "signing-key", Key: "ca-bundle.crt"}, Role: CABundle, Owner: serviceCAOwner, Doc: "the signer's certificate and, after a rotation, what bridges old and new", In: all, Evidence: rotates},
 		{Ref: Ref{Kind: Secret, Namespace: serviceCATarget, Name: "signing-key", Key: "intermediate-ca.crt"}, Role: CABundle, Owner: serviceCAOwner, Doc: "the new signer, signed by the old one, after a rotation", In: all, Evidence: rotates},
 		{Ref: bundle(serviceCATarget, "signing-cabundle"), Role: CABundle, Owner: serviceCAOwner, Doc: "CAs with which clients verify Services: what service-ca puts into ConfigMaps, webhooks, APIServices and CRDs", In: all, Evidence: rotates},
-		{Ref: Ref{Kind: ConfigMap, Namespace: "*", Name: "openshift-service-ca.crt", Key: "service-ca.crt"}, Role: CABundle, Owner: serviceCAOwner, Doc: "CAs with which pods verify Services; every namespace has it", In: all, Evidence: injects},
-		{Ref: Ref{Kind: ConfigMap, Namespace: managed, Name: "service-ca", Key: "ca-bundle.crt"}, Role: CABundle, Owner: serviceCAOwner, Doc: "the service CA, published for other operators", In: all, Evidence: registry},
+		{Ref: Ref{Kind: ConfigMap, Namespace: "*", Name: "openshift-service-ca.crt", Key: "service-ca.crt"}, Role: CABundle, Owner: serviceCAOwner, Doc: "CAs with which pods verify Services; every namespace has it; in clusters born in 4.7 or earlier with those of kube-root-ca.crt, as they were at service-ca's start", In: all,
+			Evidence: Evidence{Verified, injects.Source + " (newVulnerableLegacyConfigMapInjectorConfig); " + kcmRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go (useMoreSecureServiceCA) @ release-4.12 c3c07bebb and release-4.22 95150ed5d"}},
+		{Ref: Ref{Kind: ConfigMap, Namespace: managed, Name: "service-ca", Key: "ca-bundle.crt"}, Role: CABundle, Owner: serviceCAOwner, Doc: "the service CA, published for other operators", In: all, Evidence: synced},
 		{Ref: Ref{Kind: Secret, Key: "tls.crt"}, Selector: ServiceCASecret(), Role: Serving, Owner: serviceCAOwner, Doc: "serving certificate that service-ca made for a Service", Lifetimes: leaf, In: all, Evidence: serves},
 		{Ref: Ref{Kind: ConfigMap, Key: "service-ca.crt"}, Selector: injectedSelector(ConfigMap), Role: CABundle, Owner: serviceCAOwner, Doc: "the service CA, put in by service-ca because the annotation asks for it", In: all, Evidence: injects},
 	}
@@ -41,7 +42,7 @@ func serviceCARotations() []Rotation {
 	return []Rotation{{
 		Signer: secret(serviceCATarget, "signing-key"), Bundle: bundle(serviceCATarget, "signing-cabundle"), Selector: ServiceCASecret(),
 		Bridge: Ref{Kind: Secret, Namespace: serviceCATarget, Name: "signing-key", Key: "intermediate-ca.crt"}, In: Range{Component: serviceCA},
-		Evidence: Evidence{Verified, serviceCARepo + "pkg/operator/rotate.go @ 6391e070d"},
+		Evidence: Evidence{Verified, serviceCARepo + "pkg/operator/rotate.go and pkg/controller/servingcert @ release-4.12 46487800f, release-4.22 9fff46a57 and 6391e070d"},
 	}}
 }
 
@@ -49,10 +50,11 @@ func serviceCAAggregates() []Aggregate {
 	published := bundle(serviceCATarget, "signing-cabundle")
 	rows := []Aggregate{
 		{Target: published, Parts: []Ref{secret(serviceCATarget, "signing-key")}, Relation: Union, In: Range{Component: serviceCA},
-			Evidence: Evidence{Verified, serviceCARepo + "pkg/operator/sync_common.go @ 6391e070d"}},
-		{Target: Ref{Kind: ConfigMap, Namespace: "*", Name: "openshift-service-ca.crt", Key: "service-ca.crt"}, Relation: Copy, In: Range{Component: serviceCA},
+			Evidence: Evidence{Verified, serviceCARepo + "pkg/operator/sync_common.go @ release-4.12 46487800f, release-4.22 9fff46a57 and 6391e070d"}},
+		// More than a copy in clusters born in 4.7 or earlier.
+		{Target: Ref{Kind: ConfigMap, Namespace: "*", Name: "openshift-service-ca.crt", Key: "service-ca.crt"}, Relation: Union, In: Range{Component: serviceCA},
 			Parts:    []Ref{published},
-			Evidence: Evidence{Verified, serviceCARepo + "pkg/controller/cabundleinjector/configmap.go and starter.go @ 6391e070d and release-4.12"}},
+			Evidence: Evidence{Verified, serviceCARepo + "pkg/controller/cabundleinjector/configmap.go and starter.go @ release-4.12 46487800f, release-4.22 9fff46a57 and 6391e070d"}},
 	}
 	for _, at := range []Ref{
 		{Kind: ConfigMap, Key: "service-ca.crt"}, {Kind: "ValidatingWebhookConfiguration"}, {Kind: "MutatingWebhookConfiguration"}, {Kind: "APIService"}, {Kind: "CustomResourceDefinition"},

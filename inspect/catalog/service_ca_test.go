@@ -72,3 +72,13 @@ func TestServiceCASecretsOfEitherAnnotation(t *testing.T) {
 		}
 	}
 }
+
+// TestOldClustersPublishMoreThanTheServiceCA: clusters born in 4.7 or earlier have the API server's CAs
+// in openshift-service-ca.crt, too (newVulnerableLegacyConfigMapInjectorConfig): no copy of one bundle.
+func TestOldClustersPublishMoreThanTheServiceCA(t *testing.T) {
+	t.Parallel()
+	i := slices.IndexFunc(Aggregates(), func(a Aggregate) bool { return a.Target.Name == "openshift-service-ca.crt" })
+	if i < 0 || Aggregates()[i].Relation != Union {
+		t.Errorf("openshift-service-ca.crt is said to be a copy, or of nothing (%d)", i)
+	}
+}
