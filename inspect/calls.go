@@ -153,5 +153,5 @@ func madeFor(h *Entry, service string) bool {
 // injected reports whether service-ca keeps the bundle: then the Service shows what
 // service-ca made for it.
 func injected(bundle *Entry) bool {
-	return bundle.Annotation(catalog.AnnotationInjectCABundle) != "" || bundle.Annotation(catalog.AnnotationInjectCABundleAlpha) != ""
+	return bundle.Object != nil && catalog.ServiceCAInjects(string(bundle.At.Kind), bundle.Object.Annotations)
 }

@@ -179,7 +179,7 @@ func (f *Facts) targets(a catalog.Aggregate, byObject map[catalog.Ref][]*Entry) 
 	if a.Selector != (catalog.ObjectSelector{}) {
 		for i := range f.Entries {
 			h := &f.Entries[i]
-			if string(h.At.Kind) == r.Kind && h.Annotation(a.Selector.Annotation) != "" && (r.Key == h.key() || r.Key == "" && h.Use == UseTrust) {
+			if string(h.At.Kind) == r.Kind && h.Object != nil && a.Selector.Annotated(h.Object.Annotations) && (r.Key == h.key() || r.Key == "" && h.Use == UseTrust) {
 				out = append(out, h)
 			}
 		}

@@ -28,10 +28,12 @@ const (
 
 // Annotations that other owners put on certificates.
 const (
-	// AnnotationServiceName is on secrets that service-ca made for a Service.
+	// AnnotationServiceName is on secrets that service-ca made for a Service, or the alpha one
+	// alone where the Service asked by its own alpha annotation.
 	AnnotationServiceName      = "service.beta.openshift.io/originating-service-name"
 	AnnotationServiceNameAlpha = "service.alpha.openshift.io/originating-service-name"
-	// AnnotationInjectCABundle asks service-ca to put its CA into the object.
+	// AnnotationInjectCABundle asks service-ca to put its CA into the object. The alpha one does so
+	// for ConfigMaps and APIServices alone.
 	AnnotationInjectCABundle      = "service.beta.openshift.io/inject-cabundle"
 	AnnotationInjectCABundleAlpha = "service.alpha.openshift.io/inject-cabundle"
 	// annotationOLM is on secrets that OLM made for an operator.

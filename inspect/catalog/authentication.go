@@ -24,9 +24,9 @@ const (
 // by CertificateSigningRequest and renews when 20 to 25 % of its validity are
 // left.
 func requested(renewer string, in Range) Lifetime {
-	return Lifetime{Validity: 30 * day, RenewAtPercent: 80, Renewer: renewer, In: in,
+	return Lifetime{Validity: 30 * day, RenewFromPercent: 75, RenewAtPercent: 80, Renewer: renewer, In: in,
 		Doc:      "by request, so never beyond the end of csr-signer",
-		Evidence: Evidence{Verified, "openshift/library-go pkg/operator/csr/cert_controller.go @ 93ac9206a"}}
+		Evidence: Evidence{Verified, "openshift/library-go pkg/operator/csr/cert_controller.go (jitter) @ 93ac9206a, and as " + renewer + " has it @ release-4.12 and release-4.22"}}
 }
 
 // authenticator is the lifetime of the certificate with which kube-apiserver
@@ -36,7 +36,7 @@ func authenticator() []Lifetime {
 }
 
 func authenticationPlaces() []Place {
-	starter := Evidence{Verified, authRepo + "pkg/operator/starter.go @ f3df4f5b2"}
+	starter := Evidence{Verified, authRepo + "pkg/operator/starter.go @ release-4.12 4f7f6b1af, release-4.22 5a44cc2a8 and f3df4f5b2"}
 	all := Range{Component: authentication}
 	return []Place{
 		{Ref: secret("openshift-oauth-apiserver", "openshift-authenticator-certs"), Role: Client, Owner: authOwner, Doc: "with which kube-apiserver asks the OAuth API server about tokens", In: all, Evidence: starter,
@@ -44,26 +44,26 @@ func authenticationPlaces() []Place {
 		{Ref: secret("openshift-oauth-apiserver", "etcd-client"), Role: Client, Owner: authOwner, Doc: "the OAuth API server's client certificate for etcd, a copy", Lifetimes: etcdClient(), In: all, Evidence: starter},
 		{Ref: bundle("openshift-oauth-apiserver", "etcd-serving-ca"), Role: CABundle, Owner: authOwner, Doc: "the OAuth API server verifies etcd's serving certificates with it", In: all, Evidence: starter},
 		{Ref: bundle(managed, "oauth-serving-cert"), Role: CABundle, Owner: authOwner, Doc: "the chain that the OAuth server's route serves, for clients to trust", In: all,
-			Evidence: Evidence{Verified, authRepo + "pkg/controllers/trustdistribution/trustdistribution_controller.go @ f3df4f5b2"}},
+			Evidence: Evidence{Verified, authRepo + "pkg/controllers/trustdistribution/trustdistribution_controller.go @ release-4.12 4f7f6b1af, release-4.22 5a44cc2a8 and f3df4f5b2"}},
 		{Ref: Ref{Kind: Secret, Namespace: "openshift-authentication", Name: "v4-0-config-system-router-certs"}, Role: Serving, Owner: authOwner, Doc: "the ingress domain's default certificate, which the OAuth server serves; the keys are domains", In: all,
-			Evidence: Evidence{Verified, authRepo + "pkg/controllers/trustdistribution/trustdistribution_controller.go @ f3df4f5b2"}},
+			Evidence: Evidence{Verified, authRepo + "pkg/controllers/routercerts/controller.go (SyncPartialSecret) @ release-4.12 4f7f6b1af, release-4.22 5a44cc2a8 and f3df4f5b2"}},
 		{Ref: secret("openshift-authentication", "v4-0-config-system-custom-router-certs"), Role: Serving, Owner: "user", Writer: authOwner, Doc: "an administrator's certificate for the OAuth server's own host name (Ingress spec.componentRoutes), a copy", In: all,
-			Evidence: Evidence{Verified, authRepo + "pkg/controllers/deployment/deployment_controller.go and pkg/operator/starter.go @ release-4.12 and release-4.22"}},
+			Evidence: Evidence{Verified, authRepo + "pkg/controllers/deployment/deployment_controller.go, pkg/controllers/customroute and pkg/operator/starter.go @ release-4.12 4f7f6b1af and release-4.22 5a44cc2a8"}},
 		{Ref: bundle("openshift-console", "oauth-serving-cert"), Role: CABundle, Owner: consoleOwner, Doc: "the console verifies the OAuth server's certificate with it", In: Range{Component: console},
-			Evidence: Evidence{Verified, consoleRepo + "pkg/console/starter/starter.go @ 684157180"}},
-		{Ref: bundle("openshift-console", "default-ingress-cert"), Role: CABundle, Owner: consoleOwner, Doc: "the console verifies routes' certificates with it", In: Range{Component: console},
-			Evidence: Evidence{Verified, consoleRepo + "pkg/api/api.go @ 684157180; openshift/origin tls/ownership/ownership.md @ 01860260f"}},
+			Evidence: Evidence{Verified, consoleRepo + "pkg/console/starter/starter.go @ release-4.12 a67babae3, release-4.22 68028ec98 and 684157180"}},
+		{Ref: bundle("openshift-console", "default-ingress-cert"), Role: CABundle, Owner: consoleOwner, Doc: "console-operator verifies the certificate of the console's Route with it; the console itself does not read it", In: Range{Component: console},
+			Evidence: Evidence{Verified, consoleRepo + "pkg/console/starter/starter.go and pkg/console/controllers/healthcheck/controller.go @ release-4.12 a67babae3, release-4.22 68028ec98 and 684157180"}},
 	}
 }
 
 func openShiftAPIPlaces() []Place {
-	sync := Evidence{Verified, openShiftAPIRepo + "pkg/operator @ 8206430b0"}
-	client := Evidence{Verified, openShiftKCMRepo + "pkg/operator/sync_openshiftcontrollermanager_v311_00.go @ e1c367419"}
+	sync := Evidence{Verified, openShiftAPIRepo + "pkg/operator/resourcesynccontroller @ release-4.12 a1d5d0d79, release-4.22 8417fa983 and 8206430b0"}
+	client := Evidence{Verified, openShiftKCMRepo + "pkg/operator/sync_openshiftcontrollermanager_v311_00.go @ release-4.12 ab963d8ad and release-4.22 e1c367419"}
 	return []Place{
 		{Ref: secret("openshift-apiserver", "etcd-client"), Role: Client, Owner: openShiftAPIOwner, Doc: "openshift-apiserver's client certificate for etcd, a copy", Lifetimes: etcdClient(), In: Range{Component: openShiftAPI}, Evidence: sync},
 		{Ref: bundle("openshift-apiserver", "etcd-serving-ca"), Role: CABundle, Owner: openShiftAPIOwner, Doc: "openshift-apiserver verifies etcd's serving certificates with it", In: Range{Component: openShiftAPI}, Evidence: sync},
 		{Ref: Ref{Kind: ConfigMap, Namespace: "openshift-apiserver", Name: "image-import-ca"}, Role: CABundle, Owner: openShiftAPIOwner, Doc: "openshift-apiserver verifies registries with it when it imports images; the keys are registries, with '..' for ':'", In: Range{Component: openShiftAPI},
-			Evidence: Evidence{Verified, openShiftAPIRepo + "pkg/operator/workload/workload_openshiftapiserver_v311_00_sync.go @ 8206430b0 and release-4.12"}},
+			Evidence: Evidence{Verified, openShiftAPIRepo + "pkg/operator/workload/workload_openshiftapiserver_v311_00_sync.go @ release-4.12 a1d5d0d79, release-4.22 8417fa983 and 8206430b0"}},
 		{Ref: bundle("openshift-controller-manager", "client-ca"), Role: CABundle, Owner: openShiftKCMOwner, Doc: "openshift-controller-manager verifies its clients' certificates with it", In: Range{Component: openShiftKCM}, Evidence: client},
 		{Ref: bundle("openshift-route-controller-manager", "client-ca"), Role: CABundle, Owner: openShiftKCMOwner, Doc: "route-controller-manager verifies its clients' certificates with it", In: Range{Component: openShiftKCM}, Evidence: client},
 	}
@@ -73,14 +73,14 @@ func openShiftAPIAggregates() []Aggregate {
 	row := func(target, source Ref, component, src string) Aggregate {
 		return Aggregate{Target: target, Parts: []Ref{source}, Relation: Copy, In: Range{Component: component}, Evidence: Evidence{Verified, src}}
 	}
-	const sync = openShiftKCMRepo + "pkg/operator/sync_openshiftcontrollermanager_v311_00.go @ e1c367419"
+	const sync = openShiftKCMRepo + "pkg/operator/sync_openshiftcontrollermanager_v311_00.go @ release-4.12 ab963d8ad and release-4.22 e1c367419"
 	return []Aggregate{
-		row(secret("openshift-oauth-apiserver", "etcd-client"), secret(userConfig, "etcd-client"), authentication, authRepo+"pkg/operator/starter.go @ f3df4f5b2"),
-		row(bundle("openshift-oauth-apiserver", "etcd-serving-ca"), bundle(userConfig, "etcd-serving-ca"), authentication, authRepo+"pkg/operator/starter.go @ f3df4f5b2"),
-		row(secret("openshift-apiserver", "etcd-client"), secret(userConfig, "etcd-client"), openShiftAPI, openShiftAPIRepo+"pkg/operator @ 8206430b0"),
-		row(bundle("openshift-apiserver", "etcd-serving-ca"), bundle(userConfig, "etcd-serving-ca"), openShiftAPI, openShiftAPIRepo+"pkg/operator @ 8206430b0"),
+		row(secret("openshift-oauth-apiserver", "etcd-client"), secret(userConfig, "etcd-client"), authentication, authRepo+"pkg/operator/starter.go @ release-4.12 4f7f6b1af, release-4.22 5a44cc2a8 and f3df4f5b2"),
+		row(bundle("openshift-oauth-apiserver", "etcd-serving-ca"), bundle(userConfig, "etcd-serving-ca"), authentication, authRepo+"pkg/operator/starter.go @ release-4.12 4f7f6b1af, release-4.22 5a44cc2a8 and f3df4f5b2"),
+		row(secret("openshift-apiserver", "etcd-client"), secret(userConfig, "etcd-client"), openShiftAPI, openShiftAPIRepo+"pkg/operator/resourcesynccontroller @ release-4.12 a1d5d0d79, release-4.22 8417fa983 and 8206430b0"),
+		row(bundle("openshift-apiserver", "etcd-serving-ca"), bundle(userConfig, "etcd-serving-ca"), openShiftAPI, openShiftAPIRepo+"pkg/operator/resourcesynccontroller @ release-4.12 a1d5d0d79, release-4.22 8417fa983 and 8206430b0"),
 		row(bundle("openshift-controller-manager", "client-ca"), bundle(kasTarget, "client-ca"), openShiftKCM, sync),
 		row(bundle("openshift-route-controller-manager", "client-ca"), bundle(kasTarget, "client-ca"), openShiftKCM, sync),
-		row(bundle("openshift-console", "oauth-serving-cert"), bundle(managed, "oauth-serving-cert"), console, consoleRepo+"pkg/console/starter/starter.go @ 684157180"),
+		row(bundle("openshift-console", "oauth-serving-cert"), bundle(managed, "oauth-serving-cert"), console, consoleRepo+"pkg/console/starter/starter.go @ release-4.12 a67babae3, release-4.22 68028ec98 and 684157180"),
 	}
 }

@@ -14,6 +14,7 @@ func Places() []Place {
 		etcdPlaces(),
 		serviceCAPlaces(),
 		ingressPlaces(),
+		gatewayPlaces(),
 		routePlaces(),
 		authenticationPlaces(),
 		openShiftAPIPlaces(),

@@ -238,8 +238,12 @@ func rowName(p Place) string {
 	if p.Key != "" {
 		key = "[" + p.Key + "]"
 	}
+	annotation := p.Selector.Annotation
+	if p.Selector.OtherAnnotation != "" { // the same of service-ca's older API
+		annotation = strings.Replace(annotation, ".beta.", ".{beta,alpha}.", 1)
+	}
 	for _, c := range []struct{ what, value string }{
-		{"annotation", p.Selector.Annotation}, {"label", p.Selector.Label}, {"type", p.Selector.Type}, {"signer", p.Selector.Signer},
+		{"annotation", annotation}, {"label", p.Selector.Label}, {"type", p.Selector.Type}, {"signer", p.Selector.Signer},
 	} {
 		if c.value != "" {
 			return fmt.Sprintf("%s with %s %s%s", p.Kind, c.what, c.value, key)
@@ -257,6 +261,8 @@ func length(d time.Duration) string {
 		return fmt.Sprintf("%dy", d/year)
 	case d%day == 0:
 		return fmt.Sprintf("%dd", d/day)
+	case d < day:
+		return strings.TrimSuffix(d.String(), "0m0s")
 	case d%year == year-time.Hour:
 		return fmt.Sprintf("%dy less 1h", d/year+1)
 	}
@@ -272,7 +278,10 @@ func renewal(l Lifetime) string {
 	if l.Refresh > 0 {
 		when = append(when, length(l.Refresh))
 	}
-	if l.RenewAtPercent > 0 {
+	switch {
+	case l.RenewFromPercent > 0:
+		when = append(when, fmt.Sprintf("%d-%d%%", l.RenewFromPercent, l.RenewAtPercent))
+	case l.RenewAtPercent > 0:
 		when = append(when, fmt.Sprintf("%d%%", l.RenewAtPercent))
 	}
 	return strings.Join(when, "/")

@@ -48,7 +48,7 @@ func document() string {
 	for _, r := range Rotations() {
 		signs := refs(r.Targets)
 		if r.Selector != (ObjectSelector{}) {
-			signs = "what carries `" + r.Selector.Annotation + "`"
+			signs = "each " + rowName(Place{Ref: Ref{Kind: Secret}, Selector: r.Selector})
 		}
 		published := "no bundle of its own"
 		if r.Bundle != (Ref{}) {

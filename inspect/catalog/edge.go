@@ -135,10 +135,14 @@ type ReloadPolicy string
 
 // When trust anchors are read.
 const (
-	ReloadAtStart    ReloadPolicy = "at its start"
-	ReloadOnChange   ReloadPolicy = "when the file changes"
-	ReloadEachTime   ReloadPolicy = "each time"
-	ReloadByRollout  ReloadPolicy = "by a rollout of its static pods"
+	ReloadAtStart   ReloadPolicy = "at its start"
+	ReloadOnChange  ReloadPolicy = "when the file changes"
+	ReloadEachTime  ReloadPolicy = "each time"
+	ReloadByRollout ReloadPolicy = "by a rollout of its static pods"
+	// ReloadByDeployment: its operator rolls the Deployment out for each change of them.
+	ReloadByDeployment ReloadPolicy = "by a rollout of its Deployment"
+	// ReloadByReload: it does not watch them, and reads them with its own configuration.
+	ReloadByReload   ReloadPolicy = "when it reloads its configuration"
 	ReloadByNewNodes ReloadPolicy = "when a node is added"
 )
 

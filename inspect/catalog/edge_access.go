@@ -35,9 +35,9 @@ func accessEdges() []Edge {
 			ID: "console-oauth", Part: PartAccess, Verifier: "the console", Claim: "the console trusts the OAuth server's serving certificate",
 			// The console is a part that a cluster may be without.
 			Trust: bundle("openshift-console", "oauth-serving-cert"), Optional: true, Presented: Ref{Kind: Secret, Namespace: "openshift-authentication", Name: "v4-0-config-system-router-certs"},
-			CustomPresented: secret("openshift-authentication", "v4-0-config-system-custom-router-certs"), ServerName: NameAny, Reload: ReloadByRollout, Reader: pki.ReaderUnknown,
+			CustomPresented: secret("openshift-authentication", "v4-0-config-system-custom-router-certs"), ServerName: NameAny, Reload: ReloadByDeployment, Reader: pki.ReaderUnknown,
 			Impact: "log in to the console", In: since(console, Minor{4, 12}),
-			Evidence: Evidence{Verified, authRepo + "pkg/controllers/trustdistribution/trustdistribution_controller.go @ f3df4f5b2; " + consoleRepo + "pkg/console/starter/starter.go @ 684157180"},
+			Evidence: Evidence{Verified, authRepo + "pkg/controllers/trustdistribution/trustdistribution_controller.go @ release-4.12 4f7f6b1af, release-4.22 5a44cc2a8 and f3df4f5b2; " + consoleRepo + "pkg/console/starter/starter.go and pkg/console/subresource/deployment/deployment.go (withConsoleAnnotations) @ release-4.12 a67babae3, release-4.22 68028ec98 and 684157180"},
 		},
 	}
 }

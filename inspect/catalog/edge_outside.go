@@ -46,7 +46,7 @@ func outsideEdges() []Edge {
 		{
 			ID: "pods-proxy-ca", Part: PartServices, Verifier: "operators that call out of the cluster", Claim: "the bundle for who calls through the proxy holds the CAs by which that is trusted",
 			Trust: bundle(managed, "trusted-ca-bundle"), Presented: proxied, Verify: VerifyDelivered, Reload: ReloadAtStart, Reader: pki.ReaderGo, Impact: "what operators fetch through the proxy: updates, images, the cloud's API",
-			Remediation: "see what the network operator says: kubectl get clusteroperator network -o yaml", In: Range{Component: network}, Evidence: Evidence{Derived, networkRepo + "pkg/controller/proxyconfig @ 2a6a57fef"},
+			Remediation: "see what the network operator says: kubectl get clusteroperator network -o yaml", In: Range{Component: network}, Evidence: Evidence{Derived, networkRepo + "pkg/controller/proxyconfig @ release-4.12 28db40f16, release-4.22 6a5fcccf8 and 2a6a57fef"},
 		},
 		certs("node-ca-registries", delivered, "look at the log of the DaemonSet node-ca: oc -n openshift-image-registry logs -l name=node-ca", Range{Component: mco, To: Minor{4, 13}},
 			Evidence{Verified, "openshift/cluster-image-registry-operator bindata/nodecadaemon.yaml @ release-4.12 and release-4.13"}),

@@ -22,7 +22,7 @@ func serviceEdges() []Edge {
 		server("new-master-config-server", "master"),
 		{
 			ID: "service-ca", Part: PartServices, Verifier: "whoever calls Services by TLS", Claim: "the published service CA verifies what Services show",
-			Trust: Ref{Kind: ConfigMap, Namespace: "*", Name: "openshift-service-ca.crt", Key: "service-ca.crt"}, Presented: Ref{Kind: Secret, Key: "tls.crt"}, Selector: ObjectSelector{Annotation: AnnotationServiceName},
+			Trust: Ref{Kind: ConfigMap, Namespace: "*", Name: "openshift-service-ca.crt", Key: "service-ca.crt"}, Presented: Ref{Kind: Secret, Key: "tls.crt"}, Selector: ServiceCASecret(),
 			ServerName: NameAny, Reload: ReloadOnChange, Reader: pki.ReaderUnknown,
 			Impact: "calls between the cluster's own components: metrics, webhooks, the image registry",
 			In:     Range{Component: "service-ca"}, Evidence: Evidence{Verified, "openshift/service-ca-operator pkg/controller @ 6391e070d"},
@@ -30,10 +30,11 @@ func serviceEdges() []Edge {
 		{
 			// Up to 4.11 the Secret holds what all IngressControllers present, one key for each
 			// domain, and which of them is the cluster's is not read.
-			ID: "published-ingress", Part: PartServices, Verifier: "console, OAuth server and pods that call routes", Claim: "the published ingress CA verifies the default certificate of routes",
+			ID: "published-ingress", Part: PartServices, Verifier: "operators of the console and of the OAuth server, pods that call routes", Claim: "the published ingress CA verifies the default certificate of routes",
 			Trust: bundle(managed, "default-ingress-cert"), Presented: Ref{Kind: Secret, Namespace: managed, Name: "router-certs"}, ServerName: NameAny, Reload: ReloadOnChange, Reader: pki.ReaderUnknown,
-			Impact: "log in, and the console",
-			In:     since(ingress, Minor{4, 12}), Evidence: Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate-publisher @ acca9642a and release-4.12"},
+			Impact: "ClusterOperators console and authentication, and log in by OAuth of what runs in pods",
+			In:     since(ingress, Minor{4, 12}), Evidence: Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate-publisher @ release-4.12 98d953c92, release-4.22 0c0c64843 and acca9642a; " +
+				consoleRepo + "pkg/console/controllers/healthcheck/controller.go @ release-4.12 a67babae3, release-4.22 68028ec98; " + authRepo + "pkg/controllers/oauthendpoints and routercerts @ release-4.12 4f7f6b1af, release-4.22 5a44cc2a8"},
 		},
 	}
 }
@@ -58,9 +59,10 @@ func registryEdges() []Edge {
 		},
 		{
 			ID: "router-services", Part: PartServices, Verifier: "routers", Claim: "routers trust the Services behind Routes that re-encrypt",
-			Trust: Ref{Kind: ConfigMap, Namespace: "openshift-ingress", Name: "service-ca-bundle", Key: "service-ca.crt"}, Presented: Ref{Kind: Secret, Key: "tls.crt"}, Selector: ObjectSelector{Annotation: AnnotationServiceName},
-			ServerName: NameAny, Reload: ReloadOnChange, Reader: pki.ReaderOpenSSL, Impact: "Routes that re-encrypt: the console and monitoring among them", In: Range{Component: ingress},
-			Evidence: Evidence{Verified, ingressRepo + "pkg/operator/controller/names.go @ acca9642a"},
+			Trust: Ref{Kind: ConfigMap, Namespace: "openshift-ingress", Name: "service-ca-bundle", Key: "service-ca.crt"}, Presented: Ref{Kind: Secret, Key: "tls.crt"}, Selector: ServiceCASecret(),
+			ServerName: NameAny, Reload: ReloadByReload, Reader: pki.ReaderOpenSSL, Impact: "Routes that re-encrypt: the console and monitoring among them", In: Range{Component: ingress},
+			Evidence: Evidence{Verified, ingressRepo + "pkg/operator/controller/names.go and pkg/operator/controller/ingress/serviceca_configmap.go @ release-4.12 98d953c92, release-4.22 0c0c64843 and acca9642a; " +
+				"openshift/router images/router/haproxy/conf/haproxy-config.template (ca-file) and pkg/router/template/router.go (watchVolumeMountDir: the default certificate and mutual TLS alone) @ release-4.12 7ae57ca0c, release-4.22 b2665a299"},
 		},
 		{
 			ID: "pods-routes", Part: PartServices, Verifier: "pods that call routes", Claim: "pods trust the default certificate of routes",
@@ -70,14 +72,16 @@ func registryEdges() []Edge {
 		},
 		{
 			ID: "openshift-apiserver-etcd", Part: PartControlPlane, Verifier: "openshift-apiserver", Claim: "openshift-apiserver trusts what etcd serves",
-			Trust: bundle("openshift-apiserver", "etcd-serving-ca"), Presented: secret(etcdTarget, "etcd-serving-*"), ServerName: NameAny, Reload: ReloadAtStart, Reader: pki.ReaderUnknown,
-			Impact: "OpenShift's own APIs: routes, projects, images", In: Range{Component: openShiftAPI}, Evidence: Evidence{Verified, openShiftAPIRepo + "pkg/operator @ 8206430b0"},
+			Trust: bundle("openshift-apiserver", "etcd-serving-ca"), Presented: secret(etcdTarget, "etcd-serving-*"), ServerName: NameAny, Reload: ReloadByDeployment, Reader: pki.ReaderUnknown,
+			Impact: "OpenShift's own APIs: routes, projects, images", In: Range{Component: openShiftAPI},
+			Evidence: Evidence{Verified, openShiftAPIRepo + "pkg/operator/resourcesynccontroller and pkg/operator/workload/workload_openshiftapiserver_v311_00_sync.go (inputHashes) @ release-4.12 a1d5d0d79, release-4.22 8417fa983 and 8206430b0"},
 		},
 		{
 			// There is none where users log in elsewhere (Authentication's type OIDC).
 			ID: "oauth-apiserver-etcd", Part: PartAccess, Verifier: "the OAuth API server", Claim: "the OAuth API server trusts what etcd serves",
-			Trust: bundle("openshift-oauth-apiserver", "etcd-serving-ca"), Optional: true, Presented: secret(etcdTarget, "etcd-serving-*"), ServerName: NameAny, Reload: ReloadAtStart, Reader: pki.ReaderUnknown,
-			Impact: "log in by token: users and consoles get 401", In: Range{Component: authentication}, Evidence: Evidence{Verified, authRepo + "pkg/operator/starter.go @ f3df4f5b2"},
+			Trust: bundle("openshift-oauth-apiserver", "etcd-serving-ca"), Optional: true, Presented: secret(etcdTarget, "etcd-serving-*"), ServerName: NameAny, Reload: ReloadByDeployment, Reader: pki.ReaderUnknown,
+			Impact: "log in by token: users and consoles get 401", In: Range{Component: authentication},
+			Evidence: Evidence{Verified, authRepo + "pkg/operator/starter.go and pkg/operator/workload/sync_openshift_oauth_apiserver.go (inputHashes) @ release-4.12 4f7f6b1af, release-4.22 5a44cc2a8 and f3df4f5b2"},
 		},
 	}
 }

@@ -10,8 +10,8 @@ const (
 )
 
 func ingressPlaces() []Place {
-	made := Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate/ca.go and default_cert.go @ acca9642a and release-4.12"}
-	published := Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate-publisher @ acca9642a and release-4.12"}
+	made := Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate/ca.go and default_cert.go @ release-4.12 98d953c92, release-4.22 0c0c64843 and acca9642a"}
+	published := Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate-publisher @ release-4.12 98d953c92, release-4.22 0c0c64843 and acca9642a"}
 	all := Range{Component: ingress}
 	manual := func(doc string) []Lifetime {
 		return []Lifetime{{Validity: 2 * year, In: since(ingress, Minor{4, 12}), Doc: doc, Evidence: made}}
@@ -22,10 +22,28 @@ func ingressPlaces() []Place {
 		{Ref: secret("openshift-ingress", "router-certs-*"), Role: Serving, Owner: ingressOwner, Doc: "an IngressController's default certificate for *.apps, where the administrator gave none", In: all, Evidence: made,
 			Lifetimes: manual("nothing renews it, not even a new router-ca; once deleted, it is created again")},
 		{Ref: Ref{Kind: Secret, Namespace: managed, Name: "router-certs"}, Role: Serving, Owner: ingressOwner, Doc: "the default certificate of the cluster's ingress domain, for the OAuth server; the keys are domains, up to 4.11 those of all IngressControllers", In: all,
-			Evidence: Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate-publisher/publish_certs.go @ acca9642a, release-4.10 and release-4.12 (6660fb0f4, OCPBUGS-853)"}},
+			Evidence: Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate-publisher/publish_certs.go @ release-4.10, release-4.12 98d953c92 (6660fb0f4, OCPBUGS-853), release-4.22 0c0c64843 and acca9642a"}},
 		{Ref: bundle(managed, "default-ingress-cert"), Role: CABundle, Owner: ingressOwner, Doc: "the chain that the default IngressController serves, the administrator's own where there is one; part of kube-root-ca.crt", In: all, Evidence: published},
 		{Ref: Ref{Kind: ConfigMap, Namespace: "openshift-ingress", Name: "service-ca-bundle", Key: "service-ca.crt"}, Role: CABundle, Owner: serviceCAOwner, Doc: "the routers verify Services with it when they re-encrypt", In: all,
-			Evidence: Evidence{Verified, ingressRepo + "pkg/operator/controller/names.go @ acca9642a"}},
+			Evidence: Evidence{Verified, ingressRepo + "pkg/operator/controller/names.go and pkg/operator/controller/ingress/serviceca_configmap.go @ release-4.12 98d953c92, release-4.22 0c0c64843 and acca9642a"}},
+	}
+}
+
+// gatewayPlaces are of Gateway API: istiod, which ingress-operator installs for the first
+// GatewayClass of its own, has a CA that it makes itself.
+func gatewayPlaces() []Place {
+	const istiod, istio = "istiod", "; openshift-service-mesh/istio security/pkg/cmd/constants.go, security/pkg/pki/ca and pilot/pkg/bootstrap/istio_ca.go @ release-1.26 and release-1.28"
+	made := Evidence{Derived, ingressRepo + "pkg/operator/controller/gatewayclass @ release-4.19 a3c5d8daf, release-4.20 f86aaea41 and release-4.22 0c0c64843" + istio}
+	from419 := since(ingress, Minor{4, 19})
+	published := func(name, doc string) Place {
+		return Place{Ref: Ref{Kind: ConfigMap, Namespace: "*", Name: name, Key: "root-cert.pem"}, Role: CABundle, Owner: istiod, Doc: doc, In: from419, Evidence: made}
+	}
+	return []Place{
+		{Ref: Ref{Kind: Secret, Namespace: "openshift-ingress", Name: "istio-ca-secret", Key: "ca-cert.pem"}, Role: Signer, Owner: istiod, Doc: "Gateway API: signs the certificates of istiod and of Gateways' proxies", In: from419, Evidence: made,
+			Lifetimes: []Lifetime{{Validity: 10 * year, RenewAtPercent: 80, Renewer: istiod, In: from419, Evidence: made, Doc: "with the same key"}}},
+		// ingress-operator names it from 4.20 on, and did so in 4.19 up to c10b83178 (2025-07-25).
+		published("openshift-gw-ca-root-cert", "Gateway API: the CA with which a Gateway's proxies verify istiod; in namespaces that have a Gateway"),
+		published("istio-ca-root-cert", "the CA with which proxies verify istiod: of a service mesh, and in 4.19 of Gateway API"),
 	}
 }
 
@@ -35,7 +53,7 @@ func ingressRotations() []Rotation {
 		// long as an administrator gave no certificate.
 		Signer: secret("openshift-ingress-operator", "router-ca"), Bundle: bundle(managed, "default-ingress-cert"),
 		Targets: []Ref{secret("openshift-ingress", "router-certs-*")}, In: Range{Component: ingress},
-		Evidence: Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate and certificate-publisher @ acca9642a and release-4.12"},
+		Evidence: Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate and certificate-publisher @ release-4.12 98d953c92, release-4.22 0c0c64843 and acca9642a"},
 	}}
 }
 
@@ -46,8 +64,8 @@ func routePlaces() []Place {
 	route := func(namespace, name, field string, role Role, doc string, e Evidence) Place {
 		return Place{Ref: Ref{Kind: Route, Namespace: namespace, Name: name, Key: field}, Role: role, Owner: "user", Doc: doc, In: all, Evidence: e}
 	}
-	registry := Evidence{Verified, "openshift/cluster-image-registry-operator pkg/resource/route.go @ 02bb5c2cd"}
-	custom := Evidence{Derived, "openshift/console-operator pkg/console/controllers/route/controller.go"}
+	registry := Evidence{Verified, "openshift/cluster-image-registry-operator pkg/resource/route.go @ release-4.12 ea0cf34fc, release-4.22 90e608b3e and 02bb5c2cd"}
+	custom := Evidence{Verified, consoleRepo + "pkg/console/controllers/route/controller.go and pkg/console/subresource/route/route.go (setTLS) @ release-4.12 a67babae3, release-4.22 68028ec98 and 684157180"}
 	copied := func(p Place, writer string) Place {
 		p.Writer = writer
 		return p

@@ -160,15 +160,22 @@ var indexed = sync.OnceValue(func() index {
 
 // matches reports whether the object carries all that is asked, and something is.
 func (c ObjectSelector) matches(o Object) bool {
-	has := func(m map[string]string, key string) bool {
-		_, ok := m[key]
-		return key == "" || ok
-	}
+	label, labelled := o.Labels[c.Label]
 	return c != ObjectSelector{} &&
 		(c.Type == "" || c.Type == o.Type) &&
 		(c.Signer == "" || c.Signer == o.Signer) &&
-		has(o.Annotations, c.Annotation) &&
-		has(o.Labels, c.Label)
+		(c.Annotation == "" || c.Annotated(o.Annotations)) &&
+		(c.Label == "" || labelled && (c.Value == "" || c.Value == label))
+}
+
+// Annotated reports whether the annotation that it selects by is among these.
+func (c ObjectSelector) Annotated(annotations map[string]string) bool {
+	for _, key := range []string{c.Annotation, c.OtherAnnotation} {
+		if value, ok := annotations[key]; key != "" && ok && (c.Value == "" || strings.EqualFold(c.Value, value)) {
+			return true
+		}
+	}
+	return false
 }
 
 func (r Ref) isPattern() bool { return strings.Contains(r.Namespace+r.Name, "*") }

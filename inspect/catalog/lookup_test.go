@@ -36,7 +36,7 @@ func TestLookup(t *testing.T) {
 		{"in any namespace", Object{Kind: ConfigMap, Namespace: "my-app", Name: "kube-root-ca.crt"}, "ca.crt", v, CABundle, "kube-controller-manager",
 			"ConfigMap/*/kube-root-ca.crt[ca.crt]"},
 		{"by annotation", Object{Kind: Secret, Namespace: "my-app", Name: "web-tls", Annotations: map[string]string{AnnotationServiceName: "web"}}, "tls.crt", v, Serving, serviceCAOwner,
-			"Secret with annotation service.beta.openshift.io/originating-service-name[tls.crt]"},
+			"Secret with annotation service.{beta,alpha}.openshift.io/originating-service-name[tls.crt]"},
 		{"by annotation, another key", Object{Kind: Secret, Namespace: "my-app", Name: "web", Annotations: map[string]string{AnnotationCertManager: "web"}}, "ca.crt", v, CABundle, "cert-manager",
 			"Secret with annotation cert-manager.io/certificate-name[ca.crt]"},
 		{"by type", Object{Kind: Secret, Namespace: "my-app", Name: "default-token-x7f2p", Type: "kubernetes.io/service-account-token"}, "ca.crt", v, Token, "kube-controller-manager",

@@ -12,9 +12,9 @@ const (
 )
 
 func monitoringPlaces() []Place {
-	asks := Evidence{Verified, monitoringRepo + "pkg/operator/operator.go @ f581865b4 and release-4.12 to 4.22"}
-	tls := Evidence{Verified, monitoringRepo + "pkg/manifests/tls.go @ f581865b4 and release-4.12"}
-	assets := Evidence{Verified, monitoringRepo + "assets @ f581865b4"}
+	asks := Evidence{Verified, monitoringRepo + "pkg/operator/operator.go @ release-4.12 16c55ea0b to release-4.22 5e1f02a52"}
+	tls := Evidence{Verified, monitoringRepo + "pkg/manifests/tls.go @ release-4.12 16c55ea0b, release-4.22 5e1f02a52 and f581865b4"}
+	assets := Evidence{Verified, monitoringRepo + "assets @ release-4.12 16c55ea0b, release-4.22 5e1f02a52 and f581865b4"}
 	all := Range{Component: monitoring}
 	asked := func(name, doc string, in Range) Place {
 		return Place{Ref: secret(monitoringTarget, name), Role: Client, Owner: monitoringOwner, Doc: doc, In: in, Evidence: asks,
@@ -24,7 +24,7 @@ func monitoringPlaces() []Place {
 		Doc: "CA, server and client certificate are rotated together"}}
 	hashed := func(component, key, doc string, in Range) Place {
 		return Place{Ref: Ref{Kind: Secret, Namespace: monitoringTarget, Name: component + "-*", Key: key}, Role: CABundle, Owner: monitoringOwner,
-			Doc: doc + ", a copy under a new name for every new content", In: in, Evidence: Evidence{Verified, monitoringRepo + "pkg/manifests/manifests.go @ release-4.12 to 4.22"}}
+			Doc: doc + ", a copy under a new name for every new content", In: in, Evidence: Evidence{Verified, monitoringRepo + "pkg/manifests/manifests.go @ release-4.12 16c55ea0b to release-4.22 5e1f02a52"}}
 	}
 	const clients, proxies = "the resource metrics API verifies its clients with it", "the resource metrics API verifies the front proxy with it"
 	adapter, server := Range{Component: monitoring, To: Minor{4, 16}}, since(monitoring, Minor{4, 16})
@@ -37,9 +37,9 @@ func monitoringPlaces() []Place {
 		asked("federate-client-certs", "with which the telemeter client asks Prometheus", since(monitoring, Minor{4, 14})),
 		asked("metrics-server-client-certs", "with which metrics-server scrapes kubelets", since(monitoring, Minor{4, 19})),
 		{Ref: Ref{Kind: ConfigMap, Namespace: monitoringTarget, Name: "metrics-client-ca", Key: "client-ca.crt"}, Role: CABundle, Owner: monitoringOwner, Doc: "metrics endpoints verify Prometheus' client certificate with it", In: all, Evidence: tls},
-		{Ref: Ref{Kind: ConfigMap, Namespace: userMonitoring, Name: "metrics-client-ca", Key: "client-ca.crt"}, Role: CABundle, Owner: monitoringOwner, Doc: "metrics endpoints of user workload monitoring verify Prometheus' client certificate with it", In: all, Evidence: Evidence{Derived, tls.Source}},
+		{Ref: Ref{Kind: ConfigMap, Namespace: userMonitoring, Name: "metrics-client-ca", Key: "client-ca.crt"}, Role: CABundle, Owner: monitoringOwner, Doc: "metrics endpoints of user workload monitoring verify Prometheus' client certificate with it", In: all, Evidence: Evidence{Verified, monitoringRepo + "pkg/tasks/metrics_client_ca.go (reconcileUWMConfigMap) @ release-4.12 16c55ea0b, release-4.22 5e1f02a52 and f581865b4"}},
 		{Ref: Ref{Kind: ConfigMap, Namespace: monitoringTarget, Name: "kubelet-serving-ca-bundle", Key: "ca-bundle.crt"}, Role: CABundle, Owner: monitoringOwner, Doc: "Prometheus and metrics-server verify kubelets' serving certificates with it", In: all,
-			Evidence: Evidence{Verified, monitoringRepo + "pkg/tasks/prometheus.go @ f581865b4"}},
+			Evidence: Evidence{Verified, monitoringRepo + "pkg/tasks/prometheus.go @ release-4.12 16c55ea0b, release-4.22 5e1f02a52 and f581865b4"}},
 		{Ref: Ref{Kind: ConfigMap, Namespace: monitoringTarget, Name: "serving-certs-ca-bundle", Key: "service-ca.crt"}, Role: CABundle, Owner: serviceCAOwner, Doc: "Prometheus verifies Services with it", In: all, Evidence: assets},
 		{Ref: Ref{Kind: ConfigMap, Namespace: userMonitoring, Name: "serving-certs-ca-bundle", Key: "service-ca.crt"}, Role: CABundle, Owner: serviceCAOwner, Doc: "user workload monitoring's Prometheus verifies Services with it", In: all, Evidence: assets},
 		hashed("prometheus-adapter", "client-ca-file", clients, adapter),
@@ -49,7 +49,7 @@ func monitoringPlaces() []Place {
 		toEtcd("etcd-client.crt", Client, "for Prometheus, toward etcd, a copy of openshift-config/etcd-metric-client", etcdClient()[:1]),
 		toEtcd("etcd-client-ca.crt", CABundle, "for Prometheus, to verify the server of etcd's metrics, a copy of openshift-config/etcd-metric-serving-ca", nil),
 		{Ref: bundle(monitoringTarget, "*-trusted-ca-bundle-*"), Role: CABundle, Owner: monitoringOwner, Doc: "the cluster's trusted CAs for one component, a copy under a new name for every new content", In: all,
-			Evidence: Evidence{Verified, monitoringRepo + "pkg/manifests/manifests.go @ release-4.12 to 4.22"}},
+			Evidence: Evidence{Verified, monitoringRepo + "pkg/manifests/manifests.go @ release-4.12 16c55ea0b to release-4.22 5e1f02a52"}},
 		{Ref: Ref{Kind: Secret, Namespace: monitoringTarget, Name: "grpc-tls"}, Role: Peer, Owner: monitoringOwner, Doc: "CA, server and client certificate for gRPC between Prometheus' sidecars and Thanos", Lifetimes: grpc, In: all, Evidence: tls},
 		{Ref: Ref{Kind: Secret, Namespace: monitoringTarget, Name: "*-grpc-tls-*"}, Role: Peer, Owner: monitoringOwner, Doc: "one component's part of grpc-tls; a new name for every new content", Lifetimes: grpc, In: all, Evidence: tls},
 		{Ref: Ref{Kind: Secret, Namespace: userMonitoring, Name: "*-grpc-tls-*"}, Role: Peer, Owner: monitoringOwner, Doc: "one component's part of grpc-tls; a new name for every new content", Lifetimes: grpc, In: all, Evidence: tls},
@@ -61,8 +61,8 @@ func monitoringAggregates() []Aggregate {
 	clientCA := Ref{Kind: ConfigMap, Namespace: "kube-system", Name: "extension-apiserver-authentication", Key: "client-ca-file"}
 	return []Aggregate{
 		{Target: Ref{Kind: ConfigMap, Namespace: monitoringTarget, Name: "metrics-client-ca", Key: "client-ca.crt"}, Parts: []Ref{clientCA}, Relation: Copy, In: all,
-			Evidence: Evidence{Verified, monitoringRepo + "pkg/manifests/tls.go @ f581865b4"}},
+			Evidence: Evidence{Verified, monitoringRepo + "pkg/manifests/tls.go @ release-4.12 16c55ea0b, release-4.22 5e1f02a52 and f581865b4"}},
 		{Target: Ref{Kind: ConfigMap, Namespace: monitoringTarget, Name: "kubelet-serving-ca-bundle", Key: "ca-bundle.crt"}, Parts: []Ref{bundle(managed, "kubelet-serving-ca")}, Relation: Copy, In: all,
-			Evidence: Evidence{Verified, monitoringRepo + "pkg/tasks/prometheus.go @ f581865b4"}},
+			Evidence: Evidence{Verified, monitoringRepo + "pkg/tasks/prometheus.go @ release-4.12 16c55ea0b, release-4.22 5e1f02a52 and f581865b4"}},
 	}
 }

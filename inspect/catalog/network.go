@@ -12,21 +12,22 @@ const (
 )
 
 func networkPKI() Evidence {
-	return Evidence{Verified, networkRepo + "pkg/controller/pki/pki_controller.go and bindata (kind OperatorPKI) @ 2a6a57fef and release-4.12 to 4.22"}
+	return Evidence{Verified, networkRepo + "pkg/controller/pki/pki_controller.go and bindata (kind OperatorPKI) @ release-4.12 28db40f16 to release-4.22 6a5fcccf8"}
 }
 
 func networkPlaces() []Place {
 	src := networkPKI()
-	injects := Evidence{Verified, networkRepo + "pkg/controller/configmap_ca_injector/controller.go @ 2a6a57fef"}
+	injects := Evidence{Verified, networkRepo + "pkg/controller/configmap_ca_injector/controller.go @ release-4.12 28db40f16, release-4.22 6a5fcccf8 and 2a6a57fef"}
 	known := since(network, Minor{4, 12})
 	signer := []Lifetime{{Validity: 10 * year, Refresh: 9 * year, RenewAtPercent: 80, Renewer: networkOwner, In: known, Evidence: src,
 		Doc: "the 80 % rule (8 years) comes before the refresh of 9 years"}}
 	leaf := []Lifetime{{Validity: year / 2, Refresh: year / 4, RenewAtPercent: 80, Renewer: networkOwner, In: known, Evidence: src}}
-	pki := func(namespace, name, doc string, in Range) []Place {
+	// An OperatorPKI has all three, whether anything reads them or not.
+	pki := func(namespace, name, signs, trusts, presents string, in Range, e Evidence) []Place {
 		return []Place{
-			{Ref: secret(namespace, name+"-ca"), Role: Signer, Owner: networkOwner, Doc: "signs " + doc, Lifetimes: signer, In: in, Evidence: src},
-			{Ref: bundle(namespace, name+"-ca"), Role: CABundle, Owner: networkOwner, Doc: "trust anchors for " + doc, In: in, Evidence: src},
-			{Ref: secret(namespace, name+"-cert"), Role: Peer, Owner: networkOwner, Doc: "presented by " + doc, Lifetimes: leaf, In: in, Evidence: src},
+			{Ref: secret(namespace, name+"-ca"), Role: Signer, Owner: networkOwner, Doc: signs, Lifetimes: signer, In: in, Evidence: e},
+			{Ref: bundle(namespace, name+"-ca"), Role: CABundle, Owner: networkOwner, Doc: trusts, In: in, Evidence: e},
+			{Ref: secret(namespace, name+"-cert"), Role: Peer, Owner: networkOwner, Doc: presents, Lifetimes: leaf, In: in, Evidence: e},
 		}
 	}
 	trusted := func(namespace, name string) Place {
@@ -36,15 +37,21 @@ func networkPlaces() []Place {
 	// What is in openshift-config, only the administrator puts there.
 	mine := func(name string) Place {
 		return Place{Ref: bundle(userConfig, name), Role: CABundle, Owner: "user", Doc: "by its name, CAs of an administrator (such as Proxy spec.trustedCA)", In: Range{Component: network},
-			Evidence: Evidence{Derived, networkRepo + "pkg/controller/proxyconfig/controller.go @ 2a6a57fef"}}
+			Evidence: Evidence{Derived, networkRepo + "pkg/controller/proxyconfig/controller.go @ release-4.12 28db40f16, release-4.22 6a5fcccf8 and 2a6a57fef"}}
 	}
-	places := pki(ovnTarget, "ovn", "OVN's databases and their clients", Range{Component: network})
-	places = append(places, pki(ovnTarget, "signer", "OVN's certificate requests (IPsec)", Range{Component: network})...)
-	places = append(places, pki(nodeIdentity, "network-node-identity", "network-node-identity's webhook", since(network, Minor{4, 14}))...)
+	mounts := func(files string) Evidence { return Evidence{Verified, src.Source + "; " + files} }
+	places := pki(ovnTarget, "ovn", "signs ovn-cert", "verifies ovn-cert: OVN's databases and their clients read it up to 4.14, nothing from 4.15 on",
+		"presented by OVN's databases and their clients up to 4.14; nothing reads it from 4.15 on, where each node has databases of its own", Range{Component: network},
+		mounts("who mounts it: bindata/network/ovn-kubernetes @ release-4.12 28db40f16 to release-4.14 af41a3620; nothing @ release-4.15 aaa0f9330 to release-4.22 6a5fcccf8"))
+	places = append(places, pki(ovnTarget, "signer", "signs nodes' certificate requests for IPsec (signer network.openshift.io/signer)", "with which nodes verify each other for IPsec",
+		"made beside its CA; nothing reads it", Range{Component: network},
+		mounts("pkg/controller/signer and bindata/network/ovn-kubernetes/common/ipsec*.yaml @ release-4.12 28db40f16 and release-4.22 6a5fcccf8"))...)
+	places = append(places, pki(nodeIdentity, "network-node-identity", "signs the certificate of network-node-identity's webhook", "verifies network-node-identity's webhook",
+		"served by network-node-identity's webhook", since(network, Minor{4, 14}), src)...)
 	return append(places,
 		Place{Ref: bundle(managed, "trusted-ca-bundle"), Role: CABundle, Owner: networkOwner, Doc: "the system's trusted CAs and the administrator's (Proxy spec.trustedCA): what the cluster's components trust outside the cluster", In: Range{Component: network},
-			Evidence: Evidence{Verified, networkRepo + "pkg/controller/proxyconfig/controller.go and pkg/names/names.go @ 2a6a57fef"}},
-		Place{Ref: Ref{Kind: ConfigMap, Key: "ca-bundle.crt"}, Selector: ObjectSelector{Label: labelInjectTrustedCA}, Role: CABundle, Owner: networkOwner, Doc: "the cluster's trusted CAs, put in because the label asks for it", In: Range{Component: network}, Evidence: injects},
+			Evidence: Evidence{Verified, networkRepo + "pkg/controller/proxyconfig/controller.go and pkg/names/names.go @ release-4.12 28db40f16, release-4.22 6a5fcccf8 and 2a6a57fef"}},
+		Place{Ref: Ref{Kind: ConfigMap, Key: "ca-bundle.crt"}, Selector: ObjectSelector{Label: labelInjectTrustedCA, Value: "true"}, Role: CABundle, Owner: networkOwner, Doc: "the cluster's trusted CAs, put in because the label asks for it", In: Range{Component: network}, Evidence: injects},
 		trusted("openshift-*", "*trusted-ca-bundle"),
 		trusted("openshift-*", "*trusted-ca"),
 		trusted("openshift-controller-manager", "openshift-global-ca"),
@@ -67,7 +74,7 @@ func networkRotations() []Rotation {
 func networkAggregates() []Aggregate {
 	sync := func(target Ref) Aggregate {
 		return Aggregate{Target: target, Parts: []Ref{bundle(managed, "trusted-ca-bundle")}, Relation: Copy, In: Range{Component: network},
-			Evidence: Evidence{Verified, networkRepo + "pkg/controller/configmap_ca_injector/controller.go @ 2a6a57fef; the label in the bindata of each component's operator"}}
+			Evidence: Evidence{Verified, networkRepo + "pkg/controller/configmap_ca_injector/controller.go @ release-4.12 28db40f16, release-4.22 6a5fcccf8 and 2a6a57fef; the label in the bindata of each component's operator"}}
 	}
 	return []Aggregate{
 		sync(bundle("openshift-apiserver", "trusted-ca-bundle")),

@@ -1,34 +1,44 @@
 package catalog
 
+import "time"
+
 // Operators with a certificate or two of their own, and what an administrator
 // writes.
 
 func otherOperatorPlaces() []Place {
 	const olm = "operator-lifecycle-manager" // ClusterOperator
 	registry := Evidence{Verified, "openshift/origin tls/ownership/ownership.md @ 01860260f"}
-	olmSource := Evidence{Verified, "operator-framework/operator-lifecycle-manager pkg/controller/install/certresources.go"}
+	olmSource := Evidence{Verified, "openshift/operator-framework-olm staging/operator-lifecycle-manager/pkg/controller/install/certresources.go @ release-4.12 3e6152a31 and release-4.22 de6260e53"}
 	fresh := []Lifetime{{Validity: 730 * day, Refresh: 729 * day, Renewer: "operator-lifecycle-manager", Evidence: olmSource,
 		Doc: "renewed, with a new CA, a day before it expires"}}
+	collects := Evidence{Verified, "openshift/operator-framework-olm cmd/collect-profiles/main.go and manifests/0000_50_olm_07-collect-profiles.cronjob.yaml @ release-4.12 3e6152a31, release-4.13 9e62118dc and release-4.22 de6260e53"}
+	profiles := []Lifetime{
+		{Validity: time.Hour, RenewAtPercent: 25, Renewer: "its CronJob collect-profiles", In: between(olm, Minor{4, 12}, Minor{4, 12}), Evidence: collects,
+			Doc: "a new one every 15 minutes, unless the ConfigMap collect-profiles-config says disabled"},
+		{Validity: day, RenewFromPercent: 98, RenewAtPercent: 100, Renewer: "its CronJob collect-profiles", In: since(olm, Minor{4, 13}), Evidence: collects,
+			Doc: "in its last 15 minutes, unless the ConfigMap collect-profiles-config says disabled"},
+	}
 	const metal = "baremetal" // ClusterOperator
 	crypto := "openshift/cluster-baremetal-operator provisioning/baremetal_crypto.go @ "
 	ironic := []Lifetime{
 		{Validity: 2 * year, Refresh: 550 * day, Renewer: "cluster-baremetal-operator", In: between(metal, Minor{4, 12}, Minor{4, 21}), Doc: "renewed when less than 180 days are left",
-			Evidence: Evidence{Verified, crypto + "release-4.12 to 4.21"}},
+			Evidence: Evidence{Verified, crypto + "release-4.12 497529d0c to release-4.21 13af370f5"}},
 		{Validity: year, Refresh: 335 * day, Renewer: "cluster-baremetal-operator", In: since(metal, Minor{4, 22}), Doc: "renewed when less than 30 days are left",
-			Evidence: Evidence{Verified, crypto + "release-4.22 and 4ecb36c02"}},
+			Evidence: Evidence{Verified, crypto + "release-4.22 e65972f99 and 4ecb36c02"}},
 	}
 	const images = "image-registry" // ClusterOperator
-	registryCA := Evidence{Verified, "openshift/cluster-image-registry-operator pkg/resource/caconfig.go @ 02bb5c2cd and release-4.12"}
+	registryCA := Evidence{Verified, "openshift/cluster-image-registry-operator pkg/resource/caconfig.go @ release-4.12 ea0cf34fc, release-4.22 90e608b3e and 02bb5c2cd"}
 	return []Place{
-		{Ref: secret("openshift-operator-lifecycle-manager", "packageserver-service-cert"), Role: Serving, Owner: "operator-lifecycle-manager", Doc: "served by packageserver, the API server of OperatorHub's packages", Lifetimes: fresh, In: Range{Component: olm}, Evidence: registry},
-		{Ref: secret("openshift-operator-lifecycle-manager", "pprof-cert"), Role: Peer, Owner: "operator-lifecycle-manager", Doc: "for OLM's profiles", In: Range{Component: olm}, Evidence: registry},
+		{Ref: secret("openshift-operator-lifecycle-manager", "packageserver-service-cert"), Role: Serving, Owner: "operator-lifecycle-manager", Doc: "served by packageserver, the API server of OperatorHub's packages", Lifetimes: fresh, In: Range{Component: olm}, Evidence: olmSource},
+		{Ref: secret("openshift-operator-lifecycle-manager", "pprof-cert"), Role: Client, Owner: "operator-lifecycle-manager", Doc: "self-signed: with it the CronJob collect-profiles asks OLM's operators for profiles", Lifetimes: profiles, In: Range{Component: olm}, Evidence: collects},
 		{Ref: Ref{Kind: Secret, Key: "tls.crt"}, Selector: ObjectSelector{Annotation: annotationOLM}, Role: Serving, Owner: "operator-lifecycle-manager", Doc: "certificate that OLM made for an operator's webhook or API server", Lifetimes: fresh, Evidence: olmSource},
 		{Ref: Ref{Kind: Secret, Key: "olmCAKey"}, Selector: ObjectSelector{Annotation: annotationOLM}, Role: CABundle, Owner: "operator-lifecycle-manager", Doc: "the CA of a certificate that OLM made; OLM discards the CA's key", Lifetimes: fresh, Evidence: olmSource},
 		{Ref: secret("openshift-machine-api", "metal3-ironic-tls"), Role: Serving, Owner: "cluster-baremetal-operator", Doc: "served by Ironic, which provisions bare metal hosts; self-made, with a CA of its own", Lifetimes: ironic, In: Range{Component: metal}, Evidence: registry},
-		{Ref: bundle("openshift-cloud-controller-manager", "ccm-trusted-ca"), Role: CABundle, Owner: "cloud-controller-manager-operator", Doc: "CAs that the cloud controller manager trusts outside the cluster", In: Range{Component: "cloud-controller-manager"}, Evidence: registry},
+		{Ref: bundle("openshift-cloud-controller-manager", "ccm-trusted-ca"), Role: CABundle, Owner: "cloud-controller-manager-operator", Doc: "CAs that the cloud controller manager trusts outside the cluster", In: Range{Component: "cloud-controller-manager"},
+			Evidence: Evidence{Verified, "openshift/cluster-cloud-controller-manager-operator pkg/cloud/*/assets @ release-4.12 3b1f0843e and release-4.22 b99c3d88b; " + registry.Source}},
 		{Ref: Ref{Kind: ConfigMap, Namespace: managed, Name: "kube-cloud-config", Key: "ca-bundle.pem"}, Role: CABundle, Owner: "config-operator", Doc: "CAs of the cloud API, from the administrator's cloud provider configuration, where there is one", In: Range{Component: "config-operator"},
-			Evidence: Evidence{Derived, mcoRepo + "pkg/operator/sync.go @ release-4.12 1d4cfffaa to 4.22, which reads it"}},
-		{Ref: Ref{Kind: ConfigMap, Namespace: "openshift-image-registry", Name: "image-registry-certificates"}, Role: CABundle, Owner: "image-registry-operator", Doc: "CAs with which the image registry verifies registries: itself and the administrator's additional ones; the keys are registries, with '..' for ':'", In: Range{Component: images}, Evidence: registryCA},
+			Evidence: Evidence{Verified, "openshift/cluster-config-operator pkg/operator/kube_cloud_config/controller.go @ release-4.12 92c3b1023 and release-4.22 e0c2428e4; " + mcoRepo + "pkg/operator/sync.go, which reads it, @ release-4.12 1d4cfffaa and release-4.22 9027c94cd"}},
+		{Ref: Ref{Kind: ConfigMap, Namespace: "openshift-image-registry", Name: "image-registry-certificates"}, Role: CABundle, Owner: "image-registry-operator", Doc: "CAs with which the image registry verifies registries: itself and the administrator's additional ones; the keys are registries, with '..' for ':', and storage-ca-bundle.pem of its storage", In: Range{Component: images}, Evidence: registryCA},
 	}
 }
 

@@ -122,7 +122,7 @@ func otherTriggers() []Trigger {
 	add(ingressRotations(), "no operator renews it: give the IngressController a certificate of your own (spec.defaultCertificate), or delete the Secret: ingress-operator creates it again when it next looks at an IngressController (when one changes, or at its own start). "+
 		"What the old router-ca signed stays as it is until its Secret (openshift-ingress/router-certs-NAME) is deleted, too. certrot triggers nothing here: clients that were given the previous CA by hand do not trust the new one",
 		Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate/ca.go (ensureRouterCASecret), default_cert.go and controller.go @ acca9642a"})
-	add(machineConfigRotations(), "machine-config-operator rotates it by itself, where there is a working Machine API or Cluster API. certrot does not trigger it: only its log says whether that controller runs here, the machine config server presents the old certificate until its pods are restarted, "+
+	add(machineConfigRotations(), "machine-config-operator rotates it by itself, where there is a working Machine API or Cluster API. certrot does not trigger it: only its log says whether that controller runs here, "+
 		"and Ignition stubs that name another CA, or lie outside of the cluster, are not followed. By hand: oc adm ocp-certificates regenerate-machine-config-server-serving-cert",
 		Evidence{Verified, mcoRotation().Source + " (New, hasFunctionalMachineAPI); openshift/oc pkg/cli/admin/ocpcertificates/regeneratemco @ 6b8e30c5b"})
 	add(networkRotations(), "cluster-network-operator rotates it by itself; certrot triggers nothing here: the network of every node depends on it",

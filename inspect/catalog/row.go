@@ -115,10 +115,12 @@ func (p Place) Lifetime(v Versions) (Lifetime, Answer) {
 // ObjectSelector selects an object by what it carries instead of by its name.
 // All that is set must be there.
 type ObjectSelector struct {
-	Annotation string // key that is present
-	Label      string // key that is present
-	Type       string // of the Secret
-	Signer     string // signerName of the CertificateSigningRequest
+	Annotation      string // key that is present
+	OtherAnnotation string // or this one in its place
+	Label           string // key that is present
+	Value           string // which the annotation, in any case, or the label must have; empty: any
+	Type            string // of the Secret
+	Signer          string // signerName of the CertificateSigningRequest
 }
 
 // Lifetime is a row: how long a certificate lives, and when it is renewed. A

@@ -81,7 +81,7 @@ func TestEverySignerHasItsBundleAndItsTargets(t *testing.T) {
 func TestEverySignerThatARowNamesHasARotation(t *testing.T) {
 	// What signs nothing any more, or not yet, or on demand.
 	idle := []string{"openshift-config/etcd-signer", "openshift-config/etcd-metric-signer", "openshift-etcd/etcd-signer", "openshift-etcd/etcd-metric-signer",
-		"openshift-kube-controller-manager-operator/csr-signer", "openshift-machine-config-operator/machine-config-server-ca"}
+		"openshift-kube-controller-manager-operator/csr-signer", "openshift-machine-config-operator/machine-config-server-ca", "openshift-ingress/istio-ca-secret"}
 	for title, v := range goldenVersions() {
 		for _, p := range Places() {
 			if p.Role != Signer || p.Kind != Secret || p.Selector != (ObjectSelector{}) || p.In.Holds(v) != Yes || v.NotOpenShift {

@@ -94,16 +94,11 @@ func Servers() []Server {
 			},
 			Listener: Listener{Name: ListenerUserKubeconfig}, Certs: apiServerCerts(),
 		},
-		{
-			Edge: Edge{
-				ID: "config-servers-show-secret", Part: PartNodes, Verifier: "Ignition on a new machine", Claim: "each machine config server presents the certificate in its Secret",
-				Impact:      "nodes that are added, once their Ignition trusts the new CA alone, or once the old certificate expires",
-				Remediation: "it reads its certificate when it starts: oc -n openshift-machine-config-operator delete pod -l k8s-app=machine-config-server --field-selector spec.nodeName=NODE",
-				In:          Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "pkg/server/api.go (SecurePort, ListenAndServeTLS) @ 006654732"},
-			},
-			Listener: Listener{Name: "machine-config-server", MastersOnly: true, Port: "22623"}, Direct: true,
-			Certs: []ServedCert{{Name: NameInternal, From: secret(mcoTarget, "machine-config-server-tls"), Reload: ReloadAtStart}},
-		},
+		configServer("config-servers-show-secret", "it reads its certificate when it starts: ", ServedCert{Reload: ReloadAtStart}, Range{Component: mco, To: Minor{4, 18}},
+			"pkg/server/api.go (SecurePort, ListenAndServeTLS; certwatcher from 4.14 on, which is not started) @ release-4.12 1d4cfffaa to release-4.18 f313997e0"),
+		// The kubelet brings the changed Secret to the pod within two minutes.
+		configServer("config-servers-show-changed-secret", "it reads a changed certificate without a restart; where it does not: ", ServedCert{Reload: ReloadOnChange, ReloadWithin: 5 * time.Minute}, since(mco, Minor{4, 19}),
+			"pkg/server/api.go (SecurePort, certWatcher.Start) @ release-4.19 1a6905d98 to release-4.22 9027c94cd"),
 		{
 			Edge: Edge{
 				ID: "kubelets-show-file", Part: PartNodes, Verifier: "kube-apiserver", Claim: "each kubelet presents the certificate in its file",
@@ -115,6 +110,21 @@ func Servers() []Server {
 			Certs: []ServedCert{{Name: NameAny, From: file("/var/lib/kubelet/pki/kubelet-server-current.pem"), Reload: ReloadOnChange, ReloadWithin: time.Minute}},
 		},
 	}, kubeadmServers()...)
+}
+
+// configServer is the row of the machine config servers, by when they read their certificate.
+func configServer(id, remediation string, reads ServedCert, in Range, source string) Server {
+	reads.Name, reads.From = NameInternal, secret(mcoTarget, "machine-config-server-tls")
+	return Server{
+		Edge: Edge{
+			ID: id, Part: PartNodes, Verifier: "Ignition on a new machine", Claim: "each machine config server presents the certificate in its Secret",
+			Impact:      "nodes that are added, once their Ignition trusts the new CA alone, or once the old certificate expires",
+			Remediation: remediation + "oc -n openshift-machine-config-operator delete pod -l k8s-app=machine-config-server --field-selector spec.nodeName=NODE",
+			In:          in, Evidence: Evidence{Verified, mcoRepo + source},
+		},
+		Listener: Listener{Name: "machine-config-server", MastersOnly: true, Port: "22623"}, Direct: true,
+		Certs: []ServedCert{reads},
+	}
 }
 
 // apiServerCerts are what kube-apiserver presents. The cert-syncer writes a changed

@@ -182,7 +182,7 @@ func (j *judge) nextOf(c *Claim) succession {
 func (j *judge) signs(r catalog.Rotation, c *Claim) bool {
 	presented := c.Edge.Presented
 	if r.Selector != (catalog.ObjectSelector{}) {
-		return c.Edge.Selector == r.Selector || string(c.Presented.Kind) == catalog.Secret && j.carries(c.Presented, r.Selector.Annotation)
+		return c.Edge.Selector == r.Selector || string(c.Presented.Kind) == catalog.Secret && j.annotated(c.Presented, r.Selector)
 	}
 	return slices.ContainsFunc(r.Targets, func(t catalog.Ref) bool {
 		return t == presented || t.Kind == catalog.File && fits(t.Name, presented.Name)
@@ -206,14 +206,10 @@ func (j *judge) withKey(places []identity, node string) []identity {
 	return out
 }
 
-// carries reports whether the object at a place has this annotation.
-func (j *judge) carries(at pki.Location, annotation string) bool {
+// annotated reports whether the object at a place has the annotation that is selected by.
+func (j *judge) annotated(at pki.Location, by catalog.ObjectSelector) bool {
 	o := j.object(at)
-	if o == nil {
-		return false
-	}
-	_, ok := o.Annotations[annotation]
-	return ok
+	return o != nil && by.Annotated(o.Annotations)
 }
 
 func (j *judge) succession(r catalog.Rotation, c *Claim) succession {

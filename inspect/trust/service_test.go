@@ -76,6 +76,7 @@ func TestInjected(t *testing.T) {
 			w.put(at, before.CertPEM)
 			b := &w.s.Bundles[len(w.s.Bundles)-1]
 			b.Object.Annotations = map[string]string{annotation: "true"}
+			want := annotation == catalog.AnnotationInjectCABundle || annotation == catalog.AnnotationInjectCABundleAlpha && at.Kind != "ValidatingWebhookConfiguration"
 			if at.Kind != catalog.ConfigMap {
 				b.At.Field = "spec.caBundle"
 			}
@@ -85,7 +86,7 @@ func TestInjected(t *testing.T) {
 					lacking = append(lacking, c.Trust[0].String())
 				}
 			}
-			if want := annotation != "other"; (len(lacking) == 1) != want {
+			if (len(lacking) == 1) != want {
 				t.Errorf("%s with %s: %v", at, annotation, lacking)
 			}
 		}

@@ -106,7 +106,7 @@ func (w *world) stage(e catalog.Edge, ca *pkitest.Authority, trusted ...[]byte) 
 		w.put(catalog.Ref{Kind: catalog.Secret, Namespace: "team", Name: "served", Key: "tls.crt"}, ca.Issue("served", from(-1), from(29), pkitest.DNS("svc.team.svc")).CertPEM)
 		w.s.Bundles[len(w.s.Bundles)-1].Object.Annotations = map[string]string{catalog.AnnotationServiceName: "svc"}
 		w.call(e, trusted...)
-		w.signer(catalog.Edge{Selector: catalog.ObjectSelector{Annotation: catalog.AnnotationServiceName}}, ca)
+		w.signer(catalog.Edge{Selector: catalog.ServiceCASecret()}, ca)
 	case catalog.VerifyDelivered:
 		source, target := e.Presented, e.Trust
 		if source.Kind != catalog.ConfigMap && source.Kind != catalog.File { // a field that names one

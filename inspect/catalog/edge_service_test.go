@@ -1,0 +1,78 @@
+package catalog
+
+import (
+	"testing"
+	"time"
+)
+
+// TestReloadOfServicesClients: what a change of trust anchors does, as the operators' sources say it.
+func TestReloadOfServicesClients(t *testing.T) {
+	t.Parallel()
+	edges := map[string]Edge{}
+	for _, e := range Edges() {
+		edges[e.ID] = e
+	}
+	for id, want := range map[string]ReloadPolicy{
+		// Deployments whose pods have a hash or a resourceVersion of the ConfigMap in an annotation.
+		"console-oauth": ReloadByDeployment, "openshift-apiserver-etcd": ReloadByDeployment, "oauth-apiserver-etcd": ReloadByDeployment,
+		"apiserver-token-review": ReloadByRollout,
+		// HAProxy reads ca-file when it is reloaded: the router watches its own certificate, not this.
+		"router-services": ReloadByReload,
+	} {
+		if got := edges[id].Reload; got != want {
+			t.Errorf("%s: %q, want %q", id, got, want)
+		}
+	}
+}
+
+// TestMachineConfigServersReload: from 4.19 on they watch their certificate (openshift/machine-config-operator
+// pkg/server/api.go, certWatcher.Start); before, each presents what it read when it started.
+func TestMachineConfigServersReload(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]ReloadPolicy{"4.12.1": ReloadAtStart, "4.14.1": ReloadAtStart, "4.18.1": ReloadAtStart, "4.19.1": ReloadOnChange, "4.22.1": ReloadOnChange} {
+		var got []ReloadPolicy
+		for _, s := range Servers() {
+			if s.Listener.Name == "machine-config-server" && s.In.Holds(Versions{Cluster: version}) == Yes {
+				got = append(got, s.Certs[0].Reload)
+			}
+		}
+		if len(got) != 1 || got[0] != want {
+			t.Errorf("%s: %q, want %q", version, got, want)
+		}
+	}
+}
+
+// TestLifetimesByRequest: who asks by CertificateSigningRequest renews when 20 to 25 % are left, by
+// chance; the CronJob of OLM's profiles renews what lives for hours.
+func TestLifetimesByRequest(t *testing.T) {
+	t.Parallel()
+	for _, at := range []Ref{secret("openshift-oauth-apiserver", "openshift-authenticator-certs"), secret(monitoringTarget, "metrics-client-certs")} {
+		l, known := LifetimeOf(at, Versions{Cluster: "4.22.1"})
+		if known != Yes || l.RenewFromPercent != 75 || l.RenewAtPercent != 80 {
+			t.Errorf("%s: %s, %d to %d %%", at, known, l.RenewFromPercent, l.RenewAtPercent)
+		}
+	}
+	for version, want := range map[string]time.Duration{"4.12.1": time.Hour, "4.13.1": day, "4.22.1": day} {
+		l, known := LifetimeOf(secret("openshift-operator-lifecycle-manager", "pprof-cert"), Versions{Cluster: version})
+		if known != Yes || l.Validity != want || !l.SelfRotating() {
+			t.Errorf("%s: %s, %s, renewed by %q", version, known, l.Validity, l.Renewer)
+		}
+	}
+}
+
+// TestGatewayAPI: what istiod makes is there from 4.19 on.
+func TestGatewayAPI(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]bool{"4.18.1": false, "4.19.1": true, "4.22.1": true} {
+		v := Versions{Cluster: version}
+		signer, ok := Lookup(Secret, "openshift-ingress", "istio-ca-secret", "ca-cert.pem", v)
+		if ok != want || ok && (signer.Role != Signer || signer.Owner != "istiod") {
+			t.Errorf("%s: istio-ca-secret: %v %s %s", version, ok, signer.Role, signer.Owner)
+		}
+		for _, name := range []string{"istio-ca-root-cert", "openshift-gw-ca-root-cert"} {
+			if p, ok := Lookup(ConfigMap, "gateways", name, "root-cert.pem", v); ok != want || ok && p.Role != CABundle {
+				t.Errorf("%s: %s: %v %s", version, name, ok, p.Role)
+			}
+		}
+	}
+}
