@@ -20,11 +20,16 @@ func mcoRotation() Evidence {
 	return Evidence{Verified, mcoRepo + "pkg/controller/certrotation/certrotation_controller.go @ release-4.19 1a6905d98"}
 }
 
+// configServerCommand is where oc's command for the machine config server's CA was read.
+func configServerCommand() Evidence {
+	return Evidence{Verified, "openshift/oc pkg/cli/admin/ocpcertificates/regeneratemco @ release-4.12 d69125734 to release-4.22 66dee73f6"}
+}
+
 func machineConfigPlaces() []Place {
 	synced, rotates := mcoSync(), mcoRotation()
 	all := Range{Component: mco}
 	to418, from419 := Range{Component: mco, To: Minor{4, 18}}, since(mco, Minor{4, 19})
-	command := Evidence{Verified, "openshift/oc pkg/cli/admin/ocpcertificates/regeneratemco @ 6b8e30c5b"}
+	command := configServerCommand()
 	server := []Lifetime{
 		{Validity: 10 * year, In: to418, Doc: "made by the installer; renewed by `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` only",
 			Evidence: Evidence{Verified, "openshift/installer pkg/asset/tls/mcscertkey.go"}},
@@ -79,11 +84,16 @@ func internalReleaseLives() []Lifetime {
 	}
 }
 
+// machineConfigRotations: up to 4.18, there is that signer where an administrator ran oc's
+// command; before, the installer signed, and its key is not in the cluster.
 func machineConfigRotations() []Rotation {
-	return []Rotation{{
-		Signer: secret(mcoTarget, "machine-config-server-ca"), Bundle: bundle(mcoTarget, "machine-config-server-ca"),
-		Targets: []Ref{secret(mcoTarget, "machine-config-server-tls")}, In: since(mco, Minor{4, 19}), Evidence: mcoRotation(),
-	}}
+	row := func(in Range, e Evidence) Rotation {
+		return Rotation{
+			Signer: secret(mcoTarget, "machine-config-server-ca"), Bundle: bundle(mcoTarget, "machine-config-server-ca"),
+			Targets: []Ref{secret(mcoTarget, "machine-config-server-tls")}, In: in, Evidence: e,
+		}
+	}
+	return []Rotation{row(Range{Component: mco, To: Minor{4, 18}}, configServerCommand()), row(since(mco, Minor{4, 19}), mcoRotation())}
 }
 
 func machineConfigAggregates() []Aggregate {
