@@ -109,7 +109,7 @@ func otherTriggers() []Trigger {
 	add(server[:1], "no operator renews it: in this version the installer signs for the machine config server, and its key is not in the cluster. By hand: oc adm ocp-certificates regenerate-machine-config-server-serving-cert, which makes this CA where there is none, signs with it, "+
 		"deletes the machine config server's pods, and puts the new CA into the Ignition stubs (Secrets with userData in openshift-machine-api); it stops at a stub with two CAs. On bare metal it also writes ConfigMap kube-system/root-ca: up to 4.17 all nodes then reboot",
 		Evidence{Verified, configServerCommand().Source + " (Run, updateSecrets); " + mcoRepo + "pkg/daemon/update.go @ release-4.12 to 4.17 (a new /etc/kubernetes/ca.crt reboots)"})
-	add(server[1:], "machine-config-operator rotates it by itself, where the Machine API has a MachineSet. certrot does not trigger it: only its log says whether that controller runs here, the machine config server presents the old certificate until its pods are restarted, "+
+	add(server[1:], "machine-config-operator rotates it by itself, where the Machine API has a MachineSet. certrot does not trigger it: only its log says whether that controller runs here, "+
 		"and Ignition stubs that name another CA, or lie outside of the cluster, are not followed. By hand: oc adm ocp-certificates regenerate-machine-config-server-serving-cert",
 		Evidence{Verified, mcoRotation().Source + " (New, hasFunctionalMachineAPI); " + configServerCommand().Source})
 	add(networkRotations(), "cluster-network-operator rotates it by itself; certrot triggers nothing here: the network of every node depends on it",
