@@ -71,7 +71,7 @@ func userData(name string) Ref {
 // internalRelease is where the registry of clusters that install without one
 // was read.
 func internalRelease() Evidence {
-	return Evidence{Verified, mcoRepo + "pkg/controller/internalreleaseimage @ release-4.21 db84d8368 and release-4.22 9027c94cd (feature NoRegistryClusterInstall)"}
+	return Evidence{Verified, mcoRepo + "pkg/controller/internalreleaseimage @ release-4.21 db84d8368 and release-4.22 9027c94cd (feature NoRegistryClusterInstall: a preview in 4.21; in the default set of release-4.22 by openshift/api f9b4fbdd9, 2026-08-12)"}
 }
 
 // internalReleaseLives is the lifetime of what that registry serves.

@@ -67,7 +67,7 @@ func TestEveryFileOfAMachineConfigHasAnEffect(t *testing.T) {
 	for title, v := range goldenVersions() {
 		for _, p := range machineConfigFilePlaces() {
 			path := strings.TrimSuffix(strings.TrimPrefix(p.Key, "spec.config.storage.files["), "]")
-			if p.In.Holds(v) != Yes || p.Owner != mcoOwner || p.Writer == noComponent || strings.Contains(path, "iri-") { // made once
+			if p.In.Holds(v) != Yes || p.Owner != mcoOwner || p.Writer == noComponent {
 				continue
 			}
 			if row, known := configFileEffectOf(path, v); known != Yes || row.Effect == "" {
