@@ -35,7 +35,9 @@ func kubeadmEdges() []Edge {
 	}
 	kubelets := api("kubeadm-kubelet-api", "kubelet.conf", "kubelet", "kubelets trust the API server's serving certificate", "the node becomes NotReady at the kubelet's next reconnect or restart", PartNodes, ReloadAtStart)
 	kubelets.Remediation = "{} fix-api-int --nodes NODE --dry-run=client"
-	// Which client certificates kube-apiserver trusts, by what it has loaded itself.
+	// Which client certificates kube-apiserver trusts, by what it publishes: all that it has
+	// loaded, and what it has loaded before, until that expires. A CA that was removed from
+	// its file is not missed here.
 	client := func(id, claim, impact string, part Part, presented Ref) Edge {
 		return Edge{
 			ID: id, Part: part, Verifier: "kube-apiserver", Claim: "kube-apiserver trusts " + claim, Trust: extensionAuthentication("client-ca-file"),

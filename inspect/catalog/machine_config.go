@@ -32,7 +32,7 @@ func machineConfigPlaces() []Place {
 	command := configServerCommand()
 	server := []Lifetime{
 		{Validity: 10 * year, In: to418, Doc: "made by the installer; renewed by `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` only",
-			Evidence: Evidence{Verified, "openshift/installer pkg/asset/tls/mcscertkey.go"}},
+			Evidence: Evidence{Verified, "openshift/installer pkg/asset/tls/mcscertkey.go (ValidityTenYears) @ 00850eef1"}},
 		{Validity: 10 * year, Refresh: 8 * year, RenewAtPercent: 80, Renewer: mcoOwner, In: from419, Evidence: rotates,
 			Doc: "only where the Machine API works; else by hand as before"},
 	}
