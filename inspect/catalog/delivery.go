@@ -92,10 +92,10 @@ func Deliveries() []Delivery {
 				{"machine-config-controller", "renders a new MachineConfig for each pool", Ref{Kind: MachineConfig, Name: "rendered-POOL-*"}},
 				{"machine-config-controller", "names it to the pool's nodes (annotation desiredConfig), maxUnavailable at once; to none of a paused pool", Ref{Kind: "MachineConfigPool", Name: "*"}},
 				{"machine-config-daemon", "compares it with the one that the node has, and decides by what differs: kubelet-ca.crt asks for nothing; whatever else has waited in the pool, another file or a unit, comes with it and mostly asks for a drain and a reboot", Ref{Kind: MachineConfig, Name: "rendered-POOL-*"}},
-				{"machine-config-daemon", "writes all files of it, those that do not differ too", Ref{}},
+				{"machine-config-daemon", "writes all files of it, those that do not differ too, and enables and disables its units, for which systemd prints \"Reloading.\"", Ref{}},
 			},
 			In:       Range{Component: "machine-config", To: Minor{4, 12}},
-			Evidence: Evidence{Verified, "openshift/machine-config-operator templates/common/_base/files/kubelet-ca.yaml, pkg/operator/sync.go and pkg/daemon/update.go (calculatePostConfigChangeAction) of release-4.12 (1d4cfffaa)"},
+			Evidence: Evidence{Verified, "openshift/machine-config-operator templates/common/_base/files/kubelet-ca.yaml, pkg/operator/sync.go and pkg/daemon/update.go (calculatePostConfigChangeAction, enableUnits) of release-4.12 (1d4cfffaa)"},
 		},
 		{
 			To: kubeletClientCA(), Delivered: true, Node: NodeReload,
