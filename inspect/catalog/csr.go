@@ -29,17 +29,19 @@ type KubeletRequester struct {
 // KubeletRequesters returns every row about who asks for kubelets' certificates.
 func KubeletRequesters() []KubeletRequester {
 	const node = "system:node:NODE"
+	const onOpenShift = "; on OpenShift its own approver ignores it, like all kubelets' requests, while those pending from the last hour are over 100 more than Machines or Nodes, whichever are more"
+	const limit = ", and ignores all kubelets' requests while those pending from the last hour are over 100 more than Machines or Nodes, whichever are more"
 	kubelet := Evidence{Verified, "kubernetes/kubernetes pkg/kubelet/certificate/kubelet.go, pkg/controller/certificates/approver/sarapprove.go @ v1.35.4; " +
-		"openshift/cluster-machine-approver pkg/controller/csr_check.go @ a9edd695"}
+		"openshift/cluster-machine-approver pkg/controller/csr_check.go and controller.go (reconcileLimits, getMaxPending) @ release-4.12 7b08a4de4 to release-4.22 a9edd695a"}
 	return []KubeletRequester{
 		{Signer: KubeletClientSigner, User: "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper", Group: "system:serviceaccounts:openshift-machine-config-operator", ManualApproval: true,
-			Doc: "a kubelet without a valid client certificate, by the token in /etc/kubernetes/kubeconfig; OpenShift's own approver refuses it where the Node is there already",
-			In:  Range{Component: "machine-config"}, Evidence: Evidence{Verified, "openshift/cluster-machine-approver pkg/controller/csr_check.go @ a9edd695; openshift/machine-config-operator manifests/machineconfigserver"}},
+			Doc: "a kubelet without a valid client certificate, by the token in /etc/kubernetes/kubeconfig; OpenShift's own approver refuses it where the Node is there already" + limit,
+			In:  Range{Component: "machine-config"}, Evidence: Evidence{Verified, "openshift/cluster-machine-approver pkg/controller/csr_check.go and controller.go (reconcileLimits, getMaxPending) @ release-4.12 7b08a4de4 to release-4.22 a9edd695a; openshift/machine-config-operator manifests/machineconfigserver @ release-4.12 to 4.22"}},
 		{Signer: KubeletClientSigner, User: "system:bootstrap:??????", Group: "system:bootstrappers",
 			Doc: "a kubelet without a valid client certificate, by a bootstrap token, as kubeadm join gives it",
 			In:  Range{Component: Kubernetes}, Evidence: Evidence{Verified, "kubernetes/kubernetes plugin/pkg/auth/authenticator/token/bootstrap/bootstrap.go, staging/src/k8s.io/cluster-bootstrap/token/api/types.go @ v1.35.4"}},
 		{Signer: KubeletClientSigner, User: node, Group: "system:nodes", Doc: "a kubelet that renews its client certificate; kube-controller-manager approves that by itself", Evidence: kubelet},
-		{Signer: KubeletServingSigner, User: node, Group: "system:nodes", Doc: "a kubelet with serverTLSBootstrap", Evidence: kubelet},
+		{Signer: KubeletServingSigner, User: node, Group: "system:nodes", Doc: "a kubelet with serverTLSBootstrap" + onOpenShift, Evidence: kubelet},
 	}
 }
 

@@ -92,10 +92,23 @@ func Deliveries() []Delivery {
 				{"machine-config-controller", "renders a new MachineConfig for each pool", Ref{Kind: MachineConfig, Name: "rendered-POOL-*"}},
 				{"machine-config-controller", "names it to the pool's nodes (annotation desiredConfig), maxUnavailable at once; to none of a paused pool", Ref{Kind: "MachineConfigPool", Name: "*"}},
 				{"machine-config-daemon", "compares it with the one that the node has, and decides by what differs: kubelet-ca.crt asks for nothing; whatever else has waited in the pool, another file or a unit, comes with it and mostly asks for a drain and a reboot", Ref{Kind: MachineConfig, Name: "rendered-POOL-*"}},
-				{"machine-config-daemon", "writes all files of it, those that do not differ too", Ref{}},
+				{"machine-config-daemon", "writes all files of it, those that do not differ too, and enables and disables its units, for which systemd prints \"Reloading.\"", Ref{}},
 			},
 			In:       Range{Component: "machine-config", To: Minor{4, 12}},
-			Evidence: Evidence{Verified, "openshift/machine-config-operator templates/common/_base/files/kubelet-ca.yaml, pkg/operator/sync.go and pkg/daemon/update.go (calculatePostConfigChangeAction) of release-4.12 (1d4cfffaa)"},
+			Evidence: Evidence{Verified, "openshift/machine-config-operator templates/common/_base/files/kubelet-ca.yaml, pkg/operator/sync.go and pkg/daemon/update.go (calculatePostConfigChangeAction, enableUnits) of release-4.12 (1d4cfffaa)"},
+		},
+		{
+			To: kubeletClientCA(), Delivered: true, Node: NodeReload,
+			Doc:    "machine-config-daemon writes it on every node from the ControllerConfig; a paused pool does not hold it up. It is still a file of rendered MachineConfigs, too: a new one is made for each pool, and its copy of the file is passed over",
+			Effect: "reload: the kubelet reloads it. The new MachineConfig asks for neither drain nor reboot for this file; what else has waited in a pool comes with it",
+			Hops: []Hop{
+				{"machine-config-operator", "copies ConfigMap openshift-config-managed/kube-apiserver-client-ca there", controllerConfig("spec.kubeAPIServerServingCAData")},
+				{"machine-config-controller", "renders a new MachineConfig for each pool, which brings what else has waited in it; its copy of kubelet-ca.crt is passed over, and asks for nothing", Ref{Kind: MachineConfig, Name: "rendered-POOL-*"}},
+				{"machine-config-daemon", "writes what the ControllerConfig says on its node, in paused pools too", Ref{}},
+			},
+			In: between("machine-config", Minor{4, 13}, Minor{4, 13}),
+			Evidence: Evidence{Verified, "openshift/machine-config-operator#3575: pkg/daemon/certificate_writer.go, file_writers.go (skipCertificateWrite), update.go (calculatePostConfigChangeActionFromFileDiffs) and templates/common/_base/files/kubelet-ca.yaml " +
+				"of release-4.13 (a57ca2912)"},
 		},
 		{
 			To: kubeletClientCA(), Delivered: true, Node: NodeReload,
@@ -105,8 +118,8 @@ func Deliveries() []Delivery {
 				{"machine-config-operator", "copies ConfigMap openshift-config-managed/kube-apiserver-client-ca there", controllerConfig("spec.kubeAPIServerServingCAData")},
 				{"machine-config-daemon", "writes what the ControllerConfig says on its node, in paused pools too; no MachineConfig is made", Ref{}},
 			},
-			In:       Range{Component: "machine-config", From: Minor{4, 13}},
-			Evidence: Evidence{Verified, "openshift/machine-config-operator#3575: pkg/daemon/certificate_writer.go of release-4.13 (a57ca2912) to release-4.22 (9027c94cd)"},
+			In:       Range{Component: "machine-config", From: Minor{4, 14}},
+			Evidence: Evidence{Verified, "openshift/machine-config-operator pkg/daemon/certificate_writer.go, and no kubelet-ca.yaml in templates, of release-4.14 (00b2e0b1c) to release-4.22 (9027c94cd)"},
 		},
 	}
 }

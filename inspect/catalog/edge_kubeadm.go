@@ -35,7 +35,9 @@ func kubeadmEdges() []Edge {
 	}
 	kubelets := api("kubeadm-kubelet-api", "kubelet.conf", "kubelet", "kubelets trust the API server's serving certificate", "the node becomes NotReady at the kubelet's next reconnect or restart", PartNodes, ReloadAtStart)
 	kubelets.Remediation = "{} fix-api-int --nodes NODE --dry-run=client"
-	// Which client certificates kube-apiserver trusts, by what it has loaded itself.
+	// Which client certificates kube-apiserver trusts, by what it publishes: all that it has
+	// loaded, and what it has loaded before, until that expires. A CA that was removed from
+	// its file is not missed here.
 	client := func(id, claim, impact string, part Part, presented Ref) Edge {
 		return Edge{
 			ID: id, Part: part, Verifier: "kube-apiserver", Claim: "kube-apiserver trusts " + claim, Trust: extensionAuthentication("client-ca-file"),
@@ -103,7 +105,7 @@ func clusterInfo() Ref {
 }
 
 // kubeadmServers are what listens on nodes of such a cluster. All of them reload
-// their files.
+// their files, kubelets from 1.31 on.
 func kubeadmServers() []Server {
 	plain := Range{Component: Kubernetes}
 	serving := Evidence{Verified, "kubernetes/apiserver pkg/server/options/serving.go and pkg/server/dynamiccertificates/dynamic_serving_content.go v0.35.4; " + kubeadmRepo + "phases/controlplane/manifests.go v1.35.4"}
@@ -118,18 +120,22 @@ func kubeadmServers() []Server {
 	peers := row("kubeadm-etcd-peers-show-file", "etcd", "each etcd presents the certificate in its file to its peers", "the quorum of etcd, once the old certificate expires", restart,
 		Listener{Name: ListenerEtcdPeer, MastersOnly: true, Port: "2380"}, ServedCert{Name: NameAny, From: inPKI("etcd/peer.crt"), Reload: ReloadEachTime}, each)
 	peers.Direct = true
-	kubelets := row("kubeadm-kubelets-show-file", "kube-apiserver", "each kubelet presents the certificate in its file", "nothing of kube-apiserver's, which does not verify it there; clients that do, such as metrics-server, once the old certificate expires",
-		"on NODE: systemctl restart kubelet; pods keep running", Listener{Name: "kubelet", Port: "10250"},
-		ServedCert{Name: NameAny, From: file("/var/lib/kubelet/pki/kubelet.crt"), Custom: []Ref{file("/var/lib/kubelet/pki/kubelet-server-current.pem")}, Reload: ReloadAtStart},
-		Evidence{Verified, "kubernetes/kubernetes cmd/kubelet/app/server.go and pkg/kubelet/certificate/kubelet.go v1.35.4"})
-	kubelets.Part = PartNodes
+	kubelets := func(id, remediation string, in Range, reads ServedCert, source string) Server {
+		reads.Name, reads.From, reads.Custom = NameAny, file("/var/lib/kubelet/pki/kubelet.crt"), []Ref{file("/var/lib/kubelet/pki/kubelet-server-current.pem")}
+		r := row(id, "kube-apiserver", "each kubelet presents the certificate in its file", "nothing of kube-apiserver's, which does not verify it there; clients that do, such as metrics-server, once the old certificate expires",
+			remediation+"on NODE: systemctl restart kubelet; pods keep running", Listener{Name: "kubelet", Port: "10250"}, reads,
+			Evidence{Verified, "kubernetes/kubernetes cmd/kubelet/app/server.go (InitializeTLS), pkg/kubelet/kubelet.go and pkg/features/kube_features.go (ReloadKubeletServerCertificateFile, by default from 1.31 on" + source + ") v1.35.4"})
+		r.Part, r.In = PartNodes, in
+		return r
+	}
 	return []Server{
 		row("kubeadm-apiservers-show-file", "clients of kube-apiserver", "each control plane node presents the certificate in its file", "nothing yet, while the old certificate is valid; then clients that reach that node", restart,
 			Listener{Name: ListenerAPIServer, MastersOnly: true, Port: "6443"}, ServedCert{Name: nameServiceNetwork, From: inPKI("apiserver.crt"), Reload: ReloadOnChange, ReloadWithin: 5 * time.Minute}, serving),
 		row("kubeadm-etcd-show-file", "kube-apiserver", "each etcd presents the certificate in its file", "the API server, once the old certificate expires", restart,
 			Listener{Name: ListenerEtcd, MastersOnly: true, Port: "2379"}, ServedCert{Name: NameAny, From: inPKI("etcd/server.crt"), Reload: ReloadEachTime}, each),
 		peers,
-		kubelets,
+		kubelets("kubeadm-kubelets-show-file", "", Range{Component: Kubernetes, To: Minor{1, 30}}, ServedCert{Reload: ReloadAtStart}, ", not there before"),
+		kubelets("kubeadm-kubelets-show-changed-file", "it reads a changed certificate without a restart; where it does not: ", since(Kubernetes, Minor{1, 31}), ServedCert{Reload: ReloadOnChange, ReloadWithin: 5 * time.Minute}, ""),
 	}
 }
 

@@ -6,24 +6,26 @@ import "github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 // server of its own master, and of who verifies kubelets.
 
 // onPremEdges are of the static pods by which a cluster keeps the addresses of its
-// API itself: they read both kubeconfigs of the kubelet.
+// API itself: their monitors ask for the nodes by the kubelet's kubeconfig. keepalived's
+// init container reads /etc/kubernetes/kubeconfig, but for the names of the cluster alone.
+// From 4.22 on, HAProxy's monitor, on masters, is the one that still reads it each time.
 func onPremEdges() []Edge {
 	platforms := []string{"BareMetal", "Nutanix", "OpenStack", "oVirt", "VSphere"}
-	src := Evidence{Verified, mcoRepo + "templates/common/on-prem/files/{keepalived,coredns}.yaml @ 06dc741cf and 0420e186e, templates/master/00-master/on-prem/files/haproxy.yaml @ 026c28b1d"}
-	edge := func(id, path, verifier, claim, impact string, reads ReloadPolicy) Edge {
+	const templates = "templates/common/on-prem/files/{keepalived,coredns}.yaml, templates/master/00-master/on-prem/files/haproxy.yaml @ "
+	const monitors = "; openshift/baremetal-runtimecfg pkg/monitor and pkg/config/node.go @ "
+	edge := func(id, verifier, claim string, reads ReloadPolicy, in Range, e Evidence) Edge {
 		return Edge{
 			ID: id, Part: PartAPIInt, Verifier: verifier, Claim: claim,
-			Trust: file(path), Optional: true, Platforms: platforms, Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: reads, Reader: pki.ReaderGo,
-			Remediation: "{} fix-api-int --nodes NODE --dry-run=client", Ahead: "{} pretrust --nodes NODE --dry-run=client", Impact: impact, In: Range{Component: mco}, Evidence: src,
+			Trust: file("/var/lib/kubelet/kubeconfig"), Optional: true, Platforms: platforms, Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: reads, Reader: pki.ReaderGo,
+			Remediation: "{} fix-api-int --nodes NODE --dry-run=client", Ahead: "{} pretrust --nodes NODE --dry-run=client",
+			Impact: "which nodes there are: keepalived, HAProxy and CoreDNS on the node do not learn of nodes that come and go", In: in, Evidence: e,
 		}
 	}
 	return []Edge{
-		edge("balancers-api-int", "/var/lib/kubelet/kubeconfig", "the monitors of keepalived, HAProxy and CoreDNS",
-			"the monitors of keepalived, HAProxy and CoreDNS trust api-int's serving certificate",
-			"the node's place behind the addresses of the API and of routes: they stay where they are, whichever node fails", ReloadAtStart),
-		edge("balancers-start-api-int", "/etc/kubernetes/kubeconfig", "the init containers of keepalived, HAProxy and CoreDNS, and CoreDNS' monitor",
-			"keepalived, HAProxy and CoreDNS, once restarted, trust api-int's serving certificate",
-			"keepalived, HAProxy and CoreDNS on the node, once it is restarted: the names and addresses of the API are not there", ReloadAtStart),
+		edge("balancers-api-int", "the monitors of keepalived, HAProxy and CoreDNS", "the monitors of keepalived, HAProxy and CoreDNS trust api-int's serving certificate", ReloadEachTime, Range{Component: mco, To: Minor{4, 21}},
+			Evidence{Verified, mcoRepo + templates + "release-4.12 1d4cfffaa to release-4.21 db84d8368" + monitors + "release-4.12 474ed48e8 to release-4.21 d7e3fc12b (GetNodes, getSortedBackends)"}),
+		edge("balancers-watch-api-int", "the monitors of keepalived and CoreDNS", "the monitors of keepalived and CoreDNS, once restarted, trust api-int's serving certificate", ReloadAtStart, since(mco, Minor{4, 22}),
+			Evidence{Verified, mcoRepo + templates + "release-4.22 9027c94cd" + monitors + "release-4.22 dca8cb1be; pkg/nodeconfig/watcher.go (NewNodeWatcher)"}),
 	}
 }
 

@@ -3,24 +3,24 @@ package catalog
 // What any Kubernetes has, kubeadm's PKI, and cert-manager.
 
 func kubernetesPlaces() []Place {
-	extension := Evidence{Field, "kubernetes/kubernetes pkg/controlplane/controller/clusterauthenticationtrust/cluster_authentication_trust_controller.go"}
+	extension := Evidence{Verified, "kubernetes/kubernetes pkg/controlplane/controller/clusterauthenticationtrust/cluster_authentication_trust_controller.go (combinedClusterAuthenticationInfo, filterExpiredCerts) v1.35.4"}
 	authentication := func(key, doc string) Place {
 		return Place{Ref: Ref{Kind: ConfigMap, Namespace: "kube-system", Name: "extension-apiserver-authentication", Key: key}, Role: CABundle, Owner: "kube-apiserver", Doc: doc, Evidence: extension}
 	}
 	return []Place{
-		authentication("client-ca-file", "extension API servers verify clients with it: what kube-apiserver itself has loaded; expired ones are dropped"),
-		authentication("requestheader-client-ca-file", "extension API servers verify the front proxy with it: what kube-apiserver itself has loaded; expired ones are dropped"),
+		authentication("client-ca-file", "extension API servers verify clients with it: what kube-apiservers have loaded, now and before: a CA that they load no more stays until it expires"),
+		authentication("requestheader-client-ca-file", "extension API servers verify the front proxy with it: what kube-apiservers have loaded, now and before: a CA that they load no more stays until it expires"),
 		{Ref: clusterInfo(), Role: Kubeconfig, Owner: "kubeadm", Doc: "what a joining node first sees of the cluster: address and CA, signed with the bootstrap tokens", In: Range{Component: Kubernetes},
-			Evidence: Evidence{Field, "kubernetes/kubernetes cmd/kubeadm/app/phases/bootstraptoken/clusterinfo"}},
+			Evidence: Evidence{Verified, kubeadmRepo + "phases/bootstraptoken/clusterinfo/clusterinfo.go v1.35.4"}},
 		{Ref: Ref{Kind: Secret, Namespace: "kube-system", Name: "bootstrap-token-*"}, Role: Token, Owner: "kubeadm", Doc: "a bootstrap token; holds no certificate",
 			Evidence: Evidence{Field, "kubernetes.io/docs/reference/access-authn-authz/bootstrap-tokens"}},
 		{Ref: Ref{Kind: Secret, Namespace: "kube-system", Name: "kubeadm-certs"}, Role: Signer, Owner: "kubeadm", Doc: "the control plane's CAs for joining control plane nodes, encrypted, gone after two hours", In: Range{Component: Kubernetes},
-			Evidence: Evidence{Field, "kubernetes/kubernetes cmd/kubeadm/app/phases/copycerts/copycerts.go"}},
+			Evidence: Evidence{Verified, kubeadmRepo + "phases/copycerts/copycerts.go and constants/constants.go (DefaultCertTokenDuration) v1.35.4"}},
 	}
 }
 
 func kubeadmPlaces() []Place {
-	src := Evidence{Field, "kubernetes.io/docs/tasks/administer-cluster/kubeadm/kubeadm-certs"}
+	src := Evidence{Verified, kubeadmRepo + "constants/constants.go (CertificateValidityPeriod, CACertificateValidityPeriod), phases/certs/certlist.go, phases/kubeconfig/kubeconfig.go v1.35.4; kubernetes.io/docs/tasks/administer-cluster/kubeadm/kubeadm-certs"}
 	plain := Range{Component: Kubernetes}
 	ca := []Lifetime{{Validity: 10 * year, In: plain, Evidence: src, Doc: "nothing renews it"}}
 	leaf := []Lifetime{{Validity: year, In: plain, Evidence: src, Doc: "renewed by `kubeadm upgrade` or `kubeadm certs renew` only"}}

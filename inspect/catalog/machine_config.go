@@ -20,14 +20,19 @@ func mcoRotation() Evidence {
 	return Evidence{Verified, mcoRepo + "pkg/controller/certrotation/certrotation_controller.go @ release-4.19 1a6905d98"}
 }
 
+// configServerCommand is where oc's command for the machine config server's CA was read.
+func configServerCommand() Evidence {
+	return Evidence{Verified, "openshift/oc pkg/cli/admin/ocpcertificates/regeneratemco @ release-4.12 d69125734 to release-4.22 66dee73f6"}
+}
+
 func machineConfigPlaces() []Place {
 	synced, rotates := mcoSync(), mcoRotation()
 	all := Range{Component: mco}
 	to418, from419 := Range{Component: mco, To: Minor{4, 18}}, since(mco, Minor{4, 19})
-	command := Evidence{Verified, "openshift/oc pkg/cli/admin/ocpcertificates/regeneratemco @ 6b8e30c5b"}
+	command := configServerCommand()
 	server := []Lifetime{
 		{Validity: 10 * year, In: to418, Doc: "made by the installer; renewed by `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` only",
-			Evidence: Evidence{Verified, "openshift/installer pkg/asset/tls/mcscertkey.go"}},
+			Evidence: Evidence{Verified, "openshift/installer pkg/asset/tls/mcscertkey.go (ValidityTenYears) @ 00850eef1"}},
 		{Validity: 10 * year, Refresh: 8 * year, RenewAtPercent: 80, Renewer: mcoOwner, In: from419, Evidence: rotates,
 			Doc: "only where the Machine API works; else by hand as before"},
 	}
@@ -66,7 +71,7 @@ func userData(name string) Ref {
 // internalRelease is where the registry of clusters that install without one
 // was read.
 func internalRelease() Evidence {
-	return Evidence{Verified, mcoRepo + "pkg/controller/internalreleaseimage @ release-4.21 db84d8368 and release-4.22 9027c94cd (feature NoRegistryClusterInstall)"}
+	return Evidence{Verified, mcoRepo + "pkg/controller/internalreleaseimage @ release-4.21 db84d8368 and release-4.22 9027c94cd (feature NoRegistryClusterInstall: a preview in 4.21; in the default set of release-4.22 by openshift/api f9b4fbdd9, 2026-08-12)"}
 }
 
 // internalReleaseLives is the lifetime of what that registry serves.
@@ -79,11 +84,16 @@ func internalReleaseLives() []Lifetime {
 	}
 }
 
+// machineConfigRotations: up to 4.18, there is that signer where an administrator ran oc's
+// command; before, the installer signed, and its key is not in the cluster.
 func machineConfigRotations() []Rotation {
-	return []Rotation{{
-		Signer: secret(mcoTarget, "machine-config-server-ca"), Bundle: bundle(mcoTarget, "machine-config-server-ca"),
-		Targets: []Ref{secret(mcoTarget, "machine-config-server-tls")}, In: since(mco, Minor{4, 19}), Evidence: mcoRotation(),
-	}}
+	row := func(in Range, e Evidence) Rotation {
+		return Rotation{
+			Signer: secret(mcoTarget, "machine-config-server-ca"), Bundle: bundle(mcoTarget, "machine-config-server-ca"),
+			Targets: []Ref{secret(mcoTarget, "machine-config-server-tls")}, In: in, Evidence: e,
+		}
+	}
+	return []Rotation{row(Range{Component: mco, To: Minor{4, 18}}, configServerCommand()), row(since(mco, Minor{4, 19}), mcoRotation())}
 }
 
 func machineConfigAggregates() []Aggregate {

@@ -30,6 +30,9 @@ func configFileEffects() []configFileEffect {
 	const cloudCA = "/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem"
 	lists := Evidence{Verified, mcoRepo + "pkg/daemon/update.go (calculatePostConfigChangeActionFromFileDiffs, in 4.16 ...FromMCDiffs) @ release-4.12 1d4cfffaa to release-4.16 7327bb235"}
 	policies := Evidence{Verified, mcoRepo + "pkg/apihelpers/apihelpers.go (defaultClusterPolicies) @ release-4.17 3bdd678e8 to release-4.22 9027c94cd; an administrator may say otherwise (MachineConfiguration, spec.nodeDisruptionPolicy)"}
+	const registryCA, registryCert = "/etc/pki/ca-trust/source/anchors/iri-root-ca.crt", "/etc/iri-registry/certs/tls.crt"
+	registry := policies
+	registry.Source = mcoRepo + "pkg/apihelpers/apihelpers.go (defaultClusterPolicies: restart of coreos-update-ca-trust.service, of iri-registry.service) @ release-4.22 9027c94cd, not in release-4.21 db84d8368"
 	return []configFileEffect{
 		{kubeletCA, NodeNone, Range{Component: mco, To: Minor{4, 13}}, lists},
 		{rootCA, NodeReboot, Range{Component: mco, To: Minor{4, 16}}, lists},
@@ -38,6 +41,10 @@ func configFileEffects() []configFileEffect {
 		{userCA, NodeReboot, Range{Component: mco, To: Minor{4, 13}}, lists},
 		{userCA, NodeCRIO, between(mco, Minor{4, 14}, Minor{4, 16}), lists},
 		{userCA, NodeCRIO, since(mco, Minor{4, 17}), policies},
+		{registryCA, NodeReboot, between(mco, Minor{4, 21}, Minor{4, 21}), registry},
+		{registryCA, NodeReload, since(mco, Minor{4, 22}), registry},
+		{registryCert, NodeReboot, between(mco, Minor{4, 21}, Minor{4, 21}), registry},
+		{registryCert, NodeReload, since(mco, Minor{4, 22}), registry},
 	}
 }
 

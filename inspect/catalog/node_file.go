@@ -11,12 +11,13 @@ func nodeKubeletPlaces() []Place {
 	template := Evidence{Verified, mcoRepo + "templates/common and templates/{master,worker}/01-*-kubelet @ 7ff337a4f and release-4.12 to 4.22"}
 	writer := Evidence{Verified, mcoRepo + "pkg/daemon/certificate_writer.go @ release-4.13 a57ca2912 to release-4.22"}
 	bootstrap := Evidence{Verified, "kubernetes/kubernetes pkg/kubelet/certificate/bootstrap/bootstrap.go v1.35.4"}
-	manager := Evidence{Verified, "kubernetes/client-go util/certificate/certificate_manager.go v0.35.4"}
+	manager := Evidence{Verified, "kubernetes/client-go util/certificate/certificate_manager.go (run, rotateCerts, jitteryDuration) v0.35.4"}
+	const retried = "; a try that fails is repeated after 2, 4, 8 and 16 s, then each 32 s; one that is approved or signed by none ends after 15 min"
 	lives := []Lifetime{
 		{Validity: 30 * day, RenewFromPercent: 70, RenewAtPercent: 90, Renewer: "kubelet", In: since(kcm, Minor{4, 12}), Evidence: manager,
-			Doc: "between 70 and 90 % of its validity, by chance; by request, so never beyond the end of csr-signer"},
+			Doc: "between 70 and 90 % of its validity, by chance; by request, so never beyond the end of csr-signer" + retried},
 		{Validity: year, RenewFromPercent: 70, RenewAtPercent: 90, Renewer: "kubelet", In: Range{Component: Kubernetes}, Evidence: manager,
-			Doc: "between 70 and 90 % of its validity, by chance; the validity is kube-controller-manager's --cluster-signing-duration"},
+			Doc: "between 70 and 90 % of its validity, by chance; the validity is kube-controller-manager's --cluster-signing-duration" + retried},
 	}
 	place := func(path string, role Role, owner, doc string, in Range, e Evidence) Place {
 		return Place{Ref: file(path), Role: role, Owner: owner, Doc: doc, In: in, Evidence: e}
@@ -46,9 +47,10 @@ func nodeKubeletPlaces() []Place {
 		byDaemon("/etc/kubernetes/kubelet-ca.crt", "CAs with which the kubelet verifies its clients (not the API server it calls); part of a rendered MachineConfig, which a paused pool delays", Range{Component: mco, To: Minor{4, 12}}, template),
 		byDaemon("/etc/kubernetes/kubelet-ca.crt", "CAs with which the kubelet verifies its clients (not the API server it calls); from the ControllerConfig, reloaded by the kubelet", since(mco, Minor{4, 13}), writer),
 		byDaemon("/etc/kubernetes/ca.crt", "the CA of the machine config server", Range{Component: mco, To: Minor{4, 17}}, template),
-		{Ref: file("/etc/kubernetes/ca.crt"), Role: CABundle, Owner: mcoOwner, Writer: noComponent, Doc: "the CA of the machine config server, left over: no longer written", In: since(mco, Minor{4, 18}), Evidence: template},
+		{Ref: file("/etc/kubernetes/ca.crt"), Role: CABundle, Owner: mcoOwner, Writer: noComponent, Doc: "the CA of the machine config server, no longer written; the node's first MachineConfig of 4.18 or later deletes it", In: since(mco, Minor{4, 18}),
+			Evidence: Evidence{Verified, mcoRepo + "pkg/daemon/update.go (deleteStaleData) @ release-4.18 f313997e0 and release-4.22 9027c94cd; no root-ca.yaml in templates/common/_base/files there"}},
 		own("/var/lib/kubelet/pki/kubelet-client-*.pem", Client, "the kubelet's client certificate; kubelet-client-current.pem points to the one in use"),
-		own("/var/lib/kubelet/pki/kubelet-server-*.pem", Serving, "served by the kubelet on port 10250; kubelet-server-current.pem points to the one in use"),
+		own("/var/lib/kubelet/pki/kubelet-server-*.pem", Serving, "served by the kubelet on port 10250; kubelet-server-current.pem points to the one in use; renewed at once when the node's names or addresses change"),
 		place("/var/lib/kubelet/pki/kubelet.crt", Serving, "kubelet", "self-signed, served by a kubelet that asks for no serving certificate; nothing renews it", Range{Component: Kubernetes},
 			Evidence{Field, "kubernetes/kubernetes cmd/kubelet/app/server.go"}),
 		issued("kubernetes.io/kube-apiserver-client-kubelet", Client, "a kubelet's client certificate, as issued"),
@@ -57,7 +59,8 @@ func nodeKubeletPlaces() []Place {
 			Evidence{Verified, mcoRepo + "pkg/daemon/update.go @ release-4.16 7327bb235"}),
 		{Ref: file("/etc/docker/certs.d/*/ca.crt"), Role: CABundle, Owner: "image-registry-operator", Writer: "its DaemonSet node-ca", Doc: "CAs with which the node verifies that registry", In: Range{Component: mco, To: Minor{4, 13}},
 			Evidence: Evidence{Verified, "openshift/cluster-image-registry-operator bindata/nodecadaemon.yaml @ release-4.12 and release-4.13"}},
-		byDaemon("/etc/docker/certs.d/*/ca.crt", "CAs with which the node verifies that registry", since(mco, Minor{4, 14}), writer),
+		{Ref: file("/etc/docker/certs.d/*/ca.crt"), Role: CABundle, Owner: mcoOwner, Writer: daemon + ", and each minute image-registry-operator's DaemonSet node-ca", Doc: "CAs with which the node verifies that registry", In: since(mco, Minor{4, 14}),
+			Evidence: Evidence{Verified, writer.Source + "; openshift/cluster-image-registry-operator bindata/nodecadaemon.yaml @ release-4.14 c9f6afc6a to release-4.22 90e608b3e"}},
 		byDaemon("/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem", "CAs with which the node verifies the cloud API; part of a rendered MachineConfig", Range{Component: mco, To: Minor{4, 13}}, template),
 		byDaemon("/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem", "CAs with which the node verifies the cloud API", since(mco, Minor{4, 14}), writer),
 		byDaemon("/etc/pki/ca-trust/source/anchors/iri-root-ca.crt", "the CA of the registry that a cluster without external registry runs on its masters: the machine config server's", since(mco, Minor{4, 21}), internalRelease()),

@@ -122,9 +122,13 @@ func otherTriggers() []Trigger {
 	add(ingressRotations(), "no operator renews it: give the IngressController a certificate of your own (spec.defaultCertificate), or delete the Secret: ingress-operator creates it again when it next looks at an IngressController (when one changes, or at its own start). "+
 		"What the old router-ca signed stays as it is until its Secret (openshift-ingress/router-certs-NAME) is deleted, too. certrot triggers nothing here: clients that were given the previous CA by hand do not trust the new one",
 		Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate/ca.go (ensureRouterCASecret), default_cert.go and controller.go @ acca9642a"})
-	add(machineConfigRotations(), "machine-config-operator rotates it by itself, where there is a working Machine API or Cluster API. certrot does not trigger it: only its log says whether that controller runs here, "+
+	server := machineConfigRotations()
+	add(server[:1], "no operator renews it: in this version the installer signs for the machine config server, and its key is not in the cluster. By hand: oc adm ocp-certificates regenerate-machine-config-server-serving-cert, which makes this CA where there is none, signs with it, "+
+		"deletes the machine config server's pods, and puts the new CA into the Ignition stubs (Secrets with userData in openshift-machine-api); it stops at a stub with two CAs. On bare metal it also writes ConfigMap kube-system/root-ca: up to 4.17 all nodes then reboot",
+		Evidence{Verified, configServerCommand().Source + " (Run, updateSecrets); " + mcoRepo + "pkg/daemon/update.go @ release-4.12 to 4.17 (a new /etc/kubernetes/ca.crt reboots)"})
+	add(server[1:], "machine-config-operator rotates it by itself, where the Machine API has a MachineSet. certrot does not trigger it: only its log says whether that controller runs here, "+
 		"and Ignition stubs that name another CA, or lie outside of the cluster, are not followed. By hand: oc adm ocp-certificates regenerate-machine-config-server-serving-cert",
-		Evidence{Verified, mcoRotation().Source + " (New, hasFunctionalMachineAPI); openshift/oc pkg/cli/admin/ocpcertificates/regeneratemco @ 6b8e30c5b"})
+		Evidence{Verified, mcoRotation().Source + " (New, hasFunctionalMachineAPI); " + configServerCommand().Source})
 	add(networkRotations(), "cluster-network-operator rotates it by itself; certrot triggers nothing here: the network of every node depends on it",
 		networkPKI())
 	return rows

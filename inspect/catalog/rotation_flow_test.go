@@ -67,7 +67,7 @@ func TestEveryFileOfAMachineConfigHasAnEffect(t *testing.T) {
 	for title, v := range goldenVersions() {
 		for _, p := range machineConfigFilePlaces() {
 			path := strings.TrimSuffix(strings.TrimPrefix(p.Key, "spec.config.storage.files["), "]")
-			if p.In.Holds(v) != Yes || p.Owner != mcoOwner || p.Writer == noComponent || strings.Contains(path, "iri-") { // made once
+			if p.In.Holds(v) != Yes || p.Owner != mcoOwner || p.Writer == noComponent {
 				continue
 			}
 			if row, known := configFileEffectOf(path, v); known != Yes || row.Effect == "" {
@@ -94,7 +94,8 @@ func TestWhatARotationDoesToNodes(t *testing.T) {
 		says            string
 	}{
 		{"kube-apiserver-to-kubelet-signer", "4.12.1", NodeReload, "neither drain nor reboot"},
-		{"kube-apiserver-to-kubelet-signer", "4.13.1", NodeReload, "the kubelet reloads it"},
+		{"kube-apiserver-to-kubelet-signer", "4.13.1", NodeReload, "The new MachineConfig asks for neither drain nor reboot"},
+		{"kube-apiserver-to-kubelet-signer", "4.14.1", NodeReload, "the kubelet reloads it"},
 		{"loadbalancer-serving-signer", "4.15.1", "", ""},
 		{"loadbalancer-serving-signer", "4.16.1", NodeKubelet, "loadbalancer-serving-signer@TIME) is not on"},
 		{"service-network-serving-signer", "4.22.1", NodeKubelet, "on every node at once"},

@@ -53,6 +53,8 @@ func TestWhatIsNotTriggeredSaysWhatPeopleDo(t *testing.T) {
 		{secret(etcdTarget, "etcd-peer-master-0"), "4.22.1", "rotates it by itself"},
 		{secret(serviceCATarget, "signing-key"), "4.12.1", "without that bridge"},
 		{secret("openshift-ingress-operator", "router-ca"), "4.12.1", "when it next looks at an IngressController"},
+		{secret(mcoTarget, "machine-config-server-ca"), "4.18.1", "no operator renews it"},
+		{secret(mcoTarget, "machine-config-server-tls"), "4.12.1", "regenerate-machine-config-server-serving-cert"},
 		{secret(mcoTarget, "machine-config-server-ca"), "4.19.1", "regenerate-machine-config-server-serving-cert"},
 	} {
 		row, known := TriggerOf(c.of, Versions{Cluster: c.version})

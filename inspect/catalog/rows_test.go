@@ -33,7 +33,7 @@ func TestEverySignerHasItsBundleAndItsTargets(t *testing.T) {
 		{"openshift-etcd/etcd-metric-signer", "openshift-etcd/etcd-metrics-ca-bundle", "openshift-etcd/etcd-serving-metrics-* openshift-etcd/etcd-metric-client", 17, 0},
 		{"openshift-service-ca/signing-key", "openshift-service-ca/signing-cabundle", "", 0, 0},
 		{"openshift-ingress-operator/router-ca", "openshift-config-managed/default-ingress-cert", "openshift-ingress/router-certs-*", 0, 0},
-		{"openshift-machine-config-operator/machine-config-server-ca", "openshift-machine-config-operator/machine-config-server-ca", "openshift-machine-config-operator/machine-config-server-tls", 19, 0},
+		{"openshift-machine-config-operator/machine-config-server-ca", "openshift-machine-config-operator/machine-config-server-ca", "openshift-machine-config-operator/machine-config-server-tls", 0, 0},
 		{"openshift-ovn-kubernetes/ovn-ca", "openshift-ovn-kubernetes/ovn-ca", "openshift-ovn-kubernetes/ovn-cert", 0, 0},
 		{"openshift-ovn-kubernetes/signer-ca", "openshift-ovn-kubernetes/signer-ca", "openshift-ovn-kubernetes/signer-cert", 0, 0},
 		{"openshift-network-node-identity/network-node-identity-ca", "openshift-network-node-identity/network-node-identity-ca", "openshift-network-node-identity/network-node-identity-cert", 14, 0},

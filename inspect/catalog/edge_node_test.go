@@ -1,0 +1,20 @@
+package catalog
+
+import "testing"
+
+// TestMonitorsOfBalancersReadTheKubeletsKubeconfig: none verifies anything with the kubeconfig
+// to join with; from 4.22 on, two of the three keep what they read at their start.
+func TestMonitorsOfBalancersReadTheKubeletsKubeconfig(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]ReloadPolicy{"4.12.9": ReloadEachTime, "4.21.0": ReloadEachTime, "4.22.0": ReloadAtStart} {
+		var got []Edge
+		for _, e := range Edges() {
+			if len(e.Platforms) > 0 && e.In.Holds(Versions{Cluster: version}) == Yes {
+				got = append(got, e)
+			}
+		}
+		if len(got) != 1 || got[0].Trust != KubeletKubeconfigCA() || got[0].Reload != want {
+			t.Errorf("%s: want one edge that reads %s %s, got %+v", version, KubeletKubeconfigCA(), want, got)
+		}
+	}
+}
