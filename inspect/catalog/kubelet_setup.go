@@ -54,7 +54,8 @@ func KubeletSetups(v Versions) []KubeletSetup {
 }
 
 func allKubeletSetups() []KubeletSetup {
-	const static = "; then restart its static pod: move its manifest out of /etc/kubernetes/manifests, and back after 20 s"
+	const restart = ": move its manifest out of /etc/kubernetes/manifests, and back after 20 s"
+	const static = "; then restart its static pod" + restart
 	openShift, kubeadm := KubeletKubeconfigs(), KubeadmKubeconfigs()
 	conf := func(name, reader, then string) OtherTrustFile {
 		path := "/etc/kubernetes/" + name + ".conf"
@@ -73,8 +74,8 @@ func allKubeletSetups() []KubeletSetup {
 			LocalName:     string(nameServiceNetwork), LocalKubeconfig: "/etc/kubernetes/controller-manager.conf", APIServerNamespace: "kube-system", In: Range{Component: Kubernetes},
 			OtherTrustFiles: []OtherTrustFile{
 				{
-					Path: KubeadmCA, Reader: "the kubelet verifies kube-apiserver's client certificate with it (logs, exec), at once when it changes; on control plane nodes kube-apiserver and kube-controller-manager read it when they start",
-					Remediation: "append the CA; on control plane nodes, then restart the static pods: move their manifests out of /etc/kubernetes/manifests, and back after 20 s",
+					Path: KubeadmCA, Reader: "the kubelet verifies kube-apiserver's client certificate with it (logs, exec), at once when it changes; on control plane nodes kube-apiserver reloads it, too, and kube-controller-manager reads it when it starts",
+					Remediation: "append the CA; on control plane nodes, then restart the static pod of kube-controller-manager" + restart,
 				},
 				conf("controller-manager", "kube-controller-manager reads it when it starts", static),
 				conf("scheduler", "kube-scheduler reads it when it starts", static),
@@ -82,7 +83,7 @@ func allKubeletSetups() []KubeletSetup {
 				conf("super-admin", "administrators use it where nothing else lets them in", ""),
 			},
 			Evidence: Evidence{Verified, kubeadmRepo + "constants/constants.go, phases/kubeconfig/kubeconfig.go, phases/controlplane/manifests.go, cmd/phases/join/kubelet.go, util/pkiutil/pki_helpers.go (names in apiserver.crt) v1.35.4; kubernetes/release cmd/krel/templates/latest/kubeadm/10-kubeadm.conf; " +
-				"kubernetes/kubernetes pkg/controller/certificates/rootcacertpublisher/publisher.go"},
+				"kubernetes/kubernetes pkg/controller/certificates/rootcacertpublisher/publisher.go; kubernetes/apiserver pkg/server/options/authentication.go (GetClientCAContentProvider) v0.35.4"},
 		},
 	}
 }
