@@ -130,6 +130,22 @@ func TriggerOf(of Ref, v Versions) (Trigger, Answer) {
 	return Trigger{}, answer
 }
 
+// UnrotatedSigner is the row of a signer that no Rotation of these versions names: it signs
+// nothing, or on demand. name is the Secret's, or has the namespace before it.
+func UnrotatedSigner(name string, v Versions) (Place, bool) {
+	for _, p := range Places() {
+		if p.Kind != Secret || p.Role != Signer || p.Name == "" || name != p.Name && name != p.Namespace+"/"+p.Name || p.In.Holds(v) != Yes {
+			continue
+		}
+		if !slices.ContainsFunc(Rotations(), func(r Rotation) bool {
+			return (r.Signer == p.Ref || slices.Contains(r.Targets, p.Ref)) && r.In.Holds(v) != No
+		}) {
+			return p, true
+		}
+	}
+	return Place{}, false
+}
+
 // RotatableNames are the names of what certrot rotates in some version, as they may be typed:
 // the Secret's name, or with the namespace before it where that is not enough.
 func RotatableNames() []string {

@@ -165,3 +165,28 @@ func TestWhoVerifiesWhatIsSigned(t *testing.T) {
 		t.Errorf("only %d were asked about", asked)
 	}
 }
+
+// TestASignerWithoutARotationIsOneAllTheSame: what the catalog lists is not denied.
+func TestASignerWithoutARotationIsOneAllTheSame(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, version string
+		want          bool
+	}{
+		{"machine-config-server-ca", "4.18.1", true},
+		{"openshift-machine-config-operator/machine-config-server-ca", "4.12.1", true},
+		{"machine-config-server-ca", "4.19.1", false},
+		{"openshift-etcd/etcd-signer", "4.16.1", true},
+		{"openshift-config/etcd-signer", "4.17.1", true},
+		{"openshift-config/etcd-signer", "4.16.1", false},
+		{"csr-signer", "4.16.1", false},
+		{"loadbalancer-serving-signer", "4.16.1", false},
+		{"machine-config-server-ca", "new", false},
+		{"kubelet-client", "4.16.1", false},
+		{"", "4.16.1", false},
+	} {
+		if p, ok := UnrotatedSigner(c.name, Versions{Cluster: c.version}); ok != c.want {
+			t.Errorf("%s in %s: %s, %t", c.name, c.version, p.Ref, ok)
+		}
+	}
+}
