@@ -190,3 +190,17 @@ func TestASignerWithoutARotationIsOneAllTheSame(t *testing.T) {
 		}
 	}
 }
+
+// TestRotationReplacesASecretOfAnotherType: library-go up to release-4.14 sets the type
+// whenever it rotates, and a Secret's type can't be changed.
+func TestRotationReplacesASecretOfAnotherType(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string][2]bool{
+		"4.12.1": {true, false}, "4.14.30": {true, false}, "4.15.9": {false, true}, "4.15.10": {false, false}, "4.16.0": {false, false}, "4.22.1": {false, false},
+	} {
+		row, known := SignerTypeOf("SecretTypeTLS", Versions{Cluster: version})
+		if got := [2]bool{row.ReplacedByRotation, row.NeedsAction}; known != Yes || got != want {
+			t.Errorf("%s: %t, %s; want %t", version, got, known, want)
+		}
+	}
+}
