@@ -13,8 +13,9 @@ const (
 )
 
 // kasRotation is the file that all of the rows below were read in, on main and
-// on each of the release branches 4.12 to 4.23 and 5.0. On main the days are
-// sixtieths, to rotate often in development; release branches never are.
+// on each of the release branches 4.12 to 4.23 and 5.0. On main, and on branches of
+// versions that are not out (5.1, 5.2), the days are sixtieths, to rotate often in
+// development.
 func kasRotation() Evidence {
 	return Evidence{Verified, "openshift/cluster-kube-apiserver-operator pkg/operator/certrotationcontroller/certrotationcontroller.go @ c813e820b and release-4.12 to 4.23"}
 }
