@@ -46,9 +46,11 @@ func controlPlaneEdges() []Edge {
 		},
 		{
 			ID: "aggregated-front-proxy", Part: PartControlPlane, Verifier: "aggregated API servers", Claim: "aggregated API servers trust kube-apiserver's front proxy certificate",
-			Trust: bundle(managed, "kube-apiserver-aggregator-client-ca"), Presented: secret(kasTarget, "aggregator-client"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
+			// They are given no file: they read what kube-apiserver publishes.
+			Trust: extensionAuthentication("requestheader-client-ca-file"), Presented: secret(kasTarget, "aggregator-client"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
 			Impact: "OpenShift's own APIs: routes, projects, images, log in",
-			In:     Range{Component: kas}, Evidence: flags,
+			In:     Range{Component: kas}, Evidence: Evidence{Verified, "openshift/cluster-openshift-apiserver-operator bindata/v3.11.0/config/defaultconfig.yaml and openshift-apiserver/deploy.yaml @ release-4.12 to 4.22; " +
+				"kubernetes/apiserver pkg/server/options/authentication.go (createRequestHeaderConfig)"},
 		},
 		{
 			ID: "apiserver-controller-manager", Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver trusts kube-controller-manager's client certificate",
