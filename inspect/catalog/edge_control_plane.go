@@ -4,7 +4,7 @@ import "github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 
 // controlPlaneEdges are between the parts of the control plane, and between these and kubelets.
 func controlPlaneEdges() []Edge {
-	flags := Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/config/defaultconfig.yaml @ c813e820b"}
+	flags := Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/config/defaultconfig.yaml @ " + kasRead}
 	kubeconfigs := Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/kube-apiserver/{check-endpoints,control-plane-node}-kubeconfig-cm.yaml @ release-4.12 0217c88fb to release-4.23 440392249"}
 	upTo416, from417 := Range{Component: etcd, To: Minor{4, 16}}, since(etcd, Minor{4, 17})
 	etcdPeers := func(id string, trust Ref, in Range) Edge {
@@ -21,7 +21,7 @@ func controlPlaneEdges() []Edge {
 			Impact: "every API call: kube-apiserver cannot use etcd", In: in, Evidence: etcdPod(),
 		}
 	}
-	requests := Evidence{Verified, kcmRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ 4e72164b8 (ManageCSRCABundle, ManageCSRIntermediateCABundle); " + flags.Source}
+	requests := Evidence{Verified, kcmRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go (ManageCSRCABundle, ManageCSRIntermediateCABundle) @ " + kcmRead + "; " + flags.Source}
 	return []Edge{
 		{
 			ID: "kubelet-client-ca", Part: PartControlPlane, Verifier: "kubelet, for client certificates", Claim: "kubelets trust kube-apiserver's client certificate",

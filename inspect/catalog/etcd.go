@@ -10,14 +10,15 @@ const (
 	etcdTarget   = "openshift-etcd"
 	etcdOperator = "openshift-etcd-operator"
 	etcdRepo     = "openshift/cluster-etcd-operator "
+	etcdRead     = "release-4.12 a357bfbe6 to release-4.22 bba8f344c, each branch (2026-11-26)"
 )
 
 func etcdTLS() Evidence {
-	return Evidence{Verified, etcdRepo + "pkg/tlshelpers/tlshelpers.go and pkg/operator/etcdcertsigner/etcdcertsignercontroller.go @ b4786ae33 and release-4.12 to 4.22"}
+	return Evidence{Verified, etcdRepo + "pkg/tlshelpers/tlshelpers.go and pkg/operator/etcdcertsigner/etcdcertsignercontroller.go @ " + etcdRead}
 }
 
 func etcdSynced() Evidence {
-	return Evidence{Verified, etcdRepo + "pkg/operator/resourcesynccontroller/resourcesynccontroller.go @ b4786ae33 and release-4.12 to 4.22"}
+	return Evidence{Verified, etcdRepo + "pkg/operator/resourcesynccontroller/resourcesynccontroller.go @ " + etcdRead}
 }
 
 // etcdPod is what etcd's static pods read: from copies that installer pods make of all

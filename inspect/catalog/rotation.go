@@ -44,7 +44,7 @@ func kubeAPIServerTriggers() []Trigger {
 }
 
 func kubeControllerManagerTriggers() []Trigger {
-	src := Evidence{Verified, "openshift/library-go pkg/operator/certrotation @ 93ac9206a; " + kcmRepo + "pkg/operator/certrotationcontroller/certrotationcontroller.go and pkg/cmd/recoverycontroller/cmd.go @ 4e72164b8 and release-4.12 to 4.23"}
+	src := Evidence{Verified, "openshift/library-go pkg/operator/certrotation @ 93ac9206a; " + kcmRepo + "pkg/operator/certrotationcontroller/certrotationcontroller.go and pkg/cmd/recoverycontroller/cmd.go @ " + kcmRead + "; release-4.23 209d5915d"}
 	own := kubeControllerManagerRotations()[:1]
 	rows := annotated(own, "kube-controller-manager-operator and the cert-recovery-controller beside kube-controller-manager renew it as soon as the annotation is gone", 2*time.Minute, src)
 	for i := range rows {
