@@ -99,6 +99,8 @@ func TestRotateFromAFile(t *testing.T) {
 		{"a version of nothing", []string{"x", "--for-version", "4.12"}, 2, "--for-version goes with --explain"},
 		{"a version that is none", []string{"loadbalancer-serving-signer", "--explain", "--for-version", "new"}, 2, "--for-version 4.15"},
 		{"what is signed has no flow of its own", []string{"kubelet-client", "--explain", "--for-version", "4.12"}, 2, "rotate kube-apiserver-to-kubelet-signer --explain"},
+		{"a signer that is made on demand", []string{"machine-config-server-ca", "--explain", "--for-version", "4.16"}, 0, "regenerate-machine-config-server-serving-cert"},
+		{"a signer that signs nothing any more", []string{"openshift-config/etcd-signer", "--explain", "--for-version", "4.17"}, 0, "signs nothing any more"},
 		{"what others rotate", []string{"router-ca", "--explain", "--for-version", "4.12"}, 0, "No operator renews it"},
 		{"how far it is, from a file", []string{"status", "loadbalancer-serving-signer", "--from", demo}, 1, "✓ bundle"},
 		{"nothing to wait for", []string{"status", "loadbalancer-serving-signer", "--from", demo, "--wait", "1m"}, 2, "not with --from"},

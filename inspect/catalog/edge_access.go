@@ -5,7 +5,7 @@ import "github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 // accessEdges are of administrators: the kubeconfigs that lie on masters, and how
 // users log in.
 func accessEdges() []Edge {
-	nodeKubeconfigs := Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/kube-apiserver/node-kubeconfigs.yaml @ 005a95607 and pkg/operator/nodekubeconfigcontroller/nodekubeconfigcontroller.go @ c813e820b"}
+	nodeKubeconfigs := Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/kube-apiserver/node-kubeconfigs.yaml and pkg/operator/nodekubeconfigcontroller/nodekubeconfigcontroller.go @ " + kasRead}
 	kubeconfig := func(name, claim string, presented Ref, server ServerName) Edge {
 		return Edge{
 			ID: "node-kubeconfig-" + name, Part: PartAccess, Verifier: "an administrator on a master", Claim: claim,
@@ -29,7 +29,7 @@ func accessEdges() []Edge {
 			Trust: Ref{Kind: Secret, Namespace: kasTarget, Name: "webhook-authenticator", Key: "kubeConfig"}, Optional: true,
 			Presented: secret("openshift-oauth-apiserver", "serving-cert"), ServerName: "api.openshift-oauth-apiserver.svc", Reload: ReloadByRollout, Reader: pki.ReaderGo,
 			Impact: "log in by token: users and consoles get 401", In: Range{Component: authentication},
-			Evidence: Evidence{Verified, "openshift/cluster-kube-apiserver-operator pkg/operator/configobservation/auth/webhook_authenticator.go @ c813e820b; openshift/origin tls/ownership/ownership.md @ 01860260f"},
+			Evidence: Evidence{Verified, "openshift/cluster-kube-apiserver-operator pkg/operator/configobservation/auth/webhook_authenticator.go @ " + kasRead + "; " + authRepo + "bindata/oauth-apiserver/authenticator-kubeconfig.yaml @ release-4.12 4f7f6b1af and 4.22 5a44cc2a8; openshift/origin tls/ownership/ownership.md @ 01860260f"},
 		},
 		{
 			ID: "console-oauth", Part: PartAccess, Verifier: "the console", Claim: "the console trusts the OAuth server's serving certificate",

@@ -6,7 +6,7 @@ import "github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 func apiIntEdges() []Edge {
 	kubelet := Evidence{Verified, "kubernetes/kubernetes cmd/kubelet/app/server.go buildKubeletClientConfig and pkg/kubelet/certificate/bootstrap/bootstrap.go v1.35.4; " +
 		mcoRepo + "templates/{master,worker}/01-*-kubelet/_base/units/kubelet.service.yaml @ release-4.12 to 4.22"}
-	published := Evidence{Verified, kcmRepo + "bindata/assets/config/defaultconfig.yaml @ 4e72164b8; kubernetes/kubernetes pkg/controller/certificates/rootcacertpublisher/publisher.go"}
+	published := Evidence{Verified, kcmRepo + "bindata/assets/config/defaultconfig.yaml and kube-controller-manager/kubeconfig-cm.yaml @ " + kcmRead + "; kubernetes/kubernetes pkg/controller/certificates/rootcacertpublisher/publisher.go"}
 	return []Edge{
 		{
 			ID: "kubelet-api-int", Part: PartAPIInt, Verifier: "kubelet", Claim: "kubelets trust api-int's serving certificate",
@@ -34,7 +34,7 @@ func apiIntEdges() []Edge {
 			ID: "scheduler-api-int", Part: PartAPIInt, Verifier: "kube-scheduler", Claim: "kube-scheduler trusts api-int's serving certificate",
 			Trust: bundle(schedulerTarget, "serviceaccount-ca"), Presented: InternalLoadBalancerServing(), ServerName: NameInternal, Reload: ReloadByRollout, Reader: pki.ReaderGo,
 			Impact: "new pods are not placed",
-			In:     Range{Component: scheduler}, Evidence: Evidence{Verified, schedulerRepo + "bindata/assets and pkg/operator/targetconfigcontroller"},
+			In:     Range{Component: scheduler}, Evidence: Evidence{Verified, schedulerRepo + "bindata/assets/kube-scheduler/kubeconfig-cm.yaml and pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ " + schedulerRead},
 		},
 		{
 			ID: "published-server-ca-api-int", Part: PartAPIInt, Verifier: "whoever is given the cluster's CA", Claim: "the CA that the cluster publishes verifies api-int's serving certificate",

@@ -4,9 +4,24 @@ import "github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 
 // controlPlaneEdges are between the parts of the control plane, and between these and kubelets.
 func controlPlaneEdges() []Edge {
-	flags := Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/config/defaultconfig.yaml @ c813e820b"}
+	flags := Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/config/defaultconfig.yaml @ " + kasRead}
 	kubeconfigs := Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/kube-apiserver/{check-endpoints,control-plane-node}-kubeconfig-cm.yaml @ release-4.12 0217c88fb to release-4.23 440392249"}
-	requests := Evidence{Verified, kcmRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ 4e72164b8 (ManageCSRCABundle, ManageCSRIntermediateCABundle); " + flags.Source}
+	upTo416, from417 := Range{Component: etcd, To: Minor{4, 16}}, since(etcd, Minor{4, 17})
+	etcdPeers := func(id string, trust Ref, in Range) Edge {
+		return Edge{
+			ID: id, Part: PartControlPlane, Verifier: "etcd", Claim: "etcd's members trust each other",
+			Trust: trust, Presented: secret(etcdTarget, "etcd-peer-*"), ServerName: NameAny, Reload: ReloadByRollout, Reader: pki.ReaderUnknown,
+			Impact: "the quorum of etcd, and with it the API", In: in, Evidence: etcdPod(),
+		}
+	}
+	etcdClients := func(id string, trust Ref, in Range) Edge {
+		return Edge{
+			ID: id, Part: PartControlPlane, Verifier: "etcd", Claim: "etcd trusts kube-apiserver's client certificate",
+			Trust: trust, Presented: secret(kasTarget, "etcd-client"), ServerName: NameClient, Reload: ReloadByRollout, Reader: pki.ReaderUnknown,
+			Impact: "every API call: kube-apiserver cannot use etcd", In: in, Evidence: etcdPod(),
+		}
+	}
+	requests := Evidence{Verified, kcmRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go (ManageCSRCABundle, ManageCSRIntermediateCABundle) @ " + kcmRead + "; " + flags.Source}
 	return []Edge{
 		{
 			ID: "kubelet-client-ca", Part: PartControlPlane, Verifier: "kubelet, for client certificates", Claim: "kubelets trust kube-apiserver's client certificate",
@@ -26,29 +41,23 @@ func controlPlaneEdges() []Edge {
 			Impact: "every API call: kube-apiserver cannot use etcd",
 			In:     Range{Component: kas}, Evidence: flags,
 		},
-		{
-			ID: "etcd-peers", Part: PartControlPlane, Verifier: "etcd", Claim: "etcd's members trust each other",
-			Trust: bundle("openshift-etcd", "etcd-ca-bundle"), Presented: secret("openshift-etcd", "etcd-peer-*"), ServerName: NameAny, Reload: ReloadByRollout, Reader: pki.ReaderUnknown,
-			Impact: "the quorum of etcd, and with it the API",
-			In:     Range{Component: etcd}, Evidence: Evidence{Verified, "openshift/cluster-etcd-operator bindata/etcd/pod.gotpl.yaml @ b4786ae33"},
-		},
+		etcdPeers("etcd-peers-client-ca", bundle(etcdTarget, "etcd-peer-client-ca"), upTo416),
+		etcdPeers("etcd-peers", etcdServerCA(), from417),
 		{
 			ID: "extension-front-proxy", Part: PartControlPlane, Verifier: "extension API servers", Claim: "extension API servers trust kube-apiserver's front proxy certificate",
 			Trust: extensionAuthentication("requestheader-client-ca-file"), Presented: secret(kasTarget, "aggregator-client"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
 			Impact: "aggregated APIs, metrics among them",
 			In:     Range{Component: kas}, Evidence: Evidence{Field, "kubernetes/kubernetes pkg/controlplane/controller/clusterauthenticationtrust/cluster_authentication_trust_controller.go"},
 		},
-		{
-			ID: "etcd-apiserver", Part: PartControlPlane, Verifier: "etcd", Claim: "etcd trusts kube-apiserver's client certificate",
-			Trust: bundle("openshift-etcd", "etcd-ca-bundle"), Presented: secret(kasTarget, "etcd-client"), ServerName: NameClient, Reload: ReloadByRollout, Reader: pki.ReaderUnknown,
-			Impact: "every API call: kube-apiserver cannot use etcd",
-			In:     Range{Component: etcd}, Evidence: Evidence{Verified, "openshift/cluster-etcd-operator bindata/etcd/pod.gotpl.yaml @ b4786ae33"},
-		},
+		etcdClients("etcd-apiserver-serving-ca", bundle(etcdTarget, "etcd-serving-ca"), upTo416),
+		etcdClients("etcd-apiserver", etcdServerCA(), from417),
 		{
 			ID: "aggregated-front-proxy", Part: PartControlPlane, Verifier: "aggregated API servers", Claim: "aggregated API servers trust kube-apiserver's front proxy certificate",
-			Trust: bundle(managed, "kube-apiserver-aggregator-client-ca"), Presented: secret(kasTarget, "aggregator-client"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
+			// They are given no file: they read what kube-apiserver publishes.
+			Trust: extensionAuthentication("requestheader-client-ca-file"), Presented: secret(kasTarget, "aggregator-client"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
 			Impact: "OpenShift's own APIs: routes, projects, images, log in",
-			In:     Range{Component: kas}, Evidence: flags,
+			In:     Range{Component: kas}, Evidence: Evidence{Verified, "openshift/cluster-openshift-apiserver-operator bindata/v3.11.0/config/defaultconfig.yaml and openshift-apiserver/deploy.yaml @ release-4.12 to 4.22; " +
+				"kubernetes/apiserver pkg/server/options/authentication.go (createRequestHeaderConfig)"},
 		},
 		{
 			ID: "apiserver-controller-manager", Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver trusts kube-controller-manager's client certificate",

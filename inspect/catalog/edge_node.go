@@ -46,17 +46,17 @@ func localhostEdges() []Edge {
 	const path = "bindata/assets/"
 	return []Edge{
 		syncer("apiserver-syncer-localhost", kas, "kube-apiserver", bundle(kasTarget, "kube-apiserver-server-ca"),
-			Evidence{Verified, "openshift/cluster-kube-apiserver-operator " + path + "kube-apiserver/kubeconfig-cm.yaml @ 005a95607"}),
+			Evidence{Verified, "openshift/cluster-kube-apiserver-operator " + path + "kube-apiserver/kubeconfig-cm.yaml @ " + kasRead}),
 		syncer("controller-manager-syncer-localhost", kcm, "kube-controller-manager", token(kcmTarget),
-			Evidence{Verified, kcmRepo + path + "kube-controller-manager/kubeconfig-cert-syncer.yaml @ 2e19b8a7d"}),
+			Evidence{Verified, kcmRepo + path + "kube-controller-manager/kubeconfig-cert-syncer.yaml @ " + kcmRead}),
 		syncer("scheduler-syncer-localhost", scheduler, "kube-scheduler", token(schedulerTarget),
-			Evidence{Verified, schedulerRepo + path + "kube-scheduler/kubeconfig-cert-syncer.yaml @ a221090d4"}),
+			Evidence{Verified, schedulerRepo + path + "kube-scheduler/kubeconfig-cert-syncer.yaml @ " + schedulerRead}),
 	}
 }
 
 // nodeEdges are of those who verify what kubelets present.
 func nodeEdges() []Edge {
-	flags := Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/config/defaultconfig.yaml @ c813e820b"}
+	flags := Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/config/defaultconfig.yaml @ " + kasRead}
 	scrapes := Evidence{Verified, monitoringRepo + "assets/control-plane/service-monitor-kubelet.yaml (tlsConfig.caFile) @ release-4.12 16c55ea0b to release-4.22 5e1f02a52; " +
 		"prometheus/common config/http_config.go (tlsRoundTripper, updateRootCA) @ v0.37.0 49b36038a, v0.53.0 e54e4df4b and v0.67.0 603559577"}
 	return []Edge{

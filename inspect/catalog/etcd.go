@@ -10,14 +10,27 @@ const (
 	etcdTarget   = "openshift-etcd"
 	etcdOperator = "openshift-etcd-operator"
 	etcdRepo     = "openshift/cluster-etcd-operator "
+	etcdRead     = "release-4.12 a357bfbe6 to release-4.22 bba8f344c, each branch (2026-11-26)"
 )
 
 func etcdTLS() Evidence {
-	return Evidence{Verified, etcdRepo + "pkg/tlshelpers/tlshelpers.go and pkg/operator/etcdcertsigner/etcdcertsignercontroller.go @ b4786ae33 and release-4.12 to 4.22"}
+	return Evidence{Verified, etcdRepo + "pkg/tlshelpers/tlshelpers.go and pkg/operator/etcdcertsigner/etcdcertsignercontroller.go @ " + etcdRead}
 }
 
 func etcdSynced() Evidence {
-	return Evidence{Verified, etcdRepo + "pkg/operator/resourcesynccontroller/resourcesynccontroller.go @ b4786ae33 and release-4.12 to 4.22"}
+	return Evidence{Verified, etcdRepo + "pkg/operator/resourcesynccontroller/resourcesynccontroller.go @ " + etcdRead}
+}
+
+// etcdPod is what etcd's static pods read: from copies that installer pods make of all
+// these objects once for each revision. Nothing writes them meanwhile: there is no cert-syncer.
+func etcdPod() Evidence {
+	return Evidence{Verified, etcdRepo + "bindata/etcd/pod.yaml, from 4.18 on pod.gotpl.yaml, and pkg/operator/starter.go (RevisionConfigMaps, RevisionSecrets, CertConfigMaps, CertSecrets) @ " +
+		"release-4.12 a357bfbe6, 4.15 f1569c6cc, 4.16 d9e83020b, 4.17 bfffdcbac, 4.18 3af8b9d6c, 4.20 9acf049b2, 4.22 bba8f344c"}
+}
+
+// etcdServerCA are the CAs with which etcd verifies its peers and its clients from 4.17 on.
+func etcdServerCA() Ref {
+	return Ref{Kind: ConfigMap, Namespace: etcdTarget, Name: "etcd-all-bundles", Key: "server-ca-bundle.crt"}
 }
 
 // etcdClient is the lifetime of etcd's client certificates, wherever they are
@@ -86,14 +99,14 @@ func etcdPlaces() []Place {
 		ca(bundle(userConfig, "etcd-ca-bundle"), "the same; the original up to 4.15, a copy from 4.16 on", all),
 		ca(bundle(etcdOperator, "etcd-ca-bundle"), "the same, for the operator itself", all),
 		ca(bundle(userConfig, "etcd-serving-ca"), "the same, under the name by which API servers' operators copy it", all),
-		ca(bundle(etcdTarget, "etcd-serving-ca"), "the same, as etcd's static pod mounted it up to 4.16", upTo416),
+		ca(bundle(etcdTarget, "etcd-serving-ca"), "CAs with which etcd verifies its clients, as its static pod mounted it up to 4.16", upTo416),
 		ca(bundle(etcdTarget, "etcd-peer-client-ca"), "CAs with which etcd verifies its peers, as its static pod mounted it up to 4.16", upTo416),
 		ca(bundle(etcdTarget, "etcd-metrics-ca-bundle"), "CAs that etcd's metrics trust", from416),
 		ca(bundle(userConfig, "etcd-metric-serving-ca"), "CAs that etcd's metrics trust, the original up to 4.15", upTo416),
-		ca(bundle(etcdTarget, "etcd-metrics-proxy-client-ca"), "CAs with which etcd's metrics proxy verifies its clients, up to 4.16", upTo416),
-		ca(bundle(etcdTarget, "etcd-metrics-proxy-serving-ca"), "CAs with which clients verify etcd's metrics proxy, up to 4.16", upTo416),
+		ca(bundle(etcdTarget, "etcd-metrics-proxy-client-ca"), "the same as etcd-metrics-proxy-serving-ca, in each revision of etcd's static pod up to 4.16; no process reads it", upTo416),
+		ca(bundle(etcdTarget, "etcd-metrics-proxy-serving-ca"), "CAs with which etcd's metrics proxy verifies its clients, up to 4.16; the name is misleading", upTo416),
 		ca(bundle(etcdOperator, "etcd-metric-serving-ca"), "for Prometheus, to verify the server of etcd's metrics", since(etcd, Minor{4, 14})),
-		row(Ref{Kind: ConfigMap, Namespace: etcdTarget, Name: "etcd-all-bundles"}, CABundle, "both bundles in one object, so that a change makes one revision", nil, from417, src),
+		row(Ref{Kind: ConfigMap, Namespace: etcdTarget, Name: "etcd-all-bundles"}, CABundle, "both bundles in one object, so that a change makes one revision: etcd verifies its peers and clients with server-ca-bundle.crt, its metrics proxy with metrics-ca-bundle.crt", nil, from417, etcdPod()),
 	}
 }
 
@@ -119,6 +132,7 @@ func etcdAggregates() []Aggregate {
 	old := Range{Component: etcd, To: Minor{4, 15}}
 	in416 := between(etcd, Minor{4, 16}, Minor{4, 16})
 	from416 := since(etcd, Minor{4, 16})
+	bundled := Evidence{Verified, etcdRepo + "pkg/operator/etcdcertsigner/etcdcertsignercontroller.go (ensureBundles) @ release-4.17 bfffdcbac to 4.22 bba8f344c"}
 	row := func(target, source Ref, in Range) Aggregate {
 		return Aggregate{Target: target, Parts: []Ref{source}, Relation: Copy, In: in, Evidence: synced}
 	}
@@ -142,5 +156,8 @@ func etcdAggregates() []Aggregate {
 		row(configMetrics, targetMetrics, in416),
 		row(bundle(etcdTarget, "etcd-metrics-proxy-client-ca"), targetMetrics, in416),
 		row(bundle(etcdTarget, "etcd-metrics-proxy-serving-ca"), targetMetrics, in416),
+
+		{Target: etcdServerCA(), Parts: []Ref{targets}, Relation: Copy, In: since(etcd, Minor{4, 17}), Evidence: bundled},
+		{Target: Ref{Kind: ConfigMap, Namespace: etcdTarget, Name: "etcd-all-bundles", Key: "metrics-ca-bundle.crt"}, Parts: []Ref{targetMetrics}, Relation: Copy, In: since(etcd, Minor{4, 17}), Evidence: bundled},
 	}
 }

@@ -5,9 +5,9 @@ package catalog
 
 func kubeAPIServerPlaces() []Place {
 	repo := "openshift/cluster-kube-apiserver-operator "
-	combined := Evidence{Verified, repo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ c813e820b and release-4.12 to 4.22"}
-	synced := Evidence{Verified, repo + "pkg/operator/resourcesynccontroller/resourcesynccontroller.go @ c813e820b and release-4.12 to 4.22"}
-	mounted := Evidence{Verified, repo + "pkg/operator/starter.go @ c813e820b and release-4.12 to 4.22"}
+	combined := Evidence{Verified, repo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ " + kasRead}
+	synced := Evidence{Verified, repo + "pkg/operator/resourcesynccontroller/resourcesynccontroller.go @ " + kasRead}
+	mounted := Evidence{Verified, repo + "pkg/operator/starter.go @ " + kasRead}
 	all := Range{Component: kas}
 	ca := func(at Ref, doc string, e Evidence) Place {
 		return Place{Ref: at, Role: CABundle, Owner: kasOwner, Doc: doc, In: all, Evidence: e}
@@ -23,26 +23,26 @@ func kubeAPIServerPlaces() []Place {
 		ca(bundle(kasTarget, "etcd-serving-ca"), "kube-apiserver verifies etcd's serving certificates with it", synced),
 		{Ref: secret(kasTarget, "etcd-client"), Role: Client, Owner: kasOwner, Doc: "kube-apiserver's client certificate for etcd, a copy", Lifetimes: etcdClient(), In: all, Evidence: synced},
 		ca(bundle(kasTarget, "user-client-ca"), "client CA that an administrator added by APIServer spec.clientCA",
-			Evidence{Verified, repo + "pkg/operator/configobservation/apiserver/observe_apiserver.go @ c813e820b"}),
+			Evidence{Verified, repo + "pkg/operator/configobservation/apiserver/observe_apiserver.go @ " + kasRead}),
 		{Ref: secret(kasTarget, "user-serving-cert"), Role: Serving, Owner: "user", Writer: kasOwner, Doc: "an administrator's default serving certificate, a copy", In: all, Evidence: mounted},
 		{Ref: secret(kasTarget, "user-serving-cert-*"), Role: Serving, Owner: "user", Writer: kasOwner, Doc: "an administrator's named serving certificate (APIServer spec.servingCerts), a copy; 000 to 009 are numbers, no revisions", In: all, Evidence: mounted},
 		{Ref: Ref{Kind: Secret, Namespace: kasTarget, Name: "node-kubeconfigs"}, Role: Kubeconfig, Owner: kasOwner, Doc: "the emergency administrator's kubeconfigs that lie on masters: localhost, localhost-recovery, lb-int, lb-ext", Lifetimes: systemAdmin(), In: all,
-			Evidence: Evidence{Verified, repo + "pkg/operator/nodekubeconfigcontroller/nodekubeconfigcontroller.go @ c813e820b"}},
+			Evidence: Evidence{Verified, repo + "pkg/operator/nodekubeconfigcontroller/nodekubeconfigcontroller.go @ " + kasRead}},
 		{Ref: Ref{Kind: Secret, Namespace: kasTarget, Name: "localhost-recovery-client-token"}, Role: Token, Owner: kasOwner, Doc: "service account token for recovery, with the CA beside it", In: all, Evidence: mounted},
 		{Ref: Ref{Kind: Secret, Namespace: kasTarget, Name: "webhook-authenticator", Key: "kubeConfig"}, Role: Kubeconfig, Owner: "authentication-operator", Writer: kasOwner, Doc: "how kube-apiserver calls the OAuth API server to check tokens, a copy", Lifetimes: authenticator(), In: all, Evidence: mounted},
 		{Ref: Ref{Kind: Secret, Namespace: userConfig, Name: "webhook-authentication-integrated-oauth", Key: "kubeConfig"}, Role: Kubeconfig, Owner: "authentication-operator", Doc: "how kube-apiserver calls the OAuth API server to check tokens", Lifetimes: authenticator(), In: all,
-			Evidence: Evidence{Verified, repo + "pkg/operator/configobservation/auth/webhook_authenticator.go @ c813e820b"}},
+			Evidence: Evidence{Verified, repo + "pkg/operator/configobservation/auth/webhook_authenticator.go @ " + kasRead}},
 		{Ref: bundle(userConfig, "admin-kubeconfig-client-ca"), Role: CABundle, Owner: "installer", Doc: "kube-apiserver accepts the installer's admin kubeconfig by it; replaced by hand only", In: all,
-			Evidence: Evidence{Verified, repo + "bindata/bootkube/manifests/configmap-admin-kubeconfig-client-ca.yaml @ c813e820b; openshift/installer pkg/asset/tls/adminkubeconfig.go"}},
+			Evidence: Evidence{Verified, repo + "bindata/bootkube/manifests/configmap-admin-kubeconfig-client-ca.yaml @ release-4.12 0217c88fb and 4.22 9c413cd4d; openshift/installer pkg/asset/tls/adminkubeconfig.go"}},
 		{Ref: bundle(managed, "kubelet-bootstrap-kubeconfig"), Role: CABundle, Owner: "installer", Doc: "kube-apiserver accepts the first masters' bootstrap kubeconfig by it; valid 10 years, never rotated", In: all,
-			Evidence: Evidence{Verified, repo + "bindata/bootkube/manifests/configmap-kubelet-bootstrap-kubeconfig-ca.yaml @ c813e820b; openshift/installer pkg/asset/tls/kubelet.go"}},
+			Evidence: Evidence{Verified, repo + "bindata/bootkube/manifests/configmap-kubelet-bootstrap-kubeconfig-ca.yaml @ release-4.12 0217c88fb and 4.22 9c413cd4d; openshift/installer pkg/asset/tls/kubelet.go"}},
 	}
 }
 
 func kubeAPIServerAggregates() []Aggregate {
 	repo := "openshift/cluster-kube-apiserver-operator "
-	combined := Evidence{Verified, repo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ c813e820b and release-4.12 to 4.22"}
-	synced := Evidence{Verified, repo + "pkg/operator/resourcesynccontroller/resourcesynccontroller.go @ c813e820b and release-4.12 to 4.22"}
+	combined := Evidence{Verified, repo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ " + kasRead}
+	synced := Evidence{Verified, repo + "pkg/operator/resourcesynccontroller/resourcesynccontroller.go @ " + kasRead}
 	all := Range{Component: kas}
 	duplicate := func(target, source Ref) Aggregate {
 		return Aggregate{Target: target, Parts: []Ref{source}, Relation: Copy, In: all, Evidence: synced}
@@ -79,7 +79,7 @@ func kubeAPIServerAggregates() []Aggregate {
 		{
 			Target: Ref{Kind: Secret, Namespace: kasTarget, Name: "node-kubeconfigs"}, Relation: Union, In: all,
 			Parts:    []Ref{bundle(kasTarget, "kube-apiserver-server-ca")},
-			Evidence: Evidence{Verified, repo + "pkg/operator/nodekubeconfigcontroller/nodekubeconfigcontroller.go @ c813e820b"},
+			Evidence: Evidence{Verified, repo + "pkg/operator/nodekubeconfigcontroller/nodekubeconfigcontroller.go @ " + kasRead},
 		},
 	}
 }

@@ -10,13 +10,15 @@ const (
 	kasTarget   = "openshift-kube-apiserver"
 	managed     = "openshift-config-managed"
 	userConfig  = "openshift-config"
+	kasRead     = "release-4.12 0217c88fb to release-4.22 9c413cd4d, each branch (2026-11-26)"
 )
 
 // kasRotation is the file that all of the rows below were read in, on main and
-// on each of the release branches 4.12 to 4.23 and 5.0. On main the days are
-// sixtieths, to rotate often in development; release branches never are.
+// on each of the release branches 4.12 to 4.23 and 5.0. On main, and on branches of
+// versions that are not out (5.1, 5.2), the days are sixtieths, to rotate often in
+// development.
 func kasRotation() Evidence {
-	return Evidence{Verified, "openshift/cluster-kube-apiserver-operator pkg/operator/certrotationcontroller/certrotationcontroller.go @ c813e820b and release-4.12 to 4.23"}
+	return Evidence{Verified, "openshift/cluster-kube-apiserver-operator pkg/operator/certrotationcontroller/certrotationcontroller.go @ " + kasRead + "; release-4.23 440392249"}
 }
 
 // kasMonth is the lifetime of most of what kube-apiserver-operator makes.

@@ -10,13 +10,16 @@ const (
 	kcmTarget   = "openshift-kube-controller-manager"
 )
 
-const kcmRepo = "openshift/cluster-kube-controller-manager-operator "
+const (
+	kcmRepo = "openshift/cluster-kube-controller-manager-operator "
+	kcmRead = "release-4.12 c3c07bebb to release-4.22 95150ed5d, each branch (2026-11-26)"
+)
 
 func kubeControllerManagerPlaces() []Place {
-	signed := Evidence{Verified, kcmRepo + "pkg/operator/certrotationcontroller/certrotationcontroller.go @ 4e72164b8 and release-4.12 to 4.23"}
-	combined := Evidence{Verified, kcmRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ 4e72164b8 and release-4.12 to 4.22"}
-	synced := Evidence{Verified, kcmRepo + "pkg/operator/resourcesynccontroller/resourcesynccontroller.go @ 4e72164b8 and release-4.12 to 4.22"}
-	mounted := Evidence{Verified, kcmRepo + "pkg/operator/starter.go @ 4e72164b8 and release-4.12 to 4.22"}
+	signed := Evidence{Verified, kcmRepo + "pkg/operator/certrotationcontroller/certrotationcontroller.go @ " + kcmRead + "; release-4.23 209d5915d"}
+	combined := Evidence{Verified, kcmRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ " + kcmRead}
+	synced := Evidence{Verified, kcmRepo + "pkg/operator/resourcesynccontroller/resourcesynccontroller.go @ " + kcmRead}
+	mounted := Evidence{Verified, kcmRepo + "pkg/operator/starter.go @ " + kcmRead}
 	all := Range{Component: kcm}
 	known := since(kcm, Minor{4, 12})
 	ca := func(at Ref, doc string, e Evidence) Place {
@@ -52,7 +55,7 @@ func CSRSigner() Ref { return secret(kcmTarget, "csr-signer") }
 func CSRSignerSource() Ref { return secret(kcmOperator, "csr-signer") }
 
 func kubeControllerManagerRotations() []Rotation {
-	src := Evidence{Verified, kcmRepo + "pkg/operator/certrotationcontroller/certrotationcontroller.go @ 4e72164b8 and release-4.12 to 4.23"}
+	src := Evidence{Verified, kcmRepo + "pkg/operator/certrotationcontroller/certrotationcontroller.go @ " + kcmRead + "; release-4.23 209d5915d"}
 	return []Rotation{
 		{Signer: secret(kcmOperator, "csr-signer-signer"), Bundle: bundle(kcmOperator, "csr-controller-signer-ca"),
 			Targets: []Ref{secret(kcmOperator, "csr-signer")}, In: Range{Component: kcm}, Evidence: src},
@@ -61,13 +64,13 @@ func kubeControllerManagerRotations() []Rotation {
 		{Signer: secret(kcmTarget, "csr-signer"), Bundle: bundle(kcmOperator, "csr-signer-ca"),
 			Targets:  []Ref{file("/var/lib/kubelet/pki/kubelet-client-*.pem"), file("/var/lib/kubelet/pki/kubelet-server-*.pem")},
 			In:       Range{Component: kcm},
-			Evidence: Evidence{Verified, kcmRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ 4e72164b8"}},
+			Evidence: Evidence{Verified, kcmRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ " + kcmRead}},
 	}
 }
 
 func kubeControllerManagerAggregates() []Aggregate {
-	combined := Evidence{Verified, kcmRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ 4e72164b8 and release-4.12 to 4.22"}
-	synced := Evidence{Verified, kcmRepo + "pkg/operator/resourcesynccontroller/resourcesynccontroller.go @ 4e72164b8 and release-4.12 to 4.22"}
+	combined := Evidence{Verified, kcmRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ " + kcmRead}
+	synced := Evidence{Verified, kcmRepo + "pkg/operator/resourcesynccontroller/resourcesynccontroller.go @ " + kcmRead}
 	all := Range{Component: kcm}
 	duplicate := func(target, source Ref) Aggregate {
 		return Aggregate{Target: target, Parts: []Ref{source}, Relation: Copy, In: all, Evidence: synced}
@@ -101,14 +104,14 @@ func rootCAPlaces() []Place {
 		{Ref: Ref{Kind: Secret, Key: "ca.crt"}, Selector: ObjectSelector{Type: "kubernetes.io/service-account-token"}, Role: Token, Owner: "kube-controller-manager", Doc: "a service account's token, with what to trust as kube-apiserver beside it",
 			Evidence: Evidence{Field, "kubernetes/kubernetes pkg/controller/serviceaccount/tokens_controller.go"}},
 		{Ref: Ref{Kind: Secret, Key: "service-ca.crt"}, Selector: ObjectSelector{Type: "kubernetes.io/service-account-token"}, Role: CABundle, Owner: "kube-controller-manager", Doc: "the service CA, put beside a service account's token", In: Range{Component: kcm},
-			Evidence: Evidence{Derived, kcmRepo + "pkg/operator/configobservation/serviceca/observeserviceca.go @ 4e72164b8"}},
+			Evidence: Evidence{Derived, kcmRepo + "pkg/operator/configobservation/serviceca/observeserviceca.go @ " + kcmRead + "; openshift/kubernetes pkg/controller/serviceaccount/tokens_controller.go @ 4144a50c5 (serviceServingCA)"}},
 	}
 }
 
 func rootCAAggregates() []Aggregate {
 	return []Aggregate{
 		{Target: rootCA(), Parts: []Ref{bundle(kcmTarget, "serviceaccount-ca")}, Relation: Copy, In: Range{Component: kcm},
-			Evidence: Evidence{Verified, kcmRepo + "bindata/assets/config/defaultconfig.yaml @ 4e72164b8 (root-ca-file); kubernetes/kubernetes pkg/controller/certificates/rootcacertpublisher/publisher.go"}},
+			Evidence: Evidence{Verified, kcmRepo + "bindata/assets/config/defaultconfig.yaml (root-ca-file) @ " + kcmRead + "; kubernetes/kubernetes pkg/controller/certificates/rootcacertpublisher/publisher.go"}},
 	}
 }
 
@@ -119,17 +122,18 @@ const (
 	schedulerOwner  = "kube-scheduler-operator"
 	schedulerTarget = "openshift-kube-scheduler"
 	schedulerRepo   = "openshift/cluster-kube-scheduler-operator "
+	schedulerRead   = "release-4.12 a0e7f248a to release-4.22 51ea59abd, each branch (2026-11-26)"
 )
 
 func schedulerPlaces() []Place {
 	all := Range{Component: scheduler}
 	return []Place{
 		{Ref: bundle(schedulerTarget, "serviceaccount-ca"), Role: CABundle, Owner: schedulerOwner, Doc: "what kube-scheduler trusts as kube-apiserver; a change rolls out a new revision", In: all,
-			Evidence: Evidence{Verified, schedulerRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ 56fa32546 and release-4.12"}},
+			Evidence: Evidence{Verified, schedulerRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ " + schedulerRead}},
 		{Ref: secret(schedulerTarget, "kube-scheduler-client-cert-key"), Role: Client, Owner: schedulerOwner, Doc: "kube-scheduler's client certificate, a copy", Lifetimes: kasMonth(), In: all,
-			Evidence: Evidence{Verified, schedulerRepo + "pkg/operator/resourcesynccontroller/resourcesynccontroller.go @ 56fa32546 and release-4.12"}},
+			Evidence: Evidence{Verified, schedulerRepo + "pkg/operator/resourcesynccontroller/resourcesynccontroller.go @ " + schedulerRead}},
 		{Ref: Ref{Kind: Secret, Namespace: schedulerTarget, Name: "localhost-recovery-client-token"}, Role: Token, Owner: schedulerOwner, Doc: "service account token for recovery, with the CA beside it", In: all,
-			Evidence: Evidence{Verified, schedulerRepo + "pkg/operator/starter.go @ 56fa32546"}},
+			Evidence: Evidence{Verified, schedulerRepo + "pkg/operator/starter.go @ " + schedulerRead}},
 	}
 }
 
@@ -138,9 +142,9 @@ func schedulerAggregates() []Aggregate {
 	return []Aggregate{
 		{Target: bundle(schedulerTarget, "serviceaccount-ca"), Relation: Union, In: all,
 			Parts:    []Ref{bundle(managed, "kube-apiserver-server-ca"), bundle(managed, "default-ingress-cert")},
-			Evidence: Evidence{Verified, schedulerRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ 56fa32546 and release-4.12"}},
+			Evidence: Evidence{Verified, schedulerRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ " + schedulerRead}},
 		{Target: secret(schedulerTarget, "kube-scheduler-client-cert-key"), Relation: Copy, In: all,
 			Parts:    []Ref{secret(managed, "kube-scheduler-client-cert-key")},
-			Evidence: Evidence{Verified, schedulerRepo + "pkg/operator/resourcesynccontroller/resourcesynccontroller.go @ 56fa32546 and release-4.12"}},
+			Evidence: Evidence{Verified, schedulerRepo + "pkg/operator/resourcesynccontroller/resourcesynccontroller.go @ " + schedulerRead}},
 	}
 }

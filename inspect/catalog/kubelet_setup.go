@@ -54,7 +54,8 @@ func KubeletSetups(v Versions) []KubeletSetup {
 }
 
 func allKubeletSetups() []KubeletSetup {
-	const static = "; then restart its static pod: move its manifest out of /etc/kubernetes/manifests, and back after 20 s"
+	const restart = ": move its manifest out of /etc/kubernetes/manifests, and back after 20 s"
+	const static = "; then restart its static pod" + restart
 	openShift, kubeadm := KubeletKubeconfigs(), KubeadmKubeconfigs()
 	conf := func(name, reader, then string) OtherTrustFile {
 		path := "/etc/kubernetes/" + name + ".conf"

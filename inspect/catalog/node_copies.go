@@ -28,7 +28,7 @@ func (c NodeCopy) Maintained() bool { return !strings.HasPrefix(c.Writer, noComp
 func NodeCopies() []NodeCopy {
 	const dir = "/etc/kubernetes/static-pod-resources/"
 	registry := Evidence{Verified, "openshift/origin tls/raw-data @ 01860260f; machine-config-operator pkg/operator/sync.go"}
-	synced := Evidence{Derived, "openshift/library-go pkg/operator/staticpod/certsyncpod @ 93ac9206a; the operators' pkg/operator/starter.go"}
+	synced := certSyncers()
 	kubeconfigs := Evidence{Verified, "machine-config-operator pkg/server/cluster_server.go, pkg/daemon/certificate_writer.go @ release-4.12 to 4.22; kubelet bootstrap.go v1.35.4"}
 	clientCA := Ref{Kind: ConfigMap, Namespace: "openshift-config-managed", Name: "kube-apiserver-client-ca", Key: "ca-bundle.crt"}
 	rows := []NodeCopy{
@@ -44,22 +44,35 @@ func NodeCopies() []NodeCopy {
 	rows = append(rows,
 		NodeCopy{File: dir + "configmaps/cloud-config/ca-bundle.pem", Object: Ref{Kind: ConfigMap, Namespace: managed, Name: "kube-cloud-config", Key: "ca-bundle.pem"},
 			Writer: "machine-config-daemon", In: since(mco, Minor{4, 14}), Evidence: Evidence{Verified, mcoRepo + "pkg/operator/sync.go and pkg/daemon/certificate_writer.go @ release-4.14 00b2e0b1c to 4.22"}},
-		NodeCopy{File: dir + "etcd-certs/secrets/etcd-all-certs/*.crt", Object: Ref{Kind: Secret, Namespace: "openshift-etcd", Name: "etcd-all-certs"},
-			Writer: "the cert-syncer container of its static pod", In: Range{Component: etcd}, Evidence: synced},
-		NodeCopy{File: dir + "etcd-certs/configmaps/etcd-all-bundles/*.crt", Object: Ref{Kind: ConfigMap, Namespace: "openshift-etcd", Name: "etcd-all-bundles"},
-			Writer: "the cert-syncer container of its static pod", In: since(etcd, Minor{4, 17}), Evidence: Evidence{Verified, etcdRepo + "bindata/etcd/pod.yaml @ release-4.17 bfffdcbac; openshift/origin tls/testcase/testcase.md @ 196a8c50b"}})
+		NodeCopy{File: dir + "etcd-certs/secrets/etcd-all-certs/*.crt", Object: Ref{Kind: Secret, Namespace: etcdTarget, Name: "etcd-all-certs"},
+			Writer: installerPod, In: Range{Component: etcd}, Evidence: etcdPod()},
+		NodeCopy{File: dir + "etcd-certs/configmaps/*/ca-bundle.crt", Object: Ref{Kind: ConfigMap, Namespace: etcdTarget, Name: "*"},
+			Writer: installerPod, In: Range{Component: etcd, To: Minor{4, 16}}, Evidence: etcdPod()},
+		NodeCopy{File: dir + "etcd-certs/configmaps/etcd-all-bundles/*.crt", Object: Ref{Kind: ConfigMap, Namespace: etcdTarget, Name: "etcd-all-bundles"},
+			Writer: installerPod, In: since(etcd, Minor{4, 17}), Evidence: etcdPod()})
 	for _, p := range []struct{ folder, component, namespace string }{
 		{"kube-apiserver-certs", kas, "openshift-kube-apiserver"},
 		{"kube-controller-manager-certs", kcm, "openshift-kube-controller-manager"},
 		{"kube-scheduler-certs", scheduler, "openshift-kube-scheduler"},
-		{"etcd-certs", etcd, "openshift-etcd"},
 	} {
-		in, writer := Range{Component: p.component}, "the cert-syncer container of its static pod"
+		in, writer := Range{Component: p.component}, certSyncer
 		rows = append(rows,
 			NodeCopy{File: dir + p.folder + "/secrets/*/tls.crt", Object: Ref{Kind: Secret, Namespace: p.namespace, Name: "*"}, Writer: writer, In: in, Evidence: synced},
 			NodeCopy{File: dir + p.folder + "/configmaps/*/ca-bundle.crt", Object: Ref{Kind: ConfigMap, Namespace: p.namespace, Name: "*"}, Writer: writer, In: in, Evidence: synced})
 	}
 	return rows
+}
+
+// Who copies what static pods read to masters.
+const (
+	certSyncer   = "the cert-syncer container of its static pod"
+	installerPod = "the installer pod of its revision"
+)
+
+// certSyncers is where static pods have a container that keeps such copies: not in etcd's.
+func certSyncers() Evidence {
+	return Evidence{Verified, "openshift/library-go pkg/operator/staticpod/certsyncpod @ 93ac9206a; pod.yaml (cert-syncer) below bindata/assets, and pkg/operator/starter.go (CertConfigMaps, CertSecrets), of " +
+		"openshift/cluster-kube-apiserver-operator @ release-4.12 0217c88fb and 4.22 9c413cd4d, cluster-kube-controller-manager-operator @ release-4.12 c3c07bebb and 4.22 95150ed5d, cluster-kube-scheduler-operator @ release-4.12 a0e7f248a and 4.22 51ea59abd"}
 }
 
 // KubeletKubeconfigs are the kubeconfigs of OpenShift's kubelets, in the order in

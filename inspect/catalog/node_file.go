@@ -90,18 +90,21 @@ func nodeNetworkPlaces() []Place {
 }
 
 func nodeStaticPodPlaces() []Place {
-	synced := Evidence{Derived, "openshift/library-go pkg/operator/staticpod/certsyncpod @ 93ac9206a; the operators' pkg/operator/starter.go"}
+	synced := certSyncers()
 	const dir = "/etc/kubernetes/static-pod-resources/"
 	const hot, cold = "; synced without a new revision", "; of one revision"
 	place := func(path string, role Role, component, owner, doc string) Place {
-		writer := "the cert-syncer container of its static pod"
+		writer := certSyncer
 		if strings.HasSuffix(doc, cold) {
-			writer = "the installer pod of its revision"
+			writer = installerPod
 		}
 		return Place{Ref: file(dir + path), Role: role, Owner: owner, Writer: writer, Doc: doc, In: Range{Component: component}, Evidence: synced}
 	}
+	installed := func(path string, role Role, doc string) Place {
+		return Place{Ref: file(dir + "etcd-certs/" + path), Role: role, Owner: etcdOwner, Writer: installerPod, Doc: doc, In: Range{Component: etcd}, Evidence: etcdPod()}
+	}
 	return []Place{
-		{Ref: file(dir + "kube-apiserver-certs/secrets/node-kubeconfigs/*.kubeconfig"), Role: Kubeconfig, Owner: kasOwner, Writer: "the cert-syncer container of its static pod", Doc: "the emergency administrator's kubeconfigs: localhost-recovery is the last way in", In: Range{Component: kas},
+		{Ref: file(dir + "kube-apiserver-certs/secrets/node-kubeconfigs/*.kubeconfig"), Role: Kubeconfig, Owner: kasOwner, Writer: certSyncer, Doc: "the emergency administrator's kubeconfigs: localhost-recovery is the last way in", In: Range{Component: kas},
 			Evidence: Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/kube-apiserver/node-kubeconfigs.yaml @ c813e820b"}},
 		place("kube-apiserver-certs/secrets/*-certkey/tls.crt", Serving, kas, kasOwner, "what kube-apiserver serves: the Secret of the same name"+hot),
 		place("kube-apiserver-certs/secrets/user-serving-cert*/tls.crt", Serving, kas, "user", "what kube-apiserver serves for an administrator's names: the Secret of the same name"+hot),
@@ -116,8 +119,8 @@ func nodeStaticPodPlaces() []Place {
 		place("kube-controller-manager-pod-*/configmaps/*/ca-bundle.crt", CABundle, kcm, kcmOwner, "what kube-controller-manager trusts and publishes: the ConfigMap of the same name"+cold),
 		place("kube-scheduler-certs/secrets/*-client-cert-key/tls.crt", Client, scheduler, schedulerOwner, "what kube-scheduler presents as client: the Secret of the same name"+hot),
 		place("kube-scheduler-pod-*/configmaps/*/ca-bundle.crt", CABundle, scheduler, schedulerOwner, "what kube-scheduler trusts: the ConfigMap of the same name"+cold),
-		place("etcd-certs/secrets/etcd-all-certs/etcd-*.crt", Peer, etcd, etcdOwner, "what etcd presents, for all nodes"+hot),
-		place("etcd-certs/configmaps/*/*.crt", CABundle, etcd, etcdOwner, "what etcd trusts"+hot),
+		installed("secrets/etcd-all-certs/etcd-*.crt", Peer, "what etcd presents, for all nodes; written with each new revision, and read again for each connection"),
+		installed("configmaps/*/*.crt", CABundle, "what etcd trusts; written with each new revision, and read at etcd's start"),
 	}
 }
 

@@ -45,7 +45,7 @@ func kubeAPIServerTriggers() []Trigger {
 }
 
 func kubeControllerManagerTriggers() []Trigger {
-	src := Evidence{Verified, "openshift/library-go pkg/operator/certrotation @ 93ac9206a; " + kcmRepo + "pkg/operator/certrotationcontroller/certrotationcontroller.go and pkg/cmd/recoverycontroller/cmd.go @ 4e72164b8 and release-4.12 to 4.23"}
+	src := Evidence{Verified, "openshift/library-go pkg/operator/certrotation @ 93ac9206a; " + kcmRepo + "pkg/operator/certrotationcontroller/certrotationcontroller.go and pkg/cmd/recoverycontroller/cmd.go @ " + kcmRead + "; release-4.23 209d5915d"}
 	own := kubeControllerManagerRotations()[:1]
 	rows := annotated(own, "kube-controller-manager-operator and the cert-recovery-controller beside kube-controller-manager renew it as soon as the annotation is gone", 2*time.Minute, src)
 	for i := range rows {
@@ -149,6 +149,22 @@ func TriggerOf(of Ref, v Versions) (Trigger, Answer) {
 		}
 	}
 	return Trigger{}, answer
+}
+
+// UnrotatedSigner is the row of a signer that no Rotation of these versions names: it signs
+// nothing, or on demand. name is the Secret's, or has the namespace before it.
+func UnrotatedSigner(name string, v Versions) (Place, bool) {
+	for _, p := range Places() {
+		if p.Kind != Secret || p.Role != Signer || p.Name == "" || name != p.Name && name != p.Namespace+"/"+p.Name || p.In.Holds(v) != Yes {
+			continue
+		}
+		if !slices.ContainsFunc(Rotations(), func(r Rotation) bool {
+			return (r.Signer == p.Ref || slices.Contains(r.Targets, p.Ref)) && r.In.Holds(v) != No
+		}) {
+			return p, true
+		}
+	}
+	return Place{}, false
 }
 
 // RotatableNames are the names of what certrot rotates in some version, as they may be typed:

@@ -167,3 +167,42 @@ func TestWhoVerifiesWhatIsSigned(t *testing.T) {
 		t.Errorf("only %d were asked about", asked)
 	}
 }
+
+// TestASignerWithoutARotationIsOneAllTheSame: what the catalog lists is not denied.
+func TestASignerWithoutARotationIsOneAllTheSame(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, version string
+		want          bool
+	}{
+		{"machine-config-server-ca", "4.18.1", true},
+		{"openshift-machine-config-operator/machine-config-server-ca", "4.12.1", true},
+		{"machine-config-server-ca", "4.19.1", false},
+		{"openshift-etcd/etcd-signer", "4.16.1", true},
+		{"openshift-config/etcd-signer", "4.17.1", true},
+		{"openshift-config/etcd-signer", "4.16.1", false},
+		{"csr-signer", "4.16.1", false},
+		{"loadbalancer-serving-signer", "4.16.1", false},
+		{"machine-config-server-ca", "new", false},
+		{"kubelet-client", "4.16.1", false},
+		{"", "4.16.1", false},
+	} {
+		if p, ok := UnrotatedSigner(c.name, Versions{Cluster: c.version}); ok != c.want {
+			t.Errorf("%s in %s: %s, %t", c.name, c.version, p.Ref, ok)
+		}
+	}
+}
+
+// TestRotationReplacesASecretOfAnotherType: library-go up to release-4.14 sets the type
+// whenever it rotates, and a Secret's type can't be changed.
+func TestRotationReplacesASecretOfAnotherType(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string][2]bool{
+		"4.12.1": {true, false}, "4.14.30": {true, false}, "4.15.9": {false, true}, "4.15.10": {false, false}, "4.16.0": {false, false}, "4.22.1": {false, false},
+	} {
+		row, known := SignerTypeOf("SecretTypeTLS", Versions{Cluster: version})
+		if got := [2]bool{row.ReplacedByRotation, row.NeedsAction}; known != Yes || got != want {
+			t.Errorf("%s: %t, %s; want %t", version, got, known, want)
+		}
+	}
+}

@@ -198,6 +198,23 @@ func TestKubeletSetupsByVersion(t *testing.T) {
 	}
 }
 
+// kube-apiserver's client-ca-file is watched (kubernetes/apiserver dynamic_cafile_content.go), so
+// that only kube-controller-manager, which publishes its --root-ca-file, is restarted for a new CA.
+func TestKubeadmsAPIServerReloadsItsClientCAs(t *testing.T) {
+	for _, s := range allKubeletSetups() {
+		for _, f := range s.OtherTrustFiles {
+			if f.Path == KubeadmCA && (!strings.Contains(f.Reader, "kube-apiserver reloads it") || !strings.Contains(f.Remediation, "restart the static pod of kube-controller-manager:")) {
+				t.Errorf("%s: %s; %s", f.Path, f.Reader, f.Remediation)
+			}
+		}
+	}
+	for _, e := range kubeadmEdges() {
+		if e.Verifier == "kube-apiserver" && e.ServerName == NameClient && e.Reload != ReloadOnChange {
+			t.Errorf("%s reads its client CAs %s", e.ID, e.Reload)
+		}
+	}
+}
+
 func TestDistributionsByVersion(t *testing.T) {
 	for version, want := range map[string]string{
 		"v1.30.4+k3s1": "k3s", "v1.30.4+rke2r1": "RKE2", "v1.30.4+k0s": "k0s", "v1.29.1-eks-508b6b3": "EKS", "v1.29.4-gke.1043002": "GKE",

@@ -5,9 +5,12 @@ package catalog
 type SignerType struct {
 	Type        string
 	NeedsAction bool // an administrator must act before it does
-	Doc         string
-	Next        string
-	In          Range
+	// ReplacedByRotation: as long as nothing rotates it, its operator leaves it alone; a rotation
+	// deletes the Secret.
+	ReplacedByRotation bool
+	Doc                string
+	Next               string
+	In                 Range
 	// Before and Since are patches of the one minor of In: it holds for those before, or
 	// since then; 0: for all. All builds of OKD are patch 0.
 	Before, Since int
@@ -38,11 +41,13 @@ func signerTypes() []SignerType {
 		"openshift/cincinnati-graph-data blocked-edges/4.15.*-EarlyAPICertRotation.yaml @ 13a38877a"}
 	return []SignerType{
 		{
-			Type:     literal,
-			Doc:      "harmless in this version, but operators of 4.15.0 to 4.15.9, and of OKD 4.15, delete such a Secret and create it again, and with it a new CA: the incident of okd#1881",
-			Next:     "upgrade past these versions: OpenShift 4.15.10 and 4.16 no longer do this",
-			In:       Range{Component: kas, To: Minor{4, 14}},
-			Evidence: incident,
+			Type: literal, ReplacedByRotation: true,
+			Doc: "this version's operators leave it alone until it is rotated; then they delete it and create it again, and another process may meanwhile make a second signer. " +
+				"Operators of 4.15.0 to 4.15.9, and of OKD 4.15, do that without a rotation, and with it a new CA: the incident of okd#1881",
+			Next: "upgrade past these versions: OpenShift 4.15.10 and 4.16 no longer do this",
+			In:   Range{Component: kas, To: Minor{4, 14}},
+			Evidence: Evidence{Verified, incident.Source + "; openshift/cluster-kube-apiserver-operator vendor/github.com/openshift/library-go/pkg/operator/certrotation/signer.go (ensureSigningCertKeyPair) and resource/resourceapply/core.go (ApplySecret) @ " +
+				"release-4.12 0217c88fb to release-4.14 67e982f05"},
 		},
 		{
 			Type: literal, NeedsAction: true,
@@ -58,10 +63,11 @@ func signerTypes() []SignerType {
 			Evidence: Evidence{Verified, "openshift/cluster-kube-apiserver-operator#1662 (release-4.15 f5c5a609f, 2024-04-09); openshift/cincinnati-graph-data blocked-edges/4.15.*-EarlyAPICertRotation.yaml @ 13a38877a (fixed in 4.15.10)"},
 		},
 		{
-			Type:     literal,
-			Doc:      "this version's operators keep the signer when they give its Secret the right type",
-			In:       since(kas, Minor{4, 16}),
-			Evidence: Evidence{Verified, "openshift/library-go#1705 and #1710, openshift/cluster-kube-apiserver-operator#1659"},
+			Type: literal,
+			Doc:  "this version's operators keep the signer when they give its Secret the right type",
+			In:   since(kas, Minor{4, 16}),
+			Evidence: Evidence{Verified, "openshift/library-go#1705 and #1710, openshift/cluster-kube-apiserver-operator#1659; its vendor/github.com/openshift/library-go/pkg/operator/certrotation/signer.go (EnsureSigningCertKeyPair) @ " +
+				"release-4.16 d0b79035d to release-4.22 9c413cd4d: it updates the Secret, and never deletes it"},
 		},
 	}
 }

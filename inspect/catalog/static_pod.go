@@ -9,6 +9,7 @@ type staticPodInput struct {
 	// Rollout: a copy is made for each revision, so that a change of the object is a new
 	// revision, which is put on one master after another. Without it the cert-syncer
 	// writes a change into the same file on all masters, and the process reloads it.
+	// etcd's are in both lists, and it has no cert-syncer.
 	Rollout    bool
 	ConfigMaps []string
 	Secrets    []string
@@ -17,7 +18,8 @@ type staticPodInput struct {
 }
 
 // staticPodInputs returns every row about what static pods read. What is in none is read
-// by none. What is read in both ways is in the rows of revisions.
+// by none, but for trusted-ca-bundle, which kube-apiserver and kube-controller-manager copy
+// when they start. What is read in both ways is in the rows of revisions.
 func staticPodInputs() []staticPodInput {
 	read := func(of, lists, commits string) Evidence {
 		return Evidence{Verified, of + "pkg/operator/starter.go (" + lists + ") @ " + commits}
@@ -42,7 +44,7 @@ func staticPodInputs() []staticPodInput {
 		},
 		{
 			Component: kcm, Rollout: true, In: since(kcm, Minor{4, 12}), Evidence: read(kcmRepo, "deploymentConfigMaps, deploymentSecrets", kcmCommits),
-			ConfigMaps: []string{"serviceaccount-ca", "service-ca"}, Secrets: []string{"localhost-recovery-client-token"},
+			ConfigMaps: []string{"serviceaccount-ca", "service-ca"}, Secrets: []string{"serving-cert", "localhost-recovery-client-token"},
 		},
 		{
 			Component: kcm, In: since(kcm, Minor{4, 12}), Evidence: read(kcmRepo, "CertConfigMaps, CertSecrets", kcmCommits),
@@ -50,11 +52,19 @@ func staticPodInputs() []staticPodInput {
 		},
 		{
 			Component: scheduler, Rollout: true, In: since(scheduler, Minor{4, 12}), Evidence: read(schedulerRepo, "deploymentConfigMaps, deploymentSecrets", schedulerCommits),
-			ConfigMaps: []string{"serviceaccount-ca"}, Secrets: []string{"localhost-recovery-client-token"},
+			ConfigMaps: []string{"serviceaccount-ca"}, Secrets: []string{"serving-cert", "localhost-recovery-client-token"},
 		},
 		{
 			Component: scheduler, In: since(scheduler, Minor{4, 12}), Evidence: read(schedulerRepo, "CertSecrets", schedulerCommits),
 			Secrets: []string{"kube-scheduler-client-cert-key"},
+		},
+		{
+			Component: etcd, Rollout: true, In: between(etcd, Minor{4, 12}, Minor{4, 16}), Evidence: etcdPod(),
+			ConfigMaps: []string{"etcd-serving-ca", "etcd-peer-client-ca", "etcd-metrics-proxy-serving-ca", "etcd-metrics-proxy-client-ca"}, Secrets: []string{"etcd-all-certs"},
+		},
+		{
+			Component: etcd, Rollout: true, In: since(etcd, Minor{4, 17}), Evidence: etcdPod(),
+			ConfigMaps: []string{"etcd-all-bundles"}, Secrets: []string{"etcd-all-certs"},
 		},
 	}
 }

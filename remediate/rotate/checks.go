@@ -219,7 +219,7 @@ func (p Preflight) signerType() preflight.Result {
 	switch {
 	case known == catalog.Unknown:
 		return preflight.Result{Reason: fmt.Sprintf("the Secret's type is %s, and what this version does with it is unknown", foreign.QuotedName(entries[0].Object.Type)), Next: "oc get clusteroperator kube-apiserver"}
-	case known == catalog.Yes && row.NeedsAction:
+	case known == catalog.Yes && (row.NeedsAction || row.ReplacedByRotation):
 		return preflight.Fail(row.Next, "the Secret's type is %s: %s", foreign.QuotedName(entries[0].Object.Type), row.Doc)
 	case known == catalog.Yes:
 		return preflight.Pass("the Secret's type is %s: %s", foreign.QuotedName(entries[0].Object.Type), row.Doc)

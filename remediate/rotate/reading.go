@@ -3,8 +3,10 @@ package rotate
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
@@ -46,6 +48,13 @@ func (r Reading) Find(name string) (Rotatable, error) {
 		return of, nil
 	case r.Facts.Snapshot.Cluster.Versions.NotOpenShift:
 		return of, &Error{Outcome: Unread, Err: fmt.Errorf("%w: this is no OpenShift", err), Next: "what kubeadm made is renewed by kubeadm certs renew"}
+	}
+	if p, ok := catalog.UnrotatedSigner(strings.TrimPrefix(name, "secret/"), r.Facts.Snapshot.Cluster.Versions); ok {
+		next := p.Doc
+		if life, known := p.Lifetime(r.Facts.Snapshot.Cluster.Versions); known == catalog.Yes && life.Doc != "" {
+			next += "; " + life.Doc
+		}
+		return of, &Error{Outcome: Refused, Err: fmt.Errorf("%s/%s: certrot does not rotate it", p.Namespace, p.Name), Next: next}
 	}
 	return of, &Error{Outcome: Unread, Err: err, Next: r.Facts.Hints().Next("list the names: {} rotate --list")}
 }

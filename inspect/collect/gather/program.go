@@ -86,10 +86,11 @@ func defaultPaths() []string {
 	return paths
 }
 
-// logs are where the machine-config-daemon's own container writes. Those of 4.16 to
-// December 2025 (later on release-4.16 and -4.17) print the node's kubeconfig when
+// logs are where the machine-config-daemon's own container writes. Those of 4.16 and 4.17,
+// and of 4.18 to 4.21 up to December 2025 or January 2026, print the node's kubeconfig when
 // they write it (openshift/machine-config-operator pkg/daemon/certificate_writer.go,
-// 4d447c5c8 to 7681165af).
+// from 4d447c5c8; not from 081cb346f on release-4.18, 0a4d5e3bd on 4.19, 585850e0c on 4.20,
+// 7681165af on 4.21).
 func logs() []string {
 	return []string{"/var/log/pods/openshift-machine-config-operator_machine-config-daemon-*/machine-config-daemon/*"}
 }

@@ -76,6 +76,8 @@ func aggregates() []place {
 		{scheduler, []string{"serviceaccount-ca"}},
 		{"openshift-apiserver", []string{"etcd-serving-ca"}},
 		{userConfig, []string{"admin-kubeconfig-client-ca", "etcd-ca-bundle", "etcd-serving-ca"}},
+		// What etcd reads up to 4.16, and from 4.17 on.
+		{etcd, []string{"etcd-serving-ca", "etcd-peer-client-ca", "etcd-all-bundles"}},
 		{etcdOperator, []string{"etcd-ca-bundle"}},
 	}
 }
@@ -87,10 +89,18 @@ func bundleName(configMap string) string {
 		return "aggregator-client-ca"
 	case "kube-apiserver-client-ca":
 		return "client-ca"
-	case "etcd-serving-ca":
+	case "etcd-serving-ca", "etcd-peer-client-ca", "etcd-all-bundles":
 		return "etcd-ca-bundle"
 	}
 	return configMap
+}
+
+// bundleKey is the key in which a ConfigMap holds it.
+func bundleKey(configMap string) string {
+	if configMap == "etcd-all-bundles" {
+		return "server-ca-bundle.crt"
+	}
+	return "ca-bundle.crt"
 }
 
 // Holders are the paths in the API of the Secrets and ConfigMaps that hold the key
@@ -234,7 +244,7 @@ func configMap(pkiDir, namespace, name string) (object, error) {
 	}
 	return object{
 		"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata,
-		"data": object{"ca-bundle.crt": string(text)},
+		"data": object{bundleKey(name): string(text)},
 	}, nil
 }
 

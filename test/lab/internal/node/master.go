@@ -78,7 +78,9 @@ func staticPodResources(t *tree, pkiDir string) {
 		t.copy(path.Join(etcd, "secrets/etcd-all-certs", name+".crt"), pki.CertFile(pkiDir, name), 0o600)
 		t.copy(path.Join(etcd, "secrets/etcd-all-certs", name+".key"), pki.KeyFile(pkiDir, name), 0o600)
 	}
-	t.copy(path.Join(etcd, "configmaps/etcd-all-bundles/server-ca-bundle.crt"), pki.BundleFile(pkiDir, "etcd-ca-bundle"), 0o644)
+	for _, file := range []string{"etcd-serving-ca/ca-bundle.crt", "etcd-peer-client-ca/ca-bundle.crt", "etcd-all-bundles/server-ca-bundle.crt"} {
+		t.copy(path.Join(etcd, "configmaps", file), pki.BundleFile(pkiDir, "etcd-ca-bundle"), 0o644)
+	}
 	nodeKubeconfigs(t, pkiDir)
 	t.file("/etc/kubernetes/manifests/kube-apiserver-pod.yaml", apiServerPod, 0o600)
 }
