@@ -99,7 +99,7 @@ func TestEtcdsTwoBundlesAreInOneObject(t *testing.T) {
 }
 
 // TestServingCertificatesOfStaticPodsArePartOfRevisions: those that service-ca signs, of which
-// the operators' starter.go says deploymentSecrets.
+// the operators' list of deploymentSecrets has them.
 func TestServingCertificatesOfStaticPodsArePartOfRevisions(t *testing.T) {
 	t.Parallel()
 	for _, namespace := range []string{kcmTarget, schedulerTarget} {

@@ -175,8 +175,7 @@ func TestASignerWithoutARotationIsOneAllTheSame(t *testing.T) {
 		name, version string
 		want          bool
 	}{
-		{"machine-config-server-ca", "4.18.1", true},
-		{"openshift-machine-config-operator/machine-config-server-ca", "4.12.1", true},
+		{"machine-config-server-ca", "4.18.1", false},
 		{"machine-config-server-ca", "4.19.1", false},
 		{"openshift-etcd/etcd-signer", "4.16.1", true},
 		{"openshift-config/etcd-signer", "4.17.1", true},

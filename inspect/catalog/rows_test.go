@@ -203,7 +203,7 @@ func TestKubeletSetupsByVersion(t *testing.T) {
 func TestKubeadmsAPIServerReloadsItsClientCAs(t *testing.T) {
 	for _, s := range allKubeletSetups() {
 		for _, f := range s.OtherTrustFiles {
-			if f.Path == KubeadmCA && (!strings.Contains(f.Reader, "kube-apiserver reloads it") || !strings.Contains(f.Remediation, "restart the static pod of kube-controller-manager:")) {
+			if f.Path == KubeadmCA && (!strings.Contains(f.Reader, "kube-apiserver verifies its clients with it, at once") || !strings.Contains(f.Remediation, "restart kube-controller-manager's static pod:")) {
 				t.Errorf("%s: %s; %s", f.Path, f.Reader, f.Remediation)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
@@ -74,7 +75,7 @@ func refuseUnauthenticated(reason string) error {
 func refuseWithoutTLS(reason string) error {
 	return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(
 		cli.RefusedUnchanged(fmt.Errorf("%s: the API server is not authenticated (%s): a CA file verifies nothing without TLS", preflight.UnauthenticatedAPI, reason)),
-		"name the API server by its https:// URL: kubectl config set-cluster NAME --server=https://HOST:6443\n%s", preflight.Accepting(preflight.UnauthenticatedAPI))}
+		"%s", strings.Join([]string{"name the API server by its https:// URL: kubectl config set-cluster NAME --server=https://HOST:6443", preflight.Accepting(preflight.UnauthenticatedAPI)}, "\n"))}
 }
 
 // Allows refuses an API server that is not authenticated, before it is asked anything.

@@ -187,7 +187,7 @@ func (c Chain) unseen(at catalog.Ref) (why, next string) {
 			return at.Name + " (no handshake was made: certrot does not ask its server)", c.Facts.Hints().Next("ask its server yourself: {} inspect HOST:PORT")
 		}
 	}
-	return at.Name + " (a client presents it: no handshake shows that)", "nothing: certrot can't see what a client presents"
+	return at.Name + " (a client presents it: a handshake with a server does not tell)", "nothing: certrot can't see what a client presents"
 }
 
 // edgesStage asks whether all holds that is known of who presents and who verifies what the

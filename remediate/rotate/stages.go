@@ -237,8 +237,8 @@ func few(names []string) string {
 // fewLate names those that are late, as long as they are few, and why: once for those that share it.
 func fewLate(late []Late) string {
 	const most = 4
-	shown, text, verifier := late[:min(most, len(late))], "", ""
-	for i, l := range shown {
+	named, text, verifier := late[:min(most, len(late))], "", ""
+	for i, l := range named {
 		who, node, on := cutLast(l.Name, " on ")
 		switch {
 		case i > 0 && on && who == verifier: // of the same on another node
@@ -250,13 +250,13 @@ func fewLate(late []Late) string {
 		}
 		verifier = ""
 		switch {
-		case i+1 < len(shown) && shown[i+1].Reason == l.Reason:
+		case i+1 < len(named) && named[i+1].Reason == l.Reason:
 			verifier = who
 		case l.Reason != "":
 			text += " (" + l.Reason + ")"
 		}
 	}
-	if more := len(late) - len(shown); more > 0 {
+	if more := len(late) - len(named); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text
