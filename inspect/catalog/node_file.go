@@ -12,7 +12,7 @@ func nodeKubeletPlaces() []Place {
 	writer := Evidence{Verified, mcoRepo + "pkg/daemon/certificate_writer.go @ release-4.13 a57ca2912 to release-4.22"}
 	bootstrap := Evidence{Verified, "kubernetes/kubernetes pkg/kubelet/certificate/bootstrap/bootstrap.go v1.35.4"}
 	manager := Evidence{Verified, "kubernetes/client-go util/certificate/certificate_manager.go (run, rotateCerts, jitteryDuration) v0.35.4"}
-	const retried = "; a try that fails is repeated after 2, 4, 8 and 16 s, then each 32 s; one that is neither approved nor signed fails after 15 min"
+	const retried = "; a try that fails is repeated after 2, 4, 8 and 16 s, then each 32 s; it makes a new request where one is not issued within 15 min"
 	lives := []Lifetime{
 		{Validity: 30 * day, RenewFromPercent: 70, RenewAtPercent: 90, Renewer: "kubelet", In: since(kcm, Minor{4, 12}), Evidence: manager,
 			Doc: "between 70 and 90 % of its validity, by chance; by request, so never beyond the end of csr-signer" + retried},
