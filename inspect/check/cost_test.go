@@ -3,6 +3,7 @@ package check
 import (
 	"encoding/binary"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -194,5 +195,33 @@ func TestEachCheckGrowsWithWhatWasRead(t *testing.T) {
 				})
 			}
 		})
+	}
+}
+
+// TestAChainThatIsParsedOftenCosts: one tls.crt is beside another ca.crt in each Secret.
+func TestAChainThatIsParsedOftenCosts(t *testing.T) {
+	t.Parallel()
+	const secrets = 5
+	leaf := &pki.Cert{Fingerprint: numbered(0), DER: make([]byte, 1000), Subject: "CN=leaf", Issuer: "CN=ca", PublicKey: "ECDSA P-256", NotAfter: inspecttest.Noon.AddDate(1, 0, 0)}
+	chain := &pki.Content{Certs: []*pki.Cert{leaf}}
+	for n := range 20 {
+		chain.Certs = append(chain.Certs, &pki.Cert{Fingerprint: numbered(n + 1), DER: make([]byte, 200_000), Subject: fmt.Sprint("CN=x", n), Issuer: "CN=y", IsCA: true, NotAfter: leaf.NotAfter})
+	}
+	tls := places(secrets, "tls.crt", func(int) *pki.Content { return chain }, "team")
+	cas := places(secrets, "ca.crt", func(n int) *pki.Content {
+		return &pki.Content{Certs: []*pki.Cert{{Fingerprint: numbered(n + 100), DER: make([]byte, 500), Subject: "CN=other", Issuer: "CN=other", IsCA: true, NotAfter: leaf.NotAfter}}}
+	}, "team")
+	all := append(tls, cas...)
+	for i := range all {
+		all[i].At.Kind, all[i].Object.Kind = "Secret", "Secret"
+	}
+	unknown := 0
+	for _, f := range secretCA(factsOf(all...)) {
+		if f.Reason == "" || strings.Contains(f.Reason, "is unknown") {
+			unknown += len(f.At) / 2
+		}
+	}
+	if unknown != secrets-1 {
+		t.Errorf("of %d Secrets %d cost too much", secrets, unknown)
 	}
 }
