@@ -295,6 +295,10 @@ func bounded(x *x509.Certificate) error {
 	return cmp.Or(boundedKey(x.PublicKey), boundedName("subject", x.Subject), boundedName("issuer", x.Issuer))
 }
 
+// MaxRequest is how many bytes of the text of a CertificateSigningRequest are read: with 100 names it
+// has some 5,000.
+const MaxRequest = 64 << 10
+
 // RequestBlock is the PKCS#10 request that the API server and signers read from a text: its first
 // PEM block. problem says what is odd about the text: people and other readers may see another
 // request in it.

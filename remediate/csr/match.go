@@ -106,13 +106,10 @@ func Pending(csr *certificatesapi.CertificateSigningRequest) bool {
 	})
 }
 
-// maxRequest is how many bytes of a request are read: with 100 names it has some 5,000.
-const maxRequest = 64 << 10
-
 // parseRequest reads one PKCS#10 request and nothing beside it. Its signature is checked
 // later (see ownSignature): that takes time, and anybody may make requests.
 func parseRequest(text []byte) (*x509.CertificateRequest, error) {
-	if len(text) > maxRequest {
+	if len(text) > pki.MaxRequest {
 		return nil, fmt.Errorf("its request is of %d bytes; kubelets make one of less than 2,000", len(text))
 	}
 	der, problem := pki.RequestBlock(text)
