@@ -105,9 +105,14 @@ func whyKept(f *inspect.Facts, ca, signer *pki.Cert, bundle []*pki.Cert, loadedA
 	case !ca.NotAfter.After(f.Now):
 		return "" // no client accepts what it signed
 	}
-	others := slices.DeleteFunc(slices.Clone(bundle), func(c *pki.Cert) bool { return c.Fingerprint == ca.Fingerprint })
 	needs := func(c *pki.Cert) bool {
-		return c.Issuer == ca.Subject && c.Fingerprint != ca.Fingerprint && c.NotAfter.After(f.Now) && verified(c, f.Now, ca) && !verified(c, f.Now, others...)
+		if c.Issuer != ca.Subject || c.Fingerprint == ca.Fingerprint || !c.NotAfter.After(f.Now) || !verified(c, f.Now, ca) {
+			return false
+		}
+		others := slices.DeleteFunc(slices.Clone(bundle), func(o *pki.Cert) bool {
+			return o.Fingerprint == ca.Fingerprint || o.NotAfter.Before(c.NotAfter) && o.NotAfter.Before(ca.NotAfter)
+		})
+		return !verified(c, f.Now, others...)
 	}
 	for _, s := range f.Snapshot.Served {
 		if slices.ContainsFunc(s.Chain, needs) {

@@ -162,6 +162,29 @@ func TestOldTrustOfTwins(t *testing.T) {
 	}
 }
 
+// TestATwinThatEndsVouchesForNothing: the one that lasts is needed as long as what it signed.
+func TestATwinThatEndsVouchesForNothing(t *testing.T) {
+	t.Parallel()
+	key := pkitest.KeyName("kube-apiserver-lb-signer from " + remediatetest.TestNow.Add(-24*time.Hour).Format(time.RFC3339Nano))
+	for name, c := range map[string]struct {
+		twin, leaf time.Duration // from now
+		kept       bool
+	}{
+		"it ends before the leaf":              {time.Minute, 20 * time.Hour, true},
+		"it lasts as long as the leaf":         {21 * time.Hour, 20 * time.Hour, false},
+		"it lasts as long as what it replaces": {2000 * 24 * time.Hour, 3000 * 24 * time.Hour, false},
+	} {
+		f := newRotated()
+		twin := pkitest.NewCA("kube-apiserver-lb-signer", remediatetest.TestNow.Add(-25*time.Hour), remediatetest.TestNow.Add(c.twin), key)
+		f.forget(catalog.LoadBalancerCA())
+		f.Object(catalog.LoadBalancerCA(), pkitest.Bundle(f.Old.CertPEM, twin.CertPEM, f.Young.CertPEM))
+		f.Object(catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-a", Name: "b", Key: "tls.crt"}, f.Old.Issue("still", remediatetest.TestNow.Add(-3*time.Hour), remediatetest.TestNow.Add(c.leaf), pkitest.DNS("still")).CertPEM)
+		if cas, err := f.judge(); err != nil || (cas[0].Keep != "") != c.kept {
+			t.Errorf("%s: %+v, %v", name, cas[0].Keep, err)
+		}
+	}
+}
+
 func (f *rotated) forget(ref catalog.Ref) {
 	f.Bundles = slices.DeleteFunc(f.Bundles, func(b inspect.Bundle) bool { return b.At.Name == ref.Name })
 }
