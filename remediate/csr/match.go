@@ -139,6 +139,9 @@ func ownSignature(asks *x509.CertificateRequest) error {
 // wants what kube-controller-manager's approver wants (kubernetes
 // pkg/apis/certificates/helpers.go), of this node alone.
 func (n RequestedNode) matches(csr *certificatesapi.CertificateSigningRequest, asks *x509.CertificateRequest) error {
+	if n.anotherNode(csr.Spec.Username) {
+		return fmt.Errorf("%s is not who asks for a kubelet's certificate: that node may be compromised", foreign.QuotedName(csr.Spec.Username))
+	}
 	if s := csr.Spec.SignerName; s != catalog.KubeletClientSigner && s != catalog.KubeletServingSigner {
 		return fmt.Errorf("its signer %s signs no kubelet's certificates", foreign.QuotedName(s))
 	}
