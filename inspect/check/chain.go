@@ -236,7 +236,7 @@ func (p *proofs) signed(payer string, c, ca *pki.Cert) (ok, told bool) {
 	if ok, told = p.known[pair]; told {
 		return ok, true
 	}
-	if !p.budget.Pay(payer, costOf(ca)) {
+	if !p.budget.Pay(payer, costOf(ca)+pki.CostParsing(pair[:])) {
 		return false, false
 	}
 	ok = signedBy(c, ca)

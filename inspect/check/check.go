@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -30,14 +31,18 @@ func Judge(ctx context.Context, f *inspect.Facts) []assess.Finding {
 	f = f.Within(ctx)
 	var out []assess.Finding
 	order := map[string]int{}
+	places := subjects{left: maxSubjects}
 	for i, c := range Checks() {
 		if ctx.Err() != nil {
 			break
 		}
 		order[c.ID] = i
 		for _, finding := range c.Run(f) {
-			slices.SortFunc(finding.At, pki.Compare)
-			finding.ID, finding.Subject = c.ID, folded(finding.At)
+			if !slices.IsSortedFunc(finding.At, pki.Compare) {
+				slices.SortFunc(finding.At, pki.Compare)
+			}
+			finding.ID = c.ID
+			finding.At, finding.Subject = places.of(finding.At)
 			finding.Severity = max(finding.Severity, assess.Info) // one without would be hidden by each filter
 			finding.Status = assess.StatusOf(finding.Severity)
 			out = append(out, finding)
@@ -47,6 +52,39 @@ func Judge(ctx context.Context, f *inspect.Facts) []assess.Finding {
 		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(order[a.ID], order[b.ID]), a.Due.Compare(b.Due), cmp.Compare(len(b.At), len(a.At)))
 	})
 	return out
+}
+
+// maxSubjects is how many bytes the subjects of all findings may have, beyond which each names
+// mostPlaces places. A value is in many places, and each of its certificates may be a finding.
+const (
+	maxSubjects = 16 << 20
+	mostPlaces  = 10
+)
+
+// subjects writes the subjects of findings. What is about the same places as the one before shares them.
+type subjects struct {
+	left int // of maxSubjects
+	at   []pki.Location
+	text string
+}
+
+func (s *subjects) of(at []pki.Location) ([]pki.Location, string) {
+	if len(at) > 0 && slices.Equal(at, s.at) {
+		return s.at, s.text
+	}
+	length := 0
+	for i := range at {
+		l := &at[i]
+		length += len(l.Node) + len(l.Namespace) + len(l.Name) + len(l.Key) + len(l.Path) + len(l.Field)
+	}
+	s.at = slices.Clip(at)
+	if more := len(at) - mostPlaces; length > s.left && more > 0 {
+		s.text = folded(at[:mostPlaces]) + fmt.Sprintf(", and %d more places", more)
+	} else {
+		s.text = folded(at)
+	}
+	s.left -= len(s.text)
+	return s.at, s.text
 }
 
 // Only is what a finding says of some of its places: no other one is named.

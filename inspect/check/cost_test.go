@@ -3,8 +3,10 @@ package check
 import (
 	"encoding/binary"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
@@ -194,5 +196,81 @@ func TestEachCheckGrowsWithWhatWasRead(t *testing.T) {
 				})
 			}
 		})
+	}
+}
+
+// TestSubjectsOfManyFindingsAreBounded: a snapshot of 15 kB has 1,500 CAs that have expired in 1,500
+// places with long names. Each is a finding about each place.
+func TestSubjectsOfManyFindingsAreBounded(t *testing.T) {
+	t.Parallel()
+	const size = 400
+	over := inspecttest.Noon.AddDate(0, 0, -1)
+	var certs []*pki.Cert
+	for n := range size {
+		subject := fmt.Sprintf("CN=%06d", n)
+		certs = append(certs, &pki.Cert{Fingerprint: numbered(n), SPKI: numbered(n), Subject: subject, Issuer: subject, IsCA: true, SelfSigned: true, NotBefore: over.AddDate(-2, 0, 0), NotAfter: over})
+	}
+	for name, content := range map[string]func(n int) *pki.Content{
+		"one content":         same(certs...),
+		"each its own places": func(n int) *pki.Content { return &pki.Content{Certs: certs[:n+1]} },
+	} {
+		s := inspect.Snapshot{Bundles: places(size, "ca.crt", content, "team")}
+		for i := range s.Bundles {
+			s.Bundles[i].At.Name = strings.Repeat("n", 240) + s.Bundles[i].At.Name
+			s.Bundles[i].Object.Name = s.Bundles[i].At.Name
+		}
+		s.Sort()
+		written, at, counted := map[*byte]int{}, map[*pki.Location]bool{}, false
+		found := Judge(t.Context(), inspect.NewFacts(s, inspecttest.Noon, 30*inspecttest.Day))
+		for _, f := range found {
+			if len(f.At) > 0 {
+				at[&f.At[0]] = true
+			}
+			counted = counted || strings.HasSuffix(f.Subject, " more places")
+			for _, text := range []string{f.Subject, f.Reason, f.Impact, f.Evidence} {
+				written[unsafe.StringData(text)] = len(text)
+			}
+		}
+		sum := 0
+		for _, n := range written {
+			sum += n
+		}
+		if len(found) < size || sum > maxSubjects+4<<20 {
+			t.Errorf("%s: %d findings have texts of %d bytes", name, len(found), sum)
+		}
+		if name == "one content" && len(at) > size/10 {
+			t.Errorf("%s: %d lists of places", name, len(at))
+		}
+		if name != "one content" && !counted {
+			t.Errorf("%s: what is left out is not counted", name)
+		}
+	}
+}
+
+// TestAChainThatIsParsedOftenCosts: one tls.crt is beside another ca.crt in each Secret.
+func TestAChainThatIsParsedOftenCosts(t *testing.T) {
+	t.Parallel()
+	const secrets = 5
+	leaf := &pki.Cert{Fingerprint: numbered(0), DER: make([]byte, 1000), Subject: "CN=leaf", Issuer: "CN=ca", PublicKey: "ECDSA P-256", NotAfter: inspecttest.Noon.AddDate(1, 0, 0)}
+	chain := &pki.Content{Certs: []*pki.Cert{leaf}}
+	for n := range 20 {
+		chain.Certs = append(chain.Certs, &pki.Cert{Fingerprint: numbered(n + 1), DER: make([]byte, 200_000), Subject: fmt.Sprint("CN=x", n), Issuer: "CN=y", IsCA: true, NotAfter: leaf.NotAfter})
+	}
+	tls := places(secrets, "tls.crt", func(int) *pki.Content { return chain }, "team")
+	cas := places(secrets, "ca.crt", func(n int) *pki.Content {
+		return &pki.Content{Certs: []*pki.Cert{{Fingerprint: numbered(n + 100), DER: make([]byte, 500), Subject: "CN=other", Issuer: "CN=other", IsCA: true, NotAfter: leaf.NotAfter}}}
+	}, "team")
+	all := append(tls, cas...)
+	for i := range all {
+		all[i].At.Kind, all[i].Object.Kind = "Secret", "Secret"
+	}
+	unknown := 0
+	for _, f := range secretCA(factsOf(all...)) {
+		if f.Reason == "" || strings.Contains(f.Reason, "is unknown") {
+			unknown += len(f.At) / 2
+		}
+	}
+	if unknown != secrets-1 {
+		t.Errorf("of %d Secrets %d cost too much", secrets, unknown)
 	}
 }

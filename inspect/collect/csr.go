@@ -2,6 +2,7 @@ package collect
 
 import (
 	"context"
+	"fmt"
 
 	certificatesapi "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -61,6 +62,9 @@ func signingRequest(sc *pki.Scanner, csr *certificatesapi.CertificateSigningRequ
 
 // requestOf reads the PKCS#10 request that the signer reads.
 func requestOf(text []byte) (r *pki.Request, bad string) {
+	if len(text) > pki.MaxRequest {
+		return nil, fmt.Sprintf("spec.request was not read: it has %d bytes", len(text))
+	}
 	der, bad := pki.RequestBlock(text)
 	if der == nil {
 		return nil, "spec.request " + bad

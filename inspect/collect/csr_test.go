@@ -3,9 +3,12 @@ package collect
 import (
 	"bytes"
 	"encoding/base64"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 )
 
@@ -38,5 +41,28 @@ func TestTheRequestIsTheOneThatIsSigned(t *testing.T) {
 		if (r == nil) != c.none || r != nil && r.Subject != "CN=alice" {
 			t.Errorf("%s: read %+v", name, r)
 		}
+	}
+}
+
+// TestALargeRequestIsNotParsed: anybody who is authenticated makes some of 1 MB, with 500,000 names each.
+//
+// Not in parallel: it measures.
+func TestALargeRequestIsNotParsed(t *testing.T) {
+	const size = 2 * pki.MaxRequest
+	request, _ := pkitest.Request("alice", pkitest.DNS(slices.Repeat([]string{"x"}, size/3)...))
+	if len(request) < size {
+		t.Fatalf("it has %d bytes", len(request))
+	}
+	var r *pki.Request
+	var bad string
+	if n := testing.AllocsPerRun(1, func() { r, bad = requestOf(request) }); n > 100 {
+		t.Errorf("%v allocations", n)
+	}
+	if want := fmt.Sprintf("spec.request was not read: it has %d bytes", len(request)); r != nil || bad != want {
+		t.Errorf("read: %t, %q", r != nil, bad)
+	}
+	few, _ := pkitest.Request("alice", pkitest.DNS(slices.Repeat([]string{"x.example.com"}, 1000)...))
+	if r, bad := requestOf(few); r == nil || bad != "" || len(r.Names.DNS) != 1000 {
+		t.Errorf("one with a thousand names: %q", bad)
 	}
 }

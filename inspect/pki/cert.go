@@ -233,6 +233,9 @@ func parseCRL(der []byte) (*CRL, error) {
 	if !ok {
 		return nil, malformed
 	}
+	if err := boundedDER(issuer); err != nil {
+		return nil, err
+	}
 	c := &CRL{Fingerprint: FingerprintOf(der)}
 	var name pkix.RDNSequence
 	if rest, err := asn1.Unmarshal(issuer, &name); err != nil || len(rest) > 0 {
@@ -259,6 +262,9 @@ func parseCRL(der []byte) (*CRL, error) {
 			}
 			c.Revoked++
 		}
+	}
+	if err := boundedDER(signed); err != nil { // its extensions
+		return nil, err
 	}
 	if c.IssuerKey, ok = authorityKey(signed); !ok {
 		return nil, malformed

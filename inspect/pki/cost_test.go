@@ -83,7 +83,7 @@ func TestChainsCostWhatTheirExtensionsDo(t *testing.T) {
 		"an ordinary chain": {1, 1, none, func(c *x509.Certificate) { c.DNSNames = some(100, ".apps.cluster.example.com") }, 0, 0},
 		"constraints of a company's CA": {1, 1, func(c *x509.Certificate) { c.PermittedDNSDomains = some(10, ".example.com") },
 			func(c *x509.Certificate) { c.DNSNames = some(100, ".apps.cluster.example.com") }, 1, 40},
-		"names without constraints": {1, 20, none, func(c *x509.Certificate) { c.DNSNames = some(20_000, "") }, 0, 0},
+		"names without constraints": {1, 20, none, func(c *x509.Certificate) { c.DNSNames = some(20_000, "") }, 2000, 2500}, // parsing them
 		"constraints without names": {1, 20, func(c *x509.Certificate) { c.ExcludedDNSDomains = some(5000, "") }, none, 3000, 20_000},
 		"names below constraints": {1, 20, func(c *x509.Certificate) { c.ExcludedDNSDomains = []string{"z"} },
 			func(c *x509.Certificate) { c.EmailAddresses = slices.Repeat([]string{"a@b"}, 20_000) }, 6400, 30_000},
@@ -106,6 +106,32 @@ func TestChainsCostWhatTheirExtensionsDo(t *testing.T) {
 		chain := scan(pkitest.Bundle(ca.Issue("leaf", from, to, pkitest.Template(c.leaf)).CertPEM, above))
 		if got := pki.Cost(chain, scan(roots)) - 10*(c.depth+c.roots); got < c.from || got > c.to {
 			t.Errorf("%s: %d beside the signatures, want %d to %d", name, got, c.from, c.to)
+		}
+	}
+}
+
+// TestChainsCostWhatTheirLengthDoes: each certificate of a chain, and each anchor with its issuer's
+// name, is parsed for each of its verifications.
+func TestChainsCostWhatTheirLengthDoes(t *testing.T) {
+	t.Parallel()
+	long := func(n, bytes int, subject, issuer string) (out []*pki.Cert) {
+		for i := range n {
+			out = append(out, &pki.Cert{DER: make([]byte, bytes), Subject: subject, Issuer: issuer, PublicKey: "ECDSA P-256", Fingerprint: pki.FingerprintOf([]byte(fmt.Sprint(subject, i)))})
+		}
+		return out
+	}
+	leaf := long(1, 1000, "CN=leaf", "CN=ca")
+	for name, c := range map[string]struct {
+		chain, roots []*pki.Cert
+		from, to     int // ten anchors, or ten of a chain, cost 100 for their keys
+	}{
+		"ordinary":                        {leaf, long(10, 1200, "CN=ca", "CN=ca"), 100, pki.CostOrdinary},
+		"large anchors":                   {leaf, long(10, 100_000, "CN=ca", "CN=ca"), 15_000, 16_000},
+		"large anchors of another name":   {leaf, long(10, 100_000, "CN=other", "CN=other"), 0, 0},
+		"a large chain that goes nowhere": {slices.Concat(leaf, long(10, 100_000, "CN=x", "CN=y")), nil, 15_000, 16_000},
+	} {
+		if got := pki.Cost(c.chain, c.roots); got < c.from || got > c.to {
+			t.Errorf("%s: %d, want %d to %d", name, got, c.from, c.to)
 		}
 	}
 }

@@ -304,6 +304,34 @@ func readOctets(s *cryptobyte.String, tag cbasn1.Tag) ([]byte, bool) {
 	return out, true
 }
 
+// elements is how many elements DER has, up to one more than maxElements; 0 of what is short.
+func elements(der []byte) int {
+	if len(der) <= fewBytes {
+		return 0
+	}
+	left := maxElements
+	countElements(der, &left, maxDER, true)
+	return maxElements - left
+}
+
+// countElements counts down. What is no DER counts as if it were of the shortest, unless it is a string.
+func countElements(in cryptobyte.String, left *int, depth int, within bool) {
+	for !in.Empty() && *left >= 0 && depth > 0 {
+		var inner cryptobyte.String
+		var tag cbasn1.Tag
+		if !in.ReadAnyASN1(&inner, &tag) {
+			if within {
+				*left = max(*left-len(in)/2, -1)
+			}
+			return
+		}
+		*left--
+		if constructed := tag&0x20 != 0; constructed || tag == cbasn1.OCTET_STRING { // extensions wrap their values so
+			countElements(inner, left, depth-1, constructed)
+		}
+	}
+}
+
 // OneLineStrings is a copy of a certificate in which no string breaks a line: a ? stands
 // in the place of each line feed and carriage return of a name, an address or a comment.
 // All lengths stay. It is for printing alone: the signature no longer holds.

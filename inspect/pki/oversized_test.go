@@ -3,11 +3,13 @@ package pki
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/asn1"
 	"encoding/pem"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -78,8 +80,8 @@ func TestNamesOfTooManyPartsAreBadBlocks(t *testing.T) {
 		}
 		return pkitest.Subject(name)
 	}
-	subject := pkitest.NewCA("x", from, to, of(200_000))
-	request, _ := pkitest.Request("x", of(200_000))
+	subject := pkitest.NewCA("x", from, to, of(2000))
+	request, _ := pkitest.Request("x", of(2000))
 	issued := subject.Issue("leaf", from, to)
 	list := crl(t, world{root: subject})
 	tests := []struct {
@@ -87,10 +89,10 @@ func TestNamesOfTooManyPartsAreBadBlocks(t *testing.T) {
 		in   []byte
 		want []string
 	}{
-		{"a subject", zip(t, subject.CertPEM), []string{"bad 0 CERTIFICATE: its subject has 200001 parts: above 1000 it is not read"}},
-		{"an issuer", zip(t, issued.CertPEM), []string{"bad 0 CERTIFICATE: its issuer has 200001 parts: above 1000 it is not read"}},
-		{"a request's subject", zip(t, request), []string{"bad 0 CERTIFICATE REQUEST: its subject has 200001 parts: above 1000 it is not read"}},
-		{"the issuer of a revocation list", zip(t, list), []string{"bad 0 X509 CRL: its issuer has 200001 parts: above 1000 it is not read"}},
+		{"a subject", zip(t, subject.CertPEM), []string{"bad 0 CERTIFICATE: its subject has 2001 parts: above 1000 it is not read"}},
+		{"an issuer", zip(t, issued.CertPEM), []string{"bad 0 CERTIFICATE: its issuer has 2001 parts: above 1000 it is not read"}},
+		{"a request's subject", zip(t, request), []string{"bad 0 CERTIFICATE REQUEST: its subject has 2001 parts: above 1000 it is not read"}},
+		{"the issuer of a revocation list", zip(t, list), []string{"bad 0 X509 CRL: its issuer has 2001 parts: above 1000 it is not read"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -159,5 +161,88 @@ func TestAChainThatAHandshakeRefusesIsNotVerified(t *testing.T) {
 				t.Errorf("%s of %d bits: %v", name, bits, err)
 			}
 		}
+	}
+}
+
+// uris are an extension of so many empty names, of two bytes each.
+func uris(n int) pkix.Extension {
+	value, err := asn1.Marshal(asn1.RawValue{Tag: asn1.TagSequence, IsCompound: true, Bytes: bytes.Repeat([]byte{0x86, 0}, n)})
+	if err != nil {
+		panic(err)
+	}
+	return pkix.Extension{Id: asn1.ObjectIdentifier{2, 5, 29, 17}, Value: value}
+}
+
+func withURIs(n int) pkitest.Option {
+	return pkitest.Template(func(c *x509.Certificate) { c.ExtraExtensions = append(c.ExtraExtensions, uris(n)) })
+}
+
+// TestWhatHasTooManyElementsIsNotParsed: crypto/x509 makes an object of 140 bytes of each empty URI, and
+// a value of 20 kB has ten million of them.
+//
+// Not in parallel: it measures.
+func TestWhatHasTooManyElementsIsNotParsed(t *testing.T) {
+	from := time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC)
+	to := from.AddDate(1, 0, 0)
+	cert := func(n int) []byte { return pkitest.NewCA("names", from, to, withURIs(n)).CertPEM }
+	key := pkitest.NewCA("key", from, to).Key
+	request := func(n int) []byte {
+		der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{ExtraExtensions: []pkix.Extension{uris(n)}}, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})
+	}
+	long := pkix.Name{CommonName: "x"}
+	for range 100_000 {
+		long.ExtraNames = append(long.ExtraNames, pkix.AttributeTypeAndValue{Type: asn1.ObjectIdentifier{2, 5, 4, 11}, Value: "x"})
+	}
+	const bytesBad, elementsBad = "it has 1000", "it has more than 25000 elements: it is not read"
+	for _, tt := range []struct {
+		name string
+		in   []byte
+		want string
+	}{
+		{"a certificate of many bytes", cert(500_000), "bad 0 CERTIFICATE: " + bytesBad},
+		{"in DER", der(t, cert(500_000)), "bad 0 CERTIFICATE: " + bytesBad},
+		{"of many elements", cert(50_000), "bad 0 CERTIFICATE: " + elementsBad},
+		{"a request of many bytes", request(500_000), "bad 0 CERTIFICATE REQUEST: " + bytesBad},
+		{"a request of many elements", request(50_000), "bad 0 CERTIFICATE REQUEST: " + elementsBad},
+		{"a revocation list of an issuer of many bytes", crl(t, world{root: pkitest.NewCA("x", from, to, pkitest.Subject(long))}), "bad 0 X509 CRL: it has "},
+		{"a certificate with thousands of names is read", pkitest.NewCA("names", from, to, withURIs(5000)).CertPEM, "cert CN=names"},
+	} {
+		value := zip(t, tt.in)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		found := lines(NewScanner().Scan(value))
+		runtime.ReadMemStats(&after)
+		if len(found) != 1 || !strings.HasPrefix(found[0], tt.want) {
+			t.Errorf("%s: %q, want %s", tt.name, found, tt.want)
+		}
+		if n := after.TotalAlloc - before.TotalAlloc; n > 30<<20 {
+			t.Errorf("%s: reading %d bytes takes %d MiB", tt.name, len(value), n>>20)
+		}
+	}
+}
+
+// TestManyNamesCountAsMoreCertificates: those of one run stay in memory.
+func TestManyNamesCountAsMoreCertificates(t *testing.T) {
+	t.Parallel()
+	from := time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC)
+	ca := pkitest.NewCA("names", from, from.AddDate(1, 0, 0), withURIs(20_000))
+	s := NewScanner()
+	s.small.certs.left.Store(30)
+	read, refused := 0, 0
+	for i := range 4 {
+		found := s.Scan(zip(t, join([]byte(strings.Repeat("#", i)+"\n"), ca.CertPEM)))
+		for _, f := range found {
+			read += len(f.Content.Certs)
+			if f.Content.CutShort() != "" {
+				refused++
+			}
+		}
+	}
+	if read != 1 || refused != 3 {
+		t.Errorf("%d were read, %d refused", read, refused)
 	}
 }

@@ -29,6 +29,9 @@ func ParseCert(der []byte) (*Cert, error) {
 }
 
 func parseCert(der []byte, charge func(cost int) error) (*Cert, error) {
+	if err := boundedDER(der); err != nil {
+		return nil, err
+	}
 	x, err := x509.ParseCertificate(bytes.Clone(der))
 	if err != nil {
 		return nil, fmt.Errorf("certificate can't be parsed: %w", err)
@@ -244,12 +247,30 @@ const (
 	// maxParts is the largest number of parts of a name. crypto/x509 writes names in time
 	// in the square of it, and a compressed value of some kilobytes holds a million.
 	maxParts = 1000
+	// maxBytes is the largest certificate or request that is parsed, and maxElements how many DER
+	// elements it may have. With thousands of names it has some 100 kB; crypto/x509 keeps 140 bytes of
+	// a name that takes two, and a compressed value of some kilobytes holds ten million.
+	maxBytes    = 512 << 10
+	maxElements = 25_000
+	// fewBytes are those of ordinary ones, whose elements are not counted.
+	fewBytes = 2 << 10
 )
 
 // TooLarge says of what can be parsed why nothing is done with it.
 type TooLarge string
 
 func (e TooLarge) Error() string { return string(e) }
+
+// boundedDER refuses what takes too much memory to parse.
+func boundedDER(der []byte) error {
+	if len(der) > maxBytes {
+		return TooLarge(fmt.Sprintf("it has %d bytes: above %d it is not read", len(der), maxBytes))
+	}
+	if elements(der) > maxElements {
+		return TooLarge(fmt.Sprintf("it has more than %d elements: it is not read", maxElements))
+	}
+	return nil
+}
 
 // boundedKey refuses a public key with which nothing is to be computed. Other algorithms
 // than RSA have keys of fixed sizes, or are never computed with.
@@ -274,6 +295,10 @@ func bounded(x *x509.Certificate) error {
 	return cmp.Or(boundedKey(x.PublicKey), boundedName("subject", x.Subject), boundedName("issuer", x.Issuer))
 }
 
+// MaxRequest is how many bytes of the text of a CertificateSigningRequest are read: with 100 names it
+// has some 5,000.
+const MaxRequest = 64 << 10
+
 // RequestBlock is the PKCS#10 request that the API server and signers read from a text: its first
 // PEM block. problem says what is odd about the text: people and other readers may see another
 // request in it.
@@ -293,6 +318,9 @@ func RequestBlock(text []byte) (der []byte, problem string) {
 // ParseX509Request reads one DER PKCS#10 request whose key and names are of sizes that can
 // be worked with. Its signature is not checked.
 func ParseX509Request(der []byte) (*x509.CertificateRequest, error) {
+	if err := boundedDER(der); err != nil {
+		return nil, err
+	}
 	x, err := x509.ParseCertificateRequest(der)
 	if err != nil {
 		return nil, fmt.Errorf("certificate request can't be parsed: %w", err)

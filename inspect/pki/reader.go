@@ -243,7 +243,8 @@ func goLoads(text []byte) (loaded map[Fingerprint]bool, whole bool) {
 			return loaded, whole
 		}
 		if p.Type == "CERTIFICATE" && len(p.Headers) == 0 {
-			if _, err := x509.ParseCertificate(p.Bytes); err == nil {
+			if boundedDER(p.Bytes) != nil { // a bad block, which other readers parse
+			} else if _, err := x509.ParseCertificate(p.Bytes); err == nil {
 				loaded[FingerprintOf(p.Bytes)] = true
 			} else {
 				whole = false

@@ -270,8 +270,7 @@ const (
 	unpackedAtLeast = 4 << 10
 	maxUnpackedMore = 64 << 20 // of all values, beyond that
 	// bytesPerThing and thingsAtLeast are what a value may hold by itself: no key or field takes
-	// less where it is not compressed, and no certificate, request or revocation list less than
-	// thingsPerCert of that.
+	// less where it is not compressed, no certificate, request or list less than thingsPerCert of that.
 	bytesPerThing = 12
 	thingsPerCert = 16
 	thingsAtLeast = 16
@@ -310,7 +309,9 @@ func (o overLimit) Error() string { return string(o) }
 
 // parse reads a certificate for what may be spent on the value, and on all values.
 func (w *walk) parse(der []byte) (*Cert, error) {
-	if w.ownCerts--; w.ownCerts < 0 && !w.scanner.small.certs.take(1) {
+	weight := 1 + elements(der)/500 // names stay in memory
+	more := weight - w.ownCerts
+	if w.ownCerts = max(-more, 0); more > 0 && !w.scanner.small.certs.take(int64(more)) {
 		return nil, overLimit(fmt.Sprintf("the limit of %d certificates in compressed values of this run was reached before it: it holds others, which were not read", maxCertsMore))
 	}
 	return w.scanner.cert(der, w.verify)

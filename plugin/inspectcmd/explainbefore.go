@@ -60,6 +60,8 @@ func riskTopics() []topic {
 		{kind: kind, claim: "machine-config-daemon had its time to write the file (4.16 and later)", help: help{preflight.OwnedFile, "machine-config-daemon may write the file at the same time.", []string{"wait ten minutes, or look at the daemon:", "oc -n openshift-machine-config-operator get pods -o wide"}}},
 		{kind: kind, claim: "the ConfigMap belongs to a controller that works", help: help{action.OwnedObject, "kube-controller-manager puts the ConfigMap back while it works.", []string{"repair kube-controller-manager instead:", "{} verify control-plane"}}},
 		{kind: kind, claim: "everything was read that may need an old CA", help: help{rotate.AllRead, "A certificate that was not read may need the CA that is removed.", []string{"{} rotate prune NAME --nodes all --via ssh --dry-run=client"}}},
+		{kind: kind, claim: "all values of tenants were read that may need an old CA", help: help{rotate.TenantsRead, "A certificate in a tenant's value may need the CA that is removed.", []string{"look at the values that the refusal names"}}},
+		{kind: kind, claim: "no tenant holds a certificate of an old CA", help: help{rotate.TenantsHold, "Clients refuse the tenant's server. With a leaked key, anyone signs such a certificate.", []string{"look which server presents it, and replace its certificate"}}},
 		{kind: kind, claim: "what the signer signed is older than an hour", help: help{rotate.JustSigned, "A process may still use the previous certificate.", []string{"wait an hour"}}},
 	}
 }

@@ -27,7 +27,7 @@ import (
 )
 
 func pruneRisks() []string {
-	return []string{rotate.AllRead, rotate.JustSigned, remediate.NoLease, preflight.UnauthenticatedAPI, preflight.UnreviewedVersion}
+	return []string{rotate.AllRead, rotate.TenantsRead, rotate.TenantsHold, rotate.JustSigned, remediate.NoLease, preflight.UnauthenticatedAPI, preflight.UnreviewedVersion}
 }
 
 func newRotatePruneCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
@@ -198,6 +198,9 @@ func (p pruning) print(out io.Writer) error {
 			mark, why = "-", "removed: no certificate that was read needs it"
 			if !ca.NotAfter.After(p.Facts.Now) {
 				why = "removed: it is expired"
+			}
+			if ca.Tenants != "" {
+				why = "removed, and clients refuse what only tenants hold: " + ca.Tenants
 			}
 		}
 		ui.Printf(w, "\n%s %s\n  %s\n", mark, pki.Foreign(ca.Subject), apply.Identity(ca.Cert))

@@ -225,7 +225,7 @@ func PendingOf(ctx context.Context, kube kubernetes.Interface, n RequestedNode) 
 		return nil, err
 	}
 	var out []*Request
-	asked := map[pki.Fingerprint]bool{}
+	asked, by := map[pki.Fingerprint]bool{}, map[pki.Fingerprint]string{}
 	var pages foreign.Pages
 	opts := metav1.ListOptions{Limit: 100} // a request may be 1 MB
 	for {
@@ -245,7 +245,7 @@ func PendingOf(ctx context.Context, kube kubernetes.Interface, n RequestedNode) 
 				out = append(out, r)
 			}
 			if key, ok := n.asked(&page.Items[i]); ok {
-				asked[key] = asked[key] || !Pending(&page.Items[i])
+				asked[key], by[key] = asked[key] || !Pending(&page.Items[i]), page.Items[i].Spec.Username
 			}
 		}
 		opts.Continue = page.Continue
@@ -253,7 +253,7 @@ func PendingOf(ctx context.Context, kube kubernetes.Interface, n RequestedNode) 
 		case err != nil:
 			return nil, err
 		case !more:
-			n.single(out, asked)
+			n.single(out, asked, by)
 			return out, nil
 		}
 	}

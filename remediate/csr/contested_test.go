@@ -12,7 +12,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
 )
@@ -191,11 +193,10 @@ func TestAKubeletThatBootstrapsAsAnotherUserIsCounted(t *testing.T) {
 		"an administrator": func(a *remediatetest.Asking) {
 			a.CSR.Spec.Username, a.CSR.Spec.Groups = "admin", []string{"system:masters"}
 		},
-		"another node's client certificate": func(a *remediatetest.Asking) { a.CSR.Spec.Username = "system:node:worker-9" },
-		"its own client certificate":        func(a *remediatetest.Asking) { a.CSR.Spec.Username = "system:node:worker-0" },
-		"in another group":                  func(a *remediatetest.Asking) { a.CSR.Spec.Groups = []string{"system:authenticated"} },
-		"with more usages":                  func(a *remediatetest.Asking) { a.CSR.Spec.Usages = append(a.CSR.Spec.Usages, "server auth") },
-		"another signer":                    func(a *remediatetest.Asking) { a.CSR.Spec.SignerName = "example.com/nodes" },
+		"its own client certificate": func(a *remediatetest.Asking) { a.CSR.Spec.Username = "system:node:worker-0" },
+		"in another group":           func(a *remediatetest.Asking) { a.CSR.Spec.Groups = []string{"system:authenticated"} },
+		"with more usages":           func(a *remediatetest.Asking) { a.CSR.Spec.Usages = append(a.CSR.Spec.Usages, "server auth") },
+		"another signer":             func(a *remediatetest.Asking) { a.CSR.Spec.SignerName = "example.com/nodes" },
 		"another user, and it was denied": func(a *remediatetest.Asking) {
 			a.CSR.Spec.Username, a.CSR.Status.Conditions = "system:serviceaccount:kube-system:joiner", denied
 		},
@@ -217,5 +218,89 @@ func TestAKubeletThatBootstrapsAsAnotherUserIsCounted(t *testing.T) {
 				t.Errorf("why and what to do are not said: %s", left)
 			}
 		})
+	}
+}
+
+// TestAnotherNodesKubeletBlocksNoRepair: it asks in this node's name, with nothing but its own
+// credentials. A kubelet that joins with a token did not ask so; one whose bootstrap file has a
+// certificate may have.
+func TestAnotherNodesKubeletBlocksNoRepair(t *testing.T) {
+	t.Parallel()
+	for name, token := range map[string]bool{"it joins with a token": true, "it joins with a certificate": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newContest(t, func(c *contest, second int) {
+				switch second {
+				case 3:
+					c.asks(t, remediatetest.ClientAsking(t), "csr-kubelet")
+				case 5:
+					other := remediatetest.ClientAsking(t)
+					other.CSR.Spec.Username, other.CSR.Spec.Groups = "system:node:worker-9", []string{"system:nodes", "system:authenticated"}
+					other.CSR.Spec.SignerName = "example.com/any"
+					c.asks(t, other, "csr-of-worker-9")
+				}
+			})
+			c.Comeback = nil
+			c.env.RestartProbe = func(ctx context.Context, on nodeexec.Node) (*inspect.RestartProbe, error) {
+				p, err := remediatetest.MayBootstrap(ctx, on)
+				if !token {
+					p.Bootstrap.Presents = inspect.CredentialCertificate
+				}
+				return p, err
+			}
+			change := &remediate.Change{Versions: catalog.Versions{Cluster: "4.15.0"}}
+			step := Approve{NodeName: "worker-0", State: newApproving()}
+			step.State.Earlier = map[string]bool{} // its kubelet was restarted
+			err := step.Apply(t.Context(), c.env, change)
+			left := PendingText(t.Context(), c.env, step.requestedNode(c.env, change))
+			if token && (err != nil || !slices.Equal(c.api.Log, []string{"csr-kubelet"})) || !token && len(c.api.Log) > 0 {
+				t.Errorf("%v, approved %q\n%s", err, c.api.Log, c.told)
+			}
+			if !strings.Contains(left, `"system:node:worker-9" is not who asks for a kubelet's certificate: that node may be compromised`) || strings.Contains(left, "Replace that token") || strings.Contains(left, "certificate approve") {
+				t.Errorf("left: %s", left)
+			}
+			for _, says := range []string{"2 requests in this node's name, with different keys", "system:node:worker-9 asks, too, and is no bootstrapper", "kubelet-client.key.tmp -pubout -outform DER | sha256sum", "--nodes worker-0 --rebootstrap"} {
+				if strings.Contains(left, says) == token {
+					t.Errorf("%q is said, or is not: %s", says, left)
+				}
+			}
+		})
+	}
+}
+
+// TestTokensContestEachOtherBesideAnotherUser: the token is to be replaced, whoever else asks.
+func TestTokensContestEachOtherBesideAnotherUser(t *testing.T) {
+	t.Parallel()
+	c := newContest(t, func(c *contest, second int) {
+		if second == 3 {
+			for _, name := range []string{"csr-kubelet", "csr-thief", "csr-admin"} {
+				a := remediatetest.ClientAsking(t)
+				if name == "csr-admin" {
+					a.CSR.Spec.Username, a.CSR.Spec.Groups = "admin", []string{"system:masters"}
+				}
+				c.asks(t, a, name)
+			}
+		}
+	})
+	change := &remediate.Change{Versions: catalog.Versions{Cluster: "4.15.0"}}
+	step := Approve{NodeName: "worker-0", State: newApproving()}
+	step.State.Earlier = map[string]bool{}
+	err := step.Apply(t.Context(), c.env, change)
+	if left := PendingText(t.Context(), c.env, step.requestedNode(c.env, change)); err != nil || len(c.api.Log) > 0 || !strings.Contains(left, "Replace that token first") {
+		t.Errorf("%v, approved %q, left: %s", err, c.api.Log, left)
+	}
+}
+
+// TestItsOwnServingRequestContestsNothing: a kubelet asked for its serving certificate since its start,
+// with a client certificate that has expired meanwhile.
+func TestItsOwnServingRequestContestsNothing(t *testing.T) {
+	t.Parallel()
+	c := newContest(t, func(*contest, int) {})
+	_ = c.env.Sleep(t.Context(), 3*time.Second)
+	c.asks(t, remediatetest.ServingAsking(t), "csr-serving")
+	c.asks(t, remediatetest.ClientAsking(t), "csr-kubelet")
+	end := NewApprovePending([]string{"worker-0"}, true, true)
+	if err := end.Apply(t.Context(), c.env, &remediate.Change{Versions: catalog.Versions{Cluster: "4.15.0"}}); err != nil || !slices.Contains(c.api.Log, "csr-kubelet") {
+		t.Errorf("%v, approved %q\n%s", err, c.api.Log, c.told)
 	}
 }

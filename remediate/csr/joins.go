@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	certificatesapi "k8s.io/api/certificates/v1"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
@@ -20,8 +23,14 @@ func (r *Request) joins(n RequestedNode) bool { return r.mismatch == "" && r.Spe
 // asked for whatever. A kubelet that bootstraps as another user than those who
 // usually do asks for what matches nothing, and waits beside a thief whose request matches. That others
 // may so keep its request from being approved is no more than who has the bootstrap token can do anyway.
+// Another node's kubelet has no such token: what it asks for is not this kubelet's, if that joins with a
+// token. Neither is a serving certificate, for which a kubelet asks after it has its client certificate.
 func (n RequestedNode) asked(csr *certificatesapi.CertificateSigningRequest) (key pki.Fingerprint, ok bool) {
 	if n.kubeletState == nil || n.beforeRestart[csr.Name] || n.kubeletState.predates(csr) {
+		return key, false
+	}
+	switch user := csr.Spec.Username; {
+	case user == n.user() && csr.Spec.SignerName == catalog.KubeletServingSigner, n.kubeletState.token && n.anotherNode(user):
 		return key, false
 	}
 	asks, _ := parseRequest(csr.Spec.Request) // one that is odd is in its name, too
@@ -31,13 +40,34 @@ func (n RequestedNode) asked(csr *certificatesapi.CertificateSigningRequest) (ke
 	return pki.FingerprintOf(asks.RawSubjectPublicKeyInfo), true
 }
 
-// single wants one key among the requests in the node's name since its kubelet was started (asked; true: it
+// anotherNode reports whether a user is another node's kubelet.
+func (n RequestedNode) anotherNode(user string) bool {
+	return user != n.user() && strings.HasPrefix(user, "system:node:")
+}
+
+// noBootstrappers are the users, each with the keys that it asked for, that have no bootstrapper's token;
+// none where the others with a token contest each other, or one that asked is not known any more.
+func (n RequestedNode) noBootstrappers(keys int, by map[pki.Fingerprint]string) []string {
+	var others []string
+	for _, user := range by {
+		if _, may := catalog.RequesterOf(catalog.KubeletClientSigner, user, n.Name, n.Versions); may == catalog.No || user == n.user() {
+			others = append(others, user)
+		}
+	}
+	if keys > len(by) || len(by)-len(others) > 1 {
+		return nil
+	}
+	slices.Sort(others)
+	return slices.Compact(others)
+}
+
+// single wants one key among the requests in the node's name since its kubelet was started (asked, by users; true: it
 // is answered): the one to join that is pending may be a thief's, while the kubelet waits for the
 // certificate of its own. A kubelet that was restarted makes one request; one that runs for long has made
 // several, each with another key, and which of them is the one that it waits for can't be
 // told from outside. Where the run saw several between two starts of the kubelet, the node is contested
 // until its end: after another start, the thief may be the first one to ask.
-func (n RequestedNode) single(all []*Request, asked map[pki.Fingerprint]bool) {
+func (n RequestedNode) single(all []*Request, asked map[pki.Fingerprint]bool, by map[pki.Fingerprint]string) {
 	if n.kubeletState == nil || n.kubeletState.why != "" {
 		return // none is the kubelet's, whoever else asks
 	}
@@ -68,6 +98,10 @@ func (n RequestedNode) single(all []*Request, asked map[pki.Fingerprint]bool) {
 	const stays = "; no request to join in its name is approved in this run"
 	for _, r := range all {
 		if !r.joins(n) {
+			continue
+		}
+		if others := n.noBootstrappers(len(keys), by); n.beforeRestart != nil && len(others) > 0 {
+			r.mismatch = which + came + ", and a kubelet makes one: " + foreign.Texts(others) + " asks, too, and is no bootstrapper" + stays + ". Compare keys: a kubelet that does not rotate has its own on the node (openssl pkey -in /var/lib/kubelet/pki/kubelet-client.key.tmp -pubout -outform DER | sha256sum); audit logs of all kube-apiservers have the address of each client (sourceIPs). Stop that client, then: " + n.rebootstrap()
 			continue
 		}
 		if n.beforeRestart != nil {

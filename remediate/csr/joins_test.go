@@ -59,7 +59,7 @@ func TestOneRequestIsNotTheKubeletsForThatAlone(t *testing.T) {
 	}
 	otherUser := func(t *testing.T, w world) {
 		other := remediatetest.ClientAsking(t)
-		other.CSR.Name, other.CSR.Spec.Username = "csr-other", "system:node:worker-9"
+		other.CSR.Name, other.CSR.Spec.Username = "csr-other", "system:serviceaccount:kube-system:joiner"
 		other.CSR.CreationTimestamp = metav1.NewTime(w.Started(t).Add(time.Second))
 		other.CSR.Status.Conditions = []certificatesapi.CertificateSigningRequestCondition{{Type: certificatesapi.CertificateDenied, Status: corev1.ConditionTrue}}
 		w.api.Add(other.Made(t))

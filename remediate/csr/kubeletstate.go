@@ -24,6 +24,7 @@ type kubeletState struct {
 	why     string    // why its kubelet can't have asked, or why that is unknown; empty: it can
 	since   time.Time // when its process was started at the earliest, by the API server's clock
 	started time.Time // the same start by the node's clock, which is the same at each look
+	token   bool      // it joins with a token, which is no node's certificate
 }
 
 // notProbedError is why it is unknown whether a request to join is the kubelet's.
@@ -78,6 +79,7 @@ func readKubelet(ctx context.Context, e *remediate.Env, n RequestedNode) (j *kub
 	}
 	if ok && j.why == "" {
 		j.why = unbootstrapped(ctx, e, facts, node)
+		j.token = node.RestartProbe != nil && node.RestartProbe.Bootstrap.Presents == inspect.CredentialToken
 	}
 	return j, ""
 }

@@ -106,13 +106,10 @@ func Pending(csr *certificatesapi.CertificateSigningRequest) bool {
 	})
 }
 
-// maxRequest is how many bytes of a request are read: with 100 names it has some 5,000.
-const maxRequest = 64 << 10
-
 // parseRequest reads one PKCS#10 request and nothing beside it. Its signature is checked
 // later (see ownSignature): that takes time, and anybody may make requests.
 func parseRequest(text []byte) (*x509.CertificateRequest, error) {
-	if len(text) > maxRequest {
+	if len(text) > pki.MaxRequest {
 		return nil, fmt.Errorf("its request is of %d bytes; kubelets make one of less than 2,000", len(text))
 	}
 	der, problem := pki.RequestBlock(text)
@@ -142,6 +139,9 @@ func ownSignature(asks *x509.CertificateRequest) error {
 // wants what kube-controller-manager's approver wants (kubernetes
 // pkg/apis/certificates/helpers.go), of this node alone.
 func (n RequestedNode) matches(csr *certificatesapi.CertificateSigningRequest, asks *x509.CertificateRequest) error {
+	if n.anotherNode(csr.Spec.Username) {
+		return fmt.Errorf("%s is not who asks for a kubelet's certificate: that node may be compromised", foreign.QuotedName(csr.Spec.Username))
+	}
 	if s := csr.Spec.SignerName; s != catalog.KubeletClientSigner && s != catalog.KubeletServingSigner {
 		return fmt.Errorf("its signer %s signs no kubelet's certificates", foreign.QuotedName(s))
 	}

@@ -22,8 +22,12 @@ import (
 
 // Names of refusals to remove an old CA.
 const (
-	// AllRead: who needs a CA is known only where everything was read.
+	// AllRead: who needs a CA is known only where everything was read that tenants do not write.
 	AllRead = "all-read"
+	// TenantsRead: of what tenants write, too.
+	TenantsRead = "tenants-read"
+	// TenantsHold: only tenants hold certificates of an old CA, which anyone signs who has its key.
+	TenantsHold = "tenants-hold"
 	// oldTrustRead: the signer and its bundle must have been.
 	oldTrustRead = "old-trust-read"
 	// clocks: what has ended is judged by this machine's.
@@ -35,7 +39,9 @@ const (
 // OldCA is a CA in the bundle of a signer.
 type OldCA struct {
 	*pki.Cert
-	Keep string // why it stays; empty: nobody who was seen needs it
+	Keep string // why it stays; empty: nothing that was seen needs it, or it was accepted
+	// Tenants is what only tenants hold of it, where that is accepted.
+	Tenants string
 }
 
 // loaded is how long a process may show the certificate from before, after the Secret or
@@ -49,7 +55,7 @@ const loaded = time.Hour
 // of what was accepted by its name.
 func OldTrust(f *inspect.Facts, r catalog.Rotation, accepted []string) ([]OldCA, error) {
 	refuse := func(name, next, format string, args ...any) ([]OldCA, error) {
-		return nil, &remediate.Refusal{Name: name, Reason: fmt.Sprintf(format, args...), Next: next, Risk: name == AllRead}
+		return nil, &remediate.Refusal{Name: name, Reason: fmt.Sprintf(format, args...), Next: next, Risk: name == AllRead || name == TenantsRead}
 	}
 	again := f.Hints().Next("{} inspect --all says what was read of it")
 	signers, _ := published(f, r.Signer)
@@ -66,8 +72,10 @@ func OldTrust(f *inspect.Facts, r catalog.Rotation, accepted []string) ([]OldCA,
 	if !pki.Contains(bundle, signers[0]) {
 		return refuse(oldTrustRead, f.Hints().Next("its operator must repair it; {} rotate status %s tells how far it is", r.Signer.Name), "%s lacks %s, the current signer", r.Bundle, pki.Named(signers[0]))
 	}
-	if missing, next := unreadFor(f); len(missing) > 0 && !slices.Contains(accepted, AllRead) {
-		return refuse(AllRead, next, "%s: what was not read may need a CA", strings.Join(missing, "; "))
+	for _, name := range []string{AllRead, TenantsRead} {
+		if missing, next := unreadFor(f, name == TenantsRead); len(missing) > 0 && !slices.Contains(accepted, name) {
+			return refuse(name, next, "%s: what was not read may need a CA", strings.Join(missing, "; "))
+		}
 	}
 	if from, to, told := f.Snapshot.Cluster.Clock.Ahead(); told && (from > preflight.MaxSkew || to < -preflight.MaxSkew) {
 		return refuse(clocks, "set this machine's clock: chronyc tracking; timedatectl", "the API server's clock is %s this machine's, and this machine's would decide what has expired", preflight.Skew(from, to))
@@ -75,11 +83,17 @@ func OldTrust(f *inspect.Facts, r catalog.Rotation, accepted []string) ([]OldCA,
 	var out []OldCA
 	stay := slices.Clone(bundle) // without those that go: two must not vouch for each other
 	for _, ca := range bundle {
-		why := whyKept(f, ca, signers[0], stay, slices.Contains(accepted, JustSigned))
+		why, tenants := whyKept(f, ca, signers[0], stay, slices.Contains(accepted, JustSigned))
+		switch {
+		case why != "" || tenants == "":
+			tenants = ""
+		case !slices.Contains(accepted, TenantsHold):
+			why, tenants = tenants+". Only tenants hold certificates of it, and a leaked key signs more: if no server presents them, --accept-risk="+TenantsHold, ""
+		}
 		if why == "" {
 			stay = slices.DeleteFunc(stay, func(c *pki.Cert) bool { return c.Fingerprint == ca.Fingerprint })
 		}
-		out = append(out, OldCA{ca, why})
+		out = append(out, OldCA{ca, why, tenants})
 	}
 	return out, nil
 }
@@ -93,39 +107,51 @@ func published(f *inspect.Facts, ref catalog.Ref) (certs []*pki.Cert, whole bool
 	return nil, false
 }
 
-// whyKept says why a CA of a bundle stays.
-func whyKept(f *inspect.Facts, ca, signer *pki.Cert, bundle []*pki.Cert, loadedAll bool) string {
+// whyKept says why a CA of a bundle stays, and else what only tenants hold of it. What others of the
+// bundle verify for as long as it does needs it not.
+func whyKept(f *inspect.Facts, ca, signer *pki.Cert, bundle []*pki.Cert, loadedAll bool) (why, tenants string) {
 	switch {
 	case ca.Fingerprint == signer.Fingerprint:
-		return "the current signer"
+		return "the current signer", ""
 	case !ca.IsCA:
-		return "it is no CA: its origin is unknown"
+		return "it is no CA: its origin is unknown", ""
 	case ca.NotBefore.After(signer.NotBefore):
-		return "it is newer than the current signer: more than one was made, and which one signs next is not settled"
+		return "it is newer than the current signer: more than one was made, and which one signs next is not settled", ""
 	case !ca.NotAfter.After(f.Now):
-		return "" // no client accepts what it signed
+		return "", "" // no client accepts what it signed
 	}
-	others := slices.DeleteFunc(slices.Clone(bundle), func(c *pki.Cert) bool { return c.Fingerprint == ca.Fingerprint })
 	needs := func(c *pki.Cert) bool {
-		return c.Issuer == ca.Subject && c.Fingerprint != ca.Fingerprint && c.NotAfter.After(f.Now) && verified(c, f.Now, ca) && !verified(c, f.Now, others...)
+		if c.Issuer != ca.Subject || c.Fingerprint == ca.Fingerprint || !c.NotAfter.After(f.Now) || !verified(c, f.Now, ca) {
+			return false
+		}
+		others := slices.DeleteFunc(slices.Clone(bundle), func(o *pki.Cert) bool {
+			return o.Fingerprint == ca.Fingerprint || o.NotAfter.Before(c.NotAfter) && o.NotAfter.Before(ca.NotAfter)
+		})
+		return !verified(c, f.Now, others...)
 	}
 	for _, s := range f.Snapshot.Served {
 		if slices.ContainsFunc(s.Chain, needs) {
-			return fmt.Sprintf("%s presents a certificate of it", s.Address)
+			return fmt.Sprintf("%s presents a certificate of it", s.Address), ""
 		}
 	}
 	for _, h := range f.Certs {
-		if at := presents(h); at != "" && needs(h.Cert) {
-			return fmt.Sprintf("%s holds %s of it, until %s", at, pki.Named(h.Cert), h.NotAfter.UTC().Format(time.DateOnly))
+		at, tenant := presents(h)
+		if at == "" || tenant && tenants != "" || !needs(h.Cert) {
+			continue
 		}
+		told := fmt.Sprintf("%s holds %s of it, until %s", at, pki.Named(h.Cert), h.NotAfter.UTC().Format(time.DateOnly))
+		if !tenant {
+			return told, ""
+		}
+		tenants = told
 	}
 	for _, h := range f.Leaves {
 		if ago := max(f.Now.Sub(h.NotBefore), 0); !loadedAll && ago < loaded && verified(h.Cert, f.Now, signer) && h.Fingerprint != signer.Fingerprint {
 			return fmt.Sprintf("%s was signed by the current signer only %s ago, and a process may still use the one from before: wait until %s, or --accept-risk=%s",
-				pki.Named(h.Cert), ago.Round(time.Second), h.NotBefore.Add(loaded).UTC().Format("15:04 UTC"), JustSigned)
+				pki.Named(h.Cert), ago.Round(time.Second), h.NotBefore.Add(loaded).UTC().Format("15:04 UTC"), JustSigned), ""
 		}
 	}
-	return ""
+	return "", tenants
 }
 
 // verified reports whether CAs verify a certificate now, or as soon as it is valid: its signer's clock
@@ -138,14 +164,18 @@ func verified(c *pki.Cert, now time.Time, by ...*pki.Cert) bool {
 }
 
 // presents is a place from which a certificate is shown to others, and does not only
-// stand in a list of whom to trust; empty: there is none.
-func presents(h inspect.StoredCert) string {
+// stand in a list of whom to trust; empty: there is none. tenant: only tenants write such places.
+func presents(h inspect.StoredCert) (at string, tenant bool) {
 	for _, in := range h.Entries {
-		if in.Use != inspect.UseTrust {
-			return in.At.String()
+		switch {
+		case in.Use == inspect.UseTrust:
+		case in.Writer() != inspect.WriterTenant:
+			return in.At.String(), false
+		case at == "":
+			at, tenant = in.At.String(), true
 		}
 	}
-	return ""
+	return at, tenant
 }
 
 // PruneBundle removes old CAs from the bundle of a signer.
@@ -228,11 +258,14 @@ func (a PruneBundle) Undo(ctx context.Context, env *remediate.Env, _ *remediate.
 	return a.Restore(ctx, env)
 }
 
-// unreadFor is what of certificates was not read, at most three reasons and how many more, and what
-// to do about it.
-func unreadFor(f *inspect.Facts) (missing []string, next string) {
-	missing, next = unreadPlaces(f), "read it too, with --nodes all and a way that leads to each node"
-	values := slices.Concat(unreadValues(f), unreadServers(f))
+// unreadFor is what of certificates was not read, of tenants' values or of all else: at most three
+// reasons and how many more, and what to do about it.
+func unreadFor(f *inspect.Facts, tenants bool) (missing []string, next string) {
+	values := unreadValues(f, tenants)
+	if !tenants {
+		missing, next = unreadPlaces(f), "read it too, with --nodes all and a way that leads to each node"
+		values = append(values, unreadServers(f)...)
+	}
 	if len(missing) == 0 {
 		next = f.Hints().Next("look at what they hold and present; {} inspect --all says what was read of it")
 	}
@@ -274,13 +307,19 @@ func said(g inspect.Gap) string { return strings.TrimSpace(g.What+" "+g.Where) +
 
 // unreadValues are the values of which not all was read. What can't be read in a list of whom to trust
 // needs no CA, and neither does a text that only speaks of certificates.
-func unreadValues(f *inspect.Facts) []string {
+func unreadValues(f *inspect.Facts, tenants bool) []string {
 	var out []string
-	for _, g := range check.Locked(f, func(pki.Location, *inspect.Object) bool { return true }) {
+	of := func(at pki.Location, _ *inspect.Object) bool {
+		return tenants == (at.Namespace != "" && !catalog.ReservedNamespace(at.Namespace))
+	}
+	for _, g := range check.Locked(f, of) {
 		out = append(out, said(g))
 	}
 	for i := range f.Entries {
 		h := &f.Entries[i]
+		if !of(h.At, h.Object) {
+			continue
+		}
 		reason := h.Content.CutShort()
 		speaks := h.Use == inspect.UseOther && h.At.Kind == "ConfigMap" && h.Row == nil && len(h.Content.Certs)+len(h.Content.Keys) == 0
 		if reason == "" && h.Use != inspect.UseTrust && !speaks {

@@ -80,8 +80,8 @@ func TestOldTrustThatIsNeeded(t *testing.T) {
 		want   string
 	}{
 		"a Secret": {func(f rotated) {
-			f.Object(catalog.Ref{Kind: catalog.Secret, Namespace: "a", Name: "b", Key: "tls.crt"}, leaf(f).CertPEM)
-		}, "Secret/a/b[tls.crt] holds CN=still"},
+			f.Object(catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-a", Name: "b", Key: "tls.crt"}, leaf(f).CertPEM)
+		}, "Secret/openshift-a/b[tls.crt] holds CN=still"},
 		"a file on a node": {func(f rotated) {
 			f.Bundles = append(f.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: "master-0", Path: "/etc/x.crt"}, Content: f.Sc.Scan(leaf(f).CertPEM)[0].Content})
 		}, "node/master-0:/etc/x.crt holds CN=still"},
@@ -89,8 +89,8 @@ func TestOldTrustThatIsNeeded(t *testing.T) {
 			f.Snapshot.Served = append(f.Snapshot.Served, inspect.Served{Node: "master-0", Address: "10.0.0.1:6443", Server: catalog.ListenerAPIServer, Chain: f.Sc.Scan(leaf(f).CertPEM)[0].Content.Certs})
 		}, "10.0.0.1:6443 presents a certificate of it"},
 		"a Secret that is valid in a moment": {func(f rotated) {
-			f.Object(catalog.Ref{Kind: catalog.Secret, Namespace: "a", Name: "b", Key: "tls.crt"}, f.Old.Issue("still", remediatetest.TestNow.Add(30*time.Second), remediatetest.TestNow.Add(time.Hour), pkitest.DNS("still")).CertPEM)
-		}, "Secret/a/b[tls.crt] holds CN=still"},
+			f.Object(catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-a", Name: "b", Key: "tls.crt"}, f.Old.Issue("still", remediatetest.TestNow.Add(30*time.Second), remediatetest.TestNow.Add(time.Hour), pkitest.DNS("still")).CertPEM)
+		}, "Secret/openshift-a/b[tls.crt] holds CN=still"},
 		"a leaf that was just signed": {func(f rotated) {
 			f.Serve(f.Young.Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-20*time.Minute), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.APIIntHost)))
 		}, "only 20m0s ago"},
@@ -155,10 +155,54 @@ func TestOldTrustOfTwins(t *testing.T) {
 	}
 	f.forget(catalog.LoadBalancerCA())
 	f.Object(catalog.LoadBalancerCA(), pkitest.Bundle(f.Old.CertPEM, twin.CertPEM, f.Young.CertPEM))
-	f.Object(catalog.Ref{Kind: catalog.Secret, Namespace: "a", Name: "b", Key: "tls.crt"}, f.Old.Issue("still", remediatetest.TestNow.Add(-3*time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS("still")).CertPEM)
+	f.Object(catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-a", Name: "b", Key: "tls.crt"}, f.Old.Issue("still", remediatetest.TestNow.Add(-3*time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS("still")).CertPEM)
 	cas, err := f.judge()
-	if err != nil || cas[0].Keep != "" || !strings.Contains(cas[1].Keep, "Secret/a/b[tls.crt] holds CN=still") {
+	if err != nil || cas[0].Keep != "" || !strings.Contains(cas[1].Keep, "Secret/openshift-a/b[tls.crt] holds CN=still") {
 		t.Errorf("%+v, %v", cas, err)
+	}
+}
+
+// TestATwinThatEndsVouchesForNothing: the one that lasts is needed as long as what it signed.
+func TestATwinThatEndsVouchesForNothing(t *testing.T) {
+	t.Parallel()
+	key := pkitest.KeyName("kube-apiserver-lb-signer from " + remediatetest.TestNow.Add(-24*time.Hour).Format(time.RFC3339Nano))
+	for name, c := range map[string]struct {
+		twin, leaf time.Duration // from now
+		kept       bool
+	}{
+		"it ends before the leaf":              {time.Minute, 20 * time.Hour, true},
+		"it lasts as long as the leaf":         {21 * time.Hour, 20 * time.Hour, false},
+		"it lasts as long as what it replaces": {2000 * 24 * time.Hour, 3000 * 24 * time.Hour, false},
+	} {
+		f := newRotated()
+		twin := pkitest.NewCA("kube-apiserver-lb-signer", remediatetest.TestNow.Add(-25*time.Hour), remediatetest.TestNow.Add(c.twin), key)
+		f.forget(catalog.LoadBalancerCA())
+		f.Object(catalog.LoadBalancerCA(), pkitest.Bundle(f.Old.CertPEM, twin.CertPEM, f.Young.CertPEM))
+		f.Object(catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-a", Name: "b", Key: "tls.crt"}, f.Old.Issue("still", remediatetest.TestNow.Add(-3*time.Hour), remediatetest.TestNow.Add(c.leaf), pkitest.DNS("still")).CertPEM)
+		if cas, err := f.judge(); err != nil || (cas[0].Keep != "") != c.kept {
+			t.Errorf("%s: %+v, %v", name, cas[0].Keep, err)
+		}
+	}
+}
+
+// TestTenantsAloneDoNotKeepALeakedCA: who has its key signs a certificate, and puts it into a namespace
+// of their own; a certificate of the platform's from before may be copied there.
+func TestTenantsAloneDoNotKeepALeakedCA(t *testing.T) {
+	t.Parallel()
+	f := newRotated()
+	leaf := f.Old.Issue("tenant", remediatetest.TestNow.Add(-3*time.Hour), remediatetest.TestNow.AddDate(9, 0, 0), pkitest.DNS("tenant")).CertPEM
+	f.Object(catalog.Ref{Kind: catalog.ConfigMap, Namespace: "shop", Name: "notes", Key: "x"}, leaf)
+	const held = "ConfigMap/shop/notes[x] holds CN=tenant (sha256 "
+	cas, err := f.judge(AllRead, JustSigned)
+	if err != nil || !strings.HasPrefix(cas[1].Keep, held) || !strings.HasSuffix(cas[1].Keep, "--accept-risk=tenants-hold") || cas[1].Tenants != "" {
+		t.Errorf("%+v, %v", cas[1], err)
+	}
+	if cas, err = f.judge(TenantsHold); err != nil || cas[1].Keep != "" || !strings.HasPrefix(cas[1].Tenants, held) {
+		t.Errorf("accepted: %+v, %v", cas[1], err)
+	}
+	f.Object(catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-a", Name: "b", Key: "tls.crt"}, leaf)
+	if cas, err = f.judge(TenantsHold); err != nil || !strings.HasPrefix(cas[1].Keep, "Secret/openshift-a/b[tls.crt] holds CN=tenant") || cas[1].Tenants != "" {
+		t.Errorf("the platform holds it, too: %+v, %v", cas[1], err)
 	}
 }
 
