@@ -60,17 +60,22 @@ func Quoted(s string) string {
 // message between quotation marks.
 func ReasonAndMessage(reason, message string) string {
 	var said []string
-	switch {
-	case reason == "":
-	case instructs(reason): // with the message behind it, or at the end of a terminal's row
-		said = append(said, Quoted(reason))
-	default:
-		said = append(said, Name(reason))
+	if reason != "" {
+		said = append(said, NameBefore(reason))
 	}
 	if message = strings.TrimSpace(message); message != "" {
 		said = append(said, Quoted(message))
 	}
 	return strings.Join(said, ": ")
+}
+
+// NameBefore is a Name with a text behind it, or at the end of a terminal's row: between quotation marks
+// also where it ends with a word before an instruction, as in next: “…”.
+func NameBefore(s string) string {
+	if instructs(s) {
+		return Quoted(s)
+	}
+	return Name(s)
 }
 
 // Prose is a sentence of this program's, with texts of others in it that are marked

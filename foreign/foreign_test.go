@@ -187,4 +187,9 @@ func TestReasonsThatInstructAreQuoted(t *testing.T) {
 			t.Errorf("%s: %s, want %s", reason, got, want)
 		}
 	}
+	for name, want := range map[string]string{"next": "“next”", "web.Run": "“web.Run”", "web": "web", "a b": "“a b”"} {
+		if got := NameBefore(name); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
 }

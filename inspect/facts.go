@@ -25,7 +25,11 @@ type Facts struct {
 	Certs             []StoredCert  // one for each distinct certificate, by subject
 	Leaves            []StoredCert  // those that are the leaf of an identity, and where
 	over              func() bool   // see Within
+	onNodes           map[nodePath]int
 }
+
+// nodePath is a file of a node.
+type nodePath struct{ node, path string }
 
 // Use is what the certificates at a place are there for.
 type Use string
@@ -61,13 +65,19 @@ type StoredCert struct {
 
 // NewFacts prepares a snapshot, which must be sorted, for judging.
 func NewFacts(s Snapshot, now time.Time, within time.Duration) *Facts {
-	f := &Facts{Snapshot: s, Now: now, ExpiryWindow: within, Entries: make([]Entry, len(s.Bundles))}
+	f := &Facts{Snapshot: s, Now: now, ExpiryWindow: within, Entries: make([]Entry, len(s.Bundles)), onNodes: map[nodePath]int{}}
 	newest := map[pki.Location]int{}
 	refs := refsOf(s.References)
 	for i := range s.Bundles {
 		f.Entries[i] = newEntry(&s.Bundles[i], s.Cluster.Versions, refs)
-		if h := &f.Entries[i]; h.Revision > 0 {
+		h := &f.Entries[i]
+		if h.Revision > 0 {
 			newest[h.base()] = max(newest[h.base()], h.Revision)
+		}
+		if at := (nodePath{h.At.Node, h.At.Path}); at.node != "" {
+			if _, first := f.onNodes[at]; !first {
+				f.onNodes[at] = i
+			}
 		}
 	}
 	for i := range f.Entries {

@@ -35,6 +35,14 @@ func FileHints(program string, from ...string) Hints {
 // OfFile reports whether the facts are from files.
 func (h Hints) OfFile() bool { return h.file }
 
+// From is the flags that name the facts' files, behind a blank: for a command that reads them again.
+func (h Hints) From() string {
+	if h.from == "" {
+		return ""
+	}
+	return " " + h.from
+}
+
 // Commands that list the names of which a cluster has odd ones (see foreign.Command).
 const (
 	NodeNames    = "kubectl get nodes -o name"

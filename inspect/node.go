@@ -169,10 +169,8 @@ func (n *Node) File(p string) *NodeFile {
 
 // InNode returns the first place in a file of a node; nil if there is none.
 func (f *Facts) InNode(n *Node, file string) *Entry {
-	for i := range f.Entries {
-		if h := &f.Entries[i]; h.At.Node == n.Name && h.At.Path == file {
-			return h
-		}
+	if i, ok := f.onNodes[nodePath{n.Name, file}]; ok {
+		return &f.Entries[i]
 	}
 	return nil
 }
@@ -180,13 +178,29 @@ func (f *Facts) InNode(n *Node, file string) *Entry {
 // nodeUser is the user name of a node's kubelet.
 const nodeUser = "system:node:"
 
-// Requested reports whether a request is this node's: by its kubelet, or for it.
-func (n *Node) Requested(r SigningRequest) bool { return r.About(n.Name) }
-
 // About reports whether a request is a node's: by its kubelet, or for it.
 func (r SigningRequest) About(node string) bool {
 	user := nodeUser + node
 	return r.Requester == user || r.Request != nil && pki.CommonName(r.Request.Subject) == user
+}
+
+// NodeNames are the names of the nodes that a request is about, each once.
+func (r SigningRequest) NodeNames() []string {
+	var names []string
+	for _, user := range []string{r.Requester, r.Subject()} {
+		if node, ok := strings.CutPrefix(user, nodeUser); ok && !slices.Contains(names, node) {
+			names = append(names, node)
+		}
+	}
+	return names
+}
+
+// Subject is the common name that a request asks for; empty where it was not read.
+func (r SigningRequest) Subject() string {
+	if r.Request == nil {
+		return ""
+	}
+	return pki.CommonName(r.Request.Subject)
 }
 
 // Joins reports whether a request asks for a client certificate of a node by other credentials than that

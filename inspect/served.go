@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -159,19 +160,32 @@ func (k Kubelet) loaded() time.Time {
 	return k.Started.Add(starting)
 }
 
-// OutdatedKubeconfig returns the kubelet's own kubeconfig on a node if it was changed after
+// OutdatedKubeconfig returns the kubelet's own kubeconfig on a node if it was written after
 // the kubelet read it; "" where it was not, or where one of the times is not
 // known.
 func (n *Node) OutdatedKubeconfig() string {
-	own := n.Kubelet.Kubeconfig
-	if own == "" {
-		own = "/var/lib/kubelet/kubeconfig"
+	if file := n.ownKubeconfig(); file != nil && file.Modified.After(n.Kubelet.loaded()) {
+		return file.Path
 	}
-	file := n.File(own)
-	if file == nil || n.Kubelet.Started.IsZero() || !file.Written().After(n.Kubelet.loaded()) {
-		return ""
+	return ""
+}
+
+// PerhapsOutdatedKubeconfig returns the kubelet's own kubeconfig if it is unknown whether it was written
+// after the kubelet read it: a new mode, owner or label has the same time as a copy with the times of
+// its original.
+func (n *Node) PerhapsOutdatedKubeconfig() string {
+	if file := n.ownKubeconfig(); file != nil && n.OutdatedKubeconfig() == "" && file.Changed.After(n.Kubelet.loaded()) {
+		return file.Path
 	}
-	return own
+	return ""
+}
+
+// ownKubeconfig is the kubelet's own kubeconfig; nil where it, or when the kubelet started, was not read.
+func (n *Node) ownKubeconfig() *NodeFile {
+	if n.Kubelet.Started.IsZero() {
+		return nil
+	}
+	return n.File(cmp.Or(n.Kubelet.Kubeconfig, "/var/lib/kubelet/kubeconfig"))
 }
 
 // KubeletUser returns the user name in the client certificate with which a node's

@@ -164,8 +164,8 @@ func (r *commandRemote) exec(ctx context.Context, stdin io.Reader, stdout, stder
 	defer stop(nil)
 	first, second := rand.Text(), rand.Text()
 	said := &tail{}
-	says := &saying{unsaid: r.unsaid, to: io.MultiWriter(stderr, said)}
-	out := &pastNoise{mark: []byte(first + second), to: stdout, full: stop}
+	says := &saying{unsaid: r.unsaid, to: io.MultiWriter(stderr, said), login: &tail{}}
+	out := &pastNoise{mark: []byte(first + second), to: stdout, full: stop, past: says.shellIsThere}
 	cmd := exec.CommandContext(ctx, r.argv[0], r.argv[1:]...)
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = out, says, killGrace
 	ownGroup(cmd, "")
@@ -183,12 +183,12 @@ func (r *commandRemote) exec(ctx context.Context, stdin io.Reader, stdout, stder
 		_ = in.Close()
 	}()
 	err = cmd.Wait()
+	if out.line == nil { // a login that is refused may say so on stdout
+		_, _ = io.WriteString(stderr, loginPhrases(string(says.loginSaid())+"\n"+string(out.noise)))
+	}
 	says.end()
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
-	}
-	if out.line == nil { // a login that is refused may say so on stdout
-		_, _ = io.WriteString(stderr, lastWords(string(r.in(out.noise))))
 	}
 	_, misfit, _ := bytes.Cut(bytes.TrimSpace(out.line), []byte(" "))
 	return &commandEnd{err: err, shell: out.line != nil, misfit: string(misfit), said: said.Bytes()}
@@ -223,7 +223,7 @@ func (r *commandRemote) String() string {
 
 // byHand is how a user sees what the command does.
 func (r *commandRemote) byHand() string {
-	return "try it with " + r.node + " in place of {node}: echo hostname | COMMAND sh"
+	return "to see all that it says, run it with " + r.node + " in place of {node}: echo hostname | COMMAND sh"
 }
 
 func (r *commandRemote) noShell(exit error) error {
@@ -258,6 +258,7 @@ type pastNoise struct {
 	mark  []byte
 	to    io.Writer
 	full  func(error) // called when there is too much noise
+	past  func()      // called once the line has come
 	noise []byte
 	line  []byte // with the mark; nil: it has not come
 }
@@ -270,6 +271,7 @@ func (p *pastNoise) Write(b []byte) (int, error) {
 	if at := bytes.Index(p.noise, p.mark); at >= 0 {
 		if line, rest, whole := bytes.Cut(p.noise[at:], []byte("\n")); whole {
 			p.line, p.noise = line, nil
+			p.past()
 			if len(rest) > 0 {
 				_, _ = p.to.Write(rest) // which takes all: see shellOutput
 			}

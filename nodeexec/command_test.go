@@ -95,8 +95,8 @@ func TestCommandsThatLeadNowhere(t *testing.T) {
 		name, script string
 		says         []string
 	}{
-		{"one that exits early", `echo "could not find node $1" >&2; exit 255`, []string{"of --node-command: no shell came up", "exit status 255", "could not find node node-1", "echo hostname |"}},
-		{"one that says on stdout why", `echo "This account is not available"; exit 1`, []string{"exit status 1", "This account is not available"}},
+		{"one that exits early", `echo "ssh: connect to host $1 port 22: connection refused" >&2; exit 255`, []string{"of --node-command: no shell came up", "exit status 255", "run it with node-1 in place of {node}: echo hostname | COMMAND sh: Connection refused"}},
+		{"one that says on stdout why", `echo "This account is not available"; exit 1`, []string{"exit status 1", "sh: This account is not available"}},
 		{"one that ends well", `exit 0`, []string{"no shell came up", "exit status 0"}},
 		{"one that hangs", `sleep 9753.5`, []string{"no shell came up within 500ms", "log in before"}},
 		{"one that prints a banner and hangs", `echo welcome; sleep 9753.5`, []string{"no shell came up within 500ms"}},
@@ -126,39 +126,63 @@ func TestCommandsThatLeadNowhere(t *testing.T) {
 }
 
 // Programs repeat their arguments where they complain, and what they say reaches reports and files.
-func TestWhatACommandSaysHasNoneOfItsWords(t *testing.T) {
-	words := []string{"{node}", "--token=geheim123", "root:geheim456@{node}", "-pgeheim789", "geheim", "a geheim B", "x=debug", "-v"}
-	const script = `node=$1; shift
-for word; do [ "$word" = sh ] && break; echo "bad: $word ${word##*=} ${word#-p} ${word##*:}" TO; done
-echo "at $node: invalid-token 'geheim456' ageheim123b geheim. debugging" TO
-printf gehe TO; sleep 0.1; printf 'im123' TO
-exit 3`
-	for name, to := range map[string]string{"stderr": ">&2", "stdout": ""} {
-		t.Run(name, func(t *testing.T) {
-			by := program(t, strings.ReplaceAll(script, "TO", to))
-			by.Words = append(by.Words[:1], words...)
+// Of a login that fails, no more is kept than messages that are known.
+func TestWhatALoginSaysHasNothingOfItsWords(t *testing.T) {
+	for word, said := range map[string]string{
+		"ProxyCommand=false --proxy-auth me:geheim77 %h %p":    "/bin/bash: geheim77: not found",
+		"ProxyCommand=nc --auth %r-geheim77":                   "root-geheim77",
+		"sshpass -p geheim77 ssh root@{node}":                  "geheim77",
+		"export PW=geheim77 x; PW=ge heim77; sshpass -pgehe77": "sh: 1: heim77: gehe77",
+		"https://proxy.example/?token=geheim77&x=1":            "geheim77",
+		"user=root,password=geheim77,mode=1":                   "geheim77",
+		"Authorization: Bearer geheim77":                       "geheim77",
+		"root:geh@eim@77@host":                                 "geh@eim@77",
+		"--auth=a!geh#eim77$d":                                 "a!geh#eim77$d",
+		"ZzEhZWltNzc=":                                         "g7!eim77",
+	} {
+		for _, to := range []string{">&2", ""} {
+			by := program(t, "echo 'Permission denied: "+said+"' "+to+"; exit 3")
+			by.Words = append(by.Words, word)
 			_, err := by.Dial(t.Context(), "node-1")
-			if err == nil {
-				t.Fatal("it leads onto a node")
+			if err == nil || strings.Contains(err.Error(), "eim") || strings.Contains(err.Error(), "gehe") || !strings.HasSuffix(err.Error(), "COMMAND sh: Permission denied") {
+				t.Errorf("%s: %v", word, err)
 			}
-			for _, part := range []string{"geheim", "debug ", "root"} {
-				if strings.Contains(err.Error(), part) {
-					t.Errorf("%v\nhas %q", err, part)
-				}
-			}
-			for _, part := range []string{"at node-1: invalid-token '…' a…b …. debugging", "exit status 3", "/onto"} {
-				if !strings.Contains(err.Error(), part) {
-					t.Errorf("%v\nlacks %q", err, part)
-				}
-			}
-		})
+		}
+	}
+}
+
+// Once a shell is there, what it says is of use; the words of the command are left out.
+func TestWhatACommandSaysHasNoneOfItsWords(t *testing.T) {
+	words := []string{"{node}", "--token=geheim123", "root:geh@eim456@{node}", "-pgeheim789", "geheim", "a geheim B", "x=debug", "-v",
+		"sshpass -pgeheim012 ssh", "?token=geheim345&x=1", "Bearer geheim678,u=1", "%r:gehe%%geheim901%h"}
+	const script = `node=$1; shift
+while [ "$1" != sh ]; do echo "bad: $1 ${1##*=} ${1#-p} ${1##*:} geh@eim456" TO; shift; done
+echo "at $node: refused 'geheim012' 'geheim345' 'geheim678' 'geheim901' 'geh@eim456' ageheim123b geheim. debugging" TO
+printf gehe TO; sleep 0.1; printf 'im123\n' TO
+"$@"`
+	by := program(t, strings.ReplaceAll(script, "TO", ">&2"))
+	by.Words = append(by.Words[:1], words...)
+	_, err := open(t, by, "node-1").Run(t.Context(), nil, "sh", "-c", "echo the disk is full >&2; exit 5")
+	if err == nil {
+		t.Fatal("exit status 5 is no error")
+	}
+	said := err.Error()
+	for _, part := range []string{"geheim", "eim456", "debug ", "root", "Bearer"} {
+		if strings.Contains(said, part) {
+			t.Errorf("%v\nhas %q", said, part)
+		}
+	}
+	for _, part := range []string{"at node-1: refused '…' '…' '…' '…' '…' a…b …. debugging", "the disk is full"} {
+		if !strings.Contains(said, part) {
+			t.Errorf("%v\nlacks %q", said, part)
+		}
 	}
 }
 
 func TestAWordInALongLineOfACommandIsLeftOut(t *testing.T) {
-	by := program(t, `printf '%70000s' gehe >&2; sleep 0.2; printf 'im123 %65600s' gehe >&2; sleep 0.2; printf 'im123 the end' >&2; exit 3`)
+	by := program(t, `shift 2; printf '%70000s' gehe >&2; sleep 0.2; printf 'im123 %65600s' gehe >&2; sleep 0.2; printf 'im123 the end' >&2; "$@"`)
 	by.Words = append(by.Words, "--token=geheim123")
-	_, err := by.Dial(t.Context(), "node-1")
+	_, err := open(t, by, "node-1").Run(t.Context(), nil, "false")
 	if err == nil || strings.Contains(err.Error(), "gehe") || !strings.Contains(err.Error(), "… the end") || strings.Contains(err.Error(), "im123") {
 		t.Errorf("%.300v", err)
 	}

@@ -240,7 +240,7 @@ func (p *podObject) failed(d debugPod) error {
 
 // state says in a few words where a pod is.
 func (p *podObject) state() string {
-	said := []string{foreign.Name(p.Status.Phase)}
+	said := []string{foreign.NameBefore(p.Status.Phase)}
 	for _, c := range p.Status.ContainerStatuses {
 		if w := c.State.Waiting; w != nil {
 			said = append(said, foreign.ReasonAndMessage(w.Reason, w.Message))

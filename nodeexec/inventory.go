@@ -35,10 +35,13 @@ func ParseInventory(r io.Reader, name string) (Inventory, error) {
 			return fmt.Errorf("%s:%d: %s; a line is: node address [user] [port]", name, number, fmt.Sprintf(format, args...))
 		}
 		if len(words) == 1 {
+			if strings.ContainsAny(words[0], "=:") {
+				return nil, bad("a node has no address")
+			}
 			return nil, bad("node %s has no address", words[0])
 		}
 		if len(words) > 4 {
-			return nil, bad("%q is too much", words[4])
+			return nil, bad("%s is too much", told(words[4]))
 		}
 		node, a := words[0], Address{Host: words[1]}
 		if first, ok := seen[node]; ok {
@@ -46,23 +49,23 @@ func ParseInventory(r io.Reader, name string) (Inventory, error) {
 		}
 		for _, w := range []string{node, a.Host} {
 			if w[0] == '-' || strings.ContainsFunc(w, notInHost) {
-				return nil, bad("%q is no name or IP address (a port has its own column)", w)
+				return nil, bad("%s is no name or IP address (a port has its own column)", told(w))
 			}
 		}
 		if strings.Count(a.Host, ":") == 1 {
-			return nil, bad("%q: a port has its own column", a.Host)
+			return nil, bad("%s: a port has its own column", told(a.Host))
 		}
 		rest := words[2:]
 		if len(rest) > 0 && (len(rest) == 2 || !isNumber(rest[0])) {
-			if a.User = rest[0]; isNumber(a.User) {
-				return nil, bad("%q is no user", a.User)
+			if a.User = rest[0]; isNumber(a.User) || strings.Contains(a.User, "=") {
+				return nil, bad("%s is no user", told(a.User))
 			}
 			rest = rest[1:]
 		}
 		if len(rest) == 1 {
 			port, err := strconv.ParseUint(rest[0], 10, 16)
 			if err != nil || port == 0 {
-				return nil, bad("%q is no port", rest[0])
+				return nil, bad("%s is no port", told(rest[0]))
 			}
 			a.Port = int(port)
 		}
@@ -72,6 +75,14 @@ func ParseInventory(r io.Reader, name string) (Inventory, error) {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	return inv, nil
+}
+
+// told is a word of a line in an error. Inventories of other programs have passwords behind a =.
+func told(word string) string {
+	if name, _, assigns := strings.Cut(word, "="); assigns {
+		return fmt.Sprintf("%q", name+"=…")
+	}
+	return fmt.Sprintf("%q", word)
 }
 
 // Nodes are the names in an inventory, sorted.

@@ -54,6 +54,16 @@ func TestInventoryIsStrict(t *testing.T) {
 	}
 }
 
+// As in a file that was written for another program.
+func TestAPasswordInAnInventoryIsNotQuoted(t *testing.T) {
+	for _, line := range []string{"pw=geheim77", "pw=geheim77 a", "a pw=geheim77", "a pw=x:geheim77", "a 1.2.3.4 pw=geheim77", "a 1.2.3.4 core pw=geheim77", "a 1.2.3.4 core 22 pw=geheim77"} {
+		_, err := nodeexec.ParseInventory(strings.NewReader(line), "inv")
+		if err == nil || strings.Contains(err.Error(), "geheim77") {
+			t.Errorf("%q: %v", line, err)
+		}
+	}
+}
+
 func FuzzParseInventory(f *testing.F) {
 	f.Add("a 1.2.3.4 core 22\n# x\nb ::1")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -107,13 +107,13 @@ func (r *podRemote) fate(ctx context.Context, exit error) string {
 
 // ended says how a pod came to its end.
 func (p *podObject) ended() string {
-	said := []string{foreign.Name(p.Status.Phase)}
+	said := []string{foreign.NameBefore(p.Status.Phase)}
 	if why := foreign.ReasonAndMessage(p.Status.Reason, p.Status.Message); why != "" {
 		said = append(said, why)
 	}
 	for _, c := range p.Status.ContainerStatuses {
 		if t := c.State.Terminated; t != nil {
-			said = append(said, strings.TrimSpace(fmt.Sprintf("container %s ended with %d %s", foreign.Name(c.Name), t.ExitCode, foreign.ReasonAndMessage(t.Reason, t.Message))))
+			said = append(said, strings.TrimSpace(fmt.Sprintf("container %s ended with %d %s", foreign.NameBefore(c.Name), t.ExitCode, foreign.ReasonAndMessage(t.Reason, t.Message))))
 		}
 	}
 	return strings.Join(said, ": ")

@@ -25,7 +25,7 @@ type configItem struct {
 	key  string
 	args []string
 
-	at    string       // of a Host block: file and line
+	at    string       // file and line
 	hosts []string     // patterns; nil: for all hosts
 	items []configItem // of the block or the files
 }
@@ -42,14 +42,19 @@ func readConfig(path, home string, notice func(string)) (userConfig, error) {
 // first is the arguments of the first setting of one of these keywords that
 // holds for a host, and the keyword. A host can have several names.
 func (c userConfig) first(names []string, keys ...string) (key string, args []string) {
+	it := c.setting(names, keys...)
+	return it.key, it.args
+}
+
+func (c userConfig) setting(names []string, keys ...string) (found configItem) {
 	walk(c.items, names, func(it configItem) bool {
 		if slices.Contains(keys, it.key) {
-			key, args = it.key, it.args
+			found = it
 			return false
 		}
 		return true
 	})
-	return key, args
+	return found
 }
 
 // all is the first argument of every setting of a keyword that holds for a host.
@@ -175,6 +180,9 @@ func (r configReader) file(path string, depth int) ([]configItem, error) {
 		case key == "":
 			continue
 		case len(args) == 0:
+			if strings.Trim(key, "abcdefghijklmnopqrstuvwxyz") != "" {
+				key = "what is no keyword" // and may be a password
+			}
 			return nil, fmt.Errorf("%s: %s has no value", at, key)
 		}
 		block := &top[len(top)-1]
@@ -187,7 +195,7 @@ func (r configReader) file(path string, depth int) ([]configItem, error) {
 			top = append(top, configItem{at: at, hosts: []string{"*"}})
 		case key == "match":
 			ignored = true
-			r.notice(fmt.Sprintf("%s: Match %s is ignored, with all up to the next Host: only Match all is understood", at, strings.Join(args, " ")))
+			r.notice(at + ": Match is ignored, with all up to the next Host: only Match all is understood") // a command in it may have a password
 		case ignored:
 		case key == "include":
 			included, err := r.include(args, depth)
@@ -196,7 +204,7 @@ func (r configReader) file(path string, depth int) ([]configItem, error) {
 			}
 			block.items = append(block.items, configItem{items: included})
 		default:
-			block.items = append(block.items, configItem{key: key, args: args})
+			block.items = append(block.items, configItem{key: key, args: args, at: at})
 		}
 	}
 	return top, nil

@@ -3,6 +3,7 @@ package nodeexec_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -129,7 +130,7 @@ func TestMatchIsIgnoredAndThatIsSaid(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 	all := strings.Join(said, "\n")
-	if !strings.Contains(all, h.file("config")+":1: Match host a") || !strings.Contains(all, "StrictHostKeyChecking no is ignored") {
+	if !strings.Contains(all, h.file("config")+":1: Match is ignored") || !strings.Contains(all, "StrictHostKeyChecking no is ignored") {
 		t.Errorf("said: %s", all)
 	}
 	if _, err := os.Stat(h.file("ran")); err == nil {
@@ -187,7 +188,7 @@ Host j3
 
 func TestWhatCannotBeFollowedIsSaid(t *testing.T) {
 	for text, want := range map[string]string{
-		"ProxyCommand nc %h %p\n":                    "ProxyCommand nc %h %p: not supported, because it would run a program of its own choice here; use ProxyJump",
+		"\nProxyCommand nc %h %p\n":                  "config:2: ProxyCommand is not supported, because it would run a program of its own choice here; use ProxyJump",
 		"Host a\nProxyJump b\nHost b\nProxyJump a\n": "do two hosts name each other",
 		"ProxyJump x:0\n":                            `"0" is no port`,
 		"Port ssh\n":                                 "Port ssh is no port",
@@ -216,6 +217,26 @@ func TestWhatCannotBeFollowedIsSaid(t *testing.T) {
 	_, err := nodeexec.Route(&nodeexec.SSH{Config: "none", Addresses: failingAddresses}, "a")
 	if err == nil || !strings.Contains(err.Error(), "the API is down; it can be given in an inventory file") {
 		t.Error(err)
+	}
+}
+
+// A command in a configuration may have a password, and errors reach reports and files.
+func TestACommandInAConfigurationIsNotQuoted(t *testing.T) {
+	for _, text := range []string{
+		"ProxyCommand ncat --proxy-auth me:geheim77 proxy 8080\n",
+		"Host a\n ProxyCommand=sshpass -p geheim77 ssh -W %h:%p bastion\n",
+		"Match exec \"sshpass -p geheim77 ssh bastion true\"\n User b\n",
+		"geheim77\n",
+		"ProxyCommand \"geheim77\n",
+		"LocalCommand geheim77\nSetEnv PW=geheim77\nRemoteCommand geheim77\n",
+	} {
+		h := newHome(t)
+		write(t, h.file("config"), text)
+		var said []string
+		_, err := nodeexec.Route(&nodeexec.SSH{Home: h.dir, Notice: func(s string) { said = append(said, s) }}, "a")
+		if all := fmt.Sprint(err, said); strings.Contains(all, "geheim77") {
+			t.Errorf("%q: %s", text, all)
+		}
 	}
 }
 

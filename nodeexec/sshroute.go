@@ -209,13 +209,14 @@ func (r router) to(names, hosts []string, given Address, defaultUser string, dep
 // jumps are the hops before one. Of a list of jump hosts, only the first goes by
 // its own ProxyJump: the others are reached through the one before.
 func (r router) jumps(names []string, h hop, depth int) ([]hop, error) {
-	key, args := r.config.first(names, "proxyjump", "proxycommand")
-	if key == "" || args[0] == "none" {
+	set := r.config.setting(names, "proxyjump", "proxycommand")
+	args := set.args
+	if set.key == "" || args[0] == "none" {
 		return nil, nil
 	}
-	if key == "proxycommand" {
-		return nil, fmt.Errorf("ssh configuration for %s: ProxyCommand %s: not supported, because it would run a program of its own choice here; "+
-			"use ProxyJump (ssh -J), or give certrot a configuration that does", h.name, strings.Join(args, " "))
+	if set.key == "proxycommand" {
+		return nil, fmt.Errorf("ssh configuration for %s: %s: ProxyCommand is not supported, because it would run a program of its own choice here; "+
+			"use ProxyJump (ssh -J), or give certrot a configuration that does", h.name, set.at) // its value may have a password
 	}
 	var way []hop
 	for i, spec := range strings.Split(args[0], ",") {

@@ -8,22 +8,28 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 )
 
 // unsaid are the words of a command line that errors leave out: passwords and tokens may be among
 // them, and programs repeat their arguments where they complain.
 type unsaid struct {
-	words   *regexp.Regexp // nil: there are none
-	longest int            // in bytes
+	words   map[byte][]unsaidWord // by how they begin, the longest first: no regular expression, which is slow
+	longest int                   // in bytes
+}
+
+type unsaidWord struct {
+	text  string
+	plain bool // may be a word of any language, and counts only by itself
 }
 
 // shortestUnsaid is how long a word is, at least: shorter ones are in every text.
 const shortestUnsaid = 4
 
-// plainWords may be words of any language, and count only by themselves.
 var plainWords = regexp.MustCompile(`^[a-z]{4,7}$`)
 
-// unsaidOf are the words behind the program, which errors name, other than the node's name.
+// unsaidOf are the words behind the program, which errors name, other than the node's name; and
+// their parts, since a word may be a line of its own, with a password anywhere in it.
 func unsaidOf(argv []string, node string) unsaid {
 	known := map[string]bool{argv[0]: true, argv[0][strings.LastIndexByte(argv[0], '/')+1:]: true, node: true}
 	var words []string
@@ -34,64 +40,132 @@ func unsaidOf(argv []string, node string) unsaid {
 		}
 	}
 	for _, word := range argv[1:] {
-		add(word)
-		if len(word) > 2 && word[0] == '-' && word[1] != '-' {
-			add(word[2:]) // the value of -pVALUE
-		}
-		for rest := word; ; { // NAME=VALUE, USER:PASSWORD@HOST
-			at := strings.IndexAny(rest, "=:")
-			if at < 0 {
-				break
+		for _, part := range append([]string{word}, strings.Fields(word)...) {
+			add(part)
+			if len(part) > 2 && part[0] == '-' && part[1] != '-' {
+				add(part[2:]) // the value of -pVALUE
 			}
-			rest = rest[at+1:]
-			add(rest)
-			user, _, _ := strings.Cut(rest, "@")
-			add(user)
+			for rest := part; ; { // NAME=VALUE, USER:PASSWORD@HOST
+				at := strings.IndexAny(rest, "=:")
+				if at < 0 {
+					break
+				}
+				rest = rest[at+1:]
+				add(rest)
+				add(rest[:max(strings.LastIndexByte(rest, '@'), 0)])
+			}
 		}
-	}
-	if len(words) == 0 {
-		return unsaid{}
+		for _, text := range []string{word, sshToken.ReplaceAllString(word, " ")} {
+			for _, part := range strings.FieldsFunc(text, separates) {
+				add(part)
+				if len(part) > 2 && part[0] == '-' {
+					add(part[2:])
+				}
+			}
+		}
 	}
 	slices.SortStableFunc(words, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // the longest that fits is left out
-	longest := len(words[0])
-	for i, word := range words {
-		words[i] = regexp.QuoteMeta(word)
-		if plainWords.MatchString(word) {
-			words[i] = `\b` + words[i] + `\b`
-		}
+	u := unsaid{words: map[byte][]unsaidWord{}}
+	for _, word := range words {
+		u.words[word[0]] = append(u.words[word[0]], unsaidWord{word, plainWords.MatchString(word)})
+		u.longest = max(u.longest, len(word))
 	}
-	return unsaid{regexp.MustCompile(strings.Join(words, "|")), longest}
+	return u
+}
+
+// sshToken is what ssh replaces in its options, such as %h.
+var sshToken = regexp.MustCompile(`%[%A-Za-z]`)
+
+// separates reports whether a character may stand between a password and what is around it.
+func separates(r rune) bool {
+	return r != '_' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+}
+
+// at is where they are in a text: begin and end of each.
+func (u unsaid) at(text []byte) (found [][2]int) {
+	if len(u.words) == 0 {
+		return nil
+	}
+	inWord := func(i int) bool {
+		return i >= 0 && i < len(text) && (text[i] == '_' || text[i] >= '0' && text[i] <= '9' || text[i] >= 'A' && text[i] <= 'Z' || text[i] >= 'a' && text[i] <= 'z')
+	}
+	for i := 0; i < len(text); {
+		end := i + 1
+		for _, w := range u.words[text[i]] {
+			if rest := text[i:]; len(rest) >= len(w.text) && string(rest[:len(w.text)]) == w.text && (!w.plain || !inWord(i-1) && !inWord(i+len(w.text))) {
+				end = i + len(w.text)
+				found = append(found, [2]int{i, end})
+				break
+			}
+		}
+		i = end
+	}
+	return found
 }
 
 // in is a text without them.
 func (u unsaid) in(text []byte) []byte {
-	if u.words == nil {
-		return text
+	var out []byte
+	from := 0
+	for _, word := range u.at(text) {
+		out = append(append(out, text[from:word[0]]...), "…"...)
+		from = word[1]
 	}
-	return u.words.ReplaceAllLiteral(text, []byte("…"))
+	return append(out, text[from:]...)
 }
 
 // wholeLine is up to how many bytes a line is waited for.
 const wholeLine = 64 << 10
 
-// saying writes lines without what is unsaid.
+// saying writes lines without what is unsaid, once a shell is on the node. What a login says
+// before is kept apart: see loginPhrases.
 type saying struct {
 	unsaid unsaid
 	to     io.Writer // which takes all: see tail
 	mu     sync.Mutex
 	line   []byte
+	login  *tail // nil: a shell is there
 }
 
 func (s *saying) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.login != nil {
+		return s.login.Write(p)
+	}
+	s.add(p)
+	return len(p), nil
+}
+
+// add takes more of a line, and passes on those that are whole.
+func (s *saying) add(p []byte) {
 	s.line = append(s.line, p...)
 	at := bytes.LastIndexByte(s.line, '\n') + 1
 	if at == 0 && len(s.line) > wholeLine {
 		at = s.apart()
 	}
 	s.pass(at)
-	return len(p), nil
+}
+
+// shellIsThere passes on what came before as well: what the shell says may be among it.
+func (s *saying) shellIsThere() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.login != nil {
+		before := s.login.Bytes()
+		s.login = nil
+		s.add(before)
+	}
+}
+
+// loginSaid is what came before a shell; nothing once one is there.
+func (s *saying) loginSaid() []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.login == nil {
+		return nil
+	}
+	return s.login.Bytes()
 }
 
 // end passes on a line that has no end.
@@ -104,11 +178,9 @@ func (s *saying) end() {
 // apart is where a long line can be cut and no word is.
 func (s *saying) apart() int {
 	at := max(len(s.line)-s.unsaid.longest, 0)
-	if s.unsaid.words != nil {
-		for _, word := range s.unsaid.words.FindAllIndex(s.line, -1) {
-			if word[0] < at && at < word[1] {
-				return word[0]
-			}
+	for _, word := range s.unsaid.at(s.line) {
+		if word[0] < at && at < word[1] {
+			return word[0]
 		}
 	}
 	return at

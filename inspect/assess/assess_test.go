@@ -80,3 +80,21 @@ func TestARefusedCommandIsSaid(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// TestAFileCalledNODEStaysThat: a next step is for a node, and of a file whose name is the user's.
+func TestAFileCalledNODEStaysThat(t *testing.T) {
+	t.Parallel()
+	for step, want := range map[string]string{
+		"x --nodes NODE --dry-run=client --from NODE-1.certrot":               "x --nodes w1 --dry-run=client --from NODE-1.certrot",
+		"x --from 'a NODE b' --nodes NODE; ssh NODE":                          "x --from 'a NODE b' --nodes w1; ssh w1",
+		"x --from NODE --from 'it'\\''s NODE' --nodes NODE --from /NODE/NODE": "x --from NODE --from 'it'\\''s NODE' --nodes w1 --from /NODE/NODE",
+		"on NODE: the files come from NODE":                                   "on w1: the files come from w1",
+	} {
+		if got := Run(step).For("w1"); got.Text != want || got.Command != want {
+			t.Errorf("%s\n%+v", step, got)
+		}
+	}
+	if odd := Run("x --nodes NODE").For("a; reboot"); odd.Command != "" || odd.Text != "x --nodes “a; reboot”" {
+		t.Errorf("%+v", odd)
+	}
+}

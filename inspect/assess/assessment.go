@@ -89,11 +89,37 @@ func (r Remediation) Followed(then string, commands ...string) Remediation {
 
 // For is the remediation for a node, of one in which NODE stands for it.
 func (r Remediation) For(node string) Remediation {
-	out := Remediation{Text: strings.ReplaceAll(r.Text, "NODE", node)}
+	out := Remediation{Text: Replace(r.Text, "NODE", foreign.Name(node))}
 	if foreign.Word(node) {
-		out.Command = strings.ReplaceAll(r.Command, "NODE", node)
+		out.Command = Replace(r.Command, "NODE", node)
 	}
 	return out
+}
+
+// Replace replaces a word in a next step, and not in the file that --from names: that has a name
+// of the user's.
+func Replace(step, old, by string) string {
+	const from = "--from "
+	var out strings.Builder
+	for {
+		before, rest, found := strings.Cut(step, from)
+		out.WriteString(strings.ReplaceAll(before, old, by))
+		if !found {
+			return out.String()
+		}
+		end, quoted := 0, false
+		for end < len(rest) && (quoted || rest[end] != ' ') {
+			switch {
+			case rest[end] == '\'':
+				quoted = !quoted
+			case rest[end] == '\\' && !quoted && end+1 < len(rest):
+				end++
+			}
+			end++
+		}
+		out.WriteString(from + rest[:end])
+		step = rest[end:]
+	}
 }
 
 // Finding is what a check found wrong at some places.

@@ -61,7 +61,7 @@ Only commands that need it make handshakes (fix-api-int does); without one, ther
 		{
 			ID:    "kubelet-loaded",
 			Title: "kubelets have read their kubeconfig since it was changed",
-			Doc:   `A kubelet loads its kubeconfig at startup, and never again. Until it is restarted, it trusts what the file contained then. Compares the file's time with the time since when the kubelet says that it runs, on the node's own clock. Where it does not say (kubeadm's unit is of another type), ten seconds after its start are allowed: a kubelet without a file writes it while it starts.`,
+			Doc:   `A kubelet loads its kubeconfig at startup, and never again. Until it is restarted, it trusts what the file contained then. Compares the file's time with the time since when the kubelet says that it runs, on the node's own clock. A later change of mode, owner or label, or a copy with the old time, is info. Where it does not say (kubeadm's unit is of another type), ten seconds after its start are allowed: a kubelet without a file writes it while it starts.`,
 			Run:   kubeletLoaded,
 		},
 		{

@@ -75,7 +75,7 @@ func nodeCases() []verdictCase {
 		{"kubelet-loaded", "changed before it said that it runs", inspecttest.NewFixture(v414).Embedded(own, nil, old.CertPEM).Changed(own, inspecttest.Noon.Add(-time.Hour+30*time.Second), inspecttest.Noon.Add(-time.Hour)).
 			With(func(n *inspect.Node) { n.Kubelet.Notified = inspecttest.Noon.Add(-time.Hour + 31*time.Second) }), "", "", 0},
 		{"kubelet-loaded", "changed since", inspecttest.NewFixture(v414).Embedded(own, nil, old.CertPEM).Changed(own, inspecttest.Noon.Add(-time.Minute), inspecttest.Noon.Add(-time.Hour)), "warning", "has not read", 1},
-		{"kubelet-loaded", "put back since, with the time that it had", putBack(inspecttest.NewFixture(v414).Embedded(own, nil, old.CertPEM).Changed(own, inspecttest.Noon.Add(-2*time.Hour), inspecttest.Noon.Add(-time.Hour)), inspecttest.Noon.Add(-time.Minute)), "warning", "has not read", 1},
+		{"kubelet-loaded", "put back since, with the time that it had", putBack(inspecttest.NewFixture(v414).Embedded(own, nil, old.CertPEM).Changed(own, inspecttest.Noon.Add(-2*time.Hour), inspecttest.Noon.Add(-time.Hour)), inspecttest.Noon.Add(-time.Minute)), "info", "may not have read", 1},
 		{"kubelet-loaded", "labelled again at boot, before it started", putBack(inspecttest.NewFixture(v414).Embedded(own, nil, old.CertPEM).Changed(own, inspecttest.Noon.Add(-2*time.Hour), inspecttest.Noon.Add(-time.Hour)), inspecttest.Noon.Add(-61*time.Minute)), "", "", 0},
 		{"kubelet-loaded", "the bootstrap file is not what it runs with", inspecttest.NewFixture(v414).Embedded(bootstrap, nil, old.CertPEM).Changed(bootstrap, inspecttest.Noon.Add(-time.Minute), inspecttest.Noon.Add(-time.Hour)), "", "", 0},
 

@@ -94,14 +94,44 @@ func kubeletLoaded(f *inspect.Facts) []assess.Finding {
 					Impact:   "until it is restarted, it trusts what the file said before",
 					Evidence: fmt.Sprintf("the kubelet on %s runs since %s and has not read %s, changed %s", n.Name, day(n.Kubelet.Started), own, day(n.File(own).Written())),
 					// Not a bare restart: with a file that lacks the CA, the node is NotReady after it.
-					Remediation: assess.Run(f.Hints().Next("{} fix-api-int --nodes %s --dry-run=client", n.Name)).
+					Remediation: commandOf(n, f.Hints().Next("{} fix-api-int --nodes %s --dry-run=client", n.Name)).
 						Saying("preview its restart, which first checks the file against what the API server presents"),
+				},
+				At: []pki.Location{inspect.OnNode(n, own)},
+			})
+		} else if own := n.PerhapsOutdatedKubeconfig(); own != "" {
+			file := n.File(own)
+			out = append(out, assess.Finding{
+				Assessment: assess.Assessment{
+					Severity: assess.Info,
+					Reason:   fmt.Sprintf("%s: kubelet may not have read %s", foreign.Name(n.Name), own),
+					Impact:   "if its content was changed: until it is restarted, the kubelet trusts what the file said before",
+					Evidence: fmt.Sprintf("the kubelet on %s runs since %s; the mode, owner, label or content of %s changed %s, and its content is dated %s: a copy with the times of its original looks the same",
+						n.Name, day(n.Kubelet.Started), own, day(file.Changed), day(file.Modified)),
+					Remediation: restartSafe(f.Hints(), n).
+						Saying("if its content was changed, see whether the kubelet would come back, then restart it on the node: systemctl restart kubelet"),
 				},
 				At: []pki.Location{inspect.OnNode(n, own)},
 			})
 		}
 	}
 	return out
+}
+
+// commandOf is a command for a node; a text that says why there is none where its name fits in none.
+func commandOf(n *inspect.Node, command string) assess.Remediation {
+	if !foreign.Word(n.Name) {
+		return assess.Advise(command)
+	}
+	return assess.Run(command)
+}
+
+func restartSafe(hints inspect.Hints, n *inspect.Node) assess.Remediation {
+	ask := hints.UnreadRestart("{} verify restart-safe --nodes %s", n.Name)
+	if hints.OfFile() {
+		return assess.Advise(ask)
+	}
+	return commandOf(n, ask)
 }
 
 // calledTrusted holds the CA bundles by which the API server calls Services

@@ -267,7 +267,7 @@ func unavailable(o *apiServiceObject) (inspect.Read, bool) {
 		if c.Type == "Available" && c.Status == metav1.ConditionFalse {
 			return inspect.Read{
 				What: "API " + o.Metadata.Name, Skipped: true,
-				Note: fmt.Sprintf("does not answer: %s: %s", foreign.Text(c.Reason), foreign.Text(inspect.WithoutUserinfo(c.Message))),
+				Note: "does not answer: " + foreign.ReasonAndMessage(c.Reason, inspect.WithoutUserinfo(c.Message)),
 			}, true
 		}
 	}

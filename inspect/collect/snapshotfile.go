@@ -258,10 +258,13 @@ func writeSnapshot(w io.Writer, s inspect.Snapshot, limit int) error {
 	if err != nil {
 		return err
 	}
-	bounded := &boundedWriter{to: zw, left: limit}
+	count := &countedJSON{to: zw}
+	bounded := &boundedWriter{to: count, left: limit}
 	switch err := json.NewEncoder(bounded).Encode(packSnapshot(s)); {
 	case bounded.left < 0:
 		return fmt.Errorf("the snapshot would have more than %d bytes unpacked, which no certrot reads; most certificates are in: %s", limit, largestNamespaces(s))
+	case count.err != nil:
+		return fmt.Errorf("the snapshot would be one that no certrot reads: %w; most certificates are in: %s", count.err, largestNamespaces(s))
 	case err != nil:
 		return fmt.Errorf("encode snapshot: %w", err)
 	}
@@ -302,7 +305,7 @@ func largestNamespaces(s inspect.Snapshot) string {
 // readSnapshot reads what WriteSnapshot wrote, unpacked already.
 func readSnapshot(r io.Reader) (inspect.Snapshot, error) {
 	var f snapshotFile
-	limited := &io.LimitedReader{R: r, N: maxSnapshot}
+	limited := &io.LimitedReader{R: &countedJSON{from: r}, N: maxSnapshot}
 	if err := f.decode(json.NewDecoder(limited)); err != nil {
 		if limited.N <= 0 {
 			return inspect.Snapshot{}, fmt.Errorf("snapshot is larger than %d bytes unpacked", maxSnapshot)
@@ -350,9 +353,9 @@ func (f *snapshotFile) decode(dec *json.Decoder) error {
 		case "requests":
 			f.Requests, err = readJSONItems[fileRequest](dec, maxElements)
 		case "nodes":
-			f.Nodes, err = readJSONItems[fileNode](dec, maxElements)
+			f.Nodes, err = readJSONItems[fileNode](dec, maxNodes)
 		case "unasked":
-			f.Unasked, err = readJSONItems[fileNode](dec, maxElements)
+			f.Unasked, err = readJSONItems[fileNode](dec, maxNodes)
 		case "served":
 			f.Served, err = readJSONItems[fileServed](dec, maxElements)
 		case "reported":

@@ -47,11 +47,14 @@ func isSentence(field string) bool {
 // sentence is a foreign.Text, but for what readings say all the time: word for word, with
 // nothing in it but numbers and plain names.
 func sentence(s string) string {
-	if usual().MatchString(s) {
+	if len(s) <= usualLength && usual().MatchString(s) {
 		return s
 	}
 	return foreign.Text(s)
 }
+
+// usualLength is longer than any of them.
+const usualLength = 500
 
 var usual = sync.OnceValue(func() *regexp.Regexp { //nolint:gochecknoglobals // a constant, made when it is needed
 	return regexp.MustCompile(`^(` + strings.Join([]string{

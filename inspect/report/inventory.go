@@ -310,7 +310,7 @@ func NewInventory(ctx context.Context, f *inspect.Facts, fi Filter) Inventory {
 			inv.Requests = append(inv.Requests, requestEntry(r))
 		}
 	}
-	inv.Nodes = append(inv.Nodes, nodeEntries(f, fi)...)
+	inv.Nodes = append(inv.Nodes, nodeEntries(f.Within(ctx), fi)...)
 	inv.noControlPlane = lacksControlPlane(*s)
 	for _, r := range s.Reported {
 		if fi.Cert == nil && fi.place(r.At, nil) {

@@ -51,7 +51,19 @@ func lacksControlPlane(s inspect.Snapshot) bool {
 
 func nodeEntries(f *inspect.Facts, fi Filter) []Node {
 	var out []Node
+	pending := map[string][]string{}
+	for _, r := range f.Snapshot.Requests {
+		if r.Condition != inspect.Pending {
+			continue
+		}
+		for _, node := range r.NodeNames() {
+			pending[node] = append(pending[node], r.Object.Name)
+		}
+	}
 	for i := range f.Snapshot.Nodes {
+		if f.Over() {
+			break
+		}
 		n := &f.Snapshot.Nodes[i]
 		if !fi.place(inspect.OnNode(n, ""), nil) {
 			continue
@@ -68,11 +80,7 @@ func nodeEntries(f *inspect.Facts, fi Filter) []Node {
 		}
 		e.Client = presentedBy(f, n, inspect.KubeletClient)
 		e.Serving = presentedBy(f, n, "/var/lib/kubelet/pki/kubelet-server-current.pem")
-		for _, r := range f.Snapshot.Requests {
-			if r.Condition == inspect.Pending && n.Requested(r) {
-				e.Pending = append(e.Pending, r.Object.Name)
-			}
-		}
+		e.Pending = pending[n.Name]
 		if least, most, ok := n.Clock.Ahead(); ok {
 			low, high := int(math.Floor(least.Seconds())), int(math.Ceil(most.Seconds()))
 			e.AheadAtLeast, e.AheadAtMost = &low, &high

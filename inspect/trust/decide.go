@@ -171,11 +171,11 @@ func onNodes(r assess.Remediation, nodes []string) assess.Remediation {
 		return r.For(nodes[0])
 	}
 	names, fit := foreign.Commas(nodes), foreign.Fit(foreign.Commas(nodes))
-	r.Text = strings.ReplaceAll(r.Text, "--nodes NODE", foreign.Command("", "--nodes %s", names))
-	if r.Command = strings.ReplaceAll(r.Command, "--nodes NODE", "--nodes "+strings.Join(nodes, ",")); !fit {
+	r.Text = assess.Replace(r.Text, "--nodes NODE", foreign.Command("", "--nodes %s", names))
+	if r.Command = assess.Replace(r.Command, "--nodes NODE", "--nodes "+strings.Join(nodes, ",")); !fit {
 		r.Command = ""
 	}
-	if strings.Contains(r.Text, "NODE") {
+	if assess.Replace(r.Text, "NODE", "") != r.Text {
 		r.Text += "; for each NODE of " + strings.Join(nodes, ",")
 	}
 	return r

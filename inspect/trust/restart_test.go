@@ -253,6 +253,19 @@ func TestWhatAKubeconfigThatIsNotThereCannotAsk(t *testing.T) {
 	}
 }
 
+// TestRestartStepsNameTheFilesThatWereRead, and no other file or node, whatever the files are called.
+func TestRestartStepsNameTheFilesThatWereRead(t *testing.T) {
+	t.Parallel()
+	s := newStarting()
+	told(&s.c.Kubeconfig, 401, "Unauthorized")
+	s.s.Hints = inspect.FileHints("kubectl certrot", "--from NODE-1.certrot")
+	r := report.NewRestartReport(context.Background(), inspect.NewFacts(s.s, noon, 0))
+	want := "verify nodes --from NODE-1.certrot; if it is to have another one: kubectl certrot fix-api-int --nodes n1 --rebootstrap --approve-csrs --dry-run=client --from NODE-1.certrot"
+	if a := r.Nodes[0].Answers[4]; a.ID != "own-node" || !strings.HasSuffix(a.Remediation.Text, want) {
+		t.Errorf("%s: %q", a.ID, a.Remediation.Text)
+	}
+}
+
 func TestNewNodesAndWorst(t *testing.T) {
 	t.Parallel()
 	s := newStarting()

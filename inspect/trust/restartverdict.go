@@ -17,7 +17,7 @@ func (j *restart) judged(a inspect.Answer) (status assess.Status, why, next stri
 	case a.Code >= 200 && a.Code < 300:
 		return assess.Pass, "", ""
 	case a.Code == 401:
-		return assess.Fail, "the API server does not know its client certificate (" + told + ")", j.f.Hints().Next("is the certificate's signer in what kube-apiserver trusts? {} verify nodes")
+		return assess.Fail, "the API server does not know its client certificate (" + told + ")", j.f.Hints().Next("is the certificate's signer in what kube-apiserver trusts? {} verify nodes") + j.f.Hints().From()
 	case a.Code == 403:
 		return assess.Fail, "the API server knows it, and does not allow it (" + told + ")", "is the name in its certificate that of its Node? kubectl get clusterrolebinding system:node"
 	case a.Code > 0:

@@ -100,9 +100,18 @@ func Connect(ctx context.Context, app cli.App, flags *genericclioptions.ConfigFl
 	}
 	c.Cluster = &collect.Cluster{REST: client, Scanner: sc, Namespace: namespace, Now: c.Clock.atServer, Renewals: &collect.Renewals{}}
 	if err := askVersion(ctx, client); err != nil && !apierrors.IsForbidden(err) {
-		return nil, explain(app.ProgramName, c, err)
+		return nil, explain(app.ProgramName, c, withoutProxy(err))
 	}
 	return c, nil
+}
+
+// withoutProxy is an error that does not quote the address of a proxy, which may have a password: net/http
+// quotes the one that it can't read.
+func withoutProxy(err error) error {
+	if strings.Contains(err.Error(), "invalid proxy address") {
+		return errors.New("the address of the proxy (HTTPS_PROXY) can't be read")
+	}
+	return err
 }
 
 // noDevice refuses a kubeconfig that is a device: client-go would read it for ever.

@@ -25,7 +25,7 @@ func (c *Connection) servedToUser(ctx context.Context, cluster inspect.Cluster) 
 	}
 	if u, err := url.Parse(c.Server); err == nil {
 		if by, err := proxy(&http.Request{URL: u}); err != nil || by != nil {
-			problem := fmt.Sprintf("your kubeconfig's proxy can't be told: %v", err)
+			problem := "your kubeconfig's proxy, or that of HTTPS_PROXY, can't be told" // the error quotes it, with a password
 			if by != nil {
 				problem = fmt.Sprintf("your kubeconfig goes through the proxy %s: none was made", by.Host)
 			}

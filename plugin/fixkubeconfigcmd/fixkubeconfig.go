@@ -1,7 +1,6 @@
 package fixkubeconfigcmd
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -248,7 +247,7 @@ func (c *ownConfig) served(ctx context.Context) ([]*pki.Cert, error) {
 	}
 	// With TLS to the proxy, too, there would be two chains, and which is whose is not told.
 	if by, err := proxy(request); err != nil || by != nil && by.Scheme == "https" {
-		return nil, fmt.Errorf("the way there leads through a proxy that speaks TLS itself, or is unknown (%w): the certificate that the server presents can't be read", cmp.Or(err, errTLSProxy))
+		return nil, fmt.Errorf("the way there leads through a proxy that speaks TLS itself, or is unknown (%w): the certificate that the server presents can't be read", errTLSProxy) // another error quotes its address, with a password
 	}
 	t := &http.Transport{Proxy: proxy, TLSClientConfig: &tls.Config{
 		ServerName:         c.name,

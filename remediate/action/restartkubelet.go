@@ -1,6 +1,7 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,9 @@ type RestartKubelet struct {
 	files []string
 	// AcceptUntrusted says that the trust in what is served was given up by name.
 	AcceptUntrusted bool
-	state           *restarting
+	// Restores says that the run may have put back its kubeconfig before, with the time that it had.
+	Restores bool
+	state    *restarting
 	// requests is who approves what it asks for afterwards; nil: nobody does.
 	requests *csr.State
 }
@@ -66,7 +69,7 @@ func (a RestartKubelet) Diff(facts inspect.Snapshot, now time.Time) (*remediate.
 	if n.Kubelet.Started.IsZero() && n.Kubelet.Active == "" {
 		return nil, &remediate.Refusal{Name: "kubelet-known", Node: a.NodeName, Reason: "the state of its kubelet is unknown: " + catalog.KubeletUnit + " did not answer", Next: "on the node: systemctl status kubelet"}
 	}
-	due := n.OutdatedKubeconfig() != "" || n.Kubelet.Active != "active" || n.Kubelet.Sub != "running"
+	due := n.OutdatedKubeconfig() != "" || a.Restores && n.PerhapsOutdatedKubeconfig() != "" || n.Kubelet.Active != "active" || n.Kubelet.Sub != "running"
 	if len(a.files) > 0 && !n.Clock.After.IsZero() && n.Kubelet.Started.After(n.Clock.After.Add(time.Second)) {
 		due = true // the node's clock was set back since: its times tell nothing
 	}
@@ -152,7 +155,7 @@ func (a RestartKubelet) Verify(ctx context.Context, env *remediate.Env, _ *remed
 			return false, err
 		}
 		n, _ := facts.Node(a.NodeName)
-		if own := n.OutdatedKubeconfig(); own != "" {
+		if own := cmp.Or(n.OutdatedKubeconfig(), n.PerhapsOutdatedKubeconfig()); own != "" {
 			return false, fmt.Errorf("the kubelet on %s has not read %s since it was changed: it changed again", a.NodeName, own)
 		}
 		var errs []error

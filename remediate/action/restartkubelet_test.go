@@ -12,7 +12,7 @@ func TestAKubeletIsRestartedForAFileThatWasPutBack(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		ago time.Duration
-		due bool
+		due bool // in a run that wrote it
 	}{"since it started": {time.Minute, true}, "before": {25 * time.Hour, false}, "not told": {0, false}} {
 		f := remediatetest.NewFixture("master-0")
 		f.Embed("master-0", remediatetest.KubeletFile, f.ConfigMap)
@@ -27,10 +27,16 @@ func TestAKubeletIsRestartedForAFileThatWasPutBack(t *testing.T) {
 			}
 		}
 		for _, files := range [][]string{nil, {remediatetest.KubeletFile}} {
-			change, err := NewRestartKubelet("master-0", files...).Diff(f.Snapshot, remediatetest.TestNow)
+			restart := NewRestartKubelet("master-0", files...)
+			restart.Restores = files == nil
+			change, err := restart.Diff(f.Snapshot, remediatetest.TestNow)
 			if err != nil || (change != nil) != c.due {
 				t.Errorf("%s, of %q: %+v, %v", name, files, change, err)
 			}
+		}
+		// A new mode or label has the same time.
+		if change, err := NewRestartKubelet("master-0").Diff(f.Snapshot, remediatetest.TestNow); err != nil || change != nil {
+			t.Errorf("%s, of no run: %+v, %v", name, change, err)
 		}
 	}
 }

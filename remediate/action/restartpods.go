@@ -100,18 +100,21 @@ func (a RestartPods) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Cha
 // configuration away, and without a kubelet no pod is started again.
 func (a RestartPods) kubelet(facts inspect.Snapshot, n *inspect.Node, now time.Time) error {
 	own := catalog.KubeletKubeconfigs()[1]
-	reason := ""
+	reason, next := "", "repair the node first: "+foreign.Command(inspect.NodeNames, "fix-api-int --nodes %s", n.Name)
 	if err := Trusts(facts, n.Name, own, now); err != nil {
 		reason = err.Error()
 	} else if stale := n.OutdatedKubeconfig(); stale != "" {
 		reason = "the kubelet has not read " + stale + " since it was changed"
+	} else if perhaps := n.PerhapsOutdatedKubeconfig(); perhaps != "" {
+		reason = "whether the kubelet has read " + perhaps + " is unknown: its mode, owner, label or content changed later"
+		next = "see whether the kubelet would come back (verify restart-safe), then restart it on the node: systemctl restart kubelet"
 	} else if n.Kubelet.Active != "active" {
 		reason = fmt.Sprintf("the kubelet is %q", n.Kubelet.Active)
 	}
 	if reason == "" {
 		return nil
 	}
-	return &remediate.Refusal{Name: kubeletTrusts, Node: n.Name, Reason: fmt.Sprintf("%s/%s is not restarted before the node's kubelet is right: %s", a.Row.Namespace, a.Row.DaemonSet, reason), Next: "repair the node first: " + foreign.Command(inspect.NodeNames, "fix-api-int --nodes %s", n.Name)}
+	return &remediate.Refusal{Name: kubeletTrusts, Node: n.Name, Reason: fmt.Sprintf("%s/%s is not restarted before the node's kubelet is right: %s", a.Row.Namespace, a.Row.DaemonSet, reason), Next: next}
 }
 
 // Needed says whether the pods run since before they could know the CA, and why.
@@ -355,10 +358,10 @@ func (a RestartPods) replaced(pods []*corev1.Pod) (bool, error) {
 
 // podState says in a few words where a pod is, in its kubelet's words.
 func podState(p *corev1.Pod) string {
-	said := []string{foreign.Name(string(p.Status.Phase))}
+	said := []string{foreign.NameBefore(string(p.Status.Phase))}
 	for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
 		if w := s.State.Waiting; w != nil {
-			said = append(said, foreign.Name(s.Name)+": "+foreign.ReasonAndMessage(w.Reason, w.Message))
+			said = append(said, foreign.NameBefore(s.Name)+": "+foreign.ReasonAndMessage(w.Reason, w.Message))
 		}
 	}
 	return strings.Join(said, ", ")

@@ -211,6 +211,9 @@ func (a Repair) repair(d *remediate.Draft, n *inspect.Node) error {
 	if err != nil {
 		return err
 	}
+	if own := n.PerhapsOutdatedKubeconfig(); own != "" && c == nil {
+		d.Note("Whether the kubelet on %s has read %s is unknown: its mode, owner, label or content changed later. That alone plans no restart.", n.Name, own)
+	}
 	a.suggest(d, n, c == nil)
 	if c != nil && a.API && !a.ApproveCSRs && !a.scripted {
 		unapproved(d, n.Name)
@@ -260,7 +263,7 @@ func (a Repair) suggest(d *remediate.Draft, n *inspect.Node, right bool) {
 	if !inspect.KubeletSetupOf(d.Facts, n).HasOperators {
 		return // kubeadm joins nodes in another way
 	}
-	line := d.Hints().Next("{} fix-api-int --nodes %s --rebootstrap --approve-csrs", n.Name)
+	line := d.Hints().Next("{} fix-api-int --nodes %s --rebootstrap --approve-csrs --dry-run=client", n.Name)
 	useless, err := uselessCertificate(d.Plan.Basis, n, d.Plan.Now)
 	switch {
 	case err == nil && useless != "" && inspect.KubeletClientCert(d.Plan.Basis, n.Name) != nil && !a.ApproveCSRs:

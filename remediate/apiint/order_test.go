@@ -207,10 +207,30 @@ func TestWhatJournalsTell(t *testing.T) {
 	}
 }
 
+// TestANewModeOfAKubeconfigRestartsNoKubelet: whether its content was changed is unknown, and said.
+func TestANewModeOfAKubeconfigRestartsNoKubelet(t *testing.T) {
+	t.Parallel()
+	f := remediatetest.NewFixture("worker-0")
+	f.Nodes[0].Role = catalog.RoleWorker
+	f.Right("worker-0")
+	f.FirstNode().Heartbeat, f.FirstNode().Ready = remediatetest.TestNow.Add(-time.Second), "True"
+	for i := range f.FirstNode().Files {
+		f.FirstNode().Files[i].Modified = remediatetest.TestNow.Add(-48 * time.Hour)
+		f.FirstNode().Files[i].Changed = remediatetest.TestNow.Add(-time.Hour)
+	}
+	p, err := fixOf(f).Plan("run", f.Snapshot, remediatetest.TestNow)
+	if err != nil || !p.Empty() {
+		t.Fatalf("%q, %v", remediatetest.StepsOf(p), err)
+	}
+	if notes := strings.Join(p.Notes.Texts(), "\n"); !strings.Contains(notes, "Whether the kubelet on worker-0 has read "+remediatetest.KubeletFile+" is unknown") {
+		t.Errorf("%s", notes)
+	}
+}
+
 // TestANodeThatIsNotBackIsToldHowToJoin: also where all nodes are looked at.
 func TestANodeThatIsNotBackIsToldHowToJoin(t *testing.T) {
 	t.Parallel()
-	const line = "certrot fix-api-int --nodes worker-0 --rebootstrap --approve-csrs"
+	const line = "certrot fix-api-int --nodes worker-0 --rebootstrap --approve-csrs --dry-run=client"
 	for _, nodes := range [][]string{{"worker-0"}, nil} {
 		f := remediatetest.NewFixture("master-0", "worker-0")
 		for i := range f.Nodes {

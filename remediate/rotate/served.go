@@ -135,7 +135,7 @@ func (l *looked) accepted(claims []trust.Claim, at catalog.Ref, ca *pki.Cert, wi
 
 // remediationOf is what repairs a claim, for people; the zero text: nothing is known.
 func remediationOf(claim trust.Claim) string {
-	return strings.ReplaceAll(claim.Edge.Remediation, "NODE", claim.Node)
+	return assess.Replace(claim.Edge.Remediation, "NODE", claim.Node)
 }
 
 // mastersWithout are those of which a file was not read, or is not there. A node of which

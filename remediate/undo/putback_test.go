@@ -92,10 +92,14 @@ func TestUndoThatWasInterrupted(t *testing.T) {
 		f.Embed("worker-0", e.Before.Path, f.Before)
 		f.FirstNode().File(e.Before.Path).SHA256 = e.Before.SHA256
 	}
-	f.FirstNode().File(remediatetest.KubeletFile).Modified = f.FirstNode().Kubelet.Started.Add(time.Hour)
-	p, err := u.Plan("run-1", f.Snapshot, remediatetest.TestNow)
-	if want := []string{"restart worker-0:kubelet.service", "await worker-0"}; err != nil || !slices.Equal(remediatetest.StepsOf(p), want) {
-		t.Fatalf("%+v, %v", p, err)
+	file, since := f.FirstNode().File(remediatetest.KubeletFile), f.FirstNode().Kubelet.Started.Add(time.Hour)
+	before := file.Modified
+	for _, times := range [][2]time.Time{{before, since}, {since, since}} { // with the time that it had, too
+		file.Modified, file.Changed = times[0], times[1]
+		p, err := u.Plan("run-1", f.Snapshot, remediatetest.TestNow)
+		if want := []string{"restart worker-0:kubelet.service", "await worker-0"}; err != nil || !slices.Equal(remediatetest.StepsOf(p), want) {
+			t.Fatalf("%+v, %v", p, err)
+		}
 	}
 	f.Serve(f.Young.Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.APIIntHost)))
 	var r *remediate.Refusal
