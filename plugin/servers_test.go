@@ -84,8 +84,8 @@ func TestServerOfTheCluster(t *testing.T) {
 	for _, want := range []string{
 		"Cluster  https://" + address + "  OpenShift 4.15.1", "\n" + address + "  TLS 1.3  asks for a client certificate\n", "  names      127.0.0.1\n",
 		"✓ name     valid for 127.0.0.1, an IP address", "✓ chain    it leads up to a CA that is not in the chain:",
-		"✓ trusted  by CA bundles in 8 places\n             file:/", "ConfigMap/openshift-kube-controller-manager/serviceaccount-ca", "             5 more lines: --details\n", "  stored in  no place that was read\n",
-		"✗ clients  1 of its 2 known clients do not trust it\n             ✗ kube-scheduler trusts", "lacks  CA loadbalancer-serving-signer (",
+		"✓ trusted  by CA bundles in 8 places\n             file:/", "ConfigMap/openshift-kube-controller-manager/serviceaccount-ca", "             6 more lines: --details\n", "  stored in  no place that was read\n",
+		"✗ clients  1 of its 2 known clients do not trust it\n             ✗ kube-scheduler does not trust", "lacks  CA loadbalancer-serving-signer (",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in\n%s", want, out)

@@ -254,7 +254,7 @@ func TestServersWithoutACluster(t *testing.T) {
 func TestServersTypedWrong(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string][2]string{
-		"api-int.example.com":         {`kind "api-int.example.com" is none`, "with its port"},
+		"api-int.example.com":         {`"api-int.example.com" is not a kind`, "with its port"},
 		"api-int.example.com:":        {`server "api-int.example.com:": the port is missing`, "api-int.example.com:6443"},
 		"api-int:0":                   {`server "api-int:0": the port is no number from 1 to 65535`, ":6443"},
 		"api-int:70000":               {`server "api-int:70000": the port is no number`, ":6443"},

@@ -73,8 +73,8 @@ func TestChecksOfAFileSayWhatWasReadThen(t *testing.T) {
 		"rotate, a lost node, in few": {rotated + " --accept-risk=nodes-ready", func(s *inspect.ClusterStatus) { s.ControlPlane.Nodes[0].Ready = "False" }, cli.ExitFindings, []string{"! accepted: nodes-ready", "nodes-ready: not Ready: "}, "blocked now"},
 		"rotate, a lost node":         {rotated + " --details --accept-risk=nodes-ready", func(s *inspect.ClusterStatus) { s.ControlPlane.Nodes[0].Ready = "False" }, cli.ExitFindings, []string{"Accepted by name, of aggregator-client-signer: nodes-ready"}, "blocked now"},
 		"all, at rest":                {list, func(*inspect.ClusterStatus) {}, cli.ExitFine, []string{"The status of the cluster is as of 20"}, ""},
-		"rotate, an upgrade":          {rotated, func(s *inspect.ClusterStatus) { s.ControlPlane.Update.Progressing = "True" }, cli.ExitRefused, []string{"upgrade-running: the cluster goes to", "(as of 20"}, ""},
-		"all, an upgrade":             {list, func(s *inspect.ClusterStatus) { s.ControlPlane.Update.Progressing = "True" }, cli.ExitFine, []string{"✗ upgrade-running an upgrade is under way"}, ""},
+		"rotate, an upgrade":          {rotated, func(s *inspect.ClusterStatus) { s.ControlPlane.Update.Progressing = "True" }, cli.ExitRefused, []string{"check upgrade-running fails: the cluster goes to", "(as of 20"}, ""},
+		"all, an upgrade":             {list, func(s *inspect.ClusterStatus) { s.ControlPlane.Update.Progressing = "True" }, cli.ExitFine, []string{"✗ upgrade running an upgrade is under way (upgrade-running)"}, ""},
 		"all, an upgrade, in full":    {list + " --details", func(s *inspect.ClusterStatus) { s.ControlPlane.Update.Progressing = "True" }, cli.ExitFine, []string{"upgrade-running, of", "the cluster goes to", "(as of 20"}, ""},
 	} {
 		s, err := collect.File{Path: "../testdata/demo/okd-4.15-api-int.certrot", Scanner: pki.NewScanner()}.Read()

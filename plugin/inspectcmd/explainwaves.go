@@ -20,7 +20,7 @@ func waveTopics() []topic {
 		return topic{kind: waveKind, claim: claim, help: help{name, means, []string{fixAPIInt, repairStatus}}}
 	}
 	return []topic{
-		{kind: "Check before a rotation", claim: "certrot rotates it in this version", help: help{"managed", "Something else renews it, or nothing does: rotate NAME --explain says which, and how to replace it.", []string{"{} rotate NAME --explain"}}, details: reference("docs/rotate.md")},
+		{kind: "Check before a rotation", claim: "the command rotate can trigger it in this version", help: help{"managed", "Something else renews it, or nothing does: rotate NAME --explain says which, and how to replace it.", []string{"{} rotate NAME --explain"}}, details: reference("docs/rotate.md")},
 		{kind: "Check before a repair", claim: "the node was read", help: help{"node-read", "Whether the node needs a repair is unknown: it is left as it is.", []string{"read it in another way:", "{} fix-api-int --dry-run=client --nodes NODE --via ssh"}}, details: reference("docs/fix-api-int.md")},
 		wave(remediate.WaveMasters, "the control plane nodes trust api-int", "Control plane nodes are repaired first, one after another."),
 		wave(remediate.WaveNotReady, "the workers that are not Ready trust api-int", "Workers that are NotReady or have no heartbeat are repaired before workers that are Ready: they lose nothing."),

@@ -61,7 +61,10 @@ func (o *rotateOptions) explain(ctx context.Context) error {
 	}
 	s.Advise(inspect.LiveHints(o.app.ProgramName))
 	of, err := rotate.NewReading(ctx, inspect.NewFacts(s, s.Taken, connect.DefaultWithin)).Find(o.names[0])
+	var refused *rotate.Error
 	switch {
+	case errors.As(err, &refused) && refused.Outcome == rotate.Refused && o.output == "":
+		return o.printUnrotated(refused.Error(), refused.Next)
 	case err != nil:
 		return exitError(err)
 	case !of.Signer():
@@ -70,14 +73,8 @@ func (o *rotateOptions) explain(ctx context.Context) error {
 	out := o.app.Streams.Out
 	switch reason, next := of.Unmanaged(); {
 	case reason == "":
-	case of.Unrotated() && o.output == "": // that is the answer
-		w := ui.NewPage(out)
-		ui.Printf(w, "%s: %s\n\n", of.At, reason)
-		ui.Wrap(w, "", strings.ToUpper(next[:1])+next[1:]+".")
-		if _, err := io.WriteString(out, w.String()); err != nil {
-			return fmt.Errorf("print: %w", err)
-		}
-		return nil
+	case of.Unrotated() && o.output == "":
+		return o.printUnrotated(of.At.String()+": "+reason, next)
 	default:
 		return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(errors.New(of.Name+": "+reason), "%s", next)}
 	}
@@ -96,6 +93,17 @@ func (o *rotateOptions) explain(ctx context.Context) error {
 		err = printFlow(out, of, version, steps, o.sources)
 	}
 	if err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	return nil
+}
+
+// printUnrotated answers for what certrot does not rotate: what else renews it.
+func (o *rotateOptions) printUnrotated(reason, renewed string) error {
+	w := ui.NewPage(o.app.Streams.Out)
+	ui.Printf(w, "%s\n\n", reason)
+	ui.Wrap(w, "", strings.ToUpper(renewed[:1])+renewed[1:]+".")
+	if _, err := io.WriteString(o.app.Streams.Out, w.String()); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
 	return nil
