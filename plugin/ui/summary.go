@@ -68,7 +68,7 @@ func (s Summary) Print(w *Page) {
 		hidden = 0
 	}
 	unknown = unknown[:len(unknown)-hidden]
-	rest := len(s.Head) + 1 + len(unknown) + min(hidden, 1) + len(s.Pass) + len(s.Tail) + 3 // empty lines
+	rest := len(s.Head) + 1 + len(unknown) + min(hidden, 1) + len(s.Pass) + len(s.Tail) + 2 // empty lines
 	next := Problem{Next: s.UnknownNext}
 	if _, command := commandAtEnd(Clean(OneLine(s.UnknownNext.Text))); command != "" {
 		next.Next = assess.Run(command)
@@ -81,8 +81,7 @@ func (s Summary) Print(w *Page) {
 	for _, p := range unknown {
 		reasons += min(len(p.Reason), 1)
 	}
-	before := rest - 1    // two lines are empty
-	whole := len(unknown) // of them are told in full, where there is room
+	before, whole := rest, len(unknown) // so many of them are told in full, where there is room
 	for ; whole > 0; whole-- {
 		if more := (Summary{Problems: unknown}).lines(w, whole, len(unknown)) - len(unknown); rest+more+s.lines(w, full, listed) <= summaryLines {
 			rest += more
