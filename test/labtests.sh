@@ -56,13 +56,13 @@ lab)
 esac
 
 tmp=$(mktemp -d)
-queues=
-# What runs in another part would bring its lab up again, so that goes first: each queue
+takers=
+# What runs in another part would bring its lab up again, so that goes first: each taker
 # is a session, and with it a process group, of its own.
 # shellcheck disable=SC2317 # called by the trap
 end() {
-	for q in $queues; do kill -- "-$q" 2>/dev/null || kill "$q" 2>/dev/null; done
-	for q in $queues; do wait "$q"; done
+	for t in $takers; do kill -- "-$t" 2>/dev/null || kill "$t" 2>/dev/null; done
+	for t in $takers; do wait "$t"; done
 	for name in repairs rotations lab; do LAB_DIR=$tmp/$name go run ./test/lab down >/dev/null; done
 	rm -rf "$tmp"
 }
@@ -80,28 +80,33 @@ if [ -r "$instances" ] && [ "$(cat "$instances")" -lt 512 ]; then
 	{ echo 512 >"$instances"; } 2>/dev/null || turns=1 beside=1
 fi
 
-# A queue takes its parts one after the other: the n-th, the n-th after that, and so on.
+# The next part, the longest first, runs where one has ended.
 # shellcheck disable=SC2016 # $-words are the inner shell's
-queue='script=$1 tmp=$2 flags=$3 parts=$4
-shift 4
+take='script=$1 tmp=$2 flags=$3
+shift 3
 failed=0
-for name in $parts; do
+for name in repairs lab rotations; do
+	mkdir "$tmp/$name.taken" 2>/dev/null || continue
 	LAB_DIR=$tmp/$name sh "$script" --part "$name" "$flags" "$@" >"$tmp/$name.said" 2>&1 || failed=1
 done
 exit $failed'
+taker() { # shellcheck disable=SC2046 # nothing, where there is no setsid
+	$(command -v setsid) sh -c "$take" take "$0" "$tmp" "$flags" "$@" &
+	takers="$takers $!"
+}
 n=0
 while [ $n -lt "$beside" ]; do
-	mine=$(printf '%s\n' repairs rotations lab | awk -v n=$n -v of="$beside" '(NR - 1) % of == n')
-	# shellcheck disable=SC2046 # nothing, where there is no setsid
-	$(command -v setsid) sh -c "$queue" queue "$0" "$tmp" "$flags" "$mine" "$@" &
-	queues="$queues $!"
+	taker "$@"
 	[ -z "$turns" ] || wait $! || failed=1
 	n=$((n + 1))
 done
 
 # shellcheck disable=SC2086 # one argument a package is what is wanted
 [ -z "$e2e$others" ] || tests -skip "$repairs|$rotations|$multus" $others $e2e || failed=1
-[ -n "$turns" ] || for q in $queues; do wait "$q" || failed=1; done
-queues=
+if [ -z "$turns" ]; then
+	taker "$@"
+	for t in $takers; do wait "$t" || failed=1; done
+fi
+takers=
 cat "$tmp/repairs.said" "$tmp/rotations.said" "$tmp/lab.said" # only now, so that their lines don't mix
 exit $failed
