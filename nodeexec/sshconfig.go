@@ -39,12 +39,9 @@ func readConfig(path, home string, notice func(string)) (userConfig, error) {
 	return userConfig{items}, err
 }
 
-// first is the arguments of the first setting of one of these keywords that
-// holds for a host, and the keyword. A host can have several names.
-func (c userConfig) first(names []string, keys ...string) (key string, args []string) {
-	it := c.setting(names, keys...)
-	return it.key, it.args
-}
+// first is the arguments of the first setting of a keyword that holds for a host. A host can
+// have several names.
+func (c userConfig) first(names []string, key string) []string { return c.setting(names, key).args }
 
 func (c userConfig) setting(names []string, keys ...string) (found configItem) {
 	walk(c.items, names, func(it configItem) bool {

@@ -13,7 +13,7 @@ func (r router) timeout(names []string, h *hop) error {
 		return nil
 	}
 	h.timeout = defaultConnect
-	_, args := r.config.first(names, "connecttimeout")
+	args := r.config.first(names, "connecttimeout")
 	if args == nil || args[0] == "none" {
 		return nil
 	}
@@ -47,17 +47,17 @@ func (r router) files(names []string, h *hop) error {
 			h.keys.files = append(h.keys.files, filepath.Join(r.s.Home, ".ssh", f))
 		}
 	}
-	_, only := r.config.first(names, "identitiesonly")
+	only := r.config.first(names, "identitiesonly")
 	h.keys.only = only != nil && only[0] == "yes"
 
-	if _, strict := r.config.first(names, "stricthostkeychecking"); strict != nil && strict[0] != "yes" && strict[0] != "ask" {
+	if strict := r.config.first(names, "stricthostkeychecking"); strict != nil && strict[0] != "yes" && strict[0] != "ask" {
 		r.s.notice("%s: StrictHostKeyChecking %s is ignored: host keys are always checked", h.name, strict[0])
 	}
 	if len(r.s.HostKeys.Files) > 0 {
 		h.known = r.s.HostKeys.Files
 		return nil
 	}
-	_, files := r.config.first(names, "userknownhostsfile")
+	files := r.config.first(names, "userknownhostsfile")
 	if files == nil && r.s.Home != "" {
 		files = []string{"~/.ssh/known_hosts", "~/.ssh/known_hosts2"}
 	}
@@ -71,7 +71,7 @@ func (r router) files(names []string, h *hop) error {
 		}
 		h.known = append(h.known, f)
 	}
-	if _, h.global = r.config.first(names, "globalknownhostsfile"); h.global == nil {
+	if h.global = r.config.first(names, "globalknownhostsfile"); h.global == nil {
 		h.global = []string{globalKnownHosts}
 	}
 	return nil

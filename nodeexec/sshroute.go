@@ -84,7 +84,7 @@ func (s *SSH) route(ctx context.Context, node string) ([]hop, error) {
 	given, listed := s.Inventory[node]
 	names := []string{node}
 	var hosts []string
-	if _, alias := r.config.first(names, "hostname"); listed {
+	if alias := r.config.first(names, "hostname"); listed {
 		hosts = []string{given.Host}
 		if given.Host != node { // the user says that this is the node: Host blocks hold by its address too
 			names = append(names, given.Host)
@@ -147,7 +147,7 @@ func (s *SSH) passedOver(ctx context.Context, node string) string {
 	if err != nil {
 		return ""
 	}
-	if _, alias := c.first([]string{node}, "hostname"); alias != nil {
+	if alias := c.first([]string{node}, "hostname"); alias != nil {
 		return ""
 	}
 	hosts, err := s.claimedHosts(ctx, node)
@@ -270,7 +270,7 @@ func (r router) hop(names, hosts []string, given Address, defaultUser string) (h
 	h := hop{name: names[0], hosts: hosts, user: given.User, port: given.Port, timeout: r.s.Limits.Connect, claimed: r.claimed && len(hosts) > 0, others: r.others}
 	if len(h.hosts) == 0 {
 		h.hosts = []string{names[0]}
-		if _, args := r.config.first(names, "hostname"); args != nil {
+		if args := r.config.first(names, "hostname"); args != nil {
 			alias, err := r.expand("HostName", args[0], hop{name: names[0], hosts: h.hosts})
 			if err != nil {
 				return h, err
@@ -283,13 +283,13 @@ func (r router) hop(names, hosts []string, given Address, defaultUser string) (h
 			return h, fmt.Errorf("%s is neither an IP address nor the name of a host", foreign.Quoted(host))
 		}
 	}
-	if _, args := r.config.first(names, "user"); h.user == "" && args != nil {
+	if args := r.config.first(names, "user"); h.user == "" && args != nil {
 		h.user = args[0]
 	}
 	if h.user == "" {
 		h.user = defaultUser
 	}
-	if _, args := r.config.first(names, "port"); h.port == 0 && args != nil {
+	if args := r.config.first(names, "port"); h.port == 0 && args != nil {
 		n, err := strconv.ParseUint(args[0], 10, 16)
 		if err != nil || n == 0 {
 			return h, fmt.Errorf("Port %s is no port", args[0]) //nolint:staticcheck // the keyword is spelled so
@@ -302,7 +302,7 @@ func (r router) hop(names, hosts []string, given Address, defaultUser string) (h
 	if err := r.timeout(names, &h); err != nil {
 		return h, err
 	}
-	if _, args := r.config.first(names, "hostkeyalias"); args != nil {
+	if args := r.config.first(names, "hostkeyalias"); args != nil {
 		if h.alias = args[0]; h.alias == "" || strings.ContainsFunc(h.alias, notInHost) {
 			return h, fmt.Errorf("HostKeyAlias %s is no name of a host", foreign.Quoted(h.alias))
 		}

@@ -86,6 +86,6 @@ func TestALongSentenceOfASnapshotIsForeign(t *testing.T) {
 		t.Errorf("%d bytes", len(got))
 	}
 	if short := "context " + strings.Repeat("a", 100); sentence(short) != short {
-		t.Error(fmt.Sprintf("%s", sentence(short)))
+		t.Error(sentence(short))
 	}
 }

@@ -187,7 +187,7 @@ func TestPauseWritesOneFieldOnly(t *testing.T) {
 			return false, nil, nil
 		})
 		err := c.a.Apply(t.Context(), &remediate.Env{Dynamic: client}, nil)
-		var api dynamic.ResourceInterface = client.Resource(checks).Namespace("ns")
+		api := client.Resource(checks).Namespace("ns")
 		if c.a.actor.Namespace == "" {
 			api = client.Resource(health)
 		}

@@ -90,7 +90,7 @@ func (s *rotating) refusals(t *testing.T) {
 	// What is no signer, and what is refused.
 	ends(t, rotate("loadbalancer-serving-signer-key", "--yes"), 2, "loadbalancer-serving-signer-key", "rotate --list")
 	ends(t, rotate("configmap/loadbalancer-serving-ca", "--yes"), 2, "no signer of the catalog")
-	ends(t, rotate("etcd-signer", "--yes"), 5, "nothing was changed", "cluster-etcd-operator")
+	ends(t, rotate("etcd-signer", "--yes"), 5, "nothing was changed", "rotate etcd-signer --explain")
 	ends(t, rotate("csr-signer", "--yes"), 2, "openshift-kube-controller-manager/csr-signer")
 	ends(t, rotate("loadbalancer-serving-signer", "--yes"), 5, "reaches-verifiers", "safe order", "pretrust", "--accept-risk=reaches-verifiers")
 	ends(t, rotate("kubelet-client", "--yes"), 5, "signer-age", "not old enough before")

@@ -123,7 +123,7 @@ func (s *rotating) pausedPool(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustDo(t, s.lab, "create", "-f", file)
-	ends(t, s.rotate(t, kubeletSigner, "--yes"), 5, "pools-ready: worker is paused", "nothing was changed", "oc get machineconfigpools")
+	ends(t, s.rotate(t, kubeletSigner, "--yes"), 5, "check pools-ready fails: worker is paused", "nothing was changed", "oc get machineconfigpools")
 	mustDo(t, s.lab, "delete", "-f", file)
 }
 
@@ -267,7 +267,7 @@ func (s *rotating) kubeletClient(t *testing.T, nodes []string, old *x509.Certifi
 
 	// No kubelet has it, then one, then all.
 	ends(t, s.rotate(t, s.reading(leaf, "--yes")...), 5, "signer-trusted", "nothing was changed")
-	ends(t, status(), 1, "○ trust", "0 of 2", "it is brought by machine-config-daemon", "is rotated "+s.leaf(t, leaf).NotBefore.UTC().AddDate(0, 0, 15).Format("2006-01-02 15:04:05 MST"))
+	ends(t, status(), 1, "○ trust", "2 of 2 clients do not trust it", "it is brought by machine-config-daemon", "is rotated "+s.leaf(t, leaf).NotBefore.UTC().AddDate(0, 0, 15).Format("2006-01-02 15:04:05 MST"))
 	r := s.stopped(t, syscall.SIGINT, "it waits for kubelets", func(said string) bool { return strings.Contains(said, "waiting, before "+leaf) }, line...)
 	ends(t, r, 3, "interrupted while following it", "signer-trusted", nodes[0], nodes[1])
 	s.machineConfigDaemon(t, nodes[0])
@@ -387,5 +387,5 @@ func (s *rotating) lostNode(t *testing.T, node string) {
 	t.Helper()
 	mustDo(t, s.lab, "ssh", node, "sudo systemctl stop kubelet")
 	s.lab.WaitNotReady(t, node)
-	ends(t, s.rotate(t, "aggregator-client-signer", "--yes"), 5, "nodes-ready: not Ready: "+node, "nothing was changed")
+	ends(t, s.rotate(t, "aggregator-client-signer", "--yes"), 5, "check nodes-ready fails: not Ready: "+node, "nothing was changed")
 }
