@@ -87,7 +87,7 @@ func TestServedByNoServerThatIsAsked(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ signer, name, why, next, trust string }{
 		{"csr-signer-signer", "csr-signer-signer", "csr-signer (no server presents it", "nothing: ", ""},
-		{aggregator, "aggregator-client", "aggregator-client (a client presents it: no handshake shows that)", "nothing: ", ""},
+		{aggregator, "aggregator-client", "aggregator-client (a client presents it: a handshake with a server does not tell)", "nothing: ", ""},
 		{"router-ca", "router-ca", "router-certs-default (no handshake was made: ", "ask its server yourself: kubectl certrot inspect HOST:PORT", "its clients are unknown: the catalog has none"},
 	} {
 		r := newRotating(c.signer, "4.20.3")
