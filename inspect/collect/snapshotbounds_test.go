@@ -2,7 +2,6 @@ package collect
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"runtime"
 	"strings"
