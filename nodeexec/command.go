@@ -164,10 +164,12 @@ func (r *commandRemote) exec(ctx context.Context, stdin io.Reader, stdout, stder
 	defer stop(nil)
 	first, second := rand.Text(), rand.Text()
 	said := &tail{}
-	says := &saying{unsaid: r.unsaid, to: io.MultiWriter(stderr, said), login: &tail{}}
-	out := &pastNoise{mark: []byte(first + second), to: stdout, full: stop, past: says.shellIsThere}
+	mark := []byte(first + second)
+	says := &saying{unsaid: r.unsaid, to: io.MultiWriter(stderr, said)}
+	login := &pastNoise{mark: mark, to: says, full: func(error) {}}
+	out := &pastNoise{mark: mark, to: stdout, full: stop}
 	cmd := exec.CommandContext(ctx, r.argv[0], r.argv[1:]...)
-	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = out, says, killGrace
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = out, login, killGrace
 	ownGroup(cmd, "")
 	in, err := cmd.StdinPipe()
 	if err == nil {
@@ -184,7 +186,7 @@ func (r *commandRemote) exec(ctx context.Context, stdin io.Reader, stdout, stder
 	}()
 	err = cmd.Wait()
 	if out.line == nil { // a login that is refused may say so on stdout
-		_, _ = io.WriteString(stderr, loginPhrases(string(says.loginSaid())+"\n"+string(out.noise)))
+		_, _ = io.WriteString(stderr, loginPhrases(string(login.noise)+"\n"+string(out.noise)))
 	}
 	says.end()
 	if cause := context.Cause(ctx); cause != nil {
@@ -258,7 +260,6 @@ type pastNoise struct {
 	mark  []byte
 	to    io.Writer
 	full  func(error) // called when there is too much noise
-	past  func()      // called once the line has come
 	noise []byte
 	line  []byte // with the mark; nil: it has not come
 }
@@ -271,15 +272,14 @@ func (p *pastNoise) Write(b []byte) (int, error) {
 	if at := bytes.Index(p.noise, p.mark); at >= 0 {
 		if line, rest, whole := bytes.Cut(p.noise[at:], []byte("\n")); whole {
 			p.line, p.noise = line, nil
-			p.past()
 			if len(rest) > 0 {
-				_, _ = p.to.Write(rest) // which takes all: see shellOutput
+				_, _ = p.to.Write(rest) // which takes all: see shellOutput, saying
 			}
 			return len(b), nil
 		}
 	}
 	if len(p.noise) > maxNoise {
-		p.noise = nil
+		p.noise = p.noise[len(p.noise)-len(p.mark):] // which may have begun
 		p.full(fmt.Errorf("it prints more than %d bytes before it runs a command", maxNoise))
 	}
 	return len(b), nil

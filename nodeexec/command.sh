@@ -4,7 +4,8 @@
 #
 #   command.sh WORD WORD sudo|self SHELL.SH
 #
-# The two words are written as one, which the echo of a terminal never is.
+# The two words are written as one, which the echo of a terminal never is. On stderr, too:
+# what is there before them is the login's, and may be a password in any form.
 if [ -t 0 ] || [ -t 1 ]; then
 	printf '%s%s terminal\n' "$1" "$2"
 	exit 126
@@ -15,6 +16,7 @@ if [ "$pid" != "$$" ]; then
 	printf '%s%s processes\n' "$1" "$2"
 	exit 126
 fi
+printf '%s%s\n' "$1" "$2" >&2
 printf '%s%s\n' "$1" "$2"
 # setsid forks where it leads a group already: a subshell does not. What comes
 # behind it keeps the shell from becoming it.

@@ -156,10 +156,11 @@ func TestWhatACommandSaysHasNoneOfItsWords(t *testing.T) {
 	words := []string{"{node}", "--token=geheim123", "root:geh@eim456@{node}", "-pgeheim789", "geheim", "a geheim B", "x=debug", "-v",
 		"sshpass -pgeheim012 ssh", "?token=geheim345&x=1", "Bearer geheim678,u=1", "%r:gehe%%geheim901%h"}
 	const script = `node=$1; shift
+sh; code=$?
 while [ "$1" != sh ]; do echo "bad: $1 ${1##*=} ${1#-p} ${1##*:} geh@eim456" TO; shift; done
 echo "at $node: refused 'geheim012' 'geheim345' 'geheim678' 'geheim901' 'geh@eim456' ageheim123b geheim. debugging" TO
 printf gehe TO; sleep 0.1; printf 'im123\n' TO
-"$@"`
+exit $code`
 	by := program(t, strings.ReplaceAll(script, "TO", ">&2"))
 	by.Words = append(by.Words[:1], words...)
 	_, err := open(t, by, "node-1").Run(t.Context(), nil, "sh", "-c", "echo the disk is full >&2; exit 5")
@@ -179,8 +180,25 @@ printf gehe TO; sleep 0.1; printf 'im123\n' TO
 	}
 }
 
+// What a login says is not passed on once a shell is there either, in whatever form it has the words,
+// and however much it is.
+func TestWhatALoginSaidIsNotInALaterError(t *testing.T) {
+	for name, says := range map[string]string{
+		"encoded":          `echo 'Proxy-Authorization: Basic bWU6Z2VoZWltNzc=' >&2`,
+		"many lines of it": `i=0; while [ $i -lt 3000 ]; do echo 'debug1: Basic bWU6Z2VoZWltNzc='; i=$((i + 1)); done >&2`,
+		"without an end":   `printf 'Basic bWU6Z2VoZWltNzc=' >&2`,
+	} {
+		by := program(t, "shift 2; "+says+`; "$@"`)
+		by.Words = append(by.Words, "--proxy-auth=me:geheim77")
+		_, err := open(t, by, "node-1").Run(t.Context(), nil, "sh", "-c", "echo the disk is full >&2; exit 5")
+		if err == nil || strings.Contains(err.Error(), "bWU6") || !strings.Contains(err.Error(), "the disk is full") {
+			t.Errorf("%s: %.300v", name, err)
+		}
+	}
+}
+
 func TestAWordInALongLineOfACommandIsLeftOut(t *testing.T) {
-	by := program(t, `shift 2; printf '%70000s' gehe >&2; sleep 0.2; printf 'im123 %65600s' gehe >&2; sleep 0.2; printf 'im123 the end' >&2; "$@"`)
+	by := program(t, `sh; printf '%70000s' gehe >&2; sleep 0.2; printf 'im123 %65600s' gehe >&2; sleep 0.2; printf 'im123 the end' >&2; exit 1`)
 	by.Words = append(by.Words, "--token=geheim123")
 	_, err := open(t, by, "node-1").Run(t.Context(), nil, "false")
 	if err == nil || strings.Contains(err.Error(), "gehe") || !strings.Contains(err.Error(), "… the end") || strings.Contains(err.Error(), "im123") {

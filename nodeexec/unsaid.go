@@ -117,55 +117,24 @@ func (u unsaid) in(text []byte) []byte {
 // wholeLine is up to how many bytes a line is waited for.
 const wholeLine = 64 << 10
 
-// saying writes lines without what is unsaid, once a shell is on the node. What a login says
-// before is kept apart: see loginPhrases.
+// saying writes lines without what is unsaid, of what comes once a shell is on the node.
 type saying struct {
 	unsaid unsaid
 	to     io.Writer // which takes all: see tail
 	mu     sync.Mutex
 	line   []byte
-	login  *tail // nil: a shell is there
 }
 
 func (s *saying) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.login != nil {
-		return s.login.Write(p)
-	}
-	s.add(p)
-	return len(p), nil
-}
-
-// add takes more of a line, and passes on those that are whole.
-func (s *saying) add(p []byte) {
 	s.line = append(s.line, p...)
 	at := bytes.LastIndexByte(s.line, '\n') + 1
 	if at == 0 && len(s.line) > wholeLine {
 		at = s.apart()
 	}
 	s.pass(at)
-}
-
-// shellIsThere passes on what came before as well: what the shell says may be among it.
-func (s *saying) shellIsThere() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.login != nil {
-		before := s.login.Bytes()
-		s.login = nil
-		s.add(before)
-	}
-}
-
-// loginSaid is what came before a shell; nothing once one is there.
-func (s *saying) loginSaid() []byte {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.login == nil {
-		return nil
-	}
-	return s.login.Bytes()
+	return len(p), nil
 }
 
 // end passes on a line that has no end.
