@@ -88,7 +88,7 @@ func TestRotateAnswersOnOneScreen(t *testing.T) {
 				}
 			}
 		}
-		if planned < 3 {
+		if least := map[string]int{"demo": 5}[title]; planned < max(least, 3) {
 			t.Errorf("%s: %d plans", title, planned)
 		}
 	}

@@ -178,7 +178,7 @@ func ControlPlaneResources() []ControlPlaneResource {
 			Evidence: Evidence{Verified, "openshift/api machine/v1/types_controlplanemachineset.go: once Active it can't be made Inactive"},
 		},
 		{
-			Kind: "APIService", Path: "/apis/apiregistration.k8s.io/v1/apiservices", Reports: ReportsAPIService, Effect: "says which APIs are silent that others serve, as routes and projects: whoever asks for one waits",
+			Kind: "APIService", Path: "/apis/apiregistration.k8s.io/v1/apiservices", Reports: ReportsAPIService, Effect: "says which APIs are silent that others serve, as routes and projects: a request for one waits",
 			Evidence: Evidence{Verified, "kubernetes/kube-aggregator pkg/apis/apiregistration/v1/types.go"},
 		},
 	}

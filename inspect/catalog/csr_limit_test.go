@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestOpenShiftsApproverHasALimit: whoever asks, too many requests are why none is approved.
+// TestOpenShiftsApproverHasALimit: with any requester, too many requests are why none is approved.
 func TestOpenShiftsApproverHasALimit(t *testing.T) {
 	t.Parallel()
 	for _, r := range KubeletRequesters() {

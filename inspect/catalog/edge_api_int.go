@@ -37,7 +37,7 @@ func apiIntEdges() []Edge {
 			In:     Range{Component: scheduler}, Evidence: Evidence{Verified, schedulerRepo + "bindata/assets/kube-scheduler/kubeconfig-cm.yaml and pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ " + schedulerRead},
 		},
 		{
-			ID: "published-server-ca-api-int", Part: PartAPIInt, Verifier: "whoever is given the cluster's CA", Claim: "the CA that the cluster publishes verifies api-int's serving certificate",
+			ID: "published-server-ca-api-int", Part: PartAPIInt, Verifier: "clients that are given the cluster's CA", Claim: "the CA that the cluster publishes verifies api-int's serving certificate",
 			Trust: APIServerCA(), Presented: InternalLoadBalancerServing(), ServerName: NameInternal, Reload: ReloadEachTime, Reader: pki.ReaderUnknown,
 			Impact: "the server side itself is not consistent: fix kube-apiserver-operator before anything else",
 			In:     Range{Component: kas}, Evidence: kasRotation(),

@@ -7,7 +7,7 @@ import "github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 
 // bundleEdges say that what is made of others holds all of it.
 func bundleEdges() []Edge {
-	const impact = "whoever reads it refuses what the CA that it lacks has signed"
+	const impact = "its readers refuse what the CA that it lacks has signed"
 	return []Edge{
 		{
 			ID: "bundle-parts", Part: PartBundles, Verifier: "who trusts a bundle that is made of others", Claim: "bundles hold all that they are made of",
@@ -29,7 +29,7 @@ func serviceCallEdges() []Edge {
 		return Edge{
 			ID: id, Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver trusts the " + what + " that it calls",
 			Trust: Ref{Kind: kind, Name: "*"}, Presented: Ref{Kind: Secret, Key: "tls.crt"}, Verify: VerifyServiceCertificate, Reload: ReloadEachTime, Reader: pki.ReaderGo,
-			Remediation: "have whoever keeps the CA bundle put the CA there that signs the Service's certificate",
+			Remediation: "have the owner of the CA bundle put the CA there that signs the Service's certificate",
 			Impact:      impact, Evidence: src,
 		}
 	}

@@ -21,7 +21,7 @@ func serviceEdges() []Edge {
 		server("new-worker-config-server", "worker"),
 		server("new-master-config-server", "master"),
 		{
-			ID: "service-ca", Part: PartServices, Verifier: "whoever calls Services by TLS", Claim: "the published service CA verifies what Services show",
+			ID: "service-ca", Part: PartServices, Verifier: "clients of Services by TLS", Claim: "the published service CA verifies what Services show",
 			Trust: Ref{Kind: ConfigMap, Namespace: "*", Name: "openshift-service-ca.crt", Key: "service-ca.crt"}, Presented: Ref{Kind: Secret, Key: "tls.crt"}, Selector: ServiceCASecret(),
 			ServerName: NameAny, Reload: ReloadOnChange, Reader: pki.ReaderUnknown,
 			Impact: "calls between the cluster's own components: metrics, webhooks, the image registry",

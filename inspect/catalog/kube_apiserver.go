@@ -18,7 +18,7 @@ func kubeAPIServerPlaces() []Place {
 		ca(bundle(kasTarget, "client-ca"), "CAs with which kube-apiserver verifies its clients", combined),
 		ca(bundle(managed, "kube-apiserver-client-ca"), "the same, published: on nodes it becomes kubelet-ca.crt, with which kubelets verify their clients", synced),
 		ca(bundle(kasTarget, "kubelet-serving-ca"), "kube-apiserver verifies kubelets' serving certificates with it", synced),
-		ca(bundle(managed, "kubelet-serving-ca"), "the same, published for whoever scrapes kubelets", synced),
+		ca(bundle(managed, "kubelet-serving-ca"), "the same, published for clients that scrape kubelets", synced),
 		ca(bundle(kasTarget, "aggregator-client-ca"), "published to extension API servers, which verify the front proxy with it", synced),
 		ca(bundle(kasTarget, "etcd-serving-ca"), "kube-apiserver verifies etcd's serving certificates with it", synced),
 		{Ref: secret(kasTarget, "etcd-client"), Role: Client, Owner: kasOwner, Doc: "kube-apiserver's client certificate for etcd, a copy", Lifetimes: etcdClient(), In: all, Evidence: synced},

@@ -202,7 +202,7 @@ func writerOf(at Ref, v Versions) string {
 // labTest is a row: a test in which a step of a rotation was seen in the lab, with
 // library-go's controllers, Kubernetes' kube-controller-manager or a kubelet.
 type labTest struct {
-	Actor  string // who was seen at it; empty: whoever does it
+	Actor  string // who was seen at it; empty: any
 	Object Ref    // without Key
 	Test   string // file and function
 }

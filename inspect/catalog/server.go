@@ -161,7 +161,7 @@ func CustomAPIIntEdge() Edge {
 	return Edge{
 		ID: "api-int-own-certificate", Part: PartAPIInt, Verifier: "kubelets", Claim: "api-int presents its own certificate, and none of an administrator's",
 		ServerName:  NameInternal,
-		Impact:      "whoever trusts the cluster's own CA for api-int: kubelets, kube-controller-manager, the network; and new CAs are of no use to them",
+		Impact:      "clients that trust the cluster's own CA for api-int: kubelets, kube-controller-manager, the network; and new CAs are of no use to them",
 		Remediation: "oc edit apiserver cluster: give each of spec.servingCerts.namedCertificates its names, without api-int",
 		In:          Range{Component: kas}, Evidence: Evidence{Verified, "docs.okd.io/4.20/security/certificates/api-server.html (Do not provide a named certificate for the internal load balancer)"},
 	}

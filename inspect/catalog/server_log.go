@@ -48,7 +48,7 @@ func ServerLogs() []ServerLog {
 	apiServer := func(id, namespace, level, remediation string, part Part, in Range, e Evidence) ServerLog {
 		e.Source += format + fromFive
 		return ServerLog{Server: "kube-apiserver", Namespace: namespace, Pod: "kube-apiserver-", Container: "kube-apiserver", Level: level, Edge: Edge{
-			ID: id, Part: part, Verifier: "whoever calls kube-apiserver", Claim: "no client refuses the certificate that kube-apiserver presents",
+			ID: id, Part: part, Verifier: "clients of kube-apiserver", Claim: "no client refuses the certificate that kube-apiserver presents",
 			Impact:      "these clients: they can't reach the API",
 			Remediation: remediation + " --nodes NODE, to see whose trust anchors there lack what",
 			In:          in, Evidence: e,

@@ -102,7 +102,7 @@ func tokenInLogs(f *inspect.Facts) []assess.Finding {
 			gathered.add(e)
 		}
 	}
-	const who = "now: whoever reads it can ask for the certificate of a node"
+	const who = "now: anyone who reads it can ask for the certificate of a node"
 	explained := assess.Run(f.Hints().Next("{} explain token-in-logs"))
 	var out []assess.Finding
 	if len(nodes.at) > 0 {

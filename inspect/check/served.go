@@ -170,7 +170,7 @@ func callFailing(from pki.Location) string {
 }
 
 func callFinding(c inspect.ServiceCall) assess.Finding {
-	return assess.Finding{Assessment: assess.Assessment{Severity: assess.Warning, Remediation: assess.Advise("have whoever keeps the CA bundle put the CA there that signs the Service's certificate (cert-manager's cainjector, service-ca's annotation, the operator), or restart it")}, At: []pki.Location{c.From}}
+	return assess.Finding{Assessment: assess.Assessment{Severity: assess.Warning, Remediation: assess.Advise("have the owner of the CA bundle put the CA there that signs the Service's certificate (cert-manager's cainjector, service-ca's annotation, the operator), or restart it")}, At: []pki.Location{c.From}}
 }
 
 // callFails is the finding about a call that its bundle verifies nothing for.

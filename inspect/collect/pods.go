@@ -251,7 +251,7 @@ func (c *Cluster) certificates(ctx context.Context, of catalog.Ref) (found []*pk
 	}
 	found = []*pki.Cert{}
 	for _, f := range c.Scanner.Within(ctx).Scan([]byte(object.Data[of.Key])) {
-		loaded, _ := f.Content.LoadedBy(pki.ReaderUnknown) // by whoever reads it
+		loaded, _ := f.Content.LoadedBy(pki.ReaderUnknown) // by any reader
 		found = append(found, loaded...)
 	}
 	if ctx.Err() != nil {

@@ -35,6 +35,6 @@ func TestManyNodesAndRequests(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	if inv := NewInventory(ended, inspect.NewFacts(s, now, 0), Filter{}); len(inv.Nodes) > 0 {
-		t.Errorf("%d nodes, although nobody waits", len(inv.Nodes))
+		t.Errorf("%d nodes, although no request is pending", len(inv.Nodes))
 	}
 }

@@ -203,7 +203,7 @@ func (j *judge) trustsNow(row catalog.ServerLog, edges []Claim, node string) (si
 }
 
 // restartedSince tells when those on a node who could have refused a server were started:
-// its kubelet, and whoever reads its trust anchors only at the start. ok is false unless
+// its kubelet, and clients that read their trust anchors only at startup. ok is false unless
 // it is known of all of them that this was after the last refusal, by the clocks of the
 // node and of the server, and a handshake from the node is seen to work.
 func (j *judge) restartedSince(edges []Claim, node string, s *ClientRefusals) (started []string, ok bool) {

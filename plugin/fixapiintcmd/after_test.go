@@ -124,14 +124,14 @@ func TestOfWhomItIsSaid(t *testing.T) {
 			r.Claims = append(r.Claims, report.VerificationClaim{Part: string(catalog.PartAPIInt), Claim: "kubelets trust it", Assessment: assess.Assessment{Status: status, Reason: why}, Node: n})
 		}
 	}
-	add(assess.Unknown, "nobody could read it", "worker-0", "worker-0", "worker-1", "worker-2", "worker-3", "worker-4")
+	add(assess.Unknown, "the node was not read", "worker-0", "worker-0", "worker-1", "worker-2", "worker-3", "worker-4")
 	add(assess.Unknown, "its log ends", "worker-7", "worker-8", "worker-9")
 	add(assess.Unknown, "no object says so", "")
 	if err := judged(a, r, "certrot verify api-int"); err != nil {
 		t.Error(err)
 	}
 	for _, want := range []string{
-		"? whether kubelets trust it (worker-0, worker-1, worker-2 and 2 more): nobody could read it\n",
+		"? whether kubelets trust it (worker-0, worker-1, worker-2 and 2 more): the node was not read\n",
 		"? whether kubelets trust it (worker-7, worker-8, worker-9): its log ends\n",
 		"? whether kubelets trust it: no object says so\n",
 	} {

@@ -32,7 +32,7 @@ func checkHelp() []help {
 		{"kubelet-rotates", "The kubelet's certificate expires without a new one. Then its node is NotReady.", []string{"set rotateCertificates: true in the kubelet's configuration"}},
 		{"kubeconfig-sound", "A client with this file can't connect, or machine-config-daemon updates the wrong cluster in it.", []string{inspectNodes, "correct the file on the node"}},
 		{"file-private", "Other users of the node can read a key or a token, or change which CAs it trusts.", []string{"on the node: chown root:root FILE; chmod 600 for keys and tokens, chmod go-w for other files"}},
-		{"token-in-logs", "Whoever can read the log can join a machine to the cluster.", []string{"upgrade first, or the new token is printed, too; then replace the token, in the order below"}},
+		{"token-in-logs", "Anyone who can read the log can join a machine to the cluster.", []string{"upgrade first, or the new token is printed, too; then replace the token, in the order below"}},
 		{"clock-skew", "With a wrong clock good certificates are refused: they seem expired, or not yet valid.", []string{"on the node: chronyc tracking; timedatectl"}},
 		{"certificate-outlives-ca", "The certificate is refused on the day its CA expires, though its own dates look good.", []string{listExpiring, "have the CA renewed, and the certificate issued again"}},
 		{"serving-names", "Clients refuse the server: they ignore the common name.", []string{"have the certificate issued with the names and addresses that clients use"}},

@@ -101,8 +101,11 @@ func (o *rotateOptions) explain(ctx context.Context) error {
 // printUnrotated answers for what certrot does not rotate: what else renews it.
 func (o *rotateOptions) printUnrotated(reason, renewed string) error {
 	w := ui.NewPage(o.app.Streams.Out)
-	ui.Printf(w, "%s\n\n", reason)
-	ui.Wrap(w, "", strings.ToUpper(renewed[:1])+renewed[1:]+".")
+	ui.Printf(w, "%s\n", reason)
+	if renewed != "" {
+		ui.Printf(w, "\n")
+		ui.Wrap(w, "", strings.ToUpper(renewed[:1])+renewed[1:]+".")
+	}
 	if _, err := io.WriteString(o.app.Streams.Out, w.String()); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}

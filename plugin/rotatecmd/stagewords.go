@@ -97,7 +97,7 @@ func lateWord(s rotate.Stage) string {
 	return "; not yet: "
 }
 
-// none reports whether it is unknown of all clients, or of all that they are shown.
+// none reports whether it is unknown of all clients, or of all that servers present.
 func none(s rotate.Stage) bool {
 	return s.Status == assess.Unknown && s.Reached == 0 && (s.ID == rotate.StageServed || s.ID == rotate.StageTrust || s.ID == rotate.StageEdges)
 }

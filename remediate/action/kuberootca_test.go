@@ -174,7 +174,7 @@ func TestPatchKubeRootCA(t *testing.T) {
 // helps where it is the one that is behind.
 func TestSchedulersLever(t *testing.T) {
 	t.Parallel()
-	f := remediatetest.Mended("master-0")
+	f := remediatetest.RepairedFixture("master-0")
 	ca := f.CaOf()
 	r := inspect.Rollout{Operator: true, Source: ca, Latest: 3, Masters: []inspect.Revision{{Node: "master-0", Current: 3, CA: ca, Ready: "True"}}, Scheduler: &inspect.Revisions{Latest: 4}}
 	for _, c := range []struct {

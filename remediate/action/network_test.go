@@ -113,7 +113,7 @@ func TestRestartPodsWhereNeeded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := remediatetest.Mended()
+			f := remediatetest.RepairedFixture()
 			a := RestartPods{NodeName: node, Row: remediatetest.RowOf(c.row), Pods: []inspect.Pod{remediatetest.PodOf(remediatetest.RowOf(c.row), node, c.started)}, CA: f.CaOf()}
 			a.RootCA = &inspect.RootCA{Namespace: a.Row.Namespace, CA: f.CaOf(), Written: remediatetest.TestNow.Add(-30 * time.Minute)}
 			if c.change != nil {
@@ -135,7 +135,7 @@ func TestRestartPodsWhereNeeded(t *testing.T) {
 
 func TestRestartPods(t *testing.T) {
 	t.Parallel()
-	f := remediatetest.Mended()
+	f := remediatetest.RepairedFixture()
 	row := remediatetest.RowOf("multus")
 	a := RestartPods{NodeName: "worker-0", Row: row, Pods: []inspect.Pod{remediatetest.PodOf(row, "worker-0", remediatetest.TestNow.Add(-25*time.Hour))}, CA: f.CaOf()}
 	old := a.Pods[0]
@@ -182,7 +182,7 @@ func TestRestartPods(t *testing.T) {
 
 func TestRestartPodsThatMustNotBe(t *testing.T) {
 	t.Parallel()
-	f := remediatetest.Mended()
+	f := remediatetest.RepairedFixture()
 	published := func(text []byte) *corev1.ConfigMap {
 		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "openshift-machine-config-operator", Name: "kube-root-ca.crt"}, Data: map[string]string{"ca.crt": string(text)}}
 	}
@@ -266,7 +266,7 @@ func TestRestartedPodThatDoesNotCome(t *testing.T) {
 
 func TestNetworkRestartsInOrder(t *testing.T) {
 	t.Parallel()
-	f := remediatetest.Mended("master-0", "worker-0")
+	f := remediatetest.RepairedFixture("master-0", "worker-0")
 	f.Cluster.Versions = catalog.Versions{Cluster: "4.15.0"}
 	long := remediatetest.TestNow.Add(-25 * time.Hour)
 	r := NetworkRestarts{CA: f.CaOf()}

@@ -65,7 +65,7 @@ func TestRolloutsWaitForASilentMaster(t *testing.T) {
 // TestNoPodIsDeletedOnASilentNode: it would not come back.
 func TestNoPodIsDeletedOnASilentNode(t *testing.T) {
 	t.Parallel()
-	f := remediatetest.Mended()
+	f := remediatetest.RepairedFixture()
 	row := remediatetest.RowOf("machine-config-daemon")
 	a := action.RestartPods{NodeName: "worker-0", Row: row, Pods: []inspect.Pod{remediatetest.PodOf(row, "worker-0", remediatetest.TestNow)}, CA: f.CaOf()}
 	root := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: row.Namespace, Name: "kube-root-ca.crt"}, Data: map[string]string{"ca.crt": string(f.ConfigMap)}}

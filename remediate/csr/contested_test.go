@@ -268,7 +268,7 @@ func TestAnotherNodesKubeletBlocksNoRepair(t *testing.T) {
 	}
 }
 
-// TestTokensContestEachOtherBesideAnotherUser: the token is to be replaced, whoever else asks.
+// TestTokensContestEachOtherBesideAnotherUser: the token is to be replaced, also where another client asks.
 func TestTokensContestEachOtherBesideAnotherUser(t *testing.T) {
 	t.Parallel()
 	c := newContest(t, func(c *contest, second int) {

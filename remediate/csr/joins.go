@@ -46,7 +46,7 @@ func (n RequestedNode) anotherNode(user string) bool {
 }
 
 // noBootstrappers are the users, each with the keys that it asked for, that have no bootstrapper's token;
-// none where the others with a token contest each other, or one that asked is not known any more.
+// none where the others with a token contest each other, or a user that asked is unknown.
 func (n RequestedNode) noBootstrappers(keys int, by map[pki.Fingerprint]string) []string {
 	var others []string
 	for _, user := range by {

@@ -143,7 +143,7 @@ func (c *console) quick(t *testing.T) {
 	}
 }
 
-// script is the one for the node, as it is written when nobody could read it.
+// script is the one for the node, as it is written when the node was not read.
 func (c *console) script() apiint.Script {
 	return apiint.Script{Node: "worker-0", Run: "run-1", Setup: catalog.KubeletSetups(catalog.Versions{})[0], SHA256: make([]pki.Fingerprint, 2), CA: c.ConfigMap, From: "a test", Created: time.Now()}
 }

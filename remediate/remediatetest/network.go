@@ -46,8 +46,8 @@ func (f *FakeAPI) Did() (out []string) {
 	return out
 }
 
-// Mended are facts after a repair at TestNow: the kubelets have read the new CA.
-func Mended(names ...string) *Fixture {
+// RepairedFixture is the facts after a repair at TestNow: the kubelets have read the new CA.
+func RepairedFixture(names ...string) *Fixture {
 	f := NewFixture(names...)
 	for i := range f.Nodes {
 		n := &f.Nodes[i]

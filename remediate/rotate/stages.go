@@ -20,7 +20,7 @@ func (c Chain) signerStage() Stage {
 	s := Stage{Assessment: assess.Assessment{ID: StageSigner, Remediation: assess.Advise(causes(c.ownerDown(c.owner()), lookAtOperator(c.owner())))}}
 	trigger, known := catalog.TriggerOf(at, c.Facts.Snapshot.Cluster.Versions)
 	switch {
-	case len(entries) == 0 && notThere(c.Facts, at) && known == catalog.Yes && trigger.Annotation == "": // who makes it again, if anyone, is not known
+	case len(entries) == 0 && notThere(c.Facts, at) && known == catalog.Yes && trigger.Annotation == "": // its owner is unknown
 		where, lead := "there", ""
 		if c.Facts.Hints().OfFile() {
 			where, lead = "in this file", "ask the cluster: "
@@ -165,7 +165,7 @@ func (c Chain) placesStage(name string, places []catalog.Ref, cas []*pki.Cert) S
 				continue
 			}
 			found = found || h.Reserved()
-			loaded, _ := h.Content.LoadedBy(pki.ReaderUnknown) // by whoever reads it
+			loaded, _ := h.Content.LoadedBy(pki.ReaderUnknown) // by any reader
 			switch holds := !slices.ContainsFunc(cas, func(ca *pki.Cert) bool { return !hasCert(loaded, ca) }); {
 			case holds:
 				all, has = all+1, has+1
