@@ -224,7 +224,7 @@ type notNow struct {
 // whyNotNow are those of all checks before a rotation.
 func whyNotNow() []notNow {
 	return []notNow{
-		{managedCheck, "not by certrot", "certrot does not rotate it; NAME --explain says who does", "way unknown", "how it rotates depends on a version that is unknown"},
+		{managedCheck, "not by certrot", "certrot does not rotate it; NAME --explain says who does", "version unknown", "how it rotates depends on a version that is unknown"},
 		{"control-plane-here", "hosted", "another cluster has the control plane", "", ""},
 		{"annotations-agree", "annotations wrong", "they contradict its certificate", "Secret unread", "its Secret was not read"},
 		{"signer-type", "Secret type", "operators would delete such a signer", "type unknown", "the Secret type of its signer is unknown"},
