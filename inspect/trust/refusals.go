@@ -31,10 +31,18 @@ type ClientRefusals struct {
 // repaired, or is gone.
 const refusedLately = 15 * time.Minute
 
-// silentFor is how long somebody has to be silent, since all on his node was mended, to
-// be taken for mended: kubelets try again every few seconds, and a container that fails is
+// silentFor is how long a node's clients have to be silent, since all on it was repaired, to
+// be taken for repaired: kubelets try again every few seconds, and a container that fails is
 // started again within five minutes (kubernetes/kubernetes pkg/kubelet, MaxContainerBackOff).
 const silentFor = 6 * time.Minute
+
+// quietAfterRestart is how long after the last restart on a node nothing there has refused a
+// server. A kubelet without trust refuses several times a second.
+const quietAfterRestart = 30 * time.Second
+
+// wholeSeconds is by how much a start may be later than it is told, and a line of a log later
+// than what it is about.
+const wholeSeconds = 2 * time.Second
 
 // logStale is how long before now a log may have ended. API servers write all the time.
 const logStale = time.Hour
@@ -116,10 +124,10 @@ func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 		if trusts && !s.Last.IsZero() && s.last.Before(since) && until.Sub(since) >= silentFor {
 			continue // it was fixed after the last time, and has not refused since then
 		}
-		if started, ok := j.restartedSince(edges, c.Node, s); ok && trusts && !since.IsZero() && until.After(since) {
+		if started, ok := j.restartedSince(edges, c.Node, s, until); ok && trusts && !since.IsZero() && until.After(since) {
 			c.Status, c.Edge.Remediation = assess.Pass, ""
 			c.Assessment.Evidence = ""
-			c.Reason = fmt.Sprintf("the last refusal was %s; since then %s, and the handshake works now", moment(s.last.Round(time.Second)), strings.Join(started, ", "))
+			c.Reason = fmt.Sprintf("the last refusal was %s; %s; none since, and the handshake works now", moment(s.last.Round(time.Second)), strings.Join(started, ", "))
 			out = append(out, c)
 			continue
 		}
@@ -204,9 +212,10 @@ func (j *judge) trustsNow(row catalog.ServerLog, edges []Claim, node string) (si
 
 // restartedSince tells when those on a node who could have refused a server were started:
 // its kubelet, and clients that read their trust anchors only at startup. ok is false unless
-// it is known of all of them that this was after the last refusal, by the clocks of the
-// node and of the server, and a handshake from the node is seen to work.
-func (j *judge) restartedSince(edges []Claim, node string, s *ClientRefusals) (started []string, ok bool) {
+// it is known of all of them that this was after what they trust was written, the last refusal
+// came before the last of these starts, by the clocks of the node and of the server, nothing
+// refused since then for a while, and a handshake from the node is seen to work.
+func (j *judge) restartedSince(edges []Claim, node string, s *ClientRefusals, until time.Time) (started []string, ok bool) {
 	n, read := j.f.Snapshot.Node(node)
 	if !read || s.Last.IsZero() {
 		return nil, false
@@ -221,10 +230,17 @@ func (j *judge) restartedSince(edges []Claim, node string, s *ClientRefusals) (s
 		doubt, known = doubt+more, known && told
 	}
 	works, claimed := false, map[string]bool{}
+	var wrote, last time.Time
 	for i := range edges {
-		if c := &edges[i]; c.Node == node {
+		c := &edges[i]
+		if c.Node == node {
 			works = works || c.Server != "" && c.Status == assess.Pass
 			claimed[c.Edge.ID] = true
+		}
+		if len(c.Trust) > 0 && c.Trust[0].Node == node {
+			if t := written(n, c.Trust[0]); t.After(wrote) {
+				wrote = t
+			}
 		}
 	}
 	for _, row := range catalog.Processes() {
@@ -232,11 +248,21 @@ func (j *judge) restartedSince(edges []Claim, node string, s *ClientRefusals) (s
 			continue
 		}
 		at, _, running := n.Running(row.Command)
-		// Starts are told in whole seconds.
-		if !running || !j.toLocalClock(node, at).Add(-2*time.Second-doubt).After(s.last) {
+		if !running && !n.Kubelet.StartedByUptime.IsZero() { // /proc was read, and it is not there
+			continue
+		}
+		if !running || !at.Add(wholeSeconds).After(wrote) {
 			return nil, false
 		}
-		started = append(started, fmt.Sprintf("%s was restarted %s", row.Verifier, moment(j.toLocalClock(node, at).Round(time.Second))))
+		if at = j.toLocalClock(node, at); at.After(last) {
+			last = at
+		}
+		started = append(started, fmt.Sprintf("%s was restarted %s", row.Verifier, moment(at.Round(time.Second))))
+	}
+	// The previous process refuses until the moment that it ends.
+	quiet := last.Add(wholeSeconds + doubt)
+	if s.last.After(quiet) || until.Sub(quiet) < quietAfterRestart {
+		return nil, false
 	}
 	return started, known && works && len(started) > 0
 }

@@ -257,10 +257,16 @@ func TestARefusalFromBeforeTheRepairPasses(t *testing.T) {
 		"all were restarted":              {func(*world) {}, assess.Pass},
 		"multus was not":                  {func(w *world) { w.s.Nodes[0].Processes[0].Started = ago(5 * time.Minute) }, assess.Unknown},
 		"whether multus was is not known": {func(w *world) { w.s.Nodes[0].Processes = w.s.Nodes[0].Processes[1:] }, assess.Unknown},
+		"multus does not run there":       {func(w *world) { w.s.Nodes[0].Processes, w.s.Nodes[0].Kubelet.StartedByUptime = nil, ago(2*time.Minute) }, assess.Pass},
 		"the kubelet was not":             {func(w *world) { w.s.Nodes[0].Kubelet.Started = ago(5 * time.Minute) }, assess.Unknown},
 		"there is the kubelet alone":      {func(w *world) { w.s.Cluster.Versions.Cluster = "4.12.3" }, assess.Pass},
 		"refused again since":             {func(w *world) { w.s.ServerLogs[0].Refused[0].Last = ago(time.Minute) }, assess.Unknown},
-		"refused in the same second":      {func(w *world) { w.s.ServerLogs[0].Refused[0].Last = ago(2*time.Minute + time.Second) }, assess.Unknown},
+		"refused until it was restarted":  {func(w *world) { w.s.ServerLogs[0].Refused[0].Last = ago(2*time.Minute - time.Second) }, assess.Pass},
+		"refused between two restarts": {func(w *world) {
+			w.s.Nodes[0].Processes[0].Started = ago(time.Minute)
+			w.s.ServerLogs[0].Refused[0].Last = ago(65 * time.Second)
+		}, assess.Pass},
+		"restarted a moment ago":          {func(w *world) { w.s.Nodes[0].Processes[0].Started = ago(20 * time.Second) }, assess.Unknown},
 		"no handshake was made":           {func(w *world) { w.s.Served = nil }, assess.Unknown},
 		"the node's clock is not known":   {func(w *world) { w.s.Nodes[0].Clock = inspect.Clock{} }, assess.Unknown},
 		"the server's clock is not known": {func(w *world) { w.s.Nodes[1].Clock = inspect.Clock{} }, assess.Unknown},
@@ -290,10 +296,15 @@ func TestARefusalFromBeforeTheRepairPasses(t *testing.T) {
 			if got.Status != c.want {
 				t.Errorf("%s: %s", got.Status, got.Reason)
 			}
-			multus := w.s.Cluster.Versions.Cluster != "4.12.3"
-			if c.want == assess.Pass && (!strings.Contains(got.Reason, "the last refusal was 2024-06-01 11:56 UTC") || !strings.Contains(got.Reason, "kubelet was restarted 2024-06-01 11:58 UTC") ||
-				strings.Contains(got.Reason, "multus, thick was restarted 2024-06-01 11:58 UTC") != multus) {
-				t.Errorf("says %s", got.Reason)
+			const minute = "2006-01-02 15:04 UTC"
+			want := []string{"the last refusal was " + w.s.ServerLogs[0].Refused[0].Last.Format(minute), "kubelet was restarted " + w.s.Nodes[0].Kubelet.Started.Format(minute), "none since"}
+			if w.s.Cluster.Versions.Cluster != "4.12.3" && len(w.s.Nodes[0].Processes) > 0 {
+				want = append(want, "multus, thick was restarted "+w.s.Nodes[0].Processes[0].Started.Format(minute))
+			}
+			for _, text := range want {
+				if c.want == assess.Pass && !strings.Contains(got.Reason, text) {
+					t.Errorf("%q lacks %q", got.Reason, text)
+				}
 			}
 		})
 	}
