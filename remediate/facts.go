@@ -1,9 +1,11 @@
 package remediate
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 )
 
@@ -17,6 +19,7 @@ func UnreadNode(facts inspect.Snapshot, name string) *Refusal {
 	}
 	r.Next = facts.Hints.UnreadNodes(check + ": inspect nodes lists all nodes")
 	if !known && facts.Hints.OfFile() {
+		r.Reason = "no node of this name is in the file" + namesIn(facts)
 		r.Next = check + "; or " + r.Next
 	}
 	for _, g := range facts.Gaps {
@@ -26,6 +29,24 @@ func UnreadNode(facts inspect.Snapshot, name string) *Refusal {
 		}
 	}
 	return r
+}
+
+// namesIn lists the nodes that were read, few of many.
+func namesIn(facts inspect.Snapshot) string {
+	var names []string
+	for _, n := range facts.Nodes {
+		if n.Via != "" {
+			names = append(names, foreign.Name(n.Name))
+		}
+	}
+	const most = 5
+	switch rest := len(names) - most; {
+	case len(names) == 0:
+		return ""
+	case rest > 0:
+		return fmt.Sprintf(", which has %s and %d more", strings.Join(names[:most], ", "), rest)
+	}
+	return ", which has " + strings.Join(names, ", ")
 }
 
 // UnknownNodesError says of several nodes that what they need is unknown, where nothing else

@@ -13,7 +13,7 @@ func TestUnreadNode(t *testing.T) {
 	t.Parallel()
 	facts := func(h inspect.Hints) inspect.Snapshot {
 		return inspect.Snapshot{
-			Nodes: []inspect.Node{{Name: "unread"}, {Name: "told"}}, OtherNodes: []inspect.Node{{Name: "other"}}, Hints: h,
+			Nodes: []inspect.Node{{Name: "unread"}, {Name: "told"}, {Name: "read", Via: "ssh"}}, OtherNodes: []inspect.Node{{Name: "other"}}, Hints: h,
 			Status: &inspect.ClusterStatus{ControlPlane: &inspect.ControlPlaneStatus{Nodes: []inspect.NodeState{{Name: "listed"}}}},
 			Gaps:   []inspect.Gap{{What: "node/told", Reason: "port 22 is closed", Next: "open it"}},
 		}
@@ -29,7 +29,7 @@ func TestUnreadNode(t *testing.T) {
 		{live, "nobody", "it was not read", check},
 		{live, "told", "port 22 is closed", "open it"},
 		{file, "unread", "it was not read", again},
-		{file, "nobody", "it was not read", "check the name; or " + again},
+		{file, "nobody", "no node of this name is in the file, which has read", "check the name; or " + again},
 		{file, "told", "port 22 is closed", "open it"},
 		{file, "other", "the node was left out", again},
 		{file, "listed", "the node was left out", again},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -282,7 +283,7 @@ func (r Reading) notInFiles(s inspect.Snapshot) []inspect.Gap {
 	sc := r.Scope
 	var gaps []inspect.Gap
 	gap := func(what, where, reason string) {
-		gaps = append(gaps, inspect.Gap{What: what, Where: where, Reason: reason, Next: "is it written right? What is there: inspect --all with the same --from"})
+		gaps = append(gaps, inspect.Gap{What: what, Where: where, Reason: reason, Next: "what is there: " + r.Hints().Next("{} inspect --all"+r.Hints().From())})
 	}
 	inNamespace := func(at pki.Location) bool { return sc.Namespace == "" || at.Namespace == sc.Namespace }
 	there := map[string]map[string]bool{} // by plural and name
@@ -311,7 +312,13 @@ func (r Reading) notInFiles(s inspect.Snapshot) []inspect.Gap {
 	}
 	for _, n := range sc.Names {
 		if !slices.ContainsFunc(n.Resources, func(r collect.Resource) bool { return there[r.Plural][n.Name] }) {
-			gap(n.Resources[0].Plural+"/"+n.Name, sc.Namespace, "the files hold no certificate of it")
+			var names []string
+			for _, k := range n.Resources {
+				for _, name := range slices.Sorted(maps.Keys(there[k.Plural])) {
+					names = append(names, foreign.Name(name))
+				}
+			}
+			gap(n.Resources[0].Plural+"/"+n.Name, sc.Namespace, "the files hold no certificate of it"+cli.DidYouMean(n.Name, names))
 		}
 	}
 	if len(kinds) == 1 && len(sc.Names) == 0 && !found && !read {

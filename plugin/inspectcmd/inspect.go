@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/kubectl/pkg/util/templates"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
@@ -98,7 +100,7 @@ Exit codes: 0 all fine, 1 findings at or above --fail-on, 2 usage or no access, 
 				}
 				return o.run(cmd.Context())
 			}
-			o, err := f.toOptions(cmd.Context(), args, cmd.Flags().Changed("all-namespaces"))
+			o, err := f.toOptions(cmd.Context(), args, cmd.Flags())
 			if err != nil {
 				return err
 			}
@@ -126,8 +128,8 @@ func (f *inspectFlags) addFlags(cmd *cobra.Command) {
 	}
 }
 
-func (f *inspectFlags) toOptions(ctx context.Context, args []string, allNamespacesTyped bool) (*inspectOptions, error) {
-	o, err := f.toJudging(ctx, args, allNamespacesTyped)
+func (f *inspectFlags) toOptions(ctx context.Context, args []string, flags *pflag.FlagSet) (*inspectOptions, error) {
+	o, err := f.toJudging(ctx, args, flags.Changed("all-namespaces"))
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +138,9 @@ func (f *inspectFlags) toOptions(ctx context.Context, args []string, allNamespac
 	}
 	// who chooses certificates wants to see them
 	f.output.All = f.output.All || f.certs.chooses() || f.certs.sortBy != "" || len(o.reading.Scope.Names) > 0
-	if o.print, err = f.output.ToPrinter(ctx, o.reading.Hints(), o.within, o.reading.Nodes.NodesOnly); err != nil {
+	asked := ui.Asked{Within: o.within, Nodes: o.reading.Nodes.NodesOnly, Filter: typedFilter(flags, args), Named: len(o.reading.Scope.Names) > 0}
+	asked.NoNodes = len(o.reading.Scope.Resources) > 0 && !o.reading.Scope.Wants(collect.NodeFiles()) && !flags.Changed("nodes")
+	if o.print, err = f.output.ToPrinter(ctx, o.reading.Hints(), asked); err != nil {
 		return nil, err
 	}
 	o.minSeverity, err = f.judge.least(o.print.MinSeverity)

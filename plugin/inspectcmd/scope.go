@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -69,6 +70,24 @@ func (f *inspectFlags) toScope(args []string, allNamespacesTyped bool) (collect.
 		s.Resources = slices.DeleteFunc(collect.Resources(), func(r collect.Resource) bool { return !r.Namespaced })
 	}
 	return s, nil
+}
+
+// typedFilter is what of a command line leaves something out of the answer.
+func typedFilter(flags *pflag.FlagSet, args []string) string {
+	words := slices.Clone(args)
+	flags.Visit(func(f *pflag.Flag) {
+		switch f.Name {
+		case "namespace", "selector":
+			words = append(words, "-"+f.Shorthand+" "+f.Value.String())
+		case "expired", "ca-only":
+			words = append(words, "--"+f.Name)
+		case "field-selector", "expiring-within", "subject", "issuer", "owner":
+			words = append(words, "--"+f.Name+"="+f.Value.String())
+		case "sha256":
+			words = append(words, "--"+f.Name+"="+strings.Trim(f.Value.String(), "[]"))
+		}
+	})
+	return strings.Join(words, " ")
 }
 
 // parseArgs reads KIND/NAME arguments, of any kinds, or kinds and then names, which are asked for

@@ -52,11 +52,21 @@ func (f *OutputFlags) AddFlags(cmd *cobra.Command) {
 // inspectForms are the forms that only certificates have.
 func inspectForms() []string { return []string{"wide", "json", "yaml", "name", "text", "pem"} }
 
-// ToPrinter is the printer for -o. within and showNodes are what was asked for.
-func (f *OutputFlags) ToPrinter(ctx context.Context, hints inspect.Hints, within time.Duration, showNodes bool) (Printer, error) {
+// Asked is what an answer for people is about.
+type Asked struct {
+	Within time.Duration // what expires within this time is listed
+	// Nodes: they are what was asked for. NoNodes: nothing of them was.
+	Nodes, NoNodes bool
+	Named          bool // objects were asked for by name
+	// Filter is what was typed that leaves something out; empty: nothing.
+	Filter string
+}
+
+// ToPrinter is the printer for -o.
+func (f *OutputFlags) ToPrinter(ctx context.Context, hints inspect.Hints, asked Asked) (Printer, error) {
 	switch f.format {
 	case "", "wide":
-		people := HumanPrinter{Hints: hints, wide: f.format == "wide", details: f.details, verbose: f.verbose, all: f.All, noHeaders: f.rows.NoHeaders, within: within, showNodes: showNodes}
+		people := HumanPrinter{Hints: hints, wide: f.format == "wide", details: f.details, verbose: f.verbose, all: f.All, noHeaders: f.rows.NoHeaders, Asked: asked}
 		return Printer{assess.Warning, people.print}, nil
 	case "json":
 		return Printer{assess.Info, printJSON}, nil

@@ -3,8 +3,11 @@
 package ui
 
 import (
+	"fmt"
 	"io"
 	"os"
+	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -92,6 +95,8 @@ func isLabel(word string) bool {
 const (
 	// defaultColumns is the width of what is no terminal and has no COLUMNS.
 	defaultColumns = 100
+	// usualColumns are a terminal's.
+	usualColumns = 80
 	// leastColumns is the width below which nothing is fitted any more.
 	leastColumns = 40
 	// proseColumns is where prose is wrapped on wide terminals: longer lines are hard to read.
@@ -102,10 +107,35 @@ const (
 type Page struct {
 	strings.Builder
 	columns int
+	lines   int // of a summary; 0: summaryLines
+	most    int // lines of one text; 0: as its width needs
 }
 
 // NewPage returns an empty page for out.
-func NewPage(out io.Writer) *Page { return &Page{columns: Columns(out)} }
+func NewPage(out io.Writer) *Page {
+	p := &Page{columns: Columns(out)}
+	if f, ok := StreamFile(out); ok {
+		if _, lines, err := term.GetSize(int(f.Fd())); err == nil {
+			p.lines = max(lines-1, summaryLines) // the prompt stands below
+		}
+	}
+	return p
+}
+
+// height is how many lines a summary has, and tall whether that is more than the usual terminal's.
+func (p *Page) height() int { return max(p.lines, summaryLines) }
+func (p *Page) tall() bool  { return p.height() > summaryLines }
+
+// mostLines is how many lines one text has: of a narrow page as many as hold what two of a usual one do.
+func (p *Page) mostLines() int {
+	if p.most > 0 {
+		return p.most
+	}
+	return max(maxLines, (maxLines*usualColumns-1)/max(p.columns, 1)+1)
+}
+
+// draft is an empty page of the same size.
+func (p *Page) draft() *Page { return &Page{columns: p.columns, lines: p.lines, most: p.most} }
 
 // Columns is the width of the page.
 func (p *Page) Columns() int { return p.columns }
@@ -153,4 +183,82 @@ func terminalWidth(out io.Writer) int {
 		return 0
 	}
 	return columns
+}
+
+// Colors are the words of --color.
+func Colors() []string { return []string{"auto", "always", "never"} }
+
+// SetColor says whether lines for people have colours on a screen: always, never, or auto: on a
+// terminal, unless NO_COLOR, CLICOLOR=0, TERM=dumb or no TERM say otherwise. CLICOLOR_FORCE has them
+// elsewhere, too.
+func SetColor(w io.Writer, when string) error {
+	s, ok := w.(*screen)
+	if !ok {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch when {
+	case "always":
+		s.color = true
+	case "never":
+		s.color = false
+	case "auto":
+		s.color = colorWanted(os.Getenv, isTerminal(s.w))
+	default:
+		return fmt.Errorf("--color %q is none of %s", when, strings.Join(Colors(), ", "))
+	}
+	return nil
+}
+
+// colorWanted follows no-color.org and bixense.com/clicolors.
+func colorWanted(env func(string) string, terminal bool) bool {
+	force := env("CLICOLOR_FORCE")
+	switch {
+	case env("NO_COLOR") != "":
+		return false
+	case force != "" && force != "0":
+		return true
+	}
+	dumb := env("TERM") == "dumb" || env("TERM") == "" && runtime.GOOS != "windows" // where no terminal sets it
+	return terminal && env("CLICOLOR") != "0" && !dumb
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := StreamFile(w)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+const (
+	red    = "\x1b[31;1m"
+	yellow = "\x1b[33;1m"
+	cyan   = "\x1b[36m"
+	green  = "\x1b[32m"
+	bold   = "\x1b[1m"
+	plain  = "\x1b[0m"
+)
+
+// marked is the beginning of a line of this program's: a mark with the word of the severity or
+// the status, or the label of a next step. No text of a cluster's begins a line, so that none
+// gets a colour by what it says.
+var marked = regexp.MustCompile(`^( {0,4})(?:([✗!?✓])( (?:CRITICAL|WARNING|UNKNOWN|FAIL|WARN|PASS)\b)?|((?:next|undo) .*))`)
+
+// colored puts colours into lines; the first of them is whole where atStart.
+func colored(s string, atStart bool) string {
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		m := marked.FindStringSubmatchIndex(line)
+		if m == nil || !atStart {
+			b.WriteString(line)
+			atStart = true
+			continue
+		}
+		color := bold
+		if m[4] >= 0 {
+			color = map[string]string{"✗": red, "!": yellow, "?": cyan, "✓": green}[line[m[4]:m[5]]]
+		}
+		b.WriteString(line[:m[3]] + color + line[m[3]:m[1]] + plain + line[m[1]:])
+		atStart = true
+	}
+	return b.String()
 }

@@ -15,8 +15,10 @@ const (
 	fullProblems = 3
 	// maxUnknown is how many lines say what is unknown.
 	maxUnknown = 3
-	// maxLines is how many lines one text of a problem has.
+	// maxLines is how many lines one text of a problem has; on a narrow terminal it takes more.
 	maxLines = 2
+	// manyLines is how many it has where all of it fits.
+	manyLines = 8
 	// labelColumns is where texts begin, behind the severity or the label.
 	labelColumns = 12
 )
@@ -60,92 +62,74 @@ func ProblemOf(p cause.Problem) Problem {
 }
 
 // Print writes the summary. The first problems are told in full as long as everything fits on
-// one screen.
+// one screen; the first one is never without its next step.
 func (s Summary) Print(w *Page) {
-	unknown := s.Unknown
-	hidden := max(len(unknown)-maxUnknown, 0)
-	if hidden == 1 { // the line that counts it says no less
-		hidden = 0
-	}
-	unknown = unknown[:len(unknown)-hidden]
-	rest := len(s.Head) + 1 + len(unknown) + min(hidden, 1) + len(s.Pass) + len(s.Tail) + 2 // empty lines
-	next := Problem{Next: s.UnknownNext}
-	if _, command := commandAtEnd(Clean(OneLine(s.UnknownNext.Text))); command != "" {
-		next.Next = assess.Run(command)
-	}
-	if len(unknown) > 0 {
-		rest += rows(w, next.printNext)
-	}
-	full, listed := fullProblems, len(s.Problems)
-	reasons := 0 // a line for each that is unknown, rather than all of some
-	for _, p := range unknown {
-		reasons += min(len(p.Reason), 1)
-	}
-	before, whole := rest, len(unknown) // so many of them are told in full, where there is room
-	for ; whole > 0; whole-- {
-		if more := (Summary{Problems: unknown}).lines(w, whole, len(unknown)) - len(unknown); rest+more+s.lines(w, full, listed) <= summaryLines {
-			rest += more
-			break
+	if tall := (&Page{columns: w.columns, lines: w.lines, most: manyLines}); w.tall() {
+		if l := s.layout(tall, maxUnknown); l.full == len(s.Problems) && l.whole == len(l.unknown) {
+			w.most = manyLines
 		}
 	}
-	if reasons > 0 && whole < len(unknown) && before+reasons+s.lines(w, full, listed) <= summaryLines {
-		rest, whole = before+reasons, 0
-	} else {
-		reasons = 0
-	}
-	for full > 0 && rest+s.lines(w, full, listed) > summaryLines {
-		full--
-	}
-	brief := 0 // of the others, that many name their next step
-	for ; full+brief < listed; brief++ {
-		if told := full + brief + 1; rest+s.linesOf(w, full, told, listed) > summaryLines {
-			break
+	l := s.layout(w, maxUnknown)
+	if narrow := w.columns < usualColumns; len(s.Problems) > 0 && l.full == 0 && (narrow || l.brief == 0) {
+		if l = s.layout(w, 1); l.full == 0 && (narrow || l.brief == 0) {
+			l.brief, l.listed, l.spare = 1, len(s.Problems), 0
+			if narrow { // its impact may be what not to do
+				l.full, l.brief = 1, 0
+			}
+			over := func(listed int) int { return s.rest(w, l) + s.linesOf(w, l.full, 1, listed) - w.height() }
+			for w.most = w.mostLines(); w.most > maxLines && over(1) > 0; w.most-- {
+			}
+			if n := over(l.listed); n > 0 {
+				l.listed = max(l.listed-n-1, 1)
+			}
 		}
 	}
-	if over := rest + s.lines(w, full, listed) - summaryLines; over > 0 && listed > 1 {
-		listed = max(listed-over-1, 1)
-	}
+	s.printIn(w, l)
+}
+
+// printIn writes what a layout says.
+func (s Summary) printIn(w *Page, l layout) {
 	for _, line := range s.Head {
 		Printf(w, "%s\n", shortened(line, w.columns))
 	}
 	Printf(w, "%s\n\n", shortened(s.Tally, w.columns))
-	spare := 0 // lines for titles that do not fit on one
-	if listed == len(s.Problems) {
-		spare = max(summaryLines-rest-s.linesOf(w, full, full+brief, listed), 0)
-	}
 	print := func(p Problem, full bool) {
 		lines := 1
-		if !full && spare > 0 && !p.fitsOnALine(w) {
-			lines, spare = maxLines, spare-maxLines+1
+		if most := w.mostLines(); !full && l.spare >= most-1 && !p.fitsOnALine(w) {
+			lines, l.spare = most, l.spare-most+1
 		}
 		p.print(w, full, lines)
 	}
-	for i, p := range s.Problems[:listed] {
-		print(p, i < full)
-		if i >= full && i < full+brief {
+	for i, p := range s.Problems[:l.listed] {
+		print(p, i < l.full)
+		if i >= l.full && i < l.full+l.brief {
 			p.printNext(w)
 		}
 	}
-	if more := len(s.Problems) - listed; more > 0 {
-		Printf(w, "%s%s: --details\n", strings.Repeat(" ", labelColumns), Count(more, "more problem"))
+	if more := s.Problems[l.listed:]; len(more) > 0 {
+		count := Count(len(more), "more problem")
+		if by := count + byWord(more); labelColumns+len(by+": --details") <= w.columns {
+			count = by
+		}
+		Printf(w, "%s%s: --details\n", strings.Repeat(" ", labelColumns), count)
 	}
-	for i, p := range unknown {
-		if reasons > 0 {
+	for i, p := range l.unknown {
+		if l.reasons {
 			p.printReason(w)
 			continue
 		}
-		print(p, i < whole)
+		print(p, i < l.whole)
 	}
-	if hidden > 0 {
-		Printf(w, "%s%d more unknown: --details\n", strings.Repeat(" ", labelColumns), hidden)
+	if l.hidden > 0 {
+		Printf(w, "%s%d more unknown: --details\n", strings.Repeat(" ", labelColumns), l.hidden)
 	}
-	if len(unknown) > 0 {
-		next.printNext(w)
+	if len(l.unknown) > 0 {
+		l.next.printNext(w)
 	}
 	for _, line := range s.Pass {
 		Printf(w, "%s\n", shortened(line, w.columns))
 	}
-	if len(s.Problems)+len(unknown)+len(s.Pass) > 0 {
+	if len(s.Problems)+len(l.unknown)+len(s.Pass) > 0 {
 		Printf(w, "\n")
 	}
 	for _, line := range s.Tail {
@@ -153,29 +137,20 @@ func (s Summary) Print(w *Page) {
 	}
 }
 
-// lines is how many lines the problems take, the first of them in full.
-func (s Summary) lines(w *Page, full, listed int) int { return s.linesOf(w, full, full, listed) }
-
-// linesOf is the same where further problems, up to told, name their next step.
-func (s Summary) linesOf(w *Page, full, told, listed int) int {
-	b := &Page{columns: w.columns}
-	for i, p := range s.Problems[:listed] {
-		p.print(b, i < full, 1)
-		if i >= full && i < told {
-			p.printNext(b)
+// byWord counts problems: " (2 critical, 1 warning)", or ", all critical".
+func byWord(problems []Problem) string {
+	var parts []string
+	for i := 0; i < len(problems); {
+		from := i
+		for i < len(problems) && problems[i].Word == problems[from].Word {
+			i++
 		}
+		parts = append(parts, fmt.Sprintf("%d %s", i-from, strings.ToLower(problems[from].Word)))
 	}
-	return rows(w, func(p *Page) { Printf(p, "%s", b.String()) })
-}
-
-// rows is how many lines of a terminal it takes to print: a command is whole, and wraps.
-func rows(w *Page, print func(*Page)) (n int) {
-	b := &Page{columns: w.columns}
-	print(b)
-	for line := range strings.Lines(b.String()) {
-		n += max(1, (columnsIn(strings.TrimSuffix(line, "\n"))+w.columns-1)/w.columns)
+	if len(parts) == 1 {
+		return ", all " + strings.ToLower(problems[0].Word)
 	}
-	return n
+	return " (" + strings.Join(parts, ", ") + ")"
 }
 
 // printReason writes the title and the reason, a line each.
@@ -200,10 +175,10 @@ func (p Problem) print(w *Page, full bool, lines int) {
 		return
 	}
 	if !p.fitsOnALine(w) {
-		title = p.titled(w, maxLines)
+		title = p.titled(w, w.mostLines())
 	}
 	if p.More != "" {
-		title = shortened(title, p.room(w, maxLines)) + p.More
+		title = shortened(title, p.room(w, w.mostLines())) + p.More
 	}
 	fewLines(w, lead, title)
 	if !full {
@@ -282,12 +257,12 @@ func label(word string) string { return fmt.Sprintf("  %-*s", labelColumns-2, wo
 
 // fewLines wraps a text, and cuts it where it is long: --details has all of it.
 func fewLines(w *Page, lead, s string) {
-	b := &Page{columns: w.columns}
+	b, most := w.draft(), w.mostLines()
 	Wrap(b, lead, s)
 	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
-	if len(lines) > maxLines {
-		lines = lines[:maxLines]
-		lines[maxLines-1] += " …"
+	if len(lines) > most {
+		lines = lines[:most]
+		lines[most-1] += " …"
 	}
 	for _, line := range lines { // a name may be longer than a line: it is cut where the line stays whole
 		if over := columnsIn(line) - w.columns; over > 0 {

@@ -213,3 +213,41 @@ func TestEachUnknownSaysWhy(t *testing.T) {
 		t.Errorf("got\n%s", said)
 	}
 }
+
+// TestTheFirstProblemKeepsItsNextStep: however many there are; on a narrow terminal its impact, too,
+// which may be what not to do.
+func TestTheFirstProblemKeepsItsNextStep(t *testing.T) {
+	t.Parallel()
+	for _, columns := range []int{40, 60, 80, 120} {
+		s := Summary{Head: []string{"one", "two", "three"}, Tally: "many", Tail: []string{"one", "two"}}
+		for range 30 {
+			s.Problems = append(s.Problems, Problem{Mark: "✗", Word: "CRITICAL", Title: "kubelets do not trust api-int", Impact: "its node becomes NotReady", Next: assess.Run("repair it")})
+			s.Unknown = append(s.Unknown, Problem{Mark: "?", Word: "UNKNOWN", Title: "this"})
+		}
+		w := page(columns)
+		s.Print(w)
+		if !strings.Contains(w.String(), "next      repair it\n") || columns < usualColumns && !strings.Contains(w.String(), "its node becomes NotReady") {
+			t.Errorf("%d columns: says\n%s", columns, w)
+		}
+		if !strings.Contains(w.String(), ", all critical: --details\n") && columns > 60 {
+			t.Errorf("%d columns: does not count the others\n%s", columns, w)
+		}
+	}
+}
+
+// TestATallTerminalHasEveryText: and of each problem its next step.
+func TestATallTerminalHasEveryText(t *testing.T) {
+	t.Parallel()
+	s := Summary{Tally: "many"}
+	for range 5 {
+		s.Problems = append(s.Problems, Problem{Mark: "✗", Word: "CRITICAL", Title: "x", Impact: strings.Repeat("words of it ", 20) + "END", Next: assess.Run("repair it")})
+	}
+	w := &Page{columns: 80, lines: 60}
+	s.Print(w)
+	if n := strings.Count(w.String(), "END"); n != 5 {
+		t.Errorf("%d of 5 impacts to their end\n%s", n, w)
+	}
+	if n := strings.Count(w.String(), "repair it"); n != 5 {
+		t.Errorf("%d of 5 next steps\n%s", n, w)
+	}
+}

@@ -22,9 +22,8 @@ type HumanPrinter struct {
 	verbose   bool // what was read
 	all       bool
 	noHeaders bool
-	showNodes bool // nodes are what was asked for
-	within    time.Duration
-	width     int // of the terminal; 0: none
+	Asked
+	width int // of the terminal; 0: none
 }
 
 // MaxPlaces is how many places of a finding are listed unless -o wide.
@@ -176,14 +175,16 @@ func readsOf(inv *report.Inventory) (reads, none []string) {
 
 // Gaps prints what was not read.
 func (p HumanPrinter) Gaps(w io.Writer, inv *report.Inventory) {
-	gaps := p.unread(inv)
-	if len(gaps) == 0 {
-		return
+	if len(inv.Gaps) > 0 {
+		Printf(w, "\nUNKNOWN  could not be read, so nothing is said of it\n")
 	}
-	Printf(w, "\nUNKNOWN  could not be read, so nothing is said of it\n")
-	for _, g := range onceEach(gaps) {
+	for _, g := range onceEach(inv.Gaps) {
 		Wrap(w, "  ? ", strings.TrimSpace(g.What+"  "+Clean(g.Where)))
 		Assessment(w, "    ", assess.Assessment{Reason: g.Reason, Remediation: g.Remediation}, nil)
+	}
+	for _, left := range p.notInFile(inv) {
+		Printf(w, "\n%s %s\n", left.Word, left.Title)
+		Assessment(w, "    ", assess.Assessment{Remediation: left.Next}, nil)
 	}
 }
 
@@ -247,8 +248,10 @@ func (p HumanPrinter) certificates(w io.Writer, inv *report.Inventory) {
 	for i := range inv.Certificates {
 		all[i] = &inv.Certificates[i]
 	}
-	Printf(w, "\nCertificates\n")
-	p.table(w, inv.Now, all)
+	if len(all) > 0 {
+		Printf(w, "\nCertificates\n")
+		p.table(w, inv.Now, all)
+	}
 	p.requests(w, inv)
 	p.revocationLists(w, inv)
 }

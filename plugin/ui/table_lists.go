@@ -25,7 +25,7 @@ func (p HumanPrinter) soon(inv *report.Inventory) []*report.Cert {
 	var soon []*report.Cert
 	for i := range inv.Certificates {
 		c := &inv.Certificates[i]
-		if left := c.NotAfter.Sub(inv.Now); left < 0 || left > p.within {
+		if left := c.NotAfter.Sub(inv.Now); left < 0 || left > p.Within {
 			continue
 		}
 		if c.Locations()[0].Kind != "CertificateSigningRequest" { // kept for the record; the places that use it come first
@@ -38,7 +38,7 @@ func (p HumanPrinter) soon(inv *report.Inventory) []*report.Cert {
 // expiresSoon lists what expires within the threshold.
 func (p HumanPrinter) expiresSoon(w io.Writer, inv *report.Inventory) {
 	soon := p.soon(inv)
-	within := duration.HumanDuration(p.within)
+	within := duration.HumanDuration(p.Within)
 	if len(soon) == 0 {
 		Printf(w, "\nExpires within %s: nothing\n", within)
 		return
@@ -107,7 +107,7 @@ func (p HumanPrinter) footer(w io.Writer, inv *report.Inventory) {
 
 // nodes lists nodes: where the user asked for nodes, or for everything.
 func (p HumanPrinter) nodes(w io.Writer, inv *report.Inventory) {
-	if len(inv.Nodes) == 0 || !p.all && !p.showNodes {
+	if len(inv.Nodes) == 0 || !p.all && !p.Asked.Nodes {
 		return
 	}
 	certs := map[pki.Fingerprint]*report.Cert{}

@@ -22,7 +22,7 @@ import (
 func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Severity) {
 	listed := limit(inv, atLeast).Findings
 	hidden := len(inv.Findings) - len(listed)
-	s := Summary{Head: p.head(w, inv), Unknown: UnknownOf(p.unread(inv))}
+	s := Summary{Head: p.head(w, inv), Unknown: append(UnknownOf(inv.Gaps), p.notInFile(inv)...)}
 	n := map[assess.Severity]int{}
 	for _, problem := range p.folded(listed) {
 		told := ProblemOf(problem)
@@ -33,7 +33,7 @@ func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Sev
 		s.Problems = append(s.Problems, told)
 		n[problem.Severity]++
 	}
-	s.Tally = tallied(n, len(UnknownOf(inv.Gaps)), len(listed), hidden)
+	s.Tally = tallied(n, len(UnknownOf(inv.Gaps)), hidden)
 	if len(listed) == 0 {
 		of := ""
 		if hidden > 0 {
@@ -43,6 +43,8 @@ func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Sev
 		switch {
 		case len(inv.Gaps) > 0 && len(inv.Certificates) == 0:
 			s.Pass = nil
+		case len(inv.Certificates) == 0 && p.Filter != "":
+			s.Pass[0] = "no certificate matches the filter"
 		case len(inv.Gaps) > 0:
 			s.Pass[0] += " in what was read"
 		}
@@ -91,9 +93,8 @@ func silent(names []string, nodes []report.Node) string {
 	return line
 }
 
-// tallied says how many problems there are, and how many findings they are made of; hidden ones are
-// below the severity that is asked for.
-func tallied(n map[assess.Severity]int, unknown, findings, hidden int) string {
+// tallied says how many problems there are; hidden findings are below the severity that is asked for.
+func tallied(n map[assess.Severity]int, unknown, hidden int) string {
 	line := "no problems"
 	if parts, problems := severities(n), 0; len(parts) > 0 {
 		for _, k := range n {
@@ -104,12 +105,7 @@ func tallied(n map[assess.Severity]int, unknown, findings, hidden int) string {
 	if unknown > 0 {
 		line += fmt.Sprintf(", %d unknown", unknown)
 	}
-	switch {
-	case findings > 0 && hidden > 0:
-		line += fmt.Sprintf("  (%s; %s)", Count(findings, "finding"), more(hidden))
-	case findings > 0:
-		line += "  (" + Count(findings, "finding") + ")"
-	case hidden > 0:
+	if hidden > 0 {
 		line += "  (" + more(hidden) + ")"
 	}
 	return line
@@ -142,13 +138,17 @@ func (p HumanPrinter) head(w *Page, inv *report.Inventory) []string {
 		}
 	}
 	nodes := ""
-	if inv.Cluster.Version != "" || len(inv.Nodes) > 0 {
+	if !p.NoNodes && (inv.Cluster.Version != "" || len(inv.Nodes) > 0) {
 		nodes = nodesRead(inv.Nodes, inv.Gaps)
-		if inv.LacksControlPlaneNodes() {
+		if inv.LacksControlPlaneNodes() && len(inv.Nodes) > 0 {
 			nodes += " workers, no control plane node"
 		}
 	}
-	return p.Head(w, inv.Cluster, inv.Now, strings.Join(files, ", "), nodes)
+	head := p.Head(w, inv.Cluster, inv.Now, strings.Join(files, ", "), nodes)
+	if p.Filter != "" {
+		head = append(head, "Only     "+Clean(OneLine(p.Filter)))
+	}
+	return head
 }
 
 // Head says which cluster it is, else from is said, and as of when; more stands behind that.
@@ -181,15 +181,13 @@ func (p HumanPrinter) Head(w *Page, c report.Cluster, now time.Time, from, more 
 	return lines
 }
 
-// unread are the gaps, and the nodes that a file has none of: exit codes and documents do not count
-// those, as it may be of some nodes on purpose.
-func (p HumanPrinter) unread(inv *report.Inventory) []report.Gap {
-	if !inv.LacksControlPlaneNodes() || len(inv.Nodes) == 0 {
-		return inv.Gaps
+// notInFile tells of the nodes that a file has none of. Exit codes and documents do not count them,
+// as it may be of some nodes on purpose.
+func (p HumanPrinter) notInFile(inv *report.Inventory) []Problem {
+	if p.NoNodes || p.Named || !inv.LacksControlPlaneNodes() || len(inv.Nodes) == 0 {
+		return nil
 	}
-	return append(slices.Clip(inv.Gaps), report.Gap{
-		What: "control plane nodes", Reason: "not in the file; what is on them is unknown", Remediation: assess.Advise(p.Hints.UnreadNodes("")),
-	})
+	return []Problem{{Mark: "-", Word: "NOT READ", Title: "control plane nodes: the file has none; what is on them is unknown", Next: assess.Advise(p.Hints.UnreadNodes(""))}}
 }
 
 // hostOf is the server without what every URL of an API server has.
@@ -238,7 +236,7 @@ func UnknownOf(gaps []report.Gap) []Problem {
 // is known to renew.
 func (p HumanPrinter) expiryLines(w *Page, inv *report.Inventory) []string {
 	soon := p.soon(inv)
-	within := "Next " + duration.HumanDuration(p.within) + ": "
+	within := "Next " + duration.HumanDuration(p.Within) + ": "
 	if len(soon) == 0 {
 		return []string{within + "no certificate expires"}
 	}

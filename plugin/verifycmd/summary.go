@@ -78,6 +78,9 @@ func (p humanPrinter) problems(claims []report.VerificationClaim) []ui.Problem {
 		problem.Mark, problem.Word = ui.StatusMark(c.Status), strings.ToUpper(c.Status.String())
 		if found.Named {
 			problem.Clients = verifiers(claims, found.Findings)
+			if n := checksOf(claims, found.Findings); n > 1 {
+				problem.More = fmt.Sprintf(" (%d checks)", n)
+			}
 		}
 		if found.ID == "" { // the claim, and why it does not hold
 			group := make(ClaimGroup, len(found.Findings))
@@ -93,6 +96,15 @@ func (p humanPrinter) problems(claims []report.VerificationClaim) []ui.Problem {
 		out = append(out, problem)
 	}
 	return out
+}
+
+// checksOf counts the checks that claims are of, as the tally does.
+func checksOf(claims []report.VerificationClaim, of []int) int {
+	ids := map[string]bool{}
+	for _, i := range of {
+		ids[claims[i].ID] = true
+	}
+	return len(ids)
 }
 
 // verifiers are those of claims, each once, without what of them verifies ("kubelet, of its clients").

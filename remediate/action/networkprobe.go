@@ -42,7 +42,7 @@ func (a NetworkProbe) Node() string { return a.NodeName }
 // Diff says that it is to be asked. It is never so already: a pod that has its network
 // says nothing of the next one.
 func (a NetworkProbe) Diff(inspect.Snapshot, time.Time) (*remediate.Change, error) {
-	return &remediate.Change{Summary: "make a pod, to see whether it gets a network, and remove it"}, nil
+	return &remediate.Change{Summary: "run a network test pod"}, nil
 }
 
 // Apply does nothing.

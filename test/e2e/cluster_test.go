@@ -50,7 +50,7 @@ func (f *fixing) wholeCluster(t *testing.T) {
 	}
 
 	r = f.inLab(t, append(fix, "--yes")...)
-	ends(t, r, 0, "restart pod openshift-network-node-identity/", "restart pod openshift-multus/", "to see whether it gets a network, and remove it: done, and checked")
+	ends(t, r, 0, "restart pod openshift-network-node-identity/", "restart pod openshift-multus/", "run a network test pod: done, and checked")
 	oneByOne(t, r, master, booted, worker)
 	for _, n := range nodes {
 		f.lab.WaitReady(t, n)
