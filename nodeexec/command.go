@@ -110,7 +110,7 @@ func (c Command) Dial(ctx context.Context, node string) (Node, error) {
 	for _, w := range c.Words {
 		r.argv = append(r.argv, strings.ReplaceAll(w, nodeMark, node))
 	}
-	r.unsaid = unsaidOf(r.argv, node)
+	r.unsaid = unsaidOf(c.Words, node)
 	r.argv = append(r.argv, "sh")
 	n := newShellNode(ctx, node, r, c.Limits.Output)
 	n.greet = cmp.Or(c.Limits.Connect, greetLimit)

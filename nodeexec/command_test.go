@@ -180,6 +180,27 @@ exit $code`
 	}
 }
 
+// The node's name is in the rest of the message anyway: it counts for more than a word that equals it
+// or one of its labels.
+func TestTheNodesOwnNameIsNotLeftOut(t *testing.T) {
+	const node = "worker-1.prod.example.com"
+	for said, want := range map[string]string{
+		"ssh to core@" + node + " port 22":                 "ssh to …" + node + " port 22",
+		"at worker-1: " + node + "; proxy.example.com":     "at worker-1: " + node + "; …",
+		"geheim-worker-1-77x; prod of " + node:             "…x; … of " + node,
+		"worker-10 and geheim-worker-1-77, worker-1.x":     "worker-10 and …, worker-1.x",
+		"x" + node + " is not it, nor is " + node + "-geh": "xworker-1.….….com is not it, nor is worker-1.….….com-geh",
+		"geheim-" + node: "…",
+	} {
+		by := program(t, `shift; sh; code=$?; echo '`+said+`' >&2; exit $code`)
+		by.Words = append(by.Words, "core@{node}", "--proxy=proxy.example.com", "--password=prod", "-pworker-1", "geheim-worker-1-77", "geheim-{node}")
+		_, err := open(t, by, node).Run(t.Context(), nil, "false")
+		if err == nil || !strings.HasSuffix(strings.Trim(strings.ReplaceAll(err.Error(), "“", ""), "”"), " status 1: "+want) {
+			t.Errorf("%s:\n%v\nwant %s", said, err, want)
+		}
+	}
+}
+
 // What a login says is not passed on once a shell is there either, in whatever form it has the words,
 // and however much it is.
 func TestWhatALoginSaidIsNotInALaterError(t *testing.T) {
