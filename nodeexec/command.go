@@ -186,7 +186,7 @@ func (r *commandRemote) exec(ctx context.Context, stdin io.Reader, stdout, stder
 	}()
 	err = cmd.Wait()
 	if out.line == nil { // a login that is refused may say so on stdout
-		_, _ = io.WriteString(stderr, loginPhrases(string(login.noise)+"\n"+string(out.noise)))
+		_, _ = io.WriteString(stderr, loginPhrases(string(login.noise), string(out.noise)))
 	}
 	says.end()
 	if cause := context.Cause(ctx); cause != nil {
