@@ -58,7 +58,7 @@ func phrasesIn(line string) []string {
 func knownPhrases() []string {
 	return []string{
 		// libc and shells
-		"Could not resolve hostname", "Temporary failure in name resolution", "Name or service not known", "Name does not resolve", "no such host",
+		"Could not resolve hostname", "Temporary failure in name resolution", "name or service not known", "Name does not resolve", "no such host",
 		"Connection refused", "Connection timed out", "Operation timed out", "i/o timeout", "No route to host", "Network is unreachable", "Host is down", "Host is unreachable",
 		"Connection reset by peer", "Connection closed", "command not found", "Unknown command", "not found", "No such file or directory",
 		// OpenSSH
