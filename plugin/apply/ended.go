@@ -8,7 +8,6 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
-	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
 )
 
 // wavesOf are the names of waves by the IDs of actions.
@@ -107,7 +106,7 @@ func placeOf(a remediate.Action) string {
 	if a.Node() != "" {
 		place = strings.TrimPrefix(place, a.Node()+":") + " on " + titleOf(a.Node())
 	}
-	if _, ok := a.(action.RestartPods); ok {
+	if counted, ok := a.(remediate.Counted); ok && counted.Count().Of == "pod" {
 		place = "pods of " + place
 	}
 	return ui.Clean(place)
