@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -185,7 +186,20 @@ func (n *Node) ownKubeconfig() *NodeFile {
 	if n.Kubelet.Started.IsZero() {
 		return nil
 	}
-	return n.File(cmp.Or(n.Kubelet.Kubeconfig, "/var/lib/kubelet/kubeconfig"))
+	return n.File(n.kubeletKubeconfig())
+}
+
+func (n *Node) kubeletKubeconfig() string {
+	return cmp.Or(n.Kubelet.Kubeconfig, "/var/lib/kubelet/kubeconfig")
+}
+
+// KubeletReads reports whether a file is the kubelet's own kubeconfig, or the CA file that it names.
+func (n *Node) KubeletReads(path string) bool {
+	own := n.kubeletKubeconfig()
+	return path == own || slices.ContainsFunc(n.Kubeconfigs, func(k Kubeconfig) bool {
+		c, ok := k.InUse()
+		return ok && k.Path == own && c.CAFile == path && path != ""
+	})
 }
 
 // KubeletUser returns the user name in the client certificate with which a node's

@@ -110,7 +110,7 @@ func (c Command) Dial(ctx context.Context, node string) (Node, error) {
 	for _, w := range c.Words {
 		r.argv = append(r.argv, strings.ReplaceAll(w, nodeMark, node))
 	}
-	r.unsaid = unsaidOf(r.argv, node)
+	r.unsaid = unsaidOf(c.Words, node)
 	r.argv = append(r.argv, "sh")
 	n := newShellNode(ctx, node, r, c.Limits.Output)
 	n.greet = cmp.Or(c.Limits.Connect, greetLimit)
@@ -186,7 +186,7 @@ func (r *commandRemote) exec(ctx context.Context, stdin io.Reader, stdout, stder
 	}()
 	err = cmd.Wait()
 	if out.line == nil { // a login that is refused may say so on stdout
-		_, _ = io.WriteString(stderr, loginPhrases(string(login.noise)+"\n"+string(out.noise)))
+		_, _ = io.WriteString(stderr, loginPhrases(string(login.noise), string(out.noise)))
 	}
 	says.end()
 	if cause := context.Cause(ctx); cause != nil {

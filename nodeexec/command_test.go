@@ -125,32 +125,6 @@ func TestCommandsThatLeadNowhere(t *testing.T) {
 	}
 }
 
-// Programs repeat their arguments where they complain, and what they say reaches reports and files.
-// Of a login that fails, no more is kept than messages that are known.
-func TestWhatALoginSaysHasNothingOfItsWords(t *testing.T) {
-	for word, said := range map[string]string{
-		"ProxyCommand=false --proxy-auth me:geheim77 %h %p":    "/bin/bash: geheim77: not found",
-		"ProxyCommand=nc --auth %r-geheim77":                   "root-geheim77",
-		"sshpass -p geheim77 ssh root@{node}":                  "geheim77",
-		"export PW=geheim77 x; PW=ge heim77; sshpass -pgehe77": "sh: 1: heim77: gehe77",
-		"https://proxy.example/?token=geheim77&x=1":            "geheim77",
-		"user=root,password=geheim77,mode=1":                   "geheim77",
-		"Authorization: Bearer geheim77":                       "geheim77",
-		"root:geh@eim@77@host":                                 "geh@eim@77",
-		"--auth=a!geh#eim77$d":                                 "a!geh#eim77$d",
-		"ZzEhZWltNzc=":                                         "g7!eim77",
-	} {
-		for _, to := range []string{">&2", ""} {
-			by := program(t, "echo 'Permission denied: "+said+"' "+to+"; exit 3")
-			by.Words = append(by.Words, word)
-			_, err := by.Dial(t.Context(), "node-1")
-			if err == nil || strings.Contains(err.Error(), "eim") || strings.Contains(err.Error(), "gehe") || !strings.HasSuffix(err.Error(), "COMMAND sh: Permission denied") {
-				t.Errorf("%s: %v", word, err)
-			}
-		}
-	}
-}
-
 // Once a shell is there, what it says is of use; the words of the command are left out.
 func TestWhatACommandSaysHasNoneOfItsWords(t *testing.T) {
 	words := []string{"{node}", "--token=geheim123", "root:geh@eim456@{node}", "-pgeheim789", "geheim", "a geheim B", "x=debug", "-v",
@@ -176,6 +150,27 @@ exit $code`
 	for _, part := range []string{"at node-1: refused '…' '…' '…' '…' '…' a…b …. debugging", "the disk is full"} {
 		if !strings.Contains(said, part) {
 			t.Errorf("%v\nlacks %q", said, part)
+		}
+	}
+}
+
+// The node's name is in the rest of the message anyway: it counts for more than a word that equals it
+// or one of its labels.
+func TestTheNodesOwnNameIsNotLeftOut(t *testing.T) {
+	const node = "worker-1.prod.example.com"
+	for said, want := range map[string]string{
+		"ssh to core@" + node + " port 22":                 "ssh to …" + node + " port 22",
+		"at worker-1: " + node + "; proxy.example.com":     "at worker-1: " + node + "; …",
+		"geheim-worker-1-77x; prod of " + node:             "…x; … of " + node,
+		"worker-10 and geheim-worker-1-77, worker-1.x":     "worker-10 and …, worker-1.x",
+		"x" + node + " is not it, nor is " + node + "-geh": "xworker-1.….….com is not it, nor is worker-1.….….com-geh",
+		"geheim-" + node: "…",
+	} {
+		by := program(t, `shift; sh; code=$?; echo '`+said+`' >&2; exit $code`)
+		by.Words = append(by.Words, "core@{node}", "--proxy=proxy.example.com", "--password=prod", "-pworker-1", "geheim-worker-1-77", "geheim-{node}")
+		_, err := open(t, by, node).Run(t.Context(), nil, "false")
+		if err == nil || !strings.HasSuffix(strings.Trim(strings.ReplaceAll(err.Error(), "“", ""), "”"), " status 1: "+want) {
+			t.Errorf("%s:\n%v\nwant %s", said, err, want)
 		}
 	}
 }

@@ -21,7 +21,8 @@ type Inventory map[string]Address
 
 // ParseInventory reads lines of "node address [user] [port]"; # starts a
 // comment. A line that is anything else is an error: at the time when this file
-// is needed, a node left out by a typing mistake is one more surprise.
+// is needed, a node left out by a typing mistake is one more surprise. The error has
+// no word of the line: files of other programs have passwords in them.
 func ParseInventory(r io.Reader, name string) (Inventory, error) {
 	inv, seen := Inventory{}, map[string]int{}
 	lines := bufio.NewScanner(r)
@@ -31,45 +32,14 @@ func ParseInventory(r io.Reader, name string) (Inventory, error) {
 		if len(words) == 0 {
 			continue
 		}
-		bad := func(format string, args ...any) error {
-			return fmt.Errorf("%s:%d: %s; a line is: node address [user] [port]", name, number, fmt.Sprintf(format, args...))
+		a, wrong := parseAddress(words)
+		if first, ok := seen[words[0]]; ok && wrong == "" {
+			wrong = fmt.Sprintf("its node is also in line %d", first)
 		}
-		if len(words) == 1 {
-			if strings.ContainsAny(words[0], "=:") {
-				return nil, bad("a node has no address")
-			}
-			return nil, bad("node %s has no address", words[0])
+		if wrong != "" {
+			return nil, fmt.Errorf("%s:%d: %s; a line is: node address [user] [port]", name, number, wrong)
 		}
-		if len(words) > 4 {
-			return nil, bad("%s is too much", told(words[4]))
-		}
-		node, a := words[0], Address{Host: words[1]}
-		if first, ok := seen[node]; ok {
-			return nil, bad("node %s is also in line %d", node, first)
-		}
-		for _, w := range []string{node, a.Host} {
-			if w[0] == '-' || strings.ContainsFunc(w, notInHost) {
-				return nil, bad("%s is no name or IP address (a port has its own column)", told(w))
-			}
-		}
-		if strings.Count(a.Host, ":") == 1 {
-			return nil, bad("%s: a port has its own column", told(a.Host))
-		}
-		rest := words[2:]
-		if len(rest) > 0 && (len(rest) == 2 || !isNumber(rest[0])) {
-			if a.User = rest[0]; isNumber(a.User) || strings.Contains(a.User, "=") {
-				return nil, bad("%s is no user", told(a.User))
-			}
-			rest = rest[1:]
-		}
-		if len(rest) == 1 {
-			port, err := strconv.ParseUint(rest[0], 10, 16)
-			if err != nil || port == 0 {
-				return nil, bad("%s is no port", told(rest[0]))
-			}
-			a.Port = int(port)
-		}
-		inv[node], seen[node] = a, number
+		inv[words[0]], seen[words[0]] = a, number
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
@@ -77,12 +47,40 @@ func ParseInventory(r io.Reader, name string) (Inventory, error) {
 	return inv, nil
 }
 
-// told is a word of a line in an error. Inventories of other programs have passwords behind a =.
-func told(word string) string {
-	if name, _, assigns := strings.Cut(word, "="); assigns {
-		return fmt.Sprintf("%q", name+"=…")
+// parseAddress reads the words of a line, or says which of them is wrong.
+func parseAddress(words []string) (a Address, wrong string) {
+	switch {
+	case len(words) == 1:
+		return a, "the address is missing"
+	case len(words) > 4:
+		return a, fmt.Sprintf("it has %d words", len(words))
 	}
-	return fmt.Sprintf("%q", word)
+	for i, column := range []string{"node", "address"} {
+		if words[i][0] == '-' || strings.ContainsFunc(words[i], notInHost) {
+			return a, "the " + column + " is no name or IP address (a port has its own column)"
+		}
+	}
+	if a.Host = words[1]; strings.Count(a.Host, ":") == 1 {
+		return a, "the address has a port, which has its own column"
+	}
+	rest := words[2:]
+	if len(rest) > 0 && (len(rest) == 2 || !isNumber(rest[0])) {
+		switch a.User = rest[0]; {
+		case isNumber(a.User):
+			return a, "the user is a number"
+		case strings.Contains(a.User, "="):
+			return a, "the user has a ="
+		}
+		rest = rest[1:]
+	}
+	if len(rest) == 1 {
+		port, err := strconv.ParseUint(rest[0], 10, 16)
+		if err != nil || port == 0 {
+			return a, "the port is no number from 1 to 65535"
+		}
+		a.Port = int(port)
+	}
+	return a, ""
 }
 
 // Nodes are the names in an inventory, sorted.

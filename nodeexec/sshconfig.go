@@ -177,8 +177,8 @@ func (r configReader) file(path string, depth int) ([]configItem, error) {
 		case key == "":
 			continue
 		case len(args) == 0:
-			if strings.Trim(key, "abcdefghijklmnopqrstuvwxyz") != "" {
-				key = "what is no keyword" // and may be a password
+			if !slices.Contains(knownKeywords(), key) {
+				key = "what is no known keyword" // and may be a password
 			}
 			return nil, fmt.Errorf("%s: %s has no value", at, key)
 		}
@@ -205,6 +205,12 @@ func (r configReader) file(path string, depth int) ([]configItem, error) {
 		}
 	}
 	return top, nil
+}
+
+// knownKeywords are those that are read here.
+func knownKeywords() []string {
+	return []string{"host", "match", "include", "hostname", "user", "port", "proxyjump", "proxycommand", "connecttimeout", "identityfile",
+		"identitiesonly", "stricthostkeychecking", "userknownhostsfile", "globalknownhostsfile", "hostkeyalias"}
 }
 
 // include reads files by patterns; relative ones are in ~/.ssh. What can't be

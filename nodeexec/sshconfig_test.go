@@ -227,6 +227,7 @@ func TestACommandInAConfigurationIsNotQuoted(t *testing.T) {
 		"Host a\n ProxyCommand=sshpass -p geheim77 ssh -W %h:%p bastion\n",
 		"Match exec \"sshpass -p geheim77 ssh bastion true\"\n User b\n",
 		"geheim77\n",
+		"geheim\n",
 		"ProxyCommand \"geheim77\n",
 		"LocalCommand geheim77\nSetEnv PW=geheim77\nRemoteCommand geheim77\n",
 	} {
@@ -234,7 +235,7 @@ func TestACommandInAConfigurationIsNotQuoted(t *testing.T) {
 		write(t, h.file("config"), text)
 		var said []string
 		_, err := nodeexec.Route(&nodeexec.SSH{Home: h.dir, Notice: func(s string) { said = append(said, s) }}, "a")
-		if all := fmt.Sprint(err, said); strings.Contains(all, "geheim77") {
+		if all := fmt.Sprint(err, said); strings.Contains(all, "geheim") {
 			t.Errorf("%q: %s", text, all)
 		}
 	}

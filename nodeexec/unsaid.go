@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+	"unicode/utf8"
 )
 
 // unsaid are the words of a command line that errors leave out: passwords and tokens may be among
@@ -16,6 +17,7 @@ import (
 type unsaid struct {
 	words   map[byte][]unsaidWord // by how they begin, the longest first: no regular expression, which is slow
 	longest int                   // in bytes
+	names   []string              // of the node, the longest first: the rest of the error has them, so that they stay
 }
 
 type unsaidWord struct {
@@ -28,10 +30,11 @@ const shortestUnsaid = 4
 
 var plainWords = regexp.MustCompile(`^[a-z]{4,7}$`)
 
-// unsaidOf are the words behind the program, which errors name, other than the node's name; and
+// unsaidOf are the words behind the program, which errors name, other than the node's names; and
 // their parts, since a word may be a line of its own, with a password anywhere in it.
-func unsaidOf(argv []string, node string) unsaid {
-	known := map[string]bool{argv[0]: true, argv[0][strings.LastIndexByte(argv[0], '/')+1:]: true, node: true}
+func unsaidOf(line []string, node string) unsaid {
+	short, _, _ := strings.Cut(node, ".")
+	known := map[string]bool{line[0]: true, line[0][strings.LastIndexByte(line[0], '/')+1:]: true, node: true, short: true}
 	var words []string
 	add := func(word string) {
 		if len([]rune(word)) >= shortestUnsaid && !known[word] {
@@ -39,7 +42,8 @@ func unsaidOf(argv []string, node string) unsaid {
 			words = append(words, word)
 		}
 	}
-	for _, word := range argv[1:] {
+	for _, word := range line[1:] {
+		word = withoutNode(word, node)
 		for _, part := range append([]string{word}, strings.Fields(word)...) {
 			add(part)
 			if len(part) > 2 && part[0] == '-' && part[1] != '-' {
@@ -65,12 +69,33 @@ func unsaidOf(argv []string, node string) unsaid {
 		}
 	}
 	slices.SortStableFunc(words, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // the longest that fits is left out
-	u := unsaid{words: map[byte][]unsaidWord{}}
+	u := unsaid{words: map[byte][]unsaidWord{}, names: []string{node, short}}
 	for _, word := range words {
 		u.words[word[0]] = append(u.words[word[0]], unsaidWord{word, plainWords.MatchString(word)})
 		u.longest = max(u.longest, len(word))
 	}
 	return u
+}
+
+// withoutNode takes the node's name out of a word where it stands by itself, as in root@{node}. Next to
+// other letters it may be a part of a password.
+func withoutNode(word, node string) string {
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(word, nodeMark)
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		last, _ := utf8.DecodeLastRuneInString(before)
+		next, _ := utf8.DecodeRuneInString(rest)
+		if (before == "" || separates(last)) && (rest == "" || separates(next)) {
+			b.WriteByte(' ')
+		} else {
+			b.WriteString(node)
+		}
+		word = rest
+	}
 }
 
 // sshToken is what ssh replaces in its options, such as %h.
@@ -86,14 +111,11 @@ func (u unsaid) at(text []byte) (found [][2]int) {
 	if len(u.words) == 0 {
 		return nil
 	}
-	inWord := func(i int) bool {
-		return i >= 0 && i < len(text) && (text[i] == '_' || text[i] >= '0' && text[i] <= '9' || text[i] >= 'A' && text[i] <= 'Z' || text[i] >= 'a' && text[i] <= 'z')
-	}
 	for i := 0; i < len(text); {
-		end := i + 1
+		end := i + max(1, u.nameAt(text, i))
 		for _, w := range u.words[text[i]] {
-			if rest := text[i:]; len(rest) >= len(w.text) && string(rest[:len(w.text)]) == w.text && (!w.plain || !inWord(i-1) && !inWord(i+len(w.text))) {
-				end = i + len(w.text)
+			if to := i + len(w.text); to >= end && to <= len(text) && string(text[i:to]) == w.text && (!w.plain || !inWord(text, i-1) && !inWord(text, to)) {
+				end = to
 				found = append(found, [2]int{i, end})
 				break
 			}
@@ -101,6 +123,21 @@ func (u unsaid) at(text []byte) (found [][2]int) {
 		i = end
 	}
 	return found
+}
+
+// nameAt is how long the node's name is that stands there by itself; 0: none does.
+func (u unsaid) nameAt(text []byte, i int) int {
+	within := func(i int) bool { return inWord(text, i) || i >= 0 && i < len(text) && text[i] == '-' }
+	for _, name := range u.names {
+		if to := i + len(name); to <= len(text) && string(text[i:to]) == name && !within(i-1) && !within(to) {
+			return len(name)
+		}
+	}
+	return 0
+}
+
+func inWord(text []byte, i int) bool {
+	return i >= 0 && i < len(text) && (text[i] == '_' || text[i] >= '0' && text[i] <= '9' || text[i] >= 'A' && text[i] <= 'Z' || text[i] >= 'a' && text[i] <= 'z')
 }
 
 // in is a text without them.

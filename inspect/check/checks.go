@@ -156,8 +156,8 @@ A warning where the certificate is presented. In CA bundles only the key counts 
 		{
 			ID:    "signer-type",
 			Title: "signers are in Secrets of type kubernetes.io/tls",
-			Doc: `Old installers and operators made the signers' Secrets with the type "SecretTypeTLS". A Secret's type can't be changed: operators of early 4.15 delete such a Secret and create it again as soon as its annotations change, in two processes at once. Each may make a signer of its own, which rotates api-int's CA unintentionally.
-A warning in 4.15, else info: know it before an upgrade. docs/catalog.md has the versions.`,
+			Doc: `Old installers and operators made the signers' Secrets with the type "SecretTypeTLS". A Secret's type can't be changed: operators of 4.15.0 to 4.15.9 and of OKD 4.15 delete such a Secret and create it again as soon as its annotations change, in two processes at once. Each may make a signer of its own, which rotates api-int's CA unintentionally. Up to 4.14 only a rotation does that; OpenShift from 4.15.10 on never does.
+A warning where it happens unintentionally, else info: know it before an upgrade.`,
 			Run: signerType,
 		},
 		{

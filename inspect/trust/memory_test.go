@@ -44,6 +44,27 @@ func TestMemoryKnowsNoMoreThanTheFile(t *testing.T) {
 	}
 }
 
+// TestMemoryOfAFileWithANewMode: a new mode or label is no write; a copy that keeps the time of its
+// original looks the same.
+func TestMemoryOfAFileWithANewMode(t *testing.T) {
+	for changed, want := range map[float64]string{
+		-0.2: "whether the file was written after it started is unknown: its mode, owner, label or content changed later",
+		-0.6: "",
+	} {
+		w := newWorld(catalog.Versions{Cluster: "4.15.3"})
+		ca := pkitest.NewCA("lb", from(-2), from(900))
+		e := edge(t, "kubelet-api-int")
+		w.put(e.Presented, leafFor(e, ca, -1.5, 29).CertPEM)
+		w.put(catalog.LoadBalancerSigner(), ca.CertPEM)
+		w.trust(e, ca.CertPEM)
+		n := &w.s.Nodes[0]
+		n.Files[0].Modified, n.Files[0].Changed, n.Kubelet.Started, n.Kubelet.Notified = from(-1), from(changed), from(-0.5), from(-0.5)
+		if got := one(t, w.judge("kubelet-memory-api-int")); got.Reason != want || (got.Status == assess.Unknown) != (want != "") {
+			t.Errorf("%s: %s", got.Status, got.Reason)
+		}
+	}
+}
+
 // TestMemory: the file has the CA, which was made at -1 d, and was written at -0.5 d.
 func TestMemory(t *testing.T) {
 	running := func(command string, days float64) func(*inspect.Node) {

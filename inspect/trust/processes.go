@@ -41,6 +41,9 @@ func (j *judge) memory(row catalog.Process, files []Claim) []Claim {
 		case ca.NotBefore.After(since):
 			c.Status, c.Missing = assess.Fail, ca
 			c.Reason = "it started before the CA was made, and loads its trust anchors only at startup"
+		case !written.IsZero() && written.After(loaded) && !n.File(file.Trust[0].Path).Modified.After(loaded):
+			c.Status = assess.Unknown
+			c.Reason = "whether the file was written after it started is unknown: its mode, owner, label or content changed later"
 		case written.IsZero() || written.After(loaded):
 			c.Status = assess.Unknown
 			c.Reason = "it started before the file was last written: what the file contained then is unknown"

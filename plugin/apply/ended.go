@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
@@ -79,6 +80,36 @@ func (a *Run) ended(p *remediate.Plan, err error) error {
 			"look at its pending requests and its kubelet: kubectl get csr; journalctl -u kubelet; %s", back)}
 	}
 	return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(err, "%s", back)}
+}
+
+// changedMeanwhile names what changed after it was read, where that is the only failure; else nothing.
+func changedMeanwhile(err error) (places []string) {
+	var stopped *remediate.Stopped
+	if !errors.As(err, &stopped) {
+		if errors.Is(err, remediate.ErrChanged) {
+			places = append(places, ui.Clean(ui.OneLine(err.Error())))
+		}
+		return places
+	}
+	for _, s := range append([]*remediate.Stopped{stopped}, stopped.OtherFailures...) {
+		if !errors.Is(s, remediate.ErrChanged) {
+			return nil
+		}
+		places = append(places, placeOf(s.Action))
+	}
+	return places
+}
+
+// placeOf is what an action changes, for people.
+func placeOf(a remediate.Action) string {
+	_, place, _ := strings.Cut(a.ID(), " ")
+	if a.Node() != "" {
+		place = strings.TrimPrefix(place, a.Node()+":") + " on " + titleOf(a.Node())
+	}
+	if counted, ok := a.(remediate.Counted); ok && counted.Count().Of == "pod" {
+		place = "pods of " + place
+	}
+	return ui.Clean(place)
 }
 
 // Refused gives refusals their exit code.

@@ -67,7 +67,7 @@ type Recheck struct {
 	Only   []string // these checks; none: all that are asked again
 }
 
-// attempts is how often a plan is made anew because nodes changed meanwhile.
+// attempts is how often a plan is made again because what it is for changed meanwhile.
 const attempts = 3
 
 // Execute shows the plan, asks, and runs it.
@@ -105,7 +105,8 @@ func (a *Run) Execute(ctx context.Context) error {
 		err = a.Apply(leased, p, j)
 		release()
 		_ = j.Close() // each line is on the disk already
-		if err == nil || !changedMeanwhile(err) || attempt == attempts || ctx.Err() != nil {
+		changed := changedMeanwhile(err)
+		if len(changed) == 0 || attempt == attempts || ctx.Err() != nil {
 			if err = a.ended(p, err); err == nil {
 				err = a.open(p)
 			}
@@ -116,22 +117,8 @@ func (a *Run) Execute(ctx context.Context) error {
 		}
 		// What is on nodes belongs to the run that wrote it: going on is another run.
 		a.Run = remediate.NewRun(collect.Now())
-		a.Printf("\nA node changed after it was read: nothing was written over it. Reading again.\n")
+		a.Printf("\nChanged after it was read, and left as it is:\n  %s\nReading again.\n", strings.Join(changed, "\n  "))
 	}
-}
-
-// changedMeanwhile reports whether the only failure is that nodes changed after they
-// were read.
-func changedMeanwhile(err error) bool {
-	var stopped *remediate.Stopped
-	if errors.As(err, &stopped) {
-		for _, o := range stopped.OtherFailures {
-			if !errors.Is(o, remediate.ErrChanged) {
-				return false
-			}
-		}
-	}
-	return errors.Is(err, remediate.ErrChanged)
 }
 
 // unknownNodes names the nodes whose need is unknown.

@@ -49,7 +49,7 @@ func (r Reading) Hints() inspect.Hints {
 	}
 	var from []string
 	for _, path := range r.From {
-		if path == "-" { // it is read up
+		if path == "-" || !foreign.Prints(path) { // it is read up; no command is printed with lines of its own
 			return inspect.FileHints(r.App.ProgramName)
 		}
 		from = append(from, nodeexec.Quote("--from", path))
@@ -257,11 +257,14 @@ func (r Reading) readFiles(paths []string, observe func(what string, objects int
 	for _, path := range paths {
 		s, err := collect.File{Path: path, Stdin: r.App.Streams.In, Scanner: sc, Observe: observe}.Read()
 		if err != nil {
+			if !foreign.Prints(path) { // as from a pattern of a shell
+				err = foreign.Error(err)
+			}
 			return s, cli.WithHint(fmt.Errorf("--from: %w", err), "a file can be a snapshot (%s snapshot -o FILE), a must-gather (directory or tar), Kubernetes objects as YAML or JSON, PEM, DER or a kubeconfig", r.App.ProgramName)
 		}
 		for i, other := range parts {
 			if first, second, differ := otherCluster(other.Cluster, s.Cluster); differ {
-				return s, cli.WithHint(fmt.Errorf("--from: %s is of cluster %s, and %s of cluster %s", paths[i], foreign.Name(first), path, foreign.Name(second)), "clusters are judged one by one: run it once for each")
+				return s, cli.WithHint(fmt.Errorf("--from: %s is of cluster %s, and %s of cluster %s", foreign.Text(paths[i]), foreign.Name(first), foreign.Text(path), foreign.Name(second)), "clusters are judged one by one: run it once for each")
 			}
 		}
 		parts = append(parts, s)

@@ -31,7 +31,7 @@ func beforeHelp() []help {
 		{"remediation-active", "A health check may delete or reboot nodes while they are repaired.", []string{pauseChecks}},
 		{"control-plane-here", "The signers of a hosted control plane are in another cluster.", []string{"rotate there, as its documentation says"}},
 		{"annotations-agree", "The owner decides by these annotations: it may be rotating already, or rotate too late.", []string{rotateStatus}},
-		{"signer-type", "Operators of 4.15.0 to 4.15.9 delete such a signer and create another one: clients do not trust it yet.", []string{rotateDryRun}},
+		{"signer-type", "Up to OpenShift 4.15.9, and in OKD 4.15, a rotation deletes such a signer and creates another one: clients do not trust it yet.", []string{rotateDryRun}},
 		{"chain-settled", "A second rotation before the first is through can leave clients without the CA that signs.", []string{"wait until it is through:", rotateStatus}},
 		{rotate.ReachesVerifiers, "Kubelets keep the previous CA. Once the new one signs api-int's certificate, they fail at the next reconnect.", []string{"the dry run prints the safe order, with its deadline:", rotateDryRun, "or upgrade to 4.16, which brings the CA to nodes"}},
 		{"leaf-young", "A certificate that the signer signs is due soon: the new CA would sign it before nodes have that CA.", []string{"rotate that certificate first; the dry run names it:", rotateDryRun}},

@@ -40,7 +40,7 @@ func checkHelp() []help {
 		{"serving-chain", "Clients that trust only the root refuse the server.", []string{"write the value again: the certificate first, then the intermediates up to the root"}},
 		{"secret-ca-verifies", "Clients that use this ca.crt refuse the server.", []string{"find out which of both is outdated, and have the issuer write the Secret again"}},
 		{"strong-keys", "Current clients refuse the certificate: its key or signature is too weak.", []string{"have it issued again with RSA of 2048 bits or more, or P-256, and SHA-256"}},
-		{"signer-type", "Operators of early 4.15 delete such a signer and create another one, which rotates its CA unintentionally.", []string{"before an upgrade to 4.15, and before a rotation:", "{} rotate --list"}},
+		{"signer-type", "Operators of 4.15.0 to 4.15.9 and of OKD 4.15 delete such a signer and create another one, which rotates its CA unintentionally. Up to 4.14, only a rotation does that.", []string{"before an upgrade to 4.15, and before a rotation:", "{} rotate --list"}},
 		{"key-matches", "The server fails to start, or its TLS handshakes fail.", []string{"write certificate and key again, from the same source"}},
 		{"key-in-place", "The key is readable by far more people than a Secret: treat it as compromised.", []string{"remove it there, and replace the certificate with one of a new key"}},
 		{"pem-readable", "Clients skip what they can't read: a CA that seems to be in a bundle is not.", []string{"write the value again from its source"}},

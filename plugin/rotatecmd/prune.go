@@ -199,8 +199,8 @@ func (p pruning) print(out io.Writer) error {
 			if !ca.NotAfter.After(p.Facts.Now) {
 				why = "removed: it is expired"
 			}
-			if ca.Tenants != "" {
-				why = "removed, and clients refuse what only tenants hold: " + ca.Tenants
+			if len(ca.Tenants) > 0 {
+				why = "removed, and clients refuse what only tenants hold: " + strings.Join(ca.Tenants, "; ")
 			}
 		}
 		ui.Printf(w, "\n%s %s\n  %s\n", mark, pki.Foreign(ca.Subject), apply.Identity(ca.Cert))

@@ -21,8 +21,8 @@ func (o *rotateOptions) pruneScreen(out io.Writer, p pruning) error {
 		if ca.Keep == "" {
 			a.Whole("%s", "- remove  "+pki.Named(ca.Cert)+", "+validity(ca.Cert, p.Facts.Now))
 		}
-		if ca.Tenants != "" {
-			a.Line(ui.Useful, "%s%s", label("  refused"), ca.Tenants)
+		for _, cert := range ca.Tenants {
+			a.Line(ui.Useful, "%s%s", label("  refused"), cert)
 		}
 	}
 	for _, ca := range p.cas {

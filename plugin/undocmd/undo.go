@@ -154,7 +154,7 @@ func (o *undoOptions) nodesOf() (names []string, record remediate.RunRecord, err
 		return nil, record, cli.WithHint(fmt.Errorf("run %s removed CAs from a bundle, which is put back by hand", o.undoes), "how, is said in %s", js.ObjectBackup(o.undoes))
 	}
 	if record.Undoes != "" {
-		return nil, record, cli.WithHint(fmt.Errorf("run %s is itself an undo, of %s", o.undoes, record.Undoes), "do what that run did once more: %s fix-api-int", o.App.ProgramName)
+		return nil, record, cli.WithHint(fmt.Errorf("run %s is itself an undo, of %s", o.undoes, foreign.Name(record.Undoes)), "do what that run did once more: %s fix-api-int", o.App.ProgramName)
 	}
 	changed := record.Changed()
 	for _, n := range o.Nodes.Names {

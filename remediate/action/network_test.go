@@ -47,6 +47,11 @@ func TestRestartPodsWhereNeeded(t *testing.T) {
 			f.FirstNode().Files[i].Modified = long
 		}
 	}
+	// chmod gives that file a new mode, after all have started that read it.
+	chmod := func(f *remediatetest.Fixture, _ *RestartPods) {
+		f.FirstNode().Kubelet.Started = remediatetest.TestNow.Add(-time.Minute)
+		f.FirstNode().File(remediatetest.KubeletFile).Changed = remediatetest.TestNow.Add(-10 * time.Second)
+	}
 	for name, c := range map[string]struct {
 		row     string
 		started time.Time
@@ -74,10 +79,15 @@ func TestRestartPodsWhereNeeded(t *testing.T) {
 			a.always = true
 			f.Embed(node, remediatetest.KubeletFile, f.Before)
 		}, "kubelet-trusts"},
-		"a kubelet that has not read its file": {"multus", long, func(f *remediatetest.Fixture, _ *RestartPods) { f.FirstNode().Kubelet.Started = long }, "the kubelet has not read"},
-		"a kubelet that is down":               {"multus", long, func(f *remediatetest.Fixture, _ *RestartPods) { f.FirstNode().Kubelet.Active = "failed" }, `the kubelet is "failed"`},
-		"a node that was not read":             {"multus", long, func(f *remediatetest.Fixture, _ *RestartPods) { f.FirstNode().Via = "" }, "node-read on worker-0"},
-		"the daemon from before the CA":        {"machine-config-daemon", long, nil, "it runs since before the CA was made"},
+		"a kubelet that has not read its file":             {"multus", long, func(f *remediatetest.Fixture, _ *RestartPods) { f.FirstNode().Kubelet.Started = long }, "the kubelet has not read"},
+		"a kubelet that is down":                           {"multus", long, func(f *remediatetest.Fixture, _ *RestartPods) { f.FirstNode().Kubelet.Active = "failed" }, `the kubelet is "failed"`},
+		"a kubelet whose file has a new mode":              {"multus", long, chmod, "kubelet-trusts on worker-0: openshift-multus/multus is not restarted before the node's kubelet is right: whether the kubelet has read /var/lib/kubelet/kubeconfig is unknown"},
+		"a kubelet whose file has a new mode, and always":  {"multus", since, func(f *remediatetest.Fixture, a *RestartPods) { chmod(f, a); a.always = true }, "kubelet-trusts"},
+		"a kubelet whose file has a new mode, and no need": {"multus", remediatetest.TestNow, chmod, ""},
+		"multus from before a new mode of the file": {"multus", since, chmod, "network-memory on worker-0: whether openshift-multus/multus loaded the CA at startup is unknown: " +
+			"whether /var/lib/kubelet/kubeconfig was written since it started is unknown: its mode, owner, label or content changed later"},
+		"a node that was not read":      {"multus", long, func(f *remediatetest.Fixture, _ *RestartPods) { f.FirstNode().Via = "" }, "node-read on worker-0"},
+		"the daemon from before the CA": {"machine-config-daemon", long, nil, "it runs since before the CA was made"},
 		"the daemon from before the CA that signs next": {"machine-config-daemon", remediatetest.TestNow.Add(-20 * time.Minute), func(f *remediatetest.Fixture, a *RestartPods) {
 			a.Next = pki.LoadedPEM(f.Sc, pkitest.NewCA("next", remediatetest.TestNow.Add(-10*time.Minute), remediatetest.TestNow.Add(time.Hour)).CertPEM)
 		}, "it runs since before the CA was made"},
@@ -130,6 +140,31 @@ func TestRestartPodsWhereNeeded(t *testing.T) {
 				t.Errorf("says %q", got)
 			}
 		})
+	}
+}
+
+// TestTheWayToARestartIsACommand: as it stands.
+func TestTheWayToARestartIsACommand(t *testing.T) {
+	t.Parallel()
+	row := remediatetest.RowOf("multus")
+	for name, c := range map[string]struct {
+		change func(f *remediatetest.Fixture)
+		want   string
+	}{
+		"that is not right": {func(f *remediatetest.Fixture) { f.Embed("worker-0", remediatetest.KubeletFile, f.Before) },
+			"repair the node first:\n    oc certrot fix-api-int --nodes worker-0"},
+		"that may not have read its file": {func(f *remediatetest.Fixture) {
+			f.FirstNode().File(remediatetest.KubeletFile).Changed = remediatetest.TestNow
+		}, "see whether the kubelet would come back:\n    oc certrot verify restart-safe --nodes worker-0\n  then restart it on the node:\n    systemctl restart kubelet"},
+	} {
+		f := remediatetest.RepairedFixture()
+		f.Hints = inspect.LiveHints("oc certrot")
+		c.change(f)
+		var r *remediate.Refusal
+		a := RestartPods{NodeName: "worker-0", Row: row, Pods: []inspect.Pod{remediatetest.PodOf(row, "worker-0", remediatetest.TestNow.Add(-25*time.Hour))}, CA: f.CaOf()}
+		if _, err := a.Diff(f.Snapshot, remediatetest.TestNow); !errors.As(err, &r) || r.Next != c.want {
+			t.Errorf("a kubelet %s: %v, next %q", name, err, r.Next)
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package action
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -155,8 +154,8 @@ func (a RestartKubelet) Verify(ctx context.Context, env *remediate.Env, _ *remed
 			return false, err
 		}
 		n, _ := facts.Node(a.NodeName)
-		if own := cmp.Or(n.OutdatedKubeconfig(), n.PerhapsOutdatedKubeconfig()); own != "" {
-			return false, fmt.Errorf("the kubelet on %s has not read %s since it was changed: it changed again", a.NodeName, own)
+		if err := readAtStart(n); err != nil {
+			return false, err
 		}
 		var errs []error
 		for _, path := range a.files {
@@ -168,6 +167,17 @@ func (a RestartKubelet) Verify(ctx context.Context, env *remediate.Env, _ *remed
 		err = errors.Join(errs...)
 		return err == nil, err
 	})
+}
+
+// readAtStart says why a kubelet has not read its kubeconfig as it is now, or may not have.
+func readAtStart(n *inspect.Node) error {
+	if own := n.OutdatedKubeconfig(); own != "" {
+		return fmt.Errorf("the kubelet on %s has not read %s since it was changed: it changed again", n.Name, own)
+	}
+	if own := n.PerhapsOutdatedKubeconfig(); own != "" {
+		return fmt.Errorf("whether the kubelet on %s has read %s is unknown: its mode, owner, label or content changed later", n.Name, own)
+	}
+	return nil
 }
 
 // Undo restarts it again: what it was started with was put back before.

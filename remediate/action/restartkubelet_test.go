@@ -1,6 +1,7 @@
 package action
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -37,6 +38,29 @@ func TestAKubeletIsRestartedForAFileThatWasPutBack(t *testing.T) {
 		// A new mode or label has the same time.
 		if change, err := NewRestartKubelet("master-0").Diff(f.Snapshot, remediatetest.TestNow); err != nil || change != nil {
 			t.Errorf("%s, of no run: %+v, %v", name, change, err)
+		}
+	}
+}
+
+// TestAKubeletThatMayNotHaveReadItsFile: after a restart, a new mode is not said to be a change of the content.
+func TestAKubeletThatMayNotHaveReadItsFile(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		modified, changed time.Duration // after the kubelet had read it
+		want              string
+	}{
+		"as it was":                {-time.Hour, -time.Hour, ""},
+		"written again":            {time.Minute, time.Minute, "has not read /var/lib/kubelet/kubeconfig since it was changed: it changed again"},
+		"with a new mode or label": {-time.Hour, time.Minute, "whether the kubelet on master-0 has read /var/lib/kubelet/kubeconfig is unknown: its mode, owner, label or content changed later"},
+	} {
+		f := remediatetest.NewFixture("master-0")
+		n := f.FirstNode()
+		n.Kubelet.Started = remediatetest.TestNow.Add(-24 * time.Hour)
+		n.Kubelet.Notified = n.Kubelet.Started
+		file := n.File(remediatetest.KubeletFile)
+		file.Modified, file.Changed = n.Kubelet.Started.Add(c.modified), n.Kubelet.Started.Add(c.changed)
+		if err := readAtStart(n); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

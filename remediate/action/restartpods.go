@@ -76,17 +76,18 @@ func (a RestartPods) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Cha
 	if !ok || n.Via == "" {
 		return nil, remediate.UnreadNode(facts, a.NodeName)
 	}
-	if err := a.kubelet(facts, n, now); err != nil {
+	answer, why := a.Needed(facts, n, now)
+	if answer == catalog.No && !a.always {
+		return nil, nil //nolint:nilnil // so already, as Action says
+	}
+	if err := a.kubelet(facts, n, now, answer == catalog.Yes || a.always); err != nil {
 		return nil, err
 	}
-	answer, why := a.Needed(facts, n, now)
 	switch {
 	case a.always:
 		why = "as --restart-network=always says"
 	case answer == catalog.Unknown:
 		return nil, &remediate.Refusal{Name: networkMemory, Node: a.NodeName, Reason: fmt.Sprintf("whether %s/%s loaded the CA at startup is unknown: %s", a.Row.Namespace, a.Row.DaemonSet, why), Next: "--restart-network=always restarts it all the same"}
-	case answer == catalog.No:
-		return nil, nil //nolint:nilnil // so already, as Action says
 	}
 	var names []string
 	for _, p := range a.Pods {
@@ -97,17 +98,18 @@ func (a RestartPods) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Cha
 
 // kubelet refuses a node whose kubelet does not run with files that verify what it is
 // shown. A thick multus that starts with a wrong one takes the node's network
-// configuration away, and without a kubelet no pod is started again.
-func (a RestartPods) kubelet(facts inspect.Snapshot, n *inspect.Node, now time.Time) error {
+// configuration away, and without a kubelet no pod is started again. certain: the pods are
+// to be restarted; else, what is not known of the kubelet does no harm.
+func (a RestartPods) kubelet(facts inspect.Snapshot, n *inspect.Node, now time.Time, certain bool) error {
 	own := catalog.KubeletKubeconfigs()[1]
-	reason, next := "", "repair the node first: "+foreign.Command(inspect.NodeNames, "fix-api-int --nodes %s", n.Name)
+	reason, next := "", facts.Hints.Next("repair the node first:\n    {} fix-api-int --nodes %s", n.Name)
 	if err := Trusts(facts, n.Name, own, now); err != nil {
 		reason = err.Error()
 	} else if stale := n.OutdatedKubeconfig(); stale != "" {
 		reason = "the kubelet has not read " + stale + " since it was changed"
-	} else if perhaps := n.PerhapsOutdatedKubeconfig(); perhaps != "" {
+	} else if perhaps := n.PerhapsOutdatedKubeconfig(); perhaps != "" && certain {
 		reason = "whether the kubelet has read " + perhaps + " is unknown: its mode, owner, label or content changed later"
-		next = "see whether the kubelet would come back (verify restart-safe), then restart it on the node: systemctl restart kubelet"
+		next = facts.Hints.UnreadRestart("see whether the kubelet would come back:\n    {} verify restart-safe --nodes %s\n  then restart it on the node:\n    systemctl restart kubelet", n.Name)
 	} else if n.Kubelet.Active != "active" {
 		reason = fmt.Sprintf("the kubelet is %q", n.Kubelet.Active)
 	}
@@ -161,8 +163,10 @@ func byFile(n *inspect.Node, ref catalog.Ref, started time.Time) (catalog.Answer
 	switch {
 	case f == nil:
 		return catalog.Unknown, ref.Name + " was not read"
-	case f.Written().Add(imprecise).After(started):
+	case f.Modified.Add(imprecise).After(started):
 		return catalog.Yes, "it runs since before " + ref.Name + " was last written"
+	case f.Changed.Add(imprecise).After(started): // as by a copy that keeps the time of its original, or by chmod
+		return catalog.Unknown, "whether " + ref.Name + " was written since it started is unknown: its mode, owner, label or content changed later"
 	}
 	return catalog.No, ""
 }

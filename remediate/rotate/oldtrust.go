@@ -40,8 +40,9 @@ const (
 type OldCA struct {
 	*pki.Cert
 	Keep string // why it stays; empty: nothing that was seen needs it, or it was accepted
-	// Tenants is what only tenants hold of it, where that is accepted.
-	Tenants string
+	// Tenants is what only tenants hold of it, where that is accepted: at most three certificates,
+	// and how many more.
+	Tenants []string
 }
 
 // loaded is how long a process may show the certificate from before, after the Secret or
@@ -85,10 +86,10 @@ func OldTrust(f *inspect.Facts, r catalog.Rotation, accepted []string) ([]OldCA,
 	for _, ca := range bundle {
 		why, tenants := whyKept(f, ca, signers[0], stay, slices.Contains(accepted, JustSigned))
 		switch {
-		case why != "" || tenants == "":
-			tenants = ""
+		case why != "" || len(tenants) == 0:
+			tenants = nil
 		case !slices.Contains(accepted, TenantsHold):
-			why, tenants = tenants+". Only tenants hold certificates of it, and a leaked key signs more: if no server presents them, --accept-risk="+TenantsHold, ""
+			why, tenants = strings.Join(tenants, "; ")+". Only tenants hold certificates of it, and a leaked key signs more: if no server presents them, --accept-risk="+TenantsHold, nil
 		}
 		if why == "" {
 			stay = slices.DeleteFunc(stay, func(c *pki.Cert) bool { return c.Fingerprint == ca.Fingerprint })
@@ -107,18 +108,21 @@ func published(f *inspect.Facts, ref catalog.Ref) (certs []*pki.Cert, whole bool
 	return nil, false
 }
 
+// namedTenants is how many certificates of tenants are named.
+const namedTenants = 3
+
 // whyKept says why a CA of a bundle stays, and else what only tenants hold of it. What others of the
 // bundle verify for as long as it does needs it not.
-func whyKept(f *inspect.Facts, ca, signer *pki.Cert, bundle []*pki.Cert, loadedAll bool) (why, tenants string) {
+func whyKept(f *inspect.Facts, ca, signer *pki.Cert, bundle []*pki.Cert, loadedAll bool) (why string, tenants []string) {
 	switch {
 	case ca.Fingerprint == signer.Fingerprint:
-		return "the current signer", ""
+		return "the current signer", nil
 	case !ca.IsCA:
-		return "it is no CA: its origin is unknown", ""
+		return "it is no CA: its origin is unknown", nil
 	case ca.NotBefore.After(signer.NotBefore):
-		return "it is newer than the current signer: more than one was made, and which one signs next is not settled", ""
+		return "it is newer than the current signer: more than one was made, and which one signs next is not settled", nil
 	case !ca.NotAfter.After(f.Now):
-		return "", "" // no client accepts what it signed
+		return "", nil // no client accepts what it signed
 	}
 	needs := func(c *pki.Cert) bool {
 		if c.Issuer != ca.Subject || c.Fingerprint == ca.Fingerprint || !c.NotAfter.After(f.Now) || !verified(c, f.Now, ca) {
@@ -131,25 +135,33 @@ func whyKept(f *inspect.Facts, ca, signer *pki.Cert, bundle []*pki.Cert, loadedA
 	}
 	for _, s := range f.Snapshot.Served {
 		if slices.ContainsFunc(s.Chain, needs) {
-			return fmt.Sprintf("%s presents a certificate of it", s.Address), ""
+			return fmt.Sprintf("%s presents a certificate of it", s.Address), nil
 		}
 	}
 	for _, h := range f.Certs {
 		at, tenant := presents(h)
-		if at == "" || tenant && tenants != "" || !needs(h.Cert) {
+		if at == "" || !needs(h.Cert) {
 			continue
 		}
 		told := fmt.Sprintf("%s holds %s of it, until %s", at, pki.Named(h.Cert), h.NotAfter.UTC().Format(time.DateOnly))
 		if !tenant {
-			return told, ""
+			return told, nil
 		}
-		tenants = told
+		tenants = append(tenants, told)
 	}
 	for _, h := range f.Leaves {
 		if ago := max(f.Now.Sub(h.NotBefore), 0); !loadedAll && ago < loaded && verified(h.Cert, f.Now, signer) && h.Fingerprint != signer.Fingerprint {
 			return fmt.Sprintf("%s was signed by the current signer only %s ago, and a process may still use the one from before: wait until %s, or --accept-risk=%s",
-				pki.Named(h.Cert), ago.Round(time.Second), h.NotBefore.Add(loaded).UTC().Format("15:04 UTC"), JustSigned), ""
+				pki.Named(h.Cert), ago.Round(time.Second), h.NotBefore.Add(loaded).UTC().Format("15:04 UTC"), JustSigned), nil
 		}
+	}
+	slices.Sort(tenants)
+	if more := len(tenants) - namedTenants; more > 0 {
+		noun := "certificates"
+		if more == 1 {
+			noun = "certificate"
+		}
+		tenants = append(tenants[:namedTenants:namedTenants], fmt.Sprintf("and %d more %s of it in namespaces of tenants", more, noun))
 	}
 	return "", tenants
 }

@@ -2,6 +2,7 @@ package rotate
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -194,15 +195,42 @@ func TestTenantsAloneDoNotKeepALeakedCA(t *testing.T) {
 	f.Object(catalog.Ref{Kind: catalog.ConfigMap, Namespace: "shop", Name: "notes", Key: "x"}, leaf)
 	const held = "ConfigMap/shop/notes[x] holds CN=tenant (sha256 "
 	cas, err := f.judge(AllRead, JustSigned)
-	if err != nil || !strings.HasPrefix(cas[1].Keep, held) || !strings.HasSuffix(cas[1].Keep, "--accept-risk=tenants-hold") || cas[1].Tenants != "" {
+	if err != nil || !strings.HasPrefix(cas[1].Keep, held) || !strings.HasSuffix(cas[1].Keep, "--accept-risk=tenants-hold") || len(cas[1].Tenants) > 0 {
 		t.Errorf("%+v, %v", cas[1], err)
 	}
-	if cas, err = f.judge(TenantsHold); err != nil || cas[1].Keep != "" || !strings.HasPrefix(cas[1].Tenants, held) {
+	if cas, err = f.judge(TenantsHold); err != nil || cas[1].Keep != "" || len(cas[1].Tenants) != 1 || !strings.HasPrefix(cas[1].Tenants[0], held) {
 		t.Errorf("accepted: %+v, %v", cas[1], err)
 	}
 	f.Object(catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-a", Name: "b", Key: "tls.crt"}, leaf)
-	if cas, err = f.judge(TenantsHold); err != nil || !strings.HasPrefix(cas[1].Keep, "Secret/openshift-a/b[tls.crt] holds CN=tenant") || cas[1].Tenants != "" {
+	if cas, err = f.judge(TenantsHold); err != nil || !strings.HasPrefix(cas[1].Keep, "Secret/openshift-a/b[tls.crt] holds CN=tenant") || len(cas[1].Tenants) > 0 {
 		t.Errorf("the platform holds it, too: %+v, %v", cas[1], err)
+	}
+}
+
+// TestOfWhatTenantsHoldAFewAreNamed: the removal breaks each of them.
+func TestOfWhatTenantsHoldAFewAreNamed(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int][]string{
+		1: {"ConfigMap/shop-0/notes[x] holds CN=tenant-0"},
+		3: {"ConfigMap/shop-0/notes[x] holds CN=tenant-0", "ConfigMap/shop-1/notes[x] holds CN=tenant-1", "ConfigMap/shop-2/notes[x] holds CN=tenant-2"},
+		6: {"ConfigMap/shop-0/notes[x] holds CN=tenant-0", "ConfigMap/shop-1/notes[x] holds CN=tenant-1", "ConfigMap/shop-2/notes[x] holds CN=tenant-2", "and 3 more certificates of it in namespaces of tenants"},
+		4: {"ConfigMap/shop-0/notes[x] holds CN=tenant-0", "ConfigMap/shop-1/notes[x] holds CN=tenant-1", "ConfigMap/shop-2/notes[x] holds CN=tenant-2", "and 1 more certificate of it in namespaces of tenants"},
+	} {
+		f := newRotated()
+		for i := range n {
+			leaf := f.Old.Issue(fmt.Sprintf("tenant-%d", i), remediatetest.TestNow.Add(-3*time.Hour), remediatetest.TestNow.AddDate(9, 0, 0), pkitest.DNS("tenant")).CertPEM
+			f.Object(catalog.Ref{Kind: catalog.ConfigMap, Namespace: fmt.Sprintf("shop-%d", i), Name: "notes", Key: "x"}, leaf)
+		}
+		cas, err := f.judge(TenantsHold, AllRead, JustSigned)
+		if err != nil || len(cas[1].Tenants) != len(want) || cas[1].Keep != "" {
+			t.Fatalf("%d: %+v, %v", n, cas[1], err)
+		}
+		kept, err := f.judge(AllRead, JustSigned)
+		for i, w := range want {
+			if err != nil || !strings.HasPrefix(cas[1].Tenants[i], w) || !strings.Contains(kept[1].Keep, w) {
+				t.Errorf("%d: %q, %q, %v, want %s", n, cas[1].Tenants[i], kept[1].Keep, err, w)
+			}
+		}
 	}
 }
 

@@ -108,6 +108,30 @@ func TestUndoThatWasInterrupted(t *testing.T) {
 	}
 }
 
+// TestUndoOfAFileThatTheKubeletDoesNotRunWith: a new mode of its kubeconfig, which the run did not change, is no
+// reason to restart it.
+func TestUndoOfAFileThatTheKubeletDoesNotRunWith(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		entry string // the only file of the run
+		want  []string
+	}{
+		"another file": {remediatetest.BootstrapFile, nil},
+		"its own":      {remediatetest.KubeletFile, []string{"restart worker-0:kubelet.service", "await worker-0"}},
+	} {
+		f, u := undone(t)
+		n := f.FirstNode()
+		e := u.Nodes[0].Entries[slices.IndexFunc(u.Nodes[0].Entries, func(e host.Entry) bool { return e.Before.Path == c.entry })]
+		n.File(c.entry).SHA256 = e.Before.SHA256 // put back already
+		u.Nodes[0].Entries = []host.Entry{e}
+		n.File(remediatetest.KubeletFile).Changed = n.Kubelet.Started.Add(time.Hour)
+		p, err := u.Plan("run-1", f.Snapshot, remediatetest.TestNow)
+		if err != nil || !slices.Equal(remediatetest.StepsOf(p), c.want) {
+			t.Errorf("%s: %+v, %v", name, p, err)
+		}
+	}
+}
+
 func TestNothingToPutBack(t *testing.T) {
 	t.Parallel()
 	f, u := undone(t)

@@ -168,7 +168,8 @@ func (u Undo) plan(run string, facts inspect.Snapshot, now time.Time, blind bool
 		// With nothing left to put back it may still be due: an undo may have been
 		// interrupted before it.
 		restart := action.NewRestartKubelet(kept.Node, changed...)
-		restart.AcceptUntrusted, restart.Restores = blind, true
+		restart.AcceptUntrusted = blind
+		restart.Restores = slices.ContainsFunc(kept.Entries, func(e host.Entry) bool { return n.KubeletReads(e.Before.Path) })
 		c, err := d.Step(restart)
 		if err != nil {
 			return nil, err

@@ -214,7 +214,7 @@ func (f *fixing) changedAtTheQuestion(t *testing.T, node string) {
 	yes.answer(t, "yes")
 	_ = yes.cmd.Wait()
 	f.secret.leak(t, "the terminal", yes.text()+no.text())
-	if code := yes.cmd.ProcessState.ExitCode(); code != 0 || !strings.Contains(yes.text(), "A node changed after it was read") {
+	if code := yes.cmd.ProcessState.ExitCode(); code != 0 || !strings.Contains(yes.text(), "Changed after it was read") || !strings.Contains(yes.text(), ownConfig+" on "+node) {
 		t.Fatalf("ended with %d:\n%s", code, yes.text())
 	}
 	before.files[ownConfig] += comment + "\n"
