@@ -33,14 +33,14 @@ func namesOf(asks *x509.CertificateRequest) string {
 // serving reports whether a request is for a serving certificate.
 func (r *Request) serving() bool { return r.Spec.SignerName == catalog.KubeletServingSigner }
 
-// described are the requests of which each is told, in order; of strangers a few are, and more says how many
+// described are the requests of which each is told, in order; of outsiders a few are, and more says how many
 // others there are. None of those is approved, and anyone may make them.
 func described(all []*Request) (each []*Request, more string) {
 	const requests, users = 3, 5 // of each user, and of how many
 	made, hidden := map[string]int{}, 0
 	var unseen []string
 	for _, r := range inOrder(all) {
-		if user := r.Spec.Username; r.stranger {
+		if user := r.Spec.Username; r.outsider {
 			made[user]++
 			if made[user] > requests || len(made) > users {
 				hidden++

@@ -63,8 +63,8 @@ type Request struct {
 	manual bool
 	// notProbed: only whether the node's kubelet made it is unknown.
 	notProbed bool
-	// stranger: who asks is neither the node's kubelet nor what it may join as.
-	stranger bool
+	// outsider: who asks is neither the node's kubelet nor what it may join as.
+	outsider bool
 	// proofs say of each name of a server from where it is known.
 	proofs []string
 }
@@ -79,7 +79,7 @@ func (n RequestedNode) judge(csr *certificatesapi.CertificateSigningRequest) *Re
 	if csr.Spec.Username != n.user() && (asks == nil || asks.Subject.CommonName != n.user()) {
 		return nil
 	}
-	r := &Request{CertificateSigningRequest: csr, pkcs10: asks, stranger: csr.Spec.Username != n.user() && !n.bootstraps(csr.Spec.Username)}
+	r := &Request{CertificateSigningRequest: csr, pkcs10: asks, outsider: csr.Spec.Username != n.user() && !n.bootstraps(csr.Spec.Username)}
 	if err == nil {
 		err = n.matches(csr, asks)
 	}
