@@ -46,7 +46,7 @@ type Question string
 // The questions.
 const (
 	AskNode   Question = "node"   // GET of its own Node
-	AskLease  Question = "lease"  // GET of its own Lease
+	AskLease  Question = "lease"  // GET of its own Lease; refused to what it joins with, by the name of that user
 	AskAPI    Question = "api"    // GET of /api, which everybody may whom the server knows
 	AskClient Question = "client" // whether a server knows a client by its certificate
 )
@@ -61,6 +61,7 @@ type Answer struct {
 	// far it came.
 	Code    int
 	Reason  string // the server's own word, such as "Unauthorized"; empty: none
+	User    string // as whom a server knows the client that it refuses; empty: it does not say
 	Failure Failure
 	Detail  string // what was tried and what it said, for people; empty where Code says all
 }

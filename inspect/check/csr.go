@@ -10,6 +10,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
@@ -17,34 +18,65 @@ import (
 // seconds.
 const pendingLong = 10 * time.Minute
 
-// csrAnswered groups requests by who asks whom, and what came of it.
+// nextTry is after how long a kubelet that waits asks again, with another key, but for some seconds by which
+// clocks differ (certificateWaitTimeout in client-go util/certificate/certificate_manager.go v0.35.4).
+const nextTry = 15*time.Minute - 10*time.Second
+
+// findingsEach is how many findings the requests of one client have, with one condition. Its others are in
+// one more: a client that floods hides no other's. Requests to join as a node that was read are apart.
+const findingsEach = 20
+
+// alike is what requests in one finding have in common. Without a signer and a subject it is the client alone.
+type alike struct {
+	signer, requester, subject string
+	condition                  inspect.Condition
+}
+
+// csrAnswered groups requests by who asks whom for what, and what came of it.
 func csrAnswered(f *inspect.Facts) []assess.Finding {
-	type group struct {
-		signer, requester string
-		condition         inspect.Condition
-	}
-	groups := map[group][]inspect.SigningRequest{}
-	var order []group
+	groups, findings := map[alike][]inspect.SigningRequest{}, map[alike]int{}
+	var order []alike
+	nodes := nodesByName(f)
 	for _, r := range f.Snapshot.Requests {
-		waiting := r.Condition == inspect.Pending || r.Condition == inspect.Approved
-		if waiting && f.Now.Sub(r.Since) < pendingLong || r.Condition == inspect.Issued {
+		if r.Condition == inspect.Issued || r.Condition == inspect.Approved && f.Now.Sub(r.Since) < pendingLong {
 			continue
 		}
-		g := group{r.Signer, r.Requester, r.Condition}
+		client := alike{requester: r.Requester, condition: r.Condition}
+		g := alike{r.Signer, r.Requester, subjectOf(r), r.Condition}
+		node, joins := r.Joins()
+		if of := joins && nodes[node] != nil && g.subject == kubeletSubject(node); groups[g] == nil && !of {
+			if findings[client]++; findings[client] > findingsEach {
+				g = client
+			}
+		}
 		if groups[g] == nil {
 			order = append(order, g)
 		}
 		groups[g] = append(groups[g], r)
 	}
-	nodes := nodesByName(f)
 	var out []assess.Finding
 	for _, g := range order {
 		if f.Over() {
 			break
 		}
+		slices.SortStableFunc(groups[g], func(a, b inspect.SigningRequest) int { return a.Since.Compare(b.Since) })
+		// One that is younger belongs to those that wait for long: of a kubelet's tries it is the last.
+		if g.condition == inspect.Pending && f.Now.Sub(groups[g][0].Since) < pendingLong {
+			continue
+		}
 		out = append(out, csrFinding(f, groups[g], nodes))
 	}
 	return out
+}
+
+// kubeletSubject is for what a node's kubelet asks.
+func kubeletSubject(node string) string { return "CN=system:node:" + node + ",O=system:nodes" }
+
+func subjectOf(r inspect.SigningRequest) string {
+	if r.Request == nil {
+		return ""
+	}
+	return r.Request.Subject
 }
 
 // nodesByName are the nodes of which the facts have something.
@@ -59,10 +91,16 @@ func nodesByName(f *inspect.Facts) map[string]*inspect.Node {
 	return nodes
 }
 
-// csrFinding is of requests that are alike.
+// csrFinding is of requests that are alike, the oldest one first.
 func csrFinding(f *inspect.Facts, requests []inspect.SigningRequest, nodes map[string]*inspect.Node) assess.Finding {
-	slices.SortFunc(requests, func(a, b inspect.SigningRequest) int { return a.Since.Compare(b.Since) })
 	first := requests[0]
+	several := slices.ContainsFunc(requests, func(r inspect.SigningRequest) bool {
+		return r.Signer != first.Signer || subjectOf(r) != subjectOf(first)
+	})
+	act := first
+	if first.Condition == inspect.Pending && !several {
+		act = newest(requests)
+	}
 	finding := assess.Finding{Assessment: assess.Assessment{Severity: assess.Warning}, Due: first.Since}
 	for _, r := range requests {
 		finding.At = append(finding.At, pki.Location{Kind: r.Object.Kind, Name: r.Object.Name})
@@ -78,27 +116,34 @@ func csrFinding(f *inspect.Facts, requests []inspect.SigningRequest, nodes map[s
 	for _, name := range slices.Sorted(maps.Keys(about)) { // as nodes are
 		finding.At = append(finding.At, inspect.OnNode(nodes[name], ""))
 	}
-	what := fmt.Sprintf("%d requests of %s to %s", len(requests), foreign.Name(first.Requester), first.Signer)
+	what := fmt.Sprintf("%d requests of %s to %s", len(requests), foreign.Name(first.Requester), foreign.Name(first.Signer))
 	if len(requests) == 1 {
-		what = fmt.Sprintf("the request of %s to %s", foreign.Name(first.Requester), first.Signer)
+		what = fmt.Sprintf("the request of %s to %s", foreign.Name(first.Requester), foreign.Name(first.Signer))
 	}
-	if first.Request != nil {
+	switch {
+	case several:
+		what = fmt.Sprintf("%d more requests of %s, with other signers or subjects,", len(requests), foreign.Name(first.Requester))
+	case first.Request != nil:
 		what += fmt.Sprintf(" (%s)", pki.Quoted(first.Request.Subject))
 	}
-	reason := foreign.Name(first.Object.Name) + more(len(requests)-1, "request")
-	describe := assess.Command(inspect.RequestNames, "kubectl describe csr %s", first.Object.Name)
+	reason := foreign.Name(act.Object.Name) + more(len(requests)-1, "request")
+	describe := assess.Command(inspect.RequestNames, "kubectl describe csr %s", act.Object.Name)
 	switch first.Condition {
 	case inspect.Pending:
 		finding.Reason = fmt.Sprintf("%s pending for %s", reason, strings.TrimSuffix(ago(f.Now, first.Since), " ago"))
 		finding.Impact = "the CSR's requester gets no certificate: servers refuse it once it has no valid one"
 		finding.Evidence = fmt.Sprintf("%s pending since %s", what, when(f.Now, first.Since))
 		finding.Remediation = before(describe.Saying("look at who requests what"), "")
-		switch node, joins := first.Joins(); {
-		case joins: // who has the bootstrap token asks in any node's name, and describe looks the same
-			finding.Remediation = joining(f.Hints(), finding.Remediation, first.Object.Name, node, nodes[node] != nil)
-		case first.Bad == "" && describe.Command != "": // else who made it hides something
-			finding.Remediation = followed(finding.Remediation, "if the request is right, approve it", foreign.Command("", "kubectl certificate approve %s", first.Object.Name))
+		if several {
+			break
 		}
+		if act.Object.Name != first.Object.Name {
+			finding.Evidence += fmt.Sprintf("; the newest, %s, is of %s", foreign.Name(act.Object.Name), when(f.Now, act.Since))
+			if node, joins := act.Joins(); joins && beside(f, act, node) == "" || act.Requester == act.Subject() {
+				finding.Evidence += ": the others are earlier tries"
+			}
+		}
+		finding.Remediation = answering(f, finding.Remediation, act, nodes)
 	case inspect.Approved:
 		finding.Reason = fmt.Sprintf("%s approved %s, no certificate issued", reason, ago(f.Now, first.Since))
 		finding.Impact = "the CSR's requester gets no certificate: servers refuse it once it has no valid one"
@@ -123,16 +168,84 @@ func followed(look assess.Remediation, then, command string) assess.Remediation 
 	return look.Followed(then, command)
 }
 
-// joining is the next step for a request to join; only the look where a name fits in no command. A node
-// that the API has is approved by fix-api-int, which asks the node. A new machine has no Node yet, and
-// nothing in its request tells it from that of who else has the bootstrap token.
-func joining(hints inspect.Hints, look assess.Remediation, request, node string, known bool) assess.Remediation {
+// newest is the request that is for the newest key, as a kubelet makes one for each try. A key is as old as
+// its oldest request: who reads a request can make it again. One that hides something is no client's try.
+func newest(requests []inspect.SigningRequest) inspect.SigningRequest {
+	last, asked := requests[0], map[pki.Fingerprint]bool{}
+	for _, r := range requests {
+		if r.Request != nil {
+			if asked[r.Request.SPKI] {
+				continue
+			}
+			asked[r.Request.SPKI] = true
+		}
+		if r.Bad == "" || last.Bad != "" {
+			last = r
+		}
+	}
+	return last
+}
+
+// mayAsk reports whether the client of a request in a node's name may be its kubelet.
+func mayAsk(f *inspect.Facts, r inspect.SigningRequest, node string) bool {
+	_, may := catalog.RequesterOf(r.Signer, r.Requester, node, f.Snapshot.Cluster.Versions)
+	return may != catalog.No
+}
+
+// answering goes on with what is to be done about a pending request.
+func answering(f *inspect.Facts, look assess.Remediation, r inspect.SigningRequest, nodes map[string]*inspect.Node) assess.Remediation {
+	node, isNode := strings.CutPrefix(r.Subject(), "system:node:")
+	_, joins := r.Joins()
 	switch {
-	case !foreign.Fit(request, node):
-	case known:
-		look = followed(look, "if the kubelet of "+foreign.Name(node)+" waits for it, preview its approval", hints.Next("{} fix-api-int --nodes %s --approve-csrs --dry-run=client", node))
-	default:
-		look.Text += foreign.Command("", "; no Node %s was read: approve the request by hand only if you add a machine of this name now, its kubelet waits for a certificate (on the machine: journalctl -u kubelet), and no other request is in this name", node)
+	case isNode && !foreign.Fit(r.Object.Name, node): // only the look
+	case isNode && (r.Requester != r.Subject() && !mayAsk(f, r, node) || subjectOf(r) != kubeletSubject(node)):
+		return followed(look, fmt.Sprintf("no kubelet asks so (%s, in the name of %s): deny it, unless you know why", foreign.Name(r.Requester), foreign.Name(node)), foreign.Command("", "kubectl certificate deny %s", r.Object.Name))
+	case joins: // who has the bootstrap token asks in any node's name, and describe looks the same
+		return joining(f, look, r, node, nodes[node] != nil)
+	case r.Bad == "" && look.Command != "": // else who made it hides something
+		return followed(look, "if the request is right, approve it", foreign.Command("", "kubectl certificate approve %s", r.Object.Name))
 	}
 	return look
+}
+
+// joining is the next step for a request to join. A node that the API has is approved by fix-api-int, which
+// asks the node. A new machine has no Node yet, and nothing in its request tells it from that of who else has
+// the bootstrap token: its kubelet's log has when it asked.
+func joining(f *inspect.Facts, look assess.Remediation, r inspect.SigningRequest, node string, known bool) assess.Remediation {
+	if known {
+		return followed(look, "if the kubelet of "+foreign.Name(node)+" waits for it, preview its approval", f.Hints().Next("{} fix-api-int --nodes %s --approve-csrs --dry-run=client", node))
+	}
+	const log = "journalctl -u kubelet -g 'Rotating certificates'"
+	if other := beside(f, r, node); other != "" {
+		look.Then = fmt.Sprintf("no Node %s was read, and %s came within 15 minutes of %s, with another key: its kubelet was restarted, or another client asks, too. Approve only the one that came with its last try (on the machine: %s), and none if both did",
+			foreign.Name(node), foreign.Name(other), foreign.Name(r.Object.Name), log)
+		look.Text += "; then " + look.Then
+		return look
+	}
+	if r.Bad != "" {
+		return look
+	}
+	return followed(look, fmt.Sprintf("no Node %s was read: approve it only if you add that machine now, and its kubelet tried at %s (on the machine: %s)", foreign.Name(node), r.Since.UTC().Format("15:04:05 MST"), log),
+		foreign.Command("", "kubectl certificate approve %s", r.Object.Name))
+}
+
+// beside is a pending request to join in the same name, with another key, that came less than a kubelet's
+// wait before or after this one, by who may ask; empty: there is none.
+func beside(f *inspect.Facts, r inspect.SigningRequest, node string) string {
+	firsts := map[pki.Fingerprint]inspect.SigningRequest{}
+	for _, other := range f.Snapshot.Requests {
+		if name, joins := other.Joins(); !joins || name != node || other.Condition != inspect.Pending || !mayAsk(f, other, node) {
+			continue
+		}
+		if old, ok := firsts[other.Request.SPKI]; !ok || other.Since.Before(old.Since) {
+			firsts[other.Request.SPKI] = other
+		}
+	}
+	name := ""
+	for key, other := range firsts {
+		if key != r.Request.SPKI && other.Since.Sub(firsts[r.Request.SPKI].Since).Abs() < nextTry && (name == "" || other.Object.Name < name) {
+			name = other.Object.Name
+		}
+	}
+	return name
 }

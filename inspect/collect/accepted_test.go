@@ -40,7 +40,7 @@ func TestMastersAskKubelets(t *testing.T) {
 	fails := func(context.Context) ([]byte, error) { return nil, errors.New("gone") }
 	says := func(exit, code int) func(context.Context) ([]byte, error) {
 		return func(context.Context) ([]byte, error) {
-			return []byte(fmt.Sprintf("certrot-probe 1\ntool curl\nanswer %d %d - -\nend\n", exit, code)), nil
+			return []byte(fmt.Sprintf("certrot-probe 1\ntool curl\nanswer %d %d - - -\nend\n", exit, code)), nil
 		}
 	}
 	for _, c := range []struct {

@@ -61,6 +61,7 @@ type (
 		Address  string           `json:"address,omitempty"`
 		Code     int              `json:"code,omitempty"`
 		Reason   string           `json:"reason,omitempty"`
+		User     string           `json:"user,omitempty"`
 		Failure  inspect.Failure  `json:"failure,omitempty"`
 		Detail   string           `json:"detail,omitempty"`
 	}

@@ -80,19 +80,21 @@ type Names struct {
 // CommonName cuts the common name out of a Subject or Issuer; the whole of it where
 // there is none.
 func CommonName(subject string) string {
-	_, cn, found := strings.Cut(","+subject, ",CN=")
-	if !found {
-		return subject
-	}
-	for i := 0; i < len(cn); i++ {
-		switch cn[i] {
-		case '\\':
-			i++
-		case ',', '+':
-			return cn[:i]
+	for rest := subject; rest != ""; {
+		end := 0 // of one attribute: what is escaped belongs to its value
+		for end < len(rest) && rest[end] != ',' && rest[end] != '+' {
+			if rest[end] == '\\' {
+				end++
+			}
+			end++
 		}
+		end = min(end, len(rest))
+		if cn, found := strings.CutPrefix(rest[:end], "CN="); found {
+			return cn
+		}
+		rest = rest[min(end+1, len(rest)):]
 	}
-	return cn
+	return subject
 }
 
 // X509 parses the certificate's DER. It can't fail for a Cert made by

@@ -21,6 +21,21 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 )
 
+// TestTheCommonNameIsNoOtherAttributes: a request's other attributes are what its client likes, and signers
+// read the common name.
+func TestTheCommonNameIsNoOtherAttributes(t *testing.T) {
+	for want, name := range map[string]pkix.Name{
+		"system:node:worker-0": {CommonName: "system:node:worker-0", SerialNumber: "1,CN=benign"},
+		"benign":               {CommonName: "benign", SerialNumber: "CN=a+CN=system:node:worker-0", Organization: []string{"b,CN=system:node:worker-0"}},
+		`a\,CN=b`:              {CommonName: "a,CN=b"},
+		`SERIALNUMBER=1\,CN=x`: {SerialNumber: "1,CN=x"},
+	} {
+		if got := CommonName(name.String()); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestParseCert(t *testing.T) {
 	from := time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC)
 	to := from.AddDate(2, 0, 0)

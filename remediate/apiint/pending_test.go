@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
 )
 
@@ -19,6 +20,7 @@ func TestPendingRequestsAreTold(t *testing.T) {
 	for i, signer := range []string{catalog.KubeletClientSigner, catalog.KubeletClientSigner, "kubernetes.io/kube-apiserver-client"} {
 		f.Requests = append(f.Requests, inspect.SigningRequest{Object: &inspect.Object{Name: "csr"}, Signer: signer, Requester: "system:node:" + node, Condition: inspect.Pending, Since: remediatetest.TestNow.Add(-time.Duration(i+1) * time.Hour)})
 	}
+	f.Requests = append(f.Requests, inspect.SigningRequest{Object: &inspect.Object{Name: "csr-of-a-tenant"}, Signer: catalog.KubeletClientSigner, Requester: "system:serviceaccount:team:default", Request: &pki.Request{Subject: "CN=system:node:" + node}, Condition: inspect.Pending, Since: remediatetest.TestNow.Add(-9 * time.Hour)})
 	want := node + ": 2 CSRs pending for 120m: to approve, add --approve-csrs"
 	if notes := planOf(f, t).Notes.Texts(); !slices.Contains(notes, want) {
 		t.Errorf("no %q in %q", want, notes)

@@ -131,7 +131,8 @@ func uselessCertificate(facts inspect.Snapshot, n *inspect.Node, now time.Time) 
 func unapproved(d *remediate.Draft, node string) {
 	pending, first := 0, d.Plan.Now
 	for _, r := range d.Facts.Requests {
-		if r.Condition != inspect.Pending || !r.About(node) || r.Signer != catalog.KubeletClientSigner && r.Signer != catalog.KubeletServingSigner {
+		_, may := catalog.RequesterOf(r.Signer, r.Requester, node, d.Facts.Cluster.Versions)
+		if r.Condition != inspect.Pending || !r.About(node) || may == catalog.No {
 			continue
 		}
 		if pending++; r.Since.Before(first) {

@@ -225,7 +225,7 @@ func PendingOf(ctx context.Context, kube kubernetes.Interface, n RequestedNode) 
 		return nil, err
 	}
 	var out []*Request
-	asked, by := map[pki.Fingerprint]bool{}, map[pki.Fingerprint]string{}
+	asked, by := map[pki.Fingerprint]bool{}, map[pki.Fingerprint][]string{}
 	var pages foreign.Pages
 	opts := metav1.ListOptions{Limit: 100} // a request may be 1 MB
 	for {
@@ -245,7 +245,10 @@ func PendingOf(ctx context.Context, kube kubernetes.Interface, n RequestedNode) 
 				out = append(out, r)
 			}
 			if key, ok := n.asked(&page.Items[i]); ok {
-				asked[key], by[key] = asked[key] || !Pending(&page.Items[i]), page.Items[i].Spec.Username
+				asked[key] = asked[key] || !Pending(&page.Items[i])
+				if user := page.Items[i].Spec.Username; !slices.Contains(by[key], user) {
+					by[key] = append(by[key], user)
+				}
 			}
 		}
 		opts.Continue = page.Continue

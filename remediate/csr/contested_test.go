@@ -259,7 +259,7 @@ func TestAnotherNodesKubeletBlocksNoRepair(t *testing.T) {
 			if !strings.Contains(left, `"system:node:worker-9" is not who asks for a kubelet's certificate: that node may be compromised`) || strings.Contains(left, "Replace that token") || strings.Contains(left, "certificate approve") {
 				t.Errorf("left: %s", left)
 			}
-			for _, says := range []string{"2 requests in this node's name, with different keys", "system:node:worker-9 asks, too, and is no bootstrapper", "kubelet-client.key.tmp -pubout -outform DER | sha256sum", "--nodes worker-0 --rebootstrap"} {
+			for _, says := range []string{"2 requests in this node's name, with different keys", "system:node:worker-9 asks, too, by no bootstrapper's credentials", "kubelet-client.key.tmp -pubout -outform DER | sha256sum", "--nodes worker-0 --rebootstrap"} {
 				if strings.Contains(left, says) == token {
 					t.Errorf("%q is said, or is not: %s", says, left)
 				}

@@ -33,6 +33,31 @@ func namesOf(asks *x509.CertificateRequest) string {
 // serving reports whether a request is for a serving certificate.
 func (r *Request) serving() bool { return r.Spec.SignerName == catalog.KubeletServingSigner }
 
+// described are the requests of which each is told, in order; of outsiders a few are, and more says how many
+// others there are. None of those is approved, and anyone may make them.
+func described(all []*Request) (each []*Request, more string) {
+	const requests, users = 3, 5 // of each user, and of how many
+	made, hidden := map[string]int{}, 0
+	var unseen []string
+	for _, r := range inOrder(all) {
+		if user := r.Spec.Username; r.outsider {
+			made[user]++
+			if made[user] > requests || len(made) > users {
+				hidden++
+				if !slices.Contains(unseen, user) {
+					unseen = append(unseen, user)
+				}
+				continue
+			}
+		}
+		each = append(each, r)
+	}
+	if hidden > 0 {
+		more = fmt.Sprintf("%d more requests of %s, which certrot never approves", hidden, namedUsers(unseen))
+	}
+	return each, more
+}
+
 // describe says what is asked for, by whom, in several lines.
 func (r *Request) describe() string {
 	lines := []string{

@@ -19,18 +19,23 @@ import (
 // joins reports whether a request is by who may ask in any node's name, and matches.
 func (r *Request) joins(n RequestedNode) bool { return r.mismatch == "" && r.Spec.Username != n.user() }
 
-// asked is the key of a request in the node's name that was made since its kubelet was started, whoever
-// asked for whatever. A kubelet that bootstraps as another user than those who
-// usually do asks for what matches nothing, and waits beside a thief whose request matches. That others
-// may so keep its request from being approved is no more than who has the bootstrap token can do anyway.
-// Another node's kubelet has no such token: what it asks for is not this kubelet's, if that joins with a
-// token. Neither is a serving certificate, for which a kubelet asks after it has its client certificate.
+// asked is the key of a request in the node's name that was made since its kubelet was started, by who may be
+// that kubelet. Where its bootstrap file proves as whom it asks, that is this user alone: others ask for
+// what is never approved, and keep no kubelet from its certificate. Else it is whoever asked for whatever: a
+// kubelet that bootstraps as another user than those who usually do asks for what matches nothing, and waits
+// beside a thief whose request matches. By its certificate another node's kubelet joins nothing, if this one
+// joins with a token. By the token, which each node has, it contests as any thief does, and by the node's
+// own certificate who has that. For a serving certificate a kubelet asks after it has its client certificate.
 func (n RequestedNode) asked(csr *certificatesapi.CertificateSigningRequest) (key pki.Fingerprint, ok bool) {
 	if n.kubeletState == nil || n.beforeRestart[csr.Name] || n.kubeletState.predates(csr) {
 		return key, false
 	}
 	switch user := csr.Spec.Username; {
-	case user == n.user() && csr.Spec.SignerName == catalog.KubeletServingSigner, n.kubeletState.token && n.anotherNode(user):
+	case user == n.user():
+		if csr.Spec.SignerName == catalog.KubeletServingSigner {
+			return key, false
+		}
+	case n.kubeletState.user != "" && user != n.kubeletState.user, n.kubeletState.token && n.anotherNode(user):
 		return key, false
 	}
 	asks, _ := parseRequest(csr.Spec.Request) // one that is odd is in its name, too
@@ -45,20 +50,45 @@ func (n RequestedNode) anotherNode(user string) bool {
 	return user != n.user() && strings.HasPrefix(user, "system:node:")
 }
 
-// noBootstrappers are the users, each with the keys that it asked for, that have no bootstrapper's token;
-// none where the others with a token contest each other, or a user that asked is unknown.
-func (n RequestedNode) noBootstrappers(keys int, by map[pki.Fingerprint]string) []string {
+// noBootstrappers are the users, each with keys that no bootstrapper asked for, that have no bootstrapper's
+// token; none where the others with a token contest each other, or a user that asked is unknown.
+func (n RequestedNode) noBootstrappers(keys int, by map[pki.Fingerprint][]string) []string {
 	var others []string
-	for _, user := range by {
-		if _, may := catalog.RequesterOf(catalog.KubeletClientSigner, user, n.Name, n.Versions); may == catalog.No || user == n.user() {
-			others = append(others, user)
+	for _, users := range by {
+		if !slices.ContainsFunc(users, n.bootstraps) {
+			others = append(others, users...)
+			keys--
 		}
 	}
-	if keys > len(by) || len(by)-len(others) > 1 {
+	if keys > 1 {
 		return nil
 	}
 	slices.Sort(others)
 	return slices.Compact(others)
+}
+
+// bootstraps reports whether a user may be one that joins.
+func (n RequestedNode) bootstraps(user string) bool {
+	_, may := catalog.RequesterOf(catalog.KubeletClientSigner, user, n.Name, n.Versions)
+	return may != catalog.No && user != n.user()
+}
+
+// namedUsers are users in a sentence, not more than can be read.
+func namedUsers(users []string) string {
+	const most = 5
+	if more := len(users) - most; more > 0 {
+		return foreign.Texts(users[:most]) + fmt.Sprintf(" and %d more users", more)
+	}
+	return foreign.Texts(users)
+}
+
+// otherClients says who contests beside a kubelet.
+func otherClients(users []string) string {
+	ask := " asks"
+	if len(users) > 1 {
+		ask = " ask"
+	}
+	return namedUsers(users) + ask + ", too, by no bootstrapper's credentials"
 }
 
 // single wants one key among the requests in the node's name since its kubelet was started (asked, by users; true: it
@@ -67,7 +97,7 @@ func (n RequestedNode) noBootstrappers(keys int, by map[pki.Fingerprint]string) 
 // several, each with another key, and which of them is the one that it waits for can't be
 // told from outside. Where the run saw several between two starts of the kubelet, the node is contested
 // until its end: after another start, the thief may be the first one to ask.
-func (n RequestedNode) single(all []*Request, asked map[pki.Fingerprint]bool, by map[pki.Fingerprint]string) {
+func (n RequestedNode) single(all []*Request, asked map[pki.Fingerprint]bool, by map[pki.Fingerprint][]string) {
 	if n.kubeletState == nil || n.kubeletState.why != "" {
 		return // none is the kubelet's, whoever else asks
 	}
@@ -101,14 +131,18 @@ func (n RequestedNode) single(all []*Request, asked map[pki.Fingerprint]bool, by
 			continue
 		}
 		if others := n.noBootstrappers(len(keys), by); n.beforeRestart != nil && len(others) > 0 {
-			r.mismatch = which + came + ", and a kubelet makes one: " + foreign.Texts(others) + " asks, too, and is no bootstrapper" + stays + ". Compare keys: a kubelet that does not rotate has its own on the node (openssl pkey -in /var/lib/kubelet/pki/kubelet-client.key.tmp -pubout -outform DER | sha256sum); audit logs of all kube-apiservers have the address of each client (sourceIPs). Stop that client, then: " + n.rebootstrap()
+			r.mismatch = which + came + ", and a kubelet makes one: " + otherClients(others) + stays + ". Compare keys: a kubelet that does not rotate has its own on the node (openssl pkey -in /var/lib/kubelet/pki/kubelet-client.key.tmp -pubout -outform DER | sha256sum); audit logs of all kube-apiservers have the address of each client (sourceIPs). Stop that client, then: " + n.rebootstrap()
 			continue
 		}
 		if n.beforeRestart != nil {
-			r.mismatch = which + came + ", and a kubelet makes one: another client asks, too, with the bootstrap token" + stays + ". " + n.Hints.Next("Replace that token first ({} explain token-in-logs), then: ") + n.rebootstrap()
+			r.mismatch = which + came + ", and a kubelet makes one: another client asks, too, with the bootstrap token" + stays + ". Audit logs of all kube-apiservers have its address (sourceIPs). " + n.Hints.Next("Replace that token first ({} explain token-in-logs), then: ") + n.rebootstrap()
 			continue
 		}
-		r.mismatch = which + came + ": earlier tries of its kubelet, or another client's" + stays
+		whose := ": earlier tries of its kubelet, or another client's"
+		if others := n.noBootstrappers(len(keys), by); len(others) > 0 {
+			whose = ": " + otherClients(others)
+		}
+		r.mismatch = which + came + whose + stays
 		r.restart = n.rebootstrap()
 	}
 }
@@ -123,9 +157,9 @@ func (n RequestedNode) onlyApproved(all []*Request, approved pki.Fingerprint) {
 	}
 }
 
-// rebootstrap is the command that restarts the kubelet, which then makes one request.
+// rebootstrap is the command that previews a restart of the kubelet, which then makes one request.
 func (n RequestedNode) rebootstrap() string {
-	return n.Hints.Next("{} fix-api-int --nodes %s --rebootstrap --approve-csrs", n.Name)
+	return n.Hints.Next("{} fix-api-int --nodes %s --rebootstrap --approve-csrs --dry-run=client", n.Name)
 }
 
 // settling is how long requests by a bootstrapper's token wait from when the last key, or the last

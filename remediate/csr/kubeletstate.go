@@ -25,6 +25,8 @@ type kubeletState struct {
 	since   time.Time // when its process was started at the earliest, by the API server's clock
 	started time.Time // the same start by the node's clock, which is the same at each look
 	token   bool      // it joins with a token, which is no node's certificate
+	// user is as whom the API server knows what is in its bootstrap file; empty: that is unknown.
+	user string
 }
 
 // notProbedError is why it is unknown whether a request to join is the kubelet's.
@@ -42,6 +44,8 @@ func (j *kubeletState) madeRequest(csr *certificatesapi.CertificateSigningReques
 		return errUnlooked
 	case j.why != "":
 		return &notProbedError{j.why}
+	case j.user != "" && csr.Spec.Username != j.user:
+		return fmt.Errorf("%s asks, and the node's kubelet joins as %s", foreign.QuotedName(csr.Spec.Username), foreign.QuotedName(j.user))
 	case j.predates(csr):
 		return &notProbedError{fmt.Sprintf("it is from before the kubelet was started, at %s: a kubelet asks after each start, with another key", remediate.Timestamp(j.since))}
 	}
@@ -79,7 +83,9 @@ func readKubelet(ctx context.Context, e *remediate.Env, n RequestedNode) (j *kub
 	}
 	if ok && j.why == "" {
 		j.why = unbootstrapped(ctx, e, facts, node)
-		j.token = node.RestartProbe != nil && node.RestartProbe.Bootstrap.Presents == inspect.CredentialToken
+		if c := node.RestartProbe; c != nil {
+			j.token, j.user = c.Bootstrap.Presents == inspect.CredentialToken, knownAs(c.Bootstrap)
+		}
 	}
 	return j, ""
 }
@@ -102,6 +108,16 @@ func bootstrapSince(n *inspect.Node, path string) string {
 			return ""
 		}
 		path = f.Target
+	}
+	return ""
+}
+
+// knownAs is the user that the API server names where it refuses what is in a file; empty: it names none.
+func knownAs(f inspect.ProbedKubeconfig) string {
+	for _, a := range f.Answers {
+		if a.User != "" {
+			return a.User
+		}
 	}
 	return ""
 }

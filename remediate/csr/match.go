@@ -63,6 +63,8 @@ type Request struct {
 	manual bool
 	// notProbed: only whether the node's kubelet made it is unknown.
 	notProbed bool
+	// outsider: who asks is neither the node's kubelet nor what it may join as.
+	outsider bool
 	// proofs say of each name of a server from where it is known.
 	proofs []string
 }
@@ -77,7 +79,7 @@ func (n RequestedNode) judge(csr *certificatesapi.CertificateSigningRequest) *Re
 	if csr.Spec.Username != n.user() && (asks == nil || asks.Subject.CommonName != n.user()) {
 		return nil
 	}
-	r := &Request{CertificateSigningRequest: csr, pkcs10: asks}
+	r := &Request{CertificateSigningRequest: csr, pkcs10: asks, outsider: csr.Spec.Username != n.user() && !n.bootstraps(csr.Spec.Username)}
 	if err == nil {
 		err = n.matches(csr, asks)
 	}
@@ -99,10 +101,12 @@ func (n RequestedNode) judge(csr *certificatesapi.CertificateSigningRequest) *Re
 	return r
 }
 
-// Pending reports whether nobody has answered a request.
+// Pending reports whether a request has no answer for which a kubelet waits. Conditions of other kinds are
+// none, whoever writes them.
 func Pending(csr *certificatesapi.CertificateSigningRequest) bool {
+	answers := []certificatesapi.RequestConditionType{certificatesapi.CertificateApproved, certificatesapi.CertificateDenied, certificatesapi.CertificateFailed}
 	return len(csr.Status.Certificate) == 0 && !slices.ContainsFunc(csr.Status.Conditions, func(c certificatesapi.CertificateSigningRequestCondition) bool {
-		return c.Status != corev1.ConditionFalse
+		return c.Status != corev1.ConditionFalse && slices.Contains(answers, c.Type)
 	})
 }
 

@@ -24,7 +24,7 @@ type State struct {
 	bootstrapped map[string]*Request
 	// earlier are requests from before the kubelet was restarted; nil: that was not looked at.
 	Earlier     map[string]bool
-	printed     map[string]bool // names
+	printed     map[string]bool // names, and what was said of others
 	awaited     string          // what was said last of why nothing is approved yet
 	servingDone bool            // a serving certificate was asked for, and approved
 	// manual: one was asked for, and is left to a person.
@@ -69,7 +69,12 @@ func (s *State) approve(ctx context.Context, env *remediate.Env, c *remediate.Ch
 }
 
 func (s *State) print(env *remediate.Env, node string, requests []*Request) {
-	for _, r := range inOrder(requests) {
+	each, more := described(requests)
+	if key := node + " has more"; more != "" && !s.printed[key] {
+		s.printed[key] = true
+		env.Note(node, more)
+	}
+	for _, r := range each {
 		s.manual = s.manual || r.manual
 		if !s.printed[r.Name] {
 			s.printed[r.Name] = true

@@ -26,7 +26,8 @@ func PendingText(ctx context.Context, env *remediate.Env, n RequestedNode) strin
 	}
 	var out strings.Builder
 	approvable := current(requests)
-	for _, r := range inOrder(requests) {
+	each, more := described(requests)
+	for _, r := range each {
 		if r.mismatch == "" && !slices.Contains(approvable, r) {
 			continue // an earlier try, for which nobody waits
 		}
@@ -35,6 +36,9 @@ func PendingText(ctx context.Context, env *remediate.Env, n RequestedNode) strin
 			next = "not to be approved yet: " + errUnsettled.Error() + ", and another client may ask in this node's name, too. Run the same command again"
 		}
 		fmt.Fprintf(&out, "\n%s\n  %s", r.describe(), next)
+	}
+	if more != "" {
+		out.WriteString("\n" + more)
 	}
 	if out.Len() == 0 {
 		return ""
@@ -95,13 +99,18 @@ func RefuseWaiting(node string, names []string) error {
 		Next: "look who asks, and deny or approve: " + foreign.Command(inspect.RequestNames, "kubectl describe csr %s", foreign.Spaces(names)) + "; or, if the kubelet does not wait for them: --accept-risk=" + RequestsPending}
 }
 
-// called are names of requests in a sentence: the client chooses them.
+// called are names of requests in a sentence: the client chooses them, and how many there are.
 func called(names []string) string {
+	const most = 10
+	more := ""
+	if n := len(names) - most; n > 0 {
+		names, more = names[:most], fmt.Sprintf(" and %d more", n)
+	}
 	out := make([]string, len(names))
 	for i, n := range names {
 		out[i] = foreign.Name(n)
 	}
-	return strings.Join(out, ", ")
+	return strings.Join(out, ", ") + more
 }
 
 // UnreadRequests says why it is not known which requests there are.

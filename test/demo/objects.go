@@ -1,8 +1,10 @@
 package main
 
 import (
+	"crypto/x509"
 	"encoding/base64"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -120,7 +122,11 @@ func webhook(name string, ca *pkitest.Authority) object {
 
 // request is a pending CertificateSigningRequest.
 func request(name, cn, requester, signer string, when time.Time) object {
-	csr, _ := pkitest.Request(cn)
+	csr, _ := pkitest.Request(cn, pkitest.KeyName(name), pkitest.Template(func(c *x509.Certificate) { // as a client that asks again
+		if strings.HasPrefix(cn, "system:node:") {
+			c.Subject.Organization = []string{"system:nodes"}
+		}
+	}))
 	return object{
 		"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "metadata": meta("", name, when, nil),
 		"spec": object{"request": csr, "signerName": signer, "username": requester},

@@ -62,6 +62,7 @@ func run(ctx context.Context, node gather.Runner, argv []string) ([]line, string
 type line struct {
 	exit, code      int
 	address, reason string
+	user            string
 }
 
 // answers reads what probe.sh prints. What a node answers is not trusted.
@@ -71,7 +72,7 @@ func answers(out string) (lines []line, tool string, err error) {
 	if !ok || !whole {
 		return nil, "", fmt.Errorf("the answer of the node is not whole: %.200q", out)
 	}
-	form := regexp.MustCompile(`^answer (\d{1,3}) (\d{1,3}) ([0-9a-fA-F.:]{2,45}|-) ([A-Za-z]{1,40}|-)$`)
+	form := regexp.MustCompile(`^answer (\d{1,3}) (\d{1,3}) ([0-9a-fA-F.:]{2,45}|-) ([A-Za-z]{1,40}|-) ([A-Za-z0-9:._@-]{1,400})$`)
 	for i, text := range strings.Split(rest, "\n") {
 		if i == 0 {
 			tool, ok = strings.CutPrefix(text, "tool ")
@@ -88,6 +89,9 @@ func answers(out string) (lines []line, tool string, err error) {
 		l.exit, _ = strconv.Atoi(m[1]) // digits, by the pattern
 		l.code, _ = strconv.Atoi(m[2])
 		l.address, l.reason = strings.Trim(m[3], "-"), strings.Trim(m[4], "-")
+		if l.user = m[5]; l.user == "-" {
+			l.user = ""
+		}
 		lines = append(lines, l)
 	}
 	return lines, tool, nil
@@ -103,7 +107,7 @@ const (
 
 // into says what an answer means for a request.
 func (l line) into(a *inspect.Answer, tool string) {
-	a.Address, a.Code, a.Reason = l.address, l.code, l.reason
+	a.Address, a.Code, a.Reason, a.User = l.address, l.code, l.reason, l.user
 	if l.code > 0 {
 		return
 	}

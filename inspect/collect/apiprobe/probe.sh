@@ -21,7 +21,7 @@
 #     t:OFFSET:LENGTH  text in FILE
 #
 # It answers with a line "tool", then one for each request:
-#   answer EXIT CODE ADDRESS REASON
+#   answer EXIT CODE ADDRESS REASON USER
 # EXIT is curl's exit status, whoever asks; 200 and above are our own: 201 FILE
 # changed, 202 the token has odd characters, 203 there is no tool, 204 what is to
 # be shown can't be read, 205 openssl ended and did not say why.
@@ -90,7 +90,8 @@ pipes() {
 	}
 }
 
-# reason is the beginning of an awk program: the server's word for a refusal.
+# reason is the beginning of an awk program: the server's word for a refusal, and
+# as whom it knows the client that it refuses.
 # shellcheck disable=SC2016
 reason='
 	reason == "" && match($0, /"reason": *"[A-Za-z]+"/) {
@@ -98,7 +99,13 @@ reason='
 		sub(/^.*: *"/, "", reason)
 		sub(/"$/, "", reason)
 	}
-	END { if (code + 0 < 400 || length(reason) > 40) reason = "" }
+	user == "" && match($0, /User \\"[A-Za-z0-9:._@-]+\\" cannot /) {
+		user = substr($0, RSTART + 7, RLENGTH - 17)
+	}
+	END {
+		if (code + 0 < 400 || length(reason) > 40) reason = ""
+		if (code + 0 != 403 || length(user) > 400) user = ""
+	}
 '
 
 # ---- curl -------------------------------------------------------------------
@@ -124,7 +131,7 @@ by_curl() {
 		/^certrot [0-9]+ ?[0-9a-fA-F.:]*$/ { code = $2; address = $3 }
 		/^exit [0-9]+$/ { status = $2 }
 		END {
-			print "answer", status + 0, code + 0, address == "" ? "-" : address, reason == "" ? "-" : reason
+			print "answer", status + 0, code + 0, address == "" ? "-" : address, reason == "" ? "-" : reason, user == "" ? "-" : user
 		}'
 }
 
@@ -172,7 +179,7 @@ by_openssl() {
 			if (code != "") status = 0
 			else if (status == 124 || status == 137) status = 28
 			else status = bad ? bad : 205
-			print "answer", status, code + 0, "-", reason == "" ? "-" : reason
+			print "answer", status, code + 0, "-", reason == "" ? "-" : reason, user == "" ? "-" : user
 		}'
 }
 
@@ -245,15 +252,15 @@ main() {
 		token=$1
 		shift
 		if [ -z "$by" ]; then
-			line='answer 203 0 - -'
+			line='answer 203 0 - - -'
 		elif [ "$unanswered" = "$file $cert $token $host $port" ]; then
 			: # the same again: the server is not to be waited for twice
 		elif ! unchanged "$file" "$sum"; then
-			line='answer 201 0 - -'
+			line='answer 201 0 - - -'
 		elif odd "$token"; then
-			line='answer 202 0 - -'
+			line='answer 202 0 - - -'
 		elif ! readable "$ca" || ! readable "$cert" || ! readable "$key" || ! readable "$token"; then
-			line='answer 204 0 - -'
+			line='answer 204 0 - - -'
 		else
 			line=$("$by")
 		fi

@@ -27,9 +27,9 @@ func ProbeRestart(ctx context.Context, node gather.Runner, r gather.Result, kube
 	q := questions{r: r}
 	c.Kubeconfig.Path, c.Bootstrap.Path = own, bootstrap
 	resource := url.PathEscape(name)
-	q.file(&c.Kubeconfig, question{inspect.AskNode, "/api/v1/nodes/" + resource},
-		question{inspect.AskLease, "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/" + resource})
-	q.file(&c.Bootstrap, question{inspect.AskAPI, "/api"})
+	lease := question{inspect.AskLease, "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/" + resource}
+	q.file(&c.Kubeconfig, question{inspect.AskNode, "/api/v1/nodes/" + resource}, lease)
+	q.file(&c.Bootstrap, question{inspect.AskAPI, "/api"}, lease)
 	if len(q.argv) == 0 {
 		return &c
 	}

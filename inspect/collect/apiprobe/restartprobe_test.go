@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,29 +25,29 @@ func TestAnswers(t *testing.T) {
 			name, own, joins string
 			with             func(t *testing.T, a *api, k *kubelet)
 		}{
-			{"all is well", "node 200, lease 200", "api 200", func(*testing.T, *api, *kubelet) {}},
-			{"the pair is in the file itself", "node 200, lease 200", "api 200", func(_ *testing.T, _ *api, k *kubelet) { k.embedded = true }},
-			{"another name is asked for than connected to", "node 200, lease 200", "api 200", func(_ *testing.T, a *api, k *kubelet) {
+			{"all is well", "node 200, lease 200", "api 200, lease 403 Forbidden", func(*testing.T, *api, *kubelet) {}},
+			{"the pair is in the file itself", "node 200, lease 200", "api 200, lease 403 Forbidden", func(_ *testing.T, _ *api, k *kubelet) { k.embedded = true }},
+			{"another name is asked for than connected to", "node 200, lease 200", "api 200, lease 403 Forbidden", func(_ *testing.T, a *api, k *kubelet) {
 				k.server, k.tlsName = "https://127.0.0.1:"+a.port(), "api-int.example.com"
 			}},
-			{"the bootstrap token is not known", "node 200, lease 200", "api 401 Unauthorized", func(_ *testing.T, _ *api, k *kubelet) { k.token = "expired.token" }},
-			{"the client certificate has a signer that the server does not know", "node 401 Unauthorized, lease 401 Unauthorized", "api 200", func(_ *testing.T, a *api, k *kubelet) {
+			{"the bootstrap token is not known", "node 200, lease 200", "api 401 Unauthorized, lease 401 Unauthorized", func(_ *testing.T, _ *api, k *kubelet) { k.token = "expired.token" }},
+			{"the client certificate has a signer that the server does not know", "node 401 Unauthorized, lease 401 Unauthorized", "api 200, lease 403 Forbidden", func(_ *testing.T, a *api, k *kubelet) {
 				k.pair = a.ca.Issue("system:node:n1", time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
 			}},
-			{"the client certificate has expired", "node 401 Unauthorized, lease 401 Unauthorized", "api 200", func(_ *testing.T, a *api, k *kubelet) {
+			{"the client certificate has expired", "node 401 Unauthorized, lease 401 Unauthorized", "api 200, lease 403 Forbidden", func(_ *testing.T, a *api, k *kubelet) {
 				k.pair = a.clients.Issue("system:node:n1", time.Now().Add(-time.Hour), time.Now().Add(-time.Minute))
 			}},
-			{"it is another node's certificate", "node 403 Forbidden, lease 403 Forbidden", "api 200", func(_ *testing.T, a *api, k *kubelet) {
+			{"it is another node's certificate", "node 403 Forbidden, lease 403 Forbidden", "api 200, lease 403 Forbidden", func(_ *testing.T, a *api, k *kubelet) {
 				k.pair = a.clients.Issue("system:node:n2", time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
 			}},
-			{"there is no such node", "node 404 NotFound, lease 404 NotFound", "api 200", func(_ *testing.T, a *api, k *kubelet) {
+			{"there is no such node", "node 404 NotFound, lease 404 NotFound", "api 200, lease 403 Forbidden", func(_ *testing.T, a *api, k *kubelet) {
 				k.name = "gone"
 				k.pair = a.clients.Issue("system:node:gone", time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
 			}},
-			{"the CA is another one", "node 0 trust, lease 0 trust", "api 0 trust", func(_ *testing.T, a *api, k *kubelet) { k.ca = a.clients.CertPEM }},
-			{"the server has another name", "node 0 trust, lease 0 trust", "api 0 trust", func(_ *testing.T, a *api, k *kubelet) { k.tlsName = "other.example.com" }},
-			{"the name does not resolve", "node 0 resolve, lease 0 resolve", "api 0 resolve", func(_ *testing.T, a *api, k *kubelet) { k.server = "https://api-int.invalid:" + a.port() }},
-			{"nobody listens", "node 0 connect, lease 0 connect", "api 0 connect", func(t *testing.T, _ *api, k *kubelet) {
+			{"the CA is another one", "node 0 trust, lease 0 trust", "api 0 trust, lease 0 trust", func(_ *testing.T, a *api, k *kubelet) { k.ca = a.clients.CertPEM }},
+			{"the server has another name", "node 0 trust, lease 0 trust", "api 0 trust, lease 0 trust", func(_ *testing.T, a *api, k *kubelet) { k.tlsName = "other.example.com" }},
+			{"the name does not resolve", "node 0 resolve, lease 0 resolve", "api 0 resolve, lease 0 resolve", func(_ *testing.T, a *api, k *kubelet) { k.server = "https://api-int.invalid:" + a.port() }},
+			{"nobody listens", "node 0 connect, lease 0 connect", "api 0 connect, lease 0 connect", func(t *testing.T, _ *api, k *kubelet) {
 				l, err := net.Listen("tcp", "127.0.0.1:0")
 				if err != nil {
 					t.Fatal(err)
@@ -70,6 +71,11 @@ func TestAnswers(t *testing.T) {
 				if got.Kubeconfig.Presents != inspect.CredentialCertificate || got.Bootstrap.Presents != inspect.CredentialToken {
 					t.Errorf("shows %q and %q", got.Kubeconfig.Presents, got.Bootstrap.Presents)
 				}
+				for _, answer := range slices.Concat(got.Kubeconfig.Answers, got.Bootstrap.Answers) {
+					if (answer.User != "") != (answer.Code == 403) || got.Bootstrap.Answers[0].Code == 200 && got.Bootstrap.Answers[1].User != "system:bootstrap:abcdef" {
+						t.Errorf("as whom it is known: %+v", answer)
+					}
+				}
 				if strings.Contains(c.own, "trust") && a.shown.Load() > 0 {
 					t.Error("a credential was shown to a server that was not verified")
 				}
@@ -88,7 +94,7 @@ func TestAServerThatHangsIsNotWaitedForTwice(t *testing.T) {
 	k := newKubelet(t, a, "n1")
 	k.write(t)
 	got := k.ask(t, world{name: "sh", sh: []string{"sh"}, tmp: t.TempDir()})
-	if brief(got.Kubeconfig) != "node 0 timeout, lease 0 timeout" || brief(got.Bootstrap) != "api 0 timeout" {
+	if brief(got.Kubeconfig) != "node 0 timeout, lease 0 timeout" || brief(got.Bootstrap) != "api 0 timeout, lease 0 timeout" {
 		t.Errorf("%+v", got)
 	}
 	if n := a.asked.Load(); n != 2 {
@@ -148,7 +154,7 @@ func TestFilesThatAKubeletCantUse(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := k.ask(t, w)
-			if !strings.HasPrefix(brief(got.Kubeconfig), c.want) || brief(got.Bootstrap) != "api 200" {
+			if !strings.HasPrefix(brief(got.Kubeconfig), c.want) || brief(got.Bootstrap) != "api 200, lease 403 Forbidden" {
 				t.Errorf("%s; %s", brief(got.Kubeconfig), brief(got.Bootstrap))
 			}
 		})
@@ -161,7 +167,7 @@ func TestFilesThatAKubeletCantUse(t *testing.T) {
 		k.token = "other-token"
 		k.write(t)
 		got := ProbeRestart(t.Context(), w, r, k.paths, k.name)
-		if brief(got.Bootstrap) != "api 0 changed" {
+		if brief(got.Bootstrap) != "api 0 changed, lease 0 changed" {
 			t.Errorf("%s", brief(got.Bootstrap))
 		}
 		if n := a.shown.Load() - shown; n != 2 {
@@ -172,7 +178,7 @@ func TestFilesThatAKubeletCantUse(t *testing.T) {
 		k := newKubelet(t, a, "n1")
 		k.token = `a\" b`
 		k.write(t)
-		if got := k.ask(t, w); brief(got.Bootstrap) != "api 0 tool" {
+		if got := k.ask(t, w); brief(got.Bootstrap) != "api 0 tool, lease 0 tool" {
 			t.Errorf("%s", brief(got.Bootstrap))
 		}
 	})
@@ -260,7 +266,7 @@ func TestNothingSecretIsSeen(t *testing.T) {
 			got := ProbeRestart(t.Context(), spy, r, k.paths, k.name)
 			close(asked)
 			<-done
-			if brief(got.Kubeconfig) != "node 200, lease 200" || brief(got.Bootstrap) != "api 200" {
+			if brief(got.Kubeconfig) != "node 200, lease 200" || brief(got.Bootstrap) != "api 200, lease 403 Forbidden" {
 				t.Fatalf("%+v", got)
 			}
 			if len(seen) > 0 || askers == 0 {
@@ -298,18 +304,18 @@ func (r recording) Run(ctx context.Context, stdin io.Reader, argv ...string) ([]
 func TestAnswersThatAreNone(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		"", "certrot-probe 1\n", "certrot-probe 1\ntool x\nanswer 0 200 - -\n", "certrot-probe 1\nanswer 0 200 - -\nend\n",
-		"certrot-probe 1\ntool x\nanswer 0 200 - Not_a_word\nend\n", "certrot-probe 1\ntool x\nanswer 0 200 " + goodToken + " -\nend\n", "certrot-probe 1\ntool x\nanswer 1 2\nend\n",
+		"", "certrot-probe 1\n", "certrot-probe 1\ntool x\nanswer 0 200 - - -\n", "certrot-probe 1\nanswer 0 200 - - -\nend\n",
+		"certrot-probe 1\ntool x\nanswer 0 200 - Not_a_word -\nend\n", "certrot-probe 1\ntool x\nanswer 0 200 " + goodToken + " - -\nend\n", "certrot-probe 1\ntool x\nanswer 1 2\nend\n",
 	} {
 		if lines, _, err := answers(text); err == nil {
 			t.Errorf("%q: %v", text, lines)
 		}
 	}
-	lines, tool, err := answers("certrot-probe 1\ntool curl 8\nanswer 0 401 10.0.0.1 Unauthorized\nanswer 6 0 - -\nend\n")
+	lines, tool, err := answers("certrot-probe 1\ntool curl 8\nanswer 0 401 10.0.0.1 Unauthorized -\nanswer 0 403 - Forbidden system:bootstrap:abcdef\nanswer 6 0 - - -\nend\n")
 	if err != nil || tool != "curl 8" {
 		t.Fatal(err, tool)
 	}
-	if d := cmp.Diff([]line{{0, 401, "10.0.0.1", "Unauthorized"}, {exit: 6}}, lines, cmp.AllowUnexported(line{})); d != "" {
+	if d := cmp.Diff([]line{{0, 401, "10.0.0.1", "Unauthorized", ""}, {0, 403, "", "Forbidden", "system:bootstrap:abcdef"}, {exit: 6}}, lines, cmp.AllowUnexported(line{})); d != "" {
 		t.Error(d)
 	}
 }

@@ -153,12 +153,12 @@ func (a *api) answer(w http.ResponseWriter, r *http.Request) {
 		a.waiting.Add(1)
 		<-a.gate
 	}
+	user := ""
 	deny := func(code int, reason string) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(code)
-		_, _ = fmt.Fprintf(w, "{\n  \"kind\": \"Status\",\n  \"message\": \"no\",\n  \"reason\": %q,\n  \"code\": %d\n}\n", reason, code)
+		_, _ = fmt.Fprintf(w, "{\n  \"kind\": \"Status\",\n  \"message\": %q,\n  \"reason\": %q,\n  \"code\": %d\n}\n", fmt.Sprintf(`leases.coordination.k8s.io "n1" is forbidden: User %q cannot get resource "leases"`, user), reason, code)
 	}
-	user := ""
 	if certs := r.TLS.PeerCertificates; len(certs) > 0 {
 		a.shown.Add(1)
 		pool := x509.NewCertPool()
@@ -175,7 +175,7 @@ func (a *api) answer(w http.ResponseWriter, r *http.Request) {
 			deny(401, "Unauthorized")
 			return
 		}
-		user = "bootstrapper"
+		user = "system:bootstrap:abcdef"
 	}
 	name := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
 	switch {
