@@ -16,13 +16,14 @@ import (
 // hundreds in memory, in bytes that its lists and maps take there, all together.
 type snapshotBounds struct {
 	size, held int
+	text       int // bytes of one text: a kubeconfig's is the longest
 	members    int // of one object: annotations are 256 KiB, and no other map has as many
 }
 
 // boundsOfSnapshots are many times what the largest clusters need, and little enough for memory: what a
 // cluster's file of maxSnapshot bytes holds takes no more than twice its size.
 func boundsOfSnapshots() snapshotBounds {
-	return snapshotBounds{size: maxSnapshot, held: 768 << 20, members: 100_000}
+	return snapshotBounds{size: maxSnapshot, held: 768 << 20, text: 16 << 20, members: 100_000}
 }
 
 // countedJSON reads or writes a snapshot's JSON, and ends with an error once it holds more than its bounds
@@ -37,6 +38,7 @@ type countedJSON struct {
 	fields map[reflect.Type]map[string]reflect.Type
 
 	quoted, escaped bool
+	length          int    // of what is quoted
 	naming          bool   // the text that is quoted names a member
 	name            []byte // of it, as it is written
 	err             error
@@ -95,7 +97,7 @@ func (c *countedJSON) count(p []byte) {
 		}
 		switch {
 		case b == '"':
-			c.quoted, c.naming, c.name = true, in != nil && !in.list && !in.named, c.name[:0]
+			c.quoted, c.length, c.naming, c.name = true, 0, in != nil && !in.list && !in.named, c.name[:0]
 		case b == '{' || b == '[':
 			c.begin(b == '[')
 		case b == ',' && in != nil && in.list:
@@ -107,7 +109,12 @@ func (c *countedJSON) count(p []byte) {
 }
 
 // text goes on with what is quoted, and returns what follows.
-func (c *countedJSON) text(p []byte) []byte {
+func (c *countedJSON) text(p []byte) (rest []byte) {
+	defer func() {
+		if c.length += len(p) - len(rest); c.length > c.bounds.text {
+			c.err = fmt.Errorf("a text in it has more than %d bytes", c.bounds.text)
+		}
+	}()
 	const longest = 200 // of names that are known, each letter escaped
 	n := bytes.IndexAny(p, `"\`)
 	if c.escaped || n < 0 {

@@ -27,7 +27,7 @@ func repeated(begin, text string, times int, end string) io.Reader {
 
 // littleBounds are a hundredth of those of snapshots.
 func littleBounds() snapshotBounds {
-	return snapshotBounds{size: maxSnapshot, held: 8 << 20, members: 1000}
+	return snapshotBounds{size: maxSnapshot, held: 8 << 20, text: 1 << 20, members: 1000}
 }
 
 // TestWhatASnapshotTakesInMemoryIsBounded, all lists together, before they are in memory: a few
@@ -60,6 +60,7 @@ func TestWhatASnapshotTakesInMemoryIsBounded(t *testing.T) { //nolint:parallelte
 		"pods":                        {`{"status":{"staticPods":{"pods":[{}`, ",{}", 100_000, "]}}}", held},
 		"operators":                   {`{"cluster":{"operators":{"a":""`, `,"a":""`, 100_000, "}}}", member},
 		"labels of objects":           {`{"objects":[{}`, `,{"labels":{"a":""},"annotations":{"a":""}}`, 30_000, "]}", held},
+		"a text":                      {`{"nodes":[{"name":"`, "aaaaaaaaaa", 200_000, `"}]}`, "a text in it has more than 1048576 bytes"},
 		"all lists":                   {"{" + strings.Join(lists, ","), "", 0, "}", held},
 	} {
 		before := allocated()
