@@ -91,11 +91,10 @@ func (g *memoryGuard) why(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		files = nil
 	}
-	mib := func(bytes uint64) string { return fmt.Sprintf("%dMiB", bytes>>20) }
 	line := strings.TrimSpace(nodeexec.Quote(append(strings.Fields(cmd.CommandPath()), args...)...) + " " + apply.CommandLine(cmd))
 	return cli.WithHint(
-		fmt.Errorf("--from %s: what is in it takes more than %s of memory, the limit (GOMEMLIMIT): reading ended, and nothing was judged or written", strings.Join(files, ", "), mib(g.limit)),
-		"look at who made it: a cluster's takes a tenth of that. If it is to be read all the same:\nGOMEMLIMIT=%s %s", mib(2*g.limit), line,
+		fmt.Errorf("--from %s: it takes more than %d MiB of memory, the limit: nothing was judged or written", strings.Join(files, ", "), g.limit>>20),
+		"ask who made it: a cluster's takes a tenth of 2 GiB. To read it all the same:\nGOMEMLIMIT=%dMiB %s", 2*g.limit>>20, line,
 	)
 }
 

@@ -35,7 +35,7 @@ func TestFilesThatTakeTooMuchMemoryEndTheCommand(t *testing.T) {
 	runtime.GC()
 	before := debug.SetMemoryLimit(int64(heapInUse()()) + 100<<20)
 	defer debug.SetMemoryLimit(before)
-	limit := fmt.Sprintf("%dMiB", newMemoryGuard().limit>>20)
+	limit := fmt.Sprintf("%d MiB", newMemoryGuard().limit>>20)
 	twice := fmt.Sprintf("%dMiB", 2*newMemoryGuard().limit>>20)
 	for args, again := range map[string]string{
 		"verify":             "kubectl certrot verify",
@@ -49,7 +49,7 @@ func TestFilesThatTakeTooMuchMemoryEndTheCommand(t *testing.T) {
 		if code != cli.ExitUsage || answer.Len() > 0 {
 			t.Errorf("%s: exit code %d, printed:\n%s", args, code, answer.String())
 		}
-		for _, want := range []string{"error: --from " + file + ": what is in it takes more than " + limit + " of memory", "GOMEMLIMIT=" + twice + " " + again, "--from '" + file + "'"} {
+		for _, want := range []string{"error: --from " + file + ": it takes more than " + limit + " of memory", "GOMEMLIMIT=" + twice + " " + again, "--from '" + file + "'"} {
 			if !strings.Contains(said.String(), want) {
 				t.Errorf("%s: does not say %q:\n%s", args, want, said.String())
 			}

@@ -15,15 +15,15 @@ import (
 // snapshotBounds are what a snapshot file may have: in bytes when unpacked, and, as elements of two bytes are
 // hundreds in memory, in bytes that its lists and maps take there, all together.
 type snapshotBounds struct {
-	size, held int
-	text       int // bytes of one text: a kubeconfig's is the longest
-	members    int // of one object: annotations are 256 KiB, and no other map has as many
+	size, memory int
+	text         int // bytes of one text: a kubeconfig's is the longest
+	members      int // of one object: annotations are 256 KiB, and no other map has as many
 }
 
 // boundsOfSnapshots are many times what the largest clusters need, and little enough for memory: what a
 // cluster's file of maxSnapshot bytes holds takes no more than twice its size.
 func boundsOfSnapshots() snapshotBounds {
-	return snapshotBounds{size: maxSnapshot, held: 768 << 20, text: 16 << 20, members: 100_000}
+	return snapshotBounds{size: maxSnapshot, memory: 768 << 20, text: 16 << 20, members: 100_000}
 }
 
 // countedJSON reads or writes a snapshot's JSON, and ends with an error once it holds more than its bounds
@@ -33,7 +33,7 @@ type countedJSON struct {
 	to     io.Writer
 	bounds snapshotBounds
 
-	held   int
+	memory int
 	open   []container
 	fields map[reflect.Type]map[string]reflect.Type
 
@@ -237,8 +237,8 @@ func (c *countedJSON) field(t reflect.Type) reflect.Type {
 
 // hold counts what something takes in memory.
 func (c *countedJSON) hold(size int) {
-	if c.held += size; c.held > c.bounds.held {
-		c.err = fmt.Errorf("what is in its lists takes more than %d MiB of memory, and those of no cluster do", c.bounds.held>>20)
+	if c.memory += size; c.memory > c.bounds.memory {
+		c.err = fmt.Errorf("what is in its lists takes more than %d MiB of memory, and those of no cluster do", c.bounds.memory>>20)
 	}
 }
 

@@ -27,13 +27,13 @@ func repeated(begin, text string, times int, end string) io.Reader {
 
 // littleBounds are a hundredth of those of snapshots.
 func littleBounds() snapshotBounds {
-	return snapshotBounds{size: maxSnapshot, held: 8 << 20, text: 1 << 20, members: 1000}
+	return snapshotBounds{size: maxSnapshot, memory: 8 << 20, text: 1 << 20, members: 1000}
 }
 
 // TestWhatASnapshotTakesInMemoryIsBounded, all lists together, before they are in memory: a few
 // kilobytes, packed, would be gigabytes. What is read takes so much, and is not refused for less.
 func TestWhatASnapshotTakesInMemoryIsBounded(t *testing.T) { //nolint:paralleltest // it measures memory
-	const held, member = "what is in its lists takes more than 8 MiB of memory", "an object in it has more than 1000 members"
+	const memory, member = "what is in its lists takes more than 8 MiB of memory", "an object in it has more than 1000 members"
 	var lists []string
 	for _, list := range []string{"certificates", "contents", "objects", "bundles", "requests", "nodes", "unasked", "served", "reported", "references", "exposed", "serverLogs", "reads", "gaps", "listed"} {
 		empty := "{}"
@@ -47,21 +47,21 @@ func TestWhatASnapshotTakesInMemoryIsBounded(t *testing.T) { //nolint:parallelte
 		times       int
 		end, want   string
 	}{
-		"certificates of a content":   {`{"contents":[{"certificates":[`, "0,", 600_000, "0]}]}", held},
-		"of many contents":            {`{"contents":[{}`, `,{"certificates":[` + strings.Repeat("0,", 999) + "0]}", 1000, "]}", held},
-		"contents":                    {`{"contents":[{}`, `,{}`, 100_000, "]}", held},
-		"files of a node":             {`{"nodes":[{"files":[{}`, ",{}", 300_000, "]}]}", held},
-		"of one whose name is odd":    {`{"nodes":[{"FI\u006ces":[{}`, ",{}", 300_000, "]}]}", held},
-		"of nodes that were not read": {`{"unasked":[{"files":[{}`, ",{}", 300_000, "]}]}", held},
-		"requests":                    {`{"contents":[{"requests":[{}`, ",{}", 300_000, "]}]}", held},
-		"readers of what is skipped":  {`{"contents":[{"skipped":[{"by":[""`, `,""`, 300_000, "]}]}]}", held},
-		"lists in lists":              {`{"contents":[{"skipped":[{"by":[]}`, `,{"by":[]}`, 200_000, "]}]}", held},
-		"names in a string":           {`{"contents":[{"certificates":["a\"[{",` + `"\\"`, ",0", 600_000, "]}]}", held},
-		"pods":                        {`{"status":{"staticPods":{"pods":[{}`, ",{}", 100_000, "]}}}", held},
+		"certificates of a content":   {`{"contents":[{"certificates":[`, "0,", 600_000, "0]}]}", memory},
+		"of many contents":            {`{"contents":[{}`, `,{"certificates":[` + strings.Repeat("0,", 999) + "0]}", 1000, "]}", memory},
+		"contents":                    {`{"contents":[{}`, `,{}`, 100_000, "]}", memory},
+		"files of a node":             {`{"nodes":[{"files":[{}`, ",{}", 300_000, "]}]}", memory},
+		"of one whose name is odd":    {`{"nodes":[{"FI\u006ces":[{}`, ",{}", 300_000, "]}]}", memory},
+		"of nodes that were not read": {`{"unasked":[{"files":[{}`, ",{}", 300_000, "]}]}", memory},
+		"requests":                    {`{"contents":[{"requests":[{}`, ",{}", 300_000, "]}]}", memory},
+		"readers of what is skipped":  {`{"contents":[{"skipped":[{"by":[""`, `,""`, 300_000, "]}]}]}", memory},
+		"lists in lists":              {`{"contents":[{"skipped":[{"by":[]}`, `,{"by":[]}`, 200_000, "]}]}", memory},
+		"names in a string":           {`{"contents":[{"certificates":["a\"[{",` + `"\\"`, ",0", 600_000, "]}]}", memory},
+		"pods":                        {`{"status":{"staticPods":{"pods":[{}`, ",{}", 100_000, "]}}}", memory},
 		"operators":                   {`{"cluster":{"operators":{"a":""`, `,"a":""`, 100_000, "}}}", member},
-		"labels of objects":           {`{"objects":[{}`, `,{"labels":{"a":""},"annotations":{"a":""}}`, 30_000, "]}", held},
+		"labels of objects":           {`{"objects":[{}`, `,{"labels":{"a":""},"annotations":{"a":""}}`, 30_000, "]}", memory},
 		"a text":                      {`{"nodes":[{"name":"`, "aaaaaaaaaa", 200_000, `"}]}`, "a text in it has more than 1048576 bytes"},
-		"all lists":                   {"{" + strings.Join(lists, ","), "", 0, "}", held},
+		"all lists":                   {"{" + strings.Join(lists, ","), "", 0, "}", memory},
 	} {
 		before := allocated()
 		_, err := readSnapshotWithin(repeated(c.begin, c.text, c.times, c.end), littleBounds())
@@ -109,7 +109,7 @@ func TestALargeClustersSnapshotIsWithinItsBounds(t *testing.T) {
 		s.Nodes = append(s.Nodes, n)
 	}
 	bounds := boundsOfSnapshots()
-	bounds.held /= 1000
+	bounds.memory /= 1000
 	var out bytes.Buffer
 	if err := writeSnapshot(&out, s, bounds); err != nil {
 		t.Fatal(err)
