@@ -25,7 +25,7 @@ type Facts struct {
 	Certs             []StoredCert  // one for each distinct certificate, by subject
 	Leaves            []StoredCert  // those that are the leaf of an identity, and where
 	over              func() bool   // see Within
-	onNodes           map[nodePath]int
+	byNode            byNode
 }
 
 // nodePath is a file of a node.
@@ -65,7 +65,7 @@ type StoredCert struct {
 
 // NewFacts prepares a snapshot, which must be sorted, for judging.
 func NewFacts(s Snapshot, now time.Time, within time.Duration) *Facts {
-	f := &Facts{Snapshot: s, Now: now, ExpiryWindow: within, Entries: make([]Entry, len(s.Bundles)), onNodes: map[nodePath]int{}}
+	f := &Facts{Snapshot: s, Now: now, ExpiryWindow: within, Entries: make([]Entry, len(s.Bundles)), byNode: newByNode(&s)}
 	newest := map[pki.Location]int{}
 	refs := refsOf(s.References)
 	for i := range s.Bundles {
@@ -73,11 +73,6 @@ func NewFacts(s Snapshot, now time.Time, within time.Duration) *Facts {
 		h := &f.Entries[i]
 		if h.Revision > 0 {
 			newest[h.base()] = max(newest[h.base()], h.Revision)
-		}
-		if at := (nodePath{h.At.Node, h.At.Path}); at.node != "" {
-			if _, first := f.onNodes[at]; !first {
-				f.onNodes[at] = i
-			}
 		}
 	}
 	for i := range f.Entries {

@@ -167,14 +167,6 @@ func (n *Node) File(p string) *NodeFile {
 	return &n.Files[i]
 }
 
-// InNode returns the first place in a file of a node; nil if there is none.
-func (f *Facts) InNode(n *Node, file string) *Entry {
-	if i, ok := f.onNodes[nodePath{n.Name, file}]; ok {
-		return &f.Entries[i]
-	}
-	return nil
-}
-
 // nodeUser is the user name of a node's kubelet.
 const nodeUser = "system:node:"
 
@@ -259,8 +251,9 @@ func MissingFile(facts Snapshot, n *Node, path string) bool {
 // unreadAt is why it is not known what is at a path of a node: of the node, of the path, or
 // of a directory above it.
 func unreadAt(facts Snapshot, n *Node, path string) (Gap, bool) {
+	what := "node/" + n.Name
 	for _, g := range facts.Gaps {
-		if g.What == "node/"+n.Name && (g.Where == "" || g.Where == path || strings.HasPrefix(path, strings.TrimSuffix(g.Where, "/")+"/")) {
+		if g.What == what && (g.Where == "" || g.Where == path || strings.HasPrefix(path, strings.TrimSuffix(g.Where, "/")+"/")) {
 			return g, true
 		}
 	}

@@ -103,17 +103,22 @@ func (s *Snapshot) Trusted(node string, k Kubeconfig) []*pki.Cert {
 
 // Loaded is Trusted, and what stands in the file beside that, which client-go skips.
 func (s *Snapshot) Loaded(node string, k Kubeconfig) ([]*pki.Cert, []pki.Skipped) {
-	c, ok := k.InUse()
-	if !ok || k.Problem != "" {
+	at, ok := k.embedded(node)
+	if !ok {
 		return nil, nil
 	}
-	at := pki.Location{Kind: pki.KindFile, Node: node, Path: k.Path, Field: c.Field}
 	for i := range s.Bundles {
 		if s.Bundles[i].At == at {
 			return s.Bundles[i].Content.LoadedBy(pki.ReaderGo)
 		}
 	}
 	return nil, nil
+}
+
+// embedded is the place of the CAs in it; false where it names none.
+func (k Kubeconfig) embedded(node string) (pki.Location, bool) {
+	c, ok := k.InUse()
+	return pki.Location{Kind: pki.KindFile, Node: node, Path: k.Path, Field: c.Field}, ok && k.Problem == ""
 }
 
 // Node returns the node of that name.
@@ -130,12 +135,15 @@ func (s *Snapshot) Node(name string) (*Node, bool) {
 // node.
 func (s *Snapshot) ServedTo(node, address string) (Served, bool) {
 	for _, v := range s.Served {
-		if v.Node == node && v.Address == address && v.Server == "" && v.Problem == "" {
+		if v.Node == node && v.Address == address && v.toKubeconfig() {
 			return v, true
 		}
 	}
 	return Served{}, false
 }
+
+// toKubeconfig reports whether the server in a kubeconfig presented it.
+func (v Served) toKubeconfig() bool { return v.Server == "" && v.Problem == "" }
 
 // Time is what the node's clock shows when ours shows now: a node judges by its
 // own.

@@ -1,3 +1,11 @@
+// Package inspect holds the facts about a cluster's certificates: a Snapshot of what was
+// read, and Facts, which is a Snapshot with a time and with what the catalog knows of each
+// place. The same Snapshot comes from a live cluster or a saved file, and the time is always
+// an argument.
+//
+// It does no IO (inspect/collect reads, plugin prints), holds no OpenShift knowledge of its
+// own (inspect/catalog does) and never sees a private key. Packages beside it judge the
+// facts: check by place, trust by pairs of client and server. report makes documents.
 package inspect
 
 import (
@@ -301,14 +309,9 @@ func (s *Snapshot) Sort() {
 }
 
 // ID names the object, such as "Secret/ns/name".
-func (o *Object) ID() string {
-	return pki.Location{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}.String()
-}
+func (o *Object) ID() string { return o.At().String() }
 
-// About reports whether a report speaks of a certificate: by its common name, which
-// everybody writes alike, and its times, to the second, where they are said (in
-// 4.14 none is). It is not what decides about trust.
-func (r Reported) About(c *pki.Cert) bool {
-	return pki.CommonName(r.Subject) == pki.CommonName(c.Subject) &&
-		(r.NotBefore.IsZero() || r.NotBefore.Equal(c.NotBefore)) && (r.NotAfter.IsZero() || r.NotAfter.Equal(c.NotAfter))
+// At is the object's own place.
+func (o *Object) At() pki.Location {
+	return pki.Location{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}
 }

@@ -39,7 +39,9 @@ func Main(ctx context.Context, version string, args []string, streams genericioo
 		}
 		return cli.FlagError(c, err)
 	})
-	err := cmd.ExecuteContext(ctx)
+	guard := newMemoryGuard()
+	ui.OnAnswer(streams.Out, guard.answer)
+	err := guard.run(ctx, cmd)
 	var quiet *cli.ExitError
 	if err != nil && !(errors.As(err, &quiet) && quiet.Err == nil) {
 		cli.PrintError(streams, err)

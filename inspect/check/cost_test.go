@@ -274,3 +274,63 @@ func TestAChainThatIsParsedOftenCosts(t *testing.T) {
 		t.Errorf("of %d Secrets %d cost too much", secrets, unknown)
 	}
 }
+
+// TestChecksOfNodesGrowWithThem: each node has kubeconfigs, and the places of all nodes are not looked through
+// for each.
+//
+// Not in parallel: it measures.
+func TestChecksOfNodesGrowWithThem(t *testing.T) {
+	const path, field = "/var/lib/kubelet/kubeconfig", "clusters[0].cluster.certificate-authority-data"
+	c := &pki.Content{Certs: []*pki.Cert{{Fingerprint: numbered(0), Subject: "CN=ca", NotAfter: inspecttest.Noon.AddDate(1, 0, 0)}}}
+	inspecttest.Grows(t, 150, func(size int) func() {
+		var s inspect.Snapshot
+		for n := range size {
+			node := fmt.Sprintf("n%05d", n)
+			s.Bundles = append(s.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: node, Path: path, Field: field}, Content: c})
+			s.Nodes = append(s.Nodes, inspect.Node{Name: node, Via: "ssh", Files: []inspect.NodeFile{{Path: path}}, Kubeconfigs: []inspect.Kubeconfig{{
+				Path: path, Current: "a", Clusters: []inspect.KubeconfigCluster{{Name: "a", Server: "https://api-int.example.com:6443", CAData: true, Field: field}},
+			}}})
+			s.Served = append(s.Served, inspect.Served{Node: node, Address: "api-int.example.com:6443", Name: "api-int.example.com", Chain: c.Certs})
+		}
+		s.Sort()
+		f := inspect.NewFacts(s, inspecttest.Noon, 30*inspecttest.Day)
+		return func() {
+			if got := kubeconfigSound(f); len(got) != size { // its certificate is no CA
+				t.Errorf("%d findings", len(got))
+			}
+			if got := apiTrusted(f); len(got) != 1 {
+				t.Errorf("%d findings", len(got))
+			}
+		}
+	})
+}
+
+// TestReportsOfManyCertificates are not each compared with each.
+//
+// Not in parallel: it measures.
+func TestReportsOfManyCertificates(t *testing.T) {
+	inspecttest.Grows(t, 300, func(size int) func() {
+		at := pki.Location{Kind: inspect.KindControllerConfig, Name: "machine-config-controller"}
+		content, at2 := &pki.Content{}, at
+		var s inspect.Snapshot
+		for n := range size {
+			c := &pki.Cert{Fingerprint: numbered(n), Subject: fmt.Sprintf("CN=ca-%d", n), IsCA: true, NotBefore: inspecttest.Noon.AddDate(-1, 0, 0), NotAfter: inspecttest.Noon.AddDate(1, 0, 0)}
+			content.Certs = append(content.Certs, c)
+			at2.Field = fmt.Sprintf("status.controllerCertificates[%d]", n)
+			subject := c.Subject
+			if n == 0 {
+				subject = "CN=gone"
+			}
+			s.Reported = append(s.Reported, inspect.Reported{At: at2, Bundle: "RootCAData", Subject: subject, NotBefore: c.NotBefore.In(time.FixedZone("", 3600)), NotAfter: c.NotAfter})
+		}
+		at.Field = "spec.rootCAData"
+		s.Bundles = []inspect.Bundle{{At: at, Object: &inspect.Object{Kind: at.Kind, Name: at.Name}, Content: content}}
+		s.Sort()
+		f := inspect.NewFacts(s, inspecttest.Noon, 30*inspecttest.Day)
+		return func() {
+			if got := reportsAgree(f); len(got) != 1 || len(got[0].Certs) != 1 || !strings.Contains(got[0].Evidence, "which it does not hold") {
+				t.Errorf("%d findings: %v", len(got), got)
+			}
+		}
+	})
+}

@@ -264,9 +264,8 @@ func unsound(f *inspect.Facts, n *inspect.Node, k inspect.Kubeconfig) []assess.A
 
 // embeddedCA looks at certificate-authority-data.
 func embeddedCA(f *inspect.Facts, n *inspect.Node, file string, c inspect.KubeconfigCluster) []assess.Assessment {
-	for i := range f.Entries {
-		h := &f.Entries[i]
-		if h.At.Node != n.Name || h.At.Path != file || h.At.Field != c.Field {
+	for _, h := range f.InFile(n.Name, file) {
+		if h.At.Field != c.Field {
 			continue
 		}
 		for _, cert := range h.Content.Certs {

@@ -128,18 +128,47 @@ func deliveredBundles(f *inspect.Facts) map[string][]*inspect.Entry {
 	return out
 }
 
+// said is what a report says of a certificate: its common name, which everybody writes alike, and its times,
+// to the second, where they are said (in 4.14 none is). It is not what decides about trust.
+type said struct {
+	name        string
+	from, until time.Time
+}
+
+func saidOf(subject string, from, until time.Time) said {
+	return said{pki.CommonName(subject), from.UTC(), until.UTC()}
+}
+
+// saidAbout are the reports that are about a certificate: they may leave out its times.
+func saidAbout(c *pki.Cert) [4]said {
+	var never time.Time
+	return [4]said{
+		saidOf(c.Subject, c.NotBefore, c.NotAfter), saidOf(c.Subject, never, c.NotAfter),
+		saidOf(c.Subject, c.NotBefore, never), saidOf(c.Subject, never, never),
+	}
+}
+
 // disagreement says what one object reports of a bundle that is not so. Of data
 // that can't be read to its end nothing is said: the controller stops at another
 // place than we do, and pem-readable names it.
 func disagreement(f *inspect.Facts, at pki.Location, bundle string, reports []inspect.Reported, data []*inspect.Entry) (assess.Finding, bool) {
 	var unsaid []*pki.Cert
 	places := []pki.Location{}
+	listed, stored, missed := map[said]bool{}, map[said]bool{}, map[*pki.Cert]bool{}
+	for _, r := range reports {
+		listed[saidOf(r.Subject, r.NotBefore, r.NotAfter)] = true
+	}
 	for _, h := range data {
 		if len(h.Content.Bad)+len(h.Content.Keys) > 0 {
 			return assess.Finding{}, false
 		}
 		for _, c := range h.Content.Certs {
-			if !slices.ContainsFunc(reports, func(r inspect.Reported) bool { return r.About(c) }) && !slices.Contains(unsaid, c) {
+			about := false
+			for _, s := range saidAbout(c) {
+				about, stored[s] = about || listed[s], true
+			}
+			if !about && !missed[c] {
+				missed[c] = true
 				unsaid = append(unsaid, c)
 			}
 		}
@@ -147,8 +176,7 @@ func disagreement(f *inspect.Facts, at pki.Location, bundle string, reports []in
 	}
 	var gone []string
 	for _, r := range reports {
-		stored := func(h *inspect.Entry) bool { return slices.ContainsFunc(h.Content.Certs, r.About) }
-		if !slices.ContainsFunc(data, stored) {
+		if !stored[saidOf(r.Subject, r.NotBefore, r.NotAfter)] {
 			gone = append(gone, foreign.QuotedName(pki.CommonName(r.Subject)))
 			places = append(places, r.At)
 		}

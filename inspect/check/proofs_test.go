@@ -61,6 +61,18 @@ func TestSignaturesCostWhatIsBounded(t *testing.T) {
 	}
 }
 
+// TestWhatIsNotPaidForIsNotParsed, however often it is asked for.
+func TestWhatIsNotPaidForIsNotParsed(t *testing.T) {
+	from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	authority := pkitest.NewCA("ca", from, from.AddDate(1, 0, 0))
+	scan := func(raw []byte) *pki.Cert { return pki.NewScanner().Scan(raw)[0].Content.Certs[0] }
+	leaf, ca := scan(authority.Issue("leaf", from, from.AddDate(1, 0, 0)).CertPEM), scan(authority.CertPEM)
+	p := &proofs{map[[2]*pki.Cert]bool{}, budgetOf(0)}
+	if n := testing.AllocsPerRun(10, func() { p.signed("", leaf, ca) }); n > 1 {
+		t.Errorf("%.0f allocations", n)
+	}
+}
+
 // budgetOf is one of which the platform has spent all but so much.
 func budgetOf(left int) *inspect.Budget {
 	all := 0

@@ -21,7 +21,7 @@ func apiTrusted(f *inspect.Facts) []assess.Finding {
 			if c, ok := k.InUse(); !ok || !c.CAData || c.Masked || c.Insecure {
 				continue // kubeconfig-sound speaks of these
 			}
-			client, err := trust.ClientOf(&f.Snapshot, n, k)
+			client, err := trust.ClientOf(f, n, k)
 			if err != nil && client.Address == "" {
 				continue
 			}

@@ -2,6 +2,8 @@ package collect
 
 import (
 	"bytes"
+	"compress/gzip"
+	"fmt"
 	"io"
 	"runtime"
 	"strings"
@@ -16,38 +18,101 @@ import (
 func repeated(begin, text string, times int, end string) io.Reader {
 	many := make([]io.Reader, 0, times/1000+2)
 	many = append(many, strings.NewReader(begin))
+	thousand := strings.Repeat(text, 1000)
 	for range times / 1000 {
-		many = append(many, strings.NewReader(strings.Repeat(text, 1000)))
+		many = append(many, strings.NewReader(thousand))
 	}
 	return io.MultiReader(append(many, strings.NewReader(end))...)
 }
 
-// TestASnapshotsInnerListsAreBounded before they are in memory: a few hundred kilobytes, packed, would
-// be gigabytes.
-func TestASnapshotsInnerListsAreBounded(t *testing.T) { //nolint:paralleltest // it measures memory
-	const inner, member, all = "the lists in its elements hold more than 4000000 elements", "an object in it has more than 100000 members", "its objects have more than 20000000 members"
+// littleBounds are a hundredth of those of snapshots.
+func littleBounds() snapshotBounds {
+	return snapshotBounds{size: maxSnapshot, memory: 8 << 20, text: 1 << 20, members: 1000}
+}
+
+// TestWhatASnapshotTakesInMemoryIsBounded, all lists together, before they are in memory: a few
+// kilobytes, packed, would be gigabytes. What is read takes so much, and is not refused for less.
+func TestWhatASnapshotTakesInMemoryIsBounded(t *testing.T) { //nolint:paralleltest // it measures memory
+	const memory, member = "what is in its lists takes more than 8 MiB of memory", "an object in it has more than 1000 members"
+	var lists []string
+	for _, list := range []string{"certificates", "contents", "objects", "bundles", "requests", "nodes", "unasked", "served", "reported", "references", "exposed", "serverLogs", "reads", "gaps", "listed"} {
+		empty := "{}"
+		if list == "certificates" {
+			empty = `""`
+		}
+		lists = append(lists, fmt.Sprintf(`"%s":[%s%s]`, list, strings.Repeat(empty+",", 9_999), empty))
+	}
 	for name, c := range map[string]struct {
 		begin, text string
 		times       int
 		end, want   string
 	}{
-		"certificates of a content":  {`{"contents":[{"certificates":[`, "0,", 50_000_000, "0]}]}", inner},
-		"of many contents":           {`{"contents":[{}`, `,{"certificates":[` + strings.Repeat("0,", 999) + "0]}", 100_000, "]}", inner},
-		"files of a node":            {`{"nodes":[{"files":[{}`, ",{}", 30_000_000, "]}]}", inner},
-		"readers of what is skipped": {`{"contents":[{"skipped":[{"by":[""`, `,""`, 30_000_000, "]}]}]}", inner},
-		"lists in lists":             {`{"contents":[{"skipped":[{"by":[]}`, `,{"by":[]}`, 20_000_000, "]}]}", inner},
-		"names in a string":          {`{"contents":[{"certificates":["a\"[{",` + `"\\"`, ",0", 30_000_000, "]}]}", inner},
-		"operators":                  {`{"cluster":{"operators":{"a":""`, `,"a":""`, 10_000_000, "}}}", member},
-		"labels of objects":          {`{"objects":[{}`, `,{"labels":{` + strings.Repeat(`"a":"",`, 999) + `"a":""}}`, 30_000, "]}", all},
+		"certificates of a content":   {`{"contents":[{"certificates":[`, "0,", 600_000, "0]}]}", memory},
+		"of many contents":            {`{"contents":[{}`, `,{"certificates":[` + strings.Repeat("0,", 999) + "0]}", 1000, "]}", memory},
+		"contents":                    {`{"contents":[{}`, `,{}`, 100_000, "]}", memory},
+		"files of a node":             {`{"nodes":[{"files":[{}`, ",{}", 300_000, "]}]}", memory},
+		"of one whose name is odd":    {`{"nodes":[{"FI\u006ces":[{}`, ",{}", 300_000, "]}]}", memory},
+		"of nodes that were not read": {`{"unasked":[{"files":[{}`, ",{}", 300_000, "]}]}", memory},
+		"requests":                    {`{"contents":[{"requests":[{}`, ",{}", 300_000, "]}]}", memory},
+		"readers of what is skipped":  {`{"contents":[{"skipped":[{"by":[""`, `,""`, 300_000, "]}]}]}", memory},
+		"lists in lists":              {`{"contents":[{"skipped":[{"by":[]}`, `,{"by":[]}`, 200_000, "]}]}", memory},
+		"names in a string":           {`{"contents":[{"certificates":["a\"[{",` + `"\\"`, ",0", 600_000, "]}]}", memory},
+		"pods":                        {`{"status":{"staticPods":{"pods":[{}`, ",{}", 100_000, "]}}}", memory},
+		"operators":                   {`{"cluster":{"operators":{"a":""`, `,"a":""`, 100_000, "}}}", member},
+		"labels of objects":           {`{"objects":[{}`, `,{"labels":{"a":""},"annotations":{"a":""}}`, 30_000, "]}", memory},
+		"a text":                      {`{"nodes":[{"name":"`, "aaaaaaaaaa", 200_000, `"}]}`, "a text in it has more than 1048576 bytes"},
+		"all lists":                   {"{" + strings.Join(lists, ","), "", 0, "}", memory},
 	} {
 		before := allocated()
-		_, err := readSnapshot(repeated(c.begin, c.text, c.times, c.end))
+		_, err := readSnapshotWithin(repeated(c.begin, c.text, c.times, c.end), littleBounds())
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if took := (allocated() - before) >> 20; took > 1500 {
+		if took := (allocated() - before) >> 20; took > 32 {
 			t.Errorf("%s: %d MB were allocated", name, took)
 		}
+	}
+	for name, c := range map[string]struct {
+		begin, text string
+		times       int
+	}{
+		"files of a node": {`{"nodes":[{"files":[{}`, ",{}", 15_000},
+		"objects":         {`{"objects":[{}`, `,{"labels":{"a":""}}`, 12_000},
+		"certificates":    {`{"contents":[{"certificates":[0`, ",0", 400_000},
+	} {
+		_, err := readSnapshotWithin(repeated(c.begin, c.text, c.times, ""), littleBounds())
+		if err == nil || strings.Contains(err.Error(), "memory") {
+			t.Errorf("fewer %s: %v", name, err)
+		}
+	}
+}
+
+// TestALargeClustersSnapshotIsWithinItsBounds, whose parts are counted here as they are in a file of a
+// thousandth of its nodes, namespaces and so on.
+func TestALargeClustersSnapshotIsWithinItsBounds(t *testing.T) {
+	t.Parallel()
+	var s inspect.Snapshot
+	content := &pki.Content{}
+	for i := range 500 { // places in objects
+		o := &inspect.Object{Kind: "Secret", Namespace: "namespace", Name: fmt.Sprintf("name-%d", i), Labels: map[string]string{}, Annotations: map[string]string{}}
+		for k := range 5 {
+			o.Labels[fmt.Sprintf("example.com/label-%d", k)], o.Annotations[fmt.Sprintf("example.com/annotation-%d", k)] = "a value", "another value of an annotation"
+		}
+		s.Bundles = append(s.Bundles, inspect.Bundle{At: pki.Location{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Key: "tls.crt"}, Object: o, Content: content})
+	}
+	for i := range 5 { // nodes
+		n := inspect.Node{Name: fmt.Sprintf("worker-%d.example.com", i), Via: "ssh"}
+		for k := range 80 {
+			n.Files = append(n.Files, inspect.NodeFile{Path: fmt.Sprintf("/etc/kubernetes/static-pod-resources/certs/%d/tls.crt", k), Mode: 0o600, Modified: time.Unix(0, 0).UTC(), SHA256: pki.FingerprintOf(nil), Whole: true})
+			s.Bundles = append(s.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: n.Name, Path: n.Files[k].Path}, Content: content})
+		}
+		s.Nodes = append(s.Nodes, n)
+	}
+	bounds := boundsOfSnapshots()
+	bounds.memory /= 1000
+	var out bytes.Buffer
+	if err := writeSnapshot(&out, s, bounds); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -60,19 +125,24 @@ func allocated() uint64 {
 // TestNoSnapshotIsWrittenWithMoreThanIsRead, in its inner lists too.
 func TestNoSnapshotIsWrittenWithMoreThanIsRead(t *testing.T) {
 	t.Parallel()
-	n := inspect.Node{Name: "a", Files: make([]inspect.NodeFile, maxInner+1)}
+	n := inspect.Node{Name: "a", Files: make([]inspect.NodeFile, 30_000)}
 	for i := range n.Files {
 		n.Files[i].Modified = time.Unix(0, 0).UTC()
 	}
-	if err := WriteSnapshot(io.Discard, inspect.Snapshot{Nodes: []inspect.Node{n}}); err == nil || !strings.Contains(err.Error(), "the lists in its elements hold more than") && !strings.Contains(err.Error(), "bytes unpacked") {
+	const want = "the snapshot would be one that no certrot reads: what is in its lists takes more than 8 MiB of memory"
+	if err := writeSnapshot(io.Discard, inspect.Snapshot{Nodes: []inspect.Node{n}}, littleBounds()); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v", err)
 	}
-	n.Files = n.Files[:1000]
+	n.Files = n.Files[:15_000]
 	var out bytes.Buffer
-	if err := WriteSnapshot(&out, inspect.Snapshot{Nodes: []inspect.Node{n}}); err != nil {
+	if err := writeSnapshot(&out, inspect.Snapshot{Nodes: []inspect.Node{n}}, littleBounds()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (File{Path: "-", Stdin: &out, Scanner: pki.NewScanner()}).Read(); err != nil {
+	plain, err := gzip.NewReader(&out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readSnapshotWithin(plain, littleBounds()); err != nil {
 		t.Error(err)
 	}
 }

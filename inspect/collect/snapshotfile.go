@@ -29,9 +29,8 @@ const (
 	snapshotV1 = "certrot/v1alpha1"
 	// snapshotKind is the kind of the snapshot file.
 	snapshotKind = "Snapshot"
-	// maxSnapshot bounds a snapshot's size when unpacked, and maxElements what it
-	// may list: many times what the largest clusters need, and little enough for
-	// memory.
+	// maxSnapshot bounds a snapshot's size when unpacked, and maxElements each list; all lists together are
+	// bounded by boundsOfSnapshots.
 	maxSnapshot = 256 << 20
 	maxElements = 2_000_000
 	maxNodes    = 10_000 // twice what Kubernetes supports in one cluster
@@ -245,9 +244,11 @@ type fileListed struct {
 }
 
 // WriteSnapshot writes a snapshot file. The same snapshot gives the same bytes.
-func WriteSnapshot(w io.Writer, s inspect.Snapshot) error { return writeSnapshot(w, s, maxSnapshot) }
+func WriteSnapshot(w io.Writer, s inspect.Snapshot) error {
+	return writeSnapshot(w, s, boundsOfSnapshots())
+}
 
-func writeSnapshot(w io.Writer, s inspect.Snapshot, limit int) error {
+func writeSnapshot(w io.Writer, s inspect.Snapshot, bounds snapshotBounds) error {
 	if err := boundNodes(s); err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
@@ -258,11 +259,11 @@ func writeSnapshot(w io.Writer, s inspect.Snapshot, limit int) error {
 	if err != nil {
 		return err
 	}
-	count := &countedJSON{to: zw}
-	bounded := &boundedWriter{to: count, left: limit}
+	count := &countedJSON{to: zw, bounds: bounds}
+	bounded := &boundedWriter{to: count, left: bounds.size}
 	switch err := json.NewEncoder(bounded).Encode(packSnapshot(s)); {
 	case bounded.left < 0:
-		return fmt.Errorf("the snapshot would have more than %d bytes unpacked, which no certrot reads; most certificates are in: %s", limit, largestNamespaces(s))
+		return fmt.Errorf("the snapshot would have more than %d bytes unpacked, which no certrot reads; most certificates are in: %s", bounds.size, largestNamespaces(s))
 	case count.err != nil:
 		return fmt.Errorf("the snapshot would be one that no certrot reads: %w; most certificates are in: %s", count.err, largestNamespaces(s))
 	case err != nil:
@@ -304,11 +305,15 @@ func largestNamespaces(s inspect.Snapshot) string {
 
 // readSnapshot reads what WriteSnapshot wrote, unpacked already.
 func readSnapshot(r io.Reader) (inspect.Snapshot, error) {
+	return readSnapshotWithin(r, boundsOfSnapshots())
+}
+
+func readSnapshotWithin(r io.Reader, bounds snapshotBounds) (inspect.Snapshot, error) {
 	var f snapshotFile
-	limited := &io.LimitedReader{R: &countedJSON{from: r}, N: maxSnapshot}
+	limited := &io.LimitedReader{R: &countedJSON{from: r, bounds: bounds}, N: int64(bounds.size)}
 	if err := f.decode(json.NewDecoder(limited)); err != nil {
 		if limited.N <= 0 {
-			return inspect.Snapshot{}, fmt.Errorf("snapshot is larger than %d bytes unpacked", maxSnapshot)
+			return inspect.Snapshot{}, fmt.Errorf("snapshot is larger than %d bytes unpacked", bounds.size)
 		}
 		return inspect.Snapshot{}, fmt.Errorf("decode snapshot: %w", untimed(err))
 	}

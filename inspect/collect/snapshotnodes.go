@@ -3,6 +3,7 @@ package collect
 import (
 	"fmt"
 	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -204,6 +205,7 @@ func (f *fileAccess) unpack() (*inspect.Access, error) {
 
 func (f fileNode) unpack() inspect.Node {
 	n := inspect.Node{Name: f.Name, Hostname: f.Hostname, Via: f.Via, Ready: f.Ready, Role: f.Role, Addresses: f.Addresses, PodNetworks: f.PodNetworks, Heartbeat: f.Heartbeat, Lease: inspect.Lease(f.Lease), Clock: inspect.Clock(f.Clock), Kubelet: inspect.Kubelet(f.Kubelet)}
+	n.Files = slices.Grow(n.Files, len(f.Files))
 	for _, file := range f.Files {
 		n.Files = append(n.Files, inspect.NodeFile(file))
 	}

@@ -26,11 +26,11 @@ func TestNoSnapshotIsWrittenThatIsNotRead(t *testing.T) {
 		{At: pki.Location{Kind: "ConfigMap", Namespace: "many", Name: "a", Key: "k"}, Content: &pki.Content{Certs: []*pki.Cert{cert, cert}}},
 	}}
 	var out bytes.Buffer
-	if err := writeSnapshot(&out, s, 100_000); err != nil {
+	if err := writeSnapshot(&out, s, snapshotBounds{size: 100_000, memory: 1 << 20, text: 1 << 20, members: 100}); err != nil {
 		t.Fatal(err)
 	}
 	out.Reset()
-	err := writeSnapshot(&out, s, 500)
+	err := writeSnapshot(&out, s, snapshotBounds{size: 500, memory: 1 << 20, text: 1 << 20, members: 100})
 	if err == nil || !strings.Contains(err.Error(), "more than 500 bytes unpacked") || !strings.Contains(err.Error(), "most certificates are in: many (2), few (1)") {
 		t.Errorf("%v", err)
 	}

@@ -52,6 +52,7 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 		objects[i] = &obj
 	}
 	outlines := map[int]*pki.Content{} // by the content's index: places go on to share it
+	s.Bundles = make([]inspect.Bundle, 0, len(f.Bundles))
 	for i, b := range f.Bundles {
 		at, err := pki.ParseLocation(b.At)
 		if err != nil {
@@ -84,11 +85,13 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 			Since: r.Since, Reason: r.Reason, Request: r.Request, Bad: r.Bad,
 		})
 	}
-	for _, n := range f.Nodes {
-		s.Nodes = append(s.Nodes, n.unpack())
+	for i := range f.Nodes {
+		s.Nodes = append(s.Nodes, f.Nodes[i].unpack())
+		f.Nodes[i] = fileNode{} // not both are in memory
 	}
-	for _, n := range f.Unasked {
-		s.OtherNodes = append(s.OtherNodes, n.unpack())
+	for i := range f.Unasked {
+		s.OtherNodes = append(s.OtherNodes, f.Unasked[i].unpack())
+		f.Unasked[i] = fileNode{}
 	}
 	for i, served := range f.Served {
 		chain := inspect.Served{Node: served.Node, Address: served.Address, Name: served.Name, Server: served.Server, Of: served.Of, Problem: served.Problem}

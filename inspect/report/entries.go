@@ -104,15 +104,18 @@ func requestEntry(r inspect.SigningRequest) Request {
 	return e
 }
 
-func findingEntry(found assess.Finding, fi Filter, objects map[string]*inspect.Object, chosen map[pki.Fingerprint]bool) (Finding, bool) {
+func findingEntry(found assess.Finding, fi Filter, objects map[pki.Location]*inspect.Object, chosen map[pki.Fingerprint]bool) (Finding, bool) {
 	e := Finding{Title: titleOf(found.ID), Certificates: found.Certs}
 	if fi.someCerts() && !slices.ContainsFunc(found.Certs, func(fp pki.Fingerprint) bool { return chosen[fp] }) {
 		return e, false
 	}
-	for _, at := range found.At {
-		o := objects[pki.Location{Kind: at.Kind, Namespace: at.Namespace, Name: at.Name}.String()]
-		if fi.place(at, o) {
-			e.Locations = append(e.Locations, at)
+	if fi.Place == nil { // which the places of several findings may be: no copy of their own
+		e.Locations = found.At
+	} else {
+		for _, at := range found.At {
+			if fi.place(at, objects[pki.Location{Kind: at.Kind, Namespace: at.Namespace, Name: at.Name}]) {
+				e.Locations = append(e.Locations, at)
+			}
 		}
 	}
 	e.Assessment = check.Only(found, e.Locations).Assessment

@@ -331,17 +331,17 @@ func NewInventory(ctx context.Context, f *inspect.Facts, fi Filter) Inventory {
 			inv.Exposed = append(inv.Exposed, entry)
 		}
 	}
-	objects := map[string]*inspect.Object{}
+	objects := map[pki.Location]*inspect.Object{}
 	for i := range s.Bundles {
 		if fi.Place == nil {
 			break // nobody asks
 		}
 		if o := s.Bundles[i].Object; o != nil {
-			objects[o.ID()] = o
+			objects[o.At()] = o
 		}
 	}
 	for _, r := range s.Requests {
-		objects[r.Object.ID()] = r.Object
+		objects[r.Object.At()] = r.Object
 	}
 	for _, found := range check.Judge(ctx, f) {
 		if entry, ok := findingEntry(found, fi, objects, chosen); ok {

@@ -46,7 +46,15 @@ func lacksControlPlane(s inspect.Snapshot) bool {
 	if !s.Hints.OfFile() || len(s.Nodes) == 0 || s.Cluster.Versions.Cluster == "" || catalog.InHostingCluster(catalog.InternalLoadBalancerServing(), s.Cluster.Topology) {
 		return false
 	}
-	return !slices.ContainsFunc(slices.Concat(s.Nodes, s.LeftOut()), func(n inspect.Node) bool { return inspect.RunsAPIServer(s, &n) })
+	served := map[string]bool{} // the nodes with a file that only nodes with a kube-apiserver have
+	for i := range s.Bundles {
+		if at := &s.Bundles[i].At; at.Node != "" && at.Kind == pki.KindFile && catalog.IsAPIServerFile(at.Path) {
+			served[at.Node] = true
+		}
+	}
+	return !slices.ContainsFunc(slices.Concat(s.Nodes, s.LeftOut()), func(n inspect.Node) bool {
+		return n.Role == catalog.RoleMaster || n.Role != catalog.RoleArbiter && served[n.Name] // as inspect.RunsAPIServer
+	})
 }
 
 func nodeEntries(f *inspect.Facts, fi Filter) []Node {

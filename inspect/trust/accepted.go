@@ -42,7 +42,7 @@ func (j *judge) answered(row catalog.Caller, from *inspect.Node, a inspect.Accep
 	for _, i := range j.stored(catalog.Ref{Kind: catalog.File, Name: a.Certificate}, from.Name) {
 		c.Chain = i.chain
 	}
-	kubelet, read := j.f.Snapshot.Node(a.Of)
+	kubelet, read := j.f.Node(a.Of)
 	switch c.Status = assess.Pass; {
 	case len(c.Chain) == 0:
 		c.Status, c.Reason = assess.Unknown, at.String()+" was not read: which certificate was presented is unknown"

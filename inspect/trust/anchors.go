@@ -41,6 +41,9 @@ func (j *judge) anchors(e catalog.Edge) []anchors {
 func (j *judge) files(e catalog.Edge) []anchors {
 	var out []anchors
 	for i := range j.f.Snapshot.Nodes {
+		if j.over() {
+			break
+		}
 		n := &j.f.Snapshot.Nodes[i]
 		everywhere := e.OnlyIfExists != catalog.Ref{} || len(e.Platforms) > 0
 		if e.Optional && (n.Via == "" && !everywhere || n.Via != "" && n.File(e.Trust.Name) == nil) {
@@ -54,7 +57,7 @@ func (j *judge) files(e catalog.Edge) []anchors {
 		case e.ServerName == catalog.NameInKubeconfig:
 			j.kubeconfig(n, e.Trust.Name, &a)
 		default:
-			for _, h := range j.f.Entries {
+			for _, h := range j.f.InFile(n.Name, at.Path) {
 				if h.At == at {
 					a.certs, a.skipped = h.Content.LoadedBy(e.Reader)
 				}
@@ -71,8 +74,8 @@ func (j *judge) files(e catalog.Edge) []anchors {
 // unreadFile says why nothing was read of a file on a node: what the node's reading said of
 // it, else that there is none.
 func (j *judge) unreadFile(n *inspect.Node, path, none string) string {
-	for _, g := range j.f.Snapshot.Gaps {
-		if g.What == "node/"+n.Name && g.Where == path {
+	for _, g := range j.f.GapsOf(n.Name) {
+		if g.Where == path {
 			return "the file on the node was not read: " + g.Reason
 		}
 	}
@@ -101,5 +104,5 @@ func (j *judge) kubeconfig(n *inspect.Node, path string, a *anchors) {
 		a.problem = "the file names no CA: who reads it goes by the system's trust store, which is not compared"
 	}
 	a.cluster = &c
-	a.certs, a.skipped = j.f.Snapshot.Loaded(n.Name, n.Kubeconfigs[i])
+	a.certs, a.skipped = j.f.Loaded(n.Name, n.Kubeconfigs[i])
 }

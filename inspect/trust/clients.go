@@ -99,7 +99,7 @@ func TrustedBy(ctx context.Context, f *inspect.Facts, of inspect.Handshake) (by,
 		v, ok := known[key]
 		if !ok {
 			now := f.Now
-			if n, read := f.Snapshot.Node(h.At.Node); read {
+			if n, read := f.Node(h.At.Node); read {
 				now = n.Time(now)
 			}
 			roots, _ := h.Content.LoadedBy(pki.ReaderUnknown)
@@ -120,16 +120,22 @@ func TrustedBy(ctx context.Context, f *inspect.Facts, of inspect.Handshake) (by,
 
 // Client is who works with a kubeconfig on a node.
 type Client struct {
-	facts *inspect.Snapshot
+	facts facts
 	node  *inspect.Node
 	file  inspect.Kubeconfig
 	// Address is that of its server, and Name what the server's certificate has to be for.
 	Address, Name string
 }
 
+// facts are what is known of kubeconfigs: a Snapshot, or Facts, which find it without looking at all.
+type facts interface {
+	ServedTo(node, address string) (inspect.Served, bool)
+	Loaded(node string, k inspect.Kubeconfig) ([]*pki.Cert, []pki.Skipped)
+}
+
 // ClientOf is the client of a kubeconfig on a node. The error says why it works with no server;
 // what the file says of one is told all the same.
-func ClientOf(facts *inspect.Snapshot, node *inspect.Node, file inspect.Kubeconfig) (Client, error) {
+func ClientOf(facts facts, node *inspect.Node, file inspect.Kubeconfig) (Client, error) {
 	c := Client{facts: facts, node: node, file: file}
 	err := errors.New("its current context leads to no cluster")
 	if cluster, ok := file.InUse(); ok {

@@ -69,7 +69,7 @@ func (c *Claim) needs(s *pki.Skipped, all bool) {
 
 // timeOf is the verifier's: a node's own, where its trust anchors are there.
 func (j *judge) timeOf(c *Claim) time.Time {
-	if n, ok := j.f.Snapshot.Node(c.Node); ok && len(c.Trust) > 0 && c.Trust[0].Node != "" {
+	if n, ok := j.f.Node(c.Node); ok && len(c.Trust) > 0 && c.Trust[0].Node != "" {
 		return n.Time(j.f.Now)
 	}
 	return j.f.Now

@@ -54,8 +54,12 @@ func (j *judge) cutAt(at pki.Location) bool {
 
 func (j *judge) allAt(at pki.Location) []*inspect.Entry {
 	var out []*inspect.Entry
-	for i := range j.f.Entries {
-		h := &j.f.Entries[i]
+	entries := j.f.Entries
+	if at.Node != "" {
+		entries = j.f.InFile(at.Node, at.Path)
+	}
+	for i := range entries {
+		h := &entries[i]
 		there := h.At
 		there.Field = at.Field
 		if at.Key == "" {

@@ -194,7 +194,7 @@ func (j *judge) signs(r catalog.Rotation, c *Claim) bool {
 func (j *judge) withKey(places []identity, node string) []identity {
 	var out []identity
 	for _, s := range places {
-		n, ok := j.f.Snapshot.Node(s.node)
+		n, ok := j.f.Node(s.node)
 		if !ok || n.File(strings.TrimSuffix(s.at.Path, ".crt")+".key") == nil {
 			continue
 		}
@@ -322,13 +322,14 @@ func hours(d time.Duration) string { return fmt.Sprintf("%.0f h", math.Ceil(d.Ho
 // clientRenewal is between which times a verifier on a node renews its client
 // certificate; zero where that is unknown, or overdue.
 func (j *judge) clientRenewal(conn catalog.Connection, node string) (from, to time.Time) {
-	n, ok := j.f.Snapshot.Node(node)
+	n, ok := j.f.Node(node)
 	if !ok || n.Kubelet.RotateCertificates != nil && !*n.Kubelet.RotateCertificates {
 		return from, to
 	}
-	for i := range j.f.Entries {
-		h := &j.f.Entries[i]
-		if h.At.Node != node || h.At.Path != conn.Client.Name || h.Row == nil || len(h.Content.Certs) == 0 {
+	in := j.f.InFile(node, conn.Client.Name)
+	for i := range in {
+		h := &in[i]
+		if h.Row == nil || len(h.Content.Certs) == 0 {
 			continue
 		}
 		life, answer := h.Row.Lifetime(j.f.Snapshot.Cluster.Versions)
@@ -348,7 +349,7 @@ func (j *judge) clientRenewal(conn catalog.Connection, node string) (from, to ti
 // Forecasts says what comes of each claim at the next rotation; nil: who verifies is known by
 // a server's log only.
 func Forecasts(f *inspect.Facts, claims []Claim) []*NextVerification {
-	j := &judge{f: f}
+	j := newJudge(f)
 	out := make([]*NextVerification, len(claims))
 	for i := range claims {
 		if claims[i].Reload != "" {

@@ -14,7 +14,7 @@ import (
 // handshake with it saw, else what its file holds. A master of which neither was read has
 // no chain.
 func (j *judge) servedByMasters(stored []identity) []identity {
-	names, _ := j.f.Snapshot.Masters()
+	names, _ := j.f.Masters()
 	byNode := map[string]*identity{}
 	of := func(node string) *identity {
 		if byNode[node] == nil {
@@ -29,7 +29,7 @@ func (j *judge) servedByMasters(stored []identity) []identity {
 	for _, direct := range []bool{true, false} { // who was asked by a kubeconfig's address is as good
 		for _, v := range j.f.Snapshot.Served {
 			node := v.Of
-			if name, ok := j.f.Snapshot.MasterAt(hostOf(v.Address)); ok && v.Server == catalog.ListenerNodeKubeconfig {
+			if name, ok := j.f.MasterAt(hostOf(v.Address)); ok && v.Server == catalog.ListenerNodeKubeconfig {
 				node = name
 			}
 			if len(v.Chain) == 0 || node == "" || direct != (v.Server == catalog.ListenerAPIServer) || !direct && v.Server != catalog.ListenerNodeKubeconfig {
@@ -69,9 +69,8 @@ func servingOn(node string) pki.Location {
 
 // unreadMaster reports whether a node is known to be a master, and was not read.
 func (j *judge) unreadMaster(node string) bool {
-	masters, _ := j.f.Snapshot.Masters()
-	n, asked := j.f.Snapshot.Node(node)
-	return slices.Contains(masters, node) && (!asked || n.Via == "")
+	n, asked := j.f.Node(node)
+	return j.f.IsMaster(node) && (!asked || n.Via == "")
 }
 
 // otherServers looks at what other servers behind the same address present, and at what they
@@ -99,8 +98,8 @@ func (j *judge) otherServers(c *Claim, owner string, presented []identity) {
 			also(s.chain, s.server, s) // of kubeadm's masters each has its own
 		}
 	}
-	for _, v := range j.f.Snapshot.Served {
-		if v.Server == catalog.ListenerAPIServer && v.Name == c.VerifiedName {
+	for _, v := range j.servedBy(catalog.ListenerAPIServer) {
+		if v.Name == c.VerifiedName {
 			also(v.Chain, v.Address, identity{node: v.Of})
 		}
 	}
@@ -143,7 +142,7 @@ func (j *judge) elsewhere(c *Claim, owner string, s identity) {
 	if c.Status != assess.Fail || owner != "" || s.node == "" || c.Edge.ServerName != catalog.NameInKubeconfig || c.Edge.Presented != catalog.KubeadmServing() {
 		return
 	}
-	if names, all := j.f.Snapshot.Masters(); all && len(names) == 1 || verify(c, "", j.timeOf(c)) != nil {
+	if names, all := j.f.Masters(); all && len(names) == 1 || verify(c, "", j.timeOf(c)) != nil {
 		return
 	}
 	c.Status, c.Missing = assess.Unknown, nil
@@ -160,7 +159,7 @@ func (j *judge) ownerOf(a anchors) string {
 	if err != nil {
 		return ""
 	}
-	name, ok := j.f.Snapshot.MasterAt(hostOf(address))
+	name, ok := j.f.MasterAt(hostOf(address))
 	if !ok {
 		return ""
 	}

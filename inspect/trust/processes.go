@@ -20,7 +20,7 @@ func (j *judge) memory(row catalog.Process, files []Claim) []Claim {
 		if file.Edge.ID != row.EdgeID || file.Status != assess.Pass && !file.NextUnknown || len(file.Chain) == 0 || len(file.Trust) == 0 {
 			continue
 		}
-		n, ok := j.f.Snapshot.Node(file.Node)
+		n, ok := j.f.Node(file.Node)
 		if !ok {
 			continue
 		}

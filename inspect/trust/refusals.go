@@ -111,7 +111,11 @@ func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 	}
 	var out []Claim
 	until := j.logsReadUntil(heard)
+	of := claimsByNode(edges)
 	for _, s := range seen {
+		if j.over() {
+			break
+		}
 		c := Claim{Assessment: assess.Assessment{Status: assess.Fail, Reason: fmt.Sprintf("clients break off the handshake: %q, says the log of %s", s.Reason, row.Server)}, Edge: row.Edge, Refusals: s, Logs: s.Logs}
 		var known bool
 		if c.Node, s.Owner, known = j.clientOwner(row, s.Client); !known {
@@ -120,11 +124,11 @@ func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 			c.Reason = fmt.Sprintf("an unknown client breaks off the handshake: %q, says the log of %s", s.Reason, row.Server)
 			c.Assessment.Evidence = "it is no known node or pod of this cluster, or a load balancer hides it"
 		}
-		since, trusts := j.trustsNow(row, edges, c.Node)
+		since, trusts := j.trustsNow(row, of.trusting[c.Node], c.Node)
 		if trusts && !s.Last.IsZero() && s.last.Before(since) && until.Sub(since) >= silentFor {
 			continue // it was fixed after the last time, and has not refused since then
 		}
-		if started, ok := j.restartedSince(edges, c.Node, s, until); ok && trusts && !since.IsZero() && until.After(since) {
+		if started, ok := j.restartedSince(of, c.Node, s, until); ok && trusts && !since.IsZero() && until.After(since) {
 			c.Status, c.Edge.Remediation = assess.Pass, ""
 			c.Assessment.Evidence = ""
 			c.Reason = fmt.Sprintf("the last refusal was %s; %s; none since, and the handshake works now", moment(s.last.Round(time.Second)), strings.Join(started, ", "))
@@ -153,6 +157,21 @@ func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 	return out
 }
 
+// nodeClaims are claims by the node that they are about, and by that on which their trust anchors are.
+type nodeClaims struct{ about, trusting map[string][]*Claim }
+
+func claimsByNode(claims []Claim) nodeClaims {
+	by := nodeClaims{map[string][]*Claim{}, map[string][]*Claim{}}
+	for i := range claims {
+		c := &claims[i]
+		by.about[c.Node] = append(by.about[c.Node], c)
+		if len(c.Trust) > 0 {
+			by.trusting[c.Trust[0].Node] = append(by.trusting[c.Trust[0].Node], c)
+		}
+	}
+	return by
+}
+
 // leftOut is the claim about the clients that a log names and that were not kept.
 func leftOut(row catalog.ServerLog, logs []pki.Location) Claim {
 	c := Claim{Edge: row.Edge, Logs: logs, Assessment: assess.Assessment{Status: assess.Unknown, Reason: fmt.Sprintf("the log of %s names more clients than are kept: some that refused earlier were left out", row.Server)}}
@@ -164,8 +183,8 @@ func leftOut(row catalog.ServerLog, logs []pki.Location) Claim {
 // kube-apiserver presents, where a log is that server's; and since when it may, by our clock:
 // the last write of what it trusts, the last start of who reads that only then, and since
 // when there is what is presented. Zero: unknown.
-func (j *judge) trustsNow(row catalog.ServerLog, edges []Claim, node string) (since time.Time, trusts bool) {
-	n, ok := j.f.Snapshot.Node(node)
+func (j *judge) trustsNow(row catalog.ServerLog, edges []*Claim, node string) (since time.Time, trusts bool) {
+	n, ok := j.f.Node(node)
 	if !ok || row.Container != catalog.ListenerAPIServer {
 		return time.Time{}, false
 	}
@@ -177,7 +196,7 @@ func (j *judge) trustsNow(row catalog.ServerLog, edges []Claim, node string) (si
 		}
 	}
 	for _, c := range edges {
-		if c.Edge.ServerName != catalog.NameInKubeconfig && c.ProcessStarted.IsZero() || len(c.Trust) == 0 || c.Trust[0].Node != node {
+		if c.Edge.ServerName != catalog.NameInKubeconfig && c.ProcessStarted.IsZero() {
 			continue
 		}
 		switch {
@@ -215,14 +234,14 @@ func (j *judge) trustsNow(row catalog.ServerLog, edges []Claim, node string) (si
 // it is known of all of them that this was after what they trust was written, the last refusal
 // came before the last of these starts, by the clocks of the node and of the server, nothing
 // refused since then for a while, and a handshake from the node is seen to work.
-func (j *judge) restartedSince(edges []Claim, node string, s *ClientRefusals, until time.Time) (started []string, ok bool) {
-	n, read := j.f.Snapshot.Node(node)
+func (j *judge) restartedSince(of nodeClaims, node string, s *ClientRefusals, until time.Time) (started []string, ok bool) {
+	n, read := j.f.Node(node)
 	if !read || s.Last.IsZero() {
 		return nil, false
 	}
 	doubt, known := doubtOf(n.Clock)
 	for _, l := range s.Logs {
-		server, there := j.f.Snapshot.Node(l.Node)
+		server, there := j.f.Node(l.Node)
 		if !there {
 			return nil, false
 		}
@@ -231,16 +250,13 @@ func (j *judge) restartedSince(edges []Claim, node string, s *ClientRefusals, un
 	}
 	works, claimed := false, map[string]bool{}
 	var wrote, last time.Time
-	for i := range edges {
-		c := &edges[i]
-		if c.Node == node {
-			works = works || c.Server != "" && c.Status == assess.Pass
-			claimed[c.Edge.ID] = true
-		}
-		if len(c.Trust) > 0 && c.Trust[0].Node == node {
-			if t := written(n, c.Trust[0]); t.After(wrote) {
-				wrote = t
-			}
+	for _, c := range of.about[node] {
+		works = works || c.Server != "" && c.Status == assess.Pass
+		claimed[c.Edge.ID] = true
+	}
+	for _, c := range of.trusting[node] {
+		if t := written(n, c.Trust[0]); t.After(wrote) {
+			wrote = t
 		}
 	}
 	for _, row := range catalog.Processes() {
@@ -276,7 +292,7 @@ func doubtOf(c inspect.Clock) (time.Duration, bool) {
 // logsReadUntil is to when the logs of all masters were read, by our clock; zero where one of
 // them was not, or may not be known: who is silent there may be led to another one.
 func (j *judge) logsReadUntil(heard map[string]time.Time) time.Time {
-	masters, all := j.f.Snapshot.Masters()
+	masters, all := j.f.Masters()
 	var until time.Time
 	for _, m := range masters {
 		if heard[m].IsZero() || !all {
@@ -291,7 +307,7 @@ func (j *judge) logsReadUntil(heard map[string]time.Time) time.Time {
 
 // toLocalClock is a node's time by our clock, as far as the node's was read.
 func (j *judge) toLocalClock(node string, at time.Time) time.Time {
-	if n, ok := j.f.Snapshot.Node(node); ok {
+	if n, ok := j.f.Node(node); ok {
 		return at.Add(j.f.Now.Sub(n.Time(j.f.Now)))
 	}
 	return at
@@ -306,15 +322,15 @@ func (j *judge) clientOwner(row catalog.ServerLog, address string) (node, words 
 	if a.IsLoopback() {
 		return "", "a client on the server's own node", true
 	}
-	if n, ok := j.f.Snapshot.NodeAt(address); ok {
+	if n, ok := j.f.NodeAt(address); ok {
 		if row.Balanced && n.Role == catalog.RoleMaster && j.f.Snapshot.Cluster.OwnAddresses == catalog.Yes {
 			return "", n.Name + ", a pod on it, or a client that reaches the load balancer there", false
 		}
 		return n.Name, n.Name + ", or a pod on it", true
 	}
-	for _, n := range slices.Concat(j.f.Snapshot.Nodes, j.f.Snapshot.OtherNodes) {
-		if slices.ContainsFunc(n.PodNetworks, func(text string) bool { p, err := netip.ParsePrefix(text); return err == nil && p.Contains(a) }) {
-			return "", "a pod on " + n.Name, true
+	for _, n := range j.podNetworks() {
+		if n.Contains(a) {
+			return "", "a pod on " + n.node, true
 		}
 	}
 	return "", "", false

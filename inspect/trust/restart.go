@@ -39,7 +39,7 @@ func RestartOf(f *inspect.Facts, n *inspect.Node, claims []Claim) RestartNode {
 	switch {
 	case n.Via == "":
 		problem = whyUnread
-		if _, there := f.Snapshot.Node(n.Name); !there {
+		if _, there := f.Node(n.Name); !there {
 			problem = whyLeftOut
 		}
 	case n.RestartProbe == nil:
@@ -231,11 +231,11 @@ func (j *restart) trustsNow(id string, f *inspect.ProbedKubeconfig) {
 	if !slices.ContainsFunc(catalog.KubeletSetups(j.f.Snapshot.Cluster.Versions), func(s catalog.KubeletSetup) bool { return slices.Contains(s.Kubeconfigs(), f.Path) }) {
 		next = assess.Advise("write the cluster's CA into " + f.Path)
 	}
-	served, seen := j.f.Snapshot.ServedTo(j.n.Name, a.Server)
+	served, seen := j.f.ServedTo(j.n.Name, a.Server)
 	i := slices.IndexFunc(j.n.Kubeconfigs, func(k inspect.Kubeconfig) bool { return k.Path == f.Path })
 	if seen && i >= 0 && served.Name == a.Name {
-		if roots := j.f.Snapshot.Trusted(j.n.Name, j.n.Kubeconfigs[i]); len(roots) > 0 {
-			client := Client{facts: &j.f.Snapshot, node: j.n, file: j.n.Kubeconfigs[i], Address: a.Server, Name: a.Name}
+		if roots, _ := j.f.Loaded(j.n.Name, j.n.Kubeconfigs[i]); len(roots) > 0 {
+			client := Client{facts: j.f, node: j.n, file: j.n.Kubeconfigs[i], Address: a.Server, Name: a.Name}
 			if err := client.Refuses(served.Chain, j.f.Now); err != nil {
 				j.say(id, assess.Fail, f.Path+": "+err.Error(), next)
 			} else if why := j.elsewhere(a.Server, a.Name, roots); why != "" {
@@ -343,8 +343,12 @@ func (j *restart) whole(path string) bool {
 }
 
 func certsAt(f *inspect.Facts, at pki.Location) []*pki.Cert {
-	for i := range f.Entries {
-		if h := &f.Entries[i]; h.At == at && len(h.Content.Certs) > 0 {
+	entries := f.Entries
+	if at.Node != "" {
+		entries = f.InFile(at.Node, at.Path)
+	}
+	for i := range entries {
+		if h := &entries[i]; h.At == at && len(h.Content.Certs) > 0 {
 			return h.Content.Certs
 		}
 	}

@@ -53,9 +53,9 @@ func (j *judge) thereIs(row catalog.Server) bool {
 // server judges each handshake with the servers of one row.
 func (j *judge) server(row catalog.Server) []Claim {
 	var out []Claim
-	for _, v := range j.f.Snapshot.Served {
-		if v.Server != row.Listener.Name {
-			continue
+	for _, v := range j.servedBy(row.Listener.Name) {
+		if j.over() {
+			break
 		}
 		show, known := j.showOf(row, v)
 		if catalog.InHostingCluster(show.From, j.f.Snapshot.Cluster.Topology) || !known && len(row.Certs) > 0 && catalog.InHostingCluster(row.Certs[0].From, j.f.Snapshot.Cluster.Topology) {
@@ -128,8 +128,8 @@ func (j *judge) showOf(row catalog.Server, v inspect.Served) (catalog.ServedCert
 
 // without reports whether a node was read, and has none of these files.
 func (j *judge) without(node string, files ...catalog.Ref) bool {
-	n, ok := j.f.Snapshot.Node(node)
-	if !ok || n.Via == "" || slices.ContainsFunc(j.f.Snapshot.Gaps, func(g inspect.Gap) bool { return g.What == "node/"+node }) {
+	n, ok := j.f.Node(node)
+	if !ok || n.Via == "" || len(j.f.GapsOf(node)) > 0 {
 		return false
 	}
 	return !slices.ContainsFunc(files, func(r catalog.Ref) bool { return n.File(r.Name) != nil })
@@ -137,7 +137,10 @@ func (j *judge) without(node string, files ...catalog.Ref) bool {
 
 // stored are the certificates at a place, which for a file is on the server's node.
 func (j *judge) stored(at catalog.Ref, node string) []identity {
-	return slices.DeleteFunc(j.presented(at, catalog.ObjectSelector{}), func(i identity) bool { return at.Kind == catalog.File && i.node != node })
+	if at.Kind == catalog.File {
+		return j.storedOn(at, node)
+	}
+	return j.presented(at, catalog.ObjectSelector{})
 }
 
 func presents(v inspect.Served, i identity) bool {
@@ -173,7 +176,7 @@ func (j *judge) reloaded(c *Claim, show catalog.ServedCert, v inspect.Served) {
 	places := j.stored(show.From, v.Of)
 	if len(places) == 0 {
 		c.Status, c.Reason = assess.Unknown, show.From.String()+" was not read, or is not there: the certificate presented can't be compared"
-		if n, ok := j.f.Snapshot.Node(v.Of); show.From.Kind == catalog.File && (!ok || n.Via == "") {
+		if n, ok := j.f.Node(v.Of); show.From.Kind == catalog.File && (!ok || n.Via == "") {
 			c.Reason = v.Of + " was not read: the certificate presented can't be compared with " + show.From.String() + " there"
 		}
 		return
@@ -318,8 +321,8 @@ func (j *judge) preferHandshakes(at catalog.Ref, stored []identity) []identity {
 			continue
 		}
 		var out []identity
-		for _, v := range j.f.Snapshot.Served {
-			if v.Server != row.Listener.Name || len(v.Chain) == 0 {
+		for _, v := range j.servedBy(row.Listener.Name) {
+			if len(v.Chain) == 0 {
 				continue
 			}
 			one := identity{node: v.Of, chain: v.Chain, server: v.Address, name: cmp.Or(v.Name, hostOf(v.Address))}

@@ -155,8 +155,13 @@ func (j *judge) delivery(claims []Claim, ca *pki.Cert) []Event {
 	if len(have)+len(lack)+len(unread) == 0 {
 		return append(out, Event{What: "no kubelet's kubeconfig was read: whether they have it is unknown", Sources: []string{catalog.KubeletKubeconfigCA().String()}, Remediation: assess.Advise(j.f.Hints().UnreadNodes("{} verify --nodes all"))})
 	}
+	known := map[string]bool{}
+	for _, name := range slices.Concat(have, lack, unread) {
+		known[name] = true
+	}
 	for _, n := range slices.Concat(j.f.Snapshot.Nodes, j.f.Snapshot.LeftOut()) {
-		if n.Via == "" && !slices.Contains(slices.Concat(have, lack, unread), n.Name) {
+		if n.Via == "" && !known[n.Name] {
+			known[n.Name] = true
 			unread = append(unread, n.Name)
 		}
 	}
@@ -173,7 +178,7 @@ func (j *judge) delivery(claims []Claim, ca *pki.Cert) []Event {
 
 // TimelineOf is the story of the parts that are spoken of.
 func TimelineOf(f *inspect.Facts, claims []Claim, parts []catalog.Part) []Event {
-	j, out := &judge{f: f}, []Event{}
+	j, out := newJudge(f), []Event{}
 	tell := func(part catalog.Part, events func() []Event) {
 		if len(parts) > 0 && !slices.Contains(parts, part) {
 			return

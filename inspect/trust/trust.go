@@ -342,8 +342,8 @@ func (j *judge) served(a anchors) (inspect.Served, bool) {
 	if err != nil {
 		return inspect.Served{}, false
 	}
-	for _, v := range j.f.Snapshot.Served { // for another name, it may present another certificate
-		if v.Node == a.node && v.Address == address && v.Name == name && v.Server == catalog.ListenerNodeKubeconfig && len(v.Chain) > 0 {
+	for _, v := range j.f.ServedAt(a.node, address) { // for another name, it may present another certificate
+		if v.Name == name && v.Server == catalog.ListenerNodeKubeconfig && len(v.Chain) > 0 {
 			return v, true
 		}
 	}

@@ -43,9 +43,14 @@ func (j *judge) withUnread(claims []Claim) []Claim {
 			end++
 		}
 		of := claims[:end:end]
+		about := j.aboutNodes(of)
 		for _, n := range cut {
-			if j.concerns(of, &n.Node) {
+			if j.over() {
+				return nil
+			}
+			if about.concerns(&n.Node) {
 				of = append(of, Claim{Assessment: assess.Assessment{Status: assess.Unknown, Reason: n.why}, Edge: of[0].Edge, Node: n.Name})
+				about.add(&of[len(of)-1])
 			}
 		}
 		if len(of) > end {
@@ -66,32 +71,56 @@ func LeftOutOfFile(f *inspect.Facts) []inspect.Node {
 	return f.Snapshot.LeftOut()
 }
 
-// concerns reports whether the claims of one edge are about files or processes on nodes,
+// aboutNodes is what the claims of one edge say of nodes.
+type aboutNodes struct {
+	j             *judge
+	optional      bool
+	named, with   map[string]bool // that claims are about; and about files or processes on them
+	others        bool
+	mastersOnly   bool
+	lack, decided bool // see lacked
+}
+
+func (j *judge) aboutNodes(of []Claim) *aboutNodes {
+	a := &aboutNodes{j: j, optional: of[0].Optional, named: map[string]bool{}, with: map[string]bool{}, mastersOnly: true}
+	for i := range of {
+		a.add(&of[i])
+	}
+	return a
+}
+
+func (a *aboutNodes) add(c *Claim) {
+	a.named[c.Node] = true
+	onNode := c.onFile() || c.Edge.Presented.Kind == catalog.File || !c.ProcessStarted.IsZero()
+	if c.Node == "" || !onNode || c.Refusals != nil {
+		return
+	}
+	a.others, a.with[c.Node] = true, true
+	if other, ok := a.j.f.Node(c.Node); a.mastersOnly && (!ok || other.Role != catalog.RoleMaster) {
+		a.mastersOnly, a.decided = false, false
+	}
+}
+
+// concerns reports whether the claims are about files or processes on nodes,
 // and about nodes such as this one, of which they say nothing. What was found on masters
 // alone is not looked for on workers; and what nodes may be without, only where each that
 // was read has it.
-func (j *judge) concerns(of []Claim, n *inspect.Node) bool {
-	others, mastersOnly, with := false, true, map[string]bool{}
-	for i := range of {
-		c := &of[i]
-		onNode := c.onFile() || c.Edge.Presented.Kind == catalog.File || !c.ProcessStarted.IsZero()
-		switch {
-		case c.Node == n.Name:
-			return false
-		case c.Node == "" || !onNode || c.Refusals != nil:
-			continue
-		}
-		others, with[c.Node] = true, true
-		if other, ok := j.f.Snapshot.Node(c.Node); !ok || other.Role != catalog.RoleMaster {
-			mastersOnly = false
-		}
-	}
-	if !others || mastersOnly && n.Role != "" && n.Role != catalog.RoleMaster {
+func (a *aboutNodes) concerns(n *inspect.Node) bool {
+	if a.named[n.Name] || !a.others || a.mastersOnly && n.Role != "" && n.Role != catalog.RoleMaster {
 		return false
 	}
-	return !of[0].Optional || !slices.ContainsFunc(j.f.Snapshot.Nodes, func(other inspect.Node) bool {
-		return other.Via != "" && !with[other.Name] && (!mastersOnly || other.Role == "" || other.Role == catalog.RoleMaster)
-	})
+	return !a.optional || !a.lacked()
+}
+
+// lacked reports whether a node that was read is without. More unread nodes change nothing of that, but
+// that masters are not alone.
+func (a *aboutNodes) lacked() bool {
+	if !a.decided {
+		a.decided, a.lack = true, slices.ContainsFunc(a.j.f.Snapshot.Nodes, func(other inspect.Node) bool {
+			return other.Via != "" && !a.with[other.Name] && (!a.mastersOnly || other.Role == "" || other.Role == catalog.RoleMaster)
+		})
+	}
+	return a.lack
 }
 
 // onFile reports whether its trust anchors are in a file on a node.
@@ -131,6 +160,11 @@ func (j *judge) cutShort(claims []Claim) []Claim {
 
 // unclaimed are claims of edges by places of which so little was read that no certificate is left.
 func (j *judge) unclaimed(claims []Claim) []Claim {
+	type claimed struct {
+		edge string
+		at   pki.Location
+	}
+	var known map[claimed]bool // made when it is asked for
 	var out []Claim
 	for i := range j.f.Entries {
 		h := &j.f.Entries[i]
@@ -147,9 +181,16 @@ func (j *judge) unclaimed(claims []Claim) []Claim {
 			if e.In.Holds(j.f.Snapshot.Cluster.Versions) == catalog.No || !fits(e.Presented) && !fits(e.Trust) {
 				continue
 			}
-			if !slices.ContainsFunc(claims, func(c Claim) bool {
-				return c.Edge.ID == e.ID && (c.Presented == h.At || slices.Contains(c.Trust, h.At))
-			}) {
+			if known == nil {
+				known = map[claimed]bool{}
+				for _, c := range claims {
+					known[claimed{c.Edge.ID, c.Presented}] = true
+					for _, at := range c.Trust {
+						known[claimed{c.Edge.ID, at}] = true
+					}
+				}
+			}
+			if !known[claimed{e.ID, h.At}] {
 				out = append(out, Claim{Edge: e, Node: h.At.Node, Presented: h.At})
 			}
 		}
@@ -169,9 +210,4 @@ func notSeen(e catalog.Edge) string {
 // absent reports whether a place that was not found is known not to be there.
 func (j *judge) absent(r catalog.Ref) bool {
 	return j.f.Absent(r) || catalog.InHostingCluster(r, j.f.Snapshot.Cluster.Topology)
-}
-
-// nowhere reports whether a file is on no node: all of them were read.
-func (j *judge) nowhere(r catalog.Ref) bool {
-	return r.Kind == catalog.File && !slices.ContainsFunc(j.f.Snapshot.Nodes, func(n inspect.Node) bool { return !j.without(n.Name, r) })
 }

@@ -95,6 +95,9 @@ func readable(text []byte, certs []*pki.Cert) []byte {
 // externalDiff calls the program as kubectl diff does: with two folders. Exit
 // code 1 says that there are differences.
 func externalDiff(out, errOut io.Writer, program string, changes []fileDiff) (err error) {
+	if err := ui.BeginAnswer(out); err != nil {
+		return err
+	}
 	dir, err := os.MkdirTemp("", "certrot-diff-")
 	if err != nil {
 		return fmt.Errorf("diff: %w", err)

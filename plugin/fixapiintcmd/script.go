@@ -110,10 +110,10 @@ func (o *fixOptions) emitFor(ctx context.Context, w *apply.Session, fix apiint.R
 	if err != nil {
 		return apply.Refused(err)
 	}
-	if err := os.MkdirAll(o.scripts, 0o700); err != nil {
+	out := o.App.Streams.Out
+	if err := errors.Join(ui.BeginAnswer(out), os.MkdirAll(o.scripts, 0o700)); err != nil {
 		return fmt.Errorf("--emit-script: %w", err)
 	}
-	out := o.App.Streams.Out
 	for _, s := range scripts {
 		s.Notes = append(s.Notes, p.Notes[len(notes):].Texts()...) // of the whole cluster
 		name := filepath.Join(o.scripts, s.Name())

@@ -128,7 +128,7 @@ func (o *snapshotOptions) run(ctx context.Context) error {
 // /dev/null is lost to the whole machine.
 func (o *snapshotOptions) write(ctx context.Context, s inspect.Snapshot) error {
 	if o.output == "-" {
-		return collect.WriteSnapshot(ui.Raw(o.app.Streams.Out), s) // it is compressed
+		return collect.WriteSnapshot(o.answer(func() (io.Writer, error) { return ui.Raw(o.app.Streams.Out), nil }), s) // it is compressed
 	}
 	if at, err := os.Stat(o.output); err == nil && !at.Mode().IsRegular() {
 		return o.writeInto(ctx, s)
@@ -137,11 +137,15 @@ func (o *snapshotOptions) write(ctx context.Context, s inspect.Snapshot) error {
 	if err != nil {
 		return err
 	}
-	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
+	var temp *os.File
+	err = collect.WriteSnapshot(o.answer(func() (_ io.Writer, err error) {
+		temp, err = os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+		return temp, err
+	}), s)
+	if temp == nil {
 		return fmt.Errorf("write %s: %w", o.output, err)
 	}
-	err = errors.Join(collect.WriteSnapshot(io.Writer(temp), s), temp.Sync(), temp.Close())
+	err = errors.Join(err, temp.Sync(), temp.Close())
 	if err == nil {
 		err = os.Rename(temp.Name(), path)
 	}
@@ -149,6 +153,34 @@ func (o *snapshotOptions) write(ctx context.Context, s inspect.Snapshot) error {
 		return errors.Join(fmt.Errorf("write %s: %w", o.output, err), os.Remove(temp.Name()))
 	}
 	return nil
+}
+
+// answer is what a snapshot is written to, opened when all of it is known: until then the command may end, and
+// leaves nothing that is not whole.
+func (o *snapshotOptions) answer(open func() (io.Writer, error)) io.Writer {
+	return &firstWrite{open: func() (io.Writer, error) {
+		if err := ui.BeginAnswer(o.app.Streams.Out); err != nil {
+			return nil, err
+		}
+		return open()
+	}}
+}
+
+// firstWrite opens what it writes to when there is something to write.
+type firstWrite struct {
+	open func() (io.Writer, error)
+	to   io.Writer
+}
+
+func (f *firstWrite) Write(p []byte) (int, error) {
+	if f.to == nil {
+		to, err := f.open()
+		if err != nil {
+			return 0, err
+		}
+		f.to = to
+	}
+	return f.to.Write(p)
 }
 
 // target is the file that is replaced: of a link, what it leads to. A link that leads
@@ -172,7 +204,7 @@ func (o *snapshotOptions) writeInto(ctx context.Context, s inspect.Snapshot) err
 	go func() {
 		file, err := os.OpenFile(o.output, os.O_WRONLY, 0)
 		if err == nil {
-			err = errors.Join(collect.WriteSnapshot(file, s), file.Close())
+			err = errors.Join(collect.WriteSnapshot(o.answer(func() (io.Writer, error) { return file, nil }), s), file.Close())
 		}
 		done <- err
 	}()

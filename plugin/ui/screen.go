@@ -29,6 +29,8 @@ type screen struct {
 	hang hanging
 	// color: lines have colours; inLine: what is written next goes on with a line.
 	color, inLine bool
+	// before is asked before each Write; nil: nothing is.
+	before func() error
 }
 
 // NewScreen cleans what is written to w.
@@ -39,8 +41,28 @@ func NewScreen(w io.Writer) io.Writer {
 	return &screen{w: w}
 }
 
+// OnAnswer has something asked before a screen is written to, and before another answer: an error is in place of
+// it.
+func OnAnswer(w io.Writer, before func() error) {
+	if s, ok := w.(*screen); ok {
+		s.before = before
+	}
+}
+
+// BeginAnswer says that an answer begins which does not go through the screen: a file, or what a program writes. An
+// error says that there is to be none.
+func BeginAnswer(w io.Writer) error {
+	if s, ok := w.(*screen); ok && s.before != nil {
+		return s.before()
+	}
+	return nil
+}
+
 // Write never splits a character, and says of all of p that it was written.
 func (s *screen) Write(p []byte) (int, error) {
+	if err := BeginAnswer(s); err != nil {
+		return 0, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	text := append(s.rest, p...)
