@@ -58,6 +58,9 @@ func TestRotateAnswersOnOneScreen(t *testing.T) {
 	const rows, columns = 24, 80
 	all := "operators-settled,upgrade-running,static-pods-settled,pools-ready,nodes-ready,reaches-verifiers,signer-trusted,chain-settled,annotations-agree,leaf-young"
 	for title, file := range map[string]string{"demo": demo, "300 nodes that fail": manyNodes(t)} {
+		if testing.Short() && title != "demo" {
+			continue
+		}
 		_, out, errOut := certrot("rotate", "--list", "--from", file, "-o", "json")
 		var list struct {
 			Rotations []struct{ Secret, Role, Rotates string }
@@ -96,6 +99,9 @@ func TestRotateAnswersOnOneScreen(t *testing.T) {
 
 // TestRotateScreenNamesAndCounts: what a screen leaves out is counted, and stands in --details.
 func TestRotateScreenNamesAndCounts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("300 nodes, which -short leaves out")
+	}
 	t.Setenv("COLUMNS", "80")
 	file := manyNodes(t)
 	for _, c := range []struct {

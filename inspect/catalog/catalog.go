@@ -2,9 +2,7 @@ package catalog
 
 import "slices"
 
-// Places returns every row about a place, in reading order: the owners from
-// the API server outward, what is on nodes, then what any cluster may have.
-func Places() []Place {
+func allPlaces() []Place {
 	return slices.Concat(
 		kubeAPIServerSignerPlaces(),
 		kubeAPIServerPlaces(),
@@ -34,8 +32,7 @@ func Places() []Place {
 	)
 }
 
-// Rotations returns every row about who signs what.
-func Rotations() []Rotation {
+func allRotations() []Rotation {
 	return slices.Concat(
 		kubeAPIServerRotations(),
 		kubeControllerManagerRotations(),
@@ -48,8 +45,7 @@ func Rotations() []Rotation {
 	)
 }
 
-// Aggregates returns every row about which bundle must contain which others.
-func Aggregates() []Aggregate {
+func allAggregates() []Aggregate {
 	return slices.Concat(
 		kubeAPIServerAggregates(),
 		kubeControllerManagerAggregates(),

@@ -58,8 +58,7 @@ func InternalLoadBalancerServing() Ref {
 	return Ref{Kind: Secret, Namespace: "openshift-kube-apiserver", Name: "internal-loadbalancer-serving-certkey", Key: "tls.crt"}
 }
 
-// Deliveries returns every row about what reaches a place by itself.
-func Deliveries() []Delivery {
+func allDeliveries() []Delivery {
 	return []Delivery{
 		{
 			To: KubeletKubeconfigCA(), Delivered: false,

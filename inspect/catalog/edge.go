@@ -146,8 +146,7 @@ const (
 	ReloadByNewNodes ReloadPolicy = "when a node is added"
 )
 
-// Edges returns every row about who verifies whom.
-func Edges() []Edge {
+func allEdges() []Edge {
 	var out []Edge
 	for _, rows := range [][]Edge{
 		apiIntEdges(), networkEdges(), onPremEdges(), controlPlaneEdges(), localhostEdges(), serviceCallEdges(), nodeEdges(), serviceEdges(), registryEdges(), outsideEdges(), accessEdges(), bundleEdges(), kubeadmEdges(),

@@ -28,9 +28,7 @@ type Trigger struct {
 	Evidence
 }
 
-// Triggers returns every row about how something is rotated. For each version there
-// is one for each signer of a Rotation, and for each Secret that it signs.
-func Triggers() []Trigger {
+func allTriggers() []Trigger {
 	return slices.Concat(kubeAPIServerTriggers(), kubeControllerManagerTriggers(), otherTriggers())
 }
 

@@ -140,6 +140,7 @@ func TestAKubeletThatNeedsNoCertificateIsNotWaitedFor(t *testing.T) {
 
 // TestUndoStopsOnceMore calls an undo again while the first node is still away.
 func TestUndoStopsOnceMore(t *testing.T) {
+	thorough(t)
 	t.Parallel()
 	w := NewWorld(t, "worker-0", "worker-1")
 	if _, err := w.run(t.Context(), t, w.env(t, "run-1", nil), repair(w, t, "run-1")); err != nil {

@@ -16,6 +16,7 @@ import (
 // nothing changed. The second one mends the node. Undo of the first leaves it alone, and
 // its kubelet, whatever was accepted.
 func TestUndoOfARunThatChangedNothing(t *testing.T) {
+	thorough(t)
 	t.Parallel()
 	w := NewWorld(t)
 	m := w.Machines["worker-0"]
@@ -48,6 +49,7 @@ func TestUndoOfARunThatChangedNothing(t *testing.T) {
 // TestUndoNamesTheRunThatOwnsAFile where both runs have an entry with the same bytes, as
 // older binaries left them.
 func TestUndoNamesTheRunThatOwnsAFile(t *testing.T) {
+	thorough(t)
 	t.Parallel()
 	w := NewWorld(t)
 	if _, err := w.run(t.Context(), t, w.env(t, "run-1", nil), repair(w, t, "run-1")); err != nil {

@@ -116,6 +116,7 @@ func TestRejoin(t *testing.T) {
 // TestRejoinWithACertificateThatIsNotAccepted is of a kubelet whose files are all right,
 // and that is refused nevertheless.
 func TestRejoinWithACertificateThatIsNotAccepted(t *testing.T) {
+	thorough(t)
 	t.Parallel()
 	j := NewJoining(t)
 	for _, path := range catalog.KubeletKubeconfigs() {

@@ -115,6 +115,7 @@ func TestOfWhatChangedNothingIsWritten(t *testing.T) {
 // new file is there: the one from before would be no better, and nothing is put
 // back.
 func TestChainThatNeitherFileTrusts(t *testing.T) {
+	thorough(t)
 	t.Parallel()
 	other := pkitest.NewCA("of-nobody", time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
 	w := NewWorld(t)
@@ -282,6 +283,7 @@ func TestServerGoneAtTheCheck(t *testing.T) {
 
 // TestTwoAtOnce has another certrot hold the node's lock.
 func TestTwoAtOnce(t *testing.T) {
+	thorough(t)
 	t.Parallel()
 	if _, err := exec.LookPath("flock"); err != nil {
 		t.Skip("flock is not installed")

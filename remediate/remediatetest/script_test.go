@@ -352,6 +352,7 @@ func TestScriptsOfAPlan(t *testing.T) {
 }
 
 func TestScriptShellcheck(t *testing.T) {
+	thorough(t)
 	t.Parallel()
 	bin, err := exec.LookPath("shellcheck")
 	if err != nil {

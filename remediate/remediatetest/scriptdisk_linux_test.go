@@ -13,6 +13,7 @@ import (
 // TestScriptOnBadDisks: where something can't be written, each file is what it was, and
 // what is cut short is not written.
 func TestScriptOnBadDisks(t *testing.T) {
+	thorough(t)
 	t.Parallel()
 	c := newConsole(t, dashCore)
 	c.quick(t)

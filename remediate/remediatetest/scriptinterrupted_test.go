@@ -82,14 +82,14 @@ func TestScriptInterruptedAnywhere(t *testing.T) {
 			for step := 1; reached; step += by {
 				c := newConsole(t, dashCore)
 				c.quick(t)
-				c.mortal(t)
 				if args[0] == "undo" {
 					c.want(t, c.script(), 0, "Done", "--yes")
 					c.later(t)
-					c.Write(t, "/fake/count", nil)
 				}
+				c.mortal(t)
 				c.step = step
 				out, code := c.run(t, c.script(), args...)
+				c.immortal(t)
 				reached = len(c.Read(t, "/fake/count")) >= step
 				if reached && code != -1 || !reached && code != 0 {
 					t.Fatalf("step %d: exit code %d\n%s", step, code, out)
@@ -101,7 +101,6 @@ func TestScriptInterruptedAnywhere(t *testing.T) {
 					c.repaired(t, path) // or not, and nothing between
 				}
 				c.dressed(t)
-				c.step = 0
 				c.later(t)
 				c.want(t, c.script(), 0, "", args...)
 				if args[0] == "undo" {
@@ -161,6 +160,14 @@ func (c *console) mortal(t *testing.T) {
 	}
 	for _, name := range []string{"systemctl", "systemd-run"} { // not a part of what is killed
 		put("/usr/local/bin/"+name, count+"PATH=/bin:/usr/bin exec /usr/bin/"+name+` "$@"`+"\n")
+	}
+}
+
+// immortal gives the node its own tools again: counting makes each of them two programs.
+func (c *console) immortal(t *testing.T) {
+	t.Helper()
+	if err := os.RemoveAll(c.At("/usr/local/bin")); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 // TestUndoOfWhatIsTrusted needs no word of consent: the server shows again what it
 // showed before.
 func TestUndoOfWhatIsTrusted(t *testing.T) {
+	thorough(t)
 	t.Parallel()
 	w := NewWorld(t)
 	if _, err := w.run(t.Context(), t, w.env(t, "run-1", nil), repair(w, t, "run-1")); err != nil {
