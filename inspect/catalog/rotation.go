@@ -129,8 +129,13 @@ func otherTriggers() []Trigger {
 	add(server[1:], "machine-config-operator rotates it by itself, where the Machine API has a MachineSet. certrot does not trigger it: only its log says whether that controller runs here, "+
 		"and Ignition stubs that name another CA, or lie outside of the cluster, are not followed. By hand: oc adm ocp-certificates regenerate-machine-config-server-serving-cert",
 		Evidence{Verified, mcoRotation().Source + " (New, hasFunctionalMachineAPI); " + configServerCommand().Source})
-	add(networkRotations(), "cluster-network-operator rotates it by itself; certrot triggers nothing here: the network of every node depends on it",
-		networkPKI())
+	for _, r := range networkRotations() {
+		for _, row := range networkDependents(r) {
+			of := r
+			of.In = row.In
+			add([]Rotation{of}, "cluster-network-operator rotates it by itself; certrot triggers nothing here: "+row.Doc, row.Evidence)
+		}
+	}
 	return rows
 }
 

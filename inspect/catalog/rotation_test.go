@@ -205,3 +205,19 @@ func TestRotationReplacesASecretOfAnotherType(t *testing.T) {
 		}
 	}
 }
+
+// Once upgraded to 4.14 each node has OVN databases of its own, which use no certificates.
+func TestWhatDependsOnTheNetworksCertificates(t *testing.T) {
+	for _, c := range []struct{ name, version, want string }{
+		{"ovn-ca", "4.13.3", "nothing here: the network of every node depends on it"},
+		{"ovn-cert", "4.14.3", "during the upgrade from 4.13 the network of every node depends on it"},
+		{"ovn-ca", "4.15.3", "no component reads ovn-cert"},
+		{"ovn-cert", "4.22.3", "no component reads ovn-cert"},
+		{"signer-ca", "4.15.3", "where IPsec is on"},
+	} {
+		row, known := TriggerOf(secret(ovnTarget, c.name), Versions{Cluster: c.version})
+		if known != Yes || !strings.Contains(row.Doc, c.want) {
+			t.Errorf("%s in %s: %v, %s", c.name, c.version, known, row.Doc)
+		}
+	}
+}
