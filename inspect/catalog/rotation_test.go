@@ -56,6 +56,9 @@ func TestWhatIsNotTriggeredSaysWhatPeopleDo(t *testing.T) {
 		{secret(mcoTarget, "machine-config-server-ca"), "4.18.1", "no operator renews it"},
 		{secret(mcoTarget, "machine-config-server-tls"), "4.12.1", "regenerate-machine-config-server-serving-cert"},
 		{secret(mcoTarget, "machine-config-server-ca"), "4.19.1", "regenerate-machine-config-server-serving-cert"},
+		// What oc's command made, or an operator, it makes no second time.
+		{secret(mcoTarget, "machine-config-server-ca"), "4.18.1", "machine-config-server-ca machine-config-server-tls auth.openshift.io/certificate-not-after-"},
+		{secret(mcoTarget, "machine-config-server-tls"), "4.22.1", "machine-config-server-ca machine-config-server-tls auth.openshift.io/certificate-not-after-"},
 	} {
 		row, known := TriggerOf(c.of, Versions{Cluster: c.version})
 		if known != Yes || row.Annotation != "" || row.Mark != Verified || !strings.Contains(row.Doc, c.says) {
