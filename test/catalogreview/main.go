@@ -51,7 +51,7 @@ func run(w io.Writer, root string, o options) error {
 	rows := rowsOf(string(page))
 	if o.sample > 0 {
 		for i, r := range draw(rows, o.sample, o.seed) {
-			fmt.Fprintf(w, "%d\t%s\t%s\n", i+1, r.name, r.source)
+			fmt.Fprintf(w, "%d\tdocs/catalog.md:%d\t%s\t%s\n", i+1, r.line, r.name, r.source)
 		}
 		return nil
 	}

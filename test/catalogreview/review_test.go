@@ -25,7 +25,7 @@ const page = `# The catalog
 
 func TestWhatARowCites(t *testing.T) {
 	rows := rowsOf(page)
-	if len(rows) != 2 || rows[0].name != "etcd: `Secret/a` (etcd 4.16+)" {
+	if len(rows) != 2 || rows[0].name != "etcd: `Secret/a` (etcd 4.16+)" || rows[0].line != 11 {
 		t.Fatalf("%+v", rows)
 	}
 	for repository, want := range map[string][]string{

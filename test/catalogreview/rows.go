@@ -12,6 +12,7 @@ import (
 // row is a line of a table of docs/catalog.md.
 type row struct {
 	name   string // section, first cell and range
+	line   int    // some rows have the same name
 	source string
 }
 
@@ -20,7 +21,9 @@ func rowsOf(page string) []row {
 	var out []row
 	var section string
 	var head []string
+	at := 0
 	for line := range strings.Lines(page) {
+		at++
 		line = strings.TrimSpace(line)
 		if title, ok := strings.CutPrefix(line, "## "); ok {
 			section = title
@@ -39,7 +42,7 @@ func rowsOf(page string) []row {
 			if in := slices.Index(head, "holds for"); in > 0 {
 				name += " (" + cells[in] + ")"
 			}
-			out = append(out, row{name: name, source: cells[source]})
+			out = append(out, row{name: name, line: at, source: cells[source]})
 		}
 	}
 	return out
