@@ -20,7 +20,7 @@ MODULES = $(shell find . \( -name .git -o -name .lab -o -name testdata -o -name 
 
 # Packages whose tests have a step of their own in `make test`, and the rest.
 UNIT_PACKAGES = $(shell go list ./... | grep -v -e '/test/' -e '/completions$$')
-LAB_PACKAGES  = $(shell go list ./test/... | grep -v -e '/test/floors$$' -e '/test/krew$$' -e '/test/summary$$' -e '/test/mutate$$' -e '/test/changed$$')
+LAB_PACKAGES  = $(shell go list ./test/... | grep -v -e '/test/floors$$' -e '/test/krew$$' -e '/test/summary$$' -e '/test/mutate$$' -e '/test/changed$$' -e '/test/catalogreview$$')
 
 # What `make test` does, in this order: what fails fast comes first. The lab's tests
 # mostly wait, for kubelets and time limits, so they begin at once and run beside it all.
@@ -55,7 +55,7 @@ BINDIR ?= $(if $(PREFIX),$(PREFIX)/bin,$(or $(shell go env GOBIN),$(shell go env
 DEMO ?= testdata/demo/okd-4.15-api-int.certrot
 
 .DEFAULT_GOAL := help
-.PHONY: help build install demo check test ci unit every-step fuzz-inputs race lint generate verify fuzz fuzz-short floors completions krew test-lab bench loaded test-e2e mutate golden clean dist
+.PHONY: help build install demo check test ci unit every-step fuzz-inputs catalog-review race lint generate verify fuzz fuzz-short floors completions krew test-lab bench loaded test-e2e mutate golden clean dist
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9A-Z_-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -115,7 +115,7 @@ check: ## before each commit: format, floors, lint and short unit tests of what 
 # wait, so there are three at a time.
 unit: ## unit tests of every module
 	@set -u; failed=0; \
-	$(GC) go test -vet=off -timeout 30m -p 3 $(TESTFLAGS) $(UNIT_PACKAGES) ./test/summary ./test/mutate ./test/changed || failed=1; \
+	$(GC) go test -vet=off -timeout 30m -p 3 $(TESTFLAGS) $(UNIT_PACKAGES) ./test/summary ./test/mutate ./test/changed ./test/catalogreview || failed=1; \
 	for m in $(filter-out .,$(MODULES)); do \
 		if (cd "$$m" && go list -f '{{if or .TestGoFiles .XTestGoFiles}}x{{end}}' ./... 2>/dev/null | grep -q x); then \
 			(cd "$$m" && $(GC) go test $(TESTFLAGS) ./...) || failed=1; \
@@ -200,6 +200,9 @@ bench: ## run the benchmarks (BENCH=large too; BENCHTIME=9x turns; UPDATE=1 writ
 
 mutate: ## change the code in MUTANTS=300 places, one at a time, and see whether its tests notice (SEED=1)
 	@mkdir -p bin; go run ./test/mutate -seed '$(or $(SEED),1)' -n '$(or $(MUTANTS),300)' -state bin/mutants.jsonl -goal 0.9
+
+catalog-review: ## files that rows cite and that changed since their review: REPO=openshift/NAME GIT=its clone BRANCH=release-X.Y; or SAMPLE=70 SEED=N rows
+	@go run ./test/catalogreview -repo '$(REPO)' -git '$(GIT)' -branch '$(BRANCH)' -since '$(SINCE)' -sample '$(or $(SAMPLE),0)' -seed '$(or $(SEED),0)'
 
 # The demo's data first: others print what is in them.
 golden: ## rewrite golden files from what the code does now; read the diff

@@ -276,7 +276,10 @@ func renewal(l Lifetime) string {
 		return "never"
 	}
 	var when []string
-	if l.Refresh > 0 {
+	switch {
+	case l.RefreshFrom > 0:
+		when = append(when, length(l.RefreshFrom)+"-"+length(l.Refresh))
+	case l.Refresh > 0:
 		when = append(when, length(l.Refresh))
 	}
 	switch {

@@ -24,7 +24,7 @@ func bundleEdges() []Edge {
 
 // serviceCallEdges are of kube-apiserver to Services, with a CA bundle beside each name.
 func serviceCallEdges() []Edge {
-	src := Evidence{Field, "kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers; kubernetes.io/docs/tasks/extend-kubernetes/setup-extension-api-server"}
+	src := Evidence{Verified, "kubernetes/apiserver pkg/util/webhook/client.go (a client for each CA bundle) @ release-1.35 9633d5870; kubernetes/kube-aggregator pkg/apiserver/handler_proxy.go (updateAPIService) @ release-1.35 7b0e2390"}
 	edge := func(id, kind, what, impact string) Edge {
 		return Edge{
 			ID: id, Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver trusts the " + what + " that it calls",

@@ -13,8 +13,9 @@ func serviceEdges() []Edge {
 		return Edge{
 			ID: id, Part: PartNodes, Verifier: "Ignition on a new " + pool, Claim: "a new " + pool + " trusts the machine config server",
 			Trust: userData(pool + "-user-data"), Optional: true, Presented: secret(mcoTarget, "machine-config-server-tls"), ServerName: NameAny, Reload: ReloadByNewNodes, Reader: pki.ReaderUnknown,
-			Impact: "nodes that are added: they never get their configuration",
-			In:     Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "pkg/server and pkg/controller/certrotation @ release-4.12 to 4.22"},
+			Impact:      "nodes that are added: they never get their configuration",
+			Remediation: "where Secret openshift-machine-config-operator/machine-config-server-ca signed it (on bare metal all nodes reboot, up to 4.17): oc adm ocp-certificates update-ignition-ca-bundle-for-machine-config-server",
+			In:          Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "pkg/server and pkg/controller/certrotation @ release-4.12 to 4.22; " + configServerCommand().Source + " (updateSecrets)"},
 		}
 	}
 	return []Edge{

@@ -60,7 +60,7 @@ func ingressRotations() []Rotation {
 // routePlaces are the certificates in Routes. Mostly there are none: a Route
 // without one presents what its IngressController presents.
 func routePlaces() []Place {
-	api, all := Evidence{Field, "openshift/api route/v1/types.go @ 2a3d73913"}, Range{Component: ingress}
+	api, all := Evidence{Verified, "openshift/api route/v1/types.go @ release-4.12 7ca3a4634 and release-4.22 9fda5179a; openshift/router pkg/router/template/router.go @ release-4.22 b2665a299"}, Range{Component: ingress}
 	route := func(namespace, name, field string, role Role, doc string, e Evidence) Place {
 		return Place{Ref: Ref{Kind: Route, Namespace: namespace, Name: name, Key: field}, Role: role, Owner: "user", Doc: doc, In: all, Evidence: e}
 	}

@@ -63,8 +63,11 @@ func kubeAPIServerSignerPlaces() []Place {
 			// 8 years against a validity of one: the 80 % rule decides.
 			rotated(kasOwner, year, 8*year, between(kas, Minor{4, 12}, Minor{4, 13}), src),
 			rotated(kasOwner, year, 292*day, between(kas, Minor{4, 14}, Minor{4, 18}), src),
-			rotated(kasOwner, year, 30*day, between(kas, Minor{4, 19}, Minor{4, 21}), src),
-			{Validity: year, Refresh: 292 * day, RenewAtPercent: 80, Renewer: kasOwner, In: since(kas, Minor{4, 22}),
+			// Only what the branches of 4.20 and later make says when it is renewed (AnnotationRefreshPeriod).
+			{Validity: year, RefreshFrom: 30 * day, Refresh: 292 * day, RenewAtPercent: 80, Renewer: kasOwner, In: between(kas, Minor{4, 19}, Minor{4, 21}),
+				Doc:      "the release branches of April to August 2026 renew at 30 days; later builds may do so at 292 days",
+				Evidence: Evidence{Verified, src.Source + "; release-4.19 1b4840343 (2026-04-29), release-4.20 e9accf887 (2026-08-10), release-4.21 dc1c217c2 (2026-07-13); cherry-picks were asked for in openshift/cluster-kube-apiserver-operator#2174"}},
+			{Validity: year, RefreshFrom: 30 * day, Refresh: 292 * day, RenewAtPercent: 80, Renewer: kasOwner, In: since(kas, Minor{4, 22}),
 				Doc:      "builds of 4.22 from before commit 569c6a27d (2026-06-08) renew at 30 days",
 				Evidence: src},
 		}),

@@ -48,7 +48,7 @@ func kubeadmPlaces() []Place {
 }
 
 func certManagerPlaces() []Place {
-	src := Evidence{Field, "cert-manager.io/docs/usage/certificate"}
+	src := Evidence{Verified, "cert-manager/cert-manager pkg/util/pki/renewaltime.go, pkg/apis/certmanager/v1/types.go and pkg/apis/meta/v1/types.go @ 2d0d7f7f7; cert-manager.io/docs/usage/certificate"}
 	lives := []Lifetime{{RenewAtPercent: 67, Renewer: "cert-manager", Evidence: src,
 		Doc: "when two thirds of its validity are over, where the Certificate says nothing else (spec.duration, spec.renewBefore)"}}
 	place := func(key string, role Role, doc string, lives []Lifetime) Place {

@@ -158,9 +158,9 @@ func TestLifetimeOf(t *testing.T) {
 	}{
 		{"4.13 has the constant of 8 years", signer, Versions{Cluster: "4.13.9"}, Yes, 8 * year},
 		{"4.18 renews at 80 %", signer, Versions{Cluster: "4.18.9"}, Yes, 292 * day},
-		{"4.20 renews monthly", signer, Versions{Cluster: "4.20.2"}, Yes, 30 * day},
+		{"4.20 renews monthly, or later builds at 80 %", signer, Versions{Cluster: "4.20.2"}, Yes, 292 * day},
 		{"4.22 renews at 80 % again", signer, Versions{Cluster: "4.22.9"}, Yes, 292 * day},
-		{"the operator's own version decides", signer, Versions{Cluster: "4.18.9", Operators: map[string]string{kas: "4.19.0"}}, Yes, 30 * day},
+		{"the operator's own version decides", signer, Versions{Cluster: "4.18.9", Operators: map[string]string{kas: "4.13.0"}}, Yes, 8 * year},
 		{"an unknown version is no guess", signer, Versions{}, Unknown, 0},
 		{"before what was reviewed", signer, Versions{Cluster: "4.11.2"}, Unknown, 0},
 		{"a bundle has none", bundle(managed, "kube-apiserver-server-ca"), Versions{Cluster: "4.18.9"}, No, 0},
@@ -173,6 +173,22 @@ func TestLifetimeOf(t *testing.T) {
 				t.Errorf("got %s, refresh %v; want %s, %v", answer, l.Refresh, c.answer, c.refresh)
 			}
 		})
+	}
+}
+
+// Where the patch versions of a minor differ, the earliest one and the latest one count.
+func TestRenewalByPatchVersion(t *testing.T) {
+	born := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for version, earliest := range map[string]int{"4.18.9": 292, "4.19.9": 30, "4.21.9": 30, "4.22.9": 30} {
+		l, _ := LifetimeOf(secret(kasOperator, "kube-apiserver-to-kubelet-signer"), Versions{Cluster: version})
+		from, _ := l.EarliestRenewal(born, born.Add(year))
+		to, _ := l.LatestRenewal(born, born.Add(year))
+		if !from.Equal(born.AddDate(0, 0, earliest)) || !to.Equal(born.AddDate(0, 0, 292)) {
+			t.Errorf("%s: %s to %s", version, from, to)
+		}
+		if at := l.EarliestReissue(born, born.Add(year), born); !at.Equal(from) {
+			t.Errorf("%s: signed again at %s, renewed at %s", version, at, from)
+		}
 	}
 }
 

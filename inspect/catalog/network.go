@@ -40,9 +40,9 @@ func networkPlaces() []Place {
 			Evidence: Evidence{Derived, networkRepo + "pkg/controller/proxyconfig/controller.go @ release-4.12 28db40f16, release-4.22 6a5fcccf8 and 2a6a57fef"}}
 	}
 	mounts := func(files string) Evidence { return Evidence{Verified, src.Source + "; " + files} }
-	places := pki(ovnTarget, "ovn", "signs ovn-cert", "verifies ovn-cert: OVN's databases and their clients read it up to 4.14, nothing from 4.15 on",
-		"presented by OVN's databases and their clients up to 4.14; nothing reads it from 4.15 on, where each node has databases of its own", Range{Component: network},
-		mounts("who mounts it: bindata/network/ovn-kubernetes @ release-4.12 28db40f16 to release-4.14 af41a3620; nothing @ release-4.15 aaa0f9330 to release-4.22 6a5fcccf8"))
+	places := pki(ovnTarget, "ovn", "signs ovn-cert", "verifies ovn-cert: OVN's databases and their clients read it up to 4.13, in 4.14 during the upgrade from 4.13, nothing after that",
+		"presented by OVN's databases and their clients up to 4.13, in 4.14 during the upgrade from 4.13; nothing reads it after that: each node has databases of its own", Range{Component: network},
+		mounts("who mounts it: bindata/network/ovn-kubernetes @ release-4.12 28db40f16 and release-4.13 bc45a4d1d; single-zone-interconnect alone, and pkg/network/ovn_kubernetes.go (getTargetInterConnectZoneMode) @ release-4.14 af41a3620; nothing @ release-4.15 aaa0f9330 to release-4.22 6a5fcccf8"))
 	places = append(places, pki(ovnTarget, "signer", "signs nodes' certificate requests for IPsec (signer network.openshift.io/signer)", "with which nodes verify each other for IPsec",
 		"made beside its CA; nothing reads it", Range{Component: network},
 		mounts("pkg/controller/signer and bindata/network/ovn-kubernetes/common/ipsec*.yaml @ release-4.12 28db40f16 and release-4.22 6a5fcccf8"))...)
@@ -69,6 +69,27 @@ func networkRotations() []Rotation {
 		row(ovnTarget, "signer", Range{Component: network}),
 		row(nodeIdentity, "network-node-identity", since(network, Minor{4, 14})),
 	}
+}
+
+// networkDependents say what depends on the certificates of a rotation of networkRotations.
+func networkDependents(r Rotation) []Trigger {
+	src := networkPKI()
+	read := func(files string) Evidence { return Evidence{Verified, src.Source + "; " + files} }
+	switch r.Signer.Name {
+	case "ovn-ca":
+		return []Trigger{
+			{Doc: "the network of every node depends on it", In: Range{Component: network, To: Minor{4, 13}},
+				Evidence: read("bindata/network/ovn-kubernetes/self-hosted/ovnkube-{master,node}.yaml @ release-4.12 28db40f16 and release-4.13 bc45a4d1d")},
+			{Doc: "during the upgrade from 4.13 the network of every node depends on it, and no component reads ovn-cert after that", In: between(network, Minor{4, 14}, Minor{4, 14}),
+				Evidence: read("bindata/network/ovn-kubernetes/self-hosted/single-zone-interconnect and pkg/network/ovn_kubernetes.go (getTargetInterConnectZoneMode) @ release-4.14 af41a3620")},
+			{Doc: "no component reads ovn-cert", In: since(network, Minor{4, 15}), Evidence: read("nothing mounts it in bindata/network/ovn-kubernetes/self-hosted @ release-4.15 aaa0f9330 to release-4.22 6a5fcccf8")},
+		}
+	case "signer-ca":
+		return []Trigger{{Doc: "where IPsec is on, traffic between nodes depends on signer-ca; no component reads signer-cert", In: r.In,
+			Evidence: read("bindata/network/ovn-kubernetes/common/ipsec*.yaml @ release-4.12 28db40f16 and release-4.22 6a5fcccf8")}}
+	}
+	return []Trigger{{Doc: "kube-apiserver asks its webhook about each update of a pod's status", In: r.In,
+		Evidence: read("bindata/network/node-identity @ release-4.14 af41a3620 and release-4.22 6a5fcccf8")}}
 }
 
 func networkAggregates() []Aggregate {

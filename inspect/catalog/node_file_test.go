@@ -26,3 +26,16 @@ func TestWhoWritesAFileOfNodes(t *testing.T) {
 		}
 	}
 }
+
+// A bundle that becomes a file on nodes from a version on says which.
+func TestWhatBecomesTheKubeletsCA(t *testing.T) {
+	place, ok := Lookup(ConfigMap, "openshift-config-managed", "kube-apiserver-client-ca", "ca-bundle.crt", Versions{Cluster: "4.12.3"})
+	if !ok {
+		t.Fatal("no row")
+	}
+	for _, c := range NodeCopies() {
+		if c.Object == place.Ref && c.File == "/etc/kubernetes/kubelet-ca.crt" && !strings.Contains(place.Doc, "nodes of "+c.In.From.String()+" and later it becomes kubelet-ca.crt") {
+			t.Errorf("copied in %s: %s", c.In, place.Doc)
+		}
+	}
+}

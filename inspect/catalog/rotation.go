@@ -121,14 +121,23 @@ func otherTriggers() []Trigger {
 		"What the old router-ca signed stays as it is until its Secret (openshift-ingress/router-certs-NAME) is deleted, too. certrot triggers nothing here: clients that were given the previous CA by hand do not trust the new one",
 		Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate/ca.go (ensureRouterCASecret), default_cert.go and controller.go @ acca9642a"})
 	server := machineConfigRotations()
+	// oc's command is library-go's rotation, run once: what is there, and not due, it makes no second time.
+	const again = "oc annotate -n openshift-machine-config-operator secret machine-config-server-ca machine-config-server-tls auth.openshift.io/certificate-not-after-"
 	add(server[:1], "no operator renews it: in this version the installer signs for the machine config server, and its key is not in the cluster. By hand: oc adm ocp-certificates regenerate-machine-config-server-serving-cert, which makes this CA where there is none, signs with it, "+
-		"deletes the machine config server's pods, and puts the new CA into the Ignition stubs (Secrets with userData in openshift-machine-api); it stops at a stub with two CAs. On bare metal it also writes ConfigMap kube-system/root-ca: up to 4.17 all nodes then reboot",
-		Evidence{Verified, configServerCommand().Source + " (Run, updateSecrets); " + mcoRepo + "pkg/daemon/update.go @ release-4.12 to 4.17 (a new /etc/kubernetes/ca.crt reboots)"})
+		"deletes the machine config server's pods, and puts the new CA into the Ignition stubs (Secrets with userData in openshift-machine-api); it stops at a stub with two CAs. A CA that it made before it keeps until that is 8 years old; before that, first: "+again+
+		". On bare metal it also writes ConfigMap kube-system/root-ca: up to 4.17 all nodes then reboot. verify new-worker-config-server then says whether new machines trust it",
+		Evidence{Verified, configServerCommand().Source + " (Run, updateSecrets), and its vendor/github.com/openshift/library-go/pkg/operator/certrotation; " + mcoRepo + "pkg/daemon/update.go @ release-4.12 to 4.17 (a new /etc/kubernetes/ca.crt reboots)"})
 	add(server[1:], "machine-config-operator rotates it by itself, where the Machine API has a MachineSet. certrot does not trigger it: only its log says whether that controller runs here, "+
-		"and Ignition stubs that name another CA, or lie outside of the cluster, are not followed. By hand: oc adm ocp-certificates regenerate-machine-config-server-serving-cert",
-		Evidence{Verified, mcoRotation().Source + " (New, hasFunctionalMachineAPI); " + configServerCommand().Source})
-	add(networkRotations(), "cluster-network-operator rotates it by itself; certrot triggers nothing here: the network of every node depends on it",
-		networkPKI())
+		"and Ignition stubs that name another CA, or lie outside of the cluster, are not followed. By hand: "+again+"; and where that controller does not run, then oc adm ocp-certificates regenerate-machine-config-server-serving-cert, which makes nothing that is there and not due. "+
+		"verify new-worker-config-server then says whether new machines trust it",
+		Evidence{Verified, mcoRotation().Source + " (New, hasFunctionalMachineAPI, reconcileSecret); " + configServerCommand().Source + ", and its vendor/github.com/openshift/library-go/pkg/operator/certrotation"})
+	for _, r := range networkRotations() {
+		for _, row := range networkDependents(r) {
+			of := r
+			of.In = row.In
+			add([]Rotation{of}, "cluster-network-operator rotates it by itself; certrot triggers nothing here: "+row.Doc, row.Evidence)
+		}
+	}
 	return rows
 }
 

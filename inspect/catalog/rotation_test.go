@@ -56,6 +56,9 @@ func TestWhatIsNotTriggeredSaysWhatPeopleDo(t *testing.T) {
 		{secret(mcoTarget, "machine-config-server-ca"), "4.18.1", "no operator renews it"},
 		{secret(mcoTarget, "machine-config-server-tls"), "4.12.1", "regenerate-machine-config-server-serving-cert"},
 		{secret(mcoTarget, "machine-config-server-ca"), "4.19.1", "regenerate-machine-config-server-serving-cert"},
+		// What oc's command made, or an operator, it makes no second time.
+		{secret(mcoTarget, "machine-config-server-ca"), "4.18.1", "machine-config-server-ca machine-config-server-tls auth.openshift.io/certificate-not-after-"},
+		{secret(mcoTarget, "machine-config-server-tls"), "4.22.1", "machine-config-server-ca machine-config-server-tls auth.openshift.io/certificate-not-after-"},
 	} {
 		row, known := TriggerOf(c.of, Versions{Cluster: c.version})
 		if known != Yes || row.Annotation != "" || row.Mark != Verified || !strings.Contains(row.Doc, c.says) {
@@ -202,6 +205,22 @@ func TestRotationReplacesASecretOfAnotherType(t *testing.T) {
 		row, known := SignerTypeOf("SecretTypeTLS", Versions{Cluster: version})
 		if got := [2]bool{row.ReplacedByRotation, row.NeedsAction}; known != Yes || got != want {
 			t.Errorf("%s: %t, %s; want %t", version, got, known, want)
+		}
+	}
+}
+
+// Once upgraded to 4.14 each node has OVN databases of its own, which use no certificates.
+func TestWhatDependsOnTheNetworksCertificates(t *testing.T) {
+	for _, c := range []struct{ name, version, want string }{
+		{"ovn-ca", "4.13.3", "nothing here: the network of every node depends on it"},
+		{"ovn-cert", "4.14.3", "during the upgrade from 4.13 the network of every node depends on it"},
+		{"ovn-ca", "4.15.3", "no component reads ovn-cert"},
+		{"ovn-cert", "4.22.3", "no component reads ovn-cert"},
+		{"signer-ca", "4.15.3", "where IPsec is on"},
+	} {
+		row, known := TriggerOf(secret(ovnTarget, c.name), Versions{Cluster: c.version})
+		if known != Yes || !strings.Contains(row.Doc, c.want) {
+			t.Errorf("%s in %s: %v, %s", c.name, c.version, known, row.Doc)
 		}
 	}
 }

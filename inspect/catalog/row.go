@@ -137,6 +137,9 @@ type Lifetime struct {
 	// RenewFromPercent is the least percentage where chance decides, and RenewAtPercent the greatest;
 	// zero: RenewAtPercent it is.
 	RenewFromPercent int
+	// RefreshFrom is the least Refresh where the patch versions of a minor differ, and Refresh
+	// the greatest: which patch version brought the change is not known. Zero: Refresh it is.
+	RefreshFrom time.Duration
 	// Renewer says who renews it; empty: no component does by itself.
 	Renewer string
 	// Doc says what people must know beyond the numbers; mostly empty.
@@ -168,13 +171,21 @@ func (l Lifetime) LatestRenewal(notBefore, notAfter time.Time) (time.Time, bool)
 }
 
 // EarliestRenewal returns when a certificate with these dates is renewed at the earliest:
-// where chance decides, that is before LatestRenewal says. False where it does not renew
-// itself.
+// where chance or the patch version decides, that is before LatestRenewal says. False where it
+// does not renew itself.
 func (l Lifetime) EarliestRenewal(notBefore, notAfter time.Time) (time.Time, bool) {
+	return l.earliest().LatestRenewal(notBefore, notAfter)
+}
+
+// earliest is the lifetime with the least of what chance or the patch version decides.
+func (l Lifetime) earliest() Lifetime {
 	if l.RenewFromPercent > 0 {
 		l.RenewAtPercent = l.RenewFromPercent
 	}
-	return l.LatestRenewal(notBefore, notAfter)
+	if l.RefreshFrom > 0 {
+		l.Refresh = l.RefreshFrom
+	}
+	return l
 }
 
 // EarliestReissue returns when a leaf with these dates is signed again at the earliest,
@@ -186,6 +197,9 @@ func (l Lifetime) EarliestRenewal(notBefore, notAfter time.Time) (time.Time, boo
 func (l Lifetime) EarliestReissue(notBefore, notAfter, signerNotBefore time.Time) time.Time {
 	if !l.SelfRotating() {
 		return time.Time{}
+	}
+	if l.RefreshFrom > 0 {
+		l.Refresh = l.RefreshFrom
 	}
 	at := notAfter
 	if l.Refresh > 0 {

@@ -148,6 +148,7 @@ func rotationCases() []verdictCase {
 		return inspecttest.NewFixture("4.15.1").Secret(inspecttest.TargetNS, "localhost-serving-cert-certkey", annotations, p)
 	}
 	young, late := leaf(-10, 20), leaf(-17, 13)
+	yearly := pkitest.NewCA(inspecttest.OperatorNS+"_kube-apiserver-to-kubelet-signer@1711000000", inspecttest.DaysFromNoon(-70), inspecttest.DaysFromNoon(295))
 	rotated := pkitest.NewCA(inspecttest.OperatorNS+"_loadbalancer-serving-signer@1716400000", inspecttest.DaysFromNoon(-10), inspecttest.DaysFromNoon(3640))
 	installers := pkitest.NewCA("kube-apiserver-lb-signer", inspecttest.Noon.AddDate(-4, 0, 0), inspecttest.Noon.AddDate(6, 0, 0))
 	veteran := pkitest.NewCA(inspecttest.OperatorNS+"_loadbalancer-serving-signer@1708600000", inspecttest.DaysFromNoon(-100), inspecttest.DaysFromNoon(3550))
@@ -164,6 +165,7 @@ func rotationCases() []verdictCase {
 		{"rotation-overdue", "about to expire", localhost(inspecttest.Rotation(leaf(-28, 2)), leaf(-28, 2)), "critical", "expires in 2d", 1},
 		{"rotation-overdue", "renewed an hour before its end, ten minutes before it", inspecttest.NewFixture("4.15.1").Secret("team", "served", map[string]string{catalog.AnnotationServiceName: "svc"},
 			ca.Issue("svc.team.svc", inspecttest.Noon.Add(10*time.Minute-730*inspecttest.Day), inspecttest.Noon.Add(10*time.Minute))), "critical", "should have been renewed", 1},
+		{"rotation-overdue", "a signer that some builds of this version renew at 30 days, others at 292", inspecttest.NewFixture("4.19.30").Secret(inspecttest.OperatorNS, "kube-apiserver-to-kubelet-signer", inspecttest.Rotation(yearly.Pair), yearly.Pair), "", "", 0},
 		{"rotation-overdue", "an annotated refresh period goes before the catalog's", localhost(inspecttest.With(inspecttest.Rotation(late), catalog.AnnotationRefreshPeriod, "600h0m0s"), late), "", "", 0},
 		{"rotation-overdue", "unknown object with rotation annotations past 80 %", inspecttest.NewFixture("4.15.1").Secret("team", "own", inspecttest.Rotation(leaf(-90, 10)), leaf(-90, 10)), "warning", "80 % of its validity", 1},
 		{"rotation-overdue", "unknown object that nobody renews", inspecttest.NewFixture("4.15.1").Secret("team", "own", nil, leaf(-90, 10)), "", "", 0},

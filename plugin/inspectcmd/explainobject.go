@@ -215,6 +215,8 @@ func lifetime(l catalog.Lifetime) string {
 	switch {
 	case !l.SelfRotating():
 		parts = append(parts, "manual: no component renews it")
+	case l.RefreshFrom > 0:
+		parts = append(parts, fmt.Sprintf("rotated by %s %s to %s after it was issued, by patch version, at the latest at %d %% of its validity", l.Renewer, days(l.RefreshFrom), days(l.Refresh), l.RenewAtPercent))
 	case l.Refresh > 0:
 		parts = append(parts, fmt.Sprintf("rotated by %s %s after it was issued, at the latest at %d %% of its validity", l.Renewer, days(l.Refresh), l.RenewAtPercent))
 	case l.RenewFromPercent > 0:
