@@ -41,7 +41,11 @@ func Main(ctx context.Context, version string, args []string, streams genericioo
 	})
 	err := cmd.ExecuteContext(ctx)
 	var quiet *cli.ExitError
-	if err != nil && !(errors.As(err, &quiet) && quiet.Err == nil) {
+	silent := err == nil || errors.As(err, &quiet) && quiet.Err == nil
+	if lost := ui.Failed(streams.Out); lost != nil && silent { // help and some screens look at no error
+		err, silent = lost, false
+	}
+	if !silent {
 		cli.PrintError(streams, err)
 	}
 	return cli.CodeOf(err)

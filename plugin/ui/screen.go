@@ -26,6 +26,7 @@ type screen struct {
 	hang hanging
 	// color: lines have colours; inLine: what is written next goes on with a line.
 	color, inLine bool
+	failed        error // the first error of w's
 }
 
 // NewScreen cleans what is written to w.
@@ -60,9 +61,23 @@ func (s *screen) Write(p []byte) (int, error) {
 		}
 	}
 	if _, err := io.WriteString(s.w, written); err != nil {
+		if s.failed == nil {
+			s.failed = err
+		}
 		return 0, err
 	}
 	return len(p), nil
+}
+
+// Failed is the first error of what a screen wrote to; nil: all text arrived.
+func Failed(w io.Writer) error {
+	s, ok := w.(*screen)
+	if !ok {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
 }
 
 // Raw is what is behind a screen: for archives, and for what draws progress.
