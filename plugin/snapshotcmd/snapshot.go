@@ -44,8 +44,9 @@ type snapshotOptions struct {
 func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
 	f := &snapshotFlags{config: config, app: app}
 	cmd := &cobra.Command{
-		Use:   "snapshot -o FILE",
-		Short: "Save what inspect reads in one file, without keys and tokens",
+		Use:        "snapshot -o FILE",
+		SuggestFor: []string{"save", "dump", "export", "gather"},
+		Short:      "Save what inspect reads in one file, without keys and tokens",
 		Long: `Reads what inspect reads and saves the facts in one compressed file that every reading command takes with --from. What is asked of a whole cluster before something is changed is read too, as of that time: fix-api-int --from FILE --dry-run=client and rotate NAME --from FILE --dry-run=client check it without the cluster.
 
 The file holds certificates, where they are, and the metadata that judging them needs: never a private key or a token. Its format is described in docs/snapshot.md.`,
@@ -78,7 +79,7 @@ func (f *snapshotFlags) addFlags(cmd *cobra.Command) {
 
 func (f *snapshotFlags) toOptions(ctx context.Context) (*snapshotOptions, error) {
 	if f.output == "" {
-		return nil, errors.New("-o FILE is required")
+		return nil, cli.WithHint(errors.New("-o FILE is required"), "%s snapshot%s -o cluster.certrot", f.app.ProgramName, connect.Reading{From: f.from}.Hints().From())
 	}
 	if _, err := target(f.output); err != nil { // before all is read for nothing
 		return nil, err
@@ -91,7 +92,7 @@ func (f *snapshotFlags) toOptions(ctx context.Context) (*snapshotOptions, error)
 		return nil, err
 	}
 	if f.restartSafe && len(f.from) > 0 {
-		return nil, errors.New("--from reads a file: --restart-safe is asked on nodes, and goes with a live cluster")
+		return nil, connect.LiveOnly("--restart-safe")
 	}
 	nodes.Options.Texts, nodes.Served = true, true // so that a plan can be made from the file
 	nodes.RestartProbe = f.restartSafe
