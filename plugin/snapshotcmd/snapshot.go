@@ -81,7 +81,11 @@ func (f *snapshotFlags) toOptions(ctx context.Context) (*snapshotOptions, error)
 	if f.output == "" {
 		return nil, cli.WithHint(errors.New("-o FILE is required"), "%s snapshot%s -o cluster.certrot", f.app.ProgramName, connect.Reading{From: f.from}.Hints().From())
 	}
-	if _, err := target(f.output); err != nil { // before all is read for nothing
+	path, err := target(f.output)
+	if err == nil {
+		_, err = replaced(path)
+	}
+	if err != nil { // before all is read for nothing
 		return nil, err
 	}
 	nodes, err := f.nodes.ToChoice(ctx, f.app, collect.Scope{})
@@ -138,6 +142,10 @@ func (o *snapshotOptions) write(ctx context.Context, s inspect.Snapshot) error {
 	if err != nil {
 		return err
 	}
+	before, err := replaced(path)
+	if err != nil {
+		return err
+	}
 	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", o.output, err)
@@ -149,6 +157,7 @@ func (o *snapshotOptions) write(ctx context.Context, s inspect.Snapshot) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("write %s: %w", o.output, err), os.Remove(temp.Name()))
 	}
+	o.tell(path, s, before)
 	return nil
 }
 
