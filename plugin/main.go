@@ -31,6 +31,8 @@ import (
 func Main(ctx context.Context, version string, args []string, streams genericiooptions.IOStreams) int {
 	called := cli.CalledAs(args[0], os.Getenv("_"))
 	streams.Out, streams.ErrOut = ui.NewScreen(streams.Out), ui.NewScreen(streams.ErrOut)
+	ui.CallAs(streams.Out, called)
+	ui.CallAs(streams.ErrOut, called)
 	cmd := NewCommand(cli.App{Version: version, ProgramName: called, Streams: streams})
 	cmd.SetArgs(args[1:])
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error { // of a mistyped command, no flag is known
