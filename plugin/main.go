@@ -151,7 +151,7 @@ It reads OpenShift, OKD and plain Kubernetes, live or from files, and never prin
 	root.AddCommand(inGroup(groupLook,
 		inspectcmd.NewCommand(app, config),
 		verifycmd.NewCommand(app, config),
-		inspectcmd.NewExplainCommand(app),
+		inspectcmd.NewExplainCommand(app, rotatecmd.Whys()),
 		snapshotcmd.NewCommand(app, config),
 	)...)
 	root.AddCommand(inGroup(groupRepair,

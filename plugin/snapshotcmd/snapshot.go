@@ -70,7 +70,7 @@ The file holds certificates, where they are, and the metadata that judging them 
 }
 
 func (f *snapshotFlags) addFlags(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&f.output, "output", "o", "", "File to write; - for standard output.")
+	cmd.Flags().StringVarP(&f.output, "output", "o", "", "File to write; - for standard output. An earlier snapshot is replaced, and no file of another kind.")
 	cmd.Flags().StringArrayVar(&f.from, "from", nil, "Read this file or must-gather instead of a cluster, - for standard input; repeatable.")
 	cmd.Flags().BoolVar(&f.restartSafe, "restart-safe", false, "Ask on each node too what its kubelet would be told if it started now, as verify restart-safe does.")
 	f.nodes.AddFlags(cmd, f.config)
@@ -79,7 +79,7 @@ func (f *snapshotFlags) addFlags(cmd *cobra.Command) {
 
 func (f *snapshotFlags) toOptions(ctx context.Context) (*snapshotOptions, error) {
 	if f.output == "" {
-		return nil, cli.WithHint(errors.New("-o FILE is required"), "%s snapshot%s -o cluster.certrot", f.app.ProgramName, connect.Reading{From: f.from}.Hints().From())
+		return nil, cli.WithHint(errors.New("-o FILE is required"), "%s", inspect.LiveHints(f.app.ProgramName).Next("{} snapshot -o cluster.certrot")+connect.Reading{From: f.from}.Hints().From())
 	}
 	path, err := target(f.output)
 	if err == nil {
