@@ -31,6 +31,8 @@ import (
 func Main(ctx context.Context, version string, args []string, streams genericiooptions.IOStreams) int {
 	called := cli.CalledAs(args[0], os.Getenv("_"))
 	streams.Out, streams.ErrOut = ui.NewScreen(streams.Out), ui.NewScreen(streams.ErrOut)
+	ui.CallAs(streams.Out, called)
+	ui.CallAs(streams.ErrOut, called)
 	cmd := NewCommand(cli.App{Version: version, ProgramName: called, Streams: streams})
 	cmd.SetArgs(args[1:])
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error { // of a mistyped command, no flag is known
@@ -43,7 +45,11 @@ func Main(ctx context.Context, version string, args []string, streams genericioo
 	ui.OnAnswer(streams.Out, guard.answer)
 	err := guard.run(ctx, cmd)
 	var quiet *cli.ExitError
-	if err != nil && !(errors.As(err, &quiet) && quiet.Err == nil) {
+	silent := err == nil || errors.As(err, &quiet) && quiet.Err == nil
+	if lost := ui.Failed(streams.Out); lost != nil && silent { // help and some screens look at no error
+		err, silent = lost, false
+	}
+	if !silent {
 		cli.PrintError(streams, err)
 	}
 	return cli.CodeOf(err)
@@ -147,7 +153,7 @@ It reads OpenShift, OKD and plain Kubernetes, live or from files, and never prin
 	root.AddCommand(inGroup(groupLook,
 		inspectcmd.NewCommand(app, config),
 		verifycmd.NewCommand(app, config),
-		inspectcmd.NewExplainCommand(app),
+		inspectcmd.NewExplainCommand(app, rotatecmd.Whys()),
 		snapshotcmd.NewCommand(app, config),
 	)...)
 	root.AddCommand(inGroup(groupRepair,

@@ -90,7 +90,7 @@ func TestRotateFromAFile(t *testing.T) {
 		{"what is accepted for a leaf is said in full", []string{"loadbalancer-serving-signer", "--leaf", "--from", demo, "--dry-run=client", "--accept-risk=reaches-verifiers,outside-verifiers", "--details"}, 1,
 			"Accepted by name, of external-loadbalancer-serving-certkey: outside-verifiers"},
 		{"the next command of one that was called by its common name", []string{"openshift-kube-apiserver-operator_aggregator-client-signer@1706752800", "--from", demo, "--dry-run=client"}, 1, "next      kubectl certrot rotate aggregator-client-signer --dry-run=server\n"},
-		{"no name", nil, 2, "--list lists the names"},
+		{"no name", nil, 2, "next: list the names: kubectl certrot rotate --list\n"},
 		{"a name that means nothing", []string{"nobody", "--from", demo, "--dry-run=client"}, 2, `"nobody": no signer of the catalog`},
 		{"a risk that there is none of", []string{"--list", "--accept-risk=all"}, 2, "--accept-risk=all is none of: annotations-agree"},
 		{"a form that there is none of", []string{"--list", "-o", "xml"}, 2, "-o \"xml\" is none of wide, json, yaml, name"},

@@ -11,6 +11,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -208,6 +209,25 @@ func isSnapshot(head []byte) bool {
 // snapshotHead fits a snapshot that some tool indented, too.
 func snapshotHead() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*\{\s*"apiVersion"\s*:\s*"certrot/[^"]*"\s*,\s*"kind"\s*:\s*"` + snapshotKind + `"`)
+}
+
+// SnapshotAt reports whether a regular file is a snapshot, by its beginning, and as of when; zero: that
+// is not at its beginning.
+func SnapshotAt(path string) (taken time.Time, is bool, err error) {
+	in, err := os.Open(path)
+	if err != nil {
+		return taken, false, err
+	}
+	defer func() { _ = in.Close() }() // read only
+	r, _, err := unpack(in, usualBounds())
+	if err != nil {
+		return taken, false, nil //nolint:nilerr // what can't be unpacked is no snapshot
+	}
+	head, _ := r.Peek(512) // what can't be peeked at is none either
+	if m := regexp.MustCompile(`"taken"\s*:\s*"([^"]*)"`).FindSubmatch(head); m != nil {
+		taken, _ = time.Parse(time.RFC3339, string(m[1])) // of another time, nothing is said
+	}
+	return taken, isSnapshot(head), nil
 }
 
 // scan reads Kubernetes objects where the data is such, else whatever it holds.

@@ -15,6 +15,11 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 )
 
+// Page is where a page of docs is read.
+func Page(name string) string {
+	return "https://github.com/kubectl-certrot/kubectl-certrot/blob/HEAD/docs/" + name
+}
+
 // LogTo has what Kubernetes' libraries log go to w as all other text does: servers'
 // messages are in it. It is of the whole process, so main calls it, once.
 func LogTo(w io.Writer) error {
@@ -43,7 +48,7 @@ func PrintError(streams genericiooptions.IOStreams, err error) {
 	ui.Printf(streams.ErrOut, "error: %s\n", barred(inspect.WithoutUserinfo(err.Error())))
 	var h *HintError
 	if errors.As(err, &h) {
-		ui.Printf(streams.ErrOut, "  next: %s\n", indented(inspect.WithoutUserinfo(h.Hint)))
+		ui.Printf(streams.ErrOut, "  next: %s\n", indented(ui.AsCalledOn(streams.ErrOut, inspect.WithoutUserinfo(h.Hint))))
 	}
 }
 

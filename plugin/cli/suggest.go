@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,7 +19,11 @@ const (
 // DidYouMean is the end of an error about a word that is none of names: those that it may be a
 // mistyped form of, else nothing. Names of a cluster's go through foreign first.
 func DidYouMean(typed string, names []string) string {
-	found := similar(typed, names)
+	return oneOf(similar(typed, names))
+}
+
+// oneOf is the end of an error after which one of these is typed; none: nothing.
+func oneOf(found []string) string {
 	if len(found) == 0 {
 		return ""
 	}
@@ -81,7 +86,26 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	if cmd.HasParent() {
 		of = fmt.Sprintf(" for %q", cmd.CommandPath())
 	}
-	return WithHint(fmt.Errorf("unknown command %q%s%s", args[0], of, DidYouMean(args[0], SubCommands(cmd))), "%s --help", cmd.CommandPath())
+	meant := cmp.Or(oneOf(elsewhere(cmd, args[0])), DidYouMean(args[0], SubCommands(cmd)))
+	return WithHint(fmt.Errorf("unknown command %q%s%s", args[0], of, meant), "%s --help", cmd.CommandPath())
+}
+
+// elsewhere are the commands below one that do what a command of this name does in other programs
+// (SuggestFor), with those that are called so below another command.
+func elsewhere(cmd *cobra.Command, name string) (out []string) {
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() && slices.Contains(c.SuggestFor, strings.ToLower(name)) {
+			out = append(out, c.Name())
+		}
+	}
+	for _, c := range cmd.Commands() {
+		for _, below := range c.Commands() {
+			if c.IsAvailableCommand() && below.IsAvailableCommand() && below.Name() == strings.ToLower(name) {
+				out = append(out, c.Name()+" "+below.Name())
+			}
+		}
+	}
+	return out
 }
 
 // UnknownCommand is the error for a command that is not there, whatever flags follow it; nil: it is

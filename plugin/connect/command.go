@@ -27,7 +27,7 @@ func (f *CommandFlags) addFlags(cmd *cobra.Command) {
 
 // words are the command, for these ways onto nodes.
 func (f *CommandFlags) words(via string, local bool) ([]string, error) {
-	const example = "--node-command 'tsh ssh root@{node} --'; docs/nodes-access.md says what the command has to do"
+	example := "--node-command 'tsh ssh root@{node} --'; what the command has to do:\n" + cli.Page("nodes-access.md")
 	switch {
 	case f.Line == "" && via == nodeexec.ViaCommand:
 		return nil, cli.WithHint(fmt.Errorf("--via %s needs --node-command, the command that leads onto a node", via), "%s", example)

@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,22 +41,36 @@ type NodeFlags struct {
 	trust    bool
 }
 
-// ErrFromAndNodes says that a file has been read already.
-var ErrFromAndNodes = errors.New("--from reads a file: --nodes, --via, --local and the like go with a live cluster; the kind nodes lists what is in the file")
+// LiveOnly is the error for a flag beside --from that asks a cluster or its nodes.
+func LiveOnly(flag string) error {
+	return fmt.Errorf("%s goes with a live cluster, and --from reads a file: leave one of them out", flag)
+}
 
 // CheckFrom is the error for files to read: flags for nodes go with none.
 func (f *NodeFlags) CheckFrom(from []string) error {
 	switch {
 	case len(from) == 0:
 		return nil
-	case f.Given():
-		return ErrFromAndNodes
+	case f.named():
+		return fmt.Errorf("%w; inspect nodes lists what is in the file", LiveOnly("--nodes"))
+	case f.selector != "":
+		return LiveOnly("--node-selector")
 	case len(f.Paths) > 0:
-		return errors.New("--from reads a file: --node-path is read on nodes, and goes with a live cluster")
+		return LiveOnly("--node-path")
 	case f.trust:
-		return errors.New("--from reads a file: --trust-stores is read on nodes, and goes with a live cluster")
-	case f.Debug != DebugFlags{}:
-		return errors.New("--from reads a file: flags for debug pods go with a live cluster")
+		return LiveOnly("--trust-stores")
+	}
+	return f.CheckWayFrom(from)
+}
+
+// CheckWayFrom is the error for files to read, of a command that chooses from the nodes in them: flags
+// that say how to get onto nodes go with none.
+func (f *NodeFlags) CheckWayFrom(from []string) error {
+	if len(from) == 0 {
+		return nil
+	}
+	if flag := cmp.Or(f.way(), f.Debug.given()); flag != "" {
+		return LiveOnly(flag)
 	}
 	return CheckFrom(from)
 }
@@ -70,14 +85,25 @@ func CheckFrom(from []string) error {
 }
 
 // Given reports whether the user said how to read nodes.
-func (f *NodeFlags) Given() bool {
-	named := len(f.Nodes) > 0 && !slices.Equal(f.Nodes, []string{NoNodes})
-	return named || f.selector != "" || f.wayGiven()
+func (f *NodeFlags) Given() bool { return f.named() || f.selector != "" || f.way() != "" }
+
+func (f *NodeFlags) named() bool {
+	return len(f.Nodes) > 0 && !slices.Equal(f.Nodes, []string{NoNodes})
 }
 
-// wayGiven reports whether the user said how to get onto nodes.
-func (f *NodeFlags) wayGiven() bool {
-	return f.Via != ViaAuto || f.AllowPods || f.Local || f.SSH.Given() || f.Command.Line != ""
+// way is the first flag by which the user said how to get onto nodes; empty: there is none.
+func (f *NodeFlags) way() string {
+	switch {
+	case f.Via != ViaAuto:
+		return "--via"
+	case f.AllowPods:
+		return "--allow-pods"
+	case f.Local:
+		return "--local"
+	case f.Command.Line != "":
+		return "--node-command"
+	}
+	return f.SSH.given()
 }
 
 // SameWay is the flags, to be typed behind a command, that lead onto nodes in the same way.
@@ -111,6 +137,21 @@ func (f *DebugFlags) addFlags(cmd *cobra.Command) {
 	flags.StringVar(&f.pullSecret, "debug-pull-secret", "", "Pull secret for --debug-image, in --debug-namespace.")
 	flags.StringVar(&f.Namespace, "debug-namespace", "", "Namespace for debug pods, in which exec into pods is root on the node while they run; else one that is made for them and removed.")
 	ui.Must(cmd.RegisterFlagCompletionFunc("debug-pull-policy", cobra.FixedCompletions(pullPolicies(), cobra.ShellCompDirectiveNoFileComp)))
+}
+
+// given is the first of them that was typed; empty: none was.
+func (f DebugFlags) given() string {
+	switch {
+	case f.Namespace != "":
+		return "--debug-namespace"
+	case f.Image != "":
+		return "--debug-image"
+	case f.pullPolicy != "":
+		return "--debug-pull-policy"
+	case f.pullSecret != "":
+		return "--debug-pull-secret"
+	}
+	return ""
 }
 
 func pullPolicies() []string { return []string{"Always", "IfNotPresent", "Never"} }

@@ -48,8 +48,23 @@ func (f *SSHFlags) AddFlags(cmd *cobra.Command) {
 }
 
 // Given reports whether the user said anything about ssh.
-func (f *SSHFlags) Given() bool {
-	return f.user != "" || len(f.Keys) > 0 || f.Config != "" || len(f.KnownHosts) > 0 || f.Inventory != ""
+func (f *SSHFlags) Given() bool { return f.given() != "" }
+
+// given is the first flag of ssh that was typed; empty: none was.
+func (f *SSHFlags) given() string {
+	switch {
+	case f.user != "":
+		return "--ssh-user"
+	case len(f.Keys) > 0:
+		return "--ssh-key"
+	case f.Config != "":
+		return "--ssh-config"
+	case len(f.KnownHosts) > 0:
+		return "--ssh-known-hosts"
+	case f.Inventory != "":
+		return "--ssh-inventory"
+	}
+	return ""
 }
 
 // check refuses files that can't be read, and reads the inventory.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
 )
 
@@ -27,7 +28,7 @@ func (f *fixFlags) checkRebootstrap() error {
 	case !f.rebootstrap:
 		return nil
 	case f.scripts != "":
-		return errors.New("--rebootstrap and --emit-script: a script can't ask the API server what a kubelet will join with; by hand, see docs/fix-api-int.md")
+		return cli.WithHint(errors.New("--rebootstrap and --emit-script: a script can't ask the API server what a kubelet will join with"), "by hand:\n%s", cli.Page("fix-api-int.md"))
 	case !f.Nodes.Local && (len(f.Nodes.Nodes) == 0 || f.Nodes.Nodes[0] == connect.AllNodes):
 		return errors.New("--rebootstrap is for nodes that are named, one after another: --nodes NAME")
 	}

@@ -60,8 +60,9 @@ type commandLines struct {
 func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
 	f := &fixFlags{repairFlags: newRepairFlags(app, config)}
 	cmd := &cobra.Command{
-		Use:   "fix-api-int",
-		Short: "Make kubelets trust the API server's new CA, and restart them",
+		Use:        "fix-api-int",
+		SuggestFor: []string{"repair", "recover", "heal"},
+		Short:      "Make kubelets trust the API server's new CA, and restart them",
 		Long: strings.ReplaceAll(`Repairs nodes whose kubelet fails with "x509: certificate signed by unknown authority" after the CA of api-int (on plain Kubernetes: of the API server) was rotated, or will fail at its next reconnect.
 
 On each node it adds the CAs of the ConfigMap openshift-config-managed/kube-apiserver-server-ca to certificate-authority-data in /etc/kubernetes/kubeconfig and /var/lib/kubelet/kubeconfig, restarts the kubelet once, and waits until the node reports again. CAs that are there and have not expired are kept; nothing else in the files changes. Pods keep running: no node is drained or cordoned.
@@ -138,10 +139,7 @@ func (f *fixFlags) check() error {
 	if f.DryRun == apply.DryRunNone && f.scripts == "" {
 		return errors.New("--from makes a plan and changes nothing: --dry-run=client goes with it")
 	}
-	if f.Nodes.Local || f.Nodes.Via != connect.ViaAuto || f.Nodes.SSH.Given() || f.Nodes.AllowPods {
-		return connect.ErrFromAndNodes
-	}
-	return connect.CheckFrom(f.from)
+	return f.Nodes.CheckWayFrom(f.from)
 }
 
 func (f *fixFlags) toOptions(ctx context.Context) (*fixOptions, error) {

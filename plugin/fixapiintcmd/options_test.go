@@ -72,8 +72,10 @@ func TestFlagsAreRefusedBeforeAnythingIsRead(t *testing.T) {
 		"--ca-file no-such --emit-script " + full:                     "earlier.sh is in it already",
 		"--from no-such --emit-script scripts -o json":                "-o is the form of a plan",
 		"--from no-such --dry-run --nodes a --max-unavailable 2":      "--only and --max-unavailable are for all nodes",
-		"--from no-such --dry-run --api-ca-from ssh://m":              connect.ErrFromAndNodes.Error(),
-		"--from no-such --dry-run --ca-file no-such --via ssh":        connect.ErrFromAndNodes.Error(),
+		"--from no-such --dry-run --api-ca-from ssh://m":              "--api-ca-from goes with a live cluster, and --from reads a file: leave one of them out",
+		"--from no-such --dry-run --ca-file no-such --via ssh":        "--via goes with a live cluster, and --from reads a file: leave one of them out",
+		"--from no-such --dry-run --nodes a --ssh-user core":          "--ssh-user goes with a live cluster",
+		"--from no-such --dry-run --debug-image x":                    "--debug-image goes with a live cluster",
 		"--api-ca-from nowhere --nodes a":                             "--api-ca-from \"nowhere\" is not of the form",
 		"--ca-file no-such --nodes a --rebootstrap --emit-script new": "--rebootstrap and --emit-script",
 	} {

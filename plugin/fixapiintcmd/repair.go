@@ -61,7 +61,7 @@ func (f *repairFlags) givesCA() bool { return f.caFile != "" || f.caFrom != "" }
 // toRepairOptions checks the flags. purpose is what the API server is asked for.
 func (f *repairFlags) toRepairOptions(ctx context.Context, purpose connect.Purpose) (o repairOptions, err error) {
 	if len(f.from) > 0 && f.caFrom != "" {
-		return o, connect.ErrFromAndNodes
+		return o, connect.LiveOnly("--api-ca-from")
 	}
 	o = repairOptions{from: f.from, approve: f.approve, rebootstrap: f.rebootstrap}
 	if o.source, err = f.toCASource(ctx); err != nil {

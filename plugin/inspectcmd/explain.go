@@ -1,6 +1,7 @@
 package inspectcmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,24 +12,27 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/kubectl/pkg/util/templates"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/check"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
 
 // NewExplainCommand is the command explain.
-func NewExplainCommand(app cli.App) *cobra.Command {
-	e := explainer{program: app.ProgramName}
-	var from []string
+//
+// whys are the words of a list about a check, by these words (rotate --list).
+func NewExplainCommand(app cli.App, whys map[string]string) *cobra.Command {
+	e := explainer{program: app.ProgramName, whys: whys, reading: connect.Reading{App: app}}
 	cmd := &cobra.Command{
-		Use:   "explain [CHECK | EDGE | STAGE | KIND/NAMESPACE/NAME | FILE]...",
+		Use:   "explain [CHECK | EDGE | STAGE | [KIND/]NAMESPACE/NAME | FILE]...",
 		Short: "Say what a check, a trust edge or an object is about, why it matters, and what to do",
-		Long:  `Explains by the names that inspect, verify, fix-api-int and rotate print: checks, trust edges, checks before a change, and stages of a rotation: what it is, what it means, what to do, details. Of an object or a file of a node it says what the catalog knows: who owns it, when it is renewed, which clients read it. Without a name, it lists all names. It needs no cluster.`,
+		Long:  `Explains by the names that inspect, verify, fix-api-int and rotate print: checks, trust edges, checks before a change, and stages of a rotation: what it is, what it means, what to do, details. Of an object or a file of a node it says what the catalog knows: who owns it, when it is renewed, which clients read it. Without a name, it lists all names. It needs no cluster; with --from, a kind may be left out.`,
 		Example: templates.Examples(strings.ReplaceAll(`  # What a problem means
   {} explain rotation-overdue
 
@@ -42,28 +46,29 @@ func NewExplainCommand(app cli.App) *cobra.Command {
   # Who owns a Secret, when it is renewed, which clients depend on it
   {} explain Secret/openshift-kube-apiserver-operator/loadbalancer-serving-signer
 
-  # Every name, with its claim
-  {} explain`, "{}", app.ProgramName)),
+  # What a file or the list of rotations names
+  {} explain shop/shop-tls --from cluster.certrot
+  {} explain clients unknown
+
+  # Every name, with its claim; those about kubelets
+  {} explain
+  {} explain | grep -i kubelet`, "{}", app.ProgramName)),
 		Args:        cobra.ArbitraryArgs,
 		Annotations: map[string]string{cli.NoCluster: ""},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(from) > 0 {
-				ui.Printf(app.Streams.ErrOut, "note: --from is not needed by explain\n")
-			}
-			namespace := ""
 			if flag := cmd.Flag("namespace"); flag != nil {
-				namespace = flag.Value.String()
+				e.namespace = flag.Value.String()
 			}
 			w := ui.NewPage(app.Streams.Out)
-			err := e.print(w, asTyped(args, namespace))
+			err := e.print(cmd.Context(), w, e.asTyped(args))
 			var hint *cli.HintError
 			switch {
 			case errors.As(err, &hint):
 				return err
 			case err != nil:
-				return cli.WithHint(err, "%s explain lists all names", app.ProgramName)
+				return cli.WithHint(err, "list all names: %s explain", app.ProgramName)
 			}
-			_, err = fmt.Fprint(app.Streams.Out, w)
+			_, err = io.WriteString(app.Streams.Out, ui.AsCalled(e.program, w.String()))
 			return err
 		},
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -76,8 +81,8 @@ func NewExplainCommand(app cli.App) *cobra.Command {
 			return out, cobra.ShellCompDirectiveNoFileComp
 		},
 	}
-	cmd.Flags().StringArrayVar(&from, "from", nil, "Not needed: other commands take it.")
-	ui.Must(cmd.Flags().MarkHidden("from"))
+	cmd.Flags().StringArrayVar(&e.reading.From, "from", nil, "Look in this file what a node or an object is that is named without its kind, - for standard input; repeatable.")
+	ui.Must(cmd.MarkFlagFilename("from"))
 	cmd.Flags().BoolVar(&e.noHeaders, "no-headers", false, "Leave the header line of the list out.")
 	cmd.Flags().BoolVar(&e.sources, "sources", false, "Also print where it is known from: repositories, paths and commits.")
 	return cmd
@@ -87,6 +92,10 @@ func NewExplainCommand(app cli.App) *cobra.Command {
 type explainer struct {
 	noHeaders, sources bool
 	program            string // as it is called
+	namespace          string // -n
+	whys               map[string]string
+	reading            connect.Reading // of --from: what names without a kind are looked up in
+	read               *inspect.Snapshot
 }
 
 // topic is something that is explained by its name: in one line what it is, then what it means, what
@@ -123,16 +132,16 @@ func topics() []topic {
 	before := map[string]int{}
 	for _, c := range preflight.Claims() {
 		before[c.Name] = len(out)
-		out = append(out, topic{kind: "Check before a repair", claim: c.Claim, help: helpOf(beforeHelp(), c.Name), details: reference("docs/fix-api-int.md")})
+		out = append(out, topic{kind: "Check before a repair", claim: c.Claim, help: helpOf(beforeHelp(), c.Name), details: reference("fix-api-int.md")})
 	}
 	for _, c := range rotate.Claims() {
 		if i, ok := before[c.Name]; ok {
-			out[i].kind, out[i].details = "Check before a repair or a rotation", reference("docs/fix-api-int.md and docs/rotate.md")
+			out[i].kind, out[i].details = "Check before a repair or a rotation", reference("fix-api-int.md", "rotate.md")
 			continue
 		}
-		out = append(out, topic{kind: "Check before a rotation", claim: c.Claim, help: helpOf(beforeHelp(), c.Name), details: reference("docs/rotate.md")})
+		out = append(out, topic{kind: "Check before a rotation", claim: c.Claim, help: helpOf(beforeHelp(), c.Name), details: reference("rotate.md")})
 	}
-	return slices.Concat(out, waveTopics(), pretrustTopics(), riskTopics(), stageTopics())
+	return slices.Concat(out, waveTopics(), pretrustTopics(), refusalTopics(), riskTopics(), stageTopics(), partTopics())
 }
 
 // servedSteps are what to do where a check of a server does not pass.
@@ -151,9 +160,12 @@ func servedSteps(id string) []string {
 }
 
 // reference says where a check before a change is described.
-func reference(page string) func(io.Writer, explainer) {
+func reference(pages ...string) func(io.Writer, explainer) {
 	return func(w io.Writer, _ explainer) {
-		ui.Wrap(w, indent, "Where it does not pass, or is unknown, nothing is changed. "+page+" has what is checked, and whether --accept-risk accepts it.")
+		ui.Wrap(w, indent, "Where it does not pass, or is unknown, nothing is changed. What is checked, and whether --accept-risk accepts it:")
+		for _, page := range pages {
+			ui.Printf(w, "%s%s\n", indent, cli.Page(page))
+		}
 	}
 }
 
@@ -240,7 +252,7 @@ func (e explainer) isCommand(step string) bool {
 }
 
 // print explains names; without any, it lists them all.
-func (e explainer) print(w io.Writer, names []string) error {
+func (e *explainer) print(ctx context.Context, w io.Writer, names []string) error {
 	all := topics()
 	if len(names) == 0 {
 		return e.list(w, all)
@@ -249,42 +261,58 @@ func (e explainer) print(w io.Writer, names []string) error {
 		if i > 0 {
 			ui.Printf(w, "\n")
 		}
-		if strings.Contains(name, "/") && !(strings.Count(name, "/") == 1 && len(rotated(name)) > 0) {
-			if err := e.object(w, name); err != nil {
-				return err
-			}
-			continue
-		}
-		known, found := []string{}, 0
-		for _, t := range all {
-			known = append(known, t.name)
-			if lower := strings.ToLower(name); t.name != lower && (t.alias == "" || t.alias != lower) {
-				continue
-			}
-			if found++; found > 1 { // as signer-type, which inspect checks, too
-				ui.Printf(w, "\n")
-			}
-			t.print(w, e)
-		}
-		if found > 0 {
-			continue
-		}
-		switch secrets := rotated(name); len(secrets) {
-		case 0:
-			return fmt.Errorf("no check, trust edge or stage is called %q%s", name, cli.DidYouMean(name, slices.Compact(slices.Sorted(slices.Values(known)))))
-		case 1:
-			if err := e.object(w, secrets[0]); err != nil {
-				return err
-			}
-		default:
-			return e.several(name, secrets)
+		if err := e.one(ctx, w, all, name); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
+// one explains one name.
+func (e *explainer) one(ctx context.Context, w io.Writer, all []topic, name string) error {
+	secrets := rotated(name)
+	if strings.Contains(name, "/") && !(strings.Count(name, "/") == 1 && len(secrets) > 0) {
+		if node, is := nodeIn(name); is {
+			return e.isNode(node)
+		}
+		if kindIsMissing(name) {
+			return e.ofAnyKind(ctx, w, name)
+		}
+		return e.object(w, name)
+	}
+	known, found := []string{}, 0
+	for _, t := range all {
+		known = append(known, t.name)
+		if lower := strings.ToLower(name); t.name != lower && (t.alias == "" || t.alias != lower) {
+			continue
+		}
+		if found++; found > 1 { // as signer-type, which inspect checks, too
+			ui.Printf(w, "\n")
+		}
+		t.print(w, *e)
+	}
+	switch {
+	case found > 0:
+		return nil
+	case len(secrets) == 1:
+		return e.object(w, secrets[0])
+	case len(secrets) > 1:
+		return e.several(name, secrets)
+	case len(e.reading.From) > 0:
+		if is, err := e.inFile(ctx, w, name); is || err != nil {
+			return err
+		}
+	}
+	err := fmt.Errorf("no check, trust edge or stage is called %q%s", name, cli.DidYouMean(name, slices.Compact(slices.Sorted(slices.Values(known)))))
+	hints := inspect.LiveHints(e.program)
+	if foreign.Fit(name) && strings.ContainsAny(name, ".0123456789") { // as nodes' names are
+		return cli.WithHint(err, "%s", hints.Next("list all names: {} explain\nof a node: {} inspect nodes %s", name)+e.reading.Hints().From())
+	}
+	return err
+}
+
 // list prints all names, by kind.
-func (e explainer) list(w io.Writer, all []topic) error {
+func (e *explainer) list(w io.Writer, all []topic) error {
 	for i := 0; i < len(all); {
 		t := printers.GetNewTabWriter(w)
 		group := all[i].group()
@@ -316,8 +344,12 @@ func (t topic) group() string {
 		return "Waves of a repair"
 	case t.kind == pretrustKind:
 		return "Checks before pretrust"
-	case strings.HasPrefix(t.kind, "Check before"):
+	case t.kind == partKind:
+		return "Parts of verify"
+	case slices.Contains([]string{"Check before a repair", "Check before a rotation", "Check before a repair or a rotation"}, t.kind):
 		return "Checks before a repair or a rotation"
+	case strings.HasPrefix(t.kind, "Check before"):
+		return "Checks before other changes"
 	case t.kind == "Trust edge":
 		return "Trust edges of verify: pairs of client and server"
 	case strings.HasPrefix(t.kind, "Risk"):

@@ -12,6 +12,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 )
 
@@ -50,7 +51,7 @@ func versionsOf(in catalog.Range) string {
 }
 
 // object explains what the catalog knows of KIND/NAMESPACE/NAME, or of a file on nodes.
-func (e explainer) object(w io.Writer, name string) error {
+func (e *explainer) object(w io.Writer, name string) error {
 	kind, namespace, object, err := objectNamed(name)
 	if err != nil {
 		return err
@@ -84,7 +85,7 @@ func (e explainer) object(w io.Writer, name string) error {
 		} else {
 			ui.Wrap(w, "", "Not in the catalog: owner and renewal unknown.")
 		}
-		e.todo(w, append(described(kind, namespace, object), e.steps(o, kind, namespace, object)...))
+		e.todo(w, e.unknown(kind, namespace, object))
 		return nil
 	}
 	if len(o.places) > 0 {
@@ -98,15 +99,37 @@ func (e explainer) object(w io.Writer, name string) error {
 	return nil
 }
 
+// unknown are the steps for an object that the catalog does not have: where it was read.
+func (e *explainer) unknown(kind, namespace, object string) []string {
+	read, from := "{} inspect --all", e.reading.Hints().From()
+	if found, err := collect.ParseResource(kind); err == nil && len(found) == 1 && foreign.Fit(object) && (namespace == "" || foreign.Fit(namespace)) {
+		read = inspect.LiveHints(e.program).Next("{} inspect %s/%s", strings.ToLower(kind), object)
+		if namespace != "" {
+			read += foreign.Command("", " -n %s", namespace)
+		}
+	}
+	if from != "" {
+		return []string{read + from}
+	}
+	if kind == catalog.File {
+		return []string{inspectNodes}
+	}
+	return append(described(kind, namespace, object), read)
+}
+
 // described are the commands that describe an object of the cluster.
 func described(kind, namespace, object string) []string {
+	resource := strings.ToLower(kind)
+	if found, err := collect.ParseResource(kind); err == nil && len(found) != 1 { // it has two groups: each has a name of its own
+		return nil
+	}
 	switch {
 	case kind == catalog.File || !foreign.Fit(kind, object) || namespace != "" && !foreign.Fit(namespace):
 		return nil
 	case namespace == "":
-		return []string{foreign.Command("", "kubectl describe %s %s", strings.ToLower(kind), object)}
+		return []string{foreign.Command("", "kubectl describe %s %s", resource, object)}
 	}
-	return []string{foreign.Command("", "kubectl describe %s -n %s %s", strings.ToLower(kind), namespace, object)}
+	return []string{foreign.Command("", "kubectl describe %s -n %s %s", resource, namespace, object)}
 }
 
 // explained is what the catalog has of an object or a file.
@@ -240,14 +263,39 @@ func objectNamed(name string) (kind, namespace, object string, err error) {
 		return catalog.File, "", name, nil
 	}
 	parts := strings.Split(name, "/")
-	kind = kindWords()[strings.ToLower(parts[0])]
+	kind, namespaced := kindOf(parts[0])
 	switch {
-	case kind != "" && len(parts) == 3 && parts[1] != "" && parts[2] != "":
+	case namespaced && len(parts) == 3 && parts[1] != "" && parts[2] != "":
 		return kind, parts[1], parts[2], nil
-	case kind != "":
+	case namespaced:
 		return "", "", "", fmt.Errorf("%q is no %s/NAMESPACE/NAME: its namespace is missing (-n NAMESPACE)", name, parts[0])
 	case len(parts) == 2 && parts[0] != "" && parts[1] != "":
-		return parts[0], "", parts[1], nil
+		return kind, "", parts[1], nil
 	}
 	return "", "", "", fmt.Errorf("%q is no Secret/NAMESPACE/NAME, ConfigMap/NAMESPACE/NAME, KIND/NAME or path of a file on nodes", name)
+}
+
+// kindOf is the kind that a word names, and whether its objects have a namespace; of a word that is none,
+// the word.
+func kindOf(word string) (kind string, namespaced bool) {
+	if kind = kindWords()[strings.ToLower(word)]; kind != "" {
+		return kind, true
+	}
+	found, err := collect.ParseResource(word)
+	if err != nil || len(found) != 1 {
+		return word, err == nil && found[0].Namespaced
+	}
+	return string(found[0].Kind), found[0].Namespaced
+}
+
+// plainPlace is a place as explain knows it, of one that a screen prints: NODE:/path and
+// KIND/NAMESPACE/NAME[KEY].
+func plainPlace(name string) string {
+	if i := strings.Index(name, ":/"); i > 0 && !strings.Contains(name, "://") {
+		return name[i+1:]
+	}
+	if i := strings.LastIndexByte(name, '['); i > 0 && strings.HasSuffix(name, "]") {
+		return name[:i]
+	}
+	return name
 }

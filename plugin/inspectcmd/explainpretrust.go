@@ -20,7 +20,7 @@ func pretrustTopics() []topic {
 		{"the certificate that api-int presents was read", help{"served-known", "Without it it is unknown whether the new CA signs already.", []string{"{} verify api-int --nodes all --via ssh"}}},
 		{"a published CA verifies what api-int presents", help{"ca-verifies-served", "The control plane's own trust is wrong.", []string{verifyAPIInt}}},
 	} {
-		out = append(out, topic{kind: pretrustKind, claim: t.claim, help: t.help, details: reference("docs/pretrust.md")})
+		out = append(out, topic{kind: pretrustKind, claim: t.claim, help: t.help, details: reference("pretrust.md")})
 	}
 	return out
 }

@@ -20,8 +20,8 @@ func waveTopics() []topic {
 		return topic{kind: waveKind, claim: claim, help: help{name, means, []string{fixAPIInt, repairStatus}}}
 	}
 	return []topic{
-		{kind: "Check before a rotation", claim: "the command rotate can trigger it in this version", help: help{"managed", "Something else renews it, or nothing does: rotate NAME --explain says which, and how to replace it.", []string{"{} rotate NAME --explain"}}, details: reference("docs/rotate.md")},
-		{kind: "Check before a repair", claim: "the node was read", help: help{"node-read", "Whether the node needs a repair is unknown: it is left as it is.", []string{"read it in another way:", "{} fix-api-int --dry-run=client --nodes NODE --via ssh"}}, details: reference("docs/fix-api-int.md")},
+		{kind: "Check before a rotation", claim: "the command rotate can trigger it in this version", help: help{"managed", "Something else renews it, or nothing does: rotate NAME --explain says which, and how to replace it.", []string{"{} rotate NAME --explain"}}, details: reference("rotate.md")},
+		{kind: "Check before a repair", claim: "the node was read", help: help{"node-read", "Whether the node needs a repair is unknown: it is left as it is.", []string{"read it in another way:", "{} fix-api-int --dry-run=client --nodes NODE --via ssh"}}, details: reference("fix-api-int.md")},
 		wave(remediate.WaveMasters, "the control plane nodes trust api-int", "Control plane nodes are repaired first, one after another."),
 		wave(remediate.WaveNotReady, "the workers that are not Ready trust api-int", "Workers that are NotReady or have no heartbeat are repaired before workers that are Ready: they lose nothing."),
 		wave(remediate.WaveFirst, "one worker that is Ready trusts api-int", "One Ready worker is repaired alone. Other workers follow once it is back."),
@@ -37,22 +37,40 @@ func kindWords() map[string]string {
 }
 
 // asTyped are names as explain knows them, of what is typed for kubectl: KIND NAME and KIND/NAME, with
-// -n.
-func asTyped(args []string, namespace string) []string {
+// -n, and of words of a list, as "clients unknown".
+func (e *explainer) asTyped(args []string) []string {
 	isKind := func(word string) bool { return kindWords()[strings.ToLower(word)] != "" }
 	var out []string
 	for i := 0; i < len(args); i++ {
-		name := args[i]
+		if id, words := e.why(args[i:]); words > 0 {
+			out, i = append(out, id), i+words-1
+			continue
+		}
+		name := plainPlace(args[i])
 		if isKind(name) && i+1 < len(args) && !strings.Contains(args[i+1], "/") {
 			i++
 			name += "/" + args[i]
 		}
-		if kind, object, ok := strings.Cut(name, "/"); ok && namespace != "" && isKind(kind) && !strings.Contains(object, "/") {
-			name = kind + "/" + namespace + "/" + object
+		if kind, object, ok := strings.Cut(name, "/"); ok && e.namespace != "" && isKind(kind) && !strings.Contains(object, "/") {
+			name = kind + "/" + e.namespace + "/" + object
 		}
 		out = append(out, name)
 	}
 	return out
+}
+
+// why is the check that the first words are a list's words about, and how many words these are; 0: they
+// are about none.
+func (e *explainer) why(args []string) (id string, words int) {
+	for n := len(args); n > 0; n-- {
+		typed := strings.ReplaceAll(strings.ToLower(strings.Join(args[:n], " ")), "-", " ")
+		for short, id := range e.whys {
+			if strings.ReplaceAll(strings.ToLower(short), "-", " ") == typed {
+				return id, n
+			}
+		}
+	}
+	return "", 0
 }
 
 // rotated are the Secrets that rotate knows by a name, as explain takes them.

@@ -59,8 +59,9 @@ type inspectOptions struct {
 func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
 	f := &inspectFlags{config: config, app: app}
 	cmd := &cobra.Command{
-		Use:   "inspect [KIND[.VERSION.GROUP][,KIND...]] [NAME...] | KIND/NAME... | HOST:PORT...",
-		Short: "List every certificate and CA bundle, problems first",
+		Use:        "inspect [KIND[.VERSION.GROUP][,KIND...]] [NAME...] | KIND/NAME... | HOST:PORT...",
+		SuggestFor: []string{"status", "list", "get", "show", "ls"},
+		Short:      "List every certificate and CA bundle, problems first",
 		Long: `Reads every key of every Secret and ConfigMap, the CA bundles of webhooks, API services and CRD conversions, certificate requests, Routes, MachineConfigs, what OpenShift's configuration names and its controllers report, your kubeconfig, and files on nodes; judges them, and lists problems first.
 
 Without KIND everything is read. Nodes (kind nodes, or --nodes) are read in one round trip each, by the first way that leads there: this machine, a privileged pod that is there, ssh; a pod of its own only with --allow-pods. Keys and tokens stay on the node.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -102,7 +103,12 @@ func parseArgs(s *collect.Scope, args []string) error {
 			if !ok || name == "" || strings.Contains(name, "/") {
 				return fmt.Errorf("argument %q is no KIND/NAME", a)
 			}
-			if err := addKind(s, kind, name); err != nil {
+			err := addKind(s, kind, name)
+			if unknown := (unknownKindError{}); errors.As(err, &unknown) {
+				unknown.object = name
+				return unknown
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -126,7 +132,7 @@ func parseArgs(s *collect.Scope, args []string) error {
 func addKind(s *collect.Scope, word string, names ...string) error {
 	found, err := collect.ParseResource(word)
 	if err != nil {
-		return unknownKindError{err, word}
+		return unknownKindError{error: err, word: word}
 	}
 	for _, r := range found {
 		if len(s.Resources) == 0 || !s.Wants(r) {
@@ -150,7 +156,8 @@ func inScope(s collect.Scope) func(pki.Location, *inspect.Object) bool {
 // unknownKindError is the error about a word that is no kind which is read.
 type unknownKindError struct {
 	error
-	word string
+	word   string
+	object string // of KIND/NAME
 }
 
 // kindColumns is how wide the list of kinds is, below what leads an error's next step.
@@ -158,13 +165,14 @@ const kindColumns = 70
 
 // hinted is the error with what was meant: certificates are in objects of the kinds that are read.
 func (k unknownKindError) hinted(program, namespace string, from []string) error {
-	of := ""
+	of, files := "", ""
 	if namespace != "" {
 		of = " -n " + nodeexec.Quote(namespace)
 	}
 	for _, file := range from {
-		of += " --from " + nodeexec.Quote(file)
+		files += " --from " + nodeexec.Quote(file)
 	}
+	of += files
 	plural, group, _ := strings.Cut(strings.ToLower(k.word), ".")
 	switch {
 	case slices.Contains([]string{"certificate", "certificates", "cert", "certs"}, plural) && group != "":
@@ -173,6 +181,15 @@ func (k unknownKindError) hinted(program, namespace string, from []string) error
 		return cli.WithHint(k.error, "every certificate, those of cert-manager too:\n%s inspect --all%s", program, of)
 	case group != "":
 		return cli.WithHint(fmt.Errorf("%w%s", k.error, cli.DidYouMean(k.word, connect.KindWords())), "a server is named with its port, as api-int.example.com:6443")
+	}
+	if k.object != "" && foreign.Fit(k.word, k.object) { // as screens print an object: NAMESPACE/NAME
+		meant := cli.DidYouMean(k.word, connect.KindWords())
+		if strings.Contains(k.word, "-") || meant == "" { // no kind has a dash
+			meant = "; is it a Secret or a ConfigMap?"
+		}
+		return cli.WithHint(fmt.Errorf("%w%s", k.error, meant), "in namespace %s:\n%s%s\n%s%s", k.word,
+			foreign.Command("", "%s inspect secret/%s -n %s", foreign.Words(program), k.object, k.word), files,
+			foreign.Command("", "%s inspect configmap/%s -n %s", foreign.Words(program), k.object, k.word), files)
 	}
 	if meant := cli.DidYouMean(k.word, connect.KindWords()); meant != "" {
 		return fmt.Errorf("%w%s", k.error, meant)

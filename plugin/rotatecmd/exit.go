@@ -3,6 +3,7 @@ package rotatecmd
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
@@ -29,14 +30,23 @@ func exitError(err error) error {
 	return &cli.ExitError{Code: code, Err: err}
 }
 
-// suggested is an error about a NAME that there is not, with those that it may be a mistyped form of.
-func suggested(err error, name string) error {
+// suggested is an error about a NAME that there is not, with what it may be a mistyped form of. from are
+// the flags that name the files that are read.
+func suggested(err error, name, from string) error {
 	var e *rotate.Error
 	if !errors.As(err, &e) || !errors.Is(err, rotate.ErrNoSuchRotation) {
 		return err
 	}
 	with := *e
-	with.Err = fmt.Errorf("%w%s", e.Err, cli.DidYouMean(name, append(rotate.Names(), "status", "prune")))
+	meant := cli.DidYouMean(name, append(rotate.Names(), "status", "prune"))
+	switch name {
+	case "list", "explain": // commands of other programs
+		meant = "; did you mean --" + name + "?"
+	}
+	with.Err = fmt.Errorf("%w%s", e.Err, meant)
+	if strings.HasSuffix(with.Next, "--list") {
+		with.Next += from
+	}
 	return &with
 }
 

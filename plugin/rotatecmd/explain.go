@@ -50,7 +50,7 @@ func (o *rotateOptions) explain(ctx context.Context) error {
 	if o.version == "" {
 		r, err := o.read(ctx)
 		if err != nil {
-			return err
+			return o.orVersion(err)
 		}
 		s.Cluster = r.Facts.Snapshot.Cluster
 	}
@@ -96,6 +96,16 @@ func (o *rotateOptions) explain(ctx context.Context) error {
 		return fmt.Errorf("print: %w", err)
 	}
 	return nil
+}
+
+// orVersion is an error about a cluster that can't be read: a version needs none.
+func (o *rotateOptions) orVersion(err error) error {
+	without := inspect.LiveHints(o.app.ProgramName).Next("without a cluster: {} rotate %s --explain --for-version 4.15", o.names[0])
+	var h *cli.HintError
+	if errors.As(err, &h) {
+		without = h.Hint + "\n" + without
+	}
+	return cli.WithHint(err, "%s", without)
 }
 
 // printUnrotated answers for what certrot does not rotate: what else renews it.

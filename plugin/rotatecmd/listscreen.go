@@ -246,6 +246,18 @@ func whyNotNow() []notNow {
 	}
 }
 
+// Whys are the checks by the words that the table has of them, as explain takes both.
+func Whys() map[string]string {
+	out := map[string]string{"does not exist": "there", "no signer": "there"}
+	for _, w := range whyNotNow() {
+		out[w.short] = w.id
+		if w.shortUnknown != "" {
+			out[w.shortUnknown] = w.id
+		}
+	}
+	return out
+}
+
 // printReasons prints what the table says of why something would not be rotated now, in few words.
 func (o *rotateOptions) printReasons(w *ui.Page, all []rotationEntry) {
 	var order []why

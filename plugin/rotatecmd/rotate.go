@@ -75,8 +75,9 @@ type rotateOptions struct {
 func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
 	f := &rotateFlags{app: app, config: config}
 	cmd := &cobra.Command{
-		Use:   "rotate NAME... | --list",
-		Short: "Have a signer rotated by its owner, and track its CA to all clients that need it",
+		Use:        "rotate NAME... | --list",
+		SuggestFor: []string{"renew", "replace"},
+		Short:      "Have a signer rotated by its owner, and track its CA to all clients that need it",
 		Long: strings.ReplaceAll(`Rotates a certificate before its time: certrot removes the annotation by which its owner, an operator of OpenShift, decides. The owner makes the new one; certrot makes no key.
 
 NAME is a signer, such as kube-apiserver-to-kubelet-signer, or what one signs; NAMESPACE/NAME where the name alone is ambiguous; or the CN that inspect prints of its certificate. --list lists all of them, when each is rotated automatically, and whether it would be rotated now. Some are rotated in another way: then it says how.
@@ -174,7 +175,7 @@ func (f *rotateFlags) check(args []string) error {
 	case f.list && len(args) > 0:
 		return errors.New("--list lists all: give no NAME")
 	case !f.list && len(args) == 0:
-		return cli.WithHint(errors.New("no NAME"), "%s rotate --list lists the names", f.app.ProgramName)
+		return cli.WithHint(errors.New("no NAME"), "%s", inspect.LiveHints(f.app.ProgramName).Next("list the names: {} rotate --list")+connect.Reading{From: f.from}.Hints().From())
 	case !f.list && !slices.Contains(forms, f.output):
 		return fmt.Errorf("-o %q is none of %s", f.output, strings.Join(forms[1:], ", "))
 	case !slices.Contains([]string{apply.DryRunNone, apply.DryRunClient, apply.DryRunServer}, f.dryRun):
@@ -245,7 +246,7 @@ func (o *rotateOptions) checkNames() error {
 	run := o.runner(nil)
 	for _, name := range o.names {
 		if err := run.CheckName(name); err != nil {
-			return exitError(suggested(err, name))
+			return exitError(suggested(err, name, o.reading.Hints().From()))
 		}
 	}
 	return nil

@@ -60,7 +60,7 @@ func oneName(app cli.App) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch len(args) {
 		case 0:
-			return cli.WithHint(errors.New("no NAME"), "%s rotate --list lists the names", app.ProgramName)
+			return cli.WithHint(errors.New("no NAME"), "list the names: %s rotate --list", app.ProgramName)
 		case 1:
 			return nil
 		}

@@ -44,8 +44,9 @@ type snapshotOptions struct {
 func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
 	f := &snapshotFlags{config: config, app: app}
 	cmd := &cobra.Command{
-		Use:   "snapshot -o FILE",
-		Short: "Save what inspect reads in one file, without keys and tokens",
+		Use:        "snapshot -o FILE",
+		SuggestFor: []string{"save", "dump", "export", "gather"},
+		Short:      "Save what inspect reads in one file, without keys and tokens",
 		Long: `Reads what inspect reads and saves the facts in one compressed file that every reading command takes with --from. What is asked of a whole cluster before something is changed is read too, as of that time: fix-api-int --from FILE --dry-run=client and rotate NAME --from FILE --dry-run=client check it without the cluster.
 
 The file holds certificates, where they are, and the metadata that judging them needs: never a private key or a token. Its format is described in docs/snapshot.md.`,
@@ -69,7 +70,7 @@ The file holds certificates, where they are, and the metadata that judging them 
 }
 
 func (f *snapshotFlags) addFlags(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&f.output, "output", "o", "", "File to write; - for standard output.")
+	cmd.Flags().StringVarP(&f.output, "output", "o", "", "File to write; - for standard output. An earlier snapshot is replaced, and no file of another kind.")
 	cmd.Flags().StringArrayVar(&f.from, "from", nil, "Read this file or must-gather instead of a cluster, - for standard input; repeatable.")
 	cmd.Flags().BoolVar(&f.restartSafe, "restart-safe", false, "Ask on each node too what its kubelet would be told if it started now, as verify restart-safe does.")
 	f.nodes.AddFlags(cmd, f.config)
@@ -78,9 +79,13 @@ func (f *snapshotFlags) addFlags(cmd *cobra.Command) {
 
 func (f *snapshotFlags) toOptions(ctx context.Context) (*snapshotOptions, error) {
 	if f.output == "" {
-		return nil, errors.New("-o FILE is required")
+		return nil, cli.WithHint(errors.New("-o FILE is required"), "%s", inspect.LiveHints(f.app.ProgramName).Next("{} snapshot -o cluster.certrot")+connect.Reading{From: f.from}.Hints().From())
 	}
-	if _, err := target(f.output); err != nil { // before all is read for nothing
+	path, err := target(f.output)
+	if err == nil {
+		_, err = replaced(path)
+	}
+	if err != nil { // before all is read for nothing
 		return nil, err
 	}
 	nodes, err := f.nodes.ToChoice(ctx, f.app, collect.Scope{})
@@ -91,7 +96,7 @@ func (f *snapshotFlags) toOptions(ctx context.Context) (*snapshotOptions, error)
 		return nil, err
 	}
 	if f.restartSafe && len(f.from) > 0 {
-		return nil, errors.New("--from reads a file: --restart-safe is asked on nodes, and goes with a live cluster")
+		return nil, connect.LiveOnly("--restart-safe")
 	}
 	nodes.Options.Texts, nodes.Served = true, true // so that a plan can be made from the file
 	nodes.RestartProbe = f.restartSafe
@@ -137,6 +142,10 @@ func (o *snapshotOptions) write(ctx context.Context, s inspect.Snapshot) error {
 	if err != nil {
 		return err
 	}
+	before, err := replaced(path)
+	if err != nil {
+		return err
+	}
 	var temp *os.File
 	err = collect.WriteSnapshot(o.answer(func() (_ io.Writer, err error) {
 		temp, err = os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
@@ -152,6 +161,7 @@ func (o *snapshotOptions) write(ctx context.Context, s inspect.Snapshot) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("write %s: %w", o.output, err), os.Remove(temp.Name()))
 	}
+	o.tell(path, s, before)
 	return nil
 }
 

@@ -11,7 +11,10 @@ import (
 	"syscall"
 	"testing"
 
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 )
 
 // A pipe stands for /dev/null, which a test must not risk: `snapshot -o /dev/null`, run
@@ -44,13 +47,13 @@ func TestASnapshotFollowsALink(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	file, link := filepath.Join(folder, "file"), filepath.Join(folder, "link")
-	if err := os.WriteFile(file, []byte("previous"), 0o600); err != nil {
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(file, link); err != nil {
 		t.Fatal(err)
 	}
-	if err := (&snapshotOptions{output: link}).write(t.Context(), inspect.Snapshot{}); err != nil {
+	if err := (&snapshotOptions{output: link, app: cli.App{Streams: genericiooptions.IOStreams{ErrOut: io.Discard}}}).write(t.Context(), inspect.Snapshot{}); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(file)

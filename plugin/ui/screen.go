@@ -30,7 +30,9 @@ type screen struct {
 	// color: lines have colours; inLine: what is written next goes on with a line.
 	color, inLine bool
 	// before is asked before each Write; nil: nothing is.
-	before func() error
+	before  func() error
+	failed  error  // the first error of w's
+	program string // see CallAs
 }
 
 // NewScreen cleans what is written to w.
@@ -80,14 +82,29 @@ func (s *screen) Write(p []byte) (int, error) {
 	if written != "" {
 		atStart := !s.inLine
 		s.inLine = !strings.HasSuffix(written, "\n")
+		written = asCalled(s.program, written, atStart)
 		if s.color {
 			written = colored(written, atStart)
 		}
 	}
 	if _, err := io.WriteString(s.w, written); err != nil {
+		if s.failed == nil {
+			s.failed = err
+		}
 		return 0, err
 	}
 	return len(p), nil
+}
+
+// Failed is the first error of what a screen wrote to; nil: all text arrived.
+func Failed(w io.Writer) error {
+	s, ok := w.(*screen)
+	if !ok {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
 }
 
 // Raw is what is behind a screen: for archives, and for what draws progress.

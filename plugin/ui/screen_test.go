@@ -138,3 +138,38 @@ func TestWhatMayBeCopiedIsNotBroken(t *testing.T) {
 		}
 	}
 }
+
+// TestCommandsCallTheProgramThatCalled: where it has the command, and in prose as well.
+func TestCommandsCallTheProgramThatCalled(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ program, text, want string }{
+		{"kubectl certrot", "oc get clusteroperators", "kubectl get clusteroperators"},
+		{"kubectl certrot", "oc -n openshift-etcd get pods; oc adm wait-for-stable-cluster", "kubectl -n openshift-etcd get pods; oc adm wait-for-stable-cluster"},
+		{"kubectl certrot", "oc adm certificate approve NAME", "kubectl certificate approve NAME"},
+		{"kubectl certrot", "oc debug node/a; oc login", "oc debug node/a; oc login"},
+		{"oc certrot", "kubectl certificate approve csr-1", "oc adm certificate approve csr-1"},
+		{"oc certrot", "is it well? kubectl get nodes (kubectl describe node a)", "is it well? oc get nodes (oc describe node a)"},
+		{"oc certrot", "kubectl certrot inspect", "kubectl certrot inspect"},
+		{"certrot", "kubectl get nodes; oc get nodes", "kubectl get nodes; oc get nodes"},
+	} {
+		if got := AsCalled(c.program, c.text); got != c.want {
+			t.Errorf("%s: %q, want %q", c.program, got, c.want)
+		}
+	}
+}
+
+// TestAScreenChangesItsOwnCommandsOnly: what others say stays, in prose, JSON and quotations.
+func TestAScreenChangesItsOwnCommandsOnly(t *testing.T) {
+	t.Parallel()
+	const text = "  next      kubectl describe csr a\n            kubectl certificate approve a\n  reason    “kubectl get x” failed: kubectl get y\n  next: look at kubectl get q\n  next  ask “me: kubectl get r”\n" +
+		"    \"next\": \"kubectl get z\",\nkubectl get nodes\n"
+	const want = "  next      oc describe csr a\n            oc adm certificate approve a\n  reason    “kubectl get x” failed: kubectl get y\n  next: look at oc get q\n  next  ask “me: kubectl get r”\n" +
+		"    \"next\": \"kubectl get z\",\noc get nodes\n"
+	var out bytes.Buffer
+	w := NewScreen(&out)
+	CallAs(w, "oc certrot")
+	Printf(w, "%s", text)
+	if out.String() != want {
+		t.Errorf("%s", out.String())
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -163,4 +164,81 @@ func Must(err error) {
 	if err != nil {
 		panic(err) //nolint:forbidigo // no input leads here: a flag that is completed does not exist
 	}
+}
+
+// both are commands that kubectl and oc have by the same name.
+func both() []string {
+	return []string{"annotate", "api-resources", "apply", "auth", "config", "cp", "create", "delete", "describe", "edit", "exec", "explain", "get", "label", "logs", "patch", "rollout", "scale", "wait"}
+}
+
+// adm are commands of kubectl that oc has below adm.
+func adm() []string {
+	return []string{"certificate", "cordon", "drain", "taint", "top", "uncordon"}
+}
+
+// client is a call of kubectl or oc in a text, with its flags before the command.
+var client = regexp.MustCompile(`(^|[\s(:;|])(kubectl|oc)((?: (?:-n|--namespace|--context|--kubeconfig)(?: |=)\S+)*) (adm )?([a-z][a-z-]*)`)
+
+// AsCalled has a text's commands call the program by which this one was called, kubectl or oc, where
+// that has the command. program is "kubectl certrot" or "oc certrot"; of another, the text stays.
+func AsCalled(program, text string) string {
+	caller, _, _ := strings.Cut(program, " ")
+	if caller != "kubectl" && caller != "oc" || !strings.Contains(text, "oc ") && !strings.Contains(text, "kubectl ") {
+		return text
+	}
+	return client.ReplaceAllStringFunc(text, func(found string) string {
+		m := client.FindStringSubmatch(found)
+		before, typed, flags, below, command := m[1], m[2], m[3], m[4], m[5]
+		switch {
+		case typed == caller:
+			return found
+		case below == "" && slices.Contains(both(), command):
+			return before + caller + flags + " " + command
+		case caller == "oc" && below == "" && slices.Contains(adm(), command):
+			return before + caller + flags + " adm " + command
+		case caller == "kubectl" && below != "" && slices.Contains(adm(), command):
+			return before + caller + flags + " " + command
+		}
+		return found
+	})
+}
+
+// CallAs says how this program was called: lines of a screen that are commands call the same (AsCalled).
+func CallAs(w io.Writer, program string) {
+	if s, ok := w.(*screen); ok {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.program = program
+	}
+}
+
+// AsCalledOn is AsCalled for the program of a screen (CallAs).
+func AsCalledOn(w io.Writer, text string) string {
+	s, ok := w.(*screen)
+	if !ok {
+		return text
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return AsCalled(s.program, text)
+}
+
+// own is a line that says what to type, without a quotation: no text of a cluster's begins a line.
+var own = regexp.MustCompile(`^ {0,12}(?:(?:kubectl|oc) |(?:next|then|or):? [^“"]*$)`)
+
+// asCalled has the lines of a text that are commands call program; the first of them is whole where
+// atStart.
+func asCalled(program, s string, atStart bool) string {
+	if program == "" {
+		return s
+	}
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		if atStart && own.MatchString(strings.TrimSuffix(line, "\n")) {
+			line = AsCalled(program, line)
+		}
+		b.WriteString(line)
+		atStart = true
+	}
+	return b.String()
 }

@@ -43,8 +43,9 @@ type runsOptions struct {
 func NewRunsCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
 	f := &runsFlags{Flags: apply.Flags{App: app, Config: config}}
 	cmd := &cobra.Command{
-		Use:   "runs",
-		Short: "List what was changed by this program, and remove what is kept of it",
+		Use:        "runs",
+		SuggestFor: []string{"history"},
+		Short:      "List what was changed by this program, and remove what is kept of it",
 		Long: `Lists the runs that changed something: those with a journal on this machine, the newest first, or with --from-nodes those of which nodes keep backups.
 
 UNDO says whether undo puts a run back, as long as the nodes keep its backups: yes; done, where that was done; by hand, where undo says how; no, as of a rotation; - where nothing was changed.`,

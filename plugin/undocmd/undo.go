@@ -51,8 +51,9 @@ type undoOptions struct {
 func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
 	f := &undoFlags{Flags: apply.Flags{App: app, Config: config}}
 	cmd := &cobra.Command{
-		Use:   "undo RUN",
-		Short: "Put back what a run changed on nodes",
+		Use:        "undo RUN",
+		SuggestFor: []string{"rollback", "revert", "restore"},
+		Short:      "Put back what a run changed on nodes",
 		Long: `Puts back, byte for byte, the files that a run changed, with their owner, mode and label, and restarts the kubelet. A file that was changed after the run is left alone.
 
 The run's journal on this machine names those nodes; without it, name them with --nodes and --from-nodes. Backups are on the nodes themselves, in /var/lib/certrot/RUN, with a script "undo" for the node's console.
@@ -67,7 +68,7 @@ It refuses to put back a file with which the kubelet would not trust the certifi
 
   # A run of another user
   {} undo 20260131-120000-1a2b3c --from-nodes --nodes worker-1 --via ssh`, "{}", app.ProgramName)),
-		Args:              cobra.ExactArgs(1),
+		Args:              oneRun(f.App.ProgramName),
 		ValidArgsFunction: completeRuns,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := f.toOptions(cmd.Context(), args[0])
@@ -79,6 +80,19 @@ It refuses to put back a file with which the kubelet would not trust the certifi
 	}
 	f.addFlags(cmd)
 	return cmd
+}
+
+// oneRun takes the ID of one run.
+func oneRun(program string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch len(args) {
+		case 0:
+			return cli.WithHint(errors.New("no RUN"), "list the runs: %s runs", program)
+		case 1:
+			return nil
+		}
+		return cli.WithHint(fmt.Errorf("undo takes one RUN, not %d", len(args)), "%s --help", cmd.CommandPath())
+	}
 }
 
 func (f *undoFlags) addFlags(cmd *cobra.Command) {

@@ -57,8 +57,9 @@ const pollInterval = 10 * time.Second
 func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
 	f := &verifyFlags{config: config, app: app}
 	cmd := &cobra.Command{
-		Use:   "verify [PART...]",
-		Short: "Check that every client trusts the certificate its server presents, now and after the next rotation",
+		Use:        "verify [PART...]",
+		SuggestFor: []string{"check", "test", "validate"},
+		Short:      "Check that every client trusts the certificate its server presents, now and after the next rotation",
 		Long: `Certificates that are all valid can still bring a cluster down: when a server presents one that is signed by a CA its client was never given. verify checks for every client that its trust anchors verify the certificate its server presents, for that name: now, and after the next rotation.
 
 The summary lists what fails (✗), what will fail (!) and what is unknown (?) since something that decides could not be read; --details lists each claim. PART is a part of the cluster: ` + strings.Join(PartWords(), ", ") + `; without one, all.

@@ -123,7 +123,7 @@ func (s *rotating) pausedPool(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustDo(t, s.lab, "create", "-f", file)
-	ends(t, s.rotate(t, kubeletSigner, "--yes"), 5, "check pools-ready fails: worker is paused", "nothing was changed", "oc get machineconfigpools")
+	ends(t, s.rotate(t, kubeletSigner, "--yes"), 5, "check pools-ready fails: worker is paused", "nothing was changed", "get machineconfigpools")
 	mustDo(t, s.lab, "delete", "-f", file)
 }
 
@@ -190,7 +190,7 @@ func (s *rotating) interrupted(t *testing.T) {
 	release := s.lab.Hold(t, "cert-rotation")
 	r := s.stopped(t, syscall.SIGINT, "the owner is told", s.told(t, operatorNamespace, kubeletSigner), kubelets...)
 	ends(t, r, 4, "rotate status "+kubeletSigner)
-	ends(t, s.rotate(t, "status", kubeletSigner), 1, "○ signer", "oc get clusteroperator kube-apiserver")
+	ends(t, s.rotate(t, "status", kubeletSigner), 1, "○ signer", "get clusteroperator kube-apiserver")
 	r = s.rotate(t, "status", kubeletSigner, "--details")
 	ends(t, r, 1, "○ signer", "it is to be rotated, and was not yet", "next: kube-apiserver-operator is to do it; is it there, and well?")
 	ends(t, s.exec(t, s.here(t, kubelets...)), 5, "nothing was changed", "chain-settled", "rotate status "+kubeletSigner)
@@ -205,7 +205,7 @@ func (s *rotating) interrupted(t *testing.T) {
 	const deleted = "kube-control-plane-signer"
 	mustDo(t, s.lab, "delete", "secret", "-n", operatorNamespace, deleted)
 	r = s.rotate(t, deleted, "--yes")
-	ends(t, r, 5, "nothing was changed", deleted+"[tls.crt] is not there", "oc get clusteroperator kube-apiserver")
+	ends(t, r, 5, "nothing was changed", deleted+"[tls.crt] is not there", "get clusteroperator kube-apiserver")
 	if strings.Contains(r.said(), "was not read") {
 		t.Errorf("what is known not to be there is said not to have been read:\n%s", r.said())
 	}

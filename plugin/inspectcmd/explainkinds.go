@@ -1,0 +1,117 @@
+package inspectcmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+)
+
+// partKind is that of a part of the cluster.
+const partKind = "Part of verify"
+
+// partTopics are the parts that verify takes.
+func partTopics() []topic {
+	means := map[catalog.Part]string{
+		catalog.PartAPIInt:       "api-int is the address at which nodes and pods of the network reach kube-apiserver. Clients without its CA get x509 errors.",
+		catalog.PartControlPlane: "Its processes verify each other: kube-apiserver, kubelets, etcd, controllers.",
+		catalog.PartNodes:        "What nodes present, and what new nodes get.",
+		catalog.PartServices:     "Services with a certificate of the service CA, webhooks and aggregated APIs.",
+		catalog.PartAccess:       "What users reach: the API, routes, oauth.",
+		catalog.PartBundles:      "CA bundles that are made of others.",
+	}
+	var out []topic
+	for _, part := range catalog.Parts() {
+		name := strings.ReplaceAll(string(part), " ", "-")
+		verify := foreign.Command("", "{} verify %s", name)
+		out = append(out, topic{kind: partKind, claim: "each client of it trusts the certificate that its server presents", help: help{name, means[part], []string{verify}}})
+	}
+	return out
+}
+
+// kindIsMissing reports whether a name is NAMESPACE/NAME, as screens print objects.
+func kindIsMissing(name string) bool {
+	first, rest, _ := strings.Cut(name, "/")
+	if first == "" || rest == "" || strings.Contains(rest, "/") {
+		return false
+	}
+	for _, p := range catalog.Places() {
+		if strings.EqualFold(p.Kind, first) {
+			return false
+		}
+	}
+	_, err := collect.ParseResource(first)
+	return err != nil
+}
+
+// nodeIn is the node of node/NAME and nodes/NAME.
+func nodeIn(name string) (string, bool) {
+	kind, node, _ := strings.Cut(name, "/")
+	return node, slices.Contains([]string{"node", "nodes"}, strings.ToLower(kind)) && node != "" && !strings.Contains(node, "/")
+}
+
+// isNode is the error about a node: inspect knows what is on it.
+func (e *explainer) isNode(name string) error {
+	return cli.WithHint(fmt.Errorf("%s is a node", foreign.Name(name)), "%s", inspect.LiveHints(e.program).Next("{} inspect nodes %s", name)+e.reading.Hints().From())
+}
+
+// ofAnyKind explains NAMESPACE/NAME: the kinds are looked up in the files, if there are any.
+func (e *explainer) ofAnyKind(ctx context.Context, w io.Writer, name string) error {
+	if len(e.reading.From) > 0 {
+		if is, err := e.inFile(ctx, w, name); is || err != nil {
+			return err
+		}
+		return cli.WithHint(fmt.Errorf("%q: the file has no such object", name), "%s", inspect.LiveHints(e.program).Next("{} inspect --all")+e.reading.Hints().From())
+	}
+	commands := inspect.LiveHints(e.program).Next("{} explain secret/%[1]s\n{} explain configmap/%[1]s", name)
+	return cli.WithHint(fmt.Errorf("%q: its kind is missing: is it a Secret or a ConfigMap?", name), "%s", commands)
+}
+
+// inFile explains what the files have by a name without a kind; false: nothing.
+func (e *explainer) inFile(ctx context.Context, w io.Writer, name string) (bool, error) {
+	if e.read == nil {
+		s, err := e.reading.Read(ctx)
+		if err != nil {
+			return false, err
+		}
+		e.read = &s
+	}
+	if _, is := e.read.Node(name); is {
+		return false, e.isNode(name)
+	}
+	var found []string
+	add := func(kind pki.Kind, namespace, object string) {
+		whole := string(kind) + "/" + object
+		if namespace != "" {
+			whole = string(kind) + "/" + namespace + "/" + object
+		}
+		if (name == object || name == namespace+"/"+object) && kind != pki.KindFile && !slices.Contains(found, whole) {
+			found = append(found, whole)
+		}
+	}
+	for _, b := range e.read.Bundles {
+		add(b.At.Kind, b.At.Namespace, b.At.Name)
+	}
+	for _, r := range e.read.Requests {
+		add(r.Object.Kind, r.Object.Namespace, r.Object.Name)
+	}
+	slices.Sort(found)
+	for i, whole := range found {
+		if i > 0 {
+			ui.Printf(w, "\n")
+		}
+		if err := e.object(w, whole); err != nil {
+			return true, err
+		}
+	}
+	return len(found) > 0, nil
+}
