@@ -277,13 +277,13 @@ func renewCA(f *inspect.Facts, h *inspect.Entry) assess.Remediation {
 			return r.Followed("look whether cert-manager's cainjector runs, which writes caBundle", "kubectl get pods -A -l app.kubernetes.io/component=cainjector")
 		}
 	}
+	server := "clientConfig's server"
 	for _, ref := range f.Snapshot.References {
 		if service := ref.To; ref.From == at && foreign.Fit(service.Namespace, service.Name) {
-			return r.Followed("put the CA of Service "+service.Namespace+"/"+service.Name+" into caBundle; its certificate is in one of",
-				foreign.Command("", "kubectl -n %s get secrets --field-selector type=kubernetes.io/tls", service.Namespace))
+			server = "Service " + service.Namespace + "/" + service.Name
 		}
 	}
-	r.Then = "put the CA of clientConfig's server there, unless an operator does"
+	r.Then = "put the CA of " + server + " there, unless an operator does"
 	r.Text += "; then " + r.Then
 	return r
 }

@@ -57,11 +57,11 @@ func TestTheNextCAOfAWebhook(t *testing.T) {
 	ended := pkitest.NewCA("hook-ca", inspecttest.DaysFromNoon(-100), inspecttest.DaysFromNoon(-1))
 	called := func() *inspecttest.Fixture { return inspecttest.NewFixture("").Calls(hook, "shop/hook", ended) }
 	for then, f := range map[string]*inspecttest.Fixture{
-		"put the CA of clientConfig's server there, unless an operator does":                                                                               inspecttest.NewFixture("").Object(inspect.Object{Kind: hook, Name: "hook"}, map[string][]byte{"webhooks[0].clientConfig.caBundle": ended.CertPEM}),
-		"put the CA of Service shop/hook into caBundle; its certificate is in one of: kubectl -n shop get secrets --field-selector type=kubernetes.io/tls": called(),
-		"look whether service-ca is well, which writes caBundle: oc get clusteroperator service-ca":                                                        called().Annotated(catalog.AnnotationInjectCABundle),
-		"look whether cert-manager's cainjector runs, which writes caBundle: kubectl get pods -A -l app.kubernetes.io/component=cainjector":                called().Annotated(catalog.AnnotationInjectCAFrom),
-		"put the CA of clientConfig's server there, unless an operator does ":                                                                              inspecttest.NewFixture("").Calls(hook, "shop;reboot/hook", ended),
+		"put the CA of clientConfig's server there, unless an operator does":                                                                inspecttest.NewFixture("").Object(inspect.Object{Kind: hook, Name: "hook"}, map[string][]byte{"webhooks[0].clientConfig.caBundle": ended.CertPEM}),
+		"put the CA of Service shop/hook there, unless an operator does":                                                                    called(),
+		"look whether service-ca is well, which writes caBundle: oc get clusteroperator service-ca":                                         called().Annotated(catalog.AnnotationInjectCABundle),
+		"look whether cert-manager's cainjector runs, which writes caBundle: kubectl get pods -A -l app.kubernetes.io/component=cainjector": called().Annotated(catalog.AnnotationInjectCAFrom),
+		"put the CA of clientConfig's server there, unless an operator does ":                                                               inspecttest.NewFixture("").Calls(hook, "shop;reboot/hook", ended),
 	} {
 		found := findings(f, t, "certificate-expired")
 		if len(found) != 1 {
