@@ -309,6 +309,15 @@ func RunsAPIServer(facts Snapshot, n *Node) bool {
 	return n.Role == catalog.RoleMaster || n.Role != catalog.RoleArbiter && APIServerFile(facts, n.Name) != ""
 }
 
+// LacksControlPlane reports whether facts from files have nodes, and none of those on which OpenShift's
+// kube-apiserver runs.
+func (s *Snapshot) LacksControlPlane() bool {
+	if !s.Hints.OfFile() || len(s.Nodes) == 0 || s.Cluster.Versions.Cluster == "" || catalog.InHostingCluster(catalog.InternalLoadBalancerServing(), s.Cluster.Topology) {
+		return false
+	}
+	return !slices.ContainsFunc(slices.Concat(s.Nodes, s.LeftOut()), func(n Node) bool { return RunsAPIServer(*s, &n) })
+}
+
 // LeftOut are the nodes of the cluster that are not among Nodes, by name: nobody asked to read
 // them, so nothing is known of what is on them. Who judges all nodes counts them as unread.
 func (s *Snapshot) LeftOut() []Node {

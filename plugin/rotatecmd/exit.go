@@ -3,6 +3,8 @@ package rotatecmd
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
@@ -36,7 +38,12 @@ func suggested(err error, name string) error {
 		return err
 	}
 	with := *e
-	with.Err = fmt.Errorf("%w%s", e.Err, cli.DidYouMean(name, append(rotate.Names(), "status", "prune")))
+	names := append(rotate.Names(), "status", "prune")
+	short := slices.DeleteFunc(slices.Clone(names), func(of string) bool {
+		_, base, ok := strings.Cut(of, "/")
+		return ok && !strings.Contains(name, "/") && slices.Contains(names, base) // one of the two is enough
+	})
+	with.Err = fmt.Errorf("%w%s", e.Err, cli.DidYouMean(name, short))
 	return &with
 }
 
