@@ -150,7 +150,7 @@ func TestRotateOfNobodyKnowsWhichVersion(t *testing.T) {
 // was accepted, and for what it is waited.
 func TestRotatesLeavesAreJudged(t *testing.T) {
 	t.Parallel()
-	code, out, errOut := certrot("rotate", "loadbalancer-serving-signer", "--leaf", "--from", "../testdata/demo/okd-4.15-api-int.certrot", "--dry-run=client", "--accept-risk=reaches-verifiers,outside-verifiers", "-o", "json")
+	code, out, errOut := certrot("rotate", "loadbalancer-serving-signer", "--leaf", "--from", "../testdata/demo/okd-4.15-api-int.certrot", "--dry-run=client", "--accept-risk=reaches-verifiers,outside-verifiers,nodes-ready", "-o", "json")
 	type judged struct {
 		Secret            string
 		Checks            []struct{ ID, Status string }
@@ -166,7 +166,7 @@ func TestRotatesLeavesAreJudged(t *testing.T) {
 	for _, c := range []struct {
 		judged
 		accepted, awaited string
-	}{{plan.judged, "reaches-verifiers", ""}, {plan.Leaves[0], "", "signer-trusted pods-memory"}, {plan.Leaves[1], "outside-verifiers", ""}} {
+	}{{plan.judged, "reaches-verifiers nodes-ready", ""}, {plan.Leaves[0], "nodes-ready", "signer-trusted pods-memory"}, {plan.Leaves[1], "outside-verifiers nodes-ready", ""}} {
 		accepted, awaited := strings.Join(c.Accepted, " "), strings.Join(c.Awaited, " ")
 		if len(c.Checks) == 0 || accepted != c.accepted || awaited != c.awaited {
 			t.Errorf("%s: %d checks, accepted %q, want %q; awaited %q, want %q", c.Secret, len(c.Checks), accepted, c.accepted, awaited, c.awaited)
