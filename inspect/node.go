@@ -302,6 +302,23 @@ func RunsAPIServer(facts Snapshot, n *Node) bool {
 	return n.Role == catalog.RoleMaster || n.Role != catalog.RoleArbiter && APIServerFile(facts, n.Name) != ""
 }
 
+// LacksControlPlane reports whether facts from files have nodes, and none of those on which OpenShift's
+// kube-apiserver runs.
+func (s *Snapshot) LacksControlPlane() bool {
+	if !s.Hints.OfFile() || len(s.Nodes) == 0 || s.Cluster.Versions.Cluster == "" || catalog.InHostingCluster(catalog.InternalLoadBalancerServing(), s.Cluster.Topology) {
+		return false
+	}
+	served := map[string]bool{} // the nodes with a file that only nodes with a kube-apiserver have
+	for i := range s.Bundles {
+		if at := &s.Bundles[i].At; at.Node != "" && at.Kind == pki.KindFile && catalog.IsAPIServerFile(at.Path) {
+			served[at.Node] = true
+		}
+	}
+	return !slices.ContainsFunc(slices.Concat(s.Nodes, s.LeftOut()), func(n Node) bool {
+		return n.Role == catalog.RoleMaster || n.Role != catalog.RoleArbiter && served[n.Name] // as RunsAPIServer
+	})
+}
+
 // LeftOut are the nodes of the cluster that are not among Nodes, by name: nobody asked to read
 // them, so nothing is known of what is on them. Who judges all nodes counts them as unread.
 func (s *Snapshot) LeftOut() []Node {

@@ -55,7 +55,7 @@ func documents(t *testing.T) [][]string {
 		{"verify", "restart-safe", "--from", demo},
 		{"rotate", "--list", "--from", demo},
 		{"rotate", "loadbalancer-serving-signer", "--from", demo, "--dry-run=client"},
-		{"rotate", "aggregator-client-signer", "--from", demo, "--dry-run=client"},
+		{"rotate", "aggregator-client-signer", "--from", demo, "--dry-run=client", "--accept-risk=nodes-ready"},
 		{"rotate", "status", "loadbalancer-serving-signer", "--from", demo},
 		{"rotate", "loadbalancer-serving-signer", "--explain", "--for-version", "4.15"},
 		{"fix-api-int", "--nodes", "worker-2", "--from", demo, "--dry-run=client"},

@@ -55,7 +55,7 @@ func TestForeignTextForgesNoLines(t *testing.T) {
 		{"inspect", "--details", "--min-severity=info"}, {"verify"}, {"verify", "--details"}, {"verify", "-o", "wide"}, {"verify", "-o", "junit"}, {"verify", "restart-safe"}, {"verify", "restart-safe", "-o", "junit"},
 		{"rotate", "--list"}, {"rotate", "status", "loadbalancer-serving-signer"}, {"rotate", "aggregator-client-signer", "--dry-run=client"},
 		{"rotate", "--list", "--details"}, {"rotate", "status", "loadbalancer-serving-signer", "--details"}, {"rotate", "aggregator-client-signer", "--dry-run=client", "--details"},
-		{"rotate", "loadbalancer-serving-signer", "--dry-run=client"}, {"rotate", "prune", "loadbalancer-serving-signer", "--dry-run=client", "--accept-risk=all-read"},
+		{"rotate", "loadbalancer-serving-signer", "--dry-run=client"}, {"rotate", "prune", "loadbalancer-serving-signer", "--dry-run=client", "--accept-risk=signer-trusted,all-read"},
 		{"fix-api-int", "--nodes", "worker-2", "--dry-run=client"}, {"fix-api-int", "--nodes", "worker-2", "--dry-run=client", "-o", "diff"}, {"fix-api-int", "status"},
 		{"fix-api-int", "--dry-run=client"}, {"fix-api-int", "--dry-run=client", "--details"}, {"fix-api-int", "status", "--details"},
 		{"pretrust", "--dry-run=client"}, {"snapshot", "-o", "/dev/null"},

@@ -80,16 +80,16 @@ func TestRotateFromAFile(t *testing.T) {
 		{"leaves that nobody waits for", []string{"loadbalancer-serving-signer", "--leaf", "--wait=0"}, 2, "give --wait a time"},
 		{"two that nobody waits for", []string{"loadbalancer-serving-signer", "aggregator-client-signer", "--wait=0"}, 2, "give --wait a time"},
 		{"leaves of a list", []string{"--list", "--leaf"}, 2, "--leaf goes with NAME"},
-		{"the incident is not begun with its leaves", []string{"loadbalancer-serving-signer", "--leaf", "--from", demo, "--dry-run=client"}, 5, "reaches-verifiers"},
-		{"where it will end is said before", []string{"loadbalancer-serving-signer", "--leaf", "--from", demo, "--dry-run=client", "--accept-risk=reaches-verifiers"}, 1,
+		{"the incident is not begun with its leaves", []string{"loadbalancer-serving-signer", "--leaf", "--from", demo, "--dry-run=client", "--accept-risk=nodes-ready"}, 5, "reaches-verifiers"},
+		{"where it will end is said before", []string{"loadbalancer-serving-signer", "--leaf", "--from", demo, "--dry-run=client", "--accept-risk=reaches-verifiers,nodes-ready"}, 1,
 			"? stops with exit code 3 unless read by then: outside-verifiers (external-loadbalancer-serving-certkey)"},
-		{"where it will end is said in full", []string{"loadbalancer-serving-signer", "--leaf", "--from", demo, "--dry-run=client", "--accept-risk=reaches-verifiers", "--details"}, 1,
+		{"where it will end is said in full", []string{"loadbalancer-serving-signer", "--leaf", "--from", demo, "--dry-run=client", "--accept-risk=reaches-verifiers,nodes-ready", "--details"}, 1,
 			"Stops with exit code 3 before external-loadbalancer-serving-certkey, unless this is read by then"},
-		{"what is accepted for a leaf is said before", []string{"loadbalancer-serving-signer", "--leaf", "--from", demo, "--dry-run=client", "--accept-risk=reaches-verifiers,outside-verifiers"}, 1,
-			"! accepted: reaches-verifiers (loadbalancer-serving-signer), outside-verifiers (external-loadbalancer-serving-certkey)"},
-		{"what is accepted for a leaf is said in full", []string{"loadbalancer-serving-signer", "--leaf", "--from", demo, "--dry-run=client", "--accept-risk=reaches-verifiers,outside-verifiers", "--details"}, 1,
+		{"what is accepted for a leaf is said before", []string{"loadbalancer-serving-signer", "--leaf", "--from", demo, "--dry-run=client", "--accept-risk=reaches-verifiers,outside-verifiers,nodes-ready"}, 1,
+			"! accepted: reaches-verifiers (loadbalancer-serving-signer), nodes-ready, outside-verifiers (external-loadbalancer-serving-certkey)"},
+		{"what is accepted for a leaf is said in full", []string{"loadbalancer-serving-signer", "--leaf", "--from", demo, "--dry-run=client", "--accept-risk=reaches-verifiers,outside-verifiers,nodes-ready", "--details"}, 1,
 			"Accepted by name, of external-loadbalancer-serving-certkey: outside-verifiers"},
-		{"the next command of one that was called by its common name", []string{"openshift-kube-apiserver-operator_aggregator-client-signer@1706752800", "--from", demo, "--dry-run=client"}, 1, "next      kubectl certrot rotate aggregator-client-signer --dry-run=server\n"},
+		{"the next command of one that was called by its common name", []string{"openshift-kube-apiserver-operator_aggregator-client-signer@1706752800", "--from", demo, "--dry-run=client", "--accept-risk=nodes-ready"}, 1, "next      kubectl certrot rotate --accept-risk nodes-ready aggregator-client-signer --dry-run=server\n"},
 		{"no name", nil, 2, "next: list the names: kubectl certrot rotate --list\n"},
 		{"a name that means nothing", []string{"nobody", "--from", demo, "--dry-run=client"}, 2, `"nobody": no signer of the catalog`},
 		{"a risk that there is none of", []string{"--list", "--accept-risk=all"}, 2, "--accept-risk=all is none of: annotations-agree"},
@@ -150,7 +150,7 @@ func TestRotateOfNobodyKnowsWhichVersion(t *testing.T) {
 // was accepted, and for what it is waited.
 func TestRotatesLeavesAreJudged(t *testing.T) {
 	t.Parallel()
-	code, out, errOut := certrot("rotate", "loadbalancer-serving-signer", "--leaf", "--from", "../testdata/demo/okd-4.15-api-int.certrot", "--dry-run=client", "--accept-risk=reaches-verifiers,outside-verifiers", "-o", "json")
+	code, out, errOut := certrot("rotate", "loadbalancer-serving-signer", "--leaf", "--from", "../testdata/demo/okd-4.15-api-int.certrot", "--dry-run=client", "--accept-risk=reaches-verifiers,outside-verifiers,nodes-ready", "-o", "json")
 	type judged struct {
 		Secret            string
 		Checks            []struct{ ID, Status string }
@@ -166,7 +166,7 @@ func TestRotatesLeavesAreJudged(t *testing.T) {
 	for _, c := range []struct {
 		judged
 		accepted, awaited string
-	}{{plan.judged, "reaches-verifiers", ""}, {plan.Leaves[0], "", "signer-trusted pods-memory"}, {plan.Leaves[1], "outside-verifiers", ""}} {
+	}{{plan.judged, "reaches-verifiers nodes-ready", ""}, {plan.Leaves[0], "nodes-ready", "signer-trusted pods-memory"}, {plan.Leaves[1], "outside-verifiers nodes-ready", ""}} {
 		accepted, awaited := strings.Join(c.Accepted, " "), strings.Join(c.Awaited, " ")
 		if len(c.Checks) == 0 || accepted != c.accepted || awaited != c.awaited {
 			t.Errorf("%s: %d checks, accepted %q, want %q; awaited %q, want %q", c.Secret, len(c.Checks), accepted, c.accepted, awaited, c.awaited)

@@ -73,7 +73,7 @@ func TestRotateAnswersOnOneScreen(t *testing.T) {
 			if title != "demo" && i%12 != 0 && os.Getenv("CERTROT_EVERY_STEP") != "1" { // each takes a second; the demo has them all
 				continue
 			}
-			lines := [][]string{{r.Secret, "--dry-run=client"}, {"status", r.Secret}, {r.Secret, "--dry-run=client", "--accept-risk=" + all}, {"prune", r.Secret, "--dry-run=client", "--accept-risk=all-read"}}
+			lines := [][]string{{r.Secret, "--dry-run=client"}, {"status", r.Secret}, {r.Secret, "--dry-run=client", "--accept-risk=" + all}, {"prune", r.Secret, "--dry-run=client", "--accept-risk=signer-trusted,all-read"}}
 			if r.Role == "signer" {
 				lines = append(lines, []string{r.Secret, "--leaf", "--dry-run=client", "--accept-risk=" + all})
 			}

@@ -259,7 +259,8 @@ const (
 	WaveNodes    = "nodes" // of a single replica: all of them
 )
 
-// Waves are the names by which waves are chosen.
+// Waves are the names by which waves are chosen. WaveWorkers chooses those of workers, and WaveNodes
+// those of all nodes.
 func Waves() []string {
-	return []string{WaveMasters, WaveControlPlane, WaveWorkers, WaveNetwork, WaveRequests}
+	return []string{WaveMasters, WaveControlPlane, WaveWorkers, WaveNotReady, WaveFirst, WaveNetwork, WaveRequests, WaveNodes}
 }

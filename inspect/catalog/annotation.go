@@ -40,6 +40,9 @@ const (
 	annotationOLM = "olmcahash"
 	// AnnotationCertManager names the Certificate of cert-manager.
 	AnnotationCertManager = "cert-manager.io/certificate-name"
+	// AnnotationInjectCAFrom and AnnotationInjectCAFromSecret ask cert-manager to put a CA into caBundle.
+	AnnotationInjectCAFrom       = "cert-manager.io/inject-ca-from"
+	AnnotationInjectCAFromSecret = "cert-manager.io/inject-ca-from-secret"
 
 	// labelInjectTrustedCA asks cluster-network-operator to put the cluster's
 	// trusted CAs into the ConfigMap.

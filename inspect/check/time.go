@@ -26,12 +26,14 @@ func atLeaf(c inspect.StoredCert, due time.Time, a assess.Assessment) assess.Fin
 }
 
 // bestPlace is the place by which a finding about a certificate is named.
-func bestPlace(entries []*inspect.Entry) pki.Location {
+func bestPlace(entries []*inspect.Entry) pki.Location { return bestEntry(entries).At }
+
+func bestEntry(entries []*inspect.Entry) *inspect.Entry {
 	in, _ := inForce(entries)
-	best := in[0].At
+	best := in[0]
 	for _, h := range in[1:] {
-		if beforeIn(h.At, best) {
-			best = h.At
+		if beforeIn(h.At, best.At) {
+			best = h
 		}
 	}
 	return best
@@ -97,7 +99,7 @@ func chainsExpired(f *inspect.Facts) []assess.Finding {
 				Reason:      which + " expired " + ago(f.Now, c.NotAfter),
 				Impact:      "now: " + distrust(bestPlace(alone)),
 				Evidence:    fmt.Sprintf("CA %s expired %s, and its bundle holds no CA that is valid", whole(c.Cert), when(f.Now, c.NotAfter)),
-				Remediation: renewCA(bestPlace(alone)),
+				Remediation: renewCA(f, bestEntry(alone)),
 			}))
 		}
 	}

@@ -260,13 +260,30 @@ func advise(text string, at pki.Location) assess.Remediation {
 	return assess.Command("", "kubectl -n %s describe %s %s", at.Namespace, kind, at.Name).Saying(text)
 }
 
-// renewCA is the next step where a CA bundle needs the CA that replaced an expired one.
-func renewCA(at pki.Location) assess.Remediation {
+// renewCA is the next step where a CA bundle needs the CA that replaced an expired one. For a webhook
+// it says whose CA that is: its server's, which service-ca or cert-manager puts there where an
+// annotation asks for it.
+func renewCA(f *inspect.Facts, h *inspect.Entry) assess.Remediation {
+	at := h.At
 	if at.Kind != "ValidatingWebhookConfiguration" && at.Kind != "MutatingWebhookConfiguration" {
 		return advise("find the bundle's source, and the CA that replaced this one", at)
 	}
 	r := assess.Command("", "kubectl get "+strings.ToLower(string(at.Kind))+" %s -o yaml", at.Name)
-	r.Then = "put the new CA into caBundle, unless cert-manager or service-ca does"
+	if h.Object != nil && catalog.ServiceCAInjects(string(at.Kind), h.Object.Annotations) {
+		return r.Followed("look whether service-ca is well, which writes caBundle", "oc get clusteroperator service-ca")
+	}
+	for _, name := range []string{catalog.AnnotationInjectCAFrom, catalog.AnnotationInjectCAFromSecret} {
+		if h.Annotation(name) != "" {
+			return r.Followed("look whether cert-manager's cainjector runs, which writes caBundle", "kubectl get pods -A -l app.kubernetes.io/component=cainjector")
+		}
+	}
+	server := "clientConfig's server"
+	for _, ref := range f.Snapshot.References {
+		if service := ref.To; ref.From == at && foreign.Fit(service.Namespace, service.Name) {
+			server = "Service " + service.Namespace + "/" + service.Name
+		}
+	}
+	r.Then = "put the CA of " + server + " there, unless an operator does"
 	r.Text += "; then " + r.Then
 	return r
 }

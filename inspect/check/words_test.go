@@ -9,7 +9,9 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/inspecttest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 )
 
 // TestEachFindingSaysItsPartsApart: the reason is one short clause that names what it is about,
@@ -43,6 +45,31 @@ func TestEachFindingSaysItsPartsApart(t *testing.T) {
 			if f.Severity > assess.Info && f.Remediation.Text == "" {
 				t.Errorf("%s: has no next step", told)
 			}
+		}
+	}
+}
+
+// TestTheNextCAOfAWebhook: the next step says whose CA goes into caBundle, or what writes it.
+func TestTheNextCAOfAWebhook(t *testing.T) {
+	t.Parallel()
+	const hook = "ValidatingWebhookConfiguration"
+	const look = "kubectl get validatingwebhookconfiguration hook -o yaml"
+	ended := pkitest.NewCA("hook-ca", inspecttest.DaysFromNoon(-100), inspecttest.DaysFromNoon(-1))
+	called := func() *inspecttest.Fixture { return inspecttest.NewFixture("").Calls(hook, "shop/hook", ended) }
+	for then, f := range map[string]*inspecttest.Fixture{
+		"put the CA of clientConfig's server there, unless an operator does":                                                                inspecttest.NewFixture("").Object(inspect.Object{Kind: hook, Name: "hook"}, map[string][]byte{"webhooks[0].clientConfig.caBundle": ended.CertPEM}),
+		"put the CA of Service shop/hook there, unless an operator does":                                                                    called(),
+		"look whether service-ca is well, which writes caBundle: oc get clusteroperator service-ca":                                         called().Annotated(catalog.AnnotationInjectCABundle),
+		"look whether cert-manager's cainjector runs, which writes caBundle: kubectl get pods -A -l app.kubernetes.io/component=cainjector": called().Annotated(catalog.AnnotationInjectCAFrom),
+		"put the CA of clientConfig's server there, unless an operator does ":                                                               inspecttest.NewFixture("").Calls(hook, "shop;reboot/hook", ended),
+	} {
+		found := findings(f, t, "certificate-expired")
+		if len(found) != 1 {
+			t.Fatalf("%s: %d findings", then, len(found))
+		}
+		r := found[0].Remediation
+		if got := r.Then + ": " + r.ThenRun; r.Command != look || strings.TrimSuffix(got, ": ") != strings.TrimSpace(then) || r.Text != look+"; then "+strings.TrimSuffix(got, ": ") {
+			t.Errorf("got  %s; %s\nwant %s\ntext %s", r.Command, got, then, r.Text)
 		}
 	}
 }

@@ -47,7 +47,7 @@ func TestNodesWithoutControlPlane(t *testing.T) {
 			s.Bundles = append(s.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: n, Path: inspect.KubeletClient}, Content: &pki.Content{}})
 		}
 		return func() {
-			if !lacksControlPlane(s) {
+			if !s.LacksControlPlane() {
 				t.Error("there is one")
 			}
 		}

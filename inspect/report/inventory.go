@@ -311,7 +311,7 @@ func NewInventory(ctx context.Context, f *inspect.Facts, fi Filter) Inventory {
 		}
 	}
 	inv.Nodes = append(inv.Nodes, nodeEntries(f.Within(ctx), fi)...)
-	inv.noControlPlane = lacksControlPlane(*s)
+	inv.noControlPlane = s.LacksControlPlane()
 	for _, r := range s.Reported {
 		if fi.Cert == nil && fi.place(r.At, nil) {
 			inv.Reported = append(inv.Reported, Reported{r.At, r.Bundle, r.Subject, r.Signer, r.NotBefore, r.NotAfter})

@@ -3,11 +3,9 @@ package report
 import (
 	"cmp"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
@@ -38,23 +36,6 @@ type Node struct {
 	AheadAtLeast *int `json:"clockAheadAtLeastSeconds,omitempty"`
 	AheadAtMost  *int `json:"clockAheadAtMostSeconds,omitempty"`
 	Files        int  `json:"files"`
-}
-
-// lacksControlPlane reports whether facts from files have nodes, and none of those on which
-// OpenShift's kube-apiserver runs.
-func lacksControlPlane(s inspect.Snapshot) bool {
-	if !s.Hints.OfFile() || len(s.Nodes) == 0 || s.Cluster.Versions.Cluster == "" || catalog.InHostingCluster(catalog.InternalLoadBalancerServing(), s.Cluster.Topology) {
-		return false
-	}
-	served := map[string]bool{} // the nodes with a file that only nodes with a kube-apiserver have
-	for i := range s.Bundles {
-		if at := &s.Bundles[i].At; at.Node != "" && at.Kind == pki.KindFile && catalog.IsAPIServerFile(at.Path) {
-			served[at.Node] = true
-		}
-	}
-	return !slices.ContainsFunc(slices.Concat(s.Nodes, s.LeftOut()), func(n inspect.Node) bool {
-		return n.Role == catalog.RoleMaster || n.Role != catalog.RoleArbiter && served[n.Name] // as inspect.RunsAPIServer
-	})
 }
 
 func nodeEntries(f *inspect.Facts, fi Filter) []Node {

@@ -41,7 +41,7 @@ func NoneOf(flag, typed string, words []string) error {
 }
 
 // similar are the names nearest to a word, by cobra's measure: by few letters that differ, or as
-// its beginning; else those that share a word between dashes with it.
+// its beginning; else those that share the most words between dashes with it.
 func similar(typed string, names []string) []string {
 	if typed == "" || len(typed) > longestTyped {
 		return nil
@@ -57,15 +57,40 @@ func similar(typed string, names []string) []string {
 			return first(found)
 		}
 	}
+	return sharing(typed, names)
+}
+
+// sharing are the names that share the most words between dashes with a word; none, where more share
+// them than are suggested: such words tell nothing.
+func sharing(typed string, names []string) []string {
+	most := 1
 	var found []string
 	for _, name := range names {
-		for word := range strings.SplitSeq(strings.ToLower(typed), "-") {
-			if len(word) > 3 && strings.Contains(strings.ToLower(name), word) && !slices.Contains(found, name) {
-				found = append(found, name)
-			}
+		n, long := shared(strings.ToLower(typed), strings.ToLower(name))
+		if !long || n < most || slices.Contains(found, name) {
+			continue
 		}
+		if n > most {
+			most, found = n, nil
+		}
+		found = append(found, name)
+	}
+	if len(found) > mostSuggestions {
+		return nil
 	}
 	return first(found)
+}
+
+// shared is how many words between dashes of what is typed are in a name; long: one of them is longer
+// than "api" or "to".
+func shared(typed, name string) (n int, long bool) {
+	words := strings.Split(name, "-")
+	for word := range strings.SplitSeq(typed, "-") {
+		if tells := len(word) > 3; slices.Contains(words, word) || tells && strings.Contains(name, word) {
+			n, long = n+1, long || tells
+		}
+	}
+	return n, long
 }
 
 func first(names []string) []string {

@@ -21,3 +21,21 @@ func TestASuggestionIsNearOrNone(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestASuggestionSharesTheMostWords: a name that shares two words is suggested, and not those that
+// share one of them; where too many share one, none is.
+func TestASuggestionSharesTheMostWords(t *testing.T) {
+	t.Parallel()
+	names := []string{"aggregator-client-signer", "csr-signer", "csr-signer-signer", "etcd-metric-signer", "kube-apiserver-to-kubelet-signer", "kubelet-client", "loadbalancer-serving-signer", "internal-loadbalancer-serving-certkey"}
+	for typed, want := range map[string]string{
+		"loadbalancer-signer": "; did you mean loadbalancer-serving-signer?",
+		"kubelet-signer":      "; did you mean kube-apiserver-to-kubelet-signer?",
+		"the-loadbalancer":    "; did you mean internal-loadbalancer-serving-certkey or loadbalancer-serving-signer?",
+		"to-the-kubelet":      "; did you mean kube-apiserver-to-kubelet-signer?",
+		"another-signer":      "", "to-of": "",
+	} {
+		if got := DidYouMean(typed, names); got != want {
+			t.Errorf("%s: %q, want %q", typed, got, want)
+		}
+	}
+}

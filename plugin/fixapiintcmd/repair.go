@@ -142,7 +142,7 @@ func (o *repairOptions) follow(fix *apiint.Repair, say func(string), read func()
 	ca := apply.CertsIn(fix.CA)
 	wants := func(wave string) bool { return len(o.order.Only) == 0 || slices.Contains(o.order.Only, wave) }
 	var network apply.NetworkFacts
-	if wants(remediate.WaveMasters) || wants(remediate.WaveControlPlane) || wants(remediate.WaveNetwork) {
+	if wants(remediate.WaveMasters) || wants(remediate.WaveNodes) || wants(remediate.WaveControlPlane) || wants(remediate.WaveNetwork) {
 		var err error
 		if network, err = read(); err != nil && o.network.Restart != apply.RestartNever {
 			return err

@@ -3,6 +3,7 @@ package rotatecmd
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
@@ -38,7 +39,12 @@ func suggested(err error, name, from string) error {
 		return err
 	}
 	with := *e
-	meant := cli.DidYouMean(name, append(rotate.Names(), "status", "prune"))
+	names := append(rotate.Names(), "status", "prune")
+	short := slices.DeleteFunc(slices.Clone(names), func(of string) bool {
+		_, base, ok := strings.Cut(of, "/")
+		return ok && !strings.Contains(name, "/") && slices.Contains(names, base) // one of the two is enough
+	})
+	meant := cli.DidYouMean(name, short)
 	switch name {
 	case "list", "explain": // commands of other programs
 		meant = "; did you mean --" + name + "?"

@@ -55,7 +55,7 @@ func (o *rotateOptions) showList(ctx context.Context) error {
 	case !o.details && o.output != "wide":
 		err = o.printList(out, d, r.Facts.Now, r.Facts.Snapshot.AsOf())
 	default:
-		err = printRotations(out, d, rotationsForm{wide: o.output == "wide", noHeaders: o.noHeaders}, r.Facts.Now, r.Facts.Snapshot.AsOf())
+		err = printRotations(out, d, rotationsForm{wide: o.output == "wide", noHeaders: o.noHeaders, from: o.from()}, r.Facts.Now, r.Facts.Snapshot.AsOf())
 	}
 	switch {
 	case err != nil:
@@ -66,19 +66,32 @@ func (o *rotateOptions) showList(ctx context.Context) error {
 	return nil
 }
 
-// rotationsForm is how --list is printed for people.
-type rotationsForm struct{ wide, noHeaders bool }
+// rotationsForm is how --list is printed for people; from are the files.
+type rotationsForm struct {
+	wide, noHeaders bool
+	from            string
+}
+
+// from are the files that are read, for people.
+func (o *rotateOptions) from() string { return ui.Clean(strings.Join(o.reading.From, ", ")) }
+
+// printHead says which cluster it is, and as of when.
+func printHead(w *ui.Page, c report.Cluster, now time.Time, from string) {
+	for _, line := range (ui.HumanPrinter{}).Head(w, c, now, from, "") {
+		ui.Printf(w, "%s\n", ui.Shortened(line, w.Columns()))
+	}
+}
 
 // printRotations prints --list for people: a line each, and below the lines why something
 // would not be rotated now, each reason once. asOf is when the cluster's status was read, where
 // that is a file's.
 func printRotations(out io.Writer, d rotationsDocument, form rotationsForm, now time.Time, asOf string) error {
 	b := ui.NewPage(out)
-	ui.PrintUnauthenticated(b, d.Cluster.Unauthenticated)
-	ui.PrintUnreviewed(b, d.Cluster.Unreviewed)
+	printHead(b, d.Cluster, now, form.from)
 	if asOf != "" {
 		ui.Printf(b, "The status of the cluster is %s.\n", asOf)
 	}
+	ui.Printf(b, "\n")
 	if len(d.Rotations) == 0 {
 		ui.Printf(b, "There is nothing here that certrot knows to rotate.\n")
 	}
@@ -120,17 +133,24 @@ func printRotations(out io.Writer, d rotationsDocument, form rotationsForm, now 
 				continue
 			}
 			text := reason{v.ID, v.Reason, v.Remediation.Text}
+			if v.NoAPI { // one reason for all of them
+				text.check = strings.Join(e.unasked(), ", ")
+			}
 			if of[text] == nil {
 				reasons = append(reasons, text)
 			}
-			of[text] = append(of[text], e.Name)
+			if !slices.Contains(of[text], e.Name) {
+				of[text] = append(of[text], e.Name)
+			}
 		}
 	}
 	for _, why := range reasons {
 		ui.Printf(b, "\n")
 		ui.Wrap(b, "", why.check+", of "+apply.NodeNames(of[why])+":")
 		ui.Wrap(b, "  ", why.text)
-		printNext(b, why.next)
+		if why.next != "" {
+			printNext(b, why.next)
+		}
 	}
 	_, err := io.WriteString(out, ui.CleanLines(b.String()))
 	return err
@@ -146,16 +166,32 @@ func printNext(w *ui.Page, next string) {
 	ui.Printf(w, "%s%s\n", lead, strings.ReplaceAll(inOrder(next, w.Columns()-len(lead)), "\n", "\n"+strings.Repeat(" ", len(lead))))
 }
 
+// unasked are the checks that only an API server answers, where none was asked.
+func (e rotationEntry) unasked() (names []string) {
+	for _, v := range e.Checks {
+		if v.blocks && v.NoAPI {
+			names = append(names, v.ID)
+		}
+	}
+	return names
+}
+
 // short says whether it would be rotated now, and the checks that stop it.
 func (e rotationEntry) short() string {
 	var names []string
 	for _, v := range e.Checks {
-		if v.blocks {
+		if v.blocks && !v.NoAPI {
 			names = append(names, v.ID)
 		}
+	}
+	if n := len(e.unasked()); n > 0 {
+		names = append(names, notChecked(n))
 	}
 	if len(names) == 0 {
 		return e.Rotates
 	}
 	return e.Rotates + ": " + strings.Join(names, ", ")
 }
+
+// notChecked are so many checks that only an API server answers.
+func notChecked(n int) string { return fmt.Sprintf("%d not checked", n) }

@@ -63,6 +63,45 @@ func TestWhyNotNowOfOneEntry(t *testing.T) {
 	}
 }
 
+// TestWhatWasNotAskedIsUnknown: checks that only the API server answers are one reason, behind those
+// that fail.
+func TestWhatWasNotAskedIsUnknown(t *testing.T) {
+	t.Parallel()
+	unasked := func(id string) rotationCheck {
+		return rotationCheck{Assessment: assess.Assessment{ID: id, Reason: "no API server could be asked"}, NoAPI: true, blocks: true}
+	}
+	e := rotationEntry{Rotates: "no", Checks: []rotationCheck{
+		unasked("pools-ready"), unasked("upgrade-running"),
+		{Assessment: assess.Assessment{ID: "nodes-ready", Status: assess.Fail, Reason: "worker-2"}, blocks: true},
+	}}
+	if got := e.why(); got != "nodes not ready +1" {
+		t.Errorf("WHY is %q", got)
+	}
+	if w := e.whys()[1]; w.short != "2 not checked" || w.ids != "pools-ready, upgrade-running" || w.status != assess.Unknown {
+		t.Errorf("got %+v", w)
+	}
+	if got := e.short(); got != "no: nodes-ready, 2 not checked" {
+		t.Errorf("--details: %q", got)
+	}
+}
+
+// TestOthersAreOneRow: what certrot does not rotate is one row, and each its own for scripts.
+func TestOthersAreOneRow(t *testing.T) {
+	t.Parallel()
+	managed := []rotationCheck{{Assessment: assess.Assessment{ID: managedCheck, Status: assess.Fail}, blocks: true}}
+	all := []rotationEntry{{Name: "a", Rotates: "yes"}, {Name: "b", Rotates: "no", Checks: managed}, {Name: "c", Rotates: "no", Checks: managed}}
+	o := &rotateOptions{}
+	if got := o.folded(all); len(got) != 2 || got[1].Name != "2 others: --details" || got[1].why() != "not by certrot" {
+		t.Errorf("got %+v", got)
+	}
+	if got := o.folded(all[:2]); got[1].Name != "b" {
+		t.Errorf("one: %+v", got)
+	}
+	if o.noHeaders = true; len(o.folded(all)) != 3 {
+		t.Error("a row is missing without headers")
+	}
+}
+
 // TestNamesAreWhole: whatever the width, each name stands whole at the beginning of a line, with its
 // reason behind it or on the next line; no line is wider than the terminal, unless a name is.
 func TestNamesAreWhole(t *testing.T) {

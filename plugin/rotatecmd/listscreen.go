@@ -29,10 +29,7 @@ const managedCheck = "managed"
 // why something would not be rotated now, once.
 func (o *rotateOptions) printList(out io.Writer, d rotationsDocument, now time.Time, asOf string) error {
 	w := ui.NewPage(out)
-	printer := ui.HumanPrinter{}
-	for _, line := range printer.Head(w, d.Cluster, now, ui.Clean(strings.Join(o.reading.From, ", ")), "") {
-		ui.Printf(w, "%s\n", ui.Shortened(line, w.Columns()))
-	}
+	printHead(w, d.Cluster, now, o.from())
 	if asOf != "" {
 		ui.Printf(w, "The status of the cluster is %s.\n", asOf)
 	}
@@ -48,11 +45,28 @@ func (o *rotateOptions) printList(out io.Writer, d rotationsDocument, now time.T
 		ui.Wrap(w, "", "NEXT: its automatic rotation. NOW: can it be rotated now? WHY: see the end.")
 		ui.Printf(w, "\n")
 	}
-	o.printTable(w, all)
+	o.printTable(w, o.folded(all))
 	ui.Printf(w, "\n")
 	o.printReasons(w, all)
 	_, err := io.WriteString(out, ui.CleanLines(w.String()))
 	return err
+}
+
+// byOthers reports whether certrot does not rotate it at all.
+func (e rotationEntry) byOthers() bool {
+	return slices.ContainsFunc(e.Checks, func(c rotationCheck) bool { return c.ID == managedCheck && c.blocks })
+}
+
+// folded has one line for all that certrot does not rotate: they stand last. Scripts, which want no
+// headers, get them all.
+func (o *rotateOptions) folded(all []rotationEntry) []rotationEntry {
+	others := func(e rotationEntry) bool { return e.byOthers() && e.Rotates == rotates(assess.Fail) }
+	i := slices.IndexFunc(all, others)
+	if i < 0 || len(all)-i < 2 || o.noHeaders {
+		return all
+	}
+	one := rotationEntry{Name: fmt.Sprintf("%d others: --details", len(all)-i), Rotates: all[i].Rotates, Checks: all[i].Checks}
+	return append(slices.Clone(all[:i]), one)
 }
 
 // printTable prints a line for each. A name is whole: it is what is typed. One that is longer than
@@ -100,7 +114,9 @@ func mostUrgent(a, b rotationEntry) int {
 		switch {
 		case e.Rotates == rotates(assess.Pass):
 			return 0
-		case slices.ContainsFunc(e.Checks, func(c rotationCheck) bool { return c.ID == managedCheck && c.blocks }):
+		case e.byOthers() && e.Rotates == rotates(assess.Fail):
+			return 4
+		case e.byOthers():
 			return 3
 		case e.Rotates == rotates(assess.Unknown):
 			return 1
@@ -138,7 +154,7 @@ func (e rotationEntry) why() string {
 	return all[0].short
 }
 
-// whys are the reasons why it would not be rotated now, in few words.
+// whys are the reasons why it would not be rotated now, in few words: what fails, then what is unknown.
 func (e rotationEntry) whys() []why {
 	var out []why
 	for _, c := range e.Checks {
@@ -146,6 +162,9 @@ func (e rotationEntry) whys() []why {
 			continue
 		}
 		reason := e.inFewWords(c)
+		if c.NoAPI {
+			reason = onlyLive
+		}
 		if reason == notThere { // what else blocks it follows from that
 			return []why{{"does not exist", c.ID, reason, c.Status}}
 		}
@@ -159,7 +178,23 @@ func (e rotationEntry) whys() []why {
 			out[i].ids += ", " + c.ID
 		}
 	}
+	for i, w := range out {
+		if w.reason == onlyLive {
+			out[i].short = notChecked(len(e.unasked()))
+		}
+	}
+	slices.SortStableFunc(out, func(a, b why) int {
+		return cmp.Compare(certainty(a.status), certainty(b.status))
+	})
 	return out
+}
+
+// certainty is lower of what is known to fail.
+func certainty(s assess.Status) int {
+	if s == assess.Fail {
+		return 0
+	}
+	return 1
 }
 
 const (
@@ -167,6 +202,8 @@ const (
 	notThere = "its operator has not made it"
 	// noSigner is the reason of what such a signer signs.
 	noSigner = "its signer does not exist"
+	// onlyLive is the reason of checks that only the API server answers, where none was asked.
+	onlyLive = "only the live cluster tells"
 )
 
 // inFewWords is why a check blocks: --details and the plan have its whole reason.
@@ -276,6 +313,10 @@ func (o *rotateOptions) printReasons(w *ui.Page, all []rotationEntry) {
 		if i == maxReasons && len(order) > maxReasons+1 {
 			ui.Printf(w, "  %s: --details\n", ui.Count(len(order)-i, "more reason"))
 			break
+		}
+		if k.reason == onlyLive { // each of them is named
+			ui.Wrap(w, fmt.Sprintf("%s %-*s  ", ui.StatusMark(k.status), wide, k.short), k.reason+": "+k.ids)
+			continue
 		}
 		line := fmt.Sprintf("%s %-*s  %s", ui.StatusMark(k.status), wide, k.short, k.reason)
 		if k.ids != k.short && k.ids != managedCheck { // by that name it is accepted, where it may be

@@ -98,7 +98,7 @@ func printRotation(out io.Writer, p rotate.Planned) error {
 	}
 	ui.Printf(w, "\nWhat follows\n")
 	for _, c := range p.Consequences() {
-		ui.Wrap(w, fmt.Sprintf("  %-11s", c.Stage), c.At+": "+c.Text)
+		ui.Wrap(w, fmt.Sprintf("  %-15s", stageName(c.Stage)), c.At+": "+c.Text)
 	}
 	ui.Printf(w, "\n")
 	ui.Wrap(w, "Undo     ", noUndo)

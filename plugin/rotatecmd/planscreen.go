@@ -197,18 +197,19 @@ type stageLine struct {
 	rank            ui.Rank // of the line about nodes
 }
 
-// controlPlane is what the stage of static pods is called on a screen.
-const controlPlane = "control-plane"
+// stageName is what a stage is called for people: static pods are the control plane's.
+func stageName(stage string) string {
+	if stage == catalog.FlowMasters {
+		return "control-plane"
+	}
+	return stage
+}
 
 // follows prints a line for each stage that follows, with how many objects it is about.
 func follows(a *ui.Answer, p rotate.Planned) {
 	var blocked []string
 	for _, s := range stagesOf(p, &blocked) {
-		name := s.stage
-		if name == catalog.FlowMasters {
-			name = controlPlane
-		}
-		s.print(a, fmt.Sprintf("  %-*s", stageColumns-2, name))
+		s.print(a, fmt.Sprintf("  %-*s", stageColumns-2, stageName(s.stage)))
 	}
 	if len(blocked) > 0 {
 		a.Names(ui.Always, "! blocked   ", unique(blocked))

@@ -16,6 +16,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
@@ -27,7 +28,7 @@ import (
 )
 
 func pruneRisks() []string {
-	return []string{rotate.AllRead, rotate.TenantsRead, rotate.TenantsHold, rotate.JustSigned, remediate.NoLease, preflight.UnauthenticatedAPI, preflight.UnreviewedVersion}
+	return []string{rotate.SignerTrusted, rotate.AllRead, rotate.TenantsRead, rotate.TenantsHold, rotate.JustSigned, remediate.NoLease, preflight.UnauthenticatedAPI, preflight.UnreviewedVersion}
 }
 
 func newRotatePruneCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
@@ -35,7 +36,7 @@ func newRotatePruneCommand(app cli.App, config *genericclioptions.ConfigFlags) *
 	cmd := &cobra.Command{
 		Use:   "prune NAME",
 		Short: "Remove old CAs of a signer that no certificate needs",
-		Long: `Lists which CAs in the bundle of a signer could be removed, and removes them after a yes. A CA stays if it is the current signer or newer, or if any certificate that was read needs it: in a Secret, a ConfigMap, a file on a node, or presented by a server. Where anything was not read, nothing is removed: a certificate there may need it.
+		Long: `Lists which CAs in the bundle of a signer could be removed, and removes them after a yes. A CA stays if it is the current signer or newer, or if any certificate that was read needs it: in a Secret, a ConfigMap, a file on a node, or presented by a server. Where anything was not read, nothing is removed: a certificate there may need it. Neither is it while a client trusts an old CA and not the current signer.
 
 This is for a leaked key. Otherwise there is no need: old CAs expire, and operators remove expired ones. All nodes are read, unless --nodes says otherwise.
 
@@ -140,11 +141,11 @@ func (o *rotateOptions) prune(ctx context.Context) error {
 		}
 		r.Facts.Snapshot.Cluster.Clock = conn.Clock.Reading()
 	}
-	cas, err := rotate.OldTrust(r.Facts, of.Rotation, o.risks)
+	cas, err := r.OldTrust(of, o.risks)
 	if err != nil {
 		return apply.Refused(err)
 	}
-	p := pruning{Reading: r, of: of, cas: cas}
+	p := pruning{Reading: r, of: of, cas: cas, from: o.from()}
 	if conn != nil && o.dryRun != apply.DryRunClient {
 		if p.action, err = rotate.NewPruneBundle(ctx, conn.Kube, of.Rotation.Bundle, cas); errors.Is(err, remediate.ErrChanged) {
 			return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.NothingChanged(err), "another client writes it at this moment: look, and run it again")}
@@ -174,6 +175,7 @@ type pruning struct {
 	of     rotate.Rotatable
 	cas    []rotate.OldCA
 	action rotate.PruneBundle
+	from   string // files that were read, for people
 }
 
 func (p pruning) removable() (n int) {
@@ -187,11 +189,8 @@ func (p pruning) removable() (n int) {
 
 func (p pruning) print(out io.Writer) error {
 	w := ui.NewPage(out)
-	c := p.Facts.Snapshot.Cluster
-	ui.Printf(w, "Cluster  %s  %s %s\n", ui.OrDash(c.Server), ui.Product(c.Versions.Cluster), ui.OrDash(c.Versions.Cluster))
-	ui.PrintUnauthenticated(w, c.Unauthenticated)
-	ui.PrintUnreviewed(w, c.Versions.WhyUnreviewed())
-	ui.Printf(w, "Bundle   %s\n", p.of.Rotation.Bundle)
+	printHead(w, report.ClusterOf(p.Facts.Snapshot.Cluster), p.Facts.Now, p.from)
+	ui.Printf(w, "\nBundle   %s\n", p.of.Rotation.Bundle)
 	for _, ca := range p.cas {
 		mark, why := " ", "stays: "+ca.Keep
 		if ca.Keep == "" {

@@ -46,8 +46,10 @@ func entryOf(r rotate.Reading, of rotate.Rotatable) rotationEntry {
 		return e
 	}
 	for _, v := range r.Preflight(of).Check() {
-		e.Checks = append(e.Checks, checkOf(v))
-		if v.Blocks() && (e.Rotates == rotates(assess.Pass) || v.Status == assess.Fail) {
+		c := checkOf(v)
+		c.blocks = v.Status != assess.Pass // a plan goes past what only the API server tells: whether it would be rotated is unknown
+		e.Checks = append(e.Checks, c)
+		if c.blocks && (e.Rotates == rotates(assess.Pass) || v.Status == assess.Fail) {
 			e.Rotates = rotates(v.Status)
 		}
 	}

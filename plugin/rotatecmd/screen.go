@@ -32,7 +32,7 @@ func label(word string) string { return fmt.Sprintf("%-10s", word) }
 // head says which cluster it is, and as of when.
 func (o *rotateOptions) head(a *ui.Answer, page *ui.Page, r rotate.Reading) {
 	printer := ui.HumanPrinter{}
-	for i, line := range printer.Head(page, report.ClusterOf(r.Facts.Snapshot.Cluster), r.Facts.Now, ui.Clean(strings.Join(o.reading.From, ", ")), "") {
+	for i, line := range printer.Head(page, report.ClusterOf(r.Facts.Snapshot.Cluster), r.Facts.Now, o.from(), "") {
 		if i < 2 {
 			a.Line(ui.Always, "%s", line)
 		} else { // what has to be known of the answer: whole sentences

@@ -126,7 +126,7 @@ func (a Repair) node(d *remediate.Draft, name string) error {
 func (a Repair) leftOut(d *remediate.Draft) {
 	for _, n := range d.Facts.LeftOut() {
 		masters := n.Role == catalog.RoleMaster || n.Role == catalog.RoleArbiter
-		if a.Order.wants(remediate.WaveMasters) && (masters || n.Role == "") || a.Order.wants(remediate.WaveWorkers) && !masters {
+		if a.Order.wants(remediate.WaveMasters) && (masters || n.Role == "") || a.Order.wantsWorkers() && !masters {
 			d.Plan.Unknown = append(d.Plan.Unknown, remediate.UnreadNode(d.Facts, n.Name))
 		}
 	}

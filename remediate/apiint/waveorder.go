@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
 // Share is a number of nodes, or a part of all.
@@ -38,4 +40,27 @@ type Order struct {
 	Accept         []string // risks, by name
 }
 
-func (o Order) wants(wave string) bool { return len(o.Only) == 0 || slices.Contains(o.Only, wave) }
+// wants reports whether a wave is chosen: by its name, or by one for several.
+func (o Order) wants(wave string) bool {
+	worker := wave == remediate.WaveNotReady || wave == remediate.WaveFirst || wave == remediate.WaveWorkers
+	return len(o.Only) == 0 || slices.Contains(o.Only, wave) ||
+		worker && slices.Contains(o.Only, remediate.WaveWorkers) ||
+		(worker || wave == remediate.WaveMasters) && slices.Contains(o.Only, remediate.WaveNodes)
+}
+
+// wantsWorkers reports whether any wave of workers is chosen.
+func (o Order) wantsWorkers() bool {
+	return o.wants(remediate.WaveNotReady) || o.wants(remediate.WaveFirst) || o.wants(remediate.WaveWorkers)
+}
+
+// mastersAlone reports whether nothing comes after the control plane nodes.
+func (o Order) mastersAlone() bool { return slices.Equal(o.Only, []string{remediate.WaveMasters}) }
+
+// workerWaves adds the waves of workers that are chosen, in this order.
+func (o Order) workerWaves(d *remediate.Draft, waves ...remediate.Wave) {
+	for _, w := range waves {
+		if o.wants(w.Name) {
+			d.AddWave(w)
+		}
+	}
+}

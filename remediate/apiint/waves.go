@@ -51,7 +51,7 @@ func (a Repair) all(d *remediate.Draft) error {
 	if err := a.masters(d, masters); err != nil {
 		return err
 	}
-	if a.Order.wants(remediate.WaveWorkers) {
+	if a.Order.wantsWorkers() {
 		if err := a.workers(d, workers); err != nil {
 			return err
 		}
@@ -271,8 +271,8 @@ func (a Repair) masters(d *remediate.Draft, names []string) error {
 	if chosen {
 		d.AddWave(wave)
 		d.Plan.Unknown = append(d.Plan.Unknown, unknown...)
-		if len(a.Order.Only) == 1 {
-			return nil // nothing comes after them
+		if a.Order.mastersAlone() {
+			return nil
 		}
 	}
 	return a.mastersFirst(d, wave, unknown, chosen)
@@ -352,11 +352,12 @@ func (a Repair) workers(d *remediate.Draft, names []string) error {
 			first.Why = "one that is Ready, before the others; whether it is alive is unknown: " + d.Plan.Basis.NodeHealth(n).Heartbeat()
 		}
 	}
+	if !a.Order.wants(remediate.WaveFirst) {
+		first.Nodes = nil // none of them is begun
+	}
 	a.resumeFirst(d, begun, &first, &rest)
 	unavailableOnes.Parallel = Share{10, true}.of(len(unavailableOnes.Nodes))
-	d.AddWave(unavailableOnes)
-	d.AddWave(first)
-	d.AddWave(rest)
+	a.Order.workerWaves(d, unavailableOnes, first, rest)
 	return nil
 }
 

@@ -70,6 +70,13 @@ func TestWavesInTheirOrder(t *testing.T) {
 			f.Right("master-0")
 			fix.Order.Only = []string{remediate.WaveWorkers}
 		}, "workers-first/1: worker-0", ""},
+		{"workers that do not work, alone", "worker-0 worker-1! worker-2", func(_ *remediatetest.Fixture, fix *Repair) { fix.Order.Only = []string{remediate.WaveNotReady} }, "workers-not-ready/1: worker-1", ""},
+		{"the first worker alone", "worker-0 worker-1! worker-2", func(_ *remediatetest.Fixture, fix *Repair) { fix.Order.Only = []string{remediate.WaveFirst} }, "workers-first/1: worker-0", ""},
+		{"all nodes, by their name", "master-0 worker-0 worker-1", func(_ *remediatetest.Fixture, fix *Repair) { fix.Order.Only = []string{remediate.WaveNodes} }, "masters/1: master-0; workers-first/1: worker-0; workers/1: worker-1", ""},
+		{"workers that do not work, alone, and one that nobody asked to read", "worker-0!", func(f *remediatetest.Fixture, fix *Repair) {
+			f.OtherNodes = []inspect.Node{{Name: "worker-8", Role: catalog.RoleWorker}}
+			fix.Order.Only = []string{remediate.WaveNotReady}
+		}, "workers-not-ready/1: worker-0", "worker-8: node-read"},
 		{"workers alone, and the risk is accepted", "master-0 worker-0", func(_ *remediatetest.Fixture, fix *Repair) {
 			fix.Order = Order{Only: []string{remediate.WaveWorkers}, Accept: []string{preflight.MastersFirst}}
 		}, "workers-first/1: worker-0", ""},

@@ -10,6 +10,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
@@ -181,6 +182,10 @@ func (p Preflight) pools() preflight.Result {
 }
 
 func (p Preflight) nodes() preflight.Result {
+	const look, effect = "kubectl get nodes; kubectl get leases -n kube-node-lease", "Rollouts wait for such a master, and such a node gets no new CA"
+	if lost := p.lost(); p.ControlPlane == nil && len(lost) > 0 {
+		return preflight.Fail(look, "%s. %s (as of %s)", few(lost), effect, remediate.Timestamp(p.Facts.Snapshot.Taken))
+	}
 	if f, ok := p.general().Unread("nodes"); ok {
 		return f
 	}
@@ -200,9 +205,21 @@ func (p Preflight) nodes() preflight.Result {
 	}
 	switch {
 	case len(unavailable) > 0:
-		return preflight.Fail("kubectl get nodes; kubectl get leases -n kube-node-lease", "%s. Rollouts wait for such a master, and such a node gets no new CA", few(unavailable))
+		return preflight.Fail(look, "%s. %s", few(unavailable), effect)
 	case len(unknown) > 0:
 		return preflight.Result{Reason: "whether these nodes are alive is unknown: " + few(unknown), Next: p.hints().Unread(inspect.MayList("leases.coordination.k8s.io", "kube-node-lease"))}
 	}
 	return preflight.Pass("")
+}
+
+// lost are the nodes that do not work, by the Node objects and Leases of the facts themselves: a file
+// may have those, and no status of the cluster.
+func (p Preflight) lost() (out []string) {
+	s := p.Facts.Snapshot
+	for _, n := range slices.Concat(s.Nodes, s.LeftOut()) {
+		if life := s.NodeHealth(&n); life.Unhealthy() {
+			out = append(out, n.Name+": "+life.String())
+		}
+	}
+	return out
 }

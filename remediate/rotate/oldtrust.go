@@ -275,7 +275,7 @@ func (a PruneBundle) Undo(ctx context.Context, env *remediate.Env, _ *remediate.
 func unreadFor(f *inspect.Facts, tenants bool) (missing []string, next string) {
 	values := unreadValues(f, tenants)
 	if !tenants {
-		missing, next = unreadPlaces(f), "read it too, with --nodes all and a way that leads to each node"
+		missing, next = unreadPlaces(f), f.Hints().UnreadNodes("read it too, with --nodes all and a way that leads to each node")
 		values = append(values, unreadServers(f)...)
 	}
 	if len(missing) == 0 {
@@ -304,8 +304,11 @@ func unreadPlaces(f *inspect.Facts) []string {
 			out = append(out, "node "+n.Name+" was not read")
 		}
 	}
-	for _, n := range f.Snapshot.OtherNodes {
+	for _, n := range f.Snapshot.LeftOut() {
 		out = append(out, "node "+n.Name+" was left out")
+	}
+	if f.Snapshot.LacksControlPlane() {
+		out = append(out, "the file has no control plane node")
 	}
 	for _, g := range f.Snapshot.Gaps {
 		if g.What != "secrets" && g.What != "configmaps" { // those are said

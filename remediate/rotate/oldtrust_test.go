@@ -130,6 +130,10 @@ func TestOldTrustThatIsNotKnown(t *testing.T) {
 		"a clock that is wrong": {func(f *rotated) {
 			f.Cluster.Clock = inspect.Clock{Sent: remediatetest.TestNow, Before: remediatetest.TestNow.Add(-2 * time.Hour), After: remediatetest.TestNow.Add(-2 * time.Hour), Received: remediatetest.TestNow}
 		}, clocks, "behind this machine's"},
+		"a file without control plane nodes": {func(f *rotated) {
+			f.Nodes[0].Name, f.Nodes[0].Role, f.Cluster.Versions.Cluster = "worker-0", catalog.RoleWorker, "4.15.1"
+			f.Advise(inspect.FileHints("x"))
+		}, AllRead, "the file has no control plane node"},
 		"a node that is away": {func(f *rotated) { f.Nodes[0].Via = "" }, AllRead, "node master-0 was not read"},
 	} {
 		f := newRotated()
@@ -142,6 +146,34 @@ func TestOldTrustThatIsNotKnown(t *testing.T) {
 		if !errors.As(err, &r) || r.Name != c.want || !strings.Contains(r.Reason, c.says) || r.Next == "" {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestOldTrustOfClients: a client that trusts the old CA alone is repaired before that is removed.
+func TestOldTrustOfClients(t *testing.T) {
+	t.Parallel()
+	f := newRotated()
+	f.Cluster.Versions.Cluster, f.Cluster.Internal = "4.15.1", "https://"+remediatetest.APIIntHost+":6443"
+	judge := func(accepted ...string) ([]OldCA, error) {
+		f.Sort()
+		r := NewReading(t.Context(), inspect.NewFacts(f.Snapshot, remediatetest.TestNow, time.Hour))
+		of, err := r.Find(catalog.LoadBalancerSigner().Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.OldTrust(of, accepted)
+	}
+	if cas, err := judge(); err != nil || cas[1].Keep != "" {
+		t.Fatalf("clients that trust the current signer: %+v, %v", cas, err)
+	}
+	f.Snapshot.Bundles = slices.DeleteFunc(f.Snapshot.Bundles, func(b inspect.Bundle) bool { return b.At.Node != "" })
+	f.Embed("master-0", remediatetest.KubeletFile, f.Old.CertPEM)
+	var r *remediate.Refusal
+	if _, err := judge(); !errors.As(err, &r) || r.Name != SignerTrusted || !r.Risk || !strings.Contains(r.Reason, "kubelet on master-0") || !strings.Contains(r.Next, "fix-api-int") {
+		t.Errorf("a kubelet that trusts only the old CA: %v", err)
+	}
+	if cas, err := judge(SignerTrusted); err != nil || cas[1].Keep != "" {
+		t.Errorf("accepted: %+v, %v", cas, err)
 	}
 }
 

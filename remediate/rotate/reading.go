@@ -3,12 +3,14 @@ package rotate
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
 )
 
@@ -57,4 +59,37 @@ func (r Reading) Find(name string) (Rotatable, error) {
 		return of, &Error{Outcome: Refused, Err: fmt.Errorf("%s/%s: certrot does not rotate it", p.Namespace, p.Name), Next: next}
 	}
 	return of, &Error{Outcome: Unread, Err: err, Next: r.Facts.Hints().Next("list the names: {} rotate --list")}
+}
+
+// OldTrust judges each CA in a signer's bundle. It refuses while a client trusts one that is old, and not
+// the current signer: that client is repaired first.
+func (r Reading) OldTrust(of Rotatable, accepted []string) ([]OldCA, error) {
+	c := r.Chain(of)
+	if late := c.onlyOld(); len(late) > 0 && !slices.Contains(accepted, SignerTrusted) {
+		return nil, &remediate.Refusal{
+			Name: SignerTrusted, Risk: true, Next: c.lateOnNodes().Text,
+			Reason: fmt.Sprintf("clients trust a previous CA of the bundle, and not the current signer: %s", fewLate(late)),
+		}
+	}
+	return OldTrust(r.Facts, of.Rotation, accepted)
+}
+
+// onlyOld are the clients that trust another CA of the bundle than the current signer, and not that.
+func (c Chain) onlyOld() []Late {
+	bundle, _ := published(c.Facts, c.Of.Rotation.Bundle)
+	signer := c.signer()
+	if signer == nil {
+		return nil
+	}
+	var out []Late
+	for _, claim := range c.claims() {
+		old := slices.ContainsFunc(bundle, func(ca *pki.Cert) bool {
+			return ca.Fingerprint != signer.Fingerprint && ca.NotAfter.After(c.Facts.Now) && pki.Contains(claim.Roots, ca)
+		})
+		late := Late{whoOf(claim), ""}
+		if claim.Tenant == "" && !aboutServer(claim) && old && pki.VerifyCA(signer, claim.Roots, c.Facts.Now) != nil && !slices.Contains(out, late) {
+			out = append(out, late)
+		}
+	}
+	return out
 }
