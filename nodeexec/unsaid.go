@@ -43,6 +43,11 @@ func unsaidOf(line []string, node string) unsaid {
 		}
 	}
 	for _, word := range line[1:] {
+		for _, part := range strings.FieldsFunc(word, func(r rune) bool { return unicode.IsSpace(r) || r == '=' || r == ':' }) {
+			if madeWithNode(part) {
+				add(strings.ReplaceAll(part, nodeMark, node))
+			}
+		}
 		word = withoutNode(word, node)
 		for _, part := range append([]string{word}, strings.Fields(word)...) {
 			add(part)
@@ -75,6 +80,15 @@ func unsaidOf(line []string, node string) unsaid {
 		u.longest = max(u.longest, len(word))
 	}
 	return u
+}
+
+// madeWithNode reports whether a part of a word is the node's name and something so short beside it that nothing
+// else of it is left out. USER@{node} is not.
+func madeWithNode(part string) bool {
+	if part == nodeMark || !strings.Contains(part, nodeMark) || strings.HasSuffix(part, "@"+nodeMark) {
+		return false
+	}
+	return !slices.ContainsFunc(strings.FieldsFunc(strings.ReplaceAll(part, nodeMark, " "), separates), func(rest string) bool { return len([]rune(rest)) >= shortestUnsaid })
 }
 
 // withoutNode takes the node's name out of a word where it stands by itself, as in root@{node}. Next to

@@ -29,7 +29,7 @@ func TestAnAnswerThatIsLostIsAnError(t *testing.T) {
 		"verify --from " + demo, "verify --details --from " + demo, "snapshot -o - --from " + demo,
 		"fix-api-int --dry-run=client --from " + demo, "fix-api-int status --from " + demo, "fix-api-int -o diff --dry-run=client --from " + demo,
 		"rotate --list --from " + demo, "rotate --list -o wide --from " + demo, "rotate status loadbalancer-serving-signer --from " + demo,
-		"rotate loadbalancer-serving-signer --explain --from " + demo, "rotate prune loadbalancer-serving-signer --from " + demo,
+		"rotate loadbalancer-serving-signer --explain --from " + demo, "rotate prune loadbalancer-serving-signer --accept-risk=signer-trusted,all-read --from " + demo,
 	} {
 		said := &bytes.Buffer{}
 		code := plugin.Main(t.Context(), "v0.0.0", append([]string{"kubectl-certrot"}, strings.Fields(args)...), genericiooptions.IOStreams{In: strings.NewReader(""), Out: full{}, ErrOut: said})

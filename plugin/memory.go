@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
@@ -91,11 +92,17 @@ func (g *memoryGuard) why(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		files = nil
 	}
-	line := strings.TrimSpace(nodeexec.Quote(append(strings.Fields(cmd.CommandPath()), args...)...) + " " + apply.CommandLine(cmd))
-	return cli.WithHint(
-		fmt.Errorf("--from %s: it takes more than %d MiB of memory, the limit: nothing was judged or written", strings.Join(files, ", "), g.limit>>20),
-		"ask who made it: a cluster's takes a tenth of 2 GiB. To read it all the same:\nGOMEMLIMIT=%dMiB %s", 2*g.limit>>20, line,
-	)
+	over := fmt.Errorf("--from %s: it takes more than %d MiB of memory, the limit: nothing was judged or written", foreign.Texts(files), g.limit>>20)
+	const who = "ask who made it: a cluster's takes a tenth of 2 GiB"
+	line := strings.Fields(cmd.CommandPath())
+	for _, word := range args {
+		line = append(line, nodeexec.Quote(word))
+	}
+	again := strings.Join(line, " ") + strings.TrimPrefix(apply.CommandLine(cmd), cmd.CommandPath())
+	if !foreign.Prints(again) { // a file's name may be another's
+		return cli.WithHint(over, who+". To read it all the same, set GOMEMLIMIT=%dMiB", 2*g.limit>>20)
+	}
+	return cli.WithHint(over, who+". To read it all the same:\nGOMEMLIMIT=%dMiB %s", 2*g.limit>>20, again)
 }
 
 // heapInUse returns a function that tells the bytes of all objects in memory.
@@ -131,7 +138,7 @@ func (g *memoryGuard) run(ctx context.Context, cmd *cobra.Command) error {
 	err := g.answer()
 	cancel(err)
 	select {
-	case <-done:
+	case <-done: //nolint:errcheck // why it is over says more
 	case <-time.After(ending):
 	}
 	return err

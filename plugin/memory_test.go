@@ -48,18 +48,18 @@ func TestFilesThatTakeTooMuchMemoryEndTheCommand(t *testing.T) {
 	limit := fmt.Sprintf("%d MiB", newMemoryGuard().limit>>20)
 	twice := fmt.Sprintf("%dMiB", 2*newMemoryGuard().limit>>20)
 	for args, again := range map[string]string{
-		"verify":             "kubectl certrot verify",
-		"inspect nodes":      "kubectl certrot inspect nodes",
-		"snapshot -o " + out: "kubectl certrot snapshot",
-		"snapshot -o -":      "kubectl certrot snapshot",
-		"fix-api-int --emit-script " + out + " --nodes a": "kubectl certrot fix-api-int",
+		"verify":             "verify FROM",
+		"inspect nodes":      "inspect nodes FROM",
+		"snapshot -o " + out: "snapshot FROM --output " + out,
+		"snapshot -o -":      "snapshot FROM --output -",
+		"fix-api-int --emit-script " + out + " --nodes a": "fix-api-int --emit-script " + out + " FROM --nodes a",
 	} {
 		var said, answer bytes.Buffer
 		code := Main(t.Context(), "test", append([]string{"kubectl-certrot"}, append(strings.Fields(args), "--from", file)...), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &answer, ErrOut: &said})
 		if code != cli.ExitUsage || answer.Len() > 0 {
 			t.Errorf("%s: exit code %d, printed:\n%s", args, code, answer.String())
 		}
-		for _, want := range []string{"error: --from " + file + ": it takes more than " + limit + " of memory", "GOMEMLIMIT=" + twice + " " + again, "--from '" + file + "'"} {
+		for _, want := range []string{"error: --from " + file + ": it takes more than " + limit + " of memory", "GOMEMLIMIT=" + twice + " kubectl certrot " + strings.Replace(again, "FROM", "--from '"+file+"'", 1) + "\n"} {
 			if !strings.Contains(said.String(), want) {
 				t.Errorf("%s: does not say %q:\n%s", args, want, said.String())
 			}

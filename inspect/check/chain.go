@@ -213,7 +213,7 @@ func costOf(ca *pki.Cert) int {
 	switch algorithm, size, _ := strings.Cut(ca.PublicKey, " "); {
 	case algorithm == "RSA":
 		bits, _ := strconv.Atoi(size)
-		return 1 + 6*(bits*bits>>20)
+		return max(10, 1+6*(bits*bits>>20)) // both certificates are parsed
 	case algorithm != "ECDSA", size == "P-224", size == "P-256":
 		return 10
 	case size == "P-384":

@@ -36,8 +36,11 @@ type alike struct {
 func csrAnswered(f *inspect.Facts) []assess.Finding {
 	groups, findings := map[alike][]inspect.SigningRequest{}, map[alike]int{}
 	var order []alike
-	nodes := nodesByName(f)
+	nodes, tries := nodesByName(f), map[string][]inspect.SigningRequest{}
 	for _, r := range f.Snapshot.Requests {
+		if node, joins := r.Joins(); joins && mayAsk(f, r, node) {
+			tries[node] = append(tries[node], r)
+		}
 		if r.Condition == inspect.Issued || r.Condition == inspect.Approved && f.Now.Sub(r.Since) < pendingLong {
 			continue
 		}
@@ -64,7 +67,7 @@ func csrAnswered(f *inspect.Facts) []assess.Finding {
 		if g.condition == inspect.Pending && f.Now.Sub(groups[g][0].Since) < pendingLong {
 			continue
 		}
-		out = append(out, csrFinding(f, groups[g], nodes))
+		out = append(out, csrFinding(f, groups[g], nodes, tries))
 	}
 	return out
 }
@@ -91,8 +94,9 @@ func nodesByName(f *inspect.Facts) map[string]*inspect.Node {
 	return nodes
 }
 
-// csrFinding is of requests that are alike, the oldest one first.
-func csrFinding(f *inspect.Facts, requests []inspect.SigningRequest, nodes map[string]*inspect.Node) assess.Finding {
+// csrFinding is of requests that are alike, the oldest one first. tries are the requests to join in a node's
+// name by who may ask.
+func csrFinding(f *inspect.Facts, requests []inspect.SigningRequest, nodes map[string]*inspect.Node, tries map[string][]inspect.SigningRequest) assess.Finding {
 	first := requests[0]
 	several := slices.ContainsFunc(requests, func(r inspect.SigningRequest) bool {
 		return r.Signer != first.Signer || subjectOf(r) != subjectOf(first)
@@ -139,11 +143,11 @@ func csrFinding(f *inspect.Facts, requests []inspect.SigningRequest, nodes map[s
 		}
 		if act.Object.Name != first.Object.Name {
 			finding.Evidence += fmt.Sprintf("; the newest, %s, is of %s", foreign.Name(act.Object.Name), when(f.Now, act.Since))
-			if node, joins := act.Joins(); joins && beside(f, act, node) == "" || act.Requester == act.Subject() {
+			if node, joins := act.Joins(); joins && mayAsk(f, act, node) && beside(act, tries[node]) == nil || act.Requester == act.Subject() {
 				finding.Evidence += ": the others are earlier tries"
 			}
 		}
-		finding.Remediation = answering(f, finding.Remediation, act, nodes)
+		finding.Remediation = answering(f, finding.Remediation, act, nodes, tries)
 	case inspect.Approved:
 		finding.Reason = fmt.Sprintf("%s approved %s, no certificate issued", reason, ago(f.Now, first.Since))
 		finding.Impact = "the CSR's requester gets no certificate: servers refuse it once it has no valid one"
@@ -193,7 +197,7 @@ func mayAsk(f *inspect.Facts, r inspect.SigningRequest, node string) bool {
 }
 
 // answering goes on with what is to be done about a pending request.
-func answering(f *inspect.Facts, look assess.Remediation, r inspect.SigningRequest, nodes map[string]*inspect.Node) assess.Remediation {
+func answering(f *inspect.Facts, look assess.Remediation, r inspect.SigningRequest, nodes map[string]*inspect.Node, tries map[string][]inspect.SigningRequest) assess.Remediation {
 	node, isNode := strings.CutPrefix(r.Subject(), "system:node:")
 	_, joins := r.Joins()
 	switch {
@@ -201,7 +205,7 @@ func answering(f *inspect.Facts, look assess.Remediation, r inspect.SigningReque
 	case isNode && (r.Requester != r.Subject() && !mayAsk(f, r, node) || subjectOf(r) != kubeletSubject(node)):
 		return followed(look, fmt.Sprintf("no kubelet asks so (%s, in the name of %s): deny it, unless you know why", foreign.Name(r.Requester), foreign.Name(node)), foreign.Command("", "kubectl certificate deny %s", r.Object.Name))
 	case joins: // who has the bootstrap token asks in any node's name, and describe looks the same
-		return joining(f, look, r, node, nodes[node] != nil)
+		return joining(f, look, r, node, nodes[node] != nil, tries[node])
 	case r.Bad == "" && look.Command != "": // else who made it hides something
 		return followed(look, "if the request is right, approve it", foreign.Command("", "kubectl certificate approve %s", r.Object.Name))
 	}
@@ -211,14 +215,18 @@ func answering(f *inspect.Facts, look assess.Remediation, r inspect.SigningReque
 // joining is the next step for a request to join. A node that the API has is approved by fix-api-int, which
 // asks the node. A new machine has no Node yet, and nothing in its request tells it from that of who else has
 // the bootstrap token: its kubelet's log has when it asked.
-func joining(f *inspect.Facts, look assess.Remediation, r inspect.SigningRequest, node string, known bool) assess.Remediation {
+func joining(f *inspect.Facts, look assess.Remediation, r inspect.SigningRequest, node string, known bool, tries []inspect.SigningRequest) assess.Remediation {
 	if known {
 		return followed(look, "if the kubelet of "+foreign.Name(node)+" waits for it, preview its approval", f.Hints().Next("{} fix-api-int --nodes %s --approve-csrs --dry-run=client", node))
 	}
 	const log = "journalctl -u kubelet -g 'Rotating certificates'"
-	if other := beside(f, r, node); other != "" {
-		look.Then = fmt.Sprintf("no Node %s was read, and %s came within 15 minutes of %s, with another key: its kubelet was restarted, or another client asks, too. Approve only the one that came with its last try (on the machine: %s), and none if both did",
-			foreign.Name(node), foreign.Name(other), foreign.Name(r.Object.Name), log)
+	if other := beside(r, tries); other != nil {
+		said := "came within 15 minutes of " + foreign.Name(r.Object.Name) + ", with another key: its kubelet was restarted, or another client asks, too"
+		if other.Condition != inspect.Pending {
+			said = "with another key, is " + strings.ToLower(string(other.Condition)) + ": its kubelet may have asked by that one, and another client by this one"
+		}
+		look.Then = fmt.Sprintf("no Node %s was read, and %s %s. Approve only the one that came with its last try (on the machine: %s), and none if both did",
+			foreign.Name(node), foreign.Name(other.Object.Name), said, log)
 		look.Text += "; then " + look.Then
 		return look
 	}
@@ -229,23 +237,28 @@ func joining(f *inspect.Facts, look assess.Remediation, r inspect.SigningRequest
 		foreign.Command("", "kubectl certificate approve %s", r.Object.Name))
 }
 
-// beside is a pending request to join in the same name, with another key, that came less than a kubelet's
-// wait before or after this one, by who may ask; empty: there is none.
-func beside(f *inspect.Facts, r inspect.SigningRequest, node string) string {
+// beside is another request to join in the same name, with another key: one that is pending and came less
+// than a kubelet's wait before or after this one, or one that is answered, of which is not known when it came.
+func beside(r inspect.SigningRequest, tries []inspect.SigningRequest) *inspect.SigningRequest {
 	firsts := map[pki.Fingerprint]inspect.SigningRequest{}
-	for _, other := range f.Snapshot.Requests {
-		if name, joins := other.Joins(); !joins || name != node || other.Condition != inspect.Pending || !mayAsk(f, other, node) {
+	var found *inspect.SigningRequest
+	for _, other := range tries {
+		key := other.Request.SPKI
+		if other.Condition != inspect.Pending {
+			if key != r.Request.SPKI && (found == nil || other.Object.Name < found.Object.Name) {
+				found = &other
+			}
 			continue
 		}
-		if old, ok := firsts[other.Request.SPKI]; !ok || other.Since.Before(old.Since) {
-			firsts[other.Request.SPKI] = other
+		if old, ok := firsts[key]; !ok || other.Since.Before(old.Since) {
+			firsts[key] = other
 		}
 	}
-	name := ""
 	for key, other := range firsts {
-		if key != r.Request.SPKI && other.Since.Sub(firsts[r.Request.SPKI].Since).Abs() < nextTry && (name == "" || other.Object.Name < name) {
-			name = other.Object.Name
+		near := other.Since.Sub(firsts[r.Request.SPKI].Since).Abs() < nextTry
+		if key != r.Request.SPKI && near && (found == nil || found.Condition != inspect.Pending || other.Object.Name < found.Object.Name) {
+			found = &other
 		}
 	}
-	return name
+	return found
 }

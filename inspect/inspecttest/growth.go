@@ -13,8 +13,8 @@ func Grows(t *testing.T, size int, prepare func(size int) (work func())) {
 	t.Helper()
 	const (
 		factor, most, runs = 8, 30, 5
-		negligible         = 5 * time.Millisecond  // what is as short tells nothing
-		short              = 50 * time.Millisecond // the collector of garbage may take as long: more of it is measured
+		negligible         = 5 * time.Millisecond   // what is as short tells nothing
+		short              = 300 * time.Millisecond // the collector of garbage may take a part of it: more is measured
 	)
 	least := func(before time.Duration, work func()) time.Duration {
 		start := spent(t)

@@ -40,9 +40,9 @@ const silentFor = 6 * time.Minute
 // server. A kubelet without trust refuses several times a second.
 const quietAfterRestart = 30 * time.Second
 
-// wholeSeconds is by how much a start may be later than it is told, and a line of a log later
+// startRounding is by how much a start may be later than it is told, and a line of a log later
 // than what it is about.
-const wholeSeconds = 2 * time.Second
+const startRounding = 2 * time.Second
 
 // logStale is how long before now a log may have ended. API servers write all the time.
 const logStale = time.Hour
@@ -264,10 +264,7 @@ func (j *judge) restartedSince(of nodeClaims, node string, s *ClientRefusals, un
 			continue
 		}
 		at, _, running := n.Running(row.Command)
-		if !running && !n.Kubelet.StartedByUptime.IsZero() { // /proc was read, and it is not there
-			continue
-		}
-		if !running || !at.Add(wholeSeconds).After(wrote) {
+		if !running || !at.After(wrote) {
 			return nil, false
 		}
 		if at = j.toLocalClock(node, at); at.After(last) {
@@ -276,7 +273,7 @@ func (j *judge) restartedSince(of nodeClaims, node string, s *ClientRefusals, un
 		started = append(started, fmt.Sprintf("%s was restarted %s", row.Verifier, moment(at.Round(time.Second))))
 	}
 	// The previous process refuses until the moment that it ends.
-	quiet := last.Add(wholeSeconds + doubt)
+	quiet := last.Add(startRounding + doubt)
 	if s.last.After(quiet) || until.Sub(quiet) < quietAfterRestart {
 		return nil, false
 	}

@@ -257,11 +257,15 @@ func TestARefusalFromBeforeTheRepairPasses(t *testing.T) {
 		"all were restarted":              {func(*world) {}, assess.Pass},
 		"multus was not":                  {func(w *world) { w.s.Nodes[0].Processes[0].Started = ago(5 * time.Minute) }, assess.Unknown},
 		"whether multus was is not known": {func(w *world) { w.s.Nodes[0].Processes = w.s.Nodes[0].Processes[1:] }, assess.Unknown},
-		"multus does not run there":       {func(w *world) { w.s.Nodes[0].Processes, w.s.Nodes[0].Kubelet.StartedByUptime = nil, ago(2*time.Minute) }, assess.Pass},
-		"the kubelet was not":             {func(w *world) { w.s.Nodes[0].Kubelet.Started = ago(5 * time.Minute) }, assess.Unknown},
-		"there is the kubelet alone":      {func(w *world) { w.s.Cluster.Versions.Cluster = "4.12.3" }, assess.Pass},
-		"refused again since":             {func(w *world) { w.s.ServerLogs[0].Refused[0].Last = ago(time.Minute) }, assess.Unknown},
-		"refused until it was restarted":  {func(w *world) { w.s.ServerLogs[0].Refused[0].Last = ago(2*time.Minute - time.Second) }, assess.Pass},
+		"multus was not told of":          {func(w *world) { w.s.Nodes[0].Processes, w.s.Nodes[0].Kubelet.StartedByUptime = nil, ago(2*time.Minute) }, assess.Unknown},
+		"multus began before the write": {func(w *world) {
+			w.s.Nodes[0].Processes[0].Started = ago(3*time.Minute + time.Second)
+			w.s.ServerLogs[0].Refused[0].Last = ago(121 * time.Second)
+		}, assess.Unknown},
+		"the kubelet was not":            {func(w *world) { w.s.Nodes[0].Kubelet.Started = ago(5 * time.Minute) }, assess.Unknown},
+		"there is the kubelet alone":     {func(w *world) { w.s.Cluster.Versions.Cluster = "4.12.3" }, assess.Pass},
+		"refused again since":            {func(w *world) { w.s.ServerLogs[0].Refused[0].Last = ago(time.Minute) }, assess.Unknown},
+		"refused until it was restarted": {func(w *world) { w.s.ServerLogs[0].Refused[0].Last = ago(2*time.Minute - time.Second) }, assess.Pass},
 		"refused between two restarts": {func(w *world) {
 			w.s.Nodes[0].Processes[0].Started = ago(time.Minute)
 			w.s.ServerLogs[0].Refused[0].Last = ago(65 * time.Second)

@@ -320,25 +320,32 @@ func (j *judge) preferHandshakes(at catalog.Ref, stored []identity) []identity {
 		if !row.Direct || row.Certs[0].From != at {
 			continue
 		}
+		last := map[string]int{} // by node: which of stored is its last one
+		for i, of := range stored {
+			last[of.node] = i
+		}
 		var out []identity
+		seen := map[string]bool{} // the nodes whose stored ones are replaced
 		for _, v := range j.servedBy(row.Listener.Name) {
 			if len(v.Chain) == 0 {
 				continue
 			}
 			one := identity{node: v.Of, chain: v.Chain, server: v.Address, name: cmp.Or(v.Name, hostOf(v.Address))}
-			stored = slices.DeleteFunc(stored, func(i identity) bool {
-				same := i.node == v.Of || i.node == ""
-				if same {
-					one.at = i.at
-				}
-				return same && i.node != ""
-			})
+			own, isOwn := last[v.Of]
+			isOwn = isOwn && !seen[v.Of]
+			if all, ok := last[""]; ok && (!isOwn || all > own) {
+				own, isOwn = all, true
+			}
+			if isOwn {
+				one.at = stored[own].at
+			}
+			seen[v.Of] = v.Of != ""
 			out = append(out, one)
 		}
 		if len(out) > 0 && at.Kind != catalog.File {
-			stored = nil // it is what those servers read
+			return out // it is what those servers read
 		}
-		return append(out, stored...)
+		return append(out, slices.DeleteFunc(slices.Clone(stored), func(of identity) bool { return seen[of.node] })...)
 	}
 	return stored
 }

@@ -13,6 +13,7 @@ import (
 
 const (
 	mostSuggestions = 4
+	mostCompared    = 10_000
 	longestTyped    = 100 // of a word that is compared; the names of this program are shorter
 )
 
@@ -46,9 +47,16 @@ func similar(typed string, names []string) []string {
 	if typed == "" || len(typed) > longestTyped {
 		return nil
 	}
-	for distance := 1; distance <= max(1, min(3, (len(typed)+2)/3)); distance++ {
+	most := max(1, min(3, (len(typed)+2)/3))
+	if len(names) > mostCompared { // of a large cluster
+		return nil
+	}
+	near := slices.DeleteFunc(slices.Clone(names), func(name string) bool { // others are not, whatever is in them
+		return len(name) < len(typed)-most || len(name) > len(typed)+most && !strings.HasPrefix(strings.ToLower(name), strings.ToLower(typed))
+	})
+	for distance := 1; distance <= most; distance++ {
 		list := cobra.Command{SuggestionsMinimumDistance: distance}
-		for _, name := range names {
+		for _, name := range near {
 			if !strings.ContainsAny(name, " \t\n") { // cobra takes a name to its first blank
 				list.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
 			}

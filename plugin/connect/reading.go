@@ -286,7 +286,7 @@ func (r Reading) notInFiles(s inspect.Snapshot) []inspect.Gap {
 	sc := r.Scope
 	var gaps []inspect.Gap
 	gap := func(what, where, reason string) {
-		gaps = append(gaps, inspect.Gap{What: what, Where: where, Reason: reason, Next: "what is there: " + r.Hints().Next("{} inspect --all"+r.Hints().From())})
+		gaps = append(gaps, inspect.Gap{What: what, Where: where, Reason: reason, Next: "what is there: " + r.Hints().Next("{} inspect --all") + r.Hints().From()})
 	}
 	inNamespace := func(at pki.Location) bool { return sc.Namespace == "" || at.Namespace == sc.Namespace }
 	there := map[string]map[string]bool{} // by plural and name

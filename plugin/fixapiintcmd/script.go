@@ -111,7 +111,10 @@ func (o *fixOptions) emitFor(ctx context.Context, w *apply.Session, fix apiint.R
 		return apply.Refused(err)
 	}
 	out := o.App.Streams.Out
-	if err := errors.Join(ui.BeginAnswer(out), os.MkdirAll(o.scripts, 0o700)); err != nil {
+	if err := ui.BeginAnswer(out); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(o.scripts, 0o700); err != nil {
 		return fmt.Errorf("--emit-script: %w", err)
 	}
 	for _, s := range scripts {

@@ -33,16 +33,23 @@ func namesOf(asks *x509.CertificateRequest) string {
 // serving reports whether a request is for a serving certificate.
 func (r *Request) serving() bool { return r.Spec.SignerName == catalog.KubeletServingSigner }
 
-// described are the requests of which each is told, in order; of outsiders a few are, and more says how many
-// others there are. None of those is approved, and anyone may make them.
+// described are the requests of which each is told, in order; of outsiders a few are, and of others that do not
+// match some. more says how many others there are. None of those is approved, and anyone may make them, or
+// who has the bootstrap token.
 func described(all []*Request) (each []*Request, more string) {
-	const requests, users = 3, 5 // of each user, and of how many
-	made, hidden := map[string]int{}, 0
+	const requests, users = 3, 5 // of each outsider, and of how many
+	const tries = 50             // of each other user
+	made, tried, hidden := map[string]int{}, map[string]int{}, 0
 	var unseen []string
 	for _, r := range inOrder(all) {
-		if user := r.Spec.Username; r.outsider {
+		switch user := r.Spec.Username; {
+		case r.outsider:
 			made[user]++
-			if made[user] > requests || len(made) > users {
+		case r.mismatch != "":
+			tried[user]++
+		}
+		if user := r.Spec.Username; r.outsider || r.mismatch != "" {
+			if r.outsider && (made[user] > requests || len(made) > users) || tried[user] > tries {
 				hidden++
 				if !slices.Contains(unseen, user) {
 					unseen = append(unseen, user)
@@ -53,7 +60,7 @@ func described(all []*Request) (each []*Request, more string) {
 		each = append(each, r)
 	}
 	if hidden > 0 {
-		more = fmt.Sprintf("%d more requests of %s, which certrot never approves", hidden, namedUsers(unseen))
+		more = fmt.Sprintf("%d more requests of %s, which certrot does not approve", hidden, namedUsers(unseen))
 	}
 	return each, more
 }

@@ -126,11 +126,12 @@ func (n RequestedNode) single(all []*Request, asked map[pki.Fingerprint]bool, by
 		which = fmt.Sprintf("%d requests in this node's name, with different keys, %d of them answered already, ", len(keys), answered)
 	}
 	const stays = "; no request to join in its name is approved in this run"
+	others := n.noBootstrappers(len(keys), by)
 	for _, r := range all {
 		if !r.joins(n) {
 			continue
 		}
-		if others := n.noBootstrappers(len(keys), by); n.beforeRestart != nil && len(others) > 0 {
+		if n.beforeRestart != nil && len(others) > 0 {
 			r.mismatch = which + came + ", and a kubelet makes one: " + otherClients(others) + stays + ". Compare keys: a kubelet that does not rotate has its own on the node (openssl pkey -in /var/lib/kubelet/pki/kubelet-client.key.tmp -pubout -outform DER | sha256sum); audit logs of all kube-apiservers have the address of each client (sourceIPs). Stop that client, then: " + n.rebootstrap()
 			continue
 		}
@@ -139,7 +140,7 @@ func (n RequestedNode) single(all []*Request, asked map[pki.Fingerprint]bool, by
 			continue
 		}
 		whose := ": earlier tries of its kubelet, or another client's"
-		if others := n.noBootstrappers(len(keys), by); len(others) > 0 {
+		if len(others) > 0 {
 			whose = ": " + otherClients(others)
 		}
 		r.mismatch = which + came + whose + stays

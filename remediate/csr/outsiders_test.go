@@ -51,7 +51,7 @@ func TestATenantsFloodFillsNoScreen(t *testing.T) {
 		t.Fatalf("%v, approved %q", err, c.api.Log)
 	}
 	for where, text := range map[string]string{"told": c.told.String(), "left": left} {
-		const more = "33 more requests of system:serviceaccount:team:default, system:serviceaccount:team:sa-24, system:serviceaccount:team:sa-25, system:serviceaccount:team:sa-26, system:serviceaccount:team:sa-27 and 12 more users, which certrot never approves"
+		const more = "33 more requests of system:serviceaccount:team:default, system:serviceaccount:team:sa-24, system:serviceaccount:team:sa-25, system:serviceaccount:team:sa-26, system:serviceaccount:team:sa-27 and 12 more users, which certrot does not approve"
 		if strings.Count(text, "request csr-other-") != 7 || strings.Count(text, more) != 1 {
 			t.Errorf("%s: %s", where, text)
 		}
