@@ -42,6 +42,8 @@ type Symptom struct {
 	// MissingCA: of a trust edge, whose verifier lacks a CA. Findings that lack different CAs
 	// are problems of their own.
 	MissingCA bool
+	// Expired: of a trust edge, where what is presented has expired. No other symptom is there then.
+	Expired bool
 }
 
 // Causes returns every row.
@@ -57,9 +59,22 @@ func Causes() []Cause {
 		{ID: "ovnkube-node-api-int", MissingCA: true, SameNodes: true},
 		{ID: "machine-config-daemon-node-writer-api-int", MissingCA: true, SameNodes: true},
 	}
+	var expired []Symptom
+	for _, e := range Edges() {
+		if e.Part == PartAPIInt {
+			expired = append(expired, Symptom{ID: e.ID, Expired: true, Proves: true})
+		}
+	}
 	commands := []string{"fix-api-int", "pretrust"}
 	incident := Evidence{Verified, "okd-project/okd#1881; the edges and places that it names"}
 	return []Cause{
+		{
+			ID: "api-int-certificate-expired", When: Now,
+			Title: "all clients refuse api-int's expired certificate", OfNodes: true,
+			Symptoms: expired,
+			Impact:   "each client that reconnects or restarts gets x509 errors; other CAs on nodes do not help",
+			Evidence: Evidence{Verified, "crypto/x509 Certificate.Verify"},
+		},
 		{
 			ID: "api-int-ca-not-delivered", When: Now,
 			Title: "kubelets do not trust api-int", OfNodes: true,

@@ -17,6 +17,7 @@ type Finding struct {
 	assess.Assessment
 	Node      string         // of a trust edge's claim; empty: At has the nodes
 	At        []pki.Location // what it is about
+	Expired   bool           // what is presented has expired
 	MissingCA string         // fingerprint of the CA that a verifier lacks; empty: none, or not known
 }
 
@@ -87,16 +88,26 @@ type key struct {
 // proof is a cause, with the CA that is missing, for which a finding stands.
 type proof struct{ cause, missingCA string }
 
-// judged is what findings are of: a check or a trust edge, and whether it fails now.
+// judged is what findings are of: a check or a trust edge, whether it fails now, and because what is
+// presented has expired.
 type judged struct {
-	id   string
-	when catalog.Phase
+	id      string
+	when    catalog.Phase
+	expired bool
 }
 
 // symptom is what the catalog says of findings of one check or trust edge.
 type symptom struct {
 	catalog.Symptom
 	cause catalog.Cause
+}
+
+// missing is the CA that a finding lacks; none, where that is not what is wrong.
+func (s symptom) missing(f *Finding) string {
+	if s.Expired {
+		return ""
+	}
+	return f.MissingCA
 }
 
 type symptomRows map[judged]symptom
@@ -107,7 +118,7 @@ func symptoms() symptomRows {
 		for _, s := range c.Symptoms {
 			for _, when := range []catalog.Phase{catalog.Now, catalog.Later} {
 				if c.When == "" || c.When == when {
-					out[judged{s.ID, when}] = symptom{s, c}
+					out[judged{s.ID, when, s.Expired}] = symptom{s, c}
 				}
 			}
 		}
@@ -120,7 +131,7 @@ func (rows symptomRows) of(f *Finding) (symptom, bool) {
 	if f.Status == assess.Fail {
 		when = catalog.Now
 	}
-	row, ok := rows[judged{f.ID, when}]
+	row, ok := rows[judged{f.ID, when, f.Expired}]
 	return row, ok && fits(f, row.Symptom)
 }
 
@@ -134,7 +145,7 @@ func (rows symptomRows) proven(findings []Finding) map[proof]map[string]bool {
 		if !ok || !row.Proves {
 			continue
 		}
-		p := proof{row.cause.ID, f.MissingCA}
+		p := proof{row.cause.ID, row.missing(f)}
 		if out[p] == nil {
 			out[p] = map[string]bool{}
 		}
@@ -147,10 +158,11 @@ func (rows symptomRows) proven(findings []Finding) map[proof]map[string]bool {
 
 func (rows symptomRows) key(f *Finding, proven map[proof]map[string]bool) key {
 	if row, ok := rows.of(f); ok {
-		nodes, isProven := proven[proof{row.cause.ID, f.MissingCA}]
+		ca := row.missing(f)
+		nodes, isProven := proven[proof{row.cause.ID, ca}]
 		elsewhere := func(node string) bool { return !nodes[node] }
 		if isProven && !(row.SameNodes && slices.ContainsFunc(f.nodes(), elsewhere)) {
-			k := key{cause: row.cause.ID, missingCA: f.MissingCA, platform: f.platform()}
+			k := key{cause: row.cause.ID, missingCA: ca, platform: f.platform()}
 			if row.cause.Impact == "" { // what fails is each finding's own: servers apart from CA bundles
 				k.impact = withoutNumbers(f.withoutNames(f.Impact))
 			}

@@ -81,6 +81,18 @@ func TestASymptomAloneIsNoCause(t *testing.T) {
 	}
 }
 
+// TestAnExpiredCertificateIsOneProblem: of all its clients, whatever they trust, and before what they lack.
+func TestAnExpiredCertificateIsOneProblem(t *testing.T) {
+	t.Parallel()
+	claim := func(id, node, ca string, expired bool) Finding {
+		return Finding{Assessment: assess.Assessment{ID: id, Status: assess.Fail, Severity: assess.Critical, Reason: "x509", Remediation: assess.Run("oc certrot inspect --expired")}, Node: node, MissingCA: ca, Expired: expired}
+	}
+	problems := Fold(inspect.LiveHints("oc certrot"), []Finding{claim("kubelet-api-int", "worker-1", "aa", true), claim("kubelet-api-int", "worker-2", "", true), claim("scheduler-api-int", "", "", true)})
+	if len(problems) != 1 || problems[0].ID != "api-int-certificate-expired" || !problems[0].Named || problems[0].Remediation.Command != "oc certrot inspect --expired" {
+		t.Errorf("%+v", problems)
+	}
+}
+
 func TestVerifiersThatLackDifferentCAsAreDifferentProblems(t *testing.T) {
 	t.Parallel()
 	claim := func(node, ca string) Finding {
@@ -237,11 +249,15 @@ func TestSymptomsExist(t *testing.T) {
 	for _, c := range catalog.Causes() {
 		proves := false
 		for _, s := range c.Symptoms {
-			if !known[s.ID] || seen[s.ID] || seen[s.ID+" "+string(c.When)] {
+			of := s.ID
+			if s.Expired {
+				of += ", expired"
+			}
+			if !known[s.ID] || seen[of] || seen[of+" "+string(c.When)] {
 				t.Errorf("cause %s: no check or trust edge is called %s, or it is in two rows", c.ID, s.ID)
 			}
-			if seen[s.ID+" "+string(c.When)] = true; c.When == "" {
-				seen[s.ID] = true
+			if seen[of+" "+string(c.When)] = true; c.When == "" {
+				seen[of] = true
 			}
 			proves = proves || s.Proves
 		}

@@ -1,6 +1,8 @@
 package inspecttest
 
 import (
+	"runtime"
+	"runtime/debug"
 	"testing"
 	"time"
 )
@@ -16,7 +18,11 @@ func Grows(t *testing.T, size int, prepare func(size int) (work func())) {
 		negligible         = 5 * time.Millisecond   // what is as short tells nothing
 		short              = 300 * time.Millisecond // the collector of garbage may take a part of it: more is measured
 	)
+	// The collector of garbage runs between the measurements, unless there is much.
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(1 << 30))
 	least := func(before time.Duration, work func()) time.Duration {
+		runtime.GC()
 		start := spent(t)
 		work()
 		if took := max(spent(t)-start, time.Microsecond); before == 0 || took < before {

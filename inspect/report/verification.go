@@ -52,6 +52,9 @@ type VerificationClaim struct {
 	order             []string                // all nodes, as a repair takes them
 }
 
+// Expired reports whether the claim fails, and what is presented has expired.
+func (c *VerificationClaim) Expired() bool { return c.of.Expired }
+
 // VerificationCert names a certificate.
 type VerificationCert struct {
 	Subject string          `json:"subject"`

@@ -34,6 +34,7 @@ func (j *judge) decide(c *Claim) {
 	})
 	if err != nil {
 		c.Status, c.Reason, c.Missing = assess.Fail, err.Error(), j.missingCA(c)
+		c.Expired = now.After(c.Chain[0].NotAfter)
 		c.needs(needed, all && !costly)
 		return
 	}
@@ -120,8 +121,12 @@ func (c *Claim) conclude(hints inspect.Hints) {
 	if c.Status == assess.Warn && c.Edge.Ahead != "" {
 		c.Edge.Remediation, c.Edge.RestartedPods = c.Edge.Ahead, ""
 	}
-	runs := assess.IsCommand(c.Edge.Remediation)
-	c.Edge.Remediation = hints.Next(c.Edge.Remediation)
+	runs, files := assess.IsCommand(c.Edge.Remediation), ""
+	if c.Status == assess.Fail && c.Expired { // whatever the client trusts
+		c.Edge.Remediation, c.Edge.RestartedPods = "{} inspect --expired", ""
+		runs, files = true, hints.From()
+	}
+	c.Edge.Remediation = hints.Next(c.Edge.Remediation) + files
 	c.Assessment.ID, c.Subject = c.Edge.ID, c.subject()
 	switch c.Status {
 	case assess.Fail:

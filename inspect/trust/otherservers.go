@@ -3,6 +3,7 @@ package trust
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
@@ -164,4 +165,10 @@ func (j *judge) ownerOf(a anchors) string {
 		return ""
 	}
 	return name
+}
+
+// hostOf is what a client that connects to an address verifies where it has no other
+// name.
+func hostOf(address string) string {
+	return strings.Trim(address[:max(strings.LastIndexByte(address, ':'), 0)], "[]")
 }

@@ -350,12 +350,6 @@ func (j *judge) preferHandshakes(at catalog.Ref, stored []identity) []identity {
 	return stored
 }
 
-// hostOf is what a client that connects to an address verifies where it has no other
-// name.
-func hostOf(address string) string {
-	return strings.Trim(address[:max(strings.LastIndexByte(address, ':'), 0)], "[]")
-}
-
 // presented finds the places of what is presented.
 func (j *judge) presented(r catalog.Ref, carries catalog.ObjectSelector) []identity {
 	key := place{r, carries}

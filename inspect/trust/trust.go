@@ -51,6 +51,7 @@ type Claim struct {
 	// nil where something else says so, or of nobody.
 	Logs     []pki.Location
 	Refusals *ClientRefusals
+	Expired  bool // it fails, and what is presented has expired: no trust anchor helps
 	// Advice is the remediation where it does not hold, with NODE for any node.
 	Advice assess.Remediation
 }

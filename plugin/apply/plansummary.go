@@ -87,6 +87,9 @@ func (s planSummary) head(w *ui.Page) {
 	}
 	printer := ui.HumanPrinter{}
 	nodes := fmt.Sprintf("nodes to repair: %d of %d", due, len(s.plan.Basis.Nodes))
+	if s.run.DryRun {
+		nodes = fmt.Sprintf("would repair %d of %d nodes", due, len(s.plan.Basis.Nodes))
+	}
 	for _, line := range printer.Head(w, report.ClusterOf(s.plan.Basis.Cluster), s.plan.Now, "", nodes) {
 		w.Line(line)
 	}

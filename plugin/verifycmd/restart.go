@@ -38,6 +38,9 @@ func (f *verifyFlags) toRestartOptions(ctx context.Context, args []string) (*res
 	if len(args) > 1 {
 		return nil, fmt.Errorf("%s is a question of its own: no part goes with it", restartSafe)
 	}
+	if f.wait > 0 {
+		return nil, fmt.Errorf("--wait goes with the checks of verify, not with %s", restartSafe)
+	}
 	o := &restartOptions{app: f.app, allowUnknown: f.allowUnknown}
 	listed, err := f.rows.ToPrinter(ctx, f.output, ui.RowsOf[trust.RestartNode]("nodes"), verifyForms()...)
 	if err != nil {
