@@ -61,9 +61,13 @@ func (r Reading) Find(name string) (Rotatable, error) {
 	return of, &Error{Outcome: Unread, Err: err, Next: r.Facts.Hints().Next("list the names: {} rotate --list")}
 }
 
-// OldTrust judges each CA in a signer's bundle. It refuses while a client trusts one that is old, and not
-// the current signer: that client is repaired first.
+// OldTrust judges each CA in a signer's bundle. Where one is to be removed, it refuses while a client trusts
+// an old one, and not the current signer: that client is repaired first.
 func (r Reading) OldTrust(of Rotatable, accepted []string) ([]OldCA, error) {
+	cas, err := OldTrust(r.Facts, of.Rotation, accepted)
+	if err == nil && !slices.ContainsFunc(cas, func(ca OldCA) bool { return ca.Keep == "" }) {
+		return cas, nil
+	}
 	c := r.Chain(of)
 	if late := c.onlyOld(); len(late) > 0 && !slices.Contains(accepted, SignerTrusted) {
 		return nil, &remediate.Refusal{
@@ -71,7 +75,7 @@ func (r Reading) OldTrust(of Rotatable, accepted []string) ([]OldCA, error) {
 			Reason: fmt.Sprintf("clients trust a previous CA of the bundle, and not the current signer: %s", fewLate(late)),
 		}
 	}
-	return OldTrust(r.Facts, of.Rotation, accepted)
+	return cas, err
 }
 
 // onlyOld are the clients that trust another CA of the bundle than the current signer, and not that.
