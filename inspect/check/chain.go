@@ -222,6 +222,9 @@ func costOf(ca *pki.Cert) int {
 	return 450
 }
 
+// ordinaryPair is more bytes than a certificate and its CA have.
+const ordinaryPair = 6 << 10
+
 // signed reports whether a CA has signed a certificate; told is false where that is too costly for
 // who pays.
 func (p *proofs) signed(payer string, c, ca *pki.Cert) (ok, told bool) {
@@ -229,7 +232,7 @@ func (p *proofs) signed(payer string, c, ca *pki.Cert) (ok, told bool) {
 	if ok, told = p.known[pair]; told {
 		return ok, true
 	}
-	if !p.budget.Pay(payer, costOf(ca)+pki.CostParsing(pair[:])) {
+	if !p.budget.Pay(payer, costOf(ca)+pki.CostParsing(ordinaryPair, pair[:])) {
 		return false, false
 	}
 	ok = signedBy(c, ca)

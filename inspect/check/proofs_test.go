@@ -18,6 +18,20 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 )
 
+// TestAPairThatIsCheapToVerifyPaysForItsParsing: a small key costs little, and a certificate full of the shortest
+// names 2 ms to parse. A unit is 15 µs.
+func TestAPairThatIsCheapToVerifyPaysForItsParsing(t *testing.T) {
+	t.Parallel()
+	leaf, ca := &pki.Cert{DER: make([]byte, 8<<10)}, &pki.Cert{DER: make([]byte, 8<<10), PublicKey: "RSA 1016"}
+	p := &proofs{map[[2]*pki.Cert]bool{}, budgetOf(150)}
+	if _, told := p.signed("", leaf, ca); told {
+		t.Error("150 units are enough")
+	}
+	if small := (&pki.Cert{PublicKey: "RSA 1016"}); costOf(small) < 10 {
+		t.Errorf("a small key costs %d", costOf(small))
+	}
+}
+
 // TestSignaturesCostWhatIsBounded: tenants choose names and keys, so that each certificate may
 // be signed by many CAs.
 func TestSignaturesCostWhatIsBounded(t *testing.T) {

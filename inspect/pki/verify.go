@@ -210,14 +210,17 @@ func Cost(chain, roots []*Cert) int {
 	for _, anchor := range anchors {
 		chains = min(chains+tried[anchor.Subject], mostTried)
 	}
-	return sum + CostParsing(chain, anchors) + chains*eachChain(chain, anchors)
+	return sum + CostParsing(ordinaryChain, chain, anchors) + chains*eachChain(chain, anchors)
 }
 
-// CostParsing is what it takes to parse certificates, in the units of Cost: some 230 ns a byte where these are the
-// shortest names, and 15 ns in ordinary ones, which cost nothing here.
-func CostParsing(certs ...[]*Cert) int {
-	const ordinary, bytesPerUnit = 16 << 10, 64
-	n := -ordinary
+// ordinaryChain is up to how many bytes a chain and its anchors cost nothing to parse.
+const ordinaryChain = 16 << 10
+
+// CostParsing is what it takes to parse certificates beyond so many bytes that cost nothing, in the units of Cost:
+// some 230 ns a byte where these are the shortest names, and 15 ns in ordinary ones.
+func CostParsing(free int, certs ...[]*Cert) int {
+	const bytesPerUnit = 64
+	n := -free
 	for _, some := range certs {
 		for _, c := range some {
 			n += len(c.DER)
