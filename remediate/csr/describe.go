@@ -37,27 +37,26 @@ func (r *Request) serving() bool { return r.Spec.SignerName == catalog.KubeletSe
 // match some. more says how many others there are. None of those is approved, and anyone may make them, or
 // who has the bootstrap token.
 func described(all []*Request) (each []*Request, more string) {
-	const requests, users = 3, 5 // of each outsider, and of how many
-	const tries = 50             // of each other user
-	made, tried, hidden := map[string]int{}, map[string]int{}, 0
+	const outsiders = 5
+	most := map[bool]int{true: 3, false: 50} // of each user: of an outsider, of another
+	made := map[bool]map[string]int{true: {}, false: {}}
 	var unseen []string
+	hidden := 0
 	for _, r := range inOrder(all) {
-		switch user := r.Spec.Username; {
-		case r.outsider:
-			made[user]++
-		case r.mismatch != "":
-			tried[user]++
+		if !r.outsider && r.mismatch == "" {
+			each = append(each, r)
+			continue
 		}
-		if user := r.Spec.Username; r.outsider || r.mismatch != "" {
-			if r.outsider && (made[user] > requests || len(made) > users) || tried[user] > tries {
-				hidden++
-				if !slices.Contains(unseen, user) {
-					unseen = append(unseen, user)
-				}
-				continue
-			}
+		user, of := r.Spec.Username, made[r.outsider]
+		of[user]++
+		if of[user] <= most[r.outsider] && (!r.outsider || len(of) <= outsiders) {
+			each = append(each, r)
+			continue
 		}
-		each = append(each, r)
+		hidden++
+		if !slices.Contains(unseen, user) {
+			unseen = append(unseen, user)
+		}
 	}
 	if hidden > 0 {
 		more = fmt.Sprintf("%d more requests of %s, which certrot does not approve", hidden, namedUsers(unseen))
