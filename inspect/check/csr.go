@@ -238,7 +238,7 @@ func joining(f *inspect.Facts, look assess.Remediation, r inspect.SigningRequest
 }
 
 // beside is another request to join in the same name, with another key: one that is pending and came less
-// than a kubelet's wait before or after this one, or one that is answered, of which is not known when it came.
+// than a kubelet's wait before or after this one, or one that is answered, whose time of creation is not read.
 func beside(r inspect.SigningRequest, tries []inspect.SigningRequest) *inspect.SigningRequest {
 	firsts := map[pki.Fingerprint]inspect.SigningRequest{}
 	var found *inspect.SigningRequest

@@ -44,7 +44,7 @@ func TestARequestBesideAnAnsweredOneIsNotApprovedByACommand(t *testing.T) {
 	}
 }
 
-// TestRequestsOfManyClientsAreJudgedOnce: whoever may make service accounts asks in a node's name by each.
+// TestRequestsOfManyClientsAreJudgedOnce: a tenant asks in a node's name by each of its service accounts.
 func TestRequestsOfManyClientsAreJudgedOnce(t *testing.T) {
 	inspecttest.Grows(t, 500, func(size int) func() {
 		s := inspect.Snapshot{Nodes: []inspect.Node{{Name: "worker-0", Via: "ssh"}}}
