@@ -35,8 +35,10 @@ type Node struct {
 	Files     []NodeFile // by path: links, and what holds certificates, keys or tokens
 	// Kubeconfigs are those found on the node, by path.
 	Kubeconfigs []Kubeconfig
-	// Processes are those of the catalog that run on the node, beside the kubelet.
-	Processes []Process
+	// Processes are those of the catalog that run on the node, beside the kubelet;
+	// AllProcesses: one that is not among them did not run.
+	Processes    []Process
+	AllProcesses bool
 	// RestartProbe is what its kubelet would meet at a start; nil: it was not asked.
 	RestartProbe *RestartProbe
 	// Accepted is what servers of the cluster answered to client certificates that lie

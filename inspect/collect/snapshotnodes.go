@@ -27,6 +27,7 @@ type (
 		Files        []fileNodeFile    `json:"files,omitempty"`
 		Kubeconfigs  []fileKubeconfig  `json:"kubeconfigs,omitempty"`
 		Processes    []fileProcess     `json:"processes,omitempty"`
+		AllProcesses bool              `json:"allProcesses,omitempty"`
 		RestartProbe *fileRestartProbe `json:"comeback,omitempty"`
 	}
 	fileLease struct { // how the heartbeat was read
@@ -145,6 +146,7 @@ func packNode(n inspect.Node) fileNode {
 		}
 		f.Kubeconfigs = append(f.Kubeconfigs, fk)
 	}
+	f.AllProcesses = n.AllProcesses
 	for _, p := range n.Processes {
 		f.Processes = append(f.Processes, fileProcess(p))
 	}
@@ -219,6 +221,7 @@ func (f fileNode) unpack() inspect.Node {
 		}
 		n.Kubeconfigs = append(n.Kubeconfigs, nk)
 	}
+	n.AllProcesses = f.AllProcesses
 	for _, p := range f.Processes {
 		n.Processes = append(n.Processes, inspect.Process(p))
 	}

@@ -264,6 +264,9 @@ func (j *judge) restartedSince(of nodeClaims, node string, s *ClientRefusals, un
 			continue
 		}
 		at, _, running := n.Running(row.Command)
+		if !running && n.AllProcesses && row.Command != "kubelet" {
+			continue // it does not run, as multus before its pod is there, or another network plugin's
+		}
 		if !running || !at.After(wrote) {
 			return nil, false
 		}

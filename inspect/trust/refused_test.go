@@ -254,10 +254,12 @@ func TestARefusalFromBeforeTheRepairPasses(t *testing.T) {
 		given func(w *world)
 		want  assess.Status
 	}{
-		"all were restarted":              {func(*world) {}, assess.Pass},
-		"multus was not":                  {func(w *world) { w.s.Nodes[0].Processes[0].Started = ago(5 * time.Minute) }, assess.Unknown},
-		"whether multus was is not known": {func(w *world) { w.s.Nodes[0].Processes = w.s.Nodes[0].Processes[1:] }, assess.Unknown},
-		"multus was not told of":          {func(w *world) { w.s.Nodes[0].Processes, w.s.Nodes[0].Kubelet.StartedByUptime = nil, ago(2*time.Minute) }, assess.Unknown},
+		"all were restarted":                     {func(*world) {}, assess.Pass},
+		"multus was not":                         {func(w *world) { w.s.Nodes[0].Processes[0].Started = ago(5 * time.Minute) }, assess.Unknown},
+		"whether multus was is not known":        {func(w *world) { w.s.Nodes[0].Processes = w.s.Nodes[0].Processes[1:] }, assess.Unknown},
+		"multus was not told of":                 {func(w *world) { w.s.Nodes[0].Processes, w.s.Nodes[0].Kubelet.StartedByUptime = nil, ago(2*time.Minute) }, assess.Unknown},
+		"multus does not run, all else was read": {func(w *world) { w.s.Nodes[0].Processes, w.s.Nodes[0].AllProcesses = nil, true }, assess.Pass},
+		"the kubelet does not run":               {func(w *world) { w.s.Nodes[0].Kubelet.Started, w.s.Nodes[0].AllProcesses = time.Time{}, true }, assess.Unknown},
 		"multus began before the write": {func(w *world) {
 			w.s.Nodes[0].Processes[0].Started = ago(3*time.Minute + time.Second)
 			w.s.ServerLogs[0].Refused[0].Last = ago(121 * time.Second)

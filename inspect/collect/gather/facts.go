@@ -86,7 +86,7 @@ func (r Result) node(name string) inspect.Node {
 			}
 		}
 	}
-	n.Kubelet.StartedByUptime = r.Node.Began
+	n.Kubelet.StartedByUptime, n.AllProcesses = r.Node.Began, r.Node.AllProcesses
 	for _, p := range r.Node.Processes {
 		n.Processes = append(n.Processes, inspect.Process(p))
 	}

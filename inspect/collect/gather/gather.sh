@@ -117,9 +117,10 @@ facts() {
 }
 
 # units says how the services that use certificates are, and how the kubelet
-# was started. It sets config to the path of the kubelet's configuration.
+# was started. It sets config to the path of the kubelet's configuration, and pid to its
+# main process.
 units() {
-	config=
+	config= pid=
 	set -- systemctl show -p Id,Type,LoadState,ActiveState,SubState,MainPID,ActiveEnterTimestamp,ExecMainStartTimestamp,NRestarts,NeedDaemonReload \
 		kubelet.service crio.service containerd.service
 	if [ -n "$root" ]; then
@@ -174,8 +175,9 @@ booted() {
 	ticks=$(getconf CLK_TCK 2>/dev/null || echo 100)
 }
 
-# processes says when those that were asked for started. Of command lines nothing
-# leaves the node.
+# processes says when those that were asked for started, and whether these are all: each
+# was read, and so was the kubelet's, which systemd names. Of command lines nothing leaves
+# the node.
 processes() {
 	wanted=$nl names=$nl
 	for want; do
@@ -192,18 +194,24 @@ processes() {
 		say missing processes "/proc does not tell when the system was started"
 		return
 	fi
+	kubelet= unread=
 	for comm in "$root"/proc/[0-9]*/comm; do
-		IFS= read -r name <"$comm" || continue
+		if ! IFS= read -r name <"$comm"; then
+			[ ! -e "$comm" ] || unread=1
+			continue
+		fi
+		[ "$comm" != "$root/proc/$pid/comm" ] || kubelet=1
 		case $names in
-		*"$nl$name$nl"*) process "${comm%/comm}" ;;
+		*"$nl$name$nl"*) process "${comm%/comm}" || [ ! -e "$comm" ] || unread=1 ;;
 		esac
 	done 2>/dev/null
+	[ -z "$kubelet" ] || [ -n "$unread" ] || say all processes
 }
 
-# process looks closer at one, by its directory.
+# process looks closer at one, by its directory. It fails where that can't be read.
 process() {
-	words=$(limited 5 tr '\000 \n' '\n__' <"$1/cmdline") || return 0
-	IFS= read -r stat <"$1/stat" || return 0
+	words=$(limited 5 tr '\000 \n' '\n__' <"$1/cmdline") || return
+	IFS= read -r stat <"$1/stat" || return
 	command=${words%%"$nl"*}
 	command=${command##*/}
 	words=$words$nl
@@ -211,7 +219,7 @@ process() {
 	set -- ${stat##*) }
 	case $# in
 	[2-9][0-9]) ;;
-	*) return 0 ;;
+	*) return 1 ;;
 	esac
 	case $wanted in
 	*"$nl$command$nl"*) ;;

@@ -144,6 +144,8 @@ func (p *parser) line(line string) error {
 			return fmt.Errorf("process %.40q: %.40q is no time", f[0], f[1])
 		}
 		p.result.Node.Processes = append(p.result.Node.Processes, Process{Command: f[0], Started: time.Unix(at, 0).UTC()})
+	case "all":
+		p.result.Node.AllProcesses = f[0] == "processes"
 	case "heard":
 		return p.heard(f)
 	case "refused":
@@ -166,7 +168,7 @@ func (p *parser) line(line string) error {
 // fieldsOf is how many fields a record has; 0: that depends, or it is unknown.
 func fieldsOf(word string) int {
 	switch word {
-	case "clock", "none", "began":
+	case "clock", "none", "began", "all":
 		return 1
 	case "process", "unit", "missing", "alias", "lost", "omitted", "cut":
 		return 2

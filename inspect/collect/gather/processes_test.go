@@ -20,25 +20,7 @@ func TestServices(t *testing.T) {
 		"/proc/42/stat":     "42 (a kubelet) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 6000 0\n",
 		"/proc/42/cmdline":  strings.Join([]string{"/usr/bin/kubelet", "--config=/opt/kubelet.conf", "--bootstrap-kubeconfig=/etc/kubernetes/kubeconfig", "--kubeconfig", "/var/lib/kubelet/kubeconfig", "--token-secret=abcdefghijk", "--cloud-key", "lmnopqrstuv", "--node-labels=a=b", "--anonymous-auth", "positional-wxyz"}, "\x00") + "\x00",
 	})
-	dir := tools(t, nil)
-	const answer = "#!/bin/sh\n[ \"$2\" = systemctl ] || exit 1\ncat <<'E'\n" +
-		"MainPID=42\nNRestarts=3\nExecMainStartTimestamp=Fri 2026-11-20 23:00:01 UTC\nId=kubelet.service\nLoadState=loaded\nActiveState=active\nSubState=running\nActiveEnterTimestamp=Fri 2026-11-20 23:00:02 UTC\nNeedDaemonReload=no\n\n" +
-		"MainPID=0\nNRestarts=0\nExecMainStartTimestamp=\nId=crio.service\nLoadState=not-found\nActiveState=inactive\nSubState=dead\nActiveEnterTimestamp=\nNeedDaemonReload=no\nE\n"
-	if err := os.WriteFile(dir+"/chroot", []byte(answer), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	cat, err := filepath.EvalSymlinks("/bin/cat")
-	if err != nil {
-		t.Skip(err)
-	}
-	if err := os.Symlink(cat, dir+"/cat"); err != nil {
-		t.Fatal(err)
-	}
-	w := shell("dash", "dash")
-	if w.skip != "" {
-		t.Skip(w.skip)
-	}
-	w.path = dir
+	w := withKubelet(t)
 	n, r := w.read(t, root, Options{Only: true})
 	if r.Node.Hostname != "worker-3.example.com" {
 		t.Errorf("hostname %q", r.Node.Hostname)
@@ -67,6 +49,76 @@ func TestServices(t *testing.T) {
 	f, ok := r.File("/opt/kubelet.conf")
 	if !ok || !strings.Contains(string(f.Content.Text), "rotateCertificates: true") || !strings.Contains(string(f.Content.Text), "clientCAFile: /etc/kubernetes/kubelet-ca.crt") || strings.Contains(string(f.Content.Text), "172.30") {
 		t.Errorf("kubelet configuration: %+v", f)
+	}
+}
+
+// withKubelet is a shell whose systemctl says that the kubelet's main process is 42.
+func withKubelet(t *testing.T) world {
+	t.Helper()
+	dir := tools(t, nil)
+	const answer = "#!/bin/sh\n[ \"$2\" = systemctl ] || exit 1\ncat <<'E'\n" +
+		"MainPID=42\nNRestarts=3\nExecMainStartTimestamp=Fri 2026-11-20 23:00:01 UTC\nId=kubelet.service\nLoadState=loaded\nActiveState=active\nSubState=running\nActiveEnterTimestamp=Fri 2026-11-20 23:00:02 UTC\nNeedDaemonReload=no\n\n" +
+		"MainPID=0\nNRestarts=0\nExecMainStartTimestamp=\nId=crio.service\nLoadState=not-found\nActiveState=inactive\nSubState=dead\nActiveEnterTimestamp=\nNeedDaemonReload=no\nE\n"
+	if err := os.WriteFile(dir+"/chroot", []byte(answer), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cat, err := filepath.EvalSymlinks("/bin/cat")
+	if err != nil {
+		t.Skip(err)
+	}
+	if err := os.Symlink(cat, dir+"/cat"); err != nil {
+		t.Fatal(err)
+	}
+	w := shell("dash", "dash")
+	if w.skip != "" {
+		t.Skip(w.skip)
+	}
+	w.path = dir
+	return w
+}
+
+// TestAllProcesses: that a process does not run is told only where each was read, in the
+// /proc in which the kubelet is.
+func TestAllProcesses(t *testing.T) {
+	w := withKubelet(t)
+	const stat, of = "/proc/42/stat", " S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 6000 0\n"
+	for name, c := range map[string]struct {
+		change map[string]string // of the files; empty: not there
+		folder string            // a path that can't be read
+		want   bool
+	}{
+		"each":                          {want: true},
+		"multus does not run":           {change: map[string]string{"/proc/43/comm": "", "/proc/43/cmdline": "", "/proc/43/stat": ""}, want: true},
+		"the kubelet is not there":      {change: map[string]string{"/proc/42/comm": ""}},
+		"a name can't be read":          {folder: "/proc/44/comm"},
+		"a command line can't be read":  {change: map[string]string{"/proc/43/cmdline": ""}, folder: "/proc/43/cmdline"},
+		"a start can't be read":         {change: map[string]string{"/proc/43/stat": ""}, folder: "/proc/43/stat"},
+		"a start is not told":           {change: map[string]string{"/proc/43/stat": "43 (multus-daemon) S 1 2\n"}},
+		"when the system was started":   {change: map[string]string{"/proc/stat": "cpu 1 2\n"}},
+		"another's name can't be found": {change: map[string]string{"/proc/45/stat": "x\n"}, want: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := map[string]string{
+				"/proc/stat":    "cpu 1 2\nbtime 1000\n",
+				"/proc/42/comm": "kubelet\n", stat: "42 (kubelet)" + of, "/proc/42/cmdline": "/usr/bin/kubelet\x00",
+				"/proc/43/comm": "multus-daemon\n", "/proc/43/stat": "43 (multus-daemon)" + of, "/proc/43/cmdline": "/bin/multus-daemon\x00",
+			}
+			for path, text := range c.change {
+				if files[path] = text; text == "" {
+					delete(files, path)
+				}
+			}
+			root := newRoot(t)
+			tree(t, root, files)
+			if c.folder != "" {
+				if err := os.MkdirAll(filepath.Join(root, c.folder), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, r := w.read(t, root, Options{}); r.Node.AllProcesses != c.want {
+				t.Errorf("all were read: %v", r.Node.AllProcesses)
+			}
+		})
 	}
 }
 

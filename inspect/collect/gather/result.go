@@ -42,6 +42,9 @@ type Node struct {
 	Began time.Time
 	// Processes are those asked for that run, in no order.
 	Processes []Process
+	// AllProcesses says that each process of the node was read: one asked for and not
+	// among Processes did not run.
+	AllProcesses bool
 }
 
 // Process runs on the node.
