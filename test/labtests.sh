@@ -1,7 +1,8 @@
 #!/bin/sh
 # Runs the tests that need a lab, in four parts, each with labs of its own. As many parts
-# run at once as there are cores: what they do most is wait, for kubelets, heartbeats and
-# time limits, but a lab with nodes takes a third of a core for itself.
+# run at once as there are cores, and one more while the machine has time left: what they do
+# most is wait, for kubelets, heartbeats and time limits, but a lab with nodes takes a third
+# of a core for itself.
 #
 #   sh test/labtests.sh '' PACKAGE…            all of them
 #   sh test/labtests.sh '-v -run=X' PACKAGE…   flags for go test; with -run, one part
@@ -70,7 +71,8 @@ trap end EXIT
 trap 'exit 130' INT TERM
 
 # The shared part is one of those that run at once.
-beside=$(($(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) - 1))
+cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+beside=$((cores - 1))
 [ "$beside" -ge 1 ] || beside=1
 [ "$beside" -le 3 ] || beside=3
 # Nodes of several labs take more inotify instances than Linux allows a user by
@@ -82,30 +84,37 @@ fi
 
 # The next part, the longest first, runs where one has ended.
 # shellcheck disable=SC2016 # $-words are the inner shell's
-take='script=$1 tmp=$2 flags=$3
-shift 3
+take='when=$1 cores=$2 script=$3 tmp=$4 flags=$5
+shift 5
+idle() { # fewer processes ran than there are cores
+	IFS=" " read -r load _ </proc/loadavg && [ "${load%.*}" -lt "$cores" ]
+}
 failed=0
 for name in repairs lab rotations; do
+	while [ "$when" = idle ] && [ ! -d "$tmp/$name.taken" ] && sleep 60 && ! idle; do :; done
 	mkdir "$tmp/$name.taken" 2>/dev/null || continue
 	LAB_DIR=$tmp/$name sh "$script" --part "$name" "$flags" "$@" >"$tmp/$name.said" 2>&1 || failed=1
 	LAB_DIR=$tmp/$name go run ./test/lab down >/dev/null # it takes a third of a core
 done
 exit $failed'
 taker() { # shellcheck disable=SC2046 # nothing, where there is no setsid
-	$(command -v setsid) sh -c "$take" take "$0" "$tmp" "$flags" "$@" &
+	when=$1
+	shift
+	$(command -v setsid) sh -c "$take" take "$when" "$cores" "$0" "$tmp" "$flags" "$@" &
 	takers="$takers $!"
 }
 n=0
 while [ $n -lt "$beside" ]; do
-	taker "$@"
+	taker now "$@"
 	[ -z "$turns" ] || wait $! || failed=1
 	n=$((n + 1))
 done
+[ -n "$turns" ] || taker idle "$@"
 
 # shellcheck disable=SC2086 # one argument a package is what is wanted
 [ -z "$e2e$others" ] || tests -skip "$repairs|$rotations|$multus" $others $e2e || failed=1
 if [ -z "$turns" ]; then
-	taker "$@"
+	taker now "$@"
 	for t in $takers; do wait "$t" || failed=1; done
 fi
 takers=
