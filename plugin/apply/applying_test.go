@@ -57,7 +57,7 @@ func TestHowRunsEnd(t *testing.T) {
 		{"a worker that does not", []string{"run-1"}, func(a *Run) error { return a.ended(&remediate.Plan{}, stopped(late, "worker-1")) }, cli.ExitStopped, []string{"Not begun", "can't be recovered", "certrot fix-api-int --accept-risk=workers-back"}, "masters-first"},
 	} {
 		var out strings.Builder
-		a := &Run{Lines: Lines{PastMasters: PastMasters("certrot fix-api-int", nil), PastWorkers: "certrot fix-api-int --accept-risk=workers-back"}, Options: Options{App: cli.App{ProgramName: "certrot", Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}, Run: "run-9"}
+		a := &Run{Lines: Lines{PastMasters: PastMasters("certrot fix-api-int", nil), PastWorkers: "certrot fix-api-int --accept-risk=workers-back"}, Options: Options{App: cli.App{ProgramName: "certrot", Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}, RunID: "run-9"}
 		for _, run := range c.changed {
 			a.Changed = append(a.Changed, journaledStep{run: run, step: "any", undoable: true})
 		}

@@ -13,7 +13,7 @@ import (
 // Holder says who changes a cluster, and its nodes. What comes first is read by others:
 // nodeexec.Gone.
 func (a *Run) Holder() string {
-	text := nodeexec.ThisProcess().String() + ", run " + a.Run
+	text := nodeexec.ThisProcess().String() + ", run " + a.RunID
 	if a.User != "" {
 		text += ", as " + a.User
 	}
@@ -32,7 +32,7 @@ func (a *Run) Hold(ctx context.Context) (leased context.Context, release func(),
 	if a.User == "" {
 		a.User = w.Conn.CurrentUser(ctx)
 	}
-	env := w.Env(a.Run, a.Read)
+	env := w.Env(a.RunID, a.Read)
 	lease := remediate.Lease{Kube: w.Conn.Kube, Holder: a.Holder(), Sleep: env.Sleep, Now: w.Conn.Clock.Now}
 	lapsed, err := lease.Take(ctx)
 	if lapsed != "" {

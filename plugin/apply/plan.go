@@ -60,7 +60,7 @@ func printPlan(out io.Writer, a *Run, p *remediate.Plan) error {
 		}
 	}
 	if a.Undoes == "" && a.Session != nil && !a.DryRun && writesFiles(p) {
-		ui.Printf(w, "\nUndo     backups are kept on each node in %s/%s: %s\n", host.DefaultFolder, p.Run, inspect.LiveHints(a.App.ProgramName).Next("{} undo %s", p.Run))
+		ui.Printf(w, "\nUndo     backups are kept on each node in %s/%s: %s\n", host.DefaultFolder, p.RunID, inspect.LiveHints(a.App.ProgramName).Next("{} undo %s", p.RunID))
 	}
 	_, err := io.WriteString(out, ui.CleanLines(w.String()))
 	return err

@@ -275,7 +275,7 @@ func (s planSummary) bottom(w *ui.Page) {
 	switch {
 	case !writesFiles(s.plan):
 	case s.confirm:
-		w.Command("undo", undo.Next("{} undo %s", s.plan.Run))
+		w.Command("undo", undo.Next("{} undo %s", s.plan.RunID))
 	default:
 		w.Line("  undo      " + undo.Next("{} undo RUN") + ", which is named at the end")
 	}
@@ -360,7 +360,7 @@ func (s planSummary) writes(w io.Writer) {
 		if g.removed {
 			verb = "Removes"
 		}
-		ui.Printf(w, "\n%s %s, with a backup on the node in %s/%s:\n", verb, ui.Count(len(g.files), "file"), host.DefaultFolder, s.plan.Run)
+		ui.Printf(w, "\n%s %s, with a backup on the node in %s/%s:\n", verb, ui.Count(len(g.files), "file"), host.DefaultFolder, s.plan.RunID)
 		for _, file := range g.files {
 			ui.Printf(w, "  %s\n", file)
 		}

@@ -46,7 +46,7 @@ func authorities(now time.Time, names ...string) (out []*pki.Cert) {
 
 // repairOf is a plan that gives these nodes CAs in two files, and takes others from them.
 func repairOf(now time.Time, added, removed []*pki.Cert, names ...string) *remediate.Plan {
-	p := &remediate.Plan{Run: "20260101-000000-abcdef", Now: now, Basis: inspect.Snapshot{Taken: now, Cluster: inspect.Cluster{Server: "https://api.example.com:6443", Versions: catalog.Versions{Cluster: "4.15.1"}}}}
+	p := &remediate.Plan{RunID: "20260101-000000-abcdef", Now: now, Basis: inspect.Snapshot{Taken: now, Cluster: inspect.Cluster{Server: "https://api.example.com:6443", Versions: catalog.Versions{Cluster: "4.15.1"}}}}
 	waves := []remediate.Wave{{Name: remediate.WaveMasters}, {Name: remediate.WaveNotReady}, {Name: remediate.WaveWorkers}}
 	for i, name := range names {
 		n := remediate.NodePlan{Name: name}
@@ -167,7 +167,7 @@ func TestAConfirmedPlanNamesAllThatIsWritten(t *testing.T) {
 			}
 		}
 		words := strings.Join(strings.Fields(said), " ")
-		for _, want := range []string{patch + ": the cluster", "restart kubelet.service: " + nodes[0] + ", " + nodes[3], strings.Repeat("a reason ", 30) + "at its end", "certrot undo " + p.Run} {
+		for _, want := range []string{patch + ": the cluster", "restart kubelet.service: " + nodes[0] + ", " + nodes[3], strings.Repeat("a reason ", 30) + "at its end", "certrot undo " + p.RunID} {
 			if !strings.Contains(words, want) {
 				t.Errorf("%s columns: no %q", columns, want)
 			}
@@ -180,7 +180,7 @@ func TestADryRunIsShort(t *testing.T) {
 	now := time.Now()
 	p := repairOf(now, authorities(now, "a", "b"), nil, "w")
 	said := summaryOf(&Run{Options: Options{DryRun: true}, Session: &Session{}}, p, "80", t)
-	if strings.Contains(said, "w:/") || strings.Contains(said, p.Run) {
+	if strings.Contains(said, "w:/") || strings.Contains(said, p.RunID) {
 		t.Errorf("got\n%s", said)
 	}
 }

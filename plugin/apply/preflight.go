@@ -147,7 +147,7 @@ func (o PreflightOptions) Ask(ctx context.Context, w *Session, facts inspect.Sna
 		p.Notes.Add(remediate.Note{Text: "Nothing is paused, since no API server was asked."})
 		return nil
 	}
-	first, last, err := action.Pauses(ask.ControlPlane, p.Run)
+	first, last, err := action.Pauses(ask.ControlPlane, p.RunID)
 	if err != nil {
 		return err
 	}

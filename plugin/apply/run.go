@@ -26,7 +26,7 @@ type Run struct {
 	Options
 	Session *Session // nil: the plan is only to be shown
 	Command string
-	Run     string // ID of the journal
+	RunID   string // ID of the journal
 	Undoes  string // the run that is put back, if one is
 	Read    gather.Options
 	Lines   Lines
@@ -116,7 +116,7 @@ func (a *Run) Execute(ctx context.Context) error {
 			return err
 		}
 		// What is on nodes belongs to the run that wrote it: going on is another run.
-		a.Run = remediate.NewRun(collect.Now())
+		a.RunID = remediate.NewRun(collect.Now())
 		a.Printf("\nChanged after it was read, and left as it is:\n  %s\nReading again.\n", strings.Join(changed, "\n  "))
 	}
 }
@@ -270,7 +270,7 @@ func (a *Run) Begin(p *remediate.Plan) (*remediate.Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := remediate.Header{Run: a.Run, Command: a.Command, Undoes: a.Undoes, Server: p.Basis.Cluster.Server, Started: collect.Now(), Certrot: a.App.Version, Lapsed: a.expiredHolder, Nodes: []string{}}
+	h := remediate.Header{Run: a.RunID, Command: a.Command, Undoes: a.Undoes, Server: p.Basis.Cluster.Server, Started: collect.Now(), Certrot: a.App.Version, Lapsed: a.expiredHolder, Nodes: []string{}}
 	h.Nodes = append(h.Nodes, NodesOf(p)...)
 	j, err := js.Begin(h, collect.Now)
 	if err != nil {
@@ -281,7 +281,7 @@ func (a *Run) Begin(p *remediate.Plan) (*remediate.Journal, error) {
 
 // Apply runs the plan and says how it went.
 func (a *Run) Apply(ctx context.Context, p *remediate.Plan, j *remediate.Journal) (err error) {
-	run := a.Run
+	run := a.RunID
 	if a.Undoes != "" {
 		run = a.Undoes // whose folder on nodes it is
 	}
@@ -296,7 +296,7 @@ func (a *Run) Apply(ctx context.Context, p *remediate.Plan, j *remediate.Journal
 		}
 	}()
 	env.Tell = a.tell
-	a.Printf("\nRun %s\n", a.Run)
+	a.Printf("\nRun %s\n", a.RunID)
 	f, done := a.follow(ctx, p)
 	defer done()
 	r := remediate.Runner{Env: env, Journal: j, Observe: f.observe}

@@ -23,12 +23,12 @@ type journaledStep struct {
 
 // begun takes down that a step was begun.
 func (a *Run) begun(step remediate.Action, c *remediate.Change) {
-	a.Changed = append(a.Changed, journaledStep{a.Run, step.ID(), remediate.IsUndoable(step, c)})
+	a.Changed = append(a.Changed, journaledStep{a.RunID, step.ID(), remediate.IsUndoable(step, c)})
 }
 
 // notApplied forgets a step that changed nothing, or that put back what it had changed.
 func (a *Run) notApplied(step remediate.Action) {
-	a.Changed = slices.DeleteFunc(a.Changed, func(d journaledStep) bool { return d.run == a.Run && d.step == step.ID() })
+	a.Changed = slices.DeleteFunc(a.Changed, func(d journaledStep) bool { return d.run == a.RunID && d.step == step.ID() })
 }
 
 // changed are the runs that changed something.
@@ -57,7 +57,7 @@ const repairTime = 24 * time.Hour
 // earlier says which runs before this command changed files that are not put back; empty:
 // none did. An undo is of one run.
 func (a *Run) earlier() string {
-	this := cmp.Or(a.Undoes, a.Run)
+	this := cmp.Or(a.Undoes, a.RunID)
 	js, err := Journals()
 	if err != nil {
 		return ""

@@ -30,13 +30,13 @@ func (o *fixOptions) offline(ctx context.Context) error {
 		return o.emitFor(ctx, nil, fix, s)
 	}
 	s = o.preflight.Accepted(s)
-	a := &apply.Run{Options: o.Options, Command: o.command(), Run: remediate.NewRun(s.Taken), Summary: !o.details, CASource: fix.CASource,
+	a := &apply.Run{Options: o.Options, Command: o.command(), RunID: remediate.NewRun(s.Taken), Summary: !o.details, CASource: fix.CASource,
 		Lines: apply.Lines{Apply: o.lines.apply + wayIn(s), Preview: o.lines.apply + wayIn(s) + " --dry-run=" + apply.DryRunClient, Details: o.lines.details}}
 	if err := o.followUpInFile(s, &fix); err != nil {
 		return err
 	}
 	a.Plan = func(ctx context.Context) (*remediate.Plan, error) {
-		p, err := o.plan(fix, a.Run, s)
+		p, err := o.plan(fix, a.RunID, s)
 		return p, o.preflight.Preflight(ctx, nil, s, fix.CA, p, err)
 	}
 	a.PrintBasis = func(out io.Writer, p *remediate.Plan) { apply.AboutCA(out, fix, p) }
