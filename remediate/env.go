@@ -182,7 +182,7 @@ func (e *Env) Stat(ctx context.Context, node, path string) (now host.File, of *E
 			return err
 		}
 		now = files[0]
-		entries, err := host.Run{ID: e.RunID}.Entries(ctx, n)
+		entries, err := host.RunFolder{ID: e.RunID}.Entries(ctx, n)
 		if err != nil && !errors.Is(err, host.ErrNoRun) {
 			return err
 		}
@@ -236,7 +236,7 @@ func (e *Env) Hold(ctx context.Context, node string) (release func(), err error)
 	}
 	take := func(over string) error {
 		return e.Retry(ctx, node, func(ctx context.Context, n nodeexec.Node) error {
-			return host.Run{ID: e.RunID}.Hold(ctx, n, e.Holder, over)
+			return host.RunFolder{ID: e.RunID}.Hold(ctx, n, e.Holder, over)
 		})
 	}
 	err = take("")
@@ -252,7 +252,7 @@ func (e *Env) Hold(ctx context.Context, node string) (release func(), err error)
 		defer cancel()
 		// If not, it ends by itself.
 		_ = e.Retry(ctx, node, func(ctx context.Context, n nodeexec.Node) error {
-			return host.Run{ID: e.RunID}.Release(ctx, n, e.Holder)
+			return host.RunFolder{ID: e.RunID}.Release(ctx, n, e.Holder)
 		})
 	}, nil
 }

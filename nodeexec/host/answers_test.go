@@ -38,7 +38,7 @@ func tells(got, err error) bool {
 }
 
 func TestWhatIsNotKnown(t *testing.T) {
-	r := Run{ID: "a"}
+	r := RunFolder{ID: "a"}
 	e := Edit{Path: "/etc/x"}
 	good := "certrot-host 1\nfile regular " + strings.Repeat("0", 64) + " 3 4755 1 2 a:b c\ndone changed\nend\n"
 	now, err := r.Replace(t.Context(), answering{out: good}, e)

@@ -123,7 +123,7 @@ func TestARunThatFailedToChangeItAgainIsNotTheLaterOne(t *testing.T) {
 		second := first.another("run-2")
 		further := "z\n" + after[2:]
 		for _, step := range []struct {
-			run  Run
+			run  RunFolder
 			from string
 			to   string
 		}{{first.run, content, "x\n"}, {first.run, after, "z\n"}, {second.run, further, "x\n"}} {

@@ -17,9 +17,9 @@ import (
 // DefaultFolder is where runs are kept on a node.
 const DefaultFolder = "/var/lib/certrot"
 
-// Run is what changes belong to that are made, and put back, together. What they
+// RunFolder is what changes belong to that are made, and put back, together. What they
 // need to be put back is in a folder on each node, FOLDER/ID, of mode 0700.
-type Run struct {
+type RunFolder struct {
 	ID     string // 1 to 64 of a-z, 0-9 and -
 	Folder string // on the node; "" is DefaultFolder
 }
@@ -69,7 +69,7 @@ type Summary struct {
 // node refuses or can't do, such as a link, a full disk or a read-only one; and
 // ErrUnknownOutcome, after which Look tells what became of it. In all others, the
 // file is untouched.
-func (r Run) Replace(ctx context.Context, n nodeexec.Node, e Edit) (File, error) {
+func (r RunFolder) Replace(ctx context.Context, n nodeexec.Node, e Edit) (File, error) {
 	const most = 1 << 40 // far from where sums overflow
 	insert := sha256.Sum256(e.Insert)
 	args, err := r.args(e.Path, hex.EncodeToString(e.Before[:]), number(e.Offset), number(e.Length), number(int64(len(e.Insert))), hex.EncodeToString(insert[:]))
@@ -90,7 +90,7 @@ func (r Run) Replace(ctx context.Context, n nodeexec.Node, e Edit) (File, error)
 //
 // It does so only if the file is what the run made of it: anything else is
 // ErrChanged. Other errors are those of Replace, and ErrNoRun.
-func (r Run) Restore(ctx context.Context, n nodeexec.Node, path string) (File, error) {
+func (r RunFolder) Restore(ctx context.Context, n nodeexec.Node, path string) (File, error) {
 	args, err := r.args(path)
 	if err == nil {
 		err = checkPath(path)
@@ -104,29 +104,29 @@ func (r Run) Restore(ctx context.Context, n nodeexec.Node, path string) (File, e
 // Take removes a file. Its bytes and an Entry are on the node's disk before that.
 // before is the sha256 of the file as it was read; the errors are those of Replace.
 // What this run removed already stays so.
-func (r Run) Take(ctx context.Context, n nodeexec.Node, path string, before [32]byte) (File, error) {
+func (r RunFolder) Take(ctx context.Context, n nodeexec.Node, path string, before [32]byte) (File, error) {
 	return r.move(ctx, n, "remove", request{op: "aside", changes: true}, path, hex.EncodeToString(before[:]))
 }
 
 // TakeLink removes a symbolic link that says target; what it leads to stays.
-func (r Run) TakeLink(ctx context.Context, n nodeexec.Node, path, target string) (File, error) {
+func (r RunFolder) TakeLink(ctx context.Context, n nodeexec.Node, path, target string) (File, error) {
 	return r.move(ctx, n, "remove", request{op: "unlink", changes: true}, path, target)
 }
 
 // RestoreOver is Restore of what the run removed, where another file has its name by
 // now: over is its sha256 as it was read.
-func (r Run) RestoreOver(ctx context.Context, n nodeexec.Node, path string, over [32]byte) (File, error) {
+func (r RunFolder) RestoreOver(ctx context.Context, n nodeexec.Node, path string, over [32]byte) (File, error) {
 	return r.move(ctx, n, "put back", request{op: "restore", changes: true}, path, hex.EncodeToString(over[:]))
 }
 
 // RestoreLink puts a link back that the run removed, where nothing has its name or a
 // link that says over.
-func (r Run) RestoreLink(ctx context.Context, n nodeexec.Node, path, over string) (File, error) {
+func (r RunFolder) RestoreLink(ctx context.Context, n nodeexec.Node, path, over string) (File, error) {
 	return r.move(ctx, n, "put back", request{op: "relink", changes: true}, path, over)
 }
 
 // move is an operation on a path as it was read: before says what it was.
-func (r Run) move(ctx context.Context, n nodeexec.Node, what string, q request, path, before string) (File, error) {
+func (r RunFolder) move(ctx context.Context, n nodeexec.Node, what string, q request, path, before string) (File, error) {
 	args, err := r.args(path, before)
 	if err == nil {
 		err = checkPath(path)
@@ -167,7 +167,7 @@ func change(ctx context.Context, n nodeexec.Node, what, path string, r request) 
 
 // Entries returns what the run changed on the node, sorted by path. ErrNoRun means
 // that it has no folder there.
-func (r Run) Entries(ctx context.Context, n nodeexec.Node) ([]Entry, error) {
+func (r RunFolder) Entries(ctx context.Context, n nodeexec.Node) ([]Entry, error) {
 	var entries []Entry
 	args, err := r.args()
 	if err == nil {
@@ -208,7 +208,7 @@ func Runs(ctx context.Context, n nodeexec.Node, folder string) ([]Summary, error
 // Remove deletes the run's folder on the node, and so its backups. If it is not
 // there, all is well. If anything is in it that is not the run's, or an earlier run made
 // the same of a file and would count as its owner then, nothing is deleted.
-func (r Run) Remove(ctx context.Context, n nodeexec.Node) error {
+func (r RunFolder) Remove(ctx context.Context, n nodeexec.Node) error {
 	args, err := r.args()
 	if err == nil {
 		var a answer
@@ -223,7 +223,7 @@ func (r Run) Remove(ctx context.Context, n nodeexec.Node) error {
 }
 
 // args are those of all operations of a run, and more.
-func (r Run) args(more ...string) ([]string, error) {
+func (r RunFolder) args(more ...string) ([]string, error) {
 	if !validID(r.ID) {
 		return nil, fmt.Errorf("run %q: a run's ID is 1 to 64 of a-z, 0-9 and -", r.ID)
 	}

@@ -267,7 +267,7 @@ func TestRunsOnANode(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		second := Run{ID: "run-0", Folder: p.run.Folder}
+		second := RunFolder{ID: "run-0", Folder: p.run.Folder}
 		if _, err := second.Replace(t.Context(), n, p.edit("x"+content[1:], 0, 1, "y")); err != nil {
 			t.Fatal(err)
 		}
@@ -333,7 +333,7 @@ func TestAnotherUser(t *testing.T) {
 		if err := errors.Join(os.Chmod(p.file, 0o644), os.Mkdir(mine, 0o755), os.Chown(mine, 65534, 65534)); err != nil {
 			t.Fatal(err)
 		}
-		run := Run{ID: "a", Folder: filepath.Join(mine, "certrot")}
+		run := RunFolder{ID: "a", Folder: filepath.Join(mine, "certrot")}
 		_, err = run.Replace(t.Context(), n, p.edit(content, 0, 1, "x"))
 		p.untouched(t, err, "Permission denied")
 		has(t, p.file, content)

@@ -132,7 +132,7 @@ func holdAs(t *testing.T, n plugintest.LiveNode, who string) error {
 		return err
 	}
 	defer func() { _ = node.Close() }()
-	return host.Run{}.Hold(t.Context(), node, who, "")
+	return host.RunFolder{}.Hold(t.Context(), node, who, "")
 }
 
 // TestWithoutAnAPINodesAnswer has no API server that could be asked from here. A node whose

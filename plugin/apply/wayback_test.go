@@ -90,7 +90,7 @@ func TestAFileThatCanNotBeWritten(t *testing.T) {
 		}
 		defer func() { _ = node.Close() }()
 		text := []byte(first.Read(t, path))
-		_, err = host.Run{ID: "run-1"}.Replace(t.Context(), node, host.Edit{Path: path, Before: sha256.Sum256(text), Insert: []byte("x")})
+		_, err = host.RunFolder{ID: "run-1"}.Replace(t.Context(), node, host.Edit{Path: path, Before: sha256.Sum256(text), Insert: []byte("x")})
 		return err
 	}
 	readOnly := func() error { // as a node says it whose disk turned read-only

@@ -206,7 +206,7 @@ func removeFrom(ctx context.Context, o apply.Options, run string, names []string
 			if err := collect.IsNode(ctx, n, name); err != nil {
 				return err
 			}
-			return host.Run{ID: run}.Remove(ctx, n)
+			return host.RunFolder{ID: run}.Remove(ctx, n)
 		}))
 	}
 	return errors.Join(append(errs, w.Close())...)

@@ -337,7 +337,7 @@ func leftAlone(ctx context.Context, w *apply.Session, node, run string, paths []
 			if r.ID == run {
 				continue
 			}
-			theirs, err := host.Run{ID: r.ID}.Entries(ctx, n)
+			theirs, err := host.RunFolder{ID: r.ID}.Entries(ctx, n)
 			if err != nil {
 				return err
 			}
@@ -366,7 +366,7 @@ func backupGone(err error) error {
 // backupsOf is what a node keeps of a run.
 func backupsOf(ctx context.Context, w *apply.Session, node, run string) (entries []host.Entry, err error) {
 	err = w.OnNode(ctx, node, func(ctx context.Context, n nodeexec.Node) (err error) {
-		entries, err = host.Run{ID: run}.Entries(ctx, n)
+		entries, err = host.RunFolder{ID: run}.Entries(ctx, n)
 		return err
 	})
 	if errors.Is(err, host.ErrNoRun) {

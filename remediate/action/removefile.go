@@ -71,9 +71,9 @@ func (a RemoveFile) Apply(ctx context.Context, env *remediate.Env, c *remediate.
 			return err
 		}
 		if c.File.Link != "" {
-			_, err = host.Run{ID: env.RunID}.TakeLink(ctx, n, a.Path, c.File.Link)
+			_, err = host.RunFolder{ID: env.RunID}.TakeLink(ctx, n, a.Path, c.File.Link)
 		} else {
-			_, err = host.Run{ID: env.RunID}.Take(ctx, n, a.Path, c.File.SHA256)
+			_, err = host.RunFolder{ID: env.RunID}.Take(ctx, n, a.Path, c.File.SHA256)
 		}
 		return err
 	}
@@ -117,7 +117,7 @@ func putBack(ctx context.Context, env *remediate.Env, node, path string, link bo
 	if err != nil {
 		return err
 	}
-	run := host.Run{ID: env.RunID}
+	run := host.RunFolder{ID: env.RunID}
 	switch {
 	case link && over != nil:
 		_, err = run.RestoreLink(ctx, n, path, over.Link)

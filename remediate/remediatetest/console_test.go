@@ -215,7 +215,7 @@ func (c *console) undoneByCertrot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := host.Run{ID: "run-1"}
+	r := host.RunFolder{ID: "run-1"}
 	entries, err := r.Entries(t.Context(), n)
 	if err != nil || len(entries) != 2 {
 		t.Fatalf("%+v, %v", entries, err)

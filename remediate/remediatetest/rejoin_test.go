@@ -47,7 +47,7 @@ func joiningBack(j *Joining, t *testing.T, run string, accept bool) (*remediate.
 	if err != nil {
 		t.Fatal(err)
 	}
-	entries, err := host.Run{ID: run}.Entries(t.Context(), n)
+	entries, err := host.RunFolder{ID: run}.Entries(t.Context(), n)
 	if err != nil {
 		t.Fatal(err)
 	}

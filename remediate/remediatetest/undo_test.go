@@ -48,7 +48,7 @@ func undoing(w *World, t *testing.T, run string) undo.Undo {
 		if err != nil {
 			t.Fatal(err)
 		}
-		entries, err := host.Run{ID: run}.Entries(t.Context(), n)
+		entries, err := host.RunFolder{ID: run}.Entries(t.Context(), n)
 		if err != nil && !errors.Is(err, host.ErrNoRun) {
 			t.Fatal(err)
 		}
