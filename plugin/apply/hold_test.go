@@ -103,7 +103,7 @@ func TestWhoHeldTheNodes(t *testing.T) {
 		var out plugintest.Transcript
 		w := applytest.OnNodes(conn, &out, n)
 		seen := ""
-		a := &apply.Run{Options: apply.Options{App: w.App, Yes: true}, Session: w, Command: "fix-api-int", RunID: remediate.NewRun(time.Now()), PrintBasis: func(io.Writer, *remediate.Plan) {}}
+		a := &apply.Execution{Options: apply.Options{App: w.App, Yes: true}, Session: w, Command: "fix-api-int", RunID: remediate.NewRun(time.Now()), PrintBasis: func(io.Writer, *remediate.Plan) {}}
 		a.Plan = func(context.Context) (*remediate.Plan, error) {
 			return stepsOn(looking{n.Name, func() { seen = n.Held(t) }}), nil
 		}
@@ -156,7 +156,7 @@ func TestWithoutAnAPINodesAnswer(t *testing.T) {
 	var out plugintest.Transcript
 	w := applytest.OnNodes(nil, &out, first, second)
 	begun := 0
-	a := &apply.Run{Options: apply.Options{App: w.App, Yes: true}, Session: w, Command: "fix-api-int", RunID: remediate.NewRun(time.Now()), PrintBasis: func(io.Writer, *remediate.Plan) {}}
+	a := &apply.Execution{Options: apply.Options{App: w.App, Yes: true}, Session: w, Command: "fix-api-int", RunID: remediate.NewRun(time.Now()), PrintBasis: func(io.Writer, *remediate.Plan) {}}
 	a.Plan = func(context.Context) (*remediate.Plan, error) {
 		return stepsOn(action.AwaitNode{NodeName: first.Name}, looking{second.Name, func() { begun++ }}), nil
 	}
@@ -214,7 +214,7 @@ func TestWhoHoldsTheLeaseIsAPerson(t *testing.T) {
 		conn := applytest.Connect(plugintest.SettledAPI(), t)
 		conn.Kube = kube
 		conn.Config.Contexts[conn.Context].AuthInfo = "bob/api-example:6443"
-		a := &apply.Run{RunID: "run-1", Session: &apply.Session{Conn: conn}}
+		a := &apply.Execution{RunID: "run-1", Session: &apply.Session{Conn: conn}}
 		a.User = conn.CurrentUser(t.Context())
 		was := nodeexec.ThisProcess().String() + ", run run-1"
 		if got := a.Holder(); got != was+c.want {

@@ -18,7 +18,7 @@ import (
 )
 
 // printPlan shows a plan to people: in terms of certificates.
-func printPlan(out io.Writer, a *Run, p *remediate.Plan) error {
+func printPlan(out io.Writer, a *Execution, p *remediate.Plan) error {
 	w := ui.NewPage(out)
 	c := p.Basis.Cluster
 	if c.Server != "" || c.Versions.Cluster != "" {

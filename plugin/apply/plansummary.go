@@ -23,14 +23,14 @@ const ScreenLines = 23
 // planSummary is a plan on one screen. A plan that is to be confirmed is said in full where a
 // line would be cut, and names all that is written.
 type planSummary struct {
-	run     *Run
+	run     *Execution
 	plan    *remediate.Plan
 	confirm bool
 }
 
 // printPlanSummary prints a plan on one screen, and for a plan that is to be confirmed all that
 // it writes.
-func printPlanSummary(out io.Writer, a *Run, p *remediate.Plan) error {
+func printPlanSummary(out io.Writer, a *Execution, p *remediate.Plan) error {
 	s := planSummary{a, p, !a.DryRun && a.Session != nil && !p.Empty()}
 	w := ui.NewPage(out)
 	s.print(w)

@@ -52,9 +52,9 @@ func writingOn(actions ...fileStep) *remediate.Plan {
 }
 
 // doing carries a plan out, and says what is told and how it ends.
-func doing(t *testing.T, w *apply.Session, out *plugintest.Transcript, dryRun string, p *remediate.Plan) (*apply.Run, int, string) {
+func doing(t *testing.T, w *apply.Session, out *plugintest.Transcript, dryRun string, p *remediate.Plan) (*apply.Execution, int, string) {
 	t.Helper()
-	a := &apply.Run{Options: apply.Options{App: w.App, Yes: true, DryRun: dryRun == apply.DryRunClient}, Session: w, Command: "fix-api-int", RunID: remediate.NewRun(time.Now()), PrintBasis: func(io.Writer, *remediate.Plan) {},
+	a := &apply.Execution{Options: apply.Options{App: w.App, Yes: true, DryRun: dryRun == apply.DryRunClient}, Session: w, Command: "fix-api-int", RunID: remediate.NewRun(time.Now()), PrintBasis: func(io.Writer, *remediate.Plan) {},
 		Lines: apply.Lines{Resume: "certrot fix-api-int --via ssh", NamedNodes: "certrot fix-api-int --via ssh"}}
 	p.RunID = a.RunID
 	a.Plan = func(context.Context) (*remediate.Plan, error) { return p, nil }

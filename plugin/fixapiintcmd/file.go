@@ -30,7 +30,7 @@ func (o *fixOptions) offline(ctx context.Context) error {
 		return o.emitFor(ctx, nil, fix, s)
 	}
 	s = o.preflight.Accepted(s)
-	a := &apply.Run{Options: o.Options, Command: o.command(), RunID: remediate.NewRun(s.Taken), Summary: !o.details, CASource: fix.CASource,
+	a := &apply.Execution{Options: o.Options, Command: o.command(), RunID: remediate.NewRun(s.Taken), Summary: !o.details, CASource: fix.CASource,
 		Lines: apply.Lines{Apply: o.lines.apply + wayIn(s), Preview: o.lines.apply + wayIn(s) + " --dry-run=" + apply.DryRunClient, Details: o.lines.details}}
 	if err := o.followUpInFile(s, &fix); err != nil {
 		return err

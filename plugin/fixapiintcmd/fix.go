@@ -225,7 +225,7 @@ func (o *fixOptions) execute(ctx context.Context, w *apply.Session, given []byte
 		return err
 	}
 	risks := o.preflight.Risks
-	a := &apply.Run{
+	a := &apply.Execution{
 		Options: o.Options, Session: w, Command: o.command(), RunID: remediate.NewRun(collect.Now()), Lines: o.linesFor(w.All),
 		Summary: !o.details, CASource: fix.CASource,
 		NoLease: slices.Contains(risks, remediate.NoLease), Recheck: apply.Recheck{Accept: risks},

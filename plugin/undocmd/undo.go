@@ -189,7 +189,7 @@ func (o *undoOptions) nodesOf() (names []string, record remediate.RunRecord, err
 
 func (o *undoOptions) undo(ctx context.Context, w *apply.Session, record remediate.RunRecord) error {
 	read := gather.Options{Paths: []string{host.DefaultFolder + "/" + o.undoes}}
-	a := &apply.Run{Options: o.Options, Session: w, Command: "undo", RunID: remediate.NewRun(collect.Now()), Undoes: o.undoes, Read: read, NoLease: slices.Contains(o.risks, remediate.NoLease), Recheck: apply.Recheck{Accept: o.risks, Only: []string{preflight.StaticPodsSettled}}}
+	a := &apply.Execution{Options: o.Options, Session: w, Command: "undo", RunID: remediate.NewRun(collect.Now()), Undoes: o.undoes, Read: read, NoLease: slices.Contains(o.risks, remediate.NoLease), Recheck: apply.Recheck{Accept: o.risks, Only: []string{preflight.StaticPodsSettled}}}
 	a.Plan = func(ctx context.Context) (*remediate.Plan, error) {
 		byHand, err := byHand(o.undoes, record)
 		if err != nil {
@@ -274,7 +274,7 @@ func (o *undoOptions) undoPauses(ctx context.Context, record remediate.RunRecord
 		return err
 	}
 	w := &apply.Session{App: o.App, Conn: conn}
-	a := &apply.Run{Options: o.Options, Session: w, Command: "undo", RunID: remediate.NewRun(collect.Now()), Undoes: o.undoes, NoLease: slices.Contains(o.risks, remediate.NoLease)}
+	a := &apply.Execution{Options: o.Options, Session: w, Command: "undo", RunID: remediate.NewRun(collect.Now()), Undoes: o.undoes, NoLease: slices.Contains(o.risks, remediate.NoLease)}
 	a.Plan = func(ctx context.Context) (*remediate.Plan, error) {
 		notes, err := byHand(o.undoes, record)
 		if err != nil {
