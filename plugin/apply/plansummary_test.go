@@ -217,7 +217,7 @@ func TestTheHeadOfAPlan(t *testing.T) {
 	leaf.Issuer = added[0].Subject
 	p := repairOf(now, added, nil, "w")
 	p.Basis.Served = []inspect.Served{{Chain: []*pki.Cert{&leaf}}}
-	p.Left = []assess.Finding{{Assessment: assess.Assessment{ID: "api-ca-delivered", Reason: "kubelets are not given CA x", Remediation: assess.Run("certrot fix-api-int --dry-run=client")}}}
+	p.Left = []assess.Finding{{Assessment: assess.Assessment{ID: "api-ca-delivered", Reason: "kubelets are not given CA x", Remediation: assess.FixedCommand("certrot fix-api-int --dry-run=client")}}}
 	a := &Execution{Command: "fix-api-int"}
 	said := summaryOf(a, p, "80", t)
 	for _, want := range []string{

@@ -71,7 +71,7 @@ func (o PreflightOptions) Accepted(s inspect.Snapshot) inspect.Snapshot {
 func Unreviewed(c inspect.Cluster, risks []string) error {
 	v := preflight.Verdict{Assessment: assess.Assessment{ID: preflight.UnreviewedVersion, Reason: c.Versions.WhyUnreviewed(), Remediation: assess.Advise("use a release of certrot that reviewed this version")}, Risk: true}
 	if v.Reason == "" {
-		v.Reason, v.Remediation = unreadVersion(c), assess.Run("oc get clusterversion,clusteroperators")
+		v.Reason, v.Remediation = unreadVersion(c), assess.FixedCommand("oc get clusterversion,clusteroperators")
 	}
 	if v.Reason == "" || slices.Contains(risks, preflight.UnreviewedVersion) {
 		return nil

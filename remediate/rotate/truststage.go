@@ -216,9 +216,9 @@ func (c Chain) lateOnNodes() assess.Remediation {
 	for _, d := range c.Of.Rotation.Deliveries(c.Facts.Snapshot.Cluster.Versions) {
 		switch {
 		case !d.Delivered && c.signs():
-			return assess.Run(hints.Next("{} fix-api-int --dry-run=client"))
+			return assess.FixedCommand(hints.Next("{} fix-api-int --dry-run=client"))
 		case !d.Delivered:
-			return assess.Run(hints.Next("{} pretrust --dry-run=client"))
+			return assess.FixedCommand(hints.Next("{} pretrust --dry-run=client"))
 		case len(seen) > 0: // then it is known what holds it up
 		case d.Pools:
 			next += "; to " + d.To.Name + " it comes by the pools: is one paused, or a node not Ready? oc get machineconfigpools"
