@@ -31,7 +31,7 @@ func TestGoaway(t *testing.T) {
 	for name, c := range map[string]struct {
 		topology string
 		v        Versions
-		want     Answer
+		want     Tristate
 		chance   float64
 	}{
 		"4.12":                                 {"HighlyAvailable", Versions{Cluster: "4.12.0"}, Yes, 0},

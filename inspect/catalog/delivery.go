@@ -152,7 +152,7 @@ func (d Delivery) of(signer Ref) Delivery {
 func signerName(signer Ref) string { return signer.Namespace + "_" + signer.Name + "@" }
 
 // DeliveryOf returns the row about a place that holds for v.
-func DeliveryOf(to Ref, v Versions) (Delivery, Answer) {
+func DeliveryOf(to Ref, v Versions) (Delivery, Tristate) {
 	answer := No
 	for _, d := range Deliveries() {
 		if d.To != to {

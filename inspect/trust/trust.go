@@ -218,7 +218,7 @@ func (j *judge) handshakes(e catalog.Edge, stores []anchors) []Claim {
 
 // here tells whether there is such a verifier in this cluster, and where that is
 // unknown, why.
-func (j *judge) here(e catalog.Edge) (catalog.Answer, string) {
+func (j *judge) here(e catalog.Edge) (catalog.Tristate, string) {
 	c := &j.f.Snapshot.Cluster
 	in := e.In.Holds(c.Versions)
 	switch {

@@ -70,7 +70,7 @@ func TestPodsMemory(t *testing.T) {
 		young  bool // the signer is new
 		anew   bool // the signer is to be made anew
 		pods   func(r *rotating) *action.NetworkRestarts
-		want   catalog.Answer
+		want   catalog.Tristate
 		says   string
 		unread bool // the pods' node
 	}{

@@ -328,7 +328,7 @@ func (c Chain) leafStage(ca *pki.Cert) Stage {
 
 // Signed tells whether the newest certificate of its signer has signed what was named. why
 // says what was not read, where that is not known.
-func (c Chain) Signed() (answer catalog.Answer, why string) {
+func (c Chain) Signed() (answer catalog.Tristate, why string) {
 	leaf, ca := c.Of.Cert(), c.signer()
 	switch {
 	case leaf == nil && notThere(c.Facts, c.Of.At):
