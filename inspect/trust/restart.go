@@ -170,13 +170,13 @@ func (j *restart) loads(id string, f *inspect.ProbedKubeconfig) {
 	}
 }
 
-func answer(f *inspect.ProbedKubeconfig, q inspect.Question) (inspect.Answer, bool) {
+func answer(f *inspect.ProbedKubeconfig, q inspect.Question) (inspect.ProbeAnswer, bool) {
 	for _, a := range f.Answers {
 		if a.Question == q {
 			return a, true
 		}
 	}
-	return inspect.Answer{}, false
+	return inspect.ProbeAnswer{}, false
 }
 
 func (j *restart) resolves(f *inspect.ProbedKubeconfig) {

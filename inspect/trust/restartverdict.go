@@ -11,7 +11,7 @@ import (
 )
 
 // judged says what an answer means for a client that asked for something of its own.
-func (j *restart) judged(a inspect.Answer) (status assess.Status, why, next string) {
+func (j *restart) judged(a inspect.ProbeAnswer) (status assess.Status, why, next string) {
 	told := strings.TrimSpace(fmt.Sprintf("%d %s", a.Code, a.Reason))
 	switch {
 	case a.Code >= 200 && a.Code < 300:

@@ -171,7 +171,7 @@ func TestRejoinIsRefused(t *testing.T) {
 		"it was not asked":  {nil, func(s *inspect.Snapshot) { s.Nodes[0].RestartProbe = nil }, csr.BootstrapCredential, "is unknown"},
 		"it can't be asked": {nil, func(s *inspect.Snapshot) { s.Nodes[0].RestartProbe.Problem = "no curl" }, csr.BootstrapCredential, "no curl"},
 		"no answer": {nil, func(s *inspect.Snapshot) {
-			s.Nodes[0].RestartProbe.Bootstrap.Answers = []inspect.Answer{{Failure: inspect.FailedTime, Detail: "no answer within 10s"}}
+			s.Nodes[0].RestartProbe.Bootstrap.Answers = []inspect.ProbeAnswer{{Failure: inspect.FailedTime, Detail: "no answer within 10s"}}
 		}, csr.BootstrapCredential, "no answer within 10s"},
 		"no bootstrap file": {func(t *testing.T, j *Joining, _ *apiint.Repair) { _ = os.Remove(j.At(BootstrapFile)) }, nil, "", BootstrapFile},
 		"nobody approves": {func(t *testing.T, j *Joining, a *apiint.Repair) {
