@@ -52,20 +52,20 @@ func TestEveryRowHasEvidence(t *testing.T) {
 	}
 	for _, e := range Edges() {
 		check("edge "+e.ID, e.Evidence)
-		if e.Verifier == "" || e.Claim == "" || e.Impact == "" || e.Reload == "" || !slices.Contains(Parts(), e.Part) || strings.HasSuffix(e.Claim, ".") {
+		if e.Verifier == "" || e.Statement == "" || e.Impact == "" || e.Reload == "" || !slices.Contains(Parts(), e.Part) || strings.HasSuffix(e.Statement, ".") {
 			t.Errorf("edge %s: incomplete: %+v", e.ID, e)
 		}
 	}
 	for _, p := range Processes() {
 		check("process "+p.ID, p.Evidence)
-		if p.Verifier == "" || p.Claim == "" || p.Impact == "" || p.Command == "" || !slices.Contains(Parts(), p.Part) ||
+		if p.Verifier == "" || p.Statement == "" || p.Impact == "" || p.Command == "" || !slices.Contains(Parts(), p.Part) ||
 			!slices.ContainsFunc(Edges(), func(e Edge) bool { return e.ID == p.EdgeID && e.Reload == ReloadAtStart }) {
 			t.Errorf("process %s: incomplete, or of no edge that is read at start: %+v", p.ID, p)
 		}
 	}
 	for _, l := range ServerLogs() {
 		check("log of "+l.ID, l.Evidence)
-		if l.Verifier == "" || l.Claim == "" || l.Impact == "" || l.Server == "" || !slices.Contains(Parts(), l.Part) {
+		if l.Verifier == "" || l.Statement == "" || l.Impact == "" || l.Server == "" || !slices.Contains(Parts(), l.Part) {
 			t.Errorf("log %s: incomplete: %+v", l.ID, l)
 		}
 	}

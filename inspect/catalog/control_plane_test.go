@@ -26,7 +26,7 @@ func TestEtcdReadsWhatItsStaticPodNames(t *testing.T) {
 		got := map[string]string{}
 		for _, e := range controlPlaneEdges() {
 			if e.In.Holds(v) == Yes && e.Verifier == "etcd" {
-				got[e.Claim] += e.Trust.String()
+				got[e.Statement] += e.Trust.String()
 			}
 		}
 		for claim, trust := range want {

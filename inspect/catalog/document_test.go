@@ -365,7 +365,7 @@ func document() string {
 	}
 	own := CustomAPIIntEdge()
 	line("")
-	line("`%s`: %s (%s). For %s; %s.", own.ID, own.Claim, own.Impact, own.In, evidence(own.Evidence))
+	line("`%s`: %s (%s). For %s; %s.", own.ID, own.Statement, own.Impact, own.In, evidence(own.Evidence))
 	line("")
 	line("## What becomes of signers in Secrets of another type")
 	line("")

@@ -15,7 +15,7 @@ func onPremEdges() []Edge {
 	const monitors = "; openshift/baremetal-runtimecfg pkg/monitor and pkg/config/node.go @ "
 	edge := func(id, verifier, claim string, reads ReloadPolicy, in Range, e Evidence) Edge {
 		return Edge{
-			ID: id, Part: PartAPIInt, Verifier: verifier, Claim: claim,
+			ID: id, Part: PartAPIInt, Verifier: verifier, Statement: claim,
 			Trust: file("/var/lib/kubelet/kubeconfig"), Optional: true, Platforms: platforms, Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: reads, Reader: pki.ReaderGo,
 			Remediation: "{} fix-api-int --nodes NODE --dry-run=client", Ahead: "{} pretrust --nodes NODE --dry-run=client",
 			Impact: "which nodes there are: keepalived, HAProxy and CoreDNS on the node do not learn of nodes that come and go", In: in, Evidence: e,
@@ -38,7 +38,7 @@ func localhostEdges() []Edge {
 	}
 	syncer := func(id, component, of string, trust Ref, src Evidence) Edge {
 		return Edge{
-			ID: id, Part: PartControlPlane, Verifier: "the cert-syncer and the recovery controller of " + of, Claim: "the cert-syncer of " + of + " trusts localhost-recovery's serving certificate",
+			ID: id, Part: PartControlPlane, Verifier: "the cert-syncer and the recovery controller of " + of, Statement: "the cert-syncer of " + of + " trusts localhost-recovery's serving certificate",
 			Trust: trust, Presented: recovery, ServerName: "localhost-recovery", Reload: ReloadByRollout, Reader: pki.ReaderGo,
 			Impact: "new certificates for " + of + ": those on control plane nodes are not replaced, and expire", In: Range{Component: component}, Evidence: src,
 		}
@@ -61,14 +61,14 @@ func nodeEdges() []Edge {
 		"prometheus/common config/http_config.go (tlsRoundTripper, updateRootCA) @ v0.37.0 49b36038a, v0.53.0 e54e4df4b and v0.67.0 603559577"}
 	return []Edge{
 		{
-			ID: "apiserver-kubelet-client", Part: PartNodes, Verifier: "kube-apiserver", Claim: "kube-apiserver trusts kubelets' client certificates",
+			ID: "apiserver-kubelet-client", Part: PartNodes, Verifier: "kube-apiserver", Statement: "kube-apiserver trusts kubelets' client certificates",
 			Trust: bundle(kasTarget, "client-ca"), Presented: file("/var/lib/kubelet/pki/kubelet-client-current.pem"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
 			Impact: "the node becomes NotReady: the API refuses its kubelet",
 			In:     Range{Component: kas}, Evidence: flags,
 		},
 		{
 			// A cluster may be without monitoring, as OpenShift Local is.
-			ID: "prometheus-kubelet-serving", Part: PartNodes, Verifier: "Prometheus", Claim: "Prometheus trusts kubelets' serving certificates",
+			ID: "prometheus-kubelet-serving", Part: PartNodes, Verifier: "Prometheus", Statement: "Prometheus trusts kubelets' serving certificates",
 			Trust: bundle(monitoringTarget, "kubelet-serving-ca-bundle"), Optional: true, Presented: file("/var/lib/kubelet/pki/kubelet-server-current.pem"), ServerName: NameAny, Reload: ReloadOnChange, Reader: pki.ReaderGo,
 			Impact: "metrics of the node and of its pods: alerts and dashboards go without them",
 			In:     since(monitoring, Minor{4, 12}), Evidence: scrapes,

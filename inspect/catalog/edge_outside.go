@@ -23,28 +23,28 @@ func outsideEdges() []Edge {
 	const impact = "images, and what else the node fetches, through a proxy that presents a certificate of that CA"
 	certs := func(id, claim, remediation string, in Range, e Evidence) Edge {
 		return Edge{
-			ID: id, Part: PartNodes, Verifier: "CRI-O", Claim: claim, Trust: file("/etc/docker/certs.d/*/ca.crt"), Presented: registries, Verify: VerifyDelivered, Reload: ReloadEachTime, Reader: pki.ReaderGo,
+			ID: id, Part: PartNodes, Verifier: "CRI-O", Statement: claim, Trust: file("/etc/docker/certs.d/*/ca.crt"), Presented: registries, Verify: VerifyDelivered, Reload: ReloadEachTime, Reader: pki.ReaderGo,
 			Impact: "images of that registry on the node", Remediation: remediation, In: in, Evidence: e,
 		}
 	}
 	const delivered = "nodes have the CAs of the administrator's registries"
 	return []Edge{
 		{
-			ID: "node-user-ca", Part: PartNodes, Verifier: "the node: CRI-O, kubelet", Claim: "nodes have the administrator's additional CAs", Trust: userAnchors(),
+			ID: "node-user-ca", Part: PartNodes, Verifier: "the node: CRI-O, kubelet", Statement: "nodes have the administrator's additional CAs", Trust: userAnchors(),
 			Presented: bundle(userConfig, "user-ca-bundle"), Verify: VerifyDelivered, Reload: ReloadAtStart, Reader: pki.ReaderUnknown, Impact: impact, Remediation: pool, In: all, Evidence: anchors,
 		},
 		{
-			ID: "node-proxy-ca", Part: PartNodes, Verifier: "the node: CRI-O, kubelet", Claim: "nodes have the CAs by which the proxy is trusted", Trust: userAnchors(),
+			ID: "node-proxy-ca", Part: PartNodes, Verifier: "the node: CRI-O, kubelet", Statement: "nodes have the CAs by which the proxy is trusted", Trust: userAnchors(),
 			Presented: proxied, Verify: VerifyDelivered, Reload: ReloadAtStart, Reader: pki.ReaderUnknown, Impact: impact, Remediation: pool, In: all, Evidence: anchors,
 		},
 		{
 			// Only nodes whose trust store was read have one.
-			ID: "node-system-trust", Part: PartNodes, Verifier: "the node: CRI-O, kubelet", Claim: "the system's trust store on nodes holds the administrator's additional CAs", Trust: systemStore(), Optional: true,
+			ID: "node-system-trust", Part: PartNodes, Verifier: "the node: CRI-O, kubelet", Statement: "the system's trust store on nodes holds the administrator's additional CAs", Trust: systemStore(), Optional: true,
 			Presented: userAnchors(), Verify: VerifyDelivered, Reload: ReloadAtStart, Reader: pki.ReaderGo, Impact: impact, Remediation: "on NODE: update-ca-trust extract, then systemctl restart crio", In: all,
 			Evidence: Evidence{Verified, mcoRepo + "pkg/daemon/update.go @ release-4.14 to 4.22 (coreos-update-ca-trust.service, update-ca-trust)"},
 		},
 		{
-			ID: "pods-proxy-ca", Part: PartServices, Verifier: "operators that call out of the cluster", Claim: "the bundle for who calls through the proxy holds the CAs by which that is trusted",
+			ID: "pods-proxy-ca", Part: PartServices, Verifier: "operators that call out of the cluster", Statement: "the bundle for who calls through the proxy holds the CAs by which that is trusted",
 			Trust: bundle(managed, "trusted-ca-bundle"), Presented: proxied, Verify: VerifyDelivered, Reload: ReloadAtStart, Reader: pki.ReaderGo, Impact: "what operators fetch through the proxy: updates, images, the cloud's API",
 			Remediation: "see what the network operator says: kubectl get clusteroperator network -o yaml", In: Range{Component: network}, Evidence: Evidence{Derived, networkRepo + "pkg/controller/proxyconfig @ release-4.12 28db40f16, release-4.22 6a5fcccf8 and 2a6a57fef"},
 		},

@@ -124,7 +124,7 @@ func Risks() []string {
 }
 
 // Claim is what a check before a change, by its name, wants to hold.
-type Claim struct{ Name, Claim string }
+type Claim struct{ Name, Statement string }
 
 // Claims are those of OpenShift's clusters and of plain ones, each once.
 func Claims() []Claim {

@@ -63,7 +63,7 @@ func rotateChecks() []rotateCheck {
 func Claims() []preflight.Claim {
 	var out []preflight.Claim
 	for _, c := range rotateChecks() {
-		out = append(out, preflight.Claim{Name: c.name, Claim: c.claim})
+		out = append(out, preflight.Claim{Name: c.name, Statement: c.claim})
 	}
 	return out
 }
