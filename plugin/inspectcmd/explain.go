@@ -130,11 +130,11 @@ func topics() []topic {
 		out = append(out, topic{kind: servedKind, claim: c.Statement, help: help{name: c.ID, means: c.Doc, todo: servedSteps(c.ID)}})
 	}
 	before := map[string]int{}
-	for _, c := range preflight.Claims() {
+	for _, c := range preflight.CheckStatements() {
 		before[c.Name] = len(out)
 		out = append(out, topic{kind: "Check before a repair", claim: c.Statement, help: helpOf(beforeHelp(), c.Name), details: reference("fix-api-int.md")})
 	}
-	for _, c := range rotate.Claims() {
+	for _, c := range rotate.CheckStatements() {
 		if i, ok := before[c.Name]; ok {
 			out[i].kind, out[i].details = "Check before a repair or a rotation", reference("fix-api-int.md", "rotate.md")
 			continue
