@@ -13,7 +13,7 @@ import (
 // Holder says who changes a cluster, and its nodes. What comes first is read by others:
 // nodeexec.Gone.
 func (a *Execution) Holder() string {
-	text := nodeexec.ThisProcess().String() + ", run " + a.RunID
+	text := nodeexec.ThisHolder().String() + ", run " + a.RunID
 	if a.User != "" {
 		text += ", as " + a.User
 	}

@@ -216,7 +216,7 @@ func TestWhoHoldsTheLeaseIsAPerson(t *testing.T) {
 		conn.Config.Contexts[conn.Context].AuthInfo = "bob/api-example:6443"
 		a := &apply.Execution{RunID: "run-1", Session: &apply.Session{Conn: conn}}
 		a.User = conn.CurrentUser(t.Context())
-		was := nodeexec.ThisProcess().String() + ", run run-1"
+		was := nodeexec.ThisHolder().String() + ", run run-1"
 		if got := a.Holder(); got != was+c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, was+c.want)
 		}

@@ -49,7 +49,7 @@ func leaseIn(t *testing.T, kubeconfig string) remediate.Lease {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return remediate.Lease{Kube: kube, Holder: nodeexec.ThisProcess().String(), Now: time.Now, Sleep: sleep}
+	return remediate.Lease{Kube: kube, Holder: nodeexec.ThisHolder().String(), Now: time.Now, Sleep: sleep}
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
