@@ -56,7 +56,7 @@ func TestEveryRowHasEvidence(t *testing.T) {
 			t.Errorf("edge %s: incomplete: %+v", e.ID, e)
 		}
 	}
-	for _, p := range Processes() {
+	for _, p := range StartupReaders() {
 		check("process "+p.ID, p.Evidence)
 		if p.Verifier == "" || p.Statement == "" || p.Impact == "" || p.Command == "" || !slices.Contains(Parts(), p.Part) ||
 			!slices.ContainsFunc(Edges(), func(e Edge) bool { return e.ID == p.EdgeID && e.Reload == ReloadAtStart }) {

@@ -10,7 +10,7 @@ func TestConnectionsAreOfEdges(t *testing.T) {
 			for _, e := range Edges() {
 				found = found || e.ID == id
 			}
-			for _, p := range Processes() {
+			for _, p := range StartupReaders() {
 				found = found || p.ID == id
 			}
 			if !found || seen[id] {

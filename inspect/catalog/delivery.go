@@ -10,7 +10,7 @@ import (
 type Delivery struct {
 	To        Ref
 	Delivered bool
-	// Command is who brings them, a process on the node (see Process); empty: no process.
+	// Command is who brings them, a process on the node (see StartupReader); empty: no process.
 	// Argument is one of its arguments.
 	Command, Argument string
 	// Doc says how, or why not.

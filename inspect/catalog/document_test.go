@@ -256,7 +256,7 @@ func document() string {
 	line("")
 	line("| claim | of the edge | process | impact | holds for | source |")
 	line("|---|---|---|---|---|---|")
-	for _, p := range Processes() {
+	for _, p := range StartupReaders() {
 		line("| `%s` | `%s` | %s | %s | %s | %s |", p.ID, p.EdgeID, strings.TrimSpace(p.Command+" "+p.Argument), cell(p.Impact), p.In, evidence(p.Evidence))
 	}
 	line("")

@@ -1,8 +1,8 @@
 package catalog
 
-// Process is a row: who reads trust anchors only when it starts, and so may have older
+// StartupReader is a row: who reads trust anchors only when it starts, and so may have older
 // ones in memory than its file has.
-type Process struct {
+type StartupReader struct {
 	Edge
 	EdgeID  string // ID of the edge whose trust anchors it reads
 	Command string // last element of the program's path
@@ -11,15 +11,15 @@ type Process struct {
 	Argument string
 }
 
-// Processes returns every row about who reads trust anchors only when it starts.
-func Processes() []Process {
+// StartupReaders returns every row about who reads trust anchors only when it starts.
+func StartupReaders() []StartupReader {
 	multus := Evidence{Verified, "k8snetworkplumbingwg/multus-cni pkg/k8sclient/kubeconfig.go v4.2.2 (PerNodeK8sClient copies CAData once)"}
 	ovn := Evidence{Verified, networkRepo + "bindata/network/ovn-kubernetes/common/008-script-lib.yaml @ 0010c142d; k8s.io/client-go transport reads CAData once"}
 	kubelet := Evidence{Verified, "kubernetes/kubernetes cmd/kubelet/app/server.go buildKubeletClientConfig v1.35.4"}
 	restart := func(namespace, app string) string {
 		return "once kube-controller-manager and kube-scheduler trust api-int's serving certificate (without them its pod is not created again), restart its pod: kubectl -n " + namespace + " delete pod -l app=" + app + " --field-selector spec.nodeName=NODE"
 	}
-	return []Process{
+	return []StartupReader{
 		{
 			EdgeID: "kubelet-api-int", Command: "kubelet", Edge: Edge{
 				ID: "kubelet-memory-api-int", Part: PartAPIInt, Verifier: "kubelet", Reload: ReloadAtStart, Statement: "running kubelets have loaded the CA of api-int's serving certificate",

@@ -16,7 +16,7 @@ func claims() (out []string) {
 	for _, s := range catalog.Servers() {
 		out = append(out, s.Statement)
 	}
-	for _, p := range catalog.Processes() {
+	for _, p := range catalog.StartupReaders() {
 		out = append(out, p.Statement)
 	}
 	for _, l := range catalog.ServerLogs() {

@@ -82,7 +82,7 @@ func judgeWith(ctx context.Context, f *inspect.Facts, leftOut []inspect.Node) []
 		})
 		out = append(out, claims...)
 	}
-	for _, row := range catalog.Processes() {
+	for _, row := range catalog.StartupReaders() {
 		if row.In.Holds(f.Snapshot.Cluster.Versions) == catalog.Yes {
 			out = append(out, j.memory(row, out)...)
 		}

@@ -133,7 +133,7 @@ func (c Chain) leftOut() []string {
 	if len(c.Facts.Snapshot.Nodes) == 0 && len(out) == 0 {
 		out = append(out, "clients on nodes (none was read)")
 	}
-	for _, row := range catalog.Processes() {
+	for _, row := range catalog.StartupReaders() {
 		if !slices.ContainsFunc(edges, func(e catalog.Edge) bool { return e.ID == row.EdgeID }) {
 			continue
 		}
