@@ -92,7 +92,7 @@ func TestNoBytesOfAFileLeaveTheNode(t *testing.T) {
 		for range 2 {
 			_, _ = p.run.Replace(t.Context(), spy, p.edit(content, 0, 1, "x"))
 			_, _ = p.run.Replace(t.Context(), spy, p.edit(content, 0, 99999, "x"))
-			_, _ = p.run.Entries(t.Context(), spy)
+			_, _ = p.run.Backups(t.Context(), spy)
 			_, _ = p.run.Restore(t.Context(), spy, p.file)
 			_, _ = Look(t.Context(), spy, p.file)
 			_ = os.Chmod(p.file, 0)

@@ -88,7 +88,7 @@ func TestBusy(t *testing.T) {
 			}
 		}
 		has(t, p.file, now)
-		if _, err := p.run.Entries(t.Context(), n); err != nil {
+		if _, err := p.run.Backups(t.Context(), n); err != nil {
 			t.Error(err)
 		}
 	})

@@ -35,7 +35,7 @@ func TestPathsThatAreRefused(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"", ".", "..", "a/b", "A", "a b", "é", strings.Repeat("a", 65)} {
-		if _, err := (RunFolder{ID: id}).Entries(t.Context(), n); err == nil || !strings.Contains(err.Error(), "ID") {
+		if _, err := (RunFolder{ID: id}).Backups(t.Context(), n); err == nil || !strings.Contains(err.Error(), "ID") {
 			t.Errorf("%q: %v", id, err)
 		}
 	}

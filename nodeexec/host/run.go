@@ -33,10 +33,10 @@ type Edit struct {
 	Insert []byte   // what comes there
 }
 
-// Entry is one file that a run changed or took away, or was about to when it was
+// Backup is one file that a run changed or took away, or was about to when it was
 // interrupted. A change that failed leaves none; one that was put back is there as long as
 // nothing else is at its path.
-type Entry struct {
+type Backup struct {
 	// Before is what it was before the run, and what Restore makes of it. Of a Link it
 	// has no more than path and kind.
 	Before File
@@ -51,6 +51,11 @@ type Entry struct {
 	Later string
 }
 
+// IsWritten reports whether a file is as the run left it; nil: the run did not write it.
+func (b *Backup) IsWritten(f File) bool {
+	return b != nil && len(b.Wrote) > 0 && b.Wrote[len(b.Wrote)-1] == f.SHA256
+}
+
 // Summary is a run as a node knows it.
 type Summary struct {
 	ID    string
@@ -62,7 +67,7 @@ type Summary struct {
 // ACL and extended attributes stay. It writes nothing if the file has these bytes
 // already.
 //
-// Before the file changes, the node has its bytes and an Entry on its disk. A
+// Before the file changes, the node has its bytes and a Backup on its disk. A
 // second Replace keeps what the file was before the first.
 //
 // The errors are ErrChanged, with what is there now as the File; ErrBusy; what the
@@ -101,7 +106,7 @@ func (r RunFolder) Restore(ctx context.Context, n nodeexec.Node, path string) (F
 	return change(ctx, n, "put back", path, request{op: "restore", args: args, changes: true})
 }
 
-// Take removes a file. Its bytes and an Entry are on the node's disk before that.
+// Take removes a file. Its bytes and a Backup are on the node's disk before that.
 // before is the sha256 of the file as it was read; the errors are those of Replace.
 // What this run removed already stays so.
 func (r RunFolder) Take(ctx context.Context, n nodeexec.Node, path string, before [32]byte) (File, error) {
@@ -165,10 +170,10 @@ func change(ctx context.Context, n nodeexec.Node, what, path string, r request) 
 	return now, fmt.Errorf("%s %s: %w: %w", what, at(n, path), ErrNothingChanged, failed)
 }
 
-// Entries returns what the run changed on the node, sorted by path. ErrNoRun means
+// Backups returns what the run changed on the node, sorted by path. ErrNoRun means
 // that it has no folder there.
-func (r RunFolder) Entries(ctx context.Context, n nodeexec.Node) ([]Entry, error) {
-	var entries []Entry
+func (r RunFolder) Backups(ctx context.Context, n nodeexec.Node) ([]Backup, error) {
+	var entries []Backup
 	args, err := r.args()
 	if err == nil {
 		var a answer
@@ -248,8 +253,8 @@ func number(n int64) string { return strconv.FormatInt(n, 10) }
 // "path PATH", "after" with hashes, and - where it was removed, and "later" with the
 // run to which it belongs now, or -. Of a link they are "entry link", its path, "after"
 // with what it said, and "later".
-func parseEntries(lines []string) ([]Entry, error) {
-	var entries []Entry
+func parseEntries(lines []string) ([]Backup, error) {
+	var entries []Backup
 	for group := range slices.Chunk(lines, 4) {
 		if len(group) != 4 {
 			return nil, fmt.Errorf("the answer is cut off within an entry: %s", quoted(strings.Join(group, " ")))
@@ -264,10 +269,10 @@ func parseEntries(lines []string) ([]Entry, error) {
 		if !ok || !ok2 || !ok3 || !ok4 || checkPath(path) != nil || later != "" && !validID(later) {
 			return nil, fmt.Errorf("the answer %s is no entry", quoted(strings.Join(group, " ")))
 		}
-		e := Entry{Later: later}
+		e := Backup{Later: later}
 		var err error
 		if facts == "link" && sums != "" {
-			entries = append(entries, Entry{Before: File{Path: path, Kind: Link}, Taken: true, Target: sums, Later: later})
+			entries = append(entries, Backup{Before: File{Path: path, Kind: Link}, Taken: true, Target: sums, Later: later})
 			continue
 		}
 		if e.Before, err = parseFacts(path, facts); err != nil {
@@ -286,7 +291,7 @@ func parseEntries(lines []string) ([]Entry, error) {
 		}
 		entries = append(entries, e)
 	}
-	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Before.Path, b.Before.Path) })
+	slices.SortFunc(entries, func(a, b Backup) int { return strings.Compare(a.Before.Path, b.Before.Path) })
 	return entries, nil
 }
 

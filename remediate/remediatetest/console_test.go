@@ -216,7 +216,7 @@ func (c *console) undoneByCertrot(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := host.RunFolder{ID: "run-1"}
-	entries, err := r.Entries(t.Context(), n)
+	entries, err := r.Backups(t.Context(), n)
 	if err != nil || len(entries) != 2 {
 		t.Fatalf("%+v, %v", entries, err)
 	}

@@ -47,11 +47,11 @@ func joiningBack(j *Joining, t *testing.T, run string, accept bool) (*remediate.
 	if err != nil {
 		t.Fatal(err)
 	}
-	entries, err := host.RunFolder{ID: run}.Entries(t.Context(), n)
+	entries, err := host.RunFolder{ID: run}.Backups(t.Context(), n)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return undo.Undo{Nodes: []undo.NodeBackups{{Node: "worker-0", Entries: entries}}, API: true, AcceptBreaksTrust: accept}.Plan(run, j.facts(t, pkiFolder, host.DefaultFolder+"/"+run), j.Now())
+	return undo.Undo{Nodes: []undo.NodeBackups{{Node: "worker-0", Backups: entries}}, API: true, AcceptBreaksTrust: accept}.Plan(run, j.facts(t, pkiFolder, host.DefaultFolder+"/"+run), j.Now())
 }
 
 // TestRejoin has a kubelet join anew that is in the incident, with client certificates of
