@@ -149,7 +149,8 @@ const (
 func allEdges() []Edge {
 	var out []Edge
 	for _, rows := range [][]Edge{
-		apiIntEdges(), networkEdges(), onPremEdges(), controlPlaneEdges(), localhostEdges(), serviceCallEdges(), nodeEdges(), serviceEdges(), registryEdges(), outsideEdges(), accessEdges(), bundleEdges(), kubeadmEdges(),
+		apiIntEdges(), networkEdges(), onPremEdges(), controlPlaneEdges(), localhostEdges(), serviceCallEdges(), nodeEdges(), newMachineEdges(), serviceEdges(), registryEdges(), routeEdges(),
+		openShiftAPIEdges(), oauthAPIEdges(), anchorEdges(), proxyEdges(), registryCAEdges(), accessEdges(), bundleEdges(), kubeadmEdges(),
 	} {
 		out = append(out, rows...)
 	}

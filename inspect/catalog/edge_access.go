@@ -41,3 +41,16 @@ func accessEdges() []Edge {
 		},
 	}
 }
+
+// oauthAPIEdges are of the API server by which users log in.
+func oauthAPIEdges() []Edge {
+	return []Edge{
+		{
+			// There is none where users log in elsewhere (Authentication's type OIDC).
+			ID: "oauth-apiserver-etcd", Part: PartAccess, Verifier: "the OAuth API server", Statement: "the OAuth API server trusts what etcd serves",
+			Trust: bundle("openshift-oauth-apiserver", "etcd-serving-ca"), Optional: true, Presented: secret(etcdTarget, "etcd-serving-*"), ServerName: NameAny, Reload: ReloadByDeployment, Reader: pki.ReaderUnknown,
+			Impact: "log in by token: users and consoles get 401", In: Range{Component: authentication},
+			Evidence: Evidence{Verified, authRepo + "pkg/operator/starter.go and pkg/operator/workload/sync_openshift_oauth_apiserver.go (inputHashes) @ release-4.12 4f7f6b1af, release-4.22 5a44cc2a8 and f3df4f5b2"},
+		},
+	}
+}

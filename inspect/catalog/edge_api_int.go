@@ -125,6 +125,30 @@ func networkEdges() []Edge {
 	}
 }
 
+// onPremEdges are of the static pods by which a cluster keeps the addresses of its
+// API itself: their monitors ask for the nodes by the kubelet's kubeconfig. keepalived's
+// init container reads /etc/kubernetes/kubeconfig, but for the names of the cluster alone.
+// From 4.22 on, HAProxy's monitor, on masters, is the one that still reads it each time.
+func onPremEdges() []Edge {
+	platforms := []string{"BareMetal", "Nutanix", "OpenStack", "oVirt", "VSphere"}
+	const templates = "templates/common/on-prem/files/{keepalived,coredns}.yaml, templates/master/00-master/on-prem/files/haproxy.yaml @ "
+	const monitors = "; openshift/baremetal-runtimecfg pkg/monitor and pkg/config/node.go @ "
+	edge := func(id, verifier, claim string, reads ReloadPolicy, in Range, e Evidence) Edge {
+		return Edge{
+			ID: id, Part: PartAPIInt, Verifier: verifier, Statement: claim,
+			Trust: file("/var/lib/kubelet/kubeconfig"), Optional: true, Platforms: platforms, Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: reads, Reader: pki.ReaderGo,
+			Remediation: "{} fix-api-int --nodes NODE --dry-run=client", Ahead: "{} pretrust --nodes NODE --dry-run=client",
+			Impact: "which nodes there are: keepalived, HAProxy and CoreDNS on the node do not learn of nodes that come and go", In: in, Evidence: e,
+		}
+	}
+	return []Edge{
+		edge("balancers-api-int", "the monitors of keepalived, HAProxy and CoreDNS", "the monitors of keepalived, HAProxy and CoreDNS trust api-int's serving certificate", ReloadEachTime, Range{Component: mco, To: Minor{4, 21}},
+			Evidence{Verified, mcoRepo + templates + "release-4.12 1d4cfffaa to release-4.21 db84d8368" + monitors + "release-4.12 474ed48e8 to release-4.21 d7e3fc12b (GetNodes, getSortedBackends)"}),
+		edge("balancers-watch-api-int", "the monitors of keepalived and CoreDNS", "the monitors of keepalived and CoreDNS, once restarted, trust api-int's serving certificate", ReloadAtStart, since(mco, Minor{4, 22}),
+			Evidence{Verified, mcoRepo + templates + "release-4.22 9027c94cd" + monitors + "release-4.22 dca8cb1be; pkg/nodeconfig/watcher.go (NewNodeWatcher)"}),
+	}
+}
+
 // nodeWriter is about the second client of machine-config-daemon, beside that of its
 // service account.
 func nodeWriter() Evidence {

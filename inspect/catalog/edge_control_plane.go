@@ -93,6 +93,62 @@ func controlPlaneEdges() []Edge {
 	}
 }
 
+// localhostEdges are of what calls the API server on its own master, past every
+// balancer, by the name of the recovery certificate.
+func localhostEdges() []Edge {
+	recovery := secret(kasTarget, "localhost-recovery-serving-certkey")
+	token := func(namespace string) Ref {
+		return Ref{Kind: Secret, Namespace: namespace, Name: "localhost-recovery-client-token", Key: "ca.crt"}
+	}
+	syncer := func(id, component, of string, trust Ref, src Evidence) Edge {
+		return Edge{
+			ID: id, Part: PartControlPlane, Verifier: "the cert-syncer and the recovery controller of " + of, Statement: "the cert-syncer of " + of + " trusts localhost-recovery's serving certificate",
+			Trust: trust, Presented: recovery, ServerName: "localhost-recovery", Reload: ReloadByRollout, Reader: pki.ReaderGo,
+			Impact: "new certificates for " + of + ": those on control plane nodes are not replaced, and expire", In: Range{Component: component}, Evidence: src,
+		}
+	}
+	const path = "bindata/assets/"
+	return []Edge{
+		syncer("apiserver-syncer-localhost", kas, "kube-apiserver", bundle(kasTarget, "kube-apiserver-server-ca"),
+			Evidence{Verified, "openshift/cluster-kube-apiserver-operator " + path + "kube-apiserver/kubeconfig-cm.yaml @ " + kasRead}),
+		syncer("controller-manager-syncer-localhost", kcm, "kube-controller-manager", token(kcmTarget),
+			Evidence{Verified, kcmRepo + path + "kube-controller-manager/kubeconfig-cert-syncer.yaml @ " + kcmRead}),
+		syncer("scheduler-syncer-localhost", scheduler, "kube-scheduler", token(schedulerTarget),
+			Evidence{Verified, schedulerRepo + path + "kube-scheduler/kubeconfig-cert-syncer.yaml @ " + schedulerRead}),
+	}
+}
+
+// serviceCallEdges are of kube-apiserver to Services, with a CA bundle beside each name.
+func serviceCallEdges() []Edge {
+	src := Evidence{Verified, "kubernetes/apiserver pkg/util/webhook/client.go (a client for each CA bundle) @ release-1.35 9633d5870; kubernetes/kube-aggregator pkg/apiserver/handler_proxy.go (updateAPIService) @ release-1.35 7b0e2390"}
+	edge := func(id, kind, what, impact string) Edge {
+		return Edge{
+			ID: id, Part: PartControlPlane, Verifier: "kube-apiserver", Statement: "kube-apiserver trusts the " + what + " that it calls",
+			Trust: Ref{Kind: kind, Name: "*"}, Presented: Ref{Kind: Secret, Key: "tls.crt"}, Verify: VerifyServiceCertificate, Reload: ReloadEachTime, Reader: pki.ReaderGo,
+			Remediation: "have the owner of the CA bundle put the CA there that signs the Service's certificate",
+			Impact:      impact, Evidence: src,
+		}
+	}
+	return []Edge{
+		edge("apiserver-validating-webhooks", "ValidatingWebhookConfiguration", "validating webhooks", "writes that the webhook has to see, where its failurePolicy is Fail"),
+		edge("apiserver-mutating-webhooks", "MutatingWebhookConfiguration", "mutating webhooks", "writes that the webhook has to see, where its failurePolicy is Fail"),
+		edge("apiserver-aggregated-apis", "APIService", "API servers", "that API"),
+		edge("apiserver-conversion-webhooks", "CustomResourceDefinition", "conversion webhooks", "reading and writing of that kind in its other versions"),
+	}
+}
+
+// openShiftAPIEdges are of the servers of OpenShift's own APIs.
+func openShiftAPIEdges() []Edge {
+	return []Edge{
+		{
+			ID: "openshift-apiserver-etcd", Part: PartControlPlane, Verifier: "openshift-apiserver", Statement: "openshift-apiserver trusts what etcd serves",
+			Trust: bundle("openshift-apiserver", "etcd-serving-ca"), Presented: secret(etcdTarget, "etcd-serving-*"), ServerName: NameAny, Reload: ReloadByDeployment, Reader: pki.ReaderUnknown,
+			Impact: "OpenShift's own APIs: routes, projects, images", In: Range{Component: openShiftAPI},
+			Evidence: Evidence{Verified, openShiftAPIRepo + "pkg/operator/resourcesynccontroller and pkg/operator/workload/workload_openshiftapiserver_v311_00_sync.go (inputHashes) @ release-4.12 a1d5d0d79, release-4.22 8417fa983 and 8206430b0"},
+		},
+	}
+}
+
 // extensionAuthentication is a key of what kube-apiserver publishes of the CAs that
 // it trusts.
 func extensionAuthentication(key string) Ref {
