@@ -49,20 +49,20 @@ const liveRemark = "on the live cluster; asks before it changes anything"
 // wayIn are the flags by which the nodes in a file can be reached again: a way that has to be named to
 // be the first one, and that all of them were read by.
 func wayIn(facts inspect.Snapshot) string {
-	read := false
+	way := ""
 	for _, n := range facts.Nodes {
-		switch n.Via {
-		case "":
-		case nodeexec.ViaSSH:
-			read = true
-		default:
+		switch {
+		case n.Via == "" || n.Via == way:
+		case way != "" || !nodeexec.WayOf(n.Via).Resumable:
 			return ""
+		default:
+			way = n.Via
 		}
 	}
-	if !read {
+	if way == "" {
 		return ""
 	}
-	return " --via " + nodeexec.ViaSSH
+	return " --via " + way
 }
 
 // inFile reads facts from files, and says what is asked for of the nodes in them.
