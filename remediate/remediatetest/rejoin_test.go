@@ -59,9 +59,8 @@ func joiningBack(j *Joining, t *testing.T, run string, accept bool) (*remediate.
 func TestRejoin(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		has   func(*testing.T, *Joining)
-		asks  bool
-		taken []string // beside its kubeconfig
+		has  func(*testing.T, *Joining)
+		asks bool
 	}{
 		"a valid certificate": {has: func(*testing.T, *Joining) {}},
 		"none":                {has: func(t *testing.T, j *Joining) { _ = os.Remove(j.At(inspect.KubeletClient)) }, asks: true},
