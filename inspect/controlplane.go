@@ -87,7 +87,7 @@ type Workload struct {
 type Actor struct {
 	Resource, Namespace, Name string
 	// Active says whether it acts on nodes while they are not Ready, or is at it.
-	Active catalog.Answer
+	Active catalog.Tristate
 	Why    string // of Active: "it heeds Ready False and Unknown"
 	// Paused are those who paused it: entries of a list of requests, or the value
 	// of an annotation, which may be empty. nil: it is not paused.
@@ -221,7 +221,7 @@ func (s *ClusterStatus) gaps() []*Gap {
 // MadeByKubeadm tells whether kubeadm made the cluster, or somebody who keeps to its
 // files: each node that it made has the kubelet.conf with which that joined. Unknown for
 // a cluster that may be OpenShift.
-func (s *Snapshot) MadeByKubeadm() catalog.Answer {
+func (s *Snapshot) MadeByKubeadm() catalog.Tristate {
 	if !s.Cluster.Versions.NotOpenShift {
 		return catalog.Unknown
 	}

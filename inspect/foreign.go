@@ -33,7 +33,7 @@ func isProse(of reflect.Type, field string) bool {
 		fields = []string{"What", "Where", "Note", "Reason"}
 	case reflect.TypeFor[SigningRequest]():
 		fields = []string{"Bad"}
-	case reflect.TypeFor[Answer](), reflect.TypeFor[pki.Locked](), reflect.TypeFor[pki.BadBlock](), reflect.TypeFor[pki.Skipped]():
+	case reflect.TypeFor[ProbeAnswer](), reflect.TypeFor[pki.Locked](), reflect.TypeFor[pki.BadBlock](), reflect.TypeFor[pki.Skipped]():
 		fields = []string{"Format", "Reason", "Detail"}
 	case reflect.TypeFor[Served](), reflect.TypeFor[Kubeconfig](), reflect.TypeFor[RestartProbe](), reflect.TypeFor[ProbedKubeconfig](), reflect.TypeFor[Access](), reflect.TypeFor[Lease]():
 		fields = []string{"Problem", "Refused", "Unread", "How"}

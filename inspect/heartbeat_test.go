@@ -19,8 +19,8 @@ func TestANodeIsAliveByItsLease(t *testing.T) {
 		renewed time.Time
 		lease   Lease
 		ahead   time.Duration
-		alive   catalog.Answer
-		works   catalog.Answer
+		alive   catalog.Tristate
+		works   catalog.Tristate
 		says    string
 	}{
 		{"a healthy node", "True", now.Add(-9 * time.Second), Lease{Duration: kubelets, Asked: now}, 0, catalog.Yes, catalog.Yes, ""},

@@ -52,7 +52,7 @@ type Process struct {
 	Started time.Time // whole seconds, more or less
 }
 
-// Running tells of the oldest process of this Command (see catalog.Process) when it
+// Running tells of the oldest process of this Command (see catalog.StartupReader) when it
 // started, and when it will have read its files at the latest. ok is false where none
 // is known.
 func (n *Node) Running(command string) (started, loaded time.Time, ok bool) {

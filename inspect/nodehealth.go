@@ -40,7 +40,7 @@ type Lease struct {
 type NodeHealth struct {
 	// Alive is Yes where its heartbeat was seen, No where it was looked for and is not
 	// there, Unknown where its Lease, or the time of the reading, is not known.
-	Alive catalog.Answer
+	Alive catalog.Tristate
 	Ready string // the condition; empty: not read
 	why   string // of Alive
 	// silent is how old its heartbeat is, in words; empty: it is none, or not too old.
@@ -95,7 +95,7 @@ func (l NodeHealth) Unhealthy() bool {
 }
 
 // Healthy is Yes where a node is Ready and its heartbeat was seen, and No where it is Unhealthy.
-func (l NodeHealth) Healthy() catalog.Answer {
+func (l NodeHealth) Healthy() catalog.Tristate {
 	switch {
 	case l.Unhealthy():
 		return catalog.No

@@ -12,7 +12,7 @@ import (
 type Renewal struct {
 	// Automatic says whether it is renewed automatically. Unknown: there are rules, and
 	// the version that decides between them is not known.
-	Automatic catalog.Answer
+	Automatic catalog.Tristate
 	None      bool      // the catalog says that nothing renews it; without that, No is that nothing is known to
 	By        string    // who renews it, or would; empty where Automatic is No
 	Due       time.Time // when, at the latest, if all goes well; zero unless Automatic is Yes

@@ -25,7 +25,7 @@ type ProbedKubeconfig struct {
 	// Certificate is the client certificate: the file on the node, or the field of
 	// this file. Both empty: there is none.
 	Certificate, Field string
-	Answers            []Answer
+	Answers            []ProbeAnswer
 }
 
 // Credential is how a client says who it is.
@@ -51,8 +51,8 @@ const (
 	AskClient Question = "client" // whether a server knows a client by its certificate
 )
 
-// Answer is what came of one request from the node.
-type Answer struct {
+// ProbeAnswer is what came of one request from the node.
+type ProbeAnswer struct {
 	Question Question
 	Server   string // host:port that was called
 	Name     string // that its certificate had to be for
@@ -87,7 +87,7 @@ type Accepted struct {
 	Row         string // ID of the catalog's Caller
 	Of          string // the node on which the server listens
 	Certificate string // the file on this node, as it was read; empty: there was none to be shown
-	Answer
+	ProbeAnswer
 }
 
 // Access is how the one who runs certrot gets into the cluster: of the kubeconfig

@@ -63,10 +63,10 @@ type Cluster struct {
 	// OwnAddresses says whether the cluster keeps the addresses of its API itself, as
 	// it may on some platforms: there are apiServerInternalIPs in
 	// Infrastructure.status.platformStatus.
-	OwnAddresses catalog.Answer
+	OwnAddresses catalog.Tristate
 	// Kubeadm says whether kubeadm left its ConfigMap in it (kube-system/kubeadm-config);
 	// see Snapshot.MadeByKubeadm.
-	Kubeadm catalog.Answer
+	Kubeadm catalog.Tristate
 	// Created is when the cluster was born (ClusterVersion's or kube-system's
 	// creation); zero when unknown.
 	Created time.Time

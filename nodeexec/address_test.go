@@ -31,3 +31,19 @@ func TestWhereSSHReachedANode(t *testing.T) {
 		_ = n.Close()
 	}
 }
+
+// TestWaysThatProveAnAddress: who announces what proves a node's address asks the row of the way.
+func TestWaysThatProveAnAddress(t *testing.T) {
+	h := newHome(t)
+	d := startSSHD(t, "", nil, h.key)
+	h.trust(t, d)
+	for _, by := range []nodeexec.Transport{nodeexec.Local{Node: "node-1"}, nodeexec.Command{Words: []string{"env", "NODE={node}"}, Sudo: nodeexec.SudoNever}, h.ssh(d)} {
+		n := open(t, nodeexec.FirstOf(by), "node-1")
+		if got, want := nodeexec.AddressOf(n).IsValid(), nodeexec.WayOf(nodeexec.Via(n)).ProvesAddress; got != want {
+			t.Errorf("%s proves an address: %t, and its row says %t", by.Name(), got, want)
+		}
+	}
+	if got := nodeexec.WayOf("of another release"); got != (nodeexec.Way{}) {
+		t.Errorf("what is no way has the row %+v", got)
+	}
+}

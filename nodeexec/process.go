@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Process is a process that holds something which others see, by its user, and by
+// Holder is a process that holds something which others see, by its user, and by
 // where it runs.
-type Process struct{ owner }
+type Holder struct{ owner }
 
-// ThisProcess is this one.
-func ThisProcess() Process { return Process{thisOwner()} }
+// ThisHolder is this one.
+func ThisHolder() Holder { return Holder{thisOwner()} }
 
 // String is such as "alice@bastion (pid 1234 of 0f3c…)": what Gone reads.
-func (p Process) String() string {
+func (p Holder) String() string {
 	return fmt.Sprintf("%s@%s (pid %d of %s)", p.user, p.host, p.pid, p.machine)
 }
 

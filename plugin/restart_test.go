@@ -25,8 +25,8 @@ func mkasked(ts *testscript.TestScript, _ bool, args []string) {
 	now := s.Taken
 	clients := pkitest.NewCA("kube-csr-signer", now.AddDate(0, 0, -20), now.AddDate(0, 0, 40))
 	asked := func(node *inspect.Node, code int, reason string, failure inspect.Failure, detail string) {
-		answer := func(q inspect.Question, code int) inspect.Answer {
-			a := inspect.Answer{Question: q, Server: apiInt + ":6443", Name: apiInt, Address: "192.0.2.5", Code: code, Failure: failure, Detail: detail}
+		answer := func(q inspect.Question, code int) inspect.ProbeAnswer {
+			a := inspect.ProbeAnswer{Question: q, Server: apiInt + ":6443", Name: apiInt, Address: "192.0.2.5", Code: code, Failure: failure, Detail: detail}
 			if code >= 400 {
 				a.Reason = reason
 			}
@@ -38,8 +38,8 @@ func mkasked(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		node.RestartProbe = &inspect.RestartProbe{
 			Kubeconfig: inspect.ProbedKubeconfig{Path: catalog.KubeletKubeconfigs()[1], Presents: inspect.CredentialCertificate, Certificate: inspect.KubeletClient,
-				Answers: []inspect.Answer{answer(inspect.AskNode, own), answer(inspect.AskLease, own)}},
-			Bootstrap: inspect.ProbedKubeconfig{Path: catalog.KubeletKubeconfigs()[0], Presents: inspect.CredentialToken, Answers: []inspect.Answer{answer(inspect.AskAPI, code)}},
+				Answers: []inspect.ProbeAnswer{answer(inspect.AskNode, own), answer(inspect.AskLease, own)}},
+			Bootstrap: inspect.ProbedKubeconfig{Path: catalog.KubeletKubeconfigs()[0], Presents: inspect.CredentialToken, Answers: []inspect.ProbeAnswer{answer(inspect.AskAPI, code)}},
 		}
 		pair := clients.Issue("system:node:"+node.Name, now.AddDate(0, 0, -10), now.AddDate(0, 0, 20))
 		s.Bundles = append(s.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: node.Name, Path: inspect.KubeletClient}, Content: sc.Scan(pair.CertPEM)[0].Content})

@@ -21,7 +21,7 @@ import (
 // Env is what actions act through, several at a time. Close gives back what it
 // holds.
 type Env struct {
-	Run string // ID of the run to which changes belong
+	RunID string // ID of the run to which changes belong
 	// Holder says on nodes who is at work there; empty: nobody is kept off.
 	Holder string
 	// ExpiredHolder is the holder from whom the Lease was just taken over, since they were silent
@@ -166,29 +166,21 @@ func (e *Env) Retry(ctx context.Context, node string, do func(context.Context, n
 	return do(ctx, n)
 }
 
-// Entry is what a run's folder on a node says of a file.
-type Entry struct{ host.Entry }
-
-// IsWritten reports whether a file is as the run left it.
-func (e *Entry) IsWritten(f host.File) bool {
-	return e != nil && len(e.Wrote) > 0 && e.Wrote[len(e.Wrote)-1] == f.SHA256
-}
-
 // Stat returns a file as it is now, and what the run knows of it; nil: nothing.
-func (e *Env) Stat(ctx context.Context, node, path string) (now host.File, of *Entry, err error) {
+func (e *Env) Stat(ctx context.Context, node, path string) (now host.File, of *host.Backup, err error) {
 	err = e.Retry(ctx, node, func(ctx context.Context, n nodeexec.Node) error {
 		files, err := host.Look(ctx, n, path)
 		if err != nil {
 			return err
 		}
 		now = files[0]
-		entries, err := host.Run{ID: e.Run}.Entries(ctx, n)
+		entries, err := host.RunFolder{ID: e.RunID}.Backups(ctx, n)
 		if err != nil && !errors.Is(err, host.ErrNoRun) {
 			return err
 		}
-		for _, found := range entries {
-			if found.Before.Path == path {
-				of = &Entry{found}
+		for i := range entries {
+			if entries[i].Before.Path == path {
+				of = &entries[i]
 			}
 		}
 		return nil
@@ -236,7 +228,7 @@ func (e *Env) Hold(ctx context.Context, node string) (release func(), err error)
 	}
 	take := func(over string) error {
 		return e.Retry(ctx, node, func(ctx context.Context, n nodeexec.Node) error {
-			return host.Run{ID: e.Run}.Hold(ctx, n, e.Holder, over)
+			return host.RunFolder{ID: e.RunID}.Hold(ctx, n, e.Holder, over)
 		})
 	}
 	err = take("")
@@ -252,7 +244,7 @@ func (e *Env) Hold(ctx context.Context, node string) (release func(), err error)
 		defer cancel()
 		// If not, it ends by itself.
 		_ = e.Retry(ctx, node, func(ctx context.Context, n nodeexec.Node) error {
-			return host.Run{ID: e.Run}.Release(ctx, n, e.Holder)
+			return host.RunFolder{ID: e.RunID}.Release(ctx, n, e.Holder)
 		})
 	}, nil
 }

@@ -16,7 +16,7 @@ import (
 
 // Plan is what is to be done, in order, and the facts that it was made from.
 type Plan struct {
-	Run   string // its ID, also of its journal and of its folder on nodes
+	RunID string // its ID, also of its journal and of its folder on nodes
 	Basis inspect.Snapshot
 	Now   time.Time
 	Notes Notes
@@ -146,7 +146,7 @@ func (d *Draft) Hints() inspect.Hints { return d.Plan.Basis.Hints }
 
 // NewDraft begins a plan. basis are the facts that it is made from.
 func NewDraft(run string, basis inspect.Snapshot, now time.Time) *Draft {
-	return &Draft{Plan: &Plan{Run: run, Basis: basis, Now: now}, Facts: basis}
+	return &Draft{Plan: &Plan{RunID: run, Basis: basis, Now: now}, Facts: basis}
 }
 
 // AddNode begins the steps of a node, in a wave without a name: one after another.
@@ -161,7 +161,7 @@ func (d *Draft) AddNode(name string) {
 // NodeSteps makes the steps of a node by themselves. After an error, the draft is as it
 // was before.
 func (d *Draft) NodeSteps(name string, make func(*Draft) error) (NodePlan, error) {
-	one := &Draft{Plan: &Plan{Run: d.Plan.Run, Now: d.Plan.Now, Basis: d.Plan.Basis, Notes: slices.Clone(d.Plan.Notes)}, Facts: d.Facts}
+	one := &Draft{Plan: &Plan{RunID: d.Plan.RunID, Now: d.Plan.Now, Basis: d.Plan.Basis, Notes: slices.Clone(d.Plan.Notes)}, Facts: d.Facts}
 	one.AddNode(name)
 	if err := make(one); err != nil {
 		return NodePlan{}, err

@@ -52,8 +52,8 @@ type Remediation struct {
 // Advise is a remediation that a person reads.
 func Advise(text string) Remediation { return Remediation{Text: text} }
 
-// Run is a remediation that is one command, in which no name of a cluster's stands.
-func Run(command string) Remediation { return Remediation{Text: command, Command: command} }
+// FixedCommand is a remediation that is one command, in which no name of a cluster's stands.
+func FixedCommand(command string) Remediation { return Remediation{Text: command, Command: command} }
 
 // IsCommand reports whether a step of the catalog is a command that runs as it stands, but for
 // NODE in it: prose has punctuation.

@@ -23,7 +23,7 @@ func Callers() []Caller {
 	return []Caller{
 		{
 			Edge: Edge{
-				ID: "kubelets-accept", Part: PartControlPlane, Verifier: "kubelet, for client certificates", Claim: "kubelets accept requests with kube-apiserver's client certificate",
+				ID: "kubelets-accept", Part: PartControlPlane, Verifier: "kubelet, for client certificates", Statement: "kubelets accept requests with kube-apiserver's client certificate",
 				Presented: secret(kasTarget, "kubelet-client"), ServerName: NameClient, Reload: ReloadOnChange,
 				Impact:      "logs, exec, port-forward and metrics of the node",
 				Remediation: "on NODE: where /etc/kubernetes/kubelet-ca.crt holds the CA, which {} verify control-plane tells, systemctl restart kubelet: pods keep running",

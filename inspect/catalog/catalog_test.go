@@ -2,8 +2,10 @@ package catalog
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -52,20 +54,20 @@ func TestEveryRowHasEvidence(t *testing.T) {
 	}
 	for _, e := range Edges() {
 		check("edge "+e.ID, e.Evidence)
-		if e.Verifier == "" || e.Claim == "" || e.Impact == "" || e.Reload == "" || !slices.Contains(Parts(), e.Part) || strings.HasSuffix(e.Claim, ".") {
+		if e.Verifier == "" || e.Statement == "" || e.Impact == "" || e.Reload == "" || !slices.Contains(Parts(), e.Part) || strings.HasSuffix(e.Statement, ".") {
 			t.Errorf("edge %s: incomplete: %+v", e.ID, e)
 		}
 	}
-	for _, p := range Processes() {
+	for _, p := range StartupReaders() {
 		check("process "+p.ID, p.Evidence)
-		if p.Verifier == "" || p.Claim == "" || p.Impact == "" || p.Command == "" || !slices.Contains(Parts(), p.Part) ||
+		if p.Verifier == "" || p.Statement == "" || p.Impact == "" || p.Command == "" || !slices.Contains(Parts(), p.Part) ||
 			!slices.ContainsFunc(Edges(), func(e Edge) bool { return e.ID == p.EdgeID && e.Reload == ReloadAtStart }) {
 			t.Errorf("process %s: incomplete, or of no edge that is read at start: %+v", p.ID, p)
 		}
 	}
 	for _, l := range ServerLogs() {
 		check("log of "+l.ID, l.Evidence)
-		if l.Verifier == "" || l.Claim == "" || l.Impact == "" || l.Server == "" || !slices.Contains(Parts(), l.Part) {
+		if l.Verifier == "" || l.Statement == "" || l.Impact == "" || l.Server == "" || !slices.Contains(Parts(), l.Part) {
 			t.Errorf("log %s: incomplete: %+v", l.ID, l)
 		}
 	}
@@ -189,11 +191,40 @@ func TestGolden(t *testing.T) {
 
 func goldenVersions() map[string]Versions {
 	all := map[string]Versions{"kubernetes-1.35": {NotOpenShift: true, Kubernetes: "v1.35.4"}}
-	first, last := reviewed()
+	maps.Copy(all, openShifts(reviewed()))
+	return all
+}
+
+// openShifts are the versions from first to last. The operators' branches release-4.23 and
+// release-5.0 are the same commits (testdata/reviews): nothing is between them, and their Kubernetes is one.
+func openShifts(first, last Minor) map[string]Versions {
+	const last4 = 23
+	all := map[string]Versions{}
 	for m := first; m.Compare(last) <= 0; m.Minor++ {
-		all["openshift-"+m.String()] = Versions{Cluster: m.String() + ".1", Kubernetes: fmt.Sprintf("v1.%d.1", m.Minor+13)}
+		if m.Major < last.Major && m.Minor > last4 {
+			m = Minor{5, 0}
+		}
+		kubernetes := m.Minor + 13
+		if m.Major == 5 {
+			kubernetes += last4
+		}
+		all["openshift-"+m.String()] = Versions{Cluster: m.String() + ".1", Kubernetes: fmt.Sprintf("v1.%d.1", kubernetes)}
 	}
 	return all
+}
+
+// TestVersionsEndAtFive: the list of versions goes on with the next major one, and ends.
+func TestVersionsEndAtFive(t *testing.T) {
+	got := openShifts(Minor{4, 22}, Minor{5, 1})
+	want := map[string]Versions{
+		"openshift-4.22": {Cluster: "4.22.1", Kubernetes: "v1.35.1"},
+		"openshift-4.23": {Cluster: "4.23.1", Kubernetes: "v1.36.1"},
+		"openshift-5.0":  {Cluster: "5.0.1", Kubernetes: "v1.36.1"},
+		"openshift-5.1":  {Cluster: "5.1.1", Kubernetes: "v1.37.1"},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
 }
 
 // versionsOf are the golden versions for which a range holds.

@@ -71,7 +71,7 @@ func goaways() []Goaway {
 
 // GoawayOf returns the row that holds for a topology and v. Unknown: the version, or
 // the topology that decides, is not known.
-func GoawayOf(topology string, v Versions) (Goaway, Answer) {
+func GoawayOf(topology string, v Versions) (Goaway, Tristate) {
 	var general Goaway
 	answer := No
 	for _, g := range goaways() {

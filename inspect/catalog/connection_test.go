@@ -10,7 +10,7 @@ func TestConnectionsAreOfEdges(t *testing.T) {
 			for _, e := range Edges() {
 				found = found || e.ID == id
 			}
-			for _, p := range Processes() {
+			for _, p := range StartupReaders() {
 				found = found || p.ID == id
 			}
 			if !found || seen[id] {
@@ -31,7 +31,7 @@ func TestGoaway(t *testing.T) {
 	for name, c := range map[string]struct {
 		topology string
 		v        Versions
-		want     Answer
+		want     Tristate
 		chance   float64
 	}{
 		"4.12":                                 {"HighlyAvailable", Versions{Cluster: "4.12.0"}, Yes, 0},

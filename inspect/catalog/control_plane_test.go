@@ -26,7 +26,7 @@ func TestEtcdReadsWhatItsStaticPodNames(t *testing.T) {
 		got := map[string]string{}
 		for _, e := range controlPlaneEdges() {
 			if e.In.Holds(v) == Yes && e.Verifier == "etcd" {
-				got[e.Claim] += e.Trust.String()
+				got[e.Statement] += e.Trust.String()
 			}
 		}
 		for claim, trust := range want {
@@ -44,7 +44,7 @@ func TestEtcdReadsWhatItsStaticPodNames(t *testing.T) {
 				t.Errorf("%s: etcd reads %s: %s", title, name, known)
 			}
 		}
-		for name, reads := range map[string]Answer{"etcd-all-certs": Yes, "etcd-peer-master-0": No, "etcd-serving-master-0": No} {
+		for name, reads := range map[string]Tristate{"etcd-all-certs": Yes, "etcd-peer-master-0": No, "etcd-serving-master-0": No} {
 			if _, known := staticPodInputOf(secret(etcdTarget, name), v); known != reads {
 				t.Errorf("%s: etcd reads %s: %s, want %s", title, name, known, reads)
 			}

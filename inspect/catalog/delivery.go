@@ -10,7 +10,7 @@ import (
 type Delivery struct {
 	To        Ref
 	Delivered bool
-	// Command is who brings them, a process on the node (see Process); empty: no process.
+	// Command is who brings them, a process on the node (see StartupReader); empty: no process.
 	// Argument is one of its arguments.
 	Command, Argument string
 	// Doc says how, or why not.
@@ -152,7 +152,7 @@ func (d Delivery) of(signer Ref) Delivery {
 func signerName(signer Ref) string { return signer.Namespace + "_" + signer.Name + "@" }
 
 // DeliveryOf returns the row about a place that holds for v.
-func DeliveryOf(to Ref, v Versions) (Delivery, Answer) {
+func DeliveryOf(to Ref, v Versions) (Delivery, Tristate) {
 	answer := No
 	for _, d := range Deliveries() {
 		if d.To != to {

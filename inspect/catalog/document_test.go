@@ -256,7 +256,7 @@ func document() string {
 	line("")
 	line("| claim | of the edge | process | impact | holds for | source |")
 	line("|---|---|---|---|---|---|")
-	for _, p := range Processes() {
+	for _, p := range StartupReaders() {
 		line("| `%s` | `%s` | %s | %s | %s | %s |", p.ID, p.EdgeID, strings.TrimSpace(p.Command+" "+p.Argument), cell(p.Impact), p.In, evidence(p.Evidence))
 	}
 	line("")
@@ -365,7 +365,7 @@ func document() string {
 	}
 	own := CustomAPIIntEdge()
 	line("")
-	line("`%s`: %s (%s). For %s; %s.", own.ID, own.Claim, own.Impact, own.In, evidence(own.Evidence))
+	line("`%s`: %s (%s). For %s; %s.", own.ID, own.Statement, own.Impact, own.In, evidence(own.Evidence))
 	line("")
 	line("## What becomes of signers in Secrets of another type")
 	line("")

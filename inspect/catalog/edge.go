@@ -9,10 +9,10 @@ import (
 // Edge is a row: a client verifies what a server presents, or a server what a client
 // presents. It holds when that verifies against the verifier's trust anchors.
 type Edge struct {
-	ID       string // lower-kebab, unique, never changes
-	Part     Part
-	Verifier string // who verifies, for people, such as "kubelet"
-	Claim    string // what is true when it holds, for people
+	ID        string // lower-kebab, unique, never changes
+	Part      Part
+	Verifier  string // who verifies, for people, such as "kubelet"
+	Statement string // what is true when it holds, for people
 	// Trust is where the verifier's trust anchors are. A pattern, or a file on
 	// nodes, is one edge for each place that fits.
 	Trust Ref
@@ -149,7 +149,8 @@ const (
 func allEdges() []Edge {
 	var out []Edge
 	for _, rows := range [][]Edge{
-		apiIntEdges(), networkEdges(), onPremEdges(), controlPlaneEdges(), localhostEdges(), serviceCallEdges(), nodeEdges(), serviceEdges(), registryEdges(), outsideEdges(), accessEdges(), bundleEdges(), kubeadmEdges(),
+		apiIntEdges(), networkEdges(), onPremEdges(), controlPlaneEdges(), localhostEdges(), serviceCallEdges(), nodeEdges(), newMachineEdges(), serviceEdges(), registryEdges(), routeEdges(),
+		openShiftAPIEdges(), oauthAPIEdges(), anchorEdges(), proxyEdges(), registryCAEdges(), accessEdges(), bundleEdges(), kubeadmEdges(),
 	} {
 		out = append(out, rows...)
 	}

@@ -9,7 +9,7 @@ func apiIntEdges() []Edge {
 	published := Evidence{Verified, kcmRepo + "bindata/assets/config/defaultconfig.yaml and kube-controller-manager/kubeconfig-cm.yaml @ " + kcmRead + "; kubernetes/kubernetes pkg/controller/certificates/rootcacertpublisher/publisher.go"}
 	return []Edge{
 		{
-			ID: "kubelet-api-int", Part: PartAPIInt, Verifier: "kubelet", Claim: "kubelets trust api-int's serving certificate",
+			ID: "kubelet-api-int", Part: PartAPIInt, Verifier: "kubelet", Statement: "kubelets trust api-int's serving certificate",
 			Trust: file("/var/lib/kubelet/kubeconfig"), Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadAtStart, Reader: pki.ReaderGo,
 			Remediation: "{} fix-api-int --nodes NODE --dry-run=client",
 			Ahead:       "{} pretrust --nodes NODE --dry-run=client",
@@ -17,7 +17,7 @@ func apiIntEdges() []Edge {
 			In:          Range{Component: mco}, Evidence: kubelet,
 		},
 		{
-			ID: "kubelet-bootstrap-api-int", Part: PartAPIInt, Verifier: "kubelet, when it has no valid client certificate", Claim: "kubelets that must join again trust api-int's serving certificate",
+			ID: "kubelet-bootstrap-api-int", Part: PartAPIInt, Verifier: "kubelet, when it has no valid client certificate", Statement: "kubelets that must join again trust api-int's serving certificate",
 			Trust: file("/etc/kubernetes/kubeconfig"), Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadAtStart, Reader: pki.ReaderGo,
 			Remediation: "{} fix-api-int --nodes NODE --dry-run=client",
 			Ahead:       "{} pretrust --nodes NODE --dry-run=client",
@@ -25,43 +25,43 @@ func apiIntEdges() []Edge {
 			In:          Range{Component: mco}, Evidence: kubelet,
 		},
 		{
-			ID: "controller-manager-api-int", Part: PartAPIInt, Verifier: "kube-controller-manager", Claim: "kube-controller-manager trusts api-int's serving certificate",
+			ID: "controller-manager-api-int", Part: PartAPIInt, Verifier: "kube-controller-manager", Statement: "kube-controller-manager trusts api-int's serving certificate",
 			Trust: bundle(kcmTarget, "serviceaccount-ca"), Presented: InternalLoadBalancerServing(), ServerName: NameInternal, Reload: ReloadByRollout, Reader: pki.ReaderGo,
 			Impact: "controllers: no certificate request is approved or signed, and kube-root-ca.crt stays as it is",
 			In:     Range{Component: kcm}, Evidence: published,
 		},
 		{
-			ID: "scheduler-api-int", Part: PartAPIInt, Verifier: "kube-scheduler", Claim: "kube-scheduler trusts api-int's serving certificate",
+			ID: "scheduler-api-int", Part: PartAPIInt, Verifier: "kube-scheduler", Statement: "kube-scheduler trusts api-int's serving certificate",
 			Trust: bundle(schedulerTarget, "serviceaccount-ca"), Presented: InternalLoadBalancerServing(), ServerName: NameInternal, Reload: ReloadByRollout, Reader: pki.ReaderGo,
 			Impact: "new pods are not placed",
 			In:     Range{Component: scheduler}, Evidence: Evidence{Verified, schedulerRepo + "bindata/assets/kube-scheduler/kubeconfig-cm.yaml and pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ " + schedulerRead},
 		},
 		{
-			ID: "published-server-ca-api-int", Part: PartAPIInt, Verifier: "clients that are given the cluster's CA", Claim: "the CA that the cluster publishes verifies api-int's serving certificate",
+			ID: "published-server-ca-api-int", Part: PartAPIInt, Verifier: "clients that are given the cluster's CA", Statement: "the CA that the cluster publishes verifies api-int's serving certificate",
 			Trust: APIServerCA(), Presented: InternalLoadBalancerServing(), ServerName: NameInternal, Reload: ReloadEachTime, Reader: pki.ReaderUnknown,
 			Impact: "the server side itself is not consistent: fix kube-apiserver-operator before anything else",
 			In:     Range{Component: kas}, Evidence: kasRotation(),
 		},
 		{
-			ID: "pods-kubernetes-service", Part: PartAPIInt, Verifier: "pods", Claim: "pods trust kubernetes.default's serving certificate",
+			ID: "pods-kubernetes-service", Part: PartAPIInt, Verifier: "pods", Statement: "pods trust kubernetes.default's serving certificate",
 			Trust: rootCA(), Presented: secret(kasTarget, "service-network-serving-certkey"), ServerName: "kubernetes.default.svc", Reload: ReloadOnChange, Reader: pki.ReaderUnknown, MayBeOutdated: true, // client-go before v0.36 reads its CA file once
 			Impact: "pods that call the API server, most operators among them",
 			In:     Range{Component: kcm}, Evidence: published,
 		},
 		{
-			ID: "machine-config-daemon-api-int", Part: PartAPIInt, Verifier: "machine-config-daemon", Claim: "the machine-config-daemon trusts api-int's serving certificate",
+			ID: "machine-config-daemon-api-int", Part: PartAPIInt, Verifier: "machine-config-daemon", Statement: "the machine-config-daemon trusts api-int's serving certificate",
 			Trust: rootCAOf(mcoTarget), Presented: InternalLoadBalancerServing(), ServerName: NameInternal, Reload: ReloadAtStart, Reader: pki.ReaderGoAll,
 			Impact: "the nodes' configuration, and from 4.16 on the delivery of CAs to them",
 			In:     Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "cmd/machine-config-daemon/start.go @ release-4.12 to 4.22"},
 		},
 		{
-			ID: "new-node-api-int", Part: PartAPIInt, Verifier: "the kubelet of a node that is added", Claim: "a node added now trusts api-int's serving certificate",
+			ID: "new-node-api-int", Part: PartAPIInt, Verifier: "the kubelet of a node that is added", Statement: "a node added now trusts api-int's serving certificate",
 			Trust: Ref{Kind: Secret, Namespace: mcoTarget, Name: "node-bootstrapper-token", Key: "ca.crt"}, Presented: InternalLoadBalancerServing(), ServerName: NameInternal, Reload: ReloadByNewNodes, Reader: pki.ReaderGo,
 			Impact: "nodes that are added: they never join",
 			In:     Range{Component: mco, To: Minor{4, 15}}, Evidence: Evidence{Verified, mcoRepo + "pkg/server/cluster_server.go @ release-4.12 to 4.15"},
 		},
 		{
-			ID: "new-node-kubeconfig-data-api-int", Part: PartAPIInt, Verifier: "the kubelet of a node that is added", Claim: "a node added now trusts api-int's serving certificate",
+			ID: "new-node-kubeconfig-data-api-int", Part: PartAPIInt, Verifier: "the kubelet of a node that is added", Statement: "a node added now trusts api-int's serving certificate",
 			Trust: bundle(mcoTarget, "kubeconfig-data"), Presented: InternalLoadBalancerServing(), ServerName: NameInternal, Reload: ReloadByNewNodes, Reader: pki.ReaderGo,
 			Impact: "nodes that are added: they never join",
 			In:     since(mco, Minor{4, 16}), Evidence: Evidence{Verified, mcoRepo + "pkg/server/cluster_server.go @ release-4.16 to 4.22"},
@@ -87,13 +87,13 @@ func networkEdges() []Edge {
 	kubelets := file("/var/lib/kubelet/kubeconfig")
 	return []Edge{
 		{
-			ID: "multus-thin-api-int", Part: PartAPIInt, Verifier: "multus, thin", Claim: "multus trusts api-int's serving certificate",
+			ID: "multus-thin-api-int", Part: PartAPIInt, Verifier: "multus, thin", Statement: "multus trusts api-int's serving certificate",
 			Trust: inNetwork("multus.d/multus.kubeconfig"), Optional: true, Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadEachTime, Reader: pki.ReaderGo,
 			Impact: "the network of new pods on the node",
 			In:     Range{Component: network, To: Minor{4, 13}}, Evidence: multus,
 		},
 		{
-			ID: "multus-api-int", Part: PartAPIInt, Verifier: "multus, thick", Claim: "multus, once restarted, trusts api-int's serving certificate",
+			ID: "multus-api-int", Part: PartAPIInt, Verifier: "multus, thick", Statement: "multus, once restarted, trusts api-int's serving certificate",
 			Trust: kubelets, Optional: true, OnlyIfExists: rootCAOf("openshift-multus"), Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadAtStart, Reader: pki.ReaderGo,
 			Remediation: "{} fix-api-int --nodes NODE --dry-run=client", RestartedPods: "multus",
 			Ahead:  "{} pretrust --nodes NODE --dry-run=client",
@@ -101,7 +101,7 @@ func networkEdges() []Edge {
 			In:     since(network, Minor{4, 14}), Evidence: multus,
 		},
 		{
-			ID: "ovnkube-node-api-int", Part: PartAPIInt, Verifier: "ovnkube-node", Claim: "ovnkube-node, once restarted, trusts api-int's serving certificate",
+			ID: "ovnkube-node-api-int", Part: PartAPIInt, Verifier: "ovnkube-node", Statement: "ovnkube-node, once restarted, trusts api-int's serving certificate",
 			Trust: kubelets, Optional: true, OnlyIfExists: rootCAOf(ovnTarget), Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadAtStart, Reader: pki.ReaderGo,
 			Remediation: "{} fix-api-int --nodes NODE --dry-run=client", RestartedPods: "ovnkube-node",
 			Ahead:  "{} pretrust --nodes NODE --dry-run=client",
@@ -109,7 +109,7 @@ func networkEdges() []Edge {
 			In:     since(network, Minor{4, 14}), Evidence: ovn,
 		},
 		{
-			ID: "machine-config-daemon-node-writer-api-int", Part: PartAPIInt, Verifier: "machine-config-daemon's NodeWriter", Claim: "machine-config-daemon's NodeWriter, once restarted, trusts api-int's serving certificate",
+			ID: "machine-config-daemon-node-writer-api-int", Part: PartAPIInt, Verifier: "machine-config-daemon's NodeWriter", Statement: "machine-config-daemon's NodeWriter, once restarted, trusts api-int's serving certificate",
 			Trust: kubelets, Optional: true, OnlyIfExists: rootCAOf(mcoTarget), Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadAtStart, Reader: pki.ReaderGo,
 			Remediation: "{} fix-api-int --nodes NODE --dry-run=client", RestartedPods: "machine-config-daemon",
 			Ahead:  "{} pretrust --nodes NODE --dry-run=client",
@@ -117,11 +117,35 @@ func networkEdges() []Edge {
 			In:     Range{Component: mco}, Evidence: nodeWriter(),
 		},
 		{
-			ID: "whereabouts-api-int", Part: PartAPIInt, Verifier: "whereabouts", Claim: "whereabouts trusts api-int's serving certificate",
+			ID: "whereabouts-api-int", Part: PartAPIInt, Verifier: "whereabouts", Statement: "whereabouts trusts api-int's serving certificate",
 			Trust: inNetwork("whereabouts.d/whereabouts.kubeconfig"), Optional: true, Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadEachTime, Reader: pki.ReaderGo,
 			Impact: "addresses of new pods' additional networks",
 			In:     Range{Component: network}, Evidence: multus,
 		},
+	}
+}
+
+// onPremEdges are of the static pods by which a cluster keeps the addresses of its
+// API itself: their monitors ask for the nodes by the kubelet's kubeconfig. keepalived's
+// init container reads /etc/kubernetes/kubeconfig, but for the names of the cluster alone.
+// From 4.22 on, HAProxy's monitor, on masters, is the one that still reads it each time.
+func onPremEdges() []Edge {
+	platforms := []string{"BareMetal", "Nutanix", "OpenStack", "oVirt", "VSphere"}
+	const templates = "templates/common/on-prem/files/{keepalived,coredns}.yaml, templates/master/00-master/on-prem/files/haproxy.yaml @ "
+	const monitors = "; openshift/baremetal-runtimecfg pkg/monitor and pkg/config/node.go @ "
+	edge := func(id, verifier, claim string, reads ReloadPolicy, in Range, e Evidence) Edge {
+		return Edge{
+			ID: id, Part: PartAPIInt, Verifier: verifier, Statement: claim,
+			Trust: file("/var/lib/kubelet/kubeconfig"), Optional: true, Platforms: platforms, Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: reads, Reader: pki.ReaderGo,
+			Remediation: "{} fix-api-int --nodes NODE --dry-run=client", Ahead: "{} pretrust --nodes NODE --dry-run=client",
+			Impact: "which nodes there are: keepalived, HAProxy and CoreDNS on the node do not learn of nodes that come and go", In: in, Evidence: e,
+		}
+	}
+	return []Edge{
+		edge("balancers-api-int", "the monitors of keepalived, HAProxy and CoreDNS", "the monitors of keepalived, HAProxy and CoreDNS trust api-int's serving certificate", ReloadEachTime, Range{Component: mco, To: Minor{4, 21}},
+			Evidence{Verified, mcoRepo + templates + "release-4.12 1d4cfffaa to release-4.21 db84d8368" + monitors + "release-4.12 474ed48e8 to release-4.21 d7e3fc12b (GetNodes, getSortedBackends)"}),
+		edge("balancers-watch-api-int", "the monitors of keepalived and CoreDNS", "the monitors of keepalived and CoreDNS, once restarted, trust api-int's serving certificate", ReloadAtStart, since(mco, Minor{4, 22}),
+			Evidence{Verified, mcoRepo + templates + "release-4.22 9027c94cd" + monitors + "release-4.22 dca8cb1be; pkg/nodeconfig/watcher.go (NewNodeWatcher)"}),
 	}
 }
 

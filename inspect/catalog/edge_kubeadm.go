@@ -29,7 +29,7 @@ func kubeadmEdges() []Edge {
 	// Who reads a kubeconfig, and what kube-apiserver presents to it.
 	api := func(id, conf, verifier, claim, impact string, part Part, reads ReloadPolicy) Edge {
 		return Edge{
-			ID: id, Part: part, Verifier: verifier, Claim: claim, Trust: file("/etc/kubernetes/" + conf), Optional: part != PartNodes,
+			ID: id, Part: part, Verifier: verifier, Statement: claim, Trust: file("/etc/kubernetes/" + conf), Optional: part != PartNodes,
 			Presented: inPKI("apiserver.crt"), ServerName: NameInKubeconfig, Reload: reads, Reader: pki.ReaderGo, Impact: impact, In: plain, Evidence: components,
 		}
 	}
@@ -40,13 +40,13 @@ func kubeadmEdges() []Edge {
 	// its file is not missed here.
 	client := func(id, claim, impact string, part Part, presented Ref) Edge {
 		return Edge{
-			ID: id, Part: part, Verifier: "kube-apiserver", Claim: "kube-apiserver trusts " + claim, Trust: extensionAuthentication("client-ca-file"),
+			ID: id, Part: part, Verifier: "kube-apiserver", Statement: "kube-apiserver trusts " + claim, Trust: extensionAuthentication("client-ca-file"),
 			Optional: presented.Key != "", Presented: presented, ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll, Impact: impact, In: plain, Evidence: components,
 		}
 	}
 	etcd := func(id, verifier, claim, presented, impact string, name ServerName) Edge {
 		return Edge{
-			ID: id, Part: PartControlPlane, Verifier: verifier, Claim: claim, Trust: inPKI("etcd/ca.crt"), Optional: true,
+			ID: id, Part: PartControlPlane, Verifier: verifier, Statement: claim, Trust: inPKI("etcd/ca.crt"), Optional: true,
 			Presented: inPKI(presented), ServerName: name, Reload: ReloadAtStart, Reader: pki.ReaderUnknown, Impact: impact, In: plain, Evidence: etcds,
 		}
 	}
@@ -62,19 +62,19 @@ func kubeadmEdges() []Edge {
 		client("kubeadm-apiserver-admin", "the client certificate in the administrator's kubeconfig", "kubectl, kubeadm", PartAccess, clientIn("/etc/kubernetes/admin.conf")),
 		client("kubeadm-apiserver-super-admin", "the client certificate in the kubeconfig of system:masters", "the way in past all rules of access", PartAccess, clientIn("/etc/kubernetes/super-admin.conf")),
 		{
-			ID: "kubeadm-pods-kubernetes-service", Part: PartServices, Verifier: "pods", Claim: "pods trust kubernetes.default's serving certificate",
+			ID: "kubeadm-pods-kubernetes-service", Part: PartServices, Verifier: "pods", Statement: "pods trust kubernetes.default's serving certificate",
 			Trust: rootCA(), Presented: inPKI("apiserver.crt"), ServerName: nameServiceNetwork, Reload: ReloadOnChange, Reader: pki.ReaderUnknown,
 			Impact: "pods that call the API server", In: plain, Evidence: components,
 		},
 		{
-			ID: "kubeadm-new-node-api", Part: PartNodes, Verifier: "the kubelet of a node that joins", Claim: "a node that joins now trusts the API server's serving certificate",
+			ID: "kubeadm-new-node-api", Part: PartNodes, Verifier: "the kubelet of a node that joins", Statement: "a node that joins now trusts the API server's serving certificate",
 			// Who joins nodes by a file, or by hand, may have deleted it.
 			Trust: clusterInfo(), Optional: true, Presented: inPKI("apiserver.crt"), ServerName: NameAny, Reload: ReloadByNewNodes, Reader: pki.ReaderGo,
 			Impact: "nodes that are added: they never join", Remediation: "on a control plane node: kubeadm init phase bootstrap-token, which writes the CA of admin.conf there", In: plain,
 			Evidence: Evidence{Verified, kubeadmRepo + "phases/bootstraptoken/clusterinfo/clusterinfo.go and discovery/token/token.go v1.35.4"},
 		},
 		{
-			ID: "kubeadm-kubelet-client-ca", Part: PartNodes, Verifier: "kubelet, for client certificates", Claim: "kubelets trust kube-apiserver's client certificate",
+			ID: "kubeadm-kubelet-client-ca", Part: PartNodes, Verifier: "kubelet, for client certificates", Statement: "kubelets trust kube-apiserver's client certificate",
 			Trust: inPKI("ca.crt"), Presented: inPKI("apiserver-kubelet-client.crt"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
 			Impact: "logs, exec, port-forward and metrics of the node", In: plain, Evidence: Evidence{Verified, kubeadmRepo + "componentconfigs/kubelet.go and phases/controlplane/manifests.go v1.35.4"},
 		},
@@ -84,7 +84,7 @@ func kubeadmEdges() []Edge {
 		etcd("kubeadm-etcd-peer-clients", "etcd", "etcd's members trust each other's certificates as clients", "etcd/peer.crt", "the quorum of etcd, and with it the API", NameClient),
 		etcd("kubeadm-etcd-healthcheck", "etcd", "etcd trusts the client certificate of its health checks", "etcd/healthcheck-client.crt", "kubeadm's look at etcd: upgrades and joins of control plane nodes", NameClient),
 		{
-			ID: "kubeadm-front-proxy", Part: PartControlPlane, Verifier: "extension API servers", Claim: "extension API servers trust kube-apiserver's front proxy certificate",
+			ID: "kubeadm-front-proxy", Part: PartControlPlane, Verifier: "extension API servers", Statement: "extension API servers trust kube-apiserver's front proxy certificate",
 			Trust: extensionAuthentication("requestheader-client-ca-file"), Presented: inPKI("front-proxy-client.crt"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
 			Impact: "aggregated APIs, metrics among them", In: plain, Evidence: components,
 		},
@@ -112,7 +112,7 @@ func kubeadmServers() []Server {
 	each := Evidence{Verified, "go.etcd.io/etcd client/pkg/v3 transport/listener.go (GetCertificate reads the files for each connection); " + kubeadmRepo + "phases/etcd/local.go v1.35.4"}
 	row := func(id, verifier, claim, impact, remediation string, at Listener, cert ServedCert, e Evidence) Server {
 		return Server{
-			Edge:     Edge{ID: id, Part: PartControlPlane, Verifier: verifier, Claim: claim, Optional: true, Impact: impact, Remediation: remediation, In: plain, Evidence: e},
+			Edge:     Edge{ID: id, Part: PartControlPlane, Verifier: verifier, Statement: claim, Optional: true, Impact: impact, Remediation: remediation, In: plain, Evidence: e},
 			Listener: at, Certs: []ServedCert{cert},
 		}
 	}

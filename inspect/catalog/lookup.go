@@ -77,7 +77,7 @@ func BundleKey(namespace, name string) (string, bool) {
 // LifetimeOf returns the lifetime row of a named place that holds for v, as
 // Place.Lifetime does. Rows that are found by what an object carries have no
 // name: ask the Place for those.
-func LifetimeOf(at Ref, v Versions) (Lifetime, Answer) {
+func LifetimeOf(at Ref, v Versions) (Lifetime, Tristate) {
 	if at.Kind == File {
 		at.Key = "" // a kubeconfig's client certificate
 	}

@@ -153,7 +153,7 @@ func TestLifetimeOf(t *testing.T) {
 		name    string
 		at      Ref
 		v       Versions
-		answer  Answer
+		answer  Tristate
 		refresh time.Duration
 	}{
 		{"4.13 has the constant of 8 years", signer, Versions{Cluster: "4.13.9"}, Yes, 8 * year},

@@ -18,7 +18,7 @@ type NodeDaemonSet struct {
 	// OtherTrust is a file on its node with trust anchors of another client in it, which it reads
 	// at its start, too; zero: there is none.
 	OtherTrust Ref
-	// Command is the program on the node, as Process has it; empty: what the API says
+	// Command is the program on the node, as StartupReader has it; empty: what the API says
 	// of the pod's containers tells when it started.
 	Command string
 	// Client is its own client certificate on the node; empty: it has none there.

@@ -49,7 +49,7 @@ func configFileEffects() []configFileEffect {
 }
 
 // configFileEffectOf returns the row about a file that holds for v.
-func configFileEffectOf(path string, v Versions) (configFileEffect, Answer) {
+func configFileEffectOf(path string, v Versions) (configFileEffect, Tristate) {
 	answer := No
 	for _, row := range configFileEffects() {
 		if row.Path != path {

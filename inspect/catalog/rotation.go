@@ -142,7 +142,7 @@ func otherTriggers() []Trigger {
 }
 
 // TriggerOf returns the row about a Secret that holds for v.
-func TriggerOf(of Ref, v Versions) (Trigger, Answer) {
+func TriggerOf(of Ref, v Versions) (Trigger, Tristate) {
 	answer := No
 	for _, t := range Triggers() {
 		if ok, err := path.Match(t.Secret.Name, of.Name); err != nil || !ok || t.Secret.Namespace != of.Namespace || t.Secret.Kind != of.Kind {
@@ -231,7 +231,7 @@ func (r Rotation) ClientEdges(v Versions) []Edge {
 // Undelivered is the row about the first place of verifiers to which a version does not
 // bring the signer's certificate by itself. Unknown: a version that decides is not
 // known.
-func (r Rotation) Undelivered(v Versions) (Delivery, Answer) {
+func (r Rotation) Undelivered(v Versions) (Delivery, Tristate) {
 	answer := No
 	for _, e := range r.ClientEdges(v) {
 		switch d, known := DeliveryOf(e.Trust, v); {

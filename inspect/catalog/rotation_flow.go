@@ -20,8 +20,10 @@ type FlowStep struct {
 	Pools bool
 	// Rollout: static pods restart, on one control plane node after another.
 	Rollout bool
-	// Undelivered: no operator of this version brings it there.
-	Undelivered bool
+	// Undelivered is why no operator of this version brings it there; empty: one does.
+	Undelivered string
+	// Reads is when the Actor loads what it verifies with; empty: it does something else.
+	Reads ReloadPolicy
 	// Object is what is rotated or written, where an object is.
 	Object Ref
 	// LabTest is the test that saw it in the lab, with OpenShift's own code; empty: none did.
@@ -145,7 +147,7 @@ func (f *flow) staticPods(of Ref) {
 func (f *flow) deliver(d Delivery) {
 	if !d.Delivered {
 		f.add(FlowNodes, noComponent, d.To, "updates it in this version: "+d.Doc, d.Evidence)
-		f.steps[len(f.steps)-1].Undelivered = true
+		f.steps[len(f.steps)-1].Undelivered = d.Doc
 	}
 	for _, h := range d.Hops {
 		to := h.To
@@ -164,7 +166,9 @@ func (f *flow) clients(r Rotation, of Ref) {
 	for _, e := range r.ClientEdges(f.v) {
 		if of == r.Signer || e.Presented == of {
 			f.add(FlowTrust, e.Verifier, e.Trust, "reads it "+string(e.Reload), e.Evidence)
-			if s := &f.steps[len(f.steps)-1]; !testedBy(e.Verifier, e.Trust) { // that it was written there says nothing of who reads it
+			s := &f.steps[len(f.steps)-1]
+			s.Reads = e.Reload
+			if !testedBy(e.Verifier, e.Trust) { // that it was written there says nothing of who reads it
 				s.LabTest = ""
 			}
 		}

@@ -117,6 +117,27 @@ func TestWhatARotationDoesToNodes(t *testing.T) {
 	}
 }
 
+// TestStepsSayWhoReadsAndWhatIsUndelivered, and why: what prints them asks no text.
+func TestStepsSayWhoReadsAndWhatIsUndelivered(t *testing.T) {
+	t.Parallel()
+	undelivered := 0
+	for title, v := range goldenVersions() {
+		for _, r := range Rotations() {
+			for _, s := range r.Flow(r.Signer, v) {
+				if (s.Reads != "") != (s.Stage == FlowTrust) || (s.Undelivered != "") != (s.Actor == noComponent) {
+					t.Errorf("%s: %s: %s %s: read %q, undelivered %q", title, r.Signer, s.Actor, s.Action, s.Reads, s.Undelivered)
+				}
+				if s.Undelivered != "" {
+					undelivered++
+				}
+			}
+		}
+	}
+	if undelivered == 0 {
+		t.Error("no version leaves a place out")
+	}
+}
+
 // TestSightsAreOfTestsThatThereAre: a row names a test, and that test names the place.
 func TestSightsAreOfTestsThatThereAre(t *testing.T) {
 	t.Parallel()

@@ -70,7 +70,7 @@ func TestWhatIsNotTriggeredSaysWhatPeopleDo(t *testing.T) {
 // TestSignerTypesByPatch: a fix came with a patch, of OpenShift alone.
 func TestSignerTypesByPatch(t *testing.T) {
 	t.Parallel()
-	for version, want := range map[string]Answer{"4.15.0": Yes, "4.15.9": Yes, "4.15.10-rc.1": No, "4.15.33": No, "4.15.0-0.okd-2024-03-10-010116": Yes, "4.16.1": No, "4.14.33": No, "4.15": Unknown, "4.15.x": Unknown} {
+	for version, want := range map[string]Tristate{"4.15.0": Yes, "4.15.9": Yes, "4.15.10-rc.1": No, "4.15.33": No, "4.15.0-0.okd-2024-03-10-010116": Yes, "4.16.1": No, "4.14.33": No, "4.15": Unknown, "4.15.x": Unknown} {
 		row, known := SignerTypeOf("SecretTypeTLS", Versions{Cluster: version})
 		got := known
 		if known == Yes && !row.NeedsAction {
@@ -105,7 +105,7 @@ func TestWhereARotationGoes(t *testing.T) {
 	for _, c := range []struct {
 		signer, version string
 		carriers        string
-		withheld        Answer
+		withheld        Tristate
 		brought         string // to which files, and whether a paused pool holds it up
 	}{
 		{"kube-apiserver-to-kubelet-signer", "4.12.3", "client-ca kube-apiserver-client-ca", No, "/etc/kubernetes/kubelet-ca.crt pools"},

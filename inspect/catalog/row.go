@@ -99,7 +99,7 @@ const noComponent = "no component"
 // Lifetime returns the row that says how long a certificate lives here, in the
 // versions that run. No: no row is known for them. Unknown: there are rows, and
 // the version that decides between them is not known.
-func (p Place) Lifetime(v Versions) (Lifetime, Answer) {
+func (p Place) Lifetime(v Versions) (Lifetime, Tristate) {
 	answer := No
 	for _, l := range p.Lifetimes {
 		switch l.In.Holds(v) {

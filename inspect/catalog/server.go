@@ -71,7 +71,7 @@ func allServers() []Server {
 	return append([]Server{
 		{
 			Edge: Edge{
-				ID: "masters-show-secrets", Part: PartControlPlane, Verifier: "clients of kube-apiserver", Claim: "each control plane node presents, for each name, the certificate in its Secret",
+				ID: "masters-show-secrets", Part: PartControlPlane, Verifier: "clients of kube-apiserver", Statement: "each control plane node presents, for each name, the certificate in its Secret",
 				Impact:      "nothing yet, while the old certificate is valid and its CA is trusted; then clients that reach that control plane node",
 				Remediation: restart, In: Range{Component: kas}, Evidence: named,
 			},
@@ -79,7 +79,7 @@ func allServers() []Server {
 		},
 		{
 			Edge: Edge{
-				ID: "api-int-shows-secret", Part: PartAPIInt, Verifier: "kubelets", Claim: "api-int presents the certificate in its Secret to nodes",
+				ID: "api-int-shows-secret", Part: PartAPIInt, Verifier: "kubelets", Statement: "api-int presents the certificate in its Secret to nodes",
 				Impact:      "nothing yet, while the old certificate is valid and its CA is trusted; then nodes that reach that control plane node",
 				Remediation: "find the control plane node that presents it behind api-int, among those asked by their own address", In: Range{Component: kas}, Evidence: named,
 			},
@@ -87,7 +87,7 @@ func allServers() []Server {
 		},
 		{
 			Edge: Edge{
-				ID: "access-shows-secret", Part: PartAccess, Verifier: "administrators", Claim: "the API's address in your kubeconfig presents the certificates in its Secrets",
+				ID: "access-shows-secret", Part: PartAccess, Verifier: "administrators", Statement: "the API's address in your kubeconfig presents the certificates in its Secrets",
 				Impact:      "nothing yet, while the old certificate is valid and its CA is trusted; then clients that use that address",
 				Remediation: "find the control plane node that presents it behind that address, among those asked by their own address", In: Range{Component: kas}, Evidence: named,
 			},
@@ -100,7 +100,7 @@ func allServers() []Server {
 			"pkg/server/api.go (SecurePort, certWatcher.Start) @ release-4.19 1a6905d98 to release-4.22 9027c94cd"),
 		{
 			Edge: Edge{
-				ID: "kubelets-show-file", Part: PartNodes, Verifier: "kube-apiserver", Claim: "each kubelet presents the certificate in its file",
+				ID: "kubelets-show-file", Part: PartNodes, Verifier: "kube-apiserver", Statement: "each kubelet presents the certificate in its file",
 				Impact:      "logs, exec and port-forward of the node, once the old certificate expires",
 				Remediation: "on the node: systemctl restart kubelet; pods keep running", In: Range{Component: kas},
 				Evidence: Evidence{Verified, "kubernetes/kubernetes pkg/kubelet/certificate/kubelet.go v1.35.4; openshift/cluster-kube-apiserver-operator bindata/assets/config/defaultconfig.yaml (kubelet-preferred-address-types: InternalIP) @ 02bf68752"},
@@ -116,7 +116,7 @@ func configServer(id, remediation string, reads ServedCert, in Range, source str
 	reads.Name, reads.From = NameInternal, secret(mcoTarget, "machine-config-server-tls")
 	return Server{
 		Edge: Edge{
-			ID: id, Part: PartNodes, Verifier: "Ignition on a new machine", Claim: "each machine config server presents the certificate in its Secret",
+			ID: id, Part: PartNodes, Verifier: "Ignition on a new machine", Statement: "each machine config server presents the certificate in its Secret",
 			Impact:      "nodes that are added, once their Ignition trusts the new CA alone, or once the old certificate expires",
 			Remediation: remediation + "oc -n openshift-machine-config-operator delete pod -l k8s-app=machine-config-server --field-selector spec.nodeName=NODE",
 			In:          in, Evidence: Evidence{Verified, mcoRepo + source},
@@ -158,7 +158,7 @@ func NamedCertificates() []Ref {
 // api-int, which is not supported.
 func CustomAPIIntEdge() Edge {
 	return Edge{
-		ID: "api-int-own-certificate", Part: PartAPIInt, Verifier: "kubelets", Claim: "api-int presents its own certificate, and none of an administrator's",
+		ID: "api-int-own-certificate", Part: PartAPIInt, Verifier: "kubelets", Statement: "api-int presents its own certificate, and none of an administrator's",
 		ServerName:  NameInternal,
 		Impact:      "clients that trust the cluster's own CA for api-int: kubelets, kube-controller-manager, the network; and new CAs are of no use to them",
 		Remediation: "oc edit apiserver cluster: give each of spec.servingCerts.namedCertificates its names, without api-int",

@@ -48,7 +48,7 @@ func ServerLogs() []ServerLog {
 	apiServer := func(id, namespace, level, remediation string, part Part, in Range, e Evidence) ServerLog {
 		e.Source += format + fromFive
 		return ServerLog{Server: "kube-apiserver", Namespace: namespace, Pod: "kube-apiserver-", Container: "kube-apiserver", Level: level, Edge: Edge{
-			ID: id, Part: part, Verifier: "clients of kube-apiserver", Claim: "no client refuses the certificate that kube-apiserver presents",
+			ID: id, Part: part, Verifier: "clients of kube-apiserver", Statement: "no client refuses the certificate that kube-apiserver presents",
 			Impact:      "these clients: they can't reach the API",
 			Remediation: remediation + " --nodes NODE, to see whose trust anchors there lack what",
 			In:          in, Evidence: e,
@@ -61,7 +61,7 @@ func ServerLogs() []ServerLog {
 		openShift,
 		apiServer("kubeadm-apiserver-refused", "kube-system", "--v=5", "{} verify nodes control-plane", PartControlPlane, Range{Component: Kubernetes}, Evidence{Field, "kubernetes/kubernetes cmd/kubeadm/app/phases/controlplane/manifests.go v1.35.4"}),
 		{Server: "machine-config-server", Namespace: mcoTarget, Pod: "machine-config-server-", Container: "machine-config-server", Quiet: true, Edge: Edge{
-			ID: "config-server-refused", Part: PartNodes, Verifier: "new machines", Claim: "no client refuses the certificate that the machine config server presents",
+			ID: "config-server-refused", Part: PartNodes, Verifier: "new machines", Statement: "no client refuses the certificate that the machine config server presents",
 			Impact: "these machines: they never get their configuration",
 			In:     Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "manifests/machineconfigserver/daemonset.yaml and pkg/server/api.go @ release-4.12 to 4.22" + format},
 		}},

@@ -19,7 +19,7 @@ type SignerType struct {
 
 // holds reports whether the row holds where v runs. Unknown where the patch decides and is
 // not known.
-func (t SignerType) holds(v Versions) Answer {
+func (t SignerType) holds(v Versions) Tristate {
 	in := t.In.Holds(v)
 	if in != Yes || t.Before == 0 && t.Since == 0 {
 		return in
@@ -74,7 +74,7 @@ func signerTypes() []SignerType {
 
 // SignerTypeOf returns the row about a Secret's type that holds for v; No for
 // types about which there is nothing to say.
-func SignerTypeOf(secretType string, v Versions) (SignerType, Answer) {
+func SignerTypeOf(secretType string, v Versions) (SignerType, Tristate) {
 	answer := No
 	for _, row := range signerTypes() {
 		if row.Type != secretType {

@@ -71,7 +71,7 @@ func staticPodInputs() []staticPodInput {
 
 // staticPodInputOf returns the row about an object that holds for v; No: no static pod
 // reads it.
-func staticPodInputOf(of Ref, v Versions) (staticPodInput, Answer) {
+func staticPodInputOf(of Ref, v Versions) (staticPodInput, Tristate) {
 	answer := No
 	for _, row := range staticPodInputs() {
 		names := row.Secrets

@@ -126,18 +126,18 @@ func (v Versions) Called(component string) string {
 // there is no OpenShift.
 const Kubernetes = "kubernetes"
 
-// Answer is what can be said of a claim.
-type Answer int
+// Tristate is what can be said of a claim.
+type Tristate int
 
 // Unknown is the zero value: no answer was read.
 const (
-	Unknown Answer = iota
+	Unknown Tristate = iota
 	No
 	Yes
 )
 
 // String returns "unknown", "no" or "yes".
-func (a Answer) String() string {
+func (a Tristate) String() string {
 	switch a {
 	case Yes:
 		return "yes"
@@ -225,7 +225,7 @@ type Range struct {
 
 // Holds reports whether the row holds where v runs. It is Unknown when the
 // version that decides is not known or can't be read: never a guess.
-func (r Range) Holds(v Versions) Answer {
+func (r Range) Holds(v Versions) Tristate {
 	if r.Component == "" {
 		return Yes
 	}
@@ -257,7 +257,7 @@ func (r Range) Holds(v Versions) Answer {
 }
 
 // spans reports whether a version lies in the range.
-func (r Range) spans(version Minor) Answer {
+func (r Range) spans(version Minor) Tristate {
 	if r.From != (Minor{}) && version.Compare(r.From) < 0 || r.To != (Minor{}) && version.Compare(r.To) > 0 {
 		return No
 	}

@@ -63,7 +63,7 @@ func TestHolds(t *testing.T) {
 		name string
 		in   Range
 		v    Versions
-		want Answer
+		want Tristate
 	}{
 		{"a row without component holds always", Range{}, Versions{}, Yes},
 		{"nothing is known", since("etcd", Minor{4, 12}), Versions{}, Unknown},

@@ -279,7 +279,7 @@ func (p *Problem) describe(hints inspect.Hints, findings []Finding, rows symptom
 	p.Reason, p.Named = row.cause.Title, true
 	p.Impact = cmp.Or(row.cause.Impact, p.Impact)
 	if row.cause.Remediation != "" {
-		p.Remediation = assess.Run(hints.Next(row.cause.Remediation))
+		p.Remediation = assess.FixedCommand(hints.Next(row.cause.Remediation))
 	}
 }
 

@@ -85,7 +85,7 @@ func TestASymptomAloneIsNoCause(t *testing.T) {
 func TestAnExpiredCertificateIsOneProblem(t *testing.T) {
 	t.Parallel()
 	claim := func(id, node, ca string, expired bool) Finding {
-		return Finding{Assessment: assess.Assessment{ID: id, Status: assess.Fail, Severity: assess.Critical, Reason: "x509", Remediation: assess.Run("oc certrot inspect --expired")}, Node: node, MissingCA: ca, Expired: expired}
+		return Finding{Assessment: assess.Assessment{ID: id, Status: assess.Fail, Severity: assess.Critical, Reason: "x509", Remediation: assess.FixedCommand("oc certrot inspect --expired")}, Node: node, MissingCA: ca, Expired: expired}
 	}
 	problems := Fold(inspect.LiveHints("oc certrot"), []Finding{claim("kubelet-api-int", "worker-1", "aa", true), claim("kubelet-api-int", "worker-2", "", true), claim("scheduler-api-int", "", "", true)})
 	if len(problems) != 1 || problems[0].ID != "api-int-certificate-expired" || !problems[0].Named || problems[0].Remediation.Command != "oc certrot inspect --expired" {

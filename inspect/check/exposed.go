@@ -103,7 +103,7 @@ func tokenInLogs(f *inspect.Facts) []assess.Finding {
 		}
 	}
 	const who = "now: anyone who reads it can ask for the certificate of a node"
-	explained := assess.Run(f.Hints().Next("{} explain token-in-logs"))
+	explained := assess.FixedCommand(f.Hints().Next("{} explain token-in-logs"))
 	var out []assess.Finding
 	if len(nodes.at) > 0 {
 		out = append(out, nodes.finding(func(x *exposure) assess.Assessment {

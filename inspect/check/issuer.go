@@ -252,7 +252,7 @@ func issuerSeen(f *inspect.Facts) []assess.Finding {
 // trustedRoot climbs from a certificate, over every CA that may have issued it, to
 // one that some bundle holds. If there is none it returns the name of the last
 // issuer on the way. Unknown: not all of them were tried.
-func trustedRoot(ix issuers, leaf inspect.StoredCert) (name string, found catalog.Answer) {
+func trustedRoot(ix issuers, leaf inspect.StoredCert) (name string, found catalog.Tristate) {
 	payer, in := payerOf(leaf.Entries), namespacesOf(leaf.Entries)
 	// Key identifiers are anybody's to choose: a tenant's CA of another namespace has to have signed
 	// what is the platform's.

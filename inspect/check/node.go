@@ -66,7 +66,7 @@ func clockSkew(f *inspect.Facts) []assess.Finding {
 		})
 	}
 	if known {
-		judge(-most, -least, "the clock of this machine", "this machine", "the API server's", assess.Run("timedatectl").Saying("set it right and inspect again: everything here was judged by it, or give --now"), nil)
+		judge(-most, -least, "the clock of this machine", "this machine", "the API server's", assess.FixedCommand("timedatectl").Saying("set it right and inspect again: everything here was judged by it, or give --now"), nil)
 	}
 	for _, n := range nodesRead(f) {
 		if low, high, ok := n.Clock.Ahead(); ok {
@@ -144,7 +144,7 @@ func currentLinks(f *inspect.Facts) []assess.Finding {
 					Reason:   fmt.Sprintf("%s: %s %s", foreign.Name(n.Name), link, short),
 					Impact:   "at its next start: what loads it has no certificate",
 					Evidence: fmt.Sprintf("%s on %s %s", link, n.Name, message),
-					Remediation: before(assess.Run("kubectl get csr").Saying("look at what it requests"), ". A kubelet requests a new one when it is restarted with a bootstrap kubeconfig that works: approve that, or on OpenShift preview what has it ask: "+
+					Remediation: before(assess.FixedCommand("kubectl get csr").Saying("look at what it requests"), ". A kubelet requests a new one when it is restarted with a bootstrap kubeconfig that works: approve that, or on OpenShift preview what has it ask: "+
 						f.Hints().Next("{} fix-api-int --nodes %s --rebootstrap --approve-csrs --dry-run=client", n.Name)),
 				},
 				At: []pki.Location{inspect.OnNode(n, l.Path)},

@@ -120,7 +120,7 @@ func (b *fileBehind) finding(f *inspect.Facts) assess.Finding {
 		Due: b.since, At: b.at,
 	}
 	if !b.row.Maintained() {
-		finding.Remediation = assess.Run(f.Hints().Next("{} verify api-int"))
+		finding.Remediation = assess.FixedCommand(f.Hints().Next("{} verify api-int"))
 	}
 	if b.identity {
 		finding.Impact = "now: another certificate is in use there"
@@ -198,8 +198,8 @@ func (b *fileBehind) addDistrust(f *inspect.Facts, finding *assess.Finding) {
 	finding.Evidence += "; nothing brings it there in this version"
 	if serving != nil && serving.Leaf() != nil && now < 0 {
 		finding.Evidence += f.Hints().Next("; {} pretrust brings it there ahead of the first certificate that it signs")
-		finding.Remediation = assess.Run(f.Hints().Next("{} pretrust --dry-run=client")).Saying("preview how the CA gets into both kubeconfigs of each kubelet")
+		finding.Remediation = assess.FixedCommand(f.Hints().Next("{} pretrust --dry-run=client")).Saying("preview how the CA gets into both kubeconfigs of each kubelet")
 		return
 	}
-	finding.Remediation = assess.Run(f.Hints().Next("{} fix-api-int --dry-run=client")).Saying("preview the repair of both kubeconfigs of each kubelet")
+	finding.Remediation = assess.FixedCommand(f.Hints().Next("{} fix-api-int --dry-run=client")).Saying("preview the repair of both kubeconfigs of each kubelet")
 }

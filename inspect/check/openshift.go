@@ -184,7 +184,7 @@ func disagreement(f *inspect.Facts, at pki.Location, bundle string, reports []in
 	if len(unsaid)+len(gone) == 0 {
 		return assess.Finding{}, false
 	}
-	finding := assess.Finding{Assessment: assess.Assessment{Severity: assess.Warning, Remediation: assess.Run("kubectl -n openshift-machine-config-operator get pods").Saying("the machine-config-controller is behind or does not run: look at its pods, then: kubectl get clusteroperators machine-config")}, At: append(places, at)}
+	finding := assess.Finding{Assessment: assess.Assessment{Severity: assess.Warning, Remediation: assess.FixedCommand("kubectl -n openshift-machine-config-operator get pods").Saying("the machine-config-controller is behind or does not run: look at its pods, then: kubectl get clusteroperators machine-config")}, At: append(places, at)}
 	var told []string
 	if len(unsaid) > 0 {
 		told = append(told, "does not list "+names(unsaid)+", which it holds")

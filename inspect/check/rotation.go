@@ -136,7 +136,7 @@ func apiCADelivered(f *inspect.Facts) []assess.Finding {
 			Reason:   "kubelets are not given CA " + short(ca),
 			Impact:   "once api-int's certificate is signed by it (up to 15 days after it was made): " + loses,
 			Evidence: fmt.Sprintf("the CA of api and api-int was replaced %s by %s, and %s does not bring it into the kubelets' kubeconfigs", ago(f.Now, rotated), inspect.CertName(ca), version(v)),
-			Remediation: assess.Run(f.Hints().Next("{} pretrust --dry-run=client")).
+			Remediation: assess.FixedCommand(f.Hints().Next("{} pretrust --dry-run=client")).
 				Saying("preview how its CA gets into both kubeconfigs of each kubelet, while every way onto nodes still works"),
 		},
 		At: []pki.Location{signer.At}, Certs: []pki.Fingerprint{ca.Fingerprint}, Due: rotated,
@@ -159,7 +159,7 @@ func apiCADelivered(f *inspect.Facts) []assess.Finding {
 		finding.Certs = append(finding.Certs, leaf.Leaf().Fingerprint)
 		finding.Impact = loses
 		finding.Evidence += fmt.Sprintf("; api-int presents a certificate signed by it since %s: a kubelet that reconnects or restarts without it fails with x509: certificate signed by unknown authority", day(leaf.Leaf().NotBefore))
-		finding.Remediation = assess.Run(f.Hints().Next("{} fix-api-int --dry-run=client")).
+		finding.Remediation = assess.FixedCommand(f.Hints().Next("{} fix-api-int --dry-run=client")).
 			Saying("preview the repair of both kubeconfigs on each node. Do not restart kubelets or nodes before it")
 	}
 	return []assess.Finding{finding}

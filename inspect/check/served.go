@@ -64,7 +64,7 @@ func distrusting(f *inspect.Facts, a assess.Assessment, at []pki.Location) asses
 	if slices.ContainsFunc(at, func(at pki.Location) bool { return slices.Contains(catalog.KubeletKubeconfigs(), at.Path) }) {
 		a.Impact = heartbeat(nodes)
 	}
-	next := assess.Run(f.Hints().Next("{} fix-api-int --dry-run=client"))
+	next := assess.FixedCommand(f.Hints().Next("{} fix-api-int --dry-run=client"))
 	if nodes, all := inspect.InOrder(nodes, f.Snapshot.RepairOrder()); !all && len(nodes) <= mostNamed {
 		next = assess.Remediation{Text: f.Hints().Next("{} fix-api-int --nodes %s --dry-run=client", foreign.Commas(nodes))}
 		if foreign.Fit(foreign.Commas(nodes)) {
@@ -123,7 +123,7 @@ func commandOf(n *inspect.Node, command string) assess.Remediation {
 	if !foreign.Word(n.Name) {
 		return assess.Advise(command)
 	}
-	return assess.Run(command)
+	return assess.FixedCommand(command)
 }
 
 func restartSafe(hints inspect.Hints, n *inspect.Node) assess.Remediation {

@@ -131,7 +131,7 @@ func notYetValid(f *inspect.Facts) []assess.Finding {
 				Reason:      " is not valid until " + day(c.NotBefore),
 				Impact:      "until then: " + refused(c.Cert),
 				Evidence:    fmt.Sprintf("%s is valid only from %s (%s)", whole(c.Cert), day(c.NotBefore), ago(f.Now, c.NotBefore)),
-				Remediation: assess.Run("date -u").Saying("compare the clocks of this machine, the nodes and the machine that signed it"),
+				Remediation: assess.FixedCommand("date -u").Saying("compare the clocks of this machine, the nodes and the machine that signed it"),
 			}))
 		}
 	}

@@ -94,7 +94,7 @@ func (r Requests) from(ctx context.Context, row catalog.Caller, node *inspect.No
 	var listening []int
 	var addresses []string
 	for i, v := range servers {
-		out[i] = inspect.Accepted{Row: row.ID, Of: v.Of, Certificate: row.Certificate, Answer: inspect.Answer{Question: inspect.AskClient, Server: v.Address}}
+		out[i] = inspect.Accepted{Row: row.ID, Of: v.Of, Certificate: row.Certificate, ProbeAnswer: inspect.ProbeAnswer{Question: inspect.AskClient, Server: v.Address}}
 		if v.Problem != "" {
 			out[i].Failure, out[i].Detail = inspect.FailedConnect, v.Problem
 			continue
@@ -105,7 +105,7 @@ func (r Requests) from(ctx context.Context, row catalog.Caller, node *inspect.No
 	for n, i := range listening {
 		switch {
 		case n < len(answers):
-			out[i].Answer = answers[n]
+			out[i].ProbeAnswer = answers[n]
 		case err != nil:
 			out[i].Failure, out[i].Detail = inspect.FailedTool, err.Error()
 		}
@@ -116,7 +116,7 @@ func (r Requests) from(ctx context.Context, row catalog.Caller, node *inspect.No
 	return out
 }
 
-func (r Requests) answers(ctx context.Context, row catalog.Caller, node *inspect.Node, addresses []string) ([]inspect.Answer, error) {
+func (r Requests) answers(ctx context.Context, row catalog.Caller, node *inspect.Node, addresses []string) ([]inspect.ProbeAnswer, error) {
 	if len(addresses) == 0 {
 		return nil, nil
 	}

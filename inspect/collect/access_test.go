@@ -86,7 +86,7 @@ func TestSnapshotKeepsWhatWasAsked(t *testing.T) {
 	t.Parallel()
 	want := &inspect.RestartProbe{
 		Problem: "p",
-		Kubeconfig: inspect.ProbedKubeconfig{Path: "/own", Presents: inspect.CredentialCertificate, Certificate: "/pem", Field: "f", Answers: []inspect.Answer{
+		Kubeconfig: inspect.ProbedKubeconfig{Path: "/own", Presents: inspect.CredentialCertificate, Certificate: "/pem", Field: "f", Answers: []inspect.ProbeAnswer{
 			{Question: inspect.AskNode, Server: "a:1", Name: "a", Address: "10.0.0.1", Code: 401, Reason: "Unauthorized"}, {Question: inspect.AskLease, Failure: inspect.FailedTrust, Detail: "d"},
 		}},
 		Bootstrap: inspect.ProbedKubeconfig{Path: "/boot", Absent: true, Refused: "r", Unread: "u"},

@@ -185,7 +185,7 @@ func (c *Cluster) openshift(ctx context.Context, s *inspect.Snapshot) {
 // kubeadm tells whether kubeadm's ConfigMap is there, which `kubeadm init` leaves and its
 // upgrades need (kubernetes/kubernetes cmd/kubeadm/app/phases/uploadconfig v1.35.4). Who
 // may not ask is told nothing.
-func (c *Cluster) kubeadm(ctx context.Context) catalog.Answer {
+func (c *Cluster) kubeadm(ctx context.Context) catalog.Tristate {
 	var config namedObject
 	err := c.getJSON(ctx, "/api/v1/namespaces/"+metav1.NamespaceSystem+"/configmaps/kubeadm-config", &config)
 	switch {

@@ -133,7 +133,7 @@ func TestUnaskedNodes(t *testing.T) {
 	if diff := cmp.Diff(want, s.OtherNodes); diff != "" || len(s.Nodes) != 1 {
 		t.Errorf("%d nodes, and unasked: %s", len(s.Nodes), diff)
 	}
-	for _, answer := range []catalog.Answer{catalog.Unknown, catalog.No, catalog.Yes} {
+	for _, answer := range []catalog.Tristate{catalog.Unknown, catalog.No, catalog.Yes} {
 		s.Cluster.Kubeadm = answer
 		var saved strings.Builder
 		path := filepath.Join(t.TempDir(), "s")
@@ -160,7 +160,7 @@ func TestUnaskedNodes(t *testing.T) {
 // asked for.
 func TestKubeadmIsAsked(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]catalog.Answer{"there": catalog.Yes, "gone": catalog.No, "forbidden": catalog.Unknown} {
+	for name, want := range map[string]catalog.Tristate{"there": catalog.Yes, "gone": catalog.No, "forbidden": catalog.Unknown} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			switch {
 			case r.URL.Path == "/version":

@@ -13,7 +13,7 @@ import (
 func TestARenewalBetweenReadingsThatAreFarApartIsNoSignOfLife(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	for after, want := range map[time.Duration]catalog.Answer{15 * time.Second: catalog.Yes, 20 * time.Minute: catalog.No} {
+	for after, want := range map[time.Duration]catalog.Tristate{15 * time.Second: catalog.Yes, 20 * time.Minute: catalog.No} {
 		r := &Renewals{}
 		r.advanced("worker-1", now.Add(-9*time.Second), now)
 		last, later := now.Add(time.Second), now.Add(after)

@@ -167,7 +167,7 @@ func packProbedKubeconfig(c inspect.ProbedKubeconfig) fileProbedKubeconfig {
 func (f fileProbedKubeconfig) unpack() inspect.ProbedKubeconfig {
 	c := inspect.ProbedKubeconfig{Path: f.Path, Absent: f.Absent, Refused: f.Refused, Unread: f.Unread, Presents: f.Presents, Certificate: f.Certificate, Field: f.Field}
 	for _, a := range f.Answers {
-		c.Answers = append(c.Answers, inspect.Answer(a))
+		c.Answers = append(c.Answers, inspect.ProbeAnswer(a))
 	}
 	return c
 }

@@ -30,7 +30,7 @@ func (f *filler) fill(at string, v reflect.Value) {
 	case reflect.TypeFor[time.Time]():
 		v.Set(reflect.ValueOf(time.Date(2026, 3, 1, 12, 0, f.n, 0, time.UTC)))
 		return
-	case reflect.TypeFor[catalog.Answer]():
+	case reflect.TypeFor[catalog.Tristate]():
 		v.Set(reflect.ValueOf(catalog.Yes))
 		return
 	case reflect.TypeFor[*pki.Cert]():

@@ -158,7 +158,7 @@ func (f *fileControlPlane) unpack() *inspect.ControlPlaneStatus {
 	}
 	for _, fa := range f.Actors {
 		a := inspect.Actor{Resource: fa.Resource, Namespace: fa.Namespace, Name: fa.Name, Why: fa.Why, Paused: fa.Paused}
-		for _, answer := range []catalog.Answer{catalog.No, catalog.Yes} {
+		for _, answer := range []catalog.Tristate{catalog.No, catalog.Yes} {
 			if fa.Acts == answer.String() {
 				a.Active = answer
 			}

@@ -21,7 +21,7 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 			Topology: f.Cluster.Topology, Platform: f.Cluster.Platform, Internal: inspect.ServerURL(f.Cluster.Internal), External: inspect.ServerURL(f.Cluster.External), Created: f.Cluster.Created, InitialVersion: f.Cluster.Born, Clock: inspect.Clock(f.Cluster.Clock), Unauthenticated: cmp.Or(f.Cluster.Unauthenticated, inspect.WithoutTLS(f.Cluster.Server)), Synthetic: f.Cluster.Synthetic,
 		},
 	}
-	for _, a := range []catalog.Answer{catalog.No, catalog.Yes} {
+	for _, a := range []catalog.Tristate{catalog.No, catalog.Yes} {
 		if f.Cluster.Addresses == a.String() {
 			s.Cluster.OwnAddresses = a
 		}

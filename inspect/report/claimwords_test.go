@@ -11,21 +11,21 @@ import (
 // claims are all that the catalog has.
 func claims() (out []string) {
 	for _, e := range catalog.Edges() {
-		out = append(out, e.Claim)
+		out = append(out, e.Statement)
 	}
 	for _, s := range catalog.Servers() {
-		out = append(out, s.Claim)
+		out = append(out, s.Statement)
 	}
-	for _, p := range catalog.Processes() {
-		out = append(out, p.Claim)
+	for _, p := range catalog.StartupReaders() {
+		out = append(out, p.Statement)
 	}
 	for _, l := range catalog.ServerLogs() {
-		out = append(out, l.Claim)
+		out = append(out, l.Statement)
 	}
 	for _, c := range catalog.Callers() {
-		out = append(out, c.Claim)
+		out = append(out, c.Statement)
 	}
-	return append(out, catalog.CustomAPIIntEdge().Claim)
+	return append(out, catalog.CustomAPIIntEdge().Statement)
 }
 
 // TestWhatFailsIsNotSaidAsIfItPassed: of each claim of the catalog, beside a mark that may be overlooked.

@@ -60,7 +60,7 @@ const (
 )
 
 // ServedClaim is what a check of a ServedChain claims, for people.
-type ServedClaim struct{ ID, Claim, Doc string }
+type ServedClaim struct{ ID, Statement, Doc string }
 
 // ServedClaims are those of all checks of a ServedChain.
 func ServedClaims() []ServedClaim {

@@ -98,7 +98,7 @@ func NewVerification(ctx context.Context, f *inspect.Facts, parts ...catalog.Par
 
 func entry(c trust.Claim) VerificationClaim {
 	e := VerificationClaim{
-		Assessment: c.Assessment, Part: string(c.Part), Claim: c.Edge.Claim, Verifier: c.Verifier, Node: c.Node,
+		Assessment: c.Assessment, Part: string(c.Part), Claim: c.Edge.Statement, Verifier: c.Verifier, Node: c.Node,
 		Trust: c.Trust, Server: c.Server, Name: c.VerifiedName,
 	}
 	if c.Presented != (pki.Location{}) {

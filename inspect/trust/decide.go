@@ -139,7 +139,7 @@ func (c *Claim) conclude(hints inspect.Hints) {
 	c.Assessment.Impact = c.Edge.Impact
 	if c.Edge.Remediation != "" {
 		if c.Advice = assess.Advise(c.Edge.Remediation); runs {
-			c.Advice = assess.Run(c.Edge.Remediation)
+			c.Advice = assess.FixedCommand(c.Edge.Remediation)
 		}
 		c.Assessment.Remediation = c.RemediationOn(c.Node)
 	}

@@ -87,7 +87,7 @@ func (j *judge) nowhere(r catalog.Ref) bool {
 // thousands of places, and each of them may have a claim.
 type lifetime struct {
 	catalog.Lifetime
-	catalog.Answer
+	catalog.Tristate
 }
 
 // place is one of the catalog's.

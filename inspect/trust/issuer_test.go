@@ -236,7 +236,7 @@ func TestTheLifetimeByWhatIsKnownOfSeveralPlaces(t *testing.T) {
 		name   string
 		copies []*inspect.Entry
 		doc    string
-		want   catalog.Answer
+		want   catalog.Tristate
 	}{
 		{"renewed in the second place", []*inspect.Entry{fixed, renewed}, "renewed", catalog.Yes},
 		{"the second place is in no row", []*inspect.Entry{fixed, elsewhere}, "fixed", catalog.Yes},

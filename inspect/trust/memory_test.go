@@ -111,7 +111,7 @@ func TestMemory(t *testing.T) {
 				anchors = append(anchors, after.CertPEM)
 			}
 			w.trust(e, anchors...)
-			for _, row := range catalog.Processes() {
+			for _, row := range catalog.StartupReaders() {
 				if where := edge(t, row.EdgeID).OnlyIfExists; row.ID == c.id && where != (catalog.Ref{}) {
 					w.put(where, before.CertPEM)
 				}

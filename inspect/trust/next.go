@@ -78,9 +78,9 @@ func (j *judge) expires(c *Claim, now time.Time) bool {
 // lifetimeOf is the lifetime of a certificate by the places that hold it: a copy lives as long
 // as what it is a copy of. That of a place where it is renewed goes before others; of places
 // that several tenants write, the worst counts.
-func (j *judge) lifetimeOf(leaf *pki.Cert) (catalog.Lifetime, catalog.Answer) {
+func (j *judge) lifetimeOf(leaf *pki.Cert) (catalog.Lifetime, catalog.Tristate) {
 	if l, known := j.index.lifetimes[leaf.Fingerprint]; known {
-		return l.Lifetime, l.Answer
+		return l.Lifetime, l.Tristate
 	}
 	holding := j.presenting(leaf)
 	var worst catalog.Lifetime
@@ -100,7 +100,7 @@ func (j *judge) lifetimeOf(leaf *pki.Cert) (catalog.Lifetime, catalog.Answer) {
 }
 
 // lifetimeAmong is the lifetime of a certificate by copies of it.
-func (j *judge) lifetimeAmong(copies []*inspect.Entry) (catalog.Lifetime, catalog.Answer) {
+func (j *judge) lifetimeAmong(copies []*inspect.Entry) (catalog.Lifetime, catalog.Tristate) {
 	var out catalog.Lifetime
 	answer := catalog.No
 	for _, h := range copies {

@@ -30,7 +30,7 @@ func TestOddSnapshots(t *testing.T) {
 			k.s.Bundles = append(k.s.Bundles, inspect.Bundle{At: at, Content: content}, inspect.Bundle{At: at, Object: &inspect.Object{Kind: at.Kind}, Content: content})
 		}
 		k.s.Nodes = append(k.s.Nodes, inspect.Node{}, inspect.Node{Name: "n1"}, inspect.Node{
-			Name: "odd", Via: "ssh", Role: catalog.RoleMaster, Addresses: []string{"", "x"}, PodNetworks: []string{"x"}, RestartProbe: &inspect.RestartProbe{}, Accepted: []inspect.Accepted{{}, {Row: "kubelets-accept"}, {Row: "kubelets-accept", Of: "gone", Certificate: "x", Answer: inspect.Answer{Code: 401}}},
+			Name: "odd", Via: "ssh", Role: catalog.RoleMaster, Addresses: []string{"", "x"}, PodNetworks: []string{"x"}, RestartProbe: &inspect.RestartProbe{}, Accepted: []inspect.Accepted{{}, {Row: "kubelets-accept"}, {Row: "kubelets-accept", Of: "gone", Certificate: "x", ProbeAnswer: inspect.ProbeAnswer{Code: 401}}},
 			Kubeconfigs: []inspect.Kubeconfig{{}, {Path: "/etc/kubernetes/kubelet.conf", Current: "c", Clusters: []inspect.KubeconfigCluster{{Name: "c", Server: "x", CAData: true}}}, {Path: "/var/lib/kubelet/kubeconfig", Problem: "no YAML"}},
 			Processes:   []inspect.Process{{}, {Command: "kubelet"}, {Command: "multus-daemon"}}, Files: []inspect.NodeFile{{}, {Path: "/etc/kubernetes/kubelet.conf"}},
 		})

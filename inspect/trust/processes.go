@@ -13,7 +13,7 @@ import (
 // memory judges what processes have in memory that read their trust anchors only when
 // they start: files is what was said of their files. A CA that was made after a process
 // started can't be in its memory, whatever its file says by now.
-func (j *judge) memory(row catalog.Process, files []Claim) []Claim {
+func (j *judge) memory(row catalog.StartupReader, files []Claim) []Claim {
 	var out []Claim
 	for _, file := range files {
 		// Where the file is wrong already, or will be, that is said of the file.

@@ -259,7 +259,7 @@ func (j *judge) restartedSince(of nodeClaims, node string, s *ClientRefusals, un
 			wrote = t
 		}
 	}
-	for _, row := range catalog.Processes() {
+	for _, row := range catalog.StartupReaders() {
 		if !claimed[row.EdgeID] {
 			continue
 		}

@@ -207,7 +207,7 @@ func TestMendedOfKubeadm(t *testing.T) {
 // TestWhoseBehindMasters: where balancers are on masters, a master's address is anybody's.
 func TestWhoseBehindMasters(t *testing.T) {
 	for name, c := range map[string]struct {
-		own    catalog.Answer
+		own    catalog.Tristate
 		row    string
 		role   string
 		status assess.Status

@@ -170,13 +170,13 @@ func (j *restart) loads(id string, f *inspect.ProbedKubeconfig) {
 	}
 }
 
-func answer(f *inspect.ProbedKubeconfig, q inspect.Question) (inspect.Answer, bool) {
+func answer(f *inspect.ProbedKubeconfig, q inspect.Question) (inspect.ProbeAnswer, bool) {
 	for _, a := range f.Answers {
 		if a.Question == q {
 			return a, true
 		}
 	}
-	return inspect.Answer{}, false
+	return inspect.ProbeAnswer{}, false
 }
 
 func (j *restart) resolves(f *inspect.ProbedKubeconfig) {
@@ -227,7 +227,7 @@ func (j *restart) trustsNow(id string, f *inspect.ProbedKubeconfig) {
 		return
 	}
 	a := f.Answers[0]
-	next := assess.Run(j.f.Hints().Next("{} fix-api-int --nodes NODE --dry-run=client"))
+	next := assess.FixedCommand(j.f.Hints().Next("{} fix-api-int --nodes NODE --dry-run=client"))
 	if !slices.ContainsFunc(catalog.KubeletSetups(j.f.Snapshot.Cluster.Versions), func(s catalog.KubeletSetup) bool { return slices.Contains(s.Kubeconfigs(), f.Path) }) {
 		next = assess.Advise("write the cluster's CA into " + f.Path)
 	}

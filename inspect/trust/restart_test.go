@@ -36,12 +36,12 @@ func newStarting() *starting {
 	}
 	s.client(from(-1), from(29))
 	s.serves(s.old)
-	answered := func(q inspect.Question) inspect.Answer {
-		return inspect.Answer{Question: q, Server: apiInt, Name: "api-int.example.com", Code: 200}
+	answered := func(q inspect.Question) inspect.ProbeAnswer {
+		return inspect.ProbeAnswer{Question: q, Server: apiInt, Name: "api-int.example.com", Code: 200}
 	}
 	s.c = &inspect.RestartProbe{
-		Kubeconfig: inspect.ProbedKubeconfig{Path: ownFile, Presents: inspect.CredentialCertificate, Certificate: inspect.KubeletClient, Answers: []inspect.Answer{answered(inspect.AskNode), answered(inspect.AskLease)}},
-		Bootstrap:  inspect.ProbedKubeconfig{Path: joinFile, Presents: inspect.CredentialToken, Answers: []inspect.Answer{answered(inspect.AskAPI)}},
+		Kubeconfig: inspect.ProbedKubeconfig{Path: ownFile, Presents: inspect.CredentialCertificate, Certificate: inspect.KubeletClient, Answers: []inspect.ProbeAnswer{answered(inspect.AskNode), answered(inspect.AskLease)}},
+		Bootstrap:  inspect.ProbedKubeconfig{Path: joinFile, Presents: inspect.CredentialToken, Answers: []inspect.ProbeAnswer{answered(inspect.AskAPI)}},
 	}
 	s.s.Nodes[0].RestartProbe = s.c
 	return s

@@ -32,7 +32,7 @@ func JoiningNode(f *inspect.Facts, claims []Claim) RestartAnswer {
 		}
 		if a.Status != assess.Pass {
 			a.Severity, a.Reason = severityOf(a.Status), c.Edge.ID+": "+c.Because()
-			a.Remediation = assess.Run(f.Hints().Next("{} verify ") + strings.ReplaceAll(string(c.Part), " ", "-"))
+			a.Remediation = assess.FixedCommand(f.Hints().Next("{} verify ") + strings.ReplaceAll(string(c.Part), " ", "-"))
 		}
 		all = append(all, a)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // judged says what an answer means for a client that asked for something of its own.
-func (j *restart) judged(a inspect.Answer) (status assess.Status, why, next string) {
+func (j *restart) judged(a inspect.ProbeAnswer) (status assess.Status, why, next string) {
 	told := strings.TrimSpace(fmt.Sprintf("%d %s", a.Code, a.Reason))
 	switch {
 	case a.Code >= 200 && a.Code < 300:
@@ -73,7 +73,7 @@ func (j *restart) verdict() RestartAnswer {
 			a.Reason = "it has to rejoin (" + cmp.Or(j.answers[clientCert].Reason, j.answers[ownLoads].Reason) + "): its request waits for an approval, and nothing starts on it until then"
 			a.Remediation = assess.Advise("kubectl get csr, and approve what is its own: kubectl certificate approve NAME")
 			if !j.f.Snapshot.Cluster.Versions.NotOpenShift {
-				a.Remediation = assess.Run(j.rebootstrap())
+				a.Remediation = assess.FixedCommand(j.rebootstrap())
 			}
 		}
 	}

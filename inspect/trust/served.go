@@ -38,7 +38,7 @@ func (j *judge) servers() []Claim {
 }
 
 // hasServer tells whether the row's servers are of the version that runs.
-func (j *judge) hasServer(row catalog.Server) catalog.Answer {
+func (j *judge) hasServer(row catalog.Server) catalog.Tristate {
 	if catalog.OfKubeadm(row.In) && j.f.Snapshot.MadeByKubeadm() == catalog.No {
 		return catalog.No
 	}

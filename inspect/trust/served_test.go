@@ -230,7 +230,7 @@ func TestServersAreWhole(t *testing.T) {
 	}
 	c := inspect.Cluster{Internal: "https://api-int:6443", External: "https://api:6443"}
 	for _, row := range catalog.Servers() {
-		if ids[row.ID] || row.Claim == "" || row.Impact == "" || row.Remediation == "" || row.Source == "" || !slices.Contains(catalog.Parts(), row.Part) {
+		if ids[row.ID] || row.Statement == "" || row.Impact == "" || row.Remediation == "" || row.Source == "" || !slices.Contains(catalog.Parts(), row.Part) {
 			t.Errorf("%s lacks something, or is there twice: %+v", row.ID, row)
 		}
 		ids[row.ID] = true
@@ -248,7 +248,7 @@ func TestServersAreWhole(t *testing.T) {
 	}
 	for _, row := range catalog.Callers() {
 		copied, known := catalog.NodeCopyOf(row.Certificate, catalog.Versions{Cluster: "4.15.3"})
-		if ids[row.ID] || row.Claim == "" || row.Impact == "" || row.Remediation == "" || row.Source == "" || row.Path == "" || !known || copied.Object.Name != row.Presented.Name ||
+		if ids[row.ID] || row.Statement == "" || row.Impact == "" || row.Remediation == "" || row.Source == "" || row.Path == "" || !known || copied.Object.Name != row.Presented.Name ||
 			!slices.ContainsFunc(catalog.Servers(), func(s catalog.Server) bool { return s.Listener.Name == row.ListenerName }) {
 			t.Errorf("%s lacks something, or is there twice: %+v", row.ID, row)
 		}

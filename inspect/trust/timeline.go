@@ -168,9 +168,9 @@ func (j *judge) delivery(claims []Claim, ca *pki.Cert) []Event {
 	e = Event{What: fmt.Sprintf("of %d kubelets' kubeconfigs %d have it, %d lack it, %d were not read", len(have)+len(lack)+len(unread), len(have), len(lack), len(unread)), Sources: []string{catalog.KubeletKubeconfigCA().String()}}
 	if len(lack) > 0 {
 		e.What += ": a node that lacks it has no heartbeat once its kubelet reconnects and api-int presents a certificate of the new signer"
-		e.Remediation = assess.Run(j.f.Hints().Next("{} fix-api-int --dry-run=client"))
+		e.Remediation = assess.FixedCommand(j.f.Hints().Next("{} fix-api-int --dry-run=client"))
 		if leaf, _ := j.leaf(claims); leaf != nil && !certifiedBy(leaf, ca) && answer == catalog.Yes && !d.Delivered {
-			e.Remediation = assess.Run(j.f.Hints().Next("{} pretrust --dry-run=client")) // ahead of its first certificate each node keeps its heartbeat
+			e.Remediation = assess.FixedCommand(j.f.Hints().Next("{} pretrust --dry-run=client")) // ahead of its first certificate each node keeps its heartbeat
 		}
 	}
 	return append(out, e)

@@ -82,7 +82,7 @@ func judgeWith(ctx context.Context, f *inspect.Facts, leftOut []inspect.Node) []
 		})
 		out = append(out, claims...)
 	}
-	for _, row := range catalog.Processes() {
+	for _, row := range catalog.StartupReaders() {
 		if row.In.Holds(f.Snapshot.Cluster.Versions) == catalog.Yes {
 			out = append(out, j.memory(row, out)...)
 		}
@@ -218,7 +218,7 @@ func (j *judge) handshakes(e catalog.Edge, stores []anchors) []Claim {
 
 // here tells whether there is such a verifier in this cluster, and where that is
 // unknown, why.
-func (j *judge) here(e catalog.Edge) (catalog.Answer, string) {
+func (j *judge) here(e catalog.Edge) (catalog.Tristate, string) {
 	c := &j.f.Snapshot.Cluster
 	in := e.In.Holds(c.Versions)
 	switch {

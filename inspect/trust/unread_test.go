@@ -21,13 +21,13 @@ func TestANodeThatWasNotReadIsUnknownInEveryClaimAboutNodes(t *testing.T) {
 	t.Parallel()
 	ca := pkitest.NewCA("the CA", from(-10), from(900))
 	all := catalog.Edges()
-	for _, p := range catalog.Processes() {
+	for _, p := range catalog.StartupReaders() {
 		all = append(all, p.Edge)
 	}
 	for _, e := range all {
 		w := newWorld(versions(e))
 		staged := e
-		for _, p := range catalog.Processes() {
+		for _, p := range catalog.StartupReaders() {
 			if p.ID == e.ID {
 				staged = edge(t, p.EdgeID)
 				w.s.Nodes[0].Kubelet.Started = from(-1)

@@ -38,7 +38,7 @@ func tells(got, err error) bool {
 }
 
 func TestWhatIsNotKnown(t *testing.T) {
-	r := Run{ID: "a"}
+	r := RunFolder{ID: "a"}
 	e := Edit{Path: "/etc/x"}
 	good := "certrot-host 1\nfile regular " + strings.Repeat("0", 64) + " 3 4755 1 2 a:b c\ndone changed\nend\n"
 	now, err := r.Replace(t.Context(), answering{out: good}, e)
@@ -92,7 +92,7 @@ func TestNoBytesOfAFileLeaveTheNode(t *testing.T) {
 		for range 2 {
 			_, _ = p.run.Replace(t.Context(), spy, p.edit(content, 0, 1, "x"))
 			_, _ = p.run.Replace(t.Context(), spy, p.edit(content, 0, 99999, "x"))
-			_, _ = p.run.Entries(t.Context(), spy)
+			_, _ = p.run.Backups(t.Context(), spy)
 			_, _ = p.run.Restore(t.Context(), spy, p.file)
 			_, _ = Look(t.Context(), spy, p.file)
 			_ = os.Chmod(p.file, 0)

@@ -79,7 +79,7 @@ func TestBusy(t *testing.T) {
 		}
 		now := "x" + content[1:]
 		_, err1 := p.run.Replace(t.Context(), n, p.edit(now, 0, 1, "y"))
-		_, err2 := (Run{ID: "other", Folder: p.run.Folder}).Replace(t.Context(), n, p.edit(now, 0, 1, "y"))
+		_, err2 := (RunFolder{ID: "other", Folder: p.run.Folder}).Replace(t.Context(), n, p.edit(now, 0, 1, "y"))
 		_, err3 := p.run.Restore(t.Context(), n, p.file)
 		err4 := p.run.Remove(t.Context(), n)
 		for _, err := range []error{err1, err2, err3, err4} {
@@ -88,7 +88,7 @@ func TestBusy(t *testing.T) {
 			}
 		}
 		has(t, p.file, now)
-		if _, err := p.run.Entries(t.Context(), n); err != nil {
+		if _, err := p.run.Backups(t.Context(), n); err != nil {
 			t.Error(err)
 		}
 	})

@@ -33,16 +33,16 @@ func (e *LockedError) Unwrap() error { return ErrBusy }
 //
 // Only those who ask keep off; what guards against all others is that no file is
 // replaced that is not as it was read.
-func (r Run) Hold(ctx context.Context, n nodeexec.Node, holder, over string) error {
+func (r RunFolder) Hold(ctx context.Context, n nodeexec.Node, holder, over string) error {
 	return r.lock(ctx, n, "keep", holder, over, strconv.Itoa(int(HoldTime/time.Second)))
 }
 
 // Release undoes Hold. Another holder's lock stays.
-func (r Run) Release(ctx context.Context, n nodeexec.Node, holder string) error {
+func (r RunFolder) Release(ctx context.Context, n nodeexec.Node, holder string) error {
 	return r.lock(ctx, n, "release", holder)
 }
 
-func (r Run) lock(ctx context.Context, n nodeexec.Node, op, holder string, more ...string) error {
+func (r RunFolder) lock(ctx context.Context, n nodeexec.Node, op, holder string, more ...string) error {
 	folder, err := folderOr(r.Folder)
 	if err == nil && (holder == "" || strings.ContainsAny(holder+strings.Join(more, ""), "\n\x00")) {
 		err = fmt.Errorf("%q is not one line that names a holder", holder)

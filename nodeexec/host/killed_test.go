@@ -144,7 +144,7 @@ func TestInterruptedAnywhere(t *testing.T) {
 						}
 						break
 					}
-					if entries, err := p.run.Entries(t.Context(), real); err == nil && len(entries) > 0 {
+					if entries, err := p.run.Backups(t.Context(), real); err == nil && len(entries) > 0 {
 						if _, err := p.run.Restore(t.Context(), real, p.file); err != nil {
 							t.Errorf("step %d of Remove: the way back is lost: %v", step, err)
 						}

@@ -56,7 +56,7 @@ func TestUndoKnowsTheLaterRunWhateverTheClockSays(t *testing.T) {
 				t.Fatal(err)
 			}
 			dated(t, first, second, ago)
-			if entries, err := first.run.Entries(t.Context(), n); err != nil || len(entries) != 1 || entries[0].Later != "run-1" {
+			if entries, err := first.run.Backups(t.Context(), n); err != nil || len(entries) != 1 || entries[0].Later != "run-1" {
 				t.Errorf("%s: entries of the first run %+v, %v", name, entries, err)
 			}
 			if _, err := first.run.Restore(t.Context(), n, first.file); !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), "run-1") {
@@ -123,7 +123,7 @@ func TestARunThatFailedToChangeItAgainIsNotTheLaterOne(t *testing.T) {
 		second := first.another("run-2")
 		further := "z\n" + after[2:]
 		for _, step := range []struct {
-			run  Run
+			run  RunFolder
 			from string
 			to   string
 		}{{first.run, content, "x\n"}, {first.run, after, "z\n"}, {second.run, further, "x\n"}} {

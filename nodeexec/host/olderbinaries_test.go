@@ -55,11 +55,11 @@ func TestFoldersOfOlderBinaries(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			entries, err := first.run.Entries(t.Context(), n)
+			entries, err := first.run.Backups(t.Context(), n)
 			if err != nil || len(entries) != 1 || entries[0].Later != "run-2" {
 				t.Errorf("%s: entries of run-1 %+v, %v", c.name, entries, err)
 			}
-			entries, err = second.run.Entries(t.Context(), n)
+			entries, err = second.run.Backups(t.Context(), n)
 			if err != nil || len(entries) != 1 || entries[0].Later != "" {
 				t.Errorf("%s: entries of run-2 %+v, %v", c.name, entries, err)
 			}

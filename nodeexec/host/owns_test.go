@@ -37,7 +37,7 @@ func immutable(t *testing.T, file string) (lift func()) {
 // owns fails the test unless this is how many files of a run are to be put back.
 func (p place) owns(t *testing.T, n nodeexec.Node, files int) {
 	t.Helper()
-	entries, err := p.run.Entries(t.Context(), n)
+	entries, err := p.run.Backups(t.Context(), n)
 	if err != nil && !errors.Is(err, ErrNoRun) || len(entries) != files {
 		t.Errorf("run %s has the entries %+v, %v; want %d", p.run.ID, entries, err, files)
 	}
@@ -209,7 +209,7 @@ func TestUndoTwiceLeavesAloneWhatWasWrittenSince(t *testing.T) {
 			if out, err := n.undo(t, p); err != nil || strings.Count(out, "already as it was") != 3 {
 				t.Fatalf("%v\n%s", err, out)
 			}
-			if entries, err := p.run.Entries(t.Context(), n); err != nil || len(entries) != 3 {
+			if entries, err := p.run.Backups(t.Context(), n); err != nil || len(entries) != 3 {
 				t.Errorf("entries %+v, %v", entries, err)
 			}
 		}

@@ -20,7 +20,7 @@ func TestPathsThatAreRefused(t *testing.T) {
 		if _, err := Look(t.Context(), n, "/fine", path); err == nil || !strings.Contains(err.Error(), "path") {
 			t.Errorf("Look at %q: %v", path, err)
 		}
-		r := Run{ID: "a"}
+		r := RunFolder{ID: "a"}
 		if _, err := r.Replace(t.Context(), n, Edit{Path: path}); err == nil || !strings.Contains(err.Error(), "path") {
 			t.Errorf("Replace %q: %v", path, err)
 		}
@@ -35,12 +35,12 @@ func TestPathsThatAreRefused(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"", ".", "..", "a/b", "A", "a b", "é", strings.Repeat("a", 65)} {
-		if _, err := (Run{ID: id}).Entries(t.Context(), n); err == nil || !strings.Contains(err.Error(), "ID") {
+		if _, err := (RunFolder{ID: id}).Backups(t.Context(), n); err == nil || !strings.Contains(err.Error(), "ID") {
 			t.Errorf("%q: %v", id, err)
 		}
 	}
 	for _, e := range []Edit{{Path: "/x", Offset: -1}, {Path: "/x", Length: -1}, {Path: "/x", Offset: 1 << 62, Length: 1 << 62}} {
-		if _, err := (Run{ID: "a"}).Replace(t.Context(), n, e); err == nil || !strings.Contains(err.Error(), "range") {
+		if _, err := (RunFolder{ID: "a"}).Replace(t.Context(), n, e); err == nil || !strings.Contains(err.Error(), "range") {
 			t.Errorf("%+v: %v", e, err)
 		}
 	}

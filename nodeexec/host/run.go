@@ -17,9 +17,9 @@ import (
 // DefaultFolder is where runs are kept on a node.
 const DefaultFolder = "/var/lib/certrot"
 
-// Run is what changes belong to that are made, and put back, together. What they
+// RunFolder is what changes belong to that are made, and put back, together. What they
 // need to be put back is in a folder on each node, FOLDER/ID, of mode 0700.
-type Run struct {
+type RunFolder struct {
 	ID     string // 1 to 64 of a-z, 0-9 and -
 	Folder string // on the node; "" is DefaultFolder
 }
@@ -33,10 +33,10 @@ type Edit struct {
 	Insert []byte   // what comes there
 }
 
-// Entry is one file that a run changed or took away, or was about to when it was
+// Backup is one file that a run changed or took away, or was about to when it was
 // interrupted. A change that failed leaves none; one that was put back is there as long as
 // nothing else is at its path.
-type Entry struct {
+type Backup struct {
 	// Before is what it was before the run, and what Restore makes of it. Of a Link it
 	// has no more than path and kind.
 	Before File
@@ -51,6 +51,11 @@ type Entry struct {
 	Later string
 }
 
+// IsWritten reports whether a file is as the run left it; nil: the run did not write it.
+func (b *Backup) IsWritten(f File) bool {
+	return b != nil && len(b.Wrote) > 0 && b.Wrote[len(b.Wrote)-1] == f.SHA256
+}
+
 // Summary is a run as a node knows it.
 type Summary struct {
 	ID    string
@@ -62,14 +67,14 @@ type Summary struct {
 // ACL and extended attributes stay. It writes nothing if the file has these bytes
 // already.
 //
-// Before the file changes, the node has its bytes and an Entry on its disk. A
+// Before the file changes, the node has its bytes and a Backup on its disk. A
 // second Replace keeps what the file was before the first.
 //
 // The errors are ErrChanged, with what is there now as the File; ErrBusy; what the
 // node refuses or can't do, such as a link, a full disk or a read-only one; and
 // ErrUnknownOutcome, after which Look tells what became of it. In all others, the
 // file is untouched.
-func (r Run) Replace(ctx context.Context, n nodeexec.Node, e Edit) (File, error) {
+func (r RunFolder) Replace(ctx context.Context, n nodeexec.Node, e Edit) (File, error) {
 	const most = 1 << 40 // far from where sums overflow
 	insert := sha256.Sum256(e.Insert)
 	args, err := r.args(e.Path, hex.EncodeToString(e.Before[:]), number(e.Offset), number(e.Length), number(int64(len(e.Insert))), hex.EncodeToString(insert[:]))
@@ -90,7 +95,7 @@ func (r Run) Replace(ctx context.Context, n nodeexec.Node, e Edit) (File, error)
 //
 // It does so only if the file is what the run made of it: anything else is
 // ErrChanged. Other errors are those of Replace, and ErrNoRun.
-func (r Run) Restore(ctx context.Context, n nodeexec.Node, path string) (File, error) {
+func (r RunFolder) Restore(ctx context.Context, n nodeexec.Node, path string) (File, error) {
 	args, err := r.args(path)
 	if err == nil {
 		err = checkPath(path)
@@ -101,32 +106,32 @@ func (r Run) Restore(ctx context.Context, n nodeexec.Node, path string) (File, e
 	return change(ctx, n, "put back", path, request{op: "restore", args: args, changes: true})
 }
 
-// Take removes a file. Its bytes and an Entry are on the node's disk before that.
+// Take removes a file. Its bytes and a Backup are on the node's disk before that.
 // before is the sha256 of the file as it was read; the errors are those of Replace.
 // What this run removed already stays so.
-func (r Run) Take(ctx context.Context, n nodeexec.Node, path string, before [32]byte) (File, error) {
+func (r RunFolder) Take(ctx context.Context, n nodeexec.Node, path string, before [32]byte) (File, error) {
 	return r.move(ctx, n, "remove", request{op: "aside", changes: true}, path, hex.EncodeToString(before[:]))
 }
 
 // TakeLink removes a symbolic link that says target; what it leads to stays.
-func (r Run) TakeLink(ctx context.Context, n nodeexec.Node, path, target string) (File, error) {
+func (r RunFolder) TakeLink(ctx context.Context, n nodeexec.Node, path, target string) (File, error) {
 	return r.move(ctx, n, "remove", request{op: "unlink", changes: true}, path, target)
 }
 
 // RestoreOver is Restore of what the run removed, where another file has its name by
 // now: over is its sha256 as it was read.
-func (r Run) RestoreOver(ctx context.Context, n nodeexec.Node, path string, over [32]byte) (File, error) {
+func (r RunFolder) RestoreOver(ctx context.Context, n nodeexec.Node, path string, over [32]byte) (File, error) {
 	return r.move(ctx, n, "put back", request{op: "restore", changes: true}, path, hex.EncodeToString(over[:]))
 }
 
 // RestoreLink puts a link back that the run removed, where nothing has its name or a
 // link that says over.
-func (r Run) RestoreLink(ctx context.Context, n nodeexec.Node, path, over string) (File, error) {
+func (r RunFolder) RestoreLink(ctx context.Context, n nodeexec.Node, path, over string) (File, error) {
 	return r.move(ctx, n, "put back", request{op: "relink", changes: true}, path, over)
 }
 
 // move is an operation on a path as it was read: before says what it was.
-func (r Run) move(ctx context.Context, n nodeexec.Node, what string, q request, path, before string) (File, error) {
+func (r RunFolder) move(ctx context.Context, n nodeexec.Node, what string, q request, path, before string) (File, error) {
 	args, err := r.args(path, before)
 	if err == nil {
 		err = checkPath(path)
@@ -165,10 +170,10 @@ func change(ctx context.Context, n nodeexec.Node, what, path string, r request) 
 	return now, fmt.Errorf("%s %s: %w: %w", what, at(n, path), ErrNothingChanged, failed)
 }
 
-// Entries returns what the run changed on the node, sorted by path. ErrNoRun means
+// Backups returns what the run changed on the node, sorted by path. ErrNoRun means
 // that it has no folder there.
-func (r Run) Entries(ctx context.Context, n nodeexec.Node) ([]Entry, error) {
-	var entries []Entry
+func (r RunFolder) Backups(ctx context.Context, n nodeexec.Node) ([]Backup, error) {
+	var entries []Backup
 	args, err := r.args()
 	if err == nil {
 		var a answer
@@ -208,7 +213,7 @@ func Runs(ctx context.Context, n nodeexec.Node, folder string) ([]Summary, error
 // Remove deletes the run's folder on the node, and so its backups. If it is not
 // there, all is well. If anything is in it that is not the run's, or an earlier run made
 // the same of a file and would count as its owner then, nothing is deleted.
-func (r Run) Remove(ctx context.Context, n nodeexec.Node) error {
+func (r RunFolder) Remove(ctx context.Context, n nodeexec.Node) error {
 	args, err := r.args()
 	if err == nil {
 		var a answer
@@ -223,7 +228,7 @@ func (r Run) Remove(ctx context.Context, n nodeexec.Node) error {
 }
 
 // args are those of all operations of a run, and more.
-func (r Run) args(more ...string) ([]string, error) {
+func (r RunFolder) args(more ...string) ([]string, error) {
 	if !validID(r.ID) {
 		return nil, fmt.Errorf("run %q: a run's ID is 1 to 64 of a-z, 0-9 and -", r.ID)
 	}
@@ -248,8 +253,8 @@ func number(n int64) string { return strconv.FormatInt(n, 10) }
 // "path PATH", "after" with hashes, and - where it was removed, and "later" with the
 // run to which it belongs now, or -. Of a link they are "entry link", its path, "after"
 // with what it said, and "later".
-func parseEntries(lines []string) ([]Entry, error) {
-	var entries []Entry
+func parseEntries(lines []string) ([]Backup, error) {
+	var entries []Backup
 	for group := range slices.Chunk(lines, 4) {
 		if len(group) != 4 {
 			return nil, fmt.Errorf("the answer is cut off within an entry: %s", quoted(strings.Join(group, " ")))
@@ -264,10 +269,10 @@ func parseEntries(lines []string) ([]Entry, error) {
 		if !ok || !ok2 || !ok3 || !ok4 || checkPath(path) != nil || later != "" && !validID(later) {
 			return nil, fmt.Errorf("the answer %s is no entry", quoted(strings.Join(group, " ")))
 		}
-		e := Entry{Later: later}
+		e := Backup{Later: later}
 		var err error
 		if facts == "link" && sums != "" {
-			entries = append(entries, Entry{Before: File{Path: path, Kind: Link}, Taken: true, Target: sums, Later: later})
+			entries = append(entries, Backup{Before: File{Path: path, Kind: Link}, Taken: true, Target: sums, Later: later})
 			continue
 		}
 		if e.Before, err = parseFacts(path, facts); err != nil {
@@ -286,7 +291,7 @@ func parseEntries(lines []string) ([]Entry, error) {
 		}
 		entries = append(entries, e)
 	}
-	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Before.Path, b.Before.Path) })
+	slices.SortFunc(entries, func(a, b Backup) int { return strings.Compare(a.Before.Path, b.Before.Path) })
 	return entries, nil
 }
 

@@ -60,7 +60,7 @@ func TestAnEditAndBack(t *testing.T) {
 				if now.SHA256 != sha256.Sum256([]byte(want)) || now.Size != int64(len(want)) || now.Mode != 0o640 {
 					t.Errorf("now %+v", now)
 				}
-				entries, err := p.run.Entries(t.Context(), n)
+				entries, err := p.run.Backups(t.Context(), n)
 				if err != nil || len(entries) != 1 || entries[0].Before != was[0] || !slices.Equal(entries[0].Wrote, [][32]byte{now.SHA256}) {
 					t.Errorf("entries %+v, %v", entries, err)
 				}
@@ -108,7 +108,7 @@ func TestRandomEdits(t *testing.T) {
 			}
 			text = want
 		}
-		if entries, err := p.run.Entries(t.Context(), n); err != nil || len(entries) != 1 || !slices.Equal(entries[0].Wrote, wrote) {
+		if entries, err := p.run.Backups(t.Context(), n); err != nil || len(entries) != 1 || !slices.Equal(entries[0].Wrote, wrote) {
 			t.Errorf("%v, entries %+v", err, entries)
 		}
 		if _, err := p.run.Restore(t.Context(), n, p.file); err != nil {
@@ -204,7 +204,7 @@ func TestNamesOfAllKinds(t *testing.T) {
 			}
 			has(t, path, "X"+content[1:])
 		}
-		entries, err := run.Entries(t.Context(), n)
+		entries, err := run.Backups(t.Context(), n)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -246,7 +246,7 @@ func TestRunsOnANode(t *testing.T) {
 		if runs := list(); len(runs) != 0 {
 			t.Errorf("%+v", runs)
 		}
-		if _, err := p.run.Entries(t.Context(), n); !errors.Is(err, ErrNoRun) {
+		if _, err := p.run.Backups(t.Context(), n); !errors.Is(err, ErrNoRun) {
 			t.Error(err)
 		}
 		if _, err := p.run.Restore(t.Context(), n, p.file); !errors.Is(err, ErrNoRun) {
@@ -267,7 +267,7 @@ func TestRunsOnANode(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		second := Run{ID: "run-0", Folder: p.run.Folder}
+		second := RunFolder{ID: "run-0", Folder: p.run.Folder}
 		if _, err := second.Replace(t.Context(), n, p.edit("x"+content[1:], 0, 1, "y")); err != nil {
 			t.Fatal(err)
 		}
@@ -302,7 +302,7 @@ func TestRunsOnANode(t *testing.T) {
 			t.Error(err)
 		}
 		_ = os.Remove(link)
-		if entries, err := p.run.Entries(t.Context(), n); err != nil || len(entries) != 2 {
+		if entries, err := p.run.Backups(t.Context(), n); err != nil || len(entries) != 2 {
 			t.Errorf("%+v, %v", entries, err)
 		}
 		for range 2 {
@@ -333,7 +333,7 @@ func TestAnotherUser(t *testing.T) {
 		if err := errors.Join(os.Chmod(p.file, 0o644), os.Mkdir(mine, 0o755), os.Chown(mine, 65534, 65534)); err != nil {
 			t.Fatal(err)
 		}
-		run := Run{ID: "a", Folder: filepath.Join(mine, "certrot")}
+		run := RunFolder{ID: "a", Folder: filepath.Join(mine, "certrot")}
 		_, err = run.Replace(t.Context(), n, p.edit(content, 0, 1, "x"))
 		p.untouched(t, err, "Permission denied")
 		has(t, p.file, content)

@@ -46,7 +46,7 @@ func TestTakenAwayAndBack(t *testing.T) {
 			absent(t, p.file)
 			p.tidied(t)
 		}
-		entries, err := p.run.Entries(t.Context(), n)
+		entries, err := p.run.Backups(t.Context(), n)
 		if err != nil || len(entries) != 1 || entries[0].Before != was[0] || !entries[0].Taken || len(entries[0].Wrote) > 0 {
 			t.Errorf("entries %+v, %v", entries, err)
 		}
@@ -111,8 +111,8 @@ func TestALinkTakenAwayAndBack(t *testing.T) {
 			p.tidied(t)
 		}
 		has(t, p.file, content)
-		want := Entry{Before: File{Path: link, Kind: Link}, Taken: true, Target: p.file}
-		entries, err := p.run.Entries(t.Context(), n)
+		want := Backup{Before: File{Path: link, Kind: Link}, Taken: true, Target: p.file}
+		entries, err := p.run.Backups(t.Context(), n)
 		if err != nil || len(entries) != 1 || entries[0].Before != want.Before || entries[0].Target != want.Target || !entries[0].Taken {
 			t.Errorf("entries %+v, %v", entries, err)
 		}

@@ -24,7 +24,7 @@ func TestASecondEditKeepsWhatWasFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 		has(t, p.file, "three")
-		entries, err := p.run.Entries(t.Context(), n)
+		entries, err := p.run.Backups(t.Context(), n)
 		if err != nil || len(entries) != 1 || entries[0].Before.SHA256 != sha256.Sum256([]byte(content)) {
 			t.Fatalf("%+v, %v", entries, err)
 		}
@@ -108,7 +108,7 @@ func TestADamagedBackupIsNotPutBack(t *testing.T) {
 		entries, _ := filepath.Glob(filepath.Join(p.kept(), "file-*"))
 		for _, text := range []string{"", "certrot-file 1\n", read(t, entries[0])[:100], "nonsense\n" + read(t, entries[0])} {
 			write(t, entries[0], text)
-			if _, err := p.run.Entries(t.Context(), n); err == nil || errors.Is(err, ErrNoRun) {
+			if _, err := p.run.Backups(t.Context(), n); err == nil || errors.Is(err, ErrNoRun) {
 				t.Errorf("%q is an entry: %v", text, err)
 			}
 			_, err := p.run.Restore(t.Context(), n, p.file)

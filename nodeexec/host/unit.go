@@ -57,7 +57,7 @@ func lookUnit(ctx context.Context, n nodeexec.Node, name string) (Unit, error) {
 // Entered. It does not make systemd read its files again.
 //
 // A second Restart is a second restart.
-func (r Run) Restart(ctx context.Context, n nodeexec.Node, unit string) error {
+func (r RunFolder) Restart(ctx context.Context, n nodeexec.Node, unit string) error {
 	args, err := r.args(unit)
 	if err == nil {
 		err = checkUnit(unit)

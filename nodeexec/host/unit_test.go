@@ -100,7 +100,7 @@ func TestNamesOfUnits(t *testing.T) {
 	n := world{sh: []string{"false"}}.node(t) // nothing runs
 	for _, name := range []string{"", "kubelet", ".service", "-p.service", "../x.service", "a b.service", "kube*.service", "a.service b.service", "/dev/sda", "a.timer", "a\n.service", "$(id).service", ".x.service"} {
 		_, err1 := LookUnit(t.Context(), n, name)
-		err2 := (Run{ID: "a"}).Restart(t.Context(), n, name)
+		err2 := (RunFolder{ID: "a"}).Restart(t.Context(), n, name)
 		for _, err := range []error{err1, err2} {
 			if err == nil || !strings.Contains(err.Error(), "plain name") {
 				t.Errorf("%q: %v", name, err)
@@ -178,9 +178,9 @@ func TestARestartThatWasKilledLeavesNothing(t *testing.T) {
 		}
 		healthy, _ := w.systemd(t, running)
 		real := healthy.node(t)
-		for name, next := range map[string]func(Run) error{
-			"restart": func(r Run) error { return r.Restart(t.Context(), real, "kubelet.service") },
-			"hold":    func(r Run) error { return r.Hold(t.Context(), real, "next", "") },
+		for name, next := range map[string]func(RunFolder) error{
+			"restart": func(r RunFolder) error { return r.Restart(t.Context(), real, "kubelet.service") },
+			"hold":    func(r RunFolder) error { return r.Hold(t.Context(), real, "next", "") },
 		} {
 			mortal, count := healthy.mortal(t, "killed before a tool runs")
 			left := 0
@@ -194,7 +194,7 @@ func TestARestartThatWasKilledLeavesNothing(t *testing.T) {
 					break
 				}
 				left += len(p.unfinished(t))
-				if err := next(Run{ID: "run-2", Folder: p.run.Folder}); err != nil {
+				if err := next(RunFolder{ID: "run-2", Folder: p.run.Folder}); err != nil {
 					t.Fatalf("%s, step %d: %v", name, step, err)
 				}
 				p.tidied(t)

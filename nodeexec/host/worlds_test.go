@@ -193,7 +193,7 @@ func onlyRoot(t *testing.T) {
 type place struct {
 	dir  string // nothing but the file is in it
 	file string
-	run  Run
+	run  RunFolder
 }
 
 // content is a file as short as one can be to look at and still have parts.
@@ -202,7 +202,7 @@ const content = "clusters:\n- cluster:\n    certificate-authority-data: QUJD\nus
 func newPlace(t *testing.T, text string) place {
 	t.Helper()
 	root := newFolder(t)
-	p := place{dir: filepath.Join(root, "etc"), run: Run{ID: "run-1", Folder: filepath.Join(root, "var", "certrot")}}
+	p := place{dir: filepath.Join(root, "etc"), run: RunFolder{ID: "run-1", Folder: filepath.Join(root, "var", "certrot")}}
 	p.file = filepath.Join(p.dir, "kubeconfig")
 	if err := os.Mkdir(p.dir, 0o755); err != nil {
 		t.Fatal(err)

@@ -32,32 +32,32 @@ func TestHowRunsEnd(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		changed []string
-		end     func(a *Run) error
+		end     func(a *Execution) error
 		code    int
 		says    []string
 		never   string
 	}{
-		{"refused at once", nil, func(a *Run) error { return a.left(Refused(refusal)) }, cli.ExitRefused, []string{"nothing was changed", "kubelet-known"}, "undo"},
-		{"refused after a first run", []string{"run-1"}, func(a *Run) error { return a.left(Refused(refusal)) }, cli.ExitStopped, []string{"stopped half-way", "undo run-1"}, "nothing was changed"},
-		{"no consent after a first run", []string{"run-1"}, func(a *Run) error { return a.left(noConsent) }, cli.ExitStopped, []string{"no terminal to ask for confirmation", "undo run-1"}, "nothing was changed"},
-		{"a plain error after a first run", []string{"run-1", "run-2"}, func(a *Run) error { return a.left(io.ErrUnexpectedEOF) }, cli.ExitStopped, []string{"undo run-2", "undo run-1"}, ""},
-		{"all is well", []string{"run-1"}, func(a *Run) error { return a.ended(nil, nil) }, cli.ExitFine, nil, ""},
-		{"stopped", []string{"run-1"}, func(a *Run) error { return a.ended(nil, stopped(io.ErrUnexpectedEOF)) }, cli.ExitStopped, []string{"undo run-1", "run the same command again"}, ""},
-		{"stopped before anything was changed", nil, func(a *Run) error { return a.ended(nil, stopped(io.ErrUnexpectedEOF)) }, cli.ExitStopped, []string{"run the same command again"}, "undo"},
-		{"not seen at the last node", []string{"run-1"}, func(a *Run) error { return a.ended(nil, stopped(unknown)) }, cli.ExitIncomplete, []string{"everything was done", "nobody to ask"}, ""},
-		{"not seen, and others are left", []string{"run-1"}, func(a *Run) error { return a.ended(nil, stopped(unknown, "worker-1", "worker-2")) }, cli.ExitStopped, []string{"Not begun: worker-1, worker-2"}, "everything"},
-		{"late", []string{"run-1"}, func(a *Run) error { return a.ended(nil, stopped(late)) }, cli.ExitStopped, []string{"the files are right", "Nothing was put back"}, ""},
-		{"late, and others are left", []string{"run-1"}, func(a *Run) error { return a.ended(nil, stopped(late, "worker-1")) }, cli.ExitStopped, []string{"Not begun: worker-1"}, ""},
-		{"asked again, before anything was begun", nil, func(a *Run) error { return a.ended(nil, stopped(upgrade, "worker-1")) }, cli.ExitRefused, []string{"nothing was changed", "upgrade-running", "--accept-risk=upgrade-running"}, "half-way"},
-		{"asked again, in between", []string{"run-1"}, func(a *Run) error { return a.ended(nil, stopped(upgrade, "worker-1")) }, cli.ExitStopped, []string{"wait for its end", "--accept-risk=upgrade-running", "undo run-1", "Not begun: worker-1"}, "nothing was changed"},
-		{"a master that does not come back", []string{"run-1"}, func(a *Run) error { return a.ended(masters, stopped(late, "worker-1")) }, cli.ExitStopped, []string{"certrot fix-api-int --only workers --accept-risk=masters-first", "kube-root-ca.crt may stay old"}, ""},
-		{"at a master, by Ctrl-C", []string{"run-1"}, func(a *Run) error {
+		{"refused at once", nil, func(a *Execution) error { return a.left(Refused(refusal)) }, cli.ExitRefused, []string{"nothing was changed", "kubelet-known"}, "undo"},
+		{"refused after a first run", []string{"run-1"}, func(a *Execution) error { return a.left(Refused(refusal)) }, cli.ExitStopped, []string{"stopped half-way", "undo run-1"}, "nothing was changed"},
+		{"no consent after a first run", []string{"run-1"}, func(a *Execution) error { return a.left(noConsent) }, cli.ExitStopped, []string{"no terminal to ask for confirmation", "undo run-1"}, "nothing was changed"},
+		{"a plain error after a first run", []string{"run-1", "run-2"}, func(a *Execution) error { return a.left(io.ErrUnexpectedEOF) }, cli.ExitStopped, []string{"undo run-2", "undo run-1"}, ""},
+		{"all is well", []string{"run-1"}, func(a *Execution) error { return a.ended(nil, nil) }, cli.ExitFine, nil, ""},
+		{"stopped", []string{"run-1"}, func(a *Execution) error { return a.ended(nil, stopped(io.ErrUnexpectedEOF)) }, cli.ExitStopped, []string{"undo run-1", "run the same command again"}, ""},
+		{"stopped before anything was changed", nil, func(a *Execution) error { return a.ended(nil, stopped(io.ErrUnexpectedEOF)) }, cli.ExitStopped, []string{"run the same command again"}, "undo"},
+		{"not seen at the last node", []string{"run-1"}, func(a *Execution) error { return a.ended(nil, stopped(unknown)) }, cli.ExitIncomplete, []string{"everything was done", "nobody to ask"}, ""},
+		{"not seen, and others are left", []string{"run-1"}, func(a *Execution) error { return a.ended(nil, stopped(unknown, "worker-1", "worker-2")) }, cli.ExitStopped, []string{"Not begun: worker-1, worker-2"}, "everything"},
+		{"late", []string{"run-1"}, func(a *Execution) error { return a.ended(nil, stopped(late)) }, cli.ExitStopped, []string{"the files are right", "Nothing was put back"}, ""},
+		{"late, and others are left", []string{"run-1"}, func(a *Execution) error { return a.ended(nil, stopped(late, "worker-1")) }, cli.ExitStopped, []string{"Not begun: worker-1"}, ""},
+		{"asked again, before anything was begun", nil, func(a *Execution) error { return a.ended(nil, stopped(upgrade, "worker-1")) }, cli.ExitRefused, []string{"nothing was changed", "upgrade-running", "--accept-risk=upgrade-running"}, "half-way"},
+		{"asked again, in between", []string{"run-1"}, func(a *Execution) error { return a.ended(nil, stopped(upgrade, "worker-1")) }, cli.ExitStopped, []string{"wait for its end", "--accept-risk=upgrade-running", "undo run-1", "Not begun: worker-1"}, "nothing was changed"},
+		{"a master that does not come back", []string{"run-1"}, func(a *Execution) error { return a.ended(masters, stopped(late, "worker-1")) }, cli.ExitStopped, []string{"certrot fix-api-int --only workers --accept-risk=masters-first", "kube-root-ca.crt may stay old"}, ""},
+		{"at a master, by Ctrl-C", []string{"run-1"}, func(a *Execution) error {
 			return a.ended(masters, &remediate.Stopped{Action: await, Inner: errors.New("interrupt"), Interrupted: true, NotStarted: []string{"worker-1"}})
 		}, cli.ExitStopped, []string{"Not begun: worker-1"}, "masters-first"},
-		{"a worker that does not", []string{"run-1"}, func(a *Run) error { return a.ended(&remediate.Plan{}, stopped(late, "worker-1")) }, cli.ExitStopped, []string{"Not begun", "can't be recovered", "certrot fix-api-int --accept-risk=workers-back"}, "masters-first"},
+		{"a worker that does not", []string{"run-1"}, func(a *Execution) error { return a.ended(&remediate.Plan{}, stopped(late, "worker-1")) }, cli.ExitStopped, []string{"Not begun", "can't be recovered", "certrot fix-api-int --accept-risk=workers-back"}, "masters-first"},
 	} {
 		var out strings.Builder
-		a := &Run{Lines: Lines{PastMasters: PastMasters("certrot fix-api-int", nil), PastWorkers: "certrot fix-api-int --accept-risk=workers-back"}, Options: Options{App: cli.App{ProgramName: "certrot", Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}, Run: "run-9"}
+		a := &Execution{Lines: Lines{PastMasters: PastMasters("certrot fix-api-int", nil), PastWorkers: "certrot fix-api-int --accept-risk=workers-back"}, Options: Options{App: cli.App{ProgramName: "certrot", Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}, RunID: "run-9"}
 		for _, run := range c.changed {
 			a.Changed = append(a.Changed, journaledStep{run: run, step: "any", undoable: true})
 		}

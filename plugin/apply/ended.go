@@ -24,7 +24,7 @@ func wavesOf(p *remediate.Plan) map[string]string {
 }
 
 // ended turns how a run ended into what the user is told, and the exit code.
-func (a *Run) ended(p *remediate.Plan, err error) error {
+func (a *Execution) ended(p *remediate.Plan, err error) error {
 	var r *remediate.Refusal
 	if errors.As(err, &r) && len(a.Changed) == 0 && r.Risk { // asked again, before anything was begun
 		return Refused(&remediate.Refusal{Name: r.Name, Reason: r.Reason, Next: r.Next + "; or accept the risk: --accept-risk=" + r.Name})

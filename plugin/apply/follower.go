@@ -18,7 +18,7 @@ import (
 // way, which stays when the node is done; elsewhere a line for each step that is awaited or done.
 // The engine calls it for one step after another, also where several nodes are worked on.
 type follower struct {
-	run   *Run
+	run   *Execution
 	plan  *remediate.Plan
 	board *ui.Board
 	waves map[string]string // the names of waves, by action
@@ -31,7 +31,7 @@ type follower struct {
 	interrupted atomic.Bool
 }
 
-func newFollower(a *Run, p *remediate.Plan, board *ui.Board) *follower {
+func newFollower(a *Execution, p *remediate.Plan, board *ui.Board) *follower {
 	return &follower{run: a, plan: p, board: board, waves: wavesOf(p), nodes: dueIn(p, ""), begun: map[string]time.Time{}}
 }
 
@@ -164,7 +164,7 @@ func (f *follower) print(format string, args ...any) {
 }
 
 // follow begins to tell how a plan is carried out, until the function that it returns is called.
-func (a *Run) follow(ctx context.Context, p *remediate.Plan) (*follower, func()) {
+func (a *Execution) follow(ctx context.Context, p *remediate.Plan) (*follower, func()) {
 	board := ui.NewBoard(a.out(), collect.Now)
 	f := newFollower(a, p, board)
 	a.board = board

@@ -12,8 +12,8 @@ import (
 
 // Holder says who changes a cluster, and its nodes. What comes first is read by others:
 // nodeexec.Gone.
-func (a *Run) Holder() string {
-	text := nodeexec.ThisProcess().String() + ", run " + a.Run
+func (a *Execution) Holder() string {
+	text := nodeexec.ThisHolder().String() + ", run " + a.RunID
 	if a.User != "" {
 		text += ", as " + a.User
 	}
@@ -24,7 +24,7 @@ func (a *Run) Holder() string {
 // cluster must not restart two control plane nodes at once. The context is cancelled when
 // another run takes the Lease. Without an API there is no Lease: then only nodes know
 // which run changes them.
-func (a *Run) Hold(ctx context.Context) (leased context.Context, release func(), err error) {
+func (a *Execution) Hold(ctx context.Context) (leased context.Context, release func(), err error) {
 	w := a.Session
 	if w.Conn == nil {
 		return ctx, func() {}, nil
@@ -32,7 +32,7 @@ func (a *Run) Hold(ctx context.Context) (leased context.Context, release func(),
 	if a.User == "" {
 		a.User = w.Conn.CurrentUser(ctx)
 	}
-	env := w.Env(a.Run, a.Read)
+	env := w.Env(a.RunID, a.Read)
 	lease := remediate.Lease{Kube: w.Conn.Kube, Holder: a.Holder(), Sleep: env.Sleep, Now: w.Conn.Clock.Now}
 	lapsed, err := lease.Take(ctx)
 	if lapsed != "" {

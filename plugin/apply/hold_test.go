@@ -103,7 +103,7 @@ func TestWhoHeldTheNodes(t *testing.T) {
 		var out plugintest.Transcript
 		w := applytest.OnNodes(conn, &out, n)
 		seen := ""
-		a := &apply.Run{Options: apply.Options{App: w.App, Yes: true}, Session: w, Command: "fix-api-int", Run: remediate.NewRun(time.Now()), PrintBasis: func(io.Writer, *remediate.Plan) {}}
+		a := &apply.Execution{Options: apply.Options{App: w.App, Yes: true}, Session: w, Command: "fix-api-int", RunID: remediate.NewRun(time.Now()), PrintBasis: func(io.Writer, *remediate.Plan) {}}
 		a.Plan = func(context.Context) (*remediate.Plan, error) {
 			return stepsOn(looking{n.Name, func() { seen = n.Held(t) }}), nil
 		}
@@ -132,7 +132,7 @@ func holdAs(t *testing.T, n plugintest.LiveNode, who string) error {
 		return err
 	}
 	defer func() { _ = node.Close() }()
-	return host.Run{}.Hold(t.Context(), node, who, "")
+	return host.RunFolder{}.Hold(t.Context(), node, who, "")
 }
 
 // TestWithoutAnAPINodesAnswer has no API server that could be asked from here. A node whose
@@ -156,7 +156,7 @@ func TestWithoutAnAPINodesAnswer(t *testing.T) {
 	var out plugintest.Transcript
 	w := applytest.OnNodes(nil, &out, first, second)
 	begun := 0
-	a := &apply.Run{Options: apply.Options{App: w.App, Yes: true}, Session: w, Command: "fix-api-int", Run: remediate.NewRun(time.Now()), PrintBasis: func(io.Writer, *remediate.Plan) {}}
+	a := &apply.Execution{Options: apply.Options{App: w.App, Yes: true}, Session: w, Command: "fix-api-int", RunID: remediate.NewRun(time.Now()), PrintBasis: func(io.Writer, *remediate.Plan) {}}
 	a.Plan = func(context.Context) (*remediate.Plan, error) {
 		return stepsOn(action.AwaitNode{NodeName: first.Name}, looking{second.Name, func() { begun++ }}), nil
 	}
@@ -214,9 +214,9 @@ func TestWhoHoldsTheLeaseIsAPerson(t *testing.T) {
 		conn := applytest.Connect(plugintest.SettledAPI(), t)
 		conn.Kube = kube
 		conn.Config.Contexts[conn.Context].AuthInfo = "bob/api-example:6443"
-		a := &apply.Run{Run: "run-1", Session: &apply.Session{Conn: conn}}
+		a := &apply.Execution{RunID: "run-1", Session: &apply.Session{Conn: conn}}
 		a.User = conn.CurrentUser(t.Context())
-		was := nodeexec.ThisProcess().String() + ", run run-1"
+		was := nodeexec.ThisHolder().String() + ", run run-1"
 		if got := a.Holder(); got != was+c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, was+c.want)
 		}

@@ -18,7 +18,7 @@ import (
 )
 
 // printPlan shows a plan to people: in terms of certificates.
-func printPlan(out io.Writer, a *Run, p *remediate.Plan) error {
+func printPlan(out io.Writer, a *Execution, p *remediate.Plan) error {
 	w := ui.NewPage(out)
 	c := p.Basis.Cluster
 	if c.Server != "" || c.Versions.Cluster != "" {
@@ -60,7 +60,7 @@ func printPlan(out io.Writer, a *Run, p *remediate.Plan) error {
 		}
 	}
 	if a.Undoes == "" && a.Session != nil && !a.DryRun && writesFiles(p) {
-		ui.Printf(w, "\nUndo     backups are kept on each node in %s/%s: %s\n", host.DefaultFolder, p.Run, inspect.LiveHints(a.App.ProgramName).Next("{} undo %s", p.Run))
+		ui.Printf(w, "\nUndo     backups are kept on each node in %s/%s: %s\n", host.DefaultFolder, p.RunID, inspect.LiveHints(a.App.ProgramName).Next("{} undo %s", p.RunID))
 	}
 	_, err := io.WriteString(out, ui.CleanLines(w.String()))
 	return err

@@ -23,7 +23,7 @@ import (
 
 // printPlanDiff shows what changes in files, as a unified diff, or as the program
 // in KUBECTL_EXTERNAL_DIFF shows it. Keys and tokens are runs of x on both sides.
-func printPlanDiff(out, errOut io.Writer, a *Run, p *remediate.Plan) error {
+func printPlanDiff(out, errOut io.Writer, a *Execution, p *remediate.Plan) error {
 	notes := &strings.Builder{}
 	a.PrintBasis(notes, p)
 	for _, note := range p.Notes {

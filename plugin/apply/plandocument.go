@@ -82,7 +82,7 @@ type (
 
 func printPlanDocument(out io.Writer, format, command string, p *remediate.Plan) error {
 	d := planDocument{
-		APIVersion: report.APIVersion, Kind: "Plan", Command: command, Run: p.Run,
+		APIVersion: report.APIVersion, Kind: "Plan", Command: command, Run: p.RunID,
 		Server: p.Basis.Cluster.Server, Version: p.Basis.Cluster.Versions.Cluster, Unreviewed: p.Basis.Cluster.Versions.WhyUnreviewed(), Unauthenticated: p.Basis.Cluster.Unauthenticated,
 		Notes: p.Notes.Texts(), Waves: []planWave{}, Nodes: []planNode{}, Solved: []planFinding{}, Served: []planServed{},
 	}

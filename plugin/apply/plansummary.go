@@ -23,14 +23,14 @@ const ScreenLines = 23
 // planSummary is a plan on one screen. A plan that is to be confirmed is said in full where a
 // line would be cut, and names all that is written.
 type planSummary struct {
-	run     *Run
+	run     *Execution
 	plan    *remediate.Plan
 	confirm bool
 }
 
 // printPlanSummary prints a plan on one screen, and for a plan that is to be confirmed all that
 // it writes.
-func printPlanSummary(out io.Writer, a *Run, p *remediate.Plan) error {
+func printPlanSummary(out io.Writer, a *Execution, p *remediate.Plan) error {
 	s := planSummary{a, p, !a.DryRun && a.Session != nil && !p.Empty()}
 	w := ui.NewPage(out)
 	s.print(w)
@@ -275,7 +275,7 @@ func (s planSummary) bottom(w *ui.Page) {
 	switch {
 	case !writesFiles(s.plan):
 	case s.confirm:
-		w.Command("undo", undo.Next("{} undo %s", s.plan.Run))
+		w.Command("undo", undo.Next("{} undo %s", s.plan.RunID))
 	default:
 		w.Line("  undo      " + undo.Next("{} undo RUN") + ", which is named at the end")
 	}
@@ -360,7 +360,7 @@ func (s planSummary) writes(w io.Writer) {
 		if g.removed {
 			verb = "Removes"
 		}
-		ui.Printf(w, "\n%s %s, with a backup on the node in %s/%s:\n", verb, ui.Count(len(g.files), "file"), host.DefaultFolder, s.plan.Run)
+		ui.Printf(w, "\n%s %s, with a backup on the node in %s/%s:\n", verb, ui.Count(len(g.files), "file"), host.DefaultFolder, s.plan.RunID)
 		for _, file := range g.files {
 			ui.Printf(w, "  %s\n", file)
 		}

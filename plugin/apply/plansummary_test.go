@@ -46,7 +46,7 @@ func authorities(now time.Time, names ...string) (out []*pki.Cert) {
 
 // repairOf is a plan that gives these nodes CAs in two files, and takes others from them.
 func repairOf(now time.Time, added, removed []*pki.Cert, names ...string) *remediate.Plan {
-	p := &remediate.Plan{Run: "20260101-000000-abcdef", Now: now, Basis: inspect.Snapshot{Taken: now, Cluster: inspect.Cluster{Server: "https://api.example.com:6443", Versions: catalog.Versions{Cluster: "4.15.1"}}}}
+	p := &remediate.Plan{RunID: "20260101-000000-abcdef", Now: now, Basis: inspect.Snapshot{Taken: now, Cluster: inspect.Cluster{Server: "https://api.example.com:6443", Versions: catalog.Versions{Cluster: "4.15.1"}}}}
 	waves := []remediate.Wave{{Name: remediate.WaveMasters}, {Name: remediate.WaveNotReady}, {Name: remediate.WaveWorkers}}
 	for i, name := range names {
 		n := remediate.NodePlan{Name: name}
@@ -63,7 +63,7 @@ func repairOf(now time.Time, added, removed []*pki.Cert, names ...string) *remed
 }
 
 // summaryOf prints a plan on a page of so many columns.
-func summaryOf(a *Run, p *remediate.Plan, columns string, t *testing.T) string {
+func summaryOf(a *Execution, p *remediate.Plan, columns string, t *testing.T) string {
 	t.Helper()
 	t.Setenv("COLUMNS", columns)
 	var out strings.Builder
@@ -98,7 +98,7 @@ func TestAPlanFitsOnOneScreen(t *testing.T) {
 						p.Checked.Passed = append(p.Checked.Passed, "check-that-passes")
 						p.Checked.Unknown = append(p.Checked.Unknown, "check-that-is-unknown")
 					}
-					said := summaryOf(&Run{}, p, fmt.Sprint(columns), t)
+					said := summaryOf(&Execution{}, p, fmt.Sprint(columns), t)
 					lines := strings.Split(strings.TrimSuffix(said, "\n"), "\n")
 					if len(lines) > ScreenLines {
 						t.Errorf("%d columns, %d nodes, %d notes: %d lines\n%s", columns, nodes, notes, len(lines), said)
@@ -149,7 +149,7 @@ func TestAConfirmedPlanNamesAllThatIsWritten(t *testing.T) {
 	p.Waves[3].Nodes = append(p.Waves[3].Nodes, remediate.NodePlan{Steps: []remediate.Step{{Action: plainAction{id: "patch"}, Change: &remediate.Change{Summary: patch}}}})
 	p.Notes.Add(remediate.AcceptedNote("upgrade-running: " + strings.Repeat("a reason ", 30) + "at its end"))
 	for _, columns := range []string{"40", "80", "200"} {
-		said := summaryOf(&Run{Session: &Session{}}, p, columns, t)
+		said := summaryOf(&Execution{Session: &Session{}}, p, columns, t)
 		for i, c := range slices.Concat(added, dropped, other) {
 			want := 2 // the file that gets one more is a group of its own
 			if i == len(added)+len(dropped) {
@@ -167,7 +167,7 @@ func TestAConfirmedPlanNamesAllThatIsWritten(t *testing.T) {
 			}
 		}
 		words := strings.Join(strings.Fields(said), " ")
-		for _, want := range []string{patch + ": the cluster", "restart kubelet.service: " + nodes[0] + ", " + nodes[3], strings.Repeat("a reason ", 30) + "at its end", "certrot undo " + p.Run} {
+		for _, want := range []string{patch + ": the cluster", "restart kubelet.service: " + nodes[0] + ", " + nodes[3], strings.Repeat("a reason ", 30) + "at its end", "certrot undo " + p.RunID} {
 			if !strings.Contains(words, want) {
 				t.Errorf("%s columns: no %q", columns, want)
 			}
@@ -179,8 +179,8 @@ func TestAConfirmedPlanNamesAllThatIsWritten(t *testing.T) {
 func TestADryRunIsShort(t *testing.T) {
 	now := time.Now()
 	p := repairOf(now, authorities(now, "a", "b"), nil, "w")
-	said := summaryOf(&Run{Options: Options{DryRun: true}, Session: &Session{}}, p, "80", t)
-	if strings.Contains(said, "w:/") || strings.Contains(said, p.Run) {
+	said := summaryOf(&Execution{Options: Options{DryRun: true}, Session: &Session{}}, p, "80", t)
+	if strings.Contains(said, "w:/") || strings.Contains(said, p.RunID) {
 		t.Errorf("got\n%s", said)
 	}
 }
@@ -195,7 +195,7 @@ func TestWhatAPlanDoesToANode(t *testing.T) {
 	p.Waves = append(p.Waves, remediate.Wave{Name: remediate.WaveNetwork, Nodes: []remediate.NodePlan{{Name: "m", Steps: []remediate.Step{
 		{Action: action.RestartPods{NodeName: "m", Pods: make([]inspect.Pod, 2)}, Change: &remediate.Change{Summary: "restart pod a/b, a/c (old)"}},
 		{Action: action.RestartPods{NodeName: "m", Pods: make([]inspect.Pod, 1)}, Change: &remediate.Change{Summary: "restart pod a/d (old)"}}}}}})
-	said := summaryOf(&Run{}, p, "120", t)
+	said := summaryOf(&Execution{}, p, "120", t)
 	for _, want := range []string{
 		"\nNODE         WAVE               STATUS           VIA  CHANGES\n",
 		"\nm            masters            Ready            ssh  CA in 2 kubeconfigs, restart kubelet, then restart 3 pods\n",
@@ -217,8 +217,8 @@ func TestTheHeadOfAPlan(t *testing.T) {
 	leaf.Issuer = added[0].Subject
 	p := repairOf(now, added, nil, "w")
 	p.Basis.Served = []inspect.Served{{Chain: []*pki.Cert{&leaf}}}
-	p.Left = []assess.Finding{{Assessment: assess.Assessment{ID: "api-ca-delivered", Reason: "kubelets are not given CA x", Remediation: assess.Run("certrot fix-api-int --dry-run=client")}}}
-	a := &Run{Command: "fix-api-int"}
+	p.Left = []assess.Finding{{Assessment: assess.Assessment{ID: "api-ca-delivered", Reason: "kubelets are not given CA x", Remediation: assess.FixedCommand("certrot fix-api-int --dry-run=client")}}}
+	a := &Execution{Command: "fix-api-int"}
 	said := summaryOf(a, p, "80", t)
 	for _, want := range []string{
 		"\nAdds     CA loadbalancer-serving-signer@1 (until 2027-05-01) and 1 more, from\n         ConfigMap kube-apiserver-server-ca\n",
@@ -242,7 +242,7 @@ func TestANoteIsPlacedByItsKind(t *testing.T) {
 	const like = "Accepted by name: nothing was"
 	p.Notes = remediate.PlainNotes(like)
 	p.Notes.Add(remediate.Note{Kind: remediate.NoteChecked, Text: "a check that passes"}, remediate.AcceptedNote("upgrade-running: a reason"))
-	said := summaryOf(&Run{}, p, "80", t)
+	said := summaryOf(&Execution{}, p, "80", t)
 	accepted, plain := strings.Index(said, "upgrade-running: a reason"), strings.Index(said, like)
 	if accepted < 0 || plain < accepted || strings.Contains(said, "a check that passes") {
 		t.Errorf("the accepted risk comes first, and what the list of checks says is not said twice:\n%s", said)

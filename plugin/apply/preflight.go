@@ -71,7 +71,7 @@ func (o PreflightOptions) Accepted(s inspect.Snapshot) inspect.Snapshot {
 func Unreviewed(c inspect.Cluster, risks []string) error {
 	v := preflight.Verdict{Assessment: assess.Assessment{ID: preflight.UnreviewedVersion, Reason: c.Versions.WhyUnreviewed(), Remediation: assess.Advise("use a release of certrot that reviewed this version")}, Risk: true}
 	if v.Reason == "" {
-		v.Reason, v.Remediation = unreadVersion(c), assess.Run("oc get clusterversion,clusteroperators")
+		v.Reason, v.Remediation = unreadVersion(c), assess.FixedCommand("oc get clusterversion,clusteroperators")
 	}
 	if v.Reason == "" || slices.Contains(risks, preflight.UnreviewedVersion) {
 		return nil
@@ -147,7 +147,7 @@ func (o PreflightOptions) Ask(ctx context.Context, w *Session, facts inspect.Sna
 		p.Notes.Add(remediate.Note{Text: "Nothing is paused, since no API server was asked."})
 		return nil
 	}
-	first, last, err := action.Pauses(ask.ControlPlane, p.Run)
+	first, last, err := action.Pauses(ask.ControlPlane, p.RunID)
 	if err != nil {
 		return err
 	}

@@ -21,12 +21,12 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
-// Run shows a plan, asks, and does it.
-type Run struct {
+// Execution shows a plan, asks, and does it.
+type Execution struct {
 	Options
 	Session *Session // nil: the plan is only to be shown
 	Command string
-	Run     string // ID of the journal
+	RunID   string // ID of the journal
 	Undoes  string // the run that is put back, if one is
 	Read    gather.Options
 	Lines   Lines
@@ -40,7 +40,7 @@ type Run struct {
 	// PrintBasis says what the plan is built on, for people.
 	PrintBasis func(io.Writer, *remediate.Plan)
 	// Verified judges the whole cluster after all was done; nil: it is not asked.
-	Verified func(context.Context, *Run) error
+	Verified func(context.Context, *Execution) error
 
 	// Found out on the way.
 	Changed       []journaledStep
@@ -71,7 +71,7 @@ type Recheck struct {
 const attempts = 3
 
 // Execute shows the plan, asks, and runs it.
-func (a *Run) Execute(ctx context.Context) error {
+func (a *Execution) Execute(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
 		p, err := a.Plan(ctx)
 		if err != nil {
@@ -116,7 +116,7 @@ func (a *Run) Execute(ctx context.Context) error {
 			return err
 		}
 		// What is on nodes belongs to the run that wrote it: going on is another run.
-		a.Run = remediate.NewRun(collect.Now())
+		a.RunID = remediate.NewRun(collect.Now())
 		a.Printf("\nChanged after it was read, and left as it is:\n  %s\nReading again.\n", strings.Join(changed, "\n  "))
 	}
 }
@@ -131,7 +131,7 @@ func unknownNodes(p *remediate.Plan, done string) error {
 }
 
 // open says what a plan that was done left open.
-func (a *Run) open(p *remediate.Plan) error {
+func (a *Execution) open(p *remediate.Plan) error {
 	if len(p.Unknown) > 0 {
 		return &cli.ExitError{Code: cli.ExitIncomplete, Err: unknownNodes(p, "everything else was done")}
 	}
@@ -158,7 +158,7 @@ func lifeOf(p *remediate.Plan, nodes []*inspect.Node) string {
 
 // left turns the end of a later attempt into one that tells what the earlier ones
 // did.
-func (a *Run) left(err error) error {
+func (a *Execution) left(err error) error {
 	if err == nil || len(a.Changed) == 0 {
 		return err
 	}
@@ -174,7 +174,7 @@ func (a *Run) left(err error) error {
 }
 
 // undoHint says how to go on, and how to go back.
-func (a *Run) undoHint() string {
+func (a *Execution) undoHint() string {
 	js, _ := Journals() // it worked before
 	text := "run the same command again to go on from there; what was done is in " + js.Folder
 	if a.Lines.Resume != "" {
@@ -190,7 +190,7 @@ func (a *Run) undoHint() string {
 }
 
 // Printf prints for people, where the plan is not for a program.
-func (a *Run) Printf(format string, args ...any) {
+func (a *Execution) Printf(format string, args ...any) {
 	a.printing.Lock() // several nodes may have something to say
 	defer a.printing.Unlock()
 	if a.board != nil { // below the lines that stay others may be drawn
@@ -201,7 +201,7 @@ func (a *Run) Printf(format string, args ...any) {
 }
 
 // out is where people read.
-func (a *Run) out() io.Writer {
+func (a *Execution) out() io.Writer {
 	if a.Output == "json" || a.Output == "yaml" {
 		return a.App.Streams.ErrOut
 	}
@@ -209,13 +209,13 @@ func (a *Run) out() io.Writer {
 }
 
 // tell prints what an action has to say of a node, below its step.
-func (a *Run) tell(node, text string) {
+func (a *Execution) tell(node, text string) {
 	for line := range strings.SplitSeq(text, "\n") {
 		a.Printf("    %s: %s\n", titleOf(node), ui.Clean(line))
 	}
 }
 
-func (a *Run) show(p *remediate.Plan) error {
+func (a *Execution) show(p *remediate.Plan) error {
 	out := a.App.Streams.Out
 	switch a.Output {
 	case "json", "yaml":
@@ -230,7 +230,7 @@ func (a *Run) show(p *remediate.Plan) error {
 }
 
 // Consent asks whether to go on. Without a terminal, --yes is wanted.
-func (a *Run) Consent(ctx context.Context) error {
+func (a *Execution) Consent(ctx context.Context) error {
 	if a.Yes {
 		return nil
 	}
@@ -265,12 +265,12 @@ func Consent(ctx context.Context, app cli.App, q *connect.Prompter) error {
 }
 
 // Begin opens the journal of the run.
-func (a *Run) Begin(p *remediate.Plan) (*remediate.Journal, error) {
+func (a *Execution) Begin(p *remediate.Plan) (*remediate.Journal, error) {
 	js, err := Journals()
 	if err != nil {
 		return nil, err
 	}
-	h := remediate.Header{Run: a.Run, Command: a.Command, Undoes: a.Undoes, Server: p.Basis.Cluster.Server, Started: collect.Now(), Certrot: a.App.Version, Lapsed: a.expiredHolder, Nodes: []string{}}
+	h := remediate.Header{Run: a.RunID, Command: a.Command, Undoes: a.Undoes, Server: p.Basis.Cluster.Server, Started: collect.Now(), Certrot: a.App.Version, Lapsed: a.expiredHolder, Nodes: []string{}}
 	h.Nodes = append(h.Nodes, NodesOf(p)...)
 	j, err := js.Begin(h, collect.Now)
 	if err != nil {
@@ -280,8 +280,8 @@ func (a *Run) Begin(p *remediate.Plan) (*remediate.Journal, error) {
 }
 
 // Apply runs the plan and says how it went.
-func (a *Run) Apply(ctx context.Context, p *remediate.Plan, j *remediate.Journal) (err error) {
-	run := a.Run
+func (a *Execution) Apply(ctx context.Context, p *remediate.Plan, j *remediate.Journal) (err error) {
+	run := a.RunID
 	if a.Undoes != "" {
 		run = a.Undoes // whose folder on nodes it is
 	}
@@ -296,7 +296,7 @@ func (a *Run) Apply(ctx context.Context, p *remediate.Plan, j *remediate.Journal
 		}
 	}()
 	env.Tell = a.tell
-	a.Printf("\nRun %s\n", a.Run)
+	a.Printf("\nRun %s\n", a.RunID)
 	f, done := a.follow(ctx, p)
 	defer done()
 	r := remediate.Runner{Env: env, Journal: j, Observe: f.observe}

@@ -238,7 +238,7 @@ func (w *Session) Facts(ctx context.Context, o gather.Options) inspect.Snapshot 
 // Env is what a run acts through.
 func (w *Session) Env(run string, o gather.Options) *remediate.Env {
 	env := &remediate.Env{
-		Run: run, Open: w.Open, Now: collect.Now, Hints: inspect.LiveHints(w.App.ProgramName),
+		RunID: run, Open: w.Open, Now: collect.Now, Hints: inspect.LiveHints(w.App.ProgramName),
 		Sleep: func(ctx context.Context, d time.Duration) error {
 			select {
 			case <-ctx.Done():

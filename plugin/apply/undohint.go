@@ -22,17 +22,17 @@ type journaledStep struct {
 }
 
 // begun takes down that a step was begun.
-func (a *Run) begun(step remediate.Action, c *remediate.Change) {
-	a.Changed = append(a.Changed, journaledStep{a.Run, step.ID(), remediate.IsUndoable(step, c)})
+func (a *Execution) begun(step remediate.Action, c *remediate.Change) {
+	a.Changed = append(a.Changed, journaledStep{a.RunID, step.ID(), remediate.IsUndoable(step, c)})
 }
 
 // notApplied forgets a step that changed nothing, or that put back what it had changed.
-func (a *Run) notApplied(step remediate.Action) {
-	a.Changed = slices.DeleteFunc(a.Changed, func(d journaledStep) bool { return d.run == a.Run && d.step == step.ID() })
+func (a *Execution) notApplied(step remediate.Action) {
+	a.Changed = slices.DeleteFunc(a.Changed, func(d journaledStep) bool { return d.run == a.RunID && d.step == step.ID() })
 }
 
 // changed are the runs that changed something.
-func (a *Run) changed() (runs []string) {
+func (a *Execution) changed() (runs []string) {
 	for _, d := range a.Changed {
 		if !slices.Contains(runs, d.run) {
 			runs = append(runs, d.run)
@@ -42,7 +42,7 @@ func (a *Run) changed() (runs []string) {
 }
 
 // undos are the commands that put back what this command changed, the last run first.
-func (a *Run) undos() (lines []string) {
+func (a *Execution) undos() (lines []string) {
 	for _, d := range slices.Backward(a.Changed) {
 		if line := inspect.LiveHints(a.App.ProgramName).Next("{} undo %s", d.run); d.undoable && !slices.Contains(lines, line) {
 			lines = append(lines, line)
@@ -56,8 +56,8 @@ const repairTime = 24 * time.Hour
 
 // earlier says which runs before this command changed files that are not put back; empty:
 // none did. An undo is of one run.
-func (a *Run) earlier() string {
-	this := cmp.Or(a.Undoes, a.Run)
+func (a *Execution) earlier() string {
+	this := cmp.Or(a.Undoes, a.RunID)
 	js, err := Journals()
 	if err != nil {
 		return ""
@@ -78,7 +78,7 @@ func (a *Run) earlier() string {
 	return "Each undo is of one run. Other runs of this repair changed files, too: " + strings.Join(lines, "; ")
 }
 
-func (a *Run) printEarlier() {
+func (a *Execution) printEarlier() {
 	if earlier := a.earlier(); earlier != "" {
 		a.Printf("%s\n", earlier)
 	}
@@ -87,7 +87,7 @@ func (a *Run) printEarlier() {
 // unwritable says what keeps a file from being written, how to see it, and how to go past
 // its node; empty where that is not why a run stopped. The same command would stop there
 // again.
-func (a *Run) unwritable(p *remediate.Plan, stopped *remediate.Stopped) string {
+func (a *Execution) unwritable(p *remediate.Plan, stopped *remediate.Stopped) string {
 	if stopped == nil || p == nil {
 		return ""
 	}
@@ -134,7 +134,7 @@ func fileOf(p *remediate.Plan, action remediate.Action) string {
 
 // withoutNodes is the line for all nodes of a plan to which something is to be done but
 // for some; empty: there are no others.
-func (a *Run) withoutNodes(p *remediate.Plan, but []string) string {
+func (a *Execution) withoutNodes(p *remediate.Plan, but []string) string {
 	var names []string
 	for _, n := range p.Nodes() {
 		if n.Name != "" && n.Changes() && !slices.Contains(but, n.Name) && !slices.Contains(names, n.Name) {

@@ -52,11 +52,11 @@ func writingOn(actions ...fileStep) *remediate.Plan {
 }
 
 // doing carries a plan out, and says what is told and how it ends.
-func doing(t *testing.T, w *apply.Session, out *plugintest.Transcript, dryRun string, p *remediate.Plan) (*apply.Run, int, string) {
+func doing(t *testing.T, w *apply.Session, out *plugintest.Transcript, dryRun string, p *remediate.Plan) (*apply.Execution, int, string) {
 	t.Helper()
-	a := &apply.Run{Options: apply.Options{App: w.App, Yes: true, DryRun: dryRun == apply.DryRunClient}, Session: w, Command: "fix-api-int", Run: remediate.NewRun(time.Now()), PrintBasis: func(io.Writer, *remediate.Plan) {},
+	a := &apply.Execution{Options: apply.Options{App: w.App, Yes: true, DryRun: dryRun == apply.DryRunClient}, Session: w, Command: "fix-api-int", RunID: remediate.NewRun(time.Now()), PrintBasis: func(io.Writer, *remediate.Plan) {},
 		Lines: apply.Lines{Resume: "certrot fix-api-int --via ssh", NamedNodes: "certrot fix-api-int --via ssh"}}
-	p.Run = a.Run
+	p.RunID = a.RunID
 	a.Plan = func(context.Context) (*remediate.Plan, error) { return p, nil }
 	err := a.Execute(t.Context())
 	if err != nil {
@@ -90,7 +90,7 @@ func TestAFileThatCanNotBeWritten(t *testing.T) {
 		}
 		defer func() { _ = node.Close() }()
 		text := []byte(first.Read(t, path))
-		_, err = host.Run{ID: "run-1"}.Replace(t.Context(), node, host.Edit{Path: path, Before: sha256.Sum256(text), Insert: []byte("x")})
+		_, err = host.RunFolder{ID: "run-1"}.Replace(t.Context(), node, host.Edit{Path: path, Before: sha256.Sum256(text), Insert: []byte("x")})
 		return err
 	}
 	readOnly := func() error { // as a node says it whose disk turned read-only
@@ -139,18 +139,18 @@ func TestWhichUndoIsNamed(t *testing.T) {
 	var out plugintest.Transcript
 	w := applytest.OnNodes(nil, &out, n)
 
-	if a, _, said := doing(t, w, &out, apply.DryRunClient, writingOn(write)); strings.Contains(said, "undo "+a.Run) {
+	if a, _, said := doing(t, w, &out, apply.DryRunClient, writingOn(write)); strings.Contains(said, "undo "+a.RunID) {
 		t.Errorf("a dry run names an undo:\n%s", said)
 	}
 	if _, code, said := doing(t, w, &out, apply.DryRunNone, stepsOn(looking{n.Name, func() {}})); code != cli.ExitFine || strings.Contains(said, "undo") {
 		t.Errorf("a run that changed no file: %d\n%s", code, said)
 	}
 	first, code, said := doing(t, w, &out, apply.DryRunNone, writingOn(write))
-	if code != cli.ExitFine || !strings.Contains(said, "Undo: certrot undo "+first.Run+"\n") || strings.Contains(said, "Other runs") {
+	if code != cli.ExitFine || !strings.Contains(said, "Undo: certrot undo "+first.RunID+"\n") || strings.Contains(said, "Other runs") {
 		t.Errorf("the first one: %d\n%s", code, said)
 	}
 	second, code, said := doing(t, w, &out, apply.DryRunNone, writingOn(write))
-	if code != cli.ExitFine || !strings.Contains(said, "Undo: certrot undo "+second.Run+"\n") || !strings.Contains(said, "Each undo is of one run. Other runs of this repair changed files, too: certrot undo "+first.Run+"\n") {
+	if code != cli.ExitFine || !strings.Contains(said, "Undo: certrot undo "+second.RunID+"\n") || !strings.Contains(said, "Each undo is of one run. Other runs of this repair changed files, too: certrot undo "+first.RunID+"\n") {
 		t.Errorf("the second one: %d\n%s", code, said)
 	}
 
@@ -159,14 +159,14 @@ func TestWhichUndoIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, err := js.Begin(remediate.Header{Run: remediate.NewRun(time.Now()), Command: "undo", Undoes: first.Run, Nodes: []string{n.Name}, Started: time.Now()}, time.Now)
+	j, err := js.Begin(remediate.Header{Run: remediate.NewRun(time.Now()), Command: "undo", Undoes: first.RunID, Nodes: []string{n.Name}, Started: time.Now()}, time.Now)
 	if err == nil {
 		err = j.Add(remediate.Record{Event: remediate.Finished})
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, said := doing(t, w, &out, apply.DryRunNone, writingOn(write)); strings.Contains(said, first.Run) || !strings.Contains(said, second.Run) {
+	if _, _, said := doing(t, w, &out, apply.DryRunNone, writingOn(write)); strings.Contains(said, first.RunID) || !strings.Contains(said, second.RunID) {
 		t.Errorf("after an undo of the first one:\n%s", said)
 	}
 }

@@ -353,7 +353,7 @@ func (f *NodeFlags) toWays(ctx context.Context, c *NodeChoice, app cli.App) erro
 		return err
 	}
 	c.Prompter, c.ssh = &Prompter{App: app}, f.SSH
-	c.sshAll = f.Via == nodeexec.ViaSSH || f.SSH.Given()
+	c.sshAll = f.Via != ViaAuto || f.SSH.Given()
 	switch f.Via {
 	case ViaAuto:
 		c.Ways = f.autoWays()

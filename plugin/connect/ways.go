@@ -69,7 +69,7 @@ func withoutKubeletFirst() []nodeexec.Way {
 // left are the ways to suggest that these flags do not try on every node.
 func (w nodeWays) left() (ways []nodeexec.Way) {
 	for _, other := range withoutKubeletFirst() {
-		if other.Suggest && (!slices.Contains(w.Ways, other.Name) || other.Name == nodeexec.ViaSSH && !w.sshAll) {
+		if other.Suggest && (!slices.Contains(w.Ways, other.Name) || other.IfConfigured && !w.sshAll) {
 			ways = append(ways, other)
 		}
 	}
@@ -80,6 +80,6 @@ func (w nodeWays) left() (ways []nodeexec.Way) {
 // not answer.
 func (c NodeChoice) needsNoAPI() bool {
 	return slices.ContainsFunc(nodeexec.Ways(), func(w nodeexec.Way) bool {
-		return !w.Kubelet && w.Name != nodeexec.ViaLocal && slices.Contains(c.Ways, w.Name)
+		return w.NeedsNoAPI && slices.Contains(c.Ways, w.Name)
 	})
 }

@@ -51,7 +51,7 @@ func (f *fixFlags) toVerification(ctx context.Context) (verification, error) {
 // verified checks the whole cluster after a run of it. That something is unknown is said and
 // is no failure of the run, of which each step was seen to work: a server's log tells of
 // refusals for a while after.
-func (v verification) verified(ctx context.Context, a *apply.Run) error {
+func (v verification) verified(ctx context.Context, a *apply.Execution) error {
 	s, err := v.reading.Read(ctx)
 	var told report.Verification
 	if err == nil {
@@ -68,7 +68,7 @@ func (v verification) verified(ctx context.Context, a *apply.Run) error {
 
 // judged tells what a report says: a line, and one more for each claim that does not hold
 // or is unknown, with its nodes, three at most. called is the command that prints all of it.
-func judged(a *apply.Run, r report.Verification, called string) error {
+func judged(a *apply.Execution, r report.Verification, called string) error {
 	code := cli.ExitFine
 	var e *cli.ExitError
 	if errors.As(verifycmd.Verdict(&r, false), &e) {

@@ -93,7 +93,7 @@ func TestWhatIsSaidAtTheEnd(t *testing.T) {
 		{[]assess.Status{assess.Pass, assess.Warn}, "exit code 1", cli.ExitIncomplete},
 	} {
 		var out strings.Builder
-		a := &apply.Run{Options: apply.Options{App: cli.App{Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}}
+		a := &apply.Execution{Options: apply.Options{App: cli.App{Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}}
 		var r report.Verification
 		for i, s := range c.statuses {
 			r.Claims = append(r.Claims, report.VerificationClaim{Part: string(catalog.PartAPIInt), Claim: "kubelets trust it", Assessment: assess.Assessment{Status: s, Reason: "because of " + s.String()}, Node: fmt.Sprintf("worker-%d", i)})
@@ -117,7 +117,7 @@ func TestWhatIsSaidAtTheEnd(t *testing.T) {
 func TestOfWhomItIsSaid(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	a := &apply.Run{Options: apply.Options{App: cli.App{Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}}
+	a := &apply.Execution{Options: apply.Options{App: cli.App{Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}}
 	var r report.Verification
 	add := func(status assess.Status, why string, nodes ...string) {
 		for _, n := range nodes {

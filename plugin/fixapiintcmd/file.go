@@ -30,13 +30,13 @@ func (o *fixOptions) offline(ctx context.Context) error {
 		return o.emitFor(ctx, nil, fix, s)
 	}
 	s = o.preflight.Accepted(s)
-	a := &apply.Run{Options: o.Options, Command: o.command(), Run: remediate.NewRun(s.Taken), Summary: !o.details, CASource: fix.CASource,
+	a := &apply.Execution{Options: o.Options, Command: o.command(), RunID: remediate.NewRun(s.Taken), Summary: !o.details, CASource: fix.CASource,
 		Lines: apply.Lines{Apply: o.lines.apply + wayIn(s), Preview: o.lines.apply + wayIn(s) + " --dry-run=" + apply.DryRunClient, Details: o.lines.details}}
 	if err := o.followUpInFile(s, &fix); err != nil {
 		return err
 	}
 	a.Plan = func(ctx context.Context) (*remediate.Plan, error) {
-		p, err := o.plan(fix, a.Run, s)
+		p, err := o.plan(fix, a.RunID, s)
 		return p, o.preflight.Preflight(ctx, nil, s, fix.CA, p, err)
 	}
 	a.PrintBasis = func(out io.Writer, p *remediate.Plan) { apply.AboutCA(out, fix, p) }
@@ -49,20 +49,20 @@ const liveRemark = "on the live cluster; asks before it changes anything"
 // wayIn are the flags by which the nodes in a file can be reached again: a way that has to be named to
 // be the first one, and that all of them were read by.
 func wayIn(facts inspect.Snapshot) string {
-	read := false
+	way := ""
 	for _, n := range facts.Nodes {
-		switch n.Via {
-		case "":
-		case nodeexec.ViaSSH:
-			read = true
-		default:
+		switch {
+		case n.Via == "" || n.Via == way:
+		case way != "" || !nodeexec.WayOf(n.Via).Resumable:
 			return ""
+		default:
+			way = n.Via
 		}
 	}
-	if !read {
+	if way == "" {
 		return ""
 	}
-	return " --via " + nodeexec.ViaSSH
+	return " --via " + way
 }
 
 // inFile reads facts from files, and says what is asked for of the nodes in them.

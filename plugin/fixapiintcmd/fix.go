@@ -225,8 +225,8 @@ func (o *fixOptions) execute(ctx context.Context, w *apply.Session, given []byte
 		return err
 	}
 	risks := o.preflight.Risks
-	a := &apply.Run{
-		Options: o.Options, Session: w, Command: o.command(), Run: remediate.NewRun(collect.Now()), Lines: o.linesFor(w.All),
+	a := &apply.Execution{
+		Options: o.Options, Session: w, Command: o.command(), RunID: remediate.NewRun(collect.Now()), Lines: o.linesFor(w.All),
 		Summary: !o.details, CASource: fix.CASource,
 		NoLease: slices.Contains(risks, remediate.NoLease), Recheck: apply.Recheck{Accept: risks},
 	}
@@ -247,10 +247,10 @@ func (o *fixOptions) execute(ctx context.Context, w *apply.Session, given []byte
 			if err != nil {
 				return nil, err
 			}
-			kept := js.ObjectBackup(a.Run)
+			kept := js.ObjectBackup(a.RunID)
 			patch.Keep = func(text []byte) error { return apply.KeepFile(kept, text) }
 		}
-		p, err := o.plan(fix, a.Run, facts)
+		p, err := o.plan(fix, a.RunID, facts)
 		err = o.preflight.Preflight(ctx, w, facts, fix.CA, p, withPast(err, a.Lines.PastMasters))
 		if err == nil && w.NoAPI != nil {
 			p.Notes.Add(remediate.Note{Text: "Without the API server: " + foreign.Prose(w.NoAPI.Error())})

@@ -86,6 +86,6 @@ func TestMessagesOfAnAPIForgeNoLines(t *testing.T) {
 	plugintest.Unforged(t, "an error", out.String())
 
 	out, streams = plugintest.OnScreen()
-	cli.PrintError(streams, apply.Stopped([]preflight.Verdict{{Assessment: assess.Assessment{ID: "csr-signer", Reason: pki.Foreign(err.Error()), Remediation: assess.Run("kubectl auth whoami")}}}))
+	cli.PrintError(streams, apply.Stopped([]preflight.Verdict{{Assessment: assess.Assessment{ID: "csr-signer", Reason: pki.Foreign(err.Error()), Remediation: assess.FixedCommand("kubectl auth whoami")}}}))
 	plugintest.Unforged(t, "a refusal", out.String())
 }

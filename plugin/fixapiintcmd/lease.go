@@ -40,7 +40,7 @@ func leaseOf(ctx context.Context, w *apply.Session) *repairLease {
 	h, err := remediate.Lease{Kube: w.Conn.Kube, Now: w.Conn.Clock.Now}.CurrentHolder(ctx)
 	switch {
 	case err != nil:
-		return &repairLease{State: leaseUnknown, Reason: foreign.Prose(err.Error()), Remediation: assess.Run(inspect.Hints{}.Unread(inspect.MayGet("leases.coordination.k8s.io", remediate.LeaseNamespace)))}
+		return &repairLease{State: leaseUnknown, Reason: foreign.Prose(err.Error()), Remediation: assess.FixedCommand(inspect.Hints{}.Unread(inspect.MayGet("leases.coordination.k8s.io", remediate.LeaseNamespace)))}
 	case h == nil:
 		return nil
 	}

@@ -124,22 +124,22 @@ func topics() []topic {
 		}})
 	}
 	for _, e := range catalog.Edges() {
-		out = append(out, topic{kind: "Trust edge", claim: e.Claim, help: edgeHelp(e), details: func(w io.Writer, x explainer) { x.edge(w, e) }})
+		out = append(out, topic{kind: "Trust edge", claim: e.Statement, help: edgeHelp(e), details: func(w io.Writer, x explainer) { x.edge(w, e) }})
 	}
 	for _, c := range report.ServedClaims() {
-		out = append(out, topic{kind: servedKind, claim: c.Claim, help: help{name: c.ID, means: c.Doc, todo: servedSteps(c.ID)}})
+		out = append(out, topic{kind: servedKind, claim: c.Statement, help: help{name: c.ID, means: c.Doc, todo: servedSteps(c.ID)}})
 	}
 	before := map[string]int{}
-	for _, c := range preflight.Claims() {
+	for _, c := range preflight.CheckStatements() {
 		before[c.Name] = len(out)
-		out = append(out, topic{kind: "Check before a repair", claim: c.Claim, help: helpOf(beforeHelp(), c.Name), details: reference("fix-api-int.md")})
+		out = append(out, topic{kind: "Check before a repair", claim: c.Statement, help: helpOf(beforeHelp(), c.Name), details: reference("fix-api-int.md")})
 	}
-	for _, c := range rotate.Claims() {
+	for _, c := range rotate.CheckStatements() {
 		if i, ok := before[c.Name]; ok {
 			out[i].kind, out[i].details = "Check before a repair or a rotation", reference("fix-api-int.md", "rotate.md")
 			continue
 		}
-		out = append(out, topic{kind: "Check before a rotation", claim: c.Claim, help: helpOf(beforeHelp(), c.Name), details: reference("rotate.md")})
+		out = append(out, topic{kind: "Check before a rotation", claim: c.Statement, help: helpOf(beforeHelp(), c.Name), details: reference("rotate.md")})
 	}
 	return slices.Concat(out, waveTopics(), pretrustTopics(), refusalTopics(), riskTopics(), stageTopics(), partTopics())
 }

@@ -42,9 +42,14 @@ func TestEveryTopicSaysWhatToDo(t *testing.T) {
 	}
 }
 
-// TestHelpIsOfKnownNames: no help is of a check that there is not.
+// TestHelpIsOfKnownNames: each check has help, and no help is of a check that there is not.
 func TestHelpIsOfKnownNames(t *testing.T) {
 	t.Parallel()
+	for _, c := range check.Checks() {
+		if !slices.ContainsFunc(checkHelp(), func(h help) bool { return h.name == c.ID }) {
+			t.Errorf("%s has no row in checkHelp of explainchecks.go", c.ID)
+		}
+	}
 	for _, h := range checkHelp() {
 		if !slices.ContainsFunc(check.Checks(), func(c check.Check) bool { return c.ID == h.name }) {
 			t.Errorf("%s is no check of inspect", h.name)

@@ -270,7 +270,7 @@ func (n LiveNode) Edited(t *testing.T, run string, before, after []byte) {
 		t.Fatal(err)
 	}
 	defer func() { _ = node.Close() }()
-	_, err = host.Run{ID: run}.Replace(t.Context(), node, host.Edit{
+	_, err = host.RunFolder{ID: run}.Replace(t.Context(), node, host.Edit{
 		Path: path, Before: sha256.Sum256(text), Offset: int64(bytes.Index(text, was)), Length: int64(len(was)), Insert: []byte(base64.StdEncoding.EncodeToString(after)),
 	})
 	if err != nil {

@@ -59,7 +59,7 @@ func (c cluster) Apply(ctx context.Context, plan func(context.Context) (*remedia
 }
 
 // applyPlan takes the Lease, asks for the plan, and makes it. changed: a step was begun.
-func applyPlan(ctx context.Context, a *apply.Run, plan func(context.Context) (*remediate.Plan, error)) (changed bool, err error) {
+func applyPlan(ctx context.Context, a *apply.Execution, plan func(context.Context) (*remediate.Plan, error)) (changed bool, err error) {
 	leased, release, err := a.Hold(ctx)
 	if err != nil {
 		return false, outcomeOf(err)
@@ -69,7 +69,7 @@ func applyPlan(ctx context.Context, a *apply.Run, plan func(context.Context) (*r
 	if err != nil {
 		return false, err
 	}
-	p.Run = a.Run
+	p.RunID = a.RunID
 	j, err := a.Begin(p)
 	if err != nil {
 		return false, outcomeOf(err)
@@ -80,9 +80,9 @@ func applyPlan(ctx context.Context, a *apply.Run, plan func(context.Context) (*r
 }
 
 // applyRun writes one thing, as a run of its own.
-func (o *rotateOptions) applyRun(conn *connect.Connection, command string) *apply.Run {
-	return &apply.Run{
-		Options: apply.Options{App: o.app, Config: o.reading.Config, Yes: o.yes, Output: o.output}, Command: command, Run: remediate.NewRun(collect.Now()),
+func (o *rotateOptions) applyRun(conn *connect.Connection, command string) *apply.Execution {
+	return &apply.Execution{
+		Options: apply.Options{App: o.app, Config: o.reading.Config, Yes: o.yes, Output: o.output}, Command: command, RunID: remediate.NewRun(collect.Now()),
 		Session: &apply.Session{App: o.app, Conn: conn}, NoLease: slices.Contains(o.risks, remediate.NoLease),
 	}
 }

@@ -159,11 +159,11 @@ func printFlow(out io.Writer, of rotate.Rotatable, version string, steps []catal
 
 // stepText is a step in a sentence: who does what to which place.
 func stepText(s catalog.FlowStep) string {
-	if s.Undelivered {
-		return s.Actor + " " + strings.Replace(s.Action, "updates it", "updates "+shortPlace(s.To), 1)
-	}
-	if when, ok := strings.CutPrefix(s.Action, "reads it "); ok { // one does, or many do
-		return s.Actor + ": " + s.To + ": read " + when
+	switch {
+	case s.Undelivered != "":
+		return s.Actor + " updates " + shortPlace(s.To) + " in this version: " + s.Undelivered
+	case s.Reads != "": // one does, or many do
+		return s.Actor + ": " + s.To + ": read " + string(s.Reads)
 	}
 	return fmt.Sprintf("%s: %s: %s", s.Actor, s.To, s.Action)
 }

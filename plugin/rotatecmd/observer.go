@@ -132,5 +132,5 @@ func (o humanObserver) Concluded(p rotate.Progress) error {
 
 // say prints for people, where the answer is not for a program.
 func (o humanObserver) say(format string, args ...any) {
-	(&apply.Run{Options: apply.Options{App: o.app, Output: o.output}}).Printf(format, args...)
+	(&apply.Execution{Options: apply.Options{App: o.app, Output: o.output}}).Printf(format, args...)
 }

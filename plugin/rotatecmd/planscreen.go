@@ -24,7 +24,7 @@ func (o *rotateOptions) showPlan(out io.Writer, p rotate.Planned, last bool) err
 	if o.details {
 		return printRotation(out, p)
 	}
-	a, page := ui.NewAnswer(out), ui.NewPage(out)
+	a, page := ui.NewOneScreen(out), ui.NewPage(out)
 	most, more := screenLines, moreDetails
 	o.head(a, page, p.Reading)
 	if p.Rotates() {
@@ -59,7 +59,7 @@ func (o *rotateOptions) showPlan(out io.Writer, p rotate.Planned, last bool) err
 }
 
 // changes prints what is written, all of it: it is what is agreed to.
-func changes(a *ui.Answer, p rotate.Planned) {
+func changes(a *ui.OneScreen, p rotate.Planned) {
 	word := label("change")
 	put := func(text string) {
 		a.Whole("%s", word+text)
@@ -106,7 +106,7 @@ func diffLines(p rotate.Planned) []string {
 }
 
 // checks prints how many checks pass, and which do not.
-func checks(a *ui.Answer, p rotate.Planned) {
+func checks(a *ui.OneScreen, p rotate.Planned) {
 	of := p
 	if !p.Rotates() {
 		of = p.Leaves[0]
@@ -136,7 +136,7 @@ func checks(a *ui.Answer, p rotate.Planned) {
 
 // printOpen prints the checks that do not pass and stop nothing yet, a line for each way they go
 // on. What the user accepts, and where the run will stop, is never cut.
-func printOpen(a *ui.Answer, p rotate.Planned) {
+func printOpen(a *ui.OneScreen, p rotate.Planned) {
 	all := p.Leaves
 	if p.Rotates() {
 		all = append([]rotate.Planned{p}, all...)
@@ -206,7 +206,7 @@ func stageName(stage string) string {
 }
 
 // follows prints a line for each stage that follows, with how many objects it is about.
-func follows(a *ui.Answer, p rotate.Planned) {
+func follows(a *ui.OneScreen, p rotate.Planned) {
 	var blocked []string
 	for _, s := range stagesOf(p, &blocked) {
 		s.print(a, fmt.Sprintf("  %-*s", stageColumns-2, stageName(s.stage)))
@@ -220,7 +220,7 @@ func follows(a *ui.Answer, p rotate.Planned) {
 const stageColumns = 17
 
 // print adds the line of a stage.
-func (s *stageLine) print(a *ui.Answer, lead string) {
+func (s *stageLine) print(a *ui.OneScreen, lead string) {
 	switch s.stage {
 	case rotate.StageBundle:
 		a.Names(ui.Useful, lead+"new CA added to ", baseNames(s.to))

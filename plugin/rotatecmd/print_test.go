@@ -213,7 +213,7 @@ func TestAnOutageIsNoProgress(t *testing.T) {
 			[]string{"? trust       2 of 2 clients unknown: kubelet on worker-1 +1", "✓ leaf        it signs a", "? edges       2 of 2 client/server pairs unknown: kubelet on worker-1 +1"}},
 	} {
 		var out bytes.Buffer
-		a := ui.NewAnswer(&out)
+		a := ui.NewOneScreen(&out)
 		stages := []rotate.Stage{c.trust, c.leaf, c.edges}
 		for _, s := range stages {
 			showStage(a, rotate.Planned{}, s, failing(stages)(s), nil)

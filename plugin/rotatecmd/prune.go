@@ -224,7 +224,7 @@ func (o *rotateOptions) remove(ctx context.Context, conn *connect.Connection, p 
 	if err != nil {
 		return err
 	}
-	kept := js.ObjectBackup(a.Run)
+	kept := js.ObjectBackup(a.RunID)
 	p.action.Keep = func(text []byte) error { return apply.KeepFile(kept, text) }
 	_, err = applyPlan(ctx, a, func(context.Context) (*remediate.Plan, error) { return rotate.PlanOf(p.action, p.Reading) })
 	back := foreign.Command("", "kubectl -n %s patch configmap %s --type merge --patch-file %s", p.of.Rotation.Bundle.Namespace, p.of.Rotation.Bundle.Name, foreign.Words(nodeexec.Quote(kept)))

@@ -11,7 +11,7 @@ import (
 
 // pruneScreen prints which CAs are removed, each of them, and how many stay.
 func (o *rotateOptions) pruneScreen(out io.Writer, p pruning) error {
-	a, page := ui.NewAnswer(out), ui.NewPage(out)
+	a, page := ui.NewOneScreen(out), ui.NewPage(out)
 	most := screenLines
 	o.head(a, page, p.Reading)
 	at := p.of.Rotation.Bundle

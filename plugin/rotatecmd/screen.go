@@ -30,7 +30,7 @@ const (
 func label(word string) string { return fmt.Sprintf("%-10s", word) }
 
 // head says which cluster it is, and as of when.
-func (o *rotateOptions) head(a *ui.Answer, page *ui.Page, r rotate.Reading) {
+func (o *rotateOptions) head(a *ui.OneScreen, page *ui.Page, r rotate.Reading) {
 	printer := ui.HumanPrinter{}
 	for i, line := range printer.Head(page, report.ClusterOf(r.Facts.Snapshot.Cluster), r.Facts.Now, o.from(), "") {
 		if i < 2 {
@@ -43,7 +43,7 @@ func (o *rotateOptions) head(a *ui.Answer, page *ui.Page, r rotate.Reading) {
 }
 
 // about says what is rotated, whose it is, and its certificate.
-func about(a *ui.Answer, word string, p rotate.Planned) {
+func about(a *ui.OneScreen, word string, p rotate.Planned) {
 	kind := "a signer"
 	if !p.Of.Signer() {
 		kind = "signed by " + p.Of.Rotation.Signer.Name
@@ -71,7 +71,7 @@ func about(a *ui.Answer, word string, p rotate.Planned) {
 
 // otherwise says when it is rotated automatically if nothing is done; and of a signer, the first of
 // what it signs.
-func otherwise(a *ui.Answer, p rotate.Planned) {
+func otherwise(a *ui.OneScreen, p rotate.Planned) {
 	if !p.Rotates() || p.Of.Triggered() || p.Of.Cert() == nil {
 		return
 	}

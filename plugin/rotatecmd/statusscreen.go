@@ -15,7 +15,7 @@ import (
 // stagesScreen prints how far a rotation is: a line for each stage, and where it is not reached for
 // some, the first of them and why.
 func (o *rotateOptions) stagesScreen(out io.Writer, p rotate.Progress) error {
-	a, page := ui.NewAnswer(out), ui.NewPage(out)
+	a, page := ui.NewOneScreen(out), ui.NewPage(out)
 	o.head(a, page, p.Planned.Reading)
 	about(a, "status", p.Planned)
 	a.Gap()
@@ -42,7 +42,7 @@ func (o *rotateOptions) stagesScreen(out io.Writer, p rotate.Progress) error {
 
 // showStage adds the lines of a stage. The first for which it is not reached stands in its line where
 // there is room, else below, with why. said are those of which why was said before, with this one.
-func showStage(a *ui.Answer, p rotate.Planned, s rotate.Stage, fails bool, said []string) []string {
+func showStage(a *ui.OneScreen, p rotate.Planned, s rotate.Stage, fails bool, said []string) []string {
 	name, more := firstLate(s)
 	lead, words := stageLead(s), stageWords(p, s)
 	if fails {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Rank says how long a line of an Answer stays where there is no room for all: the highest go first.
+// Rank says how long a line of a OneScreen stays where there is no room for all: the highest go first.
 type Rank int
 
 // The ranks.
@@ -19,9 +19,9 @@ const (
 	Space // empty lines
 )
 
-// Answer is an answer that fits on one screen. What does not fit is left out, the least important
+// OneScreen is an answer that fits on one screen. What does not fit is left out, the least important
 // first, and it is said how much that is.
-type Answer struct {
+type OneScreen struct {
 	page  *Page
 	lines []answerLine
 }
@@ -32,25 +32,25 @@ type answerLine struct {
 	cut  bool
 }
 
-// NewAnswer returns an empty answer for out.
-func NewAnswer(out io.Writer) *Answer { return &Answer{page: NewPage(out)} }
+// NewOneScreen returns an empty answer for out.
+func NewOneScreen(out io.Writer) *OneScreen { return &OneScreen{page: NewPage(out)} }
 
 // Columns is the width of the answer.
-func (a *Answer) Columns() int { return a.page.columns }
+func (a *OneScreen) Columns() int { return a.page.columns }
 
 // Line adds a line that is cut at the width.
-func (a *Answer) Line(rank Rank, format string, args ...any) {
+func (a *OneScreen) Line(rank Rank, format string, args ...any) {
 	a.lines = append(a.lines, answerLine{rank, Clean(fmt.Sprintf(format, args...)), true})
 }
 
 // Whole adds a line that is never left out and never cut: what changes, and what is copied.
-func (a *Answer) Whole(format string, args ...any) {
+func (a *OneScreen) Whole(format string, args ...any) {
 	a.lines = append(a.lines, answerLine{Always, Clean(fmt.Sprintf(format, args...)), false})
 }
 
 // Prose adds a text of at most so many lines, which begins behind the lead. Its later lines are of
 // the next rank.
-func (a *Answer) Prose(rank Rank, most int, lead, text string) {
+func (a *OneScreen) Prose(rank Rank, most int, lead, text string) {
 	b := &Page{columns: a.page.columns}
 	Wrap(b, lead, Clean(OneLine(text)))
 	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
@@ -65,7 +65,7 @@ func (a *Answer) Prose(rank Rank, most int, lead, text string) {
 
 // Names adds a line that lists as many names as fit, and counts the others. A name that is too long
 // for the line is cut, its count is not.
-func (a *Answer) Names(rank Rank, lead string, names []string) {
+func (a *OneScreen) Names(rank Rank, lead string, names []string) {
 	room := a.page.columns - columnsIn(lead)
 	if len(names) > 1 {
 		count := fmt.Sprintf(" +%d", len(names)-1)
@@ -79,10 +79,10 @@ func (a *Answer) Names(rank Rank, lead string, names []string) {
 func Shortened(line string, columns int) string { return shortened(line, max(columns, 1)) }
 
 // Gap adds an empty line.
-func (a *Answer) Gap() { a.lines = append(a.lines, answerLine{rank: Space}) }
+func (a *OneScreen) Gap() { a.lines = append(a.lines, answerLine{rank: Space}) }
 
 // rows is how many lines of a terminal one takes.
-func (a *Answer) rows(l answerLine) int {
+func (a *OneScreen) rows(l answerLine) int {
 	if n := columnsIn(l.text); !l.cut && n > 0 {
 		return (n + a.page.columns - 1) / a.page.columns
 	}
@@ -91,7 +91,7 @@ func (a *Answer) rows(l answerLine) int {
 
 // Print writes the answer in so many lines, unless what is never left out takes more. more is the
 // last line, which says where all of it is.
-func (a *Answer) Print(out io.Writer, most int, more string) error {
+func (a *OneScreen) Print(out io.Writer, most int, more string) error {
 	over := 1 - most // the last line
 	order := make([]int, len(a.lines))
 	for i, l := range a.lines {

@@ -8,7 +8,7 @@ import (
 // TestCountsAreNeverCut: a name as long as Kubernetes allows leaves room for the count.
 func TestCountsAreNeverCut(t *testing.T) {
 	t.Parallel()
-	a := &Answer{page: &Page{columns: 40}}
+	a := &OneScreen{page: &Page{columns: 40}}
 	a.Names(Always, "leaf  ", []string{strings.Repeat("a", 253), "b", "c"})
 	var out strings.Builder
 	if err := a.Print(&out, 9, "-"); err != nil || out.String() != "leaf  "+strings.Repeat("a", 30)+"… +2\n-\n" {
@@ -29,7 +29,7 @@ func TestAnAnswerFits(t *testing.T) {
 		{7, "head\n- annotation\n! " + strings.Repeat("x", 37) + "…\n" + command + "\n1 more line, all: --details\n"},
 		{1, "head\n- annotation\n" + command + "\n2 more lines, all: --details\n"},
 	} {
-		a := &Answer{page: &Page{columns: 40}}
+		a := &OneScreen{page: &Page{columns: 40}}
 		a.Line(Always, "%s", "head")
 		a.Gap()
 		a.Whole("%s", "- annotation")

@@ -17,7 +17,7 @@ func TestAnAssessmentIsPrintedInReadingOrder(t *testing.T) {
 		want string
 	}{
 		{assess.Remediation{Text: "look at it", Command: command}, "    next  look at it\n          " + command + "\n"},
-		{assess.Run("oc get nodes"), "    next  oc get nodes\n"},
+		{assess.FixedCommand("oc get nodes"), "    next  oc get nodes\n"},
 		{assess.Advise("wait"), "    next  wait\n"},
 	} {
 		var out strings.Builder

@@ -39,7 +39,7 @@ func (s Summary) layout(w *Page, mostUnknown int) layout {
 	}
 	l.unknown = l.unknown[:len(l.unknown)-l.hidden]
 	if _, command := commandAtEnd(Clean(OneLine(s.UnknownNext.Text))); command != "" {
-		l.next.Next = assess.Run(command)
+		l.next.Next = assess.FixedCommand(command)
 	}
 	rest := s.rest(w, l)
 	reasons := 0

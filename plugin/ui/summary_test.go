@@ -50,7 +50,7 @@ func TestACommandIsWhole(t *testing.T) {
 	t.Parallel()
 	command := "oc certrot fix-api-int --nodes " + strings.Repeat("a-node,", 40) + "last"
 	w := page(80)
-	Summary{Problems: []Problem{{Mark: "✗", Word: "CRITICAL", Title: "x", Next: assess.Run(command)}}}.Print(w)
+	Summary{Problems: []Problem{{Mark: "✗", Word: "CRITICAL", Title: "x", Next: assess.FixedCommand(command)}}}.Print(w)
 	if !strings.Contains(w.String(), "next      "+command+"\n") {
 		t.Errorf("got %s", w)
 	}
@@ -221,7 +221,7 @@ func TestTheFirstProblemKeepsItsNextStep(t *testing.T) {
 	for _, columns := range []int{40, 60, 80, 120} {
 		s := Summary{Head: []string{"one", "two", "three"}, Tally: "many", Tail: []string{"one", "two"}}
 		for range 30 {
-			s.Problems = append(s.Problems, Problem{Mark: "✗", Word: "CRITICAL", Title: "kubelets do not trust api-int", Impact: "its node becomes NotReady", Next: assess.Run("repair it")})
+			s.Problems = append(s.Problems, Problem{Mark: "✗", Word: "CRITICAL", Title: "kubelets do not trust api-int", Impact: "its node becomes NotReady", Next: assess.FixedCommand("repair it")})
 			s.Unknown = append(s.Unknown, Problem{Mark: "?", Word: "UNKNOWN", Title: "this"})
 		}
 		w := page(columns)
@@ -240,7 +240,7 @@ func TestATallTerminalHasEveryText(t *testing.T) {
 	t.Parallel()
 	s := Summary{Tally: "many"}
 	for range 5 {
-		s.Problems = append(s.Problems, Problem{Mark: "✗", Word: "CRITICAL", Title: "x", Impact: strings.Repeat("words of it ", 20) + "END", Next: assess.Run("repair it")})
+		s.Problems = append(s.Problems, Problem{Mark: "✗", Word: "CRITICAL", Title: "x", Impact: strings.Repeat("words of it ", 20) + "END", Next: assess.FixedCommand("repair it")})
 	}
 	w := &Page{columns: 80, lines: 60}
 	s.Print(w)

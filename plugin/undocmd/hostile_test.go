@@ -38,7 +38,7 @@ func TestAPathOfAnEntryForgesNoLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (host.Run{ID: "run-1"}).Replace(t.Context(), node, host.Edit{Path: path, Before: sha256.Sum256(text), Insert: []byte("y")}); err != nil {
+	if _, err := (host.RunFolder{ID: "run-1"}).Replace(t.Context(), node, host.Edit{Path: path, Before: sha256.Sum256(text), Insert: []byte("y")}); err != nil {
 		t.Fatal(err)
 	}
 	_, err = backupsOf(t.Context(), applytest.OnNodes(nil, io.Discard, n), n.Name, "run-1")

@@ -117,7 +117,7 @@ func (o *pruneOptions) run(ctx context.Context) error {
 	for _, s := range records {
 		ui.Printf(o.App.Streams.Out, "%s  %s  %s  nodes: %s\n", pki.Foreign(s.Run), foreign.Prose(s.Command), s.Started.UTC().Format(time.RFC3339), ui.OrDash(foreign.Texts(s.Nodes)))
 	}
-	a := &apply.Run{Options: o.Options, Session: &apply.Session{}}
+	a := &apply.Execution{Options: o.Options, Session: &apply.Session{}}
 	if o.DryRun {
 		ui.Printf(o.App.Streams.Out, "Dry run: what nodes keep of them would be removed, and then their journals.\n")
 		return &cli.ExitError{Code: cli.ExitFindings, Err: damaged}
@@ -206,7 +206,7 @@ func removeFrom(ctx context.Context, o apply.Options, run string, names []string
 			if err := collect.IsNode(ctx, n, name); err != nil {
 				return err
 			}
-			return host.Run{ID: run}.Remove(ctx, n)
+			return host.RunFolder{ID: run}.Remove(ctx, n)
 		}))
 	}
 	return errors.Join(append(errs, w.Close())...)

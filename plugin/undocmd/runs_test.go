@@ -40,7 +40,7 @@ func TestWhenARunBeganIsNotWhenItWasUndone(t *testing.T) {
 	defer func() { _ = node.Close() }()
 	for _, id := range []string{run, hand} {
 		n.Edited(t, id, ca.CertPEM, pkitest.Bundle(ca.CertPEM, more.CertPEM))
-		if _, err := (host.Run{ID: id}).Restore(t.Context(), node, catalog.KubeletKubeconfigs()[1]); err != nil {
+		if _, err := (host.RunFolder{ID: id}).Restore(t.Context(), node, catalog.KubeletKubeconfigs()[1]); err != nil {
 			t.Fatal(err)
 		}
 	}

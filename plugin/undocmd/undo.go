@@ -189,7 +189,7 @@ func (o *undoOptions) nodesOf() (names []string, record remediate.RunRecord, err
 
 func (o *undoOptions) undo(ctx context.Context, w *apply.Session, record remediate.RunRecord) error {
 	read := gather.Options{Paths: []string{host.DefaultFolder + "/" + o.undoes}}
-	a := &apply.Run{Options: o.Options, Session: w, Command: "undo", Run: remediate.NewRun(collect.Now()), Undoes: o.undoes, Read: read, NoLease: slices.Contains(o.risks, remediate.NoLease), Recheck: apply.Recheck{Accept: o.risks, Only: []string{preflight.StaticPodsSettled}}}
+	a := &apply.Execution{Options: o.Options, Session: w, Command: "undo", RunID: remediate.NewRun(collect.Now()), Undoes: o.undoes, Read: read, NoLease: slices.Contains(o.risks, remediate.NoLease), Recheck: apply.Recheck{Accept: o.risks, Only: []string{preflight.StaticPodsSettled}}}
 	a.Plan = func(ctx context.Context) (*remediate.Plan, error) {
 		byHand, err := byHand(o.undoes, record)
 		if err != nil {
@@ -210,7 +210,7 @@ func (o *undoOptions) undo(ctx context.Context, w *apply.Session, record remedia
 			if err != nil {
 				return nil, err
 			}
-			u.Nodes = append(u.Nodes, undo.NodeBackups{Node: name, Entries: entries})
+			u.Nodes = append(u.Nodes, undo.NodeBackups{Node: name, Backups: entries})
 		}
 		facts := w.Facts(ctx, read)
 		if ctx.Err() != nil {
@@ -274,13 +274,13 @@ func (o *undoOptions) undoPauses(ctx context.Context, record remediate.RunRecord
 		return err
 	}
 	w := &apply.Session{App: o.App, Conn: conn}
-	a := &apply.Run{Options: o.Options, Session: w, Command: "undo", Run: remediate.NewRun(collect.Now()), Undoes: o.undoes, NoLease: slices.Contains(o.risks, remediate.NoLease)}
+	a := &apply.Execution{Options: o.Options, Session: w, Command: "undo", RunID: remediate.NewRun(collect.Now()), Undoes: o.undoes, NoLease: slices.Contains(o.risks, remediate.NoLease)}
 	a.Plan = func(ctx context.Context) (*remediate.Plan, error) {
 		notes, err := byHand(o.undoes, record)
 		if err != nil {
 			return nil, err
 		}
-		p := &remediate.Plan{Run: o.undoes, Now: collect.Now(), Notes: remediate.PlainNotes(notes...)}
+		p := &remediate.Plan{RunID: o.undoes, Now: collect.Now(), Notes: remediate.PlainNotes(notes...)}
 		p.Basis.Cluster.Server, p.Basis.Cluster.Unauthenticated = conn.Server, conn.Unauthenticated
 		return p, w.Resume(ctx, o.undoes, record, p)
 	}
@@ -320,9 +320,9 @@ func asBefore(ctx context.Context, w *apply.Session, node string, record remedia
 
 // leftAlone says of files that a run changed, by its journal, and that are not its own any
 // more, by the node, whose they are.
-func leftAlone(ctx context.Context, w *apply.Session, node, run string, paths []string, entries []host.Entry) (notes []string, err error) {
+func leftAlone(ctx context.Context, w *apply.Session, node, run string, paths []string, entries []host.Backup) (notes []string, err error) {
 	paths = slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
-		return slices.ContainsFunc(entries, func(e host.Entry) bool { return e.Before.Path == path })
+		return slices.ContainsFunc(entries, func(e host.Backup) bool { return e.Before.Path == path })
 	})
 	if len(paths) == 0 {
 		return nil, nil
@@ -337,7 +337,7 @@ func leftAlone(ctx context.Context, w *apply.Session, node, run string, paths []
 			if r.ID == run {
 				continue
 			}
-			theirs, err := host.Run{ID: r.ID}.Entries(ctx, n)
+			theirs, err := host.RunFolder{ID: r.ID}.Backups(ctx, n)
 			if err != nil {
 				return err
 			}
@@ -364,9 +364,9 @@ func backupGone(err error) error {
 }
 
 // backupsOf is what a node keeps of a run.
-func backupsOf(ctx context.Context, w *apply.Session, node, run string) (entries []host.Entry, err error) {
+func backupsOf(ctx context.Context, w *apply.Session, node, run string) (entries []host.Backup, err error) {
 	err = w.OnNode(ctx, node, func(ctx context.Context, n nodeexec.Node) (err error) {
-		entries, err = host.Run{ID: run}.Entries(ctx, n)
+		entries, err = host.RunFolder{ID: run}.Backups(ctx, n)
 		return err
 	})
 	if errors.Is(err, host.ErrNoRun) {

@@ -86,7 +86,7 @@ func TestUndoLeavesAnotherRunsChangeAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = node.Close() }()
-	if _, err := (host.Run{ID: first}).Restore(t.Context(), node, path); err != nil {
+	if _, err := (host.RunFolder{ID: first}).Restore(t.Context(), node, path); err != nil {
 		t.Fatal(err)
 	}
 	n.Edited(t, second, ca.CertPEM, pkitest.Bundle(ca.CertPEM, more.CertPEM))

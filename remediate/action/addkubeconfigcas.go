@@ -158,7 +158,7 @@ func (a AddKubeconfigCAs) Apply(ctx context.Context, env *remediate.Env, c *reme
 	if err != nil {
 		return err
 	}
-	run := host.Run{ID: env.Run}
+	run := host.RunFolder{ID: env.RunID}
 	e := host.Edit{Path: a.Path, Before: c.File.SHA256, Offset: int64(c.File.Edit.Offset), Length: int64(c.File.Edit.Length), Insert: c.File.Edit.Insert}
 	_, err = run.Replace(ctx, n, e)
 	switch {
@@ -179,7 +179,7 @@ func (a AddKubeconfigCAs) settle(ctx context.Context, env *remediate.Env, e host
 	defer cancel()
 	n, err := env.Connect(ctx, a.NodeName)
 	if err == nil {
-		_, err = host.Run{ID: env.Run}.Replace(ctx, n, e)
+		_, err = host.RunFolder{ID: env.RunID}.Replace(ctx, n, e)
 	}
 	if err == nil {
 		return nil
@@ -205,7 +205,7 @@ func (a AddKubeconfigCAs) Verify(ctx context.Context, env *remediate.Env, c *rem
 	case err != nil:
 		return err
 	case entry == nil:
-		return fmt.Errorf("%s on %s is not in the manifest of run %s", a.Path, a.NodeName, env.Run)
+		return fmt.Errorf("%s on %s is not in the manifest of run %s", a.Path, a.NodeName, env.RunID)
 	case !entry.IsWritten(now):
 		return fmt.Errorf("%s on %s: %w", a.Path, a.NodeName, remediate.ErrChanged)
 	case now.Mode != entry.Before.Mode || now.UID != entry.Before.UID || now.GID != entry.Before.GID || now.Label != entry.Before.Label:
@@ -315,7 +315,7 @@ func restore(ctx context.Context, env *remediate.Env, node, path string) error {
 	if err != nil {
 		return err
 	}
-	_, err = host.Run{ID: env.Run}.Restore(ctx, n, path)
+	_, err = host.RunFolder{ID: env.RunID}.Restore(ctx, n, path)
 	switch {
 	case errors.Is(err, host.ErrChanged):
 		return fmt.Errorf("%w: %w", remediate.ErrChanged, err)

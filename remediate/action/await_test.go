@@ -13,8 +13,8 @@ func TestWhatIsNotAccepted(t *testing.T) {
 	file := inspect.ProbedKubeconfig{Path: remediatetest.KubeletFile}
 	unasked, refused, distrusted := file, file, file
 	refused.Refused = "it is empty"
-	unasked.Answers = []inspect.Answer{{Question: inspect.AskLease, Code: 200}}
-	distrusted.Answers = []inspect.Answer{{Question: inspect.AskNode, Failure: inspect.FailedTrust, Detail: "the CA does not verify it"}}
+	unasked.Answers = []inspect.ProbeAnswer{{Question: inspect.AskLease, Code: 200}}
+	distrusted.Answers = []inspect.ProbeAnswer{{Question: inspect.AskNode, Failure: inspect.FailedTrust, Detail: "the CA does not verify it"}}
 	for want, c := range map[string]*inspect.RestartProbe{
 		"neither curl nor openssl":      {Problem: "neither curl nor openssl"},
 		"no credentials":                {Kubeconfig: unasked},

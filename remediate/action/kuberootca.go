@@ -47,7 +47,7 @@ func NewPatchKubeRootCA(ctx context.Context, kube kubernetes.Interface, namespac
 }
 
 // ID is such as "patch openshift-multus/kube-root-ca.crt".
-func (a PatchKubeRootCA) ID() string { return "patch " + a.Object.Namespace + "/" + a.Object.Name }
+func (a PatchKubeRootCA) ID() string { return patchID + a.Object.Namespace + "/" + a.Object.Name }
 
 // Node is the cluster.
 func (a PatchKubeRootCA) Node() string { return "" }
@@ -107,11 +107,15 @@ func (a PatchKubeRootCA) Undo(ctx context.Context, env *remediate.Env, _ *remedi
 	return a.Restore(ctx, env)
 }
 
+// patchID begins the ID of what patches a ConfigMap. Journals have it for ever, and Patched reads it
+// there.
+const patchID = "patch "
+
 // Patched are the ConfigMaps that a run patched or was about to: NAMESPACE/NAME. They are put
 // back by hand, by what Journals.Kept names.
 func Patched(s remediate.RunRecord) (out []string) {
 	for i, r := range s.Records {
-		if of, ok := strings.CutPrefix(r.Action, "patch "); ok && r.Event == remediate.Begun && !slices.Contains(out, of) && !s.FailedUnchanged(i) {
+		if of, ok := strings.CutPrefix(r.Action, patchID); ok && r.Event == remediate.Begun && !slices.Contains(out, of) && !s.FailedUnchanged(i) {
 			out = append(out, of)
 		}
 	}

@@ -35,7 +35,7 @@ type Pause struct {
 
 // ID is such as "pause machinehealthchecks openshift-machine-api/workers".
 func (a Pause) ID() string {
-	verb := "pause "
+	verb := pauseID
 	if a.resume {
 		verb = "resume "
 	}
@@ -260,10 +260,13 @@ func Frame(p *remediate.Plan, first, last []remediate.Step) {
 	}
 }
 
+// pauseID begins the ID of what pauses. Journals have it for ever, and Paused reads it there.
+const pauseID = "pause "
+
 // Paused reports whether a run paused something, or was about to.
 func Paused(s remediate.RunRecord) bool {
 	return slices.ContainsFunc(s.Records, func(r remediate.Record) bool {
-		return r.Event == remediate.Begun && strings.HasPrefix(r.Action, "pause ")
+		return r.Event == remediate.Begun && strings.HasPrefix(r.Action, pauseID)
 	})
 }
 

@@ -71,9 +71,9 @@ func (a RemoveFile) Apply(ctx context.Context, env *remediate.Env, c *remediate.
 			return err
 		}
 		if c.File.Link != "" {
-			_, err = host.Run{ID: env.Run}.TakeLink(ctx, n, a.Path, c.File.Link)
+			_, err = host.RunFolder{ID: env.RunID}.TakeLink(ctx, n, a.Path, c.File.Link)
 		} else {
-			_, err = host.Run{ID: env.Run}.Take(ctx, n, a.Path, c.File.SHA256)
+			_, err = host.RunFolder{ID: env.RunID}.Take(ctx, n, a.Path, c.File.SHA256)
 		}
 		return err
 	}
@@ -99,7 +99,7 @@ func (a RemoveFile) Verify(ctx context.Context, env *remediate.Env, _ *remediate
 	case err != nil:
 		return err
 	case entry == nil || !entry.Taken:
-		return fmt.Errorf("%s on %s is not among the files that run %s removed", a.Path, a.NodeName, env.Run)
+		return fmt.Errorf("%s on %s is not among the files that run %s removed", a.Path, a.NodeName, env.RunID)
 	case now.Kind != host.Absent:
 		return fmt.Errorf("%s on %s: %w: something has its name again", a.Path, a.NodeName, remediate.ErrChanged)
 	}
@@ -117,7 +117,7 @@ func putBack(ctx context.Context, env *remediate.Env, node, path string, link bo
 	if err != nil {
 		return err
 	}
-	run := host.Run{ID: env.Run}
+	run := host.RunFolder{ID: env.RunID}
 	switch {
 	case link && over != nil:
 		_, err = run.RestoreLink(ctx, n, path, over.Link)

@@ -110,7 +110,7 @@ func (a RestartKubelet) Apply(ctx context.Context, env *remediate.Env, _ *remedi
 	if err != nil {
 		return err
 	}
-	err = host.Run{ID: env.Run}.Restart(ctx, n, catalog.KubeletUnit)
+	err = host.RunFolder{ID: env.RunID}.Restart(ctx, n, catalog.KubeletUnit)
 	if errors.Is(err, nodeexec.ErrUnknownOutcome) {
 		err = nil // Verify tells
 	}

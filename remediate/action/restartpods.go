@@ -120,7 +120,7 @@ func (a RestartPods) kubelet(facts inspect.Snapshot, n *inspect.Node, now time.T
 }
 
 // Needed says whether the pods run since before they could know the CA, and why.
-func (a RestartPods) Needed(facts inspect.Snapshot, n *inspect.Node, now time.Time) (catalog.Answer, string) {
+func (a RestartPods) Needed(facts inspect.Snapshot, n *inspect.Node, now time.Time) (catalog.Tristate, string) {
 	started := a.started(n)
 	if started.IsZero() {
 		return catalog.Unknown, "its start time is unknown"
@@ -158,7 +158,7 @@ func (a RestartPods) Needed(facts inspect.Snapshot, n *inspect.Node, now time.Ti
 }
 
 // byFile says whether who started then has read a file on its node as it is now.
-func byFile(n *inspect.Node, ref catalog.Ref, started time.Time) (catalog.Answer, string) {
+func byFile(n *inspect.Node, ref catalog.Ref, started time.Time) (catalog.Tristate, string) {
 	f := n.File(ref.Name)
 	switch {
 	case f == nil:
@@ -173,7 +173,7 @@ func byFile(n *inspect.Node, ref catalog.Ref, started time.Time) (catalog.Answer
 
 // byRootCA is byFile for kube-root-ca.crt of the pods' namespace: since is when they
 // started, by the cluster's clock, and made is when the CA was made, where that is known.
-func (a RestartPods) byRootCA(n *inspect.Node, now, since, made time.Time, known bool) (catalog.Answer, string) {
+func (a RestartPods) byRootCA(n *inspect.Node, now, since, made time.Time, known bool) (catalog.Tristate, string) {
 	switch {
 	case a.RootCA == nil:
 		return catalog.Unknown, a.Row.Trust.String() + " was not read"

@@ -19,7 +19,7 @@ import (
 // RestoreFile puts back what a file was before a run.
 type RestoreFile struct {
 	NodeName string
-	Entry    host.Entry // of the run's folder on the node
+	Backup   host.Backup // of the run's folder on the node
 	// AcceptUntrusted says that the trust in what is served was given up by name.
 	AcceptUntrusted bool
 	// RecheckRequests: whether its kubelet waits for a certificate is asked once more before.
@@ -32,27 +32,27 @@ func (a RestoreFile) ID() string { return "restore " + a.NodeName + ":" + a.path
 // Node is the node.
 func (a RestoreFile) Node() string { return a.NodeName }
 
-func (a RestoreFile) path() string { return a.Entry.Before.Path }
+func (a RestoreFile) path() string { return a.Backup.Before.Path }
 
 // Diff compares the file with what the run made of it.
 func (a RestoreFile) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
-	if later := a.Entry.Later; later != "" {
+	if later := a.Backup.Later; later != "" {
 		return nil, &remediate.Refusal{Name: remediate.ChangedSince, Node: a.NodeName, Reason: fmt.Sprintf("run %s changed %s after this run: restoring the backup would undo that too", later, a.path()),
 			Next: facts.Hints.Next("to put that run back first: {} undo %s --from-nodes --nodes %s", later, a.NodeName)}
 	}
-	if a.Entry.Taken {
+	if a.Backup.Taken {
 		return a.moveBack(facts, now)
 	}
 	text, file, err := AddKubeconfigCAs{NodeName: a.NodeName, Path: a.path()}.text(facts)
 	if err != nil {
 		return nil, err
 	}
-	if file.SHA256 == pki.Fingerprint(a.Entry.Before.SHA256) {
+	if file.SHA256 == pki.Fingerprint(a.Backup.Before.SHA256) {
 		return nil, nil //nolint:nilnil // so already, as Action says
 	}
-	if !slices.Contains(a.Entry.Wrote, [32]byte(file.SHA256)) {
+	if !slices.Contains(a.Backup.Wrote, [32]byte(file.SHA256)) {
 		return nil, &remediate.Refusal{Name: remediate.ChangedSince, Node: a.NodeName, Reason: fmt.Sprintf("%s was changed after the run (sha256 %s now): restoring the backup would undo that too", a.path(), file.SHA256.Short()),
-			Next: "the backup is in the run's folder below " + host.DefaultFolder + " on the node, under the sha256 " + pki.Fingerprint(a.Entry.Before.SHA256).String()}
+			Next: "the backup is in the run's folder below " + host.DefaultFolder + " on the node, under the sha256 " + pki.Fingerprint(a.Backup.Before.SHA256).String()}
 	}
 	n, _ := facts.Node(a.NodeName)
 	before, err := a.backup(n)
@@ -79,21 +79,21 @@ func (a RestoreFile) moveBack(facts inspect.Snapshot, now time.Time) (*remediate
 	}
 	f := &remediate.FileChange{Path: path, Removed: true}
 	c := &remediate.Change{Summary: "put back " + path, File: f, Versions: facts.Cluster.Versions}
-	if a.Entry.Before.Kind == host.Link {
-		f.After = leading(a.Entry.Target)
-		c.Summary += ", a link to " + foreign.Text(a.Entry.Target)
+	if a.Backup.Before.Kind == host.Link {
+		f.After = leading(a.Backup.Target)
+		c.Summary += ", a link to " + foreign.Text(a.Backup.Target)
 		switch {
 		case file == nil:
 		case file.Link == "":
 			return nil, since("is no link any more")
-		case file.Link == a.Entry.Target:
+		case file.Link == a.Backup.Target:
 			return nil, nil //nolint:nilnil // so already, as Action says
 		default:
 			f.Link, f.Before = file.Link, leading(file.Link)
 		}
 		return c, nil
 	}
-	if file != nil && file.SHA256 == pki.Fingerprint(a.Entry.Before.SHA256) {
+	if file != nil && file.SHA256 == pki.Fingerprint(a.Backup.Before.SHA256) {
 		return nil, nil //nolint:nilnil // so already, as Action says
 	}
 	if file != nil {
@@ -103,13 +103,13 @@ func (a RestoreFile) moveBack(facts inspect.Snapshot, now time.Time) (*remediate
 				f.Before, f.Old = k.Text, caOf(k.Text)
 			}
 		}
-		if !slices.Contains(a.Entry.Wrote, [32]byte(file.SHA256)) && !KubeletWrote(f.Before) {
+		if !slices.Contains(a.Backup.Wrote, [32]byte(file.SHA256)) && !KubeletWrote(f.Before) {
 			return nil, since("is not as a kubelet writes it, so another user or program changed it")
 		}
 	}
 	from := ""
 	for _, k := range n.Kubeconfigs { // its text may be such that it did not leave the node
-		if kept := n.File(k.Path); kept != nil && kept.SHA256 == pki.Fingerprint(a.Entry.Before.SHA256) && strings.HasPrefix(k.Path, host.DefaultFolder+"/") {
+		if kept := n.File(k.Path); kept != nil && kept.SHA256 == pki.Fingerprint(a.Backup.Before.SHA256) && strings.HasPrefix(k.Path, host.DefaultFolder+"/") {
 			from, f.After, f.New = k.Path, k.Text, caOf(k.Text)
 		}
 	}
@@ -145,7 +145,7 @@ func KubeletWrote(text []byte) bool {
 // backup finds the bytes from before among what was read of the run's folder.
 func (a RestoreFile) backup(n *inspect.Node) ([]byte, error) {
 	for _, k := range n.Kubeconfigs {
-		if f := n.File(k.Path); f != nil && f.SHA256 == pki.Fingerprint(a.Entry.Before.SHA256) && strings.HasPrefix(k.Path, host.DefaultFolder+"/") && int64(len(k.Text)) == f.Size {
+		if f := n.File(k.Path); f != nil && f.SHA256 == pki.Fingerprint(a.Backup.Before.SHA256) && strings.HasPrefix(k.Path, host.DefaultFolder+"/") && int64(len(k.Text)) == f.Size {
 			return k.Text, nil
 		}
 	}
@@ -183,8 +183,8 @@ func (a RestoreFile) Apply(ctx context.Context, env *remediate.Env, c *remediate
 			return err
 		}
 	}
-	if a.Entry.Taken {
-		return putBack(ctx, env, a.NodeName, a.path(), a.Entry.Before.Kind == host.Link, c.File)
+	if a.Backup.Taken {
+		return putBack(ctx, env, a.NodeName, a.path(), a.Backup.Before.Kind == host.Link, c.File)
 	}
 	return restore(ctx, env, a.NodeName, a.path())
 }
@@ -195,9 +195,9 @@ func (a RestoreFile) Verify(ctx context.Context, env *remediate.Env, _ *remediat
 	if err != nil {
 		return err
 	}
-	if now != a.Entry.Before {
+	if now != a.Backup.Before {
 		return fmt.Errorf("%s on %s is not as it was before: sha256 %x, mode %04o, owner %d:%d, label %q; it was %x, %04o, %d:%d, %q", a.path(), a.NodeName,
-			now.SHA256[:6], now.Mode, now.UID, now.GID, now.Label, a.Entry.Before.SHA256[:6], a.Entry.Before.Mode, a.Entry.Before.UID, a.Entry.Before.GID, a.Entry.Before.Label)
+			now.SHA256[:6], now.Mode, now.UID, now.GID, now.Label, a.Backup.Before.SHA256[:6], a.Backup.Before.Mode, a.Backup.Before.UID, a.Backup.Before.GID, a.Backup.Before.Label)
 	}
 	if a.AcceptUntrusted {
 		return nil
@@ -206,9 +206,9 @@ func (a RestoreFile) Verify(ctx context.Context, env *remediate.Env, _ *remediat
 	if err != nil {
 		return err
 	}
-	if a.Entry.Before.Kind == host.Link {
-		if n, ok := facts.Node(a.NodeName); !ok || n.File(a.path()) == nil || n.File(a.path()).Link != a.Entry.Target {
-			return fmt.Errorf("%s on %s does not lead to %s", a.path(), a.NodeName, foreign.Text(a.Entry.Target))
+	if a.Backup.Before.Kind == host.Link {
+		if n, ok := facts.Node(a.NodeName); !ok || n.File(a.path()) == nil || n.File(a.path()).Link != a.Backup.Target {
+			return fmt.Errorf("%s on %s does not lead to %s", a.path(), a.NodeName, foreign.Text(a.Backup.Target))
 		}
 		return nil
 	}

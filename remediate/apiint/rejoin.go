@@ -121,7 +121,7 @@ func uselessCertificate(facts inspect.Snapshot, n *inspect.Node, now time.Time) 
 	case cert.NotAfter.Before(n.Time(now)):
 		return "that in " + inspect.KubeletClient + " ended " + cert.NotAfter.UTC().Format(time.RFC3339), nil
 	}
-	if c := n.RestartProbe; c != nil && c.Kubeconfig.Certificate == inspect.KubeletClient && slices.ContainsFunc(c.Kubeconfig.Answers, func(a inspect.Answer) bool { return a.Code == 401 }) {
+	if c := n.RestartProbe; c != nil && c.Kubeconfig.Certificate == inspect.KubeletClient && slices.ContainsFunc(c.Kubeconfig.Answers, func(a inspect.ProbeAnswer) bool { return a.Code == 401 }) {
 		return "the API server does not accept that in " + inspect.KubeletClient + " (401), which is valid until " + cert.NotAfter.UTC().Format(time.RFC3339), nil
 	}
 	return "", nil

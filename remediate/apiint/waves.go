@@ -261,7 +261,7 @@ func (a Repair) masters(d *remediate.Draft, names []string) error {
 	chosen := a.Order.wants(remediate.WaveMasters)
 	of := d
 	if !chosen {
-		of = &remediate.Draft{Plan: &remediate.Plan{Run: d.Plan.Run, Now: d.Plan.Now, Basis: d.Plan.Basis}, Facts: d.Facts}
+		of = &remediate.Draft{Plan: &remediate.Plan{RunID: d.Plan.RunID, Now: d.Plan.Now, Basis: d.Plan.Basis}, Facts: d.Facts}
 	}
 	nodes, unknown, err := a.each(of, names)
 	if err != nil {

@@ -209,7 +209,7 @@ func approve(ctx context.Context, env *remediate.Env, n RequestedNode, r *Reques
 	at := metav1.NewTime(env.Now())
 	c.Status.Conditions = append(c.Status.Conditions, certificatesapi.CertificateSigningRequestCondition{
 		Type: certificatesapi.CertificateApproved, Status: corev1.ConditionTrue, Reason: "certrot", LastUpdateTime: at, LastTransitionTime: at,
-		Message: "approved by run " + env.Run + " of certrot: it matches the node's kubelet",
+		Message: "approved by run " + env.RunID + " of certrot: it matches the node's kubelet",
 	})
 	_, err = env.Kube.CertificatesV1().CertificateSigningRequests().UpdateApproval(ctx, c.Name, c, metav1.UpdateOptions{})
 	if err != nil {

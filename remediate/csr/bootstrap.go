@@ -29,7 +29,7 @@ func ApprovedByHand(v catalog.Versions) (catalog.KubeletRequester, bool) {
 
 // Answered reports whether the API server answered to a kubeconfig.
 func Answered(f inspect.ProbedKubeconfig) bool {
-	return slices.ContainsFunc(f.Answers, func(a inspect.Answer) bool { return a.Code > 0 })
+	return slices.ContainsFunc(f.Answers, func(a inspect.ProbeAnswer) bool { return a.Code > 0 })
 }
 
 // bootstrapPath is the file with which a kubelet joins.

@@ -22,7 +22,7 @@ func TestABootstrapFileWhoseCAIsAboutToBeFixed(t *testing.T) {
 		{inspect.FailedConnect, false, true},
 	} {
 		n := &inspect.Node{Name: "worker-0", RestartProbe: &inspect.RestartProbe{Bootstrap: inspect.ProbedKubeconfig{
-			Path: remediatetest.BootstrapFile, Presents: inspect.CredentialToken, Answers: []inspect.Answer{{Failure: c.failed, Detail: "no"}},
+			Path: remediatetest.BootstrapFile, Presents: inspect.CredentialToken, Answers: []inspect.ProbeAnswer{{Failure: c.failed, Detail: "no"}},
 		}}}
 		if err := CheckBootstrap(inspect.Snapshot{}, n, c.fixed); (err != nil) != c.refused {
 			t.Errorf("%s, its CA is fixed: %t: %v", c.failed, c.fixed, err)

@@ -54,7 +54,7 @@ func TestABootstrapFileIsAsTheKubeletReadIt(t *testing.T) {
 				j.InodeChanged = map[string]time.Time{path: j.Started(t).Add(c.changed)}
 				j.Comeback = nil
 				env.RestartProbe = func(context.Context, nodeexec.Node) (*inspect.RestartProbe, error) {
-					return &inspect.RestartProbe{Bootstrap: inspect.ProbedKubeconfig{Path: path, Presents: inspect.CredentialToken, Answers: []inspect.Answer{{Code: 200}}}}, nil
+					return &inspect.RestartProbe{Bootstrap: inspect.ProbedKubeconfig{Path: path, Presents: inspect.CredentialToken, Answers: []inspect.ProbeAnswer{{Code: 200}}}}, nil
 				}
 				end, change := NewApprovePending([]string{"worker-0"}, true, true), &remediate.Change{Versions: v}
 				why, unread := path+" changed after its start", strings.HasSuffix(path, "another.kubeconf")

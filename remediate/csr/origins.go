@@ -40,8 +40,8 @@ func provable(facts inspect.Snapshot, node string, now time.Time) string {
 	}
 	from := []string{"its Machine"}
 	n, ok := facts.Node(node)
-	if ok && n.Via == nodeexec.ViaSSH {
-		from = append(from, "the address that ssh reached")
+	if ok && nodeexec.WayOf(n.Via).ProvesAddress {
+		from = append(from, "the address that "+n.Via+" reached")
 	}
 	if chain := servingOf(facts, node); ok && len(chain) > 0 && chain[0].NotAfter.After(n.Time(now)) && pki.CommonName(chain[0].Subject) == "system:node:"+node {
 		from = append(from, "its serving certificate, if no Machine refers to it")

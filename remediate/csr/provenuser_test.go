@@ -21,7 +21,7 @@ func (c *contest) knownAsUser(presents inspect.Credential, user string) {
 	c.env.RestartProbe = func(ctx context.Context, on nodeexec.Node) (*inspect.RestartProbe, error) {
 		p, err := remediatetest.MayBootstrap(ctx, on)
 		p.Bootstrap.Presents = presents
-		p.Bootstrap.Answers = append(p.Bootstrap.Answers, inspect.Answer{Question: inspect.AskLease, Code: 403, Reason: "Forbidden", User: user})
+		p.Bootstrap.Answers = append(p.Bootstrap.Answers, inspect.ProbeAnswer{Question: inspect.AskLease, Code: 403, Reason: "Forbidden", User: user})
 		return p, err
 	}
 }

@@ -55,7 +55,7 @@ func TestAKubeletThatSleepsIsAwaited(t *testing.T) {
 				w.env.RestartProbe = func(ctx context.Context, n nodeexec.Node) (*inspect.RestartProbe, error) {
 					p, err := remediatetest.MayBootstrap(ctx, n)
 					if c.node.has(at()) {
-						p.Bootstrap.Answers = []inspect.Answer{{Detail: "i/o timeout"}}
+						p.Bootstrap.Answers = []inspect.ProbeAnswer{{Detail: "i/o timeout"}}
 					}
 					return p, err
 				}

@@ -19,7 +19,7 @@ const CsrSigner = "csr-signer"
 
 // SignerVerdict says whether what signs certificate requests is valid.
 type SignerVerdict struct {
-	Valid        catalog.Answer
+	Valid        catalog.Tristate
 	Reason, Next string
 	cause        error
 }

@@ -20,7 +20,7 @@ func TestPreflightOfPlainClusters(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		check  string
-		holds  catalog.Answer
+		holds  catalog.Tristate
 		says   string
 		change func(p *Preflight, f *remediatetest.Fixture)
 	}{

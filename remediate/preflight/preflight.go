@@ -123,15 +123,15 @@ func Risks() []string {
 	return append(names, remediate.NoLease, NoAPI, UnauthenticatedAPI, UnreviewedVersion, MastersFirst, WorkersBack, OwnedFile, action.OwnedObject)
 }
 
-// Claim is what a check before a change, by its name, wants to hold.
-type Claim struct{ Name, Claim string }
+// CheckStatement is what is true where a check before a change, by its name, passes.
+type CheckStatement struct{ Name, Statement string }
 
-// Claims are those of OpenShift's clusters and of plain ones, each once.
-func Claims() []Claim {
-	var out []Claim
+// CheckStatements are those of OpenShift's clusters and of plain ones, each once.
+func CheckStatements() []CheckStatement {
+	var out []CheckStatement
 	for _, c := range append(operatedChecks(), plainChecks()...) {
-		if !slices.ContainsFunc(out, func(o Claim) bool { return o.Name == c.name }) {
-			out = append(out, Claim{c.name, c.claim})
+		if !slices.ContainsFunc(out, func(o CheckStatement) bool { return o.Name == c.name }) {
+			out = append(out, CheckStatement{c.name, c.claim})
 		}
 	}
 	return out

@@ -41,7 +41,7 @@ func notRead(resource string) func(*Preflight) {
 	}
 }
 
-func actor(resource string, acts catalog.Answer, paused ...string) func(*Preflight) {
+func actor(resource string, acts catalog.Tristate, paused ...string) func(*Preflight) {
 	return func(p *Preflight) {
 		p.ControlPlane.Actors = append(p.ControlPlane.Actors, inspect.Actor{Resource: resource, Namespace: "openshift-machine-api", Name: "x", Active: acts, Why: "it heeds Ready Unknown", Paused: paused})
 	}
@@ -95,7 +95,7 @@ func TestPreflight(t *testing.T) {
 		title, check string
 		nodes        []string
 		change       func(*Preflight)
-		want         catalog.Answer
+		want         catalog.Tristate
 		says         string
 	}{
 		{"the leaf is another CA's", ServerSide, workers, replaced(catalog.LoadBalancerCA(), strangers), catalog.No, "no CA in ConfigMap/openshift-kube-apiserver-operator/loadbalancer-serving-ca"},
@@ -192,7 +192,7 @@ func TestPreflight(t *testing.T) {
 		}, catalog.No, "ClusterAutoscaler"},
 		{"health checks may not be listed", "remediation-active", workers, notRead("nodehealthchecks"), catalog.Unknown, "forbidden"},
 	}
-	asked := map[string]map[catalog.Answer]bool{}
+	asked := map[string]map[catalog.Tristate]bool{}
 	for _, tt := range tests {
 		p := quiet(tt.nodes...)
 		for _, v := range p.Check() {
@@ -214,7 +214,7 @@ func TestPreflight(t *testing.T) {
 			}
 		}
 		if asked[tt.check] == nil {
-			asked[tt.check] = map[catalog.Answer]bool{catalog.Yes: true} // before the change
+			asked[tt.check] = map[catalog.Tristate]bool{catalog.Yes: true} // before the change
 		}
 		asked[tt.check][tt.want] = true
 	}

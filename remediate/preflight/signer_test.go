@@ -27,7 +27,7 @@ func TestPreflightOfTheSigner(t *testing.T) {
 	for name, c := range map[string]struct {
 		p     Preflight
 		asked bool
-		holds catalog.Answer
+		holds catalog.Tristate
 		blind bool
 	}{
 		"nothing is approved":        {p: Preflight{}},

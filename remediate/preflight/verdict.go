@@ -66,7 +66,7 @@ func Accepting(risks ...string) string {
 
 // Result is what a check finds, before its name and claim are put to it.
 type Result struct {
-	Passed       catalog.Answer
+	Passed       catalog.Tristate
 	Reason, Next string
 }
 

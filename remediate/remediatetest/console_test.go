@@ -215,8 +215,8 @@ func (c *console) undoneByCertrot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := host.Run{ID: "run-1"}
-	entries, err := r.Entries(t.Context(), n)
+	r := host.RunFolder{ID: "run-1"}
+	entries, err := r.Backups(t.Context(), n)
 	if err != nil || len(entries) != 2 {
 		t.Fatalf("%+v, %v", entries, err)
 	}

@@ -52,7 +52,7 @@ func (f *Fixture) Joins(names ...string) {
 		n, _ := f.Snapshot.Node(name)
 		n.RestartProbe = &inspect.RestartProbe{
 			Kubeconfig: inspect.ProbedKubeconfig{Path: KubeletFile, Presents: inspect.CredentialCertificate, Certificate: inspect.KubeletClient},
-			Bootstrap:  inspect.ProbedKubeconfig{Path: BootstrapFile, Presents: inspect.CredentialToken, Answers: []inspect.Answer{{Code: 200}}},
+			Bootstrap:  inspect.ProbedKubeconfig{Path: BootstrapFile, Presents: inspect.CredentialToken, Answers: []inspect.ProbeAnswer{{Code: 200}}},
 		}
 	}
 	f.Sort()

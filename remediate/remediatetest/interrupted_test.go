@@ -220,7 +220,7 @@ func goOn(w *World, t *testing.T) {
 	pruned := w.clone(t)
 	n, err := pruned.env(t, "run-1", nil).Connect(t.Context(), m.name)
 	if err == nil {
-		err = host.Run{ID: "run-1"}.Remove(t.Context(), n)
+		err = host.RunFolder{ID: "run-1"}.Remove(t.Context(), n)
 	}
 	if left := pruned.Machines[m.name].leftovers(t); err != nil || len(left) > 0 {
 		t.Errorf("removed, and left behind: %q, %v", left, err)

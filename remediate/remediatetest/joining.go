@@ -113,7 +113,7 @@ func (j *Joining) link() string {
 // answers are those of the API server, with the CAs that files have now.
 func (j *Joining) answers(n *inspect.Node) {
 	file := func(path string, code int) inspect.ProbedKubeconfig {
-		a := inspect.Answer{Code: code, Reason: map[int]string{401: "Unauthorized"}[code]}
+		a := inspect.ProbeAnswer{Code: code, Reason: map[int]string{401: "Unauthorized"}[code]}
 		text, err := os.ReadFile(j.At(path))
 		if err != nil {
 			return inspect.ProbedKubeconfig{Path: path, Absent: true}
@@ -121,7 +121,7 @@ func (j *Joining) answers(n *inspect.Node) {
 		if !bytes.Contains(text, []byte(base64.StdEncoding.EncodeToString(pkitest.Bundle(j.ConfigMap, j.Old.CertPEM)))) {
 			a.Code, a.Failure, a.Detail = 0, inspect.FailedTrust, "nothing was sent"
 		}
-		return inspect.ProbedKubeconfig{Path: path, Presents: inspect.CredentialToken, Answers: []inspect.Answer{a}}
+		return inspect.ProbedKubeconfig{Path: path, Presents: inspect.CredentialToken, Answers: []inspect.ProbeAnswer{a}}
 	}
 	code := 200
 	if !j.accepted[j.link()] {

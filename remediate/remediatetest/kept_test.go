@@ -177,7 +177,7 @@ func keepRun(w *World, t *testing.T, dir string, h remediate.Header, plan func()
 			stopKept(w, t, fmt.Sprintf("%s/%02d", dir, kept), append(bytes.TrimSuffix(bytes.Join(lines[:kept+1], nil), []byte("\n")), '\n'))
 		}
 	}
-	env := w.env(t, p.Run, &faults{before: func(int) { stop() }}, paths...)
+	env := w.env(t, p.RunID, &faults{before: func(int) { stop() }}, paths...)
 	if err := (remediate.Runner{Env: env, Journal: j}).Run(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}

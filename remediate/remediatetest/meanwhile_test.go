@@ -76,9 +76,9 @@ func TestSeveralNodesWithoutAnAPI(t *testing.T) {
 	t.Parallel()
 	base := NewWorld(t, "worker-0", "worker-1")
 	p := repair(base, t, "run-1")
-	own := func(answer inspect.Answer) *inspect.RestartProbe {
+	own := func(answer inspect.ProbeAnswer) *inspect.RestartProbe {
 		answer.Question, answer.Server = inspect.AskNode, "api-int:6443"
-		return &inspect.RestartProbe{Kubeconfig: inspect.ProbedKubeconfig{Path: KubeletFile, Answers: []inspect.Answer{answer}}}
+		return &inspect.RestartProbe{Kubeconfig: inspect.ProbedKubeconfig{Path: KubeletFile, Answers: []inspect.ProbeAnswer{answer}}}
 	}
 	for _, c := range []struct {
 		name   string
@@ -87,8 +87,8 @@ func TestSeveralNodesWithoutAnAPI(t *testing.T) {
 		says   []string
 		goesOn bool
 	}{
-		{"it is accepted", own(inspect.Answer{Code: 200}), nil, []string{"worker-0", "worker-1", "is unknown", "answers its kubelet's own credentials"}, true},
-		{"it is refused", own(inspect.Answer{Code: 401, Reason: "Unauthorized"}), nil, []string{"worker-0", "401 Unauthorized"}, false},
+		{"it is accepted", own(inspect.ProbeAnswer{Code: 200}), nil, []string{"worker-0", "worker-1", "is unknown", "answers its kubelet's own credentials"}, true},
+		{"it is refused", own(inspect.ProbeAnswer{Code: 401, Reason: "Unauthorized"}), nil, []string{"worker-0", "401 Unauthorized"}, false},
 		{"it can't be asked", nil, errFault, []string{errFault.Error()}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

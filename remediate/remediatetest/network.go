@@ -29,7 +29,7 @@ type FakeAPI struct {
 func NewFakeAPI(objects ...runtime.Object) *FakeAPI {
 	now := TestNow
 	f := &FakeAPI{Clientset: fake.NewClientset(objects...)}
-	f.Env = &remediate.Env{Run: "run-1", Kube: f, Now: func() time.Time { return now }, Sleep: func(ctx context.Context, d time.Duration) error {
+	f.Env = &remediate.Env{RunID: "run-1", Kube: f, Now: func() time.Time { return now }, Sleep: func(ctx context.Context, d time.Duration) error {
 		now = now.Add(d)
 		return context.Cause(ctx)
 	}}

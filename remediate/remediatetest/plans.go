@@ -115,7 +115,7 @@ func (s *Stage) Run(ctx context.Context, t *testing.T, p *remediate.Plan) (remed
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := &remediate.Env{Run: id, Now: time.Now,
+	env := &remediate.Env{RunID: id, Now: time.Now,
 		Open: func(context.Context, string) (nodeexec.Node, error) { return nil, nil },
 		Facts: func(context.Context, nodeexec.Node) (inspect.Snapshot, error) {
 			var all inspect.Snapshot
@@ -137,7 +137,7 @@ func (s *Stage) Run(ctx context.Context, t *testing.T, p *remediate.Plan) (remed
 
 // Plan is a plan of these waves.
 func (s *Stage) Plan(waves ...remediate.Wave) *remediate.Plan {
-	return &remediate.Plan{Run: "run-1", Waves: waves}
+	return &remediate.Plan{RunID: "run-1", Waves: waves}
 }
 
 // Wave is a wave of these nodes.

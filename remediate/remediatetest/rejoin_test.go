@@ -47,11 +47,11 @@ func joiningBack(j *Joining, t *testing.T, run string, accept bool) (*remediate.
 	if err != nil {
 		t.Fatal(err)
 	}
-	entries, err := host.Run{ID: run}.Entries(t.Context(), n)
+	entries, err := host.RunFolder{ID: run}.Backups(t.Context(), n)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return undo.Undo{Nodes: []undo.NodeBackups{{Node: "worker-0", Entries: entries}}, API: true, AcceptBreaksTrust: accept}.Plan(run, j.facts(t, pkiFolder, host.DefaultFolder+"/"+run), j.Now())
+	return undo.Undo{Nodes: []undo.NodeBackups{{Node: "worker-0", Backups: entries}}, API: true, AcceptBreaksTrust: accept}.Plan(run, j.facts(t, pkiFolder, host.DefaultFolder+"/"+run), j.Now())
 }
 
 // TestRejoin has a kubelet join anew that is in the incident, with client certificates of
@@ -59,9 +59,8 @@ func joiningBack(j *Joining, t *testing.T, run string, accept bool) (*remediate.
 func TestRejoin(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		has   func(*testing.T, *Joining)
-		asks  bool
-		taken []string // beside its kubeconfig
+		has  func(*testing.T, *Joining)
+		asks bool
 	}{
 		"a valid certificate": {has: func(*testing.T, *Joining) {}},
 		"none":                {has: func(t *testing.T, j *Joining) { _ = os.Remove(j.At(inspect.KubeletClient)) }, asks: true},
@@ -171,7 +170,7 @@ func TestRejoinIsRefused(t *testing.T) {
 		"it was not asked":  {nil, func(s *inspect.Snapshot) { s.Nodes[0].RestartProbe = nil }, csr.BootstrapCredential, "is unknown"},
 		"it can't be asked": {nil, func(s *inspect.Snapshot) { s.Nodes[0].RestartProbe.Problem = "no curl" }, csr.BootstrapCredential, "no curl"},
 		"no answer": {nil, func(s *inspect.Snapshot) {
-			s.Nodes[0].RestartProbe.Bootstrap.Answers = []inspect.Answer{{Failure: inspect.FailedTime, Detail: "no answer within 10s"}}
+			s.Nodes[0].RestartProbe.Bootstrap.Answers = []inspect.ProbeAnswer{{Failure: inspect.FailedTime, Detail: "no answer within 10s"}}
 		}, csr.BootstrapCredential, "no answer within 10s"},
 		"no bootstrap file": {func(t *testing.T, j *Joining, _ *apiint.Repair) { _ = os.Remove(j.At(BootstrapFile)) }, nil, "", BootstrapFile},
 		"nobody approves": {func(t *testing.T, j *Joining, a *apiint.Repair) {

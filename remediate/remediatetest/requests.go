@@ -253,7 +253,7 @@ func exactClock() inspect.Clock {
 
 // MayBootstrap is of a node whose bootstrap file the API server accepts.
 func MayBootstrap(context.Context, nodeexec.Node) (*inspect.RestartProbe, error) {
-	return &inspect.RestartProbe{Bootstrap: inspect.ProbedKubeconfig{Path: BootstrapFile, Presents: inspect.CredentialToken, Answers: []inspect.Answer{{Code: 200}}}}, nil
+	return &inspect.RestartProbe{Bootstrap: inspect.ProbedKubeconfig{Path: BootstrapFile, Presents: inspect.CredentialToken, Answers: []inspect.ProbeAnswer{{Code: 200}}}}, nil
 }
 
 // HeartbeatAt is of a node whose kubelet renewed its Lease then.

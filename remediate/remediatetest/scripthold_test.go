@@ -34,7 +34,7 @@ func TestScriptHoldsTheNode(t *testing.T) {
 			number, _, _ = strings.Cut(number, " ")
 			alive := strings.Replace(who, "(pid "+number+" ", fmt.Sprintf("(pid %d ", os.Getpid()), 1)
 			certrot := c.env(t, "run-2", nil)
-			certrot.Holder = nodeexec.ThisProcess().String() + ", run run-2"
+			certrot.Holder = nodeexec.ThisHolder().String() + ", run run-2"
 			c.Write(t, heldFile, []byte(alive+"\n"+rest))
 			var other *host.LockedError
 			if _, err := certrot.Hold(t.Context(), "worker-0"); !errors.As(err, &other) || other.By != alive {
@@ -68,7 +68,7 @@ func TestScriptKeepsOffAHeldNode(t *testing.T) {
 	t.Parallel()
 	c := newConsole(t, bashCore)
 	c.quick(t)
-	me := nodeexec.ThisProcess().String()
+	me := nodeexec.ThisHolder().String()
 	certrot := c.env(t, "run-2", nil)
 	certrot.Holder = me + ", run run-2"
 	release, err := certrot.Hold(t.Context(), "worker-0")

@@ -221,7 +221,7 @@ func (s *simulation) find(name string) *simulated {
 
 func (s *simulation) env(run string) *remediate.Env {
 	return &remediate.Env{
-		Run: run, Now: s.now, Kube: simulatedKube{s: s}, Dynamic: simulatedDynamic{s: s}, Heartbeat: s.heartbeatOf, Signer: validSigner, APIClock: exactClock, RestartProbe: MayBootstrap,
+		RunID: run, Now: s.now, Kube: simulatedKube{s: s}, Dynamic: simulatedDynamic{s: s}, Heartbeat: s.heartbeatOf, Signer: validSigner, APIClock: exactClock, RestartProbe: MayBootstrap,
 		Sleep: func(ctx context.Context, d time.Duration) error {
 			s.mu.Lock()
 			defer s.mu.Unlock()

@@ -48,11 +48,11 @@ func undoing(w *World, t *testing.T, run string) undo.Undo {
 		if err != nil {
 			t.Fatal(err)
 		}
-		entries, err := host.Run{ID: run}.Entries(t.Context(), n)
+		entries, err := host.RunFolder{ID: run}.Backups(t.Context(), n)
 		if err != nil && !errors.Is(err, host.ErrNoRun) {
 			t.Fatal(err)
 		}
-		u.Nodes = append(u.Nodes, undo.NodeBackups{Node: name, Entries: entries})
+		u.Nodes = append(u.Nodes, undo.NodeBackups{Node: name, Backups: entries})
 	}
 	return u
 }
@@ -110,11 +110,11 @@ func leftOn(m *Machine, t *testing.T) string {
 	return fmt.Sprint(m.repaired(t, BootstrapFile), m.repaired(t, KubeletFile), m.asked(t), m.restarts(t), left, kept)
 }
 
-func entriesOn(m *Machine, t *testing.T) (entries []host.Entry, names string) {
+func entriesOn(m *Machine, t *testing.T) (entries []host.Backup, names string) {
 	t.Helper()
 	for _, k := range undoing(m.World, t, "run-1").Nodes {
 		if k.Node == m.name {
-			entries = k.Entries
+			entries = k.Backups
 		}
 	}
 	for _, e := range entries {

@@ -170,7 +170,7 @@ func (w *World) Sleep(ctx context.Context, d time.Duration) error {
 func (w *World) env(t *testing.T, run string, f *faults, paths ...string) *remediate.Env {
 	t.Helper()
 	e := &remediate.Env{
-		Run: run, Now: w.Now, Sleep: w.Sleep,
+		RunID: run, Now: w.Now, Sleep: w.Sleep,
 		Open: func(ctx context.Context, name string) (nodeexec.Node, error) {
 			m := w.Machines[name]
 			if m == nil {

@@ -59,11 +59,11 @@ func rotateChecks() []rotateCheck {
 	}
 }
 
-// Claims are what the checks before a rotation want to hold.
-func Claims() []preflight.Claim {
-	var out []preflight.Claim
+// CheckStatements are those of the checks before a rotation.
+func CheckStatements() []preflight.CheckStatement {
+	var out []preflight.CheckStatement
 	for _, c := range rotateChecks() {
-		out = append(out, preflight.Claim{Name: c.name, Claim: c.claim})
+		out = append(out, preflight.CheckStatement{Name: c.name, Statement: c.claim})
 	}
 	return out
 }

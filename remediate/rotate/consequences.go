@@ -67,13 +67,12 @@ func subject(actor string) string {
 func (p Planned) consequences() []Consequence {
 	out := []Consequence{}
 	for _, s := range p.Of.Rotation.Flow(p.Of.At, p.Facts.Snapshot.Cluster.Versions) {
-		c := Consequence{Stage: s.Stage, At: s.To, Text: subject(s.Actor) + s.Action, By: s.Actor, Node: string(s.Node), Rollout: s.Rollout, Undelivered: s.Undelivered, Mark: string(s.Mark), Source: s.Source}
-		when, reads := strings.CutPrefix(s.Action, "reads it ")
+		c := Consequence{Stage: s.Stage, At: s.To, Text: subject(s.Actor) + s.Action, By: s.Actor, Node: string(s.Node), Rollout: s.Rollout, Undelivered: s.Undelivered != "", Mark: string(s.Mark), Source: s.Source}
 		switch {
 		case s.Node != "":
 			c.Text = s.Action
-		case s.Stage == catalog.FlowTrust && reads: // by one or by many
-			c.Text = "is read by " + strings.TrimSuffix(subject(s.Actor), " ") + " " + when
+		case s.Reads != "": // by one or by many
+			c.Text = "is read by " + strings.TrimSuffix(subject(s.Actor), " ") + " " + string(s.Reads)
 		}
 		switch {
 		case s.Pools:

@@ -119,7 +119,7 @@ func (r *Runner) nextLeaf(ctx context.Context, t *tracker) (*Planned, error) {
 
 // pendingLeaf is the first of those that are to be rotated; nil: there is none, for good
 // (Yes), not yet (No), or as far as it was read (Unknown).
-func (p Planned) pendingLeaf(stages []Stage) (leaf *Planned, none catalog.Answer) {
+func (p Planned) pendingLeaf(stages []Stage) (leaf *Planned, none catalog.Tristate) {
 	left := p.Preflight(p.Of).left(p.All)
 	if !left.Signer && len(left.Leaves) > 0 {
 		return &Planned{Reading: p.Reading, Of: left.Leaves[0]}, catalog.No

@@ -21,8 +21,8 @@ type Rotatable struct {
 	Name     string // as it may be typed: shortest of "name" and "namespace/name" that means it alone
 	Rotation catalog.Rotation
 	Trigger  catalog.Trigger
-	Known    catalog.Answer // of the Trigger
-	Entry    *inspect.Entry // nil: not read
+	Known    catalog.Tristate // of the Trigger
+	Entry    *inspect.Entry   // nil: not read
 
 	versions catalog.Versions
 	hints    inspect.Hints
@@ -85,7 +85,7 @@ func rotatables(f *inspect.Facts) []Rotatable {
 // the same signer one.
 func rotations(v catalog.Versions) []catalog.Rotation {
 	var out []catalog.Rotation
-	for _, answer := range []catalog.Answer{catalog.Yes, catalog.Unknown} {
+	for _, answer := range []catalog.Tristate{catalog.Yes, catalog.Unknown} {
 		for _, r := range catalog.Rotations() {
 			if r.Signer.Kind == catalog.Secret && r.In.Holds(v) == answer && !slices.ContainsFunc(out, func(o catalog.Rotation) bool { return o.Signer == r.Signer }) {
 				out = append(out, r)

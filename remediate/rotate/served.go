@@ -202,7 +202,7 @@ func (c Chain) edgesStage(leaf Stage) Stage {
 	var late, unread []Late
 	claims := slices.DeleteFunc(c.claims(), func(claim trust.Claim) bool { return claim.Tenant != "" && claim.Status != assess.Pass }) // stage trust tells of them
 	for _, claim := range claims {
-		text := strings.TrimSpace(fmt.Sprintf("%s, of %s (%s)", claim.Claim, whoOf(claim), claim.Because()))
+		text := strings.TrimSpace(fmt.Sprintf("%s, of %s (%s)", claim.Statement, whoOf(claim), claim.Because()))
 		switch claim.Status {
 		case assess.Pass:
 		case assess.Unknown:

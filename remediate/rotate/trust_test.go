@@ -70,7 +70,7 @@ func TestPodsMemory(t *testing.T) {
 		young  bool // the signer is new
 		anew   bool // the signer is to be made anew
 		pods   func(r *rotating) *action.NetworkRestarts
-		want   catalog.Answer
+		want   catalog.Tristate
 		says   string
 		unread bool // the pods' node
 	}{
@@ -171,7 +171,7 @@ func TestToldLeaf(t *testing.T) {
 func TestTrustInMemory(t *testing.T) {
 	t.Parallel()
 	counted := 0
-	for _, row := range catalog.Processes() {
+	for _, row := range catalog.StartupReaders() {
 		r := newRotating(loadBalancer, "4.15.3")
 		p := r.preflight(t, "internal-loadbalancer-serving-certkey")
 		e := row.Edge
@@ -183,8 +183,8 @@ func TestTrustInMemory(t *testing.T) {
 			}
 		}
 	}
-	if counted == 0 || counted != len(catalog.Processes()) {
-		t.Errorf("%d of %d processes count", counted, len(catalog.Processes()))
+	if counted == 0 || counted != len(catalog.StartupReaders()) {
+		t.Errorf("%d of %d processes count", counted, len(catalog.StartupReaders()))
 	}
 }
 
@@ -193,7 +193,7 @@ func TestTrustInMemory(t *testing.T) {
 func TestTrustOfWhoWasNotSeen(t *testing.T) {
 	t.Parallel()
 	counted := 0
-	for _, row := range catalog.Processes() {
+	for _, row := range catalog.StartupReaders() {
 		if row.Command == "kubelet" {
 			continue
 		}
@@ -230,7 +230,7 @@ func TestTrustOfWhoWasNotSeen(t *testing.T) {
 			}
 		}
 	}
-	if counted != 5*(len(catalog.Processes())-1) {
+	if counted != 5*(len(catalog.StartupReaders())-1) {
 		t.Errorf("it was asked %d times", counted)
 	}
 }

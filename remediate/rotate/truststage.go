@@ -133,7 +133,7 @@ func (c Chain) leftOut() []string {
 	if len(c.Facts.Snapshot.Nodes) == 0 && len(out) == 0 {
 		out = append(out, "clients on nodes (none was read)")
 	}
-	for _, row := range catalog.Processes() {
+	for _, row := range catalog.StartupReaders() {
 		if !slices.ContainsFunc(edges, func(e catalog.Edge) bool { return e.ID == row.EdgeID }) {
 			continue
 		}
@@ -216,9 +216,9 @@ func (c Chain) lateOnNodes() assess.Remediation {
 	for _, d := range c.Of.Rotation.Deliveries(c.Facts.Snapshot.Cluster.Versions) {
 		switch {
 		case !d.Delivered && c.signs():
-			return assess.Run(hints.Next("{} fix-api-int --dry-run=client"))
+			return assess.FixedCommand(hints.Next("{} fix-api-int --dry-run=client"))
 		case !d.Delivered:
-			return assess.Run(hints.Next("{} pretrust --dry-run=client"))
+			return assess.FixedCommand(hints.Next("{} pretrust --dry-run=client"))
 		case len(seen) > 0: // then it is known what holds it up
 		case d.Pools:
 			next += "; to " + d.To.Name + " it comes by the pools: is one paused, or a node not Ready? oc get machineconfigpools"
@@ -328,7 +328,7 @@ func (c Chain) leafStage(ca *pki.Cert) Stage {
 
 // Signed tells whether the newest certificate of its signer has signed what was named. why
 // says what was not read, where that is not known.
-func (c Chain) Signed() (answer catalog.Answer, why string) {
+func (c Chain) Signed() (answer catalog.Tristate, why string) {
 	leaf, ca := c.Of.Cert(), c.signer()
 	switch {
 	case leaf == nil && notThere(c.Facts, c.Of.At):

@@ -59,7 +59,7 @@ func undone(t *testing.T) (*remediatetest.Fixture, Undo) {
 		backup.Path = kept
 		n.Files = append(n.Files, backup)
 		slices.SortFunc(n.Files, func(a, b inspect.NodeFile) int { return strings.Compare(a.Path, b.Path) })
-		u.Nodes[0].Entries = append(u.Nodes[0].Entries, host.Entry{
+		u.Nodes[0].Backups = append(u.Nodes[0].Backups, host.Backup{
 			Before: host.File{Path: path, Kind: host.Regular, SHA256: was.SHA256, Size: was.Size}, Wrote: [][32]byte{n.File(path).SHA256},
 		})
 	}

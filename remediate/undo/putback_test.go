@@ -87,8 +87,8 @@ func TestPlanToPutBack(t *testing.T) {
 func TestUndoThatWasInterrupted(t *testing.T) {
 	t.Parallel()
 	f, u := undone(t)
-	for i := range u.Nodes[0].Entries {
-		e := &u.Nodes[0].Entries[i]
+	for i := range u.Nodes[0].Backups {
+		e := &u.Nodes[0].Backups[i]
 		f.Embed("worker-0", e.Before.Path, f.Before)
 		f.FirstNode().File(e.Before.Path).SHA256 = e.Before.SHA256
 	}
@@ -121,9 +121,9 @@ func TestUndoOfAFileThatTheKubeletDoesNotRunWith(t *testing.T) {
 	} {
 		f, u := undone(t)
 		n := f.FirstNode()
-		e := u.Nodes[0].Entries[slices.IndexFunc(u.Nodes[0].Entries, func(e host.Entry) bool { return e.Before.Path == c.entry })]
+		e := u.Nodes[0].Backups[slices.IndexFunc(u.Nodes[0].Backups, func(e host.Backup) bool { return e.Before.Path == c.entry })]
 		n.File(c.entry).SHA256 = e.Before.SHA256 // put back already
-		u.Nodes[0].Entries = []host.Entry{e}
+		u.Nodes[0].Backups = []host.Backup{e}
 		n.File(remediatetest.KubeletFile).Changed = n.Kubelet.Started.Add(time.Hour)
 		p, err := u.Plan("run-1", f.Snapshot, remediatetest.TestNow)
 		if err != nil || !slices.Equal(remediatetest.StepsOf(p), c.want) {
@@ -135,8 +135,8 @@ func TestUndoOfAFileThatTheKubeletDoesNotRunWith(t *testing.T) {
 func TestNothingToPutBack(t *testing.T) {
 	t.Parallel()
 	f, u := undone(t)
-	for i := range u.Nodes[0].Entries {
-		e := &u.Nodes[0].Entries[i]
+	for i := range u.Nodes[0].Backups {
+		e := &u.Nodes[0].Backups[i]
 		f.FirstNode().File(e.Before.Path).SHA256 = e.Before.SHA256
 	}
 	for _, u := range []Undo{u, {Nodes: []NodeBackups{{Node: "worker-0"}}}} {

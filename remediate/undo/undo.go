@@ -34,7 +34,7 @@ type Undo struct {
 // NodeBackups is what a node keeps of a run.
 type NodeBackups struct {
 	Node    string
-	Entries []host.Entry
+	Backups []host.Backup
 }
 
 // Plan makes the plan for these facts, the last file first. The error is a
@@ -150,14 +150,14 @@ func (u Undo) plan(run string, facts inspect.Snapshot, now time.Time, blind bool
 			d.Plan.Notes.Add(remediate.AcceptedNote(err.Error()))
 		}
 		d.AddNode(kept.Node)
-		if len(kept.Entries) == 0 { // nothing there is the run's: neither a file, nor a restart
+		if len(kept.Backups) == 0 { // nothing there is the run's: neither a file, nor a restart
 			continue
 		}
 		var changed []string
-		// kept.Entries are by path; the kubelet's own file goes back first, as it was
+		// kept.Backups are by path; the kubelet's own file goes back first, as it was
 		// written last.
-		for _, entry := range slices.Backward(kept.Entries) {
-			c, err := d.Step(action.RestoreFile{NodeName: kept.Node, Entry: entry, AcceptUntrusted: blind, RecheckRequests: u.API && !blind && !u.AcceptRequestsPending && len(changed) == 0 && csr.UnreadRequests(facts) == ""})
+		for _, entry := range slices.Backward(kept.Backups) {
+			c, err := d.Step(action.RestoreFile{NodeName: kept.Node, Backup: entry, AcceptUntrusted: blind, RecheckRequests: u.API && !blind && !u.AcceptRequestsPending && len(changed) == 0 && csr.UnreadRequests(facts) == ""})
 			if err != nil {
 				return nil, err
 			}
@@ -169,7 +169,7 @@ func (u Undo) plan(run string, facts inspect.Snapshot, now time.Time, blind bool
 		// interrupted before it.
 		restart := action.NewRestartKubelet(kept.Node, changed...)
 		restart.AcceptUntrusted = blind
-		restart.Restores = slices.ContainsFunc(kept.Entries, func(e host.Entry) bool { return n.KubeletReads(e.Before.Path) })
+		restart.Restores = slices.ContainsFunc(kept.Backups, func(e host.Backup) bool { return n.KubeletReads(e.Before.Path) })
 		c, err := d.Step(restart)
 		if err != nil {
 			return nil, err

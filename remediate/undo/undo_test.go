@@ -25,7 +25,7 @@ func undoing(nodes string, back ...string) (*remediatetest.Fixture, Undo) {
 			n, _ := f.Snapshot.Node(name)
 			text := n.Kubeconfigs[slices.IndexFunc(n.Kubeconfigs, func(k inspect.Kubeconfig) bool { return k.Path == path })]
 			was := *n.File(path)
-			e := host.Entry{Before: host.File{Path: path, Kind: host.Regular, SHA256: was.SHA256, Size: was.Size}}
+			e := host.Backup{Before: host.File{Path: path, Kind: host.Regular, SHA256: was.SHA256, Size: was.Size}}
 			text.Path = fmt.Sprintf("%s/run-1/before-%d", host.DefaultFolder, i)
 			n.Kubeconfigs = append(n.Kubeconfigs, text)
 			was.Path = text.Path
@@ -35,7 +35,7 @@ func undoing(nodes string, back ...string) (*remediatetest.Fixture, Undo) {
 				f.Embed(name, path, f.ConfigMap, f.Old.CertPEM)
 				e.Wrote = [][32]byte{n.File(path).SHA256}
 			}
-			kept.Entries = append(kept.Entries, e)
+			kept.Backups = append(kept.Backups, e)
 		}
 		u.Nodes = append(u.Nodes, kept)
 	}
@@ -68,7 +68,7 @@ func TestUndoThatGoesOn(t *testing.T) {
 			f.FirstNode().Ready, f.FirstNode().Heartbeat = "True", remediatetest.TestNow
 		}, want: []string{gate + "master-0", "await master-1"}},
 		{name: "one that the run did not come to", nodes: "master-0 master-1", change: func(f *remediatetest.Fixture, u *Undo) {
-			u.Nodes[0].Entries, f.FirstNode().Ready = nil, "Unknown"
+			u.Nodes[0].Backups, f.FirstNode().Ready = nil, "Unknown"
 		}, want: []string{"await master-1"}},
 		{name: "without an API", nodes: "master-0 master-1", change: func(f *remediatetest.Fixture, u *Undo) {
 			u.API = false

@@ -36,7 +36,7 @@ func asAdministrator(t *testing.T, lab *labtest.Lab) (*remediate.Env, *collect.C
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := &remediate.Env{Run: "e2e", Kube: kube, Now: time.Now, Sleep: func(ctx context.Context, d time.Duration) error {
+	env := &remediate.Env{RunID: "e2e", Kube: kube, Now: time.Now, Sleep: func(ctx context.Context, d time.Duration) error {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)

@@ -49,7 +49,7 @@ func leaseIn(t *testing.T, kubeconfig string) remediate.Lease {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return remediate.Lease{Kube: kube, Holder: nodeexec.ThisProcess().String(), Now: time.Now, Sleep: sleep}
+	return remediate.Lease{Kube: kube, Holder: nodeexec.ThisHolder().String(), Now: time.Now, Sleep: sleep}
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
@@ -285,7 +285,7 @@ func TestHealthChecksArePausedAndResumed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := &remediate.Plan{Run: id, Basis: inspect.Snapshot{}, Now: time.Now()}
+		p := &remediate.Plan{RunID: id, Basis: inspect.Snapshot{}, Now: time.Now()}
 		action.Frame(p, steps, nil)
 		if err := (remediate.Runner{Env: env, Journal: j}).Run(t.Context(), p); err != nil {
 			t.Error(err)

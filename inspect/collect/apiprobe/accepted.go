@@ -25,8 +25,8 @@ const atOnce = 32
 // Accepted asks servers, each host:port of an address, on a node, to whom its client
 // certificate is shown, for a path of HTTP. There is an answer for each; the error is why
 // the node asked no more, and those that were not asked are left out at the end.
-func Accepted(ctx context.Context, node gather.Runner, with Credentials, path string, servers []string) ([]inspect.Answer, error) {
-	var out []inspect.Answer
+func Accepted(ctx context.Context, node gather.Runner, with Credentials, path string, servers []string) ([]inspect.ProbeAnswer, error) {
+	var out []inspect.ProbeAnswer
 	for some := range slices.Chunk(servers, atOnce) {
 		var argv []string
 		for _, server := range some {
@@ -42,7 +42,7 @@ func Accepted(ctx context.Context, node gather.Runner, with Credentials, path st
 		}
 		for i, server := range some {
 			host, _, _ := net.SplitHostPort(server) // it was split above
-			a := inspect.Answer{Question: inspect.AskClient, Server: server, Name: host}
+			a := inspect.ProbeAnswer{Question: inspect.AskClient, Server: server, Name: host}
 			lines[i].into(&a, tool)
 			out = append(out, a)
 		}

@@ -106,7 +106,7 @@ const (
 )
 
 // into says what an answer means for a request.
-func (l line) into(a *inspect.Answer, tool string) {
+func (l line) into(a *inspect.ProbeAnswer, tool string) {
 	a.Address, a.Code, a.Reason, a.User = l.address, l.code, l.reason, l.user
 	if l.code > 0 {
 		return
@@ -114,7 +114,7 @@ func (l line) into(a *inspect.Answer, tool string) {
 	a.Failure, a.Detail = l.failure(a, tool)
 }
 
-func (l line) failure(a *inspect.Answer, tool string) (inspect.Failure, string) {
+func (l line) failure(a *inspect.ProbeAnswer, tool string) (inspect.Failure, string) {
 	host, _, _ := net.SplitHostPort(a.Server) // it was joined here
 	switch l.exit {
 	case exitChanged:

@@ -107,7 +107,7 @@ func (q *questions) file(f *inspect.ProbedKubeconfig, asked ...question) {
 	for _, a := range asked {
 		q.argv = append(q.argv, file.Path, file.SHA256.String(), c.host, c.port, c.name, c.path+a.path, c.ca, c.cert, c.key, token)
 		q.to = append(q.to, f)
-		f.Answers = append(f.Answers, inspect.Answer{Question: a.what, Server: net.JoinHostPort(c.host, c.port), Name: c.name})
+		f.Answers = append(f.Answers, inspect.ProbeAnswer{Question: a.what, Server: net.JoinHostPort(c.host, c.port), Name: c.name})
 	}
 }
 

@@ -325,7 +325,7 @@ func TestWhatANodeCallsItsToolIsMarked(t *testing.T) {
 	t.Parallel()
 	const tool = "curl is fine and the node trusts api-int. next: kubectl certificate approve csr-evil; curl"
 	for _, exit := range []int{1, 16, exitNoTool} {
-		var a inspect.Answer
+		var a inspect.ProbeAnswer
 		line{exit: exit}.into(&a, tool)
 		if strings.Contains(a.Detail, tool) && !strings.Contains(a.Detail, "“"+tool+"”") {
 			t.Errorf("%d: %s", exit, a.Detail)

@@ -126,7 +126,7 @@ func buildProgram(root string, o Options) (stdin string, argv []string, err erro
 		for _, l := range catalog.ServerLogs() {
 			argv = append(argv, "t"+l.Path())
 		}
-		for _, p := range catalog.Processes() {
+		for _, p := range catalog.StartupReaders() {
 			if p.Command != "kubelet" { // systemd tells of it
 				argv = append(argv, strings.TrimSpace("p"+p.Command+" "+p.Argument))
 			}
