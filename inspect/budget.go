@@ -1,52 +1,53 @@
 package inspect
 
-// Budget is what verifying signatures may cost one judge, in the units of pki.Cost. Tenants choose
-// names and keys: what they write pays from a budget of its own, of which one namespace has a half at
-// most, so that it leaves what the platform and other tenants have judged.
+import "strings"
+
+// Budget is what verifying signatures may cost one judge, in the units of pki.Cost. Tenants and
+// root on workers choose names and keys: what they write pays from budgets of their own, of which
+// one namespace or node has a part, so that it leaves what the platform and others have judged.
 type Budget struct {
-	platform, tenants, share int
-	spent                    map[string]int // by tenant's namespace
+	platform, nodes, tenants int
+	ofNode, ofTenant         int            // at most, of one
+	spent                    map[string]int // by payer
 }
 
-// What signatures may cost: 3 s in all, and one RSA key of 2048 bits a certificate. Each for the
-// platform and for tenants.
+// What signatures may cost: 3 s in all, and one RSA key of 2048 bits a certificate, for the
+// platform and for all workers together.
 const (
 	costsAtLeast = 200_000
 	costsPerCert = 25
+	// tenantsAtMost is 9 s: their small certificates would raise it to minutes.
+	tenantsAtMost = 600_000
 )
 
 // NewBudget is the budget where so many certificates were read.
 func NewBudget(certs int) *Budget {
 	all := costsAtLeast + costsPerCert*certs
-	return &Budget{platform: all, tenants: all, share: all / 2, spent: map[string]int{}}
+	tenants := min(all, tenantsAtMost)
+	return &Budget{platform: all, nodes: all, tenants: tenants, ofNode: costsAtLeast / 2, ofTenant: tenants / 2, spent: map[string]int{}}
 }
 
-// Payer is who pays for what is verified: a tenant's namespace, or a server that presented it; empty:
-// the platform, for files of all nodes, too.
-func (h *Entry) Payer() string {
-	switch {
-	case h.At.Kind == KindServer:
-		return h.At.String()
-	case h.Writer() != WriterTenant:
-		return ""
-	}
-	return h.At.Namespace
-}
+// Payer is who pays for what is verified: a tenant's namespace, a worker, or a server that
+// presented it; empty: the platform.
+func (h *Entry) Payer() string { return h.WrittenIn() }
+
+// PaidByNode reports whether a payer is a worker.
+func PaidByNode(payer string) bool { return strings.HasPrefix(payer, nodeWriter) }
 
 // Pay reports whether a payer may have so much verified, and takes it. Where it says no, what would
 // have been verified is unknown.
 func (b *Budget) Pay(payer string, cost int) bool {
-	if payer == "" {
-		if cost > b.platform {
-			return false
-		}
-		b.platform -= cost
-		return true
+	from, most := &b.platform, b.platform
+	switch {
+	case PaidByNode(payer):
+		from, most = &b.nodes, b.ofNode-b.spent[payer]
+	case payer != "":
+		from, most = &b.tenants, b.ofTenant-b.spent[payer]
 	}
-	if cost > b.tenants || cost > b.share-b.spent[payer] {
+	if cost > *from || cost > most {
 		return false
 	}
-	b.tenants -= cost
+	*from -= cost
 	b.spent[payer] += cost
 	return true
 }

@@ -20,6 +20,7 @@ type Node struct {
 	// Hostname is what the machine calls itself; empty: not read.
 	Hostname string
 	Via      string // the way by which it was read: "ssh", "exec"; empty: only the API speaks of it
+	Reached  string // the address at which it was reached: by ssh, whose host key was verified, or by the API server; empty: by none
 	Ready    string // the Node object's condition: "True", "False", "Unknown"; empty: not known
 	Role     string // see catalog.RoleOf; empty: the API did not say
 	// Addresses are those of the Node object, internal ones first, names among them;

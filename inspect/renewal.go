@@ -201,12 +201,15 @@ func (h *Entry) Writer() Writer {
 // Reserved reports whether only the platform and administrators write the place.
 func (h *Entry) Reserved() bool { return h.Writer() == WriterPlatform }
 
+// nodeWriter is before the name of a node in WrittenIn: no namespace has a slash.
+const nodeWriter = "node/"
+
 // WrittenIn is the node ("node/NAME"), the namespace or the server ("server/HOST:PORT") whose writer
 // wrote the place; empty for the platform and administrators.
 func (h *Entry) WrittenIn() string {
 	switch h.Writer() {
 	case WriterNode:
-		return "node/" + h.At.Node // no namespace has a slash
+		return nodeWriter + h.At.Node
 	case WriterTenant:
 		return h.At.Namespace
 	case WriterServer:

@@ -223,7 +223,7 @@ func costOf(ca *pki.Cert) int {
 }
 
 // ordinaryPair is more bytes than a certificate and its CA have.
-const ordinaryPair = 6 << 10
+const ordinaryPair = 3 << 10
 
 // signed reports whether a CA has signed a certificate; told is false where that is too costly for
 // who pays.

@@ -254,9 +254,11 @@ func issuerSeen(f *inspect.Facts) []assess.Finding {
 // issuer on the way. Unknown: not all of them were tried.
 func trustedRoot(ix issuers, leaf inspect.StoredCert) (name string, found catalog.Tristate) {
 	payer, in := payerOf(leaf.Entries), namespacesOf(leaf.Entries)
-	// Key identifiers are anybody's to choose: a tenant's CA of another namespace has to have signed
-	// what is the platform's.
-	byKey := func(c, ca issuer) bool { return c.IssuerKey != "" && (payer != "" || ca.near(in)) }
+	// Each writer chooses key identifiers: a tenant's CA of another namespace has to have signed
+	// what is the platform's or a node's.
+	byKey := func(c, ca issuer) bool {
+		return c.IssuerKey != "" && (payer != "" && !inspect.PaidByNode(payer) || ca.near(in))
+	}
 	start := issuer{Cert: leaf.Cert, payer: payer}
 	if cas, _ := ix.of(leaf.Cert); len(cas) == 1 && cas[0].trusted && byKey(start, cas[0]) {
 		return "", catalog.Yes // most of them, and there may be tens of thousands

@@ -99,7 +99,7 @@ func budgetOf(left int) *inspect.Budget {
 }
 
 // drained are places of a tenant's that are the costliest to tell: leaves, and CAs of their issuer's
-// name with keys of 16384 bits, none of which is theirs.
+// name with keys of 16384 bits, none of which is theirs; and cheap ones, which cost what those leave.
 func drained(t *testing.T, leaves int) []inspect.Bundle {
 	t.Helper()
 	from, soon, later := inspecttest.Noon.AddDate(0, -1, 0), inspecttest.DaysFromNoon(10), inspecttest.Noon.AddDate(1, 0, 0)
@@ -112,19 +112,36 @@ func drained(t *testing.T, leaves int) []inspect.Bundle {
 		one.Fingerprint = numbered(10_000 + i)
 		cas = append(cas, &one)
 	}
-	leaf := scan(pkitest.NewCA("a", from, later).Issue("a", from, later).CertPEM)
-	for i := range leaves {
-		one := *leaf
-		one.Fingerprint, one.IssuerKey = numbered(i), ""
-		certs = append(certs, &one)
+	cheap := scan(pkitest.NewCA("b", from, soon, pkitest.KeyName("other")).CertPEM)
+	for i := range inspect.MaxSameName {
+		one := *cheap
+		one.Fingerprint = numbered(20_000 + i)
+		cas = append(cas, &one)
+	}
+	for i, name := range []string{"a", "b"} {
+		leaf := scan(pkitest.NewCA(name, from, later).Issue(name, from, later).CertPEM)
+		for n := range leaves {
+			one := *leaf
+			one.Fingerprint, one.IssuerKey = numbered(1000*i+n), ""
+			certs = append(certs, &one)
+		}
 	}
 	return append(places(len(cas), "ca.crt", func(n int) *pki.Content { return &pki.Content{Certs: cas[n : n+1 : n+1]} }, "a-team"),
 		places(len(certs), "tls.crt", func(n int) *pki.Content { return &pki.Content{Certs: certs[n : n+1 : n+1]} }, "a-team")...)
 }
 
-// TestATenantsDecoysHideNothing: what they cost is the tenant's, and of what is not told a finding
-// says so.
-func TestATenantsDecoysHideNothing(t *testing.T) {
+// onWorker are the same as files of a worker.
+func onWorker(bundles []inspect.Bundle) []inspect.Bundle {
+	for i := range bundles {
+		bundles[i].At = pki.Location{Kind: pki.KindFile, Node: "w1", Path: fmt.Sprintf("/etc/kubernetes/static-pod-resources/x/%d-%s", i, bundles[i].At.Key)}
+		bundles[i].Object = nil
+	}
+	return bundles
+}
+
+// TestDecoysHideNothing: what they cost is the tenant's or the worker's, and of what is not told a
+// finding says so.
+func TestDecoysHideNothing(t *testing.T) {
 	t.Parallel()
 	from, soon, later := inspecttest.Noon.AddDate(0, -1, 0), inspecttest.DaysFromNoon(10), inspecttest.Noon.AddDate(1, 0, 0)
 	scan := func(pem []byte) *pki.Cert { return pki.NewScanner().Scan(pem)[0].Content.Certs[0] }
@@ -132,29 +149,35 @@ func TestATenantsDecoysHideNothing(t *testing.T) {
 	for namespace, name := range map[string]string{"openshift-x": "the platform's", "b-team": "another tenant's"} {
 		ca := pkitest.NewCA(name, from, soon)
 		leaf := bare(scan(ca.Issue(name, from, later).CertPEM))
-		for _, leaves := range []int{0, 40} {
-			for id, c := range map[string]struct {
-				run    func(*inspect.Facts) []assess.Finding
-				caIn   string
-				says   string
-				untold string
-			}{
-				"certificate-outlives-ca": {outlivesIssuer, "ca.crt", "CA “" + name + "”", "whether the CA that issued"},
-				"issuer-seen":             {issuerSeen, "tls.crt", name, "whether the issuer of"},
-			} {
-				f := factsOf(slices.Concat(drained(t, leaves), places(1, "tls.crt", same(leaf), namespace), places(1, c.caIn, same(scan(ca.CertPEM)), namespace+"-2"))...)
-				f.Snapshot.Reads = []inspect.Read{{What: "secrets"}, {What: "configmaps"}}
-				said, untold := 0, 0
-				for _, got := range c.run(f) {
-					switch {
-					case strings.HasPrefix(got.Evidence, c.untold) && len(got.At) > 0 && len(got.At) < leaves && got.At[0].Namespace == "a-team":
-						untold++
-					case got.At[0].Namespace == namespace:
-						said++
+		for _, by := range []string{"a tenant's", "a worker's"} {
+			for _, leaves := range []int{0, 40} {
+				for id, c := range map[string]struct {
+					run    func(*inspect.Facts) []assess.Finding
+					caIn   string
+					says   string
+					untold string
+				}{
+					"certificate-outlives-ca": {outlivesIssuer, "ca.crt", "CA “" + name + "”", "whether the CA that issued"},
+					"issuer-seen":             {issuerSeen, "tls.crt", name, "whether the issuer of"},
+				} {
+					decoys, of := drained(t, leaves), pki.Location{Namespace: "a-team"}
+					if by == "a worker's" {
+						decoys, of = onWorker(decoys), pki.Location{Node: "w1"}
 					}
-				}
-				if said != 1 || untold != min(leaves, 1) {
-					t.Errorf("%s, %s beside %d: %d findings, and %d of what is unknown", id, name, leaves, said, untold)
+					f := factsOf(slices.Concat(decoys, places(1, "tls.crt", same(leaf), namespace), places(1, c.caIn, same(scan(ca.CertPEM)), namespace+"-2"))...)
+					f.Snapshot.Reads = []inspect.Read{{What: "secrets"}, {What: "configmaps"}}
+					said, untold := 0, 0
+					for _, got := range c.run(f) {
+						switch {
+						case strings.HasPrefix(got.Evidence, c.untold) && len(got.At) > 0 && len(got.At) < 2*leaves && got.At[0].Namespace == of.Namespace && got.At[0].Node == of.Node:
+							untold++
+						case got.At[0].Namespace == namespace:
+							said++
+						}
+					}
+					if said != 1 || untold != min(leaves, 1) {
+						t.Errorf("%s, %s beside %d of %s: %d findings, and %d of what is unknown", id, name, leaves, by, said, untold)
+					}
 				}
 			}
 		}

@@ -276,6 +276,7 @@ func (n Nodes) Read(ctx context.Context, o NodeObject, node OnNode) (facts inspe
 		s.Nodes[i].Lease = o.Lease
 		s.Nodes[i].Role, s.Nodes[i].Addresses, s.Nodes[i].PodNetworks = o.Role, o.Addresses, o.podCIDRs
 		s.Nodes[i].Clock.Sent, s.Nodes[i].Clock.Received = sent, received
+		s.Nodes[i].Reached = reached(o, node)
 	}
 	if n.Served {
 		s = inspect.Merge(s, served(ctx, node, &s.Nodes[0]))
@@ -284,6 +285,18 @@ func (n Nodes) Read(ctx context.Context, o NodeObject, node OnNode) (facts inspe
 		s.Nodes[0].RestartProbe = apiprobe.ProbeRestart(ctx, node, r, s.Nodes[0].Kubelet, o.Name)
 	}
 	return s, r.Missing, nil
+}
+
+// reached is the address at which a node was reached: by ssh, or by the API server, which reaches
+// a kubelet at its first internal one.
+func reached(o NodeObject, node OnNode) string {
+	if a, ok := node.(interface{ Address() netip.Addr }); ok && a.Address().IsValid() {
+		return a.Address().String()
+	}
+	if nodeexec.WayOf(node.Via()).Kubelet && len(o.Addresses) > 0 {
+		return o.Addresses[0]
+	}
+	return ""
 }
 
 // because adds why a context ended, which errors of connections do not say.

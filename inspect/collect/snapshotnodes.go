@@ -16,6 +16,7 @@ type (
 		Name         string            `json:"name"`
 		Hostname     string            `json:"hostname,omitempty"`
 		Via          string            `json:"via,omitempty"`
+		Reached      string            `json:"reached,omitempty"`
 		Ready        string            `json:"ready,omitempty"`
 		Role         string            `json:"role,omitempty"`
 		Addresses    []string          `json:"addresses,omitempty"`
@@ -135,7 +136,7 @@ type (
 )
 
 func packNode(n inspect.Node) fileNode {
-	f := fileNode{Name: n.Name, Hostname: n.Hostname, Via: n.Via, Ready: n.Ready, Role: n.Role, Addresses: n.Addresses, PodNetworks: n.PodNetworks, Heartbeat: n.Heartbeat, Lease: fileLease(n.Lease), Clock: fileClock(n.Clock), Kubelet: fileKubelet(n.Kubelet)}
+	f := fileNode{Name: n.Name, Hostname: n.Hostname, Via: n.Via, Reached: n.Reached, Ready: n.Ready, Role: n.Role, Addresses: n.Addresses, PodNetworks: n.PodNetworks, Heartbeat: n.Heartbeat, Lease: fileLease(n.Lease), Clock: fileClock(n.Clock), Kubelet: fileKubelet(n.Kubelet)}
 	for _, file := range n.Files {
 		f.Files = append(f.Files, fileNodeFile(file))
 	}
@@ -206,7 +207,7 @@ func (f *fileAccess) unpack() (*inspect.Access, error) {
 }
 
 func (f fileNode) unpack() inspect.Node {
-	n := inspect.Node{Name: f.Name, Hostname: f.Hostname, Via: f.Via, Ready: f.Ready, Role: f.Role, Addresses: f.Addresses, PodNetworks: f.PodNetworks, Heartbeat: f.Heartbeat, Lease: inspect.Lease(f.Lease), Clock: inspect.Clock(f.Clock), Kubelet: inspect.Kubelet(f.Kubelet)}
+	n := inspect.Node{Name: f.Name, Hostname: f.Hostname, Via: f.Via, Reached: f.Reached, Ready: f.Ready, Role: f.Role, Addresses: f.Addresses, PodNetworks: f.PodNetworks, Heartbeat: f.Heartbeat, Lease: inspect.Lease(f.Lease), Clock: inspect.Clock(f.Clock), Kubelet: inspect.Kubelet(f.Kubelet)}
 	n.Files = slices.Grow(n.Files, len(f.Files))
 	for _, file := range f.Files {
 		n.Files = append(n.Files, inspect.NodeFile(file))

@@ -125,10 +125,11 @@ func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 			c.Assessment.Evidence = "it is no known node or pod of this cluster, or a load balancer hides it"
 		}
 		since, trusts := j.trustsNow(row, of.trusting[c.Node], c.Node)
-		if trusts && !s.Last.IsZero() && s.last.Before(since) && until.Sub(since) >= silentFor {
+		its := trusts && j.proven(c.Node, s.Client)
+		if its && !s.Last.IsZero() && s.last.Before(since) && until.Sub(since) >= silentFor {
 			continue // it was fixed after the last time, and has not refused since then
 		}
-		if started, ok := j.restartedSince(of, c.Node, s, until); ok && trusts && !since.IsZero() && until.After(since) {
+		if started, ok := j.restartedSince(of, c.Node, s, until); ok && its && !since.IsZero() && until.After(since) {
 			c.Status, c.Edge.Remediation = assess.Pass, ""
 			c.Assessment.Evidence = ""
 			c.Reason = fmt.Sprintf("the last refusal was %s; %s; none since, and the handshake works now", moment(s.last.Round(time.Second)), strings.Join(started, ", "))
@@ -311,6 +312,18 @@ func (j *judge) toLocalClock(node string, at time.Time) time.Time {
 		return at.Add(j.f.Now.Sub(n.Time(j.f.Now)))
 	}
 	return at
+}
+
+// proven reports whether a client's address is a node's for sure. Kubelets write the addresses of
+// their Nodes: one that a worker adds may be a load balancer's, or a pod's on another node.
+func (j *judge) proven(node, address string) bool {
+	n, ok := j.f.Node(node)
+	if !ok || n.Role == catalog.RoleMaster {
+		return ok
+	}
+	at, err := netip.ParseAddr(n.Reached)
+	client, bad := netip.ParseAddr(address)
+	return err == nil && bad == nil && at.Unmap() == client.Unmap()
 }
 
 // clientOwner tells who has an address: the node, in words, and whether it is of the cluster.

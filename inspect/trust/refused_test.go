@@ -108,6 +108,11 @@ func TestMended(t *testing.T) {
 	ca := pkitest.NewCA("the CA", from(-10), from(900))
 	own := "/var/lib/kubelet/kubeconfig"
 	ago := func(minutes int) time.Time { return noon.Add(-time.Duration(minutes) * time.Minute) }
+	worker := func(w *world, reached string) {
+		w.s.Nodes[0].Role, w.s.Nodes[0].Reached = catalog.RoleWorker, reached
+		w.s.Nodes = append(w.s.Nodes, inspect.Node{Name: "z1", Via: "ssh", Role: catalog.RoleMaster})
+		w.s.ServerLogs[0].At.Node = "z1"
+	}
 	for name, c := range map[string]struct {
 		given func(w *world)
 		want  []assess.Status
@@ -142,6 +147,8 @@ func TestMended(t *testing.T) {
 			n.Files[0].Changed, n.Files[1].Changed = ago(11-60), ago(11-60)
 			w.s.ServerLogs[0].To, w.s.ServerLogs[0].Refused[0].Last = ago(-60), ago(12-60)
 		}, nil},
+		"a worker, at the address where it was reached": {func(w *world) { worker(w, "10.0.0.7") }, nil},
+		"a worker, at an address that it adds":          {func(w *world) { worker(w, "10.0.0.8") }, []assess.Status{assess.Unknown}},
 		"its kubelet trusts something else": {func(w *world) {
 			w.s.Bundles[1].Content = w.sc.Scan(pkitest.NewCA("the CA", from(-20), from(900)).CertPEM)[0].Content
 		}, []assess.Status{assess.Fail}},
@@ -254,10 +261,18 @@ func TestARefusalFromBeforeTheRepairPasses(t *testing.T) {
 		given func(w *world)
 		want  assess.Status
 	}{
-		"all were restarted":                     {func(*world) {}, assess.Pass},
-		"multus was not":                         {func(w *world) { w.s.Nodes[0].Processes[0].Started = ago(5 * time.Minute) }, assess.Unknown},
-		"whether multus was is not known":        {func(w *world) { w.s.Nodes[0].Processes = w.s.Nodes[0].Processes[1:] }, assess.Unknown},
-		"multus was not told of":                 {func(w *world) { w.s.Nodes[0].Processes, w.s.Nodes[0].Kubelet.StartedByUptime = nil, ago(2*time.Minute) }, assess.Unknown},
+		"all were restarted":               {func(*world) {}, assess.Pass},
+		"multus was not":                   {func(w *world) { w.s.Nodes[0].Processes[0].Started = ago(5 * time.Minute) }, assess.Unknown},
+		"whether multus was is not known":  {func(w *world) { w.s.Nodes[0].Processes = w.s.Nodes[0].Processes[1:] }, assess.Unknown},
+		"multus was not told of":           {func(w *world) { w.s.Nodes[0].Processes, w.s.Nodes[0].Kubelet.StartedByUptime = nil, ago(2*time.Minute) }, assess.Unknown},
+		"it may not be the node's address": {func(w *world) { w.s.Nodes[0].Reached = "" }, assess.Unknown},
+		"the node was reached elsewhere":   {func(w *world) { w.s.Nodes[0].Reached = "10.0.0.8" }, assess.Unknown},
+		"the node is a master": {func(w *world) {
+			w.s.Nodes[0].Reached, w.s.Nodes[0].Role = "", catalog.RoleMaster
+			l := w.s.ServerLogs[0]
+			l.At.Node, l.Refused = "n1", nil
+			w.s.ServerLogs = append(w.s.ServerLogs, l)
+		}, assess.Pass},
 		"multus does not run, all else was read": {func(w *world) { w.s.Nodes[0].Processes, w.s.Nodes[0].AllProcesses = nil, true }, assess.Pass},
 		"the kubelet does not run":               {func(w *world) { w.s.Nodes[0].Kubelet.Started, w.s.Nodes[0].AllProcesses = time.Time{}, true }, assess.Unknown},
 		"multus began before the write": {func(w *world) {
@@ -290,7 +305,7 @@ func TestARefusalFromBeforeTheRepairPasses(t *testing.T) {
 			w.put(edge(t, "multus-api-int").OnlyIfExists, ca.CertPEM)
 			w.s.Served = []inspect.Served{{Node: "n1", Server: catalog.ListenerNodeKubeconfig, Address: "api-int.example.com:6443", Name: "api-int.example.com", Chain: w.sc.Scan(leaf.CertPEM)[0].Content.Certs}}
 			n := &w.s.Nodes[0]
-			n.Role, n.Addresses, n.Clock = catalog.RoleWorker, []string{"10.0.0.7"}, clock
+			n.Role, n.Addresses, n.Clock, n.Reached = catalog.RoleWorker, []string{"10.0.0.7"}, clock, "10.0.0.7"
 			n.Kubelet = inspect.Kubelet{Started: ago(2 * time.Minute), Notified: ago(2 * time.Minute)}
 			n.Processes = []inspect.Process{{Command: "multus-daemon", Started: ago(2 * time.Minute)}}
 			n.Files[0].Changed, n.Files[1].Changed = ago(3*time.Minute), ago(3*time.Minute)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"os"
 	"slices"
 	"strings"
@@ -62,6 +63,9 @@ type OnNode struct {
 
 // Via is the way by which the node was reached.
 func (n OnNode) Via() string { return n.Way }
+
+// Address is where ssh reached the node; zero by another way.
+func (n OnNode) Address() netip.Addr { return nodeexec.AddressOf(n.Node) }
 
 // Opener gets onto nodes by the first way that works.
 func Opener(ways ...nodeexec.Transport) func(context.Context, string) (collect.OnNode, error) {
