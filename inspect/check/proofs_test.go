@@ -46,7 +46,7 @@ func TestSignaturesCostWhatIsBounded(t *testing.T) {
 		t.Errorf("a key of 16384 bits costs %d, the usual one %d", got, costOf(signer))
 	}
 
-	p := &proofs{map[[2]*pki.Cert]bool{}, budgetOf(costOf(signer) + costOf(large))}
+	p := &proofs{map[[2]*pki.Cert]bool{}, budgetOf(costOf(signer) + costOf(large) + pki.CostParsing(ordinaryPair, []*pki.Cert{leaf, large}))}
 	for range 3 { // each is computed once
 		if ok, told := p.signed("", leaf, signer); !ok || !told {
 			t.Fatalf("its own: %t, %t", ok, told)

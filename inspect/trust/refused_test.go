@@ -313,12 +313,13 @@ func TestARefusalFromBeforeTheRepairPasses(t *testing.T) {
 			at := pki.Location{Kind: pki.KindFile, Node: "z1", Path: "/var/log/pods/x/0.log"}
 			w.s.ServerLogs = []inspect.ServerLog{{At: at, Row: "apiserver-refused", From: from(-1), To: noon, Refused: []inspect.Refused{{Client: "10.0.0.7", Reason: "bad certificate", Count: 9, Last: ago(4 * time.Minute)}}}}
 			c.given(w)
+			last := w.s.ServerLogs[0].Refused[0].Last
 			got := one(t, w.judge("apiserver-refused"))
 			if got.Status != c.want {
 				t.Errorf("%s: %s", got.Status, got.Reason)
 			}
 			const minute = "2006-01-02 15:04 UTC"
-			want := []string{"the last refusal was " + w.s.ServerLogs[0].Refused[0].Last.Format(minute), "kubelet was restarted " + w.s.Nodes[0].Kubelet.Started.Format(minute), "none since"}
+			want := []string{"the last refusal was " + last.Format(minute), "kubelet was restarted " + w.s.Nodes[0].Kubelet.Started.Format(minute), "none since"}
 			if w.s.Cluster.Versions.Cluster != "4.12.3" && len(w.s.Nodes[0].Processes) > 0 {
 				want = append(want, "multus, thick was restarted "+w.s.Nodes[0].Processes[0].Started.Format(minute))
 			}
