@@ -129,7 +129,9 @@ func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 		if its && !s.Last.IsZero() && s.last.Before(since) && until.Sub(since) >= silentFor {
 			continue // it was fixed after the last time, and has not refused since then
 		}
-		if started, ok := j.restartedSince(of, c.Node, s, until); ok && its && !since.IsZero() && until.After(since) {
+		started, wait, ok := j.restartedSince(of, c.Node, s, until)
+		ok = ok && its && !since.IsZero() && until.After(since)
+		if ok && wait <= 0 {
 			c.Status, c.Edge.Remediation = assess.Pass, ""
 			c.Assessment.Evidence = ""
 			c.Reason = fmt.Sprintf("the last refusal was %s; %s; none since, and the handshake works now", moment(s.last.Round(time.Second)), strings.Join(started, ", "))
@@ -140,6 +142,12 @@ func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 			c.Status = assess.Unknown
 			c.Reason = "it broke off the handshake a short while ago, and trusts the certificate presented now"
 			c.Assessment.Evidence = fmt.Sprintf("%q, says the log of %s: it was fixed since then, or a pod on it broke off", s.Reason, row.Server)
+		}
+		if ok {
+			c.Reason = fmt.Sprintf("the last refusal was %s; %s; whether that ended them is known after %s without one", moment(s.last.Round(time.Second)), strings.Join(started, ", "), quietAfterRestart)
+			c.Edge.Remediation = fmt.Sprintf("run verify again in %s", wait.Truncate(time.Second)+time.Second)
+			out = append(out, c)
+			continue
 		}
 		switch {
 		case c.Node == "":
@@ -233,18 +241,18 @@ func (j *judge) trustsNow(row catalog.ServerLog, edges []*Claim, node string) (s
 // restartedSince tells when those on a node who could have refused a server were started:
 // its kubelet, and clients that read their trust anchors only at startup. ok is false unless
 // it is known of all of them that this was after what they trust was written, the last refusal
-// came before the last of these starts, by the clocks of the node and of the server, nothing
-// refused since then for a while, and a handshake from the node is seen to work.
-func (j *judge) restartedSince(of nodeClaims, node string, s *ClientRefusals, until time.Time) (started []string, ok bool) {
+// came before the last of these starts, by the clocks of the node and of the server, and a
+// handshake from the node is seen to work. wait is how long the logs still have to be without one.
+func (j *judge) restartedSince(of nodeClaims, node string, s *ClientRefusals, until time.Time) (started []string, wait time.Duration, ok bool) {
 	n, read := j.f.Node(node)
 	if !read || s.Last.IsZero() {
-		return nil, false
+		return nil, 0, false
 	}
 	doubt, known := doubtOf(n.Clock)
 	for _, l := range s.Logs {
 		server, there := j.f.Node(l.Node)
 		if !there {
-			return nil, false
+			return nil, 0, false
 		}
 		more, told := doubtOf(server.Clock)
 		doubt, known = doubt+more, known && told
@@ -269,7 +277,7 @@ func (j *judge) restartedSince(of nodeClaims, node string, s *ClientRefusals, un
 			continue // it does not run, as multus before its pod is there, or another network plugin's
 		}
 		if !running || !at.After(wrote) {
-			return nil, false
+			return nil, 0, false
 		}
 		if at = j.toLocalClock(node, at); at.After(last) {
 			last = at
@@ -278,10 +286,8 @@ func (j *judge) restartedSince(of nodeClaims, node string, s *ClientRefusals, un
 	}
 	// The previous process refuses until the moment that it ends.
 	quiet := last.Add(startRounding + doubt)
-	if s.last.After(quiet) || until.Sub(quiet) < quietAfterRestart {
-		return nil, false
-	}
-	return started, known && works && len(started) > 0
+	wait = quietAfterRestart - until.Sub(quiet)
+	return started, wait, known && works && len(started) > 0 && !s.last.After(quiet)
 }
 
 // doubtOf is by how much a clock's difference to ours may be another one than is taken.

@@ -318,6 +318,9 @@ func TestARefusalFromBeforeTheRepairPasses(t *testing.T) {
 			if got.Status != c.want {
 				t.Errorf("%s: %s", got.Status, got.Reason)
 			}
+			if name == "restarted a moment ago" && got.Edge.Remediation != "run verify again in 15s" {
+				t.Errorf("next: %q", got.Edge.Remediation)
+			}
 			const minute = "2006-01-02 15:04 UTC"
 			want := []string{"the last refusal was " + last.Format(minute), "kubelet was restarted " + w.s.Nodes[0].Kubelet.Started.Format(minute), "none since"}
 			if w.s.Cluster.Versions.Cluster != "4.12.3" && len(w.s.Nodes[0].Processes) > 0 {
