@@ -11,15 +11,28 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
 )
 
 // CommandLine is how the command was called, with its flags by name but for some.
 // What is secret is left out.
 func CommandLine(cmd *cobra.Command, but ...string) string {
+	return cmd.CommandPath() + flagsOf(cmd, func(flag *pflag.Flag) bool { return !slices.Contains(but, flag.Name) })
+}
+
+// ReadingFlags are the flags by which the command was told which cluster and which nodes to read, behind
+// a blank; empty: none. Another command that reads them takes them, too.
+func ReadingFlags(cmd *cobra.Command) string {
+	return flagsOf(cmd, func(flag *pflag.Flag) bool {
+		return cli.GroupOf(flag) == cli.NodeOptions || cmd.InheritedFlags().Lookup(flag.Name) != nil
+	})
+}
+
+func flagsOf(cmd *cobra.Command, which func(*pflag.Flag) bool) string {
 	var words []string
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		if slices.Contains(but, flag.Name) {
+		if !which(flag) {
 			return
 		}
 		name := "--" + flag.Name
@@ -48,9 +61,9 @@ func CommandLine(cmd *cobra.Command, but ...string) string {
 		}
 	})
 	if len(words) == 0 {
-		return cmd.CommandPath()
+		return ""
 	}
-	return cmd.CommandPath() + " " + nodeexec.Quote(words...)
+	return " " + nodeexec.Quote(words...)
 }
 
 // KeepFile writes a new file, and has it on the disk.

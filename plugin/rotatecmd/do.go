@@ -111,7 +111,7 @@ func (o *rotateOptions) rotate(ctx context.Context) error {
 func (o *rotateOptions) runner(conn *connect.Connection) *rotate.Runner {
 	r := &rotate.Runner{
 		Observer: humanObserver{o}, Hints: inspect.LiveHints(o.app.ProgramName), Risks: o.risks, Leaves: o.leaf,
-		Try: o.dryRun != apply.DryRunClient, Wait: o.wait, Resume: o.line,
+		Try: o.dryRun != apply.DryRunClient, Wait: o.wait, Resume: o.line, Reads: o.reads,
 	}
 	if conn != nil {
 		r.Cluster = cluster{o, conn}

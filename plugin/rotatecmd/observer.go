@@ -111,7 +111,7 @@ func (o humanObserver) Rotated(p rotate.Planned) {
 	o.progress().Keep()
 	o.say("\nDone: %s has rotated it. %s\n", ui.Clean(p.Owner()), "A rotation can't be undone.")
 	if o.wait == 0 {
-		o.say("How far its CA is, at any time: %s\n", inspect.LiveHints(o.app.ProgramName).Next("{} rotate status %s", p.Of.Name))
+		o.say("How far its CA is, at any time: %s\n", inspect.LiveHints(o.app.ProgramName).Next("{} rotate status %s", p.Of.Name)+o.reads)
 	}
 }
 

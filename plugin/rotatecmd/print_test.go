@@ -122,7 +122,7 @@ func TestAwaitedInOneLine(t *testing.T) {
 func TestObserver(t *testing.T) {
 	t.Parallel()
 	var out, errOut bytes.Buffer
-	options := &rotateOptions{app: cli.App{ProgramName: "oc certrot", Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &errOut}}}
+	options := &rotateOptions{reads: " --nodes all --via ssh", app: cli.App{ProgramName: "oc certrot", Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &errOut}}}
 	o := options.runner(nil).Observer
 	stage := rotate.Stage{Assessment: assess.Assessment{ID: rotate.StageSigner, Status: assess.Pass, Reason: "made \x1b[31mnow"}}
 	o.Stage("", stage, 65*time.Second)
@@ -138,7 +138,7 @@ func TestObserver(t *testing.T) {
 		t.Errorf("on the error stream: %q\nwant %q", got, want)
 	}
 	text := out.String()
-	for _, want := range []string{"has rotated it. A rotation can't be undone.\n", "at any time: oc certrot rotate status aggregator-client-signer\n", "\ntook      signer 2m5s\n", "○ leaf", "next      oc certrot rotate status --wait 10m aggregator-client-signer\n"} {
+	for _, want := range []string{"has rotated it. A rotation can't be undone.\n", "at any time: oc certrot rotate status aggregator-client-signer --nodes all --via ssh\n", "\ntook      signer 2m5s\n", "○ leaf", "next      oc certrot rotate status --wait 10m --nodes all --via ssh aggregator-client-signer\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not said:\n%s", want, text)
 		}

@@ -66,6 +66,7 @@ type rotateOptions struct {
 	wait      time.Duration
 	leaf      bool   // what the signer signs is rotated, too
 	line      string // how it was called, without NAMEs
+	reads     string // its flags about the cluster and nodes; see apply.ReadingFlags
 	again     string // the same without what makes it a dry run, or says how it is printed
 	details   bool   // everything is printed, not one screen
 	board     *ui.Board
@@ -120,7 +121,7 @@ Exit codes: 0 done; 1 a dry run would change something, or --wait was over befor
 			if err != nil {
 				return err
 			}
-			o.line = apply.CommandLine(cmd)
+			o.line, o.reads = apply.CommandLine(cmd), apply.ReadingFlags(cmd)
 			o.again = apply.CommandLine(cmd, "dry-run", "from", "details", "output", "yes")
 			return o.run(cmd.Context())
 		},

@@ -137,7 +137,14 @@ func validity(cert *pki.Cert, now time.Time) string {
 
 // command is one of the program's, about the same cluster or files: it runs as it stands.
 func (o *rotateOptions) command(words string, names ...string) string {
-	out := inspect.LiveHints(o.app.ProgramName).Next("{} " + words)
+	reads := o.reads
+	if len(o.reading.From) > 0 {
+		reads = ""
+	}
+	if strings.Contains(reads, " --nodes ") {
+		words = strings.Replace(words, " --nodes all", "", 1)
+	}
+	out := inspect.LiveHints(o.app.ProgramName).Next("{} "+words) + reads
 	if len(names) > 0 {
 		out += " " + nodeexec.Quote(names...)
 	}

@@ -45,6 +45,7 @@ Exit codes: 0 all stages are reached; 1 some are not yet; 2 usage or no access; 
 			if err != nil {
 				return err
 			}
+			o.reads = apply.ReadingFlags(cmd)
 			return o.status(cmd.Context())
 		},
 	}

@@ -38,7 +38,7 @@ func (r *Runner) eachLeaf(ctx context.Context, t *tracker, changed bool, one fun
 			break
 		}
 		if done[leaf.Of.At] {
-			return &Error{Outcome: Stopped, Err: fmt.Errorf("%s was rotated, and not by the newest signer", leaf.Of.At), Next: r.Hints.Next("{} rotate status %s", leaf.Of.Name)}
+			return &Error{Outcome: Stopped, Err: fmt.Errorf("%s was rotated, and not by the newest signer", leaf.Of.At), Next: r.status(leaf.Of.Name)}
 		}
 		did, err := one(*leaf)
 		before := changed

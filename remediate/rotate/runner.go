@@ -63,6 +63,8 @@ type Runner struct {
 	Wait time.Duration
 	// Resume is the command that goes on, without names.
 	Resume string
+	// Reads are the flags about the cluster and its nodes, behind a blank: a next step takes them.
+	Reads string
 
 	deadline time.Time // when Wait is over; zero: it did not begin
 }
@@ -70,6 +72,11 @@ type Runner struct {
 // maxUnread is how often nothing but what can't be read may block: once may be chance, and
 // what could not be read three times does not get better by asking again.
 const maxUnread = 3
+
+// status is the command that tells how far a rotation is.
+func (r *Runner) status(name string) string {
+	return r.Hints.Next("{} rotate status %s", name) + r.Reads
+}
 
 // Run does what was planned, after consent.
 func (r *Runner) Run(ctx context.Context, plans []Planned) error {
@@ -182,7 +189,7 @@ func (r *Runner) stopAt(failed *Error, plans []Planned, at int, changed bool) er
 		next = append(next, failed.Next)
 	}
 	if changed && !r.Leaves && failed.Next == "" {
-		next = append(next, r.Hints.Next("{} rotate status %s", plans[at].Of.Name))
+		next = append(next, r.status(plans[at].Of.Name))
 	}
 	for _, p := range rest {
 		names = append(names, p.Of.Name)
@@ -278,7 +285,7 @@ func (r *Runner) recheck(ctx context.Context, planned Planned) error {
 func (r *Runner) notRotated(p Planned, err error) error {
 	var late *remediate.LateEffectError
 	var refusal *remediate.Refusal
-	status := r.Hints.Next("{} rotate status %s", p.Of.Name)
+	status := r.status(p.Of.Name)
 	switch {
 	case errors.Is(err, remediate.ErrChanged):
 		return &Error{Outcome: Stopped, Err: err, Next: "another client writes it: look at it, and run this again", Unchanged: true}

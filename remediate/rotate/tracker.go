@@ -46,7 +46,7 @@ func (r *Runner) track(of Rotatable, before *pki.Cert) *tracker {
 	t := &tracker{
 		cluster: r.Cluster, observer: r.Observer,
 		name: of.At.Namespace + "/" + of.At.Name, called: of.Name, before: before, begun: before != nil, quiet: r.Wait == 0,
-		next:  r.Hints.Next("{} rotate status %s", of.Name),
+		next:  r.status(of.Name),
 		began: collect.Now(), told: map[string]assess.Status{}, took: map[string]time.Duration{},
 	}
 	if of.Signer() {
@@ -255,7 +255,7 @@ func sameCert(a, b *pki.Cert) bool { return a != nil && b != nil && a.Fingerprin
 // Wait says until it is complete.
 func (r *Runner) Status(ctx context.Context, name string) (Progress, error) {
 	t := r.track(Rotatable{}, nil)
-	t.name, t.next = name, r.Hints.Next("{} rotate status %s", name)
+	t.name, t.next = name, r.status(name)
 	p, _, err := t.until(ctx, r.Wait, complete)
 	if err != nil {
 		return Progress{}, err
