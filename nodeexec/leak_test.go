@@ -10,7 +10,7 @@ import (
 func await(so func() bool) bool {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for late := time.After(5 * time.Second); ; {
+	for late := time.After(time.Minute); ; {
 		if so() {
 			return true
 		}

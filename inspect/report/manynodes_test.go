@@ -7,34 +7,39 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/inspecttest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
 // TestManyNodesAndRequests cost their sum, and not their product.
 func TestManyNodesAndRequests(t *testing.T) {
-	t.Parallel()
 	now := time.Date(2024, 6, 1, 12, 0, 0, 0, time.UTC)
-	var s inspect.Snapshot
-	for i := range 10_000 {
-		s.Nodes = append(s.Nodes, inspect.Node{Name: fmt.Sprintf("n%05d", i), Via: "ssh"})
-		s.Bundles = append(s.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: fmt.Sprintf("n%05d", i), Path: inspect.KubeletClient}, Content: &pki.Content{}})
+	facts := func(nodes int) *inspect.Facts {
+		var s inspect.Snapshot
+		for i := range nodes {
+			s.Nodes = append(s.Nodes, inspect.Node{Name: fmt.Sprintf("n%05d", i), Via: "ssh"})
+			s.Bundles = append(s.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: fmt.Sprintf("n%05d", i), Path: inspect.KubeletClient}, Content: &pki.Content{}})
+		}
+		for i := range 10 * nodes {
+			s.Requests = append(s.Requests, inspect.SigningRequest{
+				Object: &inspect.Object{Kind: "CertificateSigningRequest", Name: fmt.Sprintf("csr-%d", i)}, Condition: inspect.Pending, Since: now.Add(-time.Hour),
+				Requester: fmt.Sprintf("r%d", i), Request: &pki.Request{Subject: fmt.Sprintf("CN=system:node:n%05d,O=system:nodes", i%(2*nodes))},
+			})
+		}
+		s.Sort()
+		return inspect.NewFacts(s, now, 0)
 	}
-	for i := range 100_000 {
-		s.Requests = append(s.Requests, inspect.SigningRequest{
-			Object: &inspect.Object{Kind: "CertificateSigningRequest", Name: fmt.Sprintf("csr-%d", i)}, Condition: inspect.Pending, Since: now.Add(-time.Hour),
-			Requester: fmt.Sprintf("r%d", i), Request: &pki.Request{Subject: fmt.Sprintf("CN=system:node:n%05d,O=system:nodes", i%20_000)},
-		})
-	}
-	s.Sort()
-	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
-	defer cancel()
-	inv := NewInventory(ctx, inspect.NewFacts(s, now, 0), Filter{})
-	if ctx.Err() != nil || len(inv.Nodes) != 10_000 || len(inv.Nodes[7].Pending) != 5 {
-		t.Errorf("%v, %d nodes, %+v", ctx.Err(), len(inv.Nodes), inv.Nodes[7])
-	}
+	inspecttest.Grows(t, 250, func(size int) func() {
+		f := facts(size)
+		return func() {
+			if inv := NewInventory(t.Context(), f, Filter{}); len(inv.Nodes) != size || len(inv.Nodes[7].Pending) != 5 {
+				t.Errorf("%d nodes, %+v", len(inv.Nodes), inv.Nodes[7])
+			}
+		}
+	})
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if inv := NewInventory(ended, inspect.NewFacts(s, now, 0), Filter{}); len(inv.Nodes) > 0 {
+	if inv := NewInventory(ended, facts(250), Filter{}); len(inv.Nodes) > 0 {
 		t.Errorf("%d nodes, although no request is pending", len(inv.Nodes))
 	}
 }

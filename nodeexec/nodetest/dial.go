@@ -252,12 +252,12 @@ func dialClose(t *testing.T, n nodeexec.Node, o Options) {
 		if !errors.Is(err, net.ErrClosed) {
 			t.Errorf("read of a closed connection: %v", err)
 		}
-	case <-time.After(5 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("Read goes on after Close")
 	}
 	select {
 	case <-closed:
-	case <-time.After(5 * time.Second):
+	case <-time.After(patience):
 		t.Error("the far side does not see the end")
 	}
 	if _, err := c.Write([]byte("x")); !errors.Is(err, net.ErrClosed) {

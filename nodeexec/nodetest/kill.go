@@ -45,7 +45,7 @@ func pids(t *testing.T, n nodeexec.Node, file string) []string {
 func await(ask func() bool) bool {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for late := time.After(5 * time.Second); ; {
+	for late := time.After(patience); ; {
 		if ask() {
 			return true
 		}
@@ -88,7 +88,7 @@ func cancelRun(t *testing.T, n nodeexec.Node, _ Options) {
 		if !errors.Is(err, context.Canceled) || !errors.Is(err, nodeexec.ErrUnknownOutcome) {
 			t.Errorf("a cancelled command: %v", err)
 		}
-	case <-time.After(5 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("Run does not end with its context")
 	}
 	gone(t, n, ids)

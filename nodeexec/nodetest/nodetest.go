@@ -49,7 +49,7 @@ type Options struct {
 	AtOnce int
 }
 
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // TestNode runs the whole test. open is called once per part; the node is closed
 // afterwards.
