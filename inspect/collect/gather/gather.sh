@@ -120,7 +120,7 @@ facts() {
 # was started. It sets config to the path of the kubelet's configuration, and pid to its
 # main process.
 units() {
-	config= pid=
+	config='' pid=''
 	set -- systemctl show -p Id,Type,LoadState,ActiveState,SubState,MainPID,ActiveEnterTimestamp,ExecMainStartTimestamp,NRestarts,NeedDaemonReload \
 		kubelet.service crio.service containerd.service
 	if [ -n "$root" ]; then
@@ -194,7 +194,7 @@ processes() {
 		say missing processes "/proc does not tell when the system was started"
 		return
 	fi
-	kubelet= unread=
+	kubelet='' unread=''
 	for comm in "$root"/proc/[0-9]*/comm; do
 		if ! IFS= read -r name <"$comm"; then
 			[ ! -e "$comm" ] || unread=1
