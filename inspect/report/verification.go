@@ -55,6 +55,21 @@ type VerificationClaim struct {
 // Expired reports whether the claim fails, and what is presented has expired.
 func (c *VerificationClaim) Expired() bool { return c.of.Expired }
 
+// Wait is in how long all claims may pass that do not now: those of clients that refused a server
+// before they were restarted. 0: another one does not pass, or all do.
+func (r *Verification) Wait() (longest time.Duration) {
+	for _, c := range r.Claims {
+		switch {
+		case c.Status == assess.Pass:
+		case c.of.Refusals == nil || c.of.Refusals.Wait == 0:
+			return 0
+		default:
+			longest = max(longest, c.of.Refusals.Wait)
+		}
+	}
+	return longest
+}
+
 // VerificationCert names a certificate.
 type VerificationCert struct {
 	Subject string          `json:"subject"`

@@ -22,6 +22,9 @@ type ClientRefusals struct {
 	Count  int            // of handshakes
 	Last   time.Time      // zero: the logs do not say
 	Logs   []pki.Location // that say so
+	// Wait is how long the logs still have to be without one until it is known that a restart ended
+	// them; 0: that is not what is unknown.
+	Wait time.Duration
 
 	last time.Time // the same, by our clock
 }
@@ -145,7 +148,8 @@ func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 		}
 		if ok {
 			c.Reason = fmt.Sprintf("the last refusal was %s; %s; whether that ended them is known after %s without one", moment(s.last.Round(time.Second)), strings.Join(started, ", "), quietAfterRestart)
-			c.Edge.Remediation = fmt.Sprintf("run verify again in %s", wait.Truncate(time.Second)+time.Second)
+			s.Wait = wait.Truncate(time.Second) + time.Second
+			c.Edge.Remediation = fmt.Sprintf("run verify again in %s", s.Wait)
 			out = append(out, c)
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
@@ -48,22 +49,34 @@ func (f *fixFlags) toVerification(ctx context.Context) (verification, error) {
 	return verification{connect.Reading{App: f.App, Config: f.Config, Nodes: nodes}, line}, err
 }
 
-// verified checks the whole cluster after a run of it. That something is unknown is said and
-// is no failure of the run, of which each step was seen to work: a server's log tells of
-// refusals for a while after.
+// verified checks the whole cluster after a run of it, and once more where a server's log has to
+// be quiet for half a minute first. That something is unknown is said and is no failure of the run,
+// of which each step was seen to work.
 func (v verification) verified(ctx context.Context, a *apply.Execution) error {
+	told, err := v.report(ctx)
+	if wait := told.Wait(); err == nil && wait > 0 {
+		a.Printf("\nWaiting %s: whether the restarts ended all refusals shows after that\n", wait)
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
+		told, err = v.report(ctx)
+	}
+	if err != nil {
+		return &cli.ExitError{Code: cli.ExitIncomplete, Err: cli.WithHint(fmt.Errorf("everything was done, and whether all clients trust api-int is unknown: %w", err), "%s", v.line)}
+	}
+	return judged(a, told, v.line)
+}
+
+func (v verification) report(ctx context.Context) (told report.Verification, err error) {
 	s, err := v.reading.Read(ctx)
-	var told report.Verification
 	if err == nil {
 		told = report.NewVerification(ctx, inspect.NewFacts(s, s.Taken, connect.DefaultWithin), catalog.PartAPIInt)
 	}
 	if err == nil && ctx.Err() != nil {
 		err = errors.New("interrupted")
 	}
-	if err != nil {
-		return &cli.ExitError{Code: cli.ExitIncomplete, Err: cli.WithHint(fmt.Errorf("everything was done, and whether all clients trust api-int is unknown: %w", err), "%s", v.line)}
-	}
-	return judged(a, told, v.line)
+	return told, err
 }
 
 // judged tells what a report says: a line, and one more for each claim that does not hold
