@@ -77,8 +77,8 @@ func internalRelease() Evidence {
 // internalReleaseLives is the lifetime of what that registry serves.
 func internalReleaseLives() []Lifetime {
 	return []Lifetime{
-		{In: between(mco, Minor{4, 21}, Minor{4, 21}), Doc: "made once, at the installation; nothing renews it",
-			Evidence: Evidence{Derived, mcoRepo + "pkg/controller/certrotation/certrotation_controller.go @ release-4.21 db84d8368, which does not speak of it"}},
+		{Validity: 10 * year, In: between(mco, Minor{4, 21}, Minor{4, 21}), Doc: "made once, at the installation; nothing renews it",
+			Evidence: Evidence{Derived, "openshift/installer pkg/asset/tls/iricertkey.go (ValidityTenYears) @ 006d45739; " + mcoRepo + "pkg/controller/certrotation/certrotation_controller.go @ release-4.21 db84d8368, which does not speak of it"}},
 		{Validity: 10 * year, In: since(mco, Minor{4, 22}), Doc: "issued again when its CA or its names change; nothing renews it for its age",
 			Evidence: Evidence{Verified, mcoRepo + "pkg/controller/certrotation/certrotation_controller.go @ release-4.22 9027c94cd"}},
 	}

@@ -131,6 +131,14 @@ func TestLifetimesAreOfVersionsThatHaveThePlace(t *testing.T) {
 	}
 }
 
+func TestTheRegistryOnMastersHasACertificateOfTenYears(t *testing.T) {
+	for _, l := range internalReleaseLives() {
+		if l.Validity != 10*year {
+			t.Errorf("%s: %s", l.In, l.Validity)
+		}
+	}
+}
+
 func TestWhatHasLifetimesHasOneInEveryVersion(t *testing.T) {
 	for title, v := range goldenVersions() {
 		for _, p := range Places() {
