@@ -36,6 +36,19 @@ func kubeAPIServerPlaces() []Place {
 			Evidence: Evidence{Verified, repo + "bindata/bootkube/manifests/configmap-admin-kubeconfig-client-ca.yaml @ release-4.12 0217c88fb and 4.22 9c413cd4d; openshift/installer pkg/asset/tls/adminkubeconfig.go"}},
 		{Ref: bundle(managed, "kubelet-bootstrap-kubeconfig"), Role: CABundle, Owner: "installer", Doc: "kube-apiserver accepts the first masters' bootstrap kubeconfig by it; valid 10 years, never rotated", In: all,
 			Evidence: Evidence{Verified, repo + "bindata/bootkube/manifests/configmap-kubelet-bootstrap-kubeconfig-ca.yaml @ release-4.12 0217c88fb and 4.22 9c413cd4d; openshift/installer pkg/asset/tls/kubelet.go"}},
+		vaultCA(Ref{Kind: Secret, Namespace: kasTarget, Name: "encryption-config"}, "kube-apiserver", kasOwner, kas, repo+"pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ release-4.23 and release-5.0 440392249"),
+	}
+}
+
+// vaultCA is the place of the CAs with which a sidecar, the KMS plugin of an API server, verifies
+// Vault. release-4.22 has no such sidecar.
+func vaultCA(at Ref, server, owner, component, source string) Place {
+	at.Key = "kms-plugin-configmap-*_ca-bundle.crt-*"
+	return Place{
+		Ref: at, Role: CABundle, Owner: owner, In: since(component, Minor{4, 23}),
+		Doc: "where encryption by Vault is on (APIServer spec.encryption, feature KMSEncryption, a preview): the KMS plugin of " + server + " verifies Vault with it. " +
+			"A copy of the administrator's ConfigMap in openshift-config, made with each encryption key: a changed ConfigMap alone does not get here",
+		Evidence: Evidence{Derived, source + "; openshift/library-go pkg/operator/encryption/controllers/key_controller.go (fetchReferencedResources, sameProviderInstance), encryptiondata/secret.go, kms/pluginlifecycle/vault.go @ 93ac9206a"},
 	}
 }
 
