@@ -15,7 +15,7 @@ func kubeAPIServerPlaces() []Place {
 	return []Place{
 		ca(bundle(kasTarget, "kube-apiserver-server-ca"), "CAs with which clients verify kube-apiserver, on any of its addresses", combined),
 		ca(bundle(managed, "kube-apiserver-server-ca"), "the same, published: the CA that belongs into kubeconfigs of kubelets and administrators", synced),
-		ca(bundle(kasTarget, "client-ca"), "CAs with which kube-apiserver verifies its clients", combined),
+		ca(bundle(kasTarget, "client-ca"), "CAs with which kube-apiserver verifies its clients; the cert-regeneration-controller beside kube-apiserver writes it, too. From 4.20 on neither writes over what it has not read", combined),
 		ca(bundle(managed, "kube-apiserver-client-ca"), "the same, published: on nodes of 4.13 and later it becomes kubelet-ca.crt, with which kubelets verify their clients", synced),
 		ca(bundle(kasTarget, "kubelet-serving-ca"), "kube-apiserver verifies kubelets' serving certificates with it", synced),
 		ca(bundle(managed, "kubelet-serving-ca"), "the same, published for clients that scrape kubelets", synced),
