@@ -39,6 +39,7 @@ func authenticationPlaces() []Place {
 	starter := Evidence{Verified, authRepo + "pkg/operator/starter.go @ release-4.12 4f7f6b1af, release-4.22 5a44cc2a8 and f3df4f5b2"}
 	all := Range{Component: authentication}
 	return []Place{
+		vaultCA(Ref{Kind: Secret, Namespace: "openshift-oauth-apiserver", Name: "encryption-config*"}, "the OAuth API server", authOwner, authentication, authRepo+"pkg/operator/workload/sync_openshift_oauth_apiserver.go @ release-4.23 and release-5.0 f3df4f5b2"),
 		{Ref: secret("openshift-oauth-apiserver", "openshift-authenticator-certs"), Role: Client, Owner: authOwner, Doc: "with which kube-apiserver asks the OAuth API server about tokens", In: all, Evidence: starter,
 			Lifetimes: authenticator()},
 		{Ref: secret("openshift-oauth-apiserver", "etcd-client"), Role: Client, Owner: authOwner, Doc: "the OAuth API server's client certificate for etcd, a copy", Lifetimes: etcdClient(), In: all, Evidence: starter},
@@ -60,6 +61,7 @@ func openShiftAPIPlaces() []Place {
 	sync := Evidence{Verified, openShiftAPIRepo + "pkg/operator/resourcesynccontroller @ release-4.12 a1d5d0d79, release-4.22 8417fa983 and 8206430b0"}
 	client := Evidence{Verified, openShiftKCMRepo + "pkg/operator/sync_openshiftcontrollermanager_v311_00.go @ release-4.12 ab963d8ad and release-4.22 e1c367419"}
 	return []Place{
+		vaultCA(Ref{Kind: Secret, Namespace: "openshift-apiserver", Name: "encryption-config*"}, "openshift-apiserver", openShiftAPIOwner, openShiftAPI, openShiftAPIRepo+"pkg/operator/workload/workload_openshiftapiserver_v311_00_sync.go @ release-4.23 and release-5.0 28420873a"),
 		{Ref: secret("openshift-apiserver", "etcd-client"), Role: Client, Owner: openShiftAPIOwner, Doc: "openshift-apiserver's client certificate for etcd, a copy", Lifetimes: etcdClient(), In: Range{Component: openShiftAPI}, Evidence: sync},
 		{Ref: bundle("openshift-apiserver", "etcd-serving-ca"), Role: CABundle, Owner: openShiftAPIOwner, Doc: "openshift-apiserver verifies etcd's serving certificates with it", In: Range{Component: openShiftAPI}, Evidence: sync},
 		{Ref: Ref{Kind: ConfigMap, Namespace: "openshift-apiserver", Name: "image-import-ca"}, Role: CABundle, Owner: openShiftAPIOwner, Doc: "openshift-apiserver verifies registries with it when it imports images; the keys are registries, with '..' for ':'", In: Range{Component: openShiftAPI},

@@ -387,5 +387,6 @@ func document() string {
 		}
 		line("| %s | %s | %s | %s | %s | %s |", st.Type, harms, cell(st.Doc), cell(st.Next), holds, evidence(st.Evidence))
 	}
+	documentKeys(line)
 	return out.String()
 }

@@ -128,7 +128,8 @@ func networkEdges() []Edge {
 // onPremEdges are of the static pods by which a cluster keeps the addresses of its
 // API itself: their monitors ask for the nodes by the kubelet's kubeconfig. keepalived's
 // init container reads /etc/kubernetes/kubeconfig, but for the names of the cluster alone.
-// From 4.22 on, HAProxy's monitor, on masters, is the one that still reads it each time.
+// HAProxy's, on masters, reads it each time in 4.22, too; where api-int does not verify, it asks
+// the API server of its own master.
 func onPremEdges() []Edge {
 	platforms := []string{"BareMetal", "Nutanix", "OpenStack", "oVirt", "VSphere"}
 	const templates = "templates/common/on-prem/files/{keepalived,coredns}.yaml, templates/master/00-master/on-prem/files/haproxy.yaml @ "
@@ -138,7 +139,7 @@ func onPremEdges() []Edge {
 			ID: id, Part: PartAPIInt, Verifier: verifier, Statement: claim,
 			Trust: file("/var/lib/kubelet/kubeconfig"), Optional: true, Platforms: platforms, Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: reads, Reader: pki.ReaderGo,
 			Remediation: "{} fix-api-int --nodes NODE --dry-run=client", Ahead: "{} pretrust --nodes NODE --dry-run=client",
-			Impact: "which nodes there are: keepalived, HAProxy and CoreDNS on the node do not learn of nodes that come and go", In: in, Evidence: e,
+			Impact: "which nodes there are: keepalived and CoreDNS on the node do not learn of nodes that come and go", In: in, Evidence: e,
 		}
 	}
 	return []Edge{

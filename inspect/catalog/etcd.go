@@ -91,8 +91,8 @@ func etcdPlaces() []Place {
 		row(secret(etcdTarget, "etcd-client"), Client, "for API servers and etcdctl, toward etcd", clients, all, src),
 		row(secret(userConfig, "etcd-client"), Client, "the same, where API servers' operators copy it from", clients, all, synced),
 		row(secret(etcdOperator, "etcd-client"), Client, "the same, for the operator itself", clients, all, synced),
-		row(secret(etcdTarget, "etcd-metric-client"), Client, "for Prometheus, toward etcd", clients, from416, src),
-		row(secret(userConfig, "etcd-metric-client"), Client, "for Prometheus, toward etcd, as the installer made it", clients, old, synced),
+		row(secret(etcdTarget, "etcd-metric-client"), Client, "for Prometheus, toward etcd", clients[1:], from416, src),
+		row(secret(userConfig, "etcd-metric-client"), Client, "for Prometheus, toward etcd, as the installer made it", clients[:1], old, synced),
 		row(secret(etcdOperator, "etcd-metric-client"), Client, "for Prometheus, toward etcd, a copy", clients, since(etcd, Minor{4, 14}), synced),
 
 		ca(bundle(etcdTarget, "etcd-ca-bundle"), "CAs with which clients verify etcd, and etcd its clients", all),

@@ -33,17 +33,18 @@ func ingressPlaces() []Place {
 // GatewayClass of its own, has a CA that it makes itself.
 func gatewayPlaces() []Place {
 	const istiod, istio = "istiod", "; openshift-service-mesh/istio security/pkg/cmd/constants.go, security/pkg/pki/ca and pilot/pkg/bootstrap/istio_ca.go @ release-1.26 and release-1.28"
-	made := Evidence{Derived, ingressRepo + "pkg/operator/controller/gatewayclass @ release-4.19 a3c5d8daf, release-4.20 f86aaea41 and release-4.22 0c0c64843" + istio}
+	made := Evidence{Derived, ingressRepo + "pkg/operator/controller/gatewayclass @ release-4.19 a3c5d8daf, release-4.20 f86aaea41, release-4.21 3da316787 and release-4.22 0c0c64843" + istio}
 	from419 := since(ingress, Minor{4, 19})
-	published := func(name, doc string) Place {
-		return Place{Ref: Ref{Kind: ConfigMap, Namespace: "*", Name: name, Key: "root-cert.pem"}, Role: CABundle, Owner: istiod, Doc: doc, In: from419, Evidence: made}
+	published := func(name, doc string, in Range) Place {
+		return Place{Ref: Ref{Kind: ConfigMap, Namespace: "*", Name: name, Key: "root-cert.pem"}, Role: CABundle, Owner: istiod, Doc: doc, In: in, Evidence: made}
 	}
 	return []Place{
 		{Ref: Ref{Kind: Secret, Namespace: "openshift-ingress", Name: "istio-ca-secret", Key: "ca-cert.pem"}, Role: Signer, Owner: istiod, Doc: "Gateway API: signs the certificates of istiod and of Gateways' proxies", In: from419, Evidence: made,
 			Lifetimes: []Lifetime{{Validity: 10 * year, RenewAtPercent: 80, Renewer: istiod, In: from419, Evidence: made, Doc: "with the same key"}}},
-		// ingress-operator names it from 4.20 on, and did so in 4.19 up to c10b83178 (2025-07-25).
-		published("openshift-gw-ca-root-cert", "Gateway API: the CA with which a Gateway's proxies verify istiod; in namespaces that have a Gateway"),
-		published("istio-ca-root-cert", "the CA with which proxies verify istiod: of a service mesh, and in 4.19 of Gateway API"),
+		// ingress-operator gives it this name since 85b6fc9a9 (2025-10-02), which release-4.20 and
+		// release-4.21 have since April 2026; what named it before had no effect (c10b83178).
+		published("openshift-gw-ca-root-cert", "Gateway API: the CA with which a Gateway's proxies verify istiod, in namespaces that have a Gateway; in 4.20 and 4.21 since April 2026", since(ingress, Minor{4, 20})),
+		published("istio-ca-root-cert", "the CA with which proxies verify istiod: of a service mesh, and of Gateway API in 4.19, and in 4.20 and 4.21 before April 2026", from419),
 	}
 }
 

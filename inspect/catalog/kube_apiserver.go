@@ -15,7 +15,7 @@ func kubeAPIServerPlaces() []Place {
 	return []Place{
 		ca(bundle(kasTarget, "kube-apiserver-server-ca"), "CAs with which clients verify kube-apiserver, on any of its addresses", combined),
 		ca(bundle(managed, "kube-apiserver-server-ca"), "the same, published: the CA that belongs into kubeconfigs of kubelets and administrators", synced),
-		ca(bundle(kasTarget, "client-ca"), "CAs with which kube-apiserver verifies its clients", combined),
+		ca(bundle(kasTarget, "client-ca"), "CAs with which kube-apiserver verifies its clients; the cert-regeneration-controller beside kube-apiserver writes it, too. From 4.20 on neither writes over what it has not read", combined),
 		ca(bundle(managed, "kube-apiserver-client-ca"), "the same, published: on nodes of 4.13 and later it becomes kubelet-ca.crt, with which kubelets verify their clients", synced),
 		ca(bundle(kasTarget, "kubelet-serving-ca"), "kube-apiserver verifies kubelets' serving certificates with it", synced),
 		ca(bundle(managed, "kubelet-serving-ca"), "the same, published for clients that scrape kubelets", synced),
@@ -36,6 +36,19 @@ func kubeAPIServerPlaces() []Place {
 			Evidence: Evidence{Verified, repo + "bindata/bootkube/manifests/configmap-admin-kubeconfig-client-ca.yaml @ release-4.12 0217c88fb and 4.22 9c413cd4d; openshift/installer pkg/asset/tls/adminkubeconfig.go"}},
 		{Ref: bundle(managed, "kubelet-bootstrap-kubeconfig"), Role: CABundle, Owner: "installer", Doc: "kube-apiserver accepts the first masters' bootstrap kubeconfig by it; valid 10 years, never rotated", In: all,
 			Evidence: Evidence{Verified, repo + "bindata/bootkube/manifests/configmap-kubelet-bootstrap-kubeconfig-ca.yaml @ release-4.12 0217c88fb and 4.22 9c413cd4d; openshift/installer pkg/asset/tls/kubelet.go"}},
+		vaultCA(Ref{Kind: Secret, Namespace: kasTarget, Name: "encryption-config"}, "kube-apiserver", kasOwner, kas, repo+"pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ release-4.23 and release-5.0 440392249"),
+	}
+}
+
+// vaultCA is the place of the CAs with which a sidecar, the KMS plugin of an API server, verifies
+// Vault. release-4.22 has no such sidecar.
+func vaultCA(at Ref, server, owner, component, source string) Place {
+	at.Key = "kms-plugin-configmap-*_ca-bundle.crt-*"
+	return Place{
+		Ref: at, Role: CABundle, Owner: owner, In: since(component, Minor{4, 23}),
+		Doc: "where encryption by Vault is on (APIServer spec.encryption, feature KMSEncryption, a preview): the KMS plugin of " + server + " verifies Vault with it. " +
+			"A copy of the administrator's ConfigMap in openshift-config, made with each encryption key: a changed ConfigMap alone does not get here",
+		Evidence: Evidence{Derived, source + "; openshift/library-go pkg/operator/encryption/controllers/key_controller.go (fetchReferencedResources, sameProviderInstance), encryptiondata/secret.go, kms/pluginlifecycle/vault.go @ 93ac9206a"},
 	}
 }
 

@@ -26,7 +26,7 @@ func kubeControllerManagerPlaces() []Place {
 		return Place{Ref: at, Role: CABundle, Owner: kcmOwner, Doc: doc, In: all, Evidence: e}
 	}
 	return []Place{
-		{Ref: secret(kcmOperator, "csr-signer-signer"), Role: Signer, Owner: kcmOwner, Doc: "signs csr-signer: the root of all certificates that are made by request", In: all, Evidence: signed,
+		{Ref: secret(kcmOperator, "csr-signer-signer"), Role: Signer, Owner: kcmOwner, Doc: "signs csr-signer: the root of what kube-controller-manager issues by request", In: all, Evidence: signed,
 			Lifetimes: []Lifetime{rotated(kcmOwner, 60*day, 30*day, known, signed)}},
 		ca(bundle(kcmOperator, "csr-controller-signer-ca"), "the certificates of csr-signer-signer", signed),
 		{Ref: secret(kcmOperator, "csr-signer"), Role: Signer, Owner: kcmOwner, Doc: "intermediate CA for certificate requests, waiting until it is trusted everywhere", In: all, Evidence: signed,

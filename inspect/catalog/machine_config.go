@@ -43,7 +43,7 @@ func machineConfigPlaces() []Place {
 		{Ref: bundle(userConfig, "initial-kube-apiserver-server-ca"), Role: CABundle, Owner: mcoOwner, Writer: "installer", Doc: "CAs with which kubelets verify their clients while a cluster is being installed; the name is misleading, and it stays as the installer made it", In: all,
 			Evidence: Evidence{Verified, mcoRepo + "manifests/machineconfigserver/kube-apiserver-serving-ca-configmap.yaml @ release-4.12 to 4.22"}},
 
-		{Ref: Ref{Kind: ConfigMap, Namespace: "kube-system", Name: "root-ca", Key: "ca.crt"}, Role: CABundle, Owner: "installer", Doc: "booting machines verify the machine config server with it; up to 4.18 the only source, later the fallback", In: all, Evidence: synced},
+		{Ref: Ref{Kind: ConfigMap, Namespace: "kube-system", Name: "root-ca", Key: "ca.crt"}, Role: CABundle, Owner: "installer", Doc: "the CA of the machine config server, which the operator writes into its stubs: always up to 4.18, later where there is no machine-config-server-ca; on bare metal `oc adm ocp-certificates update-ignition-ca-bundle-for-machine-config-server` puts a new one there", In: all, Evidence: synced},
 		{Ref: secret(mcoTarget, "machine-config-server-ca"), Role: Signer, Owner: mcoOwner, Writer: "oc", Doc: "signs the machine config server's certificate, where `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` was run", In: to418, Evidence: command,
 			Lifetimes: []Lifetime{{Validity: 10 * year, In: to418, Doc: "renewed by `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` only, once it is 8 years old or without its annotation certificate-not-after", Evidence: command}}},
 		{Ref: bundle(mcoTarget, "machine-config-server-ca"), Role: CABundle, Owner: mcoOwner, Writer: "oc", Doc: "booting machines are to verify the machine config server with it, where `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` was run", In: to418, Evidence: command},
@@ -77,8 +77,8 @@ func internalRelease() Evidence {
 // internalReleaseLives is the lifetime of what that registry serves.
 func internalReleaseLives() []Lifetime {
 	return []Lifetime{
-		{In: between(mco, Minor{4, 21}, Minor{4, 21}), Doc: "made once, at the installation; nothing renews it",
-			Evidence: Evidence{Derived, mcoRepo + "pkg/controller/certrotation/certrotation_controller.go @ release-4.21 db84d8368, which does not speak of it"}},
+		{Validity: 10 * year, In: between(mco, Minor{4, 21}, Minor{4, 21}), Doc: "made once, at the installation; nothing renews it",
+			Evidence: Evidence{Derived, "openshift/installer pkg/asset/tls/iricertkey.go (ValidityTenYears) @ 006d45739; " + mcoRepo + "pkg/controller/certrotation/certrotation_controller.go @ release-4.21 db84d8368, which does not speak of it"}},
 		{Validity: 10 * year, In: since(mco, Minor{4, 22}), Doc: "issued again when its CA or its names change; nothing renews it for its age",
 			Evidence: Evidence{Verified, mcoRepo + "pkg/controller/certrotation/certrotation_controller.go @ release-4.22 9027c94cd"}},
 	}

@@ -120,6 +120,25 @@ func TestEveryLifetimeIsInAGolden(t *testing.T) {
 	}
 }
 
+// TestLifetimesAreOfVersionsThatHaveThePlace: docs/catalog.md prints each of them beside its place.
+func TestLifetimesAreOfVersionsThatHaveThePlace(t *testing.T) {
+	for _, p := range Places() {
+		for _, l := range p.Lifetimes {
+			if l.In.Component == p.In.Component && !l.In.overlaps(p.In) {
+				t.Errorf("%s: it is in %s, and a lifetime of it in %s", rowName(p), p.In, l.In)
+			}
+		}
+	}
+}
+
+func TestTheRegistryOnMastersHasACertificateOfTenYears(t *testing.T) {
+	for _, l := range internalReleaseLives() {
+		if l.Validity != 10*year {
+			t.Errorf("%s: %s", l.In, l.Validity)
+		}
+	}
+}
+
 func TestWhatHasLifetimesHasOneInEveryVersion(t *testing.T) {
 	for title, v := range goldenVersions() {
 		for _, p := range Places() {
