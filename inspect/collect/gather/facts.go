@@ -138,7 +138,7 @@ func (r Result) node(ctx context.Context, name string) (n inspect.Node, leftOut 
 			n.Files = append(n.Files, file)
 		}
 	}
-	return n, leftOut, nil
+	return n, append(leftOut, withoutTexts(&n)...), nil
 }
 
 // whole reports whether everything in the file was read.

@@ -15,6 +15,26 @@ const (
 	maxAllPieces     = 400_000 // of their texts, each text once; of each at most maxPieces
 )
 
+// maxTexts is how many bytes the redacted texts of a node's kubeconfigs have, counted at each path: a snapshot has
+// each, and of a node no more than 48 MiB as JSON.
+const maxTexts = 8 << 20
+
+// withoutTexts leaves out the texts of a node's kubeconfigs, where they are too much. Those of a kubelet's are
+// some kilobytes, and without them it is not repaired.
+func withoutTexts(n *inspect.Node) (gaps []inspect.Gap) {
+	size := 0
+	for _, k := range n.Kubeconfigs {
+		size += len(k.Text)
+	}
+	if size <= maxTexts {
+		return nil
+	}
+	for i := range n.Kubeconfigs {
+		n.Kubeconfigs[i].Text = nil
+	}
+	return []inspect.Gap{{What: "node/" + n.Name, Reason: fmt.Sprintf("the texts of its kubeconfigs are left out: together they have more than %d MiB", maxTexts>>20), Next: nextRoom}}
+}
+
 // kubeconfigs reads the contents of one node as kubeconfigs.
 type kubeconfigs struct {
 	read                map[*Content]kubeconfig

@@ -112,6 +112,33 @@ func TestKubeconfigsOfANodeAreBounded(t *testing.T) {
 	}
 }
 
+// TestTextsOfANodesKubeconfigsAreBounded, counted at each path as a snapshot has them. Above that none is left, and
+// all else is told of them.
+func TestTextsOfANodesKubeconfigsAreBounded(t *testing.T) {
+	t.Parallel()
+	text := small(1) + "# " + strings.Repeat("x", 1<<20) + "\n"
+	for paths, want := range map[int]int{7: 7, 8: 0, 500: 0} {
+		s, n := readFacts(t, answerOf(placed{text, paths}, placed{small(2), 1}))
+		texts, gaps, size := 0, 0, 0
+		for _, k := range n.Kubeconfigs {
+			if size += len(k.Text); k.Text != nil {
+				texts++
+			}
+			if len(k.Clusters) == 0 {
+				t.Errorf("%s: %+v", k.Path, k)
+			}
+		}
+		for _, g := range s.Gaps {
+			if g.What == "node/worker-0" && strings.Contains(g.Reason, "the texts of its kubeconfigs are left out") {
+				gaps++
+			}
+		}
+		if len(n.Kubeconfigs) != paths+1 || size > maxTexts || want > 0 && texts != paths+1 || want == 0 && (texts > 0 || gaps != 1) || len(s.Gaps) != gaps {
+			t.Errorf("%d paths: %d kubeconfigs, %d texts of %d bytes, gaps %v", paths, len(n.Kubeconfigs), texts, size, s.Gaps)
+		}
+	}
+}
+
 // TestReadingKubeconfigsEndsWithTheNodesTime.
 func TestReadingKubeconfigsEndsWithTheNodesTime(t *testing.T) {
 	t.Parallel()
