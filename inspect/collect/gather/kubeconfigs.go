@@ -12,7 +12,7 @@ import (
 const (
 	maxKubeconfigs   = 2_000   // paths: ten revisions of each static pod are some hundred
 	maxKubeconfigLen = 4 << 20 // bytes of their clusters, as facts
-	maxAllPieces     = 400_000 // of their texts, each text once; of each at most maxPieces
+	maxAllPieces     = 100_000 // of their texts, each text once; one of maxPieces may take seconds
 )
 
 // maxTexts is how many bytes the redacted texts of a node's kubeconfigs have, counted at each path: a snapshot has
