@@ -43,6 +43,13 @@ func unsaidOf(line []string, node string) unsaid {
 		}
 	}
 	for _, word := range line[1:] {
+		for _, part := range strings.Fields(word) {
+			for _, made := range valuesIn(part) {
+				if strings.Contains(made, nodeMark) && !nodeItself.MatchString(made) {
+					add(strings.ReplaceAll(made, nodeMark, node))
+				}
+			}
+		}
 		for _, part := range strings.FieldsFunc(word, func(r rune) bool { return unicode.IsSpace(r) || r == '=' || r == ':' }) {
 			if madeWithNode(part) {
 				add(strings.ReplaceAll(part, nodeMark, node))
@@ -50,18 +57,8 @@ func unsaidOf(line []string, node string) unsaid {
 		}
 		word = withoutNode(word, node)
 		for _, part := range append([]string{word}, strings.Fields(word)...) {
-			add(part)
-			if len(part) > 2 && part[0] == '-' && part[1] != '-' {
-				add(part[2:]) // the value of -pVALUE
-			}
-			for rest := part; ; { // NAME=VALUE, USER:PASSWORD@HOST
-				at := strings.IndexAny(rest, "=:")
-				if at < 0 {
-					break
-				}
-				rest = rest[at+1:]
-				add(rest)
-				add(rest[:max(strings.LastIndexByte(rest, '@'), 0)])
+			for _, value := range valuesIn(part) {
+				add(value)
 			}
 		}
 		for _, text := range []string{word, sshToken.ReplaceAllString(word, " ")} {
@@ -80,6 +77,25 @@ func unsaidOf(line []string, node string) unsaid {
 		u.longest = max(u.longest, len(word))
 	}
 	return u
+}
+
+// nodeItself is where a node is dialled, with nothing else beside its name.
+var nodeItself = regexp.MustCompile(`^([\w.-]+@)?` + regexp.QuoteMeta(nodeMark) + `(:\d+)?$`)
+
+// valuesIn are a word itself and what may be a value in it: of -pVALUE, NAME=VALUE and USER:PASSWORD@HOST.
+func valuesIn(word string) []string {
+	values := []string{word}
+	if len(word) > 2 && word[0] == '-' && word[1] != '-' {
+		values = append(values, word[2:])
+	}
+	for rest := word; ; {
+		at := strings.IndexAny(rest, "=:")
+		if at < 0 {
+			return values
+		}
+		rest = rest[at+1:]
+		values = append(values, rest, rest[:max(strings.LastIndexByte(rest, '@'), 0)])
+	}
 }
 
 // madeWithNode reports whether a part of a word is the node's name and something so short beside it that nothing

@@ -19,7 +19,10 @@ func IsNode(ctx context.Context, machine gather.Runner, node string) error {
 	if err != nil {
 		return fmt.Errorf("identify node %s: %w", node, err)
 	}
-	s := r.Snapshot(node)
+	s, err := r.Snapshot(ctx, node)
+	if err != nil {
+		return fmt.Errorf("identify node %s: %w", node, err)
+	}
 	if reason := s.WhyNotNode(node); reason != "" {
 		return fmt.Errorf("identify node %s: %s; nothing else was read there, and nothing changed; look where the name leads: %s, ssh configuration, --ssh-inventory, --node-command", node, reason, foreign.Command(inspect.NodeNames, "kubectl get node %s -o wide", node))
 	}

@@ -270,7 +270,10 @@ func (n Nodes) Read(ctx context.Context, o NodeObject, node OnNode) (facts inspe
 		return inspect.Snapshot{}, nil, err
 	}
 	received := clock()
-	s := r.Snapshot(o.Name)
+	s, err := r.Snapshot(ctx, o.Name)
+	if err != nil {
+		return inspect.Snapshot{}, nil, err
+	}
 	for i := range s.Nodes {
 		s.Nodes[i].Via, s.Nodes[i].Ready, s.Nodes[i].Heartbeat = node.Via(), o.Ready, o.Heartbeat
 		s.Nodes[i].Lease = o.Lease

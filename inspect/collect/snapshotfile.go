@@ -1,19 +1,15 @@
 package collect
 
 import (
-	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -253,7 +249,7 @@ func writeSnapshot(w io.Writer, s inspect.Snapshot, bounds snapshotBounds) error
 		return fmt.Errorf("snapshot: %w", err)
 	}
 	if err := boundThings(s.Bundles); err != nil {
-		return fmt.Errorf("the snapshot would be one that no certrot reads: %w; most certificates are in: %s", err, largestNamespaces(s))
+		return fmt.Errorf("the snapshot would be one that no certrot reads: %w; most certificates are in: %s", err, mostCertificates(s.Bundles))
 	}
 	zw, err := gzip.NewWriterLevel(w, gzip.BestCompression)
 	if err != nil {
@@ -261,11 +257,12 @@ func writeSnapshot(w io.Writer, s inspect.Snapshot, bounds snapshotBounds) error
 	}
 	count := &countedJSON{to: zw, bounds: bounds}
 	bounded := &boundedWriter{to: count, left: bounds.size}
-	switch err := json.NewEncoder(bounded).Encode(packSnapshot(s)); {
+	f := packSnapshot(s)
+	switch err := json.NewEncoder(bounded).Encode(f); {
 	case bounded.left < 0:
-		return fmt.Errorf("the snapshot would have more than %d bytes unpacked, which no certrot reads; most certificates are in: %s", bounds.size, largestNamespaces(s))
+		return fmt.Errorf("the snapshot would have more than %d bytes unpacked, which no certrot reads; most bytes are of: %s", bounds.size, mostBytes(s.Bundles, f))
 	case count.err != nil:
-		return fmt.Errorf("the snapshot would be one that no certrot reads: %w; most certificates are in: %s", count.err, largestNamespaces(s))
+		return fmt.Errorf("the snapshot would be one that no certrot reads: %w; most bytes are of: %s", count.err, mostBytes(s.Bundles, f))
 	case err != nil:
 		return fmt.Errorf("encode snapshot: %w", err)
 	}
@@ -283,24 +280,6 @@ func (b *boundedWriter) Write(p []byte) (int, error) {
 		return 0, io.ErrShortWrite
 	}
 	return b.to.Write(p)
-}
-
-// largestNamespaces are the three in which most certificates are, with how many.
-func largestNamespaces(s inspect.Snapshot) string {
-	count := map[string]int{}
-	for _, b := range s.Bundles {
-		if b.Content != nil {
-			count[b.At.Namespace] += len(b.Content.Certs)
-		}
-	}
-	names := slices.SortedFunc(maps.Keys(count), func(a, b string) int {
-		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b))
-	})
-	var out []string
-	for _, name := range names[:min(3, len(names))] {
-		out = append(out, fmt.Sprintf("%s (%d)", cmp.Or(foreign.Name(name), "no namespace"), count[name]))
-	}
-	return strings.Join(out, ", ")
 }
 
 // readSnapshot reads what WriteSnapshot wrote, unpacked already.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -30,9 +31,38 @@ func TestNoSnapshotIsWrittenThatIsNotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	out.Reset()
+	// The certificate that both have is in the file once, at its first place.
 	err := writeSnapshot(&out, s, snapshotBounds{size: 500, memory: 1 << 20, text: 1 << 20, members: 100})
-	if err == nil || !strings.Contains(err.Error(), "more than 500 bytes unpacked") || !strings.Contains(err.Error(), "most certificates are in: many (2), few (1)") {
+	if err == nil || !strings.Contains(err.Error(), "more than 500 bytes unpacked") || !strings.Contains(err.Error(), "most bytes are of: few (") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestARefusedSnapshotNamesTheNode of which most of it is, and not a namespace that has little.
+func TestARefusedSnapshotNamesTheNode(t *testing.T) {
+	t.Parallel()
+	place := inspect.Bundle{At: pki.Location{Kind: "Secret", Namespace: "openshift-etcd", Name: "a"}, Content: &pki.Content{}}
+	many := func(n int) (all []inspect.Kubeconfig) {
+		for i := range n {
+			all = append(all, inspect.Kubeconfig{Path: fmt.Sprint("/etc/kubernetes/", i), Text: bytes.Repeat([]byte("x"), 1000)})
+		}
+		return all
+	}
+	for name, c := range map[string]struct {
+		s    inspect.Snapshot
+		size int
+		want string
+	}{
+		"texts":        {inspect.Snapshot{Nodes: []inspect.Node{{Name: "master-0", Kubeconfigs: many(2)}, {Name: "worker-1", Kubeconfigs: many(200)}}}, 100_000, "100000 bytes unpacked"},
+		"gaps":         {inspect.Snapshot{Gaps: slices.Repeat([]inspect.Gap{{What: "node/worker-1", Where: "/a", Reason: "not read"}}, 2000)}, 100_000, "100000 bytes unpacked"},
+		"lists":        {inspect.Snapshot{Nodes: []inspect.Node{{Name: "worker-1", Processes: make([]inspect.Process, 20_000)}}}, 10 << 20, "more than 1 MiB of memory"},
+		"certificates": {inspect.Snapshot{Bundles: slices.Repeat([]inspect.Bundle{{At: pki.Location{Kind: pki.KindFile, Node: "worker-1", Path: "/a"}, Content: &pki.Content{Certs: make([]*pki.Cert, 2001)}}}, 2000)}, 10 << 20, "more than 4000000 certificates"},
+	} {
+		c.s.Bundles = append(c.s.Bundles, place)
+		err := writeSnapshot(io.Discard, c.s, snapshotBounds{size: c.size, memory: 1 << 20, text: 1 << 20, members: 100})
+		if err == nil || !strings.Contains(err.Error(), c.want) || !regexp.MustCompile(`; most (bytes are of|certificates are in): node/worker-1 \(`).MatchString(err.Error()) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

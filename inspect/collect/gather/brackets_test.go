@@ -17,7 +17,7 @@ func TestBracketsAroundNames(t *testing.T) {
 	tree(t, root, map[string]string{path: "apiVersion: v1\nkind: Config\nclusters:\n- name: local\n  cluster:\n    server: " + server + "\n    certificate-authority-data: " + ca + "\n"})
 	everywhere(t, func(t *testing.T, w world) {
 		_, r := w.read(t, root, Options{})
-		n := r.Snapshot("w1").Nodes[0]
+		n := facts(t, r, "w1").Nodes[0]
 		if len(n.Kubeconfigs) != 1 || len(n.Kubeconfigs[0].Clusters) != 1 || n.Kubeconfigs[0].Clusters[0].Server != server {
 			t.Errorf("%+v", n.Kubeconfigs)
 		}

@@ -2,6 +2,7 @@ package gather
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,8 +16,9 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// Snapshot returns what was read as facts about the node of this name.
-func (r Result) Snapshot(node string) inspect.Snapshot {
+// Snapshot returns what was read as facts about the node of this name. The error is that ctx ended: what a
+// node answers may take long to read.
+func (r Result) Snapshot(ctx context.Context, node string) (inspect.Snapshot, error) {
 	var s inspect.Snapshot
 	read := inspect.Read{What: "files", Where: "node/" + node}
 	hashed := 0
@@ -58,7 +60,11 @@ func (r Result) Snapshot(node string) inspect.Snapshot {
 		}
 		s.ServerLogs = append(s.ServerLogs, log)
 	}
-	s.Nodes = []inspect.Node{r.node(node)}
+	n, leftOut, err := r.node(ctx, node)
+	if err != nil {
+		return inspect.Snapshot{}, err
+	}
+	s.Nodes, s.Gaps = []inspect.Node{n}, leftOut
 	for _, k := range s.Nodes[0].Kubeconfigs {
 		for _, c := range k.Clusters {
 			if c.Masked {
@@ -72,12 +78,12 @@ func (r Result) Snapshot(node string) inspect.Snapshot {
 		s.Gaps = append(s.Gaps, g)
 	}
 	s.Sort()
-	return s
+	return s, nil
 }
 
-// node returns what is known of the node beside its certificates.
-func (r Result) node(name string) inspect.Node {
-	n := inspect.Node{Name: name, Hostname: r.Node.Hostname, Clock: inspect.Clock{Before: r.Node.Clock.Before, After: r.Node.Clock.After}}
+// node returns what is known of the node beside its certificates, and which kubeconfigs were left out.
+func (r Result) node(ctx context.Context, name string) (n inspect.Node, leftOut []inspect.Gap, err error) {
+	n = inspect.Node{Name: name, Hostname: r.Node.Hostname, Clock: inspect.Clock{Before: r.Node.Clock.Before, After: r.Node.Clock.After}}
 	for _, u := range r.Node.Units {
 		if u.Name == "kubelet.service" && u.Loaded {
 			n.Kubelet.Active, n.Kubelet.Sub, n.Kubelet.Started = u.Active, u.Sub, u.Started
@@ -95,7 +101,11 @@ func (r Result) node(name string) inspect.Node {
 	})
 	r.configured(&n.Kubelet)
 	r.overridden(&n.Kubelet)
+	all := kubeconfigs{read: map[*Content]kubeconfig{}}
 	for _, f := range r.Files {
+		if ctx.Err() != nil {
+			return n, nil, fmt.Errorf("read the kubeconfigs of the node: %w", context.Cause(ctx))
+		}
 		file := inspect.NodeFile{
 			Path: f.Path, Mode: f.Meta.Mode, UID: f.Meta.Owner.UID, GID: f.Meta.Owner.GID, Label: f.Meta.Label,
 			Size: f.Meta.Size, Modified: f.Meta.ModTime, Changed: f.Meta.Changed, SHA256: f.SHA256, Link: f.Target.Text, Target: f.Target.Path,
@@ -110,23 +120,25 @@ func (r Result) node(name string) inspect.Node {
 		case f.Kind != KindRead || f.Content == nil:
 			continue
 		}
-		doc, isConfig := f.Content.document()
-		if isConfig {
-			k, secret := doc.kubeconfig(f)
+		k := all.of(f.Content)
+		if k.leftOut != "" {
+			leftOut = append(leftOut, inspect.Gap{What: "node/" + name, Where: foreign.Text(f.Path), Reason: "not read as a kubeconfig: " + k.leftOut, Next: nextRoom})
+		}
+		if k.is {
+			k.Path = f.Path
 			if r.Texts {
 				k.Text = f.Content.Text
 			}
-			n.Kubeconfigs = append(n.Kubeconfigs, k)
-			file.Secret = secret
+			n.Kubeconfigs = append(n.Kubeconfigs, k.Kubeconfig)
 		}
-		file.Secret = file.Secret || len(f.Content.Keys) > 0 || slices.ContainsFunc(f.Content.Found, func(x pki.Found) bool { return len(x.Content.Keys) > 0 })
-		file.Whole = f.whole()
+		file.Secret = k.secret || len(f.Content.Keys) > 0 || slices.ContainsFunc(f.Content.Found, func(x pki.Found) bool { return len(x.Content.Keys) > 0 })
+		file.Whole = f.whole() && k.leftOut == ""
 		_, copied := catalog.NodeCopyOf(f.Path, catalog.Versions{}) // one that holds nothing is a fact
-		if file.Secret || isConfig || copied || len(f.Content.Found) > 0 {
+		if file.Secret || k.is || k.leftOut != "" || copied || len(f.Content.Found) > 0 {
 			n.Files = append(n.Files, file)
 		}
 	}
-	return n
+	return n, append(leftOut, withoutTexts(&n)...), nil
 }
 
 // whole reports whether everything in the file was read.
@@ -218,8 +230,8 @@ func (c *Content) document() (document, bool) {
 
 // kubeconfig returns the shape, and whether there is something in it that
 // nobody else may read.
-func (d document) kubeconfig(f File) (k inspect.Kubeconfig, secret bool) {
-	k = inspect.Kubeconfig{Path: f.Path, Problem: d.problem, Users: len(d.Users)}
+func (d document) kubeconfig() (k inspect.Kubeconfig, secret bool) {
+	k = inspect.Kubeconfig{Problem: d.problem, Users: len(d.Users)}
 	for i, c := range d.Clusters {
 		k.Clusters = append(k.Clusters, inspect.KubeconfigCluster{
 			Name: c.Name, Server: inspect.ServerURL(c.Cluster.Server), CAFile: c.Cluster.File, CAData: c.Cluster.Data != "",

@@ -10,6 +10,16 @@ func read(path, text string) File {
 	return File{Path: path, Kind: KindRead, Content: &Content{Text: []byte(text)}}
 }
 
+// facts are those of a node.
+func facts(t *testing.T, r Result, node string) inspect.Snapshot {
+	t.Helper()
+	s, err := r.Snapshot(t.Context(), node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // Keys of the same length that are overwritten look alike.
 const masked = "xxxx: xxxxx\nxxxx: xxxxx\n"
 
@@ -20,14 +30,14 @@ func TestKubeletConfigurationIsRead(t *testing.T) {
 		Files: []File{read("/etc/kubernetes/kubelet.conf", "kind: KubeletConfiguration\n"+masked+
 			"rotateCertificates: true\nserverTLSBootstrap: false\nauthentication:\n  x509:\n    clientCAFile: /etc/kubernetes/kubelet-ca.crt\n  anonymous:\n    enabled: false\nauthorization:\n  mode: Webhook\n")},
 	}
-	k := r.node("worker-0").Kubelet
+	k := facts(t, r, "worker-0").Nodes[0].Kubelet
 	if k.RotateCertificates == nil || !*k.RotateCertificates || k.ServerTLSBootstrap == nil || *k.ServerTLSBootstrap || k.ClientCAFile != "/etc/kubernetes/kubelet-ca.crt" || k.Authorization != "Webhook" {
 		t.Errorf("%+v", k)
 	}
 	if k.Anonymous == nil || !*k.Anonymous {
 		t.Error("a flag goes before the configuration")
 	}
-	if n := r.node("worker-0"); len(n.Kubeconfigs) != 0 {
+	if n := facts(t, r, "worker-0").Nodes[0]; len(n.Kubeconfigs) != 0 {
 		t.Errorf("it is no kubeconfig: %+v", n.Kubeconfigs)
 	}
 }
@@ -53,7 +63,7 @@ func TestKubeconfigShapes(t *testing.T) {
 			inspect.Kubeconfig{Clusters: []inspect.KubeconfigCluster{{Name: "c", Server: "https://a:6443", CAData: true, Masked: true, Field: "clusters[0].cluster.certificate-authority-data"}}}, false,
 		},
 	} {
-		n := Result{Files: []File{read("/k", c.text)}}.node("n")
+		n := facts(t, Result{Files: []File{read("/k", c.text)}}, "n").Nodes[0]
 		c.want.Path = "/k"
 		if len(n.Kubeconfigs) != 1 || len(n.Files) != 1 || n.Files[0].Secret != c.secret {
 			t.Errorf("%s: %+v", c.name, n)
@@ -70,7 +80,7 @@ func TestKubeconfigShapes(t *testing.T) {
 			}
 		}
 	}
-	n := Result{Files: []File{read("/k", "clusters:\n- cluster: {\nusers: []\n")}}.node("n")
+	n := facts(t, Result{Files: []File{read("/k", "clusters:\n- cluster: {\nusers: []\n")}}, "n").Nodes[0]
 	if len(n.Kubeconfigs) != 1 || n.Kubeconfigs[0].Problem == "" || !n.Files[0].Secret {
 		t.Errorf("one that can't be read: %+v", n)
 	}

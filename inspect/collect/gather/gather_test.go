@@ -220,7 +220,7 @@ func TestSnapshotHoldsBundlesByLocation(t *testing.T) {
 	id := newIdentity()
 	root := id.plant(t, "secret")
 	_, r := shells(t)[1].read(t, root, Options{Limits: Limits{Size: 4000}})
-	s := r.Snapshot("worker-3")
+	s := facts(t, r, "worker-3")
 	find := func(at pki.Location) *inspect.Bundle {
 		at.Kind, at.Node = pki.KindFile, "worker-3"
 		i := slices.IndexFunc(s.Bundles, func(b inspect.Bundle) bool { return b.At == at })

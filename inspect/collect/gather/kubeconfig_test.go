@@ -177,7 +177,7 @@ func TestNoKubeconfigThatClientGoRefusesIsTrusted(t *testing.T) {
 	unread := []string{"a tag", "an anchor", "a key twice", "two clusters, the first is empty", "a further document"}
 	everywhere(t, func(t *testing.T, w world) {
 		_, r := w.read(t, root, Options{Only: true, Paths: []string{"/etc/kubernetes"}})
-		snapshot := r.Snapshot("n")
+		snapshot := facts(t, r, "n")
 		for name, text := range forms {
 			want := clientGo(text, chain, now)
 			got := distrusted(snapshot, at[name], chain, now)

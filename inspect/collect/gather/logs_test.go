@@ -146,7 +146,7 @@ func TestLogsAreCountedAndStay(t *testing.T) {
 		if !says(r, map[bool]string{true: "only its first part was read", false: "there is no gzip"}[gzip]) {
 			t.Errorf("gaps: %+v", r.Gaps)
 		}
-		facts := r.Snapshot("worker-3")
+		facts := facts(t, r, "worker-3")
 		if len(facts.Exposed) != len(r.Logs) || facts.Exposed[0].At.Node != "worker-3" {
 			t.Errorf("facts: %+v", facts.Exposed)
 		}
@@ -272,7 +272,7 @@ func TestClientsThatRefuse(t *testing.T) {
 		if l := logs["2.log"]; len(l.Refused) != 0 || !l.To.IsZero() {
 			t.Errorf("got %+v", l)
 		}
-		facts := r.Snapshot("m1")
+		facts := facts(t, r, "m1")
 		if len(facts.ServerLogs) != 5 || facts.ServerLogs[0].Row != "apiserver-refused" || facts.ServerLogs[0].At.Node != "m1" || facts.ServerLogs[0].LeftOut || !facts.ServerLogs[1].LeftOut {
 			t.Errorf("facts: %+v", facts.ServerLogs)
 		}

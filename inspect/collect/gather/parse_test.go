@@ -210,7 +210,7 @@ func FuzzParse(f *testing.F) {
 					t.Errorf("a text of %d bytes in a file of %d", len(file.Content.Text), file.Meta.Size)
 				}
 			}
-			r.Snapshot("node")
+			facts(t, r, "node")
 		}
 	})
 }

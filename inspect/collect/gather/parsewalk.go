@@ -62,13 +62,18 @@ func (p *parser) finish(sc *pki.Scanner) (Result, error) {
 }
 
 // unlisted says which directories were not listed completely, unless one that
-// can't be listed at all explains it.
+// can't be listed at all explains it. Files are sorted by now.
 func (p *parser) unlisted() {
-	for _, dir := range p.partial {
-		closed := func(f File) bool {
-			return f.Kind == KindClosed && (f.Path == dir || strings.HasPrefix(f.Path, dir+"/"))
+	var closed []string
+	for _, f := range p.result.Files {
+		if f.Kind == KindClosed {
+			closed = append(closed, f.Path)
 		}
-		if !slices.ContainsFunc(p.result.Files, closed) {
+	}
+	for _, dir := range p.partial {
+		_, itself := slices.BinarySearch(closed, dir)
+		below, _ := slices.BinarySearch(closed, dir+"/")
+		if !itself && (below == len(closed) || !strings.HasPrefix(closed[below], dir+"/")) {
 			p.gap(dir, "not listed completely: it took too long, changed meanwhile, or can't be read", "run certrot again")
 		}
 	}
