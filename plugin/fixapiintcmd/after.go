@@ -55,7 +55,7 @@ func (f *fixFlags) toVerification(ctx context.Context) (verification, error) {
 func (v verification) verified(ctx context.Context, a *apply.Execution) error {
 	told, err := v.report(ctx)
 	if wait := told.Wait(); err == nil && wait > 0 {
-		a.Printf("\nWaiting %s: whether the restarts ended all refusals shows after that\n", wait)
+		a.Printf("\nWaiting %s: then the logs tell whether the restarts ended all refusals\n", wait)
 		select {
 		case <-ctx.Done():
 		case <-time.After(wait):

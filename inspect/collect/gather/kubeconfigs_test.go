@@ -176,3 +176,35 @@ func TestALargeNodeIsReadAsAWhole(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatANodesFilesBringIsBounded: certificates and notes are counted at each path, and a file that
+// brings more is a gap, not a file without certificates.
+func TestWhatANodesFilesBringIsBounded(t *testing.T) {
+	t.Parallel()
+	from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	ca := string(pkitest.NewCA("a", from, from.AddDate(1, 0, 0)).CertPEM)
+	for name, c := range map[string]struct {
+		text  string
+		paths int
+		left  int
+	}{
+		"as many as may be": {strings.Repeat(ca, 29), 10_000, 0},
+		"more certificates": {strings.Repeat(ca, 49), 10_000, 4_000},
+		"more files":        {ca, 20_001, -1},
+	} {
+		r, err := Read(t.Context(), answerOf(placed{c.text, c.paths}), pki.NewScanner(), Options{})
+		if c.left < 0 {
+			if err == nil || !strings.Contains(err.Error(), "20001 files") {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := facts(t, r, "worker-0")
+		if len(s.Bundles) != c.paths-c.left || len(s.Gaps) != c.left {
+			t.Errorf("%s: %d places, %d gaps", name, len(s.Bundles), len(s.Gaps))
+		}
+	}
+}

@@ -57,6 +57,7 @@ func (p *parser) finish(sc *pki.Scanner) (Result, error) {
 	}
 	slices.SortFunc(p.result.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	p.unlisted()
+	p.result.bound()
 	p.result.gaps()
 	return p.result, nil
 }

@@ -51,6 +51,9 @@ func Read(ctx context.Context, node Runner, sc *pki.Scanner, o Options) (Result,
 	if parseErr != nil { // a broken connection explains half an answer
 		return Result{}, fmt.Errorf("gather program: %w", errors.Join(parseErr, err))
 	}
+	if most := o.limits().Files; len(r.Files) > 2*most {
+		return Result{}, fmt.Errorf("gather program: the answer has %d files, and was to have at most %d", len(r.Files), most)
+	}
 	r.Texts, r.Asked = o.Texts, o.paths()
 	return r, nil
 }
@@ -73,6 +76,39 @@ func (r Result) at(name string) (File, bool) {
 		return File{}, false
 	}
 	return r.Files[i], true
+}
+
+// maxParts is how many certificates, keys and notes a node's files have, counted at each path: the
+// node alone says how many paths a content has. A master with ten revisions has some ten thousand.
+const maxParts = 300_000
+
+// bound leaves out files that bring more parts than all may.
+func (r *Result) bound() {
+	left := maxParts
+	for i := range r.Files {
+		f := &r.Files[i]
+		content := f.Content
+		if f.Kind == KindLink {
+			if target, ok := r.at(f.Target.Path); ok {
+				content = target.Content
+			}
+		}
+		parts := content.parts()
+		if left -= parts; parts > 0 && left < 0 {
+			f.Kind, f.Content = KindTooMuch, nil
+		}
+	}
+}
+
+// parts is how many certificates, keys and notes are in a content.
+func (c *Content) parts() (n int) {
+	if c == nil {
+		return 0
+	}
+	for _, found := range c.Found {
+		n += 1 + len(found.Content.Certs)
+	}
+	return n + len(c.Notes)
 }
 
 // gaps adds what the files themselves say is missing.
