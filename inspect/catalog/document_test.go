@@ -244,6 +244,9 @@ func document() string {
 		if e.OnlyIfExists != (Ref{}) {
 			holds += ", where there is `" + e.OnlyIfExists.String() + "`"
 		}
+		if e.OnNodesWith != "" {
+			trust += " of nodes with `" + e.OnNodesWith + "`"
+		}
 		if len(e.Platforms) > 0 {
 			holds += ", on " + strings.Join(e.Platforms, ", ") + " where the cluster keeps the addresses of its API itself"
 		}

@@ -20,6 +20,9 @@ type Edge struct {
 	// Server: nodes that have no such file have none. Without
 	// it, no certificate verifies with trust anchors that are not there, which is worse than wrong ones.
 	Optional bool
+	// OnNodesWith is a file on the nodes on which the verifier runs, where its Trust lies on others, too. Nodes
+	// on which the Trust is the same are one place then. Empty: it runs wherever the Trust lies.
+	OnNodesWith string
 	// Presented is where what is presented comes from, as far as an object says it: the
 	// leaf, and its chain. The Key of a file is the end of a field's name in it. With Selector, any object of the Kind that carries it.
 	Presented Ref

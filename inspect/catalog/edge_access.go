@@ -2,7 +2,7 @@ package catalog
 
 import "github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 
-// accessEdges are of administrators: the kubeconfigs that lie on masters, and how
+// accessEdges are of administrators: the emergency kubeconfigs on masters, and how
 // users log in.
 func accessEdges() []Edge {
 	nodeKubeconfigs := Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/kube-apiserver/node-kubeconfigs.yaml and pkg/operator/nodekubeconfigcontroller/nodekubeconfigcontroller.go @ " + kasRead}
@@ -21,7 +21,7 @@ func accessEdges() []Edge {
 		{
 			ID: "apiserver-node-admin", Part: PartAccess, Verifier: "kube-apiserver", Statement: "kube-apiserver trusts the client certificate in the emergency kubeconfigs",
 			Trust: bundle(kasTarget, "client-ca"), Presented: secret(kasOperator, "node-system-admin-client"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
-			Impact: "all of the kubeconfigs that lie on masters", In: Range{Component: kas}, Evidence: nodeKubeconfigs,
+			Impact: "the emergency kubeconfigs on masters: localhost, localhost-recovery, lb-int, lb-ext", In: Range{Component: kas}, Evidence: nodeKubeconfigs,
 		},
 		{
 			ID: "apiserver-token-review", Part: PartAccess, Verifier: "kube-apiserver", Statement: "kube-apiserver trusts the OAuth API server that checks tokens",

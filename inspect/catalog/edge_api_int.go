@@ -27,7 +27,7 @@ func apiIntEdges() []Edge {
 		{
 			ID: "controller-manager-api-int", Part: PartAPIInt, Verifier: "kube-controller-manager", Statement: "kube-controller-manager trusts api-int's serving certificate",
 			Trust: bundle(kcmTarget, "serviceaccount-ca"), Presented: InternalLoadBalancerServing(), ServerName: NameInternal, Reload: ReloadByRollout, Reader: pki.ReaderGo,
-			Impact: "controllers: no certificate request is approved or signed, and kube-root-ca.crt stays as it is",
+			Impact: "controllers: no certificate request is signed, no kubelet's renewal of its client certificate is approved, and kube-root-ca.crt stays as it is",
 			In:     Range{Component: kcm}, Evidence: published,
 		},
 		{

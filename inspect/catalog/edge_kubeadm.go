@@ -35,13 +35,13 @@ func kubeadmEdges() []Edge {
 	}
 	kubelets := api("kubeadm-kubelet-api", "kubelet.conf", "kubelet", "kubelets trust the API server's serving certificate", "the node becomes NotReady at the kubelet's next reconnect or restart", PartNodes, ReloadAtStart)
 	kubelets.Remediation = "{} fix-api-int --nodes NODE --dry-run=client"
-	// Which client certificates kube-apiserver trusts, by what it publishes: all that it has
-	// loaded, and what it has loaded before, until that expires. A CA that was removed from
-	// its file is not missed here.
+	// Which client certificates kube-apiserver trusts, by its file on control plane nodes. What it
+	// publishes (extension-apiserver-authentication) keeps a CA that was removed from the file until that expires.
+	clients := Evidence{Verified, components.Source + "; kubernetes/apiserver pkg/server/dynamiccertificates/dynamic_cafile_content.go v0.35.4"}
 	client := func(id, claim, impact string, part Part, presented Ref) Edge {
 		return Edge{
-			ID: id, Part: part, Verifier: "kube-apiserver", Statement: "kube-apiserver trusts " + claim, Trust: extensionAuthentication("client-ca-file"),
-			Optional: presented.Key != "", Presented: presented, ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll, Impact: impact, In: plain, Evidence: components,
+			ID: id, Part: part, Verifier: "kube-apiserver", Statement: "kube-apiserver trusts " + claim, Trust: inPKI("ca.crt"), OnNodesWith: KubeadmServing().Name,
+			Optional: presented.Key != "", Presented: presented, ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll, Impact: impact, In: plain, Evidence: clients,
 		}
 	}
 	etcd := func(id, verifier, claim, presented, impact string, name ServerName) Edge {

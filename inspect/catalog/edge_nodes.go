@@ -49,7 +49,8 @@ func newMachineEdges() []Edge {
 func registryEdges() []Edge {
 	const host = "image-registry.openshift-image-registry.svc"
 	served := secret("openshift-image-registry", "image-registry-tls")
-	const impact = "images of the cluster's own registry: builds, and pods that run them"
+	// Builds have the service CA in their pods (openshift/openshift-controller-manager pkg/build/controller/strategy/util.go, setupBuildCAs, @ 01191fedd).
+	const impact = "pods that run images of the cluster's own registry"
 	delivery := Evidence{Verified, "openshift/cluster-image-registry-operator pkg/resource/imageregistryca.go @ 840d24058; " + mcoRepo + "pkg/daemon/certificate_writer.go @ release-4.14 to 4.22"}
 	return []Edge{
 		{

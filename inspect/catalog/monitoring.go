@@ -27,7 +27,13 @@ func monitoringPlaces() []Place {
 			Doc: doc + ", a copy under a new name for every new content", In: in, Evidence: Evidence{Verified, monitoringRepo + "pkg/manifests/manifests.go @ release-4.12 16c55ea0b to release-4.22 5e1f02a52"}}
 	}
 	const clients, proxies = "the resource metrics API verifies its clients with it", "the resource metrics API verifies the front proxy with it"
-	adapter, server := Range{Component: monitoring, To: Minor{4, 16}}, since(monitoring, Minor{4, 16})
+	adapter, server := Range{Component: monitoring, To: Minor{4, 15}}, since(monitoring, Minor{4, 16})
+	// 4.16 enables metrics-server by default, and deletes of prometheus-adapter what is no Secret.
+	unused := func(key string) Place {
+		return Place{Ref: Ref{Kind: Secret, Namespace: monitoringTarget, Name: "prometheus-adapter-*", Key: key}, Role: CABundle, Owner: monitoringOwner, Writer: noComponent,
+			Doc: "left over from 4.15 or earlier: no component reads it", In: server,
+			Evidence: Evidence{Verified, monitoringRepo + "pkg/operator/operator.go and pkg/tasks/metricsserver.go (removePrometheusAdapterResources) @ release-4.16; openshift/api features/features.go (FeatureGateMetricsServer) @ release-4.16"}}
+	}
 	toEtcd := func(key string, role Role, doc string, lives []Lifetime) Place {
 		return Place{Ref: Ref{Kind: Secret, Namespace: monitoringTarget, Name: "kube-etcd-client-certs", Key: key}, Role: role, Owner: monitoringOwner, Doc: doc, Lifetimes: lives, In: Range{Component: monitoring, To: Minor{4, 13}},
 			Evidence: Evidence{Verified, monitoringRepo + "pkg/manifests/manifests.go @ release-4.12 and 4.13; deleted by pkg/tasks/controlplane.go @ release-4.14"}}
@@ -44,6 +50,8 @@ func monitoringPlaces() []Place {
 		{Ref: Ref{Kind: ConfigMap, Namespace: userMonitoring, Name: "serving-certs-ca-bundle", Key: "service-ca.crt"}, Role: CABundle, Owner: serviceCAOwner, Doc: "user workload monitoring's Prometheus verifies Services with it", In: all, Evidence: assets},
 		hashed("prometheus-adapter", "client-ca-file", clients, adapter),
 		hashed("prometheus-adapter", "requestheader-client-ca-file", proxies, adapter),
+		unused("client-ca-file"),
+		unused("requestheader-client-ca-file"),
 		hashed("metrics-server", "client-ca-file", clients, server),
 		hashed("metrics-server", "requestheader-client-ca-file", proxies, server),
 		toEtcd("etcd-client.crt", Client, "for Prometheus, toward etcd, a copy of openshift-config/etcd-metric-client", etcdClient()[:1]),

@@ -128,7 +128,7 @@ func otherTriggers() []Trigger {
 		". On bare metal it also writes ConfigMap kube-system/root-ca: up to 4.17 all nodes then reboot. verify new-worker-config-server then says whether new machines trust it",
 		Evidence{Verified, configServerCommand().Source + " (Run, updateSecrets), and its vendor/github.com/openshift/library-go/pkg/operator/certrotation; " + mcoRepo + "pkg/daemon/update.go @ release-4.12 to 4.17 (a new /etc/kubernetes/ca.crt reboots)"})
 	add(server[1:], "machine-config-operator rotates it by itself, where the Machine API has a MachineSet. certrot does not trigger it: only its log says whether that controller runs here, "+
-		"and Ignition stubs that name another CA, or lie outside of the cluster, are not followed. By hand: "+again+"; and where that controller does not run, then oc adm ocp-certificates regenerate-machine-config-server-serving-cert, which makes nothing that is there and not due. "+
+		"and Ignition stubs with two CAs, or outside of the cluster, are not followed. By hand: "+again+"; and where that controller does not run, then oc adm ocp-certificates regenerate-machine-config-server-serving-cert, which makes nothing that is there and not due. "+
 		"verify new-worker-config-server then says whether new machines trust it",
 		Evidence{Verified, mcoRotation().Source + " (New, hasFunctionalMachineAPI, reconcileSecret); " + configServerCommand().Source + ", and its vendor/github.com/openshift/library-go/pkg/operator/certrotation"})
 	for _, r := range networkRotations() {

@@ -28,12 +28,18 @@ func staticPodInputs() []staticPodInput {
 	const kasCommits = "c813e820b, release-4.12 0217c88fb to release-4.23 440392249, the same in all of them"
 	const kcmCommits = "4e72164b8, release-4.12 c3c07bebb to release-4.23 209d5915d, the same in all of them"
 	const schedulerCommits = "56fa32546, release-4.12 a0e7f248a to release-4.23, the same in all of them"
+	revisions := staticPodInput{
+		Component: kas, Rollout: true, In: between(kas, Minor{4, 12}, Minor{4, 18}), Evidence: read(repo, "RevisionConfigMaps, RevisionSecrets", "release-4.12 0217c88fb to release-4.18 e9bc90906, the same in all of them"),
+		ConfigMaps: []string{"etcd-serving-ca", "kube-apiserver-server-ca", "kubelet-serving-ca"},
+		Secrets:    []string{"etcd-client", "localhost-recovery-serving-certkey", "localhost-recovery-client-token", "webhook-authenticator"},
+	}
+	// With it, where users log in by OIDC: the CAs with which kube-apiserver verifies the provider.
+	oidc := revisions
+	oidc.ConfigMaps, oidc.In = append(slices.Clone(revisions.ConfigMaps), "auth-config"), since(kas, Minor{4, 19})
+	oidc.Evidence = read(repo, "RevisionConfigMaps, RevisionSecrets", "release-4.19 1b4840343 to release-4.23 440392249, the same in all of them")
 	return []staticPodInput{
-		{
-			Component: kas, Rollout: true, In: since(kas, Minor{4, 12}), Evidence: read(repo, "RevisionConfigMaps, RevisionSecrets", kasCommits),
-			ConfigMaps: []string{"etcd-serving-ca", "kube-apiserver-server-ca", "kubelet-serving-ca"},
-			Secrets:    []string{"etcd-client", "localhost-recovery-serving-certkey", "localhost-recovery-client-token", "webhook-authenticator"},
-		},
+		revisions,
+		oidc,
 		{
 			Component: kas, In: since(kas, Minor{4, 12}), Evidence: read(repo, "CertConfigMaps, CertSecrets", kasCommits),
 			ConfigMaps: []string{"aggregator-client-ca", "client-ca"},

@@ -40,11 +40,15 @@ func (j *judge) anchors(e catalog.Edge) []anchors {
 // files finds the anchors in a file, on each node that was read.
 func (j *judge) files(e catalog.Edge) []anchors {
 	var out []anchors
+	byContent := map[*pki.Content]int{}
 	for i := range j.f.Snapshot.Nodes {
 		if j.over() {
 			break
 		}
 		n := &j.f.Snapshot.Nodes[i]
+		if e.OnNodesWith != "" && n.Via != "" && n.File(e.OnNodesWith) == nil {
+			continue
+		}
 		everywhere := e.OnlyIfExists != catalog.Ref{} || len(e.Platforms) > 0
 		if e.Optional && (n.Via == "" && !everywhere || n.Via != "" && n.File(e.Trust.Name) == nil) {
 			continue
@@ -57,13 +61,21 @@ func (j *judge) files(e catalog.Edge) []anchors {
 		case e.ServerName == catalog.NameInKubeconfig:
 			j.kubeconfig(n, e.Trust.Name, &a)
 		default:
+			var content *pki.Content
 			for _, h := range j.f.InFile(n.Name, at.Path) {
 				if h.At == at {
-					a.certs, a.skipped = h.Content.LoadedBy(e.Reader)
+					content = h.Content
+					a.certs, a.skipped = content.LoadedBy(e.Reader)
 				}
 			}
 			if a.certs == nil && a.skipped == nil {
 				a.problem = j.unreadFile(n, at.Path, "there is no "+at.Path+" on the node, or no certificate in it")
+			} else if e.OnNodesWith != "" {
+				if same, ok := byContent[content]; ok {
+					out[same].at = append(out[same].at, at)
+					continue
+				}
+				byContent[content], a.node = len(out), ""
 			}
 		}
 		out = append(out, a)

@@ -70,8 +70,10 @@ func (c *Claim) needs(s *pki.Skipped, all bool) {
 
 // timeOf is the verifier's: a node's own, where its trust anchors are there.
 func (j *judge) timeOf(c *Claim) time.Time {
-	if n, ok := j.f.Node(c.Node); ok && len(c.Trust) > 0 && c.Trust[0].Node != "" {
-		return n.Time(j.f.Now)
+	if len(c.Trust) > 0 {
+		if n, ok := j.f.Node(c.Trust[0].Node); ok {
+			return n.Time(j.f.Now)
+		}
 	}
 	return j.f.Now
 }

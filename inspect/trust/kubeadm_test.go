@@ -296,3 +296,69 @@ func TestAKubeletsAddressesMakeNoMaster(t *testing.T) {
 		}
 	}
 }
+
+// client puts a client certificate on a node, in a file of its own or in a kubeconfig there.
+func (k *kubeadm) client(node, path string, leaf pkitest.Pair) {
+	at := pki.Location{Kind: pki.KindFile, Node: node, Path: path}
+	n := k.node(node)
+	switch {
+	case strings.HasSuffix(path, ".conf"):
+		at.Field = "users[0].user.client-certificate-data"
+	default:
+		n.Files = append(n.Files, inspect.NodeFile{Path: path})
+	}
+	k.bundle(at, leaf.CertPEM)
+}
+
+// TestKubeadmsAPIServersTrustTheirFile: what they publish keeps a CA that was removed from it.
+func TestKubeadmsAPIServersTrustTheirFile(t *testing.T) {
+	t.Parallel()
+	const kubelet, scheduler = "/var/lib/kubelet/pki/kubelet-client-current.pem", "/etc/kubernetes/scheduler.conf"
+	next := pkitest.NewCA("kubernetes-2", from(-1), from(3640))
+	for name, c := range map[string]struct {
+		given func(k *kubeadm)
+		id    string
+		want  map[string]string // by the node of the client
+	}{
+		"all have the CA": {func(*kubeadm) {}, "kubeadm-apiserver-kubelet", map[string]string{"n1": "pass", "n2": "pass", "n3": "pass"}},
+		"it was removed from the file of all": {func(k *kubeadm) {
+			k.file("n1", "ca.crt", next.CertPEM)
+			k.file("n2", "ca.crt", next.CertPEM)
+		}, "kubeadm-apiserver-kubelet", map[string]string{"n1": "fail", "n2": "fail", "n3": "fail"}},
+		"a worker's file is no API server's": {func(k *kubeadm) { k.file("n3", "ca.crt", next.CertPEM) },
+			"kubeadm-apiserver-kubelet", map[string]string{"n1": "pass", "n2": "pass", "n3": "pass"}},
+		"no control plane node was read": {func(k *kubeadm) {
+			k.unasked("n1")
+			k.unasked("n2")
+		}, "kubeadm-apiserver-kubelet", map[string]string{" n3": "unknown"}},
+		"one node has no such client": {func(k *kubeadm) {
+			k.file("n2", "ca.crt", next.CertPEM)
+			k.s.Bundles = slices.DeleteFunc(k.s.Bundles, func(b inspect.Bundle) bool { return b.At.Node == "n2" && b.At.Path == scheduler })
+		}, "kubeadm-apiserver-scheduler", map[string]string{"n1": "pass"}},
+		"it was removed from another node's: its own is called": {func(k *kubeadm) { k.file("n2", "ca.crt", next.CertPEM) },
+			"kubeadm-apiserver-scheduler", map[string]string{"n1": "pass", "n2": "fail"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newKubeadm()
+			k.roles()
+			for _, node := range []string{"n1", "n2", "n3"} {
+				k.client(node, kubelet, k.ca.Issue("system:node:"+node, from(-10), from(355)))
+				if node != "n3" {
+					k.client(node, scheduler, k.ca.Issue("system:kube-scheduler", from(-10), from(355)))
+				}
+			}
+			k.put(catalog.Ref{Kind: catalog.ConfigMap, Namespace: "kube-system", Name: "extension-apiserver-authentication", Key: "client-ca-file"}, k.ca.CertPEM, next.CertPEM)
+			c.given(k)
+			claims := are(k.report(), c.id)
+			for where, want := range c.want {
+				if got := claims[where]; got.Status.String() != want {
+					t.Errorf("%s: %s: %s", where, got.Status, got.Reason)
+				}
+			}
+			if len(claims) != len(c.want) {
+				t.Errorf("claims: %v", claims)
+			}
+		})
+	}
+}

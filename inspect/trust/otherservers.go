@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -165,6 +166,25 @@ func (j *judge) ownerOf(a anchors) string {
 		return ""
 	}
 	return name
+}
+
+// callsOther reports whether the kubeconfig of a client certificate names a master's own address,
+// and these trust anchors are on none but others.
+func (j *judge) callsOther(s identity, a anchors) bool {
+	n, ok := j.f.Node(s.node)
+	if !ok {
+		return false
+	}
+	i := slices.IndexFunc(n.Kubeconfigs, func(k inspect.Kubeconfig) bool { return k.Path == s.at.Path })
+	if i < 0 {
+		return false
+	}
+	c, ok := n.Kubeconfigs[i].InUse()
+	if !ok {
+		return false
+	}
+	owner := j.ownerOf(anchors{cluster: &c})
+	return owner != "" && !slices.ContainsFunc(a.at, func(at pki.Location) bool { return at.Node == owner })
 }
 
 // hostOf is what a client that connects to an address verifies where it has no other

@@ -269,9 +269,10 @@ func (j *judge) edge(e catalog.Edge, stores []anchors, presented []identity) []C
 				continue
 			}
 		}
-		owner := j.ownerOf(a)
+		owner, elsewhere := j.ownerOf(a), e.OnNodesWith != "" && len(presented) > 0
 		presented := slices.DeleteFunc(slices.Clone(presented), func(s identity) bool {
-			return owner != "" && s.node != "" && s.node != owner // the kubeconfig names another node's own address
+			return owner != "" && s.node != "" && s.node != owner || // the kubeconfig names another node's own address
+				e.OnNodesWith != "" && j.callsOther(s, a)
 		})
 		if served, ok := j.served(a); ok {
 			c := base
@@ -308,7 +309,7 @@ func (j *judge) edge(e catalog.Edge, stores []anchors, presented []identity) []C
 			j.pendingReload(&c, owner, s)
 			out = append(out, c)
 		}
-		if n == len(out) && (a.cluster != nil || !j.absent(e.Presented) && !(e.Optional && j.nowhere(e.Presented))) { // a server answers a kubeconfig's client
+		if n == len(out) && !elsewhere && (a.cluster != nil || !j.absent(e.Presented) && !(e.Optional && j.nowhere(e.Presented))) { // a server answers a kubeconfig's client
 			base.Status, base.Reason = assess.Unknown, notSeen(e)
 			if e.Presented.Kind == catalog.File {
 				base.Assessment.Remediation = assess.Advise(j.f.Hints().UnreadNodes("{} verify --nodes all"))

@@ -19,7 +19,7 @@ import (
 // master, and kube-root-ca.crt has them. It changes nothing: their operators bring them, once the
 // masters' kubelets can run the pods that install a revision. kube-controller-manager
 // dials api-int with the CAs of its revision: before it has the new one, no certificate
-// request is approved or signed, and what runs in pods trusts the old CA.
+// request is signed, and what runs in pods trusts the old CA.
 type AwaitRootCA struct {
 	CA      []*pki.Cert
 	Planned inspect.Rollout // as it was when the plan was made

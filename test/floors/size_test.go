@@ -37,7 +37,7 @@ func TestNoFileIsTooLong(t *testing.T) {
 // crowded are the packages with more files than a reader takes in, each with its reason.
 // docs/architecture.md gives them to newcomers.
 var crowded = map[string]string{
-	"inspect/catalog": "a file of rows for each component of OpenShift, and for each audience of edges",
+	"inspect/catalog": "a file of rows for each component of OpenShift, and for each part of edges",
 	"inspect/collect": "a file for each thing that is read; all share one reading, with its bounds and gaps",
 	"nodeexec":        "a group of files for each way onto nodes, named after it; all share the connection that keeps the promises of a Node",
 }
