@@ -45,7 +45,11 @@ type App struct {
 // be in the error: so none of its lines begins as the program's own do, but the first. What
 // of that is in a next step is on one line (pki.Foreign).
 func PrintError(streams genericiooptions.IOStreams, err error) {
-	ui.Printf(streams.ErrOut, "error: %s\n", barred(inspect.WithoutUserinfo(err.Error())))
+	meant := ""
+	if value := (*ui.ValueError)(nil); errors.As(err, &value) {
+		meant = DidYouMean(value.Typed, value.Words)
+	}
+	ui.Printf(streams.ErrOut, "error: %s%s\n", barred(inspect.WithoutUserinfo(err.Error())), meant)
 	var h *HintError
 	if errors.As(err, &h) {
 		ui.Printf(streams.ErrOut, "  next: %s\n", indented(ui.AsCalledOn(streams.ErrOut, inspect.WithoutUserinfo(h.Hint))))

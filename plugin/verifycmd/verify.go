@@ -136,7 +136,7 @@ func (f *verifyFlags) toOptions(ctx context.Context, args []string) (*verifyOpti
 	for _, a := range args {
 		i := slices.Index(PartWords(), strings.ToLower(a))
 		if i < 0 {
-			return nil, fmt.Errorf("part %q is none of %s, and not %s%s", a, strings.Join(PartWords(), ", "), restartSafe, cli.DidYouMean(a, append(PartWords(), restartSafe)))
+			return nil, ui.Unknown("part", a, append(PartWords(), restartSafe)...)
 		}
 		o.parts = append(o.parts, catalog.Parts()[i])
 	}
