@@ -17,7 +17,7 @@ import (
 // certrot runs the program without a cluster.
 func certrot(args ...string) (code int, stdout, stderr string) {
 	var out, errOut bytes.Buffer
-	code = plugin.Main(context.Background(), "test", append([]string{"kubectl-certrot"}, args...), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut})
+	code = plugin.MainAt(context.Background(), demoTime, "test", append([]string{"kubectl-certrot"}, args...), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut})
 	return code, out.String(), errOut.String()
 }
 

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/klog/v2"
@@ -39,6 +40,8 @@ type App struct {
 	Version     string
 	ProgramName string // how usage lines name it, such as "kubectl certrot"
 	Streams     genericiooptions.IOStreams
+	// Now says by which time files are old; nil: this machine's clock.
+	Now func() time.Time
 }
 
 // PrintError prints an error and its next step. What nodes, certificates and files say may
