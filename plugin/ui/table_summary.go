@@ -262,6 +262,9 @@ func (p HumanPrinter) expiryLines(w *Page, inv *report.Inventory) []string {
 	soon := p.soon(inv)
 	within := "Next " + duration.HumanDuration(p.Within) + ": "
 	if len(soon) == 0 {
+		if slices.ContainsFunc(inv.Findings, func(f report.Finding) bool { return f.ID == "certificate-expired" }) {
+			return []string{within + "nothing more expires"}
+		}
 		return []string{within + "no certificate expires"}
 	}
 	automatic := 0
