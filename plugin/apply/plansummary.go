@@ -297,7 +297,7 @@ func (s planSummary) afterwards(w *ui.Page) {
 	case s.confirm:
 		w.Command("undo", undo.Next("{} undo %s", s.plan.Run))
 	default:
-		w.Line("  undo      " + undo.Next("{} undo RUN") + "  (RUN is printed when the repair ends)")
+		w.Line("  undo      " + undo.Next("{} undo RUN") + "  (RUN is printed at the end)")
 	}
 }
 

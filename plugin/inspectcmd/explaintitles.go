@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -77,7 +78,7 @@ func problemOf(c catalog.Cause) topic {
 	if h.means != "" {
 		h.means = strings.ToUpper(h.means[:1]) + h.means[1:] + "."
 	}
-	h.todo = append(h.todo, "{} explain "+ids[0])
+	h.todo = append(h.todo, foreign.Command("", "{} explain %s", ids[0]))
 	return topic{kind: problemKind, claim: strings.Join(ids, ", "), help: h}
 }
 
