@@ -14,8 +14,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin"
 )
 
-// demoTime is soon after the demo's file was made: in what is compared, no file is old.
-func demoTime() time.Time { return time.Date(2024, 2, 10, 6, 45, 0, 0, time.UTC) }
+// demoTime is soon after the first of the files was made: in what is compared, none is old.
+func demoTime() time.Time { return time.Date(2024, 1, 2, 10, 30, 0, 0, time.UTC) }
 
 // TestReadmeShowsRealOutput verifies that the README's text is what the program prints for
 // the demo data when oc calls it; UPDATE=1 puts it there. test/demo/picture draws the same.

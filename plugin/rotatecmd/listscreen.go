@@ -44,6 +44,9 @@ func (o *rotateOptions) printList(out io.Writer, d rotationsDocument, now time.T
 	next, why := o.reading.Hints().Next("{} rotate NAME --dry-run=client"), "WHY"
 	if stops, is := sharedReason(rows); is && !o.noHeaders {
 		reason, _, _ := strings.Cut(stops.Reason, ". ")
+		if len(reason) > w.Columns() { // of many nodes or operators
+			reason = rows[0].inFewWords(stops)
+		}
 		ui.Wrap(w, "", "Nothing can be rotated now: "+ui.Clean(ui.OneLine(reason))+" ("+stops.ID+")")
 		ui.Printf(w, "\n")
 		if strings.HasPrefix(stops.Remediation.Text, o.app.ProgramName+" ") {
