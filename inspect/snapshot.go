@@ -80,6 +80,8 @@ type Cluster struct {
 	Unauthenticated string
 	// Synthetic says, where not empty, that these facts were made up, and why.
 	Synthetic string
+	// Read is when these facts were, and Opened when the file was that has them; zero: no file.
+	Read, Opened time.Time
 }
 
 // Object is the API object that holds a Bundle: only what checks and filters

@@ -148,7 +148,7 @@ func TestFilesGetNoHintsOfLiveAccess(t *testing.T) {
 					args = append(args, "-o", format)
 				}
 				out, errOut := asOC(args...)
-				if strings.Contains(errOut, "unknown flag") || strings.Contains(errOut, "is none of") { // this command has no such form
+				if strings.Contains(errOut, "unknown flag") || strings.Contains(errOut, "must be ") { // this command has no such form
 					continue
 				}
 				ran++

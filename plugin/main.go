@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -29,11 +30,16 @@ import (
 // Main runs the plugin and returns its exit code. args[0] is the program's
 // name, as in os.Args.
 func Main(ctx context.Context, version string, args []string, streams genericiooptions.IOStreams) int {
+	return MainAt(ctx, nil, version, args, streams)
+}
+
+// MainAt is Main by another clock: files are as old as it says.
+func MainAt(ctx context.Context, now func() time.Time, version string, args []string, streams genericiooptions.IOStreams) int {
 	called := cli.CalledAs(args[0], os.Getenv("_"))
 	streams.Out, streams.ErrOut = ui.NewScreen(streams.Out), ui.NewScreen(streams.ErrOut)
 	ui.CallAs(streams.Out, called)
 	ui.CallAs(streams.ErrOut, called)
-	cmd := NewCommand(cli.App{Version: version, ProgramName: called, Streams: streams})
+	cmd := NewCommand(cli.App{Version: version, ProgramName: called, Streams: streams, Now: now})
 	cmd.SetArgs(args[1:])
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error { // of a mistyped command, no flag is known
 		if unknown := cli.UnknownCommand(cmd, args[1:]); unknown != nil {

@@ -17,7 +17,7 @@ import (
 // certrot runs the program without a cluster.
 func certrot(args ...string) (code int, stdout, stderr string) {
 	var out, errOut bytes.Buffer
-	code = plugin.Main(context.Background(), "test", append([]string{"kubectl-certrot"}, args...), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut})
+	code = plugin.MainAt(context.Background(), demoTime, "test", append([]string{"kubectl-certrot"}, args...), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut})
 	return code, out.String(), errOut.String()
 }
 
@@ -92,9 +92,9 @@ func TestRotateFromAFile(t *testing.T) {
 		{"the next command of one that was called by its common name", []string{"openshift-kube-apiserver-operator_aggregator-client-signer@1706752800", "--from", demo, "--dry-run=client", "--accept-risk=nodes-ready"}, 1, "next      kubectl certrot rotate --accept-risk nodes-ready aggregator-client-signer --dry-run=server\n"},
 		{"no name", nil, 2, "next: list the names: kubectl certrot rotate --list\n"},
 		{"a name that means nothing", []string{"nobody", "--from", demo, "--dry-run=client"}, 2, `"nobody": no signer of the catalog`},
-		{"a risk that there is none of", []string{"--list", "--accept-risk=all"}, 2, "--accept-risk=all is none of: annotations-agree"},
-		{"a form that there is none of", []string{"--list", "-o", "xml"}, 2, "-o \"xml\" is none of wide, json, yaml, name"},
-		{"a dry run that there is none of", []string{"x", "--dry-run=maybe"}, 2, "--dry-run=maybe is none of none, client, server"},
+		{"a risk that there is none of", []string{"--list", "--accept-risk=all"}, 2, "invalid --accept-risk value \"all\": must be one of annotations-agree"},
+		{"a form that there is none of", []string{"--list", "-o", "xml"}, 2, "invalid --output value \"xml\": must be one of wide, json, yaml, name"},
+		{"a dry run that there is none of", []string{"x", "--dry-run=maybe"}, 2, "invalid --dry-run value \"maybe\": must be one of none, client, server"},
 		{"a list of a name", []string{"x", "--list"}, 2, "give no NAME"},
 		{"a version of nothing", []string{"x", "--for-version", "4.12"}, 2, "--for-version goes with --explain"},
 		{"a version that is none", []string{"loadbalancer-serving-signer", "--explain", "--for-version", "new"}, 2, "--for-version 4.15"},

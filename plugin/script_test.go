@@ -30,8 +30,12 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"kubectl-certrot": func() {
+			now := demoTime
+			if today, err := time.Parse(time.DateOnly, os.Getenv("TODAY")); err == nil {
+				now = func() time.Time { return today }
+			}
 			streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
-			os.Exit(plugin.Main(context.Background(), "v0.0.0-test", os.Args, streams))
+			os.Exit(plugin.MainAt(context.Background(), now, "v0.0.0-test", os.Args, streams))
 		},
 	})
 }

@@ -44,7 +44,7 @@ func TestTaskPagesShowRealOutput(t *testing.T) {
 		for _, block := range shownCommands(text) {
 			var out bytes.Buffer
 			args := offline(block[0], demo)
-			plugin.Main(context.Background(), "test", args, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out})
+			plugin.MainAt(context.Background(), demoTime, "test", args, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out})
 			// The page has a cluster in place of the file.
 			printed := strings.Split(strings.ReplaceAll(out.String(), " --from "+demo, ""), "\n")
 			for _, line := range block[1:] {

@@ -37,7 +37,7 @@ func newVersionCommand(app cli.App) *cobra.Command {
 			case "json", "yaml":
 				return ui.PrintDocument(app.Streams.Out, output, d)
 			}
-			return fmt.Errorf("-o %q is none of json, yaml", output)
+			return ui.Invalid("--output", output, "json", "yaml")
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "Form of the answer: json, yaml.")

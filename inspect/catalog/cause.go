@@ -16,6 +16,8 @@ type Cause struct {
 	// one of Commands: another one has another reason.
 	Impact, Remediation string
 	Commands            []string
+	// First is the ID of a cause that is repaired before this one, where it is there too.
+	First string
 	Evidence
 }
 
@@ -33,6 +35,8 @@ type Symptom struct {
 	ID string // of a check or a trust edge
 	// Files are paths on nodes: the finding is about these alone. None: about anything.
 	Files []string
+	// Object is one of the places that the finding is about. None: about anything.
+	Object Ref
 	// Proves: with such a finding the cause is there. Others belong to it only beside one
 	// that proves it.
 	Proves bool
@@ -59,9 +63,9 @@ func Causes() []Cause {
 		{ID: "ovnkube-node-api-int", MissingCA: true, SameNodes: true},
 		{ID: "machine-config-daemon-node-writer-api-int", MissingCA: true, SameNodes: true},
 	}
-	var expired []Symptom
+	expired := []Symptom{{ID: "certificate-expired", Object: InternalLoadBalancerServing(), Proves: true}}
 	for _, e := range Edges() {
-		if e.Part == PartAPIInt {
+		if e.Presented == InternalLoadBalancerServing() {
 			expired = append(expired, Symptom{ID: e.ID, Expired: true, Proves: true})
 		}
 	}
@@ -71,9 +75,10 @@ func Causes() []Cause {
 		{
 			ID: "api-int-certificate-expired", When: Now,
 			Title: "all clients refuse api-int's expired certificate", OfNodes: true,
-			Symptoms: expired,
-			Impact:   "each client that reconnects or restarts gets x509 errors; other CAs on nodes do not help",
-			Evidence: Evidence{Verified, "crypto/x509 Certificate.Verify"},
+			Symptoms:    expired,
+			Impact:      "each client that reconnects or restarts gets x509 errors; other CAs on nodes do not help",
+			Remediation: "oc get clusteroperator kube-apiserver -o yaml",
+			Evidence:    Evidence{Verified, "crypto/x509 Certificate.Verify"},
 		},
 		{
 			ID: "api-int-ca-not-delivered", When: Now,
@@ -81,6 +86,7 @@ func Causes() []Cause {
 			Symptoms:    apiInt,
 			Impact:      "a kubelet that reconnects or restarts gets x509 errors, and its node becomes NotReady: restart no kubelet or node before the repair",
 			Remediation: "{} fix-api-int --dry-run=client", Commands: commands,
+			First:    "api-int-certificate-expired",
 			Evidence: incident,
 		},
 		{

@@ -35,6 +35,7 @@ type Problem struct {
 	Named    bool
 	names    []string
 	platform bool
+	first    string // ID of the cause that is repaired before
 }
 
 // Fold makes problems of findings: the worst severity first, then the platform's, then in the order
@@ -61,7 +62,25 @@ func Fold(hints inspect.Hints, findings []Finding) []Problem {
 	slices.SortStableFunc(out, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(b.Severity, a.Severity), compareBool(b.platform, a.platform))
 	})
+	inTurn(out)
 	return out
+}
+
+// inTurn puts a problem that is repaired first before the one that waits for it, and says so there.
+func inTurn(problems []Problem) {
+	for waits := range problems {
+		first := slices.IndexFunc(problems, func(p Problem) bool { return p.ID != "" && p.ID == problems[waits].first })
+		if first < 0 || !problems[waits].Named || problems[first].Severity < problems[waits].Severity {
+			continue
+		}
+		p := &problems[waits]
+		p.Remediation, p.first = assess.Advise("first repair the problem above; after that: "+p.Remediation.Command), ""
+		if first > waits {
+			moved := problems[first]
+			copy(problems[waits+1:first+1], problems[waits:first])
+			problems[waits] = moved
+		}
+	}
 }
 
 func compareBool(a, b bool) int {
@@ -195,6 +214,11 @@ func fits(f *Finding, s catalog.Symptom) bool {
 	if s.MissingCA && f.MissingCA == "" {
 		return false
 	}
+	if s.Object != (catalog.Ref{}) && !slices.ContainsFunc(f.At, func(at pki.Location) bool {
+		return s.Object.Fits(string(at.Kind), at.Namespace, at.Name, at.Key)
+	}) {
+		return false
+	}
 	return len(s.Files) == 0 || len(f.At) > 0 && !slices.ContainsFunc(f.At, func(at pki.Location) bool {
 		return at.Kind != pki.KindFile || !slices.Contains(s.Files, at.Path)
 	})
@@ -268,6 +292,9 @@ func (p *Problem) describe(hints inspect.Hints, findings []Finding, rows symptom
 		ofNodes, ofObjects := f.nodes(), f.objects()
 		nodes.add(ofNodes...)
 		objects.add(ofObjects...)
+		if of, _ := rows.of(f); named && of.Object != (catalog.Ref{}) {
+			continue // the title names it
+		}
 		if names.add(ofNodes...); len(ofNodes) == 0 && !(named && row.cause.OfNodes) {
 			names.add(ofObjects...)
 		}
@@ -276,7 +303,7 @@ func (p *Problem) describe(hints inspect.Hints, findings []Finding, rows symptom
 	if !named {
 		return // the finding says more than the row, or something else
 	}
-	p.Reason, p.Named = row.cause.Title, true
+	p.Reason, p.Named, p.first = row.cause.Title, true, row.cause.First
 	p.Impact = cmp.Or(row.cause.Impact, p.Impact)
 	if row.cause.Remediation != "" {
 		p.Remediation = assess.FixedCommand(hints.Next(row.cause.Remediation))

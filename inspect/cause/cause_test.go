@@ -87,9 +87,46 @@ func TestAnExpiredCertificateIsOneProblem(t *testing.T) {
 	claim := func(id, node, ca string, expired bool) Finding {
 		return Finding{Assessment: assess.Assessment{ID: id, Status: assess.Fail, Severity: assess.Critical, Reason: "x509", Remediation: assess.FixedCommand("oc certrot inspect --expired")}, Node: node, MissingCA: ca, Expired: expired}
 	}
+	const next = "oc get clusteroperator kube-apiserver -o yaml"
 	problems := Fold(inspect.LiveHints("oc certrot"), []Finding{claim("kubelet-api-int", "worker-1", "aa", true), claim("kubelet-api-int", "worker-2", "", true), claim("scheduler-api-int", "", "", true)})
-	if len(problems) != 1 || problems[0].ID != "api-int-certificate-expired" || !problems[0].Named || problems[0].Remediation.Command != "oc certrot inspect --expired" {
+	if len(problems) != 1 || problems[0].ID != "api-int-certificate-expired" || !problems[0].Named || problems[0].Remediation.Command != next {
 		t.Errorf("%+v", problems)
+	}
+	service := Fold(inspect.LiveHints("oc certrot"), []Finding{claim("pods-kubernetes-service", "", "", true)})
+	if len(service) != 1 || service[0].ID != "" {
+		t.Errorf("kubernetes.default presents another certificate than api-int: %+v", service)
+	}
+}
+
+// TestAnExpiredCertificateIsRepairedFirst: of api-int, before the kubelets that lack its CA, whichever was found first.
+func TestAnExpiredCertificateIsRepairedFirst(t *testing.T) {
+	t.Parallel()
+	expired := finding("certificate-expired", assess.Critical, secret("openshift-kube-apiserver", "internal-loadbalancer-serving-certkey"), file("master-0", "/etc/kubernetes/tls.crt"))
+	other := finding("certificate-expired", assess.Critical, secret("openshift-kube-apiserver", "kubelet-client"))
+	copied := finding("certificate-expired", assess.Critical, secret("shop", "internal-loadbalancer-serving-certkey"))
+	lacks := finding("node-file-current", assess.Critical, file("worker-1", kubeconfig))
+	for _, all := range [][]Finding{{lacks, other, copied, expired}, {expired, copied, other, lacks}} {
+		problems := Fold(inspect.LiveHints("oc certrot"), all)
+		if len(problems) != 4 {
+			t.Fatalf("%+v", problems)
+		}
+		at := slices.IndexFunc(problems, func(p Problem) bool { return p.ID == "api-int-certificate-expired" })
+		if at < 0 {
+			t.Fatalf("%+v", problems)
+		}
+		if p := problems[at]; len(p.Names()) > 0 || !slices.Equal(p.Nodes, []string{"master-0"}) || p.Remediation.Command != "oc get clusteroperator kube-apiserver -o yaml" {
+			t.Errorf("%+v", p)
+		}
+		after := problems[slices.IndexFunc(problems, func(p Problem) bool { return p.ID == "api-int-ca-not-delivered" })]
+		if want := "first repair the problem above; after that: oc certrot fix-api-int --dry-run=client"; after.Remediation != assess.Advise(want) {
+			t.Errorf("%+v", after.Remediation)
+		}
+		if slices.IndexFunc(problems, func(p Problem) bool { return p.ID == after.ID }) < at {
+			t.Errorf("the repair that does not help stands first: %+v", problems)
+		}
+	}
+	if p := Fold(inspect.LiveHints("oc certrot"), []Finding{lacks, other})[0]; p.Remediation.Command != "oc certrot fix-api-int --dry-run=client" {
+		t.Errorf("%+v", p.Remediation)
 	}
 }
 

@@ -32,6 +32,14 @@ type alike struct {
 	condition                  inspect.Condition
 }
 
+// waitedUntil is the time until which requests have waited: that of the facts, as of heartbeats, whatever time is judged.
+func waitedUntil(f *inspect.Facts) time.Time {
+	if f.Snapshot.Taken.IsZero() {
+		return f.Now
+	}
+	return f.Snapshot.Taken
+}
+
 // csrAnswered groups requests by who asks whom for what, and what came of it.
 func csrAnswered(f *inspect.Facts) []assess.Finding {
 	groups, findings := map[alike][]inspect.SigningRequest{}, map[alike]int{}
@@ -41,7 +49,7 @@ func csrAnswered(f *inspect.Facts) []assess.Finding {
 		if node, joins := r.Joins(); joins && mayAsk(f, r, node) {
 			tries[node] = append(tries[node], r)
 		}
-		if r.Condition == inspect.Issued || r.Condition == inspect.Approved && f.Now.Sub(r.Since) < pendingLong {
+		if r.Condition == inspect.Issued || r.Condition == inspect.Approved && waitedUntil(f).Sub(r.Since) < pendingLong {
 			continue
 		}
 		client := alike{requester: r.Requester, condition: r.Condition}
@@ -64,7 +72,7 @@ func csrAnswered(f *inspect.Facts) []assess.Finding {
 		}
 		slices.SortStableFunc(groups[g], func(a, b inspect.SigningRequest) int { return a.Since.Compare(b.Since) })
 		// One that is younger belongs to those that wait for long: of a kubelet's tries it is the last.
-		if g.condition == inspect.Pending && f.Now.Sub(groups[g][0].Since) < pendingLong {
+		if g.condition == inspect.Pending && waitedUntil(f).Sub(groups[g][0].Since) < pendingLong {
 			continue
 		}
 		out = append(out, csrFinding(f, groups[g], nodes, tries))
@@ -134,31 +142,31 @@ func csrFinding(f *inspect.Facts, requests []inspect.SigningRequest, nodes map[s
 	describe := assess.Command(inspect.RequestNames, "kubectl describe csr %s", act.Object.Name)
 	switch first.Condition {
 	case inspect.Pending:
-		finding.Reason = fmt.Sprintf("%s pending for %s", reason, strings.TrimSuffix(ago(f.Now, first.Since), " ago"))
+		finding.Reason = fmt.Sprintf("%s pending for %s", reason, strings.TrimSuffix(ago(waitedUntil(f), first.Since), " ago"))
 		finding.Impact = "the CSR's requester gets no certificate: servers refuse it once it has no valid one"
-		finding.Evidence = fmt.Sprintf("%s pending since %s", what, when(f.Now, first.Since))
+		finding.Evidence = fmt.Sprintf("%s pending since %s", what, when(waitedUntil(f), first.Since))
 		finding.Remediation = before(describe.Saying("look at who requests what"), "")
 		if several {
 			break
 		}
 		if act.Object.Name != first.Object.Name {
-			finding.Evidence += fmt.Sprintf("; the newest, %s, is of %s", foreign.Name(act.Object.Name), when(f.Now, act.Since))
+			finding.Evidence += fmt.Sprintf("; the newest, %s, is of %s", foreign.Name(act.Object.Name), when(waitedUntil(f), act.Since))
 			if node, joins := act.Joins(); joins && mayAsk(f, act, node) && beside(act, tries[node]) == nil || act.Requester == act.Subject() {
 				finding.Evidence += ": the others are earlier tries"
 			}
 		}
 		finding.Remediation = answering(f, finding.Remediation, act, nodes, tries)
 	case inspect.Approved:
-		finding.Reason = fmt.Sprintf("%s approved %s, no certificate issued", reason, ago(f.Now, first.Since))
+		finding.Reason = fmt.Sprintf("%s approved %s, no certificate issued", reason, ago(waitedUntil(f), first.Since))
 		finding.Impact = "the CSR's requester gets no certificate: servers refuse it once it has no valid one"
-		finding.Evidence = fmt.Sprintf("%s approved %s, but no certificate was issued", what, when(f.Now, first.Since))
+		finding.Evidence = fmt.Sprintf("%s approved %s, but no certificate was issued", what, when(waitedUntil(f), first.Since))
 		finding.Remediation = describe.Saying("find out why the signer does not work: for kubernetes.io signers that is kube-controller-manager")
 	default:
 		condition := strings.ToLower(string(first.Condition))
 		finding.Severity = assess.Info
-		finding.Reason = fmt.Sprintf("%s %s %s", reason, condition, ago(f.Now, first.Since))
+		finding.Reason = fmt.Sprintf("%s %s %s", reason, condition, ago(waitedUntil(f), first.Since))
 		finding.Impact = "the CSR's requester got no certificate"
-		finding.Evidence = fmt.Sprintf("%s %s %s: %s", what, condition, when(f.Now, first.Since), pki.Quoted(first.Reason))
+		finding.Evidence = fmt.Sprintf("%s %s %s: %s", what, condition, when(waitedUntil(f), first.Since), pki.Quoted(first.Reason))
 	}
 	return finding
 }

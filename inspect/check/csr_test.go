@@ -190,3 +190,16 @@ func TestAClientThatFloodsFillsNoScreen(t *testing.T) {
 		}
 	}
 }
+
+// TestARequestHasWaitedUntilItWasRead: whatever time is judged, as a heartbeat is as old as the facts.
+func TestARequestHasWaitedUntilItWasRead(t *testing.T) {
+	t.Parallel()
+	f := inspecttest.NewFixture("").Request("csr-1", inspect.Pending, time.Hour)
+	f.Snapshot.Taken = inspecttest.Noon
+	for _, now := range []time.Time{inspecttest.Noon, inspecttest.Noon.AddDate(2, 0, 0), inspecttest.Noon.AddDate(0, 0, -20)} {
+		found := csrAnswered(inspect.NewFacts(f.Snapshot, now, 0))
+		if len(found) != 1 || !strings.HasSuffix(found[0].Reason, "pending for 60m") {
+			t.Errorf("as of %s: %+v", now, found)
+		}
+	}
+}

@@ -62,6 +62,9 @@ type Cluster struct {
 	// Unauthenticated says why another server than the API server may have answered.
 	Unauthenticated string `json:"unauthenticated,omitempty"`
 	Synthetic       string `json:"synthetic,omitempty"` // the facts are made up, and why
+	// Read is when the facts were, and Opened when the file was that has them; zero: no file.
+	Read   time.Time `json:"-"`
+	Opened time.Time `json:"-"`
 }
 
 // Read says what was read.
@@ -356,6 +359,7 @@ func ClusterOf(c inspect.Cluster) Cluster {
 	out := Cluster{
 		Server: c.Server, Context: c.Context, Version: c.Versions.Cluster, Kubernetes: c.Versions.Kubernetes,
 		Operators: c.Versions.Operators, Unreviewed: c.Versions.WhyUnreviewed(), Topology: c.Topology, Platform: c.Platform, Internal: c.Internal, Unauthenticated: c.Unauthenticated, Synthetic: c.Synthetic,
+		Read: c.Read, Opened: c.Opened,
 	}
 	if !c.Created.IsZero() {
 		out.Created = &c.Created

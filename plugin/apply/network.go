@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -58,7 +57,7 @@ func (f *NetworkFlags) AddFlags(cmd *cobra.Command) {
 func (f *NetworkFlags) Check(risks []string) error {
 	switch {
 	case !slices.Contains(restarts(), f.Restart):
-		return fmt.Errorf("--restart-network %q is none of %s", f.Restart, strings.Join(restarts(), ", "))
+		return ui.Invalid("--restart-network", f.Restart, restarts()...)
 	case f.Patch && !slices.Contains(risks, action.OwnedObject):
 		return cli.WithHint(fmt.Errorf("--patch-kube-root-ca writes what belongs to kube-controller-manager, which puts it back while it works: it needs --accept-risk=%s", action.OwnedObject),
 			"what lasts is serviceaccount-ca and a new revision of kube-controller-manager, which fix-api-int waits for")

@@ -28,7 +28,7 @@ func TestNetworkFlags(t *testing.T) {
 		"always":                          {[]string{"--restart-network=always"}, nil, "", "always true"},
 		"never":                           {[]string{"--restart-network=never"}, nil, "", "never false"},
 		"never, and a proof":              {[]string{"--restart-network=never", "--probe-network"}, nil, "", "never true"},
-		"another word":                    {[]string{"--restart-network=sometimes"}, nil, `"sometimes" is none of needed, always, never`, ""},
+		"another word":                    {[]string{"--restart-network=sometimes"}, nil, `"sometimes": must be one of needed, always, never`, ""},
 		"a patch":                         {[]string{"--patch-kube-root-ca"}, nil, "it needs --accept-risk=owned-object", ""},
 		"a patch, and the wrong risk":     {[]string{"--patch-kube-root-ca"}, []string{"breaks-trust"}, "it needs --accept-risk=owned-object", ""},
 		"a patch whose risk was accepted": {[]string{"--patch-kube-root-ca"}, []string{"owned-object"}, "", "needed true"},

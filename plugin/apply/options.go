@@ -85,9 +85,9 @@ func (f *Flags) Check() error {
 	case f.DryRun == DryRunServer:
 		return errors.New("--dry-run=server: files on nodes have no server that could try it; use --dry-run=client")
 	case f.DryRun != DryRunNone && f.DryRun != DryRunClient:
-		return fmt.Errorf("--dry-run=%s is none of %s, %s", f.DryRun, DryRunNone, DryRunClient)
+		return ui.Invalid("--dry-run", f.DryRun, DryRunNone, DryRunClient)
 	case !slices.Contains([]string{"", "diff", "json", "yaml"}, f.Output):
-		return fmt.Errorf("-o %q is none of diff, json, yaml", f.Output)
+		return ui.Invalid("--output", f.Output, "diff", "json", "yaml")
 	}
 	return f.checkNames()
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/cause"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
@@ -51,13 +52,17 @@ func printPlan(out io.Writer, a *Execution, p *remediate.Plan) error {
 	}
 	printUnknown(w, p)
 	if len(p.Solved) > 0 {
-		ui.Printf(w, "\nSolves   %s\n", "by the checks of inspect, before and after")
+		ui.Printf(w, "\nRepairs  %s\n", "by the checks of inspect, before and after")
 		for _, f := range p.Solved {
 			ui.Wrap(w, "         "+ui.Mark(f.Severity)+" ", f.ID+": "+f.Reason)
 			for _, at := range inspect.Fold(f.At) {
 				ui.Printf(w, "           in %s\n", at)
 			}
 		}
+	}
+	if a.Undoes == "" && (a.DryRun || a.Session == nil) {
+		ui.Printf(w, "\n")
+		planSummary{run: a, plan: p}.afterwards(w)
 	}
 	if a.Undoes == "" && a.Session != nil && !a.DryRun && writesFiles(p) {
 		ui.Printf(w, "\nUndo     backups are kept on each node in %s/%s: %s\n", host.DefaultFolder, p.RunID, inspect.LiveHints(a.App.ProgramName).Next("{} undo %s", p.RunID))
@@ -247,4 +252,22 @@ func AboutCA(w io.Writer, fix apiint.Repair, p *remediate.Plan) {
 			ui.Wrap(w, "Served   ", line)
 		}
 	}
+}
+
+// repairs names the problems of inspect that the plan repairs, as its screen does, the worst first.
+func (s planSummary) repairs(columns int) string {
+	findings := make([]cause.Finding, len(s.plan.Solved))
+	for i, f := range s.plan.Solved {
+		findings[i] = cause.Finding{Assessment: f.Assessment, At: f.At}
+	}
+	problems := cause.Fold(inspect.LiveHints(s.run.App.ProgramName), findings)
+	line, more := ui.Clean(ui.OneLine(problems[0].Reason)), ""
+	if n := len(problems) - 1; n > 0 {
+		more = fmt.Sprintf(" (and %s)", ui.Count(n, "more problem"))
+	}
+	if names := problems[0].Names(); problems[0].Named && len(names) > 0 {
+		line += ": "
+		line += ui.NamesThatFit(names, columns-ui.Width(line+more))
+	}
+	return line + more
 }

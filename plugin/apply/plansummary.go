@@ -239,7 +239,19 @@ func (s planSummary) checks(w *ui.Page, brief bool) {
 	case len(unknown) > 0:
 		w.Few(note{mark: "? UNKNOWN"}.lead(), inFile+strings.Join(inPlainWords(unknown), ", ")+"; they are on the live cluster")
 	}
-	line("✓ PASS", asOf, s.plan.Checked.Passed)
+	line("✓ PASS", asOf, passedInWords(s.plan.Checked.Passed))
+}
+
+// passedInWords are checks that passed, as what they found.
+func passedInWords(checks []string) []string {
+	words := map[string]string{
+		"server-side-consistent": "published CA verifies api-int", "named-certificate": "no custom certificate", "clocks": "clocks agree",
+	}
+	out := inPlainWords(checks)
+	for i, check := range out {
+		out[i] = cmp.Or(words[check], check)
+	}
+	return out
 }
 
 // inPlainWords are checks of the whole cluster as people call what is checked.
@@ -255,11 +267,19 @@ func inPlainWords(checks []string) []string {
 	return out
 }
 
-// bottom says what the plan solves, and what to type.
+// bottom says what the plan repairs, and what to type.
 func (s planSummary) bottom(w *ui.Page) {
 	if len(s.plan.Solved) > 0 {
-		w.Line("Solves   " + s.solves(w.Columns()-len("Solves   ")))
+		w.Line("Repairs  " + s.repairs(w.Columns()-len("Repairs  ")))
 	}
+	s.afterwards(w)
+	if s.run.Lines.Details != "" {
+		w.Command("details", s.run.Lines.Details)
+	}
+}
+
+// afterwards says what remains, and what to type.
+func (s planSummary) afterwards(w *ui.Page) {
 	if stays := s.stays(); len(stays) > 0 {
 		w.Few("Remains  ", strings.Join(stays, "; "))
 	}
@@ -277,32 +297,8 @@ func (s planSummary) bottom(w *ui.Page) {
 	case s.confirm:
 		w.Command("undo", undo.Next("{} undo %s", s.plan.RunID))
 	default:
-		w.Line("  undo      " + undo.Next("{} undo RUN") + ", which is named at the end")
+		w.Line("  undo      " + undo.Next("{} undo RUN") + "  (RUN is printed at the end)")
 	}
-	if s.run.Lines.Details != "" {
-		w.Command("details", s.run.Lines.Details)
-	}
-}
-
-// solves names the checks of inspect whose findings the plan solves, and the nodes.
-func (s planSummary) solves(columns int) string {
-	var checks, nodes []string
-	for _, f := range s.plan.Solved {
-		if !slices.Contains(checks, f.ID) {
-			checks = append(checks, f.ID)
-		}
-		for _, at := range f.At {
-			if name := foreign.Name(at.Node); at.Node != "" && !slices.Contains(nodes, name) {
-				nodes = append(nodes, name)
-			}
-		}
-	}
-	line := strings.Join(checks, ", ")
-	if len(nodes) > 0 {
-		line += " on "
-		line += ui.NamesThatFit(nodes, columns-ui.Width(line))
-	}
-	return line
 }
 
 // stays are findings that are there after the plan, too, though they advise it: what it repairs may

@@ -48,7 +48,7 @@ func (f *PreflightFlags) AddFlags(cmd *cobra.Command) {
 func (f *PreflightFlags) Check() error {
 	for _, risk := range f.Risks {
 		if !slices.Contains(preflight.Risks(), risk) {
-			return cli.NoneOf("--accept-risk=", risk, preflight.Risks())
+			return ui.Invalid("--accept-risk", risk, preflight.Risks()...)
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/klog/v2"
@@ -39,13 +40,19 @@ type App struct {
 	Version     string
 	ProgramName string // how usage lines name it, such as "kubectl certrot"
 	Streams     genericiooptions.IOStreams
+	// Now says by which time files are old; nil: this machine's clock.
+	Now func() time.Time
 }
 
 // PrintError prints an error and its next step. What nodes, certificates and files say may
 // be in the error: so none of its lines begins as the program's own do, but the first. What
 // of that is in a next step is on one line (pki.Foreign).
 func PrintError(streams genericiooptions.IOStreams, err error) {
-	ui.Printf(streams.ErrOut, "error: %s\n", barred(inspect.WithoutUserinfo(err.Error())))
+	meant := ""
+	if value := (*ui.ValueError)(nil); errors.As(err, &value) {
+		meant = DidYouMean(value.Typed, value.Words)
+	}
+	ui.Printf(streams.ErrOut, "error: %s%s\n", barred(inspect.WithoutUserinfo(err.Error())), meant)
 	var h *HintError
 	if errors.As(err, &h) {
 		ui.Printf(streams.ErrOut, "  next: %s\n", indented(ui.AsCalledOn(streams.ErrOut, inspect.WithoutUserinfo(h.Hint))))

@@ -35,12 +35,6 @@ func oneOf(found []string) string {
 	return "; did you mean " + strings.Join(found[:last], ", ") + " or " + found[last] + "?"
 }
 
-// NoneOf is the error for a value of a flag that is none of its words. flag ends with what stands
-// before the value.
-func NoneOf(flag, typed string, words []string) error {
-	return fmt.Errorf("%s%s is none of: %s%s", flag, typed, strings.Join(words, ", "), DidYouMean(typed, words))
-}
-
 // similar are the names nearest to a word, by cobra's measure: by few letters that differ, or as
 // its beginning; else those that share the most words between dashes with it.
 func similar(typed string, names []string) []string {
@@ -178,6 +172,9 @@ func FlagError(cmd *cobra.Command, err error) error {
 			}
 		})
 		err = fmt.Errorf("%w%s", err, DidYouMean("--"+unknown.GetSpecifiedName(), names))
+	}
+	if unknown != nil && unknown.GetSpecifiedShortnames() != "" && unknown.GetSpecifiedName() == "f" && cmd.Flags().Lookup("from") != nil {
+		err = fmt.Errorf("%w; did you mean --from?", err) // kubectl reads files with -f
 	}
 	return WithHint(err, "%s --help", cmd.CommandPath())
 }

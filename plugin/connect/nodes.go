@@ -159,7 +159,7 @@ func pullPolicies() []string { return []string{"Always", "IfNotPresent", "Never"
 func (f DebugFlags) check() error {
 	switch {
 	case f.pullPolicy != "" && !slices.Contains(pullPolicies(), f.pullPolicy):
-		return fmt.Errorf("--debug-pull-policy %q is none of %s", f.pullPolicy, strings.Join(pullPolicies(), ", "))
+		return ui.Invalid("--debug-pull-policy", f.pullPolicy, pullPolicies()...)
 	case f.pullSecret != "" && f.Namespace == "":
 		return errors.New("--debug-pull-secret needs --debug-namespace, where it is")
 	}
@@ -285,7 +285,7 @@ func (f *NodeFlags) Check() error {
 		}
 	}
 	if !slices.Contains(viaWords(), f.Via) {
-		return fmt.Errorf("--via %q is none of %s%s", f.Via, strings.Join(viaWords(), ", "), cli.DidYouMean(f.Via, viaWords()))
+		return ui.Invalid("--via", f.Via, viaWords()...)
 	}
 	if _, err := f.Command.words(f.Via, f.Local); err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -100,6 +99,7 @@ func (r Reading) live(ctx context.Context) (inspect.Snapshot, error) {
 		snapshot.Gaps = append(snapshot.Gaps, leftBehind(from.done())...)
 	}
 	snapshot.Taken = collect.Now()
+	snapshot.Cluster.Read = snapshot.Taken
 	if c != nil {
 		snapshot.Cluster.Clock, snapshot.Cluster.Unauthenticated = c.Clock.Reading(), c.Unauthenticated
 		c.Cluster.RereadLeases(ctx, &snapshot)
@@ -270,10 +270,19 @@ func (r Reading) readFiles(paths []string, observe func(what string, objects int
 		parts = append(parts, s)
 	}
 	s := inspect.Newest(parts...)
-	s.Gaps = append(s.Gaps, r.notInFiles(s)...)
+	gaps, err := r.notInFiles(s)
+	if err != nil {
+		return s, err
+	}
+	s.Gaps = append(s.Gaps, gaps...)
+	opened := collect.Now()
+	if r.App.Now != nil {
+		opened = r.App.Now()
+	}
 	if s.Taken.IsZero() {
 		s.Taken = collect.Now() // what a file says that knows no time is judged now
 	}
+	s.Cluster.Read, s.Cluster.Opened = s.Taken, opened
 	s.MarkForeign()
 	s.Advise(r.Hints())
 	s.Sort()
@@ -281,8 +290,8 @@ func (r Reading) readFiles(paths []string, observe func(what string, objects int
 }
 
 // notInFiles are the gaps of what was asked for by name, and of which files say nothing:
-// a name that is written wrongly is not fine.
-func (r Reading) notInFiles(s inspect.Snapshot) []inspect.Gap {
+// a name that is written wrongly is not fine, and an error where all of its kind were read.
+func (r Reading) notInFiles(s inspect.Snapshot) ([]inspect.Gap, error) {
 	sc := r.Scope
 	var gaps []inspect.Gap
 	gap := func(what, where, reason string) {
@@ -313,15 +322,15 @@ func (r Reading) notInFiles(s inspect.Snapshot) []inspect.Gap {
 		}
 		there[k.Plural], found = names, found || len(names) > 0
 	}
+	some := slices.ContainsFunc(sc.Names, func(n collect.Named) bool {
+		return slices.ContainsFunc(n.Resources, func(r collect.Resource) bool { return there[r.Plural][n.Name] })
+	})
 	for _, n := range sc.Names {
 		if !slices.ContainsFunc(n.Resources, func(r collect.Resource) bool { return there[r.Plural][n.Name] }) {
-			var names []string
-			for _, k := range n.Resources {
-				for _, name := range slices.Sorted(maps.Keys(there[k.Plural])) {
-					names = append(names, foreign.Name(name))
-				}
+			if err := r.notFound(&s, n, there); err != nil && !some { // else what there is of the others is printed
+				return nil, err
 			}
-			gap(n.Resources[0].Plural+"/"+n.Name, sc.Namespace, "the files hold no certificate of it"+cli.DidYouMean(n.Name, names))
+			gap(n.Resources[0].Plural+"/"+n.Name, sc.Namespace, "the files hold no certificate of it"+cli.DidYouMean(n.Name, namesIn(n.Resources, there)))
 		}
 	}
 	if len(kinds) == 1 && len(sc.Names) == 0 && !found && !read {
@@ -330,5 +339,5 @@ func (r Reading) notInFiles(s inspect.Snapshot) []inspect.Gap {
 	if sc.Namespace != "" && len(sc.Names) == 0 && !slices.ContainsFunc(s.Bundles, func(b inspect.Bundle) bool { return b.At.Namespace == sc.Namespace }) {
 		gap("namespace/"+sc.Namespace, "", "the files hold no certificate of it")
 	}
-	return gaps
+	return gaps, nil
 }

@@ -29,6 +29,11 @@ func (o *fixOptions) offline(ctx context.Context) error {
 	if o.scripts != "" {
 		return o.emitFor(ctx, nil, fix, s)
 	}
+	for _, name := range o.Nodes.Names {
+		if err := connect.NoNode(&s, name, s.Hints); err != nil {
+			return err
+		}
+	}
 	s = o.preflight.Accepted(s)
 	a := &apply.Execution{Options: o.Options, Command: o.command(), RunID: remediate.NewRun(s.Taken), Summary: !o.details, CASource: fix.CASource,
 		Lines: apply.Lines{Apply: o.lines.apply + wayIn(s), Preview: o.lines.apply + wayIn(s) + " --dry-run=" + apply.DryRunClient, Details: o.lines.details}}

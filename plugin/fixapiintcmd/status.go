@@ -86,7 +86,7 @@ Exit codes: 0 all is done; 1 something is to be done; 2 usage or no access; 3 no
 
 func (f *statusFlags) toOptions(ctx context.Context) (*statusOptions, error) {
 	if !slices.Contains([]string{"", "json", "yaml"}, f.output) {
-		return nil, fmt.Errorf("-o %q is none of json, yaml", f.output)
+		return nil, ui.Invalid("--output", f.output, "json", "yaml")
 	}
 	repair, err := f.toRepairOptions(ctx, connect.ToRead)
 	if err != nil {

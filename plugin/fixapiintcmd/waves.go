@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/apiint"
@@ -31,7 +30,7 @@ func (f *waveFlags) addFlags(cmd *cobra.Command) {
 func (f *waveFlags) check() error {
 	for _, name := range f.only {
 		if !slices.Contains(remediate.Waves(), name) {
-			return cli.NoneOf("--only ", name, remediate.Waves())
+			return ui.Invalid("--only", name, remediate.Waves()...)
 		}
 	}
 	if _, err := apiint.ParseShare(f.maxUnavailable); err != nil {

@@ -31,8 +31,8 @@ func NewExplainCommand(app cli.App, whys map[string]string) *cobra.Command {
 	e := explainer{program: app.ProgramName, whys: whys, reading: connect.Reading{App: app}}
 	cmd := &cobra.Command{
 		Use:   "explain [CHECK | EDGE | STAGE | [KIND/]NAMESPACE/NAME | FILE]...",
-		Short: "Say what a check, a trust edge or an object is about, why it matters, and what to do",
-		Long:  `Explains by the names that inspect, verify, fix-api-int and rotate print: checks, trust edges, checks before a change, and stages of a rotation: what it is, what it means, what to do, details. Of an object or a file of a node it says what the catalog knows: who owns it, when it is renewed, which clients read it. Without a name, it lists all names. It needs no cluster; with --from, a kind may be left out.`,
+		Short: "Say what a problem, a check or an object is about, why it matters, and what to do",
+		Long:  `Explains by the names that inspect, verify, fix-api-int and rotate print: checks, pairs of client and server, checks before a change, and stages of a rotation: what it is, what it means, what to do, details. Of an object or a file of a node it says what the catalog knows: who owns it, when it is renewed, which clients read it. The title of a problem on a screen is a name too. Without a name, it lists all names. It needs no cluster; with --from, the names of what the file has come first, and a kind may be left out.`,
 		Example: templates.Examples(strings.ReplaceAll(`  # What a problem means
   {} explain rotation-overdue
 
@@ -60,7 +60,13 @@ func NewExplainCommand(app cli.App, whys map[string]string) *cobra.Command {
 				e.namespace = flag.Value.String()
 			}
 			w := ui.NewPage(app.Streams.Out)
-			err := e.print(cmd.Context(), w, e.asTyped(args))
+			found, err := false, error(nil)
+			if typed := strings.Join(args, " "); strings.Contains(typed, " ") {
+				found, err = e.title(cmd.Context(), w, topics(), typed)
+			}
+			if !found && err == nil {
+				err = e.print(cmd.Context(), w, e.asTyped(args))
+			}
 			var hint *cli.HintError
 			switch {
 			case errors.As(err, &hint):
@@ -107,6 +113,9 @@ type topic struct {
 	details func(io.Writer, explainer) // nil: none
 }
 
+// edgeKind is that of a trust edge.
+const edgeKind = "Client and server"
+
 // servedKind is that of what is checked of a server.
 const servedKind = "Check of inspect HOST:PORT"
 
@@ -124,7 +133,7 @@ func topics() []topic {
 		}})
 	}
 	for _, e := range catalog.Edges() {
-		out = append(out, topic{kind: "Trust edge", claim: e.Statement, help: edgeHelp(e), details: func(w io.Writer, x explainer) { x.edge(w, e) }})
+		out = append(out, topic{kind: edgeKind, claim: e.Statement, help: edgeHelp(e), details: func(w io.Writer, x explainer) { x.edge(w, e) }})
 	}
 	for _, c := range report.ServedClaims() {
 		out = append(out, topic{kind: servedKind, claim: c.Statement, help: help{name: c.ID, means: c.Doc, todo: servedSteps(c.ID)}})
@@ -202,7 +211,7 @@ func section(w io.Writer, title string, print func()) {
 // print prints a topic.
 func (t topic) print(w io.Writer, e explainer) {
 	ui.Printf(w, "%s\n", t.name)
-	ui.Wrap(w, "", t.kind+". "+t.met()+" when: "+t.claim)
+	ui.Wrap(w, "", t.about())
 	if t.means != "" {
 		section(w, "What it means", func() { ui.Wrap(w, indent, t.means) })
 	}
@@ -212,15 +221,19 @@ func (t topic) print(w io.Writer, e explainer) {
 	}
 }
 
-// met is what its claim is the condition of.
-func (t topic) met() string {
-	if t.kind == waveKind {
-		return "Done"
+// about says what its claim is.
+func (t topic) about() string {
+	switch {
+	case t.kind == problemKind:
+		return "Problem. Found by: " + t.claim
+	case t.kind == waveKind:
+		return t.kind + ". Done when: " + t.claim
+	case strings.HasPrefix(t.kind, "Stage"):
+		return t.kind + ". Reached when: " + t.claim
+	case t.kind == "Check":
+		return "What is checked: " + t.claim
 	}
-	if strings.HasPrefix(t.kind, "Stage") {
-		return "Reached"
-	}
-	return "Passes"
+	return t.kind + ". What is checked: " + t.claim
 }
 
 // todo prints steps; commands stand on lines of their own, whole.
@@ -231,7 +244,7 @@ func (e explainer) todo(w io.Writer, steps []string) {
 	}
 	section(w, "What to do", func() {
 		for _, step := range steps {
-			text := inspect.LiveHints(e.program).Next(step)
+			text := e.ofFile(step)
 			if e.isCommand(step) {
 				ui.Printf(w, "%s%s\n", indent, text)
 			} else {
@@ -255,6 +268,11 @@ func (e explainer) isCommand(step string) bool {
 func (e *explainer) print(ctx context.Context, w io.Writer, names []string) error {
 	all := topics()
 	if len(names) == 0 {
+		if len(e.reading.From) > 0 {
+			if err := e.listFound(ctx, w, all); err != nil {
+				return err
+			}
+		}
 		return e.list(w, all)
 	}
 	for i, name := range names {
@@ -278,7 +296,7 @@ func (e *explainer) one(ctx context.Context, w io.Writer, all []topic, name stri
 		if kindIsMissing(name) {
 			return e.ofAnyKind(ctx, w, name)
 		}
-		return e.object(w, name)
+		return e.object(ctx, w, name)
 	}
 	known, found := []string{}, 0
 	for _, t := range all {
@@ -295,7 +313,7 @@ func (e *explainer) one(ctx context.Context, w io.Writer, all []topic, name stri
 	case found > 0:
 		return nil
 	case len(secrets) == 1:
-		return e.object(w, secrets[0])
+		return e.object(ctx, w, secrets[0])
 	case len(secrets) > 1:
 		return e.several(name, secrets)
 	case len(e.reading.From) > 0:
@@ -303,7 +321,7 @@ func (e *explainer) one(ctx context.Context, w io.Writer, all []topic, name stri
 			return err
 		}
 	}
-	err := fmt.Errorf("no check, trust edge or stage is called %q%s", name, cli.DidYouMean(name, slices.Compact(slices.Sorted(slices.Values(known)))))
+	err := fmt.Errorf("no check or stage is called %q%s", name, cli.DidYouMean(name, slices.Compact(slices.Sorted(slices.Values(known)))))
 	hints := inspect.LiveHints(e.program)
 	if foreign.Fit(name) && strings.ContainsAny(name, ".0123456789") { // as nodes' names are
 		return cli.WithHint(err, "%s", hints.Next("list all names: {} explain\nof a node: {} inspect nodes %s", name)+e.reading.Hints().From())
@@ -314,23 +332,34 @@ func (e *explainer) one(ctx context.Context, w io.Writer, all []topic, name stri
 // list prints all names, by kind.
 func (e *explainer) list(w io.Writer, all []topic) error {
 	for i := 0; i < len(all); {
-		t := printers.GetNewTabWriter(w)
 		group := all[i].group()
 		if !e.noHeaders {
 			if i > 0 {
 				ui.Printf(w, "\n")
 			}
 			ui.Printf(w, "%s\n", group)
-			ui.Printf(t, "NAME\tCLAIM\n")
 		}
-		for ; i < len(all) && all[i].group() == group; i++ {
-			ui.Printf(t, "%s\t%s\n", all[i].name, all[i].claim)
+		from := i
+		for i < len(all) && all[i].group() == group {
+			i++
 		}
-		if err := t.Flush(); err != nil {
+		if err := e.table(w, all[from:i]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// table prints the names of topics with their claims.
+func (e *explainer) table(w io.Writer, topics []topic) error {
+	t := printers.GetNewTabWriter(w)
+	if !e.noHeaders {
+		ui.Printf(t, "NAME\tCLAIM\n")
+	}
+	for _, topic := range topics {
+		ui.Printf(t, "%s\t%s\n", topic.name, topic.claim)
+	}
+	return t.Flush()
 }
 
 // group is the heading above a topic in the list.
@@ -350,8 +379,8 @@ func (t topic) group() string {
 		return "Checks before a repair or a rotation"
 	case strings.HasPrefix(t.kind, "Check before"):
 		return "Checks before other changes"
-	case t.kind == "Trust edge":
-		return "Trust edges of verify: pairs of client and server"
+	case t.kind == edgeKind:
+		return "Checks of verify: pairs of client and server"
 	case strings.HasPrefix(t.kind, "Risk"):
 		return "Risks that stop a change"
 	}

@@ -25,7 +25,11 @@ func TestEveryTopicSaysWhatToDo(t *testing.T) {
 		if !strings.HasSuffix(text, "\n") || strings.HasSuffix(text, "\n\n") || strings.Contains(text, "\n\n\n") {
 			t.Errorf("%s: lines and sections do not end:\n%q", topic.name, text)
 		}
-		if lines := strings.Split(text, "\n"); lines[0] != topic.name || !strings.HasPrefix(lines[1], topic.kind+". ") {
+		begins := topic.kind + ". "
+		if topic.kind == "Check" {
+			begins = "What is checked: "
+		}
+		if lines := strings.Split(text, "\n"); lines[0] != topic.name || !strings.HasPrefix(lines[1], begins) {
 			t.Errorf("%s: begins with %q", topic.name, lines[:2])
 		}
 		for line := range strings.Lines(text) {

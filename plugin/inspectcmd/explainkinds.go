@@ -70,20 +70,65 @@ func (e *explainer) ofAnyKind(ctx context.Context, w io.Writer, name string) err
 		if is, err := e.inFile(ctx, w, name); is || err != nil {
 			return err
 		}
-		return cli.WithHint(fmt.Errorf("%q: the file has no such object", name), "%s", inspect.LiveHints(e.program).Next("{} inspect --all")+e.reading.Hints().From())
+		var names []string
+		for _, b := range e.read.Bundles {
+			names = append(names, foreign.Name(b.At.Namespace+"/"+b.At.Name))
+		}
+		return cli.WithHint(fmt.Errorf("%q: the file has no such object%s", name, cli.DidYouMean(name, slices.Compact(slices.Sorted(slices.Values(names))))), "%s", inspect.LiveHints(e.program).Next("{} inspect --all")+e.reading.Hints().From())
 	}
 	commands := inspect.LiveHints(e.program).Next("{} explain secret/%[1]s\n{} explain configmap/%[1]s", name)
 	return cli.WithHint(fmt.Errorf("%q: its kind is missing: is it a Secret or a ConfigMap?", name), "%s", commands)
 }
 
+// readFiles reads them, once.
+func (e *explainer) readFiles(ctx context.Context) error {
+	if e.read != nil {
+		return nil
+	}
+	s, err := e.reading.Read(ctx)
+	if err == nil {
+		e.read = &s
+	}
+	return err
+}
+
+// absent is the error about an object that the catalog does not have, and the files have not although all of its kind
+// were read; nil: there is such an object, or it is unknown.
+func (e *explainer) absent(ctx context.Context, kind, namespace, object string) error {
+	found, err := collect.ParseResource(kind)
+	if len(e.reading.From) == 0 || err != nil || len(found) != 1 {
+		return nil
+	}
+	if err := e.readFiles(ctx); err != nil {
+		return err
+	}
+	var names []string
+	for _, b := range e.read.Bundles {
+		if at := b.At; string(at.Kind) == kind && at.Namespace == namespace {
+			if at.Name == object {
+				return nil
+			}
+			names = append(names, foreign.Name(at.Name))
+		}
+	}
+	if slices.ContainsFunc(e.read.Requests, func(r inspect.SigningRequest) bool { return string(r.Object.Kind) == kind && r.Object.Name == object }) {
+		return nil
+	}
+	facts, name := inspect.Facts{Snapshot: *e.read}, object
+	if !facts.ReadAll(found[0].Plural) && !facts.Absent(catalog.Ref{Kind: kind, Namespace: namespace}) {
+		return nil
+	}
+	next := inspect.LiveHints(e.program).Next("{} inspect "+found[0].Plural) + " --all"
+	if namespace != "" {
+		name, next = namespace+"/"+object, next+foreign.Command("", " -n %s", namespace)
+	}
+	return cli.WithHint(fmt.Errorf("%s %q not found: the file has no certificate of it%s", found[0].Plural, name, cli.DidYouMean(object, names)), "%s", next+e.reading.Hints().From())
+}
+
 // inFile explains what the files have by a name without a kind; false: nothing.
 func (e *explainer) inFile(ctx context.Context, w io.Writer, name string) (bool, error) {
-	if e.read == nil {
-		s, err := e.reading.Read(ctx)
-		if err != nil {
-			return false, err
-		}
-		e.read = &s
+	if err := e.readFiles(ctx); err != nil {
+		return false, err
 	}
 	if _, is := e.read.Node(name); is {
 		return false, e.isNode(name)
@@ -109,7 +154,7 @@ func (e *explainer) inFile(ctx context.Context, w io.Writer, name string) (bool,
 		if i > 0 {
 			ui.Printf(w, "\n")
 		}
-		if err := e.object(w, whole); err != nil {
+		if err := e.object(ctx, w, whole); err != nil {
 			return true, err
 		}
 	}

@@ -1,6 +1,7 @@
 package inspectcmd
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -51,7 +52,7 @@ func versionsOf(in catalog.Range) string {
 }
 
 // object explains what the catalog knows of KIND/NAMESPACE/NAME, or of a file on nodes.
-func (e *explainer) object(w io.Writer, name string) error {
+func (e *explainer) object(ctx context.Context, w io.Writer, name string) error {
 	kind, namespace, object, err := objectNamed(name)
 	if err != nil {
 		return err
@@ -78,6 +79,11 @@ func (e *explainer) object(w io.Writer, name string) error {
 			o.presented = append(o.presented, row)
 		}
 	}
+	if len(o.places)+len(o.trusted)+len(o.presented) == 0 {
+		if err := e.absent(ctx, kind, namespace, object); err != nil {
+			return err
+		}
+	}
 	ui.Printf(w, "%s\n", ui.Clean(name))
 	if len(o.places)+len(o.trusted)+len(o.presented) == 0 {
 		if (kind == catalog.Secret || kind == catalog.ConfigMap) && !catalog.ReservedNamespace(namespace) {
@@ -91,7 +97,7 @@ func (e *explainer) object(w io.Writer, name string) error {
 	if len(o.places) > 0 {
 		ui.Wrap(w, "", kind+": "+o.places[0].Doc)
 	} else {
-		ui.Wrap(w, "", kind+": a CA bundle or a certificate of a trust edge")
+		ui.Wrap(w, "", kind+": a CA bundle, or a certificate that a client verifies")
 	}
 	section(w, "What it means", func() { e.meaning(w, o) })
 	e.todo(w, e.steps(o, kind, namespace, object))

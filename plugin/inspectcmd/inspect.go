@@ -155,9 +155,17 @@ func (f judgeFlags) least(byDefault assess.Severity) (assess.Severity, error) {
 	}
 	least, err := assess.ParseSeverity(f.minSeverity)
 	if err != nil {
-		return least, fmt.Errorf("--min-severity: %w", err)
+		return least, ui.Invalid("--min-severity", f.minSeverity, severities()...)
 	}
 	return least, nil
+}
+
+// severities are their words, the mildest first.
+func severities() (words []string) {
+	for s := assess.Info; s <= assess.Critical; s++ {
+		words = append(words, s.String())
+	}
+	return words
 }
 
 // toJudging is what is read and how it is judged, and not how it is printed.
@@ -190,7 +198,7 @@ func (f *inspectFlags) toJudging(ctx context.Context, args []string, allNamespac
 	if f.judge.failOn != "none" {
 		s, err := assess.ParseSeverity(f.judge.failOn)
 		if err != nil {
-			return nil, fmt.Errorf("--fail-on: %w, or none", err)
+			return nil, ui.Invalid("--fail-on", f.judge.failOn, append(severities(), "none")...)
 		}
 		o.failOn = &s
 	}

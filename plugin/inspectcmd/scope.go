@@ -3,6 +3,7 @@ package inspectcmd
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -59,6 +60,11 @@ func (f *inspectFlags) toScope(args []string, allNamespacesTyped bool) (collect.
 	if err := parseArgs(&s, args); err != nil {
 		var kind unknownKindError
 		if errors.As(err, &kind) {
+			for _, arg := range args {
+				if _, absent := os.Stat(arg); absent == nil {
+					return s, cli.WithHint(kind.error, "a file is read with --from:\n%s inspect%s", f.app.ProgramName, connect.Reading{From: []string{arg}}.Hints().From())
+				}
+			}
 			return s, kind.hinted(f.app.ProgramName, s.Namespace, f.from)
 		}
 		return s, err

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/cli-runtime/pkg/printers"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
@@ -195,3 +196,33 @@ func (e rotationEntry) short() string {
 
 // notChecked are so many checks that only an API server answers.
 func notChecked(n int) string { return fmt.Sprintf("%d not checked", n) }
+
+func lines(text string) int { return strings.Count(text, "\n") }
+
+// sharedReason is the check that fails for each of several rows, so that none can be rotated now; false: there is none.
+func sharedReason(rows []rotationEntry) (rotationCheck, bool) {
+	if len(rows) < 2 {
+		return rotationCheck{}, false
+	}
+	fails := func(e rotationEntry, id string) bool {
+		return e.Rotates == rotates(assess.Fail) && slices.ContainsFunc(e.Checks, func(c rotationCheck) bool { return c.ID == id && c.blocks && c.Status == assess.Fail })
+	}
+	for _, c := range rows[0].Checks {
+		if c.Reason == "" || c.ID == managedCheck {
+			continue
+		}
+		if !slices.ContainsFunc(rows, func(e rotationEntry) bool { return !fails(e, c.ID) }) {
+			return c, true
+		}
+	}
+	return rotationCheck{}, false
+}
+
+// without are rows without a reason that all of them have.
+func without(rows []rotationEntry, id string) []rotationEntry {
+	out := slices.Clone(rows)
+	for i := range out {
+		out[i].Checks = slices.DeleteFunc(slices.Clone(out[i].Checks), func(c rotationCheck) bool { return c.ID == id })
+	}
+	return out
+}

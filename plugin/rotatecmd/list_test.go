@@ -2,6 +2,7 @@ package rotatecmd
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -85,20 +86,46 @@ func TestWhatWasNotAskedIsUnknown(t *testing.T) {
 	}
 }
 
-// TestOthersAreOneRow: what certrot does not rotate is one row, and each its own for scripts.
-func TestOthersAreOneRow(t *testing.T) {
+// TestOthersAreCounted: what certrot does not rotate, and what does not exist, is a count, and a row each for scripts.
+func TestOthersAreCounted(t *testing.T) {
 	t.Parallel()
 	managed := []rotationCheck{{Assessment: assess.Assessment{ID: managedCheck, Status: assess.Fail}, blocks: true}}
-	all := []rotationEntry{{Name: "a", Rotates: "yes"}, {Name: "b", Rotates: "no", Checks: managed}, {Name: "c", Rotates: "no", Checks: managed}}
+	gone := []rotationCheck{{Assessment: assess.Assessment{ID: "there", Status: assess.Fail, Reason: "Secret/n/d[tls.crt] is not there"}, blocks: true}}
+	all := []rotationEntry{{Name: "a", Rotates: "yes"}, {Name: "b", Rotates: "no", Checks: managed}, {Name: "c", Rotates: "no", Checks: managed}, {Name: "d", Secret: "n/d", Rotates: "no", Checks: gone}}
 	o := &rotateOptions{}
-	if got := o.folded(all); len(got) != 2 || got[1].Name != "2 others: --details" || got[1].why() != "not by certrot" {
-		t.Errorf("got %+v", got)
+	if got, line := o.folded(all); len(got) != 1 || line != "1 does not exist, 2 are not rotated by certrot: --details" {
+		t.Errorf("got %+v, %s", got, line)
 	}
-	if got := o.folded(all[:2]); got[1].Name != "b" {
-		t.Errorf("one: %+v", got)
+	if got, line := o.folded(all[:1]); len(got) != 1 || line != "" {
+		t.Errorf("one: %+v, %s", got, line)
 	}
-	if o.noHeaders = true; len(o.folded(all)) != 3 {
+	o.noHeaders = true
+	if got, line := o.folded(all); len(got) != 4 || line != "" {
 		t.Error("a row is missing without headers")
+	}
+}
+
+// TestOneReasonOfAllIsSaidOnce: where it stops each row, and only there.
+func TestOneReasonOfAllIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	stops := func(ids ...string) (out []rotationCheck) {
+		for _, id := range ids {
+			out = append(out, rotationCheck{Assessment: assess.Assessment{ID: id, Status: assess.Fail, Reason: "because"}, blocks: true})
+		}
+		return out
+	}
+	rows := []rotationEntry{{Name: "a", Rotates: "no", Checks: stops("pools-ready", "nodes-ready")}, {Name: "b", Rotates: "no", Checks: stops("nodes-ready")}}
+	c, is := sharedReason(rows)
+	if !is || c.ID != "nodes-ready" {
+		t.Fatalf("got %+v", c)
+	}
+	if left := without(rows, c.ID); left[0].why() != "pools not ready" || left[1].why() != "" || rows[0].why() == left[0].why() {
+		t.Errorf("left: %q and %q", left[0].why(), left[1].why())
+	}
+	for _, other := range []rotationEntry{{Name: "c", Rotates: "yes"}, {Name: "c", Rotates: "unknown"}, {Name: "c", Rotates: "no", Checks: stops("pools-ready")}} {
+		if c, is := sharedReason(append(slices.Clone(rows), other)); is {
+			t.Errorf("%+v: %+v is not of all", other, c)
+		}
 	}
 }
 
@@ -129,9 +156,15 @@ func TestNamesAreWhole(t *testing.T) {
 			long + "\n" +
 			"                                        -           no       pods rolling out +1\n" +
 			"kube-control-plane-signer               -           unknown  untrusted signer\n",
+		40: "NAME                 NEXT        NOW\n" +
+			"aggregator-client    2026-03-01  yes\n" +
+			long + "\n" +
+			"                     -           no\n" +
+			"kube-control-plane-signer\n" +
+			"                     -           unknown\n",
 	} {
 		w := ui.NewPage(wideAs(columns))
-		(&rotateOptions{}).printTable(w, all)
+		(&rotateOptions{}).printTable(w, all, "WHY")
 		if got := w.String(); got != want {
 			t.Errorf("%d columns: got\n%s\nwant\n%s", columns, got, want)
 		}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
@@ -41,13 +40,34 @@ func (o *rotateOptions) printList(out io.Writer, d rotationsDocument, now time.T
 	}
 	all := slices.Clone(d.Rotations)
 	slices.SortStableFunc(all, mostUrgent)
-	if !o.noHeaders {
-		ui.Wrap(w, "", "NEXT: its automatic rotation. NOW: can it be rotated now? WHY: see the end.")
+	rows, folded := o.folded(all)
+	next, why := o.reading.Hints().Next("{} rotate NAME --dry-run=client"), "WHY"
+	if stops, is := sharedReason(rows); is && !o.noHeaders {
+		reason, _, _ := strings.Cut(stops.Reason, ". ")
+		if len(reason) > w.Columns() { // of many nodes or operators
+			reason = rows[0].inFewWords(stops)
+		}
+		ui.Wrap(w, "", "Nothing can be rotated now: "+ui.Clean(ui.OneLine(reason))+" ("+stops.ID+")")
 		ui.Printf(w, "\n")
+		if strings.HasPrefix(stops.Remediation.Text, o.app.ProgramName+" ") {
+			next = stops.Remediation.Text
+		}
+		rows, why = without(rows, stops.ID), "ALSO"
 	}
-	o.printTable(w, o.folded(all))
+	o.printTable(w, rows, why)
+	if folded != "" {
+		ui.Wrap(w, "", folded)
+	}
+	bottom := ui.NewPage(w)
+	bottom.Command("next", next)
+	ui.Printf(bottom, "%s\n", moreDetails)
+	legend := ui.NewPage(w)
+	printReasons(legend, all)
 	ui.Printf(w, "\n")
-	o.printReasons(w, all)
+	if o.noHeaders || lines(w.String()+legend.String()+bottom.String()) <= screenLines {
+		ui.Printf(w, "%s", legend)
+	}
+	ui.Printf(w, "%s", bottom)
 	_, err := io.WriteString(out, ui.CleanLines(w.String()))
 	return err
 }
@@ -57,29 +77,57 @@ func (e rotationEntry) byOthers() bool {
 	return slices.ContainsFunc(e.Checks, func(c rotationCheck) bool { return c.ID == managedCheck && c.blocks })
 }
 
-// folded has one line for all that certrot does not rotate: they stand last. Scripts, which want no
+// folded are the rows of what exists and certrot rotates, and a line that counts the others. Scripts, which want no
 // headers, get them all.
-func (o *rotateOptions) folded(all []rotationEntry) []rotationEntry {
-	others := func(e rotationEntry) bool { return e.byOthers() && e.Rotates == rotates(assess.Fail) }
-	i := slices.IndexFunc(all, others)
-	if i < 0 || len(all)-i < 2 || o.noHeaders {
-		return all
+func (o *rotateOptions) folded(all []rotationEntry) (rows []rotationEntry, line string) {
+	if o.noHeaders {
+		return all, ""
 	}
-	one := rotationEntry{Name: fmt.Sprintf("%d others: --details", len(all)-i), Rotates: all[i].Rotates, Checks: all[i].Checks}
-	return append(slices.Clone(all[:i]), one)
+	absent, others := 0, 0
+	for _, e := range all {
+		switch why := e.whys(); {
+		case e.byOthers() && e.Rotates == rotates(assess.Fail):
+			others++
+		case len(why) == 1 && why[0].reason == notThere:
+			absent++
+		default:
+			rows = append(rows, e)
+		}
+	}
+	var counts []string
+	if absent > 0 {
+		counts = append(counts, fmt.Sprintf("%d do not exist", absent))
+	}
+	if others > 0 {
+		counts = append(counts, fmt.Sprintf("%d are not rotated by certrot", others))
+	}
+	if len(counts) == 0 {
+		return rows, ""
+	}
+	return rows, strings.Replace(strings.Join(counts, ", "), "1 do not exist", "1 does not exist", 1) + ": --details"
 }
 
+// leastForWhy is the width below which the table does not say why.
+const leastForWhy = 60
+
 // printTable prints a line for each. A name is whole: it is what is typed. One that is longer than
-// its column has a line of its own; the expiry goes first where there is no room.
-func (o *rotateOptions) printTable(w *ui.Page, all []rotationEntry) {
-	longest, now, why := len("NAME"), len("NOW"), len("WHY")
+// its column has a line of its own; the expiry goes first where there is no room, then why.
+func (o *rotateOptions) printTable(w *ui.Page, all []rotationEntry, header string) {
+	if len(all) == 0 {
+		return
+	}
+	longest, now, why := len("NAME"), len("NOW"), len(header)
 	for _, e := range all {
 		longest, now, why = max(longest, ui.Width(ui.Clean(e.Name))), max(now, len(e.Rotates)), max(why, ui.Width(e.why()))
 	}
 	const date = 2 + len(time.DateOnly)
+	says, least := o.noHeaders || w.Columns() >= leastForWhy, leastName
+	if !says {
+		why, least = -2, leastName/2
+	}
 	room := w.Columns() - date - 2 - now - 2 - why
 	expires := longest+date <= room
-	wide := max(min(longest, room), leastName)
+	wide := max(min(longest, room), least)
 	line := func(name, next, expiry, rotates, why string) {
 		if ui.Width(name) > wide {
 			ui.Printf(w, "%s\n", name)
@@ -89,11 +137,13 @@ func (o *rotateOptions) printTable(w *ui.Page, all []rotationEntry) {
 		if expires {
 			rest += fmt.Sprintf("  %-10s", expiry)
 		}
-		rest += fmt.Sprintf("  %-*s  %s", now, rotates, why)
+		if rest += fmt.Sprintf("  %-*s", now, rotates); says {
+			rest += "  " + why
+		}
 		ui.Printf(w, "%s%s\n", ui.Padded(name, wide), strings.TrimRight(rest, " "))
 	}
 	if !o.noHeaders {
-		line("NAME", "NEXT", "EXPIRES", "NOW", "WHY")
+		line("NAME", "NEXT", "EXPIRES", "NOW", header)
 	}
 	for _, e := range all {
 		line(ui.Clean(e.Name), day(e.Next), day(e.NotAfter), e.Rotates, e.why())
@@ -296,7 +346,7 @@ func Whys() map[string]string {
 }
 
 // printReasons prints what the table says of why something would not be rotated now, in few words.
-func (o *rotateOptions) printReasons(w *ui.Page, all []rotationEntry) {
+func printReasons(w *ui.Page, all []rotationEntry) {
 	var order []why
 	wide := 0
 	for _, e := range all {
@@ -324,8 +374,6 @@ func (o *rotateOptions) printReasons(w *ui.Page, all []rotationEntry) {
 		}
 		ui.Printf(w, "%s\n", ui.Shortened(line, w.Columns()))
 	}
-	ui.Printf(w, "%s%s\n", label("next"), inspect.LiveHints(o.app.ProgramName).Next("{} rotate NAME --dry-run=client"))
-	ui.Printf(w, "%s\n", moreDetails)
 }
 
 // placeOf is the place of a certificate as checks write it.

@@ -72,12 +72,12 @@ Exit codes: 0 done, or there is nothing to remove; 1 a dry run would remove some
 func (f *rotateFlags) checkPrune() error {
 	for _, risk := range f.risks {
 		if !slices.Contains(pruneRisks(), risk) {
-			return cli.NoneOf("--accept-risk=", risk, pruneRisks())
+			return ui.Invalid("--accept-risk", risk, pruneRisks()...)
 		}
 	}
 	switch {
 	case !slices.Contains([]string{apply.DryRunNone, apply.DryRunClient, apply.DryRunServer}, f.dryRun):
-		return fmt.Errorf("--dry-run=%s is none of %s, %s, %s", f.dryRun, apply.DryRunNone, apply.DryRunClient, apply.DryRunServer)
+		return ui.Invalid("--dry-run", f.dryRun, apply.DryRunNone, apply.DryRunClient, apply.DryRunServer)
 	case len(f.from) > 0 && f.dryRun != apply.DryRunClient:
 		return errors.New("--from changes nothing: --dry-run=client goes with it")
 	}

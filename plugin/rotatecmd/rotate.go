@@ -3,7 +3,6 @@ package rotatecmd
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -178,9 +177,9 @@ func (f *rotateFlags) check(args []string) error {
 	case !f.list && len(args) == 0:
 		return cli.WithHint(errors.New("no NAME"), "%s", inspect.LiveHints(f.app.ProgramName).Next("list the names: {} rotate --list")+connect.Reading{From: f.from}.Hints().From())
 	case !f.list && !slices.Contains(forms, f.output):
-		return fmt.Errorf("-o %q is none of %s", f.output, strings.Join(forms[1:], ", "))
+		return ui.Invalid("--output", f.output, forms[1:]...)
 	case !slices.Contains([]string{apply.DryRunNone, apply.DryRunClient, apply.DryRunServer}, f.dryRun):
-		return fmt.Errorf("--dry-run=%s is none of %s, %s, %s", f.dryRun, apply.DryRunNone, apply.DryRunClient, apply.DryRunServer)
+		return ui.Invalid("--dry-run", f.dryRun, apply.DryRunNone, apply.DryRunClient, apply.DryRunServer)
 	case f.leaf && (f.list || f.how):
 		return errors.New("--leaf goes with NAME")
 	case f.how && len(args) > 1:
@@ -192,7 +191,7 @@ func (f *rotateFlags) check(args []string) error {
 	}
 	for _, risk := range f.risks {
 		if !slices.Contains(rotate.Risks(), risk) {
-			return cli.NoneOf("--accept-risk=", risk, rotate.Risks())
+			return ui.Invalid("--accept-risk", risk, rotate.Risks()...)
 		}
 	}
 	return nil

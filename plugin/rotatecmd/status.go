@@ -94,7 +94,7 @@ type (
 func (f *rotateFlags) toStatusOptions(ctx context.Context, args []string) (*rotateOptions, error) {
 	switch {
 	case !slices.Contains([]string{"", "json", "yaml"}, f.output):
-		return nil, fmt.Errorf("-o %q is none of json, yaml", f.output)
+		return nil, ui.Invalid("--output", f.output, "json", "yaml")
 	case f.wait > 0 && len(f.from) > 0:
 		return nil, errors.New("--wait goes with a cluster, not with --from")
 	}

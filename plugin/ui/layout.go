@@ -64,6 +64,11 @@ func (s Summary) layout(w *Page, mostUnknown int) layout {
 			break
 		}
 	}
+	if l.full == 0 && len(s.Problems) > mostTold && w.columns >= usualColumns {
+		if first, fits := s.firstInFull(w, l, rest); fits {
+			return first
+		}
+	}
 	if over := rest + s.lines(w, l.full, l.listed) - w.height(); over > 0 && l.listed > 1 {
 		l.listed = max(l.listed-over-1, 1)
 	}
@@ -71,6 +76,15 @@ func (s Summary) layout(w *Page, mostUnknown int) layout {
 		l.spare = max(w.height()-rest-s.linesOf(w, l.full, l.full+l.brief, l.listed), 0)
 	}
 	return l
+}
+
+// firstInFull is the layout of many problems: what the first one says, as what not to do, stays, and the last are counted.
+func (s Summary) firstInFull(w *Page, l layout, rest int) (layout, bool) {
+	l.full, l.brief, l.spare = 1, 0, 0
+	if over := rest + s.lines(w, 1, l.listed) - w.height(); over > 0 {
+		l.listed = max(l.listed-over-1, 1)
+	}
+	return l, rest+s.lines(w, 1, l.listed)+1 <= w.height()
 }
 
 // lines is how many lines the problems take, the first of them in full.

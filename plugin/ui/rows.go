@@ -85,7 +85,7 @@ func (f *RowFlags) ToPrinter(ctx context.Context, format string, rows Rows, own 
 	}
 	templated, err := f.template.ToPrinter(read)
 	if genericclioptions.IsNoCompatiblePrinterError(err) {
-		return nil, fmt.Errorf("-o %q is none of %s", format, strings.Join(append(own, TemplateForms), ", "))
+		return nil, Invalid("--output", format, append(own, strings.Split(TemplateForms, ", ")...)...)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("-o %s: %w", format, err)

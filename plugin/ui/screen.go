@@ -3,7 +3,6 @@
 package ui
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"regexp"
@@ -245,7 +244,7 @@ func SetColor(w io.Writer, when string) error {
 	case "auto":
 		s.color = colorWanted(os.Getenv, isTerminal(s.w))
 	default:
-		return fmt.Errorf("--color %q is none of %s", when, strings.Join(Colors(), ", "))
+		return Invalid("--color", when, Colors()...)
 	}
 	return nil
 }

@@ -13,6 +13,8 @@ const (
 	summaryLines = 23
 	// fullProblems are told in several lines, others in one.
 	fullProblems = 3
+	// mostTold is how many problems are each told, whatever the first one says.
+	mostTold = 10
 	// maxUnknown is how many lines say what is unknown.
 	maxUnknown = 3
 	// maxLines is how many lines one text of a problem has; on a narrow terminal it takes more.
@@ -171,7 +173,8 @@ func (p Problem) print(w *Page, full bool, lines int) {
 		if reason := ": " + Clean(OneLine(p.Reason)); p.Reason != "" && columnsIn(lead+title+reason+p.More) <= w.columns {
 			title += reason
 		}
-		Printf(w, "%s%s\n", shortened(lead+title, w.columns-columnsIn(p.More)), p.More)
+		room := w.columns - columnsIn(p.More)
+		Printf(w, "%s%s\n", shortened(withoutMiddle(lead+title, room), room), p.More)
 		return
 	}
 	if !p.fitsOnALine(w) {
@@ -265,19 +268,27 @@ func fewLines(w *Page, lead, s string) {
 		lines[most-1] += " …"
 	}
 	for _, line := range lines { // a name may be longer than a line: it is cut where the line stays whole
-		if over := columnsIn(line) - w.columns; over > 0 {
-			longest := ""
-			for _, word := range strings.Fields(line) {
-				if columnsIn(word) > columnsIn(longest) {
-					longest = word
-				}
-			}
-			if columns := columnsIn(longest) - over; columns >= leastColumns/2 {
-				line = strings.Replace(line, longest, Middle(longest, columns), 1)
-			}
-		}
-		w.Line(line)
+		w.Line(withoutMiddle(line, w.columns))
 	}
+}
+
+// withoutMiddle is a line in which the middle of the longest word is cut where that makes it fit: what is said of a
+// name stays.
+func withoutMiddle(line string, columns int) string {
+	over := columnsIn(line) - columns
+	if over <= 0 {
+		return line
+	}
+	longest := ""
+	for word := range strings.FieldsSeq(line) {
+		if columnsIn(word) > columnsIn(longest) {
+			longest = word
+		}
+	}
+	if left := columnsIn(longest) - over; left >= leastColumns/2 {
+		line = strings.Replace(line, longest, Middle(longest, left), 1)
+	}
+	return line
 }
 
 // NamesThatFit lists as many names as columns hold, one at least, and counts the others.

@@ -214,8 +214,7 @@ func TestEachUnknownSaysWhy(t *testing.T) {
 	}
 }
 
-// TestTheFirstProblemKeepsItsNextStep: however many there are; on a narrow terminal its impact, too,
-// which may be what not to do.
+// TestTheFirstProblemKeepsItsNextStep: however many there are, and its impact, which may be what not to do.
 func TestTheFirstProblemKeepsItsNextStep(t *testing.T) {
 	t.Parallel()
 	for _, columns := range []int{40, 60, 80, 120} {
@@ -226,12 +225,22 @@ func TestTheFirstProblemKeepsItsNextStep(t *testing.T) {
 		}
 		w := page(columns)
 		s.Print(w)
-		if !strings.Contains(w.String(), "next      repair it\n") || columns < usualColumns && !strings.Contains(w.String(), "its node becomes NotReady") {
+		if !strings.Contains(w.String(), "next      repair it\n") || !strings.Contains(w.String(), "its node becomes NotReady") {
 			t.Errorf("%d columns: says\n%s", columns, w)
 		}
 		if !strings.Contains(w.String(), ", all critical: --details\n") && columns > 60 {
 			t.Errorf("%d columns: does not count the others\n%s", columns, w)
 		}
+	}
+}
+
+// TestWhatIsSaidOfALongNameStays: of a title on one line the name is cut, and not what is wrong.
+func TestWhatIsSaidOfALongNameStays(t *testing.T) {
+	t.Parallel()
+	w := page(80)
+	Problem{Mark: "✗", Word: "CRITICAL", Title: "openshift-kube-apiserver-operator/service-network-serving-certkey expired 8d ago", More: " (and 3 more)"}.print(w, false, 1)
+	if got := w.String(); !strings.Contains(got, " expired 8d ago (and 3 more)\n") || columnsIn(strings.TrimSpace(got)) > 80 || !strings.Contains(got, "openshift-kube") {
+		t.Errorf("got %s", got)
 	}
 }
 

@@ -71,7 +71,7 @@ func (p HumanPrinter) header(w io.Writer, inv *report.Inventory) {
 		places += inv.Certificates[i].Places()
 	}
 	p.read(w, inv)
-	Printf(w, "Found    %s in %s, as of %s\n", Count(len(inv.Certificates), "certificate"), Count(places, "place"), inv.Now.Format("2006-01-02 15:04 MST"))
+	Printf(w, "Found    %s in %s, %s\n", Count(len(inv.Certificates), "certificate"), Count(places, "place"), AsOf(inv.Cluster, inv.Now, "2006-01-02 15:04 MST"))
 }
 
 // read says what was read, and what there was nothing to read of.

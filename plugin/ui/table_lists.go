@@ -96,7 +96,7 @@ func (p HumanPrinter) footer(w io.Writer, inv *report.Inventory) {
 	if p.all {
 		return
 	}
-	Printf(w, "\n%s\n", p.Hints.Next("Everything: {} inspect --all; one kind: {} inspect secrets; for scripts: -o json"))
+	Printf(w, "\nEverything:  %s%s\nOne kind:    %s%s\nFor scripts: -o json\n", p.Hints.Next("{} inspect --all"), p.Hints.From(), p.Hints.Next("{} inspect secrets"), p.Hints.From())
 	if len(inv.Findings) > 0 {
 		Printf(w, "%s\n", p.Hints.Next("What a problem means: {} explain CHECK"))
 	}

@@ -27,7 +27,9 @@ func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Sev
 	for _, problem := range p.folded(listed) {
 		told := ProblemOf(problem)
 		if problem.Named {
-			told.Now = silent(problem.Nodes, inv.Nodes)
+			if told.Now = silent(problem.Nodes, inv.Nodes); told.Now != "" && inv.Now.Sub(inv.Taken).Abs() > oldAfter {
+				told.Now = strings.NewReplacer(" is already down (", " was down when read (", "; still up: ", "; up: ").Replace(told.Now)
+			}
 			told.Title, told.Names = requestsPending(problem, listed, told.Title, told.Names)
 		}
 		s.Problems = append(s.Problems, told)
@@ -50,7 +52,11 @@ func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Sev
 		}
 	}
 	if !p.all {
-		s.Tail = append(p.expiryLines(w, inv), "more: --details; every certificate: --all; for scripts: -o json")
+		more := "more: --details; every certificate: --all; for scripts: -o json"
+		if about := p.Hints.Next("more: --details, --all, -o json; about a problem: {} explain TITLE"); len(s.Problems) > 0 && columnsIn(about) <= w.columns {
+			more = about
+		}
+		s.Tail = append(p.expiryLines(w, inv), more)
 	}
 	s.Print(w)
 }
@@ -165,7 +171,7 @@ func (p HumanPrinter) Head(w *Page, c report.Cluster, now time.Time, from, more 
 	if len(first) == 0 && from != "" {
 		first = append(first, from)
 	}
-	second := []string{"as of " + now.UTC().Format("2006-01-02 15:04Z")}
+	second := []string{AsOf(c, now, "2006-01-02 15:04Z")}
 	if more != "" {
 		second = append(second, more)
 	}
@@ -173,12 +179,30 @@ func (p HumanPrinter) Head(w *Page, c report.Cluster, now time.Time, from, more 
 	if len(first) > 0 && columnsIn(lines[0]) > w.columns {
 		lines = []string{strings.Join(first, "  "), strings.Join(second, "  ")}
 	}
+	if last := len(lines) - 1; more != "" && columnsIn(lines[last]) > w.columns {
+		lines = append(lines[:last], strings.TrimSuffix(lines[last], "  "+more), more)
+	}
 	notes := NewPage(w)
 	p.notes(notes, c)
 	for line := range strings.Lines(notes.String()) {
 		lines = append(lines, strings.TrimSuffix(line, "\n"))
 	}
 	return lines
+}
+
+// oldAfter is how much older than now a file is before that is said.
+const oldAfter = time.Hour
+
+// AsOf says for which time facts are judged, of which time they are, and how old their file is.
+func AsOf(c report.Cluster, now time.Time, layout string) string {
+	at := "as of " + now.UTC().Format(layout)
+	if !c.Read.IsZero() && now.Sub(c.Read).Abs() > oldAfter {
+		at = "judged " + at + ", data of " + c.Read.UTC().Format(layout)
+	}
+	if age := c.Opened.Sub(c.Read); !c.Opened.IsZero() && age > oldAfter {
+		at += " (" + duration.HumanDuration(age) + " ago)"
+	}
+	return at
 }
 
 // notInFile tells of the nodes that a file has none of. Exit codes and documents do not count them,
@@ -238,6 +262,9 @@ func (p HumanPrinter) expiryLines(w *Page, inv *report.Inventory) []string {
 	soon := p.soon(inv)
 	within := "Next " + duration.HumanDuration(p.Within) + ": "
 	if len(soon) == 0 {
+		if slices.ContainsFunc(inv.Findings, func(f report.Finding) bool { return f.ID == "certificate-expired" }) {
+			return []string{within + "nothing more expires"}
+		}
 		return []string{within + "no certificate expires"}
 	}
 	automatic := 0

@@ -242,3 +242,32 @@ func asCalled(program, s string, atStart bool) string {
 	}
 	return b.String()
 }
+
+// ValueError is the error for a word that is none of those that may be typed there. Who prints it adds which of them
+// it may be a mistyped form of.
+type ValueError struct {
+	of    string
+	Typed string
+	Words []string
+}
+
+func (e *ValueError) Error() string {
+	must := strings.Join(e.Words, ", ")
+	switch n := len(e.Words); {
+	case n == 2:
+		must = e.Words[0] + " or " + e.Words[1]
+	case n > 2:
+		must = "one of " + must
+	}
+	return fmt.Sprintf("%s %q: must be %s", e.of, e.Typed, must)
+}
+
+// Invalid is the error for a value of a flag, as "--output".
+func Invalid(flag, typed string, words ...string) error {
+	return &ValueError{of: "invalid " + flag + " value", Typed: typed, Words: words}
+}
+
+// Unknown is the error for an argument, as a "part".
+func Unknown(what, typed string, words ...string) error {
+	return &ValueError{of: "unknown " + what, Typed: typed, Words: words}
+}

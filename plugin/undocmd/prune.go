@@ -74,7 +74,7 @@ func runsRisks() []string { return []string{preflight.UnauthenticatedAPI} }
 func (f *pruneFlags) toOptions(ctx context.Context, args []string) (*pruneOptions, error) {
 	for _, risk := range f.risks {
 		if !slices.Contains(runsRisks(), risk) {
-			return nil, cli.NoneOf("--accept-risk=", risk, runsRisks())
+			return nil, ui.Invalid("--accept-risk", risk, runsRisks()...)
 		}
 	}
 	if (len(args) == 0) == (f.olderThan == "") {

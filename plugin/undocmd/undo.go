@@ -113,7 +113,7 @@ func (f *undoFlags) toOptions(ctx context.Context, run string) (*undoOptions, er
 	}
 	for _, risk := range f.risks {
 		if !slices.Contains(undoRisks(), risk) {
-			return nil, cli.NoneOf("--accept-risk=", risk, undoRisks())
+			return nil, ui.Invalid("--accept-risk", risk, undoRisks()...)
 		}
 	}
 	if !remediate.ValidRun(run) {

@@ -136,7 +136,7 @@ func (f *verifyFlags) toOptions(ctx context.Context, args []string) (*verifyOpti
 	for _, a := range args {
 		i := slices.Index(PartWords(), strings.ToLower(a))
 		if i < 0 {
-			return nil, fmt.Errorf("part %q is none of %s, and not %s%s", a, strings.Join(PartWords(), ", "), restartSafe, cli.DidYouMean(a, append(PartWords(), restartSafe)))
+			return nil, ui.Unknown("part", a, append(PartWords(), restartSafe)...)
 		}
 		o.parts = append(o.parts, catalog.Parts()[i])
 	}
@@ -300,7 +300,8 @@ func Where(c report.VerificationClaim) string {
 func (p humanPrinter) lines(w *ui.Page, r *report.Verification) {
 	header := ui.HumanPrinter{}
 	header.Cluster(w, r.Cluster)
-	ui.Printf(w, "As of    %s\n", r.Now.Format("2006-01-02 15:04 MST"))
+	asOf := ui.AsOf(r.Cluster, r.Now, "2006-01-02 15:04 MST")
+	ui.Printf(w, "As of    %s\n", strings.TrimPrefix(strings.TrimPrefix(asOf, "judged "), "as of "))
 	header.Gaps(w, &report.Inventory{Gaps: r.Gaps})
 	for _, part := range catalog.Parts() {
 		groups := GroupClaims(r.Claims, string(part))

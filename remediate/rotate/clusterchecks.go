@@ -10,6 +10,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
@@ -182,20 +183,20 @@ func (p Preflight) pools() preflight.Result {
 }
 
 func (p Preflight) nodes() preflight.Result {
-	const look, effect = "kubectl get nodes; kubectl get leases -n kube-node-lease", "Rollouts wait for such a master, and such a node gets no new CA"
-	if lost := p.lost(); p.ControlPlane == nil && len(lost) > 0 {
-		return preflight.Fail(look, "%s. %s (as of %s)", few(lost), effect, remediate.Timestamp(p.Facts.Snapshot.Taken))
+	if names, lost, master := p.lost(); p.ControlPlane == nil && len(lost) > 0 {
+		return preflight.Fail(p.revive(names), "%s. %s (as of %s)", few(lost), withoutNode(master), remediate.Timestamp(p.Facts.Snapshot.Taken))
 	}
 	if f, ok := p.general().Unread("nodes"); ok {
 		return f
 	}
-	var unavailable, notReady, unknown []string
+	var unavailable, notReady, unknown, names []string
+	master := false
 	for _, n := range p.ControlPlane.Nodes {
 		switch life := n.Health(); {
 		case n.Ready != "True":
-			notReady = append(notReady, n.Name)
+			notReady, names, master = append(notReady, n.Name), append(names, n.Name), master || n.Master
 		case life.Unhealthy():
-			unavailable = append(unavailable, n.Name+": "+life.String())
+			unavailable, names, master = append(unavailable, n.Name+": "+life.String()), append(names, n.Name), master || n.Master
 		case life.Healthy() != catalog.Yes:
 			unknown = append(unknown, n.Name+": "+life.Heartbeat())
 		}
@@ -205,21 +206,39 @@ func (p Preflight) nodes() preflight.Result {
 	}
 	switch {
 	case len(unavailable) > 0:
-		return preflight.Fail(look, "%s. %s", few(unavailable), effect)
+		return preflight.Fail(p.revive(names), "%s. %s", few(unavailable), withoutNode(master))
 	case len(unknown) > 0:
 		return preflight.Result{Reason: "whether these nodes are alive is unknown: " + few(unknown), Next: p.hints().Unread(inspect.MayList("leases.coordination.k8s.io", "kube-node-lease"))}
 	}
 	return preflight.Pass("")
 }
 
+// withoutNode says what does not go on while a node is lost; master: one of the control plane is.
+func withoutNode(master bool) string {
+	if master {
+		return "Rollouts wait for such a master, and such a node gets no new CA"
+	}
+	return "Such a node gets no new CA"
+}
+
+// revive is what to do about nodes that are lost: the repair, where the kubelet of one is known not to trust api-int.
+func (p Preflight) revive(nodes []string) string {
+	if slices.ContainsFunc(p.Claims, func(c trust.Claim) bool {
+		return c.Status == assess.Fail && c.Edge.Part == catalog.PartAPIInt && slices.Contains(nodes, c.Node) && strings.Contains(c.Advice.Text, " fix-api-int ")
+	}) {
+		return p.hints().Next("{} fix-api-int --dry-run=client")
+	}
+	return "kubectl get nodes; kubectl get leases -n kube-node-lease"
+}
+
 // lost are the nodes that do not work, by the Node objects and Leases of the facts themselves: a file
-// may have those, and no status of the cluster.
-func (p Preflight) lost() (out []string) {
+// may have those, and no status of the cluster. master: one is of the control plane.
+func (p Preflight) lost() (names, out []string, master bool) {
 	s := p.Facts.Snapshot
 	for _, n := range slices.Concat(s.Nodes, s.LeftOut()) {
 		if life := s.NodeHealth(&n); life.Unhealthy() {
-			out = append(out, n.Name+": "+life.String())
+			names, out, master = append(names, n.Name), append(out, n.Name+": "+life.String()), master || n.Role == catalog.RoleMaster
 		}
 	}
-	return out
+	return names, out, master
 }
