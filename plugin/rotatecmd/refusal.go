@@ -61,6 +61,9 @@ func (e briefError) Unwrap() error { return e.Blocked }
 // fullCut is how many lines of each text are tried first.
 const fullCut = 4
 
+// aCommand is a next step that is one command and nothing else.
+var aCommand = regexp.MustCompile(`^(kubectl|oc|certrot) [^;]*$`)
+
 // numbered is where the next step of several begins.
 var numbered = regexp.MustCompile(`([:;]) (\([1-9]\) )`)
 
@@ -167,6 +170,9 @@ func brief(b *preflight.Blocked, waiting string, columns, most int) (next string
 			text = append(text, ui.Shortened(line, most*columns-errorLead))
 		}
 		for i, step := range steps[:min(len(steps), listed)] {
+			if i > 0 && cut < 3 && aCommand.MatchString(step) && len([]rune(step)) > columns-nextLead {
+				continue // a command that is cut runs no more
+			}
 			if i > 0 {
 				step = ui.Shortened(ui.OneLine(step), max(1, cut)*columns-nextLead)
 			}
