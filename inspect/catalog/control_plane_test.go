@@ -113,7 +113,7 @@ func TestServingCertificatesOfStaticPodsArePartOfRevisions(t *testing.T) {
 func TestAggregatedAPIServersReadWhatIsPublished(t *testing.T) {
 	t.Parallel()
 	for _, e := range controlPlaneEdges() {
-		if strings.Contains(e.Verifier, "API servers") && e.Trust != extensionAuthentication("requestheader-client-ca-file") {
+		if strings.Contains(e.Verifier, "API servers") && e.Trust != publishedRequestHeaderCA() {
 			t.Errorf("%s reads %s", e.ID, e.Trust)
 		}
 	}

@@ -45,7 +45,7 @@ func controlPlaneEdges() []Edge {
 		etcdPeers("etcd-peers", etcdServerCA(), from417),
 		{
 			ID: "extension-front-proxy", Part: PartControlPlane, Verifier: "extension API servers", Statement: "extension API servers trust kube-apiserver's front proxy certificate",
-			Trust: extensionAuthentication("requestheader-client-ca-file"), Presented: secret(kasTarget, "aggregator-client"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
+			Trust: publishedRequestHeaderCA(), Presented: secret(kasTarget, "aggregator-client"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
 			Impact: "aggregated APIs, metrics among them",
 			In:     Range{Component: kas}, Evidence: Evidence{Field, "kubernetes/kubernetes pkg/controlplane/controller/clusterauthenticationtrust/cluster_authentication_trust_controller.go"},
 		},
@@ -54,7 +54,7 @@ func controlPlaneEdges() []Edge {
 		{
 			ID: "aggregated-front-proxy", Part: PartControlPlane, Verifier: "aggregated API servers", Statement: "aggregated API servers trust kube-apiserver's front proxy certificate",
 			// They are given no file: they read what kube-apiserver publishes.
-			Trust: extensionAuthentication("requestheader-client-ca-file"), Presented: secret(kasTarget, "aggregator-client"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
+			Trust: publishedRequestHeaderCA(), Presented: secret(kasTarget, "aggregator-client"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
 			Impact: "OpenShift's own APIs: routes, projects, images, log in",
 			In:     Range{Component: kas}, Evidence: Evidence{Verified, "openshift/cluster-openshift-apiserver-operator bindata/v3.11.0/config/defaultconfig.yaml and openshift-apiserver/deploy.yaml @ release-4.12 to 4.22; " +
 				"kubernetes/apiserver pkg/server/options/authentication.go (createRequestHeaderConfig)"},
@@ -149,8 +149,8 @@ func openShiftAPIEdges() []Edge {
 	}
 }
 
-// extensionAuthentication is a key of what kube-apiserver publishes of the CAs that
-// it trusts.
-func extensionAuthentication(key string) Ref {
-	return Ref{Kind: ConfigMap, Namespace: "kube-system", Name: "extension-apiserver-authentication", Key: key}
+// publishedRequestHeaderCA is what kube-apiserver publishes of the CAs by which it verifies
+// front proxies.
+func publishedRequestHeaderCA() Ref {
+	return Ref{Kind: ConfigMap, Namespace: "kube-system", Name: "extension-apiserver-authentication", Key: "requestheader-client-ca-file"}
 }

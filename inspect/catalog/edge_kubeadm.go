@@ -85,7 +85,7 @@ func kubeadmEdges() []Edge {
 		etcd("kubeadm-etcd-healthcheck", "etcd", "etcd trusts the client certificate of its health checks", "etcd/healthcheck-client.crt", "kubeadm's look at etcd: upgrades and joins of control plane nodes", NameClient),
 		{
 			ID: "kubeadm-front-proxy", Part: PartControlPlane, Verifier: "extension API servers", Statement: "extension API servers trust kube-apiserver's front proxy certificate",
-			Trust: extensionAuthentication("requestheader-client-ca-file"), Presented: inPKI("front-proxy-client.crt"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
+			Trust: publishedRequestHeaderCA(), Presented: inPKI("front-proxy-client.crt"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
 			Impact: "aggregated APIs, metrics among them", In: plain, Evidence: components,
 		},
 	}
@@ -150,7 +150,7 @@ func kubeadmRotations() []Rotation {
 			inPKI("apiserver.crt"), inPKI("apiserver-kubelet-client.crt"), conf("admin"), conf("super-admin"), conf("controller-manager"), conf("scheduler"),
 			file("/var/lib/kubelet/pki/kubelet-client-*.pem"), file("/var/lib/kubelet/pki/kubelet-server-*.pem"),
 		}},
-		{Signer: inPKI("front-proxy-ca.crt"), Bundle: extensionAuthentication("requestheader-client-ca-file"), Targets: []Ref{inPKI("front-proxy-client.crt")}, In: plain, Evidence: src},
+		{Signer: inPKI("front-proxy-ca.crt"), Bundle: publishedRequestHeaderCA(), Targets: []Ref{inPKI("front-proxy-client.crt")}, In: plain, Evidence: src},
 		{Signer: inPKI("etcd/ca.crt"), Targets: []Ref{inPKI("etcd/server.crt"), inPKI("etcd/peer.crt"), inPKI("etcd/healthcheck-client.crt"), inPKI("apiserver-etcd-client.crt")}, In: plain, Evidence: src},
 	}
 }
