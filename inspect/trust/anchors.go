@@ -46,7 +46,8 @@ func (j *judge) files(e catalog.Edge) []anchors {
 			break
 		}
 		n := &j.f.Snapshot.Nodes[i]
-		if e.OnNodesWith != "" && n.Via != "" && n.File(e.OnNodesWith) == nil {
+		// Root on a worker can put that file there, too.
+		if e.OnNodesWith != "" && (n.Role != "" && n.Role != catalog.RoleMaster || n.Via != "" && n.File(e.OnNodesWith) == nil) {
 			continue
 		}
 		everywhere := e.OnlyIfExists != catalog.Ref{} || len(e.Platforms) > 0

@@ -70,7 +70,7 @@ func (c *Claim) needs(s *pki.Skipped, all bool) {
 
 // timeOf is the verifier's: a node's own, where its trust anchors are there.
 func (j *judge) timeOf(c *Claim) time.Time {
-	if len(c.Trust) > 0 {
+	if len(c.Trust) > 0 && c.Edge.OnNodesWith == "" { // those are one place of several nodes
 		if n, ok := j.f.Node(c.Trust[0].Node); ok {
 			return n.Time(j.f.Now)
 		}

@@ -327,6 +327,19 @@ func TestKubeadmsAPIServersTrustTheirFile(t *testing.T) {
 		}, "kubeadm-apiserver-kubelet", map[string]string{"n1": "fail", "n2": "fail", "n3": "fail"}},
 		"a worker's file is no API server's": {func(k *kubeadm) { k.file("n3", "ca.crt", next.CertPEM) },
 			"kubeadm-apiserver-kubelet", map[string]string{"n1": "pass", "n2": "pass", "n3": "pass"}},
+		"a worker has an API server's certificate, too": {func(k *kubeadm) {
+			k.file("n3", "ca.crt", next.CertPEM)
+			k.file("n3", "apiserver.crt", next.Issue("kube-apiserver", from(-10), from(355)).CertPEM)
+		}, "kubeadm-apiserver-kubelet", map[string]string{"n1": "pass", "n2": "pass", "n3": "pass"}},
+		"a worker has it, and no control plane node was read": {func(k *kubeadm) {
+			k.file("n3", "apiserver.crt", k.ca.Issue("kube-apiserver", from(-10), from(355)).CertPEM)
+			k.unasked("n1")
+			k.unasked("n2")
+		}, "kubeadm-apiserver-kubelet", map[string]string{" n3": "unknown"}},
+		"the clock of one is wrong": {func(k *kubeadm) {
+			at := noon.AddDate(2, 0, 0)
+			k.node("n1").Clock = inspect.Clock{Sent: noon, Received: noon, Before: at, After: at}
+		}, "kubeadm-apiserver-kubelet", map[string]string{"n1": "pass", "n2": "pass", "n3": "pass"}},
 		"no control plane node was read": {func(k *kubeadm) {
 			k.unasked("n1")
 			k.unasked("n2")

@@ -20,16 +20,23 @@ import (
 // problemKind is that of what findings of several checks are about.
 const problemKind = "Problem"
 
-// marked are the mark and the severity before a title on a screen, and requests the title of those that wait.
-var (
-	marked   = regexp.MustCompile(`^[^a-z0-9 ]* ?(?:critical|warning|info|fail|unknown) +`)
-	requests = regexp.MustCompile(`^\d+ csrs? pending`)
-)
+// marked are the mark and the severity before a title on a screen.
+var marked = regexp.MustCompile(`^[^a-z0-9 ]* ?(?:critical|warning|info|fail|unknown) +`)
+
+// phrases are in titles that name an object, and by what check they are: without a file no more is known
+// of that object.
+func phrases() []struct{ is, check string } {
+	return []struct{ is, check string }{
+		{`^(csr-\S+|\d+ csrs?)( \(.*\))? pending`, "csr-answered"},
+		{` expired( \S+)? ago`, "certificate-expired"},
+		{` expires in \d`, "certificate-expiring"},
+		{`^truncated pem in `, "pem-readable"},
+	}
+}
 
 // titleOf is a title as it is compared: no case, no mark, no names behind it.
 func titleOf(typed string) string {
-	title := marked.ReplaceAllString(strings.ToLower(strings.Join(strings.Fields(typed), " ")), "")
-	return requests.ReplaceAllString(title, "certificate requests without a certificate")
+	return marked.ReplaceAllString(strings.ToLower(strings.Join(strings.Fields(typed), " ")), "")
 }
 
 // title explains a problem by its title, as screens print it; false: none is called so.
@@ -51,16 +58,23 @@ func (e *explainer) title(ctx context.Context, w io.Writer, all []topic, typed s
 			return true, nil
 		}
 	}
-	if len(e.reading.From) == 0 {
-		return false, nil
-	}
-	found, err := e.findings(ctx)
-	for _, f := range found {
-		if is(f.Reason) {
-			return true, e.one(ctx, w, all, f.ID)
+	if len(e.reading.From) > 0 {
+		found, err := e.findings(ctx)
+		if err != nil {
+			return false, err
+		}
+		for _, f := range found {
+			if is(f.Reason) {
+				return true, e.one(ctx, w, all, f.ID)
+			}
 		}
 	}
-	return false, err
+	for _, p := range phrases() {
+		if regexp.MustCompile(p.is).MatchString(title) {
+			return true, e.one(ctx, w, all, p.check)
+		}
+	}
+	return false, nil
 }
 
 // problemOf explains a cause of the catalog.

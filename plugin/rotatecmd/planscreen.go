@@ -141,7 +141,7 @@ func printOpen(a *ui.OneScreen, p rotate.Planned) {
 	if p.Rotates() {
 		all = append([]rotate.Planned{p}, all...)
 	}
-	const awaited = "○ awaited: "
+	const awaited, accepted = "○ awaited: ", "! accepted: "
 	var order []string
 	names, reasons, of := map[string][]string{}, map[string][]string{}, map[string][]string{}
 	for _, r := range all {
@@ -153,7 +153,7 @@ func printOpen(a *ui.OneScreen, p rotate.Planned) {
 			case r.Of.Triggered():
 				kind = "! not blocked by, as its owner rotates it already: "
 			case slices.Contains(r.Accepted, v.ID):
-				kind = "! accepted: "
+				kind = accepted
 			case v.Status != assess.Fail:
 				kind = "? stops with exit code 3 unless read by then: "
 			}
@@ -178,8 +178,12 @@ func printOpen(a *ui.OneScreen, p rotate.Planned) {
 			a.Names(ui.Useful, label("")+kind, checks)
 		} else {
 			a.Whole("%s", label("")+kind+strings.Join(checks, ", "))
+			rank := ui.Extra
+			if kind == accepted {
+				rank = ui.Always
+			}
 			for _, reason := range unique(reasons[kind]) {
-				a.Prose(ui.Extra, 2, label("")+"  ", reason)
+				a.Prose(rank, 2, label("")+"  ", reason)
 			}
 		}
 	}

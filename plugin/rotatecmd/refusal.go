@@ -91,11 +91,15 @@ func inOrder(step string, columns int) string {
 	return strings.Join(out, "\n")
 }
 
-// accepting is the line that names what may be accepted; empty: nothing may. That nodes do not get
+// accepting is the line that names what may be accepted; empty: nothing may, or something else stops
+// it. That nodes do not get
 // the new CA is not among it: its steps name the flag where it does no harm.
 func accepting(b *preflight.Blocked) string {
 	var risks []string
 	for _, v := range b.Checks {
+		if v.ID == rotate.ReachesVerifiers && !numbered.MatchString(v.Remediation.Text) || v.ID != rotate.ReachesVerifiers && !v.Risk {
+			return "" // what stops it all the same
+		}
 		if v.Risk && v.ID != rotate.ReachesVerifiers {
 			risks = append(risks, v.ID)
 		}

@@ -29,7 +29,9 @@ type OneScreen struct {
 type answerLine struct {
 	rank Rank
 	text string
-	cut  bool
+	cut  bool // at the width
+	// goesOn: the next one is of the same text.
+	goesOn bool
 }
 
 // NewOneScreen returns an empty answer for out.
@@ -40,12 +42,12 @@ func (a *OneScreen) Columns() int { return a.page.columns }
 
 // Line adds a line that is cut at the width.
 func (a *OneScreen) Line(rank Rank, format string, args ...any) {
-	a.lines = append(a.lines, answerLine{rank, Clean(fmt.Sprintf(format, args...)), true})
+	a.lines = append(a.lines, answerLine{rank: rank, text: Clean(fmt.Sprintf(format, args...)), cut: true})
 }
 
 // Whole adds a line that is never left out and never cut: what changes, and what is copied.
 func (a *OneScreen) Whole(format string, args ...any) {
-	a.lines = append(a.lines, answerLine{Always, Clean(fmt.Sprintf(format, args...)), false})
+	a.lines = append(a.lines, answerLine{rank: Always, text: Clean(fmt.Sprintf(format, args...))})
 }
 
 // Prose adds a text of at most so many lines, which begins behind the lead. Its later lines are of
@@ -60,6 +62,7 @@ func (a *OneScreen) Prose(rank Rank, most int, lead, text string) {
 	}
 	for i, line := range lines {
 		a.Line(min(rank+Rank(min(i, 1)), Extra), "%s", line)
+		a.lines[len(a.lines)-1].goesOn = i < len(lines)-1
 	}
 }
 
@@ -114,6 +117,8 @@ func (a *OneScreen) Print(out io.Writer, most int, more string) error {
 	for i, l := range a.lines {
 		switch {
 		case without[i]:
+		case l.goesOn && without[i+1]:
+			Printf(a.page, "%s\n", shortened(l.text+" …", a.page.columns))
 		case l.cut:
 			Printf(a.page, "%s\n", shortened(l.text, a.page.columns))
 		default:

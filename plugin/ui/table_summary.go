@@ -53,7 +53,7 @@ func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Sev
 	}
 	if !p.all {
 		more := "more: --details; every certificate: --all; for scripts: -o json"
-		if about := p.Hints.Next("more: --details, --all, -o json; about a problem: {} explain TITLE"); len(s.Problems) > 0 && columnsIn(about) <= w.columns {
+		if about := p.Hints.Next("more: --details, --all, -o json; one problem: {} explain 'TITLE'"); len(s.Problems) > 0 && columnsIn(about) <= w.columns {
 			more = about
 		}
 		s.Tail = append(p.expiryLines(w, inv), more)

@@ -109,7 +109,7 @@ func (l *looked) presented(claims []trust.Claim, at catalog.Ref, ca *pki.Cert) {
 // masters without a copy that was read, it is unknown what they present.
 func (l *looked) accepted(claims []trust.Claim, at catalog.Ref, ca *pki.Cert, without []string) {
 	if len(claims) == 0 {
-		l.unknown = append(l.unknown, at.Name+" (no request was made with it: that takes a master that can be read)")
+		l.unknown = append(l.unknown, at.Name+" (no request was made with it: that takes a control plane node that can be read)")
 	}
 	for _, claim := range claims {
 		switch {

@@ -27,7 +27,7 @@ func TestAcceptedByKubelets(t *testing.T) {
 		want    string
 	}{
 		{"both accept it", []string{"new"}, []int{200, 403}, "pass: all 2 requests with a certificate of it were accepted"},
-		{"nobody asked", []string{"new"}, nil, "unknown: unknown: kubelet-client (no request was made with it: that takes a master that can be read)"},
+		{"nobody asked", []string{"new"}, nil, "unknown: unknown: kubelet-client (no request was made with it: that takes a control plane node that can be read)"},
 		{"one does not", []string{"new"}, []int{200, 401}, "warn: 1 of 2 requests with a certificate of it were accepted; not: 10.0.0.2:10250 answers 401"},
 		{"one does not answer", []string{"new"}, []int{200, 0}, "unknown: 1 of 2 requests with a certificate of it were accepted; unknown: a request from master-0 to 10.0.0.2:10250 had no answer"},
 		{"a master still has the old one, which is accepted", []string{"new", "old"}, []int{200, 200}, "warn: 2 of 3 requests with a certificate of it were accepted; not: " + row.Certificate + " on master-1 still has the one made"},

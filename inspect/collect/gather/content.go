@@ -60,6 +60,9 @@ func (p *parser) begin(word, rest string) error {
 	return nil
 }
 
+// maxNote bounds a note, in bytes: it is repeated at each path of its content. The program's have fewer.
+const maxNote = 500
+
 func (d *draft) line(word, rest string) error {
 	part := strings.SplitN(rest, " ", 5)
 	switch word {
@@ -68,6 +71,9 @@ func (d *draft) line(word, rest string) error {
 		if part[0] == "redacted" {
 			d.text = true
 			return err
+		}
+		if len(text) > maxNote {
+			text = strings.ToValidUTF8(text[:maxNote], "") + "…"
 		}
 		d.notes = append(d.notes, Note{part[0], text})
 		return err

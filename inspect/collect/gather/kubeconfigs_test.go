@@ -208,3 +208,21 @@ func TestWhatANodesFilesBringIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestANotesLengthIsBounded: it is repeated at each path.
+func TestANotesLengthIsBounded(t *testing.T) {
+	t.Parallel()
+	const paths = 50
+	id := fmt.Sprintf("%064x", 1)
+	var lines []string
+	for n := range paths {
+		lines = append(lines, fmt.Sprintf("file R 8180 0 0 root root 5 1 1 %d 1 - %s - - /etc/kubernetes/%d", n+1, id, n))
+	}
+	r, err := Read(t.Context(), answering(answer(append(lines, "content "+id, "note shape "+strings.Repeat("%C3%A9", 1<<20))...)), pki.NewScanner(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Gaps) != paths || len(r.Gaps[0].Reason) > 2*maxNote || !strings.HasSuffix(r.Gaps[0].Reason, "…)") {
+		t.Errorf("%d gaps, the first of %d bytes", len(r.Gaps), len(r.Gaps[0].Reason))
+	}
+}
