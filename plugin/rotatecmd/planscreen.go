@@ -180,7 +180,7 @@ func printOpen(a *ui.OneScreen, p rotate.Planned) {
 			a.Whole("%s", label("")+kind+strings.Join(checks, ", "))
 			rank := ui.Extra
 			if kind == accepted {
-				rank = ui.Always
+				rank = ui.Useful
 			}
 			for _, reason := range unique(reasons[kind]) {
 				a.Prose(rank, 2, label("")+"  ", reason)
