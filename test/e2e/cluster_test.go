@@ -58,22 +58,18 @@ func (f *fixing) wholeCluster(t *testing.T) {
 	}
 	ends(t, f.inLab(t, append(fix, "--yes")...), 0, "already up to date on "+strings.Join(slices.Sorted(slices.Values(nodes)), ", "))
 	ends(t, f.inLab(t, append(fix, "status")...), 0, "nothing is left to be repaired")
-	// The API server's log tells of clients that refused it before the repair: these pass
-	// as soon as none has done so for half a minute.
-	eventually(t, "each check passes", func() string {
-		r = f.inLab(t, "verify", "--nodes", "all", "--via", "ssh", "-o", "json")
-		why := ""
-		for _, c := range claimsIn(t, r) {
-			if c.Status == "fail" || c.Status != "pass" && c.ID != "apiserver-refused" {
-				t.Fatalf("%s on %q: %s (%s)", c.ID, c.Node, c.Status, c.Reason)
-			}
-			if c.Status != "pass" {
-				why = c.Node + ": " + c.Reason
-			}
+	// The API server's log tells of clients that refused it before the repair. With several control
+	// plane nodes a client at the address of one may have come through the load balancer there: that
+	// stays unknown until its last refusal is a quarter of an hour old.
+	r = f.inLab(t, "verify", "--nodes", "all", "--via", "ssh", "-o", "json")
+	if r.code != 0 && r.code != 3 {
+		t.Fatal(r.said())
+	}
+	for _, c := range claimsIn(t, r) {
+		if c.Status == "fail" || c.Status != "pass" && c.ID != "apiserver-refused" {
+			t.Errorf("%s on %q: %s (%s)", c.ID, c.Node, c.Status, c.Reason)
 		}
-		return why
-	})
-	ends(t, r, 0)
+	}
 	for _, n := range nodes { // or the machine waits for what does not heed its end
 		mustDo(t, f.lab, "-n", "default", "delete", "pod", "after-"+n, "--now", "--wait")
 	}
