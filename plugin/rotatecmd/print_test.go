@@ -15,6 +15,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
@@ -283,5 +284,21 @@ func TestARefusalInFull(t *testing.T) {
 	b.Checks = []preflight.Verdict{verdict("nodes-ready", "look"), order}
 	if got, _ := brief(b, "", 80, 20); !strings.HasPrefix(got, "the order:") {
 		t.Errorf("what nodes do not get is not first:\n%s", got)
+	}
+}
+
+// TestAPreviewTakesNoFlagThatItsCommandLacks: rotate has more flags about nodes.
+func TestAPreviewTakesNoFlagThatItsCommandLacks(t *testing.T) {
+	t.Parallel()
+	o := &rotateOptions{reads: " --node-path /opt/x --trust-stores", app: cli.App{ProgramName: "oc certrot"}, reading: connect.Reading{App: cli.App{ProgramName: "oc certrot"}}}
+	if got := o.preview("pretrust"); got != "oc certrot pretrust --dry-run=client" {
+		t.Errorf("got %q", got)
+	}
+	if got := o.command("verify --nodes all"); got != "oc certrot verify --nodes all --node-path /opt/x --trust-stores" {
+		t.Errorf("got %q", got)
+	}
+	o.reading.From = []string{"a.certrot"}
+	if got := o.preview("fix-api-int"); got != "oc certrot fix-api-int --dry-run=client --from a.certrot" {
+		t.Errorf("got %q", got)
 	}
 }

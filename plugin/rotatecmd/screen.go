@@ -135,6 +135,12 @@ func validity(cert *pki.Cert, now time.Time) string {
 	return days + ", expires in " + duration.HumanDuration(cert.NotAfter.Sub(now))
 }
 
+// preview is the command that shows a repair of the same cluster or files. It takes fewer flags about
+// nodes than rotate does.
+func (o *rotateOptions) preview(repair string) string {
+	return o.reading.Hints().Next("{} " + repair + " --dry-run=client")
+}
+
 // command is one of the program's, about the same cluster or files: it runs as it stands.
 func (o *rotateOptions) command(words string, names ...string) string {
 	reads := o.reads

@@ -138,9 +138,9 @@ func (o *rotateOptions) afterTrust(p rotate.Progress, live bool) string {
 	of := p.Planned.Of
 	if _, withheld := of.Rotation.Undelivered(p.Planned.Facts.Snapshot.Cluster.Versions); withheld == catalog.Yes {
 		if leaf := slices.IndexFunc(p.Stages, func(s rotate.Stage) bool { return s.ID == rotate.StageLeaf }); leaf >= 0 && p.Stages[leaf].Status == assess.Pass {
-			return o.command("fix-api-int --dry-run=client")
+			return o.preview("fix-api-int")
 		}
-		return o.command("pretrust --dry-run=client")
+		return o.preview("pretrust")
 	}
 	if live {
 		return o.command("verify --nodes all")
