@@ -48,12 +48,12 @@ func TestChecksOfAFileSayWhatWasReadThen(t *testing.T) {
 		says  []string
 		never string
 	}{
-		"nobody asked":        {fix, nil, cli.ExitFindings, []string{"Unknown, since no API server was asked: etcd-healthy, static-pods-settled, upgrade-running"}, "as of"},
-		"at rest":             {fix, func(*inspect.ClusterStatus) {}, cli.ExitFindings, []string{"Checked of the whole cluster, as of 20", "upgrade-running"}, "no API server was asked"},
-		"short, nobody asked": {short, nil, cli.ExitFindings, []string{"? UNKNOWN not checked in a file: etcd health, static Pods", "✓ PASS published CA verifies api-int, no custom certificate, clocks agree"}, ""},
-		"short, at rest":      {short, func(*inspect.ClusterStatus) {}, cli.ExitFindings, []string{"✓ PASS as of 20"}, "not checked in a file"},
-		"an upgrade":          {fix, func(s *inspect.ClusterStatus) { s.ControlPlane.Update.Progressing = "True" }, cli.ExitRefused, []string{"upgrade-running: the cluster goes to", "(as of 20"}, ""},
-		"it was accepted":     {fix + " --accept-risk=upgrade-running", func(s *inspect.ClusterStatus) { s.ControlPlane.Update.Progressing = "True" }, cli.ExitFindings, []string{"Accepted by name: upgrade-running"}, ""},
+		"no API server asked":        {fix, nil, cli.ExitFindings, []string{"Unknown, since no API server was asked: etcd-healthy, static-pods-settled, upgrade-running"}, "as of"},
+		"at rest":                    {fix, func(*inspect.ClusterStatus) {}, cli.ExitFindings, []string{"Checked of the whole cluster, as of 20", "upgrade-running"}, "no API server was asked"},
+		"short, no API server asked": {short, nil, cli.ExitFindings, []string{"? UNKNOWN not checked in a file: etcd health, static Pods", "✓ PASS published CA verifies api-int, no custom certificate, clocks agree"}, ""},
+		"short, at rest":             {short, func(*inspect.ClusterStatus) {}, cli.ExitFindings, []string{"✓ PASS as of 20"}, "not checked in a file"},
+		"an upgrade":                 {fix, func(s *inspect.ClusterStatus) { s.ControlPlane.Update.Progressing = "True" }, cli.ExitRefused, []string{"upgrade-running: the cluster goes to", "(as of 20"}, ""},
+		"it was accepted":            {fix + " --accept-risk=upgrade-running", func(s *inspect.ClusterStatus) { s.ControlPlane.Update.Progressing = "True" }, cli.ExitFindings, []string{"Accepted by name: upgrade-running"}, ""},
 		"pools were unread": {fix, func(s *inspect.ClusterStatus) {
 			s.ControlPlane.Gaps = []inspect.Gap{{What: catalog.Pools, Reason: "list machineconfigpools: forbidden"}}
 		}, cli.ExitRefused, []string{"pools-settled: list machineconfigpools: forbidden (as of 20", "as a user who may list machineconfigpools"}, ""},
@@ -67,9 +67,9 @@ func TestChecksOfAFileSayWhatWasReadThen(t *testing.T) {
 			s.ControlPlane.Actors = []inspect.Actor{{Resource: catalog.MachineHealthChecks, Namespace: "openshift-machine-api", Name: "all", Active: catalog.Yes, Why: "it heeds Ready Unknown"}}
 		}, cli.ExitFindings, []string{"Health checks are paused first"}, "Nothing is paused"},
 		"rotate, a node that the file knows to be lost": {rotated, nil, cli.ExitRefused, []string{"check nodes-ready fails: worker-2: no heartbeat for 5h (Lease), Ready is Unknown", "(as of 2024-02-10 06:30:00 UTC)"}, "yes"},
-		"all, nobody asked":                             {list, nil, cli.ExitFine, []string{"Nothing can be rotated now: worker-2: no heartbeat for 5h (Lease), Ready is Unknown (nodes-ready)", "no 4 not checked"}, "yes"},
-		"rotate, nobody asked":                          {rotated + " --accept-risk=nodes-ready", nil, cli.ExitFindings, []string{"? unknown, no API server asked: operators-settled"}, "pass, as of"},
-		"rotate, nobody asked, all":                     {rotated + " --details --accept-risk=nodes-ready", nil, cli.ExitFindings, []string{"since no API server was asked: operators-settled"}, "Checked as of"},
+		"all, no API server asked":                      {list, nil, cli.ExitFine, []string{"Nothing can be rotated now: worker-2: no heartbeat for 5h (Lease), Ready is Unknown (nodes-ready)", "no 4 not checked"}, "yes"},
+		"rotate, no API server asked":                   {rotated + " --accept-risk=nodes-ready", nil, cli.ExitFindings, []string{"? unknown, no API server asked: operators-settled"}, "pass, as of"},
+		"rotate, no API server asked, all":              {rotated + " --details --accept-risk=nodes-ready", nil, cli.ExitFindings, []string{"since no API server was asked: operators-settled"}, "Checked as of"},
 		"rotate, at rest":                               {rotated, func(*inspect.ClusterStatus) {}, cli.ExitFindings, []string{"✓ 18 pass, as of 20"}, "no API server asked"},
 		"rotate, at rest, all":                          {rotated + " --details", func(*inspect.ClusterStatus) {}, cli.ExitFindings, []string{"Checked as of 20"}, "no API server was asked"},
 		"rotate, a lost node, in few":                   {rotated + " --accept-risk=nodes-ready", func(s *inspect.ClusterStatus) { s.ControlPlane.Nodes[0].Ready = "False" }, cli.ExitFindings, []string{"! accepted: nodes-ready", "nodes-ready: not Ready: "}, "blocked now"},

@@ -26,12 +26,12 @@ func TestKubeletsAccept(t *testing.T) {
 		{"it is known", inspect.ProbeAnswer{Code: 200}, nil, assess.Pass, ""},
 		{"it is known, and may not", inspect.ProbeAnswer{Code: 403}, nil, assess.Pass, ""},
 		{"the kubelet is not well, and knows it", inspect.ProbeAnswer{Code: 500}, nil, assess.Pass, ""},
-		{"it is not known", inspect.ProbeAnswer{Code: 401}, nil, assess.Fail, "10.0.0.7:10250 answers 401 to a request from m0 with"},
-		{"it is not known, and the file is just written", inspect.ProbeAnswer{Code: 401}, func(w *world, n *inspect.Node) {
+		{"it is unknown", inspect.ProbeAnswer{Code: 401}, nil, assess.Fail, "10.0.0.7:10250 answers 401 to a request from m0 with"},
+		{"it is unknown, and the file is just written", inspect.ProbeAnswer{Code: 401}, func(w *world, n *inspect.Node) {
 			n.Kubelet.ClientCAFile = "/etc/kubernetes/kubelet-ca.crt"
 			n.Files = []inspect.NodeFile{{Path: n.Kubelet.ClientCAFile, Modified: noon.Add(-time.Minute)}}
 		}, assess.Unknown, "may take 2 minutes; run it again"},
-		{"it is not known, and the file was written before", inspect.ProbeAnswer{Code: 401}, func(w *world, n *inspect.Node) {
+		{"it is unknown, and the file was written before", inspect.ProbeAnswer{Code: 401}, func(w *world, n *inspect.Node) {
 			n.Kubelet.ClientCAFile = "/etc/kubernetes/kubelet-ca.crt"
 			n.Files = []inspect.NodeFile{{Path: n.Kubelet.ClientCAFile, Modified: noon.Add(-3 * time.Minute)}}
 		}, assess.Fail, "does not accept it"},

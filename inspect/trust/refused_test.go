@@ -139,7 +139,7 @@ func TestMended(t *testing.T) {
 			l.At.Node, l.Refused = "z2", nil
 			w.s.ServerLogs = append(w.s.ServerLogs, l)
 		}, nil},
-		"who is a master is not known": {func(w *world) { w.s.OtherNodes = []inspect.Node{{Name: "z2"}} }, []assess.Status{assess.Unknown}},
+		"who is a master is unknown": {func(w *world) { w.s.OtherNodes = []inspect.Node{{Name: "z2"}} }, []assess.Status{assess.Unknown}},
 		"its clock is an hour ahead": {func(w *world) {
 			n := &w.s.Nodes[0]
 			n.Clock = inspect.Clock{Sent: noon, Before: noon.Add(time.Hour), After: noon.Add(time.Hour), Received: noon}
@@ -220,11 +220,11 @@ func TestWhoseBehindMasters(t *testing.T) {
 		status assess.Status
 		node   string
 	}{
-		"a balancer of the platform's":  {catalog.No, "apiserver-refused", catalog.RoleMaster, assess.Fail, "n1"},
-		"balancers on masters":          {catalog.Yes, "apiserver-refused", catalog.RoleMaster, assess.Unknown, ""},
-		"a worker":                      {catalog.Yes, "apiserver-refused", catalog.RoleWorker, assess.Fail, "n1"},
-		"a server without a balancer":   {catalog.Yes, "config-server-refused", catalog.RoleMaster, assess.Fail, "n1"},
-		"which of them it is not known": {catalog.Unknown, "apiserver-refused", catalog.RoleMaster, assess.Fail, "n1"},
+		"a balancer of the platform's":    {catalog.No, "apiserver-refused", catalog.RoleMaster, assess.Fail, "n1"},
+		"balancers on masters":            {catalog.Yes, "apiserver-refused", catalog.RoleMaster, assess.Unknown, ""},
+		"a worker":                        {catalog.Yes, "apiserver-refused", catalog.RoleWorker, assess.Fail, "n1"},
+		"a server without a balancer":     {catalog.Yes, "config-server-refused", catalog.RoleMaster, assess.Fail, "n1"},
+		"which of them it is, is unknown": {catalog.Unknown, "apiserver-refused", catalog.RoleMaster, assess.Fail, "n1"},
 	} {
 		w := newWorld(catalog.Versions{Cluster: "4.15.3"})
 		w.s.Cluster.OwnAddresses = c.own
@@ -261,12 +261,12 @@ func TestARefusalFromBeforeTheRepairPasses(t *testing.T) {
 		given func(w *world)
 		want  assess.Status
 	}{
-		"all were restarted":               {func(*world) {}, assess.Pass},
-		"multus was not":                   {func(w *world) { w.s.Nodes[0].Processes[0].Started = ago(5 * time.Minute) }, assess.Unknown},
-		"whether multus was is not known":  {func(w *world) { w.s.Nodes[0].Processes = w.s.Nodes[0].Processes[1:] }, assess.Unknown},
-		"multus was not told of":           {func(w *world) { w.s.Nodes[0].Processes, w.s.Nodes[0].Kubelet.StartedByUptime = nil, ago(2*time.Minute) }, assess.Unknown},
-		"it may not be the node's address": {func(w *world) { w.s.Nodes[0].Reached = "" }, assess.Unknown},
-		"the node was reached elsewhere":   {func(w *world) { w.s.Nodes[0].Reached = "10.0.0.8" }, assess.Unknown},
+		"all were restarted":                      {func(*world) {}, assess.Pass},
+		"multus was not":                          {func(w *world) { w.s.Nodes[0].Processes[0].Started = ago(5 * time.Minute) }, assess.Unknown},
+		"whether multus was restarted is unknown": {func(w *world) { w.s.Nodes[0].Processes = w.s.Nodes[0].Processes[1:] }, assess.Unknown},
+		"multus was not told of":                  {func(w *world) { w.s.Nodes[0].Processes, w.s.Nodes[0].Kubelet.StartedByUptime = nil, ago(2*time.Minute) }, assess.Unknown},
+		"it may not be the node's address":        {func(w *world) { w.s.Nodes[0].Reached = "" }, assess.Unknown},
+		"the node was reached elsewhere":          {func(w *world) { w.s.Nodes[0].Reached = "10.0.0.8" }, assess.Unknown},
 		"the node is a master": {func(w *world) {
 			w.s.Nodes[0].Reached, w.s.Nodes[0].Role = "", catalog.RoleMaster
 			l := w.s.ServerLogs[0]
@@ -287,11 +287,11 @@ func TestARefusalFromBeforeTheRepairPasses(t *testing.T) {
 			w.s.Nodes[0].Processes[0].Started = ago(time.Minute)
 			w.s.ServerLogs[0].Refused[0].Last = ago(65 * time.Second)
 		}, assess.Pass},
-		"restarted a moment ago":          {func(w *world) { w.s.Nodes[0].Processes[0].Started = ago(20 * time.Second) }, assess.Unknown},
-		"no handshake was made":           {func(w *world) { w.s.Served = nil }, assess.Unknown},
-		"the node's clock is not known":   {func(w *world) { w.s.Nodes[0].Clock = inspect.Clock{} }, assess.Unknown},
-		"the server's clock is not known": {func(w *world) { w.s.Nodes[1].Clock = inspect.Clock{} }, assess.Unknown},
-		"the log ends before":             {func(w *world) { w.s.ServerLogs[0].To = ago(150 * time.Second) }, assess.Unknown},
+		"restarted a moment ago":        {func(w *world) { w.s.Nodes[0].Processes[0].Started = ago(20 * time.Second) }, assess.Unknown},
+		"no handshake was made":         {func(w *world) { w.s.Served = nil }, assess.Unknown},
+		"the node's clock is unknown":   {func(w *world) { w.s.Nodes[0].Clock = inspect.Clock{} }, assess.Unknown},
+		"the server's clock is unknown": {func(w *world) { w.s.Nodes[1].Clock = inspect.Clock{} }, assess.Unknown},
+		"the log ends before":           {func(w *world) { w.s.ServerLogs[0].To = ago(150 * time.Second) }, assess.Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(catalog.Versions{Cluster: "4.15.3"})

@@ -57,7 +57,7 @@ func TestStory(t *testing.T) {
 			[]event{{"still the installer's", from(-2000), time.Time{}, ""}, {"here that has not happened", from(-1500), time.Time{}, ""}, {"replaces it", from(400), time.Time{}, ""}}},
 		"a signer of somebody else's name": {v415, "4.8.0", "mine", "mine", -0.5, "mine",
 			[]event{{`is called "mine"`, from(-1), time.Time{}, ""}, {"is signed by it, since", from(-0.5), time.Time{}, ""}, undelivered, {"1 have it", time.Time{}, time.Time{}, ""}}},
-		"the version is not known": {catalog.Versions{}, "", newSigner, newSigner, -0.5, newSigner,
+		"the version is unknown": {catalog.Versions{}, "", newSigner, newSigner, -0.5, newSigner,
 			[]event{replaced, {"is signed by it, since", from(-0.5), time.Time{}, ""}, {"kubeconfigs is unknown", time.Time{}, time.Time{}, ""}, {"no kubelet's kubeconfig was read", time.Time{}, time.Time{}, "kubectl certrot verify --nodes all"}}},
 		"the signer was not read": {v415, "4.6.18", "", firstSigner, -2, firstSigner, nil},
 		"the certificate that api-int presents was not read": {v415, "", newSigner, "", 0, firstSigner,

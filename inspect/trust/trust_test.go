@@ -120,7 +120,7 @@ func TestNobodyIsTrusted(t *testing.T) {
 				w.s.Gaps = []inspect.Gap{{What: "secrets"}, {What: "configmaps"}}
 			}, assess.Unknown, "not read"},
 			"a namespace was read":       {func(w *world) { w.s.Reads = []inspect.Read{{What: "configmaps", Where: "team"}} }, assess.Unknown, "not read"},
-			"the version is not known":   {func(w *world) { w.whole("secrets", "configmaps"); w.s.Cluster.Versions = catalog.Versions{} }, assess.Unknown, "version that decides"},
+			"the version is unknown":     {func(w *world) { w.whole("secrets", "configmaps"); w.s.Cluster.Versions = catalog.Versions{} }, assess.Unknown, "version that decides"},
 			"what is shown is not there": {func(w *world) { w.whole("secrets", "configmaps"); w.s.Bundles = nil }, assess.Pass, ""},
 		} {
 			t.Run(e.ID+"/"+name, func(t *testing.T) {

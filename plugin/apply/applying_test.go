@@ -25,7 +25,7 @@ func TestHowRunsEnd(t *testing.T) {
 	stopped := func(inner error, left ...string) error {
 		return &remediate.Stopped{Action: await, Inner: inner, NotStarted: left}
 	}
-	unknown, late := &remediate.UnknownEffectError{Reason: "nobody to ask"}, &remediate.LateEffectError{Inner: errors.New("not yet")}
+	unknown, late := &remediate.UnknownEffectError{Reason: "no server to ask"}, &remediate.LateEffectError{Inner: errors.New("not yet")}
 	upgrade := &remediate.Refusal{Name: "upgrade-running", Reason: "the cluster goes to 4.15.1", Next: "wait for its end", Risk: true}
 	masters := &remediate.Plan{Basis: inspect.Snapshot{Nodes: []inspect.Node{{Name: "worker-0", Role: catalog.RoleMaster}}}}
 	noConsent := &cli.ExitError{Code: cli.ExitRefused, Err: cli.NothingChanged(errors.New("no terminal to ask for confirmation"))}
@@ -44,7 +44,7 @@ func TestHowRunsEnd(t *testing.T) {
 		{"all is well", []string{"run-1"}, func(a *Execution) error { return a.ended(nil, nil) }, cli.ExitFine, nil, ""},
 		{"stopped", []string{"run-1"}, func(a *Execution) error { return a.ended(nil, stopped(io.ErrUnexpectedEOF)) }, cli.ExitStopped, []string{"undo run-1", "run the same command again"}, ""},
 		{"stopped before anything was changed", nil, func(a *Execution) error { return a.ended(nil, stopped(io.ErrUnexpectedEOF)) }, cli.ExitStopped, []string{"run the same command again"}, "undo"},
-		{"not seen at the last node", []string{"run-1"}, func(a *Execution) error { return a.ended(nil, stopped(unknown)) }, cli.ExitIncomplete, []string{"everything was done", "nobody to ask"}, ""},
+		{"not seen at the last node", []string{"run-1"}, func(a *Execution) error { return a.ended(nil, stopped(unknown)) }, cli.ExitIncomplete, []string{"everything was done", "no server to ask"}, ""},
 		{"not seen, and others are left", []string{"run-1"}, func(a *Execution) error { return a.ended(nil, stopped(unknown, "worker-1", "worker-2")) }, cli.ExitStopped, []string{"Not begun: worker-1, worker-2"}, "everything"},
 		{"late", []string{"run-1"}, func(a *Execution) error { return a.ended(nil, stopped(late)) }, cli.ExitStopped, []string{"the files are right", "Nothing was put back"}, ""},
 		{"late, and others are left", []string{"run-1"}, func(a *Execution) error { return a.ended(nil, stopped(late, "worker-1")) }, cli.ExitStopped, []string{"Not begun: worker-1"}, ""},

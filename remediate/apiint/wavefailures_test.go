@@ -78,7 +78,7 @@ func TestEffectThatIsNotKnown(t *testing.T) {
 	}{{"n2b", true, ""}, {"n2a", false, "n2a"}, {"n1b", false, "n1b"}} {
 		s := &remediatetest.Stage{Apply: func(id string) error {
 			if id == c.at {
-				return &remediate.UnknownEffectError{Reason: "nobody to ask"}
+				return &remediate.UnknownEffectError{Reason: "no server to ask"}
 			}
 			return nil
 		}}

@@ -23,11 +23,11 @@ func TestAcceptedByKubelets(t *testing.T) {
 	for _, c := range []struct {
 		title   string
 		masters []string // what their files hold: "new", "old", "" (not read)
-		codes   []int    // of two kubelets, to the first master, and to each that has an old one; nil: nobody asked
+		codes   []int    // of two kubelets, to the first master, and to each that has an old one; nil: no API server asked
 		want    string
 	}{
 		{"both accept it", []string{"new"}, []int{200, 403}, "pass: all 2 requests with a certificate of it were accepted"},
-		{"nobody asked", []string{"new"}, nil, "unknown: unknown: kubelet-client (no request was made with it: that takes a control plane node that can be read)"},
+		{"no API server asked", []string{"new"}, nil, "unknown: unknown: kubelet-client (no request was made with it: that takes a control plane node that can be read)"},
 		{"one does not", []string{"new"}, []int{200, 401}, "warn: 1 of 2 requests with a certificate of it were accepted; not: 10.0.0.2:10250 answers 401"},
 		{"one does not answer", []string{"new"}, []int{200, 0}, "unknown: 1 of 2 requests with a certificate of it were accepted; unknown: a request from master-0 to 10.0.0.2:10250 had no answer"},
 		{"a master still has the old one, which is accepted", []string{"new", "old"}, []int{200, 200}, "warn: 2 of 3 requests with a certificate of it were accepted; not: " + row.Certificate + " on master-1 still has the one made"},
