@@ -96,6 +96,9 @@ func TestOthersAreCounted(t *testing.T) {
 	if got, line := o.folded(all); len(got) != 1 || line != "1 does not exist, 2 are not rotated by certrot: --details" {
 		t.Errorf("got %+v, %s", got, line)
 	}
+	if got, line := o.folded(all[:2]); len(got) != 1 || line != "1 is not rotated by certrot: --details" {
+		t.Errorf("got %+v, %s", got, line)
+	}
 	if got, line := o.folded(all[:1]); len(got) != 1 || line != "" {
 		t.Errorf("one: %+v, %s", got, line)
 	}

@@ -95,16 +95,21 @@ func (o *rotateOptions) folded(all []rotationEntry) (rows []rotationEntry, line 
 		}
 	}
 	var counts []string
-	if absent > 0 {
-		counts = append(counts, fmt.Sprintf("%d do not exist", absent))
+	count := func(n int, one, many string) {
+		switch n {
+		case 0:
+		case 1:
+			counts = append(counts, "1 "+one)
+		default:
+			counts = append(counts, fmt.Sprintf("%d %s", n, many))
+		}
 	}
-	if others > 0 {
-		counts = append(counts, fmt.Sprintf("%d are not rotated by certrot", others))
-	}
+	count(absent, "does not exist", "do not exist")
+	count(others, "is not rotated by certrot", "are not rotated by certrot")
 	if len(counts) == 0 {
 		return rows, ""
 	}
-	return rows, strings.Replace(strings.Join(counts, ", "), "1 do not exist", "1 does not exist", 1) + ": --details"
+	return rows, strings.Join(counts, ", ") + ": --details"
 }
 
 // leastForWhy is the width below which the table does not say why.
