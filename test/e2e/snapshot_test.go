@@ -78,7 +78,7 @@ func TestASnapshotAnswersAsTheClusterDid(t *testing.T) {
 // Of certificate requests an age is of that time, too.
 func withoutTaken(r result) string {
 	var kept []string
-	age := regexp.MustCompile(`\b(denied|failed|approved|pending for) [0-9dhms]+`)
+	age := regexp.MustCompile(`\b(denied|failed|approved|pending for) ([0-9]+[dhms])+`)
 	for line := range strings.Lines(r.stdout) {
 		if !strings.Contains(line, `"taken": "`) && !strings.HasPrefix(line, "taken: ") {
 			kept = append(kept, age.ReplaceAllString(line, "$1"))
