@@ -46,12 +46,17 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	kept, err := filepath.Abs("testdata/kept/1/okd-4.15.certrot")
+	if err != nil {
+		t.Fatal(err)
+	}
 	first, last := inspecttest.ReviewedVersions(t)
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: os.Getenv("UPDATE") != "",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("DEMO", demo)
+			env.Setenv("KEPT", kept) // its nodes lack the kubelets' certificates
 			env.Setenv("FIRST", first) // minor version that was reviewed
 			env.Setenv("LAST", last)
 			env.Setenv("KUBECONFIG", filepath.Join(env.WorkDir, "none"))

@@ -295,6 +295,9 @@ func NewInventory(ctx context.Context, f *inspect.Facts, fi Filter) Inventory {
 	for _, r := range s.Reads {
 		inv.Reads = append(inv.Reads, Read{r.What, r.Where, r.Objects, r.Skipped, r.Note, assess.Advise(r.Next)})
 	}
+	if inv.noControlPlane = s.LacksControlPlane(); inv.noControlPlane {
+		inv.Reads = append(inv.Reads, Read{What: "control plane nodes", Skipped: true, Note: "the file has none: what is on them is unknown", Remediation: assess.Advise(s.Hints.UnreadNodes(""))})
+	}
 	for _, g := range append(slices.Clip(s.Gaps), check.Locked(f, fi.place)...) {
 		inv.Gaps = append(inv.Gaps, GapOf(g))
 	}
@@ -314,7 +317,6 @@ func NewInventory(ctx context.Context, f *inspect.Facts, fi Filter) Inventory {
 		}
 	}
 	inv.Nodes = append(inv.Nodes, nodeEntries(f.Within(ctx), fi)...)
-	inv.noControlPlane = s.LacksControlPlane()
 	for _, r := range s.Reported {
 		if fi.Cert == nil && fi.place(r.At, nil) {
 			inv.Reported = append(inv.Reported, Reported{r.At, r.Bundle, r.Subject, r.Signer, r.NotBefore, r.NotAfter})

@@ -2,10 +2,13 @@ package report
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/inspecttest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
@@ -67,5 +70,20 @@ func TestLockedKeystoresAreAGap(t *testing.T) {
 	only := NewInventory(context.Background(), inspect.NewFacts(f.Snapshot, inspecttest.Noon, 30*inspecttest.Day), Filter{Place: func(at pki.Location, _ *inspect.Object) bool { return at.Namespace == "b" }})
 	if len(only.Gaps) != 1 || only.Gaps[0].What != "1 keystore locked" {
 		t.Errorf("in one namespace: %+v", only.Gaps)
+	}
+}
+
+// TestAFileWithoutControlPlaneNodes: the document says what the screen does, that they were not read.
+func TestAFileWithoutControlPlaneNodes(t *testing.T) {
+	for role, want := range map[string]bool{catalog.RoleWorker: true, catalog.RoleMaster: false} {
+		s := inspect.Snapshot{Hints: inspect.FileHints("certrot"), Nodes: []inspect.Node{{Name: "n", Via: "ssh", Role: role}}}
+		s.Cluster.Versions.Cluster = "4.16.0"
+		inv := NewInventory(t.Context(), inspect.NewFacts(s, time.Now(), time.Hour), Filter{})
+		got := slices.ContainsFunc(inv.Reads, func(r Read) bool {
+			return r.What == "control plane nodes" && r.Skipped && strings.Contains(r.Remediation.Text, "snapshot --nodes all")
+		})
+		if got != want || inv.LacksControlPlaneNodes() != want {
+			t.Errorf("a file with a %s alone: %t in reads, want %t: %+v", role, got, want, inv.Reads)
+		}
 	}
 }

@@ -24,8 +24,9 @@ func (j *judge) servers() []Claim {
 		claims := j.server(row)
 		if len(claims) == 0 && row.Listener.Port != "" && j.thereIs(row) {
 			c := Claim{Assessment: assess.Assessment{Status: assess.Unknown, Reason: "no handshake with them was made: that takes a node that can be read"}, Edge: row.Edge}
+			c.Assessment.Remediation = assess.Advise(j.f.Hints().UnreadNodes("{} verify --nodes all"))
 			if holds == catalog.Unknown {
-				c.Reason = "whether this is so here is unknown: " + j.f.Snapshot.Cluster.Versions.WhyUndecided()
+				c.Reason, c.Assessment.Remediation = j.f.Snapshot.Cluster.Versions.WhyUndecided(), assess.Remediation{}
 			}
 			claims = []Claim{c}
 		}

@@ -110,8 +110,8 @@ func TestWhoIsLate(t *testing.T) {
 
 func TestHandshakesThatWereNotMade(t *testing.T) {
 	w, _, _, _ := masters()
-	if got := one(t, w.judge("masters-show-secrets")); got.Status != assess.Unknown || !strings.Contains(got.Reason, "no handshake with them was made") {
-		t.Errorf("%s: %s", got.Status, got.Reason)
+	if got := one(t, w.judge("masters-show-secrets")); got.Status != assess.Unknown || !strings.Contains(got.Reason, "no handshake with them was made") || !strings.Contains(got.Assessment.Remediation.Text, "verify --nodes all") {
+		t.Errorf("%s: %s; next: %s", got.Status, got.Reason, got.Assessment.Remediation.Text)
 	}
 	w.s.Served = []inspect.Served{{Node: "n1", Of: "master-0", Server: "kube-apiserver", Address: master, Name: internalName, Problem: "connection refused"}}
 	if got := one(t, w.judge("masters-show-secrets")); got.Status != assess.Unknown || got.Reason != master+": TLS handshake from n1: connection refused" {

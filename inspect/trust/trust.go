@@ -231,7 +231,7 @@ func (j *judge) here(e catalog.Edge) (catalog.Tristate, string) {
 	case e.OnlyIfExists != (catalog.Ref{}) && !j.there(e.OnlyIfExists) && j.f.Absent(e.OnlyIfExists):
 		return catalog.No, ""
 	case in == catalog.Unknown:
-		return catalog.Unknown, "whether this is so here is unknown: " + c.Versions.WhyUndecided()
+		return catalog.Unknown, c.Versions.WhyUndecided()
 	case len(e.Platforms) > 0 && (c.Platform == "" || c.OwnAddresses == catalog.Unknown):
 		return catalog.Unknown, "whether it runs here is unknown: Infrastructure's status.platformStatus was not read"
 	case e.OnlyIfExists != (catalog.Ref{}) && !j.there(e.OnlyIfExists):

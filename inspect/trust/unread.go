@@ -204,7 +204,7 @@ func notSeen(e catalog.Edge) string {
 	if e.Presented.Kind == catalog.File {
 		at = e.Presented.Name + " of any node"
 	}
-	return "not read: " + at + ", which has the certificate presented; no handshake was made"
+	return "the certificate presented was not read: " + at + "; no handshake was made"
 }
 
 // absent reports whether a place that was not found is known not to be there.

@@ -42,7 +42,7 @@ func (p humanPrinter) summary(w *ui.Page, r *report.Verification) {
 		s.Problems = append(s.Problems, p.problems(claims[status])...)
 	}
 	s.Unknown = ui.UnknownOf(r.Gaps)
-	for _, u := range p.problems(claims[assess.Unknown]) { // one next step for all
+	for _, u := range oneForEachReason(p.problems(claims[assess.Unknown])) { // one next step for all
 		if s.UnknownNext.Text == "" {
 			s.UnknownNext = u.Next
 		}
@@ -94,6 +94,37 @@ func (p humanPrinter) problems(claims []report.VerificationClaim) []ui.Problem {
 			}
 		}
 		out = append(out, problem)
+	}
+	return out
+}
+
+// oneForEachReason makes one problem of those that have the same reason, in the place of the first.
+// Where something was not read, what it is may differ.
+func oneForEachReason(unknown []ui.Problem) []ui.Problem {
+	var out []ui.Problem
+	kind := func(reason string) string {
+		if head, _, ok := strings.Cut(reason, ": "); ok && strings.HasSuffix(head, "not read") {
+			return head
+		}
+		return reason
+	}
+	of := map[string][]int{}
+	for i, u := range unknown {
+		of[kind(u.Reason)] = append(of[kind(u.Reason)], i)
+	}
+	for i, u := range unknown {
+		same := of[kind(u.Reason)]
+		if same[0] != i {
+			continue
+		}
+		if len(same) > 1 {
+			u.Title, u.Reason = fmt.Sprintf("%d checks: %s", len(same), kind(u.Reason)), ""
+			u.Names, u.Also = nil, nil
+			for _, n := range same {
+				u.Also = append(u.Also, strings.TrimPrefix(unknown[n].Title, "whether "))
+			}
+		}
+		out = append(out, u)
 	}
 	return out
 }

@@ -48,7 +48,9 @@ func ClaimTally(claims []report.VerificationClaim) string {
 			continue
 		}
 		part := fmt.Sprintf("%d %s", n, ClaimWord(s))
-		if len(parts) == 0 {
+		if t.all == 1 {
+			part = strings.NewReplacer("1 ", "1 check ", "will fail", "will fail", "fail", "fails", "pass", "passes").Replace(part)
+		} else if len(parts) == 0 {
 			part = strings.Replace(part, " ", fmt.Sprintf(" of %s ", ui.Count(t.all, "check")), 1)
 		}
 		if s.Wrong() {

@@ -61,10 +61,9 @@ func cluster() []object {
 	}
 
 	// clients of the API server and its kubelets
-	toKubelet := pkitest.NewCA(generated(op, "kube-apiserver-to-kubelet-signer", at("2023-08-20 04:00")), at("2023-08-20 04:00"), at("2023-08-20 04:00").Add(365*day))
-	controlPlane := pkitest.NewCA(generated(op, "kube-control-plane-signer", at("2024-01-20 04:00")), at("2024-01-20 04:00"), at("2024-01-20 04:00").Add(60*day))
+	clients := clientCAs()
+	admin, csrSigner, toKubelet, controlPlane := clients[0], clients[1], clients[2], clients[3]
 	aggregator := pkitest.NewCA(generated(op, "aggregator-client-signer", at("2024-02-01 02:00")), at("2024-02-01 02:00"), at("2024-02-01 02:00").Add(30*day))
-	csrSigner := pkitest.NewCA(generated("openshift-kube-controller-manager-operator", "csr-signer-signer", at("2024-01-14 04:00")), at("2024-01-14 04:00"), at("2024-01-14 04:00").Add(60*day))
 	add(signer("kube-apiserver-to-kubelet-signer", toKubelet), bundle(op, "kube-apiserver-to-kubelet-client-ca", toKubelet))
 	add(signer("kube-control-plane-signer", controlPlane), bundle(op, "kube-control-plane-signer-ca", controlPlane))
 	add(signer("aggregator-client-signer", aggregator), bundle(mng, "kube-apiserver-aggregator-client-ca", aggregator), bundle(tgt, "aggregator-client-ca", aggregator))
@@ -76,8 +75,6 @@ func cluster() []object {
 	add(client(mng, "kube-controller-manager-client-cert-key", controlPlane, "system:kube-controller-manager", at("2024-02-04 02:05")))
 	add(client(mng, "kube-scheduler-client-cert-key", controlPlane, "system:kube-scheduler", at("2024-02-04 02:05")))
 	add(bundle(mng, "csr-controller-ca", csrSigner), bundle(mng, "kubelet-serving-ca", csrSigner), bundle(tgt, "kubelet-serving-ca", csrSigner))
-	admin := pkitest.NewCA("admin-kubeconfig-signer", born, born.Add(years(10)))
-	clients := []*pkitest.Authority{admin, csrSigner, toKubelet, controlPlane}
 	add(bundle("openshift-config", "admin-kubeconfig-client-ca", admin), bundle(tgt, "client-ca", clients...), bundle(mng, "kube-apiserver-client-ca", clients...))
 	add(configMap("kube-system", "extension-apiserver-authentication", nil, map[string]string{
 		"client-ca-file": string(blocks(clients)), "requestheader-client-ca-file": string(aggregator.CertPEM),
@@ -124,7 +121,7 @@ func trouble() []object {
 		webhook("policy", gone),
 		configMap("payments", "partner-ca", nil, map[string]string{"ca.pem": string(cut)}),
 	}
-	// worker-2 rebooted without a valid client certificate: it asks with the bootstrap token, and its
+	// worker-2 rebooted without its client certificate: it asks with the bootstrap token, and its
 	// requests are not approved, since its Node exists already. Once api-int presents the new
 	// certificate, it reaches no API server to ask.
 	for i := range 7 {
