@@ -7,7 +7,6 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
 // plainChecks are those for clusters without OpenShift's operators, as kubeadm makes them.
@@ -27,34 +26,9 @@ func plainChecks() []preflightCheck {
 func (p Preflight) serversShow() Result {
 	rows := catalog.KubeletSetups(p.Facts.Cluster.Versions)
 	row := rows[len(rows)-1] // OpenShift's come first
-	var silent []string
-	answered := 0
-	for _, v := range p.Facts.Served {
-		if v.Server != "" && v.Server != catalog.ListenerAPIServer {
-			continue
-		}
-		from := v.Address
-		if v.Of != "" {
-			from = v.Of + " at " + v.Address
-		}
-		if len(v.Chain) == 0 {
-			if v.Of != "" {
-				silent = append(silent, v.Of)
-			}
-			continue
-		}
-		answered++
-		if err := pki.Verify(v.Chain, p.CA, v.Name, p.Now); err != nil {
-			return Fail(row.CARemediation, "%s presents %s, and the CAs that kubelets are to trust do not verify it: %v", from, pki.Named(v.Chain[0]), err)
-		}
-	}
-	switch {
-	case answered == 0:
-		return Result{Reason: "the certificate that the API server presents is unknown: none answered", Next: "on a node: curl -kv the server in " + row.Kubeconfig + ", with /readyz"}
-	case len(silent) > 0:
-		return Pass("not asked, since they did not answer: %s", strings.Join(unique(silent), ", "))
-	}
-	return Pass("")
+	return p.presented(func(v inspect.Served) bool { return v.Server == "" || v.Server == catalog.ListenerAPIServer }, p.CA, false,
+		row.CARemediation, "and the CAs that kubelets are to trust do not verify it",
+		Result{Reason: "the certificate that the API server presents is unknown: none answered", Next: "on a node: curl -kv the server in " + row.Kubeconfig + ", with /readyz"})
 }
 
 // etcdPods lets members be that are down because of their kubelet alone.

@@ -42,15 +42,25 @@ func (p Preflight) serverSide() Result {
 	if missing := append(p.lacking(own, published), p.lacking(published, own)...); len(missing) > 0 {
 		return Fail(operator, "%s and its copy %s differ in %s", catalog.OwnServerCA(), catalog.APIServerCA(), pki.Named(missing[0]))
 	}
-	var silent []string
-	answered := 0
+	of := func(v inspect.Served) bool {
+		return v.Server == "" || v.Server == catalog.ListenerAPIServer && v.Name == p.internalName()
+	}
+	return p.presented(of, published, false,
+		"look at what it loaded: oc -n openshift-kube-apiserver get pods -o wide; oc -n openshift-kube-apiserver logs -c kube-apiserver-cert-syncer POD. If its files are right and it presents another certificate, kube-apiserver-operator must restart its static pod",
+		"which "+catalog.APIServerCA().String()+" does not verify",
+		Result{Reason: "the certificate that control plane nodes present at api-int is unknown: none answered", Next: "on a node: curl -kv https://" + p.internalName() + ":6443/readyz"})
+}
+
+// presented judges what API servers present in handshakes. Where a worker is presented another
+// certificate than all others, that is no reason to stop for them: its kubeconfig, its resolver and
+// its network are its own, and ca-verifies-served tells of it.
+func (p Preflight) presented(of func(inspect.Served) bool, cas []*pki.Cert, anyName bool, next, why string, silence Result) Result {
+	var silent, apart []string
+	var failed Result
+	verified := 0
 	for _, v := range p.Facts.Served {
-		if v.Server != "" && v.Server != catalog.ListenerAPIServer || v.Server == catalog.ListenerAPIServer && v.Name != p.internalName() {
+		if !of(v) {
 			continue
-		}
-		from := v.Address
-		if v.Of != "" {
-			from = "the master " + v.Of + " at " + v.Address
 		}
 		if len(v.Chain) == 0 {
 			if v.Of != "" {
@@ -58,19 +68,47 @@ func (p Preflight) serverSide() Result {
 			}
 			continue
 		}
-		answered++
-		if err := pki.Verify(v.Chain, published, v.Name, p.Now); err != nil {
-			return Fail("look at what it loaded: oc -n openshift-kube-apiserver get pods -o wide; oc -n openshift-kube-apiserver logs -c kube-apiserver-cert-syncer POD. If its files are right and it presents another certificate, kube-apiserver-operator must restart its static pod",
-				"%s presents %s, which %s does not verify: %v", from, pki.Named(v.Chain[0]), catalog.APIServerCA(), err)
+		name := v.Name
+		if anyName {
+			name = ""
+		}
+		err := pki.Verify(v.Chain, cas, name, p.Now)
+		if err == nil {
+			verified++
+			continue
+		}
+		from := v.Address
+		if v.Of != "" {
+			from = "the master " + v.Of + " at " + v.Address
+		} else if v.Node != "" {
+			from += ", asked from " + v.Node + ","
+		}
+		fail := Fail(next, "%s presents %s, %s: %v", from, pki.Named(v.Chain[0]), why, err)
+		if v.Of != "" || !p.onWorker(v.Node) {
+			return fail
+		}
+		if apart = append(apart, v.Node); len(apart) == 1 {
+			failed = fail
 		}
 	}
+	var notes []string
 	switch {
-	case answered == 0:
-		return Result{Reason: "the certificate that control plane nodes present at api-int is unknown: none answered", Next: "on a node: curl -kv https://" + p.internalName() + ":6443/readyz"}
-	case len(silent) > 0:
-		return Pass("not asked, since they did not answer: %s", strings.Join(unique(silent), ", "))
+	case verified == 0 && len(apart) > 0:
+		return failed
+	case verified == 0:
+		return silence
+	case len(apart) > 0:
+		notes = append(notes, "presented another certificate, on their own: "+strings.Join(unique(apart), ", "))
 	}
-	return Pass("")
+	if len(silent) > 0 {
+		notes = append(notes, "not asked, since they did not answer: "+strings.Join(unique(silent), ", "))
+	}
+	return Pass("%s", strings.Join(notes, "; "))
+}
+
+// onWorker reports whether a node is known to be a worker.
+func (p Preflight) onWorker(node string) bool {
+	return slices.ContainsFunc(p.Facts.Nodes, func(n inspect.Node) bool { return n.Name == node && n.Role == catalog.RoleWorker })
 }
 
 // internalName is the name of api-int; empty where it is not known.
@@ -86,19 +124,8 @@ func (p Preflight) namedCertificate() Result {
 	if !ok {
 		return Result{Reason: why, Next: p.Facts.Hints.Unread(inspect.MayGet("configmaps", catalog.LoadBalancerCA().Namespace))}
 	}
-	answered := 0
-	for _, v := range p.Facts.Served {
-		if v.Server != "" || len(v.Chain) == 0 {
-			continue
-		}
-		answered++
-		if err := pki.Verify(v.Chain, signers, "", p.Now); err != nil {
-			return Fail("oc get apiserver cluster -o jsonpath='{.spec.servingCerts.namedCertificates}': OpenShift does not support an entry that covers api-int: take its name out of it. If there is none, a proxy in between terminates TLS",
-				"%s presents %s, issued by %s, which is none of the load balancer's signers: a user's certificate", v.Address, pki.Named(v.Chain[0]), pki.Foreign(v.Chain[0].Issuer))
-		}
-	}
-	if answered == 0 {
-		return Result{Reason: "the certificate that api-int presents is unknown: no node was presented one", Next: "is the API server up behind api-int?"}
-	}
-	return Pass("")
+	return p.presented(func(v inspect.Served) bool { return v.Server == "" }, signers, true,
+		"oc get apiserver cluster -o jsonpath='{.spec.servingCerts.namedCertificates}': OpenShift does not support an entry that covers api-int: take its name out of it. If there is none, a proxy in between terminates TLS",
+		"which none of the load balancer's signers issued: a user's certificate",
+		Result{Reason: "the certificate that api-int presents is unknown: no node was presented one", Next: "is the API server up behind api-int?"})
 }
