@@ -17,8 +17,10 @@ type byNode struct {
 	served map[nodePath][]int // in Snapshot.Served, by from where and the address
 	// addresses are those of Node objects: of one that several nodes name, who has it is unknown.
 	addresses  map[string]*Node
+	contested  map[string][]string // by address: the names of several
 	masters    []string
 	isMaster   map[string]bool
+	mayBe      func(node string) bool // master
 	allMasters bool
 }
 
@@ -53,7 +55,8 @@ func newByNode(s *Snapshot) byNode {
 		at := nodePath{s.Served[i].Node, s.Served[i].Address}
 		by.served[at] = append(by.served[at], i)
 	}
-	by.addresses = addressesOf(s)
+	by.addresses, by.contested = addressesOf(s)
+	by.mayBe = s.mayBeMaster()
 	by.masters, by.allMasters = s.Masters()
 	by.isMaster = make(map[string]bool, len(by.masters))
 	for _, name := range by.masters {
@@ -62,22 +65,27 @@ func newByNode(s *Snapshot) byNode {
 	return by
 }
 
-// addressesOf are the nodes by what NodeAt finds them by; nil: several name it.
-func addressesOf(s *Snapshot) map[string]*Node {
-	out := map[string]*Node{}
+// addressesOf are the nodes by what NodeAt finds them by; nil: several name it, which are contested.
+func addressesOf(s *Snapshot) (of map[string]*Node, contested map[string][]string) {
+	of, contested = map[string]*Node{}, map[string][]string{}
 	for _, nodes := range [][]Node{s.Nodes, s.OtherNodes} {
 		for i := range nodes {
-			for _, text := range nodes[i].Addresses {
+			n := &nodes[i]
+			for _, text := range n.Addresses {
 				at := canonical(text)
-				if found, known := out[at]; known && (found == nil || found.Name != nodes[i].Name) {
-					out[at] = nil
-				} else {
-					out[at] = &nodes[i]
+				found, known := of[at]
+				switch {
+				case !known || found != nil && found.Name == n.Name:
+					of[at] = n
+				case found != nil:
+					of[at], contested[at] = nil, []string{found.Name, n.Name}
+				case !slices.Contains(contested[at], n.Name):
+					contested[at] = append(contested[at], n.Name)
 				}
 			}
 		}
 	}
-	return out
+	return of, contested
 }
 
 // canonical writes an address in the one way that all of its spellings have; names stay as they are.
@@ -94,6 +102,9 @@ func (f *Facts) NodeAt(address string) (*Node, bool) {
 	return n, n != nil
 }
 
+// NodesAt are the names of the nodes that have an address, where several say so.
+func (f *Facts) NodesAt(address string) []string { return f.byNode.contested[canonical(address)] }
+
 // MasterAt is Snapshot.MasterAt.
 func (f *Facts) MasterAt(address string) (name string, ok bool) {
 	n, ok := f.NodeAt(address)
@@ -102,6 +113,10 @@ func (f *Facts) MasterAt(address string) (name string, ok bool) {
 	}
 	return n.Name, f.IsMaster(n.Name)
 }
+
+// MayBeMaster reports whether a node has a kube-apiserver, or may have one: nodes whose labels name
+// another role have none, whatever is on them.
+func (f *Facts) MayBeMaster(node string) bool { return f.byNode.mayBe(node) }
 
 // Masters is Snapshot.Masters.
 func (f *Facts) Masters() (names []string, all bool) {

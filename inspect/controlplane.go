@@ -289,12 +289,27 @@ func (s *Snapshot) Masters() (names []string, all bool) {
 			all = all && n.Role != ""
 		}
 	}
-	for _, b := range s.Bundles {
-		if at := b.At; at.Kind == pki.KindFile && at.Node != "" && at.Path == catalog.KubeadmServing().Name {
+	mayBe := s.mayBeMaster()
+	for _, b := range s.Bundles { // root on a worker can put the file there, too
+		if at := b.At; at.Kind == pki.KindFile && at.Node != "" && at.Path == catalog.KubeadmServing().Name && mayBe(at.Node) {
 			names = append(names, at.Node)
 		}
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
 	return names, all && len(names) > 0
+}
+
+// mayBeMaster tells of a node, by name, whether it has a kube-apiserver or may have one: its labels,
+// which a kubelet cannot set, name no other role.
+func (s *Snapshot) mayBeMaster() func(node string) bool {
+	no := map[string]bool{}
+	for _, nodes := range [][]Node{s.Nodes, s.OtherNodes} {
+		for i := range nodes {
+			if nodes[i].Role != "" && nodes[i].Role != catalog.RoleMaster {
+				no[nodes[i].Name] = true
+			}
+		}
+	}
+	return func(node string) bool { return !no[node] }
 }

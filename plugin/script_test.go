@@ -56,7 +56,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts: os.Getenv("UPDATE") != "",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("DEMO", demo)
-			env.Setenv("KEPT", kept) // its nodes lack the kubelets' certificates
+			env.Setenv("KEPT", kept)   // its nodes lack the kubelets' certificates
 			env.Setenv("FIRST", first) // minor version that was reviewed
 			env.Setenv("LAST", last)
 			env.Setenv("KUBECONFIG", filepath.Join(env.WorkDir, "none"))

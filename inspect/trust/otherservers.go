@@ -43,6 +43,9 @@ func (j *judge) servedByMasters(stored []identity) []identity {
 		}
 	}
 	for _, h := range stored {
+		if !j.f.MayBeMaster(h.node) {
+			continue
+		}
 		i := of(h.node)
 		switch {
 		case i.chain == nil:

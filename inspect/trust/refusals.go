@@ -66,8 +66,8 @@ func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 		}
 	}
 	for _, l := range j.f.Snapshot.ServerLogs {
-		if l.Row != row.ID || l.At.Node != "" && l.To.Before(newest[l.At.Node]) {
-			continue
+		if l.Row != row.ID || l.At.Node != "" && (l.To.Before(newest[l.At.Node]) || !j.f.MayBeMaster(l.At.Node)) {
+			continue // both servers run on control plane nodes: root on a worker can write such a log, too
 		}
 		end := l.To
 		if row.Quiet {
@@ -294,10 +294,14 @@ func (j *judge) restartedSince(of nodeClaims, node string, s *ClientRefusals, un
 	return started, wait, known && works && len(started) > 0 && !s.last.After(quiet)
 }
 
+// mostDoubt is by how much more a node's clock tells nothing: it jumped while it was read, or the
+// node lies, and certrot would wait for as long as the node likes.
+const mostDoubt = time.Minute
+
 // doubtOf is by how much a clock's difference to ours may be another one than is taken.
 func doubtOf(c inspect.Clock) (time.Duration, bool) {
 	least, most, ok := c.Ahead()
-	return most - least, ok
+	return most - least, ok && !c.After.Before(c.Before) && most-least <= mostDoubt
 }
 
 // logsReadUntil is to when the logs of all masters were read, by our clock; zero where one of
@@ -350,6 +354,9 @@ func (j *judge) clientOwner(row catalog.ServerLog, address string) (node, words 
 			return "", n.Name + ", a pod on it, or a client that reaches the load balancer there", false
 		}
 		return n.Name, n.Name + ", or a pod on it", true
+	}
+	if several := j.f.NodesAt(address); len(several) > 0 {
+		return "", "one of " + strings.Join(several, ", ") + ", whose Nodes all name that address", true
 	}
 	for _, n := range j.podNetworks() {
 		if n.Contains(a) {

@@ -228,8 +228,8 @@ func TestWhoseBehindMasters(t *testing.T) {
 	} {
 		w := newWorld(catalog.Versions{Cluster: "4.15.3"})
 		w.s.Cluster.OwnAddresses = c.own
-		w.s.Nodes = []inspect.Node{{Name: "n1", Role: c.role, Addresses: []string{"10.0.0.7"}}}
-		at := pki.Location{Kind: pki.KindFile, Node: "n1", Path: "/var/log/pods/x/0.log"}
+		w.s.Nodes = []inspect.Node{{Name: "m1", Role: catalog.RoleMaster}, {Name: "n1", Role: c.role, Addresses: []string{"10.0.0.7"}}}
+		at := pki.Location{Kind: pki.KindFile, Node: "m1", Path: "/var/log/pods/x/0.log"}
 		w.s.ServerLogs = []inspect.ServerLog{{At: at, Row: c.row, To: noon, Refused: []inspect.Refused{{Client: "10.0.0.7", Reason: "bad certificate", Count: 1, Last: noon}}}}
 		got := one(t, w.judge(c.row))
 		if got.Status != c.status || got.Node != c.node || !strings.HasPrefix(got.Refusals.Owner, "n1, ") || strings.Contains(got.Refusals.Owner, "balancer") != (c.node == "") {
@@ -287,9 +287,13 @@ func TestARefusalFromBeforeTheRepairPasses(t *testing.T) {
 			w.s.Nodes[0].Processes[0].Started = ago(time.Minute)
 			w.s.ServerLogs[0].Refused[0].Last = ago(65 * time.Second)
 		}, assess.Pass},
-		"restarted a moment ago":        {func(w *world) { w.s.Nodes[0].Processes[0].Started = ago(20 * time.Second) }, assess.Unknown},
-		"no handshake was made":         {func(w *world) { w.s.Served = nil }, assess.Unknown},
-		"the node's clock is unknown":   {func(w *world) { w.s.Nodes[0].Clock = inspect.Clock{} }, assess.Unknown},
+		"restarted a moment ago":      {func(w *world) { w.s.Nodes[0].Processes[0].Started = ago(20 * time.Second) }, assess.Unknown},
+		"no handshake was made":       {func(w *world) { w.s.Served = nil }, assess.Unknown},
+		"the node's clock is unknown": {func(w *world) { w.s.Nodes[0].Clock = inspect.Clock{} }, assess.Unknown},
+		"the node's clock runs back": {func(w *world) {
+			w.s.Nodes[0].Clock.After = noon.Add(-46 * time.Hour)
+			w.s.Nodes[0].Kubelet.Started, w.s.Nodes[0].Processes[0].Started = ago(23*time.Hour), ago(23*time.Hour)
+		}, assess.Unknown},
 		"the server's clock is unknown": {func(w *world) { w.s.Nodes[1].Clock = inspect.Clock{} }, assess.Unknown},
 		"the log ends before":           {func(w *world) { w.s.ServerLogs[0].To = ago(150 * time.Second) }, assess.Unknown},
 	} {
@@ -318,6 +322,9 @@ func TestARefusalFromBeforeTheRepairPasses(t *testing.T) {
 			if got.Status != c.want {
 				t.Errorf("%s: %s", got.Status, got.Reason)
 			}
+			if got.Refusals.Wait > longestWait(name) {
+				t.Errorf("to wait for: %s", got.Refusals.Wait)
+			}
 			if name == "restarted a moment ago" && got.Edge.Remediation != "run verify again in 15s" {
 				t.Errorf("next: %q", got.Edge.Remediation)
 			}
@@ -333,4 +340,12 @@ func TestARefusalFromBeforeTheRepairPasses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// longestWait is for how long a case has to be waited for at most.
+func longestWait(name string) time.Duration {
+	if name == "restarted a moment ago" {
+		return 15 * time.Second
+	}
+	return 0
 }

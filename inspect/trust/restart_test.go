@@ -276,7 +276,7 @@ func TestNewNodesAndWorst(t *testing.T) {
 		t.Errorf("nothing was read for new nodes: %+v, worst %s", r.NewNode, r.Worst())
 	}
 	s.put(catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-machine-config-operator", Name: "node-bootstrapper-token", Key: "ca.crt"}, s.old.CertPEM)
-	if r := report(); r.NewNode.Status != assess.Unknown || !strings.Contains(r.NewNode.Reason, "new-node-api-int: not read: Secret/") || r.Worst() != assess.Unknown {
+	if r := report(); r.NewNode.Status != assess.Unknown || !strings.Contains(r.NewNode.Reason, "new-node-api-int: the certificate presented was not read: Secret/") || r.Worst() != assess.Unknown {
 		t.Errorf("what new nodes are shown was not read: %+v, worst %s", r.NewNode, r.Worst())
 	}
 	shown := s.old.Issue("api-int.example.com", from(-2), from(28), pkitest.DNS("api-int.example.com"))

@@ -73,16 +73,16 @@ func LeftOutOfFile(f *inspect.Facts) []inspect.Node {
 
 // aboutNodes is what the claims of one edge say of nodes.
 type aboutNodes struct {
-	j             *judge
-	optional      bool
-	named, with   map[string]bool // that claims are about; and about files or processes on them
-	others        bool
-	mastersOnly   bool
-	lack, decided bool // see lacked
+	j           *judge
+	optional    bool
+	named, with map[string]bool // that claims are about; and about files or processes on them
+	others      bool
+	mastersOnly bool
+	lack        map[string]bool // by role, see lacked
 }
 
 func (j *judge) aboutNodes(of []Claim) *aboutNodes {
-	a := &aboutNodes{j: j, optional: of[0].Optional, named: map[string]bool{}, with: map[string]bool{}, mastersOnly: true}
+	a := &aboutNodes{j: j, optional: of[0].Optional, named: map[string]bool{}, with: map[string]bool{}, lack: map[string]bool{}, mastersOnly: true}
 	for i := range of {
 		a.add(&of[i])
 	}
@@ -96,8 +96,8 @@ func (a *aboutNodes) add(c *Claim) {
 		return
 	}
 	a.others, a.with[c.Node] = true, true
-	if other, ok := a.j.f.Node(c.Node); a.mastersOnly && (!ok || other.Role != catalog.RoleMaster) {
-		a.mastersOnly, a.decided = false, false
+	if other, ok := a.j.f.Node(c.Node); !ok || other.Role != catalog.RoleMaster {
+		a.mastersOnly = false
 	}
 }
 
@@ -109,18 +109,26 @@ func (a *aboutNodes) concerns(n *inspect.Node) bool {
 	if a.named[n.Name] || !a.others || a.mastersOnly && n.Role != "" && n.Role != catalog.RoleMaster {
 		return false
 	}
-	return !a.optional || !a.lacked()
+	return !a.optional || !a.lacked(n.Role)
 }
 
-// lacked reports whether a node that was read is without. More unread nodes change nothing of that, but
-// that masters are not alone.
-func (a *aboutNodes) lacked() bool {
-	if !a.decided {
-		a.decided, a.lack = true, slices.ContainsFunc(a.j.f.Snapshot.Nodes, func(other inspect.Node) bool {
-			return other.Via != "" && !a.with[other.Name] && (!a.mastersOnly || other.Role == "" || other.Role == catalog.RoleMaster)
-		})
+// lacked reports whether a node of a role was read that is without; where none of that role was read,
+// any node. What root on a worker puts there says nothing of control plane nodes. More unread nodes
+// change nothing of that.
+func (a *aboutNodes) lacked(role string) bool {
+	lack, decided := a.lack[role]
+	if decided {
+		return lack
 	}
-	return a.lack
+	read := func(other inspect.Node) bool {
+		return other.Via != "" && (role == "" || other.Role == "" || other.Role == role)
+	}
+	if !slices.ContainsFunc(a.j.f.Snapshot.Nodes, read) {
+		read = func(other inspect.Node) bool { return other.Via != "" }
+	}
+	lack = slices.ContainsFunc(a.j.f.Snapshot.Nodes, func(other inspect.Node) bool { return read(other) && !a.with[other.Name] })
+	a.lack[role] = lack
+	return lack
 }
 
 // onFile reports whether its trust anchors are in a file on a node.
