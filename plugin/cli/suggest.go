@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
 const (
@@ -114,6 +116,10 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 		of = fmt.Sprintf(" for %q", cmd.CommandPath())
 	}
 	meant := cmp.Or(oneOf(elsewhere(cmd, args[0])), DidYouMean(args[0], SubCommands(cmd)))
+	if meant == "" && cmd.Flags().Lookup("nodes") != nil && foreign.Fit(args[0]) {
+		return WithHint(fmt.Errorf("unknown command %q%s", args[0], of), "%s\nif it is a node: %s", cmd.CommandPath()+" --help",
+			foreign.Command("", "%s --nodes %s --dry-run=client", foreign.Words(cmd.CommandPath()), args[0]))
+	}
 	return WithHint(fmt.Errorf("unknown command %q%s%s", args[0], of, meant), "%s --help", cmd.CommandPath())
 }
 

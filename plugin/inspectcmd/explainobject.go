@@ -88,6 +88,8 @@ func (e *explainer) object(ctx context.Context, w io.Writer, name string) error 
 	if len(o.places)+len(o.trusted)+len(o.presented) == 0 {
 		if (kind == catalog.Secret || kind == catalog.ConfigMap) && !catalog.ReservedNamespace(namespace) {
 			ui.Wrap(w, "", "Not a certificate that OpenShift or Kubernetes manages: owner and renewal unknown.")
+		} else if kind == catalog.Request {
+			ui.Wrap(w, "", "A request to have a certificate signed. Who asks for it, and whether it is approved, is in the list of requests.")
 		} else {
 			ui.Wrap(w, "", "Not in the catalog: owner and renewal unknown.")
 		}

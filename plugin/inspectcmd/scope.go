@@ -211,5 +211,9 @@ func (k unknownKindError) hinted(program, namespace string, from []string) error
 			line += " " + kind
 		}
 	}
-	return cli.WithHint(k.error, "%s", text+line)
+	text += line
+	if k.object == "" && foreign.Fit(k.word) && strings.ContainsAny(k.word, "-0123456789") { // no kind has one
+		text = "if it is a node:\n" + foreign.Command("", "%s inspect nodes %s", foreign.Words(program), k.word) + files + "\n" + text
+	}
+	return cli.WithHint(k.error, "%s", text)
 }

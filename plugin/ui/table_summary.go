@@ -147,7 +147,11 @@ func (p HumanPrinter) head(w *Page, inv *report.Inventory) []string {
 	if !p.NoNodes && (inv.Cluster.Version != "" || len(inv.Nodes) > 0) {
 		nodes = nodesRead(inv.Nodes, inv.Gaps)
 		if inv.LacksControlPlaneNodes() && len(inv.Nodes) > 0 {
-			nodes += " workers, no control plane node"
+			word := " workers"
+			if strings.HasSuffix(nodes, " of 1") {
+				word = " worker"
+			}
+			nodes += word + ", no control plane node"
 		}
 	}
 	head := p.Head(w, inv.Cluster, inv.Now, strings.Join(files, ", "), nodes)
