@@ -77,7 +77,7 @@ func etcdPlaces() []Place {
 	}
 	ca := func(at Ref, doc string, in Range) Place { return row(at, CABundle, doc, nil, in, synced) }
 	return []Place{
-		row(secret(userConfig, "etcd-signer"), Signer, "signs all of etcd's certificates up to 4.16", installers, upTo416, src),
+		row(secret(userConfig, "etcd-signer"), Signer, "signs etcd's peer, serving and client certificates up to 4.16", installers, upTo416, src),
 		row(secret(userConfig, "etcd-signer"), Signer, "left over from the installation or an earlier version: signs nothing any more", nil, from417, Evidence{Derived, src.Source}),
 		row(secret(userConfig, "etcd-metric-signer"), Signer, "signs the certificates of etcd's metrics up to 4.16", installers, upTo416, src),
 		row(secret(userConfig, "etcd-metric-signer"), Signer, "left over from the installation or an earlier version: signs nothing any more", nil, from417, Evidence{Derived, src.Source}),

@@ -24,7 +24,6 @@ func kubeAPIServerPlaces() []Place {
 		{Ref: secret(kasTarget, "etcd-client"), Role: Client, Owner: kasOwner, Doc: "kube-apiserver's client certificate for etcd, a copy", Lifetimes: etcdClient(), In: all, Evidence: synced},
 		ca(bundle(kasTarget, "user-client-ca"), "client CA that an administrator added by APIServer spec.clientCA",
 			Evidence{Verified, repo + "pkg/operator/configobservation/apiserver/observe_apiserver.go @ " + kasRead}),
-		{Ref: secret(kasTarget, "user-serving-cert"), Role: Serving, Owner: "user", Writer: kasOwner, Doc: "an administrator's default serving certificate, a copy", In: all, Evidence: mounted},
 		{Ref: secret(kasTarget, "user-serving-cert-*"), Role: Serving, Owner: "user", Writer: kasOwner, Doc: "an administrator's named serving certificate (APIServer spec.servingCerts), a copy; 000 to 009 are numbers, no revisions", In: all, Evidence: mounted},
 		{Ref: Ref{Kind: Secret, Namespace: kasTarget, Name: "node-kubeconfigs"}, Role: Kubeconfig, Owner: kasOwner, Doc: "the emergency administrator's kubeconfigs that lie on masters: localhost, localhost-recovery, lb-int, lb-ext", Lifetimes: systemAdmin(), In: all,
 			Evidence: Evidence{Verified, repo + "pkg/operator/nodekubeconfigcontroller/nodekubeconfigcontroller.go @ " + kasRead}},

@@ -29,8 +29,11 @@ func kasMonth() []Lifetime {
 // systemAdmin is the lifetime of the emergency administrator's certificate.
 func systemAdmin() []Lifetime {
 	return []Lifetime{
-		rotated(kasOwner, 120*day, 30*day, between(kas, Minor{4, 12}, Minor{4, 15}), kasRotation()),
-		rotated(kasOwner, 2*year, 30*day, since(kas, Minor{4, 16}), kasRotation()),
+		rotated(kasOwner, 120*day, 30*day, between(kas, Minor{4, 12}, Minor{4, 15}), kasRotation()).with(endsWithSigner),
+		rotated(kasOwner, year, 30*day, between(kas, Minor{4, 16}, Minor{4, 18}), kasRotation()).
+			with("at most: it is made for two years, and ends with node-system-admin-signer, which lives one year"),
+		rotated(kasOwner, 2*year, 30*day, since(kas, Minor{4, 19}), kasRotation()).
+			with("at most: it ends with its signer, within a year where that was made before 4.19 or by its builds from before commit 7f8eb2925"),
 	}
 }
 

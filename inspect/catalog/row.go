@@ -285,6 +285,16 @@ func bundle(namespace, name string) Ref {
 // file is a place on a node.
 func file(path string) Ref { return Ref{Kind: File, Name: path} }
 
+// endsWithSigner is said of what library-go's certificate rotation signs where a signer may have
+// less left than the validity (pkg/operator/certrotation/target.go, setTargetCertKeyPairSecret).
+const endsWithSigner = "never beyond the end of its signer"
+
+// with is the lifetime with what people must know of it.
+func (l Lifetime) with(doc string) Lifetime {
+	l.Doc = doc
+	return l
+}
+
 // rotated is the lifetime of what library-go's certificate rotation renews: at
 // the age of refresh, and in any case at 80 % of the validity (library-go
 // pkg/operator/certrotation/signer.go and target.go @ 93ac9206a).
