@@ -13,12 +13,20 @@ const (
 	kasRead     = "release-4.12 0217c88fb to release-4.22 9c413cd4d, each branch (2026-11-26)"
 )
 
+// The other writer of what kube-apiserver-operator rotates: of bundles at any time, of certificates
+// by the rule of onceExpired (NewCertRotationControllerOnlyWhenExpired).
+const (
+	kasSecondIssuer = "cert-regeneration-controller"
+	kasSecondWriter = "the " + kasSecondIssuer + " beside kube-apiserver"
+	onceExpired     = " once it is expired or its annotation is gone"
+)
+
 // kasRotation is the file that all of the rows below were read in, on main and
 // on each of the release branches 4.12 to 4.23 and 5.0. On main, and on branches of
 // versions that are not out (5.1, 5.2), the days are sixtieths, to rotate often in
 // development.
 func kasRotation() Evidence {
-	return Evidence{Verified, "openshift/cluster-kube-apiserver-operator pkg/operator/certrotationcontroller/certrotationcontroller.go @ " + kasRead + "; release-4.23 440392249"}
+	return Evidence{Verified, "openshift/cluster-kube-apiserver-operator pkg/operator/certrotationcontroller/certrotationcontroller.go and pkg/cmd/certregenerationcontroller @ " + kasRead + "; release-4.23 440392249"}
 }
 
 // kasMonth is the lifetime of most of what kube-apiserver-operator makes.
@@ -44,19 +52,17 @@ func kubeAPIServerSignerPlaces() []Place {
 	forever := []Lifetime{rotated(kasOwner, 10*year, 8*year, known, src)}
 	month := kasMonth()
 	signer := func(name, doc string, lives []Lifetime) Place {
-		return Place{Ref: secret(kasOperator, name), Role: Signer, Owner: kasOwner, Doc: doc, Lifetimes: lives, In: all, Evidence: src}
+		return Place{Ref: secret(kasOperator, name), Role: Signer, Owner: kasOwner, SecondWriter: kasSecondWriter + onceExpired, Doc: doc, Lifetimes: lives, In: all, Evidence: src}
 	}
 	ca := func(at Ref, doc string) Place {
-		return Place{Ref: at, Role: CABundle, Owner: kasOwner, Doc: doc, In: all, Evidence: src}
+		return Place{Ref: at, Role: CABundle, Owner: kasOwner, SecondWriter: kasSecondWriter, Doc: doc, In: all, Evidence: src}
 	}
 	leaf := func(at Ref, role Role, doc string, lives []Lifetime) Place {
-		return Place{Ref: at, Role: role, Owner: kasOwner, Doc: doc, Lifetimes: lives, In: all, Evidence: src}
+		return Place{Ref: at, Role: role, Owner: kasOwner, SecondWriter: kasSecondWriter + onceExpired, Doc: doc, Lifetimes: lives, In: all, Evidence: src}
 	}
 	// What the installer's first ones were like, in a must-gather of 4.8.
-	first := func(l Lifetime, doc string) []Lifetime {
-		l.Doc = doc
-		return []Lifetime{l}
-	}
+	first := func(l Lifetime, doc string) []Lifetime { return []Lifetime{l.with(doc)} }
+	const recovery = kasSecondWriter + ": up to 4.18 by the same rule, from 4.19 on" + onceExpired
 	return []Place{
 		signer("aggregator-client-signer", "signs the certificate with which kube-apiserver presents itself as front proxy to aggregated API servers", first(month[0], "the installer's first one lives a day")),
 		ca(bundle(managed, "kube-apiserver-aggregator-client-ca"), "aggregated API servers verify kube-apiserver's front proxy certificate with it"),
@@ -90,9 +96,9 @@ func kubeAPIServerSignerPlaces() []Place {
 		leaf(secret(kasTarget, "external-loadbalancer-serving-certkey"), Serving, "served by kube-apiserver for api.<cluster domain>", month),
 		leaf(secret(kasTarget, "internal-loadbalancer-serving-certkey"), Serving, "served by kube-apiserver for api-int.<cluster domain>: what kubelets see", month),
 
-		signer("localhost-recovery-serving-signer", "signs the certificate by which the control plane reaches itself while all others are expired", forever),
+		signer("localhost-recovery-serving-signer", "signs the certificate by which the control plane reaches itself while all others are expired", forever).also(recovery),
 		ca(bundle(kasOperator, "localhost-recovery-serving-ca"), "recovery clients on the same host verify kube-apiserver's serving certificate with it"),
-		leaf(secret(kasTarget, "localhost-recovery-serving-certkey"), Serving, "served by kube-apiserver for the name localhost-recovery", forever),
+		leaf(secret(kasTarget, "localhost-recovery-serving-certkey"), Serving, "served by kube-apiserver for the name localhost-recovery", forever).also(recovery),
 
 		signer("kube-control-plane-signer", "signs client certificates of the control plane's own components", first(rotated(kasOwner, 60*day, 30*day, known, src), "the installer's first one lives a year")),
 		ca(bundle(kasOperator, "kube-control-plane-signer-ca"), "kube-apiserver verifies control plane components' client certificates with it"),

@@ -81,6 +81,8 @@ type Place struct {
 	// Writer is who writes it, where that is not the Owner: whose log to read when it
 	// is late.
 	Writer string
+	// SecondWriter is who writes it, too, and when, where that is not at any time.
+	SecondWriter string
 	// Doc says in one sentence what it is for.
 	Doc string
 	// Selector, where set, takes the place of the name: the row is for any
@@ -91,6 +93,24 @@ type Place struct {
 	Lifetimes []Lifetime
 	In        Range
 	Evidence
+}
+
+// WrittenBy says who answers for a place, and who writes it where that is another.
+func (p Place) WrittenBy() string {
+	said := p.Owner
+	if p.Writer != "" {
+		said += ", written by " + p.Writer
+	}
+	if p.SecondWriter != "" {
+		said += "; also written by " + p.SecondWriter
+	}
+	return said
+}
+
+// also is the place, which another writes, too.
+func (p Place) also(second string) Place {
+	p.SecondWriter = second
+	return p
 }
 
 // noComponent is the Writer of a place that is no longer written.
