@@ -48,11 +48,12 @@ func etcdClient() []Lifetime {
 // controller passes the signers' own numbers for leafs too.
 func etcdLong() Lifetime {
 	return Lifetime{Validity: 5 * year, Refresh: 1533 * day, RenewAtPercent: 80, Renewer: etcdOwner, In: since(etcd, Minor{4, 20}),
-		Doc:      "the 80 % rule (1460 days) comes before the refresh of 1533 days",
+		Doc:      "the 80 % rule (1460 days) comes before the refresh of 1533 days; " + endsWithSigner,
 		Evidence: Evidence{Verified, etcdRepo + "pkg/operator/etcdcertsigner/etcdcertsignercontroller.go @ fed682e9d (2025-05-12), release-4.20 9acf049b2 to 4.22 bba8f344c"}}
 }
 
 func etcdPlaces() []Place {
+	const goneNode = "; once its node is gone, it stays without renewal up to 4.15, and is deleted after three days from 4.16 on"
 	src, synced := etcdTLS(), etcdSynced()
 	all := Range{Component: etcd}
 	old := Range{Component: etcd, To: Minor{4, 15}}
@@ -84,11 +85,11 @@ func etcdPlaces() []Place {
 		row(secret(etcdTarget, "etcd-signer"), Signer, "signs etcd's peer, serving and client certificates", signers, from416, src),
 		row(secret(etcdTarget, "etcd-metric-signer"), Signer, "signs the certificates of etcd's metrics", signers, from416, src),
 
-		row(secret(etcdTarget, "etcd-peer-*"), Peer, "one node's etcd, toward its peers", leafs, all, src),
-		row(secret(etcdTarget, "etcd-serving-*"), Serving, "one node's etcd, toward its clients", leafs, all, src),
-		row(secret(etcdTarget, "etcd-serving-metrics-*"), Serving, "one node's etcd, toward who scrapes its metrics", leafs, all, src),
+		row(secret(etcdTarget, "etcd-peer-*"), Peer, "one node's etcd, toward its peers; etcdctl and the metrics proxy there present it, too"+goneNode, leafs, all, src),
+		row(secret(etcdTarget, "etcd-serving-*"), Serving, "one node's etcd, toward its clients (but not etcd-serving-metrics-*); its readiness server presents it, too"+goneNode, leafs, all, src),
+		row(secret(etcdTarget, "etcd-serving-metrics-*"), Serving, "one node's etcd, toward who scrapes its metrics"+goneNode, leafs, all, src),
 		row(Ref{Kind: Secret, Namespace: etcdTarget, Name: "etcd-all-certs"}, Peer, "the certificates of all nodes in one object, so that a change makes one revision", leafs, all, src),
-		row(secret(etcdTarget, "etcd-client"), Client, "for API servers and etcdctl, toward etcd", clients, all, src),
+		row(secret(etcdTarget, "etcd-client"), Client, "for API servers, cluster-etcd-operator and its backups, toward etcd; up to 4.15 a copy of openshift-config/etcd-client, from 4.16 on the original", clients, all, src),
 		row(secret(userConfig, "etcd-client"), Client, "the same, where API servers' operators copy it from", clients, all, synced),
 		row(secret(etcdOperator, "etcd-client"), Client, "the same, for the operator itself", clients, all, synced),
 		row(secret(etcdTarget, "etcd-metric-client"), Client, "for Prometheus, toward etcd", clients[1:], from416, src),

@@ -14,8 +14,8 @@ func kubeAPIServerPlaces() []Place {
 		return Place{Ref: at, Role: CABundle, Owner: kasOwner, Doc: doc, In: all, Evidence: e}
 	}
 	return []Place{
-		ca(bundle(kasTarget, "kube-apiserver-server-ca"), "CAs with which clients verify kube-apiserver, on any of its addresses", combined),
-		ca(bundle(managed, "kube-apiserver-server-ca"), "the same, published: the CA that belongs into kubeconfigs of kubelets and administrators", synced),
+		ca(bundle(kasTarget, "kube-apiserver-server-ca"), "CAs with which clients verify what kube-apiserver-operator has kube-apiserver serve, on any of its addresses; not the CA of a certificate of APIServer spec.servingCerts", combined),
+		ca(bundle(managed, "kube-apiserver-server-ca"), "the same, published: the CA that belongs into kubelets' kubeconfigs, and into administrators' where api has no certificate of APIServer spec.servingCerts", synced),
 		ca(bundle(kasTarget, "client-ca"), "CAs with which kube-apiserver verifies its clients; from 4.20 on no writer overwrites what it has not read", combinedToo).also(kasSecondWriter),
 		ca(bundle(managed, "kube-apiserver-client-ca"), "the same, published: on nodes of 4.13 and later it becomes kubelet-ca.crt, with which kubelets verify their clients", synced),
 		ca(bundle(kasTarget, "kubelet-serving-ca"), "kube-apiserver verifies kubelets' serving certificates with it", synced),
@@ -29,8 +29,8 @@ func kubeAPIServerPlaces() []Place {
 		{Ref: Ref{Kind: Secret, Namespace: kasTarget, Name: "node-kubeconfigs"}, Role: Kubeconfig, Owner: kasOwner, Doc: "the emergency administrator's kubeconfigs that lie on masters: localhost, localhost-recovery, lb-int, lb-ext", Lifetimes: systemAdmin(), In: all,
 			Evidence: Evidence{Verified, repo + "pkg/operator/nodekubeconfigcontroller/nodekubeconfigcontroller.go @ " + kasRead}},
 		{Ref: Ref{Kind: Secret, Namespace: kasTarget, Name: "localhost-recovery-client-token"}, Role: Token, Owner: kasOwner, Writer: "kube-controller-manager", Doc: "service account token for recovery, with the CA beside it", In: all, Evidence: mounted},
-		{Ref: Ref{Kind: Secret, Namespace: kasTarget, Name: "webhook-authenticator", Key: "kubeConfig"}, Role: Kubeconfig, Owner: "authentication-operator", Writer: kasOwner, Doc: "how kube-apiserver calls the OAuth API server to check tokens, a copy", Lifetimes: authenticator(), In: all, Evidence: mounted},
-		{Ref: Ref{Kind: Secret, Namespace: userConfig, Name: "webhook-authentication-integrated-oauth", Key: "kubeConfig"}, Role: Kubeconfig, Owner: "authentication-operator", Doc: "how kube-apiserver calls the OAuth API server to check tokens", Lifetimes: authenticator(), In: all,
+		{Ref: Ref{Kind: Secret, Namespace: kasTarget, Name: "webhook-authenticator", Key: "kubeConfig"}, Role: Kubeconfig, Owner: "authentication-operator", Writer: kasOwner, Doc: "how kube-apiserver calls the OAuth API server to check tokens, a copy; with Authentication spec.type None an administrator's own webhook (spec.webhookTokenAuthenticator), with OIDC (4.19+) not there", Lifetimes: authenticator(), In: all, Evidence: mounted},
+		{Ref: Ref{Kind: Secret, Namespace: userConfig, Name: "webhook-authentication-integrated-oauth", Key: "kubeConfig"}, Role: Kubeconfig, Owner: "authentication-operator", Doc: "how kube-apiserver calls the OAuth API server to check tokens; renewed only with Authentication spec.type IntegratedOAuth, the default: with OIDC authentication-operator removes it from 4.20 on, and up to 4.19 it stays as it is", Lifetimes: authenticator(), In: all,
 			Evidence: Evidence{Verified, repo + "pkg/operator/configobservation/auth/webhook_authenticator.go @ " + kasRead}},
 		{Ref: bundle(userConfig, "admin-kubeconfig-client-ca"), Role: CABundle, Owner: "installer", Doc: "kube-apiserver accepts the installer's admin kubeconfig by it; replaced by hand only", In: all,
 			Evidence: Evidence{Verified, repo + "bindata/bootkube/manifests/configmap-admin-kubeconfig-client-ca.yaml @ release-4.12 0217c88fb and 4.22 9c413cd4d; openshift/installer pkg/asset/tls/adminkubeconfig.go"}},

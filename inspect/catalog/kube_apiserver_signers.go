@@ -66,7 +66,7 @@ func kubeAPIServerSignerPlaces() []Place {
 	return []Place{
 		signer("aggregator-client-signer", "signs the certificate with which kube-apiserver presents itself as front proxy to aggregated API servers", first(month[0], "the installer's first one lives a day")),
 		ca(bundle(managed, "kube-apiserver-aggregator-client-ca"), "aggregated API servers verify kube-apiserver's front proxy certificate with it"),
-		leaf(secret(kasTarget, "aggregator-client"), Client, "kube-apiserver's front proxy certificate (system:openshift-aggregator)", month),
+		leaf(secret(kasTarget, "aggregator-client"), Client, "kube-apiserver's front proxy certificate (system:openshift-aggregator)", first(month[0], endsWithSigner+"; the first one lives a day")),
 
 		signer("kube-apiserver-to-kubelet-signer", "signs the certificate with which kube-apiserver calls kubelets", []Lifetime{
 			// 8 years against a validity of one: the 80 % rule decides.
@@ -89,11 +89,11 @@ func kubeAPIServerSignerPlaces() []Place {
 
 		signer("service-network-serving-signer", "signs what kube-apiserver serves inside the service network", forever),
 		ca(bundle(kasOperator, "service-network-serving-ca"), "pods verify kube-apiserver's serving certificate with it when they use its service address"),
-		leaf(secret(kasTarget, "service-network-serving-certkey"), Serving, "served by kube-apiserver for kubernetes.default.svc", month),
+		leaf(secret(kasTarget, "service-network-serving-certkey"), Serving, "served by kube-apiserver for kubernetes.default.svc, and where no other certificate fits, as for a node's IP address", month),
 
 		signer("loadbalancer-serving-signer", "signs what kube-apiserver serves behind the load balancers, api and api-int: every kubelet's kubeconfig embeds its certificate", forever),
 		ca(bundle(kasOperator, "loadbalancer-serving-ca"), "kubelets and administrators verify kube-apiserver's serving certificate with it"),
-		leaf(secret(kasTarget, "external-loadbalancer-serving-certkey"), Serving, "served by kube-apiserver for api.<cluster domain>", month),
+		leaf(secret(kasTarget, "external-loadbalancer-serving-certkey"), Serving, "served by kube-apiserver for api.<cluster domain>, unless APIServer spec.servingCerts has a certificate for that name", month),
 		leaf(secret(kasTarget, "internal-loadbalancer-serving-certkey"), Serving, "served by kube-apiserver for api-int.<cluster domain>: what kubelets see", month),
 
 		signer("localhost-recovery-serving-signer", "signs the certificate by which the control plane reaches itself while all others are expired", forever).also(recovery),
