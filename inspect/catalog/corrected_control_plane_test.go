@@ -104,3 +104,22 @@ func TestMetricsHaveTheirOwnSigner(t *testing.T) {
 		t.Errorf("%q", p.Doc)
 	}
 }
+
+// TestWhatEtcdLeavesBehind: what an earlier version synced, and nothing deletes.
+func TestWhatEtcdLeavesBehind(t *testing.T) {
+	t.Parallel()
+	for at, last := range map[Ref]string{
+		secret(userConfig, "etcd-metric-client"):            "4.15.9",
+		bundle(etcdTarget, "etcd-serving-ca"):               "4.16.9",
+		bundle(etcdTarget, "etcd-peer-client-ca"):           "4.16.9",
+		bundle(userConfig, "etcd-metric-serving-ca"):        "4.16.9",
+		bundle(etcdTarget, "etcd-metrics-proxy-client-ca"):  "4.16.9",
+		bundle(etcdTarget, "etcd-metrics-proxy-serving-ca"): "4.16.9",
+	} {
+		for version, writer := range map[string]string{last: "", "4.17.1": noComponent, "4.22.1": noComponent} {
+			if p, ok := Lookup(at.Kind, at.Namespace, at.Name, at.Key, Versions{Cluster: version}); !ok || p.Writer != writer {
+				t.Errorf("%s in %s: %q, %q", at, version, p.Writer, p.Doc)
+			}
+		}
+	}
+}
