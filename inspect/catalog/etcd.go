@@ -48,7 +48,7 @@ func etcdClient() []Lifetime {
 // controller passes the signers' own numbers for leafs too.
 func etcdLong() Lifetime {
 	return Lifetime{Validity: 5 * year, Refresh: 1533 * day, RenewAtPercent: 80, Renewer: etcdOwner, In: since(etcd, Minor{4, 20}),
-		Doc:      "the 80 % rule (1460 days) comes before the refresh of 1533 days; " + endsWithSigner,
+		Doc:      "the 80 % rule (1460 days) comes before the refresh of 1533 days; " + expiresWithSigner,
 		Evidence: Evidence{Verified, etcdRepo + "pkg/operator/etcdcertsigner/etcdcertsignercontroller.go @ fed682e9d (2025-05-12), release-4.20 9acf049b2 to 4.22 bba8f344c"}}
 }
 

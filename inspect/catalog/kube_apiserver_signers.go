@@ -37,11 +37,11 @@ func kasMonth() []Lifetime {
 // systemAdmin is the lifetime of the emergency administrator's certificate.
 func systemAdmin() []Lifetime {
 	return []Lifetime{
-		rotated(kasOwner, 120*day, 30*day, between(kas, Minor{4, 12}, Minor{4, 15}), kasRotation()).with(endsWithSigner),
+		rotated(kasOwner, 120*day, 30*day, between(kas, Minor{4, 12}, Minor{4, 15}), kasRotation()).with(expiresWithSigner),
 		rotated(kasOwner, year, 30*day, between(kas, Minor{4, 16}, Minor{4, 18}), kasRotation()).
-			with("at most: it is made for two years, and ends with node-system-admin-signer, which lives one year"),
+			with("at most: it is made for two years, and expires with node-system-admin-signer, which lives one year"),
 		rotated(kasOwner, 2*year, 30*day, since(kas, Minor{4, 19}), kasRotation()).
-			with("at most: it ends with its signer, within a year where that was made before 4.19 or by its builds from before commit 7f8eb2925"),
+			with("at most: it expires with its signer, within a year where that was made before 4.19 or by its builds from before commit 7f8eb2925"),
 	}
 }
 
@@ -66,7 +66,7 @@ func kubeAPIServerSignerPlaces() []Place {
 	return []Place{
 		signer("aggregator-client-signer", "signs the certificate with which kube-apiserver presents itself as front proxy to aggregated API servers", first(month[0], "the installer's first one lives a day")),
 		ca(bundle(managed, "kube-apiserver-aggregator-client-ca"), "aggregated API servers verify kube-apiserver's front proxy certificate with it"),
-		leaf(secret(kasTarget, "aggregator-client"), Client, "kube-apiserver's front proxy certificate (system:openshift-aggregator)", first(month[0], endsWithSigner+"; the first one lives a day")),
+		leaf(secret(kasTarget, "aggregator-client"), Client, "kube-apiserver's front proxy certificate (system:openshift-aggregator)", first(month[0], expiresWithSigner+"; the first one lives a day")),
 
 		signer("kube-apiserver-to-kubelet-signer", "signs the certificate with which kube-apiserver calls kubelets", []Lifetime{
 			// 8 years against a validity of one: the 80 % rule decides.

@@ -305,9 +305,9 @@ func bundle(namespace, name string) Ref {
 // file is a place on a node.
 func file(path string) Ref { return Ref{Kind: File, Name: path} }
 
-// endsWithSigner is said of what library-go's certificate rotation signs where a signer may have
+// expiresWithSigner is said of what library-go's certificate rotation signs where a signer may have
 // less left than the validity (pkg/operator/certrotation/target.go, setTargetCertKeyPairSecret).
-const endsWithSigner = "never beyond the end of its signer"
+const expiresWithSigner = "never beyond the end of its signer"
 
 // with is the lifetime with what people must know of it.
 func (l Lifetime) with(doc string) Lifetime {
