@@ -88,14 +88,6 @@ func cell(s string) string { return strings.NewReplacer("|", "\\|", "<", "&lt;")
 
 func evidence(e Evidence) string { return cell(fmt.Sprintf("%s: %s", e.Mark, e.Source)) }
 
-// owner says who answers for a place, and who writes it where that is another.
-func owner(p Place) string {
-	if p.Writer == "" {
-		return p.Owner
-	}
-	return p.Owner + ", written by " + p.Writer
-}
-
 func refs(all []Ref) string {
 	var names []string
 	for _, r := range all {

@@ -19,6 +19,8 @@ func document() string {
 	line("The rows were read for OpenShift and OKD %s to %s.", first, last)
 	line("")
 	line("*Owner* is who answers for a place; where another writes it, that is said too: in the latter's log is why a place is late.")
+	line("The cert-regeneration-controller is container kube-apiserver-cert-regeneration-controller of kube-apiserver's pods; the cert-recovery-controllers are the containers")
+	line("kube-controller-manager-recovery-controller and kube-scheduler-recovery-controller of theirs.")
 	line("")
 	line("*Lives* says how long a certificate is valid and at what age it is renewed: `30d, renewed at 15d or 80%%` means whichever comes first.")
 	line("These are the numbers without feature gate ShortCertRotation, and without the key base of ConfigMap openshift-config/unsupported-cert-rotation-config")
@@ -38,7 +40,7 @@ func document() string {
 		line("| place | what it is | role | owner | lives | holds for | source |")
 		line("|---|---|---|---|---|---|---|")
 		for _, p := range s.places {
-			line("| `%s` | %s | %s | %s | %s | %s | %s |", rowName(p), cell(p.Doc), p.Role, owner(p), lives(p), p.In, evidence(p.Evidence))
+			line("| `%s` | %s | %s | %s | %s | %s | %s |", rowName(p), cell(p.Doc), p.Role, p.WrittenBy(), lives(p), p.In, evidence(p.Evidence))
 		}
 	}
 	line("")

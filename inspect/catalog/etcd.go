@@ -48,11 +48,12 @@ func etcdClient() []Lifetime {
 // controller passes the signers' own numbers for leafs too.
 func etcdLong() Lifetime {
 	return Lifetime{Validity: 5 * year, Refresh: 1533 * day, RenewAtPercent: 80, Renewer: etcdOwner, In: since(etcd, Minor{4, 20}),
-		Doc:      "the 80 % rule (1460 days) comes before the refresh of 1533 days",
+		Doc:      "the 80 % rule (1460 days) comes before the refresh of 1533 days; " + expiresWithSigner,
 		Evidence: Evidence{Verified, etcdRepo + "pkg/operator/etcdcertsigner/etcdcertsignercontroller.go @ fed682e9d (2025-05-12), release-4.20 9acf049b2 to 4.22 bba8f344c"}}
 }
 
 func etcdPlaces() []Place {
+	const goneNode = "; once its node is gone, it stays without renewal up to 4.15, and is deleted after three days from 4.16 on"
 	src, synced := etcdTLS(), etcdSynced()
 	all := Range{Component: etcd}
 	old := Range{Component: etcd, To: Minor{4, 15}}
@@ -76,23 +77,30 @@ func etcdPlaces() []Place {
 		return Place{Ref: at, Role: role, Owner: etcdOwner, Doc: doc, Lifetimes: lives, In: in, Evidence: e}
 	}
 	ca := func(at Ref, doc string, in Range) Place { return row(at, CABundle, doc, nil, in, synced) }
+	// What was synced up to then: nothing deletes it.
+	unused := func(at Ref, role Role, from Range) Place {
+		p := row(at, role, "left over from an earlier version: no component writes or reads it", nil, from, Evidence{Derived, synced.Source})
+		p.Writer = noComponent
+		return p
+	}
 	return []Place{
-		row(secret(userConfig, "etcd-signer"), Signer, "signs all of etcd's certificates up to 4.16", installers, upTo416, src),
+		row(secret(userConfig, "etcd-signer"), Signer, "signs etcd's peer, serving and client certificates up to 4.16", installers, upTo416, src),
 		row(secret(userConfig, "etcd-signer"), Signer, "left over from the installation or an earlier version: signs nothing any more", nil, from417, Evidence{Derived, src.Source}),
 		row(secret(userConfig, "etcd-metric-signer"), Signer, "signs the certificates of etcd's metrics up to 4.16", installers, upTo416, src),
 		row(secret(userConfig, "etcd-metric-signer"), Signer, "left over from the installation or an earlier version: signs nothing any more", nil, from417, Evidence{Derived, src.Source}),
 		row(secret(etcdTarget, "etcd-signer"), Signer, "signs etcd's peer, serving and client certificates", signers, from416, src),
 		row(secret(etcdTarget, "etcd-metric-signer"), Signer, "signs the certificates of etcd's metrics", signers, from416, src),
 
-		row(secret(etcdTarget, "etcd-peer-*"), Peer, "one node's etcd, toward its peers", leafs, all, src),
-		row(secret(etcdTarget, "etcd-serving-*"), Serving, "one node's etcd, toward its clients", leafs, all, src),
-		row(secret(etcdTarget, "etcd-serving-metrics-*"), Serving, "one node's etcd, toward who scrapes its metrics", leafs, all, src),
+		row(secret(etcdTarget, "etcd-peer-*"), Peer, "one node's etcd, toward its peers; etcdctl and the metrics proxy there present it, too"+goneNode, leafs, all, src),
+		row(secret(etcdTarget, "etcd-serving-*"), Serving, "one node's etcd, toward its clients (but not etcd-serving-metrics-*); its readiness server presents it, too"+goneNode, leafs, all, src),
+		row(secret(etcdTarget, "etcd-serving-metrics-*"), Serving, "one node's etcd, toward who scrapes its metrics"+goneNode, leafs, all, src),
 		row(Ref{Kind: Secret, Namespace: etcdTarget, Name: "etcd-all-certs"}, Peer, "the certificates of all nodes in one object, so that a change makes one revision", leafs, all, src),
-		row(secret(etcdTarget, "etcd-client"), Client, "for API servers and etcdctl, toward etcd", clients, all, src),
+		row(secret(etcdTarget, "etcd-client"), Client, "for API servers, cluster-etcd-operator and its backups, toward etcd; up to 4.15 a copy of openshift-config/etcd-client, from 4.16 on the original", clients, all, src),
 		row(secret(userConfig, "etcd-client"), Client, "the same, where API servers' operators copy it from", clients, all, synced),
 		row(secret(etcdOperator, "etcd-client"), Client, "the same, for the operator itself", clients, all, synced),
 		row(secret(etcdTarget, "etcd-metric-client"), Client, "for Prometheus, toward etcd", clients[1:], from416, src),
 		row(secret(userConfig, "etcd-metric-client"), Client, "for Prometheus, toward etcd, as the installer made it", clients[:1], old, synced),
+		unused(secret(userConfig, "etcd-metric-client"), Client, from416),
 		row(secret(etcdOperator, "etcd-metric-client"), Client, "for Prometheus, toward etcd, a copy", clients, since(etcd, Minor{4, 14}), synced),
 
 		ca(bundle(etcdTarget, "etcd-ca-bundle"), "CAs with which clients verify etcd, and etcd its clients", all),
@@ -100,11 +108,16 @@ func etcdPlaces() []Place {
 		ca(bundle(etcdOperator, "etcd-ca-bundle"), "the same, for the operator itself", all),
 		ca(bundle(userConfig, "etcd-serving-ca"), "the same, under the name by which API servers' operators copy it", all),
 		ca(bundle(etcdTarget, "etcd-serving-ca"), "CAs with which etcd verifies its clients, as its static pod mounted it up to 4.16", upTo416),
+		unused(bundle(etcdTarget, "etcd-serving-ca"), CABundle, from417),
 		ca(bundle(etcdTarget, "etcd-peer-client-ca"), "CAs with which etcd verifies its peers, as its static pod mounted it up to 4.16", upTo416),
+		unused(bundle(etcdTarget, "etcd-peer-client-ca"), CABundle, from417),
 		ca(bundle(etcdTarget, "etcd-metrics-ca-bundle"), "CAs that etcd's metrics trust", from416),
 		ca(bundle(userConfig, "etcd-metric-serving-ca"), "CAs that etcd's metrics trust, the original up to 4.15", upTo416),
+		unused(bundle(userConfig, "etcd-metric-serving-ca"), CABundle, from417),
 		ca(bundle(etcdTarget, "etcd-metrics-proxy-client-ca"), "the same as etcd-metrics-proxy-serving-ca, in each revision of etcd's static pod up to 4.16; no process reads it", upTo416),
+		unused(bundle(etcdTarget, "etcd-metrics-proxy-client-ca"), CABundle, from417),
 		ca(bundle(etcdTarget, "etcd-metrics-proxy-serving-ca"), "CAs with which etcd's metrics proxy verifies its clients, up to 4.16; the name is misleading", upTo416),
+		unused(bundle(etcdTarget, "etcd-metrics-proxy-serving-ca"), CABundle, from417),
 		ca(bundle(etcdOperator, "etcd-metric-serving-ca"), "for Prometheus, to verify the server of etcd's metrics", since(etcd, Minor{4, 14})),
 		row(Ref{Kind: ConfigMap, Namespace: etcdTarget, Name: "etcd-all-bundles"}, CABundle, "both bundles in one object, so that a change makes one revision: etcd verifies its peers and clients with server-ca-bundle.crt, its metrics proxy with metrics-ca-bundle.crt", nil, from417, etcdPod()),
 	}

@@ -13,12 +13,20 @@ const (
 	kasRead     = "release-4.12 0217c88fb to release-4.22 9c413cd4d, each branch (2026-11-26)"
 )
 
+// The other writer of what kube-apiserver-operator rotates: of bundles at any time, of certificates
+// by the rule of onceExpired (NewCertRotationControllerOnlyWhenExpired).
+const (
+	kasSecondIssuer = "cert-regeneration-controller"
+	kasSecondWriter = "the " + kasSecondIssuer + " beside kube-apiserver"
+	onceExpired     = " once it is expired or its annotation is gone"
+)
+
 // kasRotation is the file that all of the rows below were read in, on main and
 // on each of the release branches 4.12 to 4.23 and 5.0. On main, and on branches of
 // versions that are not out (5.1, 5.2), the days are sixtieths, to rotate often in
 // development.
 func kasRotation() Evidence {
-	return Evidence{Verified, "openshift/cluster-kube-apiserver-operator pkg/operator/certrotationcontroller/certrotationcontroller.go @ " + kasRead + "; release-4.23 440392249"}
+	return Evidence{Verified, "openshift/cluster-kube-apiserver-operator pkg/operator/certrotationcontroller/certrotationcontroller.go and pkg/cmd/certregenerationcontroller @ " + kasRead + "; release-4.23 440392249"}
 }
 
 // kasMonth is the lifetime of most of what kube-apiserver-operator makes.
@@ -29,8 +37,11 @@ func kasMonth() []Lifetime {
 // systemAdmin is the lifetime of the emergency administrator's certificate.
 func systemAdmin() []Lifetime {
 	return []Lifetime{
-		rotated(kasOwner, 120*day, 30*day, between(kas, Minor{4, 12}, Minor{4, 15}), kasRotation()),
-		rotated(kasOwner, 2*year, 30*day, since(kas, Minor{4, 16}), kasRotation()),
+		rotated(kasOwner, 120*day, 30*day, between(kas, Minor{4, 12}, Minor{4, 15}), kasRotation()).with(expiresWithSigner),
+		rotated(kasOwner, year, 30*day, between(kas, Minor{4, 16}, Minor{4, 18}), kasRotation()).
+			with("at most: it is made for two years, and expires with node-system-admin-signer, which lives one year"),
+		rotated(kasOwner, 2*year, 30*day, since(kas, Minor{4, 19}), kasRotation()).
+			with("at most: it expires with its signer, within a year where that was made before 4.19 or by its builds from before commit 7f8eb2925"),
 	}
 }
 
@@ -41,23 +52,21 @@ func kubeAPIServerSignerPlaces() []Place {
 	forever := []Lifetime{rotated(kasOwner, 10*year, 8*year, known, src)}
 	month := kasMonth()
 	signer := func(name, doc string, lives []Lifetime) Place {
-		return Place{Ref: secret(kasOperator, name), Role: Signer, Owner: kasOwner, Doc: doc, Lifetimes: lives, In: all, Evidence: src}
+		return Place{Ref: secret(kasOperator, name), Role: Signer, Owner: kasOwner, SecondWriter: kasSecondWriter + onceExpired, Doc: doc, Lifetimes: lives, In: all, Evidence: src}
 	}
 	ca := func(at Ref, doc string) Place {
-		return Place{Ref: at, Role: CABundle, Owner: kasOwner, Doc: doc, In: all, Evidence: src}
+		return Place{Ref: at, Role: CABundle, Owner: kasOwner, SecondWriter: kasSecondWriter, Doc: doc, In: all, Evidence: src}
 	}
 	leaf := func(at Ref, role Role, doc string, lives []Lifetime) Place {
-		return Place{Ref: at, Role: role, Owner: kasOwner, Doc: doc, Lifetimes: lives, In: all, Evidence: src}
+		return Place{Ref: at, Role: role, Owner: kasOwner, SecondWriter: kasSecondWriter + onceExpired, Doc: doc, Lifetimes: lives, In: all, Evidence: src}
 	}
 	// What the installer's first ones were like, in a must-gather of 4.8.
-	first := func(l Lifetime, doc string) []Lifetime {
-		l.Doc = doc
-		return []Lifetime{l}
-	}
+	first := func(l Lifetime, doc string) []Lifetime { return []Lifetime{l.with(doc)} }
+	const recovery = kasSecondWriter + ": up to 4.18 by the same rule, from 4.19 on" + onceExpired
 	return []Place{
 		signer("aggregator-client-signer", "signs the certificate with which kube-apiserver presents itself as front proxy to aggregated API servers", first(month[0], "the installer's first one lives a day")),
 		ca(bundle(managed, "kube-apiserver-aggregator-client-ca"), "aggregated API servers verify kube-apiserver's front proxy certificate with it"),
-		leaf(secret(kasTarget, "aggregator-client"), Client, "kube-apiserver's front proxy certificate (system:openshift-aggregator)", month),
+		leaf(secret(kasTarget, "aggregator-client"), Client, "kube-apiserver's front proxy certificate (system:openshift-aggregator)", first(month[0], expiresWithSigner+"; the first one lives a day")),
 
 		signer("kube-apiserver-to-kubelet-signer", "signs the certificate with which kube-apiserver calls kubelets", []Lifetime{
 			// 8 years against a validity of one: the 80 % rule decides.
@@ -80,16 +89,16 @@ func kubeAPIServerSignerPlaces() []Place {
 
 		signer("service-network-serving-signer", "signs what kube-apiserver serves inside the service network", forever),
 		ca(bundle(kasOperator, "service-network-serving-ca"), "pods verify kube-apiserver's serving certificate with it when they use its service address"),
-		leaf(secret(kasTarget, "service-network-serving-certkey"), Serving, "served by kube-apiserver for kubernetes.default.svc", month),
+		leaf(secret(kasTarget, "service-network-serving-certkey"), Serving, "served by kube-apiserver for kubernetes.default.svc, and where no other certificate fits, as for a node's IP address", month),
 
 		signer("loadbalancer-serving-signer", "signs what kube-apiserver serves behind the load balancers, api and api-int: every kubelet's kubeconfig embeds its certificate", forever),
 		ca(bundle(kasOperator, "loadbalancer-serving-ca"), "kubelets and administrators verify kube-apiserver's serving certificate with it"),
-		leaf(secret(kasTarget, "external-loadbalancer-serving-certkey"), Serving, "served by kube-apiserver for api.<cluster domain>", month),
+		leaf(secret(kasTarget, "external-loadbalancer-serving-certkey"), Serving, "served by kube-apiserver for api.<cluster domain>, unless APIServer spec.servingCerts has a certificate for that name", month),
 		leaf(secret(kasTarget, "internal-loadbalancer-serving-certkey"), Serving, "served by kube-apiserver for api-int.<cluster domain>: what kubelets see", month),
 
-		signer("localhost-recovery-serving-signer", "signs the certificate by which the control plane reaches itself while all others are expired", forever),
+		signer("localhost-recovery-serving-signer", "signs the certificate by which the control plane reaches itself while all others are expired", forever).also(recovery),
 		ca(bundle(kasOperator, "localhost-recovery-serving-ca"), "recovery clients on the same host verify kube-apiserver's serving certificate with it"),
-		leaf(secret(kasTarget, "localhost-recovery-serving-certkey"), Serving, "served by kube-apiserver for the name localhost-recovery", forever),
+		leaf(secret(kasTarget, "localhost-recovery-serving-certkey"), Serving, "served by kube-apiserver for the name localhost-recovery", forever).also(recovery),
 
 		signer("kube-control-plane-signer", "signs client certificates of the control plane's own components", first(rotated(kasOwner, 60*day, 30*day, known, src), "the installer's first one lives a year")),
 		ca(bundle(kasOperator, "kube-control-plane-signer-ca"), "kube-apiserver verifies control plane components' client certificates with it"),

@@ -15,33 +15,45 @@ const (
 	kcmRead = "release-4.12 c3c07bebb to release-4.22 95150ed5d, each branch (2026-11-26)"
 )
 
+// The other writers, beside kube-controller-manager and kube-scheduler (pkg/cmd/recoverycontroller of each operator).
+const (
+	recoveryController    = "cert-recovery-controller"
+	kcmSecondWriter       = "the " + recoveryController + " beside kube-controller-manager"
+	schedulerSecondWriter = "the " + recoveryController + " beside kube-scheduler"
+)
+
 func kubeControllerManagerPlaces() []Place {
-	signed := Evidence{Verified, kcmRepo + "pkg/operator/certrotationcontroller/certrotationcontroller.go @ " + kcmRead + "; release-4.23 209d5915d"}
+	signed := Evidence{Verified, kcmRepo + "pkg/operator/certrotationcontroller/certrotationcontroller.go and pkg/cmd/recoverycontroller @ " + kcmRead + "; release-4.23 209d5915d"}
 	combined := Evidence{Verified, kcmRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ " + kcmRead}
 	synced := Evidence{Verified, kcmRepo + "pkg/operator/resourcesynccontroller/resourcesynccontroller.go @ " + kcmRead}
+	// What the other writer writes, too.
+	combinedToo := Evidence{Verified, kcmRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go and pkg/cmd/recoverycontroller @ " + kcmRead}
+	syncedToo := Evidence{Verified, kcmRepo + "pkg/operator/resourcesynccontroller/resourcesynccontroller.go and pkg/cmd/recoverycontroller @ " + kcmRead}
 	mounted := Evidence{Verified, kcmRepo + "pkg/operator/starter.go @ " + kcmRead}
 	all := Range{Component: kcm}
 	known := since(kcm, Minor{4, 12})
 	ca := func(at Ref, doc string, e Evidence) Place {
 		return Place{Ref: at, Role: CABundle, Owner: kcmOwner, Doc: doc, In: all, Evidence: e}
 	}
+	// Of csr-signer and its copy.
+	signers := []Lifetime{rotated(kcmOwner, 30*day, 15*day, known, signed).with("never beyond the end of csr-signer-signer; the first one lives a day")}
 	return []Place{
-		{Ref: secret(kcmOperator, "csr-signer-signer"), Role: Signer, Owner: kcmOwner, Doc: "signs csr-signer: the root of what kube-controller-manager issues by request", In: all, Evidence: signed,
-			Lifetimes: []Lifetime{rotated(kcmOwner, 60*day, 30*day, known, signed)}},
-		ca(bundle(kcmOperator, "csr-controller-signer-ca"), "the certificates of csr-signer-signer", signed),
-		{Ref: secret(kcmOperator, "csr-signer"), Role: Signer, Owner: kcmOwner, Doc: "intermediate CA for certificate requests, waiting until it is trusted everywhere", In: all, Evidence: signed,
-			Lifetimes: []Lifetime{rotated(kcmOwner, 30*day, 15*day, known, signed)}},
-		ca(bundle(kcmOperator, "csr-signer-ca"), "the certificates of csr-signer, present and past", combined),
-		{Ref: secret(kcmTarget, "csr-signer"), Role: Signer, Owner: kcmOwner, Doc: "intermediate CA with which kube-controller-manager signs certificate requests, such as kubelets'; a copy, made 5 minutes after its original", In: all, Evidence: combined,
-			Lifetimes: []Lifetime{rotated(kcmOwner, 30*day, 15*day, known, signed)}},
-		ca(bundle(kcmOperator, "csr-controller-ca"), "trust anchors for certificates made by request", combined),
-		ca(bundle(managed, "csr-controller-ca"), "the same, published", synced),
+		{Ref: secret(kcmOperator, "csr-signer-signer"), Role: Signer, Owner: kcmOwner, SecondWriter: kcmSecondWriter + onceExpired, Doc: "signs csr-signer: the root of what kube-controller-manager issues by request", In: all, Evidence: signed,
+			Lifetimes: []Lifetime{rotated(kcmOwner, 60*day, 30*day, known, signed).with("the installer's first one lives a day")}},
+		ca(bundle(kcmOperator, "csr-controller-signer-ca"), "the certificates of csr-signer-signer", signed).also(kcmSecondWriter),
+		{Ref: secret(kcmOperator, "csr-signer"), Role: Signer, Owner: kcmOwner, SecondWriter: kcmSecondWriter + onceExpired, Doc: "intermediate CA for certificate requests, waiting until it is trusted everywhere", In: all, Evidence: signed,
+			Lifetimes: signers},
+		ca(bundle(kcmOperator, "csr-signer-ca"), "the certificates of csr-signer and of what signed it, present and past, without expired ones", combinedToo).also(kcmSecondWriter),
+		{Ref: secret(kcmTarget, "csr-signer"), Role: Signer, Owner: kcmOwner, SecondWriter: kcmSecondWriter, Doc: "intermediate CA with which kube-controller-manager signs certificate requests, such as kubelets'; a copy, made 5 minutes after its original, at once where there is none or it is expired", In: all, Evidence: combinedToo,
+			Lifetimes: signers},
+		ca(bundle(kcmOperator, "csr-controller-ca"), "trust anchors for certificates made by request", combinedToo).also(kcmSecondWriter),
+		ca(bundle(managed, "csr-controller-ca"), "the same, published", syncedToo).also(kcmSecondWriter),
 		ca(bundle(kcmTarget, "serviceaccount-ca"), "what kube-controller-manager publishes as kube-root-ca.crt and trusts itself; a change rolls out a new revision", combined),
 		ca(bundle(kcmTarget, "client-ca"), "kube-controller-manager verifies its clients' certificates with it", synced),
 		ca(bundle(kcmTarget, "aggregator-client-ca"), "kube-controller-manager verifies the front proxy's certificate with it", synced),
 		ca(bundle(kcmTarget, "service-ca"), "the service CA that is put into service account token secrets", synced),
-		{Ref: secret(kcmTarget, "kube-controller-manager-client-cert-key"), Role: Client, Owner: kcmOwner, Doc: "kube-controller-manager's client certificate, a copy", Lifetimes: kasMonth(), In: all, Evidence: synced},
-		{Ref: Ref{Kind: Secret, Namespace: kcmTarget, Name: "localhost-recovery-client-token"}, Role: Token, Owner: kcmOwner, Doc: "service account token for recovery, with the CA beside it", In: all, Evidence: mounted},
+		{Ref: secret(kcmTarget, "kube-controller-manager-client-cert-key"), Role: Client, Owner: kcmOwner, SecondWriter: kcmSecondWriter, Doc: "kube-controller-manager's client certificate, a copy", Lifetimes: kasMonth(), In: all, Evidence: syncedToo},
+		{Ref: Ref{Kind: Secret, Namespace: kcmTarget, Name: "localhost-recovery-client-token"}, Role: Token, Owner: kcmOwner, Writer: "kube-controller-manager", Doc: "service account token for recovery, with the CA beside it", In: all, Evidence: mounted},
 	}
 }
 
@@ -100,10 +112,10 @@ func rootCAPlaces() []Place {
 		{Ref: rootCA(), Role: CABundle, Owner: "kube-controller-manager", In: Range{Component: kcm}, Evidence: src,
 			Doc: "what pods trust as kube-apiserver; read from serviceaccount-ca at kube-controller-manager's start and put back within seconds when edited"},
 		{Ref: rootCA(), Role: CABundle, Owner: "kube-controller-manager", In: Range{Component: Kubernetes}, Evidence: src,
-			Doc: "what pods trust as kube-apiserver; the file of kube-controller-manager's --root-ca-file, put back within seconds when edited"},
+			Doc: "what pods trust as kube-apiserver; the file of kube-controller-manager's --root-ca-file, else the CA in its kubeconfig, read at its start; put back within seconds when edited"},
 		{Ref: Ref{Kind: Secret, Key: "ca.crt"}, Selector: ObjectSelector{Type: "kubernetes.io/service-account-token"}, Role: Token, Owner: "kube-controller-manager", Doc: "a service account's token, with what to trust as kube-apiserver beside it",
 			Evidence: Evidence{Field, "kubernetes/kubernetes pkg/controller/serviceaccount/tokens_controller.go"}},
-		{Ref: Ref{Kind: Secret, Key: "service-ca.crt"}, Selector: ObjectSelector{Type: "kubernetes.io/service-account-token"}, Role: CABundle, Owner: "kube-controller-manager", Doc: "the service CA, put beside a service account's token", In: Range{Component: kcm},
+		{Ref: Ref{Kind: Secret, Key: "service-ca.crt"}, Selector: ObjectSelector{Type: "kubernetes.io/service-account-token"}, Role: CABundle, Owner: "kube-controller-manager", Doc: "all of ca.crt, then the service CA, put beside a service account's token", In: Range{Component: kcm},
 			Evidence: Evidence{Derived, kcmRepo + "pkg/operator/configobservation/serviceca/observeserviceca.go @ " + kcmRead + "; openshift/kubernetes pkg/controller/serviceaccount/tokens_controller.go @ 4144a50c5 (serviceServingCA)"}},
 	}
 }
@@ -130,9 +142,9 @@ func schedulerPlaces() []Place {
 	return []Place{
 		{Ref: bundle(schedulerTarget, "serviceaccount-ca"), Role: CABundle, Owner: schedulerOwner, Doc: "what kube-scheduler trusts as kube-apiserver; a change rolls out a new revision", In: all,
 			Evidence: Evidence{Verified, schedulerRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ " + schedulerRead}},
-		{Ref: secret(schedulerTarget, "kube-scheduler-client-cert-key"), Role: Client, Owner: schedulerOwner, Doc: "kube-scheduler's client certificate, a copy", Lifetimes: kasMonth(), In: all,
-			Evidence: Evidence{Verified, schedulerRepo + "pkg/operator/resourcesynccontroller/resourcesynccontroller.go @ " + schedulerRead}},
-		{Ref: Ref{Kind: Secret, Namespace: schedulerTarget, Name: "localhost-recovery-client-token"}, Role: Token, Owner: schedulerOwner, Doc: "service account token for recovery, with the CA beside it", In: all,
+		{Ref: secret(schedulerTarget, "kube-scheduler-client-cert-key"), Role: Client, Owner: schedulerOwner, SecondWriter: schedulerSecondWriter, Doc: "kube-scheduler's client certificate, a copy", Lifetimes: kasMonth(), In: all,
+			Evidence: Evidence{Verified, schedulerRepo + "pkg/operator/resourcesynccontroller/resourcesynccontroller.go and pkg/cmd/recoverycontroller @ " + schedulerRead}},
+		{Ref: Ref{Kind: Secret, Namespace: schedulerTarget, Name: "localhost-recovery-client-token"}, Role: Token, Owner: schedulerOwner, Writer: "kube-controller-manager", Doc: "service account token for recovery, with the CA beside it", In: all,
 			Evidence: Evidence{Verified, schedulerRepo + "pkg/operator/starter.go @ " + schedulerRead}},
 	}
 }

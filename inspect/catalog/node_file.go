@@ -107,7 +107,7 @@ func nodeStaticPodPlaces() []Place {
 		{Ref: file(dir + "kube-apiserver-certs/secrets/node-kubeconfigs/*.kubeconfig"), Role: Kubeconfig, Owner: kasOwner, Writer: certSyncer, Doc: "the emergency administrator's kubeconfigs: localhost-recovery is the last way in", In: Range{Component: kas},
 			Evidence: Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/kube-apiserver/node-kubeconfigs.yaml @ c813e820b"}},
 		place("kube-apiserver-certs/secrets/*-certkey/tls.crt", Serving, kas, kasOwner, "what kube-apiserver serves: the Secret of the same name"+hot),
-		place("kube-apiserver-certs/secrets/user-serving-cert*/tls.crt", Serving, kas, "user", "what kube-apiserver serves for an administrator's names: the Secret of the same name"+hot),
+		place("kube-apiserver-certs/secrets/user-serving-cert-*/tls.crt", Serving, kas, "user", "what kube-apiserver serves for an administrator's names: the Secret of the same name"+hot),
 		place("kube-apiserver-certs/secrets/*-client*/tls.crt", Client, kas, kasOwner, "what kube-apiserver presents as client: the Secret of the same name"+hot),
 		place("kube-apiserver-certs/configmaps/*/ca-bundle.crt", CABundle, kas, kasOwner, "what kube-apiserver trusts: the ConfigMap of the same name"+hot),
 		place("kube-apiserver-pod-*/secrets/*-certkey/tls.crt", Serving, kas, kasOwner, "what kube-apiserver serves: the Secret of the same name"+cold),

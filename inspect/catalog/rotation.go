@@ -35,9 +35,9 @@ func allTriggers() []Trigger {
 func kubeAPIServerTriggers() []Trigger {
 	src := Evidence{Verified, "openshift/library-go pkg/operator/certrotation/signer.go (needNewSigningCertKeyPair) and target.go (needNewTargetCertKeyPair) @ 93ac9206a; " + kasRotation().Source}
 	// Two resyncs of a minute each: the one that came second looks again, and makes none.
-	rows := annotated(kubeAPIServerRotations(), "kube-apiserver-operator and the cert-regeneration-controller beside kube-apiserver rotate it as soon as the annotation is gone", 2*time.Minute, src)
+	rows := annotated(kubeAPIServerRotations(), kasOwner+" and "+kasSecondWriter+" rotate it as soon as the annotation is gone", 2*time.Minute, src)
 	for i := range rows {
-		rows[i].SecondIssuer = "cert-regeneration-controller"
+		rows[i].SecondIssuer = kasSecondIssuer
 	}
 	return rows
 }
@@ -45,10 +45,10 @@ func kubeAPIServerTriggers() []Trigger {
 func kubeControllerManagerTriggers() []Trigger {
 	src := Evidence{Verified, "openshift/library-go pkg/operator/certrotation @ 93ac9206a; " + kcmRepo + "pkg/operator/certrotationcontroller/certrotationcontroller.go and pkg/cmd/recoverycontroller/cmd.go @ " + kcmRead + "; release-4.23 209d5915d"}
 	own := kubeControllerManagerRotations()[:1]
-	rows := annotated(own, "kube-controller-manager-operator and the cert-recovery-controller beside kube-controller-manager renew it as soon as the annotation is gone", 2*time.Minute, src)
+	rows := annotated(own, kcmOwner+" and "+kcmSecondWriter+" renew it as soon as the annotation is gone", 2*time.Minute, src)
 	for i := range rows {
 		// csr-signer signs kubelets' certificates: of it, too, it matters which one stays.
-		rows[i].SecondIssuer, rows[i].SettleTime = "cert-recovery-controller", 2*time.Minute
+		rows[i].SecondIssuer, rows[i].SettleTime = recoveryController, 2*time.Minute
 	}
 	return append(rows,
 		Trigger{Secret: secret(kcmTarget, "csr-signer"), Doc: "it is a copy: kube-controller-manager-operator brings it " + kcmOperator + "/csr-signer some minutes after that was rotated; rotate that one",

@@ -81,6 +81,8 @@ type Place struct {
 	// Writer is who writes it, where that is not the Owner: whose log to read when it
 	// is late.
 	Writer string
+	// SecondWriter is who writes it, too, and when, where that is not at any time.
+	SecondWriter string
 	// Doc says in one sentence what it is for.
 	Doc string
 	// Selector, where set, takes the place of the name: the row is for any
@@ -91,6 +93,24 @@ type Place struct {
 	Lifetimes []Lifetime
 	In        Range
 	Evidence
+}
+
+// WrittenBy says who answers for a place, and who writes it where that is another.
+func (p Place) WrittenBy() string {
+	said := p.Owner
+	if p.Writer != "" {
+		said += ", written by " + p.Writer
+	}
+	if p.SecondWriter != "" {
+		said += "; also written by " + p.SecondWriter
+	}
+	return said
+}
+
+// also is the place, which another writes, too.
+func (p Place) also(second string) Place {
+	p.SecondWriter = second
+	return p
 }
 
 // noComponent is the Writer of a place that is no longer written.
@@ -284,6 +304,16 @@ func bundle(namespace, name string) Ref {
 
 // file is a place on a node.
 func file(path string) Ref { return Ref{Kind: File, Name: path} }
+
+// expiresWithSigner is said of what library-go's certificate rotation signs where a signer may have
+// less left than the validity (pkg/operator/certrotation/target.go, setTargetCertKeyPairSecret).
+const expiresWithSigner = "never beyond the end of its signer"
+
+// with is the lifetime with what people must know of it.
+func (l Lifetime) with(doc string) Lifetime {
+	l.Doc = doc
+	return l
+}
 
 // rotated is the lifetime of what library-go's certificate rotation renews: at
 // the age of refresh, and in any case at 80 % of the validity (library-go

@@ -151,7 +151,7 @@ func IsExternalServingCert(at Ref) bool {
 // NamedCertificates are where kube-apiserver has the certificates that an
 // administrator gave it, for names of their own.
 func NamedCertificates() []Ref {
-	return []Ref{secret(kasTarget, "user-serving-cert"), secret(kasTarget, "user-serving-cert-*")}
+	return []Ref{secret(kasTarget, "user-serving-cert-*")}
 }
 
 // CustomAPIIntEdge is the claim that no administrator's certificate is presented for

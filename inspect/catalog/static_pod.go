@@ -45,7 +45,7 @@ func staticPodInputs() []staticPodInput {
 			ConfigMaps: []string{"aggregator-client-ca", "client-ca"},
 			Secrets: []string{
 				"aggregator-client", "localhost-serving-cert-certkey", "service-network-serving-certkey", "external-loadbalancer-serving-certkey", "internal-loadbalancer-serving-certkey",
-				"control-plane-node-admin-client-cert-key", "check-endpoints-client-cert-key", "kubelet-client", "node-kubeconfigs", "user-serving-cert", "user-serving-cert-*",
+				"control-plane-node-admin-client-cert-key", "check-endpoints-client-cert-key", "kubelet-client", "node-kubeconfigs", "user-serving-cert-*",
 			},
 		},
 		{

@@ -24,7 +24,7 @@ func TestWhatAMustGatherSListLacksIsAbsent(t *testing.T) {
 	const ns = "openshift-kube-apiserver"
 	const configMaps, secrets = "mg/image/namespaces/" + ns + "/core/configmaps.yaml", "mg/image/namespaces/" + ns + "/core/secrets.yaml"
 	optional := catalog.Ref{Kind: catalog.ConfigMap, Namespace: ns, Name: "user-client-ca", Key: "ca-bundle.crt"}
-	secret := catalog.Ref{Kind: catalog.Secret, Namespace: ns, Name: "user-serving-cert", Key: "tls.crt"}
+	secret := catalog.Ref{Kind: catalog.Secret, Namespace: ns, Name: "user-serving-cert-000", Key: "tls.crt"}
 	ca := string(caPEM())
 	other := list(configMapYAML(ns, "client-ca", "7", ca))
 	for _, c := range []struct {

@@ -179,10 +179,7 @@ func (e explainer) steps(o explained, kind, namespace, object string) []string {
 func (e explainer) meaning(w io.Writer, o explained) {
 	var said []string
 	for _, p := range o.places {
-		text := p.Owner
-		if p.Writer != "" {
-			text += ", written by " + p.Writer
-		}
+		text := p.WrittenBy()
 		if !slices.Contains(said, text) {
 			said = append(said, text)
 			line(w, "owner", text)
