@@ -76,7 +76,7 @@ func TestOnlyInstallerPodsWriteEtcdsFiles(t *testing.T) {
 		}
 	}
 	for _, p := range nodeStaticPodPlaces() {
-		if etcds := strings.Contains(p.Name, "/etcd-certs/"); etcds && p.Writer != installerPod || etcds != (p.In.Component == etcd) {
+		if etcds := strings.Contains(p.Name, "/etcd-"); etcds && p.Writer != installerPod && p.Writer != noComponent || etcds != (p.In.Component == etcd) {
 			t.Errorf("%s is written by %s", p.Ref, p.Writer)
 		}
 	}

@@ -23,13 +23,22 @@ func controllerConfigPlaces() []Place {
 	return []Place{
 		field("spec.kubeAPIServerServingCAData", "CAs with which kubelets verify their clients, for nodes' kubelet-ca.crt: the name is misleading; the bundle of kube-apiserver-to-kubelet-signer among what the installer made", Range{Component: mco, To: Minor{4, 12}}),
 		field("spec.kubeAPIServerServingCAData", "CAs with which kubelets verify their clients, for nodes' kubelet-ca.crt: the name is misleading; kube-apiserver-client-ca once the cluster is installed", since(mco, Minor{4, 13})),
-		field("spec.rootCAData", "booting machines verify the machine config server with it: root-ca of kube-system", Range{Component: mco, To: Minor{4, 18}}),
-		field("spec.rootCAData", "booting machines verify the machine config server with it: machine-config-server-ca, or root-ca of kube-system where there is none", since(mco, Minor{4, 19})),
+		field("spec.rootCAData", "the CA of the machine config server, root-ca of kube-system: for nodes' /etc/kubernetes/ca.crt up to 4.17 (a change reboots them), read by no component in 4.18; Ignition stubs get the same CA from root-ca itself", Range{Component: mco, To: Minor{4, 18}}),
+		field("spec.rootCAData", "the CA of the machine config server: machine-config-server-ca, or root-ca of kube-system where there is none; Ignition stubs get the same CA from there; from 4.21 on for nodes' iri-root-ca.crt, and in 4.22 the operator verifies registries with it, too", since(mco, Minor{4, 19})),
 		field("spec.cloudProviderCAData", "CAs with which nodes verify the cloud API", all),
 		field("spec.additionalTrustBundle", "the administrator's additional trusted CAs, for nodes: user-ca-bundle, and the ConfigMap that Proxy spec.trustedCA names", all),
 		field("spec.imageRegistryBundleData*", "CAs with which nodes verify registries: image-registry-ca, by registry with '..' for ':'", since(mco, Minor{4, 14})),
 		field("spec.imageRegistryBundleUserData*", "CAs with which nodes verify an administrator's registry: the ConfigMap that Image spec.additionalTrustedCA names", since(mco, Minor{4, 14})),
 	}
+}
+
+// registryFoldersDeleted is what becomes of folders of registries that the cluster does not know.
+const registryFoldersDeleted = "image-registry-operator's DaemonSet node-ca (each minute) and, from 4.14 on, machine-config-daemon delete what is there for registries other than the cluster's own and those of Image spec.additionalTrustedCA"
+
+// registryFolders is where both were read.
+func registryFolders() Evidence {
+	return Evidence{Verified, "openshift/cluster-image-registry-operator bindata/nodecadaemon.yaml @ release-4.12 ea0cf34fc, 4.13 c3ad421ea, 4.14 c9f6afc6a, 4.22 90e608b3e; " +
+		mcoRepo + "pkg/daemon/certificate_writer.go and on_disk_validation.go (getFilesToIgnore) @ release-4.14 00b2e0b1c to release-4.22 9027c94cd"}
 }
 
 func machineConfigFilePlaces() []Place {
@@ -59,11 +68,13 @@ func machineConfigFilePlaces() []Place {
 		old(rootCA, "the CA of the machine config server", Minor{4, 18}, templates("not in release-4.18 f313997e0: removed by 6f583cb6a (2024-09-18)")),
 		file(cloudCA, "CAs with which nodes verify the cloud API", to(Minor{4, 13}), templates("@ release-4.12 1d4cfffaa and release-4.13 a57ca2912")),
 		old(cloudCA, "CAs with which nodes verify the cloud API", Minor{4, 14}, removed),
-		file("/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt", "the administrator's additional trusted CAs", all, templates("@ release-4.12 1d4cfffaa to release-4.22 9027c94cd")),
-		file("/etc/pki/ca-trust/source/anchors/iri-root-ca.crt", "the CA of the registry that a cluster without external registry runs on its masters", since(mco, Minor{4, 21}), internalRelease()),
+		file("/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt", "the administrator's additional trusted CAs; not in the builds of 4.14 before 2023-12-11", all, templates("@ release-4.12 1d4cfffaa to release-4.22 9027c94cd")),
+		file("/etc/pki/ca-trust/source/anchors/iri-root-ca.crt", internalReleaseCA, since(mco, Minor{4, 21}), internalRelease()),
 		{Ref: carried("/etc/iri-registry/certs/tls.crt"), Role: Serving, Owner: mcoOwner, Writer: "machine-config-controller", Doc: "served by the registry that a cluster without external registry runs on its masters", Lifetimes: internalReleaseLives(),
 			In: since(mco, Minor{4, 21}), Evidence: internalRelease()},
-		{Ref: carried("/etc/pki/ca-trust/source/anchors/*"), Role: CABundle, Owner: "user", Doc: "CAs that an administrator's MachineConfig brings to nodes, for all that runs there", In: all, Evidence: Evidence{Field, mcoRepo + "docs/MachineConfig.md"}},
-		{Ref: carried("/etc/docker/certs.d/*/ca.crt"), Role: CABundle, Owner: "user", Doc: "CAs with which nodes verify that registry, from an administrator's MachineConfig", In: all, Evidence: Evidence{Field, mcoRepo + "docs/MachineConfig.md"}},
+		{Ref: carried("/etc/pki/ca-trust/source/anchors/*"), Role: CABundle, Owner: "user", Doc: "CAs that an administrator's MachineConfig brings to nodes, for what runs on the host itself (CRI-O, kubelet, podman), not in containers; a change reboots the nodes, from 4.17 on unless MachineConfiguration spec.nodeDisruptionPolicy says otherwise", In: all,
+			Evidence: Evidence{Verified, mcoRepo + "docs/MachineConfig.md; pkg/daemon/update.go @ release-4.12 1d4cfffaa to release-4.16 7327bb235; pkg/apihelpers/apihelpers.go (defaultClusterPolicies) @ release-4.17 3bdd678e8 to release-4.22 9027c94cd"}},
+		{Ref: carried("/etc/docker/certs.d/*/ca.crt"), Role: CABundle, Owner: "user", Doc: "CAs with which nodes are to verify that registry, from an administrator's MachineConfig: they do not stay there. " + registryFoldersDeleted + ", and the node then differs from its MachineConfig (pool Degraded); put the CA into the ConfigMap that Image spec.additionalTrustedCA names", In: all,
+			Evidence: registryFolders()},
 	}
 }

@@ -86,6 +86,9 @@ func sections() []section {
 
 func cell(s string) string { return strings.NewReplacer("|", "\\|", "<", "&lt;").Replace(s) }
 
+// withDoc is what a cell says, and what people must know beyond it.
+func withDoc(text, doc string) string { return cell(strings.TrimSuffix(text+": "+doc, ": ")) }
+
 func evidence(e Evidence) string { return cell(fmt.Sprintf("%s: %s", e.Mark, e.Source)) }
 
 func refs(all []Ref) string {

@@ -104,12 +104,12 @@ func document() string {
 	line("")
 	line("## What certificates in a MachineConfig do to nodes")
 	line("")
-	line("machine-config-daemon writes all files of a new MachineConfig, and acts on those that differ from the one before: it does the greatest of what they ask for.")
+	line("machine-config-daemon writes the files of a new MachineConfig (from 4.13 on without kubelet-ca.crt), and acts on those that differ from the one before: it reboots where one asks for that. Else it does the greatest of what they ask for up to 4.16 (in 4.14 and 4.15 a reload of CRI-O for another file may take the place of its restart), and from 4.17 on all of it.")
 	line("")
 	line("| file that differs | the node's | holds for | source |")
 	line("|---|---|---|---|")
 	for _, f := range configFileEffects() {
-		line("| `%s` | %s | %s | %s |", f.Path, f.Effect, f.In, evidence(f.Evidence))
+		line("| `%s` | %s | %s | %s |", f.Path, withDoc(string(f.Effect), f.Doc), f.In, evidence(f.Evidence))
 	}
 	line("")
 	line("## Early rotation, and what triggers it")
@@ -132,12 +132,12 @@ func document() string {
 	line("")
 	line("## Which files on nodes are copies of objects")
 	line("")
-	line("A file may hold more than its object, and has to hold what that holds. In kubeconfigs that is the CA of the cluster.")
+	line("A file may hold more than its object, and has to hold what that holds, but for what its row says. In kubeconfigs that is the CA of the cluster.")
 	line("")
 	line("| file | object | copied by | holds for | source |")
 	line("|---|---|---|---|---|")
 	for _, c := range NodeCopies() {
-		line("| `%s` | `%s` | %s | %s | %s |", c.File, c.Object, c.Writer, c.In, evidence(c.Evidence))
+		line("| `%s` | `%s` | %s | %s | %s |", c.File, c.Object, withDoc(c.Writer, c.Doc), c.In, evidence(c.Evidence))
 	}
 	line("")
 	line("## Where a kubelet may be restarted")

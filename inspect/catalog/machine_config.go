@@ -34,32 +34,38 @@ func machineConfigPlaces() []Place {
 		{Validity: 10 * year, In: to418, Doc: "made by the installer; renewed by `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` only",
 			Evidence: Evidence{Verified, "openshift/installer pkg/asset/tls/mcscertkey.go (ValidityTenYears) @ 00850eef1"}},
 		{Validity: 10 * year, Refresh: 8 * year, RenewAtPercent: 80, Renewer: mcoOwner, In: from419, Evidence: rotates,
-			Doc: "only where the Machine API works; else by hand as before"},
+			Doc: "only where openshift-machine-api has a MachineSet when machine-config-controller starts (one with 0 replicas counts); else by hand as before"},
+	}
+	initial := func(in Range, when string) Place {
+		return Place{
+			Ref: bundle(userConfig, "initial-kube-apiserver-server-ca"), Role: CABundle, Owner: mcoOwner, Writer: "installer", Doc: "CAs with which kubelets verify their clients, " + when + "; the name is misleading, and it stays as the installer made it", In: in,
+			Evidence: Evidence{Verified, mcoRepo + "manifests/machineconfigserver/kube-apiserver-serving-ca-configmap.yaml @ release-4.12 to 4.22; pkg/operator/sync.go (syncRenderConfig) @ release-4.12 1d4cfffaa, 4.13 a57ca2912, 4.22 9027c94cd"},
+		}
 	}
 	return []Place{
 		{Ref: bundle(mcoTarget, "kubeconfig-data"), Role: CABundle, Owner: mcoOwner, Doc: "the CA that machine-config-daemon writes into the kubelets' kubeconfigs, and that new nodes get", In: since(mco, Minor{4, 16}), Evidence: synced},
 		{Ref: NodeBootstrapToken(), Role: Token, Owner: mcoOwner, Writer: "kube-controller-manager", Doc: "the token with which new nodes join, and the CA beside it, which new nodes get up to 4.15", In: all,
 			Evidence: Evidence{Verified, mcoRepo + "manifests/machineconfigserver/node-bootstrapper-token.yaml @ release-4.12 to 4.22"}},
-		{Ref: bundle(userConfig, "initial-kube-apiserver-server-ca"), Role: CABundle, Owner: mcoOwner, Writer: "installer", Doc: "CAs with which kubelets verify their clients while a cluster is being installed; the name is misleading, and it stays as the installer made it", In: all,
-			Evidence: Evidence{Verified, mcoRepo + "manifests/machineconfigserver/kube-apiserver-serving-ca-configmap.yaml @ release-4.12 to 4.22"}},
+		initial(Range{Component: mco, To: Minor{4, 12}}, "at all times: kubelet-ca.crt is this, with the bundle of kube-apiserver-to-kubelet-signer in place of that signer"),
+		initial(since(mco, Minor{4, 13}), "while a cluster is being installed"),
 
-		{Ref: Ref{Kind: ConfigMap, Namespace: "kube-system", Name: "root-ca", Key: "ca.crt"}, Role: CABundle, Owner: "installer", Doc: "the CA of the machine config server, which the operator writes into its stubs: always up to 4.18, later where there is no machine-config-server-ca; on bare metal `oc adm ocp-certificates update-ignition-ca-bundle-for-machine-config-server` puts a new one there", In: all, Evidence: synced},
+		{Ref: Ref{Kind: ConfigMap, Namespace: "kube-system", Name: "root-ca", Key: "ca.crt"}, Role: CABundle, Owner: "installer", Doc: "the CA of the machine config server, which the operator writes into its stubs: always up to 4.18, later where there is no machine-config-server-ca; on bare metal `oc adm ocp-certificates update-ignition-ca-bundle-for-machine-config-server` puts a new one there; up to 4.17 all nodes reboot for a new one", In: all, Evidence: synced},
 		{Ref: secret(mcoTarget, "machine-config-server-ca"), Role: Signer, Owner: mcoOwner, Writer: "oc", Doc: "signs the machine config server's certificate, where `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` was run", In: to418, Evidence: command,
 			Lifetimes: []Lifetime{{Validity: 10 * year, In: to418, Doc: "renewed by `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` only, once it is 8 years old or without its annotation certificate-not-after", Evidence: command}}},
-		{Ref: bundle(mcoTarget, "machine-config-server-ca"), Role: CABundle, Owner: mcoOwner, Writer: "oc", Doc: "booting machines are to verify the machine config server with it, where `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` was run", In: to418, Evidence: command},
+		{Ref: bundle(mcoTarget, "machine-config-server-ca"), Role: CABundle, Owner: mcoOwner, Writer: "oc", Doc: "the CAs of the machine config server's certificate, where `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` was run; no component reads it: booting machines get tls.crt of the Secret of that name", In: to418, Evidence: command},
 		{Ref: secret(mcoTarget, "machine-config-server-ca"), Role: Signer, Owner: mcoOwner, Doc: "signs the machine config server's certificate", In: from419, Evidence: rotates, Lifetimes: server[1:]},
-		{Ref: bundle(mcoTarget, "machine-config-server-ca"), Role: CABundle, Owner: mcoOwner, Doc: "booting machines verify the machine config server with it", In: from419, Evidence: rotates},
+		{Ref: bundle(mcoTarget, "machine-config-server-ca"), Role: CABundle, Owner: mcoOwner, Doc: "booting machines verify the machine config server with it; only where openshift-machine-api has a MachineSet, or `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` was run: else with kube-system/root-ca", In: from419, Evidence: rotates},
 		{Ref: secret(mcoTarget, "machine-config-server-tls"), Role: Serving, Owner: mcoOwner, Doc: "served by the machine config server on port 22623, which booting machines ask for their Ignition", In: all, Evidence: rotates, Lifetimes: server},
 		{Ref: secret(mcoTarget, "internal-release-image-tls"), Role: Serving, Owner: mcoOwner, Doc: "served by the registry that a cluster without external registry runs on its masters", Lifetimes: internalReleaseLives(), In: since(mco, Minor{4, 21}), Evidence: internalRelease()},
-		{Ref: userData("*-user-data"), Role: CABundle, Owner: "installer", Doc: "the Ignition stub of new machines, with the CA of the machine config server; `oc adm ocp-certificates update-ignition-ca-bundle-for-machine-config-server` puts a new one there", In: to418,
+		{Ref: userData("*-user-data"), Role: CABundle, Owner: "installer", Doc: "the Ignition stub of new machines, with the CA of the machine config server; `oc adm ocp-certificates update-ignition-ca-bundle-for-machine-config-server` puts a new one there, and stops at a stub with two CAs; it needs Secret machine-config-server-ca", In: to418,
 			Evidence: Evidence{Verified, command.Source + "; no such secret in " + mcoRepo + "pkg and manifests of release-4.12 to 4.18"}},
 		{Ref: userData("*-user-data"), Role: CABundle, Owner: "installer", Writer: "machine-config-controller for a new CA", Doc: "the Ignition stub of new machines, with the CA of the machine config server; kept up where the Machine API has a MachineSet, else `oc adm ocp-certificates update-ignition-ca-bundle-for-machine-config-server` puts it there; neither changes a stub with two CAs", In: from419, Evidence: rotates},
 		{Ref: userData("*-user-data-managed"), Role: CABundle, Owner: mcoOwner, Doc: "the Ignition stub of new machines of a pool, with the CA of the machine config server, kept up", In: all,
 			Evidence: Evidence{Verified, mcoRepo + "pkg/operator/sync.go and manifests/userdata_secret.yaml @ release-4.12 to 4.22"}},
 
-		{Ref: Ref{Kind: ConfigMap, Namespace: managed, Name: "image-registry-ca"}, Role: CABundle, Owner: "image-registry-operator", Doc: "CAs with which nodes verify registries; the keys are registries, with '..' for ':'", In: since("image-registry", Minor{4, 14}),
+		{Ref: Ref{Kind: ConfigMap, Namespace: managed, Name: "image-registry-ca"}, Role: CABundle, Owner: "image-registry-operator", Doc: "CAs with which nodes verify the cluster's own image registry: the service CA and, where it redirects to its storage, that one's CA; the keys are its service names, with '..' for ':'", In: since("image-registry", Minor{4, 14}),
 			Evidence: Evidence{Verified, "openshift/cluster-image-registry-operator pkg/resource/imageregistryca.go @ 02bb5c2cd, not in release-4.13"}},
-		{Ref: Ref{Kind: ConfigMap, Namespace: managed, Name: "merged-trusted-image-registry-ca"}, Role: CABundle, Owner: mcoOwner, Doc: "the same and the administrator's additional registries, for nodes' /etc/docker/certs.d", In: since(mco, Minor{4, 14}), Evidence: synced},
+		{Ref: Ref{Kind: ConfigMap, Namespace: managed, Name: "merged-trusted-image-registry-ca"}, Role: CABundle, Owner: mcoOwner, Doc: "the same and the administrator's additional registries, merged; nodes do not get it from here but from the ControllerConfig", In: since(mco, Minor{4, 14}), Evidence: synced},
 	}
 }
 
@@ -71,16 +77,19 @@ func userData(name string) Ref {
 // internalRelease is where the registry of clusters that install without one
 // was read.
 func internalRelease() Evidence {
-	return Evidence{Verified, mcoRepo + "pkg/controller/internalreleaseimage @ release-4.21 db84d8368 and release-4.22 9027c94cd (feature NoRegistryClusterInstall: a preview in 4.21; in the default set of release-4.22 by openshift/api f9b4fbdd9, 2026-08-12)"}
+	return Evidence{Verified, mcoRepo + "pkg/controller/internalreleaseimage @ release-4.21 db84d8368 and release-4.22 9027c94cd (feature NoRegistryClusterInstall: a preview in 4.21; in the default set of release-4.22 by openshift/api f9b4fbdd9, 2026-08-12); openshift/installer pkg/asset/tls/iricertkey.go (its root CA signs) @ 006d45739"}
 }
+
+// internalReleaseCA is what the files of that registry's CA are for.
+const internalReleaseCA = "the machine config server's CA, with which all nodes verify the registry that a cluster without external registry runs on its masters; in 4.21, where openshift-machine-api has a MachineSet, not the CA that signed the registry's certificate"
 
 // internalReleaseLives is the lifetime of what that registry serves.
 func internalReleaseLives() []Lifetime {
 	return []Lifetime{
-		{Validity: 10 * year, In: between(mco, Minor{4, 21}, Minor{4, 21}), Doc: "made once, at the installation; nothing renews it",
+		{Validity: 10 * year, In: between(mco, Minor{4, 21}, Minor{4, 21}), Doc: "made once, at the installation",
 			Evidence: Evidence{Derived, "openshift/installer pkg/asset/tls/iricertkey.go (ValidityTenYears) @ 006d45739; " + mcoRepo + "pkg/controller/certrotation/certrotation_controller.go @ release-4.21 db84d8368, which does not speak of it"}},
-		{Validity: 10 * year, In: since(mco, Minor{4, 22}), Doc: "issued again when its CA or its names change; nothing renews it for its age",
-			Evidence: Evidence{Verified, mcoRepo + "pkg/controller/certrotation/certrotation_controller.go @ release-4.22 9027c94cd"}},
+		{Validity: 10 * year, In: since(mco, Minor{4, 22}), Doc: "where openshift-machine-api has a MachineSet, issued again when its CA (at 8y) or its names change, or once it has expired, by builds from after 2026-07-30; else, and before, made once, at the installation",
+			Evidence: Evidence{Verified, mcoRepo + "pkg/controller/certrotation/certrotation_controller.go (Run, reconcileIRICertificate, isIRICertValid) @ release-4.22 9027c94cd, from be2cdd92d (2026-07-30) on; openshift/installer pkg/asset/tls/iricertkey.go @ 006d45739"}},
 	}
 }
 

@@ -16,7 +16,12 @@ type NodeCopy struct {
 	Embedded bool
 	// Writer is who copies; what it does can be seen in its log.
 	Writer string
-	In     Range
+	// Doc says when it does not, where that is not evident; mostly empty.
+	Doc string
+	// Late are parts of names of CAs. Where each CA that the file lacks has one of them in its
+	// name, the Writer leaves the file as it is.
+	Late []string
+	In   Range
 	Evidence
 }
 
@@ -29,17 +34,23 @@ func NodeCopies() []NodeCopy {
 	const dir = "/etc/kubernetes/static-pod-resources/"
 	registry := Evidence{Verified, "openshift/origin tls/raw-data @ 01860260f; machine-config-operator pkg/operator/sync.go"}
 	synced := certSyncers()
-	kubeconfigs := Evidence{Verified, "machine-config-operator pkg/server/cluster_server.go, pkg/daemon/certificate_writer.go @ release-4.12 to 4.22; kubelet bootstrap.go v1.35.4"}
+	kubeconfigs := Evidence{Verified, "machine-config-operator pkg/server/cluster_server.go, pkg/daemon/certificate_writer.go, pkg/daemon/daemon.go (kubeletRebootstrap), pkg/operator/sync.go @ release-4.12 to 4.22; kubelet bootstrap.go v1.35.4"}
 	clientCA := Ref{Kind: ConfigMap, Namespace: "openshift-config-managed", Name: "kube-apiserver-client-ca", Key: "ca-bundle.crt"}
 	rows := []NodeCopy{
 		{File: "/etc/kubernetes/kubelet-ca.crt", Object: Ref{Kind: ConfigMap, Namespace: "openshift-kube-apiserver-operator", Name: "kube-apiserver-to-kubelet-client-ca", Key: "ca-bundle.crt"},
 			Writer: "the rendered MachineConfig of its pool", In: Range{Component: mco, To: Minor{4, 12}}, Evidence: Evidence{Verified, mcoRepo + "pkg/operator/sync.go @ release-4.12 1d4cfffaa"}},
 		{File: "/etc/kubernetes/kubelet-ca.crt", Object: clientCA, Writer: "machine-config-daemon", In: since(mco, Minor{4, 13}), Evidence: registry},
 	}
+	const announced = "by way of ConfigMap openshift-machine-config-operator/kubeconfig-data, only for a CA that is added, and only if it runs while machine-config-operator announces it (annotation service-ca-rotate of the ControllerConfig)"
 	for _, file := range KubeletKubeconfigs() {
+		kept := NodeCopy{File: file, Object: APIServerCA(), Embedded: true, Writer: "machine-config-daemon", Doc: announced, In: since(mco, Minor{4, 16}), Evidence: kubeconfigs}
+		if file == KubeletKubeconfigCA().Name {
+			kept.Late = noRestart()
+			kept.Doc += "; where the names of all new CAs are on its list (" + strings.Join(kept.Late, ", ") + "), not before it stops or logs an x509 error: then it deletes the file, and the kubelet writes it again"
+		}
 		rows = append(rows,
 			NodeCopy{File: file, Object: APIServerCA(), Embedded: true, Writer: noComponent + ": the node keeps the CA with which it was made", In: Range{Component: mco, To: Minor{4, 15}}, Evidence: kubeconfigs},
-			NodeCopy{File: file, Object: APIServerCA(), Embedded: true, Writer: "machine-config-daemon", In: since(mco, Minor{4, 16}), Evidence: kubeconfigs})
+			kept)
 	}
 	rows = append(rows,
 		NodeCopy{File: dir + "configmaps/cloud-config/ca-bundle.pem", Object: Ref{Kind: ConfigMap, Namespace: managed, Name: "kube-cloud-config", Key: "ca-bundle.pem"},
@@ -56,22 +67,23 @@ func NodeCopies() []NodeCopy {
 		{"kube-scheduler-certs", scheduler, "openshift-kube-scheduler"},
 	} {
 		in, writer := Range{Component: p.component}, certSyncer
-		rows = append(rows,
-			NodeCopy{File: dir + p.folder + "/secrets/*/tls.crt", Object: Ref{Kind: Secret, Namespace: p.namespace, Name: "*"}, Writer: writer, In: in, Evidence: synced},
-			NodeCopy{File: dir + p.folder + "/configmaps/*/ca-bundle.crt", Object: Ref{Kind: ConfigMap, Namespace: p.namespace, Name: "*"}, Writer: writer, In: in, Evidence: synced})
+		rows = append(rows, NodeCopy{File: dir + p.folder + "/secrets/*/tls.crt", Object: Ref{Kind: Secret, Namespace: p.namespace, Name: "*"}, Writer: writer, In: in, Evidence: synced})
+		if p.component != scheduler { // its CertConfigMaps are empty
+			rows = append(rows, NodeCopy{File: dir + p.folder + "/configmaps/*/ca-bundle.crt", Object: Ref{Kind: ConfigMap, Namespace: p.namespace, Name: "*"}, Writer: writer, In: in, Evidence: synced})
+		}
 	}
 	return rows
 }
 
 // Who copies what static pods read to masters.
 const (
-	certSyncer   = "the cert-syncer container of its static pod"
+	certSyncer   = "the cert-syncer container of its static pod, or the installer pod of a new revision"
 	installerPod = "the installer pod of its revision"
 )
 
 // certSyncers is where static pods have a container that keeps such copies: not in etcd's.
 func certSyncers() Evidence {
-	return Evidence{Verified, "openshift/library-go pkg/operator/staticpod/certsyncpod @ 93ac9206a; pod.yaml (cert-syncer) below bindata/assets, and pkg/operator/starter.go (CertConfigMaps, CertSecrets), of " +
+	return Evidence{Verified, "openshift/library-go pkg/operator/staticpod/certsyncpod and installerpod/cmd.go (copyContent) @ 93ac9206a, release-4.12 ba257b06b, 4.22 889c2cd3e; pod.yaml (cert-syncer) below bindata/assets, and pkg/operator/starter.go (CertConfigMaps, CertSecrets, deploymentConfigMaps, deploymentSecrets, RevisionConfigMaps, RevisionSecrets), of " +
 		"openshift/cluster-kube-apiserver-operator @ release-4.12 0217c88fb and 4.22 9c413cd4d, cluster-kube-controller-manager-operator @ release-4.12 c3c07bebb and 4.22 95150ed5d, cluster-kube-scheduler-operator @ release-4.12 a0e7f248a and 4.22 51ea59abd"}
 }
 

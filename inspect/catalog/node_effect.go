@@ -7,6 +7,8 @@ type NodeEffect string
 const (
 	NodeNone    NodeEffect = "none"            // the file alone is written
 	NodeReload  NodeEffect = "reload"          // who uses the file reloads it, and runs on
+	NodeTrust   NodeEffect = "update-ca-trust" // for processes that start later
+	NodeService NodeEffect = "service restart" // of the service whose file it is
 	NodeKubelet NodeEffect = "kubelet restart" // pods run on
 	NodeCRIO    NodeEffect = "crio restart"    // containers run on
 	NodeReboot  NodeEffect = "reboot"          // after a drain
@@ -14,10 +16,11 @@ const (
 
 // configFileEffect is a row: what machine-config-daemon does to a node when a file of
 // certificates differs between the MachineConfig that the node has and the one that it
-// gets. It writes all files of the new one, and acts on those that differ.
+// gets: it acts on those that differ.
 type configFileEffect struct {
 	Path   string
 	Effect NodeEffect
+	Doc    string // what people must know beyond it; mostly empty
 	In     Range
 	Evidence
 }
@@ -33,18 +36,20 @@ func configFileEffects() []configFileEffect {
 	const registryCA, registryCert = "/etc/pki/ca-trust/source/anchors/iri-root-ca.crt", "/etc/iri-registry/certs/tls.crt"
 	registry := policies
 	registry.Source = mcoRepo + "pkg/apihelpers/apihelpers.go (defaultClusterPolicies: restart of coreos-update-ca-trust.service, of iri-registry.service) @ release-4.22 9027c94cd, not in release-4.21 db84d8368"
+	kept := Evidence{Derived, registry.Source + "; crypto/x509 SystemCertPool, which loads the system's pool once"}
 	return []configFileEffect{
-		{kubeletCA, NodeNone, Range{Component: mco, To: Minor{4, 13}}, lists},
-		{rootCA, NodeReboot, Range{Component: mco, To: Minor{4, 16}}, lists},
-		{rootCA, NodeReboot, between(mco, Minor{4, 17}, Minor{4, 17}), policies},
-		{cloudCA, NodeReboot, Range{Component: mco, To: Minor{4, 13}}, lists},
-		{userCA, NodeReboot, Range{Component: mco, To: Minor{4, 13}}, lists},
-		{userCA, NodeCRIO, between(mco, Minor{4, 14}, Minor{4, 16}), lists},
-		{userCA, NodeCRIO, since(mco, Minor{4, 17}), policies},
-		{registryCA, NodeReboot, between(mco, Minor{4, 21}, Minor{4, 21}), registry},
-		{registryCA, NodeReload, since(mco, Minor{4, 22}), registry},
-		{registryCert, NodeReboot, between(mco, Minor{4, 21}, Minor{4, 21}), registry},
-		{registryCert, NodeReload, since(mco, Minor{4, 22}), registry},
+		{kubeletCA, NodeNone, "", Range{Component: mco, To: Minor{4, 13}}, lists},
+		{rootCA, NodeReboot, "", Range{Component: mco, To: Minor{4, 16}}, lists},
+		{rootCA, NodeReboot, "", between(mco, Minor{4, 17}, Minor{4, 17}), policies},
+		{cloudCA, NodeReboot, "", Range{Component: mco, To: Minor{4, 13}}, lists},
+		{userCA, NodeReboot, "", Range{Component: mco, To: Minor{4, 13}}, lists},
+		{userCA, NodeCRIO, "where a file for which CRI-O reloads (registries.conf, policy.json) changes too, by chance a reload instead, with which CRI-O does not trust the new CAs; builds of 4.14 before 2023-12-11: not in MachineConfigs", between(mco, Minor{4, 14}, Minor{4, 15}), lists},
+		{userCA, NodeCRIO, "", between(mco, Minor{4, 16}, Minor{4, 16}), lists},
+		{userCA, NodeCRIO, "", since(mco, Minor{4, 17}), policies},
+		{registryCA, NodeReboot, "", between(mco, Minor{4, 21}, Minor{4, 21}), registry},
+		{registryCA, NodeTrust, "CRI-O is not restarted, and trusts the new CA only after its next start", since(mco, Minor{4, 22}), kept},
+		{registryCert, NodeReboot, "", between(mco, Minor{4, 21}, Minor{4, 21}), registry},
+		{registryCert, NodeService, "iri-registry.service", since(mco, Minor{4, 22}), registry},
 	}
 }
 

@@ -32,38 +32,42 @@ func nodeKubeletPlaces() []Place {
 	issued := func(signer string, role Role, doc string) Place {
 		return Place{Ref: Ref{Kind: Request, Key: "status.certificate"}, Selector: ObjectSelector{Signer: signer}, Role: role, Owner: "kubelet", Writer: "kube-controller-manager", Doc: doc, Lifetimes: lives, Evidence: manager}
 	}
+	selfSigned := Evidence{Verified, "kubernetes/kubernetes cmd/kubelet/app/server.go (InitializeTLS) v1.35.4; kubernetes/client-go util/cert/cert.go (GenerateSelfSignedCertKeyWithFixtures) release-1.25 4f1c2e7b9, 1.35 c9748d3a3"}
 	to415, from416 := Range{Component: mco, To: Minor{4, 15}}, since(mco, Minor{4, 16})
 	served := mcoRepo + "pkg/server/cluster_server.go @ release-4.12 to 4.22"
+	const ownKubeconfig = "the kubelet's kubeconfig: made from the bootstrap kubeconfig, with its CA, whenever there is no valid client certificate; read at the kubelet's start only"
+	const readers = "; machine-config-daemon, from 4.14 on kube-rbac-proxy-crio, multus and ovnkube-node, and on-prem coredns, keepalived and haproxy use it, too"
+	const usedBy = mcoRepo + "pkg/daemon/writer.go (nodeWriterKubeconfigPath), templates/common/on-prem/files, templates/master/00-master/on-prem/files/haproxy.yaml @ release-4.12 to 4.22, templates/{master,worker}/01-*-kubelet/_base/files/criometricsproxy.yaml @ release-4.14 to 4.22"
 	return []Place{
 		{Ref: file("/etc/kubernetes/kubeconfig"), Role: Kubeconfig, Owner: mcoOwner, Writer: "Ignition, once", In: to415, Evidence: Evidence{Verified, served},
 			Doc: "the kubelet's bootstrap kubeconfig: how it asks for a client certificate, and the CA of api-int, which is as old as the node"},
 		{Ref: file("/etc/kubernetes/kubeconfig"), Role: Kubeconfig, Owner: mcoOwner, Writer: daemon, In: from416, Evidence: Evidence{Verified, served + "; pkg/daemon/certificate_writer.go @ release-4.16 7327bb235 to 4.22"},
-			Doc: "the kubelet's bootstrap kubeconfig: how it asks for a client certificate, and the CA of api-int, which is kept up"},
-		{Ref: file("/var/lib/kubelet/kubeconfig"), Role: Kubeconfig, Owner: "kubelet", In: to415, Evidence: bootstrap,
-			Doc: "the kubelet's kubeconfig: made from the bootstrap kubeconfig, with its CA, whenever there is no valid client certificate; read at the kubelet's start only"},
+			Doc: "the kubelet's bootstrap kubeconfig: how it asks for a client certificate, and the CA of api-int: a new one is added where machine-config-daemon runs at that time"},
+		{Ref: file("/var/lib/kubelet/kubeconfig"), Role: Kubeconfig, Owner: "kubelet", In: to415, Doc: ownKubeconfig + readers, Evidence: Evidence{Verified, bootstrap.Source + "; " + usedBy}},
 		{Ref: file("/var/lib/kubelet/kubeconfig"), Role: Kubeconfig, Owner: "kubelet", Writer: "the kubelet, and " + daemon + " for a new CA", In: from416,
-			Evidence: Evidence{Verified, bootstrap.Source + "; " + mcoRepo + "pkg/daemon/certificate_writer.go @ release-4.16 7327bb235 to 4.22"},
-			Doc:      "the kubelet's kubeconfig: made from the bootstrap kubeconfig, with its CA, whenever there is no valid client certificate; read at the kubelet's start only"},
+			Evidence: Evidence{Verified, bootstrap.Source + "; " + usedBy + "; pkg/daemon/certificate_writer.go and daemon.go (kubeletRebootstrap) @ release-4.16 7327bb235 to 4.22"},
+			Doc:      ownKubeconfig + "; where only signers of localhost-recovery, or the installer's of localhost and of the load balancer, are new, " + daemon + " deletes it later, and the kubelet writes it again" + readers},
 		byDaemon("/etc/kubernetes/kubelet-ca.crt", "CAs with which the kubelet verifies its clients (not the API server it calls); part of a rendered MachineConfig, which a paused pool delays", Range{Component: mco, To: Minor{4, 12}}, template),
-		byDaemon("/etc/kubernetes/kubelet-ca.crt", "CAs with which the kubelet verifies its clients (not the API server it calls); from the ControllerConfig, reloaded by the kubelet", since(mco, Minor{4, 13}), writer),
+		byDaemon("/etc/kubernetes/kubelet-ca.crt", "CAs with which the kubelet verifies its clients (not the API server it calls); from the ControllerConfig, reloaded by the kubelet; from 4.14 on kube-rbac-proxy-crio (port 9637) verifies its clients with it, too", since(mco, Minor{4, 13}), writer),
 		byDaemon("/etc/kubernetes/ca.crt", "the CA of the machine config server", Range{Component: mco, To: Minor{4, 17}}, template),
 		{Ref: file("/etc/kubernetes/ca.crt"), Role: CABundle, Owner: mcoOwner, Writer: noComponent, Doc: "the CA of the machine config server, no longer written; the node's first MachineConfig of 4.18 or later deletes it", In: since(mco, Minor{4, 18}),
 			Evidence: Evidence{Verified, mcoRepo + "pkg/daemon/update.go (deleteStaleData) @ release-4.18 f313997e0 and release-4.22 9027c94cd; no root-ca.yaml in templates/common/_base/files there"}},
 		own("/var/lib/kubelet/pki/kubelet-client-*.pem", Client, "the kubelet's client certificate; kubelet-client-current.pem points to the one in use"),
-		own("/var/lib/kubelet/pki/kubelet-server-*.pem", Serving, "served by the kubelet on port 10250; kubelet-server-current.pem points to the one in use; renewed at once when the node's names or addresses change"),
-		place("/var/lib/kubelet/pki/kubelet.crt", Serving, "kubelet", "self-signed, served by a kubelet that asks for no serving certificate; nothing renews it", Range{Component: Kubernetes},
-			Evidence{Field, "kubernetes/kubernetes cmd/kubelet/app/server.go"}),
+		own("/var/lib/kubelet/pki/kubelet-server-*.pem", Serving, "served by the kubelet on port 10250 and, in OpenShift from 4.14 on, by kube-rbac-proxy-crio on port 9637; kubelet-server-current.pem points to the one in use; renewed at once when the node gets a name or an address that is not in it"),
+		{Ref: file("/var/lib/kubelet/pki/kubelet.crt"), Role: Serving, Owner: "kubelet", In: Range{Component: Kubernetes}, Evidence: selfSigned,
+			Doc:       "served by a kubelet that asks for no serving certificate (no serverTLSBootstrap, no tlsCertFile); signed by a CA NAME-ca@TIME that is made with it, and follows it in the file",
+			Lifetimes: []Lifetime{{Validity: year, In: Range{Component: Kubernetes}, Evidence: selfSigned, Doc: "made at the kubelet's start where the file or its key is missing; an expired one is served, too"}}},
 		issued("kubernetes.io/kube-apiserver-client-kubelet", Client, "a kubelet's client certificate, as issued"),
 		issued("kubernetes.io/kubelet-serving", Serving, "a kubelet's serving certificate, as issued"),
-		byDaemon("/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt", "the administrator's additional trusted CAs, on the node; part of a rendered MachineConfig; from 4.14 on CRI-O restarts for a new one, before that the node reboots", all,
+		byDaemon("/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt", "the administrator's additional trusted CAs, on the node; part of a rendered MachineConfig; from 4.14 on, but for builds before 2023-12-11, CRI-O restarts for a new one; before 4.14 the node reboots", all,
 			Evidence{Verified, mcoRepo + "pkg/daemon/update.go @ release-4.16 7327bb235"}),
-		{Ref: file("/etc/docker/certs.d/*/ca.crt"), Role: CABundle, Owner: "image-registry-operator", Writer: "its DaemonSet node-ca", Doc: "CAs with which the node verifies that registry", In: Range{Component: mco, To: Minor{4, 13}},
+		{Ref: file("/etc/docker/certs.d/*/ca.crt"), Role: CABundle, Owner: "image-registry-operator", Writer: "its DaemonSet node-ca", Doc: "CAs with which the node verifies that registry; node-ca deletes each minute what is there for other registries", In: Range{Component: mco, To: Minor{4, 13}},
 			Evidence: Evidence{Verified, "openshift/cluster-image-registry-operator bindata/nodecadaemon.yaml @ release-4.12 and release-4.13"}},
-		{Ref: file("/etc/docker/certs.d/*/ca.crt"), Role: CABundle, Owner: mcoOwner, Writer: daemon + ", and each minute image-registry-operator's DaemonSet node-ca", Doc: "CAs with which the node verifies that registry", In: since(mco, Minor{4, 14}),
+		{Ref: file("/etc/docker/certs.d/*/ca.crt"), Role: CABundle, Owner: mcoOwner, Writer: daemon + ", and each minute image-registry-operator's DaemonSet node-ca", Doc: "CAs with which the node verifies that registry; both delete what is there for other registries", In: since(mco, Minor{4, 14}),
 			Evidence: Evidence{Verified, writer.Source + "; openshift/cluster-image-registry-operator bindata/nodecadaemon.yaml @ release-4.14 c9f6afc6a to release-4.22 90e608b3e"}},
 		byDaemon("/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem", "CAs with which the node verifies the cloud API; part of a rendered MachineConfig", Range{Component: mco, To: Minor{4, 13}}, template),
 		byDaemon("/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem", "CAs with which the node verifies the cloud API", since(mco, Minor{4, 14}), writer),
-		byDaemon("/etc/pki/ca-trust/source/anchors/iri-root-ca.crt", "the CA of the registry that a cluster without external registry runs on its masters: the machine config server's", since(mco, Minor{4, 21}), internalRelease()),
+		byDaemon("/etc/pki/ca-trust/source/anchors/iri-root-ca.crt", internalReleaseCA, since(mco, Minor{4, 21}), internalRelease()),
 		{Ref: file("/etc/iri-registry/certs/tls.crt"), Role: Serving, Owner: mcoOwner, Writer: daemon, Doc: "served by the registry that a cluster without external registry runs on its masters", Lifetimes: internalReleaseLives(), In: since(mco, Minor{4, 21}), Evidence: internalRelease()},
 		place("/etc/pki/tls/certs/ca-bundle.crt", CABundle, "RHCOS", "the system's trusted CAs and the administrator's", all,
 			Evidence{Verified, "openshift/origin tls/ownership/ownership.md @ 01860260f"}),
@@ -80,10 +84,15 @@ func nodeNetworkPlaces() []Place {
 		return []Lifetime{{Validity: day, RenewFromPercent: 70, RenewAtPercent: 90, Renewer: renewer, In: from414, Evidence: Evidence{Derived, e.Source},
 			Doc: "between 70 and 90 % of its validity, by chance"}}
 	}
+	whereabouts := func(writer, when string, in Range) Place {
+		return Place{Ref: file("/etc/kubernetes/cni/net.d/whereabouts.d/whereabouts.kubeconfig"), Role: Kubeconfig, Owner: networkOwner, Writer: writer, Doc: "whereabouts' kubeconfig, made from the CA that pods trust " + when, In: in,
+			Evidence: Evidence{Verified, multus.Source + ", release-4.12 to 4.17, release-4.22"}}
+	}
 	return []Place{
 		{Ref: file("/etc/cni/multus/certs/multus-client-*.pem"), Role: Client, Owner: networkOwner, Doc: "multus' own client certificate, asked for with the kubelet's kubeconfig", Writer: "multus", Lifetimes: perNode("multus", multus), In: from414, Evidence: multus},
-		{Ref: file("/var/lib/ovn-ic/etc/ovnkube-node-certs/ovnkube-client-*.pem"), Role: Client, Owner: networkOwner, Doc: "ovnkube-node's own client certificate, asked for with the kubelet's kubeconfig", Writer: "ovnkube-node", Lifetimes: perNode("ovnkube-node", ovn), In: from414, Evidence: ovn},
-		{Ref: file("/etc/kubernetes/cni/net.d/whereabouts.d/whereabouts.kubeconfig"), Role: Kubeconfig, Owner: networkOwner, Writer: "multus-additional-cni-plugins", Doc: "whereabouts' kubeconfig, made from the CA that pods trust", In: Range{Component: network}, Evidence: multus},
+		{Ref: file("/var/lib/ovn-ic/etc/ovnkube-node-certs/ovnkube-client-*.pem"), Role: Client, Owner: networkOwner, Doc: "ovnkube-node's own client certificate, asked for with the kubelet's kubeconfig; in 4.14 on the way from 4.13 below /etc/openvswitch/ovnkube-node-certs, and left over there", Writer: "ovnkube-node", Lifetimes: perNode("ovnkube-node", ovn), In: from414, Evidence: ovn},
+		whereabouts("multus-additional-cni-plugins", "at the start of its pod, and not again when that changes", Range{Component: network, To: Minor{4, 15}}),
+		whereabouts("multus-additional-cni-plugins and the DaemonSet whereabouts-token-watcher", "and, where a network uses whereabouts, again within a minute when that changes", since(network, Minor{4, 16})),
 		{Ref: file("/etc/kubernetes/cni/net.d/multus.d/multus.kubeconfig"), Role: Kubeconfig, Owner: networkOwner, Writer: "multus", Doc: "multus' kubeconfig, made from the CA that pods trust, and again when that changes", In: Range{Component: network, To: Minor{4, 13}},
 			Evidence: Evidence{Verified, networkRepo + "bindata/network/multus @ release-4.12 28db40f16"}},
 	}
@@ -100,27 +109,44 @@ func nodeStaticPodPlaces() []Place {
 		}
 		return Place{Ref: file(dir + path), Role: role, Owner: owner, Writer: writer, Doc: doc, In: Range{Component: component}, Evidence: synced}
 	}
-	installed := func(path string, role Role, doc string) Place {
-		return Place{Ref: file(dir + "etcd-certs/" + path), Role: role, Owner: etcdOwner, Writer: installerPod, Doc: doc, In: Range{Component: etcd}, Evidence: etcdPod()}
+	installed := func(path string, role Role, doc string, in Range) Place {
+		return Place{Ref: file(dir + path), Role: role, Owner: etcdOwner, Writer: installerPod, Doc: doc, In: in, Evidence: etcdPod()}
 	}
+	all := Range{Component: etcd}
+	const trusted = "what etcd trusts; written with each new revision, and read at etcd's start"
+	const unread = ", as it was when that revision was installed; etcd reads those below etcd-certs" + cold
+	left := installed("etcd-certs/configmaps/*/ca-bundle.crt", CABundle, "what etcd trusted up to 4.16, left over: no component reads it", since(etcd, Minor{4, 17}))
+	left.Writer = noComponent
+	peers := installed("etcd-certs/secrets/etcd-all-certs/etcd-*.crt", Peer, "what etcd presents, for all nodes; written with each new revision, and read again for each connection; etcd-readyz serves it too, and reads it at its start", all)
+	peers.Source += "; pkg/cmd/readyz/readyz.go @ release-4.12 and 4.22"
+	cloud := place("kube-controller-manager-pod-*/configmaps/cloud-config/ca-bundle.pem", CABundle, kcm, kcmOwner, "CAs with which kube-controller-manager verifies the cloud API: ConfigMap openshift-config-managed/kube-cloud-config"+cold)
+	cloud.In.To = Minor{4, 15}
+	cloud.Source = kcmRepo + "bindata/assets/kube-controller-manager/pod.yaml (AWS_CA_BUNDLE), vendor/github.com/openshift/library-go/pkg/operator/configobserver/cloudprovider/observe_cloudprovider.go @ release-4.12 c3c07bebb, 4.15 4c1078415; from 4.16 b3faac1f4 on that deletes the ConfigMap"
 	return []Place{
 		{Ref: file(dir + "kube-apiserver-certs/secrets/node-kubeconfigs/*.kubeconfig"), Role: Kubeconfig, Owner: kasOwner, Writer: certSyncer, Doc: "the emergency administrator's kubeconfigs: localhost-recovery is the last way in", In: Range{Component: kas},
 			Evidence: Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/kube-apiserver/node-kubeconfigs.yaml @ c813e820b"}},
 		place("kube-apiserver-certs/secrets/*-certkey/tls.crt", Serving, kas, kasOwner, "what kube-apiserver serves: the Secret of the same name"+hot),
 		place("kube-apiserver-certs/secrets/user-serving-cert-*/tls.crt", Serving, kas, "user", "what kube-apiserver serves for an administrator's names: the Secret of the same name"+hot),
-		place("kube-apiserver-certs/secrets/*-client*/tls.crt", Client, kas, kasOwner, "what kube-apiserver presents as client: the Secret of the same name"+hot),
+		place("kube-apiserver-certs/secrets/*-client*/tls.crt", Client, kas, kasOwner, "client certificates of kube-apiserver (aggregator-client, kubelet-client), of its container check-endpoints (check-endpoints-client-cert-key), and of the administrator's kubeconfig control-plane-node-kubeconfig beside it (control-plane-node-admin-client-cert-key): the Secret of the same name"+hot),
 		place("kube-apiserver-certs/configmaps/*/ca-bundle.crt", CABundle, kas, kasOwner, "what kube-apiserver trusts: the ConfigMap of the same name"+hot),
 		place("kube-apiserver-pod-*/secrets/*-certkey/tls.crt", Serving, kas, kasOwner, "what kube-apiserver serves: the Secret of the same name"+cold),
 		place("kube-apiserver-pod-*/secrets/*-client*/tls.crt", Client, kas, kasOwner, "what kube-apiserver presents as client: the Secret of the same name"+cold),
-		place("kube-apiserver-pod-*/configmaps/*/ca-bundle.crt", CABundle, kas, kasOwner, "what kube-apiserver trusts: the ConfigMap of the same name"+cold),
+		place("kube-apiserver-pod-*/configmaps/*/ca-bundle.crt", CABundle, kas, kasOwner, "what kube-apiserver trusts (etcd-serving-ca, kubelet-serving-ca), and with which the containers beside it verify kube-apiserver (kube-apiserver-server-ca): the ConfigMap of the same name"+cold),
 		place("kube-controller-manager-certs/secrets/csr-signer/tls.crt", Signer, kcm, kcmOwner, "with which kube-controller-manager signs certificate requests"+hot),
 		place("kube-controller-manager-certs/secrets/*-client-cert-key/tls.crt", Client, kcm, kcmOwner, "what kube-controller-manager presents as client: the Secret of the same name"+hot),
 		place("kube-controller-manager-certs/configmaps/*/ca-bundle.crt", CABundle, kcm, kcmOwner, "what kube-controller-manager trusts: the ConfigMap of the same name"+hot),
 		place("kube-controller-manager-pod-*/configmaps/*/ca-bundle.crt", CABundle, kcm, kcmOwner, "what kube-controller-manager trusts and publishes: the ConfigMap of the same name"+cold),
+		cloud,
+		place("kube-controller-manager-pod-*/secrets/serving-cert/tls.crt", Serving, kcm, kcmOwner, "served by kube-controller-manager on port 10257, and by cluster-policy-controller beside it: the Secret of the same name"+cold),
 		place("kube-scheduler-certs/secrets/*-client-cert-key/tls.crt", Client, scheduler, schedulerOwner, "what kube-scheduler presents as client: the Secret of the same name"+hot),
 		place("kube-scheduler-pod-*/configmaps/*/ca-bundle.crt", CABundle, scheduler, schedulerOwner, "what kube-scheduler trusts: the ConfigMap of the same name"+cold),
-		installed("secrets/etcd-all-certs/etcd-*.crt", Peer, "what etcd presents, for all nodes; written with each new revision, and read again for each connection"),
-		installed("configmaps/*/*.crt", CABundle, "what etcd trusts; written with each new revision, and read at etcd's start"),
+		place("kube-scheduler-pod-*/secrets/serving-cert/tls.crt", Serving, scheduler, schedulerOwner, "served by kube-scheduler on port 10259: the Secret of the same name"+cold),
+		peers,
+		installed("etcd-certs/configmaps/*/ca-bundle.crt", CABundle, trusted, Range{Component: etcd, To: Minor{4, 16}}),
+		installed("etcd-certs/configmaps/etcd-all-bundles/*.crt", CABundle, trusted, since(etcd, Minor{4, 17})),
+		left,
+		installed("etcd-pod-*/secrets/etcd-all-certs/etcd-*.crt", Peer, "what etcd presents, for all nodes"+unread, all),
+		installed("etcd-pod-*/configmaps/*/*.crt", CABundle, "what etcd trusts"+unread, all),
 	}
 }
 

@@ -25,10 +25,16 @@ func nodeCases() []verdictCase {
 	twin := pkitest.NewCA("new-lb-signer", inspecttest.DaysFromNoon(-9), inspecttest.DaysFromNoon(3600), pkitest.KeyName("twin"))
 	earlier := old.Issue("api-int", inspecttest.DaysFromNoon(-20), inspecttest.DaysFromNoon(10), pkitest.DNS("api-int.example.com"))
 	fresh := pkitest.NewCA("fresh-signer", inspecttest.Noon.Add(-time.Minute), inspecttest.DaysFromNoon(3600))
+	recovery := pkitest.NewCA("openshift-kube-apiserver-operator_localhost-recovery-serving-signer@1716000000", inspecttest.DaysFromNoon(-9), inspecttest.DaysFromNoon(3600))
 	kubelet := old.Issue("system:node:worker-0", inspecttest.DaysFromNoon(-10), inspecttest.DaysFromNoon(20))
 	gone := old.Issue("system:node:worker-0", inspecttest.DaysFromNoon(-60), inspecttest.DaysFromNoon(-30), pkitest.KeyName("gone"))
 	cluster := func(version string) *inspecttest.Fixture {
 		return inspecttest.NewFixture(version).ConfigMap(inspecttest.ManagedNS, "kube-apiserver-server-ca", "ca-bundle.crt", old.CertPEM, young.CertPEM)
+	}
+	lacksRecovery := func(file string) *inspecttest.Fixture {
+		return inspecttest.NewFixture(v416).ConfigMap(inspecttest.ManagedNS, "kube-apiserver-server-ca", "ca-bundle.crt", old.CertPEM, recovery.CertPEM).
+			Secret(inspecttest.OperatorNS, "loadbalancer-serving-signer", nil, old.Pair).Secret(inspecttest.TargetNS, "internal-loadbalancer-serving-certkey", nil, earlier).
+			Embedded(file, nil, old.CertPEM)
 	}
 	yes, no := true, false
 	set := func(rotate *bool) func(*inspect.Node) {
@@ -50,6 +56,8 @@ func nodeCases() []verdictCase {
 		{"node-file-current", "kubeconfig lacks the CA of localhost", inspecttest.NewFixture(v414).ConfigMap(inspecttest.ManagedNS, "kube-apiserver-server-ca", "ca-bundle.crt", old.CertPEM, fresh.CertPEM).
 			Secret(inspecttest.OperatorNS, "loadbalancer-serving-signer", nil, old.Pair).Secret(inspecttest.TargetNS, "internal-loadbalancer-serving-certkey", nil, earlier).
 			Embedded(own, nil, old.CertPEM), "info", "signs nothing that is presented to kubelets", 1},
+		{"node-file-current", "kubeconfig lacks the CA of localhost-recovery alone", lacksRecovery(own), "info", "machine-config-daemon does not write the file at once", 1},
+		{"node-file-current", "bootstrap kubeconfig lacks the CA of localhost-recovery alone", lacksRecovery(bootstrap), "info", "signs nothing that is presented to kubelets", 1},
 		{"node-file-current", "an empty file", inspecttest.NewFixture(v414).ConfigMap(inspecttest.ManagedNS, "kube-apiserver-client-ca", "ca-bundle.crt", old.CertPEM).
 			OnNode(clientCA, 0o644).With(func(n *inspect.Node) { n.Files[0].Whole = true }), "critical", "holds no certificate", 1},
 		{"node-file-current", "a file that was not read", inspecttest.NewFixture(v414).ConfigMap(inspecttest.ManagedNS, "kube-apiserver-client-ca", "ca-bundle.crt", old.CertPEM).OnNode(clientCA, 0o644), "", "", 0},

@@ -150,6 +150,13 @@ func (b *fileBehind) reason(ca *pki.Cert) string {
 	return says(b.at, "lacks ", "lack ") + lacks
 }
 
+// late reports whether the copies lack only CAs for which who copies leaves them as they are.
+func (b *fileBehind) late() bool {
+	return !slices.ContainsFunc(b.missing, func(ca *pki.Cert) bool {
+		return !slices.ContainsFunc(b.row.Late, func(part string) bool { return strings.Contains(pki.CommonName(ca.Subject), part) })
+	})
+}
+
 // addDistrust tells what it means for a kubelet to lack a CA of the API server. Of
 // those only the load balancer's signs what is presented to kubelets: what the API
 // presents at localhost and in the service network is no kubelet's business.
@@ -172,6 +179,9 @@ func (b *fileBehind) addDistrust(f *inspect.Facts, finding *assess.Finding) {
 		}
 		finding.Severity, finding.Impact = assess.Info, ""
 		finding.Evidence += ", which signs nothing that is presented to kubelets"
+		if b.late() {
+			finding.Evidence += ", and for which " + b.row.Writer + " does not write the file at once"
+		}
 		finding.Remediation = assess.Remediation{}
 		return
 	}
