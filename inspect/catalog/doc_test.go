@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -117,7 +118,30 @@ func lives(p Place) string {
 		if l.Doc != "" {
 			s += ": " + l.Doc
 		}
+		if l.Detail != "" {
+			s += "; " + l.Detail
+		}
 		all = append(all, cell(s))
 	}
 	return strings.Join(all, "<br>")
+}
+
+// signs says what a signer signs.
+func signs(r Rotation) string {
+	all := refs(slices.Concat(r.Targets, r.Others))
+	if r.Selector != (ObjectSelector{}) {
+		all = "each " + rowName(Place{Ref: Ref{Kind: Secret}, Selector: r.Selector})
+	}
+	if r.Doc != "" {
+		all += "<br>" + cell(r.Doc)
+	}
+	return all
+}
+
+// whoStays says which one counts, where two may issue it; empty: one does, or any counts.
+func whoStays(t Trigger) string {
+	if t.SettleTime == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; up to %s each may issue one, and which one stays is known after %.0f minutes; in later versions the first one stays", t.LastStays.To, t.SettleTime.Minutes())
 }

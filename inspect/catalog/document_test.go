@@ -46,18 +46,16 @@ func document() string {
 	line("")
 	line("## Who signs what")
 	line("")
+	line("Where two names fit, the longer one counts: `etcd-serving-metrics-*` is not of `etcd-serving-*`.")
+	line("")
 	line("| signer | its certificate is in | signs | holds for | source |")
 	line("|---|---|---|---|---|")
 	for _, r := range Rotations() {
-		signs := refs(r.Targets)
-		if r.Selector != (ObjectSelector{}) {
-			signs = "each " + rowName(Place{Ref: Ref{Kind: Secret}, Selector: r.Selector})
-		}
 		published := "no bundle of its own"
 		if r.Bundle != (Ref{}) {
 			published = "`" + r.Bundle.String() + "`"
 		}
-		line("| `%s` | %s | %s | %s | %s |", r.Signer, published, signs, r.In, evidence(r.Evidence))
+		line("| `%s` | %s | %s | %s | %s |", r.Signer, published, signs(r), r.In, evidence(r.Evidence))
 	}
 	line("")
 	line("## What a bundle must contain")
@@ -123,11 +121,7 @@ func document() string {
 		if t.Annotation != "" {
 			annotation = "`" + t.Annotation + "`"
 		}
-		doc := cell(t.Doc)
-		if t.SettleTime > 0 {
-			doc += fmt.Sprintf("; each may issue one: which one stays is known after %.0f minutes", t.SettleTime.Minutes())
-		}
-		line("| `%s` | %s | %s | %s | %s |", t.Secret, annotation, doc, t.In, evidence(t.Evidence))
+		line("| `%s` | %s | %s | %s | %s |", t.Secret, annotation, cell(t.Doc)+whoStays(t), t.In, evidence(t.Evidence))
 	}
 	line("")
 	line("## Which files on nodes are copies of objects")

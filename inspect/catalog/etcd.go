@@ -126,13 +126,14 @@ func etcdPlaces() []Place {
 func etcdRotations() []Rotation {
 	src := etcdTLS()
 	leafs := []Ref{secret(etcdTarget, "etcd-peer-*"), secret(etcdTarget, "etcd-serving-*"), secret(etcdTarget, "etcd-client")}
+	made := Evidence{Verified, src.Source + "; pkg/cmd/render/certs.go (createKeyMaterial) @ release-4.12 and 4.15"}
 	metrics := []Ref{secret(etcdTarget, "etcd-serving-metrics-*"), secret(etcdTarget, "etcd-metric-client")}
 	old := Range{Component: etcd, To: Minor{4, 15}}
 	in416 := between(etcd, Minor{4, 16}, Minor{4, 16})
 	from417 := since(etcd, Minor{4, 17})
 	return []Rotation{
-		{Signer: secret(userConfig, "etcd-signer"), Bundle: bundle(userConfig, "etcd-ca-bundle"), Targets: leafs[:2], In: old, Evidence: src},
-		{Signer: secret(userConfig, "etcd-metric-signer"), Bundle: bundle(userConfig, "etcd-metric-serving-ca"), Targets: metrics[:1], In: old, Evidence: src},
+		{Signer: secret(userConfig, "etcd-signer"), Bundle: bundle(userConfig, "etcd-ca-bundle"), Targets: leafs[:2], Others: []Ref{secret(userConfig, "etcd-client")}, In: old, Evidence: made},
+		{Signer: secret(userConfig, "etcd-metric-signer"), Bundle: bundle(userConfig, "etcd-metric-serving-ca"), Targets: metrics[:1], Others: []Ref{secret(userConfig, "etcd-metric-client")}, In: old, Evidence: made},
 		{Signer: secret(userConfig, "etcd-signer"), Bundle: bundle(etcdTarget, "etcd-ca-bundle"), Targets: leafs, In: in416, Evidence: src},
 		{Signer: secret(userConfig, "etcd-metric-signer"), Bundle: bundle(etcdTarget, "etcd-metrics-ca-bundle"), Targets: metrics, In: in416, Evidence: src},
 		{Signer: secret(etcdTarget, "etcd-signer"), Bundle: bundle(etcdTarget, "etcd-ca-bundle"), Targets: leafs, In: from417, Evidence: src},

@@ -50,12 +50,27 @@ func gatewayPlaces() []Place {
 
 func ingressRotations() []Rotation {
 	return []Rotation{{
-		// The bundle is what is served, with its chain: it holds the signer for as
-		// long as an administrator gave no certificate.
+		Doc:    "its certificate is in default-ingress-cert while IngressController default has no certificate of its own (spec.defaultCertificate): that ConfigMap is what it presents, with its chain",
 		Signer: secret("openshift-ingress-operator", "router-ca"), Bundle: bundle(managed, "default-ingress-cert"),
 		Targets: []Ref{secret("openshift-ingress", "router-certs-*")}, In: Range{Component: ingress},
 		Evidence: Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate and certificate-publisher @ release-4.12 98d953c92, release-4.22 0c0c64843 and acca9642a"},
 	}}
+}
+
+// ingressTriggers: controller-runtime has the controller look at each IngressController again
+// every 10 hours.
+func ingressTriggers() []Trigger {
+	src := Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate/ca.go (ensureRouterCASecret), default_cert.go and controller.go @ acca9642a; vendor/sigs.k8s.io/controller-runtime/pkg/cache @ release-4.12 98d953c92 and release-4.22 0c0c64843"}
+	const again = "no operator renews it: give the IngressController a certificate of your own (spec.defaultCertificate), or delete the Secret: " +
+		"ingress-operator creates it again when it next looks at an IngressController (when one changes, at its own start, or 10 hours after it last did). "
+	const outside = "certrot triggers nothing here: clients that were given the previous CA by hand do not trust the new one"
+	rows := triggersOf(ingressRotations(), again+"What the old router-ca signed stays as it is until its Secret (openshift-ingress/router-certs-NAME) is deleted, too. "+outside, src)
+	for i := range rows {
+		if rows[i].Secret.Name != "router-ca" {
+			rows[i].Doc = again + "Until then a router's Pod does not start, because it mounts the Secret: annotate the IngressController, and it is created at once. It is signed by the router-ca that is there then. " + outside
+		}
+	}
+	return rows
 }
 
 // routePlaces are the certificates in Routes. Mostly there are none: a Route

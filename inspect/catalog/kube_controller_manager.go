@@ -74,9 +74,15 @@ func kubeControllerManagerRotations() []Rotation {
 		// The same signer once more, as a signer: what it signs is renewed by
 		// the kubelets themselves, within csr-signer's remaining validity.
 		{Signer: secret(kcmTarget, "csr-signer"), Bundle: bundle(kcmOperator, "csr-signer-ca"),
-			Targets:  []Ref{file("/var/lib/kubelet/pki/kubelet-client-*.pem"), file("/var/lib/kubelet/pki/kubelet-server-*.pem")},
+			Targets: []Ref{file("/var/lib/kubelet/pki/kubelet-client-*.pem"), file("/var/lib/kubelet/pki/kubelet-server-*.pem")},
+			Others: []Ref{
+				secret("openshift-oauth-apiserver", "openshift-authenticator-certs"), {Kind: Secret, Namespace: userConfig, Name: "webhook-authentication-integrated-oauth", Key: "kubeConfig"},
+				secret(monitoringTarget, "metrics-client-certs"), secret(monitoringTarget, "federate-client-certs"), secret(monitoringTarget, "metrics-server-client-certs"),
+				file("/etc/cni/multus/certs/multus-client-*.pem"), file("/var/lib/ovn-ic/etc/ovnkube-node-certs/ovnkube-client-*.pem"),
+			},
+			Doc:      "each approved CertificateSigningRequest of the signers kubernetes.io/kube-apiserver-client, " + KubeletClientSigner + " and " + KubeletServingSigner,
 			In:       Range{Component: kcm},
-			Evidence: Evidence{Verified, kcmRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ " + kcmRead}},
+			Evidence: Evidence{Verified, kcmRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ " + kcmRead + "; bindata/assets/config/defaultconfig.yaml (cluster-signing-cert-file)"}},
 	}
 }
 

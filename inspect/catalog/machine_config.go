@@ -1,6 +1,9 @@
 package catalog
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // machine-config-operator: what brings CAs to nodes, and the machine config
 // server's own certificate. Rows about files on nodes are in node_file.go.
@@ -96,13 +99,42 @@ func internalReleaseLives() []Lifetime {
 // machineConfigRotations: up to 4.18, there is that signer where an administrator ran oc's
 // command; before, the installer signed, and its key is not in the cluster.
 func machineConfigRotations() []Rotation {
-	row := func(in Range, e Evidence) Rotation {
+	const command, installers = "`oc adm ocp-certificates regenerate-machine-config-server-serving-cert` was run", "the installer's CA (ConfigMap kube-system/root-ca) signed machine-config-server-tls, and its key is not in the cluster"
+	row := func(in Range, e Evidence, doc string) Rotation {
 		return Rotation{
 			Signer: secret(mcoTarget, "machine-config-server-ca"), Bundle: bundle(mcoTarget, "machine-config-server-ca"),
-			Targets: []Ref{secret(mcoTarget, "machine-config-server-tls")}, In: in, Evidence: e,
+			Targets: []Ref{secret(mcoTarget, "machine-config-server-tls")}, In: in, Evidence: e, Doc: doc,
 		}
 	}
-	return []Rotation{row(Range{Component: mco, To: Minor{4, 18}}, configServerCommand()), row(since(mco, Minor{4, 19}), mcoRotation())}
+	rotates := mcoRotation()
+	rotates.Source += "; (loadMCSCA, generateIRICert) @ release-4.22 9027c94cd, not in release-4.19 to 4.21"
+	return []Rotation{
+		row(Range{Component: mco, To: Minor{4, 18}}, configServerCommand(), "where "+command+"; otherwise "+installers),
+		row(since(mco, Minor{4, 19}), rotates, "from 4.22 on, with feature gate NoRegistryClusterInstall and an InternalReleaseImage, also Secret "+mcoTarget+"/internal-release-image-tls. "+
+			"In a cluster installed before 4.19 without a MachineSet of the Machine API, this signer is there only where "+command+"; otherwise "+installers),
+	}
+}
+
+// configServerTriggers: oc's command is library-go's rotation, run once. What is there, and not due, it
+// makes no second time.
+func configServerTriggers() []Trigger {
+	server := machineConfigRotations()
+	const again = "oc annotate -n openshift-machine-config-operator secret machine-config-server-ca machine-config-server-tls auth.openshift.io/certificate-not-after-"
+	const command = "oc adm ocp-certificates regenerate-machine-config-server-serving-cert"
+	const stops = "a stub with two CAs, and at a Secret with userData that is not JSON (windows-user-data) or has no certificateAuthorities"
+	const asked = "verify new-worker-config-server then says whether new machines trust it"
+	return slices.Concat(
+		triggersOf(server[:1], "no operator renews it: in this version the installer signs for the machine config server, and its key is not in the cluster. By hand: "+command+", which makes this CA where there is none, signs with it, "+
+			"deletes the machine config server's pods, and puts the new CA into the Ignition stubs (Secrets with userData in openshift-machine-api). It stops at "+stops+
+			": the machine config server then has its new certificate already, and stubs after that one by name (worker-user-data) still have the old CA. New machines of these do not come up until the new CA is put in by hand. "+
+			"A CA that it made before it keeps until that is 8 years old; before that, first: "+again+
+			". On bare metal it also writes ConfigMap kube-system/root-ca: up to 4.17 all nodes then reboot. "+asked,
+			Evidence{Verified, configServerCommand().Source + " (Run, updateSecrets), and its vendor/github.com/openshift/library-go/pkg/operator/certrotation; " + mcoRepo + "pkg/daemon/update.go @ release-4.12 to 4.17 (a new /etc/kubernetes/ca.crt reboots)"}),
+		triggersOf(server[1:], "machine-config-operator rotates it by itself, where the Machine API has a MachineSet when machine-config-controller starts: one that is made later changes nothing before its Pod is restarted. "+
+			"certrot does not trigger it: only its log says whether that controller runs here, and Ignition stubs with two CAs, or outside of the cluster, are not followed. By hand: "+again+
+			"; and where that controller does not run, then "+command+", which makes nothing that is there and not due. "+
+			"That stops at "+stops+", and leaves the stubs after that one by name. Where there is no machine-config-server-ca yet (installed before 4.19, no MachineSet), oc annotate says NotFound, and the second command makes it. "+asked,
+			Evidence{Verified, mcoRotation().Source + " (New, hasFunctionalMachineAPI, reconcileSecret); " + configServerCommand().Source + " (updateSecrets), and its vendor/github.com/openshift/library-go/pkg/operator/certrotation"}))
 }
 
 func machineConfigAggregates() []Aggregate {

@@ -64,9 +64,13 @@ func networkRotations() []Rotation {
 	row := func(namespace, name string, in Range) Rotation {
 		return Rotation{Signer: secret(namespace, name+"-ca"), Bundle: bundle(namespace, name+"-ca"), Targets: []Ref{secret(namespace, name+"-cert")}, In: in, Evidence: networkPKI()}
 	}
+	ipsec := row(ovnTarget, "signer", Range{Component: network})
+	ipsec.Doc = "where IPsec is on, nodes' CertificateSigningRequests of the signer network.openshift.io/signer: /var/lib/openvswitch/etc/keys/ipsec-cert.pem on each node, valid for 5 years. " +
+		"The IPsec Pod asks for another one at its start once less than 6 months are left, and writes ipsec-cacert.pem beside it only then, with the bundle's first certificate alone"
+	ipsec.Source += "; pkg/controller/signer/{signer-controller,signer}.go and bindata/network/ovn-kubernetes/common/ipsec*.yaml @ release-4.12 28db40f16, release-4.14 af41a3620 and release-4.22 6a5fcccf8"
 	return []Rotation{
 		row(ovnTarget, "ovn", Range{Component: network}),
-		row(ovnTarget, "signer", Range{Component: network}),
+		ipsec,
 		row(nodeIdentity, "network-node-identity", since(network, Minor{4, 14})),
 	}
 }
@@ -88,8 +92,8 @@ func networkDependents(r Rotation) []Trigger {
 		return []Trigger{{Doc: "where IPsec is on, traffic between nodes depends on signer-ca; no component reads signer-cert", In: r.In,
 			Evidence: read("bindata/network/ovn-kubernetes/common/ipsec*.yaml @ release-4.12 28db40f16 and release-4.22 6a5fcccf8")}}
 	}
-	return []Trigger{{Doc: "kube-apiserver asks its webhook about each update of a pod's status", In: r.In,
-		Evidence: read("bindata/network/node-identity @ release-4.14 af41a3620 and release-4.22 6a5fcccf8")}}
+	return []Trigger{{Doc: "kube-apiserver asks its webhook about each update of a pod's status, and with OVN-Kubernetes of a node's status", In: r.In,
+		Evidence: read("pkg/network/node_identity.go and bindata/network/node-identity @ release-4.14 af41a3620 and release-4.22 6a5fcccf8")}}
 }
 
 func networkAggregates() []Aggregate {

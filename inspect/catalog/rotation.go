@@ -22,6 +22,9 @@ type Trigger struct {
 	SettleTime time.Duration
 	// SecondIssuer is who may issue it too, beside its owner; empty: only its owner does.
 	SecondIssuer string
+	// LastStays are the versions in which the second one to write takes the first one's place;
+	// in others its write is refused (Conflict). Of rows with a SettleTime only.
+	LastStays Range
 	// Doc says who rotates it, and how.
 	Doc string
 	In  Range
@@ -32,27 +35,33 @@ func allTriggers() []Trigger {
 	return slices.Concat(kubeAPIServerTriggers(), kubeControllerManagerTriggers(), otherTriggers())
 }
 
+// writesOnce is where it was read which one stays, of two that are issued.
+const writesOnce = "; vendor/github.com/openshift/library-go/pkg/operator/certrotation/{signer,target}.go of that operator @ release-4.17 (ApplySecret), release-4.18 (Secrets().Update) to 4.23"
+
 func kubeAPIServerTriggers() []Trigger {
-	src := Evidence{Verified, "openshift/library-go pkg/operator/certrotation/signer.go (needNewSigningCertKeyPair) and target.go (needNewTargetCertKeyPair) @ 93ac9206a; " + kasRotation().Source}
+	src := Evidence{Verified, "openshift/library-go pkg/operator/certrotation/signer.go (needNewSigningCertKeyPair) and target.go (needNewTargetCertKeyPair) @ 93ac9206a; " + kasRotation().Source + writesOnce}
 	// Two resyncs of a minute each: the one that came second looks again, and makes none.
 	rows := annotated(kubeAPIServerRotations(), kasOwner+" and "+kasSecondWriter+" rotate it as soon as the annotation is gone", 2*time.Minute, src)
 	for i := range rows {
-		rows[i].SecondIssuer = kasSecondIssuer
+		rows[i].SecondIssuer, rows[i].LastStays = kasSecondIssuer, Range{Component: kas, To: Minor{4, 17}}
 	}
 	return rows
 }
 
 func kubeControllerManagerTriggers() []Trigger {
-	src := Evidence{Verified, "openshift/library-go pkg/operator/certrotation @ 93ac9206a; " + kcmRepo + "pkg/operator/certrotationcontroller/certrotationcontroller.go and pkg/cmd/recoverycontroller/cmd.go @ " + kcmRead + "; release-4.23 209d5915d"}
+	src := Evidence{Verified, "openshift/library-go pkg/operator/certrotation @ 93ac9206a; " + kcmRepo + "pkg/operator/certrotationcontroller/certrotationcontroller.go and pkg/cmd/recoverycontroller/cmd.go @ " + kcmRead + "; release-4.23 209d5915d" + writesOnce}
 	own := kubeControllerManagerRotations()[:1]
 	rows := annotated(own, kcmOwner+" and "+kcmSecondWriter+" renew it as soon as the annotation is gone", 2*time.Minute, src)
 	for i := range rows {
 		// csr-signer signs kubelets' certificates: of it, too, it matters which one stays.
-		rows[i].SecondIssuer, rows[i].SettleTime = recoveryController, 2*time.Minute
+		rows[i].SecondIssuer, rows[i].SettleTime, rows[i].LastStays = recoveryController, 2*time.Minute, Range{Component: kcm, To: Minor{4, 17}}
 	}
-	return append(rows,
-		Trigger{Secret: secret(kcmTarget, "csr-signer"), Doc: "it is a copy: kube-controller-manager-operator brings it " + kcmOperator + "/csr-signer some minutes after that was rotated; rotate that one",
-			In: Range{Component: kcm}, Evidence: src})
+	return append(rows, Trigger{
+		Secret: secret(kcmTarget, "csr-signer"), In: Range{Component: kcm},
+		Doc: "it is a copy: kube-controller-manager-operator, or the cert-recovery-controller beside kube-controller-manager, brings it " + kcmOperator + "/csr-signer 5 minutes after that was rotated, at once where the copy is missing or expired; rotate that one. " +
+			"From 4.15 on the copy has the annotation " + AnnotationNotAfter + " too: its removal here does nothing",
+		Evidence: Evidence{Verified, kcmRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go (ManageCSRSigner) and pkg/cmd/recoverycontroller/csrcontroller.go @ " + kcmRead},
+	})
 }
 
 // annotated are the triggers of what library-go's rotation keeps: signers and targets
@@ -82,27 +91,38 @@ func etcdSignerTriggers() []Trigger {
 			In:  Range{Component: etcd, To: Minor{4, 15}}, Evidence: Evidence{Verified, src},
 		},
 		{
-			Doc: "no operator renews it; certrot does not trigger it. By hand, as documented for 4.16: delete the Secret openshift-etcd/NAME, wait until etcd's new revision is on all masters, and only then copy the new one over this",
-			In:  between(etcd, Minor{4, 16}, Minor{4, 16}), Evidence: Evidence{Verified, src + "; docs.okd.io/4.16/security/certificate_types_descriptions/etcd-certificates.html"},
+			Doc: "no operator renews it; certrot does not trigger it. By hand, as documented for 4.16: copy openshift-etcd/NAME, which all members trust already, over this, and wait until the cluster is stable: " +
+				`oc get secret NAME -n openshift-etcd -o json | jq 'del(.metadata["namespace","creationTimestamp","resourceVersion","selfLink","uid"])' | oc apply -n openshift-config -f -; oc adm wait-for-stable-cluster --minimum-stable-period 2m. ` +
+				"Only where openshift-etcd/NAME is near its own end (annotation " + AnnotationNotAfter + "), or is the one that was copied here before, first delete it, and wait until etcd's new revision is on all masters",
+			In: between(etcd, Minor{4, 16}, Minor{4, 16}), Evidence: Evidence{Verified, src + "; openshift/openshift-docs modules/rotating-certificate-authority.adoc @ 223de68b; " + etcdRepo + "docs/etcd-tls-assets.md @ release-4.16"},
 		},
 		{
-			Doc: "cluster-etcd-operator rotates it by itself, and signs nothing with it before its CA is in the revision of etcd that runs; certrot does not trigger it: the documented way is to delete it, and then the old key is gone before any member of etcd trusts the new one. " +
+			Doc: "cluster-etcd-operator rotates it by itself, and signs nothing with it before its CA is in the revision of etcd that runs, unless a control plane node is added meanwhile, or Secret etcd-all-certs or ConfigMap etcd-all-bundles is missing: then it signs for all nodes at once. " +
+				"Add no control plane node before the rollouts are over. certrot does not trigger it: the documented way is to delete it, and then the old key is gone before any member of etcd trusts the new one. " +
 				"By hand: oc delete secret -n openshift-etcd NAME; oc wait --for=condition=Progressing=False --timeout=15m clusteroperator/etcd",
-			In: since(etcd, Minor{4, 17}), Evidence: Evidence{Verified, src + " (ensureBundles, getCertRotationRevision); docs.okd.io/4.17/security/certificate_types_descriptions/etcd-certificates.html"},
+			In: since(etcd, Minor{4, 17}), Evidence: Evidence{Verified, src + " (sync, ensureBundles, getCertRotationRevision, hasNodeCertDiff, forcedSyncLeafCertificates) and target_cert_creator.go; docs.okd.io/4.17/security/certificate_types_descriptions/etcd-certificates.html"},
 		},
 	}
+}
+
+// triggersOf are the triggers of rotations' signers and of what these sign, each once, and none of these
+// places.
+func triggersOf(rotations []Rotation, doc string, src Evidence, but ...Trigger) []Trigger {
+	var rows []Trigger
+	for _, r := range rotations {
+		for _, of := range append([]Ref{r.Signer}, r.Targets...) {
+			if of.Kind == Secret && !slices.ContainsFunc(slices.Concat(but, rows), func(t Trigger) bool { return t.Secret == of && t.In.overlaps(r.In) }) {
+				rows = append(rows, Trigger{Secret: of, Doc: doc, In: r.In, Evidence: src})
+			}
+		}
+	}
+	return rows
 }
 
 func otherTriggers() []Trigger {
 	var rows []Trigger
 	add := func(rotations []Rotation, doc string, src Evidence) {
-		for _, r := range rotations {
-			for _, of := range append([]Ref{r.Signer}, r.Targets...) {
-				if of.Kind == Secret && !slices.ContainsFunc(rows, func(t Trigger) bool { return t.Secret == of && t.In.overlaps(r.In) }) {
-					rows = append(rows, Trigger{Secret: of, Doc: doc, In: r.In, Evidence: src})
-				}
-			}
-		}
+		rows = append(rows, triggersOf(rotations, doc, src, rows...)...)
 	}
 	for _, r := range etcdRotations() {
 		signer := r
@@ -117,20 +137,8 @@ func otherTriggers() []Trigger {
 	add(serviceCARotations(), "service-ca-operator rotates it by itself when half of its life is left, with a bridge for clients that trust only the previous CA. certrot does not force it: the documented way (oc delete secret -n openshift-service-ca signing-key, "+
 		"then restart all pods of the cluster) makes a CA without that bridge, and until they are restarted Services and their clients do not trust each other; the way with it (spec.unsupportedConfigOverrides.forceRotation.reason of ServiceCA cluster) is not supported",
 		Evidence{Verified, serviceCARepo + "pkg/operator/sync_common.go (manageSignerCA) and rotate.go @ 6391e070d; openshift/openshift-docs modules/customize-certificates-manually-rotate-service-ca.adoc @ enterprise-4.21"})
-	add(ingressRotations(), "no operator renews it: give the IngressController a certificate of your own (spec.defaultCertificate), or delete the Secret: ingress-operator creates it again when it next looks at an IngressController (when one changes, or at its own start). "+
-		"What the old router-ca signed stays as it is until its Secret (openshift-ingress/router-certs-NAME) is deleted, too. certrot triggers nothing here: clients that were given the previous CA by hand do not trust the new one",
-		Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate/ca.go (ensureRouterCASecret), default_cert.go and controller.go @ acca9642a"})
-	server := machineConfigRotations()
-	// oc's command is library-go's rotation, run once: what is there, and not due, it makes no second time.
-	const again = "oc annotate -n openshift-machine-config-operator secret machine-config-server-ca machine-config-server-tls auth.openshift.io/certificate-not-after-"
-	add(server[:1], "no operator renews it: in this version the installer signs for the machine config server, and its key is not in the cluster. By hand: oc adm ocp-certificates regenerate-machine-config-server-serving-cert, which makes this CA where there is none, signs with it, "+
-		"deletes the machine config server's pods, and puts the new CA into the Ignition stubs (Secrets with userData in openshift-machine-api); it stops at a stub with two CAs. A CA that it made before it keeps until that is 8 years old; before that, first: "+again+
-		". On bare metal it also writes ConfigMap kube-system/root-ca: up to 4.17 all nodes then reboot. verify new-worker-config-server then says whether new machines trust it",
-		Evidence{Verified, configServerCommand().Source + " (Run, updateSecrets), and its vendor/github.com/openshift/library-go/pkg/operator/certrotation; " + mcoRepo + "pkg/daemon/update.go @ release-4.12 to 4.17 (a new /etc/kubernetes/ca.crt reboots)"})
-	add(server[1:], "machine-config-operator rotates it by itself, where the Machine API has a MachineSet. certrot does not trigger it: only its log says whether that controller runs here, "+
-		"and Ignition stubs with two CAs, or outside of the cluster, are not followed. By hand: "+again+"; and where that controller does not run, then oc adm ocp-certificates regenerate-machine-config-server-serving-cert, which makes nothing that is there and not due. "+
-		"verify new-worker-config-server then says whether new machines trust it",
-		Evidence{Verified, mcoRotation().Source + " (New, hasFunctionalMachineAPI, reconcileSecret); " + configServerCommand().Source + ", and its vendor/github.com/openshift/library-go/pkg/operator/certrotation"})
+	rows = append(rows, ingressTriggers()...)
+	rows = append(rows, configServerTriggers()...)
 	for _, r := range networkRotations() {
 		for _, row := range networkDependents(r) {
 			of := r

@@ -50,12 +50,12 @@ func (r Rotation) Flow(of Ref, v Versions) []FlowStep {
 	f := flow{v: v}
 	f.add(FlowNow, "certrot", of, "removes the annotation "+trigger.Annotation, trigger.Evidence)
 	if of != r.Signer {
-		f.add(FlowNow, owner, of, "rotates it, signed by today's "+r.Signer.Name+trigger.competition(owner), trigger.Evidence)
+		f.add(FlowNow, owner, of, "rotates it, signed by today's "+r.Signer.Name+trigger.competition(owner, v), trigger.Evidence)
 		f.propagate(of)
 		f.clients(r, of)
 		return f.steps
 	}
-	f.add(FlowNow, owner, of, "makes a new CA, called "+signerName(of)+"TIME"+trigger.competition(owner), trigger.Evidence)
+	f.add(FlowNow, owner, of, "makes a new CA, called "+signerName(of)+"TIME"+trigger.competition(owner, v), trigger.Evidence)
 	deliveries := r.Deliveries(v)
 	for _, d := range deliveries {
 		for _, h := range d.Hops {
@@ -78,9 +78,12 @@ func (r Rotation) Flow(of Ref, v Versions) []FlowStep {
 }
 
 // competition says which one counts, where two may issue it; empty: there is one, or any does.
-func (t Trigger) competition(owner string) string {
-	if t.SettleTime == 0 {
+func (t Trigger) competition(owner string, v Versions) string {
+	switch {
+	case t.SettleTime == 0:
 		return ""
+	case t.LastStays.Holds(v) == No:
+		return fmt.Sprintf("; %s and the %s each try to, and the first one stays", owner, t.SecondIssuer)
 	}
 	return fmt.Sprintf("; %s and the %s may each issue one: which one stays is known after %.0f minutes", owner, t.SecondIssuer, t.SettleTime.Minutes())
 }

@@ -164,7 +164,9 @@ type Lifetime struct {
 	Renewer string
 	// Doc says what people must know beyond the numbers; mostly empty.
 	Doc string
-	In  Range
+	// Detail goes on where Doc ends, which stands in titles.
+	Detail string
+	In     Range
 	Evidence
 }
 
@@ -247,6 +249,11 @@ type Rotation struct {
 	Targets []Ref
 	// Selector, where set, takes the place of Targets: it signs what carries it.
 	Selector ObjectSelector
+	// Others are what else it has signed, which its owner does not sign again with it: by request, or
+	// once at the installation. Rows of their own say in which versions each is there.
+	Others []Ref
+	// Doc says what people must know beyond the names; mostly empty.
+	Doc string
 	// Bridge is the signer's certificate signed by the one before it, which is
 	// presented with what it signs; zero: there is none.
 	Bridge Ref

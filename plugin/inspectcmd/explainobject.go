@@ -218,13 +218,14 @@ func (e explainer) objectDetails(w io.Writer, o explained) {
 	}
 	for _, row := range o.signs {
 		var signs []string
-		for _, target := range row.Targets {
+		for _, target := range slices.Concat(row.Targets, row.Others) {
 			signs = append(signs, placeOf(target))
 		}
 		line(w, "signs", strings.Join(signs, ", "))
 		if row.Bundle != (catalog.Ref{}) {
 			line(w, "bundle", row.Bundle.String())
 		}
+		line(w, "note", row.Doc)
 	}
 	for _, row := range o.trusted {
 		line(w, "trusted", "by "+row.Verifier+", "+string(row.Reload)+": explain "+row.ID)
@@ -256,6 +257,9 @@ func lifetime(l catalog.Lifetime) string {
 	}
 	if l.Doc != "" {
 		parts = append(parts, l.Doc)
+	}
+	if l.Detail != "" {
+		parts = append(parts, l.Detail)
 	}
 	return strings.Join(parts, "; ") + " (" + l.In.String() + ")"
 }

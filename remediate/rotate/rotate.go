@@ -104,13 +104,17 @@ func rotatable(f *inspect.Facts, row catalog.Rotation, at catalog.Ref) Rotatable
 	return r
 }
 
-// refsOf are the Secrets of a pattern that were read; itself, where it is none.
+// refsOf are the Secrets of a pattern that were read; itself, where it is none. One of a longer
+// pattern is not among them: etcd-serving-metrics-* has another signer than etcd-serving-*.
 func refsOf(f *inspect.Facts, pattern catalog.Ref) []catalog.Ref {
 	if !strings.Contains(pattern.Name, "*") {
 		return []catalog.Ref{pattern}
 	}
 	var out []catalog.Ref
 	for _, h := range entriesAt(f, pattern) {
+		if h.Row != nil && h.Row.Ref != pattern {
+			continue
+		}
 		at := pattern
 		if at.Name = h.At.Name; h.Revision == 0 && !slices.Contains(out, at) {
 			out = append(out, at)

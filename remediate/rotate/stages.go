@@ -59,27 +59,31 @@ const settlingNext = "nothing: each of its owners looks at it every minute"
 
 // settling says that another certificate may still take this one's place; false: none may.
 func (c Chain) settling(at catalog.Ref, cert *pki.Cert) (text string, settles bool) {
-	quiet, second := c.quiet(at)
-	until := cert.NotBefore.Add(quiet)
+	t := c.quiet(at)
+	until := cert.NotBefore.Add(t.SettleTime)
 	if !c.now().Before(until) {
 		return "", false
 	}
-	return fmt.Sprintf("; %s and the %s may each issue one, and the last one stays: it counts if it is still there %s", c.owner(), second, remediate.Timestamp(until)), true
+	both := "may each issue one, and the last one stays"
+	if t.LastStays.Holds(c.Facts.Snapshot.Cluster.Versions) == catalog.No { // then waiting is harmless
+		both = "both look after it"
+	}
+	return fmt.Sprintf("; %s and the %s %s: it counts if it is still there %s", c.owner(), t.SecondIssuer, both, remediate.Timestamp(until)), true
 }
 
-// quiet is how old a certificate has to be to count, and who may issue it beside its
-// owner; where the version that decides was not read, as long as any row says.
-func (c Chain) quiet(at catalog.Ref) (most time.Duration, second string) {
+// quiet is the row that says how old a certificate has to be to count, and who may issue it beside
+// its owner; where the version that decides was not read, the one that waits longest.
+func (c Chain) quiet(at catalog.Ref) (most catalog.Trigger) {
 	t, known := catalog.TriggerOf(at, c.Facts.Snapshot.Cluster.Versions)
 	if known == catalog.Yes {
-		return t.SettleTime, t.SecondIssuer
+		return t
 	}
 	for _, t := range catalog.Triggers() {
-		if t.Secret == at && t.SettleTime > most {
-			most, second = t.SettleTime, t.SecondIssuer
+		if t.Secret == at && t.SettleTime > most.SettleTime {
+			most = t
 		}
 	}
-	return most, second
+	return most
 }
 
 // now is what time it is at the API server, at the earliest: certificates are dated there.
