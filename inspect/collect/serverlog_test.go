@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/inspecttest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
@@ -140,7 +141,7 @@ func TestSnapshotKeepsServerLogs(t *testing.T) {
 	}, {
 		At: pki.Location{Kind: pki.KindFile, Node: "m1", Path: "/var/log/pods/x/1.log"}, Row: "apiserver-refused", From: at, To: at.Add(time.Hour), LeftOut: true,
 	}}
-	nodes := []inspect.Node{{Name: "m1", Via: "ssh", Reached: "10.0.1.5", Addresses: []string{"10.0.1.5", "m1"}, PodNetworks: []string{"10.128.0.0/23"}, Processes: []inspect.Process{{Command: "multus-daemon", Started: at}}, AllProcesses: true}}
+	nodes := []inspect.Node{{Name: "m1", Via: "ssh", Reached: "10.0.1.5", Addresses: []string{"10.0.1.5", "m1"}, PodNetworks: []string{"10.128.0.0/23"}, Processes: []inspect.Process{inspecttest.Process("multus-daemon", at)}, AllProcesses: true}}
 	var file bytes.Buffer
 	if err := WriteSnapshot(&file, inspect.Snapshot{Taken: at, ServerLogs: want, Nodes: nodes}); err != nil {
 		t.Fatal(err)
