@@ -34,6 +34,8 @@ func TestReadServerLog(t *testing.T) {
 		"http: TLS handshake error from token.eyJhbGci:1: remote error: tls: bad certificate",
 		"http: TLS handshake error from 999.0.0.1:1: remote error: tls: bad certificate",
 		"http: TLS handshake error from ::ffff:10.0.1.9:1: remote error: tls: expired certificate",
+		`I0131 09:00:00.5      17 httplog.go:134] "HTTP" verb="GET" userAgent="http: TLS handshake error from 10.0.1.10:1: remote error: tls: bad certificate" resp=200`,
+		`{"msg":"HTTP","userAgent":"\"msg\":\"http: TLS handshake error from 10.0.1.10:1: remote error: tls: bad certificate"}`,
 		strings.Repeat("x", 100_000)+"http: TLS handshake error from 10.0.1.7:1: remote error: tls: bad certificate",
 		"the end",
 	)
@@ -46,7 +48,7 @@ func TestReadServerLog(t *testing.T) {
 		{Client: "fd00::7", Reason: "unknown certificate authority", Count: 1, First: at(2), Last: at(2)},
 		{Client: "10.0.1.9", Reason: "expired certificate", Count: 1, First: at(8), Last: at(8)},
 	}
-	if !reflect.DeepEqual(l.Refused, want) || !l.From.Equal(at(0)) || !l.To.Equal(at(10)) {
+	if !reflect.DeepEqual(l.Refused, want) || !l.From.Equal(at(0)) || !l.To.Equal(at(12)) {
 		t.Errorf("got %+v", l)
 	}
 }
