@@ -47,27 +47,6 @@ type Node struct {
 	Accepted []Accepted
 }
 
-// Process runs on a node.
-type Process struct {
-	Command string    // as the catalog calls it
-	Started time.Time // whole seconds, more or less
-}
-
-// Running tells of the oldest process of this Command (see catalog.StartupReader) when it
-// started, and when it will have read its files at the latest. ok is false where none
-// is known.
-func (n *Node) Running(command string) (started, loaded time.Time, ok bool) {
-	if command == "kubelet" {
-		return n.Kubelet.Started, n.Kubelet.loaded(), !n.Kubelet.Started.IsZero()
-	}
-	for _, p := range n.Processes {
-		if p.Command == command && (!ok || p.Started.Before(started)) {
-			started, ok = p.Started, true
-		}
-	}
-	return started, started.Add(2 * time.Second), ok // of times in whole seconds
-}
-
 // Clock compares a node's clock with ours: it said Before and After, and that
 // was between Sent and Received by our clock.
 type Clock struct{ Sent, Before, After, Received time.Time }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
@@ -23,6 +24,54 @@ type Pod struct {
 	Restarts          int // of all its containers
 	// Deleting: somebody wants it gone, and its kubelet has not said that it is.
 	Deleting bool
+}
+
+// Process runs on a node. Its Command is what it calls itself: whoever runs in any pod there
+// may take the name.
+type Process struct {
+	Command string    // as the catalog calls it
+	Started time.Time // whole seconds, more or less
+	// Namespace, Pod and PodUID are those of the pod in which it runs, by its control groups
+	// and the kubelet's directories; Host: it runs in none. Neither: not read.
+	Namespace, Pod, PodUID string
+	Host                   bool
+}
+
+// Platform reports whether a process is what the catalog means by its Command: one in a pod
+// of the DaemonSet. Unknown: whose it is was not read.
+func (p Process) Platform() catalog.Tristate {
+	namespace, daemonSet := catalog.DaemonSetOf(p.Command)
+	switch {
+	case p.Pod == "" && !p.Host && daemonSet != "":
+		return catalog.Unknown
+	case p.Pod != "" && p.Namespace == namespace && strings.HasPrefix(p.Pod, daemonSet+"-") && daemonSet != "":
+		return catalog.Yes
+	}
+	return catalog.No
+}
+
+// Running tells of the oldest process of this Command (see catalog.StartupReader) when it
+// started, and when it will have read its files at the latest. runs is No where none is
+// known, and Unknown where that process may be a tenant's: the platform's may be younger, or
+// not run.
+func (n *Node) Running(command string) (started, loaded time.Time, runs catalog.Tristate) {
+	if command == "kubelet" {
+		if runs = catalog.Yes; n.Kubelet.Started.IsZero() {
+			runs = catalog.No
+		}
+		return n.Kubelet.Started, n.Kubelet.loaded(), runs
+	}
+	runs = catalog.No
+	for _, p := range n.Processes {
+		its := p.Platform()
+		if p.Command != command || its == catalog.No {
+			continue
+		}
+		if runs == catalog.No || p.Started.Before(started) || its == catalog.Yes && p.Started.Equal(started) {
+			started, runs = p.Started, its
+		}
+	}
+	return started, started.Add(2 * time.Second), runs // of times in whole seconds
 }
 
 // Rollout is how far the CAs of kube-apiserver have come that kube-controller-manager

@@ -58,7 +58,15 @@ func TestEveryRowHasEvidence(t *testing.T) {
 			t.Errorf("edge %s: incomplete: %+v", e.ID, e)
 		}
 	}
+	for _, d := range Deliveries() {
+		if _, daemonSet := DaemonSetOf(d.Command); d.Command != "" && daemonSet == "" {
+			t.Errorf("%s: in whose pods %s runs is unknown", d.To, d.Command)
+		}
+	}
 	for _, p := range StartupReaders() {
+		if _, daemonSet := DaemonSetOf(p.Command); (p.Command == "kubelet") != (daemonSet == "") {
+			t.Errorf("%s runs in pods of %q", p.Command, daemonSet)
+		}
 		check("process "+p.ID, p.Evidence)
 		if p.Verifier == "" || p.Statement == "" || p.Impact == "" || p.Command == "" || !slices.Contains(Parts(), p.Part) ||
 			!slices.ContainsFunc(Edges(), func(e Edge) bool { return e.ID == p.EdgeID && e.Reload == ReloadAtStart }) {

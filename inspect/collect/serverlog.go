@@ -38,10 +38,11 @@ func serverLogIn(name string) (catalog.ServerLog, bool) {
 const maxClients = 200
 
 // handshakeError finds what net/http writes when a client broke off a handshake
-// because of the certificate. The program that runs on nodes looks for the same
+// because of the certificate: its own message, not what a client says of itself, which is
+// quoted. The program that runs on nodes looks for the same
 // (gather/node.awk).
 func handshakeError() *regexp.Regexp {
-	return regexp.MustCompile(`TLS handshake error from \[?([0-9a-fA-F.:]{2,45}?)\]?(?::[0-9]+)?: remote error: tls: ((?:bad|unsupported|revoked|expired|unknown) certificate(?: authority)?)(?:[^a-z ]|$)`)
+	return regexp.MustCompile(`^(?:[^"]*|.*(?:"msg":"|\] ")http: )TLS handshake error from \[?([0-9a-fA-F.:]{2,45}?)\]?(?::[0-9]+)?: remote error: tls: ((?:bad|unsupported|revoked|expired|unknown) certificate(?: authority)?)(?:[^a-z ]|$)`)
 }
 
 // readServerLog counts the clients that refused a server.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/inspecttest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
@@ -33,6 +34,8 @@ func TestReadServerLog(t *testing.T) {
 		"http: TLS handshake error from token.eyJhbGci:1: remote error: tls: bad certificate",
 		"http: TLS handshake error from 999.0.0.1:1: remote error: tls: bad certificate",
 		"http: TLS handshake error from ::ffff:10.0.1.9:1: remote error: tls: expired certificate",
+		`I0131 09:00:00.5      17 httplog.go:134] "HTTP" verb="GET" userAgent="http: TLS handshake error from 10.0.1.10:1: remote error: tls: bad certificate" resp=200`,
+		`{"msg":"HTTP","userAgent":"\"msg\":\"http: TLS handshake error from 10.0.1.10:1: remote error: tls: bad certificate"}`,
 		strings.Repeat("x", 100_000)+"http: TLS handshake error from 10.0.1.7:1: remote error: tls: bad certificate",
 		"the end",
 	)
@@ -45,7 +48,7 @@ func TestReadServerLog(t *testing.T) {
 		{Client: "fd00::7", Reason: "unknown certificate authority", Count: 1, First: at(2), Last: at(2)},
 		{Client: "10.0.1.9", Reason: "expired certificate", Count: 1, First: at(8), Last: at(8)},
 	}
-	if !reflect.DeepEqual(l.Refused, want) || !l.From.Equal(at(0)) || !l.To.Equal(at(10)) {
+	if !reflect.DeepEqual(l.Refused, want) || !l.From.Equal(at(0)) || !l.To.Equal(at(12)) {
 		t.Errorf("got %+v", l)
 	}
 }
@@ -140,7 +143,7 @@ func TestSnapshotKeepsServerLogs(t *testing.T) {
 	}, {
 		At: pki.Location{Kind: pki.KindFile, Node: "m1", Path: "/var/log/pods/x/1.log"}, Row: "apiserver-refused", From: at, To: at.Add(time.Hour), LeftOut: true,
 	}}
-	nodes := []inspect.Node{{Name: "m1", Via: "ssh", Reached: "10.0.1.5", Addresses: []string{"10.0.1.5", "m1"}, PodNetworks: []string{"10.128.0.0/23"}, Processes: []inspect.Process{{Command: "multus-daemon", Started: at}}, AllProcesses: true}}
+	nodes := []inspect.Node{{Name: "m1", Via: "ssh", Reached: "10.0.1.5", Addresses: []string{"10.0.1.5", "m1"}, PodNetworks: []string{"10.128.0.0/23"}, Processes: []inspect.Process{inspecttest.Process("multus-daemon", at)}, AllProcesses: true}}
 	var file bytes.Buffer
 	if err := WriteSnapshot(&file, inspect.Snapshot{Taken: at, ServerLogs: want, Nodes: nodes}); err != nil {
 		t.Fatal(err)

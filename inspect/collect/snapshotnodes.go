@@ -39,8 +39,12 @@ type (
 		Unread   string        `json:"unread,omitempty"`
 	}
 	fileProcess struct {
-		Command string    `json:"command"`
-		Started time.Time `json:"started"`
+		Command   string    `json:"command"`
+		Started   time.Time `json:"started"`
+		Namespace string    `json:"namespace,omitempty"` // none, and no host: whose it is was not read
+		Pod       string    `json:"pod,omitempty"`
+		PodUID    string    `json:"podUID,omitempty"`
+		Host      bool      `json:"host,omitempty"`
 	}
 	fileRestartProbe struct {
 		Problem   string               `json:"problem,omitempty"`

@@ -57,6 +57,20 @@ func (f *Fixture) Annotated(annotation string) *Fixture {
 	return f
 }
 
+// Process is one of the platform's, in the pod of its DaemonSet.
+func Process(command string, started time.Time) inspect.Process {
+	namespace, daemonSet := catalog.DaemonSetOf(command)
+	return inspect.Process{Command: command, Started: started, Namespace: namespace, Pod: daemonSet + "-x7k2p", PodUID: "uid-" + daemonSet}
+}
+
+// TenantsProcess is one of the same name in a tenant's pod, whose name is no other than the
+// platform's.
+func TenantsProcess(command string, started time.Time) inspect.Process {
+	p := Process(command, started)
+	p.Namespace, p.PodUID = "tenant", "uid-tenant"
+	return p
+}
+
 // OnNode adds a file of worker-0, read by ssh.
 func (f *Fixture) OnNode(file string, mode fs.FileMode, blocks ...[]byte) *Fixture {
 	n := f.node()

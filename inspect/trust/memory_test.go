@@ -6,6 +6,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/inspecttest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 )
 
@@ -69,8 +70,14 @@ func TestMemoryOfAFileWithANewMode(t *testing.T) {
 func TestMemory(t *testing.T) {
 	running := func(command string, days float64) func(*inspect.Node) {
 		return func(n *inspect.Node) {
-			n.Processes = append(n.Processes, inspect.Process{Command: command, Started: from(days)})
+			n.Processes = append(n.Processes, inspecttest.Process(command, from(days)))
 		}
+	}
+	only := func(p inspect.Process) func(*inspect.Node) {
+		return func(n *inspect.Node) { n.Processes = append(n.Processes, p) }
+	}
+	beside := func(p inspect.Process) func(*inspect.Node) {
+		return func(n *inspect.Node) { running("multus-daemon", -0.2)(n); only(p)(n) }
 	}
 	kubelet := func(started, running float64) func(*inspect.Node) {
 		return func(n *inspect.Node) { n.Kubelet.Started, n.Kubelet.Notified = from(started), from(running) }
@@ -83,11 +90,21 @@ func TestMemory(t *testing.T) {
 		lacking bool
 		unread  bool // who signs next
 	}{
-		"multus runs since before the CA":                               {"multus-memory-api-int", running("multus-daemon", -3), true, []assess.Status{assess.Fail}, true, false},
-		"multus runs since before the file":                             {"multus-memory-api-int", running("multus-daemon", -0.7), true, []assess.Status{assess.Unknown}, false, false},
-		"multus was restarted":                                          {"multus-memory-api-int", running("multus-daemon", -0.2), true, []assess.Status{assess.Pass}, false, false},
-		"who signs next was not read":                                   {"multus-memory-api-int", running("multus-daemon", -0.2), true, []assess.Status{assess.Unknown}, false, true},
-		"one of two multus is old":                                      {"multus-memory-api-int", func(n *inspect.Node) { running("multus-daemon", -0.2)(n); running("multus-daemon", -3)(n) }, true, []assess.Status{assess.Fail}, true, false},
+		"multus runs since before the CA":   {"multus-memory-api-int", running("multus-daemon", -3), true, []assess.Status{assess.Fail}, true, false},
+		"multus runs since before the file": {"multus-memory-api-int", running("multus-daemon", -0.7), true, []assess.Status{assess.Unknown}, false, false},
+		"multus was restarted":              {"multus-memory-api-int", running("multus-daemon", -0.2), true, []assess.Status{assess.Pass}, false, false},
+		"who signs next was not read":       {"multus-memory-api-int", running("multus-daemon", -0.2), true, []assess.Status{assess.Unknown}, false, true},
+		"one of two multus is old":          {"multus-memory-api-int", func(n *inspect.Node) { running("multus-daemon", -0.2)(n); running("multus-daemon", -3)(n) }, true, []assess.Status{assess.Fail}, true, false},
+		"a tenant's multus is old":          {"multus-memory-api-int", beside(inspecttest.TenantsProcess("multus-daemon", from(-3))), true, []assess.Status{assess.Pass}, false, false},
+		"only a tenant runs a multus":       {"multus-memory-api-int", only(inspecttest.TenantsProcess("multus-daemon", from(-3))), true, nil, false, false},
+		"only a host runs a multus":         {"multus-memory-api-int", only(inspect.Process{Command: "multus-daemon", Started: from(-3), Host: true}), true, nil, false, false},
+		"a tenant's multus is young": {"multus-memory-api-int", func(n *inspect.Node) {
+			only(inspecttest.TenantsProcess("multus-daemon", from(-0.2)))(n)
+			running("multus-daemon", -3)(n)
+		}, true, []assess.Status{assess.Fail}, true, false},
+		"whose old multus it is was not read":                           {"multus-memory-api-int", beside(inspect.Process{Command: "multus-daemon", Started: from(-3)}), true, []assess.Status{assess.Unknown}, false, false},
+		"whose restarted multus it is was not read":                     {"multus-memory-api-int", only(inspect.Process{Command: "multus-daemon", Started: from(-0.2)}), true, []assess.Status{assess.Pass}, false, false},
+		"another pod of the namespace runs one":                         {"multus-memory-api-int", only(inspect.Process{Command: "multus-daemon", Started: from(-3), Namespace: "openshift-multus", Pod: "network-metrics-daemon-x7k2p"}), true, nil, false, false},
 		"the file is wrong, too":                                        {"multus-memory-api-int", running("multus-daemon", -3), false, nil, false, false},
 		"no multus was seen":                                            {"multus-memory-api-int", running("ovnkube", -3), true, nil, false, false},
 		"machine-config-daemon's NodeWriter runs since before the CA":   {"machine-config-daemon-memory-api-int", running("machine-config-daemon", -3), true, []assess.Status{assess.Fail}, true, false},

@@ -24,8 +24,8 @@ func (j *judge) memory(row catalog.StartupReader, files []Claim) []Claim {
 		if !ok {
 			continue
 		}
-		started, loaded, ok := n.Running(row.Command)
-		if !ok {
+		started, loaded, runs := n.Running(row.Command)
+		if runs == catalog.No {
 			continue
 		}
 		c := file
@@ -49,6 +49,11 @@ func (j *judge) memory(row catalog.StartupReader, files []Claim) []Claim {
 			c.Reason = "it started before the file was last written: what the file contained then is unknown"
 		default:
 			j.nextInMemory(&c, &file, since)
+		}
+		if runs == catalog.Unknown && (c.Status == assess.Fail || c.Status == assess.Warn) {
+			c.Status, c.Missing, c.From, c.NextUnknown = assess.Unknown, nil, time.Time{}, false
+			c.Reason = "a process " + row.Command + " started before the CA was made: whether in the platform's pod was not read"
+			c.Edge.Remediation = j.f.Hints().UnreadNodes("read the node again")
 		}
 		out = append(out, c)
 	}

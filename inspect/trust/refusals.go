@@ -231,7 +231,9 @@ func (j *judge) trustsNow(row catalog.ServerLog, edges []*Claim, node string) (s
 	_, loaded, _ := n.Running("kubelet")
 	later(loaded)
 	for _, p := range n.Processes {
-		later(p.Started)
+		if p.Platform() != catalog.No {
+			later(p.Started)
+		}
 	}
 	if !known {
 		return time.Time{}, trusts
@@ -276,11 +278,11 @@ func (j *judge) restartedSince(of nodeClaims, node string, s *ClientRefusals, un
 		if !claimed[row.EdgeID] {
 			continue
 		}
-		at, _, running := n.Running(row.Command)
-		if !running && n.AllProcesses && row.Command != "kubelet" {
+		at, _, runs := n.Running(row.Command)
+		if runs == catalog.No && n.AllProcesses && row.Command != "kubelet" {
 			continue // it does not run, as multus before its pod is there, or another network plugin's
 		}
-		if !running || !at.After(wrote) {
+		if runs != catalog.Yes || !at.After(wrote) {
 			return nil, 0, false
 		}
 		if at = j.toLocalClock(node, at); at.After(last) {

@@ -9,6 +9,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/inspecttest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 )
@@ -152,8 +153,13 @@ func TestMended(t *testing.T) {
 		"its kubelet trusts something else": {func(w *world) {
 			w.s.Bundles[1].Content = w.sc.Scan(pkitest.NewCA("the CA", from(-20), from(900)).CertPEM)[0].Content
 		}, []assess.Status{assess.Fail}},
-		"its kubelet has it not in memory":   {func(w *world) { w.s.Nodes[0].Kubelet.Started = from(-11) }, []assess.Status{assess.Fail}},
-		"a process of unknown age is beside": {func(w *world) { w.s.Nodes[0].Processes = []inspect.Process{{Command: "multus-daemon"}} }, []assess.Status{assess.Unknown}},
+		"its kubelet has it not in memory": {func(w *world) { w.s.Nodes[0].Kubelet.Started = from(-11) }, []assess.Status{assess.Fail}},
+		"a process of unknown age is beside": {func(w *world) {
+			w.s.Nodes[0].Processes = []inspect.Process{inspecttest.Process("multus-daemon", time.Time{})}
+		}, []assess.Status{assess.Unknown}},
+		"a tenant's process has just started": {func(w *world) {
+			w.s.Nodes[0].Processes = []inspect.Process{inspecttest.TenantsProcess("multus-daemon", noon)}
+		}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(catalog.Versions{Cluster: "4.12.3"})
@@ -287,15 +293,25 @@ func TestARefusalFromBeforeTheRepairPasses(t *testing.T) {
 			w.s.Nodes[0].Processes[0].Started = ago(time.Minute)
 			w.s.ServerLogs[0].Refused[0].Last = ago(65 * time.Second)
 		}, assess.Pass},
-		"restarted a moment ago":      {func(w *world) { w.s.Nodes[0].Processes[0].Started = ago(20 * time.Second) }, assess.Unknown},
-		"no handshake was made":       {func(w *world) { w.s.Served = nil }, assess.Unknown},
-		"the node's clock is unknown": {func(w *world) { w.s.Nodes[0].Clock = inspect.Clock{} }, assess.Unknown},
+		"a tenant's process is older": {func(w *world) {
+			w.s.Nodes[0].Processes = append(w.s.Nodes[0].Processes, inspecttest.TenantsProcess("multus-daemon", from(-30)))
+		}, assess.Pass},
+		"a tenant's process has just started": {func(w *world) {
+			w.s.Nodes[0].Processes = append(w.s.Nodes[0].Processes, inspecttest.TenantsProcess("multus-daemon", ago(time.Second)))
+		}, assess.Pass},
+		"multus does not run, a tenant has one of its name": {func(w *world) {
+			w.s.Nodes[0].Processes, w.s.Nodes[0].AllProcesses = []inspect.Process{inspecttest.TenantsProcess("multus-daemon", from(-30))}, true
+		}, assess.Pass},
+		"whose process it is was not read": {func(w *world) { w.s.Nodes[0].Processes[0].Pod = "" }, assess.Unknown},
+		"restarted a moment ago":           {func(w *world) { w.s.Nodes[0].Processes[0].Started = ago(20 * time.Second) }, assess.Unknown},
+		"no handshake was made":            {func(w *world) { w.s.Served = nil }, assess.Unknown},
+		"the node's clock is unknown":      {func(w *world) { w.s.Nodes[0].Clock = inspect.Clock{} }, assess.Unknown},
+		"the server's clock is unknown":    {func(w *world) { w.s.Nodes[1].Clock = inspect.Clock{} }, assess.Unknown},
+		"the log ends before":              {func(w *world) { w.s.ServerLogs[0].To = ago(150 * time.Second) }, assess.Unknown},
 		"the node's clock runs back": {func(w *world) {
 			w.s.Nodes[0].Clock.After = noon.Add(-46 * time.Hour)
 			w.s.Nodes[0].Kubelet.Started, w.s.Nodes[0].Processes[0].Started = ago(23*time.Hour), ago(23*time.Hour)
 		}, assess.Unknown},
-		"the server's clock is unknown": {func(w *world) { w.s.Nodes[1].Clock = inspect.Clock{} }, assess.Unknown},
-		"the log ends before":           {func(w *world) { w.s.ServerLogs[0].To = ago(150 * time.Second) }, assess.Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(catalog.Versions{Cluster: "4.15.3"})
@@ -311,7 +327,7 @@ func TestARefusalFromBeforeTheRepairPasses(t *testing.T) {
 			n := &w.s.Nodes[0]
 			n.Role, n.Addresses, n.Clock, n.Reached = catalog.RoleWorker, []string{"10.0.0.7"}, clock, "10.0.0.7"
 			n.Kubelet = inspect.Kubelet{Started: ago(2 * time.Minute), Notified: ago(2 * time.Minute)}
-			n.Processes = []inspect.Process{{Command: "multus-daemon", Started: ago(2 * time.Minute)}}
+			n.Processes = []inspect.Process{inspecttest.Process("multus-daemon", ago(2*time.Minute))}
 			n.Files[0].Changed, n.Files[1].Changed = ago(3*time.Minute), ago(3*time.Minute)
 			w.s.Nodes = append(w.s.Nodes, inspect.Node{Name: "z1", Via: "ssh", Role: catalog.RoleMaster, Clock: clock})
 			at := pki.Location{Kind: pki.KindFile, Node: "z1", Path: "/var/log/pods/x/0.log"}
@@ -330,7 +346,7 @@ func TestARefusalFromBeforeTheRepairPasses(t *testing.T) {
 			}
 			const minute = "2006-01-02 15:04 UTC"
 			want := []string{"the last refusal was " + last.Format(minute), "kubelet was restarted " + w.s.Nodes[0].Kubelet.Started.Format(minute), "none since"}
-			if w.s.Cluster.Versions.Cluster != "4.12.3" && len(w.s.Nodes[0].Processes) > 0 {
+			if w.s.Cluster.Versions.Cluster != "4.12.3" && len(w.s.Nodes[0].Processes) > 0 && w.s.Nodes[0].Processes[0].Platform() == catalog.Yes {
 				want = append(want, "multus, thick was restarted "+w.s.Nodes[0].Processes[0].Started.Format(minute))
 			}
 			for _, text := range want {

@@ -9,6 +9,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/inspecttest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
@@ -31,7 +32,7 @@ func TestANodeThatWasNotReadIsUnknownInEveryClaimAboutNodes(t *testing.T) {
 			if p.ID == e.ID {
 				staged = edge(t, p.EdgeID)
 				w.s.Nodes[0].Kubelet.Started = from(-1)
-				w.s.Nodes[0].Processes = []inspect.Process{{Command: p.Command, Started: from(-1)}}
+				w.s.Nodes[0].Processes = []inspect.Process{inspecttest.Process(p.Command, from(-1))}
 			}
 		}
 		w.stage(staged, ca, ca.CertPEM)

@@ -65,10 +65,10 @@ func TestRestartPodsWhereNeeded(t *testing.T) {
 		"multus of which nobody knows":             {"multus", time.Time{}, nil, "network-memory on worker-0: whether openshift-multus/multus loaded the CA at startup is unknown: its start time is unknown"},
 		"multus of which nobody knows, and always": {"multus", time.Time{}, func(_ *remediatetest.Fixture, a *RestartPods) { a.always = true }, "--restart-network=always"},
 		"multus whose container was restarted, as seen": {"multus", long, func(f *remediatetest.Fixture, _ *RestartPods) {
-			f.FirstNode().Processes = []inspect.Process{{Command: "multus-daemon", Started: since}}
+			f.FirstNode().Processes = []inspect.Process{remediatetest.ProcessOf("multus", node, since)}
 		}, ""},
 		"a process that is older than the pod says": {"multus", since, func(f *remediatetest.Fixture, _ *RestartPods) {
-			f.FirstNode().Processes = []inspect.Process{{Command: "multus-daemon", Started: long}}
+			f.FirstNode().Processes = []inspect.Process{remediatetest.ProcessOf("multus", node, long)}
 		}, "before the CA was made"},
 		"no multus on the node":   {"multus", long, func(_ *remediatetest.Fixture, a *RestartPods) { a.Pods = nil }, ""},
 		"thin multus":             {"multus-thin", long, nil, ""},
@@ -103,7 +103,7 @@ func TestRestartPodsWhereNeeded(t *testing.T) {
 			f.FirstNode().Files = slices.DeleteFunc(f.FirstNode().Files, func(x inspect.NodeFile) bool { return x.Path == remediatetest.KubeletFile })
 		}, "network-memory"},
 		"a daemon whose process is older than its pod says": {"machine-config-daemon", since, func(f *remediatetest.Fixture, _ *RestartPods) {
-			f.FirstNode().Processes = []inspect.Process{{Command: "machine-config-daemon", Started: remediatetest.TestNow.Add(-20 * time.Minute)}}
+			f.FirstNode().Processes = []inspect.Process{remediatetest.ProcessOf("machine-config-daemon", node, remediatetest.TestNow.Add(-20*time.Minute))}
 		}, "before /var/lib/kubelet/kubeconfig was last written"},
 		"kube-root-ca.crt of unknown age":      {"machine-config-daemon", between, func(f *remediatetest.Fixture, a *RestartPods) { unwritten(f, a); a.RootCA.Written = time.Time{} }, "network-memory"},
 		"kube-root-ca.crt that was not read":   {"machine-config-daemon", between, func(f *remediatetest.Fixture, a *RestartPods) { unwritten(f, a); a.RootCA = nil }, "network-memory"},

@@ -10,10 +10,15 @@ import (
 )
 
 // started is when the oldest of them read its trust anchors, by the node's clock; zero:
-// not known.
+// not known. Of processes those count that run in these pods.
 func (a RestartPods) started(n *inspect.Node) (oldest time.Time) {
-	if at, _, ok := n.Running(a.Row.Command); ok && a.Row.Command != "" {
-		return at
+	for _, p := range n.Processes {
+		if p.Command == a.Row.Command && p.Platform() == catalog.Yes && a.has(p.PodUID) && (oldest.IsZero() || p.Started.Before(oldest)) {
+			oldest = p.Started
+		}
+	}
+	if !oldest.IsZero() {
+		return oldest
 	}
 	for i, p := range a.Pods {
 		at := p.Started
@@ -25,6 +30,10 @@ func (a RestartPods) started(n *inspect.Node) (oldest time.Time) {
 		}
 	}
 	return oldest
+}
+
+func (a RestartPods) has(uid string) bool {
+	return slices.ContainsFunc(a.Pods, func(p inspect.Pod) bool { return p.UID == uid })
 }
 
 // accepted reports whether the kubelet took all of them not before then, by the node's

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/inspecttest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/csr"
@@ -47,7 +48,7 @@ func TestOwnedFiles(t *testing.T) {
 		for i := range n.Files {
 			n.Files[i].Modified = c.written
 		}
-		n.Processes = []inspect.Process{{Command: "machine-config-daemon", Started: remediatetest.TestNow.Add(-20 * time.Hour)}}
+		n.Processes = []inspect.Process{inspecttest.Process("machine-config-daemon", remediatetest.TestNow.Add(-20*time.Hour))}
 		fix := fixOf(f)
 		if c.change != nil {
 			c.change(f, &fix)
@@ -78,7 +79,7 @@ func TestOwnedFileIsNotTakenAway(t *testing.T) {
 		for i := range n.Files {
 			n.Files[i].Modified = hour.Add(-time.Hour)
 		}
-		n.Processes = []inspect.Process{{Command: "machine-config-daemon", Started: remediatetest.TestNow.Add(-20 * time.Hour)}}
+		n.Processes = []inspect.Process{inspecttest.Process("machine-config-daemon", remediatetest.TestNow.Add(-20*time.Hour))}
 		fix := fixOf(f)
 		fix.Rebootstrap = true
 		want := preflight.OwnedFile

@@ -2,8 +2,10 @@ package preflight
 
 import (
 	"testing"
+	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/inspecttest"
 )
 
 // TestAProcessThatIsKnownNotToRun: only of a node whose processes were read is it known.
@@ -16,7 +18,9 @@ func TestAProcessThatIsKnownNotToRun(t *testing.T) {
 		gaps    []inspect.Gap
 		absent  bool
 	}{
-		"it runs":                         {daemon, inspect.Node{Kubelet: inspect.Kubelet{Active: "active"}, Processes: []inspect.Process{{Command: daemon}}}, nil, false},
+		"it runs":                         {daemon, inspect.Node{Kubelet: inspect.Kubelet{Active: "active"}, Processes: []inspect.Process{inspecttest.Process(daemon, time.Time{})}}, nil, false},
+		"a tenant runs one of its name":   {daemon, inspect.Node{Kubelet: inspect.Kubelet{Active: "active"}, Processes: []inspect.Process{inspecttest.TenantsProcess(daemon, time.Time{})}}, nil, true},
+		"whose it is was not read":        {daemon, inspect.Node{Kubelet: inspect.Kubelet{Active: "active"}, Processes: []inspect.Process{{Command: daemon}}}, nil, false},
 		"others run":                      {daemon, inspect.Node{Kubelet: inspect.Kubelet{Active: "active"}, Processes: []inspect.Process{{Command: "kube-proxy"}}}, nil, true},
 		"nothing that runs was read":      {daemon, inspect.Node{}, nil, false},
 		"which process it is, is unknown": {"", inspect.Node{Kubelet: inspect.Kubelet{Active: "active"}}, nil, false},

@@ -78,6 +78,12 @@ func PodOf(row catalog.NodeDaemonSet, node string, started time.Time) inspect.Po
 	return inspect.Pod{Namespace: row.Namespace, Name: name, UID: "uid-" + name, Node: node, OwnerKind: "DaemonSet", OwnerName: row.DaemonSet, Accepted: started, Started: started, Phase: "Running", Ready: true}
 }
 
+// ProcessOf is the process of that pod.
+func ProcessOf(row, node string, started time.Time) inspect.Process {
+	p := PodOf(RowOf(row), node, started)
+	return inspect.Process{Command: RowOf(row).Command, Started: started, Namespace: p.Namespace, Pod: p.Name, PodUID: p.UID}
+}
+
 // DaemonPod is a pod as the API has it.
 func DaemonPod(p inspect.Pod, uid string, phase corev1.PodPhase, ready corev1.ConditionStatus) *corev1.Pod {
 	yes := true

@@ -9,6 +9,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/inspecttest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
@@ -203,7 +204,7 @@ func TestTrustOfWhoWasNotSeen(t *testing.T) {
 		}{
 			"it does not run": {func(*inspect.Snapshot) {}, false},
 			"it runs": {func(s *inspect.Snapshot) {
-				s.Nodes[0].Processes = []inspect.Process{{Command: row.Command, Started: s.Nodes[0].Kubelet.Started}}
+				s.Nodes[0].Processes = []inspect.Process{inspecttest.Process(row.Command, s.Nodes[0].Kubelet.Started)}
 			}, false},
 			"processes were not read": {func(s *inspect.Snapshot) {
 				s.Gaps = append(s.Gaps, inspect.Gap{What: "node/worker-0", Reason: "processes of services: /proc does not tell when the system was started"})

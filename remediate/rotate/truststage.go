@@ -139,9 +139,9 @@ func (c Chain) leftOut() []string {
 		}
 		for i := range c.Facts.Snapshot.Nodes {
 			n := &c.Facts.Snapshot.Nodes[i]
-			_, _, known := n.Running(row.Command)
+			_, _, runs := n.Running(row.Command)
 			switch {
-			case n.Via == "" || known:
+			case n.Via == "" || runs != catalog.No:
 			case row.Command == "kubelet" && (n.Kubelet.Active == "" || n.Kubelet.Active == "active"):
 				out = append(out, "kubelet on "+n.Name+" (its start time is unknown)")
 			case row.Command != "kubelet" && c.claimed(row.EdgeID, n.Name) && !preflight.AbsentProcess(c.Facts.Snapshot, n, row.Command):

@@ -175,9 +175,10 @@ booted() {
 	ticks=$(getconf CLK_TCK 2>/dev/null || echo 100)
 }
 
-# processes says when those that were asked for started, and whether these are all: each
-# was read, and so was the kubelet's, which systemd names. Of command lines nothing leaves
-# the node.
+# processes says when those that were asked for started and whose they are, and whether
+# these are all: each was read, and so was the kubelet's, which systemd names. Of command
+# lines nothing leaves the node. Names and arguments are what any pod's process gives
+# itself: a name with a line feed is none that was asked for.
 processes() {
 	wanted=$nl names=$nl
 	for want; do
@@ -194,9 +195,21 @@ processes() {
 		say missing processes "/proc does not tell when the system was started"
 		return
 	fi
+	pods='' cut='' uid=''
+	! resolve /var/log/pods || pods=$root$real
+	if IFS= read -r line <"$root/proc/1/cgroup"; then
+		case $line in
+		*/..*) cut=1 ;; # by a namespace: what is in no pod can't be told
+		esac
+	fi 2>/dev/null
 	kubelet='' unread=''
 	for comm in "$root"/proc/[0-9]*/comm; do
-		if ! IFS= read -r name <"$comm"; then
+		told='' name=''
+		{
+			! IFS= read -r name || told=1
+			! IFS= read -r line || name=$nl
+		} <"$comm"
+		if [ -z "$told" ]; then
 			[ ! -e "$comm" ] || unread=1
 			continue
 		fi
@@ -208,13 +221,18 @@ processes() {
 	[ -z "$kubelet" ] || [ -n "$unread" ] || say all processes
 }
 
-# process looks closer at one, by its directory. It fails where that can't be read.
+# process looks closer at one, by its directory. It fails where that can't be read. Of
+# tenants' pods there may be thousands: for theirs, no program is run.
 process() {
+	owner "$1"
+	[ -n "$owner" ] || return 0
 	words=$(limited 5 tr '\000 \n' '\n__' <"$1/cmdline") || return
-	IFS= read -r stat <"$1/stat" || return
 	command=${words%%"$nl"*}
 	command=${command##*/}
-	words=$words$nl
+	words=$words$nl stat=''
+	while IFS= read -r line; do
+		stat=$stat$nl$line # older kernels print line feeds of a name as they are
+	done <"$1/stat" || return
 	# shellcheck disable=SC2086 # numbers, after the name in parentheses
 	set -- ${stat##*) }
 	case $# in
@@ -233,7 +251,79 @@ process() {
 		;;
 	*) return 0 ;;
 	esac
-	say process "$command" "$((boot + ${20} / ticks))"
+	# shellcheck disable=SC2086 # UIDs and names of pods, without spaces
+	say process "$command" "$((boot + ${20} / ticks))" $owner
+}
+
+# owner sets owner to whose a process is, by its directory: a platform's pod, by its UID,
+# namespace and name, or "host", or "unknown"; nothing where it is a tenant's. Its control
+# groups name the pod by its UID, and the kubelet's directory of the pod's logs names that:
+# neither is written by who runs in it.
+owner() {
+	was=$uid uid='' doubt=$cut listed=''
+	while IFS= read -r line; do
+		listed=1
+		group "${line#*:*:}"
+	done <"$1/cgroup"
+	owner=unknown
+	case $listed$uid in
+	'' | 1-) return 0 ;;
+	1)
+		[ -n "$doubt" ] || owner=host
+		return 0
+		;;
+	esac
+	if [ "$uid" != "$was" ]; then # those of one pod mostly come together
+		pod=''
+		set -- "$pods"/*_"$uid"
+		[ $# -ne 1 ] || [ ! -d "$1" ] || pod=${1##*/}
+	fi
+	case $pod in
+	openshift-*_*_* | kubernetes-*_*_* | kube-*_*_*)
+		owner=${pod#*_}
+		owner="$uid ${pod%%_*} ${owner%_*}"
+		;;
+	*_*_*) owner='' ;;
+	esac
+}
+
+# group takes the UID of the first pod in the path of a control group, the outermost, as
+# systemd's driver or the other writes it: kubepods-pod1f_2e.slice, pod1f-2e. Below that,
+# who runs there may name groups. It sets uid to - where two differ.
+group() {
+	todo=$1
+	while [ -n "$todo" ]; do
+		part=${todo%%/*}
+		case $todo in
+		*/*) todo=${todo#*/} ;;
+		*) todo='' ;;
+		esac
+		case $part in
+		*kubepods*-pod*.slice*)
+			part=${part%%.slice*}
+			part=${part##*-pod}
+			;;
+		pod*) part=${part#pod} ;;
+		*kubepods*)
+			doubt=1
+			continue
+			;;
+		*) continue ;;
+		esac
+		while :; do
+			case $part in
+			*_*) part=${part%%_*}-${part#*_} ;;
+			*) break ;;
+			esac
+		done
+		case $part in
+		*[!0-9a-f-]* | '' | -) continue ;;
+		esac
+		[ "${#part}" -ge 32 ] || continue
+		[ "${uid:-$part}" = "$part" ] || part=-
+		uid=$part
+		return
+	done
 }
 
 # ---- finding files ----------------------------------------------------------

@@ -212,7 +212,9 @@ func TestClientsThatRefuse(t *testing.T) {
 		"http: " + refused + "10.0.1.5:43213: remote error: tls: protocol version not supported\n" +
 		"http: " + refused + s.jwt() + ":1: remote error: tls: bad certificate\n" +
 		"http: " + refused + "10.0.1.8:1: remote error: tls: bad certificate " + s.jwt() + "\n" +
-		"token: " + s.jwt() + "\n"
+		"token: " + s.jwt() + "\n" +
+		"I0203 04:05:00.1      17 httplog.go:134] \"HTTP\" verb=\"GET\" userAgent=\"http: " + refused + "10.0.1.10:1: remote error: tls: bad certificate\" resp=200\n" +
+		`{"msg":"HTTP","userAgent":"\"msg\":\"http: ` + refused + `10.0.1.10:1: remote error: tls: bad certificate"}` + "\n"
 	var crowd, among strings.Builder
 	for i := range 300 {
 		fmt.Fprintf(&crowd, "http: %s10.9.%d.%d:1: remote error: tls: bad certificate\n", refused, i/200, i%200)
@@ -249,7 +251,7 @@ func TestClientsThatRefuse(t *testing.T) {
 			{netip.MustParseAddr("10.0.1.5"), "bad certificate", 2, second(0), second(3)},
 			{netip.MustParseAddr("fd00::7"), "unknown certificate authority", 1, second(2), second(2)},
 		}
-		if l := logs["0.log"]; !slices.Equal(l.Refused, want) || l.LeftOut || !l.From.Equal(second(0)) || !l.To.Equal(second(7)) {
+		if l := logs["0.log"]; !slices.Equal(l.Refused, want) || l.LeftOut || !l.From.Equal(second(0)) || !l.To.Equal(second(9)) {
 			t.Errorf("got %+v", l)
 		}
 		if l := logs["1.log"]; len(l.Refused) != 200 || !l.LeftOut || !l.To.Equal(second(299)) {

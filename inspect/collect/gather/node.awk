@@ -152,6 +152,9 @@ function refused(name,   line, i, text, client, why, key, at, from, to, last, n,
 		last = line
 		i = index(line, "TLS handshake error from ")
 		if (!i) continue
+		text = substr(line, 1, i - 1)
+		# What clients say of themselves is quoted: it is no message.
+		if (text ~ /"/ && text !~ /("msg":"|] ")http: $/) continue
 		text = substr(line, i + 25)
 		i = index(text, ": remote error: tls: ")
 		if (!i) continue

@@ -103,7 +103,7 @@ func (p *parser) line(line string) error {
 	if err != nil {
 		return err
 	}
-	if n := fieldsOf(word); n > 0 && len(f) != n && (word != "unit" || rest != "") {
+	if n := fieldsOf(word); n > 0 && len(f) != n && (word != "unit" || rest != "") && (word != "process" || len(f) < n) {
 		return fmt.Errorf("%q has %d fields in place of %d", word, len(f), n)
 	}
 	switch word {
@@ -143,7 +143,16 @@ func (p *parser) line(line string) error {
 		if err != nil || at < 0 || at > maxSeconds {
 			return fmt.Errorf("process %.40q: %.40q is no time", f[0], f[1])
 		}
-		p.result.Node.Processes = append(p.result.Node.Processes, Process{Command: f[0], Started: time.Unix(at, 0).UTC()})
+		process := Process{Command: f[0], Started: time.Unix(at, 0).UTC()}
+		switch {
+		case len(f) == 5 && f[2] != "" && f[3] != "" && f[4] != "":
+			process.PodUID, process.Namespace, process.Pod = f[2], f[3], f[4]
+		case len(f) == 3 && (f[2] == "host" || f[2] == "unknown"):
+			process.Host = f[2] == "host"
+		default:
+			return fmt.Errorf("process %.40q: whose it is has %d fields", f[0], len(f)-2)
+		}
+		p.result.Node.Processes = append(p.result.Node.Processes, process)
 	case "all":
 		p.result.Node.AllProcesses = f[0] == "processes"
 	case "heard":
@@ -170,9 +179,9 @@ func fieldsOf(word string) int {
 	switch word {
 	case "clock", "none", "began", "all":
 		return 1
-	case "process", "unit", "missing", "alias", "lost", "omitted", "cut":
+	case "unit", "missing", "alias", "lost", "omitted", "cut":
 		return 2
-	case "flag":
+	case "flag", "process": // the latter: at least
 		return 3
 	case "heard":
 		return 4

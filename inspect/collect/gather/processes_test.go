@@ -153,6 +153,9 @@ func TestProcesses(t *testing.T) {
 		}
 		var got []string
 		for _, p := range r.Node.Processes {
+			if p.Pod != "" || p.Host {
+				t.Errorf("there is no control group: %+v", p)
+			}
 			got = append(got, fmt.Sprint(p.Command, " ", p.Started.Unix()))
 		}
 		slices.Sort(got)

@@ -47,10 +47,13 @@ type Node struct {
 	AllProcesses bool
 }
 
-// Process runs on the node.
+// Process runs on the node, in a pod of the platform or, with Host, in none. Without Pod and
+// Host, whose it is was not read.
 type Process struct {
-	Command string
-	Started time.Time // whole seconds
+	Command                string
+	Started                time.Time // whole seconds
+	Namespace, Pod, PodUID string
+	Host                   bool
 }
 
 // Clock is the node's clock when the program started and ended.
