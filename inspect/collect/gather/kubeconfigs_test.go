@@ -222,7 +222,7 @@ func TestANotesLengthIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Gaps) != paths || len(r.Gaps[0].Reason) > 2*maxNote || !strings.HasSuffix(r.Gaps[0].Reason, "…)") {
+	if len(r.Gaps) != paths || len(r.Gaps[0].Reason) > 2*maxNote || !strings.HasSuffix(r.Gaps[0].Reason, "…”)") {
 		t.Errorf("%d gaps, the first of %d bytes", len(r.Gaps), len(r.Gaps[0].Reason))
 	}
 }

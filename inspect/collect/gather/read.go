@@ -152,7 +152,7 @@ func (n Note) gap() (reason, next string) {
 	case "omitted":
 		return n.Text, nextRoom
 	case "binary":
-		if strings.HasPrefix(n.Text, "looks like") {
+		if strings.HasPrefix(strings.TrimPrefix(n.Text, "“"), looksLike) {
 			return n.Text, ""
 		}
 		return "", ""
