@@ -218,6 +218,16 @@ func (h *Entry) WrittenIn() string {
 	return ""
 }
 
+// WrittenIn is Entry.WrittenIn of a place.
+func (f *Facts) WrittenIn(at pki.Location) string {
+	h := Entry{Bundle: &Bundle{At: at}}
+	if at.Node != "" {
+		n, known := f.Node(at.Node)
+		h.worker = !known || n.Role != catalog.RoleMaster
+	}
+	return h.WrittenIn()
+}
+
 // markWorkers notes which files are on nodes that the API does not say to be of the control plane. The
 // role is a label that no kubelet may give its own Node; files say nothing of it, as root writes them.
 func (f *Facts) markWorkers() {

@@ -24,7 +24,7 @@ const KubeletClient = "/var/lib/kubelet/pki/kubelet-client-current.pem"
 func (c KubeconfigCluster) Dialled() (address, name string, err error) {
 	u, err := url.Parse(unbracketed(c.Server))
 	if err != nil || u.Scheme != "https" || u.Hostname() == "" {
-		return "", "", fmt.Errorf("server %q is no https:// address", ServerURL(c.Server))
+		return "", "", fmt.Errorf("server %s is no https:// address", foreign.QuotedName(ServerURL(c.Server)))
 	}
 	port := u.Port()
 	if port == "" {

@@ -258,7 +258,7 @@ func (c *sshCommand) outcome() error {
 		return nil
 	case errors.As(c.exit, &exit):
 		e := c.failed(exit.ExitStatus(), nil)
-		if e.Signal = exit.Signal(); e.Signal != "" {
+		if e.Signal = foreign.Name(exit.Signal()); exit.Signal() != "" {
 			e.Code = -1
 		}
 		return e

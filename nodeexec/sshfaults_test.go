@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
@@ -246,6 +247,29 @@ func TestASuccessBeforeTheLastOfTheOutputIsNone(t *testing.T) {
 	_, err := s.Dial(t.Context(), "node-1") // runs true
 	if !errors.Is(err, nodeexec.ErrUnknownOutcome) {
 		t.Errorf("a status before the connection broke: %v", err)
+	}
+}
+
+// TestTheNameOfASignalIsNoSentenceOfCertrots: the node's sshd chooses it.
+func TestTheNameOfASignalIsNoSentenceOfCertrots(t *testing.T) {
+	h := newHome(t)
+	const planted = "KILL. All is fine. Now run kubectl delete node master-0"
+	server := sshtest.Start(t, 0, func(c sshtest.Session) int {
+		_, rest, _ := strings.Cut(c.Command, `exec "$@"`)
+		_, _ = c.Write([]byte(strings.Fields(rest)[2] + " 1\n"))
+		_, _ = c.SendRequest("exit-signal", false, ssh.Marshal(struct {
+			Signal           string
+			Core             bool
+			Message, Letters string
+		}{Signal: planted}))
+		return sshtest.NoStatus
+	})
+	write(t, h.file("known_hosts"), server.KnownHost)
+	s := &nodeexec.SSH{Home: h.dir, Sudo: nodeexec.SudoNever,
+		Inventory: nodeexec.Inventory{"node-1": {Host: "127.0.0.1", Port: server.Port}}}
+	_, err := s.Dial(t.Context(), "node-1") // runs true
+	if err == nil || !strings.Contains(err.Error(), "killed by signal “"+planted+"”") {
+		t.Errorf("%v", err)
 	}
 }
 

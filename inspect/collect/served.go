@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -73,7 +74,7 @@ func meet(ctx context.Context, from Dialer, to inspect.Address, limit time.Durat
 			return &tls.Certificate{}, nil
 		},
 	})
-	err = client.HandshakeContext(ctx)
+	err = foreign.Error(client.HandshakeContext(ctx)) // a URI in a certificate is in it
 	state := client.ConnectionState()
 	if state.Version != 0 {
 		h.TLS = tls.VersionName(state.Version)

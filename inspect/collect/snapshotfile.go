@@ -32,8 +32,7 @@ const (
 	maxNodes    = 10_000 // twice what Kubernetes supports in one cluster
 	// maxThings bounds what all places hold together, counted in each: two bundles of the 150 CAs of
 	// a system in each of 10,000 namespaces are 3 million.
-	maxThings   = 4_000_000
-	manyReaders = 16 // more than there are
+	maxThings = 4_000_000
 )
 
 type snapshotFile struct {
@@ -249,7 +248,7 @@ func writeSnapshot(w io.Writer, s inspect.Snapshot, bounds snapshotBounds) error
 		return fmt.Errorf("snapshot: %w", err)
 	}
 	if err := boundThings(s.Bundles); err != nil {
-		return fmt.Errorf("the snapshot would be one that no certrot reads: %w; most certificates are in: %s", err, mostCertificates(s.Bundles))
+		return fmt.Errorf("the snapshot would be one that no certrot reads: %w; most of them are in: %s", err, mostThings(s.Bundles))
 	}
 	zw, err := gzip.NewWriterLevel(w, gzip.BestCompression)
 	if err != nil {

@@ -42,13 +42,16 @@ func largest(of map[string]int) string {
 	return strings.Join(out, ", ")
 }
 
-// mostCertificates are the nodes and namespaces in which most certificates are.
-func mostCertificates(bundles []inspect.Bundle) string {
-	count := map[string]int{}
+// mostThings are the nodes and namespaces that hold most certificates, keys and the like.
+func mostThings(bundles []inspect.Bundle) string {
+	weights, count := map[*pki.Content]int{}, map[string]int{}
 	for _, b := range bundles {
-		if b.Content != nil {
-			count[ownerOf(b.At)] += len(b.Content.Certs)
+		weight, known := weights[b.Content]
+		if !known {
+			weight = b.Content.Things()
+			weights[b.Content] = weight
 		}
+		count[ownerOf(b.At)] += weight
 	}
 	return largest(count)
 }

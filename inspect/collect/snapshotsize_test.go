@@ -57,10 +57,12 @@ func TestARefusedSnapshotNamesTheNode(t *testing.T) {
 		"gaps":         {inspect.Snapshot{Gaps: slices.Repeat([]inspect.Gap{{What: "node/worker-1", Where: "/a", Reason: "not read"}}, 2000)}, 100_000, "100000 bytes unpacked"},
 		"lists":        {inspect.Snapshot{Nodes: []inspect.Node{{Name: "worker-1", Processes: make([]inspect.Process, 20_000)}}}, 10 << 20, "more than 1 MiB of memory"},
 		"certificates": {inspect.Snapshot{Bundles: slices.Repeat([]inspect.Bundle{{At: pki.Location{Kind: pki.KindFile, Node: "worker-1", Path: "/a"}, Content: &pki.Content{Certs: make([]*pki.Cert, 2001)}}}, 2000)}, 10 << 20, "more than 4000000 certificates"},
+		"keys": {inspect.Snapshot{Bundles: append(slices.Repeat([]inspect.Bundle{{At: pki.Location{Kind: pki.KindFile, Node: "worker-1", Path: "/a"}, Content: &pki.Content{Keys: make([]pki.Key, 2001)}}}, 2000),
+			inspect.Bundle{At: place.At, Content: &pki.Content{Certs: make([]*pki.Cert, 9)}})}, 10 << 20, "more than 4000000 certificates"},
 	} {
 		c.s.Bundles = append(c.s.Bundles, place)
 		err := writeSnapshot(io.Discard, c.s, snapshotBounds{size: c.size, memory: 1 << 20, text: 1 << 20, members: 100})
-		if err == nil || !strings.Contains(err.Error(), c.want) || !regexp.MustCompile(`; most (bytes are of|certificates are in): node/worker-1 \(`).MatchString(err.Error()) {
+		if err == nil || !strings.Contains(err.Error(), c.want) || !regexp.MustCompile(`; most (bytes are of|of them are in): node/worker-1 \(\d+\)`).MatchString(err.Error()) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -178,11 +178,8 @@ func boundThings(bundles []inspect.Bundle) error {
 	for i := range bundles {
 		c := bundles[i].Content
 		weight, known := weights[c]
-		if !known && c != nil {
-			weight = len(c.Certs) + len(c.Requests) + len(c.Keys) + len(c.CRLs) + len(c.Locked) + len(c.Bad)
-			for _, s := range c.Skipped {
-				weight += 1 + len(s.By)/manyReaders
-			}
+		if !known {
+			weight = c.Things()
 			weights[c] = weight
 		}
 		if sum += weight; sum > maxThings {

@@ -135,6 +135,21 @@ func (c *Content) Empty() bool {
 	return len(c.Certs) == 0 && len(c.Requests) == 0 && len(c.Keys) == 0 && len(c.CRLs) == 0 && len(c.Locked) == 0 && len(c.Bad) == 0
 }
 
+// manyReaders is more than there are.
+const manyReaders = 16
+
+// Things is how many certificates, keys and the like it holds, by which what it costs is bounded.
+func (c *Content) Things() int {
+	if c == nil {
+		return 0
+	}
+	n := len(c.Certs) + len(c.Requests) + len(c.Keys) + len(c.CRLs) + len(c.Locked) + len(c.Bad)
+	for _, s := range c.Skipped {
+		n += 1 + len(s.By)/manyReaders
+	}
+	return n
+}
+
 // Request is a PKCS#10 certificate request.
 type Request struct {
 	Subject string // RFC 2253

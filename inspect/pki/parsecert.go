@@ -17,6 +17,8 @@ import (
 
 	"golang.org/x/crypto/cryptobyte"
 	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
 // ParseCert reads one DER certificate. It keeps a copy of der, not der itself.
@@ -34,7 +36,7 @@ func parseCert(der []byte, charge func(cost int) error) (*Cert, error) {
 	}
 	x, err := x509.ParseCertificate(bytes.Clone(der))
 	if err != nil {
-		return nil, fmt.Errorf("certificate can't be parsed: %w", err)
+		return nil, fmt.Errorf("certificate can't be parsed: %w", foreign.Error(err)) // a URI in it is in the error
 	}
 	if err := bounded(x); err != nil {
 		return nil, err
@@ -323,7 +325,7 @@ func ParseX509Request(der []byte) (*x509.CertificateRequest, error) {
 	}
 	x, err := x509.ParseCertificateRequest(der)
 	if err != nil {
-		return nil, fmt.Errorf("certificate request can't be parsed: %w", err)
+		return nil, fmt.Errorf("certificate request can't be parsed: %w", foreign.Error(err))
 	}
 	if err := cmp.Or(boundedKey(x.PublicKey), boundedName("subject", x.Subject)); err != nil {
 		return nil, err

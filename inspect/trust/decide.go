@@ -101,16 +101,60 @@ const costsAtLeast = 400_000
 // whyCostly is why a claim was not judged.
 const whyCostly = "verifying it costs too much: " + pki.WhyCostly
 
-// afford reports whether a chain may be verified for a claim. What tenants write leaves nothing
-// of the platform's unjudged: only claims about tenants are counted.
+// costsOfWorker is what claims about one worker's files may cost, beyond what ordinary chains do: 3 s.
+const costsOfWorker = 200_000
+
+// afford reports whether a chain may be verified for a claim. What tenants and workers write leaves
+// nothing of the platform's and of others unjudged: only claims about them are counted.
 func (j *judge) afford(c *Claim, chain []*pki.Cert) bool {
 	if c.Tenant == "" {
-		return true
+		return j.affordWorkers(c, chain)
 	}
 	if more := pki.Cost(chain, c.Roots) - pki.CostOrdinary; more > 0 {
 		j.costs -= more
 		return j.costs >= 0
 	}
+	return true
+}
+
+// affordWorkers charges the workers that wrote the trust anchors and what is presented. One with many
+// CAs of a name pays for what its CAs cost, and one that presents many for the rest.
+func (j *judge) affordWorkers(c *Claim, chain []*pki.Cert) bool {
+	trust, presented := j.worker(first(c.Trust)), j.worker(c.Presented)
+	if trust == "" && presented == "" || len(chain) == 0 {
+		return true
+	}
+	more := pki.Cost(chain, c.Roots) - pki.CostOrdinary
+	if more <= 0 {
+		return true
+	}
+	ofTrust := 0
+	switch {
+	case presented == "" || presented == trust:
+		ofTrust = more
+	case trust != "":
+		ofTrust = min(max(pki.Cost(chain[:1], c.Roots)+pki.Cost(chain[len(chain)-1:], c.Roots)-pki.CostOrdinary, 0), more)
+	}
+	return j.charge(trust, ofTrust) && j.charge(presented, more-ofTrust)
+}
+
+// worker is who pays for a file of a worker's; empty: another wrote the place.
+func (j *judge) worker(at pki.Location) string {
+	if by := j.f.WrittenIn(at); inspect.PaidByNode(by) {
+		return by
+	}
+	return ""
+}
+
+// charge reports whether a worker may have so much verified, and takes it. Empty is none.
+func (j *judge) charge(worker string, cost int) bool {
+	if worker == "" || cost <= 0 {
+		return true
+	}
+	if j.workers[worker]+cost > costsOfWorker {
+		return false
+	}
+	j.workers[worker] += cost
 	return true
 }
 

@@ -83,16 +83,16 @@ func (j *judge) issuerOf(c *Claim, top *pki.Cert, named namedCAs) (ca *pki.Cert,
 }
 
 // affordIssuer reports whether a CA of a writer's may be tried for a claim. Claims about what tenants
-// write pay for each. Of the platform's, only CAs of tenants and servers are paid for, and apart from that.
+// and workers write pay for each. Of the platform's, only CAs of tenants and servers are paid for, and apart from that.
 func (j *judge) affordIssuer(c *Claim, top, ca *pki.Cert, by inspect.Writer) bool {
-	left := &j.decoys
+	left, cost := &j.decoys, pki.Cost([]*pki.Cert{top}, []*pki.Cert{ca})
 	switch {
 	case c.Tenant != "" || !reserved(c.Presented):
 		left = &j.costs
 	case by < inspect.WriterTenant:
-		return true
+		return j.charge(j.worker(c.Presented), cost)
 	}
-	*left -= pki.Cost([]*pki.Cert{top}, []*pki.Cert{ca})
+	*left -= cost
 	return *left >= 0
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -27,6 +28,7 @@ func tenantOf(e catalog.Edge, at []pki.Location) string {
 	return first(at).Namespace
 }
 
+// reserved reports whether the platform writes an object. Files of workers are none: see judge.worker.
 func reserved(at pki.Location) bool {
 	return (&inspect.Entry{Bundle: &inspect.Bundle{At: at}}).Reserved()
 }
@@ -73,31 +75,39 @@ func fewOfTenants(e catalog.Edge, stores []anchors) (few []anchors, out []Claim)
 // present: one value may hold thousands.
 const mostPresented = 500
 
-// fewPresented leaves out what is presented in a tenant's namespace and is too much. Of it there is a
-// claim for each namespace: that it was not compared. Whole values go before the fields of others,
-// which are what one value has many of.
-func fewPresented(e catalog.Edge, presented []identity) (few []identity, out []Claim) {
-	if e.Selector == (catalog.ObjectSelector{}) {
-		return presented, nil
-	}
+// mostOnWorker bounds the same of one worker's files, which are compared with the trust anchors of
+// each node: a kubeconfig has one, of each of a few users.
+const mostOnWorker = 20
+
+// fewPresented leaves out what is presented in a tenant's namespace or on a worker and is too much. Of it
+// there is a claim for each of these: that it was not compared. Whole values go before the fields of
+// others, which are what one value has many of.
+func (j *judge) fewPresented(e catalog.Edge, presented []identity) (few []identity, out []Claim) {
 	count, beyond, left := map[string]int{}, map[string]int{}, map[pki.Location]bool{}
 	for _, field := range []bool{false, true} {
 		for _, s := range presented {
-			if reserved(s.at) || field != (s.at.Field != "") {
+			if field != (s.at.Field != "") {
 				continue
 			}
-			if count[s.at.Namespace]++; count[s.at.Namespace] <= mostPresented {
+			by, most, source := j.worker(s.at), mostOnWorker, "the file on "+foreign.Name(s.at.Node)
+			if by == "" && e.Selector != (catalog.ObjectSelector{}) && !reserved(s.at) {
+				by, most, source = s.at.Namespace, mostPresented, "this namespace's Secrets for Services"
+			}
+			if by == "" {
+				continue
+			}
+			if count[by]++; count[by] <= most {
 				continue
 			}
 			left[s.at] = true
-			n, ok := beyond[s.at.Namespace]
+			n, ok := beyond[by]
 			if !ok {
-				n, beyond[s.at.Namespace] = len(out), len(out)
+				n, beyond[by] = len(out), len(out)
 				c := Claim{Edge: e, Presented: s.at}
 				c.ofTenantsService()
 				out = append(out, c)
 			}
-			out[n].Reason = fmt.Sprintf("%d certificates can be read from this namespace's Secrets for Services: this one and %d more were not compared", count[s.at.Namespace], count[s.at.Namespace]-mostPresented-1)
+			out[n].Reason = fmt.Sprintf("%d certificates can be read from %s: this one and %d more were not compared", count[by], source, count[by]-most-1)
 		}
 	}
 	if len(left) == 0 {

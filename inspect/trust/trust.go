@@ -134,12 +134,13 @@ type judge struct {
 	index   index
 	// compared is how often stores of tenants were: see mostCompared.
 	compared int
-	costs    int // what claims about tenants may still cost
-	decoys   int // what trying tenants' CAs for the platform's claims may
+	costs    int            // what claims about tenants may still cost
+	decoys   int            // what trying tenants' CAs for the platform's claims may
+	workers  map[string]int // what claims about each worker's files have cost
 }
 
 func newJudge(f *inspect.Facts) *judge {
-	return &judge{f: f, serviceCalls: sync.OnceValue(f.ServiceCalls), over: func() bool { return false }, costs: costsAtLeast + pki.CostOrdinary*len(f.Certs), decoys: costsAtLeast}
+	return &judge{f: f, serviceCalls: sync.OnceValue(f.ServiceCalls), over: func() bool { return false }, costs: costsAtLeast + pki.CostOrdinary*len(f.Certs), decoys: costsAtLeast, workers: map[string]int{}}
 }
 
 // anchors are trust anchors that some places hold alike.
@@ -251,7 +252,7 @@ func (j *judge) there(r catalog.Ref) bool {
 // what is presented.
 func (j *judge) edge(e catalog.Edge, stores []anchors, presented []identity) []Claim {
 	few, out := fewOfTenants(e, stores)
-	presented, left := fewPresented(e, presented)
+	presented, left := j.fewPresented(e, presented)
 	if len(stores) > 0 {
 		out = append(out, left...)
 	}

@@ -70,20 +70,20 @@ func answers(out string) (lines []line, tool string, err error) {
 	rest, ok := strings.CutPrefix(out, "certrot-probe 1\n")
 	rest, whole := strings.CutSuffix(rest, "\nend\n")
 	if !ok || !whole {
-		return nil, "", fmt.Errorf("the answer of the node is not whole: %.200q", out)
+		return nil, "", fmt.Errorf("the answer of the node is not whole: %s", foreign.Quoted(fmt.Sprintf("%.200s", out)))
 	}
 	form := regexp.MustCompile(`^answer (\d{1,3}) (\d{1,3}) ([0-9a-fA-F.:]{2,45}|-) ([A-Za-z]{1,40}|-) ([A-Za-z0-9:._@-]{1,400})$`)
 	for i, text := range strings.Split(rest, "\n") {
 		if i == 0 {
 			tool, ok = strings.CutPrefix(text, "tool ")
 			if !ok || len(tool) > 500 {
-				return nil, "", fmt.Errorf("the answer of the node is not understood: %.200q", text)
+				return nil, "", fmt.Errorf("the answer of the node is not understood: %s", foreign.Quoted(fmt.Sprintf("%.200s", text)))
 			}
 			continue
 		}
 		m := form.FindStringSubmatch(text)
 		if m == nil {
-			return nil, "", fmt.Errorf("the answer of the node is not understood: %.200q", text)
+			return nil, "", fmt.Errorf("the answer of the node is not understood: %s", foreign.Quoted(fmt.Sprintf("%.200s", text)))
 		}
 		var l line
 		l.exit, _ = strconv.Atoi(m[1]) // digits, by the pattern

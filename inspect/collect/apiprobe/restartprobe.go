@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
@@ -78,7 +79,7 @@ func (q *questions) file(f *inspect.ProbedKubeconfig, asked ...question) {
 		f.Absent = true
 		return
 	case !ok:
-		f.Unread = "it was not among the files that were read: --node-path " + f.Path
+		f.Unread = "it was not among the files that were read: --node-path " + foreign.Name(f.Path)
 		return
 	case file.Content == nil:
 		f.Unread = "it could not be read"
@@ -94,10 +95,10 @@ func (q *questions) file(f *inspect.ProbedKubeconfig, asked ...question) {
 	f.Presents, f.Certificate, f.Field = c.presents, c.certFile, c.certField
 	switch {
 	case errors.Is(err, errUnread):
-		f.Unread = err.Error()
+		f.Unread = foreign.Text(err.Error())
 		return
 	case err != nil:
-		f.Refused = err.Error()
+		f.Refused = foreign.Text(err.Error())
 		return
 	}
 	token := c.token

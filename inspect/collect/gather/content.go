@@ -60,9 +60,6 @@ func (p *parser) begin(word, rest string) error {
 	return nil
 }
 
-// maxNote bounds a note, in bytes: it is repeated at each path of its content. The program's have fewer.
-const maxNote = 500
-
 func (d *draft) line(word, rest string) error {
 	part := strings.SplitN(rest, " ", 5)
 	switch word {
@@ -72,10 +69,7 @@ func (d *draft) line(word, rest string) error {
 			d.text = true
 			return err
 		}
-		if len(text) > maxNote {
-			text = strings.ToValidUTF8(text[:maxNote], "") + "…"
-		}
-		d.notes = append(d.notes, Note{part[0], text})
+		d.notes = append(d.notes, Note{part[0], said(text)})
 		return err
 	case "spki":
 		return d.public.UnmarshalText([]byte(rest))
@@ -120,9 +114,11 @@ func (d *draft) line(word, rest string) error {
 		if b.kind, err = field(part[3]); err != nil {
 			return err
 		}
-		if b.trouble, err = unescape(part[4]); err != nil {
+		trouble, err := unescape(part[4])
+		if err != nil {
 			return err
 		}
+		b.trouble = said(trouble)
 	}
 	if _, known := b.standIn(); b.data == nil && !known {
 		return fmt.Errorf("a block that stayed on the node has the form %.20q", b.form)

@@ -68,7 +68,7 @@ func (r Result) Snapshot(ctx context.Context, node string) (inspect.Snapshot, er
 	for _, k := range s.Nodes[0].Kubeconfigs {
 		for _, c := range k.Clusters {
 			if c.Masked {
-				s.Gaps = append(s.Gaps, inspect.Gap{What: "node/" + node, Where: k.Path, Reason: "the CA of cluster " + strconv.Quote(c.Name) + " is not base64 of PEM certificates and nothing else, so it did not leave the node", Next: nextNode})
+				s.Gaps = append(s.Gaps, inspect.Gap{What: "node/" + node, Where: k.Path, Reason: "the CA of cluster " + foreign.QuotedName(c.Name) + " is not base64 of PEM certificates and nothing else, so it did not leave the node", Next: nextNode})
 			}
 		}
 	}
@@ -217,12 +217,12 @@ func (c *Content) document() (document, bool) {
 		if !strings.Contains(string(c.Text), "clusters") {
 			return d, false
 		}
-		return document{problem: "it can't be read as a kubeconfig: " + strings.TrimPrefix(err.Error(), "yaml: ")}, true
+		return document{problem: "it can't be read as a kubeconfig: " + foreign.Text(strings.TrimPrefix(err.Error(), "yaml: "))}, true
 	}
 	is := d.Kind != "KubeletConfiguration" && (d.Kind == "Config" || d.Clusters != nil || d.Users != nil)
 	if is {
 		if err := pki.UnusableKubeconfig(c.Text); err != nil {
-			d.problem = "it can't be used as a kubeconfig: " + err.Error()
+			d.problem = "it can't be used as a kubeconfig: " + foreign.Text(err.Error())
 		}
 	}
 	return d, is

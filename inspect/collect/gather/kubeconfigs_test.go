@@ -2,10 +2,13 @@ package gather
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/base64"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"strconv"
 	"strings"
 	"testing"
@@ -209,6 +212,44 @@ func TestWhatANodesFilesBringIsBounded(t *testing.T) {
 	}
 }
 
+// TestWhatIsNoCertificateCountsToo: keys, blocks that can't be read and revocation lists.
+func TestWhatIsNoCertificateCountsToo(t *testing.T) {
+	t.Parallel()
+	const paths, each = 1_000, 500
+	issuer := pkitest.NewCA("a", time.Unix(0, 0), time.Unix(1<<31, 0), pkitest.Template(func(c *x509.Certificate) { c.KeyUsage |= x509.KeyUsageCRLSign }))
+	der, err := x509.CreateRevocationList(nil, &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: time.Unix(0, 0), NextUpdate: time.Unix(1<<31, 0)}, issuer.Cert, issuer.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := string(pem.EncodeToMemory(&pem.Block{Type: "X509 CRL", Bytes: der}))
+	for name, line := range map[string]string{
+		"keys":       "key %d 1 0 sound EC%%20PRIVATE%%20KEY",
+		"bad blocks": "bad %d 1 damaged CERTIFICATE has no END line",
+		"lists":      "seg %d " + fmt.Sprintf("%d ", len(list)) + strings.ReplaceAll(list, "\n", "%%0A"),
+	} {
+		var lines []string
+		for n := range paths {
+			lines = append(lines, fmt.Sprintf("file R 8180 0 0 root root 9999999 1 1 %d 1 - %s - - /etc/kubernetes/%d", n+1, zeros, n))
+		}
+		lines = append(lines, "content "+zeros)
+		for n := range each {
+			lines = append(lines, fmt.Sprintf(line, n*(len(list)+1)))
+		}
+		r, err := Read(t.Context(), answering(answer(lines...)), pki.NewScanner(), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		things := 0
+		s := facts(t, r, "worker-0")
+		for _, b := range s.Bundles {
+			things += b.Content.Things()
+		}
+		if things == 0 || things > maxParts || len(s.Gaps) != paths-len(s.Bundles) {
+			t.Errorf("%s: %d in %d places, %d gaps", name, things, len(s.Bundles), len(s.Gaps))
+		}
+	}
+}
+
 // TestANotesLengthIsBounded: it is repeated at each path.
 func TestANotesLengthIsBounded(t *testing.T) {
 	t.Parallel()
@@ -222,7 +263,7 @@ func TestANotesLengthIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Gaps) != paths || len(r.Gaps[0].Reason) > 2*maxNote || !strings.HasSuffix(r.Gaps[0].Reason, "…)") {
+	if len(r.Gaps) != paths || len(r.Gaps[0].Reason) > 2*maxNote || !strings.HasSuffix(r.Gaps[0].Reason, "…”)") {
 		t.Errorf("%d gaps, the first of %d bytes", len(r.Gaps), len(r.Gaps[0].Reason))
 	}
 }

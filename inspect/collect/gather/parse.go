@@ -33,16 +33,17 @@ func parseOutput(out []byte, sc *pki.Scanner) (Result, error) {
 	p := parser{files: map[string]bool{}, sizes: map[pki.Fingerprint]int64{}, drafts: map[pki.Fingerprint]*draft{}}
 	for i, line := range strings.Split(string(body), "\n") {
 		if i == 0 && line != header {
-			return Result{}, fmt.Errorf("answer starts with %.40q in place of %q", line, header)
+			return Result{}, fmt.Errorf("answer starts with %s in place of %q", foreign.QuotedName(fmt.Sprintf("%.40s", line)), header)
 		}
 		if i == 0 {
 			continue
 		}
 		if err := p.line(line); err != nil {
-			return Result{}, fmt.Errorf("line %d of the answer: %w", i+1, err)
+			return Result{}, fmt.Errorf("line %d of the answer: %w", i+1, foreign.Error(err))
 		}
 	}
-	return p.finish(sc)
+	r, err := p.finish(sc)
+	return r, foreign.Error(err)
 }
 
 // verified returns the lines before the end marker, if they are what the end
@@ -65,7 +66,7 @@ func verified(out []byte) ([]byte, error) {
 		return nil, errIncomplete
 	}
 	if word[1] != strconv.Itoa(i+1) {
-		return nil, fmt.Errorf("%w: it has %d bytes, and says %.20s", errIncomplete, i+1, word[1])
+		return nil, fmt.Errorf("%w: it has %d bytes, and says %s", errIncomplete, i+1, foreign.Name(fmt.Sprintf("%.20s", word[1])))
 	}
 	if sum := sha256.Sum256(text[:i+1]); word[2] != hex.EncodeToString(sum[:]) {
 		return nil, fmt.Errorf("%w: its checksum is wrong", errIncomplete)

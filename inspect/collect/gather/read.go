@@ -78,7 +78,7 @@ func (r Result) at(name string) (File, bool) {
 	return r.Files[i], true
 }
 
-// maxParts is how many certificates, keys and notes a node's files have, counted at each path: the
+// maxParts is how many certificates, keys, lists and notes a node's files have, counted at each path: the
 // node alone says how many paths a content has. A master with ten revisions has some ten thousand.
 const maxParts = 300_000
 
@@ -100,13 +100,13 @@ func (r *Result) bound() {
 	}
 }
 
-// parts is how many certificates, keys and notes are in a content.
+// parts is how many certificates, keys, lists and notes are in a content.
 func (c *Content) parts() (n int) {
 	if c == nil {
 		return 0
 	}
 	for _, found := range c.Found {
-		n += 1 + len(found.Content.Certs)
+		n += 1 + found.Content.Things()
 	}
 	return n + len(c.Notes)
 }
@@ -152,7 +152,7 @@ func (n Note) gap() (reason, next string) {
 	case "omitted":
 		return n.Text, nextRoom
 	case "binary":
-		if strings.HasPrefix(n.Text, "looks like") {
+		if strings.HasPrefix(strings.TrimPrefix(n.Text, "“"), looksLike) {
 			return n.Text, ""
 		}
 		return "", ""
