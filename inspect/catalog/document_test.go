@@ -159,7 +159,11 @@ func document() string {
 	line("| by | kubeconfigs: to join with, its own | trust anchors | on masters | kube-apiserver's pods in | holds for | source |")
 	line("|---|---|---|---|---|---|---|")
 	for _, s := range allKubeletSetups() {
-		line("| %s | `%s` | `%s` | `%s` | `%s` | %s | %s |", s.Name, strings.Join(s.Kubeconfigs(), "`, `"), s.CA, s.MasterCAFile, s.APIServerNamespace, s.In, evidence(s.Evidence))
+		join := ""
+		if s.BootstrapDeleted {
+			join = " (only while the node joins)"
+		}
+		line("| %s | `%s`%s, `%s` | `%s` | `%s` | `%s` | %s | %s |", s.Name, s.Bootstrap, join, s.Kubeconfig, s.CA, s.MasterCAFile, s.APIServerNamespace, s.In, evidence(s.Evidence))
 	}
 	line("")
 	line("Files beside them that are to trust the same CAs, and that are left as they are:")
@@ -168,7 +172,8 @@ func document() string {
 	line("|---|---|---|---|")
 	for _, s := range allKubeletSetups() {
 		for _, b := range s.OtherTrustFiles {
-			line("| %s | `%s` | %s | %s |", s.Name, b.Path, cell(b.Reader), cell(b.Remediation))
+			on := map[Tristate]string{Yes: " on control plane nodes", No: " on other nodes"}[b.Masters]
+			line("| %s | `%s`%s | %s | %s |", s.Name, b.Path, on, cell(b.Reader), cell(b.Remediation))
 		}
 	}
 	line("")
