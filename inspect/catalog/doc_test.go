@@ -126,3 +126,23 @@ func lives(p Place) string {
 	}
 	return strings.Join(all, "<br>")
 }
+
+func documentMovers(line func(string, ...any)) {
+	line("## What moves nodes by itself")
+	line("")
+	line("What is asked before kubelets are restarted ([fix-api-int.md](fix-api-int.md#what-is-checked-before)). A kind that is not served is not there.")
+	line("")
+	line("| kind | asked for at | does | paused by | source |")
+	line("|---|---|---|---|---|")
+	for _, m := range ControlPlaneResources() {
+		pause := m.Pause
+		if pause != "" {
+			pause = "`" + strings.ReplaceAll(pause, "|", `\|`) + "`"
+		}
+		kind := m.Kind
+		if m.NamePrefix != "" {
+			kind += " " + m.NamePrefix + "*"
+		}
+		line("| %s | `%s` | %s | %s | %s |", kind, m.Path, cell(strings.TrimSuffix(m.Effect+"; "+m.Doc, "; ")), pause, evidence(m.Evidence))
+	}
+}

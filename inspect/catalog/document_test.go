@@ -205,19 +205,7 @@ func document() string {
 		line("| %s | `%s` is %s | `%s` | %s | %s | %s |", a.Who, a.Toggle, a.Value, a.Reason, cell(a.Doc), "announced: in no release", evidence(a.Evidence))
 	}
 	line("")
-	line("## What moves nodes by itself")
-	line("")
-	line("What is asked before kubelets are restarted ([fix-api-int.md](fix-api-int.md#what-is-checked-before)). A kind that is not served is not there.")
-	line("")
-	line("| kind | asked for at | does | paused by | source |")
-	line("|---|---|---|---|---|")
-	for _, m := range ControlPlaneResources() {
-		pause := m.Pause
-		if pause != "" {
-			pause = "`" + pause + "`"
-		}
-		line("| %s | `%s` | %s | %s | %s |", m.Kind, m.Path, cell(m.Effect), pause, evidence(m.Evidence))
-	}
+	documentMovers(line)
 	line("")
 	line("## Edges: who verifies which certificate")
 	line("")
