@@ -70,7 +70,7 @@ func sections() []section {
 	return []section{
 		{"kube-apiserver: signers, their bundles, what they sign", kubeAPIServerSignerPlaces()},
 		{"kube-apiserver: what is put together", kubeAPIServerPlaces()},
-		{"kube-controller-manager, kube-scheduler, and what every namespace has", join(kubeControllerManagerPlaces(), rootCAPlaces(), schedulerPlaces())},
+		{"kube-controller-manager, kube-scheduler, and what every namespace has", join(kubeControllerManagerPlaces(), rootCAPlaces(), schedulerPlaces(), cloudConfigPlaces())},
 		{"etcd", etcdPlaces()},
 		{"service-ca", serviceCAPlaces()},
 		{"Ingress and routes", join(ingressPlaces(), gatewayPlaces(), routePlaces())},

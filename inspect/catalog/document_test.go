@@ -65,7 +65,7 @@ func document() string {
 	line("| bundle | relation | parts | holds for | source |")
 	line("|---|---|---|---|---|")
 	for _, a := range Aggregates() {
-		line("| `%s` | %s | %s | %s | %s |", rowName(Place{Ref: a.Target, Selector: a.Selector}), a.Relation, refs(a.Parts), a.In, evidence(a.Evidence))
+		line("| `%s` | %s | %s | %s | %s |", rowName(Place{Ref: a.Target, Selector: a.Selector}), a.Relation, strings.TrimSuffix(refs(a.Parts)+"<br>"+cell(a.Doc), "<br>"), a.In, evidence(a.Evidence))
 	}
 	line("")
 	line("## What reaches a place by itself")
@@ -77,7 +77,11 @@ func document() string {
 		if d.Delivered {
 			does = "yes"
 		}
-		line("| `%s` | %s | %s | %s | %s |", d.To, does, cell(d.Doc), d.In, evidence(d.Evidence))
+		how := d.Doc
+		if len(d.NoRestart) > 0 {
+			how += ". " + d.Effect
+		}
+		line("| `%s` | %s | %s | %s | %s |", d.To, does, cell(how), d.In, evidence(d.Evidence))
 	}
 	line("")
 	line("## How static pods get what they read")
@@ -88,8 +92,14 @@ func document() string {
 	line("|---|---|---|---|---|---|")
 	for _, i := range staticPodInputs() {
 		change := "reloaded"
-		if i.Rollout {
+		switch {
+		case i.Rollout:
 			change = "a new revision"
+		case i.AtStart:
+			change = "written, and read at the next start"
+		}
+		if i.Doc != "" {
+			change += "; " + cell(i.Doc)
 		}
 		names := func(all []string) string {
 			if len(all) == 0 {

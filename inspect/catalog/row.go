@@ -243,6 +243,8 @@ const (
 	Union Relation = "union"
 	// Copy: the one part, certificate by certificate.
 	Copy Relation = "copy"
+	// FirstCopy: a copy of the first part that exists.
+	FirstCopy Relation = "copy of the first that exists"
 )
 
 // Aggregate is a row: what one bundle must contain of others.
@@ -253,6 +255,7 @@ type Aggregate struct {
 	Selector ObjectSelector
 	Parts    []Ref
 	Relation Relation
+	Doc      string // parts that have no name of their own, and when nothing is written
 	In       Range
 	Evidence
 }
