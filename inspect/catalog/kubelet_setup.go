@@ -156,7 +156,7 @@ func distributions() []Distribution {
 		{Name: "RKE2", Mark: "+rke2", Doc: "its agent rewrites the kubelet's kubeconfig, from its server's CA, whenever it starts", Next: "rke2 certificate rotate-ca on a server, then restart rke2 on all servers, then on the agents: docs.rke2.io/security/certificates", Evidence: Evidence{Verified, "rancher/rke2 pkg/cli/cmds/cert.go and scripts/version.sh @ 6ce1a8019, and k3s's agent; docs.rke2.io/security/certificates"}},
 		{Name: "k0s", Mark: "+k0s", Doc: "its worker runs the kubelet, with files of its own", Next: "see docs.k0sproject.io about its CA", Evidence: Evidence{Verified, "k0sproject/k0s pkg/component/worker/kubelet.go and docs/custom-ca.md @ dff90cee9; docs.k0sproject.io/stable/custom-ca"}},
 		managed("EKS", "-eks-", "replace the nodes: a new one gets the cluster's CA", "docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions.html"),
-		managed("GKE", "-gke.", "gcloud container clusters update CLUSTER --start-credential-rotation recreates the nodes; give clients the new CA; then --complete-credential-rotation ends the old one", "docs.cloud.google.com/kubernetes-engine/docs/how-to/credential-rotation"),
+		managed("GKE", "-gke.", "gcloud container clusters update CLUSTER --start-credential-rotation; the rotation recreates the nodes; give clients the new CA, then --complete-credential-rotation: until then the old CA remains", "docs.cloud.google.com/kubernetes-engine/docs/how-to/credential-rotation"),
 	}
 }
 
