@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -33,8 +34,9 @@ func (f *Facts) Compositions() []Composition {
 		c := Composition{Aggregate: a, Targets: f.targets(a, byObject), Expected: map[pki.Fingerprint]Source{}}
 		for _, part := range a.Parts {
 			entries := byObject[objectKey(part)]
-			if len(entries) == 0 && !f.Absent(part) {
-				c.unread = append(c.unread, part)
+			there := len(entries) > 0
+			if !there && !f.Absent(part) {
+				c.unread, there = append(c.unread, part), true
 			}
 			for _, h := range entries {
 				if h.Content.CutShort() != "" && !slices.Contains(c.unread, part) {
@@ -45,6 +47,9 @@ func (f *Facts) Compositions() []Composition {
 						c.Expected[cert.Fingerprint] = Source{cert, h.At}
 					}
 				}
+			}
+			if there && a.Relation == catalog.FirstCopy {
+				break // or it may be there
 			}
 		}
 		out = append(out, c)
@@ -171,8 +176,8 @@ func (f *Facts) byObject(aggregates []catalog.Aggregate) map[catalog.Ref][]*Entr
 	return m
 }
 
-// targets are the places of an aggregate: one object, or its copies in all
-// namespaces.
+// targets are the places of an aggregate: one object, its copies in all
+// namespaces, or all objects of a pattern.
 func (f *Facts) targets(a catalog.Aggregate, byObject map[catalog.Ref][]*Entry) []*Entry {
 	var out []*Entry
 	r := a.Target
@@ -193,13 +198,14 @@ func (f *Facts) targets(a catalog.Aggregate, byObject map[catalog.Ref][]*Entry) 
 			}
 		}
 	}
-	if r.Namespace != "*" {
+	if r.Namespace != "*" && !strings.Contains(r.Name, "*") {
 		take(byObject[objectKey(r)])
 		return out
 	}
 	for i := range f.Entries {
 		h := &f.Entries[i]
-		if string(h.At.Kind) == r.Kind && h.At.Name == r.Name {
+		named, _ := path.Match(r.Name, h.At.Name)
+		if string(h.At.Kind) == r.Kind && named && (r.Namespace == "*" || r.Namespace == h.At.Namespace) && (h.Revision == 0 || r.Namespace == "*") {
 			take([]*Entry{h})
 		}
 	}

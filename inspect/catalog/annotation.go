@@ -44,6 +44,10 @@ const (
 	AnnotationInjectCAFrom       = "cert-manager.io/inject-ca-from"
 	AnnotationInjectCAFromSecret = "cert-manager.io/inject-ca-from-secret"
 
+	// AnnotationRemediatedNode names the node that a SelfNodeRemediation reboots, whose own name may be
+	// generated.
+	AnnotationRemediatedNode = "remediation.medik8s.io/node-name"
+
 	// labelInjectTrustedCA asks cluster-network-operator to put the cluster's
 	// trusted CAs into the ConfigMap.
 	labelInjectTrustedCA = "config.openshift.io/inject-trusted-cabundle"

@@ -142,8 +142,8 @@ func TestEveryPlaceThatARowSpeaksOfHasARowOfItsOwn(t *testing.T) {
 		if a.Target.Kind == File {
 			t.Errorf("%s: what a file must hold of an object is a NodeCopy", a.Target)
 		}
-		if len(a.Parts) == 0 || a.Relation == Copy && len(a.Parts) != 1 {
-			t.Errorf("%s: a copy has one part, a union at least one: %d", a.Target, len(a.Parts))
+		if len(a.Parts) == 0 || a.Relation == Copy && len(a.Parts) != 1 || a.Relation == FirstCopy && len(a.Parts) < 2 {
+			t.Errorf("%s: a copy has one part or a choice of several, a union at least one: %d", a.Target, len(a.Parts))
 		}
 		if a.Selector == (ObjectSelector{}) {
 			known("aggregate", a.Target, a.In)

@@ -29,9 +29,10 @@ type ControlPlaneResource struct {
 	Reports    Reporting
 	NamePrefix string // begin of its objects' names, where others of the kind are of no interest
 	Effect     string // to a node that is not Ready, or that is repaired
+	Doc        string // more of that
 	PauseBy    PauseField
 	// Pause and Resume are commands for people; NAMESPACE and NAME stand for the
-	// object's own. Empty: there is none.
+	// object's own. Empty: there is none. Neither touches what others asked for.
 	Pause, Resume string
 	Evidence
 }
@@ -118,12 +119,12 @@ func ControlPlaneResources() []ControlPlaneResource {
 	installers := func(namespace string) ControlPlaneResource {
 		return ControlPlaneResource{Kind: "Pod", Path: "/api/v1/namespaces/" + namespace + "/pods", Reports: ReportsInstaller, NamePrefix: "installer-", Effect: "puts a revision of static pods on a master", Evidence: static}
 	}
-	deployments := func(namespace string) ControlPlaneResource {
-		return ControlPlaneResource{Kind: "Deployment", Path: "/apis/apps/v1/namespaces/" + namespace + "/deployments", Reports: ReportsBundlePublisher, Effect: "rotates certificates, and puts bundles together",
-			Evidence: Evidence{Verified, kasRotation().Source + "; openshift/cluster-kube-apiserver-operator manifests/0000_20_kube-apiserver-operator_06_deployment.yaml @ c813e820b"}}
+	deployments := func(namespace, effect, source string) ControlPlaneResource {
+		return ControlPlaneResource{Kind: "Deployment", Path: "/apis/apps/v1/namespaces/" + namespace + "/deployments", Reports: ReportsBundlePublisher, Effect: effect, Evidence: Evidence{Verified, source}}
 	}
+	const rotates = "rotates certificates, and puts bundles together"
 	autoscaler := Evidence{Derived, "openshift/cluster-autoscaler-operator pkg/apis/autoscaling @ 5673ba0d (the fields)"}
-	selfNode := Evidence{Verified, "medik8s/self-node-remediation config/crd/bases @ 640aac50"}
+	selfNode := Evidence{Verified, "medik8s/self-node-remediation config/crd/bases, internal/controller/owner_and_name.go @ 640aac50, controllers/selfnoderemediation_controller.go @ release-0.4 to 0.8; medik8s/node-healthcheck-operator internal/controller/resources/manager.go @ dd444329"}
 	return []ControlPlaneResource{
 		{
 			Kind: "ClusterVersion", Path: "/apis/config.openshift.io/v1/clusterversions", Reports: ReportsVersion, Effect: "rolls out every operator, then reboots every node",
@@ -137,31 +138,40 @@ func ControlPlaneResources() []ControlPlaneResource {
 		operators("kubeapiservers", "KubeAPIServer", static),
 		operators("kubecontrollermanagers", "KubeControllerManager", static),
 		operators("kubeschedulers", "KubeScheduler", static),
-		deployments(kasOperator), deployments(kcmOperator), deployments(mcoTarget),
+		deployments(kasOperator, rotates, kasRotation().Source+"; openshift/cluster-kube-apiserver-operator manifests/0000_20_kube-apiserver-operator_06_deployment.yaml @ c813e820b"),
+		deployments(kcmOperator, rotates, kcmRepo+"pkg/operator/targetconfigcontroller/targetconfigcontroller.go and manifests/0000_25_kube-controller-manager-operator_06_deployment.yaml @ release-4.12 c3c07bebb, _08_deployment.yaml @ release-4.22 95150ed5d"),
+		deployments(mcoTarget, "puts bundles together, and from 4.19 on rotates the machine config server's CA (machine-config-controller)",
+			mcoRepo+"pkg/operator/sync.go; pkg/controller/certrotation @ release-4.19 1a6905d98 to release-4.22 9027c94cd, not in release-4.12 to 4.18; install/0000_80_machine-config-operator_04_deployment.yaml @ release-4.12 1d4cfffaa, 0000_80_machine-config_04_deployment.yaml @ release-4.22"),
 		{
 			Kind: "Pod", Path: "/api/v1/namespaces/" + mcoTarget + "/pods", Reports: ReportsFileWriter, NamePrefix: ConfigDaemon().Name, Effect: "writes CAs into files on its node",
 			Evidence: Evidence{Verified, mcoRepo + "manifests/machineconfigdaemon/daemonset.yaml @ release-4.12 to 4.22"},
 		},
 		installers("openshift-etcd"), installers(kasTarget), installers("openshift-kube-controller-manager"), installers("openshift-kube-scheduler"),
 		{
-			Kind: "MachineConfigPool", Path: "/apis/machineconfiguration.openshift.io/v1/" + Pools, Reports: ReportsPool, Effect: "drains and reboots its nodes, one after another, while an update is under way",
+			Kind: "MachineConfigPool", Path: "/apis/machineconfiguration.openshift.io/v1/" + Pools, Reports: ReportsPool, Effect: "mostly drains and reboots its nodes, spec.maxUnavailable at once (1 by default), while an update is under way", Doc: "what has begun on a node goes on when the pool is paused",
 			Pause: `oc patch machineconfigpool NAME --type merge -p '{"spec":{"paused":true}}'`, Resume: `oc patch machineconfigpool NAME --type merge -p '{"spec":{"paused":false}}'`,
-			Evidence: Evidence{Verified, mcoRepo + "pkg/controller/node/status.go (Updating is True, too, while a node of the pool is not Ready), pkg/daemon/constants/constants.go @ 7ff337a4f"},
+			Evidence: Evidence{Verified, mcoRepo + "pkg/controller/node/status.go (Updating is True, too, while a node of the pool is not Ready), pkg/controller/node/node_controller.go (maxUnavailable, getAllCandidateMachines), pkg/daemon/constants/constants.go @ 7ff337a4f"},
 		},
 		{
-			Kind: "MachineHealthCheck", Path: "/apis/machine.openshift.io/v1beta1/" + MachineHealthChecks, Reports: ReportsNodeRemediation, Effect: "deletes machines whose node is not Ready, once no more of them are than it allows",
+			Kind: "MachineHealthCheck", Path: "/apis/machine.openshift.io/v1beta1/" + MachineHealthChecks, Reports: ReportsNodeRemediation, Effect: "deletes machines whose node is not Ready, or has them rebooted, while no more of them are than it allows",
+			Doc:     "not Ready: as spec.unhealthyConditions say, or without a node after spec.nodeStartupTimeout. With spec.remediationTemplate it deletes nothing and makes an object of that template; with annotation machine.openshift.io/remediation-strategy: external-baremetal the host is rebooted. Machines without an owner are passed over",
 			PauseBy: PauseField{Annotation: "cluster.x-k8s.io/paused"},
 			Pause:   "oc -n NAMESPACE annotate machinehealthcheck NAME cluster.x-k8s.io/paused=", Resume: "oc -n NAMESPACE annotate machinehealthcheck NAME cluster.x-k8s.io/paused-",
 			Evidence: Evidence{Verified, "openshift/machine-api-operator pkg/controller/machinehealthcheck/machinehealthcheck_controller.go, install/0000_30_machine-api-operator_13_machinehealthcheck.yaml (the one that heeds Terminating alone) @ 951196122"},
 		},
+		// spec.pauseRequests has the entries of others, too. JSON Patch adds to a list that is there, and else makes it,
+		// unless there is one by then. To resume, it removes the first entry if that is this one.
 		{
 			Kind: "NodeHealthCheck", Path: "/apis/remediation.medik8s.io/v1alpha1/" + NodeHealthChecks, Reports: ReportsNodeRemediation, Effect: "has nodes rebooted or replaced that are not Ready, once no more of them are than it allows",
 			PauseBy: PauseField{Reasons: "pauseRequests"},
-			Pause:   `oc patch nodehealthcheck NAME --type merge -p '{"spec":{"pauseRequests":["certificates are being repaired"]}}'`, Resume: `oc patch nodehealthcheck NAME --type merge -p '{"spec":{"pauseRequests":[]}}'`,
+			Pause: `oc patch nodehealthcheck NAME --type json -p '[{"op":"add","path":"/spec/pauseRequests/-","value":"certificates are being repaired"}]'` +
+				` || oc patch nodehealthcheck NAME --type json -p '[{"op":"test","path":"/spec/pauseRequests","value":null},{"op":"add","path":"/spec/pauseRequests","value":["certificates are being repaired"]}]'`,
+			Resume:   `oc patch nodehealthcheck NAME --type json -p '[{"op":"test","path":"/spec/pauseRequests/0","value":"certificates are being repaired"},{"op":"remove","path":"/spec/pauseRequests/0"}]'`,
 			Evidence: Evidence{Verified, "medik8s/node-healthcheck-operator api/v1alpha1/nodehealthcheck_types.go @ dd444329: what has begun goes on"},
 		},
 		{
-			Kind: "SelfNodeRemediation", Path: "/apis/self-node-remediation.medik8s.io/v1alpha1/selfnoderemediations", Reports: ReportsNodeRemediation, Effect: "reboots the node that it is named after",
+			Kind: "SelfNodeRemediation", Path: "/apis/self-node-remediation.medik8s.io/v1alpha1/selfnoderemediations", Reports: ReportsNodeRemediation, Effect: "reboots a node",
+			Doc:      "where a Machine and no NodeHealthCheck owns it, the Machine's (status.nodeRef); else that of annotation " + AnnotationRemediatedNode + ", and without one that it is named after",
 			Evidence: selfNode,
 		},
 		{
@@ -174,7 +184,8 @@ func ControlPlaneResources() []ControlPlaneResource {
 			Evidence: autoscaler,
 		},
 		{
-			Kind: "ControlPlaneMachineSet", Path: "/apis/machine.openshift.io/v1/" + ControlPlaneMachines, Reports: ReportsControlPlaneMachines, Effect: "replaces control plane machines that differ from it, or that were deleted",
+			Kind: "ControlPlaneMachineSet", Path: "/apis/machine.openshift.io/v1/" + ControlPlaneMachines, Reports: ReportsControlPlaneMachines, Effect: "replaces control plane machines that were deleted, and those that differ from it",
+			Doc:      "only where spec.state is Active (the default is Inactive); those that differ only with strategy RollingUpdate, which is the default",
 			Evidence: Evidence{Verified, "openshift/api machine/v1/types_controlplanemachineset.go: once Active it can't be made Inactive"},
 		},
 		{

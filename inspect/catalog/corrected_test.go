@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -64,5 +65,76 @@ func TestTheSigningKeysBundle(t *testing.T) {
 	p, ok := Lookup(Secret, serviceCATarget, "signing-key", "ca-bundle.crt", Versions{Cluster: "4.19.9"})
 	if !ok || !strings.HasPrefix(p.Doc, "after a rotation: ") {
 		t.Errorf("%q", p.Doc)
+	}
+}
+
+// TestWhatStaticPodsReadOtherwise: a copy of the cloud API's CAs was part of revisions, and trusted-ca-bundle is
+// written while the process runs, which reads it at its next start.
+func TestWhatStaticPodsReadOtherwise(t *testing.T) {
+	t.Parallel()
+	for namespace, last := range map[string]int{kasTarget: 16, kcmTarget: 15} {
+		at := Ref{Kind: ConfigMap, Namespace: namespace, Name: "cloud-config", Key: "ca-bundle.pem"}
+		for minor := 12; minor <= 22; minor++ {
+			v := Versions{Cluster: "4." + strconv.Itoa(minor) + ".1"}
+			want := No
+			if minor <= last {
+				want = Yes
+			}
+			if row, got := staticPodInputOf(at, v); got != want || got == Yes && !row.Rollout {
+				t.Errorf("%s in %s: %s", at, v.Cluster, got)
+			}
+			into := DownstreamAggregates(Ref{Kind: ConfigMap, Namespace: managed, Name: "kube-cloud-config", Key: "ca-bundle.pem"}, v)
+			if slices.ContainsFunc(into, func(a Aggregate) bool { return a.Target == at }) != (want == Yes) {
+				t.Errorf("%s in %s is a copy: %v", at, v.Cluster, want != Yes)
+			}
+			if row, got := staticPodInputOf(bundle(namespace, "trusted-ca-bundle"), v); got != Yes || row.Rollout || !row.AtStart {
+				t.Errorf("trusted-ca-bundle of %s in %s: %s, %+v", namespace, v.Cluster, got, row)
+			}
+			if row, got := staticPodInputOf(bundle(namespace, "client-ca"), v); got != Yes || row.Rollout || row.AtStart {
+				t.Errorf("client-ca of %s in %s: %s, %+v", namespace, v.Cluster, got, row)
+			}
+		}
+	}
+}
+
+// TestEtcdOfTwoFencedNodes: pacemaker runs it, so that a revision does not restart it.
+func TestEtcdOfTwoFencedNodes(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]bool{"4.18.1": false, "4.19.1": true, "4.22.1": true} {
+		row, got := staticPodInputOf(bundle(etcdTarget, "etcd-all-bundles"), Versions{Cluster: version})
+		if got != Yes || strings.Contains(row.Doc, "etcd itself is not restarted: pacemaker runs it") != want {
+			t.Errorf("%s: %s, %q", version, got, row.Doc)
+		}
+	}
+}
+
+// TestThePartsOfUnions: the service CA's bundle is the key that a rotation makes, once it is there.
+func TestThePartsOfUnions(t *testing.T) {
+	t.Parallel()
+	for target, want := range map[Ref]Ref{
+		bundle(serviceCATarget, "signing-cabundle"): {Kind: Secret, Namespace: serviceCATarget, Name: "signing-key", Key: "ca-bundle.crt"},
+		controllerConfig("spec.rootCAData"):         {Kind: ConfigMap, Namespace: "kube-system", Name: "root-ca", Key: "ca.crt"},
+		userData("*-user-data-managed"):             {Kind: ConfigMap, Namespace: "kube-system", Name: "root-ca", Key: "ca.crt"},
+	} {
+		found := false
+		for _, a := range Aggregates() {
+			if a.Target == target && a.In.Holds(Versions{Cluster: "4.19.9"}) == Yes {
+				found = slices.Contains(a.Parts, want) && len(a.Parts) == 2
+			}
+		}
+		if !found {
+			t.Errorf("%s is not made of %s, too", target, want)
+		}
+	}
+}
+
+// TestWhoApprovesNodesThatJoin: masters of the installer's have no token, and a request without a Machine waits.
+func TestWhoApprovesNodesThatJoin(t *testing.T) {
+	t.Parallel()
+	row := KubeletRequesters()[0]
+	for _, part := range []string{"on the masters that the installer made a client certificate", "a Machine with that InternalDNS name, without nodeRef and not older than 2 hours"} {
+		if !row.ManualApproval || !strings.Contains(row.Doc, part) {
+			t.Errorf("%q is not in %q", part, row.Doc)
+		}
 	}
 }

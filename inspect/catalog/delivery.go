@@ -69,7 +69,7 @@ func allDeliveries() []Delivery {
 		},
 		{
 			To: KubeletKubeconfigCA(), Delivered: true, Command: "machine-config-daemon", Argument: "start",
-			Doc:  "machine-config-daemon writes the CA into both kubeconfigs and restarts the kubelet",
+			Doc:  "machine-config-daemon writes the CA into both kubeconfigs and restarts the kubelet; where no new CA needs a restart by its list of names, into /etc/kubernetes/kubeconfig alone. A node whose machine-config-daemon is down then is passed over until the next change",
 			Node: NodeKubelet, NoRestart: noRestart(),
 			Effect: "the kubelet is restarted, on every node at once; not where the names of all new CAs are on machine-config-daemon's list of those that need no restart: " + strings.Join(noRestart(), ", "),
 			Hops: []Hop{

@@ -71,7 +71,7 @@ func sections() []section {
 	return []section{
 		{"kube-apiserver: signers, their bundles, what they sign", kubeAPIServerSignerPlaces()},
 		{"kube-apiserver: what is put together", kubeAPIServerPlaces()},
-		{"kube-controller-manager, kube-scheduler, and what every namespace has", join(kubeControllerManagerPlaces(), rootCAPlaces(), schedulerPlaces())},
+		{"kube-controller-manager, kube-scheduler, and what every namespace has", join(kubeControllerManagerPlaces(), rootCAPlaces(), schedulerPlaces(), cloudConfigPlaces())},
 		{"etcd", etcdPlaces()},
 		{"service-ca", serviceCAPlaces()},
 		{"Ingress and routes", join(ingressPlaces(), gatewayPlaces(), routePlaces())},
@@ -144,4 +144,24 @@ func whoStays(t Trigger) string {
 		return ""
 	}
 	return fmt.Sprintf("; up to %s each may issue one, and which one stays is known after %.0f minutes; in later versions the first one stays", t.LastStays.To, t.SettleTime.Minutes())
+}
+
+func documentMovers(line func(string, ...any)) {
+	line("## What moves nodes by itself")
+	line("")
+	line("What is asked before kubelets are restarted ([fix-api-int.md](fix-api-int.md#what-is-checked-before)). A kind that is not served is not there.")
+	line("")
+	line("| kind | asked for at | does | paused by | source |")
+	line("|---|---|---|---|---|")
+	for _, m := range ControlPlaneResources() {
+		pause := m.Pause
+		if pause != "" {
+			pause = "`" + strings.ReplaceAll(pause, "|", `\|`) + "`"
+		}
+		kind := m.Kind
+		if m.NamePrefix != "" {
+			kind += " " + m.NamePrefix + "*"
+		}
+		line("| %s | `%s` | %s | %s | %s |", kind, m.Path, cell(strings.TrimSuffix(m.Effect+"; "+m.Doc, "; ")), pause, evidence(m.Evidence))
+	}
 }

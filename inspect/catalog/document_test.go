@@ -65,7 +65,7 @@ func document() string {
 	line("| bundle | relation | parts | holds for | source |")
 	line("|---|---|---|---|---|")
 	for _, a := range Aggregates() {
-		line("| `%s` | %s | %s | %s | %s |", rowName(Place{Ref: a.Target, Selector: a.Selector}), a.Relation, refs(a.Parts), a.In, evidence(a.Evidence))
+		line("| `%s` | %s | %s | %s | %s |", rowName(Place{Ref: a.Target, Selector: a.Selector}), a.Relation, strings.TrimSuffix(refs(a.Parts)+"<br>"+cell(a.Doc), "<br>"), a.In, evidence(a.Evidence))
 	}
 	line("")
 	line("## What reaches a place by itself")
@@ -77,7 +77,11 @@ func document() string {
 		if d.Delivered {
 			does = "yes"
 		}
-		line("| `%s` | %s | %s | %s | %s |", d.To, does, cell(d.Doc), d.In, evidence(d.Evidence))
+		how := d.Doc
+		if len(d.NoRestart) > 0 {
+			how += ". " + d.Effect
+		}
+		line("| `%s` | %s | %s | %s | %s |", d.To, does, cell(how), d.In, evidence(d.Evidence))
 	}
 	line("")
 	line("## How static pods get what they read")
@@ -88,8 +92,14 @@ func document() string {
 	line("|---|---|---|---|---|---|")
 	for _, i := range staticPodInputs() {
 		change := "reloaded"
-		if i.Rollout {
+		switch {
+		case i.Rollout:
 			change = "a new revision"
+		case i.AtStart:
+			change = "written, and read at the next start"
+		}
+		if i.Doc != "" {
+			change += "; " + cell(i.Doc)
 		}
 		names := func(all []string) string {
 			if len(all) == 0 {
@@ -155,7 +165,11 @@ func document() string {
 	line("| by | kubeconfigs: to join with, its own | trust anchors | on masters | kube-apiserver's pods in | holds for | source |")
 	line("|---|---|---|---|---|---|---|")
 	for _, s := range allKubeletSetups() {
-		line("| %s | `%s` | `%s` | `%s` | `%s` | %s | %s |", s.Name, strings.Join(s.Kubeconfigs(), "`, `"), s.CA, s.MasterCAFile, s.APIServerNamespace, s.In, evidence(s.Evidence))
+		join := ""
+		if s.BootstrapDeleted {
+			join = " (only while the node joins)"
+		}
+		line("| %s | `%s`%s, `%s` | `%s` | `%s` | `%s` | %s | %s |", s.Name, s.Bootstrap, join, s.Kubeconfig, s.CA, s.MasterCAFile, s.APIServerNamespace, s.In, evidence(s.Evidence))
 	}
 	line("")
 	line("Files beside them that are to trust the same CAs, and that are left as they are:")
@@ -164,7 +178,8 @@ func document() string {
 	line("|---|---|---|---|")
 	for _, s := range allKubeletSetups() {
 		for _, b := range s.OtherTrustFiles {
-			line("| %s | `%s` | %s | %s |", s.Name, b.Path, cell(b.Reader), cell(b.Remediation))
+			on := map[Tristate]string{Yes: " on control plane nodes", No: " on other nodes"}[b.Masters]
+			line("| %s | `%s`%s | %s | %s |", s.Name, b.Path, on, cell(b.Reader), cell(b.Remediation))
 		}
 	}
 	line("")
@@ -196,19 +211,7 @@ func document() string {
 		line("| %s | `%s` is %s | `%s` | %s | %s | %s |", a.Who, a.Toggle, a.Value, a.Reason, cell(a.Doc), "announced: in no release", evidence(a.Evidence))
 	}
 	line("")
-	line("## What moves nodes by itself")
-	line("")
-	line("What is asked before kubelets are restarted ([fix-api-int.md](fix-api-int.md#what-is-checked-before)). A kind that is not served is not there.")
-	line("")
-	line("| kind | asked for at | does | paused by | source |")
-	line("|---|---|---|---|---|")
-	for _, m := range ControlPlaneResources() {
-		pause := m.Pause
-		if pause != "" {
-			pause = "`" + pause + "`"
-		}
-		line("| %s | `%s` | %s | %s | %s |", m.Kind, m.Path, cell(m.Effect), pause, evidence(m.Evidence))
-	}
+	documentMovers(line)
 	line("")
 	line("## Edges: who verifies which certificate")
 	line("")

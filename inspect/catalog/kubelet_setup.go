@@ -35,12 +35,24 @@ func (s KubeletSetup) Kubeconfigs() []string { return []string{s.Bootstrap, s.Ku
 // OtherTrustFile is a file on nodes that is to trust the same CAs, and is no kubelet's way to the
 // API server.
 type OtherTrustFile struct {
-	Path   string
-	Reader string // and when it reads the file
+	Path string
+	// Masters: Yes, the row is for control plane nodes; No, for all others; Unknown, for all
+	// nodes.
+	Masters Tristate
+	Reader  string // and when it reads the file
 	// Remediation is what a person does on the node; CLUSTER stands for the cluster in a
 	// kubeconfig.
 	Remediation string
 }
+
+// For reports whether the row is for nodes of a role.
+func (f OtherTrustFile) For(role string) bool {
+	return f.Masters == Unknown || (f.Masters == Yes) == mayBeMaster(role)
+}
+
+// mayBeMaster: a node of which no role is known is taken for a control plane node, where more can
+// break.
+func mayBeMaster(role string) bool { return role != RoleWorker && role != RoleArbiter }
 
 // KubeletSetups returns the rows that hold for v, or may: OpenShift's first.
 func KubeletSetups(v Versions) []KubeletSetup {
@@ -56,6 +68,7 @@ func KubeletSetups(v Versions) []KubeletSetup {
 func allKubeletSetups() []KubeletSetup {
 	const restart = ": move its manifest out of /etc/kubernetes/manifests, and back after 20 s"
 	const static = "; then restart its static pod" + restart
+	const staticSigner = "; then, once --cluster-signing-cert-file names a file with one certificate, restart its static pod" + restart
 	openShift, kubeadm := KubeletKubeconfigs(), KubeadmKubeconfigs()
 	conf := func(name, reader, then string) OtherTrustFile {
 		path := "/etc/kubernetes/" + name + ".conf"
@@ -70,20 +83,21 @@ func allKubeletSetups() []KubeletSetup {
 		},
 		{
 			Name: "kubeadm", Bootstrap: kubeadm[0], Kubeconfig: kubeadm[1], BootstrapDeleted: true, CA: RootCAOf("kube-system"), MasterCAFile: KubeadmCA,
-			CARemediation: "the server side must be right first: while a CA is replaced, the old and the new one are both to be in the file of kube-controller-manager's --root-ca-file (" + KubeadmCA + "), which publishes it to kube-root-ca.crt when it is restarted. Or give the CAs with --ca-file",
+			CARemediation: "the server side must be right first: while a CA is replaced, kube-root-ca.crt must have the old and the new one. kube-controller-manager publishes its --root-ca-file (" + KubeadmCA + ") there when it starts. On each control plane node " + appendOnMasters + ". Or give the CAs with --ca-file",
 			LocalName:     string(nameServiceNetwork), LocalKubeconfig: "/etc/kubernetes/controller-manager.conf", APIServerNamespace: "kube-system", In: Range{Component: Kubernetes},
 			OtherTrustFiles: []OtherTrustFile{
+				{Path: KubeadmCA, Masters: No, Reader: kubeletReads, Remediation: "append the CA"},
 				{
-					Path: KubeadmCA, Reader: "the kubelet verifies kube-apiserver's client certificate with it (logs, exec), at once when it changes; on control plane nodes kube-apiserver verifies its clients with it, at once, too, and kube-controller-manager reads it when it starts, for kube-root-ca.crt",
-					Remediation: "append the CA; on control plane nodes, then restart kube-controller-manager's static pod: move its manifest out of /etc/kubernetes/manifests, and back after 20 s",
+					Path: KubeadmCA, Masters: Yes, Remediation: appendOnMasters,
+					Reader: kubeletReads + "; kube-apiserver verifies its clients with it, at once, too; kube-controller-manager reads it when it starts, for kube-root-ca.crt, and signs requests with it (--cluster-signing-cert-file), for which it may have one certificate only",
 				},
-				conf("controller-manager", "kube-controller-manager reads it when it starts", static),
+				conf("controller-manager", "kube-controller-manager reads it when it starts", staticSigner),
 				conf("scheduler", "kube-scheduler reads it when it starts", static),
 				conf("admin", "administrators and kubeadm use it", ""),
-				conf("super-admin", "administrators use it where nothing else lets them in", ""),
+				conf("super-admin", "administrators use it where nothing else lets them in; from 1.29 on, on the node where kubeadm init ran", ""),
 			},
 			Evidence: Evidence{Verified, kubeadmRepo + "constants/constants.go, phases/kubeconfig/kubeconfig.go, phases/controlplane/manifests.go, cmd/phases/join/kubelet.go, util/pkiutil/pki_helpers.go (names in apiserver.crt) v1.35.4; kubernetes/release cmd/krel/templates/latest/kubeadm/10-kubeadm.conf; " +
-				"kubernetes/kubernetes cmd/kube-controller-manager/app/certificates.go (readCA of --root-ca-file) v1.35.4; kubernetes/apiserver pkg/server/options/authentication.go (NewDynamicCAContentFromFile of --client-ca-file) v0.35.4"},
+				"kubernetes/kubernetes cmd/kube-controller-manager/app/certificates.go (readCA of --root-ca-file), pkg/controller/certificates/signer/ca_provider.go (setCA) v1.35.4; kubernetes/apiserver pkg/server/options/authentication.go (NewDynamicCAContentFromFile of --client-ca-file) v0.35.4"},
 		},
 	}
 }
@@ -91,6 +105,23 @@ func allKubeletSetups() []KubeletSetup {
 // KubeadmCA is on all nodes of kubeadm's: the cluster's CA, and while that is replaced, the
 // old and the new one.
 const KubeadmCA = "/etc/kubernetes/pki/ca.crt"
+
+const kubeletReads = "the kubelet verifies kube-apiserver's client certificate with it (logs, exec), at once when it changes"
+
+// appendOnMasters is how KubeadmCA gets a second CA on a control plane node. kubeadm gives the same
+// file to --cluster-signing-cert-file: with two certificates in it kube-controller-manager signs no
+// request ("expected 1 certificate, found 2"), and once restarted it does not start. Without ca.key
+// the flag is empty. The copy is where the static pod has the folder mounted.
+const appendOnMasters = "first give --cluster-signing-cert-file a file of its own, else kube-controller-manager signs nothing, and does not start again: openssl x509 -in " + KubeadmCA + " -out /etc/kubernetes/pki/ca-signing.crt (the first CA in it, which must be that of ca.key), " +
+	"and name that file in --cluster-signing-cert-file in /etc/kubernetes/manifests/kube-controller-manager.yaml. Then append the CA to " + KubeadmCA + ", and restart kube-controller-manager's static pod: move its manifest out of /etc/kubernetes/manifests, and back after 20 s. kubeadm upgrade puts the flag back"
+
+// AppendCA is what a person does so that a file on a node of a role has more CAs.
+func AppendCA(path, role string) string {
+	if path == KubeadmCA && mayBeMaster(role) {
+		return appendOnMasters
+	}
+	return "append the CAs to " + path
+}
 
 // Distribution is a row: a make of Kubernetes whose kubelets neither OpenShift nor kubeadm
 // set up.
@@ -121,11 +152,11 @@ func distributions() []Distribution {
 		return Distribution{Name: name, Mark: mark, Doc: "its control plane and its CA are the provider's, and nodes get the CA when they are made", Next: next, Evidence: Evidence{Field, source}}
 	}
 	return []Distribution{
-		{Name: "k3s", Mark: "+k3s", Doc: "its agent rewrites the kubelet's kubeconfig, from its server's CA, whenever it starts", Next: "k3s certificate rotate-ca on a server, then restart the agents: docs.k3s.io/cli/certificate", Evidence: Evidence{Verified, "k3s-io/k3s pkg/agent/config/config.go @ 001a6d94f; docs.k3s.io/cli/certificate"}},
-		{Name: "RKE2", Mark: "+rke2", Doc: "its agent rewrites the kubelet's kubeconfig, from its server's CA, whenever it starts", Next: "rke2 certificate rotate-ca on a server, then restart the agents: docs.rke2.io/security/certificates", Evidence: Evidence{Verified, "rancher/rke2 pkg/cli/cmds/cert.go and scripts/version.sh @ 6ce1a8019, and k3s's agent; docs.rke2.io/security/certificates"}},
+		{Name: "k3s", Mark: "+k3s", Doc: "its agent rewrites the kubelet's kubeconfig, from its server's CA, whenever it starts", Next: "k3s certificate rotate-ca on a server, then restart k3s on all servers, then on the agents: docs.k3s.io/cli/certificate", Evidence: Evidence{Verified, "k3s-io/k3s pkg/agent/config/config.go @ 001a6d94f; docs.k3s.io/cli/certificate"}},
+		{Name: "RKE2", Mark: "+rke2", Doc: "its agent rewrites the kubelet's kubeconfig, from its server's CA, whenever it starts", Next: "rke2 certificate rotate-ca on a server, then restart rke2 on all servers, then on the agents: docs.rke2.io/security/certificates", Evidence: Evidence{Verified, "rancher/rke2 pkg/cli/cmds/cert.go and scripts/version.sh @ 6ce1a8019, and k3s's agent; docs.rke2.io/security/certificates"}},
 		{Name: "k0s", Mark: "+k0s", Doc: "its worker runs the kubelet, with files of its own", Next: "see docs.k0sproject.io about its CA", Evidence: Evidence{Verified, "k0sproject/k0s pkg/component/worker/kubelet.go and docs/custom-ca.md @ dff90cee9; docs.k0sproject.io/stable/custom-ca"}},
 		managed("EKS", "-eks-", "replace the nodes: a new one gets the cluster's CA", "docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions.html"),
-		managed("GKE", "-gke.", "gcloud container clusters update CLUSTER --start-credential-rotation; the rotation recreates the nodes", "docs.cloud.google.com/kubernetes-engine/docs/how-to/credential-rotation"),
+		managed("GKE", "-gke.", "gcloud container clusters update CLUSTER --start-credential-rotation; the rotation recreates the nodes; give clients the new CA, then --complete-credential-rotation: until then the old CA remains", "docs.cloud.google.com/kubernetes-engine/docs/how-to/credential-rotation"),
 	}
 }
 

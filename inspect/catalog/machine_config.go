@@ -143,8 +143,15 @@ func machineConfigAggregates() []Aggregate {
 		return Aggregate{Target: target, Parts: []Ref{source}, Relation: Copy, In: in, Evidence: e}
 	}
 	root, server := Ref{Kind: ConfigMap, Namespace: "kube-system", Name: "root-ca", Key: "ca.crt"}, bundle(mcoTarget, "machine-config-server-ca")
+	// Without MachineSets when machine-config-controller starts there is no machine-config-server-ca.
+	first := func(target Ref, in Range, e Evidence) Aggregate {
+		return Aggregate{Target: target, Parts: []Ref{server, root}, Relation: FirstCopy, In: in, Evidence: e}
+	}
 	to418, from419 := Range{Component: mco, To: Minor{4, 18}}, since(mco, Minor{4, 19})
-	rows := []Aggregate{
+	pools := Evidence{Verified, synced.Source + " (of every pool) and manifests/userdata_secret.yaml"}
+	stubs := copied(userData("*-user-data"), server, from419, Evidence{Verified, mcoRepo + "pkg/controller/certrotation (reconcileSecret, isUserDataSecret) @ release-4.19 1a6905d98 to release-4.22"})
+	stubs.Doc = "each Secret of openshift-machine-api whose userData is an Ignition config, by whatever name, without label machineconfiguration.openshift.io/managed-ca-bundle-derived-from-configmap; not one with two CAs, and only where there are MachineSets when machine-config-controller starts"
+	return []Aggregate{
 		copied(bundle(mcoTarget, "kubeconfig-data"), bundle(managed, "kube-apiserver-server-ca"), since(mco, Minor{4, 16}), synced),
 		// There are also the certificates of initial-kube-apiserver-server-ca, except
 		// signers of this kind, of which this bundle has the ones that count: after
@@ -152,18 +159,13 @@ func machineConfigAggregates() []Aggregate {
 		{Target: controllerConfig("spec.kubeAPIServerServingCAData"), Parts: []Ref{bundle(kasOperator, "kube-apiserver-to-kubelet-client-ca")}, Relation: Union, In: Range{Component: mco, To: Minor{4, 12}}, Evidence: synced},
 		copied(controllerConfig("spec.kubeAPIServerServingCAData"), bundle(managed, "kube-apiserver-client-ca"), since(mco, Minor{4, 13}), synced),
 		copied(controllerConfig("spec.rootCAData"), root, to418, synced),
-		// Where there is no machine-config-server-ca, root-ca takes its place.
-		copied(controllerConfig("spec.rootCAData"), server, from419, synced),
+		first(controllerConfig("spec.rootCAData"), from419, Evidence{Verified, synced.Source + "; pkg/controller/certrotation (hasFunctionalMachineAPI) @ release-4.19 1a6905d98 to release-4.22"}),
 		copied(controllerConfig("spec.cloudProviderCAData"), Ref{Kind: ConfigMap, Namespace: managed, Name: "kube-cloud-config", Key: "ca-bundle.pem"}, Range{Component: mco}, synced),
-		{Target: controllerConfig("spec.additionalTrustBundle"), Parts: []Ref{bundle(userConfig, "user-ca-bundle")}, Relation: Union, In: Range{Component: mco}, Evidence: synced},
+		{Target: controllerConfig("spec.additionalTrustBundle"), Parts: []Ref{bundle(userConfig, "user-ca-bundle")}, Relation: Union, Doc: "and the ConfigMap in openshift-config that Proxy spec.trustedCA.name names", In: Range{Component: mco}, Evidence: synced},
+		copied(userData("*-user-data-managed"), root, to418, pools),
+		first(userData("*-user-data-managed"), from419, pools),
+		stubs,
 	}
-	for _, pool := range []string{"master", "worker"} {
-		rows = append(rows,
-			copied(userData(pool+"-user-data-managed"), root, to418, synced),
-			copied(userData(pool+"-user-data-managed"), server, from419, synced),
-			copied(userData(pool+"-user-data"), server, from419, mcoRotation()))
-	}
-	return rows
 }
 
 // RenderedPool returns the pool for which the machine-config-controller rendered a

@@ -133,10 +133,15 @@ func (f *flow) staticPods(of Ref) {
 	row, known := staticPodInputOf(of, f.v)
 	switch {
 	case known != Yes:
+	case row.AtStart:
+		f.steps = append(f.steps, FlowStep{
+			Stage: FlowMasters, Actor: "the cert-syncer on each control plane node", To: "static pods of " + row.Component, Evidence: row.Evidence,
+			Action: "writes " + of.Name + " into their files, which are read when they next start: there is no new revision",
+		})
 	case row.Rollout:
 		f.steps = append(f.steps, FlowStep{
 			Stage: FlowMasters, Actor: row.Component + "-operator", To: "static pods of " + row.Component, Rollout: true, Evidence: row.Evidence,
-			Action: "makes a new revision, since " + of.Name + " is part of one, and puts it on one control plane node after another: " + row.Component + " restarts there; a node that is not Ready blocks it",
+			Action: "makes a new revision, since " + of.Name + " is part of one, and puts it on one control plane node after another: " + row.Component + " restarts there; a node that is not Ready blocks it" + otherwise(row.Doc),
 		})
 	default:
 		f.steps = append(f.steps, FlowStep{
@@ -144,6 +149,13 @@ func (f *flow) staticPods(of Ref) {
 			Action: "writes " + of.Name + " into their files, which are reloaded without a restart: there is no new revision",
 		})
 	}
+}
+
+func otherwise(doc string) string {
+	if doc == "" {
+		return ""
+	}
+	return "; " + doc
 }
 
 // deliver adds how it comes to a file on nodes.

@@ -270,6 +270,8 @@ const (
 	Union Relation = "union"
 	// Copy: the one part, certificate by certificate.
 	Copy Relation = "copy"
+	// FirstCopy: a copy of the first part that exists.
+	FirstCopy Relation = "copy of the first that exists"
 )
 
 // Aggregate is a row: what one bundle must contain of others.
@@ -280,6 +282,7 @@ type Aggregate struct {
 	Selector ObjectSelector
 	Parts    []Ref
 	Relation Relation
+	Doc      string // parts that have no name of their own, and when nothing is written
 	In       Range
 	Evidence
 }

@@ -222,7 +222,7 @@ func TestKubeletSetupsByVersion(t *testing.T) {
 func TestKubeadmsAPIServerReloadsItsClientCAs(t *testing.T) {
 	for _, s := range allKubeletSetups() {
 		for _, f := range s.OtherTrustFiles {
-			if f.Path == KubeadmCA && (!strings.Contains(f.Reader, "kube-apiserver verifies its clients with it, at once") || !strings.Contains(f.Remediation, "restart kube-controller-manager's static pod:")) {
+			if f.Path == KubeadmCA && f.Masters == Yes && (!strings.Contains(f.Reader, "kube-apiserver verifies its clients with it, at once") || !strings.Contains(f.Reader, "kube-controller-manager reads it when it starts") || strings.Contains(f.Remediation, "restart kube-apiserver")) {
 				t.Errorf("%s: %s; %s", f.Path, f.Reader, f.Remediation)
 			}
 		}

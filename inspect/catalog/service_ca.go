@@ -50,8 +50,9 @@ func serviceCARotations() []Rotation {
 func serviceCAAggregates() []Aggregate {
 	published := bundle(serviceCATarget, "signing-cabundle")
 	rows := []Aggregate{
-		{Target: published, Parts: []Ref{secret(serviceCATarget, "signing-key")}, Relation: Union, In: Range{Component: serviceCA},
-			Evidence: Evidence{Verified, serviceCARepo + "pkg/operator/sync_common.go @ release-4.12 46487800f, release-4.22 9fff46a57 and 6391e070d"}},
+		{Target: published, Parts: []Ref{secret(serviceCATarget, "signing-key"), {Kind: Secret, Namespace: serviceCATarget, Name: "signing-key", Key: "ca-bundle.crt"}}, Relation: Union, In: Range{Component: serviceCA},
+			Doc:      "ca-bundle.crt is there from the first rotation on; it is written with a new signer, or where the ConfigMap is missing: what was changed in it by hand stays",
+			Evidence: Evidence{Verified, serviceCARepo + "pkg/operator/sync_common.go (manageSignerCABundle) and rotate.go (updateSigningSecret) @ release-4.12 46487800f, release-4.22 9fff46a57 and 6391e070d"}},
 		// More than a copy in clusters born in 4.7 or earlier.
 		{Target: Ref{Kind: ConfigMap, Namespace: "*", Name: "openshift-service-ca.crt", Key: "service-ca.crt"}, Relation: Union, In: Range{Component: serviceCA},
 			Parts:    []Ref{published},

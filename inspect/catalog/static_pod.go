@@ -10,7 +10,10 @@ type staticPodInput struct {
 	// revision, which is put on one master after another. Without it the cert-syncer
 	// writes a change into the same file on all masters, and the process reloads it.
 	// etcd's are in both lists, and it has no cert-syncer.
-	Rollout    bool
+	Rollout bool
+	// AtStart: the cert-syncer writes a change, too, and the process reads it when it next starts.
+	AtStart    bool
+	Doc        string // where it is otherwise
 	ConfigMaps []string
 	Secrets    []string
 	In         Range
@@ -18,8 +21,7 @@ type staticPodInput struct {
 }
 
 // staticPodInputs returns every row about what static pods read. What is in none is read
-// by none, but for trusted-ca-bundle, which kube-apiserver and kube-controller-manager copy
-// when they start. What is read in both ways is in the rows of revisions.
+// by none. What is read in both ways is in the rows of revisions.
 func staticPodInputs() []staticPodInput {
 	read := func(of, lists, commits string) Evidence {
 		return Evidence{Verified, of + "pkg/operator/starter.go (" + lists + ") @ " + commits}
@@ -29,7 +31,7 @@ func staticPodInputs() []staticPodInput {
 	const kcmCommits = "4e72164b8, release-4.12 c3c07bebb to release-4.23 209d5915d, the same in all of them"
 	const schedulerCommits = "56fa32546, release-4.12 a0e7f248a to release-4.23, the same in all of them"
 	revisions := staticPodInput{
-		Component: kas, Rollout: true, In: between(kas, Minor{4, 12}, Minor{4, 18}), Evidence: read(repo, "RevisionConfigMaps, RevisionSecrets", "release-4.12 0217c88fb to release-4.18 e9bc90906, the same in all of them"),
+		Component: kas, Rollout: true, In: between(kas, Minor{4, 17}, Minor{4, 18}), Evidence: read(repo, "RevisionConfigMaps, RevisionSecrets", "release-4.12 0217c88fb to release-4.18 e9bc90906, the same in all of them"),
 		ConfigMaps: []string{"etcd-serving-ca", "kube-apiserver-server-ca", "kubelet-serving-ca"},
 		Secrets:    []string{"etcd-client", "localhost-recovery-serving-certkey", "localhost-recovery-client-token", "webhook-authenticator"},
 	}
@@ -37,7 +39,23 @@ func staticPodInputs() []staticPodInput {
 	oidc := revisions
 	oidc.ConfigMaps, oidc.In = append(slices.Clone(revisions.ConfigMaps), "auth-config"), since(kas, Minor{4, 19})
 	oidc.Evidence = read(repo, "RevisionConfigMaps, RevisionSecrets", "release-4.19 1b4840343 to release-4.23 440392249, the same in all of them")
+	// Up to there it is a copy of the cloud API's CAs, where the platform has some; then the operator deletes it.
+	withCloud := func(row staticPodInput, in Range) staticPodInput {
+		row.ConfigMaps, row.In = append(slices.Clone(row.ConfigMaps), "cloud-config"), in
+		row.Source += "; pkg/operator/configobservation and vendored library-go pkg/operator/configobserver/cloudprovider/observe_cloudprovider.go"
+		return row
+	}
+	kcmRevisions := staticPodInput{
+		Component: kcm, Rollout: true, In: since(kcm, Minor{4, 16}), Evidence: read(kcmRepo, "deploymentConfigMaps, deploymentSecrets", kcmCommits),
+		ConfigMaps: []string{"serviceaccount-ca", "service-ca"}, Secrets: []string{"serving-cert", "localhost-recovery-client-token"},
+	}
+	trustedCAs := func(component string, e Evidence) staticPodInput {
+		e.Source += "; the static pod copies it when its container starts (bindata/assets/" + component + "/pod.yaml)"
+		return staticPodInput{Component: component, AtStart: true, ConfigMaps: []string{"trusted-ca-bundle"}, In: since(component, Minor{4, 12}), Evidence: e}
+	}
+	fenced := "with two nodes and fencing (DualReplica) etcd itself is not restarted: pacemaker runs it"
 	return []staticPodInput{
+		withCloud(revisions, between(kas, Minor{4, 12}, Minor{4, 16})),
 		revisions,
 		oidc,
 		{
@@ -48,14 +66,14 @@ func staticPodInputs() []staticPodInput {
 				"control-plane-node-admin-client-cert-key", "check-endpoints-client-cert-key", "kubelet-client", "node-kubeconfigs", "user-serving-cert-*",
 			},
 		},
-		{
-			Component: kcm, Rollout: true, In: since(kcm, Minor{4, 12}), Evidence: read(kcmRepo, "deploymentConfigMaps, deploymentSecrets", kcmCommits),
-			ConfigMaps: []string{"serviceaccount-ca", "service-ca"}, Secrets: []string{"serving-cert", "localhost-recovery-client-token"},
-		},
+		trustedCAs(kas, read(repo, "CertConfigMaps", kasCommits)),
+		withCloud(kcmRevisions, between(kcm, Minor{4, 12}, Minor{4, 15})),
+		kcmRevisions,
 		{
 			Component: kcm, In: since(kcm, Minor{4, 12}), Evidence: read(kcmRepo, "CertConfigMaps, CertSecrets", kcmCommits),
 			ConfigMaps: []string{"aggregator-client-ca", "client-ca"}, Secrets: []string{"kube-controller-manager-client-cert-key", "csr-signer"},
 		},
+		trustedCAs(kcm, read(kcmRepo, "CertConfigMaps", kcmCommits)),
 		{
 			Component: scheduler, Rollout: true, In: since(scheduler, Minor{4, 12}), Evidence: read(schedulerRepo, "deploymentConfigMaps, deploymentSecrets", schedulerCommits),
 			ConfigMaps: []string{"serviceaccount-ca"}, Secrets: []string{"serving-cert", "localhost-recovery-client-token"},
@@ -69,7 +87,12 @@ func staticPodInputs() []staticPodInput {
 			ConfigMaps: []string{"etcd-serving-ca", "etcd-peer-client-ca", "etcd-metrics-proxy-serving-ca", "etcd-metrics-proxy-client-ca"}, Secrets: []string{"etcd-all-certs"},
 		},
 		{
-			Component: etcd, Rollout: true, In: since(etcd, Minor{4, 17}), Evidence: etcdPod(),
+			Component: etcd, Rollout: true, In: between(etcd, Minor{4, 17}, Minor{4, 18}), Evidence: etcdPod(),
+			ConfigMaps: []string{"etcd-all-bundles"}, Secrets: []string{"etcd-all-certs"},
+		},
+		{
+			Component: etcd, Rollout: true, Doc: fenced, In: since(etcd, Minor{4, 19}),
+			Evidence:   Evidence{Verified, etcdPod().Source + "; pkg/operator/ceohelpers/podsubstitution.go (EnableEtcdContainer), pkg/tnf/pkg/pcs/etcd.go @ release-4.19 to release-4.22"},
 			ConfigMaps: []string{"etcd-all-bundles"}, Secrets: []string{"etcd-all-certs"},
 		},
 	}
@@ -99,3 +122,28 @@ func staticPodInputOf(of Ref, v Versions) (staticPodInput, Tristate) {
 
 // namespace is where the objects are.
 func (i staticPodInput) namespace() string { return "openshift-" + i.Component }
+
+func cloudConfigPlaces() []Place {
+	places, _ := cloudConfigs()
+	return places
+}
+
+func cloudConfigAggregates() []Aggregate {
+	_, aggregates := cloudConfigs()
+	return aggregates
+}
+
+// cloudConfigs are the copies of the cloud API's CAs that static pods had, on platforms that have some.
+func cloudConfigs() (places []Place, aggregates []Aggregate) {
+	for _, c := range []struct {
+		component, owner, repo string
+		last                   Minor
+	}{{kas, kasOwner, "openshift/cluster-kube-apiserver-operator ", Minor{4, 16}}, {kcm, kcmOwner, kcmRepo, Minor{4, 15}}} {
+		at := Ref{Kind: ConfigMap, Namespace: "openshift-" + c.component, Name: "cloud-config", Key: "ca-bundle.pem"}
+		in := Range{Component: c.component, To: c.last}
+		e := Evidence{Verified, c.repo + "vendored library-go pkg/operator/configobserver/cloudprovider/observe_cloudprovider.go @ release-4.12 to release-" + c.last.String() + "; deleted by later ones"}
+		places = append(places, Place{Ref: at, Role: CABundle, Owner: c.owner, Doc: "CAs with which " + c.component + " verifies the cloud API, a copy: on AWS, Azure, GCP and vSphere, in 4.12 on OpenStack, too", In: in, Evidence: e})
+		aggregates = append(aggregates, Aggregate{Target: at, Parts: []Ref{{Kind: ConfigMap, Namespace: managed, Name: "kube-cloud-config", Key: "ca-bundle.pem"}}, Relation: Copy, In: in, Evidence: e})
+	}
+	return places, aggregates
+}

@@ -27,7 +27,8 @@ func Topologies() []Topology {
 		{Name: "HighlyAvailableArbiter", RestartAllowed: true, Evidence: Evidence{Derived, api + "containers run outside of the kubelet's unit"}},
 		{
 			Name: "DualReplica", Doc: "with two nodes and fencing, the kubelet is a resource of pacemaker and etcd is tied to it: a restart by systemd may stop etcd or fence the node",
-			Next: "have pacemaker do it: pcs resource", Evidence: Evidence{Derived, api + "openshift/enhancements two-node-fencing"},
+			Next:     "have pacemaker do it: pcs resource restart kubelet-clone NODE, one node after the other, with etcd healthy on both: etcd on that node is stopped and started with it",
+			Evidence: Evidence{Verified, api + "openshift/cluster-etcd-operator pkg/tnf/pkg/pcs/cluster.go and etcd.go (order and colocation of kubelet-clone and etcd-clone), pkg/tnf/after-setup @ release-4.19 to release-4.22; openshift/enhancements two-node-fencing/tnf.md"},
 		},
 		{
 			Name: "External", HostedComponents: []string{kas, kcm, scheduler, etcd}, Doc: "the control plane is hosted elsewhere: it has no such load balancer signer, and nodes get their kubeconfigs from their NodePool",

@@ -59,3 +59,47 @@ func TestNamesakesAreDueWithTheFirstOfThem(t *testing.T) {
 		}
 	}
 }
+
+// TestStubsOfEveryPool: machine-config-operator makes one for each pool, of the rotated CA, or of the
+// installer's where there is none.
+func TestStubsOfEveryPool(t *testing.T) {
+	t.Parallel()
+	const config, api = "openshift-machine-config-operator", "openshift-machine-api"
+	root, server := pkitest.NewCA("root-ca", inspecttest.DaysFromNoon(-1000), inspecttest.DaysFromNoon(2000)), pkitest.NewCA("server-ca", inspecttest.DaysFromNoon(-9), inspecttest.DaysFromNoon(3600))
+	for title, c := range map[string]struct {
+		version  string
+		rotated  bool
+		whole    bool
+		stub     *pkitest.Authority
+		lacks    *pkitest.Authority
+		compared bool
+	}{
+		"with the rotated CA":              {"4.19.9", true, true, server, nil, true},
+		"without the rotated CA":           {"4.19.9", true, true, root, server, true},
+		"no rotated CA":                    {"4.19.9", false, true, root, nil, true},
+		"no rotated CA, without root-ca's": {"4.19.9", false, true, server, root, true},
+		"the rotated CA may not be read":   {"4.19.9", false, false, root, nil, false},
+		"up to 4.18":                       {"4.18.9", true, true, root, nil, true},
+	} {
+		f := inspecttest.NewFixture(c.version).ConfigMap("kube-system", "root-ca", "ca.crt", root.CertPEM)
+		if c.rotated {
+			f.ConfigMap(config, "machine-config-server-ca", "ca-bundle.crt", server.CertPEM)
+		}
+		if c.whole {
+			f.Whole()
+		}
+		f.Object(inspect.Object{Kind: "Secret", Namespace: api, Name: "infra-user-data-managed"}, map[string][]byte{"userData": c.stub.CertPEM})
+		f.Object(inspect.Object{Kind: "Secret", Namespace: "team", Name: "infra-user-data-managed"}, map[string][]byte{"userData": pkitest.NewCA("theirs", inspecttest.DaysFromNoon(-9), inspecttest.DaysFromNoon(9)).CertPEM})
+		f.Snapshot.Sort()
+		made := slices.DeleteFunc(inspect.NewFacts(f.Snapshot, inspecttest.Noon, 30*inspecttest.Day).Aggregates(), func(m inspect.DerivedBundle) bool { return m.At[0].Name != "infra-user-data-managed" })
+		switch {
+		case len(made) != 1 && (c.compared || len(made) > 0):
+			t.Errorf("%s: %+v", title, made)
+		case !c.compared:
+		case made[0].At[0].Namespace != api || len(made[0].Unread) > 0 || (len(made[0].Missing) > 0) != (c.lacks != nil):
+			t.Errorf("%s: %+v", title, made[0])
+		case c.lacks != nil && (len(made[0].Missing) != 1 || made[0].Missing[0].Fingerprint != pki.FingerprintOf(c.lacks.Cert.Raw)):
+			t.Errorf("%s: lacks %+v", title, made[0].Missing)
+		}
+	}
+}

@@ -34,6 +34,7 @@ type movingObject struct {
 		PauseRequests       []string               `json:"pauseRequests"`       // of a NodeHealthCheck
 		ScaleDown           struct{ Enabled bool } `json:"scaleDown"`           // of a ClusterAutoscaler
 		State               string                 `json:"state"`               // of a ControlPlaneMachineSet
+		Strategy            struct{ Type string }  `json:"strategy"`            // of a ControlPlaneMachineSet
 		Replicas            int                    `json:"replicas"`            // of a ControlPlaneMachineSet, of a Deployment
 	} `json:"spec"`
 	Status struct {
@@ -222,15 +223,33 @@ func actor(row catalog.ControlPlaneResource, o *movingObject) inspect.Actor {
 		}
 	case catalog.ControlPlaneMachines:
 		a.Why = "state " + foreign.Text(cmp.Or(o.Spec.State, "Inactive"))
-		if o.Spec.State == "Active" && (o.Status.UpToDate < o.Status.Replicas || o.Status.Replicas != o.Spec.Replicas) {
+		if o.Spec.State == "Active" && (o.Status.UpToDate < o.Status.Replicas && o.Spec.Strategy.Type != "OnDelete" || o.Status.Replicas != o.Spec.Replicas) {
 			a.Active, a.Why = catalog.Yes, fmt.Sprintf("it is replacing machines: %d of %d are as it wants, and there are %d", o.Status.UpToDate, o.Spec.Replicas, o.Status.Replicas)
 		}
 	case catalog.MachineAutoscalers:
 		a.Why = "it names machines to the ClusterAutoscaler"
 	default:
-		a.Active, a.Why = catalog.Yes, "it is at work on node "+o.Metadata.Name
+		a.Active, a.Why = catalog.Yes, "it is at work on "+o.remediated()
 	}
 	return a
+}
+
+// remediated is what a SelfNodeRemediation reboots.
+func (o *movingObject) remediated() string {
+	machine := ""
+	for _, owner := range o.Metadata.OwnerReferences {
+		if owner.Kind == "NodeHealthCheck" {
+			machine = ""
+			break
+		}
+		if owner.Kind == "Machine" {
+			machine = owner.Name
+		}
+	}
+	if machine != "" {
+		return "the node of Machine " + foreign.Text(machine)
+	}
+	return "node " + cmp.Or(foreign.Text(o.Metadata.Annotations[catalog.AnnotationRemediatedNode]), o.Metadata.Name)
 }
 
 // nodeStates lists all nodes.

@@ -127,3 +127,46 @@ func TestWhatIsNotServedIsAskedForOnce(t *testing.T) {
 		t.Error("nobody asked for what may delete machines")
 	}
 }
+
+// TestWhichNodeIsRebooted: a SelfNodeRemediation may have a generated name, or that of a Machine.
+func TestWhichNodeIsRebooted(t *testing.T) {
+	t.Parallel()
+	row, ok := catalog.ControlPlaneResourceOf("selfnoderemediations")
+	if !ok {
+		t.Fatal("no row")
+	}
+	named := map[string]string{catalog.AnnotationRemediatedNode: "worker-1"}
+	machine, check := metav1.OwnerReference{Kind: "Machine", Name: "m-1"}, metav1.OwnerReference{Kind: "NodeHealthCheck", Name: "nhc"}
+	for name, c := range map[string]struct {
+		meta metav1.ObjectMeta
+		want string
+	}{
+		"its name":                   {metav1.ObjectMeta{Name: "worker-0"}, "node worker-0"},
+		"an annotation":              {metav1.ObjectMeta{Name: "worker-1-x7abc", Annotations: named}, "node worker-1"},
+		"a Machine":                  {metav1.ObjectMeta{Name: "m-1", Annotations: named, OwnerReferences: []metav1.OwnerReference{machine}}, "the node of Machine m-1"},
+		"a NodeHealthCheck's":        {metav1.ObjectMeta{Name: "x", Annotations: named, OwnerReferences: []metav1.OwnerReference{check, machine}}, "node worker-1"},
+		"a NodeHealthCheck's, after": {metav1.ObjectMeta{Name: "x", Annotations: named, OwnerReferences: []metav1.OwnerReference{machine, check}}, "node worker-1"},
+	} {
+		if got := actor(row, &movingObject{Metadata: c.meta}).Why; got != "it is at work on "+c.want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// TestOnDeleteReplacesDeletedMachinesAlone: those that differ stay.
+func TestOnDeleteReplacesDeletedMachinesAlone(t *testing.T) {
+	t.Parallel()
+	row, _ := catalog.ControlPlaneResourceOf(catalog.ControlPlaneMachines)
+	for _, c := range []struct {
+		strategy           string
+		replicas, upToDate int
+		want               catalog.Tristate
+	}{{"RollingUpdate", 3, 2, catalog.Yes}, {"", 3, 2, catalog.Yes}, {"OnDelete", 3, 2, catalog.No}, {"OnDelete", 4, 2, catalog.Yes}, {"RollingUpdate", 3, 3, catalog.No}} {
+		var o movingObject
+		o.Spec.State, o.Spec.Replicas, o.Spec.Strategy.Type = "Active", 3, c.strategy
+		o.Status.Replicas, o.Status.UpToDate = c.replicas, c.upToDate
+		if got := actor(row, &o); got.Active != c.want {
+			t.Errorf("%+v: %s", c, got.Why)
+		}
+	}
+}

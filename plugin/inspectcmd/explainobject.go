@@ -213,7 +213,14 @@ func (e explainer) objectDetails(w io.Writer, o explained) {
 			for _, part := range row.Parts {
 				parts = append(parts, placeOf(part))
 			}
-			line(w, "made of", strings.Join(parts, ", ")+"; versions: "+versionsOf(row.In))
+			made := strings.Join(parts, ", ")
+			switch {
+			case row.Relation == catalog.FirstCopy:
+				made = "the first that exists of " + made
+			case row.Doc != "":
+				made += "; " + row.Doc
+			}
+			line(w, "made of", made+"; versions: "+versionsOf(row.In))
 		}
 	}
 	for _, row := range o.signs {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
@@ -51,7 +52,8 @@ func (a AddKubeconfigCAs) Diff(facts inspect.Snapshot, now time.Time) (*remediat
 		next := "compare it with the same file on another node, and fix it by hand first"
 		var shape *kubeconfig.Refusal
 		if errors.As(err, &shape) && shape.Reason == kubeconfig.CAFile {
-			next = fmt.Sprintf("on the node: append the CAs to %s, then: systemctl restart kubelet", shape.Path)
+			n, _ := facts.Node(a.NodeName)
+			next = fmt.Sprintf("on the node: %s, then: systemctl restart kubelet", catalog.AppendCA(shape.Path, n.Role))
 		}
 		return &remediate.Refusal{Name: remediate.FileShape, Node: a.NodeName, Reason: a.Path + ": " + err.Error(), Next: next}
 	}

@@ -3,6 +3,7 @@ package action
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -197,6 +198,51 @@ func TestPauseWritesOneFieldOnly(t *testing.T) {
 		requests, _, _ := unstructured.NestedStringSlice(live.Object, "spec", "pauseRequests")
 		if (err != nil) != c.fails || writes != c.writes || live.GetAnnotations()[key] != c.annotation || !slices.Equal(requests, c.requests) {
 			t.Errorf("%s: %v, %d writes, annotation %q, requests %q", title, err, writes, live.GetAnnotations()[key], requests)
+		}
+	}
+}
+
+// TestPausingByHandLeavesOthersRequests: the commands for people add and remove one entry of the list.
+func TestPausingByHandLeavesOthersRequests(t *testing.T) {
+	t.Parallel()
+	const own = "certificates are being repaired"
+	row, _ := catalog.ControlPlaneResourceOf(catalog.NodeHealthChecks)
+	health := schema.GroupVersionResource{Group: "remediation.medik8s.io", Version: "v1alpha1", Resource: catalog.NodeHealthChecks}
+	for title, c := range map[string]struct {
+		command string
+		spec    map[string]any
+		want    []string
+		fails   bool
+	}{
+		"no list":                  {row.Pause, map[string]any{}, []string{own}, false},
+		"an empty list":            {row.Pause, map[string]any{"pauseRequests": []any{}}, []string{own}, false},
+		"another's request":        {row.Pause, map[string]any{"pauseRequests": []any{"an upgrade"}}, []string{"an upgrade", own}, false},
+		"alone":                    {row.Resume, map[string]any{"pauseRequests": []any{own}}, nil, false},
+		"before another's request": {row.Resume, map[string]any{"pauseRequests": []any{own, "an upgrade"}}, []string{"an upgrade"}, false},
+		"behind another's request": {row.Resume, map[string]any{"pauseRequests": []any{"an upgrade", own}}, []string{"an upgrade", own}, true},
+		"another's request alone":  {row.Resume, map[string]any{"pauseRequests": []any{"an upgrade"}}, []string{"an upgrade"}, true},
+	} {
+		u := &unstructured.Unstructured{Object: map[string]any{"spec": c.spec}}
+		u.SetGroupVersionKind(health.GroupVersion().WithKind("NodeHealthCheck"))
+		u.SetName("workers")
+		client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{health: "NodeHealthCheckList"}, u)
+		var err error
+		for _, one := range strings.Split(c.command, " || ") { // as a shell does
+			before, patch, _ := strings.Cut(strings.TrimSuffix(one, "'"), " --type json -p '")
+			if before != "oc patch nodehealthcheck NAME" {
+				t.Fatal(one)
+			}
+			if _, err = client.Resource(health).Patch(t.Context(), "workers", types.JSONPatchType, []byte(patch), metav1.PatchOptions{}); err == nil {
+				break
+			}
+		}
+		live, failed := client.Resource(health).Get(t.Context(), "workers", metav1.GetOptions{})
+		if failed != nil {
+			t.Fatal(failed)
+		}
+		requests, _, _ := unstructured.NestedStringSlice(live.Object, "spec", "pauseRequests")
+		if !slices.Equal(requests, c.want) || (err != nil) != c.fails {
+			t.Errorf("%s: %q, want %q: %v", title, requests, c.want, err)
 		}
 	}
 }

@@ -297,20 +297,23 @@ func (a Repair) ownerFirst(d *remediate.Draft, n *inspect.Node, path string, old
 // otherTrustFiles says which other files on the plan's nodes lack CAs that kubelets are given. They
 // are left as they are: who reads them at its start would have to be restarted, too.
 func (a Repair) otherTrustFiles(d *remediate.Draft) {
-	type lack struct{ path, ca string } // ca is empty where it is not known
+	type lack struct { // ca is empty where it is not known
+		row catalog.OtherTrustFile
+		ca  string
+	}
 	on := map[lack][]string{}
 	var order []lack
-	rows, clusters := map[string]catalog.OtherTrustFile{}, map[string]string{}
+	clusters := map[string]string{}
 	for _, planned := range d.Plan.Nodes() {
 		n, ok := d.Facts.Node(planned.Name)
 		if !ok {
 			continue
 		}
 		for _, row := range inspect.KubeletSetupOf(d.Facts, n).OtherTrustFiles {
-			if inspect.MissingFile(d.Facts, n, row.Path) {
+			if !row.For(n.Role) || inspect.MissingFile(d.Facts, n, row.Path) {
 				continue
 			}
-			l := lack{path: row.Path}
+			l := lack{row: row}
 			old, read := certsOn(d.Facts, n.Name, row.Path)
 			if missing := action.Unexpired(pki.Without(a.trusted, old), d.Plan.Now); read && len(missing) == 0 {
 				continue
@@ -322,7 +325,7 @@ func (a Repair) otherTrustFiles(d *remediate.Draft) {
 					clusters[row.Path] = c.Name
 				}
 			}
-			if rows[row.Path] = row; on[l] == nil {
+			if on[l] == nil {
 				order = append(order, l)
 			}
 			if !slices.Contains(on[l], n.Name) {
@@ -331,12 +334,12 @@ func (a Repair) otherTrustFiles(d *remediate.Draft) {
 		}
 	}
 	for _, l := range order {
-		row, nodes := rows[l.path], strings.Join(on[l], ", ")
+		row, nodes := l.row, strings.Join(on[l], ", ")
 		if l.ca == "" {
-			d.Note("Whether %s on %s has the CA is unknown: %s.", l.path, nodes, row.Reader)
+			d.Note("Whether %s on %s has the CA is unknown: %s.", row.Path, nodes, row.Reader)
 			continue
 		}
-		d.Note("%s on %s lacks %s, and stays as it is: %s. To fix it, there: %s", l.path, nodes, l.ca, row.Reader, strings.ReplaceAll(row.Remediation, "CLUSTER", nodeexec.Quote(clusters[l.path])))
+		d.Note("%s on %s lacks %s, and stays as it is: %s. To fix it, there: %s", row.Path, nodes, l.ca, row.Reader, strings.ReplaceAll(row.Remediation, "CLUSTER", nodeexec.Quote(clusters[row.Path])))
 	}
 }
 

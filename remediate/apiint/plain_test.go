@@ -90,7 +90,8 @@ func TestWhatKubeadmsNodesHaveBesideIsSaidAndLeft(t *testing.T) {
 	notes := strings.Join(p.Notes.Texts(), "\n")
 	for _, want := range []string{
 		manager + " on master-0 lacks", "kube-controller-manager reads it when it starts", "config set-cluster default-cluster",
-		catalog.KubeadmCA + " on master-0, worker-0, worker-1 lacks",
+		catalog.KubeadmCA + " on master-0 lacks", "To fix it, there: first give --cluster-signing-cert-file a file of its own",
+		catalog.KubeadmCA + " on worker-0, worker-1 lacks", "To fix it, there: append the CA",
 	} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("the notes do not say %q:\n%s", want, notes)
@@ -115,7 +116,19 @@ func TestWhatKubeadmsNodesHaveBesideIsSaidAndLeft(t *testing.T) {
 
 func TestAKubeconfigWhoseCAIsAFileIsRefused(t *testing.T) {
 	t.Parallel()
-	f := remediatetest.KubeadmFixture("worker-0")
+	for role, want := range map[string]string{
+		catalog.RoleWorker: "on the node: append the CAs to " + catalog.KubeadmCA + ", then: systemctl restart kubelet",
+		catalog.RoleMaster: "on the node: first give --cluster-signing-cert-file a file of its own",
+		"":                 "on the node: first give --cluster-signing-cert-file a file of its own",
+	} {
+		refusesCAFile(t, role, want)
+	}
+}
+
+func refusesCAFile(t *testing.T, role, want string) {
+	t.Helper()
+	f := remediatetest.KubeadmFixture("node-0")
+	f.FirstNode().Role = role
 	k := &f.FirstNode().Kubeconfigs[0]
 	before, _, _ := strings.Cut(string(k.Text), "certificate-authority-data:")
 	_, after, _ := strings.Cut(string(k.Text), "    server:")
@@ -123,8 +136,8 @@ func TestAKubeconfigWhoseCAIsAFileIsRefused(t *testing.T) {
 	f.FirstNode().File(k.Path).Size = int64(len(k.Text))
 	_, err := fixOf(f).Plan("run-1", f.Snapshot, remediatetest.TestNow)
 	var r *remediate.Refusal
-	if !errors.As(err, &r) || r.Name != remediate.FileShape || !strings.Contains(r.Next, "append the CAs to "+catalog.KubeadmCA+", then: systemctl restart kubelet") {
-		t.Errorf("%v: %+v", err, r)
+	if !errors.As(err, &r) || r.Name != remediate.FileShape || !strings.HasPrefix(r.Next, want) || !strings.HasSuffix(r.Next, ", then: systemctl restart kubelet") {
+		t.Errorf("%s: %v: %+v", role, err, r)
 	}
 }
 

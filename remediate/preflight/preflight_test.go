@@ -184,7 +184,7 @@ func TestPreflight(t *testing.T) {
 		{"a health check that will be paused", "remediation-active", workers, func(p *Preflight) { actor("nodehealthchecks", catalog.Yes)(p); p.Pause = true }, catalog.Yes, ""},
 		{"a health check that somebody paused", "remediation-active", workers, actor("machinehealthchecks", catalog.Yes, "ops"), catalog.Yes, "is paused by “ops”"},
 		{"the one that heeds Terminating alone", "remediation-active", workers, actor("machinehealthchecks", catalog.No), catalog.Yes, ""},
-		{"a node that is rebooted now, which no pause ends", "remediation-active", workers, func(p *Preflight) { actor("selfnoderemediations", catalog.Yes)(p); p.Pause = true }, catalog.No, "reboots the node"},
+		{"a node that is rebooted now, which no pause ends", "remediation-active", workers, func(p *Preflight) { actor("selfnoderemediations", catalog.Yes)(p); p.Pause = true }, catalog.No, "reboots a node"},
 		{"an autoscaler without a set", "remediation-active", workers, actor("clusterautoscalers", catalog.Yes), catalog.Yes, ""},
 		{"an autoscaler with a set", "remediation-active", workers, func(p *Preflight) {
 			actor("clusterautoscalers", catalog.Yes)(p)

@@ -112,7 +112,7 @@ func TestFixKubeadm(t *testing.T) {
 	ends(t, f.inLab(t, "fix-api-int", "status", "--via", "ssh", "--details"), 1, "masters: 1 pending", "workers-not-ready: 1 pending")
 
 	r := f.inLab(t, append(all, "--yes", "--details")...)
-	ends(t, r, 0, "kube-system/kube-root-ca.crt", kubeadmJoin, kubeadmOwn, "/etc/kubernetes/controller-manager.conf on master-0 lacks", "/etc/kubernetes/pki/ca.crt on master-0, worker-0 lacks",
+	ends(t, r, 0, "kube-system/kube-root-ca.crt", kubeadmJoin, kubeadmOwn, "/etc/kubernetes/controller-manager.conf on master-0 lacks", "/etc/kubernetes/pki/ca.crt on master-0 lacks", "/etc/kubernetes/pki/ca.crt on worker-0 lacks",
 		"its kube-apiserver answers", "server-side-consistent", "static-pods-settled")
 	published := caSums([]byte(mustDo(t, lab, "get", "configmap", "-n", "kube-system", "kube-root-ca.crt", "-o", `jsonpath={.data.ca\.crt}`)))
 	if !contains(published, []string{f.newCA(t)}) {
