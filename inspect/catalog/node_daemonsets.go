@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"slices"
-	"sync"
 )
 
 // NodeDaemonSet is a row: a DaemonSet of whose pods each node has one, and which may have
@@ -88,19 +87,13 @@ func NodeDaemonSets() []NodeDaemonSet {
 
 // DaemonSetOf is the DaemonSet in whose pods a Command runs; empty: in none's, as the kubelet.
 func DaemonSetOf(command string) (namespace, daemonSet string) {
-	row := daemonSets()[command]
-	return row.Namespace, row.DaemonSet
-}
-
-var daemonSets = sync.OnceValue(func() map[string]NodeDaemonSet {
-	of := map[string]NodeDaemonSet{}
 	for _, row := range NodeDaemonSets() {
-		if row.Command != "" {
-			of[row.Command] = row
+		if row.Command == command && command != "" {
+			return row.Namespace, row.DaemonSet
 		}
 	}
-	return of
-})
+	return "", ""
+}
 
 // NodeDaemonSetsIn returns the rows that hold for these versions. Where a version is not
 // known, those that may hold are left out: of two rows for the same pods only one is

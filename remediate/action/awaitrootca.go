@@ -149,6 +149,9 @@ func rolloutHint(r inspect.Rollout, ca []*pki.Cert) string {
 		`oc patch %[1]s cluster --type=merge -p '{"spec":{"forceRedeploymentReason":"certrot-'"$(date +%%s)"'"}}'`, resource, namespace)
 }
 
+// multusContainer is in openshift/cluster-network-operator bindata/network/multus/multus.yaml, 4.14 to 4.22.
+const multusContainer = "kube-multus"
+
 // networkless says what may keep an installer pod waiting on a master that is Ready: a
 // multus that still has only the previous CA loaded gives it no network. What helps is its
 // process ended on the node: the kubelet starts that again by itself. A pod that is deleted
@@ -163,7 +166,7 @@ func networkless(r inspect.Rollout) string {
 			if row.ID == "multus" {
 				text += fmt.Sprintf("The installer pod waits on %s, which is Ready. Its %s (%s) may still be outdated in memory, with only the previous CA: then new pods there get no network. If the events say so (%s), the kubelet's kubeconfig on %s has the CA, and the client certificate of %s has not expired (%s), restart its container. Do not delete the pod: it may not be replaced yet. On %s: %s. ",
 					m.Node, row.DaemonSet, row.In, foreign.Command("", "oc -n %s get events", catalog.ServiceAccountCA().Namespace), m.Node, row.DaemonSet,
-					foreign.Command("", "sudo openssl x509 -noout -enddate -in %s", row.Client), m.Node, foreign.Command("", "sudo kill $(pidof %s)", row.Command))
+					foreign.Command("", "sudo openssl x509 -noout -enddate -in %s", row.Client), m.Node, foreign.Command("", "sudo crictl stop $(sudo crictl ps -q --label io.kubernetes.pod.namespace=%s --label io.kubernetes.container.name=%s)", row.Namespace, multusContainer))
 			}
 		}
 	}

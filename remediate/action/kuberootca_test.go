@@ -63,7 +63,7 @@ func TestAwaitRootCA(t *testing.T) {
 		"a master that is away":             {behind(7, "Unknown"), "Installer pods can't run on master-0, and the rollout to all control plane nodes waits for that. Repair it first: oc describe node master-0"},
 		"nobody knows why":                  {behind(7, "True"), "forceRedeploymentReason"},
 		"an installer pod waits":            {waits, "Its multus (network 4.14+) may still be outdated in memory, with only the previous CA"},
-		"and how multus is restarted":       {waits, "On master-0: sudo kill $(pidof multus-daemon). What the operator says"},
+		"and how multus is restarted":       {waits, "On master-0: sudo crictl stop $(sudo crictl ps -q --label io.kubernetes.pod.namespace=openshift-multus --label io.kubernetes.container.name=kube-multus). What the operator says"},
 		"and for how long it may be":        {waits, "-enddate -in /etc/cni/multus/certs/multus-client-current.pem"},
 		"the operator does nothing":         {inspect.Rollout{Operator: true, Source: old, RootCAs: done.RootCAs}, "logs deployment/kube-controller-manager-operator"},
 		"a plain kube-controller-manager":   {inspect.Rollout{RootCAs: behind(7, "").RootCAs}, "reads it when it starts"},
