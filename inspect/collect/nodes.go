@@ -265,7 +265,11 @@ func (n Nodes) one(ctx context.Context, o NodeObject) (facts inspect.Snapshot, m
 // for are not there.
 func (n Nodes) Read(ctx context.Context, o NodeObject, node OnNode) (facts inspect.Snapshot, missing []string, err error) {
 	sent := clock()
-	r, err := gather.Read(ctx, node, n.Scanner, n.Options)
+	sc := n.Scanner
+	if o.Role != catalog.RoleMaster {
+		sc = sc.Alone()
+	}
+	r, err := gather.Read(ctx, node, sc, n.Options)
 	if err != nil {
 		return inspect.Snapshot{}, nil, err
 	}

@@ -238,3 +238,27 @@ func TestTenantsShareIsTheirOwn(t *testing.T) {
 		t.Errorf("once more apart, when it is known: %d certificates", len(c.Certs))
 	}
 }
+
+// TestOneWritersShareIsItsOwn: what its values spend leaves those of others readable, the same values, too.
+func TestOneWritersShareIsItsOwn(t *testing.T) {
+	t.Parallel()
+	from, to := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	var costly []byte
+	for n := range 6 {
+		costly = append(costly, pkitest.NewCA(fmt.Sprintf("costly %d", n), from, to, pkitest.Curve(elliptic.P521())).CertPEM...)
+	}
+	read := func(sc *Scanner) *Content { return sc.Scan(costly)[0].Content }
+	for name, other := range map[string]func(*Scanner) *Scanner{"another": (*Scanner).Alone, "tenants": (*Scanner).Apart, "the platform": func(sc *Scanner) *Scanner { return sc }} {
+		sc := NewScanner()
+		spent := sc.Alone()
+		spent.small.work.left.Store(0)
+		for range 2 {
+			if c := read(spent.Within(t.Context())); len(c.Certs) >= 6 || c.CutShort() == "" {
+				t.Fatalf("the share is spent, and %d are read: %+v", len(c.Certs), c.Bad)
+			}
+		}
+		if c := read(other(sc)); len(c.Certs) != 6 || c.CutShort() != "" {
+			t.Errorf("the same value of %s: %d certificates, %+v", name, len(c.Certs), c.Bad)
+		}
+	}
+}

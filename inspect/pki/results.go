@@ -289,9 +289,6 @@ const (
 	maxYAMLMore = 8 << 20 // of all values, beyond that
 )
 
-// smallness is what may still be spent on values that are far smaller than what is in them.
-type smallness struct{ unpacked, things, certs, work, yaml budget }
-
 // CutShort says why not all of a value was read; empty: all was.
 func (c *Content) CutShort() string {
 	for _, b := range c.Bad {
@@ -334,14 +331,6 @@ func (w *walk) payYAML(n int) bool {
 	more := min(n, n-w.ownYAML)
 	w.ownYAML = max(w.ownYAML-n, 0)
 	return more <= 0 || w.scanner.small.yaml.take(int64(more))
-}
-
-func (s *smallness) fill() {
-	s.unpacked.left.Store(maxUnpackedMore)
-	s.things.left.Store(maxThingsMore)
-	s.certs.left.Store(maxCertsMore)
-	s.work.left.Store(maxWorkMore)
-	s.yaml.left.Store(maxYAMLMore)
 }
 
 // keep returns what was found in a value of that length, or, where that is too much, as much of

@@ -68,8 +68,22 @@ type memory struct {
 	rounds budgets                 // of key derivation, for all values
 	// trusted and apart are what values may unpack to and hold that are far smaller, together.
 	trusted, apart smallness
-	// cutApart are the values that were cut short because those read Apart had spent their share.
-	cutApart map[Fingerprint][]Found
+}
+
+// smallness is what may still be spent on values that are far smaller than what is in them.
+type smallness struct {
+	unpacked, things, certs, work, yaml budget
+	// cut are the values that were cut short because this was spent; nil: no other's is left, so that
+	// they are in memory.values.
+	cut map[Fingerprint][]Found
+}
+
+func (s *smallness) fill() {
+	s.unpacked.left.Store(maxUnpackedMore)
+	s.things.left.Store(maxThingsMore)
+	s.certs.left.Store(maxCertsMore)
+	s.work.left.Store(maxWorkMore)
+	s.yaml.left.Store(maxYAMLMore)
 }
 
 // NewScanner returns an empty Scanner.
@@ -79,18 +93,25 @@ func NewScanner() *Scanner {
 		values: map[Fingerprint][]Found{},
 		words:  map[string]string{},
 		usages: map[string][]string{},
-
-		cutApart: map[Fingerprint][]Found{},
 	}
 	s.rounds.fill()
 	s.trusted.fill()
 	s.apart.fill()
+	s.apart.cut = map[Fingerprint][]Found{}
 	return &Scanner{memory: s, small: &s.trusted}
 }
 
 // Apart returns the same scanner for values that many may write, such as a cluster's tenants. What
 // they cost together is counted apart, so that they leave others readable.
 func (s *Scanner) Apart() *Scanner { return &Scanner{memory: s.memory, ctx: s.ctx, small: &s.apart} }
+
+// Alone returns the same scanner for the values of one writer, such as root on a worker node. What they cost
+// is counted alone, so that they leave those of all others readable.
+func (s *Scanner) Alone() *Scanner {
+	own := &smallness{cut: map[Fingerprint][]Found{}}
+	own.fill()
+	return &Scanner{memory: s.memory, ctx: s.ctx, small: own}
+}
 
 // Within returns the same scanner for a reading that ends with ctx: what it
 // remembers is shared. Of a value that is being read then, the rest is left out, and a BadBlock of
@@ -128,8 +149,8 @@ func (s *Scanner) Scan(data []byte) []Found {
 	id := FingerprintOf(data)
 	s.mu.Lock()
 	found, ok := s.values[id]
-	if !ok && s.small == &s.apart {
-		found, ok = s.cutApart[id]
+	if !ok {
+		found, ok = s.small.cut[id]
 	}
 	s.mu.Unlock()
 	if !ok {
@@ -149,8 +170,8 @@ func (s *Scanner) remember(id Fingerprint, found []Found) []Found {
 		return earlier
 	}
 	values := s.values
-	if s.small == &s.apart && slices.ContainsFunc(found, func(f Found) bool { return f.Content.CutShort() != "" }) {
-		values = s.cutApart // more of it may be read elsewhere
+	if s.small.cut != nil && slices.ContainsFunc(found, func(f Found) bool { return f.Content.CutShort() != "" }) {
+		values = s.small.cut // more of it may be read elsewhere
 	}
 	values[id] = found
 	return found

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 )
 
@@ -49,6 +51,23 @@ func TestPeopleGetTheWorstProblems(t *testing.T) {
 		}
 		if n := strings.Count(got.String(), "✗ CRITICAL"); n != want || strings.Contains(got.String(), "7 more findings") == wide {
 			t.Errorf("wide %t: %d problems:\n%s", wide, n, got.String())
+		}
+	}
+}
+
+// TestARevocationListInManyPlacesIsOneRow: root on a node chooses how many; -o wide has them all.
+func TestARevocationListInManyPlacesIsOneRow(t *testing.T) {
+	t.Parallel()
+	b := report.Bundle{CRLs: []report.CRL{{Issuer: "CN=a"}, {Issuer: "CN=b"}}}
+	const places = 500
+	for i := range places {
+		b.Locations = append(b.Locations, pki.Location{Kind: pki.KindFile, Node: "worker-0", Path: fmt.Sprintf("/etc/kubernetes/%d/crl.pem", i)})
+	}
+	for wide, want := range map[bool]int{false: 2 * MaxPlaces, true: 2 * places} {
+		var got bytes.Buffer
+		HumanPrinter{wide: wide}.revocationLists(&got, &report.Inventory{Bundles: []report.Bundle{b}})
+		if n := strings.Count(got.String(), "crl.pem"); n != want || strings.Contains(got.String(), fmt.Sprintf("%d more: -o wide", places-MaxPlaces)) == wide {
+			t.Errorf("wide %t: %d places:\n%.500s", wide, n, got.String())
 		}
 	}
 }

@@ -80,12 +80,20 @@ func (p HumanPrinter) revocationLists(w io.Writer, inv *report.Inventory) {
 		Printf(t, "NEXT UPDATE\tISSUER\tREVOKED\tIN\n")
 	}
 	for _, b := range inv.Bundles {
+		if len(b.CRLs) == 0 {
+			continue
+		}
+		places := inspect.Fold(b.Locations)
+		in := strings.Join(places, ",")
+		if !p.wide && len(places) > MaxPlaces+1 {
+			in = fmt.Sprintf("%s and %d more: -o wide", strings.Join(places[:MaxPlaces], ","), len(places)-MaxPlaces)
+		}
 		for _, l := range b.CRLs {
 			nextUpdate := "-"
 			if !l.NextUpdate.IsZero() {
 				nextUpdate = RelativeTime(inv.Now, l.NextUpdate)
 			}
-			Printf(t, "%s\t%s\t%d\t%s\n", nextUpdate, pki.Foreign(l.Issuer), l.Revoked, strings.Join(inspect.Fold(b.Locations), ","))
+			Printf(t, "%s\t%s\t%d\t%s\n", nextUpdate, pki.Foreign(l.Issuer), l.Revoked, in)
 		}
 	}
 	_ = t.Flush() // the buffer does not fail
