@@ -12,6 +12,7 @@ func allPlaces() []Place {
 		etcdPlaces(),
 		serviceCAPlaces(),
 		ingressPlaces(),
+		canaryPlaces(),
 		gatewayPlaces(),
 		routePlaces(),
 		authenticationPlaces(),

@@ -73,7 +73,7 @@ func sections() []section {
 		{"kube-controller-manager, kube-scheduler, and what every namespace has", join(kubeControllerManagerPlaces(), rootCAPlaces(), schedulerPlaces())},
 		{"etcd", etcdPlaces()},
 		{"service-ca", serviceCAPlaces()},
-		{"Ingress and routes", join(ingressPlaces(), gatewayPlaces(), routePlaces())},
+		{"Ingress and routes", join(ingressPlaces(), canaryPlaces(), gatewayPlaces(), routePlaces())},
 		{"Authentication, console, and the API servers beside kube-apiserver", join(authenticationPlaces(), openShiftAPIPlaces())},
 		{"Machine config", join(machineConfigPlaces(), controllerConfigPlaces(), machineConfigFilePlaces())},
 		{"Network", networkPlaces()},
