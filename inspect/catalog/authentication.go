@@ -58,8 +58,10 @@ func authenticationPlaces() []Place {
 		// The copy for an OIDC issuer has the name that the administrator chose: a row for it would be one for any ConfigMap there.
 		{Ref: bundle("openshift-console", "oauth-serving-cert"), Role: CABundle, Owner: consoleOwner, Doc: "the console verifies the OAuth server's certificate with it; with OIDC, from 4.15 on, it verifies the issuer with a copy of the ConfigMap in Authentication spec.oidcProviders[].issuer.certificateAuthority, in the same namespace", In: Range{Component: console},
 			Evidence: Evidence{Verified, consoleRepo + "pkg/console/starter/starter.go and pkg/console/controllers/oidcsetup/oidcsetup.go @ release-4.12 a67babae3, release-4.22 68028ec98 and 684157180"}},
-		serviceCertificate("openshift-console", "console-serving-cert", "served by the console behind its Route; up to 4.19 it "+readAtStart+"oc -n openshift-console rollout restart deployment/console", since(console, Minor{4, 12}),
-			"openshift/console cmd/bridge/main.go @ release-4.12 5f9500e5d to release-4.19 8b2e9c98f (ListenAndServeTLS), release-4.20 43d45bcec to release-4.22 6fd62e531 (GetCertificate); "+consoleRepo+"pkg/console/subresource/deployment/deployment.go @ release-4.12 a67babae3 to release-4.22 68028ec98"),
+		serviceCertificate("openshift-console", "console-serving-cert", "served by the console", Range{Component: console, To: Minor{4, 19}},
+			"openshift/console cmd/bridge/main.go (ListenAndServeTLS) @ release-4.12 5f9500e5d to release-4.19 8b2e9c98f; "+consoleRepo+"pkg/console/subresource/deployment/deployment.go @ release-4.12 a67babae3").readAtStart("oc -n openshift-console rollout restart deployment/console"),
+		serviceCertificate("openshift-console", "console-serving-cert", "served by the console, which reads it for each connection", since(console, Minor{4, 20}),
+			"openshift/console cmd/bridge/main.go (GetCertificate) @ release-4.20 43d45bcec to release-4.22 6fd62e531"),
 		{Ref: bundle("openshift-console", "default-ingress-cert"), Role: CABundle, Owner: consoleOwner, Doc: "console-operator verifies the certificate of the console's Route with it; the console itself does not read it", In: Range{Component: console},
 			Evidence: Evidence{Verified, consoleRepo + "pkg/console/starter/starter.go and pkg/console/controllers/healthcheck/controller.go @ release-4.12 a67babae3, release-4.22 68028ec98 and 684157180"}},
 	}

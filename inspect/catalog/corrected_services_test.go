@@ -64,13 +64,15 @@ func TestServersThatReadTheirCertificateAtStart(t *testing.T) {
 		{secret("openshift-console", "console-serving-cert"), "4.15.1", serviceCAOwner, "oc -n openshift-console rollout restart deployment/console"},
 		{secret("openshift-network-console", "networking-console-plugin-cert"), "4.22.1", serviceCAOwner, "oc -n openshift-network-console rollout restart deployment/networking-console-plugin"},
 		{secret(monitoringTarget, "monitoring-plugin-cert"), "4.14.1", serviceCAOwner, "oc -n openshift-monitoring rollout restart deployment/monitoring-plugin"},
+		{secret("openshift-console", "console-serving-cert"), "4.20.1", serviceCAOwner, ""},
+		{secret(monitoringTarget, "monitoring-plugin-cert"), "4.16.1", serviceCAOwner, ""},
 		{canary, "4.17.1", serviceCAOwner, "oc -n openshift-ingress-canary rollout restart daemonset/ingress-canary"},
 		{canary, "4.21.1", ingressOwner, "oc -n openshift-ingress-canary rollout restart daemonset/ingress-canary"},
 		{canary, "4.22.1", ingressOwner, ""},
 	} {
 		p := placeIn(t, c.version, c.at)
-		if p.Owner != c.owner || p.Role != Serving || strings.HasSuffix(p.Doc, ": "+c.restart) != (c.restart != "") {
-			t.Errorf("%s: %s, %s, %s: %s", c.version, c.at, p.Owner, p.Role, p.Doc)
+		if p.Owner != c.owner || p.Role != Serving || p.Restart != c.restart || strings.Contains(p.Doc, "not restarted for a new one") != (c.restart != "") {
+			t.Errorf("%s: %s, %s, %s: %s: %q", c.version, c.at, p.Owner, p.Role, p.Doc, p.Restart)
 		}
 	}
 	if p, ok := Lookup(Secret, canary.Namespace, canary.Name, canary.Key, Versions{Cluster: "4.16.9"}); ok {

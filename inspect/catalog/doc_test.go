@@ -124,5 +124,8 @@ func lives(p Place) string {
 		}
 		all = append(all, cell(s))
 	}
+	if p.Restart != "" {
+		all = append(all, "presented after `"+p.Restart+"`")
+	}
 	return strings.Join(all, "<br>")
 }

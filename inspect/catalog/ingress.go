@@ -36,15 +36,15 @@ func ingressPlaces() []Place {
 func canaryPlaces() []Place {
 	const restart = "oc -n openshift-ingress-canary rollout restart daemonset/ingress-canary"
 	const server = "test/http/serve-healthcheck.go (ListenAndServeTLS) and pkg/operator/controller/canary/daemonset.go @ "
-	copied := func(doc string, in Range, source string) Place {
+	copied := func(in Range, source string) Place {
 		return Place{Ref: secret("openshift-ingress-canary", "canary-serving-cert"), Role: Serving, Owner: ingressOwner, In: in, Evidence: Evidence{Verified, ingressRepo + source},
-			Doc: "a copy of the certificate that the default IngressController presents, served by the ingress canary, which " + doc}
+			Doc: "a copy of the certificate that the default IngressController presents, served by the ingress canary"}
 	}
 	return []Place{
-		serviceCertificate("openshift-ingress-canary", "canary-serving-cert", "served by the ingress canary, which "+readAtStart+restart, between(ingress, Minor{4, 17}, Minor{4, 19}),
-			ingressRepo+server+"release-4.17 to release-4.19 a3c5d8daf; pkg/manifests/assets/canary/service.yaml"),
-		copied(readAtStart+restart, between(ingress, Minor{4, 20}, Minor{4, 21}), server+"release-4.20 f86aaea41 and release-4.21 3da316787; pkg/operator/controller/canary-certificate/controller.go"),
-		copied("is restarted for a new one", since(ingress, Minor{4, 22}), "pkg/operator/controller/canary/daemonset.go (1e5f50475) and pkg/operator/controller/canary-certificate/controller.go @ release-4.22 0c0c64843"),
+		serviceCertificate("openshift-ingress-canary", "canary-serving-cert", "served by the ingress canary", between(ingress, Minor{4, 17}, Minor{4, 19}),
+			ingressRepo+server+"release-4.17 to release-4.19 a3c5d8daf; pkg/manifests/assets/canary/service.yaml").readAtStart(restart),
+		copied(between(ingress, Minor{4, 20}, Minor{4, 21}), server+"release-4.20 f86aaea41 and release-4.21 3da316787; pkg/operator/controller/canary-certificate/controller.go").readAtStart(restart),
+		copied(since(ingress, Minor{4, 22}), "pkg/operator/controller/canary/daemonset.go (1e5f50475) and pkg/operator/controller/canary-certificate/controller.go @ release-4.22 0c0c64843"),
 	}
 }
 

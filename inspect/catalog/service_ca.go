@@ -45,14 +45,18 @@ func serviceLives() []Lifetime {
 		Doc: "renewed 1 hour before its end, and whenever the CA rotates (every 395 days)"}}
 }
 
-// readAtStart is said of a server that presents what it read at its start, until the command
-// that follows.
-const readAtStart = "reads it when it starts, and is not restarted for a new one: "
-
 // serviceCertificate is the place of a certificate that service-ca made for a Service, by its name,
 // where more is known than that. Its rotation and its edges are those of the annotation.
 func serviceCertificate(namespace, name, doc string, in Range, source string) Place {
 	return Place{Ref: secret(namespace, name), Role: Serving, Owner: serviceCAOwner, Doc: doc, Lifetimes: serviceLives(), In: in, Evidence: Evidence{Verified, source}}
+}
+
+// readAtStart is the place, which what serves it reads when it starts, and is not restarted for a
+// new one: this command does so.
+func (p Place) readAtStart(restart string) Place {
+	p.Doc += ", which reads it when it starts, and is not restarted for a new one"
+	p.Restart = restart
+	return p
 }
 
 func serviceCARotations() []Rotation {
