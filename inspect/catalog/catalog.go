@@ -13,6 +13,7 @@ func allPlaces() []Place {
 		etcdPlaces(),
 		serviceCAPlaces(),
 		ingressPlaces(),
+		canaryPlaces(),
 		gatewayPlaces(),
 		routePlaces(),
 		authenticationPlaces(),

@@ -74,7 +74,7 @@ func sections() []section {
 		{"kube-controller-manager, kube-scheduler, and what every namespace has", join(kubeControllerManagerPlaces(), rootCAPlaces(), schedulerPlaces(), cloudConfigPlaces())},
 		{"etcd", etcdPlaces()},
 		{"service-ca", serviceCAPlaces()},
-		{"Ingress and routes", join(ingressPlaces(), gatewayPlaces(), routePlaces())},
+		{"Ingress and routes", join(ingressPlaces(), canaryPlaces(), gatewayPlaces(), routePlaces())},
 		{"Authentication, console, and the API servers beside kube-apiserver", join(authenticationPlaces(), openShiftAPIPlaces())},
 		{"Machine config", join(machineConfigPlaces(), controllerConfigPlaces(), machineConfigFilePlaces())},
 		{"Network", networkPlaces()},
@@ -122,6 +122,9 @@ func lives(p Place) string {
 			s += "; " + l.Detail
 		}
 		all = append(all, cell(s))
+	}
+	if p.Restart != "" {
+		all = append(all, "presented after `"+p.Restart+"`")
 	}
 	return strings.Join(all, "<br>")
 }

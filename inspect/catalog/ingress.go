@@ -21,11 +21,30 @@ func ingressPlaces() []Place {
 			Lifetimes: manual("nothing renews it; once deleted, it is created again")},
 		{Ref: secret("openshift-ingress", "router-certs-*"), Role: Serving, Owner: ingressOwner, Doc: "an IngressController's default certificate for *.apps, where the administrator gave none", In: all, Evidence: made,
 			Lifetimes: manual("nothing renews it, not even a new router-ca; once deleted, it is created again")},
-		{Ref: Ref{Kind: Secret, Namespace: managed, Name: "router-certs"}, Role: Serving, Owner: ingressOwner, Doc: "the default certificate of the cluster's ingress domain, for the OAuth server; the keys are domains, up to 4.11 those of all IngressControllers", In: all,
-			Evidence: Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate-publisher/publish_certs.go @ release-4.10, release-4.12 98d953c92 (6660fb0f4, OCPBUGS-853), release-4.22 0c0c64843 and acca9642a"}},
+		{Ref: Ref{Kind: Secret, Namespace: managed, Name: "router-certs"}, Role: Serving, Owner: ingressOwner, Doc: "the default certificate of the cluster's ingress domain, for the OAuth server: the administrator's where there is one. Its one key is that domain, with certificate and private key in one value", In: all,
+			Evidence: Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate-publisher/publish_certs.go @ release-4.12 98d953c92 (6660fb0f4, OCPBUGS-853), release-4.22 0c0c64843 and acca9642a"}},
 		{Ref: bundle(managed, "default-ingress-cert"), Role: CABundle, Owner: ingressOwner, Doc: "the chain that the default IngressController serves, the administrator's own where there is one; part of kube-root-ca.crt", In: all, Evidence: published},
 		{Ref: Ref{Kind: ConfigMap, Namespace: "openshift-ingress", Name: "service-ca-bundle", Key: "service-ca.crt"}, Role: CABundle, Owner: serviceCAOwner, Doc: "the routers verify Services with it when they re-encrypt", In: all,
 			Evidence: Evidence{Verified, ingressRepo + "pkg/operator/controller/names.go and pkg/operator/controller/ingress/serviceca_configmap.go @ release-4.12 98d953c92, release-4.22 0c0c64843 and acca9642a"}},
+		{Ref: Ref{Kind: ConfigMap, Namespace: "openshift-ingress", Name: "router-client-ca-*", Key: "ca-bundle.pem"}, Role: CABundle, Owner: "user", Writer: ingressOwner, Doc: "CAs with which routers verify clients (IngressController spec.clientTLS.clientCA): a copy from openshift-config", In: all,
+			Evidence: Evidence{Verified, ingressRepo + "pkg/operator/controller/names.go, pkg/operator/controller/clientca-configmap/clientca_configmap.go and pkg/operator/controller/ingress/deployment.go @ release-4.12 98d953c92 and release-4.22 0c0c64843"}},
+	}
+}
+
+// canaryPlaces are of the ingress canary, which serves by TLS since 4.17: at first by service-ca's
+// certificate, then by the one of the default IngressController.
+func canaryPlaces() []Place {
+	const restart = "oc -n openshift-ingress-canary rollout restart daemonset/ingress-canary"
+	const server = "test/http/serve-healthcheck.go (ListenAndServeTLS) and pkg/operator/controller/canary/daemonset.go @ "
+	copied := func(in Range, source string) Place {
+		return Place{Ref: secret("openshift-ingress-canary", "canary-serving-cert"), Role: Serving, Owner: ingressOwner, In: in, Evidence: Evidence{Verified, ingressRepo + source},
+			Doc: "a copy of the certificate that the default IngressController presents, served by the ingress canary"}
+	}
+	return []Place{
+		serviceCertificate("openshift-ingress-canary", "canary-serving-cert", "served by the ingress canary", between(ingress, Minor{4, 17}, Minor{4, 19}),
+			ingressRepo+server+"release-4.17 to release-4.19 a3c5d8daf; pkg/manifests/assets/canary/service.yaml").readAtStart(restart),
+		copied(between(ingress, Minor{4, 20}, Minor{4, 21}), server+"release-4.20 f86aaea41 and release-4.21 3da316787; pkg/operator/controller/canary-certificate/controller.go").readAtStart(restart),
+		copied(since(ingress, Minor{4, 22}), "pkg/operator/controller/canary/daemonset.go (1e5f50475) and pkg/operator/controller/canary-certificate/controller.go @ release-4.22 0c0c64843"),
 	}
 }
 
@@ -81,17 +100,24 @@ func routePlaces() []Place {
 		return Place{Ref: Ref{Kind: Route, Namespace: namespace, Name: name, Key: field}, Role: role, Owner: "user", Doc: doc, In: all, Evidence: e}
 	}
 	registry := Evidence{Verified, "openshift/cluster-image-registry-operator pkg/resource/route.go @ release-4.12 ea0cf34fc, release-4.22 90e608b3e and 02bb5c2cd"}
-	custom := Evidence{Verified, consoleRepo + "pkg/console/controllers/route/controller.go and pkg/console/subresource/route/route.go (setTLS) @ release-4.12 a67babae3, release-4.22 68028ec98 and 684157180"}
+	custom := Evidence{Verified, consoleRepo + "pkg/console/controllers/route/controller.go and pkg/console/subresource/route/route.go (NewRouteConfig, setTLS) @ release-4.12 a67babae3, release-4.22 68028ec98 and 684157180"}
 	copied := func(p Place, writer string) Place {
 		p.Writer = writer
 		return p
 	}
+	consoles := func(name, doc string) Place {
+		p := copied(route("openshift-console", name, "spec.tls.certificate", Serving, doc, custom), consoleOwner)
+		p.In = Range{Component: console}
+		return p
+	}
 	return []Place{
-		route("*", "*", "spec.tls.certificate", Serving, "what a router serves for this Route instead of its default certificate", api),
+		route("*", "*", "spec.tls.certificate", Serving, "what a router serves for this Route instead of its default certificate; a Route that names a Secret (spec.tls.externalCertificate, from 4.19 on) has none here, and is served with that Secret's tls.crt", api),
 		route("*", "*", "spec.tls.caCertificate", CABundle, "the chain of a Route's certificate, served with it; it is no trust anchor", api),
 		route("*", "*", "spec.tls.destinationCACertificate", CABundle, "CAs with which a router verifies the service behind a Route that re-encrypts; where there are none, the service CA", api),
-		copied(route("openshift-console", "console-custom", "spec.tls.certificate", Serving, "the administrator's certificate for the console's own host name (Ingress spec.componentRoutes), a copy", custom), consoleOwner),
-		copied(route("openshift-console", "downloads-custom", "spec.tls.certificate", Serving, "the administrator's certificate for the own host name of the console's downloads, a copy", custom), consoleOwner),
+		consoles("console-custom", "the administrator's certificate for the console's own host name (Ingress spec.componentRoutes, or the older spec.route of consoles.operator.openshift.io/cluster), a copy; where that is the default host name, it is in Route openshift-console/console instead"),
+		consoles("console", "the administrator's certificate for the console, a copy, where its own host name is the default one; else none"),
+		consoles("downloads-custom", "the administrator's certificate for the own host name of the console's downloads (Ingress spec.componentRoutes), a copy; where that is the default host name, it is in Route openshift-console/downloads instead"),
+		consoles("downloads", "the administrator's certificate for the console's downloads, a copy, where their own host name is the default one; else none"),
 		copied(route("openshift-image-registry", "*", "spec.tls.certificate", Serving, "the administrator's certificate for a Route of the image registry (its Config spec.routes), a copy", registry), "image-registry-operator"),
 		copied(route("openshift-image-registry", "*", "spec.tls.caCertificate", CABundle, "the chain of that certificate, served with it", registry), "image-registry-operator"),
 	}

@@ -38,8 +38,12 @@ func monitoringPlaces() []Place {
 		return Place{Ref: Ref{Kind: Secret, Namespace: monitoringTarget, Name: "kube-etcd-client-certs", Key: key}, Role: role, Owner: monitoringOwner, Doc: doc, Lifetimes: lives, In: Range{Component: monitoring, To: Minor{4, 13}},
 			Evidence: Evidence{Verified, monitoringRepo + "pkg/manifests/manifests.go @ release-4.12 and 4.13; deleted by pkg/tasks/controlplane.go @ release-4.14"}}
 	}
+	trusted := func(namespace, component, who string, in Range) Place {
+		return Place{Ref: bundle(namespace, component+"-trusted-ca-bundle-*"), Role: CABundle, Owner: monitoringOwner, Doc: "the cluster's trusted CAs for " + who + ", a copy under a new name for every new content", In: in,
+			Evidence: Evidence{Verified, monitoringRepo + "pkg/manifests/manifests.go (HashTrustedCA) and pkg/tasks @ release-4.12 16c55ea0b to release-4.22 5e1f02a52"}}
+	}
 	return []Place{
-		asked("metrics-client-certs", "with which Prometheus scrapes the cluster's components", all),
+		asked("metrics-client-certs", "with which Prometheus scrapes the cluster's components, and in 4.16 to 4.18 metrics-server the kubelets", all),
 		asked("federate-client-certs", "with which the telemeter client asks Prometheus", since(monitoring, Minor{4, 14})),
 		asked("metrics-server-client-certs", "with which metrics-server scrapes kubelets", since(monitoring, Minor{4, 19})),
 		{Ref: Ref{Kind: ConfigMap, Namespace: monitoringTarget, Name: "metrics-client-ca", Key: "client-ca.crt"}, Role: CABundle, Owner: monitoringOwner, Doc: "metrics endpoints verify Prometheus' client certificate with it", In: all, Evidence: tls},
@@ -56,8 +60,13 @@ func monitoringPlaces() []Place {
 		hashed("metrics-server", "requestheader-client-ca-file", proxies, server),
 		toEtcd("etcd-client.crt", Client, "for Prometheus, toward etcd, a copy of openshift-config/etcd-metric-client", etcdClient()[:1]),
 		toEtcd("etcd-client-ca.crt", CABundle, "for Prometheus, to verify the server of etcd's metrics, a copy of openshift-config/etcd-metric-serving-ca", nil),
-		{Ref: bundle(monitoringTarget, "*-trusted-ca-bundle-*"), Role: CABundle, Owner: monitoringOwner, Doc: "the cluster's trusted CAs for one component, a copy under a new name for every new content", In: all,
-			Evidence: Evidence{Verified, monitoringRepo + "pkg/manifests/manifests.go @ release-4.12 16c55ea0b to release-4.22 5e1f02a52"}},
+		trusted(monitoringTarget, "*", "one component", Range{Component: monitoring, To: Minor{4, 15}}),
+		trusted(monitoringTarget, "telemeter", "telemeter-client", since(monitoring, Minor{4, 16})), // the others mount *-trusted-ca-bundle itself
+		trusted(userMonitoring, "*", "one component of user workload monitoring (thanos-ruler up to 4.15)", Range{Component: monitoring, To: Minor{4, 16}}),
+		serviceCertificate(monitoringTarget, "monitoring-plugin-cert", "served by monitoring-plugin", between(monitoring, Minor{4, 14}, Minor{4, 15}),
+			monitoringRepo+"assets/monitoring-plugin/deployment.yaml and pkg/manifests/manifests.go (MonitoringPluginDeployment) @ release-4.14 c58a1bda8 and release-4.15 93b9d9424").readAtStart("oc -n openshift-monitoring rollout restart deployment/monitoring-plugin"),
+		serviceCertificate(monitoringTarget, "monitoring-plugin-cert", "served by monitoring-plugin, which is restarted for a new one in 4.16 to 4.18, and from 4.18 on reads it when it changes", since(monitoring, Minor{4, 16}),
+			monitoringRepo+"pkg/manifests/manifests.go (MonitoringPluginDeployment) @ release-4.16 404da202f to release-4.22 5e1f02a52; openshift/monitoring-plugin pkg/server.go @ release-4.18 2e534963 to release-4.22 ac6e2c28"),
 		{Ref: Ref{Kind: Secret, Namespace: monitoringTarget, Name: "grpc-tls"}, Role: Peer, Owner: monitoringOwner, Doc: "CA, server and client certificate for gRPC between Prometheus' sidecars and Thanos", Lifetimes: grpc, In: all, Evidence: tls},
 		{Ref: Ref{Kind: Secret, Namespace: monitoringTarget, Name: "*-grpc-tls-*"}, Role: Peer, Owner: monitoringOwner, Doc: "one component's part of grpc-tls; a new name for every new content", Lifetimes: grpc, In: all, Evidence: tls},
 		{Ref: Ref{Kind: Secret, Namespace: userMonitoring, Name: "*-grpc-tls-*"}, Role: Peer, Owner: monitoringOwner, Doc: "one component's part of grpc-tls; a new name for every new content", Lifetimes: grpc, In: all, Evidence: tls},

@@ -57,6 +57,8 @@ func networkPlaces() []Place {
 		trusted("openshift-controller-manager", "openshift-global-ca"),
 		mine("*trusted-ca-bundle"),
 		mine("*trusted-ca"),
+		serviceCertificate("openshift-network-console", "networking-console-plugin-cert", "served by networking-console-plugin", since(network, Minor{4, 17}),
+			networkRepo+"bindata/networking-console-plugin @ release-4.17 to release-4.22 6a5fcccf8; openshift/networking-console-plugin Dockerfile (nginx) @ release-4.17 296f0c6 and release-4.22 93a0249").readAtStart("oc -n openshift-network-console rollout restart deployment/networking-console-plugin"),
 	)
 }
 

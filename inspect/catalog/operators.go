@@ -27,23 +27,23 @@ func otherOperatorPlaces() []Place {
 			Evidence: Evidence{Verified, crypto + "release-4.22 e65972f99 and 4ecb36c02"}},
 	}
 	const images = "image-registry" // ClusterOperator
-	registryCA := Evidence{Verified, "openshift/cluster-image-registry-operator pkg/resource/caconfig.go @ release-4.12 ea0cf34fc, release-4.22 90e608b3e and 02bb5c2cd"}
+	registryCA := Evidence{Verified, "openshift/cluster-image-registry-operator pkg/resource/caconfig.go and bindata/nodecadaemon.yaml @ release-4.12 ea0cf34fc, release-4.22 90e608b3e and 02bb5c2cd; " + openShiftAPIRepo + "pkg/operator/workload/workload_openshiftapiserver_v311_00_sync.go @ release-4.13 and release-4.14"}
 	return []Place{
 		{Ref: secret("openshift-operator-lifecycle-manager", "packageserver-service-cert"), Role: Serving, Owner: "operator-lifecycle-manager", Doc: "served by packageserver, the API server of OperatorHub's packages", Lifetimes: fresh, In: Range{Component: olm}, Evidence: olmSource},
 		{Ref: secret("openshift-operator-lifecycle-manager", "pprof-cert"), Role: Client, Owner: "operator-lifecycle-manager", Doc: "self-signed: with it the CronJob collect-profiles asks OLM's operators for profiles", Lifetimes: profiles, In: Range{Component: olm}, Evidence: collects},
 		{Ref: Ref{Kind: Secret, Key: "tls.crt"}, Selector: ObjectSelector{Annotation: annotationOLM}, Role: Serving, Owner: "operator-lifecycle-manager", Doc: "certificate that OLM made for an operator's webhook or API server", Lifetimes: fresh, Evidence: olmSource},
 		{Ref: Ref{Kind: Secret, Key: "olmCAKey"}, Selector: ObjectSelector{Annotation: annotationOLM}, Role: CABundle, Owner: "operator-lifecycle-manager", Doc: "the CA of a certificate that OLM made; OLM discards the CA's key", Lifetimes: fresh, Evidence: olmSource},
-		{Ref: secret("openshift-machine-api", "metal3-ironic-tls"), Role: Serving, Owner: "cluster-baremetal-operator", Doc: "served by Ironic, which provisions bare metal hosts; self-made, with a CA of its own", Lifetimes: ironic, In: Range{Component: metal}, Evidence: registry},
+		{Ref: secret("openshift-machine-api", "metal3-ironic-tls"), Role: Serving, Owner: "cluster-baremetal-operator", Doc: "served by Ironic, which provisions bare metal hosts; self-made, with a CA of its own", Lifetimes: ironic, In: Range{Component: metal}, Evidence: Evidence{Verified, crypto + "release-4.12 497529d0c to release-4.22 e65972f99"}},
 		{Ref: bundle("openshift-cloud-controller-manager", "ccm-trusted-ca"), Role: CABundle, Owner: "cloud-controller-manager-operator", Doc: "CAs that the cloud controller manager trusts outside the cluster", In: Range{Component: "cloud-controller-manager"},
 			Evidence: Evidence{Verified, "openshift/cluster-cloud-controller-manager-operator pkg/cloud/*/assets @ release-4.12 3b1f0843e and release-4.22 b99c3d88b; " + registry.Source}},
 		{Ref: Ref{Kind: ConfigMap, Namespace: managed, Name: "kube-cloud-config", Key: "ca-bundle.pem"}, Role: CABundle, Owner: "config-operator", Doc: "CAs of the cloud API, from the administrator's cloud provider configuration, where there is one", In: Range{Component: "config-operator"},
 			Evidence: Evidence{Verified, "openshift/cluster-config-operator pkg/operator/kube_cloud_config/controller.go @ release-4.12 92c3b1023 and release-4.22 e0c2428e4; " + mcoRepo + "pkg/operator/sync.go, which reads it, @ release-4.12 1d4cfffaa and release-4.22 9027c94cd"}},
-		{Ref: Ref{Kind: ConfigMap, Namespace: "openshift-image-registry", Name: "image-registry-certificates"}, Role: CABundle, Owner: "image-registry-operator", Doc: "CAs with which the image registry verifies registries: itself and the administrator's additional ones; the keys are registries, with '..' for ':', and storage-ca-bundle.pem of its storage", In: Range{Component: images}, Evidence: registryCA},
+		{Ref: Ref{Kind: ConfigMap, Namespace: "openshift-image-registry", Name: "image-registry-certificates"}, Role: CABundle, Owner: "image-registry-operator", Doc: "CAs with which the image registry verifies registries, and which its DaemonSet node-ca writes to /etc/docker/certs.d of nodes: itself and the administrator's additional ones; the keys are registries, with '..' for ':', and storage-ca-bundle.pem of its storage; up to 4.13 openshift-apiserver has them, too (image-import-ca)", In: Range{Component: images}, Evidence: registryCA},
 	}
 }
 
 func userPlaces() []Place {
 	return []Place{
-		{Ref: bundle(userConfig, "user-ca-bundle"), Role: CABundle, Owner: "user", Doc: "the administrator's additional trusted CAs (Proxy spec.trustedCA); goes to nodes too", In: Range{Component: mco}, Evidence: mcoSync()},
+		{Ref: bundle(userConfig, "user-ca-bundle"), Role: CABundle, Owner: "user", Doc: "the administrator's additional trusted CAs: nodes trust them always, components only where Proxy spec.trustedCA names this ConfigMap; the installer made it from additionalTrustBundle", In: Range{Component: mco}, Evidence: Evidence{Verified, mcoSync().Source + "; " + networkRepo + "pkg/controller/proxyconfig/controller.go @ release-4.12 28db40f16 and release-4.22 6a5fcccf8"}},
 	}
 }

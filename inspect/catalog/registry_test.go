@@ -34,7 +34,7 @@ func TestRegistryOfTLSArtifacts(t *testing.T) {
 		"kube-controller-manager":  {kcmOwner, kasOwner},
 		"kube-scheduler":           {schedulerOwner},
 		"openshift-apiserver":      {openShiftAPIOwner},
-		"service-ca":               {serviceCAOwner, kcmOwner},
+		"service-ca":               {serviceCAOwner, kcmOwner, ingressOwner},
 	}
 	// A key with which tokens are signed, and no certificate.
 	none := []string{"/etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/bound-service-account-signing-key/service-account.key"}

@@ -88,6 +88,9 @@ type Place struct {
 	// Selector, where set, takes the place of the name: the row is for any
 	// object of the Kind that carries it.
 	Selector ObjectSelector
+	// Restart is the command after which what serves it presents a new one: it has read it at its
+	// start, and is not restarted for that. Empty: it needs none, or that was not looked at.
+	Restart string
 	// Lifetimes are the rows about how long its certificate lives, one for each
 	// range of versions. Bundles have none: they hold others' certificates.
 	Lifetimes []Lifetime

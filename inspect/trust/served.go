@@ -385,7 +385,8 @@ func (j *judge) findPresented(r catalog.Ref, carries catalog.ObjectSelector) []i
 		case r.Kind == catalog.File:
 			fits = h.At.Kind == pki.KindFile && h.At.Node != "" && h.At.Path == r.Name && strings.HasSuffix(h.At.Field, r.Key)
 		case carries != catalog.ObjectSelector{}:
-			fits = h.Row != nil && h.Row.Selector == carries && h.At.Key == r.Key
+			// By what it carries: some of them have a row by their name.
+			fits = string(h.At.Kind) == r.Kind && h.At.Key == r.Key && h.Object != nil && carries.Annotated(h.Object.Annotations)
 		case strings.Contains(r.Name, "*"): // a family may have others within
 			fits = h.Row != nil && h.Row.Ref == r
 		default:

@@ -70,6 +70,23 @@ func TestATenantsStoreIsItsOwnNamespaces(t *testing.T) {
 	}
 }
 
+// TestANamedServiceCertificateIsOneOfThem: that the catalog has a row by its name takes it from no edge.
+func TestANamedServiceCertificateIsOneOfThem(t *testing.T) {
+	t.Parallel()
+	ca, own := pkitest.NewCA("service-signer@1", from(-10), from(900)), pkitest.NewCA("own", from(-10), from(900))
+	e := edge(t, "service-ca")
+	w := newWorld(catalog.Versions{Cluster: "4.18.9"})
+	w.trust(e, ca.CertPEM)
+	w.put(catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-console", Name: "console-serving-cert", Key: "tls.crt"}, leafFor(e, own, -1, 59).CertPEM)
+	w.s.Bundles[len(w.s.Bundles)-1].Object.Annotations = map[string]string{catalog.AnnotationServiceName: "console"}
+	for _, c := range w.judge(e.ID) {
+		if c.Presented.Name == "console-serving-cert" && c.Status == assess.Fail {
+			return
+		}
+	}
+	t.Errorf("%+v", w.judge(e.ID))
+}
+
 // TestATenantsStoresAreFew: one value may hold thousands of them.
 func TestATenantsStoresAreFew(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package inspectcmd
 
 import (
 	"bytes"
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -62,6 +63,37 @@ func TestHelpIsOfKnownNames(t *testing.T) {
 	for _, h := range beforeHelp() {
 		if !slices.ContainsFunc(topics(), func(t topic) bool { return t.name == h.name && strings.HasPrefix(t.kind, "Check before") }) {
 			t.Errorf("%s is no check before a change", h.name)
+		}
+	}
+}
+
+// TestExplainAServedSecret: the title says of which versions it is, and the restart is a command on a
+// line of its own.
+func TestExplainAServedSecret(t *testing.T) {
+	t.Setenv("COLUMNS", "80")
+	for name, c := range map[string]struct {
+		has, once string
+		no        []string
+	}{
+		"secret/openshift-console/console-serving-cert": {"new one (console to 4.19)\n", "renewed 1 hour before its end", []string{" 0 % of its validity"}},
+		"secret/openshift-network-console/networking-console-plugin-cert": {
+			"\n  oc -n openshift-network-console rollout restart deployment/networking-console-plugin\n", "(network 4.17+)", nil,
+		},
+		"route/openshift-console/console": {"\nRoute: the administrator's certificate for the console", "the chain of a Route's certificate", []string{"rollout restart"}},
+	} {
+		w := ui.NewPage(&bytes.Buffer{})
+		e := explainer{program: "kubectl certrot"}
+		if err := e.object(context.Background(), w, name); err != nil {
+			t.Fatal(err)
+		}
+		got := w.String()
+		if !strings.Contains(got, c.has) || strings.Count(got, c.once) != 1 {
+			t.Errorf("%s: not %q, or not once %q:\n%s", name, c.has, c.once, got)
+		}
+		for _, no := range c.no {
+			if strings.Contains(got, no) {
+				t.Errorf("%s: %q:\n%s", name, no, got)
+			}
 		}
 	}
 }

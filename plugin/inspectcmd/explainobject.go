@@ -66,6 +66,9 @@ func (e *explainer) object(ctx context.Context, w io.Writer, name string) error 
 			o.places = append(o.places, p)
 		}
 	}
+	slices.SortStableFunc(o.places, func(a, b catalog.Place) int { // its own rows before a family's
+		return strings.Count(a.Namespace+a.Name, "*") - strings.Count(b.Namespace+b.Name, "*")
+	})
 	for _, row := range catalog.Rotations() {
 		if is(row.Signer) {
 			o.signs = append(o.signs, row)
@@ -97,7 +100,7 @@ func (e *explainer) object(ctx context.Context, w io.Writer, name string) error 
 		return nil
 	}
 	if len(o.places) > 0 {
-		ui.Wrap(w, "", kind+": "+o.places[0].Doc)
+		ui.Wrap(w, "", kind+": "+o.title())
 	} else {
 		ui.Wrap(w, "", kind+": a CA bundle, or a certificate that a client verifies")
 	}
@@ -148,6 +151,15 @@ type explained struct {
 	trusted, presented []catalog.Edge
 }
 
+// title is what it is for; where that depends on the version, in which.
+func (o explained) title() string {
+	first := o.places[0]
+	if slices.ContainsFunc(o.places[1:], func(p catalog.Place) bool { return p.Ref == first.Ref }) {
+		return first.Doc + " (" + versionsOf(first.In) + ")"
+	}
+	return first.Doc
+}
+
 // steps are what to do about it.
 func (e explainer) steps(o explained, kind, namespace, object string) []string {
 	switch {
@@ -169,6 +181,11 @@ func (e explainer) steps(o explained, kind, namespace, object string) []string {
 	if len(o.trusted)+len(o.presented) > 0 {
 		out = append(out, "does each client trust what its server presents?", "{} verify")
 	}
+	for _, p := range o.places {
+		if p.Restart != "" && !slices.Contains(out, p.Restart) {
+			out = append(out, "a new one is presented after a restart ("+versionsOf(p.In)+"):", p.Restart)
+		}
+	}
 	if foreign.Fit(namespace, object) && slices.ContainsFunc(catalog.Triggers(), func(t catalog.Trigger) bool { return t.Annotation != "" && o.about(t.Secret) }) {
 		out = append(out, "to rotate it early, see first what would follow:", hints.Next("{} rotate --dry-run=client %s/%s", namespace, object))
 	}
@@ -185,7 +202,10 @@ func (e explainer) meaning(w io.Writer, o explained) {
 			line(w, "owner", text)
 		}
 		for _, l := range p.Lifetimes {
-			line(w, "renewal", lifetime(l))
+			if text := lifetime(l); !slices.Contains(said, text) {
+				said = append(said, text)
+				line(w, "renewal", text)
+			}
 		}
 	}
 	if n := len(o.presented); n > 0 {
@@ -253,6 +273,8 @@ func lifetime(l catalog.Lifetime) string {
 		parts = append(parts, "manual: no component renews it")
 	case l.RefreshFrom > 0:
 		parts = append(parts, fmt.Sprintf("rotated by %s %s to %s after it was issued, by patch version, at the latest at %d %% of its validity", l.Renewer, days(l.RefreshFrom), days(l.Refresh), l.RenewAtPercent))
+	case l.Refresh > 0 && l.RenewAtPercent == 0:
+		parts = append(parts, fmt.Sprintf("rotated by %s %s after it was issued", l.Renewer, days(l.Refresh)))
 	case l.Refresh > 0:
 		parts = append(parts, fmt.Sprintf("rotated by %s %s after it was issued, at the latest at %d %% of its validity", l.Renewer, days(l.Refresh), l.RenewAtPercent))
 	case l.RenewFromPercent > 0:
