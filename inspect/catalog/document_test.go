@@ -301,7 +301,7 @@ func document() string {
 	line("## Who holds a connection")
 	line("")
 	line("It verifies what kube-apiserver presents when it connects, and not again before the connection ends: by a break of the network, a rollout of")
-	line("kube-apiserver, a restart of its own, a renewal of its own client certificate where that is named, or at kube-apiserver's wish (goaway-chance).")
+	line("kube-apiserver, a restart of its own, a renewal of its own client certificate where that is named (within 5 minutes), or at kube-apiserver's wish (goaway-chance).")
 	line("")
 	line("| edges | a request at least every | own client certificate | source |")
 	line("|---|---|---|---|")
