@@ -17,7 +17,7 @@ type Connection struct {
 
 // connections returns every row about who holds a connection.
 func connections() []Connection {
-	held := Evidence{Field, "kubernetes/client-go: one HTTP/2 connection for all requests of a client, its watches among them"}
+	one := Evidence{Field, "kubernetes/client-go: one HTTP/2 connection for all requests of a client, its watches among them"}
 	closed := func(source string) Evidence {
 		return Evidence{Verified, "kubernetes/client-go transport/cert_rotation.go (loadClientCert: CloseAll) and transport.go (ReloadTLSFiles) @ release-1.25 and release-1.35; " + source}
 	}
@@ -29,7 +29,7 @@ func connections() []Connection {
 		},
 		{
 			Edges:    []string{"controller-manager-api-int", "machine-config-daemon-api-int", "pods-kubernetes-service", "kubeadm-controller-manager-api", "kubeadm-scheduler-api", "kubeadm-pods-kubernetes-service"},
-			Evidence: held,
+			Evidence: one,
 		},
 		{
 			Edges: []string{"scheduler-api-int"}, Client: secret(schedulerTarget, "kube-scheduler-client-cert-key"),

@@ -37,10 +37,16 @@ func TestAuthConfigIsARevision(t *testing.T) {
 func TestImpactsNameNoMore(t *testing.T) {
 	t.Parallel()
 	for id, wrong := range map[string]string{
-		"controller-manager-api-int": "no certificate request is approved", // cluster-machine-approver approves kubelets' serving certificates
-		"node-registry":              "builds",                             // their pods have the service CA
-		"new-node-registry":          "builds",
-		"apiserver-node-admin":       "all of the kubeconfigs", // control-plane-node-kubeconfig has another client certificate
+		"controller-manager-api-int":    "no certificate request is approved", // cluster-machine-approver approves kubelets' serving certificates
+		"node-registry":                 "builds",                             // their pods have the service CA
+		"new-node-registry":             "builds",
+		"apiserver-node-admin":          "all of the kubeconfigs", // control-plane-node-kubeconfig has another client certificate
+		"kubelet-client-ca":             "metrics",                // who scrapes has a certificate of its own
+		"kubeadm-kubelet-client-ca":     "metrics",
+		"extension-front-proxy":         "metrics",                   // metrics-server has a copy, in a Secret
+		"apiserver-check-endpoints":     "between masters",           // to etcd, openshift-apiserver and the load balancers
+		"service-ca":                    "webhooks",                  // they have the CA in their own configuration
+		"machine-config-daemon-api-int": "from 4.16 on the delivery", // it delivers CAs from 4.13 on
 	} {
 		rows := slices.DeleteFunc(allEdges(), func(e Edge) bool { return e.ID != id })
 		if len(rows) != 1 || strings.Contains(rows[0].Impact, wrong) {
@@ -65,4 +71,87 @@ func TestTheSigningKeysBundle(t *testing.T) {
 	if !ok || !strings.HasPrefix(p.Doc, "after a rotation: ") {
 		t.Errorf("%q", p.Doc)
 	}
+}
+
+// TestPodsReadTheirCAAtTheirStart: client-go before 0.36, which operators of 4.12 to 4.22 have, and
+// oauth-proxy read it once.
+func TestPodsReadTheirCAAtTheirStart(t *testing.T) {
+	t.Parallel()
+	for id, outdated := range map[string]bool{"pods-kubernetes-service": true, "kubeadm-pods-kubernetes-service": true, "pods-routes": false} {
+		e := edgeOf(t, id)
+		if e.Reload != ReloadAtStart || e.MayBeOutdated != outdated {
+			t.Errorf("%s: %s, %t", id, e.Reload, e.MayBeOutdated)
+		}
+	}
+}
+
+// TestSuperAdminFrom129: kubeadm makes super-admin.conf from 1.29 on; before, admin.conf is of system:masters.
+func TestSuperAdminFrom129(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"kubeadm-super-admin-api", "kubeadm-apiserver-super-admin"} {
+		for version, want := range map[string]Tristate{"v1.28.9": No, "v1.29.0": Yes, "v1.35.4": Yes} {
+			if got := edgeOf(t, id).In.Holds(Versions{NotOpenShift: true, Kubernetes: version}); got != want {
+				t.Errorf("%s, %s: %s", id, version, got)
+			}
+		}
+	}
+}
+
+// TestNamedCertificatesAreNumbered: kube-apiserver-operator configures user-serving-cert-000 to -009 alone.
+func TestNamedCertificatesAreNumbered(t *testing.T) {
+	t.Parallel()
+	if got := NamedCertificates(); len(got) != 1 || got[0] != secret(kasTarget, "user-serving-cert-*") {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestKubeletsReadTheirServingCertificateAtTheirStart: what they renew they present at once, and they
+// don't watch the file.
+func TestKubeletsReadTheirServingCertificateAtTheirStart(t *testing.T) {
+	t.Parallel()
+	for _, s := range Servers() {
+		for _, c := range s.Certs {
+			if c.From.Name == "/var/lib/kubelet/pki/kubelet-server-current.pem" && c.Reload != ReloadByRenewal || len(c.Custom) > 0 && c.Custom[0].Kind == File && c.CustomReload != ReloadByRenewal {
+				t.Errorf("%s: %s, %s", s.ID, c.Reload, c.CustomReload)
+			}
+		}
+	}
+}
+
+// TestKubeletsClientsOfMonitoring: kubelets up to 4.12 have no CA for them, and Prometheus' token does; the
+// metrics API's server is metrics-server from 4.16 on, with a certificate of its own from 4.19 on.
+func TestKubeletsClientsOfMonitoring(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]string{
+		"4.12.9": "prometheus-adapter-front-proxy",
+		"4.13.1": "prometheus-adapter-front-proxy kubelet-prometheus-client",
+		"4.15.1": "kubelet-prometheus-client",
+		"4.16.1": "metrics-server-front-proxy kubelet-prometheus-client metrics-server-kubelet-serving",
+		"4.19.1": "metrics-server-front-proxy kubelet-prometheus-client kubelet-metrics-server-client metrics-server-kubelet-serving",
+	} {
+		var got []string
+		for _, e := range Edges() {
+			if (strings.Contains(e.ID, "metrics-server") || strings.HasPrefix(e.ID, "prometheus-adapter") || e.ID == "kubelet-prometheus-client") && e.In.Holds(Versions{Cluster: version}) == Yes {
+				got = append(got, e.ID)
+				if !e.Optional {
+					t.Errorf("%s: a cluster may be without monitoring", e.ID)
+				}
+			}
+		}
+		slices.Sort(got)
+		wanted := strings.Fields(want)
+		slices.Sort(wanted)
+		if !slices.Equal(got, wanted) {
+			t.Errorf("%s: %v", version, got)
+		}
+	}
+}
+
+func edgeOf(t *testing.T, id string) Edge {
+	t.Helper()
+	i := slices.IndexFunc(Edges(), func(e Edge) bool { return e.ID == id })
+	if i < 0 {
+		t.Fatalf("there is no edge %s", id)
+	}
+	return Edges()[i]
 }
