@@ -25,7 +25,7 @@ func Callers() []Caller {
 			Edge: Edge{
 				ID: "kubelets-accept", Part: PartControlPlane, Verifier: "kubelet, for client certificates", Statement: "kubelets accept requests with kube-apiserver's client certificate",
 				Presented: secret(kasTarget, "kubelet-client"), ServerName: NameClient, Reload: ReloadOnChange,
-				Impact:      "logs, exec, port-forward and metrics of the node",
+				Impact:      proxiedByAPI,
 				Remediation: "on NODE: where /etc/kubernetes/kubelet-ca.crt holds the CA, which {} verify control-plane tells, systemctl restart kubelet: pods keep running",
 				In:          Range{Component: kas},
 				Evidence: Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/config/defaultconfig.yaml (kubelet-client-certificate, kubelet-certificate-authority) @ c813e820b, release-4.12 0217c88fb to release-4.23 440392249, the same in all of them; " +

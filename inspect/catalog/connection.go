@@ -8,14 +8,19 @@ type Connection struct {
 	Edges []string // IDs of the edges about it
 	// Every is how long it waits between two requests at most; zero: not known.
 	Every time.Duration
-	// Client is its own client certificate, whose renewal makes it reconnect;
-	// zero: that has no such effect, or is not known.
+	// Client is its own client certificate, whose renewal makes it reconnect: client-go looks at its
+	// files every 5 minutes. Zero: it has none in files, or that has no such effect. That of
+	// kube-controller-manager ends none of its controllers' connections, which have tokens.
 	Client Ref
 	Evidence
 }
 
 // connections returns every row about who holds a connection.
 func connections() []Connection {
+	one := Evidence{Field, "kubernetes/client-go: one HTTP/2 connection for all requests of a client, its watches among them"}
+	closed := func(source string) Evidence {
+		return Evidence{Verified, "kubernetes/client-go transport/cert_rotation.go (loadClientCert: CloseAll) and transport.go (ReloadTLSFiles) @ release-1.25 and release-1.35; " + source}
+	}
 	return []Connection{
 		{
 			// A lease of 40 s, renewed at a quarter of that.
@@ -23,8 +28,24 @@ func connections() []Connection {
 			Evidence: Evidence{Verified, "kubernetes/kubernetes pkg/kubelet/kubelet.go (nodeLeaseRenewIntervalFraction) and pkg/kubelet/certificate/transport.go @ 00ef64f0b (addCertRotation)"},
 		},
 		{
-			Edges:    []string{"controller-manager-api-int", "scheduler-api-int", "machine-config-daemon-api-int", "machine-config-daemon-node-writer-api-int", "machine-config-daemon-memory-api-int", "pods-kubernetes-service", "multus-api-int", "ovnkube-node-api-int", "kubeadm-controller-manager-api", "kubeadm-scheduler-api", "kubeadm-pods-kubernetes-service", "multus-memory-api-int", "ovnkube-node-memory-api-int"},
-			Evidence: Evidence{Field, "kubernetes/client-go: one HTTP/2 connection for all requests of a client, its watches among them"},
+			Edges:    []string{"controller-manager-api-int", "machine-config-daemon-api-int", "pods-kubernetes-service", "kubeadm-controller-manager-api", "kubeadm-scheduler-api", "kubeadm-pods-kubernetes-service"},
+			Evidence: one,
+		},
+		{
+			Edges: []string{"scheduler-api-int"}, Client: secret(schedulerTarget, "kube-scheduler-client-cert-key"),
+			Evidence: closed(schedulerRepo + "bindata/assets/kube-scheduler/kubeconfig-cm.yaml @ " + schedulerRead),
+		},
+		{
+			Edges: []string{"machine-config-daemon-node-writer-api-int", "machine-config-daemon-memory-api-int"}, Client: file("/var/lib/kubelet/pki/kubelet-client-current.pem"),
+			Evidence: closed(nodeWriter().Source),
+		},
+		{
+			Edges: []string{"multus-api-int", "multus-memory-api-int"}, Client: file("/etc/cni/multus/certs/multus-client-current.pem"),
+			Evidence: closed("openshift/multus-cni pkg/k8sclient/kubeconfig.go (PerNodeK8sClient) @ release-4.14 to 4.22"),
+		},
+		{
+			Edges: []string{"ovnkube-node-api-int", "ovnkube-node-memory-api-int"}, Client: file("/var/lib/ovn-ic/etc/ovnkube-node-certs/ovnkube-client-current.pem"),
+			Evidence: closed(networkRepo + "bindata/network/ovn-kubernetes/common/008-script-lib.yaml (cert-dir) @ release-4.14 to 4.22"),
 		},
 	}
 }

@@ -27,6 +27,33 @@ func TestConnectionsAreOfEdges(t *testing.T) {
 	}
 }
 
+// TestOwnClientCertificates: client-go closes the connections of who has one in files, when that is renewed.
+func TestOwnClientCertificates(t *testing.T) {
+	t.Parallel()
+	const kubelet, multus, ovn = "File:/var/lib/kubelet/pki/kubelet-client-current.pem", "File:/etc/cni/multus/certs/multus-client-current.pem", "File:/var/lib/ovn-ic/etc/ovnkube-node-certs/ovnkube-client-current.pem"
+	for id, want := range map[string]string{
+		"kubelet-api-int": kubelet, "machine-config-daemon-node-writer-api-int": kubelet, "machine-config-daemon-memory-api-int": kubelet,
+		"multus-api-int": multus, "multus-memory-api-int": multus, "ovnkube-node-api-int": ovn, "ovnkube-node-memory-api-int": ovn,
+		"scheduler-api-int": "Secret/openshift-kube-scheduler/kube-scheduler-client-cert-key[tls.crt]",
+		// Its controllers call with tokens, over connections of their own.
+		"controller-manager-api-int": "",
+		// Tokens, and certificates inside of a kubeconfig.
+		"machine-config-daemon-api-int": "", "pods-kubernetes-service": "", "kubeadm-scheduler-api": "",
+	} {
+		c, ok := ConnectionOf(id)
+		got := ""
+		if c.Client != (Ref{}) {
+			got = c.Client.String()
+			if _, known := Lookup(c.Client.Kind, c.Client.Namespace, c.Client.Name, c.Client.Key, Versions{Cluster: "4.20.1"}); !known {
+				t.Errorf("%s: no row is about %s", id, got)
+			}
+		}
+		if !ok || got != want {
+			t.Errorf("%s: %t, %q, want %q", id, ok, got, want)
+		}
+	}
+}
+
 func TestGoaway(t *testing.T) {
 	for name, c := range map[string]struct {
 		topology string

@@ -222,33 +222,7 @@ func document() string {
 	line("| edge | who verifies | trust anchors | what is presented | for the name | read | reader | impact | holds for | source |")
 	line("|---|---|---|---|---|---|---|---|---|---|")
 	for _, e := range Edges() {
-		name := string(e.ServerName)
-		if e.ServerName == NameClient {
-			name = "a client's"
-		}
-		trust, presented := "`"+e.Trust.String()+"`", "`"+e.Presented.String()+"`"
-		switch e.Verify {
-		case VerifyAggregate, VerifyNodeCopies:
-			trust, presented, name = "each of them", string(e.Verify), "none"
-		case VerifyServiceCertificate:
-			trust, presented, name = "`"+e.Trust.String()+"`, the CA bundle beside the Service's name", string(e.Verify), "the Service's"
-		}
-		if e.Verify == VerifyDelivered {
-			trust, presented, name = "in `"+e.Trust.String()+"`", "all of `"+e.Presented.String()+"`", "none"
-		}
-		if e.CustomPresented != (Ref{}) {
-			presented += ", or `" + e.CustomPresented.String() + "` where it is there"
-		}
-		holds := e.In.String()
-		if e.OnlyIfExists != (Ref{}) {
-			holds += ", where there is `" + e.OnlyIfExists.String() + "`"
-		}
-		if e.OnNodesWith != "" {
-			trust += " of nodes with `" + e.OnNodesWith + "`"
-		}
-		if len(e.Platforms) > 0 {
-			holds += ", on " + strings.Join(e.Platforms, ", ") + " where the cluster keeps the addresses of its API itself"
-		}
+		trust, presented, name, holds := edgeCells(e)
 		line("| `%s` | %s | %s | %s | %s | %s | %s | %s | %s | %s |", e.ID, e.Verifier, trust, presented, name, e.Reload, e.Reader, cell(e.Impact), holds, evidence(e.Evidence))
 	}
 	line("")
@@ -300,7 +274,7 @@ func document() string {
 	line("## Who holds a connection")
 	line("")
 	line("It verifies what kube-apiserver presents when it connects, and not again before the connection ends: by a break of the network, a rollout of")
-	line("kube-apiserver, a restart of its own, a renewal of its own client certificate where that is named, or at kube-apiserver's wish (goaway-chance).")
+	line("kube-apiserver, a restart of its own, a renewal of its own client certificate where that is named (within 5 minutes), or at kube-apiserver's wish (goaway-chance).")
 	line("")
 	line("| edges | a request at least every | own client certificate | source |")
 	line("|---|---|---|---|")
@@ -354,6 +328,12 @@ func document() string {
 			if c.ReloadWithin > 0 {
 				read += fmt.Sprintf(", within %d min", int(c.ReloadWithin.Minutes()))
 			}
+			if c.Reload == ReloadByRenewal {
+				read += "; what another writes there, at its start"
+			}
+			if c.CustomReload != "" {
+				read += "; what is there instead, " + string(c.CustomReload)
+			}
 			line("| `%s` | %s %s | %s | `%s` | %s | %s | %s | %s |", s.ID, s.Listener.Name, s.Listener.Port, name, c.From, refs(c.Custom), read, s.In, evidence(s.Evidence))
 		}
 	}
@@ -371,7 +351,7 @@ func document() string {
 	line("")
 	line("## What becomes of signers in Secrets of another type")
 	line("")
-	line("A Secret's type can't be changed. kubernetes.io/tls is the right one.")
+	line("kubernetes.io/tls is the right type. A Secret's type can't be changed, but from 4.15.10 on OpenShift's kube-apiserver lets these Secrets get the right one.")
 	line("")
 	line("| type | harms | why | instead | holds for | source |")
 	line("|---|---|---|---|---|---|")

@@ -32,6 +32,12 @@ type Edge struct {
 	// OnlyIfExists is an object that is there wherever this verifier is; zero: it is
 	// everywhere.
 	OnlyIfExists Ref
+	// NotWithout is an object of what this verifier depends on, which is on by default: it is known
+	// not to be there only where that is disabled, and there is no such verifier then.
+	NotWithout Ref
+	// OnlyWithout is where else the verifier's trust anchors may be: where that is there, it does not
+	// read the Trust.
+	OnlyWithout Ref
 	// Platforms, where there are any, are those (Infrastructure's
 	// status.platformStatus.type) on which there is this verifier, and only in
 	// clusters that keep the addresses of their API themselves.
@@ -147,12 +153,14 @@ const (
 	// ReloadByReload: it does not watch them, and reads them with its own configuration.
 	ReloadByReload   ReloadPolicy = "when it reloads its configuration"
 	ReloadByNewNodes ReloadPolicy = "when a node is added"
+	// ReloadByRenewal: it writes the file itself. What another writes there, it reads at its start.
+	ReloadByRenewal ReloadPolicy = "when the kubelet renews it"
 )
 
 func allEdges() []Edge {
 	var out []Edge
 	for _, rows := range [][]Edge{
-		apiIntEdges(), networkEdges(), onPremEdges(), controlPlaneEdges(), localhostEdges(), serviceCallEdges(), nodeEdges(), newMachineEdges(), serviceEdges(), registryEdges(), routeEdges(),
+		apiIntEdges(), networkEdges(), onPremEdges(), controlPlaneEdges(), localhostEdges(), serviceCallEdges(), nodeEdges(), newMachineEdges(), metricsEdges(), serviceEdges(), registryEdges(), routeEdges(),
 		openShiftAPIEdges(), oauthAPIEdges(), anchorEdges(), proxyEdges(), registryCAEdges(), accessEdges(), bundleEdges(), kubeadmEdges(),
 	} {
 		out = append(out, rows...)

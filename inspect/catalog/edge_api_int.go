@@ -44,15 +44,15 @@ func apiIntEdges() []Edge {
 		},
 		{
 			ID: "pods-kubernetes-service", Part: PartAPIInt, Verifier: "pods", Statement: "pods trust kubernetes.default's serving certificate",
-			Trust: rootCA(), Presented: secret(kasTarget, "service-network-serving-certkey"), ServerName: "kubernetes.default.svc", Reload: ReloadOnChange, Reader: pki.ReaderUnknown, MayBeOutdated: true, // client-go before v0.36 reads its CA file once
+			Trust: rootCA(), Presented: secret(kasTarget, "service-network-serving-certkey"), ServerName: nameServiceNetwork, Reload: ReloadAtStart, Reader: pki.ReaderUnknown, MayBeOutdated: true,
 			Impact: "pods that call the API server, most operators among them",
-			In:     Range{Component: kcm}, Evidence: published,
+			In:     Range{Component: kcm}, Evidence: Evidence{Verified, published.Source + "; " + readsCAOnce},
 		},
 		{
 			ID: "machine-config-daemon-api-int", Part: PartAPIInt, Verifier: "machine-config-daemon", Statement: "the machine-config-daemon trusts api-int's serving certificate",
 			Trust: rootCAOf(mcoTarget), Presented: InternalLoadBalancerServing(), ServerName: NameInternal, Reload: ReloadAtStart, Reader: pki.ReaderGoAll,
-			Impact: "the nodes' configuration, and from 4.16 on the delivery of CAs to them",
-			In:     Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "cmd/machine-config-daemon/start.go @ release-4.12 to 4.22"},
+			Impact: "the nodes' configuration" + daemonDelivers,
+			In:     Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "cmd/machine-config-daemon/start.go @ release-4.12 to 4.22, pkg/daemon/certificate_writer.go @ release-4.13 to 4.22"},
 		},
 		{
 			ID: "new-node-api-int", Part: PartAPIInt, Verifier: "the kubelet of a node that is added", Statement: "a node added now trusts api-int's serving certificate",
@@ -69,6 +69,13 @@ func apiIntEdges() []Edge {
 	}
 }
 
+// readsCAOnce is about clients in pods: client-go before v0.36 reads its CA file at the start, and
+// operators of 4.12 to 4.22 have 0.25 to 0.35. From v0.36 on it reads a changed file within 5 minutes.
+const readsCAOnce = "kubernetes/client-go rest/config.go (InClusterConfig) and transport @ release-1.25 to release-1.35: no reload of a CA file; transport/ca_rotation.go is new in release-1.36"
+
+// daemonDelivers is what else fails with machine-config-daemon.
+const daemonDelivers = ", from 4.13 on the delivery of CAs, and from 4.16 on that of api-int's CA"
+
 // rootCAOf is kube-root-ca.crt in one namespace.
 func rootCAOf(namespace string) Ref {
 	r := rootCA()
@@ -82,8 +89,10 @@ func rootCAOf(namespace string) Ref {
 // kube-root-ca.crt.
 func networkEdges() []Edge {
 	inNetwork := func(path string) Ref { return file("/etc/kubernetes/cni/net.d/" + path) }
-	multus := Evidence{Verified, networkRepo + "bindata/network/multus/multus.yaml @ 2a6a57fef and release-4.12 to 4.15"}
-	ovn := Evidence{Verified, networkRepo + "bindata/network/ovn-kubernetes/common/008-script-lib.yaml @ 2a6a57fef and release-4.15"}
+	const byNodeIdentity = "; pkg/platform/platform.go (isNetworkNodeIdentityEnabled) @ release-4.14 af41a3620, release-4.22 6a5fcccf8"
+	multus := Evidence{Verified, networkRepo + "bindata/network/multus/multus.yaml @ 2a6a57fef and release-4.12 to 4.22"}
+	thick := Evidence{Verified, multus.Source + byNodeIdentity}
+	ovn := Evidence{Verified, networkRepo + "bindata/network/ovn-kubernetes/common/008-script-lib.yaml @ 2a6a57fef and release-4.14 to 4.22" + byNodeIdentity}
 	kubelets := file("/var/lib/kubelet/kubeconfig")
 	return []Edge{
 		{
@@ -94,15 +103,16 @@ func networkEdges() []Edge {
 		},
 		{
 			ID: "multus-api-int", Part: PartAPIInt, Verifier: "multus, thick", Statement: "multus, once restarted, trusts api-int's serving certificate",
-			Trust: kubelets, Optional: true, OnlyIfExists: rootCAOf("openshift-multus"), Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadAtStart, Reader: pki.ReaderGo,
+			// Without network-node-identity, both have the CA of their service accounts.
+			Trust: kubelets, Optional: true, OnlyIfExists: rootCAOf("openshift-multus"), NotWithout: rootCAOf(nodeIdentity), Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadAtStart, Reader: pki.ReaderGo,
 			Remediation: "{} fix-api-int --nodes NODE --dry-run=client", RestartedPods: "multus",
 			Ahead:  "{} pretrust --nodes NODE --dry-run=client",
 			Impact: "the network of new pods on the node; a restart before the file is right takes down the node's network",
-			In:     since(network, Minor{4, 14}), Evidence: multus,
+			In:     since(network, Minor{4, 14}), Evidence: thick,
 		},
 		{
 			ID: "ovnkube-node-api-int", Part: PartAPIInt, Verifier: "ovnkube-node", Statement: "ovnkube-node, once restarted, trusts api-int's serving certificate",
-			Trust: kubelets, Optional: true, OnlyIfExists: rootCAOf(ovnTarget), Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadAtStart, Reader: pki.ReaderGo,
+			Trust: kubelets, Optional: true, OnlyIfExists: rootCAOf(ovnTarget), NotWithout: rootCAOf(nodeIdentity), Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadAtStart, Reader: pki.ReaderGo,
 			Remediation: "{} fix-api-int --nodes NODE --dry-run=client", RestartedPods: "ovnkube-node",
 			Ahead:  "{} pretrust --nodes NODE --dry-run=client",
 			Impact: "the network of new pods on the node",
@@ -128,8 +138,10 @@ func networkEdges() []Edge {
 // onPremEdges are of the static pods by which a cluster keeps the addresses of its
 // API itself: their monitors ask for the nodes by the kubelet's kubeconfig. keepalived's
 // init container reads /etc/kubernetes/kubeconfig, but for the names of the cluster alone.
-// HAProxy's, on masters, reads it each time in 4.22, too; where api-int does not verify, it asks
-// the API server of its own master.
+// HAProxy's, on masters, reads it each time in every version; where api-int does not verify, it asks
+// the API server of its own master, so that nothing fails and there is no row. From 4.19 on the
+// monitor of CoreDNS also runs on AWS, Azure and GCP where Infrastructure's
+// cloudLoadBalancerConfig.dnsType is ClusterHosted, which is not read.
 func onPremEdges() []Edge {
 	platforms := []string{"BareMetal", "Nutanix", "OpenStack", "oVirt", "VSphere"}
 	const templates = "templates/common/on-prem/files/{keepalived,coredns}.yaml, templates/master/00-master/on-prem/files/haproxy.yaml @ "
@@ -143,7 +155,7 @@ func onPremEdges() []Edge {
 		}
 	}
 	return []Edge{
-		edge("balancers-api-int", "the monitors of keepalived, HAProxy and CoreDNS", "the monitors of keepalived, HAProxy and CoreDNS trust api-int's serving certificate", ReloadEachTime, Range{Component: mco, To: Minor{4, 21}},
+		edge("balancers-api-int", "the monitors of keepalived and CoreDNS", "the monitors of keepalived and CoreDNS trust api-int's serving certificate", ReloadEachTime, Range{Component: mco, To: Minor{4, 21}},
 			Evidence{Verified, mcoRepo + templates + "release-4.12 1d4cfffaa to release-4.21 db84d8368" + monitors + "release-4.12 474ed48e8 to release-4.21 d7e3fc12b (GetNodes, getSortedBackends)"}),
 		edge("balancers-watch-api-int", "the monitors of keepalived and CoreDNS", "the monitors of keepalived and CoreDNS, once restarted, trust api-int's serving certificate", ReloadAtStart, since(mco, Minor{4, 22}),
 			Evidence{Verified, mcoRepo + templates + "release-4.22 9027c94cd" + monitors + "release-4.22 dca8cb1be; pkg/nodeconfig/watcher.go (NewNodeWatcher)"}),

@@ -2,6 +2,10 @@ package catalog
 
 import "github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 
+// proxiedByAPI is what kube-apiserver calls kubelets for. Who scrapes their metrics has a certificate,
+// or a token, of its own.
+const proxiedByAPI = "logs, exec and port-forward of the node, and what the API proxies to it"
+
 // controlPlaneEdges are between the parts of the control plane, and between these and kubelets.
 func controlPlaneEdges() []Edge {
 	flags := Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/config/defaultconfig.yaml @ " + kasRead}
@@ -21,13 +25,22 @@ func controlPlaneEdges() []Edge {
 			Impact: "every API call: kube-apiserver cannot use etcd", In: in, Evidence: etcdPod(),
 		}
 	}
+	// cluster-monitoring-operator deletes the Secrets of earlier contents.
+	metricsFrontProxy := func(server string, in Range) Edge {
+		return Edge{
+			ID: server + "-front-proxy", Part: PartControlPlane, Verifier: server, Statement: server + " trusts kube-apiserver's front proxy certificate",
+			Trust: Ref{Kind: Secret, Namespace: monitoringTarget, Name: server + "-*", Key: "requestheader-client-ca-file"}, Optional: true, OnlyIfExists: bundle(monitoringTarget, "kubelet-serving-ca-bundle"),
+			Presented: secret(kasTarget, "aggregator-client"), ServerName: NameClient, Reload: ReloadByDeployment, Reader: pki.ReaderGoAll, Impact: metricsAPI, In: in,
+			Evidence: Evidence{Verified, monitoringRepo + "pkg/manifests/manifests.go (requestheader-client-ca-file) and pkg/tasks (deleteOldPrometheusAdapterSecrets, deleteOldMetricsServerSecrets) @ release-4.12 16c55ea0b, release-4.22 5e1f02a52"},
+		}
+	}
 	requests := Evidence{Verified, kcmRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go (ManageCSRCABundle, ManageCSRIntermediateCABundle) @ " + kcmRead + "; " + flags.Source}
 	return []Edge{
 		{
 			ID: "kubelet-client-ca", Part: PartControlPlane, Verifier: "kubelet, for client certificates", Statement: "kubelets trust kube-apiserver's client certificate",
 			Trust: file("/etc/kubernetes/kubelet-ca.crt"), Presented: secret(kasTarget, "kubelet-client"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
-			Impact: "logs, exec, port-forward and metrics of the node",
-			In:     Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "templates/{master,worker}/01-*-kubelet/_base/files/kubelet.yaml (clientCAFile)"},
+			Impact: proxiedByAPI,
+			In:     Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "templates/{master,worker}/01-*-kubelet/_base/files/kubelet.yaml (clientCAFile) @ release-4.12 to 4.22"},
 		},
 		{
 			ID: "apiserver-kubelet-serving", Part: PartControlPlane, Verifier: "kube-apiserver", Statement: "kube-apiserver trusts what kubelets serve",
@@ -46,9 +59,11 @@ func controlPlaneEdges() []Edge {
 		{
 			ID: "extension-front-proxy", Part: PartControlPlane, Verifier: "extension API servers", Statement: "extension API servers trust kube-apiserver's front proxy certificate",
 			Trust: publishedRequestHeaderCA(), Presented: secret(kasTarget, "aggregator-client"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
-			Impact: "aggregated APIs, metrics among them",
+			Impact: "aggregated APIs of extensions, such as OLM's package server",
 			In:     Range{Component: kas}, Evidence: Evidence{Field, "kubernetes/kubernetes pkg/controlplane/controller/clusterauthenticationtrust/cluster_authentication_trust_controller.go"},
 		},
+		metricsFrontProxy("prometheus-adapter", Range{Component: monitoring, To: Minor{4, 14}}), // in 4.15 its Secret may be left over, and metrics-server run instead
+		metricsFrontProxy("metrics-server", since(monitoring, Minor{4, 16})),
 		etcdClients("etcd-apiserver-serving-ca", bundle(etcdTarget, "etcd-serving-ca"), upTo416),
 		etcdClients("etcd-apiserver", etcdServerCA(), from417),
 		{
@@ -72,7 +87,7 @@ func controlPlaneEdges() []Edge {
 		{
 			ID: "apiserver-check-endpoints", Part: PartControlPlane, Verifier: "kube-apiserver", Statement: "kube-apiserver trusts the client certificate of the endpoint checks beside it",
 			Trust: bundle(kasTarget, "client-ca"), Presented: secret(kasTarget, "check-endpoints-client-cert-key"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
-			Impact: "the checks of connections between masters (podnetworkconnectivitychecks)", In: Range{Component: kas}, Evidence: kubeconfigs,
+			Impact: "the checks of connections from masters to etcd, openshift-apiserver and the load balancers (podnetworkconnectivitychecks)", In: Range{Component: kas}, Evidence: Evidence{Verified, kubeconfigs.Source + "; pkg/operator/connectivitycheckcontroller/connectivity_check_controller.go @ release-4.22 9c413cd4d"},
 		},
 		{
 			ID: "apiserver-control-plane-node", Part: PartControlPlane, Verifier: "kube-apiserver", Statement: "kube-apiserver trusts the administrative client certificate of control plane nodes",

@@ -44,6 +44,9 @@ func kubeadmEdges() []Edge {
 			Optional: presented.Key != "", Presented: presented, ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll, Impact: impact, In: plain, Evidence: clients,
 		}
 	}
+	// Up to 1.28, admin.conf has the group system:masters itself.
+	const administrators = "kubectl, kubeadm; up to 1.28 the way in past all rules of access, too"
+	from129 := func(e Edge) Edge { e.In = since(Kubernetes, Minor{1, 29}); return e }
 	etcd := func(id, verifier, claim, presented, impact string, name ServerName) Edge {
 		return Edge{
 			ID: id, Part: PartControlPlane, Verifier: verifier, Statement: claim, Trust: inPKI("etcd/ca.crt"), Optional: true,
@@ -54,17 +57,17 @@ func kubeadmEdges() []Edge {
 		kubelets,
 		api("kubeadm-controller-manager-api", "controller-manager.conf", "kube-controller-manager", "kube-controller-manager trusts the API server's serving certificate", "controllers: kube-controller-manager cannot reach the API", PartControlPlane, ReloadAtStart),
 		api("kubeadm-scheduler-api", "scheduler.conf", "kube-scheduler", "kube-scheduler trusts the API server's serving certificate", "new pods are not placed", PartControlPlane, ReloadAtStart),
-		api("kubeadm-admin-api", "admin.conf", "the administrator", "the administrator's kubeconfig trusts the API server's serving certificate", "kubectl, kubeadm", PartAccess, ReloadEachTime),
-		api("kubeadm-super-admin-api", "super-admin.conf", "the administrator", "the kubeconfig of system:masters trusts the API server's serving certificate", "the way in past all rules of access", PartAccess, ReloadEachTime),
+		api("kubeadm-admin-api", "admin.conf", "the administrator", "the administrator's kubeconfig trusts the API server's serving certificate", administrators, PartAccess, ReloadEachTime),
+		from129(api("kubeadm-super-admin-api", "super-admin.conf", "the administrator", "the kubeconfig of system:masters trusts the API server's serving certificate", "the way in past all rules of access", PartAccess, ReloadEachTime)),
 		client("kubeadm-apiserver-kubelet", "kubelets' client certificates", "the node becomes NotReady: the API refuses its kubelet", PartNodes, file("/var/lib/kubelet/pki/kubelet-client-current.pem")),
 		client("kubeadm-apiserver-controller-manager", "kube-controller-manager's client certificate", "controllers: the API refuses kube-controller-manager", PartControlPlane, clientIn("/etc/kubernetes/controller-manager.conf")),
 		client("kubeadm-apiserver-scheduler", "kube-scheduler's client certificate", "new pods are not placed", PartControlPlane, clientIn("/etc/kubernetes/scheduler.conf")),
-		client("kubeadm-apiserver-admin", "the client certificate in the administrator's kubeconfig", "kubectl, kubeadm", PartAccess, clientIn("/etc/kubernetes/admin.conf")),
-		client("kubeadm-apiserver-super-admin", "the client certificate in the kubeconfig of system:masters", "the way in past all rules of access", PartAccess, clientIn("/etc/kubernetes/super-admin.conf")),
+		client("kubeadm-apiserver-admin", "the client certificate in the administrator's kubeconfig", administrators, PartAccess, clientIn("/etc/kubernetes/admin.conf")),
+		from129(client("kubeadm-apiserver-super-admin", "the client certificate in the kubeconfig of system:masters", "the way in past all rules of access", PartAccess, clientIn("/etc/kubernetes/super-admin.conf"))),
 		{
 			ID: "kubeadm-pods-kubernetes-service", Part: PartServices, Verifier: "pods", Statement: "pods trust kubernetes.default's serving certificate",
-			Trust: rootCA(), Presented: inPKI("apiserver.crt"), ServerName: nameServiceNetwork, Reload: ReloadOnChange, Reader: pki.ReaderUnknown,
-			Impact: "pods that call the API server", In: plain, Evidence: components,
+			Trust: rootCA(), Presented: inPKI("apiserver.crt"), ServerName: nameServiceNetwork, Reload: ReloadAtStart, Reader: pki.ReaderUnknown, MayBeOutdated: true,
+			Impact: "pods that call the API server", In: plain, Evidence: Evidence{Verified, components.Source + "; " + readsCAOnce},
 		},
 		{
 			ID: "kubeadm-new-node-api", Part: PartNodes, Verifier: "the kubelet of a node that joins", Statement: "a node that joins now trusts the API server's serving certificate",
@@ -76,7 +79,7 @@ func kubeadmEdges() []Edge {
 		{
 			ID: "kubeadm-kubelet-client-ca", Part: PartNodes, Verifier: "kubelet, for client certificates", Statement: "kubelets trust kube-apiserver's client certificate",
 			Trust: inPKI("ca.crt"), Presented: inPKI("apiserver-kubelet-client.crt"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
-			Impact: "logs, exec, port-forward and metrics of the node", In: plain, Evidence: Evidence{Verified, kubeadmRepo + "componentconfigs/kubelet.go and phases/controlplane/manifests.go v1.35.4"},
+			Impact: proxiedByAPI, In: plain, Evidence: Evidence{Verified, kubeadmRepo + "componentconfigs/kubelet.go and phases/controlplane/manifests.go v1.35.4"},
 		},
 		etcd("kubeadm-apiserver-etcd", "kube-apiserver", "kube-apiserver trusts what etcd serves", "etcd/server.crt", "every API call: kube-apiserver cannot use etcd", NameAny),
 		etcd("kubeadm-etcd-apiserver", "etcd", "etcd trusts kube-apiserver's client certificate", "apiserver-etcd-client.crt", "every API call: kube-apiserver cannot use etcd", NameClient),
@@ -122,6 +125,7 @@ func kubeadmServers() []Server {
 	peers.Direct = true
 	kubelets := func(id, remediation string, in Range, reads ServedCert, source string) Server {
 		reads.Name, reads.From, reads.Custom = NameAny, file("/var/lib/kubelet/pki/kubelet.crt"), []Ref{file("/var/lib/kubelet/pki/kubelet-server-current.pem")}
+		reads.CustomReload = ReloadByRenewal
 		r := row(id, "kube-apiserver", "each kubelet presents the certificate in its file", "nothing of kube-apiserver's, which does not verify it there; clients that do, such as metrics-server, once the old certificate expires",
 			remediation+"on NODE: systemctl restart kubelet; pods keep running", Listener{Name: "kubelet", Port: "10250"}, reads,
 			Evidence{Verified, "kubernetes/kubernetes cmd/kubelet/app/server.go (InitializeTLS), pkg/kubelet/kubelet.go and pkg/features/kube_features.go (ReloadKubeletServerCertificateFile, by default from 1.31 on" + source + ") v1.35.4"})

@@ -24,12 +24,41 @@ func nodeEdges() []Edge {
 	}
 }
 
-// newMachineEdges are of machines that are added. Their stubs are optional: who makes machines
-// by hand, or has no Machine API, may have deleted them.
-func newMachineEdges() []Edge {
-	userData := func(name string) Ref {
-		return Ref{Kind: Secret, Namespace: "openshift-machine-api", Name: name, Key: "userData"}
+// metricsAPI is what fails with the server of the metrics API.
+const metricsAPI = "oc adm top, and autoscaling by CPU and memory"
+
+// metricsEdges are of who scrapes kubelets, beside Prometheus' trust in them. A cluster may be without
+// monitoring. Up to 4.12 kubelets have no CA for such certificates, and Prometheus presents a token, too.
+func metricsEdges() []Edge {
+	scraped := bundle(monitoringTarget, "kubelet-serving-ca-bundle")
+	client := func(id, claim, presented, impact string, in Range, source string) Edge {
+		return Edge{
+			ID: id, Part: PartNodes, Verifier: "kubelet, for client certificates", Statement: claim,
+			Trust: file("/etc/kubernetes/kubelet-ca.crt"), Optional: true, OnlyIfExists: scraped, Presented: secret(monitoringTarget, presented), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
+			Impact: impact, In: in, Evidence: Evidence{Verified, monitoringRepo + source},
+		}
 	}
+	return []Edge{
+		client("kubelet-prometheus-client", "kubelets trust Prometheus' client certificate", "metrics-client-certs",
+			"metrics of the node and its pods, from 4.16 on CRI-O's, too; in 4.16 to 4.18 also "+metricsAPI, since(mco, Minor{4, 13}),
+			"assets/control-plane/service-monitor-kubelet.yaml (certFile; no token since abd4282d1, 2022-11-30; port 9637 since 1c0aa3049) and assets/metrics-server/deployment.yaml @ release-4.12 16c55ea0b to release-4.22 5e1f02a52; "+
+				mcoRepo+"templates/{master,worker}/01-*-kubelet/_base/files/criometricsproxy.yaml (client-ca-file) @ release-4.14 to 4.22"),
+		client("kubelet-metrics-server-client", "kubelets trust metrics-server's client certificate", "metrics-server-client-certs", metricsAPI, since(monitoring, Minor{4, 19}),
+			"assets/metrics-server/deployment.yaml (kubelet-client-certificate) @ release-4.19 and release-4.22 5e1f02a52"),
+		{
+			ID: "metrics-server-kubelet-serving", Part: PartNodes, Verifier: "metrics-server", Statement: "metrics-server trusts kubelets' serving certificates",
+			Trust: scraped, Optional: true, Presented: file("/var/lib/kubelet/pki/kubelet-server-current.pem"), ServerName: NameAny, Reload: ReloadByDeployment, Reader: pki.ReaderGo,
+			Impact: metricsAPI, In: since(monitoring, Minor{4, 16}),
+			Evidence: Evidence{Verified, monitoringRepo + "assets/metrics-server/deployment.yaml (kubelet-certificate-authority) and pkg/manifests/manifests.go (kubelet-serving-ca-bundle-hash) @ release-4.16 and release-4.22 5e1f02a52"},
+		},
+	}
+}
+
+// newMachineEdges are of machines that are added. Their stubs are optional: who makes machines
+// by hand, or has no Machine API, may have deleted them. On bare metal the installer makes the managed
+// ones alone. 4.16 to 4.18 also make MachineSets whose boot images they update read these, which is not
+// seen where the other stub is there: MachineSets are not read.
+func newMachineEdges() []Edge {
 	server := func(id, pool string) Edge {
 		return Edge{
 			ID: id, Part: PartNodes, Verifier: "Ignition on a new " + pool, Statement: "a new " + pool + " trusts the machine config server",
@@ -39,9 +68,18 @@ func newMachineEdges() []Edge {
 			In:          Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "pkg/server and pkg/controller/certrotation @ release-4.12 to 4.22; " + configServerCommand().Source + " (updateSecrets)"},
 		}
 	}
+	managedStub := func(id, pool string) Edge {
+		e := server(id, pool)
+		e.OnlyWithout = e.Trust
+		e.Trust = userData(pool + "-user-data-managed")
+		e.Evidence.Source += "; openshift/installer pkg/asset/machines/" + pool + ".go (case baremetaltypes)"
+		return e
+	}
 	return []Edge{
 		server("new-worker-config-server", "worker"),
+		managedStub("new-worker-managed-config-server", "worker"),
 		server("new-master-config-server", "master"),
+		managedStub("new-master-managed-config-server", "master"),
 	}
 }
 

@@ -9,7 +9,7 @@ func serviceEdges() []Edge {
 			ID: "service-ca", Part: PartServices, Verifier: "clients of Services by TLS", Statement: "the published service CA verifies what Services show",
 			Trust: Ref{Kind: ConfigMap, Namespace: "*", Name: "openshift-service-ca.crt", Key: "service-ca.crt"}, Presented: Ref{Kind: Secret, Key: "tls.crt"}, Selector: ServiceCASecret(),
 			ServerName: NameAny, Reload: ReloadOnChange, Reader: pki.ReaderUnknown,
-			Impact: "calls between the cluster's own components: metrics, webhooks, the image registry",
+			Impact: "calls of Services by pods that verify them by this ConfigMap",
 			In:     Range{Component: "service-ca"}, Evidence: Evidence{Verified, "openshift/service-ca-operator pkg/controller @ 6391e070d"},
 		},
 		{
@@ -36,9 +36,9 @@ func routeEdges() []Edge {
 		},
 		{
 			ID: "pods-routes", Part: PartServices, Verifier: "pods that call routes", Statement: "pods trust the default certificate of routes",
-			Trust: rootCA(), Presented: Ref{Kind: Secret, Namespace: managed, Name: "router-certs"}, ServerName: NameAny, Reload: ReloadOnChange, Reader: pki.ReaderUnknown,
-			Impact: "log in by OAuth of what runs in pods, such as monitoring", In: since(kcm, Minor{4, 12}),
-			Evidence: Evidence{Verified, kcmRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ 4e72164b8 and release-4.12 to 4.22 (manageServiceAccountCABundle)"},
+			Trust: rootCA(), Presented: Ref{Kind: Secret, Namespace: managed, Name: "router-certs"}, ServerName: NameAny, Reload: ReloadAtStart, Reader: pki.ReaderUnknown,
+			Impact: "log in by OAuth to what runs behind oauth-proxy, up to 4.15 monitoring, too", In: since(kcm, Minor{4, 12}),
+			Evidence: Evidence{Verified, kcmRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ 4e72164b8 and release-4.12 to 4.22 (manageServiceAccountCABundle); " + monitoringRepo + "assets (oauth-proxy -openshift-ca, which it reads at its start) @ release-4.12 16c55ea0b to release-4.22 5e1f02a52"},
 		},
 	}
 }

@@ -46,6 +46,7 @@ func NodeDaemonSets() []NodeDaemonSet {
 	manifest := networkRepo + "bindata/network/multus/multus.yaml @ 2a6a57fef and release-4.12 28db40f16 to 4.22 6a5fcccf8"
 	onOVN := networkRepo + "bindata/network/ovn-kubernetes/self-hosted/ovnkube-node.yaml @ 2a6a57fef and release-4.12 28db40f16 to 4.22 6a5fcccf8"
 	kubelets := file("/var/lib/kubelet/kubeconfig")
+	const withoutIdentity = "; where network-node-identity is disabled, it reads kube-root-ca.crt of its namespace instead"
 	return []NodeDaemonSet{
 		{
 			ID: "network-node-identity", Namespace: nodeIdentity, DaemonSet: "network-node-identity", Label: "app=network-node-identity", RestartFirst: true, Trust: rootCAOf(nodeIdentity),
@@ -59,13 +60,13 @@ func NodeDaemonSets() []NodeDaemonSet {
 		},
 		{
 			ID: "multus", Namespace: multus, DaemonSet: "multus", Label: "app=multus", Trust: kubelets, Command: "multus-daemon", Client: "/etc/cni/multus/certs/multus-client-current.pem",
-			Doc: "networks of new pods; restarted before the kubeconfig is right, it removes the node's network configuration",
+			Doc: "networks of new pods; restarted before the kubeconfig is right, it removes the node's network configuration" + withoutIdentity,
 			In:  since(network, Minor{4, 14}), Evidence: Evidence{Verified, manifest + "; k8snetworkplumbingwg/multus-cni pkg/k8sclient/kubeconfig.go v4.2.2 (PerNodeK8sClient copies CAData once)"},
 		},
 		{
 			ID: "multus-additional-cni-plugins", Namespace: multus, DaemonSet: "multus-additional-cni-plugins", Label: "app=multus-additional-cni-plugins", Trust: rootCAOf(multus), ReadByInit: true,
-			Doc: "writes whereabouts' kubeconfig: addresses of new pods' additional networks",
-			In:  Range{Component: network}, Evidence: Evidence{Verified, manifest},
+			Doc: "writes whereabouts' kubeconfig: addresses of new pods' additional networks; from 4.16 on, where there is DaemonSet whereabouts-token-watcher, that writes it again for a changed CA, and no restart is needed",
+			In:  Range{Component: network}, Evidence: Evidence{Verified, manifest + "; openshift/whereabouts-cni script/token-watcher.sh @ release-4.22"},
 		},
 		{
 			ID: "ovnkube-node-service-account", Namespace: ovnTarget, DaemonSet: ovnNode, Label: "app=" + ovnNode, Trust: rootCAOf(ovnTarget), Command: "ovnkube",
@@ -74,12 +75,12 @@ func NodeDaemonSets() []NodeDaemonSet {
 		},
 		{
 			ID: "ovnkube-node", Namespace: ovnTarget, DaemonSet: ovnNode, Label: "app=" + ovnNode, Trust: kubelets, Command: "ovnkube", Client: "/var/lib/ovn-ic/etc/ovnkube-node-certs/ovnkube-client-current.pem",
-			Doc: "networks of new pods, where the network is OVN-Kubernetes",
+			Doc: "networks of new pods, where the network is OVN-Kubernetes" + withoutIdentity,
 			In:  since(network, Minor{4, 14}), Evidence: Evidence{Verified, onOVN + " and common/008-script-lib.yaml (bootstrap-kubeconfig); k8s.io/client-go transport reads CAData once"},
 		},
 		{
 			ID: "machine-config-daemon", Namespace: mcoTarget, DaemonSet: "machine-config-daemon", Label: "k8s-app=machine-config-daemon", Trust: rootCAOf(mcoTarget), OtherTrust: kubelets, Command: "machine-config-daemon",
-			Doc: "the node's configuration, and from 4.16 on the delivery of CAs to it",
+			Doc: "the node's configuration" + daemonDelivers,
 			In:  Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "manifests/machineconfigdaemon/daemonset.yaml @ 7ff337a4f and release-4.12 to 4.22, cmd/machine-config-daemon/start.go; k8s.io/client-go transport reads CAFile once; its NodeWriter: " + nodeWriter().Source},
 		},
 	}

@@ -47,8 +47,9 @@ type ServedCert struct {
 	From Ref // the place that holds it
 	// Custom are places of an administrator's, one of which may be presented in
 	// its place.
-	Custom []Ref
-	Reload ReloadPolicy // when the server reads the place
+	Custom       []Ref
+	CustomReload ReloadPolicy // of Custom, where that differs; for people
+	Reload       ReloadPolicy // when the server reads the place
 	// ReloadWithin is how long after a change that may take; zero: it never does so by itself.
 	ReloadWithin time.Duration
 	Remediation  string // where that differs from the Edge's
@@ -106,7 +107,7 @@ func allServers() []Server {
 				Evidence: Evidence{Verified, "kubernetes/kubernetes pkg/kubelet/certificate/kubelet.go v1.35.4; openshift/cluster-kube-apiserver-operator bindata/assets/config/defaultconfig.yaml (kubelet-preferred-address-types: InternalIP) @ 02bf68752"},
 			},
 			Listener: Listener{Name: "kubelet", Port: "10250"}, Direct: true,
-			Certs: []ServedCert{{Name: NameAny, From: file("/var/lib/kubelet/pki/kubelet-server-current.pem"), Reload: ReloadOnChange, ReloadWithin: time.Minute}},
+			Certs: []ServedCert{{Name: NameAny, From: file("/var/lib/kubelet/pki/kubelet-server-current.pem"), Reload: ReloadByRenewal, ReloadWithin: time.Minute}},
 		},
 	}, kubeadmServers()...)
 }

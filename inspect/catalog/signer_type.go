@@ -1,7 +1,8 @@
 package catalog
 
 // SignerType is a row: what a version's operator does with a signer in a Secret
-// of a type that is not kubernetes.io/tls. A Secret's type can't be changed.
+// of a type that is not kubernetes.io/tls. A Secret's type can't be changed, but OpenShift's kube-apiserver
+// from 4.15.10 on lets these Secrets become kubernetes.io/tls (openshift/kubernetes#1924 and #1939).
 type SignerType struct {
 	Type        string
 	NeedsAction bool // an administrator must act before it does

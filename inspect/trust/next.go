@@ -280,7 +280,9 @@ func (j *judge) next(c *Claim) *NextVerification {
 			catalog.ReloadEachTime:   "each time: now",
 			catalog.ReloadByNewNodes: "when a node is added",
 		}[c.Reload]
-		if n.Verifies == "" {
+		// Others than who dials by a kubeconfig at its start.
+		always := c.Edge.Trust != (catalog.Ref{}) && c.Verify == catalog.VerifyChain && c.ServerName != catalog.NameInKubeconfig
+		if n.Verifies == "" || c.Reload == catalog.ReloadAtStart && always {
 			n.Verifies = "at each new connection"
 		}
 		return n
@@ -319,24 +321,14 @@ func within(chance, share float64, every time.Duration) time.Duration {
 
 func hours(d time.Duration) string { return fmt.Sprintf("%.0f h", math.Ceil(d.Hours())) }
 
-// clientRenewal is between which times a verifier on a node renews its client
-// certificate; zero where that is unknown, or overdue.
+// clientRenewal is between which times a verifier renews its client certificate, on its node where
+// that is a file; zero where that is unknown, or overdue.
 func (j *judge) clientRenewal(conn catalog.Connection, node string) (from, to time.Time) {
-	n, ok := j.f.Node(node)
-	if !ok || n.Kubelet.RotateCertificates != nil && !*n.Kubelet.RotateCertificates {
-		return from, to
-	}
-	in := j.f.InFile(node, conn.Client.Name)
-	for i := range in {
-		h := &in[i]
-		if h.Row == nil || len(h.Content.Certs) == 0 {
-			continue
-		}
-		life, answer := h.Row.Lifetime(j.f.Snapshot.Cluster.Versions)
+	for _, c := range j.clientCerts(conn.Client, node) {
+		life, answer := j.lifetimeOf(c)
 		if answer != catalog.Yes {
 			continue
 		}
-		c := h.Content.Certs[0]
 		from, _ = life.EarliestRenewal(c.NotBefore, c.NotAfter)
 		to, _ = life.LatestRenewal(c.NotBefore, c.NotAfter)
 	}
@@ -344,6 +336,27 @@ func (j *judge) clientRenewal(conn catalog.Connection, node string) (from, to ti
 		return time.Time{}, time.Time{}
 	}
 	return from, to
+}
+
+// clientCerts are a verifier's own client certificate. A kubelet that says so does not renew its own.
+func (j *judge) clientCerts(at catalog.Ref, node string) []*pki.Cert {
+	var out []*pki.Cert
+	in := j.f.Entries
+	if at.Kind == catalog.File {
+		n, ok := j.f.Node(node)
+		if !ok || at.Name == inspect.KubeletClient && n.Kubelet.RotateCertificates != nil && !*n.Kubelet.RotateCertificates {
+			return nil
+		}
+		in = j.f.InFile(node, at.Name)
+	}
+	for i := range in {
+		h := &in[i]
+		fits := at.Kind == catalog.File || at.Fits(string(h.At.Kind), h.At.Namespace, h.At.Name, h.At.Key)
+		if fits && h.Row != nil && len(h.Content.Certs) > 0 {
+			out = append(out, h.Content.Certs[0])
+		}
+	}
+	return out
 }
 
 // Forecasts says what comes of each claim at the next rotation; nil: who verifies is known by

@@ -50,6 +50,46 @@ func TestNext(t *testing.T) {
 	}
 }
 
+// TestNextByItsOwnCertificate: who has a client certificate in files reconnects when that is renewed,
+// whether it is the kubelet's, a network pod's own, or a Secret's on masters.
+func TestNextByItsOwnCertificate(t *testing.T) {
+	no := false
+	ca := pkitest.NewCA("the CA", from(-10), from(900))
+	for id, c := range map[string]struct {
+		at       catalog.Ref
+		days     float64 // that it is valid
+		from, to time.Time
+		kubelets bool // its renewal is the kubelet's
+	}{
+		"machine-config-daemon-node-writer-api-int": {catalog.Ref{Kind: catalog.File, Name: inspect.KubeletClient}, 30, from(20), from(26), true},
+		"multus-api-int":             {catalog.Ref{Kind: catalog.File, Name: "/etc/cni/multus/certs/multus-client-current.pem"}, 10, from(6), from(8), false},
+		"ovnkube-node-api-int":       {catalog.Ref{Kind: catalog.File, Name: "/var/lib/ovn-ic/etc/ovnkube-node-certs/ovnkube-client-current.pem"}, 10, from(6), from(8), false},
+		"scheduler-api-int":          {catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-kube-scheduler", Name: "kube-scheduler-client-cert-key", Key: "tls.crt"}, 30, from(14), from(14), false},
+		"controller-manager-api-int": {catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-kube-controller-manager", Name: "kube-controller-manager-client-cert-key", Key: "tls.crt"}, 30, time.Time{}, time.Time{}, false},
+	} {
+		for _, rotates := range []*bool{nil, &no} {
+			e := edge(t, id)
+			w := newWorld(catalog.Versions{Cluster: "4.16.3"})
+			w.s.Taken, w.s.Nodes[0].Kubelet.RotateCertificates = noon, rotates
+			w.stage(e, ca, ca.CertPEM)
+			leaf := ca.Issue("client", from(-1), from(c.days-1)).CertPEM
+			w.put(c.at, leaf)
+			if c.at.Kind == catalog.Secret { // of which it is a copy
+				original := c.at
+				original.Namespace = "openshift-config-managed"
+				w.put(original, leaf)
+			}
+			wantFrom, wantTo := c.from, c.to
+			if c.kubelets && rotates != nil {
+				wantFrom, wantTo = time.Time{}, time.Time{}
+			}
+			if got := entryOf(t, w, id).Next; !got.From.Equal(wantFrom) || !got.To.Equal(wantTo) {
+				t.Errorf("%s: %+v", id, got)
+			}
+		}
+	}
+}
+
 // entryOf is what the report says of an edge in the one place where it is.
 func entryOf(t *testing.T, w *world, id string) report.VerificationClaim {
 	t.Helper()

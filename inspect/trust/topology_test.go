@@ -40,7 +40,7 @@ func TestEveryTopologyAndVersion(t *testing.T) {
 				want, placed := map[string]bool{}, map[catalog.Ref]bool{}
 				for _, e := range catalog.Edges() {
 					elsewhere := topology == "External" && (catalog.InHostingCluster(e.Presented, topology) || catalog.InHostingCluster(e.Trust, topology))
-					if e.In.Holds(v) != catalog.Yes || e.Verify != catalog.VerifyChain || len(e.Platforms) > 0 || elsewhere || placed[e.Trust] && e.ServerName == catalog.NameInKubeconfig {
+					if e.In.Holds(v) != catalog.Yes || e.Verify != catalog.VerifyChain || len(e.Platforms) > 0 || e.OnlyWithout != (catalog.Ref{}) || elsewhere || placed[e.Trust] && e.ServerName == catalog.NameInKubeconfig {
 						continue
 					}
 					want[e.ID] = true
@@ -50,10 +50,13 @@ func TestEveryTopologyAndVersion(t *testing.T) {
 					if !placed[e.Trust] {
 						w.trust(e, ca.CertPEM)
 					}
-					if e.OnlyIfExists != (catalog.Ref{}) && !placed[e.OnlyIfExists] {
-						w.put(e.OnlyIfExists, ca.CertPEM)
+					for _, there := range []catalog.Ref{e.OnlyIfExists, e.NotWithout} {
+						if there != (catalog.Ref{}) && !placed[there] {
+							w.put(there, ca.CertPEM)
+						}
+						placed[there] = true
 					}
-					placed[e.Presented], placed[e.Trust], placed[e.OnlyIfExists] = true, true, true
+					placed[e.Presented], placed[e.Trust] = true, true
 				}
 				w.judge("") // sorts
 				for _, c := range trust.Judge(context.Background(), inspect.NewFacts(w.s, noon, 30*day)) {

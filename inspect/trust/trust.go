@@ -195,6 +195,9 @@ func (j *judge) claims(e catalog.Edge) []Claim {
 		if len(stores) == 0 && (e.Optional || len(presented) == 0) {
 			return nil
 		}
+		if e.OnlyIfExists != (catalog.Ref{}) && e.ServerName == catalog.NameClient && len(presented) == 0 {
+			return nil // neither the client nor what it belongs to was read
+		}
 		return []Claim{{Assessment: assess.Assessment{Status: assess.Unknown, Reason: why}, Edge: e}}
 	}
 	if e.Presented == catalog.KubeadmServing() {
@@ -231,12 +234,17 @@ func (j *judge) here(e catalog.Edge) (catalog.Tristate, string) {
 		return catalog.No, ""
 	case e.OnlyIfExists != (catalog.Ref{}) && !j.there(e.OnlyIfExists) && j.f.Absent(e.OnlyIfExists):
 		return catalog.No, ""
+	case e.NotWithout != (catalog.Ref{}) && !j.there(e.NotWithout) && j.f.Absent(e.NotWithout),
+		e.OnlyWithout != (catalog.Ref{}) && j.there(e.OnlyWithout):
+		return catalog.No, ""
 	case in == catalog.Unknown:
 		return catalog.Unknown, c.Versions.WhyUndecided()
 	case len(e.Platforms) > 0 && (c.Platform == "" || c.OwnAddresses == catalog.Unknown):
 		return catalog.Unknown, "whether it runs here is unknown: Infrastructure's status.platformStatus was not read"
 	case e.OnlyIfExists != (catalog.Ref{}) && !j.there(e.OnlyIfExists):
 		return catalog.Unknown, "whether it runs here is unknown: " + e.OnlyIfExists.String() + " was not read"
+	case e.OnlyWithout != (catalog.Ref{}) && !j.f.Absent(e.OnlyWithout):
+		return catalog.Unknown, "whether it is used here is unknown: " + e.OnlyWithout.String() + " was not read"
 	}
 	return catalog.Yes, ""
 }

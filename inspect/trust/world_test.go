@@ -94,6 +94,9 @@ func (w *world) stage(e catalog.Edge, ca *pkitest.Authority, trusted ...[]byte) 
 	if e.OnlyIfExists != (catalog.Ref{}) {
 		w.put(e.OnlyIfExists, ca.CertPEM)
 	}
+	if e.OnlyWithout != (catalog.Ref{}) {
+		w.whole("secrets")
+	}
 	if e.OnNodesWith != "" {
 		w.s.Nodes[0].Files = append(w.s.Nodes[0].Files, inspect.NodeFile{Path: e.OnNodesWith})
 	}

@@ -184,7 +184,11 @@ func (g ClaimGroup) again(w io.Writer, status assess.Status) {
 		}
 	}
 	if !to.IsZero() {
-		text += fmt.Sprintf("; when its client certificate is renewed, %s to %s", from.UTC().Format("2006-01-02"), to.UTC().Format("2006-01-02 MST"))
+		text += "; when its client certificate is renewed, "
+		if day := from.UTC().Format(time.DateOnly); day != to.UTC().Format(time.DateOnly) {
+			text += day + " to "
+		}
+		text += to.UTC().Format("2006-01-02 MST")
 	}
 	ui.Wrap(w, lead, text)
 }

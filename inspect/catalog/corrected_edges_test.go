@@ -1,0 +1,82 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestPodsReadTheirCAAtTheirStart(t *testing.T) {
+	t.Parallel()
+	for id, outdated := range map[string]bool{"pods-kubernetes-service": true, "kubeadm-pods-kubernetes-service": true, "pods-routes": false} {
+		e := edgeOf(t, id)
+		if e.Reload != ReloadAtStart || e.MayBeOutdated != outdated {
+			t.Errorf("%s: %s, %t", id, e.Reload, e.MayBeOutdated)
+		}
+	}
+}
+
+func TestSuperAdminFrom129(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"kubeadm-super-admin-api", "kubeadm-apiserver-super-admin"} {
+		for version, want := range map[string]Tristate{"v1.28.9": No, "v1.29.0": Yes, "v1.35.4": Yes} {
+			if got := edgeOf(t, id).In.Holds(Versions{NotOpenShift: true, Kubernetes: version}); got != want {
+				t.Errorf("%s, %s: %s", id, version, got)
+			}
+		}
+	}
+}
+
+func TestNamedCertificatesAreNumbered(t *testing.T) {
+	t.Parallel()
+	if got := NamedCertificates(); len(got) != 1 || got[0] != secret(kasTarget, "user-serving-cert-*") {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestKubeletsReadTheirServingCertificateAtTheirStart(t *testing.T) {
+	t.Parallel()
+	for _, s := range Servers() {
+		for _, c := range s.Certs {
+			if c.From.Name == "/var/lib/kubelet/pki/kubelet-server-current.pem" && c.Reload != ReloadByRenewal || len(c.Custom) > 0 && c.Custom[0].Kind == File && c.CustomReload != ReloadByRenewal {
+				t.Errorf("%s: %s, %s", s.ID, c.Reload, c.CustomReload)
+			}
+		}
+	}
+}
+
+func TestKubeletsClientsOfMonitoring(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]string{
+		"4.12.9": "prometheus-adapter-front-proxy",
+		"4.13.1": "prometheus-adapter-front-proxy kubelet-prometheus-client",
+		"4.15.1": "kubelet-prometheus-client",
+		"4.16.1": "metrics-server-front-proxy kubelet-prometheus-client metrics-server-kubelet-serving",
+		"4.19.1": "metrics-server-front-proxy kubelet-prometheus-client kubelet-metrics-server-client metrics-server-kubelet-serving",
+	} {
+		var got []string
+		for _, e := range Edges() {
+			if (strings.Contains(e.ID, "metrics-server") || strings.HasPrefix(e.ID, "prometheus-adapter") || e.ID == "kubelet-prometheus-client") && e.In.Holds(Versions{Cluster: version}) == Yes {
+				got = append(got, e.ID)
+				if !e.Optional {
+					t.Errorf("%s: a cluster may be without monitoring", e.ID)
+				}
+			}
+		}
+		slices.Sort(got)
+		wanted := strings.Fields(want)
+		slices.Sort(wanted)
+		if !slices.Equal(got, wanted) {
+			t.Errorf("%s: %v", version, got)
+		}
+	}
+}
+
+func edgeOf(t *testing.T, id string) Edge {
+	t.Helper()
+	i := slices.IndexFunc(Edges(), func(e Edge) bool { return e.ID == id })
+	if i < 0 {
+		t.Fatalf("there is no edge %s", id)
+	}
+	return Edges()[i]
+}
