@@ -139,7 +139,7 @@ func generated(namespace, name string, when time.Time) string {
 func namespaces() []string {
 	out := []string{"default", "kube-system", "kube-public", "shop", "payments", mng, tgt, op, kcm}
 	for _, n := range []string{"apiserver", "authentication", "cluster-version", "config", "console", "dns", "etcd", "image-registry", "ingress", "ingress-operator",
-		"insights", "kube-scheduler", "machine-api", "machine-config-operator", "marketplace", "monitoring", "multus", "network-operator", "oauth-apiserver", "ovn-kubernetes", "service-ca"} {
+		"insights", "kube-scheduler", "machine-api", "machine-config-operator", "marketplace", "monitoring", "multus", "network-node-identity", "network-operator", "oauth-apiserver", "ovn-kubernetes", "service-ca"} {
 		out = append(out, "openshift-"+n)
 	}
 	return out
