@@ -62,6 +62,7 @@ func namespaces() []object {
 		"openshift-machine-api",
 		"openshift-machine-config-operator",
 		"openshift-multus",
+		"openshift-network-node-identity", // in 4.12 and 4.13, too, where nothing asks for it
 		"openshift-network-operator",
 		"openshift-ovn-kubernetes",
 		"openshift-service-ca",

@@ -194,7 +194,6 @@ func certificateApprover() []object {
 	const name = "network-node-identity"
 	labels := object{"app": name}
 	return []object{
-		{"apiVersion": "v1", "kind": "Namespace", "metadata": object{"name": approverNamespace}},
 		{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": object{"namespace": approverNamespace, "name": name}},
 		{
 			"apiVersion": rbacGroup + "/v1", "kind": "ClusterRole", "metadata": object{"name": name},
