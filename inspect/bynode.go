@@ -16,12 +16,12 @@ type byNode struct {
 	gaps   map[string][]Gap   // of its files, or of all of it
 	served map[nodePath][]int // in Snapshot.Served, by from where and the address
 	// addresses are those of Node objects: of one that several nodes name, who has it is unknown.
-	addresses  map[string]*Node
-	contested  map[string][]string // by address: the names of several
-	masters    []string
-	isMaster   map[string]bool
-	mayBe      func(node string) bool // master
-	allMasters bool
+	addresses   map[string]*Node
+	contested   map[string][]string // by address: the names of several
+	masters     []string
+	isMaster    map[string]bool
+	mayBeMaster func(node string) bool
+	allMasters  bool
 }
 
 // span are neighbours in a list.
@@ -56,7 +56,7 @@ func newByNode(s *Snapshot) byNode {
 		by.served[at] = append(by.served[at], i)
 	}
 	by.addresses, by.contested = addressesOf(s)
-	by.mayBe = s.mayBeMaster()
+	by.mayBeMaster = s.mayBeMaster()
 	by.masters, by.allMasters = s.Masters()
 	by.isMaster = make(map[string]bool, len(by.masters))
 	for _, name := range by.masters {
@@ -102,8 +102,8 @@ func (f *Facts) NodeAt(address string) (*Node, bool) {
 	return n, n != nil
 }
 
-// NodesAt are the names of the nodes that have an address, where several say so.
-func (f *Facts) NodesAt(address string) []string { return f.byNode.contested[canonical(address)] }
+// ContestedAt are the names of the nodes that have an address, where several say so.
+func (f *Facts) ContestedAt(address string) []string { return f.byNode.contested[canonical(address)] }
 
 // MasterAt is Snapshot.MasterAt.
 func (f *Facts) MasterAt(address string) (name string, ok bool) {
@@ -116,7 +116,7 @@ func (f *Facts) MasterAt(address string) (name string, ok bool) {
 
 // MayBeMaster reports whether a node has a kube-apiserver, or may have one: nodes whose labels name
 // another role have none, whatever is on them.
-func (f *Facts) MayBeMaster(node string) bool { return f.byNode.mayBe(node) }
+func (f *Facts) MayBeMaster(node string) bool { return f.byNode.mayBeMaster(node) }
 
 // Masters is Snapshot.Masters.
 func (f *Facts) Masters() (names []string, all bool) {

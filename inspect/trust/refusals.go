@@ -357,7 +357,7 @@ func (j *judge) clientOwner(row catalog.ServerLog, address string) (node, words 
 		}
 		return n.Name, n.Name + ", or a pod on it", true
 	}
-	if several := j.f.NodesAt(address); len(several) > 0 {
+	if several := j.f.ContestedAt(address); len(several) > 0 {
 		return "", "one of " + strings.Join(several, ", ") + ", whose Nodes all name that address", true
 	}
 	for _, n := range j.podNetworks() {

@@ -202,8 +202,8 @@ func unverified(err error) bool {
 	return errors.As(err, &unknown) || errors.As(err, &hostname) || errors.As(err, &invalid)
 }
 
-// Resume adds to the plan of an undo what a run paused, as the objects say it.
-func (w *Session) Resume(ctx context.Context, run string, record remediate.RunRecord, p *remediate.Plan) error {
+// AddUnpauseSteps adds to the plan of an undo what ends the pauses of a run, as the objects say it.
+func (w *Session) AddUnpauseSteps(ctx context.Context, run string, record remediate.RunRecord, p *remediate.Plan) error {
 	if w.Conn == nil {
 		if action.Paused(record) {
 			p.Notes.Add(remediate.Note{Text: "The run paused health checks; without an API server they stay so: run this again when there is one."})
@@ -214,7 +214,7 @@ func (w *Session) Resume(ctx context.Context, run string, record remediate.RunRe
 	if g, ok := m.Gap(catalog.MachineHealthChecks, catalog.NodeHealthChecks); ok && action.Paused(record) {
 		return cli.WithHint(cli.NothingChanged(fmt.Errorf("the run paused health checks, and they can't be read: %s", g.Reason)), "%s", g.Next)
 	}
-	last, err := action.Resumes(m, run)
+	last, err := action.UnpauseSteps(m, run)
 	action.Frame(p, nil, last)
 	return err
 }

@@ -167,7 +167,8 @@ func (w nodeWays) Transports(objects []collect.NodeObject, conn *Connection) (wa
 			if conn != nil {
 				d := &nodeexec.Debug{Config: conn.Rest, MaxOutput: MaxAnswer, Namespace: w.debug.Namespace, Notice: w.Prompter.notice,
 					Image: nodeexec.DebugImage{Name: w.debug.Image, Pull: w.debug.pullPolicy, Secret: w.debug.pullSecret}}
-				ways, done = append(ways, d), d.Close
+				before := done
+				ways, done = append(ways, d), func() error { return errors.Join(before(), d.Close()) }
 			}
 		case nodeexec.ViaCommand:
 			if len(w.command) > 0 {

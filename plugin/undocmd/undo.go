@@ -221,7 +221,7 @@ func (o *undoOptions) undo(ctx context.Context, w *apply.Session, record remedia
 			err = o.settled(ctx, w, facts, p)
 		}
 		if err == nil {
-			err = w.Resume(ctx, o.undoes, record, p)
+			err = w.AddUnpauseSteps(ctx, o.undoes, record, p)
 		}
 		if err == nil {
 			p.Notes.Add(remediate.PlainNotes(slices.Concat(left, byHand)...)...)
@@ -282,7 +282,7 @@ func (o *undoOptions) undoPauses(ctx context.Context, record remediate.RunRecord
 		}
 		p := &remediate.Plan{RunID: o.undoes, Now: collect.Now(), Notes: remediate.PlainNotes(notes...)}
 		p.Basis.Cluster.Server, p.Basis.Cluster.Unauthenticated = conn.Server, conn.Unauthenticated
-		return p, w.Resume(ctx, o.undoes, record, p)
+		return p, w.AddUnpauseSteps(ctx, o.undoes, record, p)
 	}
 	a.PrintBasis = func(out io.Writer, _ *remediate.Plan) { ui.Printf(out, "Undo     of run %s\n", o.undoes) }
 	return a.Execute(ctx)

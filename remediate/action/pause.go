@@ -200,8 +200,8 @@ func Pauses(m *inspect.ControlPlaneStatus, run string) (first, last []remediate.
 	})
 }
 
-// Resumes are the steps that resume what a run paused.
-func Resumes(m *inspect.ControlPlaneStatus, run string) ([]remediate.Step, error) {
+// UnpauseSteps are the steps that resume what a run paused.
+func UnpauseSteps(m *inspect.ControlPlaneStatus, run string) ([]remediate.Step, error) {
 	_, last, err := steps(m, func(a inspect.Actor) (pause, resume bool) {
 		return false, slices.Contains(a.Paused, pauseMark+run)
 	}, func(inspect.Actor) []string { return []string{run} })
