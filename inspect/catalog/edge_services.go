@@ -13,7 +13,7 @@ func serviceEdges() []Edge {
 			In:     Range{Component: "service-ca"}, Evidence: Evidence{Verified, "openshift/service-ca-operator pkg/controller @ 6391e070d"},
 		},
 		{
-			// Up to 4.11 the Secret holds what all IngressControllers present, one key for each
+			// Up to 4.10, and in 4.11 before February 2023, the Secret holds what all IngressControllers present, one key for each
 			// domain, and which of them is the cluster's is not read.
 			ID: "published-ingress", Part: PartServices, Verifier: "operators of the console and of the OAuth server, pods that call routes", Statement: "the published ingress CA verifies the default certificate of routes",
 			Trust: bundle(managed, "default-ingress-cert"), Presented: Ref{Kind: Secret, Namespace: managed, Name: "router-certs"}, ServerName: NameAny, Reload: ReloadOnChange, Reader: pki.ReaderUnknown,
