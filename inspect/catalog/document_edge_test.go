@@ -26,9 +26,6 @@ func edgeCells(e Edge) (trust, presented, name, holds string) {
 	if e.OnlyIfExists != (Ref{}) {
 		holds += ", where there is `" + e.OnlyIfExists.String() + "`"
 	}
-	if e.NotWithout != (Ref{}) {
-		holds += ", not where `" + e.NotWithout.String() + "` is missing"
-	}
 	if e.OnlyWithout != (Ref{}) {
 		holds += ", where there is no `" + e.OnlyWithout.String() + "`"
 	}
@@ -37,6 +34,9 @@ func edgeCells(e Edge) (trust, presented, name, holds string) {
 	}
 	if len(e.Platforms) > 0 {
 		holds += ", on " + strings.Join(e.Platforms, ", ") + " where the cluster keeps the addresses of its API itself"
+	}
+	if e.Beside != "" {
+		holds += "; " + e.Beside
 	}
 	return trust, presented, name, holds
 }

@@ -32,9 +32,8 @@ type Edge struct {
 	// OnlyIfExists is an object that is there wherever this verifier is; zero: it is
 	// everywhere.
 	OnlyIfExists Ref
-	// NotWithout is an object of what this verifier depends on, which is on by default: it is known
-	// not to be there only where that is disabled, and there is no such verifier then.
-	NotWithout Ref
+	// Beside is what else decides where there is this verifier, for people: it is not read, and so not judged.
+	Beside string
 	// OnlyWithout is where else the verifier's trust anchors may be: where that is there, it does not
 	// read the Trust.
 	OnlyWithout Ref

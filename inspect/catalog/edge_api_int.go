@@ -89,6 +89,7 @@ func rootCAOf(namespace string) Ref {
 // kube-root-ca.crt.
 func networkEdges() []Edge {
 	inNetwork := func(path string) Ref { return file("/etc/kubernetes/cni/net.d/" + path) }
+	const identity = "not where network-node-identity is disabled (ConfigMap openshift-network-operator/network-node-identity): then it reads kube-root-ca.crt of its namespace"
 	const byNodeIdentity = "; pkg/platform/platform.go (isNetworkNodeIdentityEnabled) @ release-4.14 af41a3620, release-4.22 6a5fcccf8"
 	multus := Evidence{Verified, networkRepo + "bindata/network/multus/multus.yaml @ 2a6a57fef and release-4.12 to 4.22"}
 	thick := Evidence{Verified, multus.Source + byNodeIdentity}
@@ -103,8 +104,7 @@ func networkEdges() []Edge {
 		},
 		{
 			ID: "multus-api-int", Part: PartAPIInt, Verifier: "multus, thick", Statement: "multus, once restarted, trusts api-int's serving certificate",
-			// Without network-node-identity, both have the CA of their service accounts.
-			Trust: kubelets, Optional: true, OnlyIfExists: rootCAOf("openshift-multus"), NotWithout: rootCAOf(nodeIdentity), Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadAtStart, Reader: pki.ReaderGo,
+			Trust: kubelets, Optional: true, OnlyIfExists: rootCAOf("openshift-multus"), Beside: identity, Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadAtStart, Reader: pki.ReaderGo,
 			Remediation: "{} fix-api-int --nodes NODE --dry-run=client", RestartedPods: "multus",
 			Ahead:  "{} pretrust --nodes NODE --dry-run=client",
 			Impact: "the network of new pods on the node; a restart before the file is right takes down the node's network",
@@ -112,7 +112,7 @@ func networkEdges() []Edge {
 		},
 		{
 			ID: "ovnkube-node-api-int", Part: PartAPIInt, Verifier: "ovnkube-node", Statement: "ovnkube-node, once restarted, trusts api-int's serving certificate",
-			Trust: kubelets, Optional: true, OnlyIfExists: rootCAOf(ovnTarget), NotWithout: rootCAOf(nodeIdentity), Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadAtStart, Reader: pki.ReaderGo,
+			Trust: kubelets, Optional: true, OnlyIfExists: rootCAOf(ovnTarget), Beside: identity, Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadAtStart, Reader: pki.ReaderGo,
 			Remediation: "{} fix-api-int --nodes NODE --dry-run=client", RestartedPods: "ovnkube-node",
 			Ahead:  "{} pretrust --nodes NODE --dry-run=client",
 			Impact: "the network of new pods on the node",
@@ -139,17 +139,16 @@ func networkEdges() []Edge {
 // API itself: their monitors ask for the nodes by the kubelet's kubeconfig. keepalived's
 // init container reads /etc/kubernetes/kubeconfig, but for the names of the cluster alone.
 // HAProxy's, on masters, reads it each time in every version; where api-int does not verify, it asks
-// the API server of its own master, so that nothing fails and there is no row. From 4.19 on the
-// monitor of CoreDNS also runs on AWS, Azure and GCP where Infrastructure's
-// cloudLoadBalancerConfig.dnsType is ClusterHosted, which is not read.
+// the API server of its own master, so that nothing fails and there is no row.
 func onPremEdges() []Edge {
 	platforms := []string{"BareMetal", "Nutanix", "OpenStack", "oVirt", "VSphere"}
+	const clouds = "from 4.19 on, that of CoreDNS also where Infrastructure's cloudLoadBalancerConfig.dnsType is ClusterHosted, which is not judged"
 	const templates = "templates/common/on-prem/files/{keepalived,coredns}.yaml, templates/master/00-master/on-prem/files/haproxy.yaml @ "
 	const monitors = "; openshift/baremetal-runtimecfg pkg/monitor and pkg/config/node.go @ "
 	edge := func(id, verifier, claim string, reads ReloadPolicy, in Range, e Evidence) Edge {
 		return Edge{
 			ID: id, Part: PartAPIInt, Verifier: verifier, Statement: claim,
-			Trust: file("/var/lib/kubelet/kubeconfig"), Optional: true, Platforms: platforms, Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: reads, Reader: pki.ReaderGo,
+			Trust: file("/var/lib/kubelet/kubeconfig"), Optional: true, Platforms: platforms, Beside: clouds, Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: reads, Reader: pki.ReaderGo,
 			Remediation: "{} fix-api-int --nodes NODE --dry-run=client", Ahead: "{} pretrust --nodes NODE --dry-run=client",
 			Impact: "which nodes there are: keepalived and CoreDNS on the node do not learn of nodes that come and go", In: in, Evidence: e,
 		}

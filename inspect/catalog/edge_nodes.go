@@ -56,8 +56,7 @@ func metricsEdges() []Edge {
 
 // newMachineEdges are of machines that are added. Their stubs are optional: who makes machines
 // by hand, or has no Machine API, may have deleted them. On bare metal the installer makes the managed
-// ones alone. 4.16 to 4.18 also make MachineSets whose boot images they update read these, which is not
-// seen where the other stub is there: MachineSets are not read.
+// ones alone.
 func newMachineEdges() []Edge {
 	server := func(id, pool string) Edge {
 		return Edge{
@@ -68,18 +67,18 @@ func newMachineEdges() []Edge {
 			In:          Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "pkg/server and pkg/controller/certrotation @ release-4.12 to 4.22; " + configServerCommand().Source + " (updateSecrets)"},
 		}
 	}
-	managedStub := func(id, pool string) Edge {
+	managedStub := func(id, pool, beside string) Edge {
 		e := server(id, pool)
 		e.OnlyWithout = e.Trust
-		e.Trust = userData(pool + "-user-data-managed")
+		e.Trust, e.Beside = userData(pool+"-user-data-managed"), beside
 		e.Evidence.Source += "; openshift/installer pkg/asset/machines/" + pool + ".go (case baremetaltypes)"
 		return e
 	}
 	return []Edge{
 		server("new-worker-config-server", "worker"),
-		managedStub("new-worker-managed-config-server", "worker"),
+		managedStub("new-worker-managed-config-server", "worker", "also where MachineSets name it, as 4.16 to 4.18 make those do whose boot images they update, which is not judged"),
 		server("new-master-config-server", "master"),
-		managedStub("new-master-managed-config-server", "master"),
+		managedStub("new-master-managed-config-server", "master", "also where the ControlPlaneMachineSet names it, which is not judged"),
 	}
 }
 

@@ -122,6 +122,21 @@ func TestNextOfEveryEdge(t *testing.T) {
 	}
 }
 
+// TestNextOfWhoReadsOnce: when trust anchors are read is one thing, and when a certificate is verified
+// by them another, but for who dials by a kubeconfig when it starts.
+func TestNextOfWhoReadsOnce(t *testing.T) {
+	ca := pkitest.NewCA("the CA", from(-10), from(900))
+	for id, want := range map[string]string{"pods-routes": "at each new connection", "kubeadm-etcd-peers": "at each new connection", "kubelet-bootstrap-api-int": "at its next start"} {
+		e := edge(t, id)
+		w := newWorld(versions(e))
+		w.s.Taken = noon
+		w.stage(e, ca, ca.CertPEM)
+		if got := entryOf(t, w, id).Next; got.Verifies != want || got.Reload != catalog.ReloadAtStart {
+			t.Errorf("%s: %+v", id, got)
+		}
+	}
+}
+
 // TestNextWithoutARhythm: of who makes requests at no known interval, the number of them is
 // told.
 func TestNextWithoutARhythm(t *testing.T) {

@@ -64,31 +64,6 @@ func TestNothingOfMonitoringWasRead(t *testing.T) {
 	}
 }
 
-// TestNoNodeIdentity: where network-node-identity is disabled, multus and ovnkube-node do not read the
-// kubelet's kubeconfig. That nothing was read of it says nothing: it is enabled by default.
-func TestNoNodeIdentity(t *testing.T) {
-	t.Parallel()
-	ca := pkitest.NewCA("lb", from(-10), from(900))
-	for _, id := range []string{"multus-api-int", "ovnkube-node-api-int"} {
-		e := edge(t, id)
-		for title, c := range map[string]struct {
-			given func(w *world)
-			want  int
-		}{
-			"enabled":  {func(w *world) { w.put(e.NotWithout, ca.CertPEM); w.whole("configmaps") }, 1},
-			"disabled": {func(w *world) { w.whole("configmaps") }, 0},
-			"not read": {func(*world) {}, 1},
-		} {
-			w := newWorld(versions(e))
-			w.stage(e, ca, ca.CertPEM)
-			c.given(w)
-			if got := w.judge(id); len(got) != c.want || c.want == 1 && got[0].Status != assess.Pass {
-				t.Errorf("%s, %s: %+v", id, title, got)
-			}
-		}
-	}
-}
-
 // TestManagedStubs: new machines read the managed stub where there is no other, as on bare metal.
 func TestManagedStubs(t *testing.T) {
 	t.Parallel()

@@ -50,13 +50,10 @@ func TestEveryTopologyAndVersion(t *testing.T) {
 					if !placed[e.Trust] {
 						w.trust(e, ca.CertPEM)
 					}
-					for _, there := range []catalog.Ref{e.OnlyIfExists, e.NotWithout} {
-						if there != (catalog.Ref{}) && !placed[there] {
-							w.put(there, ca.CertPEM)
-						}
-						placed[there] = true
+					if e.OnlyIfExists != (catalog.Ref{}) && !placed[e.OnlyIfExists] {
+						w.put(e.OnlyIfExists, ca.CertPEM)
 					}
-					placed[e.Presented], placed[e.Trust] = true, true
+					placed[e.Presented], placed[e.Trust], placed[e.OnlyIfExists] = true, true, true
 				}
 				w.judge("") // sorts
 				for _, c := range trust.Judge(context.Background(), inspect.NewFacts(w.s, noon, 30*day)) {

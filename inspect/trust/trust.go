@@ -234,8 +234,7 @@ func (j *judge) here(e catalog.Edge) (catalog.Tristate, string) {
 		return catalog.No, ""
 	case e.OnlyIfExists != (catalog.Ref{}) && !j.there(e.OnlyIfExists) && j.f.Absent(e.OnlyIfExists):
 		return catalog.No, ""
-	case e.NotWithout != (catalog.Ref{}) && !j.there(e.NotWithout) && j.f.Absent(e.NotWithout),
-		e.OnlyWithout != (catalog.Ref{}) && j.there(e.OnlyWithout):
+	case e.OnlyWithout != (catalog.Ref{}) && j.there(e.OnlyWithout):
 		return catalog.No, ""
 	case in == catalog.Unknown:
 		return catalog.Unknown, c.Versions.WhyUndecided()
