@@ -26,8 +26,8 @@ type Pod struct {
 	Deleting bool
 }
 
-// Process runs on a node. Its Command is what it calls itself: whoever runs in any pod there
-// may take the name.
+// Process runs on a node. Its Command is what it calls itself: a
+// tenant's process may take the name.
 type Process struct {
 	Command string    // as the catalog calls it
 	Started time.Time // whole seconds, more or less

@@ -342,6 +342,9 @@ func (j *judge) proven(node, address string) bool {
 	return err == nil && bad == nil && at.Unmap() == client.Unmap()
 }
 
+// mostContesting is how many nodes are named that claim one address.
+const mostContesting = 4
+
 // clientOwner tells who has an address: the node, in words, and whether it is of the cluster.
 func (j *judge) clientOwner(row catalog.ServerLog, address string) (node, words string, known bool) {
 	a, err := netip.ParseAddr(address)
@@ -358,7 +361,11 @@ func (j *judge) clientOwner(row catalog.ServerLog, address string) (node, words 
 		return n.Name, n.Name + ", or a pod on it", true
 	}
 	if several := j.f.ContestedAt(address); len(several) > 0 {
-		return "", "one of " + strings.Join(several, ", ") + ", whose Nodes all name that address", true
+		more := ""
+		if n := len(several) - mostContesting; n > 0 {
+			several, more = several[:mostContesting], fmt.Sprintf(" and %d more", n)
+		}
+		return "", "one of " + strings.Join(several, ", ") + more + ", whose Nodes all name that address", true
 	}
 	for _, n := range j.podNetworks() {
 		if n.Contains(a) {

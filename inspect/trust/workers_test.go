@@ -111,11 +111,13 @@ func TestAnAddressThatSeveralNodesNameIsNotUnknown(t *testing.T) {
 		{Name: "w0", Role: catalog.RoleWorker, Addresses: []string{"10.0.0.7"}},
 		{Name: "w1", Role: catalog.RoleWorker, Addresses: []string{"10.0.0.6", "10.0.0.7"}},
 		{Name: "w2", Role: catalog.RoleWorker, Addresses: []string{"::ffff:10.0.0.7", "10.0.0.7"}},
+		{Name: "w3", Role: catalog.RoleWorker, Addresses: []string{"10.0.0.7"}},
+		{Name: "w4", Role: catalog.RoleWorker, Addresses: []string{"10.0.0.7"}},
 	}
 	w.s.ServerLogs = []inspect.ServerLog{{At: pki.Location{Kind: pki.KindFile, Node: "m1", Path: "/var/log/pods/x/0.log"}, Row: "apiserver-refused", From: noon.Add(-time.Hour), To: noon,
 		Refused: []inspect.Refused{{Client: "10.0.0.7", Reason: "bad certificate", Count: 9, Last: noon}}}}
 	got := w.judge("apiserver-refused")
-	if len(got) != 1 || got[0].Status.String() != "fail" || got[0].Node != "" || !strings.Contains(got[0].Refusals.Owner, "w0, w1, w2") {
+	if len(got) != 1 || got[0].Status.String() != "fail" || got[0].Node != "" || !strings.Contains(got[0].Refusals.Owner, "w0, w1, w2, w3 and 1 more") {
 		t.Errorf("want a failure of one of w0, w1, w2: %+v", got)
 	}
 }

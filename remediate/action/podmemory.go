@@ -10,7 +10,7 @@ import (
 )
 
 // started is when the oldest of them read its trust anchors, by the node's clock; zero:
-// not known. Of processes those count that run in these pods.
+// unknown. Of processes those count that run in these pods.
 func (a RestartPods) started(n *inspect.Node) (oldest time.Time) {
 	for _, p := range n.Processes {
 		if p.Command == a.Row.Command && p.Platform() == catalog.Yes && a.has(p.PodUID) && (oldest.IsZero() || p.Started.Before(oldest)) {

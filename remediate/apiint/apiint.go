@@ -297,7 +297,7 @@ func (a Repair) ownerFirst(d *remediate.Draft, n *inspect.Node, path string, old
 // otherTrustFiles says which other files on the plan's nodes lack CAs that kubelets are given. They
 // are left as they are: who reads them at its start would have to be restarted, too.
 func (a Repair) otherTrustFiles(d *remediate.Draft) {
-	type lack struct { // ca is empty where it is not known
+	type lack struct { // ca is empty where it is unknown
 		row catalog.OtherTrustFile
 		ca  string
 	}

@@ -47,6 +47,6 @@ func TestWhatOneWorkerIsPresentedStopsNoOther(t *testing.T) {
 	}
 	plain := Preflight{Facts: remediatetest.NewFixture("worker-0").Snapshot, Now: remediatetest.TestNow}
 	if plain.onWorker("worker-9") {
-		t.Error("a node that is not known is no worker")
+		t.Error("a node of which nothing was read is no worker")
 	}
 }

@@ -98,7 +98,7 @@ func (p Preflight) presented(of func(inspect.Served) bool, cas []*pki.Cert, anyN
 	case verified == 0:
 		return silence
 	case len(apart) > 0:
-		notes = append(notes, "presented another certificate, on their own: "+strings.Join(unique(apart), ", "))
+		notes = append(notes, "another certificate is presented to "+strings.Join(unique(apart), ", ")+": see ca-verifies-served")
 	}
 	if len(silent) > 0 {
 		notes = append(notes, "not asked, since they did not answer: "+strings.Join(unique(silent), ", "))
