@@ -81,10 +81,17 @@ type Goaway struct {
 func goaways() []Goaway {
 	const repo = "openshift/cluster-kube-apiserver-operator "
 	observed := repo + "pkg/operator/configobservation/apiserver/observe_goaway_chance.go @ "
+	never := Evidence{Verified, repo + "bindata/assets/config/defaultconfig.yaml @ release-4.12 0217c88fb to release-4.17 84e19b214"}
+	in418, in419 := between(kas, Minor{4, 18}, Minor{4, 18}), between(kas, Minor{4, 19}, Minor{4, 19})
+	merged418, merged419 := Change{Lacks: 23, Has: 24, Merged: "2025-09-03"}, Change{Lacks: 9, Has: 12, Merged: "2025-08-28"}
+	came418 := Evidence{Derived, observed + "release-4.18 e9bc90906; 7de8bb461, merged as b6ad4b065; " + offered}
+	came419 := Evidence{Derived, observed + "release-4.19 1b4840343; ed836a1f5, merged as 80c1fc3d8; " + offered}
 	return []Goaway{
-		{In: Range{Component: kas, To: Minor{4, 17}}, Evidence: Evidence{Verified, repo + "bindata/assets/config/defaultconfig.yaml @ release-4.12 0217c88fb to release-4.17 84e19b214"}},
-		{Chance: 0.001, In: between(kas, Minor{4, 18}, Minor{4, 18}), Doc: "builds from before commit 7de8bb461 (2025-08-29) never do", Evidence: Evidence{Verified, observed + "release-4.18 e9bc90906"}},
-		{Chance: 0.001, In: between(kas, Minor{4, 19}, Minor{4, 19}), Doc: "builds from before commit ed836a1f5 (2025-08-05) never do", Evidence: Evidence{Verified, observed + "release-4.19 1b4840343"}},
+		{In: Range{Component: kas, To: Minor{4, 17}}, Evidence: never},
+		{In: in418.before(merged418), Evidence: came418},
+		{Chance: 0.001, In: in418.since(merged418), Evidence: came418},
+		{In: in419.before(merged419), Evidence: came419},
+		{Chance: 0.001, In: in419.since(merged419), Evidence: came419},
 		{Chance: 0.001, In: since(kas, Minor{4, 20}), Evidence: Evidence{Verified, observed + "release-4.20 e9accf887 to release-4.23 440392249"}},
 		{Topology: "SingleReplica", In: since(kas, Minor{4, 18}), Evidence: Evidence{Verified, observed + "release-4.18 e9bc90906 to release-4.23 440392249"}},
 	}

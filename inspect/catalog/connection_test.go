@@ -65,6 +65,8 @@ func TestGoaway(t *testing.T) {
 		"4.17, whatever the topology":          {"", Versions{Cluster: "4.17.9"}, Yes, 0},
 		"4.18":                                 {"HighlyAvailable", Versions{Cluster: "4.18.30"}, Yes, 0.001},
 		"4.19":                                 {"HighlyAvailableArbiter", Versions{Cluster: "4.19.30"}, Yes, 0.001},
+		"4.18.23 lacks it":                     {"HighlyAvailable", Versions{Cluster: "4.18.23"}, Yes, 0},
+		"4.19.10 may have it":                  {"HighlyAvailable", Versions{Cluster: "4.19.10"}, Unknown, 0},
 		"4.22":                                 {"HighlyAvailable", Versions{Cluster: "4.22.1"}, Yes, 0.001},
 		"4.22 on a single node":                {"SingleReplica", Versions{Cluster: "4.22.1"}, Yes, 0},
 		"4.22, the topology was not read":      {"", Versions{Cluster: "4.22.1"}, Unknown, 0},

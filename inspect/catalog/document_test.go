@@ -17,6 +17,8 @@ func document() string {
 	line("`kubernetes` means plain Kubernetes. Mid-upgrade an operator's own version decides, and on a node what runs on that node.")
 	first, last := reviewed()
 	line("The rows were read for OpenShift and OKD %s to %s.", first, last)
+	line("Where a patch version brought a change, its rows name the last one before and the first one after: what lies between may have it.")
+	line("OKD's builds and nightlies have the day of their build instead; one without either is spanned, or unknown.")
 	line("")
 	line("*Owner* is who answers for a place; where another writes it, that is said too: in the latter's log is why a place is late.")
 	line("The cert-regeneration-controller is container kube-apiserver-cert-regeneration-controller of kube-apiserver's pods; the cert-recovery-controllers are the containers")
@@ -360,14 +362,7 @@ func document() string {
 		if st.NeedsAction {
 			harms = "yes"
 		}
-		holds := st.In.String()
-		switch {
-		case st.Before > 0:
-			holds += fmt.Sprintf(", before %s.%d", st.In.To, st.Before)
-		case st.Since > 0:
-			holds += fmt.Sprintf(", from %s.%d on", st.In.From, st.Since)
-		}
-		line("| %s | %s | %s | %s | %s | %s |", st.Type, harms, cell(st.Doc), cell(st.Next), holds, evidence(st.Evidence))
+		line("| %s | %s | %s | %s | %s | %s |", st.Type, harms, cell(st.Doc), cell(st.Next), st.In, evidence(st.Evidence))
 	}
 	documentKeys(line)
 	return out.String()

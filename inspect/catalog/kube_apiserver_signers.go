@@ -38,16 +38,47 @@ func kasMonth() []Lifetime {
 func systemAdmin() []Lifetime {
 	return []Lifetime{
 		rotated(kasOwner, 120*day, 30*day, between(kas, Minor{4, 12}, Minor{4, 15}), kasRotation()).with(expiresWithSigner),
-		rotated(kasOwner, year, 30*day, between(kas, Minor{4, 16}, Minor{4, 18}), kasRotation()).
+		rotated(kasOwner, year, 30*day, between(kas, Minor{4, 16}, Minor{4, 19}).before(threeYears()), kasRotation()).
 			with("at most: it is made for two years, and expires with node-system-admin-signer, which lives one year"),
-		rotated(kasOwner, 2*year, 30*day, since(kas, Minor{4, 19}), kasRotation()).
-			with("at most: it expires with its signer, within a year where that was made before 4.19 or by its builds from before commit 7f8eb2925"),
+		rotated(kasOwner, 2*year, 30*day, since(kas, Minor{4, 19}).since(threeYears()), kasRotation()).
+			with("at most: it expires with its signer, within a year where that was made before 4.19.11"),
 	}
+}
+
+// threeYears is when node-system-admin-signer began to live three years, and not one.
+func threeYears() Change { // commit 7f8eb2925, merged as b9e35ecb1
+	return Change{Lacks: 9, Has: 11, Merged: "2025-08-26"}
+}
+
+// kubeletSignerLives is the lifetime of kube-apiserver-to-kubelet-signer from 4.19 on, whose refresh was 30
+// days until openshift/cluster-kube-apiserver-operator#2174. Only what the branches of 4.20 and later make
+// says when it is renewed (AnnotationRefreshPeriod).
+func kubeletSignerLives(src Evidence) []Lifetime {
+	src.Mark = Derived
+	src.Source += "; release-4.19 1b4840343, release-4.20 e9accf887, release-4.21 dc1c217c2: 30 days; release-4.22 9c413cd4d merged #2174, for which cherry-picks to 4.19 to 4.21 were asked; " + offered
+	monthly := func(in Range) Lifetime { return rotated(kasOwner, year, 30*day, in, src) }
+	later := func(in Range) Lifetime {
+		l := rotated(kasOwner, year, 292*day, in, src)
+		l.RefreshFrom = 30 * day
+		return l
+	}
+	out := []Lifetime{}
+	for _, read := range []struct {
+		in   Minor
+		last int // offered until the branch was read, on 2026-08-21
+	}{{Minor{4, 19}, 44}, {Minor{4, 20}, 35}, {Minor{4, 21}, 30}} {
+		unread := Change{Lacks: read.last, Has: read.last + 1, Merged: "2026-08-21"}
+		in := between(kas, read.in, read.in)
+		out = append(out, monthly(in.before(unread)), later(in.since(unread)))
+	}
+	backToYearly := Change{Lacks: 0, Has: 3, Merged: "2026-06-11"} // commit 569c6a27d, merged as 9c413cd4d
+	return append(out, monthly(between(kas, Minor{4, 22}, Minor{4, 22}).before(backToYearly)), rotated(kasOwner, year, 292*day, since(kas, Minor{4, 22}).since(backToYearly), src))
 }
 
 func kubeAPIServerSignerPlaces() []Place {
 	src := kasRotation()
 	all := Range{Component: kas}
+	admin := Evidence{Derived, src.Source + "; 7f8eb2925, merged to release-4.19 as b9e35ecb1; " + offered}
 	known := since(kas, Minor{4, 12})
 	forever := []Lifetime{rotated(kasOwner, 10*year, 8*year, known, src)}
 	month := kasMonth()
@@ -68,18 +99,11 @@ func kubeAPIServerSignerPlaces() []Place {
 		ca(bundle(managed, "kube-apiserver-aggregator-client-ca"), "aggregated API servers verify kube-apiserver's front proxy certificate with it"),
 		leaf(secret(kasTarget, "aggregator-client"), Client, "kube-apiserver's front proxy certificate (system:openshift-aggregator)", first(month[0], expiresWithSigner+"; the first one lives a day")),
 
-		signer("kube-apiserver-to-kubelet-signer", "signs the certificate with which kube-apiserver calls kubelets", []Lifetime{
+		signer("kube-apiserver-to-kubelet-signer", "signs the certificate with which kube-apiserver calls kubelets", append([]Lifetime{
 			// 8 years against a validity of one: the 80 % rule decides.
 			rotated(kasOwner, year, 8*year, between(kas, Minor{4, 12}, Minor{4, 13}), src),
 			rotated(kasOwner, year, 292*day, between(kas, Minor{4, 14}, Minor{4, 18}), src),
-			// Only what the branches of 4.20 and later make says when it is renewed (AnnotationRefreshPeriod).
-			{Validity: year, RefreshFrom: 30 * day, Refresh: 292 * day, RenewAtPercent: 80, Renewer: kasOwner, In: between(kas, Minor{4, 19}, Minor{4, 21}),
-				Doc:      "the release branches of April to August 2026 renew at 30 days; later builds may do so at 292 days",
-				Evidence: Evidence{Verified, src.Source + "; release-4.19 1b4840343 (2026-04-29), release-4.20 e9accf887 (2026-08-10), release-4.21 dc1c217c2 (2026-07-13); cherry-picks were asked for in openshift/cluster-kube-apiserver-operator#2174"}},
-			{Validity: year, RefreshFrom: 30 * day, Refresh: 292 * day, RenewAtPercent: 80, Renewer: kasOwner, In: since(kas, Minor{4, 22}),
-				Doc:      "builds of 4.22 from before commit 569c6a27d (2026-06-08) renew at 30 days",
-				Evidence: src},
-		}),
+		}, kubeletSignerLives(src)...)),
 		ca(bundle(kasOperator, "kube-apiserver-to-kubelet-client-ca"), "kubelets verify kube-apiserver's client certificate with it"),
 		leaf(secret(kasTarget, "kubelet-client"), Client, "kube-apiserver's certificate for calling kubelets: logs, exec, port-forward (system:kube-apiserver)", month),
 
@@ -108,10 +132,8 @@ func kubeAPIServerSignerPlaces() []Place {
 		leaf(secret(kasTarget, "check-endpoints-client-cert-key"), Client, "client certificate of the endpoint checks beside kube-apiserver", month),
 
 		signer("node-system-admin-signer", "signs the emergency administrator's certificate that lies on masters", []Lifetime{
-			rotated(kasOwner, year, 292*day, between(kas, Minor{4, 12}, Minor{4, 18}), src),
-			{Validity: 3 * year, Refresh: 876 * day, RenewAtPercent: 80, Renewer: kasOwner, In: since(kas, Minor{4, 19}),
-				Doc:      "builds of 4.19 from before commit 7f8eb2925 (2025-08-14) make it for one year",
-				Evidence: src},
+			rotated(kasOwner, year, 292*day, between(kas, Minor{4, 12}, Minor{4, 19}).before(threeYears()), admin),
+			rotated(kasOwner, 3*year, 876*day, since(kas, Minor{4, 19}).since(threeYears()), admin),
 		}),
 		ca(bundle(kasOperator, "node-system-admin-ca"), "kube-apiserver verifies the emergency administrator's client certificate with it"),
 		leaf(secret(kasOperator, "node-system-admin-client"), Client, "the emergency administrator's certificate (system:admin), built into the kubeconfigs on masters", systemAdmin()),

@@ -158,7 +158,8 @@ func TestLifetimeOf(t *testing.T) {
 	}{
 		{"4.13 has the constant of 8 years", signer, Versions{Cluster: "4.13.9"}, Yes, 8 * year},
 		{"4.18 renews at 80 %", signer, Versions{Cluster: "4.18.9"}, Yes, 292 * day},
-		{"4.20 renews monthly, or later builds at 80 %", signer, Versions{Cluster: "4.20.2"}, Yes, 292 * day},
+		{"4.20 renews monthly", signer, Versions{Cluster: "4.20.2"}, Yes, 30 * day},
+		{"later builds of 4.20 may do so at 80 %", signer, Versions{Cluster: "4.20.36"}, Yes, 292 * day},
 		{"4.22 renews at 80 % again", signer, Versions{Cluster: "4.22.9"}, Yes, 292 * day},
 		{"the operator's own version decides", signer, Versions{Cluster: "4.18.9", Operators: map[string]string{kas: "4.13.0"}}, Yes, 8 * year},
 		{"an unknown version is no guess", signer, Versions{}, Unknown, 0},
@@ -179,7 +180,7 @@ func TestLifetimeOf(t *testing.T) {
 // Where the patch versions of a minor differ, the earliest one and the latest one count.
 func TestRenewalByPatchVersion(t *testing.T) {
 	born := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	for version, earliest := range map[string]int{"4.18.9": 292, "4.19.9": 30, "4.21.9": 30, "4.22.9": 30} {
+	for version, earliest := range map[string]int{"4.18.9": 292, "4.19.45": 30, "4.21.0-okd-scos.3": 30, "4.22.1": 30, "4.22.9": 292} {
 		l, _ := LifetimeOf(secret(kasOperator, "kube-apiserver-to-kubelet-signer"), Versions{Cluster: version})
 		from, _ := l.EarliestRenewal(born, born.Add(year))
 		to, _ := l.LatestRenewal(born, born.Add(year))

@@ -1,6 +1,9 @@
 package catalog
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // The kinds that rows speak of.
 const (
@@ -121,18 +124,42 @@ const noComponent = "no component"
 
 // Lifetime returns the row that says how long a certificate lives here, in the
 // versions that run. No: no row is known for them. Unknown: there are rows, and
-// the version that decides between them is not known.
+// the version that decides between them is not known. Where it is the patch version alone
+// that is not known, the answer spans the rows of its minor.
 func (p Place) Lifetime(v Versions) (Lifetime, Tristate) {
 	answer := No
+	var spanned []Lifetime
 	for _, l := range p.Lifetimes {
 		switch l.In.Holds(v) {
 		case Yes:
 			return l, Yes
 		case Unknown:
 			answer = Unknown
+			if l.In.minorHolds(v) == Yes {
+				spanned = append(spanned, l)
+			}
 		}
 	}
-	return Lifetime{}, answer
+	if len(spanned) == 0 {
+		return Lifetime{}, answer
+	}
+	return span(spanned), Yes
+}
+
+// span is the lifetime that has the least and the greatest refresh of these, and lives as long as
+// the longest.
+func span(of []Lifetime) Lifetime {
+	out := of[0]
+	from := out.earliest().Refresh
+	for _, l := range of[1:] {
+		from = min(from, l.earliest().Refresh)
+		out.Refresh, out.Validity = max(out.Refresh, l.Refresh), max(out.Validity, l.Validity)
+		out.Doc, out.Detail = cmp.Or(out.Doc, l.Doc), cmp.Or(out.Detail, l.Detail)
+	}
+	if from < out.Refresh {
+		out.RefreshFrom = from
+	}
+	return out
 }
 
 // ObjectSelector selects an object by what it carries instead of by its name.

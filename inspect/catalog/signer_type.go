@@ -18,28 +18,13 @@ type SignerType struct {
 	Evidence
 }
 
-// holds reports whether the row holds where v runs. Unknown where the patch decides and is
-// not known.
-func (t SignerType) holds(v Versions) Tristate {
-	in := t.In.Holds(v)
-	if in != Yes || t.Before == 0 && t.Since == 0 {
-		return in
-	}
-	patch, ok := patchOf(v.of(t.In.Component))
-	switch {
-	case !ok:
-		return Unknown
-	case t.Before > 0 && patch >= t.Before, patch < t.Since:
-		return No
-	}
-	return Yes
-}
-
 // signerTypes returns every row about types of signers' Secrets.
 func signerTypes() []SignerType {
 	const literal = "SecretTypeTLS" // what old installers and operators wrote in the place of kubernetes.io/tls
 	incident := Evidence{Verified, "openshift/library-go#1699 and d43b3a460 (ensureSecretTLSTypeSet), openshift/cluster-kube-apiserver-operator#1648 and #1662; " +
 		"openshift/cincinnati-graph-data blocked-edges/4.15.*-EarlyAPICertRotation.yaml @ 13a38877a"}
+	kept := Change{Lacks: 9, Has: 10, Merged: "2024-04-09"}
+	in415 := between(kas, Minor{4, 15}, Minor{4, 15})
 	return []SignerType{
 		{
 			Type: literal, ReplacedByRotation: true,
@@ -52,15 +37,15 @@ func signerTypes() []SignerType {
 		},
 		{
 			Type: literal, NeedsAction: true,
-			Doc:  "when its annotations change, as by a rotation, operators before OpenShift 4.15.10, and of OKD 4.15, delete it and create it again, and another process may meanwhile make a second signer: the incident of okd#1881",
-			Next: "don't rotate this signer; first upgrade: OpenShift from 4.15.10 on and OKD from 4.16 on no longer do this",
-			In:   between(kas, Minor{4, 15}, Minor{4, 15}), Before: 10,
+			Doc:      "when its annotations change, as by a rotation, operators before OpenShift 4.15.10, and of OKD 4.15, delete it and create it again, and another process may meanwhile make a second signer: the incident of okd#1881",
+			Next:     "don't rotate this signer; first upgrade: OpenShift from 4.15.10 on and OKD from 4.16 on no longer do this",
+			In:       in415.before(kept),
 			Evidence: incident,
 		},
 		{
-			Type: literal,
-			Doc:  "operators of OpenShift 4.15.10 and later keep the signer when they give its Secret the right type",
-			In:   between(kas, Minor{4, 15}, Minor{4, 15}), Since: 10,
+			Type:     literal,
+			Doc:      "operators of OpenShift 4.15.10 and later keep the signer when they give its Secret the right type",
+			In:       in415.since(kept),
 			Evidence: Evidence{Verified, "openshift/cluster-kube-apiserver-operator#1662 (release-4.15 f5c5a609f, 2024-04-09); openshift/cincinnati-graph-data blocked-edges/4.15.*-EarlyAPICertRotation.yaml @ 13a38877a (fixed in 4.15.10)"},
 		},
 		{
@@ -81,7 +66,7 @@ func SignerTypeOf(secretType string, v Versions) (SignerType, Tristate) {
 		if row.Type != secretType {
 			continue
 		}
-		switch row.holds(v) {
+		switch row.In.Holds(v) {
 		case Yes:
 			return row, Yes
 		case Unknown:

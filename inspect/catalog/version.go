@@ -41,21 +41,6 @@ func ParseMinor(version string) (Minor, bool) {
 	return Minor{int(a), int(b)}, true
 }
 
-// patchOf reads the third number of a version string: 10 of "4.15.10", 0 of
-// "4.15.0-0.okd-2024-03-10-010116".
-func patchOf(version string) (int, bool) {
-	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
-	if len(parts) < 3 {
-		return 0, false
-	}
-	digits := parts[2]
-	if end := strings.IndexAny(digits, "-+."); end >= 0 {
-		digits = digits[:end]
-	}
-	n, err := strconv.ParseUint(digits, 10, 16)
-	return int(n), err == nil
-}
-
 // Compare orders minors: 4.9 < 4.10 < 5.0.
 func (m Minor) Compare(o Minor) int {
 	return cmp.Or(cmp.Compare(m.Major, o.Major), cmp.Compare(m.Minor, o.Minor))
@@ -221,11 +206,42 @@ type Range struct {
 	Component string
 	// From and To are inclusive; zero is open.
 	From, To Minor
+	// Since narrows From to the patch versions that have a change, Before narrows To to those that lack
+	// it. Zero: all of them.
+	Since, Before Change
 }
 
 // Holds reports whether the row holds where v runs. It is Unknown when the
 // version that decides is not known or can't be read: never a guess.
 func (r Range) Holds(v Versions) Tristate {
+	answer := r.minorHolds(v)
+	if answer != Yes || r.Since == (Change{}) && r.Before == (Change{}) {
+		return answer
+	}
+	has := func(c Change, of Minor) Tristate {
+		version := v.of(r.Component)
+		minor, _ := ParseMinor(version)
+		if minor == of {
+			return c.in(version)
+		}
+		return yesIf(minor.Compare(of) > 0)
+	}
+	if r.Since != (Change{}) {
+		answer = has(r.Since, r.From)
+	}
+	if r.Before != (Change{}) && answer != No {
+		switch has(r.Before, r.To) {
+		case Yes:
+			return No
+		case Unknown:
+			return Unknown
+		}
+	}
+	return answer
+}
+
+// minorHolds is Holds without the patch versions.
+func (r Range) minorHolds(v Versions) Tristate {
 	if r.Component == "" {
 		return Yes
 	}
@@ -267,14 +283,31 @@ func (r Range) spans(version Minor) Tristate {
 // overlaps reports whether some version lies in both ranges.
 func (r Range) overlaps(o Range) bool {
 	before := func(to, from Minor) bool { return to != (Minor{}) && from != (Minor{}) && to.Compare(from) < 0 }
-	return r.Component == o.Component && !before(r.To, o.From) && !before(o.To, r.From)
+	apart := func(r, o Range) bool { return r.Before != (Change{}) && r.Before == o.Since && r.To == o.From }
+	return r.Component == o.Component && !before(r.To, o.From) && !before(o.To, r.From) && !apart(r, o) && !apart(o, r)
 }
 
-// String returns such as "kube-apiserver 4.16-4.18", "kubernetes", "any".
+// String returns such as "kube-apiserver 4.16-4.18", "kubernetes", "any", "kube-apiserver 4.15, up to 4.15.9".
 func (r Range) String() string {
 	if r.Component == "" {
 		return "any"
 	}
+	return r.minors() + r.patches()
+}
+
+// patches says which patch versions of the first and the last minor are meant.
+func (r Range) patches() string {
+	out := ""
+	if r.Since != (Change{}) {
+		out += fmt.Sprintf(", from %s.%d on", r.From, r.Since.Has)
+	}
+	if r.Before != (Change{}) {
+		out += fmt.Sprintf(", up to %s.%d", r.To, r.Before.Lacks)
+	}
+	return out
+}
+
+func (r Range) minors() string {
 	switch {
 	case r.From == (Minor{}) && r.To == (Minor{}):
 		return r.Component

@@ -301,7 +301,7 @@ func (j *judge) reconnects(conn catalog.Connection) string {
 	}
 	switch {
 	case answer == catalog.Unknown:
-		return "whether it reconnects automatically is unknown: kube-apiserver's version, or the topology, was not read"
+		return "whether it reconnects automatically is unknown: kube-apiserver's version, or the topology, does not tell"
 	case answer == catalog.No:
 		return "whether it reconnects automatically is unknown (--goaway-chance)"
 	case g.Chance == 0:
