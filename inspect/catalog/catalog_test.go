@@ -82,6 +82,9 @@ func TestEveryRowHasEvidence(t *testing.T) {
 	for _, p := range NodeDaemonSets() {
 		check("network pod "+p.ID, p.Evidence)
 	}
+	for _, l := range tokenLogs() {
+		check("the daemon's log in "+l.In.String(), l.Evidence)
+	}
 	for _, st := range signerTypes() {
 		check("signers of type "+st.Type, st.Evidence)
 	}

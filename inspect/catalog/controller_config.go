@@ -68,7 +68,7 @@ func machineConfigFilePlaces() []Place {
 		old(rootCA, "the CA of the machine config server", Minor{4, 18}, templates("not in release-4.18 f313997e0: removed by 6f583cb6a (2024-09-18)")),
 		file(cloudCA, "CAs with which nodes verify the cloud API", to(Minor{4, 13}), templates("@ release-4.12 1d4cfffaa and release-4.13 a57ca2912")),
 		old(cloudCA, "CAs with which nodes verify the cloud API", Minor{4, 14}, removed),
-		file("/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt", "the administrator's additional trusted CAs; not in the builds of 4.14 before 2023-12-11", all, templates("@ release-4.12 1d4cfffaa to release-4.22 9027c94cd")),
+		file("/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt", "the administrator's additional trusted CAs; not in 4.14.0 to 4.14.6", all, templates("@ release-4.12 1d4cfffaa to release-4.22 9027c94cd")),
 		file("/etc/pki/ca-trust/source/anchors/iri-root-ca.crt", internalReleaseCA, since(mco, Minor{4, 21}), internalRelease()),
 		{Ref: carried("/etc/iri-registry/certs/tls.crt"), Role: Serving, Owner: mcoOwner, Writer: "machine-config-controller", Doc: "served by the registry that a cluster without external registry runs on its masters", Lifetimes: internalReleaseLives(),
 			In: since(mco, Minor{4, 21}), Evidence: internalRelease()},

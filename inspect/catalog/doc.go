@@ -18,6 +18,7 @@
 //	Server                address that is asked by a handshake                       server.go
 //	Caller                client certificate with which a request is made            caller.go
 //	ServerLog             log in which a server says who refused it                  server_log.go
+//	TokenLog              whether machine-config-daemon prints a token into its log  token_log.go
 //	StartupReader         who reads trust anchors only when it starts                loaded_at_start.go
 //	NodeDaemonSet         DaemonSet whose pods trust the API server, on each node    node_daemonsets.go
 //	Connection            who verifies only when it connects again                   connection.go

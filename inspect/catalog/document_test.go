@@ -273,6 +273,20 @@ func document() string {
 		line("| `%s` | %s | `%s` | %s | %s | %s | %s |", l.ID, l.Server, l.Path(), level, cell(l.Impact), l.In, evidence(l.Evidence))
 	}
 	line("")
+	line("## Whose log has what a machine joins the cluster with")
+	line("")
+	line("From 4.16 on machine-config-daemon writes new CAs into /etc/kubernetes/kubeconfig, and some versions print the file, with its token or key.")
+	line("")
+	line("| prints it | no longer printed in | holds for | source |")
+	line("|---|---|---|---|")
+	for _, l := range tokenLogs() {
+		prints := "no"
+		if l.Prints {
+			prints = "yes"
+		}
+		line("| %s | %s | %s | %s |", prints, l.Upgrade, l.In, evidence(l.Evidence))
+	}
+	line("")
 	line("## Who holds a connection")
 	line("")
 	line("It verifies what kube-apiserver presents when it connects, and not again before the connection ends: by a break of the network, a rollout of")

@@ -88,11 +88,13 @@ const internalReleaseCA = "the machine config server's CA, with which all nodes 
 
 // internalReleaseLives is the lifetime of what that registry serves.
 func internalReleaseLives() []Lifetime {
+	controller := mcoRepo + "pkg/controller/certrotation/certrotation_controller.go"
+	reissued := Change{Lacks: 7, Has: 10, Merged: "2026-07-30"} // be2cdd92d, merged as a5cba274a
 	return []Lifetime{
-		{Validity: 10 * year, In: between(mco, Minor{4, 21}, Minor{4, 21}), Doc: "made once, at the installation",
-			Evidence: Evidence{Derived, "openshift/installer pkg/asset/tls/iricertkey.go (ValidityTenYears) @ 006d45739; " + mcoRepo + "pkg/controller/certrotation/certrotation_controller.go @ release-4.21 db84d8368, which does not speak of it"}},
-		{Validity: 10 * year, In: since(mco, Minor{4, 22}), Doc: "where openshift-machine-api has a MachineSet, issued again when its CA (at 8y) or its names change, or once it has expired, by builds from after 2026-07-30; else, and before, made once, at the installation",
-			Evidence: Evidence{Verified, mcoRepo + "pkg/controller/certrotation/certrotation_controller.go (Run, reconcileIRICertificate, isIRICertValid) @ release-4.22 9027c94cd, from be2cdd92d (2026-07-30) on; openshift/installer pkg/asset/tls/iricertkey.go @ 006d45739"}},
+		{Validity: 10 * year, In: between(mco, Minor{4, 21}, Minor{4, 22}).before(reissued), Doc: "made once, at the installation",
+			Evidence: Evidence{Derived, "openshift/installer pkg/asset/tls/iricertkey.go (ValidityTenYears) @ 006d45739; " + controller + " @ release-4.21 db84d8368, which does not speak of it; " + offered}},
+		{Validity: 10 * year, In: since(mco, Minor{4, 22}).since(reissued), Doc: "where openshift-machine-api has a MachineSet, issued again when its CA (at 8y) or its names change, or once it has expired; else made once, at the installation",
+			Evidence: Evidence{Verified, controller + " (Run, reconcileIRICertificate, isIRICertValid) @ release-4.22 9027c94cd, from be2cdd92d on; openshift/installer pkg/asset/tls/iricertkey.go @ 006d45739; " + offered}},
 	}
 }
 

@@ -59,7 +59,7 @@ func nodeKubeletPlaces() []Place {
 			Lifetimes: []Lifetime{{Validity: year, In: Range{Component: Kubernetes}, Evidence: selfSigned, Doc: "made at the kubelet's start where the file or its key is missing; an expired one is served, too"}}},
 		issued("kubernetes.io/kube-apiserver-client-kubelet", Client, "a kubelet's client certificate, as issued"),
 		issued("kubernetes.io/kubelet-serving", Serving, "a kubelet's serving certificate, as issued"),
-		byDaemon("/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt", "the administrator's additional trusted CAs, on the node; part of a rendered MachineConfig; from 4.14 on, but for builds before 2023-12-11, CRI-O restarts for a new one; before 4.14 the node reboots", all,
+		byDaemon("/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt", "the administrator's additional trusted CAs, on the node; part of a rendered MachineConfig; from 4.14.8 on CRI-O restarts for a new one; before 4.14 the node reboots", all,
 			Evidence{Verified, mcoRepo + "pkg/daemon/update.go @ release-4.16 7327bb235"}),
 		{Ref: file("/etc/docker/certs.d/*/ca.crt"), Role: CABundle, Owner: "image-registry-operator", Writer: "its DaemonSet node-ca", Doc: "CAs with which the node verifies that registry; node-ca deletes each minute what is there for other registries", In: Range{Component: mco, To: Minor{4, 13}},
 			Evidence: Evidence{Verified, "openshift/cluster-image-registry-operator bindata/nodecadaemon.yaml @ release-4.12 and release-4.13"}},

@@ -112,7 +112,7 @@ func tokenInLogs(f *inspect.Facts) []assess.Finding {
 				Reason:   x.reason(),
 				Impact:   who,
 				Evidence: x.what() + "; where logs are collected, it is there too",
-				Remediation: before(explained.Saying("replace what was printed, in the order that is explained"), ". Upgrade to a version that does not print it, delete Secret "+
+				Remediation: before(explained.Saying("replace what was printed, in the order that is explained"), ". "+upgradeFirst(f.Snapshot.Cluster.Versions)+
 					secretName()+", give the new token to the nodes, delete the pods whose logs these are"),
 			}
 		}))
@@ -138,6 +138,18 @@ func tokenInLogs(f *inspect.Facts) []assess.Finding {
 		}))
 	}
 	return out
+}
+
+// upgradeFirst begins what to do: a version that prints the token prints the new one, too.
+func upgradeFirst(v catalog.Versions) string {
+	row, answer := catalog.TokenLogOf(v)
+	switch {
+	case answer != catalog.Yes:
+		return "Upgrade to a version that does not print it, delete Secret "
+	case row.Prints:
+		return "Upgrade to " + row.Upgrade + ": this version prints the new one, too. Delete Secret "
+	}
+	return "Delete Secret "
 }
 
 func secretName() string {
