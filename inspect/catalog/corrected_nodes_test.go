@@ -20,7 +20,7 @@ func TestInitialServerCACountsBeyondTheInstallation(t *testing.T) {
 // TestTheRegistryOnMastersIsIssuedAgainOnce: by a controller that is there with a MachineSet alone.
 func TestTheRegistryOnMastersIsIssuedAgainOnce(t *testing.T) {
 	t.Parallel()
-	for version, want := range map[string][]string{"4.21.3": {"made once, at the installation"}, "4.22.7": {"made once, at the installation"}, "4.22.10": {"MachineSet", "once it has expired"}} {
+	for version, want := range map[string][]string{"4.21.3": {"made once, at the installation"}, "4.22.7": {"made once, at the installation"}, "4.22.10": {"MachineSet", "for a new CA"}} {
 		for _, at := range []Ref{secret(mcoTarget, "internal-release-image-tls"), carried("/etc/iri-registry/certs/tls.crt"), file("/etc/iri-registry/certs/tls.crt")} {
 			l, known := LifetimeOf(at, Versions{Cluster: version})
 			if known != Yes || l.SelfRotating() || slices.ContainsFunc(want, func(part string) bool { return !strings.Contains(l.Doc, part) }) {

@@ -31,6 +31,7 @@ func configServerCommand() Evidence {
 func machineConfigPlaces() []Place {
 	synced, rotates := mcoSync(), mcoRotation()
 	all := Range{Component: mco}
+	managedStub := Evidence{Verified, mcoRepo + "pkg/operator/sync.go (PointerConfig) and manifests/userdata_secret.yaml @ release-4.12 to 4.22; openshift/oc pkg/cli/admin/ocpcertificates/regeneratemco/updatesecrets.go @ release-4.12 to 4.22"}
 	to418, from419 := Range{Component: mco, To: Minor{4, 18}}, since(mco, Minor{4, 19})
 	command := configServerCommand()
 	server := []Lifetime{
@@ -63,12 +64,12 @@ func machineConfigPlaces() []Place {
 		{Ref: userData("*-user-data"), Role: CABundle, Owner: "installer", Doc: "the Ignition stub of new machines, with the CA of the machine config server; `oc adm ocp-certificates update-ignition-ca-bundle-for-machine-config-server` puts a new one there, and stops at a stub with two CAs; it needs Secret machine-config-server-ca", In: to418,
 			Evidence: Evidence{Verified, command.Source + "; no such secret in " + mcoRepo + "pkg and manifests of release-4.12 to 4.18"}},
 		{Ref: userData("*-user-data"), Role: CABundle, Owner: "installer", Writer: "machine-config-controller for a new CA", Doc: "the Ignition stub of new machines, with the CA of the machine config server; kept up where the Machine API has a MachineSet, else `oc adm ocp-certificates update-ignition-ca-bundle-for-machine-config-server` puts it there; neither changes a stub with two CAs", In: from419, Evidence: rotates},
-		{Ref: userData("*-user-data-managed"), Role: CABundle, Owner: mcoOwner, Doc: "the Ignition stub of new machines of a pool, with the CA of the machine config server, kept up", In: all,
-			Evidence: Evidence{Verified, mcoRepo + "pkg/operator/sync.go and manifests/userdata_secret.yaml @ release-4.12 to 4.22"}},
+		{Ref: userData("*-user-data-managed"), Role: CABundle, Owner: mcoOwner, Doc: "the Ignition stub of new machines of a pool, with kube-system/root-ca, kept up; where `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` was run, that is no longer the CA of the machine config server, but on bare metal", In: to418, Evidence: managedStub},
+		{Ref: userData("*-user-data-managed"), Role: CABundle, Owner: mcoOwner, Doc: "the Ignition stub of new machines of a pool, with the CA of the machine config server, kept up", In: from419, Evidence: managedStub},
 
 		{Ref: Ref{Kind: ConfigMap, Namespace: managed, Name: "image-registry-ca"}, Role: CABundle, Owner: "image-registry-operator", Doc: "CAs with which nodes verify the cluster's own image registry: the service CA and, where it redirects to its storage, that one's CA; the keys are its service names, with '..' for ':'", In: since("image-registry", Minor{4, 14}),
 			Evidence: Evidence{Verified, "openshift/cluster-image-registry-operator pkg/resource/imageregistryca.go @ 02bb5c2cd, not in release-4.13"}},
-		{Ref: Ref{Kind: ConfigMap, Namespace: managed, Name: "merged-trusted-image-registry-ca"}, Role: CABundle, Owner: mcoOwner, Doc: "the same and the administrator's additional registries, merged; nodes do not get it from here but from the ControllerConfig", In: since(mco, Minor{4, 14}), Evidence: synced},
+		{Ref: Ref{Kind: ConfigMap, Namespace: managed, Name: "merged-trusted-image-registry-ca"}, Role: CABundle, Owner: mcoOwner, Doc: "the same and the administrator's additional registries, merged: openshift-apiserver verifies registries with it when it imports images (openshift-apiserver/image-import-ca); nodes do not get it from here but from the ControllerConfig", In: since(mco, Minor{4, 14}), Evidence: synced},
 	}
 }
 
@@ -93,7 +94,7 @@ func internalReleaseLives() []Lifetime {
 	return []Lifetime{
 		{Validity: 10 * year, In: between(mco, Minor{4, 21}, Minor{4, 22}).before(reissued), Doc: "made once, at the installation",
 			Evidence: Evidence{Derived, "openshift/installer pkg/asset/tls/iricertkey.go (ValidityTenYears) @ 006d45739; " + controller + " @ release-4.21 db84d8368, which does not speak of it; " + offered}},
-		{Validity: 10 * year, In: since(mco, Minor{4, 22}).since(reissued), Doc: "where openshift-machine-api has a MachineSet, issued again when its CA (at 8y) or its names change, or once it has expired; else made once, at the installation",
+		{Validity: 10 * year, In: since(mco, Minor{4, 22}).since(reissued), Doc: "where openshift-machine-api has a MachineSet, issued again for a new CA (at 8y); whether its names changed or it expired is looked at only then, and when machine-config-controller starts; else made once, at the installation",
 			Evidence: Evidence{Verified, controller + " (Run, reconcileIRICertificate, isIRICertValid) @ release-4.22 9027c94cd, from be2cdd92d on; openshift/installer pkg/asset/tls/iricertkey.go @ 006d45739; " + offered}},
 	}
 }

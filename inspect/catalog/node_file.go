@@ -36,8 +36,8 @@ func nodeKubeletPlaces() []Place {
 	to415, from416 := Range{Component: mco, To: Minor{4, 15}}, since(mco, Minor{4, 16})
 	served := mcoRepo + "pkg/server/cluster_server.go @ release-4.12 to 4.22"
 	const ownKubeconfig = "the kubelet's kubeconfig: made from the bootstrap kubeconfig, with its CA, whenever there is no valid client certificate; read at the kubelet's start only"
-	const readers = "; machine-config-daemon, from 4.14 on kube-rbac-proxy-crio, multus and ovnkube-node, and on-prem coredns, keepalived and haproxy use it, too"
-	const usedBy = mcoRepo + "pkg/daemon/writer.go (nodeWriterKubeconfigPath), templates/common/on-prem/files, templates/master/00-master/on-prem/files/haproxy.yaml @ release-4.12 to 4.22, templates/{master,worker}/01-*-kubelet/_base/files/criometricsproxy.yaml @ release-4.14 to 4.22"
+	const readers = "; machine-config-daemon, tuned, machine-api-termination-handler on interruptible machines, from 4.14 on kube-rbac-proxy-crio, multus and ovnkube-node, and on-prem coredns (from 4.16 on also on clouds with an own DNS), keepalived and haproxy use it, too"
+	const usedBy = mcoRepo + "pkg/daemon/writer.go (nodeWriterKubeconfigPath), templates/common/on-prem/files, templates/master/00-master/on-prem/files/haproxy.yaml @ release-4.12 to 4.22, templates/{master,worker}/01-*-kubelet/_base/files/criometricsproxy.yaml @ release-4.14 to 4.22; openshift/cluster-node-tuning-operator pkg/tuned/controller.go, openshift/machine-api-operator pkg/operator/sync.go @ release-4.12 to 4.22"
 	return []Place{
 		{Ref: file("/etc/kubernetes/kubeconfig"), Role: Kubeconfig, Owner: mcoOwner, Writer: "Ignition, once", In: to415, Evidence: Evidence{Verified, served},
 			Doc: "the kubelet's bootstrap kubeconfig: how it asks for a client certificate, and the CA of api-int, which is as old as the node"},

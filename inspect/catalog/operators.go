@@ -44,6 +44,6 @@ func otherOperatorPlaces() []Place {
 
 func userPlaces() []Place {
 	return []Place{
-		{Ref: bundle(userConfig, "user-ca-bundle"), Role: CABundle, Owner: "user", Doc: "the administrator's additional trusted CAs: nodes trust them always, components only where Proxy spec.trustedCA names this ConfigMap; the installer made it from additionalTrustBundle", In: Range{Component: mco}, Evidence: Evidence{Verified, mcoSync().Source + "; " + networkRepo + "pkg/controller/proxyconfig/controller.go @ release-4.12 28db40f16 and release-4.22 6a5fcccf8"}},
+		{Ref: bundle(userConfig, "user-ca-bundle"), Role: CABundle, Owner: "user", Doc: "the administrator's additional trusted CAs: nodes trust them always, from 4.18 on builds of node images and, on bare metal, image customization, too; other components only where Proxy spec.trustedCA names this ConfigMap; the installer made it from additionalTrustBundle", In: Range{Component: mco}, Evidence: Evidence{Verified, mcoSync().Source + "; " + networkRepo + "pkg/controller/proxyconfig/controller.go @ release-4.12 28db40f16 and release-4.22 6a5fcccf8"}},
 	}
 }
