@@ -50,7 +50,7 @@ func TestKubeletsClientsOfMonitoring(t *testing.T) {
 	for version, want := range map[string]string{
 		"4.12.9": "prometheus-adapter-front-proxy",
 		"4.13.1": "prometheus-adapter-front-proxy kubelet-prometheus-client",
-		"4.15.1": "kubelet-prometheus-client",
+		"4.15.1": "prometheus-adapter-front-proxy kubelet-prometheus-client",
 		"4.16.1": "metrics-server-front-proxy kubelet-prometheus-client metrics-server-kubelet-serving",
 		"4.19.1": "metrics-server-front-proxy kubelet-prometheus-client kubelet-metrics-server-client metrics-server-kubelet-serving",
 	} {

@@ -29,7 +29,7 @@ type KubeletRequester struct {
 // KubeletRequesters returns every row about who asks for kubelets' certificates.
 func KubeletRequesters() []KubeletRequester {
 	const node = "system:node:NODE"
-	const onOpenShift = "; on OpenShift its own approver ignores it, like all kubelets' requests, while those pending from the last hour are over 100 more than Machines or Nodes, whichever are more"
+	const onOpenShift = ". OpenShift's own approver approves it where its names and addresses are those of the certificate that the kubelet serves, while that is valid, or of its Machine (and egress IPs); else it stays pending until it is approved by hand. It ignores it, like all kubelets' requests, while those pending from the last hour are over 100 more than Machines or Nodes, whichever are more"
 	const limit = ", and ignores all kubelets' requests while those pending from the last hour are over 100 more than Machines or Nodes, whichever are more"
 	kubelet := Evidence{Verified, "kubernetes/kubernetes pkg/kubelet/certificate/kubelet.go, pkg/controller/certificates/approver/sarapprove.go @ v1.35.4; " +
 		"openshift/cluster-machine-approver pkg/controller/csr_check.go and controller.go (reconcileLimits, getMaxPending) @ release-4.12 7b08a4de4 to release-4.22 a9edd695a"}
@@ -41,7 +41,7 @@ func KubeletRequesters() []KubeletRequester {
 			Doc: "a kubelet without a valid client certificate, by a bootstrap token, as kubeadm join gives it",
 			In:  Range{Component: Kubernetes}, Evidence: Evidence{Verified, "kubernetes/kubernetes plugin/pkg/auth/authenticator/token/bootstrap/bootstrap.go, staging/src/k8s.io/cluster-bootstrap/token/api/types.go @ v1.35.4"}},
 		{Signer: KubeletClientSigner, User: node, Group: "system:nodes", Doc: "a kubelet that renews its client certificate; kube-controller-manager approves that by itself", Evidence: kubelet},
-		{Signer: KubeletServingSigner, User: node, Group: "system:nodes", Doc: "a kubelet with serverTLSBootstrap" + onOpenShift, Evidence: kubelet},
+		{Signer: KubeletServingSigner, User: node, Group: "system:nodes", Doc: "a kubelet with serverTLSBootstrap; kube-controller-manager approves none" + onOpenShift, Evidence: kubelet},
 	}
 }
 

@@ -35,6 +35,10 @@ func controlPlaneEdges() []Edge {
 		}
 	}
 	requests := Evidence{Verified, kcmRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go (ManageCSRCABundle, ManageCSRIntermediateCABundle) @ " + kcmRead + "; " + flags.Source}
+	// In 4.15 with TechPreviewNoUpgrade metrics-server runs instead, and the Secret of prometheus-adapter may be left over.
+	adapter := metricsFrontProxy("prometheus-adapter", Range{Component: monitoring, To: Minor{4, 15}})
+	adapter.OnlyWithout = secret(monitoringTarget, "metrics-server-tls")
+	adapter.Evidence.Source += "; pkg/operator/operator.go, assets/metrics-server/service.yaml @ release-4.15; openshift/api featuregates (MetricsServer) @ release-4.15"
 	return []Edge{
 		{
 			ID: "kubelet-client-ca", Part: PartControlPlane, Verifier: "kubelet, for client certificates", Statement: "kubelets trust kube-apiserver's client certificate",
@@ -62,7 +66,7 @@ func controlPlaneEdges() []Edge {
 			Impact: "aggregated APIs of extensions, such as OLM's package server",
 			In:     Range{Component: kas}, Evidence: Evidence{Field, "kubernetes/kubernetes pkg/controlplane/controller/clusterauthenticationtrust/cluster_authentication_trust_controller.go"},
 		},
-		metricsFrontProxy("prometheus-adapter", Range{Component: monitoring, To: Minor{4, 14}}), // in 4.15 its Secret may be left over, and metrics-server run instead
+		adapter,
 		metricsFrontProxy("metrics-server", since(monitoring, Minor{4, 16})),
 		etcdClients("etcd-apiserver-serving-ca", bundle(etcdTarget, "etcd-serving-ca"), upTo416),
 		etcdClients("etcd-apiserver", etcdServerCA(), from417),

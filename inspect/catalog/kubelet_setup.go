@@ -94,7 +94,7 @@ func allKubeletSetups() []KubeletSetup {
 				conf("controller-manager", "kube-controller-manager reads it when it starts", staticSigner),
 				conf("scheduler", "kube-scheduler reads it when it starts", static),
 				conf("admin", "administrators and kubeadm use it", ""),
-				conf("super-admin", "administrators use it where nothing else lets them in; from 1.29 on, on the node where kubeadm init ran", ""),
+				conf("super-admin", "administrators use it where nothing else lets them in; from 1.29 on, on the node where kubeadm init ran, or kubeadm upgrade apply to 1.29", ""),
 			},
 			Evidence: Evidence{Verified, kubeadmRepo + "constants/constants.go, phases/kubeconfig/kubeconfig.go, phases/controlplane/manifests.go, cmd/phases/join/kubelet.go, util/pkiutil/pki_helpers.go (names in apiserver.crt) v1.35.4; kubernetes/release cmd/krel/templates/latest/kubeadm/10-kubeadm.conf; " +
 				"kubernetes/kubernetes cmd/kube-controller-manager/app/certificates.go (readCA of --root-ca-file), pkg/controller/certificates/signer/ca_provider.go (setCA) v1.35.4; kubernetes/apiserver pkg/server/options/authentication.go (NewDynamicCAContentFromFile of --client-ca-file) v0.35.4"},

@@ -31,8 +31,8 @@ func Topologies() []Topology {
 			Evidence: Evidence{Verified, api + "openshift/cluster-etcd-operator pkg/tnf/pkg/pcs/cluster.go and etcd.go (order and colocation of kubelet-clone and etcd-clone), pkg/tnf/after-setup @ release-4.19 to release-4.22; openshift/enhancements two-node-fencing/tnf.md"},
 		},
 		{
-			Name: "External", HostedComponents: []string{kas, kcm, scheduler, etcd}, Doc: "the control plane is hosted elsewhere: it has no such load balancer signer, and nodes get their kubeconfigs from their NodePool",
-			Next: "see the HostedCluster and its NodePools on the management cluster", Evidence: Evidence{Derived, api + "openshift/hypershift"},
+			Name: "External", HostedComponents: []string{kas, kcm, scheduler, etcd}, Doc: "the control plane is hosted elsewhere: it has no such load balancer signer, and nodes get their kubeconfigs from who hosts it (HyperShift: from their NodePool)",
+			Next: "with HyperShift see the HostedCluster and its NodePools on the management cluster, else ask who hosts it", Evidence: Evidence{Derived, api + "openshift/hypershift"},
 		},
 	}
 }
