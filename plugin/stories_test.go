@@ -58,7 +58,7 @@ func stories() []story {
 	return []story{
 		{"demo", "OKD 4.15 after its api-int CA rotated; one node rebooted", snapshotIn("../testdata/demo/okd-4.15-api-int.certrot"),
 			commands(looks, "verify restart-safe", repairs, "fix-api-int --nodes worker-2 --dry-run=client", "pretrust --dry-run=client", rotations, "rotate aggregator-client-signer --dry-run=client", "rotate node-system-admin-client --dry-run=client", "rotate prune loadbalancer-serving-signer --dry-run=client --accept-risk=signer-trusted,all-read")},
-		{"demo-5.0", "the demo at a version that was not reviewed", ofVersion("5.0.0"), commands(looks, repairs, rotations)},
+		{"demo-5.1", "the demo at a version that was not reviewed", ofVersion("5.1.0"), commands(looks, repairs, rotations)},
 		{"demo-4.8", "the demo at a version older than those reviewed", ofVersion("4.8.13"), commands(looks, repairs, rotations)},
 		{"kept-lab", "a snapshot of an earlier release: the lab", snapshotIn("testdata/kept/1/lab.certrot"), commands(looks, "verify restart-safe", repairs, rotations)},
 		{"kept-okd-4.15", "a snapshot of an earlier release: OKD 4.15", snapshotIn("testdata/kept/1/okd-4.15.certrot"), commands(looks, "verify restart-safe", repairs, rotations)},

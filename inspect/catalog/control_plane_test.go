@@ -19,7 +19,7 @@ func TestEtcdReadsWhatItsStaticPodNames(t *testing.T) {
 		want := map[string]string{peers: "ConfigMap/openshift-etcd/etcd-peer-client-ca[ca-bundle.crt]", clients: "ConfigMap/openshift-etcd/etcd-serving-ca[ca-bundle.crt]"}
 		read := []string{"etcd-serving-ca", "etcd-peer-client-ca", "etcd-metrics-proxy-serving-ca"}
 		unread := []string{"etcd-all-bundles", "etcd-ca-bundle"}
-		if minor, _ := ParseMinor(v.Cluster); minor.Minor >= 17 {
+		if counted(v) >= 17 {
 			want = map[string]string{peers: all, clients: all}
 			read, unread = []string{"etcd-all-bundles"}, []string{"etcd-serving-ca", "etcd-peer-client-ca", "etcd-ca-bundle"}
 		}
@@ -67,8 +67,8 @@ func TestOnlyInstallerPodsWriteEtcdsFiles(t *testing.T) {
 			if v.NotOpenShift {
 				continue
 			}
-			minor, _ := ParseMinor(v.Cluster)
-			want := to == 0 || to > 0 && minor.Minor <= to || to < 0 && minor.Minor >= -to
+			minor := counted(v)
+			want := to == 0 || to > 0 && minor <= to || to < 0 && minor >= -to
 			row, ok := NodeCopyOf(dir+file, v)
 			if ok != want || ok && row.Writer != installerPod {
 				t.Errorf("%s: %s is a copy: %t, written by %q", title, file, ok, row.Writer)

@@ -7,6 +7,12 @@ import (
 	"testing"
 )
 
+// counted is the minor of a golden version of OpenShift, 5.0 after 4.23.
+func counted(v Versions) int {
+	m, _ := ParseMinor(v.Cluster)
+	return m.Minor + (m.Major-4)*(lastOfFour().Minor+1)
+}
+
 func goldenVersions() map[string]Versions {
 	all := map[string]Versions{"kubernetes-1.35": {NotOpenShift: true, Kubernetes: "v1.35.4"}}
 	maps.Copy(all, openShifts(reviewed()))
@@ -16,15 +22,14 @@ func goldenVersions() map[string]Versions {
 // openShifts are the versions from first to last. The operators' branches release-4.23 and
 // release-5.0 are the same commits (testdata/reviews): nothing is between them, and their Kubernetes is one.
 func openShifts(first, last Minor) map[string]Versions {
-	const last4 = 23
 	all := map[string]Versions{}
 	for m := first; m.Compare(last) <= 0; m.Minor++ {
-		if m.Major < last.Major && m.Minor > last4 {
+		if m.Major < last.Major && m.Minor > lastOfFour().Minor {
 			m = Minor{5, 0}
 		}
 		kubernetes := m.Minor + 13
 		if m.Major == 5 {
-			kubernetes += last4
+			kubernetes += lastOfFour().Minor
 		}
 		all["openshift-"+m.String()] = Versions{Cluster: m.String() + ".1", Kubernetes: fmt.Sprintf("v1.%d.1", kubernetes)}
 	}

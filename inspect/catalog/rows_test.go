@@ -49,10 +49,10 @@ func TestEverySignerHasItsBundleAndItsTargets(t *testing.T) {
 		if v.NotOpenShift {
 			continue
 		}
-		minor, _ := ParseMinor(v.Cluster)
+		minor := counted(v)
 		var want, got []string
 		for _, s := range signers {
-			if minor.Minor >= s.from && (s.to == 0 || minor.Minor <= s.to) {
+			if minor >= s.from && (s.to == 0 || minor <= s.to) {
 				want = append(want, s.signer+" > "+s.bundle+" > "+s.targets)
 			}
 		}

@@ -135,15 +135,38 @@ func (a Tristate) String() string {
 // reviewed returns the first and the last minor of OpenShift and OKD of which the
 // operators' sources were read for the catalog's rows. What a row says of others is
 // Unknown. Who reviews another version moves these, and reads each row again.
-func reviewed() (first, last Minor) { return Minor{4, 12}, Minor{4, 22} }
+func reviewed() (first, last Minor) { return Minor{4, 12}, Minor{5, 0} }
+
+// lastOfFour is the last minor of OpenShift 4: 5.0 follows it.
+func lastOfFour() Minor { return Minor{4, 23} }
+
+// reviewedVersions names them for people: "4.12 to 4.23 and 5.0".
+func reviewedVersions() string {
+	first, last := reviewed()
+	if last.Major == first.Major {
+		return fmt.Sprintf("%s to %s", first, last)
+	}
+	return fmt.Sprintf("%s to %s and %s", first, lastOfFour(), last)
+}
+
+// age says whether a minor is before the reviewed ones (-1), after them (1), or among them (0).
+func (m Minor) age() int {
+	first, last := reviewed()
+	switch {
+	case m.Compare(first) < 0:
+		return -1
+	case m.Compare(last) > 0, m.Major == lastOfFour().Major && m.Compare(lastOfFour()) > 0:
+		return 1
+	}
+	return 0
+}
 
 // UnreviewedMinors returns the minors that run and were not reviewed, each once, in their
 // order: mid-upgrade an operator may be newer than the cluster's version says.
 func (v Versions) UnreviewedMinors() []Minor {
-	first, last := reviewed()
 	var out []Minor
 	for _, version := range append(slices.Collect(maps.Values(v.Operators)), v.Cluster) {
-		if m, ok := ParseMinor(version); ok && (m.Compare(first) < 0 || m.Compare(last) > 0) {
+		if m, ok := ParseMinor(version); ok && m.age() != 0 {
 			out = append(out, m)
 		}
 	}
@@ -158,8 +181,7 @@ func (v Versions) WhyUnreviewed() string {
 	if out == "" {
 		return ""
 	}
-	first, last := reviewed()
-	return fmt.Sprintf("%s for certrot's catalog (%s to %s were): what depends on the version is UNKNOWN; dates, chains and annotations that were read are judged", out, first, last)
+	return fmt.Sprintf("%s for certrot's catalog (%s were): what depends on the version is UNKNOWN; dates, chains and annotations that were read are judged", out, reviewedVersions())
 }
 
 // WhyUnread says, for people, which version of OpenShift is none that can be read, and what
@@ -253,7 +275,7 @@ func (r Range) minorHolds(v Versions) Tristate {
 	}
 	version, ok := ParseMinor(v.of(r.Component))
 	first, last := reviewed()
-	older, newer := version.Compare(first) < 0, version.Compare(last) > 0
+	older, newer := version.age() < 0, version.age() > 0
 	switch {
 	case ok && v.UnreviewedAccepted && r.Component != Kubernetes && older:
 		return r.spans(first)

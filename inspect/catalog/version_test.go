@@ -77,12 +77,14 @@ func TestHolds(t *testing.T) {
 		{"what holds always says nothing of older ones", Range{Component: "etcd"}, Versions{Cluster: "4.8.0"}, Unknown},
 		{"what holds up to a version says nothing of older ones", Range{Component: "etcd", To: Minor{4, 15}}, Versions{Cluster: "4.8.0"}, Unknown},
 		{"what has no end says nothing of newer ones", since("etcd", Minor{4, 16}), Versions{Cluster: "4.99.0"}, Unknown},
-		{"what ends with the last version reviewed says nothing of newer ones", between("etcd", Minor{4, 16}, last), Versions{Cluster: "5.0.0"}, Unknown},
-		{"what holds always says nothing of newer ones", Range{Component: "etcd"}, Versions{Cluster: "5.0.0"}, Unknown},
-		{"what is of any version is of all", Range{}, Versions{Cluster: "5.0.0"}, Yes},
+		{"what ends with the last version reviewed says nothing of newer ones", between("etcd", Minor{4, 16}, last), Versions{Cluster: "5.9.0"}, Unknown},
+		{"what holds always says nothing of newer ones", Range{Component: "etcd"}, Versions{Cluster: "5.9.0"}, Unknown},
+		{"what is of any version is of all", Range{}, Versions{Cluster: "5.9.0"}, Yes},
 		{"an operator that is newer than what was reviewed", since("etcd", Minor{4, 16}), Versions{Cluster: last.String() + ".0", Operators: map[string]string{"etcd": "4.99.0"}}, Unknown},
 		{"and one that is not, beside it", since("etcd", Minor{4, 16}), Versions{Cluster: "4.99.0", Operators: map[string]string{"etcd": last.String() + ".0"}}, Yes},
-		{"who accepts it gets the nearest version's answer, newer", since("etcd", Minor{4, 16}), Versions{Cluster: "5.0.0", UnreviewedAccepted: true}, Yes},
+		{"who accepts it gets the nearest version's answer, newer", since("etcd", Minor{4, 16}), Versions{Cluster: "5.9.0", UnreviewedAccepted: true}, Yes},
+		{"4.24 is no reviewed version, though 5.0 is", since("etcd", Minor{4, 16}), Versions{Cluster: "4.24.0"}, Unknown},
+		{"5.0 follows 4.23", since("etcd", Minor{4, 23}), Versions{Cluster: "5.0.3"}, Yes},
 		{"who accepts it gets the nearest version's answer, older", between("etcd", Minor{4, 12}, Minor{4, 15}), Versions{Cluster: "4.8.0", UnreviewedAccepted: true}, Yes},
 		{"what can't be read is not accepted", since("etcd", Minor{4, 12}), Versions{Cluster: "new", UnreviewedAccepted: true}, Unknown},
 		{"an OKD build is not before its release", since("etcd", Minor{4, 15}), Versions{Cluster: okd}, Yes},
@@ -113,14 +115,14 @@ func TestUnreviewedVersions(t *testing.T) {
 		"":          {Cluster: first.String() + ".9", Operators: map[string]string{"etcd": last.String() + ".1"}},
 		"4.8":       {Cluster: "4.8.0-0.nightly-2021-07-31-065602"},
 		"4.99":      {Cluster: last.String() + ".9", Operators: map[string]string{"etcd": "4.99.0", "network": last.String() + ".9"}},
-		"4.99, 5.0": {Cluster: "5.0.0", Operators: map[string]string{"etcd": "4.99.0", "network": last.String() + ".9"}},
+		"4.99, 5.9": {Cluster: "5.9.0", Operators: map[string]string{"etcd": "4.99.0", "network": last.String() + ".9"}},
 		"4.11":      {Cluster: "4.11.0-0.okd-2022-08-20-022919"},
 	} {
 		got := v.WhyUnreviewed()
 		if (said == "") != (got == "") || !strings.HasPrefix(got, "version "+said) && said != "" {
 			t.Errorf("%+v: %q, want %q", v, got, said)
 		}
-		if span := fmt.Sprintf("(%s to %s were)", first, last); got != "" && !strings.Contains(got, span) {
+		if span := "(4.12 to 4.23 and 5.0 were)"; got != "" && !strings.Contains(got, span) {
 			t.Errorf("%+v: %q does not say %q", v, got, span)
 		}
 	}
@@ -131,15 +133,14 @@ func TestUnreviewedVersions(t *testing.T) {
 
 // The docs name the versions that were reviewed. UPDATE=1 rewrites them.
 func TestReviewedVersionsAreDocumented(t *testing.T) {
-	first, last := reviewed()
-	span := regexp.MustCompile(`(OpenShift\s+and OKD |for the catalog: )\d+\.\d+ to \d+\.\d+`)
+	span := regexp.MustCompile(`(OpenShift\s+and OKD |for the catalog: )\d+\.\d+ to \d+\.\d+( and \d+\.\d+)?`)
 	for _, path := range []string{"../../README.md", "../../docs/limits.md", "../../docs/fix-api-int.md", "../../docs/rotate.md"} {
 		text, err := os.ReadFile(path)
 		if err != nil || len(span.FindAll(text, -1)) != 1 {
 			t.Errorf("%s does not name the versions once, as %s: %v", path, span, err)
 			continue
 		}
-		compare(t, path, string(span.ReplaceAll(text, fmt.Appendf(nil, "${1}%s to %s", first, last))))
+		compare(t, path, string(span.ReplaceAll(text, fmt.Appendf(nil, "${1}%s", reviewedVersions()))))
 	}
 }
 

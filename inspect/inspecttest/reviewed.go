@@ -12,7 +12,7 @@ import (
 func ReviewedVersions(t testing.TB) (first, last string) {
 	t.Helper()
 	why := catalog.Versions{Cluster: "999.0"}.WhyUnreviewed()
-	found := regexp.MustCompile(`\((\d+\.\d+) to (\d+\.\d+) were\)`).FindStringSubmatch(why)
+	found := regexp.MustCompile(`\((\d+\.\d+) to (?:\d+\.\d+ and )?(\d+\.\d+) were\)`).FindStringSubmatch(why)
 	if found == nil {
 		t.Fatalf("%q names no versions", why)
 	}

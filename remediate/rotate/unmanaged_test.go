@@ -16,7 +16,7 @@ import (
 func TestARiskIsOfferedOnlyWhereItHelps(t *testing.T) {
 	t.Parallel()
 	offered, withheld := 0, 0
-	for _, version := range []string{"4.8.0", "5.0.1", "5.3.0"} {
+	for _, version := range []string{"4.8.0", "5.1.1", "5.3.0"} {
 		s := newRotating(toKubelet, version).s
 		s.Cluster.Versions.Operators = nil
 		asked := rotatables(inspect.NewFacts(s, time.Now(), 0))
