@@ -40,6 +40,8 @@ func authenticationPlaces() []Place {
 	providers := Evidence{Verified, authRepo + "pkg/controllers/configobservation/oauth/idp_conversions.go and pkg/operator/datasync/syncdata.go @ release-4.12 4f7f6b1af and release-4.22 5a44cc2a8"}
 	all := Range{Component: authentication}
 	return []Place{
+		{Ref: bundle("openshift-authentication", "v4-0-config-system-auth-proxy-ca"), Role: CABundle, Owner: "user", Writer: authOwner, Doc: "where authentication has a proxy of its own (Authentication operator.openshift.io/cluster spec.proxy, a preview): CAs with which the OAuth server is to verify what it calls through it; a copy of the administrator's ConfigMap in openshift-config", In: since(authentication, Minor{4, 23}),
+			Evidence: Evidence{Derived, authRepo + "pkg/controllers/deployment/deployment_controller.go (syncComponentProxyCA) @ release-4.23 and release-5.0 f3df4f5b2, not in release-4.22 5a44cc2a8; openshift/api operator/v1/types_authentication.go @ e543cc508"}},
 		vaultCA(Ref{Kind: Secret, Namespace: "openshift-oauth-apiserver", Name: "encryption-config*"}, "the OAuth API server", authOwner, authentication, authRepo+"pkg/operator/workload/sync_openshift_oauth_apiserver.go @ release-4.23 and release-5.0 f3df4f5b2"),
 		{Ref: secret("openshift-oauth-apiserver", "openshift-authenticator-certs"), Role: Client, Owner: authOwner, Doc: "with which kube-apiserver asks the OAuth API server about tokens", In: all, Evidence: starter,
 			Lifetimes: authenticator()},

@@ -20,15 +20,16 @@ func controllerConfigPlaces() []Place {
 	field := func(name, doc string, in Range) Place {
 		return Place{Ref: controllerConfig(name), Role: CABundle, Owner: mcoOwner, Doc: doc, In: in, Evidence: synced}
 	}
+	const registries = "; from 4.23 on machine-config-controller verifies registries with it, too"
 	return []Place{
 		field("spec.kubeAPIServerServingCAData", "CAs with which kubelets verify their clients, for nodes' kubelet-ca.crt: the name is misleading; the bundle of kube-apiserver-to-kubelet-signer among what the installer made", Range{Component: mco, To: Minor{4, 12}}),
 		field("spec.kubeAPIServerServingCAData", "CAs with which kubelets verify their clients, for nodes' kubelet-ca.crt: the name is misleading; kube-apiserver-client-ca once the cluster is installed", since(mco, Minor{4, 13})),
 		field("spec.rootCAData", "the CA of the machine config server, root-ca of kube-system: for nodes' /etc/kubernetes/ca.crt up to 4.17 (a change reboots them), read by no component in 4.18; Ignition stubs get the same CA from root-ca itself", Range{Component: mco, To: Minor{4, 18}}),
-		field("spec.rootCAData", "the CA of the machine config server: machine-config-server-ca, or root-ca of kube-system where there is none; Ignition stubs get the same CA from there; from 4.21 on for nodes' iri-root-ca.crt, and in 4.22 the operator verifies registries with it, too", since(mco, Minor{4, 19})),
+		field("spec.rootCAData", "the CA of the machine config server: machine-config-server-ca, or root-ca of kube-system where there is none; Ignition stubs get the same CA from there; from 4.21 on for nodes' iri-root-ca.crt, in 4.22 the operator (with the preview OSStreams), from 4.23 on machine-config-controller verifies registries with it, too", since(mco, Minor{4, 19})),
 		field("spec.cloudProviderCAData", "CAs with which nodes verify the cloud API", all),
-		field("spec.additionalTrustBundle", "the administrator's additional trusted CAs, for nodes: user-ca-bundle, and the ConfigMap that Proxy spec.trustedCA names", all),
-		field("spec.imageRegistryBundleData*", "CAs with which nodes verify registries: image-registry-ca, by registry with '..' for ':'", since(mco, Minor{4, 14})),
-		field("spec.imageRegistryBundleUserData*", "CAs with which nodes verify an administrator's registry: the ConfigMap that Image spec.additionalTrustedCA names", since(mco, Minor{4, 14})),
+		field("spec.additionalTrustBundle", "the administrator's additional trusted CAs, for nodes: user-ca-bundle, and the ConfigMap that Proxy spec.trustedCA names"+registries+". After an update that controller first reads the new release's images: until it can, none of its other controllers runs", all),
+		field("spec.imageRegistryBundleData*", "CAs with which nodes verify registries: image-registry-ca, by registry with '..' for ':'"+registries, since(mco, Minor{4, 14})),
+		field("spec.imageRegistryBundleUserData*", "CAs with which nodes verify an administrator's registry: the ConfigMap that Image spec.additionalTrustedCA names"+registries, since(mco, Minor{4, 14})),
 	}
 }
 

@@ -10,7 +10,7 @@ const (
 	etcdTarget   = "openshift-etcd"
 	etcdOperator = "openshift-etcd-operator"
 	etcdRepo     = "openshift/cluster-etcd-operator "
-	etcdRead     = "release-4.12 a357bfbe6 to release-4.22 bba8f344c, each branch (2026-11-26)"
+	etcdRead     = "release-4.12 a357bfbe6 to release-4.22 bba8f344c, each branch, release-4.23 and release-5.0 b4786ae33 (2026-11-26)"
 )
 
 func etcdTLS() Evidence {

@@ -21,7 +21,7 @@ func ingressPlaces() []Place {
 			Lifetimes: manual("nothing renews it; once deleted, it is created again")},
 		{Ref: secret("openshift-ingress", "router-certs-*"), Role: Serving, Owner: ingressOwner, Doc: "an IngressController's default certificate for *.apps, where the administrator gave none", In: all, Evidence: made,
 			Lifetimes: manual("nothing renews it, not even a new router-ca; once deleted, it is created again")},
-		{Ref: Ref{Kind: Secret, Namespace: managed, Name: "router-certs"}, Role: Serving, Owner: ingressOwner, Doc: "the default certificate of the cluster's ingress domain, for the OAuth server: the administrator's where there is one. Its one key is that domain, with certificate and private key in one value", In: all,
+		{Ref: Ref{Kind: Secret, Namespace: managed, Name: "router-certs"}, Role: Serving, Owner: ingressOwner, Doc: "the default certificate of the cluster's ingress domain, for the OAuth server: the administrator's where there is one. Its one key is that domain, with certificate and private key in one value; up to 4.22 a certificate without a line end after its last line makes it unreadable, from 4.23 on one that is not PEM is not published, and the previous one stays", In: all,
 			Evidence: Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate-publisher/publish_certs.go @ release-4.12 98d953c92 (6660fb0f4, OCPBUGS-853), release-4.22 0c0c64843 and acca9642a"}},
 		{Ref: bundle(managed, "default-ingress-cert"), Role: CABundle, Owner: ingressOwner, Doc: "the chain that the default IngressController serves, the administrator's own where there is one; part of kube-root-ca.crt", In: all, Evidence: published},
 		{Ref: Ref{Kind: ConfigMap, Namespace: "openshift-ingress", Name: "service-ca-bundle", Key: "service-ca.crt"}, Role: CABundle, Owner: serviceCAOwner, Doc: "the routers verify Services with it when they re-encrypt", In: all,
@@ -110,6 +110,12 @@ func routePlaces() []Place {
 		p.In = Range{Component: console}
 		return p
 	}
+	further := func(name, doc string) Place {
+		p := consoles(name, doc)
+		p.In = since(console, Minor{4, 23})
+		p.Evidence = Evidence{Verified, consoleRepo + "pkg/console/controllers/route/controller.go (syncAdditionalRoutes) and pkg/console/subresource/route/route.go (MakeAdditionalRoute) @ release-4.23 and release-5.0 684157180, not in release-4.22 68028ec98"}
+		return p
+	}
 	return []Place{
 		route("*", "*", "spec.tls.certificate", Serving, "what a router serves for this Route instead of its default certificate; a Route that names a Secret (spec.tls.externalCertificate, from 4.19 on) has none here, and is served with that Secret's tls.crt", api),
 		route("*", "*", "spec.tls.caCertificate", CABundle, "the chain of a Route's certificate, served with it; it is no trust anchor", api),
@@ -118,6 +124,8 @@ func routePlaces() []Place {
 		consoles("console", "the administrator's certificate for the console, a copy, where its own host name is the default one; else none"),
 		consoles("downloads-custom", "the administrator's certificate for the own host name of the console's downloads (Ingress spec.componentRoutes), a copy; where that is the default host name, it is in Route openshift-console/downloads instead"),
 		consoles("downloads", "the administrator's certificate for the console's downloads, a copy, where their own host name is the default one; else none"),
+		further("console*", "the administrator's certificate for a further host name of the console (an entry of Ingress spec.componentRoutes whose name begins with console), a copy"),
+		further("downloads*", "the administrator's certificate for a further host name of the console (an entry of Ingress spec.componentRoutes whose name begins with downloads), a copy"),
 		copied(route("openshift-image-registry", "*", "spec.tls.certificate", Serving, "the administrator's certificate for a Route of the image registry (its Config spec.routes), a copy", registry), "image-registry-operator"),
 		copied(route("openshift-image-registry", "*", "spec.tls.caCertificate", CABundle, "the chain of that certificate, served with it", registry), "image-registry-operator"),
 	}

@@ -10,7 +10,7 @@ const (
 	kasTarget   = "openshift-kube-apiserver"
 	managed     = "openshift-config-managed"
 	userConfig  = "openshift-config"
-	kasRead     = "release-4.12 0217c88fb to release-4.22 9c413cd4d, each branch (2026-11-26)"
+	kasRead     = "release-4.12 0217c88fb to release-4.22 9c413cd4d, each branch, release-4.23 and release-5.0 440392249 (2026-11-26)"
 )
 
 // The other writer of what kube-apiserver-operator rotates: of bundles at any time, of certificates

@@ -12,7 +12,7 @@ const (
 
 const (
 	kcmRepo = "openshift/cluster-kube-controller-manager-operator "
-	kcmRead = "release-4.12 c3c07bebb to release-4.22 95150ed5d, each branch (2026-11-26)"
+	kcmRead = "release-4.12 c3c07bebb to release-4.22 95150ed5d, each branch, release-4.23 209d5915d, release-5.0 4e72164b8 (2026-11-26)"
 )
 
 // The other writers, beside kube-controller-manager and kube-scheduler (pkg/cmd/recoverycontroller of each operator).
@@ -140,7 +140,7 @@ const (
 	schedulerOwner  = "kube-scheduler-operator"
 	schedulerTarget = "openshift-kube-scheduler"
 	schedulerRepo   = "openshift/cluster-kube-scheduler-operator "
-	schedulerRead   = "release-4.12 a0e7f248a to release-4.22 51ea59abd, each branch (2026-11-26)"
+	schedulerRead   = "release-4.12 a0e7f248a to release-4.22 51ea59abd, each branch, release-4.23 and release-5.0 56fa32546 (2026-11-26)"
 )
 
 func schedulerPlaces() []Place {

@@ -122,7 +122,11 @@ func nodeStaticPodPlaces() []Place {
 	cloud := place("kube-controller-manager-pod-*/configmaps/cloud-config/ca-bundle.pem", CABundle, kcm, kcmOwner, "CAs with which kube-controller-manager verifies the cloud API: ConfigMap openshift-config-managed/kube-cloud-config"+cold)
 	cloud.In.To = Minor{4, 15}
 	cloud.Source = kcmRepo + "bindata/assets/kube-controller-manager/pod.yaml (AWS_CA_BUNDLE), vendor/github.com/openshift/library-go/pkg/operator/configobserver/cloudprovider/observe_cloudprovider.go @ release-4.12 c3c07bebb, 4.15 4c1078415; from 4.16 b3faac1f4 on that deletes the ConfigMap"
+	vault := place("kube-apiserver-pod-*/secrets/encryption-config/kms-plugin-configmap-*_ca-bundle.crt-*", CABundle, kas, kasOwner, "with which the KMS plugin beside kube-apiserver verifies Vault, where encryption by Vault is on (feature KMSEncryption, a preview): the Secret encryption-config"+cold)
+	vault.In = since(kas, Minor{4, 23})
+	vault.Evidence = Evidence{Derived, "openshift/cluster-kube-apiserver-operator vendored library-go pkg/operator/encryption/kms/pluginlifecycle, bindata/assets/kube-apiserver/pod.yaml @ release-4.23 and release-5.0 440392249"}
 	return []Place{
+		vault,
 		{Ref: file(dir + "kube-apiserver-certs/secrets/node-kubeconfigs/*.kubeconfig"), Role: Kubeconfig, Owner: kasOwner, Writer: certSyncer, Doc: "the emergency administrator's kubeconfigs: localhost-recovery is the last way in", In: Range{Component: kas},
 			Evidence: Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/kube-apiserver/node-kubeconfigs.yaml @ c813e820b"}},
 		place("kube-apiserver-certs/secrets/*-certkey/tls.crt", Serving, kas, kasOwner, "what kube-apiserver serves: the Secret of the same name"+hot),

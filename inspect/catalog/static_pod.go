@@ -38,7 +38,12 @@ func staticPodInputs() []staticPodInput {
 	// With it, where users log in by OIDC: the CAs with which kube-apiserver verifies the provider.
 	oidc := revisions
 	oidc.ConfigMaps, oidc.In = append(slices.Clone(revisions.ConfigMaps), "auth-config"), since(kas, Minor{4, 19})
-	oidc.Evidence = read(repo, "RevisionConfigMaps, RevisionSecrets", "release-4.19 1b4840343 to release-4.23 440392249, the same in all of them")
+	oidc.Evidence = read(repo, "RevisionConfigMaps, RevisionSecrets", "release-4.19 1b4840343 to release-4.22 9c413cd4d, the same in all of them")
+	oidc.In.To = Minor{4, 22}
+	// From 4.23 on with the CA of Vault, where encryption by Vault is on.
+	vault := oidc
+	vault.Secrets, vault.In = append(slices.Clone(revisions.Secrets), "encryption-config"), since(kas, Minor{4, 23})
+	vault.Evidence = read(repo, "RevisionConfigMaps, RevisionSecrets", "release-4.23 and release-5.0 440392249")
 	// Up to there it is a copy of the cloud API's CAs, where the platform has some; then the operator deletes it.
 	withCloud := func(row staticPodInput, in Range) staticPodInput {
 		row.ConfigMaps, row.In = append(slices.Clone(row.ConfigMaps), "cloud-config"), in
@@ -58,6 +63,7 @@ func staticPodInputs() []staticPodInput {
 		withCloud(revisions, between(kas, Minor{4, 12}, Minor{4, 16})),
 		revisions,
 		oidc,
+		vault,
 		{
 			Component: kas, In: since(kas, Minor{4, 12}), Evidence: read(repo, "CertConfigMaps, CertSecrets", kasCommits),
 			ConfigMaps: []string{"aggregator-client-ca", "client-ca"},
