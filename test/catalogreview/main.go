@@ -93,9 +93,12 @@ func worklist(w io.Writer, o options, rows []row, reviews string) error {
 	if tip == "" {
 		return fmt.Errorf("%s: no branch %s", o.git, o.branch)
 	}
-	verified := reviewedAt(reviews, o.repository, cmp.Or(o.since, o.branch))
+	verified := reviewedAt(reviews, o.repository, cmp.Or(o.since, o.branch), func(commit string) bool {
+		_, err := git("cat-file", "-e", commit+"^{commit}")
+		return err == nil
+	})
 	if verified == "" {
-		return fmt.Errorf("no review names a commit of %s", o.repository)
+		return fmt.Errorf("no review names a commit of %s that is in %s", o.repository, o.git)
 	}
 	before, err := git("ls-tree", "-r", "--name-only", verified)
 	if err != nil {

@@ -54,10 +54,21 @@ func TestWhatARowCites(t *testing.T) {
 	}
 }
 
+func there(string) bool { return true }
+
+// TestReviewedAtIsOfTheRepository: a row of a copy names the commit of what has the copy.
+func TestReviewedAtIsOfTheRepository(t *testing.T) {
+	const reviews = "openshift/a\t4.22 bbbbbbb\tx.go\n" + "openshift/a\tas vendored in b 4.22 eeeeeee\tx.go\n"
+	own := func(commit string) bool { return commit == "bbbbbbb" }
+	if got := reviewedAt(reviews, "openshift/a", "release-4.22", own); got != "bbbbbbb" {
+		t.Error(got)
+	}
+}
+
 func TestReviewedAt(t *testing.T) {
 	const reviews = "openshift/a\t4.12 aaaaaaa, 4.22 bbbbbbb, 4.23/5.0 ccccccc; openshift/b 4.24 fffffff\tx.go\n" + "openshift/a\t4.12 ddddddd\tx.go\n" + "openshift/b\t4.12 eeeeeee\tx.go\n"
 	for branch, want := range map[string]string{"release-4.22": "bbbbbbb", "release-5.0": "ccccccc", "release-4.12": "ddddddd"} {
-		if got := reviewedAt(reviews, "openshift/a", branch); got != want {
+		if got := reviewedAt(reviews, "openshift/a", branch, there); got != want {
 			t.Errorf("%s: %s, want %s", branch, got, want)
 		}
 	}
@@ -84,8 +95,8 @@ func TestTheCatalogIsRead(t *testing.T) {
 				cite++
 			}
 		}
-		if cite < 10 || reviewedAt(reviews, repository, "release-4.22") == "" {
-			t.Errorf("%s: %d rows cite it, read at %q", repository, cite, reviewedAt(reviews, repository, "release-4.22"))
+		if cite < 10 || reviewedAt(reviews, repository, "release-4.22", there) == "" {
+			t.Errorf("%s: %d rows cite it, read at %q", repository, cite, reviewedAt(reviews, repository, "release-4.22", there))
 		}
 	}
 }

@@ -130,8 +130,9 @@ var (
 )
 
 // reviewedAt returns the commit of a repository that was read for a branch, of the last review that
-// names one, else its commit of the greatest minor; empty: none was read.
-func reviewedAt(reviews, repository, branch string) string {
+// names one, else its last one; empty: none was read. What is not there is another repository's, which
+// has a copy of this one.
+func reviewedAt(reviews, repository, branch string, there func(commit string) bool) string {
 	minor := minorOf.FindString(branch)
 	var exact, last string
 	for line := range strings.Lines(reviews) {
@@ -141,6 +142,9 @@ func reviewedAt(reviews, repository, branch string) string {
 		}
 		own, _, _ := strings.Cut(cells[1], ";") // another repository's
 		for _, m := range reviewedIn.FindAllStringSubmatch(own, -1) {
+			if !there(m[2]) {
+				continue
+			}
 			last = m[2]
 			if slices.Contains(minorOf.FindAllString(m[1], -1), minor) {
 				exact = m[2]
