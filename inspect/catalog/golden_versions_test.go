@@ -19,8 +19,7 @@ func goldenVersions() map[string]Versions {
 	return all
 }
 
-// openShifts are the versions from first to last. The operators' branches release-4.23 and
-// release-5.0 are the same commits (testdata/reviews): nothing is between them, and their Kubernetes is one.
+// openShifts are the versions from first to last: 5.0 follows 4.23 (testdata/reviews), with the same Kubernetes.
 func openShifts(first, last Minor) map[string]Versions {
 	all := map[string]Versions{}
 	for m := first; m.Compare(last) <= 0; m.Minor++ {

@@ -14,7 +14,7 @@ func kubeAPIServerPlaces() []Place {
 		return Place{Ref: at, Role: CABundle, Owner: kasOwner, Doc: doc, In: all, Evidence: e}
 	}
 	return []Place{
-		ca(bundle(kasTarget, "kube-apiserver-server-ca"), "CAs with which clients verify what kube-apiserver-operator has kube-apiserver serve, on any of its addresses; not the CA of a certificate of APIServer spec.servingCerts", combined),
+		ca(bundle(kasTarget, "kube-apiserver-server-ca"), "CAs with which clients verify what kube-apiserver-operator has kube-apiserver serve, on any of its addresses; not the CA of a certificate of APIServer spec.servingCerts; from 4.20 on the operator overwrites nothing that it has not read", combined),
 		ca(bundle(managed, "kube-apiserver-server-ca"), "the same, published: the CA that belongs into kubelets' kubeconfigs, and into administrators' where api has no certificate of APIServer spec.servingCerts", synced),
 		ca(bundle(kasTarget, "client-ca"), "CAs with which kube-apiserver verifies its clients; from 4.20 on no writer overwrites what it has not read", combinedToo).also(kasSecondWriter),
 		ca(bundle(managed, "kube-apiserver-client-ca"), "the same, published: on nodes of 4.13 and later it becomes kubelet-ca.crt, with which kubelets verify their clients", synced),

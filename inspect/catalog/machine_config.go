@@ -113,7 +113,7 @@ func machineConfigRotations() []Rotation {
 	rotates.Source += "; (loadMCSCA, generateIRICert) @ release-4.22 9027c94cd, not in release-4.19 to 4.21"
 	return []Rotation{
 		row(Range{Component: mco, To: Minor{4, 18}}, configServerCommand(), "where "+command+"; otherwise "+installers),
-		row(since(mco, Minor{4, 19}), rotates, "from 4.22 on, with feature gate NoRegistryClusterInstall and an InternalReleaseImage, also Secret "+mcoTarget+"/internal-release-image-tls. "+
+		row(since(mco, Minor{4, 19}), rotates, "from 4.22 on, with feature gate NoRegistryClusterInstall (in the default set since 2026-08-12) and an InternalReleaseImage, also Secret "+mcoTarget+"/internal-release-image-tls. "+
 			"In a cluster installed before 4.19 without a MachineSet of the Machine API, this signer is there only where "+command+"; otherwise "+installers),
 	}
 }
@@ -125,7 +125,7 @@ func configServerTriggers() []Trigger {
 	const again = "oc annotate -n openshift-machine-config-operator secret machine-config-server-ca machine-config-server-tls auth.openshift.io/certificate-not-after-"
 	const command = "oc adm ocp-certificates regenerate-machine-config-server-serving-cert"
 	const stops = "a stub with two CAs, and at a Secret with userData that is not JSON (windows-user-data) or has no certificateAuthorities"
-	const asked = "verify new-worker-config-server then says whether new machines trust it"
+	const asked = "verify nodes then says whether new machines trust it"
 	return slices.Concat(
 		triggersOf(server[:1], "no operator renews it: in this version the installer signs for the machine config server, and its key is not in the cluster. By hand: "+command+", which makes this CA where there is none, signs with it, "+
 			"deletes the machine config server's pods, and puts the new CA into the Ignition stubs (Secrets with userData in openshift-machine-api). It stops at "+stops+

@@ -28,9 +28,9 @@ func (c Change) in(version string) Tristate {
 	switch {
 	case !ok:
 		return Unknown
-	case day != "" && day != c.Merged:
+	case patch == 0 && day != "" && day != c.Merged:
 		return yesIf(day > c.Merged)
-	case day != "":
+	case patch == 0 && day != "":
 		return Unknown
 	case patch <= c.Lacks:
 		return No

@@ -11,7 +11,7 @@ func TestChangeIn(t *testing.T) {
 	c := Change{Lacks: 9, Has: 11, Merged: "2025-08-26"}
 	for version, want := range map[string]Tristate{
 		"4.19.9": No, "4.19.10": Unknown, "4.19.11": Yes, "4.19.44": Yes,
-		"4.19.0-rc.1": No, "4.19.0-ec.3": No, "4.19.12+build7": Yes,
+		"4.19.0-rc.1": No, "4.19.0-ec.3": No, "4.19.12+build7": Yes, "4.19.12-0.hotfix-2025-08-01-010203": Yes,
 		"4.19.0-0.nightly-2025-08-25-230102": No, "4.19.0-0.nightly-2025-08-26-010203": Unknown, "4.19.0-0.ci-2025-08-27-010203": Yes,
 		"4.19.0-0.okd-2025-07-10-010116": No, "4.19.0-0.okd-scos-2025-09-10-010116": Yes,
 		"4.19.0-okd-scos.7": Unknown, "4.19.0-0.okd-2025-99-10-010116": Unknown, "4.19": Unknown, "4.19.x": Unknown, "4.19.": Unknown,
@@ -42,10 +42,15 @@ func TestRangesWithPatchVersions(t *testing.T) {
 	}
 	for _, unreviewed := range []string{"4.11.3", "4.99.3"} {
 		v := Versions{Cluster: unreviewed, UnreviewedAccepted: true}
-		_, last := reviewed()
-		edge := between(kas, last, last)
-		if a, b := edge.before(c).Holds(v), edge.since(c).Holds(v); a == Yes && b == Yes {
-			t.Errorf("%s: both sides of a change hold", unreviewed)
+		first, last := reviewed()
+		newer := unreviewed == "4.99.3"
+		for _, in := range []Range{between(kas, last, last), between(kas, first, first)} {
+			if newer != (in.From == last) {
+				continue
+			}
+			if a, b := in.before(c).Holds(v), in.since(c).Holds(v); (a == Yes) == newer || (b == Yes) != newer {
+				t.Errorf("%s: before the change %s, since it %s", unreviewed, a, b)
+			}
 		}
 	}
 	if before.overlaps(since) || since.overlaps(before) || !before.overlaps(between(kas, Minor{4, 18}, Minor{4, 18})) {

@@ -12,9 +12,6 @@ type SignerType struct {
 	Doc                string
 	Next               string
 	In                 Range
-	// Before and Since are patches of the one minor of In: it holds for those before, or
-	// since then; 0: for all. All builds of OKD are patch 0.
-	Before, Since int
 	Evidence
 }
 

@@ -243,6 +243,9 @@ func (r Range) Holds(v Versions) Tristate {
 	has := func(c Change, of Minor) Tristate {
 		version := v.of(r.Component)
 		minor, _ := ParseMinor(version)
+		if minor.age() != 0 { // accepted: it is answered as the first or the last reviewed version
+			return yesIf(minor.age() > 0)
+		}
 		if minor == of {
 			return c.in(version)
 		}

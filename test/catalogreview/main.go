@@ -93,12 +93,15 @@ func worklist(w io.Writer, o options, rows []row, reviews string) error {
 	if tip == "" {
 		return fmt.Errorf("%s: no branch %s", o.git, o.branch)
 	}
-	verified := reviewedAt(reviews, o.repository, cmp.Or(o.since, o.branch), func(commit string) bool {
+	verified, exactly := reviewedAt(reviews, o.repository, cmp.Or(o.since, o.branch), func(commit string) bool {
 		_, err := git("cat-file", "-e", commit+"^{commit}")
 		return err == nil
 	})
 	if verified == "" {
 		return fmt.Errorf("no review names a commit of %s that is in %s", o.repository, o.git)
+	}
+	if !exactly && o.since != "" {
+		return fmt.Errorf("no review names a commit of %s for %s; the last one that was read is %s", o.repository, o.since, verified)
 	}
 	before, err := git("ls-tree", "-r", "--name-only", verified)
 	if err != nil {
@@ -143,6 +146,9 @@ func worklist(w io.Writer, o options, rows []row, reviews string) error {
 				lost = append(lost, r.name+": "+p)
 			}
 		}
+	}
+	if !exactly {
+		fmt.Fprintf(w, "No review names a commit of %s for %s: compared with the last one that was read.\n", o.repository, o.branch)
 	}
 	fmt.Fprintf(w, "%s: %s, read last, to %s (%.9s): %d of %d changed files are cited; %d rows cite the repository\n", o.repository, verified, o.branch, tip, len(by), len(changed), cite)
 	files := make([]string, 0, len(by))

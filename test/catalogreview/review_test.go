@@ -54,13 +54,22 @@ func TestWhatARowCites(t *testing.T) {
 	}
 }
 
+// TestRowsWithEmptyCellsAreRead: they are listed and drawn, as the others are.
+func TestRowsWithEmptyCellsAreRead(t *testing.T) {
+	page := "## S\n\n| a | b | c | holds for | source |\n|---|---|---|---|---|\n| `x` |  |  | y | V: s |\n| `jq .a \\| jq .b` | b | c | z |  |\n"
+	got := rowsOf(page)
+	if len(got) != 2 || got[0].name != "S: `x` (y)" || got[0].source != "V: s" || got[1].name != "S: `jq .a \\| jq .b` (z)" || got[1].source != "" {
+		t.Errorf("%+v", got)
+	}
+}
+
 func there(string) bool { return true }
 
 // TestReviewedAtIsOfTheRepository: a row of a copy names the commit of what has the copy.
 func TestReviewedAtIsOfTheRepository(t *testing.T) {
 	const reviews = "openshift/a\t4.22 bbbbbbb\tx.go\n" + "openshift/a\tas vendored in b 4.22 eeeeeee\tx.go\n"
 	own := func(commit string) bool { return commit == "bbbbbbb" }
-	if got := reviewedAt(reviews, "openshift/a", "release-4.22", own); got != "bbbbbbb" {
+	if got, _ := reviewedAt(reviews, "openshift/a", "release-4.22", own); got != "bbbbbbb" {
 		t.Error(got)
 	}
 }
@@ -68,7 +77,7 @@ func TestReviewedAtIsOfTheRepository(t *testing.T) {
 func TestReviewedAt(t *testing.T) {
 	const reviews = "openshift/a\t4.12 aaaaaaa, 4.22 bbbbbbb, 4.23/5.0 ccccccc; openshift/b 4.24 fffffff\tx.go\n" + "openshift/a\t4.12 ddddddd\tx.go\n" + "openshift/b\t4.12 eeeeeee\tx.go\n"
 	for branch, want := range map[string]string{"release-4.22": "bbbbbbb", "release-5.0": "ccccccc", "release-4.12": "ddddddd"} {
-		if got := reviewedAt(reviews, "openshift/a", branch, there); got != want {
+		if got, _ := reviewedAt(reviews, "openshift/a", branch, there); got != want {
 			t.Errorf("%s: %s, want %s", branch, got, want)
 		}
 	}
@@ -95,8 +104,8 @@ func TestTheCatalogIsRead(t *testing.T) {
 				cite++
 			}
 		}
-		if cite < 10 || reviewedAt(reviews, repository, "release-4.22", there) == "" {
-			t.Errorf("%s: %d rows cite it, read at %q", repository, cite, reviewedAt(reviews, repository, "release-4.22", there))
+		if at, exactly := reviewedAt(reviews, repository, "release-4.22", there); cite < 10 || !exactly {
+			t.Errorf("%s: %d rows cite it, read at %q", repository, cite, at)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"path"
 	"path/filepath"
@@ -32,12 +33,12 @@ func rowsOf(page string) []row {
 			head = nil
 			continue
 		}
-		cells := strings.Split(strings.Trim(line, "| "), " | ")
+		cells := cellsOf(line)
 		source := slices.Index(head, "source")
 		switch {
 		case head == nil:
 			head = cells
-		case source >= 0 && len(cells) == len(head):
+		case source >= 0 && len(cells) == len(head) && !strings.HasPrefix(line, "|---"):
 			name := section + ": " + cells[0]
 			if in := slices.Index(head, "holds for"); in > 0 {
 				name += " (" + cells[in] + ")"
@@ -46,6 +47,16 @@ func rowsOf(page string) []row {
 		}
 	}
 	return out
+}
+
+// cellsOf are the cells of a table's line, empty ones among them; \\| is text.
+func cellsOf(line string) []string {
+	line = strings.TrimSuffix(strings.TrimPrefix(line, "|"), "|")
+	cells := strings.Split(strings.ReplaceAll(line, `\|`, "\x00"), "|")
+	for i := range cells {
+		cells[i] = strings.TrimSpace(strings.ReplaceAll(cells[i], "\x00", `\|`))
+	}
+	return cells
 }
 
 // repositoryName begins what a source says of a repository, of a Go package, or of a page.
@@ -130,9 +141,9 @@ var (
 )
 
 // reviewedAt returns the commit of a repository that was read for a branch, of the last review that
-// names one, else its last one; empty: none was read. What is not there is another repository's, which
+// names one (exact), else its last one; empty: none was read. What is not there is another repository's, which
 // has a copy of this one.
-func reviewedAt(reviews, repository, branch string, there func(commit string) bool) string {
+func reviewedAt(reviews, repository, branch string, there func(commit string) bool) (commit string, exactly bool) {
 	minor := minorOf.FindString(branch)
 	var exact, last string
 	for line := range strings.Lines(reviews) {
@@ -151,8 +162,5 @@ func reviewedAt(reviews, repository, branch string, there func(commit string) bo
 			}
 		}
 	}
-	if exact != "" {
-		return exact
-	}
-	return last
+	return cmp.Or(exact, last), exact != ""
 }
