@@ -102,7 +102,7 @@ func TestEtcdOfTwoFencedNodes(t *testing.T) {
 	t.Parallel()
 	for version, want := range map[string]bool{"4.18.1": false, "4.19.1": true, "4.22.1": true} {
 		row, got := staticPodInputOf(bundle(etcdTarget, "etcd-all-bundles"), Versions{Cluster: version})
-		if got != Yes || strings.Contains(row.Doc, "etcd itself is not restarted: pacemaker runs it") != want {
+		if got != Yes || strings.Contains(row.Doc, "this does not restart etcd itself, which pacemaker runs") != want {
 			t.Errorf("%s: %s, %q", version, got, row.Doc)
 		}
 	}

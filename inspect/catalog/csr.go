@@ -29,7 +29,7 @@ type KubeletRequester struct {
 // KubeletRequesters returns every row about who asks for kubelets' certificates.
 func KubeletRequesters() []KubeletRequester {
 	const node = "system:node:NODE"
-	const onOpenShift = ". OpenShift's own approver approves it where its names and addresses are those of the certificate that the kubelet serves, while that is valid, or of its Machine (and egress IPs); else it stays pending until it is approved by hand. It ignores it, like all kubelets' requests, while those pending from the last hour are over 100 more than Machines or Nodes, whichever are more"
+	const onOpenShift = ". OpenShift's own approver approves it where its names and addresses are those of the certificate that the kubelet serves, while that is valid (with OpenShiftSDN also egress IPs), or of its Machine; else it stays pending until it is approved by hand. It ignores it, like all kubelets' requests, while those pending from the last hour are over 100 more than Machines or Nodes, whichever are more"
 	const limit = ", and ignores all kubelets' requests while those pending from the last hour are over 100 more than Machines or Nodes, whichever are more"
 	kubelet := Evidence{Verified, "kubernetes/kubernetes pkg/kubelet/certificate/kubelet.go, pkg/controller/certificates/approver/sarapprove.go @ v1.35.4; " +
 		"openshift/cluster-machine-approver pkg/controller/csr_check.go and controller.go (reconcileLimits, getMaxPending) @ release-4.12 7b08a4de4 to release-4.22 a9edd695a"}

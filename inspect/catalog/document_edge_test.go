@@ -10,6 +10,9 @@ func edgeCells(e Edge) (trust, presented, name, holds string) {
 		name = "a client's"
 	}
 	trust, presented = "`"+e.Trust.String()+"`", "`"+e.Presented.String()+"`"
+	if e.Selector != (ObjectSelector{}) {
+		presented = "`" + rowName(Place{Ref: e.Presented, Selector: e.Selector}) + "`"
+	}
 	switch e.Verify {
 	case VerifyAggregate, VerifyNodeCopies:
 		trust, presented, name = "each of them", string(e.Verify), "none"

@@ -151,6 +151,8 @@ const (
 	ReloadByDeployment ReloadPolicy = "by a rollout of its Deployment"
 	// ReloadByReload: it does not watch them, and reads them with its own configuration.
 	ReloadByReload   ReloadPolicy = "when it reloads its configuration"
+	// ReloadByProgram: the verifiers are many programs, and some read it at their start alone.
+	ReloadByProgram  ReloadPolicy = "as each program reads it"
 	ReloadByNewNodes ReloadPolicy = "when a node is added"
 	// ReloadByRenewal: it writes the file itself. What another writes there, it reads at its start.
 	ReloadByRenewal ReloadPolicy = "when the kubelet renews it"

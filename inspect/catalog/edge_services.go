@@ -6,9 +6,9 @@ import "github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 func serviceEdges() []Edge {
 	return []Edge{
 		{
-			ID: "service-ca", Part: PartServices, Verifier: "clients of Services by TLS", Statement: "the published service CA verifies what Services show",
+			ID: "service-ca", Part: PartServices, Verifier: "clients of Services by TLS", Statement: "the published service CA verifies what Services present",
 			Trust: Ref{Kind: ConfigMap, Namespace: "*", Name: "openshift-service-ca.crt", Key: "service-ca.crt"}, Presented: Ref{Kind: Secret, Key: "tls.crt"}, Selector: ServiceCASecret(),
-			ServerName: NameAny, Reload: ReloadOnChange, Reader: pki.ReaderUnknown,
+			ServerName: NameAny, Reload: ReloadByProgram, Reader: pki.ReaderUnknown,
 			Impact: "calls of Services by pods that verify them by this ConfigMap",
 			In:     Range{Component: "service-ca"}, Evidence: Evidence{Verified, "openshift/service-ca-operator pkg/controller @ 6391e070d"},
 		},

@@ -58,7 +58,7 @@ func staticPodInputs() []staticPodInput {
 		e.Source += "; the static pod copies it when its container starts (bindata/assets/" + component + "/pod.yaml)"
 		return staticPodInput{Component: component, AtStart: true, ConfigMaps: []string{"trusted-ca-bundle"}, In: since(component, Minor{4, 12}), Evidence: e}
 	}
-	fenced := "with two nodes and fencing (DualReplica) etcd itself is not restarted: pacemaker runs it"
+	fenced := "with two nodes and fencing (DualReplica) this does not restart etcd itself, which pacemaker runs: its agent podman-etcd does where a .crt file changed and resource-agents is of 2025-10 to 2026-06; with others etcd reads new certificates, and new CAs only at its next start"
 	return []staticPodInput{
 		withCloud(revisions, between(kas, Minor{4, 12}, Minor{4, 16})),
 		revisions,
