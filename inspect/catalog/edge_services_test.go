@@ -52,7 +52,7 @@ func TestLifetimesByRequest(t *testing.T) {
 			t.Errorf("%s: %s, %d to %d %%", at, known, l.RenewFromPercent, l.RenewAtPercent)
 		}
 	}
-	for version, want := range map[string]time.Duration{"4.12.1": time.Hour, "4.13.1": day, "4.22.1": day} {
+	for version, want := range map[string]time.Duration{"4.12.1": time.Hour, "4.13.1": day, "4.21.1": day} {
 		l, known := LifetimeOf(secret("openshift-operator-lifecycle-manager", "pprof-cert"), Versions{Cluster: version})
 		if known != Yes || l.Validity != want || !l.SelfRotating() {
 			t.Errorf("%s: %s, %s, renewed by %q", version, known, l.Validity, l.Renewer)

@@ -11,11 +11,11 @@ func otherOperatorPlaces() []Place {
 	olmSource := Evidence{Verified, "openshift/operator-framework-olm staging/operator-lifecycle-manager/pkg/controller/install/certresources.go @ release-4.12 3e6152a31 and release-4.22 de6260e53"}
 	fresh := []Lifetime{{Validity: 730 * day, Refresh: 729 * day, Renewer: "operator-lifecycle-manager", Evidence: olmSource,
 		Doc: "renewed, with a new CA, a day before it expires"}}
-	collects := Evidence{Verified, "openshift/operator-framework-olm cmd/collect-profiles/main.go and manifests/0000_50_olm_07-collect-profiles.cronjob.yaml @ release-4.12 3e6152a31, release-4.13 9e62118dc and release-4.22 de6260e53"}
+	collects := Evidence{Verified, "openshift/operator-framework-olm cmd/collect-profiles/main.go and manifests/0000_50_olm_07-collect-profiles.cronjob.yaml @ release-4.12 3e6152a31, release-4.13 9e62118dc and release-4.22 de6260e53; manifests/0000_50_olm_00-pprof-secret.yaml (release.openshift.io/delete) @ release-4.16 66f29b298, 4.17 21d30d285, 4.18 cd9d4dc4c, 4.19 7eaf98ab3, 4.20 bd9e0cd38, 4.21 e497da160, 4.22 0085e3c90; " + offered}
 	profiles := []Lifetime{
 		{Validity: time.Hour, RenewAtPercent: 25, Renewer: "its CronJob collect-profiles", In: between(olm, Minor{4, 12}, Minor{4, 12}), Evidence: collects,
 			Doc: "a new one every 15 minutes, unless the ConfigMap collect-profiles-config says disabled"},
-		{Validity: day, RenewFromPercent: 98, RenewAtPercent: 100, Renewer: "its CronJob collect-profiles", In: since(olm, Minor{4, 13}), Evidence: collects,
+		{Validity: day, RenewFromPercent: 98, RenewAtPercent: 100, Renewer: "its CronJob collect-profiles", In: between(olm, Minor{4, 13}, Minor{4, 21}), Evidence: collects,
 			Doc: "in its last 15 minutes, unless the ConfigMap collect-profiles-config says disabled"},
 	}
 	const metal = "baremetal" // ClusterOperator
@@ -30,7 +30,8 @@ func otherOperatorPlaces() []Place {
 	registryCA := Evidence{Verified, "openshift/cluster-image-registry-operator pkg/resource/caconfig.go and bindata/nodecadaemon.yaml @ release-4.12 ea0cf34fc, release-4.22 90e608b3e and 02bb5c2cd; " + openShiftAPIRepo + "pkg/operator/workload/workload_openshiftapiserver_v311_00_sync.go @ release-4.13 and release-4.14"}
 	return []Place{
 		{Ref: secret("openshift-operator-lifecycle-manager", "packageserver-service-cert"), Role: Serving, Owner: "operator-lifecycle-manager", Doc: "served by packageserver, the API server of OperatorHub's packages", Lifetimes: fresh, In: Range{Component: olm}, Evidence: olmSource},
-		{Ref: secret("openshift-operator-lifecycle-manager", "pprof-cert"), Role: Client, Owner: "operator-lifecycle-manager", Doc: "self-signed: with it the CronJob collect-profiles asks OLM's operators for profiles", Lifetimes: profiles, In: Range{Component: olm}, Evidence: collects},
+		{Ref: secret("openshift-operator-lifecycle-manager", "pprof-cert"), Role: Client, Owner: "operator-lifecycle-manager", Doc: "self-signed: with it the CronJob collect-profiles asks OLM's operators for profiles; an update to 4.16.58, 4.17.51, 4.18.35, 4.19.25, 4.20.15, 4.21.3 or later removes both", Lifetimes: profiles, In: Range{Component: olm, To: Minor{4, 21}}, Evidence: collects},
+		{Ref: secret("openshift-operator-lifecycle-manager", "pprof-cert"), Role: Client, Owner: "operator-lifecycle-manager", Writer: noComponent, Doc: "left over, where the update has not removed it: no component renews it or reads it", In: since(olm, Minor{4, 22}), Evidence: collects},
 		{Ref: Ref{Kind: Secret, Key: "tls.crt"}, Selector: ObjectSelector{Annotation: annotationOLM}, Role: Serving, Owner: "operator-lifecycle-manager", Doc: "certificate that OLM made for an operator's webhook or API server", Lifetimes: fresh, Evidence: olmSource},
 		{Ref: Ref{Kind: Secret, Key: "olmCAKey"}, Selector: ObjectSelector{Annotation: annotationOLM}, Role: CABundle, Owner: "operator-lifecycle-manager", Doc: "the CA of a certificate that OLM made; OLM discards the CA's key", Lifetimes: fresh, Evidence: olmSource},
 		{Ref: secret("openshift-machine-api", "metal3-ironic-tls"), Role: Serving, Owner: "cluster-baremetal-operator", Doc: "served by Ironic, which provisions bare metal hosts; self-made, with a CA of its own", Lifetimes: ironic, In: Range{Component: metal}, Evidence: Evidence{Verified, crypto + "release-4.12 497529d0c to release-4.22 e65972f99"}},
