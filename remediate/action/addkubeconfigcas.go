@@ -307,8 +307,10 @@ func WhyUnread(facts inspect.Snapshot, where string) string {
 	return "no handshake was made"
 }
 
-// Undo puts the bytes from before back.
-func (a AddKubeconfigCAs) Undo(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
+var _ remediate.Reverter = AddKubeconfigCAs{}
+
+// Revert puts the bytes from before back.
+func (a AddKubeconfigCAs) Revert(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
 	return restore(ctx, env, a.NodeName, a.Path)
 }
 

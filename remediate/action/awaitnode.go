@@ -148,6 +148,3 @@ func accepted(c *inspect.RestartProbe) error {
 	}
 	return fmt.Errorf("%s has no credentials to ask with", c.Kubeconfig.Path)
 }
-
-// Undo does nothing.
-func (a AwaitNode) Undo(context.Context, *remediate.Env, *remediate.Change) error { return nil }

@@ -210,8 +210,8 @@ func TestRestartPods(t *testing.T) {
 	if err := a.Apply(t.Context(), api.Env, c); !errors.Is(err, remediate.ErrChanged) {
 		t.Errorf("a pod that is replaced: %v", err)
 	}
-	if err := a.Undo(t.Context(), api.Env, c); err != nil || len(api.Did()) != 1 {
-		t.Errorf("undo: %v, did %v", err, api.Did())
+	if len(api.Did()) != 1 {
+		t.Errorf("did %v", api.Did())
 	}
 }
 

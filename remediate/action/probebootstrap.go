@@ -43,6 +43,3 @@ func (a ProbeBootstrap) Verify(ctx context.Context, env *remediate.Env, c *remed
 	}
 	return csr.CheckBootstrap(facts, n, false)
 }
-
-// Undo does nothing.
-func (a ProbeBootstrap) Undo(context.Context, *remediate.Env, *remediate.Change) error { return nil }

@@ -106,11 +106,6 @@ func (a RemoveFile) Verify(ctx context.Context, env *remediate.Env, _ *remediate
 	return nil
 }
 
-// Undo puts it back.
-func (a RemoveFile) Undo(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
-	return putBack(ctx, env, a.NodeName, a.Path, c.File.Link != "", nil)
-}
-
 // putBack puts back what was removed. over is what has its name by now; nil: nothing.
 func putBack(ctx context.Context, env *remediate.Env, node, path string, link bool, over *remediate.FileChange) error {
 	n, err := env.Connect(ctx, node)

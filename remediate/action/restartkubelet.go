@@ -179,8 +179,3 @@ func readAtStart(n *inspect.Node) error {
 	}
 	return nil
 }
-
-// Undo restarts it again: what it was started with was put back before.
-func (a RestartKubelet) Undo(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
-	return a.Apply(ctx, env, c)
-}

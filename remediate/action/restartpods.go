@@ -370,7 +370,3 @@ func podState(p *corev1.Pod) string {
 	}
 	return strings.Join(said, ", ")
 }
-
-// Undo does nothing: the pods from before are gone, and those that run read what is on
-// the node.
-func (a RestartPods) Undo(context.Context, *remediate.Env, *remediate.Change) error { return nil }

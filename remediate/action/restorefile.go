@@ -215,8 +215,10 @@ func (a RestoreFile) Verify(ctx context.Context, env *remediate.Env, _ *remediat
 	return Trusts(facts, a.NodeName, a.path(), env.Now())
 }
 
-// Undo is not possible: what the run had written is not kept. Doing what the run
+var _ remediate.Reverter = RestoreFile{}
+
+// Revert is not possible, and says so: what the run had written is not kept. Doing what the run
 // did writes it again.
-func (a RestoreFile) Undo(context.Context, *remediate.Env, *remediate.Change) error {
+func (a RestoreFile) Revert(context.Context, *remediate.Env, *remediate.Change) error {
 	return fmt.Errorf("%s: what was there before is not kept: run the command again that had changed it", a.ID())
 }

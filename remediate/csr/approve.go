@@ -352,9 +352,6 @@ func (a Approve) Verify(ctx context.Context, env *remediate.Env, c *remediate.Ch
 	return nil
 }
 
-// Undo does nothing: a certificate that was issued can't be called back.
-func (a Approve) Undo(context.Context, *remediate.Env, *remediate.Change) error { return nil }
-
 // For how long one node may hold up the others whose requests are left over.
 const (
 	sightTime  = 30 * time.Second

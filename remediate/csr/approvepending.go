@@ -138,6 +138,3 @@ func (a ApprovePending) Verify(ctx context.Context, env *remediate.Env, c *remed
 	}
 	return nil
 }
-
-// Undo does nothing: a certificate that was issued can't be called back.
-func (a ApprovePending) Undo(context.Context, *remediate.Env, *remediate.Change) error { return nil }

@@ -47,6 +47,3 @@ func (a AwaitCertificate) Verify(ctx context.Context, env *remediate.Env, _ *rem
 	env.Note(a.NodeName, fmt.Sprintf("client certificate %s until %s, sha256 %s", pki.Foreign(cert.Subject), cert.NotAfter.UTC().Format(time.RFC3339), cert.Fingerprint))
 	return nil
 }
-
-// Undo does nothing: a certificate that was issued can't be called back.
-func (a AwaitCertificate) Undo(context.Context, *remediate.Env, *remediate.Change) error { return nil }

@@ -74,8 +74,6 @@ func (a played) Apply(ctx context.Context, _ *remediate.Env, _ *remediate.Change
 
 func (a played) Verify(context.Context, *remediate.Env, *remediate.Change) error { return nil }
 
-func (a played) Undo(context.Context, *remediate.Env, *remediate.Change) error { return nil }
-
 // Stage runs plans of played actions, two on each node, and takes down what happened.
 type Stage struct {
 	mu      sync.Mutex
