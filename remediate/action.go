@@ -25,7 +25,7 @@ type Action interface {
 	Node() string
 	// Diff says what it would change, by the facts alone; nil where it is so
 	// already. An error is a *Refusal where the facts do not allow it.
-	Diff(facts inspect.Snapshot, now time.Time) (*Change, error)
+	Diff(snapshot inspect.Snapshot, now time.Time) (*Change, error)
 	// Apply does it, only while what it changes is as it was planned: otherwise the error is
 	// ErrChanged, and nothing was done. A file is compared by its bytes, an object by its
 	// resourceVersion or UID; of an object that is read again first, only what was shown is

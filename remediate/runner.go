@@ -197,7 +197,7 @@ func (r Runner) step(ctx context.Context, p *Plan, s Step) error {
 		r.tell(a, event, s.Change, err)
 		return &Stopped{Action: a, Inner: errors.Join(err, r.Journal.Add(r.record(s, event, err))), Interrupted: ctx.Err() != nil}
 	}
-	facts := p.Basis
+	snapshot := p.Basis
 	if a.Node() != "" {
 		fresh, err := r.Env.Read(ctx, a.Node())
 		if ctx.Err() != nil { // what was read may be half of what there is
@@ -209,9 +209,9 @@ func (r Runner) step(ctx context.Context, p *Plan, s Step) error {
 		if err := Identified(fresh, a.Node()); err != nil {
 			return stop(err)
 		}
-		facts = renewed(p.Basis, fresh, a.Node())
+		snapshot = renewed(p.Basis, fresh, a.Node())
 	}
-	c, err := a.Diff(facts, r.Env.Now())
+	c, err := a.Diff(snapshot, r.Env.Now())
 	var refusal *Refusal
 	if errors.As(err, &refusal) && (refusal.Name == FileRead || refusal.Name == FileShape || refusal.Name == ChangedSince) {
 		return stop(fmt.Errorf("%w: %w", ErrChanged, err))

@@ -91,28 +91,28 @@ func unreadVersion(c inspect.Cluster) string {
 // Preflight asks what has to hold of the whole cluster before a plan is carried out,
 // and notes in it what is worth knowing. planned is why there is no plan. w is nil for
 // facts from a file: then their status is what was read when it was taken.
-func (o PreflightOptions) Preflight(ctx context.Context, w *Session, facts inspect.Snapshot, ca []byte, p *remediate.Plan, planned error) error {
+func (o PreflightOptions) Preflight(ctx context.Context, w *Session, snapshot inspect.Snapshot, ca []byte, p *remediate.Plan, planned error) error {
 	if planned == nil && p.Empty() {
-		return o.leftPaused(ctx, w, facts, p)
+		return o.leftPaused(ctx, w, snapshot, p)
 	}
 	var nodes []string
 	if planned == nil {
 		nodes = NodesOf(p)
 	}
-	return o.Ask(ctx, w, facts, ca, nodes, p, planned)
+	return o.Ask(ctx, w, snapshot, ca, nodes, p, planned)
 }
 
 // Ask is preflight for what is done to these nodes, be it by the plan or not.
-func (o PreflightOptions) Ask(ctx context.Context, w *Session, facts inspect.Snapshot, ca []byte, nodes []string, p *remediate.Plan, planned error) error {
+func (o PreflightOptions) Ask(ctx context.Context, w *Session, snapshot inspect.Snapshot, ca []byte, nodes []string, p *remediate.Plan, planned error) error {
 	var refused *remediate.Refusal
 	explains := errors.As(planned, &refused) && refused.Name == "ca-verifies-served"
-	if err := Unreviewed(facts.Cluster, o.Risks); err != nil {
+	if err := Unreviewed(snapshot.Cluster, o.Risks); err != nil {
 		return err // it may be the reason why there is no plan
 	}
-	if reason := unreadVersion(facts.Cluster); reason != "" && p != nil {
+	if reason := unreadVersion(snapshot.Cluster); reason != "" && p != nil {
 		p.Notes.Add(remediate.AcceptedNote(preflight.UnreviewedVersion + ": " + reason + "."))
 	}
-	if facts.Cluster.Versions.WhyUnreviewed() != "" && p != nil {
+	if snapshot.Cluster.Versions.WhyUnreviewed() != "" && p != nil {
 		p.Notes.Add(remediate.AcceptedNote(preflight.UnreviewedVersion + ": " + "what the catalog says of the nearest version that was reviewed is taken."))
 	}
 	if planned != nil && !explains {
@@ -124,12 +124,12 @@ func (o PreflightOptions) Ask(ctx context.Context, w *Session, facts inspect.Sna
 	}
 	approves := p != nil && csr.Approves(p)
 	if w != nil && w.Conn != nil {
-		facts.Served = append(slices.Clone(facts.Served), w.mastersPresent(ctx, facts)...)
+		snapshot.Served = append(slices.Clone(snapshot.Served), w.mastersPresent(ctx, snapshot)...)
 		if !explains {
-			facts.Status = w.Status(ctx, facts, approves)
+			snapshot.Status = w.Status(ctx, snapshot, approves)
 		}
 	}
-	ask := preflight.Of(facts)
+	ask := preflight.Of(snapshot)
 	ask.Pause, ask.CA, ask.Nodes, ask.Script, ask.NeedsSigner = o.Pause, CertsIn(ca), nodes, o.Script, approves
 	if explains {
 		if v := ask.ServerSideVerdict(); v.Status == assess.Fail {
@@ -159,10 +159,10 @@ func (o PreflightOptions) Ask(ctx context.Context, w *Session, facts inspect.Sna
 
 // Status asks the API server for what the preflight of these facts depends on, and no more.
 // approves: requests are to be approved.
-func (w *Session) Status(ctx context.Context, facts inspect.Snapshot, approves bool) *inspect.ClusterStatus {
+func (w *Session) Status(ctx context.Context, snapshot inspect.Snapshot, approves bool) *inspect.ClusterStatus {
 	c := w.Conn.Cluster
 	s := &inspect.ClusterStatus{Read: collect.Now(), ControlPlane: c.ControlPlaneStatus(ctx)}
-	switch operated := inspect.HasOperators(facts); {
+	switch operated := inspect.HasOperators(snapshot); {
 	case !operated:
 		s.StaticPods = c.StaticPods(ctx)
 	case approves:
@@ -174,14 +174,14 @@ func (w *Session) Status(ctx context.Context, facts inspect.Snapshot, approves b
 
 // leftPaused adds to a plan with nothing to do what earlier runs left paused, if it is to
 // be looked after.
-func (o PreflightOptions) leftPaused(ctx context.Context, w *Session, facts inspect.Snapshot, p *remediate.Plan) error {
+func (o PreflightOptions) leftPaused(ctx context.Context, w *Session, snapshot inspect.Snapshot, p *remediate.Plan) error {
 	var m *inspect.ControlPlaneStatus
 	switch {
 	case !o.Pause:
 	case w != nil && w.Conn != nil:
 		m = w.Conn.Cluster.ControlPlaneStatus(ctx)
-	case w == nil && facts.Status != nil:
-		m = facts.Status.ControlPlane
+	case w == nil && snapshot.Status != nil:
+		m = snapshot.Status.ControlPlane
 	}
 	if m == nil {
 		return nil
@@ -241,7 +241,7 @@ func (o PreflightOptions) judge(ask preflight.Preflight, p *remediate.Plan) erro
 	if len(stops) > 0 {
 		return Stopped(stops)
 	}
-	p.Checked.Passed, p.Checked.Unknown, p.Checked.AsOf = good, blind, ask.Facts.AsOf()
+	p.Checked.Passed, p.Checked.Unknown, p.Checked.AsOf = good, blind, ask.Snapshot.AsOf()
 	if len(good) > 0 {
 		when := ""
 		if p.Checked.AsOf != "" {
@@ -280,14 +280,14 @@ func Stopped(stops []preflight.Verdict) error {
 }
 
 // mastersPresent reads what each control plane node presents, from nodes that were read.
-func (w *Session) mastersPresent(ctx context.Context, facts inspect.Snapshot) []inspect.Served {
+func (w *Session) mastersPresent(ctx context.Context, snapshot inspect.Snapshot) []inspect.Served {
 	all, err := w.Conn.Cluster.NodeObjects(ctx, nil)
 	if err != nil {
 		return nil // what they present is unknown then; api-int was asked in any case
 	}
 	var masters []collect.NodeObject
 	for _, n := range all {
-		if read, ok := facts.Node(n.Name); ok && inspect.RunsAPIServer(facts, read) {
+		if read, ok := snapshot.Node(n.Name); ok && inspect.RunsAPIServer(snapshot, read) {
 			n.Master = true // it may have lost its label
 		}
 		if n.Master {
@@ -297,6 +297,6 @@ func (w *Session) mastersPresent(ctx context.Context, facts inspect.Snapshot) []
 	if len(masters) == 0 {
 		return nil
 	}
-	presented := collect.Handshakes{Nodes: masters, Open: w.Source(gather.Options{}).Open}.Collect(ctx, &facts)
+	presented := collect.Handshakes{Nodes: masters, Open: w.Source(gather.Options{}).Open}.Collect(ctx, &snapshot)
 	return slices.DeleteFunc(presented, func(v inspect.Served) bool { return v.Server != catalog.ListenerAPIServer })
 }

@@ -199,8 +199,8 @@ func (w *Session) atConsole(node string) string {
 	return "or run it with --local at its console"
 }
 
-// Facts reads what a plan is made from.
-func (w *Session) Facts(ctx context.Context, o gather.Options) inspect.Snapshot {
+// ReadSnapshot reads what a plan is made from.
+func (w *Session) ReadSnapshot(ctx context.Context, o gather.Options) inspect.Snapshot {
 	p := ui.StartProgress(w.App.Streams.ErrOut, nil, collect.Now)
 	defer p.Stop()
 	if w.Choice.Prompter != nil {
@@ -247,7 +247,7 @@ func (w *Session) Env(run string, o gather.Options) *remediate.Env {
 				return nil
 			}
 		},
-		Facts: func(ctx context.Context, n nodeexec.Node) (inspect.Snapshot, error) {
+		ReadNode: func(ctx context.Context, n nodeexec.Node) (inspect.Snapshot, error) {
 			only := gather.Options{Only: true, Paths: slices.Concat(catalog.KubeletKubeconfigs(), catalog.KubeadmKubeconfigs(), []string{path.Dir(inspect.KubeletClient)}, o.Paths)}
 			s, _, err := w.Source(only).Read(ctx, collect.NodeObject{Name: n.Name()}, connect.OnNode{Node: n, Way: nodeexec.Via(n)})
 			s.MarkForeign()

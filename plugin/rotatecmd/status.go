@@ -137,10 +137,10 @@ func (o *rotateOptions) showStages(p rotate.Progress) error {
 	case o.output == "":
 		return o.stagesScreen(out, p)
 	}
-	facts, of := p.Planned.Facts.Snapshot, p.Planned.Of
-	c := facts.Cluster
+	snapshot, of := p.Planned.Facts.Snapshot, p.Planned.Of
+	c := snapshot.Cluster
 	d := rotationStatusDocument{
-		APIVersion: report.APIVersion, Kind: "RotationStatus", Server: c.Server, Version: c.Versions.Cluster, Unreviewed: c.Versions.WhyUnreviewed(), Unauthenticated: c.Unauthenticated, Taken: facts.Taken,
+		APIVersion: report.APIVersion, Kind: "RotationStatus", Server: c.Server, Version: c.Versions.Cluster, Unreviewed: c.Versions.WhyUnreviewed(), Unauthenticated: c.Unauthenticated, Taken: snapshot.Taken,
 		Secret: of.At.Namespace + "/" + of.At.Name, Stages: []rotationStage{},
 	}
 	if cert := of.Cert(); cert != nil {

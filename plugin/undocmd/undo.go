@@ -212,13 +212,13 @@ func (o *undoOptions) undo(ctx context.Context, w *apply.Session, record remedia
 			}
 			u.Nodes = append(u.Nodes, undo.NodeBackups{Node: name, Backups: entries})
 		}
-		facts := w.Facts(ctx, read)
+		snapshot := w.ReadSnapshot(ctx, read)
 		if ctx.Err() != nil {
 			return nil, cli.NothingChanged(errors.New("interrupted"))
 		}
-		p, err := u.Plan(o.undoes, facts, facts.Taken)
+		p, err := u.Plan(o.undoes, snapshot, snapshot.Taken)
 		if err == nil {
-			err = o.settled(ctx, w, facts, p)
+			err = o.settled(ctx, w, snapshot, p)
 		}
 		if err == nil {
 			err = w.AddUnpauseSteps(ctx, o.undoes, record, p)
@@ -248,12 +248,12 @@ func byHand(run string, record remediate.RunRecord) (notes []string, err error) 
 }
 
 // settled refuses to restart kubelets of masters while static pods are rolled out to them.
-func (o *undoOptions) settled(ctx context.Context, w *apply.Session, facts inspect.Snapshot, p *remediate.Plan) error {
+func (o *undoOptions) settled(ctx context.Context, w *apply.Session, snapshot inspect.Snapshot, p *remediate.Plan) error {
 	if w.Conn == nil || p.Empty() {
 		return nil
 	}
-	facts.Status = w.Status(ctx, facts, false)
-	ask := preflight.Of(facts)
+	snapshot.Status = w.Status(ctx, snapshot, false)
+	ask := preflight.Of(snapshot)
 	ask.Nodes = apply.NodesOf(p)
 	for _, v := range ask.Check() {
 		switch {

@@ -115,7 +115,7 @@ func (s *Stage) Run(ctx context.Context, t *testing.T, p *remediate.Plan) (remed
 	}
 	env := &remediate.Env{RunID: id, Now: time.Now,
 		Open: func(context.Context, string) (nodeexec.Node, error) { return nil, nil },
-		Facts: func(context.Context, nodeexec.Node) (inspect.Snapshot, error) {
+		ReadNode: func(context.Context, nodeexec.Node) (inspect.Snapshot, error) {
 			var all inspect.Snapshot
 			for _, n := range p.Nodes() {
 				all.Nodes = append(all.Nodes, inspect.Node{Name: n.Name, Hostname: n.Name, Via: "ssh"})

@@ -105,7 +105,7 @@ func (p Preflight) topology() preflight.Result {
 
 // general asks what is asked before kubelets are restarted, too.
 func (p Preflight) general() preflight.Preflight {
-	all := preflight.Preflight{Facts: p.Facts.Snapshot, ControlPlane: p.ControlPlane, Now: p.Now}
+	all := preflight.Preflight{Snapshot: p.Facts.Snapshot, ControlPlane: p.ControlPlane, Now: p.Now}
 	if p.ControlPlane != nil {
 		for _, n := range p.ControlPlane.Nodes {
 			all.Nodes = append(all.Nodes, n.Name)
