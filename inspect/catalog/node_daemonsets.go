@@ -124,8 +124,5 @@ func NetworkNamespaces(v Versions) []string {
 // kube-root-ca.crt. Its revisions are beside it: their names end in a number.
 func ServiceAccountCA() Ref { return bundle(kcmTarget, "serviceaccount-ca") }
 
-// SchedulerCA is what kube-scheduler trusts; its revisions are beside it, too.
-func SchedulerCA() Ref { return bundle(schedulerTarget, "serviceaccount-ca") }
-
 // RootCAOf is kube-root-ca.crt of a namespace.
 func RootCAOf(namespace string) Ref { return rootCAOf(namespace) }
