@@ -144,8 +144,8 @@ func (f *Facts) InFile(node, path string) []Entry {
 	return f.Entries[at.first:at.end]
 }
 
-// InNode returns the first place in a file of a node; nil if there is none.
-func (f *Facts) InNode(n *Node, file string) *Entry {
+// FirstInFile is the first place in a file of a node; nil if there is none.
+func (f *Facts) FirstInFile(n *Node, file string) *Entry {
 	if in := f.InFile(n.Name, file); len(in) > 0 {
 		return &in[0]
 	}

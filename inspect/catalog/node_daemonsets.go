@@ -109,8 +109,8 @@ func NodeDaemonSetsIn(v Versions) []NodeDaemonSet {
 	return out
 }
 
-// NetworkNamespaces are those whose pods and kube-root-ca.crt count, in these versions.
-func NetworkNamespaces(v Versions) []string {
+// NodeDaemonSetNamespaces are those of NodeDaemonSets, whose pods and kube-root-ca.crt count, in these versions.
+func NodeDaemonSetNamespaces(v Versions) []string {
 	var out []string
 	for _, row := range NodeDaemonSetsIn(v) {
 		if !slices.Contains(out, row.Namespace) {

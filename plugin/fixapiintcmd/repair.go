@@ -130,7 +130,7 @@ func (o *repairOptions) followUpInFile(snapshot inspect.Snapshot, fix *apiint.Re
 		return nil
 	}
 	return o.follow(fix, nil, func() (apply.NetworkFacts, error) {
-		if snapshot.Status.Network == nil && len(catalog.NetworkNamespaces(snapshot.Cluster.Versions)) > 0 {
+		if snapshot.Status.Network == nil && len(catalog.NodeDaemonSetNamespaces(snapshot.Cluster.Versions)) > 0 {
 			return apply.NetworkFacts{}, cli.WithHint(errors.New("the network's pods are not in the file"), "%s; or leave the network's pods as they are: --restart-network=never", snapshot.Hints.Unread(inspect.MayList("pods", "")))
 		}
 		return apply.NetworkIn(snapshot.Status.Network)
