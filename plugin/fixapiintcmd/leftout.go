@@ -22,7 +22,7 @@ func unknownNodes(err error, snapshot inspect.Snapshot) []*remediate.Refusal {
 			out = append(out, remediate.UnreadNode(snapshot, n.Name))
 		}
 	}
-	for _, n := range slices.Concat(snapshot.Nodes, snapshot.LeftOut()) {
+	for _, n := range snapshot.AllNodes() {
 		add(n)
 	}
 	return out
