@@ -159,17 +159,17 @@ func (o PreflightOptions) Ask(ctx context.Context, w *Session, snapshot inspect.
 
 // Status asks the API server for what the preflight of these facts depends on, and no more.
 // approves: requests are to be approved.
-func (w *Session) Status(ctx context.Context, snapshot inspect.Snapshot, approves bool) *inspect.ClusterStatus {
-	c := w.Conn.Cluster
-	s := &inspect.ClusterStatus{Read: collect.Now(), ControlPlane: c.ControlPlaneStatus(ctx)}
+func (s *Session) Status(ctx context.Context, snapshot inspect.Snapshot, approves bool) *inspect.ClusterStatus {
+	c := s.Conn.Cluster
+	status := &inspect.ClusterStatus{Read: collect.Now(), ControlPlane: c.ControlPlaneStatus(ctx)}
 	switch operated := inspect.HasOperators(snapshot); {
 	case !operated:
-		s.StaticPods = c.StaticPods(ctx)
+		status.StaticPods = c.StaticPods(ctx)
 	case approves:
-		s.Signers = c.Signers(ctx)
+		status.Signers = c.Signers(ctx)
 	}
-	s.MarkForeign()
-	return s
+	status.MarkForeign()
+	return status
 }
 
 // leftPaused adds to a plan with nothing to do what earlier runs left paused, if it is to
@@ -203,14 +203,14 @@ func unverified(err error) bool {
 }
 
 // AddUnpauseSteps adds to the plan of an undo what ends the pauses of a run, as the objects say it.
-func (w *Session) AddUnpauseSteps(ctx context.Context, run string, record remediate.RunRecord, p *remediate.Plan) error {
-	if w.Conn == nil {
+func (s *Session) AddUnpauseSteps(ctx context.Context, run string, record remediate.RunRecord, p *remediate.Plan) error {
+	if s.Conn == nil {
 		if action.Paused(record) {
 			p.Notes.Add(remediate.Note{Text: "The run paused health checks; without an API server they stay so: run this again when there is one."})
 		}
 		return nil
 	}
-	m := w.Conn.Cluster.ControlPlaneStatus(ctx)
+	m := s.Conn.Cluster.ControlPlaneStatus(ctx)
 	if g, ok := m.Gap(catalog.MachineHealthChecks, catalog.NodeHealthChecks); ok && action.Paused(record) {
 		return cli.WithHint(cli.NothingChanged(fmt.Errorf("the run paused health checks, and they can't be read: %s", g.Reason)), "%s", g.Next)
 	}
@@ -280,8 +280,8 @@ func Stopped(stops []preflight.Verdict) error {
 }
 
 // mastersPresent reads what each control plane node presents, from nodes that were read.
-func (w *Session) mastersPresent(ctx context.Context, snapshot inspect.Snapshot) []inspect.Served {
-	all, err := w.Conn.Cluster.NodeObjects(ctx, nil)
+func (s *Session) mastersPresent(ctx context.Context, snapshot inspect.Snapshot) []inspect.Served {
+	all, err := s.Conn.Cluster.NodeObjects(ctx, nil)
 	if err != nil {
 		return nil // what they present is unknown then; api-int was asked in any case
 	}
@@ -297,6 +297,6 @@ func (w *Session) mastersPresent(ctx context.Context, snapshot inspect.Snapshot)
 	if len(masters) == 0 {
 		return nil
 	}
-	presented := collect.Handshakes{Nodes: masters, Open: w.Source(gather.Options{}).Open}.Collect(ctx, &snapshot)
+	presented := collect.Handshakes{Nodes: masters, Open: s.Source(gather.Options{}).Open}.Collect(ctx, &snapshot)
 	return slices.DeleteFunc(presented, func(v inspect.Served) bool { return v.Server != catalog.ListenerAPIServer })
 }
