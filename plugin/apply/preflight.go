@@ -39,19 +39,13 @@ type PreflightOptions struct {
 
 // AddFlags adds --accept-risk and what goes with it.
 func (f *PreflightFlags) AddFlags(cmd *cobra.Command) {
-	cmd.Flags().StringSliceVar(&f.Risks, "accept-risk", nil, "Accept that this check fails or is unknown, by its name; repeatable: "+strings.Join(preflight.Risks(), ", ")+".")
+	AddRiskFlag(cmd, &f.Risks, "Accept that this check fails or is unknown, by its name; repeatable", preflight.Risks())
 	cmd.Flags().BoolVar(&f.Pause, "pause-remediation", false, "Pause health checks that delete or reboot nodes which are not Ready, for as long as this takes.")
-	ui.Must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(preflight.Risks(), cobra.ShellCompDirectiveNoFileComp)))
 }
 
 // Check refuses names of risks that there are not.
 func (f *PreflightFlags) Check() error {
-	for _, risk := range f.Risks {
-		if !slices.Contains(preflight.Risks(), risk) {
-			return ui.Invalid("--accept-risk", risk, preflight.Risks()...)
-		}
-	}
-	return nil
+	return CheckRisks(f.Risks, preflight.Risks())
 }
 
 // ToOptions checks the flags.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -76,12 +75,11 @@ func (f *rotateFlags) addFlags(cmd *cobra.Command) {
 	flags.StringVar(&f.version, "for-version", "", "With --explain: in this version, such as 4.12, without a cluster.")
 	apply.AddDryRunFlag(cmd, &f.dryRun, `"client", or no value, only runs the checks; "server" has the API server try it and prints what would change. Exit code 1 if anything would be done.`, apply.DryRunClient, apply.DryRunServer)
 	flags.BoolVarP(&f.yes, "yes", "y", false, "Apply the plan without asking.")
-	flags.StringSliceVar(&f.risks, "accept-risk", nil, "Accept that this check fails or is unknown, by its name; repeatable: "+strings.Join(rotate.Risks(), ", ")+".")
+	apply.AddRiskFlag(cmd, &f.risks, "Accept that this check fails or is unknown, by its name; repeatable", rotate.Risks())
 	flags.BoolVar(&f.leaf, "leaf", false, "Rotate what the signer signs too, once all its clients trust the new CA.")
 	cli.DurationVar(flags, &f.wait, "wait", 0, "Track the new certificate for this long (such as 10m), until all clients trust it: all NAMEs and --leaf together. Nothing is started after that. 0 does not wait. Default: 30m on a terminal, with --leaf and with several NAMEs, else 0.")
 	flags.StringVarP(&f.output, "output", "o", "", "Form of the answer: json, yaml; of --explain also mermaid (a sequence diagram), of --list wide, name, "+ui.TemplateForms+" (and the -file variants of the last three).")
 	f.rows.AddFlags(cmd, "wide", "json", "yaml", "name", formMermaid)
-	ui.Must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(rotate.Risks(), cobra.ShellCompDirectiveNoFileComp)))
 }
 
 func (f *rotateFlags) check(args []string) error {
@@ -89,6 +87,7 @@ func (f *rotateFlags) check(args []string) error {
 	if f.how {
 		forms = append(forms, formMermaid)
 	}
+	dryRun := apply.CheckDryRun(f.dryRun, apply.DryRunClient, apply.DryRunServer)
 	switch {
 	case f.version != "" && !f.how:
 		return errors.New("--for-version goes with --explain")
@@ -102,8 +101,8 @@ func (f *rotateFlags) check(args []string) error {
 		return cli.WithHint(errors.New("no NAME"), "%s", inspect.LiveHints(f.app.ProgramName).Next("list the names: {} rotate --list")+connect.Reading{From: f.from}.Hints().From())
 	case !f.list && !slices.Contains(forms, f.output):
 		return ui.Invalid("--output", f.output, forms[1:]...)
-	case !slices.Contains([]string{apply.DryRunNone, apply.DryRunClient, apply.DryRunServer}, f.dryRun):
-		return ui.Invalid("--dry-run", f.dryRun, apply.DryRunNone, apply.DryRunClient, apply.DryRunServer)
+	case dryRun != nil:
+		return dryRun
 	case f.leaf && (f.list || f.how):
 		return errors.New("--leaf goes with NAME")
 	case f.how && len(args) > 1:
@@ -113,12 +112,7 @@ func (f *rotateFlags) check(args []string) error {
 	case len(f.from) > 0 && !f.list && !f.how && f.dryRun != apply.DryRunClient:
 		return errors.New("--from changes nothing: --dry-run=client goes with it, and --list")
 	}
-	for _, risk := range f.risks {
-		if !slices.Contains(rotate.Risks(), risk) {
-			return ui.Invalid("--accept-risk", risk, rotate.Risks()...)
-		}
-	}
-	return nil
+	return apply.CheckRisks(f.risks, rotate.Risks())
 }
 
 // usualWait is how long it is waited where nothing is said: somebody looks on, or it has

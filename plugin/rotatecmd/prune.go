@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -72,21 +71,18 @@ Exit codes: 0 done, or there is nothing to remove; 1 a dry run would remove some
 	flags := cmd.Flags()
 	apply.AddDryRunFlag(cmd, &f.dryRun, `"client", or no value, only lists what could be removed; "server" has the API server try it. Exit code 1 if anything could.`, apply.DryRunClient, apply.DryRunServer)
 	flags.BoolVarP(&f.yes, "yes", "y", false, "Apply the plan without asking.")
-	flags.StringSliceVar(&f.risks, "accept-risk", nil, "Accept this risk, by its name: "+strings.Join(pruneRisks(), ", ")+".")
-	ui.Must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(pruneRisks(), cobra.ShellCompDirectiveNoFileComp)))
+	apply.AddRiskFlag(cmd, &f.risks, "Accept this risk, by its name", pruneRisks())
 	return cmd
 }
 
 func (f *pruneFlags) check() error {
-	for _, risk := range f.risks {
-		if !slices.Contains(pruneRisks(), risk) {
-			return ui.Invalid("--accept-risk", risk, pruneRisks()...)
-		}
+	if err := apply.CheckRisks(f.risks, pruneRisks()); err != nil {
+		return err
 	}
-	switch {
-	case !slices.Contains([]string{apply.DryRunNone, apply.DryRunClient, apply.DryRunServer}, f.dryRun):
-		return ui.Invalid("--dry-run", f.dryRun, apply.DryRunNone, apply.DryRunClient, apply.DryRunServer)
-	case len(f.from) > 0 && f.dryRun != apply.DryRunClient:
+	if err := apply.CheckDryRun(f.dryRun, apply.DryRunClient, apply.DryRunServer); err != nil {
+		return err
+	}
+	if len(f.from) > 0 && f.dryRun != apply.DryRunClient {
 		return errors.New("--from changes nothing: --dry-run=client goes with it")
 	}
 	return nil

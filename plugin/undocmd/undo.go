@@ -98,8 +98,7 @@ func oneRun(program string) cobra.PositionalArgs {
 func (f *undoFlags) addFlags(cmd *cobra.Command) {
 	f.AddFlags(cmd, "Only these nodes of the run, in this order.")
 	cmd.Flags().BoolVar(&f.fromNodes, "from-nodes", false, "Do without the journal: what the run changed is read from the nodes named with --nodes.")
-	cmd.Flags().StringSliceVar(&f.risks, "accept-risk", nil, "Accept this risk, by its name: "+strings.Join(undoRisks(), ", ")+".")
-	ui.Must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(undoRisks(), cobra.ShellCompDirectiveNoFileComp)))
+	apply.AddRiskFlag(cmd, &f.risks, "Accept this risk, by its name", undoRisks())
 }
 
 func undoRisks() []string {
@@ -111,10 +110,8 @@ func (f *undoFlags) toOptions(ctx context.Context, run string) (*undoOptions, er
 	if err != nil {
 		return nil, err
 	}
-	for _, risk := range f.risks {
-		if !slices.Contains(undoRisks(), risk) {
-			return nil, ui.Invalid("--accept-risk", risk, undoRisks()...)
-		}
+	if err := apply.CheckRisks(f.risks, undoRisks()); err != nil {
+		return nil, err
 	}
 	if !remediate.ValidRun(run) {
 		return nil, cli.WithHint(fmt.Errorf("run %q: the ID of a run is such as 20260131-120000-1a2b3c", run), "%s runs", f.App.ProgramName)
