@@ -29,7 +29,7 @@ func NewBudget(certs int) *Budget {
 
 // Payer is who pays for what is verified: a tenant's namespace, a worker, or a server that
 // presented it; empty: the platform.
-func (h *Entry) Payer() string { return h.WrittenIn() }
+func (e *Entry) Payer() string { return e.WrittenIn() }
 
 // PaidByNode reports whether a payer is a worker.
 func PaidByNode(payer string) bool { return strings.HasPrefix(payer, nodeWriter) }

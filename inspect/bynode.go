@@ -68,20 +68,17 @@ func newByNode(s *Snapshot) byNode {
 // addressesOf are the nodes by what NodeAt finds them by; nil: several name it, which are contested.
 func addressesOf(s *Snapshot) (of map[string]*Node, contested map[string][]string) {
 	of, contested = map[string]*Node{}, map[string][]string{}
-	for _, nodes := range [][]Node{s.Nodes, s.OtherNodes} {
-		for i := range nodes {
-			n := &nodes[i]
-			for _, text := range n.Addresses {
-				at := canonical(text)
-				found, known := of[at]
-				switch {
-				case !known || found != nil && found.Name == n.Name:
-					of[at] = n
-				case found != nil:
-					of[at], contested[at] = nil, []string{found.Name, n.Name}
-				case !slices.Contains(contested[at], n.Name):
-					contested[at] = append(contested[at], n.Name)
-				}
+	for n := range s.EachNode() {
+		for _, text := range n.Addresses {
+			at := canonical(text)
+			found, known := of[at]
+			switch {
+			case !known || found != nil && found.Name == n.Name:
+				of[at] = n
+			case found != nil:
+				of[at], contested[at] = nil, []string{found.Name, n.Name}
+			case !slices.Contains(contested[at], n.Name):
+				contested[at] = append(contested[at], n.Name)
 			}
 		}
 	}
@@ -144,8 +141,8 @@ func (f *Facts) InFile(node, path string) []Entry {
 	return f.Entries[at.first:at.end]
 }
 
-// InNode returns the first place in a file of a node; nil if there is none.
-func (f *Facts) InNode(n *Node, file string) *Entry {
+// FirstInFile is the first place in a file of a node; nil if there is none.
+func (f *Facts) FirstInFile(n *Node, file string) *Entry {
 	if in := f.InFile(n.Name, file); len(in) > 0 {
 		return &in[0]
 	}

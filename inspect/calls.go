@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -128,18 +129,17 @@ func (j *callJudge) verify(h, bundle *Entry, name string) verified {
 	if v, ok := j.known[pair]; ok {
 		return v
 	}
+	chain := h.Content.Certs
 	roots, skipped := bundle.Content.LoadedBy(pki.ReaderGo)
-	var v verified
-	if v.told = j.budget.Pay(h.Payer(), pki.Cost(h.Content.Certs, roots)); v.told {
-		v.problem = pki.Verify(h.Content.Certs, roots, name, j.now)
-	}
-	if v.problem != nil {
-		if n, _ := pki.Needed(skipped, h.Content.Certs, func(ca *pki.Cert) bool {
-			with := []*pki.Cert{ca}
-			return j.budget.Pay(h.Payer(), pki.Cost(h.Content.Certs, with)) && pki.Verify(h.Content.Certs, with, name, j.now) == nil
-		}); n != nil {
-			v.problem = fmt.Errorf("%w; %s", v.problem, n)
-		}
+	needed, _, err := pki.Refuses(roots, skipped, chain,
+		func(roots []*pki.Cert) bool { return j.budget.Pay(h.Payer(), pki.Cost(chain, roots)) },
+		func(roots []*pki.Cert) error { return pki.Verify(chain, roots, name, j.now) })
+	v := verified{problem: err, told: true}
+	switch {
+	case errors.Is(err, pki.ErrCostly):
+		v = verified{}
+	case needed != nil:
+		v.problem = fmt.Errorf("%w; %s", err, needed)
 	}
 	j.known[pair] = v
 	return v

@@ -252,15 +252,13 @@ func (s *Snapshot) NodeAt(address string) (*Node, bool) {
 		return err == nil && bad == nil && b.Unmap() == at.Unmap()
 	}
 	var found *Node
-	for _, nodes := range [][]Node{s.Nodes, s.OtherNodes} {
-		for i := range nodes {
-			switch {
-			case !slices.ContainsFunc(nodes[i].Addresses, is):
-			case found != nil && found.Name != nodes[i].Name:
-				return nil, false
-			default:
-				found = &nodes[i]
-			}
+	for n := range s.EachNode() {
+		switch {
+		case !slices.ContainsFunc(n.Addresses, is):
+		case found != nil && found.Name != n.Name:
+			return nil, false
+		default:
+			found = n
 		}
 	}
 	return found, found != nil
@@ -281,13 +279,11 @@ func (s *Snapshot) MasterAt(address string) (name string, ok bool) {
 // on them says it; all: there are no others.
 func (s *Snapshot) Masters() (names []string, all bool) {
 	all = true
-	for _, nodes := range [][]Node{s.Nodes, s.OtherNodes} {
-		for _, n := range nodes {
-			if n.Role == catalog.RoleMaster {
-				names = append(names, n.Name)
-			}
-			all = all && n.Role != ""
+	for n := range s.EachNode() {
+		if n.Role == catalog.RoleMaster {
+			names = append(names, n.Name)
 		}
+		all = all && n.Role != ""
 	}
 	mayBe := s.mayBeMaster()
 	for _, b := range s.Bundles { // root on a worker can put the file there, too
@@ -304,11 +300,9 @@ func (s *Snapshot) Masters() (names []string, all bool) {
 // which a kubelet cannot set, name no other role.
 func (s *Snapshot) mayBeMaster() func(node string) bool {
 	no := map[string]bool{}
-	for _, nodes := range [][]Node{s.Nodes, s.OtherNodes} {
-		for i := range nodes {
-			if nodes[i].Role != "" && nodes[i].Role != catalog.RoleMaster {
-				no[nodes[i].Name] = true
-			}
+	for n := range s.EachNode() {
+		if n.Role != "" && n.Role != catalog.RoleMaster {
+			no[n.Name] = true
 		}
 	}
 	return func(node string) bool { return !no[node] }

@@ -211,8 +211,8 @@ func storedCerts(entries []Entry) []StoredCert {
 }
 
 // base is the location of which a revision is a copy.
-func (h *Entry) base() pki.Location {
-	at := h.At
+func (e *Entry) base() pki.Location {
+	at := e.At
 	if base, _, ok := catalog.RevisionOf(string(at.Kind), at.Namespace, at.Name); ok {
 		at.Name = base
 	}
@@ -243,44 +243,44 @@ func newEntry(b *Bundle, v catalog.Versions, refs refs) Entry {
 
 // key is what the catalog's rows call Ref.Key: the key of a Secret or ConfigMap,
 // of other objects the field, without the path inside a document that it holds.
-func (h *Entry) key() string {
-	if h.At.Key != "" {
-		return h.At.Key
+func (e *Entry) key() string {
+	if e.At.Key != "" {
+		return e.At.Key
 	}
-	field, _, _ := strings.Cut(h.At.Field, "#")
+	field, _, _ := strings.Cut(e.At.Field, "#")
 	return field
 }
 
 // row keeps the catalog's row, where there is one.
-func (h *Entry) row(p catalog.Place, known bool) {
+func (e *Entry) row(p catalog.Place, known bool) {
 	if known {
 		row := p // a copy of its own, so that most calls, which know nothing, allocate nothing
-		h.Row = &row
+		e.Row = &row
 	}
 }
 
 // Role is the catalog's; empty where it does not know the place.
-func (h *Entry) Role() string {
-	if h.Row == nil {
+func (e *Entry) Role() string {
+	if e.Row == nil {
 		return ""
 	}
-	return string(h.Row.Role)
+	return string(e.Row.Role)
 }
 
 // Leaf is the certificate that an identity shows: the first one.
-func (h *Entry) Leaf() *pki.Cert {
-	if h.Use != UseIdentity || len(h.Content.Certs) == 0 {
+func (e *Entry) Leaf() *pki.Cert {
+	if e.Use != UseIdentity || len(e.Content.Certs) == 0 {
 		return nil
 	}
-	return h.Content.Certs[0]
+	return e.Content.Certs[0]
 }
 
 // Annotation of the object; empty where there is none.
-func (h *Entry) Annotation(name string) string {
-	if h.Object == nil {
+func (e *Entry) Annotation(name string) string {
+	if e.Object == nil {
 		return ""
 	}
-	return h.Object.Annotations[name]
+	return e.Object.Annotations[name]
 }
 
 // byUser is the owner of what administrators write.
@@ -289,12 +289,12 @@ const byUser = "user"
 // Owner says whose the place is, for people: by the catalog, else by the
 // object's own annotation, else the user's where the cluster's configuration names
 // it; empty when nobody says.
-func (h *Entry) Owner() string {
-	if h.Row != nil {
-		return h.Row.Owner
+func (e *Entry) Owner() string {
+	if e.Row != nil {
+		return e.Row.Owner
 	}
-	owner := h.Annotation(catalog.AnnotationOwningComponent)
-	if owner == "" && h.named {
+	owner := e.Annotation(catalog.AnnotationOwningComponent)
+	if owner == "" && e.named {
 		return byUser
 	}
 	return owner

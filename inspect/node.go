@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io/fs"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -296,9 +297,26 @@ func (s *Snapshot) LacksControlPlane() bool {
 			served[at.Node] = true
 		}
 	}
-	return !slices.ContainsFunc(slices.Concat(s.Nodes, s.LeftOut()), func(n Node) bool {
+	return !slices.ContainsFunc(s.AllNodes(), func(n Node) bool {
 		return n.Role == catalog.RoleMaster || n.Role != catalog.RoleArbiter && served[n.Name] // as RunsAPIServer
 	})
+}
+
+// AllNodes are the nodes of the cluster, as far as they are known: Nodes, then LeftOut.
+func (s *Snapshot) AllNodes() []Node { return slices.Concat(s.Nodes, s.LeftOut()) }
+
+// EachNode yields Nodes, then OtherNodes. What LeftOut knows by the status of the control plane alone
+// is not among them: it has no more than a name and a heartbeat.
+func (s *Snapshot) EachNode() iter.Seq[*Node] {
+	return func(yield func(*Node) bool) {
+		for _, nodes := range [][]Node{s.Nodes, s.OtherNodes} {
+			for i := range nodes {
+				if !yield(&nodes[i]) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // LeftOut are the nodes of the cluster that are not among Nodes, by name: nobody asked to read

@@ -183,7 +183,7 @@ func (n NodeState) Health() NodeHealth { return NodeHealthOf(n.Ready, n.Heartbea
 // RepairOrder are all nodes of the cluster, as far as they are known, in the order in which a
 // repair of all of them takes them: control plane nodes, then nodes that do not work, then others.
 func (s *Snapshot) RepairOrder() []string {
-	nodes := slices.Concat(s.Nodes, s.LeftOut())
+	nodes := s.AllNodes()
 	rank := func(n *Node) int {
 		switch {
 		case n.Role == catalog.RoleMaster || n.Role == catalog.RoleArbiter:

@@ -186,34 +186,34 @@ const (
 
 // Writer is the platform for an object of the whole cluster's, one in a namespace of the platform's, a
 // file of a control plane node, and a file that the user named.
-func (h *Entry) Writer() Writer {
+func (e *Entry) Writer() Writer {
 	switch {
-	case h.At.Kind == KindServer:
+	case e.At.Kind == KindServer:
 		return WriterServer
-	case h.worker:
+	case e.worker:
 		return WriterNode
-	case h.At.Namespace == "" || catalog.ReservedNamespace(h.At.Namespace):
+	case e.At.Namespace == "" || catalog.ReservedNamespace(e.At.Namespace):
 		return WriterPlatform
 	}
 	return WriterTenant
 }
 
 // Reserved reports whether only the platform and administrators write the place.
-func (h *Entry) Reserved() bool { return h.Writer() == WriterPlatform }
+func (e *Entry) Reserved() bool { return e.Writer() == WriterPlatform }
 
 // nodeWriter is before the name of a node in WrittenIn: no namespace has a slash.
 const nodeWriter = "node/"
 
 // WrittenIn is the node ("node/NAME"), the namespace or the server ("server/HOST:PORT") whose writer
 // wrote the place; empty for the platform and administrators.
-func (h *Entry) WrittenIn() string {
-	switch h.Writer() {
+func (e *Entry) WrittenIn() string {
+	switch e.Writer() {
 	case WriterNode:
-		return nodeWriter + h.At.Node
+		return nodeWriter + e.At.Node
 	case WriterTenant:
-		return h.At.Namespace
+		return e.At.Namespace
 	case WriterServer:
-		return "server/" + h.At.Name
+		return "server/" + e.At.Name
 	}
 	return ""
 }

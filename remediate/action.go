@@ -25,7 +25,7 @@ type Action interface {
 	Node() string
 	// Diff says what it would change, by the facts alone; nil where it is so
 	// already. An error is a *Refusal where the facts do not allow it.
-	Diff(facts inspect.Snapshot, now time.Time) (*Change, error)
+	Diff(snapshot inspect.Snapshot, now time.Time) (*Change, error)
 	// Apply does it, only while what it changes is as it was planned: otherwise the error is
 	// ErrChanged, and nothing was done. A file is compared by its bytes, an object by its
 	// resourceVersion or UID; of an object that is read again first, only what was shown is
@@ -35,8 +35,6 @@ type Action interface {
 	// written fails its own check; any other error that the effect is not known, or
 	// late.
 	Verify(ctx context.Context, env *Env, c *Change) error
-	// Undo puts back what Apply did, only while the node is as Apply left it.
-	Undo(ctx context.Context, env *Env, c *Change) error
 }
 
 // What an Action may be besides. Each says so with an assertion beside its type
@@ -56,6 +54,13 @@ type (
 	NodeAwaiter interface {
 		Waiter
 		AwaitsNode()
+	}
+	// Reverter puts the file that it wrote back, where that fails its own check (BadEffectError),
+	// and only while it is as Apply left it. The engine alone calls it: the command undo plans
+	// actions of its own (remediate/undo).
+	Reverter interface {
+		Action
+		Revert(ctx context.Context, env *Env, c *Change) error
 	}
 	// Undoable is put back by an undo of its run, although it writes no file.
 	Undoable interface {
@@ -98,8 +103,8 @@ func IsUndoable(a Action, c *Change) bool { _, ok := a.(Undoable); return ok || 
 type Change struct {
 	Summary string // for people, without the node
 	// File is what happens to a file on a node; nil: the action writes none. With it, the engine
-	// compares the change with the one that was shown, checks it to the end although the run is
-	// interrupted, and has it put back where that check fails.
+	// compares the change with the one that was shown, and checks it to the end although the run
+	// is interrupted.
 	File *FileChange
 	// Deltas are what it does to the facts.
 	Deltas []inspect.Delta

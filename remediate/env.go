@@ -33,9 +33,9 @@ type Env struct {
 	Hints inspect.Hints
 	// Open gets onto a node.
 	Open func(ctx context.Context, node string) (nodeexec.Node, error)
-	// Facts reads what a plan is made of from a node that is open: its files, its
+	// ReadNode reads what a plan is made of from a node that is open: its files, its
 	// kubelet, and what is served to it.
-	Facts func(ctx context.Context, n nodeexec.Node) (inspect.Snapshot, error)
+	ReadNode func(ctx context.Context, n nodeexec.Node) (inspect.Snapshot, error)
 	// Heartbeat asks the API for a node's sign of life; nil: there is no API to ask.
 	Heartbeat func(ctx context.Context, node string) (collect.Heartbeat, error)
 	// Signer reads the certificate of a Secret that signs, and not its key; nil: there is no
@@ -136,12 +136,12 @@ func (e *Env) Close() error {
 
 // Read reads a node's facts anew. A way that broke is opened once more.
 func (e *Env) Read(ctx context.Context, node string) (inspect.Snapshot, error) {
-	var facts inspect.Snapshot
+	var snapshot inspect.Snapshot
 	err := e.Retry(ctx, node, func(ctx context.Context, n nodeexec.Node) (err error) {
-		facts, err = e.Facts(ctx, n)
+		snapshot, err = e.ReadNode(ctx, n)
 		return err
 	})
-	return facts, err
+	return snapshot, err
 }
 
 // ReadTime bounds reading a node, the way there included.

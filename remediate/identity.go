@@ -8,12 +8,12 @@ import (
 // Identified refuses a machine that is not the node it is taken for: a wrong line
 // in an ssh configuration or inventory, --local on another machine. Its kubelet's
 // client certificate says who it is; where that can't be read, its host name.
-func Identified(facts inspect.Snapshot, node string) error {
-	n, ok := facts.Node(node)
+func Identified(snapshot inspect.Snapshot, node string) error {
+	n, ok := snapshot.Node(node)
 	if !ok || n.Via == "" {
 		return nil // others say that it was not read
 	}
-	reason := facts.WhyNotNode(node)
+	reason := snapshot.WhyNotNode(node)
 	if reason == "" {
 		return nil
 	}

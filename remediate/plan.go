@@ -137,8 +137,8 @@ func RunStarted(run string) (at time.Time, ok bool) {
 // Draft makes a plan step by step. Each step is judged by the facts as the steps
 // before it leave them.
 type Draft struct {
-	Plan  *Plan
-	Facts inspect.Snapshot
+	Plan     *Plan
+	Snapshot inspect.Snapshot
 }
 
 // Hints write the next steps of a plan.
@@ -146,7 +146,7 @@ func (d *Draft) Hints() inspect.Hints { return d.Plan.Basis.Hints }
 
 // NewDraft begins a plan. basis are the facts that it is made from.
 func NewDraft(run string, basis inspect.Snapshot, now time.Time) *Draft {
-	return &Draft{Plan: &Plan{RunID: run, Basis: basis, Now: now}, Facts: basis}
+	return &Draft{Plan: &Plan{RunID: run, Basis: basis, Now: now}, Snapshot: basis}
 }
 
 // AddNode begins the steps of a node, in a wave without a name: one after another.
@@ -161,23 +161,23 @@ func (d *Draft) AddNode(name string) {
 // NodeSteps makes the steps of a node by themselves. After an error, the draft is as it
 // was before.
 func (d *Draft) NodeSteps(name string, make func(*Draft) error) (NodePlan, error) {
-	one := &Draft{Plan: &Plan{RunID: d.Plan.RunID, Now: d.Plan.Now, Basis: d.Plan.Basis, Notes: slices.Clone(d.Plan.Notes)}, Facts: d.Facts}
+	one := &Draft{Plan: &Plan{RunID: d.Plan.RunID, Now: d.Plan.Now, Basis: d.Plan.Basis, Notes: slices.Clone(d.Plan.Notes)}, Snapshot: d.Snapshot}
 	one.AddNode(name)
 	if err := make(one); err != nil {
 		return NodePlan{}, err
 	}
-	d.Facts, d.Plan.Notes = one.Facts, one.Plan.Notes
+	d.Snapshot, d.Plan.Notes = one.Snapshot, one.Plan.Notes
 	return one.Plan.Waves[0].Nodes[0], nil
 }
 
 // Step adds an action for the last node of the last wave, and returns what it would change.
 func (d *Draft) Step(a Action) (*Change, error) {
-	c, err := a.Diff(d.Facts, d.Plan.Now)
+	c, err := a.Diff(d.Snapshot, d.Plan.Now)
 	if err != nil {
 		return nil, err
 	}
 	if c != nil {
-		d.Facts = d.Facts.With(c.Deltas...)
+		d.Snapshot = d.Snapshot.With(c.Deltas...)
 	}
 	w := &d.Plan.Waves[len(d.Plan.Waves)-1]
 	n := &w.Nodes[len(w.Nodes)-1]
@@ -192,8 +192,8 @@ func (d *Draft) Note(format string, args ...any) {
 
 // Finish proves the plan: it compares what the checks find before and after.
 func (d *Draft) Finish() *Plan {
-	d.Plan.After = d.Facts
-	before, after := Judge(d.Plan.Basis, d.Plan.Now), Judge(d.Facts, d.Plan.Now)
+	d.Plan.After = d.Snapshot
+	before, after := Judge(d.Plan.Basis, d.Plan.Now), Judge(d.Snapshot, d.Plan.Now)
 	d.Plan.Solved, d.Plan.Added = missing(before, after), missing(after, before)
 	d.Plan.Left = missing(after, nil)
 	return d.Plan

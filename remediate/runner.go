@@ -197,7 +197,7 @@ func (r Runner) step(ctx context.Context, p *Plan, s Step) error {
 		r.tell(a, event, s.Change, err)
 		return &Stopped{Action: a, Inner: errors.Join(err, r.Journal.Add(r.record(s, event, err))), Interrupted: ctx.Err() != nil}
 	}
-	facts := p.Basis
+	snapshot := p.Basis
 	if a.Node() != "" {
 		fresh, err := r.Env.Read(ctx, a.Node())
 		if ctx.Err() != nil { // what was read may be half of what there is
@@ -209,9 +209,9 @@ func (r Runner) step(ctx context.Context, p *Plan, s Step) error {
 		if err := Identified(fresh, a.Node()); err != nil {
 			return stop(err)
 		}
-		facts = renewed(p.Basis, fresh, a.Node())
+		snapshot = renewed(p.Basis, fresh, a.Node())
 	}
-	c, err := a.Diff(facts, r.Env.Now())
+	c, err := a.Diff(snapshot, r.Env.Now())
 	var refusal *Refusal
 	if errors.As(err, &refusal) && (refusal.Name == FileRead || refusal.Name == FileShape || refusal.Name == ChangedSince) {
 		return stop(fmt.Errorf("%w: %w", ErrChanged, err))
@@ -245,8 +245,8 @@ func (r Runner) step(ctx context.Context, p *Plan, s Step) error {
 	}
 	err = a.Verify(whole, r.Env, c)
 	var bad *BadEffectError
-	if errors.As(err, &bad) && c.File != nil {
-		return r.undo(ctx, s, c, err)
+	if reverter, ok := a.(Reverter); ok && errors.As(err, &bad) {
+		return r.revert(ctx, reverter, s, c, err)
 	}
 	if err != nil {
 		return stop(err)
@@ -262,17 +262,17 @@ func effectNotSeen(err error) bool {
 	return errors.As(err, &late) || errors.As(err, &unknown)
 }
 
-// undo puts back a file that fails its own check.
-func (r Runner) undo(ctx context.Context, s Step, c *Change, bad error) error {
+// revert puts back a file that fails its own check.
+func (r Runner) revert(ctx context.Context, a Reverter, s Step, c *Change, bad error) error {
 	whole, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), stepTime, fmt.Errorf("not done within %s", stepTime))
 	defer cancel()
-	err := s.Action.Undo(whole, r.Env, c)
+	err := a.Revert(whole, r.Env, c)
 	event := Undone
 	if err != nil {
 		event = Failed
 	}
-	r.tell(s.Action, event, c, errors.Join(bad, err))
-	return &Stopped{Action: s.Action, Undone: err == nil, UndoFailed: err, Inner: errors.Join(bad, r.Journal.Add(r.record(s, event, errors.Join(bad, err))))}
+	r.tell(a, event, c, errors.Join(bad, err))
+	return &Stopped{Action: a, Undone: err == nil, UndoFailed: err, Inner: errors.Join(bad, r.Journal.Add(r.record(s, event, errors.Join(bad, err))))}
 }
 
 func (r Runner) tell(a Action, e Event, c *Change, err error) {

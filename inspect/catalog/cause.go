@@ -62,6 +62,8 @@ func Causes() []Cause {
 		{ID: "multus-api-int", MissingCA: true, SameNodes: true},
 		{ID: "ovnkube-node-api-int", MissingCA: true, SameNodes: true},
 		{ID: "machine-config-daemon-node-writer-api-int", MissingCA: true, SameNodes: true},
+		{ID: "balancers-api-int", MissingCA: true, SameNodes: true},
+		{ID: "balancers-watch-api-int", MissingCA: true, SameNodes: true},
 	}
 	expired := []Symptom{{ID: "certificate-expired", Object: InternalLoadBalancerServing(), Proves: true}}
 	for _, e := range Edges() {

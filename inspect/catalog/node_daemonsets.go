@@ -109,8 +109,8 @@ func NodeDaemonSetsIn(v Versions) []NodeDaemonSet {
 	return out
 }
 
-// NetworkNamespaces are those whose pods and kube-root-ca.crt count, in these versions.
-func NetworkNamespaces(v Versions) []string {
+// NodeDaemonSetNamespaces are those of NodeDaemonSets, whose pods and kube-root-ca.crt count, in these versions.
+func NodeDaemonSetNamespaces(v Versions) []string {
 	var out []string
 	for _, row := range NodeDaemonSetsIn(v) {
 		if !slices.Contains(out, row.Namespace) {
@@ -123,9 +123,6 @@ func NetworkNamespaces(v Versions) []string {
 // ServiceAccountCA is what kube-controller-manager trusts and publishes as
 // kube-root-ca.crt. Its revisions are beside it: their names end in a number.
 func ServiceAccountCA() Ref { return bundle(kcmTarget, "serviceaccount-ca") }
-
-// SchedulerCA is what kube-scheduler trusts; its revisions are beside it, too.
-func SchedulerCA() Ref { return bundle(schedulerTarget, "serviceaccount-ca") }
 
 // RootCAOf is kube-root-ca.crt of a namespace.
 func RootCAOf(namespace string) Ref { return rootCAOf(namespace) }

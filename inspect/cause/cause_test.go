@@ -304,6 +304,26 @@ func TestSymptomsExist(t *testing.T) {
 	}
 }
 
+// TestEdgesOfAPIIntAreSymptoms: who verifies api-int fails with its certificate, and who does so with a
+// kubelet's kubeconfig with that kubelet. Other trust anchors are repaired in another way.
+func TestEdgesOfAPIIntAreSymptoms(t *testing.T) {
+	t.Parallel()
+	for _, e := range catalog.Edges() {
+		if e.Part != catalog.PartAPIInt {
+			continue
+		}
+		expires := e.ID != "pods-kubernetes-service" // its name has a certificate of its own
+		lacksCA := e.Trust.Kind == catalog.File && slices.Contains(catalog.KubeletKubeconfigs(), e.Trust.Name)
+		for id, want := range map[string]bool{"api-int-certificate-expired": expires, "api-int-ca-not-delivered": lacksCA, "api-int-ca-not-delivered-yet": lacksCA} {
+			i := slices.IndexFunc(catalog.Causes(), func(c catalog.Cause) bool { return c.ID == id })
+			got := slices.ContainsFunc(catalog.Causes()[i].Symptoms, func(s catalog.Symptom) bool { return s.ID == e.ID && (s.Expired || s.MissingCA) })
+			if got != want {
+				t.Errorf("%s is a symptom of %s: %t, want %t", e.ID, id, got, want)
+			}
+		}
+	}
+}
+
 func BenchmarkFold(b *testing.B) {
 	var all []Finding
 	for i := range 10000 {

@@ -131,7 +131,7 @@ func currentLinks(f *inspect.Facts) []assess.Finding {
 			switch target := n.File(l.Target); {
 			case l.Target == "":
 				short, message = "leads nowhere", "leads nowhere ("+foreign.Text(l.Link)+")"
-			case l.Whole && target == nil && f.InNode(n, l.Target) == nil:
+			case l.Whole && target == nil && f.FirstInFile(n, l.Target) == nil:
 				short, message = "leads to no certificate", "leads to "+foreign.Text(l.Target)+", which holds no certificate that could be read"
 			}
 			if message == "" {

@@ -70,7 +70,7 @@ func emptyCopies(f *inspect.Facts, sources map[catalog.Ref]*inspect.Entry) []ass
 		for i := range n.Files {
 			file := &n.Files[i]
 			row, ok := catalog.NodeCopyOf(file.Path, f.Snapshot.Cluster.Versions)
-			if !ok || row.Embedded || !file.Whole || file.Link != "" || f.InNode(n, file.Path) != nil {
+			if !ok || row.Embedded || !file.Whole || file.Link != "" || f.FirstInFile(n, file.Path) != nil {
 				continue
 			}
 			if _, known := sources[row.Object]; !known {

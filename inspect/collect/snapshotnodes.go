@@ -239,10 +239,8 @@ func (f fileNode) unpack() inspect.Node {
 // boundNodes is an error for more nodes than any cluster has: nodes are compared with one another.
 func boundNodes(s inspect.Snapshot) error {
 	names, most := map[string]bool{}, max(len(s.Nodes), len(s.OtherNodes)) // of which a file may name one twice
-	for _, nodes := range [][]inspect.Node{s.Nodes, s.OtherNodes} {
-		for i := range nodes {
-			names[nodes[i].Name] = true
-		}
+	for n := range s.EachNode() {
+		names[n.Name] = true
 	}
 	if s.Status != nil && s.Status.ControlPlane != nil {
 		most = max(most, len(s.Status.ControlPlane.Nodes))

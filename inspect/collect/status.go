@@ -24,7 +24,7 @@ func (c *Cluster) Status(ctx context.Context, facts inspect.Snapshot) *inspect.C
 	}
 	v := facts.Cluster.Versions
 	v.UnreviewedAccepted = true // whoever reads the file may accept that they were not reviewed
-	if namespaces := catalog.NetworkNamespaces(v); len(namespaces) > 0 {
+	if namespaces := catalog.NodeDaemonSetNamespaces(v); len(namespaces) > 0 {
 		reads = append(reads, func() { s.Network = c.Network(ctx, namespaces) })
 	}
 	var wg sync.WaitGroup

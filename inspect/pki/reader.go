@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -73,6 +74,32 @@ func Needed(skipped []Skipped, of []*Cert, succeeds func(with *Cert) bool) (need
 		}
 	}
 	return nil, true
+}
+
+// ErrCostly is why something was not verified.
+var ErrCostly = errors.New("verifying it costs too much: " + WhyCostly)
+
+// Refuses says why a client with these roots does not trust what verify asks for, which is about
+// certificates; nil: it does. Each judge of clients and servers asks here. needed is what stands beside
+// the roots that the client's reader skips, and that would do; all: each of those was tried. pay
+// takes what verifying by some roots costs: where it says no, the error is ErrCostly.
+func Refuses(roots []*Cert, skipped []Skipped, of []*Cert, pay func(roots []*Cert) bool, verify func(roots []*Cert) error) (needed *Skipped, all bool, err error) {
+	if !pay(roots) {
+		return nil, false, ErrCostly
+	}
+	if err = verify(roots); err == nil {
+		return nil, true, nil
+	}
+	paid := true
+	needed, all = Needed(skipped, of, func(c *Cert) bool {
+		one := []*Cert{c} // a chain ends in one root, and in none of the others
+		if !pay(one) {
+			paid = false
+			return false
+		}
+		return verify(one) == nil
+	})
+	return needed, all && paid, err
 }
 
 // skip is one copy of a certificate that readers don't load.

@@ -5,10 +5,12 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/pem"
+	"errors"
 	"math/big"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -249,4 +251,40 @@ func TestAReaderSkipsHeadersThatLookEscaped(t *testing.T) {
 func readerCA() *pkitest.Authority {
 	from := time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC)
 	return pkitest.NewCA("ca", from, from.AddDate(1, 0, 0))
+}
+
+// TestRefuses: what the reader skips is tried where the roots do not do, each alone and as long as it
+// is paid for.
+func TestRefuses(t *testing.T) {
+	t.Parallel()
+	no := errors.New("unknown authority")
+	root, first, second, leaf := &Cert{Subject: "root"}, &Cert{Subject: "CN=ca"}, &Cert{Subject: "CN=ca"}, &Cert{Issuer: "CN=ca"}
+	first.Fingerprint[0], second.Fingerprint[0] = 1, 2
+	skipped := []Skipped{{Cert: first}, {Cert: second}}
+	for title, c := range map[string]struct {
+		trusted *Cert
+		pays    int // for so many tries
+		needed  *Skipped
+		all     bool
+		err     error
+		tried   [][]*Cert
+	}{
+		"a root does":                  {root, 1, nil, true, nil, [][]*Cert{{root}}},
+		"the first skipped one would":  {first, 2, &skipped[0], true, no, [][]*Cert{{root}, {first}}},
+		"the second skipped one would": {second, 3, &skipped[1], true, no, [][]*Cert{{root}, {first}, {second}}},
+		"none would":                   {nil, 3, nil, true, no, [][]*Cert{{root}, {first}, {second}}},
+		"the roots are not paid for":   {root, 0, nil, false, ErrCostly, nil},
+		"the second is not paid for":   {second, 2, nil, false, no, [][]*Cert{{root}, {first}}},
+	} {
+		var tried [][]*Cert
+		needed, all, err := Refuses([]*Cert{root}, skipped, []*Cert{leaf}, func([]*Cert) bool { c.pays--; return c.pays >= 0 }, func(roots []*Cert) error {
+			if tried = append(tried, roots); slices.Contains(roots, c.trusted) {
+				return nil
+			}
+			return no
+		})
+		if needed != c.needed || all != c.all || !errors.Is(err, c.err) || !reflect.DeepEqual(tried, c.tried) {
+			t.Errorf("%s: %v, %t, %v, tried %v", title, needed, all, err, tried)
+		}
+	}
 }

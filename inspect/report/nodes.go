@@ -81,7 +81,7 @@ func nodeEntries(f *inspect.Facts, fi Filter) []Node {
 
 // presentedBy is the first certificate of a file of a node.
 func presentedBy(f *inspect.Facts, n *inspect.Node, file string) *pki.Fingerprint {
-	if h := f.InNode(n, file); h != nil && len(h.Content.Certs) > 0 {
+	if h := f.FirstInFile(n, file); h != nil && len(h.Content.Certs) > 0 {
 		return &h.Content.Certs[0].Fingerprint
 	}
 	return nil

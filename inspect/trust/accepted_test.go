@@ -68,3 +68,23 @@ func TestKubeletsAccept(t *testing.T) {
 		t.Errorf("nobody asked, and something is claimed: %+v", got)
 	}
 }
+
+// TestEveryCaller: each passes where it is accepted, fails where it is not, and is unknown where no
+// answer came.
+func TestEveryCaller(t *testing.T) {
+	t.Parallel()
+	no := false
+	for _, row := range catalog.Callers() {
+		for code, want := range map[int]assess.Status{200: assess.Pass, 403: assess.Pass, 401: assess.Fail, 0: assess.Unknown} {
+			w := newWorld(versions(row.Edge))
+			w.s.Nodes = []inspect.Node{
+				{Name: "n1", Via: "ssh", Accepted: []inspect.Accepted{{Row: row.ID, Of: "n7", Certificate: row.Certificate, ProbeAnswer: inspect.ProbeAnswer{Server: "10.0.0.7:1", Code: code}}}},
+				{Name: "n7", Via: "ssh", Kubelet: inspect.Kubelet{Anonymous: &no}},
+			}
+			w.put(catalog.Ref{Kind: catalog.File, Name: row.Certificate}, pkitest.NewCA("the CA", from(-10), from(900)).Issue("client", from(-1), from(29)).CertPEM)
+			if got := one(t, w.judge(row.ID)); got.Status != want || got.Node != "n7" {
+				t.Errorf("%s, %d: %s of %s, want %s: %s", row.ID, code, got.Status, got.Node, want, got.Reason)
+			}
+		}
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -103,9 +102,10 @@ func TrustedBy(ctx context.Context, f *inspect.Facts, of inspect.Handshake) (by,
 				now = n.Time(now)
 			}
 			roots, _ := h.Content.LoadedBy(pki.ReaderUnknown)
-			if v.told = budget.Pay(of.At().String(), pki.Cost(of.Chain, roots)); v.told {
-				v.trusts = pki.Verify(of.Chain, roots, "", now) == nil
-			}
+			_, _, err := pki.Refuses(roots, nil, of.Chain,
+				func(roots []*pki.Cert) bool { return budget.Pay(of.At().String(), pki.Cost(of.Chain, roots)) },
+				func(roots []*pki.Cert) error { return pki.Verify(of.Chain, roots, "", now) })
+			v = verdict{trusts: err == nil, told: !errors.Is(err, pki.ErrCostly)}
 			known[key] = v
 		}
 		switch {
@@ -157,26 +157,11 @@ func (c Client) Refuses(chain []*pki.Cert, now time.Time) error {
 		return errors.New(c.file.Problem)
 	}
 	roots, skipped := c.facts.Loaded(c.node.Name, c.file)
-	needed, _, err := refuses(roots, skipped, chain, func(roots []*pki.Cert) error {
-		return pki.Verify(chain, roots, c.Name, c.node.Time(now))
-	})
+	needed, _, err := pki.Refuses(roots, skipped, chain,
+		func([]*pki.Cert) bool { return true }, // its answer is needed whatever it costs
+		func(roots []*pki.Cert) error { return pki.Verify(chain, roots, c.Name, c.node.Time(now)) })
 	if needed != nil {
 		return fmt.Errorf("%w; %s", err, needed)
 	}
 	return err
-}
-
-// refuses says why a client with these roots does not trust what verify asks for, which is about
-// certificates; and which certificate stands beside the roots that its reader skips, and that
-// would do. all: each of them was tried.
-func refuses(roots []*pki.Cert, skipped []pki.Skipped, of []*pki.Cert, verify func(roots []*pki.Cert) error) (needed *pki.Skipped, all bool, err error) {
-	if err = verify(roots); err == nil {
-		return nil, true, nil
-	}
-	more := append(slices.Clone(roots), nil)
-	needed, all = pki.Needed(skipped, of, func(c *pki.Cert) bool {
-		more[len(roots)] = c
-		return verify(more) == nil
-	})
-	return needed, all, err
 }

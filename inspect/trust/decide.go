@@ -17,25 +17,22 @@ import (
 // decide judges a claim whose roots and chain are known.
 func (j *judge) decide(c *Claim) {
 	now := j.timeOf(c)
-	if !j.afford(c, c.Chain) {
+	by := func(roots []*pki.Cert) *Claim {
+		with := *c
+		with.Roots = roots
+		return &with
+	}
+	needed, all, err := pki.Refuses(c.Roots, c.Skipped, c.Chain,
+		func(roots []*pki.Cert) bool { return j.afford(by(roots), c.Chain) },
+		func(roots []*pki.Cert) error { return verify(by(roots), c.VerifiedName, now) })
+	if errors.Is(err, pki.ErrCostly) {
 		c.Status, c.Reason = assess.Unknown, whyCostly
 		return
 	}
-	paid, costly := true, false
-	needed, all, err := refuses(c.Roots, c.Skipped, c.Chain, func(roots []*pki.Cert) error {
-		with := *c
-		with.Roots = roots
-		if !paid && !j.afford(&with, c.Chain) {
-			costly = true
-			return errors.New(whyCostly)
-		}
-		paid = false
-		return verify(&with, c.VerifiedName, now)
-	})
 	if err != nil {
 		c.Status, c.Reason, c.Missing = assess.Fail, err.Error(), j.missingCA(c)
 		c.Expired = now.After(c.Chain[0].NotAfter)
-		c.needs(needed, all && !costly)
+		c.needs(needed, all)
 		return
 	}
 	c.Status = assess.Pass

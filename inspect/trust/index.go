@@ -32,7 +32,7 @@ type podNetwork struct {
 func (j *judge) podNetworks() []podNetwork {
 	if j.index.networks == nil {
 		j.index.networks = []podNetwork{}
-		for _, n := range slices.Concat(j.f.Snapshot.Nodes, j.f.Snapshot.OtherNodes) {
+		for n := range j.f.Snapshot.EachNode() {
 			for _, text := range n.PodNetworks {
 				if p, err := netip.ParsePrefix(text); err == nil {
 					j.index.networks = append(j.index.networks, podNetwork{p, n.Name})

@@ -238,7 +238,7 @@ func (j *restart) trustsNow(id string, f *inspect.ProbedKubeconfig) {
 			client := Client{facts: j.f, node: j.n, file: j.n.Kubeconfigs[i], Address: a.Server, Name: a.Name}
 			if err := client.Refuses(served.Chain, j.f.Now); err != nil {
 				j.say(id, assess.Fail, f.Path+": "+err.Error(), next)
-			} else if why := j.elsewhere(a.Server, a.Name, roots); why != "" {
+			} else if why := j.elsewhere(client); why != "" {
 				j.say(id, assess.Warn, "it trusts the server that answered; "+f.Path+" does not verify "+why, next)
 			} else {
 				j.say(id, assess.Pass, "")
@@ -256,14 +256,14 @@ func (j *restart) trustsNow(id string, f *inspect.ProbedKubeconfig) {
 	}
 }
 
-// elsewhere is what another of the servers behind an address presents that these do not verify,
+// elsewhere is what another of the servers behind a client's address presents that it does not trust,
 // and why: the next connection may be led there. Empty: nothing, as far as is known.
-func (j *restart) elsewhere(address, name string, roots []*pki.Cert) string {
+func (j *restart) elsewhere(client Client) string {
 	for _, v := range j.f.Snapshot.Served {
-		if v.Name != name || len(v.Chain) == 0 || v.Address != address && v.Server != catalog.ListenerAPIServer {
+		if v.Name != client.Name || len(v.Chain) == 0 || v.Address != client.Address && v.Server != catalog.ListenerAPIServer {
 			continue
 		}
-		if err := pki.Verify(v.Chain, roots, name, j.n.Time(j.f.Now)); err != nil {
+		if err := client.Refuses(v.Chain, j.f.Now); err != nil {
 			if v.Of != "" {
 				return "the certificate that " + v.Of + " presents: " + err.Error()
 			}

@@ -159,7 +159,7 @@ func (j *judge) delivery(claims []Claim, ca *pki.Cert) []Event {
 	for _, name := range slices.Concat(have, lack, unread) {
 		known[name] = true
 	}
-	for _, n := range slices.Concat(j.f.Snapshot.Nodes, j.f.Snapshot.LeftOut()) {
+	for _, n := range j.f.Snapshot.AllNodes() {
 		if n.Via == "" && !known[n.Name] {
 			known[n.Name] = true
 			unread = append(unread, n.Name)

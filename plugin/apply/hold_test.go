@@ -47,7 +47,6 @@ func (l looking) Apply(context.Context, *remediate.Env, *remediate.Change) error
 	return nil
 }
 func (looking) Verify(context.Context, *remediate.Env, *remediate.Change) error { return nil }
-func (looking) Undo(context.Context, *remediate.Env, *remediate.Change) error   { return nil }
 
 // stepsOn is a plan of one wave, with one step for each node.
 func stepsOn(actions ...remediate.Action) *remediate.Plan {

@@ -85,7 +85,7 @@ func NetworkOf(ctx context.Context, w *Session, v catalog.Versions) (NetworkFact
 	if w.Conn == nil {
 		return facts, nil
 	}
-	namespaces := catalog.NetworkNamespaces(v)
+	namespaces := catalog.NodeDaemonSetNamespaces(v)
 	if len(namespaces) == 0 {
 		return facts, nil
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -59,6 +60,30 @@ func AddDryRunFlag(cmd *cobra.Command, value *string, usage string, values ...st
 	ui.Must(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions(append([]string{DryRunNone}, values...), cobra.ShellCompDirectiveNoFileComp)))
 }
 
+// CheckDryRun refuses a value of --dry-run that a command does not have: AddDryRunFlag's.
+func CheckDryRun(value string, values ...string) error {
+	if all := append([]string{DryRunNone}, values...); !slices.Contains(all, value) {
+		return ui.Invalid("--dry-run", value, all...)
+	}
+	return nil
+}
+
+// AddRiskFlag adds --accept-risk, with these names. usage is without them.
+func AddRiskFlag(cmd *cobra.Command, risks *[]string, usage string, names []string) {
+	cmd.Flags().StringSliceVar(risks, "accept-risk", nil, usage+": "+strings.Join(names, ", ")+".")
+	ui.Must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp)))
+}
+
+// CheckRisks refuses a name of --accept-risk that a command does not have: AddRiskFlag's.
+func CheckRisks(risks, names []string) error {
+	for _, risk := range risks {
+		if !slices.Contains(names, risk) {
+			return ui.Invalid("--accept-risk", risk, names...)
+		}
+	}
+	return nil
+}
+
 // FromIsDryRun has --from alone mean --dry-run=client: nothing can be changed by a file that was
 // read. What was typed stays.
 func FromIsDryRun(cmd *cobra.Command, from []string, value *string) {
@@ -81,12 +106,13 @@ func (f *Flags) AddFlags(cmd *cobra.Command, nodes string, words ...string) {
 
 // Check refuses flags that do not go together.
 func (f *Flags) Check() error {
-	switch {
-	case f.DryRun == DryRunServer:
+	if f.DryRun == DryRunServer {
 		return errors.New("--dry-run=server: files on nodes have no server that could try it; use --dry-run=client")
-	case f.DryRun != DryRunNone && f.DryRun != DryRunClient:
-		return ui.Invalid("--dry-run", f.DryRun, DryRunNone, DryRunClient)
-	case !slices.Contains([]string{"", "diff", "json", "yaml"}, f.Output):
+	}
+	if err := CheckDryRun(f.DryRun, DryRunClient); err != nil {
+		return err
+	}
+	if !slices.Contains([]string{"", "diff", "json", "yaml"}, f.Output) {
 		return ui.Invalid("--output", f.Output, "diff", "json", "yaml")
 	}
 	return f.checkNames()

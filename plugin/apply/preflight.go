@@ -39,19 +39,13 @@ type PreflightOptions struct {
 
 // AddFlags adds --accept-risk and what goes with it.
 func (f *PreflightFlags) AddFlags(cmd *cobra.Command) {
-	cmd.Flags().StringSliceVar(&f.Risks, "accept-risk", nil, "Accept that this check fails or is unknown, by its name; repeatable: "+strings.Join(preflight.Risks(), ", ")+".")
+	AddRiskFlag(cmd, &f.Risks, "Accept that this check fails or is unknown, by its name; repeatable", preflight.Risks())
 	cmd.Flags().BoolVar(&f.Pause, "pause-remediation", false, "Pause health checks that delete or reboot nodes which are not Ready, for as long as this takes.")
-	ui.Must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(preflight.Risks(), cobra.ShellCompDirectiveNoFileComp)))
 }
 
 // Check refuses names of risks that there are not.
 func (f *PreflightFlags) Check() error {
-	for _, risk := range f.Risks {
-		if !slices.Contains(preflight.Risks(), risk) {
-			return ui.Invalid("--accept-risk", risk, preflight.Risks()...)
-		}
-	}
-	return nil
+	return CheckRisks(f.Risks, preflight.Risks())
 }
 
 // ToOptions checks the flags.
@@ -91,28 +85,28 @@ func unreadVersion(c inspect.Cluster) string {
 // Preflight asks what has to hold of the whole cluster before a plan is carried out,
 // and notes in it what is worth knowing. planned is why there is no plan. w is nil for
 // facts from a file: then their status is what was read when it was taken.
-func (o PreflightOptions) Preflight(ctx context.Context, w *Session, facts inspect.Snapshot, ca []byte, p *remediate.Plan, planned error) error {
+func (o PreflightOptions) Preflight(ctx context.Context, w *Session, snapshot inspect.Snapshot, ca []byte, p *remediate.Plan, planned error) error {
 	if planned == nil && p.Empty() {
-		return o.leftPaused(ctx, w, facts, p)
+		return o.leftPaused(ctx, w, snapshot, p)
 	}
 	var nodes []string
 	if planned == nil {
 		nodes = NodesOf(p)
 	}
-	return o.Ask(ctx, w, facts, ca, nodes, p, planned)
+	return o.Ask(ctx, w, snapshot, ca, nodes, p, planned)
 }
 
 // Ask is preflight for what is done to these nodes, be it by the plan or not.
-func (o PreflightOptions) Ask(ctx context.Context, w *Session, facts inspect.Snapshot, ca []byte, nodes []string, p *remediate.Plan, planned error) error {
+func (o PreflightOptions) Ask(ctx context.Context, w *Session, snapshot inspect.Snapshot, ca []byte, nodes []string, p *remediate.Plan, planned error) error {
 	var refused *remediate.Refusal
 	explains := errors.As(planned, &refused) && refused.Name == "ca-verifies-served"
-	if err := Unreviewed(facts.Cluster, o.Risks); err != nil {
+	if err := Unreviewed(snapshot.Cluster, o.Risks); err != nil {
 		return err // it may be the reason why there is no plan
 	}
-	if reason := unreadVersion(facts.Cluster); reason != "" && p != nil {
+	if reason := unreadVersion(snapshot.Cluster); reason != "" && p != nil {
 		p.Notes.Add(remediate.AcceptedNote(preflight.UnreviewedVersion + ": " + reason + "."))
 	}
-	if facts.Cluster.Versions.WhyUnreviewed() != "" && p != nil {
+	if snapshot.Cluster.Versions.WhyUnreviewed() != "" && p != nil {
 		p.Notes.Add(remediate.AcceptedNote(preflight.UnreviewedVersion + ": " + "what the catalog says of the nearest version that was reviewed is taken."))
 	}
 	if planned != nil && !explains {
@@ -124,12 +118,12 @@ func (o PreflightOptions) Ask(ctx context.Context, w *Session, facts inspect.Sna
 	}
 	approves := p != nil && csr.Approves(p)
 	if w != nil && w.Conn != nil {
-		facts.Served = append(slices.Clone(facts.Served), w.mastersPresent(ctx, facts)...)
+		snapshot.Served = append(slices.Clone(snapshot.Served), w.mastersPresent(ctx, snapshot)...)
 		if !explains {
-			facts.Status = w.Status(ctx, facts, approves)
+			snapshot.Status = w.Status(ctx, snapshot, approves)
 		}
 	}
-	ask := preflight.Of(facts)
+	ask := preflight.Of(snapshot)
 	ask.Pause, ask.CA, ask.Nodes, ask.Script, ask.NeedsSigner = o.Pause, CertsIn(ca), nodes, o.Script, approves
 	if explains {
 		if v := ask.ServerSideVerdict(); v.Status == assess.Fail {
@@ -159,29 +153,29 @@ func (o PreflightOptions) Ask(ctx context.Context, w *Session, facts inspect.Sna
 
 // Status asks the API server for what the preflight of these facts depends on, and no more.
 // approves: requests are to be approved.
-func (w *Session) Status(ctx context.Context, facts inspect.Snapshot, approves bool) *inspect.ClusterStatus {
-	c := w.Conn.Cluster
-	s := &inspect.ClusterStatus{Read: collect.Now(), ControlPlane: c.ControlPlaneStatus(ctx)}
-	switch operated := inspect.HasOperators(facts); {
+func (s *Session) Status(ctx context.Context, snapshot inspect.Snapshot, approves bool) *inspect.ClusterStatus {
+	c := s.Conn.Cluster
+	status := &inspect.ClusterStatus{Read: collect.Now(), ControlPlane: c.ControlPlaneStatus(ctx)}
+	switch operated := inspect.HasOperators(snapshot); {
 	case !operated:
-		s.StaticPods = c.StaticPods(ctx)
+		status.StaticPods = c.StaticPods(ctx)
 	case approves:
-		s.Signers = c.Signers(ctx)
+		status.Signers = c.Signers(ctx)
 	}
-	s.MarkForeign()
-	return s
+	status.MarkForeign()
+	return status
 }
 
 // leftPaused adds to a plan with nothing to do what earlier runs left paused, if it is to
 // be looked after.
-func (o PreflightOptions) leftPaused(ctx context.Context, w *Session, facts inspect.Snapshot, p *remediate.Plan) error {
+func (o PreflightOptions) leftPaused(ctx context.Context, w *Session, snapshot inspect.Snapshot, p *remediate.Plan) error {
 	var m *inspect.ControlPlaneStatus
 	switch {
 	case !o.Pause:
 	case w != nil && w.Conn != nil:
 		m = w.Conn.Cluster.ControlPlaneStatus(ctx)
-	case w == nil && facts.Status != nil:
-		m = facts.Status.ControlPlane
+	case w == nil && snapshot.Status != nil:
+		m = snapshot.Status.ControlPlane
 	}
 	if m == nil {
 		return nil
@@ -203,14 +197,14 @@ func unverified(err error) bool {
 }
 
 // AddUnpauseSteps adds to the plan of an undo what ends the pauses of a run, as the objects say it.
-func (w *Session) AddUnpauseSteps(ctx context.Context, run string, record remediate.RunRecord, p *remediate.Plan) error {
-	if w.Conn == nil {
+func (s *Session) AddUnpauseSteps(ctx context.Context, run string, record remediate.RunRecord, p *remediate.Plan) error {
+	if s.Conn == nil {
 		if action.Paused(record) {
 			p.Notes.Add(remediate.Note{Text: "The run paused health checks; without an API server they stay so: run this again when there is one."})
 		}
 		return nil
 	}
-	m := w.Conn.Cluster.ControlPlaneStatus(ctx)
+	m := s.Conn.Cluster.ControlPlaneStatus(ctx)
 	if g, ok := m.Gap(catalog.MachineHealthChecks, catalog.NodeHealthChecks); ok && action.Paused(record) {
 		return cli.WithHint(cli.NothingChanged(fmt.Errorf("the run paused health checks, and they can't be read: %s", g.Reason)), "%s", g.Next)
 	}
@@ -241,7 +235,7 @@ func (o PreflightOptions) judge(ask preflight.Preflight, p *remediate.Plan) erro
 	if len(stops) > 0 {
 		return Stopped(stops)
 	}
-	p.Checked.Passed, p.Checked.Unknown, p.Checked.AsOf = good, blind, ask.Facts.AsOf()
+	p.Checked.Passed, p.Checked.Unknown, p.Checked.AsOf = good, blind, ask.Snapshot.AsOf()
 	if len(good) > 0 {
 		when := ""
 		if p.Checked.AsOf != "" {
@@ -280,14 +274,14 @@ func Stopped(stops []preflight.Verdict) error {
 }
 
 // mastersPresent reads what each control plane node presents, from nodes that were read.
-func (w *Session) mastersPresent(ctx context.Context, facts inspect.Snapshot) []inspect.Served {
-	all, err := w.Conn.Cluster.NodeObjects(ctx, nil)
+func (s *Session) mastersPresent(ctx context.Context, snapshot inspect.Snapshot) []inspect.Served {
+	all, err := s.Conn.Cluster.NodeObjects(ctx, nil)
 	if err != nil {
 		return nil // what they present is unknown then; api-int was asked in any case
 	}
 	var masters []collect.NodeObject
 	for _, n := range all {
-		if read, ok := facts.Node(n.Name); ok && inspect.RunsAPIServer(facts, read) {
+		if read, ok := snapshot.Node(n.Name); ok && inspect.RunsAPIServer(snapshot, read) {
 			n.Master = true // it may have lost its label
 		}
 		if n.Master {
@@ -297,6 +291,6 @@ func (w *Session) mastersPresent(ctx context.Context, facts inspect.Snapshot) []
 	if len(masters) == 0 {
 		return nil
 	}
-	presented := collect.Handshakes{Nodes: masters, Open: w.Source(gather.Options{}).Open}.Collect(ctx, &facts)
+	presented := collect.Handshakes{Nodes: masters, Open: s.Source(gather.Options{}).Open}.Collect(ctx, &snapshot)
 	return slices.DeleteFunc(presented, func(v inspect.Served) bool { return v.Server != catalog.ListenerAPIServer })
 }

@@ -139,11 +139,11 @@ func (o *Options) emergency(ctx context.Context, sc *pki.Scanner) (*connect.Conn
 }
 
 // Filter leaves only some of the nodes to be read.
-func (w *Session) Filter(wanted func(collect.NodeObject) bool) {
-	w.Objects = slices.DeleteFunc(w.Objects, func(o collect.NodeObject) bool { return !wanted(o) })
-	w.Choice.Names = nil
-	for _, o := range w.Objects {
-		w.Choice.Names = append(w.Choice.Names, o.Name)
+func (s *Session) Filter(wanted func(collect.NodeObject) bool) {
+	s.Objects = slices.DeleteFunc(s.Objects, func(o collect.NodeObject) bool { return !wanted(o) })
+	s.Choice.Names = nil
+	for _, o := range s.Objects {
+		s.Choice.Names = append(s.Choice.Names, o.Name)
 	}
 }
 
@@ -170,19 +170,19 @@ func (o *Options) named() bool {
 }
 
 // Names are the nodes, in the order in which they were named.
-func (w *Session) Names() []string { return w.Choice.Names }
+func (s *Session) Names() []string { return s.Choice.Names }
 
 // Source reads nodes for a plan.
-func (w *Session) Source(o gather.Options) collect.Nodes {
+func (s *Session) Source(o gather.Options) collect.Nodes {
 	o.Texts = true
-	n := w.Choice.Source(w.Objects)
-	n.Options, n.Served, n.Scanner, n.ReadHint = o, true, w.Scanner, w.Choice.Another()
-	n.ReadHintNoSSH = w.Choice.ReadHintNoSSH(w.atConsole)
-	if w.Choice.Local {
+	n := s.Choice.Source(s.Objects)
+	n.Options, n.Served, n.Scanner, n.ReadHint = o, true, s.Scanner, s.Choice.Another()
+	n.ReadHintNoSSH = s.Choice.ReadHintNoSSH(s.atConsole)
+	if s.Choice.Local {
 		n.ReadHint = "run it as root"
 	}
 	n.Open = func(ctx context.Context, node string) (collect.OnNode, error) {
-		opened, err := w.Open(ctx, node)
+		opened, err := s.Open(ctx, node)
 		if err != nil {
 			return nil, err
 		}
@@ -192,53 +192,53 @@ func (w *Session) Source(o gather.Options) collect.Nodes {
 }
 
 // atConsole is what helps at the console of a node that can't be reached.
-func (w *Session) atConsole(node string) string {
-	if w.Script && w.Conn != nil {
-		return "a script for its console: " + inspect.LiveHints(w.App.ProgramName).Next("{} fix-api-int --nodes %s --emit-script scripts", node)
+func (s *Session) atConsole(node string) string {
+	if s.Script && s.Conn != nil {
+		return "a script for its console: " + inspect.LiveHints(s.App.ProgramName).Next("{} fix-api-int --nodes %s --emit-script scripts", node)
 	}
 	return "or run it with --local at its console"
 }
 
-// Facts reads what a plan is made from.
-func (w *Session) Facts(ctx context.Context, o gather.Options) inspect.Snapshot {
-	p := ui.StartProgress(w.App.Streams.ErrOut, nil, collect.Now)
+// ReadSnapshot reads what a plan is made from.
+func (s *Session) ReadSnapshot(ctx context.Context, o gather.Options) inspect.Snapshot {
+	p := ui.StartProgress(s.App.Streams.ErrOut, nil, collect.Now)
 	defer p.Stop()
-	if w.Choice.Prompter != nil {
-		w.Choice.Prompter.Progress = p
+	if s.Choice.Prompter != nil {
+		s.Choice.Prompter.Progress = p
 	}
-	for i := range w.Objects {
-		if w.Conn == nil {
+	for i := range s.Objects {
+		if s.Conn == nil {
 			break
 		}
-		if h, err := w.Conn.Cluster.Heartbeat(ctx, w.Objects[i].Name); err == nil {
-			w.Objects[i].Heartbeat, w.Objects[i].Lease, w.Objects[i].Ready = h.At, h.Lease, h.Ready
+		if h, err := s.Conn.Cluster.Heartbeat(ctx, s.Objects[i].Name); err == nil {
+			s.Objects[i].Heartbeat, s.Objects[i].Lease, s.Objects[i].Ready = h.At, h.Lease, h.Ready
 		} else {
-			w.Objects[i].Lease = inspect.Lease{Unread: err.Error()}
+			s.Objects[i].Lease = inspect.Lease{Unread: err.Error()}
 		}
 	}
-	nodes := w.Source(o)
+	nodes := s.Source(o)
 	nodes.Observe = p.Observe
 	sources := []collect.Source{nodes}
-	if w.Conn != nil {
-		w.Conn.Cluster.Observe = p.Observe
-		sources = append(sources, w.Conn.Cluster.Identity(w.Conn.Server, w.Conn.Context), collect.Originals(w.Conn.Cluster))
+	if s.Conn != nil {
+		s.Conn.Cluster.Observe = p.Observe
+		sources = append(sources, s.Conn.Cluster.Identity(s.Conn.Server, s.Conn.Context), collect.Originals(s.Conn.Cluster))
 	}
-	s := collect.All(ctx, sources...)
-	s.Taken = collect.Now()
-	if w.Conn != nil {
-		s.Cluster.Clock, s.Cluster.Unauthenticated = w.Conn.Clock.Reading(), w.Conn.Unauthenticated
-		w.Conn.Cluster.RereadLeases(ctx, &s)
+	snapshot := collect.All(ctx, sources...)
+	snapshot.Taken = collect.Now()
+	if s.Conn != nil {
+		snapshot.Cluster.Clock, snapshot.Cluster.Unauthenticated = s.Conn.Clock.Reading(), s.Conn.Unauthenticated
+		s.Conn.Cluster.RereadLeases(ctx, &snapshot)
 	}
-	s.MarkForeign()
-	s.Advise(inspect.LiveHints(w.App.ProgramName))
-	s.Sort()
-	return s
+	snapshot.MarkForeign()
+	snapshot.Advise(inspect.LiveHints(s.App.ProgramName))
+	snapshot.Sort()
+	return snapshot
 }
 
 // Env is what a run acts through.
-func (w *Session) Env(run string, o gather.Options) *remediate.Env {
+func (s *Session) Env(run string, o gather.Options) *remediate.Env {
 	env := &remediate.Env{
-		RunID: run, Open: w.Open, Now: collect.Now, Hints: inspect.LiveHints(w.App.ProgramName),
+		RunID: run, Open: s.Open, Now: collect.Now, Hints: inspect.LiveHints(s.App.ProgramName),
 		Sleep: func(ctx context.Context, d time.Duration) error {
 			select {
 			case <-ctx.Done():
@@ -247,27 +247,27 @@ func (w *Session) Env(run string, o gather.Options) *remediate.Env {
 				return nil
 			}
 		},
-		Facts: func(ctx context.Context, n nodeexec.Node) (inspect.Snapshot, error) {
+		ReadNode: func(ctx context.Context, n nodeexec.Node) (inspect.Snapshot, error) {
 			only := gather.Options{Only: true, Paths: slices.Concat(catalog.KubeletKubeconfigs(), catalog.KubeadmKubeconfigs(), []string{path.Dir(inspect.KubeletClient)}, o.Paths)}
-			s, _, err := w.Source(only).Read(ctx, collect.NodeObject{Name: n.Name()}, connect.OnNode{Node: n, Way: nodeexec.Via(n)})
-			s.MarkForeign()
-			s.Advise(inspect.LiveHints(w.App.ProgramName))
-			return s, err
+			snapshot, _, err := s.Source(only).Read(ctx, collect.NodeObject{Name: n.Name()}, connect.OnNode{Node: n, Way: nodeexec.Via(n)})
+			snapshot.MarkForeign()
+			snapshot.Advise(inspect.LiveHints(s.App.ProgramName))
+			return snapshot, err
 		},
 	}
 	env.RestartProbe = func(ctx context.Context, n nodeexec.Node) (*inspect.RestartProbe, error) {
-		only := w.Source(gather.Options{Only: true, Paths: slices.Concat(catalog.KubeletKubeconfigs(), catalog.KubeadmKubeconfigs())})
+		only := s.Source(gather.Options{Only: true, Paths: slices.Concat(catalog.KubeletKubeconfigs(), catalog.KubeadmKubeconfigs())})
 		only.Served, only.RestartProbe = false, true
-		s, _, err := only.Read(ctx, collect.NodeObject{Name: n.Name()}, connect.OnNode{Node: n, Way: nodeexec.Via(n)})
-		if err != nil || len(s.Nodes) == 0 {
+		snapshot, _, err := only.Read(ctx, collect.NodeObject{Name: n.Name()}, connect.OnNode{Node: n, Way: nodeexec.Via(n)})
+		if err != nil || len(snapshot.Nodes) == 0 {
 			return nil, err
 		}
-		s.MarkForeign()
-		return s.Nodes[0].RestartProbe, nil
+		snapshot.MarkForeign()
+		return snapshot.Nodes[0].RestartProbe, nil
 	}
-	if w.Conn != nil {
-		env.Heartbeat, env.Signer, env.APIClock = w.Conn.Cluster.Heartbeat, w.Conn.Cluster.Signer, w.Conn.Clock.Reading
-		env.Kube, env.Dynamic, env.Servers = w.Conn.Kube, w.Conn.Dynamic, w.Conn.Servers()
+	if s.Conn != nil {
+		env.Heartbeat, env.Signer, env.APIClock = s.Conn.Cluster.Heartbeat, s.Conn.Cluster.Signer, s.Conn.Clock.Reading
+		env.Kube, env.Dynamic, env.Servers = s.Conn.Kube, s.Conn.Dynamic, s.Conn.Servers()
 	}
 	return env
 }
@@ -286,10 +286,10 @@ func Journals() (remediate.Journals, error) {
 }
 
 // OnNode does something on a node.
-func (w *Session) OnNode(ctx context.Context, node string, do func(context.Context, nodeexec.Node) error) (err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, w.Choice.Timeout, fmt.Errorf("not done after %s", w.Choice.Timeout))
+func (s *Session) OnNode(ctx context.Context, node string, do func(context.Context, nodeexec.Node) error) (err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.Choice.Timeout, fmt.Errorf("not done after %s", s.Choice.Timeout))
 	defer cancel()
-	n, err := w.Open(ctx, node)
+	n, err := s.Open(ctx, node)
 	if err != nil {
 		return err
 	}

@@ -67,8 +67,8 @@ func TestRejoinIsRefusedBeforeARestartWhereTheSignerCannotSign(t *testing.T) {
 		}
 		var out plugintest.Transcript
 		w := applytest.OnNodes(conn, &out)
-		facts := inspect.Snapshot{Taken: now, Cluster: inspect.Cluster{Versions: catalog.Versions{Cluster: "4.15.1"}}}
-		err = (apply.PreflightOptions{}).Preflight(t.Context(), w, facts, nil, c.plan, nil)
+		snapshot := inspect.Snapshot{Taken: now, Cluster: inspect.Cluster{Versions: catalog.Versions{Cluster: "4.15.1"}}}
+		err = (apply.PreflightOptions{}).Preflight(t.Context(), w, snapshot, nil, c.plan, nil)
 		if err == nil {
 			t.Fatalf("%s: nothing is refused", name)
 		}

@@ -38,7 +38,6 @@ func (w fileStep) Diff(inspect.Snapshot, time.Time) (*remediate.Change, error) {
 
 func (w fileStep) Apply(context.Context, *remediate.Env, *remediate.Change) error { return w.write() }
 func (fileStep) Verify(context.Context, *remediate.Env, *remediate.Change) error  { return nil }
-func (fileStep) Undo(context.Context, *remediate.Env, *remediate.Change) error    { return nil }
 
 // writingOn is a plan that changes files of nodes, one after another.
 func writingOn(actions ...fileStep) *remediate.Plan {

@@ -67,7 +67,7 @@ func NoNode(s *inspect.Snapshot, name string, hints inspect.Hints) error {
 		return g.What == "nodes" || g.What == "node/"+name
 	})
 	var names []string
-	for _, n := range slices.Concat(s.Nodes, s.LeftOut()) {
+	for _, n := range s.AllNodes() {
 		if n.Name == name {
 			return nil
 		}

@@ -53,9 +53,9 @@ const liveRemark = "on the live cluster; asks before it changes anything"
 
 // wayIn are the flags by which the nodes in a file can be reached again: a way that has to be named to
 // be the first one, and that all of them were read by.
-func wayIn(facts inspect.Snapshot) string {
+func wayIn(snapshot inspect.Snapshot) string {
 	way := ""
-	for _, n := range facts.Nodes {
+	for _, n := range snapshot.Nodes {
 		switch {
 		case n.Via == "" || n.Via == way:
 		case way != "" || !nodeexec.WayOf(n.Via).Resumable:

@@ -200,18 +200,18 @@ func (o *fixOptions) command() string {
 }
 
 // plan makes the plan for these facts.
-func (o *fixOptions) plan(fix apiint.Repair, run string, facts inspect.Snapshot) (*remediate.Plan, error) {
+func (o *fixOptions) plan(fix apiint.Repair, run string, snapshot inspect.Snapshot) (*remediate.Plan, error) {
 	if !o.pretrust {
-		return fix.Plan(run, facts, facts.Taken)
+		return fix.Plan(run, snapshot, snapshot.Taken)
 	}
-	ahead, err := apiint.PretrustOf(facts, facts.Taken)
+	ahead, err := apiint.PretrustOf(snapshot, snapshot.Taken)
 	if err != nil {
 		return nil, err
 	}
 	if fix.FollowUp.Network != nil {
 		fix.FollowUp.Network.Next = ahead.CAs
 	}
-	p, err := fix.Plan(run, facts, facts.Taken)
+	p, err := fix.Plan(run, snapshot, snapshot.Taken)
 	if err != nil {
 		return nil, err
 	}
@@ -234,12 +234,12 @@ func (o *fixOptions) execute(ctx context.Context, w *apply.Session, given []byte
 		a.Verified = o.after.verified
 	}
 	a.Plan = func(ctx context.Context) (*remediate.Plan, error) {
-		facts := o.preflight.Accepted(w.Facts(ctx, gather.Options{}))
+		snapshot := o.preflight.Accepted(w.ReadSnapshot(ctx, gather.Options{}))
 		if ctx.Err() != nil {
 			return nil, cli.NothingChanged(errors.New("interrupted"))
 		}
 		fix := fix
-		if err := o.followUp(ctx, w, facts, &fix, func(text string) { a.Printf("    %s\n", ui.Clean(text)) }); err != nil {
+		if err := o.followUp(ctx, w, snapshot, &fix, func(text string) { a.Printf("    %s\n", ui.Clean(text)) }); err != nil {
 			return nil, err
 		}
 		if patch := fix.FollowUp.Patch; patch != nil {
@@ -250,8 +250,8 @@ func (o *fixOptions) execute(ctx context.Context, w *apply.Session, given []byte
 			kept := js.ObjectBackup(a.RunID)
 			patch.Keep = func(text []byte) error { return apply.KeepFile(kept, text) }
 		}
-		p, err := o.plan(fix, a.RunID, facts)
-		err = o.preflight.Preflight(ctx, w, facts, fix.CA, p, withPast(err, a.Lines.PastMasters))
+		p, err := o.plan(fix, a.RunID, snapshot)
+		err = o.preflight.Preflight(ctx, w, snapshot, fix.CA, p, withPast(err, a.Lines.PastMasters))
 		if err == nil && w.NoAPI != nil {
 			p.Notes.Add(remediate.Note{Text: "Without the API server: " + foreign.Prose(w.NoAPI.Error())})
 		}

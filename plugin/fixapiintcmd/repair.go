@@ -104,7 +104,7 @@ func (o *repairOptions) repair(ctx context.Context, w *apply.Session, given []by
 
 // followUp reads what decides on the steps that follow those of kubelets. say is told what
 // is waited for.
-func (o *repairOptions) followUp(ctx context.Context, w *apply.Session, facts inspect.Snapshot, fix *apiint.Repair, say func(string)) error {
+func (o *repairOptions) followUp(ctx context.Context, w *apply.Session, snapshot inspect.Snapshot, fix *apiint.Repair, say func(string)) error {
 	if w.Conn == nil {
 		return nil
 	}
@@ -114,10 +114,10 @@ func (o *repairOptions) followUp(ctx context.Context, w *apply.Session, facts in
 	if !w.All {
 		return nil
 	}
-	if err := o.follow(fix, say, func() (apply.NetworkFacts, error) { return apply.NetworkOf(ctx, w, facts.Cluster.Versions) }); err != nil {
+	if err := o.follow(fix, say, func() (apply.NetworkFacts, error) { return apply.NetworkOf(ctx, w, snapshot.Cluster.Versions) }); err != nil {
 		return err
 	}
-	patch, wanted, err := o.network.Patches(ctx, w, apply.CertsIn(fix.CA), facts.Taken)
+	patch, wanted, err := o.network.Patches(ctx, w, apply.CertsIn(fix.CA), snapshot.Taken)
 	if wanted {
 		fix.FollowUp.Patch = &patch
 	}
@@ -125,15 +125,15 @@ func (o *repairOptions) followUp(ctx context.Context, w *apply.Session, facts in
 }
 
 // followUpInFile is followUp by the status in a file; without one, nothing follows.
-func (o *repairOptions) followUpInFile(facts inspect.Snapshot, fix *apiint.Repair) error {
-	if facts.Status == nil || fix.Nodes != nil {
+func (o *repairOptions) followUpInFile(snapshot inspect.Snapshot, fix *apiint.Repair) error {
+	if snapshot.Status == nil || fix.Nodes != nil {
 		return nil
 	}
 	return o.follow(fix, nil, func() (apply.NetworkFacts, error) {
-		if facts.Status.Network == nil && len(catalog.NetworkNamespaces(facts.Cluster.Versions)) > 0 {
-			return apply.NetworkFacts{}, cli.WithHint(errors.New("the network's pods are not in the file"), "%s; or leave the network's pods as they are: --restart-network=never", facts.Hints.Unread(inspect.MayList("pods", "")))
+		if snapshot.Status.Network == nil && len(catalog.NodeDaemonSetNamespaces(snapshot.Cluster.Versions)) > 0 {
+			return apply.NetworkFacts{}, cli.WithHint(errors.New("the network's pods are not in the file"), "%s; or leave the network's pods as they are: --restart-network=never", snapshot.Hints.Unread(inspect.MayList("pods", "")))
 		}
-		return apply.NetworkIn(facts.Status.Network)
+		return apply.NetworkIn(snapshot.Status.Network)
 	})
 }
 

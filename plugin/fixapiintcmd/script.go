@@ -32,11 +32,11 @@ func (o *fixOptions) emit(ctx context.Context, w *apply.Session, given []byte) e
 	if err := o.findCA(ctx, w, given, &fix); err != nil {
 		return err
 	}
-	facts := o.preflight.Accepted(w.Facts(ctx, gather.Options{}))
+	snapshot := o.preflight.Accepted(w.ReadSnapshot(ctx, gather.Options{}))
 	if ctx.Err() != nil {
 		return cli.NothingChanged(errors.New("interrupted"))
 	}
-	if err := o.emitFor(ctx, w, fix, facts); err != nil || w.NoAPI == nil {
+	if err := o.emitFor(ctx, w, fix, snapshot); err != nil || w.NoAPI == nil {
 		return err
 	}
 	ui.Printf(o.App.Streams.ErrOut, "Without the API server: %s\n", foreign.Prose(w.NoAPI.Error()))
@@ -80,21 +80,21 @@ func (f *fixFlags) checkEmit() error {
 
 // emitFor writes the scripts if the cluster's state allows what they do. w is nil for
 // facts from a file.
-func (o *fixOptions) emitFor(ctx context.Context, w *apply.Session, fix apiint.Repair, facts inspect.Snapshot) error {
+func (o *fixOptions) emitFor(ctx context.Context, w *apply.Session, fix apiint.Repair, snapshot inspect.Snapshot) error {
 	if len(fix.Nodes) == 0 {
-		for _, n := range facts.Nodes {
+		for _, n := range snapshot.Nodes {
 			fix.Nodes = append(fix.Nodes, n.Name)
 		}
 	}
-	scripts, notes, err := fix.Scripts(remediate.NewRun(collect.Now()), facts, facts.Taken)
+	scripts, notes, err := fix.Scripts(remediate.NewRun(collect.Now()), snapshot, snapshot.Taken)
 	p := &remediate.Plan{Notes: notes}
 	var nodes []string // to which something is done, as far as is known
 	unchecked := false // something is done to a node, and neither it nor the cluster was read
 	for i := range scripts {
-		n, ok := facts.Node(scripts[i].Node)
+		n, ok := snapshot.Node(scripts[i].Node)
 		switch {
 		case scripts[i].Idle:
-		case ok && n.Via != "" || clusterKnown(w, facts):
+		case ok && n.Via != "" || clusterKnown(w, snapshot):
 			nodes = append(nodes, scripts[i].Node)
 		default:
 			unchecked = true
@@ -102,9 +102,9 @@ func (o *fixOptions) emitFor(ctx context.Context, w *apply.Session, fix apiint.R
 	}
 	switch {
 	case err != nil || len(nodes) > 0:
-		err = o.preflight.Ask(ctx, w, facts, fix.CA, nodes, p, err)
+		err = o.preflight.Ask(ctx, w, snapshot, fix.CA, nodes, p, err)
 	case unchecked:
-		err = apply.Unreviewed(facts.Cluster, o.preflight.Risks)
+		err = apply.Unreviewed(snapshot.Cluster, o.preflight.Risks)
 		p.Notes.Add(remediate.Note{Text: "Not checked: the state of the cluster. Neither an API server nor a snapshot tells whether an upgrade, a rollout or a reboot is under way: oc get clusterversion,clusteroperators,machineconfigpools"})
 	}
 	if err != nil {
@@ -134,8 +134,8 @@ func (o *fixOptions) emitFor(ctx context.Context, w *apply.Session, fix apiint.R
 
 // clusterKnown reports whether the checks of the whole cluster have somebody to ask: the API
 // server, or the file that was given in its place.
-func clusterKnown(w *apply.Session, facts inspect.Snapshot) bool {
-	return w != nil && w.Conn != nil || w == nil && facts.Status != nil
+func clusterKnown(w *apply.Session, snapshot inspect.Snapshot) bool {
+	return w != nil && w.Conn != nil || w == nil && snapshot.Status != nil
 }
 
 // writeNew writes a file that is not there yet.

@@ -116,10 +116,10 @@ func (o *statusOptions) run(ctx context.Context) error {
 	}
 	lease := leaseOf(ctx, w)
 	fix, err := o.repair(ctx, w, given)
-	var facts inspect.Snapshot
+	var snapshot inspect.Snapshot
 	if err == nil {
-		facts = w.Facts(ctx, gather.Options{})
-		err = o.followUp(ctx, w, facts, &fix, nil)
+		snapshot = w.ReadSnapshot(ctx, gather.Options{})
+		err = o.followUp(ctx, w, snapshot, &fix, nil)
 	}
 	if closed := w.Close(); closed != nil {
 		cli.Warn(o.App.Streams, "clean up: ", closed)
@@ -130,17 +130,17 @@ func (o *statusOptions) run(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return errors.New("interrupted")
 	}
-	return o.tell(fix, facts, lease)
+	return o.tell(fix, snapshot, lease)
 }
 
 // tell judges facts as a repair would, and prints what it finds. lease is the run that
 // changes the cluster; nil: none does, or it was not asked.
-func (o *statusOptions) tell(fix apiint.Repair, facts inspect.Snapshot, lease *repairLease) error {
+func (o *statusOptions) tell(fix apiint.Repair, snapshot inspect.Snapshot, lease *repairLease) error {
 	fix.Order.Accept = []string{preflight.MastersFirst} // it is shown, and nothing is done
-	p, err := fix.Plan(remediate.NewRun(collect.Now()), facts, facts.Taken)
+	p, err := fix.Plan(remediate.NewRun(collect.Now()), snapshot, snapshot.Taken)
 	var refusal *remediate.Refusal
-	if errors.As(err, &refusal) && refusal.Node != "" && fix.Nodes == nil && len(facts.Nodes) > 0 && refusal.Name != "node-role" {
-		p, err = &remediate.Plan{Basis: facts, Now: facts.Taken, Unknown: unknownNodes(err, facts)}, nil
+	if errors.As(err, &refusal) && refusal.Node != "" && fix.Nodes == nil && len(snapshot.Nodes) > 0 && refusal.Name != "node-role" {
+		p, err = &remediate.Plan{Basis: snapshot, Now: snapshot.Taken, Unknown: unknownNodes(err, snapshot)}, nil
 	}
 	if err != nil {
 		if o.output == "" {

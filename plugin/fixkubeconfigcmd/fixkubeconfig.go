@@ -95,9 +95,10 @@ func (f *ownFlags) addFlags(cmd *cobra.Command) {
 }
 
 func (f *ownFlags) toOptions(ctx context.Context) (*ownOptions, error) {
+	if err := apply.CheckDryRun(f.dryRun, apply.DryRunClient); err != nil {
+		return nil, err
+	}
 	switch {
-	case f.dryRun != apply.DryRunNone && f.dryRun != apply.DryRunClient:
-		return nil, ui.Invalid("--dry-run", f.dryRun, apply.DryRunNone, apply.DryRunClient)
 	case f.caFile != "" && f.caFrom != "":
 		return nil, errors.New("--ca-file and --api-ca-from are two sources of the CA: give one")
 	case f.caFrom == "" && f.ssh.Given():

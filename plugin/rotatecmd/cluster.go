@@ -100,7 +100,7 @@ func ask(ctx context.Context, conn *connect.Connection, r *rotate.Reading) {
 	if signed, _ := r.Chain(of).Signed(); signed != catalog.No {
 		return
 	}
-	status.Network = conn.Cluster.Network(ctx, catalog.NetworkNamespaces(r.Facts.Snapshot.Cluster.Versions))
+	status.Network = conn.Cluster.Network(ctx, catalog.NodeDaemonSetNamespaces(r.Facts.Snapshot.Cluster.Versions))
 	status.MarkForeign()
 }
 

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -14,6 +15,47 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
+
+// The document that rotate prints as JSON and YAML; see docs/rotate.md.
+type (
+	rotationPlanDocument struct {
+		APIVersion   string               `json:"apiVersion"`
+		Kind         string               `json:"kind"`
+		Server       string               `json:"server,omitempty"`
+		Version      string               `json:"version,omitempty"`
+		Unreviewed   string               `json:"unreviewed,omitempty"` // versions that run and were not reviewed
+		Taken        time.Time            `json:"taken"`                // when the cluster was read
+		Secret       string               `json:"secret"`
+		Certificate  *apply.PlanCert      `json:"certificate,omitempty"` // that is there now
+		Owner        string               `json:"owner"`
+		Annotation   string               `json:"annotation"` // that is removed
+		DryRun       string               `json:"dryRun"`
+		Annotations  []annotationDiff     `json:"annotations"` // that differ, as the API server sees it
+		Checks       []rotationCheck      `json:"checks"`
+		Accepted     []string             `json:"accepted"`
+		Awaited      []string             `json:"awaited,omitempty"`
+		Consequences []rotate.Consequence `json:"consequences"`
+		Undo         string               `json:"undo"`
+		// With --leaf: why the signer is not rotated, and what it signs that is.
+		SignerUnchanged string         `json:"signerUnchanged,omitempty"`
+		Leaves          []rotationLeaf `json:"leaves,omitempty"`
+	}
+	rotationLeaf struct {
+		Secret      string           `json:"secret"`
+		Annotation  string           `json:"annotation"`
+		Annotations []annotationDiff `json:"annotations"`
+		Checks      []rotationCheck  `json:"checks"`
+		Accepted    []string         `json:"accepted"`
+		Awaited     []string         `json:"awaited"`
+	}
+	annotationDiff struct {
+		Name   string  `json:"name"`
+		Before *string `json:"before"` // null: not there
+		After  *string `json:"after"`
+	}
+)
+
+const noUndo = "none: the old key is gone once the new one is made. Clients that trust the old CA trust it until it expires. Where the new CA does not arrive, bring it there; what it signs is rotated later"
 
 func (o *rotateOptions) showPlans(plans []rotate.Planned) error {
 	out := o.app.Streams.Out

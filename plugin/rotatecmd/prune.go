@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -31,8 +30,16 @@ func pruneRisks() []string {
 	return []string{rotate.SignerTrusted, rotate.AllRead, rotate.TenantsRead, rotate.TenantsHold, rotate.JustSigned, remediate.NoLease, preflight.UnauthenticatedAPI, preflight.UnreviewedVersion}
 }
 
+// pruneFlags is what was typed of rotate prune.
+type pruneFlags struct {
+	readFlags
+	dryRun string
+	yes    bool
+	risks  []string
+}
+
 func newRotatePruneCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
-	f := &rotateFlags{app: app, config: config}
+	f := &pruneFlags{readFlags: readFlags{app: app, config: config}}
 	cmd := &cobra.Command{
 		Use:   "prune NAME",
 		Short: "Remove old CAs of a signer that no certificate needs",
@@ -52,7 +59,7 @@ Exit codes: 0 done, or there is nothing to remove; 1 a dry run would remove some
 		ValidArgsFunction: completeRotated,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			apply.FromIsDryRun(cmd, f.from, &f.dryRun)
-			o, err := f.toPruneOptions(cmd.Context(), args)
+			o, err := f.toOptions(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
@@ -64,28 +71,25 @@ Exit codes: 0 done, or there is nothing to remove; 1 a dry run would remove some
 	flags := cmd.Flags()
 	apply.AddDryRunFlag(cmd, &f.dryRun, `"client", or no value, only lists what could be removed; "server" has the API server try it. Exit code 1 if anything could.`, apply.DryRunClient, apply.DryRunServer)
 	flags.BoolVarP(&f.yes, "yes", "y", false, "Apply the plan without asking.")
-	flags.StringSliceVar(&f.risks, "accept-risk", nil, "Accept this risk, by its name: "+strings.Join(pruneRisks(), ", ")+".")
-	ui.Must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(pruneRisks(), cobra.ShellCompDirectiveNoFileComp)))
+	apply.AddRiskFlag(cmd, &f.risks, "Accept this risk, by its name", pruneRisks())
 	return cmd
 }
 
-func (f *rotateFlags) checkPrune() error {
-	for _, risk := range f.risks {
-		if !slices.Contains(pruneRisks(), risk) {
-			return ui.Invalid("--accept-risk", risk, pruneRisks()...)
-		}
+func (f *pruneFlags) check() error {
+	if err := apply.CheckRisks(f.risks, pruneRisks()); err != nil {
+		return err
 	}
-	switch {
-	case !slices.Contains([]string{apply.DryRunNone, apply.DryRunClient, apply.DryRunServer}, f.dryRun):
-		return ui.Invalid("--dry-run", f.dryRun, apply.DryRunNone, apply.DryRunClient, apply.DryRunServer)
-	case len(f.from) > 0 && f.dryRun != apply.DryRunClient:
+	if err := apply.CheckDryRun(f.dryRun, apply.DryRunClient, apply.DryRunServer); err != nil {
+		return err
+	}
+	if len(f.from) > 0 && f.dryRun != apply.DryRunClient {
 		return errors.New("--from changes nothing: --dry-run=client goes with it")
 	}
 	return nil
 }
 
 // pruneNodes are the nodes to read: all, unless it is said otherwise.
-func (f *rotateFlags) pruneNodes() connect.NodeFlags {
+func (f *pruneFlags) pruneNodes() connect.NodeFlags {
 	nodes := f.nodes
 	if !nodes.Given() && len(nodes.Nodes) == 0 && len(f.from) == 0 { // "none" is not given, and meant
 		nodes.Nodes = []string{connect.AllNodes}
@@ -93,15 +97,15 @@ func (f *rotateFlags) pruneNodes() connect.NodeFlags {
 	return nodes
 }
 
-func (f *rotateFlags) toPruneOptions(ctx context.Context, args []string) (*rotateOptions, error) {
-	if err := f.checkPrune(); err != nil {
+func (f *pruneFlags) toOptions(ctx context.Context, args []string) (*rotateOptions, error) {
+	if err := f.check(); err != nil {
 		return nil, err
 	}
 	o, err := f.optionsFor(ctx, f.pruneNodes(), args)
 	if err != nil {
 		return nil, err
 	}
-	o.reading.Nodes.Served = true
+	o.dryRun, o.yes, o.risks, o.reading.Nodes.Served = f.dryRun, f.yes, f.risks, true
 	return o, o.checkNames()
 }
 
@@ -212,6 +216,46 @@ func (p pruning) print(out io.Writer) error {
 	}
 	_, err := io.WriteString(out, ui.CleanLines(w.String()))
 	return err
+}
+
+// pruneScreen prints which CAs are removed, each of them, and how many stay.
+func (o *rotateOptions) pruneScreen(out io.Writer, p pruning) error {
+	a, page := ui.NewOneScreen(out), ui.NewPage(out)
+	most := screenLines
+	o.head(a, page, p.Reading)
+	at := p.of.Rotation.Bundle
+	a.Line(ui.Always, "%s%s/%s", label("bundle"), at.Namespace, at.Name)
+	a.Line(ui.Always, "%s%s, %d removed", label(""), ui.Count(len(p.cas), "CA"), p.removable())
+	for _, ca := range p.cas {
+		if ca.Keep == "" {
+			a.Whole("%s", "- remove  "+pki.Named(ca.Cert)+", "+validity(ca.Cert, p.Facts.Now))
+		}
+		for _, cert := range ca.Tenants {
+			a.Line(ui.Useful, "%s%s", label("  refused"), cert)
+		}
+	}
+	for _, ca := range p.cas {
+		if ca.Keep != "" {
+			a.Line(ui.Useful, "%s%s: %s", label("  stays"), shortName(p.of, ca.Cert), ca.Keep)
+		}
+	}
+	a.Gap()
+	if p.removable() == 0 {
+		a.Line(ui.Always, "No changes: no CA of the bundle can be removed")
+		return a.Print(out, most, "all of it: --details")
+	}
+	a.Prose(ui.Always, 2, label("note"), "copies of these CAs elsewhere stay trusted; a certificate of theirs that was not read is refused from now on")
+	a.Line(ui.Always, "%sa patch that restores the bundle is kept, and printed at the end", label("undo"))
+	next := o.again + " " + nodeexec.Quote(o.names...)
+	switch o.dryRun {
+	case apply.DryRunClient:
+		a.Whole("%s", label("next")+next+" --dry-run="+apply.DryRunServer)
+	case apply.DryRunServer:
+		a.Whole("%s", label("next")+next)
+	default: // it is asked
+		most -= questionLines
+	}
+	return a.Print(out, most, "all of it: --details")
 }
 
 // remove asks, and does it.

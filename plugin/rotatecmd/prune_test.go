@@ -16,10 +16,10 @@ func TestPruneReadsAllNodes(t *testing.T) {
 		{[]string{connect.NoNodes}, []string{connect.NoNodes}},
 		{[]string{"worker-0"}, []string{"worker-0"}},
 	} {
-		f := &rotateFlags{dryRun: apply.DryRunNone}
+		f := &pruneFlags{dryRun: apply.DryRunNone}
 		f.nodes.Nodes, f.nodes.Via = c.said, connect.ViaAuto
 		got := f.pruneNodes().Nodes
-		if err := f.checkPrune(); err != nil || !slices.Equal(got, c.want) {
+		if err := f.check(); err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("--nodes %v reads %v, want %v: %v", c.said, got, c.want, err)
 		}
 	}

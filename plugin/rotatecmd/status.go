@@ -23,8 +23,14 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
 
+// statusFlags is what was typed of rotate status.
+type statusFlags struct {
+	readFlags
+	wait time.Duration
+}
+
 func newRotateStatusCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
-	f := &rotateFlags{app: app, config: config}
+	f := &statusFlags{readFlags: readFlags{app: app, config: config}}
 	cmd := &cobra.Command{
 		Use:   "status NAME",
 		Short: "Tell how far a signer's newest certificate is on its way to all clients",
@@ -41,7 +47,7 @@ Exit codes: 0 all stages are reached; 1 some are not yet; 2 usage or no access; 
 		Args:              oneName(app),
 		ValidArgsFunction: completeRotated,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := f.toStatusOptions(cmd.Context(), args)
+			o, err := f.toOptions(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
@@ -91,7 +97,7 @@ type (
 	}
 )
 
-func (f *rotateFlags) toStatusOptions(ctx context.Context, args []string) (*rotateOptions, error) {
+func (f *statusFlags) toOptions(ctx context.Context, args []string) (*rotateOptions, error) {
 	switch {
 	case !slices.Contains([]string{"", "json", "yaml"}, f.output):
 		return nil, ui.Invalid("--output", f.output, "json", "yaml")
@@ -102,7 +108,7 @@ func (f *rotateFlags) toStatusOptions(ctx context.Context, args []string) (*rota
 	if err != nil {
 		return nil, err
 	}
-	o.reading.Nodes.Served = true
+	o.wait, o.reading.Nodes.Served = f.wait, true
 	return o, o.checkNames()
 }
 
@@ -137,10 +143,10 @@ func (o *rotateOptions) showStages(p rotate.Progress) error {
 	case o.output == "":
 		return o.stagesScreen(out, p)
 	}
-	facts, of := p.Planned.Facts.Snapshot, p.Planned.Of
-	c := facts.Cluster
+	snapshot, of := p.Planned.Facts.Snapshot, p.Planned.Of
+	c := snapshot.Cluster
 	d := rotationStatusDocument{
-		APIVersion: report.APIVersion, Kind: "RotationStatus", Server: c.Server, Version: c.Versions.Cluster, Unreviewed: c.Versions.WhyUnreviewed(), Unauthenticated: c.Unauthenticated, Taken: facts.Taken,
+		APIVersion: report.APIVersion, Kind: "RotationStatus", Server: c.Server, Version: c.Versions.Cluster, Unreviewed: c.Versions.WhyUnreviewed(), Unauthenticated: c.Unauthenticated, Taken: snapshot.Taken,
 		Secret: of.At.Namespace + "/" + of.At.Name, Stages: []rotationStage{},
 	}
 	if cert := of.Cert(); cert != nil {

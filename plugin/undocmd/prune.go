@@ -65,17 +65,14 @@ func (f *pruneFlags) addFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.olderThan, "older-than", "", "All runs that began longer ago than this, such as 30d or 1y.")
 	apply.AddDryRunFlag(cmd, &f.DryRun, `"client", or no value, lists the runs and removes nothing; exit code 1 if there is one to remove.`, apply.DryRunClient)
 	cmd.Flags().BoolVarP(&f.Yes, "yes", "y", false, "Do it without asking.")
-	cmd.Flags().StringSliceVar(&f.risks, "accept-risk", nil, "Accept this risk, by its name: "+strings.Join(runsRisks(), ", ")+".")
-	ui.Must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(runsRisks(), cobra.ShellCompDirectiveNoFileComp)))
+	apply.AddRiskFlag(cmd, &f.risks, "Accept this risk, by its name", runsRisks())
 }
 
 func runsRisks() []string { return []string{preflight.UnauthenticatedAPI} }
 
 func (f *pruneFlags) toOptions(ctx context.Context, args []string) (*pruneOptions, error) {
-	for _, risk := range f.risks {
-		if !slices.Contains(runsRisks(), risk) {
-			return nil, ui.Invalid("--accept-risk", risk, runsRisks()...)
-		}
+	if err := apply.CheckRisks(f.risks, runsRisks()); err != nil {
+		return nil, err
 	}
 	if (len(args) == 0) == (f.olderThan == "") {
 		return nil, cli.WithHint(errors.New("name runs, or give --older-than"), "%s runs", f.App.ProgramName)

@@ -98,8 +98,7 @@ func oneRun(program string) cobra.PositionalArgs {
 func (f *undoFlags) addFlags(cmd *cobra.Command) {
 	f.AddFlags(cmd, "Only these nodes of the run, in this order.")
 	cmd.Flags().BoolVar(&f.fromNodes, "from-nodes", false, "Do without the journal: what the run changed is read from the nodes named with --nodes.")
-	cmd.Flags().StringSliceVar(&f.risks, "accept-risk", nil, "Accept this risk, by its name: "+strings.Join(undoRisks(), ", ")+".")
-	ui.Must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(undoRisks(), cobra.ShellCompDirectiveNoFileComp)))
+	apply.AddRiskFlag(cmd, &f.risks, "Accept this risk, by its name", undoRisks())
 }
 
 func undoRisks() []string {
@@ -111,10 +110,8 @@ func (f *undoFlags) toOptions(ctx context.Context, run string) (*undoOptions, er
 	if err != nil {
 		return nil, err
 	}
-	for _, risk := range f.risks {
-		if !slices.Contains(undoRisks(), risk) {
-			return nil, ui.Invalid("--accept-risk", risk, undoRisks()...)
-		}
+	if err := apply.CheckRisks(f.risks, undoRisks()); err != nil {
+		return nil, err
 	}
 	if !remediate.ValidRun(run) {
 		return nil, cli.WithHint(fmt.Errorf("run %q: the ID of a run is such as 20260131-120000-1a2b3c", run), "%s runs", f.App.ProgramName)
@@ -212,13 +209,13 @@ func (o *undoOptions) undo(ctx context.Context, w *apply.Session, record remedia
 			}
 			u.Nodes = append(u.Nodes, undo.NodeBackups{Node: name, Backups: entries})
 		}
-		facts := w.Facts(ctx, read)
+		snapshot := w.ReadSnapshot(ctx, read)
 		if ctx.Err() != nil {
 			return nil, cli.NothingChanged(errors.New("interrupted"))
 		}
-		p, err := u.Plan(o.undoes, facts, facts.Taken)
+		p, err := u.Plan(o.undoes, snapshot, snapshot.Taken)
 		if err == nil {
-			err = o.settled(ctx, w, facts, p)
+			err = o.settled(ctx, w, snapshot, p)
 		}
 		if err == nil {
 			err = w.AddUnpauseSteps(ctx, o.undoes, record, p)
@@ -248,12 +245,12 @@ func byHand(run string, record remediate.RunRecord) (notes []string, err error) 
 }
 
 // settled refuses to restart kubelets of masters while static pods are rolled out to them.
-func (o *undoOptions) settled(ctx context.Context, w *apply.Session, facts inspect.Snapshot, p *remediate.Plan) error {
+func (o *undoOptions) settled(ctx context.Context, w *apply.Session, snapshot inspect.Snapshot, p *remediate.Plan) error {
 	if w.Conn == nil || p.Empty() {
 		return nil
 	}
-	facts.Status = w.Status(ctx, facts, false)
-	ask := preflight.Of(facts)
+	snapshot.Status = w.Status(ctx, snapshot, false)
+	ask := preflight.Of(snapshot)
 	ask.Nodes = apply.NodesOf(p)
 	for _, v := range ask.Check() {
 		switch {

@@ -43,8 +43,8 @@ func (a AddKubeconfigCAs) Count() remediate.Count {
 var _ remediate.Counted = AddKubeconfigCAs{}
 
 // Diff finds the value and says what it would be.
-func (a AddKubeconfigCAs) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
-	text, file, err := a.text(facts)
+func (a AddKubeconfigCAs) Diff(snapshot inspect.Snapshot, now time.Time) (*remediate.Change, error) {
+	text, file, err := a.text(snapshot)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (a AddKubeconfigCAs) Diff(facts inspect.Snapshot, now time.Time) (*remediat
 		next := "compare it with the same file on another node, and fix it by hand first"
 		var shape *kubeconfig.Refusal
 		if errors.As(err, &shape) && shape.Reason == kubeconfig.CAFile {
-			n, _ := facts.Node(a.NodeName)
+			n, _ := snapshot.Node(a.NodeName)
 			next = fmt.Sprintf("on the node: %s, then: systemctl restart kubelet", catalog.AppendCA(shape.Path, n.Role))
 		}
 		return &remediate.Refusal{Name: remediate.FileShape, Node: a.NodeName, Reason: a.Path + ": " + err.Error(), Next: next}
@@ -69,7 +69,7 @@ func (a AddKubeconfigCAs) Diff(facts inspect.Snapshot, now time.Time) (*remediat
 	if !slices.ContainsFunc(want, func(c *pki.Cert) bool { return !pki.Contains(old, c) }) {
 		return nil, nil //nolint:nilnil // so already, as Action says
 	}
-	n, _ := facts.Node(a.NodeName)
+	n, _ := snapshot.Node(a.NodeName)
 	value := Union(a.CA, want, old, n.Time(now))
 	edit, err := a.Cache.setCA(text, value)
 	if err != nil {
@@ -98,16 +98,16 @@ func written(n *inspect.Node, f *remediate.FileChange, now time.Time) inspect.De
 }
 
 // text returns the file as it was read on the node.
-func (a AddKubeconfigCAs) text(facts inspect.Snapshot) ([]byte, *inspect.NodeFile, error) {
+func (a AddKubeconfigCAs) text(snapshot inspect.Snapshot) ([]byte, *inspect.NodeFile, error) {
 	unread := func(reason, next string) error {
-		for _, g := range facts.Gaps { // what the reading itself said is better
+		for _, g := range snapshot.Gaps { // what the reading itself said is better
 			if g.What == "node/"+a.NodeName && g.Where == a.Path {
 				reason, next = g.Reason, cmp.Or(g.Next, next)
 			}
 		}
 		return &remediate.Refusal{Name: remediate.FileRead, Node: a.NodeName, Reason: a.Path + ": " + reason, Next: next}
 	}
-	n, ok := facts.Node(a.NodeName)
+	n, ok := snapshot.Node(a.NodeName)
 	if !ok || n.Via == "" {
 		return nil, nil, unread("the node was not read", "see what is unknown")
 	}
@@ -119,7 +119,7 @@ func (a AddKubeconfigCAs) text(facts inspect.Snapshot) ([]byte, *inspect.NodeFil
 	case file.Link != "":
 		return nil, nil, unread("it is a link to "+foreign.Text(file.Target), "links are not followed: name what it stands for to its owner, or make it a file")
 	case n.Kubeconfigs[i].Text == nil:
-		return nil, nil, unread("its text is not among the facts", facts.Hints.UnreadNodes("read the node again; else edit it by hand on the node"))
+		return nil, nil, unread("its text is not among the facts", snapshot.Hints.UnreadNodes("read the node again; else edit it by hand on the node"))
 	case int64(len(n.Kubeconfigs[i].Text)) != file.Size || file.SHA256 == (pki.Fingerprint{}):
 		return nil, nil, unread(fmt.Sprintf("%d of its %d bytes were read", len(n.Kubeconfigs[i].Text), file.Size), "read the node again")
 	}
@@ -213,12 +213,12 @@ func (a AddKubeconfigCAs) Verify(ctx context.Context, env *remediate.Env, c *rem
 	case now.Mode != entry.Before.Mode || now.UID != entry.Before.UID || now.GID != entry.Before.GID || now.Label != entry.Before.Label:
 		return &remediate.BadEffectError{Reason: fmt.Sprintf("%s on %s has another owner, mode or label than before", a.Path, a.NodeName)}
 	}
-	facts, err := env.Read(ctx, a.NodeName)
+	snapshot, err := env.Read(ctx, a.NodeName)
 	if err != nil {
 		return err
 	}
-	text, file, err := a.text(facts)
-	if err != nil && len(gapsAt(facts, a.NodeName, a.Path)) > 0 {
+	text, file, err := a.text(snapshot)
+	if err != nil && len(gapsAt(snapshot, a.NodeName, a.Path)) > 0 {
 		return err // not read, which says nothing of the file
 	}
 	if err != nil {
@@ -234,9 +234,9 @@ func (a AddKubeconfigCAs) Verify(ctx context.Context, env *remediate.Env, c *rem
 	if found := pki.LoadedPEM(a.Cache.Scanner(), ca.PEM); !slices.EqualFunc(found, c.File.New, func(x, y *pki.Cert) bool { return x.Fingerprint == y.Fingerprint }) {
 		return &remediate.BadEffectError{Reason: fmt.Sprintf("%s on %s holds %d certificates, not the %d that were written", a.Path, a.NodeName, len(found), len(c.File.New))}
 	}
-	err = Trusts(facts, a.NodeName, a.Path, env.Now())
+	err = Trusts(snapshot, a.NodeName, a.Path, env.Now())
 	var bad *remediate.BadEffectError
-	if errors.As(err, &bad) && !a.trusted(facts, c, env.Now()) {
+	if errors.As(err, &bad) && !a.trusted(snapshot, c, env.Now()) {
 		// The served chain changed meanwhile, or one of several servers presents another
 		// chain: the file from before would be no better.
 		return fmt.Errorf("it is written, and %s; the file from before does not trust it either", bad.Reason)
@@ -245,8 +245,8 @@ func (a AddKubeconfigCAs) Verify(ctx context.Context, env *remediate.Env, c *rem
 }
 
 // trusted reports whether the CAs from before verify the chain that is served now.
-func (a AddKubeconfigCAs) trusted(facts inspect.Snapshot, c *remediate.Change, now time.Time) bool {
-	n, ok := facts.Node(a.NodeName)
+func (a AddKubeconfigCAs) trusted(snapshot inspect.Snapshot, c *remediate.Change, now time.Time) bool {
+	n, ok := snapshot.Node(a.NodeName)
 	if !ok {
 		return false
 	}
@@ -256,7 +256,7 @@ func (a AddKubeconfigCAs) trusted(facts inspect.Snapshot, c *remediate.Change, n
 			continue
 		}
 		if address, name, err := cluster.Dialled(); err == nil {
-			served, _ := facts.ServedTo(a.NodeName, address)
+			served, _ := snapshot.ServedTo(a.NodeName, address)
 			return pki.Verify(served.Chain, c.File.Old, name, n.Time(now)) == nil
 		}
 	}
@@ -264,8 +264,8 @@ func (a AddKubeconfigCAs) trusted(facts inspect.Snapshot, c *remediate.Change, n
 }
 
 // gapsAt are what was not read of a file, or of all of a node.
-func gapsAt(facts inspect.Snapshot, node, path string) (out []inspect.Gap) {
-	for _, g := range facts.Gaps {
+func gapsAt(snapshot inspect.Snapshot, node, path string) (out []inspect.Gap) {
+	for _, g := range snapshot.Gaps {
 		if g.What == "node/"+node && (g.Where == path || g.Where == "") {
 			out = append(out, g)
 		}
@@ -274,8 +274,8 @@ func gapsAt(facts inspect.Snapshot, node, path string) (out []inspect.Gap) {
 }
 
 // Trusts says whether a kubeconfig on a node verifies the chain that its server presents now.
-func Trusts(facts inspect.Snapshot, node, path string, now time.Time) error {
-	n, ok := facts.Node(node)
+func Trusts(snapshot inspect.Snapshot, node, path string, now time.Time) error {
+	n, ok := snapshot.Node(node)
 	if !ok {
 		return fmt.Errorf("node %s was not read", node)
 	}
@@ -283,13 +283,13 @@ func Trusts(facts inspect.Snapshot, node, path string, now time.Time) error {
 	if i < 0 {
 		return &remediate.BadEffectError{Reason: path + " can't be read as a kubeconfig"}
 	}
-	client, err := trust.ClientOf(&facts, n, n.Kubeconfigs[i])
+	client, err := trust.ClientOf(&snapshot, n, n.Kubeconfigs[i])
 	if err != nil {
 		return &remediate.BadEffectError{Reason: path + ": " + err.Error()}
 	}
 	served, ok := client.Served()
 	if !ok {
-		return fmt.Errorf("the certificate that %s presents to node %s is unknown: %s", client.Address, node, WhyUnread(facts, client.Address))
+		return fmt.Errorf("the certificate that %s presents to node %s is unknown: %s", client.Address, node, WhyUnread(snapshot, client.Address))
 	}
 	if err := client.Refuses(served.Chain, now); err != nil {
 		return &remediate.BadEffectError{Reason: fmt.Sprintf("%s on %s does not trust the certificate that %s presents: %v", path, node, client.Address, err)}
@@ -298,8 +298,8 @@ func Trusts(facts inspect.Snapshot, node, path string, now time.Time) error {
 }
 
 // WhyUnread says why something was not read.
-func WhyUnread(facts inspect.Snapshot, where string) string {
-	for _, g := range facts.Gaps {
+func WhyUnread(snapshot inspect.Snapshot, where string) string {
+	for _, g := range snapshot.Gaps {
 		if g.Where == where {
 			return g.Reason
 		}
@@ -307,8 +307,10 @@ func WhyUnread(facts inspect.Snapshot, where string) string {
 	return "no handshake was made"
 }
 
-// Undo puts the bytes from before back.
-func (a AddKubeconfigCAs) Undo(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
+var _ remediate.Reverter = AddKubeconfigCAs{}
+
+// Revert puts the bytes from before back.
+func (a AddKubeconfigCAs) Revert(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
 	return restore(ctx, env, a.NodeName, a.Path)
 }
 

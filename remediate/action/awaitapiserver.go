@@ -91,6 +91,3 @@ func (a AwaitAPIServer) ask(ctx context.Context, env *remediate.Env, n nodeexec.
 	said, _ := io.ReadAll(io.LimitReader(answer.Body, 300))
 	return fmt.Errorf("%s on the node says %s: %.300q", url, answer.Status, said)
 }
-
-// Undo does nothing.
-func (a AwaitAPIServer) Undo(context.Context, *remediate.Env, *remediate.Change) error { return nil }

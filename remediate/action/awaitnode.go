@@ -37,13 +37,13 @@ func (a AwaitNode) AwaitsNode() {}
 var _ remediate.NodeAwaiter = AwaitNode{}
 
 // Diff compares the last sign of life with the start of the kubelet.
-func (a AwaitNode) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
-	n, ok := facts.Node(a.NodeName)
-	if ok && inspect.HeartbeatSinceStart(facts, n) {
+func (a AwaitNode) Diff(snapshot inspect.Snapshot, now time.Time) (*remediate.Change, error) {
+	n, ok := snapshot.Node(a.NodeName)
+	if ok && inspect.HeartbeatSinceStart(snapshot, n) {
 		return nil, nil //nolint:nilnil // so already, as Action says
 	}
 	at := n.Time(now).Add(3 * time.Minute)
-	return &remediate.Change{Summary: "wait for a heartbeat that is newer than the restart", Deltas: []inspect.Delta{inspect.HeartbeatRead{Node: a.NodeName, At: at}}, Versions: facts.Cluster.Versions, Own: csr.Expect(facts, now, a.NodeName)}, nil
+	return &remediate.Change{Summary: "wait for a heartbeat that is newer than the restart", Deltas: []inspect.Delta{inspect.HeartbeatRead{Node: a.NodeName, At: at}}, Versions: snapshot.Cluster.Versions, Own: csr.Expect(snapshot, now, a.NodeName)}, nil
 }
 
 // Apply does nothing.
@@ -148,6 +148,3 @@ func accepted(c *inspect.RestartProbe) error {
 	}
 	return fmt.Errorf("%s has no credentials to ask with", c.Kubeconfig.Path)
 }
-
-// Undo does nothing.
-func (a AwaitNode) Undo(context.Context, *remediate.Env, *remediate.Change) error { return nil }

@@ -172,6 +172,3 @@ func networkless(r inspect.Rollout) string {
 	}
 	return text
 }
-
-// Undo does nothing.
-func (AwaitRootCA) Undo(context.Context, *remediate.Env, *remediate.Change) error { return nil }

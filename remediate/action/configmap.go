@@ -123,23 +123,3 @@ func (v ConfigMapValue) Watch(ctx context.Context, env *remediate.Env, wrong fun
 		}
 	}
 }
-
-// Restore puts Before back, while the value is After.
-func (v ConfigMapValue) Restore(ctx context.Context, env *remediate.Env) error {
-	if env.Kube == nil {
-		return fmt.Errorf("put back %s: no API server could be asked", v.Object)
-	}
-	m, err := env.Kube.CoreV1().ConfigMaps(v.Object.Namespace).Get(ctx, v.Object.Name, metav1.GetOptions{})
-	switch {
-	case err != nil:
-		return fmt.Errorf("read %s: %w", v.Object, err)
-	case m.Data[v.Object.Key] == v.Before:
-		return nil
-	case m.Data[v.Object.Key] != v.After:
-		return fmt.Errorf("%s: %w", v.Object, remediate.ErrChanged)
-	}
-	if _, err := v.patch(ctx, env.Kube, m.ResourceVersion, v.Before); err != nil {
-		return fmt.Errorf("put back %s: %w", v.Object, err)
-	}
-	return nil
-}

@@ -1,3 +1,3 @@
 // Package action has the single steps of repairs: each changes one file, unit or object, or
-// waits for an effect, and can be undone.
+// waits for an effect.
 package action

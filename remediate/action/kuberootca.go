@@ -27,7 +27,8 @@ const OwnedObject = "owned-object"
 type PatchKubeRootCA struct {
 	ConfigMapValue
 	adds []*pki.Cert
-	// Keep is told the ConfigMap as it was before anything is written: the way back.
+	// Keep is told the ConfigMap as it was before anything is written: it is put back
+	// from there, by hand.
 	Keep func(manifest []byte) error
 }
 
@@ -100,11 +101,6 @@ func Writer(m *corev1.ConfigMap, key string) string {
 		}
 	}
 	return name
-}
-
-// Undo puts the value from before back, while it is as Apply left it.
-func (a PatchKubeRootCA) Undo(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
-	return a.Restore(ctx, env)
 }
 
 // patchID begins the ID of what patches a ConfigMap. Journals have it for ever, and Patched reads it

@@ -210,8 +210,8 @@ func TestRestartPods(t *testing.T) {
 	if err := a.Apply(t.Context(), api.Env, c); !errors.Is(err, remediate.ErrChanged) {
 		t.Errorf("a pod that is replaced: %v", err)
 	}
-	if err := a.Undo(t.Context(), api.Env, c); err != nil || len(api.Did()) != 1 {
-		t.Errorf("undo: %v, did %v", err, api.Did())
+	if len(api.Did()) != 1 {
+		t.Errorf("did %v", api.Did())
 	}
 }
 
@@ -337,7 +337,7 @@ probe worker-0:network[] <nil>`
 	for i := range r.Pods {
 		r.Pods[i].Started, r.Pods[i].Accepted = remediatetest.TestNow.Add(-30*time.Second), remediatetest.TestNow.Add(-30*time.Second)
 	}
-	for _, ns := range catalog.NetworkNamespaces(f.Cluster.Versions) {
+	for _, ns := range catalog.NodeDaemonSetNamespaces(f.Cluster.Versions) {
 		r.Rollout.RootCAs = append(r.Rollout.RootCAs, inspect.RootCA{Namespace: ns, CA: f.CaOf(), Written: remediatetest.TestNow.Add(-time.Hour)})
 	}
 	if got := ids(r.OnNode(f.Snapshot, remediatetest.TestNow, "worker-0")); got != "[] <nil>" {

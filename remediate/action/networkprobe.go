@@ -287,6 +287,3 @@ func (a NetworkProbe) persist(ctx context.Context, env *remediate.Env, do func()
 		}
 	}
 }
-
-// Undo does nothing: what was made is removed.
-func (a NetworkProbe) Undo(context.Context, *remediate.Env, *remediate.Change) error { return nil }

@@ -28,9 +28,9 @@ type NetworkRestarts struct {
 // Approvers returns the restarts that come before those of any node, for the nodes on
 // which there are such pods: who approves certificate requests of the others. Facts are
 // as they will be when the nodes are repaired. Notes say what is unknown, for people.
-func (r NetworkRestarts) Approvers(facts inspect.Snapshot, now time.Time) (actions []remediate.Action, notes []string, err error) {
-	for _, n := range facts.Nodes {
-		more, unknown, err := r.restarts(facts, now, n.Name, true)
+func (r NetworkRestarts) Approvers(snapshot inspect.Snapshot, now time.Time) (actions []remediate.Action, notes []string, err error) {
+	for _, n := range snapshot.Nodes {
+		more, unknown, err := r.restarts(snapshot, now, n.Name, true)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -41,8 +41,8 @@ func (r NetworkRestarts) Approvers(facts inspect.Snapshot, now time.Time) (actio
 
 // OnNode returns what is to be done on a node, in this order: its restarts, and then a
 // new pod as the proof. See Approvers.
-func (r NetworkRestarts) OnNode(facts inspect.Snapshot, now time.Time, node string) (actions []remediate.Action, notes []string, err error) {
-	actions, notes, err = r.restarts(facts, now, node, false)
+func (r NetworkRestarts) OnNode(snapshot inspect.Snapshot, now time.Time, node string) (actions []remediate.Action, notes []string, err error) {
+	actions, notes, err = r.restarts(snapshot, now, node, false)
 	if err == nil && (r.EachProbed || len(actions) > 0) {
 		probe := r.Probe
 		probe.NodeName = node
@@ -51,8 +51,8 @@ func (r NetworkRestarts) OnNode(facts inspect.Snapshot, now time.Time, node stri
 	return actions, notes, err
 }
 
-func (r NetworkRestarts) restarts(facts inspect.Snapshot, now time.Time, node string, first bool) (actions []remediate.Action, notes []string, err error) {
-	for _, row := range catalog.NodeDaemonSetsIn(facts.Cluster.Versions) {
+func (r NetworkRestarts) restarts(snapshot inspect.Snapshot, now time.Time, node string, first bool) (actions []remediate.Action, notes []string, err error) {
+	for _, row := range catalog.NodeDaemonSetsIn(snapshot.Cluster.Versions) {
 		if row.RestartFirst != first {
 			continue
 		}
@@ -60,7 +60,7 @@ func (r NetworkRestarts) restarts(facts inspect.Snapshot, now time.Time, node st
 		if root, ok := r.Rollout.RootCA(row.Namespace); ok {
 			a.RootCA = &root
 		}
-		c, err := a.Diff(facts, now)
+		c, err := a.Diff(snapshot, now)
 		var refusal *remediate.Refusal
 		switch {
 		case errors.As(err, &refusal) && refusal.Name == networkMemory:

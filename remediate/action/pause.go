@@ -84,21 +84,17 @@ const pauseTries = 5
 
 // Apply writes the one field, only while the object is as it was read a moment ago.
 func (a Pause) Apply(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
-	return a.set(ctx, env, a.resume)
-}
-
-func (a Pause) set(ctx context.Context, env *remediate.Env, resume bool) error {
 	var err error
 	for range pauseTries {
 		var live *unstructured.Unstructured
 		var patch map[string]any
-		if live, err = a.live(ctx, env); apierrors.IsNotFound(err) && resume {
+		if live, err = a.live(ctx, env); apierrors.IsNotFound(err) && a.resume {
 			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("%s: read it: %w", a.ID(), err)
 		}
-		if patch = a.patch(live, resume); patch == nil {
+		if patch = a.patch(live); patch == nil {
 			return nil
 		}
 		var raw []byte
@@ -117,15 +113,15 @@ func (a Pause) set(ctx context.Context, env *remediate.Env, resume bool) error {
 }
 
 // patch is what to change of a live object; nil: nothing.
-func (a Pause) patch(live *unstructured.Unstructured, resume bool) map[string]any {
+func (a Pause) patch(live *unstructured.Unstructured) map[string]any {
 	row, _ := catalog.ControlPlaneResourceOf(a.actor.Resource)
 	metadata := map[string]any{"resourceVersion": live.GetResourceVersion()}
 	if key := row.PauseBy.Annotation; key != "" {
 		value, paused := live.GetAnnotations()[key]
 		switch {
-		case resume && paused && slices.Contains(a.marks(), value):
+		case a.resume && paused && slices.Contains(a.marks(), value):
 			metadata["annotations"] = map[string]any{key: nil}
-		case !resume && !paused:
+		case !a.resume && !paused:
 			metadata["annotations"] = map[string]any{key: a.marks()[0]}
 		default:
 			return nil
@@ -135,9 +131,9 @@ func (a Pause) patch(live *unstructured.Unstructured, resume bool) map[string]an
 	requests, _, _ := unstructured.NestedStringSlice(live.Object, "spec", row.PauseBy.Reasons)
 	ours := func(r string) bool { return slices.Contains(a.marks(), r) }
 	switch {
-	case resume && slices.ContainsFunc(requests, ours):
+	case a.resume && slices.ContainsFunc(requests, ours):
 		requests = slices.DeleteFunc(requests, ours)
-	case !resume && !slices.Contains(requests, a.marks()[0]):
+	case !a.resume && !slices.Contains(requests, a.marks()[0]):
 		requests = append(requests, a.marks()[0])
 	default:
 		return nil
@@ -171,15 +167,10 @@ func (a Pause) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Chan
 	if err != nil {
 		return fmt.Errorf("%s: read it again: %w", a.ID(), err)
 	}
-	if a.patch(live, a.resume) != nil {
+	if a.patch(live) != nil {
 		return fmt.Errorf("%s: another client changed it back at once", a.ID())
 	}
 	return nil
-}
-
-// Undo does the opposite.
-func (a Pause) Undo(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
-	return a.set(ctx, env, !a.resume)
 }
 
 // Pauses are the steps that keep health checks off nodes while a run is under way: the

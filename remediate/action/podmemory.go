@@ -45,7 +45,7 @@ func (a RestartPods) accepted(then time.Time) bool {
 // made is when the newest CA was made without which what the node is shown, or will be,
 // does not verify; false where that is not known. Behind one address there are several
 // masters, and while they take up a new certificate they show different ones.
-func (a RestartPods) made(facts inspect.Snapshot, n *inspect.Node, now time.Time) (at time.Time, known bool) {
+func (a RestartPods) made(snapshot inspect.Snapshot, n *inspect.Node, now time.Time) (at time.Time, known bool) {
 	for _, ca := range a.Next {
 		if ca.NotBefore.After(at) {
 			at, known = ca.NotBefore, true
@@ -64,13 +64,13 @@ func (a RestartPods) made(facts inspect.Snapshot, n *inspect.Node, now time.Time
 		if err != nil {
 			return at, false
 		}
-		served, _ := facts.ServedTo(n.Name, address)
-		trusted := facts.Trusted(n.Name, k)
+		served, _ := snapshot.ServedTo(n.Name, address)
+		trusted := snapshot.Trusted(n.Name, k)
 		if at, known = oldest(served.Chain, trusted, name, n.Time(now)); !known {
 			continue
 		}
 		asked := [][]*pki.Cert{served.Chain} // many nodes are shown the same
-		for _, v := range facts.Served {
+		for _, v := range snapshot.Served {
 			if v.Name != name || v.Address != address && v.Server != catalog.ListenerAPIServer || slices.ContainsFunc(asked, func(c []*pki.Cert) bool { return sameCerts(c, v.Chain) }) {
 				continue
 			}

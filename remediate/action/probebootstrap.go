@@ -24,8 +24,8 @@ func (a ProbeBootstrap) ID() string {
 func (a ProbeBootstrap) Node() string { return a.NodeName }
 
 // Diff is always to be done: an answer from before is none.
-func (a ProbeBootstrap) Diff(facts inspect.Snapshot, _ time.Time) (*remediate.Change, error) {
-	return &remediate.Change{Summary: "ask the API server, on the node, whether it accepts what is in " + catalog.KubeletKubeconfigs()[0], Versions: facts.Cluster.Versions}, nil
+func (a ProbeBootstrap) Diff(snapshot inspect.Snapshot, _ time.Time) (*remediate.Change, error) {
+	return &remediate.Change{Summary: "ask the API server, on the node, whether it accepts what is in " + catalog.KubeletKubeconfigs()[0], Versions: snapshot.Cluster.Versions}, nil
 }
 
 // Apply does nothing.
@@ -33,16 +33,13 @@ func (a ProbeBootstrap) Apply(context.Context, *remediate.Env, *remediate.Change
 
 // Verify asks.
 func (a ProbeBootstrap) Verify(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
-	facts, err := env.Read(ctx, a.NodeName)
+	snapshot, err := env.Read(ctx, a.NodeName)
 	if err != nil {
 		return err
 	}
-	n, ok := facts.Node(a.NodeName)
+	n, ok := snapshot.Node(a.NodeName)
 	if !ok {
 		return fmt.Errorf("node %s was not read", a.NodeName)
 	}
-	return csr.CheckBootstrap(facts, n, false)
+	return csr.CheckBootstrap(snapshot, n, false)
 }
-
-// Undo does nothing.
-func (a ProbeBootstrap) Undo(context.Context, *remediate.Env, *remediate.Change) error { return nil }

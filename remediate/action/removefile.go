@@ -26,14 +26,14 @@ func (a RemoveFile) ID() string { return "take-away " + a.NodeName + ":" + a.Pat
 func (a RemoveFile) Node() string { return a.NodeName }
 
 // Diff finds the file.
-func (a RemoveFile) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
-	n, ok := facts.Node(a.NodeName)
+func (a RemoveFile) Diff(snapshot inspect.Snapshot, now time.Time) (*remediate.Change, error) {
+	n, ok := snapshot.Node(a.NodeName)
 	if !ok || n.Via == "" {
 		return nil, &remediate.Refusal{Name: remediate.FileRead, Node: a.NodeName, Reason: "the node was not read", Next: "see what is unknown"}
 	}
 	file := n.File(a.Path)
 	switch {
-	case file == nil && inspect.MissingFile(facts, n, a.Path):
+	case file == nil && inspect.MissingFile(snapshot, n, a.Path):
 		return nil, nil //nolint:nilnil // so already, as Action says
 	case file == nil || file.Link == "" && file.SHA256 == (pki.Fingerprint{}):
 		return nil, &remediate.Refusal{Name: remediate.FileRead, Node: a.NodeName, Reason: a.Path + ": it could not be read", Next: "on the node: " + foreign.Command("", "ls -l %s", a.Path)}
@@ -104,11 +104,6 @@ func (a RemoveFile) Verify(ctx context.Context, env *remediate.Env, _ *remediate
 		return fmt.Errorf("%s on %s: %w: something has its name again", a.Path, a.NodeName, remediate.ErrChanged)
 	}
 	return nil
-}
-
-// Undo puts it back.
-func (a RemoveFile) Undo(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
-	return putBack(ctx, env, a.NodeName, a.Path, c.File.Link != "", nil)
 }
 
 // putBack puts back what was removed. over is what has its name by now; nil: nothing.

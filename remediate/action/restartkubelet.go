@@ -60,8 +60,8 @@ func (a RestartKubelet) RestartsKubelet() {}
 var _ remediate.KubeletRestarter = RestartKubelet{}
 
 // Diff compares times of the node's own clock.
-func (a RestartKubelet) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
-	n, ok := facts.Node(a.NodeName)
+func (a RestartKubelet) Diff(snapshot inspect.Snapshot, now time.Time) (*remediate.Change, error) {
+	n, ok := snapshot.Node(a.NodeName)
 	if !ok || n.Via == "" {
 		return nil, &remediate.Refusal{Name: remediate.FileRead, Node: a.NodeName, Reason: "the node was not read", Next: "see what is unknown"}
 	}
@@ -149,11 +149,11 @@ func (a RestartKubelet) Verify(ctx context.Context, env *remediate.Env, _ *remed
 	}
 	// A kubelet that had no kubeconfig writes one while it starts.
 	return env.Until(ctx, starting, func(ctx context.Context) (bool, error) {
-		facts, err := env.Read(ctx, a.NodeName)
+		snapshot, err := env.Read(ctx, a.NodeName)
 		if err != nil {
 			return false, err
 		}
-		n, _ := facts.Node(a.NodeName)
+		n, _ := snapshot.Node(a.NodeName)
 		if err := readAtStart(n); err != nil {
 			return false, err
 		}
@@ -162,7 +162,7 @@ func (a RestartKubelet) Verify(ctx context.Context, env *remediate.Env, _ *remed
 			if a.AcceptUntrusted {
 				break
 			}
-			errs = append(errs, Trusts(facts, a.NodeName, path, env.Now()))
+			errs = append(errs, Trusts(snapshot, a.NodeName, path, env.Now()))
 		}
 		err = errors.Join(errs...)
 		return err == nil, err
@@ -178,9 +178,4 @@ func readAtStart(n *inspect.Node) error {
 		return fmt.Errorf("whether the kubelet on %s has read %s is unknown: its mode, owner, label or content changed later", n.Name, own)
 	}
 	return nil
-}
-
-// Undo restarts it again: what it was started with was put back before.
-func (a RestartKubelet) Undo(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
-	return a.Apply(ctx, env, c)
 }

@@ -68,19 +68,19 @@ var _ remediate.Counted = RestartPods{}
 // Diff says why the pods are to be restarted. It is a Refusal named kubeletTrusts while
 // the node's kubelet is not right, and one named networkMemory where it is not known
 // whether it is needed.
-func (a RestartPods) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
+func (a RestartPods) Diff(snapshot inspect.Snapshot, now time.Time) (*remediate.Change, error) {
 	if len(a.Pods) == 0 || a.Row.SelfReloading {
 		return nil, nil //nolint:nilnil // so already, as Action says
 	}
-	n, ok := facts.Node(a.NodeName)
+	n, ok := snapshot.Node(a.NodeName)
 	if !ok || n.Via == "" {
-		return nil, remediate.UnreadNode(facts, a.NodeName)
+		return nil, remediate.UnreadNode(snapshot, a.NodeName)
 	}
-	answer, why := a.Needed(facts, n, now)
+	answer, why := a.Needed(snapshot, n, now)
 	if answer == catalog.No && !a.always {
 		return nil, nil //nolint:nilnil // so already, as Action says
 	}
-	if err := a.kubelet(facts, n, now, answer == catalog.Yes || a.always); err != nil {
+	if err := a.kubelet(snapshot, n, now, answer == catalog.Yes || a.always); err != nil {
 		return nil, err
 	}
 	switch {
@@ -100,16 +100,16 @@ func (a RestartPods) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Cha
 // shown. A thick multus that starts with a wrong one takes the node's network
 // configuration away, and without a kubelet no pod is started again. certain: the pods are
 // to be restarted; else, what is not known of the kubelet does no harm.
-func (a RestartPods) kubelet(facts inspect.Snapshot, n *inspect.Node, now time.Time, certain bool) error {
+func (a RestartPods) kubelet(snapshot inspect.Snapshot, n *inspect.Node, now time.Time, certain bool) error {
 	own := catalog.KubeletKubeconfigs()[1]
-	reason, next := "", facts.Hints.Next("repair the node first:\n    {} fix-api-int --nodes %s", n.Name)
-	if err := Trusts(facts, n.Name, own, now); err != nil {
+	reason, next := "", snapshot.Hints.Next("repair the node first:\n    {} fix-api-int --nodes %s", n.Name)
+	if err := Trusts(snapshot, n.Name, own, now); err != nil {
 		reason = err.Error()
 	} else if stale := n.OutdatedKubeconfig(); stale != "" {
 		reason = "the kubelet has not read " + stale + " since it was changed"
 	} else if perhaps := n.PerhapsOutdatedKubeconfig(); perhaps != "" && certain {
 		reason = "whether the kubelet has read " + perhaps + " is unknown: its mode, owner, label or content changed later"
-		next = facts.Hints.UnreadRestart("see whether the kubelet would come back:\n    {} verify restart-safe --nodes %s\n  then restart it on the node:\n    systemctl restart kubelet", n.Name)
+		next = snapshot.Hints.UnreadRestart("see whether the kubelet would come back:\n    {} verify restart-safe --nodes %s\n  then restart it on the node:\n    systemctl restart kubelet", n.Name)
 	} else if n.Kubelet.Active != "active" {
 		reason = fmt.Sprintf("the kubelet is %q", n.Kubelet.Active)
 	}
@@ -120,14 +120,14 @@ func (a RestartPods) kubelet(facts inspect.Snapshot, n *inspect.Node, now time.T
 }
 
 // Needed says whether the pods run since before they could know the CA, and why.
-func (a RestartPods) Needed(facts inspect.Snapshot, n *inspect.Node, now time.Time) (catalog.Tristate, string) {
+func (a RestartPods) Needed(snapshot inspect.Snapshot, n *inspect.Node, now time.Time) (catalog.Tristate, string) {
 	started := a.started(n)
 	if started.IsZero() {
 		return catalog.Unknown, "its start time is unknown"
 	}
 	// CAs are dated by the cluster's clock, processes by the node's.
 	since := started.Add(now.Sub(n.Time(now)))
-	made, known := a.made(facts, n, now)
+	made, known := a.made(snapshot, n, now)
 	if known && made.After(since) {
 		return catalog.Yes, "it runs since before the CA was made"
 	}
@@ -370,7 +370,3 @@ func podState(p *corev1.Pod) string {
 	}
 	return strings.Join(said, ", ")
 }
-
-// Undo does nothing: the pods from before are gone, and those that run read what is on
-// the node.
-func (a RestartPods) Undo(context.Context, *remediate.Env, *remediate.Change) error { return nil }

@@ -35,15 +35,15 @@ func (a RestoreFile) Node() string { return a.NodeName }
 func (a RestoreFile) path() string { return a.Backup.Before.Path }
 
 // Diff compares the file with what the run made of it.
-func (a RestoreFile) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
+func (a RestoreFile) Diff(snapshot inspect.Snapshot, now time.Time) (*remediate.Change, error) {
 	if later := a.Backup.Later; later != "" {
 		return nil, &remediate.Refusal{Name: remediate.ChangedSince, Node: a.NodeName, Reason: fmt.Sprintf("run %s changed %s after this run: restoring the backup would undo that too", later, a.path()),
-			Next: facts.Hints.Next("to put that run back first: {} undo %s --from-nodes --nodes %s", later, a.NodeName)}
+			Next: snapshot.Hints.Next("to put that run back first: {} undo %s --from-nodes --nodes %s", later, a.NodeName)}
 	}
 	if a.Backup.Taken {
-		return a.moveBack(facts, now)
+		return a.moveBack(snapshot, now)
 	}
-	text, file, err := AddKubeconfigCAs{NodeName: a.NodeName, Path: a.path()}.text(facts)
+	text, file, err := AddKubeconfigCAs{NodeName: a.NodeName, Path: a.path()}.text(snapshot)
 	if err != nil {
 		return nil, err
 	}
@@ -54,31 +54,31 @@ func (a RestoreFile) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Cha
 		return nil, &remediate.Refusal{Name: remediate.ChangedSince, Node: a.NodeName, Reason: fmt.Sprintf("%s was changed after the run (sha256 %s now): restoring the backup would undo that too", a.path(), file.SHA256.Short()),
 			Next: "the backup is in the run's folder below " + host.DefaultFolder + " on the node, under the sha256 " + pki.Fingerprint(a.Backup.Before.SHA256).String()}
 	}
-	n, _ := facts.Node(a.NodeName)
+	n, _ := snapshot.Node(a.NodeName)
 	before, err := a.backup(n)
 	if err != nil {
 		return nil, err
 	}
 	f := &remediate.FileChange{Path: a.path(), SHA256: file.SHA256, Before: text, After: before, Old: caOf(text), New: caOf(before)}
-	return &remediate.Change{Summary: "put back " + a.path(), File: f, Versions: facts.Cluster.Versions, Deltas: []inspect.Delta{written(n, f, now)}}, nil
+	return &remediate.Change{Summary: "put back " + a.path(), File: f, Versions: snapshot.Cluster.Versions, Deltas: []inspect.Delta{written(n, f, now)}}, nil
 }
 
 // moveBack is Diff for what the run took away.
-func (a RestoreFile) moveBack(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
-	n, ok := facts.Node(a.NodeName)
+func (a RestoreFile) moveBack(snapshot inspect.Snapshot, now time.Time) (*remediate.Change, error) {
+	n, ok := snapshot.Node(a.NodeName)
 	if !ok || n.Via == "" {
 		return nil, &remediate.Refusal{Name: remediate.FileRead, Node: a.NodeName, Reason: "the node was not read", Next: "see what is unknown"}
 	}
 	path := a.path()
 	file := n.File(path)
-	if file == nil && !inspect.MissingFile(facts, n, path) {
+	if file == nil && !inspect.MissingFile(snapshot, n, path) {
 		return nil, &remediate.Refusal{Name: remediate.FileRead, Node: a.NodeName, Reason: path + ": it could not be read", Next: "on the node: " + foreign.Command("", "ls -l %s", path)}
 	}
 	since := func(what string) error {
 		return &remediate.Refusal{Name: remediate.ChangedSince, Node: a.NodeName, Reason: path + " " + what + ": restoring the backup would undo that too", Next: "the backup is in the run's folder below " + host.DefaultFolder + " on the node"}
 	}
 	f := &remediate.FileChange{Path: path, Removed: true}
-	c := &remediate.Change{Summary: "put back " + path, File: f, Versions: facts.Cluster.Versions}
+	c := &remediate.Change{Summary: "put back " + path, File: f, Versions: snapshot.Cluster.Versions}
 	if a.Backup.Before.Kind == host.Link {
 		f.After = leading(a.Backup.Target)
 		c.Summary += ", a link to " + foreign.Text(a.Backup.Target)
@@ -169,13 +169,13 @@ func (a RestoreFile) Apply(ctx context.Context, env *remediate.Env, c *remediate
 			return fmt.Errorf("the kubelet on %s may wait for a certificate, which this would take from it: its requests were not read: %w", a.NodeName, err)
 		}
 		var names []string
-		facts, err := env.Read(ctx, a.NodeName)
+		snapshot, err := env.Read(ctx, a.NodeName)
 		if err != nil {
 			return err
 		}
-		facts.Cluster.Versions = c.Versions
+		snapshot.Cluster.Versions = c.Versions
 		for _, r := range requests {
-			if csr.MayWait(facts, a.NodeName, env.Now(), r.Spec.SignerName, r.Spec.Username) {
+			if csr.MayWait(snapshot, a.NodeName, env.Now(), r.Spec.SignerName, r.Spec.Username) {
 				names = append(names, r.Name)
 			}
 		}
@@ -202,21 +202,23 @@ func (a RestoreFile) Verify(ctx context.Context, env *remediate.Env, _ *remediat
 	if a.AcceptUntrusted {
 		return nil
 	}
-	facts, err := env.Read(ctx, a.NodeName)
+	snapshot, err := env.Read(ctx, a.NodeName)
 	if err != nil {
 		return err
 	}
 	if a.Backup.Before.Kind == host.Link {
-		if n, ok := facts.Node(a.NodeName); !ok || n.File(a.path()) == nil || n.File(a.path()).Link != a.Backup.Target {
+		if n, ok := snapshot.Node(a.NodeName); !ok || n.File(a.path()) == nil || n.File(a.path()).Link != a.Backup.Target {
 			return fmt.Errorf("%s on %s does not lead to %s", a.path(), a.NodeName, foreign.Text(a.Backup.Target))
 		}
 		return nil
 	}
-	return Trusts(facts, a.NodeName, a.path(), env.Now())
+	return Trusts(snapshot, a.NodeName, a.path(), env.Now())
 }
 
-// Undo is not possible: what the run had written is not kept. Doing what the run
+var _ remediate.Reverter = RestoreFile{}
+
+// Revert is not possible, and says so: what the run had written is not kept. Doing what the run
 // did writes it again.
-func (a RestoreFile) Undo(context.Context, *remediate.Env, *remediate.Change) error {
+func (a RestoreFile) Revert(context.Context, *remediate.Env, *remediate.Change) error {
 	return fmt.Errorf("%s: what was there before is not kept: run the command again that had changed it", a.ID())
 }

@@ -165,8 +165,3 @@ func (r RemoveAnnotation) Verify(ctx context.Context, env *remediate.Env, _ *rem
 	}
 	return &remediate.LateEffectError{Inner: err}
 }
-
-// Undo can't be done: the certificate before it is gone with its key.
-func (r RemoveAnnotation) Undo(context.Context, *remediate.Env, *remediate.Change) error {
-	return errors.New("a rotation can't be taken back: what was there before is gone with its key")
-}

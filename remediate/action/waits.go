@@ -17,7 +17,7 @@ import (
 // the kube-apiserver of a master is to answer, trusted by ca beside what is known.
 func AwaitReturn(d *remediate.Draft, name string, api, more bool, ca []byte) error {
 	ask := func() error {
-		n, ok := d.Facts.Node(name)
+		n, ok := d.Snapshot.Node(name)
 		if !ok || !more {
 			return nil
 		}
@@ -44,7 +44,7 @@ func DropTrailingWaits(d *remediate.Draft, api bool) {
 			was, ok := d.Plan.Basis.Node(n.Name)
 			switch {
 			case !n.Changes():
-			case !ok || !OnlyWaits(*n), api && inspect.RunsAPIServer(d.Facts, was), hasPending(*n, d.Plan.Basis):
+			case !ok || !OnlyWaits(*n), api && inspect.RunsAPIServer(d.Snapshot, was), hasPending(*n, d.Plan.Basis):
 				return
 			default:
 				*n = WithoutWaits(d, *n)
@@ -58,8 +58,8 @@ func DropTrailingWaits(d *remediate.Draft, api bool) {
 func NoteSkippable(d *remediate.Draft) {
 	nodes := d.Plan.Nodes()
 	for i, n := range nodes {
-		f, ok := d.Facts.Node(n.Name)
-		if !ok || !OnlyWaits(n) || i == len(nodes)-1 || inspect.RunsAPIServer(d.Facts, f) {
+		f, ok := d.Snapshot.Node(n.Name)
+		if !ok || !OnlyWaits(n) || i == len(nodes)-1 || inspect.RunsAPIServer(d.Snapshot, f) {
 			continue
 		}
 		others := slices.DeleteFunc(slices.Clone(nodes), func(o remediate.NodePlan) bool { return o.Name == n.Name })
@@ -90,8 +90,8 @@ func OnlyWaits(n remediate.NodePlan) bool {
 // WithoutWaits is a node that is not waited for: it is as it was before. A request of it that is
 // pending is looked at.
 func WithoutWaits(d *remediate.Draft, n remediate.NodePlan) remediate.NodePlan {
-	d.Facts.Nodes = slices.Clone(d.Facts.Nodes)
-	now, ok := d.Facts.Node(n.Name)
+	d.Snapshot.Nodes = slices.Clone(d.Snapshot.Nodes)
+	now, ok := d.Snapshot.Node(n.Name)
 	if was, read := d.Plan.Basis.Node(n.Name); ok && read {
 		now.Ready, now.Heartbeat, now.Lease = was.Ready, was.Heartbeat, was.Lease
 	}
@@ -105,20 +105,20 @@ func WithoutWaits(d *remediate.Draft, n remediate.NodePlan) remediate.NodePlan {
 
 // answerer is an action that answers requests of a kubelet.
 type answerer interface {
-	Pending(facts inspect.Snapshot) bool
+	Pending(snapshot inspect.Snapshot) bool
 }
 
 // hasPending reports whether a request of its kubelet is pending, and to be looked at.
-func hasPending(n remediate.NodePlan, facts inspect.Snapshot) bool {
+func hasPending(n remediate.NodePlan, snapshot inspect.Snapshot) bool {
 	return slices.ContainsFunc(n.Due(), func(s remediate.Step) bool {
 		a, ok := s.Action.(answerer)
-		return ok && a.Pending(facts)
+		return ok && a.Pending(snapshot)
 	})
 }
 
 // NotReturned reports whether a node is not known to be back since its kubelet was started.
-func NotReturned(facts inspect.Snapshot, n *inspect.Node, now time.Time) bool {
-	c, err := AwaitNode{NodeName: n.Name}.Diff(facts, now)
+func NotReturned(snapshot inspect.Snapshot, n *inspect.Node, now time.Time) bool {
+	c, err := AwaitNode{NodeName: n.Name}.Diff(snapshot, now)
 	return c != nil || err != nil
 }
 
@@ -151,10 +151,10 @@ func WithoutGates(n remediate.NodePlan) remediate.NodePlan {
 // gate adds the question whether a master's kube-apiserver answers, where there is
 // another one to wait for. ca is PEM that it may be trusted by, beside what is known.
 func gate(d *remediate.Draft, n *inspect.Node, ca []byte) error {
-	if row, _ := catalog.TopologyOf(d.Facts.Cluster.Topology); row.SingleAPIServer || !inspect.RunsAPIServer(d.Facts, n) {
+	if row, _ := catalog.TopologyOf(d.Snapshot.Cluster.Topology); row.SingleAPIServer || !inspect.RunsAPIServer(d.Snapshot, n) {
 		return nil
 	}
-	setup := inspect.KubeletSetupOf(d.Facts, n)
+	setup := inspect.KubeletSetupOf(d.Snapshot, n)
 	for _, path := range []string{setup.LocalKubeconfig, setup.Kubeconfig} { // a balancer may listen on another port
 		i := slices.IndexFunc(n.Kubeconfigs, func(k inspect.Kubeconfig) bool { return k.Path == path })
 		if i < 0 {
@@ -172,7 +172,7 @@ func gate(d *remediate.Draft, n *inspect.Node, ca []byte) error {
 		if err != nil {
 			return err
 		}
-		_, err = d.Step(AwaitAPIServer{NodeName: n.Name, Name: setup.LocalName, Port: port, CA: slices.Concat(ca, []byte("\n"), LocalCAs(d.Facts, n))})
+		_, err = d.Step(AwaitAPIServer{NodeName: n.Name, Name: setup.LocalName, Port: port, CA: slices.Concat(ca, []byte("\n"), LocalCAs(d.Snapshot, n))})
 		return err
 	}
 	return nil
@@ -181,12 +181,12 @@ func gate(d *remediate.Draft, n *inspect.Node, ca []byte) error {
 // LocalCAs are CAs, PEM, of which one signed what kube-apiserver shows on the master
 // itself: it need not be among those that were given with --ca-file, which are for
 // api-int. They are those that are published, and those in the master's own kubeconfigs.
-func LocalCAs(facts inspect.Snapshot, master *inspect.Node) []byte {
+func LocalCAs(snapshot inspect.Snapshot, master *inspect.Node) []byte {
 	ref := catalog.APIServerCA()
 	published := pki.Location{Kind: pki.Kind(ref.Kind), Namespace: ref.Namespace, Name: ref.Name, Key: ref.Key}
-	own := inspect.KubeletSetupOf(facts, master).Kubeconfigs()
+	own := inspect.KubeletSetupOf(snapshot, master).Kubeconfigs()
 	var found []*pki.Cert
-	for _, b := range facts.Bundles {
+	for _, b := range snapshot.Bundles {
 		if b.At == published || b.At.Kind == pki.KindFile && b.At.Node == master.Name && slices.Contains(own, b.At.Path) {
 			found = append(found, pki.Without(b.Content.Certs, found)...)
 		}

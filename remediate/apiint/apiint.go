@@ -52,18 +52,18 @@ type Repair struct {
 
 // Plan makes the plan for these facts. The error is a *Refusal where it must not
 // be done, or where it is not known whether it may.
-func (a Repair) Plan(run string, facts inspect.Snapshot, now time.Time) (*remediate.Plan, error) {
-	if err := a.supported(facts.Cluster); err != nil {
+func (a Repair) Plan(run string, snapshot inspect.Snapshot, now time.Time) (*remediate.Plan, error) {
+	if err := a.supported(snapshot.Cluster); err != nil {
 		return nil, err
 	}
 	if a.Cache == nil {
 		a.Cache = action.NewCache()
 	}
-	ca, err := a.certificates(facts.Cluster.Versions, now)
+	ca, err := a.certificates(snapshot.Cluster.Versions, now)
 	if err != nil {
 		return nil, err
 	}
-	d := remediate.NewDraft(run, facts, now)
+	d := remediate.NewDraft(run, snapshot, now)
 	a.owner(d)
 	if plain := pki.EncodePEM(ca); !a.Published && !bytes.Equal(dense(a.CA), dense(plain)) {
 		a.CA = plain
@@ -102,17 +102,17 @@ func (a Repair) named(d *remediate.Draft) error {
 
 // node adds the steps for a node, if it is known what it needs.
 func (a Repair) node(d *remediate.Draft, name string) error {
-	n, ok := d.Facts.Node(name)
+	n, ok := d.Snapshot.Node(name)
 	if !ok || n.Via == "" {
-		return remediate.UnreadNode(d.Facts, name)
+		return remediate.UnreadNode(d.Snapshot, name)
 	}
-	if err := remediate.Identified(d.Facts, name); err != nil {
+	if err := remediate.Identified(d.Snapshot, name); err != nil {
 		return err
 	}
-	if err := likeSetup(d.Facts, n); err != nil {
+	if err := likeSetup(d.Snapshot, n); err != nil {
 		return err
 	}
-	if err := a.verifies(d.Facts, n, a.trusted, d.Plan.Now); err != nil {
+	if err := a.verifies(d.Snapshot, n, a.trusted, d.Plan.Now); err != nil {
 		return err
 	}
 	if a.Rebootstrap {
@@ -124,13 +124,13 @@ func (a Repair) node(d *remediate.Draft, name string) error {
 // leftOut notes the nodes of the cluster that nobody asked to read, such as those of a snapshot
 // that was narrowed to some: what they need is unknown.
 func (a Repair) leftOut(d *remediate.Draft) {
-	for _, n := range d.Facts.LeftOut() {
+	for _, n := range d.Snapshot.LeftOut() {
 		masters := n.Role == catalog.RoleMaster || n.Role == catalog.RoleArbiter
 		if a.Order.wants(remediate.WaveMasters) && (masters || n.Role == "") || a.Order.wantsWorkers() && !masters {
-			d.Plan.Unknown = append(d.Plan.Unknown, remediate.UnreadNode(d.Facts, n.Name))
+			d.Plan.Unknown = append(d.Plan.Unknown, remediate.UnreadNode(d.Snapshot, n.Name))
 		}
 	}
-	for _, g := range d.Facts.Gaps {
+	for _, g := range d.Snapshot.Gaps {
 		if g.What == "nodes" && g.Where == "" { // they were not listed
 			d.Plan.Unknown = append(d.Plan.Unknown, &remediate.Refusal{Name: "node-read", Node: "other nodes", Reason: g.Reason, Next: g.Next})
 		}
@@ -175,14 +175,14 @@ func (a Repair) supported(c inspect.Cluster) error {
 // long as the kubelet's client certificate is valid, the kubelet's own, and one
 // restart. Each prefix of this leaves the node no worse than it was.
 func (a Repair) repair(d *remediate.Draft, n *inspect.Node) error {
-	setup := inspect.KubeletSetupOf(d.Facts, n)
+	setup := inspect.KubeletSetupOf(d.Snapshot, n)
 	files := setup.Kubeconfigs()
 	if n.Kubelet.BootstrapConfig == "" && n.Kubelet.Kubeconfig == "" {
 		d.Note("The kubelet on %s does not run, so which kubeconfigs it uses is unknown: %s's are taken.", n.Name, setup.Name)
 	}
 	var changed []string
 	for _, path := range files {
-		if inspect.MissingFile(d.Facts, n, path) {
+		if inspect.MissingFile(d.Snapshot, n, path) {
 			if path == files[0] && setup.BootstrapDeleted {
 				continue
 			}
@@ -202,7 +202,7 @@ func (a Repair) repair(d *remediate.Draft, n *inspect.Node) error {
 			changed = append(changed, path)
 		}
 	}
-	approve := csr.NewApprove(n.Name, d.Facts, d.Plan.Now)
+	approve := csr.NewApprove(n.Name, d.Snapshot, d.Plan.Now)
 	restart := action.NewRestartKubelet(n.Name, changed...)
 	if a.API && a.ApproveCSRs {
 		restart = restart.NotingRequests(n, approve)
@@ -219,8 +219,8 @@ func (a Repair) repair(d *remediate.Draft, n *inspect.Node) error {
 		unapproved(d, n.Name)
 	}
 	// Its kubelet may have been restarted by a run that was interrupted before it answered.
-	begun := a.API && a.Nodes == nil && action.NotReturned(d.Facts, n, d.Plan.Now)
-	asks := a.API && a.Nodes != nil && a.ApproveCSRs && len(csr.PendingRequests(d.Facts, n.Name)) > 0
+	begun := a.API && a.Nodes == nil && action.NotReturned(d.Snapshot, n, d.Plan.Now)
+	asks := a.API && a.Nodes != nil && a.ApproveCSRs && len(csr.PendingRequests(d.Snapshot, n.Name)) > 0
 	if c == nil && !a.waitedFor(n) && !asks && !begun {
 		return nil
 	}
@@ -260,7 +260,7 @@ func (a Repair) waitedFor(n *inspect.Node) bool {
 // suggest names the command for a kubelet that has to join anew, or may have to: its files
 // are right, right: and there is nothing to do.
 func (a Repair) suggest(d *remediate.Draft, n *inspect.Node, right bool) {
-	if !inspect.KubeletSetupOf(d.Facts, n).HasOperators {
+	if !inspect.KubeletSetupOf(d.Snapshot, n).HasOperators {
 		return // kubeadm joins nodes in another way
 	}
 	line := d.Hints().Next("{} fix-api-int --nodes %s --rebootstrap --approve-csrs --dry-run=client", n.Name)
@@ -288,7 +288,7 @@ func (a Repair) write(d *remediate.Draft, n *inspect.Node, path string) (bool, e
 
 // ownerFirst is owned, unless that risk was accepted. old are the CAs in the file.
 func (a Repair) ownerFirst(d *remediate.Draft, n *inspect.Node, path string, old []*pki.Cert) error {
-	if r := preflight.RefuseOwned(d.Facts, n, path, pki.Without(a.trusted, old), a.Since, d.Plan.Now); r != nil && !slices.Contains(a.Order.Accept, preflight.OwnedFile) {
+	if r := preflight.RefuseOwned(d.Snapshot, n, path, pki.Without(a.trusted, old), a.Since, d.Plan.Now); r != nil && !slices.Contains(a.Order.Accept, preflight.OwnedFile) {
 		return r
 	}
 	return nil
@@ -305,16 +305,16 @@ func (a Repair) otherTrustFiles(d *remediate.Draft) {
 	var order []lack
 	clusters := map[string]string{}
 	for _, planned := range d.Plan.Nodes() {
-		n, ok := d.Facts.Node(planned.Name)
+		n, ok := d.Snapshot.Node(planned.Name)
 		if !ok {
 			continue
 		}
-		for _, row := range inspect.KubeletSetupOf(d.Facts, n).OtherTrustFiles {
-			if !row.For(n.Role) || inspect.MissingFile(d.Facts, n, row.Path) {
+		for _, row := range inspect.KubeletSetupOf(d.Snapshot, n).OtherTrustFiles {
+			if !row.For(n.Role) || inspect.MissingFile(d.Snapshot, n, row.Path) {
 				continue
 			}
 			l := lack{row: row}
-			old, read := certsOn(d.Facts, n.Name, row.Path)
+			old, read := certsOn(d.Snapshot, n.Name, row.Path)
 			if missing := action.Unexpired(pki.Without(a.trusted, old), d.Plan.Now); read && len(missing) == 0 {
 				continue
 			} else if read {
@@ -344,8 +344,8 @@ func (a Repair) otherTrustFiles(d *remediate.Draft) {
 }
 
 // certsOn are the certificates in a file on a node; false where none was read.
-func certsOn(facts inspect.Snapshot, node, path string) (out []*pki.Cert, read bool) {
-	for _, b := range facts.Bundles {
+func certsOn(snapshot inspect.Snapshot, node, path string) (out []*pki.Cert, read bool) {
+	for _, b := range snapshot.Bundles {
 		if b.At.Node == node && b.At.Path == path {
 			loaded, _ := b.Content.LoadedBy(pki.ReaderGo)
 			out, read = append(out, loaded...), true
@@ -355,8 +355,8 @@ func certsOn(facts inspect.Snapshot, node, path string) (out []*pki.Cert, read b
 }
 
 // likeSetup refuses a node whose kubelet works with other files.
-func likeSetup(facts inspect.Snapshot, n *inspect.Node) error {
-	setup := inspect.KubeletSetupOf(facts, n)
+func likeSetup(snapshot inspect.Snapshot, n *inspect.Node) error {
+	setup := inspect.KubeletSetupOf(snapshot, n)
 	for i, used := range []string{n.Kubelet.BootstrapConfig, n.Kubelet.Kubeconfig} {
 		if path := setup.Kubeconfigs()[i]; used != "" && used != path {
 			return &remediate.Refusal{Name: "kubelet-flags", Node: n.Name, Reason: fmt.Sprintf("its kubelet runs with %s, and %s's with %s", used, setup.Name, path), Next: "this node is not set up as " + setup.Name + "'s are: fix it by hand"}

@@ -58,7 +58,7 @@ func dense(text []byte) []byte { return bytes.Join(bytes.Fields(text), nil) }
 
 // owner says whose the files are in this version.
 func (a Repair) owner(d *remediate.Draft) {
-	row, answer := catalog.DeliveryOf(catalog.KubeletKubeconfigCA(), d.Facts.Cluster.Versions)
+	row, answer := catalog.DeliveryOf(catalog.KubeletKubeconfigCA(), d.Snapshot.Cluster.Versions)
 	if answer == catalog.Yes && row.Delivered {
 		then := "It takes what is written here for its own."
 		if !a.Published {
@@ -66,10 +66,10 @@ func (a Repair) owner(d *remediate.Draft) {
 		}
 		d.Note("In this version %s. If it has not done so, look at it too: oc get machineconfigpools; oc -n openshift-machine-config-operator logs -l k8s-app=machine-config-daemon. %s", row.Doc, then)
 	}
-	if !inspect.HasOperators(d.Facts) {
+	if !inspect.HasOperators(d.Snapshot) {
 		return
 	}
-	if d.Facts.Cluster.Topology == "" {
+	if d.Snapshot.Cluster.Topology == "" {
 		d.Note("The topology of the control plane is unknown. Do not go on if two nodes guard each other with fencing (DualReplica), or if the control plane is hosted elsewhere (External).")
 	}
 	if answer == catalog.Unknown {
@@ -82,11 +82,11 @@ func (a Repair) owner(d *remediate.Draft) {
 const verifiesServed = "ca-verifies-served"
 
 // verifies holds the CA against what is really served, from the node.
-func (a Repair) verifies(facts inspect.Snapshot, n *inspect.Node, ca []*pki.Cert, now time.Time) error {
+func (a Repair) verifies(snapshot inspect.Snapshot, n *inspect.Node, ca []*pki.Cert, now time.Time) error {
 	refuse := func(name, reason, next string) error {
 		return &remediate.Refusal{Name: name, Node: n.Name, Reason: reason, Next: next}
 	}
-	asked, setup := false, inspect.KubeletSetupOf(facts, n)
+	asked, setup := false, inspect.KubeletSetupOf(snapshot, n)
 	for _, k := range n.Kubeconfigs {
 		c, ok := k.InUse()
 		if !ok || !slices.Contains(setup.Kubeconfigs(), k.Path) || a.Rebootstrap && k.Path != setup.Kubeconfigs()[0] {
@@ -96,9 +96,9 @@ func (a Repair) verifies(facts inspect.Snapshot, n *inspect.Node, ca []*pki.Cert
 		if err != nil {
 			return refuse(remediate.FileShape, k.Path+": "+err.Error(), "compare it with the same file on another node")
 		}
-		served, ok := facts.ServedTo(n.Name, address)
+		served, ok := snapshot.ServedTo(n.Name, address)
 		if !ok {
-			return refuse("served-known", fmt.Sprintf("the certificate that %s presents is unknown: %s", address, action.WhyUnread(facts, address)), "is the API server up behind api-int? On the node: curl -kv https://"+address+"/readyz")
+			return refuse("served-known", fmt.Sprintf("the certificate that %s presents is unknown: %s", address, action.WhyUnread(snapshot, address)), "is the API server up behind api-int? On the node: curl -kv https://"+address+"/readyz")
 		}
 		asked = true
 		if err := pki.Verify(served.Chain, ca, name, n.Time(now)); err != nil {

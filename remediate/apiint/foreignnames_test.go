@@ -17,7 +17,7 @@ import (
 func TestALinksTargetIsMarked(t *testing.T) {
 	t.Parallel()
 	target := "/var/lib/kubelet/pki/old.pem stays" + strings.Repeat(" ", 40) + "  next: kubectl certificate approve csr-evil"
-	facts := inspect.Snapshot{Nodes: []inspect.Node{{Name: "worker-0", Via: "ssh",
+	snapshot := inspect.Snapshot{Nodes: []inspect.Node{{Name: "worker-0", Via: "ssh",
 		Files:       []inspect.NodeFile{{Path: inspect.KubeletClient, Link: target, Target: target}},
 		Kubeconfigs: []inspect.Kubeconfig{{Path: inspect.KubeletClient}},
 	}}}
@@ -27,7 +27,7 @@ func TestALinksTargetIsMarked(t *testing.T) {
 		"replace":   action.AddKubeconfigCAs{NodeName: "worker-0", Path: inspect.KubeletClient},
 	} {
 		said := ""
-		c, err := a.Diff(facts, remediatetest.TestNow)
+		c, err := a.Diff(snapshot, remediatetest.TestNow)
 		var r *remediate.Refusal
 		switch {
 		case errors.As(err, &r):

@@ -26,11 +26,11 @@ type Pretrust struct {
 // PretrustOf finds that time in the facts. The zero Ahead: there is no new CA. The error is
 // a *Refusal where it is over, where this version needs nobody's help, or where it is not
 // known.
-func PretrustOf(facts inspect.Snapshot, now time.Time) (Pretrust, error) {
+func PretrustOf(snapshot inspect.Snapshot, now time.Time) (Pretrust, error) {
 	refuse := func(name, next, format string, args ...any) (Pretrust, error) {
 		return Pretrust{}, &remediate.Refusal{Name: name, Reason: fmt.Sprintf(format, args...), Next: next}
 	}
-	v, hints := facts.Cluster.Versions, facts.Hints
+	v, hints := snapshot.Cluster.Versions, snapshot.Hints
 	if v.NotOpenShift {
 		return refuse("openshift", hints.Next("{} fix-api-int writes a CA that kube-root-ca.crt has and kubelets lack"), "this is no OpenShift: nothing replaces its CA by itself")
 	}
@@ -40,7 +40,7 @@ func PretrustOf(facts inspect.Snapshot, now time.Time) (Pretrust, error) {
 	case row.Delivered:
 		return refuse("not-delivered", hints.Next("{} verify api-int says which node lacks it, and {} fix-api-int brings it to one that was left out"), "in this version (%s) %s: pretrust is not needed", v.Cluster, row.Doc)
 	}
-	p := preflight.Preflight{Facts: facts, Now: now}
+	p := preflight.Preflight{Snapshot: snapshot, Now: now}
 	cas, why, ok := p.CertsAt(catalog.LoadBalancerCA())
 	if !ok {
 		return refuse("signer-known", hints.Unread(inspect.MayGet("configmaps", catalog.LoadBalancerCA().Namespace)), "%s", why)
@@ -77,7 +77,7 @@ func PretrustOf(facts inspect.Snapshot, now time.Time) (Pretrust, error) {
 // is in the Secret.
 func servedAtAPIInt(p preflight.Preflight) (chains [][]*pki.Cert) {
 	seen := map[pki.Fingerprint]bool{}
-	for _, s := range p.Facts.Served {
+	for _, s := range p.Snapshot.Served {
 		if s.Server == "" && len(s.Chain) > 0 && !seen[s.Chain[0].Fingerprint] {
 			seen[s.Chain[0].Fingerprint] = true
 			chains = append(chains, s.Chain)

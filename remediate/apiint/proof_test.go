@@ -64,22 +64,22 @@ func TestNoPrefixOfAPlanIsWorse(t *testing.T) {
 			}
 			return at
 		}
-		was, facts, steps := critical(f.Snapshot), f.Snapshot, 0
+		was, snapshot, steps := critical(f.Snapshot), f.Snapshot, 0
 		for _, n := range p.Nodes() {
 			for _, s := range n.Steps {
 				if s.Change == nil {
 					continue
 				}
 				steps++
-				facts = facts.With(s.Change.Deltas...)
-				for _, is := range critical(facts) {
+				snapshot = snapshot.With(s.Change.Deltas...)
+				for _, is := range critical(snapshot) {
 					if !slices.Contains(was, is) {
 						t.Errorf("%s: after %s: %s", name, s.Action.ID(), is)
 					}
 				}
 			}
 		}
-		if left := critical(facts); steps < 2 || len(left) > 0 {
+		if left := critical(snapshot); steps < 2 || len(left) > 0 {
 			t.Errorf("%s: after %d steps: %q", name, steps, left)
 		}
 	}

@@ -23,13 +23,13 @@ import (
 // the kubelet will join with.
 func (a Repair) rejoin(d *remediate.Draft, n *inspect.Node) error {
 	bootstrap, own := catalog.KubeletKubeconfigs()[0], catalog.KubeletKubeconfigs()[1]
-	if !inspect.KubeletSetupOf(d.Facts, n).HasOperators {
+	if !inspect.KubeletSetupOf(d.Snapshot, n).HasOperators {
 		return &remediate.Refusal{Name: "openshift", Node: n.Name, Reason: "a kubelet that kubeadm set up joins again with a token from kubeadm", Next: "on a control plane node: kubeadm token create --print-join-command; on this node: kubeadm reset, then what that prints"}
 	}
-	if inspect.MissingFile(d.Facts, n, bootstrap) {
+	if inspect.MissingFile(d.Snapshot, n, bootstrap) {
 		return &remediate.Refusal{Name: "bootstrap-file", Node: n.Name, Reason: bootstrap + " is not there: its kubelet could not join again", Next: "copy it from another node of the same pool, mode 0600, owner root, and try again"}
 	}
-	before := d.Facts
+	before := d.Snapshot
 	wrote, err := a.write(d, n, bootstrap)
 	if err != nil {
 		return err
@@ -42,9 +42,9 @@ func (a Repair) rejoin(d *remediate.Draft, n *inspect.Node) error {
 	if wrote {
 		changed = append(changed, bootstrap)
 	}
-	ca, unfit := action.AddKubeconfigCAs{NodeName: n.Name, Path: own, CA: a.CA, Cache: a.Cache}.Diff(d.Facts, d.Plan.Now)
+	ca, unfit := action.AddKubeconfigCAs{NodeName: n.Name, Path: own, CA: a.CA, Cache: a.Cache}.Diff(d.Snapshot, d.Plan.Now)
 	joins := useless != "" || unfit != nil || ca != nil
-	if (unfit != nil || ca != nil) && !inspect.MissingFile(d.Facts, n, own) {
+	if (unfit != nil || ca != nil) && !inspect.MissingFile(d.Snapshot, n, own) {
 		var old []*pki.Cert // what can't be changed may lack all
 		if ca != nil {
 			old = ca.File.Old
@@ -71,7 +71,7 @@ func (a Repair) rejoin(d *remediate.Draft, n *inspect.Node) error {
 		}
 		changed = append(changed, own)
 	}
-	approve := csr.NewApprove(n.Name, d.Facts, d.Plan.Now)
+	approve := csr.NewApprove(n.Name, d.Snapshot, d.Plan.Now)
 	c, err := d.Step(action.NewRestartKubelet(n.Name, changed...).NotingRequests(n, approve))
 	if err != nil || c == nil && !a.waitedFor(n) {
 		return err
@@ -86,7 +86,7 @@ func (a Repair) rejoin(d *remediate.Draft, n *inspect.Node) error {
 // mayJoin refuses what would leave a kubelet without an answer, and says what will happen.
 // wrote: the plan writes the CA into the bootstrap file first.
 func (a Repair) mayJoin(d *remediate.Draft, n *inspect.Node, useless string, wrote bool) error {
-	if err := csr.CheckBootstrap(d.Facts, n, wrote); err != nil {
+	if err := csr.CheckBootstrap(d.Snapshot, n, wrote); err != nil {
 		return err
 	}
 	if useless == "" {
@@ -102,7 +102,7 @@ func (a Repair) mayJoin(d *remediate.Draft, n *inspect.Node, useless string, wro
 	if !a.API {
 		return refuse("no API server could be asked to approve that", d.Hints().UnreadRestart("repair your own access first: {} fix-kubeconfig, --api-ca-from, or --kubeconfig of a master"))
 	}
-	if row, ok := csr.ApprovedByHand(d.Facts.Cluster.Versions); ok && !a.ApproveCSRs {
+	if row, ok := csr.ApprovedByHand(d.Snapshot.Cluster.Versions); ok && !a.ApproveCSRs {
 		return refuse("that request is not approved automatically: "+row.Doc, "add --approve-csrs: the request is printed, and approved if it is this kubelet's")
 	}
 	d.Note("The kubelet on %s asks for a new client certificate, by %s, as %s.", n.Name, catalog.KubeletKubeconfigs()[0], useless)
@@ -111,11 +111,11 @@ func (a Repair) mayJoin(d *remediate.Draft, n *inspect.Node, useless string, wro
 
 // uselessCertificate says why a kubelet can't go on with its client certificate; empty
 // where it can, as far as is known.
-func uselessCertificate(facts inspect.Snapshot, n *inspect.Node, now time.Time) (string, error) {
-	cert := inspect.KubeletClientCert(facts, n.Name)
+func uselessCertificate(snapshot inspect.Snapshot, n *inspect.Node, now time.Time) (string, error) {
+	cert := inspect.KubeletClientCert(snapshot, n.Name)
 	switch {
-	case cert == nil && inspect.UnreadClient(facts, n) != "":
-		return "", &remediate.Refusal{Name: csr.ClientCertificate, Node: n.Name, Reason: "whether its kubelet has a client certificate is unknown: " + inspect.UnreadClient(facts, n), Next: "on the node: " + foreign.Command("", "ls -l %s", inspect.KubeletClient)}
+	case cert == nil && inspect.UnreadClient(snapshot, n) != "":
+		return "", &remediate.Refusal{Name: csr.ClientCertificate, Node: n.Name, Reason: "whether its kubelet has a client certificate is unknown: " + inspect.UnreadClient(snapshot, n), Next: "on the node: " + foreign.Command("", "ls -l %s", inspect.KubeletClient)}
 	case cert == nil:
 		return "there is none in " + inspect.KubeletClient, nil
 	case cert.NotAfter.Before(n.Time(now)):
@@ -130,8 +130,8 @@ func uselessCertificate(facts inspect.Snapshot, n *inspect.Node, now time.Time) 
 // unapproved says which requests of a kubelet wait, and that the plan lets them.
 func unapproved(d *remediate.Draft, node string) {
 	pending, first := 0, d.Plan.Now
-	for _, r := range d.Facts.Requests {
-		_, may := catalog.RequesterOf(r.Signer, r.Requester, node, d.Facts.Cluster.Versions)
+	for _, r := range d.Snapshot.Requests {
+		_, may := catalog.RequesterOf(r.Signer, r.Requester, node, d.Snapshot.Cluster.Versions)
 		if r.Condition != inspect.Pending || !r.About(node) || may == catalog.No {
 			continue
 		}

@@ -43,43 +43,43 @@ func (s Script) Name() string { return "fix-api-int-" + s.Node + ".sh" }
 // node that was read is held against everything that Plan checks; of others only
 // the script itself can, on the node. The error is a *Refusal where it must not be
 // done.
-func (a Repair) Scripts(run string, facts inspect.Snapshot, now time.Time) (scripts []Script, notes remediate.Notes, err error) {
-	if err := a.supported(facts.Cluster); err != nil {
+func (a Repair) Scripts(run string, snapshot inspect.Snapshot, now time.Time) (scripts []Script, notes remediate.Notes, err error) {
+	if err := a.supported(snapshot.Cluster); err != nil {
 		return nil, nil, err
 	}
-	ca, err := a.certificates(facts.Cluster.Versions, now)
+	ca, err := a.certificates(snapshot.Cluster.Versions, now)
 	if err != nil {
 		return nil, nil, err
 	}
-	d := remediate.NewDraft(run, facts, now)
+	d := remediate.NewDraft(run, snapshot, now)
 	a.owner(d)
 	if plain := pki.EncodePEM(ca); !a.Published && !bytes.Equal(dense(a.CA), dense(plain)) {
 		a.CA = plain
 		d.Note("%s holds more than certificates in plain PEM; only those are written.", a.CASource)
 	}
-	if err := a.embeddable(facts.Hints); err != nil {
+	if err := a.embeddable(snapshot.Hints); err != nil {
 		return nil, nil, err
 	}
 	for _, name := range a.Nodes {
 		if !nodeNamed(name) {
 			return nil, nil, fmt.Errorf("node %q: a node's name has lower-case letters, digits, - and . only", name)
 		}
-		n, ok := facts.Node(name)
-		setup := unreadSetup(facts)
+		n, ok := snapshot.Node(name)
+		setup := unreadSetup(snapshot)
 		if ok && n.Via != "" {
-			setup = inspect.KubeletSetupOf(facts, n)
+			setup = inspect.KubeletSetupOf(snapshot, n)
 		}
 		files := setup.Kubeconfigs()
 		s := Script{Node: name, Run: run, Setup: setup, SHA256: make([]pki.Fingerprint, len(files)), CA: a.CA, From: a.CASource, Created: now}
-		of := remediate.NewDraft(run, facts, now)
+		of := remediate.NewDraft(run, snapshot, now)
 		a.owner(of)
 		if !ok || n.Via == "" {
-			of.Note("%s was not read (%s): its script is for kubeconfigs where %s has them, %s, whatever they hold.", name, remediate.UnreadNode(facts, name).Reason, setup.Name, strings.Join(files, " and "))
+			of.Note("%s was not read (%s): its script is for kubeconfigs where %s has them, %s, whatever they hold.", name, remediate.UnreadNode(snapshot, name).Reason, setup.Name, strings.Join(files, " and "))
 		} else {
 			one := a
 			// A script asks no API, approves nothing, and does not look at the other nodes.
 			one.Nodes, one.API, one.ApproveCSRs, one.scripted = []string{name}, true, false, true
-			p, err := one.Plan(run, facts, now)
+			p, err := one.Plan(run, snapshot, now)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -102,9 +102,9 @@ func (a Repair) Scripts(run string, facts inspect.Snapshot, now time.Time) (scri
 
 // unreadSetup is how the kubelet of a node that was not read is set up, as far as the
 // others tell: as kubeadm does it where all of those are, else as OpenShift does.
-func unreadSetup(facts inspect.Snapshot) catalog.KubeletSetup {
-	rows := catalog.KubeletSetups(facts.Cluster.Versions)
-	if inspect.HasOperators(facts) {
+func unreadSetup(snapshot inspect.Snapshot) catalog.KubeletSetup {
+	rows := catalog.KubeletSetups(snapshot.Cluster.Versions)
+	if inspect.HasOperators(snapshot) {
 		return rows[0]
 	}
 	return rows[len(rows)-1] // OpenShift's come first

@@ -20,14 +20,14 @@ import (
 func (a Repair) all(d *remediate.Draft) error {
 	var masters, workers []string
 	var unseen []string
-	for i := range d.Facts.Nodes {
-		n := &d.Facts.Nodes[i]
+	for i := range d.Snapshot.Nodes {
+		n := &d.Snapshot.Nodes[i]
 		if a.APIServers == nil && n.Role == catalog.RoleWorker && n.Via == "" {
 			unseen = append(unseen, n.Name)
 		}
-		if why := a.unlabelled(d.Facts, n); why != "" {
+		if why := a.unlabelled(d.Snapshot, n); why != "" {
 			next := foreign.Command(inspect.NodeNames, "if it is a worker: look what makes that there, and name the other nodes with --nodes, control plane nodes first; only if it was installed as a control plane node: kubectl label node %s node-role.kubernetes.io/master=", n.Name)
-			if left := inspect.APIServerFile(d.Facts, n.Name); left != "" {
+			if left := inspect.APIServerFile(d.Snapshot, n.Name); left != "" {
 				next += fmt.Sprintf("; no control plane node any more: move what is left of one out of the way there, %s", path.Dir(left))
 			}
 			return &remediate.Refusal{Name: "node-role", Node: n.Name, Reason: "it has no master's label, and " + why, Next: next}
@@ -47,7 +47,7 @@ func (a Repair) all(d *remediate.Draft) error {
 	if len(unseen) > 0 {
 		d.Note("Not read: %s. That no kube-apiserver runs there is known by labels alone.", strings.Join(unseen, ", "))
 	}
-	unavailableFirst(d.Facts, masters)
+	unavailableFirst(d.Snapshot, masters)
 	if err := a.masters(d, masters); err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (a Repair) all(d *remediate.Draft) error {
 			return err
 		}
 	}
-	if row, _ := catalog.TopologyOf(d.Facts.Cluster.Topology); row.SingleAPIServer && len(d.Plan.Waves) > 0 {
+	if row, _ := catalog.TopologyOf(d.Snapshot.Cluster.Topology); row.SingleAPIServer && len(d.Plan.Waves) > 0 {
 		d.Plan.Waves = []remediate.Wave{{Name: remediate.WaveNodes, Why: "one after another: there is one kube-apiserver, and no other to wait for", Parallel: 1, Nodes: d.Plan.Nodes()}}
 	}
 	if err := a.after(d, append(masters, workers...)); err != nil {
@@ -69,14 +69,14 @@ func (a Repair) all(d *remediate.Draft) error {
 
 // unlabelled says what tells of a master that its labels make it a worker; empty: nothing
 // does.
-func (a Repair) unlabelled(facts inspect.Snapshot, n *inspect.Node) string {
+func (a Repair) unlabelled(snapshot inspect.Snapshot, n *inspect.Node) string {
 	if n.Role != catalog.RoleWorker {
 		return ""
 	}
 	if slices.Contains(a.APIServers, n.Name) {
 		return "the API has a pod of kube-apiserver there, which only its own kubelet writes"
 	}
-	if file := inspect.APIServerFile(facts, n.Name); file != "" {
+	if file := inspect.APIServerFile(snapshot, n.Name); file != "" {
 		return "files of a kube-apiserver are on it: " + file
 	}
 	if a.FollowUp.RootCA != nil && slices.ContainsFunc(a.FollowUp.RootCA.Planned.Masters, func(m inspect.Revision) bool { return m.Node == n.Name }) {
@@ -149,8 +149,8 @@ func (a Repair) network(d *remediate.Draft, names []string) error {
 		if len(actions) == 0 {
 			return nil
 		}
-		n, _ := d.Facts.Node(name)
-		if life := d.Facts.NodeHealth(n); (n.Ready == "Unknown" || life.Alive == catalog.No) && !awaited(d.Plan, name) {
+		n, _ := d.Snapshot.Node(name)
+		if life := d.Snapshot.NodeHealth(n); (n.Ready == "Unknown" || life.Alive == catalog.No) && !awaited(d.Plan, name) {
 			return &remediate.Refusal{
 				Name: "node-reports", Node: name, Reason: "its files are right, and it does not report to the API server (" + life.String() + "): a pod of the network that is deleted there would not come back",
 				Next: d.Hints().Next("kubectl describe node %s; what its kubelet is told: {} verify restart-safe --nodes %s; on the node: journalctl -u kubelet -n 50", name, name),
@@ -180,13 +180,13 @@ func (a Repair) network(d *remediate.Draft, names []string) error {
 		}
 		return nil
 	}
-	known := d.Facts
+	known := d.Snapshot
 	known.Nodes = nil
-	for _, n := range d.Facts.Nodes {
+	for _, n := range d.Snapshot.Nodes {
 		switch {
 		case slices.ContainsFunc(d.Plan.Unknown, func(r *remediate.Refusal) bool { return r.Node == n.Name }):
 		case n.Via == "":
-			d.Plan.Unknown = append(d.Plan.Unknown, remediate.UnreadNode(d.Facts, n.Name))
+			d.Plan.Unknown = append(d.Plan.Unknown, remediate.UnreadNode(d.Snapshot, n.Name))
 		default:
 			known.Nodes = append(known.Nodes, n)
 		}
@@ -235,9 +235,9 @@ func awaited(p *remediate.Plan, node string) bool {
 // unavailableFirst puts nodes that are NotReady or have no heartbeat before the others: to
 // restart the kubelet of another control plane node while one is unavailable makes nothing
 // better.
-func unavailableFirst(facts inspect.Snapshot, names []string) {
+func unavailableFirst(snapshot inspect.Snapshot, names []string) {
 	slices.SortStableFunc(names, func(a, b string) int {
-		switch firstA, firstB := unavailable(facts, a), unavailable(facts, b); {
+		switch firstA, firstB := unavailable(snapshot, a), unavailable(snapshot, b); {
 		case firstA && !firstB:
 			return -1
 		case firstB && !firstA:
@@ -247,9 +247,9 @@ func unavailableFirst(facts inspect.Snapshot, names []string) {
 	})
 }
 
-func unavailable(facts inspect.Snapshot, name string) bool {
-	n, ok := facts.Node(name)
-	return ok && (n.Ready == "" || facts.NodeHealth(n).Unhealthy())
+func unavailable(snapshot inspect.Snapshot, name string) bool {
+	n, ok := snapshot.Node(name)
+	return ok && (n.Ready == "" || snapshot.NodeHealth(n).Unhealthy())
 }
 
 // masters plans the masters, or where they are not chosen, sees that they are right.
@@ -261,7 +261,7 @@ func (a Repair) masters(d *remediate.Draft, names []string) error {
 	chosen := a.Order.wants(remediate.WaveMasters)
 	of := d
 	if !chosen {
-		of = &remediate.Draft{Plan: &remediate.Plan{RunID: d.Plan.RunID, Now: d.Plan.Now, Basis: d.Plan.Basis}, Facts: d.Facts}
+		of = &remediate.Draft{Plan: &remediate.Plan{RunID: d.Plan.RunID, Now: d.Plan.Now, Basis: d.Plan.Basis}, Snapshot: d.Snapshot}
 	}
 	nodes, unknown, err := a.each(of, names)
 	if err != nil {

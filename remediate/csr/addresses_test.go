@@ -260,7 +260,7 @@ func TestFromWhereTheAddressesOfANodeAreKnown(t *testing.T) {
 					}
 					return n, err
 				}
-				e.Facts = func(context.Context, nodeexec.Node) (inspect.Snapshot, error) {
+				e.ReadNode = func(context.Context, nodeexec.Node) (inspect.Snapshot, error) {
 					s := inspect.Snapshot{Nodes: []inspect.Node{{Name: "worker-0", Via: "ssh"}}}
 					for path, text := range map[string][]byte{inspect.KubeletClient: c.client, kubeletServing: c.serving} {
 						for _, f := range pki.NewScanner().Scan(text) {

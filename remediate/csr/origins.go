@@ -34,24 +34,24 @@ const (
 
 // provable says, before anything is asked, from where the names in a serving request of a
 // node can be known.
-func provable(facts inspect.Snapshot, node string, now time.Time) string {
-	if v := facts.Cluster.Versions; v.NotOpenShift || v.Cluster == "" {
+func provable(snapshot inspect.Snapshot, node string, now time.Time) string {
+	if v := snapshot.Cluster.Versions; v.NotOpenShift || v.Cluster == "" {
 		return "no serving request: this is not confirmed to be OpenShift"
 	}
 	from := []string{"its Machine"}
-	n, ok := facts.Node(node)
+	n, ok := snapshot.Node(node)
 	if ok && nodeexec.WayOf(n.Via).ProvesAddress {
 		from = append(from, "the address that "+n.Via+" reached")
 	}
-	if chain := servingOf(facts, node); ok && len(chain) > 0 && chain[0].NotAfter.After(n.Time(now)) && pki.CommonName(chain[0].Subject) == "system:node:"+node {
+	if chain := servingOf(snapshot, node); ok && len(chain) > 0 && chain[0].NotAfter.After(n.Time(now)) && pki.CommonName(chain[0].Subject) == "system:node:"+node {
 		from = append(from, "its serving certificate, if no Machine refers to it")
 	}
 	return "its serving names are known from: " + strings.Join(from, "; ")
 }
 
 // servingOf is the kubelet's serving certificate and what comes with it; nil: none was read.
-func servingOf(facts inspect.Snapshot, node string) []*pki.Cert {
-	for _, b := range facts.Bundles {
+func servingOf(snapshot inspect.Snapshot, node string) []*pki.Cert {
+	for _, b := range snapshot.Bundles {
 		if b.At.Node == node && b.At.Path == kubeletServing {
 			return b.Content.Certs
 		}
@@ -281,17 +281,17 @@ func decoded(ctx context.Context, request *rest.Request, into any) error {
 // present serving certificate.
 func (o *origins) reached(ctx context.Context, env *remediate.Env, _ *corev1.Node) error {
 	var at netip.Addr
-	var facts inspect.Snapshot
+	var snapshot inspect.Snapshot
 	err := env.Retry(ctx, o.node, func(ctx context.Context, n nodeexec.Node) (err error) {
 		at = nodeexec.AddressOf(n)
-		facts, err = env.Facts(ctx, n)
+		snapshot, err = env.ReadNode(ctx, n)
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("the node was not read: %w", err)
 	}
-	user := facts.KubeletUser(o.node)
-	for _, n := range facts.Nodes {
+	user := snapshot.KubeletUser(o.node)
+	for _, n := range snapshot.Nodes {
 		for _, k := range n.Kubeconfigs {
 			if c, ok := k.InUse(); ok {
 				o.excludeServer(c.Server, "the server of "+k.Path+" on the node")
@@ -309,7 +309,7 @@ func (o *origins) reached(ctx context.Context, env *remediate.Env, _ *corev1.Nod
 	default:
 		o.addOwn(at.String(), "ssh reached the node there, its host key is verified")
 	}
-	if err := o.served(ctx, env, facts); err != nil {
+	if err := o.served(ctx, env, snapshot); err != nil {
 		lacking = append(lacking, err.Error())
 	}
 	if len(lacking) > 0 {
@@ -322,7 +322,7 @@ func (o *origins) reached(ctx context.Context, env *remediate.Env, _ *corev1.Nod
 // OpenShift does (cluster-machine-approver pkg/controller/csr_check.go): it has to verify
 // against the CA of kubelets, at this time, and to be for this node. Unlike there, the
 // node's Machine overrules it: what the Machine has lost is not renewed.
-func (o *origins) served(ctx context.Context, env *remediate.Env, facts inspect.Snapshot) error {
+func (o *origins) served(ctx context.Context, env *remediate.Env, snapshot inspect.Snapshot) error {
 	if o.decided != "" {
 		return errors.New(o.decided)
 	}
@@ -330,7 +330,7 @@ func (o *origins) served(ctx context.Context, env *remediate.Env, facts inspect.
 	if err != nil {
 		return fmt.Errorf("read ConfigMap %s/%s: %w", managedNamespace, kubeletServingCA, err)
 	}
-	chain := servingOf(facts, o.node)
+	chain := servingOf(snapshot, o.node)
 	if len(chain) == 0 {
 		return fmt.Errorf("it has no serving certificate")
 	}

@@ -38,11 +38,11 @@ func TestThePlanSaysFromWhereTheNamesOfANodeAreKnown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			facts := inspect.Snapshot{Nodes: []inspect.Node{{Name: "worker-0", Via: c.via}}, Cluster: inspect.Cluster{Versions: c.versions}}
+			snapshot := inspect.Snapshot{Nodes: []inspect.Node{{Name: "worker-0", Via: c.via}}, Cluster: inspect.Cluster{Versions: c.versions}}
 			for _, f := range pki.NewScanner().Scan(c.serving) {
-				facts.Bundles = append(facts.Bundles, inspect.Bundle{At: pki.Location{Node: "worker-0", Path: kubeletServing}, Content: f.Content})
+				snapshot.Bundles = append(snapshot.Bundles, inspect.Bundle{At: pki.Location{Node: "worker-0", Path: kubeletServing}, Content: f.Content})
 			}
-			change, err := NewApprove("worker-0", facts, remediatetest.TestNow).Diff(facts, remediatetest.TestNow)
+			change, err := NewApprove("worker-0", snapshot, remediatetest.TestNow).Diff(snapshot, remediatetest.TestNow)
 			if err != nil || change == nil || !strings.HasSuffix(change.Summary, " ("+c.want+")") {
 				t.Errorf("%v, %+v, want %q", err, change, c.want)
 			}

@@ -92,15 +92,15 @@ func WhyInvalid(s collect.Signer) string {
 // what time it is at the API server; zero: not known. Workers have that file, too, and sign nothing with
 // it: theirs may be stale. Labels tell control plane nodes, which no kubelet may give itself; files may
 // be left of one that became a worker.
-func KubeadmSigner(facts inspect.Snapshot, now time.Time) (ca *pki.Cert, asked time.Time) {
-	if least, most, ok := facts.Cluster.Clock.Ahead(); ok {
+func KubeadmSigner(snapshot inspect.Snapshot, now time.Time) (ca *pki.Cert, asked time.Time) {
+	if least, most, ok := snapshot.Cluster.Clock.Ahead(); ok {
 		asked = now.Add((least + most) / 2)
 	}
-	for _, b := range facts.Bundles {
+	for _, b := range snapshot.Bundles {
 		if b.At.Kind != pki.KindFile || b.At.Path != catalog.KubeadmCA || len(b.Content.Certs) == 0 {
 			continue
 		}
-		if n, ok := facts.Node(b.At.Node); !ok || n.Role != catalog.RoleMaster {
+		if n, ok := snapshot.Node(b.At.Node); !ok || n.Role != catalog.RoleMaster {
 			continue
 		}
 		if ca == nil || b.Content.Certs[0].NotAfter.Before(ca.NotAfter) {

@@ -81,22 +81,22 @@ func TestNoApprovalBeforeTheSignerIsValid(t *testing.T) {
 				env.Signer = nil
 			}
 			api.Add(remediatetest.ClientAsking(t).Made(t))
-			facts := inspect.Snapshot{Cluster: inspect.Cluster{Versions: openshift, Clock: inspect.Clock{Sent: remediatetest.TestNow, Before: remediatetest.TestNow, After: remediatetest.TestNow, Received: remediatetest.TestNow}}, Nodes: []inspect.Node{{Name: "worker-0", Via: "ssh"}}}
+			snapshot := inspect.Snapshot{Cluster: inspect.Cluster{Versions: openshift, Clock: inspect.Clock{Sent: remediatetest.TestNow, Before: remediatetest.TestNow, After: remediatetest.TestNow, Received: remediatetest.TestNow}}, Nodes: []inspect.Node{{Name: "worker-0", Via: "ssh"}}}
 			if c.versions.NotOpenShift {
-				facts.Cluster.Versions = plain
+				snapshot.Cluster.Versions = plain
 				api.Requests[0].Spec.Username, api.Requests[0].Spec.Groups = "system:bootstrap:abcdef", []string{"system:bootstrappers", "system:authenticated"}
 			}
-			facts.Nodes = append(facts.Nodes, inspect.Node{Name: "master-0", Via: "ssh", Role: catalog.RoleMaster}, inspect.Node{Name: "worker-9", Via: "ssh", Role: catalog.RoleWorker})
+			snapshot.Nodes = append(snapshot.Nodes, inspect.Node{Name: "master-0", Via: "ssh", Role: catalog.RoleMaster}, inspect.Node{Name: "worker-9", Via: "ssh", Role: catalog.RoleWorker})
 			for node, text := range map[string][]byte{"master-0": c.plainFile, "worker-9": c.worker} {
 				if text != nil {
-					facts.Bundles = append(facts.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: node, Path: catalog.KubeadmCA}, Content: pki.NewScanner().Scan(text)[0].Content})
+					snapshot.Bundles = append(snapshot.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: node, Path: catalog.KubeadmCA}, Content: pki.NewScanner().Scan(text)[0].Content})
 				}
 			}
 			if c.worker != nil { // from when it was a control plane node
-				facts.Bundles = append(facts.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: "worker-9", Path: catalog.KubeadmServing().Name}, Content: pki.NewScanner().Scan(c.worker)[0].Content})
+				snapshot.Bundles = append(snapshot.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: "worker-9", Path: catalog.KubeadmServing().Name}, Content: pki.NewScanner().Scan(c.worker)[0].Content})
 			}
 			a := NewApprovePending([]string{"worker-0"}, true, true)
-			change, err := a.Diff(facts, remediatetest.TestNow)
+			change, err := a.Diff(snapshot, remediatetest.TestNow)
 			if err != nil || change == nil {
 				t.Fatal(change, err)
 			}

@@ -146,12 +146,12 @@ func (s *State) caValid(env *remediate.Env, c *remediate.Change, node string) er
 func (s *State) arrived(ctx context.Context, env *remediate.Env, node string) (*pki.Cert, error) {
 	var cert *pki.Cert
 	err := env.Until(ctx, issuing, func(ctx context.Context) (bool, error) {
-		facts, err := env.Read(ctx, node)
+		snapshot, err := env.Read(ctx, node)
 		if err != nil {
 			return false, err
 		}
-		n, _ := facts.Node(node)
-		if cert = inspect.KubeletClientCert(facts, node); cert == nil || cert.NotAfter.Before(n.Time(env.Now())) {
+		n, _ := snapshot.Node(node)
+		if cert = inspect.KubeletClientCert(snapshot, node); cert == nil || cert.NotAfter.Before(n.Time(env.Now())) {
 			return false, fmt.Errorf("the kubelet on %s has no new client certificate in %s yet: kubectl get csr; on the node: journalctl -u kubelet -n 50", node, inspect.KubeletClient)
 		}
 		return true, nil

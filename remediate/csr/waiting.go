@@ -69,10 +69,10 @@ const RequestsPending = "requests-pending"
 
 // RefusePending refuses to put files of a node back while its kubelet waits for a
 // certificate: with another CA it could not fetch it.
-func RefusePending(facts inspect.Snapshot, node string, now time.Time) error {
+func RefusePending(snapshot inspect.Snapshot, node string, now time.Time) error {
 	var names []string
-	for _, r := range facts.Requests {
-		if r.Condition == inspect.Pending && r.About(node) && MayWait(facts, node, now, r.Signer, r.Requester) {
+	for _, r := range snapshot.Requests {
+		if r.Condition == inspect.Pending && r.About(node) && MayWait(snapshot, node, now, r.Signer, r.Requester) {
 			names = append(names, r.Object.Name)
 		}
 	}
@@ -81,12 +81,12 @@ func RefusePending(facts inspect.Snapshot, node string, now time.Time) error {
 
 // MayWait reports whether the kubelet of a node may be who made a request in its name. With a
 // valid client certificate it makes none by a bootstrapper's token.
-func MayWait(facts inspect.Snapshot, node string, now time.Time, signer, requester string) bool {
-	if _, may := catalog.RequesterOf(signer, requester, node, facts.Cluster.Versions); may == catalog.No {
+func MayWait(snapshot inspect.Snapshot, node string, now time.Time, signer, requester string) bool {
+	if _, may := catalog.RequesterOf(signer, requester, node, snapshot.Cluster.Versions); may == catalog.No {
 		return false
 	}
-	n, ok := facts.Node(node)
-	cert := inspect.KubeletClientCert(facts, node)
+	n, ok := snapshot.Node(node)
+	cert := inspect.KubeletClientCert(snapshot, node)
 	return !ok || requester == "system:node:"+node || cert == nil || !cert.NotAfter.After(n.Time(now))
 }
 
@@ -114,8 +114,8 @@ func called(names []string) string {
 }
 
 // UnreadRequests says why it is not known which requests there are.
-func UnreadRequests(facts inspect.Snapshot) string {
-	for _, g := range facts.Gaps {
+func UnreadRequests(snapshot inspect.Snapshot) string {
+	for _, g := range snapshot.Gaps {
 		if g.What == "certificatesigningrequests" {
 			return g.Reason
 		}

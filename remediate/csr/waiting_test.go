@@ -140,16 +140,16 @@ func TestOnlyWhatMayBeAKubeletsHoldsUpAnUndo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			facts := inspect.Snapshot{
+			snapshot := inspect.Snapshot{
 				Cluster:  inspect.Cluster{Versions: catalog.Versions{Cluster: "4.15.0"}},
 				Nodes:    []inspect.Node{{Name: "worker-0", Via: "ssh"}},
 				Requests: []inspect.SigningRequest{{Object: &inspect.Object{Name: "csr-x"}, Signer: c.signer, Requester: c.requester, Condition: inspect.Pending, Request: &pki.Request{Subject: subject}}},
 			}
 			if !c.certificate.IsZero() {
 				ca := pkitest.NewCA("x", remediatetest.TestNow.Add(-48*time.Hour), c.certificate)
-				facts.Bundles = append(facts.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: "worker-0", Path: inspect.KubeletClient}, Content: pki.NewScanner().Scan(ca.CertPEM)[0].Content})
+				snapshot.Bundles = append(snapshot.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: "worker-0", Path: inspect.KubeletClient}, Content: pki.NewScanner().Scan(ca.CertPEM)[0].Content})
 			}
-			err := RefusePending(facts, "worker-0", remediatetest.TestNow)
+			err := RefusePending(snapshot, "worker-0", remediatetest.TestNow)
 			var r *remediate.Refusal
 			if errors.As(err, &r) != c.holds || c.holds && (!r.Risk || !strings.Contains(r.Next, "--accept-risk=requests-pending")) {
 				t.Errorf("%v", err)

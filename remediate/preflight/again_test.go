@@ -35,12 +35,12 @@ func TestAskedAgain(t *testing.T) {
 		{"a rollout that does not", remediatetest.BegunRollout, 1000, &RecheckGate{}, StaticPodsSettled, action.RolloutTime},
 		{"an API server that restarts", remediatetest.Silent, 5, &RecheckGate{}, "", 50 * time.Second},
 		{"an API server that is silent", remediatetest.Silent, 1000, &RecheckGate{}, upgradeRunning, unreadTime},
-		{"a plain cluster has no ClusterVersion", remediatetest.WithoutOperators, 1000, &RecheckGate{Facts: plain, StaticPods: unready(0)}, "", 0},
-		{"a plain cluster's static pod that becomes ready", remediatetest.WithoutOperators, 1000, &RecheckGate{Facts: plain, StaticPods: unready(12)}, "", 2 * time.Minute},
-		{"one that does not", remediatetest.WithoutOperators, 1000, &RecheckGate{Facts: plain, StaticPods: unready(1000)}, StaticPodsSettled, action.RolloutTime},
-		{"one that does not, which was accepted", remediatetest.WithoutOperators, 1000, &RecheckGate{Facts: plain, StaticPods: unready(1000), Accept: []string{StaticPodsSettled}}, "", 0},
-		{"an undo there", remediatetest.WithoutOperators, 1000, &RecheckGate{Facts: plain, StaticPods: unready(1000), Only: []string{StaticPodsSettled}}, StaticPodsSettled, action.RolloutTime},
-		{"static pods that were not asked for", remediatetest.WithoutOperators, 1000, &RecheckGate{Facts: plain}, StaticPodsSettled, action.RolloutTime},
+		{"a plain cluster has no ClusterVersion", remediatetest.WithoutOperators, 1000, &RecheckGate{Snapshot: plain, StaticPods: unready(0)}, "", 0},
+		{"a plain cluster's static pod that becomes ready", remediatetest.WithoutOperators, 1000, &RecheckGate{Snapshot: plain, StaticPods: unready(12)}, "", 2 * time.Minute},
+		{"one that does not", remediatetest.WithoutOperators, 1000, &RecheckGate{Snapshot: plain, StaticPods: unready(1000)}, StaticPodsSettled, action.RolloutTime},
+		{"one that does not, which was accepted", remediatetest.WithoutOperators, 1000, &RecheckGate{Snapshot: plain, StaticPods: unready(1000), Accept: []string{StaticPodsSettled}}, "", 0},
+		{"an undo there", remediatetest.WithoutOperators, 1000, &RecheckGate{Snapshot: plain, StaticPods: unready(1000), Only: []string{StaticPodsSettled}}, StaticPodsSettled, action.RolloutTime},
+		{"static pods that were not asked for", remediatetest.WithoutOperators, 1000, &RecheckGate{Snapshot: plain}, StaticPodsSettled, action.RolloutTime},
 	} {
 		found := 0
 		var said []string
@@ -86,16 +86,16 @@ func unready(times int) func(context.Context) *inspect.PodList {
 // their files tell.
 func TestUnlabelledMastersAreAskedAbout(t *testing.T) {
 	t.Parallel()
-	facts := inspect.Snapshot{Nodes: []inspect.Node{{Name: "bare", Via: "ssh", Role: catalog.RoleWorker}, {Name: "worker-0", Via: "ssh", Role: catalog.RoleWorker}}}
+	snapshot := inspect.Snapshot{Nodes: []inspect.Node{{Name: "bare", Via: "ssh", Role: catalog.RoleWorker}, {Name: "worker-0", Via: "ssh", Role: catalog.RoleWorker}}}
 	at := pki.Location{Kind: pki.KindFile, Node: "bare", Path: "/etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/kubelet-client/tls.crt"}
-	facts.Bundles = []inspect.Bundle{{At: at, Content: &pki.Content{}}}
-	p := Preflight{Facts: facts, ControlPlane: &inspect.ControlPlaneStatus{Nodes: []inspect.NodeState{{Name: "bare"}, {Name: "worker-0"}}}, Nodes: []string{"bare", "worker-0"}}
+	snapshot.Bundles = []inspect.Bundle{{At: at, Content: &pki.Content{}}}
+	p := Preflight{Snapshot: snapshot, ControlPlane: &inspect.ControlPlaneStatus{Nodes: []inspect.NodeState{{Name: "bare"}, {Name: "worker-0"}}}, Nodes: []string{"bare", "worker-0"}}
 	if masters, ok := p.masters(); !ok || len(masters) != 1 || masters[0] != "bare" {
 		t.Errorf("masters: %v, %t", masters, ok)
 	}
 	for i, want := range []bool{true, false} {
-		if got := inspect.RunsAPIServer(facts, &facts.Nodes[i]); got != want {
-			t.Errorf("%s: %t", facts.Nodes[i].Name, got)
+		if got := inspect.RunsAPIServer(snapshot, &snapshot.Nodes[i]); got != want {
+			t.Errorf("%s: %t", snapshot.Nodes[i].Name, got)
 		}
 	}
 }

@@ -26,9 +26,9 @@ const OwnedFile = "owned-file"
 // published is when the CAs became what they are in the ConfigMap from which he takes
 // them; zero: not known. nil where nobody does, where he does not run on the node, or
 // where he had his time.
-func RefuseOwned(facts inspect.Snapshot, n *inspect.Node, path string, missing []*pki.Cert, published, now time.Time) *remediate.Refusal {
-	row, answer := catalog.DeliveryOf(catalog.KubeletKubeconfigCA(), facts.Cluster.Versions)
-	if answer != catalog.Yes || !row.Delivered || len(missing) == 0 || AbsentProcess(facts, n, row.Command) {
+func RefuseOwned(snapshot inspect.Snapshot, n *inspect.Node, path string, missing []*pki.Cert, published, now time.Time) *remediate.Refusal {
+	row, answer := catalog.DeliveryOf(catalog.KubeletKubeconfigCA(), snapshot.Cluster.Versions)
+	if answer != catalog.Yes || !row.Delivered || len(missing) == 0 || AbsentProcess(snapshot, n, row.Command) {
 		return nil
 	}
 	var since time.Time // when he could have begun, at the latest
@@ -59,11 +59,11 @@ func RefuseOwned(facts inspect.Snapshot, n *inspect.Node, path string, missing [
 // AbsentProcess reports whether a process is known not to run on a node. What the API says
 // of its pod is not asked: that is old where the kubelet is lost, and containers live on
 // without it.
-func AbsentProcess(facts inspect.Snapshot, n *inspect.Node, command string) bool {
+func AbsentProcess(snapshot inspect.Snapshot, n *inspect.Node, command string) bool {
 	if _, _, runs := n.Running(command); runs != catalog.No || command == "" || n.Kubelet.Active == "" { // the latter: nothing that runs was read
 		return false
 	}
-	return !slices.ContainsFunc(facts.Gaps, func(g inspect.Gap) bool {
+	return !slices.ContainsFunc(snapshot.Gaps, func(g inspect.Gap) bool {
 		return g.What == "node/"+n.Name && g.Where == ""
 	})
 }

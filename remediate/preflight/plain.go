@@ -24,7 +24,7 @@ func plainChecks() []preflightCheck {
 // serversShow holds the CAs against every kube-apiserver: behind a balancer, one that
 // presents another certificate would lose kubelets now and then.
 func (p Preflight) serversShow() Result {
-	rows := catalog.KubeletSetups(p.Facts.Cluster.Versions)
+	rows := catalog.KubeletSetups(p.Snapshot.Cluster.Versions)
 	row := rows[len(rows)-1] // OpenShift's come first
 	return p.presented(func(v inspect.Served) bool { return v.Server == "" || v.Server == catalog.ListenerAPIServer }, p.CA, false,
 		row.CARemediation, "and the CAs that kubelets are to trust do not verify it",

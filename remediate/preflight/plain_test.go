@@ -41,13 +41,13 @@ func TestPreflightOfPlainClusters(t *testing.T) {
 		"etcd of a node without a label that was not read": {"etcd-healthy", catalog.No, "etcd-worker-0 on worker-0 is not ready", func(p *Preflight, f *remediatetest.Fixture) {
 			p.ControlPlane.Nodes[3].Ready = "True"
 			f.Unread("worker-0")
-			p.Facts = f.Snapshot
+			p.Snapshot = f.Snapshot
 			p.StaticPods.Pods = append(p.StaticPods.Pods, pod("etcd-worker-0", "worker-0", false))
 		}},
 		"etcd of a node with a kube-apiserver's files and no label": {"etcd-healthy", catalog.No, "etcd-worker-0 on worker-0 is not ready", func(p *Preflight, f *remediatetest.Fixture) {
 			p.ControlPlane.Nodes[3].Ready = "True"
 			f.Bundles = append(f.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: "worker-0", Path: "/etc/kubernetes/pki/apiserver.crt"}})
-			p.Facts = f.Snapshot
+			p.Snapshot = f.Snapshot
 			p.StaticPods.Pods = append(p.StaticPods.Pods, pod("etcd-worker-0", "worker-0", false))
 		}},
 		"etcd of a master that is Ready": {"etcd-healthy", catalog.No, "etcd-master-0 on master-0 is not ready", func(p *Preflight, _ *remediatetest.Fixture) {
@@ -73,19 +73,19 @@ func TestPreflightOfPlainClusters(t *testing.T) {
 		"one master shows the certificate of another CA": {ServerSide, catalog.No, "master-1 at 10.0.0.2:6443 presents", func(p *Preflight, f *remediatetest.Fixture) {
 			leaf := f.Old.Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.APIIntHost))
 			p.CA = p.CA[:1]
-			p.Facts.Served = append(p.Facts.Served, inspect.Served{Of: "master-1", Address: "10.0.0.2:6443", Name: remediatetest.APIIntHost, Server: catalog.ListenerAPIServer, Chain: pki.LoadedPEM(f.Sc, leaf.CertPEM)})
+			p.Snapshot.Served = append(p.Snapshot.Served, inspect.Served{Of: "master-1", Address: "10.0.0.2:6443", Name: remediatetest.APIIntHost, Server: catalog.ListenerAPIServer, Chain: pki.LoadedPEM(f.Sc, leaf.CertPEM)})
 		}},
 		"a master that does not answer": {ServerSide, catalog.Yes, "master-1", func(p *Preflight, _ *remediatetest.Fixture) {
-			p.Facts.Served = append(p.Facts.Served, inspect.Served{Of: "master-1", Address: "10.0.0.2:6443", Name: remediatetest.APIIntHost, Server: catalog.ListenerAPIServer})
+			p.Snapshot.Served = append(p.Snapshot.Served, inspect.Served{Of: "master-1", Address: "10.0.0.2:6443", Name: remediatetest.APIIntHost, Server: catalog.ListenerAPIServer})
 		}},
-		"nobody answered": {ServerSide, catalog.Unknown, "none answered", func(p *Preflight, _ *remediatetest.Fixture) { p.Facts.Served = nil }},
+		"nobody answered": {ServerSide, catalog.Unknown, "none answered", func(p *Preflight, _ *remediatetest.Fixture) { p.Snapshot.Served = nil }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			names := []string{"master-0", "master-1", "worker-0"}
 			f := remediatetest.KubeadmFixture(names...)
 			p := quiet(names...)
-			p.Facts, p.CA = f.Snapshot, pki.LoadedPEM(f.Sc, pkitest.Bundle(f.Young.CertPEM, f.Old.CertPEM))
+			p.Snapshot, p.CA = f.Snapshot, pki.LoadedPEM(f.Sc, pkitest.Bundle(f.Young.CertPEM, f.Old.CertPEM))
 			p.ControlPlane.StaticPods, p.ControlPlane.Pools, p.ControlPlane.Update = nil, nil, inspect.Update{}
 			p.StaticPods = &inspect.PodList{Pods: []inspect.Pod{pod("etcd-master-0", "master-0", true), pod("etcd-master-1", "master-1", true), pod("kube-controller-manager-master-0", "master-0", true)}}
 			c.change(p, f)

@@ -18,7 +18,7 @@ import (
 
 // Preflight is what is asked of a whole cluster before kubelets are restarted.
 type Preflight struct {
-	Facts        inspect.Snapshot
+	Snapshot     inspect.Snapshot
 	ControlPlane *inspect.ControlPlaneStatus // nil: no API server could be asked
 	Nodes        []string                    // whose kubelets are to be restarted
 	Now          time.Time
@@ -37,15 +37,15 @@ type Preflight struct {
 
 // Of is the preflight of facts, by the status that is among them: read just now, or kept in a
 // file.
-func Of(facts inspect.Snapshot) Preflight {
-	p := Preflight{Facts: facts, Now: facts.Taken}
-	s := facts.Status
+func Of(snapshot inspect.Snapshot) Preflight {
+	p := Preflight{Snapshot: snapshot, Now: snapshot.Taken}
+	s := snapshot.Status
 	if s == nil {
 		return p
 	}
 	p.ControlPlane, p.StaticPods = s.ControlPlane, s.StaticPods
 	if s.Signers != nil {
-		signer := csr.SignerOf(*s.Signers, facts.Hints)
+		signer := csr.SignerOf(*s.Signers, snapshot.Hints)
 		p.Signer = &signer
 	}
 	return p
@@ -85,7 +85,7 @@ func (p Preflight) checks() []preflightCheck {
 
 // hasOperators reports whether operators keep the cluster, or may. Where none do, StaticPods
 // are to be asked for.
-func (p Preflight) hasOperators() bool { return inspect.HasOperators(p.Facts) }
+func (p Preflight) hasOperators() bool { return inspect.HasOperators(p.Snapshot) }
 
 // UnreviewedVersion is the risk of writing where a version runs that was not reviewed for
 // the catalog: who accepts it takes what the catalog says of the nearest one that was.
@@ -147,7 +147,7 @@ func (p Preflight) Check() []Verdict {
 			NoAPIServer: f.Passed == catalog.Unknown && c.api && p.ControlPlane == nil,
 		}
 		if c.api {
-			v = v.AsOf(p.Facts)
+			v = v.AsOf(p.Snapshot)
 		}
 		out = append(out, v)
 	}
@@ -179,7 +179,7 @@ func noAPIServer(hints inspect.Hints) Result {
 // Unread is the answer where one of these could not be read.
 func (p Preflight) Unread(resources ...string) (Result, bool) {
 	if p.ControlPlane == nil {
-		return noAPIServer(p.Facts.Hints), true
+		return noAPIServer(p.Snapshot.Hints), true
 	}
 	if g, ok := p.ControlPlane.Gap(resources...); ok {
 		return Result{Reason: g.Reason, Next: g.Next}, true
@@ -191,7 +191,7 @@ func (p Preflight) Unread(resources ...string) (Result, bool) {
 // and why.
 func (p Preflight) CertsAt(ref catalog.Ref) ([]*pki.Cert, string, bool) {
 	at := pki.Location{Kind: pki.Kind(ref.Kind), Namespace: ref.Namespace, Name: ref.Name, Key: ref.Key}
-	for _, b := range p.Facts.Bundles {
+	for _, b := range p.Snapshot.Bundles {
 		if why := b.Content.CutShort(); b.At == at && why != "" {
 			return nil, fmt.Sprintf("not all of %s was read: %s", ref, why), false
 		}
@@ -199,7 +199,7 @@ func (p Preflight) CertsAt(ref catalog.Ref) ([]*pki.Cert, string, bool) {
 			return loaded, "", true
 		}
 	}
-	for _, g := range p.Facts.Gaps {
+	for _, g := range p.Snapshot.Gaps {
 		if strings.HasPrefix(strings.ToLower(ref.Kind), strings.TrimSuffix(g.What, "s")) && (g.Where == "" || g.Where == ref.Namespace) {
 			return nil, fmt.Sprintf("%s was not read: %s", ref, g.Reason), false
 		}
@@ -220,11 +220,11 @@ func (p Preflight) worker(node string) bool {
 			return false
 		}
 	}
-	read, known := p.Facts.Node(node)
+	read, known := p.Snapshot.Node(node)
 	if len(p.ControlPlane.StaticPods) == 0 && (!known || read.Via == "") {
 		return false
 	}
-	return !known || !inspect.RunsAPIServer(p.Facts, read)
+	return !known || !inspect.RunsAPIServer(p.Snapshot, read)
 }
 
 // masters are those among the nodes that are to be changed, by their label, by what
@@ -242,7 +242,7 @@ func (p Preflight) masters() ([]string, bool) {
 		runs := slices.ContainsFunc(p.ControlPlane.StaticPods, func(s inspect.StaticPods) bool {
 			return slices.ContainsFunc(s.Masters, func(m inspect.StaticPodState) bool { return m.Node == name })
 		})
-		if read, known := p.Facts.Node(name); known && inspect.RunsAPIServer(p.Facts, read) {
+		if read, known := p.Snapshot.Node(name); known && inspect.RunsAPIServer(p.Snapshot, read) {
 			runs = true
 		}
 		if ok && n.Master || runs {
@@ -263,9 +263,9 @@ func (p Preflight) clocks() Result {
 	next := func(node string) string {
 		return "on " + node + ": chronyc tracking; systemctl status chronyd; timedatectl"
 	}
-	from, to, told := p.Facts.Cluster.Clock.Ahead()
+	from, to, told := p.Snapshot.Cluster.Clock.Ahead()
 	for _, name := range p.Nodes {
-		n, ok := p.Facts.Node(name)
+		n, ok := p.Snapshot.Node(name)
 		if p.Script && (!ok || n.Via == "") {
 			continue // whoever runs it there sees what it says of what is shown, by that clock
 		}
@@ -353,8 +353,8 @@ const WorkersBack = "workers-back"
 // signer is asked before kubelets are restarted that wait for it: where it can't sign, they
 // would be left without a certificate.
 func (p Preflight) signer() Result {
-	if !inspect.HasOperators(p.Facts) {
-		ca, asked := csr.KubeadmSigner(p.Facts, p.Now)
+	if !inspect.HasOperators(p.Snapshot) {
+		ca, asked := csr.KubeadmSigner(p.Snapshot, p.Now)
 		if ca == nil || asked.IsZero() {
 			return Pass("whether %s of control plane nodes, which signs, is valid is unknown: it was not read", catalog.KubeadmCA)
 		}
@@ -366,9 +366,9 @@ func (p Preflight) signer() Result {
 	at := catalog.CSRSigner()
 	switch {
 	case p.Signer == nil && p.ControlPlane == nil:
-		return noAPIServer(p.Facts.Hints)
+		return noAPIServer(p.Snapshot.Hints)
 	case p.Signer == nil:
-		return Result{Reason: at.String() + " was not read", Next: p.Facts.Hints.Unread(inspect.MayGet("secret/"+at.Name, at.Namespace))}
+		return Result{Reason: at.String() + " was not read", Next: p.Snapshot.Hints.Unread(inspect.MayGet("secret/"+at.Name, at.Namespace))}
 	}
 	return Result{p.Signer.Valid, p.Signer.Reason, p.Signer.Next}
 }

@@ -23,7 +23,7 @@ func quiet(names ...string) *Preflight {
 	f.Object(catalog.LoadBalancerCA(), f.Young.CertPEM)
 	f.Object(catalog.OwnServerCA(), f.ConfigMap)
 	f.Sort()
-	return &Preflight{Facts: f.Snapshot, Now: remediatetest.TestNow, Nodes: names, ControlPlane: remediatetest.QuietMachinery()}
+	return &Preflight{Snapshot: f.Snapshot, Now: remediatetest.TestNow, Nodes: names, ControlPlane: remediatetest.QuietMachinery()}
 }
 
 func etcdOf(p *Preflight) *inspect.StaticPods { return &p.ControlPlane.StaticPods[0] }
@@ -49,7 +49,7 @@ func actor(resource string, acts catalog.Tristate, paused ...string) func(*Prefl
 
 func without(ref catalog.Ref) func(*Preflight) {
 	return func(p *Preflight) {
-		p.Facts.Bundles = slices.DeleteFunc(slices.Clone(p.Facts.Bundles), func(b inspect.Bundle) bool { return b.At.Name == ref.Name && b.At.Namespace == ref.Namespace })
+		p.Snapshot.Bundles = slices.DeleteFunc(slices.Clone(p.Snapshot.Bundles), func(b inspect.Bundle) bool { return b.At.Name == ref.Name && b.At.Namespace == ref.Namespace })
 	}
 }
 
@@ -58,9 +58,9 @@ func replaced(ref catalog.Ref, pem func() []byte) func(*Preflight) {
 	return func(p *Preflight) {
 		without(ref)(p)
 		f := remediatetest.NewFixture("worker-0")
-		f.Snapshot = p.Facts
+		f.Snapshot = p.Snapshot
 		f.Object(ref, pem())
-		p.Facts = f.Snapshot
+		p.Snapshot = f.Snapshot
 	}
 }
 
@@ -74,14 +74,14 @@ func shows(server, of string) func(*Preflight) {
 		ca := pkitest.NewCA("somebody else's CA", remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour))
 		leaf := ca.Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.APIIntHost))
 		f := remediatetest.NewFixture("worker-0")
-		p.Facts.Served = append(slices.Clone(p.Facts.Served), inspect.Served{Node: "worker-0", Address: "10.0.0.1:6443", Name: remediatetest.APIIntHost, Server: server, Of: of, Chain: f.Sc.Scan(leaf.CertPEM)[0].Content.Certs})
+		p.Snapshot.Served = append(slices.Clone(p.Snapshot.Served), inspect.Served{Node: "worker-0", Address: "10.0.0.1:6443", Name: remediatetest.APIIntHost, Server: server, Of: of, Chain: f.Sc.Scan(leaf.CertPEM)[0].Content.Certs})
 	}
 }
 
 func ahead(d time.Duration) func(*Preflight) {
 	return func(p *Preflight) {
-		for i := range p.Facts.Nodes {
-			p.Facts.Nodes[i].Clock = inspect.Clock{Sent: remediatetest.TestNow, Before: remediatetest.TestNow.Add(d), After: remediatetest.TestNow.Add(d), Received: remediatetest.TestNow}
+		for i := range p.Snapshot.Nodes {
+			p.Snapshot.Nodes[i].Clock = inspect.Clock{Sent: remediatetest.TestNow, Before: remediatetest.TestNow.Add(d), After: remediatetest.TestNow.Add(d), Received: remediatetest.TestNow}
 		}
 	}
 }
@@ -103,15 +103,15 @@ func TestPreflight(t *testing.T) {
 		{"the copy is behind", ServerSide, workers, replaced(catalog.APIServerCA(), strangers), catalog.No, "differ in"},
 		{"a master shows what it should not", ServerSide, workers, shows(catalog.ListenerAPIServer, "master-2"), catalog.No, "the master master-2 at 10.0.0.1:6443 presents"},
 		{"a bundle was not read", ServerSide, workers, without(catalog.OwnServerCA()), catalog.Unknown, "was not found"},
-		{"nobody was shown anything", ServerSide, workers, func(p *Preflight) { p.Facts.Served = nil }, catalog.Unknown, "none answered"},
+		{"nobody was shown anything", ServerSide, workers, func(p *Preflight) { p.Snapshot.Served = nil }, catalog.Unknown, "none answered"},
 		{"a master is switched off", ServerSide, workers, func(p *Preflight) {
-			p.Facts.Served = append(slices.Clone(p.Facts.Served), inspect.Served{Server: catalog.ListenerAPIServer, Name: remediatetest.APIIntHost, Of: "master-1", Problem: "no route"})
+			p.Snapshot.Served = append(slices.Clone(p.Snapshot.Served), inspect.Served{Server: catalog.ListenerAPIServer, Name: remediatetest.APIIntHost, Of: "master-1", Problem: "no route"})
 		}, catalog.Yes, "did not answer: master-1"},
 
 		{"a user's certificate is shown", "named-certificate", workers, shows("", ""), catalog.No, "a user's certificate"},
 		{"whose signers are not known", "named-certificate", workers, without(catalog.LoadBalancerCA()), catalog.Unknown, "was not found"},
 		{"a control plane node presents another CA's at its own address", "named-certificate", workers, shows(catalog.ListenerAPIServer, "master-2"), catalog.Yes, ""},
-		{"nothing was shown", "named-certificate", workers, func(p *Preflight) { p.Facts.Served = nil }, catalog.Unknown, "no node was presented one"},
+		{"nothing was shown", "named-certificate", workers, func(p *Preflight) { p.Snapshot.Served = nil }, catalog.Unknown, "no node was presented one"},
 
 		{"a member on a Ready master is unhealthy", "etcd-healthy", masters, unhealthy("2 of 3 members are available, master-0 is unhealthy"), catalog.No, "master-0 is unhealthy"},
 		{"the member of the lost master is down with its kubelet", "etcd-healthy", masters, unhealthy("2 of 3 members are available, master-1 is unhealthy"), catalog.Yes, "are to bring it back"},
@@ -139,7 +139,7 @@ func TestPreflight(t *testing.T) {
 		}, catalog.No, "puts a revision on no node yet, and has not finished (Pending)"},
 		{"an installer on a control plane node without a label, which was not read", "static-pods-settled", masters, func(p *Preflight) {
 			p.ControlPlane.Nodes[0].Master = false
-			p.Facts.Nodes = slices.DeleteFunc(slices.Clone(p.Facts.Nodes), func(n inspect.Node) bool { return n.Name == "master-0" })
+			p.Snapshot.Nodes = slices.DeleteFunc(slices.Clone(p.Snapshot.Nodes), func(n inspect.Node) bool { return n.Name == "master-0" })
 			p.ControlPlane.Installers = []inspect.Installer{{Namespace: "openshift-etcd", Name: "installer-8-master-0", Node: "master-0", Phase: "Running"}}
 		}, catalog.No, "puts a revision on master-0"},
 		{"an installer that waits for the lost master", "static-pods-settled", masters, func(p *Preflight) {
@@ -176,9 +176,11 @@ func TestPreflight(t *testing.T) {
 		{"a clock that is ahead", "clocks", workers, ahead(5 * time.Minute), catalog.No, "ahead of the API server's"},
 		{"a clock that is behind", "clocks", workers, ahead(-5 * time.Minute), catalog.No, "behind the API server's"},
 		{"a little apart", "clocks", workers, ahead(30 * time.Second), catalog.Yes, ""},
-		{"a node that a script is for was not read", "clocks", workers, func(p *Preflight) { p.Script, p.Facts.Nodes[0].Via, p.Facts.Nodes[0].Clock = true, "", inspect.Clock{} }, catalog.Yes, ""},
-		{"a node that was not read", "clocks", workers, func(p *Preflight) { p.Facts.Nodes[0].Via, p.Facts.Nodes[0].Clock = "", inspect.Clock{} }, catalog.Unknown, "was not read"},
-		{"a clock that was not read", "clocks", workers, func(p *Preflight) { p.Facts.Nodes[0].Clock = inspect.Clock{} }, catalog.Unknown, "was not read"},
+		{"a node that a script is for was not read", "clocks", workers, func(p *Preflight) {
+			p.Script, p.Snapshot.Nodes[0].Via, p.Snapshot.Nodes[0].Clock = true, "", inspect.Clock{}
+		}, catalog.Yes, ""},
+		{"a node that was not read", "clocks", workers, func(p *Preflight) { p.Snapshot.Nodes[0].Via, p.Snapshot.Nodes[0].Clock = "", inspect.Clock{} }, catalog.Unknown, "was not read"},
+		{"a clock that was not read", "clocks", workers, func(p *Preflight) { p.Snapshot.Nodes[0].Clock = inspect.Clock{} }, catalog.Unknown, "was not read"},
 
 		{"a health check", "remediation-active", workers, actor("machinehealthchecks", catalog.Yes), catalog.No, "MachineHealthCheck openshift-machine-api/x deletes machines"},
 		{"a health check that will be paused", "remediation-active", workers, func(p *Preflight) { actor("nodehealthchecks", catalog.Yes)(p); p.Pause = true }, catalog.Yes, ""},
@@ -229,7 +231,7 @@ func TestPreflight(t *testing.T) {
 func TestPreflightWithoutAPI(t *testing.T) {
 	p := quiet("worker-0")
 	p.ControlPlane = nil
-	p.Facts.Bundles = nil
+	p.Snapshot.Bundles = nil
 	for _, v := range p.Check() {
 		if v.Blocks() {
 			t.Errorf("%s stops: %s", v.ID, v.Reason)

@@ -27,12 +27,12 @@ func TestWhatOneWorkerIsPresentedStopsNoOther(t *testing.T) {
 			t.Parallel()
 			p := quiet("worker-0")
 			if c.all {
-				p.Facts.Served = nil
+				p.Snapshot.Served = nil
 			}
 			shows("", "")(p)
-			for i := range p.Facts.Nodes {
-				if p.Facts.Nodes[i].Name == "worker-0" {
-					p.Facts.Nodes[i].Role = c.role
+			for i := range p.Snapshot.Nodes {
+				if p.Snapshot.Nodes[i].Name == "worker-0" {
+					p.Snapshot.Nodes[i].Role = c.role
 				}
 			}
 			for _, v := range p.Check() {
@@ -45,7 +45,7 @@ func TestWhatOneWorkerIsPresentedStopsNoOther(t *testing.T) {
 			}
 		})
 	}
-	plain := Preflight{Facts: remediatetest.NewFixture("worker-0").Snapshot, Now: remediatetest.TestNow}
+	plain := Preflight{Snapshot: remediatetest.NewFixture("worker-0").Snapshot, Now: remediatetest.TestNow}
 	if plain.onWorker("worker-9") {
 		t.Error("a node of which nothing was read is no worker")
 	}

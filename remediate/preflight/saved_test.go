@@ -15,12 +15,12 @@ import (
 // says of it against what it said.
 func sameSaved(t *testing.T, title string, live Preflight, signers *inspect.SignersRead) {
 	t.Helper()
-	facts := live.Facts
-	facts.Taken = live.Now
+	snapshot := live.Snapshot
+	snapshot.Taken = live.Now
 	if live.ControlPlane != nil {
-		facts.Status = &inspect.ClusterStatus{Read: live.Now, ControlPlane: live.ControlPlane, StaticPods: live.StaticPods, Signers: signers}
+		snapshot.Status = &inspect.ClusterStatus{Read: live.Now, ControlPlane: live.ControlPlane, StaticPods: live.StaticPods, Signers: signers}
 	}
-	saved := Of(remediatetest.Saved(t, facts))
+	saved := Of(remediatetest.Saved(t, snapshot))
 	saved.Nodes, saved.Pause, saved.Script, saved.CA, saved.NeedsSigner = live.Nodes, live.Pause, live.Script, live.CA, live.NeedsSigner
 	before, after := live.Check(), saved.Check()
 	if len(before) != len(after) {
@@ -34,7 +34,7 @@ func sameSaved(t *testing.T, title string, live Preflight, signers *inspect.Sign
 		if got.Blocks() && want.Remediation.Text != "" && got.Remediation.Text == "" {
 			t.Errorf("%s: %s of the file has no next step", title, got.ID)
 		}
-		if tells := strings.Contains(got.Reason, "(as of 20"); tells != (facts.Status != nil && asksAPI(saved, got.ID) && want.Reason != "") || strings.Contains(want.Reason, "as of") {
+		if tells := strings.Contains(got.Reason, "(as of 20"); tells != (snapshot.Status != nil && asksAPI(saved, got.ID) && want.Reason != "") || strings.Contains(want.Reason, "as of") {
 			t.Errorf("%s: %s says when it was read: %t: %s", title, got.ID, tells, got.Reason)
 		}
 	}
@@ -73,7 +73,7 @@ func TestPreflightOfTheSignerOfAFile(t *testing.T) {
 		p := quiet("worker-0")
 		p.NeedsSigner = true
 		if c.read != nil {
-			signer := csr.SignerOf(*c.read, p.Facts.Hints)
+			signer := csr.SignerOf(*c.read, p.Snapshot.Hints)
 			p.Signer = &signer
 		}
 		checks := p.Check()
@@ -88,8 +88,8 @@ func TestPreflightOfTheSignerOfAFile(t *testing.T) {
 func TestAFileOfBeforeTellsNoStatus(t *testing.T) {
 	t.Parallel()
 	p := quiet("worker-0")
-	p.Facts.Taken = p.Now
-	saved := Of(remediatetest.Saved(t, p.Facts))
+	p.Snapshot.Taken = p.Now
+	saved := Of(remediatetest.Saved(t, p.Snapshot))
 	saved.Nodes = p.Nodes
 	blind := 0
 	for _, v := range saved.Check() {

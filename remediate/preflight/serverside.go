@@ -28,7 +28,7 @@ func (p Preflight) serverSide() Result {
 	for i, ref := range []catalog.Ref{catalog.InternalLoadBalancerServing(), catalog.LoadBalancerCA(), catalog.OwnServerCA(), catalog.APIServerCA()} {
 		found, why, ok := p.CertsAt(ref)
 		if !ok {
-			return Result{Reason: why, Next: p.Facts.Hints.Unread(inspect.MayGet(strings.ToLower(ref.Kind)+"s", ref.Namespace))}
+			return Result{Reason: why, Next: p.Snapshot.Hints.Unread(inspect.MayGet(strings.ToLower(ref.Kind)+"s", ref.Namespace))}
 		}
 		certs[i] = found
 	}
@@ -58,7 +58,7 @@ func (p Preflight) presented(of func(inspect.Served) bool, cas []*pki.Cert, anyN
 	var silent, apart []string
 	var failed Result
 	verified := 0
-	for _, v := range p.Facts.Served {
+	for _, v := range p.Snapshot.Served {
 		if !of(v) {
 			continue
 		}
@@ -108,12 +108,12 @@ func (p Preflight) presented(of func(inspect.Served) bool, cas []*pki.Cert, anyN
 
 // onWorker reports whether a node is known to be a worker.
 func (p Preflight) onWorker(node string) bool {
-	return slices.ContainsFunc(p.Facts.Nodes, func(n inspect.Node) bool { return n.Name == node && n.Role == catalog.RoleWorker })
+	return slices.ContainsFunc(p.Snapshot.Nodes, func(n inspect.Node) bool { return n.Name == node && n.Role == catalog.RoleWorker })
 }
 
 // internalName is the name of api-int; empty where it is not known.
 func (p Preflight) internalName() string {
-	name, _ := inspect.ServerName(catalog.NameInternal, p.Facts.Cluster)
+	name, _ := inspect.ServerName(catalog.NameInternal, p.Snapshot.Cluster)
 	return name
 }
 
@@ -122,7 +122,7 @@ func (p Preflight) internalName() string {
 func (p Preflight) namedCertificate() Result {
 	signers, why, ok := p.CertsAt(catalog.LoadBalancerCA())
 	if !ok {
-		return Result{Reason: why, Next: p.Facts.Hints.Unread(inspect.MayGet("configmaps", catalog.LoadBalancerCA().Namespace))}
+		return Result{Reason: why, Next: p.Snapshot.Hints.Unread(inspect.MayGet("configmaps", catalog.LoadBalancerCA().Namespace))}
 	}
 	return p.presented(func(v inspect.Served) bool { return v.Server == "" }, signers, true,
 		"oc get apiserver cluster -o jsonpath='{.spec.servingCerts.namedCertificates}': OpenShift does not support an entry that covers api-int: take its name out of it. If there is none, a proxy in between terminates TLS",

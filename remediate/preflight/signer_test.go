@@ -34,9 +34,9 @@ func TestPreflightOfTheSigner(t *testing.T) {
 		"no API":                     {p: Preflight{NeedsSigner: true}, asked: true, holds: catalog.Unknown, blind: true},
 		"may not be read":            {p: Preflight{NeedsSigner: true, ControlPlane: &inspect.ControlPlaneStatus{}, Signer: &csr.SignerVerdict{Reason: "forbidden"}}, asked: true, holds: catalog.Unknown},
 		"valid":                      {p: Preflight{NeedsSigner: true, ControlPlane: &inspect.ControlPlaneStatus{}, Signer: &csr.SignerVerdict{Valid: catalog.Yes}}, asked: true, holds: catalog.Yes},
-		"plain, and not read":        {p: Preflight{NeedsSigner: true, ControlPlane: &inspect.ControlPlaneStatus{}, Facts: plain, Now: remediatetest.TestNow}, asked: true, holds: catalog.Yes},
-		"plain, a worker's is stale": {p: Preflight{NeedsSigner: true, ControlPlane: &inspect.ControlPlaneStatus{}, Facts: withStale, Now: remediatetest.TestNow}, asked: true, holds: catalog.Yes},
-		"plain, and its CA expired":  {p: Preflight{NeedsSigner: true, ControlPlane: &inspect.ControlPlaneStatus{}, Facts: withCA, Now: remediatetest.TestNow}, asked: true, holds: catalog.No},
+		"plain, and not read":        {p: Preflight{NeedsSigner: true, ControlPlane: &inspect.ControlPlaneStatus{}, Snapshot: plain, Now: remediatetest.TestNow}, asked: true, holds: catalog.Yes},
+		"plain, a worker's is stale": {p: Preflight{NeedsSigner: true, ControlPlane: &inspect.ControlPlaneStatus{}, Snapshot: withStale, Now: remediatetest.TestNow}, asked: true, holds: catalog.Yes},
+		"plain, and its CA expired":  {p: Preflight{NeedsSigner: true, ControlPlane: &inspect.ControlPlaneStatus{}, Snapshot: withCA, Now: remediatetest.TestNow}, asked: true, holds: catalog.No},
 	} {
 		checks := c.p.Check()
 		v := checks[len(checks)-1]

@@ -19,8 +19,8 @@ type Verdict struct {
 }
 
 // AsOf says in the reason when that was read on which it depends, where it is from a file.
-func (v Verdict) AsOf(facts inspect.Snapshot) Verdict {
-	if when := facts.AsOf(); when != "" && v.Reason != "" && !v.NoAPIServer {
+func (v Verdict) AsOf(snapshot inspect.Snapshot) Verdict {
+	if when := snapshot.AsOf(); when != "" && v.Reason != "" && !v.NoAPIServer {
 		v.Reason += " (" + when + ")"
 	}
 	return v

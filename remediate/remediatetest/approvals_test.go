@@ -54,8 +54,8 @@ func TestApprovalInANodesStep(t *testing.T) {
 	}
 	fix := worldFix(w)
 	fix.ApproveCSRs = true
-	facts := w.facts(t)
-	p, err := fix.Plan("run-1", facts, w.Now())
+	snapshot := w.snapshot(t)
+	p, err := fix.Plan("run-1", snapshot, w.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,23 +130,23 @@ func TestUndoWaitsForAnAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.api.show(t, w.Old)
-	facts := w.facts(t, "/var/lib/certrot/run-1")
-	facts.Requests = []inspect.SigningRequest{{
+	snapshot := w.snapshot(t, "/var/lib/certrot/run-1")
+	snapshot.Requests = []inspect.SigningRequest{{
 		Object: &inspect.Object{Kind: "CertificateSigningRequest", Name: "csr-1"}, Signer: catalog.KubeletClientSigner, Requester: Bootstrapper, Condition: inspect.Pending,
 		Request: &pki.Request{Subject: "CN=system:node:worker-0,O=system:nodes"},
 	}}
-	_, err := undoing(w, t, "run-1").Plan("run-1", facts, w.Now())
+	_, err := undoing(w, t, "run-1").Plan("run-1", snapshot, w.Now())
 	var r *remediate.Refusal
 	if !errors.As(err, &r) || r.Name != "requests-pending" || !strings.Contains(r.Next, "kubectl describe csr csr-1") {
 		t.Errorf("%v", err)
 	}
 	accepting := undoing(w, t, "run-1")
 	accepting.AcceptRequestsPending = true
-	if p, err := accepting.Plan("run-1", facts, w.Now()); err != nil || !strings.Contains(strings.Join(p.Notes.Texts(), " "), "Accepted by name: requests-pending on worker-0: its kubelet may wait") {
+	if p, err := accepting.Plan("run-1", snapshot, w.Now()); err != nil || !strings.Contains(strings.Join(p.Notes.Texts(), " "), "Accepted by name: requests-pending on worker-0: its kubelet may wait") {
 		t.Errorf("accepted by name: %v", err)
 	}
-	facts.Requests[0].Condition = inspect.Issued
-	p, err := undoing(w, t, "run-1").Plan("run-1", facts, w.Now())
+	snapshot.Requests[0].Condition = inspect.Issued
+	p, err := undoing(w, t, "run-1").Plan("run-1", snapshot, w.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestUndoWaitsForAnAnswer(t *testing.T) {
 	// One that comes while the plan is on the screen.
 	api := &RequestsAPI{}
 	env, _ := Approvals(t, w, api)
-	env.Facts = w.env(t, "run-1", nil, "/var/lib/certrot/run-1").Facts
+	env.ReadNode = w.env(t, "run-1", nil, "/var/lib/certrot/run-1").ReadNode
 	api.Add(ClientAsking(t).Made(t))
 	before := w.Machines["worker-0"].disk(t)
 	if _, err := w.run(t.Context(), t, env, p); !errors.As(err, &r) || r.Name != "requests-pending" {

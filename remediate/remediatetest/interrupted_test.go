@@ -72,7 +72,7 @@ func TestFaultsOnTheWayBack(t *testing.T) {
 	u := undoing(base, t, "run-1")
 	u.AcceptBreaksTrust = true
 	folder := host.DefaultFolder + "/run-1"
-	p, err := u.Plan("run-1", base.facts(t, folder), base.Now())
+	p, err := u.Plan("run-1", base.snapshot(t, folder), base.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -94,7 +94,7 @@ func TestKeepRuns(t *testing.T) {
 	keepRun(w, t, stops+"/repair", remediate.Header{Run: keptRun, Command: "fix-api-int"}, func() *remediate.Plan { return repair(w, t, keptRun) })
 	w.api.show(t, w.Old)
 	keepRun(w, t, stops+"/undo", remediate.Header{Run: keptUndo, Command: "undo", Undoes: keptRun}, func() *remediate.Plan {
-		p, err := undoing(w, t, keptRun).Plan(keptRun, w.facts(t, folder), w.Now())
+		p, err := undoing(w, t, keptRun).Plan(keptRun, w.snapshot(t, folder), w.Now())
 		if err != nil {
 			t.Fatal(err)
 		}

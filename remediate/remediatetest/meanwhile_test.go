@@ -125,14 +125,14 @@ func TestAKubeletThatNeedsNoCertificateIsNotWaitedFor(t *testing.T) {
 	env, told := Approvals(t, w, api)
 	fix := worldFix(w)
 	fix.ApproveCSRs = true
-	p, err := fix.Plan("run-1", w.facts(t), w.Now())
+	p, err := fix.Plan("run-1", w.snapshot(t), w.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.run(t.Context(), t, env, p); err != nil || told.Len() > 0 || len(api.Log) > 0 {
 		t.Fatalf("%v, told %q, approved %q", err, told, api.Log)
 	}
-	again, err := fix.Plan("run-2", w.facts(t), w.Now())
+	again, err := fix.Plan("run-2", w.snapshot(t), w.Now())
 	if err != nil || !again.Empty() {
 		t.Errorf("%v, still to do: %q", err, StepsOf(again))
 	}
@@ -150,7 +150,7 @@ func TestUndoStopsOnceMore(t *testing.T) {
 	first, second := w.Machines["worker-0"], w.Machines["worker-1"]
 	undo := func() error {
 		folder := host.DefaultFolder + "/run-1"
-		p, err := undoing(w, t, "run-1").Plan("run-1", w.facts(t, folder), w.Now())
+		p, err := undoing(w, t, "run-1").Plan("run-1", w.snapshot(t, folder), w.Now())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -38,7 +38,7 @@ func TestUndoOfARunThatChangedNothing(t *testing.T) {
 	}
 	u := undoing(w, t, "run-1")
 	u.AcceptBreaksTrust = true
-	p, err := u.Plan("run-1", w.facts(t, host.DefaultFolder+"/run-1"), w.Now())
+	p, err := u.Plan("run-1", w.snapshot(t, host.DefaultFolder+"/run-1"), w.Now())
 	if err != nil || !p.Empty() {
 		t.Errorf("undo of run-1: %v, %q", err, StepsOf(p))
 	}
@@ -61,7 +61,7 @@ func TestUndoNamesTheRunThatOwnsAFile(t *testing.T) {
 	}
 	u := undoing(w, t, "run-1")
 	u.AcceptBreaksTrust = true
-	_, err := u.Plan("run-1", w.facts(t, host.DefaultFolder+"/run-1"), w.Now())
+	_, err := u.Plan("run-1", w.snapshot(t, host.DefaultFolder+"/run-1"), w.Now())
 	var r *remediate.Refusal
 	if !errors.As(err, &r) || r.Name != "changed-since" || !strings.Contains(r.Reason, "run-2") || !strings.Contains(r.Next, "certrot undo run-2") {
 		t.Errorf("%+v, %v", r, err)

@@ -74,8 +74,6 @@ func (a played) Apply(ctx context.Context, _ *remediate.Env, _ *remediate.Change
 
 func (a played) Verify(context.Context, *remediate.Env, *remediate.Change) error { return nil }
 
-func (a played) Undo(context.Context, *remediate.Env, *remediate.Change) error { return nil }
-
 // Stage runs plans of played actions, two on each node, and takes down what happened.
 type Stage struct {
 	mu      sync.Mutex
@@ -117,7 +115,7 @@ func (s *Stage) Run(ctx context.Context, t *testing.T, p *remediate.Plan) (remed
 	}
 	env := &remediate.Env{RunID: id, Now: time.Now,
 		Open: func(context.Context, string) (nodeexec.Node, error) { return nil, nil },
-		Facts: func(context.Context, nodeexec.Node) (inspect.Snapshot, error) {
+		ReadNode: func(context.Context, nodeexec.Node) (inspect.Snapshot, error) {
 			var all inspect.Snapshot
 			for _, n := range p.Nodes() {
 				all.Nodes = append(all.Nodes, inspect.Node{Name: n.Name, Hostname: n.Name, Via: "ssh"})

@@ -32,7 +32,7 @@ func joiningFix(j *Joining) apiint.Repair {
 
 func joiningPlan(j *Joining, t *testing.T, run string) *remediate.Plan {
 	t.Helper()
-	p, err := joiningFix(j).Plan(run, j.facts(t, pkiFolder), j.Now())
+	p, err := joiningFix(j).Plan(run, j.snapshot(t, pkiFolder), j.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func joiningBack(j *Joining, t *testing.T, run string, accept bool) (*remediate.
 	if err != nil {
 		t.Fatal(err)
 	}
-	return undo.Undo{Nodes: []undo.NodeBackups{{Node: "worker-0", Backups: entries}}, API: true, AcceptBreaksTrust: accept}.Plan(run, j.facts(t, pkiFolder, host.DefaultFolder+"/"+run), j.Now())
+	return undo.Undo{Nodes: []undo.NodeBackups{{Node: "worker-0", Backups: entries}}, API: true, AcceptBreaksTrust: accept}.Plan(run, j.snapshot(t, pkiFolder, host.DefaultFolder+"/"+run), j.Now())
 }
 
 // TestRejoin has a kubelet join anew that is in the incident, with client certificates of
@@ -192,11 +192,11 @@ func TestRejoinIsRefused(t *testing.T) {
 			if c.change != nil {
 				c.change(t, j, &fix)
 			}
-			facts := j.facts(t, pkiFolder)
+			snapshot := j.snapshot(t, pkiFolder)
 			if c.facts != nil {
-				c.facts(&facts)
+				c.facts(&snapshot)
 			}
-			_, err := fix.Plan("run-1", facts, j.Now())
+			_, err := fix.Plan("run-1", snapshot, j.Now())
 			var r *remediate.Refusal
 			if !errors.As(err, &r) || c.check != "" && r.Name != c.check || !strings.Contains(r.Reason+r.Next, c.says) || r.Next == "" {
 				t.Errorf("%+v (%v)", r, err)
@@ -280,7 +280,7 @@ func TestACertificateThatNeverComes(t *testing.T) {
 	asked.CSR.Spec.Extra = map[string]certificatesapi.ExtraValue{"authentication.kubernetes.io/credential-id": {"JTI=7"}}
 	api.Add(asked.Made(t))
 	left := csr.NewApprovePending([]string{"worker-0"}, true, true)
-	change, err := left.Diff(j.facts(t), j.Now())
+	change, err := left.Diff(j.snapshot(t), j.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -324,7 +324,7 @@ func TestAnApprovalOfAnotherKeyIsSeen(t *testing.T) {
 	env, told := Approvals(t, j.World, api)
 	api.Add(ClientAsking(t).Made(t)) // with a key that is not the kubelet's
 	left := csr.NewApprovePending([]string{"worker-0"}, true, true)
-	change, err := left.Diff(j.facts(t), j.Now())
+	change, err := left.Diff(j.snapshot(t), j.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -351,7 +351,7 @@ func TestAnInterruptedApprovalGoesOn(t *testing.T) {
 	}
 	fix := worldFix(w)
 	fix.ApproveCSRs, fix.Nodes = true, []string{"worker-0"}
-	facts := w.facts(t)
+	snapshot := w.snapshot(t)
 	pending := inspect.SigningRequest{
 		Object: &inspect.Object{Kind: "CertificateSigningRequest", Name: "csr-1"}, Signer: catalog.KubeletClientSigner, Requester: Bootstrapper, Condition: inspect.Pending,
 		Request: &pki.Request{Subject: "CN=system:node:worker-0,O=system:nodes"},
@@ -363,8 +363,8 @@ func TestAnInterruptedApprovalGoesOn(t *testing.T) {
 		"pending": {[]inspect.SigningRequest{pending}, []string{"approve-requests worker-0"}},
 		"none":    {nil, nil},
 	} {
-		facts.Requests = c.requests
-		p, err := fix.Plan("run-2", facts, w.Now())
+		snapshot.Requests = c.requests
+		p, err := fix.Plan("run-2", snapshot, w.Now())
 		if err != nil {
 			t.Fatal(err)
 		}

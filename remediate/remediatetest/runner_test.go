@@ -46,7 +46,7 @@ func TestRepairAndBack(t *testing.T) {
 	}
 
 	u := undoing(w, t, "run-1")
-	_, err = u.Plan("run-1", w.facts(t, host.DefaultFolder+"/run-1"), w.Now())
+	_, err = u.Plan("run-1", w.snapshot(t, host.DefaultFolder+"/run-1"), w.Now())
 	var r *remediate.Refusal
 	if !errors.As(err, &r) || r.Name != undo.BreaksTrust || !r.Risk {
 		t.Fatalf("it puts back what does not trust the API server: %v", err)

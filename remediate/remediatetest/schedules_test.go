@@ -32,8 +32,8 @@ func (s *simulation) attempt(js remediate.Journals, number int) (done bool) {
 	s.dead = false // whoever comes next
 	s.pass(time.Duration(s.rng.IntN(120)) * time.Second)
 	run := fmt.Sprintf("run-%d-%d", s.seed, number)
-	facts := s.all()
-	p, err := s.plan(run, number, facts)
+	snapshot := s.all()
+	p, err := s.plan(run, number, snapshot)
 	var refusal *remediate.Refusal
 	switch {
 	case errors.As(err, &refusal):
@@ -63,7 +63,7 @@ func (s *simulation) attempt(js remediate.Journals, number int) (done bool) {
 	k.done = kept.Done()
 	k.sleeps()
 	s.keeper = k
-	again := &preflight.RecheckGate{Facts: p.Basis, ControlPlane: s.machinery}
+	again := &preflight.RecheckGate{Snapshot: p.Basis, ControlPlane: s.machinery}
 	err = remediate.Runner{Env: env, Journal: j, Gate: again, Observe: s.observe}.Run(kept, p)
 	s.keeper = nil
 	if err := release(); err == nil && s.lease != nil && *s.lease.Spec.HolderIdentity == l.Holder {
@@ -82,7 +82,7 @@ func (s *simulation) attempt(js remediate.Journals, number int) (done bool) {
 }
 
 // plan is of all waves, or of some.
-func (s *simulation) plan(run string, number int, facts inspect.Snapshot) (*remediate.Plan, error) {
+func (s *simulation) plan(run string, number int, snapshot inspect.Snapshot) (*remediate.Plan, error) {
 	fix := apiint.Repair{CA: s.ConfigMap, CASource: "ConfigMap/x", API: true, ApproveCSRs: true, Deleting: map[string]int{}, Cache: s.known, Order: apiint.Order{MaxUnavailable: apiint.Share{N: 1 + s.rng.IntN(3)}}}
 	if s.rng.IntN(4) == 0 {
 		fix.Order.Accept = []string{preflight.MastersFirst}
@@ -93,7 +93,7 @@ func (s *simulation) plan(run string, number int, facts inspect.Snapshot) (*reme
 	rollout := s.revisions()
 	fix.FollowUp = apiint.FollowUp{Requests: true, RootCA: &action.AwaitRootCA{CA: s.young, Planned: rollout, Read: s.rollout}}
 	fix.FollowUp.Network = &action.NetworkRestarts{CA: s.young, Pods: s.pods(), Rollout: rollout, Read: s.rollout, Probe: action.NetworkProbe{Namespace: "probes", Image: "any"}}
-	p, err := fix.Plan(run, facts, facts.Taken)
+	p, err := fix.Plan(run, snapshot, snapshot.Taken)
 	if err != nil || s.check == nil {
 		return p, err
 	}

@@ -231,8 +231,8 @@ func (n *simulated) Dial(context.Context, string, string) (net.Conn, error) {
 	return here, nil
 }
 
-// facts are what reading a node shows.
-func (n *simulated) facts() inspect.Snapshot {
+// snapshot are what reading a node shows.
+func (n *simulated) snapshot() inspect.Snapshot {
 	yes := true
 	node := inspect.Node{
 		Name: n.name, Hostname: n.name, Via: "ssh", Role: n.role, Clock: inspect.Clock{Sent: n.clock, Before: n.clock, After: n.clock, Received: n.clock},

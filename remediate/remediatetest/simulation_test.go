@@ -187,26 +187,26 @@ func (s *simulation) happens() {
 func (s *simulation) all() inspect.Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	facts := inspect.Snapshot{Cluster: s.Cluster, Taken: s.clock, Requests: s.told()}
+	snapshot := inspect.Snapshot{Cluster: s.Cluster, Taken: s.clock, Requests: s.told()}
 	for _, b := range s.Bundles {
 		if b.At.Node == "" {
-			facts.Bundles = append(facts.Bundles, b)
+			snapshot.Bundles = append(snapshot.Bundles, b)
 		}
 	}
 	for _, n := range s.nodes {
 		if n.gone {
 			continue
 		}
-		read := n.facts()
+		read := n.snapshot()
 		h := n.heartbeat()
 		read.Nodes[0].Heartbeat, read.Nodes[0].Ready = h.At, h.Ready
 		if n.reached() != nil {
 			read = inspect.Snapshot{Nodes: []inspect.Node{{Name: n.name, Role: n.role, Ready: h.Ready}}, Gaps: []inspect.Gap{{What: "node/" + n.name, Reason: "cut", Next: "wait"}}}
 		}
-		facts = inspect.Merge(facts, read)
+		snapshot = inspect.Merge(snapshot, read)
 	}
-	facts.Sort()
-	return facts
+	snapshot.Sort()
+	return snapshot
 }
 
 func (s *simulation) now() time.Time {
@@ -237,20 +237,20 @@ func (s *simulation) env(run string) *remediate.Env {
 			n := s.find(name)
 			return n, n.reached()
 		},
-		Facts: func(_ context.Context, on nodeexec.Node) (facts inspect.Snapshot, err error) {
+		ReadNode: func(_ context.Context, on nodeexec.Node) (snapshot inspect.Snapshot, err error) {
 			n := on.(*simulated)
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			if err := n.reached(); err != nil {
-				return facts, err
+				return snapshot, err
 			}
 			s.ours("reading "+n.name, func() {
 				if n.pending {
 					n.restart()
 				}
-				facts = n.facts()
+				snapshot = n.snapshot()
 			})
-			return facts, nil
+			return snapshot, nil
 		},
 	}
 }

@@ -20,7 +20,7 @@ func TestUndoOfWhatIsTrusted(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.api.show(t, w.Old)
-	p, err := undoing(w, t, "run-1").Plan("run-1", w.facts(t, host.DefaultFolder+"/run-1"), w.Now())
+	p, err := undoing(w, t, "run-1").Plan("run-1", w.snapshot(t, host.DefaultFolder+"/run-1"), w.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func putBackRun(w *World, t *testing.T, run string) {
 	u := undoing(w, t, run)
 	u.AcceptBreaksTrust = true
 	folder := host.DefaultFolder + "/" + run
-	p, err := u.Plan(run, w.facts(t, folder), w.Now())
+	p, err := u.Plan(run, w.snapshot(t, folder), w.Now())
 	if err != nil {
 		t.Errorf("plan to put it back: %v", err)
 		return
@@ -78,7 +78,7 @@ func putBackRun(w *World, t *testing.T, run string) {
 			t.Errorf("left behind: %q", left)
 		}
 	}
-	if p, err = u.Plan(run, w.facts(t, folder), w.Now()); err != nil || !p.Empty() {
+	if p, err = u.Plan(run, w.snapshot(t, folder), w.Now()); err != nil || !p.Empty() {
 		t.Errorf("still to put back: %v", err)
 	}
 }

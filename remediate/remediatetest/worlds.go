@@ -185,7 +185,7 @@ func (w *World) env(t *testing.T, run string, f *faults, paths ...string) *remed
 			}
 			return f.on(remembering{n, m}), nil
 		},
-		Facts: func(ctx context.Context, n nodeexec.Node) (inspect.Snapshot, error) {
+		ReadNode: func(ctx context.Context, n nodeexec.Node) (inspect.Snapshot, error) {
 			return w.read(ctx, n, paths...)
 		},
 		Heartbeat: func(ctx context.Context, name string) (collect.Heartbeat, error) {
@@ -199,31 +199,31 @@ func (w *World) env(t *testing.T, run string, f *faults, paths ...string) *remed
 // read reads a node for a plan, or for one that puts a run back.
 func (w *World) read(ctx context.Context, n nodeexec.Node, paths ...string) (inspect.Snapshot, error) {
 	nodes := collect.Nodes{Scanner: w.scanner, Served: true, Options: gather.Options{Only: true, Texts: true, Paths: slices.Concat(catalog.KubeletKubeconfigs(), catalog.KubeadmKubeconfigs(), paths)}}
-	facts, _, err := nodes.Read(ctx, collect.NodeObject{Name: n.Name()}, via{n})
-	for i := range facts.Nodes {
-		facts.Nodes[i].Hostname = n.Name() // in a chroot it is still this machine's
-		c := &facts.Nodes[i].Clock         // both clocks are this machine's, however old the answer
+	snapshot, _, err := nodes.Read(ctx, collect.NodeObject{Name: n.Name()}, via{n})
+	for i := range snapshot.Nodes {
+		snapshot.Nodes[i].Hostname = n.Name() // in a chroot it is still this machine's
+		c := &snapshot.Nodes[i].Clock         // both clocks are this machine's, however old the answer
 		c.Before = c.Sent.Truncate(time.Second)
 		c.After = c.Before
-		for j := range facts.Nodes[i].Files { // whose inodes are all of this moment
-			f := &facts.Nodes[i].Files[j]
+		for j := range snapshot.Nodes[i].Files { // whose inodes are all of this moment
+			f := &snapshot.Nodes[i].Files[j]
 			f.Changed = f.Modified
 			if at, ok := w.InodeChanged[f.Path]; ok {
 				f.Changed = at
 			}
 		}
 		if w.Comeback != nil {
-			w.Comeback(&facts.Nodes[i])
+			w.Comeback(&snapshot.Nodes[i])
 		}
 	}
-	return facts, err
+	return snapshot, err
 }
 
-// facts are those that a plan is made from: of the API, and of all nodes.
-func (w *World) facts(t *testing.T, paths ...string) inspect.Snapshot {
+// snapshot are those that a plan is made from: of the API, and of all nodes.
+func (w *World) snapshot(t *testing.T, paths ...string) inspect.Snapshot {
 	t.Helper()
 	env := w.env(t, "", nil, paths...)
-	facts := w.cluster()
+	snapshot := w.cluster()
 	for _, name := range w.names {
 		node, err := env.Read(t.Context(), name)
 		if err != nil {
@@ -234,11 +234,11 @@ func (w *World) facts(t *testing.T, paths ...string) inspect.Snapshot {
 			t.Fatal(err)
 		}
 		node.Nodes[0].Heartbeat, node.Nodes[0].Ready = h.At, h.Ready
-		facts = inspect.Merge(facts, node)
+		snapshot = inspect.Merge(snapshot, node)
 	}
-	facts.Taken = w.Now()
-	facts.Sort()
-	return facts
+	snapshot.Taken = w.Now()
+	snapshot.Sort()
+	return snapshot
 }
 
 // cluster is what the API tells.

@@ -12,7 +12,7 @@ import (
 // repair plans what mends the world.
 func repair(w *World, t *testing.T, run string) *remediate.Plan {
 	t.Helper()
-	p, err := worldFix(w).Plan(run, w.facts(t), w.Now())
+	p, err := worldFix(w).Plan(run, w.snapshot(t), w.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

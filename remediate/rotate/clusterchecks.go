@@ -105,7 +105,7 @@ func (p Preflight) topology() preflight.Result {
 
 // general asks what is asked before kubelets are restarted, too.
 func (p Preflight) general() preflight.Preflight {
-	all := preflight.Preflight{Facts: p.Facts.Snapshot, ControlPlane: p.ControlPlane, Now: p.Now}
+	all := preflight.Preflight{Snapshot: p.Facts.Snapshot, ControlPlane: p.ControlPlane, Now: p.Now}
 	if p.ControlPlane != nil {
 		for _, n := range p.ControlPlane.Nodes {
 			all.Nodes = append(all.Nodes, n.Name)
@@ -235,7 +235,7 @@ func (p Preflight) revive(nodes []string) string {
 // may have those, and no status of the cluster. master: one is of the control plane.
 func (p Preflight) lost() (names, out []string, master bool) {
 	s := p.Facts.Snapshot
-	for _, n := range slices.Concat(s.Nodes, s.LeftOut()) {
+	for _, n := range s.AllNodes() {
 		if life := s.NodeHealth(&n); life.Unhealthy() {
 			names, out, master = append(names, n.Name), append(out, n.Name+": "+life.String()), master || n.Role == catalog.RoleMaster
 		}

@@ -194,7 +194,8 @@ func presents(h inspect.StoredCert) (at string, tenant bool) {
 type PruneBundle struct {
 	action.ConfigMapValue
 	Removes []*pki.Cert
-	// Keep is told the ConfigMap as it was before anything is written: the way back.
+	// Keep is told the ConfigMap as it was before anything is written: it is put back
+	// from there, by hand.
 	Keep func(manifest []byte) error
 }
 
@@ -263,11 +264,6 @@ func (a PruneBundle) Verify(ctx context.Context, env *remediate.Env, _ *remediat
 		}
 		return ""
 	})
-}
-
-// Undo puts the value from before back, while it is as Apply left it.
-func (a PruneBundle) Undo(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
-	return a.Restore(ctx, env)
 }
 
 // unreadFor is what of certificates was not read, of tenants' values or of all else: at most three

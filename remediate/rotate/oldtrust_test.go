@@ -329,8 +329,8 @@ func TestPruneBundle(t *testing.T) {
 	if err := a.Verify(t.Context(), api.Env, change); err != nil {
 		t.Error(err)
 	}
-	if err := a.Undo(t.Context(), api.Env, change); err != nil || value(api) != string(f.bundle()) {
-		t.Errorf("undo: %v", err)
+	if err := remediatetest.PutBack(t.Context(), api, of.Namespace, of.Name, kept); err != nil || value(api) != string(f.bundle()) {
+		t.Errorf("put back: %v", err)
 	}
 	var bad *remediate.BadEffectError
 	if err := a.Verify(t.Context(), api.Env, change); !errors.As(err, &bad) {

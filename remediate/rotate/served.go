@@ -142,7 +142,7 @@ func remediationOf(claim trust.Claim) string {
 // the API says nothing may be one.
 func (c Chain) mastersWithout(file string) []string {
 	var out []string
-	for _, n := range slices.Concat(c.Facts.Snapshot.Nodes, c.Facts.Snapshot.OtherNodes) {
+	for n := range c.Facts.Snapshot.EachNode() {
 		if may := n.Role == catalog.RoleMaster || n.Role == "" && n.Via == ""; may && n.File(file) == nil {
 			out = append(out, n.Name)
 		}

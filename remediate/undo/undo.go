@@ -39,8 +39,8 @@ type NodeBackups struct {
 
 // Plan makes the plan for these facts, the last file first. The error is a
 // *Refusal where it must not be done.
-func (u Undo) Plan(run string, facts inspect.Snapshot, now time.Time) (*remediate.Plan, error) {
-	p, err := u.plan(run, facts, now, false)
+func (u Undo) Plan(run string, snapshot inspect.Snapshot, now time.Time) (*remediate.Plan, error) {
+	p, err := u.plan(run, snapshot, now, false)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (u Undo) Plan(run string, facts inspect.Snapshot, now time.Time) (*remediat
 	if !u.AcceptBreaksTrust {
 		return nil, &remediate.Refusal{Name: BreaksTrust, Reason: breach, Risk: true, Next: "leave it as it is; or accept that the node has no heartbeat until this is repaired: --accept-risk=" + BreaksTrust}
 	}
-	if p, err = u.plan(run, facts, now, true); err != nil {
+	if p, err = u.plan(run, snapshot, now, true); err != nil {
 		return nil, err
 	}
 	p.Notes.Add(remediate.AcceptedNote(BreaksTrust + ": " + breach))
@@ -112,8 +112,8 @@ func outdone(p *remediate.Plan, node string, f *remediate.FileChange) string {
 }
 
 // unseen says why it is unknown what the server of a kubeconfig presents.
-func unseen(facts inspect.Snapshot, node, path string) string {
-	n, ok := facts.Node(node)
+func unseen(snapshot inspect.Snapshot, node, path string) string {
+	n, ok := snapshot.Node(node)
 	if !ok {
 		return "node " + node + " was not read"
 	}
@@ -126,25 +126,25 @@ func unseen(facts inspect.Snapshot, node, path string) string {
 		if err != nil {
 			return err.Error()
 		}
-		if _, ok := facts.ServedTo(node, address); !ok {
-			return fmt.Sprintf("whether %s will be trusted is unknown: %s", address, action.WhyUnread(facts, address))
+		if _, ok := snapshot.ServedTo(node, address); !ok {
+			return fmt.Sprintf("whether %s will be trusted is unknown: %s", address, action.WhyUnread(snapshot, address))
 		}
 		return ""
 	}
 	return path + " on " + node + " was not read"
 }
 
-func (u Undo) plan(run string, facts inspect.Snapshot, now time.Time, blind bool) (*remediate.Plan, error) {
-	d := remediate.NewDraft(run, facts, now)
+func (u Undo) plan(run string, snapshot inspect.Snapshot, now time.Time, blind bool) (*remediate.Plan, error) {
+	d := remediate.NewDraft(run, snapshot, now)
 	for i, kept := range u.Nodes {
-		n, ok := facts.Node(kept.Node)
+		n, ok := snapshot.Node(kept.Node)
 		if !ok || n.Via == "" {
-			return nil, remediate.UnreadNode(facts, kept.Node)
+			return nil, remediate.UnreadNode(snapshot, kept.Node)
 		}
-		if err := remediate.Identified(facts, kept.Node); err != nil {
+		if err := remediate.Identified(snapshot, kept.Node); err != nil {
 			return nil, err
 		}
-		if err := csr.RefusePending(facts, kept.Node, now); err != nil && !u.AcceptRequestsPending {
+		if err := csr.RefusePending(snapshot, kept.Node, now); err != nil && !u.AcceptRequestsPending {
 			return nil, err
 		} else if err != nil {
 			d.Plan.Notes.Add(remediate.AcceptedNote(err.Error()))
@@ -157,7 +157,7 @@ func (u Undo) plan(run string, facts inspect.Snapshot, now time.Time, blind bool
 		// kept.Backups are by path; the kubelet's own file goes back first, as it was
 		// written last.
 		for _, entry := range slices.Backward(kept.Backups) {
-			c, err := d.Step(action.RestoreFile{NodeName: kept.Node, Backup: entry, AcceptUntrusted: blind, RecheckRequests: u.API && !blind && !u.AcceptRequestsPending && len(changed) == 0 && csr.UnreadRequests(facts) == ""})
+			c, err := d.Step(action.RestoreFile{NodeName: kept.Node, Backup: entry, AcceptUntrusted: blind, RecheckRequests: u.API && !blind && !u.AcceptRequestsPending && len(changed) == 0 && csr.UnreadRequests(snapshot) == ""})
 			if err != nil {
 				return nil, err
 			}
@@ -184,7 +184,7 @@ func (u Undo) plan(run string, facts inspect.Snapshot, now time.Time, blind bool
 			}
 			continue
 		}
-		if reason := csr.UnreadRequests(facts); c != nil && u.API && reason != "" {
+		if reason := csr.UnreadRequests(snapshot); c != nil && u.API && reason != "" {
 			d.Note("Kubelets may wait for certificates, which this would take from them: their requests were not read: %s", reason)
 		}
 		if c != nil && !u.API {
@@ -192,7 +192,7 @@ func (u Undo) plan(run string, facts inspect.Snapshot, now time.Time, blind bool
 		}
 		// With nothing left to do to it, its kubelet may have been restarted by an undo that
 		// was interrupted before it was back.
-		if err := action.AwaitReturn(d, kept.Node, u.API, more, action.LocalCAs(facts, n)); err != nil {
+		if err := action.AwaitReturn(d, kept.Node, u.API, more, action.LocalCAs(snapshot, n)); err != nil {
 			return nil, err
 		}
 	}

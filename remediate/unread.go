@@ -10,19 +10,19 @@ import (
 )
 
 // UnreadNode refuses a node that was not read, with the reason.
-func UnreadNode(facts inspect.Snapshot, name string) *Refusal {
+func UnreadNode(snapshot inspect.Snapshot, name string) *Refusal {
 	const check = "check the name"
 	r := &Refusal{Name: "node-read", Node: name, Reason: "it was not read"}
-	_, known := facts.Node(name)
-	if slices.ContainsFunc(facts.LeftOut(), func(n inspect.Node) bool { return n.Name == name }) {
+	_, known := snapshot.Node(name)
+	if slices.ContainsFunc(snapshot.LeftOut(), func(n inspect.Node) bool { return n.Name == name }) {
 		r.Reason, known = "the node was left out", true
 	}
-	r.Next = facts.Hints.UnreadNodes(check + ": inspect nodes lists all nodes")
-	if !known && facts.Hints.OfFile() {
-		r.Reason = "no node of this name is in the file" + namesIn(facts)
+	r.Next = snapshot.Hints.UnreadNodes(check + ": inspect nodes lists all nodes")
+	if !known && snapshot.Hints.OfFile() {
+		r.Reason = "no node of this name is in the file" + namesIn(snapshot)
 		r.Next = check + "; or " + r.Next
 	}
-	for _, g := range facts.Gaps {
+	for _, g := range snapshot.Gaps {
 		if g.What == "node/"+name || g.What == "nodes" {
 			r.Reason, r.Next = g.Reason, g.Next
 			break
@@ -32,9 +32,9 @@ func UnreadNode(facts inspect.Snapshot, name string) *Refusal {
 }
 
 // namesIn lists the nodes that were read, few of many.
-func namesIn(facts inspect.Snapshot) string {
+func namesIn(snapshot inspect.Snapshot) string {
 	var names []string
-	for _, n := range facts.Nodes {
+	for _, n := range snapshot.Nodes {
 		if n.Via != "" {
 			names = append(names, foreign.Name(n.Name))
 		}

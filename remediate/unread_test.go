@@ -21,7 +21,7 @@ func TestUnreadNode(t *testing.T) {
 	live, file := facts(inspect.LiveHints("x")), facts(inspect.FileHints("x"))
 	const check, again = "check the name: inspect nodes lists all nodes", "take the snapshot again, with the nodes: x snapshot --nodes all -o FILE"
 	for _, c := range []struct {
-		facts        inspect.Snapshot
+		snapshot     inspect.Snapshot
 		node         string
 		reason, next string
 	}{
@@ -34,7 +34,7 @@ func TestUnreadNode(t *testing.T) {
 		{file, "other", "the node was left out", again},
 		{file, "listed", "the node was left out", again},
 	} {
-		if r := remediate.UnreadNode(c.facts, c.node); r.Name != "node-read" || r.Node != c.node || r.Reason != c.reason || r.Next != c.next {
+		if r := remediate.UnreadNode(c.snapshot, c.node); r.Name != "node-read" || r.Node != c.node || r.Reason != c.reason || r.Next != c.next {
 			t.Errorf("%s: %q, next %q", c.node, r.Reason, r.Next)
 		}
 	}

@@ -3,14 +3,51 @@ package rotatecmd
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
 
-// entry is a line of --list.
+// The document that --list prints as JSON and YAML; see docs/rotate.md.
+type (
+	rotationsDocument struct {
+		APIVersion string          `json:"apiVersion"`
+		Kind       string          `json:"kind"`
+		Cluster    report.Cluster  `json:"cluster"`
+		Taken      time.Time       `json:"taken"`
+		Rotations  []rotationEntry `json:"rotations"`
+		Gaps       []report.Gap    `json:"gaps"`
+	}
+	rotationEntry struct {
+		Name      string           `json:"name"` // as rotate takes it
+		Secret    string           `json:"secret"`
+		Role      string           `json:"role"` // signer, or signed
+		By        string           `json:"signedBy,omitempty"`
+		Subject   string           `json:"subject,omitempty"`
+		SHA256    *pki.Fingerprint `json:"sha256,omitempty"`
+		NotBefore *time.Time       `json:"notBefore,omitempty"`
+		NotAfter  *time.Time       `json:"notAfter,omitempty"`
+		Next      *time.Time       `json:"nextRotation,omitempty"`
+		Consumers []string         `json:"consumers"`
+		Effect    []string         `json:"effect"`  // on nodes, in this version
+		Rotates   string           `json:"rotates"` // yes, no, unknown: whether certrot would do it now
+		Checks    []rotationCheck  `json:"checks"`
+		Doc       string           `json:"description"` // of how it is rotated
+	}
+	rotationCheck struct {
+		assess.Assessment
+		Acceptable bool `json:"acceptable"`            // by --accept-risk and its ID
+		NoAPI      bool `json:"noAPIServer,omitempty"` // only an API server could tell, and none was asked
+		blocks     bool
+	}
+)
+
+// entryOf is an entry of --list.
 func entryOf(r rotate.Reading, of rotate.Rotatable) rotationEntry {
 	v := r.Facts.Snapshot.Cluster.Versions
 	e := rotationEntry{

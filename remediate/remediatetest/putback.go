@@ -1,0 +1,21 @@
+package remediatetest
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/yaml"
+)
+
+// PutBack puts a ConfigMap back from the backup that a run kept of it, as the backup's first lines
+// say: kubectl patch configmap NAME --type merge --patch-file FILE.
+func PutBack(ctx context.Context, kube kubernetes.Interface, namespace, name string, backup []byte) error {
+	patch, err := yaml.YAMLToJSON(backup)
+	if err != nil {
+		return err
+	}
+	_, err = kube.CoreV1().ConfigMaps(namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
+	return err
+}
