@@ -150,7 +150,7 @@ const (
 	// ReloadByDeployment: its operator rolls the Deployment out for each change of them.
 	ReloadByDeployment ReloadPolicy = "by a rollout of its Deployment"
 	// ReloadByReload: it does not watch them, and reads them with its own configuration.
-	ReloadByReload   ReloadPolicy = "when it reloads its configuration"
+	ReloadByReload ReloadPolicy = "when it reloads its configuration"
 	// ReloadByProgram: the verifiers are many programs, and some read it at their start alone.
 	ReloadByProgram  ReloadPolicy = "as each program reads it"
 	ReloadByNewNodes ReloadPolicy = "when a node is added"
