@@ -195,9 +195,12 @@ func (h Handshakes) address(row catalog.Server, n NodeObject, s *inspect.Snapsho
 
 // ownPort is the port of kube-apiserver on a node, as a kubeconfig says that names the
 // node's own address; empty: none does. kubeadm writes such ones for
-// kube-controller-manager and kube-scheduler.
+// kube-controller-manager and kube-scheduler. Root on a worker may name any port there.
 func ownPort(n NodeObject, s *inspect.Snapshot) string {
 	for _, read := range s.Nodes {
+		if read.Name != n.Name && read.Role != "" && read.Role != catalog.RoleMaster {
+			continue
+		}
 		for _, k := range read.Kubeconfigs {
 			c, ok := k.InUse()
 			if !ok {
