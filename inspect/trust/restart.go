@@ -2,6 +2,7 @@ package trust
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -256,14 +257,38 @@ func (j *restart) trustsNow(id string, f *inspect.ProbedKubeconfig) {
 	}
 }
 
+// mostOfAnother is what verifying a chain may cost that another node was shown: ten ordinary ones.
+const mostOfAnother = 10 * pki.CostOrdinary
+
+// chainKey tells chains apart.
+func chainKey(chain []*pki.Cert) string {
+	var key strings.Builder
+	for _, c := range chain {
+		key.Write(c.Fingerprint[:])
+	}
+	return key.String()
+}
+
 // elsewhere is what another of the servers behind an address presents that these do not verify,
 // and why: the next connection may be led there. Empty: nothing, as far as is known.
 func (j *restart) elsewhere(address, name string, roots []*pki.Cert) string {
+	known := map[string]bool{} // many nodes are shown the same
 	for _, v := range j.f.Snapshot.Served {
 		if v.Name != name || len(v.Chain) == 0 || v.Address != address && v.Server != catalog.ListenerAPIServer {
 			continue
 		}
-		if err := pki.Verify(v.Chain, roots, name, j.n.Time(j.f.Now)); err != nil {
+		key := chainKey(v.Chain)
+		if known[key] {
+			continue
+		}
+		known[key] = true
+		err := error(nil)
+		if pki.Cost(v.Chain, roots) > mostOfAnother { // each node would pay for what one of them says
+			err = errors.New(whyCostly)
+		} else {
+			err = pki.Verify(v.Chain, roots, name, j.n.Time(j.f.Now))
+		}
+		if err != nil {
 			if v.Of != "" {
 				return "the certificate that " + v.Of + " presents: " + err.Error()
 			}
