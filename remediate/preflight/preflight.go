@@ -1,6 +1,7 @@
 package preflight
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -354,9 +355,9 @@ const WorkersBack = "workers-back"
 // would be left without a certificate.
 func (p Preflight) signer() Result {
 	if !inspect.HasOperators(p.Facts) {
-		ca, asked := csr.KubeadmSigner(p.Facts, p.Now)
+		ca, asked, unknown := csr.KubeadmSigner(p.Facts, p.Now)
 		if ca == nil || asked.IsZero() {
-			return Pass("whether %s of control plane nodes, which signs, is valid is unknown: it was not read", catalog.KubeadmCA)
+			return Pass("whether %s of control plane nodes, which signs, is valid is unknown: %s", catalog.KubeadmCA, cmp.Or(unknown, "the API server does not say what time it is"))
 		}
 		if problem := csr.WhyInvalid(collect.Signer{NotBefore: ca.NotBefore, NotAfter: ca.NotAfter, Asked: asked}); problem != "" {
 			return Fail("renew the cluster's CA first", "%s %s: kube-controller-manager can't sign with it", catalog.KubeadmCA, problem)
