@@ -297,6 +297,6 @@ func (w *Session) mastersPresent(ctx context.Context, facts inspect.Snapshot) []
 	if len(masters) == 0 {
 		return nil
 	}
-	presented := collect.Handshakes{Nodes: masters, Open: w.Source(gather.Options{}).Open}.Collect(ctx, &facts)
+	presented := collect.Handshakes{Nodes: masters, Twice: true, Open: w.Source(gather.Options{}).Open}.Collect(ctx, &facts)
 	return slices.DeleteFunc(presented, func(v inspect.Served) bool { return v.Server != catalog.ListenerAPIServer })
 }

@@ -50,3 +50,51 @@ func TestWhatOneWorkerIsPresentedStopsNoOther(t *testing.T) {
 		t.Error("a node of which nothing was read is no worker")
 	}
 }
+
+// TestWhatOneWorkerSaysOfAControlPlaneNodeStopsNoOther: root there answers in its place. Two workers, or one
+// that is asked alone, are believed.
+func TestWhatOneWorkerSaysOfAControlPlaneNodeStopsNoOther(t *testing.T) {
+	t.Parallel()
+	strange := shows(catalog.ListenerAPIServer, "master-0")
+	from := func(node string, change func(*Preflight)) func(*Preflight) {
+		return func(p *Preflight) {
+			change(p)
+			p.Facts.Served[len(p.Facts.Served)-1].Node = node
+		}
+	}
+	own := func(p *Preflight) { // what api-int presents to it, by that control plane node
+		v := p.Facts.Served[0]
+		v.Server, v.Of = catalog.ListenerAPIServer, "master-0"
+		p.Facts.Served = append(p.Facts.Served, v)
+	}
+	for name, c := range map[string]struct {
+		nodes   []string
+		changes []func(*Preflight)
+		want    assess.Status
+	}{
+		"one of two":                        {[]string{"worker-0", "worker-1"}, []func(*Preflight){strange}, assess.Pass},
+		"both":                              {[]string{"worker-0", "worker-1"}, []func(*Preflight){strange, from("worker-1", strange)}, assess.Fail},
+		"two, and a third says otherwise":   {[]string{"worker-0", "worker-1", "worker-2"}, []func(*Preflight){strange, from("worker-1", strange), from("worker-2", own)}, assess.Pass},
+		"the only one":                      {[]string{"worker-0"}, []func(*Preflight){strange}, assess.Fail},
+		"a control plane node says it":      {[]string{"worker-0", "master-1"}, []func(*Preflight){from("master-1", strange)}, assess.Fail},
+		"a worker beside a control plane's": {[]string{"worker-0", "master-1"}, []func(*Preflight){strange}, assess.Pass},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := quiet(c.nodes...)
+			for i := range p.Facts.Nodes {
+				p.Facts.Nodes[i].Role = catalog.RoleWorker
+				if strings.HasPrefix(p.Facts.Nodes[i].Name, "master") {
+					p.Facts.Nodes[i].Role = catalog.RoleMaster
+				}
+			}
+			for _, change := range c.changes {
+				change(p)
+			}
+			v := p.ServerSideVerdict()
+			if named := strings.Contains(v.Reason, "worker-0") || c.nodes[1:] != nil && strings.Contains(v.Reason, "master-0"); v.Status != c.want || !named {
+				t.Errorf("%s, want %s: %s", v.Status, c.want, v.Reason)
+			}
+		})
+	}
+}

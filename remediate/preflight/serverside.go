@@ -1,6 +1,7 @@
 package preflight
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -53,11 +54,13 @@ func (p Preflight) serverSide() Result {
 
 // presented judges what API servers present in handshakes. Where a worker is presented another
 // certificate than all others, that is no reason to stop for them: its kubeconfig, its resolver and
-// its network are its own, and ca-verifies-served tells of it.
+// its network are its own, and ca-verifies-served tells of it. What a control plane node presents, two
+// workers know, or one where no other node was asked.
 func (p Preflight) presented(of func(inspect.Served) bool, cas []*pki.Cert, anyName bool, next, why string, silence Result) Result {
 	var silent, apart []string
 	var failed Result
-	verified := 0
+	verified, asked := map[string]bool{}, map[string]bool{} // by control plane node, and from where
+	wrong, says := map[string]Result{}, map[string]string{} // by control plane node: of two workers, and the first
 	for _, v := range p.Facts.Served {
 		if !of(v) {
 			continue
@@ -72,30 +75,44 @@ func (p Preflight) presented(of func(inspect.Served) bool, cas []*pki.Cert, anyN
 		if anyName {
 			name = ""
 		}
+		asked[v.Node] = true
 		err := pki.Verify(v.Chain, cas, name, p.Now)
 		if err == nil {
-			verified++
+			verified[v.Of] = true
 			continue
 		}
 		from := v.Address
 		if v.Of != "" {
 			from = "the master " + v.Of + " at " + v.Address
-		} else if v.Node != "" {
+		}
+		if v.Node != "" && (v.Of == "" || p.onWorker(v.Node)) {
 			from += ", asked from " + v.Node + ","
 		}
 		fail := Fail(next, "%s presents %s, %s: %v", from, pki.Named(v.Chain[0]), why, err)
-		if v.Of != "" || !p.onWorker(v.Node) {
+		if !p.onWorker(v.Node) {
 			return fail
 		}
 		if apart = append(apart, v.Node); len(apart) == 1 {
 			failed = fail
 		}
+		switch first, told := says[v.Of]; {
+		case v.Of == "":
+		case !told:
+			says[v.Of] = v.Node
+		case first != v.Node:
+			wrong[v.Of] = fail
+		}
+	}
+	for _, master := range slices.Sorted(maps.Keys(wrong)) {
+		if !verified[master] {
+			return wrong[master]
+		}
 	}
 	var notes []string
 	switch {
-	case verified == 0 && len(apart) > 0:
+	case len(apart) > 0 && (len(verified) == 0 || len(says) > 0 && len(asked) == 1):
 		return failed
-	case verified == 0:
+	case len(verified) == 0:
 		return silence
 	case len(apart) > 0:
 		notes = append(notes, "another certificate is presented to "+strings.Join(unique(apart), ", ")+": see ca-verifies-served")
