@@ -305,7 +305,7 @@ func (a Repair) mastersFirst(d *remediate.Draft, masters remediate.Wave, unknown
 }
 
 // each plans nodes one by one. Those of which it is not known what they need are
-// left out.
+// left out, and workers to which another certificate is presented than to others.
 func (a Repair) each(d *remediate.Draft, names []string) (nodes []remediate.NodePlan, unknown []*remediate.Refusal, err error) {
 	for _, name := range names {
 		n, err := d.NodeSteps(name, func(d *remediate.Draft) error { return a.node(d, name) })
@@ -313,7 +313,7 @@ func (a Repair) each(d *remediate.Draft, names []string) (nodes []remediate.Node
 		switch {
 		case err == nil:
 			nodes = append(nodes, n)
-		case errors.As(err, &r) && r.Node == name && r.Name != verifiesServed:
+		case errors.As(err, &r) && r.Node == name && (r.Name != verifiesServed || a.presentedApart(d, name)):
 			unknown = append(unknown, r)
 		default:
 			return nil, nil, err
