@@ -41,6 +41,15 @@ func (a Repair) setApart(p *remediate.Plan) (more bool) {
 	return more
 }
 
+// operated reports whether an operator says on which nodes kube-apiserver runs, and this is none of them.
+func (a Repair) operated(node string) bool {
+	if a.FollowUp.RootCA == nil || !a.FollowUp.RootCA.Planned.Operator {
+		return false
+	}
+	masters := a.FollowUp.RootCA.Planned.Masters
+	return len(masters) > 0 && !slices.ContainsFunc(masters, func(m inspect.Revision) bool { return m.Node == node })
+}
+
 // presentedApart reports whether a node is a worker, and the CA is the right one for another node: the
 // kubeconfig, the resolver and the network of the worker are its own.
 func (a Repair) presentedApart(d *remediate.Draft, name string) bool {

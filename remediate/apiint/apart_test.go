@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
 )
 
@@ -71,6 +73,33 @@ func TestWhatOneWorkerHasStopsNoOther(t *testing.T) {
 		_, err = named.Plan("run-1", f.Snapshot, remediatetest.TestNow)
 		if err == nil || !strings.Contains(err.Error(), "worker-1") || strings.Contains(err.Error(), "worker-0") {
 			t.Errorf("%s, by name: %v", check, err)
+		}
+	}
+}
+
+// TestWhatAWorkerHasOfAnAPIServerStopsNoOther where the operator says which nodes have one: root there writes files,
+// and its kubelet a pod.
+func TestWhatAWorkerHasOfAnAPIServerStopsNoOther(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(f *remediatetest.Fixture, fix *Repair){
+		"a file": func(f *remediatetest.Fixture, _ *Repair) {
+			f.Pem("worker-1", "/etc/kubernetes/pki/apiserver.crt", f.Young.CertPEM)
+		},
+		"a pod": func(_ *remediatetest.Fixture, fix *Repair) { fix.APIServers = []string{"master-0", "worker-1"} },
+	} {
+		f := remediatetest.NewCluster("master-0 worker-0 worker-1")
+		fix := wholeOf(f)
+		change(f, &fix)
+		fix.FollowUp.RootCA = &action.AwaitRootCA{Planned: inspect.Rollout{Operator: true, Masters: []inspect.Revision{{Node: "master-0"}}}}
+		p, err := fix.Plan("run-1", f.Snapshot, remediatetest.TestNow)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		steps := remediatetest.StepsOf(p)
+		its := slices.ContainsFunc(steps, func(s string) bool { return strings.Contains(s, "worker-1") })
+		if len(p.Unknown) != 1 || p.Unknown[0].Node != "worker-1" || p.Unknown[0].Name != "node-role" || its || !slices.Contains(steps, "restart worker-0:kubelet.service") {
+			t.Errorf("%s: left out %+v, steps %q", name, p.Unknown, steps)
 		}
 	}
 }

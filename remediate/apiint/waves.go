@@ -30,7 +30,12 @@ func (a Repair) all(d *remediate.Draft) error {
 			if left := inspect.APIServerFile(d.Facts, n.Name); left != "" {
 				next += fmt.Sprintf("; no control plane node any more: move what is left of one out of the way there, %s", path.Dir(left))
 			}
-			return &remediate.Refusal{Name: "node-role", Node: n.Name, Reason: "it has no master's label, and " + why, Next: next}
+			r := &remediate.Refusal{Name: "node-role", Node: n.Name, Reason: "it has no master's label, and " + why, Next: next}
+			if !a.operated(n.Name) {
+				return r
+			}
+			d.Plan.Unknown = append(d.Plan.Unknown, r) // its own kubelet and root say so
+			continue
 		}
 		switch n.Role {
 		case catalog.RoleMaster, catalog.RoleArbiter:
