@@ -221,11 +221,11 @@ func (p Preflight) worker(node string) bool {
 			return false
 		}
 	}
-	read, known := p.Facts.Node(node)
-	if len(p.ControlPlane.StaticPods) == 0 && (!known || read.Via == "") {
-		return false
+	if slices.ContainsFunc(p.ControlPlane.StaticPods, func(s inspect.StaticPods) bool { return len(s.Masters) > 0 }) {
+		return true
 	}
-	return !known || !inspect.RunsAPIServer(p.Facts, read)
+	read, known := p.Facts.Node(node)
+	return known && read.Via != "" && !inspect.RunsAPIServer(p.Facts, read)
 }
 
 // masters are those among the nodes that are to be changed, by their label, by what

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
@@ -96,5 +97,22 @@ func TestWhatOneWorkerSaysOfAControlPlaneNodeStopsNoOther(t *testing.T) {
 				t.Errorf("%s, want %s: %s", v.Status, c.want, v.Reason)
 			}
 		})
+	}
+}
+
+// TestAWorkersOwnAPIServerStopsNothing where operators say which nodes have one: a file there tells of it.
+func TestAWorkersOwnAPIServerStopsNothing(t *testing.T) {
+	t.Parallel()
+	for of, want := range map[string]assess.Status{"worker-0": assess.Pass, "master-0": assess.Fail} {
+		f := remediatetest.NewFixture("master-0", "worker-0")
+		f.Pem("worker-0", catalog.KubeadmServing().Name, f.Young.CertPEM)
+		p := quiet("master-0", "worker-0")
+		p.Facts.Bundles = append(p.Facts.Bundles, f.Bundles...)
+		p.ControlPlane.Nodes = []inspect.NodeState{{Name: "master-0", Master: true}, {Name: "worker-0"}}
+		shows(catalog.ListenerAPIServer, of)(p)
+		p.Facts.Served[len(p.Facts.Served)-1].Node = "master-0"
+		if v := p.ServerSideVerdict(); v.Status != want || !strings.Contains(v.Reason, of) {
+			t.Errorf("%s: %s, want %s: %s", of, v.Status, want, v.Reason)
+		}
 	}
 }

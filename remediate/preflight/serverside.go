@@ -57,12 +57,16 @@ func (p Preflight) serverSide() Result {
 // its network are its own, and ca-verifies-served tells of it. What a control plane node presents, two
 // workers know, or one where no other node was asked.
 func (p Preflight) presented(of func(inspect.Served) bool, cas []*pki.Cert, anyName bool, next, why string, silence Result) Result {
-	var silent, apart []string
+	var silent, apart, workers []string
 	var failed Result
 	verified, asked := map[string]bool{}, map[string]bool{} // by control plane node, and from where
 	wrong, says := map[string]Result{}, map[string]string{} // by control plane node: of two workers, and the first
 	for _, v := range p.Facts.Served {
 		if !of(v) {
+			continue
+		}
+		if v.Of != "" && p.ControlPlane != nil && p.worker(v.Of) { // by its own files it has an API server
+			workers = append(workers, v.Of)
 			continue
 		}
 		if len(v.Chain) == 0 {
@@ -116,6 +120,9 @@ func (p Preflight) presented(of func(inspect.Served) bool, cas []*pki.Cert, anyN
 		return silence
 	case len(apart) > 0:
 		notes = append(notes, "another certificate is presented to "+strings.Join(unique(apart), ", ")+": see ca-verifies-served")
+	}
+	if len(workers) > 0 {
+		notes = append(notes, "not counted, since they are no control plane nodes: "+strings.Join(unique(workers), ", "))
 	}
 	if len(silent) > 0 {
 		notes = append(notes, "not asked, since they did not answer: "+strings.Join(unique(silent), ", "))
