@@ -104,11 +104,25 @@ func (f *Facts) ContestedAt(address string) []string { return f.byNode.contested
 
 // MasterAt is Snapshot.MasterAt.
 func (f *Facts) MasterAt(address string) (name string, ok bool) {
-	n, ok := f.NodeAt(address)
-	if !ok {
-		return "", false
+	names := f.ContestedAt(address)
+	if n, ok := f.NodeAt(address); ok {
+		names = []string{n.Name}
 	}
-	return n.Name, f.IsMaster(n.Name)
+	return onlyMaster(names, f.MayBeMaster, f.IsMaster)
+}
+
+// onlyMaster is the one of some nodes that may run kube-apiserver, if it does.
+func onlyMaster(names []string, mayBe, is func(node string) bool) (name string, ok bool) {
+	for _, n := range names {
+		switch {
+		case !mayBe(n):
+		case name != "" && name != n:
+			return "", false
+		default:
+			name = n
+		}
+	}
+	return name, name != "" && is(name)
 }
 
 // MayBeMaster reports whether a node has a kube-apiserver, or may have one: nodes whose labels name

@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"net/netip"
 	"slices"
 	"time"
 
@@ -243,36 +242,35 @@ func (s *Snapshot) MadeByKubeadm() catalog.Tristate {
 // objects; false where none is known to, or several say so: a kubelet writes the addresses of
 // its Node, and may name any.
 func (s *Snapshot) NodeAt(address string) (*Node, bool) {
-	at, err := netip.ParseAddr(address)
-	is := func(text string) bool {
-		if text == address {
-			return true
-		}
-		b, bad := netip.ParseAddr(text)
-		return err == nil && bad == nil && b.Unmap() == at.Unmap()
+	all := s.nodesAt(address)
+	if len(all) == 0 || slices.ContainsFunc(all, func(n *Node) bool { return n.Name != all[0].Name }) {
+		return nil, false
 	}
-	var found *Node
-	for n := range s.EachNode() {
-		switch {
-		case !slices.ContainsFunc(n.Addresses, is):
-		case found != nil && found.Name != n.Name:
-			return nil, false
-		default:
-			found = n
-		}
-	}
-	return found, found != nil
+	return all[len(all)-1], true
 }
 
-// MasterAt is NodeAt for nodes that run kube-apiserver. A worker that has the address is not the
-// one that answers there.
+// nodesAt are the nodes that name an address.
+func (s *Snapshot) nodesAt(address string) (out []*Node) {
+	at := canonical(address)
+	for _, nodes := range [][]Node{s.Nodes, s.OtherNodes} {
+		for i := range nodes {
+			if slices.ContainsFunc(nodes[i].Addresses, func(text string) bool { return canonical(text) == at }) {
+				out = append(out, &nodes[i])
+			}
+		}
+	}
+	return out
+}
+
+// MasterAt is NodeAt for nodes that run kube-apiserver. A worker that names the address, too, is not
+// the one that answers there.
 func (s *Snapshot) MasterAt(address string) (name string, ok bool) {
-	n, ok := s.NodeAt(address)
-	if !ok {
-		return "", false
+	var names []string
+	for _, n := range s.nodesAt(address) {
+		names = append(names, n.Name)
 	}
 	masters, _ := s.Masters()
-	return n.Name, slices.Contains(masters, n.Name)
+	return onlyMaster(names, s.mayBeMaster(), func(node string) bool { return slices.Contains(masters, node) })
 }
 
 // Masters are the names of the nodes that run kube-apiserver, as far as the API or a file

@@ -35,8 +35,9 @@ type Header struct {
 	Run        string    `json:"run"`
 	Command    string    `json:"command"` // "fix-api-int", "undo"
 	Undoes     string    `json:"undoes,omitempty"`
-	Server     string    `json:"server,omitempty"` // the API's URL; empty: there was none
-	Lapsed     string    `json:"lapsed,omitempty"` // from whom the Lease was taken over; empty: nobody
+	Server     string    `json:"server,omitempty"`  // the API's URL; empty: there was none
+	Cluster    string    `json:"cluster,omitempty"` // the ID that it gave itself; empty: not read, or it has none
+	Lapsed     string    `json:"lapsed,omitempty"`  // from whom the Lease was taken over; empty: nobody
 	Nodes      []string  `json:"nodes"`
 	Started    time.Time `json:"started"`
 	Certrot    string    `json:"certrot"` // its version
@@ -220,9 +221,9 @@ func (j Journals) List() ([]RunRecord, error) {
 	return out, errors.Join(errs...)
 }
 
-// NotUndone are the runs of a command on a cluster since then whose files were not put
+// NotUndone are the runs of the same command on the same cluster since then whose files were not put
 // back, the newest first.
-func (j Journals) NotUndone(command, server string, since time.Time) (runs []string) {
+func (j Journals) NotUndone(as Header, since time.Time) (runs []string) {
 	all, _ := j.List() // what can't be read tells nothing
 	back := map[string][]string{}
 	for _, s := range all {
@@ -231,7 +232,8 @@ func (j Journals) NotUndone(command, server string, since time.Time) (runs []str
 		}
 	}
 	for _, s := range slices.Backward(all) {
-		if s.Undoes != "" || s.Command != command || s.Server != server || s.Started.Before(since) {
+		other := s.Cluster != "" && as.Cluster != "" && s.Cluster != as.Cluster // by a tunnel, several have one URL
+		if s.Undoes != "" || s.Command != as.Command || s.Server != as.Server || other || s.Started.Before(since) {
 			continue
 		}
 		for node := range s.Changed() {

@@ -205,3 +205,22 @@ func TestRunsHaveIDsOfTheirOwn(t *testing.T) {
 		t.Errorf("%s, %s", a, b)
 	}
 }
+
+// TestRunsOfAnotherClusterAreNotOfThisRepair: by a tunnel, several clusters have one URL.
+func TestRunsOfAnotherClusterAreNotOfThisRepair(t *testing.T) {
+	t.Parallel()
+	js := Journals{Folder: t.TempDir()}
+	const this, same, other, unknown, command = "20260601-120000-aaaaaa", "20260601-120000-bbbbbb", "20260601-120000-cccccc", "20260601-120000-dddddd", "20260601-120000-eeeeee"
+	h := Header{Run: this, Command: "fix-api-int", Server: "https://localhost:6443", Cluster: "one", Started: noon}
+	for run, change := range map[string]func(*Header){
+		this: func(*Header) {}, same: func(*Header) {}, other: func(h *Header) { h.Cluster = "two" }, unknown: func(h *Header) { h.Cluster = "" }, command: func(h *Header) { h.Command = "pretrust" },
+	} {
+		of := h
+		of.Run = run
+		change(&of)
+		keep(t, js, of, Record{Event: Begun, Action: "first", Node: "a", Path: "/x"}, Record{Event: Done, Action: "first", Node: "a", Path: "/x"})
+	}
+	if got := js.NotUndone(h, noon.Add(-time.Hour)); !slices.Equal(got, []string{unknown, same, this}) {
+		t.Errorf("%v", got)
+	}
+}

@@ -136,17 +136,16 @@ func caNames(f *inspect.Facts) []assess.Finding {
 			n++
 		}
 		if n > 1 {
-			if finding, ok := namesakes(f, rest[:n]); ok {
-				out = append(out, finding)
-			}
+			out = append(out, namesakes(f, rest[:n])...)
 		}
 		rest = rest[n:]
 	}
 	return out
 }
 
-// namesakes judges certificates of one subject.
-func namesakes(f *inspect.Facts, certs []inspect.StoredCert) (assess.Finding, bool) {
+// namesakes judges certificates of one subject. The bundles in which two can't be told apart are a finding of
+// their own: others that hold one of them are as well as before.
+func namesakes(f *inspect.Facts, certs []inspect.StoredCert) []assess.Finding {
 	keys := map[pki.Fingerprint]bool{}
 	together := map[*inspect.Entry]map[pki.Fingerprint]bool{} // CA bundles: the keys in each
 	unmarked := map[*inspect.Entry]bool{}                     // with one that has no subject key identifier
@@ -178,7 +177,7 @@ func namesakes(f *inspect.Facts, certs []inspect.StoredCert) (assess.Finding, bo
 		}
 	}
 	if len(keys) < 2 {
-		return finding, false
+		return nil
 	}
 	slices.SortFunc(finding.At, pki.Compare)
 	finding.At = slices.Compact(finding.At)
@@ -186,15 +185,23 @@ func namesakes(f *inspect.Facts, certs []inspect.StoredCert) (assess.Finding, bo
 	finding.Impact = "what one of them signed is refused by readers that have the other"
 	finding.Evidence = fmt.Sprintf("%d CAs with different keys are named %s: %s", len(keys), foreign.QuotedName(pki.CommonName(certs[0].Subject)), names(cas))
 	finding.Remediation = assess.Advise("nothing, if no reader has both; else compare their fingerprints where they are trusted, and give a CA with a new key a new name")
+	confused := finding
+	confused.Severity, confused.At = assess.Warning, nil
+	confused.Evidence += "; in one bundle there are two, and one of them has no subject key identifier, so that readers can't choose between them (OpenSSL takes the first)"
 	for h, those := range together {
 		if len(those) > 1 && unmarked[h] {
-			finding.Severity = assess.Warning
+			confused.At = append(confused.At, h.At)
 		}
 	}
-	if finding.Severity == assess.Warning {
-		finding.Evidence += "; in one bundle there are two, and one of them has no subject key identifier, so that readers can't choose between them (OpenSSL takes the first)"
+	if len(confused.At) == 0 {
+		return []assess.Finding{finding}
 	}
-	return finding, true
+	slices.SortFunc(confused.At, pki.Compare)
+	finding.At = slices.DeleteFunc(finding.At, func(at pki.Location) bool { return slices.Contains(confused.At, at) })
+	if len(finding.At) == 0 {
+		return []assess.Finding{confused}
+	}
+	return []assess.Finding{confused, finding}
 }
 
 // issuerSeen finds issuers of certificates in use that are in no CA bundle,

@@ -38,6 +38,9 @@ type Handshakes struct {
 	Nodes []NodeObject // all of the cluster
 	// Listening says where servers listen, as far as the API tells it.
 	Listening Listening
+	// Twice: servers of control plane nodes are asked from two others, where none of those was read. Root
+	// on one worker may answer in their place.
+	Twice bool
 	// Open gets onto a node from which they are asked.
 	Open    func(ctx context.Context, node string) (OnNode, error)
 	Observe func(what string, n int)
@@ -62,7 +65,7 @@ func (h Handshakes) Collect(ctx context.Context, s *inspect.Snapshot) []inspect.
 		return nil
 	}
 	pending := h.servers(s)
-	r := &round{Handshakes: h}
+	r := &round{Handshakes: h, all: pending}
 	if len(masters) == 0 {
 		pending = h.fromOwnNode(ctx, r, pending, others)
 	}
@@ -80,15 +83,37 @@ func (h Handshakes) Collect(ctx context.Context, s *inspect.Snapshot) []inspect.
 	for _, v := range pending {
 		r.found = append(r.found, v.problem)
 	}
+	if h.Twice && len(masters) == 0 {
+		r.askAgain(ctx, others, pending)
+	}
 	return r.found
 }
 
-// readNodes are the nodes that were read: the masters, and the others.
+// askAgain asks each server that answered from one more node.
+func (r *round) askAgain(ctx context.Context, nodes []string, silent []*server) {
+	first := map[string]string{} // by address: from where
+	for _, v := range r.found {
+		first[v.Address] = v.Node
+	}
+	again := map[string][]*server{}
+	for _, v := range r.all {
+		i := slices.IndexFunc(nodes, func(n string) bool { return n != first[v.address] })
+		if v.listener.MastersOnly && i >= 0 && !slices.Contains(silent, v) {
+			again[nodes[i]] = append(again[nodes[i]], v)
+		}
+	}
+	for _, node := range nodes[:min(len(nodes), asksFrom)] {
+		r.ask(ctx, node, again[node]) // who is silent then, told something before
+	}
+}
+
+// readNodes are the nodes that were read: the masters, and the others. One that has lost its label may be
+// a worker with the files of a master: it is asked as one, and not believed before others.
 func (h Handshakes) readNodes(s *inspect.Snapshot) (masters, others []string) {
 	for _, n := range s.Nodes {
 		switch i := slices.IndexFunc(h.Nodes, func(o NodeObject) bool { return o.Name == n.Name }); {
 		case n.Via == "":
-		case i >= 0 && h.Nodes[i].Master:
+		case i >= 0 && h.Nodes[i].Master && (h.Nodes[i].Role == "" || h.Nodes[i].Role == catalog.RoleMaster):
 			masters = append(masters, n.Name)
 		default:
 			others = append(others, n.Name)
@@ -195,9 +220,12 @@ func (h Handshakes) address(row catalog.Server, n NodeObject, s *inspect.Snapsho
 
 // ownPort is the port of kube-apiserver on a node, as a kubeconfig says that names the
 // node's own address; empty: none does. kubeadm writes such ones for
-// kube-controller-manager and kube-scheduler.
+// kube-controller-manager and kube-scheduler. Root on a worker may name any port there.
 func ownPort(n NodeObject, s *inspect.Snapshot) string {
 	for _, read := range s.Nodes {
+		if read.Name != n.Name && read.Role != "" && read.Role != catalog.RoleMaster {
+			continue
+		}
 		for _, k := range read.Kubeconfigs {
 			c, ok := k.InUse()
 			if !ok {
@@ -261,6 +289,7 @@ func ServedToUser(ctx context.Context, from Dialer, c inspect.KubeconfigCluster,
 // round is what was found so far.
 type round struct {
 	Handshakes
+	all   []*server
 	mu    sync.Mutex
 	found []inspect.Served
 	done  int

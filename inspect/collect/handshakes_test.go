@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -241,5 +242,27 @@ func TestFromHere(t *testing.T) {
 	}
 	if found = ServedToUser(t.Context(), lan, inspect.KubeconfigCluster{Server: "http://localhost:8080"}, cluster); len(found) > 0 {
 		t.Errorf("without TLS: %+v", found)
+	}
+}
+
+// TestAControlPlaneNodeIsAskedFromTwoWorkers where none of its kind was read: one worker may answer in its place.
+// A node without a master's label is not believed before those that have it.
+func TestAControlPlaneNodeIsAskedFromTwoWorkers(t *testing.T) {
+	t.Parallel()
+	api, _ := byName(t, tls.NoClientCert, "any")
+	lan := network{"10.0.0.5:6443": api, "10.0.0.6:6443": api}
+	nodes := clusterNodes()
+	nodes = append(nodes, NodeObject{Name: "a-worker", Master: true, Role: catalog.RoleWorker})
+	for want, read := range map[string][]string{"a-worker worker-0": {"a-worker", "worker-0"}, "master-1": {"a-worker", "worker-0", "master-1"}, "worker-0": {"worker-0"}} {
+		var asked []string
+		from := map[string]bool{}
+		for _, v := range (Handshakes{Nodes: nodes, Twice: true, Open: opens(lan.dial, &asked)}).Collect(t.Context(), readOf(read...)) {
+			if v.Of == "master-0" && v.Server == catalog.ListenerAPIServer && len(v.Chain) > 0 {
+				from[v.Node] = true
+			}
+		}
+		if got := strings.Join(slices.Sorted(maps.Keys(from)), " "); got != want {
+			t.Errorf("%v were read, and it was asked from %s, want %s", read, got, want)
+		}
 	}
 }

@@ -99,6 +99,9 @@ func TestAddresses(t *testing.T) {
 		"another one's, by name": {func(_ *Handshakes, s *inspect.Snapshot) {
 			s.Nodes = append(s.Nodes, inspect.Node{Name: "w1", Kubeconfigs: []inspect.Kubeconfig{conf("https://m1:7443")}})
 		}, strings.Replace(usual, "6443", "7443", 1)},
+		"a worker's": {func(_ *Handshakes, s *inspect.Snapshot) {
+			s.Nodes = append(s.Nodes, inspect.Node{Name: "a0", Role: catalog.RoleWorker, Kubeconfigs: []inspect.Kubeconfig{conf("https://10.0.0.1:10250")}})
+		}, usual},
 		"a balancer's port is not": {func(_ *Handshakes, s *inspect.Snapshot) {
 			s.Nodes[0].Kubeconfigs = []inspect.Kubeconfig{conf("https://api.example.com:443")}
 		}, usual},

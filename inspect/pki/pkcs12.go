@@ -19,10 +19,11 @@ const (
 	maxRounds = 3_000_000
 	// cheapTry is what a try may cost to be one of an ordinary keystore.
 	cheapTry = 100_000
-	// maxRoundsOfCheap and maxRoundsOfCostly limit them for all values of a
-	// Scanner, each twice: for passwords that lie beside, and for the usual ones.
+	// maxRoundsOfCheap and maxRoundsOfCostly limit them for all values of the
+	// platform, each twice: for passwords that lie beside, and for the usual ones.
 	// Ordinary keystores take some 50,000 of each, so six thousand of them are
-	// read, however many of the worst somebody put into the same cluster.
+	// read, however many of the worst are in the same cluster, and a thousand of
+	// tenants' (see roundsApart).
 	maxRoundsOfCheap  = 300_000_000
 	maxRoundsOfCostly = 100_000_000
 	// maxBags limits bags in bags.
@@ -206,7 +207,7 @@ func (k *keystore) charge(rounds int64, p candidate) (why string) {
 	if rounds > k.rounds {
 		return lockedRounds
 	}
-	if !k.scanner.rounds.of(rounds, p.beside).take(rounds) {
+	if !k.scanner.small.rounds.of(rounds, p.beside).take(rounds) {
 		return LockedLimit
 	}
 	k.rounds -= rounds

@@ -65,7 +65,6 @@ type memory struct {
 	words  map[string]string       // subjects and issuers, shared
 	usages map[string][]string     // usage lists, shared
 	opened map[Fingerprint][]Found // by sha256 of a value, what Unlock found; nil: nobody asked yet
-	rounds budgets                 // of key derivation, for all values
 	// trusted and apart are what values may unpack to and hold that are far smaller, together.
 	trusted, apart smallness
 }
@@ -73,12 +72,15 @@ type memory struct {
 // smallness is what may still be spent on values that are far smaller than what is in them.
 type smallness struct {
 	unpacked, things, certs, work, yaml budget
+	rounds                              budgets // of key derivation
 	// cut are the values that were cut short because this was spent; nil: no other's is left, so that
 	// they are in memory.values.
 	cut map[Fingerprint][]Found
 }
 
-func (s *smallness) fill() {
+// fill fills it, with a part of the rounds that the platform's keystores have.
+func (s *smallness) fill(part int64) {
+	s.rounds.fill(part)
 	s.unpacked.left.Store(maxUnpackedMore)
 	s.things.left.Store(maxThingsMore)
 	s.certs.left.Store(maxCertsMore)
@@ -94,9 +96,8 @@ func NewScanner() *Scanner {
 		words:  map[string]string{},
 		usages: map[string][]string{},
 	}
-	s.rounds.fill()
-	s.trusted.fill()
-	s.apart.fill()
+	s.trusted.fill(1)
+	s.apart.fill(roundsApart)
 	s.apart.cut = map[Fingerprint][]Found{}
 	return &Scanner{memory: s, small: &s.trusted}
 }
@@ -109,7 +110,7 @@ func (s *Scanner) Apart() *Scanner { return &Scanner{memory: s.memory, ctx: s.ct
 // is counted alone, so that they leave those of all others readable.
 func (s *Scanner) Alone() *Scanner {
 	own := &smallness{cut: map[Fingerprint][]Found{}}
-	own.fill()
+	own.fill(roundsApart)
 	return &Scanner{memory: s.memory, ctx: s.ctx, small: own}
 }
 
@@ -170,11 +171,16 @@ func (s *Scanner) remember(id Fingerprint, found []Found) []Found {
 		return earlier
 	}
 	values := s.values
-	if s.small.cut != nil && slices.ContainsFunc(found, func(f Found) bool { return f.Content.CutShort() != "" }) {
+	if s.small.cut != nil && slices.ContainsFunc(found, func(f Found) bool { return f.Content.CutShort() != "" || f.Content.lockedLate() }) {
 		values = s.small.cut // more of it may be read elsewhere
 	}
 	values[id] = found
 	return found
+}
+
+// lockedLate reports whether a keystore stays locked because others were before it.
+func (c *Content) lockedLate() bool {
+	return slices.ContainsFunc(c.Locked, func(l Locked) bool { return l.Reason == LockedLimit })
 }
 
 // Unlock is Scan for a value whose keystores Scan left locked: it tries these
@@ -264,16 +270,19 @@ func (s *Scanner) word(w string) string {
 	return w
 }
 
+// roundsApart is which part of the rounds values have that others write than the platform: some 40 s in all.
+const roundsApart = 6
+
 // budgets are the rounds of key derivation that a Scanner may still spend. They
 // are apart, so that what is costly leaves what is ordinary readable, and what
 // has no password leaves readable what has one.
 type budgets struct{ cheapBeside, cheapUsual, costlyBeside, costlyUsual budget }
 
-func (b *budgets) fill() {
-	b.cheapBeside.left.Store(maxRoundsOfCheap)
-	b.cheapUsual.left.Store(maxRoundsOfCheap)
-	b.costlyBeside.left.Store(maxRoundsOfCostly)
-	b.costlyUsual.left.Store(maxRoundsOfCostly)
+func (b *budgets) fill(part int64) {
+	b.cheapBeside.left.Store(maxRoundsOfCheap / part)
+	b.cheapUsual.left.Store(maxRoundsOfCheap / part)
+	b.costlyBeside.left.Store(maxRoundsOfCostly / part)
+	b.costlyUsual.left.Store(maxRoundsOfCostly / part)
 }
 
 // of returns the budget for a try.

@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -85,15 +86,17 @@ func (j *judge) issuerOf(c *Claim, top *pki.Cert, named namedCAs) (ca *pki.Cert,
 // affordIssuer reports whether a CA of a writer's may be tried for a claim. Claims about what tenants
 // and workers write pay for each. Of the platform's, only CAs of tenants and servers are paid for, and apart from that.
 func (j *judge) affordIssuer(c *Claim, top, ca *pki.Cert, by inspect.Writer) bool {
-	left, cost := &j.decoys, pki.Cost([]*pki.Cert{top}, []*pki.Cert{ca})
+	cost := pki.Cost([]*pki.Cert{top}, []*pki.Cert{ca})
 	switch {
 	case c.Tenant != "" || !reserved(c.Presented):
-		left = &j.costs
+		return j.payTenant(cmp.Or(c.Tenant, c.Presented.Namespace), cost)
 	case by < inspect.WriterTenant:
 		return j.charge(j.worker(c.Presented), cost)
+	case cost > j.decoys:
+		return false
 	}
-	*left -= cost
-	return *left >= 0
+	j.decoys -= cost
+	return true
 }
 
 // namedCAs are the first CAs of one name: by who writes them, and of those that only nodes have, by node.

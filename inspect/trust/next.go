@@ -214,7 +214,7 @@ func (j *judge) annotated(at pki.Location, by catalog.ObjectSelector) bool {
 
 func (j *judge) succession(r catalog.Rotation, c *Claim) succession {
 	out := succession{signer: r.Signer, bundle: r.Bundle}
-	places := j.presented(r.Signer, catalog.ObjectSelector{})
+	places := j.ofControlPlane(j.presented(r.Signer, catalog.ObjectSelector{}))
 	signers := places
 	switch {
 	case r.Signer.Kind == catalog.File && j.unreadMaster(c.Presented.Node):

@@ -67,6 +67,11 @@ func (j *judge) servedByMasters(stored []identity) []identity {
 	return out
 }
 
+// ofControlPlane leaves out the files of workers: the cluster's CA signs on control plane nodes.
+func (j *judge) ofControlPlane(places []identity) []identity {
+	return slices.DeleteFunc(places, func(i identity) bool { return i.node != "" && !j.f.MayBeMaster(i.node) })
+}
+
 // servingOn is the file that holds what one of kubeadm's masters shows, read or not.
 func servingOn(node string) pki.Location {
 	return pki.Location{Kind: pki.KindFile, Node: node, Path: catalog.KubeadmServing().Name}

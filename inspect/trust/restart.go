@@ -2,6 +2,7 @@ package trust
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -238,7 +239,7 @@ func (j *restart) trustsNow(id string, f *inspect.ProbedKubeconfig) {
 			client := Client{facts: j.f, node: j.n, file: j.n.Kubeconfigs[i], Address: a.Server, Name: a.Name}
 			if err := client.Refuses(served.Chain, j.f.Now); err != nil {
 				j.say(id, assess.Fail, f.Path+": "+err.Error(), next)
-			} else if why := j.elsewhere(client); why != "" {
+			} else if why := j.elsewhere(client, roots); why != "" {
 				j.say(id, assess.Warn, "it trusts the server that answered; "+f.Path+" does not verify "+why, next)
 			} else {
 				j.say(id, assess.Pass, "")
@@ -256,14 +257,38 @@ func (j *restart) trustsNow(id string, f *inspect.ProbedKubeconfig) {
 	}
 }
 
+// mostOfAnother is what verifying a chain may cost that another node was shown: ten ordinary ones.
+const mostOfAnother = 10 * pki.CostOrdinary
+
+// chainKey tells chains apart.
+func chainKey(chain []*pki.Cert) string {
+	var key strings.Builder
+	for _, c := range chain {
+		key.Write(c.Fingerprint[:])
+	}
+	return key.String()
+}
+
 // elsewhere is what another of the servers behind a client's address presents that it does not trust,
 // and why: the next connection may be led there. Empty: nothing, as far as is known.
-func (j *restart) elsewhere(client Client) string {
+func (j *restart) elsewhere(client Client, roots []*pki.Cert) string {
+	known := map[string]bool{} // many nodes are shown the same
 	for _, v := range j.f.Snapshot.Served {
 		if v.Name != client.Name || len(v.Chain) == 0 || v.Address != client.Address && v.Server != catalog.ListenerAPIServer {
 			continue
 		}
-		if err := client.Refuses(v.Chain, j.f.Now); err != nil {
+		key := chainKey(v.Chain)
+		if known[key] {
+			continue
+		}
+		known[key] = true
+		err := error(nil)
+		if pki.Cost(v.Chain, roots) > mostOfAnother { // each node would pay for what one of them says
+			err = errors.New(whyCostly)
+		} else {
+			err = client.Refuses(v.Chain, j.f.Now)
+		}
+		if err != nil {
 			if v.Of != "" {
 				return "the certificate that " + v.Of + " presents: " + err.Error()
 			}

@@ -232,7 +232,7 @@ func (j *judge) knownIssuer(chain []*pki.Cert, at catalog.Ref) bool {
 		if !slices.Contains(r.Targets, at) {
 			continue
 		}
-		for _, i := range slices.Concat(j.presented(r.Signer, catalog.ObjectSelector{}), j.published(r.Bundle)) {
+		for _, i := range j.ofControlPlane(slices.Concat(j.presented(r.Signer, catalog.ObjectSelector{}), j.published(r.Bundle))) {
 			roots = append(roots, i.chain...)
 		}
 	}

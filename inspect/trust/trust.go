@@ -136,11 +136,11 @@ type judge struct {
 	compared int
 	costs    int            // what claims about tenants may still cost
 	decoys   int            // what trying tenants' CAs for the platform's claims may
-	workers  map[string]int // what claims about each worker's files have cost
+	spent    map[string]int // what claims about each worker's files, or each tenant, have cost
 }
 
 func newJudge(f *inspect.Facts) *judge {
-	return &judge{f: f, serviceCalls: sync.OnceValue(f.ServiceCalls), over: func() bool { return false }, costs: costsAtLeast + pki.CostOrdinary*len(f.Certs), decoys: costsAtLeast, workers: map[string]int{}}
+	return &judge{f: f, serviceCalls: sync.OnceValue(f.ServiceCalls), over: func() bool { return false }, costs: min(costsAtLeast+pki.CostOrdinary*len(f.Certs), costsAtMost), decoys: costsAtLeast, spent: map[string]int{}}
 }
 
 // anchors are trust anchors that some places hold alike.

@@ -291,6 +291,6 @@ func (s *Session) mastersPresent(ctx context.Context, snapshot inspect.Snapshot)
 	if len(masters) == 0 {
 		return nil
 	}
-	presented := collect.Handshakes{Nodes: masters, Open: s.Source(gather.Options{}).Open}.Collect(ctx, &snapshot)
+	presented := collect.Handshakes{Nodes: masters, Twice: true, Open: s.Source(gather.Options{}).Open}.Collect(ctx, &snapshot)
 	return slices.DeleteFunc(presented, func(v inspect.Served) bool { return v.Server != catalog.ListenerAPIServer })
 }

@@ -270,7 +270,7 @@ func (a *Execution) Begin(p *remediate.Plan) (*remediate.Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := remediate.Header{Run: a.RunID, Command: a.Command, Undoes: a.Undoes, Server: p.Basis.Cluster.Server, Started: collect.Now(), Certrot: a.App.Version, Lapsed: a.expiredHolder, Nodes: []string{}}
+	h := remediate.Header{Run: a.RunID, Command: a.Command, Undoes: a.Undoes, Server: p.Basis.Cluster.Server, Cluster: p.Basis.Cluster.ID, Started: collect.Now(), Certrot: a.App.Version, Lapsed: a.expiredHolder, Nodes: []string{}}
 	h.Nodes = append(h.Nodes, NodesOf(p)...)
 	j, err := js.Begin(h, collect.Now)
 	if err != nil {

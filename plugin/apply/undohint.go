@@ -67,7 +67,7 @@ func (a *Execution) earlier() string {
 		return ""
 	}
 	var lines []string
-	for _, run := range js.NotUndone(record.Command, record.Server, collect.Now().Add(-repairTime)) {
+	for _, run := range js.NotUndone(record.Header, collect.Now().Add(-repairTime)) {
 		if run != this && !slices.Contains(a.changed(), run) {
 			lines = append(lines, inspect.LiveHints(a.App.ProgramName).Next("{} undo %s", run))
 		}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/inspecttest"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
 )
 
@@ -38,6 +40,37 @@ func TestTenantsProcessRestartsNothing(t *testing.T) {
 			if change, err := a.Diff(f.Snapshot, remediatetest.TestNow); err != nil || (change != nil) != c.restarted {
 				t.Errorf("%s, %s: %+v, %v", id, name, change, err)
 			}
+		}
+	}
+}
+
+// TestCostlyChainsShownToOneNodeRestartNothingElsewhere: each node's plan would verify them.
+func TestCostlyChainsShownToOneNodeRestartNothingElsewhere(t *testing.T) {
+	t.Parallel()
+	const node = "worker-0"
+	row := remediatetest.RowOf("multus")
+	for large, restarted := range map[int]bool{0: true, 100: false} {
+		f := remediatetest.RepairedFixture()
+		next := pkitest.NewCA("next", remediatetest.TestNow.Add(-10*time.Minute), remediatetest.TestNow.Add(time.Hour))
+		leaf := next.Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-5*time.Minute), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.APIIntHost))
+		f.Embed(node, remediatetest.KubeletFile, f.ConfigMap, f.Before, next.CertPEM)
+		for i := range f.FirstNode().Files {
+			f.FirstNode().Files[i].Modified = remediatetest.TestNow.Add(-25 * time.Hour)
+		}
+		other := f.Served[0]
+		other.Node, other.Chain = "worker-9", pki.LoadedPEM(f.Sc, leaf.CertPEM)
+		for i := range large { // a key that is only said to be large costs nothing here
+			one := *pki.LoadedPEM(f.Sc, next.CertPEM)[0]
+			one.Fingerprint, one.PublicKey = pki.FingerprintOf([]byte{byte(i)}), "RSA 8192"
+			other.Chain = append(other.Chain, &one)
+		}
+		f.Served = append(f.Served, other)
+		since := remediatetest.TestNow.Add(-time.Hour)
+		a := RestartPods{NodeName: node, Row: row, Pods: []inspect.Pod{remediatetest.PodOf(row, node, since)}, CA: f.CaOf()}
+		a.RootCA = &inspect.RootCA{Namespace: row.Namespace, CA: f.CaOf(), Written: remediatetest.TestNow.Add(-30 * time.Hour)}
+		f.FirstNode().Processes = []inspect.Process{remediatetest.ProcessOf("multus", node, since)}
+		if change, err := a.Diff(f.Snapshot, remediatetest.TestNow); err != nil || (change != nil) != restarted {
+			t.Errorf("%d large keys: %+v, %v", large, change, err)
 		}
 	}
 }

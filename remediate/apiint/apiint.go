@@ -45,9 +45,11 @@ type Repair struct {
 	// Rebootstrap has kubelets make their kubeconfig anew, and ask for a client
 	// certificate where theirs is of no more use.
 	Rebootstrap bool
-	FollowUp    FollowUp      // what follows the steps of kubelets, where all nodes are repaired
-	trusted     []*pki.Cert   // the certificates in CA
-	Cache       *action.Cache // nil: nothing yet
+	FollowUp    FollowUp    // what follows the steps of kubelets, where all nodes are repaired
+	trusted     []*pki.Cert // the certificates in CA
+	// apart are workers that are left out of a plan for all nodes, by name: with them it would bring a problem.
+	apart map[string]*remediate.Refusal
+	Cache *action.Cache // nil: nothing yet
 }
 
 // Plan makes the plan for these facts. The error is a *Refusal where it must not
@@ -63,27 +65,36 @@ func (a Repair) Plan(run string, snapshot inspect.Snapshot, now time.Time) (*rem
 	if err != nil {
 		return nil, err
 	}
-	d := remediate.NewDraft(run, snapshot, now)
-	a.owner(d)
+	var holds string
 	if plain := pki.EncodePEM(ca); !a.Published && !bytes.Equal(dense(a.CA), dense(plain)) {
 		a.CA = plain
-		d.Note("%s holds more than certificates in plain PEM; only those are written.", a.CASource)
+		holds = a.CASource + " holds more than certificates in plain PEM; only those are written."
 	}
-	a.trusted = ca
-	if a.Nodes == nil {
-		err = a.all(d)
-	} else {
-		err = a.named(d)
+	a.trusted, a.apart = ca, map[string]*remediate.Refusal{}
+	for {
+		d := remediate.NewDraft(run, snapshot, now)
+		a.owner(d)
+		if holds != "" {
+			d.Note("%s", holds)
+		}
+		if a.Nodes == nil {
+			err = a.all(d)
+		} else {
+			err = a.named(d)
+		}
+		if err != nil {
+			return nil, err
+		}
+		a.otherTrustFiles(d)
+		p := d.Finish()
+		if a.Nodes == nil && a.setApart(p) {
+			continue
+		}
+		if err := proven(p); err != nil {
+			return nil, err
+		}
+		return p, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	a.otherTrustFiles(d)
-	p := d.Finish()
-	if err := proven(p); err != nil {
-		return nil, err
-	}
-	return p, nil
 }
 
 // named plans the nodes that were named.
@@ -102,6 +113,9 @@ func (a Repair) named(d *remediate.Draft) error {
 
 // node adds the steps for a node, if it is known what it needs.
 func (a Repair) node(d *remediate.Draft, name string) error {
+	if r := a.apart[name]; r != nil {
+		return r
+	}
 	n, ok := d.Snapshot.Node(name)
 	if !ok || n.Via == "" {
 		return remediate.UnreadNode(d.Snapshot, name)
@@ -146,15 +160,6 @@ func nothingKnown(p *remediate.Plan) error {
 		return p.Unknown[0]
 	}
 	return remediate.UnknownNodesError(p.Unknown)
-}
-
-// proven refuses a plan after which the checks find something new.
-func proven(p *remediate.Plan) error {
-	if len(p.Added) == 0 {
-		return nil
-	}
-	f := p.Added[0]
-	return &remediate.Refusal{Name: "plan-proven", Reason: fmt.Sprintf("the plan would bring a new problem: %s: %s (%s)", f.ID, f.Line(), Places(f)), Next: p.Basis.Hints.Next("please report this with the output of: {} snapshot -o FILE")}
 }
 
 // supported refuses clusters where a kubelet must not be restarted like this.

@@ -77,8 +77,8 @@ func (a Repair) owner(d *remediate.Draft) {
 	}
 }
 
-// verifiesServed is the check that the CA is the right one. Where it fails on one
-// node, nothing is done to any.
+// verifiesServed is the check that the CA is the right one. Where it fails on a control plane
+// node, or on each, nothing is done to any.
 const verifiesServed = "ca-verifies-served"
 
 // verifies holds the CA against what is really served, from the node.

@@ -34,9 +34,12 @@ func TestOwnedFiles(t *testing.T) {
 		{"it was published since then", "4.16.3", hour.Add(15 * time.Minute), hour.Add(-time.Hour), func(_ *remediatetest.Fixture, fix *Repair) { fix.Since = hour.Add(12 * time.Minute) }, "kube-apiserver-server-ca[ca-bundle.crt] was written only 3m"},
 		{"it was published long before it was made", "4.16.3", hour.Add(15 * time.Minute), hour.Add(-time.Hour), func(_ *remediatetest.Fixture, fix *Repair) { fix.Since = hour.Add(-time.Hour) }, ""},
 		{"the risk is accepted", "4.16.3", hour.Add(time.Minute), hour.Add(-time.Hour), func(_ *remediatetest.Fixture, fix *Repair) { fix.Order.Accept = []string{preflight.OwnedFile} }, ""},
-		{"he does not run there", "4.16.3", hour.Add(time.Minute), hour.Add(-time.Hour), func(f *remediatetest.Fixture, _ *Repair) { f.FirstNode().Processes = nil }, ""},
+		{"he does not run there", "4.16.3", hour.Add(time.Minute), hour.Add(-time.Hour), func(f *remediatetest.Fixture, _ *Repair) {
+			f.FirstNode().Processes, f.FirstNode().AllProcesses = nil, true
+		}, ""},
+		{"not all that runs there was read", "4.16.3", hour.Add(time.Minute), hour.Add(-time.Hour), func(f *remediatetest.Fixture, _ *Repair) { f.FirstNode().Processes = nil }, "was made only 1m"},
 		{"whether he runs there was not read", "4.16.3", hour.Add(time.Minute), hour.Add(-time.Hour), func(f *remediatetest.Fixture, _ *Repair) {
-			f.FirstNode().Processes = nil
+			f.FirstNode().Processes, f.FirstNode().AllProcesses = nil, true
 			f.Gaps = append(f.Gaps, inspect.Gap{What: "node/worker-0", Reason: "processes of services: /proc does not tell when the system was started"})
 		}, "was made only 1m"},
 	} {

@@ -49,7 +49,9 @@ func PretrustOf(snapshot inspect.Snapshot, now time.Time) (Pretrust, error) {
 	if len(served) == 0 {
 		return refuse("served-known", hints.UnreadNodes("{} verify api-int --nodes all says why"), "the certificate that api-int presents was not read, from no handshake and no Secret")
 	}
-	// What signs now is in use; what was made after it is new.
+	// What signs now is in use; what was made after it is new. A chain that none of these verifies says
+	// nothing: one node may be led to another server, and ca-verifies-served tells of it.
+	served = slices.DeleteFunc(served, func(chain []*pki.Cert) bool { return pki.Verify(chain, cas, "", now) != nil })
 	var used time.Time
 	var out Pretrust
 	for _, ca := range cas {

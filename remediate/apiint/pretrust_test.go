@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
@@ -36,6 +37,25 @@ func TestAheadOfTheFirstCertificate(t *testing.T) {
 	p := planOf(f, t)
 	if err := a.AddTo(p, f.ConfigMap); err != nil || p.Empty() || !strings.Contains(p.Notes[0].Text, "certificate is rotated from ") {
 		t.Errorf("%v, notes %q", err, p.Notes.Texts())
+	}
+}
+
+// TestWhatOneNodeIsPresentedSetsNoDate: worker-0 is led to another server, whose certificate no CA of the
+// cluster signed.
+func TestWhatOneNodeIsPresentedSetsNoDate(t *testing.T) {
+	t.Parallel()
+	f := early()
+	want, err := PretrustOf(f.Snapshot, remediatetest.TestNow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := remediatetest.TestNow.AddDate(80, 0, 0)
+	other := pkitest.NewCA("somebody", remediatetest.TestNow.Add(-time.Hour), end).Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-time.Hour), end, pkitest.DNS(remediatetest.APIIntHost))
+	one := f.Served[0]
+	one.Node, one.Chain = "worker-0", f.Sc.Scan(other.CertPEM)[0].Content.Certs
+	f.Served = append([]inspect.Served{one}, f.Served...)
+	if got, err := PretrustOf(f.Snapshot, remediatetest.TestNow); err != nil || !got.from.Equal(want.from) || !got.until.Equal(want.until) {
+		t.Errorf("from %s until %s, want %s and %s: %v", got.from, got.until, want.from, want.until, err)
 	}
 }
 

@@ -30,7 +30,12 @@ func (a Repair) all(d *remediate.Draft) error {
 			if left := inspect.APIServerFile(d.Snapshot, n.Name); left != "" {
 				next += fmt.Sprintf("; no control plane node any more: move what is left of one out of the way there, %s", path.Dir(left))
 			}
-			return &remediate.Refusal{Name: "node-role", Node: n.Name, Reason: "it has no master's label, and " + why, Next: next}
+			r := &remediate.Refusal{Name: "node-role", Node: n.Name, Reason: "it has no master's label, and " + why, Next: next}
+			if !a.operated(n.Name) {
+				return r
+			}
+			d.Plan.Unknown = append(d.Plan.Unknown, r) // its own kubelet and root say so
+			continue
 		}
 		switch n.Role {
 		case catalog.RoleMaster, catalog.RoleArbiter:
@@ -305,7 +310,7 @@ func (a Repair) mastersFirst(d *remediate.Draft, masters remediate.Wave, unknown
 }
 
 // each plans nodes one by one. Those of which it is not known what they need are
-// left out.
+// left out, and workers to which another certificate is presented than to others.
 func (a Repair) each(d *remediate.Draft, names []string) (nodes []remediate.NodePlan, unknown []*remediate.Refusal, err error) {
 	for _, name := range names {
 		n, err := d.NodeSteps(name, func(d *remediate.Draft) error { return a.node(d, name) })
@@ -313,7 +318,7 @@ func (a Repair) each(d *remediate.Draft, names []string) (nodes []remediate.Node
 		switch {
 		case err == nil:
 			nodes = append(nodes, n)
-		case errors.As(err, &r) && r.Node == name && r.Name != verifiesServed:
+		case errors.As(err, &r) && r.Node == name && (r.Name != verifiesServed || a.presentedApart(d, name)):
 			unknown = append(unknown, r)
 		default:
 			return nil, nil, err

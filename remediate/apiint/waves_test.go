@@ -148,13 +148,17 @@ func TestRefusalsOfWaves(t *testing.T) {
 		{"a master that was not read", preflight.MastersFirst, "port 22", true, func(f *remediatetest.Fixture, _ *Repair) { f.Unread("master-1") }},
 		{"workers alone before masters", preflight.MastersFirst, "master-0, master-1", true, func(_ *remediatetest.Fixture, fix *Repair) { fix.Order.Only = []string{remediate.WaveWorkers} }},
 		{"nobody said what a node is", "node-role", "is unknown", false, func(f *remediatetest.Fixture, _ *Repair) { f.FirstNode().Role = "" }},
-		{"the CA is wrong for one node", verifiesServed, "does not verify", false, func(f *remediatetest.Fixture, _ *Repair) {
+		{"the CA is wrong for a control plane node", verifiesServed, "does not verify", false, func(f *remediatetest.Fixture, _ *Repair) {
 			leaf := f.Old.Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour))
 			for i := range f.Served {
-				if f.Served[i].Node == "worker-1" {
+				if f.Served[i].Node == "master-1" {
 					f.Served[i].Chain = f.Sc.Scan(leaf.CertPEM)[0].Content.Certs
 				}
 			}
+		}},
+		{"the CA is wrong for each node", verifiesServed, "does not verify", false, func(f *remediatetest.Fixture, _ *Repair) {
+			f.Nodes = slices.DeleteFunc(f.Nodes, func(n inspect.Node) bool { return n.Role == catalog.RoleMaster })
+			f.Serve(f.Old.Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour)))
 		}},
 		{"no node could be read", "node-read", "port 22", false, func(f *remediatetest.Fixture, _ *Repair) {
 			f.Nodes = slices.DeleteFunc(f.Nodes, func(n inspect.Node) bool { return n.Role == catalog.RoleMaster })

@@ -16,12 +16,14 @@ type expected struct {
 	// was not read. asked is what time it was at the API server then.
 	signer *pki.Cert
 	asked  time.Time
+	// unknown is why it is not known which CA signs.
+	unknown string
 }
 
 // Expect is what an action that looks at requests of these nodes keeps in its Change.
 func Expect(snapshot inspect.Snapshot, now time.Time, nodes ...string) any {
 	e := expected{certified: certifiedNodes(snapshot, now, nodes...)}
-	e.signer, e.asked = KubeadmSigner(snapshot, now)
+	e.signer, e.asked, e.unknown = KubeadmSigner(snapshot, now)
 	return e
 }
 

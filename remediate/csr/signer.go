@@ -89,10 +89,11 @@ func WhyInvalid(s collect.Signer) string {
 }
 
 // KubeadmSigner is the CA of a cluster without operators, where it was read on a control plane node, and
-// what time it is at the API server; zero: not known. Workers have that file, too, and sign nothing with
-// it: theirs may be stale. Labels tell control plane nodes, which no kubelet may give itself; files may
-// be left of one that became a worker.
-func KubeadmSigner(snapshot inspect.Snapshot, now time.Time) (ca *pki.Cert, asked time.Time) {
+// what time it is at the API server; zero: not known. unknown is why it is not known which CA signs: of
+// several in that file none may, as kube-controller-manager signs with a file of one alone. Workers have
+// that file, too, and sign nothing with it: theirs may be stale. Labels tell control plane nodes, which no
+// kubelet may give itself; files may be left of one that became a worker.
+func KubeadmSigner(snapshot inspect.Snapshot, now time.Time) (ca *pki.Cert, asked time.Time, unknown string) {
 	if least, most, ok := snapshot.Cluster.Clock.Ahead(); ok {
 		asked = now.Add((least + most) / 2)
 	}
@@ -103,9 +104,15 @@ func KubeadmSigner(snapshot inspect.Snapshot, now time.Time) (ca *pki.Cert, aske
 		if n, ok := snapshot.Node(b.At.Node); !ok || n.Role != catalog.RoleMaster {
 			continue
 		}
+		if n := len(b.Content.Certs); n > 1 {
+			return nil, asked, fmt.Sprintf("on %s it has %d certificates, and kube-controller-manager signs with a file of one", foreign.Name(b.At.Node), n)
+		}
 		if ca == nil || b.Content.Certs[0].NotAfter.Before(ca.NotAfter) {
 			ca = b.Content.Certs[0]
 		}
 	}
-	return ca, asked
+	if ca == nil {
+		unknown = "it was not read"
+	}
+	return ca, asked, unknown
 }

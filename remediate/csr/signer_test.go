@@ -63,7 +63,9 @@ func TestNoApprovalBeforeTheSignerIsValid(t *testing.T) {
 		"plain, and it is valid": {versions: plain, approved: true, plainFile: pkitest.NewCA("kubernetes", valid[0], valid[1]).CertPEM},
 		"plain, a worker's is stale, and a control plane node's valid": {versions: plain, approved: true, plainFile: pkitest.NewCA("kubernetes", valid[0], valid[1]).CertPEM, worker: pkitest.NewCA("kubernetes", expired[0], expired[1]).CertPEM},
 		"plain, and only a worker's was read":                          {versions: plain, approved: true, worker: pkitest.NewCA("kubernetes", expired[0], expired[1]).CertPEM, says: "/etc/kubernetes/pki/ca.crt of control plane nodes) is valid is unknown"},
-		"plain, and it has expired":                                    {versions: plain, plainFile: pkitest.NewCA("kubernetes", expired[0], expired[1]).CertPEM, says: "/etc/kubernetes/pki/ca.crt expired"},
+		"plain, and it has two certificates": {versions: plain, approved: true, says: "is valid is unknown: on master-0 it has 2 certificates",
+			plainFile: pkitest.Bundle(pkitest.NewCA("kubernetes", expired[0], expired[1]).CertPEM, pkitest.NewCA("kubernetes", valid[0], valid[1]).CertPEM)},
+		"plain, and it has expired": {versions: plain, plainFile: pkitest.NewCA("kubernetes", expired[0], expired[1]).CertPEM, says: "/etc/kubernetes/pki/ca.crt expired"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,6 +1,7 @@
 package csr
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -132,7 +133,7 @@ func (s *State) caValid(env *remediate.Env, c *remediate.Change, node string) er
 	switch e := expectedBy(c); {
 	case e.signer == nil && s.awaited == "":
 		s.awaited = "unread"
-		env.Note(node, "whether the CA that signs ("+catalog.KubeadmCA+" of control plane nodes) is valid is unknown: it was not read")
+		env.Note(node, "whether the CA that signs ("+catalog.KubeadmCA+" of control plane nodes) is valid is unknown: "+cmp.Or(e.unknown, "it was not read"))
 	case e.signer != nil && !e.asked.IsZero():
 		if problem := WhyInvalid(collect.Signer{NotBefore: e.signer.NotBefore, NotAfter: e.signer.NotAfter, Asked: e.asked}); problem != "" {
 			return s.refuse(env, node, &remediate.Refusal{Name: CsrSigner, Reason: catalog.KubeadmCA + " " + problem + ": kube-controller-manager can't sign with it", Next: "renew the cluster's CA first"})

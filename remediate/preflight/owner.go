@@ -60,7 +60,7 @@ func RefuseOwned(snapshot inspect.Snapshot, n *inspect.Node, path string, missin
 // of its pod is not asked: that is old where the kubelet is lost, and containers live on
 // without it.
 func AbsentProcess(snapshot inspect.Snapshot, n *inspect.Node, command string) bool {
-	if _, _, runs := n.Running(command); runs != catalog.No || command == "" || n.Kubelet.Active == "" { // the latter: nothing that runs was read
+	if _, _, runs := n.Running(command); runs != catalog.No || command == "" || !n.AllProcesses {
 		return false
 	}
 	return !slices.ContainsFunc(snapshot.Gaps, func(g inspect.Gap) bool {

@@ -18,15 +18,16 @@ func TestAProcessThatIsKnownNotToRun(t *testing.T) {
 		gaps    []inspect.Gap
 		absent  bool
 	}{
-		"it runs":                         {daemon, inspect.Node{Kubelet: inspect.Kubelet{Active: "active"}, Processes: []inspect.Process{inspecttest.Process(daemon, time.Time{})}}, nil, false},
-		"a tenant runs one of its name":   {daemon, inspect.Node{Kubelet: inspect.Kubelet{Active: "active"}, Processes: []inspect.Process{inspecttest.TenantsProcess(daemon, time.Time{})}}, nil, true},
-		"whose it is was not read":        {daemon, inspect.Node{Kubelet: inspect.Kubelet{Active: "active"}, Processes: []inspect.Process{{Command: daemon}}}, nil, false},
-		"others run":                      {daemon, inspect.Node{Kubelet: inspect.Kubelet{Active: "active"}, Processes: []inspect.Process{{Command: "kube-proxy"}}}, nil, true},
+		"it runs":                         {daemon, inspect.Node{AllProcesses: true, Processes: []inspect.Process{inspecttest.Process(daemon, time.Time{})}}, nil, false},
+		"a tenant runs one of its name":   {daemon, inspect.Node{AllProcesses: true, Processes: []inspect.Process{inspecttest.TenantsProcess(daemon, time.Time{})}}, nil, true},
+		"whose it is was not read":        {daemon, inspect.Node{AllProcesses: true, Processes: []inspect.Process{{Command: daemon}}}, nil, false},
+		"others run":                      {daemon, inspect.Node{AllProcesses: true, Processes: []inspect.Process{{Command: "kube-proxy"}}}, nil, true},
 		"nothing that runs was read":      {daemon, inspect.Node{}, nil, false},
-		"which process it is, is unknown": {"", inspect.Node{Kubelet: inspect.Kubelet{Active: "active"}}, nil, false},
-		"its processes were not read":     {daemon, inspect.Node{Kubelet: inspect.Kubelet{Active: "active"}}, []inspect.Gap{{What: "node/worker-0", Reason: "processes of services: no /proc"}}, false},
-		"a file was not read":             {daemon, inspect.Node{Kubelet: inspect.Kubelet{Active: "active"}}, []inspect.Gap{{What: "node/worker-0", Where: "/etc/kubernetes/kubeconfig", Reason: "permission denied"}}, true},
-		"another node was not read":       {daemon, inspect.Node{Kubelet: inspect.Kubelet{Active: "active"}}, []inspect.Gap{{What: "node/worker-1", Reason: "processes of services: no /proc"}}, true},
+		"not all that runs was read":      {daemon, inspect.Node{Kubelet: inspect.Kubelet{Active: "active"}, Processes: []inspect.Process{{Command: "kube-proxy"}}}, nil, false},
+		"which process it is, is unknown": {"", inspect.Node{AllProcesses: true}, nil, false},
+		"its processes were not read":     {daemon, inspect.Node{AllProcesses: true}, []inspect.Gap{{What: "node/worker-0", Reason: "processes of services: no /proc"}}, false},
+		"a file was not read":             {daemon, inspect.Node{AllProcesses: true}, []inspect.Gap{{What: "node/worker-0", Where: "/etc/kubernetes/kubeconfig", Reason: "permission denied"}}, true},
+		"another node was not read":       {daemon, inspect.Node{AllProcesses: true}, []inspect.Gap{{What: "node/worker-1", Reason: "processes of services: no /proc"}}, true},
 	} {
 		c.node.Name = "worker-0"
 		if got := AbsentProcess(inspect.Snapshot{Gaps: c.gaps}, &c.node, c.command); got != c.absent {

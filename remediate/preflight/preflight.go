@@ -1,6 +1,7 @@
 package preflight
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -220,11 +221,11 @@ func (p Preflight) worker(node string) bool {
 			return false
 		}
 	}
-	read, known := p.Snapshot.Node(node)
-	if len(p.ControlPlane.StaticPods) == 0 && (!known || read.Via == "") {
-		return false
+	if slices.ContainsFunc(p.ControlPlane.StaticPods, func(s inspect.StaticPods) bool { return len(s.Masters) > 0 }) {
+		return true
 	}
-	return !known || !inspect.RunsAPIServer(p.Snapshot, read)
+	read, known := p.Snapshot.Node(node)
+	return known && read.Via != "" && !inspect.RunsAPIServer(p.Snapshot, read)
 }
 
 // masters are those among the nodes that are to be changed, by their label, by what
@@ -354,9 +355,9 @@ const WorkersBack = "workers-back"
 // would be left without a certificate.
 func (p Preflight) signer() Result {
 	if !inspect.HasOperators(p.Snapshot) {
-		ca, asked := csr.KubeadmSigner(p.Snapshot, p.Now)
+		ca, asked, unknown := csr.KubeadmSigner(p.Snapshot, p.Now)
 		if ca == nil || asked.IsZero() {
-			return Pass("whether %s of control plane nodes, which signs, is valid is unknown: it was not read", catalog.KubeadmCA)
+			return Pass("whether %s of control plane nodes, which signs, is valid is unknown: %s", catalog.KubeadmCA, cmp.Or(unknown, "the API server does not say what time it is"))
 		}
 		if problem := csr.WhyInvalid(collect.Signer{NotBefore: ca.NotBefore, NotAfter: ca.NotAfter, Asked: asked}); problem != "" {
 			return Fail("renew the cluster's CA first", "%s %s: kube-controller-manager can't sign with it", catalog.KubeadmCA, problem)

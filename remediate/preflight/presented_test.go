@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
@@ -48,5 +49,70 @@ func TestWhatOneWorkerIsPresentedStopsNoOther(t *testing.T) {
 	plain := Preflight{Snapshot: remediatetest.NewFixture("worker-0").Snapshot, Now: remediatetest.TestNow}
 	if plain.onWorker("worker-9") {
 		t.Error("a node of which nothing was read is no worker")
+	}
+}
+
+// TestWhatOneWorkerSaysOfAControlPlaneNodeStopsNoOther: root there answers in its place. Two workers, or one
+// that is asked alone, are believed.
+func TestWhatOneWorkerSaysOfAControlPlaneNodeStopsNoOther(t *testing.T) {
+	t.Parallel()
+	strange := shows(catalog.ListenerAPIServer, "master-0")
+	from := func(node string, change func(*Preflight)) func(*Preflight) {
+		return func(p *Preflight) {
+			change(p)
+			p.Snapshot.Served[len(p.Snapshot.Served)-1].Node = node
+		}
+	}
+	own := func(p *Preflight) { // what api-int presents to it, by that control plane node
+		v := p.Snapshot.Served[0]
+		v.Server, v.Of = catalog.ListenerAPIServer, "master-0"
+		p.Snapshot.Served = append(p.Snapshot.Served, v)
+	}
+	for name, c := range map[string]struct {
+		nodes   []string
+		changes []func(*Preflight)
+		want    assess.Status
+	}{
+		"one of two":                        {[]string{"worker-0", "worker-1"}, []func(*Preflight){strange}, assess.Pass},
+		"both":                              {[]string{"worker-0", "worker-1"}, []func(*Preflight){strange, from("worker-1", strange)}, assess.Fail},
+		"two, and a third says otherwise":   {[]string{"worker-0", "worker-1", "worker-2"}, []func(*Preflight){strange, from("worker-1", strange), from("worker-2", own)}, assess.Pass},
+		"the only one":                      {[]string{"worker-0"}, []func(*Preflight){strange}, assess.Fail},
+		"a control plane node says it":      {[]string{"worker-0", "master-1"}, []func(*Preflight){from("master-1", strange)}, assess.Fail},
+		"a worker beside a control plane's": {[]string{"worker-0", "master-1"}, []func(*Preflight){strange}, assess.Pass},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := quiet(c.nodes...)
+			for i := range p.Snapshot.Nodes {
+				p.Snapshot.Nodes[i].Role = catalog.RoleWorker
+				if strings.HasPrefix(p.Snapshot.Nodes[i].Name, "master") {
+					p.Snapshot.Nodes[i].Role = catalog.RoleMaster
+				}
+			}
+			for _, change := range c.changes {
+				change(p)
+			}
+			v := p.ServerSideVerdict()
+			if named := strings.Contains(v.Reason, "worker-0") || c.nodes[1:] != nil && strings.Contains(v.Reason, "master-0"); v.Status != c.want || !named {
+				t.Errorf("%s, want %s: %s", v.Status, c.want, v.Reason)
+			}
+		})
+	}
+}
+
+// TestAWorkersOwnAPIServerStopsNothing where operators say which nodes have one: a file there tells of it.
+func TestAWorkersOwnAPIServerStopsNothing(t *testing.T) {
+	t.Parallel()
+	for of, want := range map[string]assess.Status{"worker-0": assess.Pass, "master-0": assess.Fail} {
+		f := remediatetest.NewFixture("master-0", "worker-0")
+		f.Pem("worker-0", catalog.KubeadmServing().Name, f.Young.CertPEM)
+		p := quiet("master-0", "worker-0")
+		p.Snapshot.Bundles = append(p.Snapshot.Bundles, f.Bundles...)
+		p.ControlPlane.Nodes = []inspect.NodeState{{Name: "master-0", Master: true}, {Name: "worker-0"}}
+		shows(catalog.ListenerAPIServer, of)(p)
+		p.Snapshot.Served[len(p.Snapshot.Served)-1].Node = "master-0"
+		if v := p.ServerSideVerdict(); v.Status != want || !strings.Contains(v.Reason, of) {
+			t.Errorf("%s: %s, want %s: %s", of, v.Status, want, v.Reason)
+		}
 	}
 }

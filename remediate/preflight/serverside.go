@@ -1,6 +1,7 @@
 package preflight
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -53,13 +54,19 @@ func (p Preflight) serverSide() Result {
 
 // presented judges what API servers present in handshakes. Where a worker is presented another
 // certificate than all others, that is no reason to stop for them: its kubeconfig, its resolver and
-// its network are its own, and ca-verifies-served tells of it.
+// its network are its own, and ca-verifies-served tells of it. What a control plane node presents, two
+// workers know, or one where no other node was asked.
 func (p Preflight) presented(of func(inspect.Served) bool, cas []*pki.Cert, anyName bool, next, why string, silence Result) Result {
-	var silent, apart []string
+	var silent, apart, workers []string
 	var failed Result
-	verified := 0
+	verified, asked := map[string]bool{}, map[string]bool{} // by control plane node, and from where
+	wrong, says := map[string]Result{}, map[string]string{} // by control plane node: of two workers, and the first
 	for _, v := range p.Snapshot.Served {
 		if !of(v) {
+			continue
+		}
+		if v.Of != "" && p.ControlPlane != nil && p.worker(v.Of) { // by its own files it has an API server
+			workers = append(workers, v.Of)
 			continue
 		}
 		if len(v.Chain) == 0 {
@@ -72,33 +79,50 @@ func (p Preflight) presented(of func(inspect.Served) bool, cas []*pki.Cert, anyN
 		if anyName {
 			name = ""
 		}
+		asked[v.Node] = true
 		err := pki.Verify(v.Chain, cas, name, p.Now)
 		if err == nil {
-			verified++
+			verified[v.Of] = true
 			continue
 		}
 		from := v.Address
 		if v.Of != "" {
 			from = "the master " + v.Of + " at " + v.Address
-		} else if v.Node != "" {
+		}
+		if v.Node != "" && (v.Of == "" || p.onWorker(v.Node)) {
 			from += ", asked from " + v.Node + ","
 		}
 		fail := Fail(next, "%s presents %s, %s: %v", from, pki.Named(v.Chain[0]), why, err)
-		if v.Of != "" || !p.onWorker(v.Node) {
+		if !p.onWorker(v.Node) {
 			return fail
 		}
 		if apart = append(apart, v.Node); len(apart) == 1 {
 			failed = fail
 		}
+		switch first, told := says[v.Of]; {
+		case v.Of == "":
+		case !told:
+			says[v.Of] = v.Node
+		case first != v.Node:
+			wrong[v.Of] = fail
+		}
+	}
+	for _, master := range slices.Sorted(maps.Keys(wrong)) {
+		if !verified[master] {
+			return wrong[master]
+		}
 	}
 	var notes []string
 	switch {
-	case verified == 0 && len(apart) > 0:
+	case len(apart) > 0 && (len(verified) == 0 || len(says) > 0 && len(asked) == 1):
 		return failed
-	case verified == 0:
+	case len(verified) == 0:
 		return silence
 	case len(apart) > 0:
 		notes = append(notes, "another certificate is presented to "+strings.Join(unique(apart), ", ")+": see ca-verifies-served")
+	}
+	if len(workers) > 0 {
+		notes = append(notes, "not counted, since they are no control plane nodes: "+strings.Join(unique(workers), ", "))
 	}
 	if len(silent) > 0 {
 		notes = append(notes, "not asked, since they did not answer: "+strings.Join(unique(silent), ", "))

@@ -135,7 +135,11 @@ func whyKept(f *inspect.Facts, ca, signer *pki.Cert, bundle []*pki.Cert, loadedA
 	}
 	for _, s := range f.Snapshot.Served {
 		if slices.ContainsFunc(s.Chain, needs) {
-			return fmt.Sprintf("%s presents a certificate of it", s.Address), nil
+			from := ""
+			if s.Server == catalog.ListenerNodeKubeconfig && s.Node != "" { // which may be led to another server
+				from = ", asked from " + s.Node + ","
+			}
+			return fmt.Sprintf("%s%s presents a certificate of it", s.Address, from), nil
 		}
 	}
 	for _, h := range f.Certs {

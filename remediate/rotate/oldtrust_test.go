@@ -89,6 +89,9 @@ func TestOldTrustThatIsNeeded(t *testing.T) {
 		"a server": {func(f rotated) {
 			f.Snapshot.Served = append(f.Snapshot.Served, inspect.Served{Node: "master-0", Address: "10.0.0.1:6443", Server: catalog.ListenerAPIServer, Chain: f.Sc.Scan(leaf(f).CertPEM)[0].Content.Certs})
 		}, "10.0.0.1:6443 presents a certificate of it"},
+		"the server in a node's kubeconfig": {func(f rotated) {
+			f.Snapshot.Served = append(f.Snapshot.Served, inspect.Served{Node: "worker-0", Address: "10.0.0.1:6443", Chain: f.Sc.Scan(leaf(f).CertPEM)[0].Content.Certs})
+		}, "10.0.0.1:6443, asked from worker-0, presents a certificate of it"},
 		"a Secret that is valid in a moment": {func(f rotated) {
 			f.Object(catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-a", Name: "b", Key: "tls.crt"}, f.Old.Issue("still", remediatetest.TestNow.Add(30*time.Second), remediatetest.TestNow.Add(time.Hour), pkitest.DNS("still")).CertPEM)
 		}, "Secret/openshift-a/b[tls.crt] holds CN=still"},

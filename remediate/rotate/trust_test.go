@@ -212,10 +212,11 @@ func TestTrustOfWhoWasNotSeen(t *testing.T) {
 			"those of another node were not read": {func(s *inspect.Snapshot) {
 				s.Gaps = append(s.Gaps, inspect.Gap{What: "node/worker-1", Reason: "processes of services: /proc does not tell when the system was started"})
 			}, false},
-			"nothing that runs was read": {func(s *inspect.Snapshot) { s.Nodes[0].Kubelet = inspect.Kubelet{} }, true},
+			"nothing that runs was read": {func(s *inspect.Snapshot) { s.Nodes[0].Kubelet, s.Nodes[0].AllProcesses = inspect.Kubelet{}, false }, true},
+			"not all that runs was read": {func(s *inspect.Snapshot) { s.Nodes[0].AllProcesses = false }, true},
 		} {
 			r := newRotating(loadBalancer, "4.15.3")
-			r.s.Nodes = []inspect.Node{{Name: "worker-0", Via: "exec", Kubelet: inspect.Kubelet{Active: "active", Started: r.at}}}
+			r.s.Nodes = []inspect.Node{{Name: "worker-0", Via: "exec", Kubelet: inspect.Kubelet{Active: "active", Started: r.at}, AllProcesses: true}}
 			c.but(&r.s)
 			p := r.preflight(t, "internal-loadbalancer-serving-certkey")
 			i := slices.IndexFunc(catalog.Edges(), func(e catalog.Edge) bool { return e.ID == row.EdgeID })
@@ -231,7 +232,7 @@ func TestTrustOfWhoWasNotSeen(t *testing.T) {
 			}
 		}
 	}
-	if counted != 5*(len(catalog.StartupReaders())-1) {
+	if counted != 6*(len(catalog.StartupReaders())-1) {
 		t.Errorf("it was asked %d times", counted)
 	}
 }

@@ -1,0 +1,60 @@
+package apiint
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// planProven is the check that a plan brings no new problem.
+const planProven = "plan-proven"
+
+// proven refuses a plan after which the checks find something new.
+func proven(p *remediate.Plan) error {
+	if len(p.Added) == 0 {
+		return nil
+	}
+	f := p.Added[0]
+	return &remediate.Refusal{Name: planProven, Reason: fmt.Sprintf("the plan would bring a new problem: %s: %s (%s)", f.ID, f.Line(), Places(f)), Next: p.Basis.Hints.Next("please report this with the output of: {} snapshot -o FILE")}
+}
+
+// setApart leaves workers out with whose files a plan for all nodes would bring a new problem, and reports
+// whether there are more than before: what one has in its files stops no other node.
+func (a Repair) setApart(p *remediate.Plan) (more bool) {
+	for _, f := range p.Added {
+		for _, at := range f.At {
+			n, ok := p.Basis.Node(at.Node)
+			if !ok || n.Role != catalog.RoleWorker || a.apart[n.Name] != nil {
+				continue
+			}
+			more = true
+			a.apart[n.Name] = &remediate.Refusal{
+				Name: planProven, Node: n.Name, Reason: fmt.Sprintf("its repair would bring a new problem: %s: %s (%s)", f.ID, f.Line(), at),
+				Next: "compare it with the same file on another node: " + foreign.Command("", "ls -l %s", at.Path),
+			}
+		}
+	}
+	return more
+}
+
+// operated reports whether an operator says on which nodes kube-apiserver runs, and this is none of them.
+func (a Repair) operated(node string) bool {
+	if a.FollowUp.RootCA == nil || !a.FollowUp.RootCA.Planned.Operator {
+		return false
+	}
+	masters := a.FollowUp.RootCA.Planned.Masters
+	return len(masters) > 0 && !slices.ContainsFunc(masters, func(m inspect.Revision) bool { return m.Node == node })
+}
+
+// presentedApart reports whether a node is a worker, and the CA is the right one for another node: the
+// kubeconfig, the resolver and the network of the worker are its own.
+func (a Repair) presentedApart(d *remediate.Draft, name string) bool {
+	n, ok := d.Snapshot.Node(name)
+	return ok && n.Role == catalog.RoleWorker && slices.ContainsFunc(d.Snapshot.Nodes, func(other inspect.Node) bool {
+		return other.Name != name && other.Via != "" && a.verifies(d.Snapshot, &other, a.trusted, d.Plan.Now) == nil
+	})
+}

@@ -1,0 +1,105 @@
+package apiint
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"encoding/pem"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
+)
+
+// unmarkedTwin is a CA of the signer's name without a subject key identifier.
+func unmarkedTwin(f *remediatetest.Fixture, t *testing.T) []byte {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	isCA := pkix.Extension{Id: asn1.ObjectIdentifier{2, 5, 29, 19}, Critical: true, Value: []byte{0x30, 3, 1, 1, 0xff}}
+	c := &x509.Certificate{SerialNumber: big.NewInt(7), Subject: f.Young.Cert.Subject, NotBefore: remediatetest.TestNow.AddDate(0, 0, -1), NotAfter: remediatetest.TestNow.AddDate(1, 0, 0), KeyUsage: x509.KeyUsageCertSign, ExtraExtensions: []pkix.Extension{isCA}}
+	der, err := x509.CreateCertificate(rand.Reader, c, c, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+}
+
+// TestWhatOneWorkerHasStopsNoOther: what is in its files, or what is presented to it, leaves it out of a plan
+// for all nodes, and is said of it.
+func TestWhatOneWorkerHasStopsNoOther(t *testing.T) {
+	t.Parallel()
+	for check, change := range map[string]func(f *remediatetest.Fixture){
+		planProven: func(f *remediatetest.Fixture) {
+			f.Embed("worker-1", remediatetest.KubeletFile, f.Before, unmarkedTwin(f, t))
+		},
+		verifiesServed: func(f *remediatetest.Fixture) {
+			leaf := f.Old.Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour))
+			for i := range f.Served {
+				if f.Served[i].Node == "worker-1" {
+					f.Served[i].Chain = f.Sc.Scan(leaf.CertPEM)[0].Content.Certs
+				}
+			}
+		},
+	} {
+		f := remediatetest.NewCluster("master-0 worker-0 worker-1")
+		change(f)
+		p, err := wholeOf(f).Plan("run-1", f.Snapshot, remediatetest.TestNow)
+		if err != nil {
+			t.Errorf("%s: %v", check, err)
+			continue
+		}
+		if len(p.Unknown) != 1 || p.Unknown[0].Node != "worker-1" || p.Unknown[0].Name != check || p.Unknown[0].Next == "" || len(p.Added) > 0 {
+			t.Errorf("%s: left out: %+v, added %+v", check, p.Unknown, p.Added)
+		}
+		steps := remediatetest.StepsOf(p)
+		others := slices.ContainsFunc(steps, func(s string) bool { return s == "restart worker-0:kubelet.service" })
+		if its := slices.ContainsFunc(steps, func(s string) bool { return strings.Contains(s, "worker-1") }); its || !others {
+			t.Errorf("%s: steps %q", check, steps)
+		}
+		// Of nodes that were named, all are repaired or none, and the one that is why is named.
+		named := fixOf(f)
+		named.Nodes = []string{"worker-0", "worker-1"}
+		_, err = named.Plan("run-1", f.Snapshot, remediatetest.TestNow)
+		if err == nil || !strings.Contains(err.Error(), "worker-1") || strings.Contains(err.Error(), "worker-0") {
+			t.Errorf("%s, by name: %v", check, err)
+		}
+	}
+}
+
+// TestWhatAWorkerHasOfAnAPIServerStopsNoOther where the operator says which nodes have one: root there writes files,
+// and its kubelet a pod.
+func TestWhatAWorkerHasOfAnAPIServerStopsNoOther(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(f *remediatetest.Fixture, fix *Repair){
+		"a file": func(f *remediatetest.Fixture, _ *Repair) {
+			f.Pem("worker-1", "/etc/kubernetes/pki/apiserver.crt", f.Young.CertPEM)
+		},
+		"a pod": func(_ *remediatetest.Fixture, fix *Repair) { fix.APIServers = []string{"master-0", "worker-1"} },
+	} {
+		f := remediatetest.NewCluster("master-0 worker-0 worker-1")
+		fix := wholeOf(f)
+		change(f, &fix)
+		fix.FollowUp.RootCA = &action.AwaitRootCA{Planned: inspect.Rollout{Operator: true, Masters: []inspect.Revision{{Node: "master-0"}}}}
+		p, err := fix.Plan("run-1", f.Snapshot, remediatetest.TestNow)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		steps := remediatetest.StepsOf(p)
+		its := slices.ContainsFunc(steps, func(s string) bool { return strings.Contains(s, "worker-1") })
+		if len(p.Unknown) != 1 || p.Unknown[0].Node != "worker-1" || p.Unknown[0].Name != "node-role" || its || !slices.Contains(steps, "restart worker-0:kubelet.service") {
+			t.Errorf("%s: left out %+v, steps %q", name, p.Unknown, steps)
+		}
+	}
+}
