@@ -58,7 +58,7 @@ func TestDamagedEnvelopes(t *testing.T) {
 					damaged := bytes.Clone(whole)
 					damaged[i] = b
 					// What four bytes in a row claim may be a length or a number of rounds.
-					s.rounds.fill()
+					s.small.rounds.fill(1)
 					s.Scan(damaged)
 				}
 			}

@@ -105,7 +105,7 @@ func TestKeystoresCostLittle(t *testing.T) {
 		if diff := cmp.Diff(want, lines(r.results.found())); diff != "" {
 			t.Errorf("encoder %d (-want +got):\n%s", i, diff)
 		}
-		if spent := maxRoundsOfCheap - r.scanner.rounds.cheapUsual.left.Load(); r.rounds < 0 || spent != enough-r.rounds {
+		if spent := maxRoundsOfCheap - r.scanner.small.rounds.cheapUsual.left.Load(); r.rounds < 0 || spent != enough-r.rounds {
 			t.Errorf("encoder %d: %d left, %d rounds of %d spent", i, r.rounds, spent, enough)
 		}
 	}
@@ -118,10 +118,10 @@ func TestCostlyKeystoresLeaveOrdinaryOnesReadable(t *testing.T) {
 	s := NewScanner()
 	const costlyTries = 7
 	costly := gopkcs12.Modern2023.WithIterations(cheapTry + 1)
-	for _, b := range []*budget{&s.rounds.costlyUsual, &s.rounds.costlyBeside} {
+	for _, b := range []*budget{&s.small.rounds.costlyUsual, &s.small.rounds.costlyBeside} {
 		b.left.Store(costlyTries * (cheapTry + 200))
 	}
-	limit := []string{"key PKCS#12 encrypted", "locked PKCS#12: " + LockedLimit}
+	limit := []string{"key PKCS#12 encrypted", "locked PKCS#12: the limit of work for all keystores of this run " + LockedLimit}
 	closed := []string{"key PKCS#12 encrypted", "locked PKCS#12: " + lockedPassword}
 	all := []string{"cert CN=server", "cert CN=root", "key ECDSA of CN=server"}
 	check := func(name string, want []string, found []Found) {
@@ -138,14 +138,14 @@ func TestCostlyKeystoresLeaveOrdinaryOnesReadable(t *testing.T) {
 		check("a costly one", want, s.Scan(in))
 		check("a costly one with another's password", limit, s.Unlock(in, [][]byte{[]byte("no")}))
 	}
-	if left := s.rounds.costlyUsual.left.Load(); left < 0 || left > cheapTry+200 {
+	if left := s.small.rounds.costlyUsual.left.Load(); left < 0 || left > cheapTry+200 {
 		t.Errorf("tries that were refused were charged, or some were not made: %d left", left)
 	}
 	check("an ordinary one", all, s.Scan(p12(t, w, gopkcs12.Modern2023, "changeit")))
-	s.rounds.cheapUsual.left.Store(0)
+	s.small.rounds.cheapUsual.left.Store(0)
 	check("an ordinary one, when the usual passwords are not affordable", limit, s.Scan(p12(t, w, gopkcs12.Modern2023, "password")))
 	check("an ordinary one with its password beside it", all, s.Unlock(p12(t, w, gopkcs12.Modern2023, "s3cret"), [][]byte{[]byte("no"), []byte("s3cret")}))
-	s.rounds.cheapBeside.left.Store(0)
+	s.small.rounds.cheapBeside.left.Store(0)
 	check("an ordinary one, when all is spent", limit, s.Unlock(p12(t, w, gopkcs12.Modern2023, "s3cret"), [][]byte{[]byte("s3cret")}))
 }
 
@@ -186,6 +186,27 @@ func TestKeystoresKeepNoSecrets(t *testing.T) {
 		}
 		if string(passwords[0]) != secret {
 			t.Error("the caller's password was changed")
+		}
+	}
+}
+
+// TestKeystoresOfOneWriterLeaveOthersReadable, the same ones, too.
+func TestKeystoresOfOneWriterLeaveOthersReadable(t *testing.T) {
+	w := newWorld(t)
+	in := p12(t, w, gopkcs12.Modern2023, "changeit")
+	all := []string{"cert CN=server", "cert CN=root", "key ECDSA of CN=server"}
+	for whose, writer := range map[string]func(*Scanner) *Scanner{"this node": (*Scanner).Alone, "namespace a": func(s *Scanner) *Scanner { return s.Apart("a") }} {
+		s := NewScanner()
+		spent := writer(s)
+		spent.small.rounds.cheapUsual.left.Store(0)
+		limit := []string{"key PKCS#12 encrypted", "locked PKCS#12: the limit of work for all keystores of " + whose + " " + LockedLimit}
+		if diff := cmp.Diff(limit, lines(spent.Scan(in))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", whose, diff)
+		}
+		for _, other := range []*Scanner{s.Apart("b"), s.Alone(), s} {
+			if diff := cmp.Diff(all, lines(other.Scan(in))); diff != "" {
+				t.Errorf("of %s, beside %s (-want +got):\n%s", other.small.whose, whose, diff)
+			}
 		}
 	}
 }
