@@ -210,3 +210,30 @@ func TestKeystoresOfOneWriterLeaveOthersReadable(t *testing.T) {
 		}
 	}
 }
+
+// TestDecryptingIsPaidFor: what is encrypted unpacks from some kilobytes, and each password decrypts all of it.
+func TestDecryptingIsPaidFor(t *testing.T) {
+	t.Parallel()
+	store := func(algorithm, size int) []byte {
+		by := long(0x30, oidBytes(1, 2, 840, 113549, 1, 12, 1, algorithm), long(0x30, long(4, make([]byte, 8)), long(2, []byte{1})))
+		sealed := long(0x30, long(2, []byte{0}), long(0x30, oidBytes(1, 2, 840, 113549, 1, 7, 1), by, long(0x80, make([]byte, size))))
+		safe := long(0x30, long(0x30, oidBytes(1, 2, 840, 113549, 1, 7, 6), long(0xa0, sealed)))
+		return long(0x30, long(2, []byte{3}), long(0x30, oidBytes(1, 2, 840, 113549, 1, 7, 1), long(0xa0, long(4, safe))))
+	}
+	var passwords [][]byte
+	for i := range 12 {
+		passwords = append(passwords, fmt.Append(nil, i))
+	}
+	for _, algorithm := range []int{3, 6} { // triple DES, RC2
+		for size, want := range map[int]string{1 << 10: lockedPassword, 8 << 20: lockedRounds} {
+			s := NewScanner()
+			found := s.Unlock(zip(t, store(algorithm, size)), passwords)
+			if diff := cmp.Diff([]string{"locked PKCS#12: " + want}, lines(found)); diff != "" {
+				t.Errorf("%d bytes (-want +got):\n%s", size, diff)
+			}
+			if spent := maxRoundsOfCheap - s.small.rounds.cheapBeside.left.Load(); size == 1<<10 && spent < 12*int64(size)/2 {
+				t.Errorf("%d bytes: %d spent", size, spent)
+			}
+		}
+	}
+}

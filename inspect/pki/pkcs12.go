@@ -187,7 +187,7 @@ func (k *keystore) choose(safe []byte, data cryptobyte.String) {
 		return // there is none, or of a kind that is not known: the parts will tell
 	}
 	for i, p := range k.passwords {
-		if why := k.charge(m.Cost, p); why != "" {
+		if why := k.charge(m.CostOf(safe), p); why != "" {
 			k.closed = why // others may be of another budget
 			continue
 		}
@@ -261,7 +261,7 @@ func (k *keystore) open(algorithm cryptobyte.String, secret []byte) (plain []byt
 	}
 	closed := k.closed
 	for _, p := range k.passwords {
-		if why := k.charge(c.Cost, p); why != "" {
+		if why := k.charge(c.CostOf(secret), p); why != "" {
 			closed = why
 			continue
 		}

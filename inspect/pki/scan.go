@@ -294,7 +294,7 @@ func (w *walk) elements(data []byte, at place) []byte {
 // Why a keystore, or a part of one, was not read.
 const (
 	lockedPassword  = "none of the usual passwords, nor any that lies beside it, opens it"
-	lockedRounds    = "it asks for more rounds of key derivation than are spent on one value"
+	lockedRounds    = "to open it takes more work than is spent on one value"
 	lockedAlgorithm = "it is encrypted in a way that is not read"
 	lockedFormat    = "keystores of this format are not read"
 	lockedBehindKey = "it holds a secret key, and what stands behind that can't be found without its password"
