@@ -137,10 +137,12 @@ type judge struct {
 	costs    int            // what claims about tenants may still cost
 	decoys   int            // what trying tenants' CAs for the platform's claims may
 	workers  map[string]int // what claims about each worker's files have cost
+	// processesCut are nodes of which some processes were not looked at.
+	processesCut map[string]bool
 }
 
 func newJudge(f *inspect.Facts) *judge {
-	return &judge{f: f, serviceCalls: sync.OnceValue(f.ServiceCalls), over: func() bool { return false }, costs: costsAtLeast + pki.CostOrdinary*len(f.Certs), decoys: costsAtLeast, workers: map[string]int{}}
+	return &judge{f: f, serviceCalls: sync.OnceValue(f.ServiceCalls), over: func() bool { return false }, costs: costsAtLeast + pki.CostOrdinary*len(f.Certs), decoys: costsAtLeast, workers: map[string]int{}, processesCut: f.Snapshot.ProcessesCut()}
 }
 
 // anchors are trust anchors that some places hold alike.
