@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 )
 
@@ -277,7 +276,9 @@ const (
 	thingsPerCert = 16
 	thingsAtLeast = 16
 	maxThingsMore = 100_000 // in all places, beyond that
-	maxCertsMore  = 20_000  // that are parsed, beyond that
+	maxCertsMore  = 20_000  // that are parsed, beyond that, with requests
+	// elementsPerCert are those of an ordinary certificate: of one with more, each so many count as another.
+	elementsPerCert = 150
 	// bytesPerWork and workAtLeastPerValue are what verifying the self-signed certificates of a
 	// value may cost by itself, in units of Cert.cost: more than the usual keys do, each of which
 	// takes several hundred bytes. Keys of P-521, and of RSA above 8192 bits, cost more.
@@ -308,13 +309,21 @@ func (o overLimit) Error() string { return string(o) }
 
 // parse reads a certificate for what may be spent on the value, and on all values.
 func (w *walk) parse(der []byte) (*Cert, error) {
-	weight := 1 + elements(der)/500 // names stay in memory
+	if err := w.keepNames(der, "certificates"); err != nil {
+		return nil, err
+	}
+	return w.scanner.cert(der, w.verify)
+}
+
+// keepNames charges for a certificate or a request, whose names stay in memory.
+func (w *walk) keepNames(der []byte, what string) error {
+	weight := 1 + elements(der)/elementsPerCert
 	more := weight - w.ownCerts
 	if w.ownCerts = max(-more, 0); more > 0 && !w.scanner.small.certs.take(int64(more)) {
 		whose := w.scanner.spentBy(func(s *smallness) *budget { return &s.certs }, int64(more))
-		return nil, overLimit("the limit of certificates in compressed values of " + whose + " was reached before it: it holds others, which were not read")
+		return overLimit("the limit of " + what + " in compressed values of " + whose + " was reached before it: it holds others, which were not read")
 	}
-	return w.scanner.cert(der, w.verify)
+	return nil
 }
 
 // verify charges for verifying a signature.
@@ -372,25 +381,4 @@ func (s *Scanner) keep(found []Found, length int) []Found {
 func (f *Found) things() int {
 	c := f.Content
 	return 1 + thingsPerCert*(len(c.Certs)+len(c.Requests)+len(c.CRLs)) + len(c.Keys) + len(c.Locked) + len(c.Bad)
-}
-
-// unpacking reads what a value unpacks to, up to what may be spent on it.
-type unpacking struct {
-	from io.Reader
-	w    *walk
-	over int // how much more than all values may unpack to; 0: they may
-}
-
-func (u *unpacking) Read(p []byte) (int, error) {
-	p = p[:min(len(p), u.w.unpacked)]
-	if len(p) == 0 {
-		return 0, io.EOF
-	}
-	n, err := u.from.Read(p)
-	if more := n - u.w.ownUnpacked; more > 0 && !u.w.scanner.small.unpacked.take(int64(more)) {
-		n, err, u.over = u.w.ownUnpacked, io.EOF, more
-	}
-	u.w.ownUnpacked = max(u.w.ownUnpacked-n, 0)
-	u.w.unpacked -= n
-	return n, err
 }

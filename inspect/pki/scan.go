@@ -351,6 +351,10 @@ func (w *walk) crl(e *entry, index int, kind string, der []byte) {
 }
 
 func (w *walk) request(e *entry, index int, kind string, der []byte) {
+	if err := w.keepNames(der, "certificate requests"); err != nil {
+		e.badOnce(BadBlock{Index: -1, Type: typeValue, Reason: err.Error()})
+		return
+	}
 	r, err := ParseRequest(der)
 	if err != nil {
 		e.bad(index, kind, err.Error())
