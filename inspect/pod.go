@@ -74,6 +74,17 @@ func (n *Node) Running(command string) (started, loaded time.Time, runs catalog.
 	return started, started.Add(2 * time.Second), runs // of times in whole seconds
 }
 
+// ProcessesCut are the nodes of which not each process was looked at that could have been: gaps say so.
+func (s *Snapshot) ProcessesCut() map[string]bool {
+	cut := map[string]bool{}
+	for _, g := range s.Gaps {
+		if node, ok := strings.CutPrefix(g.What, nodeWriter); ok && g.Where == "" && strings.HasPrefix(g.Reason, "processes of services: ") {
+			cut[node] = true
+		}
+	}
+	return cut
+}
+
 // Rollout is how far the CAs of kube-apiserver have come that kube-controller-manager
 // trusts itself, and publishes into every namespace as kube-root-ca.crt. A master that
 // has an older revision publishes its older CAs as soon as it leads.

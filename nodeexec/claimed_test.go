@@ -99,6 +99,26 @@ func TestAddressesThatAreNoMachine(t *testing.T) {
 	}
 }
 
+// TestManyAddressesOfANode: the first of them are tried, and errors name no more.
+func TestManyAddressesOfANode(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	write(t, h.file("config"), "Host 192.0.2.*\n User a\n")
+	var good, bad []string
+	for i := range 200 {
+		good, bad = append(good, fmt.Sprintf("192.0.2.%d", i)), append(bad, fmt.Sprintf("127.0.0.%d", i))
+	}
+	s := &nodeexec.SSH{Home: h.dir, Addresses: answer(good)}
+	got, err := nodeexec.Route(s, "w9")
+	if err != nil || strings.Count(got, "192.0.2.") != 20 || strings.Count(nodeexec.PassedOver(s, "w9"), "is not applied") != 20 {
+		t.Errorf("%s, %v; %s", got, err, nodeexec.PassedOver(s, "w9"))
+	}
+	s.Addresses = answer(bad)
+	if _, err := nodeexec.Route(s, "w9"); err == nil || strings.Count(err.Error(), "127.0.0.") != 20 {
+		t.Error(err)
+	}
+}
+
 // TestTheErrorNamesTheBlockThatIsNotApplied: with a real sshd, what to write is in the
 // error, and works.
 func TestTheErrorNamesTheBlockThatIsNotApplied(t *testing.T) {

@@ -104,7 +104,10 @@ func (s *SSH) route(ctx context.Context, node string) ([]hop, error) {
 	return r.to(names, hosts, given, "core", 0)
 }
 
-// claimedHosts are the addresses that a node's kubelet says it has, as far as they can
+// mostClaimed is how many addresses of a node are tried, and named in an error: a kubelet may report thousands.
+const mostClaimed = 20
+
+// claimedHosts are the first addresses that a node's kubelet says it has, as far as they can
 // be those of a machine. No Host block holds by them: a kubelet would choose the user,
 // the key and the jump host of another machine.
 func (s *SSH) claimedHosts(ctx context.Context, node string) ([]string, error) {
@@ -112,6 +115,7 @@ func (s *SSH) claimedHosts(ctx context.Context, node string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("address of node %s: %w; it can be given in an inventory file", node, err)
 	}
+	said = said[:min(len(said), mostClaimed)]
 	hosts := slices.DeleteFunc(slices.Clone(said), func(h string) bool { return !s.isMachine(h) })
 	if len(said) > 0 && len(hosts) == 0 {
 		return nil, fmt.Errorf("address of node %s: %s is no address of a node; give its address in an inventory (--ssh-inventory)", node, foreign.Texts(said))

@@ -6,6 +6,7 @@ import (
 	"math"
 	"runtime/debug"
 	"runtime/metrics"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -57,8 +58,11 @@ func (g *memoryGuard) answer() error {
 	return g.exceeded
 }
 
-// guards reports whether a command only reads files.
-func (*memoryGuard) guards(cmd *cobra.Command) bool {
+// guards reports whether a command only reads files, or is completed by what they say.
+func (*memoryGuard) guards(cmd *cobra.Command, args []string) bool {
+	if name := cmd.Name(); name == cobra.ShellCompRequestCmd || name == cobra.ShellCompNoDescRequestCmd {
+		return slices.ContainsFunc(args, func(word string) bool { return strings.HasPrefix(word, "--from") })
+	}
 	from := cmd.Flags().Lookup("from")
 	return from != nil && from.Changed
 }
@@ -120,7 +124,7 @@ func (g *memoryGuard) run(ctx context.Context, cmd *cobra.Command) error {
 	defer cancel(nil)
 	prepare := cmd.PersistentPreRunE
 	cmd.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
-		if g.guards(cmd) {
+		if g.guards(cmd, args) {
 			go g.watch(ctx, heapInUse(), g.why(cmd, args))
 		}
 		return prepare(cmd, args)

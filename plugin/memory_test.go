@@ -68,6 +68,13 @@ func TestFilesThatTakeTooMuchMemoryEndTheCommand(t *testing.T) {
 			t.Errorf("%s: leaves %v, %v", args, left, err)
 		}
 	}
+	for _, command := range []string{"__complete", "__completeNoDesc"} {
+		var said, answer bytes.Buffer
+		code := Main(t.Context(), "test", []string{"kubectl-certrot", command, "inspect", "--from", file, "--nodes", ""}, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &answer, ErrOut: &said})
+		if code != cli.ExitUsage || answer.Len() > 0 || !strings.Contains(said.String(), "it takes more than "+limit+" of memory") {
+			t.Errorf("%s: exit code %d, printed:\n%s%s", command, code, answer.String(), said.String())
+		}
+	}
 }
 
 // TestTheLimitOfMemory is the user's, else two gigabytes.
@@ -94,7 +101,7 @@ func TestOnlyCommandsThatReadFilesAreGuarded(t *testing.T) {
 		if err := errors.Join(err, cmd.ParseFlags(rest)); err != nil {
 			t.Fatal(err)
 		}
-		if got := newMemoryGuard().guards(cmd); got != want {
+		if got := newMemoryGuard().guards(cmd, rest); got != want {
 			t.Errorf("%s: %t", line, got)
 		}
 	}

@@ -69,7 +69,7 @@ func scannerFor(sc *pki.Scanner, namespace string) *pki.Scanner {
 	if namespace == "" || catalog.ReservedNamespace(namespace) {
 		return sc
 	}
-	return sc.Apart()
+	return sc.Apart(namespace)
 }
 
 // bundlesOf scans the values of one object. keyed values (of a Secret or

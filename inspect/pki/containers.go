@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha1"
 	"encoding/asn1"
+	"io"
 
 	"golang.org/x/crypto/cryptobyte"
 	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
@@ -204,4 +205,25 @@ func nextSequence(elements *cryptobyte.String) (der []byte, ok bool) {
 	var tag cbasn1.Tag
 	elements.ReadAnyASN1Element(&element, &tag)
 	return element, tag == cbasn1.SEQUENCE
+}
+
+// unpacking reads what a value unpacks to, up to what may be spent on it.
+type unpacking struct {
+	from io.Reader
+	w    *walk
+	over int // how much more than all values may unpack to; 0: they may
+}
+
+func (u *unpacking) Read(p []byte) (int, error) {
+	p = p[:min(len(p), u.w.unpacked)]
+	if len(p) == 0 {
+		return 0, io.EOF
+	}
+	n, err := u.from.Read(p)
+	if more := n - u.w.ownUnpacked; more > 0 && !u.w.scanner.small.unpacked.take(int64(more)) {
+		n, err, u.over = u.w.ownUnpacked, io.EOF, more
+	}
+	u.w.ownUnpacked = max(u.w.ownUnpacked-n, 0)
+	u.w.unpacked -= n
+	return n, err
 }

@@ -234,8 +234,8 @@ func (w *walk) yaml(data []byte, at place) (found bool, first *yaml.Node) {
 		w.stop(at, errDirectives.Error()+": what it holds was looked for in its text")
 		return true, nil
 	}
-	if !w.payYAML(len(data)) {
-		w.stop(at, errMuchYAML.Error()+": what it holds was looked for in its text")
+	if err := w.payYAML(len(data)); err != nil {
+		w.stop(at, err.Error()+": what it holds was looked for in its text")
 		return true, nil
 	}
 	documents := newYAML(data, w.scanner.Over)

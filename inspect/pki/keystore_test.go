@@ -121,7 +121,7 @@ func TestCostlyKeystoresLeaveOrdinaryOnesReadable(t *testing.T) {
 	for _, b := range []*budget{&s.small.rounds.costlyUsual, &s.small.rounds.costlyBeside} {
 		b.left.Store(costlyTries * (cheapTry + 200))
 	}
-	limit := []string{"key PKCS#12 encrypted", "locked PKCS#12: " + LockedLimit}
+	limit := []string{"key PKCS#12 encrypted", "locked PKCS#12: the limit of work for all keystores of this run " + LockedLimit}
 	closed := []string{"key PKCS#12 encrypted", "locked PKCS#12: " + lockedPassword}
 	all := []string{"cert CN=server", "cert CN=root", "key ECDSA of CN=server"}
 	check := func(name string, want []string, found []Found) {
@@ -190,27 +190,49 @@ func TestKeystoresKeepNoSecrets(t *testing.T) {
 	}
 }
 
-// TestTenantsKeystoresLeaveThePlatformsReadable, and those of each worker: what one writer's cost is spent of
-// none but its own rounds, which are less than a minute in all.
-func TestTenantsKeystoresLeaveThePlatformsReadable(t *testing.T) {
+// TestKeystoresOfOneWriterLeaveOthersReadable, the same ones, too.
+func TestKeystoresOfOneWriterLeaveOthersReadable(t *testing.T) {
 	w := newWorld(t)
-	s := NewScanner()
-	locked := []string{"key PKCS#12 encrypted", "locked PKCS#12: " + LockedLimit}
+	in := p12(t, w, gopkcs12.Modern2023, "changeit")
 	all := []string{"cert CN=server", "cert CN=root", "key ECDSA of CN=server"}
-	for name, apart := range map[string]*Scanner{"tenants": s.Apart(), "a worker": s.Alone()} {
-		in := p12(t, w, gopkcs12.Modern2023, "password")
-		b := &apart.small.rounds
-		sum := b.cheapBeside.left.Load() + b.cheapUsual.left.Load() + b.costlyBeside.left.Load() + b.costlyUsual.left.Load()
-		if sum > 140_000_000 { // 40 s
-			t.Errorf("%s have %d rounds", name, sum)
+	for whose, writer := range map[string]func(*Scanner) *Scanner{"this node": (*Scanner).Alone, "namespace a": func(s *Scanner) *Scanner { return s.Apart("a") }} {
+		s := NewScanner()
+		spent := writer(s)
+		spent.small.rounds.cheapUsual.left.Store(0)
+		limit := []string{"key PKCS#12 encrypted", "locked PKCS#12: the limit of work for all keystores of " + whose + " " + LockedLimit}
+		if diff := cmp.Diff(limit, lines(spent.Scan(in))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", whose, diff)
 		}
-		b.cheapUsual.left.Store(0)
-		if diff := cmp.Diff(locked, lines(apart.Scan(in))); diff != "" {
-			t.Errorf("%s, when all is spent (-want +got):\n%s", name, diff)
+		for _, other := range []*Scanner{s.Apart("b"), s.Alone(), s} {
+			if diff := cmp.Diff(all, lines(other.Scan(in))); diff != "" {
+				t.Errorf("of %s, beside %s (-want +got):\n%s", other.small.whose, whose, diff)
+			}
 		}
-		for other, sc := range map[string]*Scanner{"the platform": s, "another worker": s.Alone()} {
-			if diff := cmp.Diff(all, lines(sc.Scan(in))); diff != "" {
-				t.Errorf("%s, after %s (-want +got):\n%s", other, name, diff)
+	}
+}
+
+// TestDecryptingIsPaidFor: what is encrypted unpacks from some kilobytes, and each password decrypts all of it.
+func TestDecryptingIsPaidFor(t *testing.T) {
+	t.Parallel()
+	store := func(algorithm, size int) []byte {
+		by := long(0x30, oidBytes(1, 2, 840, 113549, 1, 12, 1, algorithm), long(0x30, long(4, make([]byte, 8)), long(2, []byte{1})))
+		sealed := long(0x30, long(2, []byte{0}), long(0x30, oidBytes(1, 2, 840, 113549, 1, 7, 1), by, long(0x80, make([]byte, size))))
+		safe := long(0x30, long(0x30, oidBytes(1, 2, 840, 113549, 1, 7, 6), long(0xa0, sealed)))
+		return long(0x30, long(2, []byte{3}), long(0x30, oidBytes(1, 2, 840, 113549, 1, 7, 1), long(0xa0, long(4, safe))))
+	}
+	var passwords [][]byte
+	for i := range 12 {
+		passwords = append(passwords, fmt.Append(nil, i))
+	}
+	for _, algorithm := range []int{3, 6} { // triple DES, RC2
+		for size, want := range map[int]string{1 << 10: lockedPassword, 8 << 20: lockedRounds} {
+			s := NewScanner()
+			found := s.Unlock(zip(t, store(algorithm, size)), passwords)
+			if diff := cmp.Diff([]string{"locked PKCS#12: " + want}, lines(found)); diff != "" {
+				t.Errorf("%d bytes (-want +got):\n%s", size, diff)
+			}
+			if spent := maxRoundsOfCheap - s.small.rounds.cheapBeside.left.Load(); size == 1<<10 && spent < 12*int64(size)/2 {
+				t.Errorf("%d bytes: %d spent", size, spent)
 			}
 		}
 	}

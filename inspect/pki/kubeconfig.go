@@ -251,8 +251,8 @@ func (w *walk) refusesKubeconfig(text []byte, tree *yamlv3.Node) error {
 	if tree == nil {
 		times++
 	}
-	if !w.payYAML(times * len(text)) {
-		return errMuchYAML
+	if err := w.payYAML(times * len(text)); err != nil {
+		return err
 	}
 	_, err := loadKubeconfig(text, tree)
 	return err

@@ -81,7 +81,7 @@ func TestBagsOfAKeystoreAreFew(t *testing.T) {
 		t.Fatalf("of a small one: %+v", whole)
 	}
 	found := NewScanner().Scan(manyBags(t, maxInField, 100, ca.Cert.Raw))
-	if len(found) != 1 || len(found[0].Content.Certs) != 0 || len(found[0].Content.Locked) != 1 || found[0].Content.Locked[0].Reason != LockedLimit {
+	if len(found) != 1 || len(found[0].Content.Certs) != 0 || len(found[0].Content.Locked) != 1 || found[0].Content.Locked[0].Reason != lockedLimit("this value") {
 		t.Errorf("of a large one: %d certificates, locked: %+v", len(found[0].Content.Certs), found[0].Content.Locked)
 	}
 }
@@ -226,15 +226,15 @@ func TestTenantsShareIsTheirOwn(t *testing.T) {
 		costly = append(costly, pkitest.NewCA(fmt.Sprintf("costly %d", n), from, to, pkitest.Curve(elliptic.P521())).CertPEM...)
 	}
 	sc := NewScanner()
-	sc.apart.work.left.Store(0)
+	sc.tenants.work.left.Store(0)
 	read := func(sc *Scanner) *Content { return sc.Scan(costly)[0].Content }
-	if c := read(sc.Apart()); len(c.Certs) >= 6 || c.CutShort() == "" {
+	if c := read(sc.Apart("a")); len(c.Certs) >= 6 || c.CutShort() == "" {
 		t.Fatalf("the share is spent, and %d are read: %+v", len(c.Certs), c.Bad)
 	}
 	if c := read(sc); len(c.Certs) != 6 || c.CutShort() != "" {
 		t.Errorf("the same value, as the platform's: %d certificates, %+v", len(c.Certs), c.Bad)
 	}
-	if c := read(sc.Apart()); len(c.Certs) != 6 {
+	if c := read(sc.Apart("a")); len(c.Certs) != 6 {
 		t.Errorf("once more apart, when it is known: %d certificates", len(c.Certs))
 	}
 }
@@ -248,7 +248,7 @@ func TestOneWritersShareIsItsOwn(t *testing.T) {
 		costly = append(costly, pkitest.NewCA(fmt.Sprintf("costly %d", n), from, to, pkitest.Curve(elliptic.P521())).CertPEM...)
 	}
 	read := func(sc *Scanner) *Content { return sc.Scan(costly)[0].Content }
-	for name, other := range map[string]func(*Scanner) *Scanner{"another": (*Scanner).Alone, "tenants": (*Scanner).Apart, "the platform": func(sc *Scanner) *Scanner { return sc }} {
+	for name, other := range map[string]func(*Scanner) *Scanner{"another": (*Scanner).Alone, "tenants": func(sc *Scanner) *Scanner { return sc.Apart("a") }, "the platform": func(sc *Scanner) *Scanner { return sc }} {
 		sc := NewScanner()
 		spent := sc.Alone()
 		spent.small.work.left.Store(0)
@@ -260,5 +260,39 @@ func TestOneWritersShareIsItsOwn(t *testing.T) {
 		if c := read(other(sc)); len(c.Certs) != 6 || c.CutShort() != "" {
 			t.Errorf("the same value of %s: %d certificates, %+v", name, len(c.Certs), c.Bad)
 		}
+	}
+}
+
+// TestOneNamespacesShareIsItsOwn: what one tenant's values spend leaves those of others readable, and what all
+// of them spend together is bounded. Who spent it is named.
+func TestOneNamespacesShareIsItsOwn(t *testing.T) {
+	t.Parallel()
+	from, to := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	var costly []byte
+	for n := range 6 {
+		costly = append(costly, pkitest.NewCA(fmt.Sprintf("costly %d", n), from, to, pkitest.Curve(elliptic.P521())).CertPEM...)
+	}
+	cut := func(sc *Scanner) string { return sc.Scan(costly)[0].Content.CutShort() }
+	sc := NewScanner()
+	sc.Apart("a").small.work.left.Store(1)
+	if why := cut(sc.Apart("a")); !strings.Contains(why, "of namespace a was reached") {
+		t.Errorf("its share is spent: %q", why)
+	}
+	sc.tenants.work.left.Store(1)
+	for _, namespace := range []string{"b", "c"} {
+		before := sc.Apart(namespace).small.work.left.Load()
+		if why := cut(sc.Apart(namespace)); !strings.Contains(why, "of tenants (most: namespace a) was reached") {
+			t.Errorf("all shares are spent: %q", why)
+		}
+		if left := sc.Apart(namespace).small.work.left.Load(); left != before {
+			t.Errorf("%d of %d are left of a share, and nothing was read for it", left, before)
+		}
+	}
+	sc.tenants.work.left.Store(maxWorkMore)
+	if why := cut(sc.Apart("e")); why != "" {
+		t.Errorf("another namespace's share: %q", why)
+	}
+	if share := sc.Apart("d").small; share.work.left.Load() >= maxWorkMore/2 || share.rounds.cheapUsual.left.Load() >= maxRoundsOfCheap/2 {
+		t.Error("a share is more than half of all")
 	}
 }

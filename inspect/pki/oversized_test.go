@@ -3,6 +3,7 @@ package pki
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -10,6 +11,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -230,19 +232,29 @@ func TestManyNamesCountAsMoreCertificates(t *testing.T) {
 	t.Parallel()
 	from := time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC)
 	ca := pkitest.NewCA("names", from, from.AddDate(1, 0, 0), withURIs(20_000))
-	s := NewScanner()
-	s.small.certs.left.Store(30)
-	read, refused := 0, 0
-	for i := range 4 {
-		found := s.Scan(zip(t, join([]byte(strings.Repeat("#", i)+"\n"), ca.CertPEM)))
-		for _, f := range found {
-			read += len(f.Content.Certs)
-			if f.Content.CutShort() != "" {
-				refused++
+	_, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{DNSNames: slices.Repeat([]string{"a"}, 20_000)}, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, text := range map[string][]byte{"certificates": ca.CertPEM, "certificate requests": pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})} {
+		s := NewScanner()
+		s.small.certs.left.Store(150)
+		read, refused := 0, 0
+		for i := range 4 {
+			found := s.Scan(zip(t, join([]byte(strings.Repeat("#", i)+"\n"), text)))
+			for _, f := range found {
+				read += len(f.Content.Certs) + len(f.Content.Requests)
+				if strings.HasPrefix(f.Content.CutShort(), "the limit of "+what+" in compressed values of this run") {
+					refused++
+				}
 			}
 		}
-	}
-	if read != 1 || refused != 3 {
-		t.Errorf("%d were read, %d refused", read, refused)
+		if read != 1 || refused != 3 {
+			t.Errorf("%s: %d were read, %d refused", what, read, refused)
+		}
 	}
 }

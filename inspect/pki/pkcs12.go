@@ -20,12 +20,15 @@ const (
 	// cheapTry is what a try may cost to be one of an ordinary keystore.
 	cheapTry = 100_000
 	// maxRoundsOfCheap and maxRoundsOfCostly limit them for all values of the
-	// platform, each twice: for passwords that lie beside, and for the usual ones.
-	// Ordinary keystores take some 50,000 of each, so six thousand of them are
-	// read, however many of the worst are in the same cluster, and a thousand of
-	// tenants' (see roundsApart).
+	// platform's, each twice: for passwords that lie beside, and for the usual ones.
+	// Ordinary keystores take 10,000 to 50,000 of each, so thousands of them are
+	// read, however many of the worst somebody put into the same cluster.
 	maxRoundsOfCheap  = 300_000_000
 	maxRoundsOfCostly = 100_000_000
+	// roundsOfTenants leaves tenants one in so many of them: some 40 s of work, and
+	// roundsOfOne one of them, or a node, one in so many of that.
+	roundsOfTenants = 4
+	roundsOfOne     = 2
 	// maxBags limits bags in bags.
 	maxBags = 4
 )
@@ -184,7 +187,7 @@ func (k *keystore) choose(safe []byte, data cryptobyte.String) {
 		return // there is none, or of a kind that is not known: the parts will tell
 	}
 	for i, p := range k.passwords {
-		if why := k.charge(m.Cost, p); why != "" {
+		if why := k.charge(m.CostOf(safe), p); why != "" {
 			k.closed = why // others may be of another budget
 			continue
 		}
@@ -207,8 +210,9 @@ func (k *keystore) charge(rounds int64, p candidate) (why string) {
 	if rounds > k.rounds {
 		return lockedRounds
 	}
-	if !k.scanner.small.rounds.of(rounds, p.beside).take(rounds) {
-		return LockedLimit
+	of := func(s *smallness) *budget { return s.rounds.of(rounds, p.beside) }
+	if !of(k.scanner.small).take(rounds) {
+		return lockedLimit(k.scanner.spentBy(of, rounds))
 	}
 	k.rounds -= rounds
 	return ""
@@ -257,7 +261,7 @@ func (k *keystore) open(algorithm cryptobyte.String, secret []byte) (plain []byt
 	}
 	closed := k.closed
 	for _, p := range k.passwords {
-		if why := k.charge(c.Cost, p); why != "" {
+		if why := k.charge(c.CostOf(secret), p); why != "" {
 			closed = why
 			continue
 		}
@@ -288,7 +292,7 @@ func (k *keystore) bags(data []byte, depth int) bool {
 			return true
 		}
 		if len(k.certs)+len(k.lists)+len(k.keys)+len(k.bad) >= maxInField {
-			k.locked = LockedLimit
+			k.locked = lockedLimit("this value")
 			return true
 		}
 		var bag, content cryptobyte.String

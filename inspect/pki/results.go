@@ -2,8 +2,8 @@ package pki
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
-	"io"
 	"slices"
 )
 
@@ -264,6 +264,7 @@ func (r *results) seen() identities {
 // its own length accounts for is its own; what is beyond that, all values of a run share, so that
 // many such values cost no more than a few.
 const (
+	shareOfOne = 3 // of what tenants may spend together, one of them may spend one in so many
 	// unpackedPerByte and unpackedAtLeast are what a value may unpack to by itself: text and
 	// certificates unpack to ten times their length at most.
 	unpackedPerByte = 12
@@ -275,7 +276,9 @@ const (
 	thingsPerCert = 16
 	thingsAtLeast = 16
 	maxThingsMore = 100_000 // in all places, beyond that
-	maxCertsMore  = 20_000  // that are parsed, beyond that
+	maxCertsMore  = 20_000  // that are parsed, beyond that, with requests
+	// elementsPerCert are those of an ordinary certificate: of one with more, each so many count as another.
+	elementsPerCert = 150
 	// bytesPerWork and workAtLeastPerValue are what verifying the self-signed certificates of a
 	// value may cost by itself, in units of Cert.cost: more than the usual keys do, each of which
 	// takes several hundred bytes. Keys of P-521, and of RSA above 8192 bits, cost more.
@@ -306,12 +309,21 @@ func (o overLimit) Error() string { return string(o) }
 
 // parse reads a certificate for what may be spent on the value, and on all values.
 func (w *walk) parse(der []byte) (*Cert, error) {
-	weight := 1 + elements(der)/500 // names stay in memory
-	more := weight - w.ownCerts
-	if w.ownCerts = max(-more, 0); more > 0 && !w.scanner.small.certs.take(int64(more)) {
-		return nil, overLimit(fmt.Sprintf("the limit of %d certificates in compressed values of this run was reached before it: it holds others, which were not read", maxCertsMore))
+	if err := w.keepNames(der, "certificates"); err != nil {
+		return nil, err
 	}
 	return w.scanner.cert(der, w.verify)
+}
+
+// keepNames charges for a certificate or a request, whose names stay in memory.
+func (w *walk) keepNames(der []byte, what string) error {
+	weight := 1 + elements(der)/elementsPerCert
+	more := weight - w.ownCerts
+	if w.ownCerts = max(-more, 0); more > 0 && !w.scanner.small.certs.take(int64(more)) {
+		whose := w.scanner.spentBy(func(s *smallness) *budget { return &s.certs }, int64(more))
+		return overLimit("the limit of " + what + " in compressed values of " + whose + " was reached before it: it holds others, which were not read")
+	}
+	return nil
 }
 
 // verify charges for verifying a signature.
@@ -319,31 +331,35 @@ func (w *walk) verify(cost int) error {
 	more := min(cost, cost-w.ownWork)
 	w.ownWork = max(w.ownWork-cost, 0)
 	if more > 0 && !w.scanner.small.work.take(int64(more)) {
-		return overLimit("the limit of work for self-signed certificates of this run was reached before it: it holds others, which were not read")
+		whose := w.scanner.spentBy(func(s *smallness) *budget { return &s.work }, int64(more))
+		return overLimit("the limit of work for self-signed certificates of " + whose + " was reached before it: it holds others, which were not read")
 	}
 	return nil
 }
 
-var errMuchYAML = fmt.Errorf("the limit of %d MiB of YAML in compressed values of this run was reached before it", maxYAMLMore>>20)
-
-// payYAML charges for parsing so many bytes of YAML, and reports false if that is too much.
-func (w *walk) payYAML(n int) bool {
+// payYAML charges for parsing so many bytes of YAML. The error is that this is too much.
+func (w *walk) payYAML(n int) error {
 	more := min(n, n-w.ownYAML)
 	w.ownYAML = max(w.ownYAML-n, 0)
-	return more <= 0 || w.scanner.small.yaml.take(int64(more))
+	if more > 0 && !w.scanner.small.yaml.take(int64(more)) {
+		whose := w.scanner.spentBy(func(s *smallness) *budget { return &s.yaml }, int64(more))
+		return errors.New("the limit of YAML in compressed values of " + whose + " was reached before it")
+	}
+	return nil
 }
 
 // keep returns what was found in a value of that length, or, where that is too much, as much of
 // it as its length accounts for, and that there is more. A value is counted in each place.
-func (s *smallness) keep(found []Found, length int) []Found {
+func (s *Scanner) keep(found []Found, length int) []Found {
 	own, all := thingsAtLeast+length/bytesPerThing, 0
 	for _, f := range found {
 		all += f.things()
 	}
-	if all <= own || s.things.take(int64(all-own)) {
+	if all <= own || s.small.things.take(int64(all-own)) {
 		return found
 	}
-	rest := BadBlock{Index: -1, Type: typeValue, Reason: fmt.Sprintf("the limit of %d certificates, keys and fields in compressed values of this run was reached before it: what it holds was not all read", maxThingsMore)}
+	whose := s.spentBy(func(s *smallness) *budget { return &s.things }, int64(all-own))
+	rest := BadBlock{Index: -1, Type: typeValue, Reason: "the limit of certificates, keys and fields in compressed values of " + whose + " was reached before it: what it holds was not all read"}
 	whole := &Content{}
 	kept := []Found{{Content: whole}}
 	for _, f := range found {
@@ -365,25 +381,4 @@ func (s *smallness) keep(found []Found, length int) []Found {
 func (f *Found) things() int {
 	c := f.Content
 	return 1 + thingsPerCert*(len(c.Certs)+len(c.Requests)+len(c.CRLs)) + len(c.Keys) + len(c.Locked) + len(c.Bad)
-}
-
-// unpacking reads what a value unpacks to, up to what may be spent on it.
-type unpacking struct {
-	from io.Reader
-	w    *walk
-	over bool // of all values
-}
-
-func (u *unpacking) Read(p []byte) (int, error) {
-	p = p[:min(len(p), u.w.unpacked)]
-	if len(p) == 0 {
-		return 0, io.EOF
-	}
-	n, err := u.from.Read(p)
-	if more := n - u.w.ownUnpacked; more > 0 && !u.w.scanner.small.unpacked.take(int64(more)) {
-		n, err, u.over = u.w.ownUnpacked, io.EOF, true
-	}
-	u.w.ownUnpacked = max(u.w.ownUnpacked-n, 0)
-	u.w.unpacked -= n
-	return n, err
 }

@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
-	"fmt"
 	"io"
+	"slices"
+	"strings"
 )
 
 const (
@@ -197,8 +198,9 @@ func (w *walk) gzip(data []byte, at place) bool {
 		w.value(inner, at.deeper())
 	}
 	switch {
-	case unpacking.over:
-		w.stop(at, fmt.Sprintf("the limit of %d MiB to which compressed values of this run unpack was reached: the rest was not read", maxUnpackedMore>>20))
+	case unpacking.over > 0:
+		whose := w.scanner.spentBy(func(s *smallness) *budget { return &s.unpacked }, int64(unpacking.over))
+		w.stop(at, "the limit to which compressed values of "+whose+" unpack was reached: the rest was not read")
 	case w.unpacked == 0:
 		w.stop(at, "unpacks to more than 32 MiB: the rest was not read")
 	case len(inner) == 0:
@@ -292,14 +294,24 @@ func (w *walk) elements(data []byte, at place) []byte {
 // Why a keystore, or a part of one, was not read.
 const (
 	lockedPassword  = "none of the usual passwords, nor any that lies beside it, opens it"
-	lockedRounds    = "it asks for more rounds of key derivation than are spent on one value"
+	lockedRounds    = "to open it takes more work than is spent on one value"
 	lockedAlgorithm = "it is encrypted in a way that is not read"
 	lockedFormat    = "keystores of this format are not read"
 	lockedBehindKey = "it holds a secret key, and what stands behind that can't be found without its password"
 )
 
-// LockedLimit is the reason where a keystore is not to blame: others were before it.
-const LockedLimit = "the limit of work for all keystores of this run was reached before it was tried with all passwords"
+// LockedLimit ends the reason where a keystore is not to blame: others were before it.
+const LockedLimit = "was reached before it was tried with all passwords"
+
+// lockedLimit is such a reason, by whose keystores were before it.
+func lockedLimit(whose string) string {
+	return "the limit of work for all keystores of " + whose + " " + LockedLimit
+}
+
+// lockedByLimit reports whether a keystore may be opened elsewhere, where less was spent.
+func (c *Content) lockedByLimit() bool {
+	return slices.ContainsFunc(c.Locked, func(l Locked) bool { return strings.HasSuffix(l.Reason, LockedLimit) })
+}
 
 // locked notes a keystore of which not all was read.
 func (w *walk) locked(at place, format, reason string) {
@@ -339,6 +351,10 @@ func (w *walk) crl(e *entry, index int, kind string, der []byte) {
 }
 
 func (w *walk) request(e *entry, index int, kind string, der []byte) {
+	if err := w.keepNames(der, "certificate requests"); err != nil {
+		e.badOnce(BadBlock{Index: -1, Type: typeValue, Reason: err.Error()})
+		return
+	}
 	r, err := ParseRequest(der)
 	if err != nil {
 		e.bad(index, kind, err.Error())

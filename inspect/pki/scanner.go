@@ -46,6 +46,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
 // Scanner finds certificates in values. It parses each distinct certificate,
@@ -65,12 +67,16 @@ type memory struct {
 	words  map[string]string       // subjects and issuers, shared
 	usages map[string][]string     // usage lists, shared
 	opened map[Fingerprint][]Found // by sha256 of a value, what Unlock found; nil: nobody asked yet
-	// trusted and apart are what values may unpack to and hold that are far smaller, together.
-	trusted, apart smallness
+	// trusted is what may be spent on the platform's values, tenants on those of all tenants, and writers
+	// on those of one of them, by its name.
+	trusted, tenants smallness
+	writers          map[string]*smallness
+	most             map[*budget]string // whose values spent most of what tenants have, once it is spent
 }
 
-// smallness is what may still be spent on values that are far smaller than what is in them.
+// smallness is what may still be spent on values that are far smaller than what is in them, and on keystores.
 type smallness struct {
+	whose                               string // of whose values it is said that it was spent
 	unpacked, things, certs, work, yaml budget
 	rounds                              budgets // of key derivation
 	// cut are the values that were cut short because this was spent; nil: no other's is left, so that
@@ -78,39 +84,62 @@ type smallness struct {
 	cut map[Fingerprint][]Found
 }
 
-// fill fills it, with a part of the rounds that the platform's keystores have.
-func (s *smallness) fill(part int64) {
-	s.rounds.fill(part)
-	s.unpacked.left.Store(maxUnpackedMore)
-	s.things.left.Store(maxThingsMore)
-	s.certs.left.Store(maxCertsMore)
-	s.work.left.Store(maxWorkMore)
-	s.yaml.left.Store(maxYAMLMore)
+// all are the budgets of a smallness.
+func (s *smallness) all() []*budget {
+	r := &s.rounds
+	return []*budget{&s.unpacked, &s.things, &s.certs, &s.work, &s.yaml, &r.cheapBeside, &r.cheapUsual, &r.costlyBeside, &r.costlyUsual}
+}
+
+// fill gives each budget its share of what all values of the platform's may spend: one in so many.
+func (s *smallness) fill(whose string, share, ofRounds int64) {
+	s.whose, s.cut = whose, map[Fingerprint][]Found{}
+	s.unpacked.left.Store(maxUnpackedMore / share)
+	s.things.left.Store(maxThingsMore / share)
+	s.certs.left.Store(maxCertsMore / share)
+	s.work.left.Store(maxWorkMore / share)
+	s.yaml.left.Store(maxYAMLMore / share)
+	s.rounds.fill(ofRounds)
 }
 
 // NewScanner returns an empty Scanner.
 func NewScanner() *Scanner {
 	s := &memory{
-		certs:  map[Fingerprint]*Cert{},
-		values: map[Fingerprint][]Found{},
-		words:  map[string]string{},
-		usages: map[string][]string{},
+		certs:   map[Fingerprint]*Cert{},
+		values:  map[Fingerprint][]Found{},
+		words:   map[string]string{},
+		usages:  map[string][]string{},
+		writers: map[string]*smallness{},
+		most:    map[*budget]string{},
 	}
-	s.trusted.fill(1)
-	s.apart.fill(roundsApart)
-	s.apart.cut = map[Fingerprint][]Found{}
+	s.trusted.fill("this run", 1, 1)
+	s.trusted.cut = nil
+	s.tenants.fill("tenants", 1, roundsOfTenants)
 	return &Scanner{memory: s, small: &s.trusted}
 }
 
-// Apart returns the same scanner for values that many may write, such as a cluster's tenants. What
-// they cost together is counted apart, so that they leave others readable.
-func (s *Scanner) Apart() *Scanner { return &Scanner{memory: s.memory, ctx: s.ctx, small: &s.apart} }
+// Apart returns the same scanner for the values of one of many writers, such as a tenant's namespace. What
+// each spends is counted alone, and what all of them do together, so that they leave others readable: those
+// of the platform, and each other's.
+func (s *Scanner) Apart(namespace string) *Scanner {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	own := s.writers[namespace]
+	if own == nil {
+		own = &smallness{}
+		own.fill("namespace "+foreign.Name(namespace), shareOfOne, roundsOfTenants*roundsOfOne)
+		for i, b := range own.all() {
+			b.beyond = s.tenants.all()[i]
+		}
+		s.writers[namespace] = own
+	}
+	return &Scanner{memory: s.memory, ctx: s.ctx, small: own}
+}
 
 // Alone returns the same scanner for the values of one writer, such as root on a worker node. What they cost
 // is counted alone, so that they leave those of all others readable.
 func (s *Scanner) Alone() *Scanner {
-	own := &smallness{cut: map[Fingerprint][]Found{}}
-	own.fill(roundsApart)
+	own := &smallness{}
+	own.fill("this node", 1, roundsOfTenants*roundsOfOne)
 	return &Scanner{memory: s.memory, ctx: s.ctx, small: own}
 }
 
@@ -157,7 +186,7 @@ func (s *Scanner) Scan(data []byte) []Found {
 	if !ok {
 		found = s.remember(id, scan(s, data, nil))
 	}
-	return s.small.keep(found, len(data))
+	return s.keep(found, len(data))
 }
 
 // remember keeps what was found in a value for other places that hold it.
@@ -171,16 +200,11 @@ func (s *Scanner) remember(id Fingerprint, found []Found) []Found {
 		return earlier
 	}
 	values := s.values
-	if s.small.cut != nil && slices.ContainsFunc(found, func(f Found) bool { return f.Content.CutShort() != "" || f.Content.lockedLate() }) {
+	if s.small.cut != nil && slices.ContainsFunc(found, func(f Found) bool { return f.Content.CutShort() != "" || f.Content.lockedByLimit() }) {
 		values = s.small.cut // more of it may be read elsewhere
 	}
 	values[id] = found
 	return found
-}
-
-// lockedLate reports whether a keystore stays locked because others were before it.
-func (c *Content) lockedLate() bool {
-	return slices.ContainsFunc(c.Locked, func(l Locked) bool { return l.Reason == LockedLimit })
 }
 
 // Unlock is Scan for a value whose keystores Scan left locked: it tries these
@@ -190,7 +214,7 @@ func (c *Content) lockedLate() bool {
 // but Scan does not return it: whether a place is open is decided by what lies
 // there, not by what was read before.
 func (s *Scanner) Unlock(data []byte, passwords [][]byte) []Found {
-	return s.small.keep(s.unlock(data, passwords), len(data))
+	return s.keep(s.unlock(data, passwords), len(data))
 }
 
 func (s *Scanner) unlock(data []byte, passwords [][]byte) []Found {
@@ -270,19 +294,16 @@ func (s *Scanner) word(w string) string {
 	return w
 }
 
-// roundsApart is which part of the rounds values have that others write than the platform: some 40 s in all.
-const roundsApart = 6
-
 // budgets are the rounds of key derivation that a Scanner may still spend. They
 // are apart, so that what is costly leaves what is ordinary readable, and what
 // has no password leaves readable what has one.
 type budgets struct{ cheapBeside, cheapUsual, costlyBeside, costlyUsual budget }
 
-func (b *budgets) fill(part int64) {
-	b.cheapBeside.left.Store(maxRoundsOfCheap / part)
-	b.cheapUsual.left.Store(maxRoundsOfCheap / part)
-	b.costlyBeside.left.Store(maxRoundsOfCostly / part)
-	b.costlyUsual.left.Store(maxRoundsOfCostly / part)
+func (b *budgets) fill(share int64) {
+	b.cheapBeside.left.Store(maxRoundsOfCheap / share)
+	b.cheapUsual.left.Store(maxRoundsOfCheap / share)
+	b.costlyBeside.left.Store(maxRoundsOfCostly / share)
+	b.costlyUsual.left.Store(maxRoundsOfCostly / share)
 }
 
 // of returns the budget for a try.
@@ -298,9 +319,12 @@ func (b *budgets) of(rounds int64, beside bool) *budget {
 	return &b.costlyUsual
 }
 
-type budget struct{ left atomic.Int64 }
+type budget struct {
+	left   atomic.Int64
+	beyond *budget // of which it is a share; nil: of none
+}
 
-// take takes so much, or nothing where there is less.
+// take takes so much, or nothing where there is less, or less of what it is a share of.
 func (b *budget) take(n int64) bool {
 	for {
 		left := b.left.Load()
@@ -308,7 +332,34 @@ func (b *budget) take(n int64) bool {
 			return false
 		}
 		if b.left.CompareAndSwap(left, left-n) {
-			return true
+			break
 		}
 	}
+	if b.beyond == nil || b.beyond.take(n) {
+		return true
+	}
+	b.left.Add(n)
+	return false
+}
+
+// spentBy says in whose values so much was spent that n more are not there: of a share, in those of
+// its writer, else of all writers', of whom the one is named that spent most.
+func (s *Scanner) spentBy(of func(*smallness) *budget, n int64) string {
+	own := of(s.small)
+	if own.beyond == nil || own.left.Load() < n {
+		return s.small.whose
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if most, known := s.most[own.beyond]; known { // namespaces are many, and so are values
+		return most
+	}
+	most := s.small
+	for _, w := range s.writers {
+		if less := of(w).left.Load() - of(most).left.Load(); less < 0 || less == 0 && w.whose < most.whose {
+			most = w
+		}
+	}
+	s.most[own.beyond] = s.tenants.whose + " (most: " + most.whose + ")"
+	return s.most[own.beyond]
 }

@@ -39,22 +39,22 @@ func TestYAMLOfAllValuesIsBounded(t *testing.T) {
 		return (after.TotalAlloc - before.TotalAlloc) >> 20, found
 	}
 	sc := pki.NewScanner()
-	one, found := took(sc.Apart(), value(1))
+	one, found := took(sc.Apart("a"), value(1))
 	if len(found) != 1 || len(found[0].Content.Certs) != 1 || len(found[0].Content.Skipped) != 1 || !strings.Contains(found[0].Content.Skipped[0].Reason, "too large to be read as a kubeconfig") {
 		t.Errorf("of one: %+v", found)
 	}
-	all, found := took(sc.Apart(), value(15))
+	all, found := took(sc.Apart("a"), value(15))
 	if all > 10*one {
 		t.Errorf("one takes %d MiB, and 15 take %d", one, all)
 	}
-	if why := cutShort(found); !strings.Contains(why, "limit of 8 MiB of YAML") {
+	if why := cutShort(found); !strings.Contains(why, "limit of YAML in compressed values of namespace a ") {
 		t.Errorf("of 15: %q", why)
 	}
 	if _, found := took(sc, value(1)); cutShort(found) != "" {
 		t.Errorf("what tenants spent is missing: %+v", found)
 	}
 	plain := []byte(configured(ca, 10))
-	if found := sc.Apart().Scan(plain); len(found) != 1 || cutShort(found) != "" || len(found[0].Content.Certs) != 1 || len(found[0].Content.Skipped) != 0 {
+	if found := sc.Apart("a").Scan(plain); len(found) != 1 || cutShort(found) != "" || len(found[0].Content.Certs) != 1 || len(found[0].Content.Skipped) != 0 {
 		t.Errorf("a plain one afterwards: %+v", found)
 	}
 }
@@ -73,11 +73,11 @@ func TestKubeconfigsOfAValueArePaidFor(t *testing.T) {
 	refused, short := 0, 0
 	for _, f := range pki.NewScanner().Scan(packed(t, text)) {
 		for _, s := range f.Content.Skipped {
-			if strings.Contains(s.Reason, "limit of 8 MiB of YAML") {
+			if strings.Contains(s.Reason, "limit of YAML in compressed values of this run ") {
 				refused++
 			}
 		}
-		if strings.Contains(f.Content.CutShort(), "limit of 8 MiB of YAML") {
+		if strings.Contains(f.Content.CutShort(), "limit of YAML in compressed values of this run ") {
 			short++
 		}
 	}

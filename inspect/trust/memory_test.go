@@ -1,6 +1,7 @@
 package trust_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -62,6 +63,50 @@ func TestMemoryOfAFileWithANewMode(t *testing.T) {
 		n.Files[0].Modified, n.Files[0].Changed, n.Kubelet.Started, n.Kubelet.Notified = from(-1), from(changed), from(-0.5), from(-0.5)
 		if got := one(t, w.judge("kubelet-memory-api-int")); got.Reason != want || (got.Status == assess.Unknown) != (want != "") {
 			t.Errorf("%s: %s", got.Status, got.Reason)
+		}
+	}
+}
+
+// TestMemoryWhereNotEachProcessWasLookedAt: an older one may be among them, or the only one.
+func TestMemoryWhereNotEachProcessWasLookedAt(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		days float64 // when multus was started; 0: it was not seen
+		node string
+		want []assess.Status
+	}{
+		"not seen":          {0, "n1", []assess.Status{assess.Unknown}},
+		"restarted":         {-0.2, "n1", []assess.Status{assess.Unknown}},
+		"old":               {-3, "n1", []assess.Status{assess.Fail}},
+		"of another node":   {-0.2, "n2", []assess.Status{assess.Pass}},
+		"another, not seen": {0, "n2", nil},
+	} {
+		w := newWorld(catalog.Versions{Cluster: "4.15.3"})
+		ca := pkitest.NewCA("lb", from(-1), from(900))
+		e := edge(t, "kubelet-api-int")
+		w.put(e.Presented, leafFor(e, ca, -0.9, 29).CertPEM)
+		w.put(catalog.LoadBalancerSigner(), ca.CertPEM)
+		w.trust(e, ca.CertPEM)
+		for _, row := range catalog.StartupReaders() {
+			if where := edge(t, row.EdgeID).OnlyIfExists; row.ID == "multus-memory-api-int" && where != (catalog.Ref{}) {
+				w.put(where, ca.CertPEM)
+			}
+		}
+		n := &w.s.Nodes[0]
+		n.Files[0].Modified = from(-0.5)
+		if c.days != 0 {
+			n.Processes = append(n.Processes, inspecttest.Process("multus-daemon", from(c.days)))
+		}
+		if c.node == "n1" {
+			c.node = n.Name
+		}
+		w.s.Gaps = append(w.s.Gaps, inspect.Gap{What: "node/" + c.node, Reason: "processes of services: not all were looked at: it took too long"})
+		var got []assess.Status
+		for _, claim := range w.judge("multus-memory-api-int") {
+			got = append(got, claim.Status)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
 }

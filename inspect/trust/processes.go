@@ -25,7 +25,8 @@ func (j *judge) memory(row catalog.StartupReader, files []Claim) []Claim {
 			continue
 		}
 		started, loaded, runs := n.Running(row.Command)
-		if runs == catalog.No {
+		cut := j.processesCut[n.Name] && row.Command != "kubelet"
+		if runs == catalog.No && !cut {
 			continue
 		}
 		c := file
@@ -53,6 +54,11 @@ func (j *judge) memory(row catalog.StartupReader, files []Claim) []Claim {
 		if runs == catalog.Unknown && (c.Status == assess.Fail || c.Status == assess.Warn) {
 			c.Status, c.Missing, c.From, c.NextUnknown = assess.Unknown, nil, time.Time{}, false
 			c.Reason = "a process " + row.Command + " started before the CA was made: whether in the platform's pod was not read"
+			c.Edge.Remediation = j.f.Hints().UnreadNodes("read the node again")
+		}
+		if cut && (runs == catalog.No || c.Status == assess.Pass) {
+			c.Status, c.Missing, c.From, c.NextUnknown = assess.Unknown, nil, time.Time{}, false
+			c.Reason = "not each process of the node was looked at: an older " + row.Command + " may run"
 			c.Edge.Remediation = j.f.Hints().UnreadNodes("read the node again")
 		}
 		out = append(out, c)

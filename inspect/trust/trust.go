@@ -137,10 +137,12 @@ type judge struct {
 	costs    int            // what claims about tenants may still cost
 	decoys   int            // what trying tenants' CAs for the platform's claims may
 	spent    map[string]int // what claims about each worker's files, or each tenant, have cost
+	// processesCut are nodes of which some processes were not looked at.
+	processesCut map[string]bool
 }
 
 func newJudge(f *inspect.Facts) *judge {
-	return &judge{f: f, serviceCalls: sync.OnceValue(f.ServiceCalls), over: func() bool { return false }, costs: min(costsAtLeast+pki.CostOrdinary*len(f.Certs), costsAtMost), decoys: costsAtLeast, spent: map[string]int{}}
+	return &judge{f: f, serviceCalls: sync.OnceValue(f.ServiceCalls), over: func() bool { return false }, costs: min(costsAtLeast+pki.CostOrdinary*len(f.Certs), costsAtMost), decoys: costsAtLeast, spent: map[string]int{}, processesCut: f.Snapshot.ProcessesCut()}
 }
 
 // anchors are trust anchors that some places hold alike.

@@ -195,6 +195,7 @@ processes() {
 		say missing processes "/proc does not tell when the system was started"
 		return
 	fi
+	late || rest=$((left - left / 3))
 	pods='' cut='' uid=''
 	! resolve /var/log/pods || pods=$root$real
 	if IFS= read -r line <"$root/proc/1/cgroup"; then
@@ -202,8 +203,14 @@ processes() {
 		*/..*) cut=1 ;; # by a namespace: what is in no pod can't be told
 		esac
 	fi 2>/dev/null
-	kubelet='' unread=''
+	kubelet='' unread='' looked=0
 	for comm in "$root"/proc/[0-9]*/comm; do
+		# A tenant has as many as it likes: a third of the time is for them.
+		looked=$((looked + 1))
+		if [ $((looked % 128)) -eq 0 ] && { late || [ "$left" -lt "$rest" ]; }; then
+			say missing processes "not all were looked at: it took too long"
+			return
+		fi
 		told='' name=''
 		{
 			! IFS= read -r name || told=1
@@ -218,7 +225,11 @@ processes() {
 		*"$nl$name$nl"*) process "${comm%/comm}" || [ ! -e "$comm" ] || unread=1 ;;
 		esac
 	done 2>/dev/null
-	[ -z "$kubelet" ] || [ -n "$unread" ] || say all processes
+	if [ -n "$unread" ]; then
+		say missing processes "not each could be read"
+	elif [ -n "$kubelet" ]; then
+		say all processes
+	fi
 }
 
 # process looks closer at one, by its directory. It fails where that can't be read. Of

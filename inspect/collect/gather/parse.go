@@ -117,7 +117,7 @@ func (p *parser) line(line string) error {
 	case "unit":
 		return p.unit(f)
 	case "missing":
-		p.gap("", foreign.Text(f[0])+" of services: "+foreign.Text(f[1]), "")
+		p.gap("", missing(f[0], f[1]), "")
 	case "flag":
 		p.result.Node.Flags = append(p.result.Node.Flags, Flag{Name: f[0], Value: f[1], Disclosed: f[2] == "1"})
 	case "none":
@@ -128,7 +128,7 @@ func (p *parser) line(line string) error {
 		}
 		p.result.Aliases[f[0]] = f[1]
 	case "lost":
-		p.gap(f[1], foreign.Text(f[0]), "")
+		p.gap(f[1], said(f[0]), "")
 	case "file":
 		return p.file(f)
 	case "log":

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 )
 
 // TestServices gives the node a systemctl and a kubelet.
@@ -167,4 +169,38 @@ func TestProcesses(t *testing.T) {
 			t.Errorf("nobody asked: %+v", r.Node.Processes)
 		}
 	})
+}
+
+// TestManyProcesses: a tenant's may be so many that they take all of the time: what else is on the node is read.
+func TestManyProcesses(t *testing.T) {
+	t.Parallel()
+	count := filepath.Join(t.TempDir(), "count")
+	slow := filepath.Join(t.TempDir(), "date")
+	// From its fourth call on, that in the loop, half of the time is over.
+	const clock = "#!/bin/sh\nn=0\n[ ! -e %[1]s ] || read -r n <%[1]s\necho $((n + 1)) >%[1]s\necho $((1000 + (n > 2) * 30))\n"
+	if err := os.WriteFile(slow, fmt.Appendf(nil, clock, count), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	w := shell("dash", "dash")
+	if w.skip != "" {
+		t.Skip(w.skip)
+	}
+	w.path = tools(t, map[string]string{"date": slow})
+	files := map[string]string{"/proc/stat": "btime 1000\n", "/etc/kubernetes/ca.crt": "x\n", tenantLog: "x\n"}
+	for pid := range 300 {
+		dir := fmt.Sprintf("/proc/%d/", 1000+pid)
+		files[dir+"comm"], files[dir+"cgroup"] = "multus-daemon\n", "0::/kubepods/pod"+tenantUID+"/0a\n"
+	}
+	root := newRoot(t)
+	tree(t, root, files)
+	_, r := w.read(t, root, Options{})
+	if f, ok := r.File("/etc/kubernetes/ca.crt"); !ok || f.Kind != KindRead {
+		t.Errorf("what else is there was not read: %+v", f)
+	}
+	said := slices.ContainsFunc(r.Gaps, func(g inspect.Gap) bool {
+		return g.Where == "" && g.Reason == "processes of services: not all were looked at: it took too long"
+	})
+	if r.Node.AllProcesses || !said {
+		t.Errorf("all %t, %+v", r.Node.AllProcesses, r.Gaps)
+	}
 }

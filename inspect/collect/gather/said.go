@@ -40,7 +40,7 @@ func isOwn(text string) bool {
 	if text == "" || len(text) > maxNote {
 		return text == ""
 	}
-	if slices.Contains(ownSentences(), text) {
+	if slices.Contains(ownSentences(), text) || slices.Contains(ownOmissions(), text) {
 		return true
 	}
 	text = numbers.ReplaceAllString(text, "N")
@@ -59,6 +59,32 @@ func ownSentences() []string {
 		"more base64 than is decoded", "more than 200,000 lines", "more than 2000 blocks", "more than 2000 pieces of base64",
 		"no room left in the output", "not text",
 	}
+}
+
+// ownOmissions are those of gather.sh: why something of the node is missing, and why a file is.
+func ownOmissions() []string {
+	out := []string{
+		"systemctl is not there", "chroot is not there", "systemctl gave no answer", "the kubelet's command line is not readable here",
+		"/proc does not tell when the system was started", "not all were looked at: it took too long", "not each could be read",
+		"could not be read: it changed all the time, or took too long", "vanished while it was read",
+	}
+	for _, aim := range []string{"tokens", "refused handshakes"} {
+		for _, why := range []string{
+			"it took too long before", "enough was read of other logs, or it took too long", "not readable", "there is no gzip", "there is no tail",
+			"it changed, or took too long", "it took too long", "only its first part was read",
+		} {
+			out = append(out, "not searched for "+aim+": "+why)
+		}
+	}
+	return out
+}
+
+// missing is what a node says of itself that it lacks.
+func missing(what, why string) string {
+	if !slices.Contains([]string{"units", "flags", "processes"}, what) {
+		what = said(what)
+	}
+	return what + " of services: " + said(why)
 }
 
 // ownReasons are those of redact.awk, why a kubeconfig did not leave the node.

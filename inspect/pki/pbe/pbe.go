@@ -72,8 +72,9 @@ func (d *derivation) sound() bool { return d.hash != nil && d.rounds >= 1 && len
 // costOf is how many rounds it takes to make a key of so many bytes: as many for
 // each digest. What no caller can afford need not be counted.
 func (d *derivation) costOf(size int) int64 {
-	each := int64(d.hash().Size())
-	return min(d.rounds, mostCounted) * ((int64(size) + each - 1) / each)
+	h := d.hash()
+	each, weight := int64(h.Size()), int64(h.BlockSize()/sha256.BlockSize) // SHA-512's take twice as long
+	return min(d.rounds, mostCounted) * ((int64(size) + each - 1) / each) * weight
 }
 
 // key makes a key of so many bytes. purpose is PKCS#12's: 1 for a key, 2 for an
@@ -245,6 +246,18 @@ func readPBKDF2(in cryptobyte.String) (d derivation, keySize int, ok bool) {
 	return d, keySize, ok && d.sound()
 }
 
+// How many bytes take as long as a round: of ciphers with small blocks, which are slow,
+// and of others and digests.
+const bytesPerRoundSlow, bytesPerRound = 2, 64
+
+// CostOf is Cost, and what decrypting takes: a small file unpacks to megabytes of it.
+func (c *Scheme) CostOf(secret []byte) int64 {
+	if c.iv == nil || len(c.iv) == des.BlockSize {
+		return c.Cost + int64(len(secret)/bytesPerRoundSlow)
+	}
+	return c.Cost + int64(len(secret)/bytesPerRound)
+}
+
 // Decrypt returns what comes out with a password, sense or nonsense; nil where
 // the padding alone shows that it is nonsense.
 func (c *Scheme) Decrypt(secret []byte, p Password) []byte {
@@ -331,6 +344,9 @@ func (m *MAC) readPBMAC1(params cryptobyte.String) bool {
 	m.Cost = m.costOf(m.keySize)
 	return true
 }
+
+// CostOf is Cost, and what the digest over the message takes.
+func (m *MAC) CostOf(message []byte) int64 { return m.Cost + int64(len(message)/bytesPerRound) }
 
 // Verifies reports whether a password makes the digest over the message.
 func (m *MAC) Verifies(message []byte, p Password) bool {
