@@ -107,14 +107,14 @@ func kubeAPIServerSignerPlaces() []Place {
 		leaf(secret(kasTarget, "control-plane-node-admin-client-cert-key"), Client, "administrative client certificate of control plane nodes (system:masters)", month),
 		leaf(secret(kasTarget, "check-endpoints-client-cert-key"), Client, "client certificate of the endpoint checks beside kube-apiserver", month),
 
-		signer("node-system-admin-signer", "signs the emergency administrator's certificate that lies on masters", []Lifetime{
+		signer("node-system-admin-signer", "signs the emergency administrator's certificate that lies on control plane nodes", []Lifetime{
 			rotated(kasOwner, year, 292*day, between(kas, Minor{4, 12}, Minor{4, 18}), src),
 			{Validity: 3 * year, Refresh: 876 * day, RenewAtPercent: 80, Renewer: kasOwner, In: since(kas, Minor{4, 19}),
 				Doc:      "builds of 4.19 from before commit 7f8eb2925 (2025-08-14) make it for one year",
 				Evidence: src},
 		}),
 		ca(bundle(kasOperator, "node-system-admin-ca"), "kube-apiserver verifies the emergency administrator's client certificate with it"),
-		leaf(secret(kasOperator, "node-system-admin-client"), Client, "the emergency administrator's certificate (system:admin), built into the kubeconfigs on masters", systemAdmin()),
+		leaf(secret(kasOperator, "node-system-admin-client"), Client, "the emergency administrator's certificate (system:admin), built into the kubeconfigs on control plane nodes", systemAdmin()),
 	}
 }
 
