@@ -210,8 +210,8 @@ func Columns(out io.Writer) int {
 	return max(columns, leastColumns)
 }
 
-// tableWidth is that of a terminal, else of the environment's COLUMNS, else 0: other programs get tables whole.
-func tableWidth(out io.Writer) int {
+// TableWidth is that of a terminal, else of the environment's COLUMNS, else 0: other programs get tables whole.
+func TableWidth(out io.Writer) int {
 	if columns := terminalWidth(out); columns > 0 {
 		return columns
 	}

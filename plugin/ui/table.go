@@ -42,7 +42,7 @@ const maxFiles = 5
 const maxExpiring = 10
 
 func (p HumanPrinter) print(out io.Writer, inv *report.Inventory, atLeast assess.Severity) error {
-	p.width = tableWidth(out)
+	p.width = TableWidth(out)
 	w := NewPage(out)
 	if p.details || p.wide {
 		p.header(w, inv)
