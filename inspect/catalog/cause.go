@@ -101,7 +101,7 @@ func Causes() []Cause {
 		},
 		{
 			ID:       "requests-pending",
-			Title:    "certificate requests without a certificate",
+			Title:    "CSRs without a certificate",
 			Symptoms: []Symptom{{ID: "csr-answered", Proves: true}},
 			Evidence: Evidence{Verified, "the check csr-answered"},
 		},

@@ -114,10 +114,10 @@ func ConfigDaemon() Ref {
 func ControlPlaneResources() []ControlPlaneResource {
 	static := Evidence{Verified, "openshift/api operator/v1/types.go (StaticPodOperatorStatus); openshift/library-go pkg/operator/staticpod/controller/installer/installer_controller.go @ 93ac9206a"}
 	operators := func(plural, kind string, ev Evidence) ControlPlaneResource {
-		return ControlPlaneResource{Kind: kind, Path: "/apis/operator.openshift.io/v1/" + plural, Reports: ReportsStaticPods, Effect: "puts a new revision of static pods on masters, one after another, and waits for one that is not Ready", Evidence: ev}
+		return ControlPlaneResource{Kind: kind, Path: "/apis/operator.openshift.io/v1/" + plural, Reports: ReportsStaticPods, Effect: "puts a new revision of static pods on control plane nodes, one after another, and waits for one that is not Ready", Evidence: ev}
 	}
 	installers := func(namespace string) ControlPlaneResource {
-		return ControlPlaneResource{Kind: "Pod", Path: "/api/v1/namespaces/" + namespace + "/pods", Reports: ReportsInstaller, NamePrefix: "installer-", Effect: "puts a revision of static pods on a master", Evidence: static}
+		return ControlPlaneResource{Kind: "Pod", Path: "/api/v1/namespaces/" + namespace + "/pods", Reports: ReportsInstaller, NamePrefix: "installer-", Effect: "puts a revision of static pods on a control plane node", Evidence: static}
 	}
 	deployments := func(namespace, effect, source string) ControlPlaneResource {
 		return ControlPlaneResource{Kind: "Deployment", Path: "/apis/apps/v1/namespaces/" + namespace + "/deployments", Reports: ReportsBundlePublisher, Effect: effect, Evidence: Evidence{Verified, source}}
@@ -131,7 +131,7 @@ func ControlPlaneResources() []ControlPlaneResource {
 			Evidence: Evidence{Verified, "openshift/api config/v1/types_cluster_version.go"},
 		},
 		{
-			Kind: "ClusterOperator", Path: "/apis/config.openshift.io/v1/clusteroperators", Reports: ReportsOperator, Effect: "says how an operator is: many are degraded by a master that is not Ready",
+			Kind: "ClusterOperator", Path: "/apis/config.openshift.io/v1/clusteroperators", Reports: ReportsOperator, Effect: "says how an operator is: many are degraded by a control plane node that is not Ready",
 			Evidence: Evidence{Verified, "openshift/api config/v1/types_cluster_operator.go"},
 		},
 		operators(EtcdOperators, "Etcd", Evidence{Verified, static.Source + "; openshift/cluster-etcd-operator pkg/operator/etcdmemberscontroller/etcdmemberscontroller.go, pkg/etcdcli/health.go @ b4786ae33"}),

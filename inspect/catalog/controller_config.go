@@ -71,7 +71,7 @@ func machineConfigFilePlaces() []Place {
 		old(cloudCA, "CAs with which nodes verify the cloud API", Minor{4, 14}, removed),
 		file("/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt", "the administrator's additional trusted CAs; not in 4.14.0 to 4.14.6", all, templates("@ release-4.12 1d4cfffaa to release-4.22 9027c94cd")),
 		file("/etc/pki/ca-trust/source/anchors/iri-root-ca.crt", internalReleaseCA, since(mco, Minor{4, 21}), internalRelease()),
-		{Ref: carried("/etc/iri-registry/certs/tls.crt"), Role: Serving, Owner: mcoOwner, Writer: "machine-config-controller", Doc: "served by the registry that a cluster without external registry runs on its masters", Lifetimes: internalReleaseLives(),
+		{Ref: carried("/etc/iri-registry/certs/tls.crt"), Role: Serving, Owner: mcoOwner, Writer: "machine-config-controller", Doc: "served by the registry that a cluster without external registry runs on its control plane nodes", Lifetimes: internalReleaseLives(),
 			In: since(mco, Minor{4, 21}), Evidence: internalRelease()},
 		{Ref: carried("/etc/pki/ca-trust/source/anchors/*"), Role: CABundle, Owner: "user", Doc: "CAs that an administrator's MachineConfig brings to nodes, for what runs on the host itself (CRI-O, kubelet, podman), not in containers; a change reboots the nodes, from 4.17 on unless MachineConfiguration spec.nodeDisruptionPolicy says otherwise", In: all,
 			Evidence: Evidence{Verified, mcoRepo + "docs/MachineConfig.md; pkg/daemon/update.go @ release-4.12 1d4cfffaa to release-4.16 7327bb235; pkg/apihelpers/apihelpers.go (defaultClusterPolicies) @ release-4.17 3bdd678e8 to release-4.22 9027c94cd"}},

@@ -132,7 +132,7 @@ func TestThePartsOfUnions(t *testing.T) {
 func TestWhoApprovesNodesThatJoin(t *testing.T) {
 	t.Parallel()
 	row := KubeletRequesters()[0]
-	for _, part := range []string{"on the masters that the installer made a client certificate", "a Machine with that InternalDNS name, without nodeRef and not older than 2 hours"} {
+	for _, part := range []string{"on the control plane nodes that the installer made a client certificate", "a Machine with that InternalDNS name, without nodeRef and not older than 2 hours"} {
 		if !row.ManualApproval || !strings.Contains(row.Doc, part) {
 			t.Errorf("%q is not in %q", part, row.Doc)
 		}

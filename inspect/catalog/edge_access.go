@@ -8,9 +8,9 @@ func accessEdges() []Edge {
 	nodeKubeconfigs := Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/kube-apiserver/node-kubeconfigs.yaml and pkg/operator/nodekubeconfigcontroller/nodekubeconfigcontroller.go @ " + kasRead}
 	kubeconfig := func(name, claim string, presented Ref, server ServerName) Edge {
 		return Edge{
-			ID: "node-kubeconfig-" + name, Part: PartAccess, Verifier: "an administrator on a master", Statement: claim,
+			ID: "node-kubeconfig-" + name, Part: PartAccess, Verifier: "an administrator on a control plane node", Statement: claim,
 			Trust: Ref{Kind: Secret, Namespace: kasTarget, Name: "node-kubeconfigs", Key: name + ".kubeconfig"}, Presented: presented, ServerName: server, Reload: ReloadEachTime, Reader: pki.ReaderGo,
-			Impact: name + ".kubeconfig in /etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/node-kubeconfigs of each master: a way in during an outage",
+			Impact: name + ".kubeconfig in /etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/node-kubeconfigs of each control plane node: a way in during an outage",
 			In:     Range{Component: kas}, Evidence: nodeKubeconfigs,
 		}
 	}
@@ -21,7 +21,7 @@ func accessEdges() []Edge {
 		{
 			ID: "apiserver-node-admin", Part: PartAccess, Verifier: "kube-apiserver", Statement: "kube-apiserver trusts the client certificate in the emergency kubeconfigs",
 			Trust: bundle(kasTarget, "client-ca"), Presented: secret(kasOperator, "node-system-admin-client"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
-			Impact: "the emergency kubeconfigs on masters: localhost, localhost-recovery, lb-int, lb-ext", In: Range{Component: kas}, Evidence: nodeKubeconfigs,
+			Impact: "the emergency kubeconfigs on control plane nodes: localhost, localhost-recovery, lb-int, lb-ext", In: Range{Component: kas}, Evidence: nodeKubeconfigs,
 		},
 		{
 			ID: "apiserver-token-review", Part: PartAccess, Verifier: "kube-apiserver", Statement: "kube-apiserver trusts the OAuth API server that checks tokens",

@@ -91,12 +91,12 @@ func controlPlaneEdges() []Edge {
 		{
 			ID: "apiserver-check-endpoints", Part: PartControlPlane, Verifier: "kube-apiserver", Statement: "kube-apiserver trusts the client certificate of the endpoint checks beside it",
 			Trust: bundle(kasTarget, "client-ca"), Presented: secret(kasTarget, "check-endpoints-client-cert-key"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
-			Impact: "the checks of connections from masters to etcd, openshift-apiserver and the load balancers (podnetworkconnectivitychecks)", In: Range{Component: kas}, Evidence: Evidence{Verified, kubeconfigs.Source + "; pkg/operator/connectivitycheckcontroller/connectivity_check_controller.go @ release-4.22 9c413cd4d"},
+			Impact: "the checks of connections from control plane nodes to etcd, openshift-apiserver and the load balancers (podnetworkconnectivitychecks)", In: Range{Component: kas}, Evidence: Evidence{Verified, kubeconfigs.Source + "; pkg/operator/connectivitycheckcontroller/connectivity_check_controller.go @ release-4.22 9c413cd4d"},
 		},
 		{
 			ID: "apiserver-control-plane-node", Part: PartControlPlane, Verifier: "kube-apiserver", Statement: "kube-apiserver trusts the administrative client certificate of control plane nodes",
 			Trust: bundle(kasTarget, "client-ca"), Presented: secret(kasTarget, "control-plane-node-admin-client-cert-key"), ServerName: NameClient, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
-			Impact: "whatever on masters uses the kubeconfig in the ConfigMap control-plane-node-kubeconfig", In: Range{Component: kas}, Evidence: kubeconfigs,
+			Impact: "whatever on control plane nodes uses the kubeconfig in the ConfigMap control-plane-node-kubeconfig", In: Range{Component: kas}, Evidence: kubeconfigs,
 		},
 		// What the signer of kubelets' certificates is trusted by, before and after it signs one.
 		{

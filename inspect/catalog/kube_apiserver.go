@@ -26,7 +26,7 @@ func kubeAPIServerPlaces() []Place {
 		{Ref: bundle(kasTarget, "user-client-ca"), Role: CABundle, Owner: "user", Writer: kasOwner, Doc: "client CA that an administrator added by APIServer spec.clientCA, a copy", In: all,
 			Evidence: Evidence{Verified, repo + "pkg/operator/configobservation/apiserver/observe_apiserver.go @ " + kasRead}},
 		{Ref: secret(kasTarget, "user-serving-cert-*"), Role: Serving, Owner: "user", Writer: kasOwner, Doc: "an administrator's named serving certificate (APIServer spec.servingCerts), a copy; 000 to 009 are numbers, no revisions", In: all, Evidence: mounted},
-		{Ref: Ref{Kind: Secret, Namespace: kasTarget, Name: "node-kubeconfigs"}, Role: Kubeconfig, Owner: kasOwner, Doc: "the emergency administrator's kubeconfigs that lie on masters: localhost, localhost-recovery, lb-int, lb-ext", Lifetimes: systemAdmin(), In: all,
+		{Ref: Ref{Kind: Secret, Namespace: kasTarget, Name: "node-kubeconfigs"}, Role: Kubeconfig, Owner: kasOwner, Doc: "the emergency administrator's kubeconfigs that lie on control plane nodes: localhost, localhost-recovery, lb-int, lb-ext", Lifetimes: systemAdmin(), In: all,
 			Evidence: Evidence{Verified, repo + "pkg/operator/nodekubeconfigcontroller/nodekubeconfigcontroller.go @ " + kasRead}},
 		{Ref: Ref{Kind: Secret, Namespace: kasTarget, Name: "localhost-recovery-client-token"}, Role: Token, Owner: kasOwner, Writer: "kube-controller-manager", Doc: "service account token for recovery, with the CA beside it", In: all, Evidence: mounted},
 		{Ref: Ref{Kind: Secret, Namespace: kasTarget, Name: "webhook-authenticator", Key: "kubeConfig"}, Role: Kubeconfig, Owner: "authentication-operator", Writer: kasOwner, Doc: "how kube-apiserver calls the OAuth API server to check tokens, a copy; with Authentication spec.type None an administrator's own webhook (spec.webhookTokenAuthenticator), with OIDC (4.19+) not there, but from 4.23 on with the preview ExternalOIDCExternalClaimsSourcing it is", Lifetimes: authenticator(), In: all, Evidence: mounted},
@@ -34,7 +34,7 @@ func kubeAPIServerPlaces() []Place {
 			Evidence: Evidence{Verified, repo + "pkg/operator/configobservation/auth/webhook_authenticator.go @ " + kasRead}},
 		{Ref: bundle(userConfig, "admin-kubeconfig-client-ca"), Role: CABundle, Owner: "installer", Doc: "kube-apiserver accepts the installer's admin kubeconfig by it; replaced by hand only", In: all,
 			Evidence: Evidence{Verified, repo + "bindata/bootkube/manifests/configmap-admin-kubeconfig-client-ca.yaml @ release-4.12 0217c88fb and 4.22 9c413cd4d; openshift/installer pkg/asset/tls/adminkubeconfig.go"}},
-		{Ref: bundle(managed, "kubelet-bootstrap-kubeconfig"), Role: CABundle, Owner: "installer", Doc: "kube-apiserver accepts the first masters' bootstrap kubeconfig by it; valid 10 years, never rotated", In: all,
+		{Ref: bundle(managed, "kubelet-bootstrap-kubeconfig"), Role: CABundle, Owner: "installer", Doc: "kube-apiserver accepts the first control plane nodes' bootstrap kubeconfig by it; valid 10 years, never rotated", In: all,
 			Evidence: Evidence{Verified, repo + "bindata/bootkube/manifests/configmap-kubelet-bootstrap-kubeconfig-ca.yaml @ release-4.12 0217c88fb and 4.22 9c413cd4d; openshift/installer pkg/asset/tls/kubelet.go"}},
 		vaultCA(Ref{Kind: Secret, Namespace: kasTarget, Name: "encryption-config"}, "kube-apiserver", kasOwner, kas, repo+"pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ release-4.23 and release-5.0 440392249"),
 	}

@@ -131,12 +131,12 @@ func kubeAPIServerSignerPlaces() []Place {
 		leaf(secret(kasTarget, "control-plane-node-admin-client-cert-key"), Client, "administrative client certificate of control plane nodes (system:masters)", month),
 		leaf(secret(kasTarget, "check-endpoints-client-cert-key"), Client, "client certificate of the endpoint checks beside kube-apiserver", month),
 
-		signer("node-system-admin-signer", "signs the emergency administrator's certificate that lies on masters", []Lifetime{
+		signer("node-system-admin-signer", "signs the emergency administrator's certificate that lies on control plane nodes", []Lifetime{
 			rotated(kasOwner, year, 292*day, between(kas, Minor{4, 12}, Minor{4, 19}).before(threeYears()), admin),
 			rotated(kasOwner, 3*year, 876*day, since(kas, Minor{4, 19}).since(threeYears()), admin),
 		}),
 		ca(bundle(kasOperator, "node-system-admin-ca"), "kube-apiserver verifies the emergency administrator's client certificate with it"),
-		leaf(secret(kasOperator, "node-system-admin-client"), Client, "the emergency administrator's certificate (system:admin), built into the kubeconfigs on masters", systemAdmin()),
+		leaf(secret(kasOperator, "node-system-admin-client"), Client, "the emergency administrator's certificate (system:admin), built into the kubeconfigs on control plane nodes", systemAdmin()),
 	}
 }
 

@@ -60,7 +60,7 @@ func machineConfigPlaces() []Place {
 		{Ref: secret(mcoTarget, "machine-config-server-ca"), Role: Signer, Owner: mcoOwner, Doc: "signs the machine config server's certificate", In: from419, Evidence: rotates, Lifetimes: server[1:]},
 		{Ref: bundle(mcoTarget, "machine-config-server-ca"), Role: CABundle, Owner: mcoOwner, Writer: "machine-config-controller, or oc", Doc: "booting machines verify the machine config server with it; only where openshift-machine-api has a MachineSet when machine-config-controller starts, or `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` was run: else with kube-system/root-ca", In: from419, Evidence: rotates},
 		{Ref: secret(mcoTarget, "machine-config-server-tls"), Role: Serving, Owner: mcoOwner, Doc: "served by the machine config server on port 22623, which booting machines ask for their Ignition", In: all, Evidence: rotates, Lifetimes: server},
-		{Ref: secret(mcoTarget, "internal-release-image-tls"), Role: Serving, Owner: mcoOwner, Doc: "served by the registry that a cluster without external registry runs on its masters", Lifetimes: internalReleaseLives(), In: since(mco, Minor{4, 21}), Evidence: internalRelease()},
+		{Ref: secret(mcoTarget, "internal-release-image-tls"), Role: Serving, Owner: mcoOwner, Doc: "served by the registry that a cluster without external registry runs on its control plane nodes", Lifetimes: internalReleaseLives(), In: since(mco, Minor{4, 21}), Evidence: internalRelease()},
 		{Ref: userData("*-user-data"), Role: CABundle, Owner: "installer", Doc: "the Ignition stub of new machines, with the CA of the machine config server; `oc adm ocp-certificates update-ignition-ca-bundle-for-machine-config-server` puts a new one there, and stops at a stub with two CAs; it needs Secret machine-config-server-ca", In: to418,
 			Evidence: Evidence{Verified, command.Source + "; no such secret in " + mcoRepo + "pkg and manifests of release-4.12 to 4.18"}},
 		{Ref: userData("*-user-data"), Role: CABundle, Owner: "installer", Writer: "machine-config-controller for a new CA", Doc: "the Ignition stub of new machines, with the CA of the machine config server; kept up where the Machine API has a MachineSet, else `oc adm ocp-certificates update-ignition-ca-bundle-for-machine-config-server` puts it there; neither changes a stub with two CAs", In: from419, Evidence: rotates},
@@ -85,7 +85,7 @@ func internalRelease() Evidence {
 }
 
 // internalReleaseCA is what the files of that registry's CA are for.
-const internalReleaseCA = "the machine config server's CA, with which all nodes verify the registry that a cluster without external registry runs on its masters; in 4.21, where openshift-machine-api has a MachineSet, not the CA that signed the registry's certificate"
+const internalReleaseCA = "the machine config server's CA, with which all nodes verify the registry that a cluster without external registry runs on its control plane nodes; in 4.21, where openshift-machine-api has a MachineSet, not the CA that signed the registry's certificate"
 
 // internalReleaseLives is the lifetime of what that registry serves.
 func internalReleaseLives() []Lifetime {

@@ -68,10 +68,10 @@ func nodeKubeletPlaces() []Place {
 		byDaemon("/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem", "CAs with which the node verifies the cloud API; part of a rendered MachineConfig", Range{Component: mco, To: Minor{4, 13}}, template),
 		byDaemon("/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem", "CAs with which the node verifies the cloud API", since(mco, Minor{4, 14}), writer),
 		byDaemon("/etc/pki/ca-trust/source/anchors/iri-root-ca.crt", internalReleaseCA, since(mco, Minor{4, 21}), internalRelease()),
-		{Ref: file("/etc/iri-registry/certs/tls.crt"), Role: Serving, Owner: mcoOwner, Writer: daemon, Doc: "served by the registry that a cluster without external registry runs on its masters", Lifetimes: internalReleaseLives(), In: since(mco, Minor{4, 21}), Evidence: internalRelease()},
-		place("/etc/pki/tls/certs/ca-bundle.crt", CABundle, "RHCOS", "the system's trusted CAs and the administrator's: a link to /etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem; nodes with RHEL 10 or CentOS Stream 10 (the default from 5.0 on, of OKD from 4.22 on) have only that", all,
+		{Ref: file("/etc/iri-registry/certs/tls.crt"), Role: Serving, Owner: mcoOwner, Writer: daemon, Doc: "served by the registry that a cluster without external registry runs on its control plane nodes", Lifetimes: internalReleaseLives(), In: since(mco, Minor{4, 21}), Evidence: internalRelease()},
+		place("/etc/pki/tls/certs/ca-bundle.crt", CABundle, "RHCOS", "the system's trusted CAs and the administrator's", all,
 			Evidence{Verified, "openshift/origin tls/ownership/ownership.md @ 01860260f"}),
-		place("/etc/pki/tls/cert.pem", CABundle, "RHCOS", "the system's trusted CAs and the administrator's", all,
+		place("/etc/pki/tls/cert.pem", CABundle, "RHCOS", "the system's trusted CAs and the administrator's: a link to /etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem; nodes with RHEL 10 or CentOS Stream 10 (the default from 5.0 on, of OKD from 4.22 on) have only that", all,
 			Evidence{Verified, "openshift/origin tls/ownership/ownership.md @ 01860260f"}),
 	}
 }

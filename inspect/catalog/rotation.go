@@ -94,7 +94,7 @@ func etcdSignerTriggers() []Trigger {
 			Doc: "no operator renews it; certrot does not trigger it. By hand, as documented for 4.16: copy openshift-etcd/NAME, which all members trust already, over this, and wait until the cluster is stable: " +
 				`oc get secret NAME -n openshift-etcd -o json | jq 'del(.type, .metadata["namespace","creationTimestamp","resourceVersion","selfLink","uid"])' | oc apply -n openshift-config -f -; oc adm wait-for-stable-cluster --minimum-stable-period 2m. ` +
 				"Without .type: of clusters born with 4.6 or earlier it is SecretTypeTLS, which can't be changed, and the documented command, which keeps it, is refused. " +
-				"Only where openshift-etcd/NAME is near its own end (annotation " + AnnotationNotAfter + "), or is the one that was copied here before, first delete it, and wait until etcd's new revision is on all masters",
+				"Only where openshift-etcd/NAME is near its own end (annotation " + AnnotationNotAfter + "), or is the one that was copied here before, first delete it, and wait until etcd's new revision is on all control plane nodes",
 			In: between(etcd, Minor{4, 16}, Minor{4, 16}), Evidence: Evidence{Verified, src + "; openshift/openshift-docs modules/rotating-certificate-authority.adoc @ 223de68b; " + etcdRepo + "docs/etcd-tls-assets.md @ release-4.16"},
 		},
 		{

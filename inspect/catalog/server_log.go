@@ -56,7 +56,7 @@ func ServerLogs() []ServerLog {
 	}
 	openShift := apiServer("apiserver-refused", kasTarget, "logLevel Trace", "{} verify api-int", PartAPIInt, Range{Component: kas}, Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/kube-apiserver/pod.yaml @ c813e820b"})
 	openShift.Balanced = true
-	openShift.Evidence.Source += "; HAProxy on masters passes on TCP by its own address: " + mcoRepo + "templates/master/00-master/on-prem/files/haproxy-haproxy.yaml @ 249c7bfc7"
+	openShift.Evidence.Source += "; HAProxy on control plane nodes passes on TCP by its own address: " + mcoRepo + "templates/master/00-master/on-prem/files/haproxy-haproxy.yaml @ 249c7bfc7"
 	return []ServerLog{
 		openShift,
 		apiServer("kubeadm-apiserver-refused", "kube-system", "--v=5", "{} verify nodes control-plane", PartControlPlane, Range{Component: Kubernetes}, Evidence{Field, "kubernetes/kubernetes cmd/kubeadm/app/phases/controlplane/manifests.go v1.35.4"}),

@@ -19,6 +19,8 @@ type Finding struct {
 	At        []pki.Location // what it is about
 	Expired   bool           // what is presented has expired
 	MissingCA string         // fingerprint of the CA that a verifier lacks; empty: none, or not known
+	// Beside: it proves causes of the others, and names their nodes, and is in no problem: a filter leaves it out.
+	Beside bool
 }
 
 // Problem is what one or several findings are about.
@@ -27,13 +29,15 @@ type Problem struct {
 	ID string
 	// Assessment is what people read: the Reason names no node or object where Names do.
 	assess.Assessment
-	// Findings are indexes into what was folded, in its order. Each finding is in one problem.
+	// Findings are indexes into what was folded, in its order. Each finding is in one problem, but those Beside.
 	Findings []int
 	// Nodes and Objects are all that the findings are about, each once, in their order.
 	Nodes, Objects []string
 	// Named: Reason is a title that Names complete.
 	Named    bool
 	names    []string
+	told     []string // names with what is said of each; nil: names
+	beside   []string // nodes of the same cause's findings that are in no problem
 	platform bool
 	first    string // ID of the cause that is repaired before
 }
@@ -45,9 +49,14 @@ func Fold(hints inspect.Hints, findings []Finding) []Problem {
 	rows := symptoms()
 	proven := rows.proven(findings)
 	index := map[key]int{}
+	beside := map[key][]string{}
 	var out []Problem
 	for i := range findings {
 		k := rows.key(&findings[i], proven)
+		if findings[i].Beside {
+			beside[k] = append(beside[k], findings[i].nodes()...)
+			continue
+		}
 		n, ok := index[k]
 		if !ok {
 			n = len(out)
@@ -55,6 +64,9 @@ func Fold(hints inspect.Hints, findings []Finding) []Problem {
 			out = append(out, Problem{ID: k.cause, platform: k.platform})
 		}
 		out[n].Findings = append(out[n].Findings, i)
+	}
+	for k, n := range index {
+		out[n].beside = beside[k]
 	}
 	for i := range out {
 		out[i].describe(hints, findings, rows)
@@ -299,11 +311,16 @@ func (p *Problem) describe(hints inspect.Hints, findings []Finding, rows symptom
 			names.add(ofObjects...)
 		}
 	}
+	if named && row.cause.OfNodes && len(nodes.list) == 0 { // the title is the same, whatever is chosen
+		nodes.add(p.beside...)
+		names.add(p.beside...)
+	}
 	p.Nodes, p.Objects, p.names = nodes.list, objects.list, names.list
 	if !named {
 		return // the finding says more than the row, or something else
 	}
 	p.Reason, p.Named, p.first = row.cause.Title, true, row.cause.First
+	p.countRequests(findings)
 	p.Impact = cmp.Or(row.cause.Impact, p.Impact)
 	if row.cause.Remediation != "" {
 		p.Remediation = assess.FixedCommand(hints.Next(row.cause.Remediation))
@@ -331,6 +348,9 @@ func (d *distinct) add(names ...string) {
 // Names are what the findings of a problem are about, those of its worst finding first, as they may
 // stand in a line: nodes, and objects where a finding is about no node.
 func (p *Problem) Names() []string {
+	if p.told != nil {
+		return p.told
+	}
 	out := make([]string, len(p.names))
 	for i, n := range p.names {
 		out[i] = foreign.Name(n)

@@ -138,12 +138,15 @@ func csrFinding(f *inspect.Facts, requests []inspect.SigningRequest, nodes map[s
 	case first.Request != nil:
 		what += fmt.Sprintf(" (%s)", pki.Quoted(first.Request.Subject))
 	}
-	reason := foreign.Name(act.Object.Name) + more(len(requests)-1, "request")
+	csrs, names := "1 CSR", ": "+foreign.Name(act.Object.Name)
+	if others := len(requests) - 1; others > 0 {
+		csrs, names = fmt.Sprintf("%d CSRs", len(requests)), fmt.Sprintf("%s +%d", names, others)
+	}
 	describe := assess.Command(inspect.RequestNames, "kubectl describe csr %s", act.Object.Name)
 	switch first.Condition {
 	case inspect.Pending:
-		finding.Reason = fmt.Sprintf("%s pending for %s", reason, strings.TrimSuffix(ago(waitedUntil(f), first.Since), " ago"))
-		finding.Impact = "the CSR's requester gets no certificate: servers refuse it once it has no valid one"
+		finding.Reason = fmt.Sprintf("%s pending for %s%s", csrs, strings.TrimSuffix(ago(waitedUntil(f), first.Since), " ago"), names)
+		finding.Impact = "the CSR's requestor gets no certificate: servers refuse it once it has no valid one"
 		finding.Evidence = fmt.Sprintf("%s pending since %s", what, when(waitedUntil(f), first.Since))
 		finding.Remediation = before(describe.Saying("look at who requests what"), "")
 		if several {
@@ -157,15 +160,15 @@ func csrFinding(f *inspect.Facts, requests []inspect.SigningRequest, nodes map[s
 		}
 		finding.Remediation = answering(f, finding.Remediation, act, nodes, tries)
 	case inspect.Approved:
-		finding.Reason = fmt.Sprintf("%s approved %s, no certificate issued", reason, ago(waitedUntil(f), first.Since))
-		finding.Impact = "the CSR's requester gets no certificate: servers refuse it once it has no valid one"
+		finding.Reason = fmt.Sprintf("%s approved %s, no certificate issued%s", csrs, ago(waitedUntil(f), first.Since), names)
+		finding.Impact = "the CSR's requestor gets no certificate: servers refuse it once it has no valid one"
 		finding.Evidence = fmt.Sprintf("%s approved %s, but no certificate was issued", what, when(waitedUntil(f), first.Since))
 		finding.Remediation = describe.Saying("find out why the signer does not work: for kubernetes.io signers that is kube-controller-manager")
 	default:
 		condition := strings.ToLower(string(first.Condition))
 		finding.Severity = assess.Info
-		finding.Reason = fmt.Sprintf("%s %s %s", reason, condition, ago(waitedUntil(f), first.Since))
-		finding.Impact = "the CSR's requester got no certificate"
+		finding.Reason = fmt.Sprintf("%s %s %s%s", csrs, condition, ago(waitedUntil(f), first.Since), names)
+		finding.Impact = "the CSR's requestor got no certificate"
 		finding.Evidence = fmt.Sprintf("%s %s %s: %s", what, condition, when(waitedUntil(f), first.Since), pki.Quoted(first.Reason))
 	}
 	return finding

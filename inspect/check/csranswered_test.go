@@ -31,7 +31,7 @@ func TestARequestBesideAnAnsweredOneIsNotApprovedByACommand(t *testing.T) {
 		s.Cluster.Versions.Cluster = "4.16.3"
 		found := false
 		for _, finding := range csrAnswered(inspect.NewFacts(s, inspecttest.Noon, 0)) {
-			if next := finding.Remediation; strings.HasPrefix(finding.Reason, "csr-thief") {
+			if next := finding.Remediation; strings.Contains(finding.Reason, ": csr-thief") {
 				found = true
 				if approve := strings.Contains(next.ThenRun, "certificate approve csr-thief"); approve != approves || !approves && !strings.Contains(next.Then, "csr-kubelet") {
 					t.Errorf("beside one %q: %q, %q", condition, next.Then, next.ThenRun)

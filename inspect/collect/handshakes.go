@@ -130,7 +130,7 @@ func (h Handshakes) fromOwnNode(ctx context.Context, r *round, all []*server, re
 	for _, v := range own {
 		if !slices.Contains(read, v.of.Name) {
 			v.problem = v.handshakeFrom("")
-			v.problem.Problem = "neither the node nor a master was read, from which it could be asked"
+			v.problem.Problem = "neither the node nor a control plane node was read, from which it could be asked"
 			r.found = append(r.found, v.problem)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/cause"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/check"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -39,8 +40,12 @@ type Inventory struct {
 	References     []Reference `json:"references"`
 	Exposed        []Exposed   `json:"exposed"`
 	Findings       []Finding   `json:"findings"`
+	Causes         []Cause     `json:"causes"`
 	Gaps           []Gap       `json:"gaps"`
 	noControlPlane bool
+	hints          inspect.Hints
+	beside         []cause.Finding // that are not among Findings
+	found          bool            // see Found
 }
 
 // LacksControlPlaneNodes reports whether nodes are from a file that has none with a kube-apiserver,
@@ -290,7 +295,7 @@ func NewInventory(ctx context.Context, f *inspect.Facts, fi Filter) Inventory {
 	inv := Inventory{
 		APIVersion: APIVersion, Kind: inventoryKind, Taken: s.Taken, Now: f.Now, Cluster: ClusterOf(s.Cluster),
 		Reads: []Read{}, Certificates: []Cert{}, Bundles: []Bundle{},
-		Requests: []Request{}, Nodes: []Node{}, Reported: []Reported{}, References: []Reference{}, Exposed: []Exposed{}, Findings: []Finding{}, Gaps: []Gap{},
+		Requests: []Request{}, Nodes: []Node{}, Reported: []Reported{}, References: []Reference{}, Exposed: []Exposed{}, Findings: []Finding{}, Gaps: []Gap{}, hints: s.Hints,
 	}
 	for _, r := range s.Reads {
 		inv.Reads = append(inv.Reads, Read{r.What, r.Where, r.Objects, r.Skipped, r.Note, assess.Advise(r.Next)})
@@ -351,8 +356,11 @@ func NewInventory(ctx context.Context, f *inspect.Facts, fi Filter) Inventory {
 	for _, found := range check.Judge(ctx, f) {
 		if entry, ok := findingEntry(found, fi, objects, chosen); ok {
 			inv.Findings = append(inv.Findings, entry)
+		} else {
+			inv.beside = append(inv.beside, cause.Finding{Assessment: found.Assessment, At: found.At, Beside: true})
 		}
 	}
+	inv.Causes = inv.causes()
 	return inv
 }
 

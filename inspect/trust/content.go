@@ -22,7 +22,7 @@ func (j *judge) aggregates(e catalog.Edge, all []inspect.DerivedBundle) []Claim 
 			c.Status, c.Missing, c.Reason = assess.Fail, m.Missing[0], "lacks "+subjects(m.Missing)+" of "+strings.Join(m.Sources, ", ")
 			if j.justMade(m.Missing) {
 				c.Status = assess.Unknown // an ordinary rotation is no harm
-				c.Reason += ", made within the hour: copies follow in minutes, kube-root-ca.crt once kube-controller-manager runs in a new revision on every master"
+				c.Reason += ", made within the hour: copies follow in minutes, kube-root-ca.crt once kube-controller-manager runs in a new revision on every control plane node"
 			}
 		case len(m.Skipped) > 0:
 			c.Skipped, c.Reason = m.Skipped, "lacks "+subjects([]*pki.Cert{m.Skipped[0].Cert})

@@ -99,7 +99,7 @@ func (j *judge) otherServers(c *Claim, owner string, presented []identity) {
 		other.Chain, other.Server, other.Status, other.Reason, other.Missing, other.From, other.NextUnknown = chain, server, assess.Pass, "", nil, time.Time{}, false
 		j.decide(&other)
 		if j.elsewhere(&other, owner, s); assess.WorstFirst(other.Status, c.Status) < 0 {
-			other.Reason = "by " + s.node + ", one of the masters: " + other.Reason
+			other.Reason = "by " + s.node + ", one of the control plane nodes: " + other.Reason
 			*c = other
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // JoiningNode says whether a node that is added now would join: by the edges of who
 // verifies what when a node is added.
 func JoiningNode(f *inspect.Facts, claims []Claim) RestartAnswer {
-	out := RestartAnswer{Assessment: assess.Assessment{ID: "new-node", Status: assess.Pass, Subject: "a node that is added", Reason: "the catalog has no edge for nodes that are added to this kind of cluster"}, NotNeeded: true}
+	out := RestartAnswer{Assessment: assess.Assessment{ID: "new-node", Status: assess.Pass, Subject: "a node that is added", Reason: "no check is known for nodes that are added to this kind of cluster"}, NotNeeded: true}
 	if hosted := catalog.InHostingCluster(catalog.InternalLoadBalancerServing(), f.Snapshot.Cluster.Topology); !f.Snapshot.Cluster.Versions.NotOpenShift && !hosted {
 		out.NotNeeded, out.Status, out.Reason = false, assess.Unknown, "what new nodes are given was not read: Secrets and ConfigMaps of openshift-machine-config-operator and openshift-machine-api"
 		out.Remediation = assess.Advise(f.Hints().Unread(inspect.MayList("secrets", "openshift-machine-config-operator"), inspect.MayList("configmaps", "openshift-machine-config-operator"), inspect.MayList("secrets", "openshift-machine-api")))
@@ -57,7 +57,7 @@ func userAccess(f *inspect.Facts) (out RestartAnswer) {
 		out.Reason, out.Remediation = "your kubeconfig was not read", assess.Advise(f.Hints().UnreadRestart("{} verify restart-safe, with it"))
 		return out
 	}
-	out.Remediation = assess.Advise("keep one: on OpenShift the installer's auth/kubeconfig, or on a master " +
+	out.Remediation = assess.Advise("keep one: on OpenShift the installer's auth/kubeconfig, or on a control plane node " +
 		"/etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/node-kubeconfigs/localhost-recovery.kubeconfig; of kubeadm /etc/kubernetes/admin.conf")
 	if a.Presents != inspect.CredentialCertificate {
 		out.Status, out.Reason = assess.Fail, "your kubeconfig presents "+cmp.Or(a.How, "nothing")+" and no client certificate: a credential that another server than kube-apiserver checks is refused when that server is down"

@@ -128,13 +128,13 @@ const (
 func RestartQuestions() []RestartQuestion {
 	return []RestartQuestion{
 		{ownLoads, "its kubeconfig loads", "LOADS"},
-		{resolves, "the API server's name resolves on it", "RESOLVES"},
-		{trusts, "it trusts the API server's certificate", "TRUSTS"},
+		{resolves, "the API server's name resolves on it", "DNS"},
+		{trusts, "it trusts the API server's certificate", "CA"},
 		{clientCert, "its client certificate is valid", "CERT"},
 		{ownNode, "it may get its own Node", "NODE"},
 		{ownLease, "it may get its own Lease", "LEASE"},
 		{bootstrapLoads, "its bootstrap kubeconfig loads", "B-LOADS"},
-		{bootstrapTrust, "by that one, it trusts the API server too", "B-TRUSTS"},
+		{bootstrapTrust, "by that one, it trusts the API server too", "B-CA"},
 		{bootstrapToken, "its bootstrap token is accepted", "TOKEN"},
 	}
 }

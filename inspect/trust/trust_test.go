@@ -168,7 +168,7 @@ func TestServedGoesFirst(t *testing.T) {
 		w.s.Served = append(w.s.Served, inspect.Served{Node: "n1", Of: "m2", Server: catalog.ListenerAPIServer, Address: "10.0.0.2:6443", Name: "api-int.example.com", Chain: f.Content.Certs})
 	}
 	claims = w.judge(e.ID)
-	if len(claims) != 1 || claims[0].Status != assess.Fail || claims[0].Server != "10.0.0.2:6443" || !strings.Contains(claims[0].Reason, "by m2, one of the masters") {
+	if len(claims) != 1 || claims[0].Status != assess.Fail || claims[0].Server != "10.0.0.2:6443" || !strings.Contains(claims[0].Reason, "by m2, one of the control plane nodes") {
 		t.Errorf("got %+v", claims)
 	}
 }

@@ -27,11 +27,11 @@ func printPlan(out io.Writer, a *Execution, p *remediate.Plan) error {
 		if c.Versions.Cluster != "" {
 			what = "  " + ui.Product(c.Versions.Cluster) + " " + c.Versions.Cluster
 		}
-		ui.Printf(w, "Cluster  %s%s\n", c.Server, what)
+		ui.WrapLine(w, "Cluster  ", c.Server+what)
 	}
 	ui.PrintUnauthenticated(w, c.Unauthenticated)
 	if c.Synthetic != "" {
-		ui.Printf(w, "         SYNTHETIC DATA: %s\n", c.Synthetic)
+		ui.Wrap(w, "         ", "SYNTHETIC DATA: "+c.Synthetic)
 	}
 	ui.PrintUnreviewed(w, c.Versions.WhyUnreviewed())
 	a.PrintBasis(w, p)
@@ -40,9 +40,10 @@ func printPlan(out io.Writer, a *Execution, p *remediate.Plan) error {
 	}
 	if p.Empty() {
 		printUnknown(w, p)
-		ui.Printf(w, "\n%s\n", noChanges(p))
+		ui.Printf(w, "\n")
+		ui.WrapLine(w, "", noChanges(p))
 		for _, n := range unhealthyNodes(p) {
-			ui.Printf(w, "  %s  %s\n", n.Name, state(n, p.Basis.NodeHealth(n)))
+			ui.WrapLine(w, "  "+ui.Clean(n.Name)+"  ", state(n, p.Basis.NodeHealth(n)))
 		}
 		_, err := io.WriteString(out, ui.CleanLines(w.String()))
 		return err

@@ -70,7 +70,7 @@ func (o *Options) NewSession(ctx context.Context, names []string) (*Session, err
 	}
 	if w.All && w.Conn == nil {
 		return nil, cli.WithHint(fmt.Errorf("nodes can't be listed without the API server: %w", w.NoAPI),
-			"where your kubeconfig lacks the new CA (x509): --api-ca-from ssh://core@MASTER. With no API server at all, name them with --nodes, masters first: each is asked itself whether the API server takes its kubelet again, before the next one; the CA comes from --ca-file then")
+			"where your kubeconfig lacks the new CA (x509): --api-ca-from ssh://core@MASTER. With no API server at all, name them with --nodes, control plane nodes first: each is asked itself whether the API server takes its kubelet again, before the next one; the CA comes from --ca-file then")
 	}
 	if w.Conn != nil && !c.Local {
 		var unlisted *connect.UnlistedError // those that were named are what the run is about
@@ -127,7 +127,7 @@ func (o *Options) emergency(ctx context.Context, sc *pki.Scanner) (*connect.Conn
 		flags.KubeConfig, flags.Timeout, flags.WrapConfigFn = &path, o.Config.Timeout, o.Config.WrapConfigFn
 		conn, err := connect.Connect(ctx, o.App, flags, sc, o.Purpose)
 		if err == nil {
-			_, _ = fmt.Fprintf(o.App.Streams.ErrOut, "The API is asked by this master's %s.\n", path)
+			_, _ = fmt.Fprintf(o.App.Streams.ErrOut, "The API is asked by this control plane node's %s.\n", path)
 			return conn, nil
 		}
 		errs = append(errs, fmt.Errorf("%s: %w", path, err))
@@ -135,7 +135,7 @@ func (o *Options) emergency(ctx context.Context, sc *pki.Scanner) (*connect.Conn
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	return nil, errors.New("--local asks no API server unless --kubeconfig or KUBECONFIG names one, or the machine is a master with kubeconfigs of its own: " + strings.Join(catalog.EmergencyKubeconfigs(), ", "))
+	return nil, errors.New("--local asks no API server unless --kubeconfig or KUBECONFIG names one, or the machine is a control plane node with kubeconfigs of its own: " + strings.Join(catalog.EmergencyKubeconfigs(), ", "))
 }
 
 // Filter leaves only some of the nodes to be read.

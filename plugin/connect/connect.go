@@ -198,7 +198,7 @@ func explain(called string, c *Connection, err error) error {
 	case errors.As(err, &unknown) && unknown.Cert != nil:
 		return cli.WithHint(fmt.Errorf("%w\n  %s presents a certificate issued by %s (sha256 %s), which the CA in your kubeconfig (context %q) does not verify",
 			wrapped, c.Server, foreign.QuotedName(unknown.Cert.Issuer.String()), pki.FingerprintOf(unknown.Cert.Raw), c.Context),
-			"if the load balancer's CA was rotated, your kubeconfig needs the new one: %s fix-kubeconfig --api-ca-from ssh://core@MASTER brings it. On a master, localhost-recovery.kubeconfig in %s still works",
+			"if the load balancer's CA was rotated, your kubeconfig needs the new one: %s fix-kubeconfig --api-ca-from ssh://core@MASTER brings it. On a control plane node, localhost-recovery.kubeconfig in %s still works",
 			called, catalog.NodeKubeconfigs)
 	case errors.As(err, &hostname):
 		return cli.WithHint(wrapped, "the server's certificate is for other names: check the server in your kubeconfig, or a proxy between")
@@ -224,5 +224,5 @@ func unauthorized(c *Connection, err error) error {
 		why = "the credentials of context %q are refused. Tokens of oc login are refused although they are good while the pod network or the authentication operator is down; client certificates are not"
 	}
 	return cli.WithHint(fmt.Errorf("%w\n  "+why, err, c.Context),
-		"log in again; where that fails too, take a kubeconfig with a client certificate: the installer's auth/kubeconfig, or on a master one of those in %s, localhost-recovery.kubeconfig first: sudo oc --kubeconfig FILE get nodes", catalog.NodeKubeconfigs)
+		"log in again; where that fails too, take a kubeconfig with a client certificate: the installer's auth/kubeconfig, or on a control plane node one of those in %s, localhost-recovery.kubeconfig first: sudo oc --kubeconfig FILE get nodes", catalog.NodeKubeconfigs)
 }

@@ -21,7 +21,7 @@ import (
 )
 
 // MasterCAUsage is the help of --api-ca-from.
-const MasterCAUsage = "Master to read the CAs from: ssh://[USER@]HOST[:PORT]."
+const MasterCAUsage = "Control plane node to read the CAs from: ssh://[USER@]HOST[:PORT]."
 
 // masterCA prints the CAs that a master has for kube-apiserver: those of the emergency
 // administrator's kubeconfig, which are kept current without a rollout, else those of
@@ -42,7 +42,7 @@ for bundle in $2; do
 	fi
 done
 [ -n "$newest" ] || newest=$3
-[ -r "$newest" ] || { echo "neither $file nor $2 nor $3 is there: is this a master?" >&2; exit 1; }
+[ -r "$newest" ] || { echo "neither $file nor $2 nor $3 is there: is this a control plane node?" >&2; exit 1; }
 cat "$newest"
 `
 

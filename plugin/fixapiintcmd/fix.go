@@ -77,7 +77,7 @@ Exit codes: 0 done, or already up to date; 1 a dry run would change something; 2
 		Example: templates.Examples(strings.ReplaceAll(`  # What would be done in the whole cluster, and why
   {} fix-api-int --via ssh --dry-run=client
 
-  # Do it; first the masters alone
+  # Do it; first the control plane nodes alone
   {} fix-api-int --via ssh --only masters
   {} fix-api-int --via ssh --max-unavailable 10%
 
@@ -91,7 +91,7 @@ Exit codes: 0 done, or already up to date; 1 a dry run would change something; 2
   # As a script for the node's console
   {} fix-api-int --nodes worker-1 --ca-file kube-apiserver-server-ca.crt --emit-script scripts
 
-  # On the node itself, without the API, with a CA copied from a master
+  # On the node itself, without the API, with a CA copied from a control plane node
   {} fix-api-int --local --ca-file kube-apiserver-server-ca.crt`, "{}", app.ProgramName)),
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

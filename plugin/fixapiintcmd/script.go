@@ -128,7 +128,7 @@ func (o *fixOptions) emitFor(ctx context.Context, w *apply.Session, fix apiint.R
 	for _, n := range p.Notes {
 		ui.Printf(o.App.Streams.ErrOut, "%s\n", ui.Clean(n.Text))
 	}
-	ui.Printf(o.App.Streams.ErrOut, "Read it, copy it to its node, and there, as root: sh FILE --dry-run; sh FILE; back: sh FILE undo. One node after another, masters first; each is to be Ready before the next.\n")
+	ui.Printf(o.App.Streams.ErrOut, "Read it, copy it to its node, and there, as root: sh FILE --dry-run; sh FILE; back: sh FILE undo. One node after another, control plane nodes first; each is to be Ready before the next.\n")
 	return nil
 }
 

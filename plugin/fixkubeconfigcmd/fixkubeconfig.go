@@ -63,10 +63,10 @@ func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Comma
 
 It adds the CAs that the cluster publishes to certificate-authority-data of the current context's cluster, in the file in which that cluster is. CAs that are there and have not expired are kept; nothing else in the file changes. The CA must verify the certificate that the API server presents: where that can't be checked, nothing is written. The file as it was is kept beside it.
 
-Where the API answers already, the CA is that of the ConfigMap openshift-config-managed/kube-apiserver-server-ca. Where it does not, it comes from a master by ssh, whose host key is checked, or from a file.
+Where the API answers already, the CA is that of the ConfigMap openshift-config-managed/kube-apiserver-server-ca. Where it does not, it comes from a control plane node by ssh, whose host key is checked, or from a file.
 
 Exit codes: 0 done, or already up to date; 1 a dry run would change something; 2 usage or no access; 4 the write failed; 5 refused, or not confirmed.`, "{}", app.ProgramName),
-		Example: templates.Examples(strings.ReplaceAll(`  # The CA from a master
+		Example: templates.Examples(strings.ReplaceAll(`  # The CA from a control plane node
   {} fix-kubeconfig --api-ca-from ssh://core@master-0.example.com
 
   # The CA from a file
@@ -300,7 +300,7 @@ func (o *ownOptions) ca(ctx context.Context, own *ownConfig, served []*pki.Cert)
 			fmt.Fprintf(&presented, "\n  presented %d: %s, issued by %s, sha256 %s, until %s", i+1, pki.Foreign(c.Subject), pki.Foreign(c.Issuer), c.Fingerprint, c.NotAfter.UTC().Format(time.DateOnly))
 		}
 		return fix, cli.WithHint(fmt.Errorf("the CA in context %q does not verify the certificate that %s presents (%w), so the CA must come from another source%s", own.context, own.rest.Host, err, presented.String()),
-			"read it from a master, over a host key that you know: --api-ca-from ssh://core@MASTER; or --ca-file FILE")
+			"read it from a control plane node, over a host key that you know: --api-ca-from ssh://core@MASTER; or --ca-file FILE")
 	}
 	conn, err := connect.Connect(ctx, o.app, o.config, pki.NewScanner(), connect.ToWrite)
 	if err != nil {

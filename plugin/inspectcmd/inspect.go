@@ -51,6 +51,7 @@ type inspectOptions struct {
 	now          time.Time // zero: the time of the facts, or the clock's for a live cluster
 	failOn       *assess.Severity
 	minSeverity  assess.Severity
+	onlyFound    bool // of objects, those that findings of minSeverity are about
 	allowUnknown bool
 	print        ui.Printer
 }
@@ -119,7 +120,7 @@ func (f *inspectFlags) addFlags(cmd *cobra.Command) {
 	f.certs.addFlags(cmd)
 	flags.StringVar(&f.judge.now, "now", "", "Judge as of this time (RFC 3339, or a date in UTC) instead of now.")
 	flags.StringVar(&f.judge.failOn, "fail-on", "warning", "Exit with 1 on findings of this severity or worse: info, warning, critical, none.")
-	flags.StringVar(&f.judge.minSeverity, "min-severity", "", "Show findings of this severity or worse (warning for people, info for json and yaml).")
+	flags.StringVar(&f.judge.minSeverity, "min-severity", "", "Show findings of this severity or worse (warning for people, info for json and yaml); with -o name what they are about.")
 	flags.BoolVar(&f.judge.allowUnknown, "allow-unknown", false, "Exit with 0 although something could not be read.")
 	flags.StringArrayVar(&f.from, "from", nil, "Read this file instead of a cluster, - for standard input; repeatable. A snapshot, a must-gather (directory, tar, tar.gz, tar.xz), Kubernetes objects as YAML or JSON, PEM, DER, a kubeconfig.")
 	f.output.AddFlags(cmd)
@@ -145,6 +146,7 @@ func (f *inspectFlags) toOptions(ctx context.Context, args []string, flags *pfla
 		return nil, err
 	}
 	o.minSeverity, err = f.judge.least(o.print.MinSeverity)
+	o.onlyFound = f.judge.minSeverity != "" && o.print.Names
 	return o, err
 }
 
@@ -225,7 +227,11 @@ func (o *inspectOptions) run(ctx context.Context) error {
 		}
 	}
 	verdict := cli.Verdict(&inv, o.failOn, o.allowUnknown, snapshot.Hints)
-	if err := o.print.Print(o.app.Streams.Out, &inv, o.minSeverity); err != nil {
+	printed := &inv
+	if o.onlyFound {
+		printed = inv.Found(o.minSeverity)
+	}
+	if err := o.print.Print(o.app.Streams.Out, printed, o.minSeverity); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
 	if ctx.Err() != nil {

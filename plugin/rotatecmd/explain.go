@@ -126,7 +126,8 @@ func (o *rotateOptions) printUnrotated(reason, renewed string) error {
 // below.
 func printFlow(out io.Writer, of rotate.Rotatable, version string, steps []catalog.FlowStep, sources bool) error {
 	w := ui.NewPage(out)
-	ui.Printf(w, "How a rotation of %s goes in %s\n\n", of.At, version)
+	ui.WrapLine(w, "", fmt.Sprintf("How a rotation of %s goes in %s", of.At, version))
+	ui.Printf(w, "\n")
 	var from []catalog.Evidence
 	number := map[catalog.Evidence]int{}
 	untested := false

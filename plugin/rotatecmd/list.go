@@ -96,34 +96,14 @@ func printRotations(out io.Writer, d rotationsDocument, form rotationsForm, now 
 	if len(d.Rotations) == 0 {
 		ui.Printf(b, "There is nothing here that certrot knows to rotate.\n")
 	}
-	t := printers.GetNewTabWriter(b)
-	head := "NAME\tAGE\tEXPIRES\tNEXT\tROTATES NOW"
-	if form.wide {
-		head += "\tSECRET\tVERIFIED BY\tON NODES"
-	}
-	if len(d.Rotations) > 0 && !form.noHeaders {
-		ui.Printf(t, "%s\n", head)
-	}
-	for _, e := range d.Rotations {
-		lead := ""
-		if e.Role != "signer" {
-			lead = "  "
+	if table := rotationsTable(d, form, now); form.wide || form.noHeaders || ui.Widest(table) <= b.Columns() {
+		ui.Printf(b, "%s", table)
+	} else {
+		rows := slices.Clone(d.Rotations)
+		for i, e := range rows {
+			rows[i].Name = indentOf(e) + e.Name
 		}
-		age, expires, next := "-", "-", "-"
-		if e.NotBefore != nil {
-			age, expires = duration.HumanDuration(now.Sub(*e.NotBefore)), e.NotAfter.UTC().Format(time.DateOnly)
-		}
-		if e.Next != nil {
-			next = e.Next.UTC().Format(time.DateOnly)
-		}
-		ui.Printf(t, "%s%s\t%s\t%s\t%s\t%s", lead, e.Name, age, expires, next, e.short())
-		if form.wide {
-			ui.Printf(t, "\t%s\t%s\t%s", e.Secret, ui.OrDash(strings.Join(e.Consumers, "; ")), ui.OrDash(strings.Join(e.Effect, "; ")))
-		}
-		ui.Printf(t, "\n")
-	}
-	if err := t.Flush(); err != nil {
-		return err
+		(&rotateOptions{}).printTable(b, rows, "WHY")
 	}
 	type reason struct{ check, text, next string }
 	var reasons []reason
@@ -157,11 +137,52 @@ func printRotations(out io.Writer, d rotationsDocument, form rotationsForm, now 
 	return err
 }
 
+// indentOf is of what a signer above it signs.
+func indentOf(e rotationEntry) string {
+	if e.Role == "signer" {
+		return ""
+	}
+	return "  "
+}
+
+// rotationsTable is a line each, with all checks that stop it.
+func rotationsTable(d rotationsDocument, form rotationsForm, now time.Time) string {
+	var out strings.Builder
+	t := printers.GetNewTabWriter(&out)
+	head := "NAME\tAGE\tEXPIRES\tNEXT\tROTATES NOW"
+	if form.wide {
+		head += "\tSECRET\tVERIFIED BY\tON NODES"
+	}
+	if len(d.Rotations) > 0 && !form.noHeaders {
+		ui.Printf(t, "%s\n", head)
+	}
+	for _, e := range d.Rotations {
+		age, expires, next := "-", "-", "-"
+		if e.NotBefore != nil {
+			age, expires = duration.HumanDuration(now.Sub(*e.NotBefore)), e.NotAfter.UTC().Format(time.DateOnly)
+		}
+		if e.Next != nil {
+			next = e.Next.UTC().Format(time.DateOnly)
+		}
+		ui.Printf(t, "%s%s\t%s\t%s\t%s\t%s", indentOf(e), e.Name, age, expires, next, e.short())
+		if form.wide {
+			ui.Printf(t, "\t%s\t%s\t%s", e.Secret, ui.OrDash(strings.Join(e.Consumers, "; ")), ui.OrDash(strings.Join(e.Effect, "; ")))
+		}
+		ui.Printf(t, "\n")
+	}
+	_ = t.Flush() // the buffer does not fail
+	return out.String()
+}
+
 // printNext prints a next step. Of several commands in an order, each is whole on a line of its own.
 func printNext(w *ui.Page, next string) {
 	const lead = "  next: "
 	if !numbered.MatchString(next) {
-		ui.Wrap(w, lead, next)
+		text, command := ui.CommandAtEnd(ui.Clean(next))
+		ui.Wrap(w, lead, text)
+		if command != "" {
+			ui.Printf(w, "%s%s\n", strings.Repeat(" ", len(lead)), command)
+		}
 		return
 	}
 	ui.Printf(w, "%s%s\n", lead, strings.ReplaceAll(inOrder(next, w.Columns()-len(lead)), "\n", "\n"+strings.Repeat(" ", len(lead))))

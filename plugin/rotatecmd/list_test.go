@@ -122,6 +122,12 @@ func TestOneReasonOfAllIsSaidOnce(t *testing.T) {
 	if !is || c.ID != "nodes-ready" {
 		t.Fatalf("got %+v", c)
 	}
+	if got := nothingNow(c); got != "Nothing can be rotated now, blocked by check nodes-ready" {
+		t.Errorf("not acceptable: %s", got)
+	}
+	if c.Acceptable = true; nothingNow(c) != "Nothing can be rotated now without --accept-risk=nodes-ready" {
+		t.Errorf("acceptable: %s", nothingNow(c))
+	}
 	if left := without(rows, c.ID); left[0].why() != "pools not ready" || left[1].why() != "" || rows[0].why() == left[0].why() {
 		t.Errorf("left: %q and %q", left[0].why(), left[1].why())
 	}

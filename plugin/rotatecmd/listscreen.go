@@ -47,7 +47,7 @@ func (o *rotateOptions) printList(out io.Writer, d rotationsDocument, now time.T
 		if len(reason) > w.Columns() { // of many nodes or operators
 			reason = rows[0].inFewWords(stops)
 		}
-		ui.Wrap(w, "", "Nothing can be rotated now: "+ui.Clean(ui.OneLine(reason))+" ("+stops.ID+")")
+		ui.Wrap(w, "", nothingNow(stops)+": "+ui.Clean(ui.OneLine(reason)))
 		ui.Printf(w, "\n")
 		if strings.HasPrefix(stops.Remediation.Text, o.app.ProgramName+" ") {
 			next = stops.Remediation.Text
@@ -70,6 +70,14 @@ func (o *rotateOptions) printList(out io.Writer, d rotationsDocument, now time.T
 	ui.Printf(w, "%s", bottom)
 	_, err := io.WriteString(out, ui.CleanLines(w.String()))
 	return err
+}
+
+// nothingNow says that a check blocks all, and whether it may be accepted.
+func nothingNow(stops rotationCheck) string {
+	if stops.Acceptable {
+		return "Nothing can be rotated now without --accept-risk=" + stops.ID
+	}
+	return "Nothing can be rotated now, blocked by check " + stops.ID
 }
 
 // byOthers reports whether certrot does not rotate it at all.

@@ -179,7 +179,7 @@ func TestStagesInWords(t *testing.T) {
 		{stage(rotate.StageServed, assess.Unknown, 1, 2, "", rotate.Late{Name: "b"}), "seen in 1 of 2 handshakes; unknown: b"},
 		{stage(rotate.StageServed, assess.Pass, 3, 3, ""), "seen in all 3 handshakes"},
 		{requests, "accepted in all 3 requests"},
-		{stage(rotate.StageEdges, assess.Pass, 3, 3, ""), "all 3 client/server pairs pass"},
+		{stage(rotate.StageEdges, assess.Pass, 3, 3, ""), "checks pass in all 3 places"},
 	} {
 		if got := stageText(p, c.s, 100)[len(stageLead(c.s)):]; got != c.want {
 			t.Errorf("%s: got  %q\nwant %q", c.s.ID, got, c.want)
@@ -205,13 +205,13 @@ func TestAnOutageIsNoProgress(t *testing.T) {
 		want               []string
 	}{
 		{"it signs", stage(rotate.StageTrust, assess.Warn, 6, 9, late), stage(rotate.StageLeaf, assess.Pass, 1, 1, nil), stage(rotate.StageEdges, assess.Warn, 6, 8, late),
-			[]string{"✗ trust       2 of 9 clients do not trust it: kubelet on worker-1 +1", "! leaf        it already signs a", "✗ edges       2 of 8 client/server pairs fail: kubelet on worker-1 +1"}},
+			[]string{"✗ trust       2 of 9 clients do not trust it: kubelet on worker-1 +1", "! leaf        it already signs a", "✗ edges       checks fail in 2 of 8 places: kubelet on worker-1 +1"}},
 		{"it does not sign yet", stage(rotate.StageTrust, assess.Warn, 6, 9, late), stage(rotate.StageLeaf, assess.Warn, 0, 1, late[:1]), stage(rotate.StageEdges, assess.Warn, 0, 0, nil),
 			[]string{"○ trust       6 of 9 clients trust it; not yet: kubelet on worker-1 +1", "○ leaf        it signs 0 of 1; not yet: kubelet on worker-1", "○ edges       comes after leaf"}},
 		{"clients lack another CA of the same rotation", stage(rotate.StageTrust, assess.Warn, 6, 9, late), stage(rotate.StageLeaf, assess.Pass, 1, 1, nil), stage(rotate.StageEdges, assess.Pass, 9, 9, nil),
-			[]string{"○ trust       6 of 9 clients trust it; not yet: kubelet on worker-1 +1", "✓ leaf        it signs a", "✓ edges       all 9 client/server pairs pass"}},
+			[]string{"○ trust       6 of 9 clients trust it; not yet: kubelet on worker-1 +1", "✓ leaf        it signs a", "✓ edges       checks pass in all 9 places"}},
 		{"nothing was read", stage(rotate.StageTrust, assess.Unknown, 0, 2, late), stage(rotate.StageLeaf, assess.Pass, 1, 1, nil), stage(rotate.StageEdges, assess.Unknown, 0, 2, late),
-			[]string{"? trust       2 of 2 clients unknown: kubelet on worker-1 +1", "✓ leaf        it signs a", "? edges       2 of 2 client/server pairs unknown: kubelet on worker-1 +1"}},
+			[]string{"? trust       2 of 2 clients unknown: kubelet on worker-1 +1", "✓ leaf        it signs a", "? edges       checks are unknown in 2 of 2 places: kubelet on worker-1 +1"}},
 	} {
 		var out bytes.Buffer
 		a := ui.NewOneScreen(&out)

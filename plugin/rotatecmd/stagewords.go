@@ -56,7 +56,7 @@ func failingWords(p rotate.Planned, s rotate.Stage) string {
 	case rotate.StageTrust:
 		return fmt.Sprintf("%d of %d clients do not trust it: ", len(s.Late), s.All)
 	case rotate.StageEdges:
-		return fmt.Sprintf("%d of %d client/server pairs fail: ", len(s.Late), s.All)
+		return fmt.Sprintf("checks fail in %d of %d places: ", len(s.Late), s.All)
 	}
 	words := stageWords(p, s)
 	if s.Status != assess.Pass {
@@ -184,9 +184,9 @@ func stageWords(p rotate.Planned, s rotate.Stage) string {
 		return "seen in " + counted + "handshakes"
 	}
 	if none(s) {
-		return counted + "client/server pairs unknown"
+		return "checks are unknown in " + counted + "places"
 	}
-	return counted + "client/server pairs pass"
+	return "checks pass in " + counted + "places"
 }
 
 // signerWords says of when the newest certificate is, and whether it counts.

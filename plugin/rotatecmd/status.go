@@ -34,7 +34,7 @@ func newRotateStatusCommand(app cli.App, config *genericclioptions.ConfigFlags) 
 	cmd := &cobra.Command{
 		Use:   "status NAME",
 		Short: "Tell how far a signer's newest certificate is on its way to all clients",
-		Long: `Tells how far the newest certificate of a signer is, by the certificates themselves and not by a run's record: made; in its bundle; in all bundles made of that; trusted by all clients that verify what it signs; whether it signs what the signer signs already, and servers present that; and whether all trust edges about it pass. kube-apiserver's client certificates for kubelets are tried on a control plane node, with the certificate and key there, which stay there. It does not matter who triggered the rotation, or when. Nothing is changed.
+		Long: `Tells how far the newest certificate of a signer is, by the certificates themselves and not by a run's record: made; in its bundle; in all bundles made of that; trusted by all clients that verify what it signs; whether it signs what the signer signs already, and servers present that; and whether all checks of verify about it pass. kube-apiserver's client certificates for kubelets are tried on a control plane node, with the certificate and key there, which stay there. It does not matter who triggered the rotation, or when. Nothing is changed.
 
 What a signer signs is rotated automatically, when all clients had time to trust the new CA: up to 15 days later.
 
@@ -182,7 +182,11 @@ func printStages(out io.Writer, p rotate.Progress) error {
 		case s.Remediation.Command == s.Remediation.Text:
 			ui.Printf(w, "    next: %s\n", s.Remediation.Command)
 		default:
-			ui.Wrap(w, "    next: ", s.Remediation.Text)
+			text, command := ui.CommandAtEnd(ui.Clean(s.Remediation.Text))
+			ui.Wrap(w, "    next: ", text)
+			if command != "" {
+				ui.Printf(w, "          %s\n", command)
+			}
 		}
 	}
 	if took := times(p); took != "" {

@@ -36,7 +36,7 @@ func Assessment(w io.Writer, lead string, a assess.Assessment, where func()) {
 		}
 	default:
 		if next.Text != "" {
-			text, command := commandAtEnd(Clean(next.Text))
+			text, command := CommandAtEnd(Clean(next.Text))
 			Wrap(w, lead+"next  ", text)
 			if command != "" {
 				Printf(w, "%s      %s\n", lead, command)
@@ -48,12 +48,12 @@ func Assessment(w io.Writer, lead string, a assess.Assessment, where func()) {
 	}
 }
 
-// programs are those whose commands a next step may end with.
-var programs = regexp.MustCompile(`: ((?:kubectl|oc|certrot) [^;“”]*)$`)
+// programs are those whose commands, of which several may stand in a row, a next step may end with.
+var programs = regexp.MustCompile(`: ((?:kubectl|oc|certrot) [^;“”]*(?:; (?:kubectl|oc|certrot) [^;“”]*)*)$`)
 
-// commandAtEnd takes the command from the end of a next step, "in which case: COMMAND": it is
+// CommandAtEnd takes the command from the end of a next step, "in which case: COMMAND": it is
 // written on a line of its own, to be copied. What others say is not taken for one.
-func commandAtEnd(text string) (before, command string) {
+func CommandAtEnd(text string) (before, command string) {
 	m := programs.FindStringSubmatchIndex(text)
 	if m == nil || strings.ContainsAny(text, "“”") || !foreign.Prints(text) {
 		return text, ""

@@ -38,7 +38,7 @@ func (s Summary) layout(w *Page, mostUnknown int) layout {
 		l.hidden = 0
 	}
 	l.unknown = l.unknown[:len(l.unknown)-l.hidden]
-	if _, command := commandAtEnd(Clean(OneLine(s.UnknownNext.Text))); command != "" {
+	if _, command := CommandAtEnd(Clean(OneLine(s.UnknownNext.Text))); command != "" {
 		l.next.Next = assess.FixedCommand(command)
 	}
 	rest := s.rest(w, l)

@@ -84,6 +84,9 @@ func tabbed(headers []string, rows [][]string, noHeaders bool) string {
 	return out.String()
 }
 
+// Widest is how many columns the widest of some lines takes.
+func Widest(lines string) int { return widest(lines) }
+
 func widest(lines string) int {
 	width := 0
 	for line := range strings.Lines(lines) {

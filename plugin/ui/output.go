@@ -37,7 +37,9 @@ type Printer struct {
 	// minSeverity is the one below which the form leaves findings out, unless
 	// the user says otherwise.
 	MinSeverity assess.Severity
-	Print       func(w io.Writer, inv *report.Inventory, atLeast assess.Severity) error
+	// Names: it prints what has certificates. Where the user says a severity, what findings of it are about.
+	Names bool
+	Print func(w io.Writer, inv *report.Inventory, atLeast assess.Severity) error
 }
 
 // AddFlags adds -o and what goes with it.
@@ -67,43 +69,31 @@ func (f *OutputFlags) ToPrinter(ctx context.Context, hints inspect.Hints, asked 
 	switch f.format {
 	case "", "wide":
 		people := HumanPrinter{Hints: hints, wide: f.format == "wide", details: f.details, verbose: f.verbose, all: f.All, noHeaders: f.rows.NoHeaders, Asked: asked}
-		return Printer{assess.Warning, people.print}, nil
+		return Printer{assess.Warning, false, people.print}, nil
 	case "json":
-		return Printer{assess.Info, printJSON}, nil
+		return Printer{assess.Info, false, printJSON}, nil
 	case "yaml":
-		return Printer{assess.Info, func(w io.Writer, inv *report.Inventory, atLeast assess.Severity) error {
-			return PrintDocument(w, f.format, limit(inv, atLeast))
+		return Printer{assess.Info, false, func(w io.Writer, inv *report.Inventory, atLeast assess.Severity) error {
+			return PrintDocument(w, f.format, inv.AtLeast(atLeast))
 		}}, nil
 	case "name":
-		return Printer{assess.Info, printNames}, nil
+		return Printer{assess.Info, true, printNames}, nil
 	case "text":
-		return Printer{assess.Info, printText}, nil
+		return Printer{assess.Info, false, printText}, nil
 	case "pem":
-		return Printer{assess.Info, printPEM}, nil
+		return Printer{assess.Info, false, printPEM}, nil
 	}
 	if name, spec, ok := strings.Cut(f.format, "="); ok && strings.HasPrefix(name, "custom-columns") { // a row at a time
 		columns, err := parseColumns(ctx, name, spec, f.rows.NoHeaders, certificateRows())
 		if err != nil {
 			return Printer{}, fmt.Errorf("-o %s: %w", f.format, err)
 		}
-		return Printer{assess.Info, columns.print}, nil
+		return Printer{assess.Info, false, columns.print}, nil
 	}
 	templated, err := f.rows.ToPrinter(ctx, f.format, certificateRows(), inspectForms()...)
-	return Printer{assess.Info, func(w io.Writer, inv *report.Inventory, atLeast assess.Severity) error {
-		return templated(w, limit(inv, atLeast))
+	return Printer{assess.Info, false, func(w io.Writer, inv *report.Inventory, atLeast assess.Severity) error {
+		return templated(w, inv.AtLeast(atLeast))
 	}}, err
-}
-
-// limit leaves out findings below a severity.
-func limit(inv *report.Inventory, atLeast assess.Severity) *report.Inventory {
-	limited := *inv
-	limited.Findings = []report.Finding{}
-	for _, f := range inv.Findings {
-		if f.Severity >= atLeast {
-			limited.Findings = append(limited.Findings, f)
-		}
-	}
-	return &limited
 }
 
 func asUnstructured(v any) (map[string]any, error) {
@@ -138,7 +128,7 @@ func onOneLine(v any) any {
 func printJSON(out io.Writer, inv *report.Inventory, atLeast assess.Severity) error {
 	const indent = "    " // as kubectl's
 	w := bufio.NewWriter(out)
-	doc := reflect.ValueOf(limit(inv, atLeast)).Elem()
+	doc := reflect.ValueOf(inv.AtLeast(atLeast)).Elem()
 	element := func(v reflect.Value, depth int) error {
 		raw, err := json.MarshalIndent(wholeSeconds(v.Interface()), strings.Repeat(indent, depth), indent)
 		if err == nil {
@@ -254,8 +244,8 @@ func printNames(w io.Writer, inv *report.Inventory, _ assess.Severity) error {
 		namespace, name string
 	}
 	seen := map[object]bool{}
-	for i := range inv.Certificates {
-		for _, at := range inv.Certificates[i].Locations() {
+	for places := range inv.Places() {
+		for _, at := range places {
 			name, ok := collect.ObjectName(at)
 			o := object{at.Kind, at.Namespace, name}
 			if !ok || seen[o] {

@@ -210,6 +210,15 @@ func Columns(out io.Writer) int {
 	return max(columns, leastColumns)
 }
 
+// TableWidth is that of a terminal, else of the environment's COLUMNS, else 0: other programs get tables whole.
+func TableWidth(out io.Writer) int {
+	if columns := terminalWidth(out); columns > 0 {
+		return columns
+	}
+	columns, _ := strconv.Atoi(os.Getenv("COLUMNS"))
+	return max(columns, 0)
+}
+
 // terminalWidth is the number of columns of a terminal, and 0 for anything else.
 func terminalWidth(out io.Writer) int {
 	f, ok := StreamFile(out)

@@ -80,7 +80,11 @@ type servedScreen struct {
 func (p servedScreen) print(out io.Writer, d *report.ServedChains, atLeast assess.Severity) error {
 	w := NewPage(out)
 	header := HumanPrinter{}
-	header.Cluster(w, d.Cluster)
+	c := d.Cluster
+	if c.Version != "" && !p.details { // on one line
+		c.Kubernetes, c.Platform = "", ""
+	}
+	header.Cluster(w, c)
 	for i := range d.Servers {
 		if w.Len() > 0 {
 			Printf(w, "\n")

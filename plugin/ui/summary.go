@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
@@ -66,12 +67,13 @@ func ProblemOf(p cause.Problem) Problem {
 // Print writes the summary. The first problems are told in full as long as everything fits on
 // one screen; the first one is never without its next step.
 func (s Summary) Print(w *Page) {
-	if tall := (&Page{columns: w.columns, lines: w.lines, most: manyLines}); w.tall() {
-		if l := s.layout(tall, maxUnknown); l.full == len(s.Problems) && l.whole == len(l.unknown) {
-			w.most = manyLines
+	l := s.layout(w, maxUnknown)
+	for most := manyLines; w.columns >= usualColumns && most > w.mostLines(); most-- { // no text is cut where lines are free
+		longer := s.layout(&Page{columns: w.columns, lines: w.lines, most: most}, maxUnknown)
+		if longer.full > 0 && longer.full == l.full && longer.brief == l.brief && longer.listed == l.listed && longer.whole == l.whole && longer.reasons == l.reasons {
+			l, w.most = longer, most
 		}
 	}
-	l := s.layout(w, maxUnknown)
 	if narrow := w.columns < usualColumns; len(s.Problems) > 0 && l.full == 0 && (narrow || l.brief == 0) {
 		if l = s.layout(w, 1); l.full == 0 && (narrow || l.brief == 0) {
 			l.brief, l.listed, l.spare = 1, len(s.Problems), 0
@@ -95,16 +97,32 @@ func (s Summary) printIn(w *Page, l layout) {
 		Printf(w, "%s\n", shortened(line, w.columns))
 	}
 	Printf(w, "%s\n\n", shortened(s.Tally, w.columns))
+	short := &Page{columns: w.columns, lines: w.lines} // of titles
 	print := func(p Problem, full bool) {
+		if full {
+			p.print(w, true, 1)
+			return
+		}
 		lines := 1
-		if most := w.mostLines(); !full && l.spare >= most-1 && !p.fitsOnALine(w) {
+		if most := short.mostLines(); l.spare >= most-1 && !p.fitsOnALine(w) {
 			lines, l.spare = most, l.spare-most+1
 		}
-		p.print(w, full, lines)
+		b := short.draft()
+		p.print(b, false, lines)
+		w.WriteString(b.String())
 	}
+	forTitles := 0
+	for _, p := range slices.Concat(s.Problems[min(l.full, l.listed):l.listed], l.unknown[l.whole:]) {
+		if !l.reasons && !p.fitsOnALine(w) {
+			forTitles += short.mostLines() - 1
+		}
+	}
+	forTexts := l.spare - forTitles
 	for i, p := range s.Problems[:l.listed] {
 		print(p, i < l.full)
 		if i >= l.full && i < l.full+l.brief {
+			used := p.printTexts(w, forTexts)
+			l.spare, forTexts = l.spare-used, forTexts-used
 			p.printNext(w)
 		}
 	}
@@ -205,6 +223,16 @@ func (p Problem) print(w *Page, full bool, lines int) {
 	p.printNext(w)
 }
 
+// printTexts writes what is so already and the impact on at most so many lines, and returns on how many.
+func (p Problem) printTexts(w *Page, lines int) (used int) {
+	for _, t := range [][2]string{{"now", p.Now}, {"impact", p.Impact}} {
+		if text := Clean(OneLine(t[1])); text != "" && lines > used {
+			used += cutLines(w, label(t[0]), text, min(lines-used, w.mostLines()))
+		}
+	}
+	return used
+}
+
 // printNext writes what to do.
 func (p Problem) printNext(w *Page) {
 	switch {
@@ -217,7 +245,7 @@ func (p Problem) printNext(w *Page) {
 			Printf(w, "%s%s\n", label(""), run)
 		}
 	case p.Next.Text != "":
-		text, command := commandAtEnd(Clean(OneLine(p.Next.Text)))
+		text, command := CommandAtEnd(Clean(OneLine(p.Next.Text)))
 		fewLines(w, label("next"), text)
 		if command != "" {
 			Printf(w, "%s%s\n", label(""), command)
@@ -259,8 +287,11 @@ func (p Problem) fitsOnALine(w *Page) bool {
 func label(word string) string { return fmt.Sprintf("  %-*s", labelColumns-2, word) }
 
 // fewLines wraps a text, and cuts it where it is long: --details has all of it.
-func fewLines(w *Page, lead, s string) {
-	b, most := w.draft(), w.mostLines()
+func fewLines(w *Page, lead, s string) { cutLines(w, lead, s, w.mostLines()) }
+
+// cutLines is the same for so many lines, and returns on how many the text is.
+func cutLines(w *Page, lead, s string, most int) int {
+	b := w.draft()
 	Wrap(b, lead, s)
 	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 	if len(lines) > most {
@@ -270,6 +301,7 @@ func fewLines(w *Page, lead, s string) {
 	for _, line := range lines { // a name may be longer than a line: it is cut where the line stays whole
 		w.Line(withoutMiddle(line, w.columns))
 	}
+	return len(lines)
 }
 
 // withoutMiddle is a line in which the middle of the longest word is cut where that makes it fit: what is said of a

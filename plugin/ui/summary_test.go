@@ -260,3 +260,31 @@ func TestATallTerminalHasEveryText(t *testing.T) {
 		t.Errorf("%d of 5 next steps\n%s", n, w)
 	}
 }
+
+// TestNoTextIsCutWhereLinesAreFree: on the usual terminal, too.
+func TestNoTextIsCutWhereLinesAreFree(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("words of it ", 14) + "END" // 3 lines
+	problem := Problem{Mark: "✗", Word: "CRITICAL", Title: "x", Impact: long, Next: assess.FixedCommand("repair it")}
+	for n, want := range map[int]int{1: 1, 3: 3, 4: 4} {
+		s := Summary{Tally: "many"}
+		for range n {
+			s.Problems = append(s.Problems, problem)
+		}
+		w := page(80)
+		s.Print(w)
+		if got := strings.Count(w.String(), "END"); got != want {
+			t.Errorf("%d problems: %d impacts to their end\n%s", n, got, w)
+		}
+		if got := strings.Count(w.String(), "impact"); got != n {
+			t.Errorf("%d problems: %d impacts\n%s", n, got, w)
+		}
+	}
+	// One line is free: the impact of what is told in brief has it.
+	s := Summary{Tally: "many", Problems: []Problem{problem, problem, problem}, Tail: make([]string, 10)}
+	w := page(80)
+	s.Print(w)
+	if lines := strings.Count(w.String(), "\n"); lines < summaryLines-1 || strings.Count(w.String(), "…") == 0 {
+		t.Errorf("%d lines\n%s", lines, w)
+	}
+}

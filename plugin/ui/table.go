@@ -3,12 +3,14 @@ package ui
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/cause"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 )
@@ -40,7 +42,7 @@ const maxFiles = 5
 const maxExpiring = 10
 
 func (p HumanPrinter) print(out io.Writer, inv *report.Inventory, atLeast assess.Severity) error {
-	p.width = terminalWidth(out)
+	p.width = TableWidth(out)
 	w := NewPage(out)
 	if p.details || p.wide {
 		p.header(w, inv)
@@ -105,7 +107,7 @@ func (p HumanPrinter) Cluster(w io.Writer, c report.Cluster) {
 		if c.Platform != "" {
 			what = append(what, c.Platform)
 		}
-		Printf(w, "Cluster  %s  %s\n", c.Server, strings.Join(what, ", "))
+		WrapLine(w, "Cluster  ", c.Server+"  "+strings.Join(what, ", "))
 	}
 	p.notes(w, c)
 }
@@ -189,7 +191,8 @@ func (p HumanPrinter) Gaps(w io.Writer, inv *report.Inventory) {
 }
 
 func (p HumanPrinter) findings(w io.Writer, inv *report.Inventory, atLeast assess.Severity) {
-	listed := limit(inv, atLeast).Findings
+	limited := inv.AtLeast(atLeast)
+	listed := limited.Findings
 	hidden := len(inv.Findings) - len(listed)
 	rest := ""
 	if hidden > 0 {
@@ -203,8 +206,14 @@ func (p HumanPrinter) findings(w io.Writer, inv *report.Inventory, atLeast asses
 		}
 		return
 	}
-	problems := len(p.folded(listed))
-	Printf(w, "\nFindings %d: %s, of %s%s\n", len(listed), tally(listed), Count(problems, "problem"), rest)
+	problems := limited.Problems(p.Hints)
+	Printf(w, "\nFindings %d: %s, of %s%s\n", len(listed), tally(listed), Count(len(problems), "problem"), rest)
+	of := map[int]cause.Problem{}
+	for _, problem := range problems {
+		for _, i := range problem.Findings {
+			of[i] = problem
+		}
+	}
 	for i, f := range listed {
 		if i == maxFindings && !p.wide {
 			Printf(w, "\n… and %d more findings: -o wide, or choose some (--help)\n", len(listed)-i)
@@ -213,15 +222,33 @@ func (p HumanPrinter) findings(w io.Writer, inv *report.Inventory, atLeast asses
 		Printf(w, "\n%s %s  %s\n", Mark(f.Severity), strings.ToUpper(f.Severity.String()), f.ID)
 		Assessment(w, "  ", f.Assessment, func() {
 			places := inspect.Fold(f.Locations)
-			for i, at := range places {
-				if i == MaxPlaces && !p.wide && len(places) > MaxPlaces+1 {
-					Printf(w, "  in    %d more places: -o wide\n", len(places)-i)
+			for n, at := range places {
+				if n == MaxPlaces && !p.wide && len(places) > MaxPlaces+1 {
+					Printf(w, "  in    %d more places: -o wide\n", len(places)-n)
 					break
 				}
 				Printf(w, "  in    %s\n", at)
 			}
+			if of[i].Named {
+				if now := silentIn(nodesOf(f, of[i]), inv); now != "" {
+					Wrap(w, "  now     ", now)
+				}
+			}
 		})
 	}
+}
+
+// nodesOf are those that a finding is about, else its problem.
+func nodesOf(f report.Finding, problem cause.Problem) (names []string) {
+	for _, at := range f.Locations {
+		if at.Node != "" && !slices.Contains(names, at.Node) {
+			names = append(names, at.Node)
+		}
+	}
+	if len(names) == 0 {
+		return problem.Nodes
+	}
+	return names
 }
 
 // Mark lets the eye find severities without colour.

@@ -3,7 +3,6 @@ package ui
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,10 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/cli-runtime/pkg/printers"
 
-	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/cause"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 )
@@ -59,11 +56,12 @@ func (p HumanPrinter) requests(w io.Writer, inv *report.Inventory) {
 		return
 	}
 	Printf(w, "\nCertificate requests\n")
-	l := listing{headers: []string{"NAME", "CONDITION", "SINCE", "REQUESTER", "SIGNER", "SUBJECT"}, shortHeaders: []string{"NAME", "CONDITION", "SINCE", "SUBJECT", "SIGNER"}, flexible: 4}
+	// The columns of kubectl get csr, and the subject; a narrow terminal has that for the requestor.
+	l := listing{headers: []string{"NAME", "AGE", "SIGNERNAME", "REQUESTOR", "CONDITION", "SUBJECT"}, shortHeaders: []string{"NAME", "AGE", "SIGNERNAME", "CONDITION", "SUBJECT"}, flexible: 2}
 	for _, r := range inv.Requests {
-		since, subject := RelativeTime(inv.Now, r.Since), pki.Foreign(r.Subject)
-		l.rows = append(l.rows, []string{r.Name, string(r.Condition), since, pki.Foreign(r.Requester), r.Signer, subject})
-		l.short = append(l.short, []string{r.Name, string(r.Condition), since, pki.Foreign(pki.CommonName(r.Subject)), strings.TrimPrefix(r.Signer, "kubernetes.io/")})
+		name, age, condition := r.Name, duration.HumanDuration(inv.Taken.Sub(r.Since)), string(r.Condition) // as the finding says
+		l.rows = append(l.rows, []string{name, age, r.Signer, pki.Foreign(r.Requester), condition, pki.Foreign(r.Subject)})
+		l.short = append(l.short, []string{name, age, strings.TrimPrefix(r.Signer, "kubernetes.io/"), condition, pki.Foreign(pki.CommonName(r.Subject))})
 	}
 	p.list(w, l)
 }
@@ -124,7 +122,7 @@ func (p HumanPrinter) nodes(w io.Writer, inv *report.Inventory) {
 	}
 	Printf(w, "\nNodes\n")
 	l := listing{headers: []string{"NODE", "READY", "VIA", "KUBELET", "CLIENT CERT", "SERVING CERT", "REQUESTS", "CLOCK"}, flexible: 0}
-	l.shortHeaders = l.headers
+	l.shortHeaders = []string{"NODE", "READY", "VIA", "KUBELET", "CLIENT", "SERVING", "CSRS", "CLOCK"}
 	for _, n := range inv.Nodes {
 		kubelet, brief := OrDash(n.Kubelet), OrDash(n.Kubelet)
 		if n.Started != nil {
@@ -143,8 +141,9 @@ func (p HumanPrinter) nodes(w io.Writer, inv *report.Inventory) {
 		short[1] = strings.NewReplacer(" for ", " ", " (Lease)", "").Replace(row[1])
 		short[3] = brief
 		for i := 4; i < 6; i++ { // when it expires, and not when it is renewed
-			short[i], _, _ = strings.Cut(row[i], ", ")
+			short[i], _, _ = strings.Cut(strings.TrimPrefix(row[i], "expires "), ", ")
 		}
+		short[6], _, _ = strings.Cut(requests, " ")
 		l.short = append(l.short, short)
 	}
 	p.list(w, l)
@@ -186,39 +185,4 @@ func clockOf(n report.Node) string {
 		return fmt.Sprintf("%s behind", time.Duration(-high)*time.Second)
 	}
 	return "ok"
-}
-
-// pendingFor stands in the reason of check csr-answered before how long a request waits.
-const pendingFor = " pending for "
-
-// moreRequests stands there before that, where there are several.
-var moreRequests = regexp.MustCompile(` \(\+([0-9]+) requests?\)$`)
-
-// requestsPending says how many certificate requests wait, of which nodes, and since when, where that
-// is all that the findings say; else title and names are as they were.
-func requestsPending(p cause.Problem, findings []report.Finding, title string, names []string) (string, []string) {
-	total := 0
-	var of []string
-	for _, i := range p.Findings {
-		f := findings[i]
-		at := strings.LastIndex(f.Reason, pendingFor)
-		if f.ID != "csr-answered" || at < 0 {
-			return title, names
-		}
-		requests, nodes := 1, []string{} // of its places some may not be chosen
-		if m := moreRequests.FindStringSubmatch(f.Reason[:at]); m != nil {
-			more, _ := strconv.Atoi(m[1])
-			requests += more
-		}
-		for _, place := range f.Locations {
-			if place.Node != "" && !slices.Contains(nodes, place.Node) {
-				nodes = append(nodes, place.Node)
-			}
-		}
-		if total += requests; len(nodes) != 1 {
-			return title, names
-		}
-		of = append(of, fmt.Sprintf("%s (%d, for %s)", foreign.Name(nodes[0]), requests, f.Reason[at+len(pendingFor):]))
-	}
-	return Count(total, "CSR") + " pending", of
 }

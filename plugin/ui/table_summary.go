@@ -13,37 +13,38 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/cause"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 )
 
 // summary is the first screen of an inventory.
 func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Severity) {
-	listed := limit(inv, atLeast).Findings
+	limited := inv.AtLeast(atLeast)
+	listed := limited.Findings
 	hidden := len(inv.Findings) - len(listed)
 	s := Summary{Head: p.head(w, inv), Unknown: append(UnknownOf(inv.Gaps), p.notInFile(inv)...)}
 	n := map[assess.Severity]int{}
-	for _, problem := range p.folded(listed) {
+	for _, problem := range limited.Problems(p.Hints) {
 		told := ProblemOf(problem)
 		if problem.Named {
-			if told.Now = silent(problem.Nodes, inv.Nodes); told.Now != "" && inv.Now.Sub(inv.Taken).Abs() > oldAfter {
-				told.Now = strings.NewReplacer(" is already down (", " was down when read (", "; still up: ", "; up: ").Replace(told.Now)
-			}
-			told.Title, told.Names = requestsPending(problem, listed, told.Title, told.Names)
+			told.Now = silentIn(problem.Nodes, inv)
 		}
 		s.Problems = append(s.Problems, told)
 		n[problem.Severity]++
 	}
 	s.Tally = tallied(n, len(UnknownOf(inv.Gaps)), hidden)
 	if len(listed) == 0 {
+		open := p.unjudged(inv)
+		if open > 0 {
+			s.Tally = strings.Replace(s.Tally, "no problems", "no problems, renewal unknown of "+Count(open, "certificate"), 1)
+		}
 		of := ""
 		if hidden > 0 {
 			of = fmt.Sprintf(" of severity %s or worse", atLeast)
 		}
-		s.Pass = []string{fmt.Sprintf("✓ %s: no problem%s found", Count(len(inv.Certificates), "certificate"), of)}
+		s.Pass = []string{fmt.Sprintf("✓ %s: no problem%s found", Count(len(inv.Certificates)-open, "certificate"), of)}
 		switch {
-		case len(inv.Gaps) > 0 && len(inv.Certificates) == 0:
+		case len(inv.Certificates) == open && (len(inv.Gaps) > 0 || open > 0):
 			s.Pass = nil
 		case len(inv.Certificates) == 0 && p.Filter != "":
 			s.Pass[0] = "no certificate matches the filter"
@@ -61,13 +62,13 @@ func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Sev
 	s.Print(w)
 }
 
-// folded are the problems that findings are about.
-func (p HumanPrinter) folded(listed []report.Finding) []cause.Problem {
-	findings := make([]cause.Finding, len(listed))
-	for i, f := range listed {
-		findings[i] = cause.Finding{Assessment: f.Assessment, At: f.Locations}
+// silentIn says silent as of when the nodes were read.
+func silentIn(names []string, inv *report.Inventory) string {
+	now := silent(names, inv.Nodes)
+	if now != "" && inv.Now.Sub(inv.Taken).Abs() > oldAfter {
+		now = strings.NewReplacer(" is already down (", " was down when read (", "; still up: ", "; up: ").Replace(now)
 	}
-	return cause.Fold(p.Hints, findings)
+	return now
 }
 
 // silent says which of the nodes have no heartbeat, and which are still to lose theirs; empty: none is
@@ -265,34 +266,38 @@ func UnknownOf(gaps []report.Gap) []Problem {
 func (p HumanPrinter) expiryLines(w *Page, inv *report.Inventory) []string {
 	soon := p.soon(inv)
 	within := "Next " + duration.HumanDuration(p.Within) + ": "
-	if len(soon) == 0 {
+	automatic, overdue := 0, foundBy(inv, "rotation-overdue")
+	rotates := func(c *report.Cert) bool { return !overdue[c.Fingerprint] && p.rotates(c, inv.Now) }
+	for i := range inv.Certificates {
+		if rotates(&inv.Certificates[i]) {
+			automatic++
+		}
+	}
+	if len(soon) == 0 && automatic == 0 {
 		if slices.ContainsFunc(inv.Findings, func(f report.Finding) bool { return f.ID == "certificate-expired" }) {
 			return []string{within + "nothing more expires"}
 		}
 		return []string{within + "no certificate expires"}
 	}
-	automatic := 0
 	var names, ages []string
 	for _, c := range soon {
-		if c.Renewal.Automatic() {
-			automatic++
+		if rotates(c) {
 			continue
 		}
 		names = append(names, placeName(firstOfPlatform(c.Locations())))
 		ages = append(ages, " "+duration.HumanDuration(c.NotAfter.Sub(inv.Now)))
 	}
-	verb := "rotate"
+	line, expire := fmt.Sprintf("%s%d rotate automatically", within, automatic), fmt.Sprintf("; %d expire: ", len(names))
 	if automatic == 1 {
-		verb = "rotates"
+		line = within + "1 rotates automatically"
 	}
-	line := fmt.Sprintf("%s%d %s automatically", within, automatic, verb)
 	if len(names) == 0 {
 		return []string{line}
 	}
-	line += fmt.Sprintf("; %d expire: ", len(names))
 	if len(names) == 1 {
-		line = strings.Replace(line, "1 expire:", "1 expires:", 1)
+		expire = "; 1 expires: "
 	}
+	line += expire
 	room := w.columns - columnsIn(line)
 	for i := range names { // a name is cut, and not when it expires
 		more := ""
@@ -302,6 +307,39 @@ func (p HumanPrinter) expiryLines(w *Page, inv *report.Inventory) []string {
 		names[i] = Middle(names[i], room-columnsIn(ages[i]+more)) + ages[i]
 	}
 	return []string{line + NamesThatFit(names, room)}
+}
+
+// rotates reports whether a certificate is renewed automatically within the threshold, before or when it expires.
+func (p HumanPrinter) rotates(c *report.Cert, now time.Time) bool {
+	due := c.Renewal.Due
+	if due.IsZero() {
+		due = c.NotAfter
+	}
+	return c.Renewal.Automatic() && !c.NotAfter.Before(now) && due.Sub(now) <= p.Within && c.Locations()[0].Kind != catalog.Request
+}
+
+// foundBy are the certificates that findings of a check are about.
+func foundBy(inv *report.Inventory, check string) map[pki.Fingerprint]bool {
+	out := map[pki.Fingerprint]bool{}
+	for _, f := range inv.Findings {
+		if f.ID == check {
+			for _, c := range f.Certificates {
+				out[c] = true
+			}
+		}
+	}
+	return out
+}
+
+// unjudged counts what expires within the threshold, is in no finding for that, and whose renewal is unknown.
+func (p HumanPrinter) unjudged(inv *report.Inventory) (n int) {
+	found := foundBy(inv, "certificate-expiring")
+	for _, c := range p.soon(inv) {
+		if !c.Renewal.Known && !found[c.Fingerprint] {
+			n++
+		}
+	}
+	return n
 }
 
 // firstOfPlatform is the first place that no tenant writes, where there is one: a tenant may copy the

@@ -67,6 +67,15 @@ func Clean(s string) string { return pki.Visible(s, "") }
 // Wrap prints prose in lines that fit, the first after the lead, the others indented as far.
 func Wrap(w io.Writer, lead, s string) { wrapTo(w, lead, s, min(Columns(w), proseColumns)) }
 
+// WrapLine prints a line as it is where it fits, else as Wrap does.
+func WrapLine(w io.Writer, lead, s string) {
+	if foreign.Prints(s) && columnsIn(lead+s) <= Columns(w) {
+		Printf(w, "%s%s\n", lead, s)
+		return
+	}
+	Wrap(w, lead, s)
+}
+
 // Hang prints prose of the program's own in lines that fit, all but the first indented.
 func Hang(w io.Writer, s string, indent int) {
 	width, line, begun := min(Columns(w), proseColumns), s[:len(s)-len(strings.TrimLeft(s, " "))], false
@@ -100,8 +109,13 @@ func wrapTo(w io.Writer, lead, s string, width int) {
 		indent = "    "
 	}
 	empty := true
-	for _, word := range words(s) {
-		if !empty && !isLabel(word) && len([]rune(line))+1+len([]rune(word)) > width {
+	all := words(s)
+	for i, word := range all {
+		needs := len([]rune(word))
+		for j := i + 1; j < len(all) && isLabel(all[j]); j++ { // which begin no line
+			needs += 1 + len([]rune(all[j]))
+		}
+		if !empty && !isLabel(word) && len([]rune(line))+1+needs > width {
 			Printf(w, "%s\n", line)
 			line, empty = indent, true
 		}

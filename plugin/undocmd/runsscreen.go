@@ -2,6 +2,7 @@ package undocmd
 
 import (
 	"cmp"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -110,7 +111,8 @@ func (o *runsOptions) printTable(runs []runEntry) error {
 		o.printNone()
 		return nil
 	}
-	t := tabwriter.NewWriter(o.App.Streams.Out, 0, 8, 2, ' ', 0) // 80 columns have room for one node
+	var lines strings.Builder
+	t := tabwriter.NewWriter(&lines, 0, 8, 2, ' ', 0) // 80 columns have room for one node
 	now := collect.Now()
 	if !o.noHeaders {
 		ui.Printf(t, "RUN\tCOMMAND\tAGE\tCHANGED\tUNDO\tOUTCOME\n")
@@ -125,13 +127,33 @@ func (o *runsOptions) printTable(runs []runEntry) error {
 		}
 		ui.Printf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", pki.Foreign(r.Run), ui.OrDash(foreign.Prose(r.Command)), age, r.changed(), ui.OrDash(r.undo), ui.OrDash(outcome))
 	}
-	if err := t.Flush(); err != nil {
+	_ = t.Flush() // the buffer does not fail
+	text := lines.String()
+	if !o.noHeaders {
+		text = outcomesBelow(text, ui.TableWidth(o.App.Streams.Out))
+	}
+	if _, err := io.WriteString(o.App.Streams.Out, text); err != nil {
 		return err
 	}
 	if !o.noHeaders {
 		o.printNext(runs)
 	}
 	return nil
+}
+
+// outcomesBelow puts the last column of a line that is too wide on a line of its own; 0: none is.
+func outcomesBelow(table string, columns int) string {
+	const last = "OUTCOME"
+	header, _, _ := strings.Cut(table, "\n")
+	at := len([]rune(strings.TrimSuffix(header, last)))
+	var out strings.Builder
+	for line := range strings.Lines(table) {
+		if runes := []rune(line); ui.Width(strings.TrimSuffix(line, "\n")) > columns && columns > 0 && len(runes) > at {
+			line = strings.TrimRight(string(runes[:at]), " ") + "\n  " + string(runes[at:])
+		}
+		out.WriteString(line)
+	}
+	return out.String()
 }
 
 // printNext prints how the newest run that can be undone is.

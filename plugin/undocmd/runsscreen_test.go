@@ -72,3 +72,17 @@ func TestRunsSayWhetherTheyCanBeUndone(t *testing.T) {
 		}
 	}
 }
+
+// TestRunsFit: an outcome for which a line has no room is on the next one.
+func TestRunsFit(t *testing.T) {
+	t.Parallel()
+	const table = "RUN                     COMMAND  OUTCOME\n20260131-120000-000003  undo     finished, undo of 20260131-120000-000001\n20260131-120000-000001  rotate   finished\n"
+	for columns, want := range map[int]string{
+		0: table, 100: table,
+		60: strings.Replace(table, "undo     finished, undo", "undo\n  finished, undo", 1),
+	} {
+		if got := outcomesBelow(table, columns); got != want {
+			t.Errorf("%d columns:\n%s", columns, got)
+		}
+	}
+}

@@ -100,7 +100,7 @@ func (g ClaimGroup) about(all int, wide bool) string {
 	case len(nodes) > 0:
 		return "  (" + strings.Join(nodes, ", ") + ")"
 	case len(g) < all:
-		return fmt.Sprintf("  (%d of %d claims)", len(g), all)
+		return fmt.Sprintf("  (%d of %d places)", len(g), all)
 	case len(presented) > 1:
 		return "  (" + ui.Count(len(presented), "certificate") + ")"
 	case places > 1:
@@ -120,7 +120,7 @@ func (g ClaimGroup) remediation() assess.Remediation {
 // what was written before, and all the claims of all lines of the edge.
 func (g ClaimGroup) print(w io.Writer, now time.Time, last ClaimGroup, all int, wide bool) {
 	c := g[0]
-	ui.Printf(w, "%s %s%s\n", ui.StatusMark(c.Status), c.Said(), g.about(all, wide))
+	ui.WrapLine(w, ui.StatusMark(c.Status)+" ", c.Said()+g.about(all, wide))
 	c.Remediation = g.remediation()
 	ui.Assessment(w, "    ", c.Assessment, func() {
 		if c.Status != assess.Pass {

@@ -151,7 +151,7 @@ func printRestartHuman(wide, noHeaders bool) func(io.Writer, *report.RestartRepo
 		}
 		header.Gaps(w, &report.Inventory{Gaps: r.Gaps})
 		ui.Printf(w, "\n")
-		rows := restartRows(r)
+		rows := restartRows(r, max(w.Columns(), leastTable))
 		if noHeaders {
 			rows = rows[1:]
 		}
@@ -188,7 +188,8 @@ func printRestartHuman(wide, noHeaders bool) func(io.Writer, *report.RestartRepo
 		if len(tally) == 0 {
 			tally = []string{"no node is known here: " + r.Hints.UnreadNodes("--nodes NAME --via ssh")}
 		}
-		ui.Printf(w, "\n%s\n", strings.Join(tally, "   "))
+		ui.Printf(w, "\n")
+		ui.WrapLine(w, "", strings.Join(tally, "   "))
 		_, err := io.WriteString(out, ui.CleanLines(w.String()))
 		return err
 	}
@@ -197,8 +198,14 @@ func printRestartHuman(wide, noHeaders bool) func(io.Writer, *report.RestartRepo
 // maxColumns is how many nodes are columns, at most, if their names fit.
 const maxColumns = 8
 
+// leastTable is the width below which the table stays as it is.
+const leastTable = 80
+
+// leastName is how much a name of a node keeps.
+const leastName = 12
+
 // restartRows are questions by nodes, or nodes by questions where they are many.
-func restartRows(r *report.RestartReport) [][]string {
+func restartRows(r *report.RestartReport, columns int) [][]string {
 	questions := trust.RestartQuestions()
 	head := []string{""}
 	wide := 42
@@ -206,7 +213,7 @@ func restartRows(r *report.RestartReport) [][]string {
 		head = append(head, n.Name)
 		wide += 2 + len(n.Name)
 	}
-	if len(r.Nodes) <= maxColumns && wide <= 120 {
+	if len(r.Nodes) <= maxColumns && wide <= columns {
 		rows := [][]string{head}
 		if !answered(r.Nodes) {
 			questions = nil
@@ -228,9 +235,13 @@ func restartRows(r *report.RestartReport) [][]string {
 	for _, q := range questions {
 		head = append(head, q.Short)
 	}
+	rest := 2 + len("? unknown")
+	for _, short := range head[2:] {
+		rest += 2 + len(short)
+	}
 	rows := [][]string{head}
 	for _, n := range r.Nodes {
-		row := []string{n.Name, restartMark(n.ComesBack) + " " + answerWord(n.ComesBack)}
+		row := []string{ui.Middle(ui.Clean(n.Name), max(columns-rest, leastName)), restartMark(n.ComesBack) + " " + answerWord(n.ComesBack)}
 		for _, a := range n.Answers {
 			row = append(row, restartMark(a))
 		}

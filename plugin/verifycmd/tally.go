@@ -39,7 +39,7 @@ func tallyOf(claims []report.VerificationClaim) checkTally {
 func ClaimTally(claims []report.VerificationClaim) string {
 	t := tallyOf(claims)
 	if t.all == 0 {
-		return "nothing to verify: the input contains no known pair of client and server"
+		return "nothing to verify: the input has no known client together with its server"
 	}
 	var parts []string
 	for _, s := range assess.Statuses() {

@@ -24,7 +24,7 @@ func TestChecksAreCounted(t *testing.T) {
 		"1 check will fail (in 1 place)": {claim("a", assess.Warn)},
 		"1 check passes":                 {claim("a", assess.Pass), claim("a", assess.Pass)},
 		"1 check unknown":                {claim("a", assess.Unknown)},
-		"nothing to verify: the input contains no known pair of client and server": nil,
+		"nothing to verify: the input has no known client together with its server": nil,
 	} {
 		if got := ClaimTally(claims); got != want {
 			t.Errorf("%q, want %q", got, want)

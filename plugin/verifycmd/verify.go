@@ -62,11 +62,11 @@ func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Comma
 		Short:      "Check that every client trusts the certificate its server presents, now and after the next rotation",
 		Long: `Certificates that are all valid can still bring a cluster down: when a server presents one that is signed by a CA its client was never given. verify checks for every client that its trust anchors verify the certificate its server presents, for that name: now, and after the next rotation.
 
-The summary lists what fails (✗), what will fail (!) and what is unknown (?) since something that decides could not be read; --details lists each claim. PART is a part of the cluster: ` + strings.Join(PartWords(), ", ") + `; without one, all.
+The summary lists what fails (✗), what will fail (!) and what is unknown (?) since something that decides could not be read; --details lists each check. PART is a part of the cluster: ` + strings.Join(PartWords(), ", ") + `; without one, all.
 
 ` + restartSafe + ` in place of a part asks each node another question: would its kubelet come back if it was restarted now? It is tried on the node, with the kubelet's own credentials, which do not leave it.
 
-Handshakes are made from nodes that can be read. Exit codes: 0 all claims pass, 1 one fails or will fail, 2 usage or no access, 3 none fails but something is unknown.`,
+Handshakes are made from nodes that can be read. Exit codes: 0 all checks pass, 1 one fails or will fail, 2 usage or no access, 3 none fails but something is unknown.`,
 		Example: templates.Examples(strings.ReplaceAll(`  # Every client and server of the cluster
   {} verify
 
@@ -112,7 +112,7 @@ func (f *verifyFlags) addFlags(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.from, "from", nil, "Read this snapshot or must-gather instead of a cluster, - for standard input; repeatable.")
 	flags.StringVar(&f.now, "now", "", "Judge as of this time (RFC 3339, or a date in UTC) instead of now.")
 	flags.StringVarP(&f.output, "output", "o", "", ui.OutputUsage("the output", strings.Join(verifyForms(), ", ")))
-	flags.BoolVar(&f.details, "details", false, "Print each claim, with its trust anchors and its evidence.")
+	flags.BoolVar(&f.details, "details", false, "Print each check, with its trust anchors and its evidence.")
 	f.rows.AddFlags(cmd, verifyForms()...)
 	flags.BoolVar(&f.allowUnknown, "allow-unknown", false, "Exit with 0 although something could not be read.")
 	cli.DurationVar(flags, &f.wait, "wait", 0, "While something does not hold or is unknown, ask again every 10 s, for this long (such as 30m).")
@@ -313,7 +313,7 @@ func (p humanPrinter) lines(w *ui.Page, r *report.Verification) {
 		var last ClaimGroup
 		for i, g := range groups {
 			if r.Cluster.Unreviewed != "" && i+1 < len(groups) && g.unknownAs(groups[i+1]) { // the last of them says why
-				ui.Printf(w, "%s %s%s\n", ui.StatusMark(g[0].Status), g[0].Said(), g.about(g.among(r.Claims), p.wide))
+				ui.WrapLine(w, ui.StatusMark(g[0].Status)+" ", g[0].Said()+g.about(g.among(r.Claims), p.wide))
 			} else {
 				g.print(w, r.Now, last, g.among(r.Claims), p.wide)
 			}

@@ -145,7 +145,7 @@ func rolloutHint(r inspect.Rollout, ca []*pki.Cert) string {
 	if len(scheduler.Missing(ca)) > 0 && len(manager.Missing(ca)) == 0 { // it is kube-scheduler that is waited for
 		resource, namespace = "kubescheduler", catalog.SchedulerCA().Namespace
 	}
-	return networkless(r) + foreign.Command("", "What the operator says: oc get %[1]s cluster -o yaml; oc -n %[2]s get pods. A new revision on all masters is made by: "+
+	return networkless(r) + foreign.Command("", "What the operator says: oc get %[1]s cluster -o yaml; oc -n %[2]s get pods. A new revision on all control plane nodes is made by: "+
 		`oc patch %[1]s cluster --type=merge -p '{"spec":{"forceRedeploymentReason":"certrot-'"$(date +%%s)"'"}}'`, resource, namespace)
 }
 

@@ -19,7 +19,7 @@ import (
 func (a Repair) certificates(v catalog.Versions, now time.Time) ([]*pki.Cert, error) {
 	refuse := func(format string, args ...any) error {
 		row := catalog.KubeletSetups(v)[0]
-		return &remediate.Refusal{Name: "ca-usable", Reason: a.CASource + ": " + fmt.Sprintf(format, args...), Next: fmt.Sprintf("the right CAs are in ConfigMap %s/%s, and on masters in %s", row.CA.Namespace, row.CA.Name, row.MasterCAFile)}
+		return &remediate.Refusal{Name: "ca-usable", Reason: a.CASource + ": " + fmt.Sprintf(format, args...), Next: fmt.Sprintf("the right CAs are in ConfigMap %s/%s, and on control plane nodes in %s", row.CA.Namespace, row.CA.Name, row.MasterCAFile)}
 	}
 	var out []*pki.Cert
 	for _, found := range a.Cache.Scanner().Scan(a.CA) {

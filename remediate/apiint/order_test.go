@@ -121,7 +121,7 @@ func TestMastersWithoutTheirLabel(t *testing.T) {
 		{"no node has one", func(f *remediatetest.Fixture, fix *Repair) {
 			f.FirstNode().Role = catalog.RoleWorker
 			fix.FollowUp.RootCA = &action.AwaitRootCA{Planned: inspect.Rollout{Operator: true}}
-		}, "", "no node has a master's label"},
+		}, "", "no node has a label of control plane nodes"},
 	} {
 		f := remediatetest.NewCluster("master-0 worker-0")
 		fix := wholeOf(f)

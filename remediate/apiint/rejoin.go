@@ -100,7 +100,7 @@ func (a Repair) mayJoin(d *remediate.Draft, n *inspect.Node, useless string, wro
 		return &remediate.Refusal{Name: csr.NoApprover, Node: n.Name, Reason: fmt.Sprintf("its kubelet will ask for a client certificate, as %s, and %s", useless, reason), Next: next}
 	}
 	if !a.API {
-		return refuse("no API server could be asked to approve that", d.Hints().UnreadRestart("repair your own access first: {} fix-kubeconfig, --api-ca-from, or --kubeconfig of a master"))
+		return refuse("no API server could be asked to approve that", d.Hints().UnreadRestart("repair your own access first: {} fix-kubeconfig, --api-ca-from, or --kubeconfig of a control plane node"))
 	}
 	if row, ok := csr.ApprovedByHand(d.Snapshot.Cluster.Versions); ok && !a.ApproveCSRs {
 		return refuse("that request is not approved automatically: "+row.Doc, "add --approve-csrs: the request is printed, and approved if it is this kubelet's")

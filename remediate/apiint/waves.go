@@ -30,7 +30,7 @@ func (a Repair) all(d *remediate.Draft) error {
 			if left := inspect.APIServerFile(d.Snapshot, n.Name); left != "" {
 				next += fmt.Sprintf("; no control plane node any more: move what is left of one out of the way there, %s", path.Dir(left))
 			}
-			r := &remediate.Refusal{Name: "node-role", Node: n.Name, Reason: "it has no master's label, and " + why, Next: next}
+			r := &remediate.Refusal{Name: "node-role", Node: n.Name, Reason: "it has no label of control plane nodes, and " + why, Next: next}
 			if !a.operated(n.Name) {
 				return r
 			}
@@ -43,11 +43,11 @@ func (a Repair) all(d *remediate.Draft) error {
 		case catalog.RoleWorker:
 			workers = append(workers, n.Name)
 		default:
-			return &remediate.Refusal{Name: "node-role", Node: n.Name, Reason: "whether it runs kube-apiserver is unknown: the API did not say", Next: "name the nodes with --nodes, in the order in which they are to be repaired: masters first"}
+			return &remediate.Refusal{Name: "node-role", Node: n.Name, Reason: "whether it runs kube-apiserver is unknown: the API did not say", Next: "name the nodes with --nodes, in the order in which they are to be repaired: control plane nodes first"}
 		}
 	}
 	if len(masters) == 0 && a.FollowUp.RootCA != nil && a.FollowUp.RootCA.Planned.Operator { // else there may be none in a file
-		return &remediate.Refusal{Name: "node-role", Reason: "no node has a master's label: which of them run kube-apiserver is unknown", Next: "name the nodes with --nodes, in the order in which they are to be repaired: masters first"}
+		return &remediate.Refusal{Name: "node-role", Reason: "no node has a label of control plane nodes: which of them run kube-apiserver is unknown", Next: "name the nodes with --nodes, in the order in which they are to be repaired: control plane nodes first"}
 	}
 	if len(unseen) > 0 {
 		d.Note("Not read: %s. That no kube-apiserver runs there is known by labels alone.", strings.Join(unseen, ", "))
@@ -298,7 +298,7 @@ func (a Repair) mastersFirst(d *remediate.Draft, masters remediate.Wave, unknown
 	case len(unknown) > 0:
 		reason, next = fmt.Sprintf("whether this control plane node is right is unknown, and no other node is changed after it: %v", unknown[0]), unknown[0].Next
 	case !chosen && len(due) > 0:
-		reason, next = "these masters are to be repaired before others: "+strings.Join(remediate.Titles(due), ", "), "repair them first: --only "+remediate.WaveMasters
+		reason, next = "these control plane nodes are to be repaired before others: "+strings.Join(remediate.Titles(due), ", "), "repair them first: --only "+remediate.WaveMasters
 	default:
 		return nil
 	}

@@ -62,7 +62,7 @@ func TestPreflightOfPlainClusters(t *testing.T) {
 			p.StaticPods.Pods = append(p.StaticPods.Pods, proxy)
 		}},
 		"etcd elsewhere": {"etcd-healthy", catalog.Yes, "elsewhere", func(p *Preflight, _ *remediatetest.Fixture) { p.StaticPods.Pods = p.StaticPods.Pods[2:] }},
-		"workers alone": {"etcd-healthy", catalog.Yes, "no master's kubelet", func(p *Preflight, _ *remediatetest.Fixture) {
+		"workers alone": {"etcd-healthy", catalog.Yes, "no control plane node's kubelet", func(p *Preflight, _ *remediatetest.Fixture) {
 			p.StaticPods.Pods[0].Ready, p.Nodes = false, []string{"worker-0"}
 		}},
 		"pods that may not be read": {"etcd-healthy", catalog.Unknown, "forbidden", func(p *Preflight, _ *remediatetest.Fixture) {

@@ -174,7 +174,7 @@ func Fail(next, format string, args ...any) Result {
 
 // noAPIServer is the answer where no API server could be asked.
 func noAPIServer(hints inspect.Hints) Result {
-	return Result{Reason: "no API server could be asked", Next: hints.Live("look at it from a master, or from a colleague's machine: what acts on nodes meanwhile is not seen from here")}
+	return Result{Reason: "no API server could be asked", Next: hints.Live("look at it from a control plane node, or from a colleague's machine: what acts on nodes meanwhile is not seen from here")}
 }
 
 // Unread is the answer where one of these could not be read.
@@ -254,7 +254,7 @@ func (p Preflight) masters() ([]string, bool) {
 }
 
 // NoMaster is why a check of control plane nodes passes where none is changed.
-const NoMaster = "no master's kubelet is restarted"
+const NoMaster = "no control plane node's kubelet is restarted"
 
 // MaxSkew is what clocks may differ by. What is signed in the incident is valid from
 // about the moment of its making: a node that is behind takes it for not yet valid.

@@ -101,7 +101,7 @@ func TestPreflight(t *testing.T) {
 		{"the leaf is another CA's", ServerSide, workers, replaced(catalog.LoadBalancerCA(), strangers), catalog.No, "no CA in ConfigMap/openshift-kube-apiserver-operator/loadbalancer-serving-ca"},
 		{"the union was not made", ServerSide, workers, replaced(catalog.OwnServerCA(), strangers), catalog.No, "lacks CN=loadbalancer-serving-signer"},
 		{"the copy is behind", ServerSide, workers, replaced(catalog.APIServerCA(), strangers), catalog.No, "differ in"},
-		{"a master shows what it should not", ServerSide, workers, shows(catalog.ListenerAPIServer, "master-2"), catalog.No, "the master master-2 at 10.0.0.1:6443 presents"},
+		{"a master shows what it should not", ServerSide, workers, shows(catalog.ListenerAPIServer, "master-2"), catalog.No, "the control plane node master-2 at 10.0.0.1:6443 presents"},
 		{"a bundle was not read", ServerSide, workers, without(catalog.OwnServerCA()), catalog.Unknown, "was not found"},
 		{"nobody was shown anything", ServerSide, workers, func(p *Preflight) { p.Snapshot.Served = nil }, catalog.Unknown, "none answered"},
 		{"a master is switched off", ServerSide, workers, func(p *Preflight) {

@@ -87,7 +87,7 @@ func (p Preflight) presented(of func(inspect.Served) bool, cas []*pki.Cert, anyN
 		}
 		from := v.Address
 		if v.Of != "" {
-			from = "the master " + v.Of + " at " + v.Address
+			from = "the control plane node " + v.Of + " at " + v.Address
 		}
 		if v.Node != "" && (v.Of == "" || p.onWorker(v.Node)) {
 			from += ", asked from " + v.Node + ","

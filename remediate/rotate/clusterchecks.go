@@ -216,7 +216,7 @@ func (p Preflight) nodes() preflight.Result {
 // withoutNode says what does not go on while a node is lost; master: one of the control plane is.
 func withoutNode(master bool) string {
 	if master {
-		return "Rollouts wait for such a master, and such a node gets no new CA"
+		return "Rollouts wait for such a control plane node, and such a node gets no new CA"
 	}
 	return "Such a node gets no new CA"
 }

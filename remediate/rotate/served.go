@@ -50,8 +50,8 @@ func (c Chain) servedStage(ca *pki.Cert, leaf Stage) Stage {
 		case len(entriesAt(c.Facts, at)) == 0: // it is not there, else the stage before was not reached
 		case caller >= 0:
 			what, s.Requests = "requests with a certificate of it were accepted", true
-			late = hints.Next("a changed file is read within a minute or two: kube-apiserver-cert-syncer writes the certificate on masters, and who writes the servers' CAs is named by {} verify")
-			blind = hints.UnreadNodes("requests are made on masters that can be read, with the certificate that lies there: --nodes all, with --via ssh where exec does not lead there")
+			late = hints.Next("a changed file is read within a minute or two: kube-apiserver-cert-syncer writes the certificate on control plane nodes, and who writes the servers' CAs is named by {} verify")
+			blind = hints.UnreadNodes("requests are made on control plane nodes that can be read, with the certificate that lies there: --nodes all, with --via ssh where exec does not lead there")
 			l.accepted(claims, at, ca, c.mastersWithout(catalog.Callers()[caller].Certificate))
 		case !slices.ContainsFunc(claims, func(x trust.Claim) bool { return x.Server != "" }):
 			why, next := c.unseen(at)
@@ -218,13 +218,13 @@ func (c Chain) edgesStage(leaf Stage) Stage {
 	}
 	switch {
 	case len(failed) > 0:
-		s.pending(fmt.Sprintf("%d of %d claims do not hold: %s", len(failed), len(claims), few(failed)))
+		s.pending(fmt.Sprintf("checks fail in %d of %d places: %s", len(failed), len(claims), few(failed)))
 		s.count(len(claims)-len(failed)-len(unknown), len(claims), late)
 		if len(remediations) == len(failed) {
 			s.advise(few(remediations))
 		}
 	case len(unknown) > 0:
-		s.unread(fmt.Sprintf("%d of %d claims are unknown: %s", len(unknown), len(claims), few(unknown)))
+		s.unread(fmt.Sprintf("checks are unknown in %d of %d places: %s", len(unknown), len(claims), few(unknown)))
 		s.count(len(claims)-len(unknown), len(claims), unread)
 	case len(claims) == 0 && c.noClients():
 		s.unread(noClientKnown)
@@ -232,7 +232,7 @@ func (c Chain) edgesStage(leaf Stage) Stage {
 	case len(claims) == 0:
 		s.unread("its clients were not asked for, or are unknown")
 	default:
-		s.Remediation, s.Reason = assess.Remediation{}, fmt.Sprintf("all %d claims about what it signs hold", len(claims))
+		s.Remediation, s.Reason = assess.Remediation{}, fmt.Sprintf("all checks about what it signs pass, in %d places", len(claims))
 		s.count(len(claims), len(claims), nil)
 	}
 	return s

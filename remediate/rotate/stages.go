@@ -96,10 +96,10 @@ func (c Chain) now() time.Time {
 
 func lookAtOperator(owner string) string {
 	if owner == noOwner {
-		return owner + " is to do it; is it there, and well? oc get clusteroperators"
+		return "check that " + owner + " runs: oc get clusteroperators"
 	}
 	name := strings.TrimSuffix(owner, "-operator")
-	return owner + " is to do it; is it there, and well? " + foreign.Command("oc get clusteroperators", "oc get clusteroperator %[1]s; oc -n openshift-%[2]s logs deployment/%[2]s", name, owner)
+	return "check that " + owner + " runs: " + foreign.Command("oc get clusteroperators", "oc get clusteroperator %[1]s; oc -n openshift-%[2]s logs deployment/%[2]s", name, owner)
 }
 
 // disagrees says how the annotations by which an owner decides differ from the
@@ -150,7 +150,7 @@ func (c Chain) aggregatesStage(cas []*pki.Cert) Stage {
 	}
 	s := c.placesStage(StageAggregates, places, cas)
 	if s.Status == assess.Warn {
-		s.advise(causes(c.publishersDown(), "its publisher is to bring it there: oc get clusteroperators kube-apiserver kube-controller-manager kube-scheduler machine-config. kube-root-ca.crt follows a new revision of kube-controller-manager, which waits for masters that are not Ready"))
+		s.advise(causes(c.publishersDown(), "its publisher is to bring it there: oc get clusteroperators kube-apiserver kube-controller-manager kube-scheduler machine-config. kube-root-ca.crt follows a new revision of kube-controller-manager, which waits for control plane nodes that are not Ready"))
 	}
 	return s
 }

@@ -27,7 +27,7 @@ func TestStallsAreNamed(t *testing.T) {
 		want                  string
 		never                 string
 	}{
-		{"nothing speaks against the owner", "4.15.3", StageSigner, func(m *inspect.ControlPlaneStatus) { m.Workloads = []inspect.Workload{operator} }, "is it there, and well?", ""},
+		{"nothing speaks against the owner", "4.15.3", StageSigner, func(m *inspect.ControlPlaneStatus) { m.Workloads = []inspect.Workload{operator} }, "check that kube-apiserver-operator runs: ", ""},
 		{"the owner is scaled to nothing", "4.15.3", StageSigner, func(m *inspect.ControlPlaneStatus) {
 			operator := operator
 			operator.Desired, operator.Ready = 0, 0

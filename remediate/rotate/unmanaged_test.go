@@ -62,7 +62,7 @@ func TestAbsentSigner(t *testing.T) {
 	}{
 		{"etcd-signer", true, "unknown: Secret/openshift-config/etcd-signer[tls.crt] is not in this file: certrot does not rotate it", "ask the cluster: oc get secret -n openshift-config etcd-signer"},
 		{"etcd-signer", false, "unknown: Secret/openshift-config/etcd-signer[tls.crt] is not there: certrot does not rotate it", "oc get secret -n openshift-config etcd-signer"},
-		{toKubelet, true, "warn: Secret/openshift-kube-apiserver-operator/" + toKubelet + "[tls.crt] is not there: kube-apiserver-operator creates it again", "kube-apiserver-operator is to do it"},
+		{toKubelet, true, "warn: Secret/openshift-kube-apiserver-operator/" + toKubelet + "[tls.crt] is not there: kube-apiserver-operator creates it again", "check that kube-apiserver-operator runs"},
 	} {
 		r := newRotating(toKubelet, "4.15.3")
 		r.take(r.rotation().Signer)

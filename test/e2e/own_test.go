@@ -39,7 +39,7 @@ func (f *fixing) ownKubeconfig(t *testing.T, master, lost string, was standing) 
 		}
 	})
 	t.Run("a machine that is no master has no CA to give", func(t *testing.T) {
-		ends(t, with("fix-kubeconfig", "--yes", "--api-ca-from", "ssh://"+lost), 2, "is this a master?")
+		ends(t, with("fix-kubeconfig", "--yes", "--api-ca-from", "ssh://"+lost), 2, "is this a control plane node?")
 	})
 	unchanged := func(t *testing.T) {
 		t.Helper()

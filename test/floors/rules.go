@@ -72,7 +72,7 @@ func floors() []floor {
 			"collect reads; it judges nothing, and what is done about it is remediate's"},
 		{"inspect/cause", []string{"inspect/assess", "inspect", "inspect/catalog", "inspect/pki", "foreign"},
 			"cause folds what others found; it judges nothing"},
-		{"inspect/report", []string{"inspect/trust", "inspect/check", "inspect/assess", "inspect", "inspect/catalog", "inspect/pki", "foreign"},
+		{"inspect/report", []string{"inspect/cause", "inspect/trust", "inspect/check", "inspect/assess", "inspect", "inspect/catalog", "inspect/pki", "foreign"},
 			"report makes documents of facts and of what was found"},
 		{"inspect/trust", []string{"inspect/assess", "inspect", "inspect/catalog", "inspect/pki", "foreign"},
 			"trust judges pairs of client and server; checks judge places"},

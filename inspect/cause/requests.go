@@ -1,0 +1,40 @@
+package cause
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+)
+
+// pending begins the reason of check csr-answered where requests wait: how many, and for how long.
+var pending = regexp.MustCompile(`^([0-9]+) CSRs? pending for ([0-9a-z]+): `)
+
+// countRequests has the title say how many requests wait, where that is all that the findings say; and its
+// names of which nodes they are, and since when, where each is of one node.
+func (p *Problem) countRequests(findings []Finding) {
+	total, byNode := 0, true
+	var told []string
+	for _, i := range p.Findings {
+		f := &findings[i]
+		m := pending.FindStringSubmatch(f.Reason)
+		if f.ID != "csr-answered" || m == nil {
+			return
+		}
+		n, _ := strconv.Atoi(m[1]) // of its places some may not be chosen
+		total += n
+		if nodes := f.nodes(); len(nodes) == 1 {
+			told = append(told, fmt.Sprintf("%s (%d, for %s)", foreign.Name(nodes[0]), n, m[2]))
+		} else {
+			byNode = false
+		}
+	}
+	p.Reason = fmt.Sprintf("%d CSRs pending", total)
+	if total == 1 {
+		p.Reason = "1 CSR pending"
+	}
+	if byNode {
+		p.told = told
+	}
+}

@@ -1,0 +1,78 @@
+package report
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/cause"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// Cause is what one or several findings are about: a problem of the screens.
+type Cause struct {
+	ID          string             `json:"id,omitempty"` // of the catalog's cause; empty: the findings are alike, or one
+	Severity    assess.Severity    `json:"severity"`     // of the worst finding
+	Title       string             `json:"title"`
+	Nodes       []string           `json:"nodes,omitempty"`
+	Objects     []string           `json:"objects,omitempty"`
+	Impact      string             `json:"impact,omitempty"`
+	Remediation assess.Remediation `json:"remediation,omitzero"`
+	Findings    []int              `json:"findings"` // indexes; each finding is in one cause
+}
+
+// Problems folds the findings. What a filter leaves out still says which cause they have.
+func (inv *Inventory) Problems(hints inspect.Hints) []cause.Problem {
+	findings := make([]cause.Finding, len(inv.Findings), len(inv.Findings)+len(inv.beside))
+	for i, f := range inv.Findings {
+		findings[i] = cause.Finding{Assessment: f.Assessment, At: f.Locations}
+	}
+	return cause.Fold(hints, append(findings, inv.beside...))
+}
+
+func (inv *Inventory) causes() []Cause {
+	out := []Cause{}
+	for _, p := range inv.Problems(inv.hints) {
+		out = append(out, Cause{p.ID, p.Severity, p.Reason, p.Nodes, p.Objects, p.Impact, p.Remediation, p.Findings})
+	}
+	return out
+}
+
+// AtLeast is the inventory without the findings below a severity.
+func (inv *Inventory) AtLeast(severity assess.Severity) *Inventory {
+	limited := *inv
+	limited.Findings, limited.beside = []Finding{}, slices.Clip(inv.beside)
+	for _, f := range inv.Findings {
+		if f.Severity >= severity {
+			limited.Findings = append(limited.Findings, f)
+		} else {
+			limited.beside = append(limited.beside, cause.Finding{Assessment: f.Assessment, At: f.Locations, Beside: true})
+		}
+	}
+	limited.Causes = limited.causes()
+	return &limited
+}
+
+// Found is the inventory of what findings of at least a severity are about.
+func (inv *Inventory) Found(severity assess.Severity) *Inventory {
+	found := inv.AtLeast(severity)
+	found.found = true
+	return found
+}
+
+// Places are those of each certificate; of what was Found those of each finding, which may be about none.
+func (inv *Inventory) Places() iter.Seq[[]pki.Location] {
+	return func(yield func([]pki.Location) bool) {
+		for i := 0; inv.found && i < len(inv.Findings); i++ {
+			if !yield(inv.Findings[i].Locations) {
+				return
+			}
+		}
+		for i := 0; !inv.found && i < len(inv.Certificates); i++ {
+			if !yield(inv.Certificates[i].Locations()) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,68 @@
+//go:build unix
+
+package plugin_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+)
+
+// TestEachFindingHasOneCause: in JSON, whatever is left out; and the causes are the problems of the screen.
+func TestEachFindingHasOneCause(t *testing.T) {
+	for _, s := range stories() {
+		switch s.name {
+		case "demo", "expired", "incident-silent", "unread":
+		default:
+			continue
+		}
+		snapshot := s.read(t)
+		t.Chdir(t.TempDir())
+		f, err := os.Create("a.certrot")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(collect.WriteSnapshot(f, snapshot), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		for _, chosen := range []string{"", "--min-severity critical", "--expiring-within 30d", "nodes"} {
+			args := append(strings.Fields("inspect "+chosen), "--from", "a.certrot")
+			_, raw, _ := certrot(append(args, "-o", "json")...)
+			var inv struct {
+				Findings []struct{ Severity string }
+				Causes   []struct {
+					Severity, Title string
+					Findings        []int
+				}
+			}
+			if err := json.Unmarshal([]byte(raw), &inv); err != nil {
+				t.Fatal(err)
+			}
+			of := map[int]int{}
+			_, screen, _ := screenOf(t, 400, append(args, "--min-severity=info"))
+			if chosen == "--min-severity critical" {
+				_, screen, _ = screenOf(t, 400, args)
+			}
+			for _, c := range inv.Causes {
+				for _, i := range c.Findings {
+					of[i]++
+				}
+				if !strings.Contains(screen, strings.ToUpper(c.Severity)) || !strings.Contains(screen, c.Title) && len(inv.Causes) <= 10 {
+					t.Errorf("%s, %s: %q is not on the screen\n%s", s.name, chosen, c.Title, screen)
+				}
+			}
+			for i := range inv.Findings {
+				if of[i] != 1 {
+					t.Errorf("%s, %s: finding %d is in %d causes", s.name, chosen, i, of[i])
+				}
+			}
+			if len(of) != len(inv.Findings) {
+				t.Errorf("%s, %s: causes of %d findings, of which there are %d", s.name, chosen, len(of), len(inv.Findings))
+			}
+		}
+	}
+}
