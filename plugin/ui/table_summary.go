@@ -22,15 +22,14 @@ import (
 func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Severity) {
 	listed := limit(inv, atLeast).Findings
 	hidden := len(inv.Findings) - len(listed)
-	s := Summary{Head: p.head(w, inv), Unknown: append(UnknownOf(inv.Gaps), p.notInFile(inv)...)}
+	s := Summary{Head: p.head(w, inv), Unknown: p.UnknownIn(inv)}
 	n := map[assess.Severity]int{}
 	for _, problem := range p.folded(listed) {
-		told := ProblemOf(problem)
+		told := ProblemAmong(listed, problem)
 		if problem.Named {
 			if told.Now = silent(problem.Nodes, inv.Nodes); told.Now != "" && inv.Now.Sub(inv.Taken).Abs() > oldAfter {
 				told.Now = strings.NewReplacer(" is already down (", " was down when read (", "; still up: ", "; up: ").Replace(told.Now)
 			}
-			told.Title, told.Names = requestsPending(problem, listed, told.Title, told.Names)
 		}
 		s.Problems = append(s.Problems, told)
 		n[problem.Severity]++
@@ -59,6 +58,20 @@ func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Sev
 		s.Tail = append(p.expiryLines(w, inv), more)
 	}
 	s.Print(w)
+}
+
+// ProblemAmong is a problem that these findings were folded into.
+func ProblemAmong(findings []report.Finding, p cause.Problem) Problem {
+	told := ProblemOf(p)
+	if p.Named {
+		told.Title, told.Names = requestsPending(p, findings, told.Title, told.Names)
+	}
+	return told
+}
+
+// UnknownIn is what was not read, and what a file does not have.
+func (p HumanPrinter) UnknownIn(inv *report.Inventory) []Problem {
+	return append(UnknownOf(inv.Gaps), p.notInFile(inv)...)
 }
 
 // folded are the problems that findings are about.
