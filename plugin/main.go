@@ -40,7 +40,7 @@ func MainAt(ctx context.Context, now func() time.Time, version string, args []st
 	ui.CallAs(streams.Out, called)
 	ui.CallAs(streams.ErrOut, called)
 	cmd := NewCommand(cli.App{Version: version, ProgramName: called, Streams: streams, Now: now})
-	cmd.SetArgs(args[1:])
+	cmd.SetArgs(inspectcmd.WithoutMarks(args[1:]))
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error { // of a mistyped command, no flag is known
 		if unknown := cli.UnknownCommand(cmd, args[1:]); unknown != nil {
 			return unknown
@@ -159,7 +159,7 @@ It reads OpenShift, OKD and plain Kubernetes, live or from files, and never prin
 	root.AddCommand(inGroup(groupLook,
 		inspectcmd.NewCommand(app, config),
 		verifycmd.NewCommand(app, config),
-		inspectcmd.NewExplainCommand(app, rotatecmd.Whys()),
+		inspectcmd.NewExplainCommand(app, rotatecmd.Whys(), verifycmd.ToldOf),
 		snapshotcmd.NewCommand(app, config),
 	)...)
 	root.AddCommand(inGroup(groupRepair,

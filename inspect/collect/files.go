@@ -23,14 +23,28 @@ import (
 // a large cluster is below it.
 const maxFile = 256 << 20
 
-// holdsNothing is the reason of the gap that such a file is.
-const holdsNothing = "holds nothing that looks like a certificate, a key or a Kubernetes object"
+// Reasons of the gap that a file is in which nothing was found.
+const (
+	holdsNothing = "holds nothing that looks like a certificate, a key or a Kubernetes object"
+	isEmpty      = "is empty"
+)
+
+// Nothing is the gap of a file in which nothing was found; false: it has something.
+func Nothing(s inspect.Snapshot) (inspect.Gap, bool) {
+	i := slices.IndexFunc(s.Gaps, func(g inspect.Gap) bool {
+		return g.What == "file" && (g.Reason == holdsNothing || g.Reason == isEmpty)
+	})
+	if i < 0 {
+		return inspect.Gap{}, false
+	}
+	return s.Gaps[i], true
+}
 
 // nothing is the gap of a file in which nothing was found.
 func (f File) nothing(data []byte) inspect.Gap {
 	g := inspect.Gap{What: "file", Where: f.Path, Reason: holdsNothing, Next: foreign.Command("", "file %s", foreign.Words(nodeexec.Quote(f.Path)))}
 	if len(data) == 0 {
-		g.Reason, g.Next = "is empty", "write it again, or name another file"
+		g.Reason, g.Next = isEmpty, "write it again, or name another file"
 	}
 	if f.Path == "-" || isPipe(f.Path) { // it was read, and is not there any more
 		g.Next = "look at what the command before the pipe prints"

@@ -251,6 +251,27 @@ func (r Reading) files(ctx context.Context, paths []string) (inspect.Snapshot, e
 	}
 }
 
+// readable says what a file can be.
+const readable = "a file can be a snapshot (%s snapshot -o FILE), a must-gather (directory or tar), Kubernetes objects as YAML or JSON, PEM, DER or a kubeconfig"
+
+// nothingIn is the error for files of which none has anything that is read: another one was meant. One
+// beside others is a gap.
+func (r Reading) nothingIn(paths []string, parts []inspect.Snapshot) error {
+	for _, s := range parts {
+		if _, is := collect.Nothing(s); !is {
+			return nil
+		}
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	g, _ := collect.Nothing(parts[0])
+	if name := paths[0]; !foreign.Prints(name) { // as from a pattern of a shell
+		return cli.WithHint(fmt.Errorf("--from: read %s: %s", foreign.Text(name), g.Reason), readable, r.App.ProgramName)
+	}
+	return cli.WithHint(fmt.Errorf("--from: read %s: %s", paths[0], g.Reason), "%s\n"+readable, g.Next, r.App.ProgramName)
+}
+
 func (r Reading) readFiles(paths []string, observe func(what string, objects int)) (inspect.Snapshot, error) {
 	sc := pki.NewScanner()
 	var parts []inspect.Snapshot
@@ -260,7 +281,7 @@ func (r Reading) readFiles(paths []string, observe func(what string, objects int
 			if !foreign.Prints(path) { // as from a pattern of a shell
 				err = foreign.Error(err)
 			}
-			return s, cli.WithHint(fmt.Errorf("--from: %w", err), "a file can be a snapshot (%s snapshot -o FILE), a must-gather (directory or tar), Kubernetes objects as YAML or JSON, PEM, DER or a kubeconfig", r.App.ProgramName)
+			return s, cli.WithHint(fmt.Errorf("--from: %w", err), readable, r.App.ProgramName)
 		}
 		for i, other := range parts {
 			if first, second, differ := otherCluster(other.Cluster, s.Cluster); differ {
@@ -268,6 +289,9 @@ func (r Reading) readFiles(paths []string, observe func(what string, objects int
 			}
 		}
 		parts = append(parts, s)
+	}
+	if err := r.nothingIn(paths, parts); err != nil {
+		return inspect.Snapshot{}, err
 	}
 	s := inspect.Newest(parts...)
 	gaps, err := r.notInFiles(s)

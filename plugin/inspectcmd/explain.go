@@ -26,9 +26,10 @@ import (
 
 // NewExplainCommand is the command explain.
 //
-// whys are the words of a list about a check, by these words (rotate --list).
-func NewExplainCommand(app cli.App, whys map[string]string) *cobra.Command {
-	e := explainer{program: app.ProgramName, whys: whys, reading: connect.Reading{App: app}}
+// whys are the words of a list about a check, by these words (rotate --list); verified is what verify's
+// first screen tells.
+func NewExplainCommand(app cli.App, whys map[string]string, verified func(inspect.Hints, *report.Verification) []ui.ToldClaims) *cobra.Command {
+	e := explainer{program: app.ProgramName, whys: whys, verified: verified, reading: connect.Reading{App: app}}
 	cmd := &cobra.Command{
 		Use:   "explain [CHECK | EDGE | STAGE | [KIND/]NAMESPACE/NAME | FILE]...",
 		Short: "Say what a problem, a check or an object is about, why it matters, and what to do",
@@ -72,7 +73,7 @@ func NewExplainCommand(app cli.App, whys map[string]string) *cobra.Command {
 			case errors.As(err, &hint):
 				return err
 			case err != nil:
-				return cli.WithHint(err, "list all names: %s explain", app.ProgramName)
+				return cli.WithHint(err, "%s", inspect.LiveHints(app.ProgramName).Next("list all names: {} explain")+e.reading.Hints().From())
 			}
 			_, err = io.WriteString(app.Streams.Out, ui.AsCalled(e.program, w.String()))
 			return err
@@ -100,6 +101,7 @@ type explainer struct {
 	program            string // as it is called
 	namespace          string // -n
 	whys               map[string]string
+	verified           func(inspect.Hints, *report.Verification) []ui.ToldClaims
 	reading            connect.Reading // of --from: what names without a kind are looked up in
 	read               *inspect.Snapshot
 }
@@ -132,9 +134,7 @@ func topics() []topic {
 			}
 		}})
 	}
-	for _, e := range catalog.Edges() {
-		out = append(out, topic{kind: edgeKind, claim: e.Statement, help: edgeHelp(e), details: func(w io.Writer, x explainer) { x.edge(w, e) }})
-	}
+	out = append(out, edgeTopics()...)
 	for _, c := range report.ServedClaims() {
 		out = append(out, topic{kind: servedKind, claim: c.Statement, help: help{name: c.ID, means: c.Doc, todo: servedSteps(c.ID)}})
 	}
@@ -224,6 +224,8 @@ func (t topic) print(w io.Writer, e explainer) {
 // about says what its claim is.
 func (t topic) about() string {
 	switch {
+	case t.kind == unknownKind:
+		return "Unknown: it was not read."
 	case t.kind == problemKind:
 		return "Problem. Found by: " + t.claim
 	case t.kind == waveKind:
@@ -234,34 +236,6 @@ func (t topic) about() string {
 		return "What is checked: " + t.claim
 	}
 	return t.kind + ". What is checked: " + t.claim
-}
-
-// todo prints steps; commands stand on lines of their own, whole.
-func (e explainer) todo(w io.Writer, steps []string) {
-	steps = slices.DeleteFunc(slices.Clone(steps), func(s string) bool { return s == "" })
-	if len(steps) == 0 {
-		return
-	}
-	section(w, "What to do", func() {
-		for _, step := range steps {
-			text := e.ofFile(step)
-			if e.isCommand(step) {
-				ui.Printf(w, "%s%s\n", indent, text)
-			} else {
-				ui.Wrap(w, indent, text)
-			}
-		}
-	})
-}
-
-// isCommand reports whether a step is a command that runs as it stands, but for NAME, NODE and FILE.
-func (e explainer) isCommand(step string) bool {
-	for _, program := range []string{"{} ", e.program + " ", "oc ", "kubectl "} {
-		if strings.HasPrefix(step, program) && !strings.ContainsAny(step, ",:;") {
-			return true
-		}
-	}
-	return false
 }
 
 // print explains names; without any, it lists them all.
@@ -296,6 +270,13 @@ func (e *explainer) one(ctx context.Context, w io.Writer, all []topic, name stri
 		if kindIsMissing(name) {
 			return e.ofAnyKind(ctx, w, name)
 		}
+		found, err := e.inAnyNamespace(ctx, name)
+		if err != nil {
+			return err
+		}
+		if len(found) > 0 {
+			return e.objects(ctx, w, found)
+		}
 		return e.object(ctx, w, name)
 	}
 	known, found := []string{}, 0
@@ -320,11 +301,14 @@ func (e *explainer) one(ctx context.Context, w io.Writer, all []topic, name stri
 		if is, err := e.inFile(ctx, w, name); is || err != nil {
 			return err
 		}
+		if is, err := e.certificate(ctx, w, name); is || err != nil {
+			return err
+		}
 	}
 	err := fmt.Errorf("no check or stage is called %q%s", name, cli.DidYouMean(name, slices.Compact(slices.Sorted(slices.Values(known)))))
 	hints := inspect.LiveHints(e.program)
 	if foreign.Fit(name) && strings.ContainsAny(name, ".0123456789") { // as nodes' names are
-		return cli.WithHint(err, "%s", hints.Next("list all names: {} explain\nof a node: {} inspect nodes %s", name)+e.reading.Hints().From())
+		return cli.WithHint(err, "%s", hints.Next("list all names: {} explain")+e.reading.Hints().From()+hints.Next("\nof a node: {} inspect nodes %s", name)+e.reading.Hints().From())
 	}
 	return err
 }

@@ -150,13 +150,18 @@ func (e *explainer) inFile(ctx context.Context, w io.Writer, name string) (bool,
 		add(r.Object.Kind, r.Object.Namespace, r.Object.Name)
 	}
 	slices.Sort(found)
-	for i, whole := range found {
+	return len(found) > 0, e.objects(ctx, w, found)
+}
+
+// objects explains several objects.
+func (e *explainer) objects(ctx context.Context, w io.Writer, names []string) error {
+	for i, name := range names {
 		if i > 0 {
 			ui.Printf(w, "\n")
 		}
-		if err := e.object(ctx, w, whole); err != nil {
-			return true, err
+		if err := e.object(ctx, w, name); err != nil {
+			return err
 		}
 	}
-	return len(found) > 0, nil
+	return nil
 }

@@ -24,19 +24,6 @@ func line(w io.Writer, label, text string) {
 	}
 }
 
-// edge says who is who in a trust edge.
-func (e explainer) edge(w io.Writer, row catalog.Edge) {
-	line(w, "client", row.Verifier)
-	line(w, "trusts", placeOf(row.Trust)+", which it reads "+string(row.Reload))
-	if row.Presented != (catalog.Ref{}) {
-		line(w, "presented", placeOf(row.Presented))
-	}
-	line(w, "versions", versionsOf(row.In))
-	if e.sources {
-		line(w, "source", row.Source)
-	}
-}
-
 // placeOf is a place as people write it: a file by its path.
 func placeOf(r catalog.Ref) string { return strings.TrimPrefix(r.String(), catalog.File+":") }
 
@@ -96,6 +83,9 @@ func (e *explainer) object(ctx context.Context, w io.Writer, name string) error 
 		} else {
 			ui.Wrap(w, "", "Not in the catalog: owner and renewal unknown.")
 		}
+		if err := e.state(ctx, w, kind, namespace, object); err != nil {
+			return err
+		}
 		e.todo(w, e.unknown(kind, namespace, object))
 		return nil
 	}
@@ -103,6 +93,9 @@ func (e *explainer) object(ctx context.Context, w io.Writer, name string) error 
 		ui.Wrap(w, "", kind+": "+o.title())
 	} else {
 		ui.Wrap(w, "", kind+": a CA bundle, or a certificate that a client verifies")
+	}
+	if err := e.state(ctx, w, kind, namespace, object); err != nil {
+		return err
 	}
 	section(w, "What it means", func() { e.meaning(w, o) })
 	e.todo(w, e.steps(o, kind, namespace, object))
@@ -329,6 +322,7 @@ func kindOf(word string) (kind string, namespaced bool) {
 // plainPlace is a place as explain knows it, of one that a screen prints: NODE:/path and
 // KIND/NAMESPACE/NAME[KEY].
 func plainPlace(name string) string {
+	name = tail.ReplaceAllString(name, "")
 	if i := strings.Index(name, ":/"); i > 0 && !strings.Contains(name, "://") {
 		return name[i+1:]
 	}

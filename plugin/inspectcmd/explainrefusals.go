@@ -12,7 +12,7 @@ func refusalTopics() []topic {
 		repair, again, docs = "Check before a repair", "Check before --rebootstrap", "fix-api-int.md"
 		rotation, prune     = "Check before a rotation", "Check before rotate prune"
 	)
-	inAnotherWay := []string{"read it in another way:", "{} fix-api-int --dry-run=client --nodes NODE --via ssh"}
+	inAnotherWay := []string{readAgain, "{} fix-api-int --dry-run=client --nodes NODE --via ssh"}
 	var out []topic
 	for _, t := range []struct {
 		kind, page, claim string

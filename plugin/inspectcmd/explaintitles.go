@@ -21,7 +21,7 @@ import (
 const problemKind = "Problem"
 
 // marked are the mark and the severity before a title on a screen.
-var marked = regexp.MustCompile(`^[^a-z0-9 ]* ?(?:critical|warning|info|fail|unknown) +`)
+var marked = regexp.MustCompile(`^(?:[✗✓!?·-] +)?(?:(?:CRITICAL|WARNING|WARN|INFO|FAIL|UNKNOWN|NOT READ) +)?`)
 
 // phrases are in titles that name an object, and by what check they are: without a file no more is known
 // of that object.
@@ -35,13 +35,35 @@ func phrases() []struct{ is, check string } {
 }
 
 // titleOf is a title as it is compared: no case, no mark, no names behind it.
-func titleOf(typed string) string {
-	return marked.ReplaceAllString(strings.ToLower(strings.Join(strings.Fields(typed), " ")), "")
+func titleOf(typed string) string { return strings.ToLower(withoutMark(typed)) }
+
+// withoutMark is a line of a screen without its mark and severity.
+func withoutMark(typed string) string { return marked.ReplaceAllString(ui.OneLine(typed), "") }
+
+// WithoutMarks are arguments of which none is a line of a screen that begins as a flag does.
+func WithoutMarks(args []string) []string {
+	out := slices.Clone(args)
+	for i := range out {
+		if out[0] == "explain" {
+			out[i] = strings.TrimPrefix(out[i], "- ")
+		}
+	}
+	return out
 }
 
 // title explains a problem by its title, as screens print it; false: none is called so.
 func (e *explainer) title(ctx context.Context, w io.Writer, all []topic, typed string) (bool, error) {
-	title := titleOf(typed)
+	title, bare := titleOf(typed), withoutMark(typed)
+	if len(e.reading.From) > 0 {
+		problems, err := e.tolds(ctx)
+		if err != nil {
+			return false, err
+		}
+		if same := called(problems, title); len(same) > 0 {
+			e.printTold(w, all, merged(same))
+			return true, nil
+		}
+	}
 	is := func(words string) bool {
 		words = strings.ToLower(words)
 		return title == words || strings.HasPrefix(title, words+": ") || strings.HasPrefix(title, words+" (")
@@ -58,31 +80,46 @@ func (e *explainer) title(ctx context.Context, w io.Writer, all []topic, typed s
 			return true, nil
 		}
 	}
-	if len(e.reading.From) > 0 {
-		found, err := e.findings(ctx)
-		if err != nil {
-			return false, err
-		}
-		for _, f := range found {
-			if is(f.Reason) {
-				return true, e.one(ctx, w, all, f.ID)
-			}
-		}
-	}
 	for _, p := range phrases() {
 		if regexp.MustCompile(p.is).MatchString(title) {
 			return true, e.one(ctx, w, all, p.check)
 		}
 	}
+	if unread.MatchString(ui.OneLine(typed)) {
+		unknownTopic().print(w, *e)
+		return true, nil
+	}
+	if bare != ui.OneLine(typed) && !strings.Contains(bare, " ") { // a name, behind its mark
+		return true, e.print(ctx, w, e.asTyped([]string{bare}))
+	}
 	return false, nil
 }
 
+// unread are titles of what was not read, and of checks that need it.
+var unread = regexp.MustCompile(`^\? UNKNOWN |^(\? )?(UNKNOWN|NOT READ) |^\d+ checks: |: the file has none; `)
+
+// unknownTopic explains what is told as unknown, without the file that lacks it.
+func unknownTopic() topic {
+	return topic{kind: unknownKind, claim: "nothing: it was not read", help: help{
+		"unknown", "What is there is unknown, and so is each check that needs it. Unknown never counts as fine.",
+		[]string{"what was not read, why, and how it is read:", inspectDetails, "which checks need it:", "{} verify --details"},
+	}}
+}
+
+// unknownKind is that of what was not read.
+const unknownKind = "Unknown"
+
 // problemOf explains a cause of the catalog.
 func problemOf(c catalog.Cause) topic {
-	var ids []string
+	var ids, with []string
 	for _, s := range c.Symptoms {
 		if s.Proves && !slices.Contains(ids, s.ID) {
 			ids = append(ids, s.ID)
+		}
+	}
+	for _, s := range c.Symptoms {
+		if !slices.Contains(ids, s.ID) && !slices.Contains(with, s.ID) {
+			with = append(with, s.ID)
 		}
 	}
 	h := help{name: c.Title, means: c.Impact}
@@ -93,7 +130,11 @@ func problemOf(c catalog.Cause) topic {
 		h.means = strings.ToUpper(h.means[:1]) + h.means[1:] + "."
 	}
 	h.todo = append(h.todo, foreign.Command("", "{} explain %s", ids[0]))
-	return topic{kind: problemKind, claim: strings.Join(ids, ", "), help: h}
+	found := strings.Join(ids, ", ")
+	if len(with) > 0 {
+		found += "; with these, also: " + strings.Join(with, ", ")
+	}
+	return topic{kind: problemKind, claim: found, help: h}
 }
 
 // findings are those of the files, folded as on inspect's screen: those of the first problem first.
@@ -136,18 +177,4 @@ func (e *explainer) listFound(ctx context.Context, w io.Writer, all []topic) err
 	}
 	ui.Printf(w, "\n")
 	return nil
-}
-
-// ofFile is a step whose command reads the files that were named, where it does as it stands.
-func (e explainer) ofFile(step string) string {
-	text, from := e.reading.Hints().Next(step), e.reading.Hints().From()
-	if from == "" || !e.isCommand(step) || strings.Contains(text, " --from ") {
-		return text
-	}
-	for _, command := range []string{" inspect", " verify", " explain", " rotate --list"} {
-		if rest, ok := strings.CutPrefix(text, e.program+command); ok && !strings.Contains(rest, "--nodes") && !strings.Contains(rest, "HOST:PORT") {
-			return text + from
-		}
-	}
-	return text
 }

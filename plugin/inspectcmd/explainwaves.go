@@ -2,6 +2,7 @@ package inspectcmd
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -21,7 +22,7 @@ func waveTopics() []topic {
 	}
 	return []topic{
 		{kind: "Check before a rotation", claim: "the command rotate can trigger it in this version", help: help{"managed", "Something else renews it, or nothing does: rotate NAME --explain says which, and how to replace it.", []string{"{} rotate NAME --explain"}}, details: reference("rotate.md")},
-		{kind: "Check before a repair", claim: "the node was read", help: help{"node-read", "Whether the node needs a repair is unknown: it is left as it is.", []string{"read it in another way:", "{} fix-api-int --dry-run=client --nodes NODE --via ssh"}}, details: reference("fix-api-int.md")},
+		{kind: "Check before a repair", claim: "the node was read", help: help{"node-read", "Whether the node needs a repair is unknown: it is left as it is.", []string{readAgain, "{} fix-api-int --dry-run=client --nodes NODE --via ssh"}}, details: reference("fix-api-int.md")},
 		wave(remediate.WaveMasters, "the control plane nodes trust api-int", "Control plane nodes are repaired first, one after another."),
 		wave(remediate.WaveNotReady, "the workers that are not Ready trust api-int", "Workers that are NotReady or have no heartbeat are repaired before workers that are Ready: they lose nothing."),
 		wave(remediate.WaveFirst, "one worker that is Ready trusts api-int", "One Ready worker is repaired alone. Other workers follow once it is back."),
@@ -30,6 +31,9 @@ func waveTopics() []topic {
 		wave(remediate.WaveRequests, "kubelets have their certificates", "Certificate requests of repaired nodes are approved."),
 	}
 }
+
+// counted is how many more there are, behind a name in a table.
+var counted = regexp.MustCompile(`(^| )\+\d+$`)
 
 // kindWords are the kinds of which an object has a namespace.
 func kindWords() map[string]string {
@@ -44,6 +48,9 @@ func (e *explainer) asTyped(args []string) []string {
 	for i := 0; i < len(args); i++ {
 		if id, words := e.why(args[i:]); words > 0 {
 			out, i = append(out, id), i+words-1
+			continue
+		}
+		if counted.MatchString(args[i]) && i > 0 { // how many more there are
 			continue
 		}
 		name := plainPlace(args[i])
@@ -65,7 +72,7 @@ func (e *explainer) why(args []string) (id string, words int) {
 	for n := len(args); n > 0; n-- {
 		typed := strings.ReplaceAll(strings.ToLower(strings.Join(args[:n], " ")), "-", " ")
 		for short, id := range e.whys {
-			if strings.ReplaceAll(strings.ToLower(short), "-", " ") == typed {
+			if strings.ReplaceAll(strings.ToLower(short), "-", " ") == counted.ReplaceAllString(typed, "") {
 				return id, n
 			}
 		}
@@ -94,7 +101,7 @@ func (e explainer) several(name string, secrets []string) error {
 	hints := inspect.LiveHints(e.program)
 	commands := make([]string, len(secrets))
 	for i, at := range secrets {
-		commands[i] = hints.Next("{} explain %s", at)
+		commands[i] = hints.Next("{} explain %s", at) + e.reading.Hints().From()
 	}
 	return cli.WithHint(fmt.Errorf("%s is the name of %d Secrets", name, len(secrets)), "%s", strings.Join(commands, "\n"))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/cause"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 )
 
 const (
@@ -50,6 +51,12 @@ type Problem struct {
 	Now        string   // what of it is so already
 	Impact     string
 	Next       assess.Remediation
+}
+
+// ToldClaims is a problem of verify's first screen, or what is unknown there, with what it is about.
+type ToldClaims struct {
+	Problem
+	Claims []report.VerificationClaim // none: what was not read
 }
 
 // ProblemOf is a folded problem under its severity.

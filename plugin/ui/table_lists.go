@@ -104,7 +104,7 @@ func (p HumanPrinter) footer(w io.Writer, inv *report.Inventory) {
 	}
 	Printf(w, "\nEverything:  %s%s\nOne kind:    %s%s\nFor scripts: -o json\n", p.Hints.Next("{} inspect --all"), p.Hints.From(), p.Hints.Next("{} inspect secrets"), p.Hints.From())
 	if len(inv.Findings) > 0 {
-		Printf(w, "%s\n", p.Hints.Next("What a problem means: {} explain CHECK"))
+		Printf(w, "%s%s\n", p.Hints.Next("What a problem means: {} explain CHECK"), p.Hints.From())
 	}
 	if inv.Cluster.Version != "" && len(inv.Nodes) == 0 {
 		Printf(w, "Files on nodes were not read.\n")

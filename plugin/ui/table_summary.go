@@ -22,7 +22,7 @@ func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Sev
 	limited := inv.AtLeast(atLeast)
 	listed := limited.Findings
 	hidden := len(inv.Findings) - len(listed)
-	s := Summary{Head: p.head(w, inv), Unknown: append(UnknownOf(inv.Gaps), p.notInFile(inv)...)}
+	s := Summary{Head: p.head(w, inv), Unknown: p.UnknownIn(inv)}
 	n := map[assess.Severity]int{}
 	for _, problem := range limited.Problems(p.Hints) {
 		told := ProblemOf(problem)
@@ -60,6 +60,11 @@ func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Sev
 		s.Tail = append(p.expiryLines(w, inv), more)
 	}
 	s.Print(w)
+}
+
+// UnknownIn is what was not read, and what a file does not have.
+func (p HumanPrinter) UnknownIn(inv *report.Inventory) []Problem {
+	return append(UnknownOf(inv.Gaps), p.notInFile(inv)...)
 }
 
 // silentIn says silent as of when the nodes were read.

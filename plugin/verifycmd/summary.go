@@ -58,8 +58,8 @@ func (p humanPrinter) summary(w *ui.Page, r *report.Verification) {
 	s.Print(w)
 }
 
-// problems folds claims of one status.
-func (p humanPrinter) problems(claims []report.VerificationClaim) []ui.Problem {
+// fold makes problems of claims of one status.
+func (p humanPrinter) fold(claims []report.VerificationClaim) []cause.Problem {
 	findings := make([]cause.Finding, len(claims))
 	for i, c := range claims {
 		findings[i] = cause.Finding{Assessment: c.Assessment, Node: c.Node, Expired: c.Expired()}
@@ -71,8 +71,13 @@ func (p humanPrinter) problems(claims []report.VerificationClaim) []ui.Problem {
 			findings[i].MissingCA = c.Missing.SHA256.String()
 		}
 	}
+	return cause.Fold(p.hints, findings)
+}
+
+// problems are those of claims of one status.
+func (p humanPrinter) problems(claims []report.VerificationClaim) []ui.Problem {
 	var out []ui.Problem
-	for _, found := range cause.Fold(p.hints, findings) {
+	for _, found := range p.fold(claims) {
 		c := claims[found.Findings[0]]
 		problem := ui.ProblemOf(found)
 		problem.Mark, problem.Word = ui.StatusMark(c.Status), strings.ToUpper(c.Status.String())

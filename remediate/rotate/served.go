@@ -197,7 +197,7 @@ func (c Chain) edgesStage(leaf Stage) Stage {
 		return leaf.follows(StageEdges, "they are judged after "+StageLeaf)
 	}
 	s := reached(StageEdges)
-	s.advise(c.Facts.Hints().Next("{} verify" + c.Facts.Hints().Live(" --nodes all") + " names each, with its remediation"))
+	s.advise(c.Facts.Hints().Next("{} verify"+c.Facts.Hints().Live(" --nodes all")) + c.Facts.Hints().From() + " names each, with its remediation")
 	var failed, unknown, remediations []string
 	var late, unread []Late
 	claims := slices.DeleteFunc(c.claims(), func(claim trust.Claim) bool { return claim.Tenant != "" && claim.Status != assess.Pass }) // stage trust tells of them

@@ -211,7 +211,7 @@ func untrusted(claim trust.Claim, cas []*pki.Cert, now time.Time) *pki.Cert {
 // repair alone: before it signs, by pretrust, which refuses after.
 func (c Chain) lateOnNodes() assess.Remediation {
 	hints := c.Facts.Hints()
-	next := hints.Next("{} verify" + hints.Live(" --nodes all") + " names each, with its remediation")
+	next := hints.Next("{} verify"+hints.Live(" --nodes all")) + hints.From() + " names each, with its remediation"
 	seen := c.nodesLate()
 	for _, d := range c.Of.Rotation.Deliveries(c.Facts.Snapshot.Cluster.Versions) {
 		switch {
