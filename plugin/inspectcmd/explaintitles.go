@@ -66,7 +66,8 @@ func (e *explainer) title(ctx context.Context, w io.Writer, all []topic, typed s
 	}
 	is := func(words string) bool {
 		words = strings.ToLower(words)
-		return title == words || strings.HasPrefix(title, words+": ") || strings.HasPrefix(title, words+" (")
+		return title == words || strings.HasPrefix(title, words+": ") || strings.HasPrefix(title, words+" (") ||
+			len(title) >= leastLine && strings.HasPrefix(words, title+" ")
 	}
 	for _, c := range catalog.Causes() {
 		if is(c.Title) {
@@ -94,6 +95,9 @@ func (e *explainer) title(ctx context.Context, w io.Writer, all []topic, typed s
 	}
 	return false, nil
 }
+
+// leastLine is how long the first line of a title is that goes on in the next one.
+const leastLine = 50
 
 // unread are titles of what was not read, and of checks that need it.
 var unread = regexp.MustCompile(`^\? UNKNOWN |^(\? )?(UNKNOWN|NOT READ) |^\d+ checks: |: the file has none; `)
