@@ -309,3 +309,20 @@ func colored(s string, atStart bool) string {
 	}
 	return b.String()
 }
+
+// Padded is a cell of a table, which is as wide as its column.
+func Padded(cell string, columns int) string {
+	cell = Middle(cell, columns)
+	return cell + strings.Repeat(" ", max(columns-columnsIn(cell), 0))
+}
+
+// Width is how many columns a text takes.
+func Width(s string) int { return columnsIn(s) }
+
+func columnsIn(s string) int {
+	n := 0
+	for _, r := range s {
+		n += columnsOf(r)
+	}
+	return n
+}
