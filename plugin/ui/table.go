@@ -322,8 +322,20 @@ func renewed(c *report.Cert) string {
 	case r.Due.IsZero():
 		return "auto"
 	default:
-		return r.Due.UTC().Format(time.DateOnly)
+		return Days(r.From, r.Due)
 	}
+}
+
+// Days are between which days something happens: one where that is the same, or the first is unknown.
+func Days(from, to time.Time) string {
+	first, last := from.UTC().Format(time.DateOnly), to.UTC().Format(time.DateOnly)
+	switch {
+	case from.IsZero() || first >= last:
+		return last
+	case from.UTC().Year() == to.UTC().Year():
+		return first + " to " + last[len("2006-"):]
+	}
+	return first + " to " + last
 }
 
 func issuerName(c *report.Cert) string {

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -27,8 +28,13 @@ func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Sev
 	for _, problem := range p.folded(listed) {
 		told := ProblemOf(problem)
 		if problem.Named {
-			if told.Now = silent(problem.Nodes, inv.Nodes); told.Now != "" && inv.Now.Sub(inv.Taken).Abs() > oldAfter {
-				told.Now = strings.NewReplacer(" is already down (", " was down when read (", "; still up: ", "; up: ").Replace(told.Now)
+			old := inv.Now.Sub(inv.Taken).Abs() > oldAfter
+			inNames := problem.ID == catalog.CauseClientCertificate
+			if inNames {
+				told.Names = withHeartbeats(told.Names, inv.Nodes, old)
+			}
+			if told.Now = nodesNow(problem, inv.Nodes, inNames); told.Now != "" && old {
+				told.Now = strings.NewReplacer(" is already down (", " was down when read (", " is down (", " was down when read (", "still up: ", "up: ").Replace(told.Now)
 			}
 			told.Title, told.Names = requestsPending(problem, listed, told.Title, told.Names)
 		}
@@ -70,20 +76,54 @@ func (p HumanPrinter) folded(listed []report.Finding) []cause.Problem {
 	return cause.Fold(p.Hints, findings)
 }
 
-// silent says which of the nodes have no heartbeat, and which are still to lose theirs; empty: none is
-// known to have none.
-func silent(names []string, nodes []report.Node) string {
-	var down, up []string
+// withHeartbeats are names of nodes, with since when those without a heartbeat have none; old: they were read
+// long ago.
+func withHeartbeats(names []string, nodes []report.Node, old bool) []string {
+	silent := map[string]string{}
 	for _, n := range nodes {
 		switch {
-		case !slices.Contains(names, n.Name):
+		case n.Alive != catalog.No.String():
+		case old:
+			silent[foreign.Name(n.Name)] = " (down when read)"
+		default:
+			silent[foreign.Name(n.Name)] = " (" + strings.Replace(n.Heartbeat, " (Lease)", "", 1) + ")"
+		}
+	}
+	out := make([]string, len(names))
+	for i, name := range names {
+		out[i] = name + silent[name]
+	}
+	return out
+}
+
+// nodesNow says which of a problem's nodes have no heartbeat, and which are still to lose theirs, until
+// when at the latest; empty: nothing of that is known. inNames: the title has their heartbeats.
+func nodesNow(p cause.Problem, nodes []report.Node, inNames bool) string {
+	var down, before, up []string
+	var from, to time.Time
+	for _, n := range nodes {
+		switch {
+		case !slices.Contains(p.Nodes, n.Name):
+		case inNames && n.Earlier:
+			before = append(before, foreign.Name(n.Name)+" is down since before api-int changed")
+		case inNames:
+		case n.Alive == catalog.No.String() && n.Earlier:
+			before = append(before, foreign.Name(n.Name)+" is down ("+strings.Replace(n.Heartbeat, " (Lease)", "", 1)+") since before api-int changed")
 		case n.Alive == catalog.No.String():
 			down = append(down, foreign.Name(n.Name)+" is already down ("+strings.Replace(n.Heartbeat, " (Lease)", "", 1)+")")
 		default:
 			up = append(up, foreign.Name(n.Name))
+			if !n.RenewsTo.IsZero() && (from.IsZero() || n.RenewsFrom.Before(from)) {
+				from, to = n.RenewsFrom, n.RenewsTo
+			}
 		}
 	}
-	if len(down) == 0 {
+	until := ""
+	if p.ID == catalog.CauseAPIInt && !to.IsZero() {
+		until = ", reconnects " + Days(from, to) + " at the latest"
+	}
+	down = append(down, before...)
+	if len(down) == 0 && until == "" {
 		return ""
 	}
 	if len(down) > MaxPlaces {
@@ -94,7 +134,7 @@ func silent(names []string, nodes []report.Node) string {
 	}
 	line := strings.Join(down, ", ")
 	if len(up) > 0 {
-		line += "; still up: " + strings.Join(up, ", ")
+		line = strings.TrimPrefix(line+"; still up: ", "; ") + strings.Join(up, ", ") + until
 	}
 	return line
 }
@@ -145,14 +185,7 @@ func (p HumanPrinter) head(w *Page, inv *report.Inventory) []string {
 	}
 	nodes := ""
 	if !p.NoNodes && (inv.Cluster.Version != "" || len(inv.Nodes) > 0) {
-		nodes = nodesRead(inv.Nodes, inv.Gaps)
-		if inv.LacksControlPlaneNodes() && len(inv.Nodes) > 0 {
-			word := " workers"
-			if strings.HasSuffix(nodes, " of 1") {
-				word = " worker"
-			}
-			nodes += word + ", no control plane node"
-		}
+		nodes = "nodes read: " + cmp.Or(inv.NodesRead(), "none")
 	}
 	head := p.Head(w, inv.Cluster, inv.Now, strings.Join(files, ", "), nodes)
 	if p.Filter != "" {
@@ -225,27 +258,6 @@ func hostOf(server string) string {
 		return Clean(server)
 	}
 	return Clean(u.Host)
-}
-
-// nodesRead says of how many nodes files were read.
-func nodesRead(nodes []report.Node, gaps []report.Gap) string {
-	read := 0
-	names := map[string]bool{}
-	for _, n := range nodes {
-		if n.Via != "" {
-			read++
-		}
-		names[n.Name] = true
-	}
-	for _, g := range gaps {
-		if name, ok := strings.CutPrefix(g.What, "node/"); ok {
-			names[name] = true
-		}
-	}
-	if len(names) == 0 {
-		return "nodes read: none"
-	}
-	return fmt.Sprintf("nodes read: %d of %d", read, len(names))
 }
 
 // UnknownOf are what was not read, one line each.
