@@ -183,7 +183,7 @@ func (s planSummary) notes(w *ui.Page, room int) string {
 	}
 	notes = slices.Concat(notes, accepted, others)
 	checks := ui.NewPage(w)
-	if s.checks(checks, false); !s.confirm && lines(checks.String())+min(len(notes), 1) > room {
+	if s.checks(checks, false); !s.confirm && lines(checks.String())+min(len(notes), 1+len(accepted)) > room {
 		checks = ui.NewPage(w)
 		s.checks(checks, true)
 	}
