@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
@@ -20,6 +21,8 @@ type byNode struct {
 	contested   map[string][]string // by address: the names of several
 	masters     []string
 	isMaster    map[string]bool
+	joining     map[string]bool // whose kubelet may have requested a client certificate that is pending
+	clients     bool            // a kubelet's client certificate was read, of any node
 	mayBeMaster func(node string) bool
 	allMasters  bool
 }
@@ -28,7 +31,7 @@ type byNode struct {
 type span struct{ first, end int }
 
 func newByNode(s *Snapshot) byNode {
-	by := byNode{nodes: make(map[string]int, len(s.Nodes)), files: map[nodePath]span{}, gaps: map[string][]Gap{}, served: map[nodePath][]int{}}
+	by := byNode{nodes: make(map[string]int, len(s.Nodes)), files: map[nodePath]span{}, gaps: map[string][]Gap{}, served: map[nodePath][]int{}, joining: map[string]bool{}}
 	for i := range s.Nodes {
 		if _, known := by.nodes[s.Nodes[i].Name]; !known {
 			by.nodes[s.Nodes[i].Name] = i
@@ -44,6 +47,13 @@ func newByNode(s *Snapshot) byNode {
 			by.files[at] = span{i, i + 1}
 		case found.end == i:
 			by.files[at] = span{found.first, i + 1}
+		}
+	}
+	by.clients = slices.ContainsFunc(s.Bundles, func(b Bundle) bool { return b.At.Path == KubeletClient })
+	for _, r := range s.Requests {
+		node, joins := r.Joins()
+		if _, may := catalog.RequesterOf(r.Signer, r.Requester, node, s.Cluster.Versions); joins && r.Condition == Pending && may != catalog.No {
+			by.joining[node] = true
 		}
 	}
 	for _, g := range s.Gaps {

@@ -60,6 +60,7 @@ func (f *Facts) Compositions() []Composition {
 // DerivedBundle is a bundle that is made of others, or a file that is a copy of one.
 type DerivedBundle struct {
 	At      []pki.Location // copies with the same content are one
+	Of      string         // the object of which it is a copy, for people; empty: it is made of others
 	Certs   []*pki.Cert
 	Missing []*pki.Cert // of what it is made of
 	// Skipped are those of what it is made of that stand in it, and that some readers skip.
@@ -235,7 +236,7 @@ func (f *Facts) NodeCopies() []DerivedBundle {
 			continue
 		}
 		_, _, missing := CopyDelay(h, source)
-		m := DerivedBundle{At: []pki.Location{h.At}, Certs: h.Content.Certs, Missing: missing}
+		m := DerivedBundle{At: []pki.Location{h.At}, Of: row.Object.Kind + " " + row.Object.Namespace + "/" + row.Object.Name, Certs: h.Content.Certs, Missing: missing}
 		m.Skipped = skippedOf(h, func(fp pki.Fingerprint) bool {
 			return slices.ContainsFunc(source.Content.Certs, func(c *pki.Cert) bool { return c.Fingerprint == fp })
 		})

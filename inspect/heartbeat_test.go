@@ -78,3 +78,46 @@ func TestALongLeaseKeepsNoNodeAlive(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatHappenedLaterTookNoNodeDown: one whose last heartbeat came before.
+func TestWhatHappenedLaterTookNoNodeDown(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	silent := Node{Heartbeat: at.Add(-5 * time.Hour), Lease: Lease{Asked: at}}
+	for _, c := range []struct {
+		title string
+		node  Node
+		then  time.Time
+		want  bool
+	}{
+		{"silent before", silent, at.Add(-3 * time.Hour), true},
+		{"silent after", silent, at.Add(-6 * time.Hour), false},
+		{"silent at that moment", silent, at.Add(-5*time.Hour + 20*time.Second), false},
+		{"it reports", Node{Heartbeat: at.Add(-time.Second), Lease: Lease{Asked: at}}, at, false},
+		{"it never reported", Node{Lease: Lease{Asked: at, Absent: true}}, at, false},
+		{"when it happened is unknown", silent, time.Time{}, false},
+	} {
+		if got := (&Snapshot{}).SilentBefore(&c.node, c.then); got != c.want {
+			t.Errorf("%s: %t", c.title, got)
+		}
+	}
+}
+
+// TestNodesAreCountedByRole, those that were left out among them.
+func TestNodesAreCountedByRole(t *testing.T) {
+	t.Parallel()
+	node := func(name, role, via string) Node { return Node{Name: name, Role: role, Via: via} }
+	read := func(n *Node) bool { return n.Via != "" }
+	okd := Cluster{Versions: catalog.Versions{Cluster: "4.15.3"}}
+	for want, s := range map[string]Snapshot{
+		"":                                     {},
+		"1 of 1 control plane, 1 of 3 workers": {Nodes: []Node{node("m", catalog.RoleMaster, "ssh"), node("a", catalog.RoleWorker, "ssh")}, OtherNodes: []Node{node("b", catalog.RoleWorker, ""), node("c", catalog.RoleWorker, "")}},
+		"0 of 1 control plane, 1 of 1 worker":  {Nodes: []Node{node("a", catalog.RoleWorker, "ssh")}, OtherNodes: []Node{node("m", catalog.RoleMaster, "")}},
+		"1 of 2":                               {Nodes: []Node{node("a", "", "ssh"), node("b", catalog.RoleWorker, "")}},
+		"1 of 1 worker, no control plane":      {Nodes: []Node{node("a", catalog.RoleWorker, "ssh")}, Cluster: okd, Hints: FileHints("oc certrot")},
+	} {
+		if got := s.CountNodes(read).String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

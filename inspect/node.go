@@ -236,11 +236,16 @@ func MissingFile(facts Snapshot, n *Node, path string) bool {
 func unreadAt(facts Snapshot, n *Node, path string) (Gap, bool) {
 	what := "node/" + n.Name
 	for _, g := range facts.Gaps {
-		if g.What == what && (g.Where == "" || g.Where == path || strings.HasPrefix(path, strings.TrimSuffix(g.Where, "/")+"/")) {
+		if g.What == what && g.hides(path) {
 			return g, true
 		}
 	}
 	return Gap{}, false
+}
+
+// hides reports whether what is at a path of its node is unknown by a gap.
+func (g Gap) hides(path string) bool {
+	return g.Where == "" || g.Where == path || strings.HasPrefix(path, strings.TrimSuffix(g.Where, "/")+"/")
 }
 
 // HeartbeatSinceStart reports whether a node is Ready by a heartbeat that is newer than the start

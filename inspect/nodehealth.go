@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -177,8 +178,121 @@ func (s *Snapshot) NodeHealth(n *Node) NodeHealth {
 	return NodeHealthOf(n.Ready, n.Heartbeat, lease, ahead)
 }
 
+// LacksClient reports whether a node's kubelet is known to have no client certificate: none is on its
+// disk, and a node without a heartbeat shows that it works by no other credentials.
+func (f *Facts) LacksClient(n *Node) bool {
+	if n.Via == "" || f.FirstInFile(n, KubeletClient) != nil || n.File(KubeletClient) != nil || f.Snapshot.NodeHealth(n).Alive != catalog.No {
+		return false
+	}
+	if slices.ContainsFunc(f.GapsOf(n.Name), func(g Gap) bool { return g.hides(KubeletClient) }) {
+		return false
+	}
+	for _, h := range f.InFile(n.Name, cmp.Or(n.Kubelet.Kubeconfig, KubeletSetupOf(f.Snapshot, n).Kubeconfig)) {
+		if h.Use == UseIdentity {
+			return false // it is in the kubeconfig itself
+		}
+	}
+	return f.byNode.joining[n.Name] || f.byNode.clients // else such files may not have been looked for
+}
+
+// ClientRenewal is between which times a node's kubelet renews its client certificate, and so reconnects;
+// zero where that is unknown, or overdue. A kubelet that says so does not renew its own.
+func (f *Facts) ClientRenewal(n *Node) (from, to time.Time) {
+	h := f.FirstInFile(n, KubeletClient)
+	if h == nil || h.Leaf() == nil || n.Kubelet.RotateCertificates != nil && !*n.Kubelet.RotateCertificates {
+		return from, to
+	}
+	if r := RenewalOf(h, f.Snapshot.Cluster.Versions); r.Automatic == catalog.Yes && r.Due.After(f.Now) {
+		return r.From, r.Due
+	}
+	return from, to
+}
+
+// APIIntIssued is when the certificate that api-int presents was issued; zero: it was not read.
+func (f *Facts) APIIntIssued() time.Time {
+	if f.Snapshot.Cluster.Versions.NotOpenShift {
+		return time.Time{}
+	}
+	if h := f.At(catalog.InternalLoadBalancerServing()); h != nil && h.Leaf() != nil {
+		return h.Leaf().NotBefore
+	}
+	for _, v := range f.Snapshot.Served {
+		if v.toKubeconfig() && len(v.Chain) > 0 {
+			return v.Chain[0].NotBefore
+		}
+	}
+	return time.Time{}
+}
+
+// SilentBefore reports whether a node has no heartbeat, and had its last one before a time by the API
+// server's clock: what happened then did not take it down.
+func (s *Snapshot) SilentBefore(n *Node, then time.Time) bool {
+	return !then.IsZero() && !n.Heartbeat.IsZero() && s.NodeHealth(n).Alive == catalog.No && n.Heartbeat.Add(HeartbeatAge).Before(then)
+}
+
 // Health judges a node by what the API says of it.
 func (n NodeState) Health() NodeHealth { return NodeHealthOf(n.Ready, n.Heartbeat, n.Lease, 0) }
+
+// NodeCounts are how many nodes of the cluster are known, and of how many of them something is true.
+type NodeCounts struct {
+	controlPlane, workers, all [2]int // true, known
+	lacks                      bool   // see LacksControlPlane
+}
+
+// CountNodes counts nodes by their role, those that were left out among them: of these nothing is true.
+func (s *Snapshot) CountNodes(is func(*Node) bool) NodeCounts {
+	c := NodeCounts{lacks: s.LacksControlPlane()}
+	count := func(n *Node, is bool) {
+		of := []*[2]int{&c.all}
+		switch n.Role {
+		case catalog.RoleMaster, catalog.RoleArbiter:
+			of = append(of, &c.controlPlane)
+		case "":
+		default:
+			of = append(of, &c.workers)
+		}
+		for _, k := range of {
+			k[1]++
+			if is {
+				k[0]++
+			}
+		}
+	}
+	for i := range s.Nodes {
+		count(&s.Nodes[i], is(&s.Nodes[i]))
+	}
+	for _, n := range s.LeftOut() {
+		count(&n, false)
+	}
+	return c
+}
+
+// String is such as "1 of 3 control plane, 2 of 5 workers"; empty: no node is known.
+func (c NodeCounts) String() string {
+	workers := "workers"
+	if c.workers[1] == 1 {
+		workers = "worker"
+	}
+	var parts []string
+	for _, k := range []struct {
+		n    [2]int
+		word string
+	}{{c.controlPlane, " control plane"}, {c.workers, " " + workers}} {
+		if k.n[1] > 0 {
+			parts = append(parts, fmt.Sprintf("%d of %d%s", k.n[0], k.n[1], k.word))
+		}
+	}
+	switch {
+	case c.all[1] == 0:
+		return ""
+	case c.controlPlane[1]+c.workers[1] < c.all[1]: // the role of some is unknown
+		parts = []string{fmt.Sprintf("%d of %d", c.all[0], c.all[1])}
+	}
+	if c.lacks && c.workers[1] == c.all[1] {
+		parts = append(parts, "no control plane")
+	}
+	return strings.Join(parts, ", ")
+}
 
 // RepairOrder are all nodes of the cluster, as far as they are known, in the order in which a
 // repair of all of them takes them: control plane nodes, then nodes that do not work, then others.

@@ -16,6 +16,7 @@ type Renewal struct {
 	None      bool      // the catalog says that nothing renews it; without that, No is that nothing is known to
 	By        string    // who renews it, or would; empty where Automatic is No
 	Due       time.Time // when, at the latest, if all goes well; zero unless Automatic is Yes
+	From      time.Time // when, at the earliest: Due, unless chance or the patch version decides
 	Rule      string    // the rule, for people
 }
 
@@ -159,7 +160,8 @@ func RenewalOf(h *Entry, v catalog.Versions) Renewal {
 		none.None = true
 		return none
 	}
-	return Renewal{Automatic: catalog.Yes, By: life.Renewer, Due: due, Rule: rule}
+	from, _ := life.EarliestRenewal(leaf.NotBefore, leaf.NotAfter)
+	return Renewal{Automatic: catalog.Yes, By: life.Renewer, From: from, Due: due, Rule: rule}
 }
 
 func ruleOf(l catalog.Lifetime) string {

@@ -119,7 +119,7 @@ func TestRotateFromAFile(t *testing.T) {
 func TestRotateOfNobodyKnowsWhichVersion(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "empty.json")
-	if err := os.WriteFile(file, []byte("{}"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(`{"apiVersion":"v1","kind":"List","items":[]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, out, errOut := certrot("rotate", "--list", "--from", file, "-o", "json")

@@ -15,7 +15,7 @@ import (
 )
 
 // anyCommand is a line that is a command, or ends with one.
-var anyCommand = regexp.MustCompile(`^ *((next|undo|details|or|Next|Undo):? )? *(worker-[0-9]: |[0-9]\. )?(kubectl|oc|certrot|sh|sudo|date|systemctl|journalctl) |^- remove |: (kubectl|oc) certrot `)
+var anyCommand = regexp.MustCompile(`^ *((next|then|undo|details|or|Next|Undo):? )? *(worker-[0-9]: |[0-9]\. )?(kubectl|oc|certrot|sh|sudo|date|systemctl|journalctl) |^- remove |: (kubectl|oc) certrot `)
 
 // hasLongName is a line with a place, a name or a fingerprint, which details have whole.
 func hasLongName(line string) bool {

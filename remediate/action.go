@@ -45,6 +45,11 @@ type (
 		Action
 		Waits()
 	}
+	// Approver approves requests of its node's kubelet.
+	Approver interface {
+		Action
+		Approves()
+	}
 	// KubeletRestarter restarts the kubelet of its node.
 	KubeletRestarter interface {
 		Action
@@ -91,6 +96,9 @@ func Waits(a Action) bool { _, ok := a.(Waiter); return ok }
 
 // RestartsKubelet reports whether an action is a KubeletRestarter.
 func RestartsKubelet(a Action) bool { _, ok := a.(KubeletRestarter); return ok }
+
+// ApprovesRequests reports whether an action is an Approver.
+func ApprovesRequests(a Action) bool { _, ok := a.(Approver); return ok }
 
 // AwaitsNode reports whether an action is a NodeAwaiter.
 func AwaitsNode(a Action) bool { _, ok := a.(NodeAwaiter); return ok }

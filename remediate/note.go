@@ -16,6 +16,7 @@ const (
 	NotePlain    NoteKind = iota
 	NoteAccepted          // a risk that was accepted by name
 	NoteChecked           // what Plan.Checked says
+	NotePending           // requests of a node in Plan.Unapproved
 )
 
 // AcceptedNote says that a risk was accepted: its name, and the reason for it.

@@ -26,6 +26,8 @@ type Plan struct {
 	// Unknown are nodes of which it is not known what they need, and why. Nothing is
 	// done to them.
 	Unknown []*Refusal
+	// Unapproved are nodes whose kubelets wait for a certificate, or will, that the plan does not approve.
+	Unapproved []string
 	// Solved are the findings that the plan removes, and Added those that it would
 	// bring: both by the checks that inspect runs.
 	Solved, Added []assess.Finding
@@ -167,6 +169,7 @@ func (d *Draft) NodeSteps(name string, make func(*Draft) error) (NodePlan, error
 		return NodePlan{}, err
 	}
 	d.Snapshot, d.Plan.Notes = one.Snapshot, one.Plan.Notes
+	d.Plan.Unapproved = append(d.Plan.Unapproved, one.Plan.Unapproved...)
 	return one.Plan.Waves[0].Nodes[0], nil
 }
 
@@ -194,9 +197,31 @@ func (d *Draft) Note(format string, args ...any) {
 func (d *Draft) Finish() *Plan {
 	d.Plan.After = d.Snapshot
 	before, after := Judge(d.Plan.Basis, d.Plan.Now), Judge(d.Snapshot, d.Plan.Now)
+	after = append(after, d.unapproved(before, after)...)
 	d.Plan.Solved, d.Plan.Added = missing(before, after), missing(after, before)
 	d.Plan.Left = missing(after, nil)
 	return d.Plan
+}
+
+// unapproved are the findings about kubelets without a client certificate for which the plan approves no
+// request: the facts after it are as if each node came back.
+func (d *Draft) unapproved(before, after []assess.Finding) []assess.Finding {
+	var out []assess.Finding
+	approves := map[string]bool{}
+	for _, n := range d.Plan.Nodes() {
+		for _, step := range n.Due() {
+			approves[n.Name] = approves[n.Name] || ApprovesRequests(step.Action)
+		}
+	}
+	for _, f := range before {
+		stays := f.ID == "kubelet-current" && slices.ContainsFunc(f.At, func(at pki.Location) bool {
+			return at.Path == inspect.KubeletClient && !approves[at.Node]
+		})
+		if stays && !slices.ContainsFunc(after, func(o assess.Finding) bool { return o.ID == f.ID && slices.Equal(o.At, f.At) }) {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // Judge runs the checks that inspect runs, and all of them: they prove a plan.

@@ -16,10 +16,19 @@ type Cause struct {
 	// one of Commands: another one has another reason.
 	Impact, Remediation string
 	Commands            []string
+	// Here is Remediation for one node, which "%s" stands for; empty: Remediation it is.
+	Here string
 	// First is the ID of a cause that is repaired before this one, where it is there too.
 	First string
 	Evidence
 }
+
+// CauseAPIInt is the ID of the cause by which kubelets fail once they reconnect, and CauseClientCertificate
+// of that by which they cannot authenticate.
+const (
+	CauseAPIInt            = "api-int-ca-not-delivered"
+	CauseClientCertificate = "kubelet-client-certificate-missing"
+)
 
 // Phase is whether something fails.
 type Phase string
@@ -41,7 +50,8 @@ type Symptom struct {
 	// that proves it.
 	Proves bool
 	// SameNodes: the finding is about nodes alone of which a finding that proves the cause is,
-	// too: it may have another cause elsewhere.
+	// too: it may have another cause elsewhere. A check is a symptom of several causes where all but
+	// the last of them say so.
 	SameNodes bool
 	// MissingCA: of a trust edge, whose verifier lacks a CA. Findings that lack different CAs
 	// are problems of their own.
@@ -83,11 +93,22 @@ func Causes() []Cause {
 			Evidence:    Evidence{Verified, "crypto/x509 Certificate.Verify"},
 		},
 		{
-			ID: "api-int-ca-not-delivered", When: Now,
+			ID:    CauseClientCertificate,
+			Title: "kubelets have no client certificate", OfNodes: true,
+			Symptoms: []Symptom{
+				{ID: "kubelet-current", Files: []string{"/var/lib/kubelet/pki/kubelet-client-current.pem"}, Proves: true},
+				{ID: "node-file-current", Files: kubeletFiles, SameNodes: true},
+				{ID: "api-trusted", Files: kubeletFiles, SameNodes: true},
+			},
+			Impact:   "a kubelet without one cannot authenticate: no heartbeat once it restarts",
+			Evidence: Evidence{Verified, "kubernetes/kubernetes pkg/kubelet/certificate/bootstrap/bootstrap.go v1.35.4"},
+		},
+		{
+			ID: CauseAPIInt, When: Now,
 			Title: "kubelets do not trust api-int", OfNodes: true,
 			Symptoms:    apiInt,
 			Impact:      "a kubelet that reconnects or restarts gets x509 errors, and its node becomes NotReady: restart no kubelet or node before the repair",
-			Remediation: "{} fix-api-int --dry-run=client", Commands: commands,
+			Remediation: "{} fix-api-int --dry-run=client", Here: "{} fix-api-int --nodes %s --dry-run=client", Commands: commands,
 			First:    "api-int-certificate-expired",
 			Evidence: incident,
 		},

@@ -18,6 +18,7 @@ type Finding struct {
 	Node      string         // of a trust edge's claim; empty: At has the nodes
 	At        []pki.Location // what it is about
 	Expired   bool           // what is presented has expired
+	Claim     string         // of a trust edge with claims that say different things
 	MissingCA string         // fingerprint of the CA that a verifier lacks; empty: none, or not known
 	// Beside: it proves causes of the others, and names their nodes, and is in no problem: a filter leaves it out.
 	Beside bool
@@ -39,11 +40,12 @@ type Problem struct {
 	told     []string // names with what is said of each; nil: names
 	beside   []string // nodes of the same cause's findings that are in no problem
 	platform bool
+	known    bool   // what fails is known by the cause, and not by each finding
 	first    string // ID of the cause that is repaired before
 }
 
-// Fold makes problems of findings: the worst severity first, then the platform's, then in the order
-// of the first finding of each. What a tenant's objects are found by never speaks for the
+// Fold makes problems of findings: the worst severity first, then the platform's, then those of a cause
+// with an impact of its own, then in the order of the first finding of each. What a tenant's objects are found by never speaks for the
 // platform's.
 func Fold(hints inspect.Hints, findings []Finding) []Problem {
 	rows := symptoms()
@@ -72,7 +74,7 @@ func Fold(hints inspect.Hints, findings []Finding) []Problem {
 		out[i].describe(hints, findings, rows)
 	}
 	slices.SortStableFunc(out, func(a, b Problem) int {
-		return cmp.Or(cmp.Compare(b.Severity, a.Severity), compareBool(b.platform, a.platform))
+		return cmp.Or(cmp.Compare(b.Severity, a.Severity), compareBool(b.platform, a.platform), compareBool(b.known, a.known))
 	})
 	inTurn(out)
 	return out
@@ -95,6 +97,7 @@ func inTurn(problems []Problem) {
 	}
 }
 
+// compareBool orders false before true.
 func compareBool(a, b bool) int {
 	switch {
 	case a == b:
@@ -111,7 +114,7 @@ type key struct {
 	missingCA string
 	platform  bool
 	// Without a cause, findings of one check are one problem where the same fails and is to be done.
-	id                  string
+	id, claim           string
 	severity            assess.Severity
 	impact, remediation string
 }
@@ -141,7 +144,8 @@ func (s symptom) missing(f *Finding) string {
 	return f.MissingCA
 }
 
-type symptomRows map[judged]symptom
+// symptomRows are in the order of the causes.
+type symptomRows map[judged][]symptom
 
 func symptoms() symptomRows {
 	out := symptomRows{}
@@ -149,7 +153,8 @@ func symptoms() symptomRows {
 		for _, s := range c.Symptoms {
 			for _, when := range []catalog.Phase{catalog.Now, catalog.Later} {
 				if c.When == "" || c.When == when {
-					out[judged{s.ID, when, s.Expired}] = symptom{s, c}
+					of := judged{s.ID, when, s.Expired}
+					out[of] = append(out[of], symptom{s, c})
 				}
 			}
 		}
@@ -157,13 +162,29 @@ func symptoms() symptomRows {
 	return out
 }
 
-func (rows symptomRows) of(f *Finding) (symptom, bool) {
+// of are the symptoms that a finding may be.
+func (rows symptomRows) of(f *Finding) []symptom {
 	when := catalog.Later
 	if f.Status == assess.Fail {
 		when = catalog.Now
 	}
-	row, ok := rows[judged{f.ID, when, f.Expired}]
-	return row, ok && fits(f, row.Symptom)
+	var out []symptom
+	for _, row := range rows[judged{f.ID, when, f.Expired}] {
+		if fits(f, row.Symptom) {
+			out = append(out, row)
+		}
+	}
+	return out
+}
+
+// in is the symptom that a finding is of a cause; the zero symptom: it is none.
+func (rows symptomRows) in(f *Finding, cause string) symptom {
+	for _, row := range rows.of(f) {
+		if row.cause.ID == cause {
+			return row
+		}
+	}
+	return symptom{}
 }
 
 // proven returns the nodes of which findings prove a cause; a cause that is proven for no
@@ -172,23 +193,24 @@ func (rows symptomRows) proven(findings []Finding) map[proof]map[string]bool {
 	out := map[proof]map[string]bool{}
 	for i := range findings {
 		f := &findings[i]
-		row, ok := rows.of(f)
-		if !ok || !row.Proves {
-			continue
-		}
-		p := proof{row.cause.ID, row.missing(f)}
-		if out[p] == nil {
-			out[p] = map[string]bool{}
-		}
-		for _, node := range f.nodes() {
-			out[p][node] = true
+		for _, row := range rows.of(f) {
+			if !row.Proves {
+				continue
+			}
+			p := proof{row.cause.ID, row.missing(f)}
+			if out[p] == nil {
+				out[p] = map[string]bool{}
+			}
+			for _, node := range f.nodes() {
+				out[p][node] = true
+			}
 		}
 	}
 	return out
 }
 
 func (rows symptomRows) key(f *Finding, proven map[proof]map[string]bool) key {
-	if row, ok := rows.of(f); ok {
+	for _, row := range rows.of(f) {
 		ca := row.missing(f)
 		nodes, isProven := proven[proof{row.cause.ID, ca}]
 		elsewhere := func(node string) bool { return !nodes[node] }
@@ -201,7 +223,7 @@ func (rows symptomRows) key(f *Finding, proven map[proof]map[string]bool) key {
 		}
 	}
 	return key{
-		id: f.ID, severity: f.Severity, missingCA: f.MissingCA, platform: f.platform(),
+		id: f.ID, claim: f.Claim, severity: f.Severity, missingCA: f.MissingCA, platform: f.platform(),
 		impact: f.withoutNames(f.Impact), remediation: f.withoutNames(f.Remediation.Text),
 	}
 }
@@ -290,10 +312,12 @@ func (f *Finding) objects() []string {
 
 // describe says what a problem is, from its row or from its worst finding.
 func (p *Problem) describe(hints inspect.Hints, findings []Finding, rows symptomRows) {
-	inOrder := slices.SortedStableFunc(slices.Values(p.Findings), func(a, b int) int { return cmp.Compare(findings[b].Severity, findings[a].Severity) })
+	inOrder := slices.SortedStableFunc(slices.Values(p.Findings), func(a, b int) int {
+		return cmp.Or(cmp.Compare(findings[b].Severity, findings[a].Severity), compareBool(rows.in(&findings[b], p.ID).Proves, rows.in(&findings[a], p.ID).Proves))
+	})
 	worst := &findings[inOrder[0]]
 	p.Assessment = worst.Assessment
-	row, _ := rows.of(worst)
+	row := rows.in(worst, p.ID)
 	advised := func(command string) bool {
 		return strings.Contains(worst.Remediation.Text+" "+worst.Remediation.Command, command)
 	}
@@ -304,7 +328,7 @@ func (p *Problem) describe(hints inspect.Hints, findings []Finding, rows symptom
 		ofNodes, ofObjects := f.nodes(), f.objects()
 		nodes.add(ofNodes...)
 		objects.add(ofObjects...)
-		if of, _ := rows.of(f); named && of.Object != (catalog.Ref{}) {
+		if named && rows.in(f, p.ID).Object != (catalog.Ref{}) {
 			continue // the title names it
 		}
 		if names.add(ofNodes...); len(ofNodes) == 0 && !(named && row.cause.OfNodes) {
@@ -319,10 +343,13 @@ func (p *Problem) describe(hints inspect.Hints, findings []Finding, rows symptom
 	if !named {
 		return // the finding says more than the row, or something else
 	}
-	p.Reason, p.Named, p.first = row.cause.Title, true, row.cause.First
+	p.Reason, p.Named, p.first, p.known = row.cause.Title, true, row.cause.First, row.cause.Impact != ""
 	p.countRequests(findings)
 	p.Impact = cmp.Or(row.cause.Impact, p.Impact)
-	if row.cause.Remediation != "" {
+	switch {
+	case row.cause.Here != "" && len(p.Nodes) == 1 && foreign.Fit(p.Nodes[0]):
+		p.Remediation = assess.FixedCommand(hints.Next(row.cause.Here, p.Nodes[0]))
+	case row.cause.Remediation != "":
 		p.Remediation = assess.FixedCommand(hints.Next(row.cause.Remediation))
 	}
 }

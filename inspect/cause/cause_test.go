@@ -66,6 +66,34 @@ func TestFindingsOfOneCauseAreOneProblem(t *testing.T) {
 	}
 }
 
+// TestAKubeletWithoutACertificateIsItsOwnProblem: with what else its node lacks, and apart from nodes that lack
+// only that.
+func TestAKubeletWithoutACertificateIsItsOwnProblem(t *testing.T) {
+	t.Parallel()
+	none := finding("kubelet-current", assess.Critical, file("worker-2", "/var/lib/kubelet/pki/kubelet-client-current.pem"))
+	none.Remediation = assess.FixedCommand("oc certrot fix-api-int --nodes worker-2 --approve-csrs --dry-run=client")
+	problems := Fold(inspect.LiveHints("oc certrot"), []Finding{
+		finding("certificate-expired", assess.Critical, secret("openshift-x", "old")),
+		finding("node-file-current", assess.Critical, file("worker-1", kubeconfig)),
+		finding("node-file-current", assess.Critical, file("worker-2", kubeconfig)),
+		finding("api-trusted", assess.Critical, file("worker-1", kubeconfig)),
+		finding("api-trusted", assess.Critical, file("worker-2", kubeconfig)),
+		none,
+	})
+	var got []string
+	for _, p := range problems {
+		got = append(got, fmt.Sprintf("%s%v%v%s", p.ID, p.Findings, p.Nodes, p.Remediation.Command))
+	}
+	want := []string{
+		"api-int-ca-not-delivered[1 3][worker-1]oc certrot fix-api-int --nodes worker-1 --dry-run=client",
+		"kubelet-client-certificate-missing[2 4 5][worker-2]oc certrot fix-api-int --nodes worker-2 --approve-csrs --dry-run=client",
+		"[0][]", // whose impact the finding alone knows
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
 // TestASymptomAloneIsNoCause: what another cause may have is not told as this one.
 func TestASymptomAloneIsNoCause(t *testing.T) {
 	t.Parallel()
@@ -118,14 +146,14 @@ func TestAnExpiredCertificateIsRepairedFirst(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 		after := problems[slices.IndexFunc(problems, func(p Problem) bool { return p.ID == "api-int-ca-not-delivered" })]
-		if want := "first repair the problem above; after that: oc certrot fix-api-int --dry-run=client"; after.Remediation != assess.Advise(want) {
+		if want := "first repair the problem above; after that: oc certrot fix-api-int --nodes worker-1 --dry-run=client"; after.Remediation != assess.Advise(want) {
 			t.Errorf("%+v", after.Remediation)
 		}
 		if slices.IndexFunc(problems, func(p Problem) bool { return p.ID == after.ID }) < at {
 			t.Errorf("the repair that does not help stands first: %+v", problems)
 		}
 	}
-	if p := Fold(inspect.LiveHints("oc certrot"), []Finding{lacks, other})[0]; p.Remediation.Command != "oc certrot fix-api-int --dry-run=client" {
+	if p := Fold(inspect.LiveHints("oc certrot"), []Finding{lacks, other})[0]; p.Remediation.Command != "oc certrot fix-api-int --nodes worker-1 --dry-run=client" {
 		t.Errorf("%+v", p.Remediation)
 	}
 }
@@ -283,12 +311,20 @@ func TestSymptomsExist(t *testing.T) {
 		known[e.ID] = true
 	}
 	seen := map[string]bool{}
+	behind := map[string]bool{} // symptoms of a cause that another finding has to prove first
 	for _, c := range catalog.Causes() {
 		proves := false
 		for _, s := range c.Symptoms {
 			of := s.ID
 			if s.Expired {
 				of += ", expired"
+			}
+			if s.SameNodes && !behind[of] && c.ID == catalog.CauseClientCertificate {
+				behind[of], seen[of] = true, seen[of]
+				if !known[s.ID] {
+					t.Errorf("cause %s: no check or trust edge is called %s", c.ID, s.ID)
+				}
+				continue
 			}
 			if !known[s.ID] || seen[of] || seen[of+" "+string(c.When)] {
 				t.Errorf("cause %s: no check or trust edge is called %s, or it is in two rows", c.ID, s.ID)

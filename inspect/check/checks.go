@@ -73,7 +73,7 @@ Only commands that need it make handshakes (fix-api-int does); without one, ther
 		{
 			ID:    "kubelet-current",
 			Title: "the link to the certificate in use leads to one",
-			Doc:   `The kubelet, multus and ovnkube-node keep their certificates as NAME-DATE.pem, and the link NAME-current.pem names the one in use. With a dangling link the next start has no certificate. Files that the link does not name are old; they are listed, and are no finding.`,
+			Doc:   `The kubelet, multus and ovnkube-node keep their certificates as NAME-DATE.pem, and the link NAME-current.pem names the one in use. With a dangling link the next start has no certificate. Without the link and a heartbeat, the kubelet has none and waits for the approval of its request. Files that the link does not name are old; they are listed, and are no finding.`,
 			Run:   currentLinks,
 		},
 		{

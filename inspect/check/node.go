@@ -121,7 +121,11 @@ func kubeletRotates(f *inspect.Facts) []assess.Finding {
 // use.
 func currentLinks(f *inspect.Facts) []assess.Finding {
 	var out []assess.Finding
+	pending := pendingJoins(f)
 	for _, n := range nodesRead(f) {
+		if f.LacksClient(n) {
+			out = append(out, lacksClient(f, n, pending[n.Name]))
+		}
 		for i := range n.Files {
 			l := &n.Files[i]
 			if !inspect.IsCurrentLink(l) {
@@ -152,6 +156,47 @@ func currentLinks(f *inspect.Facts) []assess.Finding {
 		}
 	}
 	return out
+}
+
+// pendingJoins are the requests for the client certificate of a kubelet that are pending, by node.
+func pendingJoins(f *inspect.Facts) map[string][]inspect.SigningRequest {
+	out := map[string][]inspect.SigningRequest{}
+	for _, r := range f.Snapshot.Requests {
+		if node, joins := r.Joins(); joins && r.Condition == inspect.Pending && mayAsk(f, r, node) {
+			out[node] = append(out[node], r)
+		}
+	}
+	return out
+}
+
+// lacksClient is the finding about a kubelet without a client certificate.
+func lacksClient(f *inspect.Facts, n *inspect.Node, pending []inspect.SigningRequest) assess.Finding {
+	finding := assess.Finding{
+		Assessment: assess.Assessment{
+			Severity: assess.Critical,
+			Reason:   foreign.Name(n.Name) + ": kubelet has no client certificate",
+			Impact:   "now: its kubelet cannot authenticate: no heartbeat, no new Pods on the node",
+			Evidence: fmt.Sprintf("there is no %s on %s, which has %s", inspect.KubeletClient, n.Name, f.Snapshot.NodeHealth(n).Heartbeat()),
+		},
+		At: []pki.Location{inspect.OnNode(n, inspect.KubeletClient)},
+	}
+	if issued := f.APIIntIssued(); f.Snapshot.SilentBefore(n, issued) {
+		finding.Evidence += ", since before api-int's certificate was issued (" + day(issued) + ")"
+	}
+	if len(pending) > 0 {
+		first := slices.MinFunc(pending, func(a, b inspect.SigningRequest) int { return a.Since.Compare(b.Since) })
+		finding.Evidence += fmt.Sprintf("; %s pending, the first one made %s", count(len(pending), "CSR"), when(waitedUntil(f), first.Since))
+	}
+	switch join := "{} fix-api-int --nodes %s --approve-csrs --dry-run=client"; {
+	case !inspect.KubeletSetupOf(f.Snapshot, n).HasOperators:
+		finding.Remediation = assess.FixedCommand("kubectl get csr").Saying("with a bootstrap token that is accepted, a restart makes the kubelet request one: approve that")
+	case len(pending) > 0 || distrustsAPI(f, n):
+		finding.Remediation = commandOf(n, f.Hints().Next(join, n.Name)).Saying("preview what makes its kubelet request one, and approves that request")
+	default:
+		join = strings.Replace(join, "--approve", "--rebootstrap --approve", 1)
+		finding.Remediation = commandOf(n, f.Hints().Next(join, n.Name)).Saying("preview what makes its kubelet request one, and approves that request")
+	}
+	return finding
 }
 
 // filePrivate looks at who may read or change what only root should.

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/inspecttest"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 )
 
@@ -42,6 +44,22 @@ func nodeCases() []verdictCase {
 	}
 	state := func(active, sub string) func(*inspect.Node) {
 		return func(n *inspect.Node) { n.Kubelet.Active, n.Kubelet.Sub = active, sub }
+	}
+	silent := func(f *inspecttest.Fixture, since time.Duration) *inspecttest.Fixture {
+		return f.With(func(n *inspect.Node) {
+			n.Ready, n.Heartbeat, n.Lease = "Unknown", inspecttest.Noon.Add(-since), inspect.Lease{Asked: inspecttest.Noon}
+		})
+	}
+	joins := func(f *inspecttest.Fixture) *inspecttest.Fixture {
+		f.Snapshot.Requests = append(f.Snapshot.Requests, inspect.SigningRequest{
+			Object: &inspect.Object{Kind: "CertificateSigningRequest", Name: "csr-1"}, Signer: catalog.KubeletClientSigner, Condition: inspect.Pending, Since: inspecttest.Noon.Add(-time.Hour),
+			Requester: "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper", Request: &pki.Request{Subject: "CN=system:node:" + f.Snapshot.Nodes[0].Name + ",O=system:nodes"},
+		})
+		return f
+	}
+	unread := func(f *inspecttest.Fixture) *inspecttest.Fixture {
+		f.Snapshot.Gaps = append(f.Snapshot.Gaps, inspect.Gap{What: "node/" + f.Snapshot.Nodes[0].Name, Where: "/var/lib/kubelet/pki", Reason: "permission denied"})
+		return f
 	}
 	serving := func(f *inspecttest.Fixture) *inspecttest.Fixture {
 		return f.Secret(inspecttest.TargetNS, "internal-loadbalancer-serving-certkey", nil, leaf)
@@ -94,6 +112,10 @@ func nodeCases() []verdictCase {
 		{"kubelet-current", "leads to the pair", inspecttest.NewFixture(v414).OnNode(pem, 0o600, kubelet.CertPEM, kubelet.KeyPEM).Link(current, pem), "", "", 0},
 		{"kubelet-current", "leads nowhere", inspecttest.NewFixture(v414).Link(current, ""), "critical", "leads nowhere", 1},
 		{"kubelet-current", "leads to what holds nothing", inspecttest.NewFixture(v414).Link(current, "/var/lib/kubelet/pki/empty.pem").With(func(n *inspect.Node) { n.Files[0].Whole = true }), "critical", "holds no certificate", 1},
+		{"kubelet-current", "there is none, and no heartbeat", joins(silent(inspecttest.NewFixture(v414).Embedded(own, nil, old.CertPEM), 5*time.Hour)), "critical", "there is no /var/lib/kubelet/pki/kubelet-client-current.pem", 1},
+		{"kubelet-current", "there is none, and the node reports by other credentials", joins(silent(inspecttest.NewFixture(v414).Embedded(own, nil, old.CertPEM), time.Second)), "", "", 0},
+		{"kubelet-current", "whether there is one was not read", unread(joins(silent(inspecttest.NewFixture(v414).Embedded(own, nil, old.CertPEM), 5*time.Hour))), "", "", 0},
+		{"kubelet-current", "files of kubelets were not looked for", silent(inspecttest.NewFixture(v414).Embedded(own, nil, old.CertPEM), 5*time.Hour), "", "", 0},
 		{"kubelet-current", "leads to what was not read", inspecttest.NewFixture(v414).Link(current, "/var/lib/kubelet/pki/closed.pem"), "", "", 0},
 
 		{"kubelet-rotates", "does", inspecttest.NewFixture(v414).With(set(&yes)), "", "", 0},

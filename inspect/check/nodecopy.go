@@ -16,9 +16,16 @@ import (
 
 // fileCurrent compares files with the objects of which they are copies.
 func fileCurrent(f *inspect.Facts) []assess.Finding {
-	type difference struct{ of, what string }
+	type difference struct {
+		of, what string
+		lacks    bool // nodes whose kubelet has no client certificate, which is another cause
+	}
 	found := map[difference]*fileBehind{}
 	var order []difference
+	lacks := map[string]bool{}
+	for _, n := range nodesRead(f) {
+		lacks[n.Name] = f.LacksClient(n)
+	}
 	sources := map[catalog.Ref]*inspect.Entry{} // many nodes hold copies of the same few
 	for i := range f.Entries {
 		h := &f.Entries[i]
@@ -41,7 +48,7 @@ func fileCurrent(f *inspect.Facts) []assess.Finding {
 		if what == "" {
 			continue
 		}
-		d := difference{row.Object.String(), what}
+		d := difference{row.Object.String(), what, lacks[h.At.Node] && row.Object == catalog.APIServerCA()}
 		if found[d] == nil {
 			found[d] = &fileBehind{row: row, identity: h.Use == inspect.UseIdentity, what: what, since: since, missing: missing}
 			order = append(order, d)
@@ -186,15 +193,15 @@ func (b *fileBehind) addDistrust(f *inspect.Facts, finding *assess.Finding) {
 		return
 	}
 	finding.Reason = b.reason(b.missing[at])
-	finding.Impact = "once api-int's certificate is signed by it: " + heartbeat(nodes)
+	finding.Impact = "once api-int's certificate is signed by it: " + heartbeat(f, nodes)
 	if serving == nil || serving.Leaf() == nil {
-		finding.Impact = "if api-int's certificate is signed by it: " + heartbeat(nodes)
+		finding.Impact = "if api-int's certificate is signed by it: " + heartbeat(f, nodes)
 	}
 	now := slices.IndexFunc(b.missing, signs)
 	if now >= 0 {
 		finding.Severity = assess.Critical
 		finding.Reason = b.reason(b.missing[now])
-		finding.Impact = heartbeat(nodes)
+		finding.Impact = heartbeat(f, nodes)
 		which := ", which signs"
 		if len(b.missing) > 1 {
 			which = "; " + short(b.missing[now]) + " signs"
@@ -211,5 +218,5 @@ func (b *fileBehind) addDistrust(f *inspect.Facts, finding *assess.Finding) {
 		finding.Remediation = assess.FixedCommand(f.Hints().Next("{} pretrust --dry-run=client")).Saying("preview how the CA gets into both kubeconfigs of each kubelet")
 		return
 	}
-	finding.Remediation = assess.FixedCommand(f.Hints().Next("{} fix-api-int --dry-run=client")).Saying("preview the repair of both kubeconfigs of each kubelet")
+	finding.Remediation = fixing(f, nodes).Saying("preview the repair of both kubeconfigs of each kubelet")
 }

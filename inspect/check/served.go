@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -14,22 +15,16 @@ import (
 
 // apiTrusted holds each kubeconfig against what was served.
 func apiTrusted(f *inspect.Facts) []assess.Finding {
-	found := map[string]*assess.Finding{}
-	var order []string
+	type group struct {
+		message string
+		lacks   bool // nodes whose kubelet has no client certificate, which is another cause
+	}
+	found := map[group]*assess.Finding{}
+	var order []group
 	for _, n := range nodesRead(f) {
+		lacks := f.LacksClient(n)
 		for _, k := range n.Kubeconfigs {
-			if c, ok := k.InUse(); !ok || !c.CAData || c.Masked || c.Insecure {
-				continue // kubeconfig-sound speaks of these
-			}
-			client, err := trust.ClientOf(f, n, k)
-			if err != nil && client.Address == "" {
-				continue
-			}
-			served, ok := client.Served()
-			if !ok {
-				continue
-			}
-			err = client.Refuses(served.Chain, f.Now)
+			client, served, err := refusal(f, n, k)
 			if err == nil {
 				continue
 			}
@@ -37,20 +32,49 @@ func apiTrusted(f *inspect.Facts) []assess.Finding {
 			if len(served.Chain) > 0 {
 				message += fmt.Sprintf(" (%s, issued by %s)", inspect.CertName(served.Chain[0]), foreign.QuotedName(pki.CommonName(served.Chain[0].Issuer)))
 			}
-			if found[message] == nil {
-				found[message] = &assess.Finding{Assessment: assess.Assessment{Severity: assess.Critical, Reason: client.Address, Evidence: message}}
-				order = append(order, message)
+			g := group{message, lacks}
+			if found[g] == nil {
+				found[g] = &assess.Finding{Assessment: assess.Assessment{Severity: assess.Critical, Reason: client.Address, Evidence: message}}
+				order = append(order, g)
 			}
-			found[message].At = append(found[message].At, inspect.OnNode(n, k.Path))
+			found[g].At = append(found[g].At, inspect.OnNode(n, k.Path))
 		}
 	}
 	var out []assess.Finding
-	for _, m := range order {
-		finding := *found[m]
+	for _, g := range order {
+		finding := *found[g]
 		of := func(at []pki.Location) assess.Assessment { return distrusting(f, finding.Assessment, at) }
 		out = append(out, assess.Finding{Assessment: of(finding.At), At: finding.At, Of: of})
 	}
 	return out
+}
+
+// refusal is why the client of a kubeconfig refuses what its server presented; nil: it does not, or
+// that is not known.
+func refusal(f *inspect.Facts, n *inspect.Node, k inspect.Kubeconfig) (client trust.Client, served inspect.Served, err error) {
+	if c, ok := k.InUse(); !ok || !c.CAData || c.Masked || c.Insecure {
+		return client, served, nil // kubeconfig-sound speaks of these
+	}
+	if client, err = trust.ClientOf(f, n, k); err != nil && client.Address == "" {
+		return client, served, nil
+	}
+	served, ok := client.Served()
+	if !ok {
+		return client, served, nil
+	}
+	return client, served, client.Refuses(served.Chain, f.Now)
+}
+
+// distrustsAPI reports whether a kubeconfig of a node's kubelet does not verify what the API server
+// presented to it.
+func distrustsAPI(f *inspect.Facts, n *inspect.Node) bool {
+	return slices.ContainsFunc(n.Kubeconfigs, func(k inspect.Kubeconfig) bool {
+		if !slices.Contains(inspect.KubeletSetupOf(f.Snapshot, n).Kubeconfigs(), k.Path) {
+			return false
+		}
+		_, _, err := refusal(f, n, k)
+		return err != nil
+	})
 }
 
 // mostNamed is how many nodes are in a command; with more of them, it is for all.
@@ -62,25 +86,59 @@ func distrusting(f *inspect.Facts, a assess.Assessment, at []pki.Location) asses
 	a.Reason = says(at, "does not verify ", "do not verify ") + a.Reason
 	a.Impact = "now: what starts or reconnects with this file fails"
 	if slices.ContainsFunc(at, func(at pki.Location) bool { return slices.Contains(catalog.KubeletKubeconfigs(), at.Path) }) {
-		a.Impact = heartbeat(nodes)
+		a.Impact = heartbeat(f, nodes)
 	}
-	next := assess.FixedCommand(f.Hints().Next("{} fix-api-int --dry-run=client"))
-	if nodes, all := inspect.InOrder(nodes, f.Snapshot.RepairOrder()); !all && len(nodes) <= mostNamed {
-		next = assess.Remediation{Text: f.Hints().Next("{} fix-api-int --nodes %s --dry-run=client", foreign.Commas(nodes))}
-		if foreign.Fit(foreign.Commas(nodes)) {
-			next.Command = next.Text
-		}
-	}
-	a.Remediation = next.Saying("preview the fix, which asks before it is applied")
+	a.Remediation = fixing(f, nodes).Saying("preview the fix, which asks before it is applied")
 	return a
 }
 
-// heartbeat is the impact on nodes whose kubelets do not trust the API server.
-func heartbeat(nodes []string) string {
-	if len(nodes) == 1 {
-		return nodeNames(nodes) + " loses its heartbeat at its next reconnect or restart"
+// fixing previews the repair of nodes: those of a part of the cluster by name, and with the requests of
+// kubelets that have no client certificate.
+func fixing(f *inspect.Facts, nodes []string) assess.Remediation {
+	flags := ""
+	for _, name := range nodes {
+		if n, ok := f.Node(name); ok && f.LacksClient(n) && inspect.KubeletSetupOf(f.Snapshot, n).HasOperators {
+			flags = " --approve-csrs"
+		}
 	}
-	return nodeNames(nodes) + " lose their heartbeat at their next reconnect or restart"
+	nodes, all := inspect.InOrder(nodes, f.Snapshot.RepairOrder())
+	if all || len(nodes) > mostNamed {
+		return assess.FixedCommand(f.Hints().Next("{} fix-api-int" + flags + " --dry-run=client"))
+	}
+	next := assess.Remediation{Text: f.Hints().Next("{} fix-api-int --nodes %s"+flags+" --dry-run=client", foreign.Commas(nodes))}
+	if foreign.Fit(foreign.Commas(nodes)) {
+		next.Command = next.Text
+	}
+	return next
+}
+
+// heartbeat is the impact on nodes whose kubelets do not trust the API server: on those that work,
+// and on those that have no heartbeat already.
+func heartbeat(f *inspect.Facts, nodes []string) string {
+	var up, down []string
+	for _, name := range nodes {
+		if n, ok := f.Node(name); ok && f.Snapshot.NodeHealth(n).Alive == catalog.No {
+			down = append(down, name)
+			continue
+		}
+		up = append(up, name)
+	}
+	var out []string
+	switch len(up) {
+	case 0:
+	case 1:
+		out = append(out, nodeNames(up)+" loses its heartbeat at its next reconnect or restart")
+	default:
+		out = append(out, nodeNames(up)+" lose their heartbeat at their next reconnect or restart")
+	}
+	switch len(down) {
+	case 0:
+	case 1:
+		out = append(out, nodeNames(down)+" has no heartbeat, and gets none before its repair")
+	default:
+		out = append(out, nodeNames(down)+" have no heartbeat, and get none before their repair")
+	}
+	return strings.Join(out, "; ")
 }
 
 func kubeletLoaded(f *inspect.Facts) []assess.Finding {

@@ -45,7 +45,7 @@ func certEntry(f *inspect.Facts, c inspect.StoredCert, fi Filter) (Cert, bool) {
 	}
 	e.in = slices.Concat(places[:]...)
 	r := f.Renewal(c)
-	e.Renewal = Renewal{Due: r.Due, Known: r.Automatic == catalog.Yes || r.None}
+	e.Renewal = Renewal{From: r.From, Due: r.Due, Known: r.Automatic == catalog.Yes || r.None}
 	if r.Automatic == catalog.Yes {
 		e.Renewal.By = r.By
 	}

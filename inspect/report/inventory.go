@@ -46,7 +46,12 @@ type Inventory struct {
 	hints          inspect.Hints
 	beside         []cause.Finding // that are not among Findings
 	found          bool            // see Found
+	nodesRead      string
 }
+
+// NodesRead says of how many nodes of the cluster files were read, whatever is chosen; empty: no node is
+// known, or none was asked for.
+func (inv *Inventory) NodesRead() string { return inv.nodesRead }
 
 // LacksControlPlaneNodes reports whether nodes are from a file that has none with a kube-apiserver,
 // though the cluster has some.
@@ -98,6 +103,8 @@ type Renewal struct {
 	By string `json:"by,omitempty"` // empty: nothing renews it, or Known is false
 	// Due is when it is renewed at the latest; zero: no rule is known.
 	Due time.Time `json:"due,omitzero"`
+	// From is when at the earliest, where chance decides, as of a kubelet's.
+	From time.Time `json:"-"`
 	// Known is false where neither the catalog nor the object says whether it is renewed.
 	Known bool `json:"known"`
 }
@@ -147,7 +154,7 @@ func (c Cert) MarshalJSON() ([]byte, error) {
 		SHA256: c.Fingerprint, Subject: c.Subject, Issuer: c.Issuer, Serial: c.Serial, NotBefore: c.NotBefore.UTC(), NotAfter: c.NotAfter.UTC(),
 		IsCA: c.IsCA, SelfSigned: c.SelfSigned, DNSNames: c.Names.DNS, IPAddresses: c.Names.IPs, OtherNames: c.Names.Others,
 		Usages: c.Usages, PublicKey: c.PublicKey, Signature: c.Signature, SubjectKeyID: c.SubjectKey, AuthorityKeyID: c.IssuerKey,
-		Locations: c.Locations(), Owner: c.Owner, Role: c.Role, Renewal: Renewal{c.Renewal.By, c.Renewal.Due.UTC().Truncate(time.Second), c.Renewal.Known},
+		Locations: c.Locations(), Owner: c.Owner, Role: c.Role, Renewal: Renewal{By: c.Renewal.By, Due: c.Renewal.Due.UTC().Truncate(time.Second), Known: c.Renewal.Known},
 	})
 }
 
@@ -322,6 +329,7 @@ func NewInventory(ctx context.Context, f *inspect.Facts, fi Filter) Inventory {
 		}
 	}
 	inv.Nodes = append(inv.Nodes, nodeEntries(f.Within(ctx), fi)...)
+	inv.nodesRead = nodesRead(s)
 	for _, r := range s.Reported {
 		if fi.Cert == nil && fi.place(r.At, nil) {
 			inv.Reported = append(inv.Reported, Reported{r.At, r.Bundle, r.Subject, r.Signer, r.NotBefore, r.NotAfter})

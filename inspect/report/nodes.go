@@ -3,6 +3,8 @@ package report
 import (
 	"cmp"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -36,6 +38,12 @@ type Node struct {
 	AheadAtLeast *int `json:"clockAheadAtLeastSeconds,omitempty"`
 	AheadAtMost  *int `json:"clockAheadAtMostSeconds,omitempty"`
 	Files        int  `json:"files"`
+	// Earlier: it has no heartbeat since before api-int's certificate was issued, which is not why.
+	Earlier bool `json:"-"`
+	// RenewsFrom and RenewsTo are between which times its kubelet renews its client certificate, and
+	// so reconnects; zero: unknown.
+	RenewsFrom time.Time `json:"-"`
+	RenewsTo   time.Time `json:"-"`
 }
 
 func nodeEntries(f *inspect.Facts, fi Filter) []Node {
@@ -49,6 +57,7 @@ func nodeEntries(f *inspect.Facts, fi Filter) []Node {
 			pending[node] = append(pending[node], r.Object.Name)
 		}
 	}
+	issued := f.APIIntIssued()
 	for i := range f.Snapshot.Nodes {
 		if f.Over() {
 			break
@@ -61,6 +70,8 @@ func nodeEntries(f *inspect.Facts, fi Filter) []Node {
 			RotateCertificates: n.Kubelet.RotateCertificates, ServerTLSBootstrap: n.Kubelet.ServerTLSBootstrap, ClientCAFile: n.Kubelet.ClientCAFile,
 			Authorization: n.Kubelet.Authorization, Anonymous: n.Kubelet.Anonymous}
 		e.Alive, e.Heartbeat = f.Snapshot.NodeHealth(n).Words()
+		e.Earlier = f.Snapshot.SilentBefore(n, issued)
+		e.RenewsFrom, e.RenewsTo = f.ClientRenewal(n)
 		if n.Kubelet.Active != "" {
 			e.Kubelet = cmp.Or(n.Kubelet.Sub, n.Kubelet.Active)
 		}
@@ -77,6 +88,28 @@ func nodeEntries(f *inspect.Facts, fi Filter) []Node {
 		out = append(out, e)
 	}
 	return out
+}
+
+// nodesRead counts nodes of which files were read; of a node that is known only because it could not be read
+// there is a gap.
+func nodesRead(s *inspect.Snapshot) string {
+	known, all := map[string]bool{}, *s
+	for _, n := range slices.Concat(s.Nodes, s.LeftOut()) {
+		known[n.Name] = true
+	}
+	asked := len(s.Nodes) > 0
+	for _, g := range s.Gaps {
+		if name, ok := strings.CutPrefix(g.What, "node/"); ok {
+			if asked = true; !known[name] {
+				known[name] = true
+				all.Nodes = append(slices.Clip(all.Nodes), inspect.Node{Name: name})
+			}
+		}
+	}
+	if !asked {
+		return ""
+	}
+	return all.CountNodes(func(n *inspect.Node) bool { return n.Via != "" }).String()
 }
 
 // presentedBy is the first certificate of a file of a node.

@@ -2,6 +2,8 @@ package trust
 
 import (
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +19,9 @@ func (j *judge) aggregates(e catalog.Edge, all []inspect.DerivedBundle) []Claim 
 	var out []Claim
 	for _, m := range all {
 		c := Claim{Edge: e, Node: m.At[0].Node, Trust: m.At, Roots: m.Certs}
+		if m.Of != "" { // of one file: others may lack what this one has
+			c.Statement = fmt.Sprintf("%s on nodes holds all CAs of %s", fileName(m.At[0].Path), m.Of)
+		}
 		switch c.Status = assess.Pass; {
 		case len(m.Missing) > 0:
 			c.Status, c.Missing, c.Reason = assess.Fail, m.Missing[0], "lacks "+subjects(m.Missing)+" of "+strings.Join(m.Sources, ", ")
@@ -34,6 +39,15 @@ func (j *judge) aggregates(e catalog.Edge, all []inspect.DerivedBundle) []Claim 
 		out = append(out, c)
 	}
 	return out
+}
+
+// fileName is a file's name, behind its directory's where many files have it.
+func fileName(file string) string {
+	dir, name := path.Split(file)
+	if name == "ca-bundle.crt" {
+		name = path.Base(dir) + "/" + name
+	}
+	return foreign.Text(name)
 }
 
 // justMade reports whether all of them are so young that copies may be under way.
@@ -75,7 +89,10 @@ func (j *judge) calls(e catalog.Edge) []Claim {
 			c.Roots, c.Skipped = call.Bundle.Content.LoadedBy(e.Reader)
 		}
 		show := func(h *inspect.Entry) { c.Presented, c.Chain = h.At, h.Content.Certs }
+		expired := call.Bundle != nil && j.allExpired(c.Roots)
 		switch {
+		case expired:
+			c.Status, c.Reason = assess.Fail, whyAllExpired(c.Roots)
 		case call.Bundle == nil:
 			c.Status, c.Reason = assess.Fail, "no CA is named: the API server then trusts its system's CAs, none of which signs for a Service"
 		case call.Trusted != nil:
@@ -95,5 +112,41 @@ func (j *judge) calls(e catalog.Edge) []Claim {
 		}
 		out = append(out, c)
 	}
+	return append(out, j.expiredCalls(e)...)
+}
+
+// expiredCalls are CA bundles of calls to what is no Service, or was not read: with every CA expired, they
+// verify no server at all.
+func (j *judge) expiredCalls(e catalog.Edge) []Claim {
+	services := map[pki.Location]bool{}
+	for _, call := range j.serviceCalls() {
+		services[call.From] = true
+	}
+	var out []Claim
+	for i := range j.f.Entries {
+		h := &j.f.Entries[i]
+		if string(h.At.Kind) != e.Trust.Kind || !strings.HasSuffix(h.At.Field, "caBundle") || services[h.At] {
+			continue
+		}
+		if roots, skipped := h.Content.LoadedBy(e.Reader); j.allExpired(roots) {
+			c := Claim{Edge: e, Trust: []pki.Location{h.At}, Roots: roots, Skipped: skipped}
+			c.Status, c.Reason = assess.Fail, whyAllExpired(roots)
+			if foreign.Word(h.At.Name) { // whose CA belongs there is in the object
+				c.Edge.Remediation = foreign.Command("", "kubectl get "+strings.ToLower(e.Trust.Kind)+" %s -o yaml", h.At.Name)
+			}
+			out = append(out, c)
+		}
+	}
 	return out
+}
+
+// allExpired reports whether there are CAs, and none is valid any more.
+func (j *judge) allExpired(roots []*pki.Cert) bool {
+	return len(roots) > 0 && !slices.ContainsFunc(roots, func(c *pki.Cert) bool { return !j.f.Now.After(c.NotAfter) })
+}
+
+// whyAllExpired names the CA that expired last.
+func whyAllExpired(roots []*pki.Cert) string {
+	last := slices.MaxFunc(roots, func(a, b *pki.Cert) int { return a.NotAfter.Compare(b.NotAfter) })
+	return fmt.Sprintf("CA %s expired %s: it verifies no server", foreign.QuotedName(pki.CommonName(last.Subject)), moment(last.NotAfter))
 }

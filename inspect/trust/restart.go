@@ -50,10 +50,18 @@ func RestartOf(f *inspect.Facts, n *inspect.Node, claims []Claim) RestartNode {
 	}
 	if problem != "" {
 		next := f.Hints().UnreadRestart("{} verify restart-safe --nodes %s --via ssh (or --allow-pods)", n.Name)
+		unknown := RestartAnswer{Assessment: assess.Assessment{Reason: problem, Remediation: assess.Advise(next)}}
+		out.ComesBack = j.answer(comesBack, j.byFiles(unknown))
 		for _, q := range RestartQuestions() {
-			out.Answers = append(out.Answers, j.answer(q.ID, RestartAnswer{Assessment: assess.Assessment{Reason: problem}}))
+			a, known := j.answers[q.ID]
+			if !known {
+				a = RestartAnswer{Assessment: assess.Assessment{Reason: problem}}
+			}
+			if q.ID == bootstrapTrust && known && !j.joins() {
+				a = needless(a)
+			}
+			out.Answers = append(out.Answers, j.answer(q.ID, a))
 		}
-		out.ComesBack = j.answer(comesBack, RestartAnswer{Assessment: assess.Assessment{Reason: problem, Remediation: assess.Advise(next)}})
 		return out
 	}
 	j.own()
@@ -61,15 +69,23 @@ func RestartOf(f *inspect.Facts, n *inspect.Node, claims []Claim) RestartNode {
 	out.ComesBack = j.verdict()
 	for _, q := range RestartQuestions() {
 		a := j.answers[q.ID]
-		if strings.HasPrefix(q.ID, "bootstrap-") && !j.joins() && (a.Status == assess.Fail || a.Status == assess.Unknown || a.Status == assess.Warn) {
-			a.Reason += "; this matters only when there is no valid client certificate"
-			if a.Status == assess.Fail {
-				a.Status = assess.Warn
-			}
+		if strings.HasPrefix(q.ID, "bootstrap-") && !j.joins() {
+			a = needless(a)
 		}
 		out.Answers = append(out.Answers, j.answer(q.ID, a))
 	}
 	return out
+}
+
+// needless is an answer about a bootstrap kubeconfig that the kubelet does not go by.
+func needless(a RestartAnswer) RestartAnswer {
+	if a.Status == assess.Fail || a.Status == assess.Unknown || a.Status == assess.Warn {
+		a.Reason += "; this matters only when there is no valid client certificate"
+	}
+	if a.Status == assess.Fail {
+		a.Status = assess.Warn
+	}
+	return a
 }
 
 func (j *restart) say(id string, status assess.Status, reason string, next ...assess.Remediation) {
@@ -228,10 +244,7 @@ func (j *restart) trustsNow(id string, f *inspect.ProbedKubeconfig) {
 		return
 	}
 	a := f.Answers[0]
-	next := assess.FixedCommand(j.f.Hints().Next("{} fix-api-int --nodes NODE --dry-run=client"))
-	if !slices.ContainsFunc(catalog.KubeletSetups(j.f.Snapshot.Cluster.Versions), func(s catalog.KubeletSetup) bool { return slices.Contains(s.Kubeconfigs(), f.Path) }) {
-		next = assess.Advise("write the cluster's CA into " + f.Path)
-	}
+	next := j.fixing(f.Path)
 	served, seen := j.f.ServedTo(j.n.Name, a.Server)
 	i := slices.IndexFunc(j.n.Kubeconfigs, func(k inspect.Kubeconfig) bool { return k.Path == f.Path })
 	if seen && i >= 0 && served.Name == a.Name {

@@ -213,6 +213,20 @@ func TestComesBack(t *testing.T) {
 			s.c.Kubeconfig = inspect.ProbedKubeconfig{Path: ownFile, Unread: "its shape is not understood"}
 		}, assess.Unknown, "?????" + "?yyy", "not understood"},
 		{"it was not asked", func(s *starting) { s.s.Nodes[0].RestartProbe = nil }, assess.Unknown, "?????????", "not tried"},
+		{"it was not asked, and its files do not verify what is presented", func(s *starting) { s.s.Nodes[0].RestartProbe = nil; s.serves(s.fresh) }, assess.Fail, "??ny???!?", ownFile + ": x509"},
+		{"it was not asked, and has to rejoin with what is not verified", func(s *starting) {
+			s.s.Nodes[0].RestartProbe = nil
+			s.serves(s.fresh)
+			s.client(from(-31), from(-1))
+		}, assess.Fail, "??nn???n?", "it has to rejoin (it expired "},
+		{"it was not asked, and another node was presented what is not verified", func(s *starting) {
+			s.s.Nodes[0].RestartProbe = nil
+			s.serves(s.fresh)
+			other := s.s.Served[0]
+			other.Node = "n2"
+			s.serves(s.old)
+			s.s.Served = append(s.s.Served, other)
+		}, assess.Unknown, "?????????", "not tried"},
 		{"the node did not answer", func(s *starting) { *s.c = inspect.RestartProbe{Problem: "gave up"} }, assess.Unknown, "?????????", "gave up"},
 		{"the node was not read", func(s *starting) { s.s.Nodes[0].Via = "" }, assess.Unknown, "?????????", "not read"},
 	} {

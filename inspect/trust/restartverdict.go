@@ -3,11 +3,14 @@ package trust
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
 // judged says what an answer means for a client that asked for something of its own.
@@ -83,6 +86,73 @@ func (j *restart) verdict() RestartAnswer {
 		}
 	}
 	return j.answer(comesBack, a)
+}
+
+// byFiles answers what the node's files and what was presented to it decide, where its kubelet's credentials
+// were not tried. They prove that a kubelet does not come back, and never that it does: that stays unknown.
+func (j *restart) byFiles(unknown RestartAnswer) RestartAnswer {
+	if j.n.Via == "" {
+		return unknown
+	}
+	setup := inspect.KubeletSetupOf(j.f.Snapshot, j.n)
+	j.verifiesServed(trusts, cmp.Or(j.n.Kubelet.Kubeconfig, setup.Kubeconfig), unknown.Reason)
+	j.verifiesServed(bootstrapTrust, cmp.Or(j.n.Kubelet.BootstrapConfig, setup.Bootstrap), unknown.Reason)
+	if certs := certsAt(j.f, pki.Location{Kind: pki.KindFile, Node: j.n.Name, Path: inspect.KubeletClient}); len(certs) > 0 {
+		if end := firstExpiry(certs); j.n.Time(j.f.Now).After(end) {
+			j.expired = true
+			j.say(clientCert, assess.Fail, "it expired "+moment(end))
+		} else if !j.n.Time(j.f.Now).Before(certs[0].NotBefore) {
+			j.say(clientCert, assess.Pass, "until "+moment(end))
+		}
+	} else if j.f.LacksClient(j.n) {
+		j.expired = true
+		j.say(clientCert, assess.Fail, "there is no certificate in "+inspect.KubeletClient)
+	}
+	needs := trusts
+	if j.expired { // it goes by the bootstrap kubeconfig
+		needs = bootstrapTrust
+	}
+	a := j.answers[needs]
+	if a.Status != assess.Fail {
+		clear(j.answers)
+		return unknown
+	}
+	if j.expired {
+		a.Reason = "it has to rejoin (" + j.answers[clientCert].Reason + "), and " + a.Reason
+		if setup.HasOperators {
+			a.Remediation = assess.FixedCommand(strings.Replace(a.Remediation.Command, " --dry-run", " --approve-csrs --dry-run", 1))
+		}
+	}
+	return a
+}
+
+// verifiesServed answers whether a kubeconfig verifies what its server presented to the node, where both were
+// read; else why it was not tried.
+func (j *restart) verifiesServed(id, path, untried string) {
+	for _, k := range j.n.Kubeconfigs {
+		client, err := ClientOf(j.f, j.n, k)
+		served, seen := client.Served()
+		roots, _ := j.f.Loaded(j.n.Name, k)
+		if k.Path != path || err != nil || !seen || len(roots) == 0 {
+			continue
+		}
+		if err := client.Refuses(served.Chain, j.f.Now); err != nil {
+			j.say(id, assess.Fail, path+": "+err.Error(), j.fixing(path))
+		} else if why := j.elsewhere(client, roots); why != "" {
+			j.say(id, assess.Unknown, untried+"; "+path+" does not verify "+why, j.fixing(path))
+		} else {
+			j.say(id, assess.Pass, "")
+		}
+		return
+	}
+}
+
+// fixing is the next step for a kubeconfig that does not verify the API server.
+func (j *restart) fixing(path string) assess.Remediation {
+	if !slices.ContainsFunc(catalog.KubeletSetups(j.f.Snapshot.Cluster.Versions), func(s catalog.KubeletSetup) bool { return slices.Contains(s.Kubeconfigs(), path) }) {
+		return assess.Advise("write the cluster's CA into " + path)
+	}
+	return assess.FixedCommand(j.f.Hints().Next("{} fix-api-int --nodes NODE --dry-run=client"))
 }
 
 // RestartNode is what was found for one node: ComesBack is what Answers come to.

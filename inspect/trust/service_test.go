@@ -129,3 +129,51 @@ func TestOfTooManySecretsNoneIsTheServices(t *testing.T) {
 		})
 	}
 }
+
+// TestACallByExpiredCAsFails, whatever is called, and whether what it presents was read or not.
+func TestACallByExpiredCAsFails(t *testing.T) {
+	expired, valid := pkitest.NewCA("webhook-ca", from(-500), from(-22)), pkitest.NewCA("webhook-ca@2", from(-22), from(500))
+	for _, id := range []string{"apiserver-validating-webhooks", "apiserver-aggregated-apis", "apiserver-conversion-webhooks"} {
+		e := edge(t, id)
+		at := pki.Location{Kind: pki.Kind(e.Trust.Kind), Name: "policy", Field: "webhooks[0].clientConfig.caBundle"}
+		for name, c := range map[string]struct {
+			cas     [][]byte
+			service bool
+			want    []assess.Status
+		}{
+			"expired, of a URL":              {[][]byte{expired.CertPEM}, false, []assess.Status{assess.Fail}},
+			"expired, of a Service not read": {[][]byte{expired.CertPEM}, true, []assess.Status{assess.Fail}},
+			"one is valid, of a URL":         {[][]byte{expired.CertPEM, valid.CertPEM}, false, nil},
+			"one is valid, of a Service":     {[][]byte{expired.CertPEM, valid.CertPEM}, true, []assess.Status{assess.Unknown}},
+		} {
+			w := newWorld(catalog.Versions{Cluster: "4.15.3"})
+			w.s.Bundles = append(w.s.Bundles, inspect.Bundle{At: at, Object: &inspect.Object{Kind: at.Kind, Name: at.Name}, Content: pki.NewScanner().Scan(pkitest.Bundle(c.cas...))[0].Content})
+			if c.service {
+				w.s.References = []inspect.Reference{{From: at, To: pki.Location{Kind: "Service", Namespace: "team", Name: "policy"}}}
+			}
+			var got []assess.Status
+			for _, claim := range w.judge(id) {
+				got = append(got, claim.Status)
+				if claim.Status == assess.Fail && !strings.Contains(claim.Reason, `CA "webhook-ca" expired `) {
+					t.Errorf("%s, %s: %s", id, name, claim.Reason)
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%s, %s: %q, want %q", id, name, got, c.want)
+			}
+		}
+	}
+}
+
+// TestAClaimAboutACopyNamesItsFile: other files of the node may lack what this one has.
+func TestAClaimAboutACopyNamesItsFile(t *testing.T) {
+	ca := pkitest.NewCA("client-ca", from(-500), from(500))
+	w := newWorld(catalog.Versions{Cluster: "4.15.3"})
+	w.put(catalog.Ref{Kind: catalog.ConfigMap, Namespace: "openshift-config-managed", Name: "kube-apiserver-client-ca", Key: "ca-bundle.crt"}, ca.CertPEM)
+	w.s.Bundles = append(w.s.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: "n1", Path: "/etc/kubernetes/kubelet-ca.crt"}, Content: pki.NewScanner().Scan(ca.CertPEM)[0].Content})
+	w.s.Nodes = []inspect.Node{{Name: "n1", Via: "ssh"}}
+	want := "kubelet-ca.crt on nodes holds all CAs of ConfigMap openshift-config-managed/kube-apiserver-client-ca"
+	if got := one(t, w.judge("file-copies")); got.Statement != want {
+		t.Errorf("%q", got.Statement)
+	}
+}

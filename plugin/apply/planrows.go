@@ -9,6 +9,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/csr"
 )
 
 const (
@@ -29,18 +30,22 @@ type planRow struct {
 // rows writes a line for each node, in the order of waves, or where they are many for each
 // wave.
 func (s planSummary) rows(w *ui.Page) {
-	rows := s.planRows()
+	if s.byWave() {
+		s.waveRows(w)
+	} else {
+		printRows(w, s.planRows())
+	}
+}
+
+// byWave reports whether there are too many nodes for a line each.
+func (s planSummary) byWave() bool {
 	nodes := 0
-	for _, r := range rows {
+	for _, r := range s.planRows() {
 		if r.node != TheCluster {
 			nodes++
 		}
 	}
-	if nodes > maxRows {
-		s.waveRows(w)
-		return
-	}
-	printRows(w, rows)
+	return nodes > maxRows
 }
 
 // planRows are the nodes with something to do, each once, in the order of waves.
@@ -55,6 +60,9 @@ func (s planSummary) planRows() []planRow {
 			}
 			if node, ok := s.plan.Basis.Node(n.Name); ok {
 				row.state, row.via = s.plan.Basis.NodeHealth(node).Brief(), node.Via
+				if k := len(csr.PendingOfKubelet(s.plan.Basis, n.Name)); k > 0 {
+					row.state = strings.TrimPrefix(row.state+", "+ui.Count(k, "CSR"), ", ")
+				}
 			}
 			rows = append(rows, row)
 		}
@@ -89,6 +97,8 @@ func InFewWords(n remediate.NodePlan) []string {
 			words[at[i]] = counts[i].Verb + " " + ui.Count(counts[i].N, counts[i].Of)
 		case remediate.RestartsKubelet(step.Action):
 			words = append(words, "restart kubelet")
+		case remediate.ApprovesRequests(step.Action):
+			words = append(words, "approve matching CSRs")
 		case !remediate.Waits(step.Action):
 			words = append(words, step.Change.Summary)
 		}
@@ -112,7 +122,7 @@ func printRows(w *ui.Page, rows []planRow) {
 	widths := make([]int, 4)
 	headers := []string{"NODE", "WAVE", "STATUS", "VIA"}
 	nodes := false
-	widest, same := 0, len(rows) > 1
+	widest, same := 0, true
 	var first []string // what the first node gets
 	for _, r := range rows {
 		for i, c := range cells(r) {
@@ -166,7 +176,15 @@ func printRows(w *ui.Page, rows []planRow) {
 		w.Line(strings.TrimRight(ui.Clean(line), " "))
 	}
 	if once {
-		w.Line("on each node: " + ui.Clean(strings.Join(first, ", ")))
+		on := "each node"
+		if i := slices.IndexFunc(rows, func(r planRow) bool { return r.node != TheCluster }); len(rows) == 1 {
+			on = rows[i].node
+		}
+		if lead, what := "on "+on+": ", strings.Join(first, ", "); w.Columns() < 60 { // lines are cut where the plan would not fit a screen
+			w.Line(lead + ui.Clean(what))
+		} else {
+			w.Few(lead, what)
+		}
 	}
 }
 

@@ -79,17 +79,16 @@ func wrapped(text string, columns int) (n int) {
 
 // head says which cluster it is, and what is repaired.
 func (s planSummary) head(w *ui.Page) {
-	due := 0
-	for _, name := range NodesOf(s.plan) {
-		if slices.ContainsFunc(s.plan.Nodes(), func(n remediate.NodePlan) bool { return n.Name == name && n.Changes() }) {
-			due++
-		}
+	due := map[string]bool{}
+	for _, name := range s.due() {
+		due[name] = true
 	}
 	printer := ui.HumanPrinter{}
-	nodes := fmt.Sprintf("nodes to repair: %d of %d", due, len(s.plan.Basis.Nodes))
+	nodes := "nodes to repair: "
 	if s.run.DryRun {
-		nodes = fmt.Sprintf("would repair %d of %d nodes", due, len(s.plan.Basis.Nodes))
+		nodes = "repairs "
 	}
+	nodes += s.plan.Basis.CountNodes(func(n *inspect.Node) bool { return due[n.Name] }).String()
 	for _, line := range printer.Head(w, report.ClusterOf(s.plan.Basis.Cluster), s.plan.Now, "", nodes) {
 		w.Line(line)
 	}
@@ -172,6 +171,10 @@ func (s planSummary) notes(w *ui.Page, room int) string {
 	for _, about := range s.plan.Notes {
 		switch n := (note{"! WARNING", about.Text}); about.Kind {
 		case remediate.NoteChecked: // checks says it
+		case remediate.NotePending: // the rows do
+			if s.confirm || s.byWave() {
+				others = append(others, n)
+			}
 		case remediate.NoteAccepted:
 			accepted = append(accepted, n)
 		default:
@@ -180,7 +183,7 @@ func (s planSummary) notes(w *ui.Page, room int) string {
 	}
 	notes = slices.Concat(notes, accepted, others)
 	checks := ui.NewPage(w)
-	if s.checks(checks, false); !s.confirm && lines(checks.String())+min(len(notes), 1) > room {
+	if s.checks(checks, false); !s.confirm && lines(checks.String())+min(len(notes), 1+len(accepted)) > room {
 		checks = ui.NewPage(w)
 		s.checks(checks, true)
 	}
@@ -280,17 +283,16 @@ func (s planSummary) bottom(w *ui.Page) {
 
 // afterwards says what remains, and what to type.
 func (s planSummary) afterwards(w *ui.Page) {
-	if stays := s.stays(); len(stays) > 0 {
-		w.Few("Remains  ", strings.Join(stays, "; "))
+	switch stays := strings.Join(s.stays(), "; "); {
+	case stays == "":
+	case s.confirm:
+		w.Few("Remains  ", stays)
+	default: // notes need the room
+		w.Line("Remains  " + ui.Clean(stays))
 	}
 	undo := inspect.LiveHints(s.run.App.ProgramName)
-	if !s.confirm && s.run.Lines.Apply != "" {
-		if s.run.Lines.Preview != "" {
-			w.Command("next", s.run.Lines.Preview)
-			w.Command("then", s.run.Lines.Apply)
-		} else {
-			w.Command("next", s.run.Lines.Apply)
-		}
+	if !s.confirm {
+		s.commands(w)
 	}
 	switch {
 	case !writesFiles(s.plan):
@@ -306,6 +308,9 @@ func (s planSummary) afterwards(w *ui.Page) {
 func (s planSummary) stays() []string {
 	var out []string
 	for _, f := range s.plan.Left {
+		if f.ID == "kubelet-current" && !s.confirm && s.run.Lines.Apply != "" && !slices.ContainsFunc(f.At, func(at pki.Location) bool { return !slices.Contains(s.plan.Unapproved, at.Node) }) {
+			continue // the commands below approve its requests
+		}
 		line := f.ID + ": " + f.Reason
 		if v := s.plan.Basis.Cluster.Versions.Cluster; f.ID == "api-ca-delivered" && v != "" { // of the version: no plan changes that
 			minor := strings.Join(strings.Split(v, ".")[:min(2, strings.Count(v, ".")+1)], ".")

@@ -69,7 +69,7 @@ func summaryOf(a *Execution, p *remediate.Plan, columns string, t *testing.T) st
 	var out strings.Builder
 	a.App = cli.App{ProgramName: "certrot", Streams: genericiooptions.IOStreams{Out: &out, ErrOut: io.Discard}}
 	a.Summary, a.CASource = true, "ConfigMap/openshift-config-managed/kube-apiserver-server-ca[ca-bundle.crt]"
-	a.Lines = Lines{Preview: "certrot fix-api-int --dry-run=client", Apply: "certrot fix-api-int", Details: "certrot fix-api-int --dry-run=client --details"}
+	a.Lines = Lines{OfFile: true, ApplyNamed: a.Lines.ApplyNamed, Apply: "certrot fix-api-int", Details: "certrot fix-api-int --dry-run=client --details"}
 	if err := a.show(p); err != nil {
 		t.Fatal(err)
 	}
@@ -246,5 +246,27 @@ func TestANoteIsPlacedByItsKind(t *testing.T) {
 	accepted, plain := strings.Index(said, "upgrade-running: a reason"), strings.Index(said, like)
 	if accepted < 0 || plain < accepted || strings.Contains(said, "a check that passes") {
 		t.Errorf("the accepted risk comes first, and what the list of checks says is not said twice:\n%s", said)
+	}
+}
+
+// TestSeveralNodesBeginWithOne, with the requests that its kubelet waits for; then all.
+func TestSeveralNodesBeginWithOne(t *testing.T) {
+	now := time.Now()
+	for _, c := range []struct {
+		nodes, unapproved []string
+		named             string
+		want              string
+	}{
+		{[]string{"n-1", "n-2"}, nil, "certrot fix-api-int", "  next      certrot fix-api-int --nodes n-1 --dry-run=client\n  then      certrot fix-api-int --nodes n-1\n  all       certrot fix-api-int\n"},
+		{[]string{"n-1", "n-2"}, []string{"n-1"}, "certrot fix-api-int", "  then      certrot fix-api-int --nodes n-1 --approve-csrs\n  all       certrot fix-api-int --approve-csrs\n"},
+		{[]string{"n-1", "n-2"}, []string{"n-2"}, "certrot fix-api-int", "  then      certrot fix-api-int --nodes n-1\n  all       certrot fix-api-int --approve-csrs\n"},
+		{[]string{"n-1", "n-2"}, []string{"n-2"}, "", "  then      certrot fix-api-int --approve-csrs\n  undo"},
+		{[]string{"n-1"}, nil, "certrot fix-api-int", "  then      certrot fix-api-int\n  undo"},
+	} {
+		p := repairOf(now, authorities(now, "ca"), nil, c.nodes...)
+		p.Unapproved = c.unapproved
+		if said := summaryOf(&Execution{Lines: Lines{ApplyNamed: c.named}}, p, "80", t); !strings.Contains(said, c.want) {
+			t.Errorf("no %q in\n%s", c.want, said)
+		}
 	}
 }

@@ -56,8 +56,9 @@ type Lines struct {
 	NamedNodes  string // is for nodes that are named
 	PastMasters string // leaves out control plane nodes
 	PastWorkers string // goes past workers that have no heartbeat again
-	Preview     string // makes the plan again, of the cluster as it is now
+	OfFile      bool   // the plan is of a file: what does it is previewed first, on the cluster as it is now
 	Apply       string // does what a dry run printed
+	ApplyNamed  string // the same, for nodes that are named: --nodes goes behind it; empty: they are
 	Details     string // prints the plan in full
 }
 

@@ -36,7 +36,10 @@ func (o *fixOptions) offline(ctx context.Context) error {
 	}
 	s = o.preflight.Accepted(s)
 	a := &apply.Execution{Options: o.Options, Command: o.command(), RunID: remediate.NewRun(s.Taken), Summary: !o.details, CASource: fix.CASource,
-		Lines: apply.Lines{Apply: o.lines.apply + wayIn(s), Preview: o.lines.apply + wayIn(s) + " --dry-run=" + apply.DryRunClient, Details: o.lines.details}}
+		Lines: apply.Lines{Apply: o.lines.apply + wayIn(s), OfFile: true, Details: o.lines.details}}
+	if !o.named() {
+		a.Lines.ApplyNamed = o.lines.applyNamed + wayIn(s)
+	}
 	if err := o.followUpInFile(s, &fix); err != nil {
 		return err
 	}

@@ -53,6 +53,7 @@ type commandLines struct {
 	allWaves   string // the same, but for --only and --accept-risk
 	namedNodes string // the same as resume, but for what names nodes
 	apply      string // does what a dry run printed
+	applyNamed string // the same as apply, but for what names nodes
 	details    string // prints the plan in full, and changes nothing
 }
 
@@ -127,6 +128,7 @@ func linesOf(cmd *cobra.Command) commandLines {
 		resume: apply.CommandLine(cmd), allWaves: apply.CommandLine(cmd, "only", "accept-risk"),
 		namedNodes: apply.CommandLine(cmd, "nodes", "node-selector", "only", "max-unavailable"),
 		apply:      apply.CommandLine(cmd, "from", "dry-run", "yes", "output", "details"),
+		applyNamed: apply.CommandLine(cmd, "from", "dry-run", "yes", "output", "details", "nodes", "node-selector", "only", "max-unavailable"),
 		details:    apply.CommandLine(cmd, "dry-run", "yes", "output", "details") + " --dry-run=" + apply.DryRunClient + " --details",
 	}
 }
@@ -270,6 +272,7 @@ func (o *fixOptions) linesFor(all bool) apply.Lines {
 	if !all {
 		return lines
 	}
+	lines.ApplyNamed = o.lines.applyNamed
 	lines.PastMasters = apply.PastMasters(o.lines.allWaves, o.preflight.Risks)
 	if !slices.Contains(o.preflight.Risks, preflight.WorkersBack) {
 		lines.PastWorkers = o.lines.resume + " --accept-risk=" + preflight.WorkersBack

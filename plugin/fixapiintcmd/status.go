@@ -70,7 +70,8 @@ Exit codes: 0 all is done; 1 something is to be done; 2 usage or no access; 3 no
 				return err
 			}
 			line := strings.Replace(apply.CommandLine(cmd, "from", "output", "details"), " status", "", 1)
-			o.lines = commandLines{resume: line, allWaves: line, details: apply.CommandLine(cmd, "output", "details") + " --details"}
+			named := strings.Replace(apply.CommandLine(cmd, "from", "output", "details", "nodes", "node-selector"), " status", "", 1)
+			o.lines = commandLines{resume: line, allWaves: line, applyNamed: named, details: apply.CommandLine(cmd, "output", "details") + " --details"}
 			return o.run(cmd.Context())
 		},
 	}
@@ -107,7 +108,7 @@ func (o *statusOptions) run(ctx context.Context) error {
 			return err
 		}
 		way := wayIn(s)
-		o.lines.resume, o.lines.allWaves, o.remark = o.lines.resume+way, o.lines.allWaves+way, liveRemark
+		o.lines.resume, o.lines.allWaves, o.lines.applyNamed, o.remark = o.lines.resume+way, o.lines.allWaves+way, o.lines.applyNamed+way, liveRemark
 		return o.tell(fix, s, nil)
 	}
 	given, w, err := o.session(ctx)
@@ -255,6 +256,10 @@ func (o *statusOptions) judge(p *remediate.Plan, lease *repairLease) repairDocum
 			}
 		}
 		d.State = worse(d.State, w.State)
+	}
+	if d.Next == o.lines.resume && d.Next != "" {
+		d.Next = o.begin(d, p)
+		o.lines.resume = d.Next
 	}
 	if d.Next != "" && d.Lease != nil && d.Lease.State == leaseActive {
 		d.Next = "wait until that run is over, then: " + d.Next

@@ -7,9 +7,11 @@ import (
 	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
 // summary says on one screen how far the repair is: a line for each node that is not done, the
@@ -46,6 +48,30 @@ func (o *statusOptions) tail(w *ui.Page, d repairDocument) {
 	if o.lines.details != "" {
 		w.Command("details", o.lines.details)
 	}
+}
+
+// begin is the command that goes on: for one node first, where none of several is done. It approves requests
+// that these nodes need to come back.
+func (o *statusOptions) begin(d repairDocument, p *remediate.Plan) string {
+	var pending []string
+	done := o.named()
+	for _, w := range d.Waves {
+		for _, n := range w.Nodes {
+			done = done || n.State == standsDone && n.Name != ""
+			if n.State == standsPending && n.Name != "" && !slices.Contains(pending, n.Name) {
+				pending = append(pending, n.Name)
+			}
+		}
+	}
+	line, needs := o.lines.resume, len(p.Unapproved) > 0
+	if !done && len(pending) > 1 && foreign.Fit(pending[0]) {
+		line = foreign.Command(inspect.NodeNames, "%s --nodes %s", foreign.Words(o.lines.applyNamed), pending[0])
+		needs = slices.Contains(p.Unapproved, pending[0])
+	}
+	if needs {
+		line += " --" + approveFlag
+	}
+	return line
 }
 
 // urgency is the order in which nodes are named.

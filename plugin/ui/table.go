@@ -207,7 +207,8 @@ func (p HumanPrinter) findings(w io.Writer, inv *report.Inventory, atLeast asses
 		return
 	}
 	problems := limited.Problems(p.Hints)
-	Printf(w, "\nFindings %d: %s, of %s%s\n", len(listed), tally(listed), Count(len(problems), "problem"), rest)
+	Printf(w, "\n")
+	Wrap(w, "Findings ", fmt.Sprintf("%d: %s, of %s%s", len(listed), tally(listed), Count(len(problems), "problem"), rest))
 	of := map[int]cause.Problem{}
 	for _, problem := range problems {
 		for _, i := range problem.Findings {
@@ -230,7 +231,9 @@ func (p HumanPrinter) findings(w io.Writer, inv *report.Inventory, atLeast asses
 				Printf(w, "  in    %s\n", at)
 			}
 			if of[i].Named {
-				if now := silentIn(nodesOf(f, of[i]), inv); now != "" {
+				about := of[i]
+				about.Nodes = nodesOf(f, about)
+				if now := nowIn(about, inv, false); now != "" {
 					Wrap(w, "  now     ", now)
 				}
 			}
@@ -349,8 +352,20 @@ func renewed(c *report.Cert) string {
 	case r.Due.IsZero():
 		return "auto"
 	default:
-		return r.Due.UTC().Format(time.DateOnly)
+		return Days(r.From, r.Due)
 	}
+}
+
+// Days are between which days something happens: one where that is the same, or the first is unknown.
+func Days(from, to time.Time) string {
+	first, last := from.UTC().Format(time.DateOnly), to.UTC().Format(time.DateOnly)
+	switch {
+	case from.IsZero() || first >= last:
+		return last
+	case from.UTC().Year() == to.UTC().Year():
+		return first + " to " + last[len("2006-"):]
+	}
+	return first + " to " + last
 }
 
 func issuerName(c *report.Cert) string {

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/cause"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 )
@@ -27,7 +29,11 @@ func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Sev
 	for _, problem := range limited.Problems(p.Hints) {
 		told := ProblemOf(problem)
 		if problem.Named {
-			told.Now = silentIn(problem.Nodes, inv)
+			inNames := problem.ID == catalog.CauseClientCertificate
+			if inNames {
+				told.Names = withHeartbeats(told.Names, inv.Nodes, isOld(inv))
+			}
+			told.Now = nowIn(problem, inv, inNames)
 		}
 		s.Problems = append(s.Problems, told)
 		n[problem.Severity]++
@@ -67,29 +73,66 @@ func (p HumanPrinter) UnknownIn(inv *report.Inventory) []Problem {
 	return append(UnknownOf(inv.Gaps), p.notInFile(inv)...)
 }
 
-// silentIn says silent as of when the nodes were read.
-func silentIn(names []string, inv *report.Inventory) string {
-	now := silent(names, inv.Nodes)
-	if now != "" && inv.Now.Sub(inv.Taken).Abs() > oldAfter {
-		now = strings.NewReplacer(" is already down (", " was down when read (", "; still up: ", "; up: ").Replace(now)
+// isOld reports whether the nodes were read long ago.
+func isOld(inv *report.Inventory) bool { return inv.Now.Sub(inv.Taken).Abs() > oldAfter }
+
+// nowIn says nodesNow as of when the nodes were read.
+func nowIn(p cause.Problem, inv *report.Inventory, inNames bool) string {
+	now := nodesNow(p, inv.Nodes, inNames)
+	if now != "" && isOld(inv) {
+		now = strings.NewReplacer(" is already down (", " was down when read (", " is down (", " was down when read (", "still up: ", "up: ").Replace(now)
 	}
 	return now
 }
 
-// silent says which of the nodes have no heartbeat, and which are still to lose theirs; empty: none is
-// known to have none.
-func silent(names []string, nodes []report.Node) string {
-	var down, up []string
+// withHeartbeats are names of nodes, with since when those without a heartbeat have none; old: they were read
+// long ago.
+func withHeartbeats(names []string, nodes []report.Node, old bool) []string {
+	silent := map[string]string{}
 	for _, n := range nodes {
 		switch {
-		case !slices.Contains(names, n.Name):
+		case n.Alive != catalog.No.String():
+		case old:
+			silent[foreign.Name(n.Name)] = " (down when read)"
+		default:
+			silent[foreign.Name(n.Name)] = " (" + strings.Replace(n.Heartbeat, " (Lease)", "", 1) + ")"
+		}
+	}
+	out := make([]string, len(names))
+	for i, name := range names {
+		out[i] = name + silent[name]
+	}
+	return out
+}
+
+// nodesNow says which of a problem's nodes have no heartbeat, and which are still to lose theirs, until
+// when at the latest; empty: nothing of that is known. inNames: the title has their heartbeats.
+func nodesNow(p cause.Problem, nodes []report.Node, inNames bool) string {
+	var down, before, up []string
+	var from, to time.Time
+	for _, n := range nodes {
+		switch {
+		case !slices.Contains(p.Nodes, n.Name):
+		case inNames && n.Earlier:
+			before = append(before, foreign.Name(n.Name)+" is down since before api-int changed")
+		case inNames:
+		case n.Alive == catalog.No.String() && n.Earlier:
+			before = append(before, foreign.Name(n.Name)+" is down ("+strings.Replace(n.Heartbeat, " (Lease)", "", 1)+") since before api-int changed")
 		case n.Alive == catalog.No.String():
 			down = append(down, foreign.Name(n.Name)+" is already down ("+strings.Replace(n.Heartbeat, " (Lease)", "", 1)+")")
 		default:
 			up = append(up, foreign.Name(n.Name))
+			if !n.RenewsTo.IsZero() && (from.IsZero() || n.RenewsFrom.Before(from)) {
+				from, to = n.RenewsFrom, n.RenewsTo
+			}
 		}
 	}
-	if len(down) == 0 {
+	until := ""
+	if p.ID == catalog.CauseAPIInt && !to.IsZero() {
+		until = ", reconnects " + Days(from, to) + " at the latest"
+	}
+	down = append(down, before...)
+	if len(down) == 0 && until == "" {
 		return ""
 	}
 	if len(down) > MaxPlaces {
@@ -100,7 +143,7 @@ func silent(names []string, nodes []report.Node) string {
 	}
 	line := strings.Join(down, ", ")
 	if len(up) > 0 {
-		line += "; still up: " + strings.Join(up, ", ")
+		line = strings.TrimPrefix(line+"; still up: ", "; ") + strings.Join(up, ", ") + until
 	}
 	return line
 }
@@ -151,14 +194,7 @@ func (p HumanPrinter) head(w *Page, inv *report.Inventory) []string {
 	}
 	nodes := ""
 	if !p.NoNodes && (inv.Cluster.Version != "" || len(inv.Nodes) > 0) {
-		nodes = nodesRead(inv.Nodes, inv.Gaps)
-		if inv.LacksControlPlaneNodes() && len(inv.Nodes) > 0 {
-			word := " workers"
-			if strings.HasSuffix(nodes, " of 1") {
-				word = " worker"
-			}
-			nodes += word + ", no control plane node"
-		}
+		nodes = "nodes read: " + cmp.Or(inv.NodesRead(), "none")
 	}
 	head := p.Head(w, inv.Cluster, inv.Now, strings.Join(files, ", "), nodes)
 	if p.Filter != "" {
@@ -231,27 +267,6 @@ func hostOf(server string) string {
 		return Clean(server)
 	}
 	return Clean(u.Host)
-}
-
-// nodesRead says of how many nodes files were read.
-func nodesRead(nodes []report.Node, gaps []report.Gap) string {
-	read := 0
-	names := map[string]bool{}
-	for _, n := range nodes {
-		if n.Via != "" {
-			read++
-		}
-		names[n.Name] = true
-	}
-	for _, g := range gaps {
-		if name, ok := strings.CutPrefix(g.What, "node/"); ok {
-			names[name] = true
-		}
-	}
-	if len(names) == 0 {
-		return "nodes read: none"
-	}
-	return fmt.Sprintf("nodes read: %d of %d", read, len(names))
 }
 
 // UnknownOf are what was not read, one line each.

@@ -23,6 +23,7 @@ type ClaimGroup []report.VerificationClaim
 func GroupClaims(claims []report.VerificationClaim, part string) []ClaimGroup {
 	type key struct {
 		id     string
+		claim  string
 		status assess.Status
 		reason string
 		impact string
@@ -35,7 +36,7 @@ func GroupClaims(claims []report.VerificationClaim, part string) []ClaimGroup {
 		if c.Part != part {
 			continue
 		}
-		k := key{c.ID, c.Status, c.Reason, c.Impact, c.Evidence, ""}
+		k := key{c.ID, c.Claim, c.Status, c.Reason, c.Impact, c.Evidence, ""}
 		if c.Missing != nil {
 			k.lacks = c.Missing.SHA256.String()
 		}
@@ -76,7 +77,7 @@ func (g ClaimGroup) Nodes() (names []string) {
 func (g ClaimGroup) among(claims []report.VerificationClaim) int {
 	n := 0
 	for _, c := range claims {
-		if c.ID == g[0].ID && c.Part == g[0].Part {
+		if c.ID == g[0].ID && c.Claim == g[0].Claim && c.Part == g[0].Part {
 			n++
 		}
 	}
@@ -163,6 +164,9 @@ func (g ClaimGroup) seen(w io.Writer, now time.Time, wide bool) {
 	}
 }
 
+// maxOf is how many columns the names of nodes have within a sentence.
+const maxOf = 60
+
 // again writes when what is shown is verified again: until then a verifier may work
 // on.
 func (g ClaimGroup) again(w io.Writer, status assess.Status) {
@@ -174,8 +178,12 @@ func (g ClaimGroup) again(w io.Writer, status assess.Status) {
 		lead, text = "          ", "then "+text
 	}
 	var from, to time.Time
+	var of []string
 	for _, m := range g {
 		n := m.Next
+		if !n.To.IsZero() && m.Node != "" {
+			of = append(of, m.Node)
+		}
 		if !n.To.IsZero() && (from.IsZero() || n.From.Before(from)) {
 			from = n.From
 		}
@@ -184,11 +192,11 @@ func (g ClaimGroup) again(w io.Writer, status assess.Status) {
 		}
 	}
 	if !to.IsZero() {
-		text += "; when its client certificate is renewed, "
-		if day := from.UTC().Format(time.DateOnly); day != to.UTC().Format(time.DateOnly) {
-			text += day + " to "
+		whose := ""
+		if len(of) > 0 && len(of) < len(g) {
+			whose = " on " + ui.NamesThatFit(of, maxOf)
 		}
-		text += to.UTC().Format("2006-01-02 MST")
+		text += "; when its client certificate is renewed" + whose + ", " + ui.Days(from, to) + " UTC"
 	}
 	ui.Wrap(w, lead, text)
 }

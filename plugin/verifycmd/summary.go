@@ -62,7 +62,7 @@ func (p humanPrinter) summary(w *ui.Page, r *report.Verification) {
 func (p humanPrinter) fold(claims []report.VerificationClaim) []cause.Problem {
 	findings := make([]cause.Finding, len(claims))
 	for i, c := range claims {
-		findings[i] = cause.Finding{Assessment: c.Assessment, Node: c.Node, Expired: c.Expired()}
+		findings[i] = cause.Finding{Assessment: c.Assessment, Node: c.Node, Expired: c.Expired(), Claim: c.Claim}
 		findings[i].Remediation = ClaimGroup{c}.remediation()
 		if c.Node == "" {
 			findings[i].At = c.Trust

@@ -95,8 +95,8 @@ api-int
 ! kubelets will not trust it  (n1, n2)
     signed by another next
     when  2024-06-14 12:00 UTC at the earliest (in 13d)
-          then at its next connection; when its client certificate is renewed, 2024-06-18 to
-          2024-06-26 UTC
+          then at its next connection; when its client certificate is renewed, 2024-06-18 to 06-26
+          UTC
     impact  the node
 `
 	if !strings.Contains(out.String(), want) {

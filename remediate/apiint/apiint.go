@@ -221,7 +221,7 @@ func (a Repair) repair(d *remediate.Draft, n *inspect.Node) error {
 	}
 	a.suggest(d, n, c == nil)
 	if c != nil && a.API && !a.ApproveCSRs && !a.scripted {
-		unapproved(d, n.Name)
+		unapproved(d, n)
 	}
 	// Its kubelet may have been restarted by a run that was interrupted before it answered.
 	begun := a.API && a.Nodes == nil && action.NotReturned(d.Snapshot, n, d.Plan.Now)

@@ -127,24 +127,27 @@ func uselessCertificate(snapshot inspect.Snapshot, n *inspect.Node, now time.Tim
 	return "", nil
 }
 
-// unapproved says which requests of a kubelet wait, and that the plan lets them.
-func unapproved(d *remediate.Draft, node string) {
-	pending, first := 0, d.Plan.Now
-	for _, r := range d.Snapshot.Requests {
-		_, may := catalog.RequesterOf(r.Signer, r.Requester, node, d.Snapshot.Cluster.Versions)
-		if r.Condition != inspect.Pending || !r.About(node) || may == catalog.No {
-			continue
+// unapproved says which requests of a kubelet wait, or will, and that the plan lets them.
+func unapproved(d *remediate.Draft, n *inspect.Node) {
+	node, requests := n.Name, csr.PendingOfKubelet(d.Snapshot, n.Name)
+	if len(requests) == 0 {
+		useless, err := uselessCertificate(d.Plan.Basis, n, d.Plan.Now)
+		if _, byHand := csr.ApprovedByHand(d.Snapshot.Cluster.Versions); err == nil && useless != "" && byHand && d.Plan.Basis.NodeHealth(n).Alive == catalog.No {
+			d.Plan.Unapproved = append(d.Plan.Unapproved, node)
 		}
-		if pending++; r.Since.Before(first) {
+		return
+	}
+	pending, first := len(requests), d.Plan.Now
+	for _, r := range requests {
+		if r.Since.Before(first) {
 			first = r.Since
 		}
 	}
-	if pending == 0 {
-		return
-	}
+	d.Plan.Unapproved = append(d.Plan.Unapproved, node)
 	csrs := "1 CSR"
 	if pending > 1 {
 		csrs = fmt.Sprintf("%d CSRs", pending)
 	}
-	d.Note("%s: %s pending for %s: to approve, add --approve-csrs", foreign.Name(node), csrs, duration.HumanDuration(d.Plan.Now.Sub(first)))
+	text := fmt.Sprintf("%s: %s pending for %s: to approve, add --approve-csrs", foreign.Name(node), csrs, duration.HumanDuration(d.Plan.Now.Sub(first)))
+	d.Plan.Notes.Add(remediate.Note{Kind: remediate.NotePending, Text: text})
 }

@@ -125,6 +125,22 @@ func PendingRequests(snapshot inspect.Snapshot, nodes ...string) (names []string
 	return names
 }
 
+// PendingOfKubelet are the pending requests about a node that its kubelet may have made.
+func PendingOfKubelet(facts inspect.Snapshot, node string) (out []inspect.SigningRequest) {
+	for _, r := range facts.Requests {
+		_, may := catalog.RequesterOf(r.Signer, r.Requester, node, facts.Cluster.Versions)
+		if r.Condition == inspect.Pending && r.About(node) && may != catalog.No {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// Approves marks it.
+func (a Approve) Approves() {}
+
+var _ remediate.Approver = Approve{}
+
 // How long a kubelet may take to ask after its start, or to be heard of: for its
 // client's certificate, and then for its serving one. It may ask as late as requests
 // settle, and then settles itself; half a minute is for looking, and for its first report.

@@ -133,7 +133,13 @@ const (
 func (t theme) draw(lines [][]piece) []byte {
 	prompt := []piece{{0, "$", style{color: "dim"}}, {2, command, style{bold: true, color: "text"}}}
 	lines = append([][]piece{prompt}, lines...)
-	width, height := columns*columnWidth+2*padding, len(lines)*lineHeight+2*padding
+	widest := columns // but for a command, which is never broken
+	for _, line := range lines {
+		for _, p := range line {
+			widest = max(widest, p.column+utf8.RuneCountInString(p.text))
+		}
+	}
+	width, height := float64(widest)*columnWidth+2*padding, len(lines)*lineHeight+2*padding
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%g\" height=\"%d\" viewBox=\"0 0 %g %d\" role=\"img\" aria-labelledby=\"title desc\">\n", width, height, width, height)
 	fmt.Fprintf(&b, "<title id=\"title\">%s, on a terminal</title>\n", escaped(command))
