@@ -320,7 +320,7 @@ func TestSymptomsExist(t *testing.T) {
 				of += ", expired"
 			}
 			if s.SameNodes && !behind[of] && c.ID == catalog.CauseClientCertificate {
-				behind[of], seen[of] = true, seen[of]
+				behind[of] = true
 				if !known[s.ID] {
 					t.Errorf("cause %s: no check or trust edge is called %s", c.ID, s.ID)
 				}

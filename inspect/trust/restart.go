@@ -2,7 +2,6 @@ package trust
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -268,47 +267,6 @@ func (j *restart) trustsNow(id string, f *inspect.ProbedKubeconfig) {
 	default:
 		j.say(id, assess.Unknown, "it did not come to that: "+a.Detail)
 	}
-}
-
-// mostOfAnother is what verifying a chain may cost that another node was shown: ten ordinary ones.
-const mostOfAnother = 10 * pki.CostOrdinary
-
-// chainKey tells chains apart.
-func chainKey(chain []*pki.Cert) string {
-	var key strings.Builder
-	for _, c := range chain {
-		key.Write(c.Fingerprint[:])
-	}
-	return key.String()
-}
-
-// elsewhere is what another of the servers behind a client's address presents that it does not trust,
-// and why: the next connection may be led there. Empty: nothing, as far as is known.
-func (j *restart) elsewhere(client Client, roots []*pki.Cert) string {
-	known := map[string]bool{} // many nodes are shown the same
-	for _, v := range j.f.Snapshot.Served {
-		if v.Name != client.Name || len(v.Chain) == 0 || v.Address != client.Address && v.Server != catalog.ListenerAPIServer {
-			continue
-		}
-		key := chainKey(v.Chain)
-		if known[key] {
-			continue
-		}
-		known[key] = true
-		err := error(nil)
-		if pki.Cost(v.Chain, roots) > mostOfAnother { // each node would pay for what one of them says
-			err = errors.New(whyCostly)
-		} else {
-			err = client.Refuses(v.Chain, j.f.Now)
-		}
-		if err != nil {
-			if v.Of != "" {
-				return "the certificate that " + v.Of + " presents: " + err.Error()
-			}
-			return "the certificate that was presented to " + cmp.Or(v.Node, "another client") + " there: " + err.Error()
-		}
-	}
-	return ""
 }
 
 // certificate judges the client certificate of the kubelet's own kubeconfig.

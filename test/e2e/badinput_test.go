@@ -25,7 +25,7 @@ func TestBadInputIsReported(t *testing.T) {
 		name, check, at, says string
 	}{
 		{"BEGIN lines without end", "pem-readable", prefix("ConfigMap", "dashes"), "cut off"},
-		{"what unpacks to more than a node has", "pem-readable", prefix("ConfigMap", "gzip-bomb"), "unpacks to more than"},
+		{"what unpacks to more than its namespace may", "pem-readable", prefix("ConfigMap", "gzip-bomb"), "the limit to which compressed values of namespace " + p.bad()},
 		{"base64 nested too deeply", "pem-readable", prefix("ConfigMap", "base64-too-deep"), "nested too deeply"},
 		{"a certificate that ended before it began", "certificate-expired", prefix("Secret", "ended-before-it-began"), "expired"},
 	} {

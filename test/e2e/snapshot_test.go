@@ -78,7 +78,7 @@ func TestASnapshotAnswersAsTheClusterDid(t *testing.T) {
 // Of certificate requests an age is of that time, too.
 func withoutTaken(r result) string {
 	var kept []string
-	age := regexp.MustCompile(`([0-9]+[dhms])+( ago)|\b(pending for) ([0-9]+[dhms])+`)
+	age := regexp.MustCompile(`([0-9]+[dhms])+( ago)|\b(pending for) ([0-9]+[dhms])+| {2,}([0-9]+[dhms])+ {2,}`)
 	for line := range strings.Lines(r.stdout) {
 		if !strings.Contains(line, `"taken": "`) && !strings.HasPrefix(line, "taken: ") {
 			kept = append(kept, age.ReplaceAllString(line, "$2$3"))
