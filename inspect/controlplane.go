@@ -252,11 +252,9 @@ func (s *Snapshot) NodeAt(address string) (*Node, bool) {
 // nodesAt are the nodes that name an address.
 func (s *Snapshot) nodesAt(address string) (out []*Node) {
 	at := canonical(address)
-	for _, nodes := range [][]Node{s.Nodes, s.OtherNodes} {
-		for i := range nodes {
-			if slices.ContainsFunc(nodes[i].Addresses, func(text string) bool { return canonical(text) == at }) {
-				out = append(out, &nodes[i])
-			}
+	for n := range s.EachNode() {
+		if slices.ContainsFunc(n.Addresses, func(text string) bool { return canonical(text) == at }) {
+			out = append(out, n)
 		}
 	}
 	return out

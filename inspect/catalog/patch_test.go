@@ -66,7 +66,7 @@ func TestRangesWithPatchVersions(t *testing.T) {
 	}
 }
 
-// TestLifetimeByPatchVersion: where the patch version is not known, the answer spans what its minor's builds do.
+// TestLifetimeByPatchVersion: where the patch version is unknown, the answer spans what its minor's builds do.
 func TestLifetimeByPatchVersion(t *testing.T) {
 	t.Parallel()
 	kubelet, admin := secret(kasOperator, "kube-apiserver-to-kubelet-signer"), secret(kasOperator, "node-system-admin-signer")

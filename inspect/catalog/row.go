@@ -124,8 +124,8 @@ const noComponent = "no component"
 
 // Lifetime returns the row that says how long a certificate lives here, in the
 // versions that run. No: no row is known for them. Unknown: there are rows, and
-// the version that decides between them is not known. Where it is the patch version alone
-// that is not known, the answer spans the rows of its minor.
+// the version that decides between them is unknown. Where it is the patch version alone
+// that is unknown, the answer spans the rows of its minor.
 func (p Place) Lifetime(v Versions) (Lifetime, Tristate) {
 	answer := No
 	var spanned []Lifetime

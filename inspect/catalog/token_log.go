@@ -37,7 +37,7 @@ func tokenLogs() []TokenLog {
 	return rows
 }
 
-// TokenLogOf returns the row that holds for v. Unknown: the version, or its patch, is not known.
+// TokenLogOf returns the row that holds for v. Unknown: the version, or its patch, is.
 func TokenLogOf(v Versions) (TokenLog, Tristate) {
 	answer := No
 	for _, row := range tokenLogs() {

@@ -148,7 +148,7 @@ func (j *restart) verifiesServed(id, path, untried string) {
 	}
 }
 
-// mostOfAnother is what verifying a chain may cost that another node was shown: ten ordinary ones.
+// mostOfAnother is what verifying a chain may cost that another node was presented: ten ordinary ones.
 const mostOfAnother = 10 * pki.CostOrdinary
 
 // chainKey tells chains apart.
@@ -163,7 +163,7 @@ func chainKey(chain []*pki.Cert) string {
 // elsewhere is what another of the servers behind a client's address presents that it does not trust,
 // and why: the next connection may be led there. Empty: nothing, as far as is known.
 func (j *restart) elsewhere(client Client, roots []*pki.Cert) string {
-	known := map[string]bool{} // many nodes are shown the same
+	known := map[string]bool{} // many nodes are presented the same
 	for _, v := range j.f.Snapshot.Served {
 		if v.Name != client.Name || len(v.Chain) == 0 || v.Address != client.Address && v.Server != catalog.ListenerAPIServer {
 			continue

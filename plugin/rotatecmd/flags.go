@@ -115,7 +115,7 @@ func (f *rotateFlags) check(args []string) error {
 	return apply.CheckRisks(f.risks, rotate.Risks())
 }
 
-// usualWait is how long it is waited where nothing is said: somebody looks on, or it has
+// usualWait is how long it is waited where nothing is said: a user looks on, or it has
 // to be waited.
 func (f *rotateFlags) usualWait(names int) time.Duration {
 	const usual = 30 * time.Minute

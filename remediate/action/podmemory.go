@@ -69,7 +69,7 @@ func (a RestartPods) made(snapshot inspect.Snapshot, n *inspect.Node, now time.T
 		if at, known = oldest(served.Chain, trusted, name, n.Time(now)); !known {
 			continue
 		}
-		asked := [][]*pki.Cert{served.Chain} // many nodes are shown the same
+		asked := [][]*pki.Cert{served.Chain} // many nodes are presented the same
 		for _, v := range snapshot.Served {
 			if v.Name != name || v.Address != address && v.Server != catalog.ListenerAPIServer || slices.ContainsFunc(asked, func(c []*pki.Cert) bool { return sameCerts(c, v.Chain) }) {
 				continue
@@ -87,7 +87,7 @@ func (a RestartPods) made(snapshot inspect.Snapshot, n *inspect.Node, now time.T
 }
 
 // mostOfAnother is what verifying a chain may cost that others were shown: ten ordinary ones. No CA of
-// the cluster signed what costs more, and each node would pay for what one of them is shown.
+// the cluster signed what costs more, and each node would pay for what one of them is presented.
 const mostOfAnother = 10 * pki.CostOrdinary
 
 func sameCerts(a, b []*pki.Cert) bool {

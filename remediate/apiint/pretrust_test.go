@@ -50,7 +50,7 @@ func TestWhatOneNodeIsPresentedSetsNoDate(t *testing.T) {
 		t.Fatal(err)
 	}
 	end := remediatetest.TestNow.AddDate(80, 0, 0)
-	other := pkitest.NewCA("somebody", remediatetest.TestNow.Add(-time.Hour), end).Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-time.Hour), end, pkitest.DNS(remediatetest.APIIntHost))
+	other := pkitest.NewCA("a stranger", remediatetest.TestNow.Add(-time.Hour), end).Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-time.Hour), end, pkitest.DNS(remediatetest.APIIntHost))
 	one := f.Served[0]
 	one.Node, one.Chain = "worker-0", f.Sc.Scan(other.CertPEM)[0].Content.Certs
 	f.Served = append([]inspect.Served{one}, f.Served...)
@@ -88,7 +88,7 @@ func TestNotAhead(t *testing.T) {
 			}
 		},
 		"ca-verifies-served": func(f *remediatetest.Fixture) {
-			f.Serve(pkitest.NewCA("somebody", remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour)).Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.APIIntHost)))
+			f.Serve(pkitest.NewCA("a stranger", remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour)).Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.APIIntHost)))
 		},
 	} {
 		f := early()

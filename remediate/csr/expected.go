@@ -16,7 +16,7 @@ type expected struct {
 	// was not read. asked is what time it was at the API server then.
 	signer *pki.Cert
 	asked  time.Time
-	// unknown is why it is not known which CA signs.
+	// unknown is why the CA that signs is unknown.
 	unknown string
 }
 

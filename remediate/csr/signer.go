@@ -89,7 +89,7 @@ func WhyInvalid(s collect.Signer) string {
 }
 
 // KubeadmSigner is the CA of a cluster without operators, where it was read on a control plane node, and
-// what time it is at the API server; zero: not known. unknown is why it is not known which CA signs: of
+// what time it is at the API server; zero: unknown. unknown is why the CA that signs is unknown: of
 // several in that file none may, as kube-controller-manager signs with a file of one alone. Workers have
 // that file, too, and sign nothing with it: theirs may be stale. Labels tell control plane nodes, which no
 // kubelet may give itself; files may be left of one that became a worker.

@@ -78,7 +78,7 @@ func TestPreflightOfPlainClusters(t *testing.T) {
 		"a master that does not answer": {ServerSide, catalog.Yes, "master-1", func(p *Preflight, _ *remediatetest.Fixture) {
 			p.Snapshot.Served = append(p.Snapshot.Served, inspect.Served{Of: "master-1", Address: "10.0.0.2:6443", Name: remediatetest.APIIntHost, Server: catalog.ListenerAPIServer})
 		}},
-		"nobody answered": {ServerSide, catalog.Unknown, "none answered", func(p *Preflight, _ *remediatetest.Fixture) { p.Snapshot.Served = nil }},
+		"no server answered": {ServerSide, catalog.Unknown, "none answered", func(p *Preflight, _ *remediatetest.Fixture) { p.Snapshot.Served = nil }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

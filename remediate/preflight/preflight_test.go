@@ -103,7 +103,7 @@ func TestPreflight(t *testing.T) {
 		{"the copy is behind", ServerSide, workers, replaced(catalog.APIServerCA(), strangers), catalog.No, "differ in"},
 		{"a master shows what it should not", ServerSide, workers, shows(catalog.ListenerAPIServer, "master-2"), catalog.No, "the control plane node master-2 at 10.0.0.1:6443 presents"},
 		{"a bundle was not read", ServerSide, workers, without(catalog.OwnServerCA()), catalog.Unknown, "was not found"},
-		{"nobody was shown anything", ServerSide, workers, func(p *Preflight) { p.Snapshot.Served = nil }, catalog.Unknown, "none answered"},
+		{"no node was presented anything", ServerSide, workers, func(p *Preflight) { p.Snapshot.Served = nil }, catalog.Unknown, "none answered"},
 		{"a master is switched off", ServerSide, workers, func(p *Preflight) {
 			p.Snapshot.Served = append(slices.Clone(p.Snapshot.Served), inspect.Served{Server: catalog.ListenerAPIServer, Name: remediatetest.APIIntHost, Of: "master-1", Problem: "no route"})
 		}, catalog.Yes, "did not answer: master-1"},
