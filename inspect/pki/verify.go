@@ -180,6 +180,10 @@ func (r related) to(anchor *Cert) bool {
 // CostOrdinary is above what ordinary chains cost: three signatures by RSA keys of 2048 bits.
 const CostOrdinary = 100
 
+// CostOfAnother is what verifying a chain may cost that another node was presented: no CA of a cluster
+// signs what costs more, and each node would pay for what one of them says.
+const CostOfAnother = 10 * CostOrdinary
+
 // WhyCostly is what makes Cost high, for people.
 const WhyCostly = "there are many CAs of one name, large keys, or many names, constraints or policies"
 

@@ -148,9 +148,6 @@ func (j *restart) verifiesServed(id, path, untried string) {
 	}
 }
 
-// mostOfAnother is what verifying a chain may cost that another node was presented: ten ordinary ones.
-const mostOfAnother = 10 * pki.CostOrdinary
-
 // chainKey tells chains apart.
 func chainKey(chain []*pki.Cert) string {
 	var key strings.Builder
@@ -174,7 +171,7 @@ func (j *restart) elsewhere(client Client, roots []*pki.Cert) string {
 		}
 		known[key] = true
 		err := error(nil)
-		if pki.Cost(v.Chain, roots) > mostOfAnother { // each node would pay for what one of them says
+		if pki.Cost(v.Chain, roots) > pki.CostOfAnother { // each node would pay for what one of them says
 			err = errors.New(whyCostly)
 		} else {
 			err = client.Refuses(v.Chain, j.f.Now)

@@ -75,7 +75,7 @@ func (a RestartPods) made(snapshot inspect.Snapshot, n *inspect.Node, now time.T
 				continue
 			}
 			asked = append(asked, v.Chain)
-			if pki.Cost(v.Chain, trusted) > mostOfAnother {
+			if pki.Cost(v.Chain, trusted) > pki.CostOfAnother {
 				continue
 			}
 			if other, ok := oldest(v.Chain, trusted, name, n.Time(now)); ok && other.After(at) {
@@ -85,10 +85,6 @@ func (a RestartPods) made(snapshot inspect.Snapshot, n *inspect.Node, now time.T
 	}
 	return at, known
 }
-
-// mostOfAnother is what verifying a chain may cost that others were shown: ten ordinary ones. No CA of
-// the cluster signed what costs more, and each node would pay for what one of them is presented.
-const mostOfAnother = 10 * pki.CostOrdinary
 
 func sameCerts(a, b []*pki.Cert) bool {
 	return slices.EqualFunc(a, b, func(a, b *pki.Cert) bool { return a.Fingerprint == b.Fingerprint })
