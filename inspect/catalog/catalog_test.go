@@ -83,6 +83,9 @@ func TestEveryRowHasEvidence(t *testing.T) {
 	for _, l := range tokenLogs() {
 		check("the daemon's log in "+l.In.String(), l.Evidence)
 	}
+	for _, r := range shorterLivesRows() {
+		check(r.Owner+": "+r.By, r.Evidence)
+	}
 	for _, st := range signerTypes() {
 		check("signers of type "+st.Type, st.Evidence)
 	}

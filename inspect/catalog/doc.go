@@ -9,6 +9,7 @@
 //	Trigger               how it is rotated before its time                          rotation.go
 //	SignerType            what an operator does with a Secret of another type        signer_type.go
 //	keyChoice             who makes keys by the object PKI                           key_choice.go
+//	shorterLives          setting with which certificates live shorter               shorter_lives.go
 //	labTest               what the lab proved of a rotation                          rotation_flow.go
 //	Delivery              whether a version brings certificates to a place           delivery.go
 //	NodeCopy              file on nodes that is the copy of an object                node_copies.go

@@ -16,6 +16,7 @@ func document() string {
 	line("A row holds for the versions of a component, which is the ClusterOperator that owns it, by major and minor version;")
 	line("`kubernetes` means plain Kubernetes. Mid-upgrade an operator's own version decides, and on a node what runs on that node.")
 	line("The rows were read for OpenShift and OKD %s; of 4.23 and 5.0 the branches of August 2026, before a release.", reviewedVersions())
+	line("Each was read in its source on %s, where the source has no other day; `testdata/reviews` beside the rows has each reading.", readOn)
 	line("Where a patch version brought a change, its rows name the last one before and the first one after: what lies between may have it.")
 	line("OKD's builds and nightlies have the day of their build instead; one without either is spanned, or unknown.")
 	line("")
@@ -24,8 +25,7 @@ func document() string {
 	line("kube-controller-manager-recovery-controller and kube-scheduler-recovery-controller of theirs.")
 	line("")
 	line("*Lives* says how long a certificate is valid and at what age it is renewed: `30d, renewed at 15d or 80%%` means whichever comes first.")
-	line("These are the numbers without feature gate ShortCertRotation, and without the key base of ConfigMap openshift-config/unsupported-cert-rotation-config")
-	line("(of kube-apiserver up to 4.18, of kube-controller-manager up to 4.19): both shorten them, and are for tests.")
+	line("A feature gate and a ConfigMap, both for tests, shorten that: see [What shortens lives](#what-shortens-lives).")
 	line("What has no automatic renewal has to be watched. What renews itself and is near its end is no alarm; what is past its renewal is.")
 	line("")
 	line("| mark | means |")
@@ -378,5 +378,6 @@ func document() string {
 		line("| %s | %s | %s | %s | %s | %s |", st.Type, harms, cell(st.Doc), cell(st.Next), st.In, evidence(st.Evidence))
 	}
 	documentKeys(line)
+	documentShorterLives(line)
 	return out.String()
 }

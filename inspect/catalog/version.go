@@ -137,6 +137,10 @@ func (a Tristate) String() string {
 // Unknown. Who reviews another version moves these, and reads each row again.
 func reviewed() (first, last Minor) { return Minor{4, 12}, Minor{5, 0} }
 
+// readOn is the day on which each row was last read in its source. A row that was read later
+// says so in its source.
+const readOn = "2026-11-26"
+
 // lastOfFour is the last minor of OpenShift 4: 5.0 follows it.
 func lastOfFour() Minor { return Minor{4, 23} }
 
