@@ -297,13 +297,21 @@ func restartDetails(w io.Writer, same []trust.RestartNode, wide bool) {
 		}
 		said = append(said, a.Reason)
 		ui.Printf(b, "  %s %s\n", restartMark(a), q.Text)
-		a.Remediation = forAll(a.Remediation)
+		if a.Remediation = forAll(a.Remediation); does(n.ComesBack.Remediation, a.Remediation) {
+			a.Remediation = assess.Remediation{} // it stands below the verdict
+		}
 		ui.Assessment(b, "      ", a.Assessment, nil)
 	}
 	if b.Len() > 0 {
 		ui.Wrap(w, "\n", strings.Join(names, ", "))
 		ui.Printf(w, "%s", b.String())
 	}
+}
+
+// does reports whether a command does what another one does: it has all of its words.
+func does(r, other assess.Remediation) bool {
+	words := strings.Fields(r.Command)
+	return other.Command != "" && !slices.ContainsFunc(strings.Fields(other.Command), func(w string) bool { return !slices.Contains(words, w) })
 }
 
 // alike groups nodes of which the same is to be said; wide, of what is well too.
