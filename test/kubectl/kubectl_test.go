@@ -20,7 +20,7 @@ import (
 func ownOfOC() map[string][]string {
 	return map[string][]string{
 		"debug": nil, "extract": nil, "login": nil, "logout": nil, "project": nil, "rsh": {"-c"}, "whoami": nil,
-		"adm inspect": nil, "adm must-gather": nil, "adm node-logs": nil, "adm reboot-machine-config-pool": nil, "adm release": nil, "adm upgrade": nil, "adm wait-for-stable-cluster": nil,
+		"adm inspect": nil, "adm must-gather": nil, "adm node-logs": nil, "adm reboot-machine-config-pool": nil, "adm release": nil, "adm top": nil, "adm upgrade": nil, "adm wait-for-stable-cluster": {"--minimum-stable-period"},
 		"adm ocp-certificates": nil,
 		"adm ocp-certificates regenerate-machine-config-server-serving-cert":       nil,
 		"adm ocp-certificates update-ignition-ca-bundle-for-machine-config-server": nil,
