@@ -26,6 +26,7 @@ type Flags struct {
 	Output string
 	// AllByDefault: where no node is named, all are meant.
 	AllByDefault bool
+	BringsCA     bool // with --api-ca-from and --ca-file
 }
 
 // Options is what Flags come to: what a change of nodes needs.
@@ -37,6 +38,7 @@ type Options struct {
 	Yes          bool
 	Output       string // diff, json or yaml; empty: for people
 	AllByDefault bool
+	BringsCA     bool // with --api-ca-from and --ca-file
 	// Purpose is what the API server is asked for.
 	Purpose connect.Purpose
 	// trustedCAs are CAs, PEM, by which the API server is trusted where its kubeconfig names

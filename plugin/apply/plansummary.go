@@ -86,7 +86,7 @@ func (s planSummary) head(w *ui.Page) {
 	printer := ui.HumanPrinter{}
 	nodes := "nodes to repair: "
 	if s.run.DryRun {
-		nodes = "repairs "
+		nodes = "dry run: "
 	}
 	nodes += s.plan.Basis.CountNodes(func(n *inspect.Node) bool { return due[n.Name] }).String()
 	for _, line := range printer.Head(w, report.ClusterOf(s.plan.Basis.Cluster), s.plan.Now, "", nodes) {

@@ -114,7 +114,7 @@ func (o PreflightOptions) Ask(ctx context.Context, w *Session, snapshot inspect.
 	}
 	if w != nil && w.Conn == nil && answered(w.NoAPI) && !slices.Contains(o.Risks, preflight.NoAPI) {
 		return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.RefusedUnchanged(fmt.Errorf("%s: the API server answers, and it can't be asked whether this is safe now: %w", preflight.NoAPI, w.NoAPI)),
-			"get access first: --api-ca-from ssh://core@MASTER where its CA is not trusted, a kubeconfig with a client certificate where a token is not accepted; or accept the risk: --accept-risk=%s", preflight.NoAPI)}
+			"get access first: --api-ca-from ssh://core@NODE (a control plane node) where its CA is not trusted, a kubeconfig with a client certificate where a token is not accepted; or accept the risk: --accept-risk=%s", preflight.NoAPI)}
 	}
 	approves := p != nil && csr.Approves(p)
 	if w != nil && w.Conn != nil {

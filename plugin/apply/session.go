@@ -40,6 +40,15 @@ type Session struct {
 	Script  bool // a script can do the same at a node's console
 }
 
+// unlisted is the next step where nodes can't be listed: who brings a CA to them takes it from
+// elsewhere, too.
+func (o *Options) unlisted() string {
+	if !o.BringsCA {
+		return "name them: --nodes NAME[,NAME...], control plane nodes first"
+	}
+	return "where your kubeconfig lacks the new CA (x509): --api-ca-from ssh://core@NODE, a control plane node. Where no API server answers, name them with --nodes, control plane nodes first, and give the CA with --ca-file: each node is asked whether the API server takes its kubelet again, before the next one"
+}
+
 // NewSession gets ready to go onto nodes. The API may be down: then nodes are those
 // that are named.
 func (o *Options) NewSession(ctx context.Context, names []string) (*Session, error) {
@@ -70,7 +79,7 @@ func (o *Options) NewSession(ctx context.Context, names []string) (*Session, err
 	}
 	if w.All && w.Conn == nil {
 		return nil, cli.WithHint(fmt.Errorf("nodes can't be listed without the API server: %w", w.NoAPI),
-			"where your kubeconfig lacks the new CA (x509): --api-ca-from ssh://core@MASTER. With no API server at all, name them with --nodes, control plane nodes first: each is asked itself whether the API server takes its kubelet again, before the next one; the CA comes from --ca-file then")
+			o.unlisted())
 	}
 	if w.Conn != nil && !c.Local {
 		var unlisted *connect.UnlistedError // those that were named are what the run is about

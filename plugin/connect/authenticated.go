@@ -68,7 +68,7 @@ func withoutTLS(c *rest.Config) string {
 func refuseUnauthenticated(reason string) error {
 	return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(
 		cli.RefusedUnchanged(fmt.Errorf("%s: the API server is not authenticated (%s): the CA it publishes may be an attacker's", preflight.UnauthenticatedAPI, reason)),
-		"set the cluster's CA in the kubeconfig: kubectl config set-cluster NAME --certificate-authority=FILE --embed-certs. fix-api-int takes it from --ca-file FILE or --api-ca-from ssh://core@MASTER, too\n%s", preflight.Accepting(preflight.UnauthenticatedAPI))}
+		"set the cluster's CA in the kubeconfig: kubectl config set-cluster NAME --certificate-authority=FILE --embed-certs. fix-api-int takes it from --ca-file FILE or --api-ca-from ssh://core@NODE (a control plane node), too\n%s", preflight.Accepting(preflight.UnauthenticatedAPI))}
 }
 
 // refuseWithoutTLS is the refusal to write on the word of a server that no CA can verify.

@@ -198,7 +198,7 @@ func explain(called string, c *Connection, err error) error {
 	case errors.As(err, &unknown) && unknown.Cert != nil:
 		return cli.WithHint(fmt.Errorf("%w\n  %s presents a certificate issued by %s (sha256 %s), which the CA in your kubeconfig (context %q) does not verify",
 			wrapped, c.Server, foreign.QuotedName(unknown.Cert.Issuer.String()), pki.FingerprintOf(unknown.Cert.Raw), c.Context),
-			"if the load balancer's CA was rotated, your kubeconfig needs the new one: %s fix-kubeconfig --api-ca-from ssh://core@MASTER brings it. On a control plane node, localhost-recovery.kubeconfig in %s still works",
+			"if the load balancer's CA was rotated, your kubeconfig needs the new one: %s fix-kubeconfig --api-ca-from ssh://core@NODE (a control plane node) brings it. On that node, localhost-recovery.kubeconfig in %s still works",
 			called, catalog.NodeKubeconfigs)
 	case errors.As(err, &hostname):
 		return cli.WithHint(wrapped, "the server's certificate is for other names: check the server in your kubeconfig, or a proxy between")

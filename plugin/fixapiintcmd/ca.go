@@ -80,7 +80,7 @@ func (o *repairOptions) findCA(ctx context.Context, w *apply.Session, given []by
 			disk = append(disk, fmt.Sprintf("%s (%s)", row.MasterCAFile, row.Name))
 		}
 		return cli.WithHint(fmt.Errorf("the CA for kubelets is in %s, and no API server can be asked: %w", strings.Join(published, " or "), w.NoAPI),
-			"read it from a control plane node with --api-ca-from ssh://core@MASTER, or give it with --ca-file FILE: on a control plane node it is in %s; it is checked against the certificate that the API server presents", strings.Join(disk, " or "))
+			"read it from a control plane node with --api-ca-from ssh://core@NODE, or give it with --ca-file FILE: on a control plane node it is in %s; it is checked against the certificate that the API server presents", strings.Join(disk, " or "))
 	}
 	row := w.Conn.Setup(ctx)
 	var err error

@@ -81,6 +81,7 @@ func (o *repairOptions) session(ctx context.Context) (given []byte, w *apply.Ses
 		return nil, nil, err
 	}
 	o.Trust(given)
+	o.BringsCA = true
 	w, err = o.NewSession(ctx, nil)
 	return given, w, err
 }

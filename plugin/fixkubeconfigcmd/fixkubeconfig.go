@@ -300,7 +300,7 @@ func (o *ownOptions) ca(ctx context.Context, own *ownConfig, served []*pki.Cert)
 			fmt.Fprintf(&presented, "\n  presented %d: %s, issued by %s, sha256 %s, until %s", i+1, pki.Foreign(c.Subject), pki.Foreign(c.Issuer), c.Fingerprint, c.NotAfter.UTC().Format(time.DateOnly))
 		}
 		return fix, cli.WithHint(fmt.Errorf("the CA in context %q does not verify the certificate that %s presents (%w), so the CA must come from another source%s", own.context, own.rest.Host, err, presented.String()),
-			"read it from a control plane node, over a host key that you know: --api-ca-from ssh://core@MASTER; or --ca-file FILE")
+			"read it from a control plane node, over a host key that you know: --api-ca-from ssh://core@NODE; or --ca-file FILE")
 	}
 	conn, err := connect.Connect(ctx, o.app, o.config, pki.NewScanner(), connect.ToWrite)
 	if err != nil {
@@ -312,7 +312,7 @@ func (o *ownOptions) ca(ctx context.Context, own *ownConfig, served []*pki.Cert)
 	fix.CASource, fix.Published = row.CA.String(), row.HasOperators
 	fix.CA, err = conn.Cluster.Value(ctx, row.CA)
 	if err != nil {
-		return fix, cli.WithHint(err, "give the CA with --ca-file FILE or --api-ca-from ssh://core@MASTER")
+		return fix, cli.WithHint(err, "give the CA with --ca-file FILE or --api-ca-from ssh://core@NODE (a control plane node)")
 	}
 	return fix, nil
 }

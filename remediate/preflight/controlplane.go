@@ -20,7 +20,7 @@ func (p Preflight) etcd() Result {
 	if masters, ok := p.masters(); ok && len(masters) == 0 {
 		return Pass(NoMaster)
 	}
-	const look = "oc get etcd cluster -o yaml; oc -n openshift-etcd rsh -c etcdctl etcd-MASTER etcdctl endpoint health --cluster"
+	const look = "oc get etcd cluster -o yaml; oc -n openshift-etcd rsh -c etcdctl etcd-NODE etcdctl endpoint health --cluster"
 	i := slices.IndexFunc(p.ControlPlane.StaticPods, func(s inspect.StaticPods) bool { return s.Resource == catalog.EtcdOperators })
 	if i < 0 {
 		return Result{Reason: "there is no Etcd object that would tell of etcd's members", Next: look}
