@@ -3,6 +3,7 @@ package apply
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -35,6 +36,20 @@ func (s planSummary) commands(w *ui.Page) {
 	if one != "" {
 		w.Command("all", all)
 	}
+}
+
+// wholeOrNames are lines such as "clocks: they agree" in one; where several have no room, only the names.
+func wholeOrNames(lines []string, columns int) string {
+	whole := strings.Join(lines, "; ")
+	if len(lines) < 2 || ui.Width(whole) <= columns {
+		return whole
+	}
+	var names []string
+	for _, line := range lines {
+		name, _, _ := strings.Cut(line, ": ")
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ") + " (--details)"
 }
 
 // due are the nodes that the plan changes, each once, in its order.

@@ -288,7 +288,7 @@ func (s planSummary) afterwards(w *ui.Page) {
 	case s.confirm:
 		w.Few("Remains  ", stays)
 	default: // notes need the room
-		w.Line("Remains  " + ui.Clean(stays))
+		w.Line("Remains  " + ui.Clean(wholeOrNames(s.stays(), w.Columns()-ui.Width("Remains  "))))
 	}
 	undo := inspect.LiveHints(s.run.App.ProgramName)
 	if !s.confirm {

@@ -79,7 +79,7 @@ func (o *Options) NewSession(ctx context.Context, names []string) (*Session, err
 	}
 	if w.All && w.Conn == nil {
 		return nil, cli.WithHint(fmt.Errorf("nodes can't be listed without the API server: %w", w.NoAPI),
-			o.unlisted())
+			"%s", o.unlisted())
 	}
 	if w.Conn != nil && !c.Local {
 		var unlisted *connect.UnlistedError // those that were named are what the run is about

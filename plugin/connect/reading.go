@@ -137,7 +137,7 @@ func (r Reading) sources(ctx context.Context, sc *pki.Scanner, p *ui.Progress) (
 		nodes := r.Nodes.withoutAPI()
 		if len(nodes) == 0 {
 			if r.Nodes.asked {
-				err = cli.WithHint(err, "nodes can be read without the API if you name them: %s inspect nodes NAME... --via ssh, or give --ssh-inventory FILE", r.App.ProgramName)
+				err = cli.WithHint(err, "nodes can be read without the API if you name them: --nodes NAME[,NAME...] --via ssh; or give --ssh-inventory FILE")
 			}
 			return origins{}, err
 		}
