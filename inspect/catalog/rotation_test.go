@@ -57,7 +57,6 @@ func TestWhatIsNotTriggeredSaysWhatPeopleDo(t *testing.T) {
 		{secret(etcdTarget, "etcd-metric-signer"), "4.22.1", "oc delete secret -n openshift-etcd etcd-metric-signer"},
 		{secret(etcdTarget, "etcd-peer-master-0"), "4.22.1", "rotates it by itself"},
 		{secret(serviceCATarget, "signing-key"), "4.12.1", "without that bridge"},
-		{secret("openshift-ingress-operator", "router-ca"), "4.12.1", "or 10 hours after it last did"},
 		{secret("openshift-ingress", "router-certs-default"), "4.22.1", "a router's Pod does not start"},
 		{secret(mcoTarget, "machine-config-server-ca"), "4.19.1", "when machine-config-controller starts"},
 		{secret(nodeIdentity, "network-node-identity-ca"), "4.14.1", "and with OVN-Kubernetes of a node's status"},
