@@ -40,7 +40,7 @@ func authenticationPlaces() []Place {
 	providers := Evidence{Verified, authRepo + "pkg/controllers/configobservation/oauth/idp_conversions.go and pkg/operator/datasync/syncdata.go @ release-4.12 4f7f6b1af and release-4.22 5a44cc2a8"}
 	all := Range{Component: authentication}
 	return []Place{
-		{Ref: bundle("openshift-authentication", "v4-0-config-system-auth-proxy-ca"), Role: CABundle, Owner: "user", Writer: authOwner, Doc: "where authentication has a proxy of its own (Authentication operator.openshift.io/cluster spec.proxy, a preview): CAs with which the OAuth server is to verify what it calls through it; a copy of the administrator's ConfigMap in openshift-config", In: since(authentication, Minor{4, 23}),
+		{Ref: bundle("openshift-authentication", "v4-0-config-system-auth-proxy-ca"), Role: CABundle, Owner: "user", Writer: authOwner, Doc: "preview: CAs for what the OAuth server calls through a proxy of its own, a copy from openshift-config", In: since(authentication, Minor{4, 23}),
 			Evidence: Evidence{Derived, authRepo + "pkg/controllers/deployment/deployment_controller.go (syncComponentProxyCA) @ release-4.23 and release-5.0 f3df4f5b2, not in release-4.22 5a44cc2a8; openshift/api operator/v1/types_authentication.go @ e543cc508"}},
 		vaultCA(Ref{Kind: Secret, Namespace: "openshift-oauth-apiserver", Name: "encryption-config*"}, "the OAuth API server", authOwner, authentication, authRepo+"pkg/operator/workload/sync_openshift_oauth_apiserver.go @ release-4.23 and release-5.0 f3df4f5b2"),
 		{Ref: secret("openshift-oauth-apiserver", "openshift-authenticator-certs"), Role: Client, Owner: authOwner, Doc: "with which kube-apiserver asks the OAuth API server about tokens", In: all, Evidence: starter,
@@ -49,24 +49,32 @@ func authenticationPlaces() []Place {
 		{Ref: bundle("openshift-oauth-apiserver", "etcd-serving-ca"), Role: CABundle, Owner: authOwner, Doc: "the OAuth API server verifies etcd's serving certificates with it", In: all, Evidence: starter},
 		{Ref: bundle(managed, "oauth-serving-cert"), Role: CABundle, Owner: authOwner, Doc: "the chain that the OAuth server's route serves, for clients to trust", In: all,
 			Evidence: Evidence{Verified, authRepo + "pkg/controllers/trustdistribution/trustdistribution_controller.go @ release-4.12 4f7f6b1af, release-4.22 5a44cc2a8 and f3df4f5b2"}},
-		{Ref: Ref{Kind: Secret, Namespace: "openshift-authentication", Name: "v4-0-config-system-router-certs"}, Role: Serving, Owner: authOwner, Doc: "the ingress domain's default certificate, which the OAuth server serves where the administrator gave none for its own host name; its one key is that domain; with OIDC, from 4.20 on, there is no OAuth server, and the Secret stays as it is", In: all,
+		{Ref: Ref{Kind: Secret, Namespace: "openshift-authentication", Name: "v4-0-config-system-router-certs"}, Role: Serving, Owner: authOwner, Doc: "the ingress domain's default certificate, served by the OAuth server where it has none of its own; with OIDC, from 4.20 on, unused", In: all,
 			Evidence: Evidence{Verified, authRepo + "pkg/controllers/routercerts/controller.go (SyncPartialSecret) and pkg/controllers/configobservation/routersecret/observe_router_secret.go @ release-4.12 4f7f6b1af, release-4.22 5a44cc2a8 and f3df4f5b2"}},
 		{Ref: secret("openshift-authentication", "v4-0-config-system-custom-router-certs"), Role: Serving, Owner: "user", Writer: authOwner, Doc: "an administrator's certificate for the OAuth server's own host name (Ingress spec.componentRoutes), a copy", In: all,
 			Evidence: Evidence{Verified, authRepo + "pkg/controllers/deployment/deployment_controller.go, pkg/controllers/customroute and pkg/operator/starter.go @ release-4.12 4f7f6b1af and release-4.22 5a44cc2a8"}},
 		{Ref: Ref{Kind: ConfigMap, Namespace: "openshift-authentication", Name: "v4-0-config-user-idp-*-ca", Key: "ca.crt"}, Role: CABundle, Owner: "user", Writer: authOwner,
-			Doc: "CAs with which the OAuth server verifies an identity provider, or the client certificate of its proxy (RequestHeader): a copy from openshift-config", In: all, Evidence: providers},
+			Doc: "CAs with which the OAuth server verifies an identity provider or its proxy (RequestHeader): a copy from openshift-config", In: all, Evidence: providers},
 		{Ref: secret("openshift-authentication", "v4-0-config-user-idp-*-tls-client-cert"), Role: Client, Owner: "user", Writer: authOwner,
 			Doc: "the OAuth server's client certificate for an identity provider (BasicAuth, Keystone): a copy from openshift-config", In: all, Evidence: providers},
 		// The copy for an OIDC issuer has the name that the administrator chose: a row for it would be one for any ConfigMap there.
-		{Ref: bundle("openshift-console", "oauth-serving-cert"), Role: CABundle, Owner: consoleOwner, Doc: "the console verifies the OAuth server's certificate with it; with OIDC, from 4.15 on, it verifies the issuer with a copy of the ConfigMap in Authentication spec.oidcProviders[].issuer.certificateAuthority, in the same namespace", In: Range{Component: console},
+		{Ref: bundle("openshift-console", "oauth-serving-cert"), Role: CABundle, Owner: consoleOwner, Doc: "the console verifies the OAuth server's certificate with it; with OIDC, from 4.15 on, it verifies the issuer with another ConfigMap", In: Range{Component: console},
 			Evidence: Evidence{Verified, consoleRepo + "pkg/console/starter/starter.go and pkg/console/controllers/oidcsetup/oidcsetup.go @ release-4.12 a67babae3, release-4.22 68028ec98 and 684157180"}},
-		serviceCertificate("openshift-console", "console-serving-cert", "served by the console", Range{Component: console, To: Minor{4, 19}},
-			"openshift/console cmd/bridge/main.go (ListenAndServeTLS) @ release-4.12 5f9500e5d to release-4.19 8b2e9c98f; "+consoleRepo+"pkg/console/subresource/deployment/deployment.go @ release-4.12 a67babae3").readAtStart("oc -n openshift-console rollout restart deployment/console"),
+		consoleReadsAtStart(),
 		serviceCertificate("openshift-console", "console-serving-cert", "served by the console, which reads it for each connection", since(console, Minor{4, 20}),
 			"openshift/console cmd/bridge/main.go (GetCertificate) @ release-4.20 43d45bcec to release-4.22 6fd62e531"),
 		{Ref: bundle("openshift-console", "default-ingress-cert"), Role: CABundle, Owner: consoleOwner, Doc: "console-operator verifies the certificate of the console's Route with it; the console itself does not read it", In: Range{Component: console},
 			Evidence: Evidence{Verified, consoleRepo + "pkg/console/starter/starter.go and pkg/console/controllers/healthcheck/controller.go @ release-4.12 a67babae3, release-4.22 68028ec98 and 684157180"}},
 	}
+}
+
+// consoleReadsAtStart is what the console serves and reads at its start. The resourceVersion of ConfigMap
+// service-ca is in its pod template: a new CA restarts it, a new serving certificate alone does not.
+func consoleReadsAtStart() Place {
+	p := serviceCertificate("openshift-console", "console-serving-cert", "served by the console", Range{Component: console, To: Minor{4, 19}},
+		"openshift/console cmd/bridge/main.go (ListenAndServeTLS) @ release-4.12 5f9500e5d to release-4.19 8b2e9c98f; "+consoleRepo+"pkg/console/subresource/deployment/deployment.go (serviceCAConfigMapResourceVersionAnnotation) @ release-4.12 a67babae3 to release-4.19").readAtStart("oc -n openshift-console rollout restart deployment/console")
+	p.Doc += "; a new CA restarts it, maybe early"
+	return p
 }
 
 func openShiftAPIPlaces() []Place {
@@ -76,7 +84,7 @@ func openShiftAPIPlaces() []Place {
 			Evidence: Evidence{Verified, openShiftKCMRepo + "pkg/operator/sync_openshiftcontrollermanager_v311_00.go @ release-4.12 ab963d8ad and release-4.22 e1c367419; openshift/openshift-controller-manager pkg/cmd/controller/standalone_apiserver.go (getClientCertCAPool) @ release-4.19 5b3063ff1 and pkg/cmd/openshift-controller-manager/cmd.go @ release-4.20 d9e543dd3; openshift/route-controller-manager pkg/cmd/controller/route/standalone_apiserver.go @ release-4.13 6667a6cb and pkg/cmd/route-controller-manager/cmd.go @ release-4.14 1a5e72f4"}}
 	}
 	unread := func(component string) string {
-		return "mounted in " + component + ", which does not read it: it verifies clients with kube-system/extension-apiserver-authentication; a change still rolls it out"
+		return "mounted in " + component + ", which does not read it; a change still rolls it out"
 	}
 	return []Place{
 		vaultCA(Ref{Kind: Secret, Namespace: "openshift-apiserver", Name: "encryption-config*"}, "openshift-apiserver", openShiftAPIOwner, openShiftAPI, openShiftAPIRepo+"pkg/operator/workload/workload_openshiftapiserver_v311_00_sync.go @ release-4.23 and release-5.0 28420873a"),

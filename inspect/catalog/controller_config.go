@@ -20,23 +20,19 @@ func controllerConfigPlaces() []Place {
 	field := func(name, doc string, in Range) Place {
 		return Place{Ref: controllerConfig(name), Role: CABundle, Owner: mcoOwner, Doc: doc, In: in, Evidence: synced}
 	}
-	const registries = "; from 4.23 on machine-config-controller verifies registries with it, too"
 	return []Place{
-		field("spec.kubeAPIServerServingCAData", "CAs with which kubelets verify their clients, for nodes' kubelet-ca.crt: the name is misleading; the bundle of kube-apiserver-to-kubelet-signer among what the installer made", Range{Component: mco, To: Minor{4, 12}}),
-		field("spec.kubeAPIServerServingCAData", "CAs with which kubelets verify their clients, for nodes' kubelet-ca.crt: the name is misleading; kube-apiserver-client-ca once the cluster is installed", since(mco, Minor{4, 13})),
-		field("spec.rootCAData", "the CA of the machine config server, root-ca of kube-system: for nodes' /etc/kubernetes/ca.crt up to 4.17 (a change reboots them), read by no component in 4.18; Ignition stubs get the same CA from root-ca itself", Range{Component: mco, To: Minor{4, 18}}),
-		field("spec.rootCAData", "the CA of the machine config server: machine-config-server-ca, or root-ca of kube-system where there is none; Ignition stubs get the same CA from there; from 4.21 on for nodes' iri-root-ca.crt, in 4.22 the operator (with the preview OSStreams), from 4.23 on machine-config-controller verifies registries with it, too", since(mco, Minor{4, 19})),
+		field("spec.kubeAPIServerServingCAData", "CAs with which kubelets verify their clients, despite its name: for nodes' kubelet-ca.crt", Range{Component: mco, To: Minor{4, 12}}),
+		field("spec.kubeAPIServerServingCAData", "CAs with which kubelets verify their clients, despite its name: for nodes' kubelet-ca.crt", since(mco, Minor{4, 13})),
+		field("spec.rootCAData", "kube-system/root-ca, for nodes' /etc/kubernetes/ca.crt up to 4.17, where a change reboots them; read by no component in 4.18", Range{Component: mco, To: Minor{4, 18}}),
+		field("spec.rootCAData", "the machine config server's CA: machine-config-server-ca or, without one, kube-system/root-ca; from 4.21 on for nodes' iri-root-ca.crt", since(mco, Minor{4, 19})),
 		field("spec.cloudProviderCAData", "CAs with which nodes verify the cloud API", all),
-		field("spec.additionalTrustBundle", "the administrator's additional trusted CAs, for nodes: user-ca-bundle, and the ConfigMap that Proxy spec.trustedCA names; from 4.18 on machine-os-builder puts it into the images that it builds"+registries+". From 4.23 on that controller after an update first reads the new release's images: until it can, none of its other controllers runs", all),
-		field("spec.imageRegistryBundleData*", "CAs with which nodes verify registries: image-registry-ca, by registry with '..' for ':'"+registries, since(mco, Minor{4, 14})),
-		field("spec.imageRegistryBundleUserData*", "CAs with which nodes verify an administrator's registry: the ConfigMap that Image spec.additionalTrustedCA names"+registries, since(mco, Minor{4, 14})),
+		field("spec.additionalTrustBundle", "the administrator's additional trusted CAs, for nodes: user-ca-bundle, and the ConfigMap that Proxy spec.trustedCA names", all),
+		field("spec.imageRegistryBundleData*", "CAs with which nodes verify registries: image-registry-ca", since(mco, Minor{4, 14})),
+		field("spec.imageRegistryBundleUserData*", "CAs with which nodes verify an administrator's registry: the ConfigMap that Image spec.additionalTrustedCA names", since(mco, Minor{4, 14})),
 	}
 }
 
-// registryFoldersDeleted is what becomes of folders of registries that the cluster does not know.
-const registryFoldersDeleted = "image-registry-operator's DaemonSet node-ca (each minute) and, from 4.14 on, machine-config-daemon delete what is there for registries other than the cluster's own and those of Image spec.additionalTrustedCA"
-
-// registryFolders is where both were read.
+// registryFolders is where it was read what deletes folders of registries that the cluster does not know.
 func registryFolders() Evidence {
 	return Evidence{Verified, "openshift/cluster-image-registry-operator bindata/nodecadaemon.yaml @ release-4.12 ea0cf34fc, 4.13 c3ad421ea, 4.14 c9f6afc6a, 4.22 90e608b3e; " +
 		mcoRepo + "pkg/daemon/certificate_writer.go and on_disk_validation.go (getFilesToIgnore) @ release-4.14 00b2e0b1c to release-4.22 9027c94cd"}
@@ -73,9 +69,9 @@ func machineConfigFilePlaces() []Place {
 		file("/etc/pki/ca-trust/source/anchors/iri-root-ca.crt", internalReleaseCA, since(mco, Minor{4, 21}), internalRelease()),
 		{Ref: carried("/etc/iri-registry/certs/tls.crt"), Role: Serving, Owner: mcoOwner, Writer: "machine-config-controller", Doc: "served by the registry that a cluster without external registry runs on its control plane nodes", Lifetimes: internalReleaseLives(),
 			In: since(mco, Minor{4, 21}), Evidence: internalRelease()},
-		{Ref: carried("/etc/pki/ca-trust/source/anchors/*"), Role: CABundle, Owner: "user", Doc: "CAs that an administrator's MachineConfig brings to nodes, for what runs on the host itself (CRI-O, kubelet, podman), not in containers; a change reboots the nodes, from 4.17 on unless MachineConfiguration spec.nodeDisruptionPolicy says otherwise", In: all,
+		{Ref: carried("/etc/pki/ca-trust/source/anchors/*"), Role: CABundle, Owner: "user", Doc: "an administrator's CAs for what runs on the host, not in containers; a change reboots nodes, unless MachineConfiguration spec.nodeDisruptionPolicy (4.17 on) says otherwise", In: all,
 			Evidence: Evidence{Verified, mcoRepo + "docs/MachineConfig.md; pkg/daemon/update.go @ release-4.12 1d4cfffaa to release-4.16 7327bb235; pkg/apihelpers/apihelpers.go (defaultClusterPolicies) @ release-4.17 3bdd678e8 to release-4.22 9027c94cd"}},
-		{Ref: carried("/etc/docker/certs.d/*/ca.crt"), Role: CABundle, Owner: "user", Doc: "CAs with which nodes are to verify that registry, from an administrator's MachineConfig: they do not stay there. " + registryFoldersDeleted + ", and the node then differs from its MachineConfig (pool Degraded); put the CA into the ConfigMap that Image spec.additionalTrustedCA names", In: all,
+		{Ref: carried("/etc/docker/certs.d/*/ca.crt"), Role: CABundle, Owner: "user", Doc: "an administrator's CAs for a registry: deleted on nodes (pool Degraded), unless it is the cluster's own or in Image spec.additionalTrustedCA", In: all,
 			Evidence: registryFolders()},
 	}
 }

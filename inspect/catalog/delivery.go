@@ -69,9 +69,9 @@ func allDeliveries() []Delivery {
 		},
 		{
 			To: KubeletKubeconfigCA(), Delivered: true, Command: "machine-config-daemon", Argument: "start",
-			Doc:  "machine-config-daemon writes the CA into both kubeconfigs and restarts the kubelet; where no new CA needs a restart by its list of names, into /etc/kubernetes/kubeconfig alone. A node whose machine-config-daemon is down then is passed over until the next change",
+			Doc:  "machine-config-daemon writes the CA into both kubeconfigs, without a kubelet's restart into /etc/kubernetes/kubeconfig alone; nodes where it is down miss it",
 			Node: NodeKubelet, NoRestart: noRestart(),
-			Effect: "the kubelet is restarted, on every node at once; not where the names of all new CAs are on machine-config-daemon's list of those that need no restart: " + strings.Join(noRestart(), ", "),
+			Effect: "the kubelet is restarted, on every node at once, unless machine-config-daemon's list has each new CA: " + strings.Join(noRestart(), ", "),
 			Hops: []Hop{
 				{"machine-config-operator", "copies ConfigMap openshift-config-managed/kube-apiserver-server-ca there, once that has not changed for a minute", bundle(mcoTarget, "kubeconfig-data")},
 				{"machine-config-operator", "tells machine-config-daemon of it by an annotation (machineconfiguration.openshift.io/service-ca-rotate), which it takes back at its next turn", controllerConfig("")},
@@ -84,13 +84,13 @@ func allDeliveries() []Delivery {
 		},
 		{
 			To: kubeletClientCA(), Delivered: true, Pools: true, Node: NodeReload,
-			Doc:    "it is a file of the rendered MachineConfig of each pool: a new one is made, and put on the pool's nodes one after another; a paused pool gets none",
-			Effect: "reload: machine-config-daemon writes all files and acts on those that differ, and this one asks for neither drain nor reboot; the kubelet reloads it",
+			Doc:    "each pool's new rendered MachineConfig brings it, to one node after another; a paused pool gets none",
+			Effect: "reload: neither drain nor reboot; the kubelet reloads it",
 			Hops: []Hop{
 				{"machine-config-operator", "puts ConfigMap openshift-kube-apiserver-operator/kube-apiserver-to-kubelet-client-ca there", controllerConfig("spec.kubeAPIServerServingCAData")},
 				{"machine-config-controller", "renders a new MachineConfig for each pool", Ref{Kind: MachineConfig, Name: "rendered-POOL-*"}},
 				{"machine-config-controller", "names it to the pool's nodes (annotation desiredConfig), maxUnavailable at once; to none of a paused pool", Ref{Kind: "MachineConfigPool", Name: "*"}},
-				{"machine-config-daemon", "compares it with the one that the node has, and decides by what differs: kubelet-ca.crt asks for nothing; whatever else has waited in the pool, another file or a unit, comes with it and mostly asks for a drain and a reboot", Ref{Kind: MachineConfig, Name: "rendered-POOL-*"}},
+				{"machine-config-daemon", "compares it with the node's: kubelet-ca.crt asks for nothing; what else has waited in the pool comes with it, and mostly drains and reboots", Ref{Kind: MachineConfig, Name: "rendered-POOL-*"}},
 				{"machine-config-daemon", "writes all files of it, those that do not differ too, and enables and disables its units, for which systemd prints \"Reloading.\"", Ref{}},
 			},
 			In:       Range{Component: "machine-config", To: Minor{4, 12}},
@@ -98,11 +98,11 @@ func allDeliveries() []Delivery {
 		},
 		{
 			To: kubeletClientCA(), Delivered: true, Node: NodeReload,
-			Doc:    "machine-config-daemon writes it on every node from the ControllerConfig; a paused pool does not hold it up. It is still a file of rendered MachineConfigs, too: a new one is made for each pool, and its copy of the file is passed over",
-			Effect: "reload: the kubelet reloads it. The new MachineConfig asks for neither drain nor reboot for this file; what else has waited in a pool comes with it",
+			Doc:    "machine-config-daemon writes it on every node from the ControllerConfig, in paused pools too; the copy in a new rendered MachineConfig is passed over",
+			Effect: "reload: the kubelet reloads it. The new MachineConfig asks for neither drain nor reboot for this file; what else has waited comes with it",
 			Hops: []Hop{
 				{"machine-config-operator", "copies ConfigMap openshift-config-managed/kube-apiserver-client-ca there", controllerConfig("spec.kubeAPIServerServingCAData")},
-				{"machine-config-controller", "renders a new MachineConfig for each pool, which brings what else has waited in it; its copy of kubelet-ca.crt is passed over, and asks for nothing", Ref{Kind: MachineConfig, Name: "rendered-POOL-*"}},
+				{"machine-config-controller", "renders a new MachineConfig for each pool, which brings what else has waited in it; its copy of kubelet-ca.crt is passed over", Ref{Kind: MachineConfig, Name: "rendered-POOL-*"}},
 				{"machine-config-daemon", "writes what the ControllerConfig says on its node, in paused pools too", Ref{}},
 			},
 			In: between("machine-config", Minor{4, 13}, Minor{4, 13}),

@@ -53,7 +53,7 @@ type InitialVersion struct {
 func EarlySignerRotation() InitialVersion {
 	return InitialVersion{
 		To:  Minor{4, 7},
-		Doc: "the update to 4.15, before 4.15.10, may replace the load balancer's signer of clusters born with 4.7 or earlier, as Red Hat's warning has it; by the source, of those born with 4.6 or earlier",
+		Doc: "the update to 4.15, before 4.15.10, may replace the load balancer's signer of clusters born with 4.7 or earlier",
 		Evidence: Evidence{Verified, "openshift/cincinnati-graph-data blocked-edges/4.15.*-EarlyAPICertRotation.yaml @ 13a38877a; " +
 			"openshift/library-go#1699"},
 	}

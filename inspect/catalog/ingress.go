@@ -18,10 +18,10 @@ func ingressPlaces() []Place {
 	}
 	return []Place{
 		{Ref: secret("openshift-ingress-operator", "router-ca"), Role: Signer, Owner: ingressOwner, Doc: "signs the routers' default certificates", In: all, Evidence: made,
-			Lifetimes: manual("nothing renews it; once deleted, it is created again")},
+			Lifetimes: manual("once deleted, it is created again")},
 		{Ref: secret("openshift-ingress", "router-certs-*"), Role: Serving, Owner: ingressOwner, Doc: "an IngressController's default certificate for *.apps, where the administrator gave none", In: all, Evidence: made,
-			Lifetimes: manual("nothing renews it, not even a new router-ca; once deleted, it is created again")},
-		{Ref: Ref{Kind: Secret, Namespace: managed, Name: "router-certs"}, Role: Serving, Owner: ingressOwner, Doc: "the default certificate of the cluster's ingress domain, for the OAuth server: the administrator's where there is one. Its one key is that domain, with certificate and private key in one value; up to 4.22 a certificate without a line end after its last line makes it unreadable, from 4.23 on one that is not PEM is not published, and the previous one stays", In: all,
+			Lifetimes: manual("not even a new router-ca renews it; once deleted, it is created again")},
+		{Ref: Ref{Kind: Secret, Namespace: managed, Name: "router-certs"}, Role: Serving, Owner: ingressOwner, Doc: "the ingress domain's default certificate and key, for the OAuth server; up to 4.22 unreadable without a line end after the certificate", In: all,
 			Evidence: Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate-publisher/publish_certs.go @ release-4.12 98d953c92 (6660fb0f4, OCPBUGS-853), release-4.22 0c0c64843 and acca9642a"}},
 		{Ref: bundle(managed, "default-ingress-cert"), Role: CABundle, Owner: ingressOwner, Doc: "the chain that the default IngressController serves, the administrator's own where there is one; part of kube-root-ca.crt", In: all, Evidence: published},
 		{Ref: Ref{Kind: ConfigMap, Namespace: "openshift-ingress", Name: "service-ca-bundle", Key: "service-ca.crt"}, Role: CABundle, Owner: serviceCAOwner, Doc: "the routers verify Services with it when they re-encrypt", In: all,
@@ -38,7 +38,7 @@ func canaryPlaces() []Place {
 	const server = "test/http/serve-healthcheck.go (ListenAndServeTLS) and pkg/operator/controller/canary/daemonset.go @ "
 	copied := func(in Range, source string) Place {
 		return Place{Ref: secret("openshift-ingress-canary", "canary-serving-cert"), Role: Serving, Owner: ingressOwner, In: in, Evidence: Evidence{Verified, ingressRepo + source},
-			Doc: "a copy of the certificate that the default IngressController presents, served by the ingress canary"}
+			Doc: "a copy of the default IngressController's certificate, served by the canary"}
 	}
 	return []Place{
 		serviceCertificate("openshift-ingress-canary", "canary-serving-cert", "served by the ingress canary", between(ingress, Minor{4, 17}, Minor{4, 19}),
@@ -62,31 +62,28 @@ func gatewayPlaces() []Place {
 			Lifetimes: []Lifetime{{Validity: 10 * year, RenewAtPercent: 80, Renewer: istiod, In: from419, Evidence: made, Doc: "with the same key"}}},
 		// ingress-operator gives it this name since 85b6fc9a9 (2025-10-02), which release-4.20 and
 		// release-4.21 have since April 2026; what named it before had no effect (c10b83178).
-		published("openshift-gw-ca-root-cert", "Gateway API: the CA with which a Gateway's proxies verify istiod, in namespaces that have a Gateway; in 4.20 and 4.21 since April 2026", since(ingress, Minor{4, 20})),
-		published("istio-ca-root-cert", "the CA with which proxies verify istiod: of a service mesh, and of Gateway API in 4.19, and in 4.20 and 4.21 before April 2026", from419),
+		published("openshift-gw-ca-root-cert", "Gateway API: the CA with which a Gateway's proxies verify istiod; in 4.20 and 4.21 since April 2026", since(ingress, Minor{4, 20})),
+		published("istio-ca-root-cert", "the CA with which proxies verify istiod: a service mesh's and, before openshift-gw-ca-root-cert, Gateway API's", from419),
 	}
 }
 
 func ingressRotations() []Rotation {
 	return []Rotation{{
-		Doc:    "its certificate is in default-ingress-cert while IngressController default has no certificate of its own (spec.defaultCertificate): that ConfigMap is what it presents, with its chain",
+		Doc:    "its certificate is in default-ingress-cert while IngressController default has no certificate of its own (spec.defaultCertificate)",
 		Signer: secret("openshift-ingress-operator", "router-ca"), Bundle: bundle(managed, "default-ingress-cert"),
 		Targets: []Ref{secret("openshift-ingress", "router-certs-*")}, In: Range{Component: ingress},
 		Evidence: Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate and certificate-publisher @ release-4.12 98d953c92, release-4.22 0c0c64843 and acca9642a"},
 	}}
 }
 
-// ingressTriggers: controller-runtime has the controller look at each IngressController again
-// every 10 hours.
+// ingressTriggers: the controller makes what is missing when an IngressController changes.
 func ingressTriggers() []Trigger {
-	src := Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate/ca.go (ensureRouterCASecret), default_cert.go and controller.go @ acca9642a; vendor/sigs.k8s.io/controller-runtime/pkg/cache @ release-4.12 98d953c92 and release-4.22 0c0c64843"}
-	const again = "no operator renews it: give the IngressController a certificate of your own (spec.defaultCertificate), or delete the Secret: " +
-		"ingress-operator creates it again when it next looks at an IngressController (when one changes, at its own start, or 10 hours after it last did). "
-	const outside = "certrot triggers nothing here: clients that were given the previous CA by hand do not trust the new one"
-	rows := triggersOf(ingressRotations(), again+"What the old router-ca signed stays as it is until its Secret (openshift-ingress/router-certs-NAME) is deleted, too. "+outside, src)
+	src := Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate/ca.go (ensureRouterCASecret), default_cert.go and controller.go @ acca9642a"}
+	const again = "no operator renews it: set IngressController spec.defaultCertificate, or delete the Secret and annotate the IngressController: ingress-operator creates it again"
+	rows := triggersOf(ingressRotations(), again+". What the old CA signed stays until openshift-ingress/router-certs-NAME is deleted. Clients given the previous CA by hand distrust the new one", src)
 	for i := range rows {
 		if rows[i].Secret.Name != "router-ca" {
-			rows[i].Doc = again + "Until then a router's Pod does not start, because it mounts the Secret: annotate the IngressController, and it is created at once. It is signed by the router-ca that is there then. " + outside
+			rows[i].Doc = again + ", signed by the current router-ca. Until then a router's Pod does not start"
 		}
 	}
 	return rows
@@ -117,15 +114,15 @@ func routePlaces() []Place {
 		return p
 	}
 	return []Place{
-		route("*", "*", "spec.tls.certificate", Serving, "what a router serves for this Route instead of its default certificate; a Route that names a Secret (spec.tls.externalCertificate, from 4.19 on) has none here, and is served with that Secret's tls.crt", api),
+		route("*", "*", "spec.tls.certificate", Serving, "served for this Route instead of the default certificate; from 4.19 on a Secret may be named instead (spec.tls.externalCertificate)", api),
 		route("*", "*", "spec.tls.caCertificate", CABundle, "the chain of a Route's certificate, served with it; it is no trust anchor", api),
-		route("*", "*", "spec.tls.destinationCACertificate", CABundle, "CAs with which a router verifies the service behind a Route that re-encrypts; where there are none, the service CA", api),
-		consoles("console-custom", "the administrator's certificate for the console's own host name (Ingress spec.componentRoutes, or the older spec.route of consoles.operator.openshift.io/cluster), a copy; where that is the default host name, it is in Route openshift-console/console instead"),
-		consoles("console", "the administrator's certificate for the console, a copy, where its own host name is the default one; else none"),
-		consoles("downloads-custom", "the administrator's certificate for the own host name of the console's downloads (Ingress spec.componentRoutes), a copy; where that is the default host name, it is in Route openshift-console/downloads instead"),
-		consoles("downloads", "the administrator's certificate for the console's downloads, a copy, where their own host name is the default one; else none"),
-		further("console*", "the administrator's certificate for a further host name of the console (an entry of Ingress spec.componentRoutes whose name begins with console), a copy"),
-		further("downloads*", "the administrator's certificate for a further host name of the console (an entry of Ingress spec.componentRoutes whose name begins with downloads), a copy"),
+		route("*", "*", "spec.tls.destinationCACertificate", CABundle, "CAs with which a router verifies a re-encrypting Route's service; without any, the service CA", api),
+		consoles("console-custom", "the administrator's certificate for the console's own host name (Ingress spec.componentRoutes, or spec.route of consoles.operator.openshift.io/cluster), a copy"),
+		consoles("console", "the administrator's certificate for the console, a copy, where its host name is the default one"),
+		consoles("downloads-custom", "the administrator's certificate for the own host name of the console's downloads (Ingress spec.componentRoutes), a copy"),
+		consoles("downloads", "the administrator's certificate for the console's downloads, a copy, where their host name is the default one"),
+		further("console*", "the administrator's certificate for a further host name of the console (an entry of Ingress spec.componentRoutes), a copy"),
+		further("downloads*", "the administrator's certificate for a further host name of the console (an entry of Ingress spec.componentRoutes), a copy"),
 		copied(route("openshift-image-registry", "*", "spec.tls.certificate", Serving, "the administrator's certificate for a Route of the image registry (its Config spec.routes), a copy", registry), "image-registry-operator"),
 		copied(route("openshift-image-registry", "*", "spec.tls.caCertificate", CABundle, "the chain of that certificate, served with it", registry), "image-registry-operator"),
 	}

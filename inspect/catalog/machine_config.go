@@ -38,11 +38,11 @@ func machineConfigPlaces() []Place {
 		{Validity: 10 * year, In: to418, Doc: "made by the installer; renewed by `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` only",
 			Evidence: Evidence{Verified, "openshift/installer pkg/asset/tls/mcscertkey.go (ValidityTenYears) @ 00850eef1"}},
 		{Validity: 10 * year, Refresh: 8 * year, RenewAtPercent: 80, Renewer: mcoOwner, In: from419, Evidence: rotates,
-			Doc: "only where openshift-machine-api has a MachineSet when machine-config-controller starts (one with 0 replicas counts); else by hand as before"},
+			Doc: "only where openshift-machine-api has a MachineSet when machine-config-controller starts; else by hand"},
 	}
 	initial := func(in Range, when string) Place {
 		return Place{
-			Ref: bundle(userConfig, "initial-kube-apiserver-server-ca"), Role: CABundle, Owner: mcoOwner, Writer: "installer", Doc: "CAs with which kubelets verify their clients, " + when + "; the name is misleading, and it stays as the installer made it", In: in,
+			Ref: bundle(userConfig, "initial-kube-apiserver-server-ca"), Role: CABundle, Owner: mcoOwner, Writer: "installer", Doc: "CAs with which kubelets verify their clients, " + when, In: in,
 			Evidence: Evidence{Verified, mcoRepo + "manifests/machineconfigserver/kube-apiserver-serving-ca-configmap.yaml @ release-4.12 to 4.22; pkg/operator/sync.go (syncRenderConfig) @ release-4.12 1d4cfffaa, 4.13 a57ca2912, 4.22 9027c94cd"},
 		}
 	}
@@ -50,26 +50,27 @@ func machineConfigPlaces() []Place {
 		{Ref: bundle(mcoTarget, "kubeconfig-data"), Role: CABundle, Owner: mcoOwner, Doc: "the CA that machine-config-daemon writes into the kubelets' kubeconfigs, and that new nodes get", In: since(mco, Minor{4, 16}), Evidence: synced},
 		{Ref: NodeBootstrapToken(), Role: Token, Owner: mcoOwner, Writer: "kube-controller-manager", Doc: "the token with which new nodes join, and the CA beside it, which new nodes get up to 4.15", In: all,
 			Evidence: Evidence{Verified, mcoRepo + "manifests/machineconfigserver/node-bootstrapper-token.yaml @ release-4.12 to 4.22"}},
-		initial(Range{Component: mco, To: Minor{4, 12}}, "at all times: kubelet-ca.crt is this, with the bundle of kube-apiserver-to-kubelet-signer in place of that signer"),
+		initial(Range{Component: mco, To: Minor{4, 12}}, "at all times"),
 		initial(since(mco, Minor{4, 13}), "while a cluster is being installed"),
 
-		{Ref: Ref{Kind: ConfigMap, Namespace: "kube-system", Name: "root-ca", Key: "ca.crt"}, Role: CABundle, Owner: "installer", Doc: "the CA of the machine config server, which the operator writes into its stubs: always up to 4.18, later where there is no machine-config-server-ca; on bare metal `oc adm ocp-certificates update-ignition-ca-bundle-for-machine-config-server` puts a new one there; up to 4.17 all nodes reboot for a new one", In: all, Evidence: synced},
+		{Ref: Ref{Kind: ConfigMap, Namespace: "kube-system", Name: "root-ca", Key: "ca.crt"}, Role: CABundle, Owner: "installer", Doc: "the CA in machine-config-operator's Ignition stubs (from 4.19 on only without machine-config-server-ca); up to 4.17 a new one reboots all nodes", In: all, Evidence: synced},
 		{Ref: secret(mcoTarget, "machine-config-server-ca"), Role: Signer, Owner: mcoOwner, Writer: "oc", Doc: "signs the machine config server's certificate, where `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` was run", In: to418, Evidence: command,
 			Lifetimes: []Lifetime{{Validity: 10 * year, In: to418, Doc: "renewed by `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` only, once it is 8 years old or without its annotation certificate-not-after", Evidence: command}}},
-		{Ref: bundle(mcoTarget, "machine-config-server-ca"), Role: CABundle, Owner: mcoOwner, Writer: "oc", Doc: "the CAs of the machine config server's certificate, where `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` was run; no component reads it: booting machines get tls.crt of the Secret of that name", In: to418, Evidence: command},
+		{Ref: bundle(mcoTarget, "machine-config-server-ca"), Role: CABundle, Owner: mcoOwner, Writer: "oc", Doc: "the CAs of the machine config server's certificate, where `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` was run; no component reads it", In: to418, Evidence: command},
 		{Ref: secret(mcoTarget, "machine-config-server-ca"), Role: Signer, Owner: mcoOwner, Doc: "signs the machine config server's certificate", In: from419, Evidence: rotates, Lifetimes: server[1:]},
-		{Ref: bundle(mcoTarget, "machine-config-server-ca"), Role: CABundle, Owner: mcoOwner, Writer: "machine-config-controller, or oc", Doc: "booting machines verify the machine config server with it; only where openshift-machine-api has a MachineSet when machine-config-controller starts, or `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` was run: else with kube-system/root-ca", In: from419, Evidence: rotates},
+		{Ref: bundle(mcoTarget, "machine-config-server-ca"), Role: CABundle, Owner: mcoOwner, Writer: "installer, machine-config-controller or oc", Doc: "booting machines verify the machine config server with it; where it is missing, with kube-system/root-ca", In: from419,
+			Evidence: Evidence{Verified, rotates.Source + "; openshift/installer data/data/manifests/bootkube/machine-config-server-ca-configmap.yaml.template @ 6fd2928b4"}},
 		{Ref: secret(mcoTarget, "machine-config-server-tls"), Role: Serving, Owner: mcoOwner, Doc: "served by the machine config server on port 22623, which booting machines ask for their Ignition", In: all, Evidence: rotates, Lifetimes: server},
 		{Ref: secret(mcoTarget, "internal-release-image-tls"), Role: Serving, Owner: mcoOwner, Doc: "served by the registry that a cluster without external registry runs on its control plane nodes", Lifetimes: internalReleaseLives(), In: since(mco, Minor{4, 21}), Evidence: internalRelease()},
-		{Ref: userData("*-user-data"), Role: CABundle, Owner: "installer", Doc: "the Ignition stub of new machines, with the CA of the machine config server; `oc adm ocp-certificates update-ignition-ca-bundle-for-machine-config-server` puts a new one there, and stops at a stub with two CAs; it needs Secret machine-config-server-ca", In: to418,
+		{Ref: userData("*-user-data"), Role: CABundle, Owner: "installer", Doc: "the Ignition stub of new machines, with the machine config server's CA; `oc adm ocp-certificates update-ignition-ca-bundle-for-machine-config-server` puts a new one there", In: to418,
 			Evidence: Evidence{Verified, command.Source + "; no such secret in " + mcoRepo + "pkg and manifests of release-4.12 to 4.18"}},
-		{Ref: userData("*-user-data"), Role: CABundle, Owner: "installer", Writer: "machine-config-controller for a new CA", Doc: "the Ignition stub of new machines, with the CA of the machine config server; kept up where the Machine API has a MachineSet, else `oc adm ocp-certificates update-ignition-ca-bundle-for-machine-config-server` puts it there; neither changes a stub with two CAs", In: from419, Evidence: rotates},
-		{Ref: userData("*-user-data-managed"), Role: CABundle, Owner: mcoOwner, Doc: "the Ignition stub of new machines of a pool, with kube-system/root-ca, kept up; where `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` was run, that is no longer the CA of the machine config server, but on bare metal", In: to418, Evidence: managedStub},
-		{Ref: userData("*-user-data-managed"), Role: CABundle, Owner: mcoOwner, Doc: "the Ignition stub of new machines of a pool, with the CA of the machine config server, kept up", In: from419, Evidence: managedStub},
+		{Ref: userData("*-user-data"), Role: CABundle, Owner: "installer", Writer: "machine-config-controller for a new CA", Doc: "the Ignition stub of new machines; its CA is kept up with a MachineSet, else by `oc adm ocp-certificates update-ignition-ca-bundle-for-machine-config-server`; neither changes a stub with two CAs", In: from419, Evidence: rotates},
+		{Ref: userData("*-user-data-managed"), Role: CABundle, Owner: mcoOwner, Doc: "the Ignition stub of a pool's new machines, with kube-system/root-ca: after `oc adm ocp-certificates regenerate-machine-config-server-serving-cert`, except on bare metal, no longer the machine config server's CA", In: to418, Evidence: managedStub},
+		{Ref: userData("*-user-data-managed"), Role: CABundle, Owner: mcoOwner, Doc: "the Ignition stub of a pool's new machines, with the machine config server's CA, kept up", In: from419, Evidence: managedStub},
 
-		{Ref: Ref{Kind: ConfigMap, Namespace: managed, Name: "image-registry-ca"}, Role: CABundle, Owner: "image-registry-operator", Doc: "CAs with which nodes verify the cluster's own image registry: the service CA and, where it redirects to its storage, that one's CA; the keys are its service names, with '..' for ':'", In: since("image-registry", Minor{4, 14}),
+		{Ref: Ref{Kind: ConfigMap, Namespace: managed, Name: "image-registry-ca"}, Role: CABundle, Owner: "image-registry-operator", Doc: "CAs with which nodes verify the cluster's image registry and, where it redirects there, its storage", In: since("image-registry", Minor{4, 14}),
 			Evidence: Evidence{Verified, "openshift/cluster-image-registry-operator pkg/resource/imageregistryca.go @ 02bb5c2cd, not in release-4.13"}},
-		{Ref: Ref{Kind: ConfigMap, Namespace: managed, Name: "merged-trusted-image-registry-ca"}, Role: CABundle, Owner: mcoOwner, Doc: "the same and the administrator's additional registries, merged: openshift-apiserver verifies registries with it when it imports images (openshift-apiserver/image-import-ca); nodes do not get it from here but from the ControllerConfig", In: since(mco, Minor{4, 14}), Evidence: synced},
+		{Ref: Ref{Kind: ConfigMap, Namespace: managed, Name: "merged-trusted-image-registry-ca"}, Role: CABundle, Owner: mcoOwner, Doc: "image-registry-ca and the CAs of the administrator's additional registries, with which openshift-apiserver verifies registries when it imports images", In: since(mco, Minor{4, 14}), Evidence: synced},
 	}
 }
 
@@ -85,7 +86,7 @@ func internalRelease() Evidence {
 }
 
 // internalReleaseCA is what the files of that registry's CA are for.
-const internalReleaseCA = "the machine config server's CA, with which all nodes verify the registry that a cluster without external registry runs on its control plane nodes; in 4.21, where openshift-machine-api has a MachineSet, not the CA that signed the registry's certificate"
+const internalReleaseCA = "the machine config server's CA, with which nodes verify the registry that clusters without an external one run themselves"
 
 // internalReleaseLives is the lifetime of what that registry serves.
 func internalReleaseLives() []Lifetime {
@@ -94,7 +95,7 @@ func internalReleaseLives() []Lifetime {
 	return []Lifetime{
 		{Validity: 10 * year, In: between(mco, Minor{4, 21}, Minor{4, 22}).before(reissued), Doc: "made once, at the installation",
 			Evidence: Evidence{Derived, "openshift/installer pkg/asset/tls/iricertkey.go (ValidityTenYears) @ 006d45739; " + controller + " @ release-4.21 db84d8368, which does not speak of it; " + offered}},
-		{Validity: 10 * year, In: since(mco, Minor{4, 22}).since(reissued), Doc: "where openshift-machine-api has a MachineSet, issued again for a new CA (at 8y); whether its names changed or it expired is looked at only then, and when machine-config-controller starts; else made once, at the installation",
+		{Validity: 10 * year, In: since(mco, Minor{4, 22}).since(reissued), Doc: "where openshift-machine-api has a MachineSet, issued again for a new CA; else made once",
 			Evidence: Evidence{Verified, controller + " (Run, reconcileIRICertificate, isIRICertValid) @ release-4.22 9027c94cd, from be2cdd92d on; openshift/installer pkg/asset/tls/iricertkey.go @ 006d45739; " + offered}},
 	}
 }
@@ -102,7 +103,7 @@ func internalReleaseLives() []Lifetime {
 // machineConfigRotations: up to 4.18, there is that signer where an administrator ran oc's
 // command; before, the installer signed, and its key is not in the cluster.
 func machineConfigRotations() []Rotation {
-	const command, installers = "`oc adm ocp-certificates regenerate-machine-config-server-serving-cert` was run", "the installer's CA (ConfigMap kube-system/root-ca) signed machine-config-server-tls, and its key is not in the cluster"
+	const command, installers = "`oc adm ocp-certificates regenerate-machine-config-server-serving-cert` was run", "the installer's CA (ConfigMap kube-system/root-ca) signed, whose key is not in the cluster"
 	row := func(in Range, e Evidence, doc string) Rotation {
 		return Rotation{
 			Signer: secret(mcoTarget, "machine-config-server-ca"), Bundle: bundle(mcoTarget, "machine-config-server-ca"),
@@ -113,8 +114,8 @@ func machineConfigRotations() []Rotation {
 	rotates.Source += "; (loadMCSCA, generateIRICert) @ release-4.22 9027c94cd, not in release-4.19 to 4.21"
 	return []Rotation{
 		row(Range{Component: mco, To: Minor{4, 18}}, configServerCommand(), "where "+command+"; otherwise "+installers),
-		row(since(mco, Minor{4, 19}), rotates, "from 4.22 on, with feature gate NoRegistryClusterInstall (in the default set since 2026-08-12) and an InternalReleaseImage, also Secret "+mcoTarget+"/internal-release-image-tls. "+
-			"In a cluster installed before 4.19 without a MachineSet of the Machine API, this signer is there only where "+command+"; otherwise "+installers),
+		row(since(mco, Minor{4, 19}), rotates, "from 4.22 on, with an InternalReleaseImage, also Secret "+mcoTarget+"/internal-release-image-tls. "+
+			"In a cluster installed before 4.19 without a MachineSet, only where "+command+"; otherwise "+installers),
 	}
 }
 
@@ -124,19 +125,14 @@ func configServerTriggers() []Trigger {
 	server := machineConfigRotations()
 	const again = "oc annotate -n openshift-machine-config-operator secret machine-config-server-ca machine-config-server-tls auth.openshift.io/certificate-not-after-"
 	const command = "oc adm ocp-certificates regenerate-machine-config-server-serving-cert"
-	const stops = "a stub with two CAs, and at a Secret with userData that is not JSON (windows-user-data) or has no certificateAuthorities"
-	const asked = "verify nodes then says whether new machines trust it"
+	const stops = "Where it stops at an Ignition stub, later ones need the CA by hand. "
+	const asked = "verify nodes then says which"
 	return slices.Concat(
-		triggersOf(server[:1], "no operator renews it: in this version the installer signs for the machine config server, and its key is not in the cluster. By hand: "+command+", which makes this CA where there is none, signs with it, "+
-			"deletes the machine config server's pods, and puts the new CA into the Ignition stubs (Secrets with userData in openshift-machine-api). It stops at "+stops+
-			": the machine config server then has its new certificate already, and stubs after that one by name (worker-user-data) still have the old CA. New machines of these do not come up until the new CA is put in by hand. "+
-			"A CA that it made before it keeps until that is 8 years old; before that, first: "+again+
-			". On bare metal it also writes ConfigMap kube-system/root-ca: up to 4.17 all nodes then reboot. "+asked,
+		triggersOf(server[:1], "no operator renews it: "+command+". A CA it made it keeps for 8 years, unless first: "+again+
+			". Up to 4.17 all bare metal nodes reboot. "+stops+asked,
 			Evidence{Verified, configServerCommand().Source + " (Run, updateSecrets), and its vendor/github.com/openshift/library-go/pkg/operator/certrotation; " + mcoRepo + "pkg/daemon/update.go @ release-4.12 to 4.17 (a new /etc/kubernetes/ca.crt reboots)"}),
-		triggersOf(server[1:], "machine-config-operator rotates it by itself, where the Machine API has a MachineSet when machine-config-controller starts: one that is made later changes nothing before its Pod is restarted. "+
-			"certrot does not trigger it: only its log says whether that controller runs here, and Ignition stubs with two CAs, or outside of the cluster, are not followed. By hand: "+again+
-			"; and where that controller does not run, then "+command+", which makes nothing that is there and not due. "+
-			"That stops at "+stops+", and leaves the stubs after that one by name. Where there is no machine-config-server-ca yet (installed before 4.19, no MachineSet), oc annotate says NotFound, and the second command makes it. "+asked,
+		triggersOf(server[1:], "machine-config-operator rotates it, where the Machine API has a MachineSet when machine-config-controller starts. By hand: "+again+
+			"; without a MachineSet then, also after NotFound, "+command+". "+stops+asked,
 			Evidence{Verified, mcoRotation().Source + " (New, hasFunctionalMachineAPI, reconcileSecret); " + configServerCommand().Source + " (updateSecrets), and its vendor/github.com/openshift/library-go/pkg/operator/certrotation"}))
 }
 
@@ -146,14 +142,14 @@ func machineConfigAggregates() []Aggregate {
 		return Aggregate{Target: target, Parts: []Ref{source}, Relation: Copy, In: in, Evidence: e}
 	}
 	root, server := Ref{Kind: ConfigMap, Namespace: "kube-system", Name: "root-ca", Key: "ca.crt"}, bundle(mcoTarget, "machine-config-server-ca")
-	// Without MachineSets when machine-config-controller starts there is no machine-config-server-ca.
+	// Installed before 4.19 and without MachineSets, a cluster has no machine-config-server-ca.
 	first := func(target Ref, in Range, e Evidence) Aggregate {
 		return Aggregate{Target: target, Parts: []Ref{server, root}, Relation: FirstCopy, In: in, Evidence: e}
 	}
 	to418, from419 := Range{Component: mco, To: Minor{4, 18}}, since(mco, Minor{4, 19})
 	pools := Evidence{Verified, synced.Source + " (of every pool) and manifests/userdata_secret.yaml"}
 	stubs := copied(userData("*-user-data"), server, from419, Evidence{Verified, mcoRepo + "pkg/controller/certrotation (reconcileSecret, isUserDataSecret) @ release-4.19 1a6905d98 to release-4.22"})
-	stubs.Doc = "each Secret of openshift-machine-api whose userData is an Ignition config, by whatever name, without label machineconfiguration.openshift.io/managed-ca-bundle-derived-from-configmap; not one with two CAs, and only where there are MachineSets when machine-config-controller starts"
+	stubs.Doc = "any Secret of openshift-machine-api with an Ignition config and without label machineconfiguration.openshift.io/managed-ca-bundle-derived-from-configmap; not with two CAs, and only where there are MachineSets"
 	return []Aggregate{
 		copied(bundle(mcoTarget, "kubeconfig-data"), bundle(managed, "kube-apiserver-server-ca"), since(mco, Minor{4, 16}), synced),
 		// There are also the certificates of initial-kube-apiserver-server-ca, except

@@ -62,10 +62,10 @@ func monitoringPlaces() []Place {
 		toEtcd("etcd-client-ca.crt", CABundle, "for Prometheus, to verify the server of etcd's metrics, a copy of openshift-config/etcd-metric-serving-ca", nil),
 		trusted(monitoringTarget, "*", "one component", Range{Component: monitoring, To: Minor{4, 15}}),
 		trusted(monitoringTarget, "telemeter", "telemeter-client", since(monitoring, Minor{4, 16})), // the others mount *-trusted-ca-bundle itself
-		trusted(userMonitoring, "*", "one component of user workload monitoring (thanos-ruler up to 4.15)", Range{Component: monitoring, To: Minor{4, 16}}),
+		trusted(userMonitoring, "*", "one component of user workload monitoring", Range{Component: monitoring, To: Minor{4, 16}}),
 		serviceCertificate(monitoringTarget, "monitoring-plugin-cert", "served by monitoring-plugin", between(monitoring, Minor{4, 14}, Minor{4, 15}),
 			monitoringRepo+"assets/monitoring-plugin/deployment.yaml and pkg/manifests/manifests.go (MonitoringPluginDeployment) @ release-4.14 c58a1bda8 and release-4.15 93b9d9424").readAtStart("oc -n openshift-monitoring rollout restart deployment/monitoring-plugin"),
-		serviceCertificate(monitoringTarget, "monitoring-plugin-cert", "served by monitoring-plugin, which is restarted for a new one in 4.16 to 4.18, and from 4.19 on reads it when it changes", since(monitoring, Minor{4, 16}),
+		serviceCertificate(monitoringTarget, "monitoring-plugin-cert", "served by monitoring-plugin, which presents a new one by itself", since(monitoring, Minor{4, 16}),
 			monitoringRepo+"pkg/manifests/manifests.go (MonitoringPluginDeployment) @ release-4.16 404da202f to release-4.22 5e1f02a52; openshift/monitoring-plugin pkg/server.go @ release-4.18 2e534963 (never runs what would read it), release-4.19 a628d28e to release-4.22 ac6e2c28, pkg/server/server.go @ release-5.0 0c6a4c2d"),
 		{Ref: Ref{Kind: Secret, Namespace: monitoringTarget, Name: "grpc-tls"}, Role: Peer, Owner: monitoringOwner, Doc: "CA, server and client certificate for gRPC between Prometheus' sidecars and Thanos", Lifetimes: grpc, In: all, Evidence: tls},
 		{Ref: Ref{Kind: Secret, Namespace: monitoringTarget, Name: "*-grpc-tls-*"}, Role: Peer, Owner: monitoringOwner, Doc: "one component's part of grpc-tls; a new name for every new content", Lifetimes: grpc, In: all, Evidence: tls},

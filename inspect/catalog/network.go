@@ -19,8 +19,7 @@ func networkPlaces() []Place {
 	src := networkPKI()
 	injects := Evidence{Verified, networkRepo + "pkg/controller/configmap_ca_injector/controller.go @ release-4.12 28db40f16, release-4.22 6a5fcccf8 and 2a6a57fef"}
 	known := since(network, Minor{4, 12})
-	signer := []Lifetime{{Validity: 10 * year, Refresh: 9 * year, RenewAtPercent: 80, Renewer: networkOwner, In: known, Evidence: src,
-		Doc: "the 80 % rule (8 years) comes before the refresh of 9 years"}}
+	signer := []Lifetime{{Validity: 10 * year, Refresh: 9 * year, RenewAtPercent: 80, Renewer: networkOwner, In: known, Evidence: src}}
 	leaf := []Lifetime{{Validity: year / 2, Refresh: year / 4, RenewAtPercent: 80, Renewer: networkOwner, In: known, Evidence: src}}
 	// An OperatorPKI has all three, whether anything reads them or not.
 	pki := func(namespace, name, signs, trusts, presents string, in Range, e Evidence) []Place {
@@ -40,8 +39,8 @@ func networkPlaces() []Place {
 			Evidence: Evidence{Derived, networkRepo + "pkg/controller/proxyconfig/controller.go @ release-4.12 28db40f16, release-4.22 6a5fcccf8 and 2a6a57fef"}}
 	}
 	mounts := func(files string) Evidence { return Evidence{Verified, src.Source + "; " + files} }
-	places := pki(ovnTarget, "ovn", "signs ovn-cert", "verifies ovn-cert: OVN's databases and their clients read it up to 4.13, in 4.14 during the upgrade from 4.13, nothing after that",
-		"presented by OVN's databases and their clients up to 4.13, in 4.14 during the upgrade from 4.13; nothing reads it after that: each node has databases of its own", Range{Component: network},
+	places := pki(ovnTarget, "ovn", "signs ovn-cert", "verifies ovn-cert; read up to 4.13, in 4.14 only during the upgrade, not after that",
+		"presented by OVN's databases and their clients up to 4.13, in 4.14 during the upgrade; not read after that", Range{Component: network},
 		mounts("who mounts it: bindata/network/ovn-kubernetes @ release-4.12 28db40f16 and release-4.13 bc45a4d1d; single-zone-interconnect alone, and pkg/network/ovn_kubernetes.go (getTargetInterConnectZoneMode) @ release-4.14 af41a3620; nothing @ release-4.15 aaa0f9330 to release-4.22 6a5fcccf8"))
 	places = append(places, pki(ovnTarget, "signer", "signs nodes' certificate requests for IPsec (signer network.openshift.io/signer)", "with which nodes verify each other for IPsec",
 		"made beside its CA; nothing reads it", Range{Component: network},
@@ -67,8 +66,8 @@ func networkRotations() []Rotation {
 		return Rotation{Signer: secret(namespace, name+"-ca"), Bundle: bundle(namespace, name+"-ca"), Targets: []Ref{secret(namespace, name+"-cert")}, In: in, Evidence: networkPKI()}
 	}
 	ipsec := row(ovnTarget, "signer", Range{Component: network})
-	ipsec.Doc = "where IPsec is on, nodes' CertificateSigningRequests of the signer network.openshift.io/signer: /var/lib/openvswitch/etc/keys/ipsec-cert.pem on each node, valid for 5 years. " +
-		"The IPsec Pod asks for another one at its start once less than 6 months are left, and writes ipsec-cacert.pem beside it only then, with the bundle's first certificate alone"
+	ipsec.Doc = "where IPsec is on, nodes' requests of signer network.openshift.io/signer: /var/lib/openvswitch/etc/keys/ipsec-cert.pem, valid for 5 years, " +
+		"renewed, like ipsec-cacert.pem beside it, only at the IPsec Pod's start with less than 6 months left"
 	ipsec.Source += "; pkg/controller/signer/{signer-controller,signer}.go and bindata/network/ovn-kubernetes/common/ipsec*.yaml @ release-4.12 28db40f16, release-4.14 af41a3620 and release-4.22 6a5fcccf8"
 	return []Rotation{
 		row(ovnTarget, "ovn", Range{Component: network}),

@@ -24,8 +24,8 @@ func shorterLivesRows() []shorterLives {
 		kcmRotates  = kcmRepo + "pkg/operator/certrotationcontroller/certrotationcontroller.go"
 		base        = " and vendored library-go pkg/operator/certrotation/config.go (GetCertRotationScale)"
 		upgradeable = "; pkg/operator/certrotationtimeupgradeablecontroller @ release-4.12 0217c88fb to release-4.22 9c413cd4d, release-5.0 440392249 (2026-11-26)"
-		to418       = "what lives 30 days lives 30 times base, which is 24h at most, and is renewed at half of it; other signers are left as they are. "
-		refuses     = "The operator is not Upgradeable while base is set (CertRotationTimeUpgradeable)"
+		to418       = "what lives 30 days lives 30 times base, which is 24h at most, and is renewed at half of it; other signers stay. "
+		refuses     = "Not Upgradeable while base is set (CertRotationTimeUpgradeable)"
 	)
 	return []shorterLives{
 		{Owner: kasOwner, By: rotationBase, Effect: to418 + refuses, In: between(kas, Minor{4, 12}, Minor{4, 18}),
