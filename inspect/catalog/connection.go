@@ -93,6 +93,7 @@ func goaways() []Goaway {
 		{In: in419.before(merged419), Evidence: came419},
 		{Chance: 0.001, In: in419.since(merged419), Evidence: came419},
 		{Chance: 0.001, In: since(kas, Minor{4, 20}), Evidence: Evidence{Verified, observed + "release-4.20 e9accf887 to release-4.23 440392249"}},
+		{Topology: "External", Chance: 0.001, In: since(kas, Minor{4, 18}), Evidence: Evidence{Verified, "openshift/hypershift control-plane-operator kas/params.go @ release-4.18 and release-4.19: its default"}},
 		{Topology: "SingleReplica", In: since(kas, Minor{4, 18}), Evidence: Evidence{Verified, observed + "release-4.18 e9bc90906 to release-4.23 440392249"}},
 	}
 }

@@ -25,8 +25,9 @@ func accessEdges() []Edge {
 		},
 		{
 			ID: "apiserver-token-review", Part: PartAccess, Verifier: "kube-apiserver", Statement: "kube-apiserver trusts the OAuth API server that checks tokens",
-			// There is none where users log in elsewhere (Authentication's type OIDC).
-			Trust: Ref{Kind: Secret, Namespace: kasTarget, Name: "webhook-authenticator", Key: "kubeConfig"}, Optional: true,
+			// There is none where users log in elsewhere (Authentication's type OIDC). kube-apiserver's copy may be
+			// the kubeconfig of another server (type None with spec.webhookTokenAuthenticator).
+			Trust: Ref{Kind: Secret, Namespace: userConfig, Name: "webhook-authentication-integrated-oauth", Key: "kubeConfig"}, Optional: true,
 			Presented: secret("openshift-oauth-apiserver", "serving-cert"), ServerName: "api.openshift-oauth-apiserver.svc", Reload: ReloadByRollout, Reader: pki.ReaderGo,
 			Impact: "log in by token: users and consoles get 401", In: Range{Component: authentication},
 			Evidence: Evidence{Verified, "openshift/cluster-kube-apiserver-operator pkg/operator/configobservation/auth/webhook_authenticator.go @ " + kasRead + "; " + authRepo + "bindata/oauth-apiserver/authenticator-kubeconfig.yaml @ release-4.12 4f7f6b1af and 4.22 5a44cc2a8; openshift/origin tls/ownership/ownership.md @ 01860260f"},

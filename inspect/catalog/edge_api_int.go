@@ -38,7 +38,7 @@ func apiIntEdges() []Edge {
 		},
 		{
 			ID: "published-server-ca-api-int", Part: PartAPIInt, Verifier: "clients that are given the cluster's CA", Statement: "the CA that the cluster publishes verifies api-int's serving certificate",
-			Trust: APIServerCA(), Presented: InternalLoadBalancerServing(), ServerName: NameInternal, Reload: ReloadEachTime, Reader: pki.ReaderUnknown,
+			Trust: APIServerCA(), Presented: InternalLoadBalancerServing(), ServerName: NameInternal, Reload: ReloadByProgram, Reader: pki.ReaderUnknown,
 			Impact: "the server side itself is not consistent: fix kube-apiserver-operator before anything else",
 			In:     Range{Component: kas}, Evidence: kasRotation(),
 		},
@@ -52,7 +52,13 @@ func apiIntEdges() []Edge {
 			ID: "machine-config-daemon-api-int", Part: PartAPIInt, Verifier: "machine-config-daemon", Statement: "the machine-config-daemon trusts api-int's serving certificate",
 			Trust: rootCAOf(mcoTarget), Presented: InternalLoadBalancerServing(), ServerName: NameInternal, Reload: ReloadAtStart, Reader: pki.ReaderGoAll,
 			Impact: "the nodes' configuration" + daemonDelivers,
-			In:     Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "cmd/machine-config-daemon/start.go @ release-4.12 to 4.22, pkg/daemon/certificate_writer.go @ release-4.13 to 4.22"},
+			In:     Range{Component: mco, To: Minor{4, 22}}, Evidence: Evidence{Verified, mcoRepo + "cmd/machine-config-daemon/start.go @ release-4.12 to 4.22, pkg/daemon/certificate_writer.go @ release-4.13 to 4.22"},
+		},
+		{
+			ID: "machine-config-daemon-reloaded-api-int", Part: PartAPIInt, Verifier: "machine-config-daemon", Statement: "the machine-config-daemon trusts api-int's serving certificate",
+			Trust: rootCAOf(mcoTarget), Presented: InternalLoadBalancerServing(), ServerName: NameInternal, Reload: ReloadOnChange, Reader: pki.ReaderGoAll,
+			Impact: "the nodes' configuration" + daemonDelivers,
+			In:     since(mco, Minor{4, 23}), Evidence: Evidence{Verified, mcoRepo + "go.mod (client-go v0.36.2), vendor/k8s.io/client-go/transport/ca_rotation.go and features/known_features.go (ClientsAllowCARotation), pkg/daemon/daemon.go @ release-4.23 and release-5.0 d20efd9b9"},
 		},
 		{
 			ID: "new-node-api-int", Part: PartAPIInt, Verifier: "the kubelet of a node that is added", Statement: "a node added now trusts api-int's serving certificate",

@@ -60,7 +60,7 @@ func NodeDaemonSets() []NodeDaemonSet {
 		},
 		{
 			ID: "multus", Namespace: multus, DaemonSet: "multus", Label: "app=multus", Trust: kubelets, Command: "multus-daemon", Client: "/etc/cni/multus/certs/multus-client-current.pem",
-			Doc: "networks of new pods; restarted before the kubeconfig is right, it removes the node's network configuration" + withoutIdentity,
+			Doc: "networks of new pods; restarted before the kubeconfig is right, it serves none" + withoutIdentity,
 			In:  since(network, Minor{4, 14}), Evidence: Evidence{Verified, manifest + "; k8snetworkplumbingwg/multus-cni pkg/k8sclient/kubeconfig.go v4.2.2 (PerNodeK8sClient copies CAData once)"},
 		},
 		{
@@ -81,7 +81,12 @@ func NodeDaemonSets() []NodeDaemonSet {
 		{
 			ID: "machine-config-daemon", Namespace: mcoTarget, DaemonSet: "machine-config-daemon", Label: "k8s-app=machine-config-daemon", Trust: rootCAOf(mcoTarget), OtherTrust: kubelets, Command: "machine-config-daemon",
 			Doc: "the node's configuration" + daemonDelivers,
-			In:  Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "manifests/machineconfigdaemon/daemonset.yaml @ 7ff337a4f and release-4.12 to 4.22, cmd/machine-config-daemon/start.go; k8s.io/client-go transport reads CAFile once; its NodeWriter: " + nodeWriter().Source},
+			In:  Range{Component: mco, To: Minor{4, 22}}, Evidence: Evidence{Verified, mcoRepo + "manifests/machineconfigdaemon/daemonset.yaml @ 7ff337a4f and release-4.12 to 4.22, cmd/machine-config-daemon/start.go; k8s.io/client-go transport reads CAFile once; its NodeWriter: " + nodeWriter().Source},
+		},
+		{
+			ID: "machine-config-daemon-node-writer", Namespace: mcoTarget, DaemonSet: "machine-config-daemon", Label: "k8s-app=machine-config-daemon", Trust: kubelets, Command: "machine-config-daemon",
+			Doc: "the node's configuration" + daemonDelivers,
+			In:  since(mco, Minor{4, 23}), Evidence: nodeWriter(),
 		},
 	}
 }
