@@ -36,9 +36,6 @@ func TestWhoElseWrites(t *testing.T) {
 		if !ok || whenExpired != strings.Contains(p.SecondWriter, "once it is expired") || !strings.Contains(p.WrittenBy(), "also written by "+p.SecondWriter) {
 			t.Errorf("%s: %s", rowName(p), p.WrittenBy())
 		}
-		if early := strings.Contains(p.SecondWriter, "up to 4.18 by the same rule"); early != (strings.HasPrefix(p.Name, "localhost-recovery-") && p.Kind == Secret) {
-			t.Errorf("%s: %s", rowName(p), p.WrittenBy())
-		}
 	}
 	if got != len(want) {
 		t.Errorf("%d places have a second writer, want %d", got, len(want))

@@ -37,23 +37,29 @@ func etcdServerCA() Ref {
 // copied to.
 func etcdClient() []Lifetime {
 	return []Lifetime{
-		{Validity: 10 * year, In: Range{Component: etcd, To: Minor{4, 15}}, Doc: "made once by the installer; nothing renews it",
+		{Validity: 10 * year, In: Range{Component: etcd, To: Minor{4, 15}}, Doc: "made once by the installer",
 			Evidence: Evidence{Verified, "openshift/installer pkg/asset/tls/etcd.go; " + etcdSynced().Source}},
-		rotated(etcdOwner, 3*year, 803*day, between(etcd, Minor{4, 16}, Minor{4, 19}), etcdTLS()),
+		etcdThreeYears(),
 		etcdLong(),
 	}
+}
+
+// etcdThreeYears is the lifetime of what etcd's signers sign since they are library-go's.
+func etcdThreeYears() Lifetime {
+	src := Evidence{Verified, etcdTLS().Source + "; vendored library-go pkg/operator/certrotation/target.go (setTargetCertKeyPairSecret) @ release-4.16 d9e83020b to release-4.19 024f8af51"}
+	return rotated(etcdOwner, 3*year, 803*day, between(etcd, Minor{4, 16}, Minor{4, 19}), src).with(expiresWithSigner)
 }
 
 // etcdLong is the lifetime of what etcd's signers sign since 4.20, where the
 // controller passes the signers' own numbers for leafs too.
 func etcdLong() Lifetime {
 	return Lifetime{Validity: 5 * year, Refresh: 1533 * day, RenewAtPercent: 80, Renewer: etcdOwner, In: since(etcd, Minor{4, 20}),
-		Doc:      "the 80 % rule (1460 days) comes before the refresh of 1533 days; " + expiresWithSigner,
+		Doc:      expiresWithSigner,
 		Evidence: Evidence{Verified, etcdRepo + "pkg/operator/etcdcertsigner/etcdcertsignercontroller.go @ fed682e9d (2025-05-12), release-4.20 9acf049b2 to 4.22 bba8f344c"}}
 }
 
 func etcdPlaces() []Place {
-	const goneNode = "; once its node is gone, it stays without renewal up to 4.15, and is deleted after three days from 4.16 on"
+	const goneNode = "; not renewed once its node is gone (deleted from 4.16 on)"
 	src, synced := etcdTLS(), etcdSynced()
 	all := Range{Component: etcd}
 	old := Range{Component: etcd, To: Minor{4, 15}}
@@ -65,11 +71,11 @@ func etcdPlaces() []Place {
 		Evidence: Evidence{Verified, "openshift/installer pkg/asset/tls/etcd.go; openshift/cluster-etcd-operator pkg/tlshelpers/tlshelpers.go @ release-4.16 d9e83020b"}}}
 	signers := []Lifetime{
 		{Validity: 5 * year, Refresh: 1533 * day, RenewAtPercent: 80, Renewer: etcdOwner, In: from416, Evidence: src,
-			Doc: "the 80 % rule (1460 days) comes before the refresh of 1533 days; in 4.16 it is only bundled and signs nothing yet"},
+			Doc: "in 4.16 it is only bundled and signs nothing yet"},
 	}
 	leafs := []Lifetime{
 		{Validity: 3 * year, RenewAtPercent: 80, Renewer: etcdOwner, In: between(etcd, Minor{4, 12}, Minor{4, 15}), Evidence: src},
-		rotated(etcdOwner, 3*year, 803*day, between(etcd, Minor{4, 16}, Minor{4, 19}), src),
+		etcdThreeYears(),
 		etcdLong(),
 	}
 	clients := etcdClient()
@@ -91,11 +97,11 @@ func etcdPlaces() []Place {
 		row(secret(etcdTarget, "etcd-signer"), Signer, "signs etcd's peer, serving and client certificates", signers, from416, src),
 		row(secret(etcdTarget, "etcd-metric-signer"), Signer, "signs the certificates of etcd's metrics", signers, from416, src),
 
-		row(secret(etcdTarget, "etcd-peer-*"), Peer, "one node's etcd, toward its peers; etcdctl and the metrics proxy there present it, too"+goneNode, leafs, all, src),
-		row(secret(etcdTarget, "etcd-serving-*"), Serving, "one node's etcd, toward its clients (but not etcd-serving-metrics-*); its readiness server presents it, too"+goneNode, leafs, all, src),
+		row(secret(etcdTarget, "etcd-peer-*"), Peer, "one node's etcd, toward its peers"+goneNode, leafs, all, src),
+		row(secret(etcdTarget, "etcd-serving-*"), Serving, "one node's etcd, toward its clients"+goneNode, leafs, all, src),
 		row(secret(etcdTarget, "etcd-serving-metrics-*"), Serving, "one node's etcd, toward who scrapes its metrics"+goneNode, leafs, all, src),
 		row(Ref{Kind: Secret, Namespace: etcdTarget, Name: "etcd-all-certs"}, Peer, "the certificates of all nodes in one object, so that a change makes one revision", leafs, all, src),
-		row(secret(etcdTarget, "etcd-client"), Client, "for API servers, cluster-etcd-operator and its backups, toward etcd; up to 4.15 a copy of openshift-config/etcd-client, from 4.16 on the original", clients, all, src),
+		row(secret(etcdTarget, "etcd-client"), Client, "for API servers and cluster-etcd-operator, toward etcd; up to 4.15 a copy of openshift-config/etcd-client", clients, all, src),
 		row(secret(userConfig, "etcd-client"), Client, "the same, where API servers' operators copy it from", clients, all, synced),
 		row(secret(etcdOperator, "etcd-client"), Client, "the same, for the operator itself", clients, all, synced),
 		row(secret(etcdTarget, "etcd-metric-client"), Client, "for Prometheus, toward etcd", clients[1:], from416, src),
@@ -107,19 +113,19 @@ func etcdPlaces() []Place {
 		ca(bundle(userConfig, "etcd-ca-bundle"), "the same; the original up to 4.15, a copy from 4.16 on", all),
 		ca(bundle(etcdOperator, "etcd-ca-bundle"), "the same, for the operator itself", all),
 		ca(bundle(userConfig, "etcd-serving-ca"), "the same, under the name by which API servers' operators copy it", all),
-		ca(bundle(etcdTarget, "etcd-serving-ca"), "CAs with which etcd verifies its clients, as its static pod mounted it up to 4.16", upTo416),
+		ca(bundle(etcdTarget, "etcd-serving-ca"), "CAs with which etcd verifies its clients", upTo416),
 		unused(bundle(etcdTarget, "etcd-serving-ca"), CABundle, from417),
-		ca(bundle(etcdTarget, "etcd-peer-client-ca"), "CAs with which etcd verifies its peers, as its static pod mounted it up to 4.16", upTo416),
+		ca(bundle(etcdTarget, "etcd-peer-client-ca"), "CAs with which etcd verifies its peers", upTo416),
 		unused(bundle(etcdTarget, "etcd-peer-client-ca"), CABundle, from417),
 		ca(bundle(etcdTarget, "etcd-metrics-ca-bundle"), "CAs that etcd's metrics trust", from416),
 		ca(bundle(userConfig, "etcd-metric-serving-ca"), "CAs that etcd's metrics trust, the original up to 4.15", upTo416),
 		unused(bundle(userConfig, "etcd-metric-serving-ca"), CABundle, from417),
-		ca(bundle(etcdTarget, "etcd-metrics-proxy-client-ca"), "the same as etcd-metrics-proxy-serving-ca, in each revision of etcd's static pod up to 4.16; no process reads it", upTo416),
+		ca(bundle(etcdTarget, "etcd-metrics-proxy-client-ca"), "the same as etcd-metrics-proxy-serving-ca; no process reads it", upTo416),
 		unused(bundle(etcdTarget, "etcd-metrics-proxy-client-ca"), CABundle, from417),
-		ca(bundle(etcdTarget, "etcd-metrics-proxy-serving-ca"), "CAs with which etcd's metrics proxy verifies its clients, up to 4.16; the name is misleading", upTo416),
+		ca(bundle(etcdTarget, "etcd-metrics-proxy-serving-ca"), "CAs with which etcd's metrics proxy verifies its clients", upTo416),
 		unused(bundle(etcdTarget, "etcd-metrics-proxy-serving-ca"), CABundle, from417),
 		ca(bundle(etcdOperator, "etcd-metric-serving-ca"), "for Prometheus, to verify the server of etcd's metrics", since(etcd, Minor{4, 14})),
-		row(Ref{Kind: ConfigMap, Namespace: etcdTarget, Name: "etcd-all-bundles"}, CABundle, "both bundles in one object, so that a change makes one revision: etcd verifies its peers and clients with server-ca-bundle.crt, its metrics proxy with metrics-ca-bundle.crt", nil, from417, etcdPod()),
+		row(Ref{Kind: ConfigMap, Namespace: etcdTarget, Name: "etcd-all-bundles"}, CABundle, "both bundles in one object: etcd verifies peers and clients with server-ca-bundle.crt, its metrics proxy with metrics-ca-bundle.crt", nil, from417, etcdPod()),
 	}
 }
 

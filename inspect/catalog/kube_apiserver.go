@@ -14,9 +14,9 @@ func kubeAPIServerPlaces() []Place {
 		return Place{Ref: at, Role: CABundle, Owner: kasOwner, Doc: doc, In: all, Evidence: e}
 	}
 	return []Place{
-		ca(bundle(kasTarget, "kube-apiserver-server-ca"), "CAs with which clients verify what kube-apiserver-operator has kube-apiserver serve, on any of its addresses; not the CA of a certificate of APIServer spec.servingCerts; from 4.20 on the operator overwrites nothing that it has not read", combined),
-		ca(bundle(managed, "kube-apiserver-server-ca"), "the same, published: the CA that belongs into kubelets' kubeconfigs, and into administrators' where api has no certificate of APIServer spec.servingCerts", synced),
-		ca(bundle(kasTarget, "client-ca"), "CAs with which kube-apiserver verifies its clients; from 4.20 on no writer overwrites what it has not read", combinedToo).also(kasSecondWriter),
+		ca(bundle(kasTarget, "kube-apiserver-server-ca"), "CAs with which clients verify kube-apiserver, except for certificates of APIServer spec.servingCerts", combined),
+		ca(bundle(managed, "kube-apiserver-server-ca"), "the same, published: it belongs into kubelets' kubeconfigs, and administrators' unless api has a certificate of spec.servingCerts", synced),
+		ca(bundle(kasTarget, "client-ca"), "CAs with which kube-apiserver verifies its clients", combinedToo).also(kasSecondWriter),
 		ca(bundle(managed, "kube-apiserver-client-ca"), "the same, published: on nodes of 4.13 and later it becomes kubelet-ca.crt, with which kubelets verify their clients", synced),
 		ca(bundle(kasTarget, "kubelet-serving-ca"), "kube-apiserver verifies kubelets' serving certificates with it", synced),
 		ca(bundle(managed, "kubelet-serving-ca"), "the same, published for clients that scrape kubelets", synced),
@@ -25,12 +25,12 @@ func kubeAPIServerPlaces() []Place {
 		{Ref: secret(kasTarget, "etcd-client"), Role: Client, Owner: kasOwner, Doc: "kube-apiserver's client certificate for etcd, a copy", Lifetimes: etcdClient(), In: all, Evidence: synced},
 		{Ref: bundle(kasTarget, "user-client-ca"), Role: CABundle, Owner: "user", Writer: kasOwner, Doc: "client CA that an administrator added by APIServer spec.clientCA, a copy", In: all,
 			Evidence: Evidence{Verified, repo + "pkg/operator/configobservation/apiserver/observe_apiserver.go @ " + kasRead}},
-		{Ref: secret(kasTarget, "user-serving-cert-*"), Role: Serving, Owner: "user", Writer: kasOwner, Doc: "an administrator's named serving certificate (APIServer spec.servingCerts), a copy; 000 to 009 are numbers, no revisions", In: all, Evidence: mounted},
+		{Ref: secret(kasTarget, "user-serving-cert-*"), Role: Serving, Owner: "user", Writer: kasOwner, Doc: "an administrator's named serving certificate (APIServer spec.servingCerts), a copy", In: all, Evidence: mounted},
 		{Ref: Ref{Kind: Secret, Namespace: kasTarget, Name: "node-kubeconfigs"}, Role: Kubeconfig, Owner: kasOwner, Doc: "the emergency administrator's kubeconfigs that lie on control plane nodes: localhost, localhost-recovery, lb-int, lb-ext", Lifetimes: systemAdmin(), In: all,
 			Evidence: Evidence{Verified, repo + "pkg/operator/nodekubeconfigcontroller/nodekubeconfigcontroller.go @ " + kasRead}},
 		{Ref: Ref{Kind: Secret, Namespace: kasTarget, Name: "localhost-recovery-client-token"}, Role: Token, Owner: kasOwner, Writer: "kube-controller-manager", Doc: "service account token for recovery, with the CA beside it", In: all, Evidence: mounted},
-		{Ref: Ref{Kind: Secret, Namespace: kasTarget, Name: "webhook-authenticator", Key: "kubeConfig"}, Role: Kubeconfig, Owner: "authentication-operator", Writer: kasOwner, Doc: "how kube-apiserver calls the OAuth API server to check tokens, a copy; with Authentication spec.type None an administrator's own webhook (spec.webhookTokenAuthenticator), with OIDC (4.19+) not there, but from 4.23 on with the preview ExternalOIDCExternalClaimsSourcing it is", Lifetimes: authenticator(), In: all, Evidence: mounted},
-		{Ref: Ref{Kind: Secret, Namespace: userConfig, Name: "webhook-authentication-integrated-oauth", Key: "kubeConfig"}, Role: Kubeconfig, Owner: "authentication-operator", Doc: "how kube-apiserver calls the OAuth API server to check tokens; renewed only with Authentication spec.type IntegratedOAuth, the default: with OIDC authentication-operator removes it from 4.20 on, and up to 4.19 it stays as it is; from 4.23 on with the preview ExternalOIDCExternalClaimsSourcing it stays, is not renewed, and kube-apiserver uses it", Lifetimes: authenticator(), In: all,
+		{Ref: Ref{Kind: Secret, Namespace: kasTarget, Name: "webhook-authenticator", Key: "kubeConfig"}, Role: Kubeconfig, Owner: "authentication-operator", Writer: kasOwner, Doc: "how kube-apiserver asks the OAuth API server about tokens (Authentication spec.type None: an administrator's webhook), a copy", Lifetimes: authenticator(), In: all, Evidence: mounted},
+		{Ref: Ref{Kind: Secret, Namespace: userConfig, Name: "webhook-authentication-integrated-oauth", Key: "kubeConfig"}, Role: Kubeconfig, Owner: "authentication-operator", Doc: "how kube-apiserver asks the OAuth API server about tokens; renewed only with Authentication spec.type IntegratedOAuth, the default", Lifetimes: authenticator(), In: all,
 			Evidence: Evidence{Verified, repo + "pkg/operator/configobservation/auth/webhook_authenticator.go @ " + kasRead}},
 		{Ref: bundle(userConfig, "admin-kubeconfig-client-ca"), Role: CABundle, Owner: "installer", Doc: "kube-apiserver accepts the installer's admin kubeconfig by it; replaced by hand only", In: all,
 			Evidence: Evidence{Verified, repo + "bindata/bootkube/manifests/configmap-admin-kubeconfig-client-ca.yaml @ release-4.12 0217c88fb and 4.22 9c413cd4d; openshift/installer pkg/asset/tls/adminkubeconfig.go"}},
@@ -46,8 +46,7 @@ func vaultCA(at Ref, server, owner, component, source string) Place {
 	at.Key = "kms-plugin-configmap-*_ca-bundle.crt-*"
 	return Place{
 		Ref: at, Role: CABundle, Owner: owner, In: since(component, Minor{4, 23}),
-		Doc: "where encryption by Vault is on (APIServer spec.encryption, feature KMSEncryption, a preview): the KMS plugin of " + server + " verifies Vault with it. " +
-			"A copy of the administrator's ConfigMap in openshift-config, made with each encryption key: a changed ConfigMap alone does not get here",
+		Doc:      "the KMS plugin of " + server + " verifies Vault with it (preview KMSEncryption); copied only with a new encryption key",
 		Evidence: Evidence{Derived, source + "; openshift/library-go pkg/operator/encryption/controllers/key_controller.go (fetchReferencedResources, sameProviderInstance), encryptiondata/secret.go, kms/pluginlifecycle/vault.go @ 93ac9206a"},
 	}
 }

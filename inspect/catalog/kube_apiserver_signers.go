@@ -13,12 +13,13 @@ const (
 	kasRead     = "release-4.12 0217c88fb to release-4.22 9c413cd4d, each branch, release-4.23 and release-5.0 440392249 (2026-11-26)"
 )
 
-// The other writer of what kube-apiserver-operator rotates: of bundles at any time, of certificates
-// by the rule of onceExpired (NewCertRotationControllerOnlyWhenExpired).
+// The other writer of what kube-apiserver-operator rotates: of bundles at any time, of certificates as
+// NewCertRotationControllerOnlyWhenExpired has it. Before they expire it issues those that rotation can't use,
+// and up to 4.19.9 at least those of localhost-recovery by their age.
 const (
 	kasSecondIssuer = "cert-regeneration-controller"
 	kasSecondWriter = "the " + kasSecondIssuer + " beside kube-apiserver"
-	onceExpired     = " once it is expired or its annotation is gone"
+	onceExpired     = ", at the latest once it is expired"
 )
 
 // kasRotation is the file that all of the rows below were read in, on main and
@@ -39,9 +40,9 @@ func systemAdmin() []Lifetime {
 	return []Lifetime{
 		rotated(kasOwner, 120*day, 30*day, between(kas, Minor{4, 12}, Minor{4, 15}), kasRotation()).with(expiresWithSigner),
 		rotated(kasOwner, year, 30*day, between(kas, Minor{4, 16}, Minor{4, 19}).before(threeYears()), kasRotation()).
-			with("at most: it is made for two years, and expires with node-system-admin-signer, which lives one year"),
+			with(expiresWithSigner), // it is made for two years, by a signer that lives one
 		rotated(kasOwner, 2*year, 30*day, since(kas, Minor{4, 19}).since(threeYears()), kasRotation()).
-			with("at most: it expires with its signer, within a year where that was made before 4.19.11"),
+			with(expiresWithSigner),
 	}
 }
 
@@ -93,11 +94,10 @@ func kubeAPIServerSignerPlaces() []Place {
 	}
 	// What the installer's first ones were like, in a must-gather of 4.8.
 	first := func(l Lifetime, doc string) []Lifetime { return []Lifetime{l.with(doc)} }
-	const recovery = kasSecondWriter + ": up to 4.18 by the same rule, from 4.19 on" + onceExpired
 	return []Place{
-		signer("aggregator-client-signer", "signs the certificate with which kube-apiserver presents itself as front proxy to aggregated API servers", first(month[0], "the installer's first one lives a day")),
+		signer("aggregator-client-signer", "signs kube-apiserver's front proxy certificate", first(month[0], "the installer's first one lives a day")),
 		ca(bundle(managed, "kube-apiserver-aggregator-client-ca"), "aggregated API servers verify kube-apiserver's front proxy certificate with it"),
-		leaf(secret(kasTarget, "aggregator-client"), Client, "kube-apiserver's front proxy certificate (system:openshift-aggregator)", first(month[0], expiresWithSigner+"; the first one lives a day")),
+		leaf(secret(kasTarget, "aggregator-client"), Client, "kube-apiserver's front proxy certificate (system:openshift-aggregator)", []Lifetime{month[0].with(expiresWithSigner)}),
 
 		signer("kube-apiserver-to-kubelet-signer", "signs the certificate with which kube-apiserver calls kubelets", append([]Lifetime{
 			// 8 years against a validity of one: the 80 % rule decides.
@@ -113,16 +113,16 @@ func kubeAPIServerSignerPlaces() []Place {
 
 		signer("service-network-serving-signer", "signs what kube-apiserver serves inside the service network", forever),
 		ca(bundle(kasOperator, "service-network-serving-ca"), "pods verify kube-apiserver's serving certificate with it when they use its service address"),
-		leaf(secret(kasTarget, "service-network-serving-certkey"), Serving, "served by kube-apiserver for kubernetes.default.svc, and where no other certificate fits, as for a node's IP address", month),
+		leaf(secret(kasTarget, "service-network-serving-certkey"), Serving, "served by kube-apiserver for kubernetes.default.svc, and where no other certificate fits", month),
 
-		signer("loadbalancer-serving-signer", "signs what kube-apiserver serves behind the load balancers, api and api-int: every kubelet's kubeconfig embeds its certificate", forever),
+		signer("loadbalancer-serving-signer", "signs what kube-apiserver serves for api and api-int: every kubelet's kubeconfig embeds its certificate", forever),
 		ca(bundle(kasOperator, "loadbalancer-serving-ca"), "kubelets and administrators verify kube-apiserver's serving certificate with it"),
 		leaf(secret(kasTarget, "external-loadbalancer-serving-certkey"), Serving, "served by kube-apiserver for api.<cluster domain>, unless APIServer spec.servingCerts has a certificate for that name", month),
 		leaf(secret(kasTarget, "internal-loadbalancer-serving-certkey"), Serving, "served by kube-apiserver for api-int.<cluster domain>: what kubelets see", month),
 
-		signer("localhost-recovery-serving-signer", "signs the certificate by which the control plane reaches itself while all others are expired", forever).also(recovery),
+		signer("localhost-recovery-serving-signer", "signs the certificate by which the control plane reaches itself while all others are expired", forever),
 		ca(bundle(kasOperator, "localhost-recovery-serving-ca"), "recovery clients on the same host verify kube-apiserver's serving certificate with it"),
-		leaf(secret(kasTarget, "localhost-recovery-serving-certkey"), Serving, "served by kube-apiserver for the name localhost-recovery", forever).also(recovery),
+		leaf(secret(kasTarget, "localhost-recovery-serving-certkey"), Serving, "served by kube-apiserver for the name localhost-recovery", forever),
 
 		signer("kube-control-plane-signer", "signs client certificates of the control plane's own components", first(rotated(kasOwner, 60*day, 30*day, known, src), "the installer's first one lives a year")),
 		ca(bundle(kasOperator, "kube-control-plane-signer-ca"), "kube-apiserver verifies control plane components' client certificates with it"),

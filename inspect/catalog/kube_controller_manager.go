@@ -35,15 +35,15 @@ func kubeControllerManagerPlaces() []Place {
 		return Place{Ref: at, Role: CABundle, Owner: kcmOwner, Doc: doc, In: all, Evidence: e}
 	}
 	// Of csr-signer and its copy.
-	signers := []Lifetime{rotated(kcmOwner, 30*day, 15*day, known, signed).with("never beyond the end of csr-signer-signer; the first one lives a day")}
+	signers := []Lifetime{rotated(kcmOwner, 30*day, 15*day, known, signed).with("never beyond the end of csr-signer-signer")}
 	return []Place{
 		{Ref: secret(kcmOperator, "csr-signer-signer"), Role: Signer, Owner: kcmOwner, SecondWriter: kcmSecondWriter + onceExpired, Doc: "signs csr-signer: the root of what kube-controller-manager issues by request", In: all, Evidence: signed,
 			Lifetimes: []Lifetime{rotated(kcmOwner, 60*day, 30*day, known, signed).with("the installer's first one lives a day")}},
 		ca(bundle(kcmOperator, "csr-controller-signer-ca"), "the certificates of csr-signer-signer", signed).also(kcmSecondWriter),
 		{Ref: secret(kcmOperator, "csr-signer"), Role: Signer, Owner: kcmOwner, SecondWriter: kcmSecondWriter + onceExpired, Doc: "intermediate CA for certificate requests, waiting until it is trusted everywhere", In: all, Evidence: signed,
 			Lifetimes: signers},
-		ca(bundle(kcmOperator, "csr-signer-ca"), "the certificates of csr-signer and of what signed it, present and past, without expired ones", combinedToo).also(kcmSecondWriter),
-		{Ref: secret(kcmTarget, "csr-signer"), Role: Signer, Owner: kcmOwner, SecondWriter: kcmSecondWriter, Doc: "intermediate CA with which kube-controller-manager signs certificate requests, such as kubelets'; a copy, made 5 minutes after its original, at once where there is none or it is expired", In: all, Evidence: combinedToo,
+		ca(bundle(kcmOperator, "csr-signer-ca"), "unexpired certificates of csr-signer and of what signed it, present and past", combinedToo).also(kcmSecondWriter),
+		{Ref: secret(kcmTarget, "csr-signer"), Role: Signer, Owner: kcmOwner, SecondWriter: kcmSecondWriter, Doc: "intermediate CA with which kube-controller-manager signs certificate requests, such as kubelets'; a copy", In: all, Evidence: combinedToo,
 			Lifetimes: signers},
 		ca(bundle(kcmOperator, "csr-controller-ca"), "trust anchors for certificates made by request", combinedToo).also(kcmSecondWriter),
 		ca(bundle(managed, "csr-controller-ca"), "the same, published", syncedToo).also(kcmSecondWriter),
@@ -115,9 +115,9 @@ func rootCAPlaces() []Place {
 	src := Evidence{Verified, "kubernetes/kubernetes pkg/controller/certificates/rootcacertpublisher/publisher.go"}
 	return []Place{
 		{Ref: rootCA(), Role: CABundle, Owner: "kube-controller-manager", In: Range{Component: kcm}, Evidence: src,
-			Doc: "what pods trust as kube-apiserver; read from serviceaccount-ca at kube-controller-manager's start and put back within seconds when edited"},
+			Doc: "what pods trust as kube-apiserver: serviceaccount-ca as of kube-controller-manager's start; put back when edited"},
 		{Ref: rootCA(), Role: CABundle, Owner: "kube-controller-manager", In: Range{Component: Kubernetes}, Evidence: src,
-			Doc: "what pods trust as kube-apiserver; the file of kube-controller-manager's --root-ca-file, else the CA in its kubeconfig, read at its start; put back within seconds when edited"},
+			Doc: "what pods trust as kube-apiserver: kube-controller-manager's --root-ca-file, else its kubeconfig's CA, as of its start; put back when edited"},
 		{Ref: Ref{Kind: Secret, Key: "ca.crt"}, Selector: ObjectSelector{Type: "kubernetes.io/service-account-token"}, Role: Token, Owner: "kube-controller-manager", Doc: "a service account's token, with what to trust as kube-apiserver beside it",
 			Evidence: Evidence{Field, "kubernetes/kubernetes pkg/controller/serviceaccount/tokens_controller.go"}},
 		{Ref: Ref{Kind: Secret, Key: "service-ca.crt"}, Selector: ObjectSelector{Type: "kubernetes.io/service-account-token"}, Role: CABundle, Owner: "kube-controller-manager", Doc: "all of ca.crt, then the service CA, put beside a service account's token", In: Range{Component: kcm},

@@ -19,18 +19,18 @@ func serviceCAPlaces() []Place {
 	all := Range{Component: serviceCA}
 	known := since(serviceCA, Minor{4, 12})
 	return []Place{
-		{Ref: secret(serviceCATarget, "signing-key"), Role: Signer, Owner: serviceCAOwner, Doc: "signs the serving certificates of Services; one made by a rotation is cross-signed by the old one, one made for a deleted Secret is not", In: all, Evidence: rotates,
+		{Ref: secret(serviceCATarget, "signing-key"), Role: Signer, Owner: serviceCAOwner, Doc: "signs the serving certificates of Services; a rotation bridges to the old CA, deletion does not", In: all, Evidence: rotates,
 			Lifetimes: []Lifetime{{Validity: 790 * day, Refresh: 395 * day, Renewer: serviceCAOwner, In: known, Evidence: rotates,
-				Doc: "renewed when less than 395 days are left; by hand: unsupportedConfigOverrides.forceRotation.reason on servicecas/cluster (with a bridge to the old CA; not supported), or delete the Secret (no bridge: clients that have not read the new CA refuse Services)"}}},
+				Doc: "by hand, not supported: unsupportedConfigOverrides.forceRotation.reason on servicecas/cluster"}}},
 		{Ref: Ref{Kind: Secret, Namespace: serviceCATarget, Name: "signing-key", Key: "ca-bundle.crt"}, Role: CABundle, Owner: serviceCAOwner, Doc: "after a rotation: the signer's certificate, and the one before it, signed by it", In: all, Evidence: rotates},
 		{Ref: Ref{Kind: Secret, Namespace: serviceCATarget, Name: "signing-key", Key: "intermediate-ca.crt"}, Role: CABundle, Owner: serviceCAOwner, Doc: "the new signer, signed by the old one, after a rotation", In: all, Evidence: rotates},
-		{Ref: bundle(serviceCATarget, "signing-cabundle"), Role: CABundle, Owner: serviceCAOwner, Doc: "CAs with which clients verify Services: what service-ca puts into ConfigMaps, webhooks, APIServices and CRDs. It reads it when it starts, and is restarted for a new signer; from 4.23 on it also reads it when it changes, and puts it in within 20 minutes", In: all,
-			Evidence: Evidence{Verified, rotates.Source + "; pkg/operator/sync.go (syncControllers), pkg/controller/cabundleinjector/starter.go @ release-4.12 46487800f and release-4.22 9fff46a57; cabundleinjector/bundles_watcher.go @ release-4.23 6391e070d"}},
-		{Ref: Ref{Kind: ConfigMap, Namespace: "*", Name: "openshift-service-ca.crt", Key: "service-ca.crt"}, Role: CABundle, Owner: serviceCAOwner, Doc: "CAs with which pods verify Services; every namespace has it; in clusters born in 4.7 or earlier, unless spec.useMoreSecureServiceCA of kubecontrollermanagers/cluster was set, with those of kube-root-ca.crt, up to 4.22 as they were at service-ca's start", In: all,
+		{Ref: bundle(serviceCATarget, "signing-cabundle"), Role: CABundle, Owner: serviceCAOwner, Doc: "CAs with which clients verify Services: what service-ca puts into ConfigMaps, webhooks, APIServices and CRDs", In: all,
+			Evidence: Evidence{Verified, rotates.Source + "; pkg/controller/cabundleinjector/starter.go @ release-4.12 46487800f and release-4.22 9fff46a57"}},
+		{Ref: Ref{Kind: ConfigMap, Namespace: "*", Name: "openshift-service-ca.crt", Key: "service-ca.crt"}, Role: CABundle, Owner: serviceCAOwner, Doc: "CAs with which pods verify Services; in clusters born in 4.7 or earlier maybe with those of kube-root-ca.crt", In: all,
 			Evidence: Evidence{Verified, injects.Source + " (newVulnerableLegacyConfigMapInjectorConfig); " + kcmRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go (useMoreSecureServiceCA) @ release-4.12 c3c07bebb and release-4.22 95150ed5d"}},
 		{Ref: Ref{Kind: ConfigMap, Namespace: managed, Name: "service-ca", Key: "ca-bundle.crt"}, Role: CABundle, Owner: serviceCAOwner, Doc: "the service CA, published for other operators", In: all, Evidence: synced},
 		{Ref: Ref{Kind: Secret, Key: "tls.crt"}, Selector: ServiceCASecret(), Role: Serving, Owner: serviceCAOwner, Doc: "serving certificate that service-ca made for a Service", Lifetimes: serviceLives(), In: all, Evidence: serviceServing()},
-		{Ref: Ref{Kind: ConfigMap, Key: "service-ca.crt"}, Selector: injectedSelector(ConfigMap), Role: CABundle, Owner: serviceCAOwner, Doc: "the service CA, put in by service-ca because the annotation asks for it", In: all, Evidence: injects},
+		{Ref: Ref{Kind: ConfigMap, Key: "service-ca.crt"}, Selector: injectedSelector(ConfigMap), Role: CABundle, Owner: serviceCAOwner, Doc: "the service CA, put in because the annotation asks for it", In: all, Evidence: injects},
 	}
 }
 
@@ -42,7 +42,7 @@ func serviceServing() Evidence {
 // a CA that rotates every 395 days it is the latter.
 func serviceLives() []Lifetime {
 	return []Lifetime{{Validity: 2 * year, Refresh: 2*year - time.Hour, Renewer: serviceCAOwner, In: since(serviceCA, Minor{4, 12}), Evidence: serviceServing(),
-		Doc: "renewed 1 hour before its end, and whenever the CA rotates (every 395 days)"}}
+		Doc: "also renewed whenever the CA rotates"}}
 }
 
 // serviceCertificate is the place of a certificate that service-ca made for a Service, by its name,
@@ -51,10 +51,10 @@ func serviceCertificate(namespace, name, doc string, in Range, source string) Pl
 	return Place{Ref: secret(namespace, name), Role: Serving, Owner: serviceCAOwner, Doc: doc, Lifetimes: serviceLives(), In: in, Evidence: Evidence{Verified, source}}
 }
 
-// readAtStart is the place, which what serves it reads when it starts, and is not restarted for a
-// new one: this command does so.
+// readAtStart is the place, which what serves it reads when it starts, and is not restarted for: this
+// command does so.
 func (p Place) readAtStart(restart string) Place {
-	p.Doc += ", which reads it when it starts, and is not restarted for a new one"
+	p.Doc += ", which reads it only when it starts"
 	p.Restart = restart
 	return p
 }
@@ -71,7 +71,7 @@ func serviceCAAggregates() []Aggregate {
 	published := bundle(serviceCATarget, "signing-cabundle")
 	rows := []Aggregate{
 		{Target: published, Parts: []Ref{secret(serviceCATarget, "signing-key"), {Kind: Secret, Namespace: serviceCATarget, Name: "signing-key", Key: "ca-bundle.crt"}}, Relation: Union, In: Range{Component: serviceCA},
-			Doc:      "ca-bundle.crt is there from the first rotation on; it is written with a new signer, or where the ConfigMap is missing: what was changed in it by hand stays",
+			Doc:      "written with a new signer, or where the ConfigMap is missing: what was changed in it by hand stays",
 			Evidence: Evidence{Verified, serviceCARepo + "pkg/operator/sync_common.go (manageSignerCABundle) and rotate.go (updateSigningSecret) @ release-4.12 46487800f, release-4.22 9fff46a57 and 6391e070d"}},
 		// More than a copy in clusters born in 4.7 or earlier.
 		{Target: Ref{Kind: ConfigMap, Namespace: "*", Name: "openshift-service-ca.crt", Key: "service-ca.crt"}, Relation: Union, In: Range{Component: serviceCA},

@@ -25,8 +25,7 @@ func signerTypes() []SignerType {
 	return []SignerType{
 		{
 			Type: literal, ReplacedByRotation: true,
-			Doc: "this version's operators leave it alone until it is rotated; then they delete it and create it again, and another process may meanwhile make a second signer. " +
-				"Operators of 4.15.0 to 4.15.9, and of OKD 4.15, do that without a rotation, and with it a new CA: the incident of okd#1881",
+			Doc:  "a rotation deletes it and creates it again, as operators of 4.15.0 to 4.15.9 and of OKD 4.15 do without one: a second signer may be made (okd#1881)",
 			Next: "upgrade past these versions: OpenShift from 4.15.10 on and OKD from 4.16 on no longer do this",
 			In:   Range{Component: kas, To: Minor{4, 14}},
 			Evidence: Evidence{Verified, incident.Source + "; openshift/cluster-kube-apiserver-operator vendor/github.com/openshift/library-go/pkg/operator/certrotation/signer.go (ensureSigningCertKeyPair) and resource/resourceapply/core.go (ApplySecret) @ " +
@@ -34,7 +33,7 @@ func signerTypes() []SignerType {
 		},
 		{
 			Type: literal, NeedsAction: true,
-			Doc:      "when its annotations change, as by a rotation, operators before OpenShift 4.15.10, and of OKD 4.15, delete it and create it again, and another process may meanwhile make a second signer: the incident of okd#1881",
+			Doc:      "when its annotations change, as by a rotation, its operator deletes it and creates it again: a second signer may be made (okd#1881)",
 			Next:     "don't rotate this signer; first upgrade: OpenShift from 4.15.10 on and OKD from 4.16 on no longer do this",
 			In:       in415.before(kept),
 			Evidence: incident,

@@ -58,7 +58,7 @@ func staticPodInputs() []staticPodInput {
 		e.Source += "; the static pod copies it when its container starts (bindata/assets/" + component + "/pod.yaml)"
 		return staticPodInput{Component: component, AtStart: true, ConfigMaps: []string{"trusted-ca-bundle"}, In: since(component, Minor{4, 12}), Evidence: e}
 	}
-	fenced := "with two nodes and fencing (DualReplica) this does not restart etcd itself, which pacemaker runs: its agent podman-etcd does where a .crt file changed and resource-agents is of 2025-10 to 2026-06; with others etcd reads new certificates, and new CAs only at its next start"
+	fenced := "with two nodes and fencing (DualReplica) this does not restart etcd itself, which pacemaker runs: it may read new CAs only at its next start"
 	return []staticPodInput{
 		withCloud(revisions, between(kas, Minor{4, 12}, Minor{4, 16})),
 		revisions,
@@ -148,7 +148,7 @@ func cloudConfigs() (places []Place, aggregates []Aggregate) {
 		at := Ref{Kind: ConfigMap, Namespace: "openshift-" + c.component, Name: "cloud-config", Key: "ca-bundle.pem"}
 		in := Range{Component: c.component, To: c.last}
 		e := Evidence{Verified, c.repo + "vendored library-go pkg/operator/configobserver/cloudprovider/observe_cloudprovider.go @ release-4.12 to release-" + c.last.String() + "; deleted by later ones"}
-		places = append(places, Place{Ref: at, Role: CABundle, Owner: c.owner, Doc: "CAs with which " + c.component + " verifies the cloud API, a copy: on AWS, Azure, GCP and vSphere, in 4.12 on OpenStack, too", In: in, Evidence: e})
+		places = append(places, Place{Ref: at, Role: CABundle, Owner: c.owner, Doc: "CAs with which " + c.component + " verifies the cloud API, a copy", In: in, Evidence: e})
 		aggregates = append(aggregates, Aggregate{Target: at, Parts: []Ref{{Kind: ConfigMap, Namespace: managed, Name: "kube-cloud-config", Key: "ca-bundle.pem"}}, Relation: Copy, In: in, Evidence: e})
 	}
 	return places, aggregates

@@ -163,7 +163,7 @@ func cryptoCases() []verdictCase {
 
 		{"signer-type", "kubernetes.io/tls", signer("4.15.1", "kubernetes.io/tls"), "", "", 0},
 		{"signer-type", "the literal of old installers, 4.15", signer("4.15.0-0.okd-2024-01-27-070424", "SecretTypeTLS"), "warning", "SecretTypeTLS", 1},
-		{"signer-type", "the literal of old installers, before 4.15", signer("4.14.3", "SecretTypeTLS"), "info", "until it is rotated; then they delete it and create it again", 1},
+		{"signer-type", "the literal of old installers, before 4.15", signer("4.14.3", "SecretTypeTLS"), "info", "a rotation deletes it and creates it again", 1},
 		{"signer-type", "the literal of old installers, 4.15.9", signer("4.15.9", "SecretTypeTLS"), "warning", "SecretTypeTLS", 1},
 		{"signer-type", "the literal of old installers, 4.15.10", signer("4.15.10", "SecretTypeTLS"), "info", "right type", 1},
 		{"signer-type", "the literal of old installers, after 4.15", signer("4.16.0", "SecretTypeTLS"), "info", "right type", 1},

@@ -29,7 +29,7 @@ func TestRotateChecks(t *testing.T) {
 		{"an annotation that lies", toKubelet, "4.15.3", func(r *rotating) { r.annotate(toKubelet, catalog.AnnotationNotAfter, "2030-01-01T00:00:00Z") }, "annotations-agree no, chain-settled no", "says 2030-01-01"},
 		{"an annotation that is gone", toKubelet, "4.15.3", func(r *rotating) { r.annotate(toKubelet, catalog.AnnotationNotAfter, "") }, "annotations-agree no, chain-settled no", "to be rotated, and was not yet"},
 		{"the old type in the version that does harm", aggregator, "4.15.3", func(r *rotating) { r.put(r.rotation().Signer, "SecretTypeTLS", r.old.CertPEM) }, "signer-type no", "okd#1881"},
-		{"the old type in a version that replaces the Secret by a rotation", aggregator, "4.14.3", func(r *rotating) { r.put(r.rotation().Signer, "SecretTypeTLS", r.old.CertPEM) }, "signer-type no", "then they delete it"},
+		{"the old type in a version that replaces the Secret by a rotation", aggregator, "4.14.3", func(r *rotating) { r.put(r.rotation().Signer, "SecretTypeTLS", r.old.CertPEM) }, "signer-type no", "a rotation deletes it"},
 		{"the old type in a patch that does none", aggregator, "4.15.10", func(r *rotating) { r.put(r.rotation().Signer, "SecretTypeTLS", r.old.CertPEM) }, "", ""},
 		{"the old type in a version that does none", aggregator, "4.16.3", func(r *rotating) { r.put(r.rotation().Signer, "SecretTypeTLS", r.old.CertPEM) }, "", ""},
 		{"a new signer whose CA is in no bundle yet", aggregator, "4.15.3", func(r *rotating) { r.put(r.rotation().Signer, "kubernetes.io/tls", r.new.CertPEM) }, "chain-settled no", "bundle: 0 of 1 have it"},
