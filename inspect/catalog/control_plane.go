@@ -154,7 +154,7 @@ func ControlPlaneResources() []ControlPlaneResource {
 		},
 		{
 			Kind: "MachineHealthCheck", Path: "/apis/machine.openshift.io/v1beta1/" + MachineHealthChecks, Reports: ReportsNodeRemediation, Effect: "deletes machines whose node is not Ready, or has them rebooted, while no more of them are than it allows",
-			Doc:     "not Ready: as spec.unhealthyConditions say, or without a node after spec.nodeStartupTimeout. With spec.remediationTemplate it deletes nothing and makes an object of that template; with annotation machine.openshift.io/remediation-strategy: external-baremetal the host is rebooted. Machines without an owner are passed over",
+			Doc:     "not Ready: as spec.unhealthyConditions and spec.nodeStartupTimeout say. With spec.remediationTemplate it makes an object of that template instead",
 			PauseBy: PauseField{Annotation: "cluster.x-k8s.io/paused"},
 			Pause:   "oc -n NAMESPACE annotate machinehealthcheck NAME cluster.x-k8s.io/paused=", Resume: "oc -n NAMESPACE annotate machinehealthcheck NAME cluster.x-k8s.io/paused-",
 			Evidence: Evidence{Verified, "openshift/machine-api-operator pkg/controller/machinehealthcheck/machinehealthcheck_controller.go, install/0000_30_machine-api-operator_13_machinehealthcheck.yaml (the one that heeds Terminating alone) @ 951196122"},
@@ -171,7 +171,7 @@ func ControlPlaneResources() []ControlPlaneResource {
 		},
 		{
 			Kind: "SelfNodeRemediation", Path: "/apis/self-node-remediation.medik8s.io/v1alpha1/selfnoderemediations", Reports: ReportsNodeRemediation, Effect: "reboots a node",
-			Doc:      "where a Machine and no NodeHealthCheck owns it, the Machine's (status.nodeRef); else that of annotation " + AnnotationRemediatedNode + ", and without one that it is named after",
+			Doc:      "its Machine's, where no NodeHealthCheck owns it; else that of annotation " + AnnotationRemediatedNode + ", or that it is named after",
 			Evidence: selfNode,
 		},
 		{
@@ -185,7 +185,7 @@ func ControlPlaneResources() []ControlPlaneResource {
 		},
 		{
 			Kind: "ControlPlaneMachineSet", Path: "/apis/machine.openshift.io/v1/" + ControlPlaneMachines, Reports: ReportsControlPlaneMachines, Effect: "replaces control plane machines that were deleted, and those that differ from it",
-			Doc:      "only where spec.state is Active (the default is Inactive); those that differ only with strategy RollingUpdate, which is the default",
+			Doc:      "only where spec.state is Active; those that differ only with strategy RollingUpdate",
 			Evidence: Evidence{Verified, "openshift/api machine/v1/types_controlplanemachineset.go: once Active it can't be made Inactive"},
 		},
 		{

@@ -29,13 +29,13 @@ type KubeletRequester struct {
 // KubeletRequesters returns every row about who asks for kubelets' certificates.
 func KubeletRequesters() []KubeletRequester {
 	const node = "system:node:NODE"
-	const onOpenShift = ". OpenShift's own approver approves it where its names and addresses are those of the certificate that the kubelet serves, while that is valid (with OpenShiftSDN also egress IPs), or of its Machine; else it stays pending until it is approved by hand. It ignores it, like all kubelets' requests, while those pending from the last hour are over 100 more than Machines or Nodes, whichever are more"
-	const limit = ", and ignores all kubelets' requests while those pending from the last hour are over 100 more than Machines or Nodes, whichever are more"
+	const limit = "; none while over 100 more than Machines or Nodes wait"
+	const onOpenShift = ". OpenShift approves it where its names and addresses are those of the kubelet's valid serving certificate or its Machine, else it mostly waits" + limit
 	kubelet := Evidence{Verified, "kubernetes/kubernetes pkg/kubelet/certificate/kubelet.go, pkg/controller/certificates/approver/sarapprove.go @ v1.35.4; " +
 		"openshift/cluster-machine-approver pkg/controller/csr_check.go and controller.go (reconcileLimits, getMaxPending) @ release-4.12 7b08a4de4 to release-4.22 a9edd695a"}
 	return []KubeletRequester{
 		{Signer: KubeletClientSigner, User: "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper", Group: "system:serviceaccounts:openshift-machine-config-operator", ManualApproval: true,
-			Doc: "a kubelet without a valid client certificate, by what is in /etc/kubernetes/kubeconfig: a token, or on the control plane nodes that the installer made a client certificate (for 10 years, signed by kubelet-bootstrap-kubeconfig-signer). OpenShift's own approver approves it only where there is no such Node, and a Machine with that InternalDNS name, without nodeRef and not older than 2 hours" + limit,
+			Doc: "a kubelet without a valid client certificate. OpenShift approves it only without such a Node, for a Machine with that InternalDNS name, without nodeRef and not older than 2 hours" + limit,
 			In:  Range{Component: "machine-config"}, Evidence: Evidence{Verified, "openshift/cluster-machine-approver pkg/controller/csr_check.go and controller.go (reconcileLimits, getMaxPending) @ release-4.12 7b08a4de4 to release-4.22 a9edd695a; openshift/machine-config-operator manifests/machineconfigserver, pkg/server/cluster_server.go (kubeconfigFromSecret), bootstrap_server.go (kubeconfigFromFile), manifests/bootstrap-pod-v2.yaml @ release-4.12 to 4.22; openshift/installer pkg/asset/tls/kubelet.go (KubeletClientCertKey)"}},
 		{Signer: KubeletClientSigner, User: "system:bootstrap:??????", Group: "system:bootstrappers",
 			Doc: "a kubelet without a valid client certificate, by a bootstrap token, as kubeadm join gives it",
@@ -61,9 +61,8 @@ type requestApprover struct {
 func requestApprovers() []requestApprover {
 	return []requestApprover{{
 		Who: "kube-controller-manager's cert-recovery-controller", Toggle: Ref{Kind: ConfigMap, Namespace: userConfig, Name: "node-client-cert-recovery", Key: "enabled"}, Value: "true", Reason: "KCMRecoveryApprove",
-		Doc: "off unless switched on. It approves requests by the node-bootstrapper of a Node whose Lease is 5 minutes old or older, made after the last heartbeat, once openshift-kube-controller-manager/csr-signer is valid; then the serving requests of those nodes. " +
-			"Read at commits that no release branch has: release-4.0 to 5.1 and main @ 4e72164b8 lack it",
-		Evidence: Evidence{Unverified, kcmRepo + "pkg/cmd/recoverycontroller/kubeletclientcsrapprover.go @ d7f570a9f, nodecertrecovery.go @ f03b06618"},
+		Doc:      "off unless switched on: requests by the node-bootstrapper of a Node whose Lease is 5 minutes old or older; then the serving requests of those nodes",
+		Evidence: Evidence{Unverified, kcmRepo + "pkg/cmd/recoverycontroller/kubeletclientcsrapprover.go @ d7f570a9f, nodecertrecovery.go @ f03b06618: commits that no release branch has; release-4.0 to 5.1 and main @ 4e72164b8 lack it"},
 	}}
 }
 

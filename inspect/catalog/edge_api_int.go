@@ -21,7 +21,7 @@ func apiIntEdges() []Edge {
 			Trust: file("/etc/kubernetes/kubeconfig"), Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadAtStart, Reader: pki.ReaderGo,
 			Remediation: "{} fix-api-int --nodes NODE --dry-run=client",
 			Ahead:       "{} pretrust --nodes NODE --dry-run=client",
-			Impact:      "the node cannot join again once its client certificate is missing or has expired; the kubelet's own kubeconfig is made from this file",
+			Impact:      "the node cannot join again once its client certificate is missing or has expired",
 			In:          Range{Component: mco}, Evidence: kubelet,
 		},
 		{
@@ -95,7 +95,7 @@ func rootCAOf(namespace string) Ref {
 // kube-root-ca.crt.
 func networkEdges() []Edge {
 	inNetwork := func(path string) Ref { return file("/etc/kubernetes/cni/net.d/" + path) }
-	const identity = "not where network-node-identity is disabled (ConfigMap openshift-network-operator/network-node-identity): then it reads kube-root-ca.crt of its namespace"
+	const identity = "not where network-node-identity is disabled (ConfigMap openshift-network-operator/network-node-identity)"
 	const byNodeIdentity = "; pkg/platform/platform.go (isNetworkNodeIdentityEnabled) @ release-4.14 af41a3620, release-4.22 6a5fcccf8"
 	multus := Evidence{Verified, networkRepo + "bindata/network/multus/multus.yaml @ 2a6a57fef and release-4.12 to 4.22"}
 	thick := Evidence{Verified, multus.Source + byNodeIdentity}

@@ -40,9 +40,8 @@ func metricsEdges() []Edge {
 	}
 	return []Edge{
 		client("kubelet-prometheus-client", "kubelets trust Prometheus' client certificate", "metrics-client-certs",
-			"metrics of the node and its pods, from 4.16 on CRI-O's, too; in 4.16 to 4.18 also "+metricsAPI, since(mco, Minor{4, 13}),
-			"assets/control-plane/service-monitor-kubelet.yaml (certFile; no token since abd4282d1, 2022-11-30; port 9637 since 1c0aa3049) and assets/metrics-server/deployment.yaml @ release-4.12 16c55ea0b to release-4.22 5e1f02a52; "+
-				mcoRepo+"templates/{master,worker}/01-*-kubelet/_base/files/criometricsproxy.yaml (client-ca-file) @ release-4.14 to 4.22"),
+			"metrics of the node and its pods; in 4.16 to 4.18 also "+metricsAPI, since(mco, Minor{4, 13}),
+			"assets/control-plane/service-monitor-kubelet.yaml (certFile; no token since abd4282d1, 2022-11-30) and assets/metrics-server/deployment.yaml @ release-4.12 16c55ea0b to release-4.22 5e1f02a52"),
 		client("kubelet-metrics-server-client", "kubelets trust metrics-server's client certificate", "metrics-server-client-certs", metricsAPI, since(monitoring, Minor{4, 19}),
 			"assets/metrics-server/deployment.yaml (kubelet-client-certificate) @ release-4.19 and release-4.22 5e1f02a52"),
 		{
@@ -76,7 +75,7 @@ func newMachineEdges() []Edge {
 	}
 	return []Edge{
 		server("new-worker-config-server", "worker"),
-		managedStub("new-worker-managed-config-server", "worker", "also where MachineSets name it, as 4.16 to 4.18 make those do whose boot images they update, which is not judged"),
+		managedStub("new-worker-managed-config-server", "worker", "also where MachineSets name it, which is not judged"),
 		server("new-master-config-server", "master"),
 		managedStub("new-master-managed-config-server", "master", "also where the ControlPlaneMachineSet names it, which is not judged"),
 	}

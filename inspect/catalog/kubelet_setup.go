@@ -83,18 +83,18 @@ func allKubeletSetups() []KubeletSetup {
 		},
 		{
 			Name: "kubeadm", Bootstrap: kubeadm[0], Kubeconfig: kubeadm[1], BootstrapDeleted: true, CA: RootCAOf("kube-system"), MasterCAFile: KubeadmCA,
-			CARemediation: "the server side must be right first: while a CA is replaced, kube-root-ca.crt must have the old and the new one. kube-controller-manager publishes its --root-ca-file (" + KubeadmCA + ") there when it starts. On each control plane node " + appendOnMasters + ". Or give the CAs with --ca-file",
+			CARemediation: "the server side must be right first: while a CA is replaced, kube-root-ca.crt must have the old and the new one. On each control plane node " + appendOnMasters + ". Or give the CAs with --ca-file",
 			LocalName:     string(nameServiceNetwork), LocalKubeconfig: "/etc/kubernetes/controller-manager.conf", APIServerNamespace: "kube-system", In: Range{Component: Kubernetes},
 			OtherTrustFiles: []OtherTrustFile{
 				{Path: KubeadmCA, Masters: No, Reader: kubeletReads, Remediation: "append the CA"},
 				{
 					Path: KubeadmCA, Masters: Yes, Remediation: appendOnMasters,
-					Reader: kubeletReads + "; kube-apiserver verifies its clients with it, at once, too; kube-controller-manager reads it when it starts, for kube-root-ca.crt, and signs requests with it (--cluster-signing-cert-file), for which it may have one certificate only",
+					Reader: kubeletReads + "; kube-apiserver verifies its clients with it, at once; kube-controller-manager reads it when it starts, and signs requests with it (--cluster-signing-cert-file): only with one certificate in it",
 				},
 				conf("controller-manager", "kube-controller-manager reads it when it starts", staticSigner),
 				conf("scheduler", "kube-scheduler reads it when it starts", static),
 				conf("admin", "administrators and kubeadm use it", ""),
-				conf("super-admin", "administrators use it where nothing else lets them in; from 1.29 on, on the node where kubeadm init ran, or kubeadm upgrade apply to 1.29", ""),
+				conf("super-admin", "administrators use it where nothing else lets them in; from 1.29 on, on the node where kubeadm init ran, or the upgrade to 1.29", ""),
 			},
 			Evidence: Evidence{Verified, kubeadmRepo + "constants/constants.go, phases/kubeconfig/kubeconfig.go, phases/controlplane/manifests.go, cmd/phases/join/kubelet.go, util/pkiutil/pki_helpers.go (names in apiserver.crt) v1.35.4; kubernetes/release cmd/krel/templates/latest/kubeadm/10-kubeadm.conf; " +
 				"kubernetes/kubernetes cmd/kube-controller-manager/app/certificates.go (readCA of --root-ca-file), pkg/controller/certificates/signer/ca_provider.go (setCA) v1.35.4; kubernetes/apiserver pkg/server/options/authentication.go (NewDynamicCAContentFromFile of --client-ca-file) v0.35.4"},
@@ -106,7 +106,7 @@ func allKubeletSetups() []KubeletSetup {
 // old and the new one.
 const KubeadmCA = "/etc/kubernetes/pki/ca.crt"
 
-const kubeletReads = "the kubelet verifies kube-apiserver's client certificate with it (logs, exec), at once when it changes"
+const kubeletReads = "the kubelet verifies kube-apiserver's client certificate with it, at once when it changes"
 
 // appendOnMasters is how KubeadmCA gets a second CA on a control plane node. kubeadm gives the same
 // file to --cluster-signing-cert-file: with two certificates in it kube-controller-manager signs no
@@ -152,11 +152,11 @@ func distributions() []Distribution {
 		return Distribution{Name: name, Mark: mark, Doc: "its control plane and its CA are the provider's, and nodes get the CA when they are made", Next: next, Evidence: Evidence{Field, source}}
 	}
 	return []Distribution{
-		{Name: "k3s", Mark: "+k3s", Doc: "its agent rewrites the kubelet's kubeconfig, from its server's CA, whenever it starts", Next: "stage the new CAs in a directory; k3s certificate rotate-ca --path=DIRECTORY on a server (--force where the old CA did not cross-sign the new one); where the root CA is new, give the new token to nodes that joined with a secure one; then restart k3s on all servers, then on the agents, then pods: docs.k3s.io/cli/certificate", Evidence: Evidence{Verified, "k3s-io/k3s pkg/agent/config/config.go @ 001a6d94f; docs.k3s.io/cli/certificate"}},
+		{Name: "k3s", Mark: "+k3s", Doc: "its agent rewrites the kubelet's kubeconfig, from its server's CA, whenever it starts", Next: "on a server: k3s certificate rotate-ca --path=DIRECTORY, which has the new CAs; then restart k3s on all servers, then on the agents, then pods: docs.k3s.io/cli/certificate, also about --force and tokens", Evidence: Evidence{Verified, "k3s-io/k3s pkg/agent/config/config.go @ 001a6d94f; docs.k3s.io/cli/certificate"}},
 		{Name: "RKE2", Mark: "+rke2", Doc: "its agent rewrites the kubelet's kubeconfig, from its server's CA, whenever it starts", Next: "rke2 certificate rotate-ca on a server, then restart rke2 on all servers, then on the agents: docs.rke2.io/security/certificates", Evidence: Evidence{Verified, "rancher/rke2 pkg/cli/cmds/cert.go and scripts/version.sh @ 6ce1a8019, and k3s's agent; docs.rke2.io/security/certificates"}},
 		{Name: "k0s", Mark: "+k0s", Doc: "its worker runs the kubelet, with files of its own", Next: "see docs.k0sproject.io about its CA", Evidence: Evidence{Verified, "k0sproject/k0s pkg/component/worker/kubelet.go and docs/custom-ca.md @ dff90cee9; docs.k0sproject.io/stable/custom-ca"}},
 		managed("EKS", "-eks-", "replace the nodes: a new one gets the cluster's CA", "docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions.html"),
-		managed("GKE", "-gke.", "gcloud container clusters update CLUSTER --start-credential-rotation; GKE recreates the nodes as maintenance windows allow: wait for all of them; give clients the new CA and the new IP address of the control plane (gcloud container clusters get-credentials); then --complete-credential-rotation: until then the old ones remain", "docs.cloud.google.com/kubernetes-engine/docs/how-to/credential-rotation"),
+		managed("GKE", "-gke.", "gcloud container clusters update CLUSTER --start-credential-rotation; wait until GKE has recreated all nodes; give clients the new CA and address (gcloud container clusters get-credentials); then --complete-credential-rotation", "docs.cloud.google.com/kubernetes-engine/docs/how-to/credential-rotation"),
 	}
 }
 

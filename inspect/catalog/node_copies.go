@@ -41,12 +41,12 @@ func NodeCopies() []NodeCopy {
 			Writer: "the rendered MachineConfig of its pool", In: Range{Component: mco, To: Minor{4, 12}}, Evidence: Evidence{Verified, mcoRepo + "pkg/operator/sync.go @ release-4.12 1d4cfffaa"}},
 		{File: "/etc/kubernetes/kubelet-ca.crt", Object: clientCA, Writer: "machine-config-daemon", In: since(mco, Minor{4, 13}), Evidence: registry},
 	}
-	const announced = "by way of ConfigMap openshift-machine-config-operator/kubeconfig-data, only for a CA that is added, and only if it runs while machine-config-operator announces it (annotation service-ca-rotate of the ControllerConfig)"
+	const announced = "only a CA that is added, and only if it runs while machine-config-operator announces it"
 	for _, file := range KubeletKubeconfigs() {
 		kept := NodeCopy{File: file, Object: APIServerCA(), Embedded: true, Writer: "machine-config-daemon", Doc: announced, In: since(mco, Minor{4, 16}), Evidence: kubeconfigs}
 		if file == KubeletKubeconfigCA().Name {
 			kept.Late = noRestart()
-			kept.Doc += "; where the names of all new CAs are on its list (" + strings.Join(kept.Late, ", ") + "), not before it stops or logs an x509 error: then it deletes the file, and the kubelet writes it again"
+			kept.Doc += "; where all new CAs are named (" + strings.Join(kept.Late, ", ") + "), not before it stops or logs an x509 error"
 		}
 		rows = append(rows,
 			NodeCopy{File: file, Object: APIServerCA(), Embedded: true, Writer: noComponent + ": the node keeps the CA with which it was made", In: Range{Component: mco, To: Minor{4, 15}}, Evidence: kubeconfigs},

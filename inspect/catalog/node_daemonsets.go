@@ -46,7 +46,7 @@ func NodeDaemonSets() []NodeDaemonSet {
 	manifest := networkRepo + "bindata/network/multus/multus.yaml @ 2a6a57fef and release-4.12 28db40f16 to 4.22 6a5fcccf8"
 	onOVN := networkRepo + "bindata/network/ovn-kubernetes/self-hosted/ovnkube-node.yaml @ 2a6a57fef and release-4.12 28db40f16 to 4.22 6a5fcccf8"
 	kubelets := file("/var/lib/kubelet/kubeconfig")
-	const withoutIdentity = "; where network-node-identity is disabled, it reads kube-root-ca.crt of its namespace instead"
+	const withoutIdentity = "; without network-node-identity it reads kube-root-ca.crt"
 	return []NodeDaemonSet{
 		{
 			ID: "network-node-identity", Namespace: nodeIdentity, DaemonSet: "network-node-identity", Label: "app=network-node-identity", RestartFirst: true, Trust: rootCAOf(nodeIdentity),
@@ -55,7 +55,7 @@ func NodeDaemonSets() []NodeDaemonSet {
 		},
 		{
 			ID: "multus-thin", Namespace: multus, DaemonSet: "multus", Label: "app=multus", Trust: rootCAOf(multus), SelfReloading: true,
-			Doc: "networks of new pods; it writes its kubeconfig again when kube-root-ca.crt changes, within a minute or so",
+			Doc: "networks of new pods; it writes its kubeconfig again when kube-root-ca.crt changes",
 			In:  Range{Component: network, To: Minor{4, 13}}, Evidence: Evidence{Verified, manifest + " (entrypoint.sh, or thin_entrypoint, compares CA and token)"},
 		},
 		{
@@ -65,7 +65,7 @@ func NodeDaemonSets() []NodeDaemonSet {
 		},
 		{
 			ID: "multus-additional-cni-plugins", Namespace: multus, DaemonSet: "multus-additional-cni-plugins", Label: "app=multus-additional-cni-plugins", Trust: rootCAOf(multus), ReadByInit: true,
-			Doc: "writes whereabouts' kubeconfig: addresses of new pods' additional networks; from 4.16 on, where there is DaemonSet whereabouts-token-watcher, that writes it again for a changed CA, and no restart is needed",
+			Doc: "writes whereabouts' kubeconfig: addresses of new pods' additional networks; no restart is needed where DaemonSet whereabouts-token-watcher runs (4.16+)",
 			In:  Range{Component: network}, Evidence: Evidence{Verified, manifest + "; openshift/whereabouts-cni script/token-watcher.sh @ release-4.22"},
 		},
 		{

@@ -43,7 +43,7 @@ func configFileEffects() []configFileEffect {
 		{rootCA, NodeReboot, "", between(mco, Minor{4, 17}, Minor{4, 17}), policies},
 		{cloudCA, NodeReboot, "", Range{Component: mco, To: Minor{4, 13}}, lists},
 		{userCA, NodeReboot, "", Range{Component: mco, To: Minor{4, 13}}, lists},
-		{userCA, NodeCRIO, "where a file for which CRI-O reloads (registries.conf, policy.json) changes too, by chance a reload instead, with which CRI-O does not trust the new CAs; not in MachineConfigs of 4.14.0 to 4.14.6", between(mco, Minor{4, 14}, Minor{4, 15}), lists},
+		{userCA, NodeCRIO, "where registries.conf or policy.json changes too, by chance a reload instead, by which CRI-O does not trust new CAs; not in MachineConfigs of 4.14.0 to 4.14.6", between(mco, Minor{4, 14}, Minor{4, 15}), lists},
 		{userCA, NodeCRIO, "", between(mco, Minor{4, 16}, Minor{4, 16}), lists},
 		{userCA, NodeCRIO, "", since(mco, Minor{4, 17}), policies},
 		{registryCA, NodeReboot, "", between(mco, Minor{4, 21}, Minor{4, 21}), registry},

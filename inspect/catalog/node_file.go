@@ -12,12 +12,11 @@ func nodeKubeletPlaces() []Place {
 	writer := Evidence{Verified, mcoRepo + "pkg/daemon/certificate_writer.go @ release-4.13 a57ca2912 to release-4.22"}
 	bootstrap := Evidence{Verified, "kubernetes/kubernetes pkg/kubelet/certificate/bootstrap/bootstrap.go v1.35.4"}
 	manager := Evidence{Verified, "kubernetes/client-go util/certificate/certificate_manager.go (run, rotateCerts, jitteryDuration) v0.35.4"}
-	const retried = "; a try that fails is repeated after 2, 4, 8 and 16 s, then each 32 s; it makes a new request where one is not issued within 15 min"
 	lives := []Lifetime{
 		{Validity: 30 * day, RenewFromPercent: 70, RenewAtPercent: 90, Renewer: "kubelet", In: since(kcm, Minor{4, 12}), Evidence: manager,
-			Doc: "between 70 and 90 % of its validity, by chance; by request, so never beyond the end of csr-signer" + retried},
+			Doc: "by request, so never beyond the end of csr-signer"},
 		{Validity: year, RenewFromPercent: 70, RenewAtPercent: 90, Renewer: "kubelet", In: Range{Component: Kubernetes}, Evidence: manager,
-			Doc: "between 70 and 90 % of its validity, by chance; the validity is kube-controller-manager's --cluster-signing-duration" + retried},
+			Doc: "the validity is kube-controller-manager's --cluster-signing-duration"},
 	}
 	place := func(path string, role Role, owner, doc string, in Range, e Evidence) Place {
 		return Place{Ref: file(path), Role: role, Owner: owner, Doc: doc, In: in, Evidence: e}
@@ -32,36 +31,35 @@ func nodeKubeletPlaces() []Place {
 	issued := func(signer string, role Role, doc string) Place {
 		return Place{Ref: Ref{Kind: Request, Key: "status.certificate"}, Selector: ObjectSelector{Signer: signer}, Role: role, Owner: "kubelet", Writer: "kube-controller-manager", Doc: doc, Lifetimes: lives, Evidence: manager}
 	}
-	selfSigned := Evidence{Verified, "kubernetes/kubernetes cmd/kubelet/app/server.go (InitializeTLS) v1.35.4; kubernetes/client-go util/cert/cert.go (GenerateSelfSignedCertKeyWithFixtures) release-1.25 4f1c2e7b9, 1.35 c9748d3a3"}
+	selfSigned := Evidence{Verified, "kubernetes/kubernetes cmd/kubelet/app/server.go (InitializeTLS) v1.35.4; kubernetes/client-go util/cert/cert.go (GenerateSelfSignedCertKeyWithFixtures) and io.go (CanReadCertAndKey) release-1.25 4f1c2e7b9, 1.35 c9748d3a3"}
 	to415, from416 := Range{Component: mco, To: Minor{4, 15}}, since(mco, Minor{4, 16})
 	served := mcoRepo + "pkg/server/cluster_server.go @ release-4.12 to 4.22"
-	const ownKubeconfig = "the kubelet's kubeconfig: made from the bootstrap kubeconfig, with its CA, whenever there is no valid client certificate; read at the kubelet's start only"
-	const readers = "; machine-config-daemon, tuned, machine-api-termination-handler on interruptible machines, from 4.14 on kube-rbac-proxy-crio, multus and ovnkube-node, and on-prem coredns (from 4.16 on also on clouds with an own DNS), keepalived and haproxy use it, too"
-	const usedBy = mcoRepo + "pkg/daemon/writer.go (nodeWriterKubeconfigPath), templates/common/on-prem/files, templates/master/00-master/on-prem/files/haproxy.yaml @ release-4.12 to 4.22, templates/{master,worker}/01-*-kubelet/_base/files/criometricsproxy.yaml @ release-4.14 to 4.22; openshift/cluster-node-tuning-operator pkg/tuned/controller.go, openshift/machine-api-operator pkg/operator/sync.go @ release-4.12 to 4.22"
+	const ownKubeconfig = "the kubelet's kubeconfig, made from the bootstrap one whenever there is no valid client certificate; read at its start; other daemons use it, too"
+	const usedBy = mcoRepo + "pkg/daemon/writer.go (nodeWriterKubeconfigPath), templates/common/on-prem/files, templates/master/00-master/on-prem/files/haproxy.yaml @ release-4.12 to 4.22; openshift/cluster-node-tuning-operator pkg/tuned/controller.go, openshift/machine-api-operator pkg/operator/sync.go @ release-4.12 to 4.22"
 	return []Place{
 		{Ref: file("/etc/kubernetes/kubeconfig"), Role: Kubeconfig, Owner: mcoOwner, Writer: "Ignition, once", In: to415, Evidence: Evidence{Verified, served},
-			Doc: "the kubelet's bootstrap kubeconfig: how it asks for a client certificate, and the CA of api-int, which is as old as the node"},
+			Doc: "the kubelet's bootstrap kubeconfig, with the CA of api-int as it was when the node was made"},
 		{Ref: file("/etc/kubernetes/kubeconfig"), Role: Kubeconfig, Owner: mcoOwner, Writer: daemon, In: from416, Evidence: Evidence{Verified, served + "; pkg/daemon/certificate_writer.go @ release-4.16 7327bb235 to 4.22"},
-			Doc: "the kubelet's bootstrap kubeconfig: how it asks for a client certificate, and the CA of api-int: a new one is added where machine-config-daemon runs at that time"},
-		{Ref: file("/var/lib/kubelet/kubeconfig"), Role: Kubeconfig, Owner: "kubelet", In: to415, Doc: ownKubeconfig + readers, Evidence: Evidence{Verified, bootstrap.Source + "; " + usedBy}},
+			Doc: "the kubelet's bootstrap kubeconfig, with the CA of api-int: a new one is added if machine-config-daemon runs then"},
+		{Ref: file("/var/lib/kubelet/kubeconfig"), Role: Kubeconfig, Owner: "kubelet", In: to415, Doc: ownKubeconfig, Evidence: Evidence{Verified, bootstrap.Source + "; " + usedBy}},
 		{Ref: file("/var/lib/kubelet/kubeconfig"), Role: Kubeconfig, Owner: "kubelet", Writer: "the kubelet, and " + daemon + " for a new CA", In: from416,
-			Evidence: Evidence{Verified, bootstrap.Source + "; " + usedBy + "; pkg/daemon/certificate_writer.go and daemon.go (kubeletRebootstrap) @ release-4.16 7327bb235 to 4.22"},
-			Doc:      ownKubeconfig + "; where only signers of localhost-recovery, or the installer's of localhost and of the load balancer, are new, " + daemon + " deletes it later, and the kubelet writes it again" + readers},
-		byDaemon("/etc/kubernetes/kubelet-ca.crt", "CAs with which the kubelet verifies its clients (not the API server it calls); part of a rendered MachineConfig, which a paused pool delays", Range{Component: mco, To: Minor{4, 12}}, template),
-		byDaemon("/etc/kubernetes/kubelet-ca.crt", "CAs with which the kubelet verifies its clients (not the API server it calls); from the ControllerConfig, reloaded by the kubelet; from 4.14 on kube-rbac-proxy-crio (port 9637) verifies its clients with it, too", since(mco, Minor{4, 13}), writer),
+			Evidence: Evidence{Verified, bootstrap.Source + "; " + usedBy + "; pkg/daemon/certificate_writer.go @ release-4.16 7327bb235 to 4.22"},
+			Doc:      ownKubeconfig},
+		byDaemon("/etc/kubernetes/kubelet-ca.crt", "CAs with which the kubelet verifies its clients; part of a rendered MachineConfig, which a paused pool delays", Range{Component: mco, To: Minor{4, 12}}, template),
+		byDaemon("/etc/kubernetes/kubelet-ca.crt", "CAs with which the kubelet verifies its clients; from the ControllerConfig, reloaded by the kubelet", since(mco, Minor{4, 13}), writer),
 		byDaemon("/etc/kubernetes/ca.crt", "the CA of the machine config server", Range{Component: mco, To: Minor{4, 17}}, template),
-		{Ref: file("/etc/kubernetes/ca.crt"), Role: CABundle, Owner: mcoOwner, Writer: noComponent, Doc: "the CA of the machine config server, no longer written; the node's first MachineConfig of 4.18 or later deletes it", In: since(mco, Minor{4, 18}),
+		{Ref: file("/etc/kubernetes/ca.crt"), Role: CABundle, Owner: mcoOwner, Writer: noComponent, Doc: "the CA of the machine config server; the node's first MachineConfig of 4.18 or later deletes it", In: since(mco, Minor{4, 18}),
 			Evidence: Evidence{Verified, mcoRepo + "pkg/daemon/update.go (deleteStaleData) @ release-4.18 f313997e0 and release-4.22 9027c94cd; no root-ca.yaml in templates/common/_base/files there"}},
 		own("/var/lib/kubelet/pki/kubelet-client-*.pem", Client, "the kubelet's client certificate; kubelet-client-current.pem points to the one in use"),
-		own("/var/lib/kubelet/pki/kubelet-server-*.pem", Serving, "served by the kubelet on port 10250 and, in OpenShift from 4.14 on, by kube-rbac-proxy-crio on port 9637; kubelet-server-current.pem points to the one in use; renewed at once when the node gets a name or an address that is not in it"),
+		own("/var/lib/kubelet/pki/kubelet-server-*.pem", Serving, "served by the kubelet; kubelet-server-current.pem points to the one in use; renewed at once for a new name or address"),
 		{Ref: file("/var/lib/kubelet/pki/kubelet.crt"), Role: Serving, Owner: "kubelet", In: Range{Component: Kubernetes}, Evidence: selfSigned,
-			Doc:       "served by a kubelet that asks for no serving certificate (no serverTLSBootstrap, no tlsCertFile); signed by a CA NAME-ca@TIME that is made with it, and follows it in the file",
-			Lifetimes: []Lifetime{{Validity: year, In: Range{Component: Kubernetes}, Evidence: selfSigned, Doc: "made at the kubelet's start where the file or its key is missing; an expired one is served, too"}}},
+			Doc:       "served by a kubelet with neither serverTLSBootstrap nor tlsCertFile; signed by a CA that is made with it",
+			Lifetimes: []Lifetime{{Validity: year, In: Range{Component: Kubernetes}, Evidence: selfSigned, Doc: "made at start where file and key are missing; with only one, the kubelet does not start"}}},
 		issued("kubernetes.io/kube-apiserver-client-kubelet", Client, "a kubelet's client certificate, as issued"),
 		issued("kubernetes.io/kubelet-serving", Serving, "a kubelet's serving certificate, as issued"),
-		byDaemon("/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt", "the administrator's additional trusted CAs, on the node; part of a rendered MachineConfig; from 4.14.8 on CRI-O restarts for a new one; before 4.14 the node reboots", all,
+		byDaemon("/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt", "the administrator's additional trusted CAs, on the node; part of a rendered MachineConfig", all,
 			Evidence{Verified, mcoRepo + "pkg/daemon/update.go @ release-4.16 7327bb235"}),
-		{Ref: file("/etc/docker/certs.d/*/ca.crt"), Role: CABundle, Owner: "image-registry-operator", Writer: "its DaemonSet node-ca", Doc: "CAs with which the node verifies that registry; node-ca deletes each minute what is there for other registries", In: Range{Component: mco, To: Minor{4, 13}},
+		{Ref: file("/etc/docker/certs.d/*/ca.crt"), Role: CABundle, Owner: "image-registry-operator", Writer: "its DaemonSet node-ca", Doc: "CAs with which the node verifies that registry; node-ca deletes what is there for other registries", In: Range{Component: mco, To: Minor{4, 13}},
 			Evidence: Evidence{Verified, "openshift/cluster-image-registry-operator bindata/nodecadaemon.yaml @ release-4.12 and release-4.13"}},
 		{Ref: file("/etc/docker/certs.d/*/ca.crt"), Role: CABundle, Owner: mcoOwner, Writer: daemon + ", and each minute image-registry-operator's DaemonSet node-ca", Doc: "CAs with which the node verifies that registry; both delete what is there for other registries", In: since(mco, Minor{4, 14}),
 			Evidence: Evidence{Verified, writer.Source + "; openshift/cluster-image-registry-operator bindata/nodecadaemon.yaml @ release-4.14 c9f6afc6a to release-4.22 90e608b3e"}},
@@ -71,7 +69,7 @@ func nodeKubeletPlaces() []Place {
 		{Ref: file("/etc/iri-registry/certs/tls.crt"), Role: Serving, Owner: mcoOwner, Writer: daemon, Doc: "served by the registry that a cluster without external registry runs on its control plane nodes", Lifetimes: internalReleaseLives(), In: since(mco, Minor{4, 21}), Evidence: internalRelease()},
 		place("/etc/pki/tls/certs/ca-bundle.crt", CABundle, "RHCOS", "the system's trusted CAs and the administrator's", all,
 			Evidence{Verified, "openshift/origin tls/ownership/ownership.md @ 01860260f"}),
-		place("/etc/pki/tls/cert.pem", CABundle, "RHCOS", "the system's trusted CAs and the administrator's: a link to /etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem; nodes with RHEL 10 or CentOS Stream 10 (the default from 5.0 on, of OKD from 4.22 on) have only that", all,
+		place("/etc/pki/tls/cert.pem", CABundle, "RHCOS", "the system's trusted CAs and the administrator's: a link to /etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", all,
 			Evidence{Verified, "openshift/origin tls/ownership/ownership.md @ 01860260f"}),
 	}
 }
@@ -81,18 +79,17 @@ func nodeNetworkPlaces() []Place {
 	multus := Evidence{Verified, networkRepo + "bindata/network/multus/multus.yaml @ 2a6a57fef"}
 	ovn := Evidence{Verified, networkRepo + "bindata/network/ovn-kubernetes/common/008-script-lib.yaml @ 2a6a57fef and release-4.15"}
 	perNode := func(renewer string, e Evidence) []Lifetime {
-		return []Lifetime{{Validity: day, RenewFromPercent: 70, RenewAtPercent: 90, Renewer: renewer, In: from414, Evidence: Evidence{Derived, e.Source},
-			Doc: "between 70 and 90 % of its validity, by chance"}}
+		return []Lifetime{{Validity: day, RenewFromPercent: 70, RenewAtPercent: 90, Renewer: renewer, In: from414, Evidence: Evidence{Derived, e.Source}}}
 	}
 	whereabouts := func(writer, when string, in Range) Place {
-		return Place{Ref: file("/etc/kubernetes/cni/net.d/whereabouts.d/whereabouts.kubeconfig"), Role: Kubeconfig, Owner: networkOwner, Writer: writer, Doc: "whereabouts' kubeconfig, made from the CA that pods trust " + when, In: in,
+		return Place{Ref: file("/etc/kubernetes/cni/net.d/whereabouts.d/whereabouts.kubeconfig"), Role: Kubeconfig, Owner: networkOwner, Writer: writer, Doc: "whereabouts' kubeconfig, made from the CA that pods trust, " + when, In: in,
 			Evidence: Evidence{Verified, multus.Source + ", release-4.12 to 4.17, release-4.22"}}
 	}
 	return []Place{
 		{Ref: file("/etc/cni/multus/certs/multus-client-*.pem"), Role: Client, Owner: networkOwner, Doc: "multus' own client certificate, asked for with the kubelet's kubeconfig", Writer: "multus", Lifetimes: perNode("multus", multus), In: from414, Evidence: multus},
-		{Ref: file("/var/lib/ovn-ic/etc/ovnkube-node-certs/ovnkube-client-*.pem"), Role: Client, Owner: networkOwner, Doc: "ovnkube-node's own client certificate, asked for with the kubelet's kubeconfig; in 4.14 on the way from 4.13 below /etc/openvswitch/ovnkube-node-certs, and left over there", Writer: "ovnkube-node", Lifetimes: perNode("ovnkube-node", ovn), In: from414, Evidence: ovn},
-		whereabouts("multus-additional-cni-plugins", "at the start of its pod, and not again when that changes", Range{Component: network, To: Minor{4, 15}}),
-		whereabouts("multus-additional-cni-plugins and the DaemonSet whereabouts-token-watcher", "and, where a network uses whereabouts, again within a minute when that changes", since(network, Minor{4, 16})),
+		{Ref: file("/var/lib/ovn-ic/etc/ovnkube-node-certs/ovnkube-client-*.pem"), Role: Client, Owner: networkOwner, Doc: "ovnkube-node's own client certificate, asked for with the kubelet's kubeconfig", Writer: "ovnkube-node", Lifetimes: perNode("ovnkube-node", ovn), In: from414, Evidence: ovn},
+		whereabouts("multus-additional-cni-plugins", "at the start of its pod only", Range{Component: network, To: Minor{4, 15}}),
+		whereabouts("multus-additional-cni-plugins and the DaemonSet whereabouts-token-watcher", "and, where a network uses whereabouts, again when that changes", since(network, Minor{4, 16})),
 		{Ref: file("/etc/kubernetes/cni/net.d/multus.d/multus.kubeconfig"), Role: Kubeconfig, Owner: networkOwner, Writer: "multus", Doc: "multus' kubeconfig, made from the CA that pods trust, and again when that changes", In: Range{Component: network, To: Minor{4, 13}},
 			Evidence: Evidence{Verified, networkRepo + "bindata/network/multus @ release-4.12 28db40f16"}},
 	}
@@ -114,15 +111,14 @@ func nodeStaticPodPlaces() []Place {
 	}
 	all := Range{Component: etcd}
 	const trusted = "what etcd trusts; written with each new revision, and read at etcd's start"
-	const unread = ", as it was when that revision was installed; etcd reads those below etcd-certs" + cold
+	const unread = "; etcd reads those below etcd-certs instead" + cold
 	left := installed("etcd-certs/configmaps/*/ca-bundle.crt", CABundle, "what etcd trusted up to 4.16, left over: no component reads it", since(etcd, Minor{4, 17}))
 	left.Writer = noComponent
-	peers := installed("etcd-certs/secrets/etcd-all-certs/etcd-*.crt", Peer, "what etcd presents, for all nodes; written with each new revision, and read again for each connection; etcd-readyz serves it too, and reads it at its start", all)
-	peers.Source += "; pkg/cmd/readyz/readyz.go @ release-4.12 and 4.22"
+	peers := installed("etcd-certs/secrets/etcd-all-certs/etcd-*.crt", Peer, "what etcd presents, for all nodes; written with each new revision, and read again for each connection", all)
 	cloud := place("kube-controller-manager-pod-*/configmaps/cloud-config/ca-bundle.pem", CABundle, kcm, kcmOwner, "CAs with which kube-controller-manager verifies the cloud API: ConfigMap openshift-config-managed/kube-cloud-config"+cold)
 	cloud.In.To = Minor{4, 15}
 	cloud.Source = kcmRepo + "bindata/assets/kube-controller-manager/pod.yaml (AWS_CA_BUNDLE), vendor/github.com/openshift/library-go/pkg/operator/configobserver/cloudprovider/observe_cloudprovider.go @ release-4.12 c3c07bebb, 4.15 4c1078415; from 4.16 b3faac1f4 on that deletes the ConfigMap"
-	vault := place("kube-apiserver-pod-*/secrets/encryption-config/kms-plugin-configmap-*_ca-bundle.crt-*", CABundle, kas, kasOwner, "with which the KMS plugin beside kube-apiserver verifies Vault, where encryption by Vault is on (feature KMSEncryption, a preview): the Secret encryption-config"+cold)
+	vault := place("kube-apiserver-pod-*/secrets/encryption-config/kms-plugin-configmap-*_ca-bundle.crt-*", CABundle, kas, kasOwner, "with which the KMS plugin beside kube-apiserver verifies Vault (a preview): the Secret encryption-config"+cold)
 	vault.In = since(kas, Minor{4, 23})
 	vault.Evidence = Evidence{Derived, "openshift/cluster-kube-apiserver-operator vendored library-go pkg/operator/encryption/kms/pluginlifecycle, bindata/assets/kube-apiserver/pod.yaml @ release-4.23 and release-5.0 440392249"}
 	return []Place{
@@ -131,17 +127,17 @@ func nodeStaticPodPlaces() []Place {
 			Evidence: Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/kube-apiserver/node-kubeconfigs.yaml @ c813e820b"}},
 		place("kube-apiserver-certs/secrets/*-certkey/tls.crt", Serving, kas, kasOwner, "what kube-apiserver serves: the Secret of the same name"+hot),
 		place("kube-apiserver-certs/secrets/user-serving-cert-*/tls.crt", Serving, kas, "user", "what kube-apiserver serves for an administrator's names: the Secret of the same name"+hot),
-		place("kube-apiserver-certs/secrets/*-client*/tls.crt", Client, kas, kasOwner, "client certificates of kube-apiserver (aggregator-client, kubelet-client), of its container check-endpoints (check-endpoints-client-cert-key), and of the administrator's kubeconfig control-plane-node-kubeconfig beside it (control-plane-node-admin-client-cert-key): the Secret of the same name"+hot),
+		place("kube-apiserver-certs/secrets/*-client*/tls.crt", Client, kas, kasOwner, "client certificates of kube-apiserver, of its container check-endpoints, and of control-plane-node-kubeconfig: the Secret of the same name"+hot),
 		place("kube-apiserver-certs/configmaps/*/ca-bundle.crt", CABundle, kas, kasOwner, "what kube-apiserver trusts: the ConfigMap of the same name"+hot),
 		place("kube-apiserver-pod-*/secrets/*-certkey/tls.crt", Serving, kas, kasOwner, "what kube-apiserver serves: the Secret of the same name"+cold),
 		place("kube-apiserver-pod-*/secrets/*-client*/tls.crt", Client, kas, kasOwner, "what kube-apiserver presents as client: the Secret of the same name"+cold),
-		place("kube-apiserver-pod-*/configmaps/*/ca-bundle.crt", CABundle, kas, kasOwner, "what kube-apiserver trusts (etcd-serving-ca, kubelet-serving-ca), and with which the containers beside it verify kube-apiserver (kube-apiserver-server-ca): the ConfigMap of the same name"+cold),
+		place("kube-apiserver-pod-*/configmaps/*/ca-bundle.crt", CABundle, kas, kasOwner, "what kube-apiserver trusts, and with which containers beside it verify it: the ConfigMap of the same name"+cold),
 		place("kube-controller-manager-certs/secrets/csr-signer/tls.crt", Signer, kcm, kcmOwner, "with which kube-controller-manager signs certificate requests"+hot),
 		place("kube-controller-manager-certs/secrets/*-client-cert-key/tls.crt", Client, kcm, kcmOwner, "what kube-controller-manager presents as client: the Secret of the same name"+hot),
 		place("kube-controller-manager-certs/configmaps/*/ca-bundle.crt", CABundle, kcm, kcmOwner, "what kube-controller-manager trusts: the ConfigMap of the same name"+hot),
 		place("kube-controller-manager-pod-*/configmaps/*/ca-bundle.crt", CABundle, kcm, kcmOwner, "what kube-controller-manager trusts and publishes: the ConfigMap of the same name"+cold),
 		cloud,
-		place("kube-controller-manager-pod-*/secrets/serving-cert/tls.crt", Serving, kcm, kcmOwner, "served by kube-controller-manager on port 10257, and by cluster-policy-controller beside it: the Secret of the same name"+cold),
+		place("kube-controller-manager-pod-*/secrets/serving-cert/tls.crt", Serving, kcm, kcmOwner, "served by kube-controller-manager (port 10257) and cluster-policy-controller: the Secret of the same name"+cold),
 		place("kube-scheduler-certs/secrets/*-client-cert-key/tls.crt", Client, scheduler, schedulerOwner, "what kube-scheduler presents as client: the Secret of the same name"+hot),
 		place("kube-scheduler-pod-*/configmaps/*/ca-bundle.crt", CABundle, scheduler, schedulerOwner, "what kube-scheduler trusts: the ConfigMap of the same name"+cold),
 		place("kube-scheduler-pod-*/secrets/serving-cert/tls.crt", Serving, scheduler, schedulerOwner, "served by kube-scheduler on port 10259: the Secret of the same name"+cold),

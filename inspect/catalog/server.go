@@ -67,7 +67,7 @@ const (
 func allServers() []Server {
 	named := Evidence{Verified, "openshift/cluster-kube-apiserver-operator pkg/operator/configobservation/apiserver/observe_apiserver.go @ 0190df7c7, " +
 		"bindata/assets/config/defaultconfig.yaml (servingInfo.bindAddress) @ 02bf68752"}
-	const restart = "first {} verify api-int: who does not trust what the Secret holds loses its last way in with a restart. Where the file on NODE is the old one, too: the log of kube-apiserver-cert-syncer there says why; else restart that kube-apiserver alone, on the node: " +
+	const restart = "first {} verify api-int: who does not trust what the Secret holds loses its last way in with a restart. Where the file on NODE is the old one, see the log of kube-apiserver-cert-syncer there; else restart that kube-apiserver alone: " +
 		"crictl stop $(crictl ps -q --name '^kube-apiserver$')"
 	return append([]Server{
 		{

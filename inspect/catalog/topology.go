@@ -26,12 +26,12 @@ func Topologies() []Topology {
 		{Name: "SingleReplica", RestartAllowed: true, SingleAPIServer: true, Evidence: Evidence{Verified, api + "containers run outside of the kubelet's unit"}},
 		{Name: "HighlyAvailableArbiter", RestartAllowed: true, Evidence: Evidence{Derived, api + "containers run outside of the kubelet's unit"}},
 		{
-			Name: "DualReplica", Doc: "with two nodes and fencing, the kubelet is a resource of pacemaker and etcd is tied to it: a restart by systemd may stop etcd or fence the node",
-			Next:     "have pacemaker do it: pcs resource restart kubelet-clone NODE, one node after the other, with etcd healthy on both: etcd on that node is stopped and started with it",
+			Name: "DualReplica", Doc: "pacemaker runs the kubelet, and etcd is tied to it: a restart by systemd may stop etcd or fence the node",
+			Next:     "have pacemaker do it: pcs resource restart kubelet-clone NODE, one node after the other, with etcd healthy on both: etcd there is restarted, too",
 			Evidence: Evidence{Verified, api + "openshift/cluster-etcd-operator pkg/tnf/pkg/pcs/cluster.go and etcd.go (order and colocation of kubelet-clone and etcd-clone), pkg/tnf/after-setup @ release-4.19 to release-4.22; openshift/enhancements two-node-fencing/tnf.md"},
 		},
 		{
-			Name: "External", HostedComponents: []string{kas, kcm, scheduler, etcd}, Doc: "the control plane is hosted elsewhere: it has no such load balancer signer, and nodes get their kubeconfigs from who hosts it (HyperShift: from their NodePool)",
+			Name: "External", HostedComponents: []string{kas, kcm, scheduler, etcd}, Doc: "the control plane is hosted elsewhere: it has no such load balancer signer, and nodes get their kubeconfigs from who hosts it",
 			Next: "with HyperShift see the HostedCluster and its NodePools on the management cluster, else ask who hosts it", Evidence: Evidence{Derived, api + "openshift/hypershift"},
 		},
 	}
