@@ -166,6 +166,7 @@ type identity struct {
 	content *pki.Content
 	// Of a handshake: the address, and the name that who connects to it verifies.
 	server, name string
+	word         string      // the worker that alone was presented it: see wordOf
 	next         []*pki.Cert // what the place holds, where something else was shown
 }
 
