@@ -55,7 +55,7 @@ A kubeconfig that lacks the CA that signs api-int's certificate is critical: the
 			ID:    "api-trusted",
 			Title: "kubelets trust the certificate that the API server presents",
 			Doc: `For each node from which a TLS handshake with the server in its kubeconfigs was made: does the CA in each file verify the presented chain, for that name, at the node's time? Judged as the kubelet judges, never by names.
-Only commands that need it make handshakes (fix-api-int does); without one, there is no finding.`,
+Only commands that need it make handshakes (fix-api-int does); without one, there is no finding. Where verifying more of a worker's files than its kubelet's costs too much, a warning says that it is unknown.`,
 			Run: apiTrusted,
 		},
 		{

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/inspecttest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
@@ -333,4 +334,50 @@ func TestReportsOfManyCertificates(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestKubeconfigsOfAWorkerCostLittle: root on it makes copies, and chooses what is presented to it. What its kubelet
+// goes by is judged whatever it costs, and so is all on control plane nodes.
+func TestKubeconfigsOfAWorkerCostLittle(t *testing.T) {
+	t.Parallel()
+	const copies, field, server = 40, "clusters[0].cluster.certificate-authority-data", "api-int.example.com:6443"
+	until := inspecttest.Noon.AddDate(1, 0, 0)
+	chain := []*pki.Cert{{Fingerprint: numbered(0), DER: make([]byte, 1000), Subject: "CN=leaf", Issuer: "CN=X", PublicKey: "ECDSA P-256", NotAfter: until}}
+	for n := range 99 { // their keys are only said to be large
+		chain = append(chain, &pki.Cert{Fingerprint: numbered(n + 1), DER: make([]byte, 300), Subject: "CN=X", Issuer: "CN=X", PublicKey: "ECDSA P-521", IsCA: true, NotAfter: until})
+	}
+	var s inspect.Snapshot
+	for _, role := range []string{catalog.RoleMaster, catalog.RoleWorker} {
+		n := inspect.Node{Name: role, Via: "ssh", Role: role}
+		for i := range copies + 1 {
+			path := fmt.Sprintf("/etc/kubernetes/copies/%04d", i)
+			if i == copies {
+				path = catalog.KubeletKubeconfigs()[1]
+			}
+			n.Files = append(n.Files, inspect.NodeFile{Path: path, Mode: 0o600})
+			n.Kubeconfigs = append(n.Kubeconfigs, inspect.Kubeconfig{Path: path, Current: "a", Clusters: []inspect.KubeconfigCluster{{Name: "a", Server: "https://" + server, CAData: true, Field: field}}})
+			ca := &pki.Cert{Fingerprint: numbered(1000 + i), Subject: "CN=X", Issuer: "CN=X", PublicKey: "ECDSA P-521", IsCA: true, NotAfter: until}
+			s.Bundles = append(s.Bundles, inspect.Bundle{At: inspect.OnNode(&n, path), Content: &pki.Content{Certs: []*pki.Cert{ca}}})
+			s.Bundles[len(s.Bundles)-1].At.Field = field
+		}
+		s.Nodes = append(s.Nodes, n)
+		s.Served = append(s.Served, inspect.Served{Node: n.Name, Address: server, Name: "api-int.example.com", Chain: chain})
+	}
+	s.Sort()
+	unknown, refused := map[string]int{}, map[string]int{}
+	for _, f := range apiTrusted(inspect.NewFacts(s, inspecttest.Noon, 0)) {
+		for _, at := range f.At {
+			if strings.HasSuffix(f.Reason, ": trust in "+server+" is unknown") && f.Severity == assess.Warning {
+				unknown[at.Node]++
+			} else {
+				refused[at.Node]++
+			}
+			if at.Path == catalog.KubeletKubeconfigs()[1] && f.Severity != assess.Critical {
+				t.Errorf("the kubelet's own of %s: %s", at.Node, f.Reason)
+			}
+		}
+	}
+	if unknown[catalog.RoleMaster] != 0 || refused[catalog.RoleMaster] != copies+1 || refused[catalog.RoleWorker] > 4 || unknown[catalog.RoleWorker]+refused[catalog.RoleWorker] != copies+1 {
+		t.Errorf("unknown: %v, refused: %v", unknown, refused)
+	}
 }

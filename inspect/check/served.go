@@ -1,6 +1,7 @@
 package check
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,21 +19,34 @@ func apiTrusted(f *inspect.Facts) []assess.Finding {
 	type group struct {
 		message string
 		lacks   bool // nodes whose kubelet has no client certificate, which is another cause
+		costly  bool // unknown, because verifying it costs too much
 	}
 	found := map[group]*assess.Finding{}
 	var order []group
+	refusals := trust.NewRefusals(f)
 	for _, n := range nodesRead(f) {
+		if f.Over() {
+			return nil
+		}
 		lacks := f.LacksClient(n)
 		for _, k := range n.Kubeconfigs {
-			client, served, err := refusal(f, n, k)
+			client, served, seen := presentedTo(f, n, k)
+			if !seen {
+				continue
+			}
+			err := refusals.Of(client, served.Chain)
 			if err == nil {
 				continue
 			}
+			costly := errors.Is(err, pki.ErrCostly)
 			message := fmt.Sprintf("the CA in this file does not verify the certificate presented at %s: %s", client.Address, err)
+			if costly {
+				message = fmt.Sprintf("whether the CA in this file verifies the certificate presented at %s is unknown: %s", client.Address, err)
+			}
 			if len(served.Chain) > 0 {
 				message += fmt.Sprintf(" (%s, issued by %s)", inspect.CertName(served.Chain[0]), foreign.QuotedName(pki.CommonName(served.Chain[0].Issuer)))
 			}
-			g := group{message, lacks}
+			g := group{message, lacks, costly}
 			if found[g] == nil {
 				found[g] = &assess.Finding{Assessment: assess.Assessment{Severity: assess.Critical, Reason: client.Address, Evidence: message}}
 				order = append(order, g)
@@ -44,37 +58,49 @@ func apiTrusted(f *inspect.Facts) []assess.Finding {
 	for _, g := range order {
 		finding := *found[g]
 		of := func(at []pki.Location) assess.Assessment { return distrusting(f, finding.Assessment, at) }
+		if g.costly {
+			finding.Severity = assess.Warning
+			of = func(at []pki.Location) assess.Assessment { return trustUnknown(finding.Assessment, at) }
+		}
 		out = append(out, assess.Finding{Assessment: of(finding.At), At: finding.At, Of: of})
 	}
 	return out
 }
 
-// refusal is why the client of a kubeconfig refuses what its server presented; nil: it does not, or
-// that is not known.
-func refusal(f *inspect.Facts, n *inspect.Node, k inspect.Kubeconfig) (client trust.Client, served inspect.Served, err error) {
+// presentedTo is the client of a kubeconfig, and what its server presented to it; false where that is unknown, or
+// kubeconfig-sound speaks of the file.
+func presentedTo(f *inspect.Facts, n *inspect.Node, k inspect.Kubeconfig) (client trust.Client, served inspect.Served, seen bool) {
 	if c, ok := k.InUse(); !ok || !c.CAData || c.Masked || c.Insecure {
-		return client, served, nil // kubeconfig-sound speaks of these
+		return client, served, false
 	}
-	if client, err = trust.ClientOf(f, n, k); err != nil && client.Address == "" {
-		return client, served, nil
+	client, err := trust.ClientOf(f, n, k)
+	if err != nil && client.Address == "" {
+		return client, served, false
 	}
-	served, ok := client.Served()
-	if !ok {
-		return client, served, nil
-	}
-	return client, served, client.Refuses(served.Chain, f.Now)
+	served, seen = client.Served()
+	return client, served, seen
 }
 
 // distrustsAPI reports whether a kubeconfig of a node's kubelet does not verify what the API server
 // presented to it.
 func distrustsAPI(f *inspect.Facts, n *inspect.Node) bool {
+	own := inspect.KubeletSetupOf(f.Snapshot, n).Kubeconfigs()
 	return slices.ContainsFunc(n.Kubeconfigs, func(k inspect.Kubeconfig) bool {
-		if !slices.Contains(inspect.KubeletSetupOf(f.Snapshot, n).Kubeconfigs(), k.Path) {
+		if !slices.Contains(own, k.Path) {
 			return false
 		}
-		_, _, err := refusal(f, n, k)
-		return err != nil
+		own = slices.DeleteFunc(slices.Clone(own), func(path string) bool { return path == k.Path }) // each once
+		client, served, seen := presentedTo(f, n, k)
+		return seen && client.Refuses(served.Chain, f.Now) != nil
 	})
+}
+
+// trustUnknown finishes what is said of files of which verifying what the reason is presented at costs too much.
+func trustUnknown(a assess.Assessment, at []pki.Location) assess.Assessment {
+	a.Reason = subject(at) + ": trust in " + a.Reason + " is unknown"
+	a.Impact = "if it does not verify it: what starts or reconnects with this file fails"
+	a.Remediation = assess.Advise("look at what is presented there to the node, and at the CAs in the file: remove the file if nothing reads it")
+	return a
 }
 
 // mostNamed is how many nodes are in a command; with more of them, it is for all.

@@ -150,18 +150,108 @@ func ClientOf(facts facts, node *inspect.Node, file inspect.Kubeconfig) (Client,
 // Served is what its server presented to the node; false where no handshake saw it.
 func (c Client) Served() (inspect.Served, bool) { return c.facts.ServedTo(c.node.Name, c.Address) }
 
-// Refuses says why the client does not trust a chain, by the node's clock; nil: it does. Whoever
-// asks whether a kubeconfig on a node trusts its server asks here.
+// Refuses says why the client does not trust a chain, by the node's clock; nil: it does. Its answer is needed
+// whatever it costs; which certificate would do that the client skips is looked for where that costs little.
+// Who asks about all kubeconfigs of a node asks Refusals.
 func (c Client) Refuses(chain []*pki.Cert, now time.Time) error {
+	first := true
+	return c.refuses(chain, now, func(roots []*pki.Cert) bool {
+		free := first
+		first = false
+		return free || pki.Cost(chain, roots) <= pki.CostOfAnother
+	})
+}
+
+func (c Client) refuses(chain []*pki.Cert, now time.Time, pay func(roots []*pki.Cert) bool) error {
 	if c.file.Problem != "" {
 		return errors.New(c.file.Problem)
 	}
 	roots, skipped := c.facts.Loaded(c.node.Name, c.file)
-	needed, _, err := pki.Refuses(roots, skipped, chain,
-		func([]*pki.Cert) bool { return true }, // its answer is needed whatever it costs
+	needed, _, err := pki.Refuses(roots, skipped, chain, pay,
 		func(roots []*pki.Cert) error { return pki.Verify(chain, roots, c.Name, c.node.Time(now)) })
 	if needed != nil {
 		return fmt.Errorf("%w; %s", err, needed)
 	}
 	return err
+}
+
+// Refusals says why clients refuse what is presented to them, each answer once. Root on a worker writes its
+// kubeconfigs and what is presented to it: a worker pays for all but those of its kubelet.
+type Refusals struct {
+	f     *inspect.Facts
+	known map[refusal]error
+	left  map[string]int             // what may be verified yet for each worker
+	own   map[string]map[string]bool // by node: the paths of its kubelet's kubeconfigs, each asked about once
+}
+
+// refusal is what an answer depends on, and who pays for it.
+type refusal struct {
+	payer, roots, skipped, chain, name, problem string
+	at                                          int64
+}
+
+// costsOfCopies is what a worker's kubeconfigs may cost beside those of its kubelet, beyond what ordinary chains
+// do: 1.5 s.
+const costsOfCopies = 100_000
+
+// NewRefusals begins with no answers.
+func NewRefusals(f *inspect.Facts) *Refusals {
+	return &Refusals{f: f, known: map[refusal]error{}, left: map[string]int{}, own: map[string]map[string]bool{}}
+}
+
+// Of is Client.Refuses by the time of the facts; pki.ErrCostly where the client's node may have no more verified.
+func (r *Refusals) Of(c Client, chain []*pki.Cert) error {
+	payer := r.payer(c)
+	roots, skipped := r.f.Loaded(c.node.Name, c.file)
+	key := refusal{payer, chainKey(roots), skippedKey(skipped), chainKey(chain), c.Name, c.file.Problem, c.node.Time(r.f.Now).UnixNano()}
+	if err, ok := r.known[key]; ok {
+		return err
+	}
+	var err error
+	if payer == "" {
+		err = c.Refuses(chain, r.f.Now)
+	} else {
+		err = c.refuses(chain, r.f.Now, func(roots []*pki.Cert) bool { return r.pay(payer, pki.Cost(chain, roots)-pki.CostOrdinary) })
+	}
+	r.known[key] = err
+	return err
+}
+
+// payer is the worker that pays for an answer; empty: it is needed whatever it costs.
+func (r *Refusals) payer(c Client) string {
+	by := r.f.WrittenIn(inspect.OnNode(c.node, c.file.Path))
+	if !inspect.PaidByNode(by) {
+		return ""
+	}
+	own, ok := r.own[by]
+	if !ok {
+		own = map[string]bool{c.node.Kubelet.Kubeconfig: true, c.node.Kubelet.BootstrapConfig: true}
+		for _, path := range inspect.KubeletSetupOf(r.f.Snapshot, c.node).Kubeconfigs() {
+			own[path] = true
+		}
+		r.own[by], r.left[by] = own, costsOfCopies
+	}
+	if own[c.file.Path] {
+		delete(own, c.file.Path) // a worker may say that it has several at one path
+		return ""
+	}
+	return by
+}
+
+func (r *Refusals) pay(payer string, cost int) bool {
+	if cost = max(cost, 0); cost > r.left[payer] {
+		return false
+	}
+	r.left[payer] -= cost
+	return true
+}
+
+// skippedKey tells what clients skip apart.
+func skippedKey(skipped []pki.Skipped) string {
+	var key strings.Builder
+	for _, s := range skipped {
+		key.Write(s.Fingerprint[:])
+		key.WriteString(s.Reason + "\x00")
+	}
+	return key.String()
 }

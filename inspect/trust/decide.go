@@ -120,11 +120,11 @@ func (j *judge) afford(c *Claim, chain []*pki.Cert) bool {
 
 // payTenant reports whether claims about a tenant may have so much verified, and takes it.
 func (j *judge) payTenant(tenant string, cost int) bool {
-	if cost > j.costs || j.spent[tenant]+cost > costsOfTenant {
+	if cost > j.costs || j.spentByTenant[tenant]+cost > costsOfTenant {
 		return false
 	}
 	j.costs -= cost
-	j.spent[tenant] += cost
+	j.spentByTenant[tenant] += cost
 	return true
 }
 
@@ -162,10 +162,10 @@ func (j *judge) charge(worker string, cost int) bool {
 	if worker == "" || cost <= 0 {
 		return true
 	}
-	if j.spent[worker]+cost > costsOfWorker {
+	if j.spentByWorker[worker]+cost > costsOfWorker {
 		return false
 	}
-	j.spent[worker] += cost
+	j.spentByWorker[worker] += cost
 	return true
 }
 

@@ -38,7 +38,7 @@ func (j *judge) servedByMasters(stored []identity) []identity {
 				continue
 			}
 			if i := of(node); i.chain == nil {
-				i.chain, i.server = v.Chain, v.Address
+				i.chain, i.server, i.word = v.Chain, v.Address, wordOf(j.f, v)
 			}
 		}
 	}
@@ -65,6 +65,20 @@ func (j *judge) servedByMasters(stored []identity) []identity {
 		return nil // which is said once
 	}
 	return out
+}
+
+// wordOf is the worker whose word alone it is that a control plane node presents a chain: root on it chooses what
+// is presented to it. Empty: a node that may be one of the control plane was presented the same, or a second worker.
+func wordOf(f *inspect.Facts, v inspect.Served) string {
+	if v.Of == "" || v.Node == "" || len(v.Chain) == 0 || f.MayBeMaster(v.Node) {
+		return ""
+	}
+	for _, other := range f.Snapshot.Served {
+		if other.Of == v.Of && other.Node != v.Node && other.Server == v.Server && len(other.Chain) > 0 && other.Chain[0].Fingerprint == v.Chain[0].Fingerprint {
+			return ""
+		}
+	}
+	return v.Node
 }
 
 // ofControlPlane leaves out the files of workers: the cluster's CA signs on control plane nodes.
@@ -99,7 +113,15 @@ func (j *judge) otherServers(c *Claim, owner string, presented []identity) {
 		other.Chain, other.Server, other.Status, other.Reason, other.Missing, other.From, other.NextUnknown = chain, server, assess.Pass, "", nil, time.Time{}, false
 		j.decide(&other)
 		if j.elsewhere(&other, owner, s); assess.WorstFirst(other.Status, c.Status) < 0 {
-			other.Reason = "by " + s.node + ", one of the control plane nodes: " + other.Reason
+			by := "by " + s.node + ", one of the control plane nodes"
+			if s.word != "" && s.word != c.Node {
+				other.Status, other.Missing, other.From = assess.Unknown, nil, time.Time{}
+				by += ", as " + s.word + " alone was presented"
+			}
+			if assess.WorstFirst(other.Status, c.Status) >= 0 {
+				return
+			}
+			other.Reason = by + ": " + other.Reason
 			*c = other
 		}
 	}
@@ -109,8 +131,8 @@ func (j *judge) otherServers(c *Claim, owner string, presented []identity) {
 		}
 	}
 	for _, v := range j.servedBy(catalog.ListenerAPIServer) {
-		if v.Name == c.VerifiedName {
-			also(v.Chain, v.Address, identity{node: v.Of})
+		if v.Name == c.VerifiedName && len(v.Chain) > 0 && v.Chain[0].Fingerprint != met {
+			also(v.Chain, v.Address, identity{node: v.Of, word: wordOf(j.f, v)})
 		}
 	}
 	for _, s := range presented {

@@ -178,6 +178,9 @@ func (j *restart) elsewhere(client Client, roots []*pki.Cert) string {
 		}
 		if err != nil {
 			if v.Of != "" {
+				if word := wordOf(j.f, v); word != "" && word != j.n.Name {
+					return "the certificate that " + v.Of + " presents, as " + word + " alone was presented: " + err.Error()
+				}
 				return "the certificate that " + v.Of + " presents: " + err.Error()
 			}
 			return "the certificate that was presented to " + cmp.Or(v.Node, "another client") + " there: " + err.Error()

@@ -134,15 +134,17 @@ type judge struct {
 	index   index
 	// compared is how often stores of tenants were: see mostCompared.
 	compared int
-	costs    int            // what claims about tenants may still cost
-	decoys   int            // what trying tenants' CAs for the platform's claims may
-	spent    map[string]int // what claims about each worker's files, or each tenant, have cost
+	costs    int // what claims about tenants may still cost
+	decoys   int // what trying tenants' CAs for the platform's claims may
+	// What claims have cost: about each worker's files, and about each tenant's. A tenant may call its
+	// namespace as it likes.
+	spentByWorker, spentByTenant map[string]int
 	// processesCut are nodes of which some processes were not looked at.
 	processesCut map[string]bool
 }
 
 func newJudge(f *inspect.Facts) *judge {
-	return &judge{f: f, serviceCalls: sync.OnceValue(f.ServiceCalls), over: func() bool { return false }, costs: min(costsAtLeast+pki.CostOrdinary*len(f.Certs), costsAtMost), decoys: costsAtLeast, spent: map[string]int{}, processesCut: f.Snapshot.ProcessesCut()}
+	return &judge{f: f, serviceCalls: sync.OnceValue(f.ServiceCalls), over: func() bool { return false }, costs: min(costsAtLeast+pki.CostOrdinary*len(f.Certs), costsAtMost), decoys: costsAtLeast, spentByWorker: map[string]int{}, spentByTenant: map[string]int{}, processesCut: f.Snapshot.ProcessesCut()}
 }
 
 // anchors are trust anchors that some places hold alike.
@@ -164,6 +166,7 @@ type identity struct {
 	content *pki.Content
 	// Of a handshake: the address, and the name that who connects to it verifies.
 	server, name string
+	word         string      // the worker that alone was presented it: see wordOf
 	next         []*pki.Cert // what the place holds, where something else was shown
 }
 

@@ -91,10 +91,11 @@ func sameCerts(a, b []*pki.Cert) bool {
 }
 
 // oldest is when the oldest of the CAs was made that verify a chain: with it, no other is
-// wanted.
+// wanted. Root on a worker chooses the chain and the CAs: those with which it costs much are left out.
 func oldest(chain []*pki.Cert, cas []*pki.Cert, name string, now time.Time) (at time.Time, known bool) {
 	for _, ca := range cas {
-		if (!known || ca.NotBefore.Before(at)) && pki.Verify(chain, []*pki.Cert{ca}, name, now) == nil {
+		one := []*pki.Cert{ca}
+		if (!known || ca.NotBefore.Before(at)) && pki.Cost(chain, one) <= pki.CostOfAnother && pki.Verify(chain, one, name, now) == nil {
 			at, known = ca.NotBefore, true
 		}
 	}

@@ -74,3 +74,22 @@ func TestCostlyChainsShownToOneNodeRestartNothingElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// TestACostlyChainIsNotVerifiedForEachCA: root on a worker chooses both.
+func TestACostlyChainIsNotVerifiedForEachCA(t *testing.T) {
+	t.Parallel()
+	sc, from, until := pki.NewScanner(), remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour)
+	signer := pkitest.NewCA("signer", from, until)
+	cas := pki.LoadedPEM(sc, signer.CertPEM)
+	for large, want := range map[int]bool{0: true, 100: false} {
+		chain := pki.LoadedPEM(sc, signer.Issue("x", from, until, pkitest.DNS("x")).CertPEM)
+		for i := range large { // a key that is only said to be large costs nothing here
+			one := *cas[0]
+			one.Fingerprint, one.PublicKey = pki.FingerprintOf([]byte{byte(i)}), "RSA 8192"
+			chain = append(chain, &one)
+		}
+		if _, known := oldest(chain, cas, "x", remediatetest.TestNow); known != want {
+			t.Errorf("%d large keys: verified: %t", large, known)
+		}
+	}
+}
