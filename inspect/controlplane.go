@@ -113,6 +113,24 @@ func (m *ControlPlaneStatus) Gap(resources ...string) (Gap, bool) {
 	return m.Gaps[i], true
 }
 
+// StaticPodNodes are the nodes on which operators put the control plane's static pods, by name; none where no operator
+// does, or one could not be read.
+func (m *ControlPlaneStatus) StaticPodNodes() []string {
+	for _, row := range catalog.ControlPlaneResources() {
+		if _, gap := m.Gap(row.Resource()); gap && row.Reports == catalog.ReportsStaticPods {
+			return nil
+		}
+	}
+	var nodes []string
+	for _, s := range m.StaticPods {
+		for _, at := range s.Masters {
+			nodes = append(nodes, at.Node)
+		}
+	}
+	slices.Sort(nodes)
+	return slices.Compact(nodes)
+}
+
 // Node returns a node of the cluster.
 func (m *ControlPlaneStatus) Node(name string) (NodeState, bool) {
 	i := slices.IndexFunc(m.Nodes, func(n NodeState) bool { return n.Name == name })

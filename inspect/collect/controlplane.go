@@ -112,6 +112,25 @@ func (c *Cluster) ControlPlaneStatus(ctx context.Context) *inspect.ControlPlaneS
 	return m
 }
 
+// StaticPodNodes asks operators alone on which nodes they put the control plane's static pods.
+func (c *Cluster) StaticPodNodes(ctx context.Context) []string {
+	m := &inspect.ControlPlaneStatus{}
+	for _, row := range catalog.ControlPlaneResources() {
+		if row.Reports != catalog.ReportsStaticPods {
+			continue
+		}
+		found, err := c.moving(ctx, row)
+		if err != nil {
+			return nil
+		}
+		for i := range found {
+			addStatus(m, row, &found[i])
+		}
+	}
+	m.MarkForeign()
+	return m.StaticPodNodes()
+}
+
 func namespaceOf(path string) string {
 	_, rest, ok := strings.Cut(path, "/namespaces/")
 	if !ok {

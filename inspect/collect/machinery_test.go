@@ -3,6 +3,7 @@ package collect
 import (
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -39,6 +40,11 @@ func movingObjects() map[string]string {
 
 func machineryOf(t *testing.T, forbidden ...string) *inspect.ControlPlaneStatus {
 	t.Helper()
+	return movingCluster(t, forbidden...).ControlPlaneStatus(t.Context())
+}
+
+func movingCluster(t *testing.T, forbidden ...string) *Cluster {
+	t.Helper()
 	objects := movingObjects()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		items, ok := objects[r.URL.Path]
@@ -63,7 +69,21 @@ func machineryOf(t *testing.T, forbidden ...string) *inspect.ControlPlaneStatus 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return (&Cluster{REST: client, Scanner: pki.NewScanner()}).ControlPlaneStatus(t.Context())
+	return &Cluster{REST: client, Scanner: pki.NewScanner()}
+}
+
+// TestStaticPodNodes: where one operator could not be asked, another's nodes may not be all of them.
+func TestStaticPodNodes(t *testing.T) {
+	t.Parallel()
+	for forbidden, want := range map[string][]string{"": {"master-0"}, "etcds": nil, "machinehealthchecks": {"master-0"}} {
+		c := movingCluster(t, forbidden)
+		if got := c.StaticPodNodes(t.Context()); !slices.Equal(got, want) {
+			t.Errorf("without %q: %q, want %q", forbidden, got, want)
+		}
+		if got := c.ControlPlaneStatus(t.Context()).StaticPodNodes(); !slices.Equal(got, want) {
+			t.Errorf("without %q, of the status: %q, want %q", forbidden, got, want)
+		}
+	}
 }
 
 func TestMachinery(t *testing.T) {

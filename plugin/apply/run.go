@@ -302,7 +302,7 @@ func (a *Execution) Apply(ctx context.Context, p *remediate.Plan, j *remediate.J
 	defer done()
 	r := remediate.Runner{Env: env, Journal: j, Observe: f.observe}
 	if conn := a.Session.Conn; conn != nil {
-		r.Gate = &preflight.RecheckGate{Snapshot: p.Basis, ControlPlane: conn.Cluster.ControlPlaneStatus, StaticPods: conn.Cluster.StaticPods, Accept: a.Recheck.Accept, Only: a.Recheck.Only, Print: func(text string) { a.Printf("    %s\n", ui.Clean(text)) }}
+		r.Gate = &preflight.RecheckGate{Snapshot: p.Basis, Planned: NodesOf(p), ControlPlane: conn.Cluster.ControlPlaneStatus, StaticPods: conn.Cluster.StaticPods, Accept: a.Recheck.Accept, Only: a.Recheck.Only, Print: func(text string) { a.Printf("    %s\n", ui.Clean(text)) }}
 	}
 	return r.Run(ctx, p)
 }

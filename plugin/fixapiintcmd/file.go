@@ -87,6 +87,9 @@ func (o *repairOptions) inFile(ctx context.Context) (s inspect.Snapshot, fix api
 	}
 	if s.Status != nil {
 		fix.Since = s.Status.Published
+		if s.Status.ControlPlane != nil {
+			fix.StaticPodNodes = s.Status.ControlPlane.StaticPodNodes()
+		}
 	}
 	if o.source.file != "" {
 		fix.CASource = "--ca-file " + o.source.file

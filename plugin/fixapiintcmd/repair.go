@@ -93,7 +93,7 @@ func (o *repairOptions) repair(ctx context.Context, w *apply.Session, given []by
 		fix.Nodes = w.Names()
 		return fix, o.findCA(ctx, w, given, &fix)
 	}
-	fix.APIServers = w.Conn.APIServerNodes(ctx)
+	fix.APIServers, fix.StaticPodNodes = w.Conn.APIServerNodes(ctx), w.Conn.Cluster.StaticPodNodes(ctx)
 	workers := func(wave string) bool { return wave != remediate.WaveMasters && wave != remediate.WaveControlPlane }
 	if len(fix.Order.Only) > 0 && !slices.ContainsFunc(fix.Order.Only, workers) && fix.APIServers != nil { // else it is the nodes' files that tell
 		w.Filter(func(n collect.NodeObject) bool {

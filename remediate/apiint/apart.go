@@ -41,13 +41,24 @@ func (a Repair) setApart(p *remediate.Plan) (more bool) {
 	return more
 }
 
-// operated reports whether an operator says on which nodes kube-apiserver runs, and this is none of them.
-func (a Repair) operated(node string) bool {
-	if a.FollowUp.RootCA == nil || !a.FollowUp.RootCA.Planned.Operator {
-		return false
+// knownWorker reports whether more than its own kubelet and root say that a node runs no kube-apiserver: operators
+// do, by where they put static pods, or on a plain cluster the labels, if a control plane node has one.
+func (a Repair) knownWorker(snapshot inspect.Snapshot, node string) bool {
+	if operated := a.operated(); len(operated) > 0 {
+		return !slices.Contains(operated, node)
 	}
-	masters := a.FollowUp.RootCA.Planned.Masters
-	return len(masters) > 0 && !slices.ContainsFunc(masters, func(m inspect.Revision) bool { return m.Node == node })
+	return !inspect.HasOperators(snapshot) && slices.ContainsFunc(snapshot.AllNodes(), func(n inspect.Node) bool { return n.Role == catalog.RoleMaster })
+}
+
+// operated are the nodes on which operators put the control plane's static pods.
+func (a Repair) operated() []string {
+	nodes := slices.Clone(a.StaticPodNodes)
+	if a.FollowUp.RootCA != nil {
+		for _, m := range a.FollowUp.RootCA.Planned.Masters {
+			nodes = append(nodes, m.Node)
+		}
+	}
+	return nodes
 }
 
 // presentedApart reports whether a node is a worker, and the CA is the right one for another node: the

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
 )
@@ -77,29 +79,71 @@ func TestWhatOneWorkerHasStopsNoOther(t *testing.T) {
 	}
 }
 
-// TestWhatAWorkerHasOfAnAPIServerStopsNoOther where the operator says which nodes have one: root there writes files,
-// and its kubelet a pod.
+// TestWhatAWorkerHasOfAnAPIServerStopsNoOther where operators, or else labels of a plain cluster, say which nodes have
+// one: root there writes files, and its kubelet a pod.
 func TestWhatAWorkerHasOfAnAPIServerStopsNoOther(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(f *remediatetest.Fixture, fix *Repair){
+	has := map[string]func(f *remediatetest.Fixture, fix *Repair){
 		"a file": func(f *remediatetest.Fixture, _ *Repair) {
 			f.Pem("worker-1", "/etc/kubernetes/pki/apiserver.crt", f.Young.CertPEM)
 		},
 		"a pod": func(_ *remediatetest.Fixture, fix *Repair) { fix.APIServers = []string{"master-0", "worker-1"} },
+	}
+	for of, cluster := range map[string]struct {
+		plain, left bool // worker-1 is left out
+		knows       func(f *remediatetest.Fixture, fix *Repair)
+	}{
+		"the rollout": {false, true, func(_ *remediatetest.Fixture, fix *Repair) {
+			fix.FollowUp.RootCA = &action.AwaitRootCA{Planned: inspect.Rollout{Operator: true, Masters: []inspect.Revision{{Node: "master-0"}}}}
+		}},
+		"operators, and no rollout is waited for": {false, true, func(f *remediatetest.Fixture, fix *Repair) {
+			f.Right("master-0")
+			fix.Order.Only, fix.StaticPodNodes = []string{remediate.WaveWorkers}, []string{"master-0"}
+		}},
+		"an operator that puts one there": {false, false, func(_ *remediatetest.Fixture, fix *Repair) {
+			fix.StaticPodNodes = []string{"master-0", "worker-1"}
+		}},
+		"operators that did not say": {false, false, func(*remediatetest.Fixture, *Repair) {}},
+		"labels of a plain cluster":  {true, true, func(*remediatetest.Fixture, *Repair) {}},
+		"a plain cluster without labels of control plane nodes": {true, false, func(f *remediatetest.Fixture, _ *Repair) {
+			f.Nodes[0].Role = catalog.RoleWorker
+		}},
 	} {
-		f := remediatetest.NewCluster("master-0 worker-0 worker-1")
-		fix := wholeOf(f)
-		change(f, &fix)
-		fix.FollowUp.RootCA = &action.AwaitRootCA{Planned: inspect.Rollout{Operator: true, Masters: []inspect.Revision{{Node: "master-0"}}}}
-		p, err := fix.Plan("run-1", f.Snapshot, remediatetest.TestNow)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		steps := remediatetest.StepsOf(p)
-		its := slices.ContainsFunc(steps, func(s string) bool { return strings.Contains(s, "worker-1") })
-		if len(p.Unknown) != 1 || p.Unknown[0].Node != "worker-1" || p.Unknown[0].Name != "node-role" || its || !slices.Contains(steps, "restart worker-0:kubelet.service") {
-			t.Errorf("%s: left out %+v, steps %q", name, p.Unknown, steps)
+		for name, change := range has {
+			name = of + ", " + name
+			f := remediatetest.NewCluster("master-0 worker-0 worker-1")
+			if cluster.plain {
+				f = plainCluster("master-0", "worker-0", "worker-1")
+			}
+			fix := wholeOf(f)
+			cluster.knows(f, &fix)
+			change(f, &fix)
+			p, err := fix.Plan("run-1", f.Snapshot, remediatetest.TestNow)
+			if !cluster.left {
+				if err == nil || !strings.Contains(err.Error(), "node-role on ") {
+					t.Errorf("%s: %v", name, err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			steps := remediatetest.StepsOf(p)
+			its := slices.ContainsFunc(steps, func(s string) bool { return strings.Contains(s, "worker-1") })
+			if len(p.Unknown) != 1 || p.Unknown[0].Node != "worker-1" || p.Unknown[0].Name != "node-role" || its || !slices.Contains(steps, "restart worker-0:kubelet.service") {
+				t.Errorf("%s: left out %+v, steps %q", name, p.Unknown, steps)
+			}
 		}
 	}
+}
+
+// plainCluster is one of kubeadm with the API's labels: the first node is its control plane.
+func plainCluster(names ...string) *remediatetest.Fixture {
+	f := remediatetest.KubeadmFixture(names...)
+	for i := range f.Nodes {
+		f.Nodes[i].Role, f.Nodes[i].Ready = catalog.RoleWorker, "True"
+	}
+	f.Nodes[0].Role = catalog.RoleMaster
+	return f
 }

@@ -37,6 +37,9 @@ type Repair struct {
 	// APIServers are the nodes of which the API has a kube-apiserver's pod, whatever their
 	// labels say; nil: not known.
 	APIServers []string
+	// StaticPodNodes are those on which operators put the control plane's static pods; empty: not known,
+	// or no operator does.
+	StaticPodNodes []string
 	// Deleting are how many pods of a node are marked for deletion; nil: not known.
 	Deleting map[string]int
 	// ApproveCSRs approves what restarted kubelets ask for, where it matches them.

@@ -105,7 +105,7 @@ func TestMastersWithoutTheirLabel(t *testing.T) {
 		}, "worker-0", "files of a kube-apiserver"},
 		{"an operator does", func(_ *remediatetest.Fixture, fix *Repair) {
 			fix.FollowUp.RootCA = &action.AwaitRootCA{Planned: inspect.Rollout{Operator: true, Masters: []inspect.Revision{{Node: "worker-0"}}}}
-		}, "worker-0", "rolls out static pods to it"},
+		}, "worker-0", "puts the control plane's static pods on it"},
 		{"its pod tells, though nobody can get there", func(f *remediatetest.Fixture, fix *Repair) {
 			fix.APIServers = []string{"master-0", "worker-0"}
 			f.Unread("worker-0")

@@ -31,7 +31,7 @@ func (a Repair) all(d *remediate.Draft) error {
 				next += fmt.Sprintf("; no control plane node any more: move what is left of one out of the way there, %s", path.Dir(left))
 			}
 			r := &remediate.Refusal{Name: "node-role", Node: n.Name, Reason: "it has no label of control plane nodes, and " + why, Next: next}
-			if !a.operated(n.Name) {
+			if !a.knownWorker(d.Snapshot, n.Name) {
 				return r
 			}
 			d.Plan.Unknown = append(d.Plan.Unknown, r) // its own kubelet and root say so
@@ -84,8 +84,8 @@ func (a Repair) unlabelled(snapshot inspect.Snapshot, n *inspect.Node) string {
 	if file := inspect.APIServerFile(snapshot, n.Name); file != "" {
 		return "files of a kube-apiserver are on it: " + file
 	}
-	if a.FollowUp.RootCA != nil && slices.ContainsFunc(a.FollowUp.RootCA.Planned.Masters, func(m inspect.Revision) bool { return m.Node == n.Name }) {
-		return "kube-controller-manager's operator rolls out static pods to it"
+	if slices.Contains(a.operated(), n.Name) {
+		return "an operator puts the control plane's static pods on it"
 	}
 	return ""
 }

@@ -19,6 +19,9 @@ import (
 func TestAskedAgain(t *testing.T) {
 	t.Parallel()
 	plain := remediatetest.KubeadmFixture("master-1").Snapshot
+	withFiles := remediatetest.KubeadmFixture("master-1", "worker-0")
+	withFiles.Pem("worker-0", "/etc/kubernetes/pki/apiserver.crt", withFiles.Young.CertPEM)
+	bare := withFiles.Snapshot
 	for _, c := range []struct {
 		name    string
 		begins  func(m *inspect.ControlPlaneStatus)
@@ -40,6 +43,8 @@ func TestAskedAgain(t *testing.T) {
 		{"one that does not", remediatetest.WithoutOperators, 1000, &RecheckGate{Snapshot: plain, StaticPods: unready(1000)}, StaticPodsSettled, action.RolloutTime},
 		{"one that does not, which was accepted", remediatetest.WithoutOperators, 1000, &RecheckGate{Snapshot: plain, StaticPods: unready(1000), Accept: []string{StaticPodsSettled}}, "", 0},
 		{"an undo there", remediatetest.WithoutOperators, 1000, &RecheckGate{Snapshot: plain, StaticPods: unready(1000), Only: []string{StaticPodsSettled}}, StaticPodsSettled, action.RolloutTime},
+		{"one of a node without a label, which is another wave's", remediatetest.WithoutOperators, 1000, &RecheckGate{Snapshot: bare, Planned: []string{"worker-0"}, StaticPods: unreadyOn("worker-0", 1000)}, StaticPodsSettled, action.RolloutTime},
+		{"one of such a node that was left out", remediatetest.WithoutOperators, 1000, &RecheckGate{Snapshot: bare, StaticPods: unreadyOn("worker-0", 1000)}, "", 0},
 		{"static pods that were not asked for", remediatetest.WithoutOperators, 1000, &RecheckGate{Snapshot: plain}, StaticPodsSettled, action.RolloutTime},
 	} {
 		found := 0
@@ -72,13 +77,15 @@ func TestAskedAgain(t *testing.T) {
 	}
 }
 
-// unready reads a static pod of master-1 that is not ready when it is first asked for, so
+func unready(times int) func(context.Context) *inspect.PodList { return unreadyOn("master-1", times) }
+
+// unreadyOn reads a static pod of a node that is not ready when it is first asked for, so
 // many times.
-func unready(times int) func(context.Context) *inspect.PodList {
+func unreadyOn(node string, times int) func(context.Context) *inspect.PodList {
 	asked := 0
 	return func(context.Context) *inspect.PodList {
 		asked++
-		return &inspect.PodList{Pods: []inspect.Pod{{Namespace: "kube-system", Name: "kube-apiserver-master-1", Node: "master-1", OwnerKind: "Node", OwnerName: "master-1", Phase: "Running", Ready: asked > times}}}
+		return &inspect.PodList{Pods: []inspect.Pod{{Namespace: "kube-system", Name: "kube-apiserver-" + node, Node: node, OwnerKind: "Node", OwnerName: node, Phase: "Running", Ready: asked > times}}}
 	}
 }
 

@@ -21,6 +21,12 @@ func plainChecks() []preflightCheck {
 	}
 }
 
+// labelled reports whether it is a plain cluster where a node has the label of control plane nodes,
+// which no kubelet may give to its node or take from it.
+func (p Preflight) labelled() bool {
+	return !p.hasOperators() && slices.ContainsFunc(p.ControlPlane.Nodes, func(n inspect.NodeState) bool { return n.Master })
+}
+
 // serversShow holds the CAs against every kube-apiserver: behind a balancer, one that
 // presents another certificate would lose kubelets now and then.
 func (p Preflight) serversShow() Result {

@@ -50,6 +50,35 @@ func TestPreflightOfPlainClusters(t *testing.T) {
 			p.Snapshot = f.Snapshot
 			p.StaticPods.Pods = append(p.StaticPods.Pods, pod("etcd-worker-0", "worker-0", false))
 		}},
+		"etcd of a worker that is not to be changed, and was not read": {"etcd-healthy", catalog.Yes, "no control plane nodes: etcd-worker-9", func(p *Preflight, _ *remediatetest.Fixture) {
+			p.ControlPlane.Nodes = append(p.ControlPlane.Nodes, inspect.NodeState{Name: "worker-9", Ready: "True"})
+			p.StaticPods.Pods = append(p.StaticPods.Pods, pod("etcd-worker-9", "worker-9", false))
+		}},
+		"a static pod of a worker that is not to be changed, with a kube-apiserver's files": {"static-pods-settled", catalog.Yes, "no control plane nodes: x-worker-0", func(p *Preflight, f *remediatetest.Fixture) {
+			p.Nodes, p.ControlPlane.Nodes[3].Ready = []string{"master-0"}, "True"
+			f.Pem("worker-0", "/etc/kubernetes/pki/apiserver.crt", f.Young.CertPEM)
+			p.Snapshot = f.Snapshot
+			p.StaticPods.Pods = append(p.StaticPods.Pods, pod("x-worker-0", "worker-0", false))
+		}},
+		"what a worker presents that is not to be changed, with a kube-apiserver's files": {ServerSide, catalog.Yes, "worker-0", func(p *Preflight, f *remediatetest.Fixture) {
+			p.Nodes = []string{"master-0"}
+			f.Pem("worker-0", "/etc/kubernetes/pki/apiserver.crt", f.Young.CertPEM)
+			leaf := f.Old.Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.APIIntHost))
+			p.CA, p.Snapshot = p.CA[:1], f.Snapshot
+			p.Snapshot.Served = append(p.Snapshot.Served, inspect.Served{Of: "worker-0", Address: "10.0.0.9:6443", Name: remediatetest.APIIntHost, Server: catalog.ListenerAPIServer, Chain: pki.LoadedPEM(f.Sc, leaf.CertPEM)})
+		}},
+		"etcd of a node that is not to be changed, where no node has a label": {"etcd-healthy", catalog.No, "etcd-worker-9 on worker-9 is not ready", func(p *Preflight, f *remediatetest.Fixture) {
+			for i := range p.ControlPlane.Nodes {
+				p.ControlPlane.Nodes[i].Master = false
+			}
+			f.Pem("master-0", "/etc/kubernetes/pki/apiserver.crt", f.Young.CertPEM)
+			p.Snapshot = f.Snapshot
+			p.ControlPlane.Nodes = append(p.ControlPlane.Nodes, inspect.NodeState{Name: "worker-9", Ready: "True"})
+			p.StaticPods.Pods = append(p.StaticPods.Pods, pod("etcd-worker-9", "worker-9", false))
+		}},
+		"etcd of a node that is gone": {"etcd-healthy", catalog.No, "etcd-worker-9 on worker-9 is not ready", func(p *Preflight, _ *remediatetest.Fixture) {
+			p.StaticPods.Pods = append(p.StaticPods.Pods, pod("etcd-worker-9", "worker-9", false))
+		}},
 		"etcd of a master that is Ready": {"etcd-healthy", catalog.No, "etcd-master-0 on master-0 is not ready", func(p *Preflight, _ *remediatetest.Fixture) {
 			p.StaticPods.Pods[0].Ready = false
 		}},

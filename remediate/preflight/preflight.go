@@ -22,6 +22,7 @@ type Preflight struct {
 	Snapshot     inspect.Snapshot
 	ControlPlane *inspect.ControlPlaneStatus // nil: no API server could be asked
 	Nodes        []string                    // whose kubelets are to be restarted
+	Planned      []string                    // all nodes of the plan, where Nodes are a part of it
 	Now          time.Time
 	Pause        bool // what can be paused will be
 	// Script: it is done by a script, on nodes that are unreachable from here.
@@ -210,7 +211,8 @@ func (p Preflight) CertsAt(ref catalog.Ref) ([]*pki.Cert, string, bool) {
 
 // worker reports whether a node is known to be no control plane node: by its labels and by what
 // operators say of static pods; where no operator says, by its files, if they were read. What
-// pods say of a node is written by its own kubelet.
+// pods say of a node is written by its own kubelet, and its files by root there: on a plain cluster
+// with labels of control plane nodes, these alone tell of a node that is not in the plan.
 func (p Preflight) worker(node string) bool {
 	n, ok := p.ControlPlane.Node(node)
 	if _, gap := p.ControlPlane.Gap("nodes"); gap || !ok || n.Master {
@@ -222,6 +224,9 @@ func (p Preflight) worker(node string) bool {
 		}
 	}
 	if slices.ContainsFunc(p.ControlPlane.StaticPods, func(s inspect.StaticPods) bool { return len(s.Masters) > 0 }) {
+		return true
+	}
+	if !slices.Contains(p.Nodes, node) && !slices.Contains(p.Planned, node) && p.labelled() {
 		return true
 	}
 	read, known := p.Snapshot.Node(node)

@@ -19,6 +19,7 @@ import (
 // wave in which kubelets are restarted, before each master, and where it is long ago.
 type RecheckGate struct {
 	Snapshot     inspect.Snapshot // of the plan: they tell which checks its cluster has
+	Planned      []string         // all nodes of the plan
 	ControlPlane func(context.Context) *inspect.ControlPlaneStatus
 	// StaticPods reads those of kube-system, where no operator tells of them.
 	StaticPods func(context.Context) *inspect.PodList
@@ -90,7 +91,7 @@ func (a *RecheckGate) ask(ctx context.Context, env *remediate.Env, nodes []strin
 
 // verdict is the first one that stops; holds: there is none.
 func (a *RecheckGate) verdict(ctx context.Context, env *remediate.Env, nodes []string) (v Verdict, holds bool) {
-	p := Preflight{Snapshot: a.Snapshot, ControlPlane: a.ControlPlane(ctx), Nodes: nodes, Now: env.Now()}
+	p := Preflight{Snapshot: a.Snapshot, ControlPlane: a.ControlPlane(ctx), Nodes: nodes, Planned: a.Planned, Now: env.Now()}
 	if !p.hasOperators() && a.StaticPods != nil {
 		p.StaticPods = a.StaticPods(ctx)
 	}
