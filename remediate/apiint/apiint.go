@@ -47,7 +47,7 @@ type Repair struct {
 	Rebootstrap bool
 	FollowUp    FollowUp    // what follows the steps of kubelets, where all nodes are repaired
 	trusted     []*pki.Cert // the certificates in CA
-	// apart are workers that are left out of a plan for all nodes, by name: with them it would bring a problem.
+	// apart are workers that are left out of a plan for all nodes, by name, and why.
 	apart map[string]*remediate.Refusal
 	Cache *action.Cache // nil: nothing yet
 }
@@ -87,7 +87,7 @@ func (a Repair) Plan(run string, snapshot inspect.Snapshot, now time.Time) (*rem
 		}
 		a.otherTrustFiles(d)
 		p := d.Finish()
-		if a.Nodes == nil && a.setApart(p) {
+		if a.Nodes == nil && (a.clocksApart(p) || a.setApart(p)) {
 			continue
 		}
 		if err := proven(p); err != nil {
