@@ -23,6 +23,17 @@ func proven(p *remediate.Plan) error {
 	return &remediate.Refusal{Name: planProven, Reason: fmt.Sprintf("the plan would bring a new problem: %s: %s (%s)", f.ID, f.Line(), Places(f)), Next: p.Basis.Hints.Next("please report this with the output of: {} snapshot -o FILE")}
 }
 
+// busy are the workers that are left out before anything is planned.
+func (a Repair) busy() map[string]*remediate.Refusal {
+	out := map[string]*remediate.Refusal{}
+	for _, r := range a.Busy {
+		if a.Nodes == nil {
+			out[r.Node] = r
+		}
+	}
+	return out
+}
+
 // clocksApart leaves workers of a plan for all nodes out whose clock is wrong or was not read, and reports whether
 // there are more than before: root on a worker sets its clock. Preflight asks about control plane nodes.
 func (a Repair) clocksApart(p *remediate.Plan) (more bool) {

@@ -60,7 +60,7 @@ const ServerSide = "server-side-consistent"
 const (
 	StaticPodsSettled = "static-pods-settled"
 	upgradeRunning    = "upgrade-running"
-	poolsSettled      = "pools-settled"
+	PoolsSettled      = "pools-settled"
 	remediationActive = "remediation-active"
 )
 
@@ -99,7 +99,7 @@ func operatedChecks() []preflightCheck {
 		{"etcd-healthy", "etcd's members are healthy", true, true, Preflight.etcd},
 		{StaticPodsSettled, "no rollout of static pods is under way", true, true, Preflight.StaticPodsSettle},
 		{upgradeRunning, "no upgrade is under way", true, true, Preflight.Upgrade},
-		{poolsSettled, "no pool reboots nodes", true, true, Preflight.pools},
+		{PoolsSettled, "no pool reboots nodes", true, true, Preflight.pools},
 		{Clocks, "the clocks agree", true, false, Preflight.clocks},
 		{remediationActive, "nothing deletes or reboots nodes meanwhile", true, true, Preflight.remediation},
 	}
