@@ -35,6 +35,8 @@ type PreflightOptions struct {
 	Risks  []string // accepted, by name
 	Pause  bool
 	Script bool // what is planned is for scripts
+	// All: the plan is for all nodes. It can be made without a worker, see preflight.BusyError.
+	All bool
 }
 
 // AddFlags adds --accept-risk and what goes with it.
@@ -133,6 +135,9 @@ func (o PreflightOptions) Ask(ctx context.Context, w *Session, snapshot inspect.
 	}
 	if ctx.Err() != nil {
 		return cli.NothingChanged(errors.New("interrupted"))
+	}
+	if busy := ask.BusyWorkers(); o.All && len(busy) > 0 && !slices.Contains(o.Risks, preflight.PoolsSettled) {
+		return &preflight.BusyError{Workers: busy}
 	}
 	if err := o.judge(ask, p); err != nil || !o.Pause {
 		return err

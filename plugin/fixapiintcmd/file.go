@@ -44,8 +44,7 @@ func (o *fixOptions) offline(ctx context.Context) error {
 		return err
 	}
 	a.Plan = func(ctx context.Context) (*remediate.Plan, error) {
-		p, err := o.plan(fix, a.RunID, s)
-		return p, o.preflight.Preflight(ctx, nil, s, fix.CA, p, err)
+		return o.checkedPlan(ctx, nil, fix, a, s)
 	}
 	a.PrintBasis = func(out io.Writer, p *remediate.Plan) { apply.AboutCA(out, fix, p) }
 	return a.Execute(ctx)

@@ -252,8 +252,7 @@ func (o *fixOptions) execute(ctx context.Context, w *apply.Session, given []byte
 			kept := js.ObjectBackup(a.RunID)
 			patch.Keep = func(text []byte) error { return apply.KeepFile(kept, text) }
 		}
-		p, err := o.plan(fix, a.RunID, snapshot)
-		err = o.preflight.Preflight(ctx, w, snapshot, fix.CA, p, withPast(err, a.Lines.PastMasters))
+		p, err := o.checkedPlan(ctx, w, fix, a, snapshot)
 		if err == nil && w.NoAPI != nil {
 			p.Notes.Add(remediate.Note{Text: "Without the API server: " + foreign.Prose(w.NoAPI.Error())})
 		}

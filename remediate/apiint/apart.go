@@ -8,6 +8,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
 // planProven is the check that a plan brings no new problem.
@@ -20,6 +21,36 @@ func proven(p *remediate.Plan) error {
 	}
 	f := p.Added[0]
 	return &remediate.Refusal{Name: planProven, Reason: fmt.Sprintf("the plan would bring a new problem: %s: %s (%s)", f.ID, f.Line(), Places(f)), Next: p.Basis.Hints.Next("please report this with the output of: {} snapshot -o FILE")}
+}
+
+// busy are the workers that are left out before anything is planned.
+func (a Repair) busy() map[string]*remediate.Refusal {
+	out := map[string]*remediate.Refusal{}
+	for _, r := range a.Busy {
+		if a.Nodes == nil {
+			out[r.Node] = r
+		}
+	}
+	return out
+}
+
+// clocksApart leaves workers of a plan for all nodes out whose clock is wrong or was not read, and reports whether
+// there are more than before: root on a worker sets its clock. Preflight asks about control plane nodes.
+func (a Repair) clocksApart(p *remediate.Plan) (more bool) {
+	if p.Empty() || slices.Contains(a.Order.Accept, preflight.Clocks) {
+		return false
+	}
+	for _, planned := range p.Nodes() {
+		n, ok := p.Basis.Node(planned.Name)
+		if !ok || n.Role != catalog.RoleWorker || a.apart[n.Name] != nil {
+			continue
+		}
+		if clock := preflight.ClockOf(p.Basis, n.Name); clock.Passed != catalog.Yes {
+			a.apart[n.Name] = &remediate.Refusal{Name: preflight.Clocks, Node: n.Name, Reason: clock.Reason, Next: clock.Next}
+			more = true
+		}
+	}
+	return more
 }
 
 // setApart leaves workers out with whose files a plan for all nodes would bring a new problem, and reports

@@ -18,6 +18,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
 )
 
@@ -53,6 +54,7 @@ func TestWhatOneWorkerHasStopsNoOther(t *testing.T) {
 				}
 			}
 		},
+		preflight.Clocks: func(f *remediatetest.Fixture) { setClock(f, "worker-1", inspect.Clock{}) },
 	} {
 		f := remediatetest.NewCluster("master-0 worker-0 worker-1")
 		change(f)
@@ -69,6 +71,9 @@ func TestWhatOneWorkerHasStopsNoOther(t *testing.T) {
 		if its := slices.ContainsFunc(steps, func(s string) bool { return strings.Contains(s, "worker-1") }); its || !others {
 			t.Errorf("%s: steps %q", check, steps)
 		}
+		if check == preflight.Clocks {
+			continue // named nodes are asked before the run
+		}
 		// Of nodes that were named, all are repaired or none, and the one that is why is named.
 		named := fixOf(f)
 		named.Nodes = []string{"worker-0", "worker-1"}
@@ -76,6 +81,60 @@ func TestWhatOneWorkerHasStopsNoOther(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "worker-1") || strings.Contains(err.Error(), "worker-0") {
 			t.Errorf("%s, by name: %v", check, err)
 		}
+	}
+}
+
+func setClock(f *remediatetest.Fixture, node string, c inspect.Clock) {
+	for i := range f.Nodes {
+		if f.Nodes[i].Name == node {
+			f.Nodes[i].Clock = c
+		}
+	}
+}
+
+// TestAWorkersClockStopsNoOther: its root sets it. That of a control plane node and of a node that was named
+// stops all, and so it is where it is accepted.
+func TestAWorkersClockStopsNoOther(t *testing.T) {
+	t.Parallel()
+	late := remediatetest.TestNow.Add(5 * time.Minute)
+	off := inspect.Clock{Sent: remediatetest.TestNow, Before: late, After: late, Received: remediatetest.TestNow}
+	for _, c := range []struct {
+		node    string
+		change  func(f *Repair)
+		leftOut bool
+	}{
+		{"worker-1", func(*Repair) {}, true},
+		{"master-0", func(*Repair) {}, false},
+		{"worker-1", func(fix *Repair) { fix.Nodes = []string{"worker-0", "worker-1"} }, false},
+		{"worker-1", func(fix *Repair) { fix.Order.Accept = []string{preflight.Clocks} }, false},
+	} {
+		f := remediatetest.NewCluster("master-0 worker-0 worker-1")
+		fix := wholeOf(f)
+		c.change(&fix)
+		setClock(f, c.node, off)
+		p, err := fix.Plan("run-1", f.Snapshot, remediatetest.TestNow)
+		if err != nil {
+			t.Errorf("%s: %v", c.node, err)
+			continue
+		}
+		var planned []string
+		for _, n := range p.Nodes() {
+			planned = append(planned, n.Name)
+		}
+		left := len(p.Unknown) == 1 && p.Unknown[0].Node == c.node && strings.Contains(p.Unknown[0].Reason, "ahead of")
+		ask := preflight.Preflight{Snapshot: f.Snapshot, Nodes: planned, Now: remediatetest.TestNow}
+		passes := !slices.ContainsFunc(ask.Check(), func(v preflight.Verdict) bool { return v.ID == preflight.Clocks && v.Blocks() })
+		if left != c.leftOut || slices.Contains(planned, c.node) == c.leftOut || passes != c.leftOut || !slices.Contains(planned, "worker-0") {
+			t.Errorf("%s: planned %q, clocks pass: %t, left out %+v", c.node, planned, passes, p.Unknown)
+		}
+	}
+	// Where nothing is done, no clock matters.
+	f := remediatetest.NewCluster("master-0 worker-1")
+	f.Right("master-0")
+	f.Right("worker-1")
+	setClock(f, "worker-1", off)
+	if p, err := wholeOf(f).Plan("run-1", f.Snapshot, remediatetest.TestNow); err != nil || !p.Empty() || len(p.Unknown) > 0 {
+		t.Errorf("nothing to do: %+v, %v", p, err)
 	}
 }
 

@@ -48,9 +48,10 @@ type Repair struct {
 	// Rebootstrap has kubelets make their kubeconfig anew, and ask for a client
 	// certificate where theirs is of no more use.
 	Rebootstrap bool
-	FollowUp    FollowUp    // what follows the steps of kubelets, where all nodes are repaired
-	trusted     []*pki.Cert // the certificates in CA
-	// apart are workers that are left out of a plan for all nodes, by name: with them it would bring a problem.
+	FollowUp    FollowUp             // what follows the steps of kubelets, where all nodes are repaired
+	trusted     []*pki.Cert          // the certificates in CA
+	Busy        []*remediate.Refusal // workers that a plan for all nodes leaves out: see preflight.BusyError
+	// apart are workers that are left out of a plan for all nodes, by name, and why.
 	apart map[string]*remediate.Refusal
 	Cache *action.Cache // nil: nothing yet
 }
@@ -73,7 +74,7 @@ func (a Repair) Plan(run string, snapshot inspect.Snapshot, now time.Time) (*rem
 		a.CA = plain
 		holds = a.CASource + " holds more than certificates in plain PEM; only those are written."
 	}
-	a.trusted, a.apart = ca, map[string]*remediate.Refusal{}
+	a.trusted, a.apart = ca, a.busy()
 	for {
 		d := remediate.NewDraft(run, snapshot, now)
 		a.owner(d)
@@ -90,7 +91,7 @@ func (a Repair) Plan(run string, snapshot inspect.Snapshot, now time.Time) (*rem
 		}
 		a.otherTrustFiles(d)
 		p := d.Finish()
-		if a.Nodes == nil && a.setApart(p) {
+		if a.Nodes == nil && (a.clocksApart(p) || a.setApart(p)) {
 			continue
 		}
 		if err := proven(p); err != nil {

@@ -36,6 +36,8 @@ func TestAskedAgain(t *testing.T) {
 		{"an upgrade, which is not asked for", remediatetest.BegunUpgrade, 1000, &RecheckGate{Only: []string{StaticPodsSettled}}, "", 0},
 		{"a rollout that ends", remediatetest.BegunRollout, 12, &RecheckGate{}, "", 2 * time.Minute},
 		{"a rollout that does not", remediatetest.BegunRollout, 1000, &RecheckGate{}, StaticPodsSettled, action.RolloutTime},
+		{"a worker that is not next says that it is changed", worksOn("worker-0"), 1000, &RecheckGate{}, "", 0},
+		{"a control plane node that is not next", worksOn("master-0"), 1000, &RecheckGate{}, PoolsSettled, action.RolloutTime},
 		{"an API server that restarts", remediatetest.Silent, 5, &RecheckGate{}, "", 50 * time.Second},
 		{"an API server that is silent", remediatetest.Silent, 1000, &RecheckGate{}, upgradeRunning, unreadTime},
 		{"a plain cluster has no ClusterVersion", remediatetest.WithoutOperators, 1000, &RecheckGate{Snapshot: plain, StaticPods: unready(0)}, "", 0},
@@ -75,6 +77,10 @@ func TestAskedAgain(t *testing.T) {
 			t.Errorf("%s: waited %s, said %q", c.name, now.Sub(remediatetest.TestNow), said)
 		}
 	}
+}
+
+func worksOn(node string) func(*inspect.ControlPlaneStatus) {
+	return func(m *inspect.ControlPlaneStatus) { working(node)(&Preflight{ControlPlane: m}) }
 }
 
 func unready(times int) func(context.Context) *inspect.PodList { return unreadyOn("master-1", times) }

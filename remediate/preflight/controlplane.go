@@ -136,38 +136,3 @@ func (p Preflight) Upgrade() Result {
 	}
 	return Result{Reason: "ClusterVersion does not say whether an upgrade is under way", Next: "oc get clusterversion version -o yaml"}
 }
-
-// pools goes by what nodes are to have, and not by the condition Updating, which is
-// True for every pool with a node that is not Ready.
-func (p Preflight) pools() Result {
-	if f, ok := p.Unread(catalog.Pools, "nodes"); ok {
-		return f
-	}
-	row, _ := catalog.ControlPlaneResourceOf(catalog.Pools)
-	open := slices.DeleteFunc(slices.Clone(p.ControlPlane.Pools), func(pool inspect.Pool) bool { return pool.Paused })
-	for _, pool := range open {
-		if pool.Current != pool.Desired && pool.Machines > 0 {
-			return Fail("wait for its end, or pause it: "+row.Command(row.Pause, "", pool.Name),
-				"pool %s goes from %s to %s, with a reboot of each of its %d nodes (%d are done)", pool.Name, pool.Current, pool.Desired, pool.Machines, pool.Updated)
-		}
-	}
-	var notes []string
-	for _, n := range p.ControlPlane.Nodes {
-		if !n.Config.Updating() {
-			continue
-		}
-		if !p.ControlPlane.NodeUnhealthy(n.Name) {
-			return Fail("wait until it is done: "+foreign.Command(inspect.NodeNames, "oc get node %s -o yaml | grep machineconfiguration", n.Name), "machine-config-daemon is at work on %s (%s, from %s to %s)", n.Name, foreign.Name(n.Config.State), foreign.Name(n.Config.Current), foreign.Name(n.Config.Desired))
-		}
-		notes = append(notes, fmt.Sprintf("machine-config-daemon goes on with its work on %s once it is back (%s)", n.Name, foreign.Name(n.Config.State)))
-	}
-	for _, pool := range p.ControlPlane.Pools {
-		switch {
-		case pool.Paused:
-			notes = append(notes, "pool "+pool.Name+" is paused, and stays so")
-		case pool.Degraded == "True":
-			notes = append(notes, "pool "+pool.Name+" is degraded; that reboots no node")
-		}
-	}
-	return Pass("%s", strings.Join(notes, "; "))
-}

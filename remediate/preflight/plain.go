@@ -16,7 +16,7 @@ func plainChecks() []preflightCheck {
 		{ServerSide, "each control plane node presents a certificate that the published CAs verify", true, true, Preflight.serversShow},
 		{"etcd-healthy", "etcd's static pods are ready", true, true, Preflight.etcdPods},
 		{"static-pods-settled", "the control plane's static pods are ready", true, true, Preflight.controlPlanePods},
-		{"clocks", "the clocks agree", true, false, Preflight.clocks},
+		{Clocks, "the clocks agree", true, false, Preflight.clocks},
 		{"remediation-active", "nothing deletes or reboots nodes meanwhile", true, true, Preflight.remediation},
 	}
 }

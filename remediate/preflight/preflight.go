@@ -61,7 +61,7 @@ const ServerSide = "server-side-consistent"
 const (
 	StaticPodsSettled = "static-pods-settled"
 	upgradeRunning    = "upgrade-running"
-	poolsSettled      = "pools-settled"
+	PoolsSettled      = "pools-settled"
 	remediationActive = "remediation-active"
 )
 
@@ -100,8 +100,8 @@ func operatedChecks() []preflightCheck {
 		{"etcd-healthy", "etcd's members are healthy", true, true, Preflight.etcd},
 		{StaticPodsSettled, "no rollout of static pods is under way", true, true, Preflight.StaticPodsSettle},
 		{upgradeRunning, "no upgrade is under way", true, true, Preflight.Upgrade},
-		{poolsSettled, "no pool reboots nodes", true, true, Preflight.pools},
-		{"clocks", "the clocks agree", true, false, Preflight.clocks},
+		{PoolsSettled, "no pool reboots nodes", true, true, Preflight.pools},
+		{Clocks, "the clocks agree", true, false, Preflight.clocks},
 		{remediationActive, "nothing deletes or reboots nodes meanwhile", true, true, Preflight.remediation},
 	}
 }
@@ -260,46 +260,6 @@ func (p Preflight) masters() ([]string, bool) {
 
 // NoMaster is why a check of control plane nodes passes where none is changed.
 const NoMaster = "no control plane node's kubelet is restarted"
-
-// MaxSkew is what clocks may differ by. What is signed in the incident is valid from
-// about the moment of its making: a node that is behind takes it for not yet valid.
-const MaxSkew = time.Minute
-
-func (p Preflight) clocks() Result {
-	next := func(node string) string {
-		return "on " + node + ": chronyc tracking; systemctl status chronyd; timedatectl"
-	}
-	from, to, told := p.Snapshot.Cluster.Clock.Ahead()
-	for _, name := range p.Nodes {
-		n, ok := p.Snapshot.Node(name)
-		if p.Script && (!ok || n.Via == "") {
-			continue // whoever runs it there sees what it says of what is shown, by that clock
-		}
-		if !ok {
-			return Result{Reason: "the clock of " + name + " was not read", Next: next(name)}
-		}
-		least, most, ok := n.Clock.Ahead()
-		if !ok {
-			return Result{Reason: "the clock of " + name + " was not read", Next: next(name)}
-		}
-		reference := "this machine's"
-		if told {
-			least, most, reference = least-to, most-from, "the API server's"
-		}
-		if least > MaxSkew || most < -MaxSkew {
-			return Fail(next(name), "the clock of %s is %s %s", name, Skew(least, most), reference)
-		}
-	}
-	return Pass("")
-}
-
-// Skew says how far clocks are apart.
-func Skew(least, most time.Duration) string {
-	if least > 0 {
-		return least.Round(time.Second).String() + " ahead of"
-	}
-	return (-most).Round(time.Second).String() + " behind"
-}
 
 // remediation lists what deletes or reboots nodes that are not Ready. As long as most
 // are lost it may hold still, by its own limits: it begins when enough of them are

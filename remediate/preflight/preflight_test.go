@@ -86,6 +86,51 @@ func ahead(d time.Duration) func(*Preflight) {
 	}
 }
 
+// working has a node that is Ready say of itself that machine-config-daemon is at work on it.
+func working(node string) func(*Preflight) {
+	return func(p *Preflight) {
+		for i := range p.ControlPlane.Nodes {
+			if n := &p.ControlPlane.Nodes[i]; n.Name == node {
+				n.Ready, n.Config.State = "True", "Working"
+			}
+		}
+	}
+}
+
+// TestBusyWorkers are those that a plan for all nodes leaves out: its own workers, where no pool says so.
+func TestBusyWorkers(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		nodes  []string
+		change func(*Preflight)
+		want   string
+	}{
+		"none":                         {[]string{"master-0", "worker-0"}, func(*Preflight) {}, ""},
+		"one":                          {[]string{"master-0", "worker-0"}, working("worker-0"), "worker-0"},
+		"one that stays as it is":      {[]string{"master-0"}, working("worker-0"), ""},
+		"a control plane node":         {[]string{"master-0", "worker-0"}, working("master-0"), ""},
+		"pools were not read":          {[]string{"worker-0"}, func(p *Preflight) { working("worker-0")(p); notRead("machineconfigpools")(p) }, ""},
+		"its pool says so":             {[]string{"worker-0"}, func(p *Preflight) { working("worker-0")(p); p.ControlPlane.Pools[0].Desired = "rendered-2" }, ""},
+		"no API server was asked":      {[]string{"worker-0"}, func(p *Preflight) { p.ControlPlane = nil }, ""},
+		"its role is unknown":          {[]string{"worker-0"}, func(p *Preflight) { working("worker-0")(p); p.ControlPlane.StaticPods, p.Snapshot.Nodes = nil, nil }, ""},
+		"an arbiter":                   {[]string{"worker-0"}, func(p *Preflight) { working("worker-0")(p); p.Snapshot.Nodes[1].Role = catalog.RoleArbiter }, ""},
+		"one that is NotReady already": {[]string{"worker-0"}, func(p *Preflight) { working("worker-0")(p); p.ControlPlane.Nodes[3].Ready = "False" }, ""},
+	} {
+		p := quiet("master-0", "worker-0")
+		p.Nodes = c.nodes
+		c.change(p)
+		var got []string
+		for _, r := range p.BusyWorkers() {
+			if got = append(got, r.Node); r.Name != PoolsSettled || r.Next == "" || !strings.Contains(r.Reason, "machine-config-daemon") {
+				t.Errorf("%s: %+v", name, r)
+			}
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
 func TestPreflight(t *testing.T) {
 	masters := []string{"master-0", "master-1", "master-2", "worker-0"}
 	workers := []string{"worker-0"}
@@ -170,6 +215,10 @@ func TestPreflight(t *testing.T) {
 			p.ControlPlane.Pools[0].Updating, p.ControlPlane.Pools[0].Degraded = "True", "True"
 		}, catalog.Yes, "reboots no node"},
 		{"a Ready node is being changed", "pools-settled", workers, func(p *Preflight) { p.ControlPlane.Nodes[0].Config.State = "Working" }, catalog.No, "at work on master-0"},
+		{"a worker of the plan says so of itself", "pools-settled", workers, working("worker-0"), catalog.No, "at work on worker-0 (Working"},
+		{"a worker that stays as it is says so of itself", "pools-settled", []string{"master-0"}, working("worker-0"), catalog.Yes, "at work on worker-0, which stays as it is"},
+		{"and so does a control plane node", "pools-settled", []string{"master-0"}, func(p *Preflight) { working("worker-0")(p); working("master-2")(p) }, catalog.No, "at work on master-2"},
+		{"whether it is a worker is unknown", "pools-settled", []string{"master-0"}, func(p *Preflight) { working("worker-0")(p); p.ControlPlane.StaticPods = nil }, catalog.No, "at work on worker-0"},
 		{"the lost node was rebooted by an update", "pools-settled", workers, func(p *Preflight) { p.ControlPlane.Nodes[1].Config.State = "Rebooting" }, catalog.Yes, "once it is back"},
 		{"pools may not be listed", "pools-settled", workers, notRead("machineconfigpools"), catalog.Unknown, "forbidden"},
 

@@ -53,7 +53,7 @@ func TestWhatOneWorkerIsPresentedStopsNoOther(t *testing.T) {
 }
 
 // TestWhatOneWorkerSaysOfAControlPlaneNodeStopsNoOther: root there answers in its place. Two workers, or one
-// that is asked alone, are believed.
+// that is asked alone, are believed, unless another one contradicts.
 func TestWhatOneWorkerSaysOfAControlPlaneNodeStopsNoOther(t *testing.T) {
 	t.Parallel()
 	strange := shows(catalog.ListenerAPIServer, "master-0")
@@ -75,7 +75,10 @@ func TestWhatOneWorkerSaysOfAControlPlaneNodeStopsNoOther(t *testing.T) {
 	}{
 		"one of two":                        {[]string{"worker-0", "worker-1"}, []func(*Preflight){strange}, assess.Pass},
 		"both":                              {[]string{"worker-0", "worker-1"}, []func(*Preflight){strange, from("worker-1", strange)}, assess.Fail},
-		"two, and a third says otherwise":   {[]string{"worker-0", "worker-1", "worker-2"}, []func(*Preflight){strange, from("worker-1", strange), from("worker-2", own)}, assess.Pass},
+		"two, and a third says otherwise":   {[]string{"worker-0", "worker-1", "worker-2"}, []func(*Preflight){strange, from("worker-1", strange), from("worker-2", own)}, assess.Unknown},
+		"one against one":                   {[]string{"worker-0", "worker-2"}, []func(*Preflight){from("worker-2", own), strange}, assess.Unknown},
+		"one of them says both":             {[]string{"worker-0", "worker-2"}, []func(*Preflight){from("worker-2", strange), strange, from("worker-2", own)}, assess.Unknown},
+		"and a control plane node decides":  {[]string{"worker-0", "worker-1", "master-1"}, []func(*Preflight){strange, from("worker-1", strange), from("master-1", own)}, assess.Pass},
 		"the only one":                      {[]string{"worker-0"}, []func(*Preflight){strange}, assess.Fail},
 		"a control plane node says it":      {[]string{"worker-0", "master-1"}, []func(*Preflight){from("master-1", strange)}, assess.Fail},
 		"a worker beside a control plane's": {[]string{"worker-0", "master-1"}, []func(*Preflight){strange}, assess.Pass},
@@ -95,6 +98,9 @@ func TestWhatOneWorkerSaysOfAControlPlaneNodeStopsNoOther(t *testing.T) {
 			v := p.ServerSideVerdict()
 			if named := strings.Contains(v.Reason, "worker-0") || c.nodes[1:] != nil && strings.Contains(v.Reason, "master-0"); v.Status != c.want || !named {
 				t.Errorf("%s, want %s: %s", v.Status, c.want, v.Reason)
+			}
+			if v.Status == assess.Unknown && (!v.Blocks() || !strings.Contains(v.Reason, "worker-2") || v.Remediation.Text == "") {
+				t.Errorf("it stops, with both names: %+v", v)
 			}
 		})
 	}

@@ -42,7 +42,7 @@ const (
 // itself. An upgrade, or who reboots nodes, does not.
 func settles(check string) (wait time.Duration, ok bool) {
 	switch check {
-	case StaticPodsSettled, poolsSettled:
+	case StaticPodsSettled, PoolsSettled:
 		return action.RolloutTime, true
 	case upgradeRunning, remediationActive:
 		return 0, true

@@ -54,13 +54,15 @@ func (p Preflight) serverSide() Result {
 
 // presented judges what API servers present in handshakes. Where a worker is presented another
 // certificate than all others, that is no reason to stop for them: its kubeconfig, its resolver and
-// its network are its own, and ca-verifies-served tells of it. What a control plane node presents, two
-// workers know, or one where no other node was asked.
+// its network are its own, and ca-verifies-served tells of it. What a control plane node presents, another
+// one knows, or two workers, or one where no other node was asked. Where workers contradict each other
+// about it, any of them may be wrong.
 func (p Preflight) presented(of func(inspect.Served) bool, cas []*pki.Cert, anyName bool, next, why string, silence Result) Result {
 	var silent, apart, workers []string
 	var failed Result
 	verified, asked := map[string]bool{}, map[string]bool{} // by control plane node, and from where
-	wrong, says := map[string]Result{}, map[string]string{} // by control plane node: of two workers, and the first
+	right := map[string]string{}                            // by control plane node: a worker that says so, where no other node does
+	wrong, says := map[string]Result{}, map[string]word{}   // by control plane node: of two workers, and the first
 	for _, v := range p.Snapshot.Served {
 		if !of(v) {
 			continue
@@ -82,6 +84,11 @@ func (p Preflight) presented(of func(inspect.Served) bool, cas []*pki.Cert, anyN
 		asked[v.Node] = true
 		err := pki.Verify(v.Chain, cas, name, p.Now)
 		if err == nil {
+			if !p.onWorker(v.Node) {
+				delete(right, v.Of)
+			} else if !verified[v.Of] {
+				right[v.Of] = v.Node
+			}
 			verified[v.Of] = true
 			continue
 		}
@@ -102,14 +109,19 @@ func (p Preflight) presented(of func(inspect.Served) bool, cas []*pki.Cert, anyN
 		switch first, told := says[v.Of]; {
 		case v.Of == "":
 		case !told:
-			says[v.Of] = v.Node
-		case first != v.Node:
+			says[v.Of] = word{v.Node, fail}
+		case first.worker != v.Node:
 			wrong[v.Of] = fail
 		}
 	}
 	for _, master := range slices.Sorted(maps.Keys(wrong)) {
 		if !verified[master] {
 			return wrong[master]
+		}
+	}
+	for _, master := range slices.Sorted(maps.Keys(says)) {
+		if from := right[master]; from != "" && len(asked) > 1 {
+			return says[master].against(from)
 		}
 	}
 	var notes []string
@@ -128,6 +140,20 @@ func (p Preflight) presented(of func(inspect.Served) bool, cas []*pki.Cert, anyN
 		notes = append(notes, "not asked, since they did not answer: "+strings.Join(unique(silent), ", "))
 	}
 	return Pass("%s", strings.Join(notes, "; "))
+}
+
+// word is what a worker says that it was presented by a control plane node.
+type word struct {
+	worker string
+	fail   Result
+}
+
+// against is the answer where a worker was presented a certificate that verifies.
+func (w word) against(right string) Result {
+	return Result{
+		Reason: "workers contradict each other: " + w.fail.Reason + "; asked from " + right + ", it presents one that verifies",
+		Next:   "the handshake of a control plane node decides: name one with --nodes, too. Or look on both workers, one of which may be compromised",
+	}
 }
 
 // onWorker reports whether a node is known to be a worker.

@@ -1,0 +1,72 @@
+package plugin
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/plugintest"
+)
+
+// TestWhatAWorkerSaysOfItselfStopsNoOther: its clock and the annotations of its Node are its own. It is left
+// out of a plan for all nodes, with its name. A control plane node's stop all, and so do a named node's.
+func TestWhatAWorkerSaysOfItselfStopsNoOther(t *testing.T) {
+	t.Parallel()
+	working := func(node string) func(*inspect.Snapshot) {
+		return func(s *inspect.Snapshot) {
+			for i := range s.Status.ControlPlane.Nodes {
+				if n := &s.Status.ControlPlane.Nodes[i]; n.Name == node {
+					n.Ready, n.Heartbeat, n.Lease, n.Config.State = "True", s.Taken, inspect.Lease{Asked: s.Taken, Duration: time.Hour}, "Working"
+				}
+			}
+		}
+	}
+	late := func(node string) func(*inspect.Snapshot) {
+		return func(s *inspect.Snapshot) {
+			n, _ := s.Node(node)
+			n.Clock.Before, n.Clock.After = n.Clock.Before.Add(time.Hour), n.Clock.After.Add(time.Hour)
+		}
+	}
+	for _, c := range []struct {
+		change  func(*inspect.Snapshot)
+		args    string
+		code    int
+		leftOut bool
+		says    string
+	}{
+		{func(*inspect.Snapshot) {}, "", cli.ExitFindings, false, "worker-2"},
+		{working("worker-2"), "", cli.ExitFindings, true, "machine-config-daemon is at work on worker-2"},
+		{working("worker-2"), "--accept-risk=pools-settled", cli.ExitFindings, false, "machine-config-daemon is at work on worker-2"},
+		{working("worker-2"), "--nodes worker-2", cli.ExitRefused, false, "machine-config-daemon is at work on worker-2"},
+		{working("worker-2"), "--nodes worker-1", cli.ExitFindings, false, "at work on worker-2, which stays as it is"},
+		{working("master-0"), "", cli.ExitRefused, false, "machine-config-daemon is at work on master-0"},
+		{late("worker-2"), "", cli.ExitFindings, true, "the clock of worker-2 is"},
+		{late("worker-2"), "--nodes worker-2", cli.ExitRefused, false, "the clock of worker-2 is"},
+	} {
+		s, err := collect.File{Path: "../testdata/demo/okd-4.15-api-int.certrot", Scanner: pki.NewScanner()}.Read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Status = restful(s)
+		m := s.Status.ControlPlane
+		m.Nodes = append(m.Nodes, inspect.NodeState{Name: "master-0", Ready: "True", Master: true, Heartbeat: s.Taken, Lease: inspect.Lease{Asked: s.Taken}})
+		m.StaticPods[0].Masters = []inspect.StaticPodState{{Node: "master-0", Current: 7}}
+		c.change(&s)
+		var text bytes.Buffer
+		if err := collect.WriteSnapshot(&text, s); err != nil {
+			t.Fatal(err)
+		}
+		out, said, err := typed(t, append(strings.Fields("fix-api-int --dry-run=client --details --from "+plugintest.WriteFile(t, "s.certrot", text.String())), strings.Fields(c.args)...)...)
+		all := strings.Join(strings.Fields(out+said+fmt.Sprint(err)), " ")
+		left := strings.Contains(all, "Unknown worker-2: ")
+		if cli.CodeOf(err) != c.code || !strings.Contains(all, c.says) || left != c.leftOut {
+			t.Errorf("%q: want %d, %q; left out %t:\n%d\n%s", c.args, c.code, c.says, c.leftOut, cli.CodeOf(err), all)
+		}
+	}
+}
