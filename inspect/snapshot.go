@@ -94,6 +94,8 @@ type Object struct {
 	Created         time.Time
 	Labels          map[string]string
 	Annotations     map[string]string
+	// MoreLabels: it has others that are not in Labels, as they were too many.
+	MoreLabels bool
 }
 
 // Bundle is what one place holds. Content is shared between places whose bytes

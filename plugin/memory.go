@@ -60,11 +60,15 @@ func (g *memoryGuard) answer() error {
 
 // guards reports whether a command only reads files, or is completed by what they say.
 func (*memoryGuard) guards(cmd *cobra.Command, args []string) bool {
-	if name := cmd.Name(); name == cobra.ShellCompRequestCmd || name == cobra.ShellCompNoDescRequestCmd {
+	if completes(cmd) {
 		return slices.ContainsFunc(args, func(word string) bool { return strings.HasPrefix(word, "--from") })
 	}
 	from := cmd.Flags().Lookup("from")
 	return from != nil && from.Changed
+}
+
+func completes(cmd *cobra.Command) bool {
+	return cmd.Name() == cobra.ShellCompRequestCmd || cmd.Name() == cobra.ShellCompNoDescRequestCmd
 }
 
 // watch looks at what is in memory until ctx ends or the command answers. why is what it is over for.
@@ -92,21 +96,25 @@ func (g *memoryGuard) watch(ctx context.Context, heap func() uint64, why error) 
 
 // why is the error of a command that is over.
 func (g *memoryGuard) why(cmd *cobra.Command, args []string) error {
+	const who = "ask who made it: a cluster's takes a tenth of 2 GiB"
+	variable := fmt.Sprintf("GOMEMLIMIT=%dMiB", 2*g.limit>>20)
+	if completes(cmd) { // its flags are not parsed: among its words may be a token, and the parts of a command with a password
+		return cli.WithHint(fmt.Errorf("completion from the files of --from: it takes more than %d MiB of memory, the limit", g.limit>>20), who+". To complete all the same, set %s", variable)
+	}
 	files, err := cmd.Flags().GetStringArray("from")
 	if err != nil {
 		files = nil
 	}
 	over := fmt.Errorf("--from %s: it takes more than %d MiB of memory, the limit: nothing was judged or written", foreign.Texts(files), g.limit>>20)
-	const who = "ask who made it: a cluster's takes a tenth of 2 GiB"
 	line := strings.Fields(cmd.CommandPath())
 	for _, word := range args {
 		line = append(line, nodeexec.Quote(word))
 	}
 	again := strings.Join(line, " ") + strings.TrimPrefix(apply.CommandLine(cmd), cmd.CommandPath())
 	if !foreign.Prints(again) { // a file's name may be another's
-		return cli.WithHint(over, who+". To read it all the same, set GOMEMLIMIT=%dMiB", 2*g.limit>>20)
+		return cli.WithHint(over, who+". To read it all the same, set %s", variable)
 	}
-	return cli.WithHint(over, who+". To read it all the same:\nGOMEMLIMIT=%dMiB %s", 2*g.limit>>20, again)
+	return cli.WithHint(over, who+". To read it all the same:\n%s %s", variable, again)
 }
 
 // heapInUse returns a function that tells the bytes of all objects in memory.

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
@@ -176,6 +177,24 @@ func TestANameOfAFileIsNoCommandOfTheGuard(t *testing.T) {
 		}
 		if strings.ContainsAny(said, "\n\x1b") || strings.Contains(said, "kubectl certrot verify") {
 			t.Errorf("%q: says %q", name, said)
+		}
+	}
+}
+
+// TestCompletionThatIsOverRepeatsNoWords: among those that it completes are secrets, of which no flag is parsed.
+func TestCompletionThatIsOverRepeatsNoWords(t *testing.T) {
+	t.Parallel()
+	secret := []string{"--token", "S3CRET", "--token=S3CRET", "--password", "S3CRET", "--password=S3CRET", "--node-command", "sshpass -p S3CRET ssh {node}", "--node-command=sshpass -p S3CRET ssh {node}", "--server=https://user:S3CRET@api.example", "--proxy-url", "http://user:S3CRET@proxy.example"}
+	for _, command := range []string{"__complete", "__completeNoDesc"} {
+		cmd := &cobra.Command{Use: command, DisableFlagParsing: true}
+		why := newMemoryGuard().why(cmd, append([]string{"inspect", "nodes", "--from", "a"}, append(secret, "")...))
+		var hint *cli.HintError
+		if !errors.As(why, &hint) {
+			t.Fatalf("%s: no next step: %v", command, why)
+		}
+		said := why.Error() + hint.Hint
+		if strings.Contains(said, "S3CRET") || strings.Contains(said, "kubectl") || !strings.Contains(said, "set GOMEMLIMIT=") || !strings.Contains(said, "files of --from") {
+			t.Errorf("%s: says %s", command, said)
 		}
 	}
 }

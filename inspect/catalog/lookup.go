@@ -168,6 +168,24 @@ func (c ObjectSelector) matches(o Object) bool {
 		(c.Label == "" || labelled && (c.Value == "" || c.Value == label))
 }
 
+// AsksForLabel reports whether a row or a check asks for a label of objects.
+func AsksForLabel(key string) bool {
+	return key == LabelManagedType || slices.ContainsFunc(indexed().selected, func(p Place) bool { return p.Selector.Label == key })
+}
+
+// AsksForAnnotation reports whether a row or a check asks for an annotation of objects.
+func AsksForAnnotation(key string) bool {
+	switch key {
+	case AnnotationNotBefore, AnnotationNotAfter, AnnotationIssuer, AnnotationRefreshPeriod, AnnotationOwningComponent,
+		AnnotationServiceName, AnnotationServiceNameAlpha, AnnotationInjectCABundle, AnnotationInjectCABundleAlpha,
+		AnnotationCertManager, AnnotationInjectCAFrom, AnnotationInjectCAFromSecret, annotationOLM:
+		return true
+	}
+	return slices.ContainsFunc(indexed().selected, func(p Place) bool {
+		return key != "" && (p.Selector.Annotation == key || p.Selector.OtherAnnotation == key)
+	})
+}
+
 // Annotated reports whether the annotation that it selects by is among these.
 func (c ObjectSelector) Annotated(annotations map[string]string) bool {
 	for _, key := range []string{c.Annotation, c.OtherAnnotation} {

@@ -15,12 +15,13 @@ import (
 
 // objectOf keeps of an object's metadata what checks and filters ask for. Other
 // annotations are left out: kubectl's last-applied-configuration can hold a
-// whole Secret.
+// whole Secret. Of many labels and annotations some are left out, too.
 func objectOf(kind pki.Kind, meta *metav1.ObjectMeta) *inspect.Object {
 	o := &inspect.Object{
 		Kind: kind, Namespace: meta.Namespace, Name: meta.Name,
-		Created: meta.CreationTimestamp.UTC(), Labels: meta.Labels,
+		Created: meta.CreationTimestamp.UTC(),
 	}
+	o.Labels, o.MoreLabels = labelBound().keep(meta.Labels)
 	for k, v := range meta.Annotations {
 		if !speaksOfCertificates(k) {
 			continue
@@ -30,6 +31,7 @@ func objectOf(kind pki.Kind, meta *metav1.ObjectMeta) *inspect.Object {
 		}
 		o.Annotations[k] = v
 	}
+	o.Annotations, _ = annotationBound().keep(o.Annotations)
 	return o
 }
 

@@ -221,6 +221,7 @@ func mapEntry(message []byte) (key, value []byte, err error) {
 // one copy of a word that many objects share.
 func parseWireMeta(message []byte, word func([]byte) string) (metav1.ObjectMeta, error) {
 	var m metav1.ObjectMeta
+	labels, annotations := metaReading{metaBound: labelBound()}, metaReading{metaBound: annotationBound()}
 	err := eachField(message, func(field protowire.Number, v []byte) error {
 		switch field {
 		case metaName:
@@ -235,8 +236,10 @@ func parseWireMeta(message []byte, word func([]byte) string) (metav1.ObjectMeta,
 			case err != nil:
 				return err
 			case field == metaLabels:
-				m.Labels = with(m.Labels, word(key), value)
-			case speaksOfCertificates(string(key)):
+				if labels.wants(key, value, len(m.Labels)) {
+					m.Labels = with(m.Labels, word(key), value)
+				}
+			case speaksOfCertificates(string(key)) && annotations.wants(key, value, len(m.Annotations)):
 				m.Annotations = with(m.Annotations, word(key), value)
 			}
 		}

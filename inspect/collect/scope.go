@@ -65,10 +65,23 @@ func (s Scope) Has(at pki.Location, o *inspect.Object) bool {
 		return false
 	case s.Namespace != "" && at.Namespace != "" && at.Namespace != s.Namespace:
 		return false
-	case s.Selector != nil && (o == nil || !s.Selector.Matches(labels.Set(o.Labels))):
+	case s.Selector != nil && (o == nil || !mayMatch(s.Selector, o)):
 		return false
 	}
 	return s.Fields == nil || o != nil && s.Fields.Matches(fieldsOf(o))
+}
+
+// mayMatch reports whether a selector chooses an object: what asks for a label that it may have, and that was not
+// kept, is no reason to leave it out.
+func mayMatch(selector labels.Selector, o *inspect.Object) bool {
+	if !o.MoreLabels {
+		return selector.Matches(labels.Set(o.Labels))
+	}
+	requirements, selectable := selector.Requirements()
+	return selectable && !slices.ContainsFunc(requirements, func(r labels.Requirement) bool {
+		_, kept := o.Labels[r.Key()]
+		return kept && !r.Matches(labels.Set(o.Labels))
+	})
 }
 
 // The fields by which every API server selects objects of all kinds, and Secrets alone.

@@ -43,6 +43,7 @@ type snapshotFile struct {
 	Certificates [][]byte        `json:"certificates"` // DER
 	Contents     []fileContent   `json:"contents"`
 	Objects      []fileObject    `json:"objects"`
+	MoreLabels   []int           `json:"moreLabels,omitempty"` // indices of objects not all of whose labels are there
 	Bundles      []fileBundle    `json:"bundles"`
 	Requests     []fileRequest   `json:"requests,omitempty"`
 	Nodes        []fileNode      `json:"nodes,omitempty"`
@@ -331,6 +332,8 @@ func (f *snapshotFile) decode(dec *json.Decoder) error {
 			f.Contents, err = readJSONItems[fileContent](dec, maxElements)
 		case "objects":
 			f.Objects, err = readJSONItems[fileObject](dec, maxElements)
+		case "moreLabels":
+			f.MoreLabels, err = readJSONItems[int](dec, maxElements)
 		case "bundles":
 			f.Bundles, err = readJSONItems[fileBundle](dec, maxElements)
 		case "requests":

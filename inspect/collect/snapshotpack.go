@@ -129,7 +129,10 @@ func (p *packer) object(o *inspect.Object) int {
 	if !ok {
 		i = len(p.file.Objects)
 		p.objects[o] = i
-		p.file.Objects = append(p.file.Objects, fileObject(*o))
+		p.file.Objects = append(p.file.Objects, fileObject{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Type: o.Type, Signer: o.Signer, Created: o.Created, Labels: o.Labels, Annotations: o.Annotations})
+		if o.MoreLabels {
+			p.file.MoreLabels = append(p.file.MoreLabels, i)
+		}
 	}
 	return i
 }

@@ -48,8 +48,13 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 	}
 	objects := make([]*inspect.Object, len(f.Objects))
 	for i, o := range f.Objects {
-		obj := inspect.Object(o)
-		objects[i] = &obj
+		objects[i] = &inspect.Object{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Type: o.Type, Signer: o.Signer, Created: o.Created, Labels: o.Labels, Annotations: o.Annotations}
+	}
+	for _, i := range f.MoreLabels {
+		if i < 0 || i >= len(objects) {
+			return s, fmt.Errorf("snapshot: moreLabels refers to object %d, which is not in the file", i)
+		}
+		objects[i].MoreLabels = true
 	}
 	outlines := map[int]*pki.Content{} // by the content's index: places go on to share it
 	s.Bundles = make([]inspect.Bundle, 0, len(f.Bundles))

@@ -54,20 +54,20 @@ func (l Location) String() string {
 	switch {
 	case l.Kind == KindFile && l.Node == "":
 		b.WriteString(filePrefix)
-		escape(&b, l.Path, "# ")
+		escape(&b, l.Path, "# "+quotationMarks)
 	case l.Kind == KindFile:
 		b.WriteString(nodePrefix)
 		escape(&b, l.Node, "/:#[] ")
 		if l.Path != "" || l.Field != "" { // else it is the node as a whole
 			b.WriteByte(':')
-			escape(&b, l.Path, "# ")
+			escape(&b, l.Path, "# "+quotationMarks)
 		}
 	default:
 		l.writeObject(&b)
 	}
 	if l.Field != "" {
 		b.WriteByte('#')
-		escape(&b, l.Field, " ")
+		escape(&b, l.Field, " "+quotationMarks)
 	}
 	return b.String()
 }
@@ -88,7 +88,7 @@ func (l Location) writeObject(b *strings.Builder) {
 	escape(b, l.Name, "/#[] ")
 	if l.Key != "" {
 		b.WriteByte('[')
-		escape(b, l.Key, "#[] ")
+		escape(b, l.Key, "#[] "+quotationMarks)
 		b.WriteByte(']')
 	}
 }
@@ -167,6 +167,10 @@ func cutKey(s string) (object, key string, err error) {
 	}
 	return object, key[:len(key)-1], nil
 }
+
+// quotationMarks stand around foreign texts, as names are marked where they are read. Paths, keys and fields are not, and a
+// mark in them would begin or close what it does not.
+const quotationMarks = "“”"
 
 // escape writes s with the bytes of special, '%', and everything that does not
 // print written as %XX.

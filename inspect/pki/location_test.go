@@ -32,6 +32,8 @@ func TestLocationString(t *testing.T) {
 		{"node/worker-3", Location{Kind: KindFile, Node: "worker-3"}},
 		{"node/a%3Ab%2Fc:/x%23y", Location{Kind: KindFile, Node: "a:b/c", Path: "/x#y"}},
 		{"Secret/n%2Fs/a%5B%5D%23%25[k%5Dx]#f%0A%FF%C2%85é", Location{Kind: "Secret", Namespace: "n/s", Name: "a[]#%", Key: "k]x", Field: "f\n\xff\u0085é"}},
+		{"node/a:/x%E2%80%9D%20next:%20y", Location{Kind: KindFile, Node: "a", Path: "/x” next: y"}},
+		{"ConfigMap/“a%20b”/c[k%E2%80%9C]#f%E2%80%9D", Location{Kind: "ConfigMap", Namespace: "“a b”", Name: "c", Key: "k“", Field: "f”"}},
 		{"Secret/ns/[k]", Location{Kind: "Secret", Namespace: "ns", Key: "k"}},
 	}
 	for _, tt := range tests {

@@ -165,14 +165,14 @@ func (a Approve) Apply(ctx context.Context, env *remediate.Env, c *remediate.Cha
 	var failed error
 	_ = env.Until(ctx, askingClient, func(ctx context.Context) (bool, error) {
 		if failed = a.approve(ctx, env, c); failed != nil {
-			return hopeless(failed), failed
+			return hopeless(failed) || isTooMany(failed), failed
 		}
 		return !a.State.unsettled && a.reports(ctx, env, unit.Entered), errors.New("it neither reports nor asks")
 	}) // that it is late is for AwaitNode to say
 	if failed == nil && a.Serving {
 		_ = env.Until(ctx, askingServing, func(ctx context.Context) (bool, error) {
 			failed = a.approve(ctx, env, c)
-			return hopeless(failed) || a.State.servingDone || a.State.manual, failed
+			return hopeless(failed) || isTooMany(failed) || a.State.servingDone || a.State.manual, failed
 		})
 	}
 	return failed
@@ -235,12 +235,12 @@ func approve(ctx context.Context, env *remediate.Env, n RequestedNode, r *Reques
 }
 
 // PendingOf reads the pending requests about a node, and the Node with whose addresses
-// their names are compared.
+// their names are compared. Where they are too many, it is an error that names the node.
 func PendingOf(ctx context.Context, kube kubernetes.Interface, n RequestedNode) ([]*Request, error) {
 	if err := n.itsNode(ctx, kube); err != nil {
 		return nil, err
 	}
-	var out []*Request
+	var found requestsOfNode
 	asked, by := map[pki.Fingerprint]bool{}, map[pki.Fingerprint][]string{}
 	var pages foreign.Pages
 	opts := metav1.ListOptions{Limit: 100} // a request may be 1 MB
@@ -258,7 +258,9 @@ func PendingOf(ctx context.Context, kube kubernetes.Interface, n RequestedNode) 
 				return nil, err
 			}
 			if r != nil {
-				out = append(out, r)
+				if err := found.add(r, n.Name, len(page.Items[i].Spec.Request)); err != nil {
+					return nil, err
+				}
 			}
 			if key, ok := n.asked(&page.Items[i]); ok {
 				asked[key] = asked[key] || !Pending(&page.Items[i])
@@ -272,8 +274,9 @@ func PendingOf(ctx context.Context, kube kubernetes.Interface, n RequestedNode) 
 		case err != nil:
 			return nil, err
 		case !more:
-			n.single(out, asked, by)
-			return out, nil
+			all := found.all()
+			n.single(all, asked, by)
+			return all, nil
 		}
 	}
 }

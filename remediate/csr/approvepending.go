@@ -109,7 +109,7 @@ func (a ApprovePending) answer(ctx context.Context, env *remediate.Env, c *remed
 		}
 		failed = err
 		var late *remediate.LateEffectError
-		return !errors.As(err, &late) && !a.state.unsettled || hopeless(err), err
+		return !errors.As(err, &late) && !a.state.unsettled || hopeless(err) || isTooMany(err), err
 	}) // the last failure says more
 	return failed
 }

@@ -43,6 +43,7 @@ func described(all []*Request) (each []*Request, more string) {
 	var unseen []string
 	hidden := 0
 	for _, r := range inOrder(all) {
+		hidden += r.beyond
 		if !r.outsider && r.mismatch == "" {
 			each = append(each, r)
 			continue
@@ -58,8 +59,11 @@ func described(all []*Request) (each []*Request, more string) {
 			unseen = append(unseen, user)
 		}
 	}
-	if hidden > 0 {
+	switch {
+	case len(unseen) > 0:
 		more = fmt.Sprintf("%d more requests of %s, which certrot does not approve", hidden, namedUsers(unseen))
+	case hidden > 0:
+		more = fmt.Sprintf("%d more requests of other users, which certrot does not approve", hidden)
 	}
 	return each, more
 }

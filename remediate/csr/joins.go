@@ -195,7 +195,10 @@ func pendingNow(ctx context.Context, env *remediate.Env, n RequestedNode) ([]*Re
 		}
 		requests, err = PendingOf(ctx, env.Kube, n)
 	}
-	if err != nil {
+	switch {
+	case isTooMany(err):
+		env.Joins.CouldNotAsk(n.Name) // other nodes' requests are looked at
+	case err != nil:
 		env.Joins.CouldNotAsk("") // the API server did not answer: that may be so for all kubelets
 	}
 	return requests, n, err

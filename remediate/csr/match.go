@@ -65,6 +65,8 @@ type Request struct {
 	notProbed bool
 	// outsider: who asks is neither the node's kubelet nor what it may join as.
 	outsider bool
+	// beyond is how many more requests of outsiders there are, which were not kept.
+	beyond int
 	// proofs say of each name of a server from where it is known.
 	proofs []string
 }
@@ -79,7 +81,7 @@ func (n RequestedNode) judge(csr *certificatesapi.CertificateSigningRequest) *Re
 	if csr.Spec.Username != n.user() && (asks == nil || asks.Subject.CommonName != n.user()) {
 		return nil
 	}
-	r := &Request{CertificateSigningRequest: csr, pkcs10: asks, outsider: csr.Spec.Username != n.user() && !n.bootstraps(csr.Spec.Username)}
+	r := &Request{CertificateSigningRequest: neededOf(csr), pkcs10: asks, outsider: csr.Spec.Username != n.user() && !n.bootstraps(csr.Spec.Username)}
 	if err == nil {
 		err = n.matches(csr, asks)
 	}
