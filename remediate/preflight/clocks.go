@@ -18,7 +18,7 @@ const MaxSkew = time.Minute
 func (p Preflight) clocks() Result {
 	for _, name := range p.Nodes {
 		if n, ok := p.Snapshot.Node(name); p.Script && (!ok || n.Via == "") {
-			continue // whoever runs it there sees what it says of what is shown, by that clock
+			continue // the script judges there what is presented, by that clock
 		}
 		if r := ClockOf(p.Snapshot, name); r.Passed != catalog.Yes {
 			return r
