@@ -193,6 +193,7 @@ func document() string {
 	line("## Who asks for kubelets' certificates")
 	line("")
 	line("What any other user asks for is never approved. NODE stands for the node's name, each ? for a letter or digit of a token's ID.")
+	line("A kubelet repeats what fails after 2, 4, 8 and 16 s, then each 32 s, and asks once more where nothing is issued within 15 minutes (kubernetes/client-go util/certificate/certificate_manager.go v0.35.4).")
 	line("")
 	line("| signer | asked by | in the group | when | holds for | source |")
 	line("|---|---|---|---|---|---|")
