@@ -42,7 +42,7 @@ func serviceServing() Evidence {
 // a CA that rotates every 395 days it is the latter.
 func serviceLives() []Lifetime {
 	return []Lifetime{{Validity: 2 * year, Refresh: 2*year - time.Hour, Renewer: serviceCAOwner, In: since(serviceCA, Minor{4, 12}), Evidence: serviceServing(),
-		Doc: "also renewed whenever the CA rotates"}}
+		Doc: "renewed 1 hour before its end, and whenever the CA rotates"}}
 }
 
 // serviceCertificate is the place of a certificate that service-ca made for a Service, by its name,

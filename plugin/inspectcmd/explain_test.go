@@ -75,7 +75,7 @@ func TestExplainAServedSecret(t *testing.T) {
 		has, once string
 		no        []string
 	}{
-		"secret/openshift-console/console-serving-cert": {" (console to 4.19)\n", "also renewed whenever the CA rotates", []string{" 0 % of its validity"}},
+		"secret/openshift-console/console-serving-cert": {" (console to 4.19)\n", "renewed 1 hour before its end", []string{" 0 % of its validity"}},
 		"secret/openshift-network-console/networking-console-plugin-cert": {
 			"\n  oc -n openshift-network-console rollout restart deployment/networking-console-plugin\n", "(network 4.17+)", nil,
 		},
