@@ -165,7 +165,7 @@ func TestUndoWaitsForAnAnswer(t *testing.T) {
 	}
 }
 
-// TestPlansThatWaitForASigner: a kubelet that joins anew waits for its certificate, one that
+// TestPlansThatWaitForASigner: a kubelet that joins again waits for its certificate, one that
 // has a valid one does not.
 func TestPlansThatWaitForASigner(t *testing.T) {
 	t.Parallel()

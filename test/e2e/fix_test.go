@@ -92,7 +92,7 @@ func TestFixAPIInt(t *testing.T) {
 			{"by a debug pod", func(t *testing.T, f *fixing) { f.repairBy(t, second, "debug") }},
 		},
 		connected: {
-			{"by somebody without the journal, and what is kept is removed", func(t *testing.T, f *fixing) { f.kept(t, connected) }},
+			{"by another without the journal, and what is kept is removed", func(t *testing.T, f *fixing) { f.kept(t, connected) }},
 		},
 	})
 }

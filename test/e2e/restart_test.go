@@ -77,7 +77,7 @@ func TestRestartSafe(t *testing.T) {
 
 	t.Run("a script alone brings it back", func(t *testing.T) { f.byScript(t, lost) })
 	t.Run("a kubelet with a valid certificate makes its kubeconfig anew", func(t *testing.T) { f.remakes(t, lost) })
-	t.Run("a kubelet whose certificate is not accepted joins anew", func(t *testing.T) { f.joinsAnew(t, repaired) })
+	t.Run("a kubelet whose certificate is not accepted joins again", func(t *testing.T) { f.joinsAgain(t, repaired) })
 	want[lost] = "pass"
 	f.comeBack(t, "ssh", 1, want)
 }
@@ -102,9 +102,9 @@ func (f *fixing) remakes(t *testing.T, node string) {
 	ends(t, f.inLab(t, "undo", runOf(t, r), "--via", "ssh", "--yes"), 5, "breaks-trust")
 }
 
-// joinsAnew is of a kubelet that has a certificate of who knows whom, and a bootstrap
+// joinsAgain is of a kubelet that has a certificate of who knows whom, and a bootstrap
 // file with a token that nobody knows.
-func (f *fixing) joinsAnew(t *testing.T, node string) {
+func (f *fixing) joinsAgain(t *testing.T, node string) {
 	mustDo(t, f.lab, "ssh", node, "sudo sh -ec "+nodeexec.Quote(`cd /var/lib/kubelet/pki; umask 077
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 -subj /O=system:nodes/CN=system:node:`+node+` -keyout key.tmp -out cert.tmp 2>/dev/null
 cat cert.tmp key.tmp >kubelet-client-2020-01-01-00-00-00.pem; rm cert.tmp key.tmp
