@@ -125,7 +125,9 @@ func NewCommand(app cli.App) *cobra.Command {
 		Short: "Inspect and repair the certificates of OpenShift, OKD and Kubernetes clusters",
 		Long: `certrot finds every certificate and CA bundle of a cluster, says which of them are in trouble, and what to do about it.
 
-It reads OpenShift, OKD and plain Kubernetes, live or from files, and never prints or stores a private key or a token.`,
+It reads OpenShift, OKD and plain Kubernetes, live or from files, and never prints or stores a private key or a token.
+
+Begin with inspect: it prints the next command for each problem.`,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: app.ProgramName},
 		SilenceErrors: true,
 		SilenceUsage:  true,
