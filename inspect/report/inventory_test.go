@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/inspecttest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
 func TestChoosingAKindChoosesWhatItNames(t *testing.T) {
@@ -84,6 +86,32 @@ func TestAFileWithoutControlPlaneNodes(t *testing.T) {
 		})
 		if got != want || inv.LacksControlPlaneNodes() != want {
 			t.Errorf("a file with a %s alone: %t in reads, want %t: %+v", role, got, want, inv.Reads)
+		}
+		for _, c := range []struct {
+			gaps []Gap
+			of   []catalog.Part
+			want bool
+		}{
+			{NewVerification(t.Context(), inspect.NewFacts(s, time.Now(), time.Hour)).Gaps, nil, want},
+			{NewVerification(t.Context(), inspect.NewFacts(s, time.Now(), time.Hour), catalog.PartAPIInt).Gaps, []catalog.Part{catalog.PartAPIInt}, want},
+			{NewVerification(t.Context(), inspect.NewFacts(s, time.Now(), time.Hour), catalog.PartServices).Gaps, []catalog.Part{catalog.PartServices}, false},
+			{NewRestartReport(t.Context(), inspect.NewFacts(s, time.Now(), time.Hour)).Gaps, nil, want},
+		} {
+			got := slices.ContainsFunc(c.gaps, func(g Gap) bool { return g.What == "control plane nodes" && g.Reason == FileHasNone })
+			if got != c.want {
+				t.Errorf("a file with a %s alone, verify %v: %t among gaps, want %t", role, c.of, got, c.want)
+			}
+		}
+	}
+}
+
+// TestNoWorkerSpeaksForTheControlPlane: all that was read may pass.
+func TestNoWorkerSpeaksForTheControlPlane(t *testing.T) {
+	worker := trust.RestartNode{Name: "w", ComesBack: trust.RestartAnswer{Assessment: assess.Assessment{Status: assess.Pass}}}
+	pass := trust.RestartAnswer{Assessment: assess.Assessment{Status: assess.Pass}}
+	for lacks, want := range map[bool]assess.Status{true: assess.Unknown, false: assess.Pass} {
+		if r := (RestartReport{Nodes: []trust.RestartNode{worker}, NewNode: pass, lacks: lacks}); r.Worst() != want {
+			t.Errorf("control plane nodes are lacking: %t: %s, want %s", lacks, r.Worst(), want)
 		}
 	}
 }

@@ -28,6 +28,7 @@ type RestartReport struct {
 	Access     trust.RestartAnswer `json:"access"` // the user's own; an outage of one is no outage of the cluster, so that it does not count
 	Gaps       []Gap               `json:"gaps"`
 	Hints      inspect.Hints       `json:"-"` // of the facts
+	lacks      bool                // control plane nodes: the file has none
 }
 
 // NewRestartReport judges the facts.
@@ -50,16 +51,21 @@ func NewRestartReport(ctx context.Context, f *inspect.Facts) RestartReport {
 	for _, g := range s.Gaps {
 		r.Gaps = append(r.Gaps, GapOf(g))
 	}
+	lacks := noControlPlane(s)
+	r.Gaps, r.lacks = append(r.Gaps, lacks...), len(lacks) > 0
 	return r
 }
 
 // Worst is the worst that is said of nodes, those that may be added included;
-// unknown where no node was seen.
+// unknown where no node was seen, or none of the control plane.
 func (r *RestartReport) Worst() assess.Status {
 	if len(r.Nodes) == 0 {
 		return assess.Unknown
 	}
 	all := []assess.Status{r.NewNode.Status}
+	if r.lacks {
+		all = append(all, assess.Unknown)
+	}
 	for _, n := range r.Nodes {
 		all = append(all, n.ComesBack.Status)
 	}

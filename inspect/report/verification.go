@@ -108,7 +108,30 @@ func NewVerification(ctx context.Context, f *inspect.Facts, parts ...catalog.Par
 	for _, g := range s.Gaps {
 		r.Gaps = append(r.Gaps, GapOf(g))
 	}
+	if readNodes(s, parts) {
+		r.Gaps = append(r.Gaps, noControlPlane(s)...)
+	}
 	return r
+}
+
+// readNodes reports whether edges of the parts, none: of all, are about files on nodes.
+func readNodes(s *inspect.Snapshot, parts []catalog.Part) bool {
+	return len(parts) == 0 || slices.ContainsFunc(catalog.Edges(), func(e catalog.Edge) bool {
+		onFile := e.Trust.Kind == catalog.File || e.Presented.Kind == catalog.File
+		return onFile && slices.Contains(parts, e.Part) && e.In.Holds(s.Cluster.Versions) != catalog.No
+	})
+}
+
+// FileHasNone is why nothing is known of control plane nodes.
+const FileHasNone = "the file has none; what is on them is unknown"
+
+// noControlPlane is the gap of a file that has no control plane node: without a claim about one, what
+// passes says nothing of them.
+func noControlPlane(s *inspect.Snapshot) []Gap {
+	if !s.LacksControlPlane() {
+		return nil
+	}
+	return []Gap{{What: "control plane nodes", Reason: FileHasNone, Remediation: assess.Advise(s.Hints.UnreadNodes(""))}}
 }
 
 func entry(c trust.Claim) VerificationClaim {

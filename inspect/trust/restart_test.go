@@ -302,6 +302,16 @@ func TestNewNodesAndWorst(t *testing.T) {
 	if r := report(); r.NewNode.Status != assess.Pass || r.Worst() != assess.Pass {
 		t.Errorf("%+v, worst %s", r.NewNode, r.Worst())
 	}
+	s.s.Hints = inspect.FileHints("certrot", "--from a.certrot")
+	if r := report(); r.NewNode.Status != assess.Pass {
+		t.Errorf("a file with what nodes were answered: %+v", r.NewNode)
+	}
+	for i := range s.s.Nodes {
+		s.s.Nodes[i].RestartProbe = nil
+	}
+	if r := report(); r.NewNode.Status != assess.Unknown || !strings.Contains(r.NewNode.Reason, "(new-node-api-int); whether its bootstrap token is accepted") || !strings.Contains(r.NewNode.Remediation.Text, "--restart-safe") {
+		t.Errorf("a file proves a no, and no yes: %+v", r.NewNode)
+	}
 	s.s.Bundles[len(s.s.Bundles)-1].Content = s.sc.Scan(s.fresh.CertPEM)[0].Content
 	if r := report(); r.NewNode.Status != assess.Fail || !strings.Contains(r.NewNode.Reason, "new-node-api-int") || r.Worst() != assess.Fail {
 		t.Errorf("%+v, worst %s", r.NewNode, r.Worst())

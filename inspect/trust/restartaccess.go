@@ -22,6 +22,7 @@ func JoiningNode(f *inspect.Facts, claims []Claim) RestartAnswer {
 		out.Remediation = assess.Advise(f.Hints().Unread(inspect.MayList("secrets", "openshift-machine-config-operator"), inspect.MayList("configmaps", "openshift-machine-config-operator"), inspect.MayList("secrets", "openshift-machine-api")))
 	}
 	var all []RestartAnswer
+	var edges []string
 	for _, c := range claims {
 		if c.Reload != catalog.ReloadByNewNodes {
 			continue
@@ -34,12 +35,25 @@ func JoiningNode(f *inspect.Facts, claims []Claim) RestartAnswer {
 			a.Severity, a.Reason = severityOf(a.Status), c.Edge.ID+": "+c.Because()
 			a.Remediation = assess.FixedCommand(f.Hints().Next("{} verify ") + strings.ReplaceAll(string(c.Part), " ", "-"))
 		}
-		all = append(all, a)
+		all, edges = append(all, a), append(edges, c.Edge.ID)
 	}
 	if len(all) == 0 {
 		return out
 	}
-	return worstAnswer(all...)
+	worst := worstAnswer(all...)
+	if worst.Status == assess.Pass {
+		worst.Reason = "it trusts the servers that it joins by (" + strings.Join(slices.Compact(edges), ", ") + ")"
+		if f.Hints().OfFile() && !wereAsked(&f.Snapshot) { // a file proves a no
+			worst.Status, worst.Remediation = assess.Unknown, assess.Advise(f.Hints().UnreadRestart(""))
+			worst.Reason += "; whether its bootstrap token is accepted and its CSRs are approved is unknown"
+		}
+	}
+	return worst
+}
+
+// wereAsked reports whether a node asked the API server what a kubelet that starts is answered.
+func wereAsked(s *inspect.Snapshot) bool {
+	return slices.ContainsFunc(s.Nodes, func(n inspect.Node) bool { return n.RestartProbe != nil && n.RestartProbe.Problem == "" })
 }
 
 // UserAccess says whether the user's own way in would outlive an outage of the pod

@@ -6,16 +6,20 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 )
 
-// todo prints steps; commands stand on lines of their own, whole.
-func (e explainer) todo(w io.Writer, steps []string) {
+// todo prints what repairs, then steps; commands stand on lines of their own, whole.
+func (e explainer) todo(w io.Writer, steps []string, fixes ...assess.Remediation) {
 	steps = e.ofFiles(slices.DeleteFunc(slices.Clone(steps), func(s string) bool { return s == "" }))
-	if len(steps) == 0 {
+	if len(steps)+len(fixes) == 0 {
 		return
 	}
 	section(w, "What to do", func() {
+		for _, fix := range fixes {
+			remedy(w, fix)
+		}
 		for _, step := range steps {
 			text := e.reading.Hints().Next(step)
 			if e.isCommand(step) {

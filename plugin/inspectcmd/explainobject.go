@@ -83,10 +83,11 @@ func (e *explainer) object(ctx context.Context, w io.Writer, name string) error 
 		} else {
 			ui.Wrap(w, "", "Not in the catalog: owner and renewal unknown.")
 		}
-		if err := e.state(ctx, w, kind, namespace, object); err != nil {
+		fixes, err := e.state(ctx, w, kind, namespace, object)
+		if err != nil {
 			return err
 		}
-		e.todo(w, e.unknown(kind, namespace, object))
+		e.todo(w, e.unknown(kind, namespace, object), fixes...)
 		return nil
 	}
 	if len(o.places) > 0 {
@@ -94,11 +95,12 @@ func (e *explainer) object(ctx context.Context, w io.Writer, name string) error 
 	} else {
 		ui.Wrap(w, "", kind+": a CA bundle, or a certificate that a client verifies")
 	}
-	if err := e.state(ctx, w, kind, namespace, object); err != nil {
+	fixes, err := e.state(ctx, w, kind, namespace, object)
+	if err != nil {
 		return err
 	}
 	section(w, "What it means", func() { e.meaning(w, o) })
-	e.todo(w, e.steps(o, kind, namespace, object))
+	e.todo(w, e.steps(o, kind, namespace, object), fixes...)
 	section(w, "Details", func() { e.objectDetails(w, o) })
 	return nil
 }
@@ -205,7 +207,7 @@ func (e explainer) meaning(w io.Writer, o explained) {
 		line(w, "presented", "to "+ui.Count(n, "client")+", see below")
 	}
 	if n := len(o.trusted); n > 0 {
-		line(w, "trusted", "by "+ui.Count(n, "client")+", see below")
+		line(w, "read", "by "+ui.Count(n, "client")+" as trust anchors, see below")
 	}
 }
 
@@ -248,7 +250,7 @@ func (e explainer) objectDetails(w io.Writer, o explained) {
 		line(w, "note", row.Doc)
 	}
 	for _, row := range o.trusted {
-		line(w, "trusted", "by "+row.Verifier+", "+string(row.Reload)+": explain "+row.ID)
+		line(w, "read", "by "+row.Verifier+", "+string(row.Reload)+": explain "+row.ID)
 	}
 	for _, row := range o.presented {
 		line(w, "presented", "to "+row.Verifier+": explain "+row.ID)

@@ -44,6 +44,9 @@ func (e *explainer) tolds(ctx context.Context) ([]told, error) {
 	for _, least := range []assess.Severity{assess.Warning, assess.Info, assess.Critical} { // --min-severity
 		out = append(out, e.toldOf(&inv, least)...)
 	}
+	for _, u := range (ui.HumanPrinter{Hints: e.reading.Hints()}).UnknownIn(&inv) {
+		out = append(out, told{Problem: u})
+	}
 	verified := report.NewVerification(ctx, inspect.NewFacts(*e.read, e.read.Taken, connect.DefaultWithin))
 	for _, p := range e.verified(e.reading.Hints(), &verified) {
 		t := told{Problem: p.Problem}
@@ -57,9 +60,6 @@ func (e *explainer) tolds(ctx context.Context) ([]told, error) {
 		}
 		out = append(out, t)
 	}
-	for _, u := range (ui.HumanPrinter{Hints: e.reading.Hints()}).UnknownIn(&inv) {
-		out = append(out, told{Problem: u})
-	}
 	return out, nil
 }
 
@@ -68,7 +68,7 @@ func (e *explainer) toldOf(inv *report.Inventory, least assess.Severity) []told 
 	limited := inv.AtLeast(least)
 	var out []told
 	for _, p := range limited.Problems(e.reading.Hints()) {
-		t := told{Problem: ui.ProblemOf(p)}
+		t := told{Problem: ui.ProblemIn(limited, p)}
 		for _, i := range p.Findings {
 			t.found = append(t.found, finding{Assessment: limited.Findings[i].Assessment, at: limited.Findings[i].Locations})
 		}
@@ -140,7 +140,7 @@ func (e *explainer) printTold(w io.Writer, all []topic, t told) {
 	ui.Wrap(w, "", ui.Clean(ui.OneLine(t.Title)))
 	switch {
 	case t.Word == notRead:
-		ui.Wrap(w, "", "Not in this file. Exit codes do not count it.")
+		ui.Wrap(w, "", "Not in this file. Exit codes of verify count it, those of inspect do not.")
 	case t.unread():
 		ui.Wrap(w, "", "Unknown: it was not read.")
 	case t.found[0].Status == assess.Unknown:

@@ -17,13 +17,20 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 )
 
-// state is what the files have of an object: its certificates, and what is wrong with them.
-func (e *explainer) state(ctx context.Context, w io.Writer, kind, namespace, object string) error {
+// state is what the files have of an object: its certificates, and what is wrong with them. It returns what is
+// to be done about that.
+func (e *explainer) state(ctx context.Context, w io.Writer, kind, namespace, object string) (fixes []assess.Remediation, err error) {
 	if len(e.reading.From) == 0 {
-		return nil
+		return nil, nil
 	}
 	if err := e.readFiles(ctx); err != nil {
-		return err
+		return nil, err
+	}
+	fix := func(r assess.Remediation) {
+		same := func(o assess.Remediation) bool { return strings.Contains(o.Text+" "+o.Command, r.Text) }
+		if r != (assess.Remediation{}) && !slices.ContainsFunc(fixes, same) {
+			fixes = append(fixes, r)
+		}
 	}
 	is := func(at pki.Location) bool {
 		if kind == catalog.File {
@@ -48,12 +55,16 @@ func (e *explainer) state(ctx context.Context, w io.Writer, kind, namespace, obj
 	}
 	for _, f := range inv.Findings {
 		if slices.ContainsFunc(f.Locations, is) {
+			fix(f.Remediation)
 			add("problem", strings.ToUpper(f.Severity.String())+" "+ui.Clean(ui.OneLine(f.Reason))+" ("+f.ID+")")
 		}
 	}
 	verified := report.NewVerification(ctx, inspect.NewFacts(*e.read, e.read.Taken, connect.DefaultWithin))
 	for _, c := range verified.Claims {
 		if c.Status != assess.Pass && (slices.ContainsFunc(c.Trust, is) || c.Presented != nil && is(*c.Presented)) {
+			if c.Status.Wrong() {
+				fix(c.Remediation)
+			}
 			add("verify", strings.ToUpper(c.Status.String())+" "+c.Said()+" ("+c.ID+")")
 		}
 	}
@@ -63,7 +74,7 @@ func (e *explainer) state(ctx context.Context, w io.Writer, kind, namespace, obj
 		}
 	}
 	if len(lines) == 0 {
-		return nil
+		return nil, nil
 	}
 	section(w, "In this file", func() {
 		for i, said := range lines {
@@ -75,7 +86,7 @@ func (e *explainer) state(ctx context.Context, w io.Writer, kind, namespace, obj
 			line(w, label, text)
 		}
 	})
-	return nil
+	return fixes[:min(len(fixes), ui.MaxPlaces)], nil
 }
 
 // ofNode names the node of a file.

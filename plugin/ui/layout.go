@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
@@ -56,13 +57,10 @@ func (s Summary) layout(w *Page, mostUnknown int) layout {
 	if reasons > 0 && l.whole < len(l.unknown) && before+reasons+s.lines(w, l.full, l.listed) <= w.height() {
 		rest, l.whole, l.reasons = before+reasons, 0, true
 	}
-	for l.full > 0 && rest+s.lines(w, l.full, l.listed) > w.height() {
-		l.full--
-	}
-	for ; l.full+l.brief < l.listed; l.brief++ {
-		if told := l.full + l.brief + 1; rest+s.linesOf(w, l.full, told, l.listed) > w.height() {
-			break
-		}
+	l = s.tellCritical(w, l, rest)
+	if l.listed < len(s.Problems) {
+		l.spare = w.height() - rest - s.linesOf(w, l.full, l.full+l.brief, l.listed) - 1
+		return l
 	}
 	if l.full == 0 && len(s.Problems) > mostTold && w.columns >= usualColumns {
 		if first, fits := s.firstInFull(w, l, rest); fits {
@@ -76,6 +74,76 @@ func (s Summary) layout(w *Page, mostUnknown int) layout {
 		l.spare = max(w.height()-rest-s.linesOf(w, l.full, l.full+l.brief, l.listed), 0)
 	}
 	return l
+}
+
+// tellCritical is the layout in which each critical problem has its next step. Before one goes, others are not
+// told in full, then lines of lower severity go; last the impact of the first one, which may be what not to do.
+func (s Summary) tellCritical(w *Page, l layout, rest int) layout {
+	critical := s.critical()
+	best := s.tell(w, l, rest, 0, critical)
+	if critical > mostTold {
+		return best
+	}
+	for _, least := range []int{min(1, critical), 0} {
+		if all := s.tell(w, l, rest, least, critical); all.full >= least && all.told() >= critical {
+			return all
+		}
+		few := l
+		for few.listed > critical { // the last are of the lowest severity, a line each
+			over := rest + 1 + s.linesOf(w, least, critical, few.listed) - w.height()
+			if over <= 0 {
+				break
+			}
+			few.listed = max(few.listed-over, critical)
+		}
+		if few.listed == l.listed {
+			continue
+		}
+		few.full = min(few.full, fullProblems, few.listed)
+		if few = s.tell(w, few, rest+1, least, critical); few.full >= least && few.told() > min(best.told(), critical-1) {
+			return few
+		}
+	}
+	return best
+}
+
+// tell is the layout of so many listed problems, with as many of the first of them in full, at least some, as
+// leave all critical ones their next step, and if it can be their impact.
+func (s Summary) tell(w *Page, l layout, rest, least, critical int) layout {
+	var best layout
+	for ; l.full >= least; l.full-- {
+		if l.full > 0 && rest+s.lines(w, l.full, l.listed) > w.height() {
+			continue
+		}
+		for l.brief = 0; l.full+l.brief < l.listed; l.brief++ {
+			told, impacts := l.told()+1, 0
+			if told > critical {
+				impacts = max(critical-l.full, 0)
+			}
+			if rest+impacts+s.linesOf(w, l.full, told, l.listed) > w.height() {
+				break
+			}
+		}
+		if best.listed == 0 || l.told() >= critical && best.told() < critical {
+			best = l
+		}
+		if free := w.height() - rest - s.linesOf(w, l.full, l.told(), l.listed); l.told() >= critical && free >= critical-l.full {
+			return l
+		}
+	}
+	return best
+}
+
+// told is how many problems have their next step.
+func (l layout) told() int { return l.full + l.brief }
+
+// critical is how many of the first problems are: they are the worst.
+func (s Summary) critical() int {
+	n := slices.IndexFunc(s.Problems, func(p Problem) bool { return p.Mark != StatusMark(assess.Fail) })
+	if n < 0 {
+		return len(s.Problems)
+	}
+	return n
 }
 
 // firstInFull is the layout of many problems: what the first one says, as what not to do, stays, and the last are counted.
@@ -96,7 +164,7 @@ func (s Summary) linesOf(w *Page, full, told, listed int) int {
 	for i, p := range s.Problems[:listed] {
 		p.print(b, i < full, 1)
 		if i >= full && i < told {
-			p.printNext(b)
+			p.printCommand(b)
 		}
 	}
 	return rows(w, func(p *Page) { Printf(p, "%s", b.String()) })
@@ -110,4 +178,40 @@ func rows(w *Page, print func(*Page)) (n int) {
 		n += max(1, (columnsIn(strings.TrimSuffix(line, "\n"))+w.columns-1)/w.columns)
 	}
 	return n
+}
+
+// texts is how many lines each text of a problem has that is told with its next step.
+type texts struct{ now, impact, then int }
+
+func (t texts) lines() int { return t.now + t.impact + t.then }
+
+// textsOf gives lines that are free to texts of problems: first to what each of them does.
+func textsOf(w *Page, problems []Problem, free int) []texts {
+	out := make([]texts, len(problems))
+	take := func(n *int, print func(*Page)) {
+		*n = min(rows(w, print), max(free, 0))
+		free -= *n
+	}
+	for i, p := range problems {
+		take(&out[i].impact, func(w *Page) { p.printImpact(w, w.mostLines()) })
+	}
+	for i, p := range problems {
+		take(&out[i].now, func(w *Page) { p.printNow(w, w.mostLines()) })
+	}
+	for i, p := range problems {
+		if need := rows(w, p.printThen); need <= free { // a command is whole
+			take(&out[i].then, p.printThen)
+		}
+	}
+	return out
+}
+
+// printTexts writes a problem's texts, and what to do.
+func (p Problem) printTexts(w *Page, t texts) {
+	p.printNow(w, t.now)
+	p.printImpact(w, t.impact)
+	p.printCommand(w)
+	if t.then > 0 {
+		p.printThen(w)
+	}
 }

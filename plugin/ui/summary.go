@@ -124,13 +124,15 @@ func (s Summary) printIn(w *Page, l layout) {
 			forTitles += short.mostLines() - 1
 		}
 	}
-	forTexts := l.spare - forTitles
+	brief := s.Problems[min(l.full, l.listed):min(l.full+l.brief, l.listed)]
+	texts := textsOf(w, brief, l.spare-forTitles)
+	for _, t := range texts {
+		l.spare -= t.lines()
+	}
 	for i, p := range s.Problems[:l.listed] {
 		print(p, i < l.full)
-		if i >= l.full && i < l.full+l.brief {
-			used := p.printTexts(w, forTexts)
-			l.spare, forTexts = l.spare-used, forTexts-used
-			p.printNext(w)
+		if n := i - l.full; n >= 0 && n < len(brief) {
+			p.printTexts(w, texts[n])
 		}
 	}
 	if more := s.Problems[l.listed:]; len(more) > 0 {
@@ -221,42 +223,51 @@ func (p Problem) print(w *Page, full bool, lines int) {
 	if len(p.Also) > 0 {
 		Printf(w, "%s%s\n", label("in"), NamesThatFit(p.Also, w.columns-labelColumns))
 	}
-	if p.Now != "" {
-		fewLines(w, label("now"), Clean(OneLine(p.Now)))
-	}
-	if p.Impact != "" {
-		fewLines(w, label("impact"), Clean(OneLine(p.Impact)))
-	}
+	p.printNow(w, w.mostLines())
+	p.printImpact(w, w.mostLines())
 	p.printNext(w)
 }
 
-// printTexts writes what is so already and the impact on at most so many lines, and returns on how many.
-func (p Problem) printTexts(w *Page, lines int) (used int) {
-	for _, t := range [][2]string{{"now", p.Now}, {"impact", p.Impact}} {
-		if text := Clean(OneLine(t[1])); text != "" && lines > used {
-			used += cutLines(w, label(t[0]), text, min(lines-used, w.mostLines()))
-		}
+// printNow writes what is so already, and printImpact what fails, on at most so many lines.
+func (p Problem) printNow(w *Page, most int)    { printLabelled(w, "now", p.Now, most) }
+func (p Problem) printImpact(w *Page, most int) { printLabelled(w, "impact", p.Impact, most) }
+
+func printLabelled(w *Page, word, text string, most int) {
+	if text = Clean(OneLine(text)); text != "" && most > 0 {
+		cutLines(w, label(word), text, most)
 	}
-	return used
 }
 
 // printNext writes what to do.
 func (p Problem) printNext(w *Page) {
+	p.printCommand(w)
+	p.printThen(w)
+}
+
+// printCommand writes what to do first.
+func (p Problem) printCommand(w *Page) {
 	switch {
 	case p.Next.Command != "": // whole, to be copied
 		Printf(w, "%s%s\n", label("next"), Clean(p.Next.Command))
-		if p.Next.Then != "" {
-			fewLines(w, label("then"), Clean(p.Next.Then))
-		}
-		if run := Clean(p.Next.ThenRun); run != "" && !strings.Contains(p.Next.ThenRun, "\n") {
-			Printf(w, "%s%s\n", label(""), run)
-		}
 	case p.Next.Text != "":
 		text, command := CommandAtEnd(Clean(OneLine(p.Next.Text)))
 		fewLines(w, label("next"), text)
 		if command != "" {
 			Printf(w, "%s%s\n", label(""), command)
 		}
+	}
+}
+
+// printThen writes what to do after the command.
+func (p Problem) printThen(w *Page) {
+	if p.Next.Command == "" {
+		return
+	}
+	if p.Next.Then != "" {
+		fewLines(w, label("then"), Clean(p.Next.Then))
+	}
+	if run := Clean(p.Next.ThenRun); run != "" && !strings.Contains(p.Next.ThenRun, "\n") {
+		Printf(w, "%s%s\n", label(""), run)
 	}
 }
 

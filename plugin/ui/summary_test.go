@@ -288,3 +288,21 @@ func TestNoTextIsCutWhereLinesAreFree(t *testing.T) {
 		t.Errorf("%d lines\n%s", lines, w)
 	}
 }
+
+// TestACriticalKeepsItsNextStep: lines of lower severity are counted before it goes.
+func TestACriticalKeepsItsNextStep(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("words of a long text ", 6)
+	s := Summary{Head: []string{"a", "b", "c"}, Tally: "many", Tail: []string{"one", "two"}}
+	for i := range 3 {
+		s.Problems = append(s.Problems, Problem{Mark: "✗", Word: "CRITICAL", Title: fmt.Sprint("problem ", i), Now: "now", Impact: long, Next: assess.FixedCommand(fmt.Sprint("command-", i))})
+	}
+	for i := range 12 {
+		s.Problems = append(s.Problems, Problem{Mark: "!", Word: "WARNING", Title: fmt.Sprint("warning ", i)})
+		w := page(80)
+		s.Print(w)
+		if text := w.String(); strings.Count(text, "next      command-") != 3 || strings.Count(text, "\n") > summaryLines || !strings.Contains(text, "impact    words") {
+			t.Errorf("%d warnings: a critical has no next step, or the first no impact:\n%s", i+1, text)
+		}
+	}
+}

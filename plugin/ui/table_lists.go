@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/cause"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 )
@@ -185,4 +186,46 @@ func clockOf(n report.Node) string {
 		return fmt.Sprintf("%s behind", time.Duration(-high)*time.Second)
 	}
 	return "ok"
+}
+
+// moreLine says how more is printed; one problem is explained by what the screen is from.
+func (p HumanPrinter) moreLine(w *Page, problems bool) string {
+	from := p.Hints.From()
+	lines := []string{"more: --details, --all, -o json; one problem: {} explain 'TITLE'", "more: --details, --all; {} explain 'TITLE'"}
+	for i := range lines {
+		if line := p.Hints.Next(lines[i]) + from; problems && columnsIn(line) <= w.columns {
+			return line
+		}
+	}
+	if line := p.Hints.Next(lines[1]) + " --from FILE"; problems && from != "" && columnsIn(line) <= w.columns {
+		return line
+	}
+	return "more: --details; every certificate: --all; for scripts: -o json"
+}
+
+// ProblemIn is a folded problem of an inventory, with what is so already.
+func ProblemIn(inv *report.Inventory, problem cause.Problem) Problem {
+	told := ProblemOf(problem)
+	if !problem.Named {
+		return told
+	}
+	inNames := problem.ID == catalog.CauseClientCertificate
+	if inNames {
+		told.Names = withHeartbeats(told.Names, inv.Nodes, isOld(inv))
+		if allSilent(problem.Nodes, inv.Nodes) {
+			told.Impact = "its kubelet cannot authenticate: no heartbeat now, no new Pods"
+			if len(problem.Nodes) > 1 {
+				told.Impact = strings.Replace(told.Impact, "its kubelet", "their kubelets", 1)
+			}
+		}
+	}
+	told.Now = nowIn(problem, inv, inNames)
+	return told
+}
+
+// allSilent reports whether none of some nodes has a heartbeat.
+func allSilent(names []string, nodes []report.Node) bool {
+	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool {
+		return !slices.ContainsFunc(nodes, func(n report.Node) bool { return n.Name == name && n.Alive == catalog.No.String() })
+	})
 }

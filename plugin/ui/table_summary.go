@@ -27,14 +27,7 @@ func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Sev
 	s := Summary{Head: p.head(w, inv), Unknown: p.UnknownIn(inv)}
 	n := map[assess.Severity]int{}
 	for _, problem := range limited.Problems(p.Hints) {
-		told := ProblemOf(problem)
-		if problem.Named {
-			inNames := problem.ID == catalog.CauseClientCertificate
-			if inNames {
-				told.Names = withHeartbeats(told.Names, inv.Nodes, isOld(inv))
-			}
-			told.Now = nowIn(problem, inv, inNames)
-		}
+		told := ProblemIn(inv, problem)
 		s.Problems = append(s.Problems, told)
 		n[problem.Severity]++
 	}
@@ -59,11 +52,7 @@ func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Sev
 		}
 	}
 	if !p.all {
-		more := "more: --details; every certificate: --all; for scripts: -o json"
-		if about := p.Hints.Next("more: --details, --all, -o json; one problem: {} explain 'TITLE'"); len(s.Problems) > 0 && columnsIn(about) <= w.columns {
-			more = about
-		}
-		s.Tail = append(p.expiryLines(w, inv), more)
+		s.Tail = append(p.expiryLines(w, inv), p.moreLine(w, len(s.Problems) > 0))
 	}
 	s.Print(w)
 }
@@ -257,7 +246,7 @@ func (p HumanPrinter) notInFile(inv *report.Inventory) []Problem {
 	if p.NoNodes || p.Named || !inv.LacksControlPlaneNodes() || len(inv.Nodes) == 0 {
 		return nil
 	}
-	return []Problem{{Mark: "-", Word: "NOT READ", Title: "control plane nodes: the file has none; what is on them is unknown", Next: assess.Advise(p.Hints.UnreadNodes(""))}}
+	return []Problem{{Mark: "-", Word: "NOT READ", Title: "control plane nodes: " + report.FileHasNone, Next: assess.Advise(p.Hints.UnreadNodes(""))}}
 }
 
 // hostOf is the server without what every URL of an API server has.
