@@ -235,8 +235,8 @@ func screenOf(t *testing.T, columns int, args []string) (code int, out, errOut s
 var commandLine = regexp.MustCompile(`^ *(next|undo|details|kubectl|oc) |^ *(then|all) +(kubectl|oc) |^- remove `)
 
 // mayDiffer is a word of which another one stands on a wider screen: a count, a cut, "on each node",
-// where there is no room for a column that is the same for all, and "2 more notes", where they do not fit.
-var mayDiffer = regexp.MustCompile(`^\+?\d+$|…|^each$|^more$|^notes$`)
+// where there is no room for a column that is the same for all, "2 more notes" or "2 warning", where they do not fit, and the FILE whose name does not.
+var mayDiffer = regexp.MustCompile(`^\+?\d+$|…|^each$|^more$|^notes$|^(critical|warning|info)$|^FILE$`)
 
 // fitsOn: no line is wider than the screen but a command, and no word is broken: each is on a
 // screen that breaks no line, too.
