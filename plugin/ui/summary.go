@@ -177,7 +177,10 @@ func byWord(problems []Problem) string {
 		parts = append(parts, fmt.Sprintf("%d %s", i-from, strings.ToLower(problems[from].Word)))
 	}
 	if len(parts) == 1 {
-		return ", all " + strings.ToLower(problems[0].Word)
+		if word := strings.ToLower(problems[0].Word); word != "warning" {
+			return ", all " + word
+		}
+		return ", all warnings"
 	}
 	return " (" + strings.Join(parts, ", ") + ")"
 }
