@@ -67,7 +67,9 @@ func TestServersThatReadTheirCertificateAtStart(t *testing.T) {
 		{secret("openshift-console", "console-serving-cert"), "4.20.1", serviceCAOwner, ""},
 		{secret(monitoringTarget, "monitoring-plugin-cert"), "4.16.1", serviceCAOwner, ""},
 		{canary, "4.17.1", serviceCAOwner, "oc -n openshift-ingress-canary rollout restart daemonset/ingress-canary"},
-		{canary, "4.21.1", ingressOwner, "oc -n openshift-ingress-canary rollout restart daemonset/ingress-canary"},
+		{canary, "4.20.30", serviceCAOwner, "oc -n openshift-ingress-canary rollout restart daemonset/ingress-canary"},
+		{canary, "4.21.4", serviceCAOwner, "oc -n openshift-ingress-canary rollout restart daemonset/ingress-canary"},
+		{canary, "4.21.6", ingressOwner, "oc -n openshift-ingress-canary rollout restart daemonset/ingress-canary"},
 		{canary, "4.22.1", ingressOwner, ""},
 	} {
 		p := placeIn(t, c.version, c.at)

@@ -113,7 +113,7 @@ func document() string {
 	line("")
 	line("## What certificates in a MachineConfig do to nodes")
 	line("")
-	line("machine-config-daemon writes the files of a new MachineConfig (from 4.13 on without kubelet-ca.crt), and acts on those that differ from the one before: it reboots where one asks for that. Else it does the greatest of what they ask for up to 4.16 (in 4.14 and 4.15 a reload of CRI-O for another file may take the place of its restart), and from 4.17 on all of it.")
+	line("machine-config-daemon writes the files of a new MachineConfig (from 4.13 on without kubelet-ca.crt), and acts on those that differ from the one before: it reboots where one asks for that. Else it does the greatest of what they ask for up to 4.16 (in 4.14, in 4.15 and up to 4.16.1 a reload of CRI-O for another file may take the place of its restart), and from 4.17 on all of it.")
 	line("")
 	line("| file that differs | the node's | holds for | source |")
 	line("|---|---|---|---|")

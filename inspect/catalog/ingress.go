@@ -40,11 +40,24 @@ func canaryPlaces() []Place {
 		return Place{Ref: secret("openshift-ingress-canary", "canary-serving-cert"), Role: Serving, Owner: ingressOwner, In: in, Evidence: Evidence{Verified, ingressRepo + source},
 			Doc: "a copy of the default IngressController's certificate, served by the canary"}
 	}
+	const controller = "pkg/operator/controller/canary-certificate/controller.go"
+	made := func(in Range, source string) Place {
+		return serviceCertificate("openshift-ingress-canary", "canary-serving-cert", "served by the ingress canary", in,
+			ingressRepo+server+source+"; pkg/manifests/assets/canary/service.yaml").readAtStart(restart)
+	}
+	derived := func(p Place) Place { // by the days of merges
+		p.Evidence.Mark = Derived
+		return p
+	}
+	in420, in421 := between(ingress, Minor{4, 20}, Minor{4, 20}), between(ingress, Minor{4, 21}, Minor{4, 21})
+	copied420, copied421 := Change{Lacks: 30, Has: 32, Merged: "2026-07-16"}, Change{Lacks: 4, Has: 6, Merged: "2026-02-27"}
 	return []Place{
-		serviceCertificate("openshift-ingress-canary", "canary-serving-cert", "served by the ingress canary", between(ingress, Minor{4, 17}, Minor{4, 19}),
-			ingressRepo+server+"release-4.17 to release-4.19 a3c5d8daf; pkg/manifests/assets/canary/service.yaml").readAtStart(restart),
-		copied(between(ingress, Minor{4, 20}, Minor{4, 21}), server+"release-4.20 f86aaea41 and release-4.21 3da316787; pkg/operator/controller/canary-certificate/controller.go").readAtStart(restart),
-		copied(since(ingress, Minor{4, 22}), "pkg/operator/controller/canary/daemonset.go (1e5f50475) and pkg/operator/controller/canary-certificate/controller.go @ release-4.22 0c0c64843"),
+		made(between(ingress, Minor{4, 17}, Minor{4, 19}), "release-4.17 to release-4.19 a3c5d8daf"),
+		derived(made(in420.before(copied420), "release-4.20 2371120ee; "+offered)),
+		derived(made(in421.before(copied421), "release-4.21 before c2ed7331f; "+offered)),
+		derived(copied(in420.since(copied420), server+"release-4.20 f86aaea41; "+controller+", merged as 4565e7d1f; "+offered).readAtStart(restart)),
+		derived(copied(in421.since(copied421), server+"release-4.21 3da316787; "+controller+", merged as c2ed7331f; "+offered).readAtStart(restart)),
+		copied(since(ingress, Minor{4, 22}), "pkg/operator/controller/canary/daemonset.go (1e5f50475) and "+controller+" @ release-4.22 0c0c64843"),
 	}
 }
 

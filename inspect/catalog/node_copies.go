@@ -46,7 +46,7 @@ func NodeCopies() []NodeCopy {
 		kept := NodeCopy{File: file, Object: APIServerCA(), Embedded: true, Writer: "machine-config-daemon", Doc: announced, In: since(mco, Minor{4, 16}), Evidence: kubeconfigs}
 		if file == KubeletKubeconfigCA().Name {
 			kept.Late = noRestart()
-			kept.Doc += "; where all new CAs are named (" + strings.Join(kept.Late, ", ") + "), not before it stops or logs an x509 error"
+			kept.Doc += "; where all new CAs are named (" + strings.Join(kept.Late, ", ") + "), only once it logs an x509 error"
 		}
 		rows = append(rows,
 			NodeCopy{File: file, Object: APIServerCA(), Embedded: true, Writer: noComponent + ": the node keeps the CA with which it was made", In: Range{Component: mco, To: Minor{4, 15}}, Evidence: kubeconfigs},
