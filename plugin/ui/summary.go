@@ -310,8 +310,8 @@ func label(word string) string { return fmt.Sprintf("  %-*s", labelColumns-2, wo
 // fewLines wraps a text, and cuts it where it is long: --details has all of it.
 func fewLines(w *Page, lead, s string) { cutLines(w, lead, s, w.mostLines()) }
 
-// cutLines is the same for so many lines, and returns on how many the text is.
-func cutLines(w *Page, lead, s string, most int) int {
+// cutLines is the same for so many lines.
+func cutLines(w *Page, lead, s string, most int) {
 	b := w.draft()
 	Wrap(b, lead, s)
 	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
@@ -322,7 +322,6 @@ func cutLines(w *Page, lead, s string, most int) int {
 	for _, line := range lines { // a name may be longer than a line: it is cut where the line stays whole
 		w.Line(withoutMiddle(line, w.columns))
 	}
-	return len(lines)
 }
 
 // withoutMiddle is a line in which the middle of the longest word is cut where that makes it fit: what is said of a
