@@ -274,7 +274,7 @@ func PendingOf(ctx context.Context, kube kubernetes.Interface, n RequestedNode) 
 		case err != nil:
 			return nil, err
 		case !more:
-			all := found.all()
+			all := found.all(n.Name)
 			n.single(all, asked, by)
 			return all, nil
 		}

@@ -18,7 +18,8 @@ import (
 const (
 	bytesOfWeight = 1 << 10
 	weightOfLong  = 1_000
-	// maxOfNode is what those may weigh that can be its kubelet's.
+	// maxOfNode is what those of its own kubelet may weigh, and what those may of who joins in its name: each
+	// machine has what it takes to do that, and must not keep the node's own from their answer.
 	maxOfNode = 10_000
 	// maxOfOthers is what those may weigh that are never approved, of users that are neither the node nor may join
 	// as one: what is beyond it is counted, as it must not keep the node's own from their answer.
@@ -40,9 +41,10 @@ func isTooMany(err error) bool {
 
 // requestsOfNode are the pending requests about one node, with a bound.
 type requestsOfNode struct {
-	kept           []*Request
-	weight, others int
-	beyond         int // others' requests that were not kept
+	kept                  []*Request
+	weight, joins, others int
+	beyond                int  // requests of others than the node that were not kept
+	tooManyJoin           bool // some that ask to join are among them
 }
 
 // add keeps a request, as long as those of its user's kind do not weigh too much.
@@ -54,24 +56,38 @@ func (q *requestsOfNode) add(r *Request, node string, length int) error {
 	case long:
 		weight = weightOfLong
 	}
-	if r.outsider {
+	switch own := r.Spec.Username == (RequestedNode{Name: node}).user(); {
+	case r.outsider:
 		if q.others += weight; q.others > maxOfOthers {
 			q.beyond++
 			return nil
 		}
-	} else if q.weight += weight; q.weight > maxOfNode {
-		return &tooManyError{node}
+	case own:
+		if q.weight += weight; q.weight > maxOfNode {
+			return &tooManyError{node}
+		}
+	default:
+		if q.joins += weight; q.joins > maxOfNode {
+			q.beyond++
+			q.tooManyJoin = true
+			return nil
+		}
 	}
 	q.kept = append(q.kept, r)
 	return nil
 }
 
-// all are those that are kept; the last one of another user knows how many more there are.
-func (q *requestsOfNode) all() []*Request {
-	for i := len(q.kept) - 1; i >= 0 && q.beyond > 0; i-- {
-		if q.kept[i].outsider {
-			q.kept[i].beyond = q.beyond
-			break
+// all are those that are kept; the last one of another user knows how many more there are. Where some that ask
+// to join were not kept, none that does is approved: the kubelet's own may be among them.
+func (q *requestsOfNode) all(node string) []*Request {
+	n := RequestedNode{Name: node}
+	for i := len(q.kept) - 1; i >= 0; i-- {
+		r := q.kept[i]
+		if q.beyond > 0 && r.Spec.Username != n.user() {
+			r.beyond, q.beyond = q.beyond, 0
+		}
+		if q.tooManyJoin && r.joins(n) {
+			r.mismatch = "the pending requests to join in the name of this node are too many, or too large: none of them is approved. Look who makes them (kubectl get csr), and delete them"
 		}
 	}
 	return q.kept

@@ -85,12 +85,47 @@ func TestTheBoundOfANodesRequests(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	each, more := described(found.all())
+	each, more := described(found.all("worker-0"))
 	if want := fmt.Sprintf("%d more requests of system:node:worker-9, system:node:worker-0, which", maxOfOthers+100-3+maxOfNode-50); len(each) != 53 || !strings.Contains(more, want) {
 		t.Errorf("%d are described; %q, want %q", len(each), more, want)
 	}
 	if err := found.add(request(false), "worker-0", 500); !isTooMany(err) || !strings.Contains(err.Error(), "node worker-0 ") {
 		t.Errorf("one more: %v", err)
+	}
+}
+
+// TestManyThatJoinInANodesName keep its own request from no answer, and are not approved.
+func TestManyThatJoinInANodesName(t *testing.T) {
+	t.Parallel()
+	request := func(user string) *Request {
+		csr := &certificatesapi.CertificateSigningRequest{}
+		csr.Spec.Username = user
+		return &Request{CertificateSigningRequest: csr}
+	}
+	const bootstrapper = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"
+	for _, c := range []struct {
+		number  int
+		refused bool
+	}{{9, false}, {11, true}} {
+		var found requestsOfNode
+		for range c.number {
+			if err := found.add(request(bootstrapper), "worker-0", 66_000); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := found.add(request("system:node:worker-0"), "worker-0", 500); err != nil {
+			t.Errorf("%d: its own: %v", c.number, err)
+		}
+		all := found.all("worker-0")
+		own := all[len(all)-1]
+		if own.Spec.Username != "system:node:worker-0" || own.mismatch != "" {
+			t.Errorf("%d: its own: %+v", c.number, own)
+		}
+		for _, r := range all[:len(all)-1] {
+			if (r.mismatch != "") != c.refused {
+				t.Errorf("%d: one that joins: %q", c.number, r.mismatch)
+			}
+		}
 	}
 }
 
