@@ -303,7 +303,7 @@ func (s *Snapshot) LacksControlPlane() bool {
 		}
 	}
 	return !slices.ContainsFunc(s.AllNodes(), func(n Node) bool {
-		return n.Role == catalog.RoleMaster || n.Role != catalog.RoleArbiter && served[n.Name] // as RunsAPIServer
+		return n.Role == catalog.RoleMaster || n.Role == "" && served[n.Name] // root on a worker writes files there
 	})
 }
 

@@ -38,7 +38,7 @@ func (j *judge) servedByMasters(stored []identity) []identity {
 				continue
 			}
 			if i := of(node); i.chain == nil {
-				i.chain, i.server, i.word = v.Chain, v.Address, wordOf(j.f, v)
+				i.chain, i.server, i.word = v.Chain, v.Address, wordOf(j.f, v, node)
 			}
 		}
 	}
@@ -69,16 +69,25 @@ func (j *judge) servedByMasters(stored []identity) []identity {
 
 // wordOf is the worker whose word alone it is that a control plane node presents a chain: root on it chooses what
 // is presented to it. Empty: a node that may be one of the control plane was presented the same, or a second worker.
-func wordOf(f *inspect.Facts, v inspect.Served) string {
-	if v.Of == "" || v.Node == "" || len(v.Chain) == 0 || f.MayBeMaster(v.Node) {
+func wordOf(f *inspect.Facts, v inspect.Served, of string) string {
+	if of == "" || v.Node == "" || len(v.Chain) == 0 || f.MayBeMaster(v.Node) {
 		return ""
 	}
 	for _, other := range f.Snapshot.Served {
-		if other.Of == v.Of && other.Node != v.Node && other.Server == v.Server && len(other.Chain) > 0 && other.Chain[0].Fingerprint == v.Chain[0].Fingerprint {
+		same := other.Server == v.Server && (other.Of == of || v.Of == "" && other.Address == v.Address)
+		if same && other.Node != v.Node && len(other.Chain) > 0 && other.Chain[0].Fingerprint == v.Chain[0].Fingerprint {
 			return ""
 		}
 	}
 	return v.Node
+}
+
+// byWordOf makes a claim unknown that fails by what a worker alone was presented, for other nodes than that one.
+func (c *Claim) byWordOf(worker string) {
+	if worker != "" && worker != c.Node && c.Status.Wrong() {
+		c.Status, c.Missing, c.From = assess.Unknown, nil, time.Time{}
+		c.Reason = "as " + worker + " alone was presented: " + c.Reason
+	}
 }
 
 // ofControlPlane leaves out the files of workers: the cluster's CA signs on control plane nodes.
@@ -132,7 +141,7 @@ func (j *judge) otherServers(c *Claim, owner string, presented []identity) {
 	}
 	for _, v := range j.servedBy(catalog.ListenerAPIServer) {
 		if v.Name == c.VerifiedName && len(v.Chain) > 0 && v.Chain[0].Fingerprint != met {
-			also(v.Chain, v.Address, identity{node: v.Of, word: wordOf(j.f, v)})
+			also(v.Chain, v.Address, identity{node: v.Of, word: wordOf(j.f, v, v.Of)})
 		}
 	}
 	for _, s := range presented {

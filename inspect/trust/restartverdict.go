@@ -178,7 +178,7 @@ func (j *restart) elsewhere(client Client, roots []*pki.Cert) string {
 		}
 		if err != nil {
 			if v.Of != "" {
-				if word := wordOf(j.f, v); word != "" && word != j.n.Name {
+				if word := wordOf(j.f, v, v.Of); word != "" && word != j.n.Name {
 					return "the certificate that " + v.Of + " presents, as " + word + " alone was presented: " + err.Error()
 				}
 				return "the certificate that " + v.Of + " presents: " + err.Error()
