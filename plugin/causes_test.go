@@ -51,7 +51,8 @@ func TestEachFindingHasOneCause(t *testing.T) {
 				for _, i := range c.Findings {
 					of[i]++
 				}
-				if !strings.Contains(screen, strings.ToUpper(c.Severity)) || !strings.Contains(screen, c.Title) && len(inv.Causes) <= 10 {
+				counted := c.Severity != "critical" && strings.Contains(screen, " more problem") // criticals have their next steps there
+				if !counted && (!strings.Contains(screen, strings.ToUpper(c.Severity)) || !strings.Contains(screen, c.Title) && len(inv.Causes) <= 10) {
 					t.Errorf("%s, %s: %q is not on the screen\n%s", s.name, chosen, c.Title, screen)
 				}
 			}
