@@ -37,7 +37,7 @@ type Repair struct {
 	// APIServers are the nodes of which the API has a kube-apiserver's pod, whatever their
 	// labels say; nil: not known.
 	APIServers []string
-	// StaticPodNodes are those on which operators put the control plane's static pods; empty: not known,
+	// StaticPodNodes are those on which operators put the control plane's static pods; empty: that is unknown,
 	// or no operator does.
 	StaticPodNodes []string
 	// Deleting are how many pods of a node are marked for deletion; nil: not known.
