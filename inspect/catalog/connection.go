@@ -28,7 +28,7 @@ func connections() []Connection {
 			Evidence: Evidence{Verified, "kubernetes/kubernetes pkg/kubelet/kubelet.go (nodeLeaseRenewIntervalFraction) and pkg/kubelet/certificate/transport.go @ 00ef64f0b (addCertRotation)"},
 		},
 		{
-			Edges:    []string{"controller-manager-api-int", "machine-config-daemon-api-int", "pods-kubernetes-service", "kubeadm-controller-manager-api", "kubeadm-scheduler-api", "kubeadm-pods-kubernetes-service"},
+			Edges:    []string{"controller-manager-api-int", "machine-config-daemon-api-int", "machine-config-daemon-reloaded-api-int", "pods-kubernetes-service", "kubeadm-controller-manager-api", "kubeadm-scheduler-api", "kubeadm-pods-kubernetes-service"},
 			Evidence: one,
 		},
 		{

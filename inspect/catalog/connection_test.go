@@ -38,7 +38,7 @@ func TestOwnClientCertificates(t *testing.T) {
 		// Its controllers call with tokens, over connections of their own.
 		"controller-manager-api-int": "",
 		// Tokens, and certificates inside of a kubeconfig.
-		"machine-config-daemon-api-int": "", "pods-kubernetes-service": "", "kubeadm-scheduler-api": "",
+		"machine-config-daemon-api-int": "", "machine-config-daemon-reloaded-api-int": "", "pods-kubernetes-service": "", "kubeadm-scheduler-api": "",
 	} {
 		c, ok := ConnectionOf(id)
 		got := ""
