@@ -604,8 +604,9 @@ due() {
 		fi
 		changed=$(stat -c %Y "$file") || return 0
 		grace=60 # a kubelet writes its own file while it starts
-		entry=$folder/$run/file-$(printf '%s' "$file" | sha256)
-		[ ! -e "$entry" ] || grace=0
+		entry=file-$(printf '%s' "$file" | sha256)
+		# This script wrote it, or put it back.
+		[ ! -e "$folder/$run/$entry" ] && [ ! -e "$folder/$run/back-$entry" ] || grace=0
 		[ "$changed" -lt $((entered + grace)) ] || return 0
 	done
 	return 1

@@ -66,6 +66,37 @@ func TestScriptRemovesWhatAKilledOneLeftWhereNothingIsToBeDone(t *testing.T) {
 	}
 }
 
+// TestScriptUndoKilledBeforeTheRestart: the files are what they were, and a kubelet that was
+// started less than a minute before has not read them. The same again restarts it.
+func TestScriptUndoKilledBeforeTheRestart(t *testing.T) {
+	t.Parallel()
+	c := newConsole(t, dashCore)
+	c.quick(t)
+	c.want(t, c.script(), 0, "Done", "--yes")
+	c.later(t)
+	const tool = "/usr/local/bin/systemd-run"
+	c.Write(t, tool, []byte("#!/bin/sh\nkill -9 0\n"))
+	if err := os.Chmod(c.At(tool), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"undo", "--yes", "--accept-risk=breaks-trust"}
+	if out, code := c.run(t, c.script(), args...); code != -1 {
+		t.Fatalf("exit code %d\n%s", code, out)
+	}
+	c.remove(t, tool)
+	c.original(t)
+	if bytes.Equal(c.Read(t, "/fake/loaded"), c.files[KubeletFile]) {
+		t.Fatal("it was restarted before it was killed")
+	}
+	c.later(t)
+	c.want(t, c.script(), 1, "restart kubelet.service", "undo", "--dry-run", "--accept-risk=breaks-trust")
+	c.want(t, c.script(), 0, "Done", args...)
+	if !bytes.Equal(c.Read(t, "/fake/loaded"), c.files[KubeletFile]) {
+		t.Error("the kubelet has not read what was put back")
+	}
+	c.want(t, c.script(), 0, "Nothing is to be put back", args...)
+}
+
 // TestScriptInterruptedAnywhere: each file is before or after; then the same again
 // does the rest, and undo finds the way back.
 func TestScriptInterruptedAnywhere(t *testing.T) {
