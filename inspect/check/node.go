@@ -187,14 +187,14 @@ func lacksClient(f *inspect.Facts, n *inspect.Node, pending []inspect.SigningReq
 		first := slices.MinFunc(pending, func(a, b inspect.SigningRequest) int { return a.Since.Compare(b.Since) })
 		finding.Evidence += fmt.Sprintf("; %s pending, the first one made %s", count(len(pending), "CSR"), when(waitedUntil(f), first.Since))
 	}
-	switch join := "{} fix-api-int --nodes %s --approve-csrs --dry-run=client"; {
+	const preview = "preview what makes its kubelet request one, and approves that request"
+	switch {
 	case !inspect.KubeletSetupOf(f.Snapshot, n).HasOperators:
 		finding.Remediation = assess.FixedCommand("kubectl get csr").Saying("with a bootstrap token that is accepted, a restart makes the kubelet request one: approve that")
 	case len(pending) > 0 || distrustsAPI(f, n):
-		finding.Remediation = commandOf(n, f.Hints().Next(join, n.Name)).Saying("preview what makes its kubelet request one, and approves that request")
+		finding.Remediation = commandOf(n, f.Hints().Next("{} fix-api-int --nodes %s --approve-csrs --dry-run=client", n.Name)).Saying(preview)
 	default:
-		join = strings.Replace(join, "--approve", "--rebootstrap --approve", 1)
-		finding.Remediation = commandOf(n, f.Hints().Next(join, n.Name)).Saying("preview what makes its kubelet request one, and approves that request")
+		finding.Remediation = commandOf(n, f.Hints().Next("{} fix-api-int --nodes %s --rebootstrap --approve-csrs --dry-run=client", n.Name)).Saying(preview)
 	}
 	return finding
 }

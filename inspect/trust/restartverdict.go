@@ -120,8 +120,8 @@ func (j *restart) byFiles(unknown RestartAnswer) RestartAnswer {
 	}
 	if j.expired {
 		a.Reason = "it has to rejoin (" + j.answers[clientCert].Reason + "), and " + a.Reason
-		if setup.HasOperators {
-			a.Remediation = assess.FixedCommand(strings.Replace(a.Remediation.Command, " --dry-run", " --approve-csrs --dry-run", 1))
+		if setup.HasOperators && a.Remediation.Command != "" {
+			a.Remediation = assess.FixedCommand(j.f.Hints().Next("{} fix-api-int --nodes NODE --approve-csrs --dry-run=client"))
 		}
 	}
 	return a
