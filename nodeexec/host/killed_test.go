@@ -40,7 +40,7 @@ func (w world) mortal(t *testing.T, how string) (mortal world, count string) {
 		fakes := map[string]string{}
 		for _, name := range usedTools() {
 			if bin := w.tool(name); bin != "" {
-				fakes[name] = counting + "[ ${#calls} -ne \"$CERTROT_STEP\" ] || kill -9 $PPID\nexec " + bin + ` "$@"` + "\n"
+				fakes[name] = counting + "[ ${#calls} -ne \"$CERTROT_STEP\" ] || { echo $$ >" + count + ".pid; kill -9 $PPID; }\nexec " + bin + ` "$@"` + "\n"
 			}
 		}
 		return w.faked(t, fakes), count
@@ -64,18 +64,36 @@ func (w world) mortal(t *testing.T, how string) (mortal world, count string) {
 // onStep is a node whose tools do what they do at this step.
 func (w world) onStep(t *testing.T, count string, step int) *testNode {
 	t.Helper()
-	if err := os.RemoveAll(count); err != nil {
-		t.Fatal(err)
+	for _, file := range []string{count, count + ".pid"} {
+		if err := os.RemoveAll(file); err != nil {
+			t.Fatal(err)
+		}
 	}
 	n := w.node(t)
 	n.env = []string{fmt.Sprintf("CERTROT_STEP=%d", step)}
 	return n
 }
 
-// reached tells whether there was such a step.
+// reached tells whether there was such a step. A tool whose shell was killed has ended then.
 func reached(t *testing.T, count string, step int) bool {
 	t.Helper()
-	return len(read(t, count)) >= step
+	if len(read(t, count)) < step {
+		return false
+	}
+	number, err := os.ReadFile(count + ".pid")
+	if err != nil { // none had
+		return true
+	}
+	pid := strings.TrimSpace(string(number))
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		stat, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
+		if err != nil || strings.Contains(string(stat), ") Z ") {
+			return true
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("step %d: process %s, whose shell was killed, still runs: %s", step, pid, stat)
+		}
+	}
 }
 
 func TestInterruptedAnywhere(t *testing.T) {
