@@ -61,7 +61,7 @@ func machineConfigPlaces() []Place {
 		{Ref: bundle(mcoTarget, "machine-config-server-ca"), Role: CABundle, Owner: mcoOwner, Writer: "installer, machine-config-controller or oc", Doc: "booting machines verify the machine config server with it; where it is missing, with kube-system/root-ca", In: from419,
 			Evidence: Evidence{Verified, rotates.Source + "; openshift/installer data/data/manifests/bootkube/machine-config-server-ca-configmap.yaml.template @ 6fd2928b4"}},
 		{Ref: secret(mcoTarget, "machine-config-server-tls"), Role: Serving, Owner: mcoOwner, Doc: "served by the machine config server on port 22623, which booting machines ask for their Ignition", In: all, Evidence: rotates, Lifetimes: server},
-		{Ref: secret(mcoTarget, "internal-release-image-tls"), Role: Serving, Owner: mcoOwner, Doc: "served by the registry that a cluster without external registry runs on its control plane nodes", Lifetimes: internalReleaseLives(), In: since(mco, Minor{4, 21}), Evidence: internalRelease()},
+		{Ref: secret(mcoTarget, "internal-release-image-tls"), Role: Serving, Owner: mcoOwner, Doc: "served by the registry that a cluster without external registry runs on its control plane nodes", Lifetimes: internalReleaseLives(), In: internalReleaseTLS(), Evidence: internalRelease()},
 		{Ref: userData("*-user-data"), Role: CABundle, Owner: "installer", Doc: "the Ignition stub of new machines, with the machine config server's CA; `oc adm ocp-certificates update-ignition-ca-bundle-for-machine-config-server` puts a new one there", In: to418,
 			Evidence: Evidence{Verified, command.Source + "; no such secret in " + mcoRepo + "pkg and manifests of release-4.12 to 4.18"}},
 		{Ref: userData("*-user-data"), Role: CABundle, Owner: "installer", Writer: "machine-config-controller for a new CA", Doc: "the Ignition stub of new machines; its CA is kept up with a MachineSet, else by `oc adm ocp-certificates update-ignition-ca-bundle-for-machine-config-server`; neither changes a stub with two CAs", In: from419, Evidence: rotates},
@@ -82,7 +82,12 @@ func userData(name string) Ref {
 // internalRelease is where the registry of clusters that install without one
 // was read.
 func internalRelease() Evidence {
-	return Evidence{Verified, mcoRepo + "pkg/controller/internalreleaseimage @ release-4.21 db84d8368 and release-4.22 9027c94cd (feature NoRegistryClusterInstall: a preview in 4.21; in the default set of release-4.22 by openshift/api f9b4fbdd9, 2026-08-12); openshift/installer pkg/asset/tls/iricertkey.go (its root CA signs) @ 006d45739"}
+	return Evidence{Derived, mcoRepo + "pkg/controller/internalreleaseimage @ release-4.21 db84d8368 (certificates and CA since e8c599280 and 45b4f01c2, merged as c3866b265; " + offered + ") and release-4.22 9027c94cd (feature NoRegistryClusterInstall: a preview in 4.21; in the default set of release-4.22 by openshift/api f9b4fbdd9, 2026-08-12); openshift/installer pkg/asset/tls/iricertkey.go (its root CA signs) @ 006d45739"}
+}
+
+// internalReleaseTLS is where that registry serves TLS: 4.21.0 rendered its service alone.
+func internalReleaseTLS() Range {
+	return since(mco, Minor{4, 21}).since(Change{Lacks: 0, Has: 3, Merged: "2026-02-05"}) // c3866b265
 }
 
 // internalReleaseCA is what the files of that registry's CA are for.
@@ -111,10 +116,10 @@ func machineConfigRotations() []Rotation {
 		}
 	}
 	rotates := mcoRotation()
-	rotates.Source += "; (loadMCSCA, generateIRICert) @ release-4.22 9027c94cd, not in release-4.19 to 4.21"
+	rotates.Source += "; (loadMCSCA, generateIRICert) @ release-4.22 9027c94cd, since be2cdd92d, not in release-4.19 to 4.21"
 	return []Rotation{
 		row(Range{Component: mco, To: Minor{4, 18}}, configServerCommand(), "where "+command+"; otherwise "+installers),
-		row(since(mco, Minor{4, 19}), rotates, "from 4.22 on, with an InternalReleaseImage, also Secret "+mcoTarget+"/internal-release-image-tls. "+
+		row(since(mco, Minor{4, 19}), rotates, "from 4.22.10 on, with an InternalReleaseImage, also Secret "+mcoTarget+"/internal-release-image-tls. "+
 			"In a cluster installed before 4.19 without a MachineSet, only where "+command+"; otherwise "+installers),
 	}
 }

@@ -37,6 +37,9 @@ func configFileEffects() []configFileEffect {
 	registry := policies
 	registry.Source = mcoRepo + "pkg/apihelpers/apihelpers.go (defaultClusterPolicies: restart of coreos-update-ca-trust.service, of iri-registry.service) @ release-4.22 9027c94cd, not in release-4.21 db84d8368"
 	kept := Evidence{Derived, registry.Source + "; crypto/x509 SystemCertPool, which loads the system's pool once"}
+	patched, patched421 := Evidence{Derived, lists.Source + "; " + offered}, Evidence{Derived, registry.Source + "; " + offered}
+	in421 := internalReleaseTLS()
+	in421.To = Minor{4, 21}
 	in416, restarts := between(mco, Minor{4, 16}, Minor{4, 16}), Change{Lacks: 1, Has: 3, Merged: "2024-07-02"} // 8c4afe087
 	return []configFileEffect{
 		{kubeletCA, NodeNone, "", Range{Component: mco, To: Minor{4, 13}}, lists},
@@ -44,13 +47,13 @@ func configFileEffects() []configFileEffect {
 		{rootCA, NodeReboot, "", between(mco, Minor{4, 17}, Minor{4, 17}), policies},
 		{cloudCA, NodeReboot, "", Range{Component: mco, To: Minor{4, 13}}, lists},
 		{userCA, NodeReboot, "", Range{Component: mco, To: Minor{4, 13}}, lists},
-		{userCA, NodeCRIO, "where registries.conf or policy.json changes too, by chance a reload instead, by which CRI-O does not trust new CAs; not in MachineConfigs of 4.14.0 to 4.14.6", between(mco, Minor{4, 14}, Minor{4, 15}), lists},
-		{userCA, NodeCRIO, "where registries.conf or policy.json changes too, by chance a reload instead", in416.before(restarts), lists},
-		{userCA, NodeCRIO, "", in416.since(restarts), lists},
+		{userCA, NodeCRIO, "where registries.conf or policy.json changes too, by chance a reload instead, by which CRI-O does not trust new CAs", between(mco, Minor{4, 14}, Minor{4, 15}).since(userCAReturns()), patched},
+		{userCA, NodeCRIO, "where registries.conf or policy.json changes too, by chance a reload instead", in416.before(restarts), patched},
+		{userCA, NodeCRIO, "", in416.since(restarts), patched},
 		{userCA, NodeCRIO, "", since(mco, Minor{4, 17}), policies},
-		{registryCA, NodeReboot, "", between(mco, Minor{4, 21}, Minor{4, 21}), registry},
+		{registryCA, NodeReboot, "", in421, patched421},
 		{registryCA, NodeTrust, "CRI-O is not restarted, and trusts the new CA only after its next start", since(mco, Minor{4, 22}), kept},
-		{registryCert, NodeReboot, "", between(mco, Minor{4, 21}, Minor{4, 21}), registry},
+		{registryCert, NodeReboot, "", in421, patched421},
 		{registryCert, NodeService, "iri-registry.service", since(mco, Minor{4, 22}), registry},
 	}
 }

@@ -22,6 +22,7 @@ func nodeKubeletPlaces() []Place {
 		return Place{Ref: file(path), Role: role, Owner: owner, Doc: doc, In: in, Evidence: e}
 	}
 	const daemon = "machine-config-daemon"
+	const userCA, userCAs = "/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt", "the administrator's additional trusted CAs, on the node"
 	byDaemon := func(path, doc string, in Range, e Evidence) Place {
 		return Place{Ref: file(path), Role: CABundle, Owner: mcoOwner, Writer: daemon, Doc: doc, In: in, Evidence: e}
 	}
@@ -57,16 +58,17 @@ func nodeKubeletPlaces() []Place {
 			Lifetimes: []Lifetime{{Validity: year, In: Range{Component: Kubernetes}, Evidence: selfSigned, Doc: "made at start where file and key are missing; with only one, the kubelet does not start"}}},
 		issued("kubernetes.io/kube-apiserver-client-kubelet", Client, "a kubelet's client certificate, as issued"),
 		issued("kubernetes.io/kubelet-serving", Serving, "a kubelet's serving certificate, as issued"),
-		byDaemon("/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt", "the administrator's additional trusted CAs, on the node; part of a rendered MachineConfig", all,
-			Evidence{Verified, mcoRepo + "pkg/daemon/update.go @ release-4.16 7327bb235"}),
+		byDaemon(userCA, userCAs+"; part of a rendered MachineConfig", Range{Component: mco, To: Minor{4, 13}}, template),
+		byDaemon(userCA, userCAs+"; from the ControllerConfig, without update-ca-trust", between(mco, Minor{4, 14}, Minor{4, 14}).before(userCAReturns()), userCAInMachineConfigs()),
+		byDaemon(userCA, userCAs+"; part of a rendered MachineConfig", since(mco, Minor{4, 14}).since(userCAReturns()), userCAInMachineConfigs()),
 		{Ref: file("/etc/docker/certs.d/*/ca.crt"), Role: CABundle, Owner: "image-registry-operator", Writer: "its DaemonSet node-ca", Doc: "CAs with which the node verifies that registry; node-ca deletes what is there for other registries", In: Range{Component: mco, To: Minor{4, 13}},
 			Evidence: Evidence{Verified, "openshift/cluster-image-registry-operator bindata/nodecadaemon.yaml @ release-4.12 and release-4.13"}},
 		{Ref: file("/etc/docker/certs.d/*/ca.crt"), Role: CABundle, Owner: mcoOwner, Writer: daemon + ", and each minute image-registry-operator's DaemonSet node-ca", Doc: "CAs with which the node verifies that registry; both delete what is there for other registries", In: since(mco, Minor{4, 14}),
 			Evidence: Evidence{Verified, writer.Source + "; openshift/cluster-image-registry-operator bindata/nodecadaemon.yaml @ release-4.14 c9f6afc6a to release-4.22 90e608b3e"}},
 		byDaemon("/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem", "CAs with which the node verifies the cloud API; part of a rendered MachineConfig", Range{Component: mco, To: Minor{4, 13}}, template),
 		byDaemon("/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem", "CAs with which the node verifies the cloud API", since(mco, Minor{4, 14}), writer),
-		byDaemon("/etc/pki/ca-trust/source/anchors/iri-root-ca.crt", internalReleaseCA, since(mco, Minor{4, 21}), internalRelease()),
-		{Ref: file("/etc/iri-registry/certs/tls.crt"), Role: Serving, Owner: mcoOwner, Writer: daemon, Doc: "served by the registry that a cluster without external registry runs on its control plane nodes", Lifetimes: internalReleaseLives(), In: since(mco, Minor{4, 21}), Evidence: internalRelease()},
+		byDaemon("/etc/pki/ca-trust/source/anchors/iri-root-ca.crt", internalReleaseCA, internalReleaseTLS(), internalRelease()),
+		{Ref: file("/etc/iri-registry/certs/tls.crt"), Role: Serving, Owner: mcoOwner, Writer: daemon, Doc: "served by the registry that a cluster without external registry runs on its control plane nodes", Lifetimes: internalReleaseLives(), In: internalReleaseTLS(), Evidence: internalRelease()},
 		place("/etc/pki/tls/certs/ca-bundle.crt", CABundle, "RHCOS", "the system's trusted CAs and the administrator's", all,
 			Evidence{Verified, "openshift/origin tls/ownership/ownership.md @ 01860260f"}),
 		place("/etc/pki/tls/cert.pem", CABundle, "RHCOS", "the system's trusted CAs and the administrator's: a link to /etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", all,
