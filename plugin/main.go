@@ -2,7 +2,6 @@ package plugin
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -50,8 +49,7 @@ func MainAt(ctx context.Context, now func() time.Time, version string, args []st
 	guard := newMemoryGuard()
 	ui.OnAnswer(streams.Out, guard.answer)
 	err := guard.run(ctx, cmd)
-	var quiet *cli.ExitError
-	silent := err == nil || errors.As(err, &quiet) && quiet.Err == nil
+	silent := cli.Silent(err)
 	if lost := ui.Failed(streams.Out); lost != nil && silent { // help and some screens look at no error
 		err, silent = lost, false
 	}

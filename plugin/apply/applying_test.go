@@ -28,7 +28,7 @@ func TestHowRunsEnd(t *testing.T) {
 	unknown, late := &remediate.UnknownEffectError{Reason: "no server to ask"}, &remediate.LateEffectError{Inner: errors.New("not yet")}
 	upgrade := &remediate.Refusal{Name: "upgrade-running", Reason: "the cluster goes to 4.15.1", Next: "wait for its end", Risk: true}
 	masters := &remediate.Plan{Basis: inspect.Snapshot{Nodes: []inspect.Node{{Name: "worker-0", Role: catalog.RoleMaster}}}}
-	noConsent := &cli.ExitError{Code: cli.ExitRefused, Err: cli.NothingChanged(errors.New("no terminal to ask for confirmation"))}
+	noConsent := cli.Refused(cli.NothingChanged(errors.New("no terminal to ask for confirmation")))
 	for _, c := range []struct {
 		name    string
 		changed []string

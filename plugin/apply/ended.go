@@ -68,18 +68,18 @@ func (a *Execution) ended(p *remediate.Plan, err error) error {
 		if len(stopped.NotStarted) > 0 {
 			err = fmt.Errorf("%w. Not begun: %s", err, strings.Join(stopped.NotStarted, ", "))
 		}
-		return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(err, "%s", back)}
+		return cli.Stopped(cli.WithHint(err, "%s", back))
 	}
 	switch {
 	case errors.As(err, &unknown):
-		return &cli.ExitError{Code: cli.ExitIncomplete, Err: cli.WithHint(fmt.Errorf("everything was done, and %w", err), "kubectl get nodes; %s", back)}
+		return cli.Incomplete(cli.WithHint(fmt.Errorf("everything was done, and %w", err), "kubectl get nodes; %s", back))
 	case errors.As(err, &late) && stopped != nil && stopped.Action.Node() == "":
-		return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(fmt.Errorf("%w. What was done before stays", err), "%s", back)}
+		return cli.Stopped(cli.WithHint(fmt.Errorf("%w. What was done before stays", err), "%s", back))
 	case errors.As(err, &late):
-		return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(fmt.Errorf("the files are right and the kubelet was restarted, but %w. Nothing was put back", err),
-			"look at its pending requests and its kubelet: kubectl get csr; journalctl -u kubelet; %s", back)}
+		return cli.Stopped(cli.WithHint(fmt.Errorf("the files are right and the kubelet was restarted, but %w. Nothing was put back", err),
+			"look at its pending requests and its kubelet: kubectl get csr; journalctl -u kubelet; %s", back))
 	}
-	return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(err, "%s", back)}
+	return cli.Stopped(cli.WithHint(err, "%s", back))
 }
 
 // changedMeanwhile names what changed after it was read, where that is the only failure; else nothing.
@@ -122,7 +122,7 @@ func Refused(err error) error {
 	if r.Next != "" {
 		wrapped = cli.WithHint(wrapped, "%s", r.Next)
 	}
-	return &cli.ExitError{Code: cli.ExitRefused, Err: wrapped}
+	return cli.Refused(wrapped)
 }
 
 // actionOf is at which step a run stopped; nil: at none.

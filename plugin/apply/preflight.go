@@ -115,8 +115,8 @@ func (o PreflightOptions) Ask(ctx context.Context, w *Session, snapshot inspect.
 		return planned
 	}
 	if w != nil && w.Conn == nil && answered(w.NoAPI) && !slices.Contains(o.Risks, preflight.NoAPI) {
-		return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.RefusedUnchanged(fmt.Errorf("%s: the API server answers, and it can't be asked whether this is safe now: %w", preflight.NoAPI, w.NoAPI)),
-			"get access first: --api-ca-from ssh://core@NODE (a control plane node) where its CA is not trusted, a kubeconfig with a client certificate where a token is not accepted; or accept the risk: --accept-risk=%s", preflight.NoAPI)}
+		return cli.Refused(cli.WithHint(cli.RefusedUnchanged(fmt.Errorf("%s: the API server answers, and it can't be asked whether this is safe now: %w", preflight.NoAPI, w.NoAPI)),
+			"get access first: --api-ca-from ssh://core@NODE (a control plane node) where its CA is not trusted, a kubeconfig with a client certificate where a token is not accepted; or accept the risk: --accept-risk=%s", preflight.NoAPI))
 	}
 	approves := p != nil && csr.Approves(p)
 	if w != nil && w.Conn != nil {
@@ -129,7 +129,7 @@ func (o PreflightOptions) Ask(ctx context.Context, w *Session, snapshot inspect.
 	ask.Pause, ask.CA, ask.Nodes, ask.Script, ask.NeedsSigner = o.Pause, CertsIn(ca), nodes, o.Script, approves
 	if explains {
 		if v := ask.ServerSideVerdict(); v.Status == assess.Fail {
-			return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.RefusedUnchanged(fmt.Errorf("%w\n%s: %s", planned, v.ID, v.Reason)), "%s", v.Remediation.Text)}
+			return cli.Refused(cli.WithHint(cli.RefusedUnchanged(fmt.Errorf("%w\n%s: %s", planned, v.ID, v.Reason)), "%s", v.Remediation.Text))
 		}
 		return planned
 	}
@@ -275,7 +275,7 @@ func unwell(m *inspect.ControlPlaneStatus) []string {
 // Stopped is the error that says all that stops a plan, and how to go on.
 func Stopped(stops []preflight.Verdict) error {
 	blocked := &preflight.Blocked{Checks: stops}
-	return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.RefusedUnchanged(blocked), "%s", blocked.Next())}
+	return cli.Refused(cli.WithHint(cli.RefusedUnchanged(blocked), "%s", blocked.Next()))
 }
 
 // mastersPresent reads what each control plane node presents, from nodes that were read.

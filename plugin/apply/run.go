@@ -83,13 +83,13 @@ func (a *Execution) Execute(ctx context.Context) error {
 		}
 		switch {
 		case p.Empty() && len(p.Unknown) > 0:
-			return a.left(&cli.ExitError{Code: cli.ExitIncomplete, Err: unknownNodes(p, "there is nothing else to do")})
+			return a.left(cli.Incomplete(unknownNodes(p, "there is nothing else to do")))
 		case p.Empty() && len(unhealthyNodes(p)) > 0:
-			return a.left(&cli.ExitError{Code: cli.ExitIncomplete, Err: cli.WithHint(fmt.Errorf("there is nothing to do, and not all nodes are Ready, with a heartbeat: %s", lifeOf(p, unhealthyNodes(p))), "kubectl describe node; on the node: journalctl -u kubelet -n 50")})
+			return a.left(cli.Incomplete(cli.WithHint(fmt.Errorf("there is nothing to do, and not all nodes are Ready, with a heartbeat: %s", lifeOf(p, unhealthyNodes(p))), "kubectl describe node; on the node: journalctl -u kubelet -n 50")))
 		case p.Empty():
 			return nil
 		case a.DryRun || a.Session == nil:
-			return &cli.ExitError{Code: cli.ExitFindings}
+			return cli.Findings(nil)
 		}
 		if err := a.Consent(ctx); err != nil {
 			return a.left(err)
@@ -134,7 +134,7 @@ func unknownNodes(p *remediate.Plan, done string) error {
 // open says what a plan that was done left open.
 func (a *Execution) open(p *remediate.Plan) error {
 	if len(p.Unknown) > 0 {
-		return &cli.ExitError{Code: cli.ExitIncomplete, Err: unknownNodes(p, "everything else was done")}
+		return cli.Incomplete(unknownNodes(p, "everything else was done"))
 	}
 	var unhealthy []*inspect.Node
 	for _, n := range p.Nodes() {
@@ -143,7 +143,7 @@ func (a *Execution) open(p *remediate.Plan) error {
 		}
 	}
 	if len(unhealthy) > 0 && len(p.Waves) > 1 {
-		return &cli.ExitError{Code: cli.ExitIncomplete, Err: cli.WithHint(fmt.Errorf("everything was done, and nodes with nothing to do were not Ready, with a heartbeat: %s", lifeOf(p, unhealthy)), "kubectl describe node; on the node: journalctl -u kubelet -n 50")}
+		return cli.Incomplete(cli.WithHint(fmt.Errorf("everything was done, and nodes with nothing to do were not Ready, with a heartbeat: %s", lifeOf(p, unhealthy)), "kubectl describe node; on the node: journalctl -u kubelet -n 50"))
 	}
 	return nil
 }
@@ -163,15 +163,11 @@ func (a *Execution) left(err error) error {
 	if err == nil || len(a.Changed) == 0 {
 		return err
 	}
-	var e *cli.ExitError
-	if errors.As(err, &e) && e.Err != nil {
-		err = e.Err
-	}
 	var u *cli.UnchangedError
 	if errors.As(err, &u) { // by this attempt, which is no longer what matters
 		err = u.Inner
 	}
-	return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(fmt.Errorf("stopped half-way: %w", err), "%s", a.undoHint())}
+	return cli.Stopped(cli.WithHint(fmt.Errorf("stopped half-way: %w", err), "%s", a.undoHint()))
 }
 
 // undoHint says how to go on, and how to go back.
@@ -245,7 +241,7 @@ func Consent(ctx context.Context, app cli.App, q *connect.Prompter) error {
 	}
 	in, ok := q.Terminal()
 	if !ok {
-		return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.NothingChanged(errors.New("no terminal to ask for confirmation")), "look at the plan, then run it again with --yes")}
+		return cli.Refused(cli.WithHint(cli.NothingChanged(errors.New("no terminal to ask for confirmation")), "look at the plan, then run it again with --yes"))
 	}
 	defer q.Lock()()
 	_, _ = fmt.Fprint(app.Streams.ErrOut, "\nDo this? Type yes to go on: ")
@@ -257,10 +253,10 @@ func Consent(ctx context.Context, app cli.App, q *connect.Prompter) error {
 		return []byte(line), err
 	})
 	if err != nil {
-		return &cli.ExitError{Code: cli.ExitRefused, Err: cli.NothingChanged(err)}
+		return cli.Refused(cli.NothingChanged(err))
 	}
 	if strings.TrimSpace(string(answer)) != "yes" {
-		return &cli.ExitError{Code: cli.ExitRefused, Err: cli.NothingChanged(errors.New("the answer was not yes"))}
+		return cli.Refused(cli.NothingChanged(errors.New("the answer was not yes")))
 	}
 	return nil
 }
@@ -275,7 +271,7 @@ func (a *Execution) Begin(p *remediate.Plan) (*remediate.Journal, error) {
 	h.Nodes = append(h.Nodes, NodesOf(p)...)
 	j, err := js.Begin(h, collect.Now)
 	if err != nil {
-		return nil, &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.NothingChanged(err), "set XDG_STATE_HOME to a folder in which the journal can be kept")}
+		return nil, cli.Refused(cli.WithHint(cli.NothingChanged(err), "set XDG_STATE_HOME to a folder in which the journal can be kept"))
 	}
 	return j, nil
 }

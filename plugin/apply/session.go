@@ -74,7 +74,8 @@ func (o *Options) NewSession(ctx context.Context, names []string) (*Session, err
 	} else if w.Conn, w.NoAPI = o.Connect(ctx, w.Scanner); w.NoAPI != nil {
 		w.Conn = nil
 	}
-	if refused := connect.RefusedAPI(w.NoAPI); refused != nil {
+	var refused *cli.RefusedError
+	if errors.As(w.NoAPI, &refused) {
 		return nil, refused
 	}
 	if w.All && w.Conn == nil {

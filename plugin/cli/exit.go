@@ -10,7 +10,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 )
 
-// The exit codes, documented in docs/exit-codes.md.
+// The exit codes, documented in docs/exit-codes.md. Commands do not name them: they return what
+// happened.
 const (
 	ExitFine       = 0 // everything asked was read and is fine
 	ExitFindings   = 1 // findings at or above --fail-on, or a dry run would change something
@@ -20,21 +21,53 @@ const (
 	ExitRefused    = 5 // a preflight check failed, or there was no consent
 )
 
-// ExitError ends the program with a code other than that of a usage error. A
-// nil err says nothing: the output said it already.
-type ExitError struct {
-	Code int
-	Err  error
+// outcome is an error that says how a command came out. Where one wraps another, the outer one
+// counts.
+type outcome interface {
+	error
+	exitCode() int
+	printed() bool
 }
 
-func (e *ExitError) Error() string {
-	if e.Err == nil {
-		return fmt.Sprintf("exit code %d", e.Code)
+// outcomeError is the outcome of an error. A nil err says nothing: the output said it already.
+type outcomeError struct {
+	code int
+	err  error
+}
+
+func (e *outcomeError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit code %d", e.code)
 	}
-	return e.Err.Error()
+	return e.err.Error()
 }
 
-func (e *ExitError) Unwrap() error { return e.Err }
+func (e *outcomeError) Unwrap() error { return e.err }
+func (e *outcomeError) exitCode() int { return e.code }
+func (e *outcomeError) printed() bool { return e.err == nil }
+
+// RefusedError is a refusal to change anything.
+type RefusedError struct{ outcomeError }
+
+// Findings is the outcome where something is wrong, a dry run would change something, or what was
+// waited for is not complete. As with the others, a nil err is for what the output said already.
+func Findings(err error) error { return &outcomeError{ExitFindings, err} }
+
+// NoAccess is the outcome where what a command needs could not be read, or is not there. It is that
+// of an error without one, too.
+func NoAccess(err error) error { return &outcomeError{ExitUsage, err} }
+
+// Incomplete is the outcome where nothing is wrong as far as it is known, and something in scope is unknown.
+func Incomplete(err error) error { return &outcomeError{ExitIncomplete, err} }
+
+// Interrupted is Incomplete where a signal came before all of the answer.
+func Interrupted() error { return Incomplete(errors.New("interrupted: the output is incomplete")) }
+
+// Stopped is the outcome where a write failed, was stopped or undone.
+func Stopped(err error) error { return &outcomeError{ExitStopped, err} }
+
+// Refused is the outcome where a check before a change failed, or there was no consent.
+func Refused(err error) error { return &RefusedError{outcomeError{ExitRefused, err}} }
 
 // HintError is an error with the next step.
 type HintError struct {
@@ -52,17 +85,23 @@ func WithHint(err error, hint string, args ...any) error {
 
 // CodeOf returns the exit code for what a command returned.
 func CodeOf(err error) int {
-	var e *ExitError
+	var e outcome
 	switch {
 	case err == nil:
 		return ExitFine
 	case errors.As(err, &e):
-		return e.Code
+		return e.exitCode()
 	}
 	return ExitUsage
 }
 
-// Verdict turns an inventory into an exit code: findings outrank gaps.
+// Silent reports whether there is nothing to print about an error: none, or the output said it.
+func Silent(err error) bool {
+	var e outcome
+	return err == nil || errors.As(err, &e) && e.printed()
+}
+
+// Verdict turns an inventory into an outcome: findings outrank gaps.
 func Verdict(inv *report.Inventory, failOn *assess.Severity, allowUnknown bool, hints inspect.Hints) error {
 	if len(inv.Gaps) > 0 && !readAnything(inv) {
 		return WithHint(errors.New("nothing that was asked for could be read"), "see what is unknown, above%s", hints.Live("; kubectl auth whoami; kubectl auth can-i --list"))
@@ -74,14 +113,14 @@ func Verdict(inv *report.Inventory, failOn *assess.Severity, allowUnknown bool, 
 	return Judged(status, len(inv.Gaps) > 0, allowUnknown)
 }
 
-// Judged is the exit code of what was judged: what is wrong outranks what is unknown. unread:
+// Judged is the outcome of what was judged: what is wrong outranks what is unknown. unread:
 // something in scope was not read.
 func Judged(worst assess.Status, unread, allowUnknown bool) error {
 	switch {
 	case worst.Wrong():
-		return &ExitError{Code: ExitFindings}
+		return Findings(nil)
 	case (worst != assess.Pass || unread) && !allowUnknown:
-		return &ExitError{Code: ExitIncomplete}
+		return Incomplete(nil)
 	}
 	return nil
 }

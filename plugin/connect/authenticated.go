@@ -1,7 +1,6 @@
 package connect
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -66,16 +65,16 @@ func withoutTLS(c *rest.Config) string {
 
 // refuseUnauthenticated is the refusal to write on the word of such a server.
 func refuseUnauthenticated(reason string) error {
-	return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(
+	return cli.Refused(cli.WithHint(
 		cli.RefusedUnchanged(fmt.Errorf("%s: the API server is not authenticated (%s): the CA it publishes may be an attacker's", preflight.UnauthenticatedAPI, reason)),
-		"set the cluster's CA in the kubeconfig: kubectl config set-cluster NAME --certificate-authority=FILE --embed-certs. fix-api-int takes it from --ca-file FILE or --api-ca-from ssh://core@NODE (a control plane node), too\n%s", preflight.Accepting(preflight.UnauthenticatedAPI))}
+		"set the cluster's CA in the kubeconfig: kubectl config set-cluster NAME --certificate-authority=FILE --embed-certs. fix-api-int takes it from --ca-file FILE or --api-ca-from ssh://core@NODE (a control plane node), too\n%s", preflight.Accepting(preflight.UnauthenticatedAPI)))
 }
 
 // refuseWithoutTLS is the refusal to write on the word of a server that no CA can verify.
 func refuseWithoutTLS(reason string) error {
-	return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(
+	return cli.Refused(cli.WithHint(
 		cli.RefusedUnchanged(fmt.Errorf("%s: the API server is not authenticated (%s): a CA file verifies nothing without TLS", preflight.UnauthenticatedAPI, reason)),
-		"%s", strings.Join([]string{"name the API server by its https:// URL: kubectl config set-cluster NAME --server=https://HOST:6443", preflight.Accepting(preflight.UnauthenticatedAPI)}, "\n"))}
+		"%s", strings.Join([]string{"name the API server by its https:// URL: kubectl config set-cluster NAME --server=https://HOST:6443", preflight.Accepting(preflight.UnauthenticatedAPI)}, "\n")))
 }
 
 // Allows refuses an API server that is not authenticated, before it is asked anything.
@@ -112,13 +111,4 @@ func (p Purpose) refuses(reason string) error {
 		return nil
 	}
 	return refuseUnauthenticated(reason)
-}
-
-// RefusedAPI returns the refusal in an error of connect; nil: it is another one.
-func RefusedAPI(err error) error {
-	var e *cli.ExitError
-	if errors.As(err, &e) && e.Code == cli.ExitRefused {
-		return e
-	}
-	return nil
 }

@@ -66,7 +66,7 @@ func (v verification) verified(ctx context.Context, a *apply.Execution) error {
 		told, err = v.report(ctx)
 	}
 	if err != nil {
-		return &cli.ExitError{Code: cli.ExitIncomplete, Err: cli.WithHint(fmt.Errorf("everything was done, and whether all clients trust api-int is unknown: %w", err), "%s", v.line)}
+		return cli.Incomplete(cli.WithHint(fmt.Errorf("everything was done, and whether all clients trust api-int is unknown: %w", err), "%s", v.line))
 	}
 	return judged(a, told, v.line)
 }
@@ -85,12 +85,7 @@ func (v verification) report(ctx context.Context) (told report.Verification, err
 // judged tells what a report says: a line, and one more for each claim that does not hold
 // or is unknown, with its nodes, three at most. called is the command that prints all of it.
 func judged(a *apply.Execution, r report.Verification, called string) error {
-	code := cli.ExitFine
-	var e *cli.ExitError
-	if errors.As(verifycmd.Verdict(&r, false), &e) {
-		code = e.Code
-	}
-	a.Printf("\nVerified  %s (%s: exit code %d)\n", verifycmd.ClaimTally(r.Claims), called, code)
+	a.Printf("\nVerified  %s (%s: exit code %d)\n", verifycmd.ClaimTally(r.Claims), called, cli.CodeOf(verifycmd.Verdict(&r, false)))
 	left := ui.NewPage(a.App.Streams.Out)
 	for _, g := range verifycmd.GroupClaims(r.Claims, string(catalog.PartAPIInt)) {
 		if c := g[0]; c.Status != assess.Pass {
@@ -112,5 +107,5 @@ func judged(a *apply.Execution, r report.Verification, called string) error {
 			break
 		}
 	}
-	return &cli.ExitError{Code: cli.ExitIncomplete, Err: cli.WithHint(fmt.Errorf("everything was done, and not all clients trust api-int: %s", strings.TrimSpace(first)), "%s", called)}
+	return cli.Incomplete(cli.WithHint(fmt.Errorf("everything was done, and not all clients trust api-int: %s", strings.TrimSpace(first)), "%s", called))
 }

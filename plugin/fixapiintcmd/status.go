@@ -157,9 +157,9 @@ func (o *statusOptions) tell(fix apiint.Repair, snapshot inspect.Snapshot, lease
 	}
 	switch d.State {
 	case standsPending, standsFailed:
-		return &cli.ExitError{Code: cli.ExitFindings}
+		return cli.Findings(nil)
 	case standsUnknown:
-		return &cli.ExitError{Code: cli.ExitIncomplete}
+		return cli.Incomplete(nil)
 	}
 	return nil
 }

@@ -151,7 +151,7 @@ func (o *ownOptions) run(ctx context.Context) error {
 	case change.Text == nil:
 		return nil
 	case o.dryRun:
-		return &cli.ExitError{Code: cli.ExitFindings}
+		return cli.Findings(nil)
 	}
 	if !o.yes {
 		if err := apply.Consent(ctx, o.app, nil); err != nil {
@@ -164,9 +164,9 @@ func (o *ownOptions) run(ctx context.Context) error {
 	case written && err != nil:
 		cli.Warn(o.app.Streams, "after "+ui.Clean(own.path)+" was written: ", err)
 	case errors.Is(err, remediate.ErrChanged):
-		return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(cli.NothingChanged(fmt.Errorf("%s: %w", own.path, err)), "run the same command again")}
+		return cli.Stopped(cli.WithHint(cli.NothingChanged(fmt.Errorf("%s: %w", own.path, err)), "run the same command again"))
 	case err != nil:
-		return &cli.ExitError{Code: cli.ExitStopped, Err: cli.NothingChanged(fmt.Errorf("write %s: %w", own.path, err))}
+		return cli.Stopped(cli.NothingChanged(fmt.Errorf("write %s: %w", own.path, err)))
 	}
 	return o.proven(ctx, own, backup)
 }
@@ -369,5 +369,5 @@ func (o *ownOptions) proven(ctx context.Context, own *ownConfig, backup string) 
 		return cli.WithHint(err, "log in again; tokens can't be checked while the authentication operator is down: a kubeconfig with a client certificate works")
 	}
 	said("written; the API server was not reached with it")
-	return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(err, "to put it back: cp -p %s %s", backup, own.path)}
+	return cli.Stopped(cli.WithHint(err, "to put it back: cp -p %s %s", backup, own.path))
 }

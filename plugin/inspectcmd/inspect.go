@@ -2,7 +2,6 @@ package inspectcmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -235,7 +234,7 @@ func (o *inspectOptions) run(ctx context.Context) error {
 		return fmt.Errorf("print: %w", err)
 	}
 	if ctx.Err() != nil {
-		return &cli.ExitError{Code: cli.ExitIncomplete, Err: errors.New("interrupted: the output is incomplete")}
+		return cli.Interrupted()
 	}
 	return verdict
 }

@@ -129,7 +129,7 @@ func (o *serverOptions) run(ctx context.Context) error {
 		return fmt.Errorf("print: %w", err)
 	}
 	if ctx.Err() != nil {
-		return &cli.ExitError{Code: cli.ExitIncomplete, Err: errors.New("interrupted: the output is incomplete")}
+		return cli.Interrupted()
 	}
 	return o.verdict(&chains)
 }

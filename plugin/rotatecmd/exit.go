@@ -10,25 +10,32 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
 
-// exitError gives the outcome of a rotation its exit code and its next step. An error of
+// exitError gives the outcome of a rotation that of the command, and its next step. An error of
 // another kind, and nil, stay as they are.
 func exitError(err error) error {
 	var e *rotate.Error
 	if !errors.As(err, &e) {
 		return err
 	}
-	code := map[rotate.Outcome]int{
-		rotate.Unread: cli.ExitUsage, rotate.Unknown: cli.ExitIncomplete, rotate.Pending: cli.ExitFindings,
-		rotate.Refused: cli.ExitRefused, rotate.Stopped: cli.ExitStopped,
-	}[e.Outcome]
-	if e.Err == nil {
-		return &cli.ExitError{Code: code}
+	var why error // nil: it was printed
+	switch {
+	case e.Err != nil && e.Next != "":
+		why = cli.WithHint(e, "%s", e.Next)
+	case e.Err != nil:
+		why = e
 	}
-	err = e
-	if e.Next != "" {
-		err = cli.WithHint(err, "%s", e.Next)
+	switch e.Outcome {
+	case rotate.Unknown:
+		return cli.Incomplete(why)
+	case rotate.Pending:
+		return cli.Findings(why)
+	case rotate.Refused:
+		return cli.Refused(why)
+	case rotate.Stopped:
+		return cli.Stopped(why)
+	default: // rotate.Unread
+		return cli.NoAccess(why)
 	}
-	return &cli.ExitError{Code: code, Err: err}
 }
 
 // suggested is an error about a NAME that there is not, with what it may be a mistyped form of. from are
@@ -56,27 +63,18 @@ func suggested(err error, name, from string) error {
 	return &with
 }
 
-// outcomeOf gives an error of what commands share the outcome that its exit code says.
+// outcomeOf gives an error of what commands share its outcome of a rotation: what they refuse is
+// refused, and all else was read in vain.
 func outcomeOf(err error) error {
 	if err == nil {
 		return nil
 	}
 	out := &rotate.Error{Outcome: rotate.Unread, Err: err}
-	var e *cli.ExitError
+	var refused *cli.RefusedError
 	var h *cli.HintError
 	var u *cli.UnchangedError
-	if errors.As(err, &e) {
-		out.Err = e.Err
-		switch e.Code {
-		case cli.ExitRefused:
-			out.Outcome = rotate.Refused
-		case cli.ExitStopped:
-			out.Outcome = rotate.Stopped
-		case cli.ExitIncomplete:
-			out.Outcome = rotate.Unknown
-		case cli.ExitFindings:
-			out.Outcome = rotate.Pending
-		}
+	if errors.As(err, &refused) {
+		out.Outcome, out.Err = rotate.Refused, errors.Unwrap(refused)
 	}
 	if errors.As(err, &h) {
 		out.Next = h.Hint

@@ -76,7 +76,7 @@ func (o *rotateOptions) explain(ctx context.Context) error {
 	case of.Unrotated() && o.output == "":
 		return o.printUnrotated(of.At.String()+": "+reason, next)
 	default:
-		return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(errors.New(of.Name+": "+reason), "%s", next)}
+		return cli.Refused(cli.WithHint(errors.New(of.Name+": "+reason), "%s", next))
 	}
 	steps := of.Rotation.Flow(of.At, s.Cluster.Versions)
 	switch o.output {

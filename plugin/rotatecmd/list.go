@@ -62,7 +62,7 @@ func (o *rotateOptions) showList(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("print: %w", err)
 	case (len(d.Gaps) > 0 || d.Cluster.Unreviewed != "") && slices.ContainsFunc(d.Rotations, func(e rotationEntry) bool { return e.Rotates == "unknown" }):
-		return &cli.ExitError{Code: cli.ExitIncomplete}
+		return cli.Incomplete(nil)
 	}
 	return nil
 }

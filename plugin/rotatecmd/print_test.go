@@ -40,12 +40,12 @@ func TestOutcomes(t *testing.T) {
 		{"interrupted while reading", cli.NothingChanged(errors.New("interrupted")), cli.ExitUsage, "nothing was changed: interrupted", "", true},
 		{"somebody has the Lease", apply.Refused(refusal), cli.ExitRefused, "refused, nothing was changed: ", "wait for it", true},
 		{"checks", apply.Stopped([]preflight.Verdict{{Assessment: assess.Assessment{ID: "nodes-ready", Reason: "not Ready: worker-0", Remediation: assess.Advise("look")}, Risk: true}}), cli.ExitRefused, "refused, nothing was changed: nodes-ready: not Ready: worker-0", "look\nto accept the risk: --accept-risk=nodes-ready", true},
-		{"told already", &cli.ExitError{Code: cli.ExitIncomplete}, cli.ExitIncomplete, "exit code 3", "", false},
-		{"stopped", &cli.ExitError{Code: cli.ExitStopped, Err: errors.New("half-way")}, cli.ExitStopped, "half-way", "", false},
-		{"late", &cli.ExitError{Code: cli.ExitFindings, Err: errors.New("late")}, cli.ExitFindings, "late", "", false},
+		{"printed already", &rotate.Error{Outcome: rotate.Unknown}, cli.ExitIncomplete, "exit code 3", "", false},
+		{"stopped", &rotate.Error{Outcome: rotate.Stopped, Err: errors.New("half-way")}, cli.ExitStopped, "half-way", "", false},
+		{"late", &rotate.Error{Outcome: rotate.Pending, Err: errors.New("late"), Next: "wait"}, cli.ExitFindings, "late", "wait", false},
 	} {
 		var e *rotate.Error
-		if !errors.As(outcomeOf(c.err), &e) || e.Unchanged != c.unchanged {
+		if !errors.As(c.err, &e) && !errors.As(outcomeOf(c.err), &e) || e.Unchanged != c.unchanged {
 			t.Errorf("%s: %+v", c.title, e)
 		}
 		err := exitError(e)

@@ -124,7 +124,7 @@ func (o *rotateOptions) prune(ctx context.Context) error {
 	}
 	o.names[0] = of.Name
 	stop := func(reason, next string) error {
-		return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.RefusedUnchanged(fmt.Errorf("%s/%s: %s", of.At.Namespace, of.At.Name, reason)), "%s", next)}
+		return cli.Refused(cli.WithHint(cli.RefusedUnchanged(fmt.Errorf("%s/%s: %s", of.At.Namespace, of.At.Name, reason)), "%s", next))
 	}
 	if !of.Signer() {
 		return stop("it is signed by "+of.Rotation.Signer.Name+", and no signer: it has no CAs", inspect.LiveHints(app.ProgramName).Next("{} rotate prune %s", of.Rotation.Signer.Name))
@@ -152,7 +152,7 @@ func (o *rotateOptions) prune(ctx context.Context) error {
 	p := pruning{Reading: r, of: of, cas: cas, from: o.from()}
 	if conn != nil && o.dryRun != apply.DryRunClient {
 		if p.action, err = rotate.NewPruneBundle(ctx, conn.Kube, of.Rotation.Bundle, cas); errors.Is(err, remediate.ErrChanged) {
-			return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.NothingChanged(err), "another client writes it at this moment: look, and run it again")}
+			return cli.Refused(cli.WithHint(cli.NothingChanged(err), "another client writes it at this moment: look, and run it again"))
 		} else if err != nil {
 			return cli.WithHint(cli.NothingChanged(err), "%s", inspect.Hints{}.Unread(inspect.Permission{Verb: "patch", Resource: "configmaps", Namespace: of.Rotation.Bundle.Namespace}))
 		}
@@ -168,7 +168,7 @@ func (o *rotateOptions) prune(ctx context.Context) error {
 	case p.removable() == 0:
 		return nil
 	case o.dryRun != apply.DryRunNone:
-		return &cli.ExitError{Code: cli.ExitFindings}
+		return cli.Findings(nil)
 	}
 	return o.remove(ctx, conn, p)
 }
@@ -277,9 +277,9 @@ func (o *rotateOptions) remove(ctx context.Context, conn *connect.Connection, p 
 	case errors.As(err, &refused): // before anything was changed
 		return exitError(err)
 	case errors.Is(err, remediate.ErrChanged):
-		return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(cli.NothingChanged(err), "another client writes it: look at it, and run this again")}
+		return cli.Stopped(cli.WithHint(cli.NothingChanged(err), "another client writes it: look at it, and run this again"))
 	case err != nil:
-		return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(err, "%s; the bundle as it was: %s", foreign.Command("", "oc -n %s get configmap %s -o yaml", p.of.Rotation.Bundle.Namespace, p.of.Rotation.Bundle.Name), back)}
+		return cli.Stopped(cli.WithHint(err, "%s; the bundle as it was: %s", foreign.Command("", "oc -n %s get configmap %s -o yaml", p.of.Rotation.Bundle.Namespace, p.of.Rotation.Bundle.Name), back))
 	}
 	a.Printf("\nDone. To undo it:\n    %s\n", back)
 	return nil

@@ -84,7 +84,7 @@ func (o *rotateOptions) rotate(ctx context.Context) error {
 	case idle:
 		return nil
 	case o.dryRun != apply.DryRunNone:
-		return &cli.ExitError{Code: cli.ExitFindings}
+		return cli.Findings(nil)
 	}
 	if err := o.applyRun(conn, rotate.RotateCommand).Consent(ctx); err != nil {
 		return err

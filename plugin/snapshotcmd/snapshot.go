@@ -123,7 +123,7 @@ func (o *snapshotOptions) run(ctx context.Context) error {
 		_, _ = fmt.Fprintf(o.app.Streams.ErrOut, "unknown: %s: %s\n", ui.Clean(ui.OneLine(g.What+" "+g.Where)), ui.Clean(ui.OneLine(g.Reason)))
 	}
 	if len(gaps) > 0 && !o.allowUnknown {
-		return &cli.ExitError{Code: cli.ExitIncomplete, Err: errors.New("the snapshot was written, but it is not complete (see above)")}
+		return cli.Incomplete(errors.New("the snapshot was written, but it is not complete (see above)"))
 	}
 	return nil
 }

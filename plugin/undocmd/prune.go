@@ -100,7 +100,7 @@ func (o *pruneOptions) run(ctx context.Context) error {
 		return err
 	}
 	if len(records) == 0 && damaged != nil {
-		return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(damaged, "nothing was removed. Move a journal that can't be read out of its folder")}
+		return cli.Stopped(cli.WithHint(damaged, "nothing was removed. Move a journal that can't be read out of its folder"))
 	}
 	if len(records) == 0 {
 		ui.Printf(o.App.Streams.Out, "No such runs: nothing to remove.\n")
@@ -117,7 +117,7 @@ func (o *pruneOptions) run(ctx context.Context) error {
 	a := &apply.Execution{Options: o.Options, Session: &apply.Session{}}
 	if o.DryRun {
 		ui.Printf(o.App.Streams.Out, "Dry run: what nodes keep of them would be removed, and then their journals.\n")
-		return &cli.ExitError{Code: cli.ExitFindings, Err: damaged}
+		return cli.Findings(damaged)
 	}
 	ui.Printf(o.App.Streams.Out, "What nodes keep of them will be removed, and then their journals. After that they can't be undone.\n")
 	if err := a.Consent(ctx); err != nil {
@@ -128,7 +128,7 @@ func (o *pruneOptions) run(ctx context.Context) error {
 		errs = append(errs, o.remove(ctx, js, s))
 	}
 	if err := errors.Join(errs...); err != nil {
-		return &cli.ExitError{Code: cli.ExitStopped, Err: err}
+		return cli.Stopped(err)
 	}
 	return nil
 }

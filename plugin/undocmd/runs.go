@@ -134,7 +134,7 @@ func (o *runsOptions) run(ctx context.Context) error {
 		return printed
 	}
 	if err != nil {
-		return &cli.ExitError{Code: cli.ExitIncomplete, Err: err}
+		return cli.Incomplete(err)
 	}
 	return nil
 }

@@ -357,7 +357,7 @@ func leftAlone(ctx context.Context, w *apply.Session, node, run string, paths []
 }
 
 func backupGone(err error) error {
-	return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.NothingChanged(err), "is it the same machine, and was the run not pruned? Compare the file with that of another node of the same kind")}
+	return cli.Refused(cli.WithHint(cli.NothingChanged(err), "is it the same machine, and was the run not pruned? Compare the file with that of another node of the same kind"))
 }
 
 // backupsOf is what a node keeps of a run.
@@ -371,7 +371,7 @@ func backupsOf(ctx context.Context, w *apply.Session, node, run string) (entries
 	}
 	for _, e := range entries {
 		if !foreign.Word(e.Before.Path) { // what a run changes has a plain path: this is not of certrot
-			return nil, &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.NothingChanged(fmt.Errorf("what %s keeps of run %s has a path that no run has: %s", node, foreign.Name(run), foreign.Quoted(e.Before.Path))), "who wrote into %s on that node?", host.DefaultFolder)}
+			return nil, cli.Refused(cli.WithHint(cli.NothingChanged(fmt.Errorf("what %s keeps of run %s has a path that no run has: %s", node, foreign.Name(run), foreign.Quoted(e.Before.Path))), "who wrote into %s on that node?", host.DefaultFolder))
 		}
 	}
 	return entries, err

@@ -2,7 +2,6 @@ package verifycmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -74,7 +73,7 @@ func (o *restartOptions) run(ctx context.Context) error {
 		return fmt.Errorf("print: %w", err)
 	}
 	if ctx.Err() != nil {
-		return &cli.ExitError{Code: cli.ExitIncomplete, Err: errors.New("interrupted: the output is incomplete")}
+		return cli.Interrupted()
 	}
 	return cli.Judged(report.Worst(), false, o.allowUnknown)
 }
