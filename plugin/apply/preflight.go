@@ -65,23 +65,11 @@ func (o PreflightOptions) Accepted(s inspect.Snapshot) inspect.Snapshot {
 // Unreviewed refuses to write where a version runs that was not reviewed, or that an API
 // server was asked for and that can't be read, unless that is accepted by name.
 func Unreviewed(c inspect.Cluster, risks []string) error {
-	v := preflight.Verdict{Assessment: assess.Assessment{ID: preflight.UnreviewedVersion, Reason: c.Versions.WhyUnreviewed(), Remediation: assess.Advise("use a release of certrot that reviewed this version")}, Risk: true}
-	if v.Reason == "" {
-		v.Reason, v.Remediation = unreadVersion(c), assess.FixedCommand("oc get clusterversion,clusteroperators")
-	}
-	if v.Reason == "" || slices.Contains(risks, preflight.UnreviewedVersion) {
+	v := preflight.Reviewed(c)
+	if !v.Blocks() || slices.Contains(risks, v.ID) {
 		return nil
 	}
 	return Stopped([]preflight.Verdict{v})
-}
-
-// unreadVersion says why the version of a cluster is unknown whose API server was asked;
-// empty: it is known, or no API server answered, and files on nodes are all there is.
-func unreadVersion(c inspect.Cluster) string {
-	if c.Server == "" {
-		return ""
-	}
-	return c.Versions.WhyUnread()
 }
 
 // Preflight asks what has to hold of the whole cluster before a plan is carried out,
@@ -105,7 +93,7 @@ func (o PreflightOptions) Ask(ctx context.Context, w *Session, snapshot inspect.
 	if err := Unreviewed(snapshot.Cluster, o.Risks); err != nil {
 		return err // it may be the reason why there is no plan
 	}
-	if reason := unreadVersion(snapshot.Cluster); reason != "" && p != nil {
+	if reason := preflight.UnreadVersion(snapshot.Cluster); reason != "" && p != nil {
 		p.Notes.Add(remediate.AcceptedNote(preflight.UnreviewedVersion + ": " + reason + "."))
 	}
 	if snapshot.Cluster.Versions.WhyUnreviewed() != "" && p != nil {
