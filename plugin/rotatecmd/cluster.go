@@ -52,10 +52,26 @@ func (c cluster) Trigger(ctx context.Context, of catalog.Ref, annotation string)
 	return action.PlanRotation(ctx, client, of, annotation, inspect.LiveHints(c.app.ProgramName))
 }
 
+// Removal takes old CAs out of a bundle as it is now, as the API server tried it.
+func (c cluster) Removal(ctx context.Context, of catalog.Ref, judged []rotate.OldCA) (rotate.PruneBundle, error) {
+	return rotate.NewPruneBundle(ctx, c.conn.Kube, of, judged)
+}
+
 // Apply makes a plan, as a run of its own.
 func (c cluster) Apply(ctx context.Context, plan func(context.Context) (*remediate.Plan, error)) (changed bool, err error) {
 	c.progress().Keep()
 	return applyPlan(ctx, c.applyRun(c.conn, rotate.RotateCommand), plan)
+}
+
+// oneRun is a cluster to which one plan is applied, as a run whose name is known before.
+type oneRun struct {
+	cluster
+	run *apply.Execution
+}
+
+// Apply makes the plan.
+func (c oneRun) Apply(ctx context.Context, plan func(context.Context) (*remediate.Plan, error)) (changed bool, err error) {
+	return applyPlan(ctx, c.run, plan)
 }
 
 // applyPlan takes the Lease, asks for the plan, and makes it. changed: a step was begun.

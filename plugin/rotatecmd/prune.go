@@ -12,8 +12,6 @@ import (
 	"k8s.io/kubectl/pkg/util/templates"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
@@ -110,7 +108,6 @@ func (f *pruneFlags) toOptions(ctx context.Context, args []string) (*rotateOptio
 }
 
 func (o *rotateOptions) prune(ctx context.Context) error {
-	app := o.app
 	if err := o.allowed(); err != nil {
 		return err
 	}
@@ -118,54 +115,32 @@ func (o *rotateOptions) prune(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	of, err := r.Find(o.names[0])
+	run := o.runner(nil)
+	p, err := run.SelectPruning(r, o.names[0])
 	if err != nil {
 		return exitError(err)
 	}
-	o.names[0] = of.Name
-	stop := func(reason, next string) error {
-		return cli.Refused(cli.WithHint(cli.RefusedUnchanged(fmt.Errorf("%s/%s: %s", of.At.Namespace, of.At.Name, reason)), "%s", next))
-	}
-	if !of.Signer() {
-		return stop("it is signed by "+of.Rotation.Signer.Name+", and no signer: it has no CAs", inspect.LiveHints(app.ProgramName).Next("{} rotate prune %s", of.Rotation.Signer.Name))
-	}
-	if err := apply.Unreviewed(r.Facts.Snapshot.Cluster, o.risks); err != nil {
-		return err
-	}
-	if reason, next := of.Unmanaged(); reason != "" {
-		return stop(reason, next)
-	}
-	if of.Rotation.Bundle == (catalog.Ref{}) {
-		return stop("its CA is in no bundle of its own", app.ProgramName+" inspect --all lists where it is")
-	}
+	o.names[0] = p.Of.Name
 	var conn *connect.Connection
 	if len(o.reading.From) == 0 {
-		if conn, err = connect.Connect(ctx, app, o.reading.Config, pki.NewScanner(), connect.Writing(o.risks, false)); err != nil {
+		if conn, err = connect.Connect(ctx, o.app, o.reading.Config, pki.NewScanner(), connect.Writing(o.risks, false)); err != nil {
 			return err
 		}
 		r.Facts.Snapshot.Cluster.Clock = conn.Clock.Reading()
+		run = o.runner(conn)
 	}
-	cas, err := r.OldTrust(of, o.risks)
-	if err != nil {
-		return apply.Refused(err)
+	if err := run.PlanPruning(ctx, &p); err != nil {
+		return exitError(err)
 	}
-	p := pruning{Reading: r, of: of, cas: cas, from: o.from()}
-	if conn != nil && o.dryRun != apply.DryRunClient {
-		if p.action, err = rotate.NewPruneBundle(ctx, conn.Kube, of.Rotation.Bundle, cas); errors.Is(err, remediate.ErrChanged) {
-			return cli.Refused(cli.WithHint(cli.NothingChanged(err), "another client writes it at this moment: look, and run it again"))
-		} else if err != nil {
-			return cli.WithHint(cli.NothingChanged(err), "%s", inspect.Hints{}.Unread(inspect.Permission{Verb: "patch", Resource: "configmaps", Namespace: of.Rotation.Bundle.Namespace}))
-		}
+	show := o.pruneScreen
+	if o.details {
+		show = o.pruneInFull
 	}
-	show := p.print
-	if !o.details {
-		show = func(out io.Writer) error { return o.pruneScreen(out, p) }
-	}
-	if err := show(app.Streams.Out); err != nil {
+	if err := show(o.app.Streams.Out, p); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
 	switch {
-	case p.removable() == 0:
+	case p.Removed() == 0:
 		return nil
 	case o.dryRun != apply.DryRunNone:
 		return cli.Findings(nil)
@@ -173,29 +148,12 @@ func (o *rotateOptions) prune(ctx context.Context) error {
 	return o.remove(ctx, conn, p)
 }
 
-// pruning is the removal of old CAs that is planned.
-type pruning struct {
-	rotate.Reading
-	of     rotate.Rotatable
-	cas    []rotate.OldCA
-	action rotate.PruneBundle
-	from   string // files that were read, for people
-}
-
-func (p pruning) removable() (n int) {
-	for _, ca := range p.cas {
-		if ca.Keep == "" {
-			n++
-		}
-	}
-	return n
-}
-
-func (p pruning) print(out io.Writer) error {
+// pruneInFull prints each CA, and why it stays or is removed.
+func (o *rotateOptions) pruneInFull(out io.Writer, p rotate.Pruning) error {
 	w := ui.NewPage(out)
-	printHead(w, report.ClusterOf(p.Facts.Snapshot.Cluster), p.Facts.Now, p.from)
-	ui.Printf(w, "\nBundle   %s\n", p.of.Rotation.Bundle)
-	for _, ca := range p.cas {
+	printHead(w, report.ClusterOf(p.Facts.Snapshot.Cluster), p.Facts.Now, o.from())
+	ui.Printf(w, "\nBundle   %s\n", p.Of.Rotation.Bundle)
+	for _, ca := range p.CAs {
 		mark, why := " ", "stays: "+ca.Keep
 		if ca.Keep == "" {
 			mark, why = "-", "removed: no certificate that was read needs it"
@@ -209,7 +167,7 @@ func (p pruning) print(out io.Writer) error {
 		ui.Printf(w, "\n%s %s\n  %s\n", mark, pki.Foreign(ca.Subject), apply.Identity(ca.Cert))
 		ui.Wrap(w, "  ", why)
 	}
-	if p.removable() == 0 {
+	if p.Removed() == 0 {
 		ui.Printf(w, "\nNothing to do.\n")
 	} else {
 		ui.Wrap(w, "\nNote     ", "Copies of these CAs elsewhere stay trusted: administrators' kubeconfigs, files on nodes that this version does not write, programs outside of the cluster. A certificate of theirs that was not read is refused from now on.")
@@ -219,14 +177,14 @@ func (p pruning) print(out io.Writer) error {
 }
 
 // pruneScreen prints which CAs are removed, each of them, and how many stay.
-func (o *rotateOptions) pruneScreen(out io.Writer, p pruning) error {
+func (o *rotateOptions) pruneScreen(out io.Writer, p rotate.Pruning) error {
 	a, page := ui.NewOneScreen(out), ui.NewPage(out)
 	most := screenLines
 	o.head(a, page, p.Reading)
-	at := p.of.Rotation.Bundle
+	at := p.Of.Rotation.Bundle
 	a.Line(ui.Always, "%s%s/%s", label("bundle"), at.Namespace, at.Name)
-	a.Line(ui.Always, "%s%s, %d removed", label(""), ui.Count(len(p.cas), "CA"), p.removable())
-	for _, ca := range p.cas {
+	a.Line(ui.Always, "%s%s, %d removed", label(""), ui.Count(len(p.CAs), "CA"), p.Removed())
+	for _, ca := range p.CAs {
 		if ca.Keep == "" {
 			a.Whole("%s", "- remove  "+pki.Named(ca.Cert)+", "+validity(ca.Cert, p.Facts.Now))
 		}
@@ -234,13 +192,13 @@ func (o *rotateOptions) pruneScreen(out io.Writer, p pruning) error {
 			a.Line(ui.Useful, "%s%s", label("  refused"), cert)
 		}
 	}
-	for _, ca := range p.cas {
+	for _, ca := range p.CAs {
 		if ca.Keep != "" {
-			a.Line(ui.Useful, "%s%s: %s", label("  stays"), shortName(p.of, ca.Cert), ca.Keep)
+			a.Line(ui.Useful, "%s%s: %s", label("  stays"), shortName(p.Of, ca.Cert), ca.Keep)
 		}
 	}
 	a.Gap()
-	if p.removable() == 0 {
+	if p.Removed() == 0 {
 		a.Line(ui.Always, "No changes: no CA of the bundle can be removed")
 		return a.Print(out, most, "all of it: --details")
 	}
@@ -259,7 +217,7 @@ func (o *rotateOptions) pruneScreen(out io.Writer, p pruning) error {
 }
 
 // remove asks, and does it.
-func (o *rotateOptions) remove(ctx context.Context, conn *connect.Connection, p pruning) error {
+func (o *rotateOptions) remove(ctx context.Context, conn *connect.Connection, p rotate.Pruning) error {
 	a := o.applyRun(conn, rotate.PruneCommand)
 	if err := a.Consent(ctx); err != nil {
 		return err
@@ -269,18 +227,14 @@ func (o *rotateOptions) remove(ctx context.Context, conn *connect.Connection, p 
 		return err
 	}
 	kept := js.ObjectBackup(a.RunID)
-	p.action.Keep = func(text []byte) error { return apply.KeepFile(kept, text) }
-	_, err = applyPlan(ctx, a, func(context.Context) (*remediate.Plan, error) { return rotate.PlanOf(p.action, p.Reading) })
-	back := foreign.Command("", "kubectl -n %s patch configmap %s --type merge --patch-file %s", p.of.Rotation.Bundle.Namespace, p.of.Rotation.Bundle.Name, foreign.Words(nodeexec.Quote(kept)))
-	var refused *rotate.Error
-	switch {
-	case errors.As(err, &refused): // before anything was changed
+	bundle := p.Of.Rotation.Bundle
+	p.Action.Keep = func(text []byte) error { return apply.KeepFile(kept, text) }
+	p.Undo = foreign.Command("", "kubectl -n %s patch configmap %s --type merge --patch-file %s", bundle.Namespace, bundle.Name, foreign.Words(nodeexec.Quote(kept)))
+	run := o.runner(conn)
+	run.Cluster = oneRun{cluster{o, conn}, a}
+	if err := run.Prune(ctx, p); err != nil {
 		return exitError(err)
-	case errors.Is(err, remediate.ErrChanged):
-		return cli.Stopped(cli.WithHint(cli.NothingChanged(err), "another client writes it: look at it, and run this again"))
-	case err != nil:
-		return cli.Stopped(cli.WithHint(err, "%s; the bundle as it was: %s", foreign.Command("", "oc -n %s get configmap %s -o yaml", p.of.Rotation.Bundle.Namespace, p.of.Rotation.Bundle.Name), back))
 	}
-	a.Printf("\nDone. To undo it:\n    %s\n", back)
+	a.Printf("\nDone. To undo it:\n    %s\n", p.Undo)
 	return nil
 }

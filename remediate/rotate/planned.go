@@ -109,6 +109,11 @@ func (p *Planned) weigh(verdicts []preflight.Verdict, accepted []string, mayWait
 	if len(stops) == 0 {
 		return nil
 	}
+	return blockedBy(stops...)
+}
+
+// blockedBy is the refusal of checks.
+func blockedBy(stops ...preflight.Verdict) error {
 	blocked := &preflight.Blocked{Checks: stops}
 	return &Error{Outcome: Refused, Err: blocked, Next: blocked.Next(), Unchanged: true}
 }

@@ -101,9 +101,13 @@ func (c *turning) Read(context.Context, func(*inspect.Snapshot) bool) (Reading, 
 // Recheck is what is read now.
 func (c *turning) Recheck(ctx context.Context) (Reading, error) { return c.Read(ctx, nil) }
 
-// Trigger and Apply are not what is tested with it.
+// Trigger, Removal and Apply are not what is tested with it.
 func (*turning) Trigger(context.Context, catalog.Ref, string) (action.RemoveAnnotation, error) {
 	return action.RemoveAnnotation{}, errors.New("not tried")
+}
+
+func (*turning) Removal(context.Context, catalog.Ref, []OldCA) (PruneBundle, error) {
+	return PruneBundle{}, errors.New("not tried")
 }
 
 func (*turning) Apply(context.Context, func(context.Context) (*remediate.Plan, error)) (bool, error) {

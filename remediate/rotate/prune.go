@@ -1,0 +1,93 @@
+package rotate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
+)
+
+// Pruning is the removal of old CAs from the bundle of a signer, with what was read for it.
+type Pruning struct {
+	Reading
+	Of     Rotatable
+	CAs    []OldCA     // of the bundle, in its order
+	Action PruneBundle // as the API server tried it; the zero value: it was not asked
+	// Undo is the command that restores the bundle from what Action.Keep was given.
+	Undo string
+}
+
+// Removed is how many CAs are removed.
+func (p Pruning) Removed() (n int) {
+	for _, ca := range p.CAs {
+		if ca.Keep == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// SelectPruning finds the signer that a name means, and refuses what has no bundle to prune.
+func (r *Runner) SelectPruning(from Reading, name string) (Pruning, error) {
+	of, err := from.Find(name)
+	if err != nil {
+		return Pruning{}, err
+	}
+	refuse := func(reason, next string) (Pruning, error) {
+		return Pruning{}, &Error{Outcome: Refused, Err: fmt.Errorf("%s/%s: %s", of.At.Namespace, of.At.Name, reason), Next: next, Unchanged: true}
+	}
+	if !of.Signer() {
+		return refuse("it is signed by "+of.Rotation.Signer.Name+", and no signer: it has no CAs", r.Hints.Next("{} rotate prune %s", of.Rotation.Signer.Name))
+	}
+	if v := preflight.Reviewed(from.Facts.Snapshot.Cluster); v.Blocks() && !slices.Contains(r.Risks, v.ID) {
+		return Pruning{}, blockedBy(v)
+	}
+	if reason, next := of.Unmanaged(); reason != "" {
+		return refuse(reason, next)
+	}
+	if of.Rotation.Bundle == (catalog.Ref{}) {
+		return refuse("its CA is in no bundle of its own", r.Hints.Next("{} inspect --all lists where it is"))
+	}
+	return Pruning{Reading: from, Of: of}, nil
+}
+
+// PlanPruning judges the CAs of the bundle, and has the API server try the removal. Without a
+// Cluster they are only judged.
+func (r *Runner) PlanPruning(ctx context.Context, p *Pruning) (err error) {
+	if p.CAs, err = p.OldTrust(p.Of, r.Risks); err != nil {
+		return asError(err)
+	}
+	if r.Cluster == nil || !r.Try {
+		return nil
+	}
+	bundle := p.Of.Rotation.Bundle
+	p.Action, err = r.Cluster.Removal(ctx, bundle, p.CAs)
+	switch {
+	case errors.Is(err, remediate.ErrChanged): // no check refuses it
+		return &Error{Outcome: Refused, Err: fmt.Errorf("nothing was changed: %w", err), Next: "another client writes it at this moment: look, and run it again"}
+	case err != nil:
+		return &Error{Outcome: Unread, Err: err, Next: inspect.Hints{}.Unread(inspect.Permission{Verb: "patch", Resource: "configmaps", Namespace: bundle.Namespace}), Unchanged: true}
+	}
+	return nil
+}
+
+// Prune removes what was planned, after consent.
+func (r *Runner) Prune(ctx context.Context, p Pruning) error {
+	_, err := r.Cluster.Apply(ctx, func(context.Context) (*remediate.Plan, error) { return PlanOf(p.Action, p.Reading) })
+	var before *Error
+	switch {
+	case err == nil || errors.As(err, &before): // before anything was changed
+		return err
+	case errors.Is(err, remediate.ErrChanged):
+		return &Error{Outcome: Stopped, Err: err, Next: "another client writes it: look at it, and run this again", Unchanged: true}
+	}
+	bundle := p.Of.Rotation.Bundle
+	look := foreign.Command("", "oc -n %s get configmap %s -o yaml", bundle.Namespace, bundle.Name)
+	return &Error{Outcome: Stopped, Err: err, Next: look + "; the bundle as it was: " + p.Undo}
+}
