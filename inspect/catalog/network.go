@@ -39,9 +39,9 @@ func networkPlaces() []Place {
 			Evidence: Evidence{Derived, networkRepo + "pkg/controller/proxyconfig/controller.go @ release-4.12 28db40f16, release-4.22 6a5fcccf8 and 2a6a57fef"}}
 	}
 	mounts := func(files string) Evidence { return Evidence{Verified, src.Source + "; " + files} }
-	places := pki(ovnTarget, "ovn", "signs ovn-cert", "verifies ovn-cert; read up to 4.13, in 4.14 only during the upgrade, not after that",
-		"presented by OVN's databases and their clients up to 4.13, in 4.14 during the upgrade; not read after that", Range{Component: network},
-		mounts("who mounts it: bindata/network/ovn-kubernetes @ release-4.12 28db40f16 and release-4.13 bc45a4d1d; single-zone-interconnect alone, and pkg/network/ovn_kubernetes.go (getTargetInterConnectZoneMode) @ release-4.14 af41a3620; nothing @ release-4.15 aaa0f9330 to release-4.22 6a5fcccf8"))
+	places := pki(ovnTarget, "ovn", "signs ovn-cert", "verifies ovn-cert; used up to 4.13, in 4.14 only during the upgrade, not after that",
+		"presented by OVN's databases and their clients up to 4.13, in 4.14 during the upgrade; not used after that", Range{Component: network},
+		mounts("who mounts it: bindata/network/ovn-kubernetes @ release-4.12 28db40f16 and release-4.13 bc45a4d1d; single-zone-interconnect alone, and pkg/network/ovn_kubernetes.go (getTargetInterConnectZoneMode) @ release-4.14 af41a3620 (before 0ede33d16, 2023-12-13, each ovnkube-node, whose databases have Unix sockets); nothing @ release-4.15 aaa0f9330 to release-4.22 6a5fcccf8"))
 	places = append(places, pki(ovnTarget, "signer", "signs nodes' certificate requests for IPsec (signer network.openshift.io/signer)", "with which nodes verify each other for IPsec",
 		"made beside its CA; nothing reads it", Range{Component: network},
 		mounts("pkg/controller/signer and bindata/network/ovn-kubernetes/common/ipsec*.yaml @ release-4.12 28db40f16 and release-4.22 6a5fcccf8"))...)
@@ -85,7 +85,7 @@ func networkDependents(r Rotation) []Trigger {
 		return []Trigger{
 			{Doc: "the network of every node depends on it", In: Range{Component: network, To: Minor{4, 13}},
 				Evidence: read("bindata/network/ovn-kubernetes/self-hosted/ovnkube-{master,node}.yaml @ release-4.12 28db40f16 and release-4.13 bc45a4d1d")},
-			{Doc: "during the upgrade from 4.13 the network of every node depends on it, and no component reads ovn-cert after that", In: between(network, Minor{4, 14}, Minor{4, 14}),
+			{Doc: "during the upgrade from 4.13 the network of every node depends on it, and no component uses ovn-cert after that", In: between(network, Minor{4, 14}, Minor{4, 14}),
 				Evidence: read("bindata/network/ovn-kubernetes/self-hosted/single-zone-interconnect and pkg/network/ovn_kubernetes.go (getTargetInterConnectZoneMode) @ release-4.14 af41a3620")},
 			{Doc: "no component reads ovn-cert", In: since(network, Minor{4, 15}), Evidence: read("nothing mounts it in bindata/network/ovn-kubernetes/self-hosted @ release-4.15 aaa0f9330 to release-4.22 6a5fcccf8")},
 		}
