@@ -67,8 +67,11 @@ func networkRotations() []Rotation {
 	}
 	ipsec := row(ovnTarget, "signer", Range{Component: network})
 	ipsec.Doc = "where IPsec is on, nodes' requests of signer network.openshift.io/signer: /var/lib/openvswitch/etc/keys/ipsec-cert.pem, valid for 5 years, " +
-		"renewed, like ipsec-cacert.pem beside it, only at the IPsec Pod's start with less than 6 months left"
-	ipsec.Source += "; pkg/controller/signer/{signer-controller,signer}.go and bindata/network/ovn-kubernetes/common/ipsec*.yaml @ release-4.12 28db40f16, release-4.14 af41a3620 and release-4.22 6a5fcccf8"
+		"made, like ipsec-cacert.pem beside it, only at the IPsec Pod's start: where it is missing, and from 4.13.24 on with less than 6 months left"
+	ipsec.Mark = Derived // by the days of merges
+	ipsec.Source += "; pkg/controller/signer/{signer-controller,signer}.go and bindata/network/ovn-kubernetes/common/ipsec*.yaml @ release-4.12 28db40f16 (its test of the age fails always), release-4.13 " +
+		"since edd0db7b7 (2023-11-15), release-4.14 af41a3620 and release-4.22 6a5fcccf8; with openssl -checkedn, at each start: 4.13 until 257435702 (2024-03-05), " +
+		"4.14 until e84a82d82 (2024-03-01), 4.15 until b285fc43f (2024-02-29); " + offered
 	return []Rotation{
 		row(ovnTarget, "ovn", Range{Component: network}),
 		ipsec,
