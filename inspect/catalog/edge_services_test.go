@@ -60,16 +60,20 @@ func TestLifetimesByRequest(t *testing.T) {
 	}
 }
 
-// TestGatewayAPI: what istiod makes is there from 4.19 on; in 4.19, ingress-operator does not name its ConfigMaps.
+// TestGatewayAPI: what istiod makes is there from 4.19 on; ingress-operator names its ConfigMaps from
+// 4.22 on, and in later patch versions of 4.20 and 4.21.
 func TestGatewayAPI(t *testing.T) {
 	t.Parallel()
-	for version, want := range map[string]bool{"4.18.1": false, "4.19.1": true, "4.20.1": true, "4.22.1": true} {
+	for version, want := range map[string]struct{ istiod, named bool }{
+		"4.18.1": {}, "4.19.1": {true, false}, "4.19.44": {true, false}, "4.20.19": {true, false}, "4.20.21": {true, true},
+		"4.21.11": {true, false}, "4.21.13": {true, true}, "4.22.0": {true, true}, "4.22.1": {true, true},
+	} {
 		v := Versions{Cluster: version}
 		signer, ok := Lookup(Secret, "openshift-ingress", "istio-ca-secret", "ca-cert.pem", v)
-		if ok != want || ok && (signer.Role != Signer || signer.Owner != "istiod") {
+		if ok != want.istiod || ok && (signer.Role != Signer || signer.Owner != "istiod") {
 			t.Errorf("%s: istio-ca-secret: %v %s %s", version, ok, signer.Role, signer.Owner)
 		}
-		for name, want := range map[string]bool{"istio-ca-root-cert": want, "openshift-gw-ca-root-cert": want && version != "4.19.1"} {
+		for name, want := range map[string]bool{"istio-ca-root-cert": want.istiod, "openshift-gw-ca-root-cert": want.named} {
 			if p, ok := Lookup(ConfigMap, "gateways", name, "root-cert.pem", v); ok != want || ok && p.Role != CABundle {
 				t.Errorf("%s: %s: %v %s", version, name, ok, p.Role)
 			}
