@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -56,6 +57,27 @@ func TestLifetimesByRequest(t *testing.T) {
 		l, known := LifetimeOf(secret("openshift-operator-lifecycle-manager", "pprof-cert"), Versions{Cluster: version})
 		if known != Yes || l.Validity != want || !l.SelfRotating() {
 			t.Errorf("%s: %s, %s, renewed by %q", version, known, l.Validity, l.Renewer)
+		}
+	}
+}
+
+// TestOLMRenewal: OLM once asked its CSV alone, and not the certificate, when to renew it.
+func TestOLMRenewal(t *testing.T) {
+	t.Parallel()
+	const byCSV = "only where its CSV's status.certsRotateAt says when"
+	served := secret("openshift-operator-lifecycle-manager", "packageserver-service-cert")
+	for version, want := range map[string]bool{
+		"": false, "4.12.65": true, "4.12.67": false, "4.13.49": true, "4.13.51": false, "4.14.34": true, "4.14.35": false, "4.15.21": true, "4.15.23": false,
+		"4.16.0": true, "4.16.3": false, "4.17.0": false, "4.22.1": false,
+	} {
+		l, known := LifetimeOf(served, Versions{Cluster: version})
+		if known != Yes || l.Refresh != 729*day || !l.SelfRotating() || strings.Contains(l.Doc, byCSV) != want {
+			t.Errorf("%s: %s, %s, %q", version, known, l.Refresh, l.Doc)
+		}
+	}
+	for _, p := range Places() {
+		if p.Selector.Annotation == annotationOLM && len(p.Lifetimes) != len(olmLives(p.Evidence)) {
+			t.Errorf("%s: %d lifetimes", rowName(p), len(p.Lifetimes))
 		}
 	}
 }
