@@ -45,12 +45,21 @@ func (a Repair) clocksApart(p *remediate.Plan) (more bool) {
 		if !ok || n.Role != catalog.RoleWorker || a.apart[n.Name] != nil {
 			continue
 		}
-		if clock := preflight.ClockOf(p.Basis, n.Name); clock.Passed != catalog.Yes {
-			a.apart[n.Name] = &remediate.Refusal{Name: preflight.Clocks, Node: n.Name, Reason: clock.Reason, Next: clock.Next}
+		if r := clockApart(p.Basis, n.Name); r != nil {
+			a.apart[n.Name] = r
 			more = true
 		}
 	}
 	return more
+}
+
+// clockApart refuses a node whose clock is wrong or was not read; nil: it is right.
+func clockApart(snapshot inspect.Snapshot, node string) *remediate.Refusal {
+	clock := preflight.ClockOf(snapshot, node)
+	if clock.Passed == catalog.Yes {
+		return nil
+	}
+	return &remediate.Refusal{Name: preflight.Clocks, Node: node, Reason: clock.Reason, Next: clock.Next}
 }
 
 // setApart leaves workers out with whose files a plan for all nodes would bring a new problem, and reports
