@@ -7,6 +7,8 @@ import (
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
@@ -58,5 +60,21 @@ func TestWhatARunLeftOutIsNamed(t *testing.T) {
 				t.Errorf("%s: does not say %q:\n%s", c.name, want, &out)
 			}
 		}
+	}
+}
+
+// TestAWorkerThatStaysAsItIsIsNotAskedAbout: neither its clock nor what it says of itself stops what is done to others.
+func TestAWorkerThatStaysAsItIsIsNotAskedAbout(t *testing.T) {
+	t.Parallel()
+	p := &remediate.Plan{Basis: inspect.Snapshot{Nodes: []inspect.Node{
+		{Name: "master-0", Role: catalog.RoleMaster}, {Name: "unknown", Role: ""}, {Name: "worker-0", Role: catalog.RoleWorker}, {Name: "worker-1", Role: catalog.RoleWorker}, {Name: "worker-2", Role: catalog.RoleWorker},
+	}}}
+	does := []remediate.Step{{Action: action.AwaitNode{}, Change: &remediate.Change{}}}
+	p.Waves = []remediate.Wave{
+		{Nodes: []remediate.NodePlan{{Name: "master-0"}, {Name: "unknown"}, {Name: "worker-0", Steps: does}, {Name: "worker-1"}, {Name: "worker-2"}}},
+		{Nodes: []remediate.NodePlan{{Name: "worker-2", Steps: does}}},
+	}
+	if got := strings.Join(askedAbout(p), " "); got != "master-0 unknown worker-0 worker-2" {
+		t.Errorf("%q", got)
 	}
 }

@@ -34,15 +34,15 @@ func (a Repair) busy() map[string]*remediate.Refusal {
 	return out
 }
 
-// clocksApart leaves workers of a plan for all nodes out whose clock is wrong or was not read, and reports whether
-// there are more than before: root on a worker sets its clock. Preflight asks about control plane nodes.
+// clocksApart leaves workers of a plan for all nodes out that are changed and whose clock is wrong or was not read, and
+// reports whether there are more than before: root on a worker sets its clock. Preflight asks about control plane nodes.
 func (a Repair) clocksApart(p *remediate.Plan) (more bool) {
 	if p.Empty() || slices.Contains(a.Order.Accept, preflight.Clocks) {
 		return false
 	}
 	for _, planned := range p.Nodes() {
 		n, ok := p.Basis.Node(planned.Name)
-		if !ok || n.Role != catalog.RoleWorker || a.apart[n.Name] != nil {
+		if !ok || !planned.Changes() || n.Role != catalog.RoleWorker || a.apart[n.Name] != nil {
 			continue
 		}
 		if r := clockApart(p.Basis, n.Name); r != nil {
