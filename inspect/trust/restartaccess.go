@@ -43,7 +43,7 @@ func JoiningNode(f *inspect.Facts, claims []Claim) RestartAnswer {
 	worst := worstAnswer(all...)
 	if worst.Status == assess.Pass {
 		worst.Reason = "it trusts the servers that it joins by (" + strings.Join(slices.Compact(edges), ", ") + ")"
-		if f.Hints().OfFile() && !wereAsked(&f.Snapshot) { // a file proves a no
+		if f.Hints().OfFile() && !joinsAsked(&f.Snapshot) { // a file proves a no
 			worst.Status, worst.Remediation = assess.Unknown, assess.Advise(f.Hints().UnreadRestart(""))
 			worst.Reason += "; whether its bootstrap token is accepted and its CSRs are approved is unknown"
 		}
@@ -51,9 +51,13 @@ func JoiningNode(f *inspect.Facts, claims []Claim) RestartAnswer {
 	return worst
 }
 
-// wereAsked reports whether a node asked the API server what a kubelet that starts is answered.
-func wereAsked(s *inspect.Snapshot) bool {
-	return slices.ContainsFunc(s.Nodes, func(n inspect.Node) bool { return n.RestartProbe != nil && n.RestartProbe.Problem == "" })
+// joinsAsked reports whether the API server answered to what a kubelet of some node joins with. What it answers to a
+// kubelet's own certificate says nothing of a node that has none yet.
+func joinsAsked(s *inspect.Snapshot) bool {
+	return slices.ContainsFunc(s.Nodes, func(n inspect.Node) bool {
+		return n.RestartProbe != nil && n.RestartProbe.Problem == "" &&
+			slices.ContainsFunc(n.RestartProbe.Bootstrap.Answers, func(a inspect.ProbeAnswer) bool { return a.Code != 0 })
+	})
 }
 
 // UserAccess says whether the user's own way in would outlive an outage of the pod
