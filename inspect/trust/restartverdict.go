@@ -225,6 +225,8 @@ type RestartQuestion struct{ ID, Text, Short string }
 // The questions that the verdict is made of.
 const (
 	comesBack      = "comes-back"
+	newNode        = "new-node"
+	access         = "access"
 	ownLoads       = "own-kubeconfig"
 	resolves       = "resolves"
 	trusts         = "trusts"
@@ -249,6 +251,21 @@ func RestartQuestions() []RestartQuestion {
 		{bootstrapTrust, "by that one, it trusts the API server too", "B-CA"},
 		{bootstrapToken, "its bootstrap token is accepted", "TOKEN"},
 	}
+}
+
+// ComesBackQuestion is what the answers of a node come to.
+func ComesBackQuestion() RestartQuestion {
+	return RestartQuestion{comesBack, "comes back after a restart now", "BACK"}
+}
+
+// NewNodeQuestion is about a node that there is not yet.
+func NewNodeQuestion() RestartQuestion {
+	return RestartQuestion{newNode, "Would a node added now join?", ""}
+}
+
+// AccessQuestion is about the user.
+func AccessQuestion() RestartQuestion {
+	return RestartQuestion{access, "Do you hold a certificate kubeconfig that survives an outage?", ""}
 }
 
 // worstAnswer is the first of the worst answers.
