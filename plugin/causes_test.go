@@ -67,3 +67,32 @@ func TestEachFindingHasOneCause(t *testing.T) {
 		}
 	}
 }
+
+// TestTheCauseOfTheDemo is known: of what lacks the CA, and of no other problem; on the screen, and in JSON.
+func TestTheCauseOfTheDemo(t *testing.T) {
+	const replaced = "api-int's CA replaced 9d ago; OKD 4.15 does not deliver it"
+	_, screen, _ := screenOf(t, 80, []string{"inspect", "--from", demo})
+	if strings.Count(screen, "  cause     "+replaced+"\n") != 1 || strings.Count(screen, "\n") > 23 {
+		t.Errorf("the cause is not on the screen:\n%s", screen)
+	}
+	_, raw, _ := certrot("inspect", "--from", demo, "-o", "json")
+	var inv struct{ Causes []struct{ ID, Reason string } }
+	if err := json.Unmarshal([]byte(raw), &inv); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range inv.Causes {
+		if (c.ID == "api-int-ca-not-delivered") != (c.Reason == replaced) || c.ID != "api-int-ca-not-delivered" && c.Reason != "" {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// TestANarrowScreenNamesEachCriticalOfTheDemo.
+func TestANarrowScreenNamesEachCriticalOfTheDemo(t *testing.T) {
+	_, screen, _ := screenOf(t, 40, []string{"inspect", "--from", demo})
+	for _, of := range []string{"worker-1", "worker-2", "policy:"} {
+		if !strings.Contains(screen, of) {
+			t.Errorf("%s is not on the screen:\n%s", of, screen)
+		}
+	}
+}

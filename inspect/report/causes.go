@@ -15,6 +15,7 @@ type Cause struct {
 	ID          string             `json:"id,omitempty"` // of the catalog's cause; empty: the findings are alike, or one
 	Severity    assess.Severity    `json:"severity"`     // of the worst finding
 	Title       string             `json:"title"`
+	Reason      string             `json:"reason,omitempty"` // how it came about; empty: that is unknown
 	Nodes       []string           `json:"nodes,omitempty"`
 	Objects     []string           `json:"objects,omitempty"`
 	Impact      string             `json:"impact,omitempty"`
@@ -34,9 +35,17 @@ func (inv *Inventory) Problems(hints inspect.Hints) []cause.Problem {
 func (inv *Inventory) causes() []Cause {
 	out := []Cause{}
 	for _, p := range inv.Problems(inv.hints) {
-		out = append(out, Cause{p.ID, p.Severity, p.Reason, p.Nodes, p.Objects, p.Impact, p.Remediation, p.Findings})
+		out = append(out, Cause{p.ID, p.Severity, p.Reason, inv.Because(p), p.Nodes, p.Objects, p.Impact, p.Remediation, p.Findings})
 	}
 	return out
+}
+
+// Because says how a problem came about; empty: that is unknown.
+func (inv *Inventory) Because(p cause.Problem) string {
+	if inv.facts == nil {
+		return ""
+	}
+	return p.Because(inv.facts)
 }
 
 // AtLeast is the inventory without the findings below a severity.

@@ -219,6 +219,7 @@ func ProblemIn(inv *report.Inventory, problem cause.Problem) Problem {
 			}
 		}
 	}
+	told.Cause = inv.Because(problem)
 	told.Now = nowIn(problem, inv, inNames)
 	return told
 }
