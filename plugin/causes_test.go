@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -94,5 +95,41 @@ func TestANarrowScreenNamesEachCriticalOfTheDemo(t *testing.T) {
 		if !strings.Contains(screen, of) {
 			t.Errorf("%s is not on the screen:\n%s", of, screen)
 		}
+	}
+}
+
+// TestEachClaimThatFailsHasOneCause: in JSON, and no claim that passes has one.
+func TestEachClaimThatFailsHasOneCause(t *testing.T) {
+	_, raw, _ := certrot("verify", "--from", demo, "-o", "json")
+	var r struct {
+		Claims []struct{ ID, Status, Node string }
+		Causes []struct {
+			ID, Title, Reason string
+			Nodes             []string
+			Claims            []int
+		}
+	}
+	if err := json.Unmarshal([]byte(raw), &r); err != nil {
+		t.Fatal(err)
+	}
+	of, reasons := map[int]int{}, 0
+	for _, c := range r.Causes {
+		for _, i := range c.Claims {
+			of[i]++
+			if node := r.Claims[i].Node; node != "" && !slices.Contains(c.Nodes, node) {
+				t.Errorf("%s does not name %s", c.Title, node)
+			}
+		}
+		if c.Reason == "api-int's CA replaced 9d ago; OKD 4.15 does not deliver it" && c.ID == "api-int-ca-not-delivered" {
+			reasons++
+		}
+	}
+	for i, c := range r.Claims {
+		if want := map[string]int{"fail": 1, "warn": 1}[c.Status]; of[i] != want {
+			t.Errorf("%s (%s) is in %d causes", c.ID, c.Status, of[i])
+		}
+	}
+	if _, screen, _ := screenOf(t, 80, []string{"verify", "--from", demo}); reasons != 1 || strings.Count(screen, "  cause     ") != 1 || strings.Count(screen, "\n") > 23 {
+		t.Errorf("%d causes have their reason:\n%s", reasons, screen)
 	}
 }

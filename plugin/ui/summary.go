@@ -2,7 +2,6 @@ package ui
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
@@ -106,10 +105,8 @@ func (s Summary) printIn(w *Page, l layout) {
 		w.WriteString(b.String())
 	}
 	forTitles := 0
-	for _, p := range slices.Concat(s.Problems[min(l.full, l.listed):l.listed], l.unknown[l.whole:]) {
-		if !l.reasons {
-			forTitles += p.titleLines(short) - 1
-		}
+	for _, p := range s.Problems[min(l.full, l.listed):l.listed] { // what fails goes before the rest of what is unknown
+		forTitles += p.titleLines(short) - 1
 	}
 	brief := s.Problems[min(l.full, l.listed):min(l.full+l.brief, l.listed)]
 	free := l.spare - forTitles
