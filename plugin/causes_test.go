@@ -10,7 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/inspecttest"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 )
 
 // TestEachFindingHasOneCause: in JSON, whatever is left out; and the causes are the problems of the screen.
@@ -131,5 +135,41 @@ func TestEachClaimThatFailsHasOneCause(t *testing.T) {
 	}
 	if _, screen, _ := screenOf(t, 80, []string{"verify", "--from", demo}); reasons != 1 || strings.Count(screen, "  cause     ") != 1 || strings.Count(screen, "\n") > 23 {
 		t.Errorf("%d causes have their reason:\n%s", reasons, screen)
+	}
+}
+
+// TestWithoutAProblemInspectPointsToVerify: certificates may be fine where their clients do not trust them. The command
+// runs as it stands, and no other screen has it.
+func TestWithoutAProblemInspectPointsToVerify(t *testing.T) {
+	snapshots := map[string]inspect.Snapshot{}
+	for _, s := range stories() {
+		if s.name == "well" || s.name == "demo" {
+			snapshots[s.name] = s.read(t)
+		}
+	}
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("ca.pem", pkitest.NewCA("test CA", inspecttest.DaysFromNoon(-1), inspecttest.DaysFromNoon(1000)).CertPEM, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, screen, _ := screenOf(t, 80, []string{"inspect", "--from", "ca.pem"}); strings.Contains(screen, " verify") {
+		t.Errorf("a file of no cluster has no clients:\n%s", screen)
+	}
+	for name, snapshot := range snapshots {
+		f, err := os.Create(name + ".certrot")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(collect.WriteSnapshot(f, snapshot), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		verify := "verify --from " + name + ".certrot"
+		_, screen, _ := screenOf(t, 80, []string{"inspect", "--from", name + ".certrot"})
+		_, command, told := strings.Cut(screen[strings.LastIndex(strings.TrimSuffix(screen, "\n"), "\n")+1:], "  next      kubectl certrot ")
+		if command, _, _ = strings.Cut(strings.TrimSuffix(command, "\n"), "  ("); told != (name == "well") || told && command != verify {
+			t.Errorf("%s: the last line is not %q:\n%s", name, verify, screen)
+		}
+		if code, _, errOut := certrot(strings.Fields(verify)...); code == cli.ExitUsage {
+			t.Errorf("%s: %s", verify, errOut)
+		}
 	}
 }

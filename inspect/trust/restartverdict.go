@@ -241,15 +241,15 @@ const (
 // RestartQuestions are asked of each node, in this order.
 func RestartQuestions() []RestartQuestion {
 	return []RestartQuestion{
-		{ownLoads, "its kubeconfig loads", "LOADS"},
-		{resolves, "the API server's name resolves on it", "DNS"},
-		{trusts, "it trusts the API server's certificate", "CA"},
-		{clientCert, "its client certificate is valid", "CERT"},
-		{ownNode, "it may get its own Node", "NODE"},
-		{ownLease, "it may get its own Lease", "LEASE"},
-		{bootstrapLoads, "its bootstrap kubeconfig loads", "B-LOADS"},
-		{bootstrapTrust, "by that one, it trusts the API server too", "B-CA"},
-		{bootstrapToken, "its bootstrap token is accepted", "TOKEN"},
+		{ownLoads, "kubeconfig loads", "LOADS"},
+		{resolves, "API server's name resolves", "DNS"},
+		{trusts, "kubeconfig trusts API server", "CA"},
+		{clientCert, "client certificate is valid", "CERT"},
+		{ownNode, "may get its own Node", "NODE"},
+		{ownLease, "may get its own Lease", "LEASE"},
+		{bootstrapLoads, "bootstrap kubeconfig loads", "B-LOADS"},
+		{bootstrapTrust, "bootstrap kubeconfig trusts API server", "B-CA"},
+		{bootstrapToken, "bootstrap token is accepted", "TOKEN"},
 	}
 }
 

@@ -95,6 +95,5 @@ func (t topic) called(typed string) bool {
 // wordOf are words as they are compared: without a mark, a count, and an answer behind them.
 func wordOf(typed string) string {
 	words := howMany.ReplaceAllString(counted.ReplaceAllString(titleOf(typed), ""), "")
-	words = answered.ReplaceAllString(strings.ReplaceAll(words, "-", " "), "")
-	return strings.TrimPrefix(words, "it ")
+	return answered.ReplaceAllString(strings.ReplaceAll(words, "-", " "), "")
 }

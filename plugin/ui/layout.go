@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -32,10 +33,25 @@ func (s Summary) withCauses(w *Page) (Summary, layout) {
 	if with.full < min(without.full, 1) || with.listed < min(without.listed, critical) || with.told() < min(without.told(), critical) {
 		return bare, without
 	}
-	if lost := without.spare - with.spare; lost > 0 && critical > with.full && with.told() <= critical && with.listed-lost-1 >= critical && with.listed == len(s.Problems) {
-		with.listed, with.spare = with.listed-lost-1, with.spare+lost // the impact of another critical one stays, and not a line of lower severity
+	return s, s.keepImpacts(w, with, critical, without.spare-with.spare)
+}
+
+// keepImpacts is a layout in which lines of lower severity go, and not the impact of a critical problem, where so many
+// lines were lost.
+func (s Summary) keepImpacts(w *Page, l layout, critical, lost int) layout {
+	if lost <= 0 || critical <= l.full {
+		return l
 	}
-	return s, with
+	if l.told() > critical {
+		before := s.linesOf(w, l.full, l.told(), l.listed)
+		l.brief = critical - l.full
+		l.spare += before - s.linesOf(w, l.full, l.told(), l.listed)
+		return l
+	}
+	if listed := l.listed - lost - 1; listed >= critical && l.listed == len(s.Problems) {
+		l.listed, l.spare = listed, l.spare+lost
+	}
+	return l
 }
 
 func (s Summary) withoutCauses() Summary {
@@ -97,7 +113,19 @@ func (s Summary) rest(w *Page, l layout) int {
 	if len(l.unknown) > 0 {
 		n += rows(w, l.next.printNext)
 	}
-	return n
+	return n + rows(w, s.printFurther)
+}
+
+// printFurther writes what looks further; the command is whole.
+func (s Summary) printFurther(w *Page) {
+	if s.Next == "" {
+		return
+	}
+	line := label("next") + Clean(s.Next)
+	if about := "  (" + s.NextAbout + ")"; columnsIn(line+about) <= w.columns {
+		line += about
+	}
+	Printf(w, "%s\n", line)
 }
 
 // layout fits the summary to one screen, with so many lines for what is unknown.
@@ -294,9 +322,12 @@ func (p Problem) titled(w *Page, lines int) string {
 	if len(p.Names) == 0 {
 		return title
 	}
-	room, line, first := p.room(w, lines), w.columns-labelColumns, columnsIn(p.Names[0])+len(" +99")
-	if lines == 1 && columnsIn(title)+len(": ")+first > room && room > 0 { // the name is not what is cut
-		title = shortened(title, max(room-len(": ")-first, leastFlexible))
+	room, line, first := p.room(w, lines), w.columns-labelColumns, columnsIn(p.Names[0])
+	if more := len(p.Names) - 1; more > 0 {
+		first += len(fmt.Sprintf(" +%d", more))
+	}
+	if left := room - columnsIn(title) - len(": "); lines == 1 && room > 0 && left < min(first, leastFlexible) { // a name stays
+		title = shortened(title, max(room-len(": ")-min(first, room/2), 1))
 	}
 	names := min(room-columnsIn(title)-len(": "), line)
 	if lines > 1 {

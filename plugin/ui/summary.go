@@ -36,6 +36,8 @@ type Summary struct {
 	UnknownNext assess.Remediation
 	Pass        []string // what is well
 	Tail        []string
+	Next        string // the command that looks further, where nothing is wrong; empty: none
+	NextAbout   string // what it looks at
 }
 
 // Problem is one problem of a summary.
@@ -97,7 +99,7 @@ func (s Summary) printIn(w *Page, l layout) {
 			return
 		}
 		lines := 1
-		if more := p.titleLines(short) - 1; l.spare >= more {
+		if more := p.titleLines(short) - 1; more > 0 && l.spare >= more {
 			lines, l.spare = short.mostLines(), l.spare-more
 		}
 		b := short.draft()
@@ -152,6 +154,7 @@ func (s Summary) printIn(w *Page, l layout) {
 	for _, line := range s.Tail {
 		Printf(w, "%s\n", shortened(line, w.columns))
 	}
+	s.printFurther(w)
 }
 
 // byWord counts problems: " (2 critical, 1 warning)", or ", all critical".
@@ -317,7 +320,11 @@ func withoutMiddle(line string, columns int) string {
 			longest = word
 		}
 	}
-	if left := max(columnsIn(longest)-over, 2*leastFlexible); left < columnsIn(longest) {
+	left := columnsIn(longest) - over
+	if columns < usualColumns { // what is said of it has a few columns, too
+		left = max(left, 2*leastFlexible)
+	}
+	if left >= leastColumns/2 && left < columnsIn(longest) {
 		line = strings.Replace(line, longest, Middle(longest, left), 1)
 	}
 	return line

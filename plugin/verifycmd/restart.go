@@ -200,7 +200,10 @@ const leastName = 12
 func restartRows(r *report.RestartReport, columns int) [][]string {
 	questions := trust.RestartQuestions()
 	head := []string{""}
-	wide := 42
+	wide := 0
+	for _, q := range questions {
+		wide = max(wide, len(q.Text))
+	}
 	for _, n := range r.Nodes {
 		head = append(head, n.Name)
 		wide += 2 + len(n.Name)
@@ -217,7 +220,7 @@ func restartRows(r *report.RestartReport, columns int) [][]string {
 			}
 			rows = append(rows, row)
 		}
-		verdict := []string{"it " + trust.ComesBackQuestion().Text}
+		verdict := []string{trust.ComesBackQuestion().Text}
 		for _, n := range r.Nodes {
 			verdict = append(verdict, restartMark(n.ComesBack)+" "+answerWord(n.ComesBack))
 		}
@@ -278,7 +281,7 @@ func restartDetails(w io.Writer, same []trust.RestartNode, wide bool) {
 	b := &strings.Builder{}
 	said := []string{n.ComesBack.Reason}
 	if n.ComesBack.Status != assess.Pass || n.ComesBack.NotNeeded {
-		ui.Printf(b, "  %s it %s: %s\n", restartMark(n.ComesBack), trust.ComesBackQuestion().Text, answerWord(n.ComesBack))
+		ui.Printf(b, "  %s %s: %s\n", restartMark(n.ComesBack), trust.ComesBackQuestion().Text, answerWord(n.ComesBack))
 		n.ComesBack.Remediation = forAll(n.ComesBack.Remediation)
 		ui.Assessment(b, "      ", n.ComesBack.Assessment, nil)
 	}
