@@ -48,7 +48,11 @@ func (s Summary) keepImpacts(w *Page, l layout, critical, lost int) layout {
 		l.spare += before - s.linesOf(w, l.full, l.told(), l.listed)
 		return l
 	}
-	if listed := l.listed - lost - 1; listed >= critical && l.listed == len(s.Problems) {
+	listed := l.listed - lost
+	if l.listed == len(s.Problems) { // a line counts the others then
+		listed--
+	}
+	if listed >= critical {
 		l.listed, l.spare = listed, l.spare+lost
 	}
 	return l
