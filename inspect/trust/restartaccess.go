@@ -16,7 +16,7 @@ import (
 // JoiningNode says whether a node that is added now would join: by the edges of who
 // verifies what when a node is added.
 func JoiningNode(f *inspect.Facts, claims []Claim) RestartAnswer {
-	out := RestartAnswer{Assessment: assess.Assessment{ID: "new-node", Status: assess.Pass, Subject: "a node that is added", Reason: "no check is known for nodes that are added to this kind of cluster"}, NotNeeded: true}
+	out := RestartAnswer{Assessment: assess.Assessment{ID: newNode, Status: assess.Pass, Subject: "a node that is added", Reason: "no check is known for nodes that are added to this kind of cluster"}, NotNeeded: true}
 	if hosted := catalog.InHostingCluster(catalog.InternalLoadBalancerServing(), f.Snapshot.Cluster.Topology); !f.Snapshot.Cluster.Versions.NotOpenShift && !hosted {
 		out.NotNeeded, out.Status, out.Reason = false, assess.Unknown, "what new nodes are given was not read: Secrets and ConfigMaps of openshift-machine-config-operator and openshift-machine-api"
 		out.Remediation = assess.Advise(f.Hints().Unread(inspect.MayList("secrets", "openshift-machine-config-operator"), inspect.MayList("configmaps", "openshift-machine-config-operator"), inspect.MayList("secrets", "openshift-machine-api")))
@@ -64,7 +64,7 @@ func joinsAsked(s *inspect.Snapshot) bool {
 // network and of log-in, and the next rotation of what the API server presents.
 func UserAccess(f *inspect.Facts) RestartAnswer {
 	out := userAccess(f)
-	out.ID, out.Subject = "access", "your kubeconfig"
+	out.ID, out.Subject = access, "your kubeconfig"
 	out.Severity = min(severityOf(out.Status), assess.Warning) // an outage of one user is none of the cluster
 	return out
 }
