@@ -201,8 +201,8 @@ bench: ## run the benchmarks (BENCH=large too; BENCHTIME=9x turns; UPDATE=1 writ
 mutate: ## change the code in MUTANTS=300 places, one at a time, and see whether its tests notice (SEED=1)
 	@mkdir -p bin; go run ./test/mutate -seed '$(or $(SEED),1)' -n '$(or $(MUTANTS),300)' -state bin/mutants.jsonl -goal 0.9
 
-catalog-review: ## files that rows cite and that changed since their review: REPO=openshift/NAME GIT=its clone BRANCH=release-X.Y; or SAMPLE=70 SEED=N rows
-	@go run ./test/catalogreview -repo '$(REPO)' -git '$(GIT)' -branch '$(BRANCH)' -since '$(SINCE)' -sample '$(or $(SAMPLE),0)' -seed '$(or $(SEED),0)'
+catalog-review: ## files that rows cite and that changed since their review: REPO=openshift/NAME GIT=its clone BRANCH=release-X.Y (AFTER=DAY: its merges since then); or SAMPLE=70 SEED=N rows
+	@go run ./test/catalogreview -repo '$(REPO)' -git '$(GIT)' -branch '$(BRANCH)' -since '$(SINCE)' -after '$(AFTER)' -sample '$(or $(SAMPLE),0)' -seed '$(or $(SEED),0)'
 
 # The demo's data first: others print what is in them.
 golden: ## rewrite golden files from what the code does now; read the diff

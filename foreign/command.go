@@ -2,6 +2,7 @@ package foreign
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 )
 
@@ -81,7 +82,8 @@ func odd(look, name string) string {
 }
 
 // Word reports whether a name is one word of a command, to every shell, and no option. So is
-// a path, and KIND/NAME. One with a comma is none: to an option that takes several it is two.
+// a path, and KIND/NAME. One with a comma is none: to an option that takes several it is two. Nor
+// is one that ends in a colon, but for an address: bare in a text, “next:” would be this program's.
 func Word(name string) bool {
 	for i, r := range name {
 		switch {
@@ -91,5 +93,7 @@ func Word(name string) bool {
 			return false
 		}
 	}
-	return name != ""
+	return name != "" && (!strings.HasSuffix(name, ":") || isAddress(name))
 }
+
+func isAddress(name string) bool { _, err := netip.ParseAddr(name); return err == nil }

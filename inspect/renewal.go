@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -241,4 +242,38 @@ func (f *Facts) markWorkers() {
 		h := &f.Entries[i]
 		h.worker = h.At.Node != "" && !master[h.At.Node]
 	}
+}
+
+// UndeliveredCA is the CA of api-int where it was replaced, and this version brings it to no kubelet.
+type UndeliveredCA struct {
+	Signer   *Entry
+	CA       *pki.Cert
+	Replaced time.Time
+}
+
+// UndeliveredCA is nil where the CA is the installer's, is delivered, or any of that is unknown.
+func (f *Facts) UndeliveredCA() *UndeliveredCA {
+	delivery, answer := catalog.DeliveryOf(catalog.KubeletKubeconfigCA(), f.Snapshot.Cluster.Versions)
+	signer := f.At(catalog.LoadBalancerSigner())
+	if answer != catalog.Yes || delivery.Delivered || signer == nil || signer.Leaf() == nil {
+		return nil
+	}
+	ca := signer.Leaf()
+	rotated, born := ca.NotBefore, f.Snapshot.Cluster.Created
+	if !born.IsZero() && rotated.Sub(born) < 24*time.Hour { // the installer's own
+		return nil
+	}
+	if _, unix, found := strings.Cut(pki.CommonName(ca.Subject), "@"); born.IsZero() && (!found || unix == "") {
+		return nil // the installer's names carry no time
+	}
+	return &UndeliveredCA{signer, ca, rotated}
+}
+
+// LackOnNode reports whether a kubeconfig of a kubelet was read that lacks a CA.
+func (f *Facts) LackOnNode(node string, ca *pki.Cert) bool {
+	n, ok := f.Node(node)
+	return ok && slices.ContainsFunc(n.Kubeconfigs, func(k Kubeconfig) bool {
+		roots, _ := f.Loaded(node, k)
+		return len(roots) > 0 && !slices.ContainsFunc(roots, func(r *pki.Cert) bool { return r.Fingerprint == ca.Fingerprint })
+	})
 }

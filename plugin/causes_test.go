@@ -6,10 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/inspecttest"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 )
 
 // TestEachFindingHasOneCause: in JSON, whatever is left out; and the causes are the problems of the screen.
@@ -64,6 +69,107 @@ func TestEachFindingHasOneCause(t *testing.T) {
 			if len(of) != len(inv.Findings) {
 				t.Errorf("%s, %s: causes of %d findings, of which there are %d", s.name, chosen, len(of), len(inv.Findings))
 			}
+		}
+	}
+}
+
+// TestTheCauseOfTheDemo is known: of what lacks the CA, and of no other problem; on the screen, and in JSON.
+func TestTheCauseOfTheDemo(t *testing.T) {
+	const replaced = "api-int's CA replaced 9d ago; OKD 4.15 does not deliver it"
+	_, screen, _ := screenOf(t, 80, []string{"inspect", "--from", demo})
+	if strings.Count(screen, "  cause     "+replaced+"\n") != 1 || strings.Count(screen, "\n") > 23 {
+		t.Errorf("the cause is not on the screen:\n%s", screen)
+	}
+	_, raw, _ := certrot("inspect", "--from", demo, "-o", "json")
+	var inv struct{ Causes []struct{ ID, Reason string } }
+	if err := json.Unmarshal([]byte(raw), &inv); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range inv.Causes {
+		if (c.ID == "api-int-ca-not-delivered") != (c.Reason == replaced) || c.ID != "api-int-ca-not-delivered" && c.Reason != "" {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// TestANarrowScreenNamesEachCriticalOfTheDemo.
+func TestANarrowScreenNamesEachCriticalOfTheDemo(t *testing.T) {
+	_, screen, _ := screenOf(t, 40, []string{"inspect", "--from", demo})
+	for _, of := range []string{"worker-1", "worker-2", "policy:"} {
+		if !strings.Contains(screen, of) {
+			t.Errorf("%s is not on the screen:\n%s", of, screen)
+		}
+	}
+}
+
+// TestEachClaimThatFailsHasOneCause: in JSON, and no claim that passes has one.
+func TestEachClaimThatFailsHasOneCause(t *testing.T) {
+	_, raw, _ := certrot("verify", "--from", demo, "-o", "json")
+	var r struct {
+		Claims []struct{ ID, Status, Node string }
+		Causes []struct {
+			ID, Title, Reason string
+			Nodes             []string
+			Claims            []int
+		}
+	}
+	if err := json.Unmarshal([]byte(raw), &r); err != nil {
+		t.Fatal(err)
+	}
+	of, reasons := map[int]int{}, 0
+	for _, c := range r.Causes {
+		for _, i := range c.Claims {
+			of[i]++
+			if node := r.Claims[i].Node; node != "" && !slices.Contains(c.Nodes, node) {
+				t.Errorf("%s does not name %s", c.Title, node)
+			}
+		}
+		if c.Reason == "api-int's CA replaced 9d ago; OKD 4.15 does not deliver it" && c.ID == "api-int-ca-not-delivered" {
+			reasons++
+		}
+	}
+	for i, c := range r.Claims {
+		if want := map[string]int{"fail": 1, "warn": 1}[c.Status]; of[i] != want {
+			t.Errorf("%s (%s) is in %d causes", c.ID, c.Status, of[i])
+		}
+	}
+	if _, screen, _ := screenOf(t, 80, []string{"verify", "--from", demo}); reasons != 1 || strings.Count(screen, "  cause     ") != 1 || strings.Count(screen, "\n") > 23 {
+		t.Errorf("%d causes have their reason:\n%s", reasons, screen)
+	}
+}
+
+// TestWithoutAProblemInspectPointsToVerify: certificates may be fine where their clients do not trust them. The command
+// runs as it stands, and no other screen has it.
+func TestWithoutAProblemInspectPointsToVerify(t *testing.T) {
+	snapshots := map[string]inspect.Snapshot{}
+	for _, s := range stories() {
+		if s.name == "well" || s.name == "demo" {
+			snapshots[s.name] = s.read(t)
+		}
+	}
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("ca.pem", pkitest.NewCA("test CA", inspecttest.DaysFromNoon(-1), inspecttest.DaysFromNoon(1000)).CertPEM, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, screen, _ := screenOf(t, 80, []string{"inspect", "--from", "ca.pem"}); strings.Contains(screen, " verify") {
+		t.Errorf("a file of no cluster has no clients:\n%s", screen)
+	}
+	for name, snapshot := range snapshots {
+		f, err := os.Create(name + ".certrot")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(collect.WriteSnapshot(f, snapshot), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		verify := "verify --from " + name + ".certrot"
+		_, screen, _ := screenOf(t, 80, []string{"inspect", "--from", name + ".certrot"})
+		_, command, told := strings.Cut(screen[strings.LastIndex(strings.TrimSuffix(screen, "\n"), "\n")+1:], "  next      kubectl certrot ")
+		if command, _, _ = strings.Cut(strings.TrimSuffix(command, "\n"), "  ("); told != (name == "well") || told && command != verify {
+			t.Errorf("%s: the last line is not %q:\n%s", name, verify, screen)
+		}
+		if code, _, errOut := certrot(strings.Fields(verify)...); code == cli.ExitUsage {
+			t.Errorf("%s: %s", verify, errOut)
 		}
 	}
 }

@@ -14,6 +14,9 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/inspecttest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
 
 // storyFile writes a story's snapshot, and returns its path.
@@ -106,11 +109,77 @@ func explainNames(t *testing.T) []string {
 			continue
 		}
 		add(cells[0])
-		if !strings.HasSuffix(cells[3], " not checked") { // a count
-			add(cells[3])
-		}
+		add(cells[3])
 	}
 	return names
+}
+
+// printedWords are what screens of the demo say that is no title of a problem: questions of verify restart-safe,
+// reasons of rotate --list, and checks of a plan of fix-api-int; with the words that other clusters have.
+func printedWords(t *testing.T) map[string]string {
+	t.Helper()
+	words := map[string]string{"restart-safe": "an argument of verify"}
+	screen := func(args ...string) string {
+		_, out, _ := screenOf(t, 80, append(args, "--from", demo))
+		return out
+	}
+	lines := func(screen, where string, is *regexp.Regexp) {
+		n := len(words)
+		for _, m := range is.FindAllStringSubmatch(screen, -1) {
+			words[m[1]] = where
+		}
+		if len(words) == n {
+			t.Errorf("%s prints nothing that matches %s:\n%s", where, is, screen)
+		}
+	}
+	restart := screen("verify", "restart-safe")
+	lines(restart, "the table of restart-safe", regexp.MustCompile(`(?m)^(\S.*?) {2,}[✗✓!?–].*$`))
+	lines(restart, "the details of restart-safe", regexp.MustCompile(`(?m)^  ([✗✓!?–] .*)$`))
+	lines(restart, "the questions below restart-safe", regexp.MustCompile(`(?m)^([✗✓!?–] .*\?  .*)$`))
+	lines(restart, "the result of restart-safe", regexp.MustCompile(`(?m)^([✗✓!?–] \d+ .*)$`))
+	for _, details := range []string{"--list", "--details"} {
+		lines(screen("rotate", "--list", details), "rotate --list", regexp.MustCompile(`(?m)^.* (?:no|unknown|yes) {2,}(\S.*)$`))
+	}
+	for _, q := range trust.RestartQuestions() {
+		words[q.Short] = "the header of restart-safe, of many nodes"
+	}
+	_, plan, _ := screenOf(t, 400, []string{"fix-api-int", "--dry-run=client", "--from", demo})
+	for _, m := range regexp.MustCompile(`(?m)^(?:\? UNKNOWN +(not checked in a file): |✓ PASS +)([^;\n]+)`).FindAllStringSubmatch(plan, -1) {
+		words[m[1]] = "the plan"
+		for word := range strings.SplitSeq(m[2], ", ") {
+			words[word] = "the plan"
+		}
+	}
+	for _, s := range slices.Concat(preflight.CheckStatements(), rotate.CheckStatements()) {
+		words[s.Name] = "a check before a change"
+	}
+	for _, risk := range slices.Concat(preflight.Risks(), rotate.Risks()) {
+		words[risk] = "a risk"
+	}
+	delete(words, "")
+	return words
+}
+
+// TestExplainAnswersEveryWord that a screen prints, with and without the file.
+func TestExplainAnswersEveryWord(t *testing.T) {
+	words := printedWords(t)
+	for _, word := range []string{"not checked", "4 not checked", "not checked in a file", "no API server asked", "etcd health", "node remediation", "Would a node added now join?", "would a node added now join", "ROTATION RUNNING"} {
+		words[word] = "a variant"
+	}
+	if len(words) < 60 {
+		t.Errorf("only %d words: %q", len(words), words)
+	}
+	for word, where := range words {
+		for _, from := range [][]string{nil, {"--from", demo}} {
+			if from != nil && (testing.Short() || where == "a check before a change" || where == "a risk") {
+				continue // a file does not change these
+			}
+			args := append([]string{"explain", word}, from...)
+			if code, out, errOut := screenOf(t, 80, args); code != 0 || len(out) < 80 || errOut != "" {
+				t.Errorf("%s, of %s: exit code %d: %s%s", args, where, code, out, errOut)
+			}
+		}
+	}
 }
 
 // TestExplainAnswersEveryName, and each command in its answers reads the same file, or is said to be live;

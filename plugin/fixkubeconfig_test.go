@@ -24,6 +24,23 @@ import (
 )
 
 // ownServer is an API server, as far as its version goes, with a certificate of this CA.
+// TestFixKubeconfigWithoutAKubeconfig says what other commands say.
+func TestFixKubeconfigWithoutAKubeconfig(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "config")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", t.TempDir())
+	for _, path := range []string{empty, filepath.Join(t.TempDir(), "absent")} {
+		t.Setenv("KUBECONFIG", path)
+		var errOut bytes.Buffer
+		code := Main(t.Context(), cli.VersionOf(""), []string{"kubectl-certrot", "fix-kubeconfig"}, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &bytes.Buffer{}, ErrOut: &errOut})
+		if code != cli.ExitUsage || !strings.HasPrefix(errOut.String(), "error: kubeconfig: there is none, or it is empty\n  next: name one with --kubeconfig") {
+			t.Errorf("exit code %d: %s", code, errOut.String())
+		}
+	}
+}
+
 func ownServer(t *testing.T, ca *pkitest.Authority, code int) string {
 	t.Helper()
 	pair := ca.Issue("api", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), pkitest.DNS("localhost"))

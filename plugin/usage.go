@@ -105,7 +105,7 @@ func printUsage(cmd *cobra.Command) error {
 func usage(w *ui.Page, cmd *cobra.Command) {
 	ui.Printf(w, "Usage:\n")
 	if cmd.Runnable() {
-		ui.Printf(w, "  %s\n", cmd.UseLine())
+		ui.Hang(w, "  "+cmd.UseLine(), 4)
 	}
 	if cmd.HasAvailableSubCommands() {
 		ui.Printf(w, "  %s [command]\n", cmd.CommandPath())

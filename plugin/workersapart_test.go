@@ -3,6 +3,7 @@ package plugin
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -18,21 +19,6 @@ import (
 // out of a plan for all nodes, with its name. A control plane node's stop all, and so do a named node's.
 func TestWhatAWorkerSaysOfItselfStopsNoOther(t *testing.T) {
 	t.Parallel()
-	working := func(node string) func(*inspect.Snapshot) {
-		return func(s *inspect.Snapshot) {
-			for i := range s.Status.ControlPlane.Nodes {
-				if n := &s.Status.ControlPlane.Nodes[i]; n.Name == node {
-					n.Ready, n.Heartbeat, n.Lease, n.Config.State = "True", s.Taken, inspect.Lease{Asked: s.Taken, Duration: time.Hour}, "Working"
-				}
-			}
-		}
-	}
-	late := func(node string) func(*inspect.Snapshot) {
-		return func(s *inspect.Snapshot) {
-			n, _ := s.Node(node)
-			n.Clock.Before, n.Clock.After = n.Clock.Before.Add(time.Hour), n.Clock.After.Add(time.Hour)
-		}
-	}
 	for _, c := range []struct {
 		change  func(*inspect.Snapshot)
 		args    string
@@ -49,24 +35,87 @@ func TestWhatAWorkerSaysOfItselfStopsNoOther(t *testing.T) {
 		{late("worker-2"), "", cli.ExitFindings, true, "the clock of worker-2 is"},
 		{late("worker-2"), "--nodes worker-2", cli.ExitRefused, false, "the clock of worker-2 is"},
 	} {
-		s, err := collect.File{Path: "../testdata/demo/okd-4.15-api-int.certrot", Scanner: pki.NewScanner()}.Read()
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.Status = restful(s)
-		m := s.Status.ControlPlane
-		m.Nodes = append(m.Nodes, inspect.NodeState{Name: "master-0", Ready: "True", Master: true, Heartbeat: s.Taken, Lease: inspect.Lease{Asked: s.Taken}})
-		m.StaticPods[0].Masters = []inspect.StaticPodState{{Node: "master-0", Current: 7}}
-		c.change(&s)
-		var text bytes.Buffer
-		if err := collect.WriteSnapshot(&text, s); err != nil {
-			t.Fatal(err)
-		}
-		out, said, err := typed(t, append(strings.Fields("fix-api-int --dry-run=client --details --from "+plugintest.WriteFile(t, "s.certrot", text.String())), strings.Fields(c.args)...)...)
+		out, said, err := typed(t, append(strings.Fields("fix-api-int --dry-run=client --details --from "+whereItsOwnWordCounts(t, c.change)), strings.Fields(c.args)...)...)
 		all := strings.Join(strings.Fields(out+said+fmt.Sprint(err)), " ")
 		left := strings.Contains(all, "Unknown worker-2: ")
 		if cli.CodeOf(err) != c.code || !strings.Contains(all, c.says) || left != c.leftOut {
 			t.Errorf("%q: want %d, %q; left out %t:\n%d\n%s", c.args, c.code, c.says, c.leftOut, cli.CodeOf(err), all)
+		}
+	}
+}
+
+// working has a node say of itself that machine-config-daemon is at work on it.
+func working(node string) func(*inspect.Snapshot) {
+	return func(s *inspect.Snapshot) {
+		for i := range s.Status.ControlPlane.Nodes {
+			if n := &s.Status.ControlPlane.Nodes[i]; n.Name == node {
+				n.Ready, n.Heartbeat, n.Lease, n.Config.State = "True", s.Taken, inspect.Lease{Asked: s.Taken, Duration: time.Hour}, "Working"
+			}
+		}
+	}
+}
+
+// late sets the clock of a node an hour ahead.
+func late(node string) func(*inspect.Snapshot) {
+	return func(s *inspect.Snapshot) {
+		n, _ := s.Node(node)
+		n.Clock.Before, n.Clock.After = n.Clock.Before.Add(time.Hour), n.Clock.After.Add(time.Hour)
+	}
+}
+
+// whereItsOwnWordCounts is a file of a cluster at rest, changed, in which operators say where the control plane is.
+func whereItsOwnWordCounts(t *testing.T, change func(*inspect.Snapshot)) string {
+	t.Helper()
+	s, err := collect.File{Path: "../testdata/demo/okd-4.15-api-int.certrot", Scanner: pki.NewScanner()}.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Status = restful(s)
+	m := s.Status.ControlPlane
+	m.Nodes = append(m.Nodes, inspect.NodeState{Name: "master-0", Ready: "True", Master: true, Heartbeat: s.Taken, Lease: inspect.Lease{Asked: s.Taken}})
+	m.StaticPods[0].Masters = []inspect.StaticPodState{{Node: "master-0", Current: 7}}
+	change(&s)
+	var text bytes.Buffer
+	if err := collect.WriteSnapshot(&text, s); err != nil {
+		t.Fatal(err)
+	}
+	return plugintest.WriteFile(t, "s.certrot", text.String())
+}
+
+// TestAWorkerStopsTheScriptOfNoOther: of all nodes, it is left out and named; the scripts of the others are written.
+func TestAWorkerStopsTheScriptOfNoOther(t *testing.T) {
+	t.Parallel()
+	otherKubeconfig := func(s *inspect.Snapshot) {
+		n, _ := s.Node("worker-2")
+		n.Kubelet.Kubeconfig = "/root/kubeconfig"
+	}
+	for _, c := range []struct {
+		change func(*inspect.Snapshot)
+		args   string
+		code   int
+		left   string
+		says   string
+	}{
+		{func(*inspect.Snapshot) {}, "", cli.ExitFine, "", ""},
+		{working("worker-2"), "", cli.ExitIncomplete, "worker-2", "machine-config-daemon is at work on worker-2"},
+		{late("worker-2"), "", cli.ExitIncomplete, "worker-2", "the clock of worker-2 is"},
+		{late("worker-2"), "--accept-risk=clocks", cli.ExitFine, "", ""},
+		{otherKubeconfig, "", cli.ExitIncomplete, "worker-2", "kubelet-flags on worker-2"},
+		{otherKubeconfig, "--nodes worker-1,worker-2", cli.ExitRefused, "all", "kubelet-flags on worker-2"},
+		{working("worker-2"), "--nodes worker-2", cli.ExitRefused, "all", "machine-config-daemon is at work on worker-2"},
+		{working("master-0"), "", cli.ExitRefused, "all", "machine-config-daemon is at work on master-0"},
+	} {
+		folder := t.TempDir() + "/scripts"
+		out, said, err := typed(t, append([]string{"fix-api-int", "--emit-script", folder, "--from", whereItsOwnWordCounts(t, c.change)}, strings.Fields(c.args)...)...)
+		all := strings.Join(strings.Fields(out+said+fmt.Sprint(err)), " ")
+		if cli.CodeOf(err) != c.code || !strings.Contains(all, c.says) {
+			t.Errorf("%q: want %d, %q:\n%d\n%s", c.args, c.code, c.says, cli.CodeOf(err), all)
+		}
+		for _, node := range []string{"worker-1", "worker-2"} {
+			_, missing := os.Stat(folder + "/fix-api-int-" + node + ".sh")
+			if left := c.left == "all" || c.left == node; left != (missing != nil) {
+				t.Errorf("%q, %q: the script of %s: %v", c.args, c.says, node, missing)
+			}
 		}
 	}
 }

@@ -54,6 +54,7 @@ const (
 	Failed   Event = "failed"   // the error says whether anything was changed
 	Undone   Event = "undone"   // by itself, because its own check failed
 	Unseen   Event = "unseen"   // done, and its effect does not show, or can't be asked for
+	LeftOut  Event = "left-out" // nothing is done to this node any more in this run, and others go on
 	Finished Event = "finished" // the run, with nothing left to do
 )
 
@@ -320,14 +321,34 @@ func (r Record) saysUnchanged() bool {
 	return strings.Contains(r.Error, "change "+r.Node+":"+r.Path+": nothing was changed: ") && !strings.Contains(r.Error, "; and once more: ")
 }
 
+// LeftOut are the nodes that were left out while it ran.
+func (s RunRecord) LeftOut() (nodes []string) {
+	for _, r := range s.Records {
+		if r.Event == LeftOut {
+			nodes = append(nodes, r.Node)
+		}
+	}
+	return nodes
+}
+
 // Outcome is how it ended, in a few words.
 func (s RunRecord) Outcome() string {
-	if len(s.Records) == 0 {
+	how := s.end()
+	if left := s.LeftOut(); len(left) > 0 {
+		how += "; left out: " + strings.Join(left, ", ")
+	}
+	return how
+}
+
+// end is how its last step ended.
+func (s RunRecord) end() string {
+	steps := slices.DeleteFunc(slices.Clone(s.Records), func(r Record) bool { return r.Event == LeftOut })
+	if len(steps) == 0 {
 		return "nothing was done"
 	}
-	switch last := s.Records[len(s.Records)-1]; last.Event {
+	switch last := steps[len(steps)-1]; last.Event {
 	case Finished:
-		return "finished"
+		return string(Finished)
 	case Failed:
 		return "failed: " + last.Action
 	case Undone:

@@ -20,27 +20,29 @@ type Runner struct {
 	// One call at a time, though several nodes may be worked on.
 	Observe func(a Action, e Event, c *Change, err error)
 	telling *sync.Mutex
+	out     *leftOut
 }
 
 // Gate is asked again, while a plan runs, whether it may go on: what the plan was checked
-// against may have changed since. An error stops the run before anything is begun.
+// against may have changed since. An error stops the run before anything is begun. Nodes that it
+// leaves out, each with why, are begun no more in this run: the others go on.
 type Gate interface {
 	// Wave is asked before a wave. nodes are those of it, in order.
-	Wave(ctx context.Context, env *Env, nodes []NodePlan) error
+	Wave(ctx context.Context, env *Env, nodes []NodePlan) (leftOut []*Refusal, err error)
 	// Node is asked before each node of a wave but the first.
-	Node(ctx context.Context, env *Env, p *Plan, n NodePlan) error
+	Node(ctx context.Context, env *Env, p *Plan, n NodePlan) (leftOut []*Refusal, err error)
 }
 
-// ask asks the gate. nil: go on with these nodes.
-func (r Runner) ask(nodes []NodePlan, gate func() error) *Stopped {
+// ask asks the gate, and takes down which of these nodes it leaves out. nil: go on with the others.
+func (r Runner) ask(nodes []NodePlan, gate func() ([]*Refusal, error)) error {
 	if r.Gate == nil || len(nodes) == 0 {
 		return nil
 	}
-	err := gate()
-	if err == nil {
-		return nil
+	left, err := gate()
+	if err != nil {
+		return &Stopped{Action: nodes[0].Due()[0].Action, Inner: fmt.Errorf("not begun: %w", err), idle: true}
 	}
-	return &Stopped{Action: nodes[0].Due()[0].Action, Inner: fmt.Errorf("not begun: %w", err), idle: true}
+	return r.leaveOut(nodes, left)
 }
 
 // Stopped says where a run ended before its end. What was done before stays done.
@@ -86,14 +88,16 @@ const stepTime = 2 * time.Minute
 // file is no longer what was shown, the error is ErrChanged and the step is not done. For
 // an object, Apply sees to that. When ctx ends, steps that were begun are done to their end.
 func (r Runner) Run(ctx context.Context, p *Plan) error {
-	r.telling = &sync.Mutex{}
+	r.telling, r.out = &sync.Mutex{}, &leftOut{}
 	var unknown error // done as far as is known
-	for i, w := range p.Waves {
-		c := &waveRun{queue: w.Due(), notStarted: p.later(i)}
-		if err := r.wave(ctx, p, w.Parallel, c); err != nil {
+	waves := slices.Clone(p.Waves)
+	for i := 0; i < len(waves); i++ {
+		c := &waveRun{queue: r.out.without(waves[i].Due()), later: func() []string { return r.later(waves, i) }}
+		if err := r.wave(ctx, p, waves[i].Parallel, c); err != nil {
 			return withUnknown(err, unknown)
 		}
 		unknown = bothUnknown(unknown, c.unknown)
+		waves = r.out.anotherFirst(waves, i)
 	}
 	if unknown != nil {
 		return unknown
@@ -102,13 +106,13 @@ func (r Runner) Run(ctx context.Context, p *Plan) error {
 }
 
 // later are the names of what comes in the waves after that of this index.
-func (p *Plan) later(i int) (out []string) {
-	named := Titles(p.Waves[i].Nodes)
-	for _, w := range p.Waves[:i] {
+func (r Runner) later(waves []Wave, i int) (out []string) {
+	named := Titles(waves[i].Nodes)
+	for _, w := range waves[:i] {
 		named = append(named, Titles(w.Nodes)...)
 	}
-	for _, w := range p.Waves[i+1:] {
-		for _, title := range Titles(w.Due()) {
+	for _, w := range waves[i+1:] {
+		for _, title := range Titles(r.out.without(w.Due())) {
 			if slices.Contains(named, title) {
 				title += " (wave " + w.Name + ")"
 			}
@@ -121,24 +125,29 @@ func (p *Plan) later(i int) (out []string) {
 
 // wave does a wave, on several nodes at once.
 func (r Runner) wave(ctx context.Context, p *Plan, parallel int, c *waveRun) error {
-	if err := r.ask(c.queue, func() error { return r.Gate.Wave(ctx, r.Env, c.queue) }); err != nil {
-		err.NotStarted = append(Titles(c.queue), c.notStarted...)
+	if err := r.ask(c.queue, func() ([]*Refusal, error) { return r.Gate.Wave(ctx, r.Env, c.queue) }); err != nil {
+		var stopped *Stopped
+		if errors.As(err, &stopped) {
+			stopped.NotStarted = append(Titles(c.queue), c.later()...)
+		}
 		return err
 	}
+	c.queue = r.out.without(c.queue)
 	var workers sync.WaitGroup
 	for range min(max(parallel, 1), len(c.queue)) {
 		workers.Go(func() {
 			for n, ok := c.next(); ok; n, ok = c.next() {
-				var refused *Stopped
+				var refused error
 				if !c.first() { // for the first node the wave was just asked
-					refused = r.ask([]NodePlan{n}, func() error { return r.Gate.Node(ctx, r.Env, p, n) })
+					refused = r.ask([]NodePlan{n}, func() ([]*Refusal, error) { return r.Gate.Node(ctx, r.Env, p, n) })
 				}
-				if refused != nil {
+				switch {
+				case refused != nil:
 					c.ended(n, 0, refused)
-					continue
+				case !r.out.has(n.Name):
+					done, err := r.node(ctx, p, n, c.stop)
+					c.ended(n, done, err)
 				}
-				done, err := r.node(ctx, p, n, c.stop)
-				c.ended(n, done, err)
 			}
 		})
 	}
@@ -147,7 +156,7 @@ func (r Runner) wave(ctx context.Context, p *Plan, parallel int, c *waveRun) err
 		return c.journalErr
 	}
 	first := c.failed[0]
-	first.OtherFailures, first.PartlyDone, first.NotStarted = c.failed[1:], c.partlyDone, append(Titles(c.queue), c.notStarted...)
+	first.OtherFailures, first.PartlyDone, first.NotStarted = c.failed[1:], c.partlyDone, append(Titles(c.queue), c.later()...)
 	var unknown *Stopped
 	if errors.As(c.unknown, &unknown) { // not the last steps after all
 		first.OtherFailures = append(first.OtherFailures, unknown)

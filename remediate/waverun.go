@@ -10,8 +10,8 @@ import (
 // waveRun is who works on a wave.
 type waveRun struct {
 	mu         sync.Mutex
-	queue      []NodePlan // not begun yet
-	notStarted []string   // what comes in later waves
+	queue      []NodePlan      // not begun yet
+	later      func() []string // what comes in later waves
 	partlyDone []string
 	failed     []*Stopped // in the order in which it happened
 	journalErr error      // why the journal can't be kept
@@ -82,7 +82,7 @@ func (c *waveRun) ended(n NodePlan, done int, err error) {
 	case err == nil && done == len(steps):
 	case err != nil && !errors.As(err, &stopped):
 		c.journalErr = err
-	case errors.As(err, &unknown) && done == len(steps)-1 && (len(c.queue)+len(c.notStarted) == 0 || unknown.Enough) && !c.halted():
+	case errors.As(err, &unknown) && done == len(steps)-1 && (len(c.queue)+len(c.later()) == 0 || unknown.Enough) && !c.halted():
 		c.unknown = bothUnknown(c.unknown, err)
 	case err != nil && !(stopped.idle && c.halted()):
 		c.failed = append(c.failed, stopped)

@@ -18,6 +18,9 @@ type Cause struct {
 	Commands            []string
 	// Here is Remediation for one node, which "%s" stands for; empty: Remediation it is.
 	Here string
+	// Because says how it came about, where that is seen: the CA of api-int was replaced so long ago ("%s"), and a
+	// version ("%s") does not deliver it. Empty: the row does not know.
+	Because string
 	// First is the ID of a cause that is repaired before this one, where it is there too.
 	First string
 	Evidence
@@ -82,6 +85,7 @@ func Causes() []Cause {
 		}
 	}
 	commands := []string{"fix-api-int", "pretrust"}
+	const notDelivered = "api-int's CA replaced %s ago; %s does not deliver it"
 	incident := Evidence{Verified, "okd-project/okd#1881; the edges and places that it names"}
 	return []Cause{
 		{
@@ -108,6 +112,7 @@ func Causes() []Cause {
 			Title: "kubelets do not trust api-int", OfNodes: true,
 			Symptoms:    apiInt,
 			Impact:      "a kubelet that reconnects or restarts gets x509 errors, and its node becomes NotReady: restart no kubelet or node before the repair",
+			Because:     notDelivered,
 			Remediation: "{} fix-api-int --dry-run=client", Here: "{} fix-api-int --nodes %s --dry-run=client", Commands: commands,
 			First:    "api-int-certificate-expired",
 			Evidence: incident,
@@ -117,6 +122,7 @@ func Causes() []Cause {
 			Title: "kubelets lack the CA that api-int will present", OfNodes: true,
 			Symptoms:    apiInt,
 			Impact:      "once it signs api-int's certificate: a node is NotReady as soon as it reconnects",
+			Because:     notDelivered,
 			Remediation: "{} pretrust --dry-run=client", Commands: commands,
 			Evidence: incident,
 		},

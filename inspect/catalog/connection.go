@@ -84,6 +84,11 @@ func goaways() []Goaway {
 	never := Evidence{Verified, repo + "bindata/assets/config/defaultconfig.yaml @ release-4.12 0217c88fb to release-4.17 84e19b214"}
 	in418, in419 := between(kas, Minor{4, 18}, Minor{4, 18}), between(kas, Minor{4, 19}, Minor{4, 19})
 	merged418, merged419 := Change{Lacks: 23, Has: 24, Merged: "2025-09-03"}, Change{Lacks: 9, Has: 12, Merged: "2025-08-28"}
+	const hypershift, oneReplica = "openshift/hypershift control-plane-operator/controllers/hostedcontrolplane/", "0 where the hosted control plane has a single replica"
+	hosts418, hosts419 := Change{Lacks: 25, Has: 27, Merged: "2025-10-08"}, Change{Lacks: 10, Has: 12, Merged: "2025-09-03"}
+	byHost := func(merge string) Evidence {
+		return Evidence{Derived, hypershift + "kas/params.go @ " + merge + "; v2/kas, which an annotation asks for, keeps 0; " + offered}
+	}
 	came418 := Evidence{Derived, observed + "release-4.18 e9bc90906; 7de8bb461, merged as b6ad4b065; " + offered}
 	came419 := Evidence{Derived, observed + "release-4.19 1b4840343; ed836a1f5, merged as 80c1fc3d8; " + offered}
 	return []Goaway{
@@ -93,7 +98,11 @@ func goaways() []Goaway {
 		{In: in419.before(merged419), Evidence: came419},
 		{Chance: 0.001, In: in419.since(merged419), Evidence: came419},
 		{Chance: 0.001, In: since(kas, Minor{4, 20}), Evidence: Evidence{Verified, observed + "release-4.20 e9accf887 to release-4.23 440392249"}},
-		{Topology: "External", Chance: 0.001, In: since(kas, Minor{4, 18}), Evidence: Evidence{Verified, "openshift/hypershift control-plane-operator kas/params.go @ release-4.18 and release-4.19: its default"}},
+		{Topology: "External", In: in418.before(hosts418), Evidence: byHost("release-4.18: a128ce867b")},
+		{Topology: "External", Chance: 0.001, Doc: oneReplica, In: in418.since(hosts418), Evidence: byHost("release-4.18: a128ce867b")},
+		{Topology: "External", In: in419.before(hosts419), Evidence: byHost("release-4.19: edfa49d739")},
+		{Topology: "External", Chance: 0.001, Doc: oneReplica, In: in419.since(hosts419), Evidence: byHost("release-4.19: edfa49d739")},
+		{Topology: "External", Chance: 0.001, Doc: oneReplica, In: since(kas, Minor{4, 20}), Evidence: Evidence{Verified, hypershift + "v2/kas/params.go @ release-4.20 to release-4.22, since d219178f74 (2025-08-27)"}},
 		{Topology: "SingleReplica", In: since(kas, Minor{4, 18}), Evidence: Evidence{Verified, observed + "release-4.18 e9bc90906 to release-4.23 440392249"}},
 	}
 }
@@ -101,20 +110,34 @@ func goaways() []Goaway {
 // GoawayOf returns the row that holds for a topology and v. Unknown: the version, or
 // the topology that decides, is not known.
 func GoawayOf(topology string, v Versions) (Goaway, Tristate) {
-	var general Goaway
-	answer := No
+	if topology != "" {
+		if own, answer := goawayFor(topology, v); answer != No {
+			return own, answer
+		}
+		return goawayFor("", v)
+	}
 	for _, g := range goaways() {
-		switch a := g.In.Holds(v); {
-		case a == Unknown:
+		if g.Topology != "" && g.In.Holds(v) != No {
 			return Goaway{}, Unknown
-		case a == No:
-		case g.Topology != "" && topology == "":
-			return Goaway{}, Unknown
-		case g.Topology != "" && g.Topology == topology:
-			return g, Yes
-		case g.Topology == "":
-			general, answer = g, Yes
 		}
 	}
-	return general, answer
+	return goawayFor("", v)
+}
+
+// goawayFor asks the rows of one topology alone: those of another one, whose patch may be
+// undecided, say nothing about it.
+func goawayFor(topology string, v Versions) (Goaway, Tristate) {
+	answer := No
+	for _, g := range goaways() {
+		if g.Topology != topology {
+			continue
+		}
+		switch g.In.Holds(v) {
+		case Yes:
+			return g, Yes
+		case Unknown:
+			answer = Unknown
+		}
+	}
+	return Goaway{}, answer
 }

@@ -134,13 +134,20 @@ func TestFilesOfStaticPods(t *testing.T) {
 	}
 }
 
-// TestWhereaboutsKubeconfigIsWrittenAgain from 4.16 on, by a DaemonSet that is new there.
+// TestWhereaboutsKubeconfigIsWrittenAgain where the DaemonSet that is to do it has the directory: in the
+// patch versions before that it has not, and fails at a change instead of writing.
 func TestWhereaboutsKubeconfigIsWrittenAgain(t *testing.T) {
 	t.Parallel()
-	for version, want := range map[string]bool{"4.12.60": false, "4.15.9": false, "4.16.3": true, "4.22.1": true} {
+	for version, want := range map[string]bool{"4.12.60": false, "4.15.9": false, "4.16.3": false, "4.16.68": false, "4.16.69": true, "4.17.54": false, "4.17.56": true,
+		"4.18.20": false, "4.18.37": false, "4.18.38": true, "4.19.0": false, "4.19.24": false, "4.19.26": true, "4.20.6": false, "4.20.9": true, "4.21.0": true, "4.22.1": true} {
 		p, ok := Lookup(File, "", "/etc/kubernetes/cni/net.d/whereabouts.d/whereabouts.kubeconfig", "", Versions{Cluster: version})
-		if !ok || strings.Contains(p.Writer, "whereabouts-token-watcher") != want {
-			t.Errorf("%s: written by %q", version, p.Writer)
+		if !ok || strings.Contains(p.Writer, "whereabouts-token-watcher") != want || strings.Contains(p.Doc, "again when that changes") != want {
+			t.Errorf("%s: written by %q: %s", version, p.Writer, p.Doc)
+		}
+	}
+	for _, row := range NodeDaemonSets() {
+		if row.ID == "multus-additional-cni-plugins" && !strings.Contains(row.Doc, "no restart is needed from 4.21 on") {
+			t.Errorf("a restart: %s", row.Doc)
 		}
 	}
 }

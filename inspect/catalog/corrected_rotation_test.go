@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -27,6 +28,30 @@ func TestWhichOfTwoIssuersCounts(t *testing.T) {
 	}
 	if asked < 40 {
 		t.Errorf("only %d were asked about", asked)
+	}
+}
+
+// TestTheOperatorAloneIssues: in 4.19.0 to 4.19.17 the cert-regeneration-controller waits forever before its
+// first look, so nothing of kube-apiserver's has a second issuer there.
+func TestTheOperatorAloneIssues(t *testing.T) {
+	t.Parallel()
+	signer := secret(kasOperator, "aggregator-client-signer")
+	for version, second := range map[string]string{"4.18.9": kasSecondIssuer, "4.19.0": "", "4.19.17": "", "4.19.18": kasSecondIssuer, "4.19.0-okd-scos.7": kasSecondIssuer, "4.20.0": kasSecondIssuer} {
+		trigger, known := TriggerOf(signer, Versions{Cluster: version})
+		if known != Yes || trigger.SecondIssuer != second || (trigger.SettleTime > 0) != (second != "") {
+			t.Errorf("%s: %s, %q, %s", version, known, trigger.SecondIssuer, trigger.SettleTime)
+		}
+		if said := trigger.competition("its operator", Versions{Cluster: version}); (said != "") != (second != "") {
+			t.Errorf("%s: %q", version, said)
+		}
+	}
+	if trigger, _ := TriggerOf(secret(kcmOperator, "csr-signer-signer"), Versions{Cluster: "4.19.9"}); trigger.SecondIssuer != recoveryController {
+		t.Errorf("csr-signer-signer: %q", trigger.SecondIssuer)
+	}
+	for _, p := range Places() {
+		if strings.Contains(p.SecondWriter, kasSecondIssuer) && !strings.Contains(p.SecondWriter, fmt.Sprintf("not in 4.19.0 to 4.19.%d", regenerates().Lacks)) {
+			t.Errorf("%s: %s", rowName(p), p.SecondWriter)
+		}
 	}
 }
 
@@ -99,5 +124,15 @@ func TestCertManagersCA(t *testing.T) {
 	p, ok := LookupObject(Object{Kind: Secret, Namespace: "team", Name: "web", Annotations: map[string]string{AnnotationCertManager: "web"}}, "ca.crt", Versions{})
 	if !ok || p.Role != CABundle || !strings.Contains(p.Doc, "the topmost CA of the chain") {
 		t.Errorf("%v, %s: %q", ok, p.Role, p.Doc)
+	}
+}
+
+// TestIPsecCertificatesAreMadeWhereMissing: up to 4.13.22 the script's test of their age always fails.
+func TestIPsecCertificatesAreMadeWhereMissing(t *testing.T) {
+	t.Parallel()
+	for _, r := range networkRotations() {
+		if r.Signer == secret(ovnTarget, "signer-ca") && (!strings.Contains(r.Doc, "where it is missing, and from 4.13.24 on with less than 6 months left") || r.Mark != Derived) {
+			t.Errorf("%s: %s", r.Mark, r.Doc)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -60,16 +61,41 @@ func TestLifetimesByRequest(t *testing.T) {
 	}
 }
 
-// TestGatewayAPI: what istiod makes is there from 4.19 on; in 4.19, ingress-operator does not name its ConfigMaps.
+// TestOLMRenewal: OLM once asked its CSV alone, and not the certificate, when to renew it.
+func TestOLMRenewal(t *testing.T) {
+	t.Parallel()
+	const byCSV = "only where its CSV's status.certsRotateAt says when"
+	served := secret("openshift-operator-lifecycle-manager", "packageserver-service-cert")
+	for version, want := range map[string]bool{
+		"": false, "4.12.65": true, "4.12.67": false, "4.13.49": true, "4.13.51": false, "4.14.34": true, "4.14.35": false, "4.15.21": true, "4.15.23": false,
+		"4.16.0": true, "4.16.3": false, "4.17.0": false, "4.22.1": false,
+	} {
+		l, known := LifetimeOf(served, Versions{Cluster: version})
+		if known != Yes || l.Refresh != 729*day || !l.SelfRotating() || strings.Contains(l.Doc, byCSV) != want {
+			t.Errorf("%s: %s, %s, %q", version, known, l.Refresh, l.Doc)
+		}
+	}
+	for _, p := range Places() {
+		if p.Selector.Annotation == annotationOLM && len(p.Lifetimes) != len(olmLives(p.Evidence)) {
+			t.Errorf("%s: %d lifetimes", rowName(p), len(p.Lifetimes))
+		}
+	}
+}
+
+// TestGatewayAPI: what istiod makes is there from 4.19 on; ingress-operator names its ConfigMaps from
+// 4.22 on, and in later patch versions of 4.20 and 4.21.
 func TestGatewayAPI(t *testing.T) {
 	t.Parallel()
-	for version, want := range map[string]bool{"4.18.1": false, "4.19.1": true, "4.20.1": true, "4.22.1": true} {
+	for version, want := range map[string]struct{ istiod, named bool }{
+		"4.18.1": {}, "4.19.1": {true, false}, "4.19.44": {true, false}, "4.20.19": {true, false}, "4.20.21": {true, true},
+		"4.21.11": {true, false}, "4.21.13": {true, true}, "4.22.0": {true, true}, "4.22.1": {true, true},
+	} {
 		v := Versions{Cluster: version}
 		signer, ok := Lookup(Secret, "openshift-ingress", "istio-ca-secret", "ca-cert.pem", v)
-		if ok != want || ok && (signer.Role != Signer || signer.Owner != "istiod") {
+		if ok != want.istiod || ok && (signer.Role != Signer || signer.Owner != "istiod") {
 			t.Errorf("%s: istio-ca-secret: %v %s %s", version, ok, signer.Role, signer.Owner)
 		}
-		for name, want := range map[string]bool{"istio-ca-root-cert": want, "openshift-gw-ca-root-cert": want && version != "4.19.1"} {
+		for name, want := range map[string]bool{"istio-ca-root-cert": want.istiod, "openshift-gw-ca-root-cert": want.named} {
 			if p, ok := Lookup(ConfigMap, "gateways", name, "root-cert.pem", v); ok != want || ok && p.Role != CABundle {
 				t.Errorf("%s: %s: %v %s", version, name, ok, p.Role)
 			}

@@ -67,15 +67,23 @@ func gatewayPlaces() []Place {
 	const istiod, istio = "istiod", "; openshift-service-mesh/istio security/pkg/cmd/constants.go, security/pkg/pki/ca and pilot/pkg/bootstrap/istio_ca.go @ release-1.26 and release-1.28"
 	made := Evidence{Derived, ingressRepo + "pkg/operator/controller/gatewayclass @ release-4.19 a3c5d8daf, release-4.20 f86aaea41, release-4.21 3da316787 and release-4.22 0c0c64843" + istio}
 	from419 := since(ingress, Minor{4, 19})
+	in420, in421 := between(ingress, Minor{4, 20}, Minor{4, 20}), between(ingress, Minor{4, 21}, Minor{4, 21})
+	named420, named421 := Change{Lacks: 19, Has: 21, Merged: "2026-04-23"}, Change{Lacks: 11, Has: 13, Merged: "2026-04-22"}
 	published := func(name, doc string, in Range) Place {
 		return Place{Ref: Ref{Kind: ConfigMap, Namespace: "*", Name: name, Key: "root-cert.pem"}, Role: CABundle, Owner: istiod, Doc: doc, In: in, Evidence: made}
+	}
+	// ingress-operator gives it this name since 85b6fc9a9 (2025-10-02); what named it before had no effect (c10b83178).
+	named := func(in Range, source string) Place {
+		p := published("openshift-gw-ca-root-cert", "Gateway API: the CA with which a Gateway's proxies verify istiod", in)
+		p.Source += source
+		return p
 	}
 	return []Place{
 		{Ref: Ref{Kind: Secret, Namespace: "openshift-ingress", Name: "istio-ca-secret", Key: "ca-cert.pem"}, Role: Signer, Owner: istiod, Doc: "Gateway API: signs the certificates of istiod and of Gateways' proxies", In: from419, Evidence: made,
 			Lifetimes: []Lifetime{{Validity: 10 * year, RenewAtPercent: 80, Renewer: istiod, In: from419, Evidence: made, Doc: "with the same key"}}},
-		// ingress-operator gives it this name since 85b6fc9a9 (2025-10-02), which release-4.20 and
-		// release-4.21 have since April 2026; what named it before had no effect (c10b83178).
-		published("openshift-gw-ca-root-cert", "Gateway API: the CA with which a Gateway's proxies verify istiod; in 4.20 and 4.21 since April 2026", since(ingress, Minor{4, 20})),
+		named(in420.since(named420), "; release-4.20 merged 85b6fc9a9 as 0aca1e808; "+offered),
+		named(in421.since(named421), "; release-4.21 merged 85b6fc9a9 as 6c70966cd; "+offered),
+		named(since(ingress, Minor{4, 22}), ""),
 		published("istio-ca-root-cert", "the CA with which proxies verify istiod: a service mesh's and, before openshift-gw-ca-root-cert, Gateway API's", from419),
 	}
 }

@@ -5,7 +5,7 @@ package catalog
 
 func kubeAPIServerPlaces() []Place {
 	repo := "openshift/cluster-kube-apiserver-operator "
-	combinedToo := Evidence{Verified, repo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go and pkg/cmd/certregenerationcontroller @ " + kasRead}
+	combinedToo := Evidence{Verified, repo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go and pkg/cmd/certregenerationcontroller @ " + kasRead + secondRead}
 	combined := Evidence{Verified, repo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ " + kasRead}
 	synced := Evidence{Verified, repo + "pkg/operator/resourcesynccontroller/resourcesynccontroller.go @ " + kasRead}
 	mounted := Evidence{Verified, repo + "pkg/operator/starter.go @ " + kasRead}

@@ -15,12 +15,22 @@ const (
 
 // The other writer of what kube-apiserver-operator rotates: of bundles at any time, of certificates as
 // NewCertRotationControllerOnlyWhenExpired has it. Before they expire it issues those that rotation can't use,
-// and up to 4.19.9 at least those of localhost-recovery by their age.
+// and up to 4.18 at least those of localhost-recovery by their age.
 const (
 	kasSecondIssuer = "cert-regeneration-controller"
-	kasSecondWriter = "the " + kasSecondIssuer + " beside kube-apiserver"
+	kasSecondWriter = "the " + kasSecondIssuer + " beside kube-apiserver (not in 4.19.0 to 4.19.17)"
 	onceExpired     = ", at the latest once it is expired"
 )
+
+// secondRead is where it was read in which versions of 4.19 kube-apiserver has the other writer.
+const secondRead = "; pkg/cmd/certregenerationcontroller/cmd.go before and after 4.19 781be83e0 (of 4.19.4 it is open: 4986945df, reverted by cd86a6772); " + offered
+
+// regenerates is when the cert-regeneration-controller began to work in 4.19. Before, it started its informers
+// when nothing had asked them yet for Secrets, ConfigMaps, Networks and Infrastructures, and waited forever for
+// these. Of 4.19.4 it is open: the fix was merged on 2025-07-08 (4986945df), and reverted a day later (cd86a6772).
+func regenerates() Change { // commit 3b153b958, merged as 781be83e0
+	return Change{Lacks: 17, Has: 18, Merged: "2025-10-22"}
+}
 
 // kasRotation is the file that all of the rows below were read in, on main and
 // on each of the release branches 4.12 to 4.23 and 5.0. On main, and on branches of
@@ -78,6 +88,7 @@ func kubeletSignerLives(src Evidence) []Lifetime {
 
 func kubeAPIServerSignerPlaces() []Place {
 	src := kasRotation()
+	src.Source += secondRead
 	all := Range{Component: kas}
 	admin := Evidence{Derived, src.Source + "; 7f8eb2925, merged to release-4.19 as b9e35ecb1; " + offered}
 	known := since(kas, Minor{4, 12})

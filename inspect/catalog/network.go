@@ -39,9 +39,9 @@ func networkPlaces() []Place {
 			Evidence: Evidence{Derived, networkRepo + "pkg/controller/proxyconfig/controller.go @ release-4.12 28db40f16, release-4.22 6a5fcccf8 and 2a6a57fef"}}
 	}
 	mounts := func(files string) Evidence { return Evidence{Verified, src.Source + "; " + files} }
-	places := pki(ovnTarget, "ovn", "signs ovn-cert", "verifies ovn-cert; read up to 4.13, in 4.14 only during the upgrade, not after that",
-		"presented by OVN's databases and their clients up to 4.13, in 4.14 during the upgrade; not read after that", Range{Component: network},
-		mounts("who mounts it: bindata/network/ovn-kubernetes @ release-4.12 28db40f16 and release-4.13 bc45a4d1d; single-zone-interconnect alone, and pkg/network/ovn_kubernetes.go (getTargetInterConnectZoneMode) @ release-4.14 af41a3620; nothing @ release-4.15 aaa0f9330 to release-4.22 6a5fcccf8"))
+	places := pki(ovnTarget, "ovn", "signs ovn-cert", "verifies ovn-cert; used up to 4.13, in 4.14 only during the upgrade, not after that",
+		"presented by OVN's databases and their clients up to 4.13, in 4.14 during the upgrade; not used after that", Range{Component: network},
+		mounts("who mounts it: bindata/network/ovn-kubernetes @ release-4.12 28db40f16 and release-4.13 bc45a4d1d; single-zone-interconnect alone, and pkg/network/ovn_kubernetes.go (getTargetInterConnectZoneMode) @ release-4.14 af41a3620 (before 0ede33d16, 2023-12-13, each ovnkube-node, whose databases have Unix sockets); nothing @ release-4.15 aaa0f9330 to release-4.22 6a5fcccf8"))
 	places = append(places, pki(ovnTarget, "signer", "signs nodes' certificate requests for IPsec (signer network.openshift.io/signer)", "with which nodes verify each other for IPsec",
 		"made beside its CA; nothing reads it", Range{Component: network},
 		mounts("pkg/controller/signer and bindata/network/ovn-kubernetes/common/ipsec*.yaml @ release-4.12 28db40f16 and release-4.22 6a5fcccf8"))...)
@@ -67,8 +67,11 @@ func networkRotations() []Rotation {
 	}
 	ipsec := row(ovnTarget, "signer", Range{Component: network})
 	ipsec.Doc = "where IPsec is on, nodes' requests of signer network.openshift.io/signer: /var/lib/openvswitch/etc/keys/ipsec-cert.pem, valid for 5 years, " +
-		"renewed, like ipsec-cacert.pem beside it, only at the IPsec Pod's start with less than 6 months left"
-	ipsec.Source += "; pkg/controller/signer/{signer-controller,signer}.go and bindata/network/ovn-kubernetes/common/ipsec*.yaml @ release-4.12 28db40f16, release-4.14 af41a3620 and release-4.22 6a5fcccf8"
+		"made, like ipsec-cacert.pem beside it, only at the IPsec Pod's start: where it is missing, and from 4.13.24 on with less than 6 months left"
+	ipsec.Mark = Derived // by the days of merges
+	ipsec.Source += "; pkg/controller/signer/{signer-controller,signer}.go and bindata/network/ovn-kubernetes/common/ipsec*.yaml @ release-4.12 28db40f16 (its test of the age fails always), release-4.13 " +
+		"since edd0db7b7 (2023-11-15), release-4.14 af41a3620 and release-4.22 6a5fcccf8; with openssl -checkedn, at each start: 4.13 until 257435702 (2024-03-05), " +
+		"4.14 until e84a82d82 (2024-03-01), 4.15 until b285fc43f (2024-02-29); " + offered
 	return []Rotation{
 		row(ovnTarget, "ovn", Range{Component: network}),
 		ipsec,
@@ -85,7 +88,7 @@ func networkDependents(r Rotation) []Trigger {
 		return []Trigger{
 			{Doc: "the network of every node depends on it", In: Range{Component: network, To: Minor{4, 13}},
 				Evidence: read("bindata/network/ovn-kubernetes/self-hosted/ovnkube-{master,node}.yaml @ release-4.12 28db40f16 and release-4.13 bc45a4d1d")},
-			{Doc: "during the upgrade from 4.13 the network of every node depends on it, and no component reads ovn-cert after that", In: between(network, Minor{4, 14}, Minor{4, 14}),
+			{Doc: "during the upgrade from 4.13 the network of every node depends on it, and no component uses ovn-cert after that", In: between(network, Minor{4, 14}, Minor{4, 14}),
 				Evidence: read("bindata/network/ovn-kubernetes/self-hosted/single-zone-interconnect and pkg/network/ovn_kubernetes.go (getTargetInterConnectZoneMode) @ release-4.14 af41a3620")},
 			{Doc: "no component reads ovn-cert", In: since(network, Minor{4, 15}), Evidence: read("nothing mounts it in bindata/network/ovn-kubernetes/self-hosted @ release-4.15 aaa0f9330 to release-4.22 6a5fcccf8")},
 		}

@@ -65,8 +65,8 @@ func NodeDaemonSets() []NodeDaemonSet {
 		},
 		{
 			ID: "multus-additional-cni-plugins", Namespace: multus, DaemonSet: "multus-additional-cni-plugins", Label: "app=multus-additional-cni-plugins", Trust: rootCAOf(multus), ReadByInit: true,
-			Doc: "writes whereabouts' kubeconfig: addresses of new pods' additional networks; no restart is needed where DaemonSet whereabouts-token-watcher runs (4.16+)",
-			In:  Range{Component: network}, Evidence: Evidence{Verified, manifest + "; openshift/whereabouts-cni script/token-watcher.sh @ release-4.22"},
+			Doc: "writes whereabouts' kubeconfig: addresses of new pods' additional networks; no restart is needed from 4.21 on",
+			In:  Range{Component: network}, Evidence: Evidence{Verified, manifest + " (DaemonSet whereabouts-token-watcher)"},
 		},
 		{
 			ID: "ovnkube-node-service-account", Namespace: ovnTarget, DaemonSet: ovnNode, Label: "app=" + ovnNode, Trust: rootCAOf(ovnTarget), Command: "ovnkube",

@@ -83,18 +83,42 @@ func nodeNetworkPlaces() []Place {
 	perNode := func(renewer string, e Evidence) []Lifetime {
 		return []Lifetime{{Validity: day, RenewFromPercent: 70, RenewAtPercent: 90, Renewer: renewer, In: from414, Evidence: Evidence{Derived, e.Source}}}
 	}
-	whereabouts := func(writer, when string, in Range) Place {
-		return Place{Ref: file("/etc/kubernetes/cni/net.d/whereabouts.d/whereabouts.kubeconfig"), Role: Kubeconfig, Owner: networkOwner, Writer: writer, Doc: "whereabouts' kubeconfig, made from the CA that pods trust, " + when, In: in,
-			Evidence: Evidence{Verified, multus.Source + ", release-4.12 to 4.17, release-4.22"}}
-	}
-	return []Place{
+	return append([]Place{
 		{Ref: file("/etc/cni/multus/certs/multus-client-*.pem"), Role: Client, Owner: networkOwner, Doc: "multus' own client certificate, asked for with the kubelet's kubeconfig", Writer: "multus", Lifetimes: perNode("multus", multus), In: from414, Evidence: multus},
 		{Ref: file("/var/lib/ovn-ic/etc/ovnkube-node-certs/ovnkube-client-*.pem"), Role: Client, Owner: networkOwner, Doc: "ovnkube-node's own client certificate, asked for with the kubelet's kubeconfig", Writer: "ovnkube-node", Lifetimes: perNode("ovnkube-node", ovn), In: from414, Evidence: ovn},
-		whereabouts("multus-additional-cni-plugins", "at the start of its pod only", Range{Component: network, To: Minor{4, 15}}),
-		whereabouts("multus-additional-cni-plugins and the DaemonSet whereabouts-token-watcher", "and, where a network uses whereabouts, again when that changes", since(network, Minor{4, 16})),
 		{Ref: file("/etc/kubernetes/cni/net.d/multus.d/multus.kubeconfig"), Role: Kubeconfig, Owner: networkOwner, Writer: "multus", Doc: "multus' kubeconfig, made from the CA that pods trust, and again when that changes", In: Range{Component: network, To: Minor{4, 13}},
 			Evidence: Evidence{Verified, networkRepo + "bindata/network/multus @ release-4.12 28db40f16"}},
+	}, whereaboutsPlaces()...)
+}
+
+// whereaboutsPlaces: a DaemonSet is to write whereabouts' kubeconfig again when its CA changes. As it was
+// added to 4.17 to 4.20, it does not: it has no mount of the directory, and its script stops at a change.
+func whereaboutsPlaces() []Place {
+	const plugins, multusFile = "multus-additional-cni-plugins", networkRepo + "bindata/network/multus/multus.yaml @ "
+	written := func(writer, when string, in Range, e Evidence) Place {
+		return Place{Ref: file("/etc/kubernetes/cni/net.d/whereabouts.d/whereabouts.kubeconfig"), Role: Kubeconfig, Owner: networkOwner, Writer: writer, In: in, Evidence: e,
+			Doc: "whereabouts' kubeconfig, made from the CA that pods trust, " + when}
 	}
+	atStart := func(in Range, e Evidence) Place { return written(plugins, "at the start of its pod only", in, e) }
+	again := func(in Range, e Evidence) Place {
+		return written(plugins+" and the DaemonSet whereabouts-token-watcher", "and, where a network uses whereabouts, again when that changes", in, e)
+	}
+	rows := []Place{atStart(Range{Component: network, To: Minor{4, 15}}, Evidence{Verified, multusFile + "release-4.12 28db40f16 to release-4.15 aaa0f9330"})}
+	for _, fixed := range []struct {
+		minor  int
+		change Change
+		source string
+	}{
+		{16, Change{Lacks: 68, Has: 69, Merged: "2026-08-12"}, "release-4.16: merged as 869ac0a49, with the DaemonSet"},
+		{17, Change{Lacks: 54, Has: 56, Merged: "2026-06-26"}, "release-4.17: merged as dc98c59e2; the DaemonSet since c766c4635"},
+		{18, Change{Lacks: 37, Has: 38, Merged: "2026-04-07"}, "release-4.18: merged as c7c587b0d; the DaemonSet since 90a296e51"},
+		{19, Change{Lacks: 24, Has: 26, Merged: "2026-02-27"}, "release-4.19: merged as b7adb6895"},
+		{20, Change{Lacks: 6, Has: 9, Merged: "2025-12-11"}, "release-4.20: merged as 698e349cb"},
+	} {
+		in, e := between(network, Minor{4, fixed.minor}, Minor{4, fixed.minor}), Evidence{Derived, multusFile + fixed.source + "; " + offered}
+		rows = append(rows, atStart(in.before(fixed.change), e), again(in.since(fixed.change), e))
+	}
+	return append(rows, again(since(network, Minor{4, 21}), Evidence{Verified, multusFile + "release-4.21 and release-4.22 6a5fcccf8, since 7ad5624d8 (2025-12-04), and 2a6a57fef"}))
 }
 
 func nodeStaticPodPlaces() []Place {

@@ -5,12 +5,35 @@ import "time"
 // Operators with a certificate or two of their own, and what an administrator
 // writes.
 
+const olm = "operator-lifecycle-manager" // ClusterOperator, and who answers for what it makes
+
+// olmLives is the lifetime of what OLM makes for an operator. Up to operator-framework/operator-lifecycle-manager#3217
+// it compared the day in its CSV's status, which is written only when the certificate was made for that CSV. Since
+// then it looks at the certificate and its CA.
+func olmLives(src Evidence) []Lifetime {
+	src.Mark = Derived
+	made := Lifetime{Validity: 730 * day, Refresh: 729 * day, Renewer: olm, Evidence: src, Doc: "with a new CA"}
+	var out []Lifetime
+	for minor, looks := range []Change{
+		{Lacks: 65, Has: 67, Merged: "2024-09-14"}, // 4.12, 588e0caf2
+		{Lacks: 49, Has: 51, Merged: "2024-09-12"}, // 4.13, 42d01eb1e
+		{Lacks: 34, Has: 35, Merged: "2024-08-07"}, // 4.14, b1d51eb2f
+		{Lacks: 21, Has: 23, Merged: "2024-07-11"}, // 4.15, 882fdf4d4
+		{Lacks: 0, Has: 3, Merged: "2024-06-27"},   // 4.16, 555e529c9
+	} {
+		of := Minor{4, 12 + minor}
+		l := made.with(made.Doc + ", only where its CSV's status.certsRotateAt says when")
+		l.In = between(olm, of, of).before(looks)
+		out = append(out, l)
+	}
+	return append(out, made)
+}
+
 func otherOperatorPlaces() []Place {
-	const olm = "operator-lifecycle-manager" // ClusterOperator
 	registry := Evidence{Verified, "openshift/origin tls/ownership/ownership.md @ 01860260f"}
-	olmSource := Evidence{Verified, "openshift/operator-framework-olm staging/operator-lifecycle-manager/pkg/controller/install/certresources.go @ release-4.12 3e6152a31 and release-4.22 de6260e53"}
-	fresh := []Lifetime{{Validity: 730 * day, Refresh: 729 * day, Renewer: "operator-lifecycle-manager", Evidence: olmSource,
-		Doc: "with a new CA"}}
+	olmSource := Evidence{Verified, "openshift/operator-framework-olm staging/operator-lifecycle-manager/pkg/controller/install/certresources.go @ release-4.12 3e6152a31 and release-4.22 de6260e53; its ShouldRotateCerts, and pkg/controller/operators/olm/operator.go, before and after " +
+		"release-4.12 588e0caf2, 4.13 42d01eb1e, 4.14 b1d51eb2f, 4.15 882fdf4d4, 4.16 555e529c9; " + offered}
+	fresh := olmLives(olmSource)
 	collects := Evidence{Verified, "openshift/operator-framework-olm cmd/collect-profiles/main.go and manifests/0000_50_olm_07-collect-profiles.cronjob.yaml @ release-4.12 3e6152a31, release-4.13 9e62118dc and release-4.22 de6260e53; manifests/0000_50_olm_00-pprof-secret.yaml (release.openshift.io/delete) @ release-4.16 66f29b298, 4.17 21d30d285, 4.18 cd9d4dc4c, 4.19 7eaf98ab3, 4.20 bd9e0cd38, 4.21 e497da160, 4.22 0085e3c90; " + offered}
 	profiles := []Lifetime{
 		{Validity: time.Hour, RenewAtPercent: 25, Renewer: "its CronJob collect-profiles", In: between(olm, Minor{4, 12}, Minor{4, 12}), Evidence: collects,

@@ -22,6 +22,9 @@ type Trigger struct {
 	SettleTime time.Duration
 	// SecondIssuer is who may issue it too, beside its owner; empty: only its owner does.
 	SecondIssuer string
+	// Alone are the versions in which the owner alone issues it, though there is a SecondIssuer in
+	// others. Of rows with a SecondIssuer only; without a Component: in none.
+	Alone Range
 	// LastStays are the versions in which the second one to write takes the first one's place;
 	// in others its write is refused (Conflict). Of rows with a SettleTime only.
 	LastStays Range
@@ -39,11 +42,12 @@ func allTriggers() []Trigger {
 const writesOnce = "; vendor/github.com/openshift/library-go/pkg/operator/certrotation/{signer,target}.go of that operator @ release-4.17 (ApplySecret), release-4.18 (Secrets().Update) to 4.23"
 
 func kubeAPIServerTriggers() []Trigger {
-	src := Evidence{Verified, "openshift/library-go pkg/operator/certrotation/signer.go (needNewSigningCertKeyPair) and target.go (needNewTargetCertKeyPair) @ 93ac9206a; " + kasRotation().Source + writesOnce}
+	src := Evidence{Verified, "openshift/library-go pkg/operator/certrotation/signer.go (needNewSigningCertKeyPair) and target.go (needNewTargetCertKeyPair) @ 93ac9206a; " + kasRotation().Source + writesOnce + secondRead}
 	// Two resyncs of a minute each: the one that came second looks again, and makes none.
 	rows := annotated(kubeAPIServerRotations(), kasOwner+" and "+kasSecondWriter+" rotate it as soon as the annotation is gone", 2*time.Minute, src)
 	for i := range rows {
 		rows[i].SecondIssuer, rows[i].LastStays = kasSecondIssuer, Range{Component: kas, To: Minor{4, 17}}
+		rows[i].Alone = between(kas, Minor{4, 19}, Minor{4, 19}).before(regenerates())
 	}
 	return rows
 }
@@ -159,12 +163,20 @@ func TriggerOf(of Ref, v Versions) (Trigger, Tristate) {
 		}
 		switch t.In.Holds(v) {
 		case Yes:
-			return t, Yes
+			return t.of(v), Yes
 		case Unknown:
 			answer = Unknown
 		}
 	}
 	return Trigger{}, answer
+}
+
+// of is the row as it is in these versions: without a second issuer where the owner is alone.
+func (t Trigger) of(v Versions) Trigger {
+	if t.Alone.Component != "" && t.Alone.Holds(v) == Yes {
+		t.SecondIssuer, t.SettleTime = "", 0
+	}
+	return t
 }
 
 // UnrotatedSigner is the row of a signer that no Rotation of these versions names: it signs

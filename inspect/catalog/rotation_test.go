@@ -221,7 +221,7 @@ func TestRotationReplacesASecretOfAnotherType(t *testing.T) {
 func TestWhatDependsOnTheNetworksCertificates(t *testing.T) {
 	for _, c := range []struct{ name, version, want string }{
 		{"ovn-ca", "4.13.3", "nothing here: the network of every node depends on it"},
-		{"ovn-cert", "4.14.3", "during the upgrade from 4.13 the network of every node depends on it"},
+		{"ovn-cert", "4.14.3", "during the upgrade from 4.13 the network of every node depends on it, and no component uses ovn-cert after that"},
 		{"ovn-ca", "4.15.3", "no component reads ovn-cert"},
 		{"ovn-cert", "4.22.3", "no component reads ovn-cert"},
 		{"signer-ca", "4.15.3", "where IPsec is on"},

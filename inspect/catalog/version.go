@@ -73,6 +73,18 @@ type Versions struct {
 	UnreviewedAccepted bool
 }
 
+// Product is OpenShift's or OKD's name and minor version, as "OKD 4.15".
+func (v Versions) Product() string {
+	minor, ok := ParseMinor(v.Cluster)
+	switch {
+	case !ok:
+		return "this version"
+	case strings.Contains(v.Cluster, "okd"):
+		return fmt.Sprintf("OKD %d.%d", minor.Major, minor.Minor)
+	}
+	return fmt.Sprintf("OpenShift %d.%d", minor.Major, minor.Minor)
+}
+
 // Empty reports whether nothing is known.
 func (v Versions) Empty() bool {
 	return v.Cluster == "" && len(v.Operators) == 0 && v.Kubernetes == "" && !v.NotOpenShift

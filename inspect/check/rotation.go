@@ -115,27 +115,18 @@ const longAgo = 60 * 24 * time.Hour
 // do: the load balancer's signer was replaced, and this version does not bring
 // its CA to the kubelets.
 func apiCADelivered(f *inspect.Facts) []assess.Finding {
-	v := f.Snapshot.Cluster.Versions
-	delivery, answer := catalog.DeliveryOf(catalog.KubeletKubeconfigCA(), v)
-	signer := f.At(catalog.LoadBalancerSigner())
-	if answer != catalog.Yes || delivery.Delivered || signer == nil || signer.Leaf() == nil {
+	replaced := f.UndeliveredCA()
+	if replaced == nil {
 		return nil
 	}
-	ca := signer.Leaf()
-	rotated, born := ca.NotBefore, f.Snapshot.Cluster.Created
-	if !born.IsZero() && rotated.Sub(born) < 24*time.Hour { // the installer's own
-		return nil
-	}
-	if _, unix, found := strings.Cut(pki.CommonName(ca.Subject), "@"); born.IsZero() && (!found || unix == "") {
-		return nil // the installer's names carry no time
-	}
+	signer, ca, rotated := replaced.Signer, replaced.CA, replaced.Replaced
 	const loses = "a kubelet without it loses its heartbeat at its next reconnect or restart"
 	finding := assess.Finding{
 		Assessment: assess.Assessment{
 			Severity: assess.Warning,
 			Reason:   "kubelets are not given CA " + short(ca),
 			Impact:   "once api-int's certificate is signed by it (up to 15 days after it was made): " + loses,
-			Evidence: fmt.Sprintf("the CA of api and api-int was replaced %s by %s, and %s does not bring it into the kubelets' kubeconfigs", ago(f.Now, rotated), inspect.CertName(ca), version(v)),
+			Evidence: fmt.Sprintf("the CA of api and api-int was replaced %s by %s, and %s does not bring it into the kubelets' kubeconfigs", ago(f.Now, rotated), inspect.CertName(ca), version(f.Snapshot.Cluster.Versions)),
 			Remediation: assess.FixedCommand(f.Hints().Next("{} pretrust --dry-run=client")).
 				Saying("preview how its CA gets into both kubeconfigs of each kubelet, while every way onto nodes still works"),
 		},

@@ -15,6 +15,7 @@ type Cause struct {
 	ID          string             `json:"id,omitempty"` // of the catalog's cause; empty: the findings are alike, or one
 	Severity    assess.Severity    `json:"severity"`     // of the worst finding
 	Title       string             `json:"title"`
+	Reason      string             `json:"reason,omitempty"` // how it came about; empty: that is unknown
 	Nodes       []string           `json:"nodes,omitempty"`
 	Objects     []string           `json:"objects,omitempty"`
 	Impact      string             `json:"impact,omitempty"`
@@ -34,7 +35,78 @@ func (inv *Inventory) Problems(hints inspect.Hints) []cause.Problem {
 func (inv *Inventory) causes() []Cause {
 	out := []Cause{}
 	for _, p := range inv.Problems(inv.hints) {
-		out = append(out, Cause{p.ID, p.Severity, p.Reason, p.Nodes, p.Objects, p.Impact, p.Remediation, p.Findings})
+		out = append(out, Cause{p.ID, p.Severity, p.Reason, inv.Because(p), p.Nodes, p.Objects, p.Impact, p.Remediation, p.Findings})
+	}
+	return out
+}
+
+// Because says how a problem came about; empty: that is unknown.
+func (inv *Inventory) Because(p cause.Problem) string {
+	if inv.facts == nil {
+		return ""
+	}
+	return p.Because(inv.facts)
+}
+
+// VerificationCause is what one or several claims that do not hold are about: a problem of verify's screens.
+type VerificationCause struct {
+	ID          string             `json:"id,omitempty"` // of the catalog's cause; empty: the claims are alike, or one
+	Severity    assess.Severity    `json:"severity"`     // of the worst claim
+	Title       string             `json:"title"`
+	Reason      string             `json:"reason,omitempty"` // how it came about; empty: that is unknown
+	Nodes       []string           `json:"nodes,omitempty"`
+	Objects     []string           `json:"objects,omitempty"`
+	Impact      string             `json:"impact,omitempty"`
+	Remediation assess.Remediation `json:"remediation,omitzero"`
+	Claims      []int              `json:"claims"` // indexes; each claim that fails or warns is in one cause
+}
+
+// FoldClaims makes problems of claims of one status.
+func FoldClaims(hints inspect.Hints, claims []VerificationClaim) []cause.Problem {
+	findings := make([]cause.Finding, len(claims))
+	for i, c := range claims {
+		findings[i] = cause.Finding{Assessment: c.Assessment, Node: c.Node, Expired: c.Expired(), Claim: c.Claim}
+		if c.Node == "" {
+			findings[i].At = c.Trust
+		} else {
+			findings[i].Remediation = c.RemediationFor([]string{c.Node})
+		}
+		if c.Missing != nil {
+			findings[i].MissingCA = c.Missing.SHA256.String()
+		}
+	}
+	return cause.Fold(hints, findings)
+}
+
+// Because says how a problem came about; empty: that is unknown.
+func (r *Verification) Because(p cause.Problem) string {
+	if r.facts == nil {
+		return ""
+	}
+	return p.Because(r.facts)
+}
+
+func (r *Verification) causes(hints inspect.Hints) []VerificationCause {
+	out := []VerificationCause{}
+	for _, status := range []assess.Status{assess.Fail, assess.Warn} {
+		var claims []VerificationClaim
+		var at []int
+		for i, c := range r.Claims {
+			if c.Status == status {
+				claims, at = append(claims, c), append(at, i)
+			}
+		}
+		for _, p := range FoldClaims(hints, claims) {
+			of := make([]int, len(p.Findings))
+			for i, n := range p.Findings {
+				of[i] = at[n]
+			}
+			title := p.Reason
+			if p.ID == "" {
+				title = claims[p.Findings[0]].Said()
+			}
+			out = append(out, VerificationCause{p.ID, p.Severity, title, r.Because(p), p.Nodes, p.Objects, p.Impact, p.Remediation, of})
+		}
 	}
 	return out
 }

@@ -44,6 +44,7 @@ type Inventory struct {
 	Gaps           []Gap       `json:"gaps"`
 	noControlPlane bool
 	hints          inspect.Hints
+	facts          *inspect.Facts  // judged here; nil: made without any
 	beside         []cause.Finding // that are not among Findings
 	found          bool            // see Found
 	nodesRead      string
@@ -302,7 +303,7 @@ func NewInventory(ctx context.Context, f *inspect.Facts, fi Filter) Inventory {
 	inv := Inventory{
 		APIVersion: APIVersion, Kind: inventoryKind, Taken: s.Taken, Now: f.Now, Cluster: ClusterOf(s.Cluster),
 		Reads: []Read{}, Certificates: []Cert{}, Bundles: []Bundle{},
-		Requests: []Request{}, Nodes: []Node{}, Reported: []Reported{}, References: []Reference{}, Exposed: []Exposed{}, Findings: []Finding{}, Gaps: []Gap{}, hints: s.Hints,
+		Requests: []Request{}, Nodes: []Node{}, Reported: []Reported{}, References: []Reference{}, Exposed: []Exposed{}, Findings: []Finding{}, Gaps: []Gap{}, hints: s.Hints, facts: f,
 	}
 	for _, r := range s.Reads {
 		inv.Reads = append(inv.Reads, Read{r.What, r.Where, r.Objects, r.Skipped, r.Note, assess.Advise(r.Next)})

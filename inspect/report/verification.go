@@ -26,7 +26,9 @@ type Verification struct {
 	Now        time.Time           `json:"now"`    // the time for which they are judged
 	Timeline   []trust.Event       `json:"events"` // of the CA of api-int, and of what kubeadm made, in order
 	Claims     []VerificationClaim `json:"claims"`
+	Causes     []VerificationCause `json:"causes"` // of claims that do not pass, and are known
 	Gaps       []Gap               `json:"gaps"`
+	facts      *inspect.Facts      // judged here; nil: made without any
 }
 
 // VerificationClaim is an edge in one place.
@@ -92,7 +94,7 @@ func NewVerification(ctx context.Context, f *inspect.Facts, parts ...catalog.Par
 	s := &f.Snapshot
 	r := Verification{
 		APIVersion: APIVersion, Kind: verificationKind, Cluster: ClusterOf(s.Cluster), Taken: s.Taken, Now: f.Now,
-		Claims: []VerificationClaim{}, Gaps: []Gap{},
+		Claims: []VerificationClaim{}, Gaps: []Gap{}, facts: f,
 	}
 	claims := trust.JudgeAllNodes(ctx, f)
 	next := trust.Forecasts(f, claims)
@@ -105,6 +107,7 @@ func NewVerification(ctx context.Context, f *inspect.Facts, parts ...catalog.Par
 			r.Claims = append(r.Claims, e)
 		}
 	}
+	r.Causes = r.causes(s.Hints)
 	for _, g := range s.Gaps {
 		r.Gaps = append(r.Gaps, GapOf(g))
 	}

@@ -306,6 +306,20 @@ func TestNewNodesAndWorst(t *testing.T) {
 	if r := report(); r.NewNode.Status != assess.Pass {
 		t.Errorf("a file with what nodes were answered: %+v", r.NewNode)
 	}
+	for name, change := range map[string]func(c *inspect.RestartProbe){
+		"what nodes join with was not read": func(c *inspect.RestartProbe) { c.Bootstrap = inspect.ProbedKubeconfig{Unread: "no permission"} },
+		"a server did not answer to it": func(c *inspect.RestartProbe) {
+			c.Bootstrap.Answers = []inspect.ProbeAnswer{{Question: inspect.AskAPI, Failure: inspect.FailedConnect}}
+		},
+		"nothing could be asked on the node": func(c *inspect.RestartProbe) { c.Problem = "no curl" },
+	} {
+		was := *s.c
+		change(s.c)
+		if r := report(); r.NewNode.Status != assess.Unknown || !strings.Contains(r.NewNode.Reason, "whether its bootstrap token is accepted") {
+			t.Errorf("%s: %+v", name, r.NewNode)
+		}
+		*s.c = was
+	}
 	for i := range s.s.Nodes {
 		s.s.Nodes[i].RestartProbe = nil
 	}

@@ -16,7 +16,7 @@ import (
 // JoiningNode says whether a node that is added now would join: by the edges of who
 // verifies what when a node is added.
 func JoiningNode(f *inspect.Facts, claims []Claim) RestartAnswer {
-	out := RestartAnswer{Assessment: assess.Assessment{ID: "new-node", Status: assess.Pass, Subject: "a node that is added", Reason: "no check is known for nodes that are added to this kind of cluster"}, NotNeeded: true}
+	out := RestartAnswer{Assessment: assess.Assessment{ID: newNode, Status: assess.Pass, Subject: "a node that is added", Reason: "no check is known for nodes that are added to this kind of cluster"}, NotNeeded: true}
 	if hosted := catalog.InHostingCluster(catalog.InternalLoadBalancerServing(), f.Snapshot.Cluster.Topology); !f.Snapshot.Cluster.Versions.NotOpenShift && !hosted {
 		out.NotNeeded, out.Status, out.Reason = false, assess.Unknown, "what new nodes are given was not read: Secrets and ConfigMaps of openshift-machine-config-operator and openshift-machine-api"
 		out.Remediation = assess.Advise(f.Hints().Unread(inspect.MayList("secrets", "openshift-machine-config-operator"), inspect.MayList("configmaps", "openshift-machine-config-operator"), inspect.MayList("secrets", "openshift-machine-api")))
@@ -43,7 +43,7 @@ func JoiningNode(f *inspect.Facts, claims []Claim) RestartAnswer {
 	worst := worstAnswer(all...)
 	if worst.Status == assess.Pass {
 		worst.Reason = "it trusts the servers that it joins by (" + strings.Join(slices.Compact(edges), ", ") + ")"
-		if f.Hints().OfFile() && !wereAsked(&f.Snapshot) { // a file proves a no
+		if f.Hints().OfFile() && !joinsAsked(&f.Snapshot) { // a file proves a no
 			worst.Status, worst.Remediation = assess.Unknown, assess.Advise(f.Hints().UnreadRestart(""))
 			worst.Reason += "; whether its bootstrap token is accepted and its CSRs are approved is unknown"
 		}
@@ -51,16 +51,20 @@ func JoiningNode(f *inspect.Facts, claims []Claim) RestartAnswer {
 	return worst
 }
 
-// wereAsked reports whether a node asked the API server what a kubelet that starts is answered.
-func wereAsked(s *inspect.Snapshot) bool {
-	return slices.ContainsFunc(s.Nodes, func(n inspect.Node) bool { return n.RestartProbe != nil && n.RestartProbe.Problem == "" })
+// joinsAsked reports whether the API server answered to what a kubelet of some node joins with. What it answers to a
+// kubelet's own certificate says nothing of a node that has none yet.
+func joinsAsked(s *inspect.Snapshot) bool {
+	return slices.ContainsFunc(s.Nodes, func(n inspect.Node) bool {
+		return n.RestartProbe != nil && n.RestartProbe.Problem == "" &&
+			slices.ContainsFunc(n.RestartProbe.Bootstrap.Answers, func(a inspect.ProbeAnswer) bool { return a.Code != 0 })
+	})
 }
 
 // UserAccess says whether the user's own way in would outlive an outage of the pod
 // network and of log-in, and the next rotation of what the API server presents.
 func UserAccess(f *inspect.Facts) RestartAnswer {
 	out := userAccess(f)
-	out.ID, out.Subject = "access", "your kubeconfig"
+	out.ID, out.Subject = access, "your kubeconfig"
 	out.Severity = min(severityOf(out.Status), assess.Warning) // an outage of one user is none of the cluster
 	return out
 }

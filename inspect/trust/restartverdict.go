@@ -225,6 +225,8 @@ type RestartQuestion struct{ ID, Text, Short string }
 // The questions that the verdict is made of.
 const (
 	comesBack      = "comes-back"
+	newNode        = "new-node"
+	access         = "access"
 	ownLoads       = "own-kubeconfig"
 	resolves       = "resolves"
 	trusts         = "trusts"
@@ -239,16 +241,31 @@ const (
 // RestartQuestions are asked of each node, in this order.
 func RestartQuestions() []RestartQuestion {
 	return []RestartQuestion{
-		{ownLoads, "its kubeconfig loads", "LOADS"},
-		{resolves, "the API server's name resolves on it", "DNS"},
-		{trusts, "it trusts the API server's certificate", "CA"},
-		{clientCert, "its client certificate is valid", "CERT"},
-		{ownNode, "it may get its own Node", "NODE"},
-		{ownLease, "it may get its own Lease", "LEASE"},
-		{bootstrapLoads, "its bootstrap kubeconfig loads", "B-LOADS"},
-		{bootstrapTrust, "by that one, it trusts the API server too", "B-CA"},
-		{bootstrapToken, "its bootstrap token is accepted", "TOKEN"},
+		{ownLoads, "kubeconfig loads", "LOADS"},
+		{resolves, "API server's name resolves", "DNS"},
+		{trusts, "kubeconfig trusts API server", "CA"},
+		{clientCert, "client certificate is valid", "CERT"},
+		{ownNode, "may get its own Node", "NODE"},
+		{ownLease, "may get its own Lease", "LEASE"},
+		{bootstrapLoads, "bootstrap kubeconfig loads", "B-LOADS"},
+		{bootstrapTrust, "bootstrap kubeconfig trusts API server", "B-CA"},
+		{bootstrapToken, "bootstrap token is accepted", "TOKEN"},
 	}
+}
+
+// ComesBackQuestion is what the answers of a node come to.
+func ComesBackQuestion() RestartQuestion {
+	return RestartQuestion{comesBack, "comes back after a restart now", "BACK"}
+}
+
+// NewNodeQuestion is about a node that there is not yet.
+func NewNodeQuestion() RestartQuestion {
+	return RestartQuestion{newNode, "Would a node added now join?", ""}
+}
+
+// AccessQuestion is about the user.
+func AccessQuestion() RestartQuestion {
+	return RestartQuestion{access, "Do you hold a certificate kubeconfig that survives an outage?", ""}
 }
 
 // worstAnswer is the first of the worst answers.

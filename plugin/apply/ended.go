@@ -36,12 +36,20 @@ func (a *Execution) ended(p *remediate.Plan, err error) error {
 	}
 	if err == nil {
 		how := ""
+		if len(a.leftOut) > 0 {
+			how = " Left out: " + strings.Join(nodesIn(a.leftOut), ", ") + "."
+		}
 		if undos := a.undos(); len(undos) > 0 {
-			how = " Backups are on the nodes. Undo: " + strings.Join(undos, "; ")
+			how += " Backups are on the nodes. Undo: " + strings.Join(undos, "; ")
 		}
 		a.Printf("\nDone.%s\n", how)
 		a.printEarlier()
 		return nil
+	}
+	everything := "everything was done"
+	if len(a.leftOut) > 0 {
+		err = fmt.Errorf("%w. Left out while it ran: %s", err, a.whyLeftOut())
+		everything = "everything else was done"
 	}
 	var unknown *remediate.UnknownEffectError
 	var late *remediate.LateEffectError
@@ -72,7 +80,7 @@ func (a *Execution) ended(p *remediate.Plan, err error) error {
 	}
 	switch {
 	case errors.As(err, &unknown):
-		return cli.Incomplete(cli.WithHint(fmt.Errorf("everything was done, and %w", err), "kubectl get nodes; %s", back))
+		return cli.Incomplete(cli.WithHint(fmt.Errorf("%s, and %w", everything, err), "kubectl get nodes; %s", back))
 	case errors.As(err, &late) && stopped != nil && stopped.Action.Node() == "":
 		return cli.Stopped(cli.WithHint(fmt.Errorf("%w. What was done before stays", err), "%s", back))
 	case errors.As(err, &late):

@@ -32,26 +32,50 @@ type follower struct {
 }
 
 func newFollower(a *Execution, p *remediate.Plan, board *ui.Board) *follower {
-	return &follower{run: a, plan: p, board: board, waves: wavesOf(p), nodes: dueIn(p, ""), begun: map[string]time.Time{}}
+	f := &follower{run: a, plan: p, board: board, waves: wavesOf(p), begun: map[string]time.Time{}}
+	f.nodes = f.dueIn("")
+	return f
 }
 
-// dueIn is on how many nodes something is to be done in a wave.
-func dueIn(p *remediate.Plan, wave string) int {
-	for _, w := range p.Waves {
-		if w.Name == wave {
-			return len(w.Due())
+// dueIn is on how many nodes something is to be done in a wave: not on those that were left out.
+func (f *follower) dueIn(wave string) (nodes int) {
+	for _, w := range f.plan.Waves {
+		if w.Name != wave {
+			continue
 		}
+		for _, n := range w.Due() {
+			if !slices.ContainsFunc(f.run.leftOut, func(r *remediate.Refusal) bool { return r.Node == n.Name }) {
+				nodes++
+			}
+		}
+		return nodes
 	}
 	return 0
+}
+
+// leftOut tells that a node is left out of the rest of the run.
+func (f *follower) leftOut(node string, why error) {
+	var r *remediate.Refusal
+	if !errors.As(why, &r) {
+		r = &remediate.Refusal{Node: node, Reason: why.Error()}
+	}
+	f.run.leftOut = append(f.run.leftOut, r)
+	f.nodes = f.dueIn(f.wave)
+	f.print("? %s  left out: %s\n", titleOf(node), ui.OneLine(r.Name+": "+r.Reason))
+	f.footer()
 }
 
 // observe is told of each step.
 func (f *follower) observe(action remediate.Action, e remediate.Event, c *remediate.Change, err error) {
 	if now := f.waves[action.ID()]; now != f.wave {
-		f.wave, f.done, f.nodes = now, 0, dueIn(f.plan, now)
+		f.wave, f.done, f.nodes = now, 0, f.dueIn(now)
 		f.print("Wave %s\n", now)
 	}
 	name, what := titleOf(action.Node()), action.ID()
+	if e == remediate.LeftOut {
+		f.leftOut(action.Node(), err)
+		return
+	}
 	if c != nil {
 		what = c.Summary
 	}

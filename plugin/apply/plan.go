@@ -152,6 +152,19 @@ func NodesOf(p *remediate.Plan) []string {
 	return names
 }
 
+// askedAbout are the nodes of a plan about which is asked before it is carried out: its control plane nodes, and the
+// others that it changes. A worker that stays as it is has no part in it, whatever its clock says.
+func askedAbout(p *remediate.Plan) []string {
+	changed := map[string]bool{}
+	for _, n := range p.Nodes() {
+		changed[n.Name] = changed[n.Name] || n.Changes()
+	}
+	return slices.DeleteFunc(NodesOf(p), func(name string) bool {
+		n, ok := p.Basis.Node(name)
+		return ok && n.Role == catalog.RoleWorker && !changed[name]
+	})
+}
+
 // unhealthyNodes are the nodes of a plan that are known not to work.
 func unhealthyNodes(p *remediate.Plan) []*inspect.Node {
 	var out []*inspect.Node

@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -233,41 +232,15 @@ func (s planSummary) checks(w *ui.Page, brief bool) {
 	if asOf != "" {
 		asOf += ": "
 	}
-	const inFile = "not checked in a file: "
 	switch unknown := s.plan.Checked.Unknown; {
 	case s.run.Session != nil || s.confirm:
-		line("? UNKNOWN", "no API server asked: ", unknown)
+		line("? UNKNOWN", noServerAsked+": ", unknown)
 	case brief:
-		line("? UNKNOWN", inFile, inPlainWords(unknown))
+		line("? UNKNOWN", notCheckedInFile+": ", inPlainWords(unknown))
 	case len(unknown) > 0:
-		w.Few(note{mark: "? UNKNOWN"}.lead(), inFile+strings.Join(inPlainWords(unknown), ", ")+"; they are on the live cluster")
+		w.Few(note{mark: "? UNKNOWN"}.lead(), notCheckedInFile+": "+strings.Join(inPlainWords(unknown), ", ")+"; they are on the live cluster")
 	}
 	line("✓ PASS", asOf, passedInWords(s.plan.Checked.Passed))
-}
-
-// passedInWords are checks that passed, as what they found.
-func passedInWords(checks []string) []string {
-	words := map[string]string{
-		"server-side-consistent": "published CA verifies api-int", "named-certificate": "no custom certificate", "clocks": "clocks agree",
-	}
-	out := inPlainWords(checks)
-	for i, check := range out {
-		out[i] = cmp.Or(words[check], check)
-	}
-	return out
-}
-
-// inPlainWords are checks of the whole cluster as people call what is checked.
-func inPlainWords(checks []string) []string {
-	words := map[string]string{
-		"etcd-healthy": "etcd health", "static-pods-settled": "static Pods", "upgrade-running": "upgrades",
-		"pools-settled": "MachineConfigPools", "remediation-active": "node remediation", "operators-settled": "operators",
-	}
-	out := make([]string, len(checks))
-	for i, check := range checks {
-		out[i] = cmp.Or(words[check], check)
-	}
-	return out
 }
 
 // bottom says what the plan repairs, and what to type.

@@ -81,7 +81,7 @@ func (o PreflightOptions) Preflight(ctx context.Context, w *Session, snapshot in
 	}
 	var nodes []string
 	if planned == nil {
-		nodes = NodesOf(p)
+		nodes = askedAbout(p)
 	}
 	return o.Ask(ctx, w, snapshot, ca, nodes, p, planned)
 }

@@ -44,9 +44,10 @@ type Execution struct {
 
 	// Found out on the way.
 	Changed       []journaledStep
-	User          string    // the user whose credentials are used; empty: not asked yet, or unknown
-	board         *ui.Board // of the nodes that are worked on; nil: none are yet
-	expiredHolder string    // from whom the Lease was taken over; empty: from no run
+	leftOut       []*remediate.Refusal // nodes that the last run began no more
+	User          string               // the user whose credentials are used; empty: not asked yet, or unknown
+	board         *ui.Board            // of the nodes that are worked on; nil: none are yet
+	expiredHolder string               // from whom the Lease was taken over; empty: from no run
 	printing      sync.Mutex
 }
 
@@ -124,15 +125,15 @@ func (a *Execution) Execute(ctx context.Context) error {
 
 // unknownNodes names the nodes whose need is unknown.
 func unknownNodes(p *remediate.Plan, done string) error {
-	var names []string
-	for _, r := range p.Unknown {
-		names = append(names, r.Node)
-	}
+	names := nodesIn(p.Unknown)
 	return cli.WithHint(fmt.Errorf("%s, and %s could not be judged: %s", done, ui.Count(len(names), "node"), strings.Join(names, ", ")), "%s", p.Unknown[0].Next)
 }
 
 // open says what a plan that was done left open.
 func (a *Execution) open(p *remediate.Plan) error {
+	if len(a.leftOut) > 0 {
+		return a.openLeftOut(p)
+	}
 	if len(p.Unknown) > 0 {
 		return cli.Incomplete(unknownNodes(p, "everything else was done"))
 	}
@@ -278,6 +279,7 @@ func (a *Execution) Begin(p *remediate.Plan) (*remediate.Journal, error) {
 
 // Apply runs the plan and says how it went.
 func (a *Execution) Apply(ctx context.Context, p *remediate.Plan, j *remediate.Journal) (err error) {
+	a.leftOut = nil
 	run := a.RunID
 	if a.Undoes != "" {
 		run = a.Undoes // whose folder on nodes it is

@@ -48,6 +48,9 @@ type Connection struct {
 	Clock   *apiClock
 }
 
+// ErrNoKubeconfig is the error where a command needs a kubeconfig.
+var ErrNoKubeconfig = errors.New("kubeconfig: there is none, or it is empty")
+
 // Connect makes the clients and asks the API server for its version: an error
 // here means that nothing can be read at all.
 func Connect(ctx context.Context, app cli.App, flags *genericclioptions.ConfigFlags, sc *pki.Scanner, why Purpose) (*Connection, error) {
@@ -75,7 +78,7 @@ func Connect(ctx context.Context, app cli.App, flags *genericclioptions.ConfigFl
 		}
 	}
 	if noServer(config, c.Config, flags) {
-		return nil, cli.WithHint(errors.New("kubeconfig: there is none, or it is empty, so there is no cluster to read"), "name one with --kubeconfig or KUBECONFIG, or read a file with --from")
+		return nil, cli.WithHint(fmt.Errorf("%w, so there is no cluster to read", ErrNoKubeconfig), "name one with --kubeconfig or KUBECONFIG, or read a file with --from")
 	}
 	c.Unauthenticated = unauthenticated(config, flags)
 	if err := why.refusesServer(config, flags); err != nil { // before any credential is sent there

@@ -27,7 +27,7 @@ func (o *fixOptions) offline(ctx context.Context) error {
 		return err
 	}
 	if o.scripts != "" {
-		return o.emitFor(ctx, nil, fix, s)
+		return o.emitFor(ctx, nil, fix, s, fix.Nodes == nil)
 	}
 	for _, name := range o.Nodes.Names {
 		if err := connect.NoNode(&s, name, s.Hints); err != nil {

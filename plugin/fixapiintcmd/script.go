@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/apiint"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
 func addEmitFlag(cmd *cobra.Command, folder *string) {
@@ -36,7 +38,7 @@ func (o *fixOptions) emit(ctx context.Context, w *apply.Session, given []byte) e
 	if ctx.Err() != nil {
 		return cli.NothingChanged(errors.New("interrupted"))
 	}
-	if err := o.emitFor(ctx, w, fix, snapshot); err != nil || w.NoAPI == nil {
+	if err := o.emitFor(ctx, w, fix, snapshot, w.All); err != nil || w.NoAPI == nil {
 		return err
 	}
 	ui.Printf(o.App.Streams.ErrOut, "Without the API server: %s\n", foreign.Prose(w.NoAPI.Error()))
@@ -79,15 +81,46 @@ func (f *fixFlags) checkEmit() error {
 }
 
 // emitFor writes the scripts if the cluster's state allows what they do. w is nil for
-// facts from a file.
-func (o *fixOptions) emitFor(ctx context.Context, w *apply.Session, fix apiint.Repair, snapshot inspect.Snapshot) error {
+// facts from a file. whole: they are for all nodes, and workers are left out that must not be repaired now.
+func (o *fixOptions) emitFor(ctx context.Context, w *apply.Session, fix apiint.Repair, snapshot inspect.Snapshot, whole bool) error {
 	if len(fix.Nodes) == 0 {
 		for _, n := range snapshot.Nodes {
 			fix.Nodes = append(fix.Nodes, n.Name)
 		}
 	}
-	scripts, notes, err := fix.Scripts(remediate.NewRun(collect.Now()), snapshot, snapshot.Taken)
-	p := &remediate.Plan{Notes: notes}
+	set, p, err := o.checkedScripts(ctx, w, fix, snapshot, whole)
+	if err != nil {
+		return apply.Refused(err)
+	}
+	if err := o.writeScripts(set, p); err != nil || len(set.LeftOut) == 0 {
+		return err
+	}
+	return cli.Incomplete(cli.WithHint(fmt.Errorf("the other scripts were written; left out: %w", remediate.UnknownNodesError(set.LeftOut)), "%s", set.LeftOut[0].Next))
+}
+
+// checkedScripts makes the scripts, and asks what has to hold of the whole cluster, which it notes in p. What a
+// worker says of itself leaves it out of those for all nodes, which are made once more.
+func (o *fixOptions) checkedScripts(ctx context.Context, w *apply.Session, fix apiint.Repair, snapshot inspect.Snapshot, whole bool) (apiint.ScriptSet, *remediate.Plan, error) {
+	checks := o.preflight
+	checks.All = whole
+	for {
+		set, err := fix.Scripts(remediate.NewRun(collect.Now()), snapshot, snapshot.Taken, whole)
+		p := &remediate.Plan{Notes: slices.Clone(set.Notes)}
+		if err == nil && len(set.Scripts) == 0 && len(set.LeftOut) > 0 {
+			err = remediate.UnknownNodesError(set.LeftOut)
+		}
+		err = checkScripts(ctx, w, checks, fix, snapshot, set.Scripts, p, err)
+		var busy *preflight.BusyError
+		if !errors.As(err, &busy) {
+			return set, p, err
+		}
+		fix.Busy = append(fix.Busy, busy.Workers...)
+		checks.All = len(fix.Busy) < len(fix.Nodes) // each time there is another one
+	}
+}
+
+// checkScripts asks what has to hold of the whole cluster. err is why there are no scripts.
+func checkScripts(ctx context.Context, w *apply.Session, checks apply.PreflightOptions, fix apiint.Repair, snapshot inspect.Snapshot, scripts []apiint.Script, p *remediate.Plan, err error) error {
 	var nodes []string // to which something is done, as far as is known
 	unchecked := false // something is done to a node, and neither it nor the cluster was read
 	for i := range scripts {
@@ -102,14 +135,16 @@ func (o *fixOptions) emitFor(ctx context.Context, w *apply.Session, fix apiint.R
 	}
 	switch {
 	case err != nil || len(nodes) > 0:
-		err = o.preflight.Ask(ctx, w, snapshot, fix.CA, nodes, p, err)
+		return checks.Ask(ctx, w, snapshot, fix.CA, nodes, p, err)
 	case unchecked:
-		err = apply.Unreviewed(snapshot.Cluster, o.preflight.Risks)
 		p.Notes.Add(remediate.Note{Text: "Not checked: the state of the cluster. Neither an API server nor a snapshot tells whether an upgrade, a rollout or a reboot is under way: oc get clusterversion,clusteroperators,machineconfigpools"})
+		return apply.Unreviewed(snapshot.Cluster, checks.Risks)
 	}
-	if err != nil {
-		return apply.Refused(err)
-	}
+	return nil
+}
+
+// writeScripts writes them. p has the notes of the set, and behind them those of the whole cluster.
+func (o *fixOptions) writeScripts(set apiint.ScriptSet, p *remediate.Plan) error {
 	out := o.App.Streams.Out
 	if err := ui.BeginAnswer(out); err != nil {
 		return err
@@ -117,8 +152,8 @@ func (o *fixOptions) emitFor(ctx context.Context, w *apply.Session, fix apiint.R
 	if err := os.MkdirAll(o.scripts, 0o700); err != nil {
 		return fmt.Errorf("--emit-script: %w", err)
 	}
-	for _, s := range scripts {
-		s.Notes = append(s.Notes, p.Notes[len(notes):].Texts()...) // of the whole cluster
+	for _, s := range set.Scripts {
+		s.Notes = append(s.Notes, p.Notes[len(set.Notes):].Texts()...) // of the whole cluster
 		name := filepath.Join(o.scripts, s.Name())
 		if err := writeNew(name, s.Text(o.App.Version)); err != nil {
 			return fmt.Errorf("--emit-script: %w", err)

@@ -183,6 +183,9 @@ func (o *ownOptions) locate(ctx context.Context) (*ownConfig, error) {
 		own.context = *o.config.Context
 	}
 	at := raw.Contexts[own.context]
+	if len(raw.Contexts) == 0 && own.context == "" {
+		return nil, cli.WithHint(connect.ErrNoKubeconfig, "name one with --kubeconfig or KUBECONFIG")
+	}
 	if at == nil {
 		return nil, cli.WithHint(fmt.Errorf("kubeconfig: there is no context %q", own.context), "name the file with --kubeconfig or KUBECONFIG; kubectl config get-contexts")
 	}

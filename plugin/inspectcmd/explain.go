@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/check"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
@@ -26,10 +28,12 @@ import (
 
 // NewExplainCommand is the command explain.
 //
-// whys are the words of a list about a check, by these words (rotate --list); verified is what verify's
+// whys are the checks by the words that a list has of them (rotate --list); verified is what verify's
 // first screen tells.
 func NewExplainCommand(app cli.App, whys map[string]string, verified func(inspect.Hints, *report.Verification) []ui.ToldClaims) *cobra.Command {
-	e := explainer{program: app.ProgramName, whys: whys, verified: verified, reading: connect.Reading{App: app}}
+	words := apply.CheckWords()
+	maps.Copy(words, whys)
+	e := explainer{program: app.ProgramName, whys: words, verified: verified, reading: connect.Reading{App: app}}
 	cmd := &cobra.Command{
 		Use:   "explain [CHECK | EDGE | STAGE | [KIND/]NAMESPACE/NAME | FILE]...",
 		Short: "Say what a problem, a check or an object is about, why it matters, and what to do",
@@ -62,7 +66,8 @@ func NewExplainCommand(app cli.App, whys map[string]string, verified func(inspec
 			}
 			w := ui.NewPage(app.Streams.Out)
 			found, err := false, error(nil)
-			if typed := strings.Join(args, " "); strings.Contains(typed, " ") {
+			typed := strings.Join(args, " ")
+			if found = e.word(w, topics(), typed); !found && strings.Contains(typed, " ") {
 				found, err = e.title(cmd.Context(), w, topics(), typed)
 			}
 			if !found && err == nil {
@@ -110,7 +115,8 @@ type explainer struct {
 // to do, and details.
 type topic struct {
 	kind, claim string
-	alias       string // another name; empty: none
+	alias       string   // another name; empty: none
+	words       []string // what screens call it, where that is no name
 	help
 	details func(io.Writer, explainer) // nil: none
 }
@@ -150,7 +156,7 @@ func topics() []topic {
 		}
 		out = append(out, topic{kind: "Check before a rotation", claim: c.Statement, help: helpOf(beforeHelp(), c.Name), details: reference("rotate.md")})
 	}
-	return slices.Concat(out, waveTopics(), pretrustTopics(), refusalTopics(), riskTopics(), stageTopics(), partTopics())
+	return slices.Concat(out, waveTopics(), pretrustTopics(), refusalTopics(), riskTopics(), stageTopics(), partTopics(), restartTopics(), wordTopics())
 }
 
 // servedSteps are what to do where a check of a server does not pass.
@@ -234,6 +240,8 @@ func (t topic) about() string {
 		return t.kind + ". Reached when: " + t.claim
 	case t.kind == "Check":
 		return "What is checked: " + t.claim
+	case t.kind == wordKind:
+		return t.kind + ". It says that " + t.claim
 	}
 	return t.kind + ". What is checked: " + t.claim
 }
@@ -282,7 +290,7 @@ func (e *explainer) one(ctx context.Context, w io.Writer, all []topic, name stri
 	known, found := []string{}, 0
 	for _, t := range all {
 		known = append(known, t.name)
-		if lower := strings.ToLower(name); t.name != lower && (t.alias == "" || t.alias != lower) {
+		if lower := strings.ToLower(name); t.name != lower && (t.alias == "" || t.alias != lower) && !t.called(name) {
 			continue
 		}
 		if found++; found > 1 { // as signer-type, which inspect checks, too
@@ -359,6 +367,10 @@ func (t topic) group() string {
 		return "Checks before pretrust"
 	case t.kind == partKind:
 		return "Parts of verify"
+	case t.kind == restartKind:
+		return "Questions of verify restart-safe"
+	case t.kind == wordKind:
+		return "Words on screens"
 	case slices.Contains([]string{"Check before a repair", "Check before a rotation", "Check before a repair or a rotation"}, t.kind):
 		return "Checks before a repair or a rotation"
 	case strings.HasPrefix(t.kind, "Check before"):

@@ -98,11 +98,15 @@ var (
 // fileCommand is a command of this program that reads the files; false: it reads none.
 func (e explainer) fileCommand(command string) (string, bool) {
 	name, _, _ := strings.Cut(command, " ")
-	command = liveFlags.ReplaceAllString(command, "")
-	if name != "fix-api-int" && name != "pretrust" { // these choose from the nodes of a file
-		command = nodesFlag.ReplaceAllString(command, "")
-	}
 	from := e.reading.Hints().From()
+	parts := strings.Split(command, from) // a path may have what looks like a flag
+	for i := range parts {
+		parts[i] = liveFlags.ReplaceAllString(parts[i], "")
+		if name != "fix-api-int" && name != "pretrust" { // these choose from the nodes of a file
+			parts[i] = nodesFlag.ReplaceAllString(parts[i], "")
+		}
+	}
+	command = strings.Join(parts, from)
 	switch {
 	case strings.Contains(command, "HOST:PORT"):
 		return "", false

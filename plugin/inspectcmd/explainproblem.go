@@ -151,6 +151,9 @@ func (e *explainer) printTold(w io.Writer, all []topic, t told) {
 	if means := t.means(); means != "" {
 		section(w, "What it means", func() { ui.Wrap(w, indent, means) })
 	}
+	if t.Cause != "" {
+		section(w, "Cause", func() { ui.Wrap(w, indent, t.Cause) })
+	}
 	if next := e.next(t); next != (assess.Remediation{}) {
 		section(w, "What to do", func() { remedy(w, next) })
 	}

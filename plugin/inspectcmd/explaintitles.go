@@ -21,7 +21,7 @@ import (
 const problemKind = "Problem"
 
 // marked are the mark and the severity before a title on a screen.
-var marked = regexp.MustCompile(`^(?:[✗✓!?·-] +)?(?:(?:CRITICAL|WARNING|WARN|INFO|FAIL|UNKNOWN|NOT READ) +)?`)
+var marked = regexp.MustCompile(`^(?:[✗✓!?·–-] +)?(?:(?:CRITICAL|WARNING|WARN|INFO|FAIL|UNKNOWN|NOT READ) +)?`)
 
 // phrases are in titles that name an object, and by what check they are: without a file no more is known
 // of that object.
@@ -100,7 +100,7 @@ func (e *explainer) title(ctx context.Context, w io.Writer, all []topic, typed s
 const leastLine = 50
 
 // unread are titles of what was not read, and of checks that need it.
-var unread = regexp.MustCompile(`^\? UNKNOWN |^(\? )?(UNKNOWN|NOT READ) |^\d+ checks: |: the file has none; `)
+var unread = regexp.MustCompile(`^\? |^(UNKNOWN|NOT READ) |^\d+ checks: |: the file has none; `)
 
 // unknownTopic explains what is told as unknown, without the file that lacks it.
 func unknownTopic() topic {

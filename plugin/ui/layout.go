@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -16,7 +17,98 @@ type layout struct {
 	whole       int  // unknown ones that are told in full
 	reasons     bool // a line for each that is unknown, rather than all of some
 	next        Problem
-	spare       int // lines for titles that do not fit on one
+	spare       int  // lines for titles that do not fit on one
+	impactFirst bool // they are for what the first one says before
+}
+
+// withCauses is the summary with how its problems came about, where no critical problem loses its impact or its next
+// step by that, and its layout.
+func (s Summary) withCauses(w *Page) (Summary, layout) {
+	bare := s.withoutCauses()
+	without := bare.layout(w, maxUnknown)
+	if w.columns < usualColumns || !slices.ContainsFunc(s.Problems, func(p Problem) bool { return p.Cause != "" }) {
+		return bare, without
+	}
+	with, critical := s.layout(w, maxUnknown), s.critical()
+	if with.full < min(without.full, 1) || with.listed < min(without.listed, critical) || with.told() < min(without.told(), critical) {
+		return bare, without
+	}
+	return s, s.keepImpacts(w, with, critical, without.spare-with.spare)
+}
+
+// keepImpacts is a layout in which lines of lower severity go, and not the impact of a critical problem, where so many
+// lines were lost.
+func (s Summary) keepImpacts(w *Page, l layout, critical, lost int) layout {
+	if lost <= 0 || critical <= l.full {
+		return l
+	}
+	if l.told() > critical {
+		before := s.linesOf(w, l.full, l.told(), l.listed)
+		l.brief = critical - l.full
+		l.spare += before - s.linesOf(w, l.full, l.told(), l.listed)
+		return l
+	}
+	listed := l.listed - lost
+	if l.listed == len(s.Problems) { // a line counts the others then
+		listed--
+	}
+	if listed >= critical {
+		l.listed, l.spare = listed, l.spare+lost
+	}
+	return l
+}
+
+func (s Summary) withoutCauses() Summary {
+	s.Problems = slices.Clone(s.Problems)
+	for i := range s.Problems {
+		s.Problems[i].Cause = ""
+	}
+	return s
+}
+
+// narrowed is the layout where none was found in which a problem has its next step: the first one has it in any case,
+// and on a narrow screen says what not to do.
+func (s Summary) narrowed(w *Page, l layout) layout {
+	if narrow := w.columns < usualColumns; len(s.Problems) > 0 && l.full == 0 && (narrow || l.brief == 0) {
+		if l = s.layout(w, 1); l.full == 0 && (narrow || l.brief == 0) {
+			l.brief, l.listed, l.spare = 1, len(s.Problems), 0
+			if narrow { // its impact may be what not to do
+				l.full, l.brief = 1, 0
+			}
+			over := func(listed int) int { return s.rest(w, l) + s.linesOf(w, l.full, 1, listed) - w.height() }
+			for w.most = w.mostLines(); w.most > maxLines && over(1) > 0; w.most-- {
+			}
+			if n := over(l.listed); n > 0 {
+				l.listed = max(l.listed-n-1, 1)
+			}
+			if narrow && l.listed < s.critical() {
+				roomy := &Page{columns: w.columns, lines: w.lines}
+				roomy.most = roomy.mostLines() + 1 // what not to do may be the last that an impact says
+				if each := s.eachCritical(roomy, l); each.listed > l.listed {
+					l, w.most = each, roomy.most
+				}
+			}
+		}
+	}
+	return l
+}
+
+// eachCritical is the layout in which each critical problem is named, as far as there is room beside what the first
+// one says, and the first one has its next step.
+func (s Summary) eachCritical(w *Page, l layout) layout {
+	l.full, l.brief, l.listed, l.impactFirst = 0, 1, min(s.critical(), w.height()), true
+	over := func(reserved int) int {
+		counts := min(len(s.Problems)-l.listed, 1)
+		return s.rest(w, l) + s.linesOf(w, 0, 1, l.listed) + counts + reserved - w.height()
+	}
+	if over(0) > 0 { // not all of them are named in any case
+		says := rows(w, func(w *Page) { s.Problems[0].printImpact(w, w.mostLines()) })
+		for l.listed > 1 && over(says) > 0 {
+			l.listed--
+		}
+	}
+	l.spare = max(-over(0), 0)
+	return l
 }
 
 // rest is how many lines it takes to print what is no problem.
@@ -25,7 +117,19 @@ func (s Summary) rest(w *Page, l layout) int {
 	if len(l.unknown) > 0 {
 		n += rows(w, l.next.printNext)
 	}
-	return n
+	return n + rows(w, s.printFurther)
+}
+
+// printFurther writes what looks further; the command is whole.
+func (s Summary) printFurther(w *Page) {
+	if s.Next == "" {
+		return
+	}
+	line := label("next") + Clean(s.Next)
+	if about := "  (" + s.NextAbout + ")"; columnsIn(line+about) <= w.columns {
+		line += about
+	}
+	Printf(w, "%s\n", line)
 }
 
 // layout fits the summary to one screen, with so many lines for what is unknown.
@@ -214,4 +318,32 @@ func (p Problem) printTexts(w *Page, t texts) {
 	if t.then > 0 {
 		p.printThen(w)
 	}
+}
+
+// titled is the title with as many names as so many lines hold, one at least.
+func (p Problem) titled(w *Page, lines int) string {
+	title := Clean(OneLine(p.Title))
+	if len(p.Names) == 0 {
+		return title
+	}
+	room, line, first := p.room(w, lines), w.columns-labelColumns, columnsIn(p.Names[0])
+	if more := len(p.Names) - 1; more > 0 {
+		first += len(fmt.Sprintf(" +%d", more))
+	}
+	if left := room - columnsIn(title) - len(": "); lines == 1 && room > 0 && left < min(first, leastFlexible) { // a name stays
+		title = shortened(title, max(room-len(": ")-min(first, room/2), 1))
+	}
+	names := min(room-columnsIn(title)-len(": "), line)
+	if lines > 1 {
+		names = max(names, min(first, line))
+	}
+	return title + ": " + NamesThatFit(p.Names, names)
+}
+
+// titleLines is how many lines the whole title takes.
+func (p Problem) titleLines(w *Page) int {
+	if p.fitsOnALine(w) {
+		return 1
+	}
+	return rows(w, func(w *Page) { p.print(w, false, w.mostLines()) })
 }

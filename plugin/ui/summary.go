@@ -2,7 +2,6 @@ package ui
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
@@ -37,6 +36,8 @@ type Summary struct {
 	UnknownNext assess.Remediation
 	Pass        []string // what is well
 	Tail        []string
+	Next        string // the command that looks further, where nothing is wrong; empty: none
+	NextAbout   string // what it looks at
 }
 
 // Problem is one problem of a summary.
@@ -48,6 +49,7 @@ type Problem struct {
 	Also       []string // all that the title and what it counts are about
 	Reason     string   // empty: the title is the reason
 	Clients    []string // who refuses a server
+	Cause      string   // how it came about; it goes before another problem's next step does
 	Now        string   // what of it is so already
 	Impact     string
 	Next       assess.Remediation
@@ -74,28 +76,14 @@ func ProblemOf(p cause.Problem) Problem {
 // Print writes the summary. The first problems are told in full as long as everything fits on
 // one screen; the first one is never without its next step.
 func (s Summary) Print(w *Page) {
-	l := s.layout(w, maxUnknown)
+	s, l := s.withCauses(w)
 	for most := manyLines; w.columns >= usualColumns && most > w.mostLines(); most-- { // no text is cut where lines are free
 		longer := s.layout(&Page{columns: w.columns, lines: w.lines, most: most}, maxUnknown)
 		if longer.full > 0 && longer.full == l.full && longer.brief == l.brief && longer.listed == l.listed && longer.whole == l.whole && longer.reasons == l.reasons {
 			l, w.most = longer, most
 		}
 	}
-	if narrow := w.columns < usualColumns; len(s.Problems) > 0 && l.full == 0 && (narrow || l.brief == 0) {
-		if l = s.layout(w, 1); l.full == 0 && (narrow || l.brief == 0) {
-			l.brief, l.listed, l.spare = 1, len(s.Problems), 0
-			if narrow { // its impact may be what not to do
-				l.full, l.brief = 1, 0
-			}
-			over := func(listed int) int { return s.rest(w, l) + s.linesOf(w, l.full, 1, listed) - w.height() }
-			for w.most = w.mostLines(); w.most > maxLines && over(1) > 0; w.most-- {
-			}
-			if n := over(l.listed); n > 0 {
-				l.listed = max(l.listed-n-1, 1)
-			}
-		}
-	}
-	s.printIn(w, l)
+	s.printIn(w, s.narrowed(w, l))
 }
 
 // printIn writes what a layout says.
@@ -111,21 +99,23 @@ func (s Summary) printIn(w *Page, l layout) {
 			return
 		}
 		lines := 1
-		if most := short.mostLines(); l.spare >= most-1 && !p.fitsOnALine(w) {
-			lines, l.spare = most, l.spare-most+1
+		if more := p.titleLines(short) - 1; more > 0 && l.spare >= more {
+			lines, l.spare = short.mostLines(), l.spare-more
 		}
 		b := short.draft()
 		p.print(b, false, lines)
 		w.WriteString(b.String())
 	}
 	forTitles := 0
-	for _, p := range slices.Concat(s.Problems[min(l.full, l.listed):l.listed], l.unknown[l.whole:]) {
-		if !l.reasons && !p.fitsOnALine(w) {
-			forTitles += short.mostLines() - 1
-		}
+	for _, p := range s.Problems[min(l.full, l.listed):l.listed] { // what fails goes before the rest of what is unknown
+		forTitles += p.titleLines(short) - 1
 	}
 	brief := s.Problems[min(l.full, l.listed):min(l.full+l.brief, l.listed)]
-	texts := textsOf(w, brief, l.spare-forTitles)
+	free := l.spare - forTitles
+	if l.impactFirst {
+		free = l.spare
+	}
+	texts := textsOf(w, brief, free)
 	for _, t := range texts {
 		l.spare -= t.lines()
 	}
@@ -164,6 +154,7 @@ func (s Summary) printIn(w *Page, l layout) {
 	for _, line := range s.Tail {
 		Printf(w, "%s\n", shortened(line, w.columns))
 	}
+	s.printFurther(w)
 }
 
 // byWord counts problems: " (2 critical, 1 warning)", or ", all critical".
@@ -226,6 +217,7 @@ func (p Problem) print(w *Page, full bool, lines int) {
 	if len(p.Also) > 0 {
 		Printf(w, "%s%s\n", label("in"), NamesThatFit(p.Also, w.columns-labelColumns))
 	}
+	printLabelled(w, "cause", p.Cause, 1)
 	p.printNow(w, w.mostLines())
 	p.printImpact(w, w.mostLines())
 	p.printNext(w)
@@ -272,15 +264,6 @@ func (p Problem) printThen(w *Page) {
 	if run := Clean(p.Next.ThenRun); run != "" && !strings.Contains(p.Next.ThenRun, "\n") {
 		Printf(w, "%s%s\n", label(""), run)
 	}
-}
-
-// titled is the title with as many names as so many lines hold.
-func (p Problem) titled(w *Page, lines int) string {
-	title := Clean(OneLine(p.Title))
-	if len(p.Names) > 0 {
-		title += ": " + NamesThatFit(p.Names, min(p.room(w, lines)-columnsIn(title)-2, w.columns-labelColumns))
-	}
-	return title
 }
 
 // room is how many columns so many lines have for the title: words leave the end of all but the
@@ -337,7 +320,11 @@ func withoutMiddle(line string, columns int) string {
 			longest = word
 		}
 	}
-	if left := columnsIn(longest) - over; left >= leastColumns/2 {
+	left := columnsIn(longest) - over
+	if columns < usualColumns { // what is said of it has a few columns, too
+		left = max(left, 2*leastFlexible)
+	}
+	if left >= leastColumns/2 && left < columnsIn(longest) {
 		line = strings.Replace(line, longest, Middle(longest, left), 1)
 	}
 	return line

@@ -306,3 +306,74 @@ func TestACriticalKeepsItsNextStep(t *testing.T) {
 		}
 	}
 }
+
+// TestEachCriticalProblemIsNamedOnANarrowScreen, of ten problems; the first one has its next step.
+func TestEachCriticalProblemIsNamedOnANarrowScreen(t *testing.T) {
+	t.Parallel()
+	for _, columns := range []int{40, 60} {
+		for critical := 1; critical <= 8; critical++ {
+			s := Summary{Head: []string{"api.example.com:6443  OpenShift 4.18.3", "as of 2026-01-01 00:00Z"}, Tally: "10 problems", Tail: []string{"one", "two"}}
+			for i := range 10 {
+				p := Problem{
+					Mark: "✗", Word: "CRITICAL", Title: "kubelets have no certificate by which they join", Names: []string{fmt.Sprintf("node-%d", i), "worker-2"},
+					Now: "still up: all of them, until tomorrow at the latest", Impact: "restart no kubelet and no node before the repair", Next: assess.FixedCommand("oc certrot fix-api-int --dry-run=client"),
+				}
+				if i >= critical {
+					p.Mark, p.Word = "!", "WARNING"
+				}
+				s.Problems = append(s.Problems, p)
+			}
+			w := page(columns)
+			s.Print(w)
+			for i := range critical {
+				if !strings.Contains(w.String(), fmt.Sprintf("node-%d", i)) {
+					t.Errorf("%d columns, %d critical: node-%d is not on the screen\n%s", columns, critical, i, w)
+				}
+			}
+			if n := rows(w, func(p *Page) { Printf(p, "%s", w.String()) }); n > summaryLines || !strings.Contains(w.String(), "next      oc certrot fix-api-int --dry-run=client\n") {
+				t.Errorf("%d columns, %d critical: %d lines, or no next step\n%s", columns, critical, n, w)
+			}
+		}
+	}
+}
+
+// TestACauseCostsNoNextStep: how a problem came about stands where each critical problem keeps its next step.
+func TestACauseCostsNoNextStep(t *testing.T) {
+	t.Parallel()
+	const cause = "the CA was replaced 9d ago"
+	for problems := 1; problems <= 10; problems++ {
+		for critical := 1; critical <= problems; critical++ {
+			screen := func(because string) string {
+				s := Summary{Head: []string{"api.example.com:6443  OpenShift 4.18.3", "as of 2026-01-01 00:00Z"}, Tally: "problems", Tail: []string{"one", "two"}}
+				for i := range problems {
+					p := Problem{
+						Mark: "✗", Word: "CRITICAL", Title: "kubelets do not trust api-int", Cause: because, Impact: "a node that restarts becomes NotReady",
+						Next: assess.FixedCommand(fmt.Sprintf("oc certrot fix-api-int --nodes node-%d", i)),
+					}
+					if because = ""; i >= critical {
+						p.Mark, p.Word = "!", "WARNING"
+					}
+					s.Problems = append(s.Problems, p)
+				}
+				w := page(80)
+				s.Print(w)
+				if n := strings.Count(w.String(), "\n"); n > summaryLines {
+					t.Errorf("%d problems, %d critical: %d lines\n%s", problems, critical, n, w)
+				}
+				return w.String()
+			}
+			with, without := screen(cause), screen("")
+			for i := range critical {
+				if next := fmt.Sprintf("next      oc certrot fix-api-int --nodes node-%d\n", i); strings.Contains(without, next) && !strings.Contains(with, next) {
+					t.Errorf("%d problems, %d critical: without %s\n%s", problems, critical, next, with)
+				}
+			}
+			if !strings.Contains(with, "  impact ") && strings.Contains(without, "  impact ") {
+				t.Errorf("%d problems, %d critical: no impact\n%s", problems, critical, with)
+			}
+			if !strings.Contains(with, "  cause     "+cause+"\n") && (critical <= 5 || problems < 5) {
+				t.Errorf("%d problems, %d critical: without the cause\n%s", problems, critical, with)
+			}
+		}
+	}
+}

@@ -41,7 +41,16 @@ func (p HumanPrinter) expiresSoon(w io.Writer, inv *report.Inventory) {
 		Printf(w, "\nExpires within %s: nothing\n", within)
 		return
 	}
-	Printf(w, "\nExpires within %s: %s\n", within, Count(len(soon), "certificate"))
+	automatic, verb, overdue := 0, "rotate", foundBy(inv, "rotation-overdue")
+	for _, c := range soon {
+		if p.rotates(c, inv.Now) && !overdue[c.Fingerprint] {
+			automatic++
+		}
+	}
+	if automatic == 1 {
+		verb = "rotates"
+	}
+	Printf(w, "\nExpires within %s: %s, %d %s automatically\n", within, Count(len(soon), "certificate"), automatic, verb)
 	rest := 0
 	if !p.wide && len(soon) > maxExpiring+1 {
 		soon, rest = soon[:maxExpiring], len(soon)-maxExpiring
@@ -219,6 +228,7 @@ func ProblemIn(inv *report.Inventory, problem cause.Problem) Problem {
 			}
 		}
 	}
+	told.Cause = inv.Because(problem)
 	told.Now = nowIn(problem, inv, inNames)
 	return told
 }
@@ -228,4 +238,23 @@ func allSilent(names []string, nodes []report.Node) bool {
 	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool {
 		return !slices.ContainsFunc(nodes, func(n report.Node) bool { return n.Name == name && n.Alive == catalog.No.String() })
 	})
+}
+
+// dueBy is when a certificate is renewed at the latest: when it expires, where no rule is known.
+func dueBy(c *report.Cert) time.Time {
+	if c.Renewal.Due.IsZero() {
+		return c.NotAfter
+	}
+	return c.Renewal.Due
+}
+
+// firstWithCount is the first name, when it expires, and how many more there are.
+func firstWithCount(names, ages []string) string {
+	switch len(names) {
+	case 0:
+		return ""
+	case 1:
+		return names[0] + ages[0]
+	}
+	return fmt.Sprintf("%s%s +%d", names[0], ages[0], len(names)-1)
 }

@@ -51,6 +51,9 @@ func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Sev
 			s.Pass[0] += " in what was read"
 		}
 	}
+	if ofCluster := inv.Cluster.Version != "" || inv.Cluster.Kubernetes != "" || len(inv.Nodes) > 0; len(listed) == 0 && ofCluster {
+		s.Next, s.NextAbout = p.Hints.Next("{} verify")+p.Hints.From(), "whether clients trust these certificates"
+	}
 	if !p.all {
 		s.Tail = append(p.expiryLines(w, inv), p.moreLine(w, len(s.Problems) > 0))
 	}
@@ -275,11 +278,14 @@ func UnknownOf(gaps []report.Gap) []Problem {
 func (p HumanPrinter) expiryLines(w *Page, inv *report.Inventory) []string {
 	soon := p.soon(inv)
 	within := "Next " + duration.HumanDuration(p.Within) + ": "
-	automatic, overdue := 0, foundBy(inv, "rotation-overdue")
+	automatic, last, overdue := 0, time.Time{}, foundBy(inv, "rotation-overdue")
 	rotates := func(c *report.Cert) bool { return !overdue[c.Fingerprint] && p.rotates(c, inv.Now) }
 	for i := range inv.Certificates {
-		if rotates(&inv.Certificates[i]) {
+		if c := &inv.Certificates[i]; rotates(c) {
 			automatic++
+			if due := dueBy(c); due.After(last) {
+				last = due
+			}
 		}
 	}
 	if len(soon) == 0 && automatic == 0 {
@@ -296,15 +302,22 @@ func (p HumanPrinter) expiryLines(w *Page, inv *report.Inventory) []string {
 		names = append(names, placeName(firstOfPlatform(c.Locations())))
 		ages = append(ages, " "+duration.HumanDuration(c.NotAfter.Sub(inv.Now)))
 	}
-	line, expire := fmt.Sprintf("%s%d rotate automatically", within, automatic), fmt.Sprintf("; %d expire: ", len(names))
+	line := fmt.Sprintf("%s%d rotate automatically", within, automatic)
 	if automatic == 1 {
 		line = within + "1 rotates automatically"
 	}
-	if len(names) == 0 {
-		return []string{line}
+	expire := ""
+	if len(names) > 0 {
+		expire = fmt.Sprintf("; %d expire: ", len(names))
 	}
 	if len(names) == 1 {
 		expire = "; 1 expires: "
+	}
+	if by := " by " + last.UTC().Format(time.DateOnly); automatic > 0 && columnsIn(line+by+expire+firstWithCount(names, ages)) <= w.columns {
+		line += by
+	}
+	if len(names) == 0 {
+		return []string{line}
 	}
 	line += expire
 	room := w.columns - columnsIn(line)
@@ -320,11 +333,7 @@ func (p HumanPrinter) expiryLines(w *Page, inv *report.Inventory) []string {
 
 // rotates reports whether a certificate is renewed automatically within the threshold, before or when it expires.
 func (p HumanPrinter) rotates(c *report.Cert, now time.Time) bool {
-	due := c.Renewal.Due
-	if due.IsZero() {
-		due = c.NotAfter
-	}
-	return c.Renewal.Automatic() && !c.NotAfter.Before(now) && due.Sub(now) <= p.Within && c.Locations()[0].Kind != catalog.Request
+	return c.Renewal.Automatic() && !c.NotAfter.Before(now) && dueBy(c).Sub(now) <= p.Within && c.Locations()[0].Kind != catalog.Request
 }
 
 // foundBy are the certificates that findings of a check are about.

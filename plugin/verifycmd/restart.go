@@ -82,14 +82,6 @@ func restartDocument(format string) func(io.Writer, *report.RestartReport) error
 	return func(w io.Writer, r *report.RestartReport) error { return ui.PrintDocument(w, format, r) }
 }
 
-// The questions of restart-safe that are not about one node, for people, and the
-// verdict on one.
-const (
-	askComesBack = "comes back after a restart now"
-	askNewNode   = "Would a node added now join?"
-	askAccess    = "Do you hold a certificate kubeconfig that survives an outage?"
-)
-
 // restartJUnit writes a test suite for each node: its questions and the verdict.
 func restartJUnit(w io.Writer, r *report.RestartReport) error {
 	var doc ui.JunitDocument
@@ -105,15 +97,15 @@ func restartJUnit(w io.Writer, r *report.RestartReport) error {
 	}
 	for _, n := range r.Nodes {
 		s := ui.JunitSuite{Name: n.Name}
-		add(&s, askComesBack, n.ComesBack, true)
+		add(&s, trust.ComesBackQuestion().Text, n.ComesBack, true)
 		for i, q := range trust.RestartQuestions() {
 			add(&s, q.Text, n.Answers[i], false)
 		}
 		doc.Suites = append(doc.Suites, s)
 	}
 	s := ui.JunitSuite{Name: "cluster"}
-	add(&s, askNewNode, r.NewNode, true)
-	add(&s, askAccess, r.Access, false)
+	add(&s, trust.NewNodeQuestion().Text, r.NewNode, true)
+	add(&s, trust.AccessQuestion().Text, r.Access, false)
 	doc.Suites = append(doc.Suites, s)
 	return doc.Write(w)
 }
@@ -162,7 +154,7 @@ func printRestartHuman(wide, noHeaders bool) func(io.Writer, *report.RestartRepo
 		for _, q := range []struct {
 			text string
 			a    trust.RestartAnswer
-		}{{askNewNode, r.NewNode}, {askAccess, r.Access}} {
+		}{{trust.NewNodeQuestion().Text, r.NewNode}, {trust.AccessQuestion().Text, r.Access}} {
 			ui.Printf(w, "%s %s  %s\n", restartMark(q.a), q.text, answerWord(q.a))
 			ui.Assessment(w, "    ", q.a.Assessment, nil)
 		}
@@ -207,7 +199,10 @@ const leastName = 12
 func restartRows(r *report.RestartReport, columns int) [][]string {
 	questions := trust.RestartQuestions()
 	head := []string{""}
-	wide := 42
+	wide := 0
+	for _, q := range questions {
+		wide = max(wide, len(q.Text))
+	}
 	for _, n := range r.Nodes {
 		head = append(head, n.Name)
 		wide += 2 + len(n.Name)
@@ -224,13 +219,13 @@ func restartRows(r *report.RestartReport, columns int) [][]string {
 			}
 			rows = append(rows, row)
 		}
-		verdict := []string{"it " + askComesBack}
+		verdict := []string{trust.ComesBackQuestion().Text}
 		for _, n := range r.Nodes {
 			verdict = append(verdict, restartMark(n.ComesBack)+" "+answerWord(n.ComesBack))
 		}
 		return append(rows, verdict)
 	}
-	head = []string{"NODE", "BACK"}
+	head = []string{"NODE", trust.ComesBackQuestion().Short}
 	for _, q := range questions {
 		head = append(head, q.Short)
 	}
@@ -285,7 +280,7 @@ func restartDetails(w io.Writer, same []trust.RestartNode, wide bool) {
 	b := &strings.Builder{}
 	said := []string{n.ComesBack.Reason}
 	if n.ComesBack.Status != assess.Pass || n.ComesBack.NotNeeded {
-		ui.Printf(b, "  %s it %s: %s\n", restartMark(n.ComesBack), askComesBack, answerWord(n.ComesBack))
+		ui.Printf(b, "  %s %s: %s\n", restartMark(n.ComesBack), trust.ComesBackQuestion().Text, answerWord(n.ComesBack))
 		n.ComesBack.Remediation = forAll(n.ComesBack.Remediation)
 		ui.Assessment(b, "      ", n.ComesBack.Assessment, nil)
 	}

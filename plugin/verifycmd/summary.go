@@ -16,7 +16,8 @@ import (
 // humanPrinter prints a report for people.
 type humanPrinter struct {
 	hints         inspect.Hints
-	details, wide bool // details: each line; wide: all of their places
+	details, wide bool                       // details: each line; wide: all of their places
+	because       func(cause.Problem) string // how a problem came about; empty: that is unknown
 }
 
 func (p humanPrinter) print(out io.Writer, r *report.Verification) error {
@@ -32,6 +33,7 @@ func (p humanPrinter) print(out io.Writer, r *report.Verification) error {
 
 // summary writes the first screen: what fails, what is unknown, and how many claims pass.
 func (p humanPrinter) summary(w *ui.Page, r *report.Verification) {
+	p.because = r.Because
 	claims := map[assess.Status][]report.VerificationClaim{}
 	for _, c := range r.Claims {
 		claims[c.Status] = append(claims[c.Status], c)
@@ -58,31 +60,15 @@ func (p humanPrinter) summary(w *ui.Page, r *report.Verification) {
 	s.Print(w)
 }
 
-// fold makes problems of claims of one status.
-func (p humanPrinter) fold(claims []report.VerificationClaim) []cause.Problem {
-	findings := make([]cause.Finding, len(claims))
-	for i, c := range claims {
-		findings[i] = cause.Finding{Assessment: c.Assessment, Node: c.Node, Expired: c.Expired(), Claim: c.Claim}
-		findings[i].Remediation = ClaimGroup{c}.remediation()
-		if c.Node == "" {
-			findings[i].At = c.Trust
-		}
-		if c.Missing != nil {
-			findings[i].MissingCA = c.Missing.SHA256.String()
-		}
-	}
-	return cause.Fold(p.hints, findings)
-}
-
 // problems are those of claims of one status.
 func (p humanPrinter) problems(claims []report.VerificationClaim) []ui.Problem {
 	var out []ui.Problem
-	for _, found := range p.fold(claims) {
+	for _, found := range report.FoldClaims(p.hints, claims) {
 		c := claims[found.Findings[0]]
 		problem := ui.ProblemOf(found)
 		problem.Mark, problem.Word = ui.StatusMark(c.Status), strings.ToUpper(c.Status.String())
 		if found.Named {
-			problem.Clients = verifiers(claims, found.Findings)
+			problem.Clients, problem.Cause = verifiers(claims, found.Findings), p.because(found)
 			if n := checksOf(claims, found.Findings); n > 1 {
 				problem.More = fmt.Sprintf(" (%d checks)", n)
 			}

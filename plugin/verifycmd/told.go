@@ -12,7 +12,7 @@ import (
 
 // ToldOf are all that the first screen tells, each claim that does not pass among them.
 func ToldOf(hints inspect.Hints, r *report.Verification) []ui.ToldClaims {
-	p := humanPrinter{hints: hints}
+	p := humanPrinter{hints: hints, because: r.Because}
 	var out []ui.ToldClaims
 	for _, status := range []assess.Status{assess.Fail, assess.Warn, assess.Unknown} {
 		var claims []report.VerificationClaim
@@ -23,7 +23,7 @@ func ToldOf(hints inspect.Hints, r *report.Verification) []ui.ToldClaims {
 		}
 		problems := p.problems(claims)
 		from := len(out)
-		for i, found := range p.fold(claims) {
+		for i, found := range report.FoldClaims(hints, claims) {
 			told := ui.ToldClaims{Problem: problems[i]}
 			for _, n := range found.Findings {
 				told.Claims = append(told.Claims, claims[n])

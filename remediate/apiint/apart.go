@@ -34,23 +34,32 @@ func (a Repair) busy() map[string]*remediate.Refusal {
 	return out
 }
 
-// clocksApart leaves workers of a plan for all nodes out whose clock is wrong or was not read, and reports whether
-// there are more than before: root on a worker sets its clock. Preflight asks about control plane nodes.
+// clocksApart leaves workers of a plan for all nodes out that are changed and whose clock is wrong or was not read, and
+// reports whether there are more than before: root on a worker sets its clock. Preflight asks about control plane nodes.
 func (a Repair) clocksApart(p *remediate.Plan) (more bool) {
 	if p.Empty() || slices.Contains(a.Order.Accept, preflight.Clocks) {
 		return false
 	}
 	for _, planned := range p.Nodes() {
 		n, ok := p.Basis.Node(planned.Name)
-		if !ok || n.Role != catalog.RoleWorker || a.apart[n.Name] != nil {
+		if !ok || !planned.Changes() || n.Role != catalog.RoleWorker || a.apart[n.Name] != nil {
 			continue
 		}
-		if clock := preflight.ClockOf(p.Basis, n.Name); clock.Passed != catalog.Yes {
-			a.apart[n.Name] = &remediate.Refusal{Name: preflight.Clocks, Node: n.Name, Reason: clock.Reason, Next: clock.Next}
+		if r := clockApart(p.Basis, n.Name); r != nil {
+			a.apart[n.Name] = r
 			more = true
 		}
 	}
 	return more
+}
+
+// clockApart refuses a node whose clock is wrong or was not read; nil: it is right.
+func clockApart(snapshot inspect.Snapshot, node string) *remediate.Refusal {
+	clock := preflight.ClockOf(snapshot, node)
+	if clock.Passed == catalog.Yes {
+		return nil
+	}
+	return &remediate.Refusal{Name: preflight.Clocks, Node: node, Reason: clock.Reason, Next: clock.Next}
 }
 
 // setApart leaves workers out with whose files a plan for all nodes would bring a new problem, and reports

@@ -128,7 +128,14 @@ func TestAWorkersClockStopsNoOther(t *testing.T) {
 			t.Errorf("%s: planned %q, clocks pass: %t, left out %+v", c.node, planned, passes, p.Unknown)
 		}
 	}
-	// Where nothing is done, no clock matters.
+	// Where nothing is done, no clock matters: not of one worker,
+	one := remediatetest.NewCluster("master-0 worker-0 worker-1")
+	one.Right("worker-1")
+	setClock(one, "worker-1", off)
+	if p, err := wholeOf(one).Plan("run-1", one.Snapshot, remediatetest.TestNow); err != nil || p.Empty() || len(p.Unknown) > 0 {
+		t.Errorf("nothing to do on worker-1: left out %+v, %v", p.Unknown, err)
+	}
+	// and not of all.
 	f := remediatetest.NewCluster("master-0 worker-1")
 	f.Right("master-0")
 	f.Right("worker-1")

@@ -177,7 +177,8 @@ func TestScriptsOfKubeadmsNodes(t *testing.T) {
 	f.Cluster.Versions = catalog.Versions{} // no API server that says what it is
 	fix := fixOf(f)
 	fix.Nodes = []string{"worker-0", "worker-1"}
-	scripts, notes, err := fix.Scripts("run-1", f.Snapshot, remediatetest.TestNow)
+	set, err := fix.Scripts("run-1", f.Snapshot, remediatetest.TestNow, false)
+	scripts, notes := set.Scripts, set.Notes
 	if err != nil || len(scripts) != 2 {
 		t.Fatalf("%v, %d scripts", err, len(scripts))
 	}

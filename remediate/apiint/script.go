@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	_ "embed" // the script for a person on a node
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
 //go:embed script.sh
@@ -39,18 +42,27 @@ type Script struct {
 // Name is the script's file name, such as "fix-api-int-worker-1.sh".
 func (s Script) Name() string { return "fix-api-int-" + s.Node + ".sh" }
 
-// Scripts makes a script for each node, and says what people are to know of them. A
+// ScriptSet are the scripts of nodes.
+type ScriptSet struct {
+	Scripts []Script
+	Notes   remediate.Notes // what people are to know of them
+	// LeftOut are workers without a script, and why: where the set is for all nodes.
+	LeftOut []*remediate.Refusal
+}
+
+// Scripts makes a script for each node. A
 // node that was read is held against everything that Plan checks; of others only
 // the script itself can, on the node. The error is a *Refusal where it must not be
-// done.
-func (a Repair) Scripts(run string, snapshot inspect.Snapshot, now time.Time) (scripts []Script, notes remediate.Notes, err error) {
+// done. whole: Nodes are all that there are, so that a worker stops no other node.
+func (a Repair) Scripts(run string, snapshot inspect.Snapshot, now time.Time, whole bool) (set ScriptSet, err error) {
 	if err := a.supported(snapshot.Cluster); err != nil {
-		return nil, nil, err
+		return set, err
 	}
 	ca, err := a.certificates(snapshot.Cluster.Versions, now)
 	if err != nil {
-		return nil, nil, err
+		return set, err
 	}
+	a.trusted = ca
 	d := remediate.NewDraft(run, snapshot, now)
 	a.owner(d)
 	if plain := pki.EncodePEM(ca); !a.Published && !bytes.Equal(dense(a.CA), dense(plain)) {
@@ -58,46 +70,83 @@ func (a Repair) Scripts(run string, snapshot inspect.Snapshot, now time.Time) (s
 		d.Note("%s holds more than certificates in plain PEM; only those are written.", a.CASource)
 	}
 	if err := a.embeddable(snapshot.Hints); err != nil {
-		return nil, nil, err
+		return set, err
 	}
 	for _, name := range a.Nodes {
 		if !nodeNamed(name) {
-			return nil, nil, fmt.Errorf("node %q: a node's name has lower-case letters, digits, - and . only", name)
+			return set, fmt.Errorf("node %q: a node's name has lower-case letters, digits, - and . only", name)
 		}
-		n, ok := snapshot.Node(name)
-		setup := unreadSetup(snapshot)
-		if ok && n.Via != "" {
-			setup = inspect.KubeletSetupOf(snapshot, n)
+		s, notes, err := a.script(run, snapshot, now, name)
+		if r := a.scriptApart(d, s, err); whole && r != nil {
+			set.LeftOut = append(set.LeftOut, r)
+			continue
 		}
-		files := setup.Kubeconfigs()
-		s := Script{Node: name, Run: run, Setup: setup, SHA256: make([]pki.Fingerprint, len(files)), CA: a.CA, From: a.CASource, Created: now}
-		of := remediate.NewDraft(run, snapshot, now)
-		a.owner(of)
-		if !ok || n.Via == "" {
-			of.Note("%s was not read (%s): its script is for kubeconfigs where %s has them, %s, whatever they hold.", name, remediate.UnreadNode(snapshot, name).Reason, setup.Name, strings.Join(files, " and "))
-		} else {
-			one := a
-			// A script asks no API, approves nothing, and does not look at the other nodes.
-			one.Nodes, one.API, one.ApproveCSRs, one.scripted = []string{name}, true, false, true
-			p, err := one.Plan(run, snapshot, now)
-			if err != nil {
-				return nil, nil, err
-			}
-			of.Plan.Notes = p.Notes
-			if s.Idle = p.Empty(); s.Idle {
-				of.Note("%s needs nothing now: its script says so.", name)
-			}
-			for i, path := range files {
-				if f := n.File(path); f != nil {
-					s.SHA256[i] = f.SHA256
-				}
-			}
+		if err != nil {
+			return ScriptSet{}, err
 		}
-		d.Plan.Notes.Add(of.Plan.Notes...)
-		s.Notes = of.Plan.Notes.Texts()
-		scripts = append(scripts, s)
+		d.Plan.Notes.Add(notes...)
+		set.Scripts = append(set.Scripts, s)
 	}
-	return scripts, d.Plan.Notes, nil
+	set.Notes = d.Plan.Notes
+	return set, nil
+}
+
+// script makes the script of a node, and says what people are to know of it. After an error it has but its name.
+func (a Repair) script(run string, snapshot inspect.Snapshot, now time.Time, name string) (Script, remediate.Notes, error) {
+	n, ok := snapshot.Node(name)
+	setup := unreadSetup(snapshot)
+	if ok && n.Via != "" {
+		setup = inspect.KubeletSetupOf(snapshot, n)
+	}
+	files := setup.Kubeconfigs()
+	s := Script{Node: name, Run: run, Setup: setup, SHA256: make([]pki.Fingerprint, len(files)), CA: a.CA, From: a.CASource, Created: now}
+	of := remediate.NewDraft(run, snapshot, now)
+	a.owner(of)
+	if !ok || n.Via == "" {
+		of.Note("%s was not read (%s): its script is for kubeconfigs where %s has them, %s, whatever they hold.", name, remediate.UnreadNode(snapshot, name).Reason, setup.Name, strings.Join(files, " and "))
+	} else {
+		one := a
+		// A script asks no API, approves nothing, and does not look at the other nodes.
+		one.Nodes, one.API, one.ApproveCSRs, one.scripted = []string{name}, true, false, true
+		p, err := one.Plan(run, snapshot, now)
+		if err != nil {
+			return Script{Node: name}, nil, err
+		}
+		of.Plan.Notes = p.Notes
+		if s.Idle = p.Empty(); s.Idle {
+			of.Note("%s needs nothing now: its script says so.", name)
+		}
+		for i, path := range files {
+			if f := n.File(path); f != nil {
+				s.SHA256[i] = f.SHA256
+			}
+		}
+	}
+	s.Notes = of.Plan.Notes.Texts()
+	return s, of.Plan.Notes, nil
+}
+
+// scriptApart is why a worker has no script in a set for all nodes: what the plan refuses of it alone, its own
+// word, or its clock. nil: it has one, or what is wrong stops all.
+func (a Repair) scriptApart(d *remediate.Draft, s Script, err error) *remediate.Refusal {
+	n, ok := d.Snapshot.Node(s.Node)
+	if !ok || n.Role != catalog.RoleWorker {
+		return nil
+	}
+	var r *remediate.Refusal
+	switch {
+	case errors.As(err, &r) && r.Node == s.Node && (r.Name != verifiesServed || a.presentedApart(d, s.Node)):
+		return r
+	case err != nil || s.Idle:
+		return nil
+	}
+	if i := slices.IndexFunc(a.Busy, func(r *remediate.Refusal) bool { return r.Node == s.Node }); i >= 0 {
+		return a.Busy[i]
+	}
+	if n.Via == "" || slices.Contains(a.Order.Accept, preflight.Clocks) {
+		return nil // the script judges by that clock
+	}
+	return clockApart(d.Plan.Basis, s.Node)
 }
 
 // unreadSetup is how the kubelet of a node that was not read is set up, as far as the

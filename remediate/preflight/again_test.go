@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,7 +66,7 @@ func TestAskedAgain(t *testing.T) {
 			}
 			return m
 		}
-		err := c.again.ask(t.Context(), env, []string{"master-1"})
+		left, err := c.again.ask(t.Context(), env, []string{"master-1"})
 		var r *remediate.Refusal
 		switch {
 		case c.stopped == "" && err != nil:
@@ -73,8 +74,63 @@ func TestAskedAgain(t *testing.T) {
 		case c.stopped != "" && (!errors.As(err, &r) || r.Name != c.stopped || !r.Risk || r.Next == ""):
 			t.Errorf("%s: %v", c.name, err)
 		}
+		if len(left) > 0 {
+			t.Errorf("%s: left out %+v", c.name, left)
+		}
 		if now.Sub(remediatetest.TestNow) != c.waits || len(said) != min(1, int(c.waits)) {
 			t.Errorf("%s: waited %s, said %q", c.name, now.Sub(remediatetest.TestNow), said)
+		}
+	}
+}
+
+// TestAWorkersOwnWordIsNotWaitedFor: it leaves that worker out, where nothing else stops all, and it is asked about.
+func TestAWorkersOwnWordIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	all := func(changes ...func(*inspect.ControlPlaneStatus)) func(*inspect.ControlPlaneStatus) {
+		return func(m *inspect.ControlPlaneStatus) {
+			for _, c := range changes {
+				c(m)
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		says    func(*inspect.ControlPlaneStatus)
+		again   *RecheckGate
+		left    string
+		stopped string
+		waits   time.Duration
+	}{
+		"nothing":                         {func(*inspect.ControlPlaneStatus) {}, &RecheckGate{}, "", "", 0},
+		"a worker":                        {worksOn("worker-0"), &RecheckGate{}, "worker-0", "", 0},
+		"a worker, which was accepted":    {worksOn("worker-0"), &RecheckGate{Accept: []string{PoolsSettled}}, "", "", 0},
+		"a worker, and it is not asked":   {worksOn("worker-0"), &RecheckGate{Only: []string{StaticPodsSettled}}, "", "", 0},
+		"a control plane node, too":       {all(worksOn("worker-0"), worksOn("master-0")), &RecheckGate{}, "", PoolsSettled, action.RolloutTime},
+		"an upgrade, too":                 {all(worksOn("worker-0"), remediatetest.BegunUpgrade), &RecheckGate{}, "", upgradeRunning, 0},
+		"a worker of a pool that says so": {all(worksOn("worker-0"), func(m *inspect.ControlPlaneStatus) { m.Pools[0].Desired = "rendered-2" }), &RecheckGate{}, "", PoolsSettled, action.RolloutTime},
+	} {
+		now := remediatetest.TestNow
+		env := &remediate.Env{Now: func() time.Time { return now }, Sleep: func(_ context.Context, d time.Duration) error {
+			now = now.Add(d)
+			return nil
+		}}
+		c.again.ControlPlane = func(context.Context) *inspect.ControlPlaneStatus {
+			m := remediatetest.Settled()
+			c.says(m)
+			return m
+		}
+		left, err := c.again.ask(t.Context(), env, []string{"worker-0", "worker-1"})
+		var r *remediate.Refusal
+		if (err != nil) != (c.stopped != "") || errors.As(err, &r) && r.Name != c.stopped || now.Sub(remediatetest.TestNow) != c.waits {
+			t.Errorf("%s: after %s: %v", name, now.Sub(remediatetest.TestNow), err)
+		}
+		var names []string
+		for _, l := range left {
+			if names = append(names, l.Node); l.Name != PoolsSettled || l.Next == "" {
+				t.Errorf("%s: %+v", name, l)
+			}
+		}
+		if strings.Join(names, " ") != c.left {
+			t.Errorf("%s: left out %q", name, names)
 		}
 	}
 }

@@ -22,12 +22,12 @@ func TestAPauseThatSomebodyLifts(t *testing.T) {
 		return m
 	}}
 	env := &remediate.Env{Now: func() time.Time { return remediatetest.TestNow }}
-	if err := again.ask(t.Context(), env, []string{"worker-0"}); err != nil {
+	if _, err := again.ask(t.Context(), env, []string{"worker-0"}); err != nil {
 		t.Errorf("while it is paused: %v", err)
 	}
 	check.Paused = nil
 	var r *remediate.Refusal
-	if err := again.ask(t.Context(), env, []string{"worker-0"}); !errors.As(err, &r) || r.Name != remediationActive {
+	if _, err := again.ask(t.Context(), env, []string{"worker-0"}); !errors.As(err, &r) || r.Name != remediationActive {
 		t.Errorf("when it is not: %v", err)
 	}
 }

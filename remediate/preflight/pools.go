@@ -82,7 +82,7 @@ type BusyError struct{ Workers []*remediate.Refusal }
 func (e *BusyError) Error() string { return remediate.UnknownNodesError(e.Workers).Error() }
 
 // BusyWorkers are workers of the plan that say of themselves that they are being changed, while no pool
-// says so: a plan for all nodes leaves them out.
+// says so: a plan for all nodes leaves them out, and so does a run of any plan.
 func (p Preflight) BusyWorkers() (out []*remediate.Refusal) {
 	if _, unread := p.Unread(catalog.Pools, "nodes"); unread || !p.hasOperators() {
 		return nil

@@ -50,20 +50,21 @@ func settles(check string) (wait time.Duration, ok bool) {
 	return 0, false
 }
 
-// ask returns nil as soon as all of it holds, and a *Refusal where it does not for longer
-// than it may. nodes are those whose kubelets are to be restarted next.
-func (a *RecheckGate) ask(ctx context.Context, env *remediate.Env, nodes []string) error {
+// ask returns as soon as all of it holds, and a *Refusal where it does not for longer
+// than it may. nodes are those whose kubelets are to be restarted next. Those that are left out say
+// of themselves that they are being changed: nothing is waited for, since it is their own word.
+func (a *RecheckGate) ask(ctx context.Context, env *remediate.Env, nodes []string) (leftOut []*remediate.Refusal, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	begin, said := env.Now(), ""
 	for {
-		v, holds := a.verdict(ctx, env, nodes)
+		v, left, holds := a.verdict(ctx, env, nodes)
 		switch {
 		case ctx.Err() != nil: // what was read may be half of what there is
-			return context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		case holds:
 			a.last = env.Now()
-			return nil
+			return left, nil
 		}
 		wait, _ := settles(v.ID)
 		if v.Status == assess.Unknown {
@@ -77,37 +78,48 @@ func (a *RecheckGate) ask(ctx context.Context, env *remediate.Env, nodes []strin
 			if wait > 0 {
 				reason = fmt.Sprintf("not within %s: %s", wait, reason)
 			}
-			return &remediate.Refusal{Name: v.ID, Reason: reason, Next: v.Remediation.Text, Risk: v.Risk}
+			return nil, &remediate.Refusal{Name: v.ID, Reason: reason, Next: v.Remediation.Text, Risk: v.Risk}
 		}
 		if text := v.ID + ": " + v.Reason; text != said && a.Print != nil {
 			a.Print(fmt.Sprintf("waits, for %s at most: %s", wait, text))
 			said = text
 		}
 		if err := env.Sleep(ctx, askPause); err != nil {
-			return err
+			return nil, err
 		}
 	}
 }
 
-// verdict is the first one that stops; holds: there is none.
-func (a *RecheckGate) verdict(ctx context.Context, env *remediate.Env, nodes []string) (v Verdict, holds bool) {
+// asks reports whether a check is asked again.
+func (a *RecheckGate) asks(check string) bool {
+	_, asked := settles(check)
+	return asked && !slices.Contains(a.Accept, check) && (len(a.Only) == 0 || slices.Contains(a.Only, check))
+}
+
+// verdict is the first one that stops; holds: there is none, where the workers in leftOut are left out.
+func (a *RecheckGate) verdict(ctx context.Context, env *remediate.Env, nodes []string) (v Verdict, leftOut []*remediate.Refusal, holds bool) {
 	p := Preflight{Snapshot: a.Snapshot, ControlPlane: a.ControlPlane(ctx), Nodes: nodes, Planned: a.Planned, Now: env.Now()}
 	if !p.hasOperators() && a.StaticPods != nil {
 		p.StaticPods = a.StaticPods(ctx)
 	}
+	if a.asks(PoolsSettled) {
+		leftOut = p.BusyWorkers()
+		p.Nodes = slices.DeleteFunc(slices.Clone(nodes), func(name string) bool {
+			return slices.ContainsFunc(leftOut, func(r *remediate.Refusal) bool { return r.Node == name })
+		})
+	}
 	for _, v := range p.Check() {
-		_, asked := settles(v.ID)
-		if asked && v.Blocks() && !slices.Contains(a.Accept, v.ID) && (len(a.Only) == 0 || slices.Contains(a.Only, v.ID)) {
-			return v, false
+		if v.Blocks() && a.asks(v.ID) {
+			return v, nil, false
 		}
 	}
-	return v, true
+	return v, leftOut, true
 }
 
 var _ remediate.Gate = (*RecheckGate)(nil)
 
 // Wave asks before a wave in which kubelets are restarted.
-func (a *RecheckGate) Wave(ctx context.Context, env *remediate.Env, nodes []remediate.NodePlan) error {
+func (a *RecheckGate) Wave(ctx context.Context, env *remediate.Env, nodes []remediate.NodePlan) (leftOut []*remediate.Refusal, err error) {
 	var names []string
 	for _, n := range nodes {
 		if slices.ContainsFunc(n.Due(), func(s remediate.Step) bool { return remediate.RestartsKubelet(s.Action) }) {
@@ -115,20 +127,20 @@ func (a *RecheckGate) Wave(ctx context.Context, env *remediate.Env, nodes []reme
 		}
 	}
 	if len(names) == 0 {
-		return nil
+		return nil, nil
 	}
 	return a.ask(ctx, env, names)
 }
 
 // Node asks before each control plane node, and before other nodes where it is long ago.
-func (a *RecheckGate) Node(ctx context.Context, env *remediate.Env, p *remediate.Plan, n remediate.NodePlan) error {
+func (a *RecheckGate) Node(ctx context.Context, env *remediate.Env, p *remediate.Plan, n remediate.NodePlan) (leftOut []*remediate.Refusal, err error) {
 	node, ok := p.Basis.Node(n.Name)
 	master := ok && (inspect.RunsAPIServer(p.Basis, node) || node.Role == catalog.RoleArbiter)
 	a.mu.Lock()
 	lately := env.Now().Sub(a.last) < askedLately
 	a.mu.Unlock()
 	if !master && lately {
-		return nil
+		return nil, nil
 	}
 	return a.Wave(ctx, env, []remediate.NodePlan{n})
 }

@@ -81,6 +81,7 @@ type Stage struct {
 	now     int // actions at this moment
 	Most    int
 	Apply   func(id string) error
+	Gate    remediate.Gate // nil: none is asked
 	journal remediate.Journals
 }
 
@@ -124,7 +125,7 @@ func (s *Stage) Run(ctx context.Context, t *testing.T, p *remediate.Plan) (remed
 			return all, nil
 		},
 	}
-	err = remediate.Runner{Env: env, Journal: j}.Run(ctx, p)
+	err = remediate.Runner{Env: env, Journal: j, Gate: s.Gate}.Run(ctx, p)
 	_ = j.Close()
 	story, readErr := s.journal.Read(id)
 	if readErr != nil {

@@ -300,7 +300,8 @@ func TestScriptsOfAPlan(t *testing.T) {
 	t.Parallel()
 	f := NewFixture("worker-0", "worker-1")
 	fix := apiint.Repair{Nodes: []string{"worker-0", "worker-1", "worker-2"}, CA: f.ConfigMap, Published: true, CASource: "evil\n$(reboot)", API: true}
-	scripts, notes, err := fix.Scripts("run-1", f.Snapshot, TestNow)
+	set, err := fix.Scripts("run-1", f.Snapshot, TestNow, false)
+	scripts, notes := set.Scripts, set.Notes
 	if err != nil || len(scripts) != 3 || !strings.Contains(strings.Join(notes.Texts(), "\n"), "worker-2 was not read") {
 		t.Fatalf("%v, %q, %d scripts", err, notes.Texts(), len(scripts))
 	}
@@ -317,7 +318,8 @@ func TestScriptsOfAPlan(t *testing.T) {
 		}
 	}
 	f.Cluster.Topology = ""
-	scripts, notes, err = fix.Scripts("run-1", f.Snapshot, TestNow)
+	set, err = fix.Scripts("run-1", f.Snapshot, TestNow, false)
+	scripts, notes = set.Scripts, set.Notes
 	const untold = "The topology of the control plane is unknown."
 	if err != nil || len(scripts) != 3 || !strings.Contains(strings.Join(notes.Texts(), "\n"), untold) {
 		t.Fatalf("%v, %q, %d scripts", err, notes.Texts(), len(scripts))
@@ -341,12 +343,12 @@ func TestScriptsOfAPlan(t *testing.T) {
 	} {
 		a, s := fix, f.Snapshot
 		change(&a, &s)
-		if _, _, err := a.Scripts("run-1", s, TestNow); !errors.As(err, &r) {
+		if _, err := a.Scripts("run-1", s, TestNow, false); !errors.As(err, &r) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	fix.Nodes = []string{"worker-0'; reboot"}
-	if _, _, err := fix.Scripts("run-1", f.Snapshot, TestNow); err == nil {
+	if _, err := fix.Scripts("run-1", f.Snapshot, TestNow, false); err == nil {
 		t.Error("that is no node's name")
 	}
 }

@@ -1,6 +1,7 @@
 // Command catalogreview gives who reviews inspect/catalog a list of work:
 //
 //	go run ./test/catalogreview -repo openshift/NAME -git DIR -branch BRANCH   files that rows cite and that changed since their review, their rows, and the diff
+//	go run ./test/catalogreview -repo openshift/NAME -git DIR -branch BRANCH -after DAY   merges into BRANCH after that day that changed files which rows cite
 //	go run ./test/catalogreview -sample 70 -seed 1                            that many rows at random, each of the same chance
 //
 // It reads the rows as docs/catalog.md has them, and which commits were read from the files in
@@ -20,6 +21,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 func main() {
@@ -28,6 +30,7 @@ func main() {
 	flag.StringVar(&o.git, "git", "", "folder of its clone, with or without a work tree")
 	flag.StringVar(&o.branch, "branch", "", "branch to review, such as release-4.23")
 	flag.StringVar(&o.since, "since", "", "minor whose commit was read last, such as 4.22, where that is not the branch's own")
+	flag.StringVar(&o.after, "after", "", "list merges after this day instead, such as 2025-06-17, of X.Y.0")
 	flag.IntVar(&o.sample, "sample", 0, "draw so many rows instead")
 	flag.Uint64Var(&o.seed, "seed", 0, "seed of the draw")
 	flag.Parse()
@@ -38,9 +41,9 @@ func main() {
 }
 
 type options struct {
-	repository, git, branch, since string
-	sample                         int
-	seed                           uint64
+	repository, git, branch, since, after string
+	sample                                int
+	seed                                  uint64
 }
 
 func run(w io.Writer, root string, o options) error {
@@ -56,13 +59,35 @@ func run(w io.Writer, root string, o options) error {
 		return nil
 	}
 	if o.repository == "" || o.git == "" || o.branch == "" {
-		return errors.New("usage: make catalog-review REPO=openshift/NAME GIT=DIR BRANCH=release-X.Y, or SAMPLE=70 SEED=N")
+		return errors.New("usage: make catalog-review REPO=openshift/NAME GIT=DIR BRANCH=release-X.Y, with AFTER=DAY its merges; or SAMPLE=70 SEED=N")
+	}
+	if o.after != "" {
+		if _, err := time.Parse(time.DateOnly, o.after); err != nil {
+			return fmt.Errorf("AFTER=%s is no day such as 2025-06-17", o.after)
+		}
+		return merges(w, o, rows)
 	}
 	reviews, err := readReviews(filepath.Join(root, "inspect", "catalog", "testdata", "reviews"))
 	if err != nil {
 		return err
 	}
 	return worklist(w, o, rows, reviews)
+}
+
+// run runs git in the clone.
+func (o options) run(args ...string) (string, error) {
+	out, err := exec.Command("git", append([]string{"-C", o.git}, args...)...).Output() //nolint:gosec // who runs it names the folder
+	return string(out), err
+}
+
+// tip is the last commit of the branch, there or at its origin.
+func (o options) tip() (string, error) {
+	for _, ref := range []string{o.branch, "origin/" + o.branch} {
+		if out, err := o.run("rev-parse", "--verify", "--quiet", ref+"^{commit}"); err == nil {
+			return strings.TrimSpace(out), nil
+		}
+	}
+	return "", fmt.Errorf("%s: no branch %s", o.git, o.branch)
 }
 
 // draw takes n of the rows, in their order.
@@ -79,22 +104,12 @@ func draw(rows []row, n int, seed uint64) []row {
 
 // worklist writes which cited files changed, by whom they are cited, and how.
 func worklist(w io.Writer, o options, rows []row, reviews string) error {
-	git := func(args ...string) (string, error) {
-		out, err := exec.Command("git", append([]string{"-C", o.git}, args...)...).Output() //nolint:gosec // who runs it names the folder
-		return string(out), err
-	}
-	var tip string
-	for _, ref := range []string{o.branch, "origin/" + o.branch} {
-		if out, err := git("rev-parse", "--verify", "--quiet", ref+"^{commit}"); err == nil {
-			tip = strings.TrimSpace(out)
-			break
-		}
-	}
-	if tip == "" {
-		return fmt.Errorf("%s: no branch %s", o.git, o.branch)
+	tip, err := o.tip()
+	if err != nil {
+		return err
 	}
 	verified, exactly := reviewedAt(reviews, o.repository, cmp.Or(o.since, o.branch), func(commit string) bool {
-		_, err := git("cat-file", "-e", commit+"^{commit}")
+		_, err := o.run("cat-file", "-e", commit+"^{commit}")
 		return err == nil
 	})
 	if verified == "" {
@@ -103,15 +118,15 @@ func worklist(w io.Writer, o options, rows []row, reviews string) error {
 	if !exactly && o.since != "" {
 		return fmt.Errorf("no review names a commit of %s for %s; the last one that was read is %s", o.repository, o.since, verified)
 	}
-	before, err := git("ls-tree", "-r", "--name-only", verified)
+	before, err := o.run("ls-tree", "-r", "--name-only", verified)
 	if err != nil {
 		return fmt.Errorf("%s: no commit %s", o.git, verified)
 	}
-	after, err := git("ls-tree", "-r", "--name-only", tip)
+	after, err := o.run("ls-tree", "-r", "--name-only", tip)
 	if err != nil {
 		return err
 	}
-	changes, err := git("diff", "--no-renames", "--name-status", verified, tip)
+	changes, err := o.run("diff", "--no-renames", "--name-status", verified, tip)
 	if err != nil {
 		return err
 	}
@@ -171,7 +186,7 @@ func worklist(w io.Writer, o options, rows []row, reviews string) error {
 	if len(files) == 0 {
 		return nil
 	}
-	diff, err := git(append([]string{"diff", "--no-renames", verified, tip, "--"}, files...)...)
+	diff, err := o.run(append([]string{"diff", "--no-renames", verified, tip, "--"}, files...)...)
 	fmt.Fprint(w, "\n", diff)
 	return err
 }

@@ -160,3 +160,55 @@ func TestADrawIsRepeated(t *testing.T) {
 		t.Errorf("%v, then %v", a, b)
 	}
 }
+
+// TestMerges: what was merged into a branch after a day, own files and vendored copies.
+func TestMerges(t *testing.T) {
+	dir := t.TempDir()
+	git := func(day string, args ...string) {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
+		cmd.Env = append(os.Environ(), "GIT_COMMITTER_DATE="+day+"T12:00:00Z", "GIT_AUTHOR_DATE="+day+"T12:00:00Z")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	merge := func(day, subject, name string) {
+		t.Helper()
+		git(day, "checkout", "-q", "-b", subject)
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(subject), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		git(day, "add", ".")
+		git(day, "commit", "-q", "-m", "of "+subject)
+		git(day, "checkout", "-q", "release-4.16")
+		git(day, "merge", "-q", "--no-ff", "-m", "Merge "+subject, subject)
+	}
+	git("2024-01-01", "init", "-q", "-b", "release-4.16")
+	git("2024-01-01", "commit", "-q", "--allow-empty", "-m", "first")
+	merge("2024-06-01", "early", "pkg/tls/a.go")
+	merge("2024-08-01", "late", "pkg/tls/a.go")
+	merge("2024-08-02", "bump", "vendor/github.com/openshift/library-go/pkg/b.go")
+	merge("2024-08-03", "other", "pkg/other.go")
+
+	var out strings.Builder
+	o := options{repository: "openshift/cluster-etcd-operator", git: dir, branch: "release-4.16", after: "2024-06-27"}
+	if err := merges(&out, o, rowsOf(page)); err != nil {
+		t.Fatal(err)
+	}
+	for want, has := range map[string]bool{
+		"2024-08-01 Merge late\n    pkg/tls/a.go\n        etcd: `Secret/a` (etcd 4.16+)\n": true, "Merge bump\n    vendor/github.com/openshift/library-go/pkg/b.go\n": true,
+		"2 merges into release-4.16 after 2024-06-27": true, "early": false, "other": false, "of late": false,
+	} {
+		if strings.Contains(out.String(), want) != has {
+			t.Errorf("%q: want %t in\n%s", want, has, out.String())
+		}
+	}
+	o.branch = "release-4.99"
+	if err := merges(&out, o, nil); err == nil || !strings.Contains(err.Error(), "no branch release-4.99") {
+		t.Errorf("a branch that is not there: %v", err)
+	}
+}

@@ -1,0 +1,67 @@
+package remediate
+
+import (
+	"slices"
+	"sync"
+)
+
+// leftOut are the nodes that the gate took out of a run. Several nodes of a wave may be asked about at once.
+type leftOut struct {
+	mu    sync.Mutex
+	names []string
+}
+
+func (o *leftOut) add(name string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.names = append(o.names, name)
+}
+
+func (o *leftOut) has(name string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Contains(o.names, name)
+}
+
+// without are the nodes that were not left out: later waves have more for the same nodes, which
+// rests on what was not done.
+func (o *leftOut) without(nodes []NodePlan) (out []NodePlan) {
+	for _, n := range nodes {
+		if !o.has(n.Name) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// anotherFirst are the waves where that of this index was to prove the repair on one worker, and that one was left
+// out: the next worker is repaired alone, in its place.
+func (o *leftOut) anotherFirst(waves []Wave, i int) []Wave {
+	w := waves[i]
+	if w.Name != WaveFirst || i+1 == len(waves) || waves[i+1].Name != WaveWorkers || len(o.without(w.Due())) == len(w.Due()) {
+		return waves
+	}
+	next := waves[i+1]
+	due := o.without(next.Due())
+	if len(due) == 0 {
+		return waves
+	}
+	w.Nodes, next.Nodes = due[:1], slices.DeleteFunc(slices.Clone(next.Nodes), func(n NodePlan) bool { return n.Name == due[0].Name })
+	return slices.Concat(waves[:i+1], []Wave{w, next}, waves[i+2:])
+}
+
+// leaveOut takes down that nodes are left out, and tells it.
+func (r Runner) leaveOut(nodes []NodePlan, left []*Refusal) error {
+	for _, refusal := range left {
+		i := slices.IndexFunc(nodes, func(n NodePlan) bool { return n.Name == refusal.Node })
+		if i < 0 {
+			continue
+		}
+		r.out.add(refusal.Node)
+		r.tell(nodes[i].Due()[0].Action, LeftOut, nil, refusal)
+		if err := r.Journal.Add(Record{Event: LeftOut, Node: refusal.Node, Error: refusal.Reason}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
