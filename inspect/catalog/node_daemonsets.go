@@ -44,7 +44,7 @@ func (p NodeDaemonSet) DeletePodCommand() string {
 func NodeDaemonSets() []NodeDaemonSet {
 	const multus, ovnNode = "openshift-multus", "ovnkube-node"
 	manifest := networkRepo + "bindata/network/multus/multus.yaml @ 2a6a57fef and release-4.12 28db40f16 to 4.22 6a5fcccf8"
-	onOVN := networkRepo + "bindata/network/ovn-kubernetes/self-hosted/ovnkube-node.yaml @ 2a6a57fef and release-4.12 28db40f16 to 4.22 6a5fcccf8"
+	onOVN := networkRepo + "bindata/network/ovn-kubernetes/self-hosted/ovnkube-node.yaml (4.14: self-hosted/multi-zone-interconnect) @ 2a6a57fef and release-4.12 28db40f16 to 4.22 6a5fcccf8"
 	kubelets := file("/var/lib/kubelet/kubeconfig")
 	const withoutIdentity = "; without network-node-identity it reads kube-root-ca.crt"
 	// 4.13.2 was offered 8 hours after the merge, and so built before it.
@@ -52,7 +52,7 @@ func NodeDaemonSets() []NodeDaemonSet {
 	return []NodeDaemonSet{
 		{
 			ID: "network-node-identity", Namespace: nodeIdentity, DaemonSet: "network-node-identity", Label: "app=network-node-identity", RestartFirst: true, Trust: rootCAOf(nodeIdentity),
-			Doc: "approves the certificates that multus and ovnkube-node ask for; without it they get none, and end when theirs do (24 h)",
+			Doc: "approves the certificates that multus and ovnkube-node ask for; without it they get none, and lose the API once theirs expire (24 h)",
 			In:  since(network, Minor{4, 14}), Evidence: Evidence{Verified, networkRepo + "bindata/network/node-identity/self-hosted/node-identity.yaml @ 2a6a57fef and release-4.14 af41a3620 to 4.22 6a5fcccf8"},
 		},
 		thinMultus("multus-thin", true, Range{Component: network, To: Minor{4, 12}}),
