@@ -84,7 +84,8 @@ func goaways() []Goaway {
 	never := Evidence{Verified, repo + "bindata/assets/config/defaultconfig.yaml @ release-4.12 0217c88fb to release-4.17 84e19b214"}
 	in418, in419 := between(kas, Minor{4, 18}, Minor{4, 18}), between(kas, Minor{4, 19}, Minor{4, 19})
 	merged418, merged419 := Change{Lacks: 23, Has: 24, Merged: "2025-09-03"}, Change{Lacks: 9, Has: 12, Merged: "2025-08-28"}
-	const hypershift, oneReplica = "openshift/hypershift control-plane-operator/controllers/hostedcontrolplane/", "0 where the hosted control plane has a single replica"
+	const hosted = "annotation hypershift.openshift.io/kube-apiserver-goaway-chance may set another"
+	const hypershift, oneReplica = "openshift/hypershift control-plane-operator/controllers/hostedcontrolplane/", "0 where the hosted control plane has a single replica; " + hosted
 	hosts418, hosts419 := Change{Lacks: 25, Has: 27, Merged: "2025-10-08"}, Change{Lacks: 10, Has: 12, Merged: "2025-09-03"}
 	byHost := func(merge string) Evidence {
 		return Evidence{Derived, hypershift + "kas/params.go @ " + merge + "; v2/kas, which an annotation asks for, keeps 0; " + offered}
@@ -98,9 +99,9 @@ func goaways() []Goaway {
 		{In: in419.before(merged419), Evidence: came419},
 		{Chance: 0.001, In: in419.since(merged419), Evidence: came419},
 		{Chance: 0.001, In: since(kas, Minor{4, 20}), Evidence: Evidence{Verified, observed + "release-4.20 e9accf887 to release-4.23 440392249"}},
-		{Topology: "External", In: in418.before(hosts418), Evidence: byHost("release-4.18: a128ce867b")},
+		{Topology: "External", Doc: hosted, In: in418.before(hosts418), Evidence: byHost("release-4.18: a128ce867b")},
 		{Topology: "External", Chance: 0.001, Doc: oneReplica, In: in418.since(hosts418), Evidence: byHost("release-4.18: a128ce867b")},
-		{Topology: "External", In: in419.before(hosts419), Evidence: byHost("release-4.19: edfa49d739")},
+		{Topology: "External", Doc: hosted, In: in419.before(hosts419), Evidence: byHost("release-4.19: edfa49d739")},
 		{Topology: "External", Chance: 0.001, Doc: oneReplica, In: in419.since(hosts419), Evidence: byHost("release-4.19: edfa49d739")},
 		{Topology: "External", Chance: 0.001, Doc: oneReplica, In: since(kas, Minor{4, 20}), Evidence: Evidence{Verified, hypershift + "v2/kas/params.go @ release-4.20 to release-4.22, since d219178f74 (2025-08-27)"}},
 		{Topology: "SingleReplica", In: since(kas, Minor{4, 18}), Evidence: Evidence{Verified, observed + "release-4.18 e9bc90906 to release-4.23 440392249"}},

@@ -1,6 +1,9 @@
 package catalog
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestConnectionsAreOfEdges(t *testing.T) {
 	seen := map[string]bool{}
@@ -85,6 +88,16 @@ func TestGoaway(t *testing.T) {
 	} {
 		if got, answer := GoawayOf(c.topology, c.v); answer != c.want || got.Chance != c.chance {
 			t.Errorf("%s: %s, %v", name, answer, got.Chance)
+		}
+	}
+}
+
+// TestAnAnnotationSetsTheGoawayChanceOfHostedControlPlanes: before and after the default became another.
+func TestAnAnnotationSetsTheGoawayChanceOfHostedControlPlanes(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"4.18.20", "4.18.30", "4.19.9", "4.19.20", "4.22.1"} {
+		if g, known := GoawayOf("External", Versions{Cluster: version}); known != Yes || !strings.Contains(g.Doc, "hypershift.openshift.io/kube-apiserver-goaway-chance") {
+			t.Errorf("%s: %s: %q", version, known, g.Doc)
 		}
 	}
 }

@@ -18,7 +18,7 @@ func nodeEdges() []Edge {
 			// A cluster may be without monitoring, as OpenShift Local is.
 			ID: "prometheus-kubelet-serving", Part: PartNodes, Verifier: "Prometheus", Statement: "Prometheus trusts kubelets' serving certificates",
 			Trust: bundle(monitoringTarget, "kubelet-serving-ca-bundle"), Optional: true, Presented: file("/var/lib/kubelet/pki/kubelet-server-current.pem"), ServerName: NameAny, Reload: ReloadOnChange, Reader: pki.ReaderGo,
-			Impact: "metrics of the node and of its pods: alerts and dashboards go without them",
+			Impact: "metrics of the node and of its pods: alerts and dashboards go without them; up to 4.15 also oc adm top of pods, and autoscaling",
 			In:     since(monitoring, Minor{4, 12}), Evidence: scrapes,
 		},
 	}
@@ -40,8 +40,8 @@ func metricsEdges() []Edge {
 	}
 	return []Edge{
 		client("kubelet-prometheus-client", "kubelets trust Prometheus' client certificate", "metrics-client-certs",
-			"metrics of the node and its pods; in 4.16 to 4.18 also "+metricsAPI, since(mco, Minor{4, 13}),
-			"assets/control-plane/service-monitor-kubelet.yaml (certFile; no token since abd4282d1, 2022-11-30) and assets/metrics-server/deployment.yaml @ release-4.12 16c55ea0b to release-4.22 5e1f02a52"),
+			"metrics of the node and its pods; up to 4.18 also "+metricsAPI+" (to 4.15 of pods)", since(mco, Minor{4, 13}),
+			"assets/control-plane/service-monitor-kubelet.yaml (certFile; no token since abd4282d1, 2022-11-30) and assets/metrics-server/deployment.yaml @ release-4.12 16c55ea0b to release-4.22 5e1f02a52; assets/prometheus-adapter/config-map.yaml @ release-4.13 and 4.15"),
 		client("kubelet-metrics-server-client", "kubelets trust metrics-server's client certificate", "metrics-server-client-certs", metricsAPI, since(monitoring, Minor{4, 19}),
 			"assets/metrics-server/deployment.yaml (kubelet-client-certificate) @ release-4.19 and release-4.22 5e1f02a52"),
 		{
@@ -110,6 +110,9 @@ func userAnchors() Ref {
 
 func systemStore() Ref { return file("/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem") }
 
+// ofThatCA is said of who trusts the administrator's CAs: there may be no proxy, and a mirror of images.
+const ofThatCA = "from servers, or through a proxy, with a certificate of that CA"
+
 // proxyCA is the field that names the CAs by which the proxy is trusted.
 func proxyCA() Ref { return Ref{Kind: "Proxy", Name: "cluster", Key: "spec.trustedCA.name"} }
 
@@ -120,7 +123,7 @@ func anchorEdges() []Edge {
 	all := Range{Component: mco}
 	anchors := Evidence{Verified, mcoRepo + "pkg/operator/sync.go and templates/common/_base/files @ release-4.12 1d4cfffaa to release-4.22 9027c94cd"}
 	const pool = "look at the node's pool: kubectl get machineconfigpools; a pool that is paused brings nothing"
-	const impact = "images, and what else the node fetches, through a proxy that presents a certificate of that CA"
+	const impact = "images, and what else the node fetches, " + ofThatCA
 	return []Edge{
 		{
 			ID: "node-user-ca", Part: PartNodes, Verifier: "the node: CRI-O, kubelet", Statement: "nodes have the administrator's additional CAs", Trust: userAnchors(),

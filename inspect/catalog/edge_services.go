@@ -48,8 +48,8 @@ func proxyEdges() []Edge {
 	return []Edge{
 		{
 			ID: "pods-proxy-ca", Part: PartServices, Verifier: "operators that call out of the cluster", Statement: "the bundle for who calls through the proxy holds the CAs by which that is trusted",
-			Trust: bundle(managed, "trusted-ca-bundle"), Presented: proxyCA(), Verify: VerifyDelivered, Reload: ReloadAtStart, Reader: pki.ReaderGo, Impact: "what operators fetch through the proxy: updates, images, the cloud's API",
-			Remediation: "see what the network operator says: kubectl get clusteroperator network -o yaml", In: Range{Component: network}, Evidence: Evidence{Derived, networkRepo + "pkg/controller/proxyconfig @ release-4.12 28db40f16, release-4.22 6a5fcccf8 and 2a6a57fef"},
+			Trust: bundle(managed, "trusted-ca-bundle"), Presented: proxyCA(), Verify: VerifyDelivered, Reload: ReloadByProgram, Reader: pki.ReaderGo, Impact: "what operators fetch " + ofThatCA + ": updates, images, the cloud's API",
+			Remediation: "see what the network operator says: kubectl get clusteroperator network -o yaml", In: Range{Component: network}, Evidence: Evidence{Derived, networkRepo + "pkg/controller/proxyconfig @ release-4.12 28db40f16, release-4.22 6a5fcccf8 and 2a6a57fef; " + consoleRepo + "pkg/console/controllers/healthcheck/controller.go (getCA: at each look) @ release-4.12 a67babae3, release-4.22 68028ec98"},
 		},
 	}
 }

@@ -44,20 +44,20 @@ func (p NodeDaemonSet) DeletePodCommand() string {
 func NodeDaemonSets() []NodeDaemonSet {
 	const multus, ovnNode = "openshift-multus", "ovnkube-node"
 	manifest := networkRepo + "bindata/network/multus/multus.yaml @ 2a6a57fef and release-4.12 28db40f16 to 4.22 6a5fcccf8"
-	onOVN := networkRepo + "bindata/network/ovn-kubernetes/self-hosted/ovnkube-node.yaml @ 2a6a57fef and release-4.12 28db40f16 to 4.22 6a5fcccf8"
+	onOVN := networkRepo + "bindata/network/ovn-kubernetes/self-hosted/ovnkube-node.yaml (4.14: self-hosted/multi-zone-interconnect) @ 2a6a57fef and release-4.12 28db40f16 to 4.22 6a5fcccf8"
 	kubelets := file("/var/lib/kubelet/kubeconfig")
 	const withoutIdentity = "; without network-node-identity it reads kube-root-ca.crt"
+	// 4.13.2 was offered 8 hours after the merge, and so built before it.
+	in413, compares := between(network, Minor{4, 13}, Minor{4, 13}), Change{Lacks: 2, Has: 3, Merged: "2023-05-31"}
 	return []NodeDaemonSet{
 		{
 			ID: "network-node-identity", Namespace: nodeIdentity, DaemonSet: "network-node-identity", Label: "app=network-node-identity", RestartFirst: true, Trust: rootCAOf(nodeIdentity),
-			Doc: "approves the certificates that multus and ovnkube-node ask for; without it they get none, and end when theirs do (24 h)",
+			Doc: "approves the certificates that multus and ovnkube-node ask for; without it they get none, and lose the API once theirs expire (24 h)",
 			In:  since(network, Minor{4, 14}), Evidence: Evidence{Verified, networkRepo + "bindata/network/node-identity/self-hosted/node-identity.yaml @ 2a6a57fef and release-4.14 af41a3620 to 4.22 6a5fcccf8"},
 		},
-		{
-			ID: "multus-thin", Namespace: multus, DaemonSet: "multus", Label: "app=multus", Trust: rootCAOf(multus), SelfReloading: true,
-			Doc: "networks of new pods; it writes its kubeconfig again when kube-root-ca.crt changes",
-			In:  Range{Component: network, To: Minor{4, 13}}, Evidence: Evidence{Verified, manifest + " (entrypoint.sh, or thin_entrypoint, compares CA and token)"},
-		},
+		thinMultus("multus-thin", true, Range{Component: network, To: Minor{4, 12}}),
+		thinMultus("multus-thin-at-start", false, in413.before(compares)),
+		thinMultus("multus-thin-of-4-13", true, in413.since(compares)),
 		{
 			ID: "multus", Namespace: multus, DaemonSet: "multus", Label: "app=multus", Trust: kubelets, Command: "multus-daemon", Client: "/etc/cni/multus/certs/multus-client-current.pem",
 			Doc: "networks of new pods; restarted before the kubeconfig is right, it serves none" + withoutIdentity,
@@ -88,6 +88,20 @@ func NodeDaemonSets() []NodeDaemonSet {
 			Doc: "the node's configuration" + daemonDelivers,
 			In:  since(mco, Minor{4, 23}), Evidence: nodeWriter(),
 		},
+	}
+}
+
+// thinMultus is of a script that writes the kubeconfig of a multus without a daemon.
+func thinMultus(id string, reloads bool, in Range) NodeDaemonSet {
+	const namespace = "openshift-multus"
+	when := "only when its pod starts"
+	if reloads {
+		when = "again when kube-root-ca.crt changes"
+	}
+	return NodeDaemonSet{
+		ID: id, Namespace: namespace, DaemonSet: "multus", Label: "app=multus", Trust: rootCAOf(namespace), SelfReloading: reloads,
+		Doc: "networks of new pods; it writes its kubeconfig " + when,
+		In:  in, Evidence: Evidence{Verified, networkRepo + "bindata/network/multus/multus.yaml @ release-4.12 28db40f16 and release-4.13; openshift/multus-cni images/entrypoint.sh @ release-4.12 07d8af54, release-4.13 12897bd1, without a comparison from 3f9b2d03 to 38444d9e (2023-02-22 to 2023-05-31); " + offered},
 	}
 }
 

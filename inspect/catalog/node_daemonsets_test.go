@@ -29,19 +29,23 @@ func TestNetworkPods(t *testing.T) {
 
 func TestNetworkPodsOfVersions(t *testing.T) {
 	t.Parallel()
-	thin := "multus-thin multus-additional-cni-plugins ovnkube-node-service-account machine-config-daemon"
+	const besideThin = " multus-additional-cni-plugins ovnkube-node-service-account machine-config-daemon"
+	const thin, thinOf413, atStart = "multus-thin" + besideThin, "multus-thin-of-4-13" + besideThin, "multus-thin-at-start" + besideThin
 	thick := "network-node-identity multus multus-additional-cni-plugins ovnkube-node machine-config-daemon"
 	for name, c := range map[string]struct {
 		v    Versions
 		want string
 	}{
 		"4.12":       {Versions{Cluster: "4.12.3"}, thin},
-		"4.13":       {Versions{Cluster: "4.13.0-0.okd-2023-10-28-065448"}, thin},
+		"4.13.0":     {Versions{Cluster: "4.13.0"}, atStart},
+		"4.13.2":     {Versions{Cluster: "4.13.2"}, atStart},
+		"4.13.3":     {Versions{Cluster: "4.13.3"}, thinOf413},
+		"4.13":       {Versions{Cluster: "4.13.0-0.okd-2023-10-28-065448"}, thinOf413},
 		"4.14":       {Versions{Cluster: "4.14.1"}, thick},
 		"4.22":       {Versions{Cluster: "4.22.1"}, thick},
 		"not known":  {Versions{}, ""},
 		"Kubernetes": {Versions{NotOpenShift: true, Kubernetes: "v1.35.4"}, ""},
-		"the network operator is behind in an upgrade": {Versions{Cluster: "4.14.1", Operators: map[string]string{network: "4.13.9"}}, thin},
+		"the network operator is behind in an upgrade": {Versions{Cluster: "4.14.1", Operators: map[string]string{network: "4.13.9"}}, thinOf413},
 	} {
 		var ids, sets []string
 		for _, p := range NodeDaemonSetsIn(c.v) {
@@ -53,6 +57,18 @@ func TestNetworkPodsOfVersions(t *testing.T) {
 		slices.Sort(sets)
 		if n := len(sets); n != len(slices.Compact(sets)) {
 			t.Errorf("%s: two rows for one DaemonSet", name)
+		}
+	}
+}
+
+// TestThinMultusIsRestartedWhereItLooksAtItsCAOnce: the script of 4.13.0 to 4.13.2 compares nothing.
+func TestThinMultusIsRestartedWhereItLooksAtItsCAOnce(t *testing.T) {
+	t.Parallel()
+	for version, reloads := range map[string]bool{"4.12.0": true, "4.12.80": true, "4.13.0": false, "4.13.1": false, "4.13.2": false, "4.13.3": true, "4.13.50": true} {
+		for _, p := range NodeDaemonSetsIn(Versions{Cluster: version}) {
+			if p.DaemonSet == "multus" && p.SelfReloading != reloads {
+				t.Errorf("%s: %s reads its CA again by itself: %v", version, p.ID, p.SelfReloading)
+			}
 		}
 	}
 }

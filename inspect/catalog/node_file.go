@@ -86,8 +86,8 @@ func nodeNetworkPlaces() []Place {
 	return append([]Place{
 		{Ref: file("/etc/cni/multus/certs/multus-client-*.pem"), Role: Client, Owner: networkOwner, Doc: "multus' own client certificate, asked for with the kubelet's kubeconfig", Writer: "multus", Lifetimes: perNode("multus", multus), In: from414, Evidence: multus},
 		{Ref: file("/var/lib/ovn-ic/etc/ovnkube-node-certs/ovnkube-client-*.pem"), Role: Client, Owner: networkOwner, Doc: "ovnkube-node's own client certificate, asked for with the kubelet's kubeconfig", Writer: "ovnkube-node", Lifetimes: perNode("ovnkube-node", ovn), In: from414, Evidence: ovn},
-		{Ref: file("/etc/kubernetes/cni/net.d/multus.d/multus.kubeconfig"), Role: Kubeconfig, Owner: networkOwner, Writer: "multus", Doc: "multus' kubeconfig, made from the CA that pods trust, and again when that changes", In: Range{Component: network, To: Minor{4, 13}},
-			Evidence: Evidence{Verified, networkRepo + "bindata/network/multus @ release-4.12 28db40f16"}},
+		{Ref: file("/etc/kubernetes/cni/net.d/multus.d/multus.kubeconfig"), Role: Kubeconfig, Owner: networkOwner, Writer: "multus", Doc: "multus' kubeconfig, made from the CA that pods trust, and again when that changes, but in 4.13.0 to 4.13.2 only when its pod starts", In: Range{Component: network, To: Minor{4, 13}},
+			Evidence: Evidence{Verified, networkRepo + "bindata/network/multus @ release-4.12 28db40f16; openshift/multus-cni images/entrypoint.sh @ release-4.13 before and after 38444d9e"}},
 	}, whereaboutsPlaces()...)
 }
 

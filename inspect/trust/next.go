@@ -305,7 +305,7 @@ func (j *judge) reconnects(conn catalog.Connection) string {
 	case answer == catalog.No:
 		return "whether it reconnects automatically is unknown (--goaway-chance)"
 	case g.Chance == 0:
-		return "kube-apiserver does not end it (its goaway-chance is 0)"
+		return "kube-apiserver does not end it (its goaway-chance is 0" + beside + ")"
 	case conn.Every == 0:
 		return fmt.Sprintf("by itself about every %.0f requests (goaway-chance %g%s)", 1/g.Chance, g.Chance, beside)
 	}

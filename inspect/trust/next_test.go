@@ -33,6 +33,8 @@ func TestNext(t *testing.T) {
 			"half of them within 2 h", from(20), from(26)},
 		"4.19.10, which may have it": {func(w *world) { w.s.Cluster.Versions.Cluster = "4.19.10"; w.s.Cluster.Topology = "HighlyAvailable" },
 			"whether it reconnects automatically is unknown", from(20), from(26)},
+		"4.18.20, hosted": {func(w *world) { w.s.Cluster.Versions.Cluster = "4.18.20"; w.s.Cluster.Topology = "External" },
+			"does not end it (its goaway-chance is 0; annotation hypershift.openshift.io/kube-apiserver-goaway-chance may set another)", from(20), from(26)},
 		"4.20, single node": {func(w *world) { w.s.Cluster.Versions.Cluster = "4.20.1"; w.s.Cluster.Topology = "SingleReplica" },
 			"goaway-chance is 0", from(20), from(26)},
 		"4.20, the topology was not read":         {func(w *world) { w.s.Cluster.Versions.Cluster = "4.20.1" }, "whether it reconnects automatically is unknown", from(20), from(26)},

@@ -73,6 +73,7 @@ func TestRestartPodsWhereNeeded(t *testing.T) {
 		"no multus on the node":   {"multus", long, func(_ *remediatetest.Fixture, a *RestartPods) { a.Pods = nil }, ""},
 		"thin multus":             {"multus-thin", long, nil, ""},
 		"thin multus, and always": {"multus-thin", long, func(_ *remediatetest.Fixture, a *RestartPods) { a.always = true }, ""},
+		"thin multus that reads the CA at its start alone": {"multus-thin-at-start", long, nil, "restart pod openshift-multus/multus-worker-0 (it runs since before the CA was made)"},
 		"a kubelet that is not right yet": {"multus", long, func(f *remediatetest.Fixture, _ *RestartPods) { f.Embed(node, remediatetest.KubeletFile, f.Before) },
 			"kubelet-trusts on worker-0: openshift-multus/multus is not restarted before the node's kubelet is right"},
 		"a kubelet that is not right yet, and always": {"multus", long, func(f *remediatetest.Fixture, a *RestartPods) {
