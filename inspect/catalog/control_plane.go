@@ -123,7 +123,8 @@ func ControlPlaneResources() []ControlPlaneResource {
 		return ControlPlaneResource{Kind: "Deployment", Path: "/apis/apps/v1/namespaces/" + namespace + "/deployments", Reports: ReportsBundlePublisher, Effect: effect, Evidence: Evidence{Verified, source}}
 	}
 	const rotates = "rotates certificates, and puts bundles together"
-	autoscaler := Evidence{Derived, "openshift/cluster-autoscaler-operator pkg/apis/autoscaling @ 5673ba0d (the fields)"}
+	autoscaler := Evidence{Verified, "openshift/cluster-autoscaler-operator pkg/apis/autoscaling, pkg/controller/clusterautoscaler/clusterautoscaler.go (AutoscalerArgs: no flag without spec.scaleDown), pkg/controller/machineautoscaler @ release-4.12 29a6e57c, 4.22 260ea1b5, 5.0 e48fe117; " +
+		"openshift/kubernetes-autoscaler cluster-autoscaler/main.go, core/scaledown/legacy/legacy.go @ release-4.12 d16352d90, config/flags/flags.go, core/scaledown/unneeded/nodes.go @ release-4.22 521e545fb (scale-down-enabled is true by default; not Ready: 20 minutes)"}
 	selfNode := Evidence{Verified, "medik8s/self-node-remediation config/crd/bases, internal/controller/owner_and_name.go @ 640aac50, controllers/selfnoderemediation_controller.go @ release-0.4 to 0.8; medik8s/node-healthcheck-operator internal/controller/resources/manager.go @ dd444329"}
 	return []ControlPlaneResource{
 		{
@@ -175,7 +176,7 @@ func ControlPlaneResources() []ControlPlaneResource {
 			Evidence: selfNode,
 		},
 		{
-			Kind: "ClusterAutoscaler", Path: "/apis/autoscaling.openshift.io/v1/" + ClusterAutoscalers, Reports: ReportsAutoscaling, Effect: "deletes machines whose node is not Ready for long, of the sets that a MachineAutoscaler names, where scaling down is enabled",
+			Kind: "ClusterAutoscaler", Path: "/apis/autoscaling.openshift.io/v1/" + ClusterAutoscalers, Reports: ReportsAutoscaling, Effect: "deletes machines whose node is not Ready for long, of the sets that a MachineAutoscaler names, unless spec.scaleDown.enabled is false",
 			Pause: `oc patch clusterautoscaler NAME --type merge -p '{"spec":{"scaleDown":{"enabled":false}}}'`, Resume: `oc patch clusterautoscaler NAME --type merge -p '{"spec":{"scaleDown":{"enabled":true}}}'`,
 			Evidence: autoscaler,
 		},
