@@ -22,7 +22,7 @@ const (
 
 // ControlPlaneResource is a row: a kind of object that tells what moves nodes or static pods
 // by itself, and how that is paused. Each is kube-apiserver's own or a custom
-// resource: none is served by an aggregated API, which may be silent in an outage.
+// resource: none is served by an aggregated API, which may not be available in an outage.
 type ControlPlaneResource struct {
 	Kind       string
 	Path       string // of the list, in the API
@@ -190,8 +190,8 @@ func ControlPlaneResources() []ControlPlaneResource {
 			Evidence: Evidence{Verified, "openshift/api machine/v1/types_controlplanemachineset.go: once Active it can't be made Inactive"},
 		},
 		{
-			Kind: "APIService", Path: "/apis/apiregistration.k8s.io/v1/apiservices", Reports: ReportsAPIService, Effect: "says which APIs are silent that others serve, as routes and projects: a request for one waits",
-			Evidence: Evidence{Verified, "kubernetes/kube-aggregator pkg/apis/apiregistration/v1/types.go"},
+			Kind: "APIService", Path: "/apis/apiregistration.k8s.io/v1/apiservices", Reports: ReportsAPIService, Effect: "says which APIs that others serve are not available, as routes and projects: a request for one fails at once (503)",
+			Evidence: Evidence{Verified, "kubernetes/kube-aggregator pkg/apis/apiregistration/v1/types.go; pkg/apiserver/handler_proxy.go (serviceAvailable) @ release-1.25 to release-1.36"},
 		},
 	}
 }
