@@ -128,7 +128,7 @@ func ControlPlaneResources() []ControlPlaneResource {
 	selfNode := Evidence{Verified, "medik8s/self-node-remediation config/crd/bases, internal/controller/owner_and_name.go @ 640aac50, controllers/selfnoderemediation_controller.go @ release-0.4 to 0.8; medik8s/node-healthcheck-operator internal/controller/resources/manager.go @ dd444329"}
 	return []ControlPlaneResource{
 		{
-			Kind: "ClusterVersion", Path: "/apis/config.openshift.io/v1/clusterversions", Reports: ReportsVersion, Effect: "rolls out every operator, then reboots every node",
+			Kind: "ClusterVersion", Path: "/apis/config.openshift.io/v1/clusterversions", Reports: ReportsVersion, Effect: "rolls out every operator, then mostly reboots the nodes of each pool that is not paused",
 			Evidence: Evidence{Verified, "openshift/api config/v1/types_cluster_version.go"},
 		},
 		{
@@ -191,7 +191,7 @@ func ControlPlaneResources() []ControlPlaneResource {
 		},
 		{
 			Kind: "APIService", Path: "/apis/apiregistration.k8s.io/v1/apiservices", Reports: ReportsAPIService, Effect: "says which APIs that others serve are not available, as routes and projects: a request for one fails at once (503)",
-			Evidence: Evidence{Verified, "kubernetes/kube-aggregator pkg/apis/apiregistration/v1/types.go; pkg/apiserver/handler_proxy.go (serviceAvailable) @ release-1.25 to release-1.36"},
+			Evidence: Evidence{Verified, "kubernetes/kube-aggregator pkg/apis/apiregistration/v1/types.go; pkg/apiserver/handler_proxy.go (serviceAvailable) @ release-1.25, 1.30, 1.35 and 1.36"},
 		},
 	}
 }
