@@ -20,7 +20,7 @@ type ControlPlaneStatus struct {
 	Actors          []Actor
 	Workloads       []Workload
 	Nodes           []NodeState // all of the cluster
-	UnavailableAPIs []string    // APIs that others serve, and that do not answer
+	UnavailableAPIs []string    // APIs that others serve, and that are not available
 	// Gaps are kinds that could not be read. A kind that is not served is no gap:
 	// there is nothing of it.
 	Gaps []Gap

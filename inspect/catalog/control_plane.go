@@ -22,7 +22,7 @@ const (
 
 // ControlPlaneResource is a row: a kind of object that tells what moves nodes or static pods
 // by itself, and how that is paused. Each is kube-apiserver's own or a custom
-// resource: none is served by an aggregated API, which may be silent in an outage.
+// resource: none is served by an aggregated API, which may not be available in an outage.
 type ControlPlaneResource struct {
 	Kind       string
 	Path       string // of the list, in the API
@@ -123,11 +123,12 @@ func ControlPlaneResources() []ControlPlaneResource {
 		return ControlPlaneResource{Kind: "Deployment", Path: "/apis/apps/v1/namespaces/" + namespace + "/deployments", Reports: ReportsBundlePublisher, Effect: effect, Evidence: Evidence{Verified, source}}
 	}
 	const rotates = "rotates certificates, and puts bundles together"
-	autoscaler := Evidence{Derived, "openshift/cluster-autoscaler-operator pkg/apis/autoscaling @ 5673ba0d (the fields)"}
+	autoscaler := Evidence{Verified, "openshift/cluster-autoscaler-operator pkg/apis/autoscaling, pkg/controller/clusterautoscaler/clusterautoscaler.go (AutoscalerArgs: no flag without spec.scaleDown), pkg/controller/machineautoscaler @ release-4.12 29a6e57c, 4.22 260ea1b5, 5.0 e48fe117; " +
+		"openshift/kubernetes-autoscaler cluster-autoscaler/main.go, core/scaledown/legacy/legacy.go @ release-4.12 d16352d90, config/flags/flags.go, core/scaledown/unneeded/nodes.go @ release-4.22 521e545fb (scale-down-enabled is true by default; not Ready: 20 minutes)"}
 	selfNode := Evidence{Verified, "medik8s/self-node-remediation config/crd/bases, internal/controller/owner_and_name.go @ 640aac50, controllers/selfnoderemediation_controller.go @ release-0.4 to 0.8; medik8s/node-healthcheck-operator internal/controller/resources/manager.go @ dd444329"}
 	return []ControlPlaneResource{
 		{
-			Kind: "ClusterVersion", Path: "/apis/config.openshift.io/v1/clusterversions", Reports: ReportsVersion, Effect: "rolls out every operator, then reboots every node",
+			Kind: "ClusterVersion", Path: "/apis/config.openshift.io/v1/clusterversions", Reports: ReportsVersion, Effect: "rolls out every operator, then mostly reboots the nodes of each pool that is not paused",
 			Evidence: Evidence{Verified, "openshift/api config/v1/types_cluster_version.go"},
 		},
 		{
@@ -175,7 +176,7 @@ func ControlPlaneResources() []ControlPlaneResource {
 			Evidence: selfNode,
 		},
 		{
-			Kind: "ClusterAutoscaler", Path: "/apis/autoscaling.openshift.io/v1/" + ClusterAutoscalers, Reports: ReportsAutoscaling, Effect: "deletes machines whose node is not Ready for long, of the sets that a MachineAutoscaler names, where scaling down is enabled",
+			Kind: "ClusterAutoscaler", Path: "/apis/autoscaling.openshift.io/v1/" + ClusterAutoscalers, Reports: ReportsAutoscaling, Effect: "deletes machines whose node is not Ready for long, of the sets that a MachineAutoscaler names, unless spec.scaleDown.enabled is false",
 			Pause: `oc patch clusterautoscaler NAME --type merge -p '{"spec":{"scaleDown":{"enabled":false}}}'`, Resume: `oc patch clusterautoscaler NAME --type merge -p '{"spec":{"scaleDown":{"enabled":true}}}'`,
 			Evidence: autoscaler,
 		},
@@ -189,8 +190,8 @@ func ControlPlaneResources() []ControlPlaneResource {
 			Evidence: Evidence{Verified, "openshift/api machine/v1/types_controlplanemachineset.go: once Active it can't be made Inactive"},
 		},
 		{
-			Kind: "APIService", Path: "/apis/apiregistration.k8s.io/v1/apiservices", Reports: ReportsAPIService, Effect: "says which APIs are silent that others serve, as routes and projects: a request for one waits",
-			Evidence: Evidence{Verified, "kubernetes/kube-aggregator pkg/apis/apiregistration/v1/types.go"},
+			Kind: "APIService", Path: "/apis/apiregistration.k8s.io/v1/apiservices", Reports: ReportsAPIService, Effect: "says which APIs that others serve are not available, as routes and projects: a request for one fails at once (503)",
+			Evidence: Evidence{Verified, "kubernetes/kube-aggregator pkg/apis/apiregistration/v1/types.go; pkg/apiserver/handler_proxy.go (serviceAvailable) @ release-1.25, 1.30, 1.35 and 1.36"},
 		},
 	}
 }

@@ -12,13 +12,15 @@ func TestWhoElseWrites(t *testing.T) {
 	t.Parallel()
 	const always, expired = false, true
 	want := map[Ref]bool{
-		bundle(kasTarget, "client-ca"):                               always,
-		secret(kcmTarget, "csr-signer"):                              always,
-		bundle(kcmOperator, "csr-signer-ca"):                         always,
-		bundle(kcmOperator, "csr-controller-ca"):                     always,
-		bundle(managed, "csr-controller-ca"):                         always,
-		secret(kcmTarget, "kube-controller-manager-client-cert-key"): always,
-		secret(schedulerTarget, "kube-scheduler-client-cert-key"):    always,
+		bundle(kasTarget, "client-ca"):                                              always,
+		secret(kcmTarget, "csr-signer"):                                             always,
+		bundle(kcmOperator, "csr-signer-ca"):                                        always,
+		bundle(kcmOperator, "csr-controller-ca"):                                    always,
+		bundle(managed, "csr-controller-ca"):                                        always,
+		secret(kcmTarget, "kube-controller-manager-client-cert-key"):                always,
+		secret(schedulerTarget, "kube-scheduler-client-cert-key"):                   always,
+		secret(mcoTarget, "internal-release-image-tls"):                             always,
+		{Kind: ConfigMap, Namespace: "kube-system", Name: "root-ca", Key: "ca.crt"}: always,
 	}
 	for _, r := range append(kubeAPIServerRotations(), kubeControllerManagerRotations()[0]) {
 		want[r.Bundle] = always

@@ -29,7 +29,7 @@ type KubeletRequester struct {
 // KubeletRequesters returns every row about who asks for kubelets' certificates.
 func KubeletRequesters() []KubeletRequester {
 	const node = "system:node:NODE"
-	const limit = "; none while over 100 more than Machines or Nodes wait"
+	const limit = "; none while over 100 more than Machines or Nodes wait, of the last hour"
 	const onOpenShift = ". OpenShift approves it where its names and addresses are those of the kubelet's valid serving certificate or its Machine, else it mostly waits" + limit
 	kubelet := Evidence{Verified, "kubernetes/kubernetes pkg/kubelet/certificate/kubelet.go, pkg/controller/certificates/approver/sarapprove.go @ v1.35.4; " +
 		"openshift/cluster-machine-approver pkg/controller/csr_check.go and controller.go (reconcileLimits, getMaxPending) @ release-4.12 7b08a4de4 to release-4.22 a9edd695a"}

@@ -89,7 +89,7 @@ func allKubeletSetups() []KubeletSetup {
 				{Path: KubeadmCA, Masters: No, Reader: kubeletReads, Remediation: "append the CA"},
 				{
 					Path: KubeadmCA, Masters: Yes, Remediation: appendOnMasters,
-					Reader: kubeletReads + "; kube-apiserver verifies its clients with it, at once; kube-controller-manager reads it when it starts, and signs requests with it (--cluster-signing-cert-file): only with one certificate in it",
+					Reader: kubeletReads + "; kube-apiserver verifies its clients with it, at once; kube-controller-manager publishes it as it was at its start (--root-ca-file), and signs requests with it, at once (--cluster-signing-cert-file): only with one certificate in it",
 				},
 				conf("controller-manager", "kube-controller-manager reads it when it starts", staticSigner),
 				conf("scheduler", "kube-scheduler reads it when it starts", static),

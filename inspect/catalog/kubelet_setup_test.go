@@ -35,7 +35,7 @@ func TestTwoCAsNeedASigningFileOfTheirOwn(t *testing.T) {
 					continue
 				}
 				rows++
-				if rightOrder(f.Remediation) != master || strings.Contains(f.Reader, "signs requests with it (--cluster-signing-cert-file)") != master || strings.Contains(f.Remediation, "restart") != master {
+				if rightOrder(f.Remediation) != master || strings.Contains(f.Reader, "signs requests with it, at once (--cluster-signing-cert-file)") != master || strings.Contains(f.Remediation, "restart") != master {
 					t.Errorf("%q: %s: %s", role, f.Reader, f.Remediation)
 				}
 			}

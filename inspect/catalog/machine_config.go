@@ -23,6 +23,9 @@ func mcoRotation() Evidence {
 	return Evidence{Verified, mcoRepo + "pkg/controller/certrotation/certrotation_controller.go @ release-4.19 1a6905d98"}
 }
 
+// configServerCommandName is oc's command for the machine config server's CA.
+const configServerCommandName = "`oc adm ocp-certificates regenerate-machine-config-server-serving-cert`"
+
 // configServerCommand is where oc's command for the machine config server's CA was read.
 func configServerCommand() Evidence {
 	return Evidence{Verified, "openshift/oc pkg/cli/admin/ocpcertificates/regeneratemco @ release-4.12 d69125734 to release-4.22 66dee73f6"}
@@ -53,7 +56,8 @@ func machineConfigPlaces() []Place {
 		initial(Range{Component: mco, To: Minor{4, 12}}, "at all times"),
 		initial(since(mco, Minor{4, 13}), "while a cluster is being installed"),
 
-		{Ref: Ref{Kind: ConfigMap, Namespace: "kube-system", Name: "root-ca", Key: "ca.crt"}, Role: CABundle, Owner: "installer", Doc: "the CA in machine-config-operator's Ignition stubs (from 4.19 on only without machine-config-server-ca); up to 4.17 a new one reboots all nodes", In: all, Evidence: synced},
+		{Ref: Ref{Kind: ConfigMap, Namespace: "kube-system", Name: "root-ca", Key: "ca.crt"}, Role: CABundle, Owner: "installer", Doc: "the CA in machine-config-operator's Ignition stubs (from 4.19 on only without machine-config-server-ca); up to 4.17 a new one reboots all nodes", In: all, SecondWriter: configServerCommandName + ", on bare metal only",
+			Evidence: Evidence{Verified, synced.Source + "; openshift/oc pkg/cli/admin/ocpcertificates/regeneratemco/updatesecrets.go @ release-4.12 d69125734 to release-5.0 6b8e30c5b"}},
 		{Ref: secret(mcoTarget, "machine-config-server-ca"), Role: Signer, Owner: mcoOwner, Writer: "oc", Doc: "signs the machine config server's certificate, where `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` was run", In: to418, Evidence: command,
 			Lifetimes: []Lifetime{{Validity: 10 * year, In: to418, Doc: "renewed by `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` only, once it is 8 years old or without its annotation certificate-not-after", Evidence: command}}},
 		{Ref: bundle(mcoTarget, "machine-config-server-ca"), Role: CABundle, Owner: mcoOwner, Writer: "oc", Doc: "the CAs of the machine config server's certificate, where `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` was run; no component reads it", In: to418, Evidence: command},
@@ -61,7 +65,8 @@ func machineConfigPlaces() []Place {
 		{Ref: bundle(mcoTarget, "machine-config-server-ca"), Role: CABundle, Owner: mcoOwner, Writer: "installer, machine-config-controller or oc", Doc: "booting machines verify the machine config server with it; where it is missing, with kube-system/root-ca", In: from419,
 			Evidence: Evidence{Verified, rotates.Source + "; openshift/installer data/data/manifests/bootkube/machine-config-server-ca-configmap.yaml.template @ 6fd2928b4"}},
 		{Ref: secret(mcoTarget, "machine-config-server-tls"), Role: Serving, Owner: mcoOwner, Doc: "served by the machine config server on port 22623, which booting machines ask for their Ignition", In: all, Evidence: rotates, Lifetimes: server},
-		{Ref: secret(mcoTarget, "internal-release-image-tls"), Role: Serving, Owner: mcoOwner, Doc: "served by the registry that a cluster without external registry runs on its control plane nodes", Lifetimes: internalReleaseLives(), In: internalReleaseTLS(), Evidence: internalRelease()},
+		{Ref: secret(mcoTarget, "internal-release-image-tls"), Role: Serving, Owner: mcoOwner, Writer: "installer", SecondWriter: "machine-config-controller, from 4.22.10 on", Doc: "served by the registry that a cluster without external registry runs on its control plane nodes",
+			Lifetimes: internalReleaseLives(), In: internalReleaseTLS(), Evidence: internalRelease()},
 		{Ref: userData("*-user-data"), Role: CABundle, Owner: "installer", Doc: "the Ignition stub of new machines, with the machine config server's CA; `oc adm ocp-certificates update-ignition-ca-bundle-for-machine-config-server` puts a new one there", In: to418,
 			Evidence: Evidence{Verified, command.Source + "; no such secret in " + mcoRepo + "pkg and manifests of release-4.12 to 4.18"}},
 		{Ref: userData("*-user-data"), Role: CABundle, Owner: "installer", Writer: "machine-config-controller for a new CA", Doc: "the Ignition stub of new machines; its CA is kept up with a MachineSet, else by `oc adm ocp-certificates update-ignition-ca-bundle-for-machine-config-server`; neither changes a stub with two CAs", In: from419, Evidence: rotates},
@@ -100,7 +105,7 @@ func internalReleaseLives() []Lifetime {
 	return []Lifetime{
 		{Validity: 10 * year, In: between(mco, Minor{4, 21}, Minor{4, 22}).before(reissued), Doc: "made once, at the installation",
 			Evidence: Evidence{Derived, "openshift/installer pkg/asset/tls/iricertkey.go (ValidityTenYears) @ 006d45739; " + controller + " @ release-4.21 db84d8368, which does not speak of it; " + offered}},
-		{Validity: 10 * year, In: since(mco, Minor{4, 22}).since(reissued), Doc: "where openshift-machine-api has a MachineSet, issued again for a new CA; else made once",
+		{Validity: 10 * year, In: since(mco, Minor{4, 22}).since(reissued), Doc: "with a MachineSet at machine-config-controller's start, issued again for a new CA or other host names, or expired; else never",
 			Evidence: Evidence{Verified, controller + " (Run, reconcileIRICertificate, isIRICertValid) @ release-4.22 9027c94cd, from be2cdd92d on; openshift/installer pkg/asset/tls/iricertkey.go @ 006d45739; " + offered}},
 	}
 }

@@ -1,6 +1,12 @@
 package catalog
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
+
+// installersCA is what /etc/kubernetes/ca.crt holds.
+const installersCA = "kube-system/root-ca: the machine config server's CA, except after " + configServerCommandName + " elsewhere than on bare metal"
 
 // Files on nodes. Their ranges are tested against the version of what writes
 // them on that very node: its machine-config-daemon for rows of
@@ -18,6 +24,14 @@ func nodeKubeletPlaces() []Place {
 		{Validity: year, RenewFromPercent: 70, RenewAtPercent: 90, Renewer: "kubelet", In: Range{Component: Kubernetes}, Evidence: manager,
 			Doc: "the validity is kube-controller-manager's --cluster-signing-duration"},
 	}
+	clientLives := slices.Clone(lives)
+	clientLives[1].Doc = "only with rotateCertificates; " + lives[1].Doc
+	livesOf := func(role Role) []Lifetime {
+		if role == Client {
+			return clientLives
+		}
+		return lives
+	}
 	place := func(path string, role Role, owner, doc string, in Range, e Evidence) Place {
 		return Place{Ref: file(path), Role: role, Owner: owner, Doc: doc, In: in, Evidence: e}
 	}
@@ -27,10 +41,10 @@ func nodeKubeletPlaces() []Place {
 		return Place{Ref: file(path), Role: CABundle, Owner: mcoOwner, Writer: daemon, Doc: doc, In: in, Evidence: e}
 	}
 	own := func(path string, role Role, doc string) Place {
-		return Place{Ref: file(path), Role: role, Owner: "kubelet", Doc: doc, Lifetimes: lives, Evidence: manager}
+		return Place{Ref: file(path), Role: role, Owner: "kubelet", Doc: doc, Lifetimes: livesOf(role), Evidence: manager}
 	}
 	issued := func(signer string, role Role, doc string) Place {
-		return Place{Ref: Ref{Kind: Request, Key: "status.certificate"}, Selector: ObjectSelector{Signer: signer}, Role: role, Owner: "kubelet", Writer: "kube-controller-manager", Doc: doc, Lifetimes: lives, Evidence: manager}
+		return Place{Ref: Ref{Kind: Request, Key: "status.certificate"}, Selector: ObjectSelector{Signer: signer}, Role: role, Owner: "kubelet", Writer: "kube-controller-manager", Doc: doc, Lifetimes: livesOf(role), Evidence: manager}
 	}
 	selfSigned := Evidence{Verified, "kubernetes/kubernetes cmd/kubelet/app/server.go (InitializeTLS) v1.35.4; kubernetes/client-go util/cert/cert.go (GenerateSelfSignedCertKeyWithFixtures) and io.go (CanReadCertAndKey) release-1.25 4f1c2e7b9, 1.35 c9748d3a3"}
 	to415, from416 := Range{Component: mco, To: Minor{4, 15}}, since(mco, Minor{4, 16})
@@ -48,8 +62,8 @@ func nodeKubeletPlaces() []Place {
 			Doc:      ownKubeconfig},
 		byDaemon("/etc/kubernetes/kubelet-ca.crt", "CAs with which the kubelet verifies its clients; part of a rendered MachineConfig, which a paused pool delays", Range{Component: mco, To: Minor{4, 12}}, template),
 		byDaemon("/etc/kubernetes/kubelet-ca.crt", "CAs with which the kubelet verifies its clients; from the ControllerConfig, reloaded by the kubelet", since(mco, Minor{4, 13}), writer),
-		byDaemon("/etc/kubernetes/ca.crt", "the CA of the machine config server", Range{Component: mco, To: Minor{4, 17}}, template),
-		{Ref: file("/etc/kubernetes/ca.crt"), Role: CABundle, Owner: mcoOwner, Writer: noComponent, Doc: "the CA of the machine config server; the node's first MachineConfig of 4.18 or later deletes it", In: since(mco, Minor{4, 18}),
+		byDaemon("/etc/kubernetes/ca.crt", installersCA, Range{Component: mco, To: Minor{4, 17}}, template),
+		{Ref: file("/etc/kubernetes/ca.crt"), Role: CABundle, Owner: mcoOwner, Writer: noComponent, Doc: "kube-system/root-ca, once the CA of the machine config server; the node's first MachineConfig of 4.18 or later deletes it", In: since(mco, Minor{4, 18}),
 			Evidence: Evidence{Verified, mcoRepo + "pkg/daemon/update.go (deleteStaleData) @ release-4.18 f313997e0 and release-4.22 9027c94cd; no root-ca.yaml in templates/common/_base/files there"}},
 		own("/var/lib/kubelet/pki/kubelet-client-*.pem", Client, "the kubelet's client certificate; kubelet-client-current.pem points to the one in use"),
 		own("/var/lib/kubelet/pki/kubelet-server-*.pem", Serving, "served by the kubelet; kubelet-server-current.pem points to the one in use; renewed at once for a new name or address"),

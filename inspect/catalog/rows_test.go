@@ -235,7 +235,7 @@ func TestKubeletSetupsByVersion(t *testing.T) {
 func TestKubeadmsAPIServerReloadsItsClientCAs(t *testing.T) {
 	for _, s := range allKubeletSetups() {
 		for _, f := range s.OtherTrustFiles {
-			if f.Path == KubeadmCA && f.Masters == Yes && (!strings.Contains(f.Reader, "kube-apiserver verifies its clients with it, at once") || !strings.Contains(f.Reader, "kube-controller-manager reads it when it starts") || strings.Contains(f.Remediation, "restart kube-apiserver")) {
+			if f.Path == KubeadmCA && f.Masters == Yes && (!strings.Contains(f.Reader, "kube-apiserver verifies its clients with it, at once") || !strings.Contains(f.Reader, "kube-controller-manager publishes it as it was at its start") || strings.Contains(f.Remediation, "restart kube-apiserver")) {
 				t.Errorf("%s: %s; %s", f.Path, f.Reader, f.Remediation)
 			}
 		}

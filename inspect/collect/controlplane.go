@@ -27,15 +27,15 @@ const controlPlaneTimeout = 20 * time.Second
 type movingObject struct {
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	Spec     struct {
-		NodeName            string                 `json:"nodeName"`            // of a Pod
-		Paused              bool                   `json:"paused"`              // of a MachineConfigPool
-		Configuration       objectName             `json:"configuration"`       // of a MachineConfigPool
-		UnhealthyConditions []conditionStatus      `json:"unhealthyConditions"` // of a health check
-		PauseRequests       []string               `json:"pauseRequests"`       // of a NodeHealthCheck
-		ScaleDown           struct{ Enabled bool } `json:"scaleDown"`           // of a ClusterAutoscaler
-		State               string                 `json:"state"`               // of a ControlPlaneMachineSet
-		Strategy            struct{ Type string }  `json:"strategy"`            // of a ControlPlaneMachineSet
-		Replicas            int                    `json:"replicas"`            // of a ControlPlaneMachineSet, of a Deployment
+		NodeName            string                  `json:"nodeName"`            // of a Pod
+		Paused              bool                    `json:"paused"`              // of a MachineConfigPool
+		Configuration       objectName              `json:"configuration"`       // of a MachineConfigPool
+		UnhealthyConditions []conditionStatus       `json:"unhealthyConditions"` // of a health check
+		PauseRequests       []string                `json:"pauseRequests"`       // of a NodeHealthCheck
+		ScaleDown           *struct{ Enabled bool } `json:"scaleDown"`           // of a ClusterAutoscaler
+		State               string                  `json:"state"`               // of a ControlPlaneMachineSet
+		Strategy            struct{ Type string }   `json:"strategy"`            // of a ControlPlaneMachineSet
+		Replicas            int                     `json:"replicas"`            // of a ControlPlaneMachineSet, of a Deployment
 	} `json:"spec"`
 	Status struct {
 		Conditions    []conditionStatus        `json:"conditions"`
@@ -236,9 +236,13 @@ func actor(row catalog.ControlPlaneResource, o *movingObject) inspect.Actor {
 		}
 		a.Why = "it heeds " + cmp.Or(strings.Join(words, ", "), "no condition of nodes")
 	case catalog.ClusterAutoscalers:
-		a.Why = "it does not scale down"
-		if o.Spec.ScaleDown.Enabled {
+		switch down := o.Spec.ScaleDown; {
+		case down == nil:
+			a.Active, a.Why = catalog.Yes, "it scales down, as by default"
+		case down.Enabled:
 			a.Active, a.Why = catalog.Yes, "it scales down"
+		default:
+			a.Why = "it does not scale down"
 		}
 	case catalog.ControlPlaneMachines:
 		a.Why = "state " + foreign.Text(cmp.Or(o.Spec.State, "Inactive"))

@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -107,6 +108,28 @@ func TestMachinery(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, machineryOf(t)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestAutoscalerScalesDownByDefault: without spec.scaleDown its operator gives no flag, and the autoscaler's own default is to
+// scale down.
+func TestAutoscalerScalesDownByDefault(t *testing.T) {
+	t.Parallel()
+	row, _ := catalog.ControlPlaneResourceOf(catalog.ClusterAutoscalers)
+	for spec, want := range map[string]inspect.Actor{
+		`{}`:                              {Active: catalog.Yes, Why: "it scales down, as by default"},
+		`{"scaleDown":null}`:              {Active: catalog.Yes, Why: "it scales down, as by default"},
+		`{"scaleDown":{"enabled":true}}`:  {Active: catalog.Yes, Why: "it scales down"},
+		`{"scaleDown":{"enabled":false}}`: {Active: catalog.No, Why: "it does not scale down"},
+	} {
+		var o movingObject
+		if err := json.Unmarshal([]byte(`{"metadata":{"name":"default"},"spec":`+spec+`}`), &o); err != nil {
+			t.Fatal(err)
+		}
+		want.Resource, want.Name = catalog.ClusterAutoscalers, "default"
+		if diff := cmp.Diff(want, actor(row, &o)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", spec, diff)
+		}
 	}
 }
 

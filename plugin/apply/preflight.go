@@ -245,7 +245,7 @@ func (o PreflightOptions) judge(ask preflight.Preflight, p *remediate.Plan) erro
 	return nil
 }
 
-// unwell are operators that say so, and APIs that are silent. It stops nothing: a master that is not Ready is
+// unwell are operators that say so, and APIs that are not available. It stops nothing: a master that is not Ready is
 // enough for it.
 func unwell(m *inspect.ControlPlaneStatus) []string {
 	var notes []string
@@ -255,7 +255,7 @@ func unwell(m *inspect.ControlPlaneStatus) []string {
 		}
 	}
 	if len(m.UnavailableAPIs) > 0 {
-		notes = append(notes, "APIs that others serve do not answer: "+strings.Join(m.UnavailableAPIs, ", ")+". kubectl and oc wait for them; nothing here needs one.")
+		notes = append(notes, "APIs that others serve are not available: "+strings.Join(m.UnavailableAPIs, ", ")+". Requests for them fail at once (503); nothing here needs one.")
 	}
 	return notes
 }
