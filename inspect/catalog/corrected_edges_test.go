@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
 func TestPodsReadTheirCAAtTheirStart(t *testing.T) {
@@ -12,6 +14,24 @@ func TestPodsReadTheirCAAtTheirStart(t *testing.T) {
 		e := edgeOf(t, id)
 		if e.Reload != ReloadAtStart || e.MayBeOutdated != outdated {
 			t.Errorf("%s: %s, %t", id, e.Reload, e.MayBeOutdated)
+		}
+	}
+}
+
+// TestOvnkubeNodeTrustsItsServiceAccountsCA: by the kubelet's kubeconfig it only asks for the certificate with
+// which it calls the API server.
+func TestOvnkubeNodeTrustsItsServiceAccountsCA(t *testing.T) {
+	t.Parallel()
+	e := edgeOf(t, "ovnkube-node-service-account-api-int")
+	if e.Trust != rootCAOf(ovnTarget) || e.ServerName != NameInternal || e.Reload != ReloadAtStart || e.Reader != pki.ReaderGoAll || !e.Optional {
+		t.Errorf("%+v", e)
+	}
+	if e := edgeOf(t, "ovnkube-node-api-int"); !strings.Contains(e.Verifier, "no valid client certificate") {
+		t.Errorf("%s: %s", e.ID, e.Verifier)
+	}
+	for _, row := range NodeDaemonSets() {
+		if row.DaemonSet == "ovnkube-node" && row.Trust != rootCAOf(ovnTarget) {
+			t.Errorf("%s: %s", row.ID, row.Trust)
 		}
 	}
 }
