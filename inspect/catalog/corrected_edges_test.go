@@ -10,11 +10,38 @@ import (
 
 func TestPodsReadTheirCAAtTheirStart(t *testing.T) {
 	t.Parallel()
-	for id, outdated := range map[string]bool{"pods-kubernetes-service": true, "kubeadm-pods-kubernetes-service": true, "pods-routes": false} {
+	for id, outdated := range map[string]bool{"pods-kubernetes-service": true, "kubeadm-pods-kubernetes-service": true} {
 		e := edgeOf(t, id)
 		if e.Reload != ReloadAtStart || e.MayBeOutdated != outdated {
 			t.Errorf("%s: %s, %t", id, e.Reload, e.MayBeOutdated)
 		}
+	}
+}
+
+// TestReadersThatAreSeveral: of these rows, some verifiers read at their start alone, and others again.
+func TestReadersThatAreSeveral(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"pods-routes", "bundle-parts", "file-copies"} {
+		if e := edgeOf(t, id); e.Reload != ReloadByProgram {
+			t.Errorf("%s: %s", id, e.Reload)
+		}
+	}
+}
+
+func TestRegistryCAIsReadForEachPull(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"node-registry", "new-node-registry"} {
+		if e := edgeOf(t, id); e.Reload != ReloadEachTime {
+			t.Errorf("%s: %s", id, e.Reload)
+		}
+	}
+}
+
+// TestKubeadmJoinReadsAllOrNone: it compares the CAs with its pinned hash, before the kubelet reads them.
+func TestKubeadmJoinReadsAllOrNone(t *testing.T) {
+	t.Parallel()
+	if e := edgeOf(t, "kubeadm-new-node-api"); e.Reader != pki.ReaderGoAll {
+		t.Errorf("%s: %s", e.ID, e.Reader)
 	}
 }
 
