@@ -44,7 +44,7 @@ func connections() []Connection {
 			Evidence: closed("openshift/multus-cni pkg/k8sclient/kubeconfig.go (PerNodeK8sClient) @ release-4.14 to 4.22"),
 		},
 		{
-			Edges: []string{"ovnkube-node-api-int", "ovnkube-node-memory-api-int"}, Client: file("/var/lib/ovn-ic/etc/ovnkube-node-certs/ovnkube-client-current.pem"),
+			Edges: []string{"ovnkube-node-service-account-api-int", "ovnkube-node-api-int", "ovnkube-node-memory-api-int"}, Client: file("/var/lib/ovn-ic/etc/ovnkube-node-certs/ovnkube-client-current.pem"),
 			Evidence: closed(networkRepo + "bindata/network/ovn-kubernetes/common/008-script-lib.yaml (cert-dir) @ release-4.14 to 4.22"),
 		},
 	}

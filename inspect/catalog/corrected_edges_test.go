@@ -4,14 +4,61 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
 func TestPodsReadTheirCAAtTheirStart(t *testing.T) {
 	t.Parallel()
-	for id, outdated := range map[string]bool{"pods-kubernetes-service": true, "kubeadm-pods-kubernetes-service": true, "pods-routes": false} {
+	for id, outdated := range map[string]bool{"pods-kubernetes-service": true, "kubeadm-pods-kubernetes-service": true} {
 		e := edgeOf(t, id)
 		if e.Reload != ReloadAtStart || e.MayBeOutdated != outdated {
 			t.Errorf("%s: %s, %t", id, e.Reload, e.MayBeOutdated)
+		}
+	}
+}
+
+// TestReadersThatAreSeveral: of these rows, some verifiers read at their start alone, and others again.
+func TestReadersThatAreSeveral(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"pods-routes", "bundle-parts", "file-copies"} {
+		if e := edgeOf(t, id); e.Reload != ReloadByProgram {
+			t.Errorf("%s: %s", id, e.Reload)
+		}
+	}
+}
+
+func TestRegistryCAIsReadForEachPull(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"node-registry", "new-node-registry"} {
+		if e := edgeOf(t, id); e.Reload != ReloadEachTime {
+			t.Errorf("%s: %s", id, e.Reload)
+		}
+	}
+}
+
+// TestKubeadmJoinReadsAllOrNone: it compares the CAs with its pinned hash, before the kubelet reads them.
+func TestKubeadmJoinReadsAllOrNone(t *testing.T) {
+	t.Parallel()
+	if e := edgeOf(t, "kubeadm-new-node-api"); e.Reader != pki.ReaderGoAll {
+		t.Errorf("%s: %s", e.ID, e.Reader)
+	}
+}
+
+// TestOvnkubeNodeTrustsItsServiceAccountsCA: by the kubelet's kubeconfig it only asks for the certificate with
+// which it calls the API server.
+func TestOvnkubeNodeTrustsItsServiceAccountsCA(t *testing.T) {
+	t.Parallel()
+	e := edgeOf(t, "ovnkube-node-service-account-api-int")
+	if e.Trust != rootCAOf(ovnTarget) || e.ServerName != NameInternal || e.Reload != ReloadAtStart || e.Reader != pki.ReaderGoAll || !e.Optional {
+		t.Errorf("%+v", e)
+	}
+	if e := edgeOf(t, "ovnkube-node-api-int"); !strings.Contains(e.Verifier, "no valid client certificate") {
+		t.Errorf("%s: %s", e.ID, e.Verifier)
+	}
+	for _, row := range NodeDaemonSets() {
+		if row.DaemonSet == "ovnkube-node" && row.Trust != rootCAOf(ovnTarget) {
+			t.Errorf("%s: %s", row.ID, row.Trust)
 		}
 	}
 }

@@ -99,7 +99,7 @@ func networkEdges() []Edge {
 	const byNodeIdentity = "; pkg/platform/platform.go (isNetworkNodeIdentityEnabled) @ release-4.14 af41a3620, release-4.22 6a5fcccf8"
 	multus := Evidence{Verified, networkRepo + "bindata/network/multus/multus.yaml @ 2a6a57fef and release-4.12 to 4.22"}
 	thick := Evidence{Verified, multus.Source + byNodeIdentity}
-	ovn := Evidence{Verified, networkRepo + "bindata/network/ovn-kubernetes/common/008-script-lib.yaml @ 2a6a57fef and release-4.14 to 4.22" + byNodeIdentity}
+	ovn := Evidence{Verified, networkRepo + "bindata/network/ovn-kubernetes/common/008-script-lib.yaml @ 2a6a57fef and release-4.14 to 4.22" + byNodeIdentity + "; " + ovnClients}
 	kubelets := file("/var/lib/kubelet/kubeconfig")
 	return []Edge{
 		{
@@ -113,16 +113,22 @@ func networkEdges() []Edge {
 			Trust: kubelets, Optional: true, OnlyIfExists: rootCAOf("openshift-multus"), Beside: identity, Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadAtStart, Reader: pki.ReaderGo,
 			Remediation: "{} fix-api-int --nodes NODE --dry-run=client", RestartedPods: "multus",
 			Ahead:  "{} pretrust --nodes NODE --dry-run=client",
-			Impact: "the network of new pods on the node; a restart before the file is right takes down the node's network",
+			Impact: "the network of new pods on the node; restarted before the file is right, it serves none",
 			In:     since(network, Minor{4, 14}), Evidence: thick,
 		},
 		{
-			ID: "ovnkube-node-api-int", Part: PartAPIInt, Verifier: "ovnkube-node", Statement: "ovnkube-node, once restarted, trusts api-int's serving certificate",
+			ID: "ovnkube-node-api-int", Part: PartAPIInt, Verifier: "ovnkube-node, when it has no valid client certificate", Statement: "ovnkube-node, without a valid client certificate, trusts api-int's serving certificate",
 			Trust: kubelets, Optional: true, OnlyIfExists: rootCAOf(ovnTarget), Beside: identity, Presented: InternalLoadBalancerServing(), ServerName: NameInKubeconfig, Reload: ReloadAtStart, Reader: pki.ReaderGo,
 			Remediation: "{} fix-api-int --nodes NODE --dry-run=client", RestartedPods: "ovnkube-node",
 			Ahead:  "{} pretrust --nodes NODE --dry-run=client",
-			Impact: "the network of new pods on the node",
+			Impact: "the network of new pods on the node, once ovnkube-node's client certificate is missing or has expired",
 			In:     since(network, Minor{4, 14}), Evidence: ovn,
+		},
+		{
+			ID: "ovnkube-node-service-account-api-int", Part: PartAPIInt, Verifier: "ovnkube-node", Statement: "ovnkube-node trusts api-int's serving certificate",
+			Trust: rootCAOf(ovnTarget), Optional: true, Presented: InternalLoadBalancerServing(), ServerName: NameInternal, Reload: ReloadAtStart, Reader: pki.ReaderGoAll,
+			Impact: "the network of new pods on nodes",
+			In:     Range{Component: network}, Evidence: Evidence{Verified, networkRepo + "bindata/network/ovn-kubernetes/self-hosted/004-config.yaml (apiserver; no CA) @ release-4.22, and the same in release-4.12 to 4.23; " + ovnClients},
 		},
 		{
 			ID: "machine-config-daemon-node-writer-api-int", Part: PartAPIInt, Verifier: "machine-config-daemon's NodeWriter", Statement: "machine-config-daemon's NodeWriter, once restarted, trusts api-int's serving certificate",
@@ -166,6 +172,10 @@ func onPremEdges() []Edge {
 			Evidence{Verified, mcoRepo + templates + "release-4.22 9027c94cd" + monitors + "release-4.22 dca8cb1be; pkg/nodeconfig/watcher.go (NewNodeWatcher)"}),
 	}
 }
+
+// ovnClients is about the two clients of ovnkube-node: with a certificate of its own it trusts what its
+// service account has, and by the kubelet's kubeconfig it asks for that certificate.
+const ovnClients = "openshift/ovn-kubernetes go-controller/pkg/util/kube.go (newKubernetesRestConfig, StartNodeCertificateManager) and pkg/config/config.go (buildKubernetesConfig: ca.crt of the service account) @ 010f7c296, 04a98b6fc"
 
 // nodeWriter is about the second client of machine-config-daemon, beside that of its
 // service account.

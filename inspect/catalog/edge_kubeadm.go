@@ -72,9 +72,9 @@ func kubeadmEdges() []Edge {
 		{
 			ID: "kubeadm-new-node-api", Part: PartNodes, Verifier: "the kubelet of a node that joins", Statement: "a node that joins now trusts the API server's serving certificate",
 			// Who joins nodes by a file, or by hand, may have deleted it.
-			Trust: clusterInfo(), Optional: true, Presented: inPKI("apiserver.crt"), ServerName: NameAny, Reload: ReloadByNewNodes, Reader: pki.ReaderGo,
+			Trust: clusterInfo(), Optional: true, Presented: inPKI("apiserver.crt"), ServerName: NameAny, Reload: ReloadByNewNodes, Reader: pki.ReaderGoAll,
 			Impact: "nodes that are added: they never join", Remediation: "on a control plane node: kubeadm init phase bootstrap-token, which writes the CA of admin.conf there", In: plain,
-			Evidence: Evidence{Verified, kubeadmRepo + "phases/bootstraptoken/clusterinfo/clusterinfo.go and discovery/token/token.go v1.35.4"},
+			Evidence: Evidence{Verified, kubeadmRepo + "phases/bootstraptoken/clusterinfo/clusterinfo.go and discovery/token/token.go (validateClusterCA: ParseCertsPEM) v1.35.4"},
 		},
 		{
 			ID: "kubeadm-kubelet-client-ca", Part: PartNodes, Verifier: "kubelet, for client certificates", Statement: "kubelets trust kube-apiserver's client certificate",

@@ -96,7 +96,7 @@ func registryEdges() []Edge {
 		},
 		{
 			ID: "new-node-registry", Part: PartNodes, Verifier: "CRI-O, by what machine-config-daemon brings to nodes", Statement: "the published registry CA verifies the serving certificate of the cluster's own registry",
-			Trust: Ref{Kind: ConfigMap, Namespace: managed, Name: "image-registry-ca", Key: host + "..5000"}, Optional: true, Presented: served, ServerName: host, Reload: ReloadOnChange, Reader: pki.ReaderGo,
+			Trust: Ref{Kind: ConfigMap, Namespace: managed, Name: "image-registry-ca", Key: host + "..5000"}, Optional: true, Presented: served, ServerName: host, Reload: ReloadEachTime, Reader: pki.ReaderGo,
 			Impact: impact, In: since("image-registry", Minor{4, 14}), Evidence: delivery,
 		},
 	}

@@ -17,7 +17,7 @@ func serviceEdges() []Edge {
 			// domain, and which of them is the cluster's is not read.
 			ID: "published-ingress", Part: PartServices, Verifier: "operators of the console and of the OAuth server, pods that call routes", Statement: "the published ingress CA verifies the default certificate of routes",
 			Trust: bundle(managed, "default-ingress-cert"), Presented: Ref{Kind: Secret, Namespace: managed, Name: "router-certs"}, ServerName: NameAny, Reload: ReloadOnChange, Reader: pki.ReaderUnknown,
-			Impact: "ClusterOperators console and authentication, and log in by OAuth of what runs in pods",
+			Impact: "ClusterOperators console and authentication, and calls of routes by pods",
 			In:     since(ingress, Minor{4, 12}), Evidence: Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate-publisher @ release-4.12 98d953c92, release-4.22 0c0c64843 and acca9642a; " +
 				consoleRepo + "pkg/console/controllers/healthcheck/controller.go @ release-4.12 a67babae3, release-4.22 68028ec98; " + authRepo + "pkg/controllers/oauthendpoints and routercerts @ release-4.12 4f7f6b1af, release-4.22 5a44cc2a8"},
 		},
@@ -32,13 +32,14 @@ func routeEdges() []Edge {
 			Trust: Ref{Kind: ConfigMap, Namespace: "openshift-ingress", Name: "service-ca-bundle", Key: "service-ca.crt"}, Presented: Ref{Kind: Secret, Key: "tls.crt"}, Selector: ServiceCASecret(),
 			ServerName: NameAny, Reload: ReloadByReload, Reader: pki.ReaderOpenSSL, Impact: "Routes that re-encrypt: the console and monitoring among them", In: Range{Component: ingress},
 			Evidence: Evidence{Verified, ingressRepo + "pkg/operator/controller/names.go and pkg/operator/controller/ingress/serviceca_configmap.go @ release-4.12 98d953c92, release-4.22 0c0c64843 and acca9642a; " +
-				"openshift/router images/router/haproxy/conf/haproxy-config.template (ca-file) and pkg/router/template/router.go (watchVolumeMountDir: the default certificate and mutual TLS alone) @ release-4.12 7ae57ca0c, release-4.22 b2665a299"},
+				"openshift/router images/router/haproxy/conf/haproxy-config.template (ca-file; verifyhost: the Service's name, which service-ca gives each) and pkg/router/template/router.go (watchVolumeMountDir: the default certificate and mutual TLS alone) @ release-4.12 7ae57ca0c, release-4.22 b2665a299"},
 		},
 		{
 			ID: "pods-routes", Part: PartServices, Verifier: "pods that call routes", Statement: "pods trust the default certificate of routes",
-			Trust: rootCA(), Presented: Ref{Kind: Secret, Namespace: managed, Name: "router-certs"}, ServerName: NameAny, Reload: ReloadAtStart, Reader: pki.ReaderUnknown,
-			Impact: "log in by OAuth to what runs behind oauth-proxy, up to 4.15 monitoring, too", In: since(kcm, Minor{4, 12}),
-			Evidence: Evidence{Verified, kcmRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ 4e72164b8 and release-4.12 to 4.22 (manageServiceAccountCABundle); " + monitoringRepo + "assets (oauth-proxy -openshift-ca, which it reads at its start) @ release-4.12 16c55ea0b to release-4.22 5e1f02a52"},
+			Trust: rootCA(), Presented: Ref{Kind: Secret, Namespace: managed, Name: "router-certs"}, ServerName: NameAny, Reload: ReloadByProgram, Reader: pki.ReaderUnknown,
+			Impact: "calls of routes by pods that verify them by this ConfigMap alone; not log in at oauth-proxy, which trusts oauth-serving-cert as well", In: since(kcm, Minor{4, 12}),
+			Evidence: Evidence{Verified, kcmRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ 4e72164b8 and release-4.12 to 4.22 (manageServiceAccountCABundle); " +
+				"openshift/oauth-proxy providers/openshift/provider.go (newOpenShiftClient: reads CA files that changed, at each log in; ConfigMap oauth-serving-cert) @ release-4.12 03e5b13b, release-4.22 b402a1dc; " + authRepo + "pkg/controllers/trustdistribution/trustdistribution_controller.go @ release-4.12 4f7f6b1af, release-4.22 5a44cc2a8"},
 		},
 	}
 }

@@ -14,7 +14,8 @@ type StartupReader struct {
 // StartupReaders returns every row about who reads trust anchors only when it starts.
 func StartupReaders() []StartupReader {
 	multus := Evidence{Verified, "k8snetworkplumbingwg/multus-cni pkg/k8sclient/kubeconfig.go v4.2.2 (PerNodeK8sClient copies CAData once)"}
-	ovn := Evidence{Verified, networkRepo + "bindata/network/ovn-kubernetes/common/008-script-lib.yaml @ 0010c142d; k8s.io/client-go transport reads CAData once"}
+	// What it trusts is kube-root-ca.crt, of which the time of the last write is not read here: the file stands in for it.
+	ovn := Evidence{Verified, networkRepo + "bindata/network/ovn-kubernetes/common/008-script-lib.yaml @ 0010c142d; " + ovnClients + "; k8s.io/client-go transport reads CAData once"}
 	kubelet := Evidence{Verified, "kubernetes/kubernetes cmd/kubelet/app/server.go buildKubeletClientConfig v1.35.4"}
 	restart := func(namespace, app string) string {
 		return "once kube-controller-manager and kube-scheduler trust api-int's serving certificate (without them its pod is not created again), restart its pod: kubectl -n " + namespace + " delete pod -l app=" + app + " --field-selector spec.nodeName=NODE"
@@ -47,7 +48,7 @@ func StartupReaders() []StartupReader {
 		{
 			EdgeID: "ovnkube-node-api-int", Command: "ovnkube", Argument: "--init-node", Edge: Edge{
 				ID: "ovnkube-node-memory-api-int", Part: PartAPIInt, Verifier: "ovnkube-node", Reload: ReloadAtStart, Statement: "ovnkube-node has loaded the CA of api-int's serving certificate",
-				Impact:      "the network of new pods on the node, at its next reconnect",
+				Impact:      "the network of new pods on the node, at its next reconnect; that kube-root-ca.crt got the CA late is not seen",
 				Remediation: restart("openshift-ovn-kubernetes", "ovnkube-node"),
 				In:          since(network, Minor{4, 14}), Evidence: ovn,
 			},

@@ -74,9 +74,9 @@ func NodeDaemonSets() []NodeDaemonSet {
 			In:  Range{Component: network, To: Minor{4, 13}}, Evidence: Evidence{Derived, onOVN + " (no bootstrap kubeconfig); k8s.io/client-go transport reads the CA once"},
 		},
 		{
-			ID: "ovnkube-node", Namespace: ovnTarget, DaemonSet: ovnNode, Label: "app=" + ovnNode, Trust: kubelets, Command: "ovnkube", Client: "/var/lib/ovn-ic/etc/ovnkube-node-certs/ovnkube-client-current.pem",
-			Doc: "networks of new pods, where the network is OVN-Kubernetes" + withoutIdentity,
-			In:  since(network, Minor{4, 14}), Evidence: Evidence{Verified, onOVN + " and common/008-script-lib.yaml (bootstrap-kubeconfig); k8s.io/client-go transport reads CAData once"},
+			ID: "ovnkube-node", Namespace: ovnTarget, DaemonSet: ovnNode, Label: "app=" + ovnNode, Trust: rootCAOf(ovnTarget), OtherTrust: kubelets, Command: "ovnkube", Client: "/var/lib/ovn-ic/etc/ovnkube-node-certs/ovnkube-client-current.pem",
+			Doc: "networks of new pods, where the network is OVN-Kubernetes",
+			In:  since(network, Minor{4, 14}), Evidence: Evidence{Verified, onOVN + " and common/008-script-lib.yaml (bootstrap-kubeconfig); " + ovnClients + "; k8s.io/client-go transport reads CAData once"},
 		},
 		{
 			ID: "machine-config-daemon", Namespace: mcoTarget, DaemonSet: "machine-config-daemon", Label: "k8s-app=machine-config-daemon", Trust: rootCAOf(mcoTarget), OtherTrust: kubelets, Command: "machine-config-daemon",

@@ -132,7 +132,7 @@ func TestNextOfEveryEdge(t *testing.T) {
 // by them another, but for who dials by a kubeconfig when it starts.
 func TestNextOfWhoReadsOnce(t *testing.T) {
 	ca := pkitest.NewCA("the CA", from(-10), from(900))
-	for id, want := range map[string]string{"pods-routes": "at each new connection", "kubeadm-etcd-peers": "at each new connection", "kubelet-bootstrap-api-int": "at its next start"} {
+	for id, want := range map[string]string{"kubeadm-etcd-peers": "at each new connection", "kubelet-bootstrap-api-int": "at its next start"} {
 		e := edge(t, id)
 		w := newWorld(versions(e))
 		w.s.Taken = noon

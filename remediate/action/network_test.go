@@ -349,7 +349,7 @@ probe worker-0:network[] <nil>`
 		t.Errorf("all new, and probed: %s", got)
 	}
 	r.Rollout.RootCAs = nil
-	if _, notes, err := r.OnNode(f.Snapshot, remediatetest.TestNow, "worker-0"); err != nil || len(notes) != 2 || !strings.Contains(notes[1], "--restart-network=always restarts it all the same.") {
+	if _, notes, err := r.OnNode(f.Snapshot, remediatetest.TestNow, "worker-0"); err != nil || len(notes) != 3 || !strings.Contains(notes[1], "ovnkube-node loaded the CA at startup is unknown") || !strings.Contains(notes[2], "--restart-network=always restarts it all the same.") {
 		t.Errorf("not known: %q, %v", notes, err)
 	}
 	f.Embed("worker-0", remediatetest.KubeletFile, f.Before)
