@@ -84,12 +84,8 @@ func goaways() []Goaway {
 	never := Evidence{Verified, repo + "bindata/assets/config/defaultconfig.yaml @ release-4.12 0217c88fb to release-4.17 84e19b214"}
 	in418, in419 := between(kas, Minor{4, 18}, Minor{4, 18}), between(kas, Minor{4, 19}, Minor{4, 19})
 	merged418, merged419 := Change{Lacks: 23, Has: 24, Merged: "2025-09-03"}, Change{Lacks: 9, Has: 12, Merged: "2025-08-28"}
-<<<<<<< HEAD
 	const hosted = "annotation hypershift.openshift.io/kube-apiserver-goaway-chance may set another"
 	const hypershift, oneReplica = "openshift/hypershift control-plane-operator/controllers/hostedcontrolplane/", "0 where the hosted control plane has a single replica; " + hosted
-=======
-	const hypershift, oneReplica = "openshift/hypershift control-plane-operator/controllers/hostedcontrolplane/", "0 where the hosted control plane has a single replica; its annotation kube-apiserver-goaway-chance goes before"
->>>>>>> 832226868ab61015eee175557b8227b2da4307cc
 	hosts418, hosts419 := Change{Lacks: 25, Has: 27, Merged: "2025-10-08"}, Change{Lacks: 10, Has: 12, Merged: "2025-09-03"}
 	byHost := func(merge string) Evidence {
 		return Evidence{Derived, hypershift + "kas/params.go @ " + merge + "; v2/kas, which an annotation asks for, keeps 0; " + offered}
