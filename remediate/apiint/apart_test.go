@@ -43,7 +43,7 @@ func unmarkedTwin(f *remediatetest.Fixture, t *testing.T) []byte {
 func TestWhatOneWorkerHasStopsNoOther(t *testing.T) {
 	t.Parallel()
 	for check, change := range map[string]func(f *remediatetest.Fixture){
-		planProven: func(f *remediatetest.Fixture) {
+		remediate.PlanProven: func(f *remediatetest.Fixture) {
 			f.Embed("worker-1", remediatetest.KubeletFile, f.Before, unmarkedTwin(f, t))
 		},
 		verifiesServed: func(f *remediatetest.Fixture) {
