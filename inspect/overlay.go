@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
@@ -95,6 +96,59 @@ func (d KubeconfigCopied) change(s *Snapshot) {
 		}
 	}
 	s.Sort()
+}
+
+// CAsRemoved says that CAs are removed from a bundle, and then by operators from the bundles that they make of it,
+// unless another part has them, or may: one was not read. Files on nodes stay as they are: machine-config-operator
+// and the installers of static pods write them at a time of their own.
+type CAsRemoved struct {
+	From catalog.Ref
+	CAs  []*pki.Cert
+	At   time.Time
+}
+
+func (d CAsRemoved) change(s *Snapshot) {
+	before := NewFacts(*s, d.At, 0).Compositions()
+	s.Bundles = slices.Clone(s.Bundles)
+	without := contents{}
+	for i := range s.Bundles {
+		if at := s.Bundles[i].At; d.From.Fits(string(at.Kind), at.Namespace, at.Name, at.Key) {
+			without.drop(&s.Bundles[i], d.CAs)
+		}
+	}
+	for more := true; more; {
+		more = false
+		for i, c := range NewFacts(*s, d.At, 0).Compositions() {
+			var gone []*pki.Cert
+			for _, ca := range d.CAs {
+				_, was := before[i].Expected[ca.Fingerprint]
+				if _, is := c.Expected[ca.Fingerprint]; was && !is && len(c.unread) == 0 {
+					gone = append(gone, ca)
+				}
+			}
+			for _, t := range c.Targets { // Facts point into the snapshot's bundles
+				more = without.drop(t.Bundle, gone) || more
+			}
+		}
+	}
+}
+
+// contents are what is left of contents that certificates are dropped from: places that share one still do.
+type contents map[*pki.Content]*pki.Content
+
+// drop takes certificates out of a bundle, and reports whether any of them was in it.
+func (left contents) drop(b *Bundle, certs []*pki.Cert) bool {
+	gone := func(c *pki.Cert) bool { return pki.Contains(certs, c) }
+	if !slices.ContainsFunc(b.Content.Certs, gone) {
+		return false
+	}
+	if left[b.Content] == nil {
+		rest := *b.Content
+		rest.Certs = slices.DeleteFunc(slices.Clone(rest.Certs), gone)
+		left[b.Content] = &rest
+	}
+	b.Content = left[b.Content]
+	return true
 }
 
 // KubeletRestarted says that a node's kubelet starts anew, and so reads its

@@ -1,7 +1,6 @@
 package remediate
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
@@ -10,8 +9,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/check"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
 // Plan is what is to be done, in order, and the facts that it was made from.
@@ -32,7 +30,9 @@ type Plan struct {
 	// bring: both by the checks that inspect runs.
 	Solved, Added []assess.Finding
 	Left          []assess.Finding // those that matter and are there after it, whatever it solved
-	After         inspect.Snapshot // the facts as they would be
+	// Breaks are the trust edges that hold before the plan, and that fail or are unknown after it, by what it does.
+	Breaks []trust.Claim
+	After  inspect.Snapshot // the facts as they would be
 }
 
 // Checked is how checks of the whole cluster ended that stop nothing, by their names.
@@ -141,6 +141,7 @@ func RunStarted(run string) (at time.Time, ok bool) {
 type Draft struct {
 	Plan     *Plan
 	Snapshot inspect.Snapshot
+	Before   *Before // what the plan's basis is judged to be: plans that are made from the same facts share it
 }
 
 // Hints write the next steps of a plan.
@@ -148,7 +149,7 @@ func (d *Draft) Hints() inspect.Hints { return d.Plan.Basis.Hints }
 
 // NewDraft begins a plan. basis are the facts that it is made from.
 func NewDraft(run string, basis inspect.Snapshot, now time.Time) *Draft {
-	return &Draft{Plan: &Plan{RunID: run, Basis: basis, Now: now}, Snapshot: basis}
+	return &Draft{Plan: &Plan{RunID: run, Basis: basis, Now: now}, Snapshot: basis, Before: NewBefore(basis, now)}
 }
 
 // AddNode begins the steps of a node, in a wave without a name: one after another.
@@ -191,71 +192,6 @@ func (d *Draft) Step(a Action) (*Change, error) {
 // Note adds a note to the plan, once.
 func (d *Draft) Note(format string, args ...any) {
 	d.Plan.Notes.Add(Note{Text: fmt.Sprintf(format, args...)})
-}
-
-// Finish proves the plan: it compares what the checks find before and after.
-func (d *Draft) Finish() *Plan {
-	d.Plan.After = d.Snapshot
-	before, after := Judge(d.Plan.Basis, d.Plan.Now), Judge(d.Snapshot, d.Plan.Now)
-	after = append(after, d.unapproved(before, after)...)
-	d.Plan.Solved, d.Plan.Added = missing(before, after), missing(after, before)
-	d.Plan.Left = missing(after, nil)
-	return d.Plan
-}
-
-// unapproved are the findings about kubelets without a client certificate for which the plan approves no
-// request: the facts after it are as if each node came back.
-func (d *Draft) unapproved(before, after []assess.Finding) []assess.Finding {
-	var out []assess.Finding
-	approves := map[string]bool{}
-	for _, n := range d.Plan.Nodes() {
-		for _, step := range n.Due() {
-			approves[n.Name] = approves[n.Name] || ApprovesRequests(step.Action)
-		}
-	}
-	for _, f := range before {
-		stays := f.ID == "kubelet-current" && slices.ContainsFunc(f.At, func(at pki.Location) bool {
-			return at.Path == inspect.KubeletClient && !approves[at.Node]
-		})
-		if stays && !slices.ContainsFunc(after, func(o assess.Finding) bool { return o.ID == f.ID && slices.Equal(o.At, f.At) }) {
-			out = append(out, f)
-		}
-	}
-	return out
-}
-
-// Judge runs the checks that inspect runs, and all of them: they prove a plan.
-func Judge(s inspect.Snapshot, now time.Time) []assess.Finding {
-	return check.Judge(context.Background(), inspect.NewFacts(s, now, 0))
-}
-
-// missing returns the findings that matter and that are not among others, place
-// by place.
-func missing(of, in []assess.Finding) []assess.Finding {
-	type at struct{ check, place string }
-	there := map[at]assess.Severity{}
-	for _, f := range in {
-		for _, l := range f.At {
-			key := at{f.ID, l.String()}
-			there[key] = max(there[key], f.Severity+1) // 0: none
-		}
-	}
-	var out []assess.Finding
-	for _, f := range of {
-		if f.Severity < assess.Warning {
-			continue
-		}
-		var gone []pki.Location
-		for _, l := range f.At {
-			if there[at{f.ID, l.String()}] <= f.Severity {
-				gone = append(gone, l)
-			}
-		}
-		if len(gone) > 0 {
-			out = append(out, check.Only(f, gone))
-		}
-	}
-	return out
 }
 
 // ClusterStep makes a step that is done to no node.

@@ -29,7 +29,7 @@ func refusalTopics() []topic {
 		{repair, docs, "nothing changed since the plan was made", help{remediate.ChangedSince, "Something else changes the same file: the plan is over.", []string{"make a new plan:", fixAPIInt}}},
 		{repair, docs, "the state of the kubelet is known", help{"kubelet-known", "Whether it can be restarted is unknown.", []string{"on the node: systemctl status kubelet"}}},
 		{repair, docs, "the kubelet uses the kubeconfigs of OpenShift or of kubeadm", help{"kubelet-flags", "The change would not reach this kubelet.", []string{"on the node: systemctl cat kubelet"}}},
-		{repair, docs, "the plan brings no new problem", help{"plan-proven", "Something would be worse afterwards.", []string{"please report it, with a snapshot:", "{} snapshot -o FILE"}}},
+		{repair, docs, "the plan brings no new problem, and breaks no trust edge", help{remediate.PlanProven, "Something would be worse afterwards.", []string{"please report it, with a snapshot:", "{} snapshot -o FILE"}}},
 		{repair, docs, "what signs the certificates of kubelets is valid", help{csr.CsrSigner, "Requests would be approved, and no certificate would be issued.", []string{"oc get clusteroperator kube-controller-manager", "{} explain Secret/openshift-kube-controller-manager/csr-signer", "{} explain Secret/openshift-kube-controller-manager-operator/csr-signer"}}},
 		{repair, docs, "the node's kubelet trusts api-int before its pods restart", help{"kubelet-trusts", "A pod that is deleted would not come back.", []string{fixAPIInt}}},
 		{repair, docs, "it is known which CA the pod loaded", help{"network-memory", "Whether the pod has to restart is unknown.", inAnotherWay}},

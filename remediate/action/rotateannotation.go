@@ -122,7 +122,9 @@ func (r RemoveAnnotation) ID() string {
 // Node is the cluster itself.
 func (r RemoveAnnotation) Node() string { return "" }
 
-// Diff tells nothing new: what is to be done was read from the API server itself.
+// Diff tells nothing new: what is to be done was read from the API server itself. It has no deltas on purpose: right
+// after it nothing but the annotation differs, and no trust edge depends on that. The certificate that its
+// owner makes then is judged when it is there, stage by stage; which one that will be, no facts can say.
 func (r RemoveAnnotation) Diff(inspect.Snapshot, time.Time) (*remediate.Change, error) {
 	return &remediate.Change{Summary: fmt.Sprintf("remove the annotation %s of %s", r.Annotation, r.secret)}, nil
 }

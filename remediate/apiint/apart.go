@@ -11,18 +11,6 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
-// planProven is the check that a plan brings no new problem.
-const planProven = "plan-proven"
-
-// proven refuses a plan after which the checks find something new.
-func proven(p *remediate.Plan) error {
-	if len(p.Added) == 0 {
-		return nil
-	}
-	f := p.Added[0]
-	return &remediate.Refusal{Name: planProven, Reason: fmt.Sprintf("the plan would bring a new problem: %s: %s (%s)", f.ID, f.Line(), Places(f)), Next: p.Basis.Hints.Next("please report this with the output of: {} snapshot -o FILE")}
-}
-
 // busy are the workers that are left out before anything is planned.
 func (a Repair) busy() map[string]*remediate.Refusal {
 	out := map[string]*remediate.Refusal{}
@@ -62,23 +50,33 @@ func clockApart(snapshot inspect.Snapshot, node string) *remediate.Refusal {
 	return &remediate.Refusal{Name: preflight.Clocks, Node: node, Reason: clock.Reason, Next: clock.Next}
 }
 
-// setApart leaves workers out with whose files a plan for all nodes would bring a new problem, and reports
-// whether there are more than before: what one has in its files stops no other node.
+// setApart leaves workers out with whose files a plan for all nodes would bring a new problem, or break a trust
+// edge, and reports whether there are more than before: what one has in its files stops no other node.
 func (a Repair) setApart(p *remediate.Plan) (more bool) {
 	for _, f := range p.Added {
 		for _, at := range f.At {
-			n, ok := p.Basis.Node(at.Node)
-			if !ok || n.Role != catalog.RoleWorker || a.apart[n.Name] != nil {
-				continue
-			}
-			more = true
-			a.apart[n.Name] = &remediate.Refusal{
-				Name: planProven, Node: n.Name, Reason: fmt.Sprintf("its repair would bring a new problem: %s: %s (%s)", f.ID, f.Line(), at),
-				Next: "compare it with the same file on another node: " + foreign.Command("", "ls -l %s", at.Path),
-			}
+			more = a.apartFor(p, at.Node, fmt.Sprintf("its repair would bring a new problem: %s: %s (%s)", f.ID, f.Line(), at), at.Path) || more
+		}
+	}
+	for _, c := range p.Breaks {
+		for _, at := range c.Trust {
+			more = a.apartFor(p, c.Node, "its repair would break a trust edge: "+remediate.SayEdge(c), at.Path) || more
 		}
 	}
 	return more
+}
+
+// apartFor leaves a node out, if it is a worker, and reports whether it was not left out before.
+func (a Repair) apartFor(p *remediate.Plan, node, reason, path string) bool {
+	n, ok := p.Basis.Node(node)
+	if !ok || n.Role != catalog.RoleWorker || a.apart[n.Name] != nil {
+		return false
+	}
+	a.apart[n.Name] = &remediate.Refusal{
+		Name: remediate.PlanProven, Node: n.Name, Reason: reason,
+		Next: "compare it with the same file on another node: " + foreign.Command("", "ls -l %s", path),
+	}
+	return true
 }
 
 // knownWorker reports whether more than its own kubelet and root say that a node runs no kube-apiserver: operators

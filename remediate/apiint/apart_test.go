@@ -8,6 +8,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/asn1"
 	"encoding/pem"
+	"errors"
 	"math/big"
 	"slices"
 	"strings"
@@ -15,7 +16,10 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
@@ -43,7 +47,7 @@ func unmarkedTwin(f *remediatetest.Fixture, t *testing.T) []byte {
 func TestWhatOneWorkerHasStopsNoOther(t *testing.T) {
 	t.Parallel()
 	for check, change := range map[string]func(f *remediatetest.Fixture){
-		planProven: func(f *remediatetest.Fixture) {
+		remediate.PlanProven: func(f *remediatetest.Fixture) {
 			f.Embed("worker-1", remediatetest.KubeletFile, f.Before, unmarkedTwin(f, t))
 		},
 		verifiesServed: func(f *remediatetest.Fixture) {
@@ -63,8 +67,8 @@ func TestWhatOneWorkerHasStopsNoOther(t *testing.T) {
 			t.Errorf("%s: %v", check, err)
 			continue
 		}
-		if len(p.Unknown) != 1 || p.Unknown[0].Node != "worker-1" || p.Unknown[0].Name != check || p.Unknown[0].Next == "" || len(p.Added) > 0 {
-			t.Errorf("%s: left out: %+v, added %+v", check, p.Unknown, p.Added)
+		if len(p.Unknown) != 1 || p.Unknown[0].Node != "worker-1" || p.Unknown[0].Name != check || p.Unknown[0].Next == "" || len(p.Added) > 0 || len(p.Breaks) > 0 {
+			t.Errorf("%s: left out: %+v, added %+v, breaks %+v", check, p.Unknown, p.Added, p.Breaks)
 		}
 		steps := remediatetest.StepsOf(p)
 		others := slices.ContainsFunc(steps, func(s string) bool { return s == "restart worker-0:kubelet.service" })
@@ -212,4 +216,27 @@ func plainCluster(names ...string) *remediatetest.Fixture {
 	}
 	f.Nodes[0].Role = catalog.RoleMaster
 	return f
+}
+
+// TestAWorkerWhoseRepairBreaksATrustEdgeIsLeftOut: a control plane node refuses the whole plan.
+func TestAWorkerWhoseRepairBreaksATrustEdgeIsLeftOut(t *testing.T) {
+	t.Parallel()
+	const file = "/etc/kubernetes/kubelet-ca.crt"
+	f := remediatetest.NewCluster("master-0 worker-0")
+	breaks := func(node string) trust.Claim {
+		return trust.Claim{Assessment: assess.Assessment{ID: "kubelet-client-ca", Status: assess.Fail, Subject: node, Reason: "x509: certificate signed by unknown authority"}, Node: node, Trust: []pki.Location{{Kind: pki.KindFile, Node: node, Path: file}}}
+	}
+	fix := Repair{apart: map[string]*remediate.Refusal{}}
+	p := &remediate.Plan{Basis: f.Snapshot, Breaks: []trust.Claim{breaks("master-0"), breaks("worker-0")}}
+	if !fix.setApart(p) || fix.setApart(p) {
+		t.Error("it is left out once")
+	}
+	r := fix.apart["worker-0"]
+	if len(fix.apart) != 1 || r == nil || r.Name != remediate.PlanProven || !strings.Contains(r.Reason, "would break a trust edge: kubelet-client-ca fails: x509: ") || !strings.Contains(r.Next, file) {
+		t.Errorf("left out: %+v", fix.apart)
+	}
+	var refused *remediate.Refusal
+	if err := (&remediate.Plan{Basis: f.Snapshot, Breaks: []trust.Claim{breaks("master-0")}}).Proven(); !errors.As(err, &refused) || refused.Name != remediate.PlanProven {
+		t.Errorf("a control plane node: %v", err)
+	}
 }

@@ -2,7 +2,6 @@ package apiint
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
@@ -52,8 +50,9 @@ type Repair struct {
 	trusted     []*pki.Cert          // the certificates in CA
 	Busy        []*remediate.Refusal // workers that a plan for all nodes leaves out: see preflight.BusyError
 	// apart are workers that are left out of a plan for all nodes, by name, and why.
-	apart map[string]*remediate.Refusal
-	Cache *action.Cache // nil: nothing yet
+	apart  map[string]*remediate.Refusal
+	Cache  *action.Cache     // nil: nothing yet
+	before *remediate.Before // of the facts that plans are made from; nil: they are not judged yet
 }
 
 // Plan makes the plan for these facts. The error is a *Refusal where it must not
@@ -75,8 +74,12 @@ func (a Repair) Plan(run string, snapshot inspect.Snapshot, now time.Time) (*rem
 		holds = a.CASource + " holds more than certificates in plain PEM; only those are written."
 	}
 	a.trusted, a.apart = ca, a.busy()
+	if a.before == nil {
+		a.before = remediate.NewBefore(snapshot, now)
+	}
 	for {
 		d := remediate.NewDraft(run, snapshot, now)
+		d.Before = a.before
 		a.owner(d)
 		if holds != "" {
 			d.Note("%s", holds)
@@ -94,7 +97,7 @@ func (a Repair) Plan(run string, snapshot inspect.Snapshot, now time.Time) (*rem
 		if a.Nodes == nil && (a.clocksApart(p) || a.setApart(p)) {
 			continue
 		}
-		if err := proven(p); err != nil {
+		if err := p.Proven(); err != nil {
 			return nil, err
 		}
 		return p, nil
@@ -386,13 +389,4 @@ func (a Repair) returning(d *remediate.Draft, n *inspect.Node) {
 	case pods > 0:
 		d.Note("When %s returns, %d of its pods are killed: they were marked for deletion while it was unavailable, and their replacements run elsewhere.", n.Name, pods)
 	}
-}
-
-// Places are the locations of a finding, for people.
-func Places(f assess.Finding) string {
-	var out []string
-	for _, l := range f.At {
-		out = append(out, l.String())
-	}
-	return cmp.Or(strings.Join(out, ", "), "the cluster")
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
@@ -101,9 +102,75 @@ func TestPlanThatAddsAFindingIsRefused(t *testing.T) {
 	if _, err := d.Step(worsening{action.AddKubeconfigCAs{NodeName: "worker-0", Path: remediatetest.KubeletFile}}); err != nil {
 		t.Fatal(err)
 	}
-	err := proven(d.Finish())
+	err := d.Finish().Proven()
 	var r *remediate.Refusal
 	if !errors.As(err, &r) || r.Name != "plan-proven" || r.Risk || r.Next == "" || !strings.Contains(r.Reason, remediatetest.KubeletFile) {
 		t.Errorf("%v", err)
+	}
+}
+
+// rewriting is an action that leaves other certificates in a file on a node.
+type rewriting struct {
+	action.AddKubeconfigCAs
+	to *pki.Content
+}
+
+func (a rewriting) Diff(inspect.Snapshot, time.Time) (*remediate.Change, error) {
+	return &remediate.Change{Deltas: []inspect.Delta{inspect.KubeconfigWritten{Node: a.NodeName, Path: a.Path, CA: a.to, At: remediatetest.TestNow}}}, nil
+}
+
+// TestPlanThatBreaksATrustEdgeIsRefused: no check asks by which CAs kubelets verify clients, and a trust edge does.
+func TestPlanThatBreaksATrustEdgeIsRefused(t *testing.T) {
+	t.Parallel()
+	const file = "/etc/kubernetes/kubelet-ca.crt"
+	client := catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-kube-apiserver", Name: "kubelet-client", Key: "tls.crt"}
+	for name, trusted := range map[string]bool{"it passed": true, "it was failing": false} {
+		f := remediatetest.NewFixture()
+		f.Object(client, f.Young.Issue("system:kube-apiserver", remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour)).CertPEM)
+		ca := f.Service
+		if trusted {
+			ca = f.Young
+		}
+		f.Pem("worker-0", file, ca.CertPEM)
+		d := remediate.NewDraft("run-1", f.Snapshot, remediatetest.TestNow)
+		d.AddNode("worker-0")
+		if _, err := d.Step(rewriting{action.AddKubeconfigCAs{NodeName: "worker-0", Path: file}, f.Sc.Scan(f.Localhost.CertPEM)[0].Content}); err != nil {
+			t.Fatal(err)
+		}
+		p := d.Finish()
+		err := p.Proven()
+		var r *remediate.Refusal
+		switch {
+		case len(p.Added) > 0:
+			t.Errorf("%s: a check finds it, too: %+v", name, p.Added)
+		case !trusted && err != nil:
+			t.Errorf("%s: %v", name, err)
+		case trusted && (!errors.As(err, &r) || r.Name != remediate.PlanProven || r.Risk || r.Next == "" || !strings.Contains(r.Reason, "would break a trust edge: kubelet-client-ca fails: x509: ") || !strings.Contains(r.Reason, "(worker-0, Secret/openshift-kube-apiserver/kubelet-client[tls.crt])")):
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestACertificateThatIsRefusedMayBeRemoved: by the CA bundle alone the API server trusts it, and answers 401. What
+// the kubelet presents then is unknown until it has joined again, by what the plan does on purpose.
+func TestACertificateThatIsRefusedMayBeRemoved(t *testing.T) {
+	t.Parallel()
+	for _, nodes := range [][]string{{"worker-0"}, {"worker-0", "worker-1"}} {
+		f := remediatetest.NewFixture(nodes...)
+		f.Joins(nodes...)
+		f.Object(catalog.Ref{Kind: catalog.ConfigMap, Namespace: "openshift-kube-apiserver", Name: "client-ca", Key: "ca-bundle.crt"}, f.Old.CertPEM)
+		f.Object(catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-kube-controller-manager-operator", Name: "csr-signer", Key: "tls.crt"}, f.Old.CertPEM)
+		n, _ := f.Snapshot.Node("worker-0")
+		n.Files = append(n.Files, inspect.NodeFile{Path: inspect.KubeletClient, Link: "/var/lib/kubelet/pki/kubelet-client-2024-06-01-00-00-00.pem", Modified: remediatetest.TestNow.Add(-time.Hour)})
+		n.RestartProbe.Kubeconfig.Answers = []inspect.ProbeAnswer{{Code: 401}}
+		f.Sort()
+		fix := fixOf(f)
+		fix.Nodes, fix.API, fix.Rebootstrap, fix.ApproveCSRs = []string{"worker-0"}, true, true, true
+		p, err := fix.Plan("run-1", f.Snapshot, remediatetest.TestNow)
+		if err != nil {
+			t.Errorf("%q: %v", nodes, err)
+		} else if got := remediatetest.StepsOf(p); !slices.Contains(got, "take-away worker-0:"+inspect.KubeletClient) {
+			t.Errorf("%q: steps %q", nodes, got)
+		}
 	}
 }

@@ -64,6 +64,7 @@ func (a Repair) Scripts(run string, snapshot inspect.Snapshot, now time.Time, wh
 	}
 	a.trusted = ca
 	d := remediate.NewDraft(run, snapshot, now)
+	a.before = d.Before
 	a.owner(d)
 	if plain := pki.EncodePEM(ca); !a.Published && !bytes.Equal(dense(a.CA), dense(plain)) {
 		a.CA = plain

@@ -206,7 +206,7 @@ type PruneBundle struct {
 // NewPruneBundle reads the bundle, and has the API server try the change without making
 // it. It is ErrChanged where the bundle is not what was judged.
 func NewPruneBundle(ctx context.Context, kube kubernetes.Interface, of catalog.Ref, judged []OldCA) (PruneBundle, error) {
-	a := PruneBundle{ConfigMapValue: action.ConfigMapValue{Object: of}}
+	a, stay := pruneOf(of, judged)
 	if err := a.Load(ctx, kube); err != nil {
 		return a, err
 	}
@@ -214,7 +214,15 @@ func NewPruneBundle(ctx context.Context, kube kubernetes.Interface, of catalog.R
 	if !slices.EqualFunc(now, judged, func(c *pki.Cert, j OldCA) bool { return c.Fingerprint == j.Fingerprint }) {
 		return a, fmt.Errorf("%s: %w", of, remediate.ErrChanged)
 	}
-	var stay []*pki.Cert
+	if len(a.Removes) == 0 {
+		return a, nil
+	}
+	return a, a.DryRun(ctx, kube, string(pki.EncodePEM(stay)))
+}
+
+// pruneOf removes what was judged to be removable, and says what stays. No API server was asked for it.
+func pruneOf(of catalog.Ref, judged []OldCA) (a PruneBundle, stay []*pki.Cert) {
+	a.Object = of
 	for _, j := range judged {
 		if j.Keep == "" {
 			a.Removes = append(a.Removes, j.Cert)
@@ -222,10 +230,7 @@ func NewPruneBundle(ctx context.Context, kube kubernetes.Interface, of catalog.R
 			stay = append(stay, j.Cert)
 		}
 	}
-	if len(a.Removes) == 0 {
-		return a, nil
-	}
-	return a, a.DryRun(ctx, kube, string(pki.EncodePEM(stay)))
+	return a, stay
 }
 
 // ID is such as "prune openshift-kube-apiserver-operator/loadbalancer-serving-ca".
@@ -234,16 +239,20 @@ func (a PruneBundle) ID() string { return "prune " + a.Object.Namespace + "/" + 
 // Node is the cluster.
 func (a PruneBundle) Node() string { return "" }
 
-// Diff says which CAs go.
-func (a PruneBundle) Diff(inspect.Snapshot, time.Time) (*remediate.Change, error) {
-	if a.Before == a.After {
+// Diff says which CAs are removed. What follows from that in other bundles is part of its delta: no client reads
+// the one that is pruned.
+func (a PruneBundle) Diff(_ inspect.Snapshot, now time.Time) (*remediate.Change, error) {
+	if len(a.Removes) == 0 {
 		return nil, nil //nolint:nilnil // so already, as Action says
 	}
 	var names []string
 	for _, c := range a.Removes {
 		names = append(names, pki.Named(c))
 	}
-	return &remediate.Change{Summary: fmt.Sprintf("remove from %s: %s", a.Object, strings.Join(names, ", "))}, nil
+	return &remediate.Change{
+		Summary: fmt.Sprintf("remove from %s: %s", a.Object, strings.Join(names, ", ")),
+		Deltas:  []inspect.Delta{inspect.CAsRemoved{From: a.Object, CAs: a.Removes, At: now}},
+	}, nil
 }
 
 // Apply keeps the bundle as it was, and writes it without them.

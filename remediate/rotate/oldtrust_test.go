@@ -269,6 +269,45 @@ func TestOfWhatTenantsHoldAFewAreNamed(t *testing.T) {
 	}
 }
 
+// TestAPruneThatBreaksAnEdgeIsRefusedByTheProof: whatever is said of each CA, a client that verifies what a server
+// presents by a CA that is removed refuses it.
+func TestAPruneThatBreaksAnEdgeIsRefusedByTheProof(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		by    func(f rotated) *pkitest.Authority // who signed what api-int presents
+		edge  string                             // that breaks; empty: none does
+		reads bool                               // all ConfigMaps were read
+	}{
+		"the previous CA":                      {func(f rotated) *pkitest.Authority { return f.Old }, "published-server-ca-api-int fails", true},
+		"the current signer":                   {func(f rotated) *pkitest.Authority { return f.Young }, "", true},
+		"the previous CA, and not all is read": {func(f rotated) *pkitest.Authority { return f.Old }, "", false}, // another part of the bundle may have the CA
+	} {
+		f := newRotated()
+		f.Cluster.Versions.Cluster, f.Cluster.Internal = "4.15.1", "https://"+remediatetest.APIIntHost+":6443"
+		if !c.reads {
+			f.Reads = nil
+		}
+		f.forget(catalog.APIServerCA())
+		f.Object(catalog.APIServerCA(), f.bundle())
+		union := catalog.APIServerCA()
+		union.Namespace = "openshift-kube-apiserver"
+		f.Object(union, f.bundle())
+		f.Serve(c.by(f).Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-3*time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.APIIntHost)))
+		f.Sort()
+		r := NewReading(t.Context(), inspect.NewFacts(f.Snapshot, remediatetest.TestNow, time.Hour))
+		removal, _ := pruneOf(f.row.Bundle, []OldCA{{Cert: pki.LoadedPEM(f.Sc, f.Old.CertPEM)[0]}})
+		p, err := PlanOf(removal, r)
+		var refused *Error
+		var why *remediate.Refusal
+		switch {
+		case c.edge == "" && (err != nil || !p.Waves[0].Changes()):
+			t.Errorf("%s: %v", name, err)
+		case c.edge != "" && (!errors.As(err, &refused) || refused.Outcome != Refused || !errors.As(err, &why) || why.Name != remediate.PlanProven || why.Risk || why.Next == "" || !strings.Contains(why.Reason, "would break a trust edge: "+c.edge)):
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func (f *rotated) forget(ref catalog.Ref) {
 	f.Bundles = slices.DeleteFunc(f.Bundles, func(b inspect.Bundle) bool { return b.At.Name == ref.Name })
 }

@@ -157,14 +157,26 @@ func untried(err error) error {
 	return asError(err)
 }
 
-// PlanOf is one step that is done to the cluster, and to no node.
+// PlanOf is one step that is done to the cluster, and to no node: a plan that is proven.
 func PlanOf(step remediate.Action, from Reading) (*remediate.Plan, error) {
-	change, err := step.Diff(from.Facts.Snapshot, from.Facts.Now)
+	p, err := from.prove(step)
 	if err != nil {
 		return nil, asError(err)
 	}
-	steps := []remediate.Step{{Action: step, Change: change}}
-	return &remediate.Plan{Basis: from.Facts.Snapshot, Now: from.Facts.Now, Waves: []remediate.Wave{{Parallel: 1, Nodes: []remediate.NodePlan{{Steps: steps}}}}}, nil
+	return p, nil
+}
+
+// prove plans one step, and refuses it where checks find something new after it, or it breaks a trust edge.
+func (r Reading) prove(step remediate.Action) (*remediate.Plan, error) {
+	d := remediate.NewDraft("", r.Facts.Snapshot, r.Facts.Now)
+	d.Before = remediate.Judged(r.Facts, r.Claims)
+	nodes, err := d.ClusterStep(step)
+	if err != nil {
+		return nil, err
+	}
+	d.AddWave(remediate.Wave{Parallel: 1, Nodes: nodes})
+	p := d.Finish()
+	return p, p.Proven()
 }
 
 // RotateCommand is what journals call it.

@@ -62,7 +62,8 @@ func (r Reading) Find(name string) (Rotatable, error) {
 }
 
 // OldTrust judges each CA in a signer's bundle. Where one is to be removed, it refuses while a client trusts
-// an old one, and not the current signer: that client is repaired first.
+// an old one, and not the current signer: that client is repaired first. It proves the removal, too: what is said
+// of each CA follows the certificates that were found, and the proof the clients that verify them.
 func (r Reading) OldTrust(of Rotatable, accepted []string) ([]OldCA, error) {
 	cas, err := OldTrust(r.Facts, of.Rotation, accepted)
 	if err == nil && !slices.ContainsFunc(cas, func(ca OldCA) bool { return ca.Keep == "" }) {
@@ -75,7 +76,14 @@ func (r Reading) OldTrust(of Rotatable, accepted []string) ([]OldCA, error) {
 			Reason: fmt.Sprintf("clients trust a previous CA of the bundle, and not the current signer: %s", fewLate(late)),
 		}
 	}
-	return cas, err
+	if err != nil {
+		return nil, err
+	}
+	removal, _ := pruneOf(of.Rotation.Bundle, cas)
+	if _, err := r.prove(removal); err != nil {
+		return nil, err
+	}
+	return cas, nil
 }
 
 // onlyOld are the clients that trust another CA of the bundle than the current signer, and not that.

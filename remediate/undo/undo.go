@@ -12,7 +12,6 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
-	"github.com/kubectl-certrot/kubectl-certrot/remediate/apiint"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/csr"
 )
 
@@ -40,7 +39,8 @@ type NodeBackups struct {
 // Plan makes the plan for these facts, the last file first. The error is a
 // *Refusal where it must not be done.
 func (u Undo) Plan(run string, snapshot inspect.Snapshot, now time.Time) (*remediate.Plan, error) {
-	p, err := u.plan(run, snapshot, now, false)
+	before := remediate.NewBefore(snapshot, now)
+	p, err := u.plan(run, snapshot, before, now, false)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (u Undo) Plan(run string, snapshot inspect.Snapshot, now time.Time) (*remed
 	if !u.AcceptBreaksTrust {
 		return nil, &remediate.Refusal{Name: BreaksTrust, Reason: breach, Risk: true, Next: "leave it as it is; or accept that the node has no heartbeat until this is repaired: --accept-risk=" + BreaksTrust}
 	}
-	if p, err = u.plan(run, snapshot, now, true); err != nil {
+	if p, err = u.plan(run, snapshot, before, now, true); err != nil {
 		return nil, err
 	}
 	p.Notes.Add(remediate.AcceptedNote(BreaksTrust + ": " + breach))
@@ -62,7 +62,7 @@ func (u Undo) Plan(run string, snapshot inspect.Snapshot, now time.Time) (*remed
 func breaks(p *remediate.Plan) string {
 	for _, f := range p.Added {
 		if f.Severity == assess.Critical {
-			return fmt.Sprintf("afterwards %s (%s)", f.Line(), apiint.Places(f))
+			return fmt.Sprintf("afterwards %s (%s)", f.Line(), remediate.Places(f))
 		}
 	}
 	for _, n := range p.Nodes() {
@@ -96,6 +96,9 @@ func breaks(p *remediate.Plan) string {
 				return reason
 			}
 		}
+	}
+	if len(p.Breaks) > 0 {
+		return "afterwards " + remediate.SayEdge(p.Breaks[0])
 	}
 	return ""
 }
@@ -134,8 +137,9 @@ func unseen(snapshot inspect.Snapshot, node, path string) string {
 	return path + " on " + node + " was not read"
 }
 
-func (u Undo) plan(run string, snapshot inspect.Snapshot, now time.Time, blind bool) (*remediate.Plan, error) {
+func (u Undo) plan(run string, snapshot inspect.Snapshot, before *remediate.Before, now time.Time, blind bool) (*remediate.Plan, error) {
 	d := remediate.NewDraft(run, snapshot, now)
+	d.Before = before
 	for i, kept := range u.Nodes {
 		n, ok := snapshot.Node(kept.Node)
 		if !ok || n.Via == "" {

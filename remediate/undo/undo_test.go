@@ -8,9 +8,12 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
 )
 
@@ -103,5 +106,17 @@ func TestUndoThatGoesOn(t *testing.T) {
 		if notes := strings.Join(p.Notes.Texts(), "\n"); !strings.Contains(notes, c.says) || c.says == "" && strings.Contains(notes, "leave it out") {
 			t.Errorf("%s: notes %q", c.name, notes)
 		}
+	}
+}
+
+// TestAnUndoThatBreaksATrustEdgeBreaksTrust: a client that no check and no kubelet speaks of, too.
+func TestAnUndoThatBreaksATrustEdgeBreaksTrust(t *testing.T) {
+	t.Parallel()
+	failing := trust.Claim{Assessment: assess.Assessment{ID: "kubelet-client-ca", Status: assess.Fail, Subject: "worker-0", Reason: "x509: certificate signed by unknown authority"}}
+	if why := breaks(&remediate.Plan{Breaks: []trust.Claim{failing}}); why != "afterwards kubelet-client-ca fails: x509: certificate signed by unknown authority (worker-0)" {
+		t.Errorf("said is %q", why)
+	}
+	if why := breaks(&remediate.Plan{}); why != "" {
+		t.Errorf("of no edge: %q", why)
 	}
 }
