@@ -13,6 +13,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/plugintest"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
 )
 
@@ -45,7 +46,7 @@ func TestStatusOfAFileThatLacksNodes(t *testing.T) {
 			s.OtherNodes = []inspect.Node{{Name: "master-7", Role: catalog.RoleMaster}}
 		}, cli.ExitIncomplete, []string{"Wave masters: 1 done, 1 unknown", "unknown master-7: node-read: the node was left out"}, "Done"},
 		"the control plane's status lists more": {"fix-api-int status", func(s *inspect.Snapshot) {
-			s.Status = restful(*s)
+			s.Status = plugintest.AtRest(*s)
 			s.Status.ControlPlane.Nodes = append(s.Status.ControlPlane.Nodes, inspect.NodeState{Name: "master-8", Master: true, Ready: "True"}, inspect.NodeState{Name: "worker-8", Ready: "True"})
 		}, cli.ExitIncomplete, []string{"unknown master-8 (Ready, heartbeat unknown): node-read: the node was left out", "unknown worker-8 (Ready, heartbeat unknown): node-read: the node was left out"}, "Done"},
 		"as JSON": {"fix-api-int status -o json", func(s *inspect.Snapshot) {

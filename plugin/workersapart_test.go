@@ -53,7 +53,7 @@ func TestWhatAWorkerSaysOfItselfStopsNoOther(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Status = restful(s)
+		s.Status = plugintest.AtRest(s)
 		m := s.Status.ControlPlane
 		m.Nodes = append(m.Nodes, inspect.NodeState{Name: "master-0", Ready: "True", Master: true, Heartbeat: s.Taken, Lease: inspect.Lease{Asked: s.Taken}})
 		m.StaticPods[0].Masters = []inspect.StaticPodState{{Node: "master-0", Current: 7}}

@@ -26,9 +26,7 @@ import (
 func printPlanDiff(out, errOut io.Writer, a *Execution, p *remediate.Plan) error {
 	notes := &strings.Builder{}
 	a.PrintBasis(notes, p)
-	for _, note := range p.Notes {
-		ui.Wrap(notes, "Note     ", note.Text)
-	}
+	printNotes(notes, p)
 	printUnknown(notes, p)
 	if _, err := io.WriteString(errOut, ui.CleanLines(notes.String())); err != nil {
 		return err

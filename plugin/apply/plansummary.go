@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -165,27 +164,34 @@ func shortSource(source string) string {
 func (s planSummary) notes(w *ui.Page, room int) string {
 	var notes []note
 	for _, r := range s.plan.Unknown {
-		notes = append(notes, note{"? UNKNOWN", foreign.Name(r.Node) + ": " + r.Name + ": " + r.Reason})
+		notes = append(notes, note{unknownMark, foreign.Name(r.Node) + ": " + r.Name + ": " + r.Reason})
 	}
-	var accepted, others []note
+	var accepted, others, passed []note
 	for _, about := range s.plan.Notes {
 		switch n := (note{"! WARNING", about.Text}); about.Kind {
-		case remediate.NoteChecked: // checks says it
 		case remediate.NotePending: // the rows do
 			if s.confirm || s.byWave() {
 				others = append(others, n)
 			}
 		case remediate.NoteAccepted:
 			accepted = append(accepted, n)
+		case remediate.NotePassed: // a line names those that passed
+			if s.confirm {
+				passed = append(passed, note{passMark, about.Text})
+			}
 		default:
 			others = append(others, n)
 		}
 	}
-	notes = slices.Concat(notes, accepted, others)
+	notes = slices.Concat(notes, accepted, others, passed)
+	form := checksInFew
+	if s.confirm {
+		form = checksWhole
+	}
 	checks := ui.NewPage(w)
-	if s.checks(checks, false); !s.confirm && lines(checks.String())+min(len(notes), 1+len(accepted)) > room {
+	if s.checks().summarize(checks, form); !s.confirm && lines(checks.String())+min(len(notes), 1+len(accepted)) > room {
 		checks = ui.NewPage(w)
-		s.checks(checks, true)
+		s.checks().summarize(checks, checksInBrief)
 	}
 	if s.confirm {
 		full := ui.NewPage(w)
@@ -212,63 +218,12 @@ func (s planSummary) notes(w *ui.Page, room int) string {
 	return brief.String() + checks.String()
 }
 
+func (s planSummary) checks() PlanChecks { return PlanChecks{s.plan.Checked} }
+
 // note is a line of a summary.
 type note struct{ mark, text string }
 
 func (n note) lead() string { return fmt.Sprintf("%-12s", n.mark) }
-
-// checks say which checks of the whole cluster are unknown, and which passed; brief: in a line each.
-func (s planSummary) checks(w *ui.Page, brief bool) {
-	line := func(mark, about string, names []string) {
-		lead := note{mark: mark}.lead() + about
-		switch {
-		case len(names) == 0:
-		case s.confirm:
-			ui.Wrap(w, lead, strings.Join(names, ", "))
-		default:
-			w.Line(lead + ui.NamesThatFit(names, w.Columns()-ui.Width(lead)))
-		}
-	}
-	asOf := s.plan.Checked.AsOf
-	if asOf != "" {
-		asOf += ": "
-	}
-	const inFile = "not checked in a file: "
-	switch unknown := s.plan.Checked.Unknown; {
-	case s.run.Session != nil || s.confirm:
-		line("? UNKNOWN", "no API server asked: ", unknown)
-	case brief:
-		line("? UNKNOWN", inFile, inPlainWords(unknown))
-	case len(unknown) > 0:
-		w.Few(note{mark: "? UNKNOWN"}.lead(), inFile+strings.Join(inPlainWords(unknown), ", ")+"; they are on the live cluster")
-	}
-	line("✓ PASS", asOf, passedInWords(s.plan.Checked.Passed))
-}
-
-// passedInWords are checks that passed, as what they found.
-func passedInWords(checks []string) []string {
-	words := map[string]string{
-		"server-side-consistent": "published CA verifies api-int", "named-certificate": "no custom certificate", "clocks": "clocks agree",
-	}
-	out := inPlainWords(checks)
-	for i, check := range out {
-		out[i] = cmp.Or(words[check], check)
-	}
-	return out
-}
-
-// inPlainWords are checks of the whole cluster as people call what is checked.
-func inPlainWords(checks []string) []string {
-	words := map[string]string{
-		"etcd-healthy": "etcd health", "static-pods-settled": "static Pods", "upgrade-running": "upgrades",
-		"pools-settled": "MachineConfigPools", "remediation-active": "node remediation", "operators-settled": "operators",
-	}
-	out := make([]string, len(checks))
-	for i, check := range checks {
-		out[i] = cmp.Or(words[check], check)
-	}
-	return out
-}
 
 // bottom says what the plan repairs, and what to type.
 func (s planSummary) bottom(w *ui.Page) {

@@ -117,6 +117,8 @@ func (o *fixOptions) emitFor(ctx context.Context, w *apply.Session, fix apiint.R
 	if err := os.MkdirAll(o.scripts, 0o700); err != nil {
 		return fmt.Errorf("--emit-script: %w", err)
 	}
+	checked := apply.PlanChecks{Checked: p.Checked}.Sentences()
+	p.Notes.Add(remediate.PlainNotes(checked...)...)
 	for _, s := range scripts {
 		s.Notes = append(s.Notes, p.Notes[len(notes):].Texts()...) // of the whole cluster
 		name := filepath.Join(o.scripts, s.Name())
