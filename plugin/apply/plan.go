@@ -129,10 +129,9 @@ func printUnknown(w io.Writer, p *remediate.Plan) {
 		if i == 0 {
 			ui.Printf(w, "\n")
 		}
-		ui.Wrap(w, "Unknown  ", r.Node+": "+r.Name+": "+r.Reason)
-		if r.Next != "" {
-			ui.Wrap(w, "         ", "next: "+r.Next)
-		}
+		a := r.Assess()
+		a.Reason = r.Node + ": " + a.Named()
+		ui.Judged(w, "Unknown  ", "         ", a)
 	}
 }
 

@@ -164,7 +164,7 @@ func shortSource(source string) string {
 func (s planSummary) notes(w *ui.Page, room int) string {
 	var notes []note
 	for _, r := range s.plan.Unknown {
-		notes = append(notes, note{unknownMark, foreign.Name(r.Node) + ": " + r.Name + ": " + r.Reason})
+		notes = append(notes, note{unknownMark, foreign.Name(r.Node) + ": " + r.Assess().Named()})
 	}
 	var accepted, others, passed []note
 	for _, about := range s.plan.Notes {
@@ -266,7 +266,7 @@ func (s planSummary) stays() []string {
 		if f.ID == "kubelet-current" && !s.confirm && s.run.Lines.Apply != "" && !slices.ContainsFunc(f.At, func(at pki.Location) bool { return !slices.Contains(s.plan.Unapproved, at.Node) }) {
 			continue // the commands below approve its requests
 		}
-		line := f.ID + ": " + f.Reason
+		line := f.Named()
 		if v := s.plan.Basis.Cluster.Versions.Cluster; f.ID == "api-ca-delivered" && v != "" { // of the version: no plan changes that
 			minor := strings.Join(strings.Split(v, ".")[:min(2, strings.Count(v, ".")+1)], ".")
 			line = f.ID + ": " + ui.Product(v) + " " + minor + " needs this after each CA rotation"
