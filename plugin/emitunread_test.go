@@ -13,6 +13,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/plugintest"
 )
 
 // TestScriptsForUnreadNodesAreChecked: a script is mostly for a node that a snapshot does not
@@ -45,7 +46,7 @@ func TestScriptsForUnreadNodesAreChecked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Status = restful(s)
+		s.Status = plugintest.AtRest(s)
 		for _, change := range c.change {
 			change(&s)
 		}

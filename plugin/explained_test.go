@@ -144,7 +144,7 @@ func printedWords(t *testing.T) map[string]string {
 		words[q.Short] = "the header of restart-safe, of many nodes"
 	}
 	_, plan, _ := screenOf(t, 400, []string{"fix-api-int", "--dry-run=client", "--from", demo})
-	for _, m := range regexp.MustCompile(`(?m)^(?:\? UNKNOWN +(not checked in a file): |✓ PASS +)([^;\n]+)`).FindAllStringSubmatch(plan, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^(?:\? UNKNOWN +(this file has no status): |✓ PASS +)([^;\n]+)`).FindAllStringSubmatch(plan, -1) {
 		words[m[1]] = "the plan"
 		for word := range strings.SplitSeq(m[2], ", ") {
 			words[word] = "the plan"
@@ -163,7 +163,7 @@ func printedWords(t *testing.T) map[string]string {
 // TestExplainAnswersEveryWord that a screen prints, with and without the file.
 func TestExplainAnswersEveryWord(t *testing.T) {
 	words := printedWords(t)
-	for _, word := range []string{"not checked", "4 not checked", "not checked in a file", "no API server asked", "etcd health", "node remediation", "Would a node added now join?", "would a node added now join", "ROTATION RUNNING"} {
+	for _, word := range []string{"not checked", "4 not checked", "this file has no status", "no API server was asked", "etcd health", "node remediation", "Would a node added now join?", "would a node added now join", "ROTATION RUNNING"} {
 		words[word] = "a variant"
 	}
 	if len(words) < 60 {

@@ -2,9 +2,12 @@ package plugin
 
 import (
 	"bytes"
+	"encoding/json"
+	"io"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +15,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -19,20 +23,86 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/plugintest"
 )
 
-// restful is a cluster of the demo's nodes in which nothing is under way.
-func restful(s inspect.Snapshot) *inspect.ClusterStatus {
-	degraded, available := catalog.EtcdMembers()
-	m := &inspect.ControlPlaneStatus{
-		Update:    inspect.Update{Progressing: "False"},
-		Operators: []inspect.OperatorState{{Name: "etcd", Available: "True", Progressing: "False", Degraded: "False"}},
-		Pools:     []inspect.Pool{{Name: "worker", Updating: "False", Degraded: "False"}},
-		StaticPods: []inspect.StaticPods{{Resource: catalog.EtcdOperators, Latest: 7,
-			Conditions: map[string]string{degraded: "False", available: "True"}, Messages: map[string]string{}}},
+// demoWithStatus is a saved snapshot of the demo: without a status, or with that of a cluster at rest, changed.
+func demoWithStatus(t *testing.T, change func(*inspect.ClusterStatus)) string {
+	t.Helper()
+	s, err := collect.File{Path: "../testdata/demo/okd-4.15-api-int.certrot", Scanner: pki.NewScanner()}.Read()
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, n := range s.Nodes {
-		m.Nodes = append(m.Nodes, inspect.NodeState{Name: n.Name, Ready: "True", Master: n.Role == catalog.RoleMaster, Heartbeat: s.Taken, Lease: inspect.Lease{Asked: s.Taken}})
+	if change != nil {
+		s.Status = plugintest.AtRest(s)
+		change(s.Status)
 	}
-	return &inspect.ClusterStatus{Read: s.Taken, ControlPlane: m, Network: &inspect.NetworkRead{}}
+	file := filepath.Join(t.TempDir(), "status.certrot")
+	var packed bytes.Buffer
+	if err := collect.WriteSnapshot(&packed, s); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, packed.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestAPlanHasItsChecks: each check before a repair is judged in the document as checks of a rotation are,
+// what was accepted and what a file can't answer among them, and no note repeats it.
+func TestAPlanHasItsChecks(t *testing.T) {
+	t.Parallel()
+	upgrade := func(s *inspect.ClusterStatus) { s.ControlPlane.Update.Progressing = "True" }
+	type check struct {
+		assess.Assessment
+		Acceptable  bool `json:"acceptable"`
+		NoAPIServer bool `json:"noAPIServer"`
+	}
+	for title, c := range map[string]struct {
+		change      func(*inspect.ClusterStatus)
+		flags       []string
+		status      assess.Status // of upgrade-running
+		noAPIServer bool
+		says        string
+		accepted    []string
+		passed      int
+	}{
+		"without a status":         {nil, nil, assess.Unknown, true, "this file has no status", []string{}, 3},
+		"with a status":            {func(*inspect.ClusterStatus) {}, nil, assess.Pass, false, "", []string{}, 8},
+		"with an accepted upgrade": {upgrade, []string{"--accept-risk=upgrade-running"}, assess.Fail, false, "the cluster goes to", []string{"upgrade-running"}, 7},
+	} {
+		var doc struct {
+			Notes, Accepted []string
+			Checks          []check
+		}
+		var out bytes.Buffer
+		args := append([]string{"kubectl-certrot", "fix-api-int", "--nodes", "all", "--dry-run=client", "-o", "json", "--from", demoWithStatus(t, c.change)}, c.flags...)
+		Main(t.Context(), cli.VersionOf(""), args, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: io.Discard})
+		if err := json.Unmarshal(out.Bytes(), &doc); err != nil {
+			t.Fatalf("%s: %v: %s", title, err, out.String())
+		}
+		passed, found := 0, false
+		for _, got := range doc.Checks {
+			if got.Status == assess.Pass {
+				passed++
+			}
+			if !got.Acceptable {
+				t.Errorf("%s: %s can be accepted", title, got.ID)
+			}
+			if got.ID != "upgrade-running" {
+				continue
+			}
+			found = true
+			if got.Status != c.status || got.NoAPIServer != c.noAPIServer || !strings.Contains(got.Reason, c.says) || c.says != "" && got.Remediation.Text == "" || (got.Severity == assess.Critical) != (c.status == assess.Fail) {
+				t.Errorf("%s: %+v", title, got)
+			}
+		}
+		if !found || passed != c.passed || len(doc.Checks) != 8 || !slices.Equal(doc.Accepted, c.accepted) {
+			t.Errorf("%s: %d checks, of which %d pass, and accepted %q:\n%s", title, len(doc.Checks), passed, doc.Accepted, out.String())
+		}
+		for _, note := range doc.Notes {
+			if strings.HasPrefix(note, "Checked") || strings.HasPrefix(note, "Unknown") {
+				t.Errorf("%s: a note says what the checks say: %s", title, note)
+			}
+		}
+	}
 }
 
 // TestChecksOfAFileSayWhatWasReadThen: an upgrade of then stops what it stops live, and what was
@@ -48,10 +118,10 @@ func TestChecksOfAFileSayWhatWasReadThen(t *testing.T) {
 		says  []string
 		never string
 	}{
-		"no API server asked":        {fix, nil, cli.ExitFindings, []string{"Unknown, since no API server was asked: etcd-healthy, static-pods-settled, upgrade-running"}, "as of"},
-		"at rest":                    {fix, func(*inspect.ClusterStatus) {}, cli.ExitFindings, []string{"Checked of the whole cluster, as of 20", "upgrade-running"}, "no API server was asked"},
-		"short, no API server asked": {short, nil, cli.ExitFindings, []string{"? UNKNOWN not checked in a file: etcd health, static Pods", "✓ PASS published CA verifies api-int, no custom certificate, clocks agree"}, ""},
-		"short, at rest":             {short, func(*inspect.ClusterStatus) {}, cli.ExitFindings, []string{"✓ PASS as of 20"}, "not checked in a file"},
+		"no API server asked":        {fix, nil, cli.ExitFindings, []string{"Unknown since this file has no status: etcd-healthy, static-pods-settled, upgrade-running"}, "as of"},
+		"at rest":                    {fix, func(*inspect.ClusterStatus) {}, cli.ExitFindings, []string{"Checked as of 20", "upgrade-running"}, "has no status"},
+		"short, no API server asked": {short, nil, cli.ExitFindings, []string{"? UNKNOWN this file has no status: etcd health, static Pods", "node remediation; they are on the live cluster", "✓ PASS published CA verifies api-int, no custom certificate, clocks agree"}, ""},
+		"short, at rest":             {short, func(*inspect.ClusterStatus) {}, cli.ExitFindings, []string{"✓ PASS as of 20"}, "has no status"},
 		"an upgrade":                 {fix, func(s *inspect.ClusterStatus) { s.ControlPlane.Update.Progressing = "True" }, cli.ExitRefused, []string{"upgrade-running: the cluster goes to", "(as of 20"}, ""},
 		"it was accepted":            {fix + " --accept-risk=upgrade-running", func(s *inspect.ClusterStatus) { s.ControlPlane.Update.Progressing = "True" }, cli.ExitFindings, []string{"Accepted by name: upgrade-running"}, ""},
 		"pools were unread": {fix, func(s *inspect.ClusterStatus) {
@@ -59,7 +129,7 @@ func TestChecksOfAFileSayWhatWasReadThen(t *testing.T) {
 		}, cli.ExitRefused, []string{"pools-settled: list machineconfigpools: forbidden (as of 20", "as a user who may list machineconfigpools"}, ""},
 		"no network pods":  {fix, func(s *inspect.ClusterStatus) { s.Network = nil }, cli.ExitUsage, []string{"the network's pods are not in the file", "--restart-network=never"}, ""},
 		"a rollout unread": {fix, func(s *inspect.ClusterStatus) { s.Network.Unread = "read kubeschedulers: forbidden" }, cli.ExitUsage, []string{"read kubeschedulers: forbidden"}, ""},
-		"network as it is": {fix + " --restart-network=never", func(s *inspect.ClusterStatus) { s.Network = nil }, cli.ExitFindings, []string{"Checked of the whole cluster, as of 20"}, ""},
+		"network as it is": {fix + " --restart-network=never", func(s *inspect.ClusterStatus) { s.Network = nil }, cli.ExitFindings, []string{"Checked as of 20"}, ""},
 		"hostile": {fix, func(s *inspect.ClusterStatus) {
 			s.ControlPlane.Update = inspect.Update{Progressing: "True", Desired: "4.16", Message: "fine\n\x1b[2Jnext: bash x"}
 		}, cli.ExitRefused, []string{"“fine"}, "\x1b"},
@@ -68,10 +138,10 @@ func TestChecksOfAFileSayWhatWasReadThen(t *testing.T) {
 		}, cli.ExitFindings, []string{"Health checks are paused first"}, "Nothing is paused"},
 		"rotate, a node that the file knows to be lost": {rotated, nil, cli.ExitRefused, []string{"check nodes-ready fails: worker-2: no heartbeat for 5h (Lease), Ready is Unknown", "(as of 2024-02-10 06:30:00 UTC)"}, "yes"},
 		"all, no API server asked":                      {list, nil, cli.ExitFine, []string{"Nothing can be rotated now without --accept-risk=nodes-ready: worker-2: no heartbeat for 5h (Lease), Ready is Unknown", "no 4 not checked"}, "yes"},
-		"rotate, no API server asked":                   {rotated + " --accept-risk=nodes-ready", nil, cli.ExitFindings, []string{"? unknown, no API server asked: operators-settled"}, "pass, as of"},
-		"rotate, no API server asked, all":              {rotated + " --details --accept-risk=nodes-ready", nil, cli.ExitFindings, []string{"since no API server was asked: operators-settled"}, "Checked as of"},
-		"rotate, at rest":                               {rotated, func(*inspect.ClusterStatus) {}, cli.ExitFindings, []string{"✓ 18 pass, as of 20"}, "no API server asked"},
-		"rotate, at rest, all":                          {rotated + " --details", func(*inspect.ClusterStatus) {}, cli.ExitFindings, []string{"Checked as of 20"}, "no API server was asked"},
+		"rotate, no API server asked":                   {rotated + " --accept-risk=nodes-ready", nil, cli.ExitFindings, []string{"? unknown, this file has no status: operators-settled"}, "pass, as of"},
+		"rotate, no API server asked, all":              {rotated + " --details --accept-risk=nodes-ready", nil, cli.ExitFindings, []string{"since this file has no status: operators-settled"}, "Checked as of"},
+		"rotate, at rest":                               {rotated, func(*inspect.ClusterStatus) {}, cli.ExitFindings, []string{"✓ 18 pass, as of 20"}, "has no status"},
+		"rotate, at rest, all":                          {rotated + " --details", func(*inspect.ClusterStatus) {}, cli.ExitFindings, []string{"Checked as of 20"}, "has no status"},
 		"rotate, a lost node, in few":                   {rotated + " --accept-risk=nodes-ready", func(s *inspect.ClusterStatus) { s.ControlPlane.Nodes[0].Ready = "False" }, cli.ExitFindings, []string{"! accepted: nodes-ready", "nodes-ready: not Ready: "}, "blocked now"},
 		"rotate, a lost node":                           {rotated + " --details --accept-risk=nodes-ready", func(s *inspect.ClusterStatus) { s.ControlPlane.Nodes[0].Ready = "False" }, cli.ExitFindings, []string{"Accepted by name, of aggregator-client-signer: nodes-ready"}, "blocked now"},
 		"all, at rest":                                  {list, func(*inspect.ClusterStatus) {}, cli.ExitFine, []string{"The status of the cluster is as of 20"}, ""},
@@ -79,22 +149,8 @@ func TestChecksOfAFileSayWhatWasReadThen(t *testing.T) {
 		"all, an upgrade":                               {list, func(s *inspect.ClusterStatus) { s.ControlPlane.Update.Progressing = "True" }, cli.ExitFine, []string{"Nothing can be rotated now without --accept-risk=upgrade-running: the cluster goes to"}, ""},
 		"all, an upgrade, in full":                      {list + " --details", func(s *inspect.ClusterStatus) { s.ControlPlane.Update.Progressing = "True" }, cli.ExitFine, []string{"upgrade-running, of", "the cluster goes to", "(as of 20"}, ""},
 	} {
-		s, err := collect.File{Path: "../testdata/demo/okd-4.15-api-int.certrot", Scanner: pki.NewScanner()}.Read()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if c.but != nil {
-			s.Status = restful(s)
-			c.but(s.Status)
-		}
-		file := filepath.Join(t.TempDir(), "status.certrot")
-		var packed, out bytes.Buffer
-		if err := collect.WriteSnapshot(&packed, s); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, packed.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		file := demoWithStatus(t, c.but)
+		var out bytes.Buffer
 		code := Main(t.Context(), cli.VersionOf(""), append([]string{"kubectl-certrot"}, append(strings.Fields(c.line), "--from", file)...), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out})
 		text := strings.Join(strings.Fields(out.String()), " ")
 		if code != c.code {

@@ -20,6 +20,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/inspecttest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/plugintest"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
 )
@@ -60,6 +61,10 @@ func stories() []story {
 			commands(looks, "verify restart-safe", repairs, "fix-api-int --nodes worker-2 --dry-run=client", "pretrust --dry-run=client", rotations, "rotate aggregator-client-signer --dry-run=client", "rotate node-system-admin-client --dry-run=client", "rotate prune loadbalancer-serving-signer --dry-run=client --accept-risk=signer-trusted,all-read")},
 		{"demo-5.1", "the demo at a version that was not reviewed", ofVersion("5.1.0"), commands(looks, repairs, rotations)},
 		{"demo-4.8", "the demo at a version older than those reviewed", ofVersion("4.8.13"), commands(looks, repairs, rotations)},
+		{"demo-at-rest", "the demo, in a snapshot with the status of the cluster", withStatus(func(*inspect.ControlPlaneStatus) {}), commands(repairs, "rotate aggregator-client-signer --dry-run=client", "rotate --list")},
+		{"demo-upgrade", "the same, while an upgrade is under way", withStatus(func(m *inspect.ControlPlaneStatus) {
+			m.Update = inspect.Update{Progressing: "True", Desired: "4.16.0", Message: "Working towards 4.16.0: 106 of 862 done (12% complete)"}
+		}), commands("fix-api-int --dry-run=client", "fix-api-int --dry-run=client --accept-risk=upgrade-running", "rotate aggregator-client-signer --dry-run=client")},
 		{"kept-lab", "a snapshot of an earlier release: the lab", snapshotIn("testdata/kept/1/lab.certrot"), commands(looks, "verify restart-safe", repairs, rotations)},
 		{"kept-okd-4.15", "a snapshot of an earlier release: OKD 4.15", snapshotIn("testdata/kept/1/okd-4.15.certrot"), commands(looks, "verify restart-safe", repairs, rotations)},
 		{"incident", "all nodes have the previous CA alone; worker-1 has no heartbeat", repaired(func(*remediatetest.Fixture) {}), commands(looks, repairs, rotations)},
@@ -151,6 +156,16 @@ func snapshotIn(file string) func(*testing.T) inspect.Snapshot {
 	}
 }
 
+// withStatus is the demo with the status of a cluster at rest, changed.
+func withStatus(change func(*inspect.ControlPlaneStatus)) func(*testing.T) inspect.Snapshot {
+	return func(t *testing.T) inspect.Snapshot {
+		s := snapshotIn("../testdata/demo/okd-4.15-api-int.certrot")(t)
+		s.Status = plugintest.AtRest(s)
+		change(s.Status.ControlPlane)
+		return s
+	}
+}
+
 // ofVersion is the demo as if another version ran.
 func ofVersion(version string) func(*testing.T) inspect.Snapshot {
 	return func(t *testing.T) inspect.Snapshot {
@@ -236,7 +251,7 @@ var commandLine = regexp.MustCompile(`^ *(next|undo|details|kubectl|oc) |^ *(the
 
 // mayDiffer is a word of which another one stands on a wider screen: a count, a cut, "on each node",
 // where there is no room for a column that is the same for all, "2 more notes" or "2 warning", where they do not fit, and the FILE whose name does not.
-var mayDiffer = regexp.MustCompile(`^\+?\d+$|…|^each$|^more$|^notes$|^(critical|warning|info)$|^FILE$`)
+var mayDiffer = regexp.MustCompile(`^\+?\d+$|…|^on$|^each$|^more$|^notes$|^(critical|warning|info)$|^FILE$`)
 
 // fitsOn: no line is wider than the screen but a command, and no word is broken: each is on a
 // screen that breaks no line, too.

@@ -70,7 +70,7 @@ func whereItsOwnWordCounts(t *testing.T, change func(*inspect.Snapshot)) string 
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Status = restful(s)
+	s.Status = plugintest.AtRest(s)
 	m := s.Status.ControlPlane
 	m.Nodes = append(m.Nodes, inspect.NodeState{Name: "master-0", Ready: "True", Master: true, Heartbeat: s.Taken, Lease: inspect.Lease{Asked: s.Taken}})
 	m.StaticPods[0].Masters = []inspect.StaticPodState{{Node: "master-0", Current: 7}}

@@ -15,7 +15,7 @@ type NoteKind int
 const (
 	NotePlain    NoteKind = iota
 	NoteAccepted          // a risk that was accepted by name
-	NoteChecked           // what Plan.Checked says
+	NotePassed            // what is worth knowing of a check that passes
 	NotePending           // requests of a node in Plan.Unapproved
 )
 

@@ -35,13 +35,6 @@ type Plan struct {
 	After  inspect.Snapshot // the facts as they would be
 }
 
-// Checked is how checks of the whole cluster ended that stop nothing, by their names.
-type Checked struct {
-	Passed  []string
-	Unknown []string // no API server was asked
-	AsOf    string   // "as of TIME" where they were made on a file; empty: just now
-}
-
 // Wave is done before the next one begins.
 type Wave struct {
 	Name string // one of the constants below; empty: there is but one

@@ -33,6 +33,9 @@ func (a Assessment) Line() string {
 	return strings.Join(slices.DeleteFunc([]string{a.Reason, a.Impact, a.Evidence}, func(s string) bool { return s == "" }), "; ")
 }
 
+// Named says what was judged, and the reason, on one line: for lists of several.
+func (a Assessment) Named() string { return a.ID + ": " + a.Reason }
+
 // Because is the reason and how it is known, for what prints no more of it.
 func (a Assessment) Because() string {
 	a.Impact = ""

@@ -35,9 +35,7 @@ func printPlan(out io.Writer, a *Execution, p *remediate.Plan) error {
 	}
 	ui.PrintUnreviewed(w, c.Versions.WhyUnreviewed())
 	a.PrintBasis(w, p)
-	for _, note := range p.Notes {
-		ui.Wrap(w, "Note     ", note.Text)
-	}
+	printNotes(w, p)
 	if p.Empty() {
 		printUnknown(w, p)
 		ui.Printf(w, "\n")
@@ -55,7 +53,7 @@ func printPlan(out io.Writer, a *Execution, p *remediate.Plan) error {
 	if len(p.Solved) > 0 {
 		ui.Printf(w, "\nRepairs  %s\n", "by the checks of inspect, before and after")
 		for _, f := range p.Solved {
-			ui.Wrap(w, "         "+ui.Mark(f.Severity)+" ", f.ID+": "+f.Reason)
+			ui.Wrap(w, "         "+ui.Mark(f.Severity)+" ", f.Named())
 			for _, at := range inspect.Fold(f.At) {
 				ui.Printf(w, "           in %s\n", at)
 			}
@@ -70,6 +68,14 @@ func printPlan(out io.Writer, a *Execution, p *remediate.Plan) error {
 	}
 	_, err := io.WriteString(out, ui.CleanLines(w.String()))
 	return err
+}
+
+// printNotes prints what is to be known of a plan beside its steps: its notes, and what was checked.
+func printNotes(w io.Writer, p *remediate.Plan) {
+	for _, note := range p.Notes {
+		ui.Wrap(w, "Note     ", note.Text)
+	}
+	PlanChecks{p.Checked}.InFull(w)
 }
 
 // noChanges says that a plan changes nothing. Of nodes that are not in it, it says nothing.
@@ -123,10 +129,9 @@ func printUnknown(w io.Writer, p *remediate.Plan) {
 		if i == 0 {
 			ui.Printf(w, "\n")
 		}
-		ui.Wrap(w, "Unknown  ", r.Node+": "+r.Name+": "+r.Reason)
-		if r.Next != "" {
-			ui.Wrap(w, "         ", "next: "+r.Next)
-		}
+		a := r.Assess()
+		a.Reason = r.Node + ": " + a.Named()
+		ui.Judged(w, "Unknown  ", "         ", a)
 	}
 }
 

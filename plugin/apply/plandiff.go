@@ -26,9 +26,7 @@ import (
 func printPlanDiff(out, errOut io.Writer, a *Execution, p *remediate.Plan) error {
 	notes := &strings.Builder{}
 	a.PrintBasis(notes, p)
-	for _, note := range p.Notes {
-		ui.Wrap(notes, "Note     ", note.Text)
-	}
+	printNotes(notes, p)
 	printUnknown(notes, p)
 	if _, err := io.WriteString(errOut, ui.CleanLines(notes.String())); err != nil {
 		return err
@@ -127,4 +125,13 @@ func externalDiff(out, errOut io.Writer, program string, changes []fileDiff) (er
 		return cli.WithHint(fmt.Errorf("KUBECTL_EXTERNAL_DIFF=%q: %w", program, err), "unset it to have the diff made here")
 	}
 	return nil
+}
+
+// CertsIn are the certificates in PEM text.
+func CertsIn(text []byte) []*pki.Cert {
+	var out []*pki.Cert
+	for _, found := range pki.NewScanner().Scan(text) {
+		out = append(out, found.Content.Certs...)
+	}
+	return out
 }

@@ -24,6 +24,8 @@ type (
 		// Unauthenticated says why another server than the API server may have answered.
 		Unauthenticated string        `json:"unauthenticated,omitempty"`
 		Notes           []string      `json:"notes"`
+		Checks          []PlanCheck   `json:"checks"`   // of the whole cluster; none where nothing is to be done
+		Accepted        []string      `json:"accepted"` // checks that do not pass, by ID
 		Waves           []planWave    `json:"waves"`
 		Nodes           []planNode    `json:"nodes"`
 		Unknown         []planUnknown `json:"unknown"`
@@ -69,6 +71,12 @@ type (
 		NotBefore time.Time       `json:"notBefore"`
 		NotAfter  time.Time       `json:"notAfter"`
 	}
+	// PlanCheck is a check before a change.
+	PlanCheck struct {
+		assess.Assessment
+		Acceptable bool `json:"acceptable"`            // by --accept-risk and its ID
+		NoAPI      bool `json:"noAPIServer,omitempty"` // only an API server could tell, and none was asked
+	}
 	planFinding struct {
 		assess.Assessment
 		Locations []pki.Location `json:"locations"`
@@ -84,7 +92,7 @@ func printPlanDocument(out io.Writer, format, command string, p *remediate.Plan)
 	d := planDocument{
 		APIVersion: report.APIVersion, Kind: "Plan", Command: command, Run: p.RunID,
 		Server: p.Basis.Cluster.Server, Version: p.Basis.Cluster.Versions.Cluster, Unreviewed: p.Basis.Cluster.Versions.WhyUnreviewed(), Unauthenticated: p.Basis.Cluster.Unauthenticated,
-		Notes: p.Notes.Texts(), Waves: []planWave{}, Nodes: []planNode{}, Solved: []planFinding{}, Served: []planServed{},
+		Notes: p.Notes.Texts(), Checks: ChecksDocument(p.Checked.Verdicts), Accepted: append([]string{}, p.Checked.Accepted...), Waves: []planWave{}, Nodes: []planNode{}, Solved: []planFinding{}, Served: []planServed{},
 	}
 	for _, w := range p.Waves {
 		if w.Name != "" {
@@ -104,6 +112,15 @@ func printPlanDocument(out io.Writer, format, command string, p *remediate.Plan)
 		}
 	}
 	return ui.PrintDocument(out, format, d)
+}
+
+// ChecksDocument are checks before a change, as documents have them.
+func ChecksDocument(verdicts []remediate.Verdict) []PlanCheck {
+	out := []PlanCheck{}
+	for _, v := range verdicts {
+		out = append(out, PlanCheck{v.Assessment, v.Risk, v.NoAPIServer})
+	}
+	return out
 }
 
 func nodeDocument(p *remediate.Plan, w remediate.Wave, n remediate.NodePlan) planNode {

@@ -164,27 +164,34 @@ func shortSource(source string) string {
 func (s planSummary) notes(w *ui.Page, room int) string {
 	var notes []note
 	for _, r := range s.plan.Unknown {
-		notes = append(notes, note{"? UNKNOWN", foreign.Name(r.Node) + ": " + r.Name + ": " + r.Reason})
+		notes = append(notes, note{unknownMark, foreign.Name(r.Node) + ": " + r.Assess().Named()})
 	}
-	var accepted, others []note
+	var accepted, others, passed []note
 	for _, about := range s.plan.Notes {
 		switch n := (note{"! WARNING", about.Text}); about.Kind {
-		case remediate.NoteChecked: // checks says it
 		case remediate.NotePending: // the rows do
 			if s.confirm || s.byWave() {
 				others = append(others, n)
 			}
 		case remediate.NoteAccepted:
 			accepted = append(accepted, n)
+		case remediate.NotePassed: // a line names those that passed
+			if s.confirm {
+				passed = append(passed, note{passMark, about.Text})
+			}
 		default:
 			others = append(others, n)
 		}
 	}
-	notes = slices.Concat(notes, accepted, others)
+	notes = slices.Concat(notes, accepted, others, passed)
+	form := checksInFew
+	if s.confirm {
+		form = checksWhole
+	}
 	checks := ui.NewPage(w)
-	if s.checks(checks, false); !s.confirm && lines(checks.String())+min(len(notes), 1+len(accepted)) > room {
+	if s.checks().summarize(checks, form); !s.confirm && lines(checks.String())+min(len(notes), 1+len(accepted)) > room {
 		checks = ui.NewPage(w)
-		s.checks(checks, true)
+		s.checks().summarize(checks, checksInBrief)
 	}
 	if s.confirm {
 		full := ui.NewPage(w)
@@ -211,37 +218,12 @@ func (s planSummary) notes(w *ui.Page, room int) string {
 	return brief.String() + checks.String()
 }
 
+func (s planSummary) checks() PlanChecks { return PlanChecks{s.plan.Checked} }
+
 // note is a line of a summary.
 type note struct{ mark, text string }
 
 func (n note) lead() string { return fmt.Sprintf("%-12s", n.mark) }
-
-// checks say which checks of the whole cluster are unknown, and which passed; brief: in a line each.
-func (s planSummary) checks(w *ui.Page, brief bool) {
-	line := func(mark, about string, names []string) {
-		lead := note{mark: mark}.lead() + about
-		switch {
-		case len(names) == 0:
-		case s.confirm:
-			ui.Wrap(w, lead, strings.Join(names, ", "))
-		default:
-			w.Line(lead + ui.NamesThatFit(names, w.Columns()-ui.Width(lead)))
-		}
-	}
-	asOf := s.plan.Checked.AsOf
-	if asOf != "" {
-		asOf += ": "
-	}
-	switch unknown := s.plan.Checked.Unknown; {
-	case s.run.Session != nil || s.confirm:
-		line("? UNKNOWN", noServerAsked+": ", unknown)
-	case brief:
-		line("? UNKNOWN", notCheckedInFile+": ", inPlainWords(unknown))
-	case len(unknown) > 0:
-		w.Few(note{mark: "? UNKNOWN"}.lead(), notCheckedInFile+": "+strings.Join(inPlainWords(unknown), ", ")+"; they are on the live cluster")
-	}
-	line("✓ PASS", asOf, passedInWords(s.plan.Checked.Passed))
-}
 
 // bottom says what the plan repairs, and what to type.
 func (s planSummary) bottom(w *ui.Page) {
@@ -284,7 +266,7 @@ func (s planSummary) stays() []string {
 		if f.ID == "kubelet-current" && !s.confirm && s.run.Lines.Apply != "" && !slices.ContainsFunc(f.At, func(at pki.Location) bool { return !slices.Contains(s.plan.Unapproved, at.Node) }) {
 			continue // the commands below approve its requests
 		}
-		line := f.ID + ": " + f.Reason
+		line := f.Named()
 		if v := s.plan.Basis.Cluster.Versions.Cluster; f.ID == "api-ca-delivered" && v != "" { // of the version: no plan changes that
 			minor := strings.Join(strings.Split(v, ".")[:min(2, strings.Count(v, ".")+1)], ".")
 			line = f.ID + ": " + ui.Product(v) + " " + minor + " needs this after each CA rotation"

@@ -92,11 +92,12 @@ func TestAPlanFitsOnOneScreen(t *testing.T) {
 					p := repairOf(now, added, nil, names...)
 					p.Basis.Served = []inspect.Served{{Chain: added[:1]}}
 					p.Solved = []assess.Finding{{Assessment: assess.Assessment{ID: "api-trusted", Severity: assess.Critical}}}
+					p.Checked.OfFile = nodes%2 == 0
 					for i := range notes {
 						p.Notes.Add(remediate.Note{Text: fmt.Sprintf("%d %s", i, long)})
 						p.Unknown = append(p.Unknown, &remediate.Refusal{Node: names[0], Name: "node-read", Reason: long})
-						p.Checked.Passed = append(p.Checked.Passed, "check-that-passes")
-						p.Checked.Unknown = append(p.Checked.Unknown, "check-that-is-unknown")
+						p.Checked.Verdicts = append(p.Checked.Verdicts, remediate.Verdict{Assessment: assess.Assessment{ID: "check-that-passes", Status: assess.Pass}},
+							remediate.Verdict{Assessment: assess.Assessment{ID: "check-that-is-unknown"}, NoAPIServer: true})
 					}
 					said := summaryOf(&Execution{}, p, fmt.Sprint(columns), t)
 					lines := strings.Split(strings.TrimSuffix(said, "\n"), "\n")
@@ -147,7 +148,7 @@ func TestAConfirmedPlanNamesAllThatIsWritten(t *testing.T) {
 	alone.New = slices.Concat(added, other)
 	patch := "add to ConfigMap/openshift-multus/kube-root-ca.crt: " + strings.Repeat("a CA and ", 40) + "another one"
 	p.Waves[3].Nodes = append(p.Waves[3].Nodes, remediate.NodePlan{Steps: []remediate.Step{{Action: plainAction{id: "patch"}, Change: &remediate.Change{Summary: patch}}}})
-	p.Notes.Add(remediate.AcceptedNote("upgrade-running: " + strings.Repeat("a reason ", 30) + "at its end"))
+	p.Notes.Add(remediate.AcceptedNote("upgrade-running: "+strings.Repeat("a reason ", 30)+"at its end"), remediate.Note{Kind: remediate.NotePassed, Text: "clocks: they agree"})
 	for _, columns := range []string{"40", "80", "200"} {
 		said := summaryOf(&Execution{Session: &Session{}}, p, columns, t)
 		for i, c := range slices.Concat(added, dropped, other) {
@@ -167,7 +168,7 @@ func TestAConfirmedPlanNamesAllThatIsWritten(t *testing.T) {
 			}
 		}
 		words := strings.Join(strings.Fields(said), " ")
-		for _, want := range []string{patch + ": the cluster", "restart kubelet.service: " + nodes[0] + ", " + nodes[3], strings.Repeat("a reason ", 30) + "at its end", "certrot undo " + p.RunID} {
+		for _, want := range []string{patch + ": the cluster", "restart kubelet.service: " + nodes[0] + ", " + nodes[3], strings.Repeat("a reason ", 30) + "at its end", "✓ PASS clocks: they agree", "certrot undo " + p.RunID} {
 			if !strings.Contains(words, want) {
 				t.Errorf("%s columns: no %q", columns, want)
 			}
@@ -241,11 +242,11 @@ func TestANoteIsPlacedByItsKind(t *testing.T) {
 	p := repairOf(now, authorities(now, "a-signer"), nil, "node-0")
 	const like = "Accepted by name: nothing was"
 	p.Notes = remediate.PlainNotes(like)
-	p.Notes.Add(remediate.Note{Kind: remediate.NoteChecked, Text: "a check that passes"}, remediate.AcceptedNote("upgrade-running: a reason"))
+	p.Notes.Add(remediate.Note{Kind: remediate.NotePassed, Text: "clocks: they agree"}, remediate.Note{Text: "to be known"}, remediate.AcceptedNote("upgrade-running: a reason"))
 	said := summaryOf(&Execution{}, p, "80", t)
 	accepted, plain := strings.Index(said, "upgrade-running: a reason"), strings.Index(said, like)
-	if accepted < 0 || plain < accepted || strings.Contains(said, "a check that passes") {
-		t.Errorf("the accepted risk comes first, and what the list of checks says is not said twice:\n%s", said)
+	if known := strings.Index(said, "! WARNING   to be known"); accepted < 0 || plain < accepted || known < plain || strings.Contains(said, "they agree") {
+		t.Errorf("accepted risks come first, and a check that passes is no warning:\n%s", said)
 	}
 }
 

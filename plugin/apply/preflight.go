@@ -206,39 +206,27 @@ func (s *Session) AddUnpauseSteps(ctx context.Context, run string, record remedi
 	return err
 }
 
-// judge adds notes to the plan, or says what stops it.
+// judge adds the checks to the plan, and notes of what was accepted and is worth knowing, or says
+// what stops it.
 func (o PreflightOptions) judge(ask preflight.Preflight, p *remediate.Plan) error {
-	var good, blind []string
+	var accepted []string
 	var stops []preflight.Verdict
-	for _, v := range ask.Check() {
+	verdicts := ask.Check()
+	for _, v := range verdicts {
 		switch {
 		case v.Blocks() && v.Risk && slices.Contains(o.Risks, v.ID):
-			p.Notes.Add(remediate.AcceptedNote(v.ID + ": " + v.Reason))
+			accepted = append(accepted, v.ID)
+			p.Notes.Add(remediate.AcceptedNote(v.Named()))
 		case v.Blocks():
 			stops = append(stops, v)
-		case v.NoAPIServer:
-			blind = append(blind, v.ID)
-		default:
-			good = append(good, v.ID)
-			if v.Reason != "" {
-				p.Notes.Add(remediate.Note{Text: v.ID + ": " + v.Reason})
-			}
+		case v.Reason != "" && !v.NoAPIServer:
+			p.Notes.Add(remediate.Note{Kind: remediate.NotePassed, Text: v.Named()})
 		}
 	}
 	if len(stops) > 0 {
 		return Stopped(stops)
 	}
-	p.Checked.Passed, p.Checked.Unknown, p.Checked.AsOf = good, blind, ask.Snapshot.AsOf()
-	if len(good) > 0 {
-		when := ""
-		if p.Checked.AsOf != "" {
-			when = ", " + p.Checked.AsOf
-		}
-		p.Notes.Add(remediate.Note{Kind: remediate.NoteChecked, Text: "Checked of the whole cluster" + when + ": " + strings.Join(good, ", ") + "."})
-	}
-	if len(blind) > 0 {
-		p.Notes.Add(remediate.Note{Kind: remediate.NoteChecked, Text: "Unknown, since no API server was asked: " + strings.Join(blind, ", ") + "."})
-	}
+	p.Checked = remediate.CheckedOf(ask.Snapshot, verdicts, accepted)
 	if ask.ControlPlane != nil {
 		p.Notes.Add(remediate.PlainNotes(unwell(ask.ControlPlane)...)...)
 	}

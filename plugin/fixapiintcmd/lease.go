@@ -68,7 +68,7 @@ func (l *repairLease) print(w io.Writer) {
 	default:
 		ui.Wrap(w, "Lease    ", "active: "+l.Holder+" changes this cluster"+since(l.Since)+", renewed "+l.Silent+" ago")
 	}
-	ui.Wrap(w, "         ", "next: "+l.Remediation.Text)
+	ui.Assessment(w, "         ", assess.Assessment{Remediation: l.Remediation}, nil)
 }
 
 func since(at *time.Time) string {

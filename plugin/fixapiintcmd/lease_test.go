@@ -42,7 +42,7 @@ func TestStatusTellsOfARunThatHoldsTheLease(t *testing.T) {
 		not    string
 	}{
 		{name: "free", not: "Lease", says: []string{"next certrot fix-api-int"}},
-		{name: "active", holder: bob, silent: 5 * time.Second, state: leaseActive, says: []string{"active: “" + bob, "since 06:00:00 UTC", "next: wait for its end", "next wait until that run is over, then: certrot fix-api-int"}},
+		{name: "active", holder: bob, silent: 5 * time.Second, state: leaseActive, says: []string{"active: “" + bob, "since 06:00:00 UTC", "next  wait for its end", "next wait until that run is over, then: certrot fix-api-int"}},
 		{name: "stale", holder: bob, silent: 5 * time.Minute, state: leaseStale, says: []string{"stale: “" + bob, "since 06:00:00 UTC, silent for ", "takes the Lease over", "next certrot fix-api-int"}},
 		{name: "forbidden", forbid: true, state: leaseUnknown, says: []string{"unknown whether another run changes this cluster", "forbidden", "can-i get leases.coordination.k8s.io -n kube-system"}},
 	} {

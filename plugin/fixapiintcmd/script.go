@@ -152,6 +152,7 @@ func (o *fixOptions) writeScripts(set apiint.ScriptSet, p *remediate.Plan) error
 	if err := os.MkdirAll(o.scripts, 0o700); err != nil {
 		return fmt.Errorf("--emit-script: %w", err)
 	}
+	p.Notes.Add(remediate.PlainNotes(apply.PlanChecks{Checked: p.Checked}.Sentences()...)...)
 	for _, s := range set.Scripts {
 		s.Notes = append(s.Notes, p.Notes[len(set.Notes):].Texts()...) // of the whole cluster
 		name := filepath.Join(o.scripts, s.Name())

@@ -365,10 +365,7 @@ func (o *statusOptions) print(d repairDocument) error {
 			if n.brief != "" {
 				name += " (" + n.brief + ")"
 			}
-			ui.Wrap(w, fmt.Sprintf("  %-8s", n.State), name+": "+n.Reason)
-			if next := n.Remediation.Text; next != "" {
-				ui.Wrap(w, "            ", "next: "+next)
-			}
+			ui.Judged(w, fmt.Sprintf("  %-8s", n.State), "            ", assess.Assessment{Reason: name + ": " + n.Reason, Remediation: n.Remediation})
 		}
 	}
 	if d.State == standsDone {

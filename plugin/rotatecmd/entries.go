@@ -9,7 +9,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
-	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
 
@@ -40,10 +40,8 @@ type (
 		Doc       string           `json:"description"` // of how it is rotated
 	}
 	rotationCheck struct {
-		assess.Assessment
-		Acceptable bool `json:"acceptable"`            // by --accept-risk and its ID
-		NoAPI      bool `json:"noAPIServer,omitempty"` // only an API server could tell, and none was asked
-		blocks     bool
+		apply.PlanCheck
+		blocks bool
 	}
 )
 
@@ -79,15 +77,14 @@ func entryOf(r rotate.Reading, of rotate.Rotatable) rotationEntry {
 			managed.Status, managed.Severity = assess.Unknown, 0
 		}
 		e.Rotates = rotates(managed.Status)
-		e.Checks = append(e.Checks, rotationCheck{Assessment: managed, blocks: true})
+		e.Checks = append(e.Checks, rotationCheck{PlanCheck: apply.PlanCheck{Assessment: managed}, blocks: true})
 		return e
 	}
-	for _, v := range r.Preflight(of).Check() {
-		c := checkOf(v)
-		c.blocks = v.Status != assess.Pass // a plan goes past what only the API server tells: whether it would be rotated is unknown
+	for _, check := range apply.ChecksDocument(r.Preflight(of).Check()) {
+		c := rotationCheck{check, check.Status != assess.Pass} // a plan goes past what only the API server tells: whether it would be rotated is unknown
 		e.Checks = append(e.Checks, c)
-		if c.blocks && (e.Rotates == rotates(assess.Pass) || v.Status == assess.Fail) {
-			e.Rotates = rotates(v.Status)
+		if c.blocks && (e.Rotates == rotates(assess.Pass) || c.Status == assess.Fail) {
+			e.Rotates = rotates(c.Status)
 		}
 	}
 	return e
@@ -106,16 +103,4 @@ func rotates(s assess.Status) string {
 		return "no"
 	}
 	return "unknown"
-}
-
-func checkOf(v preflight.Verdict) rotationCheck {
-	return rotationCheck{v.Assessment, v.Risk, v.NoAPIServer, v.Blocks()}
-}
-
-func checksOf(all []preflight.Verdict) []rotationCheck {
-	out := []rotationCheck{}
-	for _, v := range all {
-		out = append(out, checkOf(v))
-	}
-	return out
 }

@@ -128,10 +128,7 @@ func printRotations(out io.Writer, d rotationsDocument, form rotationsForm, now 
 	for _, why := range reasons {
 		ui.Printf(b, "\n")
 		ui.Wrap(b, "", why.check+", of "+apply.NodeNames(of[why])+":")
-		ui.Wrap(b, "  ", why.text)
-		if why.next != "" {
-			printNext(b, why.next)
-		}
+		printWhy(b, assess.Assessment{Reason: why.text, Remediation: assess.Advise(why.next)})
 	}
 	_, err := io.WriteString(out, ui.CleanLines(b.String()))
 	return err
@@ -174,17 +171,16 @@ func rotationsTable(d rotationsDocument, form rotationsForm, now time.Time) stri
 	return out.String()
 }
 
-// printNext prints a next step. Of several commands in an order, each is whole on a line of its own.
-func printNext(w *ui.Page, next string) {
-	const lead = "  next: "
+// printWhy prints why a check blocks. Of several commands in an order, each is whole on a line of its own.
+func printWhy(w *ui.Page, a assess.Assessment) {
+	const lead = "  next  "
+	next := a.Remediation.Text
 	if !numbered.MatchString(next) {
-		text, command := ui.CommandAtEnd(ui.Clean(next))
-		ui.Wrap(w, lead, text)
-		if command != "" {
-			ui.Printf(w, "%s%s\n", strings.Repeat(" ", len(lead)), command)
-		}
+		ui.Assessment(w, "  ", a, nil)
 		return
 	}
+	a.Remediation = assess.Remediation{}
+	ui.Assessment(w, "  ", a, nil)
 	ui.Printf(w, "%s%s\n", lead, strings.ReplaceAll(inOrder(next, w.Columns()-len(lead)), "\n", "\n"+strings.Repeat(" ", len(lead))))
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
@@ -44,7 +45,7 @@ func TestWhyNotNowInFewWords(t *testing.T) {
 func TestWhyNotNowOfOneEntry(t *testing.T) {
 	t.Parallel()
 	check := func(id, reason string) rotationCheck {
-		return rotationCheck{Assessment: assess.Assessment{ID: id, Status: assess.Fail, Reason: reason}, blocks: true}
+		return rotationCheck{apply.PlanCheck{Assessment: assess.Assessment{ID: id, Status: assess.Fail, Reason: reason}}, true}
 	}
 	for _, c := range []struct {
 		checks []rotationCheck
@@ -69,11 +70,11 @@ func TestWhyNotNowOfOneEntry(t *testing.T) {
 func TestWhatWasNotAskedIsUnknown(t *testing.T) {
 	t.Parallel()
 	unasked := func(id string) rotationCheck {
-		return rotationCheck{Assessment: assess.Assessment{ID: id, Reason: "no API server could be asked"}, NoAPI: true, blocks: true}
+		return rotationCheck{apply.PlanCheck{Assessment: assess.Assessment{ID: id, Reason: "no API server could be asked"}, NoAPI: true}, true}
 	}
 	e := rotationEntry{Rotates: "no", Checks: []rotationCheck{
 		unasked("pools-ready"), unasked("upgrade-running"),
-		{Assessment: assess.Assessment{ID: "nodes-ready", Status: assess.Fail, Reason: "worker-2"}, blocks: true},
+		{apply.PlanCheck{Assessment: assess.Assessment{ID: "nodes-ready", Status: assess.Fail, Reason: "worker-2"}}, true},
 	}}
 	if got := e.why(); got != "nodes not ready +1" {
 		t.Errorf("WHY is %q", got)
@@ -89,8 +90,8 @@ func TestWhatWasNotAskedIsUnknown(t *testing.T) {
 // TestOthersAreCounted: what certrot does not rotate, and what does not exist, is a count, and a row each for scripts.
 func TestOthersAreCounted(t *testing.T) {
 	t.Parallel()
-	managed := []rotationCheck{{Assessment: assess.Assessment{ID: managedCheck, Status: assess.Fail}, blocks: true}}
-	gone := []rotationCheck{{Assessment: assess.Assessment{ID: "there", Status: assess.Fail, Reason: "Secret/n/d[tls.crt] is not there"}, blocks: true}}
+	managed := []rotationCheck{{apply.PlanCheck{Assessment: assess.Assessment{ID: managedCheck, Status: assess.Fail}}, true}}
+	gone := []rotationCheck{{apply.PlanCheck{Assessment: assess.Assessment{ID: "there", Status: assess.Fail, Reason: "Secret/n/d[tls.crt] is not there"}}, true}}
 	all := []rotationEntry{{Name: "a", Rotates: "yes"}, {Name: "b", Rotates: "no", Checks: managed}, {Name: "c", Rotates: "no", Checks: managed}, {Name: "d", Secret: "n/d", Rotates: "no", Checks: gone}}
 	o := &rotateOptions{}
 	if got, line := o.folded(all); len(got) != 1 || line != "1 does not exist, 2 are not rotated by certrot: --details" {
@@ -113,7 +114,7 @@ func TestOneReasonOfAllIsSaidOnce(t *testing.T) {
 	t.Parallel()
 	stops := func(ids ...string) (out []rotationCheck) {
 		for _, id := range ids {
-			out = append(out, rotationCheck{Assessment: assess.Assessment{ID: id, Status: assess.Fail, Reason: "because"}, blocks: true})
+			out = append(out, rotationCheck{apply.PlanCheck{Assessment: assess.Assessment{ID: id, Status: assess.Fail, Reason: "because"}}, true})
 		}
 		return out
 	}
@@ -145,7 +146,7 @@ func TestNamesAreWhole(t *testing.T) {
 	long := "openshift-kube-controller-manager-operator/csr-signer"
 	blocked := func(ids ...string) (out []rotationCheck) {
 		for _, id := range ids {
-			out = append(out, rotationCheck{Assessment: assess.Assessment{ID: id, Status: assess.Fail, Reason: id}, blocks: true})
+			out = append(out, rotationCheck{apply.PlanCheck{Assessment: assess.Assessment{ID: id, Status: assess.Fail, Reason: id}}, true})
 		}
 		return out
 	}
@@ -198,7 +199,7 @@ func (p *page) Columns() int { return p.columns }
 // TestDetailsAreAsWideAsTheTerminal: prose of a plan and of the list is wrapped at the terminal's width.
 func TestDetailsAreAsWideAsTheTerminal(t *testing.T) {
 	t.Parallel()
-	reason := rotationCheck{Assessment: assess.Assessment{ID: "new", Status: assess.Fail, Reason: strings.Repeat("because ", 40), Remediation: assess.Advise("the order: (1) certrot a: " + strings.Repeat("wait ", 40) + "; (2) certrot b: look")}, blocks: true}
+	reason := rotationCheck{apply.PlanCheck{Assessment: assess.Assessment{ID: "new", Status: assess.Fail, Reason: strings.Repeat("because ", 40), Remediation: assess.Advise("the order: (1) certrot a: " + strings.Repeat("wait ", 40) + "; (2) certrot b: look")}}, true}
 	for _, columns := range []int{60, 80} {
 		plan, list := &page{columns: columns}, &page{columns: columns}
 		if err := printRotation(plan, planned(t, "4.16.1", "aggregator-client-signer", nil)); err != nil {

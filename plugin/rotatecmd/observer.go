@@ -88,7 +88,7 @@ func reachedMark(s assess.Status) string {
 func (o humanObserver) Waiting(leaf string, blocked []preflight.Verdict) {
 	var out []string
 	for _, v := range blocked {
-		out = append(out, v.ID+": "+v.Reason)
+		out = append(out, v.Named())
 	}
 	o.show("waiting "+leaf, ui.Row{Text: "○ " + leaf + " waits for " + ui.OneLine(out[0]), Since: collect.Now()},
 		fmt.Sprintf("waiting, before %s is rotated: %s", leaf, strings.Join(out, "; ")))

@@ -5,7 +5,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
@@ -13,6 +12,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
 
@@ -31,7 +31,7 @@ type (
 		Annotation   string               `json:"annotation"` // that is removed
 		DryRun       string               `json:"dryRun"`
 		Annotations  []annotationDiff     `json:"annotations"` // that differ, as the API server sees it
-		Checks       []rotationCheck      `json:"checks"`
+		Checks       []apply.PlanCheck    `json:"checks"`
 		Accepted     []string             `json:"accepted"`
 		Awaited      []string             `json:"awaited,omitempty"`
 		Consequences []rotate.Consequence `json:"consequences"`
@@ -41,12 +41,12 @@ type (
 		Leaves          []rotationLeaf `json:"leaves,omitempty"`
 	}
 	rotationLeaf struct {
-		Secret      string           `json:"secret"`
-		Annotation  string           `json:"annotation"`
-		Annotations []annotationDiff `json:"annotations"`
-		Checks      []rotationCheck  `json:"checks"`
-		Accepted    []string         `json:"accepted"`
-		Awaited     []string         `json:"awaited"`
+		Secret      string            `json:"secret"`
+		Annotation  string            `json:"annotation"`
+		Annotations []annotationDiff  `json:"annotations"`
+		Checks      []apply.PlanCheck `json:"checks"`
+		Accepted    []string          `json:"accepted"`
+		Awaited     []string          `json:"awaited"`
 	}
 	annotationDiff struct {
 		Name   string  `json:"name"`
@@ -85,7 +85,7 @@ func (o *rotateOptions) planDocument(p rotate.Planned) rotationPlanDocument {
 	c := p.Facts.Snapshot.Cluster
 	d := rotationPlanDocument{
 		APIVersion: report.APIVersion, Kind: "RotationPlan", Server: c.Server, Version: c.Versions.Cluster, Unreviewed: c.Versions.WhyUnreviewed(), Taken: p.Facts.Snapshot.Taken, Secret: p.Of.At.Namespace + "/" + p.Of.At.Name,
-		Owner: p.Owner(), Annotation: p.Of.Trigger.Annotation, DryRun: o.dryRun, Annotations: differing(p), Checks: checksOf(p.Checks),
+		Owner: p.Owner(), Annotation: p.Of.Trigger.Annotation, DryRun: o.dryRun, Annotations: differing(p), Checks: apply.ChecksDocument(p.Checks),
 		Accepted: append([]string{}, p.Accepted...), Awaited: p.Awaited, Consequences: p.Consequences(), Undo: noUndo,
 	}
 	if !p.Rotates() {
@@ -94,7 +94,7 @@ func (o *rotateOptions) planDocument(p rotate.Planned) rotationPlanDocument {
 	for _, leaf := range p.Leaves {
 		d.Leaves = append(d.Leaves, rotationLeaf{
 			leaf.Of.At.Namespace + "/" + leaf.Of.At.Name, leaf.Of.Trigger.Annotation, differing(leaf),
-			checksOf(leaf.Checks), append([]string{}, leaf.Accepted...), append([]string{}, leaf.Awaited...),
+			apply.ChecksDocument(leaf.Checks), append([]string{}, leaf.Accepted...), append([]string{}, leaf.Awaited...),
 		})
 	}
 	if cert := p.Of.Cert(); cert != nil {
@@ -184,7 +184,7 @@ func notesOf(p rotate.Planned) []string {
 	}
 	for _, r := range all {
 		for _, v := range r.Checks {
-			n := note{"Waited for, before ", ": " + v.ID + ": " + v.Reason}
+			n := note{"Waited for, before ", ": " + v.Named()}
 			switch {
 			case !v.Blocks():
 				continue
@@ -216,31 +216,21 @@ func printChecks(w io.Writer, p rotate.Planned) {
 	for _, n := range notesOf(p) {
 		ui.Wrap(w, "Note     ", n)
 	}
+	checked := checkedFirst(p)
+	for _, v := range checked.Verdicts {
+		if v.Status == assess.Pass && v.Reason != "" {
+			ui.Wrap(w, "Note     ", v.Named())
+		}
+	}
+	checked.InFull(w)
+}
+
+// checkedFirst are the checks of what is rotated first.
+func checkedFirst(p rotate.Planned) apply.PlanChecks {
 	if !p.Rotates() {
-		p = p.Leaves[0]
+		p.Checks, p.Accepted = p.Leaves[0].Checks, p.Leaves[0].Accepted
 	}
-	var good, blind []string
-	for _, v := range p.Checks {
-		switch {
-		case v.Blocks(): // it is among the notes
-		case v.NoAPIServer:
-			blind = append(blind, v.ID)
-		default:
-			if good = append(good, v.ID); v.Reason != "" {
-				ui.Wrap(w, "Note     ", v.ID+": "+v.Reason)
-			}
-		}
-	}
-	if len(good) > 0 {
-		text := strings.Join(good, ", ")
-		if when := p.Facts.Snapshot.AsOf(); when != "" {
-			text = when + ": " + text
-		}
-		ui.Wrap(w, "Checked  ", text)
-	}
-	if len(blind) > 0 {
-		ui.Wrap(w, "Unknown  ", "since no API server was asked: "+strings.Join(blind, ", "))
-	}
+	return apply.PlanChecks{Checked: remediate.CheckedOf(p.Facts.Snapshot, p.Checks, p.Accepted)}
 }
 
 // differing are the annotations that the API server would change.

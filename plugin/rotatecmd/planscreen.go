@@ -107,30 +107,7 @@ func diffLines(p rotate.Planned) []string {
 
 // checks prints how many checks pass, and which do not.
 func checks(a *ui.OneScreen, p rotate.Planned) {
-	of := p
-	if !p.Rotates() {
-		of = p.Leaves[0]
-	}
-	pass, unasked := 0, []string{}
-	for _, v := range of.Checks {
-		switch {
-		case v.Blocks():
-		case v.NoAPIServer:
-			unasked = append(unasked, v.ID)
-		default:
-			pass++
-		}
-	}
-	when := ""
-	if asOf := p.Facts.Snapshot.AsOf(); asOf != "" {
-		when = ", " + asOf
-	}
-	passed := fmt.Sprintf("%s✓ %d pass%s", label("checks"), pass, when)
-	if len(unasked) > 0 {
-		a.Names(ui.Always, passed+"; ? unknown, no API server asked: ", unasked)
-	} else {
-		a.Line(ui.Useful, "%s", passed)
-	}
+	checkedFirst(p).Counted(a, label("checks"))
 	printOpen(a, p)
 }
 
@@ -162,7 +139,7 @@ func printOpen(a *ui.OneScreen, p rotate.Planned) {
 			}
 			names[kind] = append(names[kind], v.ID)
 			of[kind+v.ID] = append(of[kind+v.ID], r.Of.Name)
-			reasons[kind] = append(reasons[kind], v.ID+": "+ui.OneLine(v.Reason))
+			reasons[kind] = append(reasons[kind], ui.OneLine(v.Named()))
 		}
 	}
 	for _, kind := range order {

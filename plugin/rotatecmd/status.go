@@ -176,18 +176,7 @@ func printStages(out io.Writer, p rotate.Progress) error {
 		if fails(s) {
 			mark = failingMark(s)
 		}
-		ui.Wrap(w, fmt.Sprintf("%s %-11s", mark, s.ID), s.Reason)
-		switch {
-		case s.Status == assess.Pass || s.Remediation.Text == "":
-		case s.Remediation.Command == s.Remediation.Text:
-			ui.Printf(w, "    next: %s\n", s.Remediation.Command)
-		default:
-			text, command := ui.CommandAtEnd(ui.Clean(s.Remediation.Text))
-			ui.Wrap(w, "    next: ", text)
-			if command != "" {
-				ui.Printf(w, "          %s\n", command)
-			}
-		}
+		ui.Judged(w, leadOf(mark, s), "    ", s.Assessment)
 	}
 	if took := times(p); took != "" {
 		ui.Wrap(w, "Took ", took)

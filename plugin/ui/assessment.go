@@ -48,6 +48,15 @@ func Assessment(w io.Writer, lead string, a assess.Assessment, where func()) {
 	}
 }
 
+// Judged prints a judgement whose reason stands on the line that names it, behind the lead. What does
+// not pass has below it what Assessment prints, each after below.
+func Judged(w io.Writer, lead, below string, a assess.Assessment) {
+	Wrap(w, lead, Clean(OneLine(a.Reason)))
+	if a.Reason = ""; a.Status != assess.Pass {
+		Assessment(w, below, a, nil)
+	}
+}
+
 // programs are those whose commands, of which several may stand in a row, a next step may end with.
 var programs = regexp.MustCompile(`: ((?:kubectl|oc|certrot) [^;“”]*(?:; (?:kubectl|oc|certrot) [^;“”]*)*)$`)
 

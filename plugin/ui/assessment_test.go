@@ -28,3 +28,18 @@ func TestAnAssessmentIsPrintedInReadingOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestAJudgedLineHasItsReason, and the next step below it where it does not pass.
+func TestAJudgedLineHasItsReason(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[assess.Status]string{
+		assess.Pass:    "✓ trust  as it\n",
+		assess.Unknown: "? trust  as it\n    next  look at it:\n          oc get nodes\n",
+	} {
+		var out strings.Builder
+		Judged(&out, StatusMark(status)+" trust  ", "    ", assess.Assessment{Status: status, Reason: "as\nit", Remediation: assess.Advise("look at it: oc get nodes")})
+		if got := out.String(); got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+	}
+}

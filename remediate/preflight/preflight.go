@@ -173,9 +173,13 @@ func Fail(next, format string, args ...any) Result {
 	return Result{catalog.No, fmt.Sprintf(format, args...), next}
 }
 
-// noAPIServer is the answer where no API server could be asked.
+// noAPIServer is the answer where no API server could be asked, or where a file does not keep what one
+// answered.
 func noAPIServer(hints inspect.Hints) Result {
-	return Result{Reason: "no API server could be asked", Next: hints.Live("look at it from a control plane node, or from a colleague's machine: what acts on nodes meanwhile is not seen from here")}
+	if hints.OfFile() {
+		return Result{Reason: "this file has no status", Next: hints.Next("check the cluster itself, or a snapshot of it: {} snapshot -o FILE")}
+	}
+	return Result{Reason: "no API server could be asked", Next: "look at it from a control plane node, or from a colleague's machine: what acts on nodes meanwhile is not seen from here"}
 }
 
 // Unread is the answer where one of these could not be read.

@@ -3,31 +3,13 @@ package preflight
 import (
 	"strings"
 
-	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
-// Verdict is what a check of the preflight says.
-type Verdict struct {
-	assess.Assessment        // its ID is what --accept-risk takes, where Risk
-	Claim             string // true where it passes
-	Risk              bool   // it may be accepted by name
-	// NoAPIServer says that only an API server could tell, and that there is none: that
-	// stops nothing, since in an outage of the API nobody could be helped else.
-	NoAPIServer bool
-}
-
-// AsOf says in the reason when that was read on which it depends, where it is from a file.
-func (v Verdict) AsOf(snapshot inspect.Snapshot) Verdict {
-	if when := snapshot.AsOf(); when != "" && v.Reason != "" && !v.NoAPIServer {
-		v.Reason += " (" + when + ")"
-	}
-	return v
-}
-
-// Blocks reports whether nothing is to be done because of it.
-func (v Verdict) Blocks() bool { return v.Status != assess.Pass && !v.NoAPIServer }
+// Verdict is what a check of the preflight says; a plan carries it, see remediate.Checked.
+type Verdict = remediate.Verdict
 
 // Blocked is the error of checks that stop a change.
 type Blocked struct{ Checks []Verdict }
@@ -35,7 +17,7 @@ type Blocked struct{ Checks []Verdict }
 func (b *Blocked) Error() string {
 	var reasons []string
 	for _, v := range b.Checks {
-		reasons = append(reasons, v.ID+": "+v.Reason)
+		reasons = append(reasons, v.Named())
 	}
 	return strings.Join(reasons, "\n")
 }
