@@ -40,6 +40,9 @@ func (r *rotating) sameSaved(t *testing.T, title string, live Preflight) {
 	before, after := live.Check(), saved.Check()
 	for i, want := range before {
 		got := after[i]
+		if want.NoAPIServer {
+			want.Reason = "this file has no status"
+		}
 		if got.ID != want.ID || got.Status != want.Status || got.Risk != want.Risk || got.NoAPIServer != want.NoAPIServer || remediatetest.Unmarked(got.Reason) != remediatetest.Unmarked(want.Reason) {
 			t.Errorf("%s: of the file:\n%+v\nwant:\n%+v", title, got, want)
 		}
