@@ -209,7 +209,7 @@ func printStep(w io.Writer, number int, s remediate.Step, now time.Time) {
 		ui.Printf(w, "  %d  %s: already up to date\n", number, s.Action.ID())
 		return
 	}
-	ui.Printf(w, "  %d  %s\n", number, s.Change.Summary)
+	ui.WrapLine(w, fmt.Sprintf("  %d  ", number), s.Change.Summary)
 	f := s.Change.File
 	if f == nil {
 		return
