@@ -145,11 +145,6 @@ func TestWhereaboutsKubeconfigIsWrittenAgain(t *testing.T) {
 			t.Errorf("%s: written by %q: %s", version, p.Writer, p.Doc)
 		}
 	}
-	for _, row := range NodeDaemonSets() {
-		if row.ID == "multus-additional-cni-plugins" && !strings.Contains(row.Doc, "no restart is needed from 4.21 on") {
-			t.Errorf("a restart: %s", row.Doc)
-		}
-	}
 }
 
 // TestASelfSignedKubeletCertificateIsNotRenewed, not even when it has expired.

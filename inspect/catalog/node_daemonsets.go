@@ -65,7 +65,7 @@ func NodeDaemonSets() []NodeDaemonSet {
 		},
 		{
 			ID: "multus-additional-cni-plugins", Namespace: multus, DaemonSet: "multus-additional-cni-plugins", Label: "app=multus-additional-cni-plugins", Trust: rootCAOf(multus), ReadByInit: true,
-			Doc: "writes whereabouts' kubeconfig: addresses of new pods' additional networks; no restart is needed from 4.21 on",
+			Doc: "writes whereabouts' kubeconfig: addresses of new pods' additional networks",
 			In:  Range{Component: network}, Evidence: Evidence{Verified, manifest + " (DaemonSet whereabouts-token-watcher)"},
 		},
 		{

@@ -115,7 +115,7 @@ func whereaboutsPlaces() []Place {
 	}
 	atStart := func(in Range, e Evidence) Place { return written(plugins, "at the start of its pod only", in, e) }
 	again := func(in Range, e Evidence) Place {
-		return written(plugins+" and the DaemonSet whereabouts-token-watcher", "and, where a network uses whereabouts, again when that changes", in, e)
+		return written(plugins+" and the DaemonSet whereabouts-token-watcher", "again when that changes where Network cluster's spec.additionalNetworks has whereabouts, else when its pod starts", in, e)
 	}
 	rows := []Place{atStart(Range{Component: network, To: Minor{4, 15}}, Evidence{Verified, multusFile + "release-4.12 28db40f16 to release-4.15 aaa0f9330"})}
 	for _, fixed := range []struct {
