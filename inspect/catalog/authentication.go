@@ -69,10 +69,11 @@ func authenticationPlaces() []Place {
 }
 
 // consoleReadsAtStart is what the console serves and reads at its start. The resourceVersion of ConfigMap
-// service-ca is in its pod template: a new CA restarts it, a new serving certificate alone does not.
+// service-ca is in its pod template: a new CA restarts it, a new serving certificate alone does not. A rollout
+// restart is no way: the operator puts the Deployment back (pkg/console/operator/sync_v400.go, ApplyDeployment).
 func consoleReadsAtStart() Place {
 	p := serviceCertificate("openshift-console", "console-serving-cert", "served by the console", Range{Component: console, To: Minor{4, 19}},
-		"openshift/console cmd/bridge/main.go (ListenAndServeTLS) @ release-4.12 5f9500e5d to release-4.19 8b2e9c98f; "+consoleRepo+"pkg/console/subresource/deployment/deployment.go (serviceCAConfigMapResourceVersionAnnotation) @ release-4.12 a67babae3 to release-4.19").readAtStart("oc -n openshift-console rollout restart deployment/console")
+		"openshift/console cmd/bridge/main.go (ListenAndServeTLS) @ release-4.12 5f9500e5d to release-4.19 8b2e9c98f; "+consoleRepo+"pkg/console/subresource/deployment/deployment.go (serviceCAConfigMapResourceVersionAnnotation) @ release-4.12 a67babae3 to release-4.19").readAtStart("oc -n openshift-console delete pod -l app=console,component=ui")
 	p.Doc += "; a new CA restarts it, maybe early"
 	return p
 }

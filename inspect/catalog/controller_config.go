@@ -35,7 +35,7 @@ func controllerConfigPlaces() []Place {
 // registryFolders is where it was read what deletes folders of registries that the cluster does not know.
 func registryFolders() Evidence {
 	return Evidence{Verified, "openshift/cluster-image-registry-operator bindata/nodecadaemon.yaml @ release-4.12 ea0cf34fc, 4.13 c3ad421ea, 4.14 c9f6afc6a, 4.22 90e608b3e; " +
-		mcoRepo + "pkg/daemon/certificate_writer.go and on_disk_validation.go (getFilesToIgnore) @ release-4.14 00b2e0b1c to release-4.22 9027c94cd"}
+		mcoRepo + "pkg/daemon/certificate_writer.go and on_disk_validation.go (checkV3Files; getFilesToIgnore from 4.16 on) @ release-4.14 00b2e0b1c to release-4.22 9027c94cd"}
 }
 
 // userCAReturns is when MachineConfigs of 4.14 got the administrator's CAs back, and their change its effect

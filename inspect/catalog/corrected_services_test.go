@@ -61,7 +61,7 @@ func TestServersThatReadTheirCertificateAtStart(t *testing.T) {
 		version, owner string
 		restart        string // empty: none is needed
 	}{
-		{secret("openshift-console", "console-serving-cert"), "4.15.1", serviceCAOwner, "oc -n openshift-console rollout restart deployment/console"},
+		{secret("openshift-console", "console-serving-cert"), "4.15.1", serviceCAOwner, "oc -n openshift-console delete pod -l app=console,component=ui"},
 		{secret("openshift-network-console", "networking-console-plugin-cert"), "4.22.1", serviceCAOwner, "oc -n openshift-network-console rollout restart deployment/networking-console-plugin"},
 		{secret(monitoringTarget, "monitoring-plugin-cert"), "4.14.1", serviceCAOwner, "oc -n openshift-monitoring rollout restart deployment/monitoring-plugin"},
 		{secret("openshift-console", "console-serving-cert"), "4.20.1", serviceCAOwner, ""},

@@ -275,7 +275,7 @@ func document() string {
 	line("")
 	line("## Whose log has what a machine joins the cluster with")
 	line("")
-	line("From 4.16 on machine-config-daemon writes new CAs into /etc/kubernetes/kubeconfig, and some versions print the file, with its token or key.")
+	line("From 4.16 on machine-config-daemon writes new CAs into /etc/kubernetes/kubeconfig, and some versions print the file, with its token or key. Each version prints one that it cannot parse.")
 	line("")
 	line("| prints it | no longer printed in | holds for | source |")
 	line("|---|---|---|---|")

@@ -50,7 +50,7 @@ func monitoringPlaces() []Place {
 		{Ref: Ref{Kind: ConfigMap, Namespace: userMonitoring, Name: "metrics-client-ca", Key: "client-ca.crt"}, Role: CABundle, Owner: monitoringOwner, Doc: "metrics endpoints of user workload monitoring verify Prometheus' client certificate with it", In: all, Evidence: Evidence{Verified, monitoringRepo + "pkg/tasks/metrics_client_ca.go (reconcileUWMConfigMap) @ release-4.12 16c55ea0b, release-4.22 5e1f02a52 and f581865b4"}},
 		{Ref: Ref{Kind: ConfigMap, Namespace: monitoringTarget, Name: "kubelet-serving-ca-bundle", Key: "ca-bundle.crt"}, Role: CABundle, Owner: monitoringOwner, Doc: "Prometheus verifies kubelets' serving certificates with it, and from 4.16 on metrics-server", In: all,
 			Evidence: Evidence{Verified, monitoringRepo + "pkg/tasks/prometheus.go @ release-4.12 16c55ea0b, release-4.22 5e1f02a52 and f581865b4"}},
-		{Ref: Ref{Kind: ConfigMap, Namespace: monitoringTarget, Name: "serving-certs-ca-bundle", Key: "service-ca.crt"}, Role: CABundle, Owner: serviceCAOwner, Doc: "Prometheus verifies Services with it", In: all, Evidence: assets},
+		{Ref: Ref{Kind: ConfigMap, Namespace: monitoringTarget, Name: "serving-certs-ca-bundle", Key: "service-ca.crt"}, Role: CABundle, Owner: serviceCAOwner, Doc: "Prometheus verifies Services with it, and prometheus-adapter (up to 4.15) Prometheus", In: all, Evidence: assets},
 		{Ref: Ref{Kind: ConfigMap, Namespace: userMonitoring, Name: "serving-certs-ca-bundle", Key: "service-ca.crt"}, Role: CABundle, Owner: serviceCAOwner, Doc: "user workload monitoring's Prometheus verifies Services with it", In: all, Evidence: assets},
 		hashed("prometheus-adapter", "client-ca-file", clients, adapter),
 		hashed("prometheus-adapter", "requestheader-client-ca-file", proxies, adapter),
