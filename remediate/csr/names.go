@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
@@ -256,4 +258,95 @@ func special(a netip.Addr) string {
 		return "the broadcast address"
 	}
 	return ""
+}
+
+// listedHosts are what a Node has in status.addresses, which its kubelet writes: they may be tens of thousands,
+// and are parsed once.
+type listedHosts struct {
+	names map[string]bool // in lower case
+	ips   map[netip.Addr]bool
+}
+
+func listedBy(node *corev1.Node) *listedHosts {
+	l := &listedHosts{names: map[string]bool{}, ips: map[netip.Addr]bool{}}
+	for _, a := range node.Status.Addresses {
+		if a.Type != corev1.NodeInternalIP && a.Type != corev1.NodeExternalIP {
+			l.names[strings.ToLower(a.Address)] = true
+		}
+		if ip, err := netip.ParseAddr(a.Address); err == nil && ip.Zone() == "" {
+			l.ips[ip.Unmap()] = true
+		}
+	}
+	return l
+}
+
+func (l *listedHosts) hasIP(ip net.IP) bool {
+	a, ok := netip.AddrFromSlice(ip)
+	return ok && l.ips[a.Unmap()]
+}
+
+// peerHosts say of names and addresses which other Node has them.
+type peerHosts struct {
+	named  map[string]string // the Node's name in lower case
+	short  map[string]string // its first label
+	listed map[string]string // what it has in status.addresses: a name in lower case, or an address
+}
+
+func newPeerHosts() *peerHosts {
+	return &peerHosts{named: map[string]string{}, short: map[string]string{}, listed: map[string]string{}}
+}
+
+func (p *peerHosts) add(node *corev1.Node) {
+	first := func(of map[string]string, key string) {
+		if of[key] == "" {
+			of[key] = node.Name
+		}
+	}
+	name := strings.ToLower(node.Name)
+	label, _, _ := strings.Cut(name, ".")
+	first(p.named, name)
+	first(p.short, label)
+	for _, a := range node.Status.Addresses {
+		first(p.listed, strings.ToLower(a.Address))
+		if ip, ok := addressOf(a.Address); ok {
+			first(p.listed, ip.String())
+		}
+	}
+}
+
+// refuse refuses names that another Node has, too: a kubelet writes the addresses of its
+// Node itself, and might write another one's.
+func (p *peerHosts) refuse(node string, asks *x509.CertificateRequest) error {
+	if p == nil {
+		return nil
+	}
+	for _, name := range asks.DNSNames {
+		lower := strings.ToLower(name)
+		peer := p.named[lower]
+		if peer == "" && !strings.EqualFold(name, node) { // two nodes may have one short name, in different domains; neither owns it
+			peer = p.short[lower]
+		}
+		if peer != "" {
+			return manualApproval("it asks for %s, which is a name of Node %s, too", name, peer)
+		}
+	}
+	for _, host := range hostsOf(asks) {
+		if peer := p.listed[host]; peer != "" {
+			return manualApproval("it asks for %s, which is an address of Node %s, too", host, peer)
+		}
+	}
+	return nil
+}
+
+// hostsOf are the names of a request in lower case, and its addresses.
+func hostsOf(asks *x509.CertificateRequest) (out []string) {
+	for _, name := range asks.DNSNames {
+		out = append(out, strings.ToLower(name))
+	}
+	for _, ip := range asks.IPAddresses {
+		if a, ok := netip.AddrFromSlice(ip); ok {
+			out = append(out, a.Unmap().String())
+		}
+	}
+	return out
 }
