@@ -155,6 +155,10 @@ func (a Approve) Apply(ctx context.Context, env *remediate.Env, c *remediate.Cha
 	if env.Kube == nil {
 		return &remediate.UnknownEffectError{Reason: fmt.Sprintf("certificate requests of the kubelet on %s were not read: no API server could be asked", a.NodeName)}
 	}
+	if a.State.tooMany {
+		env.Note(a.NodeName, (&tooManyError{a.NodeName}).Error())
+		return nil
+	}
 	var unit host.Unit
 	if err := env.Retry(ctx, a.NodeName, func(ctx context.Context, n nodeexec.Node) (err error) {
 		unit, err = host.LookUnit(ctx, n, catalog.KubeletUnit)
@@ -174,6 +178,11 @@ func (a Approve) Apply(ctx context.Context, env *remediate.Env, c *remediate.Cha
 			failed = a.approve(ctx, env, c)
 			return hopeless(failed) || isTooMany(failed) || a.State.servingDone || a.State.manual, failed
 		})
+	}
+	if isTooMany(failed) { // its kubelet may need no approval, and no other node waits for that
+		a.State.tooMany = true
+		env.Note(a.NodeName, failed.Error())
+		return nil
 	}
 	return failed
 }
@@ -367,7 +376,7 @@ func (a Approve) Verify(ctx context.Context, env *remediate.Env, c *remediate.Ch
 			return err
 		}
 	}
-	if a.Serving && !a.State.servingDone && a.State.manual {
+	if a.Serving && !a.State.servingDone && (a.State.manual || a.State.tooMany) {
 		return nil // it is said what is left to a person, and again at the end of the run; no other node waits for that
 	}
 	if a.Serving && !a.State.servingDone {
