@@ -70,6 +70,8 @@ type Request struct {
 	beyond int
 	// proofs say of each name of a server from where it is known.
 	proofs []string
+	// claims say which of them another Node has in its list, too, against what is proven.
+	claims []string
 }
 
 // judge returns a pending request that is, by its requestor or its subject, about
@@ -100,6 +102,9 @@ func (n RequestedNode) judge(csr *certificatesapi.CertificateSigningRequest) *Re
 		r.mismatch = err.Error()
 	case r.serving():
 		r.proofs = n.origins.proofs(asks)
+		if n.peers != nil {
+			r.claims = n.peers.claims(asks)
+		}
 	}
 	return r
 }
@@ -293,7 +298,7 @@ func (n RequestedNode) ownsNames(asks *x509.CertificateRequest) error {
 	if n.Versions.NotOpenShift || n.Versions.Cluster == "" {
 		return manualApproval("this is not confirmed to be OpenShift: elsewhere the cluster's own CA may sign it, and only the kubelet says which names are its own")
 	}
-	if err := n.peers.refuse(n.Name, asks); err != nil {
+	if err := n.peers.refuse(n.Name, asks, n.origins); err != nil {
 		return err
 	}
 	if n.origins == nil {

@@ -21,6 +21,7 @@ type origins struct {
 	node      string
 	names     map[string]string     // DNS name in lower case: from where it is known
 	addresses map[netip.Addr]string // from where it is known
+	owned     map[string]bool       // as hostsOf says them: what proves them outweighs what another kubelet writes into its Node
 	excluded  map[string]string     // a name in lower case, or an address: what has it
 	networks  []network             // whose addresses Services have
 	domains   []domain              // whose names Routes have
@@ -39,11 +40,12 @@ type domain struct{ name, owner string }
 
 // newOrigins knows a node by its name alone, which its credentials prove.
 func newOrigins(node string) *origins {
-	o := &origins{node: node, names: map[string]string{}, addresses: map[netip.Addr]string{}, excluded: map[string]string{}}
+	o := &origins{node: node, names: map[string]string{}, addresses: map[netip.Addr]string{}, owned: map[string]bool{}, excluded: map[string]string{}}
 	if _, err := netip.ParseAddr(node); err == nil {
 		return o // a name that is an address proves no address
 	}
 	o.addOwn(node, "it is the Node's name")
+	o.owned[strings.ToLower(node)] = true
 	if short, _, more := strings.Cut(node, "."); more {
 		o.addOwn(short, "it is the first label of the Node's name")
 	}
@@ -62,6 +64,15 @@ func (o *origins) addOwn(host, from string) {
 	if name := strings.ToLower(host); name != "" && o.names[name] == "" {
 		o.names[name] = from
 	}
+}
+
+// addOwned adds what the node's Machine has: who writes that is no kubelet.
+func (o *origins) addOwned(host, from string) {
+	o.addOwn(host, from)
+	if a, ok := addressOf(host); ok {
+		host = a.String()
+	}
+	o.owned[strings.ToLower(host)] = true
 }
 
 // exclude adds a name or an address that is not this node's.
@@ -315,8 +326,8 @@ func (p *peerHosts) add(node *corev1.Node) {
 }
 
 // refuse refuses names that another Node has, too: a kubelet writes the addresses of its
-// Node itself, and might write another one's.
-func (p *peerHosts) refuse(node string, asks *x509.CertificateRequest) error {
+// Node itself, and might write another one's. o is what is known of the node; nil: nothing.
+func (p *peerHosts) refuse(node string, asks *x509.CertificateRequest, o *origins) error {
 	if p == nil {
 		return nil
 	}
@@ -331,11 +342,21 @@ func (p *peerHosts) refuse(node string, asks *x509.CertificateRequest) error {
 		}
 	}
 	for _, host := range hostsOf(asks) {
-		if peer := p.listed[host]; peer != "" {
+		if peer := p.listed[host]; peer != "" && (o == nil || !o.owned[host]) {
 			return manualApproval("it asks for %s, which is an address of Node %s, too", host, peer)
 		}
 	}
 	return nil
+}
+
+// claims say which names of a request that was not refused are in the list of another Node, too.
+func (p *peerHosts) claims(asks *x509.CertificateRequest) (out []string) {
+	for _, host := range hostsOf(asks) {
+		if peer := p.listed[host]; peer != "" {
+			out = append(out, host+": by Node "+peer+", too, in status.addresses, which its kubelet writes")
+		}
+	}
+	return out
 }
 
 // hostsOf are the names of a request in lower case, and its addresses.
