@@ -97,13 +97,8 @@ func (a RestartKubelet) Apply(ctx context.Context, env *remediate.Env, _ *remedi
 		return err
 	}
 	if a.requests != nil && env.Kube != nil {
-		requests, err := csr.PendingOf(ctx, env.Kube, csr.RequestedNode{Name: a.NodeName, Hints: env.Hints})
-		if err != nil {
-			return fmt.Errorf("which requests are from before the restart: %w", err)
-		}
-		a.requests.Earlier = map[string]bool{}
-		for _, r := range requests {
-			a.requests.Earlier[r.Name] = true
+		if err := a.requests.NoteEarlier(ctx, env, a.NodeName); err != nil {
+			return err
 		}
 	}
 	n, err := env.Connect(ctx, a.NodeName)

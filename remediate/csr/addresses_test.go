@@ -186,6 +186,7 @@ func TestFromWhereTheAddressesOfANodeAreKnown(t *testing.T) {
 	}
 	twin := remediatetest.WorkerZero()
 	twin.Name = "worker-1"
+	listed := func(n map[string]*corev1.Node) { n["worker-1"] = twin }
 	for name, c := range map[string]struct {
 		others  map[string]any
 		reached string
@@ -194,6 +195,7 @@ func TestFromWhereTheAddressesOfANodeAreKnown(t *testing.T) {
 		node    func(map[string]*corev1.Node)
 		ask     []string // addresses, beside the usual
 		why     string
+		says    string // where it is approved, too
 	}{
 		"its Machine": {others: proven},
 		"its Machine, by an address in another form": {others: machines(of("m-0", "worker-0", "", "::ffff:192.0.2.7"))},
@@ -222,19 +224,23 @@ func TestFromWhereTheAddressesOfANodeAreKnown(t *testing.T) {
 		"a Machine that has the VIP of the API": {others: machines(of("m-0", "worker-0", "", "192.0.2.7", "192.0.2.100")), node: func(n map[string]*corev1.Node) {
 			n["worker-0"].Status.Addresses[1].Address = "192.0.2.100"
 		}, ask: []string{"192.0.2.100"}, why: "192.0.2.100, which is an address of the platform's API or ingress"},
-		"a Machine with another address":                {others: machines(of("m-0", "worker-0", "", "192.0.2.77")), why: "192.0.2.7: that this is an address"},
-		"ssh to another address":                        {reached: "192.0.2.9", client: client("worker-0"), why: "192.0.2.7: that this is an address of node worker-0 is known only from its kubelet (no Machine refers to Node worker-0; it has no serving certificate)"},
-		"ssh to another machine":                        {reached: "192.0.2.7", client: client("worker-1"), why: `the kubelet on the machine that ssh reached is "system:node:worker-1"`},
-		"ssh to a machine without a kubelet":            {reached: "192.0.2.7", why: "no kubelet has a certificate on the machine that ssh reached"},
-		"a serving certificate by somebody else":        {serving: serving(other, "worker-0", time.Hour), why: "does not verify against ConfigMap openshift-config-managed/kubelet-serving-ca"},
-		"a serving certificate of another node":         {serving: serving(signer, "worker-1", time.Hour), why: `its serving certificate is for`},
-		"a serving certificate that has expired":        {serving: serving(signer, "worker-0", -time.Minute), why: "does not verify"},
-		"Services that may not be read":                 {others: with(proven, "/api/v1/services", no("services")), why: "list services: services is forbidden"},
-		"an Infrastructure that may not be read":        {others: with(proven, infrastructurePath, no("infrastructures")), why: "read Infrastructure cluster: infrastructures is forbidden"},
-		"a Network that may not be read":                {others: with(proven, networkPath, no("networks")), why: "read Network cluster: networks is forbidden"},
-		"a Node that is not there":                      {others: proven, node: func(n map[string]*corev1.Node) { delete(n, "worker-0") }, why: "there is no Node worker-0"},
-		"a Node that was made again under its name":     {others: proven, node: func(n map[string]*corev1.Node) { n["worker-0"].UID = "uid-1" }, why: "refers to an earlier Node worker-0"},
-		"another Node that has its address in its list": {others: proven, node: func(n map[string]*corev1.Node) { n["worker-1"] = twin }, why: "is an address of Node worker-1, too"},
+		"a Machine with another address":                                               {others: machines(of("m-0", "worker-0", "", "192.0.2.77")), why: "192.0.2.7: that this is an address"},
+		"ssh to another address":                                                       {reached: "192.0.2.9", client: client("worker-0"), why: "192.0.2.7: that this is an address of node worker-0 is known only from its kubelet (no Machine refers to Node worker-0; it has no serving certificate)"},
+		"ssh to another machine":                                                       {reached: "192.0.2.7", client: client("worker-1"), why: `the kubelet on the machine that ssh reached is "system:node:worker-1"`},
+		"ssh to a machine without a kubelet":                                           {reached: "192.0.2.7", why: "no kubelet has a certificate on the machine that ssh reached"},
+		"a serving certificate by somebody else":                                       {serving: serving(other, "worker-0", time.Hour), why: "does not verify against ConfigMap openshift-config-managed/kubelet-serving-ca"},
+		"a serving certificate of another node":                                        {serving: serving(signer, "worker-1", time.Hour), why: `its serving certificate is for`},
+		"a serving certificate that has expired":                                       {serving: serving(signer, "worker-0", -time.Minute), why: "does not verify"},
+		"Services that may not be read":                                                {others: with(proven, "/api/v1/services", no("services")), why: "list services: services is forbidden"},
+		"an Infrastructure that may not be read":                                       {others: with(proven, infrastructurePath, no("infrastructures")), why: "read Infrastructure cluster: infrastructures is forbidden"},
+		"a Network that may not be read":                                               {others: with(proven, networkPath, no("networks")), why: "read Network cluster: networks is forbidden"},
+		"a Node that is not there":                                                     {others: proven, node: func(n map[string]*corev1.Node) { delete(n, "worker-0") }, why: "there is no Node worker-0"},
+		"a Node that was made again under its name":                                    {others: proven, node: func(n map[string]*corev1.Node) { n["worker-0"].UID = "uid-1" }, why: "refers to an earlier Node worker-0"},
+		"its Machine, and another Node that has its name and address in its list":      {others: proven, node: listed, says: "claimed  192.0.2.7: by Node worker-1, too"},
+		"another Node whose own Machine has the address, too":                          {others: machines(of("m-0", "worker-0", "", "192.0.2.7"), of("m-1", "worker-1", "", "192.0.2.7")), node: listed, why: "an address of Machine m-1, which is not this node's"},
+		"ssh, and another Node that has its address in its list":                       {reached: "192.0.2.7", client: client("worker-0"), node: listed, why: "is an address of Node worker-1, too"},
+		"its serving certificate, and another Node that has its address in its list":   {serving: serving(signer, "worker-0", time.Hour), node: listed, why: "is an address of Node worker-1, too"},
+		"an earlier Node's Machine, and another Node that has its address in its list": {others: machines(of("m-0", "worker-0", "9", "192.0.2.7")), node: listed, why: "is an address of Node worker-1, too"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -271,7 +277,7 @@ func TestFromWhereTheAddressesOfANodeAreKnown(t *testing.T) {
 				}
 			})
 			switch {
-			case c.why == "" && (err != nil || !slices.Equal(approved, []string{"csr-serving"}) || !strings.Contains(told, "known    192.0.2.7: ")):
+			case c.why == "" && (err != nil || !slices.Equal(approved, []string{"csr-serving"}) || !strings.Contains(told, "known    192.0.2.7: ") || !strings.Contains(told, c.says) || c.says == "" && strings.Contains(told, "claimed")):
 				t.Errorf("%v, approved %q\n%s", err, approved, told)
 			case c.why != "" && (err == nil || len(approved) > 0 || !strings.Contains(err.Error(), c.why)):
 				t.Errorf("%v, approved %q, want %q", err, approved, c.why)

@@ -155,6 +155,10 @@ func (a Approve) Apply(ctx context.Context, env *remediate.Env, c *remediate.Cha
 	if env.Kube == nil {
 		return &remediate.UnknownEffectError{Reason: fmt.Sprintf("certificate requests of the kubelet on %s were not read: no API server could be asked", a.NodeName)}
 	}
+	if a.State.tooMany {
+		env.Note(a.NodeName, (&tooManyError{a.NodeName}).Error())
+		return nil
+	}
 	var unit host.Unit
 	if err := env.Retry(ctx, a.NodeName, func(ctx context.Context, n nodeexec.Node) (err error) {
 		unit, err = host.LookUnit(ctx, n, catalog.KubeletUnit)
@@ -174,6 +178,11 @@ func (a Approve) Apply(ctx context.Context, env *remediate.Env, c *remediate.Cha
 			failed = a.approve(ctx, env, c)
 			return hopeless(failed) || isTooMany(failed) || a.State.servingDone || a.State.manual, failed
 		})
+	}
+	if isTooMany(failed) { // its kubelet may need no approval, and no other node waits for that
+		a.State.tooMany = true
+		env.Note(a.NodeName, failed.Error())
+		return nil
 	}
 	return failed
 }
@@ -286,9 +295,9 @@ func (n *RequestedNode) itsNode(ctx context.Context, kube kubernetes.Interface) 
 	object, err := kube.CoreV1().Nodes().Get(ctx, n.Name, metav1.GetOptions{})
 	switch {
 	case err == nil:
-		n.object = object
+		n.object, n.listed = object, listedBy(object)
 	case apierrors.IsNotFound(err):
-		n.object = nil
+		n.object, n.listed = nil, nil
 	default:
 		return fmt.Errorf("read node %s: %w", n.Name, err)
 	}
@@ -299,11 +308,11 @@ func (n *RequestedNode) itsNode(ctx context.Context, kube kubernetes.Interface) 
 // the only thing left to ask, and once.
 func (n *RequestedNode) compared(ctx context.Context, kube kubernetes.Interface, csr *certificatesapi.CertificateSigningRequest) (*Request, error) {
 	r := n.judge(csr)
-	if r == nil || r.mismatch != errUncompared.Error() || n.allNodes != nil && (n.readOrigins == nil || n.origins != nil) {
+	if r == nil || r.mismatch != errUncompared.Error() || n.peers != nil && (n.readOrigins == nil || n.origins != nil) {
 		return r, nil
 	}
 	var err error
-	if n.allNodes, err = allNodes(ctx, kube); err != nil {
+	if n.peers, err = readPeers(ctx, kube, n.Name); err != nil {
 		return nil, err
 	}
 	if n.readOrigins != nil {
@@ -315,7 +324,7 @@ func (n *RequestedNode) compared(ctx context.Context, kube kubernetes.Interface,
 // again judges a request with nothing that was read before. One to join is judged among all
 // that there are by now.
 func (n RequestedNode) again(ctx context.Context, env *remediate.Env, csr *certificatesapi.CertificateSigningRequest) (*Request, error) {
-	n.object, n.allNodes, n.origins, n.kubeletState = nil, nil, nil, nil
+	n.object, n.listed, n.peers, n.origins, n.kubeletState = nil, nil, nil, nil, nil
 	if csr.Spec.SignerName == catalog.KubeletClientSigner && csr.Spec.Username != n.user() {
 		requests, now, err := pendingNow(ctx, env, n)
 		i := slices.IndexFunc(requests, func(r *Request) bool {
@@ -335,8 +344,9 @@ func (n RequestedNode) again(ctx context.Context, env *remediate.Env, csr *certi
 	return n.compared(ctx, env.Kube, csr)
 }
 
-// allNodes reads all Nodes.
-func allNodes(ctx context.Context, kube kubernetes.Interface) (out []corev1.Node, err error) {
+// readPeers reads all Nodes, and keeps the names and addresses of all but this one.
+func readPeers(ctx context.Context, kube kubernetes.Interface, node string) (*peerHosts, error) {
+	out := newPeerHosts()
 	var pages foreign.Pages
 	opts := metav1.ListOptions{Limit: 500}
 	for {
@@ -344,7 +354,11 @@ func allNodes(ctx context.Context, kube kubernetes.Interface) (out []corev1.Node
 		if err != nil {
 			return nil, fmt.Errorf("list nodes, whose addresses no other one's certificate may have: %w", err)
 		}
-		out = append(out, page.Items...)
+		for i := range page.Items {
+			if page.Items[i].Name != node {
+				out.add(&page.Items[i])
+			}
+		}
 		opts.Continue = page.Continue
 		if more, err := pages.Next(opts.Continue); !more {
 			return out, err
@@ -362,7 +376,7 @@ func (a Approve) Verify(ctx context.Context, env *remediate.Env, c *remediate.Ch
 			return err
 		}
 	}
-	if a.Serving && !a.State.servingDone && a.State.manual {
+	if a.Serving && !a.State.servingDone && (a.State.manual || a.State.tooMany) {
 		return nil // it is said what is left to a person, and again at the end of the run; no other node waits for that
 	}
 	if a.Serving && !a.State.servingDone {

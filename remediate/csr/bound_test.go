@@ -66,6 +66,43 @@ func TestOneNodesFloodOfRequests(t *testing.T) {
 	}
 }
 
+// TestAnOwnFloodOfRequestsKeepsNoOtherNodeFromItsRepair: none of them is approved, which is said with the node's name;
+// whether the node is back is for the next step to see. Its serving certificate has expired, or not.
+func TestAnOwnFloodOfRequestsKeepsNoOtherNodeFromItsRepair(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ serving, earlier bool }{{}, {serving: true}, {earlier: true}, {true, true}} {
+		api := &remediatetest.RequestsAPI{Signs: true}
+		made := remediatetest.ServingAsking(t).Made(t)
+		made.Spec.Request = append(made.Spec.Request, bytes.Repeat([]byte("\n"), 66_000-len(made.Spec.Request))...)
+		for i := range 11 {
+			one := made.DeepCopy()
+			one.Name = fmt.Sprintf("a-flood-%d", i)
+			api.Add(one)
+		}
+		env, told := remediatetest.Approvals(t, remediatetest.NewWorld(t), api)
+		a, change := Approve{NodeName: "worker-0", Serving: c.serving, State: newApproving()}, &remediate.Change{Versions: catalog.Versions{Cluster: "4.15.0"}}
+		var err error
+		if c.earlier {
+			err = a.State.NoteEarlier(t.Context(), env, "worker-0")
+		}
+		if err == nil {
+			err = a.Apply(t.Context(), env, change)
+		}
+		if err == nil {
+			err = a.Verify(t.Context(), env, change)
+		}
+		if err != nil {
+			t.Errorf("the run stops: %v", err)
+		}
+		if len(api.Log) > 0 {
+			t.Errorf("approved %q", api.Log)
+		}
+		if want := "worker-0: the pending requests in the name of node worker-0 are too many, or too large: none of them is approved"; strings.Count(told.String(), want) != 1 {
+			t.Errorf("told is %q", told)
+		}
+	}
+}
+
 // TestTheBoundOfANodesRequests: those of its own user end the look, those of others are counted.
 func TestTheBoundOfANodesRequests(t *testing.T) {
 	t.Parallel()

@@ -87,6 +87,9 @@ func (r *Request) describe() string {
 	for _, p := range r.proofs {
 		lines = append(lines, "  known    "+foreign.Prose(p))
 	}
+	for _, c := range r.claims {
+		lines = append(lines, "  claimed  "+foreign.Prose(c))
+	}
 	if r.mismatch != "" {
 		lines = append(lines, "  "+r.verdict()+": "+foreign.Prose(r.mismatch))
 	}

@@ -8,7 +8,6 @@ import (
 	"encoding/asn1"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"time"
@@ -27,8 +26,10 @@ import (
 
 // RequestedNode is the node in whose name requests for certificates are judged.
 type RequestedNode struct {
-	Name     string
-	object   *corev1.Node // nil: the API knows no such Node
+	Name   string
+	object *corev1.Node // nil: the API knows no such Node
+	// listed are the names and addresses of object; nil: they are still to be taken from it.
+	listed   *listedHosts
 	Versions catalog.Versions
 	// certified is why its kubelet would not ask by a bootstrapper's token; empty: it may.
 	certified string
@@ -37,8 +38,8 @@ type RequestedNode struct {
 	kubeletState *kubeletState
 	// beforeRestart are requests from before its kubelet was restarted, by name; nil: it was not.
 	beforeRestart map[string]bool
-	// allNodes are all Nodes, with whose addresses a server's names are compared.
-	allNodes []corev1.Node
+	// peers have the names and addresses of the other Nodes, with which a server's are compared; nil: they were not read.
+	peers *peerHosts
 	// readOrigins reads from where a server's names are known; nil: nothing may be approved.
 	readOrigins func(ctx context.Context, node string, object *corev1.Node) *origins
 	origins     *origins
@@ -69,6 +70,8 @@ type Request struct {
 	beyond int
 	// proofs say of each name of a server from where it is known.
 	proofs []string
+	// claims say which of them another Node has in its list, too, against what is proven.
+	claims []string
 }
 
 // judge returns a pending request that is, by its requestor or its subject, about
@@ -99,6 +102,9 @@ func (n RequestedNode) judge(csr *certificatesapi.CertificateSigningRequest) *Re
 		r.mismatch = err.Error()
 	case r.serving():
 		r.proofs = n.origins.proofs(asks)
+		if n.peers != nil {
+			r.claims = n.peers.claims(asks)
+		}
 	}
 	return r
 }
@@ -247,11 +253,18 @@ func noExtensions(asks *x509.CertificateRequest) error {
 	return nil
 }
 
+// maxNames is how many names a request may have. A kubelet asks for those of its Node, of which there are a few for
+// each network; each is compared with all that is known, for each request, again and again.
+const maxNames = 50
+
 // ownsNames wants a server's request, all of whose names are addresses of its Node, and known
 // from elsewhere, too: the kubelet writes its Node itself.
 func (n RequestedNode) ownsNames(asks *x509.CertificateRequest) error {
 	if n.object == nil {
 		return fmt.Errorf("there is no Node %s with whose addresses its names could be compared", n.Name)
+	}
+	if many := len(asks.DNSNames) + len(asks.IPAddresses); many > maxNames {
+		return fmt.Errorf("it asks for %d names, and of more than %d none is compared: a kubelet asks for a few", many, maxNames)
 	}
 	subjectAltName := asn1.ObjectIdentifier{2, 5, 29, 17}
 	for _, e := range asks.Extensions {
@@ -265,58 +278,31 @@ func (n RequestedNode) ownsNames(asks *x509.CertificateRequest) error {
 	if len(asks.DNSNames)+len(asks.IPAddresses) == 0 {
 		return errors.New("it asks for no name")
 	}
+	listed := n.listed
+	if listed == nil {
+		listed = listedBy(n.object)
+	}
 	for _, name := range asks.DNSNames {
 		if strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) { // tools print it as it stands
 			return fmt.Errorf("it asks for the name %s, which is no DNS name", foreign.QuotedName(name))
 		}
-		if !n.hasAddress(func(a corev1.NodeAddress) bool {
-			return a.Type != corev1.NodeInternalIP && a.Type != corev1.NodeExternalIP && strings.EqualFold(a.Address, name)
-		}) {
+		if !listed.names[strings.ToLower(name)] {
 			return fmt.Errorf("it asks for the name %s, which is no address of Node %s", foreign.QuotedName(name), n.Name)
 		}
 	}
 	for _, ip := range asks.IPAddresses {
-		if !n.hasAddress(func(a corev1.NodeAddress) bool { return ip.Equal(net.ParseIP(a.Address)) }) {
+		if !listed.hasIP(ip) {
 			return fmt.Errorf("it asks for the address %s, which is none of Node %s", ip, n.Name)
 		}
 	}
 	if n.Versions.NotOpenShift || n.Versions.Cluster == "" {
 		return manualApproval("this is not confirmed to be OpenShift: elsewhere the cluster's own CA may sign it, and only the kubelet says which names are its own")
 	}
-	if err := n.shared(asks); err != nil {
+	if err := n.peers.refuse(n.Name, asks, n.origins); err != nil {
 		return err
 	}
 	if n.origins == nil {
 		return errUncompared
 	}
 	return n.origins.refuse(asks)
-}
-
-// shared refuses names that another Node has, too: a kubelet writes the addresses of its
-// Node itself, and might write another one's.
-func (n RequestedNode) shared(asks *x509.CertificateRequest) error {
-	for _, peer := range n.allNodes {
-		if peer.Name == n.Name {
-			continue
-		}
-		short, _, _ := strings.Cut(peer.Name, ".")
-		for _, name := range asks.DNSNames {
-			// Two nodes may have one short name, in different domains; neither owns it.
-			if strings.EqualFold(name, peer.Name) || strings.EqualFold(name, short) && !strings.EqualFold(name, n.Name) {
-				return manualApproval("it asks for %s, which is a name of Node %s, too", name, peer.Name)
-			}
-		}
-		for _, a := range peer.Status.Addresses {
-			ip := net.ParseIP(a.Address)
-			if slices.ContainsFunc(asks.DNSNames, func(name string) bool { return strings.EqualFold(name, a.Address) }) ||
-				ip != nil && slices.ContainsFunc(asks.IPAddresses, ip.Equal) {
-				return manualApproval("it asks for %s, which is an address of Node %s, too", a.Address, peer.Name)
-			}
-		}
-	}
-	return nil
-}
-
-func (n RequestedNode) hasAddress(is func(corev1.NodeAddress) bool) bool {
-	return slices.ContainsFunc(n.object.Status.Addresses, is)
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
@@ -19,6 +21,7 @@ type origins struct {
 	node      string
 	names     map[string]string     // DNS name in lower case: from where it is known
 	addresses map[netip.Addr]string // from where it is known
+	owned     map[string]bool       // as hostsOf says them: what proves them outweighs what another kubelet writes into its Node
 	excluded  map[string]string     // a name in lower case, or an address: what has it
 	networks  []network             // whose addresses Services have
 	domains   []domain              // whose names Routes have
@@ -37,11 +40,12 @@ type domain struct{ name, owner string }
 
 // newOrigins knows a node by its name alone, which its credentials prove.
 func newOrigins(node string) *origins {
-	o := &origins{node: node, names: map[string]string{}, addresses: map[netip.Addr]string{}, excluded: map[string]string{}}
+	o := &origins{node: node, names: map[string]string{}, addresses: map[netip.Addr]string{}, owned: map[string]bool{}, excluded: map[string]string{}}
 	if _, err := netip.ParseAddr(node); err == nil {
 		return o // a name that is an address proves no address
 	}
 	o.addOwn(node, "it is the Node's name")
+	o.owned[strings.ToLower(node)] = true
 	if short, _, more := strings.Cut(node, "."); more {
 		o.addOwn(short, "it is the first label of the Node's name")
 	}
@@ -60,6 +64,15 @@ func (o *origins) addOwn(host, from string) {
 	if name := strings.ToLower(host); name != "" && o.names[name] == "" {
 		o.names[name] = from
 	}
+}
+
+// addOwned adds what the node's Machine has: who writes that is no kubelet.
+func (o *origins) addOwned(host, from string) {
+	o.addOwn(host, from)
+	if a, ok := addressOf(host); ok {
+		host = a.String()
+	}
+	o.owned[strings.ToLower(host)] = true
 }
 
 // exclude adds a name or an address that is not this node's.
@@ -256,4 +269,105 @@ func special(a netip.Addr) string {
 		return "the broadcast address"
 	}
 	return ""
+}
+
+// listedHosts are what a Node has in status.addresses, which its kubelet writes: they may be tens of thousands,
+// and are parsed once.
+type listedHosts struct {
+	names map[string]bool // in lower case
+	ips   map[netip.Addr]bool
+}
+
+func listedBy(node *corev1.Node) *listedHosts {
+	l := &listedHosts{names: map[string]bool{}, ips: map[netip.Addr]bool{}}
+	for _, a := range node.Status.Addresses {
+		if a.Type != corev1.NodeInternalIP && a.Type != corev1.NodeExternalIP {
+			l.names[strings.ToLower(a.Address)] = true
+		}
+		if ip, err := netip.ParseAddr(a.Address); err == nil && ip.Zone() == "" {
+			l.ips[ip.Unmap()] = true
+		}
+	}
+	return l
+}
+
+func (l *listedHosts) hasIP(ip net.IP) bool {
+	a, ok := netip.AddrFromSlice(ip)
+	return ok && l.ips[a.Unmap()]
+}
+
+// peerHosts say of names and addresses which other Node has them.
+type peerHosts struct {
+	named  map[string]string // the Node's name in lower case
+	short  map[string]string // its first label
+	listed map[string]string // what it has in status.addresses: a name in lower case, or an address
+}
+
+func newPeerHosts() *peerHosts {
+	return &peerHosts{named: map[string]string{}, short: map[string]string{}, listed: map[string]string{}}
+}
+
+func (p *peerHosts) add(node *corev1.Node) {
+	first := func(of map[string]string, key string) {
+		if of[key] == "" {
+			of[key] = node.Name
+		}
+	}
+	name := strings.ToLower(node.Name)
+	label, _, _ := strings.Cut(name, ".")
+	first(p.named, name)
+	first(p.short, label)
+	for _, a := range node.Status.Addresses {
+		first(p.listed, strings.ToLower(a.Address))
+		if ip, ok := addressOf(a.Address); ok {
+			first(p.listed, ip.String())
+		}
+	}
+}
+
+// refuse refuses names that another Node has, too: a kubelet writes the addresses of its
+// Node itself, and might write another one's. o is what is known of the node; nil: nothing.
+func (p *peerHosts) refuse(node string, asks *x509.CertificateRequest, o *origins) error {
+	if p == nil {
+		return nil
+	}
+	for _, name := range asks.DNSNames {
+		lower := strings.ToLower(name)
+		peer := p.named[lower]
+		if peer == "" && !strings.EqualFold(name, node) { // two nodes may have one short name, in different domains; neither owns it
+			peer = p.short[lower]
+		}
+		if peer != "" {
+			return manualApproval("it asks for %s, which is a name of Node %s, too", name, peer)
+		}
+	}
+	for _, host := range hostsOf(asks) {
+		if peer := p.listed[host]; peer != "" && (o == nil || !o.owned[host]) {
+			return manualApproval("it asks for %s, which is an address of Node %s, too", host, peer)
+		}
+	}
+	return nil
+}
+
+// claims say which names of a request that was not refused are in the list of another Node, too.
+func (p *peerHosts) claims(asks *x509.CertificateRequest) (out []string) {
+	for _, host := range hostsOf(asks) {
+		if peer := p.listed[host]; peer != "" {
+			out = append(out, host+": by Node "+peer+", too, in status.addresses, which its kubelet writes")
+		}
+	}
+	return out
+}
+
+// hostsOf are the names of a request in lower case, and its addresses.
+func hostsOf(asks *x509.CertificateRequest) (out []string) {
+	for _, name := range asks.DNSNames {
+		out = append(out, strings.ToLower(name))
+	}
+	for _, ip := range asks.IPAddresses {
+		if a, ok := netip.AddrFromSlice(ip); ok {
+			out = append(out, a.Unmap().String())
+		}
+	}
+	return out
 }

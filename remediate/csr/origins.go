@@ -222,7 +222,7 @@ func (o *origins) ofMachines(all []machineObject, object *corev1.Node) error {
 	}
 	o.decided = "its serving certificate proves nothing more: the Machine " + own[0].Metadata.Name + " decides"
 	for _, a := range own[0].Status.Addresses {
-		o.addOwn(a.Address, "Machine "+own[0].Metadata.Name+" has it in status.addresses")
+		o.addOwned(a.Address, "Machine "+own[0].Metadata.Name+" has it in status.addresses")
 	}
 	return nil
 }

@@ -30,7 +30,8 @@ func TestAKubeletGetsNoNameOfAnotherNodeAndNoExternalIP(t *testing.T) {
 		if err := n.ownsNames(&x509.CertificateRequest{DNSNames: []string{name}}); err != nil {
 			t.Errorf("without another node: %v", err)
 		}
-		n.allNodes = []corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: peer}}}
+		n.peers = newPeerHosts()
+		n.peers.add(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: peer}})
 		if err := n.ownsNames(&x509.CertificateRequest{DNSNames: []string{name}}); err == nil {
 			t.Errorf("%s gets %s, which is a name of Node %s", node, name, peer)
 		}

@@ -23,15 +23,35 @@ type State struct {
 	// bootstrapped are the approved requests of kubelets without a certificate, by node: there
 	// is no second one.
 	bootstrapped map[string]*Request
-	// earlier are requests from before the kubelet was restarted; nil: that was not looked at.
+	// Earlier are requests from before the kubelet was restarted; nil: that was not looked at.
 	Earlier     map[string]bool
 	printed     map[string]bool // names, and what was said of others
 	awaited     string          // what was said last of why nothing is approved yet
 	servingDone bool            // a serving certificate was asked for, and approved
 	// manual: one was asked for, and is left to a person.
 	manual bool
+	// tooMany: the requests of its kubelet were too many to be looked at, before its restart or after it: none is approved.
+	tooMany bool
 	// unsettled: at the last look, a request to join was not approved yet, as who else asks is awaited.
 	unsettled bool
+}
+
+// NoteEarlier takes down which requests are from before a restart of a node's kubelet. Where they are too many, none
+// is approved after it.
+func (s *State) NoteEarlier(ctx context.Context, env *remediate.Env, node string) error {
+	requests, err := PendingOf(ctx, env.Kube, RequestedNode{Name: node, Hints: env.Hints})
+	if isTooMany(err) {
+		s.tooMany = true
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("which requests are from before the restart: %w", err)
+	}
+	s.Earlier = map[string]bool{}
+	for _, r := range requests {
+		s.Earlier[r.Name] = true
+	}
+	return nil
 }
 
 // approve shows requests, each once, and approves the current ones.

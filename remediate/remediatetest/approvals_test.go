@@ -1,8 +1,10 @@
 package remediatetest
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"slices"
@@ -179,5 +181,38 @@ func TestPlansThatWaitForASigner(t *testing.T) {
 		if p := joiningPlan(j, t, "run-1"); p.Empty() || csr.Approves(p) != joins {
 			t.Errorf("joins %t: waits for the signer %t: %q", joins, csr.Approves(p), StepsOf(p))
 		}
+	}
+}
+
+// TestAWorkersOwnFloodOfRequestsStopsNoRun: the kubelets need no approval, and root on worker-0 makes more requests by its
+// kubelet's certificate than are looked at, before its restart.
+func TestAWorkersOwnFloodOfRequestsStopsNoRun(t *testing.T) {
+	t.Parallel()
+	w := NewWorld(t, "worker-0", "worker-1")
+	api := &RequestsAPI{Signs: true}
+	env, told := Approvals(t, w, api)
+	made := ServingAsking(t).Made(t)
+	made.CreationTimestamp = metav1.NewTime(time.Now().Add(-time.Hour))
+	made.Spec.Request = append(made.Spec.Request, bytes.Repeat([]byte("\n"), 66_000-len(made.Spec.Request))...)
+	for i := range 11 {
+		one := made.DeepCopy()
+		one.Name = fmt.Sprintf("a-flood-%d", i)
+		api.Add(one)
+	}
+	fix := worldFix(w)
+	fix.ApproveCSRs, fix.Nodes = true, nil
+	s, rotates := w.snapshot(t), true
+	for i := range s.Nodes {
+		s.Nodes[i].Role, s.Nodes[i].Kubelet.RotateCertificates = catalog.RoleWorker, &rotates
+	}
+	p, err := fix.Plan("run-1", s, w.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = w.run(t.Context(), t, env, p); err != nil {
+		t.Errorf("the run stops: %v", err)
+	}
+	if want := "worker-0: the pending requests in the name of node worker-0 are too many"; strings.Count(told.String(), want) != 1 || len(api.Log) > 0 {
+		t.Errorf("approved %q, told %q", api.Log, told)
 	}
 }
