@@ -1,11 +1,15 @@
 package remediate
 
 import (
+	"errors"
 	"slices"
 	"sync"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 )
 
-// leftOut are the nodes that the gate took out of a run. Several nodes of a wave may be asked about at once.
+// leftOut are the nodes that were taken out of a run: by the gate, or since another run holds them. Several nodes of a wave may be asked about at once.
 type leftOut struct {
 	mu    sync.Mutex
 	names []string
@@ -64,4 +68,22 @@ func (r Runner) leaveOut(nodes []NodePlan, left []*Refusal) error {
 		}
 	}
 	return nil
+}
+
+// NodeHeld is the check that no other run changes a node.
+const NodeHeld = "node-held"
+
+// heldApart is why a worker is left out that another run holds, as the worker itself says: its root can write that,
+// and it may be so. Either way it is not touched, and stops no other. nil: what is wrong stops all.
+func heldApart(p *Plan, node string, err error) *Refusal {
+	n, ok := p.Basis.Node(node)
+	if !ok || n.Role != catalog.RoleWorker || !errors.Is(err, host.ErrBusy) {
+		return nil
+	}
+	reason := err.Error()
+	var other *host.LockedError
+	if errors.As(err, &other) {
+		reason = other.Error() // without the node's name, which is said in any case
+	}
+	return &Refusal{Name: NodeHeld, Node: node, Reason: reason, Next: "wait until that run is over", Cause: err}
 }

@@ -146,7 +146,9 @@ func (r Runner) wave(ctx context.Context, p *Plan, parallel int, c *waveRun) err
 					c.ended(n, 0, refused)
 				case !r.out.has(n.Name):
 					done, err := r.node(ctx, p, n, c.stop)
-					c.ended(n, done, err)
+					if err != nil || !r.out.has(n.Name) {
+						c.ended(n, done, err)
+					}
 				}
 			}
 		})
@@ -167,7 +169,7 @@ func (r Runner) wave(ctx context.Context, p *Plan, parallel int, c *waveRun) err
 	return first
 }
 
-// node does the steps of a node, and tells how many were done.
+// node does the steps of a node, and tells how many were done. A worker that another run holds is left out.
 func (r Runner) node(ctx context.Context, p *Plan, n NodePlan, stop func() bool) (done int, err error) {
 	release, holds := func() {}, false
 	defer func() { release() }()
@@ -180,6 +182,9 @@ func (r Runner) node(ctx context.Context, p *Plan, n NodePlan, stop func() bool)
 		}
 		if !holds {
 			letGo, err := r.Env.Hold(ctx, n.Name)
+			if refusal := heldApart(p, n.Name, err); refusal != nil {
+				return i, r.leaveOut([]NodePlan{n}, []*Refusal{refusal})
+			}
 			if err != nil {
 				return i, &Stopped{Action: s.Action, Inner: fmt.Errorf("not begun: %w", err)}
 			}

@@ -70,12 +70,24 @@ func (j *judge) servedByMasters(stored []identity) []identity {
 // wordOf is the worker whose word alone it is that a control plane node presents a chain: root on it chooses what
 // is presented to it. Empty: a node that may be one of the control plane was presented the same, or a second worker.
 func wordOf(f *inspect.Facts, v inspect.Served, of string) string {
-	if of == "" || v.Node == "" || len(v.Chain) == 0 || f.MayBeMaster(v.Node) {
+	if of == "" {
 		return ""
 	}
+	return aloneWith(f, v, func(other inspect.Served) bool {
+		return other.Server == v.Server && (other.Of == of || v.Of == "" && other.Address == v.Address)
+	})
+}
+
+// aloneWith is the worker that was presented a chain, where none of those that count was presented the same: no
+// node that may be one of the control plane, no second worker, no other client. Empty: it is no worker, or not alone.
+// The whole chain is compared: the leaf is public, and a worker may say that it came without its intermediates.
+func aloneWith(f *inspect.Facts, v inspect.Served, counts func(inspect.Served) bool) string {
+	if v.Node == "" || len(v.Chain) == 0 || f.MayBeMaster(v.Node) {
+		return ""
+	}
+	same := func(a, b *pki.Cert) bool { return a.Fingerprint == b.Fingerprint }
 	for _, other := range f.Snapshot.Served {
-		same := other.Server == v.Server && (other.Of == of || v.Of == "" && other.Address == v.Address)
-		if same && other.Node != v.Node && len(other.Chain) > 0 && other.Chain[0].Fingerprint == v.Chain[0].Fingerprint {
+		if other.Node != v.Node && counts(other) && slices.EqualFunc(other.Chain, v.Chain, same) {
 			return ""
 		}
 	}

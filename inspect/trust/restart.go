@@ -251,8 +251,10 @@ func (j *restart) trustsNow(id string, f *inspect.ProbedKubeconfig) {
 			client := Client{facts: j.f, node: j.n, file: j.n.Kubeconfigs[i], Address: a.Server, Name: a.Name}
 			if err := client.Refuses(served.Chain, j.f.Now); err != nil {
 				j.say(id, assess.Fail, f.Path+": "+err.Error(), next)
-			} else if why := j.elsewhere(client, roots); why != "" {
+			} else if why, note := j.elsewhere(client, roots); why != "" {
 				j.say(id, assess.Warn, "it trusts the server that answered; "+f.Path+" does not verify "+why, next)
+			} else if note != "" {
+				j.say(id, assess.Pass, "it trusts the server that answered; "+f.Path+" does not verify "+note)
 			} else {
 				j.say(id, assess.Pass, "")
 			}

@@ -2,6 +2,7 @@ package trust_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -303,6 +304,7 @@ func TestNewNodesAndWorst(t *testing.T) {
 		t.Errorf("%+v, worst %s", r.NewNode, r.Worst())
 	}
 	s.s.Hints = inspect.FileHints("certrot", "--from a.certrot")
+	s.s.Nodes[0].Role = catalog.RoleMaster
 	if r := report(); r.NewNode.Status != assess.Pass {
 		t.Errorf("a file with what nodes were answered: %+v", r.NewNode)
 	}
@@ -312,13 +314,21 @@ func TestNewNodesAndWorst(t *testing.T) {
 			c.Bootstrap.Answers = []inspect.ProbeAnswer{{Question: inspect.AskAPI, Failure: inspect.FailedConnect}}
 		},
 		"nothing could be asked on the node": func(c *inspect.RestartProbe) { c.Problem = "no curl" },
+		"the server does not know its token": func(c *inspect.RestartProbe) { told(&c.Bootstrap, 401, "Unauthorized") },
+		"the file has no token":              func(c *inspect.RestartProbe) { c.Bootstrap.Presents = inspect.CredentialNone },
+		"a worker alone says so":             func(*inspect.RestartProbe) { s.s.Nodes[0].Role = catalog.RoleWorker },
+		"what it is, is unknown":             func(*inspect.RestartProbe) { s.s.Nodes[0].Role = "" },
 	} {
 		was := *s.c
+		was.Bootstrap.Answers = slices.Clone(was.Bootstrap.Answers)
 		change(s.c)
 		if r := report(); r.NewNode.Status != assess.Unknown || !strings.Contains(r.NewNode.Reason, "whether its bootstrap token is accepted") {
 			t.Errorf("%s: %+v", name, r.NewNode)
 		}
-		*s.c = was
+		*s.c, s.s.Nodes[0].Role = was, catalog.RoleMaster
+	}
+	if told(&s.c.Bootstrap, 403, "Forbidden"); report().NewNode.Status != assess.Pass {
+		t.Error("a token that is known, and may not read this")
 	}
 	for i := range s.s.Nodes {
 		s.s.Nodes[i].RestartProbe = nil

@@ -43,7 +43,7 @@ func JoiningNode(f *inspect.Facts, claims []Claim) RestartAnswer {
 	worst := worstAnswer(all...)
 	if worst.Status == assess.Pass {
 		worst.Reason = "it trusts the servers that it joins by (" + strings.Join(slices.Compact(edges), ", ") + ")"
-		if f.Hints().OfFile() && !joinsAsked(&f.Snapshot) { // a file proves a no
+		if f.Hints().OfFile() && !joinsAccepted(&f.Snapshot) { // a file proves a no
 			worst.Status, worst.Remediation = assess.Unknown, assess.Advise(f.Hints().UnreadRestart(""))
 			worst.Reason += "; whether its bootstrap token is accepted and its CSRs are approved is unknown"
 		}
@@ -51,12 +51,16 @@ func JoiningNode(f *inspect.Facts, claims []Claim) RestartAnswer {
 	return worst
 }
 
-// joinsAsked reports whether the API server answered to what a kubelet of some node joins with. What it answers to a
-// kubelet's own certificate says nothing of a node that has none yet.
-func joinsAsked(s *inspect.Snapshot) bool {
+// joinsAccepted reports whether the API server accepted what a kubelet of some control plane node joins with: a refusal
+// proves nothing of what a new node is given, and root on a worker says what it likes. What it answers to a kubelet's own
+// certificate says nothing of a node that has none yet.
+func joinsAccepted(s *inspect.Snapshot) bool {
 	return slices.ContainsFunc(s.Nodes, func(n inspect.Node) bool {
-		return n.RestartProbe != nil && n.RestartProbe.Problem == "" &&
-			slices.ContainsFunc(n.RestartProbe.Bootstrap.Answers, func(a inspect.ProbeAnswer) bool { return a.Code != 0 })
+		if n.Role != catalog.RoleMaster || n.RestartProbe == nil || n.RestartProbe.Problem != "" || n.RestartProbe.Bootstrap.Presents == inspect.CredentialNone {
+			return false
+		}
+		a, asked := answer(&n.RestartProbe.Bootstrap, inspect.AskAPI)
+		return asked && (a.Code >= 200 && a.Code < 300 || a.Code == 403) // 403: known, and not allowed to read this
 	})
 }
 

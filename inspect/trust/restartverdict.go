@@ -69,10 +69,12 @@ func (j *restart) verdict() RestartAnswer {
 	if a.Status == assess.Pass {
 		a.Reason, a.Remediation = "", assess.Remediation{}
 		switch kept := j.kept(); {
-		case j.joins() && kept != nil:
+		case !j.joins():
+			a.Reason = j.answers[trusts].Reason // what another worker alone was presented
+		case kept != nil:
 			a.Status = assess.Warn
 			a.Reason = "its kubeconfig is recreated from " + j.c.Bootstrap.Path + ", with the client certificate that it has, valid until " + moment(firstExpiry(kept)) + ": whether the API server accepts that certificate was not asked"
-		case j.joins():
+		default:
 			a.Status = assess.Warn
 			a.Reason = "it has to rejoin (" + cmp.Or(j.answers[clientCert].Reason, j.answers[ownLoads].Reason) + "): its request waits for an approval, and nothing starts on it until then"
 			a.Remediation = assess.Advise("kubectl get csr, and approve what is its own: kubectl certificate approve NAME")
@@ -139,7 +141,7 @@ func (j *restart) verifiesServed(id, path, untried string) {
 		}
 		if err := client.Refuses(served.Chain, j.f.Now); err != nil {
 			j.say(id, assess.Fail, path+": "+err.Error(), j.fixing(path))
-		} else if why := j.elsewhere(client, roots); why != "" {
+		} else if why, _ := j.elsewhere(client, roots); why != "" {
 			j.say(id, assess.Unknown, untried+"; "+path+" does not verify "+why, j.fixing(path))
 		} else {
 			j.say(id, assess.Pass, "")
@@ -158,11 +160,15 @@ func chainKey(chain []*pki.Cert) string {
 }
 
 // elsewhere is what another of the servers behind a client's address presents that it does not trust,
-// and why: the next connection may be led there. Empty: nothing, as far as is known.
-func (j *restart) elsewhere(client Client, roots []*pki.Cert) string {
+// and why: the next connection may be led there. Empty: nothing, as far as is known. note is what another worker
+// alone was presented, which proves nothing of this node: root on that worker chooses it.
+func (j *restart) elsewhere(client Client, roots []*pki.Cert) (why, note string) {
 	known := map[string]bool{} // many nodes are presented the same
+	behind := func(v inspect.Served) bool {
+		return v.Name == client.Name && (v.Address == client.Address || v.Server == catalog.ListenerAPIServer)
+	}
 	for _, v := range j.f.Snapshot.Served {
-		if v.Name != client.Name || len(v.Chain) == 0 || v.Address != client.Address && v.Server != catalog.ListenerAPIServer {
+		if !behind(v) || len(v.Chain) == 0 {
 			continue
 		}
 		key := chainKey(v.Chain)
@@ -170,23 +176,30 @@ func (j *restart) elsewhere(client Client, roots []*pki.Cert) string {
 			continue
 		}
 		known[key] = true
+		word := aloneWith(j.f, v, behind)
+		if word == j.n.Name {
+			word = ""
+		}
+		if word != "" && note != "" { // one is enough, and each is verified for each node
+			continue
+		}
 		err := error(nil)
 		if pki.Cost(v.Chain, roots) > pki.CostOfAnother { // each node would pay for what one of them says
 			err = errors.New(whyCostly)
 		} else {
 			err = client.Refuses(v.Chain, j.f.Now)
 		}
-		if err != nil {
-			if v.Of != "" {
-				if word := wordOf(j.f, v, v.Of); word != "" && word != j.n.Name {
-					return "the certificate that " + v.Of + " presents, as " + word + " alone was presented: " + err.Error()
-				}
-				return "the certificate that " + v.Of + " presents: " + err.Error()
-			}
-			return "the certificate that was presented to " + cmp.Or(v.Node, "another client") + " there: " + err.Error()
+		switch {
+		case err == nil:
+		case word != "":
+			note = "the certificate that was presented to worker " + word + " alone there (its own resolver and network choose the server: look there first): " + err.Error()
+		case v.Of != "":
+			return "the certificate that " + v.Of + " presents: " + err.Error(), ""
+		default:
+			return "the certificate that was presented to " + cmp.Or(v.Node, "another client") + " there: " + err.Error(), ""
 		}
 	}
-	return ""
+	return "", note
 }
 
 // fixing is the next step for a kubeconfig that does not verify the API server.

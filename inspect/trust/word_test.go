@@ -1,13 +1,18 @@
 package trust_test
 
 import (
+	"context"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
 // TestOneWorkersWordOfAControlPlaneNode is no proof against other nodes: root on it chooses what is presented to it.
@@ -55,5 +60,77 @@ func TestOneWorkersWordOfAControlPlaneNode(t *testing.T) {
 		if !found {
 			t.Errorf("%s: no claim about n1", name)
 		}
+	}
+}
+
+// comesBack is the verdict on n1.
+func comesBack(s *starting) trust.RestartAnswer {
+	nodes := report.NewRestartReport(context.Background(), inspect.NewFacts(s.s, noon, 0)).Nodes
+	return nodes[slices.IndexFunc(nodes, func(n trust.RestartNode) bool { return n.Name == "n1" })].ComesBack
+}
+
+// TestOneWorkersHandshakeLeavesOthersAsTheyAre: whether n1 comes back is not for one worker to say. What it was
+// presented is a note, without a command.
+func TestOneWorkersHandshakeLeavesOthersAsTheyAre(t *testing.T) {
+	t.Parallel()
+	const of, kept = "does not verify the certificate that ", "it trusts the server that answered; "
+	byM2 := func(v *inspect.Served) {
+		v.Of, v.Address, v.Server = "m2", "10.0.0.2:6443", catalog.ListenerAPIServer
+	}
+	for name, c := range map[string]struct {
+		from []string // who was presented what another CA signed; n1 is a control plane node but where it is among them
+		with func(v *inspect.Served)
+		want assess.Status
+		why  string
+	}{
+		"one worker":                           {[]string{"w1"}, nil, assess.Pass, of + "was presented to worker w1 alone there (its own resolver and network choose the server: look there first): x509"},
+		"one worker of a control plane node":   {[]string{"w1"}, byM2, assess.Pass, of + "was presented to worker w1 alone there"},
+		"two workers":                          {[]string{"w1", "w2"}, nil, assess.Warn, of + "was presented to w1 there: x509"},
+		"two workers of a control plane node":  {[]string{"w1", "w2"}, byM2, assess.Warn, of + "m2 presents: x509"},
+		"a control plane node":                 {[]string{"m1"}, nil, assess.Warn, of + "was presented to m1 there: x509"},
+		"a worker, and a control plane node":   {[]string{"w1", "m1"}, nil, assess.Warn, of + "was presented to w1 there: x509"},
+		"another client":                       {[]string{"w1", ""}, nil, assess.Warn, of + "was presented to w1 there: x509"},
+		"the worker itself, of another server": {[]string{"n1"}, byM2, assess.Warn, of + "m2 presents: x509"},
+	} {
+		s := newStarting()
+		s.serves(s.fresh)
+		other := s.s.Served[0]
+		if c.with != nil {
+			c.with(&other)
+		}
+		s.serves(s.old)
+		s.s.Nodes[0].Role = catalog.RoleMaster
+		if slices.Contains(c.from, "n1") {
+			s.s.Nodes[0].Role = catalog.RoleWorker
+		}
+		s.s.Nodes = append(s.s.Nodes, inspect.Node{Name: "m1", Via: "ssh", Role: catalog.RoleMaster}, inspect.Node{Name: "w1", Via: "ssh", Role: catalog.RoleWorker}, inspect.Node{Name: "w2", Via: "ssh", Role: catalog.RoleWorker})
+		for _, other.Node = range c.from {
+			s.s.Served = append(s.s.Served, other)
+		}
+		a := comesBack(s)
+		if a.Status != c.want || !strings.Contains(a.Reason, kept) || !strings.Contains(a.Reason, c.why) || (a.Remediation.Text != "") != (c.want != assess.Pass) {
+			t.Errorf("%s: %s: %q | %q", name, a.Status, a.Reason, a.Remediation.Text)
+		}
+	}
+}
+
+// TestTheSameLeafIsNotTheSameChain: a worker says that what all are presented came to it without its intermediate.
+func TestTheSameLeafIsNotTheSameChain(t *testing.T) {
+	t.Parallel()
+	s := newStarting()
+	between := s.old.CA("between", from(-2), from(28))
+	leaf := between.Issue("api-int.example.com", from(-2), from(28), pkitest.DNS("api-int.example.com")).CertPEM
+	chain := s.sc.Scan(pkitest.Bundle(leaf, between.CertPEM))[0].Content.Certs
+	served := func(node string, chain []*pki.Cert) {
+		s.s.Served = append(s.s.Served, inspect.Served{Node: node, Address: apiInt, Name: "api-int.example.com", Chain: chain})
+	}
+	s.s.Served = nil
+	s.s.Nodes[0].Role = catalog.RoleMaster
+	s.s.Nodes = append(s.s.Nodes, inspect.Node{Name: "w1", Via: "ssh", Role: catalog.RoleWorker})
+	served("n1", chain)
+	served("w1", chain[:1])
+	a := comesBack(s)
+	if a.Status != assess.Pass || !strings.Contains(a.Reason, "presented to worker w1 alone there") {
+		t.Errorf("%s: %q", a.Status, a.Reason)
 	}
 }

@@ -33,16 +33,16 @@ func (a *Execution) ended(p *remediate.Plan, err error) error {
 	if errors.As(err, &r) && len(a.Changed) == 0 && r.Risk { // asked again, before anything was begun
 		return Refused(&remediate.Refusal{Name: r.Name, Reason: r.Reason, Next: r.Next + "; or accept the risk: --accept-risk=" + r.Name})
 	}
+	how := ""
+	if len(a.leftOut) > 0 {
+		how = " Left out: " + strings.Join(nodesIn(a.leftOut), ", ") + "."
+	}
 	if err == nil && a.Undoes != "" {
-		a.Printf("\nDone: the files are what they were before run %s.\n", a.Undoes)
+		a.Printf("\nDone: the files are what they were before run %s.%s\n", a.Undoes, how)
 		a.printEarlier()
 		return nil
 	}
 	if err == nil {
-		how := ""
-		if len(a.leftOut) > 0 {
-			how = " Left out: " + strings.Join(nodesIn(a.leftOut), ", ") + "."
-		}
 		if undos := a.undos(); len(undos) > 0 {
 			how += " Backups are on the nodes. Undo: " + strings.Join(undos, "; ")
 		}

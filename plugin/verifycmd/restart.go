@@ -279,7 +279,7 @@ func restartDetails(w io.Writer, same []trust.RestartNode, wide bool) {
 	}
 	b := &strings.Builder{}
 	said := []string{n.ComesBack.Reason}
-	if n.ComesBack.Status != assess.Pass || n.ComesBack.NotNeeded {
+	if n.ComesBack.Status != assess.Pass || n.ComesBack.NotNeeded || n.ComesBack.Reason != "" {
 		ui.Printf(b, "  %s %s: %s\n", restartMark(n.ComesBack), trust.ComesBackQuestion().Text, answerWord(n.ComesBack))
 		n.ComesBack.Remediation = forAll(n.ComesBack.Remediation)
 		ui.Assessment(b, "      ", n.ComesBack.Assessment, nil)

@@ -240,3 +240,32 @@ func TestAWorkerWhoseRepairBreaksATrustEdgeIsLeftOut(t *testing.T) {
 		t.Errorf("a control plane node: %v", err)
 	}
 }
+
+// TestWhatOneWorkerHasStopsNoOthersScript: a set of scripts for all nodes leaves it out as a plan does, for the same reason.
+func TestWhatOneWorkerHasStopsNoOthersScript(t *testing.T) {
+	t.Parallel()
+	for node, leftOut := range map[string]bool{"worker-1": true, "master-0": false} {
+		f := remediatetest.NewCluster("master-0 worker-0 worker-1")
+		f.Embed(node, remediatetest.KubeletFile, f.Before, unmarkedTwin(f, t))
+		fix := wholeOf(f)
+		fix.Nodes = []string{"master-0", "worker-0", "worker-1"}
+		set, err := fix.Scripts("run-1", f.Snapshot, remediatetest.TestNow, true)
+		var r *remediate.Refusal
+		if !leftOut {
+			if !errors.As(err, &r) || r.Name != remediate.PlanProven || len(set.Scripts) > 0 {
+				t.Errorf("%s: %v, %d scripts", node, err, len(set.Scripts))
+			}
+			continue
+		}
+		if err != nil || len(set.Scripts) != 2 || len(set.LeftOut) != 1 {
+			t.Fatalf("%s: %v, %d scripts, left out %v", node, err, len(set.Scripts), set.LeftOut)
+		}
+		p, err := wholeOf(f).Plan("run-1", f.Snapshot, remediatetest.TestNow)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := set.LeftOut[0]; r.Node != node || r.Name != remediate.PlanProven || len(p.Unknown) != 1 || r.Error() != p.Unknown[0].Error() || r.Next != p.Unknown[0].Next {
+			t.Errorf("left out %+v, and of the plan %+v", r, p.Unknown)
+		}
+	}
+}

@@ -98,6 +98,9 @@ func (a Repair) Plan(run string, snapshot inspect.Snapshot, now time.Time) (*rem
 			continue
 		}
 		if err := p.Proven(); err != nil {
+			if a.scripted && a.setApart(p) && a.apart[a.Nodes[0]] != nil {
+				return nil, a.apart[a.Nodes[0]] // by the node's name: the scripts of others do without it
+			}
 			return nil, err
 		}
 		return p, nil

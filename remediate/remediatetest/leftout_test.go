@@ -174,3 +174,53 @@ func TestOneWorkerProvesTheRepair(t *testing.T) {
 		t.Errorf("begun %q, %v: %+v", s.Began, err, stopped)
 	}
 }
+
+// TestAWorkerThatIsHeldStopsNoOther: root on it can write that another run is at work there, and it may be so. It is
+// not touched. A control plane node that is held, and a node of which the role is unknown, stop all.
+func TestAWorkerThatIsHeldStopsNoOther(t *testing.T) {
+	t.Parallel()
+	const other = "root@laptop2 (pid 7 of another machine), run run-0"
+	for role, leftOut := range map[string]bool{catalog.RoleWorker: true, catalog.RoleMaster: false, "": false} {
+		w := NewWorld(t, "node-0", "node-1", "node-2")
+		env := w.env(t, "run-1", nil)
+		env.Holder = "admin@laptop, run run-1"
+		n, err := env.Connect(t.Context(), "node-0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := (host.RunFolder{ID: "run-0"}).Hold(t.Context(), n, other, ""); err != nil {
+			t.Fatal(err)
+		}
+		p := repair(w, t, "run-1")
+		for i := range p.Basis.Nodes {
+			p.Basis.Nodes[i].Role = role
+		}
+		record, err := w.run(t.Context(), t, env, p)
+		w.Machines["node-0"].original(t)
+		again, noWay := env.Connect(t.Context(), "node-0") // the first way may be closed
+		if noWay != nil {
+			t.Fatal(noWay)
+		}
+		if err := (host.RunFolder{ID: "run-1"}).Hold(t.Context(), again, "another", ""); err == nil || !strings.Contains(err.Error(), other) {
+			t.Errorf("role %q: the other run does not hold it any more: %v", role, err)
+		}
+		if !leftOut {
+			var stopped *remediate.Stopped
+			if !errors.As(err, &stopped) || !slices.Equal(stopped.NotStarted, []string{"node-1", "node-2"}) || !errors.Is(err, host.ErrBusy) {
+				t.Errorf("role %q: %v", role, err)
+			}
+			w.Machines["node-1"].original(t)
+			continue
+		}
+		w.Machines["node-1"].mended(t)
+		w.Machines["node-2"].mended(t)
+		if got := record.Outcome(); err != nil || got != "finished; left out: node-0" {
+			t.Errorf("role %q: %v, %q", role, err, got)
+		}
+		for _, r := range record.Records {
+			if r.Node == "node-0" && (r.Event != remediate.LeftOut || !strings.Contains(r.Error, other+" is changing this node")) {
+				t.Errorf("the journal of what was left out: %+v", r)
+			}
+		}
+	}
+}
