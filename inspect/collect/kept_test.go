@@ -143,6 +143,7 @@ func TestKeptLists(t *testing.T) {
 	request := certificatesapi.CertificateSigningRequest{ObjectMeta: meta, Spec: certificatesapi.CertificateSigningRequestSpec{
 		Request: []byte("r"), SignerName: "s", ExpirationSeconds: &seconds, Usages: []certificatesapi.KeyUsage{"client auth"}, Username: "u", UID: "i", Groups: []string{"g"}, Extra: map[string]certificatesapi.ExtraValue{"k": {"v"}},
 	}, Status: certificatesapi.CertificateSigningRequestStatus{Conditions: []certificatesapi.CertificateSigningRequestCondition{{Type: "Approved", Status: "True"}}, Certificate: []byte("c")}}
+	request.Namespace = ""
 	// What else is in them is not decoded.
 	more := func(m metav1.ObjectMeta) metav1.ObjectMeta {
 		m.Labels, m.Annotations = map[string]string{"a": "b"}, map[string]string{"c": "d"}
