@@ -90,7 +90,7 @@ var caPEM = sync.OnceValue(func() []byte {
 
 // answer encodes as the request asks: protobuf or JSON.
 func answer(w http.ResponseWriter, r *http.Request, code int, obj runtime.Object) {
-	if r.Header.Get("Accept") != runtime.ContentTypeProtobuf {
+	if !strings.HasPrefix(r.Header.Get("Accept"), runtime.ContentTypeProtobuf) {
 		w.Header().Set("Content-Type", runtime.ContentTypeJSON)
 		w.WriteHeader(code)
 		_ = json.NewEncoder(w).Encode(obj)

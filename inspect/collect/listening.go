@@ -2,6 +2,7 @@ package collect
 
 import (
 	"context"
+	"maps"
 	"net"
 	"net/url"
 	"slices"
@@ -23,24 +24,40 @@ type Listening map[string]map[string]string
 func (c *Cluster) Listening(ctx context.Context) Listening {
 	out := Listening{}
 	opts := metav1.ListOptions{LabelSelector: "tier=control-plane"}
-	l := listPages(ctx, opts, c.podPage("/api/v1/namespaces/"+metav1.NamespaceSystem+"/pods", func(p *corev1.Pod) {
-		if p.Spec.NodeName == "" || len(p.Spec.Containers) == 0 {
+	l := listPages(ctx, opts, podPage(c, "/api/v1/namespaces/"+metav1.NamespaceSystem+"/pods", keptOfListening(), listenerOf, func(p listener) {
+		if p.node == "" {
 			return
 		}
-		argv := slices.Concat(p.Spec.Containers[0].Command, p.Spec.Containers[0].Args)
-		at := out[p.Spec.NodeName]
+		at := out[p.node]
 		if at == nil {
 			at = map[string]string{}
-			out[p.Spec.NodeName] = at
+			out[p.node] = at
 		}
-		for name, address := range listensAt(p.Labels["component"], argv) {
-			at[name] = address
-		}
+		maps.Copy(at, p.at)
 	}))
 	if l.err != nil {
 		return nil
 	}
 	return out
+}
+
+// listener is where a static pod listens, and on which node; empty: it runs on none, or nothing.
+type listener struct {
+	node string
+	at   map[string]string
+}
+
+// keptOfListening is what listenerOf reads.
+func keptOfListening() keptFields {
+	return keptFields{podMetadata: {metaLabels: nil}, podSpec: {specNodeName: nil, specContainers: {containerCommand: nil, containerArgs: nil}}}
+}
+
+func listenerOf(p *corev1.Pod) listener {
+	if p.Spec.NodeName == "" || len(p.Spec.Containers) == 0 {
+		return listener{}
+	}
+	argv := slices.Concat(p.Spec.Containers[0].Command, p.Spec.Containers[0].Args)
+	return listener{p.Spec.NodeName, listensAt(p.Labels["component"], argv)}
 }
 
 // listensAt says where a component listens that was started so, by the name of the
@@ -67,10 +84,16 @@ func listensAt(component string, argv []string) map[string]string {
 	return out
 }
 
-// flagOf is the value of --name=value; empty: it is not given.
+// longestFlag is longer than what addresses take. Who may make a pod writes what it likes.
+const longestFlag = 4 << 10
+
+// flagOf is the value of --name=value; empty: it is not given, or too long to be an address.
 func flagOf(argv []string, name string) string {
 	for _, a := range argv {
 		if value, ok := strings.CutPrefix(a, "--"+name+"="); ok {
+			if len(value) > longestFlag {
+				return ""
+			}
 			return value
 		}
 	}

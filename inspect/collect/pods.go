@@ -26,7 +26,7 @@ func (c *Cluster) Pods(ctx context.Context, namespaces ...string) ([]inspect.Pod
 	var gaps []inspect.Gap
 	for _, ns := range namespaces {
 		before := len(pods)
-		l := listPages(ctx, metav1.ListOptions{}, c.podPage("/api/v1/namespaces/"+ns+"/pods", func(p *corev1.Pod) { pods = append(pods, podOf(p)) }))
+		l := listPages(ctx, metav1.ListOptions{}, podPage(c, "/api/v1/namespaces/"+ns+"/pods", keptOfPod(), podOf, func(p inspect.Pod) { pods = append(pods, p) }))
 		if l.err != nil {
 			gaps = append(gaps, gapOf("pods", ns, len(pods)-before, l))
 		}
@@ -42,9 +42,9 @@ func (c *Cluster) Pods(ctx context.Context, namespaces ...string) ([]inspect.Pod
 // kills when it comes back.
 func (c *Cluster) DeletingPods(ctx context.Context) (map[string]int, error) {
 	count := map[string]int{}
-	l := listPages(ctx, metav1.ListOptions{}, c.podPage("/api/v1/pods", func(p *corev1.Pod) {
-		if p.DeletionTimestamp != nil && p.Spec.NodeName != "" {
-			count[p.Spec.NodeName]++
+	l := listPages(ctx, metav1.ListOptions{}, podPage(c, "/api/v1/pods", keptOfDeleting(), nodeOfDeleting, func(node string) {
+		if node != "" {
+			count[node]++
 		}
 	}))
 	if l.err != nil {
@@ -53,19 +53,29 @@ func (c *Cluster) DeletingPods(ctx context.Context) (map[string]int, error) {
 	return count, nil
 }
 
-// podPage reads pages of pods.
-func (c *Cluster) podPage(path string, each func(*corev1.Pod)) page {
+// nodeOfDeleting is the node of a pod that is to be gone; empty: it is not, or has none.
+func nodeOfDeleting(p *corev1.Pod) string {
+	if p.DeletionTimestamp == nil {
+		return ""
+	}
+	return p.Spec.NodeName
+}
+
+// podPage reads pages of pods. Of a pod only keep is decoded, and no more than what of returns stays in memory.
+func podPage[T any](c *Cluster, path string, keep keptFields, of func(*corev1.Pod) T, each func(T)) page {
 	return func(ctx context.Context, opts metav1.ListOptions) (metav1.ListMeta, error) {
 		body, err := withOptions(c.REST.Get().AbsPath(path), opts).SetHeader("Accept", runtime.ContentTypeProtobuf).Stream(ctx)
 		if err != nil {
 			return metav1.ListMeta{}, err
 		}
 		defer func() { _ = body.Close() }() // read only
-		var pods []*corev1.Pod
+		var pods []T
 		meta, err := readProtobufList(body, func(metav1.ListMeta) {}, func(item []byte) error {
-			p := &corev1.Pod{}
-			pods = append(pods, p)
-			return p.Unmarshal(item)
+			p, err := decodeKept[corev1.Pod](item, keep)
+			if err == nil {
+				pods = append(pods, of(p))
+			}
+			return err
 		})
 		if err != nil {
 			return meta, fmt.Errorf("decode %s: %w", path, undecoded(err))
@@ -77,10 +87,51 @@ func (c *Cluster) podPage(path string, each func(*corev1.Pod)) page {
 	}
 }
 
+// The fields of a Pod in protobuf (k8s.io/api/core/v1/generated.proto).
+const (
+	podMetadata, podSpec, podStatus       = 1, 2, 3
+	specContainers, specNodeName          = 2, 10
+	containerCommand, containerArgs       = 3, 4
+	statusPhase, statusConditions         = 1, 2
+	statusStartTime, statusContainers     = 7, 8
+	conditionType, podConditionStatus     = 1, 2
+	containerState, containerRestartCount = 2, 5
+	stateRunning                          = 2
+)
+
+// keptOfDeleting is what nodeOfDeleting reads.
+func keptOfDeleting() keptFields {
+	return keptFields{podMetadata: {metaDeleted: nil}, podSpec: {specNodeName: nil}}
+}
+
+// keptOfPod is what podOf reads.
+func keptOfPod() keptFields {
+	return keptFields{
+		podMetadata: {metaName: nil, metaNamespace: nil, metaUID: nil, metaDeleted: nil, metaOwners: nil},
+		podSpec:     {specNodeName: nil},
+		podStatus: {
+			statusPhase: nil, statusStartTime: nil, statusConditions: {conditionType: nil, podConditionStatus: nil},
+			statusContainers: {containerState: {stateRunning: nil}, containerRestartCount: nil},
+		},
+	}
+}
+
+// longestPhase is longer than the phases that there are. A kubelet writes them, and the API takes any text.
+const longestPhase = 64
+
+func phaseOf(p *corev1.Pod) string {
+	phase := string(p.Status.Phase)
+	if len(phase) > longestPhase {
+		phase = strings.Clone(phase[:longestPhase]) + "…"
+	}
+	return phase
+}
+
+// podOf reads what keptOfPod has.
 func podOf(p *corev1.Pod) inspect.Pod {
 	out := inspect.Pod{
 		Namespace: p.Namespace, Name: p.Name, UID: string(p.UID), Node: p.Spec.NodeName,
-		Phase: string(p.Status.Phase), Deleting: p.DeletionTimestamp != nil,
+		Phase: phaseOf(p), Deleting: p.DeletionTimestamp != nil,
 	}
 	if owner := metav1.GetControllerOf(p); owner != nil {
 		out.OwnerKind, out.OwnerName = owner.Kind, owner.Name

@@ -158,9 +158,13 @@ const (
 const (
 	metaName        = 1
 	metaNamespace   = 3
+	metaUID         = 5
+	metaVersion     = 6
 	metaCreated     = 8
+	metaDeleted     = 9
 	metaLabels      = 11 // map of string to string
 	metaAnnotations = 12 // likewise
+	metaOwners      = 13
 )
 
 // parseWireObject finds the parts of an item, and hands over its values, which

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -101,15 +100,18 @@ func (a NetworkProbe) imageOf(ctx context.Context, env *remediate.Env) (string, 
 	}
 	namespaces := nodeexec.PlatformNamespaces(err == nil)
 	for _, namespace := range namespaces {
-		list, err := env.Kube.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("spec.nodeName", a.NodeName).String()})
+		image := ""
+		err := eachPod(ctx, env, namespace, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("spec.nodeName", a.NodeName).String()}, func(p corev1.Pod) bool {
+			if p.Namespace == namespace && p.Spec.NodeName == a.NodeName && p.Status.Phase == corev1.PodRunning && len(p.Spec.Containers) > 0 {
+				image = p.Spec.Containers[0].Image
+			}
+			return image == ""
+		})
 		if err != nil {
 			return "", fmt.Errorf("list the pods of namespace %s on %s, to find an image that is there: %w; %s", namespace, a.NodeName, err, next)
 		}
-		for i := range list.Items {
-			p := &list.Items[i]
-			if p.Namespace == namespace && p.Spec.NodeName == a.NodeName && p.Status.Phase == corev1.PodRunning && len(p.Spec.Containers) > 0 {
-				return p.Spec.Containers[0].Image, nil
-			}
+		if image != "" {
+			return image, nil
 		}
 	}
 	return "", fmt.Errorf("no image for a pod on %s: no pod of the platform runs there to take one from (looked in %s); %s", a.NodeName, strings.Join(namespaces, ", "), next)
@@ -209,21 +211,55 @@ func (a NetworkProbe) await(ctx context.Context, env *remediate.Env, pod *corev1
 // failure is what the kubelet said last of a sandbox that it could not make. Events are
 // found by UID: names are used again.
 func (a NetworkProbe) failure(ctx context.Context, env *remediate.Env, pod *corev1.Pod) (string, error) {
-	list, err := env.Kube.CoreV1().Events(pod.Namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("involvedObject.uid", string(pod.UID)).String()})
-	if err != nil {
-		return "", fmt.Errorf("read the events of pod %s/%s: %w", pod.Namespace, pod.Name, err)
-	}
-	var said []corev1.Event
-	for _, e := range list.Items {
-		if e.InvolvedObject.UID == pod.UID && e.Reason == "FailedCreatePodSandBox" {
-			said = append(said, e)
+	var last *corev1.Event
+	var pages foreign.Pages
+	opts := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("involvedObject.uid", string(pod.UID)).String(), Limit: largePage}
+	for {
+		list, err := env.Kube.CoreV1().Events(pod.Namespace).List(ctx, opts)
+		if err != nil {
+			return "", fmt.Errorf("read the events of pod %s/%s: %w", pod.Namespace, pod.Name, err)
+		}
+		for _, e := range list.Items {
+			if e.InvolvedObject.UID == pod.UID && e.Reason == "FailedCreatePodSandBox" && (last == nil || e.LastTimestamp.After(last.LastTimestamp.Time)) {
+				last = &corev1.Event{LastTimestamp: e.LastTimestamp, Message: e.Message}
+			}
+		}
+		opts.Continue = list.Continue
+		switch more, err := pages.Next(opts.Continue); {
+		case err != nil:
+			return "", fmt.Errorf("read the events of pod %s/%s: %w", pod.Namespace, pod.Name, err)
+		case more:
+		case last == nil:
+			return "", nil
+		default:
+			return foreign.Quoted(last.Message), nil
 		}
 	}
-	if len(said) == 0 {
-		return "", nil
+}
+
+// largePage is how many objects are listed at once of which each may be above a megabyte, as a kubelet makes
+// mirror pods and events, and more than ten when it is decoded. What is asked for has fewer elsewhere.
+const largePage = 20
+
+// eachPod hands over the pods of a namespace, until it wants no more.
+func eachPod(ctx context.Context, env *remediate.Env, namespace string, opts metav1.ListOptions, each func(corev1.Pod) (more bool)) error {
+	var pages foreign.Pages
+	opts.Limit = largePage
+	for {
+		list, err := env.Kube.CoreV1().Pods(namespace).List(ctx, opts)
+		if err != nil {
+			return err
+		}
+		for _, p := range list.Items { // a copy, which keeps no page in memory
+			if !each(p) {
+				return nil
+			}
+		}
+		opts.Continue = list.Continue
+		if more, err := pages.Next(opts.Continue); !more {
+			return err
+		}
 	}
-	last := slices.MaxFunc(said, func(x, y corev1.Event) int { return x.LastTimestamp.Compare(y.LastTimestamp.Time) })
-	return foreign.Quoted(last.Message), nil
 }
 
 // removePod removes the pod, whatever became of it. A kubelet that is away does not say

@@ -294,15 +294,15 @@ func (a RestartPods) unchanged(ctx context.Context, env *remediate.Env) error {
 
 // onNode are the pods that the DaemonSet has on the node now.
 func (a RestartPods) onNode(ctx context.Context, env *remediate.Env) (out []*corev1.Pod, err error) {
-	list, err := env.Kube.CoreV1().Pods(a.Row.Namespace).List(ctx, metav1.ListOptions{LabelSelector: a.Row.Label, FieldSelector: fields.OneTermEqualSelector("spec.nodeName", a.NodeName).String()})
+	opts := metav1.ListOptions{LabelSelector: a.Row.Label, FieldSelector: fields.OneTermEqualSelector("spec.nodeName", a.NodeName).String()}
+	err = eachPod(ctx, env, a.Row.Namespace, opts, func(p corev1.Pod) bool {
+		if owner := metav1.GetControllerOf(&p); p.Spec.NodeName == a.NodeName && owner != nil && owner.Kind == "DaemonSet" && owner.Name == a.Row.DaemonSet {
+			out = append(out, &p)
+		}
+		return true
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list pods of %s/%s on %s: %w", a.Row.Namespace, a.Row.DaemonSet, a.NodeName, err)
-	}
-	for i := range list.Items {
-		p := &list.Items[i]
-		if owner := metav1.GetControllerOf(p); p.Spec.NodeName == a.NodeName && owner != nil && owner.Kind == "DaemonSet" && owner.Name == a.Row.DaemonSet {
-			out = append(out, p)
-		}
 	}
 	return out, nil
 }

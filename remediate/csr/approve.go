@@ -16,6 +16,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
@@ -251,43 +252,45 @@ func PendingOf(ctx context.Context, kube kubernetes.Interface, n RequestedNode) 
 	}
 	var found requestsOfNode
 	asked, by := map[pki.Fingerprint]bool{}, map[pki.Fingerprint][]string{}
-	var pages foreign.Pages
-	opts := metav1.ListOptions{Limit: 100} // a request may be 1 MB
-	for {
-		page, err := kube.CertificatesV1().CertificateSigningRequests().List(ctx, opts)
-		if err != nil {
-			return nil, fmt.Errorf("list certificate requests: %w", err)
-		}
-		for i := range page.Items {
-			if ctx.Err() != nil {
-				return nil, context.Cause(ctx)
+	later := map[*Request]*certificatesapi.CertificateSigningRequest{}
+	var failed error
+	err := collect.ListRequests(ctx, kube.CoreV1().RESTClient(), func(csr *certificatesapi.CertificateSigningRequest) error {
+		if r := n.judge(csr); r != nil {
+			if failed = found.add(r, n.Name, len(csr.Spec.Request)); failed != nil {
+				return failed
 			}
-			r, err := n.compared(ctx, kube, &page.Items[i])
+			if n.lacksNames(r) && slices.Contains(found.kept[max(len(found.kept)-1, 0):], r) {
+				later[r] = csr
+			}
+		}
+		if key, ok := n.asked(csr); ok {
+			asked[key] = asked[key] || !Pending(csr)
+			if user := csr.Spec.Username; !slices.Contains(by[key], user) {
+				by[key] = append(by[key], user)
+			}
+		}
+		return nil
+	})
+	switch {
+	case failed != nil:
+		return nil, failed
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		return nil, fmt.Errorf("list certificate requests: %w", err)
+	}
+	for _, r := range found.kept {
+		if csr := later[r]; csr != nil { // not while the API server waits for its list to be read
+			now, err := n.compared(ctx, kube, csr)
 			if err != nil {
 				return nil, err
 			}
-			if r != nil {
-				if err := found.add(r, n.Name, len(page.Items[i].Spec.Request)); err != nil {
-					return nil, err
-				}
-			}
-			if key, ok := n.asked(&page.Items[i]); ok {
-				asked[key] = asked[key] || !Pending(&page.Items[i])
-				if user := page.Items[i].Spec.Username; !slices.Contains(by[key], user) {
-					by[key] = append(by[key], user)
-				}
-			}
-		}
-		opts.Continue = page.Continue
-		switch more, err := pages.Next(opts.Continue); {
-		case err != nil:
-			return nil, err
-		case !more:
-			all := found.all(n.Name)
-			n.single(all, asked, by)
-			return all, nil
+			*r = *now
 		}
 	}
+	all := found.all(n.Name)
+	n.single(all, asked, by)
+	return all, nil
 }
 
 // itsNode reads the Node; that there is none is for judging.
@@ -308,7 +311,7 @@ func (n *RequestedNode) itsNode(ctx context.Context, kube kubernetes.Interface) 
 // the only thing left to ask, and once.
 func (n *RequestedNode) compared(ctx context.Context, kube kubernetes.Interface, csr *certificatesapi.CertificateSigningRequest) (*Request, error) {
 	r := n.judge(csr)
-	if r == nil || r.mismatch != errUncompared.Error() || n.peers != nil && (n.readOrigins == nil || n.origins != nil) {
+	if r == nil || !n.lacksNames(r) {
 		return r, nil
 	}
 	var err error
@@ -319,6 +322,11 @@ func (n *RequestedNode) compared(ctx context.Context, kube kubernetes.Interface,
 		n.origins = n.readOrigins(ctx, n.Name, n.object)
 	}
 	return n.judge(csr), nil
+}
+
+// lacksNames reports whether with what a server's names are compared is the only thing left to ask.
+func (n *RequestedNode) lacksNames(r *Request) bool {
+	return r.mismatch == errUncompared.Error() && (n.peers == nil || n.readOrigins != nil && n.origins == nil)
 }
 
 // again judges a request with nothing that was read before. One to join is judged among all
@@ -347,23 +355,16 @@ func (n RequestedNode) again(ctx context.Context, env *remediate.Env, csr *certi
 // readPeers reads all Nodes, and keeps the names and addresses of all but this one.
 func readPeers(ctx context.Context, kube kubernetes.Interface, node string) (*peerHosts, error) {
 	out := newPeerHosts()
-	var pages foreign.Pages
-	opts := metav1.ListOptions{Limit: 500}
-	for {
-		page, err := kube.CoreV1().Nodes().List(ctx, opts)
-		if err != nil {
-			return nil, fmt.Errorf("list nodes, whose addresses no other one's certificate may have: %w", err)
+	err := collect.ListNodeAddresses(ctx, kube.CoreV1().RESTClient(), func(n *corev1.Node) error {
+		if n.Name != node {
+			out.add(n)
 		}
-		for i := range page.Items {
-			if page.Items[i].Name != node {
-				out.add(&page.Items[i])
-			}
-		}
-		opts.Continue = page.Continue
-		if more, err := pages.Next(opts.Continue); !more {
-			return out, err
-		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list nodes, whose addresses no other one's certificate may have: %w", err)
 	}
+	return out, nil
 }
 
 // Verify waits for the certificates.

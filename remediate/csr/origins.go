@@ -18,6 +18,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
@@ -126,21 +127,14 @@ func (o *origins) excludeAll(status any) {
 
 // services takes the names and addresses of all Services.
 func (o *origins) services(ctx context.Context, env *remediate.Env, _ *corev1.Node) error {
-	var pages foreign.Pages
-	opts := metav1.ListOptions{Limit: 500}
-	for {
-		page, err := env.Kube.CoreV1().Services("").List(ctx, opts)
-		if err != nil {
-			return fmt.Errorf("list services: %w", err)
-		}
-		for i := range page.Items {
-			o.excludeService(&page.Items[i])
-		}
-		opts.Continue = page.Continue
-		if more, err := pages.Next(opts.Continue); !more {
-			return err
-		}
+	err := collect.ListServices(ctx, env.Kube.CoreV1().RESTClient(), func(s *corev1.Service) error {
+		o.excludeService(s)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("list services: %w", err)
 	}
+	return nil
 }
 
 func (o *origins) excludeService(s *corev1.Service) {

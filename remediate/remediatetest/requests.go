@@ -25,8 +25,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -101,6 +104,8 @@ func WorkerZero() *corev1.Node {
 	}}}
 }
 
+const requestsPath = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+
 // RequestsAPI is a small part of an API server, named as such: it has Nodes and
 // CertificateSigningRequests, and takes an approval of what is as it was read.
 type RequestsAPI struct {
@@ -146,6 +151,10 @@ func (s *RequestsAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
 	object, err := s.answer(r)
+	if list := listAt(r.URL.Path); err == nil && list != nil && r.Method == http.MethodGet && strings.HasPrefix(r.Header.Get("Accept"), runtime.ContentTypeProtobuf) {
+		writeProtobuf(w, object, list)
+		return
+	}
 	w.Header().Set("Content-Type", "application/json")
 	if err != nil {
 		w.WriteHeader(int(err.ErrStatus.Code))
@@ -155,13 +164,33 @@ func (s *RequestsAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(object)
 }
 
+// listAt is the list at a path; nil: there is none, or it is not of Kubernetes' own kinds.
+func listAt(path string) runtime.Object {
+	return map[string]runtime.Object{
+		requestsPath: &certificatesapi.CertificateSigningRequestList{}, "/api/v1/nodes": &corev1.NodeList{}, "/api/v1/services": &corev1.ServiceList{},
+	}[path]
+}
+
+// writeProtobuf answers with what an object is as that list.
+func writeProtobuf(w http.ResponseWriter, object any, list runtime.Object) {
+	text, err := json.Marshal(object)
+	if err == nil {
+		err = json.Unmarshal(text, list)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", runtime.ContentTypeProtobuf)
+	_ = protobuf.NewSerializer(scheme.Scheme, scheme.Scheme).Encode(list, w)
+}
+
 func (s *RequestsAPI) answer(r *http.Request) (any, *apierrors.StatusError) {
 	if s.Before != nil {
 		if err := s.Before(r.Method, r.URL.Path); err != nil {
 			return nil, err
 		}
 	}
-	const requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 	resource := schema.GroupResource{Group: "certificates.k8s.io", Resource: "certificatesigningrequests"}
 	if name, ok := strings.CutPrefix(r.URL.Path, "/api/v1/nodes/"); ok {
 		if n := s.Nodes[name]; n != nil {
@@ -182,14 +211,14 @@ func (s *RequestsAPI) answer(r *http.Request) (any, *apierrors.StatusError) {
 		}
 		return other, nil
 	}
-	if r.URL.Path == requests {
+	if r.URL.Path == requestsPath {
 		var list certificatesapi.CertificateSigningRequestList
 		for _, c := range s.Requests {
 			list.Items = append(list.Items, *c)
 		}
 		return list, nil
 	}
-	name, approval := strings.CutSuffix(strings.TrimPrefix(r.URL.Path, requests+"/"), "/approval")
+	name, approval := strings.CutSuffix(strings.TrimPrefix(r.URL.Path, requestsPath+"/"), "/approval")
 	i := slices.IndexFunc(s.Requests, func(c *certificatesapi.CertificateSigningRequest) bool { return c.Name == name })
 	if i < 0 {
 		return nil, apierrors.NewNotFound(resource, name)
