@@ -70,12 +70,12 @@ func (r Runner) leaveOut(nodes []NodePlan, left []*Refusal) error {
 	return nil
 }
 
-// NodeHeld is the check that no other run changes a node.
-const NodeHeld = "node-held"
+// NodeLocked is the check that no other run changes a node.
+const NodeLocked = "node-locked"
 
-// heldApart is why a worker is left out that another run holds, as the worker itself says: its root can write that,
+// lockedApart is why a worker is left out that another run holds, as the worker itself says: its root can write that,
 // and it may be so. Either way it is not touched, and stops no other. nil: what is wrong stops all.
-func heldApart(p *Plan, node string, err error) *Refusal {
+func lockedApart(p *Plan, node string, err error) *Refusal {
 	n, ok := p.Basis.Node(node)
 	if !ok || n.Role != catalog.RoleWorker || !errors.Is(err, host.ErrBusy) {
 		return nil
@@ -85,5 +85,5 @@ func heldApart(p *Plan, node string, err error) *Refusal {
 	if errors.As(err, &other) {
 		reason = other.Error() // without the node's name, which is said in any case
 	}
-	return &Refusal{Name: NodeHeld, Node: node, Reason: reason, Next: "wait until that run is over", Cause: err}
+	return &Refusal{Name: NodeLocked, Node: node, Reason: reason, Next: "wait until that run is over", Cause: err}
 }

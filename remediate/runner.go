@@ -182,7 +182,7 @@ func (r Runner) node(ctx context.Context, p *Plan, n NodePlan, stop func() bool)
 		}
 		if !holds {
 			letGo, err := r.Env.Hold(ctx, n.Name)
-			if refusal := heldApart(p, n.Name, err); refusal != nil {
+			if refusal := lockedApart(p, n.Name, err); refusal != nil {
 				return i, r.leaveOut([]NodePlan{n}, []*Refusal{refusal})
 			}
 			if err != nil {

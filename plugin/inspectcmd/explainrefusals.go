@@ -19,7 +19,7 @@ func refusalTopics() []topic {
 		help
 	}{
 		{repair, docs, "no other run has the Lease kube-system/certrot", help{"lease-held", "Another run changes the cluster. No risk can be accepted against that.", []string{"see who has it, and talk to them:", repairStatus}}},
-		{repair, docs, "no other run changes the worker", help{remediate.NodeHeld, "It is left as it is, and others are repaired.", []string{"on the node: cat /var/lib/certrot/.held", fixAPIInt}}},
+		{repair, docs, "no other run changes the worker", help{remediate.NodeLocked, "It is left as it is, and others are repaired.", []string{"on the node: cat /var/lib/certrot/.held", fixAPIInt}}},
 		{repair, docs, "it is known which nodes run kube-apiserver", help{"node-role", "Control plane nodes are repaired first. Which nodes these are is unknown.", []string{nodes, "name the nodes, control plane nodes first:", "{} fix-api-int --dry-run=client --nodes NODE"}}},
 		{repair, docs, "OpenShift, OKD or kubeadm set the kubelets up", help{"kubelet-setup", "Other kubelets read their CA from other files.", []string{"see what kubelets trust:", "{} verify api-int"}}},
 		{repair, docs, "what is written is PEM of CAs, without a key", help{"ca-usable", "Kubelets would skip it, or a private key would be on each node.", []string{"take the cluster's own CAs:", "oc -n openshift-config-managed get configmap kube-apiserver-server-ca -o yaml"}}},
