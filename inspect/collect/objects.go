@@ -71,6 +71,9 @@ func scannerFor(sc *pki.Scanner, namespace string) *pki.Scanner {
 	if namespace == "" || catalog.ReservedNamespace(namespace) {
 		return sc
 	}
+	if namespace == metav1.NamespaceDefault {
+		return sc.ApartWhole(namespace)
+	}
 	return sc.Apart(namespace)
 }
 

@@ -277,6 +277,9 @@ const (
 	thingsAtLeast = 16
 	maxThingsMore = 100_000 // in all places, beyond that
 	maxCertsMore  = 20_000  // that are parsed, beyond that, with requests
+	// maxKept is how many distinct certificates all tenants' values may hold, compressed or not: each takes some
+	// kilobytes of memory, its own bytes some hundreds.
+	maxKept = 300_000
 	// elementsPerCert are those of an ordinary certificate: of one with more, each so many count as another.
 	elementsPerCert = 150
 	// bytesPerWork and workAtLeastPerValue are what verifying the self-signed certificates of a
@@ -317,14 +320,16 @@ func (w *walk) parse(der []byte) (*Cert, error) {
 
 // keepNames charges for a certificate or a request, whose names stay in memory.
 func (w *walk) keepNames(der []byte, what string) error {
-	weight := 1 + elements(der)/elementsPerCert
-	more := weight - w.ownCerts
+	more := weight(der) - w.ownCerts
 	if w.ownCerts = max(-more, 0); more > 0 && !w.scanner.small.certs.take(int64(more)) {
 		whose := w.scanner.spentBy(func(s *smallness) *budget { return &s.certs }, int64(more))
 		return overLimit("the limit of " + what + " in compressed values of " + whose + " was reached before it: it holds others, which were not read")
 	}
 	return nil
 }
+
+// weight is how many ordinary certificates one counts as.
+func weight(der []byte) int { return 1 + elements(der)/elementsPerCert }
 
 // verify charges for verifying a signature.
 func (w *walk) verify(cost int) error {

@@ -42,6 +42,7 @@ package pki
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -78,6 +79,7 @@ type memory struct {
 type smallness struct {
 	whose                               string // of whose values it is said that it was spent
 	unpacked, things, certs, work, yaml budget
+	kept                                budget  // distinct certificates, in values of any length
 	rounds                              budgets // of key derivation
 	// cut are the values that were cut short because this was spent; nil: no other's is left, so that
 	// they are in memory.values.
@@ -87,7 +89,7 @@ type smallness struct {
 // all are the budgets of a smallness.
 func (s *smallness) all() []*budget {
 	r := &s.rounds
-	return []*budget{&s.unpacked, &s.things, &s.certs, &s.work, &s.yaml, &r.cheapBeside, &r.cheapUsual, &r.costlyBeside, &r.costlyUsual}
+	return []*budget{&s.unpacked, &s.things, &s.certs, &s.work, &s.yaml, &s.kept, &r.cheapBeside, &r.cheapUsual, &r.costlyBeside, &r.costlyUsual}
 }
 
 // fill gives each budget its share of what all values of the platform's may spend: one in so many.
@@ -98,6 +100,7 @@ func (s *smallness) fill(whose string, share, ofRounds int64) {
 	s.certs.left.Store(maxCertsMore / share)
 	s.work.left.Store(maxWorkMore / share)
 	s.yaml.left.Store(maxYAMLMore / share)
+	s.kept.left.Store(math.MaxInt64)
 	s.rounds.fill(ofRounds)
 }
 
@@ -113,6 +116,7 @@ func NewScanner() *Scanner {
 	}
 	s.trusted.fill("this run", 1, 1)
 	s.trusted.cut = nil
+	s.tenants.kept.left.Store(maxKept)
 	s.tenants.fill("tenants", 1, roundsOfTenants)
 	return &Scanner{memory: s, small: &s.trusted}
 }
@@ -120,7 +124,12 @@ func NewScanner() *Scanner {
 // Apart returns the same scanner for the values of one of many writers, such as a tenant's namespace. What
 // each spends is counted alone, and what all of them do together, so that they leave others readable: those
 // of the platform, and each other's.
-func (s *Scanner) Apart(namespace string) *Scanner {
+func (s *Scanner) Apart(namespace string) *Scanner { return s.apart(namespace, true) }
+
+// ApartWhole is Apart for a namespace in which administrators write: its certificates have no limit of their own.
+func (s *Scanner) ApartWhole(namespace string) *Scanner { return s.apart(namespace, false) }
+
+func (s *Scanner) apart(namespace string, bounded bool) *Scanner {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	own := s.writers[namespace]
@@ -129,6 +138,10 @@ func (s *Scanner) Apart(namespace string) *Scanner {
 		own.fill("namespace "+foreign.Name(namespace), shareOfOne, roundsOfTenants*roundsOfOne)
 		for i, b := range own.all() {
 			b.beyond = s.tenants.all()[i]
+		}
+		if own.kept.left.Store(maxKept / shareOfOne); !bounded {
+			own.kept.left.Store(math.MaxInt64)
+			own.kept.beyond = nil
 		}
 		s.writers[namespace] = own
 	}
@@ -259,6 +272,10 @@ func (s *Scanner) cert(der []byte, charge func(cost int) error) (*Cert, error) {
 	}
 	if err := s.Over(); err != nil {
 		return nil, err
+	}
+	if more := weight(der); !s.small.kept.take(int64(more)) {
+		whose := s.spentBy(func(s *smallness) *budget { return &s.kept }, int64(more))
+		return nil, overLimit("the limit of certificates in values of " + whose + " was reached before it: it holds others, which were not read")
 	}
 	c, err := parseCert(der, charge)
 	if err != nil {

@@ -136,7 +136,7 @@ func (s Summary) printFurther(w *Page) {
 func (s Summary) layout(w *Page, mostUnknown int) layout {
 	l := layout{unknown: s.Unknown, next: Problem{Next: s.UnknownNext}, full: fullProblems, listed: len(s.Problems)}
 	if w.tall() {
-		l.full = l.listed
+		l.full = min(l.listed, w.height()) // each takes a line at least
 	}
 	l.hidden = max(len(l.unknown)-mostUnknown, 0)
 	if l.hidden == 1 && mostUnknown > 1 { // the line that counts it says no less
@@ -215,10 +215,7 @@ func (s Summary) tellCritical(w *Page, l layout, rest int) layout {
 // leave all critical ones their next step, and if it can be their impact.
 func (s Summary) tell(w *Page, l layout, rest, least, critical int) layout {
 	var best layout
-	for ; l.full >= least; l.full-- {
-		if l.full > 0 && rest+s.lines(w, l.full, l.listed) > w.height() {
-			continue
-		}
+	for l.full = s.mostInFull(w, l, rest); l.full >= least; l.full-- {
 		for l.brief = 0; l.full+l.brief < l.listed; l.brief++ {
 			told, impacts := l.told()+1, 0
 			if told > critical {
@@ -236,6 +233,17 @@ func (s Summary) tell(w *Page, l layout, rest, least, critical int) layout {
 		}
 	}
 	return best
+}
+
+// mostInFull is how many of the first problems, which the layout has in full, fit so.
+func (s Summary) mostInFull(w *Page, l layout, rest int) int {
+	lines := rest + l.listed
+	for i, p := range s.Problems[:min(l.full, l.listed)] {
+		if lines += rows(w, func(w *Page) { p.print(w, true, 1) }) - 1; lines > w.height() {
+			return i
+		}
+	}
+	return l.full
 }
 
 // told is how many problems have their next step.
@@ -265,13 +273,14 @@ func (s Summary) lines(w *Page, full, listed int) int { return s.linesOf(w, full
 // linesOf is the same where further problems, up to told, name their next step.
 func (s Summary) linesOf(w *Page, full, told, listed int) int {
 	b := w.draft()
-	for i, p := range s.Problems[:listed] {
+	longer := min(max(full, told, 0), listed) // the others take a line each, and may be thousands
+	for i, p := range s.Problems[:longer] {
 		p.print(b, i < full, 1)
 		if i >= full && i < told {
 			p.printCommand(b)
 		}
 	}
-	return rows(w, func(p *Page) { Printf(p, "%s", b.String()) })
+	return rows(w, func(p *Page) { Printf(p, "%s", b.String()) }) + listed - longer
 }
 
 // rows is how many lines of a terminal it takes to print: a command is whole, and wraps.

@@ -1,0 +1,33 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+)
+
+// TestManyProblemsAreLaidOutInNoTime: one worker makes thousands, and what does not fit is counted alone.
+func TestManyProblemsAreLaidOutInNoTime(t *testing.T) {
+	t.Parallel()
+	for _, critical := range []int{0, 3, 5000} {
+		s := Summary{Head: []string{"api.example.com:6443"}, Tally: "many", Tail: []string{"one"}}
+		for i := range 5000 {
+			p := Problem{Mark: "!", Word: "WARNING", Title: fmt.Sprintf("file %d can be read by group %d", i, i), Impact: "its key is known", Next: assess.Advise("look at it")}
+			if i < critical {
+				p.Mark, p.Word = "✗", "CRITICAL"
+			}
+			s.Problems = append(s.Problems, p)
+		}
+		w, began := &Page{columns: 80, lines: 60}, time.Now()
+		s.Print(w)
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("%d critical ones: it took %s", critical, took)
+		}
+		if lines := strings.Count(w.String(), "\n"); lines > 60 || !strings.Contains(w.String(), " more problems") {
+			t.Errorf("%d critical ones: %d lines\n%s", critical, lines, w)
+		}
+	}
+}
