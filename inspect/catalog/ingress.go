@@ -18,7 +18,7 @@ func ingressPlaces() []Place {
 	}
 	return []Place{
 		{Ref: secret("openshift-ingress-operator", "router-ca"), Role: Signer, Owner: ingressOwner, Doc: "signs the routers' default certificates", In: all, Evidence: made,
-			Lifetimes: manual("once deleted, it is created again")},
+			Lifetimes: manual("once deleted, it is created again at the next change of an IngressController")},
 		{Ref: secret("openshift-ingress", "router-certs-*"), Role: Serving, Owner: ingressOwner, Doc: "an IngressController's default certificate for *.apps, where the administrator gave none", In: all, Evidence: made,
 			Lifetimes: manual("not even a new router-ca renews it; once deleted, it is created again")},
 		{Ref: Ref{Kind: Secret, Namespace: managed, Name: "router-certs"}, Role: Serving, Owner: ingressOwner, Doc: "the ingress domain's default certificate and key, for the OAuth server; up to 4.22 unreadable without a line end after the certificate", In: all,

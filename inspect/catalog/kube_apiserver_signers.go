@@ -128,7 +128,7 @@ func kubeAPIServerSignerPlaces() []Place {
 
 		signer("loadbalancer-serving-signer", "signs what kube-apiserver serves for api and api-int: every kubelet's kubeconfig embeds its certificate", forever),
 		ca(bundle(kasOperator, "loadbalancer-serving-ca"), "kubelets and administrators verify kube-apiserver's serving certificate with it"),
-		leaf(secret(kasTarget, "external-loadbalancer-serving-certkey"), Serving, "served by kube-apiserver for api.<cluster domain>, unless APIServer spec.servingCerts has a certificate for that name", month),
+		leaf(secret(kasTarget, "external-loadbalancer-serving-certkey"), Serving, "served by kube-apiserver for api.<cluster domain>, unless a certificate of APIServer spec.servingCerts lists that name itself", month),
 		leaf(secret(kasTarget, "internal-loadbalancer-serving-certkey"), Serving, "served by kube-apiserver for api-int.<cluster domain>: what kubelets see", month),
 
 		signer("localhost-recovery-serving-signer", "signs the certificate by which the control plane reaches itself while all others are expired", forever),

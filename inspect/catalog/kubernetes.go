@@ -26,7 +26,7 @@ func kubeadmPlaces() []Place {
 	ca := []Lifetime{{Validity: 10 * year, In: plain, Evidence: src, Doc: "nothing renews it",
 		Detail: "that long by default (caCertificateValidityPeriod, from 1.31 on)"}}
 	leaf := []Lifetime{{Validity: year, In: plain, Evidence: src, Doc: "renewed by `kubeadm upgrade` or `kubeadm certs renew` only",
-		Detail: "that long by default (certificateValidityPeriod, from 1.31 on); neither renews it without its CA's key (an external CA)"}}
+		Detail: "that long by default (certificateValidityPeriod, from 1.31 on); neither renews it without its CA's key (an external CA); up to 1.30 an upgrade renews etcd's where etcd's manifest changes"}}
 	place := func(path string, role Role, doc string, lives []Lifetime) Place {
 		return Place{Ref: file(path), Role: role, Owner: "kubeadm", Doc: doc, Lifetimes: lives, In: plain, Evidence: src}
 	}

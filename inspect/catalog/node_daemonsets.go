@@ -86,7 +86,7 @@ func NodeDaemonSets() []NodeDaemonSet {
 		{
 			ID: "machine-config-daemon-node-writer", Namespace: mcoTarget, DaemonSet: "machine-config-daemon", Label: "k8s-app=machine-config-daemon", Trust: kubelets, Command: "machine-config-daemon",
 			Doc: "the node's configuration" + daemonDelivers,
-			In:  since(mco, Minor{4, 23}), Evidence: nodeWriter(),
+			In:  since(mco, Minor{4, 23}), Evidence: Evidence{Verified, mcoRepo + "pkg/daemon/writer.go and vendor/k8s.io/client-go/transport/transport.go (ClientsAllowCARotation: CAFile is read again, CAData is not) @ release-4.23 and release-5.0 d20efd9b9, not in release-4.22"},
 		},
 	}
 }

@@ -44,7 +44,7 @@ func ServerLogOf(name string) ServerLog {
 // the client sent, by its name in crypto/tls.
 func ServerLogs() []ServerLog {
 	format := "; net/http server.go and crypto/tls alert.go, go1.26"
-	fromFive := "; k8s.io/apiserver pkg/server/secure_serving.go tlsHandshakeErrorWriter (klog verbosity 5) v0.25.0 and v0.35.4; openshift/library-go pkg/operator/loglevel/util.go (Trace is 6)"
+	fromFive := "; k8s.io/apiserver pkg/server/secure_serving.go tlsHandshakeErrorWriter (klog verbosity 5) v0.25.0 and v0.35.4"
 	apiServer := func(id, namespace, level, remediation string, part Part, in Range, e Evidence) ServerLog {
 		e.Source += format + fromFive
 		return ServerLog{Server: "kube-apiserver", Namespace: namespace, Pod: "kube-apiserver-", Container: "kube-apiserver", Level: level, Edge: Edge{
@@ -54,9 +54,9 @@ func ServerLogs() []ServerLog {
 			In:          in, Evidence: e,
 		}}
 	}
-	openShift := apiServer("apiserver-refused", kasTarget, "logLevel Trace", "{} verify api-int", PartAPIInt, Range{Component: kas}, Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/kube-apiserver/pod.yaml @ c813e820b"})
+	openShift := apiServer("apiserver-refused", kasTarget, "logLevel Trace", "{} verify api-int", PartAPIInt, Range{Component: kas}, Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/kube-apiserver/pod.yaml @ c813e820b, pkg/operator/targetconfigcontroller/targetconfigcontroller.go (Trace: -v=6) @ release-4.12 0217c88fb, release-5.0 440392249"})
 	openShift.Balanced = true
-	openShift.Evidence.Source += "; HAProxy on control plane nodes passes on TCP by its own address: " + mcoRepo + "templates/master/00-master/on-prem/files/haproxy-haproxy.yaml @ 249c7bfc7"
+	openShift.Evidence.Source += "; HAProxy on control plane nodes passes on TCP by its own address: " + mcoRepo + "templates/master/00-master/on-prem/files/haproxy-haproxy.yaml @ release-4.12 1d4cfffaa, release-5.0 d20efd9b9"
 	return []ServerLog{
 		openShift,
 		apiServer("kubeadm-apiserver-refused", "kube-system", "--v=5", "{} verify nodes control-plane", PartControlPlane, Range{Component: Kubernetes}, Evidence{Field, "kubernetes/kubernetes cmd/kubeadm/app/phases/controlplane/manifests.go v1.35.4"}),
