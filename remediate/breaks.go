@@ -2,12 +2,10 @@ package remediate
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
@@ -15,27 +13,24 @@ import (
 
 // SayEdge names a trust edge that a plan breaks, and says why and where.
 func SayEdge(c trust.Claim) string {
-	says, at := "fails", c.Subject
-	if c.Status == assess.Unknown {
-		says = "is unknown"
-	}
+	at := c.Subject
 	if presented := c.Presented.String(); c.Presented != (pki.Location{}) && presented != at {
 		at += ", " + presented
 	}
-	return fmt.Sprintf("%s %s: %s (%s)", c.Assessment.ID, says, c.Line(), foreign.Text(at))
+	return fmt.Sprintf("%s fails: %s (%s)", c.Assessment.ID, c.Line(), foreign.Text(at))
 }
 
-// breaksOf are the claims that hold before a plan, and after it fail or are unknown. What fails before may stay so.
+// breaksOf are the claims that hold before a plan, and fail after it. What fails before may stay so.
 // Three kinds would refuse plans that are right, and do not count:
 //   - Tenants write both sides of theirs, and would decide whether the platform is repaired.
-//   - A process that runs on keeps what it loaded at startup: once its file is written, that is unknown, and no worse.
-//   - Judging is bounded: what becomes unknown where the plan changes nothing does so for what judging costs. Nor is
-//     a certificate presented that the plan removes, of a kubelet that joins again.
-func breaksOf(before, after []trust.Claim, by changes) []trust.Claim {
+//   - A process that runs on keeps what it loaded at startup: once its file is written, that is no worse.
+//   - What is unknown after a plan is not proven to be worse: a kubelet that joins again writes a file that no plan
+//     knows, a certificate that the plan removes is presented no more, and judging is bounded.
+func breaksOf(before, after []trust.Claim) []trust.Claim {
 	was := judgedEdges(before)
 	var out []trust.Claim
 	for _, c := range after {
-		if holds(c) || c.Tenant != "" || c.Status == assess.Unknown && !by.touch(c) {
+		if c.Status != assess.Fail || c.Tenant != "" {
 			continue
 		}
 		if slices.ContainsFunc(placesOf(c), func(at edgeAt) bool { return was.passed(at, c.ProcessStarted) }) {
@@ -97,43 +92,4 @@ func (b edgesBefore) passed(at edgeAt, started time.Time) bool {
 	}
 	runsOn := !started.IsZero() && started.Equal(was.ProcessStarted)
 	return holds(was) && !runsOn
-}
-
-// changes are the nodes and the places that a plan changes.
-type changes struct {
-	nodes  map[string]bool
-	places map[pki.Location]bool
-}
-
-// changesOf compares facts, and so needs to know no delta.
-func changesOf(before, after inspect.Snapshot) changes {
-	out := changes{nodes: map[string]bool{}, places: map[pki.Location]bool{}}
-	nodes, contents := map[string]inspect.Node{}, map[pki.Location]*pki.Content{}
-	for _, n := range before.Nodes {
-		nodes[n.Name] = n
-	}
-	for _, b := range before.Bundles {
-		contents[b.At] = b.Content
-	}
-	for _, n := range after.Nodes {
-		if !reflect.DeepEqual(n, nodes[n.Name]) {
-			out.nodes[n.Name] = true
-		}
-	}
-	for _, b := range after.Bundles {
-		if contents[b.At] != b.Content {
-			out.places[b.At] = true
-		}
-		delete(contents, b.At)
-	}
-	for at := range contents { // it was removed
-		out.places[at] = true
-	}
-	return out
-}
-
-func (by changes) touch(c trust.Claim) bool {
-	return by.nodes[c.Node] || by.places[c.Presented] || slices.ContainsFunc(c.Trust, func(at pki.Location) bool {
-		return by.nodes[at.Node] || by.places[at]
-	})
 }

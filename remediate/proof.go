@@ -60,7 +60,7 @@ func (d *Draft) Finish() *Plan {
 	after = append(after, d.unapproved(before, after)...)
 	d.Plan.Solved, d.Plan.Added = missing(before, after), missing(after, before)
 	d.Plan.Left = missing(after, nil)
-	d.Plan.Breaks = breaksOf(d.Before.claims(), trust.Judge(context.Background(), facts), changesOf(d.Plan.Basis, d.Snapshot))
+	d.Plan.Breaks = breaksOf(d.Before.claims(), trust.Judge(context.Background(), facts))
 	return d.Plan
 }
 

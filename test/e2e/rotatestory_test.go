@@ -192,7 +192,7 @@ func (s *rotating) interrupted(t *testing.T) {
 	ends(t, r, 4, "rotate status "+kubeletSigner)
 	ends(t, s.rotate(t, "status", kubeletSigner), 1, "○ signer", "get clusteroperator kube-apiserver")
 	r = s.rotate(t, "status", kubeletSigner, "--details")
-	ends(t, r, 1, "○ signer", "it is to be rotated, and was not yet", "next: check that kube-apiserver-operator runs:")
+	ends(t, r, 1, "○ signer", "it is to be rotated, and was not yet", "next  check that kube-apiserver-operator runs:")
 	ends(t, s.exec(t, s.here(t, kubelets...)), 5, "nothing was changed", "chain-settled", "rotate status "+kubeletSigner)
 
 	r = s.stopped(t, syscall.SIGKILL, "the owner is told", s.told(t, operatorNamespace, lbSigner), api...)
