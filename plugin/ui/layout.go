@@ -25,6 +25,7 @@ type layout struct {
 // step by that, and its layout.
 func (s Summary) withCauses(w *Page) (Summary, layout) {
 	bare := s.withoutCauses()
+	s.measured, bare.measured = map[printed]int{}, map[printed]int{}
 	without := bare.layout(w, maxUnknown)
 	if w.columns < usualColumns || !slices.ContainsFunc(s.Problems, func(p Problem) bool { return p.Cause != "" }) {
 		return bare, without
@@ -238,8 +239,8 @@ func (s Summary) tell(w *Page, l layout, rest, least, critical int) layout {
 // mostInFull is how many of the first problems, which the layout has in full, fit so.
 func (s Summary) mostInFull(w *Page, l layout, rest int) int {
 	lines := rest + l.listed
-	for i, p := range s.Problems[:min(l.full, l.listed)] {
-		if lines += rows(w, func(w *Page) { p.print(w, true, 1) }) - 1; lines > w.height() {
+	for i := range min(l.full, l.listed) {
+		if lines += s.rowsOf(w, printed{problem: i, full: true}) - 1; lines > w.height() {
 			return i
 		}
 	}
@@ -272,15 +273,37 @@ func (s Summary) lines(w *Page, full, listed int) int { return s.linesOf(w, full
 
 // linesOf is the same where further problems, up to told, name their next step.
 func (s Summary) linesOf(w *Page, full, told, listed int) int {
-	b := w.draft()
 	longer := min(max(full, told, 0), listed) // the others take a line each, and may be thousands
-	for i, p := range s.Problems[:longer] {
-		p.print(b, i < full, 1)
-		if i >= full && i < told {
-			p.printCommand(b)
+	lines := listed - longer
+	for i := range longer {
+		lines += s.rowsOf(w, printed{problem: i, full: i < full, command: i >= full && i < told})
+	}
+	return lines
+}
+
+// printed is a way to print one of a summary's problems.
+type printed struct {
+	problem       int
+	full, command bool
+	columns, most int
+}
+
+// rowsOf is how many lines that takes. Layouts are tried by the dozen: each way is measured once.
+func (s Summary) rowsOf(w *Page, how printed) int {
+	how.columns, how.most = w.columns, w.mostLines()
+	n, known := s.measured[how]
+	if !known {
+		n = rows(w, func(w *Page) {
+			s.Problems[how.problem].print(w, how.full, 1)
+			if how.command {
+				s.Problems[how.problem].printCommand(w)
+			}
+		})
+		if s.measured != nil {
+			s.measured[how] = n
 		}
 	}
-	return rows(w, func(p *Page) { Printf(p, "%s", b.String()) }) + listed - longer
+	return n
 }
 
 // rows is how many lines of a terminal it takes to print: a command is whole, and wraps.

@@ -38,6 +38,8 @@ type Summary struct {
 	Tail        []string
 	Next        string // the command that looks further, where nothing is wrong; empty: none
 	NextAbout   string // what it looks at
+
+	measured map[printed]int // lines of its problems, of each way to print one; nil: each is measured each time
 }
 
 // Problem is one problem of a summary.
