@@ -110,7 +110,7 @@ func TestLargeRequestsTakeNoMemory(t *testing.T) { //nolint:paralleltest // it m
 		all.Wait()
 	})
 	t.Logf("40 requests of %d bytes, 4 nodes: at most %d MB", len(item), most)
-	if most > 120 {
+	if most > 300 { // 560 where all are kept
 		t.Errorf("%d MB", most)
 	}
 }

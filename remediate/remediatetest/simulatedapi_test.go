@@ -1,9 +1,12 @@
 package remediatetest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"time"
 
@@ -17,9 +20,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
 	certificatesclient "k8s.io/client-go/kubernetes/typed/certificates/v1"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/rest/fake"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -320,4 +326,22 @@ func (s *simulation) told() (out []inspect.SigningRequest) {
 
 func (s *simulation) keyOf(r *certificatesapi.CertificateSigningRequest) *kubeletKey {
 	return s.keys[string(r.Spec.Request)]
+}
+
+// RESTClient answers the list of requests, which is read without a typed client.
+func (c simulatedCore) RESTClient() rest.Interface {
+	return &fake.RESTClient{NegotiatedSerializer: scheme.Codecs.WithoutConversion(), Client: fake.CreateHTTPClient(func(r *http.Request) (*http.Response, error) {
+		if !strings.HasSuffix(r.URL.Path, "/certificatesigningrequests") {
+			return nil, fmt.Errorf("the simulated API server does not know %s", r.URL.Path)
+		}
+		list, err := simulatedCertificates{s: c.s}.CertificateSigningRequests().List(r.Context(), metav1.ListOptions{})
+		if err != nil {
+			return nil, err
+		}
+		text, err := json.Marshal(list)
+		if err != nil {
+			return nil, err
+		}
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(text))}, nil
+	})}
 }
