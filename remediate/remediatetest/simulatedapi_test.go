@@ -338,6 +338,7 @@ func (c simulatedCore) RESTClient() rest.Interface {
 		if err != nil {
 			return nil, err
 		}
+		list.Items = append([]certificatesapi.CertificateSigningRequest{}, list.Items...) // an empty list is no null
 		text, err := json.Marshal(list)
 		if err != nil {
 			return nil, err
