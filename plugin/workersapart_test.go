@@ -87,7 +87,7 @@ func TestAWorkerStopsTheScriptOfNoOther(t *testing.T) {
 	t.Parallel()
 	otherKubeconfig := func(s *inspect.Snapshot) {
 		n, _ := s.Node("worker-2")
-		n.Kubelet.Kubeconfig = "/root/kubeconfig"
+		n.Kubelet.Kubeconfig = "/etc/other/kubeconfig"
 	}
 	for _, c := range []struct {
 		change func(*inspect.Snapshot)

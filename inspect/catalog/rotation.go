@@ -137,7 +137,7 @@ func otherTriggers() []Trigger {
 				add([]Rotation{signer}, strings.ReplaceAll(row.Doc, "NAME", r.Signer.Name), row.Evidence)
 			}
 		}
-		add([]Rotation{r}, "cluster-etcd-operator rotates it by itself; certrot does not trigger it: only the operator ensures that what verifies it trusts it, by its version's own procedure", etcdTLS())
+		add([]Rotation{r}, "cluster-etcd-operator rotates it by itself; certrot does not trigger it: only the operator ensures that its verifiers trust it, by its version's own procedure", etcdTLS())
 	}
 	add(serviceCARotations(), "service-ca-operator rotates it by itself when half of its life is left, with a bridge for clients that trust only the previous CA. certrot does not force it: the documented way (oc delete secret -n openshift-service-ca signing-key, "+
 		"then restart all pods of the cluster) makes a CA without that bridge, and until they are restarted Services and their clients do not trust each other; the way with it (spec.unsupportedConfigOverrides.forceRotation.reason of ServiceCA cluster) is not supported",

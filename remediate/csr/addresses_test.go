@@ -228,7 +228,7 @@ func TestFromWhereTheAddressesOfANodeAreKnown(t *testing.T) {
 		"ssh to another address":                                                       {reached: "192.0.2.9", client: client("worker-0"), why: "192.0.2.7: that this is an address of node worker-0 is known only from its kubelet (no Machine refers to Node worker-0; it has no serving certificate)"},
 		"ssh to another machine":                                                       {reached: "192.0.2.7", client: client("worker-1"), why: `the kubelet on the machine that ssh reached is "system:node:worker-1"`},
 		"ssh to a machine without a kubelet":                                           {reached: "192.0.2.7", why: "no kubelet has a certificate on the machine that ssh reached"},
-		"a serving certificate by somebody else":                                       {serving: serving(other, "worker-0", time.Hour), why: "does not verify against ConfigMap openshift-config-managed/kubelet-serving-ca"},
+		"a serving certificate of another CA":                                          {serving: serving(other, "worker-0", time.Hour), why: "does not verify against ConfigMap openshift-config-managed/kubelet-serving-ca"},
 		"a serving certificate of another node":                                        {serving: serving(signer, "worker-1", time.Hour), why: `its serving certificate is for`},
 		"a serving certificate that has expired":                                       {serving: serving(signer, "worker-0", -time.Minute), why: "does not verify"},
 		"Services that may not be read":                                                {others: with(proven, "/api/v1/services", no("services")), why: "list services: services is forbidden"},

@@ -19,7 +19,7 @@ import (
 
 // Left is what is still to be done of a rotation that goes on to what the signer signs.
 type Left struct {
-	// Signer: it is to be made anew. Why says why it is not, where it is not.
+	// Signer: it is to be rotated, too. Why says why it is not, where it is not.
 	Signer bool
 	Why    string
 	// Leaves are those that the signer's newest certificate has not signed, or of which
@@ -78,7 +78,7 @@ func (c Chain) left(all []Rotatable) (l Left) {
 }
 
 // outsideLast puts what only people from outside verify behind what the cluster does:
-// whether they trust the signer can't be seen, and nobody else is to wait for it.
+// whether they trust the signer can't be seen, and no other leaf is to wait for it.
 func outsideLast(leaves []Rotatable) []Rotatable {
 	out := slices.Clone(leaves)
 	slices.SortStableFunc(out, func(a, b Rotatable) int {
@@ -93,7 +93,7 @@ func outsideLast(leaves []Rotatable) []Rotatable {
 	return out
 }
 
-// Triggered reports whether its owner is to make it anew already, as its annotation is gone,
+// Triggered reports whether its owner is to rotate it already, as its annotation is gone,
 // and has not done so yet.
 func (r Rotatable) Triggered() bool {
 	return r.Trigger.Annotation != "" && r.Entry != nil && r.Entry.Object != nil && !timeIn(r.Entry.Object.Annotations, r.Trigger.Annotation)
