@@ -185,10 +185,10 @@ test-lab: build ## tests against real parts (test/lab)
 	@CERTROT_BIN='$(CURDIR)/bin/$(NAME)' sh test/labtests.sh '$(TESTFLAGS)' $(LAB_PACKAGES)
 
 # The order of tests is by a seed, in the log with the commit and the seconds.
-loaded: build ## RUNS=1 whole runs of test/e2e while others keep both cores busy, a line each in test/e2e/loaded.jsonl
+loaded: build ## RUNS=1 whole runs of test/e2e while BUSY=2 loops keep both cores busy, a line each in test/e2e/loaded.jsonl
 	@go build -o bin/summary ./test/summary; failed=0; \
 	for run in $$(seq $(or $(RUNS),1)); do \
-		CERTROT_REQUIRE_LAB=1 bin/summary -make '$(MAKE)' -busy 2 -shuffle "$$(date +%s)" -log test/e2e/loaded.jsonl test-e2e || failed=1; \
+		CERTROT_REQUIRE_LAB=1 bin/summary -make '$(MAKE)' -busy $(or $(BUSY),2) -shuffle "$$(date +%s)" -log test/e2e/loaded.jsonl test-e2e || failed=1; \
 	done; exit $$failed
 
 test-e2e: build

@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"math"
 	"os"
 	"sync/atomic"
 	"time"
@@ -13,7 +15,8 @@ type runLine struct {
 	Commit  string    `json:"commit"`
 	Start   time.Time `json:"start"` // RFC 3339
 	Seed    uint64    `json:"seed,omitempty"`
-	Busy    int       `json:"busy,omitempty"` // cores that something else kept busy
+	Busy    int       `json:"busy,omitempty"` // cores that -busy kept busy
+	Load    float64   `json:"load,omitempty"` // the machine's load while it ran: mean of its load averages of a minute; 0: not read
 	Seconds float64   `json:"seconds"`
 	Passed  int       `json:"passed"`
 	Failed  int       `json:"failed"`
@@ -23,6 +26,7 @@ type runLine struct {
 
 func appendLog(path string, line runLine, took time.Duration, steps []Step) error {
 	line.Seconds = took.Seconds()
+	line.Load = math.Round(line.Load*10) / 10
 	results := all(steps)
 	line.Passed, line.Failed, line.Skipped = count(results)
 	for _, r := range results {
@@ -40,6 +44,34 @@ func appendLog(path string, line runLine, took time.Duration, steps []Step) erro
 	}
 	_, err = f.Write(append(text, '\n'))
 	return errors.Join(err, f.Close())
+}
+
+// measureLoad reads a load average, such as /proc/loadavg, at each interval, until what it returns
+// is called: the mean of what was read.
+func measureLoad(path string, every time.Duration) (mean func() float64) {
+	stop, result := make(chan struct{}), make(chan float64)
+	go func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		var sum float64
+		n := 0
+		for {
+			if text, err := os.ReadFile(path); err == nil { //nolint:gosec // a file of the system's
+				var load float64
+				if _, err := fmt.Sscan(string(text), &load); err == nil {
+					sum += load
+					n++
+				}
+			}
+			select {
+			case <-tick.C:
+			case <-stop:
+				result <- sum / float64(max(n, 1))
+				return
+			}
+		}
+	}()
+	return func() float64 { close(stop); return <-result }
 }
 
 // keepBusy keeps n cores busy until what it returns is called.

@@ -63,13 +63,14 @@ func main() {
 		r.flags += fmt.Sprintf(" -shuffle=%d", *shuffle)
 	}
 	start := time.Now()
-	rest := keepBusy(*busy)
+	rest, load := keepBusy(*busy), measureLoad("/proc/loadavg", 10*time.Second)
 	steps := r.run(flag.Args())
 	rest()
+	meanLoad := load()
 	took := time.Since(start)
 	fine := printSummary(os.Stdout, steps, took)
 	if *log != "" {
-		if err := appendLog(*log, runLine{Commit: commit(), Start: start.UTC().Truncate(time.Second), Seed: *shuffle, Busy: *busy}, took, steps); err != nil {
+		if err := appendLog(*log, runLine{Commit: commit(), Start: start.UTC().Truncate(time.Second), Seed: *shuffle, Busy: *busy, Load: meanLoad}, took, steps); err != nil {
 			fmt.Fprintln(os.Stderr, "summary:", err)
 			os.Exit(1)
 		}

@@ -254,15 +254,28 @@ func TestRunsAreLogged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runs.jsonl")
 	steps := []Step{{Results: []Result{{Package: "p", Test: "T", State: Passed}, {Package: "p", Test: "F", State: Failed}}}}
 	for seed := range uint64(2) {
-		line := runLine{Commit: "abc", Start: time.Date(2026, 11, 22, 1, 2, 3, 0, time.UTC), Seed: seed + 1, Busy: 2}
+		line := runLine{Commit: "abc", Start: time.Date(2026, 11, 22, 1, 2, 3, 0, time.UTC), Seed: seed + 1, Busy: 2, Load: 7.4321}
 		if err := appendLog(path, line, 90*time.Second, steps[:1]); err != nil {
 			t.Fatal(err)
 		}
 	}
 	got, err := os.ReadFile(path)
-	want := `{"commit":"abc","start":"2026-11-22T01:02:03Z","seed":1,"busy":2,"seconds":90,"passed":1,"failed":1,"skipped":0,"failing":["p F"]}` + "\n"
+	want := `{"commit":"abc","start":"2026-11-22T01:02:03Z","seed":1,"busy":2,"load":7.4,"seconds":90,"passed":1,"failed":1,"skipped":0,"failing":["p F"]}` + "\n"
 	if want += strings.Replace(want, `"seed":1`, `"seed":2`, 1); err != nil || string(got) != want {
 		t.Errorf("got %v:\n%swant:\n%s", err, got, want)
+	}
+}
+
+func TestLoadIsMeasured(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "loadavg")
+	if err := os.WriteFile(path, []byte("3.25 2.00 1.00 2/300 4711\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := measureLoad(path, time.Millisecond)(); got != 3.25 {
+		t.Errorf("load %v, want 3.25", got)
+	}
+	if got := measureLoad(path+".absent", time.Millisecond)(); got != 0 {
+		t.Errorf("load %v of a system that tells none, want 0", got)
 	}
 }
 
