@@ -3,6 +3,7 @@ module github.com/kubectl-certrot/kubectl-certrot
 go 1.26.0
 
 require (
+	github.com/DataDog/datadog-agent/pkg/template v0.85.4
 	github.com/google/go-cmp v0.7.0
 	github.com/gorilla/websocket v1.5.4-0.20250319132907-e064f32e3674
 	github.com/rogpeppe/go-internal v1.16.0

@@ -129,16 +129,21 @@ Begin with inspect: it prints the next command for each problem.`,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: app.ProgramName},
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Version:       "certrot " + app.Version,
 		Args:          cli.NoArgs,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetIn(app.Streams.In)
 	root.SetOut(app.Streams.Out)
 	root.SetErr(app.Streams.ErrOut)
 	root.SetFlagErrorFunc(cli.FlagError)
-	root.SetVersionTemplate("{{.Version}}\n")
-	root.Flags().Bool("version", false, "Print the version, and nothing else.") // -v is kubectl's for logs
+	// Not cobra's: that takes text/template, with which the linker keeps each exported method of all types.
+	version := root.Flags().Bool("version", false, "Print the version, and nothing else.") // -v is kubectl's for logs
+	root.RunE = func(cmd *cobra.Command, _ []string) error {
+		if !*version {
+			return cmd.Help()
+		}
+		_, err := fmt.Fprintln(app.Streams.Out, "certrot", app.Version)
+		return err
+	}
 	color := root.PersistentFlags().String("color", "auto", "Colours in lines for people: "+strings.Join(ui.Colors(), ", ")+". auto: on a terminal, unless NO_COLOR is set.")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		for _, w := range []io.Writer{app.Streams.Out, app.Streams.ErrOut} {

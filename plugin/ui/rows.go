@@ -2,14 +2,19 @@ package ui
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"reflect"
 	"slices"
 	"strings"
 
+	template "github.com/DataDog/datadog-agent/pkg/template/text"
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
@@ -46,8 +51,9 @@ func jsonFields(t reflect.Type) (names []string) {
 
 // RowFlags are the flags of forms that each list has: templates over its document, and columns.
 type RowFlags struct {
-	NoHeaders bool
-	template  *genericclioptions.KubeTemplatePrintFlags
+	NoHeaders    bool
+	template     string
+	allowMissing bool
 }
 
 // TemplateForms are the forms of RowFlags, as help and errors name them.
@@ -60,8 +66,9 @@ func OutputUsage(what, own string) string {
 
 // AddFlags adds what goes with those forms; -o is the command's.
 func (f *RowFlags) AddFlags(cmd *cobra.Command, own ...string) {
-	f.template = genericclioptions.NewKubeTemplatePrintFlags()
-	f.template.AddFlags(cmd)
+	cmd.Flags().StringVar(&f.template, "template", "", "Template string or path to template file to use when -o=go-template, -o=go-template-file. The template format is golang templates [http://golang.org/pkg/text/template/#pkg-overview].")
+	Must(cmd.MarkFlagFilename("template"))
+	cmd.Flags().BoolVar(&f.allowMissing, "allow-missing-template-keys", true, "If true, ignore any errors in templates when a field or map key is missing in the template. Only applies to golang and jsonpath output formats.")
 	cmd.Flags().BoolVar(&f.NoHeaders, "no-headers", false, "Leave the headers of tables out.")
 	Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(append(own, strings.Split(TemplateForms, ", ")...), cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace)))
 }
@@ -79,11 +86,7 @@ func (f *RowFlags) ToPrinter(ctx context.Context, format string, rows Rows, own 
 		}
 		return columns.printDocument, nil
 	}
-	read, err := f.fromFile(ctx, format)
-	if err != nil {
-		return nil, fmt.Errorf("-o %s: %w", format, err)
-	}
-	templated, err := f.template.ToPrinter(read)
+	print, err := f.templated(ctx, format)
 	if genericclioptions.IsNoCompatiblePrinterError(err) {
 		return nil, Invalid("--output", format, append(own, strings.Split(TemplateForms, ", ")...)...)
 	}
@@ -96,22 +99,96 @@ func (f *RowFlags) ToPrinter(ctx context.Context, format string, rows Rows, own 
 			return err
 		}
 		onOneLine(doc)
-		return templated.PrintObj(&unstructured.Unstructured{Object: doc}, w)
+		return print(w, doc)
 	}, nil
 }
 
-// fromFile is a form whose template is in a file, with that template: kubectl's printers read files without a
+// templated is the printer for a form with a template, or a genericclioptions.NoCompatiblePrinterError.
+func (f *RowFlags) templated(ctx context.Context, format string) (func(io.Writer, map[string]any) error, error) {
+	form, text, err := f.fromFile(ctx, format)
+	if err != nil {
+		return nil, err
+	}
+	if form == "go-template" || form == "template" {
+		return goTemplate(text, f.allowMissing)
+	}
+	flags := genericclioptions.JSONPathPrintFlags{AllowMissingKeys: &f.allowMissing, TemplateArgument: &text}
+	printer, err := flags.ToPrinter(form)
+	if err != nil {
+		return nil, err
+	}
+	return func(w io.Writer, doc map[string]any) error {
+		return printer.PrintObj(&unstructured.Unstructured{Object: doc}, w)
+	}, nil
+}
+
+// goTemplate prints a document by a template of text/template, as kubectl's -o go-template does: with
+// its functions, and whole numbers as such. The library is text/template without calls of methods, which
+// a document has none of: with them, the linker keeps each exported method of all Kubernetes types.
+func goTemplate(text string, allowMissing bool) (func(io.Writer, map[string]any) error, error) {
+	if text == "" {
+		return nil, errors.New("template format specified but no template given")
+	}
+	parsed, err := template.New("output").Funcs(template.FuncMap{"exists": exists, "base64decode": decodeBase64}).Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("error parsing template %s, %w", text, err)
+	}
+	if !allowMissing {
+		parsed.Option("missingkey=error")
+	}
+	return func(w io.Writer, doc map[string]any) error {
+		raw, err := json.Marshal(doc)
+		if err != nil {
+			return err
+		}
+		var numbered map[string]any // int64, where a number is whole
+		if err := utiljson.Unmarshal(raw, &numbered); err != nil {
+			return err
+		}
+		return parsed.Execute(w, numbered)
+	}, nil
+}
+
+// exists says whether a document has a value, and not null, at the end of keys and indices.
+func exists(item any, path ...any) bool {
+	for _, step := range path {
+		switch at := item.(type) {
+		case map[string]any:
+			key, isText := step.(string)
+			value, ok := at[key]
+			if !isText || !ok {
+				return false
+			}
+			item = value
+		case []any:
+			i, isNumber := step.(int)
+			if !isNumber || i < 0 || i >= len(at) {
+				return false
+			}
+			item = at[i]
+		default:
+			return false
+		}
+	}
+	return item != nil
+}
+
+func decodeBase64(text string) (string, error) {
+	raw, err := base64.StdEncoding.DecodeString(text)
+	return string(raw), err
+}
+
+// fromFile is the form and the template of -o; one in a file is read: kubectl's printers read files without a
 // bound, and wait for pipes.
-func (f *RowFlags) fromFile(ctx context.Context, format string) (string, error) {
-	name, file, _ := strings.Cut(format, "=")
-	form, ok := map[string]string{"go-template-file": "go-template", "templatefile": "template", "jsonpath-file": "jsonpath"}[name]
-	argument := f.template.TemplateArgument
-	if !ok || file == "" && *argument == "" {
-		return format, nil
+func (f *RowFlags) fromFile(ctx context.Context, format string) (form, text string, err error) {
+	form, text, _ = strings.Cut(format, "=")
+	if f.template != "" {
+		text = f.template
 	}
-	if file == "" {
-		file, *argument = *argument, "" // it is read: the form holds it
+	inFile, ok := map[string]string{"go-template-file": "go-template", "templatefile": "template", "jsonpath-file": "jsonpath"}[form]
+	if !ok || text == "" {
+		return form, text, nil
 	}
-	raw, err := collect.ReadNamed(ctx, file, nil, maxColumns)
-	return form + "=" + string(raw), err
+	raw, err := collect.ReadNamed(ctx, text, nil, maxColumns)
+	return inFile, string(raw), err
 }

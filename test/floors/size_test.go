@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -31,6 +32,30 @@ func TestNoFileIsTooLong(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestTheProgramIsSmall measures what users download. The usual reason of a failure: text/template is
+// linked (cobra's Set…Template, cli-runtime's printer of go-template), and with it each exported method
+// of all Kubernetes types, 20 MB.
+func TestTheProgramIsSmall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it links the program")
+	}
+	t.Parallel()
+	const most = 44_000_000 // bytes, linux/amd64
+	path := filepath.Join(t.TempDir(), "kubectl-certrot")
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-s -w", "-o", path, "./cmd/kubectl-certrot")
+	build.Dir, build.Env = "../..", append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64", "GOFLAGS=-buildvcs=false -trimpath")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Size() > most {
+		t.Errorf("the program has %d bytes, more than %d: go build -ldflags=-dumpdep says why each part is linked", info.Size(), most)
 	}
 }
 
