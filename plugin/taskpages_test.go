@@ -3,7 +3,9 @@ package plugin_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -63,6 +65,36 @@ func TestTaskPagesShowRealOutput(t *testing.T) {
 	}
 	if checked < 20 {
 		t.Errorf("only %d lines were compared", checked)
+	}
+}
+
+// The weekly job ends with 1 where inspect or verify does, and with 0 only where both do.
+func TestWeeklyJobFailsWhereEitherDoes(t *testing.T) {
+	page, err := os.ReadFile("../docs/tasks/weekly-check.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "```\n#!/bin/sh\n")
+	job, _, ok := strings.Cut(rest, "```\n")
+	if !ok {
+		t.Fatal("the page has no job")
+	}
+	bin := t.TempDir()
+	// A stand-in for oc: what the job makes of exit codes is tested, not certrot.
+	fake := "#!/bin/sh\ncase $2 in inspect) exit $INSPECT ;; verify) exit $VERIFY ;; snapshot) exit $SNAPSHOT ;; esac\n"
+	if err := os.WriteFile(filepath.Join(bin, "oc"), []byte(fake), 0o755); err != nil { //nolint:gosec // it is run
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	for _, c := range []struct{ snapshot, inspect, verify, want int }{
+		{0, 0, 0, 0}, {0, 1, 0, 1}, {0, 0, 1, 1}, {0, 3, 1, 1}, {0, 1, 3, 1}, {0, 3, 0, 3}, {0, 0, 3, 3}, {0, 2, 0, 2}, {0, 0, 2, 2}, {0, 2, 1, 1}, {3, 0, 0, 2},
+	} {
+		run := exec.CommandContext(t.Context(), "sh", "-c", job)
+		run.Dir = t.TempDir()
+		run.Env = append(os.Environ(), fmt.Sprint("SNAPSHOT=", c.snapshot), fmt.Sprint("INSPECT=", c.inspect), fmt.Sprint("VERIFY=", c.verify))
+		if err := run.Run(); run.ProcessState.ExitCode() != c.want {
+			t.Errorf("snapshot %d, inspect %d, verify %d: the job ended with %d (%v), want %d", c.snapshot, c.inspect, c.verify, run.ProcessState.ExitCode(), err, c.want)
+		}
 	}
 }
 
