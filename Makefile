@@ -75,21 +75,24 @@ install: build ## install the plugin and its completion for kubectl and oc (PREF
 		*) echo "kubectl and oc look for plugins on PATH, and $$dir is not there: export PATH=\"$$dir:\$$PATH\"" ;; \
 	esac
 
+# The plugin takes the name by which it was called from the shell's variable _.
+AS_OC = env _=/usr/bin/oc
+
 demo: build ## show the main job on sample data (a cluster after its api-int CA rotated)
 	@set -u; echo '$$ oc certrot inspect --from $(DEMO)'; code=0; \
-	bin/$(NAME) inspect --from '$(DEMO)' || code=$$?; \
+	$(AS_OC) bin/$(NAME) inspect --from '$(DEMO)' || code=$$?; \
 	if [ "$$code" -ne 1 ]; then \
 		echo "demo: inspect ended with $$code; these data have findings, so it must be 1" >&2; exit 1; \
 	fi; \
 	echo; echo "inspect ended with 1, as it should: there are findings."; \
 	echo; echo '$$ oc certrot verify api-int --from $(DEMO)'; code=0; \
-	bin/$(NAME) verify api-int --from '$(DEMO)' || code=$$?; \
+	$(AS_OC) bin/$(NAME) verify api-int --from '$(DEMO)' || code=$$?; \
 	if [ "$$code" -ne 1 ]; then \
 		echo "demo: verify ended with $$code; in these data nodes do not trust api-int, so it must be 1" >&2; exit 1; \
 	fi; \
 	for form in "" "-o diff"; do \
 		echo; echo '$$ oc certrot fix-api-int --from $(DEMO) --nodes worker-2 --dry-run=client' $$form; code=0; \
-		bin/$(NAME) fix-api-int --from '$(DEMO)' --nodes worker-2 --dry-run=client $$form || code=$$?; \
+		$(AS_OC) bin/$(NAME) fix-api-int --from '$(DEMO)' --nodes worker-2 --dry-run=client $$form || code=$$?; \
 		if [ "$$code" -ne 1 ]; then \
 			echo "demo: fix-api-int ended with $$code; there is something to do, so it must be 1" >&2; exit 1; \
 		fi; \

@@ -19,8 +19,8 @@ var generatedPages = map[string]string{
 	"docs/checks.md":  "the checks of inspect/check: UPDATE=1 go test ./inspect/check",
 }
 
-// generatedPart begins and ends the tables that a test writes into a page: those of
-// docs/performance.md, by UPDATE=1 make bench.
+// generatedPart begins and ends the tables that a program writes: those of docs/performance.md, by
+// UPDATE=1 make bench, and of docs/testing.md, by make mutate and bin/summary -table.
 const (
 	generatedPart    = "<!-- measured: "
 	generatedPartEnd = "<!-- end -->"
@@ -78,7 +78,7 @@ func TestPagesAreShort(t *testing.T) {
 	t.Logf("%d words on %d pages", sum, pages)
 }
 
-// written is a page without the parts that a test writes.
+// written is a page without those tables.
 func written(page string) string {
 	var out strings.Builder
 	for {
