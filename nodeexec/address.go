@@ -8,7 +8,7 @@ import (
 // addressed is a Node that was reached at an address, by who proved to be it.
 type addressed interface {
 	// Address is where the machine was reached that proved its host key; the zero Addr
-	// where that is not known.
+	// where that is unknown.
 	Address() netip.Addr
 }
 

@@ -70,7 +70,7 @@ func feed(to io.WriteCloser, stdin io.Reader, failed func(error)) {
 			return
 		}
 	}
-	_ = to.Close() // already closed when the command has ended
+	_ = to.Close() // already closed when the command has finished
 }
 
 // remembering tells a reader's own errors from those of where it is copied to.

@@ -97,7 +97,7 @@ func checkCommand(words []string) error {
 // Name is "command".
 func (Command) Name() string { return ViaCommand }
 
-// Dial shows by a command that does nothing that commands can be run on the node, as
+// Dial proves by a command that does nothing that commands can be run on the node, as
 // root if sudo is to be used.
 func (c Command) Dial(ctx context.Context, node string) (Node, error) {
 	if err := checkCommand(c.Words); err != nil {
@@ -130,7 +130,7 @@ type commandRemote struct {
 	unsaid
 }
 
-// becomeRoot asks the node who logs in, and shows that commands run as root.
+// becomeRoot asks the node who logs in, and proves that commands run as root.
 func (r *commandRemote) becomeRoot(ctx context.Context, n *shellNode, sudo Sudo) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, 2*n.greet, fmt.Errorf("no answer within %s", 2*n.greet))
 	defer cancel()
@@ -180,7 +180,7 @@ func (r *commandRemote) exec(ctx context.Context, stdin io.Reader, stdout, stder
 	}
 	go func() {
 		if _, err := io.WriteString(in, r.line(first, second)); err == nil {
-			_, _ = io.Copy(in, stdin) // what goes wrong here shows in how the command ends
+			_, _ = io.Copy(in, stdin) // what goes wrong here is seen in how the command ends
 		}
 		_ = in.Close()
 	}()

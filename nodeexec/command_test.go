@@ -233,7 +233,7 @@ func TestCommandBecomesRoot(t *testing.T) {
 	for _, c := range []struct {
 		id   string
 		sudo nodeexec.Sudo
-		user string // whom sudo refuses; "": it is not asked
+		user string // the user that sudo refuses; "": it is not asked
 	}{
 		{"1000 core", nodeexec.SudoUnlessRoot, "core"},
 		{"0 root", nodeexec.SudoUnlessRoot, ""},

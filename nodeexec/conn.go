@@ -113,7 +113,7 @@ func (c *conn) SetDeadline(t time.Time) error {
 }
 
 // nodeAddr is an end of a connection that was made on a node: its numbers are
-// not known here.
+// unknown here.
 type nodeAddr string
 
 func (nodeAddr) Network() string  { return "tcp" }

@@ -83,7 +83,7 @@ type debugRun struct {
 // Name is "debug".
 func (*Debug) Name() string { return ViaDebug }
 
-// Dial starts a pod on that node and shows by a command that does nothing that
+// Dial starts a pod on that node and proves by a command that does nothing that
 // commands can be run there. If it fails, the pod is gone when it returns. The
 // first Dial also begins to remove what killed runs have left: see sweep.
 func (d *Debug) Dial(ctx context.Context, node string) (Node, error) {
@@ -245,7 +245,7 @@ func (d *Debug) home(ctx context.Context, api *podAPI) (string, error) {
 	return name, nil
 }
 
-// abandon forgets a namespace that somebody else is removing.
+// abandon forgets a namespace that another run is removing.
 func (d *Debug) abandon(namespace string) {
 	d.run.mu.Lock()
 	defer d.run.mu.Unlock()

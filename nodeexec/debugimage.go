@@ -47,7 +47,7 @@ func (d *Debug) image(ctx context.Context, api *podAPI, node string) (DebugImage
 
 // imageOn is an image that the node has, because a pod runs of it: of one with
 // the node's file system, since what works on it brings chroot; else of a DaemonSet of
-// the platform, since the debug pod is root on the node. An image of anybody else's pod
+// the platform, since the debug pod is root on the node. An image of any other pod
 // would be, too.
 func imageOn(ctx context.Context, api *podAPI, node string) (string, error) {
 	exec := Exec{}

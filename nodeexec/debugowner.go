@@ -54,7 +54,7 @@ func (o owner) dead(m objectMeta) bool {
 	return err == nil && pid > 0 && o.machine != "" && m.Annotations[debugMachine] == o.machine && !isAlive(pid)
 }
 
-// DebugMeta is for a pod, or a namespace for such pods, that somebody else makes: a new
+// DebugMeta is for a pod, or a namespace for such pods, that another caller makes: a new
 // name, and the marks by which a Debug's sweep finds what a killed process has left.
 func DebugMeta() metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: debugPrefix + utilrand.String(8), Labels: map[string]string{debugLabel: "true"}, Annotations: withOwner(map[string]string{})}

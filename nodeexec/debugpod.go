@@ -37,7 +37,7 @@ const (
 // debugPod is one that was asked for.
 type debugPod struct {
 	pod      podRef
-	uid      string // "" if it is not known
+	uid      string // "" if it is unknown
 	node     string
 	image    string
 	lifetime time.Duration
@@ -76,8 +76,8 @@ func (d *Debug) podFor(p debugPod, image DebugImage) map[string]any {
 		"restartPolicy": "Never",
 		// The kubelet ends it by then, and if there is none, sleep does.
 		"activeDeadlineSeconds": int64(p.lifetime / time.Second),
-		// With 0, the API server would forget the pod at once, and nobody could
-		// see when it has ended.
+		// With 0, the API server would forget the pod at once, and it could not be
+		// seen when it has finished.
 		"terminationGracePeriodSeconds": 1,
 		"automountServiceAccountToken":  false,
 		"enableServiceLinks":            false,
@@ -124,7 +124,7 @@ func (d *Debug) start(ctx context.Context, api *podAPI, node string, image Debug
 			return p, nil
 		}
 		if gone := apierrors.IsNotFound(err) || apierrors.HasStatusCause(err, "NamespaceTerminating"); gone && d.Namespace == "" && !second {
-			d.abandon(namespace) // somebody took it for left
+			d.abandon(namespace) // another run took it for left
 			continue
 		}
 		if mayHaveHappened(err) {
@@ -265,7 +265,7 @@ func notPickedUp(ctx context.Context, api *podAPI, p debugPod) error {
 }
 
 // removePod removes a pod, whatever became of it, and waits until its container
-// has ended.
+// has exited.
 func (d *Debug) removePod(ctx context.Context, api *podAPI, p debugPod) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpLimit)
 	defer cancel()

@@ -14,8 +14,8 @@ import (
 )
 
 // sweepAge is how long beyond its deadline a pod has to be before it is taken for
-// left by a run of somebody else, and emptyAge how old a namespace in which no pod
-// runs: somebody may be between two nodes, or answer a question.
+// left by another user's run, and emptyAge how old a namespace in which no pod
+// runs: that run may be between two nodes, or wait for an answer.
 const (
 	sweepAge = 2 * time.Minute
 	emptyAge = 2 * time.Hour
@@ -51,10 +51,10 @@ func (l Leftover) String() string {
 //     namespace) by a process that is not there any more;
 //   - two minutes after it was made: a namespace without a pod that runs or is
 //     to run. Should a run still want it, it makes another;
-//   - two minutes after its deadline: a pod. By then the kubelet has ended it,
+//   - two minutes after its deadline: a pod. By then the kubelet has stopped it,
 //     if there is one.
 //
-// So a run of somebody else is left alone for as long as it has a pod. With a
+// So another user's run is left alone for as long as it has a pod. With a
 // Namespace, only pods in there are looked at.
 func (d *Debug) Leftovers(ctx context.Context) ([]Leftover, error) {
 	api, err := d.connect()
@@ -89,7 +89,7 @@ func (d *Debug) sweep(ctx context.Context, api *podAPI) ([]Leftover, error) {
 }
 
 // clear removes pods one by one: a namespace would wait for ever for one whose
-// kubelet is away.
+// kubelet does not answer.
 func (d *Debug) clear(ctx context.Context, api *podAPI, l Leftover, slots chan struct{}) error {
 	var mu sync.Mutex
 	var failed []error
@@ -137,7 +137,7 @@ func (d *Debug) leftovers(ctx context.Context, api *podAPI) ([]Leftover, error) 
 	var left []Leftover
 	for _, ns := range namespaces.Items {
 		name := ns.Metadata.Name
-		// The prefix as well as the label: what somebody labelled by mistake
+		// The prefix as well as the label: what a user labelled by mistake
 		// must not be deleted.
 		if !strings.HasPrefix(name, debugPrefix) || d.isHome(name) || ns.Metadata.DeletionTimestamp != nil {
 			continue

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What counts as left, and what may be of somebody who works with it.
+// What counts as left, and what another run may be working with.
 func TestLeftovers(t *testing.T) {
 	me := owner{machine: "m1", pid: os.Getpid()}
 	const deadPID = 1 << 30

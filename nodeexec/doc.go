@@ -15,12 +15,12 @@
 // outcome and never a success; a cancelled command does not run on; whatever
 // arrives is bounded; and what this package opened on the node is gone after
 // Close. It writes nothing on nodes. The one file it writes here is known_hosts,
-// and there it only adds lines, after somebody said yes.
+// and there it only adds lines, after a user said yes.
 //
 // # What runs on a node
 //
 // Arguments are passed as arguments: no text is ever pasted into a script. Where
-// a shell has to be in between (SSH hands the remote side one string), Quote
+// a shell has to be in between (SSH passes the remote side one string), Quote
 // makes that string. The scripts sent are fixed, short, and in this folder:
 // start.sh, kill.sh, relay.sh, relay.bash, shell.sh and command.sh.
 package nodeexec

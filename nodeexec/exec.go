@@ -39,7 +39,7 @@ type Exec struct {
 // Name is "exec".
 func (Exec) Name() string { return ViaExec }
 
-// Dial finds a pod on that node and shows by a command that does nothing that
+// Dial finds a pod on that node and proves by a command that does nothing that
 // commands can be run there. Where there is none, the error is ErrNoTransport.
 func (e Exec) Dial(ctx context.Context, node string) (Node, error) {
 	api, err := newPodAPI(e.Config)

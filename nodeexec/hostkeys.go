@@ -148,8 +148,8 @@ func (k *knownHosts) check(names []string, key ssh.PublicKey) error {
 }
 
 // algorithms asks the host for the kind of key that it is known by: a host that
-// has several kinds would show another one, which looks like a changed key. Any
-// other kind comes last, to be refused with the full story.
+// has several kinds would present another one, which looks like a changed key. Any
+// other kind comes last, to be refused with all reasons.
 func (k *knownHosts) algorithms(names []string) []string {
 	var first []string
 	for _, name := range names {
@@ -213,7 +213,7 @@ func (s *SSH) mayAccept(e *HostKeyError) (bool, error) {
 	}
 	s.asking.Lock()
 	defer s.asking.Unlock()
-	// Many nodes may be behind one jump host: somebody may have said yes by now.
+	// Many nodes may be behind one jump host: a user may have said yes by now.
 	if e.file != "" {
 		known, err := readKnownHosts([]string{e.file}, nil, s.isAcceptedLocked)
 		if err != nil {

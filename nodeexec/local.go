@@ -265,7 +265,7 @@ func (s *localStream) Read(p []byte) (int, error) {
 	return 0, s.finish()
 }
 
-// finish collects the command, whose stdout has ended or which was killed.
+// finish collects the command, whose stdout is at its end or which was killed.
 func (s *localStream) finish() error {
 	s.once.Do(func() {
 		s.end = s.c.wait()

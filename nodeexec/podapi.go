@@ -71,7 +71,7 @@ func (c clockReader) RoundTrip(r *http.Request) (*http.Response, error) {
 func (a *podAPI) age(t time.Time) time.Duration {
 	now := a.clock.Load()
 	if now == nil {
-		return 0 // too young for anything
+		return 0 // too new for anything
 	}
 	return now.Sub(t)
 }

@@ -21,7 +21,7 @@ func quoteWord(s string, first bool) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// isPlain is a positive list: a shell has more special characters than anybody
+// isPlain is a positive list: a shell has more special characters than one
 // remembers. As the first word, name=value would be an assignment, and a
 // reserved word such as "if" would be syntax.
 func isPlain(s string, first bool) bool {

@@ -26,7 +26,7 @@ var relayBash string
 // when a connection fails. The others don't say when they are connected: there,
 // Dial succeeds at once and a refusal comes with the first Read. In return they
 // pass on a half-close, which bash can't. ncat and nc are last because they hide
-// it when the far side has ended.
+// it when the far side has closed.
 func allRelays() []string { return []string{"bash", "busybox", "socat", "ncat", "nc"} }
 
 // streamer is what a relay needs of a Node.
@@ -61,7 +61,7 @@ func relay(ctx context.Context, n streamer, addr string, relays ...string) (net.
 		}
 		return nil, fmt.Errorf("dial %s from %s: %w", addr, n.Name(), err)
 	}
-	if !stop() { // ctx has ended in this very moment, and the command with it
+	if !stop() { // ctx is done since this very moment, and so is the command
 		_ = r.Close()
 		return nil, fmt.Errorf("dial %s from %s: %w", addr, n.Name(), context.Cause(ctx))
 	}
@@ -75,7 +75,7 @@ type relayed struct {
 	end  context.CancelCauseFunc
 	addr string
 
-	unproven bool // nothing has shown yet that the relay is connected
+	unproven bool // nothing has proven yet that the relay is connected
 }
 
 // greet reads the relay's first line, which it writes once it is connected, or

@@ -24,7 +24,7 @@ const (
 	greetLimit = 30 * time.Second
 
 	// endGrace is how long the rest of stderr may take once a command has
-	// ended: a child that lives on may hold it for ever. A busy node takes seconds.
+	// exited: a child that lives on may hold it for ever. A busy node takes seconds.
 	endGrace = 10 * time.Second
 
 	// killLimit is for killing a command from beside, by a shell.sh of its own.
@@ -77,7 +77,7 @@ type shellCommand struct {
 	stop   context.CancelCauseFunc
 	free   func() bool
 	once   sync.Once
-	quiet  func() // says that it has ended, or was killed
+	quiet  func() // says that it has exited, or was killed
 	killed sync.Once
 	left   error // why it may run on although it was to be killed; set by killed
 
@@ -94,7 +94,7 @@ func (n *shellNode) command(ctx context.Context, argv []string) *shellCommand {
 }
 
 // start returns when the command runs. What it writes goes to where to says; live
-// says that somebody waits for it.
+// says that its output is waited for.
 func (n *shellNode) start(ctx context.Context, argv []string, live bool, to func(*shellCommand) io.Writer) (*shellCommand, error) {
 	if err := checkArgv(n.name, argv); err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func (n *shellNode) start(ctx context.Context, argv []string, live bool, to func
 	return c, nil
 }
 
-// begin starts shell.sh, waits until it says that it is there, and hands over the
+// begin starts shell.sh, waits until it says that it is there, and passes the
 // arguments: so that whatever fails before has changed nothing.
 func (c *shellCommand) begin(to io.Writer, live bool) error {
 	word := rand.Text()
@@ -192,7 +192,7 @@ func shellArguments(word string, argv []string) []byte {
 	return b.Bytes()
 }
 
-// wait waits until the command has ended, or has been killed.
+// wait waits until the command has exited, or has been killed.
 func (c *shellCommand) wait() {
 	defer c.quiet()
 	select {

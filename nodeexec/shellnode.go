@@ -87,7 +87,7 @@ func (n *shellNode) Stream(ctx context.Context, argv ...string) (Stream, error) 
 type shellStream struct {
 	c    *shellCommand
 	out  *io.PipeReader
-	over chan struct{} // the command has ended, or was killed
+	over chan struct{} // the command has exited, or was killed
 	once sync.Once
 	end  error // set by once
 }

@@ -11,7 +11,7 @@ import (
 
 // holdLimit is how long the last bytes of a live output are held that may be the
 // beginning of the last line. All of that line is written at once; but what a
-// command writes may look like its beginning, and somebody may wait for it.
+// command writes may look like its beginning, and be waited for.
 const holdLimit = 100 * time.Millisecond
 
 // shellOutput is what shell.sh writes to stdout: a greeting, the command's own
@@ -95,7 +95,7 @@ func (o *shellOutput) greeting() bool {
 // pass passes on the first n bytes that are held.
 func (o *shellOutput) pass(n int) {
 	if n > o.passed {
-		_, _ = o.to.Write(o.kept[o.passed:n]) // whoever closed it wants no more
+		_, _ = o.to.Write(o.kept[o.passed:n]) // what closed it wants no more
 	}
 	o.kept = append(o.kept[:0], o.kept[n:]...)
 	o.passed = max(0, o.passed-n)

@@ -55,7 +55,7 @@ func TestShellOutput(t *testing.T) {
 	}
 }
 
-// Somebody may wait for the very byte that looks like the beginning of the end.
+// A reader may wait for the very byte that looks like the beginning of the end.
 func TestLiveShellOutput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var passed tail // which may be read at any time
@@ -145,7 +145,7 @@ func TestShellScript(t *testing.T) {
 				var out bytes.Buffer
 				o := newShellOutput("WORD", &out, false)
 				cmd := exec.Command(program, append(slices.Clone(shell[1:]), "-c", shellScriptSent(), "sh", "")...)
-				// By single bytes: whoever reads more than a line takes what is not its own.
+				// By single bytes: who reads more than a line takes what is not its own.
 				cmd.Stdin = iotest.OneByteReader(strings.NewReader(string(shellArguments("WORD", c.argv)) + c.stdin))
 				cmd.Stdout = o
 				_ = cmd.Run() // its own status says nothing

@@ -130,7 +130,7 @@ func (s *SSH) Configured(ctx context.Context, node string) (ok bool, passedOver 
 // Name is "ssh".
 func (s *SSH) Name() string { return ViaSSH }
 
-// Dial logs in on a node, and shows by a command that does nothing that commands
+// Dial logs in on a node, and proves by a command that does nothing that commands
 // can be run there.
 func (s *SSH) Dial(ctx context.Context, node string) (Node, error) {
 	n, err := s.logIn(ctx, node)
@@ -165,7 +165,7 @@ func (s *SSH) logIn(ctx context.Context, node string) (*sshNode, error) {
 	return n, nil
 }
 
-// connectAsking connects, and again after each key that somebody accepted. The
+// connectAsking connects, and again after each key that a user accepted. The
 // question is asked between two attempts and not within one, because a server
 // does not wait while a person goes to look at a console.
 func (s *SSH) connectAsking(ctx context.Context, route []hop) (links []*ssh.Client, err error) {

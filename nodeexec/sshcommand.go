@@ -208,7 +208,7 @@ func (c *sshCommand) neverRan(noise []byte) error {
 }
 
 // lastWords is the end of what a login said. What its scripts print before that
-// is nobody's business: this ends up in reports and files.
+// is private: this ends up in reports and files.
 func lastWords(said string) string {
 	const most = 400
 	said = strings.TrimSpace(said)
@@ -329,7 +329,7 @@ func (c *sshCommand) sessionFromBeside(ctx context.Context) (*ssh.Session, error
 			return s, err
 		}
 		select {
-		case <-c.done: // it has ended: there is nothing to kill
+		case <-c.done: // it has exited: there is nothing to kill
 			return nil, err
 		case <-ctx.Done():
 			return nil, err

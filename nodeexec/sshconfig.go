@@ -15,7 +15,7 @@ import (
 //
 // The rules are those of ssh_config(5), and OpenSSH itself is asked in the tests
 // whether they are. Match blocks are left out, since most of their criteria run
-// commands or depend on what is not known here; notice says so.
+// commands or depend on what is unknown here; notice says so.
 type userConfig struct {
 	items []configItem
 }

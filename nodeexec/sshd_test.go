@@ -191,7 +191,7 @@ func (h home) trust(t *testing.T, ds ...*sshd) {
 	write(t, h.file("known_hosts"), text.String())
 }
 
-// ssh is a transport with node-1 at a server, whoever runs the tests.
+// ssh is a transport with node-1 at a server, whatever user runs the tests.
 func (h home) ssh(d *sshd) *nodeexec.SSH {
 	return &nodeexec.SSH{
 		Home:      h.dir,

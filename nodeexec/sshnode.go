@@ -220,7 +220,7 @@ func (s *sshStream) finish() error {
 
 func (s *sshStream) Close() error {
 	_ = s.out.Close()
-	if s.unhook() { // else it is being killed, or has ended
+	if s.unhook() { // else it is being killed, or has exited
 		s.c.stop(net.ErrClosed)
 		s.c.kill()
 	}

@@ -39,7 +39,7 @@ type hop struct {
 // keyChoice is which keys are offered to a hop.
 type keyChoice struct {
 	files []string
-	usual bool // files are those that everybody has; silence if they are missing
+	usual bool // files are those that every user has; silence if they are missing
 	only  bool // no others, even if the agent has some
 }
 

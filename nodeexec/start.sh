@@ -1,4 +1,4 @@
-# Says which process group it is in, and becomes the command: so that whoever
+# Says which process group it is in, and becomes the command: so that who
 # sees the line knows that the command runs, and how to end it.
 #
 #   start.sh NONCE COMMAND ARGUMENT...

@@ -38,7 +38,7 @@ type identity struct {
 
 // keyring collects keys in the order in which they are offered: those of named
 // files first, by the agent if it has them, then the agent's others, then the
-// files that everybody has. A server gives up after a few (MaxAuthTries), so the
+// files that every user has. A server gives up after a few (MaxAuthTries), so the
 // likely ones come first.
 func (s *SSH) keyring(ctx context.Context, h hop, w *watch) *keyring {
 	k := &keyring{}
@@ -104,7 +104,7 @@ func (k *keyring) close() {
 	}
 }
 
-// refused is the server's no, with the keys it was shown.
+// refused is the server's no, with the keys it was offered.
 func (k *keyring) refused(err error) error {
 	var offered []string
 	onlyEd25519 := len(k.offers) > 0

@@ -161,7 +161,7 @@ func TestAKeyWithAPassphrase(t *testing.T) {
 	s.Keys.Passphrase = func(string) ([]byte, error) { return nil, errors.New("no terminal") }
 	loginFails(t, s, "passphrase of "+file+": no terminal")
 
-	// A server that would not take the key does not make anybody type.
+	// A server that would not take the key makes no user type.
 	d = startSSHD(t, "", nil, writeKey(t, filepath.Join(t.TempDir(), "x"), "ed25519", ""))
 	h.trust(t, d)
 	s = h.ssh(d)

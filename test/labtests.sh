@@ -82,7 +82,7 @@ if [ -r "$instances" ] && [ "$(cat "$instances")" -lt 512 ]; then
 	{ echo 512 >"$instances"; } 2>/dev/null || turns=1 beside=1
 fi
 
-# The next part, the longest first, runs where one has ended.
+# The next part, the longest first, runs where one is done.
 # shellcheck disable=SC2016 # $-words are the inner shell's
 take='when=$1 cores=$2 script=$3 tmp=$4 flags=$5
 shift 5

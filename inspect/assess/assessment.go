@@ -9,7 +9,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// Assessment is what a judgement says, whoever judged: a check, an edge of trust, a question
+// Assessment is what a judgement says, of whatever kind it is: a check, an edge of trust, a question
 // about a restart, a check before a change.
 type Assessment struct {
 	ID     string `json:"id"` // of what was judged, lower-kebab; never changes
@@ -44,8 +44,8 @@ func (a Assessment) Because() string {
 
 // Remediation is what to do about it.
 type Remediation struct {
-	Text string `json:"text,omitempty"` // for people, who are shown Command below it unless it has it
-	// Command is one that runs as it stands; empty where whoever wrote the text knows of none.
+	Text string `json:"text,omitempty"` // for people, who read Command below it unless it has it
+	// Command is one that runs as it stands; empty where the text comes without one.
 	Command string `json:"command,omitempty"`
 	// Then is what follows the Command, and ThenRun the commands of that, one a line. Text has them, too.
 	Then    string `json:"-"`

@@ -2,14 +2,14 @@ package assess
 
 import "fmt"
 
-// Severity says how much something that is wrong matters. What needs somebody to act is
+// Severity says how much something that is wrong matters. What a user has to act on is
 // never below Warning. The zero Severity is that of what is not wrong.
 type Severity int
 
 // The severities, in rising order.
 const (
-	Info     Severity = iota + 1 // worth knowing; harms nobody now
-	Warning                      // somebody must act, in time
+	Info     Severity = iota + 1 // worth knowing; harms nothing now
+	Warning                      // a user must act, in time
 	Critical                     // broken, or about to be
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Status is the result of a judgement. The zero Status is Unknown: what nobody judged is not
+// Status is the result of a judgement. The zero Status is Unknown: what was not judged is not
 // fine.
 type Status int
 
@@ -44,11 +44,11 @@ func (s *Status) UnmarshalText(word []byte) error {
 	return fmt.Errorf("status %q is none of pass, warn, fail, unknown", word)
 }
 
-// Wrong reports whether somebody has to act: Warn and Fail.
+// Wrong reports whether a user has to act: Warn and Fail.
 func (s Status) Wrong() bool { return s == Warn || s == Fail }
 
 // Statuses are all of them, the worst first. What is known to be wrong is worse than what is
-// not known.
+// unknown.
 func Statuses() []Status { return []Status{Fail, Warn, Unknown, Pass} }
 
 // WorstFirst orders statuses as Statuses does.
@@ -74,5 +74,5 @@ func (s Status) rank() int {
 			return i
 		}
 	}
-	return 0 // no status: whoever made it is to be looked at first
+	return 0 // no status: what made it is wrong, and comes first
 }

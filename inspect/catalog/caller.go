@@ -7,7 +7,7 @@ import "time"
 // claim that they do; its Presented is what the file is a copy of.
 type Caller struct {
 	Edge
-	ListenerName     string // to whom it is presented: the Listener's name of a Server
+	ListenerName     string // the server to which it is presented: the Listener's name of a Server
 	Certificate, Key string // files on masters
 	// CA is the file by which the server is verified before it is asked; '*' stands for
 	// the number of a revision, of which the highest counts.

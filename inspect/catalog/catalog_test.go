@@ -192,7 +192,7 @@ func TestLibraryGoSignersRotateByThemselves(t *testing.T) {
 }
 
 // TestGolden keeps what the catalog says of each version as text: a change of
-// a row shows as a change of these files. UPDATE=1 rewrites them.
+// a row is a change of these files. UPDATE=1 rewrites them.
 func TestGolden(t *testing.T) {
 	for name, v := range goldenVersions() {
 		t.Run(name, func(t *testing.T) {
@@ -264,7 +264,7 @@ func length(d time.Duration) string {
 	return fmt.Sprintf("%.1fd", float64(d)/float64(day))
 }
 
-// renewal says when and by whom a certificate is renewed.
+// renewal says when a certificate is renewed, and what renews it.
 func renewal(l Lifetime) string {
 	if !l.SelfRotating() {
 		return "never"

@@ -67,7 +67,7 @@ type Symptom struct {
 func Causes() []Cause {
 	kubeletFiles := []string{"/etc/kubernetes/kubeconfig", "/var/lib/kubelet/kubeconfig"}
 	apiInt := []Symptom{
-		{ID: "api-ca-delivered"}, // what kubelets have is not known from the API
+		{ID: "api-ca-delivered"}, // the API does not say what kubelets have
 		{ID: "node-file-current", Files: kubeletFiles, Proves: true},
 		{ID: "api-trusted", Files: kubeletFiles, SameNodes: true},
 		{ID: "kubelet-api-int", MissingCA: true, Proves: true},

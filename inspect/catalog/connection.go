@@ -3,14 +3,14 @@ package catalog
 import "time"
 
 // Connection is a row: a verifier that holds a connection with kube-apiserver, and
-// so verifies what that shows only when it reconnects.
+// so verifies what that presents only when it reconnects.
 type Connection struct {
 	Edges []string // IDs of the edges about it
-	// Every is how long it waits between two requests at most; zero: not known.
+	// Every is how long it waits between two requests at most; zero: unknown.
 	Every time.Duration
 	// Client is its own client certificate, whose renewal makes it reconnect: client-go looks at its
 	// files every 5 minutes. Zero: it has none in files, or that has no such effect. That of
-	// kube-controller-manager ends none of its controllers' connections, which have tokens.
+	// kube-controller-manager closes none of its controllers' connections, which have tokens.
 	Client Ref
 	Evidence
 }
@@ -109,7 +109,7 @@ func goaways() []Goaway {
 }
 
 // GoawayOf returns the row that holds for a topology and v. Unknown: the version, or
-// the topology that decides, is not known.
+// the topology that decides, is unknown.
 func GoawayOf(topology string, v Versions) (Goaway, Tristate) {
 	if topology != "" {
 		if own, answer := goawayFor(topology, v); answer != No {

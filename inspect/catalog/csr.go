@@ -68,7 +68,7 @@ func requestApprovers() []requestApprover {
 
 // RequesterOf reports whether a user may ask this signer for a node's certificate, and
 // if so, in which group it has to be. It is Unknown where the version that decides
-// is not known.
+// is unknown.
 func RequesterOf(signer, user, node string, v Versions) (KubeletRequester, Tristate) {
 	answer, unknown := No, KubeletRequester{}
 	for _, r := range KubeletRequesters() {

@@ -132,8 +132,8 @@ const (
 	// NameInternal: the host of Infrastructure's status.apiServerInternalURI, which
 	// is api-int where a cluster has a load balancer.
 	NameInternal ServerName = "(api-int)"
-	// NameAny: a server certificate, whatever its name: who connects does not know
-	// better, or the name is not known here.
+	// NameAny: a server certificate, whatever its name: the client knows none, or it is
+	// unknown here.
 	NameAny ServerName = "(any)"
 )
 

@@ -6,8 +6,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// Clusters that kubeadm made: who verifies whom there, what servers present, and who signs
-// next. All read in kubernetes/kubernetes v1.35.4. kube-apiserver does not verify what
+// Clusters that kubeadm made: which client trusts which server there, what servers present, and
+// what signs next. All read in kubernetes/kubernetes v1.35.4. kube-apiserver does not verify what
 // kubelets serve there, so that there is no such edge.
 
 const kubeadmRepo = "kubernetes/kubernetes cmd/kubeadm/app/"

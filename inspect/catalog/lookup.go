@@ -60,7 +60,7 @@ func LookupObject(o Object, key string, v Versions) (Place, bool) {
 }
 
 // BundleKey returns the key under which a ConfigMap of this name holds a CA
-// bundle; false for one of which that is not known. Versions don't count: that it
+// bundle; false for one of which that is unknown. Versions don't count: that it
 // holds none is a fact for all. Bundles that a user keeps may be empty.
 func BundleKey(namespace, name string) (string, bool) {
 	if key, ok := PublishedCopies()[name]; ok {

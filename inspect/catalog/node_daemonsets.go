@@ -115,8 +115,8 @@ func DaemonSetOf(command string) (namespace, daemonSet string) {
 	return "", ""
 }
 
-// NodeDaemonSetsIn returns the rows that hold for these versions. Where a version is not
-// known, those that may hold are left out: of two rows for the same pods only one is
+// NodeDaemonSetsIn returns the rows that hold for these versions. Where a version is
+// unknown, those that may hold are left out: of two rows for the same pods only one is
 // right.
 func NodeDaemonSetsIn(v Versions) []NodeDaemonSet {
 	var out []NodeDaemonSet

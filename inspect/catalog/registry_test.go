@@ -12,8 +12,8 @@ import (
 // own registry: each has a row, and one whose owner fits. The file says where
 // the names were read.
 func TestRegistryOfTLSArtifacts(t *testing.T) {
-	// Whom the registry calls what. It names who made the certificate, on each
-	// copy of it; rows name who answers for the copy.
+	// What the registry calls which owner. It names what made the certificate, on each
+	// copy of it; rows name what answers for the copy.
 	fits := map[string][]string{
 		"Bare Metal Hardware Provisioning / cluster-baremetal-operator": {"cluster-baremetal-operator"},
 		"Cloud Compute / Cloud Controller Manager":                      {"cloud-controller-manager-operator"},

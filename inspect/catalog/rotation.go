@@ -250,8 +250,8 @@ func (r Rotation) ClientEdges(v Versions) []Edge {
 }
 
 // Undelivered is the row about the first place of verifiers to which a version does not
-// bring the signer's certificate by itself. Unknown: a version that decides is not
-// known.
+// bring the signer's certificate by itself. Unknown: a version that decides is
+// unknown.
 func (r Rotation) Undelivered(v Versions) (Delivery, Tristate) {
 	answer := No
 	for _, e := range r.ClientEdges(v) {

@@ -228,7 +228,7 @@ type labTest struct {
 
 // labTests returns every row about what was seen.
 func labTests() []labTest {
-	const rotate, incident = "test/e2e/rotatestory_test.go TestRotate", "test/lab/incident_test.go TestIncident"
+	const rotate, incident = "test/e2e/rotate_whole_test.go TestRotate", "test/lab/incident_test.go TestIncident"
 	onSecret := func(namespace, name, test string) labTest {
 		return labTest{Object: Ref{Kind: Secret, Namespace: namespace, Name: name}, Test: test}
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // TestEveryRotationHasOneTrigger: for each version, what a signer is and what it signs
-// says how it is made anew, once.
+// says how it is rotated, once.
 func TestEveryRotationHasOneTrigger(t *testing.T) {
 	t.Parallel()
 	for title, v := range goldenVersions() {
@@ -122,7 +122,7 @@ func TestWhereARotationGoes(t *testing.T) {
 		{"loadbalancer-serving-signer", "4.16.3", "kubeconfig-data", No, "/var/lib/kubelet/kubeconfig"},
 		{"aggregator-client-signer", "4.15.3", "aggregator-client-ca", No, ""},
 		{"loadbalancer-serving-signer", "", "kube-apiserver-server-ca", Unknown, ""},
-		// What else is in a bundle comes to nodes with it, whoever verifies by it there.
+		// What else is in a bundle comes to nodes with it, whatever verifies by it there.
 		{"kube-control-plane-signer", "4.12.3", "client-ca", No, ""},
 		{"kube-control-plane-signer", "4.13.3", "client-ca", No, "/etc/kubernetes/kubelet-ca.crt"},
 		{"localhost-serving-signer", "4.15.3", "kube-apiserver-server-ca", No, ""},
@@ -155,8 +155,8 @@ func TestWhereARotationGoes(t *testing.T) {
 	}
 }
 
-// TestWhoVerifiesWhatIsSigned: of all that a signer signs, and that is made anew for it,
-// somebody is known who verifies it: else nobody could ever say that it is trusted.
+// TestWhoVerifiesWhatIsSigned: of all that a signer signs, and that is rotated with it,
+// a verifier is known: else it could never be said that it is trusted.
 func TestWhoVerifiesWhatIsSigned(t *testing.T) {
 	t.Parallel()
 	v := Versions{Cluster: "4.16.3"}

@@ -188,7 +188,7 @@ type Lifetime struct {
 	// zero: RenewAtPercent it is.
 	RenewFromPercent int
 	// RefreshFrom is the least Refresh where the patch versions of a minor differ, and Refresh
-	// the greatest: which patch version brought the change is not known. Zero: Refresh it is.
+	// the greatest: which patch version brought the change is unknown. Zero: Refresh it is.
 	RefreshFrom time.Duration
 	// Renewer says who renews it; empty: no component does by itself.
 	Renewer string
@@ -243,7 +243,7 @@ func (l Lifetime) earliest() Lifetime {
 // EarliestReissue returns when a leaf with these dates is signed again at the earliest,
 // by a signer that is valid since then: at its refresh time, but not before the
 // signer is older than a tenth of the refresh period; and in any case at its share
-// of validity, however young the signer is (library-go
+// of validity, however new the signer is (library-go
 // pkg/operator/certrotation/target.go, needNewTargetCertKeyPair). Zero where it is
 // not renewed by itself.
 func (l Lifetime) EarliestReissue(notBefore, notAfter, signerNotBefore time.Time) time.Time {

@@ -15,7 +15,7 @@ type ServerLog struct {
 	// Quiet: it may write nothing for hours, so that the end of its log says nothing.
 	Quiet bool
 	// Level is how it has to be configured to write that, for people: else it is
-	// silent, whoever refuses it. Empty: it always writes it.
+	// silent, whatever refuses it. Empty: it always writes it.
 	Level string
 	// Balanced: where a cluster keeps the addresses of its API itself, a client with a
 	// master's address may be any client that comes by the balancer on that master.

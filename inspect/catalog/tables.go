@@ -34,7 +34,7 @@ func Rotations() []Rotation { return rotations() }
 // Aggregates returns every row about which bundle must contain which others.
 func Aggregates() []Aggregate { return aggregates() }
 
-// Edges returns every row about who verifies whom.
+// Edges returns every row about what a client or server must trust.
 func Edges() []Edge { return edges() }
 
 // Deliveries returns every row about what reaches a place by itself.

@@ -250,7 +250,7 @@ type Range struct {
 }
 
 // Holds reports whether the row holds where v runs. It is Unknown when the
-// version that decides is not known or can't be read: never a guess.
+// version that decides is unknown or can't be read: never a guess.
 func (r Range) Holds(v Versions) Tristate {
 	answer := r.minorHolds(v)
 	if answer != Yes || r.Since == (Change{}) && r.Before == (Change{}) {

@@ -19,7 +19,7 @@ type Finding struct {
 	At        []pki.Location // what it is about
 	Expired   bool           // what is presented has expired
 	Claim     string         // of a trust edge with claims that say different things
-	MissingCA string         // fingerprint of the CA that a verifier lacks; empty: none, or not known
+	MissingCA string         // fingerprint of the CA that a verifier lacks; empty: none, or unknown
 	// Beside: it proves causes of the others, and names their nodes, and is in no problem: a filter leaves it out.
 	Beside bool
 }

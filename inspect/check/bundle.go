@@ -35,7 +35,7 @@ func trustBundles(f *inspect.Facts) [][]*inspect.Entry {
 }
 
 // inBundles says of each distinct bundle something about the certificates that
-// pick chooses. None of it harms anybody now: Info. A reason follows the name of the place.
+// pick chooses. None of it does harm now: Info. A reason follows the name of the place.
 func inBundles(f *inspect.Facts, pick func([]*pki.Cert) []*pki.Cert, say func([]*pki.Cert) assess.Assessment) []assess.Finding {
 	var out []assess.Finding
 	for _, entries := range trustBundles(f) {

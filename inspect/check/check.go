@@ -27,7 +27,7 @@ type Check struct {
 }
 
 // Judge runs all checks and returns what they find: the worst first, then in
-// the order of Checks. Once ctx has ended it runs no further one, and the one that runs ends soon:
+// the order of Checks. Once ctx is done it runs no further one, and the one that runs returns soon:
 // what it returns then is not complete, and the caller has to say so.
 func Judge(ctx context.Context, f *inspect.Facts) []assess.Finding {
 	f = f.Within(ctx)

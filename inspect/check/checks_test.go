@@ -124,7 +124,7 @@ func timeCases() []verdictCase {
 		{"certificate-expiring", "a month's certificate in the middle of its life", one(leaf(-15, 15)), "", "", 0},
 		{"certificate-expiring", "a bundle whose only CA has 5 days left", inspecttest.NewFixture("").ConfigMap("team", "kube-root-ca.crt", "ca.crt", dying.CertPEM), "critical", "the last one of its bundle", 1},
 		{"certificate-expiring", "a bundle with a dying CA and its successor", inspecttest.NewFixture("").ConfigMap("team", "kube-root-ca.crt", "ca.crt", dying.CertPEM, ca.CertPEM), "", "", 0},
-		// Anybody puts a certificate, which is public, into a Secret of theirs, with any annotation.
+		// Any tenant puts a certificate, which is public, into a Secret of theirs, with any annotation.
 		{"certificate-expiring", "a tenant's copy that says it is renewed", inspecttest.NewFixture("4.15.1").Secret("shop", "tls", nil, leaf(-345, 20)).Secret("a-team", "mine", map[string]string{catalog.AnnotationServiceName: "x"}, pkitest.Pair{CertPEM: leaf(-345, 20).CertPEM}), "warning", "nothing is known to renew it", 2},
 		{"certificate-expiring", "the platform's, and such a copy", inspecttest.NewFixture("4.15.1").Secret("openshift-ingress", "wildcard", nil, leaf(-345, 20)).Secret("a-team", "mine", map[string]string{catalog.AnnotationServiceName: "x"}, leaf(-345, 20)), "warning", "nothing is known to renew it", 2},
 		{"rotation-overdue", "the platform's, and a tenant's copy that says when", inspecttest.NewFixture("4.15.1").Secret("openshift-ingress", "wildcard", nil, leaf(-345, 20)).Secret("a-team", "mine", map[string]string{catalog.AnnotationRefreshPeriod: "24h"}, leaf(-345, 20)), "", "", 0},

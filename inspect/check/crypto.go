@@ -21,7 +21,7 @@ func strength(f *inspect.Facts) []assess.Finding {
 		}
 		key := weakKey(c.PublicKey)
 		signature := weakness{}
-		if !c.SelfSigned { // its own signature proves nothing, and nobody checks it
+		if !c.SelfSigned { // its own signature proves nothing, and no client checks it
 			signature = weakSignature(c.Signature)
 		}
 		if key.what == "" && signature.what == "" {

@@ -23,7 +23,7 @@ func issuerCases() []verdictCase {
 	with := func(by *pkitest.Authority, end int) *inspecttest.Fixture {
 		return inspecttest.NewFixture("").Secret("shop", "tls", nil, leaf(by, end)).ConfigMap("shop", "ca", "ca.crt", by.CertPEM)
 	}
-	served := func(by *pkitest.Authority, begin, end int) *inspecttest.Fixture { // service-ca makes it anew an hour before its end
+	served := func(by *pkitest.Authority, begin, end int) *inspecttest.Fixture { // service-ca renews it an hour before it expires
 		p := by.Issue("svc.team.svc", inspecttest.DaysFromNoon(begin), inspecttest.DaysFromNoon(end), pkitest.DNS("svc.team.svc"))
 		return inspecttest.NewFixture("4.15.1").Secret("team", "served", map[string]string{catalog.AnnotationServiceName: "svc"}, p).ConfigMap("team", "ca", "ca.crt", by.CertPEM)
 	}
@@ -34,7 +34,7 @@ func issuerCases() []verdictCase {
 			map[string][]byte{"tls.crt": pkitest.Bundle(chained.CertPEM, middle.CertPEM), "tls.key": chained.KeyPEM}).ConfigMap("shop", "ca", "ca.crt", root.CertPEM)
 	}
 	twin := pkitest.NewCA("test CA", inspecttest.DaysFromNoon(-300), inspecttest.DaysFromNoon(3000))
-	forged := func(i int) []byte { // with the key identifier of ending, which anybody writes
+	forged := func(i int) []byte { // with the key identifier of ending, which any tenant can write
 		return pkitest.NewCA("ending CA", inspecttest.DaysFromNoon(-300), inspecttest.DaysFromNoon(3000), pkitest.KeyName(fmt.Sprint("forged ", i)), pkitest.Template(func(c *x509.Certificate) { c.SubjectKeyId = ending.Cert.SubjectKeyId })).CertPEM
 	}
 	among := func(f *inspecttest.Fixture, many int) *inspecttest.Fixture {

@@ -40,7 +40,7 @@ func waitedUntil(f *inspect.Facts) time.Time {
 	return f.Snapshot.Taken
 }
 
-// csrAnswered groups requests by who asks whom for what, and what came of it.
+// csrAnswered groups requests by requester, signer, subject and what came of them.
 func csrAnswered(f *inspect.Facts) []assess.Finding {
 	groups, findings := map[alike][]inspect.SigningRequest{}, map[alike]int{}
 	var order []alike

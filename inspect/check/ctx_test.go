@@ -9,7 +9,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// TestChecksEndWithTheirContext: whoever interrupts does not wait for the checks that are left.
+// TestChecksEndWithTheirContext: a user who interrupts does not wait for the checks that are left.
 func TestChecksEndWithTheirContext(t *testing.T) {
 	t.Parallel()
 	leaf := &pki.Cert{Subject: "CN=a", Issuer: "CN=b", NotBefore: inspecttest.Noon.AddDate(-1, 0, 0), NotAfter: inspecttest.Noon.Add(-time.Hour)}

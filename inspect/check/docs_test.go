@@ -34,7 +34,7 @@ func TestChecksDocument(t *testing.T) {
 }
 
 // wrapped breaks a paragraph at blanks into lines of at most 126 columns, as the other pages
-// are: a line is what a diff shows.
+// are: a line is what a diff prints.
 func wrapped(paragraph string) string {
 	var b strings.Builder
 	width := 0

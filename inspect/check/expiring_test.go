@@ -130,7 +130,7 @@ func copiedCases() []verdictCase {
 }
 
 // TestWhatAServerPresentsIsNotThePlatforms: who answers at an address presents a twin of a CA of the
-// platform's that ends later, or the CA itself, and hides nothing by that.
+// platform's that expires later, or the CA itself, and hides nothing by that.
 func TestWhatAServerPresentsIsNotThePlatforms(t *testing.T) {
 	t.Parallel()
 	begin, soon, late := inspecttest.DaysFromNoon(-400), inspecttest.DaysFromNoon(20), inspecttest.DaysFromNoon(2000)

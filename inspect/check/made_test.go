@@ -48,7 +48,7 @@ func TestCopies(t *testing.T) {
 }
 
 // TestNamesakesAreDueWithTheFirstOfThem: a finding about several CAs is due when the first
-// of them ends, whatever their order.
+// of them expires, whatever their order.
 func TestNamesakesAreDueWithTheFirstOfThem(t *testing.T) {
 	t.Parallel()
 	for _, ends := range [][2]int{{100, 300}, {300, 100}} {

@@ -13,7 +13,7 @@ import (
 )
 
 // A certificate was replaced between a snapshot and a must-gather, which has no keys:
-// the new certificate and the old key are of no pair, and nobody holds them together.
+// the new certificate and the old key are of no pair, and are not held together.
 func TestNewestOfAnObjectIsAllOfIt(t *testing.T) {
 	t.Parallel()
 	ca := pkitest.NewCA("a", inspecttest.Noon.Add(-inspecttest.Day), inspecttest.Noon.Add(inspecttest.Day*365))

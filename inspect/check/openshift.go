@@ -128,7 +128,7 @@ func deliveredBundles(f *inspect.Facts) map[string][]*inspect.Entry {
 	return out
 }
 
-// said is what a report says of a certificate: its common name, which everybody writes alike, and its times,
+// said is what a report says of a certificate: its common name, which all reports write alike, and its times,
 // to the second, where they are said (in 4.14 none is). It is not what decides about trust.
 type said struct {
 	name        string

@@ -103,15 +103,15 @@ func annotationsOf(at pki.Location) assess.Remediation {
 
 // firstLeaf bounds how much younger than a new signer its first leaf can be: a
 // leaf's refresh period, and a day. Kubelets fail in the days after that first
-// leaf; a later one means that the cluster has lived through it, or was mended
+// leaf; a later one means that the cluster has lived through it, or was fixed
 // by hand, which the API's objects don't tell.
 const firstLeaf = 16 * 24 * time.Hour
 
-// longAgo is when a cluster that still works must have been mended: certificates
+// longAgo is when a cluster that still works must have been fixed: certificates
 // and connections of kubelets do not live that long.
 const longAgo = 60 * 24 * time.Hour
 
-// apiCADelivered tells the story of okd#1881 as far as the API's own objects
+// apiCADelivered reports okd#1881 as far as the API's own objects
 // do: the load balancer's signer was replaced, and this version does not bring
 // its CA to the kubelets.
 func apiCADelivered(f *inspect.Facts) []assess.Finding {

@@ -219,7 +219,7 @@ func restartSafe(hints inspect.Hints, n *inspect.Node) assess.Remediation {
 }
 
 // calledTrusted holds the CA bundles by which the API server calls Services
-// against what these may show.
+// against what these may present.
 func calledTrusted(f *inspect.Facts) []assess.Finding {
 	var out []assess.Finding
 	for _, c := range f.ServiceCalls() {

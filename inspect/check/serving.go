@@ -87,7 +87,7 @@ func inTLSSecret(h *inspect.Entry) bool {
 	return h.At.Kind == "Secret" && h.At.Key == "tls.crt" && h.Object != nil && h.Object.Type == "kubernetes.io/tls" && h.Role() == ""
 }
 
-// isHost reports whether a common name is one that servers were once recognised by: a
+// isHost reports whether a common name is one that clients once took for a server's name: a
 // domain name or an address. Users and components are called otherwise.
 func isHost(cn string) bool {
 	if _, err := netip.ParseAddr(cn); err == nil {

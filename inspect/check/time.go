@@ -279,9 +279,9 @@ func listed(group []inspect.StoredCert) string {
 	return names(certs)
 }
 
-// lastIssuer returns the certificate of c's issuer that ends last: a CA renewed with its key
+// lastIssuer returns the certificate of c's issuer that expires last: a CA renewed with its key
 // has several. Those that are near c go before others. nil if none is known to have signed c,
-// or none ends before it. told is false where one that may is not known to have signed it or not.
+// or none expires before it. told is false where it is unknown whether one that may has signed it.
 func lastIssuer(ix issuers, c inspect.StoredCert) (last *pki.Cert, told bool) {
 	candidates, few := ix.of(c.Cert)
 	payer := payerOf(c.Entries)

@@ -298,7 +298,7 @@ func before(look assess.Remediation, then string) assess.Remediation {
 	return look
 }
 
-// askOwner is a next step for people, and the command that shows an operator's own account of
+// askOwner is a next step for people, and the command that prints an operator's own account of
 // its trouble. Owners that are no cluster operators have none.
 func askOwner(text, owner string) assess.Remediation {
 	op, ok := strings.CutSuffix(owner, "-operator")

@@ -15,7 +15,7 @@ import (
 )
 
 // TestEachFindingSaysItsPartsApart: the reason is one short clause that names what it is about,
-// what somebody must act on has an impact, and evidence has the certificates.
+// what a user must act on has an impact, and evidence has the certificates.
 func TestEachFindingSaysItsPartsApart(t *testing.T) {
 	t.Parallel()
 	const longest = 70 // with usual names

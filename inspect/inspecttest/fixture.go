@@ -108,7 +108,7 @@ func (f *Fixture) Link(path, target string) *Fixture {
 	return f
 }
 
-// Shown makes this chain what api-int shows to worker-0.
+// Shown makes this chain what api-int presents to worker-0.
 func (f *Fixture) Shown(chain ...pkitest.Pair) *Fixture {
 	s := inspect.Served{Node: f.node().Name, Address: "api-int.example.com:6443", Name: "api-int.example.com"}
 	for _, p := range chain {

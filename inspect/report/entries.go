@@ -16,7 +16,7 @@ func certEntry(f *inspect.Facts, c inspect.StoredCert, fi Filter) (Cert, bool) {
 		return Cert{}, false
 	}
 	e := Cert{Cert: c.Cert}
-	// Places that show the certificate come before those that trust it, and objects
+	// Places that present the certificate come before those that trust it, and objects
 	// before their copies on nodes.
 	var places [4][]*inspect.Entry
 	presents := func(h *inspect.Entry) bool { leaf := h.Leaf(); return leaf != nil && leaf.Fingerprint == c.Fingerprint }
@@ -26,7 +26,7 @@ func certEntry(f *inspect.Facts, c inspect.StoredCert, fi Filter) (Cert, bool) {
 		if !fi.place(h.At, h.Object) {
 			continue
 		}
-		// the place that shows a certificate says more of it than one that
+		// the place that presents a certificate says more of it than one that
 		// trusts it
 		presented := presents(h)
 		rank := 0

@@ -159,7 +159,7 @@ func (c Cert) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// Locations returns the places that hold the certificate: those that show it before
+// Locations returns the places that hold the certificate: those that present it before
 // those that trust it. A CA may lie in thousands, so the list is made when it is asked
 // for.
 func (c Cert) Locations() []pki.Location { return inspect.Locations(c.in) }
@@ -232,7 +232,7 @@ type Reference struct {
 	Target inspect.Target `json:"target,omitempty"` // absent: unknown
 }
 
-// Exposed is a log with somebody's token or key in it.
+// Exposed is a log with a user's token or key in it.
 type Exposed struct {
 	Location pki.Location `json:"location"`
 	Mode     string       `json:"mode,omitempty"` // of a file on a node, in octal
@@ -296,7 +296,7 @@ func (fi Filter) following(references []inspect.Reference) Filter {
 }
 
 // NewInventory judges the facts and reports what the filter chooses. What is
-// judged is always everything that was read, unless ctx ends before.
+// judged is always everything that was read, unless ctx is done before.
 func NewInventory(ctx context.Context, f *inspect.Facts, fi Filter) Inventory {
 	s := &f.Snapshot
 	fi = fi.following(s.References)
@@ -353,7 +353,7 @@ func NewInventory(ctx context.Context, f *inspect.Facts, fi Filter) Inventory {
 	objects := map[pki.Location]*inspect.Object{}
 	for i := range s.Bundles {
 		if fi.Place == nil {
-			break // nobody asks
+			break // not asked for
 		}
 		if o := s.Bundles[i].Object; o != nil {
 			objects[o.At()] = o

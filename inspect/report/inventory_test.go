@@ -28,7 +28,7 @@ func TestChoosingAKindChoosesWhatItNames(t *testing.T) {
 	}
 }
 
-// What is in a keystore that nobody could open is unknown, and said once for all
+// What is in a keystore that could not be opened is unknown, and said once for all
 // of them.
 func TestLockedKeystoresAreAGap(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// Node is one node: how it was read, and what its kubelet shows.
+// Node is one node: how it was read, and what its kubelet presents.
 type Node struct {
 	Name  string `json:"name"`
 	Via   string `json:"via,omitempty"`   // "ssh", "exec", "debug", "command", "local"; empty: not read

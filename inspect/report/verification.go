@@ -82,14 +82,14 @@ type VerificationCert struct {
 // VerificationRefusals is a client that refuses a server.
 type VerificationRefusals struct {
 	Client string    `json:"client"`          // its address
-	Owner  string    `json:"owner,omitempty"` // of the address, for people; empty: nobody of this cluster, as far as is known
+	Owner  string    `json:"owner,omitempty"` // of the address, for people; empty: none of this cluster, as far as is known
 	Reason string    `json:"reason"`          // TLS's name of the alert that it sent
 	Count  int       `json:"count"`           // of handshakes
 	Last   time.Time `json:"last,omitzero"`
 }
 
 // NewVerification judges the facts. parts are those of the cluster to speak of; none:
-// all. There are no claims where ctx has ended before they were judged.
+// all. There are no claims where ctx was done before they were judged.
 func NewVerification(ctx context.Context, f *inspect.Facts, parts ...catalog.Part) Verification {
 	s := &f.Snapshot
 	r := Verification{

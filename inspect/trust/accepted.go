@@ -13,7 +13,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// accepted judges what servers answered to requests that showed a client certificate.
+// accepted judges what servers answered to requests that presented a client certificate.
 // Where none was made, nothing is claimed: the files tell who would be accepted.
 func (j *judge) accepted() []Claim {
 	var out []Claim

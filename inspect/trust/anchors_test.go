@@ -8,8 +8,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 )
 
-// The kubeconfigs on masters hold an administrator's key beside the CA: nobody is
-// trusted by a key, and nobody has to be.
+// The kubeconfigs on masters hold an administrator's key beside the CA: no key makes a CA
+// trusted, and none has to be.
 func TestKeyBesideTrustAnchors(t *testing.T) {
 	for _, e := range catalog.Edges() {
 		if e.ID != "node-kubeconfig-localhost" {
@@ -27,7 +27,7 @@ func TestKeyBesideTrustAnchors(t *testing.T) {
 	t.Fatal("there is no such edge")
 }
 
-// A place of trust anchors that holds nothing readable trusts nobody, and it is that place
+// A place of trust anchors that holds nothing readable trusts no server, and it is that place
 // which is wrong.
 func TestTrustAnchorsThatCannotBeRead(t *testing.T) {
 	e := edge(t, "pods-kubernetes-service")

@@ -15,8 +15,8 @@ import (
 
 // Clients judges the catalog's clients that connect to this very address, by the chain that its server
 // presented to other clients: those of api-int, and those whose kubeconfig on a node names the address.
-// known is false where the catalog knows no client of it; api-int has some, read or not. Once ctx has
-// ended, there are no claims.
+// known is false where the catalog knows no client of it; api-int has some, read or not. Once ctx is
+// done, there are no claims.
 func Clients(ctx context.Context, f *inspect.Facts, of inspect.Handshake) (claims []Claim, known bool) {
 	j := newJudge(f)
 	j.over = func() bool { return ctx.Err() != nil }

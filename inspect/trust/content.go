@@ -50,7 +50,7 @@ func fileName(file string) string {
 	return foreign.Text(name)
 }
 
-// justMade reports whether all of them are so young that copies may be under way.
+// justMade reports whether all of them are so new that copies may be under way.
 func (j *judge) justMade(certs []*pki.Cert) bool {
 	for _, c := range certs {
 		if j.f.Now.Sub(c.NotBefore) > time.Hour {

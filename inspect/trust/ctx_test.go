@@ -9,7 +9,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
-// TestJudgingEndsWithItsContext: whoever interrupts does not wait for the claims that are left,
+// TestJudgingEndsWithItsContext: a user who interrupts does not wait for the claims that are left,
 // and some of them are not told as if they were all.
 func TestJudgingEndsWithItsContext(t *testing.T) {
 	t.Parallel()
@@ -28,7 +28,7 @@ func TestJudgingEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// ending is a context that ends when it was asked so often; never, below zero.
+// ending is a context that is done when it was asked so often; never, below zero.
 type ending struct {
 	context.Context
 	after, asked int

@@ -40,7 +40,7 @@ func (j *judge) decide(c *Claim) {
 }
 
 // skippedCA says of a claim that does not hold of certificates that it would if the verifier's reader
-// loaded what stands in its trust anchors. Where that reader is not known, neither is the claim.
+// loaded what stands in its trust anchors. Where that reader is unknown, so is the claim.
 func (j *judge) skippedCA(c *Claim, of []*pki.Cert, holds func(c *Claim) bool) {
 	more := *c
 	more.Roots = append(slices.Clone(c.Roots), nil)
@@ -82,7 +82,7 @@ func verify(c *Claim, name string, at time.Time) error {
 	return pki.Verify(c.Chain, c.Roots, name, at)
 }
 
-// missingCA is the CA of what is shown, where the trust anchors lack it; if they have it,
+// missingCA is the CA of what is presented, where the trust anchors lack it; if they have it,
 // something else is wrong.
 func (j *judge) missingCA(c *Claim) *pki.Cert {
 	ca := j.issuer(c)

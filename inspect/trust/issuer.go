@@ -48,9 +48,9 @@ type issued struct {
 const mostIssuers = 20
 
 // issuerOf is the oldest CA that verifies a certificate, of those that only the platform writes; else,
-// of those on the claim's node; else, the youngest on other nodes; else, the oldest of tenants'; else,
+// of those on the claim's node; else, the newest on other nodes; else, the oldest of tenants'; else,
 // of those that servers present. A CA that was issued once more with its key verifies the same, for
-// who has loaded the one before, too. So does a twin, with its name and key: anybody makes one, and an
+// who has loaded the one before, too. So does a twin, with its name and key: any tenant makes one, and an
 // older one on another node would hide that a CA is not in a process's memory. told is false where
 // trying them costs too much.
 func (j *judge) issuerOf(c *Claim, top *pki.Cert, named namedCAs) (ca *pki.Cert, told bool) {

@@ -14,7 +14,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 )
 
-// TestATenantsTwinIsNotTheIssuer: anybody may make a CA of another one's name and key, which
+// TestATenantsTwinIsNotTheIssuer: any tenant may make a CA of another one's name and key, which
 // verifies the same, and is of another age.
 func TestATenantsTwinIsNotTheIssuer(t *testing.T) {
 	t.Parallel()

@@ -83,7 +83,7 @@ func (k *kubeadm) conf(node, name, server string) {
 	k.bundle(pki.Location{Kind: pki.KindFile, Node: node, Path: path, Field: field}, k.ca.CertPEM)
 }
 
-// report is what verify says, by edge, node and what is shown.
+// report is what verify says, by edge, node and what is presented.
 func (k *kubeadm) report() report.Verification {
 	k.s.Sort()
 	return report.NewVerification(context.Background(), inspect.NewFacts(k.s, noon, 30*day))
@@ -104,7 +104,7 @@ func are(r report.Verification, id string) map[string]report.VerificationClaim {
 	return out
 }
 
-// TestKubeadmIsWell: all that is known holds, and the story says when it ends.
+// TestKubeadmIsWell: all that is known holds, and the timeline says when it expires.
 func TestKubeadmIsWell(t *testing.T) {
 	k := newKubeadm()
 	r := k.report()
@@ -177,7 +177,7 @@ func TestKubeadmRenewal(t *testing.T) {
 	}
 }
 
-// TestKubeadmKeyElsewhere: where no node has the CA's key, nobody there signs.
+// TestKubeadmKeyElsewhere: where no node has the CA's key, none signs.
 func TestKubeadmKeyElsewhere(t *testing.T) {
 	k := newKubeadm()
 	for i := range k.s.Nodes {
@@ -192,8 +192,8 @@ func TestKubeadmKeyElsewhere(t *testing.T) {
 	}
 }
 
-// TestKubeadmServers: what they show is held against the files of their own nodes; and
-// where there is no etcd, nobody is missed.
+// TestKubeadmServers: what they present is compared with the files of their own nodes; and
+// where there is no etcd, none is missed.
 func TestKubeadmServers(t *testing.T) {
 	k := newKubeadm()
 	shown := func(node, name string) []*pki.Cert {
@@ -221,7 +221,7 @@ func TestKubeadmServers(t *testing.T) {
 		"kubeadm-etcd-show-file":       {"n1": "pass", "n2": "unknown"},
 		"kubeadm-etcd-peers-show-file": {"n1": "fail"}, // the other node's
 		"kubeadm-kubelets-show-file":   {},
-		"kubeadm-etcd-peers":           {"n1": "fail", "n2": "pass", "n1 n2": "pass", "n2 n1": "fail"}, // by what was shown: it is for another address
+		"kubeadm-etcd-peers":           {"n1": "fail", "n2": "pass", "n1 n2": "pass", "n2 n1": "fail"}, // by what was presented: it is for another address
 	} {
 		got := are(r, id)
 		for where, status := range want {
@@ -235,7 +235,7 @@ func TestKubeadmServers(t *testing.T) {
 	}
 }
 
-// TestKubeadmOwnAddress: who calls the API server of its own node is not shown what lies
+// TestKubeadmOwnAddress: what calls the API server of its own node is not presented what lies
 // on others.
 func TestKubeadmOwnAddress(t *testing.T) {
 	k := newKubeadm()

@@ -34,7 +34,7 @@ func (k *kubeadm) roles() {
 	}
 }
 
-// unasked makes a node one that nobody asked to read.
+// unasked makes a node one that was not to be read.
 func (k *kubeadm) unasked(name string) {
 	n := k.node(name)
 	k.s.OtherNodes = append(k.s.OtherNodes, inspect.Node{Name: name, Role: n.Role, Addresses: n.Addresses})
@@ -42,12 +42,12 @@ func (k *kubeadm) unasked(name string) {
 	k.s.Bundles = slices.DeleteFunc(k.s.Bundles, func(b inspect.Bundle) bool { return b.At.Node == name })
 }
 
-// serves makes a master have shown this for kubernetes.default.svc, by its own address.
+// serves makes a master have presented this for kubernetes.default.svc, by its own address.
 func (k *kubeadm) serves(node, address string, pem []byte) {
 	k.s.Served = append(k.s.Served, inspect.Served{Node: "n1", Server: catalog.ListenerAPIServer, Of: node, Address: address, Name: "kubernetes.default.svc", Chain: k.sc.Scan(pem)[0].Content.Certs})
 }
 
-// calls makes a node's kubelet.conf name this server, and what it was shown there; nil:
+// calls makes a node's kubelet.conf name this server, and what that presented to it; nil:
 // no handshake was made.
 func (k *kubeadm) calls(node, server string, pem []byte) {
 	n := k.node(node)
@@ -59,7 +59,7 @@ func (k *kubeadm) calls(node, server string, pem []byte) {
 	}
 }
 
-// TestKubeadmMasters: each master shows a certificate of its own, and who calls one of them
+// TestKubeadmMasters: each master presents a certificate of its own, and who calls one of them
 // is judged by that one's.
 func TestKubeadmMasters(t *testing.T) {
 	strange := pkitest.NewCA("kubernetes", from(-30), from(3640))
@@ -110,7 +110,7 @@ func TestKubeadmMasters(t *testing.T) {
 			k := newKubeadm()
 			k.roles()
 			ofN2 = leafOf(k.ca, "10.0.0.2")
-			for _, node := range []string{"n1", "n2"} { // what is shown is theirs alone
+			for _, node := range []string{"n1", "n2"} { // what is presented is theirs alone
 				k.file(node, "apiserver.crt", leafOf(k.ca, k.node(node).Addresses[0]))
 			}
 			c.given(k)
@@ -133,7 +133,7 @@ func TestKubeadmMasters(t *testing.T) {
 	}
 }
 
-// leafOf is what one master shows: for its own address, and the balancer's name.
+// leafOf is what one master presents: for its own address, and the balancer's name.
 func leafOf(ca *pkitest.Authority, address string) []byte {
 	return ca.Issue("kube-apiserver", from(-10), from(355), pkitest.DNS("kubernetes.default.svc", "api.example.com"), pkitest.IPs(address)).CertPEM
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // TestMemoryAfterTheSigner: the file has the new CA, and the process is older; what is
-// shown is still of the old one.
+// presented is still of the old one.
 func TestMemoryAfterTheSigner(t *testing.T) {
 	for started, want := range map[float64]assess.Status{-3: assess.Warn, -0.1: assess.Pass} {
 		w := newWorld(catalog.Versions{Cluster: "4.15.3"})

@@ -11,7 +11,7 @@ import (
 )
 
 // TestArrival: what the administrator's configuration names is on each node and in each
-// bundle where it has to be, or it is said what is not known.
+// bundle where it has to be, or it is said what is unknown.
 func TestArrival(t *testing.T) {
 	ca, other, over := pkitest.NewCA("the CA", from(-10), from(900)), pkitest.NewCA("another", from(-10), from(900)), pkitest.NewCA("over", from(-100), from(-10))
 	file := func(w *world) *inspect.NodeFile { return &w.s.Nodes[0].Files[0] }

@@ -15,7 +15,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
-// TestNext: how soon a kubelet connects anew, by version, topology, and its own
+// TestNext: how soon a kubelet reconnects, by version, topology, and its own
 // client certificate.
 func TestNext(t *testing.T) {
 	no := false
@@ -156,8 +156,8 @@ func TestNextWithoutARhythm(t *testing.T) {
 	}
 }
 
-// TestCopiesEndWithTheirOriginal: the end of a certificate that nobody renews is told where
-// a copy of it is shown; of one that nobody is known to renew, that it is near.
+// TestCopiesEndWithTheirOriginal: that a certificate expires that nothing renews is told where a
+// copy of it is presented; of one that nothing is known to renew, that it is near.
 func TestCopiesEndWithTheirOriginal(t *testing.T) {
 	made := catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-ingress", Name: "router-certs-default", Key: "tls.crt"}
 	annotated := func(w *world, namespace, annotation string, leaf []byte) {
@@ -177,7 +177,7 @@ func TestCopiesEndWithTheirOriginal(t *testing.T) {
 			"one of 90 days, with 20 left":      {-70, 20, func(*world, []byte) {}, assess.Pass, ""}, // as who renews it at two thirds may do yet
 			"one of 90 days, with 10 left":      {-80, 10, func(*world, []byte) {}, assess.Unknown, "what renews it is unknown"},
 			"cert-manager's":                    {-700, 20, func(w *world, leaf []byte) { annotated(w, "openshift-ingress", catalog.AnnotationCertManager, leaf) }, assess.Pass, ""},
-			// Anybody can put what is public into a Secret of their own, with any annotation.
+			// A tenant can put what is public into a Secret of their own, with any annotation.
 			"a tenant's, as if cert-manager's": {-700, 20, func(w *world, leaf []byte) { annotated(w, "team", catalog.AnnotationCertManager, leaf) }, assess.Unknown, "what renews it is unknown"},
 			"a tenant's, as if service-ca's":   {-700, 20, func(w *world, leaf []byte) { annotated(w, "team", catalog.AnnotationServiceName, leaf) }, assess.Unknown, "what renews it is unknown"},
 			"the operator's, and a tenant's": {-700, 20, func(w *world, leaf []byte) {
@@ -202,7 +202,7 @@ func TestCopiesEndWithTheirOriginal(t *testing.T) {
 	}
 }
 
-// TestTheEndIsToldWithoutTheSigner: what is shown ends and nobody renews it; who signs next,
+// TestTheEndIsToldWithoutTheSigner: what is presented expires and nothing renews it; who signs next,
 // which was not read, changes nothing about that.
 func TestTheEndIsToldWithoutTheSigner(t *testing.T) {
 	e := edge(t, "kubeadm-kubelet-api")
@@ -217,7 +217,7 @@ func TestTheEndIsToldWithoutTheSigner(t *testing.T) {
 	}
 }
 
-// TestTheSignersKeyIsKeptElsewhere: where the CA is on the node and its key is not, nobody
+// TestTheSignersKeyIsKeptElsewhere: where the CA is on the node and its key is not, nothing
 // there signs, and what comes next is not unknown for that.
 func TestTheSignersKeyIsKeptElsewhere(t *testing.T) {
 	e := edge(t, "kubeadm-apiserver-etcd")
@@ -230,7 +230,7 @@ func TestTheSignersKeyIsKeptElsewhere(t *testing.T) {
 	}
 }
 
-// TestShardsBefore412: up to 4.11 one Secret held what all IngressControllers show.
+// TestShardsBefore412: up to 4.11 one Secret held what all IngressControllers present.
 func TestShardsBefore412(t *testing.T) {
 	for _, id := range []string{"published-ingress", "pods-routes", "console-oauth"} {
 		e := edge(t, id)

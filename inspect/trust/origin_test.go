@@ -12,7 +12,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 )
 
-// TestATenantsCopyIsNoOrigin: what the API server shows is public. A Route that holds it says
+// TestATenantsCopyIsNoOrigin: what the API server presents is public. A Route that holds it says
 // nothing about who signs it next.
 func TestATenantsCopyIsNoOrigin(t *testing.T) {
 	t.Parallel()

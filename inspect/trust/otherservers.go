@@ -107,7 +107,7 @@ func (j *judge) ofControlPlane(places []identity) []identity {
 	return slices.DeleteFunc(places, func(i identity) bool { return i.node != "" && !j.f.MayBeMaster(i.node) })
 }
 
-// servingOn is the file that holds what one of kubeadm's masters shows, read or not.
+// servingOn is the file that holds what one of kubeadm's masters presents, read or not.
 func servingOn(node string) pki.Location {
 	return pki.Location{Kind: pki.KindFile, Node: node, Path: catalog.KubeadmServing().Name}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// memory judges what processes have in memory that read their trust anchors only when
+// memory judges what processes loaded that read their trust anchors only when
 // they start: files is what was said of their files. A CA that was made after a process
 // started can't be in its memory, whatever its file says by now.
 func (j *judge) memory(row catalog.StartupReader, files []Claim) []Claim {

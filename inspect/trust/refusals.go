@@ -47,11 +47,11 @@ const quietAfterRestart = 30 * time.Second
 // than what it is about.
 const startRounding = 2 * time.Second
 
-// logStale is how long before now a log may have ended. API servers write all the time.
+// logStale is how long before now a log's last line may be. API servers write all the time.
 const logStale = time.Hour
 
-// refused judges what servers say of their clients: evidence of those that nobody can
-// ask. A claim for each client that refuses a server; and one where nobody does, if the
+// refused judges what servers say of their clients: evidence of clients that can't be
+// asked. A claim for each client that refuses a server; and one where none does, if the
 // server would say so.
 func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 	var logs, stale, cut []pki.Location // cut: of these, clients were left out
@@ -290,7 +290,7 @@ func (j *judge) restartedSince(of nodeClaims, node string, s *ClientRefusals, un
 		}
 		started = append(started, fmt.Sprintf("%s was restarted %s", row.Verifier, moment(at.Round(time.Second))))
 	}
-	// The previous process refuses until the moment that it ends.
+	// The previous process refuses until the moment that it exits.
 	quiet := last.Add(startRounding + doubt)
 	wait = quietAfterRestart - until.Sub(quiet)
 	return started, wait, known && works && len(started) > 0 && !s.last.After(quiet)

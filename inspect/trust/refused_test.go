@@ -102,9 +102,9 @@ func TestRefusedByQuietServers(t *testing.T) {
 	}
 }
 
-// TestMended: who refused a server and is said to trust it now is unknown, until all
-// masters' logs have been without him for a while since he was mended. What trusts another
-// server than the log's, or is still to be restarted, says nothing for him.
+// TestMended: a client that refused a server and is said to trust it now is unknown, until all
+// masters' logs have been without it for a while since it was fixed. What trusts another
+// server than the log's, or is still to be restarted, says nothing for it.
 func TestMended(t *testing.T) {
 	ca := pkitest.NewCA("the CA", from(-10), from(900))
 	own := "/var/lib/kubelet/kubeconfig"
@@ -186,7 +186,7 @@ func TestMended(t *testing.T) {
 	}
 }
 
-// TestMendedOfKubeadm: there, it is what kube-apiserver of each master shows that counts;
+// TestMendedOfKubeadm: there, it is what kube-apiserver of each master presents that counts;
 // and of the machine config server, trust in api-int says nothing.
 func TestMendedOfKubeadm(t *testing.T) {
 	refuse := func(s *inspect.Snapshot, row string) {
@@ -217,7 +217,7 @@ func TestMendedOfKubeadm(t *testing.T) {
 	}
 }
 
-// TestWhoseBehindMasters: where balancers are on masters, a master's address is anybody's.
+// TestWhoseBehindMasters: where balancers are on masters, a master's address may be any client's.
 func TestWhoseBehindMasters(t *testing.T) {
 	for name, c := range map[string]struct {
 		own    catalog.Tristate
@@ -244,7 +244,7 @@ func TestWhoseBehindMasters(t *testing.T) {
 	}
 }
 
-// TestWhoseUnasked: an address of a node that nobody asked to read is no stranger's.
+// TestWhoseUnasked: an address of a node that was not to be read is still that node's.
 func TestWhoseUnasked(t *testing.T) {
 	w := newWorld(catalog.Versions{Cluster: "4.15.3"})
 	w.s.OtherNodes = []inspect.Node{{Name: "w9", Addresses: []string{"10.0.0.9"}, PodNetworks: []string{"10.128.9.0/24"}}}

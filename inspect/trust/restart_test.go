@@ -346,7 +346,7 @@ func TestNewNodesAndWorst(t *testing.T) {
 	}
 }
 
-// byHand has an administrator's kubeconfig be shown a certificate that only hands renew.
+// byHand has an administrator's kubeconfig be presented a certificate that only a user renews.
 func (s *starting) byHand(file string) {
 	leaf := s.old.Issue("apps", from(-700), from(20), pkitest.DNS("api.example.com")).CertPEM
 	s.put(catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-ingress", Name: "router-certs-default", Key: "tls.crt"}, leaf)

@@ -227,8 +227,8 @@ type RestartAnswer struct {
 	assess.Assessment
 	// NotNeeded: it passes, because there is nothing to answer here.
 	NotNeeded bool `json:"notNeeded,omitempty"`
-	// From is when a yes ends at the earliest, because the certificate that is shown is
-	// signed anew; zero: not by that, or not known.
+	// From is when a yes becomes a no at the earliest, because the certificate that is presented
+	// is rotated; zero: not by that, or unknown.
 	From time.Time `json:"from,omitzero"`
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// servers judges what handshakes have seen: whether servers show what the places
+// servers judges what handshakes have seen: whether servers present what the places
 // hold that they read.
 func (j *judge) servers() []Claim {
 	var out []Claim
@@ -46,7 +46,7 @@ func (j *judge) hasServer(row catalog.Server) catalog.Tristate {
 	return row.In.Holds(j.f.Snapshot.Cluster.Versions)
 }
 
-// thereIs reports whether any of the places was read that a server shows.
+// thereIs reports whether any of the places was read that a server presents.
 func (j *judge) thereIs(row catalog.Server) bool {
 	return slices.ContainsFunc(row.Certs, func(s catalog.ServedCert) bool { return len(j.presented(s.From, catalog.ObjectSelector{})) > 0 })
 }
@@ -94,7 +94,7 @@ func (j *judge) listensNot(row catalog.Server, show catalog.ServedCert, v inspec
 	return (j.absent(show.From) || row.Optional && j.without(v.Of, append([]catalog.Ref{show.From}, show.Custom...)...)) && len(j.stored(show.From, v.Of)) == 0
 }
 
-// Silent are the handshakes that showed nothing, of servers that may present a certificate.
+// Silent are the handshakes in which no certificate came, of servers that may present one.
 func Silent(f *inspect.Facts) []inspect.Served {
 	j := newJudge(f)
 	var out []inspect.Served

@@ -18,7 +18,7 @@ const (
 	master       = "10.0.0.5:6443"
 )
 
-// served adds what a server on a node showed.
+// served adds what a server on a node presented.
 func (w *world) served(server, of, address, name string, pem ...[]byte) {
 	v := inspect.Served{Node: "n1", Server: server, Of: of, Address: address, Name: name}
 	for _, f := range w.sc.Scan(pkitest.Bundle(pem...)) {
@@ -27,7 +27,7 @@ func (w *world) served(server, of, address, name string, pem ...[]byte) {
 	w.s.Served = append(w.s.Served, v)
 }
 
-// masters is a cluster whose api-int certificate was made anew five days ago.
+// masters is a cluster whose api-int certificate was rotated five days ago.
 func masters() (w *world, ca *pkitest.Authority, before, after pkitest.Pair) {
 	w = newWorld(catalog.Versions{Cluster: "4.15.3"})
 	w.s.Cluster.External = "https://api.example.com:6443"
@@ -124,7 +124,7 @@ func TestHandshakesThatWereNotMade(t *testing.T) {
 }
 
 // TestTheNameOutside: an administrator's certificate may stand in for that of api,
-// and an address is shown whatever is the default.
+// and at an address the default is presented, whatever it is.
 func TestTheNameOutside(t *testing.T) {
 	w, ca, _, after := masters()
 	w.put(catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-kube-apiserver", Name: "external-loadbalancer-serving-certkey", Key: "tls.crt"},
@@ -184,8 +184,8 @@ func TestAnAdministratorsCertificateForAPIInt(t *testing.T) {
 	}
 }
 
-// TestSeenGoesBeforeHeld: who calls a kubelet, or a machine config server, is shown
-// what that shows, whatever its file or Secret holds.
+// TestSeenGoesBeforeHeld: a kubelet, or a machine config server, presents to its clients
+// what a handshake saw, whatever its file or Secret holds.
 func TestSeenGoesBeforeHeld(t *testing.T) {
 	ca, other := pkitest.NewCA("csr-signer", from(-10), from(900)), pkitest.NewCA("csr-signer", from(-20), from(900))
 	e := edge(t, "apiserver-kubelet-serving")

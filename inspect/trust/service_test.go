@@ -15,8 +15,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 )
 
-// TestServiceCARotates: once service-ca has another signer, who trusts the one before
-// only is shown a bridge to it, if there is one.
+// TestServiceCARotates: once service-ca has another signer, it presents a bridge to what trusts
+// the previous one only, if there is one.
 func TestServiceCARotates(t *testing.T) {
 	before, after := pkitest.NewCA("service-signer@1", from(-500), from(290)), pkitest.NewCA("service-signer@2", from(-1), from(789), pkitest.KeyName("second"))
 	bridge := before.CA("service-signer@2", from(-1), from(290), pkitest.KeyName("second"))
@@ -93,7 +93,7 @@ func TestInjected(t *testing.T) {
 	}
 }
 
-// TestOfTooManySecretsNoneIsTheServices: anybody who writes Secrets in its namespace makes more of
+// TestOfTooManySecretsNoneIsTheServices: a tenant who writes Secrets in its namespace makes more of
 // them. Which one it presents, service-ca's annotation decides where service-ca keeps the bundle.
 func TestOfTooManySecretsNoneIsTheServices(t *testing.T) {
 	t.Parallel()

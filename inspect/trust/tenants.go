@@ -39,8 +39,8 @@ func (c *Claim) ofTenant(namespace string) {
 	c.Edge.Impact = "calls from pods in namespace " + namespace + ", whose users may write this: nothing else of the cluster reads it"
 }
 
-// ofTenantsService says the same of a claim about what a tenant's Service presents. Anybody makes
-// a Secret that carries what others are recognised by.
+// ofTenantsService says the same of a claim about what a tenant's Service presents. Any tenant
+// makes a Secret that carries what others are identified by.
 func (c *Claim) ofTenantsService() {
 	if c.Selector != (catalog.ObjectSelector{}) && c.Tenant == "" && !reserved(c.Presented) {
 		c.Tenant = c.Presented.Namespace

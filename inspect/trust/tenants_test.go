@@ -40,7 +40,7 @@ func (w *world) add(at pki.Location, annotations map[string]string, pem []byte) 
 	w.s.Bundles = append(w.s.Bundles, inspect.Bundle{At: at, Object: o, Content: w.sc.Scan(pem)[0].Content})
 }
 
-// TestATenantsStoreIsItsOwnNamespaces: what a tenant writes as whom to trust breaks nothing of the
+// TestATenantsStoreIsItsOwnNamespaces: what a tenant writes as trust anchors breaks nothing of the
 // platform's, and is said once.
 func TestATenantsStoreIsItsOwnNamespaces(t *testing.T) {
 	t.Parallel()

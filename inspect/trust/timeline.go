@@ -176,7 +176,7 @@ func (j *judge) delivery(claims []Claim, ca *pki.Cert) []Event {
 	return append(out, e)
 }
 
-// TimelineOf is the story of the parts that are spoken of.
+// TimelineOf is what happened and will happen to the parts that are spoken of.
 func TimelineOf(f *inspect.Facts, claims []Claim, parts []catalog.Part) []Event {
 	j, out := newJudge(f), []Event{}
 	tell := func(part catalog.Part, events func() []Event) {

@@ -72,7 +72,7 @@ func TestEveryTopologyAndVersion(t *testing.T) {
 }
 
 // Of a version that was not reviewed only what was seen is said: what a node's kubeconfig
-// makes of what its server showed to that node.
+// makes of what its server presented to that node.
 func TestUnreviewedVersionsAreUnknown(t *testing.T) {
 	ca, other := pkitest.NewCA("the CA", from(-10), from(900)), pkitest.NewCA("another CA", from(-10), from(900))
 	for _, version := range []string{"4.8.13", "4.11.9", "4.99.0", "5.7.0"} {
@@ -123,7 +123,7 @@ func TestHostedControlPlane(t *testing.T) {
 			t.Errorf("%s: %s: %s", c.Edge.ID, c.Status, c.Reason)
 		}
 	}
-	// What is shown there is seen, and what it comes from is not looked for.
+	// What is presented there is seen, and what it comes from is not looked for.
 	chain := w.sc.Scan(ca.Issue("api", from(-1), from(29), pkitest.DNS("api-int.example.com")).CertPEM)[0].Content.Certs
 	w.s.Served = []inspect.Served{
 		{Node: "n1", Address: "api-int.example.com:6443", Name: "api-int.example.com", Chain: chain},

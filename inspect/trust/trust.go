@@ -1,5 +1,5 @@
-// Package trust judges who trusts whom: each edge of the catalog, with the facts
-// of a snapshot, now and at the next rotation. It reads nothing itself.
+// Package trust judges which client trusts which server: each edge of the catalog, with the
+// facts of a snapshot, now and at the next rotation. It reads nothing itself.
 package trust
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// Claim is one edge in one place: a verifier's trust anchors, and what it is
-// shown.
+// Claim is one edge in one place: a verifier's trust anchors, and what is
+// presented to it.
 type Claim struct {
 	catalog.Edge
 	// Assessment is what is judged. Warn: it passes now, and not any more after something that is
@@ -29,12 +29,12 @@ type Claim struct {
 	Roots []*pki.Cert    // those that the verifier's reader loads
 	// Skipped are those that stand there too, and that it does not load, or may not.
 	Skipped      []pki.Skipped
-	Presented    pki.Location // the object that what is shown comes from; zero: seen by a handshake alone
-	Server       string       // host:port of the handshake in which it was shown; empty: none was made
-	Chain        []*pki.Cert  // what is shown, the leaf first
+	Presented    pki.Location // the object that what is presented comes from; zero: seen by a handshake alone
+	Server       string       // host:port of the handshake in which it was presented; empty: none was made
+	Chain        []*pki.Cert  // what is presented, the leaf first
 	VerifiedName string       // the server name that it must be valid for; empty: none
-	NextUnknown  bool         // Unknown is only what is shown next: it holds now
-	// Missing is the CA without which it does not hold; nil where that is not known,
+	NextUnknown  bool         // Unknown is only what is presented next: it holds now
+	// Missing is the CA without which it does not hold; nil where that is unknown,
 	// or not the reason.
 	Missing *pki.Cert
 	// Stored is what the server's place holds, where that is not what is presented.
@@ -42,13 +42,13 @@ type Claim struct {
 	// Tenant is the namespace that it is about alone, whose users may write its trust anchors, or
 	// what is presented; empty: the platform's components depend on it.
 	Tenant string
-	// From is when it breaks at the earliest; zero: now, or not known.
+	// From is when it breaks at the earliest; zero: now, or unknown.
 	From time.Time
 	// ProcessStarted is since when the process runs that has the trust anchors in memory; zero:
 	// the claim is not about one.
 	ProcessStarted time.Time
 	// Logs are those of a server that say so, and Refusals what they say of one client;
-	// nil where something else says so, or of nobody.
+	// nil where something else says so, or of no client.
 	Logs     []pki.Location
 	Refusals *ClientRefusals
 	Expired  bool // it fails, and what is presented has expired: no trust anchor helps
@@ -57,8 +57,8 @@ type Claim struct {
 }
 
 // Judge returns the claims for all edges that hold for the versions that run, in
-// the order of the catalog, and then of nodes and places. Once ctx has ended it
-// judges no further one: what it returns then is not complete, and whoever asked
+// the order of the catalog, and then of nodes and places. Once ctx is done it
+// judges no further one: what it returns then is not complete, and the caller
 // has to say so.
 func Judge(ctx context.Context, f *inspect.Facts) []Claim { return judgeWith(ctx, f, nil) }
 
@@ -127,7 +127,7 @@ func first(at []pki.Location) pki.Location {
 type judge struct {
 	f            *inspect.Facts
 	leftOut      []inspect.Node               // unread, though not among the facts' nodes
-	over         func() bool                  // nobody waits for the claims any more
+	over         func() bool                  // no caller waits for the claims any more
 	serviceCalls func() []inspect.ServiceCall // several edges ask for them
 	// issuers are those that were looked for; nil: none was seen.
 	issuers map[issued]*pki.Cert
@@ -154,10 +154,10 @@ type anchors struct {
 	certs   []*pki.Cert // that the verifier's reader loads
 	skipped []pki.Skipped
 	cluster *inspect.KubeconfigCluster // of a kubeconfig on a node
-	problem string                     // why they are not known; else empty
+	problem string                     // why they are unknown; else empty
 }
 
-// identity is something that shows a chain.
+// identity is something that presents a chain.
 type identity struct {
 	node  string
 	at    pki.Location
@@ -167,7 +167,7 @@ type identity struct {
 	// Of a handshake: the address, and the name that who connects to it verifies.
 	server, name string
 	word         string      // the worker that alone was presented it: see wordOf
-	next         []*pki.Cert // what the place holds, where something else was shown
+	next         []*pki.Cert // what the place holds, where something else was presented
 }
 
 // claims judges one row in the way that it says.
@@ -232,7 +232,7 @@ func (j *judge) here(e catalog.Edge) (catalog.Tristate, string) {
 	in := e.In.Holds(c.Versions)
 	switch {
 	case in == catalog.Yes && catalog.OfKubeadm(e.In) && j.f.Snapshot.MadeByKubeadm() == catalog.No:
-		return catalog.No, "" // the story says it once
+		return catalog.No, "" // the timeline says it once
 	case in == catalog.No || e.Trust.Kind != catalog.File && catalog.InHostingCluster(e.Trust, c.Topology):
 		return catalog.No, ""
 	case len(e.Platforms) > 0 && (c.OwnAddresses == catalog.No || c.Platform != "" && !slices.Contains(e.Platforms, c.Platform)):

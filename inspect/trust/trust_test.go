@@ -15,7 +15,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 )
 
-// TestEveryEdge: each holds where its trust anchors have the CA of what is shown,
+// TestEveryEdge: each holds where its trust anchors have the CA of what is presented,
 // and is broken where they have another of that name.
 func TestEveryEdge(t *testing.T) {
 	ca, other := pkitest.NewCA("the CA", from(-10), from(900)), pkitest.NewCA("the CA", from(-20), from(900))
@@ -99,7 +99,7 @@ func TestForecast(t *testing.T) {
 	}
 }
 
-// TestNobodyIsTrusted: trust anchors that are known to be absent trust nobody,
+// TestNobodyIsTrusted: trust anchors that are known to be absent trust no server,
 // unless then there is no such verifier.
 func TestNobodyIsTrusted(t *testing.T) {
 	ca := pkitest.NewCA("the CA", from(-10), from(900))
@@ -146,7 +146,7 @@ func TestNobodyIsTrusted(t *testing.T) {
 }
 
 // TestServedGoesFirst: what a handshake saw counts now; what the Secret holds, and what
-// other masters show, comes next.
+// other masters present, comes next.
 func TestServedGoesFirst(t *testing.T) {
 	e := edge(t, "kubelet-api-int")
 	before, after := pkitest.NewCA("before", from(-10), from(900)), pkitest.NewCA("after", from(-10), from(900))
@@ -158,7 +158,7 @@ func TestServedGoesFirst(t *testing.T) {
 		chain = f.Content.Certs
 	}
 	w.s.Served = []inspect.Served{{Node: "n1", Address: "api-int.example.com:6443", Name: "api-int.example.com", Chain: chain}}
-	// The Secret holds another one already: the next master that reads it ends that.
+	// The Secret holds another one already: the next master that reads it presents that.
 	claims := w.judge(e.ID)
 	if len(claims) != 1 || claims[0].Status != assess.Warn || claims[0].Server != "api-int.example.com:6443" || !strings.Contains(claims[0].Reason, "its Secret already holds another certificate, and ") {
 		t.Errorf("got %+v", claims)
@@ -209,7 +209,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestInstead: an administrator's certificate is shown in place of the operator's.
+// TestInstead: an administrator's certificate is presented in place of the operator's.
 func TestInstead(t *testing.T) {
 	e := edge(t, "console-oauth")
 	ca, own := pkitest.NewCA("the CA", from(-10), from(900)), pkitest.NewCA("example.com's", from(-10), from(900))
@@ -221,8 +221,8 @@ func TestInstead(t *testing.T) {
 	}
 }
 
-// TestServedByName: what was shown for another name, at the same address, is not what the
-// owner of a kubeconfig is shown.
+// TestServedByName: what was presented for another name, at the same address, is not what
+// is presented to the owner of a kubeconfig.
 func TestServedByName(t *testing.T) {
 	e := edge(t, "kubelet-api-int")
 	ca, other := pkitest.NewCA("the CA", from(-10), from(900)), pkitest.NewCA("another", from(-10), from(900))

@@ -74,7 +74,7 @@ func TestSignerNotRead(t *testing.T) {
 			w.show(e, leafFor(e, ca, -1, 29).CertPEM)
 			w.trust(e, ca.CertPEM)
 			c.given(w)
-			if w.s.Cluster.Topology != "" { // there, a handshake alone shows it
+			if w.s.Cluster.Topology != "" { // there, a handshake alone tells
 				w.s.Bundles = w.s.Bundles[1:]
 				w.served("", "", internalName+":6443", internalName, leafFor(e, ca, -1, 29).CertPEM)
 			}

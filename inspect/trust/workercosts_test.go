@@ -40,7 +40,7 @@ func (k *kubeadm) presentedBy(node string, of func(i int) *pki.Content, many int
 }
 
 // TestWhatOneWorkersFileHoldsIsBounded: it is compared with the trust anchors of each node. What is left out
-// is unknown, says of whom it is, and no other node's certificate is left out for it.
+// is unknown, says whose it is, and no other node's certificate is left out for it.
 func TestWhatOneWorkersFileHoldsIsBounded(t *testing.T) {
 	t.Parallel()
 	const workers, many = 5, 300

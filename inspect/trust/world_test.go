@@ -64,7 +64,7 @@ func (w *world) kubeconfig(path, server string, ca ...[]byte) {
 	})
 }
 
-// show makes what an edge is shown be this.
+// show makes what is presented on an edge be this.
 func (w *world) show(e catalog.Edge, pem []byte) {
 	r := e.Presented
 	if r.Name == "" {
@@ -85,7 +85,7 @@ func (w *world) trust(e catalog.Edge, ca ...[]byte) {
 	w.put(e.Trust, ca...)
 }
 
-// stage makes an edge's fixture: what is shown, and these trust anchors; and whatever
+// stage makes an edge's fixture: what is presented, and these trust anchors; and whatever
 // it takes for its verifier to be there.
 func (w *world) stage(e catalog.Edge, ca *pkitest.Authority, trusted ...[]byte) {
 	if len(e.Platforms) > 0 {
@@ -129,7 +129,7 @@ func (w *world) stage(e catalog.Edge, ca *pkitest.Authority, trusted ...[]byte) 
 	}
 }
 
-// signs reports whether a rotation is about what an edge is shown.
+// signs reports whether a rotation is about what is presented on an edge.
 func signs(r catalog.Rotation, e catalog.Edge) bool {
 	if r.Selector != (catalog.ObjectSelector{}) {
 		return e.Selector == r.Selector
@@ -140,7 +140,7 @@ func signs(r catalog.Rotation, e catalog.Edge) bool {
 	})
 }
 
-// signer makes this authority the one that signs what an edge is shown next, where the
+// signer makes this authority the one that signs what is presented on an edge next, where the
 // catalog knows of one.
 func (w *world) signer(e catalog.Edge, ca *pkitest.Authority) {
 	for _, r := range catalog.Rotations() {
@@ -192,7 +192,7 @@ func versions(e catalog.Edge) catalog.Versions {
 	return catalog.Versions{}
 }
 
-// leafFor makes what is shown on an edge.
+// leafFor makes what is presented on an edge.
 func leafFor(e catalog.Edge, ca *pkitest.Authority, begin, end float64) pkitest.Pair {
 	name := string(e.ServerName)
 	if strings.HasPrefix(name, "(") || name == "" {

@@ -203,7 +203,7 @@ func deadlines(t *testing.T, n nodeexec.Node, o Options) {
 	if err := c.SetWriteDeadline(time.Now().Add(200 * time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
-	// Nobody reads, so at some point nobody takes anything any more.
+	// Nothing is read, so at some point nothing is taken any more.
 	if _, err := c.Write(make([]byte, 64<<20)); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("write beyond the deadline: %v", err)
 	}

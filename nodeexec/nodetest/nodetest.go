@@ -32,10 +32,10 @@ type Options struct {
 	// NoHalfClose: the far side of a Dial does not see CloseWrite.
 	NoHalfClose bool
 
-	// LateRefusal: that a port is closed shows at the first Read, not in Dial.
+	// LateRefusal: that a port is closed is seen at the first Read, not in Dial.
 	LateRefusal bool
 
-	// NoFarEnd: that the far side has ended does not show.
+	// NoFarEnd: that the far side has closed is not seen.
 	NoFarEnd bool
 
 	// DialOnly leaves commands out.

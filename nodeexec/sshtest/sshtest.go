@@ -18,7 +18,7 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 )
 
-// Server listens on 127.0.0.1 and lets everybody in.
+// Server listens on 127.0.0.1 and lets every user in.
 type Server struct {
 	Port      int
 	KnownHost string // a line for known_hosts

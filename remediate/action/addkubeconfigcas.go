@@ -26,7 +26,7 @@ import (
 type AddKubeconfigCAs struct {
 	NodeName, Path string
 	CA             []byte // PEM, in the order and the bytes that are wanted
-	Cache          *Cache // nil: all is read anew
+	Cache          *Cache // nil: all is read again
 }
 
 // ID is such as "replace worker-0:/etc/kubernetes/kubeconfig".
@@ -67,7 +67,7 @@ func (a AddKubeconfigCAs) Diff(snapshot inspect.Snapshot, now time.Time) (*remed
 		return nil, fmt.Errorf("%s: no CA to write", a.ID())
 	}
 	if !slices.ContainsFunc(want, func(c *pki.Cert) bool { return !pki.Contains(old, c) }) {
-		return nil, nil //nolint:nilnil // so already, as Action says
+		return nil, nil //nolint:nilnil // already up to date, as Action says
 	}
 	n, _ := snapshot.Node(a.NodeName)
 	value := Union(a.CA, want, old, n.Time(now))
@@ -127,7 +127,7 @@ func (a AddKubeconfigCAs) text(snapshot inspect.Snapshot) ([]byte, *inspect.Node
 }
 
 // Union is what is written: the wanted bytes verbatim, then what was trusted
-// before and has not ended, one newline between blocks. The order matters: from
+// before and has not expired, one newline between blocks. The order matters: from
 // 4.16 on, machine-config-daemon looks for the ConfigMap's blocks in the text, and
 // rewrites the file and restarts the kubelet where one is not found as it is there
 // (openshift/machine-config-operator pkg/daemon/certificate_writer.go).
@@ -174,7 +174,7 @@ func (a AddKubeconfigCAs) Apply(ctx context.Context, env *remediate.Env, c *reme
 }
 
 // settle finds out what a write did whose end was not seen, by trying it once more
-// on a new way there. It has the node's lock then: what was begun has ended, or is
+// on a new way there. It has the node's lock then: what was begun is over, or is
 // said to be still at work.
 func (a AddKubeconfigCAs) settle(ctx context.Context, env *remediate.Env, e host.Edit, unseen error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), remediate.ReadTime)
@@ -200,7 +200,7 @@ func (a AddKubeconfigCAs) settle(ctx context.Context, env *remediate.Env, e host
 }
 
 // Verify reads the file again: it is what this run wrote, it loads, it holds what
-// it is to hold, belongs to whom it did, and trusts what is served now.
+// it is to hold, has the owner it had, and trusts what is served now.
 func (a AddKubeconfigCAs) Verify(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
 	now, entry, err := env.Stat(ctx, a.NodeName, a.Path)
 	switch {

@@ -19,9 +19,9 @@ import (
 // master itself. It changes nothing, and is asked each time: facts do not tell.
 type AwaitAPIServer struct {
 	NodeName string
-	Name     string // for which it shows its own certificate
+	Name     string // for which it presents its own certificate
 	Port     string // on the master's own address
-	CA       []byte // PEM: whom to trust there
+	CA       []byte // PEM: the trust anchors there
 }
 
 // ID is such as "await kube-apiserver on master-0".
@@ -47,7 +47,7 @@ func (a AwaitAPIServer) Apply(context.Context, *remediate.Env, *remediate.Change
 // not restarted with the kubelet, so that it should at once.
 const apiServerTime = 2 * time.Minute
 
-// Verify asks /readyz, which anybody may; an answer that wants credentials is one.
+// Verify asks /readyz, which any client may; an answer that wants credentials is one.
 func (a AwaitAPIServer) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
 	err := env.Until(ctx, apiServerTime, func(ctx context.Context) (bool, error) {
 		err := env.Retry(ctx, a.NodeName, func(ctx context.Context, n nodeexec.Node) error { return a.ask(ctx, env, n) })

@@ -40,7 +40,7 @@ var _ remediate.NodeAwaiter = AwaitNode{}
 func (a AwaitNode) Diff(snapshot inspect.Snapshot, now time.Time) (*remediate.Change, error) {
 	n, ok := snapshot.Node(a.NodeName)
 	if ok && inspect.HeartbeatSinceStart(snapshot, n) {
-		return nil, nil //nolint:nilnil // so already, as Action says
+		return nil, nil //nolint:nilnil // already up to date, as Action says
 	}
 	at := n.Time(now).Add(3 * time.Minute)
 	return &remediate.Change{Summary: "wait for a heartbeat that is newer than the restart", Deltas: []inspect.Delta{inspect.HeartbeatRead{Node: a.NodeName, At: at}}, Versions: snapshot.Cluster.Versions, Own: csr.Expect(snapshot, now, a.NodeName)}, nil

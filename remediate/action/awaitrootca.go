@@ -23,7 +23,7 @@ import (
 type AwaitRootCA struct {
 	CA      []*pki.Cert
 	Planned inspect.Rollout // as it was when the plan was made
-	// Read reads it anew: collect's Cluster.Rollout for the same namespaces. nil: there
+	// Read reads it again: collect's Cluster.Rollout for the same namespaces. nil: there
 	// is no API to ask.
 	Read func(context.Context) (inspect.Rollout, error)
 	// Print is told what is waited for, whenever that changes; may be nil.
@@ -39,12 +39,12 @@ func (AwaitRootCA) Node() string { return "" }
 // Diff says what is behind.
 func (a AwaitRootCA) Diff(_ inspect.Snapshot, now time.Time) (*remediate.Change, error) {
 	if a.Read != nil && len(a.Planned.RootCAs) > 0 && len(a.Planned.Missing(Unexpired(a.CA, now))) == 0 {
-		return nil, nil //nolint:nilnil // so already, as Action says
+		return nil, nil //nolint:nilnil // already up to date, as Action says
 	}
 	return &remediate.Change{Summary: "wait until kube-controller-manager and kube-root-ca.crt have the CA"}, nil
 }
 
-// Unexpired are the certificates that have not ended: operators leave those that have
+// Unexpired are the certificates that have not expired: operators leave those that have
 // out of their bundles.
 func Unexpired(certs []*pki.Cert, now time.Time) []*pki.Cert {
 	var out []*pki.Cert

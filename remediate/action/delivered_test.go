@@ -14,7 +14,7 @@ import (
 )
 
 // lacks are the pieces of the ConfigMap's text that machine-config-daemon, from 4.16 on,
-// does not find in a kubeconfig's CA: one is enough, and it writes the file anew and
+// does not find in a kubeconfig's CA: one is enough, and it rewrites the file and
 // restarts the kubelet. It compares text, not certificates: both texts without the white
 // space around them, cut behind each end of a certificate; each piece of the one must be
 // a piece of the other, with all that stands before its certificate
@@ -49,7 +49,7 @@ func TestWhatIsWrittenIsLeftAlone(t *testing.T) {
 	for i := range 8 {
 		to := now.Add(time.Hour)
 		if i == 7 {
-			to = now.Add(-time.Hour) // has ended
+			to = now.Add(-time.Hour) // has expired
 		}
 		cas = append(cas, pkitest.NewCA(fmt.Sprintf("ca-%d", i), now.Add(-48*time.Hour), to).CertPEM)
 	}

@@ -56,7 +56,7 @@ func (a PatchKubeRootCA) Node() string { return "" }
 // Diff says which CAs are added.
 func (a PatchKubeRootCA) Diff(inspect.Snapshot, time.Time) (*remediate.Change, error) {
 	if a.Before == a.After {
-		return nil, nil //nolint:nilnil // so already, as Action says
+		return nil, nil //nolint:nilnil // already up to date, as Action says
 	}
 	var names []string
 	for _, c := range a.adds {
@@ -80,7 +80,7 @@ func (a PatchKubeRootCA) Apply(ctx context.Context, env *remediate.Env, _ *remed
 // hears of it.
 const putBackTime = 20 * time.Second
 
-// Verify watches whether it stays. A *BadEffectError says that it was put back, by whom, and
+// Verify watches whether it stays. A *BadEffectError says that it was put back, by what, and
 // what would last.
 func (a PatchKubeRootCA) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
 	return a.Watch(ctx, env, func(m *corev1.ConfigMap, after float64) string {

@@ -28,7 +28,7 @@ func TestRestartPodsWhereNeeded(t *testing.T) {
 	const node = "worker-0"
 	long, since := remediatetest.TestNow.Add(-25*time.Hour), remediatetest.TestNow.Add(-30*time.Second)
 	between := remediatetest.TestNow.Add(-time.Hour) // after the CA was made, before it came to the node
-	// halfway is a rotation in which the node met a master that shows the old certificate.
+	// halfway is a rotation in which the node met a master that presents the old certificate.
 	after := remediatetest.TestNow.Add(-20 * time.Minute)
 	halfway := func(also ...inspect.Served) func(f *remediatetest.Fixture, a *RestartPods) {
 		return func(f *remediatetest.Fixture, _ *RestartPods) {
@@ -41,7 +41,7 @@ func TestRestartPodsWhereNeeded(t *testing.T) {
 			}
 		}
 	}
-	// unwritten is a kubeconfig of the kubelet that nobody wrote since long.
+	// unwritten is a kubeconfig of the kubelet that was not written since long.
 	unwritten := func(f *remediatetest.Fixture, _ *RestartPods) {
 		for i := range f.FirstNode().Files {
 			f.FirstNode().Files[i].Modified = long

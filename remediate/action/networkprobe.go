@@ -38,7 +38,7 @@ func (a NetworkProbe) ID() string { return "probe " + a.NodeName + ":network" }
 // Node is the node.
 func (a NetworkProbe) Node() string { return a.NodeName }
 
-// Diff says that it is to be asked. It is never so already: a pod that has its network
+// Diff says that it is to be asked. It is never up to date: a pod that has its network
 // says nothing of the next one.
 func (a NetworkProbe) Diff(inspect.Snapshot, time.Time) (*remediate.Change, error) {
 	return &remediate.Change{Summary: "run a network test pod"}, nil
@@ -241,7 +241,7 @@ func (a NetworkProbe) failure(ctx context.Context, env *remediate.Env, pod *core
 // mirror pods and events, and more than ten when it is decoded. What is asked for has fewer elsewhere.
 const largePage = 20
 
-// eachPod hands over the pods of a namespace, until it wants no more.
+// eachPod passes on the pods of a namespace, until it wants no more.
 func eachPod(ctx context.Context, env *remediate.Env, namespace string, opts metav1.ListOptions, each func(corev1.Pod) (more bool)) error {
 	var pages foreign.Pages
 	opts.Limit = largePage
@@ -262,8 +262,8 @@ func eachPod(ctx context.Context, env *remediate.Env, namespace string, opts met
 	}
 }
 
-// removePod removes the pod, whatever became of it. A kubelet that is away does not say
-// that it has ended; then the API server forgets it.
+// removePod removes the pod, whatever became of it. A kubelet without a heartbeat does not say
+// that it has exited; then the API server forgets it.
 func (a NetworkProbe) removePod(ctx context.Context, env *remediate.Env, pod *corev1.Pod) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTime)
 	defer cancel()

@@ -59,7 +59,7 @@ func (a Pause) marks() []string {
 	return out
 }
 
-// Diff shows the one field that changes. Whether it is so already is looked up when it
+// Diff says which one field changes. Whether it already has its value is looked up when it
 // is done: it may be minutes later.
 func (a Pause) Diff(inspect.Snapshot, time.Time) (*remediate.Change, error) {
 	row, ok := catalog.ControlPlaneResourceOf(a.actor.Resource)
@@ -67,7 +67,7 @@ func (a Pause) Diff(inspect.Snapshot, time.Time) (*remediate.Change, error) {
 		return nil, fmt.Errorf("%s: the catalog does not say how to pause this resource", a.ID())
 	}
 	if !a.resume && slices.Contains(a.actor.Paused, a.marks()[0]) {
-		return nil, nil //nolint:nilnil // so already, as Action says
+		return nil, nil //nolint:nilnil // already up to date, as Action says
 	}
 	field, sign := "spec."+row.PauseBy.Reasons, "+"
 	if row.PauseBy.Annotation != "" {
@@ -236,8 +236,8 @@ func LeftPaused(m *inspect.ControlPlaneStatus) ([]remediate.Step, error) {
 	return last, err
 }
 
-// Frame puts steps of the cluster itself before and after all others. What nobody answered
-// is looked at after them: it may end a run, and they must not wait for that.
+// Frame puts steps of the cluster itself before and after all others. A request that was not
+// answered is looked at after them: it may end a run, and they must not wait for that.
 func Frame(p *remediate.Plan, first, last []remediate.Step) {
 	if len(first) > 0 {
 		p.Waves = slices.Insert(p.Waves, 0, remediate.Wave{Nodes: []remediate.NodePlan{{Steps: first}}})

@@ -42,9 +42,9 @@ func (a RestartPods) accepted(then time.Time) bool {
 	return !slices.ContainsFunc(a.Pods, func(p inspect.Pod) bool { return p.Accepted.Before(then) })
 }
 
-// made is when the newest CA was made without which what the node is shown, or will be,
-// does not verify; false where that is not known. Behind one address there are several
-// masters, and while they take up a new certificate they show different ones.
+// made is when the newest CA was made without which what the node is presented, or will be,
+// does not verify; false where that is unknown. Behind one address there are several
+// masters, and while they take up a new certificate they present different ones.
 func (a RestartPods) made(snapshot inspect.Snapshot, n *inspect.Node, now time.Time) (at time.Time, known bool) {
 	for _, ca := range a.Next {
 		if ca.NotBefore.After(at) {

@@ -34,7 +34,7 @@ func (a RemoveFile) Diff(snapshot inspect.Snapshot, now time.Time) (*remediate.C
 	file := n.File(a.Path)
 	switch {
 	case file == nil && inspect.MissingFile(snapshot, n, a.Path):
-		return nil, nil //nolint:nilnil // so already, as Action says
+		return nil, nil //nolint:nilnil // already up to date, as Action says
 	case file == nil || file.Link == "" && file.SHA256 == (pki.Fingerprint{}):
 		return nil, &remediate.Refusal{Name: remediate.FileRead, Node: a.NodeName, Reason: a.Path + ": it could not be read", Next: "on the node: " + foreign.Command("", "ls -l %s", a.Path)}
 	}

@@ -22,12 +22,12 @@ type RestartKubelet struct {
 	// any change after the start of the kubelet counts; without, only one that can't
 	// be the kubelet's own.
 	files []string
-	// AcceptUntrusted says that the trust in what is served was given up by name.
+	// AcceptUntrusted says that untrusted serving certificates were accepted by the check's name.
 	AcceptUntrusted bool
 	// Restores says that the run may have put back its kubeconfig before, with the time that it had.
 	Restores bool
 	state    *restarting
-	// requests is who approves what it asks for afterwards; nil: nobody does.
+	// requests approves what it asks for afterwards; nil: nothing does.
 	requests *csr.State
 }
 
@@ -77,7 +77,7 @@ func (a RestartKubelet) Diff(snapshot inspect.Snapshot, now time.Time) (*remedia
 		due = due || f == nil || !f.Written().Before(n.Kubelet.Started)
 	}
 	if !due {
-		return nil, nil //nolint:nilnil // so already, as Action says
+		return nil, nil //nolint:nilnil // already up to date, as Action says
 	}
 	at := n.Time(now)
 	if at.Before(n.Kubelet.Started) {

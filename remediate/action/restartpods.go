@@ -40,10 +40,10 @@ type RestartPods struct {
 	CA       []*pki.Cert   // what is to be trusted
 	// RootCA is kube-root-ca.crt of their namespace, as it was then; nil: not read.
 	RootCA *inspect.RootCA
-	// Next are CAs that will sign what is shown: what runs since before they were made
+	// Next are CAs that will sign what is presented: what runs since before they were made
 	// lacks them, although it needs none of them yet.
 	Next []*pki.Cert
-	// always: also where it is not needed, or not known to be.
+	// always: also where it is not needed, or that is unknown.
 	always bool
 	// Read reads how far kube-controller-manager is, which replaces pods; nil: that is not
 	// asked.
@@ -66,11 +66,11 @@ func (a RestartPods) Count() remediate.Count {
 var _ remediate.Counted = RestartPods{}
 
 // Diff says why the pods are to be restarted. It is a Refusal named kubeletTrusts while
-// the node's kubelet is not right, and one named networkMemory where it is not known
+// the node's kubelet is not right, and one named networkMemory where it is unknown
 // whether it is needed.
 func (a RestartPods) Diff(snapshot inspect.Snapshot, now time.Time) (*remediate.Change, error) {
 	if len(a.Pods) == 0 || a.Row.SelfReloading {
-		return nil, nil //nolint:nilnil // so already, as Action says
+		return nil, nil //nolint:nilnil // already up to date, as Action says
 	}
 	n, ok := snapshot.Node(a.NodeName)
 	if !ok || n.Via == "" {
@@ -78,7 +78,7 @@ func (a RestartPods) Diff(snapshot inspect.Snapshot, now time.Time) (*remediate.
 	}
 	answer, why := a.Needed(snapshot, n, now)
 	if answer == catalog.No && !a.always {
-		return nil, nil //nolint:nilnil // so already, as Action says
+		return nil, nil //nolint:nilnil // already up to date, as Action says
 	}
 	if err := a.kubelet(snapshot, n, now, answer == catalog.Yes || a.always); err != nil {
 		return nil, err
@@ -96,10 +96,10 @@ func (a RestartPods) Diff(snapshot inspect.Snapshot, now time.Time) (*remediate.
 	return &remediate.Change{Summary: fmt.Sprintf("restart pod %s (%s)", strings.Join(names, ", "), why)}, nil
 }
 
-// kubelet refuses a node whose kubelet does not run with files that verify what it is
-// shown. A thick multus that starts with a wrong one takes the node's network
+// kubelet refuses a node whose kubelet does not run with files that verify what is
+// presented to it. A thick multus that starts with a wrong one takes the node's network
 // configuration away, and without a kubelet no pod is started again. certain: the pods are
-// to be restarted; else, what is not known of the kubelet does no harm.
+// to be restarted; else, what is unknown of the kubelet does no harm.
 func (a RestartPods) kubelet(snapshot inspect.Snapshot, n *inspect.Node, now time.Time, certain bool) error {
 	own := catalog.KubeletKubeconfigs()[1]
 	reason, next := "", snapshot.Hints.Next("repair the node first:\n    {} fix-api-int --nodes %s", n.Name)
@@ -223,7 +223,7 @@ func (a RestartPods) Apply(ctx context.Context, env *remediate.Env, _ *remediate
 	return nil
 }
 
-// reports refuses a node whose kubelet is away: it would start no other pod.
+// reports refuses a node whose kubelet has no heartbeat: it would start no other pod.
 func (a RestartPods) reports(ctx context.Context, env *remediate.Env) error {
 	n, err := env.Kube.CoreV1().Nodes().Get(ctx, a.NodeName, metav1.GetOptions{})
 	if err != nil {

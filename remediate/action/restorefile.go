@@ -20,7 +20,7 @@ import (
 type RestoreFile struct {
 	NodeName string
 	Backup   host.Backup // of the run's folder on the node
-	// AcceptUntrusted says that the trust in what is served was given up by name.
+	// AcceptUntrusted says that untrusted serving certificates were accepted by the check's name.
 	AcceptUntrusted bool
 	// RecheckRequests: whether its kubelet waits for a certificate is asked once more before.
 	RecheckRequests bool
@@ -48,7 +48,7 @@ func (a RestoreFile) Diff(snapshot inspect.Snapshot, now time.Time) (*remediate.
 		return nil, err
 	}
 	if file.SHA256 == pki.Fingerprint(a.Backup.Before.SHA256) {
-		return nil, nil //nolint:nilnil // so already, as Action says
+		return nil, nil //nolint:nilnil // already up to date, as Action says
 	}
 	if !slices.Contains(a.Backup.Wrote, [32]byte(file.SHA256)) {
 		return nil, &remediate.Refusal{Name: remediate.ChangedSince, Node: a.NodeName, Reason: fmt.Sprintf("%s was changed after the run (sha256 %s now): restoring the backup would undo that too", a.path(), file.SHA256.Short()),
@@ -87,14 +87,14 @@ func (a RestoreFile) moveBack(snapshot inspect.Snapshot, now time.Time) (*remedi
 		case file.Link == "":
 			return nil, since("is no link any more")
 		case file.Link == a.Backup.Target:
-			return nil, nil //nolint:nilnil // so already, as Action says
+			return nil, nil //nolint:nilnil // already up to date, as Action says
 		default:
 			f.Link, f.Before = file.Link, leading(file.Link)
 		}
 		return c, nil
 	}
 	if file != nil && file.SHA256 == pki.Fingerprint(a.Backup.Before.SHA256) {
-		return nil, nil //nolint:nilnil // so already, as Action says
+		return nil, nil //nolint:nilnil // already up to date, as Action says
 	}
 	if file != nil {
 		f.SHA256 = file.SHA256

@@ -67,7 +67,7 @@ func (r RemoveAnnotation) get(ctx context.Context) (*metav1.PartialObjectMetadat
 }
 
 // DryRun has the API server do it without keeping it, and returns the annotations as they
-// would be: who may not do it, or whom a webhook refuses, learns that here.
+// would be: who may not do it, or is refused by a webhook, learns that here.
 func (r RemoveAnnotation) DryRun(ctx context.Context) (map[string]string, error) {
 	after, err := r.patch(ctx, metav1.DryRunAll)
 	if err != nil {
@@ -76,7 +76,7 @@ func (r RemoveAnnotation) DryRun(ctx context.Context) (map[string]string, error)
 	return after.Annotations, nil
 }
 
-// patch is a merge patch: with null it removes an annotation whoever wrote it, which
+// patch is a merge patch: with null it removes an annotation whatever wrote it, which
 // server-side apply can't.
 func (r RemoveAnnotation) patch(ctx context.Context, dryRun ...string) (*metav1.PartialObjectMetadata, error) {
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
@@ -129,8 +129,8 @@ func (r RemoveAnnotation) Diff(inspect.Snapshot, time.Time) (*remediate.Change, 
 	return &remediate.Change{Summary: fmt.Sprintf("remove the annotation %s of %s", r.Annotation, r.secret)}, nil
 }
 
-// Apply removes the annotation, if the Secret is the one that was shown, and as it was
-// shown.
+// Apply removes the annotation, if the Secret is the one that was displayed, and as it was
+// displayed.
 func (r RemoveAnnotation) Apply(ctx context.Context, _ *remediate.Env, _ *remediate.Change) error {
 	_, err := r.patch(ctx)
 	if err != nil {

@@ -23,7 +23,7 @@ func AwaitReturn(d *remediate.Draft, name string, api, more bool, ca []byte) err
 		}
 		return gate(d, n, ca)
 	}
-	if !api { // what is not known of it from here ends its steps
+	if !api { // what is unknown of it from here ends its steps
 		if err := ask(); err != nil {
 			return err
 		}
@@ -35,7 +35,7 @@ func AwaitReturn(d *remediate.Draft, name string, api, more bool, ca []byte) err
 }
 
 // DropTrailingWaits takes the waits from nodes to which nothing else is done, and after which nothing
-// is: without an API it is not known whether nodes are back, and they would be asked for
+// is: without an API it is unknown whether nodes are back, and they would be asked for
 // ever. Where it is known that a master is not, that is waited for.
 func DropTrailingWaits(d *remediate.Draft, api bool) {
 	for i := len(d.Plan.Waves) - 1; i >= 0; i-- {
@@ -116,7 +116,7 @@ func hasPending(n remediate.NodePlan, snapshot inspect.Snapshot) bool {
 	})
 }
 
-// NotReturned reports whether a node is not known to be back since its kubelet was started.
+// NotReturned reports whether it is unproven that a node is back since its kubelet was started.
 func NotReturned(snapshot inspect.Snapshot, n *inspect.Node, now time.Time) bool {
 	c, err := AwaitNode{NodeName: n.Name}.Diff(snapshot, now)
 	return c != nil || err != nil
@@ -178,7 +178,7 @@ func gate(d *remediate.Draft, n *inspect.Node, ca []byte) error {
 	return nil
 }
 
-// LocalCAs are CAs, PEM, of which one signed what kube-apiserver shows on the master
+// LocalCAs are CAs, PEM, of which one signed what kube-apiserver presents on the master
 // itself: it need not be among those that were given with --ca-file, which are for
 // api-int. They are those that are published, and those in the master's own kubeconfigs.
 func LocalCAs(snapshot inspect.Snapshot, master *inspect.Node) []byte {

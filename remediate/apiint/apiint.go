@@ -18,7 +18,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
-// Repair makes kubelets trust what the API server shows them: the CA in both of their
+// Repair makes kubelets trust what the API server presents: the CA in both of their
 // kubeconfigs, then a restart. On OpenShift that is at api-int (okd-project/okd#1881).
 type Repair struct {
 	Nodes    []string // these, one after another in this order; nil: all that the facts have
@@ -29,21 +29,21 @@ type Repair struct {
 	// machine-config-daemon compares. Of any other text, only the certificates are
 	// written.
 	Published bool
-	// Since is when the ConfigMap got the value that it has; zero: not known.
+	// Since is when the ConfigMap got the value that it has; zero: unknown.
 	Since time.Time
 	API   bool // an API server can be asked whether nodes come back
 	// APIServers are the nodes of which the API has a kube-apiserver's pod, whatever their
-	// labels say; nil: not known.
+	// labels say; nil: unknown.
 	APIServers []string
 	// StaticPodNodes are those on which operators put the control plane's static pods; empty: that is unknown,
 	// or no operator does.
 	StaticPodNodes []string
-	// Deleting are how many pods of a node are marked for deletion; nil: not known.
+	// Deleting are how many pods of a node are marked for deletion; nil: unknown.
 	Deleting map[string]int
 	// ApproveCSRs approves what restarted kubelets ask for, where it matches them.
 	ApproveCSRs bool
 	scripted    bool // it is for a script, which asks no API server
-	// Rebootstrap has kubelets make their kubeconfig anew, and ask for a client
+	// Rebootstrap has kubelets make new kubeconfigs, and ask for a client
 	// certificate where theirs is of no more use.
 	Rebootstrap bool
 	FollowUp    FollowUp             // what follows the steps of kubelets, where all nodes are repaired
@@ -56,7 +56,7 @@ type Repair struct {
 }
 
 // Plan makes the plan for these facts. The error is a *Refusal where it must not
-// be done, or where it is not known whether it may.
+// be done, or where it is unknown whether it may.
 func (a Repair) Plan(run string, snapshot inspect.Snapshot, now time.Time) (*remediate.Plan, error) {
 	if err := a.supported(snapshot.Cluster); err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func (a Repair) node(d *remediate.Draft, name string) error {
 	return a.repair(d, n)
 }
 
-// leftOut notes the nodes of the cluster that nobody asked to read, such as those of a snapshot
+// leftOut notes the nodes of the cluster that were not to be read, such as those of a snapshot
 // that was narrowed to some: what they need is unknown.
 func (a Repair) leftOut(d *remediate.Draft) {
 	for _, n := range d.Snapshot.LeftOut() {
@@ -272,8 +272,8 @@ func (a Repair) waitedFor(n *inspect.Node) bool {
 	return n.Name != a.Nodes[len(a.Nodes)-1]
 }
 
-// suggest names the command for a kubelet that has to join anew, or may have to: its files
-// are right, right: and there is nothing to do.
+// suggest names the command for a kubelet that has to join again, or may have to: its files
+// are right, and there is nothing to do.
 func (a Repair) suggest(d *remediate.Draft, n *inspect.Node, right bool) {
 	if !inspect.KubeletSetupOf(d.Snapshot, n).HasOperators {
 		return // kubeadm joins nodes in another way

@@ -91,7 +91,7 @@ func TestNamedMasters(t *testing.T) {
 	}
 }
 
-// TestMastersWithoutTheirLabel takes nobody for a worker who may run kube-apiserver.
+// TestMastersWithoutTheirLabel takes none for a worker that may run kube-apiserver.
 func TestMastersWithoutTheirLabel(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -185,7 +185,7 @@ func TestALostWorkerKeepsNobodyWaiting(t *testing.T) {
 	}
 }
 
-// TestWhatJournalsTell: what a run patched, and from whom the Lease was taken.
+// TestWhatJournalsTell: what a run patched, and which run the Lease was taken from.
 func TestWhatJournalsTell(t *testing.T) {
 	t.Parallel()
 	js := remediate.Journals{Folder: t.TempDir()}

@@ -15,7 +15,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
 )
 
-// Where somebody else brings the CA, he gets his time.
+// Where an operator brings the CA, it gets its time.
 func TestOwnedFiles(t *testing.T) {
 	t.Parallel()
 	hour := remediatetest.NewFixture().Young.Cert.NotBefore // since when the CA has been there

@@ -156,7 +156,7 @@ func TestNothingToDoOnPlainMastersIsNothing(t *testing.T) {
 	}
 }
 
-// TestWhatADirectoryHidesIsNotMissing: of a directory that can't be read, nobody says that a
+// TestWhatADirectoryHidesIsNotMissing: of a directory that can't be read, it is not said that a
 // file is not in it.
 func TestWhatADirectoryHidesIsNotMissing(t *testing.T) {
 	t.Parallel()

@@ -17,15 +17,15 @@ import (
 // Pretrust is the time between a new CA of api-int and the first certificate of it: as long
 // as it lasts, every kubelet can be given the CA while all that leads there still works.
 type Pretrust struct {
-	CAs []*pki.Cert // the new ones: published, and nothing that is shown is of them
-	// from is when what is shown is signed anew at the earliest, until at the latest;
-	// zero: not known.
+	CAs []*pki.Cert // the new ones: published, and nothing that is presented is of them
+	// from is when what is presented is rotated at the earliest, until at the latest;
+	// zero: unknown.
 	from, until time.Time
 }
 
 // PretrustOf finds that time in the facts. The zero Ahead: there is no new CA. The error is
-// a *Refusal where it is over, where this version needs nobody's help, or where it is not
-// known.
+// a *Refusal where it is over, where this version needs no help, or where it is
+// unknown.
 func PretrustOf(snapshot inspect.Snapshot, now time.Time) (Pretrust, error) {
 	refuse := func(name, next, format string, args ...any) (Pretrust, error) {
 		return Pretrust{}, &remediate.Refusal{Name: name, Reason: fmt.Sprintf(format, args...), Next: next}

@@ -97,7 +97,7 @@ func TestNotAhead(t *testing.T) {
 		refused(t, err, name)
 	}
 
-	// The new CA signs already: what nodes lack is not for this to mend, and with nothing
+	// The new CA signs already: what nodes lack is not for this to fix, and with nothing
 	// to do there is nothing to say.
 	f := early()
 	f.Serve(f.Young.Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.APIIntHost)))
@@ -110,14 +110,14 @@ func TestNotAhead(t *testing.T) {
 		t.Error(err)
 	}
 
-	// The new CA is not yet in what kubelets are given: not even a plan with nothing to do is so already.
+	// The new CA is not yet in what kubelets are given: even a plan with nothing to do is not up to date.
 	f = early()
 	if a, err = PretrustOf(f.Snapshot, remediatetest.TestNow); err != nil {
 		t.Fatal(err)
 	}
 	refused(t, a.AddTo(&remediate.Plan{}, f.Before), preflight.ServerSide)
 
-	// One master shows it, another one not yet.
+	// One master presents it, another one not yet.
 	f = early()
 	other := f.Served[1]
 	f.Serve(f.Young.Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.APIIntHost)))

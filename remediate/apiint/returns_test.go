@@ -11,7 +11,7 @@ import (
 )
 
 // TestWorkersThatAreNotBack are waited for before another one that is Ready is taken, and
-// keep nobody else waiting.
+// keep no other waiting.
 func TestWorkersThatAreNotBack(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -55,7 +55,7 @@ func TestWorkersThatAreNotBack(t *testing.T) {
 	} {
 		f := remediatetest.NewCluster(c.nodes)
 		f.Began("worker-0")
-		for i := range f.Nodes { // the others never were away
+		for i := range f.Nodes { // the others always had a heartbeat
 			if n := &f.Nodes[i]; n.Name != "worker-0" && n.Ready == "True" {
 				n.Heartbeat = remediatetest.TestNow.Add(-time.Second)
 			}

@@ -21,8 +21,8 @@ import (
 type UserKubeconfigChange struct {
 	Cluster  string
 	Server   string
-	Old, New []*pki.Cert // whom the file trusts, before and after
-	Text     []byte      // the file after it; nil: it is so already
+	Old, New []*pki.Cert // the CAs that the file trusts, before and after
+	Text     []byte      // the file after it; nil: already up to date
 }
 
 // UserKubeconfig plans the CA of the current cluster of a kubeconfig on this machine, whose server
@@ -71,7 +71,7 @@ type UserKubeconfigFile struct {
 	Backup   string // what it was; must not be there yet
 }
 
-// ReplaceUserKubeconfig writes a file anew, if it still is what before says, and keeps that as its
+// ReplaceUserKubeconfig replaces a file, if it still is what before says, and keeps that as its
 // backup. The locks are those of kubectl config. At any moment, the file is the one or
 // the other; written says which, whatever the error. If it was not written, nothing is
 // left behind.
@@ -109,7 +109,7 @@ func ReplaceUserKubeconfig(f UserKubeconfigFile, before, after []byte) (written 
 		return false, errors.Join(fmt.Errorf("backup: %w", err), os.Remove(made))
 	}
 	if err := os.Link(kept, f.Backup); err != nil {
-		// Not every filesystem knows links; the name has a time in it, so nobody has it.
+		// Not every filesystem knows links; the name has a time in it, so it is free.
 		if err = os.Rename(kept, f.Backup); err != nil {
 			return false, errors.Join(fmt.Errorf("backup: %w", err), os.Remove(made), os.Remove(kept))
 		}

@@ -94,7 +94,7 @@ func TestEffectThatIsNotKnown(t *testing.T) {
 }
 
 // TestWhatIsNotKnownStaysSaid: a node that answers for itself lets the next wave begin, and
-// what is not known of it is not forgotten when that fails.
+// what is unknown of it is not forgotten when that fails.
 func TestWhatIsNotKnownStaysSaid(t *testing.T) {
 	t.Parallel()
 	s := &remediatetest.Stage{Apply: func(id string) error {

@@ -92,9 +92,9 @@ func (a Repair) unlabelled(snapshot inspect.Snapshot, n *inspect.Node) string {
 
 // FollowUp is what follows the steps of kubelets.
 type FollowUp struct {
-	RootCA   *action.AwaitRootCA     // nil: nobody publishes the CA to pods, or it is not known
+	RootCA   *action.AwaitRootCA     // nil: nothing publishes the CA to pods, or that is unknown
 	Patch    *action.PatchKubeRootCA // in place of waiting for it; nil: not wanted
-	Network  *action.NetworkRestarts // nil: not wanted, or not known
+	Network  *action.NetworkRestarts // nil: not wanted, or unknown
 	Requests bool                    // left-over requests of kubelets are looked at
 }
 
@@ -174,7 +174,7 @@ func (a Repair) network(d *remediate.Draft, names []string) error {
 		}
 		return err
 	}
-	// What does not hold of a node keeps nobody else waiting.
+	// What does not hold of a node keeps no other waiting.
 	apart := func(name string, err error) error {
 		var r *remediate.Refusal
 		if !errors.As(err, &r) || r.Node != name {
@@ -283,7 +283,7 @@ func (a Repair) masters(d *remediate.Draft, names []string) error {
 	return a.mastersFirst(d, wave, unknown, chosen)
 }
 
-// mastersFirst refuses to go past a master that is not right. While one is lost, its
+// mastersFirst refuses to go past a master that is not right. While one has no heartbeat, its
 // installer pods wait, kube-controller-manager gets no new revision, and with it
 // kube-root-ca.crt and the signing of requests stand still.
 func (a Repair) mastersFirst(d *remediate.Draft, masters remediate.Wave, unknown []*remediate.Refusal, chosen bool) error {
@@ -309,7 +309,7 @@ func (a Repair) mastersFirst(d *remediate.Draft, masters remediate.Wave, unknown
 	return nil
 }
 
-// each plans nodes one by one. Those of which it is not known what they need are
+// each plans nodes one by one. Those of which it is unknown what they need are
 // left out, and workers to which another certificate is presented than to others.
 func (a Repair) each(d *remediate.Draft, names []string) (nodes []remediate.NodePlan, unknown []*remediate.Refusal, err error) {
 	for _, name := range names {
@@ -367,7 +367,7 @@ func (a Repair) workers(d *remediate.Draft, names []string) error {
 }
 
 // resumeFirst puts workers to which everything was done, and that are not back, before the
-// first one that is Ready: what took them away is not done to it. Where nothing is done to a
+// first one that is Ready: what stopped them is not done to it. Where nothing is done to a
 // Ready one, or that was accepted, they are not waited for: what repairs them may come later.
 func (a Repair) resumeFirst(d *remediate.Draft, begun []remediate.NodePlan, first, rest *remediate.Wave) {
 	accepted := slices.Contains(a.Order.Accept, preflight.WorkersBack)

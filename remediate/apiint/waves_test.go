@@ -292,7 +292,7 @@ func TestWavesKeepTheirBounds(t *testing.T) {
 	})
 }
 
-// What was paused is resumed before requests that nobody answered may end the run.
+// What was paused is resumed before requests that were not answered may end the run.
 func TestFrameEndsBeforeRequests(t *testing.T) {
 	t.Parallel()
 	step := []remediate.Step{{Action: csr.ApprovePending{}}}
@@ -314,7 +314,7 @@ func TestFrameEndsBeforeRequests(t *testing.T) {
 }
 
 // With one master, all nodes are one wave, and kube-controller-manager is waited for
-// after it: while its node is lost, it gets no CA.
+// after it: while its node has no heartbeat, it gets no CA.
 func TestASingleNodeIsRepairedBeforeItsRootCAIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	f := remediatetest.NewFixture("master-0")

@@ -13,8 +13,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
 )
 
-// TestARequestThatIsNotToBeApprovedHoldsUpNoPlan: its node is lost, there is nothing to do to it, and
-// no API server tells whether it is back.
+// TestARequestThatIsNotToBeApprovedHoldsUpNoPlan: its node has no heartbeat, there is nothing to do to it,
+// and no API server tells whether it is back.
 func TestARequestThatIsNotToBeApprovedHoldsUpNoPlan(t *testing.T) {
 	t.Parallel()
 	for _, asks := range []bool{false, true} {

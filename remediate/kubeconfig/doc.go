@@ -1,6 +1,6 @@
 // Package kubeconfig finds, in the text of a kubeconfig, the CA by which its
-// client trusts the API server, and says how to replace it without writing the
-// file anew: keys, order, quotes and comments stay as they are.
+// client trusts the API server, and says how to replace it without rewriting the
+// file: keys, order, quotes and comments stay as they are.
 //
 // It does no IO. A text may be the redacted copy of a file (package gather),
 // which has x in place of every byte that did not leave the node: lengths are

@@ -23,7 +23,7 @@ const (
 	keyInsecure = "insecure-skip-tls-verify"
 )
 
-// CA is whom a kubeconfig trusts: that of the cluster of its current context.
+// CA is the CA that a kubeconfig trusts: that of the cluster of its current context.
 type CA struct {
 	Cluster string // the cluster's name
 	Server  string // its URL as written; x where it did not leave the node
@@ -57,7 +57,7 @@ func Find(text []byte) (CA, error) {
 }
 
 // SetCA returns the edit that makes pem, byte for byte, the CA of the cluster of
-// the current context. The edit changes nothing if that is so already. Errors are
+// the current context. The edit changes nothing if it is up to date. Errors are
 // of type *Refusal.
 func SetCA(text, pem []byte) (Edit, error) {
 	if r := certificates(pem); r != nil {

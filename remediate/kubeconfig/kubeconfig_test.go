@@ -31,7 +31,7 @@ func text(form string, pem []byte) []byte {
 	return []byte(strings.ReplaceAll(form, "<CA>", base64.StdEncoding.EncodeToString(pem)))
 }
 
-// bootstrap is what a machine config server hands out.
+// bootstrap is what a machine config server serves.
 var bootstrap = kubeconfigtest.Older(kubeconfigtest.MachineConfigServer("<CA>", demoServer, "xxxxxxxxxxxxxxxxxxxxxxxxxxx"))
 
 const demoServer = "https://api-int.demo.example:6443"

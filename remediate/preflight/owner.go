@@ -21,11 +21,11 @@ const ownerTime = 10 * time.Minute
 // OwnedFile is the risk of writing a file that its owner may be about to write.
 const OwnedFile = "owned-file"
 
-// RefuseOwned refuses to change a kubeconfig into which, in this version, somebody else brings
+// RefuseOwned refuses to change a kubeconfig into which, in this version, an operator brings
 // the CA, and may be about to: two who write it and restart the kubelet are one too many.
-// published is when the CAs became what they are in the ConfigMap from which he takes
-// them; zero: not known. nil where nobody does, where he does not run on the node, or
-// where he had his time.
+// published is when the CAs became what they are in the ConfigMap from which it takes
+// them; zero: unknown. nil where none does, where it does not run on the node, or
+// where it had its time.
 func RefuseOwned(snapshot inspect.Snapshot, n *inspect.Node, path string, missing []*pki.Cert, published, now time.Time) *remediate.Refusal {
 	row, answer := catalog.DeliveryOf(catalog.KubeletKubeconfigCA(), snapshot.Cluster.Versions)
 	if answer != catalog.Yes || !row.Delivered || len(missing) == 0 || AbsentProcess(snapshot, n, row.Command) {
@@ -57,7 +57,7 @@ func RefuseOwned(snapshot inspect.Snapshot, n *inspect.Node, path string, missin
 }
 
 // AbsentProcess reports whether a process is known not to run on a node. What the API says
-// of its pod is not asked: that is old where the kubelet is lost, and containers live on
+// of its pod is not asked: that is old where the kubelet has no heartbeat, and containers live on
 // without it.
 func AbsentProcess(snapshot inspect.Snapshot, n *inspect.Node, command string) bool {
 	if _, _, runs := n.Running(command); runs != catalog.No || command == "" || !n.AllProcesses {

@@ -48,7 +48,7 @@ func (p Preflight) controlPlanePods() Result {
 		"no static pod in kube-system tells of the control plane")
 }
 
-// podsReady asks for static pods: a kubelet shows them as mirror pods, whose controller
+// podsReady asks for static pods: a kubelet presents them as mirror pods, whose controller
 // is the Node.
 func (p Preflight) podsReady(which func(inspect.Pod) bool, none string) Result {
 	if f, ok := p.Unread("nodes"); ok {

@@ -157,7 +157,7 @@ func (p Preflight) Check() []Verdict {
 }
 
 // ServerSideVerdict is that of ServerSide alone: it explains why a CA that is
-// published does not verify what is shown.
+// published does not verify what is presented.
 func (p Preflight) ServerSideVerdict() Verdict {
 	all := p.Check()
 	return all[slices.IndexFunc(all, func(v Verdict) bool { return v.ID == ServerSide })]
@@ -238,7 +238,7 @@ func (p Preflight) worker(node string) bool {
 }
 
 // masters are those among the nodes that are to be changed, by their label, by what
-// operators say of static pods, or by their files; false where it is not known which are.
+// operators say of static pods, or by their files; false where that is unknown.
 func (p Preflight) masters() ([]string, bool) {
 	if p.ControlPlane == nil {
 		return nil, false
@@ -266,7 +266,7 @@ func (p Preflight) masters() ([]string, bool) {
 const NoMaster = "no control plane node's kubelet is restarted"
 
 // remediation lists what deletes or reboots nodes that are not Ready. As long as most
-// are lost it may hold still, by its own limits: it begins when enough of them are
+// have no heartbeat it may hold still, by its own limits: it begins when enough of them are
 // back, on the rest.
 func (p Preflight) remediation() Result {
 	var resources []string
@@ -312,7 +312,7 @@ func unique(names []string) []string {
 	return slices.Compact(names)
 }
 
-// MastersFirst is the risk to go on while it is not known of each master that it is
+// MastersFirst is the risk to go on while it is unknown of a master whether it is
 // right.
 const MastersFirst = "masters-first"
 

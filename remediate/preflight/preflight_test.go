@@ -14,7 +14,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
 )
 
-// quiet is a cluster in which a kubelet was lost, and nothing else is the matter: what
+// quiet is a cluster in which a kubelet has no heartbeat, and nothing else is the matter: what
 // of three masters and a worker is to be repaired is said by names.
 func quiet(names ...string) *Preflight {
 	f := remediatetest.NewFixture(names...)
@@ -68,7 +68,7 @@ func strangers() []byte {
 	return pkitest.NewCA("somebody else's CA", remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour)).CertPEM
 }
 
-// shows makes a server show what a stranger's CA signed.
+// shows makes a server present what an unknown CA signed.
 func shows(server, of string) func(*Preflight) {
 	return func(p *Preflight) {
 		ca := pkitest.NewCA("somebody else's CA", remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour))

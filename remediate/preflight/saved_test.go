@@ -87,7 +87,7 @@ func TestPreflightOfTheSignerOfAFile(t *testing.T) {
 	}
 }
 
-// TestAFileOfBeforeTellsNoStatus: without one, nobody was asked, as ever.
+// TestAFileOfBeforeTellsNoStatus: without one, no API server was asked, as ever.
 func TestAFileOfBeforeTellsNoStatus(t *testing.T) {
 	t.Parallel()
 	p := quiet("worker-0")

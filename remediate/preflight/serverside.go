@@ -10,7 +10,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// lacking are the CAs of a bundle that another one lacks, and that have not ended.
+// lacking are the CAs of a bundle that another one lacks, and that have not expired.
 func (p Preflight) lacking(from, in []*pki.Cert) []*pki.Cert {
 	var out []*pki.Cert
 	for _, c := range from {
@@ -161,7 +161,7 @@ func (p Preflight) onWorker(node string) bool {
 	return slices.ContainsFunc(p.Snapshot.Nodes, func(n inspect.Node) bool { return n.Name == node && n.Role == catalog.RoleWorker })
 }
 
-// internalName is the name of api-int; empty where it is not known.
+// internalName is the name of api-int; empty where it is unknown.
 func (p Preflight) internalName() string {
 	name, _ := inspect.ServerName(catalog.NameInternal, p.Snapshot.Cluster)
 	return name

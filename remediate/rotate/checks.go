@@ -18,7 +18,7 @@ type Preflight struct {
 	Chain
 	Now time.Time
 	// Follows: it is rotated because its signer was. Then trust that is seen counts,
-	// however young the signer is, and nothing else does.
+	// however new the signer is, and nothing else does.
 	Follows bool
 	// SignerFirst: its signer is rotated before. What signs now tells nothing then.
 	SignerFirst bool
@@ -68,16 +68,16 @@ func CheckStatements() []preflight.CheckStatement {
 	return out
 }
 
-// SignerTrusted is the check that everybody trusts the certificate that signs.
+// SignerTrusted is the check that every verifier trusts the certificate that signs.
 const SignerTrusted = "signer-trusted"
 
 // ReachesVerifiers is the check that the owners of what verifies bring a new CA there.
 const ReachesVerifiers = "reaches-verifiers"
 
-// OutsideVerifiers is the check that nobody verifies it who can't be seen.
+// OutsideVerifiers is the check that nothing verifies it that can't be seen.
 const OutsideVerifiers = "outside-verifiers"
 
-// PodsMemory is the check that nobody has only the CA of before in memory.
+// PodsMemory is the check that no pod loaded only the previous CA.
 const PodsMemory = "pods-memory"
 
 // OwnKubeconfig is the check that the caller is not shut out.

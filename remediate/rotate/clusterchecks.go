@@ -15,7 +15,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
-// trusted refuses to have something signed by a certificate that not everybody trusts.
+// trusted refuses to have something signed by a certificate that not every verifier trusts.
 func (p Preflight) trusted() preflight.Result {
 	if p.Of.Signer() {
 		return preflight.Pass("")
@@ -45,7 +45,7 @@ func (p Preflight) trusted() preflight.Result {
 	return preflight.Pass("")
 }
 
-// own refuses to have the API server show what the caller's own kubeconfig does not trust:
+// own refuses to have the API server present what the caller's own kubeconfig does not trust:
 // who rotates would be the first to be shut out.
 func (p Preflight) own() preflight.Result {
 	cert, ca := p.Of.Cert(), p.signer()
@@ -55,7 +55,7 @@ func (p Preflight) own() preflight.Result {
 		return preflight.Pass("")
 	}
 	x, err := cert.X509()
-	if err != nil || x.VerifyHostname(server.Hostname()) != nil { // it is shown to others
+	if err != nil || x.VerifyHostname(server.Hostname()) != nil { // it is presented to others
 		return preflight.Pass("")
 	}
 	var roots []*pki.Cert
@@ -213,7 +213,7 @@ func (p Preflight) nodes() preflight.Result {
 	return preflight.Pass("")
 }
 
-// withoutNode says what does not go on while a node is lost; master: one of the control plane is.
+// withoutNode says what does not go on while a node does not work; master: one of the control plane.
 func withoutNode(master bool) string {
 	if master {
 		return "Rollouts wait for such a control plane node, and such a node gets no new CA"
@@ -221,7 +221,7 @@ func withoutNode(master bool) string {
 	return "Such a node gets no new CA"
 }
 
-// revive is what to do about nodes that are lost: the repair, where the kubelet of one is known not to trust api-int.
+// revive is what to do about nodes that do not work: the repair, where the kubelet of one is known not to trust api-int.
 func (p Preflight) revive(nodes []string) string {
 	if slices.ContainsFunc(p.Claims, func(c trust.Claim) bool {
 		return c.Status == assess.Fail && c.Edge.Part == catalog.PartAPIInt && slices.Contains(nodes, c.Node) && strings.Contains(c.Advice.Text, " fix-api-int ")

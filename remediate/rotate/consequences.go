@@ -28,7 +28,7 @@ type Consequence struct {
 	Undelivered bool `json:"-"`
 	// BlockedBy is what blocks it now, such as "MachineConfigPool/worker is paused".
 	BlockedBy []string   `json:"blockedBy,omitempty"`
-	From      *time.Time `json:"from,omitempty"` // at the earliest; absent: at once, or not known
+	From      *time.Time `json:"from,omitempty"` // at the earliest; absent: at once, or unknown
 	Mark      string     `json:"mark"`           // of docs/catalog.md
 	Source    string     `json:"source"`
 }

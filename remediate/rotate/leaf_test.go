@@ -12,7 +12,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 )
 
-// trusted has the new CA with everybody who verifies what aggregator-client-signer signs.
+// trusted has the new CA with every verifier of what aggregator-client-signer signs.
 func (r *rotating) trusted(pem ...[]byte) {
 	extension := catalog.Ref{Kind: catalog.ConfigMap, Namespace: "kube-system", Name: "extension-apiserver-authentication", Key: "requestheader-client-ca-file"}
 	for _, at := range append([]catalog.Ref{r.rotation().Bundle, extension}, r.carried()...) {
@@ -61,7 +61,7 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// TestTold: whose annotation is gone is made anew in any case, and not told once more.
+// TestTold: whose annotation is gone is rotated in any case, and not told once more.
 func TestTold(t *testing.T) {
 	t.Parallel()
 	r := newRotating(aggregator, "4.15.3")
@@ -78,7 +78,7 @@ func TestTold(t *testing.T) {
 	}
 }
 
-// TestLeftOfWhatIsThere: nobody is asked to have made anew what is known not to be there.
+// TestLeftOfWhatIsThere: no owner is asked to rotate what is known not to be there.
 func TestLeftOfWhatIsThere(t *testing.T) {
 	t.Parallel()
 	const absent = "control-plane-node-admin-client-cert-key"
@@ -103,7 +103,7 @@ func TestLeftOfWhatIsThere(t *testing.T) {
 	}
 }
 
-// TestOutsideLast: what only people outside verify holds up nothing that the cluster does.
+// TestOutsideLast: what only people outside verify delays nothing that the cluster does.
 func TestOutsideLast(t *testing.T) {
 	t.Parallel()
 	r := newRotating(loadBalancer, "4.15.3")
@@ -125,8 +125,8 @@ func (r *rotating) turned() {
 	r.put(r.rotation().Targets[0], "kubernetes.io/tls", r.new.Issue("leaf", r.at, r.at.AddDate(0, 0, 30)).CertPEM)
 }
 
-// TestLeafFollows: after a rotation, what is signed anew waits for trust that is seen, and
-// not for the signer's age; and nobody may accept that it is not.
+// TestLeafFollows: after a rotation, what is rotated next waits for trust that is seen, and
+// not for the signer's age; and no user may accept that it is not.
 func TestLeafFollows(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -181,7 +181,7 @@ func TestLeafFollows(t *testing.T) {
 	}
 }
 
-// TestEachLeafFollows: whatever a signer signs may follow it, once everybody trusts it.
+// TestEachLeafFollows: whatever a signer signs may follow it, once every verifier trusts it.
 func TestEachLeafFollows(t *testing.T) {
 	t.Parallel()
 	for _, signer := range []string{"kube-control-plane-signer", "csr-signer-signer"} {
@@ -206,7 +206,7 @@ func TestEachLeafFollows(t *testing.T) {
 	}
 }
 
-// TestServedByTheNewSigner: what servers show counts, and what no handshake told is unknown.
+// TestServedByTheNewSigner: what servers present counts, and what no handshake told is unknown.
 func TestServedByTheNewSigner(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

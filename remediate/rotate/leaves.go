@@ -27,9 +27,9 @@ type Left struct {
 	Leaves []Rotatable
 }
 
-// justMade is how young a signer is that the same command may have had made, before it
+// justMade is how new a signer is that the same command may have had made, before it
 // was interrupted: a day and a half, a tenth of the time after which most of what it signs
-// is renewed, for which its owner has new CAs come to everybody (library-go
+// is renewed, for which its owner brings new CAs to every verifier (library-go
 // pkg/operator/certrotation/target.go, needNewTargetCertKeyPair).
 const justMade = 36 * time.Hour
 
@@ -268,7 +268,7 @@ func (r *Runner) rotateLeaf(ctx context.Context, leaf Planned) (changed bool, er
 // awaitLeaf waits until what was triggered is signed by the newest signer, and no server
 // presents what was there before.
 func (r *Runner) awaitLeaf(ctx context.Context, t *tracker) error {
-	var unread *Stage // without which it is not known who has signed it
+	var unread *Stage // without which it is unknown who has signed it
 	blind := 0
 	p, ok, err := t.until(ctx, r.left(), func(_ Planned, stages []Stage) bool {
 		unread = nil
@@ -337,7 +337,7 @@ func (r *Runner) triggerLeaf(ctx context.Context, t *tracker, leaf Planned) (cha
 }
 
 // recheckLeaf asks whether what was to be rotated a moment ago still is: its owner may have
-// been quicker, or somebody else, and the signer of then may be the one of before.
+// been quicker, or another user, and the signer of then may be the previous one.
 // errRotated: nothing is left to do but to wait.
 func recheckLeaf(now, leaf Planned) error {
 	signed, why := now.Chain(now.Of).Signed()

@@ -14,7 +14,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
-// signing follows what the signer signs, whose CA is with everybody.
+// signing follows what the signer signs, whose CA every verifier has.
 func signing(c *turning) {
 	c.tracker.name = "openshift-kube-apiserver/aggregator-client"
 	c.tracker.next = "certrot rotate --leaf " + followed
@@ -22,7 +22,7 @@ func signing(c *turning) {
 	c.signers, c.bundles = map[int]*pkitest.Authority{0: c.signer("new", -150)}, 0
 }
 
-// TestAwaitLeaf: what can't be read is not taken to be signed anew.
+// TestAwaitLeaf: what can't be read is not taken to be rotated.
 func TestAwaitLeaf(t *testing.T) {
 	for _, c := range []struct {
 		title string
@@ -56,8 +56,8 @@ func TestAwaitLeaf(t *testing.T) {
 	}
 }
 
-// TestRecheckLeaf: who signed a leaf while nobody looked decides whether it is signed anew:
-// its owner may have been quicker, by the newest signer or by the one of before.
+// TestRecheckLeaf: who signed a leaf between two readings decides whether it is rotated:
+// its owner may have been quicker, by the newest signer or by the previous one.
 func TestRecheckLeaf(t *testing.T) {
 	for _, c := range []struct {
 		title string
@@ -101,8 +101,8 @@ func TestRecheckLeaf(t *testing.T) {
 	}
 }
 
-// TestToldLeafIsJudged: of what is signed anew in any case it is told who does not trust
-// the signer, and that holds up nothing.
+// TestToldLeafIsJudged: of what is rotated in any case it is told who does not trust
+// the signer, and that delays nothing.
 func TestToldLeafIsJudged(t *testing.T) {
 	for _, trusted := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -138,7 +138,7 @@ func TestToldLeafIsJudged(t *testing.T) {
 	}
 }
 
-// TestNextLeaf: nothing is signed anew before everybody is seen to trust the signer.
+// TestNextLeaf: nothing is rotated before every verifier is seen to trust the signer.
 func TestNextLeaf(t *testing.T) {
 	for _, c := range []struct {
 		title string
@@ -175,7 +175,7 @@ func TestNextLeaf(t *testing.T) {
 }
 
 // TestEachLeaf: an API server that is rolled out by what was done before ends nothing, and
-// one that stays away is no refusal.
+// one that stays unreachable is no refusal.
 func TestEachLeaf(t *testing.T) {
 	gone := errors.New("connection refused")
 	for _, c := range []struct {
@@ -202,7 +202,7 @@ func TestEachLeaf(t *testing.T) {
 					world.leaf = 0 // it is signed
 					return true, nil
 				})
-				if unserved := came(err) == Unknown && strings.Contains(out.String(), "in the end: pass leaf"); unserved { // nobody asked servers
+				if unserved := came(err) == Unknown && strings.Contains(out.String(), "in the end: pass leaf"); unserved { // no server was asked
 					err = nil
 				}
 				if tries != c.tries || came(err) != c.code || err != nil && strings.Contains(err.Error(), "nothing was changed") {
@@ -213,7 +213,7 @@ func TestEachLeaf(t *testing.T) {
 	}
 }
 
-// TestNothingIsBegunTooLate: when the time of --wait is over, what could be signed anew by
+// TestNothingIsBegunTooLate: when the time of --wait is over, what could be rotated by
 // then is not, and it is said what waits.
 func TestNothingIsBegunTooLate(t *testing.T) {
 	for left, want := range map[time.Duration]string{

@@ -13,7 +13,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
-// memory says of what pods verify that what they have in memory is not asked.
+// memory says of what pods verify that what they loaded is not asked.
 func (p Preflight) memory() preflight.Result {
 	ca, cert := p.signer(), p.Of.Cert()
 	if p.Of.Signer() || ca == nil || cert == nil || signed(cert, ca) && !p.SignerFirst { // by a new signer alone

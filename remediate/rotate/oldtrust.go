@@ -30,9 +30,9 @@ const (
 	TenantsHold = "tenants-hold"
 	// oldTrustRead: the signer and its bundle must have been.
 	oldTrustRead = "old-trust-read"
-	// clocks: what has ended is judged by this machine's.
+	// clocks: what has expired is judged by this machine's.
 	clocks = "clocks"
-	// JustSigned: what was signed anew a moment ago may not be in use yet.
+	// JustSigned: what was rotated a moment ago may not be in use yet.
 	JustSigned = "just-signed"
 )
 
@@ -45,14 +45,14 @@ type OldCA struct {
 	Tenants []string
 }
 
-// loaded is how long a process may show the certificate from before, after the Secret or
+// loaded is how long a process may present the certificate from before, after the Secret or
 // the file that it reads was written: servers of the control plane look once a minute,
-// and clients read theirs when they connect anew.
+// and clients read theirs when they reconnect.
 const loaded = time.Hour
 
 // OldTrust judges each CA in the bundle that a signer's CAs are published in, in its
 // order. An old one goes only if no certificate that was seen, in the cluster, on nodes
-// or in a handshake, needs it. The error is a *Refusal where that is not known; in spite
+// or in a handshake, needs it. The error is a *Refusal where that is unknown, despite
 // of what was accepted by its name.
 func OldTrust(f *inspect.Facts, r catalog.Rotation, accepted []string) ([]OldCA, error) {
 	refuse := func(name, next, format string, args ...any) ([]OldCA, error) {
@@ -179,8 +179,8 @@ func verified(c *pki.Cert, now time.Time, by ...*pki.Cert) bool {
 	return pki.VerifyCA(c, by, now) == nil
 }
 
-// presents is a place from which a certificate is shown to others, and does not only
-// stand in a list of whom to trust; empty: there is none. tenant: only tenants write such places.
+// presents is a place from which a certificate is presented to others, and does not only
+// stand in a list of CAs; empty: there is none. tenant: only tenants write such places.
 func presents(h inspect.StoredCert) (at string, tenant bool) {
 	for _, in := range h.Entries {
 		switch {
@@ -243,7 +243,7 @@ func (a PruneBundle) Node() string { return "" }
 // the one that is pruned.
 func (a PruneBundle) Diff(_ inspect.Snapshot, now time.Time) (*remediate.Change, error) {
 	if len(a.Removes) == 0 {
-		return nil, nil //nolint:nilnil // so already, as Action says
+		return nil, nil //nolint:nilnil // already up to date, as Action says
 	}
 	var names []string
 	for _, c := range a.Removes {
@@ -329,7 +329,7 @@ func unreadPlaces(f *inspect.Facts) []string {
 
 func said(g inspect.Gap) string { return strings.TrimSpace(g.What+" "+g.Where) + ": " + g.Reason }
 
-// unreadValues are the values of which not all was read. What can't be read in a list of whom to trust
+// unreadValues are the values of which not all was read. What can't be read in a list of CAs
 // needs no CA, and neither does a text that only speaks of certificates.
 func unreadValues(f *inspect.Facts, tenants bool) []string {
 	var out []string
@@ -356,7 +356,7 @@ func unreadValues(f *inspect.Facts, tenants bool) []string {
 	return out
 }
 
-// unreadServers are the servers that a handshake was tried with, and that showed nothing.
+// unreadServers are the servers that a handshake was tried with, and in which no certificate came.
 func unreadServers(f *inspect.Facts) []string {
 	var out []string
 	for _, v := range trust.Silent(f) {

@@ -23,7 +23,7 @@ import (
 )
 
 // rotated are facts long after the load balancer's signer was replaced: its bundle has
-// the one from before, and one that has ended.
+// the one from before, and one that has expired.
 type rotated struct {
 	*remediatetest.Fixture
 	ended *pkitest.Authority
@@ -350,7 +350,7 @@ func TestPruneBundle(t *testing.T) {
 	if err := a.Apply(t.Context(), api.Env, change); err == nil || value(api) != string(f.bundle()) {
 		t.Errorf("with a full disk: %v", err)
 	}
-	// Another client wrote it after it was shown.
+	// Another client wrote it after it was displayed.
 	api = remediatetest.NewFakeAPI(object(f.bundle()))
 	remediatetest.HonorConditions(api, func(a clienttesting.Action) { t.Errorf("written: %v", a) })
 	stale := a

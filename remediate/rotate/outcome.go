@@ -15,7 +15,7 @@ const (
 	Unread  Outcome = iota // what is needed was not read or not found; nothing was changed by this step
 	Unknown                // triggered, and what decides whether it is complete was not read
 	Pending                // not complete when the time was over
-	Refused                // a check blocks it, or somebody else changed it
+	Refused                // a check blocks it, or another user changed it
 	Stopped                // it failed, or was stopped between two changes
 )
 

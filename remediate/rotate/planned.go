@@ -86,8 +86,8 @@ func fromSigner(v preflight.Verdict) bool {
 }
 
 // rollingOut reports whether it is what a new signer keeps busy until its CA is everywhere:
-// operators, static pods, and nodes with their pools. What is not known of those does not
-// get known by waiting.
+// operators, static pods, and nodes with their pools. What is unknown of those stays so
+// however long one waits.
 func rollingOut(v preflight.Verdict) bool {
 	return v.Status == assess.Fail && slices.Contains([]string{operatorsSettled, preflight.StaticPodsSettled, poolsReady, nodesReady}, v.ID)
 }

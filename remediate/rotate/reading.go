@@ -24,7 +24,7 @@ type Reading struct {
 	Network      *action.NetworkRestarts
 	Unread       string
 
-	since *pki.Cert // the signer's certificate before the rotation; nil: it is not known
+	since *pki.Cert // the signer's certificate before the rotation; nil: unknown
 }
 
 // NewReading judges what was read, until ctx ends.

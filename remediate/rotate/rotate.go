@@ -40,7 +40,7 @@ func (r Rotatable) Cert() *pki.Cert {
 }
 
 // Next is when its certificate is renewed automatically, as inspect says it; zero where
-// that is not known.
+// that is unknown.
 func (r Rotatable) Next(f *inspect.Facts) time.Time {
 	if c := r.Cert(); c != nil {
 		return f.RenewalOf(c).Due
@@ -81,7 +81,7 @@ func rotatables(f *inspect.Facts) []Rotatable {
 	return once
 }
 
-// rotations are those that hold, and those of which it is not known; of several about
+// rotations are those that hold, and those of which it is unknown; of several about
 // the same signer one.
 func rotations(v catalog.Versions) []catalog.Rotation {
 	var out []catalog.Rotation
@@ -250,7 +250,7 @@ type Chain struct {
 	Claims []trust.Claim // of all edges, by trust.Judge
 	Of     Rotatable
 	// Since is the signer's certificate that was to be replaced: each CA that is newer is
-	// followed. nil: it is not known, and those count that are newer than who has signed
+	// followed. nil: it is unknown, and those count that are newer than who has signed
 	// what is in use.
 	Since *pki.Cert
 	// ControlPlane says why a stage may be late; nil: no API server was asked.
@@ -258,7 +258,7 @@ type Chain struct {
 }
 
 // stages tells how far the newest certificate of a signer is, by the certificates
-// alone: whoever triggered it, and whenever.
+// alone: whatever triggered it, and whenever.
 func (c Chain) stages() []Stage {
 	out := []Stage{c.signerStage()}
 	ca := c.signer()

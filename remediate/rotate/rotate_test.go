@@ -266,7 +266,7 @@ func TestFindRotatable(t *testing.T) {
 	}
 }
 
-// TestRotateShutsNobodyOut: what the API shows to the caller is not signed by what the
+// TestRotateShutsNobodyOut: what the API presents to the caller is not signed by what the
 // caller's own kubeconfig does not trust.
 func TestRotateShutsNobodyOut(t *testing.T) {
 	t.Parallel()

@@ -44,7 +44,7 @@ type Observer interface {
 	// Waiting is told which checks block a leaf, each time they change.
 	Waiting(leaf string, blocked []preflight.Verdict)
 	// Triggering is told which leaf is rotated next; replaced is its certificate where
-	// somebody else rotated it meanwhile, not by the newest signer, and else nil.
+	// another user rotated it meanwhile, not by the newest signer, and else nil.
 	Triggering(leaf Planned, replaced *pki.Cert)
 	// Rotated is told when an owner has rotated what was named.
 	Rotated(Planned)

@@ -118,7 +118,7 @@ func TestAwaitBundles(t *testing.T) {
 	}
 }
 
-// TestAwaitChecks: that the API server is away for a moment, since what was done before has
+// TestAwaitChecks: that the API server is unreachable for a moment, since what was done before has
 // it rolled out, ends nothing.
 func TestAwaitChecks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -72,7 +72,7 @@ func (c Chain) servedStage(ca *pki.Cert, leaf Stage) Stage {
 	case len(l.unknown) > 0:
 		s.unread("unknown: " + few(l.unknown))
 		s.count(l.does, l.does+len(l.unknown), lateOf(l.unknown, ""))
-		if len(elsewhere) == len(l.unknown) && !slices.Contains(elsewhere, "") { // nodes that are read don't show it
+		if len(elsewhere) == len(l.unknown) && !slices.Contains(elsewhere, "") { // nodes that are read don't tell
 			blind = few(slices.Compact(elsewhere))
 		}
 		s.advise(blind)
@@ -163,7 +163,7 @@ func (c Chain) claimsPresenting(at catalog.Ref) []trust.Claim {
 	}
 	var out []trust.Claim
 	for _, claim := range c.Claims {
-		// Who verifies may be shown it in the same handshake: those are counted once.
+		// One verifier may be presented it in the same handshake: those are counted once.
 		if aboutServer(claim) && slices.Contains(instead, claim.Edge.Presented) {
 			out = append(out, claim)
 		}

@@ -156,7 +156,7 @@ func (c Chain) aggregatesStage(cas []*pki.Cert) Stage {
 }
 
 // placesStage asks whether CAs are in all of these places. What is known not to be
-// there can't have them, and nobody verifies by it. Users may write what is in their own
+// there can't have them, and nothing verifies by it. Users may write what is in their own
 // namespaces, so that its publisher leaves it: a place there holds no rotation up, and is told.
 func (c Chain) placesStage(name string, places []catalog.Ref, cas []*pki.Cert) Stage {
 	s := reached(name)

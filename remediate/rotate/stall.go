@@ -65,7 +65,7 @@ func (c Chain) publishersDown() []string {
 	return append(out, c.waitingRevisions()...)
 }
 
-// waitingRevisions are those that are not on a master that is lost.
+// waitingRevisions are those that are not on a master that does not work.
 func (c Chain) waitingRevisions() []string {
 	var out []string
 	for _, s := range c.ControlPlane.StaticPods {

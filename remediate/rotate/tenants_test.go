@@ -12,7 +12,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
-// TestATenantsCopyHoldsNoRotationUp: users of a namespace may make its kube-root-ca.crt anew, and
+// TestATenantsCopyHoldsNoRotationUp: users of a namespace may replace its kube-root-ca.crt, and make it
 // immutable. Copies in the platform's namespaces hold rotations up as ever, and are named.
 func TestATenantsCopyHoldsNoRotationUp(t *testing.T) {
 	t.Parallel()
@@ -55,7 +55,7 @@ func (r *rotating) publish(namespace, name, key string, pem []byte) {
 	r.s.Bundles = append(r.s.Bundles, inspect.Bundle{At: at, Object: &inspect.Object{Kind: at.Kind, Namespace: namespace, Name: name}, Content: r.sc.Scan(pem)[0].Content})
 }
 
-// TestATenantsStoreHoldsNoRotationUp: nor does what they say whom their pods trust as a Service.
+// TestATenantsStoreHoldsNoRotationUp: nor does what they say their pods trust as a Service.
 func TestATenantsStoreHoldsNoRotationUp(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

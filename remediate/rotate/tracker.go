@@ -28,7 +28,7 @@ type tracker struct {
 	next     string // the command that tells more, or goes on, once it is not tracked any more
 	// before is the certificate that is to be replaced; nil: whichever is there counts.
 	before *pki.Cert
-	// signer is the signer's certificate that is to be replaced; nil: it is not known.
+	// signer is the signer's certificate that is to be replaced; nil: unknown.
 	signer *pki.Cert
 	// begun: something was changed, which goes on by itself. That something can't be read for
 	// a while is no reason to give up: the API server may be rolled out.

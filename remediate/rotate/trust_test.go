@@ -16,7 +16,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
-// TestTrustOfWhoWasNotAsked: nodes that were left out are not known to trust anybody.
+// TestTrustOfWhoWasNotAsked: what nodes trust that were left out is unknown.
 func TestTrustOfWhoWasNotAsked(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -60,7 +60,7 @@ func TestTrustOfWhoWasNotAsked(t *testing.T) {
 }
 
 // TestPodsMemory: pods that verify by what they read at their start are asked when that was,
-// and where nobody is asked, nothing is signed by a new CA without accepting that by name.
+// and where none is asked, nothing is signed by a new CA without accepting that by name.
 func TestPodsMemory(t *testing.T) {
 	t.Parallel()
 	const daemon = "openshift-machine-config-operator"
@@ -69,7 +69,7 @@ func TestPodsMemory(t *testing.T) {
 		signer string
 		leaf   string
 		young  bool // the signer is new
-		anew   bool // the signer is to be made anew
+		anew   bool // the signer is to be rotated
 		pods   func(r *rotating) *action.NetworkRestarts
 		want   catalog.Tristate
 		says   string
@@ -145,7 +145,7 @@ func (r *rotating) dials(namespace, daemonSet string, started time.Duration, ca 
 	}
 }
 
-// TestToldLeaf: a signer is not made anew while the owner of what it signs is told to.
+// TestToldLeaf: a signer is not rotated while the owner of what it signs is told to.
 func TestToldLeaf(t *testing.T) {
 	t.Parallel()
 	r := newRotating(aggregator, "4.15.3")
@@ -167,8 +167,8 @@ func TestToldLeaf(t *testing.T) {
 	}
 }
 
-// TestTrustInMemory: a kubelet that has not read its file anew does not trust the new CA,
-// and where that is not known it is not taken to.
+// TestTrustInMemory: a kubelet that has not read its file again does not trust the new CA,
+// and where that is unknown it is not taken to.
 func TestTrustInMemory(t *testing.T) {
 	t.Parallel()
 	counted := 0

@@ -25,7 +25,7 @@ func (c Chain) trustStage(newCAs []*pki.Cert) Stage {
 	var tenants []string
 	budget := inspect.NewBudget(len(c.Facts.Certs))
 	var late, unread []Late
-	var files []assess.Remediation // what shows a file that nodes which were read lack
+	var files []assess.Remediation // how to see a file that nodes which were read lack
 	for _, claim := range c.claims() {
 		if aboutServer(claim) {
 			continue
@@ -99,9 +99,9 @@ func (c Chain) noClients() bool {
 	})
 }
 
-// leftOut are those who verify what it signs by a file on a node, and of whom there is no
+// leftOut are those that verify what it signs by a file on a node, and of which there is no
 // claim: on nodes that were not asked for, or that are unknown, and processes of which
-// it is not known since when they run, with what they had read then.
+// it is unknown since when they run, with what they had read then.
 func (c Chain) leftOut() []string {
 	edges := c.byFile()
 	if len(edges) == 0 {
@@ -197,7 +197,7 @@ func paid(b *inspect.Budget, claim trust.Claim, cas []*pki.Cert) bool {
 }
 
 // untrusted is the first of some CAs that who verifies does not trust; nil: all are
-// trusted, or it is not known by what is verified.
+// trusted, or it is unknown by what is verified.
 func untrusted(claim trust.Claim, cas []*pki.Cert, now time.Time) *pki.Cert {
 	for _, ca := range cas {
 		if len(claim.Roots) > 0 && pki.VerifyCA(ca, claim.Roots, now) != nil {
@@ -327,7 +327,7 @@ func (c Chain) leafStage(ca *pki.Cert) Stage {
 }
 
 // Signed tells whether the newest certificate of its signer has signed what was named. why
-// says what was not read, where that is not known.
+// says what was not read, where that is unknown.
 func (c Chain) Signed() (answer catalog.Tristate, why string) {
 	leaf, ca := c.Of.Cert(), c.signer()
 	switch {

@@ -21,7 +21,7 @@ import (
 
 const followed = "aggregator-client-signer"
 
-// turning is a cluster in which a signer is made anew; what happens in it has a time, in
+// turning is a cluster in which a signer is rotated; what happens in it has a time, in
 // seconds after the begin.
 type turning struct {
 	sc      *pki.Scanner

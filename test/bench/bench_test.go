@@ -61,7 +61,7 @@ const (
 	runsForPeaks = 9
 )
 
-// BenchmarkInspect fills a cluster and lets everybody read it, in turn.
+// BenchmarkInspect fills a cluster and lets every contender read it, in turn.
 func BenchmarkInspect(b *testing.B) {
 	b.Run("small", func(b *testing.B) { compare(b, small()) })
 	b.Run("large", func(b *testing.B) {

@@ -97,7 +97,7 @@ func script() contender {
 	return c
 }
 
-// peer is a program of somebody else's, at one version.
+// peer is another project's program, at one version.
 type peer struct {
 	contender
 	pkg string // pkg@version, as go install takes it

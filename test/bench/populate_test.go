@@ -28,7 +28,7 @@ type load struct{ namespaces, secrets, configMaps, certificates, bundles int }
 // distinct is how many certificates are made for it.
 func (l load) distinct() int { return l.certificates + l.bundles }
 
-// populate makes of a cluster that holds what was before one that holds l.
+// populate makes of a cluster that holds before one that holds l.
 func populate(b testing.TB, kubeconfig string, before, l load) {
 	b.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)

@@ -110,7 +110,7 @@ func lines(file string) []string {
 	return strings.Split(string(data), "\n")
 }
 
-// write puts the table into the page that shows it.
+// write puts the table into the page that has it.
 func (t table) write(b *testing.B) {
 	b.Helper()
 	const page = "../../docs/performance.md"

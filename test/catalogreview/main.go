@@ -102,7 +102,7 @@ func draw(rows []row, n int, seed uint64) []row {
 	return out
 }
 
-// worklist writes which cited files changed, by whom they are cited, and how.
+// worklist writes which cited files changed, which rows cite them, and how.
 func worklist(w io.Writer, o options, rows []row, reviews string) error {
 	tip, err := o.tip()
 	if err != nil {

@@ -92,7 +92,7 @@ func changes(t *testing.T, r rule, foretold time.Time, decide func() string) {
 	}
 }
 
-// TestTargets: EarliestReissue is when library-go signs a leaf anew, to the nanosecond.
+// TestTargets: EarliestReissue is when library-go rotates a leaf, to the nanosecond.
 func TestTargets(t *testing.T) {
 	guarded, regardless := 0, 0
 	for i := range cases {

@@ -1,7 +1,7 @@
 // Command demo writes the synthetic snapshot that `make demo` inspects: an OKD
 // 4.15 cluster in the middle of the api-int incident (okd-project/okd#1881).
 //
-// Everything in it is made up at fixed times: names and story follow the public
+// Everything in it is made up at fixed times: names and events follow the public
 // report, certificates are minted by pkitest. The same program gives the same
 // bytes; a test verifies that the committed file is what it writes.
 package main
@@ -38,7 +38,7 @@ func run(path string) error {
 	return os.WriteFile(path, out.Bytes(), 0o644)
 }
 
-// write reads the story's objects as inspect reads any file of objects, adds
+// write reads the incident's objects as inspect reads any file of objects, adds
 // what only a cluster tells, and packs the result.
 func write(out *bytes.Buffer) error {
 	list, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": cluster()})
@@ -86,7 +86,7 @@ func countKinds() []inspect.Read {
 	return reads
 }
 
-// at is a time of the story.
+// at is a time of the incident.
 func at(s string) time.Time {
 	t, err := time.Parse("2006-01-02 15:04", s)
 	if err != nil {

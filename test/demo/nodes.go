@@ -50,7 +50,7 @@ func servedAtAPIInt(ca *pkitest.Authority) pkitest.Pair {
 }
 
 // addNodes adds two workers as they were read by ssh: one that rebooted in the
-// night and is lost, one that still works by the connection that it has.
+// night and has no heartbeat, one that still works by the connection that it has.
 func addNodes(s *inspect.Snapshot) error {
 	old, renewed := loadBalancer()
 	authorities := []*pkitest.Authority{old, pkitest.NewCA("kube-apiserver-localhost-signer", born, born.Add(years(10))), pkitest.NewCA("kube-apiserver-service-network-signer", born, born.Add(years(10)))}

@@ -16,10 +16,10 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 )
 
-// answerLimit is how long anybody waits for "it can't be reached".
+// answerLimit is how long a user waits for "it can't be reached".
 const answerLimit = 10 * time.Second
 
-// Whoever can't get in is told what was tried, on what, and the next step.
+// Who can't get in is told what was tried, on what, and the next step.
 func TestWithoutAccess(t *testing.T) {
 	t.Parallel()
 	w := enter(t)
@@ -118,7 +118,7 @@ func (w *world) withCA(t *testing.T, ca []byte) string {
 	return k.write(t)
 }
 
-// withExpiredClient has a certificate of the lab's own signer that ended an
+// withExpiredClient has a certificate of the lab's own signer that expired an
 // hour ago.
 func (w *world) withExpiredClient(t *testing.T) string {
 	t.Helper()

@@ -50,7 +50,7 @@ func (p *plan) badInput() {
 		}
 		return pkitest.Bundle(
 			dates(time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)),
-			dates(p.now.Add(day), p.now.Add(-day)), // ends before it begins
+			dates(p.now.Add(day), p.now.Add(-day)), // expires before it is valid
 			dates(time.Date(2049, 12, 31, 23, 59, 59, 0, time.UTC), time.Date(2050, 1, 1, 0, 0, 0, 0, time.UTC)),
 		)
 	})
@@ -62,7 +62,7 @@ func (p *plan) badInput() {
 	configMap("nested-json-too-deep", "x.json", func(m mint) []byte { return nestedJSON(m().CertPEM, 5000) })
 	configMap("brackets", "x.json", func(mint) []byte { return bytes.Repeat([]byte("["), 500_000) })
 	configMap("yaml-brackets", "x.yaml", func(mint) []byte { return append([]byte("a: "), bytes.Repeat([]byte("["), 100_000)...) })
-	// Known to nobody: what is nested deeper than anyone nests is not read.
+	// Not expected: what is nested deeper than anyone nests is not read.
 	p.configMap(ns, "base64-too-deep", map[string][]byte{"x": nestedBase64(p.mint().CertPEM, 9)})
 	secret(p.oddName(), oddKey, func(m mint) []byte { p := m(); return append(p.CertPEM, p.KeyPEM...) })
 	secret("terminal", "tls.crt", func(m mint) []byte {
@@ -117,7 +117,7 @@ func nestedBase64(data []byte, depth int) []byte {
 	return data
 }
 
-// unknownAlgorithm are a certificate whose key is of a kind that nobody knows,
+// unknownAlgorithm are a certificate whose key is of an unknown kind,
 // and one that is signed with one.
 func (p *plan) unknownAlgorithm(place string) []byte {
 	var out []byte

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// wholeCluster is the incident at its worst: every kubelet is lost, that of each master
-// too, one of which was rebooted meanwhile, pods get their network from a multus with the old CA in memory, and
-// the administrator's own kubeconfig fails, too. Nobody is there to be asked.
+// wholeCluster is the incident at its worst: no kubelet has a heartbeat, not even a master's, one
+// of which was rebooted meanwhile, pods get their network from a multus that loaded the old CA, and
+// the administrator's own kubeconfig fails, too. No API server can be asked.
 func (f *fixing) wholeCluster(t *testing.T) {
 	nodes := f.lab.Nodes()
 	master, worker, booted := nodes[0], nodes[1], nodes[2]

@@ -17,14 +17,14 @@ import (
 	"testing"
 )
 
-// confidential is what must never be shown or stored, and how it would look.
+// confidential is what must never be printed or stored, and how it would look.
 type confidential struct {
 	mu      sync.Mutex
 	needles map[string]string // to whose it is
 	kept    map[string][]byte // keys that a test itself needs
 }
 
-// leak fails the test if a text shows anything confidential.
+// leak fails the test if a text has anything confidential.
 func (c *confidential) leak(t *testing.T, what, text string) {
 	t.Helper()
 	for needle, whose := range c.find(text) {
@@ -32,7 +32,7 @@ func (c *confidential) leak(t *testing.T, what, text string) {
 	}
 }
 
-// find returns what a text shows, and whose it is.
+// find returns what of it a text has, and whose it is.
 func (c *confidential) find(text string) map[string]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

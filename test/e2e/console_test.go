@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// byScript has an emitted script repair a node that is lost, alone, and take it back. That
+// byScript has an emitted script repair a node without a heartbeat, alone, and take it back. That
 // it needs no oc and no certrot is seen where there are none, in remediate.
 func (f *fixing) byScript(t *testing.T, node string) {
 	t.Helper()

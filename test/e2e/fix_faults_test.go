@@ -117,7 +117,7 @@ func (f *fixing) brokenUnit(t *testing.T, node string, before standing) {
 	f.lab.WaitReady(t, node)
 	ends(t, f.inLab(t, "fix-api-int", "--nodes", node, "--via", "ssh", "--yes"), 0, "already up to date")
 
-	// and back, for the next: by the script for somebody at a console
+	// and back, for the next: by the script, as a user at a console does
 	out := mustDo(t, f.lab, "ssh", node, "sudo sh "+runsOnNode+"/"+runOf(t, r)+"/undo")
 	if strings.Count(out, ": put back") != 2 || !strings.Contains(out, "systemctl restart kubelet.service") {
 		t.Errorf("the node's own undo says:\n%s", out)
@@ -333,7 +333,7 @@ func (f *fixing) beforeOrAfter(t *testing.T, before, now standing) (changed int)
 // each time in a run that goes on where the one before was stopped, until one has
 // nothing left to do.
 //
-// In between, somebody who hopes that this will do restarts the kubelet: by the age
+// In between, a user who hopes that this will do restarts the kubelet: by the age
 // of one that has just started, it can't be told whether it has read what was written
 // since.
 func (f *fixing) killed(t *testing.T, node string, original standing) {

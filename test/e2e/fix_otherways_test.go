@@ -83,7 +83,7 @@ func (f *fixing) boots(t *testing.T, node string) {
 
 // passedAround does what many do who look for a way out, and find a script: the CA
 // as one more line at the end of the kubelet's kubeconfig, and a restart. The end
-// of that file is in users, where no CA is looked for: nothing is mended, and
+// of that file is in users, where no CA is looked for: nothing is fixed, and
 // nothing says so.
 func (f *fixing) passedAround(t *testing.T, node string, before standing) {
 	ca := string(encoded(f.published(t)))
@@ -118,7 +118,7 @@ func (f *fixing) passedAround(t *testing.T, node string, before standing) {
 		t.Errorf("%s is Ready", node)
 	}
 
-	// It can be repaired as it is, and the line is nobody's business but its author's.
+	// It can be repaired as it is, and the line stays as its author wrote it.
 	ends(t, f.onNode(t, node, append([]string{"fix-api-int", "--local", "--yes"}, f.admin(t, node)...)...), 0, "done, and checked")
 	f.mended(t, node, meddled)
 	f.reports(t, node)

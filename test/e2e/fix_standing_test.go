@@ -91,7 +91,7 @@ func sameFiles(t *testing.T, before, after standing) {
 }
 
 // repaired says why a file is not what a repair makes of it: nothing but the CA
-// is another, that begins with the published bytes, and the CAs of before are in
+// is another, that begins with the published bytes, and the previous CAs are in
 // it. It reads kubeconfigs as client-go does.
 func repaired(before, after string, published []byte) error {
 	b, a := strings.Split(before, "\n"), strings.Split(after, "\n")

@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestFixAPIInt is the incident from its beginning to its end: two nodes are lost
-// to the API, and a third has not noticed yet. What is done to one node must not
+// TestFixAPIInt is the incident from its beginning to its end: two nodes are NotReady
+// in the API, and a third has not noticed yet. What is done to one node must not
 // touch the others, so that after the first repair each goes its own way.
 func TestFixAPIInt(t *testing.T) {
 	f := fixes(t)
@@ -117,7 +117,7 @@ func (f *fixing) wholeHolds(t *testing.T) {
 }
 
 // heard wants the log of the API server, which is on a master, to tell that these nodes
-// refuse what api-int shows, and nobody else.
+// refuse what api-int presents, and no others.
 func (f *fixing) heard(t *testing.T, lost ...string) {
 	t.Helper()
 	var all claims
@@ -137,13 +137,13 @@ func (f *fixing) heard(t *testing.T, lost ...string) {
 	}
 }
 
-// stories are told one after another: the Lease lets nobody in beside who is at work.
-// The journals of mine are needed further on; the others are of somebody else.
+// stories run one after another: the Lease lets no run in beside the one at work.
+// The journals of mine are needed further on; the others are of another user.
 func (f *fixing) stories(t *testing.T, name, mine string, all map[string][]step) {
 	f.tell(t, name, mine, all, func(*testing.T) {})
 }
 
-// beside are stories that are told at the same time: only one of them may take the Lease.
+// beside are those that run at the same time: only one of them may take the Lease.
 func (f *fixing) beside(t *testing.T, name, mine string, all map[string][]step) {
 	f.tell(t, name, mine, all, (*testing.T).Parallel)
 }
@@ -199,7 +199,7 @@ func (f *fixing) dryRun(t *testing.T, node string) {
 
 	r := f.inLab(t, append(dry, "-o", "diff")...)
 	ends(t, r, 1, ca, "\n--- ", "\n+++ ", "\n@@ ")
-	// Its own diff shows three lines around what changes; this one all.
+	// Its own diff has three lines around what changes; this one all.
 	t.Setenv("KUBECTL_EXTERNAL_DIFF", "diff -U 1000")
 	ends(t, f.inLab(t, append(dry, "-o", "diff")...), 1, "token: xxxx", "\n@@ ")
 
@@ -278,7 +278,7 @@ func (f *fixing) again(t *testing.T, node string) {
 }
 
 // verifies asks who trusts api-int, from these nodes: what their kubeconfigs come to
-// is wanted, and everybody else trusts it at all times.
+// is wanted, and all others trust it at all times.
 func (f *fixing) verifies(t *testing.T, want string, code int, nodes ...string) {
 	t.Helper()
 	r := f.inLab(t, "verify", "api-int", "--nodes", strings.Join(nodes, ","), "--via", "ssh", "-o", "json")
@@ -294,7 +294,7 @@ func (f *fixing) verifies(t *testing.T, want string, code int, nodes ...string) 
 	}
 	seen := map[string]int{}
 	for _, c := range report.Claims {
-		status, about := "pass", c.Node != "" && !strings.Contains(c.ID, "-show") // what servers show is right at all times
+		status, about := "pass", c.Node != "" && !strings.Contains(c.ID, "-show") // what servers present is right at all times
 		if about {
 			status = want
 			seen[c.Node+" "+c.ID]++

@@ -34,7 +34,7 @@ const (
 	savedOn    = "/root/certrot-e2e"
 )
 
-// fixing is somebody who repairs nodes of the lab.
+// fixing is a user who repairs nodes of the lab.
 type fixing struct {
 	w      *world
 	lab    *labtest.Lab
@@ -44,7 +44,7 @@ type fixing struct {
 	secret *confidential
 }
 
-// fixes gets ready to repair nodes: it learns what must not be shown, and puts
+// fixes gets ready to repair nodes: it learns what must not be printed, and puts
 // nodes back at the end, after the incident is over.
 func fixes(t *testing.T) *fixing {
 	t.Helper()
@@ -70,7 +70,7 @@ func fixesIn(t *testing.T, lab *labtest.Lab) *fixing {
 	return f
 }
 
-// apart is somebody else, with journals of their own.
+// apart is another user, with journals of their own.
 func (f *fixing) apart(t *testing.T) *fixing {
 	t.Helper()
 	other := *f
@@ -154,7 +154,7 @@ func (f *fixing) sshFromHere(t *testing.T) []string {
 		"--ssh-known-hosts", filepath.Join(dir, "known_hosts"), "--ssh-key", filepath.Join(f.lab.Dir, "ssh", "id_ed25519")}
 }
 
-// inLab runs certrot inside the lab, as somebody who has ssh to the nodes there.
+// inLab runs certrot inside the lab, as a user who has ssh to the nodes there.
 func (f *fixing) inLab(t *testing.T, args ...string) result {
 	t.Helper()
 	c := f.lab.Command(context.WithoutCancel(t.Context()), append([]string{filepath.Join(f.w.bin, "kubectl-certrot")}, args...)...)

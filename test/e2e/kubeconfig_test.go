@@ -27,7 +27,7 @@ func (w *world) userKubeconfig(t *testing.T) kubeconfig {
 	return k
 }
 
-// as makes it somebody else's.
+// as makes it another user's.
 func (k kubeconfig) as(credentials map[string]any) kubeconfig {
 	clear(k.user)
 	for name, value := range credentials {

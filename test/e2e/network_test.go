@@ -161,7 +161,7 @@ func TestPatchedKubeRootCAIsPutBack(t *testing.T) {
 	}
 }
 
-// A DaemonSet's pod is another one afterwards, and nobody else's was deleted.
+// A DaemonSet's pod is another one afterwards, and no other was deleted.
 func TestRestartPods(t *testing.T) {
 	lab := labtest.RequireNodes(t)
 	env, cluster := asAdministrator(t, lab)

@@ -89,7 +89,7 @@ func TestIsOnTheNode(t *testing.T) {
 }
 
 // The incident: a node does not trust api-int any more. As long as its kubelet
-// is connected, nothing shows; once it has to connect, only ways that need no
+// is connected, nothing is seen; once it has to connect, only ways that need no
 // kubelet lead there.
 func TestWaysOntoANodeThatDistrustsTheAPI(t *testing.T) {
 	lab := labtest.RequireNodes(t)
@@ -231,7 +231,7 @@ func TestExecThatRestartsTheKubelet(t *testing.T) {
 	}
 }
 
-// A node that is cut off answers nobody: no way hangs, and what ran there is not
+// A node that is cut off does not answer: no way hangs, and what ran there is not
 // said to be ended.
 func TestExecOntoANodeThatIsCutOff(t *testing.T) {
 	lab := labtest.RequireNodes(t)
@@ -248,7 +248,7 @@ func TestExecOntoANodeThatIsCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	mend(t, lab, node, "pkill -x -f 'sleep 12345' || sudo pkill -x -f 'sleep 12345' || true")
-	t.Cleanup(func() { lab.Heal(t) }) // before it is mended
+	t.Cleanup(func() { lab.Heal(t) }) // before it is repaired
 	lab.Cut(t, node)
 
 	began := time.Now()

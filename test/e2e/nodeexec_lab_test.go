@@ -40,7 +40,7 @@ func restConfig(t *testing.T, lab *labtest.Lab) *rest.Config {
 }
 
 // inNetwork runs a function in the network of a node. Sockets that it opens stay
-// there, whoever uses them.
+// there, whatever uses them.
 func inNetwork(lab *labtest.Lab, node string, open func() error) error {
 	data, err := os.ReadFile(filepath.Join(lab.Dir, "state.json"))
 	if err != nil {

@@ -78,7 +78,7 @@ func hold(t *testing.T, lab *labtest.Lab, node string) *exec.Cmd {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = c.Process.Kill() }) // it has ended, if all went well
+	t.Cleanup(func() { _ = c.Process.Kill() }) // it has exited, if all went well
 	late := time.AfterFunc(waitLimit, func() { _ = c.Process.Kill() })
 	defer late.Stop()
 	lines := bufio.NewScanner(out)

@@ -104,7 +104,7 @@ func (f *fixing) failing(t *testing.T, was standing) (file string, config *clien
 	for _, c := range config.Clusters {
 		for _, o := range old.Clusters {
 			c.CertificateAuthority, c.CertificateAuthorityData = "", o.CertificateAuthorityData
-			c.Server = o.Server // in the lab, api's certificate is not signed anew with that of api-int
+			c.Server = o.Server // in the lab, api's certificate is not rotated with that of api-int
 		}
 	}
 	file = filepath.Join(t.TempDir(), "admin.kubeconfig")

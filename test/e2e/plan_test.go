@@ -214,7 +214,7 @@ func (p *plan) webhooks() {
 func (p *plan) group() string { return strings.ReplaceAll(p.id, "-", "") + ".example.com" }
 
 // conversion plants a CRD whose versions are converted by a webhook. There is
-// no object of it, so nobody calls the webhook.
+// no object of it, so the webhook is never called.
 func (p *plan) conversion() {
 	name := "things." + p.group()
 	place := "CustomResourceDefinition/" + name + "#spec.conversion.webhook.clientConfig.caBundle"

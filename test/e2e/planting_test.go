@@ -242,7 +242,7 @@ func TestRequestsAreListedInTheirConditions(t *testing.T) {
 	}
 }
 
-// Not parallel: while the APIService is there, nobody else's discovery works.
+// Not parallel: while the APIService is there, no other test's discovery works.
 func TestAnUnavailableAPIServiceIsSaidAndItsBundleIsRead(t *testing.T) {
 	w := enter(t)
 	p := w.planted

@@ -56,7 +56,7 @@ func TestThePluginIsCalledAsItsUserCallsIt(t *testing.T) {
 				r := w.shell(t, shell, script+"; true") // or the shell would be replaced by it
 				text := r.stdout
 				if shell == "sh" && !strings.Contains(text, want+" ") {
-					want = "kubectl certrot inspect" // dash sets no _, so nobody knows
+					want = "kubectl certrot inspect" // dash sets no _, so that is unknown
 				}
 				for _, line := range []string{"Usage:\n  " + want + " [KIND", want + " --all -o wide"} {
 					if r.code != 0 || !strings.Contains(text, line) {

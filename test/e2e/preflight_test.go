@@ -308,7 +308,7 @@ func TestHealthChecksArePausedAndResumed(t *testing.T) {
 	run(pauses, first)
 	same("paused", map[string]string{"workers": "certrot " + first, "theirs": "ops", "nodes": "certrot " + first})
 
-	// Somebody else wants the nodes left alone, too; their request stays.
+	// Another user wants the nodes left alone, too; their request stays.
 	w.mustKubectl(t, "patch", "nodehealthcheck", "nodes", "--type=merge", "-p", `{"spec":{"pauseRequests":["certrot `+first+`","an upgrade"]}}`)
 	run(resumes, second) // the second journal's run does nothing to the first one's
 	same("resumed", map[string]string{"theirs": "ops", "nodes": "an upgrade"})

@@ -12,7 +12,7 @@ import (
 
 // TestRestartSafe asks which kubelets would come back, through the incident: while
 // all nodes are Ready. Then two kubelets are restarted, one of a node that was
-// repaired, and what was said of them has to come true. The lost one is brought back by
+// repaired, and what was said of them has to come true. The other one is brought back by
 // a script alone.
 func TestRestartSafe(t *testing.T) {
 	f := fixes(t)
@@ -28,7 +28,7 @@ func TestRestartSafe(t *testing.T) {
 	for _, via := range []string{"ssh", "exec", "debug"} {
 		f.comeBack(t, via, 0, want)
 	}
-	// A kubeconfig that is gone is made anew from the other file.
+	// A kubeconfig that is gone is made from the other file.
 	mustDo(t, f.lab, "ssh", repaired, "sudo rm "+ownConfig)
 	want[repaired] = "warn"
 	if a := f.comeBack(t, "ssh", 1, want)[repaired]["own-kubeconfig"]; a.Status != "fail" || a.Reason != "there is no "+ownConfig {
@@ -68,7 +68,7 @@ func TestRestartSafe(t *testing.T) {
 	f.lab.WaitReady(t, repaired)
 	f.comeBack(t, "ssh", 1, want)
 
-	// A token that nobody knows is told, and is not needed.
+	// A token that the API server does not know is told, and is not needed.
 	mustDo(t, f.lab, "ssh", repaired, "sudo sed -i 's/^\\( *token: \\).*/\\1abcdef.0123456789abcdef/' "+joinConfig)
 	answers := f.comeBack(t, "ssh", 1, want)[repaired]
 	if a := answers["bootstrap-token"]; a.Status != "warn" || !strings.Contains(a.Reason, "401 Unauthorized") || !strings.Contains(a.Reason, "only when there is no valid client certificate") {
@@ -102,8 +102,8 @@ func (f *fixing) remakes(t *testing.T, node string) {
 	ends(t, f.inLab(t, "undo", runOf(t, r), "--via", "ssh", "--yes"), 5, "breaks-trust")
 }
 
-// joinsAgain is of a kubelet that has a certificate of who knows whom, and a bootstrap
-// file with a token that nobody knows.
+// joinsAgain is of a kubelet that has a certificate of an unknown CA, and a bootstrap
+// file with an unknown token.
 func (f *fixing) joinsAgain(t *testing.T, node string) {
 	mustDo(t, f.lab, "ssh", node, "sudo sh -ec "+nodeexec.Quote(`cd /var/lib/kubelet/pki; umask 077
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 -subj /O=system:nodes/CN=system:node:`+node+` -keyout key.tmp -out cert.tmp 2>/dev/null

@@ -95,7 +95,7 @@ func (s *rotating) refusals(t *testing.T) {
 	ends(t, rotate("loadbalancer-serving-signer", "--yes"), 5, "reaches-verifiers", "safe order", "pretrust", "--accept-risk=reaches-verifiers")
 	ends(t, rotate("kubelet-client", "--yes"), 5, "signer-age", "not old enough before")
 
-	// A dry run, and nobody who could say yes.
+	// A dry run, and no user who could say yes.
 	removed := "- auth.openshift.io/certificate-not-after: " + old.NotAfter.UTC().Format("2006-01-02T15:04:05Z")
 	ends(t, rotate(kubeletSigner, "--dry-run=server"), 1, removed, "/etc/kubernetes/kubelet-ca.crt", "next ", "rotate "+kubeletSigner)
 	ends(t, rotate(kubeletSigner, "--dry-run=server", "--details"), 1, removed, "kube-apiserver-client-ca", "/etc/kubernetes/kubelet-ca.crt")
@@ -111,7 +111,7 @@ func (s *rotating) refusals(t *testing.T) {
 		t.Fatalf("something was written:\n%s\nand before:\n%s", after, before)
 	}
 
-	// Somebody else writes the Secret after it was shown, or deletes it.
+	// Another user writes the Secret after it was displayed, or deletes it.
 	client, err := metadata.NewForConfig(restOf(t, lab.Kubeconfig))
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +129,7 @@ func (s *rotating) refusals(t *testing.T) {
 	if shown, err = action.PlanRotation(t.Context(), client, of, catalog.AnnotationNotAfter, inspect.Hints{}); err != nil {
 		t.Fatal(err)
 	}
-	shown.UID = "11111111-2222-3333-4444-555555555555" // that of one that was deleted, and made anew
+	shown.UID = "11111111-2222-3333-4444-555555555555" // that of one that was deleted, and made again
 	if err := shown.Apply(t.Context(), nil, nil); !errors.Is(err, remediate.ErrChanged) {
 		t.Errorf("it is another one: %v", err)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 )
 
-// Not one byte of a private key or token is shown or stored, whatever is asked.
+// Not one byte of a private key or token is printed or stored, whatever is asked.
 func TestKeysAndTokensAreNeverShownOrStored(t *testing.T) {
 	t.Parallel()
 	w := enter(t)

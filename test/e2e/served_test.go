@@ -12,7 +12,7 @@ import (
 )
 
 // TestServersShowWhatIsHeld asks real servers: of a healthy cluster, after api-int's
-// certificate was made anew, and where the API server does not follow its Secret.
+// certificate was rotated, and where the API server does not follow its Secret.
 func TestServersShowWhatIsHeld(t *testing.T) {
 	f := fixes(t)
 	f.shows(t, time.Now(), "pass", "")
@@ -35,8 +35,8 @@ func TestServersShowWhatIsHeld(t *testing.T) {
 	f.shows(t, time.Now().Add(time.Hour), "fail", "the server has not read it")
 }
 
-// shows wants every handshake to have shown what is held, except for api-int: that
-// its Secret holds what it shows is to have this status, for this reason, at this
+// shows wants every handshake to have presented what is held, except for api-int: that
+// its Secret holds what it presents is to have this status, for this reason, at this
 // time. Read again from a snapshot, it is all the same.
 func (f *fixing) shows(t *testing.T, now time.Time, internal, why string) {
 	t.Helper()

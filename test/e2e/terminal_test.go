@@ -82,7 +82,7 @@ func TestProgressLeavesACleanLine(t *testing.T) {
 // up is the one escape sequence of a line that is redrawn: so many lines up, and empty from there.
 var up = regexp.MustCompile(`\x1b\[(\d+)A\r\x1b\[J`)
 
-// screen is what a terminal shows after a text with no other escape sequences than up, with lines
+// screen is what a terminal has after a text with no other escape sequences than up, with lines
 // of any length.
 func screen(text string) []string {
 	lines := []string{""}

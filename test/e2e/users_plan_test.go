@@ -8,7 +8,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 )
 
-// user is somebody who may not read everything, with a client certificate of
+// user is one who may not read everything, with a client certificate of
 // the cluster's own signer.
 type user struct {
 	name  string

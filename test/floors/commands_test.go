@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// TestCommandsTakeNamesThroughOneFunction: whoever names an object writes no command. A name
+// TestCommandsTakeNamesThroughOneFunction: code that names an object writes no command. A name
 // is put into a printed command by foreign.Command, or by inspect.Hints, which call it.
 func TestCommandsTakeNamesThroughOneFunction(t *testing.T) {
 	t.Parallel()
@@ -110,7 +110,7 @@ func (s *commandScan) in(root ast.Node) {
 	})
 }
 
-// call judges the format of a call, each of whose verbs is a hole.
+// call judges the format of a call, each of whose verbs is a placeholder.
 func (s *commandScan) call(c *ast.CallExpr) bool {
 	if safe(c) {
 		s.commands++
@@ -141,7 +141,7 @@ var (
 	command = regexp.MustCompile(`(^|[ (:;'])(kubectl|oc|\{\}|lsattr|findmnt|chattr|journalctl|systemctl (status|show|restart)|ls|rm|openssl (x509|req|s_client)|crictl|[a-z-]+ --nodes) ([^;:.]|[:.][^ ])*` + hole)
 )
 
-// filled is a format with holes for its verbs; the name of the program is none.
+// filled is a format with placeholders for its verbs; the name of the program is none.
 func filled(format string, args []ast.Expr) string {
 	next := 0
 	return verb.ReplaceAllStringFunc(format, func(v string) string {
@@ -177,7 +177,7 @@ func piece(e ast.Expr) string {
 	return hole
 }
 
-// flat is a sum of texts with its holes.
+// flat is a sum of texts with its placeholders.
 func flat(e ast.Expr) string {
 	var b strings.Builder
 	for _, o := range operands(e) {

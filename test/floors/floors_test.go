@@ -38,8 +38,8 @@ func TestPluginRequiresNoControlPlane(t *testing.T) {
 	}
 }
 
-// TestDependenciesAreExplained: a module is required directly because somebody
-// decided so, and wrote down why.
+// TestDependenciesAreExplained: a module is required directly because that was
+// decided, and written down why.
 func TestDependenciesAreExplained(t *testing.T) {
 	const page = "docs/adr/0004-dependencies.md"
 	text, err := os.ReadFile(filepath.Join("../..", page))

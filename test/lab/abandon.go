@@ -13,7 +13,7 @@ import (
 )
 
 // abandon ends a lab that did not come up. Interrupted by the user, it leaves
-// nothing; otherwise it leaves the logs and shows the end of the one that matters.
+// nothing; otherwise it leaves the logs and prints the end of the one that matters.
 func abandon(ctx context.Context, dir labdir.Dir, cause error) error {
 	if s, found, err := dir.Status(); err == nil && found && s.Error != "" {
 		log := dir.Log("supervisor")

@@ -32,7 +32,7 @@ func TestKubeletsSigningRequests(t *testing.T) {
 		name         string
 		signer, as   string
 		request      x509.CertificateRequest
-		approvedWith string // empty: nobody approves it
+		approvedWith string // empty: it is not approved
 	}{
 		{
 			"a second first certificate for a node that exists", kubeletClientSigner, bootstrapUser,

@@ -47,7 +47,7 @@ func heal(ctx context.Context, dir labdir.Dir, args []string) error {
 		return err
 	}
 	if t.state, on, err = dir.Incident(); err != nil || !on {
-		return err // somebody else has done it
+		return err // another process has done it
 	}
 	if err := t.undo(ctx); err != nil {
 		return fmt.Errorf("undo the incident: %w", err)

@@ -267,7 +267,7 @@ func (t *trouble) leaf(ctx context.Context) error {
 // one without it is renewed at once. It is how administrators ask for that.
 const notAfter = "auth.openshift.io/certificate-not-after"
 
-// rotate has its controller make a certificate anew, and returns that: once, however
+// rotate has its controller make a new certificate, and returns that: once, however
 // often it is called.
 func (t *trouble) rotate(ctx context.Context, step, name string) (*x509.Certificate, error) {
 	path := identity.Holders([]string{name})[0]

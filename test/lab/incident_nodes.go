@@ -38,7 +38,7 @@ if open | grep -Fx -e "$before"; then echo "these connections can not be cut her
 	patience = 15 * time.Second
 )
 
-// reconnect has kubelets lose their connections, and waits until it shows.
+// reconnect has kubelets lose their connections, and waits until that is seen.
 func (t *trouble) reconnect(ctx context.Context, nodes []string) error {
 	for _, n := range nodes {
 		if !slices.Contains(t.state.Nodes, n) {
@@ -67,8 +67,8 @@ func each(nodes []string, do func(node string) error) error {
 	return errors.Join(errs...)
 }
 
-// loseConnection restarts a node's kubelet. It becomes NotReady, unless somebody
-// has repaired it.
+// loseConnection restarts a node's kubelet. It becomes NotReady, unless it was
+// repaired.
 func (t *trouble) loseConnection(ctx context.Context, node string) error {
 	ca, err := t.certificate("rotated", pki.LoadBalancerSigner)
 	if err != nil {

@@ -28,7 +28,7 @@ func (t *trouble) certificate(version, name string) (*x509.Certificate, error) {
 	return pair.Leaf, nil
 }
 
-// served waits until a handshake shows that api-int serves its certificate in this
+// served waits until a handshake proves that api-int serves its certificate in this
 // version, and that the CA of the same version is enough to trust it.
 func (t *trouble) served(ctx context.Context, step, version string) error {
 	ca, err := t.certificate(version, pki.LoadBalancerSigner)
@@ -89,7 +89,7 @@ func (t *trouble) servedByMasters(ctx context.Context, version string) error {
 	return nil
 }
 
-// handshake is what a server shows to who asks for a name and trusts roots. The server
+// handshake is what a server presents to who asks for a name and trusts roots. The server
 // does not hear whether it is trusted: it would write into its log who does not.
 func handshake(ctx context.Context, address, name string, roots *x509.CertPool) (*x509.Certificate, error) {
 	dialer := tls.Dialer{Config: &tls.Config{ServerName: name, InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}} // verified below

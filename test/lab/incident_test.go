@@ -29,7 +29,7 @@ const (
 	newCA              = "openshift-kube-apiserver-operator_loadbalancer-serving-signer@"
 )
 
-// The incident, from a rotation that nobody notices to a node that nobody reaches,
+// The incident, from a rotation that is not noticed to a node that is not reached,
 // beside one that was repaired and others that are still connected, and back.
 func TestIncident(t *testing.T) {
 	lab := labtest.RequireNodes(t)

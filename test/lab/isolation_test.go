@@ -63,7 +63,7 @@ func TestNothingLeavesTheLab(t *testing.T) {
 			t.Errorf("the lab has a default route: %s", got)
 		}
 	}
-	// 192.0.2.0/24 belongs to nobody: even a hole in the wall would reach no one.
+	// 192.0.2.0/24 is assigned to no machine: even a gap in the wall would reach none.
 	out, err := lab.Command(t.Context(), "kubectl", "--server=https://192.0.2.1", "get", "--raw", "/").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "network is unreachable") {
 		t.Errorf("dialing out of the lab: %v: %s, want network is unreachable", err, out)
@@ -120,7 +120,7 @@ func TestNodesAreIsolated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	targets := []string{"192.0.2.1"} // an address that is nobody's
+	targets := []string{"192.0.2.1"} // an address that no machine has
 	for line := range strings.Lines(string(routes)) {
 		if f := strings.Fields(line); len(f) > 3 {
 			address, _, _ := strings.Cut(f[3], "/")

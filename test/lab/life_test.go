@@ -148,7 +148,7 @@ func TestInterruptedUpLeavesNothing(t *testing.T) {
 	}
 }
 
-// A start that fails shows the log of what failed, and ends what had started.
+// A start that fails prints the log of what failed, and stops what had started.
 func TestFailedUpShowsTheLog(t *testing.T) {
 	labtest.Require(t)
 	root := checkoutRoot(t)

@@ -15,7 +15,7 @@ import (
 )
 
 // enterCommand is how `run` calls itself on the other side of nsenter, which
-// leaves it in the root folder: a namespace's mounts have to be walked anew to
+// leaves it in the root folder: a namespace's mounts have to be walked again to
 // get back to where the user is.
 const enterCommand = "enter"
 

@@ -92,7 +92,7 @@ func pause(ctx context.Context, d time.Duration) {
 // watch passes on what is there and what changes, of what is below a path in the API.
 func (s *syncer) watch(ctx context.Context, list string, seen chan<- holder) {
 	for ctx.Err() == nil {
-		// Made anew each time, as it may be the API server's own CA that has changed.
+		// Made each time, as it may be the API server's own CA that has changed.
 		api, err := kubeapi.New(s.dir.PKI(), "localhost:6443")
 		if err == nil {
 			err = api.Watch(ctx, list, func(text json.RawMessage) {
@@ -258,8 +258,8 @@ func place(path string) error {
 	return nil
 }
 
-// restartClients has the control plane's own clients of api-int read again whom to
-// trust, which they do at start only. On OpenShift a changed serviceaccount-ca rolls
+// restartClients has the control plane's own clients of api-int read again which CAs
+// to trust, which they do at start only. On OpenShift a changed serviceaccount-ca rolls
 // out a new revision of both.
 func restartClients(ctx context.Context, dir labdir.Dir) error {
 	if err := componentKubeconfigs(dir); err != nil {

@@ -234,7 +234,7 @@ func writeOverlay(root, dir string, m mutant) (string, error) {
 	return overlay, errors.Join(os.WriteFile(changed, source, 0o600), os.WriteFile(overlay, replace, 0o600))
 }
 
-// build builds the tests of a target into a folder, a program a package. Nobody debugs them,
+// build builds the tests of a target into a folder, a program a package. They are not debugged,
 // and without what debuggers read they are linked in less time.
 func build(ctx context.Context, root string, t target, programs string, flags ...string) (string, error) {
 	args := append([]string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", programs + "/"}, flags...)

@@ -23,7 +23,7 @@ func (t target) pattern(folder string) string {
 // planTests are the tests of what is done, and in which order.
 const planTests = "Plan|Wave|Order|Failure|Effect|Parallel|Action|Step|Worse"
 
-// targets are what decides: who trusts whom, what is found, what is approved, what is
+// targets are what decides: which client trusts which server, what is found, what is approved, what is
 // refused, what is written, and in which order.
 func targets() []target {
 	return []target{

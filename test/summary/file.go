@@ -51,5 +51,5 @@ func writeFile(path, commit string, start time.Time, took time.Duration, steps [
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, append(out, '\n'), 0o644) //nolint:gosec // a report, for everybody
+	return os.WriteFile(path, append(out, '\n'), 0o644) //nolint:gosec // a report, for all users
 }

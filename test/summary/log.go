@@ -38,7 +38,7 @@ func appendLog(path string, line runLine, took time.Duration, steps []Step) erro
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644) //nolint:gosec // a report, for everybody
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644) //nolint:gosec // a report, for all users
 	if err != nil {
 		return err
 	}

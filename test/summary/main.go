@@ -1,7 +1,7 @@
 // Command summary runs the steps of `make test`, each a target of the Makefile,
 // counts the Go tests they ran and ends with one line: N passed, M failed, K
-// skipped. Only what failed is shown in full. While steps run it prints once a minute
-// which ones, for how long and how many tests have ended; at the end the slowest tests,
+// skipped. Only what failed is printed in full. While steps run it prints once a minute
+// which ones, for how long and how many tests are done; at the end the slowest tests,
 // and with -o a file with all of it for programs (see file.go).
 //
 // Steps named by -beside begin at once and run beside the others, which take turns:
@@ -120,7 +120,7 @@ type runner struct {
 type running struct {
 	name  string
 	since time.Time
-	tests atomic.Int64 // that have ended
+	tests atomic.Int64 // that are done
 	done  chan Step    // gets the one value
 }
 

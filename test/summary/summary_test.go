@@ -196,7 +196,7 @@ func TestSlowestTestsAreNamed(t *testing.T) {
 	}
 }
 
-// TestProgress: a run that takes long says what it does, before any step has ended.
+// TestProgress: a run that takes long says what it does, before any step is done.
 func TestProgress(t *testing.T) {
 	dir := t.TempDir()
 	mark, program := filepath.Join(dir, "mark"), filepath.Join(dir, "make")

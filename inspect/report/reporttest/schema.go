@@ -21,7 +21,7 @@ type Document struct {
 	As map[reflect.Type]reflect.Type
 }
 
-// Check holds the type to docs/schema/KIND.json, which UPDATE=1 writes anew, and to the table
+// Check holds the type to docs/schema/KIND.json, which UPDATE=1 writes, and to the table
 // of the kind in docs/v1alpha2.md.
 func (d Document) Check(t *testing.T) {
 	t.Helper()

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// style is how a terminal shows a text: in bold or not, in which of its colours.
+// style is how a terminal prints a text: in bold or not, in which of its colours.
 type style struct {
 	bold  bool
 	color string // a key of theme.colors

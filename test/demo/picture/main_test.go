@@ -50,7 +50,7 @@ func TestCommittedPicturesAreCurrent(t *testing.T) {
 	}
 }
 
-// wellFormed: a browser shows all of it, and GitHub needs to remove nothing.
+// wellFormed: a browser draws all of it, and GitHub needs to remove nothing.
 func wellFormed(t *testing.T, file string, svg []byte) {
 	t.Helper()
 	var picture struct {

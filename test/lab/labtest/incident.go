@@ -19,7 +19,7 @@ const (
 )
 
 // Incident rotates the CA of api-int as far as a stage, signer, leaf or reconnect,
-// and returns when that shows. With reconnect, all nodes become NotReady, or those
+// and returns when that is seen. With reconnect, all nodes become NotReady, or those
 // that are named, save for those that trust the new CA. It can be called again, for
 // the same stage or a later one. At the end of the test all of it is undone, in any
 // case; but for a lab of the test's own, which ends with it.
@@ -48,7 +48,7 @@ func (l *Lab) Incident(t testing.TB, stage string, nodes ...string) {
 
 // Hold has the lab end one of its components, such as cert-rotation or cert-syncer, and
 // not start it again before release is called, or the test ends. It returns when that
-// has ended.
+// has exited.
 func (l *Lab) Hold(t testing.TB, component string) (release func()) {
 	t.Helper()
 	file := labdir.Dir(l.Dir).Inner("hold-" + component) // supervisor.Hold does so too, which is for Linux alone

@@ -76,7 +76,7 @@ func Ensure(ctx context.Context, module string, talk io.Writer) (Set, error) {
 		return Set{}, err
 	}
 	defer unlock()
-	if set.built() { // by whoever had the lock
+	if set.built() { // by the process that had the lock
 		return set, nil
 	}
 	if err := removeAborted(cache); err != nil {
@@ -144,7 +144,7 @@ func there(path string) bool {
 	return err == nil
 }
 
-// removeAborted deletes what builds that were killed have left; whoever has the
+// removeAborted deletes what builds that were killed have left; who has the
 // lock is the only builder.
 func removeAborted(cache string) error {
 	left, err := filepath.Glob(filepath.Join(cache, ".build-*"))

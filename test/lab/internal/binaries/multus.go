@@ -49,7 +49,7 @@ func EnsureMultus(ctx context.Context, module string, how node.Multus, nodes roo
 		return "", err
 	}
 	defer unlock()
-	if there(archive) { // by whoever had the lock
+	if there(archive) { // by the process that had the lock
 		return archive, nil
 	}
 	if err := removeAborted(cache); err != nil {

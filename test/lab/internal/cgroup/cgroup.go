@@ -31,8 +31,8 @@ func Prefix(labDir string) string {
 }
 
 // Usable says why a machine can't have control groups here; nil if it can. The
-// kubelet needs controllers, and a machine can be given them without asking
-// anybody only where they are in hierarchies of their own (version 1).
+// kubelet needs controllers, and a machine can be given them without asking its
+// owner only where they are in hierarchies of their own (version 1).
 func Usable() error {
 	groups, err := own()
 	if err != nil {

@@ -3,5 +3,5 @@
 // its namespaces: the kernel keeps a control group's folder until it is removed.
 //
 // The folders lie below the control groups that the lab itself is in, one in each
-// hierarchy, and carry the lab's name, so that whoever finds one knows whose it is.
+// hierarchy, and carry the lab's name, so that who finds one knows whose it is.
 package cgroup

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// Try locks f, unless somebody has it. Closing f unlocks it.
+// Try locks f, unless another process has it. Closing f unlocks it.
 func Try(f *os.File) (locked bool, err error) {
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {

@@ -167,7 +167,7 @@ func thinMultus() object {
 			},
 			"securityContext": object{"privileged": true},
 			// thin_entrypoint puts the host in brackets, where Go takes nothing but IPv6 from
-			// 1.25.2 on. A query in a server's address is read by nobody.
+			// 1.25.2 on. A query in a server's address is not read.
 			"env":          append(apiServerAddress(pki.InternalHost), object{"name": "KUBERNETES_SERVICE_PROTOCOL", "value": "https://" + pki.InternalHost + ":6443/?https"}),
 			"volumeMounts": volumeMounts,
 		}},

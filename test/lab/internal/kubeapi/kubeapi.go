@@ -80,7 +80,7 @@ func (c *Client) Patch(ctx context.Context, path string, patch any) error {
 	return err
 }
 
-// Put replaces an object by another, whoever wrote it last, and makes it if it is
+// Put replaces an object by another, whatever wrote it last, and makes it if it is
 // gone. It is for kinds that need no resourceVersion for that: Secrets and
 // ConfigMaps.
 func (c *Client) Put(ctx context.Context, path string, object any) error {

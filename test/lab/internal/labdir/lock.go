@@ -13,7 +13,7 @@ import (
 // command has it; waiting is called once in that case. The lock ends with the
 // process, or with the func that is returned.
 //
-// `down` deletes the locked folder, so whoever waited looks again whether what it
+// `down` deletes the locked folder, so who waited looks again whether what it
 // has locked is still what the path names.
 func (d Dir) Lock(ctx context.Context, waiting func()) (unlock func(), err error) {
 	told := false

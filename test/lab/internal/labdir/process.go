@@ -32,7 +32,7 @@ func (d Dir) Alive(p Process) bool {
 
 // Ended says whether nothing of p is left, nor of a PID namespace whose first
 // process it is. A process that is ending has lost its program, for which Alive
-// looks, before the kernel has ended the others.
+// looks, before the kernel has killed the others.
 func (p Process) Ended() bool {
 	fields, err := stat(p.PID)
 	return err != nil || fields[startField] != p.Start || fields[stateField] == "Z" || fields[stateField] == "X"

@@ -16,7 +16,7 @@ import (
 
 const (
 	staticPods = "/etc/kubernetes/static-pod-resources"
-	serverCA   = "kube-apiserver-server-ca" // whom administrators trust as the API server
+	serverCA   = "kube-apiserver-server-ca" // the CAs by which administrators trust the API server
 	nodeAdmin  = "node-system-admin-client" // who they are
 )
 
@@ -178,7 +178,7 @@ func (r resources) revisions(root string) ([]int, error) {
 
 // Rollout brings certificates and bundles of these names to a master whose files
 // are below root, as OpenShift does when they have changed: in place, or in a new
-// revision beside those of before.
+// revision beside the previous ones.
 func Rollout(root, pkiDir string, names []string) error {
 	latest, err := Revision(root)
 	if err != nil {

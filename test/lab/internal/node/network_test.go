@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// With multus, nobody but multus configures the runtime's network: a file of the
+// With multus, only multus configures the runtime's network: a file of the
 // bridge's beside its own would be a way around it.
 func TestMultusAloneConfiguresTheRuntime(t *testing.T) {
 	nodes, err := Parse("worker-0")

@@ -11,7 +11,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/pki"
 )
 
-// Default are the nodes of a lab when nobody says otherwise.
+// Default are the nodes of a lab when none are named.
 const Default = "master-0 worker-0 worker-1"
 
 // most is what addresses and one machine's memory allow, generously.
@@ -72,7 +72,7 @@ func Hosts(nodes []Node) string {
 	return b.String()
 }
 
-// Plan is what `up` hands to the supervisor.
+// Plan is what `up` passes to the supervisor.
 type Plan struct {
 	Tree   string   `json:"tree"`   // the root file system below every machine's own files
 	Images []string `json:"images"` // archives of container images

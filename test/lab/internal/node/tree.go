@@ -37,7 +37,7 @@ func (t *tree) link(path, target string) {
 	t.do(func() error { return os.Symlink(target, path) })
 }
 
-// private gives a folder or file to a user and nobody else.
+// private gives a folder or file to a user alone.
 func (t *tree) private(path string, uid int, mode os.FileMode) {
 	path = filepath.Join(t.root, path)
 	t.do(func() error { return os.Chown(path, uid, uid) })

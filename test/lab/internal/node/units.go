@@ -81,7 +81,7 @@ WantedBy=multi-user.target
 
 // prepareUnit does what a machine of its own would not need. systemd-nspawn mounts
 // the control group hierarchies read-only; and the kubelet insists on three
-// sysctls of the kernel, which is the host's: it is shown files with the values
+// sysctls of the kernel, which is the host's: it gets files with the values
 // that it wants, and the kernel stays as it is.
 const prepareUnit = `[Unit]
 Description=Lab: make control groups writable, and show the kubelet its sysctls
@@ -120,7 +120,7 @@ RequiredBy=kubelet.service
 const APIServerUnitPath = "/etc/systemd/system/lab-apiserver.service"
 
 // PKI is where such a master has the lab's certificates: its API server takes from there
-// what it does not serve, such as whom it trusts.
+// what it does not serve, such as its client CAs.
 const PKI = "/opt/lab/pki"
 
 // APIServerUnit runs an API server with these flags, once the cluster is there.

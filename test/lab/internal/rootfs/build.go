@@ -21,7 +21,7 @@ func packages() []string {
 	}
 }
 
-// mmdebstrapFlags leave out what nobody reads on a node, and make what is the same
+// mmdebstrapFlags leave out what is not read on a node, and make what is the same
 // on all of them. Keys and ids are each node's own, so none are here.
 func mmdebstrapFlags() []string {
 	flags := []string{"--mode=root", "--variant=minbase", "--skip=check/empty", "--quiet"}

@@ -22,7 +22,7 @@ import (
 // Set is one root file system and the images that go with it.
 type Set struct{ folder string }
 
-// Tree is the root file system; nobody may write to it.
+// Tree is the root file system, which must not be written to.
 func (s Set) Tree() string { return filepath.Join(s.folder, "tree") }
 
 // Images is an archive of all images, as `ctr images import` reads it.
@@ -70,7 +70,7 @@ func Ensure(ctx context.Context, talk io.Writer) (Set, error) {
 		return Set{}, err
 	}
 	defer unlock()
-	if set.built() { // by whoever had the lock
+	if set.built() { // by the process that had the lock
 		return set, nil
 	}
 	if err := removeAborted(cache); err != nil {
@@ -143,7 +143,7 @@ func find() (Set, string, debian, error) {
 	return Set{filepath.Join(cache, "nodes-"+hex.EncodeToString(h.Sum(nil))[:16])}, cache, src, nil
 }
 
-// removeAborted deletes what builds that were killed have left; whoever has the
+// removeAborted deletes what builds that were killed have left; who has the
 // lock is the only builder.
 func removeAborted(cache string) error {
 	left, err := filepath.Glob(filepath.Join(cache, ".nodes-*"))

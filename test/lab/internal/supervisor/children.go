@@ -138,7 +138,7 @@ func Restart(ctx context.Context, dir labdir.Dir, name string) error {
 }
 
 // Hold has the supervisor of a running lab end a component and not start it again
-// before Release; it returns when it has ended.
+// before Release; it returns when it has exited.
 func Hold(ctx context.Context, dir labdir.Dir, name string) error {
 	if err := os.WriteFile(holdFile(dir, name), nil, 0o644); err != nil {
 		return fmt.Errorf("hold %s: %w", name, err)

@@ -179,7 +179,7 @@ func commonAPIServerFlags(p, etcd, address string, serving func(name string) (ce
 		// the API server's logLevel Trace.
 		"--vmodule=secure_serving=5",
 	}
-	// As on OpenShift: the service network's certificate for whoever asks for no
+	// As on OpenShift: the service network's certificate for who asks for no
 	// name, and one for each name. The files are watched: a new certificate in
 	// them is served without a restart.
 	const byDefault = "service-network-serving-certkey"
@@ -213,7 +213,7 @@ func controllerManagerFlags(dir labdir.Dir) []string {
 		"--cluster-signing-cert-file="+pki.CertFile(p, "csr-signer"), "--cluster-signing-key-file="+pki.KeyFile(p, "csr-signer"),
 		"--cluster-signing-duration=720h",
 		"--cluster-cidr=10.98.0.0/16", "--allocate-node-cidrs", "--node-cidr-mask-size=24",
-		// A node that is gone shows soon: tests wait for it.
+		// A node that is gone is seen soon: tests wait for it.
 		"--node-monitor-grace-period=12s", "--node-monitor-period=2s",
 	)
 }

@@ -71,7 +71,7 @@ func mountRoot(ctx context.Context, c *children, dir labdir.Dir, tree string, n 
 }
 
 // keepRunning boots a machine, and again when it reboots. One that is switched
-// off stays off until somebody asks for it (Wake).
+// off stays off until it is asked for (Wake).
 func keepRunning(ctx context.Context, c *children, dir labdir.Dir, n node.Node) {
 	for ctx.Err() == nil {
 		status, err := boot(c, dir, n)

@@ -35,7 +35,7 @@ func isolateMounts(dir labdir.Dir, nodes []node.Node) error {
 		return err
 	}
 	if len(nodes) > 0 {
-		// ssh's configuration for everybody; a user's own goes before it.
+		// ssh's configuration for every user; a user's own goes before it.
 		config, err := os.ReadFile(node.SSHConfig(dir.SSH()))
 		if err != nil {
 			return fmt.Errorf("read ssh's configuration: %w", err)
@@ -48,7 +48,7 @@ func isolateMounts(dir labdir.Dir, nodes []node.Node) error {
 	return replaceFile("/etc/resolv.conf", dir.Inner("resolv.conf"), "")
 }
 
-// privateRun mounts a tmpfs on /run that shows what the host has there, entry by
+// privateRun mounts a tmpfs on /run that has what the host has there, entry by
 // entry, except for what programs in the lab make themselves: the named network
 // namespaces of `ip netns` and the state of systemd-nspawn.
 func privateRun(stage string) error {
@@ -103,7 +103,7 @@ func show(from, to string, t fs.FileMode) error {
 	return err
 }
 
-// replaceFile shows a file of the lab's in place of one of the host's, if the
+// replaceFile mounts a file of the lab's in place of one of the host's, if the
 // host has it.
 func replaceFile(path, with, text string) error {
 	if err := os.WriteFile(with, []byte(text), 0o644); err != nil {

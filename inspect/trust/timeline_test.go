@@ -19,7 +19,7 @@ const (
 )
 
 // TestStory: what has happened to the CA of api-int, and what will, by version, the
-// signer's name, what api-int shows and what the kubelet trusts.
+// signer's name, what api-int presents and what the kubelet trusts.
 func TestStory(t *testing.T) {
 	v415 := catalog.Versions{Cluster: "4.15.0-0.okd-2024-01-27-070424"}
 	type event struct {
@@ -34,8 +34,8 @@ func TestStory(t *testing.T) {
 	for name, c := range map[string]struct {
 		versions       catalog.Versions
 		born           string
-		signer, shower string  // who signs now, and who signed what is shown
-		begin          float64 // of what is shown
+		signer, shower string  // who signs now, and who signed what is presented
+		begin          float64 // of what is presented
 		trusts         string
 		want           []event
 	}{

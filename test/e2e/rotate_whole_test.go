@@ -28,13 +28,13 @@ const (
 	served    = "openshift-kube-apiserver"
 )
 
-// rotating is somebody who rotates what library-go's controllers keep.
+// rotating is a user who rotates what library-go's controllers keep.
 type rotating struct{ *fixing }
 
 // TestRotate rotates the signer by which kubelets know the API server, and the one of
 // api-int in a version that does not bring its CA to nodes, until what they sign is signed
 // by the new ones. All the time each kubelet is asked through the API server, and api-int
-// by each node: in the safe order nobody fails.
+// by each node: in the safe order none fails.
 func TestRotate(t *testing.T) {
 	lab := labtest.TemporaryNodes(t, "master-0", "worker-0")
 	s := &rotating{fixesIn(t, lab)}
@@ -279,7 +279,7 @@ func (s *rotating) kubeletClient(t *testing.T, nodes []string, old *x509.Certifi
 	signedBy(t, s.leaf(t, leaf), old)
 	s.machineConfigDaemon(t, nodes[1])
 
-	// Its owner does not answer, and nobody waits for it; then the same line goes on.
+	// Its owner does not answer, and the run does not wait for it; then the same line goes on.
 	release := s.lab.Hold(t, "cert-rotation")
 	time.Sleep(time.Until(young.NotBefore.Add(2 * time.Minute))) // before that another owner may make one more
 	r = s.stopped(t, syscall.SIGINT, "the owner is told of the leaf", s.told(t, served, leaf), line...)
@@ -326,7 +326,7 @@ func (s *rotating) apiInt(t *testing.T, nodes []string, old *x509.Certificate) {
 	}
 	ends(t, s.inLab(t, status...), 1, "✓ trust", "○ leaf")
 
-	// What the cluster verifies goes first. Whoever rotates is not shut out, and others who
+	// What the cluster verifies goes first. The user who rotates is not shut out, and others who
 	// reach the API from outside only by name.
 	ends(t, s.inLab(t, append(line, "90s")...), 1, "own-kubeconfig", "outside-verifiers", "fix-kubeconfig")
 	signedBy(t, s.leaf(t, internal), young)
@@ -344,7 +344,7 @@ func (s *rotating) apiInt(t *testing.T, nodes []string, old *x509.Certificate) {
 	}
 	s.bundled(t, lbBundle, old, young)
 
-	// Who has to connect anew does.
+	// Who has to reconnect does.
 	for _, n := range nodes {
 		mustDo(t, s.lab, "ssh", n, "sudo systemctl restart kubelet")
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
-// TestCostlyChainsShownToOneNodeCostOthersNothing: restart-safe compares with what each node was shown.
+// TestCostlyChainsShownToOneNodeCostOthersNothing: restart-safe compares with what was presented to each node.
 func TestCostlyChainsShownToOneNodeCostOthersNothing(t *testing.T) {
 	t.Parallel()
 	s := newStarting()
