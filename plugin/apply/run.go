@@ -133,7 +133,7 @@ func unknownNodes(p *remediate.Plan, done string) error {
 
 // open says what a plan that was done left open.
 func (a *Execution) open(p *remediate.Plan) error {
-	if len(a.leftOut) > 0 {
+	if len(a.leftOut) > 0 || a.Undoes != "" && len(p.Unknown) > 0 {
 		return a.openLeftOut(p)
 	}
 	if len(p.Unknown) > 0 {
