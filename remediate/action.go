@@ -60,6 +60,12 @@ type (
 		Waiter
 		AwaitsNode()
 	}
+	// Rechecker asks once more, before it is begun, whether it may be: facts may be older than
+	// the answer to the plan. A *Refusal says why not.
+	Rechecker interface {
+		Action
+		Recheck(ctx context.Context, env *Env, c *Change) error
+	}
 	// Reverter puts the file that it wrote back, where that fails its own check (BadEffectError),
 	// and only while it is as Apply left it. The engine alone calls it: the command undo plans
 	// actions of its own (remediate/undo).

@@ -1,7 +1,9 @@
 package remediate
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -76,8 +78,7 @@ const NodeLocked = "node-locked"
 // lockedApart is why a worker is left out that another run holds, as the worker itself says: its root can write that,
 // and it may be so. Either way it is not touched, and stops no other. nil: what is wrong stops all.
 func lockedApart(p *Plan, node string, err error) *Refusal {
-	n, ok := p.Basis.Node(node)
-	if !ok || n.Role != catalog.RoleWorker || !errors.Is(err, host.ErrBusy) {
+	if !isWorker(p, node) || !errors.Is(err, host.ErrBusy) {
 		return nil
 	}
 	reason := err.Error()
@@ -86,4 +87,42 @@ func lockedApart(p *Plan, node string, err error) *Refusal {
 		reason = other.Error() // without the node's name, which is said in any case
 	}
 	return &Refusal{Name: NodeLocked, Node: node, Reason: reason, Next: "wait until that run is over", Cause: err}
+}
+
+// stepApart is why a worker is left out at a step, after so many that were done: it is refused there before anything was
+// done to it, or it changes each time after it was read, which its root decides. nil: what is wrong stops all.
+func (r Runner) stepApart(p *Plan, s Step, done int, err error) *Refusal {
+	var refusal *Refusal
+	var stopped *Stopped
+	node := s.Action.Node()
+	begun := errors.As(err, &stopped)
+	switch {
+	case !isWorker(p, node):
+		return nil
+	case errors.Is(err, ErrChanged) && r.LeaveChanged:
+		if begun {
+			err = stopped.Inner
+		}
+		return &Refusal{Name: ChangedSince, Node: node, Reason: s.Action.ID() + ": " + err.Error() + ", each time", Next: "look what changes it there"}
+	case begun || done > 0 || errors.Is(err, ErrChanged) || !errors.As(err, &refusal) || refusal.Node != node:
+		return nil
+	}
+	return refusal
+}
+
+// recheck asks an action that does so once more whether it may be begun.
+func (r Runner) recheck(ctx context.Context, a Action, c *Change) error {
+	again, ok := a.(Rechecker)
+	if !ok {
+		return nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, stepTime, fmt.Errorf("no answer within %s", stepTime))
+	defer cancel()
+	return again.Recheck(ctx, r.Env, c)
+}
+
+// isWorker reports whether a node of a plan is a worker, by its labels.
+func isWorker(p *Plan, node string) bool {
+	n, ok := p.Basis.Node(node)
+	return ok && n.Role == catalog.RoleWorker
 }

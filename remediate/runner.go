@@ -16,6 +16,9 @@ type Runner struct {
 	Env     *Env
 	Journal *Journal
 	Gate    Gate // nil: there is no API server to ask
+	// LeaveChanged leaves workers out that change after they were read, in place of ending with ErrChanged: a plan that
+	// is made again would find them changed again.
+	LeaveChanged bool
 	// Observe is told what is about to be done, and how it went.
 	// One call at a time, though several nodes may be worked on.
 	Observe func(a Action, e Event, c *Change, err error)
@@ -190,7 +193,10 @@ func (r Runner) node(ctx context.Context, p *Plan, n NodePlan, stop func() bool)
 			}
 			release, holds = letGo, true
 		}
-		if err := r.step(ctx, p, s); err != nil {
+		if err := r.step(ctx, p, s, i); err != nil {
+			if refusal := r.stepApart(p, s, i, err); refusal != nil {
+				return i, r.leaveOut([]NodePlan{n}, []*Refusal{refusal})
+			}
 			return i, err
 		}
 	}
@@ -201,7 +207,8 @@ func interrupted(ctx context.Context, a Action) error {
 	return &Stopped{Action: a, Inner: fmt.Errorf("not begun: %w", context.Cause(ctx)), Interrupted: true, idle: true}
 }
 
-func (r Runner) step(ctx context.Context, p *Plan, s Step) error {
+// step does a step. done are those of its node that were done before.
+func (r Runner) step(ctx context.Context, p *Plan, s Step, done int) error {
 	a := s.Action
 	stop := func(err error) error {
 		event := Failed
@@ -210,6 +217,12 @@ func (r Runner) step(ctx context.Context, p *Plan, s Step) error {
 		}
 		r.tell(a, event, s.Change, err)
 		return &Stopped{Action: a, Inner: errors.Join(err, r.Journal.Add(r.record(s, event, err))), Interrupted: ctx.Err() != nil}
+	}
+	notBegun := func(err error) error {
+		if r.stepApart(p, s, done, err) != nil {
+			return err // what is left out did not fail
+		}
+		return stop(err)
 	}
 	snapshot := p.Basis
 	if a.Node() != "" {
@@ -221,24 +234,29 @@ func (r Runner) step(ctx context.Context, p *Plan, s Step) error {
 			return stop(err)
 		}
 		if err := Identified(fresh, a.Node()); err != nil {
-			return stop(err)
+			return notBegun(err)
 		}
 		snapshot = renewed(p.Basis, fresh, a.Node())
 	}
 	c, err := a.Diff(snapshot, r.Env.Now())
 	var refusal *Refusal
 	if errors.As(err, &refusal) && (refusal.Name == FileRead || refusal.Name == FileShape || refusal.Name == ChangedSince) {
-		return stop(fmt.Errorf("%w: %w", ErrChanged, err))
+		return notBegun(fmt.Errorf("%w: %w", ErrChanged, err))
 	}
 	if err != nil {
-		return stop(err)
+		return notBegun(err)
 	}
 	if c == nil {
 		r.tell(a, Done, nil, nil)
 		return nil
 	}
 	if !s.Change.same(c) {
-		return stop(ErrChanged)
+		return notBegun(ErrChanged)
+	}
+	if err := r.recheck(ctx, a, c); ctx.Err() != nil {
+		return interrupted(ctx, a)
+	} else if err != nil {
+		return notBegun(err)
 	}
 	if err := r.Journal.Add(r.record(s, Begun, nil)); err != nil {
 		return &Stopped{Action: a, Inner: fmt.Errorf("not begun: %w", err)}

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -31,11 +32,11 @@ func wavesOf(p *remediate.Plan) map[string]string {
 func (a *Execution) ended(p *remediate.Plan, err error) error {
 	var r *remediate.Refusal
 	if errors.As(err, &r) && len(a.Changed) == 0 && r.Risk { // asked again, before anything was begun
-		return Refused(&remediate.Refusal{Name: r.Name, Reason: r.Reason, Next: r.Next + "; or accept the risk: --accept-risk=" + r.Name})
+		return Refused(&remediate.Refusal{Name: r.Name, Node: r.Node, Reason: r.Reason, Next: acceptable(r)})
 	}
 	how := ""
-	if len(a.leftOut) > 0 {
-		how = " Left out: " + strings.Join(nodesIn(a.leftOut), ", ") + "."
+	if out := a.allLeftOut(p); len(out) > 0 {
+		how = " Left out: " + strings.Join(nodesIn(out), ", ") + "."
 	}
 	if err == nil && a.Undoes != "" {
 		a.Printf("\nDone: the files are what they were before run %s.%s\n", a.Undoes, how)
@@ -60,10 +61,10 @@ func (a *Execution) ended(p *remediate.Plan, err error) error {
 	var stopped *remediate.Stopped
 	back := a.undoHint()
 	if errors.As(err, &stopped) {
-		back = a.unwritable(p, stopped) + back
+		back = cmp.Or(a.unwritable(p, stopped), a.pastWorker(p, stopped)) + back
 	}
 	if errors.As(err, &r) && r.Risk {
-		back = r.Next + "; or accept the risk: --accept-risk=" + r.Name + "\n" + back
+		back = acceptable(r) + "\n" + back
 	} else if r != nil && r.Next != "" {
 		back = r.Next + "\n" + back
 	}
@@ -92,6 +93,15 @@ func (a *Execution) ended(p *remediate.Plan, err error) error {
 			"look at its pending requests and its kubelet: kubectl get csr; journalctl -u kubelet; %s", back))
 	}
 	return cli.Stopped(cli.WithHint(err, "%s", back))
+}
+
+// acceptable is the next step after a refusal that may be accepted by name.
+func acceptable(r *remediate.Refusal) string {
+	accept := "--accept-risk=" + r.Name
+	if strings.Contains(r.Next, accept) {
+		return r.Next
+	}
+	return r.Next + "; or accept the risk: " + accept
 }
 
 // changedMeanwhile names what changed after it was read, where that is the only failure; else nothing.

@@ -45,6 +45,7 @@ type Execution struct {
 	// Found out on the way.
 	Changed       []journaledStep
 	leftOut       []*remediate.Refusal // nodes that the last run began no more
+	lastAttempt   bool                 // no plan is made again: a worker that changes once more is left out
 	User          string               // the user whose credentials are used; empty: not asked yet, or unknown
 	board         *ui.Board            // of the nodes that are worked on; nil: none are yet
 	expiredHolder string               // from whom the Lease was taken over; empty: from no run
@@ -104,6 +105,7 @@ func (a *Execution) Execute(ctx context.Context) error {
 			release()
 			return a.left(err)
 		}
+		a.lastAttempt = attempt == attempts
 		err = a.Apply(leased, p, j)
 		release()
 		_ = j.Close() // each line is on the disk already
@@ -131,7 +133,7 @@ func unknownNodes(p *remediate.Plan, done string) error {
 
 // open says what a plan that was done left open.
 func (a *Execution) open(p *remediate.Plan) error {
-	if len(a.leftOut) > 0 {
+	if len(a.leftOut) > 0 || a.Undoes != "" && len(p.Unknown) > 0 {
 		return a.openLeftOut(p)
 	}
 	if len(p.Unknown) > 0 {
@@ -298,7 +300,7 @@ func (a *Execution) Apply(ctx context.Context, p *remediate.Plan, j *remediate.J
 	a.Printf("\nRun %s\n", a.RunID)
 	f, done := a.follow(ctx, p)
 	defer done()
-	r := remediate.Runner{Env: env, Journal: j, Observe: f.observe}
+	r := remediate.Runner{Env: env, Journal: j, Observe: f.observe, LeaveChanged: a.lastAttempt}
 	if conn := a.Session.Conn; conn != nil {
 		r.Gate = &preflight.RecheckGate{Snapshot: p.Basis, Planned: NodesOf(p), ControlPlane: conn.Cluster.ControlPlaneStatus, StaticPods: conn.Cluster.StaticPods, Accept: a.Recheck.Accept, Only: a.Recheck.Only, Print: func(text string) { a.Printf("    %s\n", ui.Clean(text)) }}
 	}

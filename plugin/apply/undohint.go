@@ -144,5 +144,5 @@ func (a *Execution) withoutNodes(p *remediate.Plan, but []string) string {
 	if len(names) == 0 || a.Lines.NamedNodes == "" {
 		return ""
 	}
-	return foreign.Command(inspect.NodeNames, "%s --nodes %s", foreign.Words(a.Lines.NamedNodes), foreign.Commas(names))
+	return a.lineFor(names)
 }

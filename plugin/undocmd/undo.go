@@ -45,6 +45,7 @@ type undoOptions struct {
 	undoes    string // the ID of the run to put back
 	fromNodes bool
 	risks     []string
+	line      string // as it was called, but for what names nodes
 }
 
 // NewCommand is the command undo.
@@ -75,11 +76,18 @@ It refuses to put back a file with which the kubelet would not trust the certifi
 			if err != nil {
 				return err
 			}
+			o.line = lineOf(cmd, args[0])
 			return o.run(cmd.Context())
 		},
 	}
 	f.addFlags(cmd)
 	return cmd
+}
+
+// lineOf is how the command was called for a run, but for what names nodes, and for a dry run.
+func lineOf(cmd *cobra.Command, run string) string {
+	flags, _ := strings.CutPrefix(apply.CommandLine(cmd, "nodes", "yes", "dry-run", "output"), cmd.CommandPath())
+	return cmd.CommandPath() + " " + run + flags
 }
 
 // oneRun takes the ID of one run.
@@ -187,27 +195,17 @@ func (o *undoOptions) nodesOf() (names []string, record remediate.RunRecord, err
 func (o *undoOptions) undo(ctx context.Context, w *apply.Session, record remediate.RunRecord) error {
 	read := gather.Options{Paths: []string{host.DefaultFolder + "/" + o.undoes}}
 	a := &apply.Execution{Options: o.Options, Session: w, Command: "undo", RunID: remediate.NewRun(collect.Now()), Undoes: o.undoes, Read: read, NoLease: slices.Contains(o.risks, remediate.NoLease), Recheck: apply.Recheck{Accept: o.risks, Only: []string{preflight.StaticPodsSettled}}}
+	a.Lines.NamedNodes = o.line
 	a.Plan = func(ctx context.Context) (*remediate.Plan, error) {
 		byHand, err := byHand(o.undoes, record)
 		if err != nil {
 			return nil, err
 		}
 		var left []string
-		u := undo.Undo{API: w.Conn != nil, AcceptBreaksTrust: slices.Contains(o.risks, undo.BreaksTrust), AcceptRequestsPending: slices.Contains(o.risks, csr.RequestsPending)}
+		u := undo.Undo{API: w.Conn != nil, AcceptBreaksTrust: slices.Contains(o.risks, undo.BreaksTrust), AcceptRequestsPending: slices.Contains(o.risks, csr.RequestsPending), Line: o.line}
 		for _, name := range w.Names() {
-			entries, err := backupsOf(ctx, w, name, o.undoes)
-			if errors.Is(err, host.ErrNoRun) && !o.fromNodes {
-				err = asBefore(ctx, w, name, record, err)
-			}
-			if err == nil {
-				var others []string
-				others, err = leftAlone(ctx, w, name, o.undoes, record.Changed()[name], entries)
-				left = append(left, others...)
-			}
-			if err != nil {
-				return nil, err
-			}
-			u.Nodes = append(u.Nodes, undo.NodeBackups{Node: name, Backups: entries})
+			kept, notes := o.keptOn(ctx, w, name, record)
+			u.Nodes, left = append(u.Nodes, kept), append(left, notes...)
 		}
 		snapshot := w.ReadSnapshot(ctx, read)
 		if ctx.Err() != nil {
@@ -230,6 +228,26 @@ func (o *undoOptions) undo(ctx context.Context, w *apply.Session, record remedia
 	}
 	a.PrintBasis = func(out io.Writer, _ *remediate.Plan) { ui.Printf(out, "Undo     of run %s\n", o.undoes) }
 	return a.Execute(ctx)
+}
+
+// keptOn is what a node keeps of the run, or why that is unknown, and notes of what is left alone there.
+func (o *undoOptions) keptOn(ctx context.Context, w *apply.Session, node string, record remediate.RunRecord) (kept undo.NodeBackups, notes []string) {
+	entries, err := backupsOf(ctx, w, node, o.undoes)
+	if errors.Is(err, host.ErrNoRun) && !o.fromNodes {
+		err = asBefore(ctx, w, node, record, err)
+	}
+	if err == nil {
+		notes, err = leftAlone(ctx, w, node, o.undoes, record.Changed()[node], entries)
+	}
+	if err == nil {
+		return undo.NodeBackups{Node: node, Backups: entries}, notes
+	}
+	unread := &remediate.Refusal{Name: undo.BackupRead, Node: node, Reason: foreign.Prose(ui.OneLine(err.Error())), Cause: err}
+	var hint *cli.HintError
+	if errors.As(err, &hint) {
+		unread.Next = hint.Hint
+	}
+	return undo.NodeBackups{Node: node, Unread: unread}, nil
 }
 
 // byHand says what of a run is not put back on nodes.

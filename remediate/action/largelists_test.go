@@ -1,6 +1,8 @@
 package action
 
 import (
+	runtimestats "runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -12,6 +14,35 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
 )
+
+// TestAPageOfTheLargestPodsFitsIntoMemory: a mirror pod of 1.4 MB, which etcd takes, may have a hundred thousand volumes.
+func TestAPageOfTheLargestPodsFitsIntoMemory(t *testing.T) { // alone: it measures the heap
+	largest := &corev1.Pod{}
+	for i := range 100_000 {
+		largest.Spec.Volumes = append(largest.Spec.Volumes, corev1.Volume{Name: strconv.FormatInt(int64(i), 36), VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
+	}
+	wire, err := largest.Marshal()
+	if err != nil || len(wire) > 1_500_000 {
+		t.Fatalf("%d bytes, %v", len(wire), err)
+	}
+	largest = nil
+	heap := func() uint64 {
+		var m runtimestats.MemStats
+		runtimestats.GC()
+		runtimestats.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	var p corev1.Pod
+	if err := p.Unmarshal(wire); err != nil {
+		t.Fatal(err)
+	}
+	const most = 256 << 20 // before the garbage of decoding it
+	if page := (heap() - before) * largePage; page > most {
+		t.Errorf("a page takes %d MB", page>>20)
+	}
+	runtimestats.KeepAlive(&p)
+}
 
 // TestListsOfANodeComeInPages: a kubelet may make mirror pods and events of a megabyte each, as many as it likes,
 // so few are listed at once. What is asked for is on the second page.

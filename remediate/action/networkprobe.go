@@ -238,8 +238,8 @@ func (a NetworkProbe) failure(ctx context.Context, env *remediate.Env, pod *core
 }
 
 // largePage is how many objects are listed at once of which each may be above a megabyte, as a kubelet makes
-// mirror pods and events, and more than ten when it is decoded. What is asked for has fewer elsewhere.
-const largePage = 20
+// mirror pods and events, and thirty when it is decoded, as a pod of many volumes. What is asked for has few elsewhere.
+const largePage = 5
 
 // eachPod passes on the pods of a namespace, until it wants no more.
 func eachPod(ctx context.Context, env *remediate.Env, namespace string, opts metav1.ListOptions, each func(corev1.Pod) (more bool)) error {

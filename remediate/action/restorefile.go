@@ -161,28 +161,33 @@ func caOf(text []byte) []*pki.Cert {
 	return pki.LoadedPEM(pki.NewScanner(), ca.PEM)
 }
 
-// Apply puts it back.
-func (a RestoreFile) Apply(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
-	if a.RecheckRequests && env.Kube != nil {
-		requests, err := csr.PendingOf(ctx, env.Kube, csr.RequestedNode{Name: a.NodeName, Hints: env.Hints})
-		if err != nil {
-			return fmt.Errorf("the kubelet on %s may wait for a certificate, which this would take from it: its requests were not read: %w", a.NodeName, err)
-		}
-		var names []string
-		snapshot, err := env.Read(ctx, a.NodeName)
-		if err != nil {
-			return err
-		}
-		snapshot.Cluster.Versions = c.Versions
-		for _, r := range requests {
-			if csr.MayWait(snapshot, a.NodeName, env.Now(), r.Spec.SignerName, r.Spec.Username) {
-				names = append(names, r.Name)
-			}
-		}
-		if err := csr.RefuseWaiting(a.NodeName, names); err != nil {
-			return err
+var _ remediate.Rechecker = RestoreFile{}
+
+// Recheck asks whether its kubelet waits for a certificate by now.
+func (a RestoreFile) Recheck(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
+	if !a.RecheckRequests || env.Kube == nil {
+		return nil
+	}
+	requests, err := csr.PendingOf(ctx, env.Kube, csr.RequestedNode{Name: a.NodeName, Hints: env.Hints})
+	if err != nil {
+		return csr.RefuseUnread(a.NodeName, err)
+	}
+	var names []string
+	snapshot, err := env.Read(ctx, a.NodeName)
+	if err != nil {
+		return err
+	}
+	snapshot.Cluster.Versions = c.Versions
+	for _, r := range requests {
+		if csr.MayWait(snapshot, a.NodeName, env.Now(), r.Spec.SignerName, r.Spec.Username) {
+			names = append(names, r.Name)
 		}
 	}
+	return csr.RefuseWaiting(a.NodeName, names)
+}
+
+// Apply puts it back.
+func (a RestoreFile) Apply(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
 	if a.Backup.Taken {
 		return putBack(ctx, env, a.NodeName, a.path(), a.Backup.Before.Kind == host.Link, c.File)
 	}

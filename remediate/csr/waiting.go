@@ -99,6 +99,16 @@ func RefuseWaiting(node string, names []string) error {
 		Next: "look who asks, and deny or approve: " + foreign.Command(inspect.RequestNames, "kubectl describe csr %s", foreign.Spaces(names)) + "; or, if the kubelet does not wait for them: --accept-risk=" + RequestsPending}
 }
 
+// RefuseUnread refuses where the requests in a node's name were not looked at: if they are too many, that is of this node
+// alone.
+func RefuseUnread(node string, err error) error {
+	if isTooMany(err) {
+		return &remediate.Refusal{Name: RequestsPending, Node: node, Risk: true, Reason: "its kubelet may wait for a certificate, which this would take from it: " + err.Error(),
+			Next: "look who makes them: kubectl get csr; or, if the kubelet does not wait for them: --accept-risk=" + RequestsPending, Cause: err}
+	}
+	return fmt.Errorf("the kubelet on %s may wait for a certificate, which this would take from it: its requests were not read: %w", node, err)
+}
+
 // called are names of requests in a sentence: the client chooses them, and how many there are.
 func called(names []string) string {
 	const most = 10

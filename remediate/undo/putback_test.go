@@ -25,7 +25,7 @@ func TestUndoOfKubeadmsFilesMindsTheirTrust(t *testing.T) {
 		t.Fatal("the old CA is trusted")
 	}
 	p := &remediate.Plan{Basis: f.Snapshot, After: f.Snapshot, Now: remediatetest.TestNow, Waves: []remediate.Wave{{Nodes: []remediate.NodePlan{{Name: "worker-0", Steps: []remediate.Step{{Action: action.NewRestartKubelet("worker-0"), Change: &remediate.Change{}}}}}}}}
-	if why := breaks(p); !strings.Contains(why, "/etc/kubernetes/kubelet.conf") {
+	if why := broken(p); !strings.Contains(why, "/etc/kubernetes/kubelet.conf") {
 		t.Errorf("said is %q", why)
 	}
 }

@@ -113,10 +113,18 @@ func TestUndoThatGoesOn(t *testing.T) {
 func TestAnUndoThatBreaksATrustEdgeBreaksTrust(t *testing.T) {
 	t.Parallel()
 	failing := trust.Claim{Assessment: assess.Assessment{ID: "kubelet-client-ca", Status: assess.Fail, Subject: "worker-0", Reason: "x509: certificate signed by unknown authority"}}
-	if why := breaks(&remediate.Plan{Breaks: []trust.Claim{failing}}); why != "afterwards kubelet-client-ca fails: x509: certificate signed by unknown authority (worker-0)" {
+	if why := broken(&remediate.Plan{Breaks: []trust.Claim{failing}}); why != "afterwards kubelet-client-ca fails: x509: certificate signed by unknown authority (worker-0)" {
 		t.Errorf("said is %q", why)
 	}
-	if why := breaks(&remediate.Plan{}); why != "" {
+	if why := broken(&remediate.Plan{}); why != "" {
 		t.Errorf("of no edge: %q", why)
 	}
+}
+
+// broken is the first thing that a plan would break; empty: it breaks nothing.
+func broken(p *remediate.Plan) string {
+	if found := breaches(p); len(found) > 0 {
+		return found[0].reason
+	}
+	return ""
 }
