@@ -58,7 +58,7 @@ func TestScriptRemovesWhatAKilledOneLeftWhereNothingIsToBeDone(t *testing.T) {
 				t.Error("the node is still held")
 			}
 			for _, path := range files {
-				if k.args[0] != "undo" && !c.repaired(t, path) {
+				if k.args[0] != "undo" && !c.fileRepaired(t, path) {
 					t.Errorf("%s is not repaired", path)
 				}
 			}
@@ -129,7 +129,7 @@ func TestScriptInterruptedAnywhere(t *testing.T) {
 					killed++
 				}
 				for _, path := range catalog.KubeletKubeconfigs() {
-					c.repaired(t, path) // or not, and nothing between
+					c.fileRepaired(t, path) // or not, and nothing between
 				}
 				c.dressed(t)
 				c.later(t)
@@ -140,7 +140,7 @@ func TestScriptInterruptedAnywhere(t *testing.T) {
 						t.Errorf("step %d: the kubelet has not read what was put back", step)
 					}
 				} else {
-					c.mended(t)
+					c.repaired(t)
 					c.want(t, c.script(), 0, "Nothing is to be done", args...)
 				}
 				if left := c.leftovers(t); len(left) > 0 {
