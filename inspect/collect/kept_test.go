@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"runtime/debug"
-	"runtime/metrics"
 	"strings"
 	"testing"
 	"time"
@@ -19,8 +17,28 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/inspecttest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
+
+// sameItems is a cluster that answers each list with so many times the same item, which it has once.
+func sameItems(t *testing.T, one []byte, n int) *Cluster {
+	t.Helper()
+	item := protowire.AppendBytes(protowire.AppendTag(nil, itemsField, protowire.BytesType), one)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", runtime.ContentTypeProtobuf)
+		_, _ = w.Write(protowire.AppendVarint(protowire.AppendTag([]byte(protobufMagic), rawField, protowire.BytesType), uint64(n*len(item))))
+		for range n {
+			_, _ = w.Write(item)
+		}
+	}))
+	t.Cleanup(server.Close)
+	client, err := NewREST(&rest.Config{Host: server.URL, QPS: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Cluster{REST: client, Scanner: pki.NewScanner()}
+}
 
 // TestLargePodsTakeNoMemory: a tenant makes pods whose 1.3 MB take ten times that when they are decoded.
 func TestLargePodsTakeNoMemory(t *testing.T) { //nolint:paralleltest // it measures memory
@@ -36,20 +54,7 @@ func TestLargePodsTakeNoMemory(t *testing.T) { //nolint:paralleltest // it measu
 		t.Fatal(err)
 	}
 	pod.Spec.Containers = nil
-	item := protowire.AppendBytes(protowire.AppendTag(nil, itemsField, protowire.BytesType), one)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", runtime.ContentTypeProtobuf)
-		_, _ = w.Write(protowire.AppendVarint(protowire.AppendTag([]byte(protobufMagic), rawField, protowire.BytesType), uint64(pods*len(item))))
-		for range pods {
-			_, _ = w.Write(item)
-		}
-	}))
-	t.Cleanup(server.Close)
-	client, err := NewREST(&rest.Config{Host: server.URL, QPS: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &Cluster{REST: client, Scanner: pki.NewScanner()}
+	c := sameItems(t, one, pods)
 	for what, read := range map[string]func() int{
 		"those that are to be gone": func() int {
 			count, err := c.DeletingPods(t.Context())
@@ -66,27 +71,11 @@ func TestLargePodsTakeNoMemory(t *testing.T) { //nolint:paralleltest // it measu
 			return len(found)
 		},
 	} {
-		debug.FreeOSMemory()
-		most, stop, done := uint64(0), make(chan bool), make(chan bool)
-		go func() {
-			defer close(done)
-			sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-			for {
-				metrics.Read(sample)
-				most = max(most, sample[0].Value.Uint64())
-				select {
-				case <-stop:
-					return
-				case <-time.After(5 * time.Millisecond):
-				}
-			}
-		}()
-		n := read()
-		close(stop)
-		<-done
-		t.Logf("%s: at most %d MB for %d pods of %d bytes", what, most/1e6, n, len(one))
-		if n != pods || most > 100e6 {
-			t.Errorf("%s: %d pods, %d MB", what, n, most/1e6)
+		n := 0
+		most := inspecttest.MostInObjects(func() { n = read() })
+		t.Logf("%s: at most %d MB for %d pods of %d bytes", what, most, n, len(one))
+		if n != pods || most > 100 {
+			t.Errorf("%s: %d pods, %d MB", what, n, most)
 		}
 	}
 }
