@@ -2,6 +2,7 @@ package collect
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -13,7 +14,6 @@ import (
 	certificatesapi "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
@@ -25,13 +25,19 @@ import (
 func sameItems(t *testing.T, one []byte, n int) *Cluster {
 	t.Helper()
 	item := protowire.AppendBytes(protowire.AppendTag(nil, itemsField, protowire.BytesType), one)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", runtime.ContentTypeProtobuf)
-		_, _ = w.Write(protowire.AppendVarint(protowire.AppendTag([]byte(protobufMagic), rawField, protowire.BytesType), uint64(n*len(item))))
+	begin := protowire.AppendVarint(protowire.AppendTag([]byte(protobufMagic), rawField, protowire.BytesType), uint64(n*len(item)))
+	return writing(t, func(w io.Writer) {
+		_, _ = w.Write(begin)
 		for range n {
 			_, _ = w.Write(item)
 		}
-	}))
+	})
+}
+
+// writing is a cluster that answers each request so.
+func writing(t *testing.T, write func(io.Writer)) *Cluster {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { write(w) }))
 	t.Cleanup(server.Close)
 	client, err := NewREST(&rest.Config{Host: server.URL, QPS: -1})
 	if err != nil {
