@@ -2,6 +2,7 @@ package collect
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -143,5 +144,19 @@ func TestKeptFieldsOfARequestAreEnough(t *testing.T) {
 		if !reflect.DeepEqual(want, got) || !reflect.DeepEqual(issued, same) || len(issued) != 1 {
 			t.Errorf("%s: %+v, want %+v", state, got, want)
 		}
+	}
+}
+
+// TestAListThatIsNullIsEmpty: some servers, and proxies, write a list without items so.
+func TestAListThatIsNullIsEmpty(t *testing.T) {
+	t.Parallel()
+	c := writing(t, func(w io.Writer) { _, _ = io.WriteString(w, `{"metadata":{},"items":null}`) })
+	for what, read := range map[string]func(context.Context) part{"requests": c.signingRequests, "CRDs": c.customResourceDefinitions, "webhooks": c.webhooks("validatingwebhookconfigurations")} {
+		if s := merge(read(t.Context())); len(s.Gaps) > 0 {
+			t.Errorf("%s: %v", what, s.Gaps)
+		}
+	}
+	if _, err := readJSONItems[int](json.NewDecoder(strings.NewReader(`7`)), 1); err == nil {
+		t.Error("a number is a list")
 	}
 }
