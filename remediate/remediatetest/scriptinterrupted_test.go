@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/kubeconfigtest"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 )
 
@@ -95,6 +96,21 @@ func TestScriptUndoKilledBeforeTheRestart(t *testing.T) {
 		t.Error("the kubelet has not read what was put back")
 	}
 	c.want(t, c.script(), 0, "Nothing is to be put back", args...)
+}
+
+// TestScriptLeavesAKubeletThatWroteItsFile: a kubelet that has to join writes its own file when it starts. It is
+// younger than that start, and needs no other.
+func TestScriptLeavesAKubeletThatWroteItsFile(t *testing.T) {
+	t.Parallel()
+	c := newConsole(t, dashCore)
+	c.quick(t)
+	c.want(t, c.script(), 0, "Done", "--yes")
+	c.later(t)
+	c.want(t, c.script(), 0, "Nothing is to be done", "--dry-run")
+	c.Write(t, KubeletFile, []byte(kubeconfigtest.Older(string(c.Read(t, KubeletFile)))))
+	c.want(t, c.script(), 0, "Nothing is to be done", "--dry-run")
+	c.restarted(t, func(time.Time) time.Time { return time.Now().Add(-5 * time.Minute) })
+	c.want(t, c.script(), 1, "restart kubelet.service", "--dry-run")
 }
 
 // TestScriptInterruptedAnywhere: each file is before or after; then the same again
