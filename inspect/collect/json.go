@@ -335,7 +335,17 @@ func kindOf(plural string) pki.Kind {
 
 // projects lists the namespaces that an OpenShift user may see.
 func (c *Cluster) projects(ctx context.Context) ([]string, error) {
+	return c.names(ctx, "/apis/project.openshift.io/v1/projects")
+}
+
+// names lists the names of objects, and decodes nothing else of them: labels may be megabytes.
+func (c *Cluster) names(ctx context.Context, path string) ([]string, error) {
+	type named struct {
+		Metadata struct {
+			Name string `json:"name"`
+		} `json:"metadata"`
+	}
 	var names []string
-	l := listJSON(ctx, c, "/apis/project.openshift.io/v1/projects", metav1.ListOptions{}, func(o *namedObject) { names = append(names, o.Metadata.Name) })
+	l := listJSON(ctx, c, path, metav1.ListOptions{}, func(o *named) { names = append(names, o.Metadata.Name) })
 	return names, l.err
 }

@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -82,6 +83,33 @@ func TestLargePodsTakeNoMemory(t *testing.T) { //nolint:paralleltest // it measu
 		t.Logf("%s: at most %d MB for %d pods of %d bytes", what, most, n, len(one))
 		if n != pods || most > 100 {
 			t.Errorf("%s: %d pods, %d MB", what, n, most)
+		}
+	}
+}
+
+// TestLargeNamespacesTakeNoMemory: a tenant gives namespaces of its own tens of thousands of labels.
+func TestLargeNamespacesTakeNoMemory(t *testing.T) { //nolint:paralleltest // it measures memory
+	const namespaces = 100
+	var one strings.Builder
+	one.WriteString(`{"metadata":{"name":"team","labels":{"a":""`)
+	for i := range 20_000 {
+		fmt.Fprintf(&one, `,"%d":""`, i)
+	}
+	one.WriteString("}}}")
+	c := writing(t, func(w io.Writer) {
+		_, _ = io.WriteString(w, `{"items":[`+one.String())
+		for range namespaces - 1 {
+			_, _ = io.WriteString(w, ","+one.String())
+		}
+		_, _ = io.WriteString(w, "]}")
+	})
+	for what, list := range map[string]func(context.Context) ([]string, error){"namespaces": c.Namespaces, "projects": c.projects} {
+		var names []string
+		var err error
+		most := inspecttest.MostInObjects(func() { names, err = list(t.Context()) })
+		t.Logf("at most %d MB for %d %s of %d bytes", most, len(names), what, one.Len())
+		if err != nil || len(names) != namespaces || names[0] != "team" || most > 50 {
+			t.Errorf("%d %s, %d MB, %v", len(names), what, most, err)
 		}
 	}
 }
