@@ -35,13 +35,14 @@ type Problem struct {
 	// Nodes and Objects are all that the findings are about, each once, in their order.
 	Nodes, Objects []string
 	// Named: Reason is a title that Names complete.
-	Named    bool
+	Named bool
+	// Platform: it is about nodes, or objects that no tenant writes.
+	Platform bool
 	names    []string
 	told     []string // names with what is said of each; nil: names
 	beside   []string // nodes of the same cause's findings that are in no problem
-	platform bool
-	known    bool   // what fails is known by the cause, and not by each finding
-	first    string // ID of the cause that is repaired before
+	known    bool     // what fails is known by the cause, and not by each finding
+	first    string   // ID of the cause that is repaired before
 }
 
 // Fold makes problems of findings: the worst severity first, then the platform's, then those of a cause
@@ -63,7 +64,7 @@ func Fold(hints inspect.Hints, findings []Finding) []Problem {
 		if !ok {
 			n = len(out)
 			index[k] = n
-			out = append(out, Problem{ID: k.cause, platform: k.platform})
+			out = append(out, Problem{ID: k.cause, Platform: k.platform})
 		}
 		out[n].Findings = append(out[n].Findings, i)
 	}
@@ -74,7 +75,7 @@ func Fold(hints inspect.Hints, findings []Finding) []Problem {
 		out[i].describe(hints, findings, rows)
 	}
 	slices.SortStableFunc(out, func(a, b Problem) int {
-		return cmp.Or(cmp.Compare(b.Severity, a.Severity), compareBool(b.platform, a.platform), compareBool(b.known, a.known))
+		return cmp.Or(cmp.Compare(b.Severity, a.Severity), compareBool(b.Platform, a.Platform), compareBool(b.known, a.known))
 	})
 	inTurn(out)
 	return out

@@ -353,9 +353,7 @@ func alike(gaps []inspect.Gap) inspect.Gap {
 
 // Namespaces lists the names of all namespaces.
 func (c *Cluster) Namespaces(ctx context.Context) ([]string, error) {
-	var names []string
-	l := listJSON(ctx, c, "/api/v1/namespaces", metav1.ListOptions{}, func(o *namedObject) { names = append(names, o.Metadata.Name) })
-	return names, l.err
+	return c.names(ctx, "/api/v1/namespaces")
 }
 
 // namespaces returns those that can be seen: all, else OpenShift's projects of

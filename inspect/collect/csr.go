@@ -17,15 +17,37 @@ func (c *Cluster) signingRequests(ctx context.Context) part {
 	var requests []inspect.SigningRequest
 	c = c.within(ctx)
 	s := c.wholeOrNamed(ctx, t, func(opts metav1.ListOptions) listing {
-		return listJSON(ctx, c, "/apis/"+certificatesV1+"/certificatesigningrequests", opts, func(csr *certificatesapi.CertificateSigningRequest) {
-			r, issued := signingRequest(c.Scanner, csr)
-			requests = append(requests, r)
-			t.add(issued)
+		type found struct {
+			request inspect.SigningRequest
+			issued  []inspect.Bundle
+		}
+		read := keptPage(c.REST, requestsPath, keptOfRequest(), func(csr *certificatesapi.CertificateSigningRequest) (f found) {
+			f.request, f.issued = signingRequest(c.Scanner, csr)
+			return f
+		}, func(f found) {
+			requests = append(requests, f.request)
+			t.add(f.issued)
 			t.count(1)
+		})
+		return listPages(ctx, opts, func(ctx context.Context, opts metav1.ListOptions) (metav1.ListMeta, error) {
+			opts.Limit = min(opts.Limit, jsonPageSize)
+			return read(ctx, opts)
 		})
 	})
 	s.Requests = requests
 	return s
+}
+
+// keptOfRequest is what signingRequest reads.
+func keptOfRequest() keptFields {
+	return keptFields{
+		requestMetadata: {metaName: nil, metaCreated: nil, metaLabels: nil, metaAnnotations: nil},
+		requestSpec:     {requestText: nil, requestUsername: nil, requestSigner: nil},
+		requestStatus: {
+			requestConditions: {conditionType: nil, conditionState: nil, conditionMessage: nil, conditionSince: nil},
+			requestsIssued:    nil,
+		},
+	}
 }
 
 // signingRequest reads a CSR: the request, its condition, and the certificate

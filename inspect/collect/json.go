@@ -104,9 +104,13 @@ func readJSONList(in io.Reader, each func(*json.Decoder) error) (meta metav1.Lis
 	return meta, expect(dec, '}')
 }
 
+// eachJSONItem reads a list; null is one without items, as some servers write it.
 func eachJSONItem(dec *json.Decoder, atMost int, each func(*json.Decoder) error) error {
-	if err := expect(dec, '['); err != nil {
-		return err
+	switch token, err := dec.Token(); {
+	case err == nil && token == nil:
+		return nil
+	case err != nil || token != json.Delim('['):
+		return unexpected('[', token, err)
 	}
 	for n := 0; dec.More(); n++ {
 		if n == atMost {
@@ -130,9 +134,13 @@ func readJSONItems[T any](dec *json.Decoder, atMost int) ([]T, error) {
 
 func expect(dec *json.Decoder, want json.Delim) error {
 	if token, err := dec.Token(); err != nil || token != want {
-		return errors.Join(fmt.Errorf("want %v, got %v", want, token), err)
+		return unexpected(want, token, err)
 	}
 	return nil
+}
+
+func unexpected(want json.Delim, token json.Token, err error) error {
+	return errors.Join(fmt.Errorf("want %v, got %v", want, token), err)
 }
 
 // jsonPageSize is smaller than pageSize: a CRD can be a megabyte.
@@ -327,7 +335,17 @@ func kindOf(plural string) pki.Kind {
 
 // projects lists the namespaces that an OpenShift user may see.
 func (c *Cluster) projects(ctx context.Context) ([]string, error) {
+	return c.names(ctx, "/apis/project.openshift.io/v1/projects")
+}
+
+// names lists the names of objects, and decodes nothing else of them: labels may be megabytes.
+func (c *Cluster) names(ctx context.Context, path string) ([]string, error) {
+	type named struct {
+		Metadata struct {
+			Name string `json:"name"`
+		} `json:"metadata"`
+	}
 	var names []string
-	l := listJSON(ctx, c, "/apis/project.openshift.io/v1/projects", metav1.ListOptions{}, func(o *namedObject) { names = append(names, o.Metadata.Name) })
+	l := listJSON(ctx, c, path, metav1.ListOptions{}, func(o *named) { names = append(names, o.Metadata.Name) })
 	return names, l.err
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -70,17 +71,7 @@ func eachListed[T any, P message[T]](ctx context.Context, client rest.Interface,
 	var pages foreign.Pages
 	opts := metav1.ListOptions{Limit: limit}
 	for {
-		body, err := withOptions(client.Get().AbsPath(path), opts).SetHeader("Accept", runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON).Stream(ctx)
-		if err != nil {
-			return err
-		}
-		meta, err := eachOfPage(body, keep, func(object P) error {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			return each(object)
-		})
-		_ = body.Close() // read only
+		meta, err := fetchPage(ctx, client, path, opts, keep, each)
 		if err != nil {
 			return err
 		}
@@ -89,6 +80,48 @@ func eachListed[T any, P message[T]](ctx context.Context, client rest.Interface,
 			return err
 		}
 	}
+}
+
+// keptPage reads pages of a list. Of an object only keep is decoded, and no more than what of returns stays in
+// memory: each has that when its page came whole.
+func keptPage[T any, P message[T], R any](client rest.Interface, path string, keep keptFields, of func(P) R, each func(R)) page {
+	return func(ctx context.Context, opts metav1.ListOptions) (metav1.ListMeta, error) {
+		var read []R
+		meta, err := fetchPage(ctx, client, path, opts, keep, func(object P) error {
+			read = append(read, of(object))
+			return nil
+		})
+		if err != nil {
+			return meta, err
+		}
+		if ctx.Err() != nil { // what of read may be cut
+			return meta, fmt.Errorf("read %s: %w", path, context.Cause(ctx))
+		}
+		for _, r := range read {
+			each(r)
+		}
+		return meta, nil
+	}
+}
+
+// fetchPage asks for a page, and hands over its objects, each when it is decoded.
+func fetchPage[T any, P message[T]](ctx context.Context, client rest.Interface, path string, opts metav1.ListOptions, keep keptFields, each func(P) error) (metav1.ListMeta, error) {
+	body, err := withOptions(client.Get().AbsPath(path), opts).SetHeader("Accept", runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON).Stream(ctx)
+	if err != nil {
+		return metav1.ListMeta{}, err
+	}
+	defer func() { _ = body.Close() }() // read only
+	var stopped error                   // by each, or by the end of ctx
+	meta, err := eachOfPage(body, keep, func(object P) error {
+		if stopped = context.Cause(ctx); stopped == nil {
+			stopped = each(object)
+		}
+		return stopped
+	})
+	if stopped != nil || err == nil {
+		return meta, stopped
+	}
+	return meta, fmt.Errorf("decode %s: %w", path, undecoded(err))
 }
 
 // eachOfPage reads a page in protobuf, or in JSON, which is what some proxies make of it.
@@ -104,11 +137,11 @@ func eachOfPage[T any, P message[T]](body io.Reader, keep keptFields, each func(
 		})
 	}
 	return readJSONList(in, func(dec *json.Decoder) error {
-		object := P(new(T))
-		if err := dec.Decode(object); err != nil {
+		var object T
+		if err := dec.Decode(&timeTolerant[T]{&object}); err != nil {
 			return undecoded(err)
 		}
-		return each(object)
+		return each(&object)
 	})
 }
 
@@ -121,7 +154,12 @@ const (
 	nodeMetadata, nodeStatus, nodeAddresses           = 1, 3, 5
 	requestMetadata, requestSpec, requestStatus       = 1, 2, 3
 	requestConditions, conditionState, requestsIssued = 1, 6, 2
+	conditionMessage, conditionSince                  = 3, 5
+	requestText, requestUsername, requestSigner       = 1, 2, 7
 )
+
+// requestsPath is that of the list of requests for certificates.
+const requestsPath = "/apis/" + certificatesV1 + "/certificatesigningrequests"
 
 // ListRequests hands over all requests for certificates, with their spec, and of their metadata what tells one from
 // another. Each may be above 1 MB, and is forgotten unless each keeps it. What was handed over counts where there
@@ -132,7 +170,7 @@ func ListRequests(ctx context.Context, client rest.Interface, each func(*certifi
 		requestSpec:     nil,
 		requestStatus:   {requestConditions: {conditionType: nil, conditionState: nil}, requestsIssued: nil},
 	}
-	return eachListed(ctx, client, "/apis/"+certificatesV1+"/certificatesigningrequests", jsonPageSize, keep, each)
+	return eachListed(ctx, client, requestsPath, jsonPageSize, keep, each)
 }
 
 // ListServices hands over all Services, with their names and addresses alone.

@@ -1,11 +1,11 @@
 package collect
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
-	"runtime/debug"
-	"runtime/metrics"
 	"strings"
 	"testing"
 	"time"
@@ -15,12 +15,37 @@ import (
 	certificatesapi "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/inspecttest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
+
+// sameItems is a cluster that answers each list with so many times the same item, which it has once.
+func sameItems(t *testing.T, one []byte, n int) *Cluster {
+	t.Helper()
+	item := protowire.AppendBytes(protowire.AppendTag(nil, itemsField, protowire.BytesType), one)
+	begin := protowire.AppendVarint(protowire.AppendTag([]byte(protobufMagic), rawField, protowire.BytesType), uint64(n*len(item)))
+	return writing(t, func(w io.Writer) {
+		_, _ = w.Write(begin)
+		for range n {
+			_, _ = w.Write(item)
+		}
+	})
+}
+
+// writing is a cluster that answers each request so.
+func writing(t *testing.T, write func(io.Writer)) *Cluster {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { write(w) }))
+	t.Cleanup(server.Close)
+	client, err := NewREST(&rest.Config{Host: server.URL, QPS: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Cluster{REST: client, Scanner: pki.NewScanner()}
+}
 
 // TestLargePodsTakeNoMemory: a tenant makes pods whose 1.3 MB take ten times that when they are decoded.
 func TestLargePodsTakeNoMemory(t *testing.T) { //nolint:paralleltest // it measures memory
@@ -36,20 +61,7 @@ func TestLargePodsTakeNoMemory(t *testing.T) { //nolint:paralleltest // it measu
 		t.Fatal(err)
 	}
 	pod.Spec.Containers = nil
-	item := protowire.AppendBytes(protowire.AppendTag(nil, itemsField, protowire.BytesType), one)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", runtime.ContentTypeProtobuf)
-		_, _ = w.Write(protowire.AppendVarint(protowire.AppendTag([]byte(protobufMagic), rawField, protowire.BytesType), uint64(pods*len(item))))
-		for range pods {
-			_, _ = w.Write(item)
-		}
-	}))
-	t.Cleanup(server.Close)
-	client, err := NewREST(&rest.Config{Host: server.URL, QPS: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &Cluster{REST: client, Scanner: pki.NewScanner()}
+	c := sameItems(t, one, pods)
 	for what, read := range map[string]func() int{
 		"those that are to be gone": func() int {
 			count, err := c.DeletingPods(t.Context())
@@ -66,27 +78,38 @@ func TestLargePodsTakeNoMemory(t *testing.T) { //nolint:paralleltest // it measu
 			return len(found)
 		},
 	} {
-		debug.FreeOSMemory()
-		most, stop, done := uint64(0), make(chan bool), make(chan bool)
-		go func() {
-			defer close(done)
-			sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-			for {
-				metrics.Read(sample)
-				most = max(most, sample[0].Value.Uint64())
-				select {
-				case <-stop:
-					return
-				case <-time.After(5 * time.Millisecond):
-				}
-			}
-		}()
-		n := read()
-		close(stop)
-		<-done
-		t.Logf("%s: at most %d MB for %d pods of %d bytes", what, most/1e6, n, len(one))
-		if n != pods || most > 100e6 {
-			t.Errorf("%s: %d pods, %d MB", what, n, most/1e6)
+		n := 0
+		most := inspecttest.MostInObjects(func() { n = read() })
+		t.Logf("%s: at most %d MB for %d pods of %d bytes", what, most, n, len(one))
+		if n != pods || most > 100 {
+			t.Errorf("%s: %d pods, %d MB", what, n, most)
+		}
+	}
+}
+
+// TestLargeNamespacesTakeNoMemory: a tenant gives namespaces of its own tens of thousands of labels.
+func TestLargeNamespacesTakeNoMemory(t *testing.T) { //nolint:paralleltest // it measures memory
+	const namespaces = 100
+	var one strings.Builder
+	one.WriteString(`{"metadata":{"name":"team","labels":{"a":""`)
+	for i := range 20_000 {
+		fmt.Fprintf(&one, `,"%d":""`, i)
+	}
+	one.WriteString("}}}")
+	c := writing(t, func(w io.Writer) {
+		_, _ = io.WriteString(w, `{"items":[`+one.String())
+		for range namespaces - 1 {
+			_, _ = io.WriteString(w, ","+one.String())
+		}
+		_, _ = io.WriteString(w, "]}")
+	})
+	for what, list := range map[string]func(context.Context) ([]string, error){"namespaces": c.Namespaces, "projects": c.projects} {
+		var names []string
+		var err error
+		most := inspecttest.MostInObjects(func() { names, err = list(t.Context()) })
+		t.Logf("at most %d MB for %d %s of %d bytes", most, len(names), what, one.Len())
+		if err != nil || len(names) != namespaces || names[0] != "team" || most > 50 {
+			t.Errorf("%d %s, %d MB, %v", len(names), what, most, err)
 		}
 	}
 }

@@ -24,7 +24,7 @@ type Listening map[string]map[string]string
 func (c *Cluster) Listening(ctx context.Context) Listening {
 	out := Listening{}
 	opts := metav1.ListOptions{LabelSelector: "tier=control-plane"}
-	l := listPages(ctx, opts, podPage(c, "/api/v1/namespaces/"+metav1.NamespaceSystem+"/pods", keptOfListening(), listenerOf, func(p listener) {
+	l := listPages(ctx, opts, keptPage(c.REST, "/api/v1/namespaces/"+metav1.NamespaceSystem+"/pods", keptOfListening(), listenerOf, func(p listener) {
 		if p.node == "" {
 			return
 		}

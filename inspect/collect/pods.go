@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -26,7 +25,7 @@ func (c *Cluster) Pods(ctx context.Context, namespaces ...string) ([]inspect.Pod
 	var gaps []inspect.Gap
 	for _, ns := range namespaces {
 		before := len(pods)
-		l := listPages(ctx, metav1.ListOptions{}, podPage(c, "/api/v1/namespaces/"+ns+"/pods", keptOfPod(), podOf, func(p inspect.Pod) { pods = append(pods, p) }))
+		l := listPages(ctx, metav1.ListOptions{}, keptPage(c.REST, "/api/v1/namespaces/"+ns+"/pods", keptOfPod(), podOf, func(p inspect.Pod) { pods = append(pods, p) }))
 		if l.err != nil {
 			gaps = append(gaps, gapOf("pods", ns, len(pods)-before, l))
 		}
@@ -42,7 +41,7 @@ func (c *Cluster) Pods(ctx context.Context, namespaces ...string) ([]inspect.Pod
 // kills when it comes back.
 func (c *Cluster) DeletingPods(ctx context.Context) (map[string]int, error) {
 	count := map[string]int{}
-	l := listPages(ctx, metav1.ListOptions{}, podPage(c, "/api/v1/pods", keptOfDeleting(), nodeOfDeleting, func(node string) {
+	l := listPages(ctx, metav1.ListOptions{}, keptPage(c.REST, "/api/v1/pods", keptOfDeleting(), nodeOfDeleting, func(node string) {
 		if node != "" {
 			count[node]++
 		}
@@ -59,32 +58,6 @@ func nodeOfDeleting(p *corev1.Pod) string {
 		return ""
 	}
 	return p.Spec.NodeName
-}
-
-// podPage reads pages of pods. Of a pod only keep is decoded, and no more than what of returns stays in memory.
-func podPage[T any](c *Cluster, path string, keep keptFields, of func(*corev1.Pod) T, each func(T)) page {
-	return func(ctx context.Context, opts metav1.ListOptions) (metav1.ListMeta, error) {
-		body, err := withOptions(c.REST.Get().AbsPath(path), opts).SetHeader("Accept", runtime.ContentTypeProtobuf).Stream(ctx)
-		if err != nil {
-			return metav1.ListMeta{}, err
-		}
-		defer func() { _ = body.Close() }() // read only
-		var pods []T
-		meta, err := readProtobufList(body, func(metav1.ListMeta) {}, func(item []byte) error {
-			p, err := decodeKept[corev1.Pod](item, keep)
-			if err == nil {
-				pods = append(pods, of(p))
-			}
-			return err
-		})
-		if err != nil {
-			return meta, fmt.Errorf("decode %s: %w", path, undecoded(err))
-		}
-		for _, p := range pods { // only now that the page came whole
-			each(p)
-		}
-		return meta, nil
-	}
 }
 
 // The fields of a Pod in protobuf (k8s.io/api/core/v1/generated.proto).

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -156,5 +157,36 @@ func TestALongSentenceOfASnapshotIsForeign(t *testing.T) {
 	}
 	if short := "context " + strings.Repeat("a", 100); sentence(short) != short {
 		t.Error(sentence(short))
+	}
+}
+
+// TestKubeconfigsOfAFileAreAsOnANode: a file may repeat a path, or a cluster's name, some thousand times, and each
+// would be a problem of its own.
+func TestKubeconfigsOfAFileAreAsOnANode(t *testing.T) {
+	t.Parallel()
+	const path, others = "/etc/kubernetes/kubeconfig", "/var/lib/kubelet/kubeconfig"
+	cluster := inspect.KubeconfigCluster{Name: "c", Server: "https://api-int.example.com:6443", Insecure: true}
+	another := cluster
+	another.Name = "d"
+	s := inspect.Snapshot{Nodes: []inspect.Node{{Name: "worker-0", Kubeconfigs: append(slices.Repeat([]inspect.Kubeconfig{{Path: others, Clusters: []inspect.KubeconfigCluster{cluster}}}, 4000),
+		inspect.Kubeconfig{Path: path, Current: "c", Clusters: append(slices.Repeat([]inspect.KubeconfigCluster{cluster}, 4000), another)})}}}
+	var file bytes.Buffer
+	if err := WriteSnapshot(&file, s); err != nil {
+		t.Fatal(err)
+	}
+	text, err := gzip.NewReader(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := readSnapshot(text)
+	if err != nil || len(got.Nodes) != 1 || len(got.Nodes[0].Kubeconfigs) != 2 {
+		t.Fatalf("%v, %d nodes", err, len(got.Nodes))
+	}
+	repeated, many := got.Nodes[0].Kubeconfigs[0], got.Nodes[0].Kubeconfigs[1]
+	if repeated.Problem != "the snapshot has 4000 kubeconfigs of this path: the others were not looked at" || len(repeated.Clusters) != 1 {
+		t.Errorf("%d clusters, %s", len(repeated.Clusters), repeated.Problem)
+	}
+	if many.Problem != "it can't be used as a kubeconfig: of 4001 clusters in it 3999 have the name of another one" || len(many.Clusters) != 2 || many.Clusters[1] != another {
+		t.Errorf("%d clusters, %s", len(many.Clusters), many.Problem)
 	}
 }

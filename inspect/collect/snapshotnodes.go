@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -216,16 +217,7 @@ func (f fileNode) unpack() inspect.Node {
 	for _, file := range f.Files {
 		n.Files = append(n.Files, inspect.NodeFile(file))
 	}
-	for _, k := range f.Kubeconfigs {
-		nk := inspect.Kubeconfig{Path: k.Path, Problem: k.Problem, Users: k.Users, Current: k.Current}
-		if k.Text != "" {
-			nk.Text = []byte(k.Text)
-		}
-		for _, c := range k.Clusters {
-			nk.Clusters = append(nk.Clusters, inspect.KubeconfigCluster(c))
-		}
-		n.Kubeconfigs = append(n.Kubeconfigs, nk)
-	}
+	n.Kubeconfigs = f.kubeconfigs()
 	n.AllProcesses = f.AllProcesses
 	for _, p := range f.Processes {
 		n.Processes = append(n.Processes, inspect.Process(p))
@@ -234,6 +226,42 @@ func (f fileNode) unpack() inspect.Node {
 		n.RestartProbe = &inspect.RestartProbe{Problem: c.Problem, Kubeconfig: c.Own.unpack(), Bootstrap: c.Bootstrap.unpack()}
 	}
 	return n
+}
+
+// kubeconfigs are those of a node. As on a node, there is one at a path.
+func (f fileNode) kubeconfigs() (out []inspect.Kubeconfig) {
+	times := map[string]int{}
+	for _, k := range f.Kubeconfigs {
+		if times[k.Path]++; times[k.Path] == 1 {
+			out = append(out, k.unpack())
+		}
+	}
+	for i := range out {
+		if n := times[out[i].Path]; n > 1 {
+			out[i].Problem = cmp.Or(out[i].Problem, fmt.Sprintf("the snapshot has %d kubeconfigs of this path: the others were not looked at", n))
+		}
+	}
+	return out
+}
+
+// unpack takes of clusters of one name the first: as client-go, which accepts no such kubeconfig, gather says that
+// it can't be used.
+func (f fileKubeconfig) unpack() inspect.Kubeconfig {
+	k := inspect.Kubeconfig{Path: f.Path, Problem: f.Problem, Users: f.Users, Current: f.Current}
+	if f.Text != "" {
+		k.Text = []byte(f.Text)
+	}
+	names := map[string]bool{}
+	for _, c := range f.Clusters {
+		if !names[c.Name] {
+			names[c.Name] = true
+			k.Clusters = append(k.Clusters, inspect.KubeconfigCluster(c))
+		}
+	}
+	if n := len(f.Clusters) - len(k.Clusters); n > 0 {
+		k.Problem = cmp.Or(k.Problem, fmt.Sprintf("it can't be used as a kubeconfig: of %d clusters in it %d have the name of another one", len(f.Clusters), n))
+	}
+	return k
 }
 
 // boundNodes is an error for more nodes than any cluster has: nodes are compared with one another.

@@ -3,6 +3,7 @@ package inspectcmd
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -94,6 +95,24 @@ func TestExplainAServedSecret(t *testing.T) {
 			if strings.Contains(got, no) {
 				t.Errorf("%s: %q:\n%s", name, no, got)
 			}
+		}
+	}
+}
+
+// TestATenantsProblemsHideNoneOfThePlatform: of many that a title may mean, the platform's are explained, and the
+// rest is counted.
+func TestATenantsProblemsHideNoneOfThePlatform(t *testing.T) {
+	t.Parallel()
+	var all []told
+	for n := range 40 {
+		all = append(all, told{Problem: ui.Problem{Title: fmt.Sprintf("truncated PEM in tenant-%d/ca", n)}})
+	}
+	all = append(all, told{Problem: ui.Problem{Title: "truncated PEM in openshift-config/ca", Platform: true}}, all[0])
+	var out strings.Builder
+	(&explainer{}).printApart(&out, nil, apart(called(all, titleOf("truncated PEM in …"))))
+	for _, want := range []string{"41 problems in this file", "\n\ntruncated PEM in openshift-config/ca\nUnknown", "\nOthers\n  truncated PEM in tenant-2/ca\n", "\n  26 more problems\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
 		}
 	}
 }

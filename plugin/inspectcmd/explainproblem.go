@@ -2,6 +2,7 @@ package inspectcmd
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"regexp"
 	"slices"
@@ -109,18 +110,71 @@ func called(all []told, title string) []told {
 // leastCut is how much of a title is taken for it.
 const leastCut = 12
 
-// merged are problems of one title as one: inspect and verify may both tell of it.
-func merged(same []told) told {
-	out := same[0]
-	out.found = nil
-	for _, t := range same {
+// apart are problems that a title may mean, the platform's first. Those of one title are one: inspect and verify
+// may both tell of it. What a tenant's objects have never speaks for the platform's.
+func apart(alike []told) []told {
+	type name struct {
+		title    string
+		platform bool
+	}
+	index := map[name]int{}
+	var out []told
+	for _, t := range alike {
+		is := name{titleOf(t.Title), t.Platform}
+		n, ok := index[is]
+		if !ok {
+			n = len(out)
+			index[is] = n
+			out = append(out, told{Problem: t.Problem})
+		}
 		for _, f := range t.found {
-			if !slices.ContainsFunc(out.found, func(o finding) bool { return o.ID == f.ID && o.Reason == f.Reason && slices.Equal(o.at, f.at) }) {
-				out.found = append(out.found, f)
+			if !slices.ContainsFunc(out[n].found, func(o finding) bool { return o.ID == f.ID && o.Reason == f.Reason && slices.Equal(o.at, f.at) }) {
+				out[n].found = append(out[n].found, f)
 			}
 		}
 	}
+	slices.SortStableFunc(out, func(a, b told) int {
+		switch {
+		case a.Platform == b.Platform:
+			return 0
+		case a.Platform:
+			return -1
+		}
+		return 1
+	})
 	return out
+}
+
+// mostAlike problems of like titles are explained, and as many titles as there are findings listed.
+const mostAlike = 3
+
+// printApart explains the problems that a title may mean.
+func (e *explainer) printApart(w io.Writer, all []topic, problems []told) {
+	if len(problems) == 1 {
+		e.printTold(w, all, problems[0].Title, problems[0])
+		return
+	}
+	ui.Wrap(w, "", fmt.Sprintf("%d problems in this file have this title, or one that was cut to it.", len(problems)))
+	for _, t := range problems[:min(mostAlike, len(problems))] {
+		title := t.Title
+		if len(t.Names) > 0 {
+			title += ": " + ui.NamesThatFit(t.Names, namesColumns)
+		}
+		ui.Printf(w, "\n")
+		e.printTold(w, all, title, t)
+	}
+	if len(problems) <= mostAlike {
+		return
+	}
+	section(w, "Others", func() {
+		for i, t := range problems[mostAlike:] {
+			if i == mostFindings {
+				ui.Printf(w, "%s%s\n", indent, ui.Count(len(problems)-mostAlike-i, "more problem"))
+				return
+			}
+			ui.Wrap(w, indent, ui.Clean(ui.OneLine(t.Title)))
+		}
+	})
 }
 
 // checks are those that found it, each once.
@@ -135,9 +189,9 @@ func (t told) checks() []string {
 }
 
 // printTold explains a problem of the files: what was found, what it means here, what to do.
-func (e *explainer) printTold(w io.Writer, all []topic, t told) {
+func (e *explainer) printTold(w io.Writer, all []topic, title string, t told) {
 	checks := t.checks()
-	ui.Wrap(w, "", ui.Clean(ui.OneLine(t.Title)))
+	ui.Wrap(w, "", ui.Clean(ui.OneLine(title)))
 	switch {
 	case t.Word == notRead:
 		ui.Wrap(w, "", "Not in this file. Exit codes of verify count it, those of inspect do not.")

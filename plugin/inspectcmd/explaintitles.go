@@ -59,8 +59,8 @@ func (e *explainer) title(ctx context.Context, w io.Writer, all []topic, typed s
 		if err != nil {
 			return false, err
 		}
-		if same := called(problems, title); len(same) > 0 {
-			e.printTold(w, all, merged(same))
+		if alike := called(problems, title); len(alike) > 0 {
+			e.printApart(w, all, apart(alike))
 			return true, nil
 		}
 	}

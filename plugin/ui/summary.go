@@ -55,6 +55,7 @@ type Problem struct {
 	Now        string   // what of it is so already
 	Impact     string
 	Next       assess.Remediation
+	Platform   bool // it is about nodes, or objects that no tenant writes
 }
 
 // ToldClaims is a problem of verify's first screen, or what is unknown there, with what it is about.
@@ -65,7 +66,7 @@ type ToldClaims struct {
 
 // ProblemOf is a folded problem under its severity.
 func ProblemOf(p cause.Problem) Problem {
-	out := Problem{Mark: Mark(p.Severity), Word: strings.ToUpper(p.Severity.String()), Title: p.Reason, Impact: p.Impact, Next: p.Remediation}
+	out := Problem{Mark: Mark(p.Severity), Word: strings.ToUpper(p.Severity.String()), Title: p.Reason, Impact: p.Impact, Next: p.Remediation, Platform: p.Platform}
 	if p.Named {
 		out.Names = p.Names()
 	} else if more := len(p.Findings) - 1; more > 0 {

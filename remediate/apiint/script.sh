@@ -593,6 +593,21 @@ change() {
 	echo "$1: written; what it was is in $folder/$run/before-$sha"
 }
 
+# ours tells whether a file is as this script wrote it, or put it back: FILE. In doubt it is.
+ours() {
+	entry=file-$(printf '%s' "$1" | sha256)
+	for noted in "$folder/$run/$entry" "$folder/$run/back-$entry"; do
+		[ -e "$noted" ] || continue
+		[ "$1" = "$own" ] || return 0 # a kubelet writes no other
+		is=$(sha256 <"$1") || return 0
+		awk -v is="$is" '
+		$1 == "before" || $1 == "after" { for (i = 2; i <= NF; i++) if ($i == is) found = 1 }
+		END { if (!found) exit 3 }' "$noted"
+		[ $? = 3 ] || return 0
+	done
+	return 1
+}
+
 # due tells whether the kubelet has to read its files again.
 due() {
 	unit || refuse "the kubelet's state was not read: $why" "systemctl status kubelet"
@@ -604,9 +619,7 @@ due() {
 		fi
 		changed=$(stat -c %Y "$file") || return 0
 		grace=60 # a kubelet writes its own file while it starts
-		entry=file-$(printf '%s' "$file" | sha256)
-		# This script wrote it, or put it back.
-		[ ! -e "$folder/$run/$entry" ] && [ ! -e "$folder/$run/back-$entry" ] || grace=0
+		! ours "$file" || grace=0
 		[ "$changed" -lt $((entered + grace)) ] || return 0
 	done
 	return 1

@@ -4,12 +4,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"runtime/debug"
-	"runtime/metrics"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	corev1 "k8s.io/api/core/v1"
@@ -18,32 +15,10 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/inspecttest"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
 )
-
-// mostInObjects is the most memory, in MB, that objects took while something was done.
-func mostInObjects(do func()) (most uint64) {
-	debug.FreeOSMemory()
-	stop, done := make(chan bool), make(chan bool)
-	go func() {
-		defer close(done)
-		sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-		for {
-			metrics.Read(sample)
-			most = max(most, sample[0].Value.Uint64())
-			select {
-			case <-stop:
-				return
-			case <-time.After(5 * time.Millisecond):
-			}
-		}
-	}()
-	do()
-	close(stop)
-	<-done
-	return most / 1e6
-}
 
 // sameItem answers each list with so many times the same item, which it has once, and with the Node of worker-0.
 func sameItem(t *testing.T, item []byte, n int) kubernetes.Interface {
@@ -80,10 +55,10 @@ func TestLargeServicesTakeNoMemory(t *testing.T) { //nolint:paralleltest // it m
 		t.Fatal(err)
 	}
 	kube, o := sameItem(t, item, 60), newOrigins("worker-0")
-	most := mostInObjects(func() { err = o.services(t.Context(), &remediate.Env{Kube: kube}, nil) })
+	most := inspecttest.MostInObjects(func() { err = o.services(t.Context(), &remediate.Env{Kube: kube}, nil) })
 	t.Logf("60 Services of %d bytes: at most %d MB", len(item), most)
-	if err != nil || most > 80 || o.excluded["a.team"] == "" || o.excluded["172.30.0.9"] != "an address of Service team/a" {
-		t.Errorf("%v, %d MB, %v", err, most, o.excluded)
+	if err != nil || most > 80 || o.serviceNames["a.team"] == "" || o.excluded["172.30.0.9"] != "an address of Service team/a" {
+		t.Errorf("%v, %d MB, %v, %v", err, most, o.excluded, o.serviceNames)
 	}
 }
 
@@ -97,7 +72,7 @@ func TestLargeRequestsTakeNoMemory(t *testing.T) { //nolint:paralleltest // it m
 		t.Fatal(err)
 	}
 	kube := sameItem(t, item, 40)
-	most := mostInObjects(func() {
+	most := inspecttest.MostInObjects(func() {
 		var all sync.WaitGroup
 		for range 4 {
 			all.Go(func() {

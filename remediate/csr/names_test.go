@@ -5,6 +5,9 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // TestWhichNamesAKubeletGets: a part of why not; empty: it gets them.
@@ -22,7 +25,10 @@ func TestWhichNamesAKubeletGets(t *testing.T) {
 		o.excludeAPI("https://192.0.2.102:6443", "a name of the API")
 		o.exclude("192.0.2.100", "an address of the API")
 		o.exclude("::ffff:192.0.2.101", "an address of Service default/lb")
-		o.exclude("db.shop", "a name of Service shop/db")
+		o.addOwned("worker-0.shop", "Machine m has it")
+		for _, name := range []string{"db", "worker-0"} {
+			o.excludeService(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}})
+		}
 		o.excludeNetwork("172.30.0.0/16", "the network of Services")
 		o.excludeNetwork("fd02::/112", "the network of Services")
 		return o
@@ -93,7 +99,10 @@ func TestWhichNamesAKubeletGets(t *testing.T) {
 		{"the first label of the API's name, by a Node that begins so", known, "k8s-lb.example.org", "k8s-lb", "", "the first label of a name of the API"},
 		{"a Node's whole name that begins like the API's", known, "k8s-lb.example.org", "k8s-lb.example.org", "", ""},
 		{"the first number of the API's address is no label", known, "192.example.org", "192", "", ""},
-		{"a Service, short", known, "db.shop", "db.shop", "", "a name of Service shop/db"},
+		{"a Service, short", known, "worker-0", "DB.shop", "", "a name of Service shop/db"},
+		{"a node that a tenant's Service is called as", known, "db.shop", "db.shop", "", ""},
+		{"a Machine's name that a tenant's Service is called as", known, "worker-0", "worker-0.shop", "", ""},
+		{"a node's name as that of a Service, longer", known, "db.shop", "db.shop.svc", "", "a name of Services"},
 		{"the address of a Service", known, "worker-0", "", "172.30.0.1", "the network of Services"},
 		{"the address of a Service that a certificate has", claimed, "worker-0", "", "172.30.0.1", "the network of Services"},
 		{"the address of a Service, in IPv6", known, "worker-0", "", "fd02::1", "the network of Services"},

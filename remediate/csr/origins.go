@@ -137,8 +137,14 @@ func (o *origins) services(ctx context.Context, env *remediate.Env, _ *corev1.No
 	return nil
 }
 
+// excludeService takes the addresses of a Service, and the name by which the DNS search list of Pods leads to it
+// ("svc.cluster.local" behind it); longer ones are reserved. A name that the node owns stays its own: by its
+// credentials, or its Machine, it has that already, who resolves it on a host (as kube-apiserver does) finds the
+// node, and a tenant names Services as it likes.
 func (o *origins) excludeService(s *corev1.Service) {
-	o.exclude(s.Name+"."+s.Namespace, "a name of Service "+s.Namespace+"/"+s.Name)
+	if name := strings.ToLower(s.Name + "." + s.Namespace); o.serviceNames[name] == "" {
+		o.serviceNames[name] = "a name of Service " + s.Namespace + "/" + s.Name
+	}
 	whose := "an address of Service " + s.Namespace + "/" + s.Name
 	// Not spec.loadBalancerIP: that is what its owner asks for. The status says what it got.
 	addresses := slices.Concat([]string{s.Spec.ClusterIP}, s.Spec.ClusterIPs, s.Spec.ExternalIPs)

@@ -94,13 +94,13 @@ func TestFaultsOnTheWayBack(t *testing.T) {
 			w := base.clone(t)
 			m := w.Machines["worker-0"]
 			story, err := w.run(t.Context(), t, w.env(t, "run-1", &faults{how: how, at: i + 1}, folder), p)
-			own, bootstrap := !m.repaired(t, KubeletFile), !m.repaired(t, BootstrapFile)
+			own, bootstrap := !m.fileRepaired(t, KubeletFile), !m.fileRepaired(t, BootstrapFile)
 			m.dressed(t)
 			if bootstrap && !own || m.asked(t) > 1 && !bootstrap {
 				t.Errorf("out of order: %v, %v, asked %d times to restart", own, bootstrap, m.asked(t))
 			}
 			for _, r := range story.Records {
-				if r.Event == remediate.Done && r.Path != "" && m.repaired(t, r.Path) {
+				if r.Event == remediate.Done && r.Path != "" && m.fileRepaired(t, r.Path) {
 					t.Errorf("the journal says %+v", r)
 				}
 			}

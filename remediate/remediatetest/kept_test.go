@@ -145,7 +145,7 @@ func TestKeptScripts(t *testing.T) {
 				}
 				c.Write(t, "/root/kept.sh", text)
 				ends(0, "the kubelet runs", "--yes")
-				c.mended(t)
+				c.repaired(t)
 				c.want(t, keptScript(), 0, "Nothing is to be done", "--yes")
 				if back == "by itself" {
 					ends(0, "the files are what they were", "undo", "--yes", "--accept-risk=breaks-trust")

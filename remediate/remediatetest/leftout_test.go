@@ -59,9 +59,9 @@ func TestAWorkerAtWorkStopsNoOther(t *testing.T) {
 	if waited := w.Now().Sub(before); waited.Minutes() > 10 {
 		t.Errorf("it was waited for: %s", waited)
 	}
-	w.Machines["worker-0"].mended(t)
+	w.Machines["worker-0"].repaired(t)
 	w.Machines["worker-1"].original(t)
-	w.Machines["worker-2"].mended(t)
+	w.Machines["worker-2"].repaired(t)
 	record, err := js.Read("run-1")
 	if err != nil {
 		t.Fatal(err)
@@ -212,8 +212,8 @@ func TestAWorkerThatIsHeldStopsNoOther(t *testing.T) {
 			w.Machines["node-1"].original(t)
 			continue
 		}
-		w.Machines["node-1"].mended(t)
-		w.Machines["node-2"].mended(t)
+		w.Machines["node-1"].repaired(t)
+		w.Machines["node-2"].repaired(t)
 		if got := record.Outcome(); err != nil || got != "finished; left out: node-0" {
 			t.Errorf("role %q: %v, %q", role, err, got)
 		}

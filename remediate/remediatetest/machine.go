@@ -86,11 +86,11 @@ func (m *Machine) immutable(t *testing.T, path string) (lift func()) {
 	return lift
 }
 
-// mended fails the test unless a node is repaired and reports.
-func (m *Machine) mended(t *testing.T) {
+// repaired fails the test unless a node is repaired and reports.
+func (m *Machine) repaired(t *testing.T) {
 	t.Helper()
 	for _, path := range catalog.KubeletKubeconfigs() {
-		if !m.repaired(t, path) {
+		if !m.fileRepaired(t, path) {
 			t.Errorf("%s is not repaired", path)
 		}
 	}
@@ -104,7 +104,7 @@ func (m *Machine) mended(t *testing.T) {
 // lead through, and the journal tells which.
 func (m *Machine) honest(t *testing.T, story remediate.RunRecord, err error) {
 	t.Helper()
-	bootstrap, own := m.repaired(t, BootstrapFile), m.repaired(t, KubeletFile)
+	bootstrap, own := m.fileRepaired(t, BootstrapFile), m.fileRepaired(t, KubeletFile)
 	asked := m.asked(t) > 0
 	m.dressed(t)
 	if own && !bootstrap || asked && !own {
@@ -122,7 +122,7 @@ func (m *Machine) honest(t *testing.T, story remediate.RunRecord, err error) {
 		case r.Event == remediate.Finished:
 			finished = true
 		case r.Node != m.name:
-		case r.Event == remediate.Done && r.Path != "" && !m.repaired(t, r.Path), r.Event == remediate.Undone && m.repaired(t, r.Path),
+		case r.Event == remediate.Done && r.Path != "" && !m.fileRepaired(t, r.Path), r.Event == remediate.Undone && m.fileRepaired(t, r.Path),
 			r.Event == remediate.Done && strings.HasPrefix(r.Action, "restart") && m.restarts(t) == 0:
 			t.Errorf("the journal says %+v", r)
 		}
@@ -137,7 +137,7 @@ func (m *Machine) honest(t *testing.T, story remediate.RunRecord, err error) {
 		t.Errorf("%v, and the journal says %+v", err, story.Records)
 	}
 	if err == nil {
-		m.mended(t)
+		m.repaired(t)
 	}
 }
 
@@ -338,9 +338,9 @@ func (m *Machine) After(path string) []byte {
 	return bytes.Replace(m.files[path], []byte(was), []byte(is), 1)
 }
 
-// repaired tells whether a file is as it is to be. It fails the test where it is
+// fileRepaired tells whether a file is as it is to be. It fails the test where it is
 // neither that nor what it was.
-func (m *Machine) repaired(t *testing.T, path string) bool {
+func (m *Machine) fileRepaired(t *testing.T, path string) bool {
 	t.Helper()
 	switch now := m.Read(t, path); {
 	case bytes.Equal(now, m.After(path)):

@@ -62,7 +62,7 @@ func TestWhatBeginsMeanwhile(t *testing.T) {
 			}
 			for _, n := range w.names {
 				if slices.Contains(c.done, n) {
-					w.Machines[n].mended(t)
+					w.Machines[n].repaired(t)
 				} else {
 					w.Machines[n].original(t)
 				}
@@ -107,9 +107,9 @@ func TestSeveralNodesWithoutAnAPI(t *testing.T) {
 					t.Errorf("does not say %q: %v", word, err)
 				}
 			}
-			w.Machines["worker-0"].mended(t)
+			w.Machines["worker-0"].repaired(t)
 			if c.goesOn {
-				w.Machines["worker-1"].mended(t)
+				w.Machines["worker-1"].repaired(t)
 			} else {
 				w.Machines["worker-1"].original(t)
 			}

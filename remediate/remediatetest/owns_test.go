@@ -42,7 +42,7 @@ func TestUndoOfARunThatChangedNothing(t *testing.T) {
 	if err != nil || !p.Empty() {
 		t.Errorf("undo of run-1: %v, %q", err, StepsOf(p))
 	}
-	m.mended(t)
+	m.repaired(t)
 	putBackRun(w, t, "run-2")
 }
 

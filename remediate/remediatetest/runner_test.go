@@ -36,7 +36,7 @@ func TestRepairAndBack(t *testing.T) {
 		t.Errorf("%v, %+v", err, story)
 	}
 	for _, m := range w.Machines {
-		m.mended(t)
+		m.repaired(t)
 		if n := m.restarts(t); n != 1 {
 			t.Errorf("%s was restarted %d times", m.name, n)
 		}
@@ -133,7 +133,7 @@ func TestChainThatNeitherFileTrusts(t *testing.T) {
 	if !errors.As(err, &s) || s.Undone || errors.As(err, &bad) || !strings.Contains(err.Error(), "the file from before does not trust it either") {
 		t.Fatalf("%v", err)
 	}
-	if !m.repaired(t, BootstrapFile) || m.repaired(t, KubeletFile) || m.asked(t) > 0 {
+	if !m.fileRepaired(t, BootstrapFile) || m.fileRepaired(t, KubeletFile) || m.asked(t) > 0 {
 		t.Errorf("%+v", story.Records)
 	}
 	w.api.show(t, w.Young)
@@ -188,10 +188,10 @@ func TestOfFilesThatFailTheirCheck(t *testing.T) {
 				if last.Event != remediate.Undone || story.Outcome() != "undone: replace worker-0:"+BootstrapFile {
 					t.Errorf("the journal says %+v", last)
 				}
-			} else if last.Event != remediate.Failed || !m.repaired(t, BootstrapFile) {
+			} else if last.Event != remediate.Failed || !m.fileRepaired(t, BootstrapFile) {
 				t.Errorf("the journal says %+v", last)
 			}
-			if m.repaired(t, KubeletFile) || m.asked(t) > 0 {
+			if m.fileRepaired(t, KubeletFile) || m.asked(t) > 0 {
 				t.Error("it went on")
 			}
 			goOn(w, t)
@@ -250,7 +250,7 @@ func TestEffectsThatDoNotShow(t *testing.T) {
 			if strings.Count(err.Error(), c.stopped) != 1 {
 				t.Errorf("it says twice what was stopped: %v", err)
 			}
-			if !m.repaired(t, BootstrapFile) || !m.repaired(t, KubeletFile) || m.asked(t) != c.asked {
+			if !m.fileRepaired(t, BootstrapFile) || !m.fileRepaired(t, KubeletFile) || m.asked(t) != c.asked {
 				t.Errorf("put back, or not done; asked %d times to restart", m.asked(t))
 			}
 			w.Machines["worker-1"].original(t)
@@ -276,7 +276,7 @@ func TestServerGoneAtTheCheck(t *testing.T) {
 	if !errors.As(err, &s) || s.Undone || s.UndoFailed != nil || !strings.Contains(err.Error(), "is unknown") {
 		t.Errorf("%v", err)
 	}
-	if !m.repaired(t, BootstrapFile) || m.repaired(t, KubeletFile) {
+	if !m.fileRepaired(t, BootstrapFile) || m.fileRepaired(t, KubeletFile) {
 		t.Error("it was put back, or it went on")
 	}
 }
@@ -325,7 +325,7 @@ func TestKubeletWithoutAKubeconfig(t *testing.T) {
 	if _, err := w.run(t.Context(), t, w.env(t, "run-1", nil), p); err != nil {
 		t.Fatal(err)
 	}
-	m.mended(t)
+	m.repaired(t)
 	if again := repair(w, t, "run-2"); !again.Empty() {
 		t.Errorf("still to do: %q, %q, %+v", StepsOf(again), again.Notes.Texts(), again.Basis.Nodes)
 	}
@@ -358,11 +358,11 @@ func TestJournalThatCantBeKept(t *testing.T) {
 		if err != nil || len(story.Records) != at {
 			t.Errorf("%s: %v, %+v", want, err, story)
 		}
-		if m.repaired(t, BootstrapFile) != (at >= 1) || m.repaired(t, KubeletFile) != (at >= 3) || m.asked(t) > 0 {
+		if m.fileRepaired(t, BootstrapFile) != (at >= 1) || m.fileRepaired(t, KubeletFile) != (at >= 3) || m.asked(t) > 0 {
 			t.Errorf("%s: it went on without a journal", want)
 		}
 		for path := range m.files {
-			if m.repaired(t, path) && !slices.Contains(story.Changed()["worker-0"], path) {
+			if m.fileRepaired(t, path) && !slices.Contains(story.Changed()["worker-0"], path) {
 				t.Errorf("%s: the journal does not know of %s", want, path)
 			}
 		}

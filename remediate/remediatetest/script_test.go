@@ -39,14 +39,14 @@ func TestScriptDoesWhatARunDoes(t *testing.T) {
 		c.want(t, s, 5, "stdin is not a terminal")
 		c.original(t)
 		c.want(t, s, 0, "the kubelet runs", "--yes")
-		c.mended(t)
+		c.repaired(t)
 		if n := c.restarts(t); n != 1 {
 			t.Errorf("the kubelet was restarted %d times", n)
 		}
 		c.want(t, s, 0, "Nothing is to be done", "--yes")
 		c.want(t, s, 0, "Nothing is to be done", "--dry-run")
 		c.want(t, s, 5, "does not trust the certificate served", "undo", "--yes")
-		c.mended(t)
+		c.repaired(t)
 		c.want(t, s, 1, KubeletFile+": becomes what it was", "undo", "--dry-run", "--accept-risk=breaks-trust")
 		c.want(t, s, 0, "the files are what they were", "undo", "--yes", "--accept-risk=breaks-trust")
 		c.original(t)

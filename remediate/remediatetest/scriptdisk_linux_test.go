@@ -70,5 +70,5 @@ func TestScriptOnBadDisks(t *testing.T) {
 		t.Errorf("the kubelet was restarted %d times", n)
 	}
 	c.want(t, c.script(), 0, "Done", "--yes")
-	c.mended(t)
+	c.repaired(t)
 }

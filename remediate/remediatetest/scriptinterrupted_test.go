@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/kubeconfigtest"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 )
 
@@ -58,7 +59,7 @@ func TestScriptRemovesWhatAKilledOneLeftWhereNothingIsToBeDone(t *testing.T) {
 				t.Error("the node is still held")
 			}
 			for _, path := range files {
-				if k.args[0] != "undo" && !c.repaired(t, path) {
+				if k.args[0] != "undo" && !c.fileRepaired(t, path) {
 					t.Errorf("%s is not repaired", path)
 				}
 			}
@@ -97,6 +98,21 @@ func TestScriptUndoKilledBeforeTheRestart(t *testing.T) {
 	c.want(t, c.script(), 0, "Nothing is to be put back", args...)
 }
 
+// TestScriptLeavesAKubeletThatWroteItsFile: a kubelet that has to join writes its own file when it starts. It is
+// younger than that start, and needs no other.
+func TestScriptLeavesAKubeletThatWroteItsFile(t *testing.T) {
+	t.Parallel()
+	c := newConsole(t, dashCore)
+	c.quick(t)
+	c.want(t, c.script(), 0, "Done", "--yes")
+	c.later(t)
+	c.want(t, c.script(), 0, "Nothing is to be done", "--dry-run")
+	c.Write(t, KubeletFile, []byte(kubeconfigtest.Older(string(c.Read(t, KubeletFile)))))
+	c.want(t, c.script(), 0, "Nothing is to be done", "--dry-run")
+	c.restarted(t, func(time.Time) time.Time { return time.Now().Add(-5 * time.Minute) })
+	c.want(t, c.script(), 1, "restart kubelet.service", "--dry-run")
+}
+
 // TestScriptInterruptedAnywhere: each file is before or after; then the same again
 // does the rest, and undo finds the way back.
 func TestScriptInterruptedAnywhere(t *testing.T) {
@@ -129,7 +145,7 @@ func TestScriptInterruptedAnywhere(t *testing.T) {
 					killed++
 				}
 				for _, path := range catalog.KubeletKubeconfigs() {
-					c.repaired(t, path) // or not, and nothing between
+					c.fileRepaired(t, path) // or not, and nothing between
 				}
 				c.dressed(t)
 				c.later(t)
@@ -140,7 +156,7 @@ func TestScriptInterruptedAnywhere(t *testing.T) {
 						t.Errorf("step %d: the kubelet has not read what was put back", step)
 					}
 				} else {
-					c.mended(t)
+					c.repaired(t)
 					c.want(t, c.script(), 0, "Nothing is to be done", args...)
 				}
 				if left := c.leftovers(t); len(left) > 0 {

@@ -92,7 +92,7 @@ func onceMore(w *World, t *testing.T, run string) {
 		t.Errorf("once more: %v", err)
 	}
 	for _, m := range w.Machines {
-		m.mended(t)
+		m.repaired(t)
 	}
 	if p := repair(w, t, run+"-third"); !p.Empty() {
 		t.Errorf("still to do: %q", StepsOf(p))
@@ -107,7 +107,7 @@ func leftOn(m *Machine, t *testing.T) string {
 		left = append(left, l[:len(l)-min(6, len(l))])
 	}
 	_, kept := entriesOn(m, t)
-	return fmt.Sprint(m.repaired(t, BootstrapFile), m.repaired(t, KubeletFile), m.asked(t), m.restarts(t), left, kept)
+	return fmt.Sprint(m.fileRepaired(t, BootstrapFile), m.fileRepaired(t, KubeletFile), m.asked(t), m.restarts(t), left, kept)
 }
 
 func entriesOn(m *Machine, t *testing.T) (entries []host.Backup, names string) {
