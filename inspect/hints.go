@@ -17,13 +17,17 @@ const programPlaceholder = "{}"
 // by another kubeconfig; a file holds what it holds. The zero Hints are those of a live
 // cluster.
 type Hints struct {
-	program string // unexported: nothing that marks foreign text changes it
-	file    bool
-	from    string // flags that name the files; empty: there are none, or they can't be read again
+	program    string // unexported: nothing that marks foreign text changes it
+	connection string // flags that say which cluster is meant; empty: none were typed
+	file       bool
+	from       string // flags that name the files; empty: there are none, or they can't be read again
 }
 
-// LiveHints are those of facts that are read from a cluster and its nodes.
-func LiveHints(program string) Hints { return Hints{program: program} }
+// LiveHints are those of facts that are read from a cluster and its nodes. connection are the flags by which
+// it was named, as a shell reads them: without them, a command would be about another cluster.
+func LiveHints(program string, connection ...string) Hints {
+	return Hints{program: program, connection: strings.Join(connection, " ")}
+}
 
 // FileHints are those of facts from files. from are the flags that name them, as a shell reads
 // them: a plan is previewed of the same files, since the cluster that a kubeconfig names may be
@@ -55,6 +59,12 @@ func (h Hints) Next(format string, args ...any) string {
 	program := h.program
 	if program == "" {
 		program = "kubectl certrot"
+	}
+	if h.connection != "" {
+		program += " " + h.connection
+	}
+	if len(args) > 0 {
+		program = strings.ReplaceAll(program, "%", "%%")
 	}
 	format = strings.ReplaceAll(format, programPlaceholder, program)
 	out := format

@@ -10,6 +10,8 @@ func TestHintsNameTheProgramOnly(t *testing.T) {
 		{"its usual name", Hints{}.Next("{} verify"), "kubectl certrot verify"},
 		{"a placeholder of the cluster's", LiveHints("oc certrot").Next("{} undo %s", "{} certrot verify"), "no command is printed for the name “{} certrot verify”: a shell could read it as more than a name"},
 		{"a preview of files", FileHints("x", "--from a.certrot", "--from '100% b'").Next("{} pretrust --dry-run=client, once"), "x pretrust --dry-run=client --from a.certrot --from '100% b', once"},
+		{"a connection", LiveHints("x", "--context '100% b'", "--as me").Next("{} verify; {} undo %s", "a"), "x --context '100% b' --as me verify; x --context '100% b' --as me undo a"},
+		{"a connection, without names", LiveHints("x", "--context '100% b'").Next("{} runs"), "x --context '100% b' runs"},
 		{"a percent sign", FileHints("x").Next("at 80 %"), "at 80 %"},
 		{"live", LiveHints("x").Unread(MayList("secrets", ""), MayGet("secret/a", "b")), "kubectl auth can-i list secrets -A; kubectl auth can-i get secret/a -n b"},
 		{"without a namespace", Hints{}.Unread(Permission{Verb: "list", Resource: "nodes", Cluster: true}), "kubectl auth can-i list nodes"},

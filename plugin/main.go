@@ -38,7 +38,8 @@ func MainAt(ctx context.Context, now func() time.Time, version string, args []st
 	streams.Out, streams.ErrOut = ui.NewScreen(streams.Out), ui.NewScreen(streams.ErrOut)
 	ui.CallAs(streams.Out, called)
 	ui.CallAs(streams.ErrOut, called)
-	cmd := NewCommand(cli.App{Version: version, ProgramName: called, Streams: streams, Now: now})
+	connection := &cli.Connection{}
+	cmd := NewCommand(cli.App{Version: version, ProgramName: called, Streams: streams, Now: now, Connection: connection})
 	cmd.SetArgs(inspectcmd.WithoutMarks(args[1:]))
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error { // of a mistyped command, no flag is known
 		if unknown := cli.UnknownCommand(cmd, args[1:]); unknown != nil {
@@ -56,6 +57,7 @@ func MainAt(ctx context.Context, now func() time.Time, version string, args []st
 	if !silent {
 		cli.PrintError(streams, err)
 	}
+	connection.PrintFlags(streams)
 	return cli.CodeOf(err)
 }
 
@@ -118,6 +120,9 @@ func withoutFrom(root *cobra.Command) {
 // NewCommand returns the whole command tree.
 func NewCommand(app cli.App) *cobra.Command {
 	config := genericclioptions.NewConfigFlags(true)
+	if app.Connection == nil {
+		app.Connection = &cli.Connection{}
+	}
 	root := &cobra.Command{
 		Use:   "kubectl-certrot",
 		Short: "Inspect and repair the certificates of OpenShift, OKD and Kubernetes clusters",
@@ -146,6 +151,7 @@ Begin with inspect: it prints the next command for each problem.`,
 	}
 	color := root.PersistentFlags().String("color", "auto", "Colours in lines for people: "+strings.Join(ui.Colors(), ", ")+". auto: on a terminal, unless NO_COLOR is set.")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		app.Connection.Begin(cmd)
 		for _, w := range []io.Writer{app.Streams.Out, app.Streams.ErrOut} {
 			if err := ui.SetColor(w, *color); err != nil {
 				return err
@@ -157,6 +163,7 @@ Begin with inspect: it prints the next command for each problem.`,
 		return emptyFlag(cmd)
 	}
 	config.AddFlags(root.PersistentFlags())
+	app.Connection.Typed = root.PersistentFlags()
 	ui.Must(root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions(ui.Colors(), cobra.ShellCompDirectiveNoFileComp)))
 	root.SetUsageFunc(printUsage)
 	root.SetHelpFunc(printHelp)

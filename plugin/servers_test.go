@@ -40,7 +40,7 @@ func protobufOf(t *testing.T, list runtime.Object) string {
 
 // clusterOf is an API server at api-int's address; some of its clients trust another CA alone. It tells
 // the address, and a kubeconfig to it.
-func clusterOf(t *testing.T) (address, kubeconfig string) {
+func clusterOf(t *testing.T, nodes ...string) (address, kubeconfig string) {
 	t.Helper()
 	from, to := time.Now().Add(-time.Hour), time.Now().AddDate(1, 0, 0)
 	ca, other := pkitest.NewCA("loadbalancer-serving-signer", from, to), pkitest.NewCA("another CA", from, to)
@@ -57,7 +57,7 @@ func clusterOf(t *testing.T) (address, kubeconfig string) {
 		maps = append(maps, configMap("shop", fmt.Sprintf("partners-of-%c", 'a'+i), pkitest.Bundle(ca.CertPEM, other.CertPEM)))
 	}
 	api = plugintest.SettledAPI().
-		With("/api/v1/nodes", plugintest.List()).
+		With("/api/v1/nodes", plugintest.List(nodes...)).
 		With("/api/v1/secrets", protobufOf(t, &corev1.SecretList{})).
 		With("/api/v1/configmaps", protobufOf(t, &corev1.ConfigMapList{Items: maps})).
 		With("/apis/config.openshift.io/v1/infrastructures", plugintest.List(`{"metadata":{"name":"cluster"},"status":{"controlPlaneTopology":"HighlyAvailable","apiServerInternalURI":"`+url+`"}}`))

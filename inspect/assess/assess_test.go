@@ -13,6 +13,21 @@ func TestTheZeroAssessmentIsUnknown(t *testing.T) {
 	}
 }
 
+// TestANodesNameStaysOutOfWhatTheUserNamed: a file or a context may have the word that a node's name replaces.
+func TestANodesNameStaysOutOfWhatTheUserNamed(t *testing.T) {
+	t.Parallel()
+	for step, want := range map[string]string{
+		"x inspect nodes NODE": "x inspect nodes w",
+		"x inspect nodes NODE --from NODE.certrot; x verify NODE":                     "x inspect nodes w --from NODE.certrot; x verify w",
+		"x --context 'NODE a' --kubeconfig NODE --nodes NODE":                         "x --context 'NODE a' --kubeconfig NODE --nodes w",
+		"x --as NODE --as-group NODE --server NODE --certificate-authority NODE NODE": "x --as NODE --as-group NODE --server NODE --certificate-authority NODE w",
+	} {
+		if got := Replace(step, "NODE", "w"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestTheWorstStatusComesFirst(t *testing.T) {
 	t.Parallel()
 	got := []Status{Pass, Fail, Unknown, Warn, Status(9)}

@@ -1,6 +1,7 @@
 package assess
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -99,17 +100,20 @@ func (r Remediation) For(node string) Remediation {
 	return out
 }
 
-// Replace replaces a word in a next step, and not in the file that --from names: that has a name
-// of the user's.
+// named finds the flags whose values have names of the user's: files, and how the cluster was named.
+var named = regexp.MustCompile(`--(?:from|kubeconfig|context|cluster|user|server|tls-server-name|certificate-authority|client-certificate|client-key|as|as-uid|as-group) `)
+
+// Replace replaces a word in a next step, and not in what the user named, as the file of --from.
 func Replace(step, old, by string) string {
-	const from = "--from "
 	var out strings.Builder
 	for {
-		before, rest, found := strings.Cut(step, from)
-		out.WriteString(strings.ReplaceAll(before, old, by))
-		if !found {
+		at := named.FindStringIndex(step)
+		if at == nil {
+			out.WriteString(strings.ReplaceAll(step, old, by))
 			return out.String()
 		}
+		from, rest := step[at[0]:at[1]], step[at[1]:]
+		out.WriteString(strings.ReplaceAll(step[:at[0]], old, by))
 		end, quoted := 0, false
 		for end < len(rest) && (quoted || rest[end] != ' ') {
 			switch {

@@ -64,7 +64,7 @@ func printPlan(out io.Writer, a *Execution, p *remediate.Plan) error {
 		planSummary{run: a, plan: p}.afterwards(w)
 	}
 	if a.Undoes == "" && a.Session != nil && !a.DryRun && writesFiles(p) {
-		ui.Printf(w, "\nUndo     backups are kept on each node in %s/%s: %s\n", host.DefaultFolder, p.RunID, inspect.LiveHints(a.App.ProgramName).Next("{} undo %s", p.RunID))
+		ui.Printf(w, "\nUndo     backups are kept on each node in %s/%s: %s\n", host.DefaultFolder, p.RunID, a.App.Hints().Next("{} undo %s", p.RunID))
 	}
 	_, err := io.WriteString(out, ui.CleanLines(w.String()))
 	return err
@@ -279,7 +279,7 @@ func (s planSummary) repairs(columns int) string {
 	for i, f := range s.plan.Solved {
 		findings[i] = cause.Finding{Assessment: f.Assessment, At: f.At}
 	}
-	problems := cause.Fold(inspect.LiveHints(s.run.App.ProgramName), findings)
+	problems := cause.Fold(s.run.App.Hints(), findings)
 	line, more := ui.Clean(ui.OneLine(problems[0].Reason)), ""
 	if n := len(problems) - 1; n > 0 {
 		more = fmt.Sprintf(" (and %s)", ui.Count(n, "more problem"))

@@ -245,7 +245,7 @@ func (s planSummary) afterwards(w *ui.Page) {
 	default: // notes need the room
 		w.Line("Remains  " + ui.Clean(wholeOrNames(s.stays(), w.Columns()-ui.Width("Remains  "))))
 	}
-	undo := inspect.LiveHints(s.run.App.ProgramName)
+	undo := s.run.App.Hints()
 	if !s.confirm {
 		s.commands(w)
 	}

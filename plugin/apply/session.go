@@ -204,7 +204,7 @@ func (s *Session) Source(o gather.Options) collect.Nodes {
 // atConsole is what helps at the console of a node that can't be reached.
 func (s *Session) atConsole(node string) string {
 	if s.Script && s.Conn != nil {
-		return "a script for its console: " + inspect.LiveHints(s.App.ProgramName).Next("{} fix-api-int --nodes %s --emit-script scripts", node)
+		return "a script for its console: " + s.App.Hints().Next("{} fix-api-int --nodes %s --emit-script scripts", node)
 	}
 	return "or run it with --local at its console"
 }
@@ -240,7 +240,7 @@ func (s *Session) ReadSnapshot(ctx context.Context, o gather.Options) inspect.Sn
 		s.Conn.Cluster.RereadLeases(ctx, &snapshot)
 	}
 	snapshot.MarkForeign()
-	snapshot.Advise(inspect.LiveHints(s.App.ProgramName))
+	snapshot.Advise(s.App.Hints())
 	snapshot.Sort()
 	return snapshot
 }
@@ -248,7 +248,7 @@ func (s *Session) ReadSnapshot(ctx context.Context, o gather.Options) inspect.Sn
 // Env is what a run acts through.
 func (s *Session) Env(run string, o gather.Options) *remediate.Env {
 	env := &remediate.Env{
-		RunID: run, Open: s.Open, Now: collect.Now, Hints: inspect.LiveHints(s.App.ProgramName),
+		RunID: run, Open: s.Open, Now: collect.Now, Hints: s.App.Hints(),
 		Sleep: func(ctx context.Context, d time.Duration) error {
 			select {
 			case <-ctx.Done():
@@ -261,7 +261,7 @@ func (s *Session) Env(run string, o gather.Options) *remediate.Env {
 			only := gather.Options{Only: true, Paths: slices.Concat(catalog.KubeletKubeconfigs(), catalog.KubeadmKubeconfigs(), []string{path.Dir(inspect.KubeletClient)}, o.Paths)}
 			snapshot, _, err := s.Source(only).Read(ctx, collect.NodeObject{Name: n.Name()}, connect.OnNode{Node: n, Way: nodeexec.Via(n)})
 			snapshot.MarkForeign()
-			snapshot.Advise(inspect.LiveHints(s.App.ProgramName))
+			snapshot.Advise(s.App.Hints())
 			return snapshot, err
 		},
 	}

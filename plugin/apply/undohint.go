@@ -44,7 +44,7 @@ func (a *Execution) changed() (runs []string) {
 // undos are the commands that put back what this command changed, the last run first.
 func (a *Execution) undos() (lines []string) {
 	for _, d := range slices.Backward(a.Changed) {
-		if line := inspect.LiveHints(a.App.ProgramName).Next("{} undo %s", d.run); d.undoable && !slices.Contains(lines, line) {
+		if line := a.App.Hints().Next("{} undo %s", d.run); d.undoable && !slices.Contains(lines, line) {
 			lines = append(lines, line)
 		}
 	}
@@ -69,7 +69,7 @@ func (a *Execution) earlier() string {
 	var lines []string
 	for _, run := range js.NotUndone(record.Header, collect.Now().Add(-repairTime)) {
 		if run != this && !slices.Contains(a.changed(), run) {
-			lines = append(lines, inspect.LiveHints(a.App.ProgramName).Next("{} undo %s", run))
+			lines = append(lines, a.App.Hints().Next("{} undo %s", run))
 		}
 	}
 	if len(lines) == 0 {

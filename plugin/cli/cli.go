@@ -42,7 +42,12 @@ type App struct {
 	Streams     genericiooptions.IOStreams
 	// Now says by which time files are old; nil: this machine's clock.
 	Now func() time.Time
+	// Connection is how the cluster was named; nil: by nothing that was typed.
+	Connection *Connection
 }
+
+// Hints are those of the cluster that was named.
+func (a App) Hints() inspect.Hints { return inspect.LiveHints(a.ProgramName, a.Connection.Flags()...) }
 
 // PrintError prints an error and its next step. What nodes, certificates and files say may
 // be in the error: so none of its lines begins as the program's own do, but the first. What

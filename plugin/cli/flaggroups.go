@@ -1,8 +1,18 @@
 package cli
 
 import (
+	"slices"
+	"strings"
+	"sync/atomic"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 )
 
 // flagGroup is the annotation of a flag that names its group in the help text.
@@ -32,4 +42,92 @@ func GroupOf(f *pflag.Flag) string {
 		return groups[0]
 	}
 	return ""
+}
+
+// Connects reports whether a flag says which cluster is meant, and as whom: a next command has it, too. What is
+// secret is none of them, nor is the namespace: each command names its own.
+func Connects(f *pflag.Flag) bool {
+	return slices.Contains([]string{
+		"kubeconfig", "context", "cluster", "user", "server", "tls-server-name", "certificate-authority", "insecure-skip-tls-verify",
+		"client-certificate", "client-key", "as", "as-uid", "as-group", // of the certificate and the key: their paths
+	}, f.Name)
+}
+
+// Connection is how the cluster was named: by flags that were typed.
+type Connection struct {
+	Typed   *pflag.FlagSet                // of all commands
+	command atomic.Pointer[cobra.Command] // nil: it did not begin
+}
+
+// Begin takes the command, which may read files.
+func (c *Connection) Begin(cmd *cobra.Command) { c.command.Store(cmd) }
+
+// option is a flag of the command's; nil: it has none of that name.
+func (c *Connection) option(name string) *pflag.Flag {
+	if cmd := c.command.Load(); cmd != nil {
+		return cmd.Flags().Lookup(name)
+	}
+	return nil
+}
+
+// Flags are the flags with their values, as a shell reads them. Of one that reads files there are none: it means
+// no cluster.
+func (c *Connection) Flags() (words []string) {
+	if c == nil {
+		return nil
+	}
+	if from := c.option("from"); from != nil && from.Changed {
+		return nil
+	}
+	c.Typed.VisitAll(func(f *pflag.Flag) {
+		if !f.Changed || !Connects(f) {
+			return
+		}
+		values := []string{f.Value.String()}
+		if many, ok := f.Value.(pflag.SliceValue); ok {
+			values = many.GetSlice()
+		}
+		for _, value := range values {
+			words = append(words, connectionFlag(f, value))
+		}
+	})
+	return words
+}
+
+// PrintFlags prints, behind lines that call kubectl or oc, the flags that these lack: without them they would read or
+// change another cluster. A document is followed by nothing: of one, the error stream says it.
+func (c *Connection) PrintFlags(streams genericiooptions.IOStreams) {
+	words := c.Flags()
+	if len(words) == 0 {
+		return
+	}
+	out, errs := ui.CallsClient(streams.Out), ui.CallsClient(streams.ErrOut)
+	if output := c.option("output"); out && output != nil && output.Value.String() != "" && output.Value.String() != "wide" {
+		out, errs = false, true
+	}
+	line := "Add to kubectl and oc: " + strings.Join(words, " ")
+	if out {
+		ui.Printf(streams.Out, "%s\n", line)
+	}
+	if errs {
+		ui.Printf(streams.ErrOut, "%s\n", line)
+	}
+}
+
+// connectionFlag is a flag with its value. Of a value that does not print, or would be read as the place of a
+// program, its name stands there: such a command runs nowhere, rather than on another cluster.
+func connectionFlag(f *pflag.Flag, value string) string {
+	name := "--" + f.Name
+	switch {
+	case f.NoOptDefVal != "" && value == f.NoOptDefVal:
+		return name
+	case f.NoOptDefVal != "":
+		return name + "=" + value
+	case f.Name == "server":
+		value = inspect.ServerURL(value)
+	}
+	if !foreign.Prints(value) || strings.ContainsAny(value, "“”") || strings.Contains(value, "{}") {
+		return name + " " + strings.ToUpper(f.Name)
+	}
+	return nodeexec.Quote(name, value)
 }

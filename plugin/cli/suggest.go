@@ -117,8 +117,10 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	}
 	meant := cmp.Or(oneOf(elsewhere(cmd, args[0])), DidYouMean(args[0], SubCommands(cmd)))
 	if meant == "" && cmd.Flags().Lookup("nodes") != nil && foreign.Fit(args[0]) {
+		typed := &Connection{Typed: cmd.Root().PersistentFlags()}
+		program := App{ProgramName: cmd.Root().CommandPath(), Connection: typed}.Hints()
 		return WithHint(fmt.Errorf("unknown command %q%s", args[0], of), "%s\nif it is a node: %s", cmd.CommandPath()+" --help",
-			foreign.Command("", "%s --nodes %s --dry-run=client", foreign.Words(cmd.CommandPath()), args[0]))
+			program.Next("{} "+cmd.Name()+" --nodes %s --dry-run=client", args[0]))
 	}
 	return WithHint(fmt.Errorf("unknown command %q%s%s", args[0], of, meant), "%s --help", cmd.CommandPath())
 }

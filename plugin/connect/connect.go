@@ -103,7 +103,7 @@ func Connect(ctx context.Context, app cli.App, flags *genericclioptions.ConfigFl
 	}
 	c.Cluster = &collect.Cluster{REST: client, Scanner: sc, Namespace: namespace, Now: c.Clock.atServer, Renewals: &collect.Renewals{}}
 	if err := askVersion(ctx, client); err != nil && !apierrors.IsForbidden(err) {
-		return nil, explain(app.ProgramName, c, withoutProxy(err))
+		return nil, explain(app.Hints().Next("{}"), c, withoutProxy(err))
 	}
 	return c, nil
 }

@@ -44,7 +44,7 @@ func (r Reading) Read(ctx context.Context) (inspect.Snapshot, error) {
 // Hints write the next steps of what is read.
 func (r Reading) Hints() inspect.Hints {
 	if len(r.From) == 0 {
-		return inspect.LiveHints(r.App.ProgramName)
+		return r.App.Hints()
 	}
 	var from []string
 	for _, path := range r.From {

@@ -44,7 +44,7 @@ func (f *fixFlags) toVerification(ctx context.Context) (verification, error) {
 	all.Nodes = []string{connect.AllNodes}
 	nodes, err := all.ToChoice(ctx, f.App, collect.Scope{})
 	nodes.Served = true
-	line := inspect.LiveHints(f.App.ProgramName).Next("{} verify %s --nodes all", verifycmd.PartWords()[slices.Index(catalog.Parts(), catalog.PartAPIInt)])
+	line := f.App.Hints().Next("{} verify %s --nodes all", verifycmd.PartWords()[slices.Index(catalog.Parts(), catalog.PartAPIInt)])
 	line += f.Nodes.SameWay()
 	return verification{connect.Reading{App: f.App, Config: f.Config, Nodes: nodes}, line}, err
 }

@@ -78,7 +78,7 @@ func NewExplainCommand(app cli.App, whys map[string]string, verified func(inspec
 			case errors.As(err, &hint):
 				return err
 			case err != nil:
-				return cli.WithHint(err, "%s", inspect.LiveHints(app.ProgramName).Next("list all names: {} explain")+e.reading.Hints().From())
+				return cli.WithHint(err, "%s", app.Hints().Next("list all names: {} explain")+e.reading.Hints().From())
 			}
 			_, err = io.WriteString(app.Streams.Out, ui.AsCalled(e.program, w.String()))
 			return err
@@ -314,7 +314,7 @@ func (e *explainer) one(ctx context.Context, w io.Writer, all []topic, name stri
 		}
 	}
 	err := fmt.Errorf("no check or stage is called %q%s", name, cli.DidYouMean(name, slices.Compact(slices.Sorted(slices.Values(known)))))
-	hints := inspect.LiveHints(e.program)
+	hints := e.reading.App.Hints()
 	if foreign.Fit(name) && strings.ContainsAny(name, ".0123456789") { // as nodes' names are
 		return cli.WithHint(err, "%s", hints.Next("list all names: {} explain")+e.reading.Hints().From()+hints.Next("\nof a node: {} inspect nodes %s", name)+e.reading.Hints().From())
 	}

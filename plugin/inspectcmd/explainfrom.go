@@ -36,6 +36,9 @@ func (e explainer) isCommand(step string) bool {
 	if from := e.reading.Hints().From(); from != "" { // a path has what else is prose
 		step = strings.ReplaceAll(step, from, "")
 	}
+	if flags := e.reading.App.Connection.Flags(); len(flags) > 0 { // nor has the URL of a server a sentence
+		step = strings.ReplaceAll(step, " "+strings.Join(flags, " "), "")
+	}
 	for _, program := range []string{"{} ", e.program + " ", "oc ", "kubectl "} {
 		if strings.HasPrefix(step, program) && !strings.ContainsAny(step, ",:;") {
 			return true

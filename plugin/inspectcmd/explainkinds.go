@@ -61,7 +61,7 @@ func nodeIn(name string) (string, bool) {
 
 // isNode is the error about a node: inspect knows what is on it.
 func (e *explainer) isNode(name string) error {
-	return cli.WithHint(fmt.Errorf("%s is a node", foreign.Name(name)), "%s", inspect.LiveHints(e.program).Next("{} inspect nodes %s", name)+e.reading.Hints().From())
+	return cli.WithHint(fmt.Errorf("%s is a node", foreign.Name(name)), "%s", e.reading.App.Hints().Next("{} inspect nodes %s", name)+e.reading.Hints().From())
 }
 
 // ofAnyKind explains NAMESPACE/NAME: the kinds are looked up in the files, if there are any.
@@ -74,9 +74,9 @@ func (e *explainer) ofAnyKind(ctx context.Context, w io.Writer, name string) err
 		for _, b := range e.read.Bundles {
 			names = append(names, foreign.Name(b.At.Namespace+"/"+b.At.Name))
 		}
-		return cli.WithHint(fmt.Errorf("%q: the file has no such object%s", name, cli.DidYouMean(name, slices.Compact(slices.Sorted(slices.Values(names))))), "%s", inspect.LiveHints(e.program).Next("{} inspect --all")+e.reading.Hints().From())
+		return cli.WithHint(fmt.Errorf("%q: the file has no such object%s", name, cli.DidYouMean(name, slices.Compact(slices.Sorted(slices.Values(names))))), "%s", e.reading.App.Hints().Next("{} inspect --all")+e.reading.Hints().From())
 	}
-	commands := inspect.LiveHints(e.program).Next("{} explain secret/%[1]s\n{} explain configmap/%[1]s", name)
+	commands := e.reading.App.Hints().Next("{} explain secret/%[1]s\n{} explain configmap/%[1]s", name)
 	return cli.WithHint(fmt.Errorf("%q: its kind is missing: is it a Secret or a ConfigMap?", name), "%s", commands)
 }
 
@@ -118,7 +118,7 @@ func (e *explainer) absent(ctx context.Context, kind, namespace, object string) 
 	if !facts.ReadAll(found[0].Plural) && !facts.Absent(catalog.Ref{Kind: kind, Namespace: namespace}) {
 		return nil
 	}
-	next := inspect.LiveHints(e.program).Next("{} inspect "+found[0].Plural) + " --all"
+	next := e.reading.App.Hints().Next("{} inspect "+found[0].Plural) + " --all"
 	if namespace != "" {
 		name, next = namespace+"/"+object, next+foreign.Command("", " -n %s", namespace)
 	}

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
@@ -109,7 +108,7 @@ func (e *explainer) object(ctx context.Context, w io.Writer, name string) error 
 func (e *explainer) unknown(kind, namespace, object string) []string {
 	read, from := "{} inspect --all", e.reading.Hints().From()
 	if found, err := collect.ParseResource(kind); err == nil && len(found) == 1 && foreign.Fit(object) && (namespace == "" || foreign.Fit(namespace)) {
-		read = inspect.LiveHints(e.program).Next("{} inspect %s/%s", strings.ToLower(kind), object)
+		read = e.reading.App.Hints().Next("{} inspect %s/%s", strings.ToLower(kind), object)
 		if namespace != "" {
 			read += foreign.Command("", " -n %s", namespace)
 		}
@@ -163,7 +162,7 @@ func (e explainer) steps(o explained, kind, namespace, object string) []string {
 	case kind == catalog.File:
 		return []string{inspectNodes}
 	}
-	hints := inspect.LiveHints(e.program)
+	hints := e.reading.App.Hints()
 	out := []string{"{} inspect --all"}
 	if foreign.Fit(namespace) && catalog.ReservedNamespace(namespace) {
 		switch kind {

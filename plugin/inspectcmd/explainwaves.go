@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
@@ -98,7 +97,7 @@ func rotated(name string) []string {
 
 // several is the error about a name of several Secrets.
 func (e explainer) several(name string, secrets []string) error {
-	hints := inspect.LiveHints(e.program)
+	hints := e.reading.App.Hints()
 	commands := make([]string, len(secrets))
 	for i, at := range secrets {
 		commands[i] = hints.Next("{} explain %s", at) + e.reading.Hints().From()

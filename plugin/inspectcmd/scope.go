@@ -65,7 +65,7 @@ func (f *inspectFlags) toScope(args []string, allNamespacesTyped bool) (collect.
 					return s, cli.WithHint(kind.error, "a file is read with --from:\n%s inspect%s", f.app.ProgramName, connect.Reading{From: []string{arg}}.Hints().From())
 				}
 			}
-			return s, kind.hinted(f.app.ProgramName, s.Namespace, f.from)
+			return s, kind.hinted(f.app.Hints().Next("{}"), s.Namespace, f.from)
 		}
 		return s, err
 	}

@@ -49,7 +49,7 @@ func (f *inspectFlags) toServers(args []string) ([]inspect.Address, error) {
 		if err != nil {
 			hint := "a server is named as api-int.example.com:6443, 192.0.2.5:6443 or [fd00::1]:6443"
 			if address, _, err := (inspect.KubeconfigCluster{Server: a}).Dialled(); err == nil {
-				hint = inspect.LiveHints(f.app.ProgramName).Next("{} inspect %s", address)
+				hint = f.app.Hints().Next("{} inspect %s", address)
 			}
 			return nil, cli.WithHint(fmt.Errorf("server %q: %w", a, err), "%s", hint)
 		}
@@ -68,7 +68,7 @@ func (f *inspectFlags) toServerOptions(ctx context.Context, args []string, allNa
 	}
 	if len(f.from) > 0 {
 		return nil, cli.WithHint(errors.New("--from reads a file, and a server is asked over the network: HOST:PORT goes with no --from"),
-			"%s", inspect.LiveHints(f.app.ProgramName).Next("{} inspect HOST:PORT asks the server and reads the cluster; of the file: {} verify --from FILE"))
+			"%s", f.app.Hints().Next("{} inspect HOST:PORT asks the server and reads the cluster; of the file: {} verify --from FILE"))
 	}
 	others := f.certs
 	others.expiringWithin = ""
@@ -111,7 +111,7 @@ func (o *serverOptions) run(ctx context.Context) error {
 	if snapshot.Taken.IsZero() {
 		snapshot.Taken = collect.Now()
 	}
-	snapshot.Advise(inspect.LiveHints(o.app.ProgramName))
+	snapshot.Advise(o.app.Hints())
 	snapshot.AddHandshakes(handshakes)
 	now := o.now
 	if now.IsZero() {

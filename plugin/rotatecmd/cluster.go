@@ -49,7 +49,7 @@ func (c cluster) Trigger(ctx context.Context, of catalog.Ref, annotation string)
 	if err != nil {
 		return action.RemoveAnnotation{}, fmt.Errorf("client for %s: %w", c.conn.Server, err)
 	}
-	return action.PlanRotation(ctx, client, of, annotation, inspect.LiveHints(c.app.ProgramName))
+	return action.PlanRotation(ctx, client, of, annotation, c.app.Hints())
 }
 
 // Removal takes old CAs out of a bundle as it is now, as the API server tried it.

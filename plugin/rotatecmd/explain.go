@@ -59,7 +59,7 @@ func (o *rotateOptions) explain(ctx context.Context) error {
 	if _, ok := catalog.ParseMinor(version); !ok {
 		return cli.WithHint(fmt.Errorf("version %q: no version of OpenShift", version), "name it: --for-version 4.15")
 	}
-	s.Advise(inspect.LiveHints(o.app.ProgramName))
+	s.Advise(o.app.Hints())
 	of, err := rotate.NewReading(ctx, inspect.NewFacts(s, s.Taken, connect.DefaultWithin)).Find(o.names[0])
 	var refused *rotate.Error
 	switch {
@@ -68,7 +68,7 @@ func (o *rotateOptions) explain(ctx context.Context) error {
 	case err != nil:
 		return exitError(err)
 	case !of.Signer():
-		return cli.WithHint(fmt.Errorf("%s is signed by %s", of.Name, of.Rotation.Signer), "explain that: %s", inspect.LiveHints(o.app.ProgramName).Next("{} rotate %s --explain", of.Rotation.Signer.Name))
+		return cli.WithHint(fmt.Errorf("%s is signed by %s", of.Name, of.Rotation.Signer), "explain that: %s", o.app.Hints().Next("{} rotate %s --explain", of.Rotation.Signer.Name))
 	}
 	out := o.app.Streams.Out
 	switch reason, next := of.Unmanaged(); {
@@ -100,7 +100,7 @@ func (o *rotateOptions) explain(ctx context.Context) error {
 
 // orVersion is an error about a cluster that can't be read: a version needs none.
 func (o *rotateOptions) orVersion(err error) error {
-	without := inspect.LiveHints(o.app.ProgramName).Next("without a cluster: {} rotate %s --explain --for-version 4.15", o.names[0])
+	without := o.app.Hints().Next("without a cluster: {} rotate %s --explain --for-version 4.15", o.names[0])
 	var h *cli.HintError
 	if errors.As(err, &h) {
 		without = h.Hint + "\n" + without

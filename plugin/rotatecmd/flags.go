@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
-	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
@@ -98,7 +97,7 @@ func (f *rotateFlags) check(args []string) error {
 	case f.list && len(args) > 0:
 		return errors.New("--list lists all: give no NAME")
 	case !f.list && len(args) == 0:
-		return cli.WithHint(errors.New("no NAME"), "%s", inspect.LiveHints(f.app.ProgramName).Next("list the names: {} rotate --list")+connect.Reading{From: f.from}.Hints().From())
+		return cli.WithHint(errors.New("no NAME"), "%s", f.app.Hints().Next("list the names: {} rotate --list")+connect.Reading{From: f.from}.Hints().From())
 	case !f.list && !slices.Contains(forms, f.output):
 		return ui.Invalid("--output", f.output, forms[1:]...)
 	case dryRun != nil:

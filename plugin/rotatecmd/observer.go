@@ -7,7 +7,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -111,7 +110,7 @@ func (o humanObserver) Rotated(p rotate.Planned) {
 	o.progress().Keep()
 	o.say("\nDone: %s has rotated it. %s\n", ui.Clean(p.Owner()), "A rotation can't be undone.")
 	if o.wait == 0 {
-		o.say("How far its CA is, at any time: %s\n", inspect.LiveHints(o.app.ProgramName).Next("{} rotate status %s", p.Of.Name)+o.reads)
+		o.say("How far its CA is, at any time: %s\n", o.app.Hints().Next("{} rotate status %s", p.Of.Name)+o.reads)
 	}
 }
 

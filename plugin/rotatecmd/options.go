@@ -4,7 +4,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
@@ -50,7 +49,7 @@ func (o *rotateOptions) checkNames() error {
 // runner rotates as the options say. conn is nil where nothing is changed.
 func (o *rotateOptions) runner(conn *connect.Connection) *rotate.Runner {
 	r := &rotate.Runner{
-		Observer: humanObserver{o}, Hints: inspect.LiveHints(o.app.ProgramName), Risks: o.risks, Leaves: o.leaf,
+		Observer: humanObserver{o}, Hints: o.app.Hints(), Risks: o.risks, Leaves: o.leaf,
 		Try: o.dryRun != apply.DryRunClient, Wait: o.wait, Resume: o.line, Reads: o.reads,
 	}
 	if conn != nil {

@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
@@ -150,7 +149,7 @@ func (o *rotateOptions) command(words string, names ...string) string {
 	if strings.Contains(reads, " --nodes ") {
 		words = strings.Replace(words, " --nodes all", "", 1)
 	}
-	out := inspect.LiveHints(o.app.ProgramName).Next("{} "+words) + reads
+	out := o.app.Hints().Next("{} "+words) + reads
 	if len(names) > 0 {
 		out += " " + nodeexec.Quote(names...)
 	}

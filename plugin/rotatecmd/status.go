@@ -67,7 +67,7 @@ func oneName(app cli.App) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch len(args) {
 		case 0:
-			return cli.WithHint(errors.New("no NAME"), "list the names: %s rotate --list", app.ProgramName)
+			return cli.WithHint(errors.New("no NAME"), "%s", app.Hints().Next("list the names: {} rotate --list"))
 		case 1:
 			return nil
 		}

@@ -79,7 +79,7 @@ func (f *snapshotFlags) addFlags(cmd *cobra.Command) {
 
 func (f *snapshotFlags) toOptions(ctx context.Context) (*snapshotOptions, error) {
 	if f.output == "" {
-		return nil, cli.WithHint(errors.New("-o FILE is required"), "%s", inspect.LiveHints(f.app.ProgramName).Next("{} snapshot -o cluster.certrot")+connect.Reading{From: f.from}.Hints().From())
+		return nil, cli.WithHint(errors.New("-o FILE is required"), "%s", f.app.Hints().Next("{} snapshot -o cluster.certrot")+connect.Reading{From: f.from}.Hints().From())
 	}
 	path, err := target(f.output)
 	if err == nil {

@@ -32,6 +32,8 @@ type screen struct {
 	before  func() error
 	failed  error  // the first error of w's
 	program string // see CallAs
+	last    string // the end of what was written: a call may go on
+	client  bool   // see CallsClient
 }
 
 // NewScreen cleans what is written to w.
@@ -82,6 +84,7 @@ func (s *screen) Write(p []byte) (int, error) {
 		atStart := !s.inLine
 		s.inLine = !strings.HasSuffix(written, "\n")
 		written = asCalled(s.program, written, atStart)
+		s.noteClient(written)
 		if s.color {
 			written = colored(written, atStart)
 		}
@@ -93,6 +96,35 @@ func (s *screen) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	return len(p), nil
+}
+
+// CallsClient reports whether a screen has a call of kubectl or oc that names no cluster, other than of this program.
+func CallsClient(w io.Writer) bool {
+	s, ok := w.(*screen)
+	if !ok {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.noteClient("\n")
+	return s.client
+}
+
+// calledClient is a call of kubectl or oc: a word follows, on the next line where prose was wrapped. A flag instead,
+// but for the namespace, names the cluster. In a document, \n stands between lines.
+var calledClient = regexp.MustCompile(`(?:^|[^\w./-]|\\n)(?:kubectl|oc)\s+(?:-n\s+\S+\s+)?([a-z][a-z-]*)[^a-z-]`)
+
+// noteClient looks for a call in what is written, and in what was written before of a call.
+func (s *screen) noteClient(written string) {
+	const most = 400 // of a call: a namespace has 63
+	if s.client {
+		return
+	}
+	text := s.last + written
+	for _, m := range calledClient.FindAllStringSubmatch(text, -1) {
+		s.client = s.client || m[1] != "certrot" && m[1] != "and" // kubectl and oc: prose
+	}
+	s.last = text[max(0, len(text)-most):]
 }
 
 // Failed is the first error of what a screen wrote to; nil: all text arrived.

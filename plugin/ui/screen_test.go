@@ -158,6 +158,32 @@ func TestCommandsCallTheProgramThatCalled(t *testing.T) {
 	}
 }
 
+// TestAScreenKnowsCallsOfClients: a call that names no cluster is found, in whatever pieces and lines it comes.
+func TestAScreenKnowsCallsOfClients(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"next      kubectl get nodes\n": true, "  next: may you? oc auth can-i list secrets": true, "(oc adm top)": true, "a; oc login": true,
+		"kubectl -n a logs b": true, "read it: kubectl\n            describe node a\n": true, `"command": "kubectl get csr"`: true, `"text": "a\noc get csr"`: true,
+		"next      kubectl certrot verify\n": false, "oc certrot\n  --context a verify": false, "kubectl and oc write objects whole": false,
+		"sudo oc --kubeconfig FILE get nodes": false, "kubectl --context a get nodes": false, "/usr/bin/kubectl get": false, "kubectl-certrot runs": false, "no such kubectl\n": false, "": false,
+	} {
+		for size := range len(text) {
+			w := NewScreen(&bytes.Buffer{})
+			for rest := text; rest != ""; {
+				n := min(size+1, len(rest))
+				Printf(w, "%s", rest[:n])
+				rest = rest[n:]
+			}
+			if CallsClient(w) != want {
+				t.Errorf("%q in pieces of %d: want %v", text, size+1, want)
+			}
+		}
+	}
+	if CallsClient(&bytes.Buffer{}) {
+		t.Error("no screen has a call")
+	}
+}
+
 // TestAScreenChangesItsOwnCommandsOnly: what others say stays, in prose, JSON and quotations.
 func TestAScreenChangesItsOwnCommandsOnly(t *testing.T) {
 	t.Parallel()

@@ -75,7 +75,7 @@ func (f *pruneFlags) toOptions(ctx context.Context, args []string) (*pruneOption
 		return nil, err
 	}
 	if (len(args) == 0) == (f.olderThan == "") {
-		return nil, cli.WithHint(errors.New("name runs, or give --older-than"), "%s runs", f.App.ProgramName)
+		return nil, cli.WithHint(errors.New("name runs, or give --older-than"), "%s", f.App.Hints().Next("{} runs"))
 	}
 	o := &pruneOptions{runs: args, only: f.Nodes.Nodes}
 	var err error
@@ -138,7 +138,7 @@ func (o *pruneOptions) chosen(js remediate.Journals) (out []remediate.RunRecord,
 	for _, run := range o.runs {
 		s, err := js.Read(run)
 		if err != nil {
-			return nil, nil, cli.WithHint(err, "%s runs; on a node itself, a run is the folder %s/RUN", o.App.ProgramName, host.DefaultFolder)
+			return nil, nil, cli.WithHint(err, "%s; on a node itself, a run is the folder %s/RUN", o.App.Hints().Next("{} runs"), host.DefaultFolder)
 		}
 		out = append(out, s)
 	}

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
@@ -158,7 +157,7 @@ func outcomesBelow(table string, columns int) string {
 
 // printNext prints how the newest run that can be undone is.
 func (o *runsOptions) printNext(runs []runEntry) {
-	hints := inspect.LiveHints(o.App.ProgramName)
+	hints := o.App.Hints()
 	for _, r := range runs {
 		if r.undo != undoYes || !remediate.ValidRun(r.Run) {
 			continue
@@ -182,7 +181,7 @@ func (o *runsOptions) printNone() {
 	if js, err := apply.Journals(); err == nil {
 		folder = js.Folder
 	}
-	hints := inspect.LiveHints(o.App.ProgramName)
+	hints := o.App.Hints()
 	ui.Printf(o.App.Streams.ErrOut, "No runs on this machine: no journal in %s.\n", ui.Clean(folder))
 	ui.Printf(o.App.Streams.ErrOut, "Runs that nodes keep, of all machines:\nnext      %s\n", hints.Next("{} runs --from-nodes --nodes all"))
 }

@@ -69,7 +69,7 @@ It refuses to put back a file with which the kubelet would not trust the certifi
 
   # A run of another user
   {} undo 20260131-120000-1a2b3c --from-nodes --nodes worker-1 --via ssh`, "{}", app.ProgramName)),
-		Args:              oneRun(f.App.ProgramName),
+		Args:              oneRun(f.App),
 		ValidArgsFunction: completeRuns,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := f.toOptions(cmd.Context(), args[0])
@@ -91,11 +91,11 @@ func lineOf(cmd *cobra.Command, run string) string {
 }
 
 // oneRun takes the ID of one run.
-func oneRun(program string) cobra.PositionalArgs {
+func oneRun(app cli.App) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch len(args) {
 		case 0:
-			return cli.WithHint(errors.New("no RUN"), "list the runs: %s runs", program)
+			return cli.WithHint(errors.New("no RUN"), "%s", app.Hints().Next("list the runs: {} runs"))
 		case 1:
 			return nil
 		}
@@ -122,7 +122,7 @@ func (f *undoFlags) toOptions(ctx context.Context, run string) (*undoOptions, er
 		return nil, err
 	}
 	if !remediate.ValidRun(run) {
-		return nil, cli.WithHint(fmt.Errorf("run %q: the ID of a run is such as 20260131-120000-1a2b3c", run), "%s runs", f.App.ProgramName)
+		return nil, cli.WithHint(fmt.Errorf("run %q: the ID of a run is such as 20260131-120000-1a2b3c", run), "%s", f.App.Hints().Next("{} runs"))
 	}
 	if f.fromNodes && len(f.Nodes.Nodes) == 0 && !f.Nodes.Local {
 		return nil, errors.New("--from-nodes: name the nodes with --nodes")
@@ -163,17 +163,17 @@ func (o *undoOptions) nodesOf() (names []string, record remediate.RunRecord, err
 		return nil, record, err
 	}
 	if record, err = js.Read(o.undoes); err != nil {
-		return nil, record, cli.WithHint(err, "%s runs lists those with a journal on this machine; for others: --from-nodes --nodes NAME", o.App.ProgramName)
+		return nil, record, cli.WithHint(err, "%s lists those with a journal on this machine; for others: --from-nodes --nodes NAME", o.App.Hints().Next("{} runs"))
 	}
 	if record.Command == rotate.RotateCommand {
 		return nil, record, cli.WithHint(fmt.Errorf("run %s was a rotation, which can't be taken back: the old key is gone", o.undoes),
-			"what trusted the old CA still does. How far the new one is: %s rotate --list, then rotate status NAME", o.App.ProgramName)
+			"%s", o.App.Hints().Next("what trusted the old CA still does. How far the new one is: {} rotate --list, then rotate status NAME"))
 	}
 	if record.Command == rotate.PruneCommand {
 		return nil, record, cli.WithHint(fmt.Errorf("run %s removed CAs from a bundle, which is put back by hand", o.undoes), "how, is said in %s", js.ObjectBackup(o.undoes))
 	}
 	if record.Undoes != "" {
-		return nil, record, cli.WithHint(fmt.Errorf("run %s is itself an undo, of %s", o.undoes, foreign.Name(record.Undoes)), "do what that run did once more: %s fix-api-int", o.App.ProgramName)
+		return nil, record, cli.WithHint(fmt.Errorf("run %s is itself an undo, of %s", o.undoes, foreign.Name(record.Undoes)), "%s", o.App.Hints().Next("do what that run did once more: {} fix-api-int"))
 	}
 	changed := record.Changed()
 	for _, n := range o.Nodes.Names {
@@ -385,7 +385,7 @@ func backupsOf(ctx context.Context, w *apply.Session, node, run string) (entries
 		return err
 	})
 	if errors.Is(err, host.ErrNoRun) {
-		return nil, cli.WithHint(err, "which runs it keeps: %s", inspect.LiveHints(w.App.ProgramName).Next("{} runs --from-nodes --nodes %s", node))
+		return nil, cli.WithHint(err, "which runs it keeps: %s", w.App.Hints().Next("{} runs --from-nodes --nodes %s", node))
 	}
 	for _, e := range entries {
 		if !foreign.Word(e.Before.Path) { // what a run changes has a plain path: this is not of certrot
