@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )

@@ -60,7 +60,7 @@ func TestAWorkerThatChangesEachTime(t *testing.T) {
 		if got := record.Outcome(); err != nil || got != "finished; left out: worker-0" {
 			t.Errorf("%s: %v, %q", name, err, got)
 		}
-		w.Machines["worker-1"].mended(t)
+		w.Machines["worker-1"].repaired(t)
 		for _, r := range record.Records {
 			if r.Event == remediate.LeftOut && (!strings.Contains(r.Error, c.file) || !strings.Contains(r.Error, remediate.ErrChanged.Error())) {
 				t.Errorf("%s: %+v", name, r)

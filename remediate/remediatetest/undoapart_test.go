@@ -61,7 +61,7 @@ func TestAnUndoGoesOnWithoutOneWorker(t *testing.T) {
 			t.Errorf("%s: left out %v", name, p.Unknown)
 		}
 		w.Machines["worker-0"].original(t)
-		w.Machines["worker-1"].mended(t)
+		w.Machines["worker-1"].repaired(t)
 		w.Machines["worker-2"].original(t)
 	}
 }
@@ -113,7 +113,7 @@ func TestAWorkerThatAsksWhileAnUndoRuns(t *testing.T) {
 		env.ReadNode = w.env(t, "run-1", nil, host.DefaultFolder+"/run-1").ReadNode
 		api.Add(ClientAsking(t).Made(t)) // in the name of worker-0
 		record, err := w.run(t.Context(), t, env, p)
-		w.Machines["worker-0"].mended(t)
+		w.Machines["worker-0"].repaired(t)
 		for _, r := range record.Records {
 			if r.Node == "worker-0" && r.Event == remediate.Begun {
 				t.Errorf("role %q: %+v", role, r)
@@ -124,7 +124,7 @@ func TestAWorkerThatAsksWhileAnUndoRuns(t *testing.T) {
 			if !errors.As(err, &r) || r.Name != "requests-pending" {
 				t.Errorf("role %q: %v", role, err)
 			}
-			w.Machines["worker-1"].mended(t)
+			w.Machines["worker-1"].repaired(t)
 			continue
 		}
 		if got := record.Outcome(); err != nil || got != "finished; left out: worker-0" {
