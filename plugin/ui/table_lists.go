@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/cli-runtime/pkg/printers"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/cause"
@@ -225,12 +226,36 @@ func ProblemIn(inv *report.Inventory, problem cause.Problem) Problem {
 			told.Impact = "its kubelet cannot authenticate: no heartbeat now, no new Pods"
 			if len(problem.Nodes) > 1 {
 				told.Impact = strings.Replace(told.Impact, "its kubelet", "their kubelets", 1)
+			} else {
+				name := foreign.Name(problem.Nodes[0])
+				told.Title = name + " is down" + strings.TrimPrefix(told.Names[0], name) + ": no client certificate"
+				if isOld(inv) {
+					told.Title = name + " was down when read: no client certificate"
+				}
+				told.Names = nil
 			}
 		}
 	}
+	for _, node := range withHeartbeats(foreignNames(problem.Elsewhere), inv.Nodes, isOld(inv)) { // its findings are told there
+		if name, _, silent := strings.Cut(node, " (no heartbeat"); silent {
+			node = name + " (down)"
+		}
+		told.Names = append(told.Names, node)
+	}
 	told.Cause = inv.Because(problem)
-	told.Now = nowIn(problem, inv, inNames)
+	if told.Now = nowIn(problem, inv, inNames); inNames && len(told.Names) == 0 { // the title says it
+		told.Now = ""
+	}
 	return told
+}
+
+// foreignNames are names of nodes as they may stand in a line.
+func foreignNames(nodes []string) []string {
+	out := make([]string, len(nodes))
+	for i, node := range nodes {
+		out[i] = foreign.Name(node)
+	}
+	return out
 }
 
 // allSilent reports whether none of some nodes has a heartbeat.
