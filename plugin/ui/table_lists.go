@@ -70,7 +70,10 @@ func (p HumanPrinter) requests(w io.Writer, inv *report.Inventory) {
 	// The columns of kubectl get csr, and the subject; a narrow terminal has that for the requestor.
 	l := listing{headers: []string{"NAME", "AGE", "SIGNERNAME", "REQUESTOR", "CONDITION", "SUBJECT"}, shortHeaders: []string{"NAME", "AGE", "SIGNERNAME", "CONDITION", "SUBJECT"}, flexible: 2}
 	for _, r := range inv.Requests {
-		name, age, condition := r.Name, duration.HumanDuration(inv.Taken.Sub(r.Since)), string(r.Condition) // as the finding says
+		name, age, condition := r.Name, "-", string(r.Condition)
+		if !r.Since.IsZero() {
+			age = duration.HumanDuration(inv.Taken.Sub(r.Since)) // as the finding says
+		}
 		l.rows = append(l.rows, []string{name, age, r.Signer, pki.Foreign(r.Requester), condition, pki.Foreign(r.Subject)})
 		l.short = append(l.short, []string{name, age, strings.TrimPrefix(r.Signer, "kubernetes.io/"), condition, pki.Foreign(pki.CommonName(r.Subject))})
 	}
