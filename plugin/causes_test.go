@@ -117,6 +117,14 @@ func TestTheFirstScreenOfTheDemoSaysWhatIsDownFirst(t *testing.T) {
 	}
 }
 
+// TestAllListsAllProblems: whatever the size of a screen.
+func TestAllListsAllProblems(t *testing.T) {
+	_, screen, _ := screenOf(t, 80, []string{"inspect", "--all", "--from", demo})
+	if strings.Contains(screen, "more problem") || strings.Count(screen, "! WARNING ") != 3 || !strings.Contains(screen, "truncated PEM") {
+		t.Errorf("not all problems are listed:\n%s", screen)
+	}
+}
+
 // TestANarrowScreenNamesEachCriticalOfTheDemo.
 func TestANarrowScreenNamesEachCriticalOfTheDemo(t *testing.T) {
 	_, screen, _ := screenOf(t, 40, []string{"inspect", "--from", demo})

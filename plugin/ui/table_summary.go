@@ -57,6 +57,9 @@ func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Sev
 	if !p.all {
 		s.Tail = append(p.expiryLines(w, inv), p.moreLine(w, len(s.Problems) > 0))
 	}
+	if p.all {
+		w.lines = unbounded
+	}
 	s.Print(w)
 }
 
