@@ -269,6 +269,27 @@ func (f *Facts) UndeliveredCA() *UndeliveredCA {
 	return &UndeliveredCA{signer, ca, rotated}
 }
 
+// FirstLeaf bounds how much younger than a new signer its first leaf can be: a
+// leaf's refresh period, and a day. Kubelets fail in the days after that first
+// leaf; a later one means that the cluster has lived through it, or was mended
+// by hand, which the API's objects don't tell.
+const FirstLeaf = 16 * 24 * time.Hour
+
+// PresentedSince is since when api-int presents certificates of a CA; zero: it presents none of it, or not its first
+// one, or that is unknown.
+func (f *Facts) PresentedSince(ca *UndeliveredCA) time.Time {
+	h := f.At(catalog.InternalLoadBalancerServing())
+	if h == nil || h.Leaf() == nil || h.Leaf().Issuer != ca.CA.Subject || h.Leaf().NotBefore.Sub(ca.Replaced) >= FirstLeaf {
+		return time.Time{}
+	}
+	leaf, errLeaf := h.Leaf().X509()
+	signer, errSigner := ca.CA.X509()
+	if errLeaf != nil || errSigner != nil || leaf.CheckSignatureFrom(signer) != nil {
+		return time.Time{}
+	}
+	return h.Leaf().NotBefore
+}
+
 // LackOnNode reports whether a kubeconfig of a kubelet was read that lacks a CA.
 func (f *Facts) LackOnNode(node string, ca *pki.Cert) bool {
 	n, ok := f.Node(node)

@@ -57,7 +57,8 @@ func TestEachFindingHasOneCause(t *testing.T) {
 					of[i]++
 				}
 				counted := c.Severity != "critical" && strings.Contains(screen, " more problem") // criticals have their next steps there
-				if !counted && (!strings.Contains(screen, strings.ToUpper(c.Severity)) || !strings.Contains(screen, c.Title) && len(inv.Causes) <= 10) {
+				title := strings.TrimPrefix(c.Title, "kubelets have ")                           // of one that is down, the screen says that first
+				if !counted && (!strings.Contains(screen, strings.ToUpper(c.Severity)) || !strings.Contains(screen, title) && len(inv.Causes) <= 10) {
 					t.Errorf("%s, %s: %q is not on the screen\n%s", s.name, chosen, c.Title, screen)
 				}
 			}
@@ -75,7 +76,7 @@ func TestEachFindingHasOneCause(t *testing.T) {
 
 // TestTheCauseOfTheDemo is known: of what lacks the CA, and of no other problem; on the screen, and in JSON.
 func TestTheCauseOfTheDemo(t *testing.T) {
-	const replaced = "api-int's CA replaced 9d ago; OKD 4.15 does not deliver it"
+	const replaced = "api-int changed its CA 3h35m ago; OKD 4.15 does not deliver it"
 	_, screen, _ := screenOf(t, 80, []string{"inspect", "--from", demo})
 	if strings.Count(screen, "  cause     "+replaced+"\n") != 1 || strings.Count(screen, "\n") > 23 {
 		t.Errorf("the cause is not on the screen:\n%s", screen)
@@ -89,6 +90,38 @@ func TestTheCauseOfTheDemo(t *testing.T) {
 		if (c.ID == "api-int-ca-not-delivered") != (c.Reason == replaced) || c.ID != "api-int-ca-not-delivered" && c.Reason != "" {
 			t.Errorf("%+v", c)
 		}
+	}
+}
+
+// TestTheFirstScreenOfTheDemoSaysWhatIsDownFirst: as the plan and its status do, with each node that lacks the
+// CA, what each critical problem does, and what comes next.
+func TestTheFirstScreenOfTheDemoSaysWhatIsDownFirst(t *testing.T) {
+	_, screen, _ := screenOf(t, 80, []string{"inspect", "--from", demo})
+	rest := screen
+	for _, want := range []string{
+		"as of 2024-02-10 06:30Z  nodes read: 2 of 2 workers, no control plane\n",
+		"✗ CRITICAL  worker-2 is down (no heartbeat for 5h): no client certificate\n", "  impact ", " --nodes worker-2 --approve-csrs ",
+		"✗ CRITICAL  kubelets do not trust api-int: worker-1, worker-2 (down)\n", "  cause ", "  impact ", " --nodes worker-1 ",
+		"✗ CRITICAL  ValidatingWebhookConfiguration/policy: CA expired 22d ago\n", "  impact ", "  next ",
+		"3 more problems",
+	} {
+		_, after, found := strings.Cut(rest, want)
+		if !found {
+			t.Fatalf("%q is not there, or not in this order:\n%s", want, screen)
+		}
+		rest = after
+	}
+	_, screen, _ = screenOf(t, 120, []string{"inspect", "--from", demo, "--details"})
+	if want := "still up: worker-1, until it reconnects (2024-02-25 at the latest)"; !strings.Contains(screen, want) {
+		t.Errorf("%q is not there:\n%s", want, screen)
+	}
+}
+
+// TestAllListsAllProblems: whatever the size of a screen.
+func TestAllListsAllProblems(t *testing.T) {
+	_, screen, _ := screenOf(t, 80, []string{"inspect", "--all", "--from", demo})
+	if strings.Contains(screen, "more problem") || strings.Count(screen, "! WARNING ") != 3 || !strings.Contains(screen, "truncated PEM") {
+		t.Errorf("not all problems are listed:\n%s", screen)
 	}
 }
 
@@ -124,7 +157,7 @@ func TestEachClaimThatFailsHasOneCause(t *testing.T) {
 				t.Errorf("%s does not name %s", c.Title, node)
 			}
 		}
-		if c.Reason == "api-int's CA replaced 9d ago; OKD 4.15 does not deliver it" && c.ID == "api-int-ca-not-delivered" {
+		if c.Reason == "api-int changed its CA 3h35m ago; OKD 4.15 does not deliver it" && c.ID == "api-int-ca-not-delivered" {
 			reasons++
 		}
 	}

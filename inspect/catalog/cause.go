@@ -21,6 +21,9 @@ type Cause struct {
 	// Because says how it came about, where that is seen: the CA of api-int was replaced so long ago ("%s"), and a
 	// version ("%s") does not deliver it. Empty: the row does not know.
 	Because string
+	// Onset says the same where it is known since when ("%s") api-int presents a certificate of that CA. Empty: it
+	// presents none of it.
+	Onset string
 	// First is the ID of a cause that is repaired before this one, where it is there too.
 	First string
 	Evidence
@@ -110,9 +113,9 @@ func Causes() []Cause {
 		{
 			ID: CauseAPIInt, When: Now,
 			Title: "kubelets do not trust api-int", OfNodes: true,
-			Symptoms:    apiInt,
-			Impact:      "a kubelet that reconnects or restarts gets x509 errors, and its node becomes NotReady: restart no kubelet or node before the repair",
-			Because:     notDelivered,
+			Symptoms: apiInt,
+			Impact:   "a kubelet that reconnects or restarts gets x509 errors, and its node becomes NotReady: restart no kubelet or node before the repair",
+			Because:  notDelivered, Onset: "api-int changed its CA %s ago; %s does not deliver it",
 			Remediation: "{} fix-api-int --dry-run=client", Here: "{} fix-api-int --nodes %s --dry-run=client", Commands: commands,
 			First:    "api-int-certificate-expired",
 			Evidence: incident,

@@ -34,3 +34,13 @@ func TestWhoReadsTheMetricsOfKubelets(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatNoFieldSaysIsConditional: failurePolicy is not read, and a webhook whose policy is Ignore rejects nothing.
+func TestWhatNoFieldSaysIsConditional(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"apiserver-validating-webhooks", "apiserver-mutating-webhooks"} {
+		if e := edgeOf(t, id); !strings.HasSuffix(e.Impact, "rejected, unless failurePolicy: Ignore") {
+			t.Errorf("%s: %s", id, e.Impact)
+		}
+	}
+}

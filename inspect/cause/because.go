@@ -22,5 +22,9 @@ func (p *Problem) Because(f *inspect.Facts) string {
 	if ca == nil || ca.Replaced.After(f.Now) || slices.ContainsFunc(p.Nodes, func(n string) bool { return !f.LackOnNode(n, ca.CA) }) {
 		return ""
 	}
-	return fmt.Sprintf(rows[i].Because, duration.HumanDuration(f.Now.Sub(ca.Replaced)), f.Snapshot.Cluster.Versions.Product())
+	format, since := rows[i].Because, ca.Replaced
+	if presented := f.PresentedSince(ca); rows[i].Onset != "" && !presented.IsZero() && !presented.After(f.Now) {
+		format, since = rows[i].Onset, presented
+	}
+	return fmt.Sprintf(format, duration.HumanDuration(f.Now.Sub(since)), f.Snapshot.Cluster.Versions.Product())
 }

@@ -34,6 +34,8 @@ type Problem struct {
 	Findings []int
 	// Nodes and Objects are all that the findings are about, each once, in their order.
 	Nodes, Objects []string
+	// Elsewhere are other nodes that findings prove the cause of, which are in another problem.
+	Elsewhere []string
 	// Named: Reason is a title that Names complete.
 	Named bool
 	// Platform: it is about nodes, or objects that no tenant writes.
@@ -52,13 +54,16 @@ func Fold(hints inspect.Hints, findings []Finding) []Problem {
 	rows := symptoms()
 	proven := rows.proven(findings)
 	index := map[key]int{}
-	beside := map[key][]string{}
+	beside, elsewhere := map[key][]string{}, map[key][]string{}
 	var out []Problem
 	for i := range findings {
 		k := rows.key(&findings[i], proven)
 		if findings[i].Beside {
 			beside[k] = append(beside[k], findings[i].nodes()...)
 			continue
+		}
+		for _, other := range rows.others(&findings[i], k) {
+			elsewhere[other] = append(elsewhere[other], findings[i].nodes()...)
 		}
 		n, ok := index[k]
 		if !ok {
@@ -69,7 +74,7 @@ func Fold(hints inspect.Hints, findings []Finding) []Problem {
 		out[n].Findings = append(out[n].Findings, i)
 	}
 	for k, n := range index {
-		out[n].beside = beside[k]
+		out[n].beside, out[n].Elsewhere = beside[k], elsewhere[k]
 	}
 	for i := range out {
 		out[i].describe(hints, findings, rows)
@@ -79,34 +84,6 @@ func Fold(hints inspect.Hints, findings []Finding) []Problem {
 	})
 	inTurn(out)
 	return out
-}
-
-// inTurn puts a problem that is repaired first before the one that waits for it, and says so there.
-func inTurn(problems []Problem) {
-	for waits := range problems {
-		first := slices.IndexFunc(problems, func(p Problem) bool { return p.ID != "" && p.ID == problems[waits].first })
-		if first < 0 || !problems[waits].Named || problems[first].Severity < problems[waits].Severity {
-			continue
-		}
-		p := &problems[waits]
-		p.Remediation, p.first = assess.Advise("first repair the problem above; after that: "+p.Remediation.Command), ""
-		if first > waits {
-			moved := problems[first]
-			copy(problems[waits+1:first+1], problems[waits:first])
-			problems[waits] = moved
-		}
-	}
-}
-
-// compareBool orders false before true.
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	}
-	return -1
 }
 
 // key is what findings of one problem have in common.
@@ -229,6 +206,16 @@ func (rows symptomRows) key(f *Finding, proven map[proof]map[string]bool) key {
 	}
 }
 
+// others are the problems of nodes whose causes a finding proves, too, where it is in another one.
+func (rows symptomRows) others(f *Finding, in key) (out []key) {
+	for _, row := range rows.of(f) {
+		if row.Proves && row.cause.OfNodes && row.cause.Impact != "" && row.cause.ID != in.cause {
+			out = append(out, key{cause: row.cause.ID, missingCA: row.missing(f), platform: f.platform()})
+		}
+	}
+	return out
+}
+
 // withoutNumbers is a text without its words that have digits: times and counts.
 func withoutNumbers(s string) string {
 	return strings.Join(slices.DeleteFunc(strings.Fields(s), func(word string) bool { return strings.ContainsAny(word, "0123456789") }), " ")
@@ -341,6 +328,9 @@ func (p *Problem) describe(hints inspect.Hints, findings []Finding, rows symptom
 		names.add(p.beside...)
 	}
 	p.Nodes, p.Objects, p.names = nodes.list, objects.list, names.list
+	var others distinct
+	others.add(p.Elsewhere...)
+	p.Elsewhere = slices.DeleteFunc(others.list, func(node string) bool { return nodes.seen[node] })
 	if !named {
 		return // the finding says more than the row, or something else
 	}

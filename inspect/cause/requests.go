@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
-// pending begins the reason of check csr-answered where requests wait: how many, and for how long.
-var pending = regexp.MustCompile(`^([0-9]+) CSRs? pending for ([0-9a-z]+): `)
+// pending begins the reason of check csr-answered where requests wait: how many, and for how long if that was read.
+var pending = regexp.MustCompile(`^([0-9]+) CSRs? pending (for [0-9a-z]+|\(age unknown\)): `)
 
 // countRequests has the title say how many requests wait, where that is all that the findings say; and its
 // names of which nodes they are, and since when, where each is of one node.
@@ -25,7 +26,7 @@ func (p *Problem) countRequests(findings []Finding) {
 		n, _ := strconv.Atoi(m[1]) // of its places some may not be chosen
 		total += n
 		if nodes := f.nodes(); len(nodes) == 1 {
-			told = append(told, fmt.Sprintf("%s (%d, for %s)", foreign.Name(nodes[0]), n, m[2]))
+			told = append(told, fmt.Sprintf("%s (%d, %s)", foreign.Name(nodes[0]), n, strings.Trim(m[2], "()")))
 		} else {
 			byNode = false
 		}

@@ -123,8 +123,14 @@ func inForce(entries []*inspect.Entry) ([]*inspect.Entry, bool) {
 	return now, true
 }
 
+// ageUnknown stands for how long ago something was of which no time was read.
+const ageUnknown = "age unknown"
+
 // ago says how long before now t was, as kubectl does: "9d", "3h12m".
 func ago(now, t time.Time) string {
+	if t.IsZero() {
+		return "(" + ageUnknown + ")"
+	}
 	if t.After(now) {
 		return "in " + duration.HumanDuration(t.Sub(now))
 	}

@@ -145,9 +145,16 @@ func csrFinding(f *inspect.Facts, requests []inspect.SigningRequest, nodes map[s
 	describe := assess.Command(inspect.RequestNames, "kubectl describe csr %s", act.Object.Name)
 	switch first.Condition {
 	case inspect.Pending:
-		finding.Reason = fmt.Sprintf("%s pending for %s%s", csrs, strings.TrimSuffix(ago(waitedUntil(f), first.Since), " ago"), names)
+		waits := "pending for " + strings.TrimSuffix(ago(waitedUntil(f), first.Since), " ago")
+		if first.Since.IsZero() {
+			waits = "pending (" + ageUnknown + ")"
+		}
+		finding.Reason = csrs + " " + waits + names
 		finding.Impact = "the CSR's requestor gets no certificate: servers refuse it once it has no valid one"
 		finding.Evidence = fmt.Sprintf("%s pending since %s", what, when(waitedUntil(f), first.Since))
+		if first.Since.IsZero() {
+			finding.Evidence = what + " pending, " + ageUnknown
+		}
 		finding.Remediation = before(describe.Saying("look at who requests what"), "")
 		if several {
 			break
@@ -241,7 +248,7 @@ func joining(f *inspect.Facts, look assess.Remediation, r inspect.SigningRequest
 		look.Text += "; then " + look.Then
 		return look
 	}
-	if r.Bad != "" {
+	if r.Bad != "" || r.Since.IsZero() { // else who made it hides something, or when it came is unknown
 		return look
 	}
 	return followed(look, fmt.Sprintf("no Node %s was read: approve it only if you add that machine now, and its kubelet tried at %s (on the machine: %s)", foreign.Name(node), r.Since.UTC().Format("15:04:05 MST"), log),

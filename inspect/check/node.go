@@ -186,6 +186,9 @@ func lacksClient(f *inspect.Facts, n *inspect.Node, pending []inspect.SigningReq
 	if len(pending) > 0 {
 		first := slices.MinFunc(pending, func(a, b inspect.SigningRequest) int { return a.Since.Compare(b.Since) })
 		finding.Evidence += fmt.Sprintf("; %s pending, the first one made %s", count(len(pending), "CSR"), when(waitedUntil(f), first.Since))
+		if first.Since.IsZero() {
+			finding.Evidence = strings.TrimSuffix(finding.Evidence, ", the first one made "+ago(waitedUntil(f), first.Since))
+		}
 	}
 	const preview = "preview what makes its kubelet request one, and approves that request"
 	switch {

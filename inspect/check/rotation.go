@@ -101,12 +101,6 @@ func annotationsOf(at pki.Location) assess.Remediation {
 	return assess.Command("", "oc get -n %s "+format, at.Namespace, kind, at.Name)
 }
 
-// firstLeaf bounds how much younger than a new signer its first leaf can be: a
-// leaf's refresh period, and a day. Kubelets fail in the days after that first
-// leaf; a later one means that the cluster has lived through it, or was fixed
-// by hand, which the API's objects don't tell.
-const firstLeaf = 16 * 24 * time.Hour
-
 // longAgo is when a cluster that still works must have been fixed: certificates
 // and connections of kubelets do not live that long.
 const longAgo = 60 * 24 * time.Hour
@@ -133,7 +127,7 @@ func apiCADelivered(f *inspect.Facts) []assess.Finding {
 		At: []pki.Location{signer.At}, Certs: []pki.Fingerprint{ca.Fingerprint}, Due: rotated,
 	}
 	leaf := f.At(catalog.InternalLoadBalancerServing())
-	if leaf == nil && f.Now.Sub(rotated) > firstLeaf {
+	if leaf == nil && f.Now.Sub(rotated) > inspect.FirstLeaf {
 		finding.Impact = "if api-int's certificate is signed by it: " + loses
 		finding.Evidence += "; the certificate that api-int presents was not read"
 		finding.Remediation = assess.Advise("read " + catalog.InternalLoadBalancerServing().String() + " too, and compare the kubelets' kubeconfigs with ConfigMap " + publishedCA())
@@ -141,7 +135,7 @@ func apiCADelivered(f *inspect.Facts) []assess.Finding {
 	}
 	if leaf != nil && leaf.Leaf() != nil && signedBy(leaf.Leaf(), ca) {
 		switch {
-		case leaf.Leaf().NotBefore.Sub(rotated) < firstLeaf:
+		case leaf.Leaf().NotBefore.Sub(rotated) < inspect.FirstLeaf:
 			finding.Severity = assess.Critical
 		case f.Now.Sub(rotated) > longAgo:
 			finding.Severity = assess.Info

@@ -210,7 +210,12 @@ func whole(c *pki.Cert) string {
 }
 
 // when says how far from now a time is, and which it is.
-func when(now, t time.Time) string { return ago(now, t) + " (" + day(t) + ")" }
+func when(now, t time.Time) string {
+	if t.IsZero() {
+		return ago(now, t)
+	}
+	return ago(now, t) + " (" + day(t) + ")"
+}
 
 const usageClient = "client auth"
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/cause"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -29,7 +30,15 @@ func (inv *Inventory) Problems(hints inspect.Hints) []cause.Problem {
 	for i, f := range inv.Findings {
 		findings[i] = cause.Finding{Assessment: f.Assessment, At: f.Locations}
 	}
-	return cause.Fold(hints, append(findings, inv.beside...))
+	problems := cause.Fold(hints, append(findings, inv.beside...))
+	down := map[string]bool{}
+	for _, n := range inv.Nodes {
+		if n.Alive == catalog.No.String() {
+			down[n.Name] = true
+		}
+	}
+	cause.DownFirst(problems, down)
+	return problems
 }
 
 func (inv *Inventory) causes() []Cause {

@@ -183,6 +183,9 @@ func (c *Claim) conclude(hints inspect.Hints) {
 		c.Edge.Remediation, c.Edge.RestartedPods = "{} inspect --expired", ""
 		runs, files = true, hints.From()
 	}
+	if c.Status == assess.Fail && c.Edge.Remediation == "" { // what fails has a next step
+		c.Edge.Remediation, runs = foreign.Command("", "{} explain %s", c.Edge.ID), true
+	}
 	c.Edge.Remediation = hints.Next(c.Edge.Remediation) + files
 	c.Assessment.ID, c.Subject = c.Edge.ID, c.subject()
 	switch c.Status {

@@ -44,3 +44,18 @@ func TestNextStepsArePasted(t *testing.T) {
 		t.Errorf("%d edges after which pods are restarted", restarted)
 	}
 }
+
+// TestEachEdgeThatFailsHasANextStep: at least what explains it.
+func TestEachEdgeThatFailsHasANextStep(t *testing.T) {
+	t.Parallel()
+	for _, e := range catalog.Edges() {
+		c := Claim{Edge: e, Assessment: assess.Assessment{Status: assess.Fail}}
+		c.conclude(inspect.LiveHints("kubectl certrot"))
+		if c.Assessment.Remediation.Text == "" || c.Advice.Text == "" {
+			t.Errorf("%s has no next step", e.ID)
+		}
+		if e.Remediation == "" && c.Assessment.Remediation.Command != "kubectl certrot explain "+e.ID {
+			t.Errorf("%s: %+v", e.ID, c.Assessment.Remediation)
+		}
+	}
+}

@@ -61,7 +61,7 @@ func printPlan(out io.Writer, a *Execution, p *remediate.Plan) error {
 	}
 	if a.Undoes == "" && (a.DryRun || a.Session == nil) {
 		ui.Printf(w, "\n")
-		planSummary{run: a, plan: p}.afterwards(w)
+		planSummary{run: a, plan: p, full: true}.afterwards(w)
 	}
 	if a.Undoes == "" && a.Session != nil && !a.DryRun && writesFiles(p) {
 		ui.Printf(w, "\nUndo     backups are kept on each node in %s/%s: %s\n", host.DefaultFolder, p.RunID, a.App.Hints().Next("{} undo %s", p.RunID))

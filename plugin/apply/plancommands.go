@@ -7,6 +7,8 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 )
 
@@ -30,6 +32,9 @@ func (s planSummary) commands(w *ui.Page) {
 	first, label := cmp.Or(one, all), "next"
 	if lines.OfFile {
 		w.Command(label, first+" --dry-run="+DryRunClient)
+		if s.live || s.full {
+			w.Remark("on the live cluster; this plan of a file changed nothing")
+		}
 		label = "then"
 	}
 	w.Command(label, first)
@@ -38,19 +43,99 @@ func (s planSummary) commands(w *ui.Page) {
 	}
 }
 
-// wholeOrNames are lines such as "clocks: they agree" in one; where several have no room, only the names.
-func wholeOrNames(lines []string, columns int) string {
-	whole := strings.Join(lines, "; ")
-	if len(lines) < 2 || ui.Width(whole) <= columns {
-		return whole
+// remains says what is there after the plan, too: in full where the plan is, else in two lines.
+func (s planSummary) remains(w *ui.Page) {
+	stays := s.stays()
+	switch brief := s.inBrief(stays, false); {
+	case len(stays) == 0:
+	case s.confirm || s.full:
+		var whole []string
+		for _, stay := range stays {
+			whole = append(whole, stay.line+stay.how)
+		}
+		ui.Wrap(w, "Remains  ", strings.Join(whole, "; "))
+	case ui.Width("Remains  "+brief) <= w.Columns():
+		w.Line("Remains  " + brief)
+	default:
+		w.Few("Remains  ", s.inBrief(stays, true))
 	}
-	var names []string
-	for _, line := range lines {
-		name, _, _ := strings.Cut(line, ": ")
-		names = append(names, name)
-	}
-	return strings.Join(names, ", ") + " (--details)"
 }
+
+// stay is a finding that a plan leaves.
+type stay struct {
+	id, line string
+	nodes    []string // empty: it is about none, or about all
+	how      string   // what has the plan repair it; empty: no flag does
+}
+
+// stays are findings that are there after the plan, too, though they advise it: what it repairs may
+// come again. What a flag repairs is first.
+func (s planSummary) stays() []stay {
+	var out, later []stay
+	for _, f := range s.plan.Left {
+		one := stay{id: f.ID, line: f.Named(), nodes: s.nodesIn(f)}
+		if v := s.plan.Basis.Cluster.Versions.Cluster; f.ID == "api-ca-delivered" && v != "" { // of the version: no plan changes that
+			minor := strings.Join(strings.Split(v, ".")[:min(2, strings.Count(v, ".")+1)], ".")
+			one.line = f.ID + ": " + ui.Product(v) + " " + minor + " needs this after each CA rotation"
+		}
+		same := func(o stay) bool { return o.line == one.line }
+		if !strings.Contains(f.Remediation.Command, " "+s.run.Command+" ") || slices.ContainsFunc(out, same) || slices.ContainsFunc(later, same) {
+			continue
+		}
+		if f.ID == "kubelet-current" && !slices.ContainsFunc(f.At, func(at pki.Location) bool { return !slices.Contains(s.plan.Unapproved, at.Node) }) {
+			one.how = " (add --approve-csrs)"
+			out = append(out, one)
+			continue
+		}
+		later = append(later, one)
+	}
+	return append(out, later...)
+}
+
+// nodesIn are the nodes of a finding; none where they are all that are known.
+func (s planSummary) nodesIn(f assess.Finding) []string {
+	var nodes []string
+	for _, at := range f.At {
+		if name := foreign.Name(at.Node); at.Node != "" && !slices.Contains(nodes, name) {
+			nodes = append(nodes, name)
+		}
+	}
+	if len(nodes) > 0 && len(nodes) == len(s.plan.Basis.AllNodes()) {
+		return nil
+	}
+	return nodes
+}
+
+// inBrief names checks after the nodes on which they fail, and says why of the others, unless only their names have room.
+func (s planSummary) inBrief(stays []stay, names bool) string {
+	var order []string
+	of := map[string][]string{}
+	for _, one := range stays {
+		where, what := "", one.line
+		switch {
+		case len(one.nodes) > 0:
+			where, what = ui.NamesThatFit(one.nodes, mostNames)+": ", one.id+one.how
+		case names:
+			what = one.id + one.how
+		}
+		if of[where] == nil || where == "" {
+			order = append(order, where)
+		}
+		of[where] = append(of[where], what)
+	}
+	var parts []string
+	for _, where := range order {
+		if where == "" {
+			parts, of[where] = append(parts, of[where][0]), of[where][1:]
+			continue
+		}
+		parts = append(parts, where+strings.Join(of[where], ", "))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// mostNames is how many columns nodes have before what remains on them.
+const mostNames = 30
 
 // due are the nodes that the plan changes, each once, in its order.
 func (s planSummary) due() []string {

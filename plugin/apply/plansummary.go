@@ -25,12 +25,14 @@ type planSummary struct {
 	run     *Execution
 	plan    *remediate.Plan
 	confirm bool
+	full    bool // nothing is cut
+	live    bool // there is room to say that the commands are for the live cluster
 }
 
 // printPlanSummary prints a plan on one screen, and for a plan that is to be confirmed all that
 // it writes.
 func printPlanSummary(out io.Writer, a *Execution, p *remediate.Plan) error {
-	s := planSummary{a, p, !a.DryRun && a.Session != nil && !p.Empty()}
+	s := planSummary{run: a, plan: p, confirm: !a.DryRun && a.Session != nil && !p.Empty()}
 	w := ui.NewPage(out)
 	s.print(w)
 	if s.confirm {
@@ -50,6 +52,11 @@ func (s planSummary) print(w *ui.Page) {
 	room := ScreenLines - lines(head.String()) - lines(rows.String()) - wrapped(bottom.String(), w.Columns())
 	notes := s.notes(w, room)
 	room -= lines(notes)
+	if s.live = s.run.Lines.OfFile && room > 0; s.live {
+		bottom = ui.NewPage(w)
+		s.bottom(bottom)
+		room--
+	}
 	for i, part := range []string{head.String(), rows.String(), notes, bottom.String()} {
 		if i > 0 && part != "" && (room > 0 || s.confirm) { // an empty line
 			ui.Printf(w, "\n")
@@ -87,8 +94,17 @@ func (s planSummary) head(w *ui.Page) {
 	if s.run.DryRun {
 		nodes = "dry run: "
 	}
-	nodes += s.plan.Basis.CountNodes(func(n *inspect.Node) bool { return due[n.Name] }).String()
-	for _, line := range printer.Head(w, report.ClusterOf(s.plan.Basis.Cluster), s.plan.Now, "", nodes) {
+	counted := s.plan.Basis.CountNodes(func(n *inspect.Node) bool { return due[n.Name] }).String()
+	head := func(nodes string) []string {
+		return printer.Head(w, report.ClusterOf(s.plan.Basis.Cluster), s.plan.Now, "", nodes+counted)
+	}
+	lines := head(nodes)
+	if s.run.DryRun {
+		if whole := head("dry run, nothing changed: "); len(whole) == len(lines) { // it takes no line of its own
+			lines = whole
+		}
+	}
+	for _, line := range lines {
 		w.Line(line)
 	}
 	s.reason(w)
@@ -238,13 +254,7 @@ func (s planSummary) bottom(w *ui.Page) {
 
 // afterwards says what remains, and what to type.
 func (s planSummary) afterwards(w *ui.Page) {
-	switch stays := strings.Join(s.stays(), "; "); {
-	case stays == "":
-	case s.confirm:
-		w.Few("Remains  ", stays)
-	default: // notes need the room
-		w.Line("Remains  " + ui.Clean(wholeOrNames(s.stays(), w.Columns()-ui.Width("Remains  "))))
-	}
+	s.remains(w)
 	undo := s.run.App.Hints()
 	if !s.confirm {
 		s.commands(w)
@@ -256,26 +266,6 @@ func (s planSummary) afterwards(w *ui.Page) {
 	default:
 		w.Line("  undo      " + undo.Next("{} undo RUN") + "  (RUN is printed at the end)")
 	}
-}
-
-// stays are findings that are there after the plan, too, though they advise it: what it repairs may
-// come again.
-func (s planSummary) stays() []string {
-	var out []string
-	for _, f := range s.plan.Left {
-		if f.ID == "kubelet-current" && !s.confirm && s.run.Lines.Apply != "" && !slices.ContainsFunc(f.At, func(at pki.Location) bool { return !slices.Contains(s.plan.Unapproved, at.Node) }) {
-			continue // the commands below approve its requests
-		}
-		line := f.Named()
-		if v := s.plan.Basis.Cluster.Versions.Cluster; f.ID == "api-ca-delivered" && v != "" { // of the version: no plan changes that
-			minor := strings.Join(strings.Split(v, ".")[:min(2, strings.Count(v, ".")+1)], ".")
-			line = f.ID + ": " + ui.Product(v) + " " + minor + " needs this after each CA rotation"
-		}
-		if strings.Contains(f.Remediation.Command, " "+s.run.Command+" ") && !slices.Contains(out, line) {
-			out = append(out, line)
-		}
-	}
-	return out
 }
 
 // writes names each file and object that is changed, in full: what is not shown here is not

@@ -70,7 +70,11 @@ func (e *explainer) state(ctx context.Context, w io.Writer, kind, namespace, obj
 	}
 	for _, r := range e.read.Requests {
 		if is(pki.Location{Kind: r.Object.Kind, Name: r.Object.Name}) {
-			add("state", string(r.Condition)+" since "+ui.RelativeTime(inv.Now, r.Since)+", requested by "+foreign.Name(r.Requester))
+			since := " since " + ui.RelativeTime(inv.Now, r.Since)
+			if r.Since.IsZero() {
+				since = ", age unknown"
+			}
+			add("state", string(r.Condition)+since+", requested by "+foreign.Name(r.Requester))
 		}
 	}
 	if len(lines) == 0 {

@@ -31,6 +31,7 @@ func phrases() []struct{ is, check string } {
 		{` expired( \S+)? ago`, "certificate-expired"},
 		{` expires in \d`, "certificate-expiring"},
 		{`^truncated pem in `, "pem-readable"},
+		{` (is|was) down .*: no client certificate$`, "kubelet-current"},
 	}
 }
 

@@ -66,6 +66,9 @@ func wordTopics() []topic {
 	return []topic{{
 		kind: wordKind, claim: "only an API server answers these checks, and none was asked", words: apply.NotChecked(),
 		help: helpNamed("not-checked", "A file does not have the answer. Before a change the live cluster is asked: nothing is changed while an answer is unknown, unless it is accepted.", "which checks these are:", "{} rotate --list --details"),
+	}, {
+		kind: wordKind, claim: "a kubelet keeps its connection to the API server, and verifies api-int's certificate when it makes another one", words: []string{"reconnects", "reconnect", "until it reconnects", "until they reconnect"},
+		help: helpNamed("reconnects", "A kubelet closes its connections when its client certificate is renewed, and when it is restarted; a connection that breaks is made again, too. Without the CA it gets x509 errors then, and its node becomes NotReady.", "when each client certificate is renewed:", "{} verify api-int --details", "see which nodes lack the CA, and the plan that repairs them:", fixAPIInt),
 	}}
 }
 

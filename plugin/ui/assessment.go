@@ -82,3 +82,49 @@ func StatusMark(s assess.Status) string {
 	}
 	return "?"
 }
+
+// texts is how many lines each text of a problem has that is told with its next step.
+type texts struct{ cause, now, impact, then int }
+
+func (t texts) lines() int { return t.cause + t.now + t.impact + t.then }
+
+// textsOf gives lines that are free to texts of problems: first to what each of them does, a line at least for each,
+// and to how they came about.
+func textsOf(w *Page, problems []Problem, free int) []texts {
+	out := make([]texts, len(problems))
+	take := func(n *int, print func(*Page)) {
+		*n = min(rows(w, print), max(free, 0))
+		free -= *n
+	}
+	kept := 0 // lines for what is said below
+	for _, p := range problems {
+		kept += min(len(p.Impact), 1) + min(len(p.Cause), 1)
+	}
+	for i, p := range problems {
+		kept -= min(len(p.Impact), 1)
+		take(&out[i].impact, func(w *Page) { p.printImpact(w, min(w.mostLines(), max(free-kept, 1))) })
+	}
+	for i, p := range problems {
+		take(&out[i].cause, func(w *Page) { printLabelled(w, "cause", p.Cause, 1) })
+	}
+	for i, p := range problems {
+		take(&out[i].now, func(w *Page) { p.printNow(w, w.mostLines()) })
+	}
+	for i, p := range problems {
+		if need := rows(w, p.printThen); need <= free { // a command is whole
+			take(&out[i].then, p.printThen)
+		}
+	}
+	return out
+}
+
+// printTexts writes a problem's texts, and what to do.
+func (p Problem) printTexts(w *Page, t texts) {
+	printLabelled(w, "cause", p.Cause, t.cause)
+	p.printNow(w, t.now)
+	p.printImpact(w, t.impact)
+	p.printCommand(w)
+	if t.then > 0 {
+		p.printThen(w)
+	}
+}

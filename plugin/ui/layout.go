@@ -28,13 +28,13 @@ func (s Summary) withCauses(w *Page) (Summary, layout) {
 	s.measured, bare.measured = map[printed]int{}, map[printed]int{}
 	without := bare.layout(w, maxUnknown)
 	if w.columns < usualColumns || !slices.ContainsFunc(s.Problems, func(p Problem) bool { return p.Cause != "" }) {
-		return bare, without
+		return bare, bare.keepTexts(w, without)
 	}
 	with, critical := s.layout(w, maxUnknown), s.critical()
 	if with.full < min(without.full, 1) || with.listed < min(without.listed, critical) || with.told() < min(without.told(), critical) {
-		return bare, without
+		return bare, bare.keepTexts(w, without)
 	}
-	return s, s.keepImpacts(w, with, critical, without.spare-with.spare)
+	return s, s.keepTexts(w, s.keepImpacts(w, with, critical, without.spare-with.spare))
 }
 
 // keepImpacts is a layout in which lines of lower severity go, and not the impact of a critical problem, where so many
@@ -57,6 +57,41 @@ func (s Summary) keepImpacts(w *Page, l layout, critical, lost int) layout {
 		l.listed, l.spare = listed, l.spare+lost
 	}
 	return l
+}
+
+// keepTexts is a layout in which titles of lower severity go before what a critical problem does, in a line at least, and
+// before how it came about.
+func (s Summary) keepTexts(w *Page, l layout) layout {
+	critical := s.critical()
+	if w.columns < usualColumns || l.listed <= critical || l.told() < critical || l.full >= critical {
+		return l
+	}
+	few := l
+	few.brief = critical - l.full
+	few.spare += s.linesOf(w, l.full, l.told(), l.listed) - s.linesOf(w, l.full, critical, l.listed)
+	need := 0
+	for _, p := range s.Problems[l.full:critical] {
+		impact := rows(w, func(w *Page) { p.printImpact(w, w.mostLines()) })
+		if p.Cause == "" {
+			impact = min(impact, 1)
+		}
+		need += impact + min(len(p.Cause), 1)
+	}
+	if need <= l.spare {
+		return l
+	}
+	if need -= few.spare; need <= 0 {
+		return few
+	}
+	listed := few.listed - need
+	if few.listed == len(s.Problems) { // a line counts the others then
+		listed--
+	}
+	if listed < critical {
+		return l
+	}
+	few.listed, few.spare = listed, few.spare+need
+	return few
 }
 
 func (s Summary) withoutCauses() Summary {
@@ -314,42 +349,6 @@ func rows(w *Page, print func(*Page)) (n int) {
 		n += max(1, (columnsIn(strings.TrimSuffix(line, "\n"))+w.columns-1)/w.columns)
 	}
 	return n
-}
-
-// texts is how many lines each text of a problem has that is told with its next step.
-type texts struct{ now, impact, then int }
-
-func (t texts) lines() int { return t.now + t.impact + t.then }
-
-// textsOf gives lines that are free to texts of problems: first to what each of them does.
-func textsOf(w *Page, problems []Problem, free int) []texts {
-	out := make([]texts, len(problems))
-	take := func(n *int, print func(*Page)) {
-		*n = min(rows(w, print), max(free, 0))
-		free -= *n
-	}
-	for i, p := range problems {
-		take(&out[i].impact, func(w *Page) { p.printImpact(w, w.mostLines()) })
-	}
-	for i, p := range problems {
-		take(&out[i].now, func(w *Page) { p.printNow(w, w.mostLines()) })
-	}
-	for i, p := range problems {
-		if need := rows(w, p.printThen); need <= free { // a command is whole
-			take(&out[i].then, p.printThen)
-		}
-	}
-	return out
-}
-
-// printTexts writes a problem's texts, and what to do.
-func (p Problem) printTexts(w *Page, t texts) {
-	p.printNow(w, t.now)
-	p.printImpact(w, t.impact)
-	p.printCommand(w)
-	if t.then > 0 {
-		p.printThen(w)
-	}
 }
 
 // titled is the title with as many names as so many lines hold, one at least.

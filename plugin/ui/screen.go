@@ -192,6 +192,9 @@ func NewPage(out io.Writer) *Page {
 	return p
 }
 
+// unbounded is how many lines a page has of which all problems are listed.
+const unbounded = 1 << 30
+
 // height is how many lines a summary has, and tall whether that is more than the usual terminal's.
 func (p *Page) height() int { return max(p.lines, summaryLines) }
 func (p *Page) tall() bool  { return p.height() > summaryLines }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/cli-runtime/pkg/printers"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/cause"
@@ -69,7 +70,10 @@ func (p HumanPrinter) requests(w io.Writer, inv *report.Inventory) {
 	// The columns of kubectl get csr, and the subject; a narrow terminal has that for the requestor.
 	l := listing{headers: []string{"NAME", "AGE", "SIGNERNAME", "REQUESTOR", "CONDITION", "SUBJECT"}, shortHeaders: []string{"NAME", "AGE", "SIGNERNAME", "CONDITION", "SUBJECT"}, flexible: 2}
 	for _, r := range inv.Requests {
-		name, age, condition := r.Name, duration.HumanDuration(inv.Taken.Sub(r.Since)), string(r.Condition) // as the finding says
+		name, age, condition := r.Name, "-", string(r.Condition)
+		if !r.Since.IsZero() {
+			age = duration.HumanDuration(inv.Taken.Sub(r.Since)) // as the finding says
+		}
 		l.rows = append(l.rows, []string{name, age, r.Signer, pki.Foreign(r.Requester), condition, pki.Foreign(r.Subject)})
 		l.short = append(l.short, []string{name, age, strings.TrimPrefix(r.Signer, "kubernetes.io/"), condition, pki.Foreign(pki.CommonName(r.Subject))})
 	}
@@ -225,12 +229,36 @@ func ProblemIn(inv *report.Inventory, problem cause.Problem) Problem {
 			told.Impact = "its kubelet cannot authenticate: no heartbeat now, no new Pods"
 			if len(problem.Nodes) > 1 {
 				told.Impact = strings.Replace(told.Impact, "its kubelet", "their kubelets", 1)
+			} else {
+				name := foreign.Name(problem.Nodes[0])
+				told.Title = name + " is down" + strings.TrimPrefix(told.Names[0], name) + ": no client certificate"
+				if isOld(inv) {
+					told.Title = name + " was down when read: no client certificate"
+				}
+				told.Names = nil
 			}
 		}
 	}
+	for _, node := range withHeartbeats(foreignNames(problem.Elsewhere), inv.Nodes, isOld(inv)) { // its findings are told there
+		if name, _, silent := strings.Cut(node, " (no heartbeat"); silent {
+			node = name + " (down)"
+		}
+		told.Names = append(told.Names, node)
+	}
 	told.Cause = inv.Because(problem)
-	told.Now = nowIn(problem, inv, inNames)
+	if told.Now = nowIn(problem, inv, inNames); inNames && len(told.Names) == 0 { // the title says it
+		told.Now = ""
+	}
 	return told
+}
+
+// foreignNames are names of nodes as they may stand in a line.
+func foreignNames(nodes []string) []string {
+	out := make([]string, len(nodes))
+	for i, node := range nodes {
+		out[i] = foreign.Name(node)
+	}
+	return out
 }
 
 // allSilent reports whether none of some nodes has a heartbeat.

@@ -57,6 +57,9 @@ func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Sev
 	if !p.all {
 		s.Tail = append(p.expiryLines(w, inv), p.moreLine(w, len(s.Problems) > 0))
 	}
+	if p.all {
+		w.lines = unbounded
+	}
 	s.Print(w)
 }
 
@@ -72,7 +75,7 @@ func isOld(inv *report.Inventory) bool { return inv.Now.Sub(inv.Taken).Abs() > o
 func nowIn(p cause.Problem, inv *report.Inventory, inNames bool) string {
 	now := nodesNow(p, inv.Nodes, inNames)
 	if now != "" && isOld(inv) {
-		now = strings.NewReplacer(" is already down (", " was down when read (", " is down (", " was down when read (", "still up: ", "up: ").Replace(now)
+		now = strings.NewReplacer(" is already down (", " was down when read (", " is down (", " was down when read (", " is NotReady", " was NotReady when read", "still up: ", "up: ").Replace(now)
 	}
 	return now
 }
@@ -83,7 +86,9 @@ func withHeartbeats(names []string, nodes []report.Node, old bool) []string {
 	silent := map[string]string{}
 	for _, n := range nodes {
 		switch {
+		case n.Alive != catalog.No.String() && (n.Ready == "" || n.Ready == "True"):
 		case n.Alive != catalog.No.String():
+			silent[foreign.Name(n.Name)] = " (NotReady)"
 		case old:
 			silent[foreign.Name(n.Name)] = " (down when read)"
 		default:
@@ -101,7 +106,7 @@ func withHeartbeats(names []string, nodes []report.Node, old bool) []string {
 // when at the latest; empty: nothing of that is known. inNames: the title has their heartbeats.
 func nodesNow(p cause.Problem, nodes []report.Node, inNames bool) string {
 	var down, before, up []string
-	var from, to time.Time
+	var first time.Time // that renews its client certificate
 	for _, n := range nodes {
 		switch {
 		case !slices.Contains(p.Nodes, n.Name):
@@ -112,16 +117,21 @@ func nodesNow(p cause.Problem, nodes []report.Node, inNames bool) string {
 			before = append(before, foreign.Name(n.Name)+" is down ("+strings.Replace(n.Heartbeat, " (Lease)", "", 1)+") since before api-int changed")
 		case n.Alive == catalog.No.String():
 			down = append(down, foreign.Name(n.Name)+" is already down ("+strings.Replace(n.Heartbeat, " (Lease)", "", 1)+")")
+		case n.Ready != "" && n.Ready != "True":
+			down = append(down, foreign.Name(n.Name)+" is NotReady")
 		default:
 			up = append(up, foreign.Name(n.Name))
-			if !n.RenewsTo.IsZero() && (from.IsZero() || n.RenewsFrom.Before(from)) {
-				from, to = n.RenewsFrom, n.RenewsTo
+			if !n.RenewsTo.IsZero() && (first.IsZero() || n.RenewsTo.Before(first)) {
+				first = n.RenewsTo
 			}
 		}
 	}
 	until := ""
-	if p.ID == catalog.CauseAPIInt && !to.IsZero() {
-		until = ", reconnects " + Days(from, to) + " at the latest"
+	if p.ID == catalog.CauseAPIInt && !first.IsZero() {
+		until = ", until it reconnects (" + first.UTC().Format(time.DateOnly) + " at the latest)"
+		if len(up) > 1 {
+			until = ", until they reconnect (the first one " + first.UTC().Format(time.DateOnly) + " at the latest)"
+		}
 	}
 	down = append(down, before...)
 	if len(down) == 0 && until == "" {
@@ -216,6 +226,11 @@ func (p HumanPrinter) Head(w *Page, c report.Cluster, now time.Time, from, more 
 	lines := []string{strings.Join(append(slices.Clip(first), second...), "  ")}
 	if len(first) > 0 && columnsIn(lines[0]) > w.columns {
 		lines = []string{strings.Join(first, "  "), strings.Join(second, "  ")}
+	}
+	if last := len(lines) - 1; columnsIn(lines[last]) > w.columns { // which nodes are read is said in fewer words
+		if brief := strings.Replace(lines[last], "  nodes read: ", "  read: ", 1); columnsIn(brief) <= w.columns {
+			lines[last] = brief
+		}
 	}
 	if last := len(lines) - 1; more != "" && columnsIn(lines[last]) > w.columns {
 		lines = append(lines[:last], strings.TrimSuffix(lines[last], "  "+more), more)

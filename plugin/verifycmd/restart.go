@@ -132,7 +132,8 @@ func answerWord(a trust.RestartAnswer) string {
 	return "unknown"
 }
 
-// printRestartHuman writes a table, and below it why for what is no plain yes.
+// printRestartHuman writes what comes of each node and what to do, then a table, and below it why for what is no plain
+// yes.
 func printRestartHuman(wide, noHeaders bool) func(io.Writer, *report.RestartReport) error {
 	return func(out io.Writer, r *report.RestartReport) error {
 		w := ui.NewPage(out)
@@ -140,6 +141,7 @@ func printRestartHuman(wide, noHeaders bool) func(io.Writer, *report.RestartRepo
 		for _, line := range header.Head(w, r.Cluster, r.Now, "", "") {
 			w.Line(line)
 		}
+		verdicts(w, r.Nodes)
 		header.Gaps(w, &report.Inventory{Gaps: r.Gaps})
 		ui.Printf(w, "\n")
 		rows := restartRows(r, max(w.Columns(), leastTable))
@@ -147,7 +149,7 @@ func printRestartHuman(wide, noHeaders bool) func(io.Writer, *report.RestartRepo
 			rows = rows[1:]
 		}
 		table(w, rows)
-		for _, same := range alike(r.Nodes, wide) {
+		for _, same := range alike(r.Nodes, func(n trust.RestartNode) string { return answersOf(n, wide) }) {
 			restartDetails(w, same, wide)
 		}
 		ui.Printf(w, "\n")
@@ -260,30 +262,50 @@ func table(w io.Writer, rows [][]string) {
 	_ = t.Flush() // the page does not fail
 }
 
-// restartDetails says what is behind the marks of nodes of which the same is to be
-// said: the verdict, and the answers that it does not speak of.
-func restartDetails(w io.Writer, same []trust.RestartNode, wide bool) {
-	n := same[0]
+// verdicts says of each node whether its kubelet would come back, why not, and what to do: of nodes of which the same is
+// said together.
+func verdicts(w *ui.Page, nodes []trust.RestartNode) {
+	for _, same := range alike(nodes, verdictOf) {
+		a := same[0].ComesBack
+		ui.Printf(w, "\n")
+		ui.Wrap(w, restartMark(a)+" ", namesOf(same)+": "+map[assess.Status]string{
+			assess.Fail: "would not come back", assess.Warn: "would come back only with a hand, or not for long",
+			assess.Unknown: "whether it would come back is unknown", assess.Pass: "would come back",
+		}[a.Status])
+		a.Remediation = forAll(same, a.Remediation)
+		ui.Assessment(w, "    ", a.Assessment, nil)
+	}
+}
+
+func namesOf(nodes []trust.RestartNode) string {
+	names := make([]string, len(nodes))
+	for i := range nodes {
+		names[i] = nodes[i].Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// forAll is the remediation of the first of some nodes for all of them.
+func forAll(same []trust.RestartNode, r assess.Remediation) assess.Remediation {
 	names := make([]string, len(same))
 	for i := range same {
 		names[i] = same[i].Name
 	}
-	all := strings.NewReplacer("--nodes "+n.Name, foreign.Command("", "--nodes %s", foreign.Commas(names)))
-	forAll := func(r assess.Remediation) assess.Remediation {
-		if r.Text = all.Replace(r.Text); foreign.Fit(foreign.Commas(names)) {
-			r.Command = all.Replace(r.Command)
-		} else {
-			r.Command = ""
-		}
-		return r
+	all := strings.NewReplacer("--nodes "+same[0].Name, foreign.Command("", "--nodes %s", foreign.Commas(names)))
+	if r.Text = all.Replace(r.Text); foreign.Fit(foreign.Commas(names)) {
+		r.Command = all.Replace(r.Command)
+	} else {
+		r.Command = ""
 	}
+	return r
+}
+
+// restartDetails says what is behind the marks of nodes of which the same is to be
+// said: the answers that the verdict does not speak of. What to do is said once.
+func restartDetails(w io.Writer, same []trust.RestartNode, wide bool) {
+	n := same[0]
 	b := &strings.Builder{}
-	said := []string{n.ComesBack.Reason}
-	if n.ComesBack.Status != assess.Pass || n.ComesBack.NotNeeded || n.ComesBack.Reason != "" {
-		ui.Printf(b, "  %s %s: %s\n", restartMark(n.ComesBack), trust.ComesBackQuestion().Text, answerWord(n.ComesBack))
-		n.ComesBack.Remediation = forAll(n.ComesBack.Remediation)
-		ui.Assessment(b, "      ", n.ComesBack.Assessment, nil)
-	}
+	said, done := []string{n.ComesBack.Reason}, []assess.Remediation{forAll(same, n.ComesBack.Remediation)}
 	for i, q := range trust.RestartQuestions() {
 		a := n.Answers[i]
 		if a.Status == assess.Pass && (!wide || a.Reason == "") || slices.Contains(said, a.Reason) {
@@ -291,13 +313,15 @@ func restartDetails(w io.Writer, same []trust.RestartNode, wide bool) {
 		}
 		said = append(said, a.Reason)
 		ui.Printf(b, "  %s %s\n", restartMark(a), q.Text)
-		if a.Remediation = forAll(a.Remediation); does(n.ComesBack.Remediation, a.Remediation) {
-			a.Remediation = assess.Remediation{} // it stands below the verdict
+		a.Remediation = forAll(same, a.Remediation)
+		if slices.ContainsFunc(done, func(r assess.Remediation) bool { return r == a.Remediation || does(r, a.Remediation) }) {
+			a.Remediation = assess.Remediation{}
 		}
+		done = append(done, a.Remediation)
 		ui.Assessment(b, "      ", a.Assessment, nil)
 	}
 	if b.Len() > 0 {
-		ui.Wrap(w, "\n", strings.Join(names, ", "))
+		ui.Wrap(w, "\n", namesOf(same))
 		ui.Printf(w, "%s", b.String())
 	}
 }
@@ -308,18 +332,27 @@ func does(r, other assess.Remediation) bool {
 	return other.Command != "" && !slices.ContainsFunc(strings.Fields(other.Command), func(w string) bool { return !slices.Contains(words, w) })
 }
 
-// alike groups nodes of which the same is to be said; wide, of what is well too.
-func alike(nodes []trust.RestartNode, wide bool) [][]trust.RestartNode {
+// verdictOf is what is said of a node's verdict.
+func verdictOf(n trust.RestartNode) string { return answerWord(n.ComesBack) + n.ComesBack.Reason }
+
+// answersOf is what is said of a node; wide, of what is well too.
+func answersOf(n trust.RestartNode, wide bool) string {
+	key := verdictOf(n)
+	for _, a := range n.Answers {
+		key += "\n" + answerWord(a)
+		if wide || a.Status != assess.Pass {
+			key += a.Reason
+		}
+	}
+	return key
+}
+
+// alike groups nodes of which the same is to be said.
+func alike(nodes []trust.RestartNode, said func(trust.RestartNode) string) [][]trust.RestartNode {
 	index := map[string]int{}
 	var out [][]trust.RestartNode
 	for _, n := range nodes {
-		key := answerWord(n.ComesBack) + n.ComesBack.Reason
-		for _, a := range n.Answers {
-			key += "\n" + answerWord(a)
-			if wide || a.Status != assess.Pass {
-				key += a.Reason
-			}
-		}
+		key := said(n)
 		i, ok := index[key]
 		if !ok {
 			i = len(out)

@@ -148,6 +148,10 @@ func unapproved(d *remediate.Draft, n *inspect.Node) {
 	if pending > 1 {
 		csrs = fmt.Sprintf("%d CSRs", pending)
 	}
-	text := fmt.Sprintf("%s: %s pending for %s: to approve, add --approve-csrs", foreign.Name(node), csrs, duration.HumanDuration(d.Plan.Now.Sub(first)))
+	waits := "pending for " + duration.HumanDuration(d.Plan.Now.Sub(first))
+	if first.IsZero() {
+		waits = "pending (age unknown)"
+	}
+	text := fmt.Sprintf("%s: %s %s: to approve, add --approve-csrs", foreign.Name(node), csrs, waits)
 	d.Plan.Notes.Add(remediate.Note{Kind: remediate.NotePending, Text: text})
 }
