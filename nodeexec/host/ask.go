@@ -117,7 +117,7 @@ func (a answer) failure() error {
 	if a.code == "" {
 		return nil
 	}
-	why := foreign.Text(a.why)
+	why := foreign.Own(a.why, sentences())
 	switch a.code {
 	case "changed":
 		return fmt.Errorf("%w: %s", ErrChanged, why)
