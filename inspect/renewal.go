@@ -222,13 +222,19 @@ func (e *Entry) WrittenIn() string {
 }
 
 // WrittenIn is Entry.WrittenIn of a place.
-func (f *Facts) WrittenIn(at pki.Location) string {
-	h := Entry{Bundle: &Bundle{At: at}}
+func (f *Facts) WrittenIn(at pki.Location) string { return f.entryAt(at).WrittenIn() }
+
+// WriterOf is Entry.Writer of a place.
+func (f *Facts) WriterOf(at pki.Location) Writer { return f.entryAt(at).Writer() }
+
+// entryAt is an entry of which only the place is known.
+func (f *Facts) entryAt(at pki.Location) *Entry {
+	h := &Entry{Bundle: &Bundle{At: at}}
 	if at.Node != "" {
 		n, known := f.Node(at.Node)
 		h.worker = !known || n.Role != catalog.RoleMaster
 	}
-	return h.WrittenIn()
+	return h
 }
 
 // markWorkers notes which files are on nodes that the API does not say to be of the control plane. The

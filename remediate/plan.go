@@ -27,7 +27,7 @@ type Plan struct {
 	// Unapproved are nodes whose kubelets wait for a certificate, or will, that the plan does not approve.
 	Unapproved []string
 	// Solved are the findings that the plan removes, and Added those that it would
-	// bring: both by the checks that inspect runs.
+	// bring: both by the checks that inspect runs. What tenants alone write is a note, and not among Added.
 	Solved, Added []assess.Finding
 	Left          []assess.Finding // those that matter and are there after it, whatever it solved
 	// Breaks are the trust edges that hold before the plan, and that fail or are unknown after it, by what it does.

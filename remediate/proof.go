@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/check"
@@ -58,10 +60,85 @@ func (d *Draft) Finish() *Plan {
 	facts := inspect.NewFacts(d.Snapshot, d.Plan.Now, d.Before.within)
 	after := check.Judge(context.Background(), facts)
 	after = append(after, d.unapproved(before, after)...)
-	d.Plan.Solved, d.Plan.Added = missing(before, after), missing(after, before)
+	d.Plan.Solved, d.Plan.Added = missing(before, after), d.counted(facts, missing(after, before))
 	d.Plan.Left = missing(after, nil)
 	d.Plan.Breaks = breaksOf(d.Before.claims(), trust.Judge(context.Background(), facts))
 	return d.Plan
+}
+
+// namedNew is how many new findings a note names.
+const namedNew = 3
+
+// counted are those of a plan's new findings that refuse it. Others are notes that name them: tenants would decide
+// whether the platform is repaired, and so would one worker where no node is changed, since none can be left out.
+func (d *Draft) counted(facts *inspect.Facts, added []assess.Finding) (out []assess.Finding) {
+	writers := writersOf{facts: facts}
+	if !slices.ContainsFunc(d.Plan.Nodes(), func(n NodePlan) bool { return n.Name != "" && n.Changes() }) {
+		writers.worker = workersAlone(facts, added)
+	}
+	told := map[string][]string{}
+	var order []string
+	for _, f := range added {
+		at := map[string][]pki.Location{}
+		for _, l := range f.At {
+			who := writers.alone(f.ID, l)
+			at[who] = append(at[who], l)
+		}
+		for _, who := range slices.Sorted(maps.Keys(at)) {
+			of := check.Only(f, at[who])
+			if who == "" {
+				out = append(out, of)
+				continue
+			}
+			if told[who] == nil {
+				order = append(order, who)
+			}
+			told[who] = append(told[who], of.ID+": "+of.Reason)
+		}
+	}
+	for _, who := range order {
+		lines, more := told[who], ""
+		if n := len(lines) - namedNew; n > 0 {
+			lines, more = lines[:namedNew], fmt.Sprintf("; and %d more", n)
+		}
+		d.Note("After it, checks find something new in what only %s, which refuses no plan: %s%s. Look at it: %s", who, strings.Join(lines, "; "), more, d.Hints().Next("{} inspect --all"))
+	}
+	return out
+}
+
+// writersOf says who alone writes a place, where that is not the platform.
+type writersOf struct {
+	facts  *inspect.Facts
+	worker map[string]string // by check: the one worker that counts
+}
+
+func (w writersOf) alone(id string, at pki.Location) string {
+	switch by := w.facts.WriterOf(at); {
+	case by == inspect.WriterTenant:
+		return "tenants write"
+	case by == inspect.WriterNode && w.worker[id] == at.Node:
+		return "root on " + foreign.Name(at.Node) + " writes"
+	}
+	return ""
+}
+
+// workersAlone are the workers in whose files alone a check finds something new, by check: what several have may be
+// of the platform's making.
+func workersAlone(facts *inspect.Facts, added []assess.Finding) map[string]string {
+	out := map[string]string{}
+	for _, f := range added {
+		for _, l := range f.At {
+			if facts.WriterOf(l) != inspect.WriterNode {
+				continue
+			}
+			if other, known := out[f.ID]; known && other != l.Node {
+				out[f.ID] = ""
+			} else {
+				out[f.ID] = l.Node
+			}
+		}
+	}
+	return out
 }
 
 // hasDeltas reports whether a step changes the facts.

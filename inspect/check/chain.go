@@ -68,6 +68,7 @@ type servedChain struct {
 	payer   string
 	untold  bool             // some signature was too costly
 	many    bool             // not all CAs of a top's issuer were tried
+	weak    *pki.Cert        // a top with a signature that is not verified, and whose issuer's name a CA has that was read
 	reached map[int]bool     // by climb: the positions that lead from a certificate to a root
 	tops    []*pki.Cert      // by climb: those whose CA is not among certs
 	named   map[string][]int // the positions by subject
@@ -99,6 +100,12 @@ func (c *servedChain) judge(f *inspect.Facts) (assess.Finding, bool) {
 		finding.Impact = "if it is not: clients that trust only a root refuse the server"
 		finding.Evidence = fmt.Sprintf("the chain of %s has many CAs of one name or large keys, and verifying them costs too much", inspect.CertName(leaf))
 		finding.Remediation = assess.Advise("verify it: openssl verify -CAfile ROOT -untrusted tls.crt tls.crt")
+	case c.weak != nil && !rooted && len(c.reached) < len(c.certs):
+		finding.Reason = "whether its chain is complete is unknown"
+		finding.Impact = "if it is not: clients that trust only a root refuse the server"
+		finding.Evidence = fmt.Sprintf("which CA issued %s is unknown: %s names it, and its %s is verified no more", inspect.CertName(c.weak),
+			foreign.QuotedName(pki.CommonName(c.weak.Issuer)), weakSignature(c.weak.Signature).what)
+		finding.Remediation = assess.Advise("have it issued again, with a signature by SHA-256, and write it before its intermediates up to the root")
 	case first > 0 && c.reached[0]:
 		finding.Reason = "the certificate stands after its CA"
 		finding.Impact = "now: servers load the first certificate, and its key does not match"
@@ -172,14 +179,22 @@ func (c *servedChain) issued(cert, ca *pki.Cert) bool {
 }
 
 // known reports whether a certificate's CA was read and is a root, which no server has to
-// present, or in a CA bundle.
+// present, or in a CA bundle. A weak signature proves none: a tenant would name a CA of the platform's that way, and
+// change what is said of its chain as soon as that CA goes.
 func (c *servedChain) known(cert *pki.Cert) bool {
 	cas, few := c.ix.of(cert)
 	if !few {
 		cas, c.many = c.ix.nearest(cert, cas, c.payer), true
 	}
 	return slices.ContainsFunc(cas, func(ca issuer) bool {
-		return (ca.SelfSigned || ca.trusted) && ca.near(c.in) && c.issued(cert, ca.Cert)
+		if !ca.SelfSigned && !ca.trusted || !ca.near(c.in) {
+			return false
+		}
+		if weakSignature(cert.Signature).what != "" {
+			c.weak = cert
+			return false
+		}
+		return c.issued(cert, ca.Cert)
 	})
 }
 

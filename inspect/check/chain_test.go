@@ -21,6 +21,7 @@ func chainCases() []verdictCase {
 	leaf := now.Issue("shop.example.com", inspecttest.DaysFromNoon(-1), inspecttest.DaysFromNoon(80), pkitest.DNS("shop.example.com"))
 	expired := now.Issue("old.example.com", begin, inspecttest.DaysFromNoon(-1), pkitest.DNS("old.example.com"))
 	client := now.Issue("client", begin, end, pkitest.Usages(x509.ExtKeyUsageClientAuth))
+	weak := now.Issue("weak.example.com", begin, end, pkitest.DNS("weak.example.com"), pkitest.Template(func(c *x509.Certificate) { c.SignatureAlgorithm = x509.ECDSAWithSHA1 }))
 	direct := root.Issue("direct.example.com", begin, end, pkitest.DNS("direct.example.com"))
 	alone := pkitest.SelfSigned("alone.example.com", begin, end)
 	// As service-ca serves for a while after it rotated: the new CA, and the same one signed by
@@ -30,6 +31,7 @@ func chainCases() []verdictCase {
 		return inspecttest.NewFixture("").Secret("shop", "tls", nil, pkitest.Pair{CertPEM: pkitest.Bundle(blocks...), KeyPEM: leaf.KeyPEM})
 	}
 	broken := func() *inspecttest.Fixture { return chain(leaf.CertPEM, before.CertPEM, policy.CertPEM) }
+	weakly := func() *inspecttest.Fixture { return chain(weak.CertPEM, before.CertPEM) }
 	return []verdictCase{
 		{"serving-chain", "a chain up to the root", chain(leaf.CertPEM, now.CertPEM, policy.CertPEM, root.CertPEM), "", "", 0},
 		{"serving-chain", "a chain without its root", chain(leaf.CertPEM, now.CertPEM, policy.CertPEM), "", "", 0},
@@ -49,6 +51,9 @@ func chainCases() []verdictCase {
 			"warning", "lacks “issuing CA 2”, which issued it, and holds “issuing CA 1”", 2},
 		{"serving-chain", "a CA of the same name with another key", chain(leaf.CertPEM, impostor.CertPEM), "warning", "lacks “issuing CA 2”", 1},
 		{"serving-chain", "an intermediate that is left out in the middle", chain(leaf.CertPEM, now.CertPEM, root.CertPEM), "warning", "lacks “policy CA”, which issued “issuing CA 2”", 1},
+		{"serving-chain", "a signature that is verified no more, and a CA of the issuer's name", weakly().ConfigMap("shop", "ca", "ca.crt", now.CertPEM), "warning", "whether its chain is complete is unknown", 1},
+		{"serving-chain", "a signature that is verified no more, and no CA of the issuer's name", weakly(), "warning", "lacks “issuing CA 2”", 1},
+		{"serving-chain", "a signature that is verified no more, with all CAs that it names", chain(weak.CertPEM, now.CertPEM, policy.CertPEM, root.CertPEM), "", "", 0},
 		{"serving-chain", "a certificate after its CA", chain(now.CertPEM, policy.CertPEM, leaf.CertPEM), "warning", "comes after “issuing CA 2”", 1},
 		{"serving-chain", "a root before the intermediate", chain(leaf.CertPEM, root.CertPEM, policy.CertPEM, now.CertPEM), "info", "did not issue it", 1},
 	}

@@ -28,13 +28,16 @@ type restart struct {
 	expired bool
 	// untils are what is true now, and not after the next rotation, by question.
 	untils map[string]string
+	// words are what another worker alone was presented, by question: why the answer is unknown, as far as no other
+	// decides it.
+	words map[string]string
 }
 
 // RestartOf judges one node. claims are those of Judge.
 func RestartOf(f *inspect.Facts, n *inspect.Node, claims []Claim) RestartNode {
 	out := RestartNode{Name: n.Name, Via: n.Via, Ready: n.Ready}
 	out.Alive, out.Heartbeat = f.Snapshot.NodeHealth(n).Words()
-	j := restart{f: f, n: n, c: n.RestartProbe, claims: claims, answers: map[string]RestartAnswer{}, untils: map[string]string{}}
+	j := restart{f: f, n: n, c: n.RestartProbe, claims: claims, answers: map[string]RestartAnswer{}, untils: map[string]string{}, words: map[string]string{}}
 	problem := ""
 	switch {
 	case n.Via == "":
@@ -214,7 +217,7 @@ func (j *restart) resolves(f *inspect.ProbedKubeconfig) {
 // presented.
 func (j *restart) trusts(id string, f *inspect.ProbedKubeconfig) {
 	j.trustsNow(id, f)
-	if j.answers[id].Status != assess.Pass {
+	if j.answers[id].Status != assess.Pass && j.words[id] == "" {
 		return
 	}
 	at := pki.Location{Kind: pki.KindFile, Node: j.n.Name, Path: f.Path}
@@ -230,8 +233,12 @@ func (j *restart) trusts(id string, f *inspect.ProbedKubeconfig) {
 		until = "no longer after " + moment(c.From) + ", the earliest rotation of the API server's certificate"
 	}
 	j.untils[id] = fmt.Sprintf("%s: %s lacks the CA %s (%s), made %s", until, f.Path, foreign.QuotedName(pki.CommonName(c.Missing.Subject)), c.Missing.Fingerprint.Short(), moment(c.Missing.NotBefore))
+	reason := "now; " + j.untils[id]
+	if word := j.words[id]; word != "" {
+		reason = word + "; in any case " + j.untils[id]
+	}
 	j.answers[id] = RestartAnswer{
-		Assessment: assess.Assessment{Status: assess.Warn, Reason: "now; " + j.untils[id], Remediation: assess.Advise(c.Edge.Remediation)}, From: c.From,
+		Assessment: assess.Assessment{Status: assess.Warn, Reason: reason, Remediation: assess.Advise(c.Edge.Remediation)}, From: c.From,
 	}
 }
 
@@ -254,7 +261,8 @@ func (j *restart) trustsNow(id string, f *inspect.ProbedKubeconfig) {
 			} else if why, note := j.elsewhere(client, roots); why != "" {
 				j.say(id, assess.Warn, "it trusts the server that answered; "+f.Path+" does not verify "+why, next)
 			} else if note != "" {
-				j.say(id, assess.Pass, "it trusts the server that answered; "+f.Path+" does not verify "+note)
+				j.words[id] = "it trusts the server that answered; " + f.Path + " does not verify " + note
+				j.say(id, assess.Unknown, j.words[id]) // and no command: it would be the worker's
 			} else {
 				j.say(id, assess.Pass, "")
 			}

@@ -58,7 +58,7 @@ func (j *restart) verdict() RestartAnswer {
 	var answers []RestartAnswer
 	for _, id := range all {
 		a := j.answers[id]
-		if j.untils[id] != "" {
+		if j.untils[id] != "" || j.words[id] != "" {
 			a = RestartAnswer{Assessment: assess.Assessment{Status: assess.Pass}} // now
 		}
 		if !a.NotNeeded {
@@ -70,7 +70,6 @@ func (j *restart) verdict() RestartAnswer {
 		a.Reason, a.Remediation = "", assess.Remediation{}
 		switch kept := j.kept(); {
 		case !j.joins():
-			a.Reason = j.answers[trusts].Reason // what another worker alone was presented
 		case kept != nil:
 			a.Status = assess.Warn
 			a.Reason = "its kubeconfig is recreated from " + j.c.Bootstrap.Path + ", with the client certificate that it has, valid until " + moment(firstExpiry(kept)) + ": whether the API server accepts that certificate was not asked"
@@ -81,6 +80,15 @@ func (j *restart) verdict() RestartAnswer {
 			if !j.f.Snapshot.Cluster.Versions.NotOpenShift {
 				a.Remediation = assess.FixedCommand(j.rebootstrap())
 			}
+		}
+	}
+	for _, id := range all { // what one worker says hides nothing of what is known
+		switch word := j.words[id]; {
+		case word == "":
+		case a.Status == assess.Pass:
+			a.Status, a.Reason = assess.Unknown, word
+		case a.Status == assess.Warn:
+			a.Reason += "; and " + word
 		}
 	}
 	for _, id := range all {
@@ -141,8 +149,10 @@ func (j *restart) verifiesServed(id, path, untried string) {
 		}
 		if err := client.Refuses(served.Chain, j.f.Now); err != nil {
 			j.say(id, assess.Fail, path+": "+err.Error(), j.fixing(path))
-		} else if why, _ := j.elsewhere(client, roots); why != "" {
+		} else if why, note := j.elsewhere(client, roots); why != "" {
 			j.say(id, assess.Unknown, untried+"; "+path+" does not verify "+why, j.fixing(path))
+		} else if note != "" {
+			j.say(id, assess.Unknown, untried+"; "+path+" does not verify "+note)
 		} else {
 			j.say(id, assess.Pass, "")
 		}
@@ -161,7 +171,8 @@ func chainKey(chain []*pki.Cert) string {
 
 // elsewhere is what another of the servers behind a client's address presents that it does not trust,
 // and why: the next connection may be led there. Empty: nothing, as far as is known. note is what another worker
-// alone was presented, which proves nothing of this node: root on that worker chooses it.
+// alone was presented: it leaves the answer unknown, and proves nothing of this node, since root on that worker
+// chooses it.
 func (j *restart) elsewhere(client Client, roots []*pki.Cert) (why, note string) {
 	known := map[string]bool{} // many nodes are presented the same
 	behind := func(v inspect.Served) bool {

@@ -69,9 +69,9 @@ func comesBack(s *starting) trust.RestartAnswer {
 	return nodes[slices.IndexFunc(nodes, func(n trust.RestartNode) bool { return n.Name == "n1" })].ComesBack
 }
 
-// TestOneWorkersHandshakeLeavesOthersAsTheyAre: whether n1 comes back is not for one worker to say. What it was
-// presented is a note, without a command.
-func TestOneWorkersHandshakeLeavesOthersAsTheyAre(t *testing.T) {
+// TestOneWorkersHandshakeIsNoCommandForOthers: whether n1 comes back is not for one worker to say. What it was
+// presented leaves that unknown, without a command.
+func TestOneWorkersHandshakeIsNoCommandForOthers(t *testing.T) {
 	t.Parallel()
 	const of, kept = "does not verify the certificate that ", "it trusts the server that answered; "
 	byM2 := func(v *inspect.Served) {
@@ -83,8 +83,8 @@ func TestOneWorkersHandshakeLeavesOthersAsTheyAre(t *testing.T) {
 		want assess.Status
 		why  string
 	}{
-		"one worker":                           {[]string{"w1"}, nil, assess.Pass, of + "was presented to worker w1 alone there (its own resolver and network choose the server: look there first): x509"},
-		"one worker of a control plane node":   {[]string{"w1"}, byM2, assess.Pass, of + "was presented to worker w1 alone there"},
+		"one worker":                           {[]string{"w1"}, nil, assess.Unknown, of + "was presented to worker w1 alone there (its own resolver and network choose the server: look there first): x509"},
+		"one worker of a control plane node":   {[]string{"w1"}, byM2, assess.Unknown, of + "was presented to worker w1 alone there"},
 		"two workers":                          {[]string{"w1", "w2"}, nil, assess.Warn, of + "was presented to w1 there: x509"},
 		"two workers of a control plane node":  {[]string{"w1", "w2"}, byM2, assess.Warn, of + "m2 presents: x509"},
 		"a control plane node":                 {[]string{"m1"}, nil, assess.Warn, of + "was presented to m1 there: x509"},
@@ -108,7 +108,7 @@ func TestOneWorkersHandshakeLeavesOthersAsTheyAre(t *testing.T) {
 			s.s.Served = append(s.s.Served, other)
 		}
 		a := comesBack(s)
-		if a.Status != c.want || !strings.Contains(a.Reason, kept) || !strings.Contains(a.Reason, c.why) || (a.Remediation.Text != "") != (c.want != assess.Pass) {
+		if a.Status != c.want || !strings.Contains(a.Reason, kept) || !strings.Contains(a.Reason, c.why) || (a.Remediation.Text != "") != (c.want != assess.Unknown) {
 			t.Errorf("%s: %s: %q | %q", name, a.Status, a.Reason, a.Remediation.Text)
 		}
 	}
@@ -130,7 +130,44 @@ func TestTheSameLeafIsNotTheSameChain(t *testing.T) {
 	served("n1", chain)
 	served("w1", chain[:1])
 	a := comesBack(s)
-	if a.Status != assess.Pass || !strings.Contains(a.Reason, "presented to worker w1 alone there") {
-		t.Errorf("%s: %q", a.Status, a.Reason)
+	if a.Status != assess.Unknown || !strings.Contains(a.Reason, "presented to worker w1 alone there") || a.Remediation.Text != "" {
+		t.Errorf("%s: %q | %q", a.Status, a.Reason, a.Remediation.Text)
+	}
+}
+
+// TestOneWorkersWordHidesNothing: what is known of n1 is said as ever, with its own next step; one API server presents a
+// leaf of the new signer, and w1 alone met it.
+func TestOneWorkersWordHidesNothing(t *testing.T) {
+	t.Parallel()
+	const word = "was presented to worker w1 alone there"
+	e := edge(t, "kubelet-api-int")
+	for name, c := range map[string]struct {
+		with func(s *starting)
+		want assess.Status
+		says []string
+		next string // empty: none
+	}{
+		"nothing more":                   {func(*starting) {}, assess.Unknown, []string{word}, ""},
+		"the Secret of the leaf":         {func(s *starting) { s.put(e.Presented, leafFor(e, s.fresh, -1, 29).CertPEM) }, assess.Unknown, []string{word}, ""},
+		"the signer's Secret":            {func(s *starting) { s.signer(e, s.fresh) }, assess.Warn, []string{"whether it comes back now is unknown", word, "in any case no longer after"}, "pretrust --nodes n1"},
+		"it has to rejoin":               {func(s *starting) { s.client(from(-30), from(-1)) }, assess.Warn, []string{"it has to rejoin", "; and it trusts the server that answered", word}, "--rebootstrap"},
+		"its kubeconfig does not load":   {func(s *starting) { s.c.Kubeconfig.Unread = "no rights" }, assess.Unknown, []string{"no rights"}, "look at"},
+		"its credentials were not tried": {func(s *starting) { s.s.Nodes[0].RestartProbe = nil }, assess.Unknown, []string{"were not tried"}, "restart-safe"},
+	} {
+		s := newStarting()
+		s.serves(s.fresh)
+		other := s.s.Served[0]
+		s.serves(s.old)
+		c.with(s)
+		s.s.Nodes[0].Role = catalog.RoleWorker
+		s.s.Nodes = append(s.s.Nodes, inspect.Node{Name: "w1", Via: "ssh", Role: catalog.RoleWorker})
+		other.Node = "w1"
+		s.s.Served = append(s.s.Served, other)
+		a := comesBack(s)
+		for _, says := range c.says {
+			if a.Status != c.want || !strings.Contains(a.Reason, says) || (a.Remediation.Text == "") != (c.next == "") || !strings.Contains(a.Remediation.Text, c.next) {
+				t.Errorf("%s: %s: %q | %q, want %s, %q", name, a.Status, a.Reason, a.Remediation.Text, c.want, says)
+			}
+		}
 	}
 }

@@ -171,6 +171,9 @@ func (o *rotateOptions) pruneInFull(out io.Writer, p rotate.Pruning) error {
 		ui.Printf(w, "\nNothing to do.\n")
 	} else {
 		ui.Wrap(w, "\nNote     ", "Copies of these CAs elsewhere stay trusted: administrators' kubeconfigs, files on nodes that this version does not write, programs outside of the cluster. A certificate of theirs that was not read is refused from now on.")
+		for _, note := range p.Notes.Texts() {
+			ui.Wrap(w, "\nNote     ", note)
+		}
 	}
 	_, err := io.WriteString(out, ui.CleanLines(w.String()))
 	return err
@@ -203,6 +206,9 @@ func (o *rotateOptions) pruneScreen(out io.Writer, p rotate.Pruning) error {
 		return a.Print(out, most, "all of it: --details")
 	}
 	a.Prose(ui.Always, 2, label("note"), "copies of these CAs elsewhere stay trusted; a certificate of theirs that was not read is refused from now on")
+	for _, note := range p.Notes.Texts() {
+		a.Prose(ui.Always, 3, label("note"), note)
+	}
 	a.Line(ui.Always, "%sa patch that restores the bundle is kept, and printed at the end", label("undo"))
 	next := o.again + " " + nodeexec.Quote(o.names...)
 	switch o.dryRun {

@@ -19,6 +19,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
@@ -268,4 +269,73 @@ func TestWhatOneWorkerHasStopsNoOthersScript(t *testing.T) {
 			t.Errorf("left out %+v, and of the plan %+v", r, p.Unknown)
 		}
 	}
+}
+
+// TestWhatATenantHasStopsNoPlan: the CA that a plan takes out of kubeconfigs, since it has expired, is the only one that
+// a chain in a tenant's Secret leads to, by its signature, or by a name that a weak signature is behind.
+func TestWhatATenantHasStopsNoPlan(t *testing.T) {
+	t.Parallel()
+	hour := func(n int) time.Time { return remediatetest.TestNow.Add(time.Duration(n) * time.Hour) }
+	ended := pkitest.NewCA("loadbalancer-serving-signer@1", hour(-9000), hour(-1))
+	forger := pkitest.NewCA("loadbalancer-serving-signer@1", hour(-9000), hour(-1), pkitest.KeyName("forger"), pkitest.Template(func(c *x509.Certificate) { c.SubjectKeyId = ended.Cert.SubjectKeyId }))
+	signed := ended.Issue("shop", hour(-2), hour(900), pkitest.DNS("shop")).CertPEM
+	forged := forger.Issue("shop", hour(-2), hour(900), pkitest.DNS("shop"), pkitest.Template(func(c *x509.Certificate) { c.SignatureAlgorithm = x509.ECDSAWithSHA1 })).CertPEM
+	stray := pkitest.NewCA("stray", hour(-20), hour(900)).CertPEM
+	for name, c := range map[string]struct {
+		leaf  []byte
+		put   func(f *remediatetest.Fixture, chain []byte)
+		notes int
+		out   string // the worker that is left out
+	}{
+		"a tenant, signed": {signed, inShop, 1, ""},
+		"a tenant, forged": {forged, inShop, 0, ""},
+		"a worker, signed": {signed, onWorker, 0, "worker-1"},
+		"a worker, forged": {forged, onWorker, 0, ""},
+	} {
+		f := remediatetest.NewCluster("master-0 worker-0 worker-1")
+		for _, n := range f.Nodes {
+			f.Embed(n.Name, remediatetest.KubeletFile, f.Before, ended.CertPEM)
+			f.Embed(n.Name, remediatetest.BootstrapFile, f.Before, ended.CertPEM)
+		}
+		c.put(f, pkitest.Bundle(c.leaf, stray))
+		p, err := wholeOf(f).Plan("run-1", f.Snapshot, remediatetest.TestNow)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		var notes, left []string
+		for _, n := range p.Notes.Texts() {
+			if strings.Contains(n, "checks find something new in what only tenants write, which refuses no plan: serving-chain: shop/copy: the chain lacks CA loadbalancer-serving-signer@1. Look at it: kubectl certrot inspect --all") {
+				notes = append(notes, n)
+			}
+		}
+		for _, r := range p.Unknown {
+			left = append(left, r.Node)
+		}
+		if len(notes) != c.notes || strings.Join(left, " ") != c.out || len(p.Added) > 0 {
+			t.Errorf("%s: notes %q, left out %q, added %+v", name, p.Notes.Texts(), left, p.Added)
+		}
+		one := wholeOf(f)
+		one.Nodes = []string{"master-0"}
+		if _, err := one.Plan("run-1", f.Snapshot, remediatetest.TestNow); err != nil {
+			t.Errorf("%s: --nodes master-0: %v", name, err)
+		}
+		scripts := fixOf(f)
+		set, err := scripts.Scripts("run-1", f.Snapshot, remediatetest.TestNow, true)
+		if err != nil || len(set.Scripts) != 3 {
+			t.Errorf("%s: %d scripts: %v", name, len(set.Scripts), err)
+		}
+	}
+}
+
+// inShop is a tenant's Secret that a server presents.
+func inShop(f *remediatetest.Fixture, chain []byte) {
+	f.Object(catalog.Ref{Kind: catalog.Secret, Namespace: "shop", Name: "copy", Key: "tls.crt"}, chain)
+	f.Bundles[len(f.Bundles)-1].Object.Type = "kubernetes.io/tls"
+	f.Sort()
+}
+
+// onWorker is what a worker's kubelet presents.
+func onWorker(f *remediatetest.Fixture, chain []byte) {
+	f.Pem("worker-1", "/var/lib/kubelet/pki/kubelet-server-current.pem", chain)
 }

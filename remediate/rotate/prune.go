@@ -17,8 +17,9 @@ import (
 type Pruning struct {
 	Reading
 	Of     Rotatable
-	CAs    []OldCA     // of the bundle, in its order
-	Action PruneBundle // as the API server tried it; the zero value: it was not asked
+	CAs    []OldCA         // of the bundle, in its order
+	Action PruneBundle     // as the API server tried it; the zero value: it was not asked
+	Notes  remediate.Notes // of the plan: what else people are to know of the removal
 	// Undo is the command that restores the bundle from what Action.Keep was given.
 	Undo string
 }
@@ -63,10 +64,16 @@ func (r *Runner) PlanPruning(ctx context.Context, p *Pruning) (err error) {
 	if p.CAs, err = p.OldTrust(p.Of, r.Risks); err != nil {
 		return asError(err)
 	}
+	bundle := p.Of.Rotation.Bundle
+	removal, _ := pruneOf(bundle, p.CAs)
+	plan, err := PlanOf(removal, p.Reading)
+	if err != nil {
+		return err
+	}
+	p.Notes = plan.Notes
 	if r.Cluster == nil || !r.Try {
 		return nil
 	}
-	bundle := p.Of.Rotation.Bundle
 	p.Action, err = r.Cluster.Removal(ctx, bundle, p.CAs)
 	switch {
 	case errors.Is(err, remediate.ErrChanged): // no check refuses it

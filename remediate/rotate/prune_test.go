@@ -2,14 +2,17 @@ package rotate
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
@@ -151,6 +154,67 @@ func TestPrune(t *testing.T) {
 		}
 		if planned := cluster.plan != nil; planned != (c.lease == nil) || planned && len(cluster.plan.Nodes()) != 1 {
 			t.Errorf("%s: the plan is %+v", name, cluster.plan)
+		}
+	}
+}
+
+// TestWhatOneHasStopsNoPrune: what tenants have, or one worker alone in its files, is a note of a removal, and so is what
+// was accepted by its name. What several workers have refuses it.
+func TestWhatOneHasStopsNoPrune(t *testing.T) {
+	t.Parallel()
+	hour := func(n int) time.Time { return remediatetest.TestNow.Add(time.Duration(n) * time.Hour) }
+	stray := pkitest.NewCA("stray", hour(-20), hour(900)).CertPEM
+	forged := func(of *pkitest.Authority) []byte {
+		by := pkitest.NewCA(of.Cert.Subject.CommonName, hour(-20), hour(900), pkitest.KeyName("forger"), pkitest.Template(func(c *x509.Certificate) { c.SubjectKeyId = of.Cert.SubjectKeyId }))
+		return by.Issue("shop", hour(-2), hour(900), pkitest.DNS("shop"), pkitest.Template(func(c *x509.Certificate) { c.SignatureAlgorithm = x509.ECDSAWithSHA1 })).CertPEM
+	}
+	signed := func(by *pkitest.Authority) []byte {
+		return by.Issue("shop", hour(-3), hour(9), pkitest.DNS("shop")).CertPEM
+	}
+	const tenants = "checks find something new in what only tenants write, which refuses no plan: serving-chain: shop/copy: the chain lacks CA "
+	for name, c := range map[string]struct {
+		leaf    func(f rotated) []byte
+		at      []string // workers; none: a tenant's Secret
+		accept  []string
+		note    string // empty: none
+		refused string // empty: it is not
+	}{
+		"a tenant, forged, of the CA that has expired": {func(f rotated) []byte { return forged(f.ended) }, nil, nil, "", ""},
+		"a tenant, forged, of the previous CA":         {func(f rotated) []byte { return forged(f.Old) }, nil, nil, "", ""},
+		"a worker, forged, of the CA that has expired": {func(f rotated) []byte { return forged(f.ended) }, []string{"worker-1"}, nil, "", ""},
+		"a tenant, of the CA that has expired":         {func(f rotated) []byte { return signed(f.ended) }, nil, nil, tenants + "loadbalancer-serving-signer@1. Look at it: kubectl certrot inspect --all", ""},
+		"a tenant, of the previous CA, accepted":       {func(f rotated) []byte { return signed(f.Old) }, nil, []string{TenantsHold}, tenants + "kube-apiserver-lb-signer", ""},
+		"a worker, of the CA that has expired":         {func(f rotated) []byte { return signed(f.ended) }, []string{"worker-1"}, nil, "in what only root on worker-1 writes, which refuses no plan: serving-chain: worker-1: /var/lib/kubelet/pki/kubelet-server-current.pem: the chain lacks", ""},
+		"two workers, of the CA that has expired":      {func(f rotated) []byte { return signed(f.ended) }, []string{"worker-1", "worker-2"}, nil, "", "the plan would bring a new problem: serving-chain: worker-1"},
+	} {
+		f := newRotated()
+		for _, node := range c.at {
+			f.AddNode(node)
+			f.Embed(node, remediatetest.BootstrapFile, f.ConfigMap)
+			f.Embed(node, remediatetest.KubeletFile, f.ConfigMap)
+			n, _ := f.Snapshot.Node(node)
+			n.Role = catalog.RoleWorker
+			f.Pem(node, "/var/lib/kubelet/pki/kubelet-server-current.pem", pkitest.Bundle(c.leaf(f), stray))
+		}
+		if len(c.at) == 0 {
+			f.Object(catalog.Ref{Kind: catalog.Secret, Namespace: "shop", Name: "copy", Key: "tls.crt"}, pkitest.Bundle(c.leaf(f), stray))
+			f.Bundles[len(f.Bundles)-1].Object.Type = "kubernetes.io/tls"
+		}
+		r := Runner{Hints: inspect.LiveHints("certrot"), Risks: c.accept}
+		p, err := r.SelectPruning(f.reading(t, "4.15.1"), catalog.LoadBalancerSigner().Name)
+		if err == nil {
+			err = r.PlanPruning(t.Context(), &p)
+		}
+		if c.refused != "" {
+			var why *remediate.Refusal
+			if !errors.As(err, &why) || why.Name != remediate.PlanProven || !strings.Contains(why.Reason, c.refused) || came(err) != Refused {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		notes := strings.Join(p.Notes.Texts(), "\n")
+		if err != nil || p.Removed() != 2 || c.note == "" != (notes == "") || !strings.Contains(notes, c.note) {
+			t.Errorf("%s: %d removed, notes %q: %v", name, p.Removed(), notes, err)
 		}
 	}
 }
