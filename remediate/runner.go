@@ -92,7 +92,7 @@ func (r Runner) Run(ctx context.Context, p *Plan) error {
 	var unknown error // done as far as is known
 	waves := slices.Clone(p.Waves)
 	for i := 0; i < len(waves); i++ {
-		c := &waveRun{queue: r.out.without(waves[i].Due()), later: func() []string { return r.later(waves, i) }}
+		c := &waveRun{name: waves[i].Name, queue: r.out.without(waves[i].Due()), later: func() []string { return r.later(waves, i) }}
 		if err := r.wave(ctx, p, waves[i].Parallel, c); err != nil {
 			return withUnknown(err, unknown)
 		}
@@ -146,6 +146,7 @@ func (r Runner) wave(ctx context.Context, p *Plan, parallel int, c *waveRun) err
 					c.ended(n, 0, refused)
 				case !r.out.has(n.Name):
 					done, err := r.node(ctx, p, n, c.stop)
+					err = r.pastWorker(ctx, p, n, c, err)
 					if err != nil || !r.out.has(n.Name) {
 						c.ended(n, done, err)
 					}
@@ -186,7 +187,7 @@ func (r Runner) node(ctx context.Context, p *Plan, n NodePlan, stop func() bool)
 				return i, r.leaveOut([]NodePlan{n}, []*Refusal{refusal})
 			}
 			if err != nil {
-				return i, &Stopped{Action: s.Action, Inner: fmt.Errorf("not begun: %w", err)}
+				return i, &Stopped{Action: s.Action, Inner: fmt.Errorf("not begun: %w", &OwnFailureError{err})}
 			}
 			release, holds = letGo, true
 		}
@@ -217,11 +218,11 @@ func (r Runner) step(ctx context.Context, p *Plan, s Step) error {
 		if ctx.Err() != nil { // what was read may be half of what there is
 			return interrupted(ctx, a)
 		}
-		if err != nil {
-			return stop(err)
+		if err == nil {
+			err = Identified(fresh, a.Node())
 		}
-		if err := Identified(fresh, a.Node()); err != nil {
-			return stop(err)
+		if err != nil {
+			return stop(&OwnFailureError{err})
 		}
 		snapshot = renewed(p.Basis, fresh, a.Node())
 	}
