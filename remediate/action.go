@@ -215,6 +215,12 @@ type LateEffectError struct{ Inner error }
 func (e *LateEffectError) Error() string { return e.Inner.Error() }
 func (e *LateEffectError) Unwrap() error { return e.Inner }
 
+// OwnFailureError says that something failed by what the node itself makes, or says of itself: another may do it.
+type OwnFailureError struct{ Inner error }
+
+func (e *OwnFailureError) Error() string { return e.Inner.Error() }
+func (e *OwnFailureError) Unwrap() error { return e.Inner }
+
 // UnknownEffectError says that everything was done, and that its effect could not be asked
 // for.
 type UnknownEffectError struct {

@@ -7,11 +7,14 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 )
 
-// leftOut are the nodes that were taken out of a run: by the gate, or since another run holds them. Several nodes of a wave may be asked about at once.
+// leftOut are the nodes that were taken out of a run: by the gate, since another run holds them, or since their
+// network did not come back. Several nodes of a wave may be asked about at once.
 type leftOut struct {
 	mu    sync.Mutex
 	names []string
@@ -125,4 +128,32 @@ func (r Runner) recheck(ctx context.Context, a Action, c *Change) error {
 func isWorker(p *Plan, node string) bool {
 	n, ok := p.Basis.Node(node)
 	return ok && n.Role == catalog.RoleWorker
+}
+
+// NetworkBack is the check that the network's pods come back on a node.
+const NetworkBack = "network-back"
+
+// pastWorker leaves out a worker on which the network's pods do not come back, or that can't be looked at any more:
+// its root can bring that about, and its kubelet is right by then. Two in a row stop all, as a control plane node
+// does. An error that is left is why the wave stops; nil: go on.
+func (r Runner) pastWorker(ctx context.Context, p *Plan, n NodePlan, c *waveRun, err error) error {
+	var stopped *Stopped
+	node, ok := p.Basis.Node(n.Name)
+	if c.name != WaveNetwork || !ok || node.Role != catalog.RoleWorker || ctx.Err() != nil || !errors.As(err, &stopped) || stopped.Interrupted {
+		return err
+	}
+	if !ownFailure(n.Name, stopped.Inner) || !c.mayPass() {
+		return err
+	}
+	return r.leaveOut([]NodePlan{n}, []*Refusal{{
+		Name: NetworkBack, Node: n.Name, Reason: stopped.Error(), Cause: stopped.Inner,
+		Next: foreign.Command(inspect.NodeNames, "kubectl describe node %s; on the node: journalctl -u kubelet -n 50", n.Name),
+	}})
+}
+
+// ownFailure reports whether what failed is the node's alone, or changes there again and again.
+func ownFailure(node string, err error) bool {
+	var own *OwnFailureError
+	var r *Refusal
+	return errors.As(err, &own) || errors.Is(err, ErrChanged) || errors.As(err, &r) && r.Node == node
 }

@@ -95,7 +95,7 @@ func (r Runner) Run(ctx context.Context, p *Plan) error {
 	var unknown error // done as far as is known
 	waves := slices.Clone(p.Waves)
 	for i := 0; i < len(waves); i++ {
-		c := &waveRun{queue: r.out.without(waves[i].Due()), later: func() []string { return r.later(waves, i) }}
+		c := &waveRun{name: waves[i].Name, queue: r.out.without(waves[i].Due()), later: func() []string { return r.later(waves, i) }}
 		if err := r.wave(ctx, p, waves[i].Parallel, c); err != nil {
 			return withUnknown(err, unknown)
 		}
@@ -149,6 +149,7 @@ func (r Runner) wave(ctx context.Context, p *Plan, parallel int, c *waveRun) err
 					c.ended(n, 0, refused)
 				case !r.out.has(n.Name):
 					done, err := r.node(ctx, p, n, c.stop)
+					err = r.pastWorker(ctx, p, n, c, err)
 					if err != nil || !r.out.has(n.Name) {
 						c.ended(n, done, err)
 					}
@@ -189,7 +190,7 @@ func (r Runner) node(ctx context.Context, p *Plan, n NodePlan, stop func() bool)
 				return i, r.leaveOut([]NodePlan{n}, []*Refusal{refusal})
 			}
 			if err != nil {
-				return i, &Stopped{Action: s.Action, Inner: fmt.Errorf("not begun: %w", err)}
+				return i, &Stopped{Action: s.Action, Inner: fmt.Errorf("not begun: %w", &OwnFailureError{err})}
 			}
 			release, holds = letGo, true
 		}
@@ -231,10 +232,10 @@ func (r Runner) step(ctx context.Context, p *Plan, s Step, done int) error {
 			return interrupted(ctx, a)
 		}
 		if err != nil {
-			return stop(err)
+			return stop(&OwnFailureError{err})
 		}
 		if err := Identified(fresh, a.Node()); err != nil {
-			return notBegun(err)
+			return notBegun(&OwnFailureError{err})
 		}
 		snapshot = renewed(p.Basis, fresh, a.Node())
 	}

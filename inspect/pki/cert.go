@@ -1,6 +1,7 @@
 package pki
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -333,4 +334,52 @@ func authorityKey(rest cryptobyte.String) (id string, ok bool) {
 		}
 	}
 	return id, true
+}
+
+// RequestCommonName is the common name for which one DER PKCS#10 request asks, without its key, its other names and
+// its attributes, which take most of the time to read. among: of another subject than one with these bytes it is not
+// read. False where ParseX509Request reads none, or it is not read.
+func RequestCommonName(der []byte, among string) (name string, ok bool) {
+	var request struct {
+		Info struct { // elements behind these are left alone
+			Version int
+			Subject asn1.RawValue
+		}
+	}
+	if _, err := asn1.Unmarshal(der, &request); err != nil {
+		return "", false
+	}
+	var subject pkix.RDNSequence
+	text := request.Info.Subject.FullBytes
+	if !holdsText(text, among) || parts(text) > maxParts {
+		return "", false
+	}
+	if rest, err := asn1.Unmarshal(text, &subject); err != nil || len(rest) > 0 {
+		return "", false
+	}
+	var of pkix.Name
+	of.FillFromRDNSequence(&subject)
+	return of.CommonName, true
+}
+
+// holdsText reports whether DER has a text in ASCII, as most of its strings write it, or in the two bytes a
+// letter of a BMPString.
+func holdsText(der []byte, text string) bool {
+	wide := make([]byte, 0, 2*len(text))
+	for _, c := range []byte(text) {
+		wide = append(wide, 0, c)
+	}
+	return bytes.Contains(der, []byte(text)) || bytes.Contains(der, wide)
+}
+
+// parts is how many parts a name in DER has, as far as it can be read.
+func parts(name cryptobyte.String) (n int) {
+	var sets, set cryptobyte.String
+	name.ReadASN1(&sets, cbasn1.SEQUENCE)
+	for sets.ReadASN1(&set, cbasn1.SET) {
+		for set.SkipASN1(cbasn1.SEQUENCE) {
+			n++
+		}
+	}
+	return n
 }

@@ -79,6 +79,16 @@ func (a *Execution) pastWorker(p *remediate.Plan, stopped *remediate.Stopped) st
 	return "to leave " + foreign.Name(node) + " out:\n    " + others + "\n"
 }
 
+// changedOn names what changed on nodes after it was read, for which alone they were left out.
+func changedOn(refusals []*remediate.Refusal) (places []string) {
+	for _, r := range refusals {
+		if errors.Is(r, remediate.ErrChanged) {
+			places = append(places, ui.Clean(ui.OneLine(r.Error())))
+		}
+	}
+	return places
+}
+
 // openLeftOut is the end of a run that did all but for the nodes that it left out: what to wait for, and the command
 // that repairs them. Nodes of which the plan did not know what they need are named with them.
 func (a *Execution) openLeftOut(p *remediate.Plan) error {

@@ -78,3 +78,32 @@ func TestAWorkerThatStaysAsItIsIsNotAskedAbout(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestAWorkerWhoseNetworkDidNotComeBackIsNamed with why, where to look, and the line that takes it again. What changed
+// there after it was read is read again at once, as elsewhere.
+func TestAWorkerWhoseNetworkDidNotComeBackIsNamed(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	const reason = "restart worker-0:openshift-multus/multus: not within 5m0s: pod openshift-multus/multus-1 on worker-0 is not ready"
+	var out strings.Builder
+	a := &Execution{Lines: Lines{Resume: "certrot fix-api-int --via ssh"}, Options: Options{App: cli.App{ProgramName: "certrot", Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}, RunID: "run-9"}
+	late := &remediate.Refusal{Name: remediate.NetworkBack, Node: "worker-0", Reason: reason, Next: "kubectl describe node worker-0", Cause: errors.New("late")}
+	a.leftOut = []*remediate.Refusal{late}
+	p := &remediate.Plan{}
+	err := a.ended(p, nil)
+	if err == nil {
+		err = a.open(p)
+	}
+	cli.PrintError(a.App.Streams, err)
+	if cli.CodeOf(err) != cli.ExitIncomplete || len(changedOn(a.leftOut)) > 0 {
+		t.Errorf("exit code %d, changed %q", cli.CodeOf(err), changedOn(a.leftOut))
+	}
+	for _, want := range []string{"Done. Left out: worker-0.", "everything else was done", "network-back on worker-0: " + reason, "kubectl describe node worker-0", "then:\n", "certrot fix-api-int --via ssh"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("does not say %q:\n%s", want, &out)
+		}
+	}
+	a.leftOut = append(a.leftOut, &remediate.Refusal{Name: remediate.NetworkBack, Node: "worker-1", Reason: "another pod", Cause: remediate.ErrChanged})
+	if got := changedOn(a.leftOut); len(got) != 1 || !strings.Contains(got[0], "worker-1: another pod") {
+		t.Errorf("to be read again: %q", got)
+	}
+}

@@ -110,6 +110,9 @@ func (a *Execution) Execute(ctx context.Context) error {
 		release()
 		_ = j.Close() // each line is on the disk already
 		changed := changedMeanwhile(err)
+		if err == nil {
+			changed = changedOn(a.leftOut)
+		}
 		if len(changed) == 0 || attempt == attempts || ctx.Err() != nil {
 			if err = a.ended(p, err); err == nil {
 				err = a.open(p)

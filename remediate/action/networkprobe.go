@@ -114,7 +114,7 @@ func (a NetworkProbe) imageOf(ctx context.Context, env *remediate.Env) (string, 
 			return image, nil
 		}
 	}
-	return "", fmt.Errorf("no image for a pod on %s: no pod of the platform runs there to take one from (looked in %s); %s", a.NodeName, strings.Join(namespaces, ", "), next)
+	return "", &remediate.OwnFailureError{Inner: fmt.Errorf("no image for a pod on %s: no pod of the platform runs there to take one from (looked in %s); %s", a.NodeName, strings.Join(namespaces, ", "), next)}
 }
 
 func (a NetworkProbe) makeNamespace(ctx context.Context, env *remediate.Env, meta metav1.ObjectMeta) error {
@@ -182,7 +182,7 @@ func (a NetworkProbe) await(ctx context.Context, env *remediate.Env, pod *corev1
 		p, err := env.Kube.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err), err == nil && (p.UID != pod.UID || p.DeletionTimestamp != nil):
-			gone = fmt.Errorf("the network of new pods on %s is unknown: another client deleted pod %s/%s before it had an address", a.NodeName, pod.Namespace, pod.Name)
+			gone = &remediate.OwnFailureError{Inner: fmt.Errorf("the network of new pods on %s is unknown: another client deleted pod %s/%s before it had an address", a.NodeName, pod.Namespace, pod.Name)} // its kubelet may
 			return true, nil
 		case err != nil:
 			return false, fmt.Errorf("read pod %s/%s: %w", pod.Namespace, pod.Name, err)
@@ -193,14 +193,14 @@ func (a NetworkProbe) await(ctx context.Context, env *remediate.Env, pod *corev1
 			if env.Now().Sub(began) > pickUpTime {
 				text += ": it is down, or does not trust api-int"
 			}
-			return false, errors.New(text)
+			return false, &remediate.OwnFailureError{Inner: errors.New(text)}
 		}
 		said, err := a.failure(ctx, env, pod)
 		if err != nil {
 			return false, err
 		}
 		failure = cmp.Or(said, failure)
-		return false, fmt.Errorf("a new pod on %s gets no network: %s", a.NodeName, cmp.Or(failure, podState(p)))
+		return false, &remediate.OwnFailureError{Inner: fmt.Errorf("a new pod on %s gets no network: %s", a.NodeName, cmp.Or(failure, podState(p)))}
 	})
 	if ended := context.Cause(ctx); err != nil && ended != nil {
 		return remediate.Because(ended, err)

@@ -231,7 +231,7 @@ func (a RestartPods) reports(ctx context.Context, env *remediate.Env) error {
 	}
 	if env.Heartbeat != nil {
 		if h, err := env.Heartbeat(ctx, a.NodeName); err == nil && h.NodeHealth().Alive == catalog.No {
-			return fmt.Errorf("node %s does not report to the API server, %s: a pod that is deleted there now would not come back: %s", a.NodeName, h.NodeHealth(), foreign.Command(inspect.NodeNames, "kubectl describe node %s", a.NodeName))
+			return &remediate.OwnFailureError{Inner: fmt.Errorf("node %s does not report to the API server, %s: a pod that is deleted there now would not come back: %s", a.NodeName, h.NodeHealth(), foreign.Command(inspect.NodeNames, "kubectl describe node %s", a.NodeName))}
 		}
 	}
 	for _, c := range n.Status.Conditions {
@@ -240,7 +240,7 @@ func (a RestartPods) reports(ctx context.Context, env *remediate.Env) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("node %s does not report to the API server: a pod that is deleted there now would not come back: %s", a.NodeName, foreign.Command(inspect.NodeNames, "kubectl describe node %s", a.NodeName))
+	return &remediate.OwnFailureError{Inner: fmt.Errorf("node %s does not report to the API server: a pod that is deleted there now would not come back: %s", a.NodeName, foreign.Command(inspect.NodeNames, "kubectl describe node %s", a.NodeName))}
 }
 
 // recreated refuses to delete what may not be replaced, or not put on its node: a
@@ -327,7 +327,10 @@ func (a RestartPods) Verify(ctx context.Context, env *remediate.Env, _ *remediat
 		if err != nil {
 			return false, err
 		}
-		return a.replaced(pods)
+		if err := a.replaced(pods); err != nil {
+			return false, &remediate.OwnFailureError{Inner: err}
+		}
+		return true, nil
 	})
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("%w; %s", err, foreign.Command(inspect.NodeNames, "kubectl -n %s get pods -l %s --field-selector spec.nodeName=%s -o wide", a.Row.Namespace, foreign.Words(a.Row.Label), a.NodeName))
@@ -335,13 +338,13 @@ func (a RestartPods) Verify(ctx context.Context, env *remediate.Env, _ *remediat
 	return err
 }
 
-// replaced reports whether a new pod is ready and the old ones are gone.
-func (a RestartPods) replaced(pods []*corev1.Pod) (bool, error) {
+// replaced is why it is not so that a new pod is ready and the old ones are gone; nil: it is.
+func (a RestartPods) replaced(pods []*corev1.Pod) error {
 	fresh := false
 	for _, p := range pods {
 		name := foreign.Text(p.Namespace + "/" + p.Name)
 		if a.planned(p) {
-			return false, fmt.Errorf("pod %s on %s has not ended yet", name, a.NodeName)
+			return fmt.Errorf("pod %s on %s has not ended yet", name, a.NodeName)
 		}
 		if p.DeletionTimestamp != nil {
 			continue
@@ -350,14 +353,14 @@ func (a RestartPods) replaced(pods []*corev1.Pod) (bool, error) {
 			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 		})
 		if !ready || p.Status.Phase != corev1.PodRunning {
-			return false, fmt.Errorf("pod %s on %s is not ready: %s", name, a.NodeName, podState(p))
+			return fmt.Errorf("pod %s on %s is not ready: %s", name, a.NodeName, podState(p))
 		}
 		fresh = true
 	}
 	if !fresh {
-		return false, fmt.Errorf("there is no new pod of %s/%s on %s", a.Row.Namespace, a.Row.DaemonSet, a.NodeName)
+		return fmt.Errorf("there is no new pod of %s/%s on %s", a.Row.Namespace, a.Row.DaemonSet, a.NodeName)
 	}
-	return true, nil
+	return nil
 }
 
 // podState says in a few words where a pod is, in its kubelet's words.

@@ -38,6 +38,9 @@ func (n RequestedNode) asked(csr *certificatesapi.CertificateSigningRequest) (ke
 	case n.kubeletState.user != "" && user != n.kubeletState.user, n.kubeletState.token && n.anotherNode(user):
 		return key, false
 	}
+	if !n.isSubject(csr.Spec.Request) {
+		return key, false
+	}
 	asks, _ := parseRequest(csr.Spec.Request) // one that is odd is in its name, too
 	if asks == nil || asks.Subject.CommonName != n.user() {
 		return key, false

@@ -80,6 +80,9 @@ func (n RequestedNode) judge(csr *certificatesapi.CertificateSigningRequest) *Re
 	if !Pending(csr) {
 		return nil
 	}
+	if csr.Spec.Username != n.user() && !n.isSubject(csr.Spec.Request) {
+		return nil
+	}
 	asks, err := parseRequest(csr.Spec.Request)
 	if csr.Spec.Username != n.user() && (asks == nil || asks.Subject.CommonName != n.user()) {
 		return nil
@@ -107,6 +110,17 @@ func (n RequestedNode) judge(csr *certificatesapi.CertificateSigningRequest) *Re
 		}
 	}
 	return r
+}
+
+// isSubject reports whether a request may ask in the node's name. Another node's kubelet may fill requests with
+// thousands of names, which are then read for each node, and with each list: of those of others, the subject alone is.
+func (n RequestedNode) isSubject(text []byte) bool {
+	if len(text) > pki.MaxRequest {
+		return false
+	}
+	der, _ := pki.RequestBlock(text)
+	name, ok := pki.RequestCommonName(der, n.user())
+	return ok && name == n.user()
 }
 
 // Pending reports whether a request has no answer for which a kubelet waits. Conditions of other kinds are

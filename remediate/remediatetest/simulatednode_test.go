@@ -45,6 +45,7 @@ type simulated struct {
 	multusUp   bool   // there is one
 	multusAt   time.Time
 	multusPod  int
+	stuck      bool        // root there lets no new pod of multus get ready, and says that the old process runs on
 	cert       *kubeletKey // the kubelet's own
 	joins      []byte      // the CAs by which it asks for another one
 	asked      int         // how often it did

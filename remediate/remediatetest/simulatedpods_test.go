@@ -28,6 +28,10 @@ func (n *simulated) startMultus() {
 // newMultus is a new pod of it.
 func (n *simulated) newMultus() {
 	n.multusPod++
+	if n.stuck {
+		n.multusUp = true
+		return
+	}
 	n.startMultus()
 }
 
@@ -70,7 +74,11 @@ func (a simulatedPods) List(_ context.Context, opts metav1.ListOptions) (*corev1
 	list := &corev1.PodList{}
 	for _, p := range a.s.pods() {
 		if opts.FieldSelector == "spec.nodeName="+p.Node && a.namespace == p.Namespace {
-			list.Items = append(list.Items, *DaemonPod(p, p.UID, corev1.PodRunning, corev1.ConditionTrue))
+			ready := corev1.ConditionTrue
+			if n := a.s.find(p.Node); n.stuck && n.multusPod > 0 {
+				ready = corev1.ConditionFalse
+			}
+			list.Items = append(list.Items, *DaemonPod(p, p.UID, corev1.PodRunning, ready))
 		}
 	}
 	return list, nil

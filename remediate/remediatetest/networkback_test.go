@@ -1,0 +1,143 @@
+package remediatetest
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+)
+
+// TestAWorkerWhoseNetworkDoesNotComeBack stops no other: it is left out by name. A control plane node stops all, and so
+// do two workers in a row.
+func TestAWorkerWhoseNetworkDoesNotComeBack(t *testing.T) {
+	t.Parallel()
+	own := func(text string) error { return &remediate.OwnFailureError{Inner: errors.New(text)} }
+	for name, c := range map[string]struct {
+		fails   map[string]error // by action
+		begun   string
+		left    []string // NotStarted
+		outcome string
+	}{
+		"none":                 {nil, "m1a m1b w1a w1b w2a w2b w3a w3b", nil, "finished"},
+		"the first one":        {map[string]error{"w1a": own("no pod")}, "m1a m1b w1a w2a w2b w3a w3b", nil, "finished; left out: w1"},
+		"its proof":            {map[string]error{"w1b": own("no address")}, "m1a m1b w1a w1b w2a w2b w3a w3b", nil, "finished; left out: w1"},
+		"the last one":         {map[string]error{"w3b": own("no address")}, "m1a m1b w1a w1b w2a w2b w3a w3b", nil, "finished; left out: w3"},
+		"two, and one between": {map[string]error{"w1a": own("no pod"), "w3a": own("no pod")}, "m1a m1b w1a w2a w2b w3a", nil, "finished; left out: w1, w3"},
+		"two in a row":         {map[string]error{"w1a": own("no pod"), "w2a": own("no pod")}, "m1a m1b w1a w2a", []string{"w3"}, "failed: w2a; left out: w1"},
+		"its pods change":      {map[string]error{"w1a": fmt.Errorf("pod: %w", remediate.ErrChanged)}, "m1a m1b w1a w2a w2b w3a w3b", nil, "finished; left out: w1"},
+		"it refuses":           {map[string]error{"w1a": &remediate.Refusal{Name: "kubelet-trusts", Node: "w1"}}, "m1a m1b w1a w2a w2b w3a w3b", nil, "finished; left out: w1"},
+		"another is refused":   {map[string]error{"w1a": &remediate.Refusal{Name: "kubelet-trusts", Node: "w2"}}, "m1a m1b w1a", []string{"w2", "w3"}, "failed: w1a"},
+		"the API":              {map[string]error{"w1a": errors.New("list pods: no answer")}, "m1a m1b w1a", []string{"w2", "w3"}, "failed: w1a"},
+		"a control plane node": {map[string]error{"m1a": own("no pod")}, "m1a", []string{"w1", "w2", "w3"}, "failed: m1a"},
+		"of unknown effect":    {map[string]error{"w1a": &remediate.UnknownEffectError{Reason: "no API"}}, "m1a m1b w1a", []string{"w2", "w3"}, "done, effect not seen: w1a"},
+	} {
+		for _, wave := range []string{remediate.WaveNetwork, remediate.WaveWorkers} {
+			s := &Stage{Apply: func(id string) error { return c.fails[id] }}
+			w := s.Wave(1, "m1", "w1", "w2", "w3")
+			w.Name = wave
+			p := s.Plan(w)
+			for _, n := range w.Nodes {
+				role := catalog.RoleWorker
+				if n.Name == "m1" {
+					role = catalog.RoleMaster
+				}
+				p.Basis.Nodes = append(p.Basis.Nodes, inspect.Node{Name: n.Name, Role: role})
+			}
+			record, err := s.Run(t.Context(), t, p)
+			var stopped *remediate.Stopped
+			if wave == remediate.WaveWorkers { // there each one stops all
+				if errors.As(err, &stopped) != (len(c.fails) > 0) || len(record.LeftOut()) > 0 {
+					t.Errorf("%s, wave %s: %v, %q", name, wave, err, record.Outcome())
+				}
+				continue
+			}
+			if errors.As(err, &stopped) != !strings.HasPrefix(c.outcome, "finished") || stopped != nil && !slices.Equal(stopped.NotStarted, c.left) {
+				t.Errorf("%s: %v: %+v", name, err, stopped)
+			}
+			if got := strings.Join(s.Began, " "); got != c.begun {
+				t.Errorf("%s: begun %q, want %q", name, got, c.begun)
+			}
+			if got := record.Outcome(); got != c.outcome {
+				t.Errorf("%s: %q", name, got)
+			}
+			for _, r := range record.Records {
+				if r.Event == remediate.LeftOut && !strings.Contains(r.Error, r.Node) {
+					t.Errorf("%s: why it was left out: %+v", name, r)
+				}
+			}
+		}
+	}
+}
+
+// TestAnInterruptedNetworkWaveLeavesNoneOut: what fails then, fails by that.
+func TestAnInterruptedNetworkWaveLeavesNoneOut(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &Stage{Apply: func(string) error {
+		cancel()
+		return &remediate.OwnFailureError{Inner: errors.New("no pod")}
+	}}
+	w := s.Wave(1, "w1", "w2")
+	w.Name = remediate.WaveNetwork
+	p := s.Plan(w)
+	p.Basis.Nodes = []inspect.Node{{Name: "w1", Role: catalog.RoleWorker}, {Name: "w2", Role: catalog.RoleWorker}}
+	record, err := s.Run(ctx, t, p)
+	var stopped *remediate.Stopped
+	if !errors.As(err, &stopped) || !stopped.Interrupted || len(record.LeftOut()) > 0 || !slices.Equal(stopped.NotStarted, []string{"w2"}) {
+		t.Errorf("%v, %q: %+v", err, record.Outcome(), stopped)
+	}
+}
+
+// TestRootOnAWorkerKeepsNoNetworkOld of others: it lets no new pod of multus get ready on its node, in each run.
+func TestRootOnAWorkerKeepsNoNetworkOld(t *testing.T) {
+	t.Parallel()
+	f := NewFixture()
+	f.Young = pkitest.NewCA("loadbalancer-serving-signer", TestNow.Add(-24*time.Hour), TestNow.Add(24*time.Hour), pkitest.RSA(2048))
+	f.ConfigMap = pkitest.Bundle(f.Young.CertPEM, f.Localhost.CertPEM, f.Service.CertPEM)
+	f.Bundles = nil
+	f.Object(catalog.APIServerCA(), f.ConfigMap)
+	f.Object(catalog.LoadBalancerSigner(), f.Young.CertPEM)
+	local := f.Localhost.Issue("localhost", TestNow.Add(-time.Hour), TestNow.Add(23*time.Hour), pkitest.DNS("localhost"))
+	pair, err := tls.X509KeyPair(local.CertPEM, local.KeyPEM)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Serve(f.Young.Issue(APIIntHost, TestNow.Add(-time.Hour), TestNow.Add(23*time.Hour), pkitest.DNS(APIIntHost)))
+	s, cache, keys := &simulation{}, action.NewCache(), map[string]*kubeletKey{}
+	for seed := uint64(0); s.check != nil || len(s.nodes) < 6 || s.nodes[len(s.nodes)-4].role != catalog.RoleWorker; seed++ {
+		s = newSimulation(t, f, pair, seed, cache, keys)
+	}
+	s.ends = map[string][]byte{}
+	for _, n := range s.nodes { // all work by connections from before
+		n.connected, n.multusOn, n.cert = true, true, s.key("kubelet", n.name, 0, lasting())
+	}
+	root := s.find("worker-0")
+	root.stuck = true
+	js := remediate.Journals{Folder: t.TempDir()}
+	for i := range 2 { // the second run takes it up
+		s.attempt(js, i)
+		run := fmt.Sprintf("run-%d-%d", s.seed, i)
+		record, err := js.Read(run)
+		if err != nil || record.Outcome() != "finished; left out: worker-0" {
+			t.Fatalf("run %d: %v, %q: %q", i, err, record.Outcome(), s.said)
+		}
+		if files := record.Changed()[root.name]; i == 0 && len(files) != 2 {
+			t.Errorf("what an undo puts back there: %q", files)
+		}
+		for _, n := range s.nodes {
+			if n.trusts(n.multus) != (n != root) || !n.trusts(n.cas[KubeletFile]) {
+				t.Errorf("run %d: %s", i, n.name)
+			}
+		}
+	}
+}
