@@ -94,7 +94,7 @@ func (r Remediation) Followed(then string, commands ...string) Remediation {
 // For is the remediation for a node, of one in which NODE stands for it.
 func (r Remediation) For(node string) Remediation {
 	out := Remediation{Text: Replace(r.Text, "NODE", foreign.Name(node))}
-	if foreign.Word(node) {
+	if foreign.Word(node) || Replace(r.Command, "NODE", "") == r.Command { // a claim may be of no node
 		out.Command = Replace(r.Command, "NODE", node)
 	}
 	return out
