@@ -3,6 +3,7 @@ package check
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
@@ -72,7 +73,7 @@ func TestARequestToJoinIsNotApprovedByItsDescription(t *testing.T) {
 }
 
 func asksToJoin(requester, node string) inspect.SigningRequest {
-	return inspect.SigningRequest{Object: &inspect.Object{Kind: "CertificateSigningRequest", Name: "csr-1"}, Condition: inspect.Pending, Signer: catalog.KubeletClientSigner, Requester: requester, Request: &pki.Request{Subject: "CN=system:node:" + node + ",O=system:nodes"}}
+	return inspect.SigningRequest{Object: &inspect.Object{Kind: "CertificateSigningRequest", Name: "csr-1"}, Condition: inspect.Pending, Since: inspecttest.Noon.Add(-time.Minute), Signer: catalog.KubeletClientSigner, Requester: requester, Request: &pki.Request{Subject: "CN=system:node:" + node + ",O=system:nodes"}}
 }
 
 // TestANewMachineIsNoNodeYet: fix-api-int refuses it, and its description proves nothing. Its log does.
