@@ -182,6 +182,18 @@ func (d *Draft) Step(a Action) (*Change, error) {
 	return c, nil
 }
 
+// AddPlan adds the steps of another plan that was made from the same facts, with what they change.
+func (d *Draft) AddPlan(p *Plan) {
+	for _, n := range p.Nodes() {
+		d.AddNode(n.Name)
+		w := &d.Plan.Waves[len(d.Plan.Waves)-1]
+		w.Nodes[len(w.Nodes)-1].Steps = n.Steps
+		for _, s := range n.Due() {
+			d.Snapshot = d.Snapshot.With(s.Change.Deltas...)
+		}
+	}
+}
+
 // Note adds a note to the plan, once.
 func (d *Draft) Note(format string, args ...any) {
 	d.Plan.Notes.Add(Note{Text: fmt.Sprintf(format, args...)})

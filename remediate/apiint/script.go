@@ -73,11 +73,12 @@ func (a Repair) Scripts(run string, snapshot inspect.Snapshot, now time.Time, wh
 	if err := a.embeddable(snapshot.Hints); err != nil {
 		return set, err
 	}
+	if i := slices.IndexFunc(a.Nodes, func(name string) bool { return !nodeNamed(name) }); i >= 0 {
+		return set, fmt.Errorf("node %q: a node's name has lower-case letters, digits, - and . only", a.Nodes[i])
+	}
+	proven := a.provenTogether(run, snapshot, now)
 	for _, name := range a.Nodes {
-		if !nodeNamed(name) {
-			return set, fmt.Errorf("node %q: a node's name has lower-case letters, digits, - and . only", name)
-		}
-		s, notes, err := a.script(run, snapshot, now, name)
+		s, notes, err := a.script(run, snapshot, now, name, proven[name])
 		if r := a.scriptApart(d, s, err); whole && r != nil {
 			set.LeftOut = append(set.LeftOut, r)
 			continue
@@ -92,8 +93,9 @@ func (a Repair) Scripts(run string, snapshot inspect.Snapshot, now time.Time, wh
 	return set, nil
 }
 
-// script makes the script of a node, and says what people are to know of it. After an error it has but its name.
-func (a Repair) script(run string, snapshot inspect.Snapshot, now time.Time, name string) (Script, remediate.Notes, error) {
+// script makes the script of a node, and says what people are to know of it. After an error it has but its name. p is
+// its plan, where that is proven already.
+func (a Repair) script(run string, snapshot inspect.Snapshot, now time.Time, name string, p *remediate.Plan) (Script, remediate.Notes, error) {
 	n, ok := snapshot.Node(name)
 	setup := unreadSetup(snapshot)
 	if ok && n.Via != "" {
@@ -106,12 +108,11 @@ func (a Repair) script(run string, snapshot inspect.Snapshot, now time.Time, nam
 	if !ok || n.Via == "" {
 		of.Note("%s was not read (%s): its script is for kubeconfigs where %s has them, %s, whatever they hold.", name, remediate.UnreadNode(snapshot, name).Reason, setup.Name, strings.Join(files, " and "))
 	} else {
-		one := a
-		// A script asks no API, approves nothing, and does not look at the other nodes.
-		one.Nodes, one.API, one.ApproveCSRs, one.scripted = []string{name}, true, false, true
-		p, err := one.Plan(run, snapshot, now)
-		if err != nil {
-			return Script{Node: name}, nil, err
+		if p == nil {
+			var err error
+			if p, err = a.forScript(name).Plan(run, snapshot, now); err != nil {
+				return Script{Node: name}, nil, err
+			}
 		}
 		of.Plan.Notes = p.Notes
 		if s.Idle = p.Empty(); s.Idle {
@@ -125,6 +126,49 @@ func (a Repair) script(run string, snapshot inspect.Snapshot, now time.Time, nam
 	}
 	s.Notes = of.Plan.Notes.Texts()
 	return s, of.Plan.Notes, nil
+}
+
+// forScript is the repair of a node by its script, which asks no API, approves nothing, and does not look at the
+// other nodes.
+func (a Repair) forScript(name string) Repair {
+	a.Nodes, a.API, a.ApproveCSRs, a.scripted = []string{name}, true, false, true
+	return a
+}
+
+// provenTogether are the plans of scripts that bring no new problem and break no trust edge, by node; of the others
+// each is to be proven by itself. To judge the cluster after each script is costly, so it is judged after all of them.
+// Workers with whose files a new problem comes, or a trust edge breaks, are set apart; where it is not by them, no
+// script is proven by others.
+func (a Repair) provenTogether(run string, snapshot inspect.Snapshot, now time.Time) map[string]*remediate.Plan {
+	a.unproven, a.apart = true, map[string]*remediate.Refusal{}
+	plans := map[string]*remediate.Plan{}
+	for _, name := range a.Nodes {
+		if n, ok := snapshot.Node(name); !ok || n.Via == "" {
+			continue
+		}
+		if p, err := a.forScript(name).Plan(run, snapshot, now); err == nil { // else its script says why
+			plans[name] = p
+		}
+	}
+	for {
+		d := remediate.NewDraft(run, snapshot, now)
+		d.Before = a.before
+		for _, name := range a.Nodes {
+			if plans[name] != nil {
+				d.AddPlan(plans[name])
+			}
+		}
+		p := d.Finish()
+		if p.Proven() == nil {
+			return plans
+		}
+		if !a.setApart(p) {
+			return nil
+		}
+		for name := range a.apart {
+			delete(plans, name)
+		}
+	}
 }
 
 // scriptApart is why a worker has no script in a set for all nodes: what the plan refuses of it alone, its own
