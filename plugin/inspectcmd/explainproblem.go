@@ -2,6 +2,7 @@ package inspectcmd
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"regexp"
 	"slices"
@@ -113,9 +114,16 @@ const leastCut = 12
 func merged(same []told) told {
 	out := same[0]
 	out.found = nil
+	seen := map[string]bool{} // a snapshot may have hundreds of thousands
 	for _, t := range same {
 		for _, f := range t.found {
-			if !slices.ContainsFunc(out.found, func(o finding) bool { return o.ID == f.ID && o.Reason == f.Reason && slices.Equal(o.at, f.at) }) {
+			var id strings.Builder
+			fmt.Fprintf(&id, "%q %q", f.ID, f.Reason)
+			for _, at := range f.at {
+				fmt.Fprintf(&id, " %q", at)
+			}
+			if !seen[id.String()] {
+				seen[id.String()] = true
 				out.found = append(out.found, f)
 			}
 		}
@@ -243,14 +251,19 @@ func (e *explainer) evidence(w io.Writer, t told) {
 		return
 	}
 	var lines []string
-	nodes := map[string][]string{}
+	seen, nodes, on := map[string]bool{}, map[string][]string{}, map[[2]string]bool{}
 	for _, f := range t.found {
 		text := f.ID + ": " + f.said(t)
-		if !slices.Contains(lines, text) {
+		if !seen[text] {
+			seen[text] = true
 			lines = append(lines, text)
 		}
+		if len(lines) > mostFindings && !slices.Contains(lines[:mostFindings], text) {
+			continue // it is counted alone
+		}
 		for _, at := range f.at {
-			if node := foreign.Name(at.Node); at.Node != "" && f.claim != "" && !slices.Contains(nodes[text], node) {
+			if node := foreign.Name(at.Node); at.Node != "" && f.claim != "" && !on[[2]string{text, node}] {
+				on[[2]string{text, node}] = true
 				nodes[text] = append(nodes[text], node)
 			}
 		}
