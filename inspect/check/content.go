@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,10 +59,76 @@ func unreadable(f *inspect.Facts) []assess.Finding {
 			}
 		}
 		g.Remediation = restore(g.At)
+		if c.CutByOthers() { // the value is not to blame
+			g.Remediation = assess.Advise(readAlone(f))
+			if g.Severity > assess.Info {
+				g.Impact = "now: what it holds is unknown, and what was to be read after it of namespace " + foreign.Name(g.At[0].Namespace)
+			}
+		}
 		out = append(out, *g)
 	}
-	return slices.Concat(out, named(skippedCAs(f)), withoutCertificate(f), badRequests(f))
+	return slices.Concat(manyAsOne(out), named(skippedCAs(f)), withoutCertificate(f), badRequests(f))
 }
+
+// mostOfObject is of how many values of one object each is a finding. An object has room for more than ten thousand.
+const mostOfObject = 10
+
+// manyAsOne makes one finding of those of one object and severity, where they are many: their number, a few of their
+// keys, and the place of each.
+func manyAsOne(all []assess.Finding) []assess.Finding {
+	type group struct {
+		object   pki.Location
+		severity assess.Severity
+	}
+	groups := map[group]int{}
+	of := func(f *assess.Finding) group { return group{inspect.ObjectAt(f.At[0]), f.Severity} }
+	for i := range all {
+		groups[of(&all[i])]++
+	}
+	merged := map[group]int{}
+	var out []assess.Finding
+	for i := range all {
+		f := &all[i]
+		g := of(f)
+		many := groups[g]
+		first, seen := merged[g]
+		switch {
+		case many <= mostOfObject || g.object.Name == "":
+			out = append(out, *f)
+			continue
+		case !seen:
+			first = len(out)
+			merged[g] = first
+			one := *f
+			one.At = slices.Clone(f.At)
+			one.Reason = fmt.Sprintf("%d unreadable values in %s", many, place(g.object))
+			one.Evidence = fmt.Sprintf("%d values of the object can't be read, the first of them: %s", many, f.Evidence)
+			out = append(out, one)
+			continue
+		}
+		one := &out[first]
+		one.At = append(one.At, f.At...)
+		if strings.HasPrefix(f.Impact, one.Impact) { // it says more
+			one.Impact = f.Impact
+		}
+	}
+	for _, i := range merged {
+		var keys []string
+		for _, at := range out[i].At {
+			if key := pki.Quoted(cmp.Or(at.Key, at.Field)); !slices.Contains(keys, key) {
+				if len(keys) == keysNamed {
+					break
+				}
+				keys = append(keys, key)
+			}
+		}
+		out[i].Evidence += "; keys: " + strings.Join(keys, ", ") + " and others"
+	}
+	return out
+}
+
+// keysNamed are those that such a finding names.
+const keysNamed = 3
 
 // restore is the next step where a value can't be read.
 func restore(in []pki.Location) assess.Remediation {
@@ -220,12 +287,17 @@ func Locked(f *inspect.Facts, place func(pki.Location, *inspect.Object) bool) []
 		}
 		next := "look at it with its password and a tool for its format: keytool -list -v -keystore FILE"
 		if strings.HasSuffix(reason, pki.LockedLimit) {
-			next = f.Hints().Next("read %sits object alone: %skubectl get -n NAMESPACE secret NAME -o yaml | {} inspect --from -",
-				foreign.Words(f.Hints().Live("its namespace or ")), foreign.Words(f.Hints().Live(f.Hints().Next("{} inspect -n NAMESPACE, or "))))
+			next = readAlone(f)
 		}
 		out = append(out, inspect.Gap{What: what, Where: strings.Join(where, ", "), Reason: reason + "; " + unknown, Next: next})
 	}
 	return out
+}
+
+// readAlone is the next step where others of the run took what may be spent.
+func readAlone(f *inspect.Facts) string {
+	return f.Hints().Next("read %sits object alone: %skubectl get -n NAMESPACE secret NAME -o yaml | {} inspect --from -",
+		foreign.Words(f.Hints().Live("its namespace or ")), foreign.Words(f.Hints().Live(f.Hints().Next("{} inspect -n NAMESPACE, or "))))
 }
 
 // unreadableSeverity: text that merely speaks of certificates (a template, a

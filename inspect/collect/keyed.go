@@ -96,7 +96,7 @@ func (c *Cluster) scanItem(kind pki.Kind, item []byte, t *tally) error {
 		}
 		t.page = append(t.page[:before], opened...)
 	}
-	if key, ok := emptyKey(kind, o, t.page[before:]); ok {
+	if key, ok := emptyKey(kind, o, t.page[before:]); ok && !sc.Full() {
 		t.page = append(t.page, inspect.Bundle{At: pki.Location{Key: key}, Content: &pki.Content{}})
 	}
 	found := t.page[before:]

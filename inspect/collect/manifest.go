@@ -258,7 +258,7 @@ func (m *manifest) keyed(obj *inspect.Object, raw []byte) error {
 	m.Bundles = append(m.Bundles, found...)
 	key, must := certificateKey(obj.Kind, obj.Namespace, obj.Name, obj.Type)
 	switch hasKey := slices.ContainsFunc(found, func(b inspect.Bundle) bool { return b.At.Key == key }); {
-	case !must || hasKey || slices.Contains(odd, key):
+	case !must || hasKey || slices.Contains(odd, key) || scannerFor(m.sc, obj.Namespace).Full():
 	case obj.Kind == "Secret" && len(values) == 0: // no API server has such a Secret
 		return fmt.Errorf("%s: its data were left out: their content is unknown", obj.ID())
 	default: // as in Cluster.scanItem

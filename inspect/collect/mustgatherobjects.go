@@ -227,7 +227,7 @@ func readGatheredValues(sc *pki.Scanner, obj *inspect.Object, raw []byte) ([]ins
 	key, must := certificateKey(obj.Kind, obj.Namespace, obj.Name, obj.Type)
 	leftOut := obj.Kind == "Secret" && len(values)+len(hidden) == 0 // no API server has such a Secret of a type that wants a certificate
 	hasKey := slices.ContainsFunc(found, func(b inspect.Bundle) bool { return b.At.Key == key })
-	if must && !hasKey && !hidden[key] && !leftOut {
+	if must && !hasKey && !hidden[key] && !leftOut && !scannerFor(sc, obj.Namespace).Full() {
 		found = append(found, inspect.Bundle{At: pki.Location{Kind: obj.Kind, Namespace: obj.Namespace, Name: obj.Name, Key: key}, Object: obj, Content: &pki.Content{}})
 	}
 	h := &hiddenValues{certificate: must && (hidden[key] || leftOut)}

@@ -71,9 +71,6 @@ func scannerFor(sc *pki.Scanner, namespace string) *pki.Scanner {
 	if namespace == "" || catalog.ReservedNamespace(namespace) {
 		return sc
 	}
-	if namespace == metav1.NamespaceDefault {
-		return sc.ApartWhole(namespace)
-	}
 	return sc.Apart(namespace)
 }
 
@@ -84,7 +81,7 @@ func bundlesOf(sc *pki.Scanner, obj *inspect.Object, values map[string][]byte, k
 	var out []inspect.Bundle
 	for _, k := range slices.Sorted(maps.Keys(values)) {
 		found := sc.Scan(values[k])
-		if len(found) == 0 && !keyed && len(values[k]) > 0 { // a field for certificates, and there is none in it
+		if len(found) == 0 && !keyed && len(values[k]) > 0 && !sc.Full() { // a field for certificates, and there is none in it
 			found = []pki.Found{{Content: &pki.Content{Bad: []pki.BadBlock{{Index: -1, Type: "CERTIFICATE", Reason: "holds no certificate"}}}}}
 		}
 		for _, f := range found {

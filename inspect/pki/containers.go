@@ -227,3 +227,112 @@ func (u *unpacking) Read(p []byte) (int, error) {
 	u.w.unpacked -= n
 	return n, err
 }
+
+// things is how many things were found in a field, and the field itself. A certificate weighs what
+// it takes.
+func (f *Found) things() int {
+	c := f.Content
+	return 1 + thingsPerCert*(len(c.Certs)+len(c.Requests)+len(c.CRLs)) + len(c.Keys) + len(c.Locked) + len(c.Bad)
+}
+
+// About how many bytes of memory a thing takes beside its texts, with what reports and indexes make of it.
+const (
+	bytesOfPlace   = 500
+	bytesOfBad     = 500 // in one place, for its finding
+	bytesOfContent = 400
+	bytesOfCert    = 1000
+	bytesOfRequest = 300
+	bytesOfCRL     = 300
+	bytesOfOne     = 64 // of a key, a keystore, a bad block
+	bytesOfString  = 24 // its header, and what is allocated above its length
+)
+
+// stays is about how many bytes of it stay in memory.
+func (c *Cert) stays() int {
+	return bytesOfCert + len(c.DER) + len(c.Subject) + len(c.Issuer) + len(c.SubjectKey) + len(c.IssuerKey) + len(c.Serial) + c.Names.stay() + bytesOf(c.Usages)
+}
+
+func (n *Names) stay() int { return bytesOf(n.DNS) + bytesOf(n.IPs) + bytesOf(n.Others) }
+
+func bytesOf(texts []string) int {
+	n := bytesOfString * len(texts)
+	for _, t := range texts {
+		n += len(t)
+	}
+	return n
+}
+
+// stays is about how many bytes of it stay in memory, without its certificates: those are counted where they are
+// parsed.
+func (f *Found) stays() int {
+	c := f.Content
+	n := bytesOfContent + len(f.Field) + bytesOfOne*(len(c.Keys)+len(c.Locked)+len(c.Bad)+len(c.Skipped)) + len(c.Certs)*8
+	for _, q := range c.Requests {
+		n += bytesOfRequest + len(q.Subject) + q.Names.stay()
+	}
+	for _, l := range c.CRLs {
+		n += bytesOfCRL + len(l.Issuer) + len(l.IssuerKey)
+	}
+	for _, b := range c.Bad {
+		n += len(b.Reason)
+	}
+	return n
+}
+
+// stay charges for what was found in a value in one more place, and, where it is the first one, for what it holds.
+// Where that is too much, it returns what stands in the place of all of it, else nil.
+func (s *Scanner) stay(found []Found, first bool) *Content {
+	return s.pay(func() (n int) {
+		for i := range found {
+			if n += bytesOfPlace; len(found[i].Content.Bad) > 0 {
+				n += bytesOfBad
+			}
+			if first {
+				n += found[i].stays()
+			}
+		}
+		return n
+	})
+}
+
+// pay charges for so many bytes that stay in memory. Where that is too much, it returns what stands in the place
+// of all that is read later, else nil. What the platform and nodes have is not counted.
+func (s *Scanner) pay(size func() int) *Content {
+	own := s.small
+	if own.kept.beyond == nil {
+		return nil
+	}
+	if full := own.full.Load(); full != nil {
+		return full
+	}
+	if n := size(); n > 0 && !own.kept.take(int64(n)) {
+		return s.spent(n)
+	}
+	return nil
+}
+
+// spent notes that there is no memory for so many bytes more. It stays so, whatever comes later: else what is read
+// would be a matter of luck.
+func (s *Scanner) spent(n int) *Content {
+	own := s.small
+	if own.full.Load() == nil {
+		whose := s.spentBy(func(s *smallness) *budget { return &s.kept }, int64(n))
+		own.full.CompareAndSwap(nil, &Content{Bad: []BadBlock{{
+			Index: -1, Type: typeValue,
+			Reason: "the limit of memory for values of " + whose + " was reached before it: it was not read, nor what was to be read after it of " + own.whose,
+		}}})
+	}
+	return own.full.Load()
+}
+
+// Full reports whether values are no longer read, because what was read of them takes as much memory as it may: that
+// nothing is found in one says nothing.
+func (s *Scanner) Full() bool { return s.small.full.Load() != nil }
+
+// unread is what is said of a value that is not read; nothing once enough were named.
+func (s *Scanner) unread(full *Content) []Found {
+	if s.small.named.Add(1) > namedOfOne {
+		return nil
+	}
+	return []Found{{Content: full}}
+}

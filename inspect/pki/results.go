@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // typeValue is the type of a BadBlock that says that reading was cut short.
@@ -277,9 +278,15 @@ const (
 	thingsAtLeast = 16
 	maxThingsMore = 100_000 // in all places, beyond that
 	maxCertsMore  = 20_000  // that are parsed, beyond that, with requests
-	// maxKept is how many distinct certificates all tenants' values may hold, compressed or not: each takes some
-	// kilobytes of memory, its own bytes some hundreds.
-	maxKept = 300_000
+	// maxKept is about how many bytes of memory all tenants' values may take, compressed or not, and maxKeptOfOne
+	// those of one namespace. Where the others took all, those that have at most keptOfSmall take
+	// from maxKeptOfSmall, which others leave to them.
+	maxKept        = 500 << 20
+	maxKeptOfOne   = 200 << 20
+	keptOfSmall    = 5 << 20
+	maxKeptOfSmall = 200 << 20
+	// namedOfOne is how many values of a namespace are named that were not read because of that: each takes memory.
+	namedOfOne = 100
 	// elementsPerCert are those of an ordinary certificate: of one with more, each so many count as another.
 	elementsPerCert = 150
 	// bytesPerWork and workAtLeastPerValue are what verifying the self-signed certificates of a
@@ -303,6 +310,11 @@ func (c *Content) CutShort() string {
 		}
 	}
 	return ""
+}
+
+// CutByOthers reports whether not all of a value was read because others were before it.
+func (c *Content) CutByOthers() bool {
+	return strings.HasPrefix(c.CutShort(), "the limit of memory for values of ")
 }
 
 // overLimit says that a certificate was not read, because others of the run took what may be spent.
@@ -379,11 +391,4 @@ func (s *Scanner) keep(found []Found, length int) []Found {
 	}
 	whole.Bad = append(whole.Bad[:len(whole.Bad):len(whole.Bad)], rest)
 	return kept
-}
-
-// things is how many things were found in a field, and the field itself. A certificate weighs what
-// it takes.
-func (f *Found) things() int {
-	c := f.Content
-	return 1 + thingsPerCert*(len(c.Certs)+len(c.Requests)+len(c.CRLs)) + len(c.Keys) + len(c.Locked) + len(c.Bad)
 }

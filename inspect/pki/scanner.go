@@ -72,6 +72,7 @@ type memory struct {
 	// on those of one of them, by its name.
 	trusted, tenants smallness
 	writers          map[string]*smallness
+	spare            budget             // what stays in memory of those that have little, once others took tenants.kept
 	most             map[*budget]string // whose values spent most of what tenants have, once it is spent
 }
 
@@ -79,8 +80,11 @@ type memory struct {
 type smallness struct {
 	whose                               string // of whose values it is said that it was spent
 	unpacked, things, certs, work, yaml budget
-	kept                                budget  // distinct certificates, in values of any length
+	kept                                budget  // bytes that stay in memory, of values of any length
 	rounds                              budgets // of key derivation
+	// full is in the place of each value that is read after kept was spent, of which named were named.
+	full  atomic.Pointer[Content]
+	named atomic.Int64
 	// cut are the values that were cut short because this was spent; nil: no other's is left, so that
 	// they are in memory.values.
 	cut map[Fingerprint][]Found
@@ -116,20 +120,16 @@ func NewScanner() *Scanner {
 	}
 	s.trusted.fill("this run", 1, 1)
 	s.trusted.cut = nil
-	s.tenants.kept.left.Store(maxKept)
 	s.tenants.fill("tenants", 1, roundsOfTenants)
+	s.tenants.kept.left.Store(maxKept)
+	s.spare.left.Store(maxKeptOfSmall)
 	return &Scanner{memory: s, small: &s.trusted}
 }
 
 // Apart returns the same scanner for the values of one of many writers, such as a tenant's namespace. What
 // each spends is counted alone, and what all of them do together, so that they leave others readable: those
 // of the platform, and each other's.
-func (s *Scanner) Apart(namespace string) *Scanner { return s.apart(namespace, true) }
-
-// ApartWhole is Apart for a namespace in which administrators write: its certificates have no limit of their own.
-func (s *Scanner) ApartWhole(namespace string) *Scanner { return s.apart(namespace, false) }
-
-func (s *Scanner) apart(namespace string, bounded bool) *Scanner {
+func (s *Scanner) Apart(namespace string) *Scanner {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	own := s.writers[namespace]
@@ -139,10 +139,8 @@ func (s *Scanner) apart(namespace string, bounded bool) *Scanner {
 		for i, b := range own.all() {
 			b.beyond = s.tenants.all()[i]
 		}
-		if own.kept.left.Store(maxKept / shareOfOne); !bounded {
-			own.kept.left.Store(math.MaxInt64)
-			own.kept.beyond = nil
-		}
+		own.kept.left.Store(maxKeptOfOne)
+		own.kept.spare, own.kept.spareFrom = &s.spare, maxKeptOfOne-keptOfSmall
 		s.writers[namespace] = own
 	}
 	return &Scanner{memory: s.memory, ctx: s.ctx, small: own}
@@ -189,6 +187,9 @@ func (s *Scanner) Scan(data []byte) []Found {
 	if !mayHold(data) {
 		return nil
 	}
+	if full := s.small.full.Load(); full != nil {
+		return s.unread(full)
+	}
 	id := FingerprintOf(data)
 	s.mu.Lock()
 	found, ok := s.values[id]
@@ -197,7 +198,13 @@ func (s *Scanner) Scan(data []byte) []Found {
 	}
 	s.mu.Unlock()
 	if !ok {
-		found = s.remember(id, scan(s, data, nil))
+		found = scan(s, data, nil)
+	}
+	if full := s.stay(found, !ok); full != nil {
+		return s.unread(full)
+	}
+	if !ok {
+		found = s.remember(id, found)
 	}
 	return s.keep(found, len(data))
 }
@@ -227,11 +234,17 @@ func (s *Scanner) remember(id Fingerprint, found []Found) []Found {
 // but Scan does not return it: whether a place is open is decided by what lies
 // there, not by what was read before.
 func (s *Scanner) Unlock(data []byte, passwords [][]byte) []Found {
-	return s.keep(s.unlock(data, passwords), len(data))
+	full := s.small.full.Load()
+	if full == nil {
+		found := scan(s, data, passwords)
+		if full = s.stay(found, true); full == nil {
+			return s.keep(s.rememberOpened(data, found), len(data))
+		}
+	}
+	return []Found{{Content: full}} // the place is there already
 }
 
-func (s *Scanner) unlock(data []byte, passwords [][]byte) []Found {
-	found := scan(s, data, passwords)
+func (s *Scanner) rememberOpened(data []byte, found []Found) []Found {
 	if s.Over() != nil {
 		return found
 	}
@@ -273,13 +286,15 @@ func (s *Scanner) cert(der []byte, charge func(cost int) error) (*Cert, error) {
 	if err := s.Over(); err != nil {
 		return nil, err
 	}
-	if more := weight(der); !s.small.kept.take(int64(more)) {
-		whose := s.spentBy(func(s *smallness) *budget { return &s.kept }, int64(more))
-		return nil, overLimit("the limit of certificates in values of " + whose + " was reached before it: it holds others, which were not read")
+	if own := s.small; own.full.Load() != nil || own.kept.left.Load() < int64(bytesOfCert+len(der)) { // parsing it costs time
+		return nil, overLimit(s.spent(bytesOfCert + len(der)).CutShort())
 	}
 	c, err := parseCert(der, charge)
 	if err != nil {
 		return nil, err
+	}
+	if full := s.pay(c.stays); full != nil {
+		return nil, overLimit(full.CutShort())
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -339,20 +354,21 @@ func (b *budgets) of(rounds int64, beside bool) *budget {
 type budget struct {
 	left   atomic.Int64
 	beyond *budget // of which it is a share; nil: of none
+	// spare is what is taken from in place of beyond, once that has less, as long as spareFrom is left; nil: none.
+	spare     *budget
+	spareFrom int64
 }
 
 // take takes so much, or nothing where there is less, or less of what it is a share of.
 func (b *budget) take(n int64) bool {
-	for {
-		left := b.left.Load()
-		if n > left {
-			return false
-		}
-		if b.left.CompareAndSwap(left, left-n) {
-			break
-		}
+	left := b.left.Load()
+	for n <= left && !b.left.CompareAndSwap(left, left-n) {
+		left = b.left.Load()
 	}
-	if b.beyond == nil || b.beyond.take(n) {
+	if n > left {
+		return false
+	}
+	if b.beyond == nil || b.beyond.take(n) || b.spare != nil && left-n >= b.spareFrom && b.spare.take(n) {
 		return true
 	}
 	b.left.Add(n)

@@ -18,11 +18,15 @@ const HoldTime = 30 * time.Minute
 // LockedError says who changes a node. It wraps ErrBusy.
 type LockedError struct {
 	By  string        // as the node has it: it is compared, and marked where it is printed
-	For time.Duration // by the node's clock
+	For time.Duration // by the node's clock; 0: the node tells no time that can be
 }
 
 func (e *LockedError) Error() string {
-	return fmt.Sprintf("%s is changing this node (for %s); the node is released at the end of that run, or after %s. If that run is known to be gone: %s on the node", foreign.Text(e.By), e.For, HoldTime, foreign.Command("", "rm -r %s/.held", DefaultFolder))
+	since := ""
+	if e.For > 0 {
+		since = fmt.Sprintf(" (for %s)", e.For)
+	}
+	return fmt.Sprintf("%s is changing this node%s; the node is released at the end of that run, or after %s. If that run is known to be gone: %s on the node", foreign.Text(e.By), since, HoldTime, foreign.Command("", "rm -r %s/.held", DefaultFolder))
 }
 func (e *LockedError) Unwrap() error { return ErrBusy }
 
@@ -72,5 +76,8 @@ func parseLocked(a answer) (*LockedError, bool) {
 		return nil, false
 	}
 	age, err := strconv.Atoi(f[1])
+	if age < 0 || age > int(HoldTime/time.Second) { // a clock that was set, or a node that says so
+		age = 0
+	}
 	return &LockedError{By: f[2], For: time.Duration(age) * time.Second}, err == nil
 }

@@ -7,6 +7,27 @@ import (
 	"testing"
 )
 
+// TestLockedForATimeThatCanBe: a node's clock may have been set, and its root writes what it likes.
+func TestLockedForATimeThatCanBe(t *testing.T) {
+	t.Parallel()
+	for age, want := range map[string]string{
+		"90":          "root@laptop is changing this node (for 1m30s); ",
+		"1800":        "root@laptop is changing this node (for 30m0s); ",
+		"1801":        "root@laptop is changing this node; ",
+		"0":           "root@laptop is changing this node; ",
+		"-1":          "root@laptop is changing this node; ",
+		"99999999999": "root@laptop is changing this node; ",
+	} {
+		e, ok := parseLocked(answer{code: "busy", lines: []string{"locked " + age + " root@laptop"}})
+		if !ok || !strings.HasPrefix(e.Error(), want) {
+			t.Errorf("%s: %v %v", age, e, ok)
+		}
+	}
+	if _, ok := parseLocked(answer{code: "busy", lines: []string{"locked 99999999999999999999 root@laptop"}}); ok {
+		t.Error("what is no number is a time")
+	}
+}
+
 func TestHold(t *testing.T) {
 	inEveryShell(t, func(t *testing.T, w world) {
 		n := w.node(t)

@@ -118,6 +118,7 @@ func apart(alike []told) []told {
 		platform bool
 	}
 	index := map[name]int{}
+	seen := map[string]bool{} // a snapshot may have hundreds of thousands of findings
 	var out []told
 	for _, t := range alike {
 		is := name{titleOf(t.Title), t.Platform}
@@ -128,7 +129,13 @@ func apart(alike []told) []told {
 			out = append(out, told{Problem: t.Problem})
 		}
 		for _, f := range t.found {
-			if !slices.ContainsFunc(out[n].found, func(o finding) bool { return o.ID == f.ID && o.Reason == f.Reason && slices.Equal(o.at, f.at) }) {
+			var id strings.Builder
+			fmt.Fprintf(&id, "%d %q %q", n, f.ID, f.Reason)
+			for _, at := range f.at {
+				fmt.Fprintf(&id, " %q", at)
+			}
+			if !seen[id.String()] {
+				seen[id.String()] = true
 				out[n].found = append(out[n].found, f)
 			}
 		}
@@ -297,14 +304,19 @@ func (e *explainer) evidence(w io.Writer, t told) {
 		return
 	}
 	var lines []string
-	nodes := map[string][]string{}
+	seen, nodes, on := map[string]bool{}, map[string][]string{}, map[[2]string]bool{}
 	for _, f := range t.found {
 		text := f.ID + ": " + f.said(t)
-		if !slices.Contains(lines, text) {
+		if !seen[text] {
+			seen[text] = true
 			lines = append(lines, text)
 		}
+		if len(lines) > mostFindings && !slices.Contains(lines[:mostFindings], text) {
+			continue // it is counted alone
+		}
 		for _, at := range f.at {
-			if node := foreign.Name(at.Node); at.Node != "" && f.claim != "" && !slices.Contains(nodes[text], node) {
+			if node := foreign.Name(at.Node); at.Node != "" && f.claim != "" && !on[[2]string{text, node}] {
+				on[[2]string{text, node}] = true
 				nodes[text] = append(nodes[text], node)
 			}
 		}

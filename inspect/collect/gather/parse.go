@@ -227,9 +227,15 @@ func (p *parser) clock(text string) error {
 // maxSeconds is the year 9999, the last one that JSON can hold.
 const maxSeconds = 253402300799
 
+// maxUnits is as many as the program asks for.
+const maxUnits = 3
+
 func (p *parser) unit(f []string) error {
 	units := &p.result.Node.Units
 	if len(f) == 0 || len(*units) == 0 {
+		if len(*units) == maxUnits {
+			return fmt.Errorf("more than %d units", maxUnits)
+		}
 		*units = append(*units, Unit{})
 	}
 	if len(f) == 0 {

@@ -43,6 +43,7 @@ func TestParseIsStrict(t *testing.T) {
 		"a fatal word":              []byte(header + "\nfatal no%20awk\n"),
 		"another version":           bytes.Replace(good, []byte("gather 1"), []byte("gather 2"), 1),
 		"an unknown record":         answer("surprise"),
+		"more units than asked for": answer("unit", "unit", "unit", "unit"),
 		"content without file":      answer("content " + zeros),
 		"a segment without content": answer(plain, "seg 0 1 a"),
 		"a segment that lies":       answer(plain, "content "+zeros, "seg 0 3 ab"),
