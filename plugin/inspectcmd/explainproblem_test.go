@@ -21,7 +21,7 @@ func TestManyFindingsOfOneProblem(t *testing.T) {
 		at := pki.Location{Kind: "ConfigMap", Namespace: "shop", Name: fmt.Sprintf("cm-%05d", i), Key: "ca.crt"}
 		one.found = append(one.found, finding{Assessment: assess.Assessment{ID: "pem-readable", Reason: "unreadable value in " + at.String()}, at: []pki.Location{at}})
 	}
-	all := merged([]told{one, one})
+	all := apart([]told{one, one})[0]
 	if len(all.found) != n {
 		t.Fatalf("%d findings", len(all.found))
 	}
