@@ -39,7 +39,7 @@ func TestWhoReadsTheMetricsOfKubelets(t *testing.T) {
 func TestWhatNoFieldSaysIsConditional(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"apiserver-validating-webhooks", "apiserver-mutating-webhooks"} {
-		if e := edgeOf(t, id); !strings.HasSuffix(e.Impact, "rejected, unless failurePolicy: Ignore") {
+		if e := edgeOf(t, id); !strings.HasSuffix(e.Impact, "rejected unless failurePolicy is Ignore") {
 			t.Errorf("%s: %s", id, e.Impact)
 		}
 	}

@@ -149,8 +149,8 @@ func serviceCallEdges() []Edge {
 		}
 	}
 	return []Edge{
-		edge("apiserver-validating-webhooks", "ValidatingWebhookConfiguration", "validating webhooks", "API writes that match it are rejected, unless failurePolicy: Ignore"),
-		edge("apiserver-mutating-webhooks", "MutatingWebhookConfiguration", "mutating webhooks", "API writes that match it are rejected, unless failurePolicy: Ignore"),
+		edge("apiserver-validating-webhooks", "ValidatingWebhookConfiguration", "validating webhooks", "API writes that match it are rejected unless failurePolicy is Ignore"),
+		edge("apiserver-mutating-webhooks", "MutatingWebhookConfiguration", "mutating webhooks", "API writes that match it are rejected unless failurePolicy is Ignore"),
 		edge("apiserver-aggregated-apis", "APIService", "API servers", "that API"),
 		edge("apiserver-conversion-webhooks", "CustomResourceDefinition", "conversion webhooks", "reading and writing of that kind in its other versions"),
 	}

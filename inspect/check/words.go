@@ -237,7 +237,7 @@ func refused(c *pki.Cert) string {
 func distrust(at pki.Location) string {
 	switch at.Kind {
 	case "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration":
-		return "calls of this webhook fail; API requests that match it are rejected if its failurePolicy is Fail (not read)"
+		return "writes it matches are rejected unless failurePolicy is Ignore"
 	case "APIService":
 		return "the API server does not reach this API"
 	case "CustomResourceDefinition":

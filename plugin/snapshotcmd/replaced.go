@@ -8,7 +8,6 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
-	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 )
@@ -29,7 +28,7 @@ func replaced(path string) (string, error) {
 	case err != nil:
 		return "", cli.WithHint(fmt.Errorf("write %s: what is there can't be read, and is not replaced: %w", path, err), "name another file")
 	case !is:
-		return "", cli.WithHint(fmt.Errorf("write %s: what is there is no snapshot, and is not replaced", path), "name another file, or remove that one:\n%s", nodeexec.Quote("rm", path))
+		return "", cli.WithHint(fmt.Errorf("write %s: what is there is no snapshot, and is not replaced", path), "name another file")
 	case taken.IsZero():
 		return ", in place of an earlier snapshot", nil
 	}

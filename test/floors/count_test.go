@@ -53,6 +53,9 @@ func TestPagesAreShort(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, file := range top {
+		if name := filepath.Base(file); name == "CHANGELOG.md" || name == "CODE_OF_CONDUCT.md" { // it grows with releases; it is a standard's
+			continue
+		}
 		count(file)
 	}
 	err = filepath.WalkDir(filepath.Join(root, "docs"), func(file string, d fs.DirEntry, err error) error {
