@@ -293,7 +293,7 @@ func Sentences() []string {
 		"values are nested too often: the last were not read", "unpacks to more than 32 MiB: the rest was not read",
 		"more than {n} fields of it hold certificates or keys: the others were not read", "{n} more blocks can't be read", "it holds more than {n} certificates or keys: {n} were left out",
 		errAliased.Error(), "it has more than {n} lines that begin with %TAG, and is not read as YAML", errLargeKubeconfig.Error(), "it can't be read as YAML",
-		"the limit of {} in compressed values of {own} was reached before it: it holds others, which were not read", "the limit of certificates in values of {own} was reached before it: it holds others, which were not read",
+		"the limit of {} in compressed values of {own} was reached before it: it holds others, which were not read", "the limit of memory for values of {own} was reached before it: it was not read, nor what was to be read after it of {own}",
 		"the limit of work for self-signed certificates of {own} was reached before it: it holds others, which were not read", "the limit of YAML in compressed values of {own} was reached before it",
 		"the limit of certificates, keys and fields in compressed values of {own} was reached before it: what it holds was not all read", "the limit of certificate requests in compressed values of {own} was reached before it: it holds others, which were not read",
 		"the limit to which compressed values of {own} unpack was reached: the rest was not read", "namespace {}", "node {}", "tenants (most: {own})", "tenants", "this value", "this run", "this node",

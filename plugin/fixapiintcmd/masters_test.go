@@ -58,7 +58,7 @@ func TestMastersAlone(t *testing.T) {
 		{"OpenShift", plugintest.SettledAPI().With(operated, pods).With(plain, none), []string{remediate.WaveMasters}, all[:2], all[:2]},
 		{"kubeadm", plugintest.SettledAPI().With(operated, none).With(plain, pods), []string{remediate.WaveMasters, remediate.WaveControlPlane}, all[:2], all[:2]},
 		{"all have their labels", plugintest.SettledAPI().With(operated, other).With(plain, other), []string{remediate.WaveMasters}, all[:1], all[:1]},
-		{"who may not list pods has all nodes read", plugintest.SettledAPI().With(plain, none), []string{remediate.WaveMasters}, all, nil},
+		{"who can't list pods has all nodes read", plugintest.SettledAPI().With(operated, "no list").With(plain, none), []string{remediate.WaveMasters}, all, nil},
 		{"workers, too", plugintest.SettledAPI().With(operated, pods).With(plain, none), []string{remediate.WaveMasters, remediate.WaveWorkers}, all, all[:2]},
 		{"all waves", plugintest.SettledAPI().With(operated, pods).With(plain, none), nil, all, all[:2]},
 	} {
