@@ -93,7 +93,8 @@ func TestServerOfTheCluster(t *testing.T) {
 	}
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
 	for _, line := range lines {
-		if utf8.RuneCountInString(line) > 80 || strings.HasSuffix(line, " ") {
+		command := strings.HasPrefix(strings.TrimSpace(line), "next  oc certrot --kubeconfig ") // is whole, to be copied
+		if utf8.RuneCountInString(line) > 80 && !command || strings.HasSuffix(line, " ") {
 			t.Errorf("line %q", line)
 		}
 	}
