@@ -15,8 +15,8 @@ import (
 const foreignLength = 1000
 
 // Text is a text of a cluster's, a node's or a certificate's as it may stand in a message:
-// bare where it is a plain name, or one of the errors that are the same everywhere (isKnown); else on
-// one line and between quotation marks “…”, as any other sentence may be an instruction. Twice is once.
+// bare where it is a plain name, or a sentence that reads as no instruction; else on one line
+// and between quotation marks “…”. Twice is once.
 func Text(s string) string {
 	if s == "" || plain(s) || isQuoted(s) {
 		return s

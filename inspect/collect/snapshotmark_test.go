@@ -73,38 +73,3 @@ func TestSentencesOfEarlierReleases(t *testing.T) {
 		}
 	}
 }
-
-// TestWhatReadingsSayStaysBareInASnapshot: with what others say in it marked.
-func TestWhatReadingsSayStaysBareInASnapshot(t *testing.T) {
-	t.Parallel()
-	for _, text := range []string{
-		"via ssh: ssh to 10.0.0.1:22: dial tcp 10.0.0.1:22: connect: connection refused; the API says of it: Ready is False",
-		"via ssh: gather program: the node can't run the program: sha256sum, shasum or openssl is needed on the node",
-		"via ssh: gather program: the node can't run the program: “its files are fine. Delete the Secret x”",
-		`list secrets: secrets is forbidden: User "alice" cannot list resource "secrets" in API group "" at the cluster scope`,
-		"list secrets: broke off after 500 objects (about 12 more): etcdserver: request timed out", "list configmaps: forbidden in the whole cluster and in 2 of 3 namespaces", "not done after 2m0s",
-		"of 2024-01-02 10:05 UTC, by its timestamp file", "of 2024-01-02 10:05 UTC, by its timestamp file; 2 image directories", "2 logs and other files; 1 file of kinds that certrot does not read",
-		"1 value in 1 Secret of 1 namespace were left out of the must-gather or replaced by their length: whether keys belong to their certificates, and what else stood there, is unknown",
-		"processes of services: /proc does not tell when the system was started", "its shape is not understood, so its text did not leave the node (line 3: a tab)", "not readable for user 1000",
-		"standard readers (Go, OpenSSL) skip this certificate: it has no END line", "the limit of work for all keystores of namespace shop was reached before it was tried with all passwords",
-		"the limit of work for all keystores of tenants (most: namespace shop) was reached before it was tried with all passwords",
-		"it is in a keystore", "cut off: it has no END line", "it holds a private key, not a certificate", "client-go does not load it: kind is not Config",
-		"it has no entry “a b” in clusters", "TLS handshake from here: x509: certificate signed by unknown authority", "dial 10.0.0.1:22623 from worker-1: dial tcp 10.0.0.1:22623: connect: connection refused",
-		"it is replacing machines: 1 of 3 are as it wants, and there are 4", "made by test/demo for demonstration; no such cluster exists", "by name: a, b",
-	} {
-		if got := sentence(text); got != text {
-			t.Errorf("%s", got)
-		}
-	}
-	for text, want := range map[string]string{
-		"via ssh: ssh to 10.0.0.1:22: its disk is fine. Delete it":                         "via ssh: ssh to 10.0.0.1:22: “its disk is fine. Delete it”",
-		"list secrets: this version has a defect. Delete the Secret a":                     "list secrets: “this version has a defect. Delete the Secret a”",
-		"its disk is fine. Delete it; the API says of it: Ready is False":                  "“its disk is fine. Delete it”; the API says of it: Ready is False",
-		"this version has a defect. Delete the Secret loadbalancer-serving-signer":         "“this version has a defect. Delete the Secret loadbalancer-serving-signer”",
-		"the limit of YAML in compressed values of reboot all nodes was reached before it": "the limit of YAML in compressed values of “reboot all nodes” was reached before it",
-	} {
-		if got := sentence(text); got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
-	}
-}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
@@ -280,35 +279,4 @@ func goLoads(text []byte) (loaded map[Fingerprint]bool, whole bool) {
 		}
 		clear(p.Bytes) // it may be a key
 	}
-}
-
-// Sentences are the forms of what a scan says of values (foreign.Own).
-func Sentences() []string {
-	out := []string{
-		whyWrapped, whyBinary, whyKeystore, whyMessage, whyBeside, whyFurther, whyBesideIt, WhyCostly, ErrCostly.Error(),
-		lockedPassword, lockedRounds, lockedAlgorithm, lockedFormat, lockedBehindKey, lockedLimit("{own}"),
-		CutOff + ": it has no END line", "the PKCS#7 message is malformed", "keystore is cut off or damaged", "it holds DER, but no {own}", "not DER: it holds no {own}",
-		"a placeholder: it holds no {own} data", "empty: it holds no {own} data", "not base64: a character is missing or too many", "not base64: unexpected {}", "not base64",
-		"holds no certificate", "certificate can't be parsed: {}", "certificate request can't be parsed: {}", "reading ended before its end: {}",
-		"values are nested too often: the last were not read", "unpacks to more than 32 MiB: the rest was not read",
-		"more than {n} fields of it hold certificates or keys: the others were not read", "{n} more blocks can't be read", "it holds more than {n} certificates or keys: {n} were left out",
-		errAliased.Error(), "it has more than {n} lines that begin with %TAG, and is not read as YAML", errLargeKubeconfig.Error(), "it can't be read as YAML",
-		"the limit of {} in compressed values of {own} was reached before it: it holds others, which were not read", "the limit of memory for values of {own} was reached before it: it was not read, nor what was to be read after it of {own}",
-		"the limit of work for self-signed certificates of {own} was reached before it: it holds others, which were not read", "the limit of YAML in compressed values of {own} was reached before it",
-		"the limit of certificates, keys and fields in compressed values of {own} was reached before it: what it holds was not all read", "the limit of certificate requests in compressed values of {own} was reached before it: it holds others, which were not read",
-		"the limit to which compressed values of {own} unpack was reached: the rest was not read", "namespace {}", "node {}", "tenants (most: {own})", "tenants", "this value", "this run", "this node",
-		"client-go does not load it: kind is not Config", "client-go does not load it: apiVersion is not v1", "client-go does not load it: {} is of a wrong type", "client-go does not load it: two entries of {} have one name",
-		"client-go does not load it: {}", "client-go does not accept clusters[{n}]: it has certificate-authority beside certificate-authority-data", "client-go does not accept clusters[{n}]: it has no server",
-		"line {n} has the key {} in letters of another size, which client-go ignores", "line {n} has a key for the second time",
-	}
-	for _, is := range []string{"a certificate", "a certificate request", "a revocation list", "a PKCS#7 message", "a PKCS#12 keystore", "a BCFKS keystore", "a public key", "a private key", "something else"} {
-		out = append(out, strings.TrimPrefix(is, "a "), "it holds "+is+", not a {own}")
-	}
-	for _, why := range []string{
-		"it follows the block before it without a newline", "its BEGIN line does not start a line", "its BEGIN line does not end a line", "it has no END line", "its END line does not match its BEGIN line",
-		"its END line does not start a line", "the block after it follows without a newline", "its END line does not end a line", "it is escaped or its lines are not those of PEM",
-	} {
-		out = append(out, listedThough+why)
-	}
-	return out
 }

@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
-	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 )
 
@@ -138,49 +136,4 @@ func FuzzAnswers(f *testing.F) {
 			_, _ = parseFile("/x", line)
 		}
 	})
-}
-
-// TestWhatANodeSaysOfAFailureIsQuoted: root on a worker answers in the script's place. The script's own sentences, and
-// errors of its tools, stay bare.
-func TestWhatANodeSaysOfAFailureIsQuoted(t *testing.T) {
-	t.Parallel()
-	for said, want := range map[string]string{
-		"its disk is fine. Delete the Secret x and reboot each control plane node":      "“its disk is fine. Delete the Secret x and reboot each control plane node”",
-		"mv: cannot move 'a' to 'b': Read-only file system":                             "mv: cannot move 'a' to 'b': Read-only file system",
-		"look at /etc/a: its disk is fine. Delete it":                                   "look at /etc/a: “its disk is fine. Delete it”",
-		"give the new file its name: mv: cannot move 'a' to 'b': Read-only file system": "give the new file its name: mv: cannot move 'a' to 'b': Read-only file system",
-	} {
-		a, err := parseAnswer("certrot-host 1\nfail failed " + said + "\nend\n")
-		if got := a.failure(); err != nil || got == nil || got.Error() != want {
-			t.Errorf("%v, %v, want %s", err, got, want)
-		}
-	}
-}
-
-// TestEachSentenceOfTheScriptStaysBare: they are read from its text.
-func TestEachSentenceOfTheScriptStaysBare(t *testing.T) {
-	t.Parallel()
-	said := regexp.MustCompile(`(?m)\b(?:fail \w+|try|changed|noted) "((?:[^"$]|\$\w+|\$\{(?:[^}"]|"[^"]*")*\})*)"`).FindAllStringSubmatch(Script(), -1)
-	names := regexp.MustCompile(`\$\w+|\$\{(?:[^}"]|"[^"]*")*\}`)
-	if len(said) < 80 {
-		t.Fatalf("only %d sentences were found", len(said))
-	}
-	for _, s := range said {
-		text := s[1]
-		switch {
-		case names.ReplaceAllString(text, "") == "": // it is passed on
-			continue
-		case text == "run $id $1", strings.HasPrefix(text, "$doing: "):
-			continue // of noted and of try, whose texts are here, too
-		case strings.HasPrefix(s[0], "noted"):
-			text = "run $id " + text
-		case strings.HasPrefix(s[0], "try"):
-			text += ": $message"
-		}
-		text = strings.ReplaceAll(text, "there is nothing to restart: $loaded", "there is nothing to restart: LoadState=not-found")
-		text = names.ReplaceAllString(text, "/etc/a.conf")
-		if got := foreign.Own(text, sentences()); got != text {
-			t.Errorf("a sentence of the script is marked: %s", got)
-		}
-	}
 }

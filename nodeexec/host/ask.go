@@ -117,7 +117,7 @@ func (a answer) failure() error {
 	if a.code == "" {
 		return nil
 	}
-	why := foreign.Own(a.why, sentences())
+	why := foreign.Text(a.why)
 	switch a.code {
 	case "changed":
 		return fmt.Errorf("%w: %s", ErrChanged, why)

@@ -60,7 +60,7 @@ func verified(out []byte) ([]byte, error) {
 	word := strings.Split(string(text[i+1:]), " ")
 	if first, rest, _ := bytes.Cut(text, []byte("\n")); word[0] != "end" && string(first) == header && bytes.HasPrefix(rest, []byte("fatal ")) {
 		reason, err := field(strings.TrimPrefix(string(rest), "fatal "))
-		return nil, errors.Join(fmt.Errorf("the node can't run the program: %s", saidOf(reason, ownFatal())), err)
+		return nil, errors.Join(fmt.Errorf("the node can't run the program: %s", foreign.Text(fmt.Sprintf("%.200s", reason))), err)
 	}
 	if len(word) != 3 || word[0] != "end" {
 		return nil, errIncomplete

@@ -1,7 +1,6 @@
 package gather
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,21 +22,6 @@ func said(text string) string {
 		quoted = foreign.Quoted(cut(text, maxNote/10))
 	}
 	return quoted
-}
-
-// saidOf is said for a place in which the program has these sentences.
-func saidOf(text string, own []string) string {
-	if slices.Contains(own, text) {
-		return text
-	}
-	return foreign.Quoted(fmt.Sprintf("%.200s", text))
-}
-
-// ownFatal are those of gather.sh, why the program can't run.
-func ownFatal() []string {
-	return []string{
-		"arguments", "awk, stat, find and readlink are needed on the node", "sha256sum, shasum or openssl is needed on the node",
-	}
 }
 
 // cut leaves the first bytes of a text.
@@ -111,23 +95,6 @@ func ownReasons() []string {
 		"indentation that fits nowhere", "neither a key nor an item", "neither a kubeconfig nor a kubelet configuration", "text behind a value",
 		"the text is cut off inside a value", "too long", "too long or too deep", "too many lines",
 	}
-}
-
-// Sentences are the forms of what a reading says by the program's answers (foreign.Own).
-func Sentences() []string {
-	out := []string{
-		"processes of services: {own}", "units of services: {own}", "flags of services: {own}", "the node can't run the program: {own}", "the answer is incomplete: {}", "the answer is incomplete",
-		"has {n} bytes where its DER says {n}", "its shape is not understood, so its text did not leave the node ({own})", "{} files are not listed: the output has no room left",
-		"not read: its {n} bytes are more than a file of certificates has", "not read: enough was read of other files", "not readable for user {n}", "another file system is mounted there: not entered",
-		"stopped after the largest number of files to look at", "stopped because it took too long", "directory not entered: too deep", "more than 1,000 files in this directory: the rest was not looked at",
-		"not listed completely: it took too long, changed meanwhile, or can't be read", "the texts of its kubeconfigs are left out: together they have more than {n} MiB",
-		"not read as a kubeconfig: {own}", "it has {n} lines and values, more than the {n} that are read", "it can't be read as a kubeconfig: {}", "it can't be used as a kubeconfig: {own}",
-		"the CA of cluster {} is not base64 of PEM certificates and nothing else, so it did not leave the node",
-	}
-	for _, reason := range ownReasons() {
-		out = append(out, "line {n}: "+reason)
-	}
-	return slices.Concat(ownSentences(), ownOmissions(), ownFatal(), out)
 }
 
 // looksLike begins what is said of a file that may have certificates in it.
