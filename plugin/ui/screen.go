@@ -114,17 +114,23 @@ func CallsClient(w io.Writer) bool {
 // but for the namespace, names the cluster. In a document, \n stands between lines.
 var calledClient = regexp.MustCompile(`(?:^|[^\w./-]|\\n)(?:kubectl|oc)\s+(?:-n\s+\S+\s+)?([a-z][a-z-]*)[^a-z-]`)
 
-// noteClient looks for a call in what is written, and in what was written before of a call.
+// noteClient looks for a call in what is written, and in what was written before of a call: line by line, as tables
+// are written in pieces of a few bytes.
 func (s *screen) noteClient(written string) {
 	const most = 400 // of a call: a namespace has 63
 	if s.client {
 		return
 	}
-	text := s.last + written
-	for _, m := range calledClient.FindAllStringSubmatch(text, -1) {
-		s.client = s.client || m[1] != "certrot" && m[1] != "and" // kubectl and oc: prose
+	s.last += written
+	if !strings.Contains(written, "\n") && len(s.last) < 10*most {
+		return
 	}
-	s.last = text[max(0, len(text)-most):]
+	if strings.Contains(s.last, "kubectl") || strings.Contains(s.last, "oc ") || strings.Contains(s.last, "oc\n") {
+		for _, m := range calledClient.FindAllStringSubmatch(s.last, -1) {
+			s.client = s.client || m[1] != "certrot" && m[1] != "and" // kubectl and oc: prose
+		}
+	}
+	s.last = s.last[max(0, len(s.last)-most):]
 }
 
 // Failed is the first error of what a screen wrote to; nil: all text arrived.

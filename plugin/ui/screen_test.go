@@ -199,3 +199,20 @@ func TestAScreenChangesItsOwnCommandsOnly(t *testing.T) {
 		t.Errorf("%s", out.String())
 	}
 }
+
+// TestACallInPiecesIsNoted: tables are written cell by cell.
+func TestACallInPiecesIsNoted(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{"look: kubectl get pods\n": true, "oc -n a get\n  pods\n": true, "oc\nget pods\n": true, "kubectl certrot runs\n": false, "local host\n": false} {
+		var out bytes.Buffer
+		w := NewScreen(&out)
+		for _, r := range text {
+			if _, err := w.Write([]byte(string(r))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := CallsClient(w); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
