@@ -277,7 +277,7 @@ func (f *Facts) UndeliveredCA() *UndeliveredCA {
 
 // FirstLeaf bounds how much younger than a new signer its first leaf can be: a
 // leaf's refresh period, and a day. Kubelets fail in the days after that first
-// leaf; a later one means that the cluster has lived through it, or was mended
+// leaf; a later one means that the cluster has lived through it, or was fixed
 // by hand, which the API's objects don't tell.
 const FirstLeaf = 16 * 24 * time.Hour
 

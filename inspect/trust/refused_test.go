@@ -102,10 +102,10 @@ func TestRefusedByQuietServers(t *testing.T) {
 	}
 }
 
-// TestMended: a client that refused a server and is said to trust it now is unknown, until all
+// TestRepaired: a client that refused a server and is said to trust it now is unknown, until all
 // masters' logs have been without it for a while since it was fixed. What trusts another
 // server than the log's, or is still to be restarted, says nothing for it.
-func TestMended(t *testing.T) {
+func TestRepaired(t *testing.T) {
 	ca := pkitest.NewCA("the CA", from(-10), from(900))
 	own := "/var/lib/kubelet/kubeconfig"
 	ago := func(minutes int) time.Time { return noon.Add(-time.Duration(minutes) * time.Minute) }
@@ -118,7 +118,7 @@ func TestMended(t *testing.T) {
 		given func(w *world)
 		want  []assess.Status
 	}{
-		"mended ten minutes ago":        {func(*world) {}, nil},
+		"repaired ten minutes ago":        {func(*world) {}, nil},
 		"five minutes ago":              {func(w *world) { w.s.Nodes[0].Kubelet.Notified = ago(5) }, []assess.Status{assess.Unknown}},
 		"refused again since":           {func(w *world) { w.s.ServerLogs[0].Refused[0].Last = ago(1) }, []assess.Status{assess.Unknown}},
 		"the kubelet was not restarted": {func(w *world) { w.s.Nodes[0].Kubelet.Started, w.s.Nodes[0].Kubelet.Notified = ago(20), ago(20) }, []assess.Status{assess.Unknown}},
@@ -186,9 +186,9 @@ func TestMended(t *testing.T) {
 	}
 }
 
-// TestMendedOfKubeadm: there, it is what kube-apiserver of each master presents that counts;
+// TestRepairedOfKubeadm: there, it is what kube-apiserver of each master presents that counts;
 // and of the machine config server, trust in api-int says nothing.
-func TestMendedOfKubeadm(t *testing.T) {
+func TestRepairedOfKubeadm(t *testing.T) {
 	refuse := func(s *inspect.Snapshot, row string) {
 		at := pki.Location{Kind: pki.KindFile, Node: "n1", Path: "/var/log/pods/x/0.log"}
 		s.ServerLogs = []inspect.ServerLog{{At: at, Row: row, From: from(-1), To: noon, Refused: []inspect.Refused{{Client: "10.0.0.3", Reason: "bad certificate", Count: 9, Last: noon.Add(-time.Minute)}}}}

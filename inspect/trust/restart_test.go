@@ -139,7 +139,7 @@ func TestComesBack(t *testing.T) {
 		}, assess.Warn, "yy!yyyy!y", "does not verify the certificate that was presented to n2 there: x509"},
 		{"the signer was replaced, api-int is still of the one before", func(s *starting) { s.replaced() }, assess.Warn, "yy!yyyy!y",
 			"it comes back now; no longer after 2024-06-14 12:00 UTC, the earliest rotation of the API server's certificate: " + ownFile + ` lacks the CA "lb-signer@2"`},
-		{"the signer was replaced, and the node was mended", func(s *starting) {
+		{"the signer was replaced, and the node was repaired", func(s *starting) {
 			s.replaced()
 			for i := range s.s.Bundles {
 				if f := s.s.Bundles[i].At.Path; f == ownFile || f == joinFile {

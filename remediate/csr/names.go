@@ -26,7 +26,7 @@ type origins struct {
 	serviceNames map[string]string     // "name.namespace" of a Service: what has it, where it is not owned
 	networks     []network             // whose addresses Services have
 	domains      []domain              // whose names Routes have
-	unread       []string              // why it is not known what else has names: with any, nothing is approved
+	unread       []string              // why it is unknown what else has names: with any, nothing is approved
 	lacking      []string              // what could have known more, and why it did not
 	decided      string                // why its serving certificate proves nothing; empty: it proves its names
 }

@@ -123,7 +123,7 @@ func called(names []string) string {
 	return strings.Join(out, ", ") + more
 }
 
-// UnreadRequests says why it is not known which requests there are.
+// UnreadRequests says why it is unknown which requests there are.
 func UnreadRequests(snapshot inspect.Snapshot) string {
 	for _, g := range snapshot.Gaps {
 		if g.What == "certificatesigningrequests" {

@@ -69,7 +69,7 @@ func TestPodsMemory(t *testing.T) {
 		signer string
 		leaf   string
 		young  bool // the signer is new
-		anew   bool // the signer is to be rotated
+		due    bool // the signer is to be rotated
 		pods   func(r *rotating) *action.NetworkRestarts
 		want   catalog.Tristate
 		says   string
@@ -115,7 +115,7 @@ func TestPodsMemory(t *testing.T) {
 			r.s.Nodes = []inspect.Node{{Name: "worker-0", Via: "ssh", Files: []inspect.NodeFile{file}}}
 		}
 		p := r.preflight(t, c.leaf)
-		p.SignerFirst = c.anew
+		p.SignerFirst = c.due
 		if c.pods != nil {
 			p.Network = c.pods(r)
 		}

@@ -40,7 +40,7 @@ func TestNoFileIsTooLong(t *testing.T) {
 // of all Kubernetes types, 20 MB.
 func TestTheProgramIsSmall(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it links the program")
+		t.Skip("it links the program: make floors and make test do")
 	}
 	t.Parallel()
 	const most = 44_000_000 // bytes, linux/amd64
