@@ -138,8 +138,7 @@ const NetworkBack = "network-back"
 // does. An error that is left is why the wave stops; nil: go on.
 func (r Runner) pastWorker(ctx context.Context, p *Plan, n NodePlan, c *waveRun, err error) error {
 	var stopped *Stopped
-	node, ok := p.Basis.Node(n.Name)
-	if c.name != WaveNetwork || !ok || node.Role != catalog.RoleWorker || ctx.Err() != nil || !errors.As(err, &stopped) || stopped.Interrupted {
+	if c.name != WaveNetwork || !isWorker(p, n.Name) || ctx.Err() != nil || !errors.As(err, &stopped) || stopped.Interrupted {
 		return err
 	}
 	if !ownFailure(n.Name, stopped.Inner) || !c.mayPass() {
