@@ -118,7 +118,7 @@ func TestRepaired(t *testing.T) {
 		given func(w *world)
 		want  []assess.Status
 	}{
-		"repaired ten minutes ago":        {func(*world) {}, nil},
+		"repaired ten minutes ago":      {func(*world) {}, nil},
 		"five minutes ago":              {func(w *world) { w.s.Nodes[0].Kubelet.Notified = ago(5) }, []assess.Status{assess.Unknown}},
 		"refused again since":           {func(w *world) { w.s.ServerLogs[0].Refused[0].Last = ago(1) }, []assess.Status{assess.Unknown}},
 		"the kubelet was not restarted": {func(w *world) { w.s.Nodes[0].Kubelet.Started, w.s.Nodes[0].Kubelet.Notified = ago(20), ago(20) }, []assess.Status{assess.Unknown}},
