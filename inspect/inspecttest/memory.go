@@ -6,14 +6,19 @@ import (
 	"time"
 )
 
-// MostInObjects is the most memory, in MB, that objects took while something was done: no other test may run
-// beside it.
-func MostInObjects(do func()) (most uint64) {
+// MostInObjects is the most memory, in MB, that objects took while something was done, more than before it: no
+// other test may run beside it. Garbage is collected early, so that it counts as little as what the process
+// held before.
+func MostInObjects(do func()) uint64 {
+	defer debug.SetGCPercent(debug.SetGCPercent(10))
 	debug.FreeOSMemory()
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample)
+	before := sample[0].Value.Uint64()
+	most := before
 	stop, done := make(chan bool), make(chan bool)
 	go func() {
 		defer close(done)
-		sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 		for {
 			metrics.Read(sample)
 			most = max(most, sample[0].Value.Uint64())
@@ -27,5 +32,5 @@ func MostInObjects(do func()) (most uint64) {
 	do()
 	close(stop)
 	<-done
-	return most / 1e6
+	return (most - before) / 1e6
 }
