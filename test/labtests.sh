@@ -1,8 +1,8 @@
 #!/bin/sh
 # Runs the tests that need a lab, in four parts, each with labs of its own. As many parts
-# run at once as there are cores, and one more while the machine has time left: what they do
-# most is wait, for kubelets, heartbeats and time limits, but a lab with nodes takes a third
-# of a core for itself.
+# run at once as there are cores, beside the first, and one more while the machine has time left:
+# what they do most is wait, for kubelets, heartbeats and time limits, but a lab with nodes takes a
+# third of a core for itself.
 #
 #   sh test/labtests.sh '' PACKAGE…            all of them
 #   sh test/labtests.sh '-v -run=X' PACKAGE…   flags for go test; with -run, one part
@@ -70,10 +70,8 @@ end() {
 trap end EXIT
 trap 'exit 130' INT TERM
 
-# The shared part is one of those that run at once.
 cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
-beside=$((cores - 1))
-[ "$beside" -ge 1 ] || beside=1
+beside=$cores
 [ "$beside" -le 3 ] || beside=3
 # Nodes of several labs take more inotify instances than Linux allows a user by
 # default. Where that can't be raised, all parts take turns.
@@ -90,7 +88,7 @@ idle() { # fewer processes ran than there are cores
 	IFS=" " read -r load _ </proc/loadavg && [ "${load%.*}" -lt "$cores" ]
 }
 failed=0
-for name in repairs lab rotations; do
+for name in lab rotations repairs; do
 	while [ "$when" = idle ] && [ ! -d "$tmp/$name.taken" ] && sleep 60 && ! idle; do :; done
 	mkdir "$tmp/$name.taken" 2>/dev/null || continue
 	LAB_DIR=$tmp/$name sh "$script" --part "$name" "$flags" "$@" >"$tmp/$name.said" 2>&1 || failed=1
