@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
@@ -119,7 +118,7 @@ func withoutFrom(root *cobra.Command) {
 
 // NewCommand returns the whole command tree.
 func NewCommand(app cli.App) *cobra.Command {
-	config := genericclioptions.NewConfigFlags(true)
+	config := &cli.ConfigFlags{}
 	if app.Connection == nil {
 		app.Connection = &cli.Connection{}
 	}
@@ -157,8 +156,8 @@ Begin with inspect: it prints the next command for each problem.`,
 				return err
 			}
 		}
-		if d, err := cli.ParseDuration(*config.Timeout); err == nil { // client-go knows hours at most, and numbers as seconds
-			*config.Timeout = d.String()
+		if d, err := cli.ParseDuration(config.Timeout); err == nil { // client-go knows hours at most, and numbers as seconds
+			config.Timeout = d.String()
 		}
 		return emptyFlag(cmd)
 	}

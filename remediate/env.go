@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeclient"
 )
 
 // Env is what actions act through, several at a time. Close gives back what it
@@ -47,7 +47,7 @@ type Env struct {
 	// credentials, which do not leave it; nil: it is not asked.
 	RestartProbe func(ctx context.Context, n nodeexec.Node) (*inspect.RestartProbe, error)
 	// Kube and Dynamic are the API for actions that change objects; nil: there is none.
-	Kube    kubernetes.Interface
+	Kube    kubeclient.Client
 	Dynamic dynamic.Interface
 	// Tell is told what people are to see of a node beside the steps, in lines; nil: nobody.
 	Tell func(node, text string)

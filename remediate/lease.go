@@ -10,11 +10,11 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeclient"
 )
 
 // The Lease by which those who change the same cluster know of each other.
@@ -40,7 +40,7 @@ const NoLease = "no-lease"
 
 // Lease is what is to be held while a cluster is changed.
 type Lease struct {
-	Kube   kubernetes.Interface
+	Kube   kubeclient.Client
 	Holder string           // who, and for which run
 	Now    func() time.Time // the API server's clock, as near as it is known
 	Sleep  func(context.Context, time.Duration) error
@@ -84,7 +84,7 @@ func Unavailable(err error) bool {
 }
 
 func (l Lease) take(ctx context.Context) (lapsed string, err error) {
-	leases := l.Kube.CoordinationV1().Leases(LeaseNamespace)
+	leases := l.Kube.Leases(LeaseNamespace)
 	lease, err := leases.Get(ctx, LeaseName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		lease = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: LeaseNamespace, Name: LeaseName}}
@@ -132,7 +132,7 @@ type Holder struct {
 func (l Lease) CurrentHolder(ctx context.Context) (*Holder, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, LeaseAsk, fmt.Errorf("no answer within %s", LeaseAsk))
 	defer cancel()
-	lease, err := l.Kube.CoordinationV1().Leases(LeaseNamespace).Get(ctx, LeaseName, metav1.GetOptions{})
+	lease, err := l.Kube.Leases(LeaseNamespace).Get(ctx, LeaseName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil //nolint:nilnil // as the comment says
 	}
@@ -232,7 +232,7 @@ func (l Lease) renew(ctx context.Context) error {
 // again renews what is still ours. A Lease that was deleted is created again; what another
 // run has is theirs, even if it is old by now.
 func (l Lease) again(ctx context.Context) (lapsed string, err error) {
-	lease, err := l.Kube.CoordinationV1().Leases(LeaseNamespace).Get(ctx, LeaseName, metav1.GetOptions{})
+	lease, err := l.Kube.Leases(LeaseNamespace).Get(ctx, LeaseName, metav1.GetOptions{})
 	if err == nil && lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity != "" && *lease.Spec.HolderIdentity != l.Holder {
 		return "", &Refusal{Name: "lease-held", Reason: foreign.Name(*lease.Spec.HolderIdentity) + " has it"}
 	}
@@ -243,7 +243,7 @@ func (l Lease) again(ctx context.Context) (lapsed string, err error) {
 func (l Lease) release(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), LeaseAsk, fmt.Errorf("no answer within %s", LeaseAsk))
 	defer cancel()
-	leases := l.Kube.CoordinationV1().Leases(LeaseNamespace)
+	leases := l.Kube.Leases(LeaseNamespace)
 	lease, err := leases.Get(ctx, LeaseName, metav1.GetOptions{})
 	if err == nil && lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity == l.Holder {
 		err = leases.Delete(ctx, LeaseName, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &lease.UID, ResourceVersion: &lease.ResourceVersion}})

@@ -14,12 +14,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 	ktesting "k8s.io/client-go/testing"
+
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeclient/kubeclienttest"
 )
 
 // A real API server is in test/e2e; the fake one here says no when it is told to.
 
 func leaseOf(kube *fake.Clientset, holder string) Lease {
-	return Lease{Kube: kube, Holder: holder, Now: time.Now, Sleep: func(ctx context.Context, d time.Duration) error {
+	return Lease{Kube: kubeclienttest.Of(kube), Holder: holder, Now: time.Now, Sleep: func(ctx context.Context, d time.Duration) error {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)

@@ -14,6 +14,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/plugintest"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeclient/kubeclienttest"
 )
 
 // restartsThere is a step that restarts a kubelet, as far as the engine and its gate know.
@@ -43,7 +44,7 @@ func TestAWorkerAtWorkIsLeftOutOfARun(t *testing.T) {
 	}
 	var out plugintest.Transcript
 	w := applytest.OnNodes(applytest.Connect(api, t), &out, nodes...)
-	w.Conn.Kube = fake.NewClientset() // for the Lease
+	w.Conn.Kube = kubeclienttest.Of(fake.NewClientset()) // for the Lease
 	p := stepsOn(steps...)
 	p.Waves[0].Name = remediate.WaveWorkers
 	for i := range p.Basis.Nodes {

@@ -28,6 +28,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/plugintest"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeclient/kubeclienttest"
 )
 
 // looking is a step that changes nothing, and looks when it is its turn.
@@ -98,7 +99,7 @@ func TestWhoHeldTheNodes(t *testing.T) {
 			})
 		}
 		conn := applytest.Connect(plugintest.SettledAPI(), t)
-		conn.Kube = kube
+		conn.Kube = kubeclienttest.Of(kube)
 		var out plugintest.Transcript
 		w := applytest.OnNodes(conn, &out, n)
 		seen := ""
@@ -211,7 +212,7 @@ func TestWhoHoldsTheLeaseIsAPerson(t *testing.T) {
 			return true, &authenticationv1.SelfSubjectReview{Status: authenticationv1.SelfSubjectReviewStatus{UserInfo: authenticationv1.UserInfo{Username: c.answers}}}, nil
 		})
 		conn := applytest.Connect(plugintest.SettledAPI(), t)
-		conn.Kube = kube
+		conn.Kube = kubeclienttest.Of(kube)
 		conn.Config.Contexts[conn.Context].AuthInfo = "bob/api-example:6443"
 		a := &apply.Execution{RunID: "run-1", Session: &apply.Session{Conn: conn}}
 		a.User = conn.CurrentUser(t.Context())

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
@@ -19,7 +18,7 @@ import (
 // Flags are those of all commands that change nodes, as they were typed.
 type Flags struct {
 	App    cli.App
-	Config *genericclioptions.ConfigFlags
+	Config *cli.ConfigFlags
 	Nodes  connect.NodeFlags
 	DryRun string
 	Yes    bool
@@ -32,7 +31,7 @@ type Flags struct {
 // Options is what Flags come to: what a change of nodes needs.
 type Options struct {
 	App          cli.App
-	Config       *genericclioptions.ConfigFlags
+	Config       *cli.ConfigFlags
 	Nodes        connect.NodeChoice
 	DryRun       bool
 	Yes          bool

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/cli-runtime/pkg/genericclioptions"
-
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
@@ -133,8 +131,8 @@ func (o *Options) emergency(ctx context.Context, sc *pki.Scanner) (*connect.Conn
 		if _, err := os.Stat(path); err != nil {
 			continue
 		}
-		flags := genericclioptions.NewConfigFlags(false)
-		flags.KubeConfig, flags.Timeout, flags.WrapConfigFn = &path, o.Config.Timeout, o.Config.WrapConfigFn
+		flags := &cli.ConfigFlags{KubeConfig: path, Wrap: o.Config.Wrap}
+		flags.Timeout = o.Config.Timeout
 		conn, err := connect.Connect(ctx, o.App, flags, sc, o.Purpose)
 		if err == nil {
 			_, _ = fmt.Fprintf(o.App.Streams.ErrOut, "The API is asked by this control plane node's %s.\n", path)
@@ -176,7 +174,7 @@ func thisOne(names []string) ([]string, error) {
 
 // named reports whether the user named a kubeconfig or a server.
 func (o *Options) named() bool {
-	return *o.Config.KubeConfig != "" || os.Getenv("KUBECONFIG") != "" || *o.Config.APIServer != ""
+	return o.Config.KubeConfig != "" || os.Getenv("KUBECONFIG") != "" || o.Config.ClusterInfo.Server != ""
 }
 
 // Names are the nodes, in the order in which they were named.

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/cli-runtime/pkg/genericclioptions"
-
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -59,8 +57,8 @@ func TestRejoinIsRefusedBeforeARestartWhereTheSignerCannotSign(t *testing.T) {
 			api.ServeHTTP(w, r)
 		}))
 		t.Cleanup(server.Close)
-		flags := genericclioptions.NewConfigFlags(false)
-		flags.APIServer = &server.URL
+		flags := &cli.ConfigFlags{}
+		flags.ClusterInfo.Server = server.URL
 		conn, err := connect.Connect(t.Context(), cli.App{}, flags, pki.NewScanner(), connect.ToRead)
 		if err != nil {
 			t.Fatal(err)

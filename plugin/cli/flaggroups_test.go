@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 )
 
 // TestConnectionFlags: what says which cluster is meant is in a next command as it was typed, and nothing that is
@@ -17,7 +16,7 @@ func TestConnectionFlags(t *testing.T) {
 		want string
 	}{
 		{nil, ""},
-		{[]string{"--token", "sesame", "--username", "a", "--password", "sesame", "-n", "b", "--request-timeout", "3s"}, ""},
+		{[]string{"--token", "sesame", "-n", "b", "--request-timeout", "3s"}, ""},
 		{[]string{"--kubeconfig", "a/b", "--context", "prod eu", "--cluster", "c", "--user", "u"}, "--cluster c --context 'prod eu' --kubeconfig a/b --user u"},
 		{[]string{"-s", "https://me:sesame@a:6443", "--tls-server-name", "b", "--insecure-skip-tls-verify"}, "--insecure-skip-tls-verify --server https://a:6443 --tls-server-name b"},
 		{[]string{"--insecure-skip-tls-verify=false", "--certificate-authority", "c.crt", "--client-certificate", "$d", "--client-key", "e.key"},
@@ -29,8 +28,7 @@ func TestConnectionFlags(t *testing.T) {
 	} {
 		connection := &Connection{}
 		root := &cobra.Command{Use: "certrot"}
-		config := genericclioptions.NewConfigFlags(true)
-		config.Username, config.Password = new(string), new(string)
+		config := &ConfigFlags{}
 		config.AddFlags(root.PersistentFlags())
 		connection.Typed = root.PersistentFlags()
 		cmd := &cobra.Command{Use: "inspect", Run: func(cmd *cobra.Command, _ []string) { connection.Begin(cmd) }}

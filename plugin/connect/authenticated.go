@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -42,11 +41,11 @@ func Writing(risks []string, ca bool) Purpose {
 
 // unauthenticated says why another server than the API server may have answered; empty:
 // TLS verifies it, by the kubeconfig's CA or this machine's.
-func unauthenticated(c *rest.Config, flags *genericclioptions.ConfigFlags) string {
+func unauthenticated(c *rest.Config, flags *cli.ConfigFlags) string {
 	switch plain := withoutTLS(c); {
 	case plain != "":
 		return inspect.WithoutTLS(plain)
-	case c.Insecure && flags.Insecure != nil && *flags.Insecure:
+	case c.Insecure && flags.ClusterInfo.InsecureSkipTLSVerify:
 		return "--insecure-skip-tls-verify"
 	case c.Insecure:
 		return "insecure-skip-tls-verify in the kubeconfig"
@@ -78,7 +77,7 @@ func refuseWithoutTLS(reason string) error {
 }
 
 // Allows refuses an API server that is not authenticated, before it is asked anything.
-func (p Purpose) Allows(flags *genericclioptions.ConfigFlags) error {
+func (p Purpose) Allows(flags *cli.ConfigFlags) error {
 	c, err := flags.ToRESTConfig()
 	if err != nil {
 		return nil // connect says it
@@ -90,7 +89,7 @@ func (p Purpose) Allows(flags *genericclioptions.ConfigFlags) error {
 }
 
 // refusesServer refuses a server as the kubeconfig and the flags name it.
-func (p Purpose) refusesServer(c *rest.Config, flags *genericclioptions.ConfigFlags) error {
+func (p Purpose) refusesServer(c *rest.Config, flags *cli.ConfigFlags) error {
 	reason := unauthenticated(c, flags)
 	if p == toWriteByGivenCA && withoutTLS(c) != "" {
 		return refuseWithoutTLS(reason)

@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 )
 
@@ -21,7 +21,7 @@ const completionTimeout = 2 * time.Second
 
 // CompleteArgs suggests kinds for inspect's first argument, after a comma too, and names of
 // their objects behind that or a slash; for HOST:PORT, the API server's of the kubeconfig.
-func CompleteArgs(config *genericclioptions.ConfigFlags) cobra.CompletionFunc {
+func CompleteArgs(config *cli.ConfigFlags) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		switch {
 		case len(args) > 0 && strings.Contains(args[0], ":"):
@@ -39,7 +39,7 @@ func CompleteArgs(config *genericclioptions.ConfigFlags) cobra.CompletionFunc {
 
 // completeServers suggests the address of the API server in the kubeconfig. Nothing is asked over the
 // network.
-func completeServers(config *genericclioptions.ConfigFlags, used []string, toComplete string) []string {
+func completeServers(config *cli.ConfigFlags, used []string, toComplete string) []string {
 	rest, err := config.ToRESTConfig()
 	if err != nil {
 		return nil
@@ -53,7 +53,7 @@ func completeServers(config *genericclioptions.ConfigFlags, used []string, toCom
 
 // completeNodes suggests values for --nodes, after a comma too: names, and first
 // the words that may stand for all of them.
-func completeNodes(config *genericclioptions.ConfigFlags, words ...string) cobra.CompletionFunc {
+func completeNodes(config *cli.ConfigFlags, words ...string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		done, words := "", slices.Clone(words)
 		if i := strings.LastIndexByte(toComplete, ','); i >= 0 {
@@ -97,7 +97,7 @@ func completeKinds(toComplete string) []string {
 }
 
 // CompleteConfigFlags suggests values for the flags that every command has.
-func CompleteConfigFlags(root *cobra.Command, config *genericclioptions.ConfigFlags) {
+func CompleteConfigFlags(root *cobra.Command, config *cli.ConfigFlags) {
 	raw := func(pick func() []string) cobra.CompletionFunc {
 		return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return pick(), cobra.ShellCompDirectiveNoFileComp
@@ -115,7 +115,7 @@ func CompleteConfigFlags(root *cobra.Command, config *genericclioptions.ConfigFl
 	}))
 }
 
-func kubeconfigNames(config *genericclioptions.ConfigFlags, what string) []string {
+func kubeconfigNames(config *cli.ConfigFlags, what string) []string {
 	c, err := config.ToRawKubeConfigLoader().RawConfig()
 	if err != nil {
 		return nil
@@ -145,14 +145,14 @@ func words(names []string) []string {
 	return slices.DeleteFunc(names, func(n string) bool { return !foreign.Word(n) })
 }
 
-func namespaces(config *genericclioptions.ConfigFlags) []string {
+func namespaces(config *cli.ConfigFlags) []string {
 	var names []string
 	ask(config, func(ctx context.Context, c *collect.Cluster) { names, _ = c.Namespaces(ctx) })
 	return words(names)
 }
 
 // nodeNames suggests names of nodes.
-func nodeNames(config *genericclioptions.ConfigFlags) []string {
+func nodeNames(config *cli.ConfigFlags) []string {
 	var names []string
 	ask(config, func(ctx context.Context, c *collect.Cluster) {
 		nodes, _ := c.NodeObjects(ctx, nil) // no answer is no suggestion
@@ -169,7 +169,7 @@ func nodeNamesOf(nodes []collect.NodeObject) (names []string) {
 }
 
 // ask asks the cluster, if there is one that answers in time.
-func ask(config *genericclioptions.ConfigFlags, what func(context.Context, *collect.Cluster)) {
+func ask(config *cli.ConfigFlags, what func(context.Context, *collect.Cluster)) {
 	rest, err := config.ToRESTConfig()
 	if err != nil {
 		return

@@ -7,18 +7,18 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 )
 
 // naming is where names to suggest are from: the files that --from names on the line, else the
 // cluster.
 type naming struct {
 	cmd    *cobra.Command
-	config *genericclioptions.ConfigFlags
+	config *cli.ConfigFlags
 }
 
 // files are those of --from.
@@ -87,7 +87,7 @@ func (n naming) objects(kind string) []string {
 	if slices.ContainsFunc(resources, func(r collect.Resource) bool { return r.Kind == pki.KindFile }) {
 		return n.nodes()
 	}
-	namespace := *n.config.Namespace
+	namespace := n.config.Context.Namespace
 	var names []string
 	if from := n.files(); len(from) > 0 {
 		scope := collect.Scope{Resources: resources, Namespace: namespace}

@@ -14,9 +14,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/version"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
@@ -26,6 +24,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeclient"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeconfig"
 )
 
@@ -43,7 +42,7 @@ type Connection struct {
 	Config          clientcmdapi.Config
 	Rest            *rest.Config
 	// kube and dynamic are for changes; cluster reads.
-	Kube    kubernetes.Interface
+	Kube    kubeclient.Client
 	Dynamic dynamic.Interface
 	Clock   *apiClock
 }
@@ -53,7 +52,7 @@ var ErrNoKubeconfig = errors.New("kubeconfig: there is none, or it is empty")
 
 // Connect makes the clients and asks the API server for its version: an error
 // here means that nothing can be read at all.
-func Connect(ctx context.Context, app cli.App, flags *genericclioptions.ConfigFlags, sc *pki.Scanner, why Purpose) (*Connection, error) {
+func Connect(ctx context.Context, app cli.App, flags *cli.ConfigFlags, sc *pki.Scanner, why Purpose) (*Connection, error) {
 	if err := noDevice(flags); err != nil {
 		return nil, err
 	}
@@ -73,8 +72,8 @@ func Connect(ctx context.Context, app cli.App, flags *genericclioptions.ConfigFl
 	c.Clock.watch(config)
 	if c.Config, err = flags.ToRawKubeConfigLoader().RawConfig(); err == nil {
 		c.Context = c.Config.CurrentContext
-		if *flags.Context != "" {
-			c.Context = *flags.Context
+		if flags.CurrentContext != "" {
+			c.Context = flags.CurrentContext
 		}
 	}
 	if noServer(config, c.Config, flags) {
@@ -95,7 +94,7 @@ func Connect(ctx context.Context, app cli.App, flags *genericclioptions.ConfigFl
 	if err != nil {
 		return nil, fmt.Errorf("client for %s: %w", config.Host, err)
 	}
-	if c.Kube, err = kubernetes.NewForConfig(config); err != nil {
+	if c.Kube, err = kubeclient.New(config); err != nil {
 		return nil, fmt.Errorf("client for %s: %w", config.Host, err)
 	}
 	if c.Dynamic, err = dynamic.NewForConfig(config); err != nil {
@@ -118,7 +117,7 @@ func withoutProxy(err error) error {
 }
 
 // noDevice refuses a kubeconfig that is a device: client-go would read it for ever.
-func noDevice(flags *genericclioptions.ConfigFlags) error {
+func noDevice(flags *cli.ConfigFlags) error {
 	access := flags.ToRawKubeConfigLoader().ConfigAccess()
 	for _, path := range append(access.GetLoadingPrecedence(), access.GetExplicitFile()) {
 		at, err := os.Stat(path)
@@ -160,8 +159,8 @@ func (c *Connection) Servers() []string {
 
 // noServer reports whether no cluster is named: then it is kubectl's ancient default, which
 // is not meant.
-func noServer(c *rest.Config, raw clientcmdapi.Config, flags *genericclioptions.ConfigFlags) bool {
-	return len(raw.Clusters) == 0 && *flags.APIServer == "" && strings.HasSuffix(c.Host, "localhost:8080")
+func noServer(c *rest.Config, raw clientcmdapi.Config, flags *cli.ConfigFlags) bool {
+	return len(raw.Clusters) == 0 && flags.ClusterInfo.Server == "" && strings.HasSuffix(c.Host, "localhost:8080")
 }
 
 // Unquoted is an error of client-go's about a kubeconfig, without what it quotes of it:

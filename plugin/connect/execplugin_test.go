@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/cli-runtime/pkg/genericclioptions"
-
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 )
@@ -27,8 +25,7 @@ clusters: [{name: a, cluster: {server: "https://127.0.0.1:1"}}],
 users: [{name: a, user: {exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: "`+command+`"}}}]}`), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		flags := genericclioptions.NewConfigFlags(false)
-		flags.KubeConfig = &file
+		flags := &cli.ConfigFlags{KubeConfig: file}
 		_, err := Connect(t.Context(), cli.App{}, flags, pki.NewScanner(), ToRead)
 		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "geheim") {
 			t.Errorf("%s: %v", command, err)

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -113,9 +112,9 @@ func MasterCAs(ctx context.Context, node nodeexec.Node) ([]byte, error) {
 // Trusting makes clients of these flags trust CAs beside those of the kubeconfig, where
 // that has its own (else see TrustingAlone): what the server shows is verified as ever.
 // One that is to verify nothing verifies by these CAs. untrust takes it back.
-func Trusting(config *genericclioptions.ConfigFlags, pem []byte) (untrust func()) {
-	inner := config.WrapConfigFn
-	config.WrapConfigFn = func(c *rest.Config) *rest.Config {
+func Trusting(config *cli.ConfigFlags, pem []byte) (untrust func()) {
+	inner := config.Wrap
+	config.Wrap = func(c *rest.Config) *rest.Config {
 		if inner != nil {
 			c = inner(c)
 		}
@@ -131,17 +130,17 @@ func Trusting(config *genericclioptions.ConfigFlags, pem []byte) (untrust func()
 		c.CAData, c.CAFile = slices.Concat(c.CAData, []byte("\n"), pem), ""
 		return c
 	}
-	return func() { config.WrapConfigFn = inner }
+	return func() { config.Wrap = inner }
 }
 
 // TrustingAlone makes clients of these flags trust CAs, and no others, if the kubeconfig
 // names none; false: it does, and nothing was changed.
-func TrustingAlone(config *genericclioptions.ConfigFlags, pem []byte) bool {
+func TrustingAlone(config *cli.ConfigFlags, pem []byte) bool {
 	if now, err := config.ToRESTConfig(); err != nil || now.Insecure || now.CAFile != "" || len(now.CAData) > 0 {
 		return false
 	}
-	inner := config.WrapConfigFn
-	config.WrapConfigFn = func(c *rest.Config) *rest.Config {
+	inner := config.Wrap
+	config.Wrap = func(c *rest.Config) *rest.Config {
 		if inner != nil {
 			c = inner(c)
 		}

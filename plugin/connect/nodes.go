@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
@@ -173,11 +172,11 @@ const (
 )
 
 // AddFlags adds the flags that choose nodes and ways onto them.
-func (f *NodeFlags) AddFlags(cmd *cobra.Command, config *genericclioptions.ConfigFlags) {
+func (f *NodeFlags) AddFlags(cmd *cobra.Command, config *cli.ConfigFlags) {
 	cli.InGroup(cmd, cli.NodeOptions, func() { f.addReading(cmd, config) })
 }
 
-func (f *NodeFlags) addReading(cmd *cobra.Command, config *genericclioptions.ConfigFlags) {
+func (f *NodeFlags) addReading(cmd *cobra.Command, config *cli.ConfigFlags) {
 	f.addWays(cmd, config, nodeexec.Ways(), "Nodes to read: names, all, or none. Without it, all nodes are read that can be in a way that creates nothing.",
 		"Read only the machine that this runs on, without a cluster.", AllNodes, NoNodes)
 	flags := cmd.Flags()
@@ -190,11 +189,11 @@ func (f *NodeFlags) addReading(cmd *cobra.Command, config *genericclioptions.Con
 
 // AddWays adds the flags that say which nodes, and how to get onto them: of a command
 // that takes WithoutKubeletFirst. words may stand in place of names.
-func (f *NodeFlags) AddWays(cmd *cobra.Command, config *genericclioptions.ConfigFlags, nodes, local string, words ...string) {
+func (f *NodeFlags) AddWays(cmd *cobra.Command, config *cli.ConfigFlags, nodes, local string, words ...string) {
 	cli.InGroup(cmd, cli.NodeOptions, func() { f.addWays(cmd, config, withoutKubeletFirst(), nodes, local, words...) })
 }
 
-func (f *NodeFlags) addWays(cmd *cobra.Command, config *genericclioptions.ConfigFlags, auto []nodeexec.Way, nodes, local string, words ...string) {
+func (f *NodeFlags) addWays(cmd *cobra.Command, config *cli.ConfigFlags, auto []nodeexec.Way, nodes, local string, words ...string) {
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.Nodes, "nodes", nil, nodes)
 	flags.StringVar(&f.Via, "via", ViaAuto, viaHelp(auto))

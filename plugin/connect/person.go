@@ -40,7 +40,7 @@ func (c *Connection) CurrentUser(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, personTime)
 	defer cancel()
 	name := ""
-	review, err := c.Kube.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	review, err := c.Kube.SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if err == nil {
 		name = review.Status.UserInfo.Username
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -21,7 +20,7 @@ import (
 
 // Reading is one reading of facts, for the commands that start with one.
 type Reading struct {
-	Config *genericclioptions.ConfigFlags
+	Config *cli.ConfigFlags
 	App    cli.App
 	From   []string // files to read; none: the cluster
 	Scope  collect.Scope

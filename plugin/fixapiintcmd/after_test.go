@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
@@ -58,8 +57,7 @@ func TestKubeconfigWithoutACA(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		flags := genericclioptions.NewConfigFlags(false)
-		flags.KubeConfig = &file
+		flags := &cli.ConfigFlags{KubeConfig: file}
 		o := apply.Options{App: cli.App{Streams: genericiooptions.NewTestIOStreamsDiscard()}, Config: flags}
 		var source caSource
 		if c.given != nil {

@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -37,8 +36,7 @@ func TestGivenCAVerifiesTheAPI(t *testing.T) {
 			ca = other
 		}
 		file := plugintest.KubeconfigTo(t, "server: \""+url+"\", insecure-skip-tls-verify: true")
-		flags := genericclioptions.NewConfigFlags(false)
-		flags.KubeConfig = &file
+		flags := &cli.ConfigFlags{KubeConfig: file}
 		o := &repairOptions{
 			Options: apply.Options{App: cli.App{Streams: genericiooptions.NewTestIOStreamsDiscard()}, Config: flags, Purpose: connect.Writing(nil, true)},
 			source:  caSource{file: plugintest.WriteFile(t, "ca.crt", ca)},

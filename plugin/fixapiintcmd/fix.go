@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/kubectl/pkg/util/templates"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
@@ -58,7 +57,7 @@ type commandLines struct {
 }
 
 // NewCommand is the command fix-api-int.
-func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
+func NewCommand(app cli.App, config *cli.ConfigFlags) *cobra.Command {
 	f := &fixFlags{repairFlags: newRepairFlags(app, config)}
 	cmd := &cobra.Command{
 		Use:        "fix-api-int",

@@ -10,7 +10,6 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
@@ -21,6 +20,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/plugintest"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeclient/kubeclienttest"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
@@ -35,9 +35,9 @@ func TestLeaseHolderForgesNoLines(t *testing.T) {
 		})
 		out, streams := plugintest.OnScreen()
 		w := applytest.OnNodes(applytest.Connect(plugintest.SettledAPI(), t), out)
-		w.Conn.Kube = kube
+		w.Conn.Kube = kubeclienttest.Of(kube)
 		leaseOf(t.Context(), w).print(streams.Out)
-		_, err := remediate.Lease{Kube: kube, Holder: "me", Now: time.Now}.Take(t.Context())
+		_, err := remediate.Lease{Kube: w.Conn.Kube, Holder: "me", Now: time.Now}.Take(t.Context())
 		if live := silent < time.Minute; (err != nil) != live {
 			t.Fatal(err)
 		}
@@ -69,8 +69,8 @@ func TestMessagesOfAnAPIForgeNoLines(t *testing.T) {
 		_, _ = w.Write(status)
 	}))
 	t.Cleanup(server.Close)
-	flags := genericclioptions.NewConfigFlags(false)
-	flags.APIServer = &server.URL
+	flags := &cli.ConfigFlags{}
+	flags.ClusterInfo.Server = server.URL
 	conn, err := connect.Connect(t.Context(), cli.App{}, flags, pki.NewScanner(), connect.ToRead)
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func TestMessagesOfAnAPIForgeNoLines(t *testing.T) {
 	leaseOf(t.Context(), w).print(streams.Out)
 	plugintest.Unforged(t, "the Lease", out.String())
 
-	_, err = conn.Kube.CoreV1().ConfigMaps("").List(t.Context(), metav1.ListOptions{})
+	_, err = conn.Kube.ConfigMaps("").List(t.Context(), metav1.ListOptions{})
 	out, streams = plugintest.OnScreen()
 	cli.PrintError(streams, cli.NothingChanged(err))
 	plugintest.Unforged(t, "an error", out.String())

@@ -21,6 +21,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/plugintest"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeclient/kubeclienttest"
 )
 
 // TestStatusTellsOfARunThatHoldsTheLease: who, which run, since when, whether it is stale,
@@ -61,7 +62,7 @@ func TestStatusTellsOfARunThatHoldsTheLease(t *testing.T) {
 		}
 		var out plugintest.Transcript
 		w := applytest.OnNodes(applytest.Connect(plugintest.SettledAPI(), t), &out)
-		w.Conn.Kube = kube
+		w.Conn.Kube = kubeclienttest.Of(kube)
 		o := &statusOptions{repairOptions: repairOptions{Options: apply.Options{App: w.App}}, lines: commandLines{resume: "certrot fix-api-int", allWaves: "certrot fix-api-int"}}
 		d := o.judge(p, leaseOf(t.Context(), w))
 		if err := o.print(d); err != nil {

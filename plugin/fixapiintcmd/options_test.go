@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
@@ -19,7 +18,7 @@ import (
 // options are what a command line of fix-api-int comes to.
 func options(t *testing.T, line string) (*fixOptions, error) {
 	t.Helper()
-	f := &fixFlags{repairFlags: newRepairFlags(cli.App{ProgramName: "certrot"}, genericclioptions.NewConfigFlags(false))}
+	f := &fixFlags{repairFlags: newRepairFlags(cli.App{ProgramName: "certrot"}, &cli.ConfigFlags{})}
 	cmd := &cobra.Command{}
 	f.AddFlags(cmd, "", connect.AllNodes)
 	f.addSources(cmd)

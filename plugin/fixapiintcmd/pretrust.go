@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/kubectl/pkg/util/templates"
 
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
@@ -14,7 +13,7 @@ import (
 )
 
 // NewPretrustCommand is the command pretrust.
-func NewPretrustCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
+func NewPretrustCommand(app cli.App, config *cli.ConfigFlags) *cobra.Command {
 	f := &fixFlags{repairFlags: newRepairFlags(app, config), pretrust: true}
 	cmd := &cobra.Command{
 		Use:   "pretrust",

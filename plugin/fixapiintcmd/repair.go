@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -40,7 +39,7 @@ type repairOptions struct {
 	rebootstrap bool // kubelets write their kubeconfig again
 }
 
-func newRepairFlags(app cli.App, config *genericclioptions.ConfigFlags) repairFlags {
+func newRepairFlags(app cli.App, config *cli.ConfigFlags) repairFlags {
 	return repairFlags{Flags: apply.Flags{App: app, Config: config, AllByDefault: true}}
 }
 

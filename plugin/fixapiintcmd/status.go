@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/kubectl/pkg/util/templates"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
@@ -47,7 +46,7 @@ type statusOptions struct {
 	remark  string // is said below the command that goes on; empty: nothing
 }
 
-func newStatusCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
+func newStatusCommand(app cli.App, config *cli.ConfigFlags) *cobra.Command {
 	f := &statusFlags{repairFlags: newRepairFlags(app, config)}
 	f.DryRun = apply.DryRunClient
 	cmd := &cobra.Command{

@@ -15,7 +15,6 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
 	"k8s.io/kubectl/pkg/util/templates"
 
@@ -35,7 +34,7 @@ import (
 // ownFlags is what was typed.
 type ownFlags struct {
 	app    cli.App
-	config *genericclioptions.ConfigFlags
+	config *cli.ConfigFlags
 	ssh    connect.SSHFlags
 	caFile string
 	caFrom string
@@ -46,7 +45,7 @@ type ownFlags struct {
 // ownOptions is what a run needs.
 type ownOptions struct {
 	app    cli.App
-	config *genericclioptions.ConfigFlags
+	config *cli.ConfigFlags
 	caFile string          // empty: not given
 	master *connect.Master // nil: not given
 	dryRun bool
@@ -54,7 +53,7 @@ type ownOptions struct {
 }
 
 // NewCommand is the command fix-kubeconfig.
-func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
+func NewCommand(app cli.App, config *cli.ConfigFlags) *cobra.Command {
 	f := &ownFlags{app: app, config: config}
 	cmd := &cobra.Command{
 		Use:   "fix-kubeconfig",
@@ -103,7 +102,7 @@ func (f *ownFlags) toOptions(ctx context.Context) (*ownOptions, error) {
 		return nil, errors.New("--ca-file and --api-ca-from are two sources of the CA: give one")
 	case f.caFrom == "" && f.ssh.Given():
 		return nil, errors.New("flags for ssh go with --api-ca-from ssh://HOST")
-	case *f.config.APIServer != "" || *f.config.CAFile != "" || *f.config.Insecure || *f.config.ClusterName != "" || *f.config.TLSServerName != "":
+	case f.config.ClusterInfo.Server != "" || f.config.ClusterInfo.CertificateAuthority != "" || f.config.ClusterInfo.InsecureSkipTLSVerify || f.config.Context.Cluster != "" || f.config.ClusterInfo.TLSServerName != "":
 		return nil, errors.New("--server, --cluster, --certificate-authority, --tls-server-name and --insecure-skip-tls-verify are not in the file that this command changes: leave them out")
 	}
 	o := &ownOptions{app: f.app, config: f.config, caFile: f.caFile, dryRun: f.dryRun == apply.DryRunClient, yes: f.yes}
@@ -179,8 +178,8 @@ func (o *ownOptions) locate(ctx context.Context) (*ownConfig, error) {
 		return nil, connect.Unquoted(err)
 	}
 	own := &ownConfig{context: raw.CurrentContext}
-	if *o.config.Context != "" {
-		own.context = *o.config.Context
+	if o.config.CurrentContext != "" {
+		own.context = o.config.CurrentContext
 	}
 	at := raw.Contexts[own.context]
 	if len(raw.Contexts) == 0 && own.context == "" {
@@ -355,10 +354,9 @@ func (o *ownOptions) show(own *ownConfig, fix apiint.Repair, c *apiint.UserKubec
 // counts; what the user may do there is another matter.
 func (o *ownOptions) proven(ctx context.Context, own *ownConfig, backup string) error {
 	// The same flags, and the file as it is now: the ones before keep what they have read.
-	fresh, was := genericclioptions.NewConfigFlags(false), o.config
-	fresh.KubeConfig, fresh.Context, fresh.AuthInfoName, fresh.Timeout = was.KubeConfig, was.Context, was.AuthInfoName, was.Timeout
-	fresh.BearerToken, fresh.CertFile, fresh.KeyFile = was.BearerToken, was.CertFile, was.KeyFile
-	fresh.Impersonate, fresh.ImpersonateUID, fresh.ImpersonateGroup = was.Impersonate, was.ImpersonateUID, was.ImpersonateGroup
+	fresh, was := &cli.ConfigFlags{KubeConfig: o.config.KubeConfig}, o.config
+	fresh.CurrentContext, fresh.Context.AuthInfo, fresh.Timeout = was.CurrentContext, was.Context.AuthInfo, was.Timeout
+	fresh.AuthInfo = was.AuthInfo
 	said := func(what string) {
 		ui.Printf(o.app.Streams.Out, "\n%s: %s\nBefore   %s\n", ui.Clean(own.path), what, ui.Clean(backup))
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/kubectl/pkg/util/templates"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -22,7 +21,7 @@ import (
 
 // inspectFlags is what was typed.
 type inspectFlags struct {
-	config *genericclioptions.ConfigFlags
+	config *cli.ConfigFlags
 	scope  scopeFlags
 	certs  certFlags
 	judge  judgeFlags
@@ -56,7 +55,7 @@ type inspectOptions struct {
 }
 
 // NewCommand is the command inspect.
-func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
+func NewCommand(app cli.App, config *cli.ConfigFlags) *cobra.Command {
 	f := &inspectFlags{config: config, app: app}
 	cmd := &cobra.Command{
 		Use:        "inspect [KIND[.VERSION.GROUP][,KIND...]] [NAME...] | KIND/NAME... | HOST:PORT...",

@@ -41,8 +41,8 @@ func (f *inspectFlags) toScope(args []string, allNamespacesTyped bool) (collect.
 	var s collect.Scope
 	switch {
 	case f.scope.allNamespaces && allNamespacesTyped: // it wins over -n, as with kubectl
-	case *f.config.Namespace != "":
-		s.Namespace = *f.config.Namespace
+	case f.config.Context.Namespace != "":
+		s.Namespace = f.config.Context.Namespace
 	case !f.scope.allNamespaces: // -A=false: the context's namespace, as kubectl get
 		ns, _, err := f.config.ToRawKubeConfigLoader().Namespace()
 		if err != nil {

@@ -86,7 +86,7 @@ func (f *inspectFlags) toServerOptions(ctx context.Context, args []string, allNa
 	if o.minSeverity, err = f.judge.least(o.print.MinSeverity); err != nil {
 		return nil, err
 	}
-	if limit, err := cli.ParseDuration(*f.config.Timeout); err == nil && limit > 0 {
+	if limit, err := cli.ParseDuration(f.config.Timeout); err == nil && limit > 0 {
 		o.limit = limit
 	}
 	return o, nil

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
@@ -21,7 +20,7 @@ import (
 // the answer is printed.
 type readFlags struct {
 	app     cli.App
-	config  *genericclioptions.ConfigFlags
+	config  *cli.ConfigFlags
 	nodes   connect.NodeFlags
 	from    []string
 	output  string

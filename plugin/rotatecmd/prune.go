@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/kubectl/pkg/util/templates"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
@@ -36,7 +35,7 @@ type pruneFlags struct {
 	risks  []string
 }
 
-func newRotatePruneCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
+func newRotatePruneCommand(app cli.App, config *cli.ConfigFlags) *cobra.Command {
 	f := &pruneFlags{readFlags: readFlags{app: app, config: config}}
 	cmd := &cobra.Command{
 		Use:   "prune NAME",

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/kubectl/pkg/util/templates"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -14,7 +13,7 @@ import (
 )
 
 // NewCommand is the command rotate.
-func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
+func NewCommand(app cli.App, config *cli.ConfigFlags) *cobra.Command {
 	f := &rotateFlags{readFlags: readFlags{app: app, config: config}}
 	cmd := &cobra.Command{
 		Use:        "rotate NAME... | --list",

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/kubectl/pkg/util/templates"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
@@ -29,7 +28,7 @@ type statusFlags struct {
 	wait time.Duration
 }
 
-func newRotateStatusCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
+func newRotateStatusCommand(app cli.App, config *cli.ConfigFlags) *cobra.Command {
 	f := &statusFlags{readFlags: readFlags{app: app, config: config}}
 	cmd := &cobra.Command{
 		Use:   "status NAME",

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/kubectl/pkg/util/templates"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -23,7 +22,7 @@ import (
 
 // snapshotFlags is what was typed.
 type snapshotFlags struct {
-	config       *genericclioptions.ConfigFlags
+	config       *cli.ConfigFlags
 	app          cli.App
 	nodes        connect.NodeFlags
 	output       string
@@ -41,7 +40,7 @@ type snapshotOptions struct {
 }
 
 // NewCommand is the command snapshot.
-func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
+func NewCommand(app cli.App, config *cli.ConfigFlags) *cobra.Command {
 	f := &snapshotFlags{config: config, app: app}
 	cmd := &cobra.Command{
 		Use:        "snapshot -o FILE",

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
@@ -87,7 +87,7 @@ func (f *RowFlags) ToPrinter(ctx context.Context, format string, rows Rows, own 
 		return columns.printDocument, nil
 	}
 	print, err := f.templated(ctx, format)
-	if genericclioptions.IsNoCompatiblePrinterError(err) {
+	if errors.Is(err, errNoForm) {
 		return nil, Invalid("--output", format, append(own, strings.Split(TemplateForms, ", ")...)...)
 	}
 	if err != nil {
@@ -103,20 +103,37 @@ func (f *RowFlags) ToPrinter(ctx context.Context, format string, rows Rows, own 
 	}, nil
 }
 
-// templated is the printer for a form with a template, or a genericclioptions.NoCompatiblePrinterError.
+var (
+	errNoForm     = errors.New("no form with a template")
+	errNoTemplate = errors.New("template format specified but no template given")
+)
+
+// templated is the printer for a form with a template; errNoForm: it is none.
 func (f *RowFlags) templated(ctx context.Context, format string) (func(io.Writer, map[string]any) error, error) {
 	form, text, err := f.fromFile(ctx, format)
 	if err != nil {
 		return nil, err
 	}
-	if form == "go-template" || form == "template" {
+	switch form {
+	case "go-template", "template":
 		return goTemplate(text, f.allowMissing)
+	case "jsonpath", "jsonpath-as-json", "jsonpath-file":
+		return jsonPath(text, f.allowMissing, form == "jsonpath-as-json")
 	}
-	flags := genericclioptions.JSONPathPrintFlags{AllowMissingKeys: &f.allowMissing, TemplateArgument: &text}
-	printer, err := flags.ToPrinter(form)
+	return nil, errNoForm
+}
+
+// jsonPath prints a document by kubectl's printer.
+func jsonPath(text string, allowMissing, asJSON bool) (func(io.Writer, map[string]any) error, error) {
+	if text == "" {
+		return nil, errNoTemplate
+	}
+	printer, err := printers.NewJSONPathPrinter(text)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("error parsing jsonpath %s, %w", text, err)
 	}
+	printer.AllowMissingKeys(allowMissing)
+	printer.EnableJSONOutput(asJSON)
 	return func(w io.Writer, doc map[string]any) error {
 		return printer.PrintObj(&unstructured.Unstructured{Object: doc}, w)
 	}, nil
@@ -127,7 +144,7 @@ func (f *RowFlags) templated(ctx context.Context, format string) (func(io.Writer
 // a document has none of: with them, the linker keeps each exported method of all Kubernetes types.
 func goTemplate(text string, allowMissing bool) (func(io.Writer, map[string]any) error, error) {
 	if text == "" {
-		return nil, errors.New("template format specified but no template given")
+		return nil, errNoTemplate
 	}
 	parsed, err := template.New("output").Funcs(template.FuncMap{"exists": exists, "base64decode": decodeBase64}).Parse(text)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/plugintest"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeclient/kubeclienttest"
 )
 
 // TestAnUndoLeavesAWorkerOut that can't be reached, that keeps nothing of the run any more, or to which another
@@ -48,7 +49,7 @@ func TestAnUndoLeavesAWorkerOut(t *testing.T) {
 	} {
 		for _, bad := range []string{"worker-1", "master-1"} {
 			conn := applytest.Connect(plugintest.SettledAPI(), t)
-			conn.Kube = fake.NewClientset()
+			conn.Kube = kubeclienttest.Of(fake.NewClientset())
 			var out plugintest.Transcript
 			w := applytest.OnNodes(conn, &out, worker, c.bad(bad))
 			o := &undoOptions{Options: apply.Options{App: w.App, DryRun: true}, undoes: run, fromNodes: true, line: "certrot undo " + run + " --via ssh"}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
@@ -39,7 +38,7 @@ type pruneOptions struct {
 	only      []string      // nodes to remove from; empty: all
 }
 
-func newPruneCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
+func newPruneCommand(app cli.App, config *cli.ConfigFlags) *cobra.Command {
 	f := &pruneFlags{Flags: apply.Flags{App: app, Config: config}}
 	cmd := &cobra.Command{
 		Use:   "prune [RUN...]",

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
@@ -40,7 +39,7 @@ type runsOptions struct {
 }
 
 // NewRunsCommand is the command runs.
-func NewRunsCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
+func NewRunsCommand(app cli.App, config *cli.ConfigFlags) *cobra.Command {
 	f := &runsFlags{Flags: apply.Flags{App: app, Config: config}}
 	cmd := &cobra.Command{
 		Use:        "runs",

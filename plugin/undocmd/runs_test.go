@@ -10,14 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/cli-runtime/pkg/genericclioptions"
-
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply/applytest"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/plugintest"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
@@ -86,8 +85,7 @@ func TestRunsOfAllNodes(t *testing.T) {
 	}
 	for _, nodes := range [][]string{{connect.AllNodes}, nil} {
 		var out plugintest.Transcript
-		flags := genericclioptions.NewConfigFlags(false)
-		flags.KubeConfig = &file
+		flags := &cli.ConfigFlags{KubeConfig: file}
 		f := &runsFlags{Flags: apply.Flags{App: applytest.OnNodes(nil, &out).App, Config: flags}, fromNodes: true}
 		f.Nodes.Nodes, f.Nodes.Via, f.Nodes.Parallel, f.Nodes.Timeout, f.DryRun = nodes, "exec", 1, time.Minute, apply.DryRunNone
 		o, err := f.toOptions(t.Context())
@@ -118,7 +116,7 @@ func TestNoHeadersIsForTheTable(t *testing.T) {
 	}
 	printed := func(args ...string) string {
 		var out plugintest.Transcript
-		cmd := NewRunsCommand(applytest.OnNodes(nil, &out).App, genericclioptions.NewConfigFlags(false))
+		cmd := NewRunsCommand(applytest.OnNodes(nil, &out).App, &cli.ConfigFlags{})
 		cmd.SetArgs(args)
 		if err := cmd.ExecuteContext(t.Context()); err != nil {
 			t.Fatalf("runs %q: %v", args, err)

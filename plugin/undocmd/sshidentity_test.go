@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
@@ -183,8 +182,7 @@ func TestPruneRemovesNothingFromAnotherMachine(t *testing.T) {
 func (s sshHere) prunesNoOther(t *testing.T, nodes connect.NodeFlags) {
 	t.Helper()
 	nobody := filepath.Join(s.dir, "none")
-	config := genericclioptions.NewConfigFlags(false)
-	config.KubeConfig = &nobody
+	config := &cli.ConfigFlags{KubeConfig: nobody}
 	var said bytes.Buffer
 	f := apply.Flags{App: cli.App{Streams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: &said, ErrOut: &said}}, Config: config, DryRun: apply.DryRunNone,
 		Nodes: nodes}

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/kubectl/pkg/util/templates"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
@@ -49,7 +48,7 @@ type undoOptions struct {
 }
 
 // NewCommand is the command undo.
-func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
+func NewCommand(app cli.App, config *cli.ConfigFlags) *cobra.Command {
 	f := &undoFlags{Flags: apply.Flags{App: app, Config: config}}
 	cmd := &cobra.Command{
 		Use:        "undo RUN",

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/duration"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/kubectl/pkg/util/templates"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -27,7 +26,7 @@ import (
 
 // verifyFlags is what was typed.
 type verifyFlags struct {
-	config       *genericclioptions.ConfigFlags
+	config       *cli.ConfigFlags
 	app          cli.App
 	nodes        connect.NodeFlags
 	from         []string
@@ -54,7 +53,7 @@ type verifyOptions struct {
 const pollInterval = 10 * time.Second
 
 // NewCommand is the command verify.
-func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
+func NewCommand(app cli.App, config *cli.ConfigFlags) *cobra.Command {
 	f := &verifyFlags{config: config, app: app}
 	cmd := &cobra.Command{
 		Use:        "verify [PART...]",

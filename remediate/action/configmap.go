@@ -12,11 +12,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeclient"
 )
 
 // fieldManager is who the API server notes as the writer of a field.
@@ -32,8 +32,8 @@ type ConfigMapValue struct {
 }
 
 // Load reads the value; After is the same.
-func (v *ConfigMapValue) Load(ctx context.Context, kube kubernetes.Interface) error {
-	m, err := kube.CoreV1().ConfigMaps(v.Object.Namespace).Get(ctx, v.Object.Name, metav1.GetOptions{})
+func (v *ConfigMapValue) Load(ctx context.Context, kube kubeclient.Client) error {
+	m, err := kube.ConfigMaps(v.Object.Namespace).Get(ctx, v.Object.Name, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("read %s: %w", v.Object, err)
 	}
@@ -43,7 +43,7 @@ func (v *ConfigMapValue) Load(ctx context.Context, kube kubernetes.Interface) er
 
 // DryRun has the API server make the change without keeping it: After becomes what it
 // would keep.
-func (v *ConfigMapValue) DryRun(ctx context.Context, kube kubernetes.Interface, after string) error {
+func (v *ConfigMapValue) DryRun(ctx context.Context, kube kubeclient.Client, after string) error {
 	tried, err := v.patch(ctx, kube, v.Version, after, metav1.DryRunAll)
 	if err != nil {
 		return fmt.Errorf("try to patch %s: %w", v.Object, err)
@@ -53,7 +53,7 @@ func (v *ConfigMapValue) DryRun(ctx context.Context, kube kubernetes.Interface, 
 }
 
 // patch writes a value, if the object is still of that version.
-func (v ConfigMapValue) patch(ctx context.Context, kube kubernetes.Interface, version, value string, dryRun ...string) (*corev1.ConfigMap, error) {
+func (v ConfigMapValue) patch(ctx context.Context, kube kubeclient.Client, version, value string, dryRun ...string) (*corev1.ConfigMap, error) {
 	body, err := json.Marshal(map[string]any{
 		"metadata": map[string]string{"resourceVersion": version},
 		"data":     map[string]string{v.Object.Key: value},
@@ -61,7 +61,7 @@ func (v ConfigMapValue) patch(ctx context.Context, kube kubernetes.Interface, ve
 	if err != nil {
 		return nil, err
 	}
-	m, err := kube.CoreV1().ConfigMaps(v.Object.Namespace).Patch(ctx, v.Object.Name, types.MergePatchType, body, metav1.PatchOptions{DryRun: dryRun, FieldManager: fieldManager})
+	m, err := kube.ConfigMaps(v.Object.Namespace).Patch(ctx, v.Object.Name, types.MergePatchType, body, metav1.PatchOptions{DryRun: dryRun, FieldManager: fieldManager})
 	if apierrors.IsConflict(err) {
 		return nil, fmt.Errorf("%w: %w", remediate.ErrChanged, err)
 	}
@@ -107,7 +107,7 @@ func (v ConfigMapValue) Watch(ctx context.Context, env *remediate.Env, wrong fun
 		return &remediate.UnknownEffectError{Reason: fmt.Sprintf("%s was not read after the change: no API server could be asked", v.Object)}
 	}
 	for began := env.Now(); ; {
-		m, err := env.Kube.CoreV1().ConfigMaps(v.Object.Namespace).Get(ctx, v.Object.Name, metav1.GetOptions{})
+		m, err := env.Kube.ConfigMaps(v.Object.Namespace).Get(ctx, v.Object.Name, metav1.GetOptions{})
 		if err != nil {
 			return fmt.Errorf("read %s again: %w", v.Object, err)
 		}

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeclient"
 )
 
 // OwnedObject is the risk of writing an object that a controller owns.
@@ -34,7 +34,7 @@ type PatchKubeRootCA struct {
 
 // NewPatchKubeRootCA reads the ConfigMap, and has the API server try the change without
 // making it.
-func NewPatchKubeRootCA(ctx context.Context, kube kubernetes.Interface, namespace string, ca []*pki.Cert) (PatchKubeRootCA, error) {
+func NewPatchKubeRootCA(ctx context.Context, kube kubeclient.Client, namespace string, ca []*pki.Cert) (PatchKubeRootCA, error) {
 	a := PatchKubeRootCA{ConfigMapValue: ConfigMapValue{Object: catalog.RootCAOf(namespace)}}
 	if err := a.Load(ctx, kube); err != nil {
 		return a, err

@@ -114,7 +114,7 @@ func TestPatchKubeRootCA(t *testing.T) {
 		tried.Data["ca.crt"] = string(f.Before) + string(f.Young.CertPEM)
 		return true, tried, nil
 	})
-	a, err := NewPatchKubeRootCA(t.Context(), api, "openshift-multus", f.CaOf())
+	a, err := NewPatchKubeRootCA(t.Context(), api.Env.Kube, "openshift-multus", f.CaOf())
 	kept := ""
 	a.Keep = func(manifest []byte) error { kept = string(manifest); return nil }
 	if err != nil {
@@ -146,19 +146,19 @@ func TestPatchKubeRootCA(t *testing.T) {
 	if now() != string(f.Before)+string(f.Young.CertPEM) {
 		t.Errorf("wrote %q", now())
 	}
-	if again, err := NewPatchKubeRootCA(t.Context(), api, "openshift-multus", f.CaOf()); err != nil {
+	if again, err := NewPatchKubeRootCA(t.Context(), api.Env.Kube, "openshift-multus", f.CaOf()); err != nil {
 		t.Error(err)
 	} else if c, err := again.Diff(f.Snapshot, remediatetest.TestNow); c != nil || err != nil {
 		t.Errorf("a second time: %v, %v", c, err)
 	}
-	if err := remediatetest.PutBack(t.Context(), api, "openshift-multus", "kube-root-ca.crt", []byte(kept)); err != nil || now() != string(f.Before) {
+	if err := remediatetest.PutBack(t.Context(), api.Env.Kube, "openshift-multus", "kube-root-ca.crt", []byte(kept)); err != nil || now() != string(f.Before) {
 		t.Errorf("put back: %v, %q", err, now())
 	}
 	var bad *remediate.BadEffectError
 	if err := a.Verify(t.Context(), api.Env, c); !errors.As(err, &bad) || !strings.Contains(err.Error(), "was put back within 0.0 s") || !strings.Contains(err.Error(), "serviceaccount-ca") {
 		t.Errorf("put back: %v", err)
 	}
-	if _, err := NewPatchKubeRootCA(t.Context(), api, "nowhere", f.CaOf()); err == nil {
+	if _, err := NewPatchKubeRootCA(t.Context(), api.Env.Kube, "nowhere", f.CaOf()); err == nil {
 		t.Error("a namespace that is not there")
 	}
 }

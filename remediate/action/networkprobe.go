@@ -94,7 +94,7 @@ func (a NetworkProbe) imageOf(ctx context.Context, env *remediate.Env) (string, 
 		return a.Image, nil
 	}
 	const next = "name one that the node has or can pull: --debug-image IMAGE"
-	_, err := env.Kube.Discovery().ServerResourcesForGroupVersion(nodeexec.OpenShiftAPI)
+	err := env.Kube.Serves(ctx, nodeexec.OpenShiftAPI)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return "", fmt.Errorf("read /apis/%s, to find an image on %s: %w; %s", nodeexec.OpenShiftAPI, a.NodeName, err, next)
 	}
@@ -119,7 +119,7 @@ func (a NetworkProbe) imageOf(ctx context.Context, env *remediate.Env) (string, 
 
 func (a NetworkProbe) makeNamespace(ctx context.Context, env *remediate.Env, meta metav1.ObjectMeta) error {
 	meta.Annotations["openshift.io/node-selector"] = "" // else a cluster's default one may keep the pod off the node
-	_, err := env.Kube.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: meta}, metav1.CreateOptions{})
+	_, err := env.Kube.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: meta}, metav1.CreateOptions{})
 	if err != nil {
 		return fmt.Errorf("make namespace %s for a pod that asks for a network: %w; name one that is there already: --debug-namespace NAME", meta.Name, err)
 	}
@@ -162,7 +162,7 @@ func (a NetworkProbe) pod(namespace, image string) *corev1.Pod {
 // a moment, without which no pod can be made.
 func (a NetworkProbe) makePod(ctx context.Context, env *remediate.Env, pod *corev1.Pod) error {
 	for end := env.Now().Add(20 * time.Second); ; {
-		made, err := env.Kube.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{})
+		made, err := env.Kube.Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{})
 		if err == nil {
 			pod.UID = made.UID
 			return nil
@@ -179,7 +179,7 @@ func (a NetworkProbe) await(ctx context.Context, env *remediate.Env, pod *corev1
 	began, failure := env.Now(), ""
 	var gone error
 	err := env.Until(ctx, networkTime, func(ctx context.Context) (bool, error) {
-		p, err := env.Kube.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+		p, err := env.Kube.Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err), err == nil && (p.UID != pod.UID || p.DeletionTimestamp != nil):
 			gone = &remediate.OwnFailureError{Inner: fmt.Errorf("the network of new pods on %s is unknown: another client deleted pod %s/%s before it had an address", a.NodeName, pod.Namespace, pod.Name)} // its kubelet may
@@ -215,7 +215,7 @@ func (a NetworkProbe) failure(ctx context.Context, env *remediate.Env, pod *core
 	var pages foreign.Pages
 	opts := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("involvedObject.uid", string(pod.UID)).String(), Limit: largePage}
 	for {
-		list, err := env.Kube.CoreV1().Events(pod.Namespace).List(ctx, opts)
+		list, err := env.Kube.Events(pod.Namespace).List(ctx, opts)
 		if err != nil {
 			return "", fmt.Errorf("read the events of pod %s/%s: %w", pod.Namespace, pod.Name, err)
 		}
@@ -246,7 +246,7 @@ func eachPod(ctx context.Context, env *remediate.Env, namespace string, opts met
 	var pages foreign.Pages
 	opts.Limit = largePage
 	for {
-		list, err := env.Kube.CoreV1().Pods(namespace).List(ctx, opts)
+		list, err := env.Kube.Pods(namespace).List(ctx, opts)
 		if err != nil {
 			return err
 		}
@@ -267,7 +267,7 @@ func eachPod(ctx context.Context, env *remediate.Env, namespace string, opts met
 func (a NetworkProbe) removePod(ctx context.Context, env *remediate.Env, pod *corev1.Pod) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTime)
 	defer cancel()
-	pods := env.Kube.CoreV1().Pods(pod.Namespace)
+	pods := env.Kube.Pods(pod.Namespace)
 	options := metav1.DeleteOptions{}
 	if pod.UID != "" {
 		uid := pod.UID
@@ -302,7 +302,7 @@ func (a NetworkProbe) removeNamespace(ctx context.Context, env *remediate.Env, n
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTime)
 	defer cancel()
 	err := a.persist(ctx, env, func() error {
-		err := env.Kube.CoreV1().Namespaces().Delete(ctx, name, metav1.DeleteOptions{})
+		err := env.Kube.Namespaces().Delete(ctx, name, metav1.DeleteOptions{})
 		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) { // it is gone, or on its way
 			return nil
 		}

@@ -212,7 +212,7 @@ func (a RestartPods) Apply(ctx context.Context, env *remediate.Env, _ *remediate
 	if err := a.unchanged(ctx, env); err != nil { // last: a pod that starts later reads what is published
 		return err
 	}
-	pods := env.Kube.CoreV1().Pods(a.Row.Namespace)
+	pods := env.Kube.Pods(a.Row.Namespace)
 	for _, p := range a.Pods {
 		uid := types.UID(p.UID)
 		err := pods.Delete(ctx, p.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
@@ -225,7 +225,7 @@ func (a RestartPods) Apply(ctx context.Context, env *remediate.Env, _ *remediate
 
 // reports refuses a node whose kubelet has no heartbeat: it would start no other pod.
 func (a RestartPods) reports(ctx context.Context, env *remediate.Env) error {
-	n, err := env.Kube.CoreV1().Nodes().Get(ctx, a.NodeName, metav1.GetOptions{})
+	n, err := env.Kube.Nodes().Get(ctx, a.NodeName, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("read node %s: %w", a.NodeName, err)
 	}
@@ -267,7 +267,7 @@ func (a RestartPods) published(ctx context.Context, env *remediate.Env) error {
 		return nil
 	}
 	of := a.Row.Trust
-	m, err := env.Kube.CoreV1().ConfigMaps(of.Namespace).Get(ctx, of.Name, metav1.GetOptions{})
+	m, err := env.Kube.ConfigMaps(of.Namespace).Get(ctx, of.Name, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("read %s: %w", of, err)
 	}

@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -21,6 +20,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeclient"
 )
 
 // Approve approves what a node's kubelet asks for after its restart: the client's
@@ -217,7 +217,7 @@ func (a Approve) requestedNode(env *remediate.Env, c *remediate.Change) Requeste
 // approve says yes to a request as it was read: its resourceVersion is a condition. It is
 // judged once more, with what is known now.
 func approve(ctx context.Context, env *remediate.Env, n RequestedNode, r *Request) error {
-	c, err := env.Kube.CertificatesV1().CertificateSigningRequests().Get(ctx, r.Name, metav1.GetOptions{})
+	c, err := env.Kube.SigningRequests().Get(ctx, r.Name, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("read request %s: %w", foreign.Name(r.Name), err)
 	}
@@ -237,7 +237,7 @@ func approve(ctx context.Context, env *remediate.Env, n RequestedNode, r *Reques
 		Type: certificatesapi.CertificateApproved, Status: corev1.ConditionTrue, Reason: "certrot", LastUpdateTime: at, LastTransitionTime: at,
 		Message: "approved by run " + env.RunID + " of certrot: it matches the node's kubelet",
 	})
-	_, err = env.Kube.CertificatesV1().CertificateSigningRequests().UpdateApproval(ctx, c.Name, c, metav1.UpdateOptions{})
+	_, err = env.Kube.SigningRequests().UpdateApproval(ctx, c.Name, c, metav1.UpdateOptions{})
 	if err != nil {
 		return fmt.Errorf("approve request %s (kubectl auth can-i update certificatesigningrequests --subresource=approval; %s): %w", foreign.Name(r.Name), foreign.Command("", "kubectl auth can-i approve signers/%s", r.Spec.SignerName), err)
 	}
@@ -246,7 +246,7 @@ func approve(ctx context.Context, env *remediate.Env, n RequestedNode, r *Reques
 
 // PendingOf reads the pending requests about a node, and the Node with whose addresses
 // their names are compared. Where they are too many, it is an error that names the node.
-func PendingOf(ctx context.Context, kube kubernetes.Interface, n RequestedNode) ([]*Request, error) {
+func PendingOf(ctx context.Context, kube kubeclient.Client, n RequestedNode) ([]*Request, error) {
 	if err := n.itsNode(ctx, kube); err != nil {
 		return nil, err
 	}
@@ -254,7 +254,7 @@ func PendingOf(ctx context.Context, kube kubernetes.Interface, n RequestedNode) 
 	asked, by := map[pki.Fingerprint]bool{}, map[pki.Fingerprint][]string{}
 	later := map[*Request]*certificatesapi.CertificateSigningRequest{}
 	var failed error
-	err := collect.ListRequests(ctx, kube.CoreV1().RESTClient(), func(csr *certificatesapi.CertificateSigningRequest) error {
+	err := collect.ListRequests(ctx, kube.REST(), func(csr *certificatesapi.CertificateSigningRequest) error {
 		if r := n.judge(csr); r != nil {
 			if failed = found.add(r, n.Name, len(csr.Spec.Request)); failed != nil {
 				return failed
@@ -294,8 +294,8 @@ func PendingOf(ctx context.Context, kube kubernetes.Interface, n RequestedNode) 
 }
 
 // itsNode reads the Node; that there is none is for judging.
-func (n *RequestedNode) itsNode(ctx context.Context, kube kubernetes.Interface) error {
-	object, err := kube.CoreV1().Nodes().Get(ctx, n.Name, metav1.GetOptions{})
+func (n *RequestedNode) itsNode(ctx context.Context, kube kubeclient.Client) error {
+	object, err := kube.Nodes().Get(ctx, n.Name, metav1.GetOptions{})
 	switch {
 	case err == nil:
 		n.object, n.listed = object, listedBy(object)
@@ -309,7 +309,7 @@ func (n *RequestedNode) itsNode(ctx context.Context, kube kubernetes.Interface) 
 
 // compared judges a request. With what a server's names are compared is read when it is
 // the only thing left to ask, and once.
-func (n *RequestedNode) compared(ctx context.Context, kube kubernetes.Interface, csr *certificatesapi.CertificateSigningRequest) (*Request, error) {
+func (n *RequestedNode) compared(ctx context.Context, kube kubeclient.Client, csr *certificatesapi.CertificateSigningRequest) (*Request, error) {
 	r := n.judge(csr)
 	if r == nil || !n.lacksNames(r) {
 		return r, nil
@@ -353,9 +353,9 @@ func (n RequestedNode) again(ctx context.Context, env *remediate.Env, csr *certi
 }
 
 // readPeers reads all Nodes, and keeps the names and addresses of all but this one.
-func readPeers(ctx context.Context, kube kubernetes.Interface, node string) (*peerHosts, error) {
+func readPeers(ctx context.Context, kube kubeclient.Client, node string) (*peerHosts, error) {
 	out := newPeerHosts()
-	err := collect.ListNodeAddresses(ctx, kube.CoreV1().RESTClient(), func(n *corev1.Node) error {
+	err := collect.ListNodeAddresses(ctx, kube.REST(), func(n *corev1.Node) error {
 		if n.Name != node {
 			out.add(n)
 		}

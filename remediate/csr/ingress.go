@@ -93,7 +93,7 @@ func (o *origins) ingressControllers(ctx context.Context, env *remediate.Env, _ 
 				} `json:"status"`
 			} `json:"items"`
 		}
-		err := decoded(ctx, env.Kube.CoreV1().RESTClient().Get().AbsPath(ingressControllersPath).Param("limit", "500").Param("continue", next), &page)
+		err := decoded(ctx, env.Kube.REST().Get().AbsPath(ingressControllersPath).Param("limit", "500").Param("continue", next), &page)
 		switch {
 		case apierrors.IsNotFound(err):
 			return nil

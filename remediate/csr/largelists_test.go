@@ -11,17 +11,17 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/inspecttest"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeclient"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
 )
 
 // sameItem answers each list with so many times the same item, which it has once, and with the Node of worker-0.
-func sameItem(t *testing.T, item []byte, n int) kubernetes.Interface {
+func sameItem(t *testing.T, item []byte, n int) kubeclient.Client {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/vnd.kubernetes.protobuf")
@@ -37,7 +37,7 @@ func sameItem(t *testing.T, item []byte, n int) kubernetes.Interface {
 		}
 	}))
 	t.Cleanup(server.Close)
-	kube, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL, QPS: -1})
+	kube, err := kubeclient.New(&rest.Config{Host: server.URL, QPS: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

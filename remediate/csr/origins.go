@@ -13,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
@@ -22,6 +21,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeclient"
 )
 
 // Where OpenShift has what proves a name, or has it itself.
@@ -89,7 +89,7 @@ func (o *origins) apis(ctx context.Context, env *remediate.Env, _ *corev1.Node) 
 	for _, server := range env.Servers {
 		o.excludeServer(server, "a server of your kubeconfig")
 	}
-	o.excludeAPI(env.Kube.CoreV1().RESTClient().Get().URL().String(), "the API server that is asked")
+	o.excludeAPI(env.Kube.REST().Get().URL().String(), "the API server that is asked")
 	var infrastructure struct {
 		Status struct {
 			External string `json:"apiServerURL"`
@@ -127,7 +127,7 @@ func (o *origins) excludeAll(status any) {
 
 // services takes the names and addresses of all Services.
 func (o *origins) services(ctx context.Context, env *remediate.Env, _ *corev1.Node) error {
-	err := collect.ListServices(ctx, env.Kube.CoreV1().RESTClient(), func(s *corev1.Service) error {
+	err := collect.ListServices(ctx, env.Kube.REST(), func(s *corev1.Service) error {
 		o.excludeService(s)
 		return nil
 	})
@@ -240,7 +240,7 @@ func unusable(own []machineObject, node string, object *corev1.Node) error {
 	return nil
 }
 
-func listMachines(ctx context.Context, kube kubernetes.Interface) (out []machineObject, err error) {
+func listMachines(ctx context.Context, kube kubeclient.Client) (out []machineObject, err error) {
 	var pages foreign.Pages
 	next := ""
 	for {
@@ -248,7 +248,7 @@ func listMachines(ctx context.Context, kube kubernetes.Interface) (out []machine
 			Metadata metav1.ListMeta `json:"metadata"`
 			Items    []machineObject `json:"items"`
 		}
-		if err := decoded(ctx, kube.CoreV1().RESTClient().Get().AbsPath(machinesPath).Param("limit", "500").Param("continue", next), &page); err != nil {
+		if err := decoded(ctx, kube.REST().Get().AbsPath(machinesPath).Param("limit", "500").Param("continue", next), &page); err != nil {
 			return nil, err
 		}
 		out = append(out, page.Items...)
@@ -260,8 +260,8 @@ func listMachines(ctx context.Context, kube kubernetes.Interface) (out []machine
 }
 
 // getJSON reads one object for which there is no typed client.
-func getJSON(ctx context.Context, kube kubernetes.Interface, path string, into any) error {
-	return decoded(ctx, kube.CoreV1().RESTClient().Get().AbsPath(path), into)
+func getJSON(ctx context.Context, kube kubeclient.Client, path string, into any) error {
+	return decoded(ctx, kube.REST().Get().AbsPath(path), into)
 }
 
 // decoded does a request for JSON, which the kinds of OpenShift have alone.
@@ -326,7 +326,7 @@ func (o *origins) served(ctx context.Context, env *remediate.Env, snapshot inspe
 	if o.decided != "" {
 		return errors.New(o.decided)
 	}
-	ca, err := env.Kube.CoreV1().ConfigMaps(managedNamespace).Get(ctx, kubeletServingCA, metav1.GetOptions{})
+	ca, err := env.Kube.ConfigMaps(managedNamespace).Get(ctx, kubeletServingCA, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("read ConfigMap %s/%s: %w", managedNamespace, kubeletServingCA, err)
 	}

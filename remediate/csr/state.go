@@ -108,7 +108,7 @@ func (s *State) print(env *remediate.Env, node string, requests []*Request) {
 func (s *State) issued(ctx context.Context, env *remediate.Env) error {
 	err := env.Until(ctx, issuing, func(ctx context.Context) (bool, error) {
 		for _, name := range s.approved {
-			csr, err := env.Kube.CertificatesV1().CertificateSigningRequests().Get(ctx, name, metav1.GetOptions{})
+			csr, err := env.Kube.SigningRequests().Get(ctx, name, metav1.GetOptions{})
 			switch {
 			case apierrors.IsNotFound(err): // answered, fetched and cleaned up
 			case err != nil:

@@ -15,6 +15,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeclient/kubeclienttest"
 )
 
 // FakeAPI is client-go's fake clientset: it filters nothing by fields, checks no
@@ -29,7 +30,7 @@ type FakeAPI struct {
 func NewFakeAPI(objects ...runtime.Object) *FakeAPI {
 	now := TestNow
 	f := &FakeAPI{Clientset: fake.NewClientset(objects...)}
-	f.Env = &remediate.Env{RunID: "run-1", Kube: f, Now: func() time.Time { return now }, Sleep: func(ctx context.Context, d time.Duration) error {
+	f.Env = &remediate.Env{RunID: "run-1", Kube: kubeclienttest.Of(f), Now: func() time.Time { return now }, Sleep: func(ctx context.Context, d time.Duration) error {
 		now = now.Add(d)
 		return context.Cause(ctx)
 	}}

@@ -24,6 +24,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeclient/kubeclienttest"
 )
 
 // simulation is a simulated cluster: no file, no process and no server in it is real.
@@ -221,7 +222,7 @@ func (s *simulation) find(name string) *simulated {
 
 func (s *simulation) env(run string) *remediate.Env {
 	return &remediate.Env{
-		RunID: run, Now: s.now, Kube: simulatedKube{s: s}, Dynamic: simulatedDynamic{s: s}, Heartbeat: s.heartbeatOf, Signer: validSigner, APIClock: exactClock, RestartProbe: MayBootstrap,
+		RunID: run, Now: s.now, Kube: kubeclienttest.Of(simulatedKube{s: s}), Dynamic: simulatedDynamic{s: s}, Heartbeat: s.heartbeatOf, Signer: validSigner, APIClock: exactClock, RestartProbe: MayBootstrap,
 		Sleep: func(ctx context.Context, d time.Duration) error {
 			s.mu.Lock()
 			defer s.mu.Unlock()

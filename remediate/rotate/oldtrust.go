@@ -8,7 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -17,6 +16,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeclient"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
@@ -205,7 +205,7 @@ type PruneBundle struct {
 
 // NewPruneBundle reads the bundle, and has the API server try the change without making
 // it. It is ErrChanged where the bundle is not what was judged.
-func NewPruneBundle(ctx context.Context, kube kubernetes.Interface, of catalog.Ref, judged []OldCA) (PruneBundle, error) {
+func NewPruneBundle(ctx context.Context, kube kubeclient.Client, of catalog.Ref, judged []OldCA) (PruneBundle, error) {
 	a, stay := pruneOf(of, judged)
 	if err := a.Load(ctx, kube); err != nil {
 		return a, err

@@ -333,7 +333,7 @@ func TestPruneBundle(t *testing.T) {
 
 	// Another CA came since it was judged.
 	api := remediatetest.NewFakeAPI(object(append(f.bundle(), f.Localhost.CertPEM...)))
-	if _, err := NewPruneBundle(t.Context(), api, of, judged); !errors.Is(err, remediate.ErrChanged) {
+	if _, err := NewPruneBundle(t.Context(), api.Env.Kube, of, judged); !errors.Is(err, remediate.ErrChanged) {
 		t.Errorf("a bundle that changed: %v", err)
 	}
 
@@ -371,7 +371,7 @@ func TestPruneBundle(t *testing.T) {
 	if err := a.Verify(t.Context(), api.Env, change); err != nil {
 		t.Error(err)
 	}
-	if err := remediatetest.PutBack(t.Context(), api, of.Namespace, of.Name, kept); err != nil || value(api) != string(f.bundle()) {
+	if err := remediatetest.PutBack(t.Context(), api.Env.Kube, of.Namespace, of.Name, kept); err != nil || value(api) != string(f.bundle()) {
 		t.Errorf("put back: %v", err)
 	}
 	var bad *remediate.BadEffectError

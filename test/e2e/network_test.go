@@ -11,7 +11,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -20,6 +19,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeclient"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/labtest"
 )
@@ -29,7 +29,7 @@ import (
 func asAdministrator(t *testing.T, lab *labtest.Lab) (*remediate.Env, *collect.Cluster) {
 	t.Helper()
 	config := restConfig(t, lab)
-	kube, err := kubernetes.NewForConfig(config)
+	kube, err := kubeclient.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestPatchedKubeRootCAIsPutBack(t *testing.T) {
 	ca := pki.NewScanner().Scan(own.CertPEM)[0].Content.Certs
 	value := func() string {
 		t.Helper()
-		m, err := env.Kube.CoreV1().ConfigMaps(namespace).Get(t.Context(), "kube-root-ca.crt", metav1.GetOptions{})
+		m, err := env.Kube.ConfigMaps(namespace).Get(t.Context(), "kube-root-ca.crt", metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

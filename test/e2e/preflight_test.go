@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -26,6 +25,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeclient"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/labtest"
 )
@@ -45,7 +45,7 @@ func restOf(t *testing.T, kubeconfig string) *rest.Config {
 
 func leaseIn(t *testing.T, kubeconfig string) remediate.Lease {
 	t.Helper()
-	kube, err := kubernetes.NewForConfig(restOf(t, kubeconfig))
+	kube, err := kubeclient.New(restOf(t, kubeconfig))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -33,8 +32,7 @@ func Connect(a plugintest.LiveAPI, t *testing.T) *connect.Connection {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	flags := genericclioptions.NewConfigFlags(false)
-	flags.KubeConfig = &file
+	flags := &cli.ConfigFlags{KubeConfig: file}
 	conn, err := connect.Connect(t.Context(), cli.App{}, flags, pki.NewScanner(), connect.ToRead)
 	if err != nil {
 		t.Fatal(err)
