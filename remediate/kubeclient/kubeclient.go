@@ -1,6 +1,6 @@
 // Package kubeclient owns the clients of the few kinds of Kubernetes' own that are changed, or read
 // one by one. It refuses to link k8s.io/client-go/kubernetes, whose scheme registers every API group
-// when the program starts: the scheme here has these kinds alone.
+// when the program starts: the scheme here has their four groups.
 package kubeclient
 
 import (
@@ -56,35 +56,29 @@ type SelfSubjectReviews interface {
 	Create(ctx context.Context, review *authenticationv1.SelfSubjectReview, opts metav1.CreateOptions) (*authenticationv1.SelfSubjectReview, error)
 }
 
-// groups are the kinds by group and version.
-func groups() map[schema.GroupVersion][]runtime.Object {
-	return map[schema.GroupVersion][]runtime.Object{
-		authenticationv1.SchemeGroupVersion: {&authenticationv1.SelfSubjectReview{}},
-		certificatesv1.SchemeGroupVersion:   {&certificatesv1.CertificateSigningRequest{}, &certificatesv1.CertificateSigningRequestList{}},
-		coordinationv1.SchemeGroupVersion:   {&coordinationv1.Lease{}, &coordinationv1.LeaseList{}},
-		corev1.SchemeGroupVersion: {
-			&corev1.ConfigMap{}, &corev1.ConfigMapList{}, &corev1.Event{}, &corev1.EventList{}, &corev1.Namespace{}, &corev1.NamespaceList{},
-			&corev1.Node{}, &corev1.NodeList{}, &corev1.Pod{}, &corev1.PodList{},
-		},
-	}
-}
-
 // New is a Client over one connection.
 func New(config *rest.Config) (Client, error) {
 	httpClient, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, err
 	}
-	scheme := runtime.NewScheme()
-	for version, kinds := range groups() {
-		scheme.AddKnownTypes(version, kinds...)
-		metav1.AddToGroupVersion(scheme, version)
+	groups := map[schema.GroupVersion]func(*runtime.Scheme) error{
+		authenticationv1.SchemeGroupVersion: authenticationv1.AddToScheme,
+		certificatesv1.SchemeGroupVersion:   certificatesv1.AddToScheme,
+		coordinationv1.SchemeGroupVersion:   coordinationv1.AddToScheme,
+		corev1.SchemeGroupVersion:           corev1.AddToScheme,
 	}
-	serializer := rest.CodecFactoryForGeneratedClient(scheme, serializer.NewCodecFactory(scheme)).WithoutConversion()
+	scheme := runtime.NewScheme()
+	for _, add := range groups {
+		if err := add(scheme); err != nil {
+			return nil, err
+		}
+	}
+	codecs := rest.CodecFactoryForGeneratedClient(scheme, serializer.NewCodecFactory(scheme)).WithoutConversion()
 	c := client{params: runtime.NewParameterCodec(scheme), of: map[schema.GroupVersion]rest.Interface{}}
-	for version := range groups() {
+	for version := range groups {
 		of := rest.CopyConfig(config)
-		of.GroupVersion, of.APIPath, of.NegotiatedSerializer = &version, "/apis", serializer
+		of.GroupVersion, of.APIPath, of.NegotiatedSerializer = &version, "/apis", codecs
 		if version.Group == "" {
 			of.APIPath = "/api"
 		}
