@@ -6,8 +6,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestNoFileIsTooLong: a file that no reader sees at once has two subjects. Tests are read too.
@@ -35,16 +37,19 @@ func TestNoFileIsTooLong(t *testing.T) {
 	}
 }
 
-// TestTheProgramIsSmall measures what users download. The usual reasons of a failure: text/template is
-// linked (cobra's Set…Template, cli-runtime's printer of go-template), and with it each exported method
-// of all types; or client-go's kubernetes/scheme (by kubernetes, discovery, genericclioptions), and with
-// it the types of every API group.
+// TestTheProgramIsSmall measures what users download, and wait for at each start. The usual reasons of a
+// failure: text/template is linked (cobra's Set…Template, cli-runtime's printer of go-template), and with
+// it each exported method of all types; or client-go's kubernetes/scheme (by kubernetes, discovery,
+// genericclioptions), and with it the types of every API group.
 func TestTheProgramIsSmall(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it links the program: make floors and make test do")
 	}
 	t.Parallel()
-	const most = 34_000_000 // bytes, linux/amd64
+	const (
+		most      = 34_000_000 // bytes, linux/amd64
+		mostStart = 50 * time.Millisecond
+	)
 	path := filepath.Join(t.TempDir(), "kubectl-certrot")
 	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-s -w", "-o", path, "./cmd/kubectl-certrot")
 	build.Dir, build.Env = "../..", append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64", "GOFLAGS=-buildvcs=false -trimpath")
@@ -57,6 +62,20 @@ func TestTheProgramIsSmall(t *testing.T) {
 	}
 	if info.Size() > most {
 		t.Errorf("the program has %d bytes, more than %d: go build -ldflags=-dumpdep says why each part is linked", info.Size(), most)
+	}
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		return
+	}
+	least := time.Hour // of processor time: other work beside it adds to single runs
+	for range 10 {
+		start := exec.CommandContext(t.Context(), path, "version")
+		if out, err := start.CombinedOutput(); err != nil {
+			t.Fatalf("version: %v\n%s", err, out)
+		}
+		least = min(least, start.ProcessState.UserTime()+start.ProcessState.SystemTime())
+	}
+	if least > mostStart {
+		t.Errorf("a start takes %s, more than %s: GODEBUG=inittrace=1 says what each package takes", least, mostStart)
 	}
 }
 
