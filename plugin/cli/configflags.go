@@ -56,8 +56,8 @@ func cacheDir() string {
 func (f *ConfigFlags) ToRawKubeConfigLoader() clientcmd.ClientConfig {
 	f.load.Do(func() {
 		rules := clientcmd.NewDefaultClientConfigLoadingRules()
-		rules.DefaultClientConfig, rules.ExplicitPath = &clientcmd.DefaultClientConfig, f.KubeConfig //nolint:staticcheck // as kubectl
-		f.ClusterDefaults = clientcmd.ClusterDefaults                                                //nolint:staticcheck // as kubectl
+		rules.DefaultClientConfig, rules.ExplicitPath = &clientcmd.DefaultClientConfig, f.KubeConfig
+		f.ClusterDefaults = clientcmd.ClusterDefaults
 		for _, extra := range f.userExtra {
 			if key, value, ok := strings.Cut(extra, "="); ok {
 				if f.AuthInfo.ImpersonateUserExtra == nil {
