@@ -2,6 +2,7 @@ package foreign
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,10 @@ func instructs(word string) bool {
 // isName reports whether a text is one word of ASCII, as names, subjects, paths, versions,
 // URLs and sizes are. It begins no option, and is not what stands before an instruction.
 func isName(s string) bool {
+	if strings.HasPrefix(s, "::") || strings.HasSuffix(s, "::") { // as IPv6 addresses alone may
+		at, err := netip.ParseAddr(s)
+		return err == nil && at.Zone() == ""
+	}
 	for i := range len(s) {
 		switch c := s[i]; {
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte("/*._[", c) >= 0:

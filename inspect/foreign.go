@@ -56,6 +56,8 @@ func isCompared(of reflect.Type, field string) bool {
 		fields = []string{"Path", "Link", "Target"} // in whose order they are
 	case reflect.TypeFor[ProbedKubeconfig](), reflect.TypeFor[Access]():
 		fields = []string{"Presents"} // with constants
+	case reflect.TypeFor[pki.Skipped]():
+		fields = []string{"By"} // with constants; it is not printed
 	case reflect.TypeFor[Refused]():
 		fields = []string{"Reason"} // with that of other lines; it is printed as a Go string
 	}

@@ -257,6 +257,19 @@ func TestWhoseUnasked(t *testing.T) {
 	}
 }
 
+// TestALoopbackClientIsOfTheServersNode: also by IPv6, once the facts were marked.
+func TestALoopbackClientIsOfTheServersNode(t *testing.T) {
+	for _, client := range []string{"127.0.0.1", "::1"} {
+		w := newWorld(catalog.Versions{Cluster: "4.15.3"})
+		at := pki.Location{Kind: pki.KindFile, Node: "n1", Path: "/var/log/pods/x/0.log"}
+		w.s.ServerLogs = []inspect.ServerLog{{At: at, Row: "apiserver-refused", To: noon, Refused: []inspect.Refused{{Client: client, Reason: "bad certificate", Count: 1, Last: noon}}}}
+		w.s.MarkForeign()
+		if got := one(t, w.judge("apiserver-refused")); got.Status != assess.Fail || got.Refusals.Owner != "a client on the server's own node" {
+			t.Errorf("%s: %s: %q", client, got.Status, got.Refusals.Owner)
+		}
+	}
+}
+
 // TestARefusalFromBeforeTheRepairPasses: two minutes after it, when all on the node who
 // could have refused the server were started since, and the handshake works.
 func TestARefusalFromBeforeTheRepairPasses(t *testing.T) {
