@@ -309,5 +309,9 @@ type noObjectError string
 
 func (e noObjectError) Error() string { return string(e) }
 
+func noObject(err error) error {
+	return noObjectError("holds no Kubernetes object: " + err.Error())
+}
+
 // isNull reports whether a document says nothing.
 func isNull(raw []byte) bool { return bytes.Equal(bytes.TrimSpace(raw), []byte("null")) }

@@ -1,6 +1,9 @@
 package collect
 
-import "iter"
+import (
+	"bytes"
+	"iter"
+)
 
 // splitJSON finds the items of a list in JSON; false where there is none. What was
 // cut off is no item.
@@ -69,12 +72,7 @@ func jsonEnd(data []byte, at int) int {
 	for depth := 0; at < len(data); at++ {
 		switch data[at] {
 		case '"':
-			for at++; at < len(data) && data[at] != '"'; at++ {
-				if data[at] == '\\' {
-					at++
-				}
-			}
-			if at >= len(data) {
+			if at = jsonQuote(data, at+1); at < 0 {
 				return -1
 			}
 			if depth == 0 {
@@ -96,4 +94,19 @@ func jsonEnd(data []byte, at int) int {
 		}
 	}
 	return -1
+}
+
+// jsonQuote is where the quote is that ends a string; -1: nowhere.
+func jsonQuote(data []byte, at int) int {
+	for {
+		i := bytes.IndexByte(data[at:], '"')
+		if i < 0 {
+			return -1
+		}
+		before := data[at : at+i]
+		if at += i; (len(before)-len(bytes.TrimRight(before, `\`)))%2 == 0 {
+			return at
+		}
+		at++
+	}
 }

@@ -77,8 +77,10 @@ func (im *image) readObjects(sc *pki.Scanner, data []byte, at gatheredPlace) err
 		}
 		n++
 		var none noObjectError
-		if l, ok := splitYAML(doc); ok && (raw == nil || errors.As(err, &none)) {
-			err = im.list(sc, l, at)
+		if raw == nil || errors.As(err, &none) {
+			if l, ok := splitYAML(doc); ok {
+				err = im.list(sc, l, at)
+			}
 		}
 		if err != nil {
 			return err
@@ -93,15 +95,20 @@ func (im *image) list(sc *pki.Scanner, l *objectList, at gatheredPlace) error {
 	if r, ok := at.holds(); ok && apiVersion == "" {
 		apiVersion, kind = r.apiVersion, string(r.Kind)
 	}
-	return l.each(func(_ int, raw []byte) error { return im.object(sc, raw, apiVersion, cmp.Or(kind, "object")) })
+	return l.each(func(_ int, raw []byte) error {
+		if err := json.Unmarshal(raw, new(json.RawMessage)); err != nil {
+			return noObject(err)
+		}
+		return im.object(sc, raw, apiVersion, cmp.Or(kind, "object"))
+	})
 }
 
-// object reads one object, or those of a list. apiVersion and kind are those that
-// a list implies for its items.
+// object reads one object, or those of a list, in JSON that is valid. apiVersion and kind are
+// those that a list implies for its items.
 func (im *image) object(sc *pki.Scanner, raw []byte, apiVersion, kind string) error {
-	var h header
-	if err := json.Unmarshal(raw, &h); err != nil {
-		return noObjectError("holds no Kubernetes object: " + err.Error())
+	h, err := headerOf(raw)
+	if err != nil {
+		return noObject(err)
 	}
 	h.Kind, h.APIVersion = cmp.Or(h.Kind, kind), cmp.Or(h.APIVersion, apiVersion)
 	if implied, list := strings.CutSuffix(h.Kind, "List"); list && h.APIVersion != "" {
@@ -191,13 +198,8 @@ func clusterID(raw []byte) string {
 // Secrets, a must-gather keeps tls.crt, ca.crt and service-ca.crt, and replaces
 // other values by their length, "1704 bytes long".
 func readGatheredValues(sc *pki.Scanner, obj *inspect.Object, raw []byte) ([]inspect.Bundle, *hiddenValues, error) {
-	var o struct {
-		Type       string            `json:"type"`
-		Data       map[string]string `json:"data"`
-		StringData map[string]string `json:"stringData"`
-		BinaryData map[string]string `json:"binaryData"`
-	}
-	if err := json.Unmarshal(raw, &o); err != nil {
+	o, err := valuesOf(raw)
+	if err != nil {
 		return nil, nil, fmt.Errorf("decode %s: %w", foreign.Text(obj.ID()), undecoded(err))
 	}
 	obj.Type = o.Type

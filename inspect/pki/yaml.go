@@ -8,6 +8,8 @@ import (
 
 	yamlv3 "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/plainyaml"
 )
 
 // maxAliased is how many bytes of text the aliases of a YAML document may stand for. In JSON each
@@ -125,6 +127,9 @@ func Pieces(text []byte) int {
 
 // YAMLToJSON is that of sigs.k8s.io/yaml, within bounds.
 func YAMLToJSON(text []byte) ([]byte, error) {
+	if out, ok := plainyaml.ToJSON(text, plainYAMLToJSON); ok {
+		return out, nil
+	}
 	if mayAlias(text) {
 		root, err := ParseYAML(text)
 		if err != nil {
