@@ -243,6 +243,7 @@ func TestStoriesOnScreens(t *testing.T) {
 func screenOf(t *testing.T, columns int, args []string) (code int, out, errOut string) {
 	t.Helper()
 	t.Setenv("COLUMNS", fmt.Sprint(columns))
+	t.Setenv("LINES", "24")
 	return certrot(args...)
 }
 

@@ -168,12 +168,16 @@ func (s Summary) printFurther(w *Page) {
 	Printf(w, "%s\n", line)
 }
 
-// layout fits the summary to one screen, with so many lines for what is unknown.
-func (s Summary) layout(w *Page, mostUnknown int) layout {
+// all is the layout in which each problem is told in full.
+func (s Summary) all() layout {
+	l := s.begun(maxUnknown)
+	l.full, l.whole = l.listed, len(l.unknown)
+	return l
+}
+
+// begun is a layout with so many lines for what is unknown, which is fitted then.
+func (s Summary) begun(mostUnknown int) layout {
 	l := layout{unknown: s.Unknown, next: Problem{Next: s.UnknownNext}, full: fullProblems, listed: len(s.Problems)}
-	if w.tall() {
-		l.full = min(l.listed, w.height()) // each takes a line at least
-	}
 	l.hidden = max(len(l.unknown)-mostUnknown, 0)
 	if l.hidden == 1 && mostUnknown > 1 { // the line that counts it says no less
 		l.hidden = 0
@@ -181,6 +185,15 @@ func (s Summary) layout(w *Page, mostUnknown int) layout {
 	l.unknown = l.unknown[:len(l.unknown)-l.hidden]
 	if _, command := CommandAtEnd(Clean(OneLine(s.UnknownNext.Text))); command != "" {
 		l.next.Next = assess.FixedCommand(command)
+	}
+	return l
+}
+
+// layout fits the summary to one screen, with so many lines for what is unknown.
+func (s Summary) layout(w *Page, mostUnknown int) layout {
+	l := s.begun(mostUnknown)
+	if w.tall() {
+		l.full = min(l.listed, w.height()) // each takes a line at least
 	}
 	rest := s.rest(w, l)
 	reasons := 0

@@ -31,3 +31,28 @@ func TestManyProblemsAreLaidOutInNoTime(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatIsNoTerminalHasAllOfIt: a pipe and a file have no height, unless LINES gives them one.
+func TestWhatIsNoTerminalHasAllOfIt(t *testing.T) {
+	s := Summary{Tally: "many", Tail: []string{"Next 30d: no certificate expires"}}
+	for range 12 {
+		s.Problems = append(s.Problems, Problem{Mark: "✗", Word: "CRITICAL", Title: "x", Cause: "a cause", Now: "up until then", Impact: strings.Repeat("words of it ", 20) + "END", Next: assess.FixedCommand("repair it")})
+	}
+	for _, columns := range []string{"40", "80", "400"} {
+		t.Setenv("COLUMNS", columns)
+		t.Setenv("LINES", "")
+		w := NewPage(&strings.Builder{})
+		s.Print(w)
+		for _, said := range []string{"a cause\n", "up until then\n", "END\n", "repair it\n"} {
+			if n := strings.Count(w.String(), said); n != 12 {
+				t.Errorf("%s columns: %d of 12 say %q\n%s", columns, n, said, w)
+			}
+		}
+		t.Setenv("LINES", "30")
+		w = NewPage(&strings.Builder{})
+		s.Print(w)
+		if n := strings.Count(w.String(), "\n"); n > 29 {
+			t.Errorf("%s columns: %d lines\n%s", columns, n, w)
+		}
+	}
+}

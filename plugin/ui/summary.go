@@ -79,6 +79,11 @@ func ProblemOf(p cause.Problem) Problem {
 // Print writes the summary. The first problems are told in full as long as everything fits on
 // one screen; the first one is never without its next step.
 func (s Summary) Print(w *Page) {
+	if w.lines == unbounded {
+		w.most = max(manyLines, (manyLines*usualColumns-1)/w.columns+1)
+		s.printIn(w, s.all())
+		return
+	}
 	s, l := s.withCauses(w)
 	for most := manyLines; w.columns >= usualColumns && most > w.mostLines(); most-- { // no text is cut where lines are free
 		longer := s.layout(&Page{columns: w.columns, lines: w.lines, most: most}, maxUnknown)
