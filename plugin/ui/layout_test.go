@@ -56,3 +56,30 @@ func TestWhatIsNoTerminalHasAllOfIt(t *testing.T) {
 		}
 	}
 }
+
+// incident has three critical problems, of which the first one's title says what fails, and two others.
+func incident() Summary {
+	s := Summary{Head: []string{"cluster"}, Tally: "5 problems", Tail: []string{"Next 30d: nothing", "more: --details"}}
+	for _, node := range []string{"worker-1", "worker-2", "worker-3"} {
+		s.Problems = append(s.Problems, Problem{Mark: "✗", Word: "CRITICAL", Title: node + " is down: no client certificate", Impact: strings.Repeat("no new Pods ", 8), Next: assess.FixedCommand("kubectl certrot fix-api-int --nodes " + node + " --dry-run=client")})
+	}
+	for range 2 {
+		s.Problems = append(s.Problems, Problem{Mark: "!", Word: "WARNING", Title: "truncated PEM"})
+	}
+	return s
+}
+
+// TestWhatAUserSaysIsListed: in a line at least, where a screen would only count it.
+func TestWhatAUserSaysIsListed(t *testing.T) {
+	t.Parallel()
+	s := incident()
+	for range 30 {
+		s.Problems = append(s.Problems, Problem{Mark: "·", Word: "INFO", Title: "its CA is in no CA bundle"})
+	}
+	s.Listed = true
+	w := &Page{columns: 80}
+	s.Print(w)
+	if n := strings.Count(w.String(), "· INFO      its CA is in no CA bundle\n"); n != 30 || strings.Contains(w.String(), "more problem") {
+		t.Errorf("%d of 30\n%s", n, w)
+	}
+}

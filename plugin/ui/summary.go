@@ -38,6 +38,7 @@ type Summary struct {
 	Tail        []string
 	Next        string // the command that looks further, where nothing is wrong; empty: none
 	NextAbout   string // what it looks at
+	Listed      bool   // each problem is listed, in a line at least, whatever the height
 
 	measured map[printed]int // lines of its problems, of each way to print one; nil: each is measured each time
 }
@@ -91,7 +92,11 @@ func (s Summary) Print(w *Page) {
 			l, w.most = longer, most
 		}
 	}
-	s.printIn(w, s.narrowed(w, l))
+	l = s.narrowed(w, l)
+	if s.Listed {
+		l.listed = len(s.Problems)
+	}
+	s.printIn(w, l)
 }
 
 // printIn writes what a layout says.

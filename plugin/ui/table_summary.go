@@ -24,7 +24,7 @@ func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Sev
 	limited := inv.AtLeast(atLeast)
 	listed := limited.Findings
 	hidden := len(inv.Findings) - len(listed)
-	s := Summary{Head: p.head(w, inv), Unknown: p.UnknownIn(inv)}
+	s := Summary{Head: p.head(w, inv), Unknown: p.UnknownIn(inv), Listed: p.Listed}
 	n := map[assess.Severity]int{}
 	for _, problem := range limited.Problems(p.Hints) {
 		told := ProblemIn(inv, problem)
