@@ -55,9 +55,12 @@ func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Sev
 		s.Next, s.NextAbout = p.Hints.Next("{} verify")+p.Hints.From(), "whether clients trust these certificates"
 	}
 	if !p.all {
-		s.Tail = append(p.expiryLines(w, inv), p.moreLine(w, len(s.Problems) > 0))
+		s.Tail = []string{p.moreLine(w, len(s.Problems) > 0)}
 	}
-	if p.all {
+	if !p.all && !p.wide { // else it is a table
+		s.Tail = append(p.expiryLines(w, inv), s.Tail...)
+	}
+	if p.all || p.wide {
 		w.lines = unbounded
 	}
 	s.Print(w)
