@@ -45,15 +45,16 @@ type Summary struct {
 
 // Problem is one problem of a summary.
 type Problem struct {
-	Mark, Word string   // "✗", "CRITICAL"
-	Title      string   // what is wrong
-	Names      []string // of what, where the title does not say it
-	More       string   // stands behind the title, and is never cut
-	Also       []string // all that the title and what it counts are about
-	Reason     string   // empty: the title is the reason
-	Clients    []string // who refuses a server
-	Cause      string   // how it came about; it goes before another problem's next step does
-	Now        string   // what of it is so already
+	Mark, Word string               // "✗", "CRITICAL"
+	Title      string               // what is wrong
+	Names      []string             // of what, where the title does not say it
+	More       string               // stands behind the title, and is never cut
+	Also       []string             // all that the title and what it counts are about
+	Reason     string               // empty: the title is the reason
+	Clients    []string             // who refuses a server
+	Cause      string               // how it came about; it goes before another problem's next step does
+	Now        string               // what of it is so already
+	Others     []assess.Remediation // of what else is in it
 	Impact     string
 	Next       assess.Remediation
 	Platform   bool // it is about nodes, or objects that no tenant writes
@@ -234,6 +235,13 @@ func (p Problem) print(w *Page, full bool, lines int) {
 	p.printNow(w, w.mostLines())
 	p.printImpact(w, w.mostLines())
 	p.printNext(w)
+	for i, r := range p.Others {
+		if i == MaxPlaces {
+			w.Line(label("") + fmt.Sprintf("%d more: --details", len(p.Others)-i))
+			break
+		}
+		Problem{Next: r}.printNext(w)
+	}
 }
 
 // printNow writes what is so already, and printImpact what fails, on at most so many lines.

@@ -249,6 +249,13 @@ func ProblemIn(inv *report.Inventory, problem cause.Problem) Problem {
 	if told.Now = nowIn(problem, inv, inNames); inNames && len(told.Names) == 0 { // the title says it
 		told.Now = ""
 	}
+	if problem.ID == catalog.CauseRequests {
+		for _, i := range problem.Findings {
+			if r := inv.Findings[i].Remediation; r != told.Next && !slices.Contains(told.Others, r) {
+				told.Others = append(told.Others, r)
+			}
+		}
+	}
 	return told
 }
 

@@ -27,7 +27,7 @@ func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Sev
 	s := Summary{Head: p.head(w, inv), Unknown: p.UnknownIn(inv), Listed: p.Listed}
 	n := map[assess.Severity]int{}
 	for _, problem := range limited.Problems(p.Hints) {
-		told := ProblemIn(inv, problem)
+		told := ProblemIn(limited, problem)
 		s.Problems = append(s.Problems, told)
 		n[problem.Severity]++
 	}
