@@ -25,6 +25,7 @@ type layout struct {
 // step by that, and its layout.
 func (s Summary) withCauses(w *Page) (Summary, layout) {
 	bare := s.withoutCauses()
+	s = s.withoutKnown()
 	s.measured, bare.measured = map[printed]int{}, map[printed]int{}
 	without := bare.layout(w, maxUnknown)
 	if w.columns < usualColumns || !slices.ContainsFunc(s.Problems, func(p Problem) bool { return p.Cause != "" }) {
@@ -92,6 +93,17 @@ func (s Summary) keepTexts(w *Page, l layout) layout {
 	}
 	few.listed, few.spare = listed, few.spare+need
 	return few
+}
+
+// withoutKnown is the summary without impacts that a title says, where a cause stands in their place.
+func (s Summary) withoutKnown() Summary {
+	s.Problems = slices.Clone(s.Problems)
+	for i := range s.Problems {
+		if p := &s.Problems[i]; p.Known && p.Cause != "" {
+			p.Impact = ""
+		}
+	}
+	return s
 }
 
 func (s Summary) withoutCauses() Summary {

@@ -63,10 +63,22 @@ func incident() Summary {
 	for _, node := range []string{"worker-1", "worker-2", "worker-3"} {
 		s.Problems = append(s.Problems, Problem{Mark: "✗", Word: "CRITICAL", Title: node + " is down: no client certificate", Impact: strings.Repeat("no new Pods ", 8), Next: assess.FixedCommand("kubectl certrot fix-api-int --nodes " + node + " --dry-run=client")})
 	}
+	s.Problems[0].Known, s.Problems[0].Cause = true, "7 CSRs unanswered since 01:17Z"
 	for range 2 {
 		s.Problems = append(s.Problems, Problem{Mark: "!", Word: "WARNING", Title: "truncated PEM"})
 	}
 	return s
+}
+
+// TestACauseStandsInPlaceOfAnImpactThatTheTitleSays, where there is room for causes.
+func TestACauseStandsInPlaceOfAnImpactThatTheTitleSays(t *testing.T) {
+	t.Parallel()
+	for _, w := range []*Page{{columns: 80}, {columns: 80, lines: 60}, {columns: 40, lines: unbounded}} {
+		incident().Print(w)
+		if first, _, _ := strings.Cut(w.String(), "worker-2 is"); !strings.Contains(first, "  cause     7 CSRs") || strings.Contains(first, "impact") {
+			t.Errorf("%d columns, %d lines:\n%s", w.columns, w.lines, w)
+		}
+	}
 }
 
 // TestWhatAUserSaysIsListed: in a line at least, where a screen would only count it.

@@ -53,6 +53,7 @@ type Problem struct {
 	Reason     string               // empty: the title is the reason
 	Clients    []string             // who refuses a server
 	Cause      string               // how it came about; it goes before another problem's next step does
+	Known      bool                 // the title says what fails: the cause stands in place of the impact
 	Now        string               // what of it is so already
 	Others     []assess.Remediation // of what else is in it
 	Impact     string
@@ -83,6 +84,7 @@ func ProblemOf(p cause.Problem) Problem {
 func (s Summary) Print(w *Page) {
 	if w.lines == unbounded {
 		w.most = max(manyLines, (manyLines*usualColumns-1)/w.columns+1)
+		s = s.withoutKnown()
 		s.printIn(w, s.all())
 		return
 	}
@@ -231,7 +233,7 @@ func (p Problem) print(w *Page, full bool, lines int) {
 	if len(p.Also) > 0 {
 		Printf(w, "%s%s\n", label("in"), NamesThatFit(p.Also, w.columns-labelColumns))
 	}
-	printLabelled(w, "cause", p.Cause, 1)
+	p.printCause(w, w.mostLines())
 	p.printNow(w, w.mostLines())
 	p.printImpact(w, w.mostLines())
 	p.printNext(w)
@@ -242,6 +244,14 @@ func (p Problem) print(w *Page, full bool, lines int) {
 		}
 		Problem{Next: r}.printNext(w)
 	}
+}
+
+// printCause writes how it came about, on one line unless it stands in place of the impact.
+func (p Problem) printCause(w *Page, most int) {
+	if !p.Known {
+		most = min(most, 1)
+	}
+	printLabelled(w, "cause", p.Cause, most)
 }
 
 // printNow writes what is so already, and printImpact what fails, on at most so many lines.

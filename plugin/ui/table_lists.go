@@ -235,7 +235,7 @@ func ProblemIn(inv *report.Inventory, problem cause.Problem) Problem {
 				if isOld(inv) {
 					told.Title = name + " was down when read: no client certificate"
 				}
-				told.Names = nil
+				told.Names, told.Known = nil, true
 			}
 		}
 	}
