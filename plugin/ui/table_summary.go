@@ -105,54 +105,6 @@ func withHeartbeats(names []string, nodes []report.Node, old bool) []string {
 	return out
 }
 
-// nodesNow says which of a problem's nodes have no heartbeat, and which are still to lose theirs, until
-// when at the latest; empty: nothing of that is known. inNames: the title has their heartbeats.
-func nodesNow(p cause.Problem, nodes []report.Node, inNames bool) string {
-	var down, before, up []string
-	var first time.Time // that renews its client certificate
-	for _, n := range nodes {
-		switch {
-		case !slices.Contains(p.Nodes, n.Name):
-		case inNames && n.Earlier:
-			before = append(before, foreign.Name(n.Name)+" is down since before api-int changed")
-		case inNames:
-		case n.Alive == catalog.No.String() && n.Earlier:
-			before = append(before, foreign.Name(n.Name)+" is down ("+strings.Replace(n.Heartbeat, " (Lease)", "", 1)+") since before api-int changed")
-		case n.Alive == catalog.No.String():
-			down = append(down, foreign.Name(n.Name)+" is already down ("+strings.Replace(n.Heartbeat, " (Lease)", "", 1)+")")
-		case n.Ready != "" && n.Ready != "True":
-			down = append(down, foreign.Name(n.Name)+" is NotReady")
-		default:
-			up = append(up, foreign.Name(n.Name))
-			if !n.RenewsTo.IsZero() && (first.IsZero() || n.RenewsTo.Before(first)) {
-				first = n.RenewsTo
-			}
-		}
-	}
-	until := ""
-	if p.ID == catalog.CauseAPIInt && !first.IsZero() {
-		until = ", until it reconnects (" + first.UTC().Format(time.DateOnly) + " at the latest)"
-		if len(up) > 1 {
-			until = ", until they reconnect (the first one " + first.UTC().Format(time.DateOnly) + " at the latest)"
-		}
-	}
-	down = append(down, before...)
-	if len(down) == 0 && until == "" {
-		return ""
-	}
-	if len(down) > MaxPlaces {
-		down = append(down[:MaxPlaces], fmt.Sprintf("%d more nodes are", len(down)-MaxPlaces))
-	}
-	if len(up) > MaxPlaces {
-		up = append(up[:MaxPlaces], fmt.Sprintf("%d more", len(up)-MaxPlaces))
-	}
-	line := strings.Join(down, ", ")
-	if len(up) > 0 {
-		line = strings.TrimPrefix(line+"; still up: ", "; ") + strings.Join(up, ", ") + until
-	}
-	return line
-}
-
 // tallied says how many problems there are; hidden findings are below the severity that is asked for.
 func tallied(n map[assess.Severity]int, unknown, hidden int) string {
 	line := "no problems"
