@@ -114,51 +114,6 @@ func (s Summary) withoutCauses() Summary {
 	return s
 }
 
-// narrowed is the layout where none was found in which a problem has its next step: the first one has it in any case,
-// and on a narrow screen says what not to do.
-func (s Summary) narrowed(w *Page, l layout) layout {
-	if narrow := w.columns < usualColumns; len(s.Problems) > 0 && l.full == 0 && (narrow || l.brief == 0) {
-		if l = s.layout(w, 1); l.full == 0 && (narrow || l.brief == 0) {
-			l.brief, l.listed, l.spare = 1, len(s.Problems), 0
-			if narrow { // its impact may be what not to do
-				l.full, l.brief = 1, 0
-			}
-			over := func(listed int) int { return s.rest(w, l) + s.linesOf(w, l.full, 1, listed) - w.height() }
-			for w.most = w.mostLines(); w.most > maxLines && over(1) > 0; w.most-- {
-			}
-			if n := over(l.listed); n > 0 {
-				l.listed = max(l.listed-n-1, 1)
-			}
-			if narrow && l.listed < s.critical() {
-				roomy := &Page{columns: w.columns, lines: w.lines}
-				roomy.most = roomy.mostLines() + 1 // what not to do may be the last that an impact says
-				if each := s.eachCritical(roomy, l); each.listed > l.listed {
-					l, w.most = each, roomy.most
-				}
-			}
-		}
-	}
-	return l
-}
-
-// eachCritical is the layout in which each critical problem is named, as far as there is room beside what the first
-// one says, and the first one has its next step.
-func (s Summary) eachCritical(w *Page, l layout) layout {
-	l.full, l.brief, l.listed, l.impactFirst = 0, 1, min(s.critical(), w.height()), true
-	over := func(reserved int) int {
-		counts := min(len(s.Problems)-l.listed, 1)
-		return s.rest(w, l) + s.linesOf(w, 0, 1, l.listed) + counts + reserved - w.height()
-	}
-	if over(0) > 0 { // not all of them are named in any case
-		says := rows(w, func(w *Page) { s.Problems[0].printImpact(w, w.mostLines()) })
-		for l.listed > 1 && over(says) > 0 {
-			l.listed--
-		}
-	}
-	l.spare = max(-over(0), 0)
-	return l
-}
-
 // rest is how many lines it takes to print what is no problem.
 func (s Summary) rest(w *Page, l layout) int {
 	n := len(s.Head) + 1 + len(l.unknown) + min(l.hidden, 1) + len(s.Pass) + len(s.Tail) + 2 // empty lines

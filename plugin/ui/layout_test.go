@@ -70,6 +70,23 @@ func incident() Summary {
 	return s
 }
 
+// TestOnANarrowScreenEachCriticalProblemHasItsNextStep: before an impact that the title says.
+func TestOnANarrowScreenEachCriticalProblemHasItsNextStep(t *testing.T) {
+	t.Parallel()
+	for _, columns := range []int{40, 50, 60} {
+		w := &Page{columns: columns}
+		incident().Print(w)
+		for _, node := range []string{"worker-1", "worker-2", "worker-3"} {
+			if !strings.Contains(w.String(), "fix-api-int --nodes "+node+" --dry-run=client\n") {
+				t.Errorf("%d columns: nothing to do for %s\n%s", columns, node, w)
+			}
+		}
+		if n := rows(w, func(b *Page) { b.WriteString(w.String()) }); n > summaryLines {
+			t.Errorf("%d columns: %d lines\n%s", columns, n, w)
+		}
+	}
+}
+
 // TestACauseStandsInPlaceOfAnImpactThatTheTitleSays, where there is room for causes.
 func TestACauseStandsInPlaceOfAnImpactThatTheTitleSays(t *testing.T) {
 	t.Parallel()

@@ -95,7 +95,7 @@ func (s Summary) Print(w *Page) {
 			l, w.most = longer, most
 		}
 	}
-	l = s.narrowed(w, l)
+	s, l = s.narrowed(w, l)
 	if s.Listed {
 		l.listed = len(s.Problems)
 	}
@@ -359,57 +359,4 @@ func withoutMiddle(line string, columns int) string {
 		line = strings.Replace(line, longest, Middle(longest, left), 1)
 	}
 	return line
-}
-
-// NamesThatFit lists as many names as columns hold, one at least, and counts the others.
-func NamesThatFit(names []string, columns int) string {
-	out := ""
-	for i, name := range names {
-		next := out
-		if i > 0 {
-			next += ", "
-		}
-		next += name
-		more := ""
-		if rest := len(names) - i - 1; rest > 0 {
-			more = fmt.Sprintf(" +%d", rest)
-		}
-		switch {
-		case columnsIn(next+more) <= columns:
-		case i > 0:
-			return out + fmt.Sprintf(" +%d", len(names)-i)
-		case more != "" || columns > leastColumns/2: // the count is never cut
-			return Middle(name, max(columns-columnsIn(more), 1)) + more
-		}
-		out = next
-	}
-	return out
-}
-
-// shortened cuts a line at a width.
-func shortened(line string, columns int) string {
-	if columnsIn(line) <= columns {
-		return line
-	}
-	return strings.TrimSuffix(fittedLine(line+"\n", columns, false), "\n")
-}
-
-// Middle cuts the middle out of a name that is wider than columns: names of nodes differ at
-// their beginning or at their end.
-func Middle(name string, columns int) string {
-	if columnsIn(name) <= columns || columns < 3 {
-		return shortened(name, columns)
-	}
-	runes, tail := []rune(name), ""
-	for i := len(runes) - 1; i >= 0 && columnsIn(tail)+columnsOf(runes[i]) <= (columns-1)/3; i-- {
-		tail = string(runes[i]) + tail
-	}
-	head := ""
-	for _, r := range runes {
-		if columnsIn(head)+columnsOf(r)+1+columnsIn(tail) > columns {
-			break
-		}
-		head += string(r)
-	}
-	return head + "…" + tail
 }
