@@ -207,3 +207,20 @@ func (f *Facts) Loaded(node string, k Kubeconfig) ([]*pki.Cert, []pki.Skipped) {
 	}
 	return nil, nil
 }
+
+// MayAsk reports whether the client of a request in a node's name may be its kubelet.
+func (f *Facts) MayAsk(r SigningRequest, node string) bool {
+	_, may := catalog.RequesterOf(r.Signer, r.Requester, node, f.Snapshot.Cluster.Versions)
+	return may != catalog.No
+}
+
+// PendingJoins are the requests for the client certificate of a kubelet that are pending, by node.
+func (f *Facts) PendingJoins() map[string][]SigningRequest {
+	out := map[string][]SigningRequest{}
+	for _, r := range f.Snapshot.Requests {
+		if node, joins := r.Joins(); joins && r.Condition == Pending && f.MayAsk(r, node) {
+			out[node] = append(out[node], r)
+		}
+	}
+	return out
+}

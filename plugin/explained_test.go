@@ -132,7 +132,8 @@ func printedWords(t *testing.T) map[string]string {
 			t.Errorf("%s prints nothing that matches %s:\n%s", where, is, screen)
 		}
 	}
-	restart := screen("verify", "restart-safe")
+	lines(screen("verify", "restart-safe"), "the verdicts of restart-safe", regexp.MustCompile(`(?m)^([✗✓!?–] [a-z ]+: .*)$`))
+	restart := screen("verify", "restart-safe", "--details")
 	lines(restart, "the table of restart-safe", regexp.MustCompile(`(?m)^(\S.*?) {2,}[✗✓!?–].*$`))
 	lines(restart, "the details of restart-safe", regexp.MustCompile(`(?m)^  ([✗✓!?–] .*)$`))
 	lines(restart, "the questions below restart-safe", regexp.MustCompile(`(?m)^([✗✓!?–] .*\?  .*)$`))

@@ -21,6 +21,7 @@ func demoTime() time.Time { return time.Date(2024, 1, 2, 10, 30, 0, 0, time.UTC)
 // the demo data when oc calls it; UPDATE=1 puts it there. test/demo/picture draws the same.
 func TestReadmeShowsRealOutput(t *testing.T) {
 	t.Setenv("COLUMNS", "80")
+	t.Setenv("LINES", "24")
 	t.Setenv("_", "/usr/bin/oc")
 	data, err := os.ReadFile("../testdata/demo/okd-4.15-api-int.certrot")
 	if err != nil {

@@ -137,6 +137,10 @@ func mkbad(ts *testscript.TestScript, _ bool, args []string) {
 			data = append(data, []byte(string(c)+": &"+string(c)+" ["+strings.Repeat("*"+p+",", 8)+"*"+p+"]\n")...)
 		}
 		data = append([]byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bomb}\ndata:\n  pem: |\n    -----BEGIN CERTIFICATE-----\n"), data...)
+	case "cut-off":
+		whole, err := os.ReadFile(ts.Getenv("DEMO"))
+		ts.Check(err)
+		data = whole[:len(whole)/2]
 	case "many":
 		data = bytes.Repeat(ca.CertPEM, 10000)
 	case "der":

@@ -23,6 +23,7 @@ import (
 // "…" stands for lines that are left out; columns may have other widths.
 func TestTaskPagesShowRealOutput(t *testing.T) {
 	t.Setenv("COLUMNS", "80")
+	t.Setenv("LINES", "24")
 	t.Setenv("_", "/usr/bin/oc")
 	demo, err := filepath.Abs("../testdata/demo/okd-4.15-api-int.certrot")
 	if err != nil {

@@ -30,10 +30,11 @@ type Cause struct {
 }
 
 // CauseAPIInt is the ID of the cause by which kubelets fail once they reconnect, and CauseClientCertificate
-// of that by which they cannot authenticate.
+// of that by which they cannot authenticate; CauseRequests is that of requests that are not answered.
 const (
 	CauseAPIInt            = "api-int-ca-not-delivered"
 	CauseClientCertificate = "kubelet-client-certificate-missing"
+	CauseRequests          = "requests-pending"
 )
 
 // Phase is whether something fails.
@@ -130,7 +131,7 @@ func Causes() []Cause {
 			Evidence: incident,
 		},
 		{
-			ID:       "requests-pending",
+			ID:       CauseRequests,
 			Title:    "CSRs without a certificate",
 			Symptoms: []Symptom{{ID: "csr-answered", Proves: true}},
 			Evidence: Evidence{Verified, "the check csr-answered"},

@@ -45,6 +45,7 @@ type Problem struct {
 	beside   []string // nodes of the same cause's findings that are in no problem
 	known    bool     // what fails is known by the cause, and not by each finding
 	first    string   // ID of the cause that is repaired before
+	distrust []string // nodes that do not trust api-int either, which is another cause
 }
 
 // Fold makes problems of findings: the worst severity first, then the platform's, then those of a cause
@@ -62,14 +63,17 @@ func Fold(hints inspect.Hints, findings []Finding) []Problem {
 			beside[k] = append(beside[k], findings[i].nodes()...)
 			continue
 		}
-		for _, other := range rows.others(&findings[i], k) {
-			elsewhere[other] = append(elsewhere[other], findings[i].nodes()...)
-		}
 		n, ok := index[k]
 		if !ok {
 			n = len(out)
 			index[k] = n
 			out = append(out, Problem{ID: k.cause, Platform: k.platform})
+		}
+		for _, other := range rows.others(&findings[i], k) {
+			elsewhere[other] = append(elsewhere[other], findings[i].nodes()...)
+			if other.cause == catalog.CauseAPIInt {
+				out[n].distrust = append(out[n].distrust, findings[i].nodes()...)
+			}
 		}
 		out[n].Findings = append(out[n].Findings, i)
 	}

@@ -10,13 +10,13 @@ import (
 )
 
 // pending begins the reason of check csr-answered where requests wait: how many, and for how long if that was read.
-var pending = regexp.MustCompile(`^([0-9]+) CSRs? pending (for [0-9a-z]+|\(age unknown\)): `)
+var pending = regexp.MustCompile(`^([0-9]+) CSRs? pending (for [0-9a-z]+|\(age unknown\)): (.*)$`)
 
 // countRequests has the title say how many requests wait, where that is all that the findings say; and its
-// names of which nodes they are, and since when, where each is of one node.
+// names of which nodes they are, and since when, where each is of one node, else which requests.
 func (p *Problem) countRequests(findings []Finding) {
 	total, byNode := 0, true
-	var told []string
+	var told, requests []string
 	for _, i := range p.Findings {
 		f := &findings[i]
 		m := pending.FindStringSubmatch(f.Reason)
@@ -25,6 +25,7 @@ func (p *Problem) countRequests(findings []Finding) {
 		}
 		n, _ := strconv.Atoi(m[1]) // of its places some may not be chosen
 		total += n
+		requests = append(requests, fmt.Sprintf("%s (%s)", m[3], strings.Trim(m[2], "()")))
 		if nodes := f.nodes(); len(nodes) == 1 {
 			told = append(told, fmt.Sprintf("%s (%d, %s)", foreign.Name(nodes[0]), n, strings.Trim(m[2], "()")))
 		} else {
@@ -35,7 +36,7 @@ func (p *Problem) countRequests(findings []Finding) {
 	if total == 1 {
 		p.Reason = "1 CSR pending"
 	}
-	if byNode {
-		p.told = told
+	if p.told = told; !byNode { // the request of each that is to be answered
+		p.told = requests
 	}
 }

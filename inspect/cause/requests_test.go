@@ -9,8 +9,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// TestPendingRequestsAreCounted: by node, with how long the first one waits; requests of no node keep
-// their names, and those that were answered what the findings say.
+// TestPendingRequestsAreCounted: by node, with how long the first one waits; requests of no node by the one
+// that is to be answered, and those that were answered what the findings say.
 func TestPendingRequestsAreCounted(t *testing.T) {
 	t.Parallel()
 	request := func(name string) pki.Location { return pki.Location{Kind: requestKind, Name: name} }
@@ -27,8 +27,10 @@ func TestPendingRequestsAreCounted(t *testing.T) {
 		"8 CSRs pending: worker-2 (7, for 5h13m), worker-1 (1, for 32m)": { // the places of inspect nodes
 			asked("7 CSRs pending for 5h13m: csr-b4x9f +6", node("worker-2")), asked("1 CSR pending for 32m: csr-8tq2z", node("worker-1")),
 		},
-		"2 CSRs pending: CertificateSigningRequest/a, CertificateSigningRequest/b": {asked("1 CSR pending for 5h: a", request("a")), asked("1 CSR pending for 5h: b", request("b"))},
-		"CSRs without a certificate: worker-1, worker-2":                           {asked("1 CSR pending for 5h: a", request("a"), node("worker-1")), asked("1 CSR approved 5h ago, no certificate issued: b", request("b"), node("worker-2"))},
+		"4 CSRs pending: a +2 (for 5h), d (age unknown)": { // as inspect csr has them
+			asked("3 CSRs pending for 5h: a +2", request("a"), request("b"), request("c")), asked("1 CSR pending (age unknown): d", request("d")),
+		},
+		"CSRs without a certificate: worker-1, worker-2": {asked("1 CSR pending for 5h: a", request("a"), node("worker-1")), asked("1 CSR approved 5h ago, no certificate issued: b", request("b"), node("worker-2"))},
 	} {
 		p := Fold(inspect.Hints{}, findings)[0]
 		if got := p.Reason + ": " + strings.Join(p.Names(), ", "); got != want {

@@ -10,7 +10,6 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
@@ -46,7 +45,7 @@ func csrAnswered(f *inspect.Facts) []assess.Finding {
 	var order []alike
 	nodes, tries := nodesByName(f), map[string][]inspect.SigningRequest{}
 	for _, r := range f.Snapshot.Requests {
-		if node, joins := r.Joins(); joins && mayAsk(f, r, node) {
+		if node, joins := r.Joins(); joins && f.MayAsk(r, node) {
 			tries[node] = append(tries[node], r)
 		}
 		if r.Condition == inspect.Issued || r.Condition == inspect.Approved && waitedUntil(f).Sub(r.Since) < pendingLong {
@@ -161,7 +160,7 @@ func csrFinding(f *inspect.Facts, requests []inspect.SigningRequest, nodes map[s
 		}
 		if act.Object.Name != first.Object.Name {
 			finding.Evidence += fmt.Sprintf("; the newest, %s, is of %s", foreign.Name(act.Object.Name), when(waitedUntil(f), act.Since))
-			if node, joins := act.Joins(); joins && mayAsk(f, act, node) && beside(act, tries[node]) == nil || act.Requester == act.Subject() {
+			if node, joins := act.Joins(); joins && f.MayAsk(act, node) && beside(act, tries[node]) == nil || act.Requester == act.Subject() {
 				finding.Evidence += ": the others are earlier tries"
 			}
 		}
@@ -208,19 +207,13 @@ func newest(requests []inspect.SigningRequest) inspect.SigningRequest {
 	return last
 }
 
-// mayAsk reports whether the client of a request in a node's name may be its kubelet.
-func mayAsk(f *inspect.Facts, r inspect.SigningRequest, node string) bool {
-	_, may := catalog.RequesterOf(r.Signer, r.Requester, node, f.Snapshot.Cluster.Versions)
-	return may != catalog.No
-}
-
 // answering goes on with what is to be done about a pending request.
 func answering(f *inspect.Facts, look assess.Remediation, r inspect.SigningRequest, nodes map[string]*inspect.Node, tries map[string][]inspect.SigningRequest) assess.Remediation {
 	node, isNode := strings.CutPrefix(r.Subject(), "system:node:")
 	_, joins := r.Joins()
 	switch {
 	case isNode && !foreign.Fit(r.Object.Name, node): // only the look
-	case isNode && (r.Requester != r.Subject() && !mayAsk(f, r, node) || subjectOf(r) != kubeletSubject(node)):
+	case isNode && (r.Requester != r.Subject() && !f.MayAsk(r, node) || subjectOf(r) != kubeletSubject(node)):
 		return followed(look, fmt.Sprintf("no kubelet asks so (%s, in the name of %s): deny it, unless you know why", foreign.Name(r.Requester), foreign.Name(node)), foreign.Command("", "kubectl certificate deny %s", r.Object.Name))
 	case joins: // who has the bootstrap token asks in any node's name, and describe looks the same
 		return joining(f, look, r, node, nodes[node] != nil, tries[node])

@@ -121,7 +121,7 @@ func kubeletRotates(f *inspect.Facts) []assess.Finding {
 // use.
 func currentLinks(f *inspect.Facts) []assess.Finding {
 	var out []assess.Finding
-	pending := pendingJoins(f)
+	pending := f.PendingJoins()
 	for _, n := range nodesRead(f) {
 		if f.LacksClient(n) {
 			out = append(out, lacksClient(f, n, pending[n.Name]))
@@ -153,17 +153,6 @@ func currentLinks(f *inspect.Facts) []assess.Finding {
 				},
 				At: []pki.Location{inspect.OnNode(n, l.Path)},
 			})
-		}
-	}
-	return out
-}
-
-// pendingJoins are the requests for the client certificate of a kubelet that are pending, by node.
-func pendingJoins(f *inspect.Facts) map[string][]inspect.SigningRequest {
-	out := map[string][]inspect.SigningRequest{}
-	for _, r := range f.Snapshot.Requests {
-		if node, joins := r.Joins(); joins && r.Condition == inspect.Pending && mayAsk(f, r, node) {
-			out[node] = append(out[node], r)
 		}
 	}
 	return out

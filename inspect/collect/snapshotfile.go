@@ -3,6 +3,7 @@ package collect
 import (
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -34,6 +35,9 @@ const (
 	// a system in each of 10,000 namespaces are 3 million.
 	maxThings = 4_000_000
 )
+
+// ErrCutOff is the error of a snapshot of which the end is missing.
+var ErrCutOff = errors.New("it is cut off")
 
 type snapshotFile struct {
 	APIVersion   string          `json:"apiVersion"`
@@ -293,6 +297,9 @@ func readSnapshotWithin(r io.Reader, bounds snapshotBounds) (inspect.Snapshot, e
 	if err := f.decode(json.NewDecoder(limited)); err != nil {
 		if limited.N <= 0 {
 			return inspect.Snapshot{}, fmt.Errorf("snapshot is larger than %d bytes unpacked", bounds.size)
+		}
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return inspect.Snapshot{}, fmt.Errorf("decode snapshot: %w", ErrCutOff)
 		}
 		return inspect.Snapshot{}, fmt.Errorf("decode snapshot: %w", untimed(err))
 	}

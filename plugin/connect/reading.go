@@ -280,6 +280,9 @@ func (r Reading) readFiles(paths []string, observe func(what string, objects int
 			if !foreign.Prints(path) { // as from a pattern of a shell
 				err = foreign.Error(err)
 			}
+			if errors.Is(err, collect.ErrCutOff) {
+				return s, cli.WithHint(fmt.Errorf("--from: %w", err), "copy it again, from where it was taken")
+			}
 			return s, cli.WithHint(fmt.Errorf("--from: %w", err), readable, r.App.ProgramName)
 		}
 		for i, other := range parts {

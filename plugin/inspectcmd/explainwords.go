@@ -47,7 +47,7 @@ func restartTopics() []topic {
 	back, added, own := trust.ComesBackQuestion(), trust.NewNodeQuestion(), trust.AccessQuestion()
 	return append(out,
 		topic{
-			kind: restartKind, claim: "the kubelet " + back.Text, words: []string{back.Text, back.Short, "would not come back", "would come back", "only with a hand, or not for long"},
+			kind: restartKind, claim: "the kubelet " + back.Text, words: []string{back.Text, back.Short, "would not come back", "would come back", "only with a hand, or not for long", "would come back only with a hand, or not for long", "unknown whether it would come back"},
 			help: helpNamed(back.ID, "What the answers about a node come to. no: restart neither the kubelet nor the node before the repair. caution: it needs an approval, or comes back only until the next rotation.", restartSafe),
 		},
 		topic{
@@ -79,6 +79,8 @@ var (
 	howMany = regexp.MustCompile(`^\d+ `)
 	// answered stands behind a question on a screen.
 	answered = regexp.MustCompile(`\??(:? +(yes|no|none|caution|unknown))?$`)
+	// ofNodes stands behind a verdict: of which nodes it is.
+	ofNodes = regexp.MustCompile(`( come back[^:]*): .*$`)
 )
 
 // word explains what a screen says, by its words; false: no topic has them.
@@ -97,6 +99,7 @@ func (t topic) called(typed string) bool {
 
 // wordOf are words as they are compared: without a mark, a count, and an answer behind them.
 func wordOf(typed string) string {
+	typed = ofNodes.ReplaceAllString(typed, "$1")
 	words := howMany.ReplaceAllString(counted.ReplaceAllString(titleOf(typed), ""), "")
 	return answered.ReplaceAllString(strings.ReplaceAll(words, "-", " "), "")
 }

@@ -40,6 +40,9 @@ func NewOneScreen(out io.Writer) *OneScreen { return &OneScreen{page: NewPage(ou
 // Columns is the width of the answer.
 func (a *OneScreen) Columns() int { return a.page.columns }
 
+// Height is how many lines there is room for.
+func (a *OneScreen) Height() int { return a.page.height() }
+
 // Line adds a line that is cut at the width.
 func (a *OneScreen) Line(rank Rank, format string, args ...any) {
 	a.lines = append(a.lines, answerLine{rank: rank, text: Clean(fmt.Sprintf(format, args...)), cut: true})

@@ -105,7 +105,7 @@ func textsOf(w *Page, problems []Problem, free int) []texts {
 		take(&out[i].impact, func(w *Page) { p.printImpact(w, min(w.mostLines(), max(free-kept, 1))) })
 	}
 	for i, p := range problems {
-		take(&out[i].cause, func(w *Page) { printLabelled(w, "cause", p.Cause, 1) })
+		take(&out[i].cause, func(w *Page) { p.printCause(w, w.mostLines()) })
 	}
 	for i, p := range problems {
 		take(&out[i].now, func(w *Page) { p.printNow(w, w.mostLines()) })
@@ -120,7 +120,7 @@ func textsOf(w *Page, problems []Problem, free int) []texts {
 
 // printTexts writes a problem's texts, and what to do.
 func (p Problem) printTexts(w *Page, t texts) {
-	printLabelled(w, "cause", p.Cause, t.cause)
+	p.printCause(w, t.cause)
 	p.printNow(w, t.now)
 	p.printImpact(w, t.impact)
 	p.printCommand(w)

@@ -25,6 +25,7 @@ type layout struct {
 // step by that, and its layout.
 func (s Summary) withCauses(w *Page) (Summary, layout) {
 	bare := s.withoutCauses()
+	s = s.withoutKnown()
 	s.measured, bare.measured = map[printed]int{}, map[printed]int{}
 	without := bare.layout(w, maxUnknown)
 	if w.columns < usualColumns || !slices.ContainsFunc(s.Problems, func(p Problem) bool { return p.Cause != "" }) {
@@ -94,57 +95,23 @@ func (s Summary) keepTexts(w *Page, l layout) layout {
 	return few
 }
 
+// withoutKnown is the summary without impacts that a title says, where a cause stands in their place.
+func (s Summary) withoutKnown() Summary {
+	s.Problems = slices.Clone(s.Problems)
+	for i := range s.Problems {
+		if p := &s.Problems[i]; p.Known && p.Cause != "" {
+			p.Impact = ""
+		}
+	}
+	return s
+}
+
 func (s Summary) withoutCauses() Summary {
 	s.Problems = slices.Clone(s.Problems)
 	for i := range s.Problems {
 		s.Problems[i].Cause = ""
 	}
 	return s
-}
-
-// narrowed is the layout where none was found in which a problem has its next step: the first one has it in any case,
-// and on a narrow screen says what not to do.
-func (s Summary) narrowed(w *Page, l layout) layout {
-	if narrow := w.columns < usualColumns; len(s.Problems) > 0 && l.full == 0 && (narrow || l.brief == 0) {
-		if l = s.layout(w, 1); l.full == 0 && (narrow || l.brief == 0) {
-			l.brief, l.listed, l.spare = 1, len(s.Problems), 0
-			if narrow { // its impact may be what not to do
-				l.full, l.brief = 1, 0
-			}
-			over := func(listed int) int { return s.rest(w, l) + s.linesOf(w, l.full, 1, listed) - w.height() }
-			for w.most = w.mostLines(); w.most > maxLines && over(1) > 0; w.most-- {
-			}
-			if n := over(l.listed); n > 0 {
-				l.listed = max(l.listed-n-1, 1)
-			}
-			if narrow && l.listed < s.critical() {
-				roomy := &Page{columns: w.columns, lines: w.lines}
-				roomy.most = roomy.mostLines() + 1 // what not to do may be the last that an impact says
-				if each := s.eachCritical(roomy, l); each.listed > l.listed {
-					l, w.most = each, roomy.most
-				}
-			}
-		}
-	}
-	return l
-}
-
-// eachCritical is the layout in which each critical problem is named, as far as there is room beside what the first
-// one says, and the first one has its next step.
-func (s Summary) eachCritical(w *Page, l layout) layout {
-	l.full, l.brief, l.listed, l.impactFirst = 0, 1, min(s.critical(), w.height()), true
-	over := func(reserved int) int {
-		counts := min(len(s.Problems)-l.listed, 1)
-		return s.rest(w, l) + s.linesOf(w, 0, 1, l.listed) + counts + reserved - w.height()
-	}
-	if over(0) > 0 { // not all of them are named in any case
-		says := rows(w, func(w *Page) { s.Problems[0].printImpact(w, w.mostLines()) })
-		for l.listed > 1 && over(says) > 0 {
-			l.listed--
-		}
-	}
-	l.spare = max(-over(0), 0)
-	return l
 }
 
 // rest is how many lines it takes to print what is no problem.
@@ -168,12 +135,16 @@ func (s Summary) printFurther(w *Page) {
 	Printf(w, "%s\n", line)
 }
 
-// layout fits the summary to one screen, with so many lines for what is unknown.
-func (s Summary) layout(w *Page, mostUnknown int) layout {
+// all is the layout in which each problem is told in full.
+func (s Summary) all() layout {
+	l := s.begun(maxUnknown)
+	l.full, l.whole = l.listed, len(l.unknown)
+	return l
+}
+
+// begun is a layout with so many lines for what is unknown, which is fitted then.
+func (s Summary) begun(mostUnknown int) layout {
 	l := layout{unknown: s.Unknown, next: Problem{Next: s.UnknownNext}, full: fullProblems, listed: len(s.Problems)}
-	if w.tall() {
-		l.full = min(l.listed, w.height()) // each takes a line at least
-	}
 	l.hidden = max(len(l.unknown)-mostUnknown, 0)
 	if l.hidden == 1 && mostUnknown > 1 { // the line that counts it says no less
 		l.hidden = 0
@@ -181,6 +152,15 @@ func (s Summary) layout(w *Page, mostUnknown int) layout {
 	l.unknown = l.unknown[:len(l.unknown)-l.hidden]
 	if _, command := CommandAtEnd(Clean(OneLine(s.UnknownNext.Text))); command != "" {
 		l.next.Next = assess.FixedCommand(command)
+	}
+	return l
+}
+
+// layout fits the summary to one screen, with so many lines for what is unknown.
+func (s Summary) layout(w *Page, mostUnknown int) layout {
+	l := s.begun(mostUnknown)
+	if w.tall() {
+		l.full = min(l.listed, w.height()) // each takes a line at least
 	}
 	rest := s.rest(w, l)
 	reasons := 0

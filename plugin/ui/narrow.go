@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"fmt"
 	"io"
 	"strings"
 
@@ -93,4 +94,139 @@ func widest(lines string) int {
 		width = max(width, columnsIn(strings.TrimRight(line, "\n")))
 	}
 	return width
+}
+
+// eachNext is the layout of a narrow screen on which each critical problem has its next step, and the first one what it
+// does unless its title says that. The line of what expires goes before one of them does.
+func (s Summary) eachNext(w *Page) (Summary, layout, bool) {
+	critical := s.critical()
+	if critical == 0 || critical > mostTold {
+		return s, layout{}, false
+	}
+	least := 1
+	if s.Problems[0].Known || s.Problems[0].Impact == "" {
+		least = 0
+	}
+	all := s.Tail
+	for full := 1; full >= least; full-- {
+		for _, s.Tail = range [][]string{all, all[max(len(all)-1, 0):]} {
+			l := s.begun(1)
+			l.full, l.brief = full, critical-full
+			over := func() int {
+				return s.rest(w, l) + s.linesOf(w, l.full, critical, l.listed) + min(len(s.Problems)-l.listed, 1) - w.height()
+			}
+			if n := over(); n > 0 { // a line counts the others
+				l.listed = min(max(l.listed-n-1, critical), l.listed)
+			}
+			if n := over(); n <= 0 {
+				l.spare = -n
+				return s, l, true
+			}
+		}
+	}
+	s.Tail = all
+	return s, layout{}, false
+}
+
+// narrowed is the layout where none was found in which a problem has its next step: the first one has it in any case,
+// and on a narrow screen says what not to do.
+func (s Summary) narrowed(w *Page, l layout) (Summary, layout) {
+	if w.columns < usualColumns && l.told() < s.critical() {
+		if each, next, fits := s.eachNext(w); fits {
+			return each, next
+		}
+	}
+	if narrow := w.columns < usualColumns; len(s.Problems) > 0 && l.full == 0 && (narrow || l.brief == 0) {
+		if l = s.layout(w, 1); l.full == 0 && (narrow || l.brief == 0) {
+			l.brief, l.listed, l.spare = 1, len(s.Problems), 0
+			if narrow { // its impact may be what not to do
+				l.full, l.brief = 1, 0
+			}
+			over := func(listed int) int { return s.rest(w, l) + s.linesOf(w, l.full, 1, listed) - w.height() }
+			for w.most = w.mostLines(); w.most > maxLines && over(1) > 0; w.most-- {
+			}
+			if n := over(l.listed); n > 0 {
+				l.listed = max(l.listed-n-1, 1)
+			}
+			if narrow && l.listed < s.critical() {
+				roomy := &Page{columns: w.columns, lines: w.lines}
+				roomy.most = roomy.mostLines() + 1 // what not to do may be the last that an impact says
+				if each := s.eachCritical(roomy, l); each.listed > l.listed {
+					l, w.most = each, roomy.most
+				}
+			}
+		}
+	}
+	return s, l
+}
+
+// eachCritical is the layout in which each critical problem is named, as far as there is room beside what the first
+// one says, and the first one has its next step.
+func (s Summary) eachCritical(w *Page, l layout) layout {
+	l.full, l.brief, l.listed, l.impactFirst = 0, 1, min(s.critical(), w.height()), true
+	over := func(reserved int) int {
+		counts := min(len(s.Problems)-l.listed, 1)
+		return s.rest(w, l) + s.linesOf(w, 0, 1, l.listed) + counts + reserved - w.height()
+	}
+	if over(0) > 0 { // not all of them are named in any case
+		says := rows(w, func(w *Page) { s.Problems[0].printImpact(w, w.mostLines()) })
+		for l.listed > 1 && over(says) > 0 {
+			l.listed--
+		}
+	}
+	l.spare = max(-over(0), 0)
+	return l
+}
+
+// NamesThatFit lists as many names as columns hold, one at least, and counts the others.
+func NamesThatFit(names []string, columns int) string {
+	out := ""
+	for i, name := range names {
+		next := out
+		if i > 0 {
+			next += ", "
+		}
+		next += name
+		more := ""
+		if rest := len(names) - i - 1; rest > 0 {
+			more = fmt.Sprintf(" +%d", rest)
+		}
+		switch {
+		case columnsIn(next+more) <= columns:
+		case i > 0:
+			return out + fmt.Sprintf(" +%d", len(names)-i)
+		case more != "" || columns > leastColumns/2: // the count is never cut
+			return Middle(name, max(columns-columnsIn(more), 1)) + more
+		}
+		out = next
+	}
+	return out
+}
+
+// shortened cuts a line at a width.
+func shortened(line string, columns int) string {
+	if columnsIn(line) <= columns {
+		return line
+	}
+	return strings.TrimSuffix(fittedLine(line+"\n", columns, false), "\n")
+}
+
+// Middle cuts the middle out of a name that is wider than columns: names of nodes differ at
+// their beginning or at their end.
+func Middle(name string, columns int) string {
+	if columnsIn(name) <= columns || columns < 3 {
+		return shortened(name, columns)
+	}
+	runes, tail := []rune(name), ""
+	for i := len(runes) - 1; i >= 0 && columnsIn(tail)+columnsOf(runes[i]) <= (columns-1)/3; i-- {
+		tail = string(runes[i]) + tail
+	}
+	head := ""
+	for _, r := range runes {
+		if columnsIn(head)+columnsOf(r)+1+columnsIn(tail) > columns {
+			break
+		}
+		head += string(r)
+	}
+	return head + "…" + tail
 }

@@ -60,6 +60,7 @@ type Asked struct {
 	// Nodes: they are what was asked for. NoNodes: nothing of them was.
 	Nodes, NoNodes bool
 	Named          bool // objects were asked for by name
+	Listed         bool // the user says from which severity on problems are listed: none is only counted
 	// Filter is what was typed that leaves something out; empty: nothing.
 	Filter string
 }

@@ -187,18 +187,23 @@ type Page struct {
 	most    int // lines of one text; 0: as its width needs
 }
 
-// NewPage returns an empty page for out.
+// NewPage returns an empty page for out. What is no terminal has the height of the environment's LINES, which watch
+// sets; without it, nothing is left out for want of lines.
 func NewPage(out io.Writer) *Page {
-	p := &Page{columns: Columns(out)}
+	p := &Page{columns: Columns(out), lines: unbounded}
+	lines, _ := strconv.Atoi(os.Getenv("LINES"))
 	if f, ok := StreamFile(out); ok {
-		if _, lines, err := term.GetSize(int(f.Fd())); err == nil {
-			p.lines = max(lines-1, summaryLines) // the prompt stands below
+		if _, rows, err := term.GetSize(int(f.Fd())); err == nil {
+			lines = max(rows, 1)
 		}
+	}
+	if lines > 0 {
+		p.lines = max(lines-1, summaryLines) // the prompt stands below
 	}
 	return p
 }
 
-// unbounded is how many lines a page has of which all problems are listed.
+// unbounded is how many lines a page has on which everything is printed.
 const unbounded = 1 << 30
 
 // height is how many lines a summary has, and tall whether that is more than the usual terminal's.

@@ -38,21 +38,24 @@ type Summary struct {
 	Tail        []string
 	Next        string // the command that looks further, where nothing is wrong; empty: none
 	NextAbout   string // what it looks at
+	Listed      bool   // each problem is listed, in a line at least, whatever the height
 
 	measured map[printed]int // lines of its problems, of each way to print one; nil: each is measured each time
 }
 
 // Problem is one problem of a summary.
 type Problem struct {
-	Mark, Word string   // "✗", "CRITICAL"
-	Title      string   // what is wrong
-	Names      []string // of what, where the title does not say it
-	More       string   // stands behind the title, and is never cut
-	Also       []string // all that the title and what it counts are about
-	Reason     string   // empty: the title is the reason
-	Clients    []string // who refuses a server
-	Cause      string   // how it came about; it goes before another problem's next step does
-	Now        string   // what of it is so already
+	Mark, Word string               // "✗", "CRITICAL"
+	Title      string               // what is wrong
+	Names      []string             // of what, where the title does not say it
+	More       string               // stands behind the title, and is never cut
+	Also       []string             // all that the title and what it counts are about
+	Reason     string               // empty: the title is the reason
+	Clients    []string             // who refuses a server
+	Cause      string               // how it came about; it goes before another problem's next step does
+	Known      bool                 // the title says what fails: the cause stands in place of the impact
+	Now        string               // what of it is so already
+	Others     []assess.Remediation // of what else is in it
 	Impact     string
 	Next       assess.Remediation
 	Platform   bool // it is about nodes, or objects that no tenant writes
@@ -79,6 +82,12 @@ func ProblemOf(p cause.Problem) Problem {
 // Print writes the summary. The first problems are told in full as long as everything fits on
 // one screen; the first one is never without its next step.
 func (s Summary) Print(w *Page) {
+	if w.lines == unbounded {
+		w.most = max(manyLines, (manyLines*usualColumns-1)/w.columns+1)
+		s = s.withoutKnown()
+		s.printIn(w, s.all())
+		return
+	}
 	s, l := s.withCauses(w)
 	for most := manyLines; w.columns >= usualColumns && most > w.mostLines(); most-- { // no text is cut where lines are free
 		longer := s.layout(&Page{columns: w.columns, lines: w.lines, most: most}, maxUnknown)
@@ -86,7 +95,11 @@ func (s Summary) Print(w *Page) {
 			l, w.most = longer, most
 		}
 	}
-	s.printIn(w, s.narrowed(w, l))
+	s, l = s.narrowed(w, l)
+	if s.Listed {
+		l.listed = len(s.Problems)
+	}
+	s.printIn(w, l)
 }
 
 // printIn writes what a layout says.
@@ -220,10 +233,25 @@ func (p Problem) print(w *Page, full bool, lines int) {
 	if len(p.Also) > 0 {
 		Printf(w, "%s%s\n", label("in"), NamesThatFit(p.Also, w.columns-labelColumns))
 	}
-	printLabelled(w, "cause", p.Cause, 1)
+	p.printCause(w, w.mostLines())
 	p.printNow(w, w.mostLines())
 	p.printImpact(w, w.mostLines())
 	p.printNext(w)
+	for i, r := range p.Others {
+		if i == MaxPlaces {
+			w.Line(label("") + fmt.Sprintf("%d more: --details", len(p.Others)-i))
+			break
+		}
+		Problem{Next: r}.printNext(w)
+	}
+}
+
+// printCause writes how it came about, on one line unless it stands in place of the impact.
+func (p Problem) printCause(w *Page, most int) {
+	if !p.Known {
+		most = min(most, 1)
+	}
+	printLabelled(w, "cause", p.Cause, most)
 }
 
 // printNow writes what is so already, and printImpact what fails, on at most so many lines.
@@ -331,57 +359,4 @@ func withoutMiddle(line string, columns int) string {
 		line = strings.Replace(line, longest, Middle(longest, left), 1)
 	}
 	return line
-}
-
-// NamesThatFit lists as many names as columns hold, one at least, and counts the others.
-func NamesThatFit(names []string, columns int) string {
-	out := ""
-	for i, name := range names {
-		next := out
-		if i > 0 {
-			next += ", "
-		}
-		next += name
-		more := ""
-		if rest := len(names) - i - 1; rest > 0 {
-			more = fmt.Sprintf(" +%d", rest)
-		}
-		switch {
-		case columnsIn(next+more) <= columns:
-		case i > 0:
-			return out + fmt.Sprintf(" +%d", len(names)-i)
-		case more != "" || columns > leastColumns/2: // the count is never cut
-			return Middle(name, max(columns-columnsIn(more), 1)) + more
-		}
-		out = next
-	}
-	return out
-}
-
-// shortened cuts a line at a width.
-func shortened(line string, columns int) string {
-	if columnsIn(line) <= columns {
-		return line
-	}
-	return strings.TrimSuffix(fittedLine(line+"\n", columns, false), "\n")
-}
-
-// Middle cuts the middle out of a name that is wider than columns: names of nodes differ at
-// their beginning or at their end.
-func Middle(name string, columns int) string {
-	if columnsIn(name) <= columns || columns < 3 {
-		return shortened(name, columns)
-	}
-	runes, tail := []rune(name), ""
-	for i := len(runes) - 1; i >= 0 && columnsIn(tail)+columnsOf(runes[i]) <= (columns-1)/3; i-- {
-		tail = string(runes[i]) + tail
-	}
-	head := ""
-	for _, r := range runes {
-		if columnsIn(head)+columnsOf(r)+1+columnsIn(tail) > columns {
-			break
-		}
-		head += string(r)
-	}
-	return head + "…" + tail
 }

@@ -202,6 +202,7 @@ func TestALoneQuotationMarkBeginsNoLine(t *testing.T) {
 // TestEachUnknownSaysWhy: with a line for each reason before the whole text of some, and one next step.
 func TestEachUnknownSaysWhy(t *testing.T) {
 	t.Setenv("COLUMNS", "80")
+	t.Setenv("LINES", "24")
 	s := Summary{Head: []string{"cluster"}, Tally: "4 unknown", UnknownNext: assess.Advise("take it again: kubectl certrot snapshot --nodes all -o FILE")}
 	for _, title := range []string{"one", "two", "three", "four"} {
 		s.Unknown = append(s.Unknown, Problem{Mark: "?", Word: "UNKNOWN", Title: "whether " + title + strings.Repeat(" is so", 20), Reason: "not read " + strings.Repeat("a long reason ", 12), Also: []string{"worker-1"}})

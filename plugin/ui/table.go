@@ -44,7 +44,7 @@ const maxExpiring = 10
 func (p HumanPrinter) print(out io.Writer, inv *report.Inventory, atLeast assess.Severity) error {
 	p.width = TableWidth(out)
 	w := NewPage(out)
-	if p.details || p.wide {
+	if p.details {
 		p.header(w, inv)
 		p.Gaps(w, inv)
 		p.findings(w, inv, atLeast)
@@ -58,9 +58,11 @@ func (p HumanPrinter) print(out io.Writer, inv *report.Inventory, atLeast assess
 	switch {
 	case p.all:
 		p.certificates(w, inv)
-	case p.details || p.wide:
+	case p.details:
 		p.expiresSoon(w, inv)
 		p.footer(w, inv)
+	case p.wide:
+		p.expiresSoon(w, inv)
 	}
 	_, err := io.WriteString(out, CleanLines(w.String()))
 	return err
@@ -217,7 +219,7 @@ func (p HumanPrinter) findings(w io.Writer, inv *report.Inventory, atLeast asses
 	}
 	for i, f := range listed {
 		if i == maxFindings && !p.wide {
-			Printf(w, "\n… and %d more findings: -o wide, or choose some (--help)\n", len(listed)-i)
+			Printf(w, "\n… and %d more findings: --details -o wide, or choose some (--help)\n", len(listed)-i)
 			break
 		}
 		Printf(w, "\n%s %s  %s\n", Mark(f.Severity), strings.ToUpper(f.Severity.String()), f.ID)
@@ -225,7 +227,7 @@ func (p HumanPrinter) findings(w io.Writer, inv *report.Inventory, atLeast asses
 			places := inspect.Fold(f.Locations)
 			for n, at := range places {
 				if n == MaxPlaces && !p.wide && len(places) > MaxPlaces+1 {
-					Printf(w, "  in    %d more places: -o wide\n", len(places)-n)
+					Printf(w, "  in    %d more places: --details -o wide\n", len(places)-n)
 					break
 				}
 				Printf(w, "  in    %s\n", at)

@@ -235,7 +235,7 @@ func ProblemIn(inv *report.Inventory, problem cause.Problem) Problem {
 				if isOld(inv) {
 					told.Title = name + " was down when read: no client certificate"
 				}
-				told.Names = nil
+				told.Names, told.Known = nil, true
 			}
 		}
 	}
@@ -248,6 +248,19 @@ func ProblemIn(inv *report.Inventory, problem cause.Problem) Problem {
 	told.Cause = inv.Because(problem)
 	if told.Now = nowIn(problem, inv, inNames); inNames && len(told.Names) == 0 { // the title says it
 		told.Now = ""
+	}
+	if impact := untilWhen(problem, inv.Nodes); impact != "" { // which of the nodes are down is left to say
+		told.Impact = impact
+		if told.Now, _, _ = strings.Cut(told.Now, ", until "); strings.HasPrefix(strings.TrimPrefix(told.Now, "still "), "up: ") {
+			told.Now = ""
+		}
+	}
+	if problem.ID == catalog.CauseRequests {
+		for _, i := range problem.Findings {
+			if r := inv.Findings[i].Remediation; r != told.Next && !slices.Contains(told.Others, r) {
+				told.Others = append(told.Others, r)
+			}
+		}
 	}
 	return told
 }
@@ -285,4 +298,79 @@ func firstWithCount(names, ages []string) string {
 		return names[0] + ages[0]
 	}
 	return fmt.Sprintf("%s%s +%d", names[0], ages[0], len(names)-1)
+}
+
+// stillUp are nodes of a problem that have a heartbeat, and when the first of them renews its client certificate at the
+// latest, and so reconnects; zero: that is unknown.
+func stillUp(p cause.Problem, nodes []report.Node) (up []string, first time.Time) {
+	for _, n := range nodes {
+		if !slices.Contains(p.Nodes, n.Name) || n.Alive == catalog.No.String() || n.Ready != "" && n.Ready != "True" {
+			continue
+		}
+		up = append(up, foreign.Name(n.Name))
+		if !n.RenewsTo.IsZero() && (first.IsZero() || n.RenewsTo.Before(first)) {
+			first = n.RenewsTo
+		}
+	}
+	return up, first
+}
+
+// untilWhen is the impact of kubelets that do not trust api-int, where it is known when the first one reconnects at the
+// latest; empty: it is not.
+func untilWhen(p cause.Problem, nodes []report.Node) string {
+	up, first := stillUp(p, nodes)
+	if p.ID != catalog.CauseAPIInt || first.IsZero() {
+		return ""
+	}
+	const then, most = ": restart no kubelet or node before the repair", leastColumns / 2
+	by := first.UTC().Format(time.DateOnly)
+	if len(up) == 1 && columnsIn(up[0]) <= most {
+		return up[0] + " becomes NotReady when it reconnects or restarts, " + by + " at the latest" + then
+	}
+	return "a node is NotReady once its kubelet reconnects or restarts, the first by " + by + then
+}
+
+// nodesNow says which of a problem's nodes have no heartbeat, and which are still to lose theirs, until
+// when at the latest; empty: nothing of that is known. inNames: the title has their heartbeats.
+func nodesNow(p cause.Problem, nodes []report.Node, inNames bool) string {
+	var down, before, up []string
+	names, first := stillUp(p, nodes)
+	for _, n := range nodes {
+		switch {
+		case !slices.Contains(p.Nodes, n.Name):
+		case inNames && n.Earlier:
+			before = append(before, foreign.Name(n.Name)+" is down since before api-int changed")
+		case inNames:
+		case n.Alive == catalog.No.String() && n.Earlier:
+			before = append(before, foreign.Name(n.Name)+" is down ("+strings.Replace(n.Heartbeat, " (Lease)", "", 1)+") since before api-int changed")
+		case n.Alive == catalog.No.String():
+			down = append(down, foreign.Name(n.Name)+" is already down ("+strings.Replace(n.Heartbeat, " (Lease)", "", 1)+")")
+		case n.Ready != "" && n.Ready != "True":
+			down = append(down, foreign.Name(n.Name)+" is NotReady")
+		default:
+			up = names
+		}
+	}
+	until := ""
+	if p.ID == catalog.CauseAPIInt && !first.IsZero() {
+		until = ", until it reconnects (" + first.UTC().Format(time.DateOnly) + " at the latest)"
+		if len(up) > 1 {
+			until = ", until they reconnect (the first one " + first.UTC().Format(time.DateOnly) + " at the latest)"
+		}
+	}
+	down = append(down, before...)
+	if len(down) == 0 && until == "" {
+		return ""
+	}
+	if len(down) > MaxPlaces {
+		down = append(down[:MaxPlaces], fmt.Sprintf("%d more nodes are", len(down)-MaxPlaces))
+	}
+	if len(up) > MaxPlaces {
+		up = append(up[:MaxPlaces], fmt.Sprintf("%d more", len(up)-MaxPlaces))
+	}
+	line := strings.Join(down, ", ")
+	if len(up) > 0 {
+		line = strings.TrimPrefix(line+"; still up: ", "; ") + strings.Join(up, ", ") + until
+	}
+	return line
 }

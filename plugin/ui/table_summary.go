@@ -24,10 +24,10 @@ func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Sev
 	limited := inv.AtLeast(atLeast)
 	listed := limited.Findings
 	hidden := len(inv.Findings) - len(listed)
-	s := Summary{Head: p.head(w, inv), Unknown: p.UnknownIn(inv)}
+	s := Summary{Head: p.head(w, inv), Unknown: p.UnknownIn(inv), Listed: p.Listed}
 	n := map[assess.Severity]int{}
 	for _, problem := range limited.Problems(p.Hints) {
-		told := ProblemIn(inv, problem)
+		told := ProblemIn(limited, problem)
 		s.Problems = append(s.Problems, told)
 		n[problem.Severity]++
 	}
@@ -55,9 +55,12 @@ func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Sev
 		s.Next, s.NextAbout = p.Hints.Next("{} verify")+p.Hints.From(), "whether clients trust these certificates"
 	}
 	if !p.all {
-		s.Tail = append(p.expiryLines(w, inv), p.moreLine(w, len(s.Problems) > 0))
+		s.Tail = []string{p.moreLine(w, len(s.Problems) > 0)}
 	}
-	if p.all {
+	if !p.all && !p.wide { // else it is a table
+		s.Tail = append(p.expiryLines(w, inv), s.Tail...)
+	}
+	if p.all || p.wide {
 		w.lines = unbounded
 	}
 	s.Print(w)
@@ -100,54 +103,6 @@ func withHeartbeats(names []string, nodes []report.Node, old bool) []string {
 		out[i] = name + silent[name]
 	}
 	return out
-}
-
-// nodesNow says which of a problem's nodes have no heartbeat, and which are still to lose theirs, until
-// when at the latest; empty: nothing of that is known. inNames: the title has their heartbeats.
-func nodesNow(p cause.Problem, nodes []report.Node, inNames bool) string {
-	var down, before, up []string
-	var first time.Time // that renews its client certificate
-	for _, n := range nodes {
-		switch {
-		case !slices.Contains(p.Nodes, n.Name):
-		case inNames && n.Earlier:
-			before = append(before, foreign.Name(n.Name)+" is down since before api-int changed")
-		case inNames:
-		case n.Alive == catalog.No.String() && n.Earlier:
-			before = append(before, foreign.Name(n.Name)+" is down ("+strings.Replace(n.Heartbeat, " (Lease)", "", 1)+") since before api-int changed")
-		case n.Alive == catalog.No.String():
-			down = append(down, foreign.Name(n.Name)+" is already down ("+strings.Replace(n.Heartbeat, " (Lease)", "", 1)+")")
-		case n.Ready != "" && n.Ready != "True":
-			down = append(down, foreign.Name(n.Name)+" is NotReady")
-		default:
-			up = append(up, foreign.Name(n.Name))
-			if !n.RenewsTo.IsZero() && (first.IsZero() || n.RenewsTo.Before(first)) {
-				first = n.RenewsTo
-			}
-		}
-	}
-	until := ""
-	if p.ID == catalog.CauseAPIInt && !first.IsZero() {
-		until = ", until it reconnects (" + first.UTC().Format(time.DateOnly) + " at the latest)"
-		if len(up) > 1 {
-			until = ", until they reconnect (the first one " + first.UTC().Format(time.DateOnly) + " at the latest)"
-		}
-	}
-	down = append(down, before...)
-	if len(down) == 0 && until == "" {
-		return ""
-	}
-	if len(down) > MaxPlaces {
-		down = append(down[:MaxPlaces], fmt.Sprintf("%d more nodes are", len(down)-MaxPlaces))
-	}
-	if len(up) > MaxPlaces {
-		up = append(up[:MaxPlaces], fmt.Sprintf("%d more", len(up)-MaxPlaces))
-	}
-	line := strings.Join(down, ", ")
-	if len(up) > 0 {
-		line = strings.TrimPrefix(line+"; still up: ", "; ") + strings.Join(up, ", ") + until
-	}
-	return line
 }
 
 // tallied says how many problems there are; hidden findings are below the severity that is asked for.

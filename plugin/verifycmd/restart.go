@@ -41,12 +41,16 @@ func (f *verifyFlags) toRestartOptions(ctx context.Context, args []string) (*res
 		return nil, fmt.Errorf("--wait goes with the checks of verify, not with %s", restartSafe)
 	}
 	o := &restartOptions{app: f.app, allowUnknown: f.allowUnknown}
+	human := printRestartSummary(f.rows.NoHeaders)
+	if f.details {
+		human = printRestartHuman(false, f.rows.NoHeaders)
+	}
 	listed, err := f.rows.ToPrinter(ctx, f.output, ui.RowsOf[trust.RestartNode]("nodes"), verifyForms()...)
 	if err != nil {
 		return nil, err
 	}
 	o.print = map[string]func(io.Writer, *report.RestartReport) error{
-		"": printRestartHuman(false, f.rows.NoHeaders), "wide": printRestartHuman(true, f.rows.NoHeaders), "json": restartDocument("json"), "yaml": restartDocument("yaml"), "junit": restartJUnit,
+		"": human, "wide": printRestartHuman(true, f.rows.NoHeaders), "json": restartDocument("json"), "yaml": restartDocument("yaml"), "junit": restartJUnit,
 	}[f.output]
 	if listed != nil {
 		o.print = func(w io.Writer, r *report.RestartReport) error { return listed(w, r) }

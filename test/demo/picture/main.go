@@ -47,7 +47,7 @@ const (
 
 // terminal is the environment in which oc calls the plugin.
 func terminal() map[string]string {
-	return map[string]string{"COLUMNS": fmt.Sprint(columns), "_": "/usr/bin/oc"}
+	return map[string]string{"COLUMNS": fmt.Sprint(columns), "LINES": "24", "_": "/usr/bin/oc"}
 }
 
 // run writes the pictures of a snapshot into a folder.
