@@ -66,7 +66,7 @@ func (o *rotateOptions) explain(ctx context.Context) error {
 	case errors.As(err, &refused) && refused.Outcome == rotate.Refused && o.output == "":
 		return o.printUnrotated(refused.Error(), refused.Next)
 	case err != nil:
-		return exitError(err)
+		return exitError(suggested(err, o.names[0], o.reading.Hints().From()))
 	case !of.Signer():
 		return cli.WithHint(fmt.Errorf("%s is signed by %s", of.Name, of.Rotation.Signer), "explain that: %s", o.app.Hints().Next("{} rotate %s --explain", of.Rotation.Signer.Name))
 	}
