@@ -273,7 +273,7 @@ func (e *explainer) one(ctx context.Context, w io.Writer, all []topic, name stri
 	secrets := rotated(name)
 	if strings.Contains(name, "/") && !(strings.Count(name, "/") == 1 && len(secrets) > 0) {
 		if node, is := nodeIn(name); is {
-			return e.isNode(node)
+			return e.node(ctx, w, node)
 		}
 		if kindIsMissing(name) {
 			return e.ofAnyKind(ctx, w, name)
