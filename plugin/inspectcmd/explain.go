@@ -222,6 +222,7 @@ func (t topic) print(w io.Writer, e explainer) {
 		section(w, "What it means", func() { ui.Wrap(w, indent, t.means) })
 	}
 	e.todo(w, t.todo)
+	printTask(w, taskOf(t.kind, t.name))
 	if t.details != nil {
 		section(w, "Details", func() { t.details(w, e) })
 	}
@@ -338,6 +339,9 @@ func (e *explainer) list(w io.Writer, all []topic) error {
 		if err := e.table(w, all[from:i]); err != nil {
 			return err
 		}
+	}
+	if !e.noHeaders {
+		printTasks(w)
 	}
 	return nil
 }
