@@ -163,11 +163,11 @@ func TestNamesAreWhole(t *testing.T) {
 		{Name: "kube-control-plane-signer", Rotates: "unknown", Checks: blocked("signer-trusted")},
 	}
 	for columns, want := range map[int]string{
-		120: "NAME                                                   NEXT        EXPIRES     NOW      WHY\n" +
+		120: "NAME                                                   NEXT        EXPIRES     NOW      WHY (+1: one more)\n" +
 			"aggregator-client                                      2026-03-01  2026-03-01  yes\n" +
 			long + "  -           -           no       pods rolling out +1\n" +
 			"kube-control-plane-signer                              -           -           unknown  untrusted signer\n",
-		80: "NAME                                    NEXT        NOW      WHY\n" +
+		80: "NAME                                    NEXT        NOW      WHY (+1: one more)\n" +
 			"aggregator-client                       2026-03-01  yes\n" +
 			long + "\n" +
 			"                                        -           no       pods rolling out +1\n" +

@@ -128,6 +128,9 @@ func (o *rotateOptions) printTable(w *ui.Page, all []rotationEntry, header strin
 	if len(all) == 0 {
 		return
 	}
+	if slices.ContainsFunc(all, func(e rotationEntry) bool { return len(e.whys()) > 1 }) {
+		header += " (+1: one more)"
+	}
 	longest, now, why := len("NAME"), len("NOW"), len(header)
 	for _, e := range all {
 		longest, now, why = max(longest, ui.Width(ui.Clean(e.Name))), max(now, len(e.Rotates)), max(why, ui.Width(e.why()))
