@@ -110,7 +110,7 @@ func TestRotateScreenNamesAndCounts(t *testing.T) {
 	}{
 		{[]string{"status", "loadbalancer-serving-signer"}, []string{"✗ trust       1510 of 1517 clients do not trust it:\n              kubelet on ", " +", "\nnext      kubectl certrot fix-api-int --dry-run=client --from "}},
 		{[]string{"aggregator-client-signer", "--dry-run=client", "--accept-risk=operators-settled,upgrade-running,static-pods-settled,pools-ready,nodes-ready"}, []string{"! accepted: operators-settled, upgrade-running, ", "! blocked   Node/n000-"}},
-		{[]string{"--list"}, []string{"Nothing can be rotated now without --accept-risk=operators-settled: operators\nare not well or not at rest\n", "  upgrade running +3\n", "\n  next      kubectl certrot rotate NAME --dry-run=client --from "}},
+		{[]string{"--list"}, []string{"Nothing can be rotated now: operators are not well or not at rest\n(operators-settled)\n", "  upgrade running +3\n", "\n  next      kubectl certrot rotate NAME --dry-run=client --from "}},
 	} {
 		_, few, _ := certrot(append([]string{"rotate", "--from", file}, c.args...)...)
 		_, whole, _ := certrot(append([]string{"rotate", "--from", file, "--details"}, c.args...)...)

@@ -4,8 +4,9 @@ import "slices"
 
 // Note is what people are to know of a plan beside its steps.
 type Note struct {
-	Kind NoteKind
-	Text string
+	Kind    NoteKind
+	Text    string
+	Command string // lists what the Text ends with, on a line of its own; empty: none
 }
 
 // NoteKind is what a note is about: a summary has a place for each.
@@ -49,7 +50,9 @@ func (n *Notes) Add(notes ...Note) {
 func (n Notes) Texts() []string {
 	out := make([]string, len(n))
 	for i, note := range n {
-		out[i] = note.Text
+		if out[i] = note.Text; note.Command != "" {
+			out[i] += " " + note.Command
+		}
 	}
 	return out
 }

@@ -258,7 +258,7 @@ Which certificate a Service's port presents is known only where service-ca keeps
 		{
 			ID:    "csr-answered",
 			Title: "certificate requests are answered",
-			Doc: `A CertificateSigningRequest that stays pending, or approved without a certificate, leaves a kubelet or a component without its next certificate. Look at requestor and names before you approve: oc get csr; oc describe csr NAME; oc adm certificate approve NAME.
+			Doc: `A CertificateSigningRequest that stays pending, or approved without a certificate, leaves a kubelet or a component without its next certificate. Look at requester and names before you approve: oc get csr; oc describe csr NAME; oc adm certificate approve NAME.
 A kubelet asks again every 15 minutes, with another key: approve its newest request; earlier ones are removed automatically.`,
 			Run: csrAnswered,
 		},

@@ -149,7 +149,7 @@ func csrFinding(f *inspect.Facts, requests []inspect.SigningRequest, nodes map[s
 			waits = "pending (" + ageUnknown + ")"
 		}
 		finding.Reason = csrs + " " + waits + names
-		finding.Impact = "the CSR's requestor gets no certificate: servers refuse it once it has no valid one"
+		finding.Impact = "the CSR's requester gets no certificate: servers refuse it once it has no valid one"
 		finding.Evidence = fmt.Sprintf("%s pending since %s", what, when(waitedUntil(f), first.Since))
 		if first.Since.IsZero() {
 			finding.Evidence = what + " pending, " + ageUnknown
@@ -167,14 +167,14 @@ func csrFinding(f *inspect.Facts, requests []inspect.SigningRequest, nodes map[s
 		finding.Remediation = answering(f, finding.Remediation, act, nodes, tries)
 	case inspect.Approved:
 		finding.Reason = fmt.Sprintf("%s approved %s, no certificate issued%s", csrs, ago(waitedUntil(f), first.Since), names)
-		finding.Impact = "the CSR's requestor gets no certificate: servers refuse it once it has no valid one"
+		finding.Impact = "the CSR's requester gets no certificate: servers refuse it once it has no valid one"
 		finding.Evidence = fmt.Sprintf("%s approved %s, but no certificate was issued", what, when(waitedUntil(f), first.Since))
 		finding.Remediation = describe.Saying("find out why the signer does not work: for kubernetes.io signers that is kube-controller-manager")
 	default:
 		condition := strings.ToLower(string(first.Condition))
 		finding.Severity = assess.Info
 		finding.Reason = fmt.Sprintf("%s %s %s%s", csrs, condition, ago(waitedUntil(f), first.Since), names)
-		finding.Impact = "the CSR's requestor got no certificate"
+		finding.Impact = "the CSR's requester got no certificate"
 		finding.Evidence = fmt.Sprintf("%s %s %s: %s", what, condition, when(waitedUntil(f), first.Since), pki.Quoted(first.Reason))
 	}
 	return finding

@@ -74,6 +74,9 @@ func printPlan(out io.Writer, a *Execution, p *remediate.Plan) error {
 func printNotes(w io.Writer, p *remediate.Plan) {
 	for _, note := range p.Notes {
 		ui.Wrap(w, "Note     ", note.Text)
+		if note.Command != "" {
+			ui.Printf(w, "         %s\n", note.Command)
+		}
 	}
 	PlanChecks{p.Checked}.InFull(w)
 }

@@ -53,11 +53,11 @@ func (s planSummary) remains(w *ui.Page) {
 		for _, stay := range stays {
 			whole = append(whole, stay.line+stay.how)
 		}
-		ui.Wrap(w, "Remains  ", strings.Join(whole, "; "))
-	case ui.Width("Remains  "+brief) <= w.Columns():
-		w.Line("Remains  " + brief)
+		ui.Wrap(w, "Unfixed  ", strings.Join(whole, "; "))
+	case ui.Width("Unfixed  "+brief) <= w.Columns():
+		w.Line("Unfixed  " + brief)
 	default:
-		w.Few("Remains  ", s.inBrief(stays, true))
+		w.Few("Unfixed  ", s.inBrief(stays, true))
 	}
 }
 

@@ -180,11 +180,11 @@ func shortSource(source string) string {
 func (s planSummary) notes(w *ui.Page, room int) string {
 	var notes []note
 	for _, r := range s.plan.Unknown {
-		notes = append(notes, note{unknownMark, foreign.Name(r.Node) + ": " + r.Assess().Named()})
+		notes = append(notes, note{mark: unknownMark, text: foreign.Name(r.Node) + ": " + r.Assess().Named()})
 	}
 	var accepted, others, passed []note
 	for _, about := range s.plan.Notes {
-		switch n := (note{"! WARNING", about.Text}); about.Kind {
+		switch n := (note{"! WARNING", about.Text, about.Command}); about.Kind {
 		case remediate.NotePending: // the rows do
 			if s.confirm || s.byWave() {
 				others = append(others, n)
@@ -193,7 +193,7 @@ func (s planSummary) notes(w *ui.Page, room int) string {
 			accepted = append(accepted, n)
 		case remediate.NotePassed: // a line names those that passed
 			if s.confirm {
-				passed = append(passed, note{passMark, about.Text})
+				passed = append(passed, note{passMark, about.Text, about.Command})
 			}
 		default:
 			others = append(others, n)
@@ -213,22 +213,27 @@ func (s planSummary) notes(w *ui.Page, room int) string {
 		full := ui.NewPage(w)
 		for _, n := range notes {
 			ui.Wrap(full, n.lead(), n.text)
+			n.look(full)
 		}
 		return full.String() + checks.String()
 	}
 	room -= lines(checks.String())
-	few, brief := ui.NewPage(w), ui.NewPage(w)
+	whole, few, brief := ui.NewPage(w), ui.NewPage(w), ui.NewPage(w)
 	listed := len(notes)
 	if listed > room {
 		listed = max(room-1, 0)
 	}
 	for _, n := range notes[:listed] {
-		few.Few(n.lead(), n.text)
-		brief.Line(n.lead() + ui.Clean(n.text))
+		whole.Few(n.lead(), n.text)
+		n.look(whole)
+		few.Few(n.lead(), strings.TrimSuffix(n.text, ":"))
+		brief.Line(n.lead() + ui.Clean(strings.TrimSuffix(n.text, ":")))
 	}
 	if more := len(notes) - listed; more > 0 {
 		brief.Line(note{mark: notes[listed].mark}.lead() + ui.Count(more, "more note") + ": --details")
-	} else if lines(few.String()) <= room {
+	} else if lines(whole.String()) <= room {
+		brief = whole
+	} else if lines(few.String()) <= room { // texts go before commands, which --details has
 		brief = few
 	}
 	return brief.String() + checks.String()
@@ -237,7 +242,14 @@ func (s planSummary) notes(w *ui.Page, room int) string {
 func (s planSummary) checks() PlanChecks { return PlanChecks{s.plan.Checked} }
 
 // note is a line of a summary.
-type note struct{ mark, text string }
+type note struct{ mark, text, command string }
+
+// look writes the command that lists what it is about, if there is one.
+func (n note) look(w *ui.Page) {
+	if n.command != "" {
+		w.Command("", n.command)
+	}
+}
 
 func (n note) lead() string { return fmt.Sprintf("%-12s", n.mark) }
 

@@ -13,7 +13,7 @@ import (
 const approveFlag = "approve-csrs"
 
 func addApproveFlag(cmd *cobra.Command, approve *bool) {
-	cmd.Flags().BoolVar(approve, approveFlag, false, "Approve certificate requests of restarted kubelets: each is printed, and approved only where requestor, subject, usages, names and key are those of the node. A serving certificate's names and addresses must be known from another source than its kubelet, too: from its Machine, the address that ssh reached, or, where no Machine refers to it, its present serving certificate. The plan says which, node by node.")
+	cmd.Flags().BoolVar(approve, approveFlag, false, "Approve certificate requests of restarted kubelets: each is printed, and approved only where requester, subject, usages, names and key are those of the node. A serving certificate's names and addresses must be known from another source than its kubelet, too: from its Machine, the address that ssh reached, or, where no Machine refers to it, its present serving certificate. The plan says which, node by node.")
 }
 
 const rebootstrapFlag = "rebootstrap"

@@ -222,6 +222,7 @@ func (t topic) print(w io.Writer, e explainer) {
 		section(w, "What it means", func() { ui.Wrap(w, indent, t.means) })
 	}
 	e.todo(w, t.todo)
+	printTask(w, taskOf(t.kind, t.name))
 	if t.details != nil {
 		section(w, "Details", func() { t.details(w, e) })
 	}
@@ -273,7 +274,7 @@ func (e *explainer) one(ctx context.Context, w io.Writer, all []topic, name stri
 	secrets := rotated(name)
 	if strings.Contains(name, "/") && !(strings.Count(name, "/") == 1 && len(secrets) > 0) {
 		if node, is := nodeIn(name); is {
-			return e.isNode(node)
+			return e.node(ctx, w, node)
 		}
 		if kindIsMissing(name) {
 			return e.ofAnyKind(ctx, w, name)
@@ -338,6 +339,9 @@ func (e *explainer) list(w io.Writer, all []topic) error {
 		if err := e.table(w, all[from:i]); err != nil {
 			return err
 		}
+	}
+	if !e.noHeaders {
+		printTasks(w)
 	}
 	return nil
 }

@@ -59,11 +59,6 @@ func nodeIn(name string) (string, bool) {
 	return node, slices.Contains([]string{"node", "nodes"}, strings.ToLower(kind)) && node != "" && !strings.Contains(node, "/")
 }
 
-// isNode is the error about a node: inspect knows what is on it.
-func (e *explainer) isNode(name string) error {
-	return cli.WithHint(fmt.Errorf("%s is a node", foreign.Name(name)), "%s", e.reading.App.Hints().Next("{} inspect nodes %s", name)+e.reading.Hints().From())
-}
-
 // ofAnyKind explains NAMESPACE/NAME: the kinds are looked up in the files, if there are any.
 func (e *explainer) ofAnyKind(ctx context.Context, w io.Writer, name string) error {
 	if len(e.reading.From) > 0 {
@@ -131,7 +126,7 @@ func (e *explainer) inFile(ctx context.Context, w io.Writer, name string) (bool,
 		return false, err
 	}
 	if _, is := e.read.Node(name); is {
-		return false, e.isNode(name)
+		return true, e.node(ctx, w, name)
 	}
 	var found []string
 	add := func(kind pki.Kind, namespace, object string) {

@@ -1,5 +1,15 @@
 package inspectcmd
 
+import (
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+)
+
 // pretrustKind is that of what refuses pretrust.
 const pretrustKind = "Check before pretrust"
 
@@ -23,4 +33,63 @@ func pretrustTopics() []topic {
 		out = append(out, topic{kind: pretrustKind, claim: t.claim, help: t.help, details: reference("pretrust.md")})
 	}
 	return out
+}
+
+// taskPage is a page of docs/tasks: what it is for.
+type taskPage struct{ file, about string }
+
+// The task pages, in the README's order.
+const (
+	pageNodes, pageUpgrade, pageRotation = "nodes-x509.md", "before-upgrade.md", "planned-rotation.md"
+	pageFiles                            = "reading-must-gathers.md"
+)
+
+// taskPages are all of them.
+func taskPages() []taskPage {
+	return []taskPage{
+		{pageNodes, "nodes are NotReady with x509 errors"},
+		{pageUpgrade, "before an upgrade: does every node come back?"},
+		{pageRotation, "a planned rotation of a signer"},
+		{"weekly-check.md", "a weekly check, from CI or cron"},
+		{pageFiles, "what a must-gather can tell"},
+		{"hand-over.md", "hand a repair over, or take it over"},
+		{"least-privilege.md", "which rights for which job"},
+	}
+}
+
+// taskOf is the page for what was found by a check, or needs one; empty: there is none.
+func taskOf(kind, name string) string {
+	switch {
+	case kind == unknownKind:
+		return pageFiles
+	case kind == pretrustKind:
+		return pageUpgrade
+	case kind == waveKind, kind == "Check before a repair":
+		return pageNodes
+	case strings.HasPrefix(kind, "Stage"), kind == "Check before a rotation":
+		return pageRotation
+	}
+	for _, c := range catalog.Causes() {
+		incident := c.ID == catalog.CauseAPIInt || c.ID == catalog.CauseClientCertificate
+		if incident && (c.Title == name || slices.ContainsFunc(c.Symptoms, func(s catalog.Symptom) bool { return s.Proves && s.ID == name })) {
+			return pageNodes
+		}
+	}
+	return ""
+}
+
+// printTask names a task page in a line.
+func printTask(w io.Writer, page string) {
+	if page != "" {
+		ui.Printf(w, "\nTask page: %s\n", cli.Page("tasks/"+page))
+	}
+}
+
+// printTasks lists the task pages.
+func printTasks(w io.Writer) {
+	section(w, "Task pages", func() {
+		for _, p := range taskPages() {
+			ui.Printf(w, "%s  %s\n", cli.Page("tasks/"+p.file), p.about)
+		}
+	})
 }

@@ -218,6 +218,9 @@ func (e *explainer) printTold(w io.Writer, all []topic, title string, t told) {
 	if next := e.next(t); next != (assess.Remediation{}) {
 		section(w, "What to do", func() { remedy(w, next) })
 	}
+	if task := t.task(); len(checks) != 1 { // else the check names it
+		printTask(w, task)
+	}
 	if len(t.found) > 0 {
 		section(w, "Details", func() { e.evidence(w, t) })
 	}
@@ -233,6 +236,19 @@ func (e *explainer) printTold(w io.Writer, all []topic, title string, t told) {
 	case len(checks) > 1:
 		section(w, "The checks", func() { ui.Printf(w, "%s%s\n", indent, e.command("{} explain CHECK")) })
 	}
+}
+
+// task is the page about it; empty: there is none.
+func (t told) task() string {
+	if t.unread() {
+		return taskOf(unknownKind, "")
+	}
+	for _, f := range t.found {
+		if page := taskOf("", f.ID); page != "" {
+			return page
+		}
+	}
+	return ""
 }
 
 // command is a command that reads the files.

@@ -75,6 +75,13 @@ func (e *explainer) state(ctx context.Context, w io.Writer, kind, namespace, obj
 				since = ", age unknown"
 			}
 			add("state", string(r.Condition)+since+", requested by "+foreign.Name(r.Requester))
+			add("signer", foreign.Name(r.Signer))
+			if r.Request != nil {
+				add("subject", pki.Foreign(r.Request.Subject))
+			}
+			for _, edge := range issuedTo(r.Signer) {
+				add("presented", "what is issued, to "+edge.Verifier+": explain "+edge.ID)
+			}
 		}
 	}
 	if len(lines) == 0 {

@@ -22,6 +22,7 @@ func waveTopics() []topic {
 	return []topic{
 		{kind: "Check before a rotation", claim: "the command rotate can trigger it in this version", help: help{"managed", "Something else renews it, or nothing does: rotate NAME --explain says which, and how to replace it.", []string{"{} rotate NAME --explain"}}, details: reference("rotate.md")},
 		{kind: "Check before a repair", claim: "the node was read", help: help{"node-read", "Whether the node needs a repair is unknown: it is left as it is.", []string{readAgain, "{} fix-api-int --dry-run=client --nodes NODE --via ssh"}}, details: reference("fix-api-int.md")},
+		wave("wave", "each of its nodes reports again", "A group of nodes that is repaired before the next group: "+strings.Join([]string{remediate.WaveMasters, remediate.WaveNotReady, remediate.WaveFirst, remediate.WaveWorkers}, ", ")+"."),
 		wave(remediate.WaveMasters, "the control plane nodes trust api-int", "Control plane nodes are repaired first, one after another."),
 		wave(remediate.WaveNotReady, "the workers that are not Ready trust api-int", "Workers that are NotReady or have no heartbeat are repaired before workers that are Ready: they lose nothing."),
 		wave(remediate.WaveFirst, "one worker that is Ready trusts api-int", "One Ready worker is repaired alone. Other workers follow once it is back."),

@@ -68,7 +68,7 @@ func TestTwoWritersAreNamed(t *testing.T) {
 	} {
 		for version, stays := range map[string]string{"4.12.1": "which one stays is known after 2 minutes", "4.17.1": "which one stays is known after 2 minutes", "4.18.1": "the first one stays", "4.22.1": "the first one stays"} {
 			p := planned(t, version, name, nil)
-			how := entryOf(p.Reading, p.Of).Doc
+			how := entryOf(p.Reading, p.Of, nil).Doc
 			var now []string
 			for _, c := range p.Consequences() {
 				if c.Stage == catalog.FlowNow {

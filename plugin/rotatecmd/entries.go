@@ -41,12 +41,13 @@ type (
 	}
 	rotationCheck struct {
 		apply.PlanCheck
-		blocks bool
+		Accepted bool `json:"accepted,omitempty"` // it does not pass, and --accept-risk names it
+		blocks   bool
 	}
 )
 
-// entryOf is an entry of --list.
-func entryOf(r rotate.Reading, of rotate.Rotatable) rotationEntry {
+// entryOf is an entry of --list. accepted are the checks that need not pass, by name.
+func entryOf(r rotate.Reading, of rotate.Rotatable, accepted []string) rotationEntry {
 	v := r.Facts.Snapshot.Cluster.Versions
 	e := rotationEntry{
 		Name: of.Name, Secret: of.At.Namespace + "/" + of.At.Name, Role: "signer", Rotates: rotates(assess.Pass),
@@ -81,7 +82,10 @@ func entryOf(r rotate.Reading, of rotate.Rotatable) rotationEntry {
 		return e
 	}
 	for _, check := range apply.ChecksDocument(r.Preflight(of).Check()) {
-		c := rotationCheck{check, check.Status != assess.Pass} // a plan goes past what only the API server tells: whether it would be rotated is unknown
+		c := rotationCheck{PlanCheck: check, blocks: check.Status != assess.Pass} // a plan goes past what only the API server tells: whether it would be rotated is unknown
+		if c.blocks && check.Acceptable && slices.Contains(accepted, check.ID) {
+			c.Accepted, c.blocks = true, false
+		}
 		e.Checks = append(e.Checks, c)
 		if c.blocks && (e.Rotates == rotates(assess.Pass) || c.Status == assess.Fail) {
 			e.Rotates = rotates(c.Status)

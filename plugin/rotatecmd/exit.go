@@ -57,7 +57,7 @@ func suggested(err error, name, from string) error {
 		meant = "; did you mean --" + name + "?"
 	}
 	with.Err = fmt.Errorf("%w%s", e.Err, meant)
-	if strings.HasSuffix(with.Next, "--list") {
+	if strings.HasSuffix(with.Next, "--list") { // it may have them
 		with.Next += from
 	}
 	return &with

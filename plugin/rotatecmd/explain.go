@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -66,7 +67,7 @@ func (o *rotateOptions) explain(ctx context.Context) error {
 	case errors.As(err, &refused) && refused.Outcome == rotate.Refused && o.output == "":
 		return o.printUnrotated(refused.Error(), refused.Next)
 	case err != nil:
-		return exitError(err)
+		return exitError(suggested(err, o.names[0], o.reading.Hints().From()))
 	case !of.Signer():
 		return cli.WithHint(fmt.Errorf("%s is signed by %s", of.Name, of.Rotation.Signer), "explain that: %s", o.app.Hints().Next("{} rotate %s --explain", of.Rotation.Signer.Name))
 	}
@@ -90,7 +91,8 @@ func (o *rotateOptions) explain(ctx context.Context) error {
 		err = ui.PrintDocument(out, o.output, d)
 	default:
 		ui.PrintUnreviewed(out, s.Cluster.Versions.WhyUnreviewed())
-		err = printFlow(out, of, version, steps, o.sources)
+		brief := flowInBrief(steps, of.Rotation.ClientEdges(s.Cluster.Versions))
+		err = printFlow(out, of, version, brief, steps, o.sources)
 	}
 	if err != nil {
 		return fmt.Errorf("print: %w", err)
@@ -122,11 +124,15 @@ func (o *rotateOptions) printUnrotated(reason, renewed string) error {
 	return nil
 }
 
-// printFlow prints each step for people. sources: with where it is known from, which is named once,
-// below.
-func printFlow(out io.Writer, of rotate.Rotatable, version string, steps []catalog.FlowStep, sources bool) error {
+// printFlow prints each step for people, below what is to be known first. sources: with where it is known from,
+// which is named once, at the end.
+func printFlow(out io.Writer, of rotate.Rotatable, version string, brief []string, steps []catalog.FlowStep, sources bool) error {
 	w := ui.NewPage(out)
 	ui.WrapLine(w, "", fmt.Sprintf("How a rotation of %s goes in %s", of.At, version))
+	ui.Printf(w, "\n")
+	for _, line := range brief {
+		ui.Wrap(w, "", line)
+	}
 	ui.Printf(w, "\n")
 	var from []catalog.Evidence
 	number := map[catalog.Evidence]int{}
@@ -156,6 +162,62 @@ func printFlow(out io.Writer, of rotate.Rotatable, version string, steps []catal
 	}
 	_, err := io.WriteString(out, w.String())
 	return err
+}
+
+// flowInBrief is what of a rotation is to be known first: what restarts, whether this version brings the CA to
+// nodes, and before which step that is done by a command.
+func flowInBrief(steps []catalog.FlowStep, clients []catalog.Edge) []string {
+	var restarts, at []string
+	for i, s := range steps {
+		if component, ok := strings.CutPrefix(s.To, "static pods of "); ok && s.Rollout {
+			at = append(at, strconv.Itoa(i+1))
+			if !slices.Contains(restarts, component) {
+				restarts = append(restarts, component)
+			}
+		}
+	}
+	out := []string{"Restarts no static pods."}
+	if len(restarts) > 0 {
+		out[0] = fmt.Sprintf("Restarts, on one control plane node after another: %s (%s).", strings.Join(restarts, ", "), stepsAt(at...))
+	}
+	for i, s := range steps {
+		if s.Undelivered == "" && s.Node == "" {
+			continue
+		}
+		to, ahead := shortPlace(s.To)+" (", ""
+		for _, e := range slices.Backward(clients) { // the first one stays
+			if e.Trust != s.Object {
+				continue
+			}
+			to = "each " + e.Verifier + " (" + shortPlace(s.To) + ", "
+			signed := slices.IndexFunc(steps, func(of catalog.FlowStep) bool { return of.Stage == catalog.FlowLeaf && of.Object == e.Presented })
+			if command := strings.Fields(e.Ahead); len(command) > 1 && signed >= 0 { // {} pretrust …
+				ahead = ": run " + command[1] + " before " + stepsAt(strconv.Itoa(signed+1))
+			}
+		}
+		to += stepsAt(strconv.Itoa(i+1)) + ")"
+		if s.Undelivered != "" {
+			out = append(out, "! This version does not bring the CA to "+to+ahead+".")
+			continue
+		}
+		effect := strings.TrimPrefix(s.Action, "effect: ")
+		if long, _, ok := strings.Cut(effect, ": "); ok && len(effect) > longEffect {
+			effect = long
+		}
+		out = append(out, "This version brings the CA to "+to+": "+effect+".")
+	}
+	return out
+}
+
+// longEffect has its reasons in its step alone.
+const longEffect = 160
+
+// stepsAt names steps by their numbers.
+func stepsAt(at ...string) string {
+	if len(at) == 1 {
+		return "step " + at[0]
+	}
+	return "steps " + strings.Join(at, ", ")
 }
 
 // stepText is a step in a sentence: who does what to which place.

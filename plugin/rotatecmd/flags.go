@@ -96,7 +96,7 @@ func (f *rotateFlags) check(args []string) error {
 	case f.list && len(args) > 0:
 		return errors.New("--list lists all: give no NAME")
 	case !f.list && len(args) == 0:
-		return cli.WithHint(errors.New("no NAME"), "%s", f.app.Hints().Next("list the names: {} rotate --list")+connect.Reading{From: f.from}.Hints().From())
+		return noName(connect.Reading{App: f.app, From: f.from}.Hints())
 	case !f.list && !slices.Contains(forms, f.output):
 		return ui.Invalid("--output", f.output, forms[1:]...)
 	case dryRun != nil:

@@ -37,7 +37,7 @@ func (o *rotateOptions) showList(ctx context.Context) error {
 		Rotations: []rotationEntry{}, Gaps: []report.Gap{},
 	}
 	for _, of := range r.All {
-		d.Rotations = append(d.Rotations, entryOf(r, of))
+		d.Rotations = append(d.Rotations, entryOf(r, of, o.risks))
 	}
 	for _, g := range r.Facts.Snapshot.Gaps {
 		d.Gaps = append(d.Gaps, report.GapOf(g))
@@ -93,6 +93,10 @@ func printRotations(out io.Writer, d rotationsDocument, form rotationsForm, now 
 		ui.Printf(b, "The status of the cluster is %s.\n", asOf)
 	}
 	ui.Printf(b, "\n")
+	if taken := accepted(d.Rotations); taken != "" && !form.noHeaders {
+		ui.Wrap(b, "", taken)
+		ui.Printf(b, "\n")
+	}
 	if len(d.Rotations) == 0 {
 		ui.Printf(b, "There is nothing here that certrot knows to rotate.\n")
 	}
@@ -242,4 +246,32 @@ func without(rows []rotationEntry, id string) []rotationEntry {
 		out[i].Checks = slices.DeleteFunc(slices.Clone(out[i].Checks), func(c rotationCheck) bool { return c.ID == id })
 	}
 	return out
+}
+
+// nothingNow says why none of the rows can be rotated: the check's reason, in few words where it is long.
+func (e rotationEntry) nothingNow(stops rotationCheck, columns int) string {
+	reason, _, _ := strings.Cut(stops.Reason, ". ")
+	if len(reason) > columns { // of many nodes or operators
+		reason = e.inFewWords(stops)
+	}
+	if stops.ID == "nodes-ready" { // a sentence of what it says of each node
+		reason = strings.NewReplacer(": no heartbeat", " has no heartbeat", " (Lease), Ready is Unknown", "", " (Lease)", "", ": NotReady (Ready is Unknown)", " is NotReady").Replace(reason)
+	}
+	return "Nothing can be rotated now: " + ui.Clean(ui.OneLine(reason)) + " (" + stops.ID + ")"
+}
+
+// accepted says which checks do not pass and were accepted by name; empty: none was.
+func accepted(all []rotationEntry) string {
+	var names []string
+	for _, e := range all {
+		for _, c := range e.Checks {
+			if c.Accepted && !slices.Contains(names, c.ID) {
+				names = append(names, c.ID)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "! accepted: " + strings.Join(names, ", ")
 }

@@ -45,7 +45,7 @@ func TestWhyNotNowInFewWords(t *testing.T) {
 func TestWhyNotNowOfOneEntry(t *testing.T) {
 	t.Parallel()
 	check := func(id, reason string) rotationCheck {
-		return rotationCheck{apply.PlanCheck{Assessment: assess.Assessment{ID: id, Status: assess.Fail, Reason: reason}}, true}
+		return rotationCheck{PlanCheck: apply.PlanCheck{Assessment: assess.Assessment{ID: id, Status: assess.Fail, Reason: reason}}, blocks: true}
 	}
 	for _, c := range []struct {
 		checks []rotationCheck
@@ -70,11 +70,11 @@ func TestWhyNotNowOfOneEntry(t *testing.T) {
 func TestWhatWasNotAskedIsUnknown(t *testing.T) {
 	t.Parallel()
 	unasked := func(id string) rotationCheck {
-		return rotationCheck{apply.PlanCheck{Assessment: assess.Assessment{ID: id, Reason: "no API server could be asked"}, NoAPI: true}, true}
+		return rotationCheck{PlanCheck: apply.PlanCheck{Assessment: assess.Assessment{ID: id, Reason: "no API server could be asked"}, NoAPI: true}, blocks: true}
 	}
 	e := rotationEntry{Rotates: "no", Checks: []rotationCheck{
 		unasked("pools-ready"), unasked("upgrade-running"),
-		{apply.PlanCheck{Assessment: assess.Assessment{ID: "nodes-ready", Status: assess.Fail, Reason: "worker-2"}}, true},
+		{PlanCheck: apply.PlanCheck{Assessment: assess.Assessment{ID: "nodes-ready", Status: assess.Fail, Reason: "worker-2"}}, blocks: true},
 	}}
 	if got := e.why(); got != "nodes not ready +1" {
 		t.Errorf("WHY is %q", got)
@@ -90,8 +90,8 @@ func TestWhatWasNotAskedIsUnknown(t *testing.T) {
 // TestOthersAreCounted: what certrot does not rotate, and what does not exist, is a count, and a row each for scripts.
 func TestOthersAreCounted(t *testing.T) {
 	t.Parallel()
-	managed := []rotationCheck{{apply.PlanCheck{Assessment: assess.Assessment{ID: managedCheck, Status: assess.Fail}}, true}}
-	gone := []rotationCheck{{apply.PlanCheck{Assessment: assess.Assessment{ID: "there", Status: assess.Fail, Reason: "Secret/n/d[tls.crt] is not there"}}, true}}
+	managed := []rotationCheck{{PlanCheck: apply.PlanCheck{Assessment: assess.Assessment{ID: managedCheck, Status: assess.Fail}}, blocks: true}}
+	gone := []rotationCheck{{PlanCheck: apply.PlanCheck{Assessment: assess.Assessment{ID: "there", Status: assess.Fail, Reason: "Secret/n/d[tls.crt] is not there"}}, blocks: true}}
 	all := []rotationEntry{{Name: "a", Rotates: "yes"}, {Name: "b", Rotates: "no", Checks: managed}, {Name: "c", Rotates: "no", Checks: managed}, {Name: "d", Secret: "n/d", Rotates: "no", Checks: gone}}
 	o := &rotateOptions{}
 	if got, line := o.folded(all); len(got) != 1 || line != "1 does not exist, 2 are not rotated by certrot: --details" {
@@ -114,7 +114,7 @@ func TestOneReasonOfAllIsSaidOnce(t *testing.T) {
 	t.Parallel()
 	stops := func(ids ...string) (out []rotationCheck) {
 		for _, id := range ids {
-			out = append(out, rotationCheck{apply.PlanCheck{Assessment: assess.Assessment{ID: id, Status: assess.Fail, Reason: "because"}}, true})
+			out = append(out, rotationCheck{PlanCheck: apply.PlanCheck{Assessment: assess.Assessment{ID: id, Status: assess.Fail, Reason: "because"}}, blocks: true})
 		}
 		return out
 	}
@@ -123,11 +123,17 @@ func TestOneReasonOfAllIsSaidOnce(t *testing.T) {
 	if !is || c.ID != "nodes-ready" {
 		t.Fatalf("got %+v", c)
 	}
-	if got := nothingNow(c); got != "Nothing can be rotated now, blocked by check nodes-ready" {
-		t.Errorf("not acceptable: %s", got)
+	for reason, want := range map[string]string{
+		"worker-2: no heartbeat for 5h (Lease), Ready is Unknown. Such a node gets no new CA": "worker-2 has no heartbeat for 5h",
+		"a: NotReady (Ready is Unknown), b: no heartbeat for 5h (Lease). Such":                "a is NotReady, b has no heartbeat for 5h",
+		"not Ready: worker-2. Such a node gets no new CA":                                     "not Ready: worker-2",
+	} {
+		if c.Reason = reason; rows[0].nothingNow(c, 100) != "Nothing can be rotated now: "+want+" (nodes-ready)" {
+			t.Errorf("%s: %s", reason, rows[0].nothingNow(c, 100))
+		}
 	}
-	if c.Acceptable = true; nothingNow(c) != "Nothing can be rotated now without --accept-risk=nodes-ready" {
-		t.Errorf("acceptable: %s", nothingNow(c))
+	if c.Reason = strings.Repeat("x", 100); rows[0].nothingNow(c, 80) != "Nothing can be rotated now: nodes are NotReady or have no heartbeat (nodes-ready)" {
+		t.Errorf("many nodes: %s", rows[0].nothingNow(c, 80))
 	}
 	if left := without(rows, c.ID); left[0].why() != "pools not ready" || left[1].why() != "" || rows[0].why() == left[0].why() {
 		t.Errorf("left: %q and %q", left[0].why(), left[1].why())
@@ -146,7 +152,7 @@ func TestNamesAreWhole(t *testing.T) {
 	long := "openshift-kube-controller-manager-operator/csr-signer"
 	blocked := func(ids ...string) (out []rotationCheck) {
 		for _, id := range ids {
-			out = append(out, rotationCheck{apply.PlanCheck{Assessment: assess.Assessment{ID: id, Status: assess.Fail, Reason: id}}, true})
+			out = append(out, rotationCheck{PlanCheck: apply.PlanCheck{Assessment: assess.Assessment{ID: id, Status: assess.Fail, Reason: id}}, blocks: true})
 		}
 		return out
 	}
@@ -157,11 +163,11 @@ func TestNamesAreWhole(t *testing.T) {
 		{Name: "kube-control-plane-signer", Rotates: "unknown", Checks: blocked("signer-trusted")},
 	}
 	for columns, want := range map[int]string{
-		120: "NAME                                                   NEXT        EXPIRES     NOW      WHY\n" +
+		120: "NAME                                                   NEXT        EXPIRES     NOW      WHY (+1: one more)\n" +
 			"aggregator-client                                      2026-03-01  2026-03-01  yes\n" +
 			long + "  -           -           no       pods rolling out +1\n" +
 			"kube-control-plane-signer                              -           -           unknown  untrusted signer\n",
-		80: "NAME                                    NEXT        NOW      WHY\n" +
+		80: "NAME                                    NEXT        NOW      WHY (+1: one more)\n" +
 			"aggregator-client                       2026-03-01  yes\n" +
 			long + "\n" +
 			"                                        -           no       pods rolling out +1\n" +
@@ -199,7 +205,7 @@ func (p *page) Columns() int { return p.columns }
 // TestDetailsAreAsWideAsTheTerminal: prose of a plan and of the list is wrapped at the terminal's width.
 func TestDetailsAreAsWideAsTheTerminal(t *testing.T) {
 	t.Parallel()
-	reason := rotationCheck{apply.PlanCheck{Assessment: assess.Assessment{ID: "new", Status: assess.Fail, Reason: strings.Repeat("because ", 40), Remediation: assess.Advise("the order: (1) certrot a: " + strings.Repeat("wait ", 40) + "; (2) certrot b: look")}}, true}
+	reason := rotationCheck{PlanCheck: apply.PlanCheck{Assessment: assess.Assessment{ID: "new", Status: assess.Fail, Reason: strings.Repeat("because ", 40), Remediation: assess.Advise("the order: (1) certrot a: " + strings.Repeat("wait ", 40) + "; (2) certrot b: look")}}, blocks: true}
 	for _, columns := range []int{60, 80} {
 		plan, list := &page{columns: columns}, &page{columns: columns}
 		if err := printRotation(plan, planned(t, "4.16.1", "aggregator-client-signer", nil)); err != nil {

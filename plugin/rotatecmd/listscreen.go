@@ -41,16 +41,20 @@ func (o *rotateOptions) printList(out io.Writer, d rotationsDocument, now time.T
 	all := slices.Clone(d.Rotations)
 	slices.SortStableFunc(all, mostUrgent)
 	rows, folded := o.folded(all)
-	next, why := o.reading.Hints().Next("{} rotate NAME --dry-run=client"), "WHY"
+	next, why, accept := o.reading.Hints().Next("{} rotate NAME --dry-run=client"), "WHY", ""
+	if taken := accepted(d.Rotations); taken != "" && !o.noHeaders {
+		ui.Wrap(w, "", taken)
+		ui.Printf(w, "\n")
+		next += " --accept-risk=" + strings.Join(o.risks, ",")
+	}
 	if stops, is := sharedReason(rows); is && !o.noHeaders {
-		reason, _, _ := strings.Cut(stops.Reason, ". ")
-		if len(reason) > w.Columns() { // of many nodes or operators
-			reason = rows[0].inFewWords(stops)
-		}
-		ui.Wrap(w, "", nothingNow(stops)+": "+ui.Clean(ui.OneLine(reason)))
+		ui.Wrap(w, "", rows[0].nothingNow(stops, w.Columns()))
 		ui.Printf(w, "\n")
 		if strings.HasPrefix(stops.Remediation.Text, o.app.ProgramName+" ") {
 			next = stops.Remediation.Text
+		}
+		if stops.Acceptable { // what repairs goes before
+			accept = preflight.Accepting(append(slices.Clone(o.risks), stops.ID)...)
 		}
 		rows, why = without(rows, stops.ID), "ALSO"
 	}
@@ -60,6 +64,9 @@ func (o *rotateOptions) printList(out io.Writer, d rotationsDocument, now time.T
 	}
 	bottom := ui.NewPage(w)
 	bottom.Command("next", next)
+	if accept != "" {
+		bottom.Command("", accept)
+	}
 	ui.Printf(bottom, "%s\n", moreDetails)
 	legend := ui.NewPage(w)
 	printReasons(legend, all)
@@ -70,14 +77,6 @@ func (o *rotateOptions) printList(out io.Writer, d rotationsDocument, now time.T
 	ui.Printf(w, "%s", bottom)
 	_, err := io.WriteString(out, ui.CleanLines(w.String()))
 	return err
-}
-
-// nothingNow says that a check blocks all, and whether it may be accepted.
-func nothingNow(stops rotationCheck) string {
-	if stops.Acceptable {
-		return "Nothing can be rotated now without --accept-risk=" + stops.ID
-	}
-	return "Nothing can be rotated now, blocked by check " + stops.ID
 }
 
 // byOthers reports whether certrot does not rotate it at all.
@@ -128,6 +127,9 @@ const leastForWhy = 60
 func (o *rotateOptions) printTable(w *ui.Page, all []rotationEntry, header string) {
 	if len(all) == 0 {
 		return
+	}
+	if slices.ContainsFunc(all, func(e rotationEntry) bool { return len(e.whys()) > 1 }) {
+		header += " (+1: one more)"
 	}
 	longest, now, why := len("NAME"), len("NOW"), len(header)
 	for _, e := range all {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/kubectl/pkg/util/templates"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
@@ -66,12 +67,18 @@ func oneName(app cli.App) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch len(args) {
 		case 0:
-			return cli.WithHint(errors.New("no NAME"), "%s", app.Hints().Next("list the names: {} rotate --list"))
+			from, _ := cmd.Flags().GetStringArray("from") // none: it has no such flag
+			return noName(connect.Reading{App: app, From: from}.Hints())
 		case 1:
 			return nil
 		}
 		return cli.WithHint(fmt.Errorf("rotate %s takes one NAME, not %d", cmd.Name(), len(args)), "%s --help", cmd.CommandPath())
 	}
+}
+
+// noName is the error of a command without its NAME.
+func noName(hints inspect.Hints) error {
+	return cli.WithHint(errors.New("no NAME"), "%s", hints.Next("list the names: {} rotate --list")+hints.From())
 }
 
 // The document of rotate status; see docs/rotate.md.

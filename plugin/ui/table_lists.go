@@ -67,7 +67,7 @@ func (p HumanPrinter) requests(w io.Writer, inv *report.Inventory) {
 		return
 	}
 	Printf(w, "\nCertificate requests\n")
-	// The columns of kubectl get csr, and the subject; a narrow terminal has that for the requestor.
+	// The columns of kubectl get csr, and the subject; a narrow terminal has that for the requester.
 	l := listing{headers: []string{"NAME", "AGE", "SIGNERNAME", "REQUESTOR", "CONDITION", "SUBJECT"}, shortHeaders: []string{"NAME", "AGE", "SIGNERNAME", "CONDITION", "SUBJECT"}, flexible: 2}
 	for _, r := range inv.Requests {
 		name, age, condition := r.Name, "-", string(r.Condition)

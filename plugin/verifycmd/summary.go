@@ -44,6 +44,9 @@ func (p humanPrinter) summary(w *ui.Page, r *report.Verification) {
 		s.Problems = append(s.Problems, p.problems(claims[status])...)
 	}
 	s.Unknown = ui.UnknownOf(r.Gaps)
+	for i := range s.Unknown { // the tally counts checks, and these are none
+		s.Unknown[i].Word = "NOT READ"
+	}
 	for _, u := range oneForEachReason(p.problems(claims[assess.Unknown])) { // one next step for all
 		if s.UnknownNext.Text == "" {
 			s.UnknownNext = u.Next

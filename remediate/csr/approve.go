@@ -116,7 +116,7 @@ func (a Approve) Diff(snapshot inspect.Snapshot, now time.Time) (*remediate.Chan
 }
 
 // PendingRequests are the names of the requests that wait for an answer and are, by
-// their requestor or subject, about one of these nodes.
+// their requester or subject, about one of these nodes.
 func PendingRequests(snapshot inspect.Snapshot, nodes ...string) (names []string) {
 	for _, r := range snapshot.Requests {
 		if r.Condition == inspect.Pending && slices.ContainsFunc(nodes, func(n string) bool { return r.About(n) }) {

@@ -133,7 +133,7 @@ func (r *Request) next() string {
 	return foreign.Command(inspect.RequestNames, "kubectl certificate approve %s", r.Name)
 }
 
-// current are the requests that may be waited for: of each signer and requestor those that match for the
+// current are the requests that may be waited for: of each signer and requester those that match for the
 // newest key, as a kubelet makes a new one for each try. A key is as old as its oldest request: who reads a
 // request can make it again. Which one is the copy can't be told (API servers' clocks differ), and all are
 // current: each certificate is for the same key, and of use to who has that alone. A client's comes before a

@@ -14,7 +14,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
 )
 
-// TestTextsOfRequestsHaveNoLineNext: below what a requestor wrote, "next:" is taken for the
+// TestTextsOfRequestsHaveNoLineNext: below what a requester wrote, "next:" is taken for the
 // program's next step, and a name for a line of it.
 func TestTextsOfRequestsHaveNoLineNext(t *testing.T) {
 	t.Parallel()

@@ -74,7 +74,7 @@ type Request struct {
 	claims []string
 }
 
-// judge returns a pending request that is, by its requestor or its subject, about
+// judge returns a pending request that is, by its requester or its subject, about
 // the node; nil where it is answered already, or about something else.
 func (n RequestedNode) judge(csr *certificatesapi.CertificateSigningRequest) *Request {
 	if !Pending(csr) {

@@ -133,7 +133,7 @@ func addressOf(host string) (netip.Addr, bool) {
 	return a.WithZone("").Unmap(), true
 }
 
-// manualApprovalError is why a request for a serving certificate is left to a person: its requestor is
+// manualApprovalError is why a request for a serving certificate is left to a person: its requester is
 // the node, and not all of its names are known to be.
 type manualApprovalError struct{ reason string }
 

@@ -58,7 +58,8 @@ func (r Reading) Find(name string) (Rotatable, error) {
 		}
 		return of, &Error{Outcome: Refused, Err: fmt.Errorf("%s/%s: certrot does not rotate it", p.Namespace, p.Name), Next: next}
 	}
-	return of, &Error{Outcome: Unread, Err: err, Next: r.Facts.Hints().Next("list the names: {} rotate --list")}
+	hints := r.Facts.Hints()
+	return of, &Error{Outcome: Unread, Err: err, Next: hints.Next("list the names: {} rotate --list") + hints.From()}
 }
 
 // OldTrust judges each CA in a signer's bundle. Where one is to be removed, it refuses while a client trusts
