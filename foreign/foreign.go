@@ -24,6 +24,15 @@ func Text(s string) string {
 	return Quoted(s)
 }
 
+// Value is a value of others' that is data: it is compared, and stands in JSON. It stays as it is where
+// it reads as no instruction, and is a Text in all sentences.
+func Value(s string) string {
+	if s == "" || plain(s) || isQuoted(s) {
+		return s
+	}
+	return Quoted(s)
+}
+
 // Texts are several, each a Text.
 func Texts(texts []string) string {
 	marked := make([]string, len(texts))

@@ -201,3 +201,20 @@ func TestReasonsThatInstructAreQuoted(t *testing.T) {
 		}
 	}
 }
+
+// TestValue: data stays as it is where it reads as no instruction.
+func TestValue(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"": "", "e2e:odd name#[x]é": "e2e:odd name#[x]é", "go, all or none": "go, all or none", "CN=Müller GmbH,O=東京": "CN=Müller GmbH,O=東京", "bad certificate": "bad certificate", "::1": "::1",
+		"next: x": "“next: x”", "a\nb": `“a\nb”`, "$(x)": "“$(x)”", "use oc delete": "“use oc delete”", "“a b”": "“a b”", "a\u202eb": `“a\u202eb”`, "a  b": `“a\x20 b”`,
+	} {
+		got := Value(text)
+		if got != want {
+			t.Errorf("Value(%q) is %q, want %q", text, got, want)
+		}
+		if again := Value(got); again != got {
+			t.Errorf("twice is %q", again)
+		}
+	}
+}

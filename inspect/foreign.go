@@ -9,7 +9,7 @@ import (
 )
 
 // MarkForeign writes each text that came with the facts on one line, and between quotation
-// marks where it is not one plain word: foreign.Text. What plans and reports are made of is then
+// marks where it reads as an instruction: foreign.Value. What plans and reports are made of is then
 // harmless wherever it is printed. It leaves certificates and requests as they are, which are
 // told from their bytes; the labels and annotations of objects, which are data; and next
 // steps, which are this program's own. So are reasons: what others say in them is marked
@@ -67,7 +67,7 @@ func isCompared(of reflect.Type, field string) bool {
 func mark(v reflect.Value, seen map[any]bool) {
 	switch v.Kind() {
 	case reflect.String:
-		set(v, foreign.Text)
+		set(v, foreign.Value)
 	case reflect.Pointer:
 		if v.IsNil() || seen[v.Interface()] {
 			return
@@ -103,7 +103,7 @@ func markMap(v reflect.Value) {
 	}
 	for _, k := range v.MapKeys() {
 		text := v.MapIndex(k).String()
-		if marked := foreign.Text(text); marked != text {
+		if marked := foreign.Value(text); marked != text {
 			v.SetMapIndex(k, reflect.ValueOf(marked).Convert(v.Type().Elem()))
 		}
 	}
