@@ -15,10 +15,10 @@ import (
 const foreignLength = 1000
 
 // Text is a text of a cluster's, a node's or a certificate's as it may stand in a message:
-// bare where it is one plain word; else on one line and between quotation marks “…”, as any
-// sentence may read as an instruction of this program's. Twice is once.
+// bare where it is a plain name, or a sentence that reads as no instruction; else on one line
+// and between quotation marks “…”. Twice is once.
 func Text(s string) string {
-	if s == "" || len(s) <= foreignLength && isName(s) || isQuoted(s) {
+	if s == "" || plain(s) || isQuoted(s) {
 		return s
 	}
 	return Quoted(s)

@@ -9,6 +9,40 @@ import (
 	"unicode/utf8"
 )
 
+// plain reports whether a text may stand bare: a name, or a short sentence that reads as no
+// instruction.
+func plain(s string) bool {
+	return len(s) <= foreignLength && (isName(s) || Prints(s) && strings.TrimSpace(s) == s && !strings.ContainsAny(s, "“”|`") && strings.Count(s, `"`)%2 == 0 && !advises(s) && legible(s) == s)
+}
+
+// advises reports whether a text reads as an instruction.
+func advises(s string) bool {
+	for part := range strings.SplitSeq(s, ":") {
+		word := part
+		if begin := strings.LastIndexFunc(word, func(r rune) bool { return !unicode.IsLetter(r) }); begin >= 0 {
+			word = word[begin+1:]
+		}
+		if slices.Contains(instructions(), strings.ToLower(word)) {
+			return true
+		}
+		switch strings.ToLower(word) {
+		case "error", "warning", "note", "hint": // libraries say "remote error: …"
+			if before := strings.TrimRight(part[:len(part)-len(word)], " "); before == "" || strings.ContainsRune(".;,!?|)", rune(before[len(before)-1])) {
+				return true
+			}
+		}
+	}
+	for word := range strings.FieldsFuncSeq(s, func(r rune) bool { return !unicode.In(r, unicode.L, unicode.M) }) {
+		if _, mixed := wordAt(word); mixed { // it is made to look like another one
+			return true
+		}
+	}
+	return strings.HasPrefix(s, "-") || strings.Contains(s, "$(") || strings.Contains(s, "  ") || slices.ContainsFunc(strings.Fields(s), func(word string) bool {
+		word = strings.Trim(word, "\"'`()[]{}<>,.;!?") // not ":", as in what libraries say: "ssh: …"
+		return isCommand(word[strings.LastIndexByte(word, '/')+1:]) || strings.ContainsAny(word, "✓✗")
+	})
+}
+
 // instructions are the words by which lines of this program's say what to do.
 func instructions() []string { return []string{"next", "undo", "run", "back", "hand"} }
 
@@ -16,6 +50,15 @@ func instructions() []string { return []string{"next", "undo", "run", "back", "h
 func instructs(word string) bool {
 	word = strings.ToLower(word)
 	return slices.ContainsFunc(instructions(), func(end string) bool { return strings.HasSuffix(word, end) })
+}
+
+// isCommand reports whether a word is one that a text may want to be run.
+func isCommand(word string) bool {
+	switch word {
+	case "sudo", "su", "kubectl", "oc", "certrot", "kubectl-certrot", "curl", "wget", "sh", "bash", "ssh", "scp", "rm", "systemctl", "chroot", "nsenter", "python", "python3", "perl", "openssl":
+		return true
+	}
+	return false
 }
 
 // isName reports whether a text is one word of ASCII, as names, subjects, paths, versions,

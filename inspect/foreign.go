@@ -9,7 +9,7 @@ import (
 )
 
 // MarkForeign writes each text that came with the facts on one line, and between quotation
-// marks where it is not one plain word: foreign.Text. What plans and reports are made of is then
+// marks where it is no plain name: foreign.Text. What plans and reports are made of is then
 // harmless wherever it is printed. It leaves certificates and requests as they are, which are
 // told from their bytes; the labels and annotations of objects, which are data; and next
 // steps, which are this program's own. So are reasons: what others say in them is marked
@@ -56,8 +56,6 @@ func isCompared(of reflect.Type, field string) bool {
 		fields = []string{"Path", "Link", "Target"} // in whose order they are
 	case reflect.TypeFor[ProbedKubeconfig](), reflect.TypeFor[Access]():
 		fields = []string{"Presents"} // with constants
-	case reflect.TypeFor[Refused]():
-		fields = []string{"Reason"} // with that of other lines; it is printed as a Go string
 	}
 	return slices.Contains(fields, field)
 }

@@ -245,20 +245,7 @@ func unreadAt(facts Snapshot, n *Node, path string) (Gap, bool) {
 
 // hides reports whether what is at a path of its node is unknown by a gap.
 func (g Gap) hides(path string) bool {
-	if g.Where == "" || g.IsAt(path) || g.Where == "/" {
-		return true
-	}
-	for i, r := range path {
-		if r == '/' && i > 0 && (g.IsAt(path[:i]) || g.IsAt(path[:i+1])) {
-			return true
-		}
-	}
-	return false
-}
-
-// IsAt reports whether a gap is about a path: it has it as it is, or marked (foreign.Text).
-func (g Gap) IsAt(path string) bool {
-	return g.Where == path || strings.HasPrefix(g.Where, "“") && g.Where == foreign.Text(path)
+	return g.Where == "" || g.Where == path || strings.HasPrefix(path, strings.TrimSuffix(g.Where, "/")+"/")
 }
 
 // HeartbeatSinceStart reports whether a node is Ready by a heartbeat that is newer than the start

@@ -95,8 +95,8 @@ func TestCommandsThatLeadNowhere(t *testing.T) {
 		name, script string
 		says         []string
 	}{
-		{"one that exits early", `echo "ssh: connect to host $1 port 22: connection refused" >&2; exit 255`, []string{"of --node-command: no shell came up", "exit status 255", "run it with node-1 in place of {node}: echo hostname | COMMAND sh: “Connection refused”"}},
-		{"one that says on stdout why", `echo "This account is not available"; exit 1`, []string{"exit status 1", "sh: “This account is not available”"}},
+		{"one that exits early", `echo "ssh: connect to host $1 port 22: connection refused" >&2; exit 255`, []string{"of --node-command: no shell came up", "exit status 255", "run it with node-1 in place of {node}: echo hostname | COMMAND sh: Connection refused"}},
+		{"one that says on stdout why", `echo "This account is not available"; exit 1`, []string{"exit status 1", "sh: This account is not available"}},
 		{"one that ends well", `exit 0`, []string{"no shell came up", "exit status 0"}},
 		{"one that hangs", `sleep 9753.5`, []string{"no shell came up within 500ms", "log in before"}},
 		{"one that prints a banner and hangs", `echo welcome; sleep 9753.5`, []string{"no shell came up within 500ms"}},

@@ -24,7 +24,7 @@ func TestWhatALoginSaysHasNothingOfItsWords(t *testing.T) {
 			by := program(t, "echo 'Permission denied: "+said+"' "+to+"; exit 3")
 			by.Words = append(by.Words, word)
 			_, err := by.Dial(t.Context(), "node-1")
-			if err == nil || strings.Contains(err.Error(), "eim") || strings.Contains(err.Error(), "gehe") || !strings.HasSuffix(err.Error(), "COMMAND sh: “Permission denied”") {
+			if err == nil || strings.Contains(err.Error(), "eim") || strings.Contains(err.Error(), "gehe") || !strings.HasSuffix(err.Error(), "COMMAND sh: Permission denied") {
 				t.Errorf("%s: %v", word, err)
 			}
 		}

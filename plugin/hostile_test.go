@@ -58,8 +58,6 @@ func TestForeignTextForgesNoLines(t *testing.T) {
 		{"rotate", "loadbalancer-serving-signer", "--dry-run=client"}, {"rotate", "prune", "loadbalancer-serving-signer", "--dry-run=client", "--accept-risk=signer-trusted,all-read"},
 		{"fix-api-int", "--nodes", "worker-2", "--dry-run=client"}, {"fix-api-int", "--nodes", "worker-2", "--dry-run=client", "-o", "diff"}, {"fix-api-int", "status"},
 		{"fix-api-int", "--dry-run=client"}, {"fix-api-int", "--dry-run=client", "--details"}, {"fix-api-int", "status", "--details"},
-		{"explain", "openshift-kube-apiserver-operator/loadbalancer-serving-signer"}, {"explain", "configmap/openshift-config-managed/kube-apiserver-server-ca"}, {"explain", "/var/lib/kubelet/kubeconfig"},
-		{"explain", "csr-b4x9f", "shop/shop-tls"}, {"explain", "kubelets do not trust api-int"}, {"explain", "kubelet-api-int"},
 		{"pretrust", "--dry-run=client"}, {"snapshot", "-o", "/dev/null"},
 	}
 	fields := textFields(reflect.TypeFor[inspect.Snapshot](), map[reflect.Type]bool{})

@@ -60,7 +60,7 @@ func TestFilesThatTakeTooMuchMemoryEndTheCommand(t *testing.T) {
 		if code != cli.ExitUsage || answer.Len() > 0 {
 			t.Errorf("%s: exit code %d, printed:\n%s", args, code, answer.String())
 		}
-		for _, want := range []string{"error: --from “" + file + "”: it takes more than " + limit + " of memory", "GOMEMLIMIT=" + twice + " kubectl certrot " + strings.Replace(again, "FROM", "--from '"+file+"'", 1) + "\n"} {
+		for _, want := range []string{"error: --from " + file + ": it takes more than " + limit + " of memory", "GOMEMLIMIT=" + twice + " kubectl certrot " + strings.Replace(again, "FROM", "--from '"+file+"'", 1) + "\n"} {
 			if !strings.Contains(said.String(), want) {
 				t.Errorf("%s: does not say %q:\n%s", args, want, said.String())
 			}

@@ -126,7 +126,7 @@ func TestChecksOfAFileSayWhatWasReadThen(t *testing.T) {
 		"it was accepted":            {fix + " --accept-risk=upgrade-running", func(s *inspect.ClusterStatus) { s.ControlPlane.Update.Progressing = "True" }, cli.ExitFindings, []string{"Accepted by name: upgrade-running"}, ""},
 		"pools were unread": {fix, func(s *inspect.ClusterStatus) {
 			s.ControlPlane.Gaps = []inspect.Gap{{What: catalog.Pools, Reason: "list machineconfigpools: forbidden"}}
-		}, cli.ExitRefused, []string{"pools-settled: “list machineconfigpools: forbidden” (as of 20", "as a user who may list machineconfigpools"}, ""},
+		}, cli.ExitRefused, []string{"pools-settled: list machineconfigpools: forbidden (as of 20", "as a user who may list machineconfigpools"}, ""},
 		"no network pods":  {fix, func(s *inspect.ClusterStatus) { s.Network = nil }, cli.ExitUsage, []string{"the network's pods are not in the file", "--restart-network=never"}, ""},
 		"a rollout unread": {fix, func(s *inspect.ClusterStatus) { s.Network.Unread = "read kubeschedulers: forbidden" }, cli.ExitUsage, []string{"read kubeschedulers: forbidden"}, ""},
 		"network as it is": {fix + " --restart-network=never", func(s *inspect.ClusterStatus) { s.Network = nil }, cli.ExitFindings, []string{"Checked as of 20"}, ""},

@@ -13,11 +13,11 @@ import (
 
 // SayEdge names a trust edge that a plan breaks, and says why and where.
 func SayEdge(c trust.Claim) string {
-	at := []string{c.Subject}
-	if presented := c.Presented.String(); c.Presented != (pki.Location{}) && presented != c.Subject {
-		at = append(at, presented)
+	at := c.Subject
+	if presented := c.Presented.String(); c.Presented != (pki.Location{}) && presented != at {
+		at += ", " + presented
 	}
-	return fmt.Sprintf("%s fails: %s (%s)", c.Assessment.ID, c.Line(), foreign.Texts(at))
+	return fmt.Sprintf("%s fails: %s (%s)", c.Assessment.ID, c.Line(), foreign.Text(at))
 }
 
 // breaksOf are the claims that hold before a plan, and fail after it. What fails before may stay so.

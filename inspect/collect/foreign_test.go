@@ -122,8 +122,8 @@ func TestWhatAnAPIServerSaysIsOneMarkedLine(t *testing.T) {
 	}
 }
 
-// TestRefusalsOfAnAPIServerAreQuotedOnce.
-func TestRefusalsOfAnAPIServerAreQuotedOnce(t *testing.T) {
+// TestPlainRefusalsOfAnAPIServerStayAsTheyAre.
+func TestPlainRefusalsOfAnAPIServerStayAsTheyAre(t *testing.T) {
 	t.Parallel()
 	const says = `nodes is forbidden: User "u" cannot list resource "nodes" in API group "" at the cluster scope`
 	body, err := json.Marshal(statusOf(403, says))
@@ -131,7 +131,7 @@ func TestRefusalsOfAnAPIServerAreQuotedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for client, err := range errorsOf(t, refusing(t, 403, "application/json", body)) {
-		if err == nil || err.Error() != "“"+says+"”" {
+		if err == nil || err.Error() != says {
 			t.Errorf("by %s: %v", client, err)
 		}
 	}
@@ -170,7 +170,7 @@ func TestForbiddenReadsSayWhatWasForbidden(t *testing.T) {
 	_, value := c.Value(t.Context(), catalog.APIServerCA())
 	_, heartbeat := c.Heartbeat(t.Context(), "worker-0")
 	for what, err := range map[string]error{catalog.CSRSigner().String(): signer, catalog.APIServerCA().String(): value, "the Lease of node worker-0": heartbeat} {
-		if want := "read " + what + ": “" + says + "”"; err == nil || err.Error() != want || !apierrors.IsForbidden(err) {
+		if want := "read " + what + ": " + says; err == nil || err.Error() != want || !apierrors.IsForbidden(err) {
 			t.Errorf("%v\nwant %s", err, want)
 		}
 	}

@@ -8,8 +8,6 @@ import (
 	"sync"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
 // markSentences marks what a snapshot's file says in whole sentences: any user may have
@@ -35,7 +33,7 @@ func markSentences(v reflect.Value) {
 			case !v.Type().Field(i).IsExported(): // of times
 			case f.Kind() != reflect.String:
 				markSentences(f)
-			case isSentence(v.Type().Field(i).Name) && v.Type() != reflect.TypeFor[fileRefused](): // its reason is compared
+			case isSentence(v.Type().Field(i).Name):
 				f.SetString(sentence(f.String()))
 			}
 		}
@@ -49,11 +47,10 @@ func isSentence(field string) bool {
 // sentence is a foreign.Text, but for what readings say all the time: word for word, with
 // nothing in it but numbers and plain names.
 func sentence(s string) string {
-	marked := foreign.Text(s)
-	if marked != s && len(s) <= usualLength && (pki.Says(s) || gather.Says(s) || usual().MatchString(s)) {
+	if len(s) <= usualLength && usual().MatchString(s) {
 		return s
 	}
-	return marked
+	return foreign.Text(s)
 }
 
 // usualLength is longer than any of them.
@@ -61,7 +58,7 @@ const usualLength = 500
 
 var usual = sync.OnceValue(func() *regexp.Regexp { //nolint:gochecknoglobals // a constant, made when it is needed
 	return regexp.MustCompile(`^(` + strings.Join([]string{
-		`other secrets|hidden (secret|configmap)s|must-gather objects|logs of (TLS servers|machine-config-daemons)|objects (to compare with|that others refer to)|API server|API [-a-z0-9.]+|clean up|rollout of CAs|control plane nodes`,
+		`other secrets|hidden (secret|configmap)s|must-gather objects|logs of (TLS servers|machine-config-daemons)|objects (to compare with|that others refer to)|API server|clean up`,
 		`context [-A-Za-z0-9_./:@]+|a token|a password`,
 		`[0-9]+ files(; [0-9]+ via (local|exec|ssh|debug))*|not served by this cluster`,
 		`--insecure-skip-tls-verify|insecure-skip-tls-verify in the kubeconfig|its URL is http://[-A-Za-z0-9.:\[\]]+, without TLS`,
@@ -70,8 +67,5 @@ var usual = sync.OnceValue(func() *regexp.Regexp { //nolint:gochecknoglobals // 
 		`it heeds [A-Z][A-Za-z]+ (True|False|Unknown)(, [A-Z][A-Za-z]+ (True|False|Unknown))*|it (does not scale|scales) down|it names machines to the ClusterAutoscaler|it is at work on node [-a-z0-9.]+`,
 		`no heartbeat (for [0-9]+[smhd] \(Lease\)|\(there is no Lease\)|\(the Lease was never renewed\))`,
 		`made by test/demo for demonstration; no such cluster exists`,
-		`of [-0-9]+ [0-9:]+ UTC, by its timestamp file|a must-gather holds none of their files: what kubelets and static pods use is not in it`,
-		`a must-gather holds those of some namespaces \(here [0-9]+\), and of their values only certificates`,
-		`[0-9]+ values? in [0-9]+ (Secret|ConfigMap)s?( and [0-9]+ (Secret|ConfigMap)s?)? of [0-9]+ namespaces? were left out of the must-gather or replaced by their length: whether keys belong to their certificates, and what else stood there, is unknown(; of [0-9]+ of them the certificate itself)?`,
 	}, "|") + `)$`)
 })

@@ -148,17 +148,6 @@ func (b *block) standalone(text []byte) (why string) {
 	return ""
 }
 
-// whyNotStandalone are the reasons of standalone, and what stands for none of them.
-func whyNotStandalone() []string {
-	return []string{
-		"it follows the block before it without a newline", "its BEGIN line does not start a line", "its BEGIN line does not end a line",
-		"it has no END line", "its END line does not match its BEGIN line", "its END line does not start a line",
-		"the block after it follows without a newline", "its END line does not end a line", notPEMLines,
-	}
-}
-
-const notPEMLines = "it is escaped or its lines are not those of PEM"
-
 // isPlain reports whether the block's first and last line are written the one
 // way that leaves no reader any doubt.
 func (b *block) isPlain(text []byte) bool {

@@ -72,7 +72,7 @@ func TestScanJavaKeystores(t *testing.T) {
 		{"a chain longer than there is", join(magicJKS, "\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00", make([]byte, 8), "\x00\x00\x00\x00\xff\xff\xff\xff"), []string{"key JKS encrypted", cut}},
 		{"a length beyond the end", join(magicJKS, "\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00", make([]byte, 8), "\xff\xff\xff\xff"), []string{cut}},
 		{"an unknown kind of entry", jks(magicJKS, 2, javaEntry{kind: 7}), []string{cut}},
-		{"a certificate that is none", jks(magicJKS, 2, javaEntry{kind: javaCert, certs: [][]byte{[]byte("x")}}), []string{"bad 0 JKS: certificate can't be parsed: “x509: malformed certificate”"}},
+		{"a certificate that is none", jks(magicJKS, 2, javaEntry{kind: javaCert, certs: [][]byte{[]byte("x")}}), []string{"bad 0 JKS: certificate can't be parsed: x509: malformed certificate"}},
 
 		{"Bouncy Castle's BKS", join("\x00\x00\x00\x02\x00\x00\x00\x14", bytes.Repeat([]byte("x"), 60)), []string{"locked BKS: " + lockedFormat}},
 		{"Bouncy Castle's UBER in base64", b64(join("\x00\x00\x00\x01\x00\x00\x00\x14", bytes.Repeat([]byte("x"), 160))), []string{"locked BKS: " + lockedFormat}},

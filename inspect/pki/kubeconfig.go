@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	yamlv3 "go.yaml.in/yaml/v3"
-
-	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
 // The types of a kubeconfig as client-go reads it (k8s.io/client-go
@@ -160,7 +158,7 @@ func mistyped(err error) error {
 	if errors.As(err, &wrong) {
 		return fmt.Errorf("client-go does not load it: %s is of a wrong type", wrong.Field)
 	}
-	return fmt.Errorf("client-go does not load it: %w", foreign.Error(err)) // base64: where it is damaged
+	return fmt.Errorf("client-go does not load it: %w", err) // base64: where it is damaged
 }
 
 func (k *kubeconfig) refused() error {

@@ -133,7 +133,7 @@ func TestUnsupportedCurveIsABadBlock(t *testing.T) {
 	from := time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC)
 	ca := pkitest.NewCA("ca", from, from.AddDate(1, 0, 0))
 	sm2 := bytes.Replace(ca.Cert.Raw, []byte("\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07"), []byte("\x06\x08\x2a\x81\x1c\xcf\x55\x01\x82\x2d"), 1)
-	want := []string{"bad 0 CERTIFICATE: certificate can't be parsed: “x509: unsupported elliptic curve”"}
+	want := []string{"bad 0 CERTIFICATE: certificate can't be parsed: x509: unsupported elliptic curve"}
 	if diff := cmp.Diff(want, lines(NewScanner().Scan(sm2))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -171,7 +171,7 @@ func TestScanPKCS12OfOtherMakers(t *testing.T) {
 		{"a secret and a revocation list", file(long, whole, part(long, whole, secretBag, crlBag, root)), []string{"cert CN=root", "crl of CN=root, 2 revoked"}},
 		{"a digest of two billion rounds", file(long, whole, encrypted(long, implicit, 100, server), part(long, whole, root), nil, costly), []string{"cert CN=root", "locked PKCS#12: " + lockedRounds}},
 		{"two billion rounds", file(long, whole, encrypted(long, implicit, -1, server), part(long, whole, root)), []string{"cert CN=root", "locked PKCS#12: " + lockedRounds}},
-		{"a broken certificate", file(long, whole, part(long, whole, root, certBag([]byte("x")))), []string{"cert CN=root", "bad 0 PKCS#12: certificate can't be parsed: “x509: malformed certificate”"}},
+		{"a broken certificate", file(long, whole, part(long, whole, root, certBag([]byte("x")))), []string{"cert CN=root", "bad 0 PKCS#12: certificate can't be parsed: x509: malformed certificate"}},
 		{"signed", long(0x30, long(2, []byte{3}), long(0x30, oidBytes(1, 2, 840, 113549, 1, 7, 2), tagged(long(0x30, make([]byte, 150))))), []string{"locked PKCS#12: " + lockedAlgorithm}},
 		{"for the holder of a key", file(long, whole, part(long, whole, root), long(0x30, oidBytes(1, 2, 840, 113549, 1, 7, 3), tagged(long(0x30)))), []string{"cert CN=root", "locked PKCS#12: " + lockedAlgorithm}},
 	}

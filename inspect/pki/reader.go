@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
@@ -204,22 +203,6 @@ const (
 	whyFurther  = "it is in a further document of the file, and client-go reads the first"
 	whyBesideIt = "a block of the bundle can't be parsed, and this reader then loads none"
 )
-
-// Says reports whether a text is a reason that a scan gives, which others chose no word of.
-func Says(reason string) bool {
-	if whose, ok := strings.CutSuffix(reason, " "+LockedLimit); ok {
-		whose, ok = strings.CutPrefix(whose, lockedBegin)
-		most, _ := strings.CutSuffix(strings.TrimPrefix(whose, "tenants (most: "), ")")
-		name := most[strings.LastIndexByte(most, ' ')+1:]
-		return ok && (slices.Contains([]string{"this value", "this run", "this node", "tenants"}, whose) ||
-			foreign.Word(name) && slices.Contains([]string{"namespace " + name, "node " + name}, most))
-	}
-	why, listed := strings.CutPrefix(reason, listedThough)
-	return listed && slices.Contains(whyNotStandalone(), why) || slices.Contains([]string{
-		whyWrapped, whyBinary, whyKeystore, whyMessage, whyBeside, whyFurther, whyBesideIt, WhyCostly,
-		lockedPassword, lockedRounds, lockedAlgorithm, lockedFormat, lockedBehindKey,
-	}, reason)
-}
 
 // loads compares what was found in a text with what readers load from it. sure: its
 // blocks are certificates that all readers are sure to load.

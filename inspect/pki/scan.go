@@ -305,10 +305,8 @@ const LockedLimit = "was reached before it was tried with all passwords"
 
 // lockedLimit is such a reason, by whose keystores were before it.
 func lockedLimit(whose string) string {
-	return lockedBegin + whose + " " + LockedLimit
+	return "the limit of work for all keystores of " + whose + " " + LockedLimit
 }
-
-const lockedBegin = "the limit of work for all keystores of "
 
 // lockedByLimit reports whether a keystore may be opened elsewhere, where less was spent.
 func (c *Content) lockedByLimit() bool {

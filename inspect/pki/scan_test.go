@@ -262,8 +262,8 @@ func TestScanBadPEM(t *testing.T) {
 		{"other DER in the place of a certificate", der("CERTIFICATE", []byte("\x30\x03\x01\x01\xff")), []string{"bad 0 CERTIFICATE: it holds DER, but no certificate"}},
 		{"a request cut off", der("CERTIFICATE REQUEST", w.root.Cert.Raw[:50]), []string{"bad 0 CERTIFICATE REQUEST: cut off: the DER is longer than the block"}},
 		{"DER cut off", der("CERTIFICATE", w.root.Cert.Raw[:200]), []string{"bad 0 CERTIFICATE: cut off: the DER is longer than the block"}},
-		{"bytes behind the DER", der("CERTIFICATE", join(w.root.Cert.Raw, "x")), []string{"bad 0 CERTIFICATE: certificate can't be parsed: “x509: trailing data”"}},
-		{"a certificate with a broken date", der("CERTIFICATE", broken), []string{"bad 0 CERTIFICATE: certificate can't be parsed: “x509: malformed UTCTime”"}},
+		{"bytes behind the DER", der("CERTIFICATE", join(w.root.Cert.Raw, "x")), []string{"bad 0 CERTIFICATE: certificate can't be parsed: x509: trailing data"}},
+		{"a certificate with a broken date", der("CERTIFICATE", broken), []string{"bad 0 CERTIFICATE: certificate can't be parsed: x509: malformed UTCTime"}},
 		{"a key that is cut off", []byte(string(w.server.KeyPEM)[:100]), []string{"bad 0 EC PRIVATE KEY: cut off: it has no END line"}},
 		{"a key that is not base64", block("RSA PRIVATE KEY", "MII!"), []string{"bad 0 RSA PRIVATE KEY: not base64"}},
 		{"a key that is no key", block("RSA PRIVATE KEY", "AAAA"), []string{"key RSA PRIVATE KEY", "bad 0 RSA PRIVATE KEY: not the DER of a private key"}},
@@ -278,16 +278,8 @@ func TestScanBadPEM(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			found := NewScanner().Scan(tt.in)
-			if diff := cmp.Diff(tt.want, lines(found)); diff != "" {
+			if diff := cmp.Diff(tt.want, lines(NewScanner().Scan(tt.in))); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
-			}
-			for _, f := range found {
-				for _, b := range f.Content.Bad {
-					if strings.HasPrefix(b.Reason, listedThough) && !Says(b.Reason) {
-						t.Errorf("read from a file it would be marked: %s", b.Reason)
-					}
-				}
 			}
 		})
 	}
@@ -313,7 +305,7 @@ func TestScanEncodings(t *testing.T) {
 		{"DER of a request", reqDER.Bytes, []string{"request CN=system:node:worker-1"}},
 		{"DER of a key", join(w.server.Cert.Raw, keyDER.Bytes), []string{"cert CN=server", "key ECDSA of CN=server"}},
 		{"DER, then PEM", join(der, "\n", w.other.CertPEM), two},
-		{"DER, broken", bytes.Replace(der, []byte("\x17\x0d24"), []byte("\x17\x0dXX"), 1), []string{"bad 0 CERTIFICATE: certificate can't be parsed: “x509: malformed UTCTime”"}},
+		{"DER, broken", bytes.Replace(der, []byte("\x17\x0d24"), []byte("\x17\x0dXX"), 1), []string{"bad 0 CERTIFICATE: certificate can't be parsed: x509: malformed UTCTime"}},
 		{"base64 of PEM", b64(bundle), two},
 		{"base64 of PEM, wrapped", wrap(b64(bundle), 76), two},
 		{"base64 of PEM, wrapped short", wrap(b64(bundle), 20), two},

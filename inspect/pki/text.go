@@ -353,7 +353,7 @@ func (w *walk) compare(data []byte, seen []sighting, at place) (missed []sightin
 			continue // an excerpt in some other text, which no program reads as PEM
 		}
 		if why == "" {
-			why = notPEMLines
+			why = "it is escaped or its lines are not those of PEM"
 		}
 		e.bad(s.index, s.block.label, listedThough+why)
 	}

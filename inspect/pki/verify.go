@@ -85,21 +85,7 @@ func verify(chain, roots []*Cert, opts x509.VerifyOptions) error {
 		opts.Intermediates.AddCert(parsed)
 	}
 	_, err := leaf.Verify(opts)
-	if isFixed(err) {
-		return err
-	}
 	return foreign.Error(err) // the names in the certificate are in it
-}
-
-// isFixed reports whether an error of crypto/x509 has no name of a certificate's in it.
-func isFixed(err error) bool {
-	var invalid x509.CertificateInvalidError
-	switch {
-	case errors.As(err, &invalid):
-		return invalid.Detail == "" || invalid.Reason == x509.Expired
-	default:
-		return err != nil && err.Error() == x509.UnknownAuthorityError{}.Error()
-	}
 }
 
 // mostTried is how many signatures crypto/x509 verifies of one chain, at most (verify.go,

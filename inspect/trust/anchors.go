@@ -88,7 +88,7 @@ func (j *judge) files(e catalog.Edge) []anchors {
 // it, else that there is none.
 func (j *judge) unreadFile(n *inspect.Node, path, none string) string {
 	for _, g := range j.f.GapsOf(n.Name) {
-		if g.IsAt(path) {
+		if g.Where == path {
 			return "the file on the node was not read: " + g.Reason
 		}
 	}

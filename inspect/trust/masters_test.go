@@ -91,7 +91,7 @@ func TestKubeadmMasters(t *testing.T) {
 		"all, and one shows what another CA signed": {func(k *kubeadm) {
 			k.calls("n3", "https://api.example.com:6443", ofN2)
 			k.serves("n1", "10.0.0.1:6443", leafOf(strange, "10.0.0.1"))
-		}, map[string]string{"n3 n1": "fail"}, "by n1, one of the control plane nodes: “x509: certificate signed by unknown authority"},
+		}, map[string]string{"n3 n1": "fail"}, "by n1, one of the control plane nodes: x509: certificate signed by unknown authority"},
 		"an address of which nobody knows whose":  {func(k *kubeadm) { k.calls("n3", "https://10.9.9.9:6443", nil) }, map[string]string{"n3 n1": "unknown", "n3 n2": "unknown"}, "whether n1 answers there was not seen"},
 		"the address of the only master, wrongly": {func(k *kubeadm) { k.unasked("n2"); k.s.OtherNodes = nil; k.calls("n3", "https://10.9.9.9:6443", nil) }, map[string]string{"n3 n1": "fail"}, "10.9.9.9"},
 		"that one, and the API did not say who is one": {func(k *kubeadm) {

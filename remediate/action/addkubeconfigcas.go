@@ -101,7 +101,7 @@ func written(n *inspect.Node, f *remediate.FileChange, now time.Time) inspect.De
 func (a AddKubeconfigCAs) text(snapshot inspect.Snapshot) ([]byte, *inspect.NodeFile, error) {
 	unread := func(reason, next string) error {
 		for _, g := range snapshot.Gaps { // what the reading itself said is better
-			if g.What == "node/"+a.NodeName && g.IsAt(a.Path) {
+			if g.What == "node/"+a.NodeName && g.Where == a.Path {
 				reason, next = g.Reason, cmp.Or(g.Next, next)
 			}
 		}
@@ -266,7 +266,7 @@ func (a AddKubeconfigCAs) trusted(snapshot inspect.Snapshot, c *remediate.Change
 // gapsAt are what was not read of a file, or of all of a node.
 func gapsAt(snapshot inspect.Snapshot, node, path string) (out []inspect.Gap) {
 	for _, g := range snapshot.Gaps {
-		if g.What == "node/"+node && (g.IsAt(path) || g.Where == "") {
+		if g.What == "node/"+node && (g.Where == path || g.Where == "") {
 			out = append(out, g)
 		}
 	}

@@ -218,7 +218,7 @@ func TestAWorkerThatIsHeldStopsNoOther(t *testing.T) {
 			t.Errorf("role %q: %v, %q", role, err, got)
 		}
 		for _, r := range record.Records {
-			if r.Node == "node-0" && (r.Event != remediate.LeftOut || !strings.Contains(r.Error, "“"+other+"” is changing this node")) {
+			if r.Node == "node-0" && (r.Event != remediate.LeftOut || !strings.Contains(r.Error, other+" is changing this node")) {
 				t.Errorf("the journal of what was left out: %+v", r)
 			}
 		}

@@ -1,6 +1,7 @@
 package apiprobe
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -10,7 +11,6 @@ import (
 	"go.yaml.in/yaml/v3"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -36,7 +36,7 @@ func parse(text []byte, at string) (config, error) {
 	c := config{ca: none, cert: none, key: none, token: none}
 	doc, err := pki.ParseYAML(text)
 	if err != nil {
-		return c, fmt.Errorf("it is no YAML: %s", foreign.Text(strings.TrimPrefix(err.Error(), "yaml: ")))
+		return c, fmt.Errorf("it is no YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
 	}
 	if len(doc.Content) == 0 {
 		return c, errors.New("it is empty")
@@ -75,11 +75,11 @@ func loads(doc *yaml.Node) error {
 	text.Content = []*yaml.Node{withoutMasks(doc.Content[0])}
 	raw, err := yaml.Marshal(&text)
 	if err != nil {
-		return fmt.Errorf("%w: %w", errUnread, foreign.Error(err))
+		return fmt.Errorf("%w: %w", errUnread, err)
 	}
 	if _, err := clientcmd.Load(raw); err != nil {
 		text, _, _ := strings.Cut(err.Error(), " in list:") // what follows is all of the list
-		return fmt.Errorf("a kubelet can't load it: %s", foreign.Text(text))
+		return fmt.Errorf("a kubelet can't load it: %s", text)
 	}
 	return nil
 }
@@ -132,7 +132,7 @@ func (d document) server(c *config, cluster *yaml.Node) error {
 	c.path = strings.TrimSuffix("/"+prefix, "/")
 	for _, s := range []string{c.host, c.port, c.name, c.path} {
 		if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:/_-") != "" || strings.HasPrefix(s, "-") {
-			return fmt.Errorf("%w: the server %s is written in an unusual way", errUnread, foreign.QuotedName(inspect.ServerURL(k.Server)))
+			return fmt.Errorf("%w: the server %q is written in an unusual way", errUnread, inspect.ServerURL(k.Server))
 		}
 	}
 	if c.ca, err = d.source(cluster, "certificate-authority-data", "certificate-authority"); err == nil && c.ca == none {
@@ -263,12 +263,9 @@ func named(root *yaml.Node, list, field, name string) (*yaml.Node, int, error) {
 	}
 	switch {
 	case many > 1:
-		return nil, 0, fmt.Errorf("%w: it has several %s %s", errUnread, list, foreign.QuotedName(name))
+		return nil, 0, fmt.Errorf("%w: it has several %s %q", errUnread, list, name)
 	case many == 0 || found == nil:
-		if name == "" {
-			return nil, 0, fmt.Errorf(`it has no entry "(none)" in %s`, list)
-		}
-		return nil, 0, fmt.Errorf("it has no entry %s in %s", foreign.QuotedName(name), list)
+		return nil, 0, fmt.Errorf("it has no entry %q in %s", cmp.Or(name, "(none)"), list)
 	}
 	return found, at, nil
 }

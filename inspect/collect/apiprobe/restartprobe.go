@@ -95,10 +95,10 @@ func (q *questions) file(f *inspect.ProbedKubeconfig, asked ...question) {
 	f.Presents, f.Certificate, f.Field = c.presents, c.certFile, c.certField
 	switch {
 	case errors.Is(err, errUnread):
-		f.Unread = foreign.Prose(err.Error()) // names in it are marked
+		f.Unread = foreign.Text(err.Error())
 		return
 	case err != nil:
-		f.Refused = foreign.Prose(err.Error())
+		f.Refused = foreign.Text(err.Error())
 		return
 	}
 	token := c.token

@@ -222,7 +222,7 @@ func (c *Content) document() (document, bool) {
 	is := d.Kind != "KubeletConfiguration" && (d.Kind == "Config" || d.Clusters != nil || d.Users != nil)
 	if is {
 		if err := pki.UnusableKubeconfig(c.Text); err != nil {
-			d.problem = "it can't be used as a kubeconfig: " + foreign.Prose(err.Error())
+			d.problem = "it can't be used as a kubeconfig: " + foreign.Text(err.Error())
 		}
 	}
 	return d, is

@@ -32,17 +32,6 @@ func cut(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// Says reports whether a text is what a reading of a node says in the program's own words: of a
-// file, or of what the node lacks.
-func Says(text string) bool {
-	for _, of := range serviceFacts() {
-		if why, ok := strings.CutPrefix(text, of+ofServices); ok {
-			return isOwn(why)
-		}
-	}
-	return isOwn(text)
-}
-
 // numbers are those that the program puts into its sentences.
 var numbers = regexp.MustCompile(`[0-9]{1,10}`)
 
@@ -92,15 +81,11 @@ func ownOmissions() []string {
 
 // missing is what a node says of itself that it lacks.
 func missing(what, why string) string {
-	if !slices.Contains(serviceFacts(), what) {
+	if !slices.Contains([]string{"units", "flags", "processes"}, what) {
 		what = said(what)
 	}
-	return what + ofServices + said(why)
+	return what + " of services: " + said(why)
 }
-
-func serviceFacts() []string { return []string{"units", "flags", "processes"} }
-
-const ofServices = " of services: "
 
 // ownReasons are those of redact.awk, why a kubeconfig did not leave the node.
 func ownReasons() []string {
