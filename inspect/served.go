@@ -44,6 +44,14 @@ func (c KubeconfigCluster) Dialled() (address, name string, err error) {
 	return host + ":" + port, name, nil
 }
 
+// AskReadyz is a command, for a person, that asks a server whether it is ready. Its address is host:port.
+func AskReadyz(address string) string {
+	if a, err := netip.ParseAddrPort(address); err == nil && a.Addr().Is6() { // a shell could read brackets as a pattern
+		return foreign.Command("", "curl -kv 'https://[%s]:%d/readyz'", a.Addr().String(), a.Port())
+	}
+	return foreign.Command("", "curl -kv https://%s/readyz", address)
+}
+
 // dialable reports whether a host is an IP address, or has the characters of a DNS name alone.
 func dialable(host string) bool {
 	if addr, err := netip.ParseAddr(host); err == nil {

@@ -257,3 +257,37 @@ func TestDocumentsAreValidWhateverSubjectsHold(t *testing.T) {
 		}
 	}
 }
+
+// TestAServerOfAFileIsInNoCommand: who wrote a snapshot names the server that a node asked.
+func TestAServerOfAFileIsInNoCommand(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	for _, server := range []string{"api-int:6443/;systemctl stop kubelet;:6443", "api-int;reboot:6443", "$(reboot):6443", "a`reboot`:1", "a|reboot:1"} {
+		for _, failure := range []inspect.Failure{inspect.FailedConnect, inspect.FailedResolve} {
+			node, seen := inspect.ProbeAnswer{Question: inspect.AskNode, Server: server, Name: "api-int", Failure: failure, Detail: "no connection"}, false
+			lease := node
+			lease.Question = inspect.AskLease
+			from := edited(t, func(s *inspect.Snapshot) {
+				for i := range s.Nodes {
+					if s.Nodes[i].Via != "" {
+						s.Nodes[i].RestartProbe = &inspect.RestartProbe{
+							Kubeconfig: inspect.ProbedKubeconfig{Path: "/var/lib/kubelet/kubeconfig", Presents: inspect.CredentialCertificate, Answers: []inspect.ProbeAnswer{node, lease}},
+							Bootstrap:  inspect.ProbedKubeconfig{Path: "/etc/kubernetes/kubeconfig", Absent: true},
+						}
+					}
+				}
+			})
+			for _, form := range [][]string{nil, {"--details"}, {"-o", "json"}} {
+				_, out, said := certrot(append([]string{"verify", "restart-safe", "--from", from}, form...)...)
+				for line := range strings.Lines(out + said) {
+					seen = seen || strings.Contains(line, "no command is printed for the name")
+					if strings.Contains(line, "curl -kv") || strings.Contains(line, "getent hosts") {
+						t.Errorf("%q, %s, %v: %s", server, failure, form, line)
+					}
+				}
+			}
+			if !seen {
+				t.Errorf("%q, %s: the name is in no answer", server, failure)
+			}
+		}
+	}
+}

@@ -107,7 +107,7 @@ func TestLargeRequestsTakeNoMemory(t *testing.T) { //nolint:paralleltest // it m
 		var found inspect.Snapshot
 		most := inspecttest.MostInObjects(func() { found = merge(c.signingRequests(t.Context())) })
 		t.Logf("%s: at most %d MB for %d requests of %d bytes", form, most, len(found.Requests), len(wire))
-		if len(found.Requests) != requests || len(found.Gaps) > 0 || found.Requests[0].Requester != "system:node:worker-9" || most > 70 {
+		if len(found.Requests) != requests || len(found.Gaps) > 0 || found.Requests[0].Requester != "system:node:worker-9" || most > 40 {
 			t.Errorf("%s: %d requests, %d MB, gaps %v", form, len(found.Requests), most, found.Gaps)
 		}
 	}

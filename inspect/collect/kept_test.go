@@ -81,7 +81,7 @@ func TestLargePodsTakeNoMemory(t *testing.T) { //nolint:paralleltest // it measu
 		n := 0
 		most := inspecttest.MostInObjects(func() { n = read() })
 		t.Logf("%s: at most %d MB for %d pods of %d bytes", what, most, n, len(one))
-		if n != pods || most > 100 {
+		if n != pods || most > 40 {
 			t.Errorf("%s: %d pods, %d MB", what, n, most)
 		}
 	}
@@ -108,7 +108,7 @@ func TestLargeNamespacesTakeNoMemory(t *testing.T) { //nolint:paralleltest // it
 		var err error
 		most := inspecttest.MostInObjects(func() { names, err = list(t.Context()) })
 		t.Logf("at most %d MB for %d %s of %d bytes", most, len(names), what, one.Len())
-		if err != nil || len(names) != namespaces || names[0] != "team" || most > 50 {
+		if err != nil || len(names) != namespaces || names[0] != "team" || most > 20 {
 			t.Errorf("%d %s, %d MB, %v", len(names), what, most, err)
 		}
 	}

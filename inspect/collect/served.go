@@ -109,7 +109,7 @@ func served(ctx context.Context, from Dialer, n *inspect.Node) inspect.Snapshot 
 		asked = append(asked, address+" "+name)
 		chain, err := handshake(ctx, from, address, name)
 		if err != nil {
-			s.Gaps = append(s.Gaps, inspect.Gap{What: "node/" + n.Name, Where: address, Reason: "TLS handshake from the node: " + err.Error(), Next: "is the API server up? On the node: curl -kv https://" + address + "/readyz"})
+			s.Gaps = append(s.Gaps, inspect.Gap{What: "node/" + n.Name, Where: address, Reason: "TLS handshake from the node: " + err.Error(), Next: "is the API server up? On the node: " + inspect.AskReadyz(address)})
 			continue
 		}
 		s.Served = append(s.Served, inspect.Served{Node: n.Name, Address: address, Name: name, Chain: chain})

@@ -7,8 +7,7 @@ import (
 )
 
 // MostInObjects is the most memory, in MB, that objects took while something was done, more than before it: no
-// other test may run beside it. Garbage is collected early, so that it counts as little as what the process
-// held before.
+// other test may run beside it. Garbage is collected early, so that it hardly counts.
 func MostInObjects(do func()) uint64 {
 	defer debug.SetGCPercent(debug.SetGCPercent(10))
 	debug.FreeOSMemory()

@@ -205,7 +205,7 @@ func (j *restart) resolves(f *inspect.ProbedKubeconfig) {
 	}
 	switch a := f.Answers[0]; a.Failure {
 	case inspect.FailedResolve:
-		j.say(resolves, assess.Fail, a.Detail, assess.Advise("on the node: getent hosts "+hostOf(a.Server)+"; /etc/resolv.conf, /etc/hosts, and on premises the coredns and keepalived static pods"))
+		j.say(resolves, assess.Fail, a.Detail, assess.Advise("on the node: "+foreign.Command("", "getent hosts %s", hostOf(a.Server))+"; /etc/resolv.conf, /etc/hosts, and on premises the coredns and keepalived static pods"))
 	case inspect.FailedTool, inspect.FailedChanged:
 		j.say(resolves, assess.Unknown, a.Detail)
 	default:

@@ -27,7 +27,7 @@ func (j *restart) judged(a inspect.ProbeAnswer) (status assess.Status, why, next
 	case a.Code > 0:
 		return assess.Unknown, "the API server answers " + told, j.f.Hints().UnreadRestart("ask again when it is well")
 	case a.Failure == inspect.FailedConnect || a.Failure == inspect.FailedTime || a.Failure == inspect.FailedTLS || a.Failure == inspect.FailedAnswer:
-		return assess.Fail, a.Detail, "on the node: curl -kv https://" + a.Server + "/readyz"
+		return assess.Fail, a.Detail, "on the node: " + inspect.AskReadyz(a.Server)
 	}
 	return assess.Unknown, "it was not asked: " + a.Detail, ""
 }

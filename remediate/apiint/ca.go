@@ -98,7 +98,7 @@ func (a Repair) verifies(snapshot inspect.Snapshot, n *inspect.Node, ca []*pki.C
 		}
 		served, ok := snapshot.ServedTo(n.Name, address)
 		if !ok {
-			return refuse("served-known", fmt.Sprintf("the certificate that %s presents is unknown: %s", address, action.WhyUnread(snapshot, address)), "is the API server up behind api-int? On the node: curl -kv https://"+address+"/readyz")
+			return refuse("served-known", fmt.Sprintf("the certificate that %s presents is unknown: %s", address, action.WhyUnread(snapshot, address)), "is the API server up behind api-int? On the node: "+inspect.AskReadyz(address))
 		}
 		asked = true
 		if err := pki.Verify(served.Chain, ca, name, n.Time(now)); err != nil {

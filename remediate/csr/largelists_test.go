@@ -57,7 +57,7 @@ func TestLargeServicesTakeNoMemory(t *testing.T) { //nolint:paralleltest // it m
 	kube, o := sameItem(t, item, 60), newOrigins("worker-0")
 	most := inspecttest.MostInObjects(func() { err = o.services(t.Context(), &remediate.Env{Kube: kube}, nil) })
 	t.Logf("60 Services of %d bytes: at most %d MB", len(item), most)
-	if err != nil || most > 80 || o.serviceNames["a.team"] == "" || o.excluded["172.30.0.9"] != "an address of Service team/a" {
+	if err != nil || most > 40 || o.serviceNames["a.team"] == "" || o.excluded["172.30.0.9"] != "an address of Service team/a" {
 		t.Errorf("%v, %d MB, %v, %v", err, most, o.excluded, o.serviceNames)
 	}
 }
@@ -85,7 +85,7 @@ func TestLargeRequestsTakeNoMemory(t *testing.T) { //nolint:paralleltest // it m
 		all.Wait()
 	})
 	t.Logf("40 requests of %d bytes, 4 nodes: at most %d MB", len(item), most)
-	if most > 300 { // 560 where all are kept
+	if most > 120 { // 560 where all are kept
 		t.Errorf("%d MB", most)
 	}
 }

@@ -34,7 +34,7 @@ func (p Preflight) serversShow() Result {
 	row := rows[len(rows)-1] // OpenShift's come first
 	return p.presented(func(v inspect.Served) bool { return v.Server == "" || v.Server == catalog.ListenerAPIServer }, p.CA, false,
 		row.CARemediation, "and the CAs that kubelets are to trust do not verify it",
-		Result{Reason: "the certificate that the API server presents is unknown: none answered", Next: "on a node: curl -kv the server in " + row.Kubeconfig + ", with /readyz"})
+		Result{Reason: "the certificate that the API server presents is unknown: none answered", Next: "look up the server in " + row.Kubeconfig + " on a node, and ask it: curl -kv https://SERVER/readyz"})
 }
 
 // etcdPods lets members be that are down because of their kubelet alone.

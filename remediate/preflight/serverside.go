@@ -49,7 +49,7 @@ func (p Preflight) serverSide() Result {
 	return p.presented(of, published, false,
 		"look at what it loaded: oc -n openshift-kube-apiserver get pods -o wide; oc -n openshift-kube-apiserver logs -c kube-apiserver-cert-syncer POD. If its files are right and it presents another certificate, kube-apiserver-operator must restart its static pod",
 		"which "+catalog.APIServerCA().String()+" does not verify",
-		Result{Reason: "the certificate that control plane nodes present at api-int is unknown: none answered", Next: "on a node: curl -kv https://" + p.internalName() + ":6443/readyz"})
+		Result{Reason: "the certificate that control plane nodes present at api-int is unknown: none answered", Next: "on a node: " + inspect.AskReadyz(p.internalName()+":6443")})
 }
 
 // presented judges what API servers present in handshakes. Where a worker is presented another

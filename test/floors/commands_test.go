@@ -59,6 +59,8 @@ func TestScanSeesCommands(t *testing.T) {
 		`f.ProgramName + " rotate status " + name`:                        true,
 		`fmt.Sprintf("%s rotate status %s", f.ProgramName, name)`:         true,
 		`"on the node: ls -l " + path`:                                    true,
+		`"on the node: curl -kv https://" + server + "/readyz"`:           true,
+		`advise("on the node: getent hosts " + host(server) + "; look")`:  true,
 		`withHint(err, "oc -n %s get pods", ns)`:                          true,
 		`fmt.Sprintf("%s is to do it: oc get clusteroperators", owner)`:   false,
 		`fmt.Errorf("kubectl get nodes: %w", err)`:                        false,
@@ -138,7 +140,7 @@ func safe(c *ast.CallExpr) bool {
 
 var (
 	verb    = regexp.MustCompile(`%(\[(\d+)\])?[sqv]`)
-	command = regexp.MustCompile(`(^|[ (:;'])(kubectl|oc|\{\}|lsattr|findmnt|chattr|journalctl|systemctl (status|show|restart)|ls|rm|openssl (x509|req|s_client)|crictl|[a-z-]+ --nodes) ([^;:.]|[:.][^ ])*` + hole)
+	command = regexp.MustCompile(`(^|[ (:;'])(kubectl|oc|\{\}|lsattr|findmnt|chattr|journalctl|curl -[a-z]+|getent hosts|systemctl (status|show|restart)|ls|rm|openssl (x509|req|s_client)|crictl|[a-z-]+ --nodes) ([^;:.]|[:.][^ ])*` + hole)
 )
 
 // filled is a format with placeholders for its verbs; the name of the program is none.
