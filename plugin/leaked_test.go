@@ -52,7 +52,7 @@ func TestALeakedKeyNamesItsCertificate(t *testing.T) {
 			says := `it is the key of "` + pair.Cert.Subject.CommonName + `"`
 			for _, args := range [][]string{from, {"--from", snapshot}} {
 				for _, form := range []string{"json", "yaml", "wide"} {
-					args := append([]string{"inspect", "--now", now.Format(time.RFC3339), "-o", form}, args...)
+					args := append([]string{"inspect", "--now", now.Format(time.RFC3339), "-o", form, "--details"}, args...)
 					got := strings.Join(strings.Fields(run(t, 1, args...)), " ")
 					if plain := strings.ReplaceAll(got, `\"`, `"`); !strings.Contains(plain, says) || !strings.Contains(plain, "Secret/shop/shop-tls[tls.crt]") {
 						t.Errorf("%v: does not say %s and where:\n%s", args, says, got)

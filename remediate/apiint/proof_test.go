@@ -145,7 +145,7 @@ func TestPlanThatBreaksATrustEdgeIsRefused(t *testing.T) {
 			t.Errorf("%s: a check finds it, too: %+v", name, p.Added)
 		case !trusted && err != nil:
 			t.Errorf("%s: %v", name, err)
-		case trusted && (!errors.As(err, &r) || r.Name != remediate.PlanProven || r.Risk || r.Next == "" || !strings.Contains(r.Reason, "would break a trust edge: kubelet-client-ca fails: “x509: ") || !strings.Contains(r.Reason, "(worker-0, Secret/openshift-kube-apiserver/kubelet-client[tls.crt])")):
+		case trusted && (!errors.As(err, &r) || r.Name != remediate.PlanProven || r.Risk || r.Next == "" || !strings.Contains(r.Reason, "would break a trust edge: kubelet-client-ca fails: x509: ") || !strings.Contains(r.Reason, "(worker-0, Secret/openshift-kube-apiserver/kubelet-client[tls.crt])")):
 			t.Errorf("%s: %v", name, err)
 		}
 	}
