@@ -147,6 +147,12 @@ func isQuoted(s string) bool {
 	return opened && closed && len(inner) <= 10*(foreignLength+1) && !strings.ContainsAny(inner, "“”") && legible(inner) == inner && oneBlank(inner) == inner
 }
 
+// CutQuoted is what stands before a Text between quotation marks that ends a sentence; false: none does.
+func CutQuoted(s string) (before string, ok bool) {
+	at := strings.Index(s, "“")
+	return s[:max(at, 0)], at >= 0 && isQuoted(s[at:])
+}
+
 // Prints reports whether a text is one line that a terminal only prints.
 func Prints(s string) bool {
 	return utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !prints(r) }) < 0

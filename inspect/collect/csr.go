@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -68,12 +69,12 @@ func signingRequest(sc *pki.Scanner, csr *certificatesapi.CertificateSigningRequ
 		switch cond.Type {
 		case certificatesapi.CertificateApproved:
 			if r.Condition == inspect.Pending {
-				r.Condition, r.Since, r.Reason = inspect.Approved, at, cond.Message
+				r.Condition, r.Since, r.Reason = inspect.Approved, at, foreign.Text(cond.Message)
 			}
 		case certificatesapi.CertificateDenied:
-			r.Condition, r.Since, r.Reason = inspect.Denied, at, cond.Message
+			r.Condition, r.Since, r.Reason = inspect.Denied, at, foreign.Text(cond.Message)
 		case certificatesapi.CertificateFailed:
-			r.Condition, r.Since, r.Reason = inspect.Failed, at, cond.Message
+			r.Condition, r.Since, r.Reason = inspect.Failed, at, foreign.Text(cond.Message)
 		}
 	}
 	if len(csr.Status.Certificate) > 0 && r.Condition == inspect.Approved {

@@ -50,7 +50,11 @@ func isSentence(field string) bool {
 // nothing in it but numbers and plain names.
 func sentence(s string) string {
 	marked := foreign.Text(s)
-	if marked != s && len(s) <= usualLength && (pki.Says(s) || gather.Says(s) || usual().MatchString(s)) {
+	if marked == s {
+		return s
+	}
+	own, quoted := foreign.CutQuoted(s)
+	if quoted && introduces().MatchString(own) || len(s) <= usualLength && (pki.Says(s) || gather.Says(s) || usual().MatchString(s)) {
 		return s
 	}
 	return marked
@@ -59,9 +63,15 @@ func sentence(s string) string {
 // usualLength is longer than any of them.
 const usualLength = 500
 
+// introduces is what stands before a text of others that is marked already.
+var introduces = sync.OnceValue(func() *regexp.Regexp { //nolint:gochecknoglobals // a constant, made when it is needed
+	return regexp.MustCompile(`^(list [a-z]+[-a-z0-9.]*|certificate( request)? can't be parsed): $`)
+})
+
 var usual = sync.OnceValue(func() *regexp.Regexp { //nolint:gochecknoglobals // a constant, made when it is needed
 	return regexp.MustCompile(`^(` + strings.Join([]string{
 		`other secrets|hidden (secret|configmap)s|must-gather objects|logs of (TLS servers|machine-config-daemons)|objects (to compare with|that others refer to)|API server|API [-a-z0-9.]+|clean up|rollout of CAs|control plane nodes`,
+		`[-a-z0-9.]+(, [-a-z0-9.]+)+|list [a-z]+[-a-z0-9.]*: forbidden in the whole cluster and in [0-9]+ of [0-9]+ namespaces`,
 		`context [-A-Za-z0-9_./:@]+|a token|a password`,
 		`[0-9]+ files(; [0-9]+ via (local|exec|ssh|debug))*|not served by this cluster`,
 		`--insecure-skip-tls-verify|insecure-skip-tls-verify in the kubeconfig|its URL is http://[-A-Za-z0-9.:\[\]]+, without TLS`,

@@ -62,6 +62,7 @@ func TestWhatIsComparedStaysAsItIs(t *testing.T) {
 	for _, own := range []string{
 		"processes of services: not all were looked at: it took too long", "units of services: systemctl gave no answer", "it is DER and not PEM",
 		"the limit of work for all keystores of namespace shop was reached before it was tried with all passwords", "hidden secrets", "rollout of CAs", "API v1.route.openshift.io",
+		"cut off: it has no END line", "values are nested too deeply: the innermost were not read", "a, b", "list secrets: forbidden in the whole cluster and in 3 of 41 namespaces",
 	} {
 		if got := sentence(own); got != own {
 			t.Errorf("%s", got)
@@ -70,6 +71,23 @@ func TestWhatIsComparedStaysAsItIs(t *testing.T) {
 			if got := sentence(other); got != "“"+other+"”" {
 				t.Errorf("%s", got)
 			}
+		}
+	}
+}
+
+// TestWhatIsMarkedInASentenceIsMarkedOnce: a sentence of this program's stays bare before what others say.
+func TestWhatIsMarkedInASentenceIsMarkedOnce(t *testing.T) {
+	t.Parallel()
+	for s, want := range map[string]string{
+		"list secrets: “it is forbidden”":                       "list secrets: “it is forbidden”",
+		"certificate can't be parsed: “x509: cannot parse URI”": "certificate can't be parsed: “x509: cannot parse URI”",
+		"Delete it: “it is forbidden”":                          "“Delete it: \"it is forbidden\"”",
+		"list secrets: “it is forbidden” Delete it":             "“list secrets: \"it is forbidden\" Delete it”",
+		"list secrets: “it is forbidden” Delete it: “or not”":   "“list secrets: \"it is forbidden\" Delete it: \"or not\"”",
+		"list secrets Delete it: “it is forbidden”":             "“list secrets Delete it: \"it is forbidden\"”",
+	} {
+		if got := sentence(s); got != want {
+			t.Errorf("%s: %s, want %s", s, got, want)
 		}
 	}
 }

@@ -6,8 +6,10 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
@@ -207,19 +209,50 @@ const (
 
 // Says reports whether a text is a reason that a scan gives, which others chose no word of.
 func Says(reason string) bool {
-	if whose, ok := strings.CutSuffix(reason, " "+LockedLimit); ok {
-		whose, ok = strings.CutPrefix(whose, lockedBegin)
-		most, _ := strings.CutSuffix(strings.TrimPrefix(whose, "tenants (most: "), ")")
-		name := most[strings.LastIndexByte(most, ' ')+1:]
-		return ok && (slices.Contains([]string{"this value", "this run", "this node", "tenants"}, whose) ||
-			foreign.Word(name) && slices.Contains([]string{"namespace " + name, "node " + name}, most))
-	}
 	why, listed := strings.CutPrefix(reason, listedThough)
 	return listed && slices.Contains(whyNotStandalone(), why) || slices.Contains([]string{
 		whyWrapped, whyBinary, whyKeystore, whyMessage, whyBeside, whyFurther, whyBesideIt, WhyCostly,
 		lockedPassword, lockedRounds, lockedAlgorithm, lockedFormat, lockedBehindKey,
-	}, reason)
+	}, reason) || len(reason) < longestForm && reasonForms().MatchString(reason)
 }
+
+// longestForm is longer than a reason with the names of two namespaces.
+const longestForm = 500
+
+// reasonForms are reasons with numbers, names of namespaces and nodes, and what was looked for.
+var reasonForms = sync.OnceValue(func() *regexp.Regexp { //nolint:gochecknoglobals // a constant, made when it is needed
+	var nouns, shapes []string
+	for k := kindOther; k <= kindCRL; k++ {
+		nouns = append(nouns, regexp.QuoteMeta(k.noun()))
+	}
+	for s := shapeUnknown; s <= shapeBCFKS; s++ {
+		shapes = append(shapes, regexp.QuoteMeta(s.describe()))
+	}
+	const owner = `(namespace|node) [-a-z0-9.]+`
+	const whose = `(this value|this run|this node|tenants|` + owner + `|tenants \(most: ` + owner + `\))`
+	noun := `(certificate request|private key|` + strings.Join(nouns, "|") + `)`
+	return regexp.MustCompile(`^(` + strings.Join([]string{
+		CutOff + `: (it has no END line|the DER is longer than the block)`,
+		`values are nested too (deeply: the innermost|often: the last) were not read|unpacks to more than 32 MiB: the rest was not read|reading ended before its end: not done after [0-9hms.]+`,
+		`(nested too deeply|it has more than [0-9]+ lines that begin with %TAG, and is not read as YAML): what it holds was looked for in its text`,
+		`more than [0-9]+ fields of it hold certificates or keys: the others were not read|[0-9]+ more blocks can't be read`,
+		`it holds more than [0-9]+ certificates or keys: [0-9]+ were left out`,
+		`the limit to which compressed values of ` + whose + ` unpack was reached: the rest was not read`,
+		`the limit of memory for values of ` + whose + ` was reached before it: it was not read, nor what was to be read after it of ` + whose,
+		`the limit of (certificates|certificate requests) in compressed values of ` + whose + ` was reached before it: it holds others, which were not read`,
+		`the limit of work for self-signed certificates of ` + whose + ` was reached before it: it holds others, which were not read`,
+		`the limit of YAML in compressed values of ` + whose + ` was reached before it(: what it holds was looked for in its text)?`,
+		`the limit of certificates, keys and fields in compressed values of ` + whose + ` was reached before it: what it holds was not all read`,
+		lockedBegin + whose + ` ` + LockedLimit,
+		`(a placeholder|empty): it holds no ` + noun + ` data|not base64(: a character is missing or too many|: unexpected '(.|\\[a-z][0-9a-f]*)')?`,
+		`not DER: it holds no ` + noun + `|it holds DER, but no ` + noun + `|it holds (` + strings.Join(shapes, "|") + `), not a ` + noun,
+		`keystore is cut off or damaged|the PKCS#7 message is malformed|revocation list can't be parsed`,
+		`not (the DER of a|an RSA|an EC|a PKCS#8|an Ed25519|an OpenSSH) private key|its public half can't be computed|its curve [0-9.]+ is unknown`,
+		`its (curve is (written out as numbers instead of being named|not named)|curve can't be read|number (is too large for|does not fit) its curve)`,
+		`it has [0-9]+ bytes: above [0-9]+ it is not read|it has more than [0-9]+ elements: it is not read`,
+		`its RSA key has [0-9]+ bits: above [0-9]+ bits it is neither read nor verified|its (issuer|subject) has [0-9]+ parts: above [0-9]+ it is not read`,
+	}, "|") + `)$`)
+})
 
 // loads compares what was found in a text with what readers load from it. sure: its
 // blocks are certificates that all readers are sure to load.

@@ -115,7 +115,7 @@ func TestAnIncompleteSnapshotSaysSo(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "snapshot")
 	as := w.planted.userName("configmaps-only")
 	r := w.run(t, "snapshot", "-o", file, "--nodes", "none", "--as", as)
-	if r.code != 3 || !strings.Contains(r.stderr, "unknown: apiservices: list apiservices: apiservices.apiregistration.k8s.io is forbidden") {
+	if r.code != 3 || !strings.Contains(r.stderr, "unknown: apiservices: list apiservices: “apiservices.apiregistration.k8s.io is forbidden: ") {
 		t.Errorf("ended with %d, want 3, and the gaps:\n%s", r.code, r.said())
 	}
 	inv, r := w.inventory(t, "--from", file)
