@@ -204,14 +204,15 @@ const (
 	whyMessage  = "it is in a PKCS#7 message"
 	whyBeside   = "it stands beside the document's fields, such as in a comment"
 	whyFurther  = "it is in a further document of the file, and client-go reads the first"
+	whyHeaders  = "it has PEM headers"
+	whyMark     = "a byte order mark stands before its BEGIN line"
 	whyBesideIt = "a block of the bundle can't be parsed, and this reader then loads none"
 )
 
 // Says reports whether a text is a reason that a scan gives, which others chose no word of.
 func Says(reason string) bool {
-	why, listed := strings.CutPrefix(reason, listedThough)
-	return listed && slices.Contains(whyNotStandalone(), why) || slices.Contains([]string{
-		whyWrapped, whyBinary, whyKeystore, whyMessage, whyBeside, whyFurther, whyBesideIt, WhyCostly,
+	return slices.Contains(whyNotStandalone(), strings.TrimPrefix(reason, listedThough)) || slices.Contains([]string{
+		whyWrapped, whyBinary, whyKeystore, whyMessage, whyBeside, whyFurther, whyBesideIt, whyHeaders, whyMark, WhyCostly,
 		lockedPassword, lockedRounds, lockedAlgorithm, lockedFormat, lockedBehindKey,
 	}, reason) || len(reason) < longestForm && reasonForms().MatchString(reason)
 }
@@ -232,6 +233,7 @@ var reasonForms = sync.OnceValue(func() *regexp.Regexp { //nolint:gochecknogloba
 	const whose = `(this value|this run|this node|tenants|` + owner + `|tenants \(most: ` + owner + `\))`
 	noun := `(certificate request|private key|` + strings.Join(nouns, "|") + `)`
 	return regexp.MustCompile(`^(` + strings.Join([]string{
+		`its BEGIN line says (TRUSTED|X509) CERTIFICATE`,
 		CutOff + `: (it has no END line|the DER is longer than the block)`,
 		`values are nested too (deeply: the innermost|often: the last) were not read|unpacks to more than 32 MiB: the rest was not read|reading ended before its end: not done after [0-9hms.]+`,
 		`(nested too deeply|it has more than [0-9]+ lines that begin with %TAG, and is not read as YAML): what it holds was looked for in its text`,
@@ -292,21 +294,21 @@ func (s *sighting) whySkipped(text []byte, byGo bool) string {
 	before := text[:s.block.begin]
 	switch {
 	case s.missed && !byGo:
-		return "it has PEM headers"
+		return whyHeaders
 	case !s.missed && s.block.label != "CERTIFICATE":
 		return "its BEGIN line says " + s.block.label
 	case byGo:
 		return whyBesideIt
 	case bytes.HasSuffix(before, []byte(byteOrderMark)):
-		return "a byte order mark stands before its BEGIN line"
+		return whyMark
 	}
 	if why := s.block.standalone(text); why != "" {
 		return why
 	}
 	if bytes.Contains(text[s.block.bodyAt:s.block.bodyEnd], []byte(":")) {
-		return "it has PEM headers"
+		return whyHeaders
 	}
-	return "it is escaped or its lines are not those of PEM"
+	return notPEMLines
 }
 
 const byteOrderMark = "\ufeff"

@@ -26,6 +26,9 @@ func loaded(t *testing.T, text []byte, by Reader) (loads bool, why string) {
 		certs, skipped := f.Content.LoadedBy(by)
 		loads = loads || len(certs) > 0
 		for _, s := range skipped {
+			if !Says(s.Reason) {
+				t.Errorf("marked once it is read from a snapshot: %s", s.Reason)
+			}
 			why += s.Reason
 		}
 	}

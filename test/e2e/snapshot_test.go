@@ -98,7 +98,12 @@ func TestASnapshotOfASnapshotIsTheSameFile(t *testing.T) {
 		}
 	}
 	if a, b := unpacked(t, first), unpacked(t, second); a != b {
-		t.Error("the snapshot of a snapshot differs from it")
+		at := 0
+		for at < min(len(a), len(b)) && a[at] == b[at] {
+			at++
+		}
+		around := func(s string) string { return s[min(max(at-200, 0), len(s)):min(at+200, len(s))] }
+		t.Errorf("the snapshot of a snapshot differs from it:\n%q\n%q", around(a), around(b))
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 2 {
