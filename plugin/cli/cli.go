@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/klog/v2"
@@ -57,7 +58,7 @@ func PrintError(streams genericiooptions.IOStreams, err error) {
 	if value := (*ui.ValueError)(nil); errors.As(err, &value) {
 		meant = DidYouMean(value.Typed, value.Words)
 	}
-	ui.Printf(streams.ErrOut, "error: %s%s\n", barred(inspect.WithoutUserinfo(err.Error())), meant)
+	ui.Printf(streams.ErrOut, "%s\n", barred("error: "+inspect.WithoutUserinfo(err.Error())+meant, ui.TerminalWidth(streams.ErrOut)))
 	var h *HintError
 	if errors.As(err, &h) {
 		ui.Printf(streams.ErrOut, "  next: %s\n", indented(ui.AsCalledOn(streams.ErrOut, inspect.WithoutUserinfo(h.Hint))))
@@ -67,14 +68,26 @@ func PrintError(streams genericiooptions.IOStreams, err error) {
 // Warn prints an error that ends nothing, as report does: what a node or an API server says
 // may be in it.
 func Warn(streams genericiooptions.IOStreams, what string, err error) {
-	ui.Printf(streams.ErrOut, "warning: %s\n", barred(inspect.WithoutUserinfo(what+err.Error())))
+	ui.Printf(streams.ErrOut, "%s\n", barred("warning: "+inspect.WithoutUserinfo(what+err.Error()), ui.TerminalWidth(streams.ErrOut)))
 }
 
-// barred puts a bar before each further line.
-func barred(s string) string {
-	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
-	for i := 1; i < len(lines); i++ {
-		lines[i] = "  | " + strings.TrimPrefix(lines[i], "  ")
+// barred puts a bar before each further line, and breaks lines between words at the width of a terminal; 0: of none.
+func barred(s string, width int) string {
+	const bar = "  | "
+	var lines []string
+	for i, line := range strings.Split(strings.TrimRight(s, "\n"), "\n") {
+		if i > 0 {
+			line = bar + strings.TrimPrefix(line, "  ")
+		}
+		for width > 0 && utf8.RuneCountInString(line) > width {
+			start := []rune(line)[:width+1]
+			at := strings.LastIndexByte(string(start), ' ')
+			if at <= len(bar) {
+				break
+			}
+			lines, line = append(lines, line[:at]), bar+line[at+1:]
+		}
+		lines = append(lines, line)
 	}
 	return strings.Join(lines, "\n")
 }

@@ -180,16 +180,16 @@ func printText(w io.Writer, inv *report.Inventory, _ assess.Severity) error {
 		if err != nil {
 			return err
 		}
-		comment(w, "sha256 "+c.Fingerprint.String(), 0, terminalWidth(w))
+		comment(w, "sha256 "+c.Fingerprint.String(), 0, TerminalWidth(w))
 		for _, at := range inspect.Fold(c.Locations()) {
-			comment(w, at, 0, terminalWidth(w))
+			comment(w, at, 0, TerminalWidth(w))
 		}
 		text, err := certificateText(parsed.Raw)
 		if err != nil {
-			comment(w, fmt.Sprintf("write %s as text: %s", pki.Quoted(c.Subject), err), 0, terminalWidth(w))
+			comment(w, fmt.Sprintf("write %s as text: %s", pki.Quoted(c.Subject), err), 0, TerminalWidth(w))
 			text = "# read it with -o json\n"
 		}
-		if _, err := fmt.Fprintln(w, hung(CleanLines(text), terminalWidth(w))); err != nil {
+		if _, err := fmt.Fprintln(w, hung(CleanLines(text), TerminalWidth(w))); err != nil {
 			return err
 		}
 	}
@@ -285,7 +285,7 @@ const pemLine = 160
 
 // pemComment writes a text that no reader of PEM takes for the beginning of a block, or its end.
 func pemComment(w io.Writer, s string) {
-	comment(w, strings.ReplaceAll(Clean(s), "--", `-\x2d`), pemLine, terminalWidth(w))
+	comment(w, strings.ReplaceAll(Clean(s), "--", `-\x2d`), pemLine, TerminalWidth(w))
 }
 
 // comment writes a text in lines of so many bytes, and in rows of a terminal, which would begin them

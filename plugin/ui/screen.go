@@ -79,7 +79,7 @@ func (s *screen) Write(p []byte) (int, error) {
 		}
 	}
 	s.rest = append([]byte{}, text[whole:]...)
-	written := s.hang.hung(pki.Visible(string(text[:whole]), "\n\t"), terminalWidth(s.w))
+	written := s.hang.hung(pki.Visible(string(text[:whole]), "\n\t"), TerminalWidth(s.w))
 	if written != "" {
 		atStart := !s.inLine
 		s.inLine = !strings.HasSuffix(written, "\n")
@@ -246,7 +246,7 @@ func Columns(out io.Writer) int {
 	if p, ok := out.(interface{ Columns() int }); ok {
 		return p.Columns()
 	}
-	columns := terminalWidth(out)
+	columns := TerminalWidth(out)
 	if columns == 0 {
 		columns, _ = strconv.Atoi(os.Getenv("COLUMNS"))
 	}
@@ -258,15 +258,15 @@ func Columns(out io.Writer) int {
 
 // TableWidth is that of a terminal, else of the environment's COLUMNS, else 0: other programs get tables whole.
 func TableWidth(out io.Writer) int {
-	if columns := terminalWidth(out); columns > 0 {
+	if columns := TerminalWidth(out); columns > 0 {
 		return columns
 	}
 	columns, _ := strconv.Atoi(os.Getenv("COLUMNS"))
 	return max(columns, 0)
 }
 
-// terminalWidth is the number of columns of a terminal, and 0 for anything else.
-func terminalWidth(out io.Writer) int {
+// TerminalWidth is the number of columns of a terminal, and 0 for anything else.
+func TerminalWidth(out io.Writer) int {
 	f, ok := StreamFile(out)
 	if !ok {
 		return 0
