@@ -53,8 +53,8 @@ func sentence(s string) string {
 	if marked == s {
 		return s
 	}
-	own, quoted := foreign.CutQuoted(s)
-	if quoted && introduces().MatchString(own) || len(s) <= usualLength && (pki.Says(s) || gather.Says(s) || usual().MatchString(s)) {
+	own, quoted := foreign.CutQuoted(s) // pki.Says is last: its first answer takes 2 ms
+	if quoted && introduces().MatchString(own) || len(s) <= usualLength && (usual().MatchString(s) || gather.Says(s) || pki.Says(s)) {
 		return s
 	}
 	return marked
