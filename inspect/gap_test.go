@@ -18,3 +18,18 @@ func TestAGapIsFoundByAPathThatIsMarked(t *testing.T) {
 		t.Error("it is at another path")
 	}
 }
+
+// TestThatNotEachProcessWasLookedAtIsKnownFromAFile: what a node says of it in its own words is between quotation marks
+// there, the sentence too.
+func TestThatNotEachProcessWasLookedAtIsKnownFromAFile(t *testing.T) {
+	t.Parallel()
+	for reason, cut := range map[string]bool{
+		"processes of services: it took too long": true, "“processes of services: it took too long”": true,
+		"units of services: systemctl gave no answer": false, "": false,
+	} {
+		s := Snapshot{Gaps: []Gap{{What: nodeWriter + "worker-0", Reason: reason}}}
+		if got := s.ProcessesCut()["worker-0"]; got != cut {
+			t.Errorf("%s: %v", reason, got)
+		}
+	}
+}

@@ -78,7 +78,7 @@ func (n *Node) Running(command string) (started, loaded time.Time, runs catalog.
 func (s *Snapshot) ProcessesCut() map[string]bool {
 	cut := map[string]bool{}
 	for _, g := range s.Gaps {
-		if node, ok := strings.CutPrefix(g.What, nodeWriter); ok && g.Where == "" && strings.HasPrefix(g.Reason, "processes of services: ") {
+		if node, ok := strings.CutPrefix(g.What, nodeWriter); ok && g.Where == "" && strings.HasPrefix(strings.TrimPrefix(g.Reason, "“"), "processes of services: ") {
 			cut[node] = true
 		}
 	}

@@ -50,7 +50,7 @@ func withoutQuery(err error) error {
 	if !found {
 		return err
 	}
-	end := strings.IndexAny(after, "\" \n")
+	end := strings.IndexAny(after, "\"” \n") // ” ends what others say
 	if end < 0 {
 		end = len(after)
 	}
