@@ -5,6 +5,7 @@ import (
 	"flag"
 	"io"
 	"path/filepath"
+	"regexp"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -61,7 +62,11 @@ func PrintError(streams genericiooptions.IOStreams, err error) {
 	ui.Printf(streams.ErrOut, "%s\n", barred("error: "+inspect.WithoutUserinfo(err.Error())+meant, ui.TerminalWidth(streams.ErrOut)))
 	var h *HintError
 	if errors.As(err, &h) {
-		ui.Printf(streams.ErrOut, "  next: %s\n", indented(ui.AsCalledOn(streams.ErrOut, inspect.WithoutUserinfo(h.Hint))))
+		next := "  next: " + indented(ui.AsCalledOn(streams.ErrOut, inspect.WithoutUserinfo(h.Hint)))
+		if !regexp.MustCompile(`: (kubectl|oc|certrot|sudo|ssh|curl|getent|systemctl) |\n`).MatchString(next) { // else it is to be copied
+			next = strings.Join(broken(next, hintLead, ui.TerminalWidth(streams.ErrOut)), "\n")
+		}
+		ui.Printf(streams.ErrOut, "%s\n", next)
 	}
 }
 
@@ -71,7 +76,7 @@ func Warn(streams genericiooptions.IOStreams, what string, err error) {
 	ui.Printf(streams.ErrOut, "%s\n", barred("warning: "+inspect.WithoutUserinfo(what+err.Error()), ui.TerminalWidth(streams.ErrOut)))
 }
 
-// barred puts a bar before each further line, and breaks lines between words at the width of a terminal; 0: of none.
+// barred puts a bar before each further line, and breaks lines at the width of a terminal; 0: of none.
 func barred(s string, width int) string {
 	const bar = "  | "
 	var lines []string
@@ -79,25 +84,32 @@ func barred(s string, width int) string {
 		if i > 0 {
 			line = bar + strings.TrimPrefix(line, "  ")
 		}
-		for width > 0 && utf8.RuneCountInString(line) > width {
-			start := []rune(line)[:width+1]
-			at := strings.LastIndexByte(string(start), ' ')
-			if at <= len(bar) {
-				break
-			}
-			lines, line = append(lines, line[:at]), bar+line[at+1:]
-		}
-		lines = append(lines, line)
+		lines = append(lines, broken(line, bar, width)...)
 	}
 	return strings.Join(lines, "\n")
 }
+
+// broken breaks a line between words; before each further line stands the lead.
+func broken(line, lead string, width int) (lines []string) {
+	for width > 0 && utf8.RuneCountInString(line) > width {
+		at := strings.LastIndexByte(string([]rune(line)[:width+1]), ' ')
+		if at <= len(lead) {
+			break
+		}
+		lines, line = append(lines, line[:at]), lead+line[at+1:]
+	}
+	return append(lines, line)
+}
+
+// hintLead stands before the further lines of a hint.
+const hintLead = "        "
 
 // indented puts each further line of a hint below its first one, so that no line of it
 // begins as a line of its own does.
 func indented(s string) string {
 	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
 	for i := 1; i < len(lines); i++ {
-		lines[i] = "        " + strings.TrimPrefix(lines[i], "  ")
+		lines[i] = hintLead + strings.TrimPrefix(lines[i], "  ")
 	}
 	return strings.Join(lines, "\n")
 }
