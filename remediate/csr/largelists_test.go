@@ -57,8 +57,8 @@ func TestLargeServicesTakeNoMemory(t *testing.T) { //nolint:paralleltest // it m
 	kube, o := sameItem(t, item, 60), newOrigins("worker-0")
 	most := inspecttest.MostInObjects(func() { err = o.services(t.Context(), &remediate.Env{Kube: kube}, nil) })
 	t.Logf("60 Services of %d bytes: at most %d MB", len(item), most)
-	if err != nil || most > 40 || o.serviceNames["a.team"] == "" || o.excluded["172.30.0.9"] != "an address of Service team/a" {
-		t.Errorf("%v, %d MB, %v, %v", err, most, o.excluded, o.serviceNames)
+	if err != nil || most > 40 || o.ofServices["a.team"] == "" || o.excluded["172.30.0.9"] != "an address of Service team/a" {
+		t.Errorf("%v, %d MB, %v, %v", err, most, o.excluded, o.ofServices)
 	}
 }
 

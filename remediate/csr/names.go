@@ -18,17 +18,17 @@ import (
 // which writes the addresses of its Node itself; and which names and addresses are not a
 // node's at all. It is values only: what reads them is in origins.go.
 type origins struct {
-	node         string
-	names        map[string]string     // DNS name in lower case: from where it is known
-	addresses    map[netip.Addr]string // from where it is known
-	owned        map[string]bool       // as hostsOf says them: what proves them outweighs what another kubelet writes into its Node
-	excluded     map[string]string     // a name in lower case, or an address: what has it
-	serviceNames map[string]string     // "name.namespace" of a Service: what has it, where it is not owned
-	networks     []network             // whose addresses Services have
-	domains      []domain              // whose names Routes have
-	unread       []string              // why it is unknown what else has names: with any, nothing is approved
-	lacking      []string              // what could have known more, and why it did not
-	decided      string                // why its serving certificate proves nothing; empty: it proves its names
+	node       string
+	names      map[string]string     // DNS name in lower case: from where it is known
+	addresses  map[netip.Addr]string // from where it is known
+	owned      map[string]bool       // as hostsOf says them: what proves them outweighs what another kubelet writes into its Node
+	excluded   map[string]string     // a name in lower case, or an address: what has it
+	ofServices map[string]string     // "name.namespace" or an external IP of a Service, which a tenant chooses: what has it, where it is not owned
+	networks   []network             // whose addresses Services have
+	domains    []domain              // whose names Routes have
+	unread     []string              // why it is unknown what else has names: with any, nothing is approved
+	lacking    []string              // what could have known more, and why it did not
+	decided    string                // why its serving certificate proves nothing; empty: it proves its names
 }
 
 type network struct {
@@ -41,7 +41,7 @@ type domain struct{ name, owner string }
 
 // newOrigins knows a node by its name alone, which its credentials prove.
 func newOrigins(node string) *origins {
-	o := &origins{node: node, names: map[string]string{}, addresses: map[netip.Addr]string{}, owned: map[string]bool{}, excluded: map[string]string{}, serviceNames: map[string]string{}}
+	o := &origins{node: node, names: map[string]string{}, addresses: map[netip.Addr]string{}, owned: map[string]bool{}, excluded: map[string]string{}, ofServices: map[string]string{}}
 	if _, err := netip.ParseAddr(node); err == nil {
 		return o // a name that is an address proves no address
 	}
@@ -175,8 +175,8 @@ func (o *origins) refuseName(name string) error {
 		return manualApproval("it asks for %s, which is %s", foreign.QuotedName(name), reserved(lower))
 	case o.excluded[lower] != "":
 		return manualApproval("it asks for %s, which is %s", foreign.QuotedName(name), o.excluded[lower])
-	case o.serviceNames[lower] != "" && !o.owned[lower]:
-		return manualApproval("it asks for %s, which is %s", foreign.QuotedName(name), o.serviceNames[lower])
+	case o.ofServices[lower] != "" && !o.owned[lower]:
+		return manualApproval("it asks for %s, which is %s", foreign.QuotedName(name), o.ofServices[lower])
 	case o.inDomain(lower) != "":
 		return manualApproval("it asks for %s, which is %s", foreign.QuotedName(name), o.inDomain(lower))
 	case o.names[lower] == "":
@@ -197,6 +197,8 @@ func (o *origins) refuseAddress(ip net.IP) error {
 		return manualApproval("it asks for %s, which is %s", a, special(a))
 	case o.excluded[a.String()] != "":
 		return manualApproval("it asks for %s, which is %s", a, o.excluded[a.String()])
+	case o.ofServices[a.String()] != "" && !o.owned[a.String()]:
+		return manualApproval("it asks for %s, which is %s", a, o.ofServices[a.String()])
 	case in >= 0:
 		return manualApproval("it asks for %s, which is in %s", a, o.networks[in].owner)
 	case o.addresses[a] == "":

@@ -140,14 +140,24 @@ func (o *origins) services(ctx context.Context, env *remediate.Env, _ *corev1.No
 // excludeService takes the addresses of a Service, and the name by which the DNS search list of Pods leads to it
 // ("svc.cluster.local" behind it); longer ones are reserved. A name that the node owns stays its own: by its
 // credentials, or its Machine, it has that already, who resolves it on a host (as kube-apiserver does) finds the
-// node, and a tenant names Services as it likes.
+// node, and a tenant names Services as it likes. So does an external IP that its Machine has: where tenants may choose
+// external IPs, one of them would keep any node from its certificate. What ssh reached, or the node serves, does not
+// outweigh it: a node that takes a Service's address is reached there, too.
 func (o *origins) excludeService(s *corev1.Service) {
-	if name := strings.ToLower(s.Name + "." + s.Namespace); o.serviceNames[name] == "" {
-		o.serviceNames[name] = "a name of Service " + s.Namespace + "/" + s.Name
-	}
 	whose := "an address of Service " + s.Namespace + "/" + s.Name
+	chosen := func(host, whose string) {
+		if o.ofServices[host] == "" {
+			o.ofServices[host] = whose
+		}
+	}
+	chosen(strings.ToLower(s.Name+"."+s.Namespace), "a name of Service "+s.Namespace+"/"+s.Name)
+	for _, ip := range s.Spec.ExternalIPs {
+		if a, ok := addressOf(ip); ok {
+			chosen(a.String(), whose)
+		}
+	}
 	// Not spec.loadBalancerIP: that is what its owner asks for. The status says what it got.
-	addresses := slices.Concat([]string{s.Spec.ClusterIP}, s.Spec.ClusterIPs, s.Spec.ExternalIPs)
+	addresses := slices.Concat([]string{s.Spec.ClusterIP}, s.Spec.ClusterIPs)
 	for _, in := range s.Status.LoadBalancer.Ingress {
 		addresses = append(addresses, in.IP)
 	}

@@ -43,3 +43,29 @@ func TestAKubeletGetsNoNameOfAnotherNodeAndNoExternalIP(t *testing.T) {
 		}
 	}
 }
+
+// TestATenantsExternalIPIsNoReasonAgainstAMachines: where tenants may choose external IPs, one of them keeps no node
+// from a certificate for what its Machine has; addresses that a controller gave a Service are no node's.
+func TestATenantsExternalIPIsNoReasonAgainstAMachines(t *testing.T) {
+	t.Parallel()
+	const at = "192.0.2.50"
+	tenants := corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant", Name: "a"}, Spec: corev1.ServiceSpec{ExternalIPs: []string{"::ffff:" + at}}}
+	given := corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant", Name: "b"}, Status: corev1.ServiceStatus{LoadBalancer: corev1.LoadBalancerStatus{Ingress: []corev1.LoadBalancerIngress{{IP: at}}}}}
+	for name, c := range map[string]struct {
+		service corev1.Service
+		prove   func(*origins)
+		refused bool
+	}{
+		"its Machine has it":                      {tenants, func(o *origins) { o.addOwned(at, "its Machine") }, false},
+		"ssh reached it":                          {tenants, func(o *origins) { o.addOwn(at, "ssh") }, true},
+		"its Machine has a load balancer's":       {given, func(o *origins) { o.addOwned(at, "its Machine") }, true},
+		"its Machine has another, ssh reached it": {tenants, func(o *origins) { o.addOwned("192.0.2.51", "its Machine"); o.addOwn(at, "ssh") }, true},
+	} {
+		o := newOrigins("worker-1")
+		o.excludeService(&c.service)
+		c.prove(o)
+		if err := o.refuse(&x509.CertificateRequest{IPAddresses: []net.IP{net.ParseIP(at)}}); (err != nil) != c.refused {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
