@@ -56,6 +56,7 @@ func keptOfRequest() keptFields {
 func signingRequest(sc *pki.Scanner, csr *certificatesapi.CertificateSigningRequest) (inspect.SigningRequest, []inspect.Bundle) {
 	obj := objectOf("CertificateSigningRequest", &csr.ObjectMeta)
 	obj.Signer = csr.Spec.SignerName
+	obj.Annotations = nil // no row asks for them, and a kubelet makes as many requests as it likes
 	r := inspect.SigningRequest{
 		Object: obj, Signer: csr.Spec.SignerName, Requester: csr.Spec.Username,
 		Condition: inspect.Pending, Since: csr.CreationTimestamp.UTC(),

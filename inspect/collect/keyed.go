@@ -120,6 +120,7 @@ func (c *Cluster) scanItem(kind pki.Kind, item []byte, t *tally) error {
 	}
 	obj := objectOf(kind, &meta)
 	obj.Type = t.word(o.kind)
+	charge(sc, obj)
 	for i := range found {
 		found[i].Object = obj
 		found[i].At.Kind, found[i].At.Namespace, found[i].At.Name = kind, obj.Namespace, obj.Name

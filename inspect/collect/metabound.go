@@ -4,7 +4,9 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
 // Kubernetes bounds an object's labels by its 1.5 MB alone, and its annotations by 256 KiB: 70,000 short labels
@@ -45,6 +47,18 @@ func (b metaBound) keep(all map[string]string) (kept map[string]string, more boo
 		}
 	}
 	return kept, true
+}
+
+// charge has the namespace of an object pay for what is kept of its labels and annotations.
+func charge(sc *pki.Scanner, o *inspect.Object) {
+	const bytesOfEntry = 64 // of a map, about
+	n := 0
+	for _, kept := range []map[string]string{o.Labels, o.Annotations} {
+		for k, v := range kept {
+			n += len(k) + len(v) + bytesOfEntry
+		}
+	}
+	sc.Keep(n)
 }
 
 // metaReading adds labels or annotations to a map as they are read. It keeps one too many of them, so that keep

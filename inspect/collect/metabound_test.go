@@ -63,6 +63,42 @@ func TestATenantsLabelsTakeNoMemory(t *testing.T) {
 	}
 }
 
+// TestATenantPaysForAnnotations: what rows ask for is kept however long it is, and each object of a namespace may
+// have a quarter of a megabyte of it. Then others of that namespace are left out by name, from a list or a file.
+func TestATenantPaysForAnnotations(t *testing.T) {
+	t.Parallel()
+	cert := pkitest.NewCA("ca", time.Unix(1.7e9, 0), time.Unix(1.8e9, 0)).CertPEM
+	long := strings.Repeat("x", 250<<10)
+	c, list, files := &Cluster{Scanner: pki.NewScanner()}, &tally{}, pki.NewScanner()
+	left := map[string]int{}
+	for i := range 1200 {
+		for _, namespace := range []string{"team", "kube-system"} {
+			meta := metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("ca-%d", i), Annotations: map[string]string{catalog.AnnotationServiceName: long}}
+			item, err := (&corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"ca.crt": string(cert)}}).Marshal()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.scanItem("ConfigMap", item, list); err != nil {
+				t.Fatal(err)
+			}
+			of := bundlesOf(files, objectOf("ConfigMap", &meta), map[string][]byte{"ca.crt": cert}, true)
+			for from, found := range map[string][]inspect.Bundle{"list": list.page, "file": of} {
+				for _, b := range found {
+					if len(b.Content.Certs) > 0 {
+						left[from+" "+namespace]++
+					}
+				}
+			}
+			list.page = nil
+		}
+	}
+	for from, want := range map[string]int{"list team": 819, "file team": 819, "list kube-system": 1200, "file kube-system": 1200} {
+		if got := left[from]; got < want-10 || got > want {
+			t.Errorf("%s: %d were read, want about %d", from, got, want)
+		}
+	}
+}
+
 // TestASnapshotsMoreLabels are of its objects.
 func TestASnapshotsMoreLabels(t *testing.T) {
 	t.Parallel()

@@ -97,6 +97,9 @@ func bundlesOf(sc *pki.Scanner, obj *inspect.Object, values map[string][]byte, k
 			out = append(out, inspect.Bundle{At: at, Object: obj, Content: f.Content})
 		}
 	}
+	if len(out) > 0 {
+		charge(sc, obj)
+	}
 	if !keyed {
 		return out
 	}

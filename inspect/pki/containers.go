@@ -311,6 +311,10 @@ func (s *Scanner) pay(size func() int) *Content {
 	return nil
 }
 
+// Keep charges for so many bytes that stay in memory beside a value, such as its object's annotations. Where they are
+// too many, values that are read later are left out, as Scan says.
+func (s *Scanner) Keep(bytes int) { s.pay(func() int { return bytes }) }
+
 // spent notes that there is no memory for so many bytes more. It stays so, whatever comes later: else what is read
 // would be a matter of luck.
 func (s *Scanner) spent(n int) *Content {
