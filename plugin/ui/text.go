@@ -109,7 +109,7 @@ func wrapTo(w io.Writer, lead, s string, width int) {
 		indent = "    "
 	}
 	empty := true
-	all := words(s)
+	all := inPieces(words(s), width-len(indent))
 	for i, word := range all {
 		needs := len([]rune(word))
 		for j := i + 1; j < len(all) && isLabel(all[j]); j++ { // which begin no line
@@ -127,6 +127,27 @@ func wrapTo(w io.Writer, lead, s string, width int) {
 		line, empty = line+word, false
 	}
 	Printf(w, "%s\n", line)
+}
+
+// inPieces breaks quotations “…” that are wider than a line between words, each piece a quotation of its own: so that
+// no line begins with what others say.
+func inPieces(all []string, width int) (out []string) {
+	for _, word := range all {
+		for columnsIn(word) > width {
+			at, opened := -1, false
+			for i, r := range word {
+				if opened = (opened || r == '“') && r != '”'; opened && r == ' ' && (columnsIn(word[:i]) < width || at < 0) {
+					at = i
+				}
+			}
+			if at < 0 {
+				break
+			}
+			out, word = append(out, word[:at]+"”"), "“"+word[at+1:]
+		}
+		out = append(out, word)
+	}
+	return out
 }
 
 // words are what may stand on a line of its own: a quotation, “…” or "…", is a part of

@@ -20,6 +20,20 @@ func TestQuotationsAreWholeWhereTheyFit(t *testing.T) {
 	}
 }
 
+// TestNoLineOfALongQuotationIsBare: it is broken between words, and each line of it is a quotation.
+func TestNoLineOfALongQuotationIsBare(t *testing.T) {
+	t.Setenv("COLUMNS", "40")
+	var out strings.Builder
+	Wrap(&out, "  ", "list pods: (“the server did not answer; next: delete the Secret kubeadm and all of its copies”), twice “"+strings.Repeat("x", 50)+"”")
+	const want = "  list pods:\n" +
+		"  (“the server did not answer; next:”\n" +
+		"  “delete the Secret kubeadm and all of”\n" +
+		"  “its copies”), twice\n"
+	if got, long := strings.CutPrefix(out.String(), want); !long || got != "  “"+strings.Repeat("x", 50)+"”\n" {
+		t.Errorf("%s", out.String())
+	}
+}
+
 // TestProseHangs: lines fit, break at words, and go on below the text, with no label first.
 func TestProseHangs(t *testing.T) {
 	w := &Page{columns: 40}
