@@ -184,7 +184,15 @@ func (f *follower) print(format string, args ...any) {
 			args[i] = ui.Clean(text)
 		}
 	}
-	f.run.Printf(format, args...)
+	text := fmt.Sprintf(format, args...)
+	if f.board.Live() {
+		page := ui.NewPage(f.run.out())
+		for line := range strings.Lines(text) {
+			ui.Hang(page, strings.TrimSuffix(line, "\n"), 4)
+		}
+		text = page.String()
+	}
+	f.run.Printf("%s", text)
 }
 
 // follow begins to tell how a plan is carried out, until the function that it returns is called.

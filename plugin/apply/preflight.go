@@ -219,7 +219,7 @@ func (o PreflightOptions) judge(ask preflight.Preflight, p *remediate.Plan) erro
 			p.Notes.Add(remediate.AcceptedNote(v.Named()))
 		case v.Blocks():
 			stops = append(stops, v)
-		case v.Reason != "" && !v.NoAPIServer:
+		case v.Reason != "" && v.Reason != preflight.NoMaster && !v.NoAPIServer: // the checks that passed have a line
 			p.Notes.Add(remediate.Note{Kind: remediate.NotePassed, Text: v.Named()})
 		}
 	}

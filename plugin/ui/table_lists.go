@@ -334,6 +334,7 @@ func untilWhen(p cause.Problem, nodes []report.Node) string {
 // when at the latest; empty: nothing of that is known. inNames: the title has their heartbeats.
 func nodesNow(p cause.Problem, nodes []report.Node, inNames bool) string {
 	var down, before, up []string
+	var silent groups
 	names, first := stillUp(p, nodes)
 	for _, n := range nodes {
 		switch {
@@ -344,7 +345,7 @@ func nodesNow(p cause.Problem, nodes []report.Node, inNames bool) string {
 		case n.Alive == catalog.No.String() && n.Earlier:
 			before = append(before, foreign.Name(n.Name)+" is down ("+strings.Replace(n.Heartbeat, " (Lease)", "", 1)+") since before api-int changed")
 		case n.Alive == catalog.No.String():
-			down = append(down, foreign.Name(n.Name)+" is already down ("+strings.Replace(n.Heartbeat, " (Lease)", "", 1)+")")
+			silent.add(foreign.Name(n.Name), strings.Replace(n.Heartbeat, " (Lease)", "", 1))
 		case n.Ready != "" && n.Ready != "True":
 			down = append(down, foreign.Name(n.Name)+" is NotReady")
 		default:
@@ -358,7 +359,7 @@ func nodesNow(p cause.Problem, nodes []report.Node, inNames bool) string {
 			until = ", until they reconnect (the first one " + first.UTC().Format(time.DateOnly) + " at the latest)"
 		}
 	}
-	down = append(down, before...)
+	down = slices.Concat(silent.say(" is already down (", " are already down (", ")"), down, before)
 	if len(down) == 0 && until == "" {
 		return ""
 	}

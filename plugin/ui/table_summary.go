@@ -78,7 +78,7 @@ func isOld(inv *report.Inventory) bool { return inv.Now.Sub(inv.Taken).Abs() > o
 func nowIn(p cause.Problem, inv *report.Inventory, inNames bool) string {
 	now := nodesNow(p, inv.Nodes, inNames)
 	if now != "" && isOld(inv) {
-		now = strings.NewReplacer(" is already down (", " was down when read (", " is down (", " was down when read (", " is NotReady", " was NotReady when read", "still up: ", "up: ").Replace(now)
+		now = strings.NewReplacer(" is already down (", " was down when read (", " are already down (", " were down when read (", " is down (", " was down when read (", " is NotReady", " was NotReady when read", "still up: ", "up: ").Replace(now)
 	}
 	return now
 }
@@ -350,4 +350,35 @@ func placeName(at pki.Location) string {
 		return foreign.Name(string(at.Kind) + "/" + at.Name)
 	}
 	return at.String()
+}
+
+// groups are names of which one thing is so, in the order in which they came.
+type groups struct {
+	what  []string
+	names map[string][]string
+}
+
+func (g *groups) add(name, what string) {
+	if g.names == nil {
+		g.names = map[string][]string{}
+	}
+	if g.names[what] == nil {
+		g.what = append(g.what, what)
+	}
+	g.names[what] = append(g.names[what], name)
+}
+
+// say says what is so of each group, between the words for one, or for several, and the end.
+func (g *groups) say(one, several, end string) (out []string) {
+	for _, what := range g.what {
+		names, is := g.names[what], one
+		if len(names) > 1 {
+			is = several
+		}
+		if more := len(names) - MaxPlaces; more > 0 {
+			names = append(slices.Clone(names[:MaxPlaces]), fmt.Sprintf("%d more", more))
+		}
+		out = append(out, strings.Join(names, ", ")+is+what+end)
+	}
+	return out
 }
