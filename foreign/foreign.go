@@ -51,7 +51,7 @@ func QuotedName(s string) string {
 	return Quoted(s)
 }
 
-// Quoted is a foreign text between quotation marks, whatever it says: where anybody may
+// Quoted is a foreign text between quotation marks, whatever it says: where any user may
 // choose it freely, as the names of a request. Twice is once.
 func Quoted(s string) string {
 	if isQuoted(s) {

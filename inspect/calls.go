@@ -13,11 +13,11 @@ import (
 
 const kindService = "Service"
 
-// ServiceCall is a Service that the API server calls, and beside its name whom it trusts.
+// ServiceCall is a Service that the API server calls, and beside its name which CAs it trusts.
 type ServiceCall struct {
 	Reference
 	Name      string   // for which the Service's certificate must be valid
-	Bundle    *Entry   // whom the API server trusts; nil: nobody is named
+	Bundle    *Entry   // the CAs that the API server trusts; nil: no one is named
 	Presented []*Entry // what was read that the Service may show; nil: nothing, or too much to tell
 	// Trusted is the first of these that the bundle verifies; nil: it verifies none,
 	// and Problem says why, where there is something to verify.
@@ -27,7 +27,7 @@ type ServiceCall struct {
 	// certificates for its name were read; else empty.
 	Unjudged string
 	// ByServiceCA: service-ca keeps both the bundle and what is presented, so that this is what
-	// the Service shows.
+	// the Service presents.
 	ByServiceCA bool
 }
 
@@ -96,7 +96,7 @@ func (j *callJudge) call(r Reference, bundle *Entry, presented []*Entry) Service
 	if bundle == nil || len(bundle.Content.Certs) == 0 {
 		return c // pem-readable speaks of what is no certificate
 	}
-	if injected(bundle) { // what others have for its name is not what it shows
+	if injected(bundle) { // what others have for its name is not what it presents
 		if own := slices.DeleteFunc(slices.Clone(presented), func(h *Entry) bool { return !madeFor(h, r.To.Name) }); len(own) > 0 {
 			presented, c.ByServiceCA = own, true
 		}
@@ -150,7 +150,7 @@ func madeFor(h *Entry, service string) bool {
 	return h.Annotation(catalog.AnnotationServiceName) == service || h.Annotation(catalog.AnnotationServiceNameAlpha) == service
 }
 
-// injected reports whether service-ca keeps the bundle: then the Service shows what
+// injected reports whether service-ca keeps the bundle: then the Service presents what
 // service-ca made for it.
 func injected(bundle *Entry) bool {
 	return bundle.Object != nil && catalog.ServiceCAInjects(string(bundle.At.Kind), bundle.Object.Annotations)

@@ -156,13 +156,13 @@ func (m *ControlPlaneStatus) NodeUnhealthy(name string) bool {
 // changed. It is no certificate, and true for that moment alone. A part that is nil was not
 // read; one that could not be read has a gap.
 type ClusterStatus struct {
-	Read         time.Time // when its reading began, by this machine's clock; zero: not known
+	Read         time.Time // when its reading began, by this machine's clock; zero: unknown
 	ControlPlane *ControlPlaneStatus
 	StaticPods   *PodList     // of kube-system, where no operator tells of them
 	Signers      *SignersRead // what signs certificate requests, where operators keep it
 	Network      *NetworkRead // what restarts of the network's pods depend on
 	// Published is when the ConfigMap with the CAs of kubelets got the value that it has;
-	// zero: not known.
+	// zero: unknown.
 	Published time.Time
 }
 
@@ -178,7 +178,7 @@ type SignersRead struct{ Signer, Source SignerRead }
 // SignerRead is from when to when a certificate that signs is valid.
 type SignerRead struct {
 	NotBefore, NotAfter time.Time
-	Asked               time.Time // what time it was at the API server; zero: not known
+	Asked               time.Time // what time it was at the API server; zero: unknown
 	Unread              string    // why it was not read; empty: it was
 }
 
@@ -235,7 +235,7 @@ func (s *ClusterStatus) gaps() []*Gap {
 	return out
 }
 
-// MadeByKubeadm tells whether kubeadm made the cluster, or somebody who keeps to its
+// MadeByKubeadm tells whether kubeadm made the cluster, or someone who keeps to its
 // files: each node that it made has the kubelet.conf with which that joined. Unknown for
 // a cluster that may be OpenShift.
 func (s *Snapshot) MadeByKubeadm() catalog.Tristate {

@@ -214,7 +214,7 @@ func (f *Facts) targets(a catalog.Aggregate, byObject map[catalog.Ref][]*Entry) 
 }
 
 // NodeCopies returns the bundles on nodes that are copies of objects that were read.
-// Kubeconfigs are none: each is judged by what it is shown.
+// Kubeconfigs are none: each is judged by what servers present to it.
 func (f *Facts) NodeCopies() []DerivedBundle {
 	var out []DerivedBundle
 	sources := map[catalog.Ref]*Entry{}

@@ -38,8 +38,8 @@ type Use string
 // know pass it over.
 const (
 	UseOther    Use = ""
-	UseIdentity Use = "identity" // shown to others: the leaf first, its chain after it
-	UseTrust    Use = "trust"    // whom to trust: a CA bundle
+	UseIdentity Use = "identity" // presented to others: the leaf first, its chain after it
+	UseTrust    Use = "trust"    // which CAs to trust: a CA bundle
 	UseRecord   Use = "record"   // kept for the record only, as in a CertificateSigningRequest
 )
 
@@ -104,7 +104,7 @@ func (f *Facts) Within(ctx context.Context) *Facts {
 	return &out
 }
 
-// Over reports whether the ctx of Within has ended: what is not judged yet is not needed.
+// Over reports whether the ctx of Within is done: what is not judged yet is not needed.
 func (f *Facts) Over() bool { return f.over != nil && f.over() }
 
 // ReadAll reports whether all objects of a kind were read: what is "secrets" or the
@@ -267,7 +267,7 @@ func (e *Entry) Role() string {
 	return string(e.Row.Role)
 }
 
-// Leaf is the certificate that an identity shows: the first one.
+// Leaf is the certificate that an identity presents: the first one.
 func (e *Entry) Leaf() *pki.Cert {
 	if e.Use != UseIdentity || len(e.Content.Certs) == 0 {
 		return nil
@@ -288,7 +288,7 @@ const byUser = "user"
 
 // Owner says whose the place is, for people: by the catalog, else by the
 // object's own annotation, else the user's where the cluster's configuration names
-// it; empty when nobody says.
+// it; empty when no one says.
 func (e *Entry) Owner() string {
 	if e.Row != nil {
 		return e.Row.Owner
@@ -368,9 +368,9 @@ func (f *Facts) Overdue(c StoredCert, r Renewal) bool {
 		return false
 	}
 	// library-go lets a leaf wait until its signer is older than a tenth of
-	// the refresh period; the hour is for everybody's resync
+	// the refresh period; the hour is for every user's resync
 	grace := max(r.Due.Sub(c.NotBefore)/10, time.Hour)
-	// but never so long that nobody would be warned
+	// but never so long that no one would be warned
 	grace = min(grace, c.NotAfter.Sub(r.Due)/2)
 	return !f.Now.Before(r.Due.Add(grace))
 }

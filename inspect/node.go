@@ -22,7 +22,7 @@ type Node struct {
 	Hostname string
 	Via      string // the way by which it was read: "ssh", "exec"; empty: only the API speaks of it
 	Reached  string // the address at which it was reached: by ssh, whose host key was verified, or by the API server; empty: by none
-	Ready    string // the Node object's condition: "True", "False", "Unknown"; empty: not known
+	Ready    string // the Node object's condition: "True", "False", "Unknown"; empty: unknown
 	Role     string // see catalog.RoleOf; empty: the API did not say
 	// Addresses are those of the Node object, internal ones first, names among them;
 	// PodNetworks are from which its pods have theirs (CIDR). nil: not read.
@@ -83,7 +83,7 @@ type NodeFile struct {
 	Path     string
 	Mode     fs.FileMode
 	UID, GID int
-	Label    string // SELinux; empty: none, or not known
+	Label    string // SELinux; empty: none, or unknown
 	Size     int64
 	Modified time.Time
 	Changed  time.Time       // the file, or its owner, mode or name; zero: not told
@@ -208,7 +208,7 @@ func KubeletSetupOf(facts Snapshot, n *Node) catalog.KubeletSetup {
 	return rows[0]
 }
 
-// HasOperators reports whether operators keep the cluster, or may: it is not known to be plain,
+// HasOperators reports whether operators keep the cluster, or may: it is not certain to be plain,
 // nor are its nodes that were read.
 func HasOperators(facts Snapshot) bool {
 	if !catalog.KubeletSetups(facts.Cluster.Versions)[0].HasOperators {
@@ -231,7 +231,7 @@ func MissingFile(facts Snapshot, n *Node, path string) bool {
 	return n.File(path) == nil && !unread
 }
 
-// unreadAt is why it is not known what is at a path of a node: of the node, of the path, or
+// unreadAt is why it is unknown what is at a path of a node: of the node, of the path, or
 // of a directory above it.
 func unreadAt(facts Snapshot, n *Node, path string) (Gap, bool) {
 	what := "node/" + n.Name
@@ -277,7 +277,7 @@ func KubeletClientCert(facts Snapshot, node string) *pki.Cert {
 	return nil
 }
 
-// UnreadClient says why it is not known whether a kubelet whose client certificate was not
+// UnreadClient says why it is unknown whether a kubelet whose client certificate was not
 // read has one; empty where there is none.
 func UnreadClient(facts Snapshot, n *Node) string {
 	if g, unread := unreadAt(facts, n, KubeletClient); unread {
@@ -337,7 +337,7 @@ func (s *Snapshot) EachNode() iter.Seq[*Node] {
 	}
 }
 
-// LeftOut are the nodes of the cluster that are not among Nodes, by name: nobody asked to read
+// LeftOut are the nodes of the cluster that are not among Nodes, by name: no one asked to read
 // them, so nothing is known of what is on them. Who judges all nodes counts them as unread.
 func (s *Snapshot) LeftOut() []Node {
 	var out []Node
@@ -367,8 +367,8 @@ func (s *Snapshot) LeftOut() []Node {
 	return out
 }
 
-// WhyNotNode says why the machine that was read as a node is not that node, or is not
-// known to be; "" where it is. Its kubelet's client certificate says who it is; where
+// WhyNotNode says why the machine that was read as a node is not that node, or not
+// certain to be; "" where it is. Its kubelet's client certificate says who it is; where
 // that can't be read, its host name does. Of what a Node object says of its machine
 // (machine ID, addresses) nothing counts: the kubelet writes that, and may copy another
 // machine's.

@@ -27,7 +27,7 @@ const leaseMost = 5 * time.Minute
 type Lease struct {
 	Duration time.Duration // leaseDurationSeconds; zero: it does not say
 	// Asked is when it was read, by the API server's Date and not by this machine's clock;
-	// zero: not known.
+	// zero: unknown.
 	Asked time.Time
 	// Advanced: its renewTime was seen to advance between two readings.
 	Advanced bool
@@ -40,7 +40,7 @@ type Lease struct {
 // run and rejects updates of their status.
 type NodeHealth struct {
 	// Alive is Yes where its heartbeat was seen, No where it was looked for and is not
-	// there, Unknown where its Lease, or the time of the reading, is not known.
+	// there, Unknown where its Lease, or the time of the reading, is unknown.
 	Alive catalog.Tristate
 	Ready string // the condition; empty: not read
 	why   string // of Alive
@@ -115,7 +115,7 @@ func (l NodeHealth) Words() (alive, heartbeat string) {
 	return l.Alive.String(), l.why
 }
 
-// Heartbeat says of a node that is not known to be alive why, for people; empty: it is.
+// Heartbeat says of a node that is not certain to be alive why, for people; empty: it is.
 func (l NodeHealth) Heartbeat() string { return l.why }
 
 // Brief says in two or three words how a node is; empty: nothing of it was read.
@@ -147,7 +147,7 @@ func (l NodeHealth) WhyUnhealthy() string {
 	return "is not Ready"
 }
 
-// String says what is wrong, or not known; empty: the node works.
+// String says what is wrong, or unknown; empty: the node works.
 func (l NodeHealth) String() string {
 	switch {
 	case l.Alive == catalog.No && l.Ready != "True" && l.Ready != "":
@@ -179,7 +179,7 @@ func (s *Snapshot) NodeHealth(n *Node) NodeHealth {
 }
 
 // LacksClient reports whether a node's kubelet is known to have no client certificate: none is on its
-// disk, and a node without a heartbeat shows that it works by no other credentials.
+// disk, and a node without a heartbeat proves that it works by no other credentials.
 func (f *Facts) LacksClient(n *Node) bool {
 	if n.Via == "" || f.FirstInFile(n, KubeletClient) != nil || n.File(KubeletClient) != nil || f.Snapshot.NodeHealth(n).Alive != catalog.No {
 		return false

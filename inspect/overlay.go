@@ -21,7 +21,7 @@ func (s Snapshot) With(deltas ...Delta) Snapshot {
 }
 
 // KubeconfigWritten says that a kubeconfig on a node gets another CA. What the
-// kubelet has in memory stays as it is, until it is restarted.
+// kubelet loaded stays as it is, until it is restarted.
 type KubeconfigWritten struct {
 	Node, Path string
 	Field      string // of the certificate-authority-data
@@ -151,7 +151,7 @@ func (left contents) drop(b *Bundle, certs []*pki.Cert) bool {
 	return true
 }
 
-// KubeletRestarted says that a node's kubelet starts anew, and so reads its
+// KubeletRestarted says that a node's kubelet starts again, and so reads its
 // files.
 type KubeletRestarted struct {
 	Node string

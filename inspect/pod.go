@@ -15,14 +15,14 @@ import (
 type Pod struct {
 	Namespace, Name, UID string
 	Node                 string // empty: none yet
-	OwnerKind, OwnerName string // its controller; empty: nobody's
+	OwnerKind, OwnerName string // its controller; empty: no one's
 	// Accepted is when the kubelet took it, and Started when the oldest of its
 	// containers that run now did; zero: not told. Both by the node's clock.
 	Accepted, Started time.Time
 	Phase             string // "Running"
 	Ready             bool
 	Restarts          int // of all its containers
-	// Deleting: somebody wants it gone, and its kubelet has not said that it is.
+	// Deleting: someone wants it gone, and its kubelet has not said that it is.
 	Deleting bool
 }
 
@@ -113,8 +113,8 @@ type Revision struct {
 	Node            string
 	Current, Target int // Target is 0 while nothing is being rolled out
 	Failed          string
-	CA              []*pki.Cert // serviceaccount-ca of the Current revision; nil: not known
-	Ready           string      // the node's condition: "True", "False", "Unknown"; empty: not known
+	CA              []*pki.Cert // serviceaccount-ca of the Current revision; nil: unknown
+	Ready           string      // the node's condition: "True", "False", "Unknown"; empty: unknown
 	Silent          string      // "no heartbeat for 14m (Lease)"; empty: its heartbeat was seen, or not looked for
 	Installer       string      // phase of the pod that brings the Target; empty: there is none
 }

@@ -12,7 +12,7 @@ import (
 // Renewal is what is known of how a certificate is renewed.
 type Renewal struct {
 	// Automatic says whether it is renewed automatically. Unknown: there are rules, and
-	// the version that decides between them is not known.
+	// the version that decides between them is unknown.
 	Automatic catalog.Tristate
 	None      bool      // the catalog says that nothing renews it; without that, No is that nothing is known to
 	By        string    // who renews it, or would; empty where Automatic is No
@@ -176,13 +176,13 @@ func ruleOf(l catalog.Lifetime) string {
 }
 
 // Writer says who may write a place, and with it how far its word counts. Certificates are public:
-// anybody puts one into a Secret of their own, with any annotation, or as root into a file.
+// any user puts one into a Secret of their own, with any annotation, or as root into a file.
 type Writer int
 
 // The writers, the one whose word counts most first.
 const (
 	WriterPlatform Writer = iota // the platform and administrators
-	WriterNode                   // who is root on a node that is not known to be of the control plane
+	WriterNode                   // who is root on a node that is not certain to be of the control plane
 	WriterTenant
 	WriterServer // who answers at an address that the user named
 )

@@ -18,7 +18,7 @@ type RestartProbe struct {
 type ProbedKubeconfig struct {
 	Path   string
 	Absent bool // there is no such file
-	// Refused is why a kubelet can't load it; Unread why that is not known. Else
+	// Refused is why a kubelet can't load it; Unread why that is unknown. Else
 	// both are empty.
 	Refused, Unread string
 	Presents        Credential
@@ -47,7 +47,7 @@ type Question string
 const (
 	AskNode   Question = "node"   // GET of its own Node
 	AskLease  Question = "lease"  // GET of its own Lease; refused to what it joins with, by the name of that user
-	AskAPI    Question = "api"    // GET of /api, which everybody may whom the server knows
+	AskAPI    Question = "api"    // GET of /api, which every user may that the server knows
 	AskClient Question = "client" // whether a server knows a client by its certificate
 )
 
@@ -61,7 +61,7 @@ type ProbeAnswer struct {
 	// far it came.
 	Code    int
 	Reason  string // the server's own word, such as "Unauthorized"; empty: none
-	User    string // as whom a server knows the client that it refuses; empty: it does not say
+	User    string // the user as which a server knows the client that it refuses; empty: it does not say
 	Failure Failure
 	Detail  string // what was tried and what it said, for people; empty where Code says all
 }
@@ -76,7 +76,7 @@ const (
 	FailedResolve Failure = "resolve" // the name of the server
 	FailedConnect Failure = "connect"
 	FailedTime    Failure = "timeout"
-	FailedTrust   Failure = "trust" // the CA in the file does not verify what is shown
+	FailedTrust   Failure = "trust" // the CA in the file does not verify what is presented
 	FailedTLS     Failure = "tls"   // another end of the handshake
 	FailedAnswer  Failure = "answer"
 )
@@ -86,7 +86,7 @@ const (
 type Accepted struct {
 	Row         string // ID of the catalog's Caller
 	Of          string // the node on which the server listens
-	Certificate string // the file on this node, as it was read; empty: there was none to be shown
+	Certificate string // the file on this node, as it was read; empty: there was none to present
 	ProbeAnswer
 }
 

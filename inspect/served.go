@@ -73,7 +73,7 @@ func unbracketed(server string) string {
 }
 
 // ServerName is the name that a row of the catalog means in this cluster, and "" for
-// a row that means none; false where it is not known, or depends on a kubeconfig.
+// a row that means none; false where it is unknown, or depends on a kubeconfig.
 func ServerName(n catalog.ServerName, c Cluster) (string, bool) {
 	server := ""
 	switch n {
@@ -139,7 +139,7 @@ func (s *Snapshot) Node(name string) (*Node, bool) {
 	return nil, false
 }
 
-// ServedTo returns what was served at an address of a kubeconfig to somebody on a
+// ServedTo returns what was served at an address of a kubeconfig to someone on a
 // node.
 func (s *Snapshot) ServedTo(node, address string) (Served, bool) {
 	for _, v := range s.Served {
@@ -153,7 +153,7 @@ func (s *Snapshot) ServedTo(node, address string) (Served, bool) {
 // toKubeconfig reports whether the server in a kubeconfig presented it.
 func (v Served) toKubeconfig() bool { return v.Server == "" && v.Problem == "" }
 
-// Time is what the node's clock shows when ours shows now: a node judges by its
+// Time is what the node's clock says when ours says now: a node judges by its
 // own.
 func (n *Node) Time(now time.Time) time.Time {
 	least, most, ok := n.Clock.Ahead()
@@ -178,8 +178,8 @@ func (k Kubelet) loaded() time.Time {
 }
 
 // OutdatedKubeconfig returns the kubelet's own kubeconfig on a node if it was written after
-// the kubelet read it; "" where it was not, or where one of the times is not
-// known.
+// the kubelet read it; "" where it was not, or where one of the times is
+// unknown.
 func (n *Node) OutdatedKubeconfig() string {
 	if file := n.ownKubeconfig(); file != nil && file.Modified.After(n.Kubelet.loaded()) {
 		return file.Path

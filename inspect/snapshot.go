@@ -27,7 +27,7 @@ type Snapshot struct {
 	Bundles  []Bundle
 	Requests []SigningRequest
 	Nodes    []Node // by name
-	// OtherNodes are the nodes that nobody asked to read, by name: what the API says of
+	// OtherNodes are the nodes that no one asked to read, by name: what the API says of
 	// them, so that their addresses are known.
 	OtherNodes []Node
 	Served     []Served
@@ -111,7 +111,7 @@ type Condition string
 
 // The conditions of a CertificateSigningRequest, derived from its status.
 const (
-	Pending  Condition = "Pending"  // nobody decided
+	Pending  Condition = "Pending"  // no one decided
 	Approved Condition = "Approved" // decided, certificate not issued yet
 	Issued   Condition = "Issued"
 	Denied   Condition = "Denied"
@@ -131,17 +131,17 @@ type SigningRequest struct {
 	Bad       string // why spec.request could not be read; empty when it could
 }
 
-// Served is what a TLS server showed to somebody who connected to it.
+// Served is what a TLS server showed to someone who connected to it.
 type Served struct {
 	Node    string      // from where; empty: from the user's own machine
 	Address string      // host:port, as it was dialled
 	Name    string      // the server name that was asked for; empty: none
-	Chain   []*pki.Cert // as it was shown, the leaf first
+	Chain   []*pki.Cert // as it was presented, the leaf first
 	// Server is the name of a catalog.Listener; empty: the server in a kubelet's
 	// kubeconfig, whoever answers there.
 	Server  string
 	Of      string // the node on which the server listens, where Address is its own
-	Problem string // why nothing was shown; else empty
+	Problem string // why nothing was presented; else empty
 }
 
 // Reported is what a controller says, in the status of an object, of a certificate
@@ -162,7 +162,7 @@ type Reference struct {
 	Target Target
 }
 
-// Exposed is a log in which somebody printed a kubeconfig with its token or key: on
+// Exposed is a log in which someone printed a kubeconfig with its token or key: on
 // a node, or in a must-gather. Of the lines nothing is kept but their number.
 type Exposed struct {
 	At           pki.Location
@@ -172,7 +172,7 @@ type Exposed struct {
 }
 
 // ServerLog is what a TLS server's log says of clients that broke off a handshake
-// because of the certificate they were shown. Times are the server's; zero where the
+// because of the certificate that was presented. Times are the server's; zero where the
 // log does not say them.
 type ServerLog struct {
 	At       pki.Location // on a node, or in a must-gather

@@ -37,7 +37,7 @@ func useOf(h *Entry) Use {
 	switch {
 	case len(c.Certs) == 0:
 		return UseOther
-	case h.named && h.At.Kind == "ConfigMap": // all that the configuration names of these is whom to trust
+	case h.named && h.At.Kind == "ConfigMap": // all that the configuration names of these is which CAs to trust
 		return UseTrust
 	case len(c.Keys) > 0, !c.Certs[0].IsCA:
 		return UseIdentity

@@ -299,7 +299,7 @@ func edited(t *testing.T, change func(*inspect.Snapshot)) string {
 const oddBundle = "ConfigMap/openshift-kube-apiserver/aggregator-client-ca"
 
 // TestRenewalIsNoneOrUnknown: that nothing renews a certificate is another fact than that
-// it is not known.
+// it is unknown.
 func TestRenewalIsNoneOrUnknown(t *testing.T) {
 	t.Parallel()
 	_, out, _ := certrot("inspect", "--all", "--from", demo, "-o", "json")

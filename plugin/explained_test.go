@@ -19,7 +19,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
 
-// storyFile writes a story's snapshot, and returns its path.
+// storyFile writes the snapshot of a fixture, and returns its path.
 func storyFile(t *testing.T, s story) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), s.name+".certrot")
@@ -36,7 +36,7 @@ func storyFile(t *testing.T, s story) string {
 // titleLine is a line of a first screen, or of --details, that tells of a problem or of what is unknown.
 var titleLine = regexp.MustCompile(`(?m)^(?:[✗!?·-] (?:CRITICAL|WARNING|INFO|FAIL|WARN|UNKNOWN|NOT READ) +|[✗!?] )(\S.*)$`)
 
-// TestExplainAnswersEveryTitle that a screen prints of a story: the line of a narrow screen with its mark,
+// TestExplainAnswersEveryTitle that a screen prints of a fixture: the line of a narrow screen with its mark,
 // and the title of a wide one.
 func TestExplainAnswersEveryTitle(t *testing.T) {
 	for _, s := range stories() {

@@ -89,10 +89,10 @@ func TestFixKubeconfig(t *testing.T) {
 	for name, c := range map[string]struct {
 		ca     []byte // --ca-file
 		args   string
-		has    [][]byte // whom the file trusts before
+		has    [][]byte // the CAs that the file trusts before
 		status int      // of the server
 		code   int
-		want   [][]byte // whom it trusts then; nil: the file is as it was
+		want   [][]byte // the CAs that it trusts then; nil: the file is as it was
 		says   string
 	}{
 		"mended":              {after.CertPEM, "--yes", [][]byte{before.CertPEM}, 200, cli.ExitFine, [][]byte{after.CertPEM, before.CertPEM}, "the API server answers"},
@@ -160,7 +160,7 @@ func TestFixKubeconfig(t *testing.T) {
 	}
 }
 
-// TestFixKubeconfigIsNotAlone: somebody else changes the file.
+// TestFixKubeconfigIsNotAlone: someone else changes the file.
 func TestFixKubeconfigIsNotAlone(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	after := pkitest.NewCA("lb@1", time.Now().Add(-time.Hour), time.Now().Add(time.Hour))

@@ -98,7 +98,7 @@ func TestOddClustersFitOnOneScreen(t *testing.T) {
 	}
 }
 
-// brokenPipe is what nobody reads any more, as behind `| head -1`.
+// brokenPipe is what no one reads any more, as behind `| head -1`.
 type brokenPipe struct{}
 
 func (brokenPipe) Write([]byte) (int, error) {

@@ -54,7 +54,7 @@ func mkasked(ts *testscript.TestScript, _ bool, args []string) {
 		}
 	}
 	for _, v := range s.Served {
-		if v.Node != "worker-2" { // what it was shown is not known: the answers alone tell
+		if v.Node != "worker-2" { // what was presented to it is unknown: the answers alone tell
 			served = append(served, v)
 		}
 	}

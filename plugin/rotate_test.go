@@ -115,7 +115,7 @@ func TestRotateFromAFile(t *testing.T) {
 	}
 }
 
-// TestRotateOfNobodyKnowsWhichVersion: whether certrot rotates something then is not known.
+// TestRotateOfNobodyKnowsWhichVersion: whether certrot rotates something then is unknown.
 func TestRotateOfNobodyKnowsWhichVersion(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "empty.json")

@@ -147,7 +147,7 @@ func mkbad(ts *testscript.TestScript, _ bool, args []string) {
 		data = ca.Cert.Raw
 	case "pair":
 		data = append(bytes.Clone(ca.CertPEM), ca.KeyPEM...)
-	case "open.p12", "locked.p12": // open to whom knows what everybody knows
+	case "open.p12", "locked.p12": // open to those who know what every user knows
 		var err error
 		data, err = pkcs12.Modern.Encode(ca.Issue("shop.example.com", from, to, pkitest.Ed25519()).Key, ca.Issue("shop.example.com", from, to, pkitest.Ed25519()).Cert,
 			[]*x509.Certificate{ca.Cert}, map[string]string{"open.p12": "changeit", "locked.p12": "s3cret"}[args[0]])

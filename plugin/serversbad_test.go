@@ -85,7 +85,7 @@ func small(t *testing.T) (tls.Certificate, []byte) {
 
 // oddServer is one that presents something odd, or nothing.
 type oddServer struct {
-	answer func(net.Conn) // nil: nobody listens at address
+	answer func(net.Conn) // nil: no one listens at address
 	address,
 	says, next string
 	chain    bool // it presents a chain all the same
@@ -208,7 +208,7 @@ func TestOddServers(t *testing.T) {
 	}
 }
 
-// TestServersWithoutACluster: the chain is shown all the same, and who trusts it is unknown, with why.
+// TestServersWithoutACluster: the chain is printed all the same, and who trusts it is unknown, with why.
 func TestServersWithoutACluster(t *testing.T) {
 	from, to := time.Now().Add(-time.Hour), time.Now().AddDate(0, 1, 0)
 	ca := pkitest.NewCA("ca", from, to)

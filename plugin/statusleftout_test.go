@@ -17,7 +17,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
 )
 
-// TestStatusOfAFileThatLacksNodes: a file that names nodes that nobody read does not say that
+// TestStatusOfAFileThatLacksNodes: a file that names nodes that no one read does not say that
 // all is done, unless who reads it asks for the others alone.
 func TestStatusOfAFileThatLacksNodes(t *testing.T) {
 	t.Parallel()

@@ -182,7 +182,7 @@ func atVersion(s *inspect.Snapshot, version string) {
 	}
 }
 
-// TestStoriesOnScreens: what each command prints of a story, on 80 and on 120 columns, as it is in
+// TestStoriesOnScreens: what each command prints of a fixture, on 80 and on 120 columns, as it is in
 // testdata/stories; UPDATE=1 writes it.
 func TestStoriesOnScreens(t *testing.T) {
 	folder, err := filepath.Abs("testdata/stories")

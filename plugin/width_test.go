@@ -22,7 +22,7 @@ func hasLongName(line string) bool {
 	return slices.ContainsFunc(strings.Fields(line), func(word string) bool { return ui.Width(word) > 50 })
 }
 
-// TestEveryTableFits: summaries and tables of each story have no line of more than 80 columns but commands; nor
+// TestEveryTableFits: summaries and tables of each fixture have no line of more than 80 columns but commands; nor
 // have details, but for names.
 func TestEveryTableFits(t *testing.T) {
 	details := []string{

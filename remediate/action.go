@@ -23,16 +23,16 @@ type Action interface {
 	ID() string
 	// Node is the node that it changes, or at which it is done; empty: the cluster.
 	Node() string
-	// Diff says what it would change, by the facts alone; nil where it is so
-	// already. An error is a *Refusal where the facts do not allow it.
+	// Diff says what it would change, by the facts alone; nil where nothing
+	// is to be done. An error is a *Refusal where the facts do not allow it.
 	Diff(snapshot inspect.Snapshot, now time.Time) (*Change, error)
 	// Apply does it, only while what it changes is as it was planned: otherwise the error is
 	// ErrChanged, and nothing was done. A file is compared by its bytes, an object by its
-	// resourceVersion or UID; of an object that is read again first, only what was shown is
+	// resourceVersion or UID; of an object that is read again first, only what was planned is
 	// written. Doing it twice is harmless.
 	Apply(ctx context.Context, env *Env, c *Change) error
 	// Verify asks for the effect, not for the write. A *BadEffectError says that what was
-	// written fails its own check; any other error that the effect is not known, or
+	// written fails its own check; any other error that the effect is unknown, or
 	// late.
 	Verify(ctx context.Context, env *Env, c *Change) error
 }
@@ -117,7 +117,7 @@ func IsUndoable(a Action, c *Change) bool { _, ok := a.(Undoable); return ok || 
 type Change struct {
 	Summary string // for people, without the node
 	// File is what happens to a file on a node; nil: the action writes none. With it, the engine
-	// compares the change with the one that was shown, and checks it to the end although the run
+	// compares the change with the one that was planned, and checks it to the end although the run
 	// is interrupted.
 	File *FileChange
 	// Deltas are what it does to the facts.

@@ -1,6 +1,6 @@
 // Package remediate turns facts into a Plan of small actions, proves on an
 // overlay of the facts that the plan removes findings and adds none, and runs
-// it: node by node, each write conditional on what was shown, kept in a journal,
+// it: node by node, each write conditional on what was read, kept in a journal,
 // verified by its effect, and stopped at the first failure.
 //
 // An Action looks at facts only to say what it would change (Diff), and changes
@@ -9,5 +9,5 @@
 // on each node (package nodeexec/host). Either is enough to undo it.
 //
 // The package refuses to decide whether a plan may be run: it knows no command
-// line and asks nobody.
+// line and asks no one.
 package remediate

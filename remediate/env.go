@@ -22,12 +22,12 @@ import (
 // holds.
 type Env struct {
 	RunID string // ID of the run to which changes belong
-	// Holder says on nodes who is at work there; empty: nobody is kept off.
+	// Holder says on nodes who is at work there; empty: no one is kept off.
 	Holder string
-	// ExpiredHolder is the holder from whom the Lease was just taken over, since they were silent
+	// ExpiredHolder is the holder from which the Lease was just taken over, since they were silent
 	// for too long: what they hold on nodes is taken over, too. Empty: there is none.
 	ExpiredHolder string
-	// EarlierHolders are those from whom earlier runs of this user took it over; their holds on nodes are nobody's.
+	// EarlierHolders are those from which earlier runs of this user took it over; their holds on nodes are no one's.
 	EarlierHolders []string
 	// Hints write next steps.
 	Hints inspect.Hints
@@ -49,7 +49,7 @@ type Env struct {
 	// Kube and Dynamic are the API for actions that change objects; nil: there is none.
 	Kube    kubeclient.Client
 	Dynamic dynamic.Interface
-	// Tell is told what people are to see of a node beside the steps, in lines; nil: nobody.
+	// Tell is told what people are to see of a node beside the steps, in lines; nil: no one.
 	Tell func(node, text string)
 	// Servers are the API servers in the user's kubeconfig, as URLs: their names are no
 	// node's.
@@ -66,7 +66,7 @@ type Env struct {
 	conns map[string]*conn
 }
 
-// conn is how a node is reached; nil: nobody is there. Nodes do not wait for each
+// conn is how a node is reached; nil: no one is there. Nodes do not wait for each
 // other.
 type conn struct {
 	mu   sync.Mutex
@@ -134,7 +134,7 @@ func (e *Env) Close() error {
 	return errors.Join(errs...)
 }
 
-// Read reads a node's facts anew. A way that broke is opened once more.
+// Read reads a node's facts again. A way that broke is opened once more.
 func (e *Env) Read(ctx context.Context, node string) (inspect.Snapshot, error) {
 	var snapshot inspect.Snapshot
 	err := e.Retry(ctx, node, func(ctx context.Context, n nodeexec.Node) (err error) {

@@ -37,7 +37,7 @@ type Header struct {
 	Undoes     string    `json:"undoes,omitempty"`
 	Server     string    `json:"server,omitempty"`  // the API's URL; empty: there was none
 	Cluster    string    `json:"cluster,omitempty"` // the ID that it gave itself; empty: not read, or it has none
-	Lapsed     string    `json:"lapsed,omitempty"`  // from whom the Lease was taken over; empty: nobody
+	Lapsed     string    `json:"lapsed,omitempty"`  // the holder from which the Lease was taken over; empty: no one
 	Nodes      []string  `json:"nodes"`
 	Started    time.Time `json:"started"`
 	Certrot    string    `json:"certrot"` // its version
@@ -82,7 +82,7 @@ type Journal struct {
 }
 
 // Begin starts the journal of a run. Where it can't be kept, nothing is to be
-// done: it is half of the way back.
+// done: it is half of undo.
 func (j Journals) Begin(h Header, now func() time.Time) (*Journal, error) {
 	h.APIVersion, h.Kind = journalAPIVersion, journalKind
 	if err := os.MkdirAll(j.Folder, 0o700); err != nil {
@@ -247,8 +247,8 @@ func (j Journals) NotUndone(as Header, since time.Time) (runs []string) {
 	return runs
 }
 
-// ExpiredHolders are those from whom runs took the Lease over since then. What they hold on nodes
-// is nobody's, also for a later run.
+// ExpiredHolders are those from which runs took the Lease over since then. What they hold on nodes
+// is no one's, also for a later run.
 func (j Journals) ExpiredHolders(since time.Time) (holders []string) {
 	all, _ := j.List() // what can't be read tells nothing
 	for _, s := range all {

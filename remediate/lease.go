@@ -34,7 +34,7 @@ const (
 	leaseTick = time.Second
 )
 
-// NoLease is the risk that somebody else changes the same cluster at the same time,
+// NoLease is the risk that someone else changes the same cluster at the same time,
 // since the Lease that keeps them away can't be written.
 const NoLease = "no-lease"
 
@@ -178,7 +178,7 @@ func (l Lease) fill(lease *coordinationv1.Lease) {
 
 // Keep renews the Lease until ctx ends. The context that it returns ends with it, and
 // with ErrNotHolder as soon as another run has it, or it could not be renewed for
-// giveUp: nothing more is to be begun then, and what only waits is given up.
+// giveUp: nothing more is to be begun then, and what only waits stops.
 func (l Lease) Keep(ctx context.Context) (kept context.Context, release func() error) {
 	kept, cancel := context.WithCancelCause(ctx)
 	renewing, stop := context.WithCancel(context.WithoutCancel(ctx))

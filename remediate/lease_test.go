@@ -81,7 +81,7 @@ func TestLeaseThatMayNotBeWritten(t *testing.T) {
 }
 
 // An API server that restarts is asked again, and one that stays away for less than the
-// time after which somebody else could take the Lease.
+// time after which someone else could take the Lease.
 func TestLeaseWhileTheAPIRestarts(t *testing.T) {
 	refused, down := apierrors.NewForbidden(coordinationv1.Resource("leases"), LeaseName, errors.New("no")), errors.New("connection refused")
 	for title, c := range map[string]struct {
@@ -114,7 +114,7 @@ func TestLeaseWhileTheAPIRestarts(t *testing.T) {
 	}
 }
 
-// What is lost is noticed before anybody else may take it.
+// What is lost is noticed before another run may take it.
 func TestLeaseThatIsLost(t *testing.T) {
 	hangs := func(kube *fake.Clientset, how func() error) {
 		kube.PrependReactor("get", "leases", func(ktesting.Action) (bool, runtime.Object, error) { return true, nil, how() })

@@ -21,7 +21,7 @@ type Plan struct {
 	// Checked are the checks of the whole cluster that were made before.
 	Checked Checked
 	Waves   []Wave // in this order
-	// Unknown are nodes of which it is not known what they need, and why. Nothing is
+	// Unknown are nodes of which it is unknown what they need, and why. Nothing is
 	// done to them.
 	Unknown []*Refusal
 	// Unapproved are nodes whose kubelets wait for a certificate, or will, that the plan does not approve.
@@ -87,7 +87,7 @@ func Titles(nodes []NodePlan) (out []string) {
 	return out
 }
 
-// Step is an action and what it would change; nil: it is so already.
+// Step is an action and what it would change; nil: it is already up to date.
 type Step struct {
 	Action Action
 	Change *Change

@@ -88,7 +88,7 @@ const stepTime = 2 * time.Minute
 // Run does what the plan says, wave by wave, and on each node step by step. At the
 // first failure it begins nothing more, lets what was begun come to its end, and
 // returns a *Stopped. Before each step the node is read again: if what would be done to a
-// file is no longer what was shown, the error is ErrChanged and the step is not done. For
+// file is no longer what was planned, the error is ErrChanged and the step is not done. For
 // an object, Apply sees to that. When ctx ends, steps that were begun are done to their end.
 func (r Runner) Run(ctx context.Context, p *Plan) error {
 	r.telling, r.out = &sync.Mutex{}, &leftOut{}
@@ -274,7 +274,7 @@ func (r Runner) step(ctx context.Context, p *Plan, s Step, done int) error {
 		return stop(notApplied(err))
 	}
 	if c.File == nil {
-		whole = ctx // nothing but waiting is left, which may be given up
+		whole = ctx // nothing but waiting is left, which may stop
 	}
 	err = a.Verify(whole, r.Env, c)
 	var bad *BadEffectError

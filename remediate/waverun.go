@@ -16,7 +16,7 @@ type waveRun struct {
 	partlyDone []string
 	failed     []*Stopped // in the order in which it happened
 	journalErr error      // why the journal can't be kept
-	unknown    error      // an effect is not known, and need not be to go on
+	unknown    error      // an effect is unknown, and need not be to go on
 	begun      bool       // with the first node
 	inARow     int        // nodes that failed, and were left out, since one was done
 }
@@ -30,7 +30,7 @@ func (c *waveRun) first() bool {
 	return !was
 }
 
-// bothUnknown are two effects that are not known, as one; either may be nil.
+// bothUnknown are two effects that are unknown, as one; either may be nil.
 func bothUnknown(a, b error) error {
 	var first *Stopped
 	var one, other *UnknownEffectError
@@ -40,7 +40,7 @@ func bothUnknown(a, b error) error {
 	return &Stopped{Action: first.Action, Inner: &UnknownEffectError{Reason: one.Reason + "; " + other.Reason}}
 }
 
-// withUnknown adds to why a wave stopped what is not known of earlier ones; nil: all is.
+// withUnknown adds to why a wave stopped what is unknown of earlier ones; nil: all is.
 func withUnknown(err, unknown error) error {
 	var stopped, earlier *Stopped
 	switch {

@@ -27,7 +27,7 @@ const eachTime = 200 * time.Millisecond
 // Collect adds to each node what servers answered to requests from there. Who is asked are
 // the servers of s.Served; each is asked with every certificate that masters hold, once: a
 // master whose file is another one than the others' is a client of its own. Where a master
-// can't ask, or nobody answers it, others are tried that hold the same.
+// can't ask, or no one answers it, others are tried that hold the same.
 func (r Requests) Collect(ctx context.Context, s *inspect.Snapshot) {
 	for _, row := range catalog.Callers() {
 		if row.In.Holds(s.Cluster.Versions) != catalog.Yes {

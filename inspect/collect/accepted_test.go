@@ -46,7 +46,7 @@ func TestMastersAskKubelets(t *testing.T) {
 	for _, c := range []struct {
 		title, holds string
 		on           map[string]func(context.Context) ([]byte, error) // what runs there; nil: it can't be opened
-		want         string                                           // by whom, of whom, and what came of it
+		want         string                                           // the client, the server, and what came of it
 	}{
 		{"all have the same: one asks, and others try what it can't", "aaa", map[string]func(context.Context) ([]byte, error){"master-0": says(0, 200), "master-1": fails, "master-2": fails},
 			"master-0 worker-0 200 , master-2 worker-1 0 connect"},
@@ -82,7 +82,7 @@ func TestMastersAskKubelets(t *testing.T) {
 	}
 }
 
-// TestWhoVerifiesKubelets: the highest revision counts, and without any nobody is shown
+// TestWhoVerifiesKubelets: the highest revision counts, and without any nothing is presented
 // anything.
 func TestWhoVerifiesKubelets(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 )
 
 // Access returns the source of how the caller gets into the cluster, by the context
-// in use, and of what the server, a URL, shows to the caller. Certificates are for
+// in use, and of what the server, a URL, presents to the caller. Certificates are for
 // Kubeconfig to read.
 func Access(config clientcmdapi.Config, contextName, server string) Source {
 	return reader{"access", whole(func(ctx context.Context) inspect.Snapshot {

@@ -170,7 +170,7 @@ func isArchive(name string) bool {
 }
 
 // marked notes how much of a stream was read, and whether its end was reached: a
-// whole tar ends by a mark of its own, and nobody reads beyond.
+// whole tar ends by a mark of its own, and no one reads beyond.
 type marked struct {
 	io.Reader
 	size  int64
@@ -205,7 +205,7 @@ func (e entry) Read(buf []byte) (int, error) {
 	return n, err
 }
 
-// readTar hands over the regular files of a tar, one at a time, and the names of links, devices and the
+// readTar passes on the regular files of a tar, one at a time, and the names of links, devices and the
 // like, which it passes over. The error says why it broke off. charge is asked for the bytes of holes.
 func readTar(r io.Reader, charge func(int64) error, each func(*tar.Header, io.Reader) error, odd func(name string)) error {
 	in := &marked{Reader: r}

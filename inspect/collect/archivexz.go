@@ -12,7 +12,7 @@ import (
 // The library allocates whatever a file asks for, up to 4 GiB a block.
 const maxDictionary = 64 << 20
 
-// xzFrames hands on an xz file as it is, and looks at the frames in it: each block
+// xzFrames passes on an xz file as it is, and looks at the frames in it: each block
 // says how much memory it wants, and may not want more than maxDictionary. The
 // format: https://tukaani.org/xz/xz-file-format.txt
 type xzFrames struct {

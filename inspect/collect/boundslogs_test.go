@@ -90,7 +90,7 @@ func TestPackedLogsAreNoBombs(t *testing.T) {
 	}
 }
 
-// sparseHeader is the header of an old GNU tar for a file that is one hole.
+// sparseHeader is the header of an old GNU tar for a file that is empty throughout.
 func sparseHeader(name string, size int64) []byte {
 	h := make([]byte, 512)
 	octal := func(at, width int, n int64) { copy(h[at:], fmt.Sprintf("%0*o\x00", width-1, n)) }

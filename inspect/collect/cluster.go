@@ -47,7 +47,7 @@ type Cluster struct {
 	// Observe is told how many objects of a resource are read so far. It may be
 	// called from several goroutines.
 	Observe func(what string, objects int)
-	// Now is what time it is at the API server, by its Date; nil, or zero: not known.
+	// Now is what time it is at the API server, by its Date; nil, or zero: unknown.
 	Now func() time.Time
 	// Renewals remembers Leases between readings; nil: none is.
 	Renewals *Renewals

@@ -55,7 +55,7 @@ func TestTheRequestIsTheOneThatIsSigned(t *testing.T) {
 	}
 }
 
-// TestALargeRequestIsNotParsed: anybody who is authenticated makes some of 1 MB, with 500,000 names each.
+// TestALargeRequestIsNotParsed: any user who is authenticated makes some of 1 MB, with 500,000 names each.
 //
 // Not in parallel: it measures.
 func TestALargeRequestIsNotParsed(t *testing.T) {

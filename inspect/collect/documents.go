@@ -145,7 +145,7 @@ func (e *cutOffError) Error() string {
 	return why
 }
 
-// each hands over the objects of a list, and returns what was wrong with it.
+// each passes on the objects of a list, and returns what was wrong with it.
 func (l *objectList) each(object func(n int, raw []byte) error) error {
 	n, bad := 0, 0
 	var first error

@@ -271,7 +271,7 @@ func TestFilesOfObjectsThatAreCutOff(t *testing.T) {
 	}
 }
 
-// Of an object whose last line was cut off nobody can say what stood behind it, though
+// Of an object whose last line was cut off no one can say what stood behind it, though
 // what is left is an object.
 func TestAnObjectThatIsCutOffAndStillOne(t *testing.T) {
 	t.Parallel()

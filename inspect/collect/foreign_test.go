@@ -153,7 +153,7 @@ func TestARefusalWithoutAWordSaysItsStatus(t *testing.T) {
 	}
 }
 
-// TestForbiddenReadsSayWhatWasForbidden: of what, to whom. It was "unknown".
+// TestForbiddenReadsSayWhatWasForbidden: of what, to which user. It was "unknown".
 func TestForbiddenReadsSayWhatWasForbidden(t *testing.T) {
 	t.Parallel()
 	const says = `secrets "csr-signer" is forbidden: User "alice" cannot get resource "secrets" in API group "" in the namespace "a"`

@@ -52,7 +52,7 @@ type server struct {
 	of       NodeObject
 	address  string
 	names    []string
-	problem  inspect.Served // the last try, where nothing was shown
+	problem  inspect.Served // the last try, where nothing was presented
 }
 
 // Collect asks every server from one node that was read, a master where there is
@@ -264,7 +264,7 @@ func reach(ctx context.Context, from Dialer, address, name string) ([]*pki.Cert,
 	return handshake(ctx, from, address, name)
 }
 
-// ServedToUser asks the server of a kubeconfig what it shows to the user's own machine,
+// ServedToUser asks the server of a kubeconfig what it presents to the user's own machine,
 // for its own name and for api-int's.
 func ServedToUser(ctx context.Context, from Dialer, c inspect.KubeconfigCluster, cluster inspect.Cluster) []inspect.Served {
 	address, own, err := c.Dialled()

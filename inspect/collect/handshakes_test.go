@@ -21,7 +21,7 @@ import (
 )
 
 // network is where the servers of a cluster listen, by the addresses that they
-// have there. Nobody answers elsewhere.
+// have there. No one answers elsewhere.
 type network map[string]string
 
 func (n network) dial(ctx context.Context, kind, addr string) (net.Conn, error) {

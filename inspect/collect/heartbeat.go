@@ -78,7 +78,7 @@ func (c *Cluster) lease(node string, o *leaseObject) inspect.Lease {
 	return inspect.Lease{Duration: time.Duration(o.Spec.Seconds) * time.Second, Asked: c.asked(), Advanced: c.Renewals.advanced(node, o.Spec.RenewTime, clock())}
 }
 
-// asked is what time it is at the API server; zero: not known.
+// asked is what time it is at the API server; zero: unknown.
 func (c *Cluster) asked() time.Time {
 	if c.Now == nil {
 		return time.Time{}

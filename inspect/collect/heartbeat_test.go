@@ -115,7 +115,7 @@ func TestHeartbeatsAreReadAtTheAPIsTime(t *testing.T) {
 		t.Errorf("its Lease advanced, and it is %q", s.NodeHealth(&s.Nodes[0]))
 	}
 
-	// What could not be read is not known, and without the server's time neither is an age.
+	// What could not be read is unknown, and without the server's time neither is an age.
 	c.Now = nil
 	if h, err := c.Heartbeat(t.Context(), "alive"); err != nil || h.NodeHealth().Alive != catalog.Unknown {
 		t.Errorf("%v, %s %q", err, h.NodeHealth().Alive, h.NodeHealth())

@@ -154,7 +154,7 @@ func (c *Cluster) Identity(server, kubeContext string) Source {
 		}
 		s.Cluster.Versions.Kubernetes = server.GitVersion
 		var system namedObject
-		if err := c.getJSON(ctx, "/api/v1/namespaces/"+metav1.NamespaceSystem, &system); err == nil { // if not, its age is not known
+		if err := c.getJSON(ctx, "/api/v1/namespaces/"+metav1.NamespaceSystem, &system); err == nil { // if not, its age is unknown
 			system.setOn(&s.Cluster)
 		}
 		c.openshift(ctx, &s)
@@ -210,7 +210,7 @@ func notIdentified(s *inspect.Snapshot, what, without string, err error) {
 	}
 }
 
-// serves reports whether the API server has an API group. Everybody may ask
+// serves reports whether the API server has an API group. Every user may ask
 // that; RBAC answers "forbidden" for groups that do not exist, too.
 func (c *Cluster) serves(ctx context.Context, path string) bool {
 	return !apierrors.IsNotFound(c.REST.Get().AbsPath(path).Do(ctx).Error())

@@ -66,7 +66,7 @@ func withOptions(req *rest.Request, opts metav1.ListOptions) *rest.Request {
 // getJSON reads one object.
 func (c *Cluster) getJSON(ctx context.Context, path string, into any) error {
 	answer := c.REST.Get().AbsPath(path).Do(ctx)
-	if err := answer.Error(); err != nil { // it says what was forbidden, and to whom; Raw says "unknown"
+	if err := answer.Error(); err != nil { // it says what was forbidden, and to which user; Raw says "unknown"
 		return err
 	}
 	raw, err := answer.Raw()
@@ -148,7 +148,7 @@ const jsonPageSize = 100
 
 // The parts of kinds that certrot reads of them; the field names are the API's.
 type (
-	// clientConfig is how the API server calls somebody else.
+	// clientConfig is how the API server calls someone else.
 	clientConfig struct {
 		CABundle []byte `json:"caBundle"`
 		Service  struct {
@@ -185,7 +185,7 @@ type (
 	}
 )
 
-// caller is an object by which the API server calls others: whom it trusts there
+// caller is an object by which the API server calls others: which CAs it trusts there
 // is in the object.
 type caller interface {
 	// clients returns the object's metadata, and how others are called, by the field
@@ -209,7 +209,7 @@ func (o *webhookObject) clients() (*metav1.ObjectMeta, map[string]clientConfig) 
 	return &o.Metadata, all
 }
 
-// readCaller returns the CA bundles in an object, and for whom they are: the
+// readCaller returns the CA bundles in an object, and for which server they are: the
 // Service that is called, where there is one and it is not trusted blindly.
 func readCaller(sc *pki.Scanner, kind pki.Kind, o caller) inspect.Snapshot {
 	meta, clients := o.clients()

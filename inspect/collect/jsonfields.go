@@ -34,7 +34,7 @@ func fieldsOfJSON(raw []byte, keys ...string) (jsonFields, bool) {
 	return out, ok
 }
 
-// eachJSONField hands over the keys, with their quotes, and values of an object; false: it is none, or
+// eachJSONField passes on the keys, with their quotes, and values of an object; false: it is none, or
 // each returned false.
 func eachJSONField(raw []byte, each func(key, value []byte) bool) bool {
 	at := jsonSpace(raw, 0)

@@ -65,7 +65,7 @@ func decodeKept[T any, P message[T]](item []byte, keep keptFields) (P, error) {
 	return object, undecoded(err)
 }
 
-// eachListed hands over the objects of a list, each when it is decoded: no more than one of them is in memory.
+// eachListed passes on the objects of a list, each when it is decoded: no more than one of them is in memory.
 // What was handed over counts where there is no error.
 func eachListed[T any, P message[T]](ctx context.Context, client rest.Interface, path string, limit int64, keep keptFields, each func(P) error) error {
 	var pages foreign.Pages
@@ -104,7 +104,7 @@ func keptPage[T any, P message[T], R any](client rest.Interface, path string, ke
 	}
 }
 
-// fetchPage asks for a page, and hands over its objects, each when it is decoded.
+// fetchPage asks for a page, and passes on its objects, each when it is decoded.
 func fetchPage[T any, P message[T]](ctx context.Context, client rest.Interface, path string, opts metav1.ListOptions, keep keptFields, each func(P) error) (metav1.ListMeta, error) {
 	body, err := withOptions(client.Get().AbsPath(path), opts).SetHeader("Accept", runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON).Stream(ctx)
 	if err != nil {
@@ -161,7 +161,7 @@ const (
 // requestsPath is that of the list of requests for certificates.
 const requestsPath = "/apis/" + certificatesV1 + "/certificatesigningrequests"
 
-// ListRequests hands over all requests for certificates, with their spec, and of their metadata what tells one from
+// ListRequests passes on all requests for certificates, with their spec, and of their metadata what tells one from
 // another. Each may be above 1 MB, and is forgotten unless each keeps it. What was handed over counts where there
 // is no error.
 func ListRequests(ctx context.Context, client rest.Interface, each func(*certificatesapi.CertificateSigningRequest) error) error {
@@ -173,7 +173,7 @@ func ListRequests(ctx context.Context, client rest.Interface, each func(*certifi
 	return eachListed(ctx, client, requestsPath, jsonPageSize, keep, each)
 }
 
-// ListServices hands over all Services, with their names and addresses alone.
+// ListServices passes on all Services, with their names and addresses alone.
 func ListServices(ctx context.Context, client rest.Interface, each func(*corev1.Service) error) error {
 	keep := keptFields{
 		serviceMetadata: {metaName: nil, metaNamespace: nil},
@@ -183,7 +183,7 @@ func ListServices(ctx context.Context, client rest.Interface, each func(*corev1.
 	return eachListed(ctx, client, "/api/v1/services", pageSize, keep, each)
 }
 
-// ListNodeAddresses hands over all Nodes, with their names and addresses alone.
+// ListNodeAddresses passes on all Nodes, with their names and addresses alone.
 func ListNodeAddresses(ctx context.Context, client rest.Interface, each func(*corev1.Node) error) error {
 	keep := keptFields{nodeMetadata: {metaName: nil}, nodeStatus: {nodeAddresses: nil}}
 	return eachListed(ctx, client, "/api/v1/nodes", pageSize, keep, each)

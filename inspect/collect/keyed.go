@@ -150,7 +150,7 @@ func unlockItem(sc *pki.Scanner, kind pki.Kind, item []byte, found []inspect.Bun
 
 // emptyKey returns the key of an object that must hold certificates, and holds
 // nothing of that kind among what was found. That is a fact, too: who reads it
-// trusts nobody, or has nothing to show.
+// trusts no one, or has nothing to show.
 func emptyKey(kind pki.Kind, o wireObject, found []inspect.Bundle) (string, bool) {
 	namespace, name := "", ""
 	if kind == "ConfigMap" { // of Secrets the type says it

@@ -14,7 +14,7 @@ import (
 
 // Kubeconfig returns the source of the certificates in the caller's own
 // kubeconfig, of the context in use: the CA that it trusts and the client
-// certificate that it shows.
+// certificate that it presents.
 func Kubeconfig(sc *pki.Scanner, config clientcmdapi.Config, contextName string) Source {
 	return reader{"kubeconfig", whole(func(context.Context) inspect.Snapshot {
 		var s inspect.Snapshot

@@ -125,7 +125,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestUnaskedNodes: of nodes that nobody asked to read, what the API says is known, and
+// TestUnaskedNodes: of nodes that no one asked to read, what the API says is known, and
 // stays so in a file.
 func TestUnaskedNodes(t *testing.T) {
 	t.Parallel()

@@ -21,7 +21,7 @@ import (
 const (
 	daemonPod  = "namespaces/openshift-machine-config-operator/pods/machine-config-daemon-x7k2p/"
 	daemonLogs = daemonPod + "machine-config-daemon/machine-config-daemon/logs/"
-	// loggedToken looks like a service account's, and is of nobody.
+	// loggedToken looks like a service account's, and is of no one.
 	loggedToken = "eyJhbGciOiJSUzI1NiIsImtpZCI6Im5vYm9keSJ9.eyJpc3MiOiJub2JvZHkvYXQvYWxsIn0.c2lnbmVkLWJ5LW5vYm9keS1hdC1hbGwtMDEyMzQ1Njc4OQ"
 	loggedKey   = "LS0tLS1CRUdJTiBFQyBQUklWQVRFIEtFWS0tLS0tCm5vYm9keSdzIGtleSwgYnV0IGxvbmcgZW5vdWdo"
 )

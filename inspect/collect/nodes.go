@@ -119,7 +119,7 @@ func podNetworks(cidrs []string, annotation string) []string {
 			many = []string{one}
 		}
 		if len(many) > 0 {
-			cidrs = many // with OVN-Kubernetes, podCIDRs are nobody's
+			cidrs = many // with OVN-Kubernetes, podCIDRs are no one's
 		}
 	}
 	var out []string

@@ -39,7 +39,7 @@ func (r *objectReader) apiServer(raw []byte) error {
 	return nil
 }
 
-// image reads whom the cluster trusts as registries: the keys of that ConfigMap are
+// image reads which CAs the cluster trusts as registries: the keys of that ConfigMap are
 // registries, with ".." for ":".
 func (r *objectReader) image(raw []byte) error {
 	var o struct {
@@ -56,7 +56,7 @@ func (r *objectReader) image(raw []byte) error {
 	return nil
 }
 
-// oauth reads by whom identity providers are recognised, and what is shown to them: each
+// oauth reads by which CAs identity providers are verified, and what is presented to them: each
 // provider has its settings under a name of its own kind. One whose CA is not there is
 // not used (openshift/api config/v1/types_oauth.go @ 71270106f276).
 func (r *objectReader) oauth(raw []byte) error {

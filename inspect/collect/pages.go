@@ -23,7 +23,7 @@ const (
 	minPageSize = 20  // a page that times out is asked for in smaller and smaller parts, down to this
 )
 
-// page fetches one page and hands over its objects. It returns the page's list
+// page fetches one page and passes on its objects. It returns the page's list
 // metadata.
 type page func(ctx context.Context, opts metav1.ListOptions) (metav1.ListMeta, error)
 

@@ -36,7 +36,7 @@ func (c *Cluster) Pods(ctx context.Context, namespaces ...string) ([]inspect.Pod
 	return pods, gaps
 }
 
-// DeletingPods counts, for each node, the pods that somebody wants gone and whose
+// DeletingPods counts, for each node, the pods that someone wants gone and whose
 // kubelet has not said that they are: on a node that was away for long, those that it
 // kills when it comes back.
 func (c *Cluster) DeletingPods(ctx context.Context) (map[string]int, error) {
@@ -202,7 +202,7 @@ func (c *Cluster) revisions(ctx context.Context, resource string, source catalog
 			}
 		}
 		m.CA, m.Installer = of[s.CurrentRevision], installers[installer{s.TargetRevision, s.NodeName}]
-		if h, err := c.Heartbeat(ctx, s.NodeName); err == nil { // else not known
+		if h, err := c.Heartbeat(ctx, s.NodeName); err == nil { // else unknown
 			m.Ready = h.Ready
 			if life := h.NodeHealth(); life.Alive == catalog.No {
 				m.Silent = life.Heartbeat()
@@ -284,7 +284,7 @@ func (c *Cluster) certificates(ctx context.Context, of catalog.Ref) (found []*pk
 	return found, object.Metadata.Created.UTC(), changed(object.Metadata.ManagedFields, of.Key), nil
 }
 
-// Changed is when a key of a ConfigMap got the value that it has; zero: nobody noted it.
+// Changed is when a key of a ConfigMap got the value that it has; zero: no one noted it.
 func (c *Cluster) Changed(ctx context.Context, of catalog.Ref) (time.Time, error) {
 	_, created, written, err := c.certificates(ctx, of)
 	if written.After(created) {
@@ -293,7 +293,7 @@ func (c *Cluster) Changed(ctx context.Context, of catalog.Ref) (time.Time, error
 	return created, err
 }
 
-// changed is when somebody last changed a key of a ConfigMap: the API server notes the
+// changed is when someone last changed a key of a ConfigMap: the API server notes the
 // time when what a manager set becomes another (KEP 555).
 func changed(managers []metav1.ManagedFieldsEntry, key string) (at time.Time) {
 	for _, m := range managers {

@@ -35,7 +35,7 @@ func listen(t *testing.T, answer func(net.Conn)) inspect.Address {
 	return inspect.Address{HostPort: l.Addr().String(), Name: "127.0.0.1"}
 }
 
-// presenting shakes hands by this configuration.
+// presenting does a TLS handshake by this configuration.
 func presenting(config *tls.Config) func(net.Conn) {
 	return func(conn net.Conn) {
 		server := tls.Server(conn, config)

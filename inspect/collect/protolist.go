@@ -33,7 +33,7 @@ const (
 	maxItem = 64 << 20
 )
 
-// readProtobufList reads a list and hands over its metadata, which come first, and
+// readProtobufList reads a list and passes on its metadata, which come first, and
 // its items. An item's bytes are valid during the call only.
 func readProtobufList(in io.Reader, begin func(metav1.ListMeta), each func(item []byte) error) (metav1.ListMeta, error) {
 	r := &wireReader{r: bufio.NewReaderSize(in, 16<<10)}
@@ -167,7 +167,7 @@ const (
 	metaOwners      = 13
 )
 
-// parseWireObject finds the parts of an item, and hands over its values, which
+// parseWireObject finds the parts of an item, and passes on its values, which
 // are most of what is read: none of it is copied.
 func parseWireObject(kind pki.Kind, item []byte, each func(key, value []byte) error) (wireObject, error) {
 	var o wireObject

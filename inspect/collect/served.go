@@ -28,7 +28,7 @@ const handshakeTime = 15 * time.Second
 // than 100 signatures, and crypto/tls takes some 256 KiB of them, of which self-signed ones are verified.
 const mostPresented = 100
 
-// handshake returns the chain that a TLS server shows to somebody who asks for
+// handshake returns the chain that a TLS server presents to a client that asks for
 // that name, the leaf first.
 func handshake(ctx context.Context, from Dialer, address, name string) ([]*pki.Cert, error) {
 	h, err := meet(ctx, from, inspect.Address{HostPort: address, Name: name}, handshakeTime)
@@ -56,7 +56,7 @@ func meet(ctx context.Context, from Dialer, to inspect.Address, limit time.Durat
 	client := tls.Client(conn, &tls.Config{
 		ServerName: to.Name,
 		// The chain is what is asked for, whoever signed it. It is judged by checks, and
-		// no data is sent to whom it does not convince.
+		// no data is sent to a server that it does not convince.
 		InsecureSkipVerify: true, //nolint:gosec // see above
 		VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {
 			h.NotRead = max(len(raw)-mostPresented, 0)
@@ -93,7 +93,7 @@ func meet(ctx context.Context, from Dialer, to inspect.Address, limit time.Durat
 	return h, because(ctx, err)
 }
 
-// served shakes hands, from a node, with the servers in its kubelet's kubeconfigs.
+// served does a TLS handshake, from a node, with the servers in its kubelet's kubeconfigs.
 func served(ctx context.Context, from Dialer, n *inspect.Node) inspect.Snapshot {
 	var s inspect.Snapshot
 	var asked []string

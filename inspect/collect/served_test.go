@@ -21,7 +21,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 )
 
-// apiServer shows a chain of this CA to those who ask for api-int.example.com.
+// apiServer presents a chain of this CA to those who ask for api-int.example.com.
 func apiServer(t *testing.T, ca *pkitest.Authority, clients tls.ClientAuthType) (dial func(context.Context, string, string) (net.Conn, error), leaf pki.Fingerprint) {
 	t.Helper()
 	p := ca.Issue("api-int", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), pkitest.DNS("api-int.example.com"))
@@ -109,7 +109,7 @@ func TestHandshakeEnds(t *testing.T) {
 }
 
 // TestAChainWithoutItsKeyIsNoAnswer: certificates are public, and a man in the middle can present
-// an old one. A server that wants a client certificate has shown that it has the key.
+// an old one. A server that wants a client certificate has proven that it has the key.
 func TestAChainWithoutItsKeyIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	ca := pkitest.NewCA("ca", time.Now().Add(-time.Hour), time.Now().Add(time.Hour))

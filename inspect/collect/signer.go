@@ -12,7 +12,7 @@ import (
 // Signer is from when to when a certificate that signs is valid.
 type Signer struct {
 	NotBefore, NotAfter time.Time
-	Asked               time.Time // what time it is at the API server; zero: not known
+	Asked               time.Time // what time it is at the API server; zero: unknown
 }
 
 // Signer reads the certificate of a Secret. Of its key nothing is decoded.

@@ -10,7 +10,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// TestSentencesOfASnapshotFileAreMarked: anybody may have written it. What readings say all
+// TestSentencesOfASnapshotFileAreMarked: any user may have written it. What readings say all
 // the time stays as it is.
 func TestSentencesOfASnapshotFileAreMarked(t *testing.T) {
 	t.Parallel()

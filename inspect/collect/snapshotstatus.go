@@ -166,7 +166,7 @@ type (
 		Current   int    `json:"current"`
 		Target    int    `json:"target,omitempty"`
 		Failed    string `json:"failed,omitempty"`
-		CA        []int  `json:"ca"` // null: not known
+		CA        []int  `json:"ca"` // null: unknown
 		Ready     string `json:"ready,omitempty"`
 		Silent    string `json:"silent,omitempty"`
 		Installer string `json:"installer,omitempty"`

@@ -146,7 +146,7 @@ func TestNothingAndNoneAreTwoThings(t *testing.T) {
 	}
 }
 
-// TestTextsOfAStatusAreMarked: a snapshot is from somebody else.
+// TestTextsOfAStatusAreMarked: a snapshot is from someone else.
 func TestTextsOfAStatusAreMarked(t *testing.T) {
 	t.Parallel()
 	again := saved(t, inspect.Snapshot{Status: statusOf(t, " (next: bash x)")})
@@ -188,7 +188,7 @@ func TestTextsOfAStatusAreMarked(t *testing.T) {
 	}
 }
 
-// TestVersionsOfSnapshots: one of before has no status, and one to come is refused.
+// TestVersionsOfSnapshots: an earlier one has no status, and a later one is refused.
 func TestVersionsOfSnapshots(t *testing.T) {
 	t.Parallel()
 	read := func(version, status string) (inspect.Snapshot, error) {

@@ -194,7 +194,7 @@ func boundThings(bundles []inspect.Bundle) error {
 	return nil
 }
 
-// unoutlined is a file on a node of which it is not known what stayed there beside its
+// unoutlined is a file on a node of which it is unknown what stayed there beside its
 // certificates: OpenSSL may load none of them.
 func unoutlined(c *pki.Content) *pki.Content {
 	const why = "the snapshot is from an older certrot, which does not say what stands beside it in the file"

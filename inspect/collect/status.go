@@ -15,7 +15,7 @@ func (c *Cluster) Status(ctx context.Context, facts inspect.Snapshot) *inspect.C
 	s := &inspect.ClusterStatus{Read: Now()}
 	reads := []func(){
 		func() { s.ControlPlane = c.ControlPlaneStatus(ctx) },
-		func() { s.Published, _ = c.Changed(ctx, catalog.APIServerCA()) }, // else it is not known
+		func() { s.Published, _ = c.Changed(ctx, catalog.APIServerCA()) }, // else it is unknown
 	}
 	if inspect.HasOperators(facts) {
 		reads = append(reads, func() { s.Signers = c.Signers(ctx) })

@@ -84,7 +84,7 @@ func notLabel(r rune) bool {
 	return r != ' ' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && r != '#' && r != '-' && r != '_' && r != '.'
 }
 
-// isMention reports whether text, which follows a BEGIN line, shows that the
+// isMention reports whether text, which follows a BEGIN line, tells that the
 // line is only spoken of, as in grep -c "-----BEGIN CERTIFICATE-----" or
 // awk '/-----BEGIN CERTIFICATE-----/,/…/'.
 func isMention(text []byte) bool {
@@ -274,7 +274,7 @@ func dropHeaders(body []byte) (rest []byte, encrypted bool) {
 	}
 }
 
-// isPlaceholder recognises what documentation and templates put in the place
+// isPlaceholder detects what documentation and templates put in the place
 // of a certificate.
 func isPlaceholder(body []byte) bool {
 	for _, sign := range []string{"<", "...", "…", "***", "{{", "${", "$(", "[", "REDACTED", "your", "YOUR"} {

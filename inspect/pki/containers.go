@@ -37,7 +37,7 @@ func (w *walk) javaStore(data []byte, at place) {
 	}
 	s := javaStore{in: data[len(magicJKS):]}
 	problem := s.read()
-	// Chains of private keys come first, as an identity is shown by its leaf;
+	// Chains of private keys come first, as an identity presents its leaf;
 	// the file has its entries in no order.
 	for _, der := range append(s.chains, s.trusted...) {
 		if id, ok := w.cert(e, index, format, der); ok {

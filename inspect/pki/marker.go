@@ -80,13 +80,13 @@ func isGzip(data []byte) bool {
 	return len(data) > 18 && data[0] == 0x1f && data[1] == 0x8b && data[2] == 8
 }
 
-// isJavaStore recognises JKS and JCEKS, of version 1 and 2.
+// isJavaStore detects JKS and JCEKS, of version 1 and 2.
 func isJavaStore(data []byte) bool {
 	return len(data) > 8 && (string(data[:4]) == magicJKS || string(data[:4]) == magicJCEKS) &&
 		(string(data[4:8]) == "\x00\x00\x00\x01" || string(data[4:8]) == "\x00\x00\x00\x02")
 }
 
-// isBouncyStore recognises Bouncy Castle's BKS and UBER: version 1 or 2, and a
+// isBouncyStore detects Bouncy Castle's BKS and UBER: version 1 or 2, and a
 // salt of 20 bytes.
 func isBouncyStore(data []byte) bool {
 	return bytes.HasPrefix(data, []byte("\x00\x00\x00\x02\x00\x00\x00\x14")) || bytes.HasPrefix(data, []byte("\x00\x00\x00\x01\x00\x00\x00\x14"))
@@ -216,7 +216,7 @@ func skipNewline(text []byte, at int) int {
 }
 
 // hasDataURL reports whether a data: URL may stand in the text. Its contents may
-// be percent-encoded, so that nothing else here recognises them.
+// be percent-encoded, so that nothing else here detects them.
 func hasDataURL(text []byte) bool {
 	if bytes.IndexByte(text, '%') < 0 {
 		return false
@@ -234,7 +234,7 @@ func hasDataURL(text []byte) bool {
 }
 
 // hasEscapes reports whether characters in a row are written as \u00XX, as JSON may, or
-// \xXX, as YAML may: a string that is written so throughout shows nothing of what it is.
+// \xXX, as YAML may: a string that is written so throughout tells nothing of what it is.
 // In strings in strings, there are more backslashes.
 func hasEscapes(text []byte) bool {
 	const enough = 8

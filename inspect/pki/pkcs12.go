@@ -22,7 +22,7 @@ const (
 	// maxRoundsOfCheap and maxRoundsOfCostly limit them for all values of the
 	// platform's, each twice: for passwords that lie beside, and for the usual ones.
 	// Ordinary keystores take 10,000 to 50,000 of each, so thousands of them are
-	// read, however many of the worst somebody put into the same cluster.
+	// read, however many of the worst someone put into the same cluster.
 	maxRoundsOfCheap  = 300_000_000
 	maxRoundsOfCostly = 100_000_000
 	// roundsOfTenants leaves tenants one in so many of them: some 40 s of work, and
@@ -184,7 +184,7 @@ func readSequence(data []byte) (elements cryptobyte.String, ok bool) {
 func (k *keystore) choose(safe []byte, data cryptobyte.String) {
 	m, ok := pbe.ReadMAC(data)
 	if !ok {
-		return // there is none, or of a kind that is not known: the parts will tell
+		return // there is none, or of a kind that is unknown: the parts will tell
 	}
 	for i, p := range k.passwords {
 		if why := k.charge(m.CostOf(safe), p); why != "" {
@@ -322,7 +322,7 @@ func (k *keystore) bag(kind string, content cryptobyte.String, depth int) bool {
 			return false
 		}
 		if !value.ReadASN1(&der, cbasn1.OCTET_STRING) {
-			return true // SDSI, which nobody has
+			return true // SDSI, which no one has
 		}
 		k.public(kind, der)
 	case oidContentsBag:

@@ -88,13 +88,13 @@ func isAlnum(r rune) bool {
 	return r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
-// isAbbreviation recognises what names are full of, hosts' above all, and what has no
+// isAbbreviation detects what names are full of, hosts' above all, and what has no
 // usual pairs of letters: okd, bnpp, XML. It is too short to be what a generator makes.
 func isAbbreviation(w string) bool {
 	return len(w) <= 7 && (w == strings.ToLower(w) || w == strings.ToUpper(w)) && !strings.ContainsFunc(w, unicode.IsDigit)
 }
 
-// isHashName recognises the names by which OpenSSL finds CAs in a folder: 5ed36f99.0.
+// isHashName detects the names by which OpenSSL finds CAs in a folder: 5ed36f99.0.
 func isHashName(key string) bool {
 	hash, n, ok := strings.Cut(key, ".")
 	return ok && len(hash) == 8 && isHex(hash) && len(strings.TrimPrefix(n, "r")) == 1 && isHex(n[len(n)-1:])

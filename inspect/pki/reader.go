@@ -113,7 +113,7 @@ type skip struct {
 }
 
 // LoadedBy returns the certificates that a reader loads, and of those that it does
-// not, or of which that is not known, why. The result is shared.
+// not, or of which that is unknown, why. The result is shared.
 func (c *Content) LoadedBy(r Reader) (loaded []*Cert, skipped []Skipped) {
 	if len(c.Skipped) == 0 {
 		return c.Certs, nil

@@ -79,7 +79,7 @@ func cutOpenSSLLine(text []byte) (line, rest []byte) {
 
 // openSSLBody reads a block up to its END line. What stands before an empty line are
 // headers, and after it OpenSSL is strict about the length of lines: such a block is not
-// known to be read. An empty block is never read.
+// certain to be read. An empty block is never read.
 func openSSLBody(text []byte, label string) (der, rest []byte, ok bool) {
 	var body strings.Builder
 	defer body.Reset()

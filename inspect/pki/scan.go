@@ -173,7 +173,7 @@ func (w *walk) stop(at place, reason string) {
 	w.results.at(at.field).badOnce(BadBlock{Index: -1, Type: typeValue, Reason: reason})
 }
 
-// over reports that the time for reading has ended, and notes it.
+// over reports that the time for reading is over, and notes it.
 func (w *walk) over(at place) bool {
 	err := w.scanner.Over()
 	if err != nil {

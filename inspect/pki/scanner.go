@@ -67,7 +67,7 @@ type memory struct {
 	values map[Fingerprint][]Found // by sha256 of the value; only values that hold something
 	words  map[string]string       // subjects and issuers, shared
 	usages map[string][]string     // usage lists, shared
-	opened map[Fingerprint][]Found // by sha256 of a value, what Unlock found; nil: nobody asked yet
+	opened map[Fingerprint][]Found // by sha256 of a value, what Unlock found; nil: no one asked yet
 	// trusted is what may be spent on the platform's values, tenants on those of all tenants, and writers
 	// on those of one of them, by its name.
 	trusted, tenants smallness
@@ -376,7 +376,7 @@ func (b *budget) take(n int64) bool {
 }
 
 // spentBy says in whose values so much was spent that n more are not there: of a share, in those of
-// its writer, else of all writers', of whom the one is named that spent most.
+// its writer, else of all writers', and of these the one is named that spent most.
 func (s *Scanner) spentBy(of func(*smallness) *budget, n int64) string {
 	own := of(s.small)
 	if own.beyond == nil || own.left.Load() < n {

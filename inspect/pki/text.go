@@ -281,7 +281,7 @@ func kindOf(label string) kind {
 	return kindOther
 }
 
-// unknownLabel stands for a label that is not shown.
+// unknownLabel stands for a label that is not printed.
 const unknownLabel = "unknown label"
 
 // StandardLabel is the label of a PEM block as it is printed and kept: who writes a block

@@ -16,7 +16,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
-// Verify says whether somebody who trusts these roots accepts this chain, the
+// Verify says whether someone who trusts these roots accepts this chain, the
 // leaf first, from a server of that name at that time. It is the judgement of
 // crypto/x509, which kubelets, and most of Kubernetes, use. roots and chain are
 // only read.

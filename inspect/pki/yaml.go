@@ -23,7 +23,7 @@ const maxAliasedKubeconfig = 256 << 10
 var errAliased = errors.New("its aliases stand for too much text")
 
 // maxDirectives is how many directives of tags a YAML text may have. The parsers compare each with
-// all before it; nobody writes any.
+// all before it; no one writes any.
 const maxDirectives = 10
 
 var errDirectives = fmt.Errorf("it has more than %d lines that begin with %%TAG, and is not read as YAML", maxDirectives)

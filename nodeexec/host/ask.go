@@ -61,7 +61,7 @@ func ask(ctx context.Context, n nodeexec.Node, r request) (answer, error) {
 	argv = append(argv, "/bin/sh", "-c", `eval "$1"`, "certrot", strings.TrimSuffix(script, "\n"), r.op)
 	out, err := n.Run(ctx, bytes.NewReader(r.stdin), append(argv, r.args...)...)
 	var failed *nodeexec.RunError
-	if errors.As(err, &failed) { // the script's text helps nobody
+	if errors.As(err, &failed) { // the script's text helps no one
 		brief := *failed
 		brief.Argv = append([]string{"host.sh", r.op}, r.args...)
 		err = &brief

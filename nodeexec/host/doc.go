@@ -1,7 +1,7 @@
 // Package host changes files on a node and restarts units there, through a
-// nodeexec.Node, with a way back. Interrupted at any moment (kill -9, connection
+// nodeexec.Node, with backups and undo. Interrupted at any moment (kill -9, connection
 // lost, power cut), each file is what it was or what it was to be; running the
-// same again is safe; and nothing is written over what was not shown, which a
+// same again is safe; and nothing is written over what was not read before, which a
 // sha256 says.
 //
 // What changes files is one shell script, host.sh, with the tools of the node. A

@@ -74,7 +74,7 @@ func (w world) onStep(t *testing.T, count string, step int) *testNode {
 	return n
 }
 
-// reached tells whether there was such a step. A tool whose shell was killed has ended then.
+// reached tells whether there was such a step. A tool whose shell was killed is gone then.
 func reached(t *testing.T, count string, step int) bool {
 	t.Helper()
 	if len(read(t, count)) < step {

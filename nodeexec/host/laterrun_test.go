@@ -187,7 +187,7 @@ func TestAChangeWithoutANumberComesBeforeOneWithIt(t *testing.T) {
 	})
 }
 
-// TestALaterRunKeepsWhatIsBeneathIt: the second run wrote what was before the first one, and
+// TestALaterRunKeepsWhatIsBeneathIt: the second run wrote the bytes from before the first one, and
 // a third one went on from there. All three are put back, the last one first.
 func TestALaterRunKeepsWhatIsBeneathIt(t *testing.T) {
 	inEveryShell(t, func(t *testing.T, w world) {

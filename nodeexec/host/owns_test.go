@@ -252,7 +252,7 @@ func TestARunIsUndoneOnceThoseAboveItAre(t *testing.T) {
 		if err := errors.Join(err, err2, err3); err != nil {
 			t.Fatal(err)
 		}
-		// What was before the second one is there, and it is the third one's: nothing is noted.
+		// The bytes from before the second one is there, and it is the third one's: nothing is noted.
 		if _, err := second.run.Restore(t.Context(), n, first.file); err != nil {
 			t.Error(err)
 		}

@@ -27,7 +27,7 @@ type RunFolder struct {
 // Edit replaces some bytes of a file.
 type Edit struct {
 	Path   string
-	Before [32]byte // the sha256 of the file as it was shown
+	Before [32]byte // the sha256 of the file as the plan has it
 	Offset int64    // of the first byte that is replaced
 	Length int64    // how many bytes are; 0 only inserts
 	Insert []byte   // what comes there

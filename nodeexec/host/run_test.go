@@ -64,7 +64,7 @@ func TestAnEditAndBack(t *testing.T) {
 				if err != nil || len(entries) != 1 || entries[0].Before != was[0] || !slices.Equal(entries[0].Wrote, [][32]byte{now.SHA256}) {
 					t.Errorf("entries %+v, %v", entries, err)
 				}
-				for range 2 { // the second time, it is so already
+				for range 2 { // the second time, it is already up to date
 					back, err := p.run.Restore(t.Context(), n, p.file)
 					if err != nil || back != was[0] {
 						t.Fatalf("back is %+v, %v; was %+v", back, err, was[0])
@@ -338,7 +338,7 @@ func TestAnotherUser(t *testing.T) {
 		p.untouched(t, err, "Permission denied")
 		has(t, p.file, content)
 
-		// What belongs to somebody else would not any more.
+		// What belongs to someone else would not any more.
 		if err := os.Chown(p.dir, 65534, 65534); err != nil {
 			t.Fatal(err)
 		}

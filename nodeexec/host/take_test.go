@@ -39,7 +39,7 @@ func TestTakenAwayAndBack(t *testing.T) {
 			t.Errorf("another file than was shown: %v", err)
 		}
 		has(t, p.file, content)
-		for range 2 { // the second time, it is so already
+		for range 2 { // the second time, it is already up to date
 			if now, err := p.run.Take(t.Context(), n, p.file, shown); err != nil || now.Kind != Absent {
 				t.Fatalf("it is %+v, %v", now, err)
 			}
@@ -155,7 +155,7 @@ func TestALinkTakenAwayAndBack(t *testing.T) {
 }
 
 // TestTakingInterruptedAnywhere wants the file, or its bytes in the run's folder and the
-// way back, at each moment.
+// backup, at each moment.
 func TestTakingInterruptedAnywhere(t *testing.T) {
 	inEveryShell(t, func(t *testing.T, w world) {
 		real := w.faked(t, nil).node(t)

@@ -53,7 +53,7 @@ func lookUnit(ctx context.Context, n nodeexec.Node, name string) (Unit, error) {
 
 // Restart has the node's systemd restart a service in about three seconds, and
 // returns before that: the way to the node may hang on that service, and the
-// restart does not hang on the way. Whether it happened shows in LookUnit's
+// restart does not hang on the way. Whether it happened is in LookUnit's
 // Entered. It does not make systemd read its files again.
 //
 // A second Restart is a second restart.

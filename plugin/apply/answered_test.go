@@ -9,7 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// A server that refuses somebody is there, and no reason to act as without one.
+// A server that refuses someone is there, and no reason to act as without one.
 func TestWhoRefusesIsThere(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -61,8 +61,8 @@ func stepsOn(actions ...remediate.Action) *remediate.Plan {
 	return p
 }
 
-// TestWhoHeldTheNodes has somebody's name on a node. Their hold ends with the Lease from
-// which it was taken, and anybody else's stays.
+// TestWhoHeldTheNodes has someone's name on a node. Their hold ends with the Lease from
+// which it was taken, and another user's stays.
 func TestWhoHeldTheNodes(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	const bob, carol = "bob@b (pid 2 of another machine), run 2", "carol@c (pid 3 of a third one), run 3"
@@ -73,7 +73,7 @@ func TestWhoHeldTheNodes(t *testing.T) {
 		name    string
 		lease   string // its holder
 		silence time.Duration
-		held    string // by whom the node is
+		held    string // the user by which the node is
 		code    int
 		says    string
 	}{
@@ -124,7 +124,7 @@ func TestWhoHeldTheNodes(t *testing.T) {
 	}
 }
 
-// holdAs is somebody at work on a node.
+// holdAs is someone at work on a node.
 func holdAs(t *testing.T, n plugintest.LiveNode, who string) error {
 	t.Helper()
 	node, err := nodeexec.Local{Node: n.Name, Root: n.Root, Chroot: true}.Dial(t.Context(), n.Name)
@@ -190,7 +190,7 @@ func TestWithoutAnAPINodesAnswer(t *testing.T) {
 	}
 }
 
-// TestWhoHoldsTheLeaseIsAPerson: root on a bastion is everybody. The user that the API server
+// TestWhoHoldsTheLeaseIsAPerson: many users are root on a bastion. The user that the API server
 // knows is named, else the user of the kubeconfig; older binaries still see whether the
 // process is gone.
 func TestWhoHoldsTheLeaseIsAPerson(t *testing.T) {

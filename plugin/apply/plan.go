@@ -18,7 +18,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/apiint"
 )
 
-// printPlan shows a plan to people: in terms of certificates.
+// printPlan prints a plan to people: in terms of certificates.
 func printPlan(out io.Writer, a *Execution, p *remediate.Plan) error {
 	w := ui.NewPage(out)
 	c := p.Basis.Cluster
@@ -99,7 +99,7 @@ func writesFiles(p *remediate.Plan) bool {
 	return false
 }
 
-// printWave shows the nodes of a wave that need something, and names the others.
+// printWave prints the nodes of a wave that need something, and names the others.
 func printWave(w io.Writer, p *remediate.Plan, wave remediate.Wave) {
 	if wave.Name != "" {
 		ui.Printf(w, "\n")
@@ -126,7 +126,7 @@ func printWave(w io.Writer, p *remediate.Plan, wave remediate.Wave) {
 	}
 }
 
-// printUnknown shows nodes of which it is not known what they need.
+// printUnknown prints nodes of which it is unknown what they need.
 func printUnknown(w io.Writer, p *remediate.Plan) {
 	for i, r := range p.Unknown {
 		if i == 0 {

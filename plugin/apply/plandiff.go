@@ -21,8 +21,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeconfig"
 )
 
-// printPlanDiff shows what changes in files, as a unified diff, or as the program
-// in KUBECTL_EXTERNAL_DIFF shows it. Keys and tokens are runs of x on both sides.
+// printPlanDiff prints what changes in files, as a unified diff, or as the program
+// in KUBECTL_EXTERNAL_DIFF prints it. Keys and tokens are runs of x on both sides.
 func printPlanDiff(out, errOut io.Writer, a *Execution, p *remediate.Plan) error {
 	notes := &strings.Builder{}
 	a.PrintBasis(notes, p)

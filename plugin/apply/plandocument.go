@@ -52,7 +52,7 @@ type (
 	}
 	planStep struct {
 		Action  string    `json:"action"`
-		Change  bool      `json:"change"` // false: it is so already
+		Change  bool      `json:"change"` // false: it is already up to date
 		Summary string    `json:"summary,omitempty"`
 		File    *planFile `json:"file,omitempty"`
 	}

@@ -280,7 +280,7 @@ func (s planSummary) afterwards(w *ui.Page) {
 	}
 }
 
-// writes names each file and object that is changed, in full: what is not shown here is not
+// writes names each file and object that is changed, in full: what is not printed here is not
 // written. CAs are named once for all files that get the same ones.
 func (s planSummary) writes(w io.Writer) {
 	type group struct {

@@ -21,10 +21,10 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
-// Execution shows a plan, asks, and does it.
+// Execution prints a plan, asks, and does it.
 type Execution struct {
 	Options
-	Session *Session // nil: the plan is only to be shown
+	Session *Session // nil: the plan is only printed
 	Command string
 	RunID   string // ID of the journal
 	Undoes  string // the run that is put back, if one is
@@ -48,7 +48,7 @@ type Execution struct {
 	lastAttempt   bool                 // no plan is made again: a worker that changes once more is left out
 	User          string               // the user whose credentials are used; empty: not asked yet, or unknown
 	board         *ui.Board            // of the nodes that are worked on; nil: none are yet
-	expiredHolder string               // from whom the Lease was taken over; empty: from no run
+	expiredHolder string               // the holder from which the Lease was taken over; empty: from no run
 	printing      sync.Mutex
 }
 
@@ -73,7 +73,7 @@ type Recheck struct {
 // attempts is how often a plan is made again because what it is for changed meanwhile.
 const attempts = 3
 
-// Execute shows the plan, asks, and runs it.
+// Execute prints the plan, asks, and runs it.
 func (a *Execution) Execute(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
 		p, err := a.Plan(ctx)

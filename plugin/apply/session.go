@@ -104,9 +104,9 @@ func (o *Options) NewSession(ctx context.Context, names []string) (*Session, err
 }
 
 // Connect asks the API server as the user's kubeconfig says. One without a CA means this
-// machine's own CAs: only where they do not verify what is shown are those that were given
+// machine's own CAs: only where they do not verify what is presented are those that were given
 // tried in their place. One that verifies nothing is asked by those that were given, and as
-// it says only where they do not verify what is shown.
+// it says only where they do not verify what is presented.
 func (o *Options) Connect(ctx context.Context, sc *pki.Scanner) (*connect.Connection, error) {
 	conn, err := connect.Connect(ctx, o.App, o.Config, sc, o.Purpose)
 	var unknown x509.UnknownAuthorityError

@@ -64,7 +64,7 @@ func PrintError(streams genericiooptions.IOStreams, err error) {
 	if errors.As(err, &h) {
 		next := "  next: " + indented(ui.AsCalledOn(streams.ErrOut, inspect.WithoutUserinfo(h.Hint)))
 		if !regexp.MustCompile(`: (kubectl|oc|certrot|sudo|ssh|curl|getent|systemctl) |\n`).MatchString(next) { // else it is to be copied
-			next = strings.Join(broken(next, hintLead, ui.TerminalWidth(streams.ErrOut)), "\n")
+			next = strings.Join(wrapped(next, hintLead, ui.TerminalWidth(streams.ErrOut)), "\n")
 		}
 		ui.Printf(streams.ErrOut, "%s\n", next)
 	}
@@ -84,13 +84,13 @@ func barred(s string, width int) string {
 		if i > 0 {
 			line = bar + strings.TrimPrefix(line, "  ")
 		}
-		lines = append(lines, broken(line, bar, width)...)
+		lines = append(lines, wrapped(line, bar, width)...)
 	}
 	return strings.Join(lines, "\n")
 }
 
-// broken breaks a line between words; before each further line stands the lead.
-func broken(line, lead string, width int) (lines []string) {
+// wrapped breaks a line between words; before each further line stands the lead.
+func wrapped(line, lead string, width int) (lines []string) {
 	for width > 0 && utf8.RuneCountInString(line) > width {
 		at := strings.LastIndexByte(string([]rune(line)[:width+1]), ' ')
 		if at <= len(lead) {

@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/util/homedir"
 )
 
-// ConfigFlags are kubectl's flags that say which cluster is meant, and as whom, in their zero value none of
+// ConfigFlags are kubectl's flags that say which cluster is meant, and as which user, in their zero value none of
 // them. cli-runtime has a type of that name, with the same flags; but it discovers resources, too, for which
 // it links the types of every API group.
 type ConfigFlags struct {

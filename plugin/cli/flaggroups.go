@@ -44,7 +44,7 @@ func GroupOf(f *pflag.Flag) string {
 	return ""
 }
 
-// Connects reports whether a flag says which cluster is meant, and as whom: a next command has it, too. What is
+// Connects reports whether a flag says which cluster is meant, and as which user: a next command has it, too. What is
 // secret is none of them, nor is the namespace: each command names its own.
 func Connects(f *pflag.Flag) bool {
 	return slices.Contains([]string{

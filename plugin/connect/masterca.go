@@ -110,7 +110,7 @@ func MasterCAs(ctx context.Context, node nodeexec.Node) ([]byte, error) {
 }
 
 // Trusting makes clients of these flags trust CAs beside those of the kubeconfig, where
-// that has its own (else see TrustingAlone): what the server shows is verified as ever.
+// that has its own (else see TrustingAlone): what the server presents is verified as ever.
 // One that is to verify nothing verifies by these CAs. untrust takes it back.
 func Trusting(config *cli.ConfigFlags, pem []byte) (untrust func()) {
 	inner := config.Wrap

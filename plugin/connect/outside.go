@@ -11,7 +11,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 )
 
-// servedToUser is what the server of the kubeconfig shows to this machine. Through a proxy
+// servedToUser is what the server of the kubeconfig presents to this machine. Through a proxy
 // it is not asked: that may be what ends TLS, and may want credentials.
 func (c *Connection) servedToUser(ctx context.Context, cluster inspect.Cluster) []inspect.Served {
 	server := inspect.KubeconfigCluster{Server: c.Server, ServerName: c.Rest.ServerName}

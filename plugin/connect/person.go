@@ -35,7 +35,7 @@ func (c *Connection) APIServerNodes(ctx context.Context) []string {
 }
 
 // CurrentUser is the user whose credentials are used, by the API server, else by the
-// kubeconfig: of root on a bastion it is not known who that is.
+// kubeconfig: of root on a bastion it is unknown who that is.
 func (c *Connection) CurrentUser(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, personTime)
 	defer cancel()

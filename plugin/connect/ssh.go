@@ -140,7 +140,7 @@ func (c configuredSSH) Dial(ctx context.Context, node string) (nodeexec.Node, er
 	return c.SSH.Dial(ctx, node)
 }
 
-// identified is a way onto machines that are shown to be the node before anything
+// identified is a way onto machines that are proven to be the node before anything
 // else is read or done there.
 type identified struct{ nodeexec.Transport }
 
@@ -161,7 +161,7 @@ type Drawing interface {
 	Release()
 }
 
-// Prompter asks the user, one question at a time. Where nobody can answer, the
+// Prompter asks the user, one question at a time. Where no one can answer, the
 // answer is no.
 type Prompter struct {
 	App      cli.App
@@ -216,7 +216,7 @@ func (q *Prompter) passphrase(file string) ([]byte, error) {
 	}
 	_, _ = fmt.Fprintf(q.App.Streams.ErrOut, "Passphrase of %s: ", pki.Foreign(file))
 	phrase, err := q.Await(in, func() ([]byte, error) { return term.ReadPassword(int(in.Fd())) })
-	_, _ = fmt.Fprintln(q.App.Streams.ErrOut) // the user's own line end is not shown
+	_, _ = fmt.Fprintln(q.App.Streams.ErrOut) // the user's own line end is not printed
 	return phrase, err
 }
 

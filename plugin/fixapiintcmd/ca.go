@@ -51,7 +51,7 @@ func (s caSource) read(ctx context.Context, app cli.App) (cas []byte, err error)
 
 // findCA finds out what kubelets are to trust. given are the CAs that a flag leads to.
 func (o *repairOptions) findCA(ctx context.Context, w *apply.Session, given []byte, fix *apiint.Repair) error {
-	if w.Conn != nil { // else it is not known, as where it can't be read
+	if w.Conn != nil { // else it is unknown, as where it can't be read
 		fix.Since, _ = w.Conn.Cluster.Changed(ctx, catalog.APIServerCA())
 	}
 	if o.source.file != "" {

@@ -17,7 +17,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/apiint"
 )
 
-// offline shows the plan for facts from a file.
+// offline prints the plan for facts from a file.
 func (o *fixOptions) offline(ctx context.Context) error {
 	s, fix, err := o.inFile(ctx)
 	if err == nil {

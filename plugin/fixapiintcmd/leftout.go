@@ -28,7 +28,7 @@ func unknownNodes(err error, snapshot inspect.Snapshot) []*remediate.Refusal {
 	return out
 }
 
-// knownNode is what is known of a node, also of one that nobody asked to read; nil: nothing.
+// knownNode is what is known of a node, also of one that no one asked to read; nil: nothing.
 func knownNode(snapshot inspect.Snapshot, name string) *inspect.Node {
 	if n, ok := snapshot.Node(name); ok {
 		return n

@@ -108,7 +108,7 @@ func (o *repairOptions) followUp(ctx context.Context, w *apply.Session, snapshot
 	if w.Conn == nil {
 		return nil
 	}
-	if deleting, err := w.Conn.Cluster.DeletingPods(ctx); err == nil { // else the plan says that it is not known
+	if deleting, err := w.Conn.Cluster.DeletingPods(ctx); err == nil { // else the plan says that it is unknown
 		fix.Deleting = deleting
 	}
 	if !w.All {

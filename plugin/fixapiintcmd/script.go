@@ -168,7 +168,7 @@ func (o *fixOptions) writeScripts(set apiint.ScriptSet, p *remediate.Plan) error
 	return nil
 }
 
-// clusterKnown reports whether the checks of the whole cluster have somebody to ask: the API
+// clusterKnown reports whether the checks of the whole cluster have someone to ask: the API
 // server, or the file that was given in its place.
 func clusterKnown(w *apply.Session, snapshot inspect.Snapshot) bool {
 	return w != nil && w.Conn != nil || w == nil && snapshot.Status != nil

@@ -17,7 +17,7 @@ import (
 )
 
 // TestScriptsWhereAnAPIAnswers asks a live API server before scripts are written: for
-// nodes, too, that nobody gets onto from here.
+// nodes, too, that no one gets onto from here.
 func TestScriptsWhereAnAPIAnswers(t *testing.T) {
 	t.Parallel()
 	given := pkitest.NewCA("new", time.Now().Add(-time.Hour), time.Now().Add(time.Hour)).CertPEM

@@ -136,7 +136,7 @@ func (o *statusOptions) run(ctx context.Context) error {
 // tell judges facts as a repair would, and prints what it finds. lease is the run that
 // changes the cluster; nil: none does, or it was not asked.
 func (o *statusOptions) tell(fix apiint.Repair, snapshot inspect.Snapshot, lease *repairLease) error {
-	fix.Order.Accept = []string{preflight.MastersFirst} // it is shown, and nothing is done
+	fix.Order.Accept = []string{preflight.MastersFirst} // it is printed, and nothing is done
 	p, err := fix.Plan(remediate.NewRun(collect.Now()), snapshot, snapshot.Taken)
 	var refusal *remediate.Refusal
 	if errors.As(err, &refusal) && refusal.Node != "" && fix.Nodes == nil && len(snapshot.Nodes) > 0 && refusal.Name != "node-role" {

@@ -85,7 +85,7 @@ func (c certChoice) filter(fi report.Filter, within time.Duration, now time.Time
 	fi.Cert = func(cert *pki.Cert) bool {
 		return (!c.caOnly || cert.IsCA) &&
 			(!c.expired || cert.NotAfter.Before(now)) &&
-			(c.expiringWithin == "" || cert.NotAfter.Sub(now) <= within) && // what has ended, too: it is the worst of them
+			(c.expiringWithin == "" || cert.NotAfter.Sub(now) <= within) && // what has expired, too: it is the worst of them
 			hasPart(cert.Issuer, c.issuer) &&
 			(hasPart(cert.Subject, c.subject) || named(cert.Names, c.subject)) &&
 			begins(cert.Fingerprint.String(), c.fingerprints)

@@ -127,7 +127,7 @@ func TestWhatFollowsHere(t *testing.T) {
 	}
 }
 
-// TestWhatFollowsWhen: what is signed says when it is signed anew by a signer that is made
+// TestWhatFollowsWhen: what is signed says when it is signed again by a signer that is made
 // now.
 func TestWhatFollowsWhen(t *testing.T) {
 	t.Parallel()

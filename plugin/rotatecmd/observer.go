@@ -20,7 +20,7 @@ import (
 // the answer in the form that was asked for.
 type humanObserver struct{ *rotateOptions }
 
-// progress is where it is shown what is under way.
+// progress prints what is under way.
 func (o *rotateOptions) progress() *ui.Board {
 	if o.board == nil {
 		o.board = ui.NewBoard(o.app.Streams.ErrOut, collect.Now)
@@ -38,7 +38,7 @@ func (o *rotateOptions) show(id string, row ui.Row, event string) {
 	}
 }
 
-// Stage shows that a stage is reached, or not any more.
+// Stage prints that a stage is reached, or not any more.
 func (o humanObserver) Stage(of string, s rotate.Stage, after time.Duration) {
 	lead := of
 	if of != "" {
@@ -48,7 +48,7 @@ func (o humanObserver) Stage(of string, s rotate.Stage, after time.Duration) {
 		fmt.Sprintf("%safter %s: %s %s: %s", lead, duration.HumanDuration(after), reachedMark(s.Status), s.ID, s.Reason))
 }
 
-// Judged shows what is awaited at each stage, and since when.
+// Judged prints what is awaited at each stage, and since when.
 func (o humanObserver) Judged(of string, p rotate.Planned, stages []rotate.Stage, began time.Time) {
 	for _, s := range stages {
 		row := ui.Row{Text: o.oneLine(of, p, s)}

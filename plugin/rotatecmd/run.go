@@ -44,7 +44,7 @@ func (o *rotateOptions) read(ctx context.Context) (rotate.Reading, error) {
 	return r, nil
 }
 
-// rotate plans what was named, shows it, asks, and does it.
+// rotate plans what was named, prints it, asks, and does it.
 func (o *rotateOptions) rotate(ctx context.Context) error {
 	if err := o.allowed(); err != nil {
 		return err

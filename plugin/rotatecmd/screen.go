@@ -134,7 +134,7 @@ func validity(cert *pki.Cert, now time.Time) string {
 	return days + ", expires in " + duration.HumanDuration(cert.NotAfter.Sub(now))
 }
 
-// preview is the command that shows a repair of the same cluster or files. It takes fewer flags about
+// preview is the command that prints a repair of the same cluster or files. It takes fewer flags about
 // nodes than rotate does.
 func (o *rotateOptions) preview(repair string) string {
 	return o.reading.Hints().Next("{} " + repair + " --dry-run=client")

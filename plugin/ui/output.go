@@ -172,7 +172,7 @@ func comma(i int) string {
 }
 
 // printText prints each certificate as openssl x509 -text does. One that can't be written
-// so is named, with the reason, and holds up no other.
+// so is named, with the reason, and stops no other.
 func printText(w io.Writer, inv *report.Inventory, _ assess.Severity) error {
 	for i := range inv.Certificates {
 		c := &inv.Certificates[i]

@@ -37,7 +37,7 @@ func TestJSONIsWhatMarshalIndentWrites(t *testing.T) {
 	}
 }
 
-// TestPeopleGetTheWorstProblems: nobody reads thousands; -o wide has them all.
+// TestPeopleGetTheWorstProblems: no one reads thousands; -o wide has them all.
 func TestPeopleGetTheWorstProblems(t *testing.T) {
 	t.Parallel()
 	inv := report.Inventory{}

@@ -47,7 +47,7 @@ func TestAQuotationThatGoesOnIsIndented(t *testing.T) {
 			for rest := []rune(text.String()); len(rest) > 0; rest = rest[min(size, len(rest)):] {
 				out += h.hung(string(rest[:min(size, len(rest))]), 80)
 			}
-			var begun []string // what a terminal shows at the beginning of a line
+			var begun []string // what a terminal prints at the beginning of a line
 			for _, line := range strings.Split(strings.TrimSuffix(out, "\n"), "\n") {
 				for runes := []rune(line); len(runes) > 0; runes = runes[min(80, len(runes)):] {
 					begun = append(begun, string(runes[:min(80, len(runes))]))

@@ -54,7 +54,7 @@ type Problem struct {
 	Clients    []string             // who refuses a server
 	Cause      string               // how it came about; it goes before another problem's next step does
 	Known      bool                 // the title says what fails: the cause stands in place of the impact
-	Now        string               // what of it is so already
+	Now        string               // what of it is the case now
 	Others     []assess.Remediation // of what else is in it
 	Impact     string
 	Next       assess.Remediation
@@ -254,7 +254,7 @@ func (p Problem) printCause(w *Page, most int) {
 	printLabelled(w, "cause", p.Cause, most)
 }
 
-// printNow writes what is so already, and printImpact what fails, on at most so many lines.
+// printNow writes what is the case now, and printImpact what fails, on at most so many lines.
 func (p Problem) printNow(w *Page, most int)    { printLabelled(w, "now", p.Now, most) }
 func (p Problem) printImpact(w *Page, most int) { printLabelled(w, "impact", p.Impact, most) }
 

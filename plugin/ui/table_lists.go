@@ -216,7 +216,7 @@ func (p HumanPrinter) moreLine(w *Page, problems bool) string {
 	return "more: --details; every certificate: --all; for scripts: -o json"
 }
 
-// ProblemIn is a folded problem of an inventory, with what is so already.
+// ProblemIn is a folded problem of an inventory, with what of it is the case now.
 func ProblemIn(inv *report.Inventory, problem cause.Problem) Problem {
 	told := ProblemOf(problem)
 	if !problem.Named {

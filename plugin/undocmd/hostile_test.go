@@ -27,7 +27,7 @@ func TestRunsForgeNoLines(t *testing.T) {
 	}
 }
 
-// TestAPathOfAnEntryForgesNoLine: what a run keeps on a node may be written by anybody who is
+// TestAPathOfAnEntryForgesNoLine: what a run keeps on a node may be written by any user who is
 // root there.
 func TestAPathOfAnEntryForgesNoLine(t *testing.T) {
 	n := plugintest.NewLiveNode(t, "worker-0")

@@ -167,7 +167,7 @@ func (g ClaimGroup) seen(w io.Writer, now time.Time, wide bool) {
 // maxOf is how many columns the names of nodes have within a sentence.
 const maxOf = 60
 
-// again writes when what is shown is verified again: until then a verifier may work
+// again writes when what is presented is verified again: until then a verifier may work
 // on.
 func (g ClaimGroup) again(w io.Writer, status assess.Status) {
 	if g[0].Next == nil {

@@ -66,7 +66,7 @@ func TestVerifyWaits(t *testing.T) {
 }
 
 // TestVerifySaysWhen: what will break is told with the date, and with what makes
-// verifiers connect anew, over all nodes of a line; the story comes first.
+// verifiers connect again, over all nodes of a line; the events come first.
 func TestVerifySaysWhen(t *testing.T) {
 	day := func(n int) time.Time { return time.Date(2024, 6, n, 12, 0, 0, 0, time.UTC) }
 	on := func(node string, from, to int) report.VerificationClaim {

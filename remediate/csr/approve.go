@@ -25,7 +25,7 @@ import (
 
 // Approve approves what a node's kubelet asks for after its restart: the client's
 // certificate with which it works, then its serving one. A kubelet whose client
-// certificate is valid asks for none. What does not match the node is shown and never
+// certificate is valid asks for none. What does not match the node is printed and never
 // approved (see asker.matches).
 type Approve struct {
 	NodeName string
@@ -63,7 +63,7 @@ func lacksServing(snapshot inspect.Snapshot, node string, now time.Time) bool {
 }
 
 // certifiedNodes says of nodes why their kubelets do not ask by a bootstrapper's token: they
-// have a client certificate that is valid. A node that was not read is not known to
+// have a client certificate that is valid. A node that was not read is unknown to
 // lack one.
 func certifiedNodes(snapshot inspect.Snapshot, now time.Time, nodes ...string) map[string]string {
 	out := map[string]string{}
@@ -110,7 +110,7 @@ func (a Approve) Pending(snapshot inspect.Snapshot) bool {
 func (a Approve) Diff(snapshot inspect.Snapshot, now time.Time) (*remediate.Change, error) {
 	n, ok := snapshot.Node(a.NodeName)
 	if ok && inspect.HeartbeatSinceStart(snapshot, n) && len(PendingRequests(snapshot, a.NodeName)) == 0 {
-		return nil, nil //nolint:nilnil // so already, as Action says
+		return nil, nil //nolint:nilnil // already up to date, as Action says
 	}
 	return &remediate.Change{Summary: "approve its kubelet's certificate requests, if it makes any that match it (" + provable(snapshot, a.NodeName, now) + ")", Versions: snapshot.Cluster.Versions, Own: Expect(snapshot, now, a.NodeName)}, nil
 }

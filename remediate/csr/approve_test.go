@@ -282,7 +282,7 @@ func TestLeftRequests(t *testing.T) {
 	}
 }
 
-// TestKeysThatAreComputedWith: each check of a signature takes time, and anybody makes requests.
+// TestKeysThatAreComputedWith: each check of a signature takes time, and any user makes requests.
 func TestKeysThatAreComputedWith(t *testing.T) {
 	t.Parallel()
 	for bits, sane := range map[int]bool{1024: false, 2048: true, 4096: true, 4097: false, 8192: false} {

@@ -12,7 +12,7 @@ import (
 )
 
 // ApprovePending are the requests of nodes that are pending at the end of a run: they are
-// shown; and approved, where they match, if that is wanted.
+// printed; and approved, where they match, if that is wanted.
 type ApprovePending struct {
 	nodes   []string
 	approve bool
@@ -37,7 +37,7 @@ func (a ApprovePending) Node() string { return "" }
 func (a ApprovePending) Diff(snapshot inspect.Snapshot, now time.Time) (*remediate.Change, error) {
 	names := PendingRequests(snapshot, a.nodes...)
 	if len(names) == 0 && !a.afterRestart {
-		return nil, nil //nolint:nilnil // so already, as Action says
+		return nil, nil //nolint:nilnil // already up to date, as Action says
 	}
 	what := "show what certificate requests of these nodes are pending"
 	if a.approve {

@@ -55,7 +55,7 @@ func TestTheCertificateIsForTheKeyThatWasApproved(t *testing.T) {
 	}
 }
 
-// TestAStepSaysWhetherItApproves: what is pending at the end is approved, or only shown.
+// TestAStepSaysWhetherItApproves: what is pending at the end is approved, or only printed.
 func TestAStepSaysWhetherItApproves(t *testing.T) {
 	t.Parallel()
 	for approve, want := range map[bool]string{

@@ -30,7 +30,7 @@ func (a AwaitCertificate) Diff(snapshot inspect.Snapshot, now time.Time) (*remed
 		return nil, &remediate.Refusal{Name: remediate.FileRead, Node: a.NodeName, Reason: "the node was not read", Next: "see what is unknown"}
 	}
 	if cert := inspect.KubeletClientCert(snapshot, a.NodeName); cert != nil && cert.NotAfter.After(n.Time(now)) && a.State.bootstrapped[a.NodeName] == nil {
-		return nil, nil //nolint:nilnil // so already, as Action says
+		return nil, nil //nolint:nilnil // already up to date, as Action says
 	}
 	return &remediate.Change{Summary: "wait for the kubelet's new client certificate"}, nil
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
-// Names of refusals to have a kubelet join anew.
+// Names of refusals to have a kubelet join again.
 const (
 	BootstrapCredential = "bootstrap-credential"
 	ClientCertificate   = "client-certificate"
 	NoApprover          = "approver"
 )
 
-// ApprovedByHand is the row of who asks for a first certificate, where nobody approves that.
+// ApprovedByHand is the row of who asks for a first certificate, where no one approves that.
 func ApprovedByHand(v catalog.Versions) (catalog.KubeletRequester, bool) {
 	for _, r := range catalog.KubeletRequesters() {
 		if r.ManualApproval && r.In.Holds(v) != catalog.No {

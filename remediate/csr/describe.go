@@ -68,7 +68,7 @@ func described(all []*Request) (each []*Request, more string) {
 	return each, more
 }
 
-// describe says what is asked for, by whom, in several lines.
+// describe says what is asked for, and the requester, in several lines.
 func (r *Request) describe() string {
 	lines := []string{
 		fmt.Sprintf("request %s, pending since %s", foreign.Name(r.Name), r.CreationTimestamp.UTC().Format(time.RFC3339)),

@@ -132,7 +132,7 @@ func TestARequestIsJudgedOnceMoreRightBeforeItsApproval(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeReadRightBeforeAnApprovalIsTold: the run does not go on as if somebody else
+// TestWhatCannotBeReadRightBeforeAnApprovalIsTold: the run does not go on as if someone else
 // had changed the request.
 func TestWhatCannotBeReadRightBeforeAnApprovalIsTold(t *testing.T) {
 	t.Parallel()

@@ -20,7 +20,7 @@ import (
 func (r *Request) joins(n RequestedNode) bool { return r.mismatch == "" && r.Spec.Username != n.user() }
 
 // asked is the key of a request in the node's name that was made since its kubelet was started, by who may be
-// that kubelet. Where its bootstrap file proves as whom it asks, that is this user alone: others ask for
+// that kubelet. Where its bootstrap file proves by which user it asks, that is this user alone: others ask for
 // what is never approved, and keep no kubelet from its certificate. Else it is any user, whatever it asks for: a
 // kubelet that bootstraps as another user than those who usually do asks for what matches nothing, and waits
 // beside a thief whose request matches. By its certificate another node's kubelet joins nothing, if this one

@@ -17,7 +17,7 @@ import (
 )
 
 // kubeletState is what a node says of its kubelet, read when a request to join in its name is
-// judged. With a bootstrapper's token anybody makes such a request in any node's name, and
+// judged. With a bootstrapper's token any user makes such a request in any node's name, and
 // the only pending one is not the kubelet's for that alone: the kubelet has to run, to lack
 // a certificate, and to have been started before the request.
 type kubeletState struct {
@@ -25,7 +25,7 @@ type kubeletState struct {
 	since   time.Time // when its process was started at the earliest, by the API server's clock
 	started time.Time // the same start by the node's clock, which is the same at each look
 	token   bool      // it joins with a token, which is no node's certificate
-	// user is as whom the API server knows what is in its bootstrap file; empty: that is unknown.
+	// user is the user as which the API server knows what is in its bootstrap file; empty: that is unknown.
 	user string
 }
 

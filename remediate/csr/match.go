@@ -60,7 +60,7 @@ type Request struct {
 	// restart is the command after which the kubelet's own request is known; empty where
 	// that is of no help.
 	restart string
-	// manual: only its names are not known to be the node's, which a person may know.
+	// manual: only its names are not certain to be the node's, which a person may know.
 	manual bool
 	// notProbed: only whether the node's kubelet made it is unknown.
 	notProbed bool
@@ -133,7 +133,7 @@ func Pending(csr *certificatesapi.CertificateSigningRequest) bool {
 }
 
 // parseRequest reads one PKCS#10 request and nothing beside it. Its signature is checked
-// later (see ownSignature): that takes time, and anybody may make requests.
+// later (see ownSignature): that takes time, and any user may make requests.
 func parseRequest(text []byte) (*x509.CertificateRequest, error) {
 	if len(text) > pki.MaxRequest {
 		return nil, fmt.Errorf("its request is of %d bytes; kubelets make one of less than 2,000", len(text))

@@ -27,7 +27,7 @@ func (c *contest) knownAsUser(presents inspect.Credential, user string) {
 }
 
 // TestOnlyTheUserOfTheBootstrapFileContests: masters that the installer made join with a client certificate
-// of the user as whom other nodes join with a token. Others ask for what is never approved, in any number,
+// of the user as which other nodes join with a token. Others ask for what is never approved, in any number,
 // and are told.
 func TestOnlyTheUserOfTheBootstrapFileContests(t *testing.T) {
 	t.Parallel()

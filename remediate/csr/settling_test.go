@@ -29,7 +29,7 @@ func (s span) has(at int) bool { return at >= s.from && at < s.to }
 func TestAKubeletThatSleepsIsAwaited(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		node, api, heartbeat span // when it does not answer: to the node, to anybody, of the node's Lease
+		node, api, heartbeat span // when it does not answer: to the node, to any user, of the node's Lease
 		kubelet              int  // when it asks
 	}{
 		"its third try failed":               {node: span{0, 7}, kubelet: 14},

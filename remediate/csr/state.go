@@ -54,7 +54,7 @@ func (s *State) NoteEarlier(ctx context.Context, env *remediate.Env, node string
 	return nil
 }
 
-// approve shows requests, each once, and approves the current ones.
+// approve prints requests, each once, and approves the current ones.
 func (s *State) approve(ctx context.Context, env *remediate.Env, c *remediate.Change, n RequestedNode, requests []*Request) error {
 	node := n.Name
 	s.print(env, node, requests)
@@ -74,7 +74,7 @@ func (s *State) approve(ctx context.Context, env *remediate.Env, c *remediate.Ch
 			continue
 		}
 		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-			continue // somebody else did something to it: it is looked at again
+			continue // someone else did something to it: it is looked at again
 		}
 		if err != nil {
 			return err

@@ -29,7 +29,7 @@ func PendingText(ctx context.Context, env *remediate.Env, n RequestedNode) strin
 	each, more := described(requests)
 	for _, r := range each {
 		if r.mismatch == "" && !slices.Contains(approvable, r) {
-			continue // an earlier try, for which nobody waits
+			continue // an earlier try, for which no one waits
 		}
 		next := manualCommand + r.next()
 		if r.joins(n) && !settled(env, n) {

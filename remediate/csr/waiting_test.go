@@ -23,7 +23,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
 )
 
-// TestTheNewestOfEachIsWaitedFor: a kubelet makes a new key for each try, and nobody
+// TestTheNewestOfEachIsWaitedFor: a kubelet makes a new key for each try, and no one
 // waits for the earlier ones.
 func TestTheNewestOfEachIsWaitedFor(t *testing.T) {
 	t.Parallel()
@@ -121,7 +121,7 @@ func TestOneNodeHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatMayBeAKubeletsHoldsUpAnUndo: anybody may make requests in any node's name.
+// TestOnlyWhatMayBeAKubeletsHoldsUpAnUndo: any user may make requests in any node's name.
 func TestOnlyWhatMayBeAKubeletsHoldsUpAnUndo(t *testing.T) {
 	t.Parallel()
 	const subject = "CN=system:node:worker-0,O=system:nodes"

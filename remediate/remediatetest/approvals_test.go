@@ -67,7 +67,7 @@ func TestApprovalInANodesStep(t *testing.T) {
 	for _, n := range p.Nodes() {
 		for i, s := range n.Steps {
 			if a, ok := s.Action.(csr.Approve); ok {
-				a.Serving = true // as where its serving certificate has ended
+				a.Serving = true // as where its serving certificate has expired
 				n.Steps[i].Action = a
 			}
 		}
@@ -93,7 +93,7 @@ func TestApprovalInANodesStep(t *testing.T) {
 }
 
 // TestLateNamesWhatIsPending: without --approve-csrs, what a node that is late waits
-// for is shown, with the command.
+// for is printed, with the command.
 func TestLateNamesWhatIsPending(t *testing.T) {
 	t.Parallel()
 	w := NewWorld(t)

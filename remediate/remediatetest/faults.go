@@ -21,7 +21,7 @@ type fault int
 const (
 	refused fault = iota // it does not run, and that is known
 	unended              // it runs, and its end is not seen
-	unrun                // it does not run, and that is not known
+	unrun                // it does not run, and that is unknown
 	killed               // it is killed on its way
 	broken               // the way is dead from then on, and another one leads there
 	cut                  // nothing leads there any more

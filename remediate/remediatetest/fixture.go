@@ -161,7 +161,7 @@ func (f *Fixture) Object(ref catalog.Ref, text []byte) {
 	f.Bundles = append(f.Bundles, inspect.Bundle{At: at, Object: &inspect.Object{Kind: at.Kind, Namespace: at.Namespace, Name: at.Name}, Content: f.Sc.Scan(text)[0].Content})
 }
 
-// Serve makes this what api-int shows to all nodes.
+// Serve makes this what api-int presents to all nodes.
 func (f *Fixture) Serve(p pkitest.Pair) {
 	f.Served = nil
 	f.Bundles = slices.DeleteFunc(f.Bundles, func(b inspect.Bundle) bool { return b.At.Name == catalog.InternalLoadBalancerServing().Name })

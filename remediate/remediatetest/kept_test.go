@@ -39,7 +39,7 @@ const (
 // keptDirs are what a run and the fakes of a node write.
 func keptDirs() []string { return []string{"etc", "var", "fake", "proc"} }
 
-// keptIncident has CAs that are valid for as long as anybody may try.
+// keptIncident has CAs that are valid for as long as any user may try.
 func keptIncident() Incident {
 	return newIncidentBetween(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2046, 1, 1, 0, 0, 0, 0, time.UTC))
 }

@@ -39,7 +39,7 @@ func (m *Machine) heartbeatOnce(works func() bool) func(ctx context.Context, nod
 	}
 }
 
-// state is all that reading a node shows of it; empty while a restart is due, since
+// state is all that reading a node finds of it; empty while a restart is due, since
 // systemd is asked too.
 func (m *Machine) state(argv []string) string {
 	h := sha256.New()
@@ -65,7 +65,7 @@ func (m *Machine) state(argv []string) string {
 			data, _ := os.ReadFile(path)
 			modified := info.ModTime()
 			if strings.HasPrefix(path[len(m.root):], "/fake/") || strings.HasPrefix(path[len(m.root):], "/proc/") {
-				modified = time.Time{} // nobody looks
+				modified = time.Time{} // no one looks
 			}
 			st := info.Sys().(*syscall.Stat_t)
 			fmt.Fprintf(h, "%s %s %d %d %d %x\n", path[len(m.root):], info.Mode(), st.Uid, st.Gid, modified.UnixNano(), sha256.Sum256(data))
@@ -189,9 +189,9 @@ func (m *Machine) Read(t *testing.T, path string) []byte {
 	return text
 }
 
-// The fakes know one unit, whose state is in /fake. A restart shows when somebody
+// The fakes know one unit, whose state is in /fake. A restart is seen when someone
 // looked twice, as the real one takes three seconds; as for its time, see remembering.
-// What the kubelet has in memory is what it read then: /fake/loaded.
+// What the kubelet loaded is what it read then: /fake/loaded.
 const (
 	fakeSystemctl = `#!/bin/sh
 case $* in
@@ -297,7 +297,7 @@ func (m *Machine) asked(t *testing.T) int {
 func (m *Machine) mode(t *testing.T, mode string) { m.Write(t, "/fake/mode", []byte(mode+"\n")) }
 
 // heartbeat is what the API server knows of the node: its kubelet reports as long
-// as it trusts the server by what it has in memory, found out by a handshake.
+// as it trusts the server by what it loaded, found out by a handshake.
 func (m *Machine) heartbeat(context.Context, string) (collect.Heartbeat, error) {
 	lost := collect.Heartbeat{At: time.Now().Add(-25 * time.Hour), Ready: "Unknown"}
 	shown, err := os.ReadFile(m.At("/fake/shown"))

@@ -26,7 +26,7 @@ type FakeAPI struct {
 	Env *remediate.Env
 }
 
-// NewFakeAPI is a fake API server, and a clock that moves on when somebody waits.
+// NewFakeAPI is a fake API server, and a clock that moves on when someone waits.
 func NewFakeAPI(objects ...runtime.Object) *FakeAPI {
 	now := TestNow
 	f := &FakeAPI{Clientset: fake.NewClientset(objects...)}

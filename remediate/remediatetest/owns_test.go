@@ -13,7 +13,7 @@ import (
 )
 
 // TestUndoOfARunThatChangedNothing: a kubeconfig is immutable, and the first run fails with
-// nothing changed. The second one mends the node. Undo of the first leaves it alone, and
+// nothing changed. The second one repairs the node. Undo of the first leaves it alone, and
 // its kubelet, whatever was accepted.
 func TestUndoOfARunThatChangedNothing(t *testing.T) {
 	thorough(t)

@@ -39,7 +39,7 @@ func joiningPlan(j *Joining, t *testing.T, run string) *remediate.Plan {
 	return p
 }
 
-// joiningBack plans the way back.
+// joiningBack plans the undo.
 func joiningBack(j *Joining, t *testing.T, run string, accept bool) (*remediate.Plan, error) {
 	t.Helper()
 	env := j.env(t, run, nil)
@@ -54,7 +54,7 @@ func joiningBack(j *Joining, t *testing.T, run string, accept bool) (*remediate.
 	return undo.Undo{Nodes: []undo.NodeBackups{{Node: "worker-0", Backups: entries}}, API: true, AcceptBreaksTrust: accept}.Plan(run, j.snapshot(t, pkiFolder, host.DefaultFolder+"/"+run), j.Now())
 }
 
-// TestRejoin has a kubelet join anew that is in the incident, with client certificates of
+// TestRejoin has a kubelet join again that is in the incident, with client certificates of
 // all kinds, goes on from there, and goes back.
 func TestRejoin(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,7 @@ import (
 )
 
 // TestRepairAndBack is all as it should be: the repair, the second time at which
-// there is nothing to do, and the way back.
+// there is nothing to do, and the undo.
 func TestRepairAndBack(t *testing.T) {
 	t.Parallel()
 	w := NewWorld(t, "worker-0", "worker-1")
@@ -140,7 +140,7 @@ func TestChainThatNeitherFileTrusts(t *testing.T) {
 	goOn(w, t)
 }
 
-// TestOfFilesThatFailTheirCheck has somebody make the new file readable for all as
+// TestOfFilesThatFailTheirCheck has someone make the new file readable for all as
 // soon as it is there: it is put back.
 func TestOfFilesThatFailTheirCheck(t *testing.T) {
 	thorough(t)

@@ -107,7 +107,7 @@ func (s *simulation) plan(run string, number int, snapshot inspect.Snapshot) (*r
 	return p, err
 }
 
-// observe sees to it that nothing is begun while somebody else holds the Lease who took it
+// observe sees to it that nothing is begun while someone else holds the Lease who took it
 // as one may.
 func (s *simulation) observe(a remediate.Action, e remediate.Event, _ *remediate.Change, _ error) {
 	s.mu.Lock()
@@ -137,7 +137,7 @@ func (s *simulation) wayBack(js remediate.Journals, run string) {
 
 // administrator does between two runs what the first one said is to be done: where an
 // installer pod waits for its network, multus is ended, whose kubelet starts it again;
-// requests that are nobody's are denied, and where it can't be told whose they are, all,
+// requests that are no one's are denied, and where it can't be told whose they are, all,
 // and the kubelet is restarted. Who was killed holds no node.
 func (s *simulation) administrator() {
 	for _, n := range s.nodes {
@@ -215,7 +215,7 @@ func schedules() uint64 {
 // same for the same seed but for the order in which nodes of a wave have their turns:
 // ways that are cut, answers that get lost, runners that are killed, an API server that
 // restarts, nodes that leave, are late or are rebooted, kubelets whose certificates have
-// ended, and others that write the same files, restart the same kubelets, ask in a node's
+// expired, and others that write the same files, restart the same kubelets, ask in a node's
 // name, deny requests, lift pauses and take the Lease. No step breaks an edge that worked;
 // and when the faults end, runs that are resumed make all of them right.
 func TestNothingIsMadeWorse(t *testing.T) {

@@ -23,8 +23,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeconfig"
 )
 
-// TestScriptDoesWhatARunDoes: the plan, the repair, the second time, and the way
-// back; each file byte for byte as the action would leave it.
+// TestScriptDoesWhatARunDoes: the plan, the repair, the second time, and the
+// undo; each file byte for byte as the action would leave it.
 func TestScriptDoesWhatARunDoes(t *testing.T) {
 	t.Parallel()
 	inConsoles(t, func(t *testing.T, c *console) {

@@ -17,7 +17,7 @@ import (
 const heldFile = host.DefaultFolder + "/.held"
 
 // TestScriptHoldsTheNode while it changes something, so that certrot keeps off, and
-// lets go of it; one that was killed keeps nobody off.
+// lets go of it; one that was killed keeps no one off.
 func TestScriptHoldsTheNode(t *testing.T) {
 	t.Parallel()
 	inConsoles(t, func(t *testing.T, c *console) {
@@ -111,7 +111,7 @@ func TestScriptKeepsOffAHeldNode(t *testing.T) {
 	}
 	c.original(t)
 
-	// Somebody comes between the plan and the first change.
+	// Someone comes between the plan and the first change.
 	c.tool(t, "/usr/bin/openssl", "printf '%s\\n' 'a@b (pid 1 of 0123), run x' $(date +%s) "+boot+" >"+heldFile)
 	_ = os.Remove(c.At(heldFile))
 	c.want(t, c.script(), 5, "a@b (pid 1 of 0123), run x is changing this node", "--yes")
@@ -136,7 +136,7 @@ func TestScriptKeepsOffAHeldNode(t *testing.T) {
 	c.want(t, c.script(), 5, "somebody is changing this node", "undo", "--yes")
 }
 
-// holds makes the node held by somebody.
+// holds makes the node held by someone.
 func (c *console) holds(t *testing.T, who string, since time.Duration, boot string) {
 	t.Helper()
 	c.Write(t, heldFile, fmt.Appendf(nil, "%s\n%d\n%s\n", who, time.Now().Add(-since).Unix(), boot))

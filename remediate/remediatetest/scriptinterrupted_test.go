@@ -114,7 +114,7 @@ func TestScriptLeavesAKubeletThatWroteItsFile(t *testing.T) {
 }
 
 // TestScriptInterruptedAnywhere: each file is before or after; then the same again
-// does the rest, and undo finds the way back.
+// does the rest, and undo finds the backups.
 func TestScriptInterruptedAnywhere(t *testing.T) {
 	thorough(t)
 	t.Parallel()

@@ -46,8 +46,8 @@ type objects struct {
 	rolled     time.Time // when a master got its new revision
 	lease      *coordinationv1.Lease
 	keeper     *keeper
-	rival      time.Time // since when somebody else holds the Lease whom nobody let
-	wants      bool      // somebody else wants the Lease
+	rival      time.Time // since when someone else holds the Lease that no one let
+	wants      bool      // someone else wants the Lease
 	check      *unstructured.Unstructured
 	probes     map[string]*corev1.Pod
 	keys       map[string]*kubeletKey // of all schedules, by what they are for and by the request
@@ -55,7 +55,7 @@ type objects struct {
 }
 
 // keeper is who renews the Lease: whenever the clock moves on it has its turn, and
-// nobody else goes on before it sleeps again.
+// no one else goes on before it sleeps again.
 type keeper struct {
 	wake, asleep chan struct{}
 	done         <-chan struct{}
@@ -94,7 +94,7 @@ func (k *keeper) sleeps() {
 	}
 }
 
-// pass lets time go by: everybody else is at work meanwhile.
+// pass lets time go by: every user else is at work meanwhile.
 func (s *simulation) pass(d time.Duration) {
 	s.clock = s.clock.Add(d)
 	for _, n := range s.nodes {

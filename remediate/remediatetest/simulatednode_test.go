@@ -23,7 +23,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 )
 
-// simulated is a node: what is on its disk, what processes have in memory, and
+// simulated is a node: what is on its disk, what processes loaded, and
 // whether its kubelet's connection works.
 type simulated struct {
 	*simulation
@@ -40,7 +40,7 @@ type simulated struct {
 	pending    bool // a restart that systemd was told of
 	memory     []byte
 	connected  bool
-	multus     []byte // the CAs that a thick multus has in memory
+	multus     []byte // the CAs that a thick multus loaded
 	multusOn   bool   // and whether it works by its connection
 	multusUp   bool   // there is one
 	multusAt   time.Time
@@ -232,7 +232,7 @@ func (n *simulated) Dial(context.Context, string, string) (net.Conn, error) {
 	return here, nil
 }
 
-// snapshot are what reading a node shows.
+// snapshot are what reading a node finds.
 func (n *simulated) snapshot() inspect.Snapshot {
 	yes := true
 	node := inspect.Node{

@@ -35,7 +35,7 @@ func (n *simulated) newMultus() {
 	n.startMultus()
 }
 
-// reconnect breaks the connections of a node: who does not trust what is shown is lost.
+// reconnect breaks the connections of a node: who does not trust what is presented is lost.
 func (n *simulated) reconnect() {
 	n.connected = n.trusts(n.memory) && n.certified()
 	n.multusOn = n.multusUp && n.trusts(n.multus)
@@ -116,7 +116,7 @@ func (a simulatedPods) Get(_ context.Context, name string, _ metav1.GetOptions) 
 	return p.DeepCopy(), nil
 }
 
-// Delete of a pod of multus leaves the node without one until somebody makes it anew.
+// Delete of a pod of multus leaves the node without one until someone makes it again.
 func (a simulatedPods) Delete(_ context.Context, name string, opts metav1.DeleteOptions) error {
 	a.s.mu.Lock()
 	defer a.s.mu.Unlock()

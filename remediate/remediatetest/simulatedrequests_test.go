@@ -28,7 +28,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/csr"
 )
 
-// kubeletKey is a key with which somebody asks for a certificate of a node, and what they
+// kubeletKey is a key with which someone asks for a certificate of a node, and what they
 // get. Making them takes long: all schedules have the same.
 type kubeletKey struct {
 	request []byte // PEM
@@ -36,7 +36,7 @@ type kubeletKey struct {
 	cert    *pki.Cert
 }
 
-// key is the i-th one of somebody's for a node.
+// key is the i-th one of someone's for a node.
 func (s *simulation) key(whose, node string, i int, until time.Time) *kubeletKey {
 	id := fmt.Sprintf("%s %s %d %s", whose, node, i, until)
 	if k := s.keys[id]; k != nil {
@@ -146,8 +146,8 @@ func (s *simulation) deny(r *certificatesapi.CertificateSigningRequest) {
 	}
 }
 
-// compete is somebody else who wants to change the cluster: they take the Lease when
-// nobody holds it, or who does was silent for its time, and let it go again.
+// compete is someone else who wants to change the cluster: they take the Lease when
+// no one holds it, or who does was silent for its time, and let it go again.
 func (s *simulation) compete() {
 	const bob = "bob@b, run 7"
 	switch free := s.lease == nil || s.clock.Sub(s.lease.Spec.RenewTime.Time) >= time.Duration(*s.lease.Spec.LeaseDurationSeconds)*time.Second; {
@@ -157,11 +157,11 @@ func (s *simulation) compete() {
 		}
 	case s.wants && free:
 		s.taken(bob)
-		s.rival = s.clock // since when nobody else is to begin anything
+		s.rival = s.clock // since when no one else is to begin anything
 	}
 }
 
-// taken gives the Lease to somebody, for a minute and a half.
+// taken gives the Lease to someone, for a minute and a half.
 func (s *simulation) taken(by string) {
 	now, lasts := metav1.NewMicroTime(s.clock), int32(90)
 	s.lease = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: remediate.LeaseName, ResourceVersion: s.version()}, Spec: coordinationv1.LeaseSpec{HolderIdentity: &by, AcquireTime: &now, RenewTime: &now, LeaseDurationSeconds: &lasts}}

@@ -73,7 +73,7 @@ func (s *simulation) paused() (by string, ok bool) {
 	return by, ok
 }
 
-// pause is what somebody else writes there; empty: nobody is to.
+// pause is what someone else writes there; empty: no one is to.
 func (s *simulation) pause(by string) {
 	s.check.SetAnnotations(nil)
 	if by != "" {

@@ -47,7 +47,7 @@ type simulation struct {
 	shows   []*pki.Cert
 	trusted map[string]bool   // by the PEM text
 	known   *action.Cache     // of all schedules: their files are mostly the same
-	ends    map[string][]byte // what files end as that nobody else wrote, by path, in all schedules
+	ends    map[string][]byte // what files end as that no one else wrote, by path, in all schedules
 	pair    tls.Certificate
 }
 
@@ -77,7 +77,7 @@ func (s *simulation) add(name, role string) {
 	n.write(BootstrapFile, []byte(kubeconfigtest.MachineConfigServer(ca, "https://"+APIIntHost+":6443", strings.Repeat("x", 40))))
 	n.write(KubeletFile, []byte(kubeconfigtest.Kubelet(ca, "https://"+APIIntHost+":6443")))
 	n.connected, n.multusOn = s.rng.IntN(3) > 0, s.rng.IntN(3) > 0
-	// Away for long. Of a master nobody could sign what it asks for, where kube-controller-manager
+	// Away for long. Of a master no one could sign what it asks for, where kube-controller-manager
 	// has no connection left: it gets the CA when all masters are Ready.
 	if !n.connected && role == catalog.RoleWorker && s.rng.IntN(3) == 0 {
 		n.cert = s.key("kubelet", name, 0, ended())
@@ -88,7 +88,7 @@ func (s *simulation) add(name, role string) {
 	s.nodes = append(s.nodes, n)
 }
 
-// trusts reports whether these CAs verify what is shown.
+// trusts reports whether these CAs verify what is presented.
 func (s *simulation) trusts(pem []byte) bool {
 	ok, known := s.trusted[string(pem)]
 	if !known {
@@ -145,7 +145,7 @@ func (s *simulation) happens() {
 		n.cut = 1 + s.rng.IntN(12)
 	case 1:
 		s.dead = s.rng.IntN(2) == 0
-	case 2: // kube-apiserver restarts: everybody has to connect anew
+	case 2: // kube-apiserver restarts: every user has to connect again
 		s.away(time.Duration(s.rng.IntN(100)) * time.Second)
 	case 3:
 		n.gone = n.role == catalog.RoleWorker && s.rng.IntN(3) == 0
@@ -179,7 +179,7 @@ func (s *simulation) happens() {
 		if s.check != nil {
 			s.pause([]string{"", "", "an administrator"}[s.rng.IntN(3)])
 		}
-	case 13: // somebody, or something, has it rebooted
+	case 13: // someone, or something, has it rebooted
 		n.reboot()
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/undo"
 )
 
-// TestUndoOfWhatIsTrusted needs no word of consent: the server shows again what it
+// TestUndoOfWhatIsTrusted needs no word of consent: the server presents again what it
 // showed before.
 func TestUndoOfWhatIsTrusted(t *testing.T) {
 	thorough(t)

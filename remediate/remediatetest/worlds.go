@@ -82,7 +82,7 @@ const (
 
 // World is a cluster of nodes: folders with a busybox, that commands chroot into,
 // and a fake of systemd and of the kubelet. What is changed there is changed by
-// the real script in a real shell, and what is shown there is shown by a real
+// the real script in a real shell, and what is presented there is presented by a real
 // server.
 type World struct {
 	Incident
@@ -157,7 +157,7 @@ func firstOf(errs ...error) error {
 	return nil
 }
 
-// Now is a clock that moves on when somebody would wait.
+// Now is a clock that moves on when someone would wait.
 func (w *World) Now() time.Time { return time.Now().Add(time.Duration(w.Skipped.Load())) }
 
 // Sleep passes time without waiting.

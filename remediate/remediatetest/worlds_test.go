@@ -9,7 +9,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/apiint"
 )
 
-// repair plans what mends the world.
+// repair plans what repairs the world.
 func repair(w *World, t *testing.T, run string) *remediate.Plan {
 	t.Helper()
 	p, err := worldFix(w).Plan(run, w.snapshot(t), w.Now())

@@ -1,2 +1,2 @@
-// Package undo plans the way back from a run, by its journal and by what nodes keep of it.
+// Package undo plans the undo of a run, by its journal and by what nodes keep of it.
 package undo

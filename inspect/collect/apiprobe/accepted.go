@@ -22,8 +22,8 @@ type Credentials struct {
 // is known.
 const atOnce = 32
 
-// Accepted asks servers, each host:port of an address, on a node, to whom its client
-// certificate is shown, for a path of HTTP. There is an answer for each; the error is why
+// Accepted asks servers, each host:port of an address, on a node, which get its client
+// certificate, for a path of HTTP. There is an answer for each; the error is why
 // the node asked no more, and those that were not asked are left out at the end.
 func Accepted(ctx context.Context, node gather.Runner, with Credentials, path string, servers []string) ([]inspect.ProbeAnswer, error) {
 	var out []inspect.ProbeAnswer

@@ -78,7 +78,7 @@ func TestAccepted(t *testing.T) {
 				t.Errorf("%s: %+v, %v", c.name, got, err)
 				continue
 			}
-			for _, i := range []int{0, 2} { // one that is not there keeps nobody from being asked
+			for _, i := range []int{0, 2} { // one that is not there keeps no one from being asked
 				if got[i].Code != c.code || got[i].Failure != c.fails || got[i].Server != server || (c.code == 0) != (got[i].Detail != "") {
 					t.Errorf("%s: %+v", c.name, got[i])
 				}

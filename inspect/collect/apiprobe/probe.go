@@ -40,7 +40,7 @@ func run(ctx context.Context, node gather.Runner, argv []string) ([]line, string
 	defer cancel()
 	out, err := node.Run(ctx, strings.NewReader(program), append(command, argv...)...)
 	var failed *nodeexec.RunError
-	if errors.As(err, &failed) { // what it was told helps nobody
+	if errors.As(err, &failed) { // what it was told helps no one
 		brief := *failed
 		brief.Argv = []string{"probe.sh"}
 		err = &brief

@@ -1,6 +1,6 @@
-# Asks servers what they say to somebody whose credentials lie on this node: the API
+# Asks servers what they say to a client whose credentials lie on this node: the API
 # server to the kubelet, or a kubelet to kube-apiserver. The credentials do not leave
-# the node, but for what a request shows of them: they go from their file through a
+# the node, but for what a request has of them: they go from their file through a
 # pipe to curl, or to openssl, and are never an argument, a variable, part of the
 # environment or a file. Nothing is written to the node, no temporary file
 # either. A credential is only sent to a server that the file's own CA verifies.
@@ -24,7 +24,7 @@
 #   answer EXIT CODE ADDRESS REASON USER
 # EXIT is curl's exit status, whoever asks; 200 and above are our own: 201 FILE
 # changed, 202 the token has odd characters, 203 there is no tool, 204 what is to
-# be shown can't be read, 205 openssl ended and did not say why.
+# be presented can't be read, 205 openssl ended and did not say why.
 # shellcheck shell=sh
 # Who asks is called by name.
 # shellcheck disable=SC2317
@@ -91,7 +91,7 @@ pipes() {
 }
 
 # reason is the beginning of an awk program: the server's word for a refusal, and
-# as whom it knows the client that it refuses.
+# as which user it knows the client that it refuses.
 # shellcheck disable=SC2016
 reason='
 	reason == "" && match($0, /"reason": *"[A-Za-z]+"/) {

@@ -229,7 +229,7 @@ func (c *Content) document() (document, bool) {
 }
 
 // kubeconfig returns the shape, and whether there is something in it that
-// nobody else may read.
+// no one else may read.
 func (d document) kubeconfig() (k inspect.Kubeconfig, secret bool) {
 	k = inspect.Kubeconfig{Problem: d.problem, Users: len(d.Users)}
 	for i, c := range d.Clusters {

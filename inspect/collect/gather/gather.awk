@@ -1,6 +1,6 @@
 # The reading half of the gather program (gather.sh is the other one). It is
 # what decides which bytes of a file leave the node, by one rule: a byte leaves
-# only if it belongs to something that was recognised as harmless. All else is
+# only if it belongs to something that was proven to be harmless. All else is
 # counted, named or overwritten with x, never copied.
 #
 # POSIX awk only: gawk, mawk and busybox awk run it. No apostrophe may occur in
@@ -293,7 +293,7 @@ function blocks(   i, p, offset, rest, b, e, label, keyed, records, told, other)
 			if (told) gap(offset + told, substr(L[i], told + 1))
 			return keyed
 		}
-		if (!e || label !~ /^[A-Z0-9 ]+$/ && !(label = stranger(i, p))) {
+		if (!e || label !~ /^[A-Z0-9 ]+$/ && !(label = lineLabel(i, p))) {
 			p += HEADLEN
 			continue
 		}
@@ -368,9 +368,9 @@ function block(i, p, label,   cur, tag, k, b, t, head) {
 	}
 }
 
-# stranger returns the label of a BEGIN line that is a whole line, to readers that know of
+# lineLabel returns the label of a BEGIN line that is a whole line, to readers that know of
 # no labels; nothing where there is none.
-function stranger(i, p,   s) {
+function lineLabel(i, p,   s) {
 	s = substr(L[i], p + HEADLEN, 400)
 	if (HEADLEN != 11 || p > 1 && substr(L[i], 1, p - 1) != BOM || length(s) == 400 || !sub(/-----[\001-\040\200-\377]*$/, "", s)) return ""
 	return s

@@ -203,7 +203,7 @@ func TestKeysAreMatchedOnTheNode(t *testing.T) {
 		}
 		want := c.Certs[0].SPKI
 		if w.path != "" && !has(w.path, "openssl") {
-			want = pki.Fingerprint{} // nobody there to compute it
+			want = pki.Fingerprint{} // no one there to compute it
 		}
 		if c.Keys[0].SPKI != want {
 			t.Errorf("public half %s, want %s", c.Keys[0].SPKI, want)

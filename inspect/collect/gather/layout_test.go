@@ -123,7 +123,7 @@ func TestAReaderLoadsOfAFileOnANodeWhatItLoadsOfItsBytes(t *testing.T) {
 			// Blocks with trust settings never leave the node, though OpenSSL loads some.
 			loadable := func(id pki.Fingerprint) bool { return sent(id) || !strings.Contains(text, "TRUSTED") }
 			got, want := answered(f.Content.Found, loadable, sent), answered(pki.NewScanner().Scan([]byte(text)), loadable, sent)
-			// Of what stays, what OpenSSL would load is not known.
+			// Of what stays, what OpenSSL would load is unknown.
 			if strings.Contains(text, "TRUSTED") && got != want && !strings.Contains(got, "openssl loads [],") {
 				t.Errorf("%s: OpenSSL loads too much", name)
 			} else if got == want || strings.Contains(text, "TRUSTED") && others(got) == others(want) {

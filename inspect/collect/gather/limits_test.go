@@ -144,7 +144,7 @@ func TestOutputIsBounded(t *testing.T) {
 	})
 }
 
-// TestFilesThatChange replaces files all the time, also by pipes that nobody
+// TestFilesThatChange replaces files all the time, also by pipes that no one
 // writes to: nothing hangs, and what is reported belongs together.
 func TestFilesThatChange(t *testing.T) {
 	if testing.Short() {

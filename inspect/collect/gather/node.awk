@@ -67,7 +67,7 @@ function pairs(word,   line, k) {
 }
 
 # logged counts, in a log on standard input, the lines that give away a token or a
-# key: those of a kubeconfig that somebody printed, as it is or with its quotes
+# key: those of a kubeconfig that a program printed, as it is or with its quotes
 # escaped. It prints how many bytes there were, whether that was all, how many lines
 # with tokens and with keys, and the times that stand before the first and the
 # last of them; nothing of the lines.
@@ -137,7 +137,7 @@ function moment(line) {
 }
 
 # refused counts, in the log of a TLS server on standard input, the clients that broke
-# off a handshake because of the certificate they were shown: a record for the log,
+# off a handshake because of the certificate was presented: a record for the log,
 # with the times of its first and last line, and one for each client and reason: of
 # more than 200 those that refused last, and that others were left out. Of a line,
 # only an address and one of few words leave the node. collect/serverlog.go does the

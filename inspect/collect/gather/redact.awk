@@ -169,7 +169,7 @@ function open(col, type) {
 		} else break
 	}
 	# What is left is deeper than all that is open, or a sequence that stands
-	# right below its key: somebody must be waiting for it.
+	# right below its key: something must be waiting for it.
 	if (!pending || depth >= 50) {
 		fail("indentation that fits nowhere")
 		return 0

@@ -220,7 +220,7 @@ func field0(sc *pki.Scanner, text []byte) (pki.Found, bool) {
 }
 
 // TestEveryGuardIsTested takes the guards away, one at a time: then secrets must
-// be seen to leave. A guard whose absence nobody notices is not tested. Guards
+// be seen to leave. A guard whose absence no one notices is not tested. Guards
 // that another one backs up can't be told this way, and are not listed.
 func TestEveryGuardIsTested(t *testing.T) {
 	t.Parallel()

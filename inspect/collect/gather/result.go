@@ -33,7 +33,7 @@ type Result struct {
 type Node struct {
 	Hostname string
 	Kernel   string
-	UID      int   // as whom the program ran
+	UID      int   // the user by whose rights the program ran
 	Clock    Clock // the node's
 	Units    []Unit
 	Flags    []Flag // of the kubelet's command line; the first, ".", is the program
@@ -88,7 +88,7 @@ type Log struct {
 	First, Last  time.Time // when the first and the last of them were written; zero: the log does not say
 }
 
-// ServerLog is the end of a TLS server's log: of whom it says that they did not
+// ServerLog is the end of a TLS server's log: which clients it says that they did not
 // accept the server's certificate.
 type ServerLog struct {
 	Path     string
@@ -138,7 +138,7 @@ type File struct {
 type Meta struct {
 	Mode    fs.FileMode
 	Owner   Owner
-	Label   string // SELinux; empty: none, or not known
+	Label   string // SELinux; empty: none, or unknown
 	Size    int64
 	ModTime time.Time
 	Changed time.Time // of the inode: content, owner, mode

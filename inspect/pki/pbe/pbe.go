@@ -146,7 +146,7 @@ type Scheme struct {
 }
 
 // Read reads the contents of an AlgorithmIdentifier; false for an algorithm
-// that is not known, and for one that is no algorithm.
+// that is unknown, and for one that is no algorithm.
 func Read(in cryptobyte.String) (Scheme, bool) {
 	var c Scheme
 	oid, params, ok := readAlgorithm(in)
@@ -259,7 +259,7 @@ func (c *Scheme) CostOf(secret []byte) int64 {
 }
 
 // Decrypt returns what comes out with a password, sense or nonsense; nil where
-// the padding alone shows that it is nonsense.
+// by the padding alone it is nonsense.
 func (c *Scheme) Decrypt(secret []byte, p Password) []byte {
 	const forKey, forVector = 1, 2
 	key := c.key(p, forKey, c.keySize)
@@ -295,7 +295,7 @@ type MAC struct {
 	digest  []byte
 }
 
-// ReadMAC reads the contents of a MacData; false where it is empty, or not known.
+// ReadMAC reads the contents of a MacData; false where it is empty, or unknown.
 func ReadMAC(in cryptobyte.String) (MAC, bool) {
 	var m MAC
 	var info, algorithm, digest, salt cryptobyte.String
@@ -337,7 +337,7 @@ func (m *MAC) readPBMAC1(params cryptobyte.String) bool {
 		return false
 	}
 	m.derivation, m.keySize, ok = readPBKDF2(kdf)
-	// RFC 9579: a shorter key makes digests that anybody can make.
+	// RFC 9579: a shorter key makes digests that any user can make.
 	if !ok || m.keySize < 20 || m.keySize > sha512.Size {
 		return false
 	}
@@ -359,7 +359,7 @@ func (m *MAC) Verifies(message []byte, p Password) bool {
 }
 
 // digestOf returns the digest of an object identifier, which may be that of the
-// HMAC with it; nil where it is not known.
+// HMAC with it; nil where it is unknown.
 func digestOf(oid string) func() hash.Hash {
 	switch oid {
 	case "1.3.14.3.2.26", "1.2.840.113549.2.7":

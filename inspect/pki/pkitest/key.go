@@ -22,7 +22,7 @@ func stream(name string, n int) []byte {
 	return out[:n]
 }
 
-// ecdsaKey signs deterministically: crypto/x509 hands every signer a source of
+// ecdsaKey signs deterministically: crypto/x509 gives every signer a source of
 // randomness, which this one ignores.
 type ecdsaKey struct{ *ecdsa.PrivateKey }
 

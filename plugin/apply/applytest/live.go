@@ -22,7 +22,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/plugintest"
 )
 
-// Connect gets in by a kubeconfig, as everybody does.
+// Connect gets in by a kubeconfig, as every user does.
 func Connect(a plugintest.LiveAPI, t *testing.T) *connect.Connection {
 	t.Helper()
 	server := httptest.NewServer(a)
