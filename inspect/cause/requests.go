@@ -10,7 +10,7 @@ import (
 )
 
 // pending begins the reason of check csr-answered where requests wait: how many, and for how long if that was read.
-var pending = regexp.MustCompile(`^([0-9]+) CSRs? pending (for [0-9a-z]+|\(age unknown\)): (.*)$`)
+var pending = regexp.MustCompile(`^([0-9]+) CSRs? pending (for [0-9a-z]+|\(age unknown\))(:|, newest:) (.*)$`)
 
 // countRequests has the title say how many requests wait, where that is all that the findings say; and its
 // names of which nodes they are, and since when, where each is of one node, else which requests.
@@ -25,7 +25,11 @@ func (p *Problem) countRequests(findings []Finding) {
 		}
 		n, _ := strconv.Atoi(m[1]) // of its places some may not be chosen
 		total += n
-		requests = append(requests, fmt.Sprintf("%s (%s)", m[3], strings.Trim(m[2], "()")))
+		if age := strings.Trim(m[2], "()"); m[3] == ":" {
+			requests = append(requests, fmt.Sprintf("%s (%s)", m[4], age))
+		} else {
+			requests = append(requests, fmt.Sprintf("%d %s (newest: %s)", n, age, m[4]))
+		}
 		if nodes := f.nodes(); len(nodes) == 1 {
 			told = append(told, fmt.Sprintf("%s (%d, %s)", foreign.Name(nodes[0]), n, strings.Trim(m[2], "()")))
 		} else {

@@ -149,6 +149,9 @@ func csrFinding(f *inspect.Facts, requests []inspect.SigningRequest, nodes map[s
 			waits = "pending (" + ageUnknown + ")"
 		}
 		finding.Reason = csrs + " " + waits + names
+		if len(requests) > 1 && act.Object.Name != first.Object.Name { // the age is not its
+			finding.Reason = csrs + " " + waits + ", newest: " + foreign.Name(act.Object.Name)
+		}
 		finding.Impact = "the CSR's requester gets no certificate: servers refuse it once it has no valid one"
 		finding.Evidence = fmt.Sprintf("%s pending since %s", what, when(waitedUntil(f), first.Since))
 		if first.Since.IsZero() {

@@ -179,7 +179,7 @@ func lacksClient(f *inspect.Facts, n *inspect.Node, pending []inspect.SigningReq
 			finding.Evidence = strings.TrimSuffix(finding.Evidence, ", the first one made "+ago(waitedUntil(f), first.Since))
 		}
 	}
-	const preview = "preview what makes its kubelet request one, and approves that request"
+	const preview = "preview what makes its kubelet request a client certificate, and approves that"
 	switch {
 	case !inspect.KubeletSetupOf(f.Snapshot, n).HasOperators:
 		finding.Remediation = assess.FixedCommand("kubectl get csr").Saying("with a bootstrap token that is accepted, a restart makes the kubelet request one: approve that")

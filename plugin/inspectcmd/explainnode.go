@@ -85,13 +85,31 @@ func (e *explainer) nodeState(ctx context.Context, w io.Writer, of *inspect.Node
 				title += ": " + ui.NamesThatFit(t.Names, namesColumns)
 			}
 			line(w, "problem", t.Word+" "+ui.Clean(ui.OneLine(title)))
-			other := strings.Contains(t.Next.Command, " --nodes ") && !strings.Contains(t.Next.Command+" ", " --nodes "+of.Name+" ")
-			if t.Next != (assess.Remediation{}) && !other && !slices.Contains(fixes, t.Next) {
-				fixes = append(fixes, t.Next)
+			for _, next := range t.fixesOn(of.Name, is) {
+				if next != (assess.Remediation{}) && !slices.Contains(fixes, next) {
+					fixes = append(fixes, next)
+				}
 			}
 		}
 	})
 	return fixes[:min(len(fixes), ui.MaxPlaces)], nil
+}
+
+// fixesOn is what to do about a problem on a node: where each of its findings has its own next step, those that are
+// about the node.
+func (t told) fixesOn(node string, is func(pki.Location) bool) (out []assess.Remediation) {
+	if len(t.Others) == 0 {
+		if strings.Contains(t.Next.Command, " --nodes ") && !strings.Contains(t.Next.Command+" ", " --nodes "+node+" ") {
+			return nil
+		}
+		return []assess.Remediation{t.Next}
+	}
+	for _, f := range t.found {
+		if slices.ContainsFunc(f.at, is) {
+			out = append(out, f.Remediation)
+		}
+	}
+	return out
 }
 
 // edgesOn are the rows about files of nodes: of a node, those of its version whose files were read there; nil: of any

@@ -216,7 +216,12 @@ func (e *explainer) printTold(w io.Writer, all []topic, title string, t told) {
 		section(w, "Cause", func() { ui.Wrap(w, indent, t.Cause) })
 	}
 	if next := e.next(t); next != (assess.Remediation{}) {
-		section(w, "What to do", func() { remedy(w, next) })
+		section(w, "What to do", func() {
+			remedy(w, next)
+			for _, other := range t.Others[:min(len(t.Others), ui.MaxPlaces)] {
+				remedy(w, other)
+			}
+		})
 	}
 	if task := t.task(); len(checks) != 1 { // else the check names it
 		printTask(w, task)
@@ -296,7 +301,11 @@ func (t told) means() string {
 	if means == "" {
 		return ""
 	}
-	return strings.ToUpper(means[:1]) + strings.TrimSuffix(means[1:], ".") + "."
+	means = strings.TrimSuffix(means, ".") + "."
+	if first, _, _ := strings.Cut(means, " "); strings.ContainsAny(first, "-.0123456789") { // the name of a node
+		return means
+	}
+	return strings.ToUpper(means[:1]) + means[1:]
 }
 
 // mostFindings are printed of a problem.

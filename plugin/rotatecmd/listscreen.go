@@ -41,14 +41,15 @@ func (o *rotateOptions) printList(out io.Writer, d rotationsDocument, now time.T
 	all := slices.Clone(d.Rotations)
 	slices.SortStableFunc(all, mostUrgent)
 	rows, folded := o.folded(all)
-	next, why, accept := o.reading.Hints().Next("{} rotate NAME --dry-run=client"), "WHY", ""
+	next, why, accept, shared := o.reading.Hints().Next("{} rotate NAME --dry-run=client"), "WHY", "", ""
 	if taken := accepted(d.Rotations); taken != "" && !o.noHeaders {
 		ui.Wrap(w, "", taken)
 		ui.Printf(w, "\n")
 		next += " --accept-risk=" + strings.Join(o.risks, ",")
 	}
 	if stops, is := sharedReason(rows); is && !o.noHeaders {
-		ui.Wrap(w, "", rows[0].nothingNow(stops, w.Columns()))
+		shared = rows[0].nothingNow(stops, w.Columns())
+		ui.Wrap(w, "", shared)
 		ui.Printf(w, "\n")
 		if strings.HasPrefix(stops.Remediation.Text, o.app.ProgramName+" ") {
 			next = stops.Remediation.Text
@@ -63,6 +64,9 @@ func (o *rotateOptions) printList(out io.Writer, d rotationsDocument, now time.T
 		ui.Wrap(w, "", folded)
 	}
 	bottom := ui.NewPage(w)
+	if shared != "" && lines(w.String()) > screenLines { // what is first has scrolled away
+		ui.Wrap(bottom, "", shared)
+	}
 	bottom.Command("next", next)
 	if accept != "" {
 		bottom.Command("", accept)

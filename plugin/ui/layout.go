@@ -24,9 +24,9 @@ type layout struct {
 // withCauses is the summary with how its problems came about, where no critical problem loses its impact or its next
 // step by that, and its layout.
 func (s Summary) withCauses(w *Page) (Summary, layout) {
-	bare := s.withoutCauses()
+	bare, whole := s.withoutCauses(), s
 	s = s.withoutKnown()
-	s.measured, bare.measured = map[printed]int{}, map[printed]int{}
+	s.measured, bare.measured, whole.measured = map[printed]int{}, map[printed]int{}, map[printed]int{}
 	without := bare.layout(w, maxUnknown)
 	if w.columns < usualColumns || !slices.ContainsFunc(s.Problems, func(p Problem) bool { return p.Cause != "" }) {
 		return bare, bare.keepTexts(w, without)
@@ -34,6 +34,9 @@ func (s Summary) withCauses(w *Page) (Summary, layout) {
 	with, critical := s.layout(w, maxUnknown), s.critical()
 	if with.full < min(without.full, 1) || with.listed < min(without.listed, critical) || with.told() < min(without.told(), critical) {
 		return bare, bare.keepTexts(w, without)
+	}
+	if all := whole.layout(w, maxUnknown); all.full == len(s.Problems) { // nothing is left out for what a title says
+		return whole, whole.keepTexts(w, all)
 	}
 	return s, s.keepTexts(w, s.keepImpacts(w, with, critical, without.spare-with.spare))
 }

@@ -87,13 +87,16 @@ func TestOnANarrowScreenEachCriticalProblemHasItsNextStep(t *testing.T) {
 	}
 }
 
-// TestACauseStandsInPlaceOfAnImpactThatTheTitleSays, where there is room for causes.
+// TestACauseStandsInPlaceOfAnImpactThatTheTitleSays, unless there is room for both.
 func TestACauseStandsInPlaceOfAnImpactThatTheTitleSays(t *testing.T) {
 	t.Parallel()
-	for _, w := range []*Page{{columns: 80}, {columns: 80, lines: 60}, {columns: 40, lines: unbounded}} {
-		incident().Print(w)
-		if first, _, _ := strings.Cut(w.String(), "worker-2 is"); !strings.Contains(first, "  cause     7 CSRs") || strings.Contains(first, "impact") {
-			t.Errorf("%d columns, %d lines:\n%s", w.columns, w.lines, w)
+	for _, c := range []struct {
+		w      *Page
+		impact bool
+	}{{&Page{columns: 80, lines: 17}, false}, {&Page{columns: 80, lines: 60}, true}, {&Page{columns: 40, lines: unbounded}, true}} {
+		incident().Print(c.w)
+		if first, _, _ := strings.Cut(c.w.String(), "worker-2 is"); !strings.Contains(first, "  cause     7 CSRs") || strings.Contains(first, "impact") != c.impact {
+			t.Errorf("%d columns, %d lines:\n%s", c.w.columns, c.w.lines, c.w)
 		}
 	}
 }

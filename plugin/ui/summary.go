@@ -84,7 +84,6 @@ func ProblemOf(p cause.Problem) Problem {
 func (s Summary) Print(w *Page) {
 	if w.lines == unbounded {
 		w.most = max(manyLines, (manyLines*usualColumns-1)/w.columns+1)
-		s = s.withoutKnown()
 		s.printIn(w, s.all())
 		return
 	}
