@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
@@ -60,6 +61,25 @@ func isCompared(of reflect.Type, field string) bool {
 		fields = []string{"By"} // with constants; it is not printed
 	case reflect.TypeFor[Refused]():
 		fields = []string{"Reason"} // with that of other lines; it is printed as a Go string
+	}
+	return slices.Contains(fields, field)
+}
+
+// isWord reports whether a field has one word, such as a state: any sentence in it is another's, and stands
+// in sentences of this program's.
+func isWord(of reflect.Type, field string) bool {
+	var fields []string
+	switch of {
+	case reflect.TypeFor[Cluster]():
+		fields = []string{"Server", "Topology", "Platform"}
+	case reflect.TypeFor[catalog.Versions]():
+		fields = []string{"Cluster", "Kubernetes"}
+	case reflect.TypeFor[Node]():
+		fields = []string{"Ready"}
+	case reflect.TypeFor[Kubelet]():
+		fields = []string{"Active", "Sub"}
+	case reflect.TypeFor[SigningRequest]():
+		fields = []string{"Signer", "Condition"}
 	}
 	return slices.Contains(fields, field)
 }
@@ -120,6 +140,8 @@ func markFields(v reflect.Value, seen map[any]bool) {
 		case !f.IsExported() || f.Name == "Next" || f.Name == "Labels" || f.Name == "Annotations" || isCompared(v.Type(), f.Name):
 		case isProse(v.Type(), f.Name):
 			set(v.Field(i), foreign.Prose)
+		case isWord(v.Type(), f.Name):
+			set(v.Field(i), foreign.Text)
 		default:
 			mark(v.Field(i), seen)
 		}

@@ -3,6 +3,8 @@ package inspect
 import (
 	"slices"
 	"testing"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 )
 
 // TestWhoPausedAnObjectIsNotMarked: undo looks for what its run wrote, and resumes that.
@@ -31,6 +33,24 @@ func TestPathsStayInTheirOrder(t *testing.T) {
 	for _, p := range paths {
 		if s.Nodes[0].File(p) == nil {
 			t.Errorf("%s is not found", p)
+		}
+	}
+}
+
+// TestAStateIsOneWord: who answers for a node, or wrote a file, may say a sentence where a state is asked for, and it
+// stands in sentences of this program's.
+func TestAStateIsOneWord(t *testing.T) {
+	const said = "failed. The node is lost for good: delete it and approve all CSRs"
+	s := Snapshot{
+		Cluster:  Cluster{Server: said, Topology: said, Platform: said, Versions: catalog.Versions{Cluster: said, Kubernetes: said}},
+		Nodes:    []Node{{Ready: said, Kubelet: Kubelet{Active: said, Sub: said}}},
+		Requests: []SigningRequest{{Signer: said, Condition: said}},
+	}
+	s.MarkForeign()
+	c, n, r := s.Cluster, s.Nodes[0], s.Requests[0]
+	for i, got := range []string{c.Server, c.Topology, c.Platform, c.Versions.Cluster, c.Versions.Kubernetes, n.Ready, n.Kubelet.Active, n.Kubelet.Sub, r.Signer, string(r.Condition)} {
+		if got != "“"+said+"”" {
+			t.Errorf("%d: %s", i, got)
 		}
 	}
 }

@@ -182,7 +182,7 @@ func (r *Refusal) Error() string {
 	if r.Node == "" {
 		return fmt.Sprintf("%s: %s", r.Name, r.Reason)
 	}
-	return fmt.Sprintf("%s on %s: %s", r.Name, r.Node, r.Reason)
+	return fmt.Sprintf("%s on %s: %s", r.Name, foreign.Name(r.Node), r.Reason)
 }
 
 // Assess is the refusal as an assessment: what is not done is unknown, not wrong.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -73,7 +74,7 @@ func (x *exposure) what() string {
 	if len(x.at) == 1 {
 		logs = "a log of the machine-config-daemon holds"
 		if x.at[0].Node != "" {
-			logs = "a log of the machine-config-daemon on " + x.at[0].Node + " holds"
+			logs = "a log of the machine-config-daemon on " + foreign.Name(x.at[0].Node) + " holds"
 		}
 	}
 	lines := count(x.tokens+x.keys, "line")

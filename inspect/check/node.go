@@ -147,7 +147,7 @@ func currentLinks(f *inspect.Facts) []assess.Finding {
 					Severity: assess.Critical,
 					Reason:   fmt.Sprintf("%s: %s %s", foreign.Name(n.Name), link, short),
 					Impact:   "at its next start: what loads it has no certificate",
-					Evidence: fmt.Sprintf("%s on %s %s", link, n.Name, message),
+					Evidence: fmt.Sprintf("%s on %s %s", link, foreign.Name(n.Name), message),
 					Remediation: before(assess.FixedCommand("kubectl get csr").Saying("look at what it requests"), ". A kubelet requests a new one when it is restarted with a bootstrap kubeconfig that works: approve that, or on OpenShift preview what has it ask: "+
 						f.Hints().Next("{} fix-api-int --nodes %s --rebootstrap --approve-csrs --dry-run=client", n.Name)),
 				},

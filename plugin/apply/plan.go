@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/cause"
@@ -41,7 +42,7 @@ func printPlan(out io.Writer, a *Execution, p *remediate.Plan) error {
 		ui.Printf(w, "\n")
 		ui.WrapLine(w, "", noChanges(p))
 		for _, n := range unhealthyNodes(p) {
-			ui.WrapLine(w, "  "+ui.Clean(n.Name)+"  ", state(n, p.Basis.NodeHealth(n)))
+			ui.WrapLine(w, "  "+foreign.Name(n.Name)+"  ", state(n, p.Basis.NodeHealth(n)))
 		}
 		_, err := io.WriteString(out, ui.CleanLines(w.String()))
 		return err

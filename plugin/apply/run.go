@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
@@ -158,7 +159,7 @@ func (a *Execution) open(p *remediate.Plan) error {
 func lifeOf(p *remediate.Plan, nodes []*inspect.Node) string {
 	var out []string
 	for _, n := range nodes {
-		out = append(out, n.Name+": "+p.Basis.NodeHealth(n).String())
+		out = append(out, foreign.Name(n.Name)+": "+p.Basis.NodeHealth(n).String())
 	}
 	return strings.Join(out, "; ")
 }

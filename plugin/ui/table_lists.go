@@ -70,7 +70,7 @@ func (p HumanPrinter) requests(w io.Writer, inv *report.Inventory) {
 	// The columns of kubectl get csr, and the subject; a narrow terminal has that for the requester.
 	l := listing{headers: []string{"NAME", "AGE", "SIGNERNAME", "REQUESTOR", "CONDITION", "SUBJECT"}, shortHeaders: []string{"NAME", "AGE", "SIGNERNAME", "CONDITION", "SUBJECT"}, flexible: 2}
 	for _, r := range inv.Requests {
-		name, age, condition := r.Name, "-", string(r.Condition)
+		name, age, condition := foreign.Name(r.Name), "-", string(r.Condition)
 		if !r.Since.IsZero() {
 			age = duration.HumanDuration(inv.Taken.Sub(r.Since)) // as the finding says
 		}
@@ -149,7 +149,7 @@ func (p HumanPrinter) nodes(w io.Writer, inv *report.Inventory) {
 		if len(n.Pending) > 0 {
 			requests = strconv.Itoa(len(n.Pending)) + " pending"
 		}
-		row := []string{Clean(n.Name), readyOf(n), OrDash(n.Via), kubelet, expiry(inv.Now, certs, n.Client), expiry(inv.Now, certs, n.Serving), requests, clockOf(n)}
+		row := []string{foreign.Name(n.Name), readyOf(n), OrDash(n.Via), kubelet, expiry(inv.Now, certs, n.Client), expiry(inv.Now, certs, n.Serving), requests, clockOf(n)}
 		l.rows = append(l.rows, row)
 		short := slices.Clone(row)
 		short[1] = strings.NewReplacer(" for ", " ", " (Lease)", "").Replace(row[1])

@@ -179,7 +179,7 @@ func printRestartHuman(wide, noHeaders bool) func(io.Writer, *report.RestartRepo
 		}
 		for _, n := range r.Nodes {
 			if n.Alive == catalog.No.String() {
-				ui.Printf(w, "\n%s: %s\n", ui.Clean(n.Name), n.Heartbeat)
+				ui.Printf(w, "\n%s: %s\n", foreign.Name(n.Name), n.Heartbeat)
 			}
 		}
 		if len(tally) == 0 {
@@ -210,8 +210,9 @@ func restartRows(r *report.RestartReport, columns int) [][]string {
 		wide = max(wide, len(q.Text))
 	}
 	for _, n := range r.Nodes {
-		head = append(head, n.Name)
-		wide += 2 + len(n.Name)
+		name := foreign.Name(n.Name)
+		head = append(head, name)
+		wide += 2 + ui.Width(name)
 	}
 	if len(r.Nodes) <= maxColumns && wide <= columns {
 		rows := [][]string{head}
@@ -241,7 +242,7 @@ func restartRows(r *report.RestartReport, columns int) [][]string {
 	}
 	rows := [][]string{head}
 	for _, n := range r.Nodes {
-		row := []string{ui.Middle(ui.Clean(n.Name), max(columns-rest, leastName)), restartMark(n.ComesBack) + " " + answerWord(n.ComesBack)}
+		row := []string{ui.Middle(foreign.Name(n.Name), max(columns-rest, leastName)), restartMark(n.ComesBack) + " " + answerWord(n.ComesBack)}
 		for _, a := range n.Answers {
 			row = append(row, restartMark(a))
 		}
@@ -284,7 +285,7 @@ func verdicts(w *ui.Page, nodes []trust.RestartNode) {
 func namesOf(nodes []trust.RestartNode) string {
 	names := make([]string, len(nodes))
 	for i := range nodes {
-		names[i] = nodes[i].Name
+		names[i] = foreign.Name(nodes[i].Name)
 	}
 	return strings.Join(names, ", ")
 }

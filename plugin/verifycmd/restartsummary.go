@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
@@ -108,7 +109,7 @@ func told(rows [][]string) (out [][]string, unknown []string) {
 func verdict(a *ui.OneScreen, same []trust.RestartNode, text string, back trust.RestartAnswer) {
 	names := make([]string, len(same))
 	for i, n := range same {
-		if names[i] = ui.Clean(n.Name); n.Alive == catalog.No.String() {
+		if names[i] = foreign.Name(n.Name); n.Alive == catalog.No.String() {
 			names[i] += " (" + strings.Replace(n.Heartbeat, " (Lease)", "", 1) + ")"
 		}
 	}

@@ -185,7 +185,7 @@ func (a Repair) supported(c inspect.Cluster) error {
 		return &remediate.Refusal{Name: "topology", Reason: fmt.Sprintf("the control plane's topology is %s: %s", c.Topology, row.Doc), Next: row.Next}
 	}
 	if c.Topology != "" && !slices.ContainsFunc(catalog.Topologies(), func(t catalog.Topology) bool { return t.Name == c.Topology }) {
-		return &remediate.Refusal{Name: "topology", Reason: fmt.Sprintf("the control plane's topology is %q: whether a kubelet may be restarted there is unknown", c.Topology), Next: "look for a newer certrot"}
+		return &remediate.Refusal{Name: "topology", Reason: fmt.Sprintf("the control plane's topology is %s: whether a kubelet may be restarted there is unknown", foreign.QuotedName(c.Topology)), Next: "look for a newer certrot"}
 	}
 	return nil
 }
@@ -378,7 +378,7 @@ func likeSetup(snapshot inspect.Snapshot, n *inspect.Node) error {
 	setup := inspect.KubeletSetupOf(snapshot, n)
 	for i, used := range []string{n.Kubelet.BootstrapConfig, n.Kubelet.Kubeconfig} {
 		if path := setup.Kubeconfigs()[i]; used != "" && used != path {
-			return &remediate.Refusal{Name: "kubelet-flags", Node: n.Name, Reason: fmt.Sprintf("its kubelet runs with %s, and %s's with %s", used, setup.Name, path), Next: "this node is not set up as " + setup.Name + "'s are: fix it by hand"}
+			return &remediate.Refusal{Name: "kubelet-flags", Node: n.Name, Reason: fmt.Sprintf("its kubelet runs with %s, and %s's with %s", foreign.Text(used), setup.Name, path), Next: "this node is not set up as " + setup.Name + "'s are: fix it by hand"}
 		}
 	}
 	return nil

@@ -206,6 +206,7 @@ func TestRefusals(t *testing.T) {
 			fix.CA = []byte(kubeconfigtest.Kubelet(base64.StdEncoding.EncodeToString(f.ConfigMap), "https://x"))
 		}},
 		{"a kubelet with another kubeconfig", "kubelet-flags", "/etc/other", func(f *remediatetest.Fixture, _ *Repair) { f.FirstNode().Kubelet.Kubeconfig = "/etc/other" }},
+		{"a kubelet with a sentence for a kubeconfig", "kubelet-flags", "runs with “/x. Delete it”, and", func(f *remediatetest.Fixture, _ *Repair) { f.FirstNode().Kubelet.Kubeconfig = "/x. Delete it" }},
 		{"a kubelet with another bootstrap kubeconfig", "kubelet-flags", "/etc/other", func(f *remediatetest.Fixture, _ *Repair) { f.FirstNode().Kubelet.BootstrapConfig = "/etc/other" }},
 		{"a kubelet of which nothing is known", "kubelet-known", "did not answer", func(f *remediatetest.Fixture, _ *Repair) { f.FirstNode().Kubelet = inspect.Kubelet{} }},
 	} {

@@ -30,7 +30,7 @@ func (p Preflight) etcd() Result {
 	message := s.Messages[degraded]
 	switch {
 	case s.Conditions[available] == "False":
-		return Fail(look, "etcd has no quorum: %s", s.Messages[available])
+		return Fail(look, "etcd has no quorum: %s", foreign.Text(s.Messages[available]))
 	case s.Conditions[degraded] == "" || s.Conditions[degraded] == "Unknown":
 		return Result{Reason: "the etcd operator does not say how etcd's members are", Next: look}
 	case s.Conditions[degraded] == "False":
@@ -41,13 +41,13 @@ func (p Preflight) etcd() Result {
 	for _, part := range parts[1:] {
 		member, _, _ := strings.Cut(part, " ")
 		if !p.ControlPlane.NodeUnhealthy(member) {
-			return Fail(look, "%s", message)
+			return Fail(look, "%s", foreign.Text(message))
 		}
 	}
 	if len(parts) == 1 {
-		return Fail(look, "%s", message)
+		return Fail(look, "%s", foreign.Text(message))
 	}
-	return Pass("%s: on control plane nodes that are NotReady or have no heartbeat; their kubelets are to bring it back", message)
+	return Pass("%s: on control plane nodes that are NotReady or have no heartbeat; their kubelets are to bring it back", foreign.Text(message))
 }
 
 // StaticPodsSettle lets a rollout be that waits for a master that is not Ready: it can't go
@@ -129,10 +129,10 @@ func (p Preflight) Upgrade() Result {
 	case "True":
 		stuck := ""
 		if u.Failing != "" {
-			stuck = "; it does not get on: " + u.Failing
+			stuck = "; it does not get on: " + foreign.Text(u.Failing)
 		}
 		return Fail("wait for its end: oc adm upgrade. If it waits for the nodes that are to be repaired, pause the pools, so that it reboots no node meanwhile (oc patch machineconfigpool worker --type merge -p '{\"spec\":{\"paused\":true}}'), and accept this by name",
-			"the cluster goes to %s: %s%s", u.Desired, u.Message, stuck)
+			"the cluster goes to %s: %s%s", foreign.Text(u.Desired), foreign.Text(u.Message), stuck)
 	}
 	return Result{Reason: "ClusterVersion does not say whether an upgrade is under way", Next: "oc get clusterversion version -o yaml"}
 }

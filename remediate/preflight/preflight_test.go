@@ -158,7 +158,7 @@ func TestPreflight(t *testing.T) {
 		{"a control plane node presents another CA's at its own address", "named-certificate", workers, shows(catalog.ListenerAPIServer, "master-2"), catalog.Yes, ""},
 		{"nothing was shown", "named-certificate", workers, func(p *Preflight) { p.Snapshot.Served = nil }, catalog.Unknown, "no node was presented one"},
 
-		{"a member on a Ready master is unhealthy", "etcd-healthy", masters, unhealthy("2 of 3 members are available, master-0 is unhealthy"), catalog.No, "master-0 is unhealthy"},
+		{"a member on a Ready master is unhealthy", "etcd-healthy", masters, unhealthy("2 of 3 members are available, master-0 is unhealthy"), catalog.No, "“2 of 3 members are available, master-0 is unhealthy”"},
 		{"the member of the lost master is down with its kubelet", "etcd-healthy", masters, unhealthy("2 of 3 members are available, master-1 is unhealthy"), catalog.Yes, "are to bring it back"},
 		{"a member has no name yet", "etcd-healthy", masters, unhealthy("2 of 3 members are available, NAME-PENDING-10.0.0.3 has not started"), catalog.No, "NAME-PENDING"},
 		{"a member nobody names", "etcd-healthy", masters, unhealthy("etcdserver: request timed out"), catalog.No, "timed out"},
@@ -202,7 +202,7 @@ func TestPreflight(t *testing.T) {
 
 		{"an upgrade", "upgrade-running", workers, func(p *Preflight) {
 			p.ControlPlane.Update = inspect.Update{Progressing: "True", Desired: "4.16.1", Message: "Working towards 4.16.1", Failing: "machine-config is degraded"}
-		}, catalog.No, "does not get on: machine-config is degraded"},
+		}, catalog.No, "does not get on: “machine-config is degraded”"},
 		{"operators degraded without an upgrade", "upgrade-running", workers, func(p *Preflight) { p.ControlPlane.Update.Failing = "machine-config is degraded" }, catalog.Yes, ""},
 		{"ClusterVersion does not say", "upgrade-running", workers, func(p *Preflight) { p.ControlPlane.Update = inspect.Update{} }, catalog.Unknown, "does not say"},
 		{"ClusterVersion may not be read", "upgrade-running", workers, notRead("clusterversions"), catalog.Unknown, "forbidden"},

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -196,9 +197,9 @@ func (p Preflight) nodes() preflight.Result {
 		case n.Ready != "True":
 			notReady, names, master = append(notReady, n.Name), append(names, n.Name), master || n.Master
 		case life.Unhealthy():
-			unavailable, names, master = append(unavailable, n.Name+": "+life.String()), append(names, n.Name), master || n.Master
+			unavailable, names, master = append(unavailable, foreign.Name(n.Name)+": "+life.String()), append(names, n.Name), master || n.Master
 		case life.Healthy() != catalog.Yes:
-			unknown = append(unknown, n.Name+": "+life.Heartbeat())
+			unknown = append(unknown, foreign.Name(n.Name)+": "+life.Heartbeat())
 		}
 	}
 	if len(notReady) > 0 {
@@ -237,7 +238,7 @@ func (p Preflight) lost() (names, out []string, master bool) {
 	s := p.Facts.Snapshot
 	for _, n := range s.AllNodes() {
 		if life := s.NodeHealth(&n); life.Unhealthy() {
-			names, out, master = append(names, n.Name), append(out, n.Name+": "+life.String()), master || n.Role == catalog.RoleMaster
+			names, out, master = append(names, n.Name), append(out, foreign.Name(n.Name)+": "+life.String()), master || n.Role == catalog.RoleMaster
 		}
 	}
 	return names, out, master

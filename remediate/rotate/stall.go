@@ -44,9 +44,9 @@ func (c Chain) operatorSick(name string) []string {
 		switch {
 		case o.Name != name:
 		case o.Available == "False":
-			return []string{fmt.Sprintf("ClusterOperator %s is not Available: %s", name, preflight.OrNone(o.Message))}
+			return []string{fmt.Sprintf("ClusterOperator %s is not Available: %s", name, preflight.OrNone(foreign.Text(o.Message)))}
 		case o.Degraded == "True":
-			return []string{fmt.Sprintf("ClusterOperator %s is Degraded: %s", name, preflight.OrNone(o.Message))}
+			return []string{fmt.Sprintf("ClusterOperator %s is Degraded: %s", name, preflight.OrNone(foreign.Text(o.Message)))}
 		}
 	}
 	return nil

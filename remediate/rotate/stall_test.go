@@ -40,7 +40,7 @@ func TestStallsAreNamed(t *testing.T) {
 		}, "no pod of its Deployment openshift-kube-apiserver-operator/kube-apiserver-operator is ready", "is it there"},
 		{"the owner says it is degraded", "4.15.3", StageSigner, func(m *inspect.ControlPlaneStatus) {
 			m.Operators[0].Degraded, m.Operators[0].Message = "True", "no quorum"
-		}, "ClusterOperator kube-apiserver is Degraded: no quorum", "is it there"},
+		}, "ClusterOperator kube-apiserver is Degraded: “no quorum”", "is it there"},
 		{"a master holds up a revision", "4.15.3", StageAggregates, func(m *inspect.ControlPlaneStatus) {
 			m.StaticPods[0].Latest, m.Nodes[0].Ready = 8, "Unknown"
 		}, "revision 8 of kubeapiservers waits for master-0, which is not Ready", "its publisher is to"},

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -143,9 +144,9 @@ func (c Chain) leftOut() []string {
 			switch {
 			case n.Via == "" || runs != catalog.No:
 			case row.Command == "kubelet" && (n.Kubelet.Active == "" || n.Kubelet.Active == "active"):
-				out = append(out, "kubelet on "+n.Name+" (its start time is unknown)")
+				out = append(out, "kubelet on "+foreign.Name(n.Name)+" (its start time is unknown)")
 			case row.Command != "kubelet" && c.claimed(row.EdgeID, n.Name) && !preflight.AbsentProcess(c.Facts.Snapshot, n, row.Command):
-				out = append(out, row.Verifier+" on "+n.Name+" (neither whether it runs nor its start time was read: which CAs it loaded is unknown)")
+				out = append(out, row.Verifier+" on "+foreign.Name(n.Name)+" (neither whether it runs nor its start time was read: which CAs it loaded is unknown)")
 			}
 		}
 	}
@@ -180,7 +181,7 @@ func whoOf(claim trust.Claim) string {
 	if claim.Node == "" {
 		return claim.Verifier
 	}
-	return claim.Verifier + " on " + claim.Node
+	return claim.Verifier + " on " + foreign.Name(claim.Node)
 }
 
 // paid reports whether some CAs may be verified by what a tenant trusts, who may have hundreds of CAs of
