@@ -65,17 +65,21 @@ func isCompared(of reflect.Type, field string) bool {
 	return slices.Contains(fields, field)
 }
 
-// isWord reports whether a field has one word, such as a state: any sentence in it is another's, and stands
-// in sentences of this program's.
+// isWord reports whether a field has one word, such as a state or a name: any sentence in it is another's, and stands
+// in sentences of this program's. A name that a file made a sentence of is then marked wherever it is the same.
 func isWord(of reflect.Type, field string) bool {
-	var fields []string
+	fields := []string{"Node", "NodeName"}
 	switch of {
 	case reflect.TypeFor[Cluster]():
 		fields = []string{"Server", "Topology", "Platform"}
 	case reflect.TypeFor[catalog.Versions]():
 		fields = []string{"Cluster", "Kubernetes"}
 	case reflect.TypeFor[Node]():
-		fields = []string{"Ready"}
+		fields = []string{"Name", "Ready"}
+	case reflect.TypeFor[Object]():
+		fields = []string{"Kind", "Namespace", "Name", "Type", "Signer"}
+	case reflect.TypeFor[pki.Location]():
+		fields = []string{"Kind", "Node", "Namespace", "Name"}
 	case reflect.TypeFor[Kubelet]():
 		fields = []string{"Active", "Sub"}
 	case reflect.TypeFor[SigningRequest]():
@@ -140,7 +144,7 @@ func markFields(v reflect.Value, seen map[any]bool) {
 		case !f.IsExported() || f.Name == "Next" || f.Name == "Labels" || f.Name == "Annotations" || isCompared(v.Type(), f.Name):
 		case isProse(v.Type(), f.Name):
 			set(v.Field(i), foreign.Prose)
-		case isWord(v.Type(), f.Name):
+		case f.Type.Kind() == reflect.String && isWord(v.Type(), f.Name):
 			set(v.Field(i), foreign.Text)
 		default:
 			mark(v.Field(i), seen)

@@ -19,6 +19,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/inspecttest"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
@@ -152,9 +153,27 @@ func TestNoSentenceOfAFileIsBare(t *testing.T) {
 				s.Nodes[i].Name += said
 			}
 		},
+		"places": func(s *inspect.Snapshot) {
+			for i := range s.Bundles {
+				if at := &s.Bundles[i].At; at.Kind == pki.KindFile {
+					at.Node += said
+				} else {
+					at.Name += said
+				}
+				if o := s.Bundles[i].Object; o != nil && !strings.HasSuffix(o.Name, said) {
+					o.Name, o.Namespace = o.Name+said, o.Namespace+said
+				}
+				for j := range s.Bundles[i].Content.Bad {
+					s.Bundles[i].Content.Bad[j].Type += said
+				}
+			}
+			for i := range s.Requests {
+				s.Requests[i].Object.Kind += said
+			}
+		},
 	} {
 		from := edited(t, edit)
-		for _, form := range []string{"inspect", "inspect --all", "inspect nodes", "verify restart-safe", "verify restart-safe --details", "rotate --list --details", "rotate loadbalancer-serving-signer --dry-run=client", "pretrust --dry-run=client"} {
+		for _, form := range []string{"inspect", "inspect --details", "inspect -o junit", "verify --details", "inspect --all", "inspect nodes", "verify restart-safe", "verify restart-safe --details", "rotate --list --details", "rotate loadbalancer-serving-signer --dry-run=client", "pretrust --dry-run=client"} {
 			_, out, errOut := certrot(append(strings.Fields(form), "--from", from)...)
 			before := ""
 			for part := range strings.SplitSeq(out+errOut, "Delete this") {

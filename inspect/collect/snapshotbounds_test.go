@@ -152,11 +152,11 @@ func TestNoSnapshotIsWrittenWithMoreThanIsRead(t *testing.T) {
 func TestALongSentenceOfASnapshotIsForeign(t *testing.T) {
 	t.Parallel()
 	long := "context " + strings.Repeat("a", 2000)
-	if got := sentence(long); len(got) > 1100 {
+	if got := sentence("Reason", long); len(got) > 1100 {
 		t.Errorf("%d bytes", len(got))
 	}
-	if short := "context " + strings.Repeat("a", 100); sentence(short) != short {
-		t.Error(sentence(short))
+	if short := "context " + strings.Repeat("a", 100); sentence("Reason", short) != short {
+		t.Error(sentence("Reason", short))
 	}
 }
 

@@ -36,7 +36,7 @@ func markSentences(v reflect.Value) {
 			case f.Kind() != reflect.String:
 				markSentences(f)
 			case isSentence(v.Type().Field(i).Name) && v.Type() != reflect.TypeFor[fileRefused](): // its reason is compared
-				f.SetString(sentence(f.String()))
+				f.SetString(sentence(v.Type().Field(i).Name, f.String()))
 			}
 		}
 	}
@@ -48,9 +48,9 @@ func isSentence(field string) bool {
 
 // sentence is a foreign.Text, but for what readings say all the time: word for word, with
 // nothing in it but numbers and plain names.
-func sentence(s string) string {
+func sentence(field, s string) string {
 	marked := foreign.Text(s)
-	if marked == s {
+	if marked == s || field == "Where" && several().MatchString(s) {
 		return s
 	}
 	own, quoted := foreign.CutQuoted(s) // pki.Says is last: its first answer takes 2 ms
@@ -63,6 +63,11 @@ func sentence(s string) string {
 // usualLength is longer than any of them.
 const usualLength = 500
 
+// several are names of namespaces or nodes.
+var several = sync.OnceValue(func() *regexp.Regexp { //nolint:gochecknoglobals // a constant, made when it is needed
+	return regexp.MustCompile(`^[-a-z0-9.]+(, [-a-z0-9.]+)+$`)
+})
+
 // introduces is what stands before a text of others that is marked already.
 var introduces = sync.OnceValue(func() *regexp.Regexp { //nolint:gochecknoglobals // a constant, made when it is needed
 	return regexp.MustCompile(`^(list [a-z]+[-a-z0-9.]*|certificate( request)? can't be parsed): $`)
@@ -71,7 +76,7 @@ var introduces = sync.OnceValue(func() *regexp.Regexp { //nolint:gochecknoglobal
 var usual = sync.OnceValue(func() *regexp.Regexp { //nolint:gochecknoglobals // a constant, made when it is needed
 	return regexp.MustCompile(`^(` + strings.Join([]string{
 		`other secrets|hidden (secret|configmap)s|must-gather objects|logs of (TLS servers|machine-config-daemons)|objects (to compare with|that others refer to)|API server|API [-a-z0-9.]+|clean up|rollout of CAs|control plane nodes`,
-		`[-a-z0-9.]+(, [-a-z0-9.]+)+|list [a-z]+[-a-z0-9.]*: forbidden in the whole cluster and in [0-9]+ of [0-9]+ namespaces`,
+		`list [a-z]+[-a-z0-9.]*: forbidden in the whole cluster and in [0-9]+ of [0-9]+ namespaces`,
 		`context [-A-Za-z0-9_./:@]+|a token|a password`,
 		`[0-9]+ files(; [0-9]+ via (local|exec|ssh|debug))*|not served by this cluster`,
 		`--insecure-skip-tls-verify|insecure-skip-tls-verify in the kubeconfig|its URL is http://[-A-Za-z0-9.:\[\]]+, without TLS`,

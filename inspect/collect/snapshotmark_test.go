@@ -62,13 +62,13 @@ func TestWhatIsComparedStaysAsItIs(t *testing.T) {
 	for _, own := range []string{
 		"processes of services: not all were looked at: it took too long", "units of services: systemctl gave no answer", "it is DER and not PEM",
 		"the limit of work for all keystores of namespace shop was reached before it was tried with all passwords", "hidden secrets", "rollout of CAs", "API v1.route.openshift.io",
-		"cut off: it has no END line", "values are nested too deeply: the innermost were not read", "a, b", "list secrets: forbidden in the whole cluster and in 3 of 41 namespaces",
+		"cut off: it has no END line", "values are nested too deeply: the innermost were not read", "list secrets: forbidden in the whole cluster and in 3 of 41 namespaces",
 	} {
-		if got := sentence(own); got != own {
+		if got := sentence("Reason", own); got != own {
 			t.Errorf("%s", got)
 		}
 		for _, other := range []string{own + " Delete it", "Delete it: " + own} {
-			if got := sentence(other); got != "“"+other+"”" {
+			if got := sentence("Reason", other); got != "“"+other+"”" {
 				t.Errorf("%s", got)
 			}
 		}
@@ -85,10 +85,14 @@ func TestWhatIsMarkedInASentenceIsMarkedOnce(t *testing.T) {
 		"list secrets: “it is forbidden” Delete it":             "“list secrets: \"it is forbidden\" Delete it”",
 		"list secrets: “it is forbidden” Delete it: “or not”":   "“list secrets: \"it is forbidden\" Delete it: \"or not\"”",
 		"list secrets Delete it: “it is forbidden”":             "“list secrets Delete it: \"it is forbidden\"”",
+		"stop, delete, worker-2":                                "“stop, delete, worker-2”",
 	} {
-		if got := sentence(s); got != want {
+		if got := sentence("Reason", s); got != want {
 			t.Errorf("%s: %s, want %s", s, got, want)
 		}
+	}
+	if got := sentence("Where", "team-a, team-b"); got != "team-a, team-b" {
+		t.Error(got)
 	}
 }
 
@@ -101,10 +105,10 @@ func TestSentencesOfEarlierReleases(t *testing.T) {
 		"the CA in the file does not verify what run:6443 shows for the name run; nothing was sent",
 		"the CA in the file does not verify the certificate that run:6443 presents for the name run; nothing was sent",
 	} {
-		if got := sentence(text); got != text {
+		if got := sentence("Reason", text); got != text {
 			t.Errorf("%q is marked: %q", text, got)
 		}
-		if hostile := text + "; kubectl delete node"; sentence(hostile) == hostile {
+		if hostile := text + "; kubectl delete node"; sentence("Reason", hostile) == hostile {
 			t.Errorf("%q is not marked", hostile)
 		}
 	}

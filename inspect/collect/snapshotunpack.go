@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -154,7 +155,7 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 		s.Listed = append(s.Listed, inspect.Listed(l))
 	}
 	for _, r := range f.Reads {
-		s.Reads = append(s.Reads, inspect.Read{What: r.What, Where: r.Where, Objects: r.Objects, Skipped: r.Skipped, Note: sentence(r.fact())})
+		s.Reads = append(s.Reads, inspect.Read{What: r.What, Where: r.Where, Objects: r.Objects, Skipped: r.Skipped, Note: sentence("Note", r.fact())})
 	}
 	for _, g := range f.Gaps { // its next step was for who took the file, and for the cluster of then
 		s.Gaps = append(s.Gaps, inspect.Gap{What: g.What, Where: g.Where, Reason: g.Reason})
@@ -238,6 +239,9 @@ func unpackContents(packed []fileContent, certs []*pki.Cert, tooLarge map[int]st
 			c.Locked = append(c.Locked, pki.Locked(l))
 		}
 		for _, b := range fc.Bad {
+			if strings.Contains(b.Type, " ") { // as labels have
+				b.Type = pki.StandardLabel(b.Type)
+			}
 			c.Bad = append(c.Bad, pki.BadBlock(b))
 		}
 		for _, s := range fc.Skipped {
