@@ -77,7 +77,7 @@ var usual = sync.OnceValue(func() *regexp.Regexp { //nolint:gochecknoglobals // 
 	return regexp.MustCompile(`^(` + strings.Join([]string{
 		`other secrets|hidden (secret|configmap)s|must-gather objects|logs of (TLS servers|machine-config-daemons)|objects (to compare with|that others refer to)|API server|API [-a-z0-9.]+|clean up|rollout of CAs|control plane nodes`,
 		`list [a-z]+[-a-z0-9.]*: forbidden in the whole cluster and in [0-9]+ of [0-9]+ namespaces`,
-		`context [-A-Za-z0-9_./:@]+|a token|a password`,
+		`context [-A-Za-z0-9_./:@]*[-A-Za-z0-9_./@]|a token|a password`,
 		`[0-9]+ files(; [0-9]+ via (local|exec|ssh|debug))*|not served by this cluster`,
 		`--insecure-skip-tls-verify|insecure-skip-tls-verify in the kubeconfig|its URL is http://[-A-Za-z0-9.:\[\]]+, without TLS`,
 		`cut off: it has no END line|not base64(: a character is missing or too many)?|holds no certificate`,
