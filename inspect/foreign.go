@@ -77,9 +77,11 @@ func isWord(of reflect.Type, field string) bool {
 	case reflect.TypeFor[Node]():
 		fields = []string{"Name", "Ready"}
 	case reflect.TypeFor[Object]():
-		fields = []string{"Kind", "Namespace", "Name", "Type", "Signer"}
+		fields = []string{"Kind", "Namespace", "Type", "Signer"} // a request may have any Name
 	case reflect.TypeFor[pki.Location]():
-		fields = []string{"Kind", "Node", "Namespace", "Name"}
+		fields = []string{"Kind", "Node", "Namespace"}
+	case reflect.TypeFor[Served]():
+		fields = append(fields, "Of")
 	case reflect.TypeFor[Kubelet]():
 		fields = []string{"Active", "Sub"}
 	case reflect.TypeFor[SigningRequest]():

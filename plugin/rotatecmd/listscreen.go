@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
@@ -137,7 +138,7 @@ func (o *rotateOptions) printTable(w *ui.Page, all []rotationEntry, header strin
 	}
 	longest, now, why := len("NAME"), len("NOW"), len(header)
 	for _, e := range all {
-		longest, now, why = max(longest, ui.Width(ui.Clean(e.Name))), max(now, len(e.Rotates)), max(why, ui.Width(e.why()))
+		longest, now, why = max(longest, ui.Width(foreign.Text(e.Name))), max(now, len(e.Rotates)), max(why, ui.Width(e.why()))
 	}
 	const date = 2 + len(time.DateOnly)
 	says, least := o.noHeaders || w.Columns() >= leastForWhy, leastName
@@ -165,7 +166,7 @@ func (o *rotateOptions) printTable(w *ui.Page, all []rotationEntry, header strin
 		line("NAME", "NEXT", "EXPIRES", "NOW", header)
 	}
 	for _, e := range all {
-		line(ui.Clean(e.Name), day(e.Next), day(e.NotAfter), e.Rotates, e.why())
+		line(foreign.Text(e.Name), day(e.Next), day(e.NotAfter), e.Rotates, e.why())
 	}
 }
 
