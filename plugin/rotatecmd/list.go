@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/cli-runtime/pkg/printers"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
@@ -105,7 +106,7 @@ func printRotations(out io.Writer, d rotationsDocument, form rotationsForm, now 
 	} else {
 		rows := slices.Clone(d.Rotations)
 		for i, e := range rows {
-			rows[i].Name = indentOf(e) + e.Name
+			rows[i].Name = indentOf(e) + foreign.Text(e.Name)
 		}
 		(&rotateOptions{}).printTable(b, rows, "WHY")
 	}
@@ -124,8 +125,8 @@ func printRotations(out io.Writer, d rotationsDocument, form rotationsForm, now 
 			if of[text] == nil {
 				reasons = append(reasons, text)
 			}
-			if !slices.Contains(of[text], e.Name) {
-				of[text] = append(of[text], e.Name)
+			if name := foreign.Text(e.Name); !slices.Contains(of[text], name) {
+				of[text] = append(of[text], name)
 			}
 		}
 	}

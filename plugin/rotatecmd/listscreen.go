@@ -40,6 +40,9 @@ func (o *rotateOptions) printList(out io.Writer, d rotationsDocument, now time.T
 		return err
 	}
 	all := slices.Clone(d.Rotations)
+	for i := range all {
+		all[i].Name = foreign.Text(all[i].Name)
+	}
 	slices.SortStableFunc(all, mostUrgent)
 	rows, folded := o.folded(all)
 	next, why, accept, shared := o.reading.Hints().Next("{} rotate NAME --dry-run=client"), "WHY", "", ""
@@ -138,7 +141,7 @@ func (o *rotateOptions) printTable(w *ui.Page, all []rotationEntry, header strin
 	}
 	longest, now, why := len("NAME"), len("NOW"), len(header)
 	for _, e := range all {
-		longest, now, why = max(longest, ui.Width(foreign.Text(e.Name))), max(now, len(e.Rotates)), max(why, ui.Width(e.why()))
+		longest, now, why = max(longest, ui.Width(ui.Clean(e.Name))), max(now, len(e.Rotates)), max(why, ui.Width(e.why()))
 	}
 	const date = 2 + len(time.DateOnly)
 	says, least := o.noHeaders || w.Columns() >= leastForWhy, leastName
@@ -166,7 +169,7 @@ func (o *rotateOptions) printTable(w *ui.Page, all []rotationEntry, header strin
 		line("NAME", "NEXT", "EXPIRES", "NOW", header)
 	}
 	for _, e := range all {
-		line(foreign.Text(e.Name), day(e.Next), day(e.NotAfter), e.Rotates, e.why())
+		line(ui.Clean(e.Name), day(e.Next), day(e.NotAfter), e.Rotates, e.why())
 	}
 }
 
