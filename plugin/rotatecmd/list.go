@@ -104,9 +104,9 @@ func printRotations(out io.Writer, d rotationsDocument, form rotationsForm, now 
 	if table := rotationsTable(d, form, now); form.wide || form.noHeaders || ui.Widest(table) <= b.Columns() {
 		ui.Printf(b, "%s", table)
 	} else {
-		rows := slices.Clone(d.Rotations)
+		rows := marked(d.Rotations)
 		for i, e := range rows {
-			rows[i].Name = indentOf(e) + foreign.Text(e.Name)
+			rows[i].Name = indentOf(e) + e.Name
 		}
 		(&rotateOptions{}).printTable(b, rows, "WHY")
 	}
@@ -275,4 +275,13 @@ func accepted(all []rotationEntry) string {
 		return ""
 	}
 	return "! accepted: " + strings.Join(names, ", ")
+}
+
+// marked are entries by names that may stand on a screen.
+func marked(entries []rotationEntry) []rotationEntry {
+	out := slices.Clone(entries)
+	for i := range out {
+		out[i].Name = foreign.Text(out[i].Name)
+	}
+	return out
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
@@ -39,10 +38,7 @@ func (o *rotateOptions) printList(out io.Writer, d rotationsDocument, now time.T
 		_, err := io.WriteString(out, ui.CleanLines(w.String()))
 		return err
 	}
-	all := slices.Clone(d.Rotations)
-	for i := range all {
-		all[i].Name = foreign.Text(all[i].Name)
-	}
+	all := marked(d.Rotations)
 	slices.SortStableFunc(all, mostUrgent)
 	rows, folded := o.folded(all)
 	next, why, accept, shared := o.reading.Hints().Next("{} rotate NAME --dry-run=client"), "WHY", "", ""
