@@ -52,7 +52,7 @@ func (c *Cluster) ingressPage(ctx context.Context, namespace string, opts metav1
 		if n++; ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		one, err := wireIngress(item, t.word)
+		one, err := wireIngress(c.Scanner.Within(ctx), item, t.word)
 		take(&found, one)
 		return err
 	})
@@ -65,7 +65,7 @@ func (c *Cluster) ingressPage(ctx context.Context, namespace string, opts metav1
 }
 
 // wireIngress reads what one Ingress refers to.
-func wireIngress(item []byte, word func([]byte) string) (inspect.Snapshot, error) {
+func wireIngress(sc *pki.Scanner, item []byte, word func([]byte) string) (inspect.Snapshot, error) {
 	var object metav1.ObjectMeta
 	var secrets []string
 	err := eachField(item, func(field protowire.Number, v []byte) (err error) {
@@ -81,6 +81,7 @@ func wireIngress(item []byte, word func([]byte) string) (inspect.Snapshot, error
 		return inspect.Snapshot{}, fmt.Errorf("decode an Ingress: %w", undecoded(err))
 	}
 	r := objectReader{obj: objectOf(kindIngress, &object)}
+	r.sc = scannerFor(sc, r.obj.Namespace)
 	r.servedByIngress(secrets)
 	return r.found, nil
 }

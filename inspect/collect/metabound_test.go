@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -95,6 +97,83 @@ func TestATenantPaysForAnnotations(t *testing.T) {
 	for from, want := range map[string]int{"list team": 819, "file team": 819, "list kube-system": 1200, "file kube-system": 1200} {
 		if got := left[from]; got < want-10 || got > want {
 			t.Errorf("%s: %d were read, want about %d", from, got, want)
+		}
+	}
+}
+
+// TestATenantPaysForReferences: an Ingress may name a hundred thousand Secrets, and each name takes memory. Those that
+// are left out are named, of the list and of the file alike, and those of the platform are all kept.
+func TestATenantPaysForReferences(t *testing.T) {
+	t.Parallel()
+	const each, ingresses = 20_000, 3
+	ingress := networkingv1.Ingress{Spec: networkingv1.IngressSpec{TLS: make([]networkingv1.IngressTLS, each)}}
+	for i := range ingress.Spec.TLS {
+		ingress.Spec.TLS[i].SecretName = fmt.Sprintf("s%d", i)
+	}
+	list, file := pki.NewScanner(), pki.NewScanner()
+	for _, sc := range []*pki.Scanner{list, file} {
+		sc.Apart("team").Keep(180 << 20) // of 200
+	}
+	kept, named := map[string]int{}, map[string]int{}
+	for i := range ingresses {
+		for _, namespace := range []string{"team", "openshift-console"} {
+			ingress.Namespace, ingress.Name = namespace, fmt.Sprintf("web-%d", i)
+			item, err := ingress.Marshal()
+			if err != nil {
+				t.Fatal(err)
+			}
+			raw, err := json.Marshal(&ingress)
+			if err != nil {
+				t.Fatal(err)
+			}
+			of := map[string]inspect.Snapshot{}
+			if of["list"], err = wireIngress(list, item, func(b []byte) string { return string(b) }); err != nil {
+				t.Fatal(err)
+			}
+			if of["file"], _, err = readOpenShift(file, networkingV1, objectOf(kindIngress, &ingress.ObjectMeta), raw); err != nil {
+				t.Fatal(err)
+			}
+			for from, s := range of {
+				kept[from+" "+namespace] += len(s.References)
+				for _, b := range s.Bundles {
+					if why := b.Content.CutShort(); strings.Contains(why, "the limit of memory for values of namespace team") && strings.HasPrefix(b.At.Field, "spec.tls[") {
+						named[from+" "+namespace]++
+					}
+				}
+			}
+		}
+	}
+	for from, want := range map[string]int{"list team": 40_000, "file team": 40_000, "list openshift-console": each * ingresses, "file openshift-console": each * ingresses} {
+		if got := kept[from]; got < want*9/10 || got > want*11/10 || strings.HasSuffix(from, "console") && got != want {
+			t.Errorf("%s: %d were kept, want about %d", from, got, want)
+		}
+		if got := named[from]; (got > 0) != strings.HasSuffix(from, "team") || got == ingresses {
+			t.Errorf("%s: %d are named as left out", from, got)
+		}
+	}
+}
+
+// TestEachFieldOfARouteIsPaid: the field of its key is read as the others are, from its namespace's share.
+func TestEachFieldOfARouteIsPaid(t *testing.T) {
+	t.Parallel()
+	cert := string(pkitest.NewCA("ca", time.Unix(1.7e9, 0), time.Unix(1.8e9, 0)).CertPEM)
+	for _, field := range []string{"certificate", "key", "caCertificate", "destinationCACertificate"} {
+		raw, err := json.Marshal(map[string]any{"spec": map[string]any{"tls": map[string]any{field: cert}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, spent := range []bool{false, true} {
+			sc := pki.NewScanner()
+			if spent {
+				sc.Apart("team").Keep(1 << 30)
+			}
+			s, _, err := readOpenShift(sc, routeV1, objectOf("Route", &metav1.ObjectMeta{Namespace: "team", Name: "web"}), raw)
+			if err != nil || len(s.Bundles) != 1 {
+				t.Fatalf("%s: %+v: %v", field, s.Bundles, err)
+			}
+			if b := s.Bundles[0]; (len(b.Content.Certs) == 1) == spent || (b.Content.CutShort() != "") != spent {
+				t.Errorf("%s, the memory is spent: %t: %d certificates are read, %q", field, spent, len(b.Content.Certs), b.Content.CutShort())
+			}
 		}
 	}
 }

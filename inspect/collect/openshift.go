@@ -44,7 +44,7 @@ const (
 // others; false for any other. It
 // returns what it could read beside an error.
 func readOpenShift(sc *pki.Scanner, apiVersion string, obj *inspect.Object, raw []byte) (inspect.Snapshot, bool, error) {
-	r := &objectReader{sc: sc, obj: obj}
+	r := &objectReader{sc: scannerFor(sc, obj.Namespace), obj: obj}
 	read := map[string]func([]byte) error{
 		routeV1 + " Route":                r.route,
 		machineV1 + " ControllerConfig":   r.controllerConfig,
@@ -73,10 +73,11 @@ func readOpenShift(sc *pki.Scanner, apiVersion string, obj *inspect.Object, raw 
 
 // objectReader gathers what one object holds, says and refers to.
 type objectReader struct {
-	sc    *pki.Scanner
+	sc    *pki.Scanner // of its namespace
 	obj   *inspect.Object
 	found inspect.Snapshot
-	odd   int // values that are not base64
+	odd   int  // values that are not base64
+	cut   bool // not all of what it refers to is kept
 }
 
 func (r *objectReader) at(field string) pki.Location {
@@ -91,7 +92,14 @@ func (r *objectReader) certificates(field string, value []byte) {
 // scan scans a field that may hold anything. What is found inside a document there
 // is called FIELD#PATH.
 func (r *objectReader) scan(field, value string) {
-	for _, f := range r.sc.Scan([]byte(value)) {
+	r.add(field, r.sc.Scan([]byte(value)))
+}
+
+func (r *objectReader) add(field string, found []pki.Found) {
+	if len(found) > 0 {
+		charge(r.sc, r.obj)
+	}
+	for _, f := range found {
 		at := r.at(field)
 		if f.Field != "" {
 			at.Field += "#" + f.Field
@@ -111,10 +119,16 @@ func (r *objectReader) encoded(field, value string) {
 	r.certificates(field, decoded)
 }
 
-// refers notes that a field names another object; most are empty.
+// refers notes that a field names another object; most are empty. An object may have a hundred thousand.
 func (r *objectReader) refers(field string, to pki.Location) {
-	if to.Name != "" {
+	const bytesOfReference = 500 // about, and in a slice that grows
+	switch {
+	case to.Name == "" || r.cut:
+	case r.sc.Keep(bytesOfReference + len(field) + len(to.Name)):
 		r.found.References = append(r.found.References, inspect.Reference{From: r.at(field), To: to})
+	default:
+		r.cut = true
+		r.add(field, r.sc.LeftOut())
 	}
 }
 

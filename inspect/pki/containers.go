@@ -311,9 +311,17 @@ func (s *Scanner) pay(size func() int) *Content {
 	return nil
 }
 
-// Keep charges for so many bytes that stay in memory beside a value, such as its object's annotations. Where they are
-// too many, values that are read later are left out, as Scan says.
-func (s *Scanner) Keep(bytes int) { s.pay(func() int { return bytes }) }
+// Keep charges for so many bytes that stay in memory beside a value, such as its object's annotations, and reports
+// whether they may. Where they are too many, values that are read later are left out, as Scan says.
+func (s *Scanner) Keep(bytes int) bool { return s.pay(func() int { return bytes }) == nil }
+
+// LeftOut is what stands in the place of something that Keep refused; nothing once enough were named.
+func (s *Scanner) LeftOut() []Found {
+	if full := s.small.full.Load(); full != nil {
+		return s.unread(full)
+	}
+	return nil
+}
 
 // spent notes that there is no memory for so many bytes more. It stays so, whatever comes later: else what is read
 // would be a matter of luck.
