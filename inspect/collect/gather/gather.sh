@@ -153,6 +153,10 @@ units() {
 		esac
 	fi
 	flags=$(limited 5 tr '\000' '\n' <"$root/proc/$pid/cmdline" | awk "$AWK" flags)
+	if [ -z "$flags" ]; then # it is over, or has just ended
+		say missing flags "the kubelet's command line is not readable here"
+		return
+	fi
 	printf '%s\n' "$flags"
 	case $flags in
 	*"flag config /"*)

@@ -54,6 +54,18 @@ func TestServices(t *testing.T) {
 	}
 }
 
+// TestAKubeletThatHasEnded has no command line any more, and systemd may name it still: the node is read all the same.
+func TestAKubeletThatHasEnded(t *testing.T) {
+	root := newRoot(t)
+	tree(t, root, map[string]string{"/opt/ca.crt": "", "/proc/stat": "btime 1000\n", "/proc/42/cmdline": ""})
+	w := withKubelet(t)
+	if _, r := w.read(t, root, Options{Only: true}); len(r.Node.Units) != 2 || len(r.Node.Flags) > 0 || !slices.ContainsFunc(r.Gaps, func(g inspect.Gap) bool {
+		return g.Reason == "flags of services: the kubelet's command line is not readable here"
+	}) {
+		t.Errorf("%+v: %+v", r.Node, r.Gaps)
+	}
+}
+
 // withKubelet is a shell whose systemctl says that the kubelet's main process is 42.
 func withKubelet(t *testing.T) world {
 	t.Helper()
