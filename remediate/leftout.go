@@ -13,11 +13,65 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 )
 
-// leftOut are the nodes that were taken out of a run: by the gate, since another run holds them, or since their
-// network did not come back. Several nodes of a wave may be asked about at once.
+// leftOut are the nodes that were taken out of a run: by the gate, since another run holds them, or by what
+// pastWorker says. Several nodes of a wave may be asked about at once.
 type leftOut struct {
-	mu    sync.Mutex
-	names []string
+	mu      sync.Mutex
+	names   []string
+	workers map[string]*workersOfRun // by what is done to them, as sameWork says
+}
+
+// workersOfRun are how many workers there are, of which some were done, and some failed.
+type workersOfRun struct{ all, done, failed int }
+
+// sameWork is what a wave does to workers: those of one kind count together.
+func sameWork(wave string) string {
+	switch wave {
+	case WaveNotReady, WaveFirst:
+		return WaveWorkers
+	}
+	return wave
+}
+
+// leftOutOf are the nodes that a run leaves out, none so far.
+func leftOutOf(p *Plan) *leftOut {
+	o := &leftOut{workers: map[string]*workersOfRun{}}
+	for _, w := range p.Waves {
+		for _, n := range w.Due() {
+			if isWorker(p, n.Name) {
+				o.of(w.Name).all++
+			}
+		}
+	}
+	return o
+}
+
+func (o *leftOut) of(wave string) *workersOfRun {
+	work := sameWork(wave)
+	if o.workers[work] == nil {
+		o.workers[work] = &workersOfRun{}
+	}
+	return o.workers[work]
+}
+
+// done takes down that a worker was done.
+func (o *leftOut) done(wave string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.of(wave).done++
+}
+
+// mayPass takes down that a worker failed, and reports whether it may be left out: two, or one of ten, may. Before one
+// was done, only one may: two may fail for a reason that all of them share.
+func (o *leftOut) mayPass(wave string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	w := o.of(wave)
+	w.failed++
+	if w.done == 0 {
+		return w.failed == 1
+	}
+	return w.failed <= max(2, w.all/10)
 }
 
 func (o *leftOut) add(name string) {
@@ -130,24 +184,49 @@ func isWorker(p *Plan, node string) bool {
 	return ok && n.Role == catalog.RoleWorker
 }
 
-// NetworkBack is the check that the network's pods come back on a node.
-const NetworkBack = "network-back"
+const (
+	// NetworkBack is the check that the network's pods come back on a node.
+	NetworkBack = "network-back"
+	// CertificateBack is the check that a kubelet has its certificates again.
+	CertificateBack = "certificate-back"
+)
 
 // pastWorker leaves out a worker on which the network's pods do not come back, or that can't be looked at any more:
-// its root can bring that about, and its kubelet is right by then. Two in a row stop all, as a control plane node
-// does. An error that is left is why the wave stops; nil: go on.
+// its root can bring that about, and its kubelet is right by then. So it does one whose kubelet does not ask for
+// the certificate that it had lost before, or does not take it. More than mayPass allows stop all, as a control plane
+// node does. An error that is left is why the wave stops; nil: go on.
 func (r Runner) pastWorker(ctx context.Context, p *Plan, n NodePlan, c *waveRun, err error) error {
+	if !isWorker(p, n.Name) {
+		return err
+	}
+	if err == nil {
+		r.out.done(c.name)
+		return nil
+	}
 	var stopped *Stopped
-	if c.name != WaveNetwork || !isWorker(p, n.Name) || ctx.Err() != nil || !errors.As(err, &stopped) || stopped.Interrupted {
+	if ctx.Err() != nil || !errors.As(err, &stopped) || stopped.Interrupted {
 		return err
 	}
-	if !ownFailure(n.Name, stopped.Inner) || !c.mayPass() {
+	left := &Refusal{Name: NetworkBack, Node: n.Name, Reason: stopped.Error(), Cause: stopped.Inner,
+		Next: foreign.Command(inspect.NodeNames, "kubectl describe node %s; on the node: journalctl -u kubelet -n 50", n.Name)}
+	switch {
+	case c.name == WaveNetwork && ownFailure(n.Name, stopped.Inner):
+	case sameWork(c.name) == WaveWorkers && ownLate(stopped.Inner):
+		left.Name, left.Next = CertificateBack, "kubectl get csr; on the node: journalctl -u kubelet -n 50"
+	default:
 		return err
 	}
-	return r.leaveOut([]NodePlan{n}, []*Refusal{{
-		Name: NetworkBack, Node: n.Name, Reason: stopped.Error(), Cause: stopped.Inner,
-		Next: foreign.Command(inspect.NodeNames, "kubectl describe node %s; on the node: journalctl -u kubelet -n 50", n.Name),
-	}})
+	if !r.out.mayPass(c.name) {
+		return err
+	}
+	return r.leaveOut([]NodePlan{n}, []*Refusal{left})
+}
+
+// ownLate reports whether all was done, and the node itself does not do its part.
+func ownLate(err error) bool {
+	var own *OwnFailureError
+	var late *LateEffectError
+	return errors.As(err, &own) && errors.As(own.Inner, &late)
 }
 
 // ownFailure reports whether what failed is the node's alone, or changes there again and again.

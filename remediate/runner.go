@@ -91,7 +91,7 @@ const stepTime = 2 * time.Minute
 // file is no longer what was planned, the error is ErrChanged and the step is not done. For
 // an object, Apply sees to that. When ctx ends, steps that were begun are done to their end.
 func (r Runner) Run(ctx context.Context, p *Plan) error {
-	r.telling, r.out = &sync.Mutex{}, &leftOut{}
+	r.telling, r.out = &sync.Mutex{}, leftOutOf(p)
 	var unknown error // done as far as is known
 	waves := slices.Clone(p.Waves)
 	for i := 0; i < len(waves); i++ {
@@ -149,7 +149,9 @@ func (r Runner) wave(ctx context.Context, p *Plan, parallel int, c *waveRun) err
 					c.ended(n, 0, refused)
 				case !r.out.has(n.Name):
 					done, err := r.node(ctx, p, n, c.stop)
-					err = r.pastWorker(ctx, p, n, c, err)
+					if err != nil || done == len(n.Due()) {
+						err = r.pastWorker(ctx, p, n, c, err)
+					}
 					if err != nil || !r.out.has(n.Name) {
 						c.ended(n, done, err)
 					}

@@ -18,7 +18,6 @@ type waveRun struct {
 	journalErr error      // why the journal can't be kept
 	unknown    error      // an effect is unknown, and need not be to go on
 	begun      bool       // with the first node
-	inARow     int        // nodes that failed, and were left out, since one was done
 }
 
 // first reports whether this is the first call.
@@ -73,15 +72,6 @@ func (c *waveRun) stop() bool {
 	return c.halted()
 }
 
-// mayPass reports whether a node that failed may be left out, and takes down that it failed. The next one has to
-// be done before another is left out: two in a row may fail for a reason that all of them share.
-func (c *waveRun) mayPass() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.inARow++
-	return c.inARow == 1
-}
-
 // ended takes down how far it came with a node.
 func (c *waveRun) ended(n NodePlan, done int, err error) {
 	c.mu.Lock()
@@ -90,8 +80,7 @@ func (c *waveRun) ended(n NodePlan, done int, err error) {
 	var unknown *UnknownEffectError
 	steps := n.Due()
 	switch {
-	case err == nil && done == len(steps):
-		c.inARow = 0
+	case err == nil && done == len(steps): // nothing is left to do
 	case err != nil && !errors.As(err, &stopped):
 		c.journalErr = err
 	case errors.As(err, &unknown) && done == len(steps)-1 && (len(c.queue)+len(c.later()) == 0 || unknown.Enough) && !c.halted():

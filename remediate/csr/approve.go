@@ -381,7 +381,7 @@ func (a Approve) Verify(ctx context.Context, env *remediate.Env, c *remediate.Ch
 		return nil // it is said what is left to a person, and again at the end of the run; no other node waits for that
 	}
 	if a.Serving && !a.State.servingDone {
-		return &remediate.LateEffectError{Inner: fmt.Errorf("the serving certificate of the kubelet on %s has expired, and no request for another one came that could be approved%s", a.NodeName, PendingText(ctx, env, a.requestedNode(env, c)))}
+		return ownLate(fmt.Errorf("the serving certificate of the kubelet on %s has expired, and no request for another one came that could be approved%s", a.NodeName, PendingText(ctx, env, a.requestedNode(env, c))))
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package csr
 
 import (
 	"crypto/ecdsa"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -48,8 +49,13 @@ func TestTheCertificateIsForTheKeyThatWasApproved(t *testing.T) {
 			if (err == nil) != (c.wrong == "") || err != nil && !strings.Contains(err.Error(), c.wrong) || !strings.Contains(told.String(), c.told) {
 				t.Errorf("of the client certificate: %v, want %q\n%s", err, c.wrong, told)
 			}
-			if err := step.Verify(t.Context(), env, change); err == nil || !strings.Contains(err.Error(), c.wrongOfBoth) {
+			err = step.Verify(t.Context(), env, change)
+			if err == nil || !strings.Contains(err.Error(), c.wrongOfBoth) {
 				t.Errorf("of both: %v, want %q", err, c.wrongOfBoth)
+			}
+			// That a kubelet asks for nothing is its own; that another client asks in its name stops all.
+			if own := new(remediate.OwnFailureError); errors.As(err, &own) != c.own {
+				t.Errorf("it is the node's own: %v", err)
 			}
 		})
 	}

@@ -180,13 +180,18 @@ func (s *State) arrived(ctx context.Context, env *remediate.Env, node string) (*
 	r := s.bootstrapped[node]
 	switch {
 	case err != nil && ctx.Err() == nil && r != nil:
-		return nil, &remediate.LateEffectError{Inner: fmt.Errorf("%w%s", err, notArrived(ctx, env, node, r))}
+		return nil, ownLate(fmt.Errorf("%w%s", err, notArrived(ctx, env, node, r)))
 	case err != nil && ctx.Err() == nil:
-		return nil, &remediate.LateEffectError{Inner: err}
+		return nil, ownLate(err)
 	case err != nil:
 		return nil, err
 	case r != nil && r.key() != cert.SPKI:
 		return nil, fmt.Errorf("the kubelet on %s has a certificate for the key with sha256 %s, and the approved request (%s) was for another key: another client asked in its name, and may have a certificate for system:node:%s%s", node, cert.SPKI, foreign.Name(r.Name), node, r.otherRequester(env.Hints, node))
 	}
 	return cert, nil
+}
+
+// ownLate is that all was done, and the node's kubelet does not do its part: its root may see to that.
+func ownLate(err error) error {
+	return &remediate.OwnFailureError{Inner: &remediate.LateEffectError{Inner: err}}
 }

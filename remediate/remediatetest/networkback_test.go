@@ -18,7 +18,7 @@ import (
 )
 
 // TestAWorkerWhoseNetworkDoesNotComeBack stops no other: it is left out by name. A control plane node stops all, and so
-// do two workers in a row.
+// do two workers before one was done.
 func TestAWorkerWhoseNetworkDoesNotComeBack(t *testing.T) {
 	t.Parallel()
 	own := func(text string) error { return &remediate.OwnFailureError{Inner: errors.New(text)} }
@@ -32,8 +32,9 @@ func TestAWorkerWhoseNetworkDoesNotComeBack(t *testing.T) {
 		"the first one":        {map[string]error{"w1a": own("no pod")}, "m1a m1b w1a w2a w2b w3a w3b", nil, "finished; left out: w1"},
 		"its proof":            {map[string]error{"w1b": own("no address")}, "m1a m1b w1a w1b w2a w2b w3a w3b", nil, "finished; left out: w1"},
 		"the last one":         {map[string]error{"w3b": own("no address")}, "m1a m1b w1a w1b w2a w2b w3a w3b", nil, "finished; left out: w3"},
+		"two after one":        {map[string]error{"w2a": own("no pod"), "w3a": own("no pod")}, "m1a m1b w1a w1b w2a w3a", nil, "finished; left out: w2, w3"},
 		"two, and one between": {map[string]error{"w1a": own("no pod"), "w3a": own("no pod")}, "m1a m1b w1a w2a w2b w3a", nil, "finished; left out: w1, w3"},
-		"two in a row":         {map[string]error{"w1a": own("no pod"), "w2a": own("no pod")}, "m1a m1b w1a w2a", []string{"w3"}, "failed: w2a; left out: w1"},
+		"two before one works": {map[string]error{"w1a": own("no pod"), "w2a": own("no pod")}, "m1a m1b w1a w2a", []string{"w3"}, "failed: w2a; left out: w1"},
 		"its pods change":      {map[string]error{"w1a": fmt.Errorf("pod: %w", remediate.ErrChanged)}, "m1a m1b w1a w2a w2b w3a w3b", nil, "finished; left out: w1"},
 		"it refuses":           {map[string]error{"w1a": &remediate.Refusal{Name: "kubelet-trusts", Node: "w1"}}, "m1a m1b w1a w2a w2b w3a w3b", nil, "finished; left out: w1"},
 		"another is refused":   {map[string]error{"w1a": &remediate.Refusal{Name: "kubelet-trusts", Node: "w2"}}, "m1a m1b w1a", []string{"w2", "w3"}, "failed: w1a"},
@@ -74,6 +75,79 @@ func TestAWorkerWhoseNetworkDoesNotComeBack(t *testing.T) {
 				if r.Event == remediate.LeftOut && !strings.Contains(r.Error, r.Node) {
 					t.Errorf("%s: why it was left out: %+v", name, r)
 				}
+			}
+		}
+	}
+}
+
+// TestFewWorkersAreLeftOut of many, wherever they are: two, or one of ten. Before one was done it is one, of all waves
+// that do the same to workers. A kubelet that does not take its certificate is left out as a network that does not come
+// back is; what is late for all of them is not.
+func TestFewWorkersAreLeftOut(t *testing.T) {
+	t.Parallel()
+	network := error(&remediate.OwnFailureError{Inner: errors.New("no pod")})
+	late := &remediate.LateEffectError{Inner: errors.New("no certificate")}
+	ownLate := error(&remediate.OwnFailureError{Inner: late})
+	for name, c := range map[string]struct {
+		wave    string
+		all     int
+		fails   []int
+		err     error
+		outcome string
+		left    int // NotStarted
+	}{
+		"two side by side":            {remediate.WaveNetwork, 40, []int{5, 6}, network, "finished; left out: w05, w06", 0},
+		"a tenth":                     {remediate.WaveNetwork, 40, []int{1, 5, 6, 39}, network, "finished; left out: w01, w05, w06, w39", 0},
+		"more than a tenth":           {remediate.WaveNetwork, 40, []int{1, 3, 5, 7, 9}, network, "failed: w09a; left out: w01, w03, w05, w07", 30},
+		"three of few":                {remediate.WaveNetwork, 10, []int{1, 3, 5}, network, "failed: w05a; left out: w01, w03", 4},
+		"the first two":               {remediate.WaveNetwork, 40, []int{0, 1}, network, "failed: w01a; left out: w00", 38},
+		"no request":                  {remediate.WaveWorkers, 40, []int{5, 6}, ownLate, "finished; left out: w05, w06", 0},
+		"no request, the first":       {remediate.WaveFirst, 40, []int{0}, ownLate, "finished; left out: w00", 0},
+		"no request, the first two":   {remediate.WaveFirst, 40, []int{0, 1}, ownLate, "done, effect not seen: w01a; left out: w00", 38},
+		"no request, not ready":       {remediate.WaveNotReady, 40, []int{0}, ownLate, "finished; left out: w00", 0},
+		"late for all":                {remediate.WaveWorkers, 40, []int{5}, late, "done, effect not seen: w05a", 34},
+		"its own, and not late":       {remediate.WaveWorkers, 40, []int{5}, network, "failed: w05a", 34},
+		"late, of the network's wave": {remediate.WaveNetwork, 40, []int{5}, ownLate, "finished; left out: w05", 0},
+	} {
+		for _, parallel := range []int{1, 4} {
+			if parallel > 1 && !strings.HasPrefix(c.outcome, "finished") { // where it stops is by chance
+				continue
+			}
+			fails := map[string]bool{}
+			for _, i := range c.fails {
+				fails[fmt.Sprintf("w%02da", i)] = true
+			}
+			s := &Stage{Apply: func(id string) error {
+				if fails[id] {
+					return c.err
+				}
+				return nil
+			}}
+			var names []string
+			for i := range c.all {
+				names = append(names, fmt.Sprintf("w%02d", i))
+			}
+			waves := []remediate.Wave{s.Wave(parallel, names...)}
+			waves[0].Name = c.wave
+			if c.wave != remediate.WaveNetwork && c.wave != remediate.WaveWorkers {
+				waves = []remediate.Wave{s.Wave(1, names[0]), s.Wave(parallel, names[1:]...)}
+				waves[0].Name, waves[1].Name = c.wave, remediate.WaveWorkers
+			}
+			p := s.Plan(waves...)
+			for _, n := range names {
+				p.Basis.Nodes = append(p.Basis.Nodes, inspect.Node{Name: n, Role: catalog.RoleWorker})
+			}
+			record, err := s.Run(t.Context(), t, p)
+			var stopped *remediate.Stopped
+			if got := errors.As(err, &stopped); got == strings.HasPrefix(c.outcome, "finished") {
+				t.Errorf("%s, %d at once: %v", name, parallel, err)
+			}
+			left := slices.Sorted(slices.Values(record.LeftOut()))
+			if got := record.Outcome(); parallel == 1 && got != c.outcome || !strings.HasSuffix(c.outcome, strings.Join(left, ", ")) {
+				t.Errorf("%s, %d at once: %q, want %q", name, parallel, got, c.outcome)
+			}
+			if stopped != nil && len(stopped.NotStarted) != c.left {
+				t.Errorf("%s: not begun: %q, want %d", name, stopped.NotStarted, c.left)
 			}
 		}
 	}
