@@ -104,7 +104,16 @@ type Bundle struct {
 	At      pki.Location
 	Object  *Object // nil for files
 	Content *pki.Content
+	// FailurePolicy is what the API server does where it cannot call the webhook whose caBundle this is: PolicyFail or
+	// PolicyIgnore; empty: nothing says it.
+	FailurePolicy string
 }
+
+// The failure policies of a webhook (k8s.io/api/admissionregistration/v1 types.go, FailurePolicyType).
+const (
+	PolicyFail   = "Fail"   // what it was to judge is rejected
+	PolicyIgnore = "Ignore" // what it was to judge is taken unjudged
+)
 
 // Condition of a SigningRequest.
 type Condition string

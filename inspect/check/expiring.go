@@ -165,7 +165,7 @@ func trustEnding(f *inspect.Facts, done reported) []assess.Finding {
 		out = append(out, atLeaf(inspect.StoredCert{Cert: last, Entries: entries}, last.NotAfter, assess.Assessment{
 			Severity:    urgency(f, last),
 			Reason:      fmt.Sprintf(": its last CA expires %s", ago(f.Now, last.NotAfter)),
-			Impact:      when(f.Now, last.NotAfter) + ": " + distrust(at),
+			Impact:      when(f.Now, last.NotAfter) + ": " + distrust(at, entries...),
 			Evidence:    fmt.Sprintf("CA %s, the last one of its bundle", expiresText(f, last)),
 			Remediation: advise("renew the CA at its source, and add the new one to the bundle before the old one expires", at),
 		}))

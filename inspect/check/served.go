@@ -227,13 +227,13 @@ func calledTrusted(f *inspect.Facts) []assess.Finding {
 		case c.Bundle == nil:
 			finding := callFinding(c)
 			finding.Reason = subject(finding.At) + " names no CA for Service " + c.Name
-			finding.Impact = "now: " + callFailing(c.From)
+			finding.Impact = "now: " + callFailing(c)
 			finding.Evidence = "it names no CA for the Service " + c.Name + ": the API server then trusts its system's CAs, none of which signs for a Service"
 			out = append(out, finding)
 		case c.Unjudged != "":
 			finding := callFinding(c)
 			finding.Reason = fmt.Sprintf("%s: trust in Service %s is unknown", subject(finding.At), c.Name)
-			finding.Impact = "if it does not: " + callFailing(c.From)
+			finding.Impact = "if it does not: " + callFailing(c)
 			finding.Evidence = fmt.Sprintf("whether the CA bundle verifies what the Service %s presents is unknown: %s", c.Name, c.Unjudged)
 			finding.Remediation = assess.Advise("look at what the Service presents, and verify it with the CA bundle: openssl s_client -connect HOST:PORT -showcerts -CAfile BUNDLE, from a pod; Secrets in its namespace with its name that are not its own can go")
 			out = append(out, finding)
@@ -245,10 +245,10 @@ func calledTrusted(f *inspect.Facts) []assess.Finding {
 }
 
 // callFailing says what fails where the API server refuses what a Service presents.
-func callFailing(from pki.Location) string {
-	switch from.Kind {
+func callFailing(c inspect.ServiceCall) string {
+	switch c.From.Kind {
 	case "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "APIService", "CustomResourceDefinition":
-		return distrust(from)
+		return distrust(c.From, c.Bundle)
 	}
 	return "the API server's calls of it fail"
 }
@@ -271,9 +271,9 @@ func callFails(c inspect.ServiceCall) assess.Finding {
 	finding.Reason = fmt.Sprintf("%s: CA bundle does not verify Service %s", subject([]pki.Location{c.From}), c.Name)
 	finding.Evidence = fmt.Sprintf("the CA bundle does not verify what the Service %s has to present, %s: %v", c.Name, names(certs), c.Problem)
 	if c.ByServiceCA {
-		finding.Severity, finding.Impact = assess.Critical, "now: "+callFailing(c.From)
+		finding.Severity, finding.Impact = assess.Critical, "now: "+callFailing(c)
 	} else {
-		finding.Impact = "if the Service presents this certificate: " + callFailing(c.From)
+		finding.Impact = "if the Service presents this certificate: " + callFailing(c)
 		finding.Remediation = assess.Advise("check first what the Service's port presents (it may have a certificate of its own, in memory): if it is one of these, " + finding.Remediation.Text)
 	}
 	return finding

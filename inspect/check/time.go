@@ -97,7 +97,7 @@ func chainsExpired(f *inspect.Facts) []assess.Finding {
 			out = append(out, atLeaf(inspect.StoredCert{Cert: c.Cert, Entries: alone}, c.NotAfter, assess.Assessment{
 				Severity:    assess.Critical,
 				Reason:      which + " expired " + ago(f.Now, c.NotAfter),
-				Impact:      "now: " + distrust(bestPlace(alone)),
+				Impact:      "now: " + distrust(bestPlace(alone), alone...),
 				Evidence:    fmt.Sprintf("CA %s expired %s, and its bundle holds no CA that is valid", whole(c.Cert), when(f.Now, c.NotAfter)),
 				Remediation: renewCA(f, bestEntry(alone)),
 			}))

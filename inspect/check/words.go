@@ -233,10 +233,16 @@ func refused(c *pki.Cert) string {
 	return "TLS handshakes with it fail"
 }
 
-// distrust says what fails where a CA bundle verifies nothing.
-func distrust(at pki.Location) string {
+// distrust says what fails where CA bundles verify nothing, by the best place of them.
+func distrust(at pki.Location, bundles ...*inspect.Entry) string {
 	switch at.Kind {
 	case "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration":
+		switch failurePolicyOf(bundles) {
+		case inspect.PolicyFail:
+			return "writes it matches are rejected (failurePolicy: Fail)"
+		case inspect.PolicyIgnore:
+			return "writes it matches are accepted without it (failurePolicy: Ignore)"
+		}
 		return "writes it matches are rejected unless failurePolicy is Ignore"
 	case "APIService":
 		return "the API server does not reach this API"
@@ -244,6 +250,22 @@ func distrust(at pki.Location) string {
 		return "the API server cannot have these resources converted"
 	}
 	return "every TLS connection verified with it fails, as its readers trust no CA"
+}
+
+// failurePolicyOf is PolicyFail where it is that of one of them, and PolicyIgnore where it is that of all; else it is
+// unknown.
+func failurePolicyOf(bundles []*inspect.Entry) (all string) {
+	for i, h := range bundles {
+		switch {
+		case h == nil:
+			all = ""
+		case h.FailurePolicy == inspect.PolicyFail:
+			return inspect.PolicyFail
+		case i == 0 || h.FailurePolicy == "":
+			all = h.FailurePolicy
+		}
+	}
+	return all
 }
 
 // advise is a next step for people, and the command that looks at the object, if it is one.

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -156,6 +157,7 @@ type (
 			Name      string `json:"name"`
 		} `json:"service"`
 		InsecureSkipTLSVerify bool `json:"insecureSkipTLSVerify"` // of an APIService
+		failurePolicy         string
 	}
 	apiServiceObject struct {
 		Metadata metav1.ObjectMeta `json:"metadata"`
@@ -177,7 +179,8 @@ type (
 	webhookObject struct {
 		Metadata metav1.ObjectMeta `json:"metadata"`
 		Webhooks []struct {
-			ClientConfig clientConfig `json:"clientConfig"`
+			ClientConfig  clientConfig `json:"clientConfig"`
+			FailurePolicy string       `json:"failurePolicy"`
 		} `json:"webhooks"`
 	}
 	namedObject struct {
@@ -204,6 +207,7 @@ func (o *crdObject) clients() (*metav1.ObjectMeta, map[string]clientConfig) {
 func (o *webhookObject) clients() (*metav1.ObjectMeta, map[string]clientConfig) {
 	all := map[string]clientConfig{}
 	for i, w := range o.Webhooks {
+		w.ClientConfig.failurePolicy = w.FailurePolicy
 		all[fmt.Sprintf("webhooks[%d].clientConfig", i)] = w.ClientConfig
 	}
 	return &o.Metadata, all
@@ -225,7 +229,20 @@ func readCaller(sc *pki.Scanner, kind pki.Kind, o caller) inspect.Snapshot {
 		}
 	}
 	s.Bundles = bundlesOf(sc, obj, values, false)
+	for i := range s.Bundles {
+		b := &s.Bundles[i]
+		field, _, _ := strings.Cut(b.At.Field, ".caBundle")
+		b.FailurePolicy = failurePolicy(clients[field].failurePolicy)
+	}
 	return s
+}
+
+// failurePolicy is a policy that Kubernetes knows; empty: it is another.
+func failurePolicy(policy string) string {
+	if policy == inspect.PolicyFail || policy == inspect.PolicyIgnore {
+		return policy
+	}
+	return ""
 }
 
 // parseCaller is readCaller for an object from a file.

@@ -67,7 +67,7 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 		if b.Content < 0 || b.Content >= len(contents) || (b.Object != nil && (*b.Object < 0 || *b.Object >= len(objects))) {
 			return s, fmt.Errorf("snapshot: bundle %d (%s) refers to what is not in the file", i, at)
 		}
-		nb := inspect.Bundle{At: at, Content: contents[b.Content]}
+		nb := inspect.Bundle{At: at, Content: contents[b.Content], FailurePolicy: failurePolicy(b.FailurePolicy)}
 		if b.Object != nil {
 			nb.Object = objects[*b.Object]
 		}

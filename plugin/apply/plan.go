@@ -52,7 +52,7 @@ func printPlan(out io.Writer, a *Execution, p *remediate.Plan) error {
 	}
 	printUnknown(w, p)
 	if len(p.Solved) > 0 {
-		ui.Printf(w, "\nRepairs  %s\n", "by the checks of inspect, before and after")
+		ui.Printf(w, "\n%s%s\n", fixes, "by the checks of inspect, before and after")
 		for _, f := range p.Solved {
 			ui.Wrap(w, "         "+ui.Mark(f.Severity)+" ", f.Named())
 			for _, at := range inspect.Fold(f.At) {

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -43,27 +44,38 @@ func (s planSummary) commands(w *ui.Page) {
 	}
 }
 
+const (
+	fixes   = "Fixes    "
+	remains = "Remains  "
+)
+
 // remains says what is there after the plan, too: in full where the plan is, else in two lines.
 func (s planSummary) remains(w *ui.Page) {
 	stays := s.stays()
-	switch brief := s.inBrief(stays, false); {
+	switch {
 	case len(stays) == 0:
 	case s.confirm || s.full:
 		var whole []string
 		for _, stay := range stays {
 			whole = append(whole, stay.line+stay.how)
 		}
-		ui.Wrap(w, "Unfixed  ", strings.Join(whole, "; "))
-	case ui.Width("Unfixed  "+brief) <= w.Columns():
-		w.Line("Unfixed  " + brief)
+		ui.Wrap(w, remains, strings.Join(whole, "; "))
 	default:
-		w.Few("Unfixed  ", s.inBrief(stays, true))
+		brief := s.inBrief(stays)
+		if ui.Width(remains+brief) > w.Columns() { // which node stays as it is goes before what is of the cluster
+			ofNodes := slices.DeleteFunc(slices.Clone(stays), func(s stay) bool { return len(s.nodes) == 0 })
+			if more := len(stays) - len(ofNodes); more > 0 && len(ofNodes) > 0 {
+				brief = fmt.Sprintf("%s; %d more", s.inBrief(ofNodes), more)
+			}
+		}
+		w.Few(remains, brief)
 	}
 }
 
 // stay is a finding that a plan leaves.
 type stay struct {
 	id, line string
+	brief    string   // line without the check and the node
 	nodes    []string // empty: it is about none, or about all
 	how      string   // what has the plan repair it; empty: no flag does
 }
@@ -74,9 +86,11 @@ func (s planSummary) stays() []stay {
 	var out, later []stay
 	for _, f := range s.plan.Left {
 		one := stay{id: f.ID, line: f.Named(), nodes: s.nodesIn(f)}
+		one.brief = briefOf(f, one.nodes)
 		if v := s.plan.Basis.Cluster.Versions.Cluster; f.ID == "api-ca-delivered" && v != "" { // of the version: no plan changes that
 			minor := strings.Join(strings.Split(v, ".")[:min(2, strings.Count(v, ".")+1)], ".")
-			one.line = f.ID + ": " + ui.Product(v) + " " + minor + " needs this after each CA rotation"
+			one.brief = ui.Product(v) + " " + minor + " needs this after each CA rotation"
+			one.line = f.ID + ": " + one.brief
 		}
 		same := func(o stay) bool { return o.line == one.line }
 		if !strings.Contains(f.Remediation.Command, " "+s.run.Command+" ") || slices.ContainsFunc(out, same) || slices.ContainsFunc(later, same) {
@@ -106,17 +120,32 @@ func (s planSummary) nodesIn(f assess.Finding) []string {
 	return nodes
 }
 
-// inBrief names checks after the nodes on which they fail, and says why of the others, unless only their names have room.
-func (s planSummary) inBrief(stays []stay, names bool) string {
+// briefOf is what a finding says of some nodes, or, without any, of all of them or of the cluster.
+func briefOf(f assess.Finding, nodes []string) string {
+	switch ofFile := f.ID == "node-file-current" || f.ID == "api-trusted"; { // which file is in the plan of that node
+	case ofFile && len(nodes) == 0:
+		return "kubelets do not trust api-int"
+	case ofFile:
+		return "does not trust api-int"
+	}
+	node := ""
+	if len(f.At) > 0 && f.At[0].Node != "" {
+		node = foreign.Name(f.At[0].Node) + ": "
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(f.Reason, node), "kubelet has ")
+}
+
+// inBrief says what remains, after the nodes that it is about.
+func (s planSummary) inBrief(stays []stay) string {
 	var order []string
 	of := map[string][]string{}
 	for _, one := range stays {
-		where, what := "", one.line
-		switch {
-		case len(one.nodes) > 0:
-			where, what = ui.NamesThatFit(one.nodes, mostNames)+": ", one.id+one.how
-		case names:
-			what = one.id + one.how
+		where, what := "", one.brief+one.how
+		if len(one.nodes) > 0 {
+			where = ui.NamesThatFit(one.nodes, mostNames) + ": "
+		}
+		if slices.Contains(of[where], what) {
+			continue
 		}
 		if of[where] == nil || where == "" {
 			order = append(order, where)

@@ -35,7 +35,7 @@ func NewExplainCommand(app cli.App, whys map[string]string, verified func(inspec
 	maps.Copy(words, whys)
 	e := explainer{program: app.ProgramName, whys: words, verified: verified, reading: connect.Reading{App: app}}
 	cmd := &cobra.Command{
-		Use:   "explain ['TITLE' | CHECK | EDGE | STAGE | [KIND/]NAMESPACE/NAME | FILE]...",
+		Use:   "explain ['TITLE' | CHECK | PAIR | STAGE | NODE | [KIND/]NAMESPACE/NAME | FILE]...",
 		Short: "Say what a problem, a check or an object is about, why it matters, and what to do",
 		Long:  `Explains by the names that inspect, verify, fix-api-int and rotate print: checks, pairs of client and server, checks before a change, and stages of a rotation: what it is, what it means, what to do, details. Of an object or a file of a node it says what the catalog knows: who owns it, when it is renewed, which clients read it. The title of a problem on a screen is a name too. Without a name, it lists all names. It needs no cluster; with --from, the names of what the file has come first, and a kind may be left out.`,
 		Example: templates.Examples(strings.ReplaceAll(`  # What a problem means

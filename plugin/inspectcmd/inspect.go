@@ -3,6 +3,7 @@ package inspectcmd
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -140,6 +141,7 @@ func (f *inspectFlags) toOptions(ctx context.Context, args []string, flags *pfla
 	f.output.All = f.output.All || f.certs.chooses() || f.certs.sortBy != "" || len(o.reading.Scope.Names) > 0
 	asked := ui.Asked{Within: o.within, Nodes: o.reading.Nodes.NodesOnly, Filter: typedFilter(flags, args), Named: len(o.reading.Scope.Names) > 0, Listed: f.judge.minSeverity != ""}
 	asked.NoNodes = len(o.reading.Scope.Resources) > 0 && !o.reading.Scope.Wants(collect.NodeFiles()) && !flags.Changed("nodes")
+	asked.Requests = len(o.reading.Scope.Resources) > 0 && !slices.ContainsFunc(o.reading.Scope.Resources, func(r collect.Resource) bool { return r.Kind != "CertificateSigningRequest" })
 	if o.print, err = f.output.ToPrinter(ctx, o.reading.Hints(), asked); err != nil {
 		return nil, err
 	}

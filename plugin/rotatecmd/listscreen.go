@@ -41,7 +41,7 @@ func (o *rotateOptions) printList(out io.Writer, d rotationsDocument, now time.T
 	all := marked(d.Rotations)
 	slices.SortStableFunc(all, mostUrgent)
 	rows, folded := o.folded(all)
-	next, why, accept, shared := o.reading.Hints().Next("{} rotate NAME --dry-run=client"), "WHY", "", ""
+	next, why, shared := o.reading.Hints().Next("{} rotate NAME --dry-run=client"), "WHY", ""
 	if taken := accepted(d.Rotations); taken != "" && !o.noHeaders {
 		ui.Wrap(w, "", taken)
 		ui.Printf(w, "\n")
@@ -54,9 +54,6 @@ func (o *rotateOptions) printList(out io.Writer, d rotationsDocument, now time.T
 		if strings.HasPrefix(stops.Remediation.Text, o.app.ProgramName+" ") {
 			next = stops.Remediation.Text
 		}
-		if stops.Acceptable { // what repairs goes before
-			accept = preflight.Accepting(append(slices.Clone(o.risks), stops.ID)...)
-		}
 		rows, why = without(rows, stops.ID), "ALSO"
 	}
 	o.printTable(w, rows, why)
@@ -68,9 +65,6 @@ func (o *rotateOptions) printList(out io.Writer, d rotationsDocument, now time.T
 		ui.Wrap(bottom, "", shared)
 	}
 	bottom.Command("next", next)
-	if accept != "" {
-		bottom.Command("", accept)
-	}
 	ui.Printf(bottom, "%s\n", moreDetails)
 	legend := ui.NewPage(w)
 	printReasons(legend, all)

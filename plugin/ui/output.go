@@ -59,6 +59,7 @@ type Asked struct {
 	Within time.Duration // what expires within this time is listed
 	// Nodes: they are what was asked for. NoNodes: nothing of them was.
 	Nodes, NoNodes bool
+	Requests       bool // they alone were asked for
 	Named          bool // objects were asked for by name
 	Listed         bool // the user says from which severity on problems are listed: none is only counted
 	// Filter is what was typed that leaves something out; empty: nothing.

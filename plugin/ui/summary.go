@@ -163,7 +163,7 @@ func (s Summary) printIn(w *Page, l layout) {
 	for _, line := range s.Pass {
 		Printf(w, "%s\n", shortened(line, w.columns))
 	}
-	if len(s.Problems)+len(l.unknown)+len(s.Pass) > 0 {
+	if len(s.Problems)+len(l.unknown)+len(s.Pass) > 0 && rows(w, s.printFurther)+len(s.Tail) > 0 {
 		Printf(w, "\n")
 	}
 	for _, line := range s.Tail {

@@ -62,24 +62,6 @@ func (p HumanPrinter) expiresSoon(w io.Writer, inv *report.Inventory) {
 	}
 }
 
-func (p HumanPrinter) requests(w io.Writer, inv *report.Inventory) {
-	if len(inv.Requests) == 0 {
-		return
-	}
-	Printf(w, "\nCertificate requests\n")
-	// The columns of kubectl get csr, and the subject; a narrow terminal has that for the requester.
-	l := listing{headers: []string{"NAME", "AGE", "SIGNERNAME", "REQUESTOR", "CONDITION", "SUBJECT"}, shortHeaders: []string{"NAME", "AGE", "SIGNERNAME", "CONDITION", "SUBJECT"}, flexible: 2}
-	for _, r := range inv.Requests {
-		name, age, condition := foreign.Name(r.Name), "-", string(r.Condition)
-		if !r.Since.IsZero() {
-			age = duration.HumanDuration(inv.Taken.Sub(r.Since)) // as the finding says
-		}
-		l.rows = append(l.rows, []string{name, age, r.Signer, pki.Foreign(r.Requester), condition, pki.Foreign(r.Subject)})
-		l.short = append(l.short, []string{name, age, strings.TrimPrefix(r.Signer, "kubernetes.io/"), condition, pki.Foreign(pki.CommonName(r.Subject))})
-	}
-	p.list(w, l)
-}
-
 // revocationLists lists those in bundles.
 func (p HumanPrinter) revocationLists(w io.Writer, inv *report.Inventory) {
 	if !slices.ContainsFunc(inv.Bundles, func(b report.Bundle) bool { return len(b.CRLs) > 0 }) {
@@ -325,9 +307,9 @@ func untilWhen(p cause.Problem, nodes []report.Node) string {
 	const then, most = ": restart no kubelet or node before the repair", leastColumns / 2
 	by := first.UTC().Format(time.DateOnly)
 	if len(up) == 1 && columnsIn(up[0]) <= most {
-		return up[0] + " becomes NotReady when it reconnects or restarts, " + by + " at the latest" + then
+		return "by " + by + " " + up[0] + " reconnects (client certificate renewal) and becomes NotReady" + then
 	}
-	return "a node is NotReady once its kubelet reconnects or restarts, the first by " + by + then
+	return "each node becomes NotReady when it reconnects, the first by " + by + " (client certificate renewal)" + then
 }
 
 // nodesNow says which of a problem's nodes have no heartbeat, and which are still to lose theirs, until

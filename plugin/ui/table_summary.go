@@ -64,6 +64,9 @@ func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Sev
 		w.lines = unbounded
 	}
 	s.Print(w)
+	if p.Requests && !p.all {
+		p.fewRequests(w, inv)
+	}
 }
 
 // UnknownIn is what was not read, and what a file does not have.

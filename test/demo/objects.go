@@ -116,7 +116,7 @@ func apiService(name string, ca *pkitest.Authority) object {
 func webhook(name string, ca *pkitest.Authority) object {
 	return object{
 		"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration", "metadata": meta("", name, ca.Cert.NotBefore, nil),
-		"webhooks": []object{{"name": name + ".example.com", "clientConfig": object{"caBundle": ca.CertPEM}}},
+		"webhooks": []object{{"name": name + ".example.com", "clientConfig": object{"caBundle": ca.CertPEM}, "failurePolicy": "Fail"}},
 	}
 }
 
