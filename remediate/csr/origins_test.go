@@ -29,3 +29,26 @@ func TestThePathOfAKubeconfigIsMarked(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestThePathThatAKubeletRunsWithIsMarked: and that of a link, in why its requests can't be told apart and why it can't join.
+func TestThePathThatAKubeletRunsWithIsMarked(t *testing.T) {
+	t.Parallel()
+	const path, marked = "/a, and as root: mv /b /c; poweroff", "“/a, and as root: mv /b /c; poweroff”"
+	own := inspect.ProbedKubeconfig{Path: path, Presents: inspect.CredentialCertificate, Certificate: "/other.pem"}
+	n := &inspect.Node{Name: "worker-0", RestartProbe: &inspect.RestartProbe{Kubeconfig: own}}
+	got := []string{unbootstrapped(t.Context(), &remediate.Env{}, inspect.Snapshot{}, n)}
+	var plain inspect.Snapshot
+	plain.Cluster.Versions.NotOpenShift = true
+	for _, joins := range []inspect.ProbedKubeconfig{{Absent: true}, {Refused: "x"}, {Unread: "x"}, {Answers: []inspect.ProbeAnswer{{Code: 401}}}, {Presents: inspect.CredentialToken, Answers: []inspect.ProbeAnswer{{Code: 500}}}} {
+		joins.Path = path
+		n.RestartProbe = &inspect.RestartProbe{Bootstrap: joins}
+		got = append(got, CheckBootstrap(plain, n, false).Error())
+	}
+	n.Files = []inspect.NodeFile{{Path: "/k", Link: path, Target: path}}
+	got = append(got, bootstrapSince(n, "/k"))
+	for _, said := range got {
+		if !strings.Contains(said, marked) {
+			t.Error(said)
+		}
+	}
+}
