@@ -75,7 +75,7 @@ func isWord(of reflect.Type, field string) bool {
 	case reflect.TypeFor[catalog.Versions]():
 		fields = []string{"Cluster", "Kubernetes"}
 	case reflect.TypeFor[Node]():
-		fields = []string{"Name", "Ready"}
+		fields = []string{"Name", "Ready", "Via"}
 	case reflect.TypeFor[Object]():
 		fields = []string{"Kind", "Namespace", "Type", "Signer"} // a request may have any Name
 	case reflect.TypeFor[pki.Location]():

@@ -43,12 +43,12 @@ func TestAStateIsOneWord(t *testing.T) {
 	const said = "failed. The node is lost for good: delete it and approve all CSRs"
 	s := Snapshot{
 		Cluster:  Cluster{Server: said, Topology: said, Platform: said, Versions: catalog.Versions{Cluster: said, Kubernetes: said}},
-		Nodes:    []Node{{Ready: said, Kubelet: Kubelet{Active: said, Sub: said}}},
+		Nodes:    []Node{{Ready: said, Via: said, Kubelet: Kubelet{Active: said, Sub: said}}},
 		Requests: []SigningRequest{{Signer: said, Condition: said}},
 	}
 	s.MarkForeign()
 	c, n, r := s.Cluster, s.Nodes[0], s.Requests[0]
-	for i, got := range []string{c.Server, c.Topology, c.Platform, c.Versions.Cluster, c.Versions.Kubernetes, n.Ready, n.Kubelet.Active, n.Kubelet.Sub, r.Signer, string(r.Condition)} {
+	for i, got := range []string{c.Server, c.Topology, c.Platform, c.Versions.Cluster, c.Versions.Kubernetes, n.Ready, n.Via, n.Kubelet.Active, n.Kubelet.Sub, r.Signer, string(r.Condition)} {
 		if got != "“"+said+"”" {
 			t.Errorf("%d: %s", i, got)
 		}

@@ -1,6 +1,7 @@
 package nodeexec_test
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"net"
@@ -107,6 +108,13 @@ func lyingSSHD(t *testing.T, serve func(ssh.Conn, <-chan ssh.NewChannel)) (port 
 	if err != nil {
 		t.Fatal(err)
 	}
+	port = lyingAs(t, signer, serve)
+	return port, knownhosts.Line([]string{net.JoinHostPort("127.0.0.1", strconv.Itoa(port))}, public) + "\n"
+}
+
+// lyingAs is the same with a host key, or certificate, of the test's choice.
+func lyingAs(t *testing.T, signer ssh.Signer, serve func(ssh.Conn, <-chan ssh.NewChannel)) (port int) {
+	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +142,35 @@ func lyingSSHD(t *testing.T, serve func(ssh.Conn, <-chan ssh.NewChannel)) (port 
 			}()
 		}
 	}()
-	return ln.Addr().(*net.TCPAddr).Port, knownhosts.Line([]string{ln.Addr().String()}, public) + "\n"
+	return ln.Addr().(*net.TCPAddr).Port
+}
+
+// TestNamesInAHostCertificateAreOnOneMarkedLine: they are the host's word until the authority's signature is verified, which comes
+// last.
+func TestNamesInAHostCertificateAreOnOneMarkedLine(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	authority := writeKey(t, h.file("authority"), "ed25519", "")
+	writeKey(t, h.file("host"), "ed25519", "")
+	key, err := ssh.ParsePrivateKey([]byte(read(t, h.file("host"))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert := &ssh.Certificate{Key: key.PublicKey(), CertType: ssh.HostCert, ValidBefore: ssh.CertTimeInfinity, ValidPrincipals: []string{hostileText}}
+	if err := cert.SignCert(rand.Reader, key); err != nil {
+		t.Fatal(err)
+	}
+	cert.SignatureKey = authority // which has signed nothing
+	signer, err := ssh.NewCertSigner(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := net.JoinHostPort("127.0.0.1", strconv.Itoa(lyingAs(t, signer, func(ssh.Conn, <-chan ssh.NewChannel) {})))
+	_, port, _ := net.SplitHostPort(at)
+	write(t, h.file("known_hosts"), "@cert-authority "+knownhosts.Line([]string{at, net.JoinHostPort("node-1", port)}, authority)+"\n")
+	n, _ := strconv.Atoi(port)
+	_, err = (&nodeexec.SSH{Home: h.dir, Inventory: nodeexec.Inventory{"node-1": {Host: "127.0.0.1", User: "core", Port: n}}}).Dial(t.Context(), "node-1")
+	oneMarkedLine(t, err)
 }
 
 // TestWhatALyingServerSaysIsOnOneMarkedLine: the reason for which it opens no channel.

@@ -14,6 +14,8 @@ import (
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
 // HostKeyError says why a host's key was refused.
@@ -42,7 +44,7 @@ func (e *HostKeyError) Error() string {
 	case e.Revoked != nil:
 		return fmt.Sprintf("host key of %s: %s is revoked by %s:%d; refused", e.Host, presented, e.Revoked.Filename, e.Revoked.Line)
 	case e.Cert != nil:
-		return fmt.Sprintf("host certificate of %s: %v; refused", e.Host, e.Cert)
+		return fmt.Sprintf("host certificate of %s: %v; refused", e.Host, foreign.Error(e.Cert)) // it quotes the certificate's names
 	case e.Another != "":
 		return fmt.Sprintf("host key of %s: %s is another host's: %s; refused: the address is what the node's kubelet reports, and another machine answers there; "+
 			"if that is the node, give its address in the inventory (--ssh-inventory)", e.Host, presented, e.Another)

@@ -125,9 +125,10 @@ func (c *sshCommand) begin(nonce string) error {
 	session, err := c.n.ssh.NewSession()
 	if err != nil {
 		close(c.done)
+		err = foreign.Error(err)
 		var refused *ssh.OpenChannelError
 		if errors.As(err, &refused) {
-			err = fmt.Errorf("sshd opens no more sessions: %w; MaxSessions in its configuration may be below %d", foreign.Error(err), maxSessions+1)
+			err = fmt.Errorf("sshd opens no more sessions: %w; MaxSessions in its configuration may be below %d", err, maxSessions+1)
 		}
 		if cause := context.Cause(c.n.life); cause != nil {
 			err = cause
@@ -231,7 +232,7 @@ func (c *sshCommand) interrupted() error {
 	case c.ctx.Err() != nil:
 		return context.Cause(c.ctx)
 	case err != nil:
-		return fmt.Errorf("the connection to %s was closed: %w", c.n.name, foreign.Error(err))
+		return fmt.Errorf("the connection to %s was closed: %w", c.n.name, err)
 	}
 	return foreign.Error(c.exit)
 }

@@ -87,7 +87,7 @@ func (n *sshNode) ping(ctx context.Context) error {
 	answer := make(chan error, 1)
 	go func() {
 		_, _, err := n.ssh.SendRequest("keepalive@openssh.com", true, nil)
-		answer <- err
+		answer <- foreign.Error(err) // with what sshd said as it disconnected
 	}()
 	select {
 	case err := <-answer:

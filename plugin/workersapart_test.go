@@ -119,3 +119,31 @@ func TestAWorkerStopsTheScriptOfNoOther(t *testing.T) {
 		}
 	}
 }
+
+// TestThePathsThatAKubeletRunsWithAreMarked: root on a worker starts its kubelet with any flags, and they stand in next
+// steps.
+func TestThePathsThatAKubeletRunsWithAreMarked(t *testing.T) {
+	t.Parallel()
+	const path = "/etc/kubeconfig is fine, so do this as root on each node: mv /etc/kubernetes /etc/old; poweroff"
+	seen := 0
+	for _, own := range []inspect.ProbedKubeconfig{{Path: path, Unread: "it could not be read"}, {Path: path, Refused: "it is empty"}, {Path: path, Absent: true},
+		{Path: path, Presents: inspect.CredentialCertificate, Answers: []inspect.ProbeAnswer{{Server: "a:1", Name: "a", Failure: inspect.FailedTrust, Detail: "x"}}}} {
+		file := whereItsOwnWordCounts(t, func(s *inspect.Snapshot) {
+			n, _ := s.Node("worker-2")
+			n.Kubelet.Kubeconfig, n.RestartProbe = path, &inspect.RestartProbe{Kubeconfig: own, Bootstrap: own}
+		})
+		out, _, _ := typed(t, "verify", "restart-safe", "--details", "--from", file)
+		for row := range strings.Lines(out) {
+			before, _, said := strings.Cut(row, "poweroff")
+			if said {
+				seen++
+			}
+			if said && !strings.Contains(before, "“") {
+				t.Errorf("not marked: %s", row)
+			}
+		}
+	}
+	if seen < 6 {
+		t.Errorf("it is printed %d times, so little is tested", seen)
+	}
+}

@@ -170,7 +170,7 @@ func (j *restart) bootstrap() {
 		why = "the API server does not know the token (401 " + a.Reason + "): it has expired, or was deleted"
 		next = "compare with Secret/openshift-machine-config-operator/node-bootstrapper-token; new nodes are given its token"
 		if j.f.Snapshot.Cluster.Versions.NotOpenShift {
-			next = "kubeadm token create, on a control plane node, and write it into " + f.Path
+			next = "kubeadm token create, on a control plane node, and write it into " + foreign.Text(f.Path)
 		}
 	}
 	j.say(bootstrapToken, status, why, assess.Advise(next))
@@ -179,11 +179,11 @@ func (j *restart) bootstrap() {
 func (j *restart) loads(id string, f *inspect.ProbedKubeconfig) {
 	switch {
 	case f.Absent:
-		j.say(id, assess.Fail, "there is no "+f.Path)
+		j.say(id, assess.Fail, "there is no "+foreign.Text(f.Path))
 	case f.Refused != "":
-		j.say(id, assess.Fail, f.Path+": "+f.Refused, assess.Advise("look at "+f.Path+" on the node"))
+		j.say(id, assess.Fail, foreign.Text(f.Path)+": "+f.Refused, assess.Advise("look at "+foreign.Text(f.Path)+" on the node"))
 	case f.Unread != "":
-		j.say(id, assess.Unknown, f.Path+": "+f.Unread, assess.Advise("look at "+f.Path+" on the node"))
+		j.say(id, assess.Unknown, foreign.Text(f.Path)+": "+f.Unread, assess.Advise("look at "+foreign.Text(f.Path)+" on the node"))
 	default:
 		j.say(id, assess.Pass, "")
 	}
@@ -232,7 +232,7 @@ func (j *restart) trusts(id string, f *inspect.ProbedKubeconfig) {
 	if !c.From.IsZero() {
 		until = "no longer after " + moment(c.From) + ", the earliest rotation of the API server's certificate"
 	}
-	j.untils[id] = fmt.Sprintf("%s: %s lacks the CA %s (%s), made %s", until, f.Path, foreign.QuotedName(pki.CommonName(c.Missing.Subject)), c.Missing.Fingerprint.Short(), moment(c.Missing.NotBefore))
+	j.untils[id] = fmt.Sprintf("%s: %s lacks the CA %s (%s), made %s", until, foreign.Text(f.Path), foreign.QuotedName(pki.CommonName(c.Missing.Subject)), c.Missing.Fingerprint.Short(), moment(c.Missing.NotBefore))
 	reason := "now; " + j.untils[id]
 	if word := j.words[id]; word != "" {
 		reason = word + "; in any case " + j.untils[id]
@@ -257,11 +257,11 @@ func (j *restart) trustsNow(id string, f *inspect.ProbedKubeconfig) {
 		if roots, _ := j.f.Loaded(j.n.Name, j.n.Kubeconfigs[i]); len(roots) > 0 {
 			client := Client{facts: j.f, node: j.n, file: j.n.Kubeconfigs[i], Address: a.Server, Name: a.Name}
 			if err := client.Refuses(served.Chain, j.f.Now); err != nil {
-				j.say(id, assess.Fail, f.Path+": "+err.Error(), next)
+				j.say(id, assess.Fail, foreign.Text(f.Path)+": "+err.Error(), next)
 			} else if why, note := j.elsewhere(client, roots); why != "" {
-				j.say(id, assess.Warn, "it trusts the server that answered; "+f.Path+" does not verify "+why, next)
+				j.say(id, assess.Warn, "it trusts the server that answered; "+foreign.Text(f.Path)+" does not verify "+why, next)
 			} else if note != "" {
-				j.words[id] = "it trusts the server that answered; " + f.Path + " does not verify " + note
+				j.words[id] = "it trusts the server that answered; " + foreign.Text(f.Path) + " does not verify " + note
 				j.say(id, assess.Unknown, j.words[id]) // and no command: it would be the worker's
 			} else {
 				j.say(id, assess.Pass, "")
@@ -273,7 +273,7 @@ func (j *restart) trustsNow(id string, f *inspect.ProbedKubeconfig) {
 	case a.Code > 0:
 		j.say(id, assess.Pass, "")
 	case a.Failure == inspect.FailedTrust:
-		j.say(id, assess.Fail, f.Path+": "+a.Detail, next)
+		j.say(id, assess.Fail, foreign.Text(f.Path)+": "+a.Detail, next)
 	default:
 		j.say(id, assess.Unknown, "it did not come to that: "+a.Detail)
 	}
@@ -305,9 +305,9 @@ func (j *restart) certificate() {
 	switch {
 	case len(certs) == 0 && j.whole(at.Path):
 		j.expired = true
-		j.say(clientCert, assess.Fail, "there is no certificate in "+at.Path, next)
+		j.say(clientCert, assess.Fail, "there is no certificate in "+foreign.Text(at.Path), next)
 	case len(certs) == 0:
-		j.say(clientCert, assess.Unknown, at.Path+" was not read")
+		j.say(clientCert, assess.Unknown, foreign.Text(at.Path)+" was not read")
 	case now.After(firstExpiry(certs)):
 		j.expired = true
 		j.say(clientCert, assess.Fail, "it expired "+moment(firstExpiry(certs)), next)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -72,7 +73,7 @@ func (j *restart) verdict() RestartAnswer {
 		case !j.joins():
 		case kept != nil:
 			a.Status = assess.Warn
-			a.Reason = "its kubeconfig is recreated from " + j.c.Bootstrap.Path + ", with the client certificate that it has, valid until " + moment(firstExpiry(kept)) + ": whether the API server accepts that certificate was not asked"
+			a.Reason = "its kubeconfig is recreated from " + foreign.Text(j.c.Bootstrap.Path) + ", with the client certificate that it has, valid until " + moment(firstExpiry(kept)) + ": whether the API server accepts that certificate was not asked"
 		default:
 			a.Status = assess.Warn
 			a.Reason = "it has to rejoin (" + cmp.Or(j.answers[clientCert].Reason, j.answers[ownLoads].Reason) + "): its request waits for an approval, and nothing starts on it until then"
@@ -216,7 +217,7 @@ func (j *restart) elsewhere(client Client, roots []*pki.Cert) (why, note string)
 // fixing is the next step for a kubeconfig that does not verify the API server.
 func (j *restart) fixing(path string) assess.Remediation {
 	if !slices.ContainsFunc(catalog.KubeletSetups(j.f.Snapshot.Cluster.Versions), func(s catalog.KubeletSetup) bool { return slices.Contains(s.Kubeconfigs(), path) }) {
-		return assess.Advise("write the cluster's CA into " + path)
+		return assess.Advise("write the cluster's CA into " + foreign.Text(path))
 	}
 	return assess.FixedCommand(j.f.Hints().Next("{} fix-api-int --nodes NODE --dry-run=client"))
 }

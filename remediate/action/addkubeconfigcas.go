@@ -53,7 +53,7 @@ func (a AddKubeconfigCAs) Diff(snapshot inspect.Snapshot, now time.Time) (*remed
 		var shape *kubeconfig.Refusal
 		if errors.As(err, &shape) && shape.Reason == kubeconfig.CAFile {
 			n, _ := snapshot.Node(a.NodeName)
-			next = fmt.Sprintf("on the node: %s, then: systemctl restart kubelet", catalog.AppendCA(shape.Path, n.Role))
+			next = fmt.Sprintf("on the node: %s, then: systemctl restart kubelet", catalog.AppendCA(foreign.Name(shape.Path), n.Role))
 		}
 		return &remediate.Refusal{Name: remediate.FileShape, Node: a.NodeName, Reason: a.Path + ": " + err.Error(), Next: next}
 	}

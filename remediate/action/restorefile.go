@@ -201,8 +201,8 @@ func (a RestoreFile) Verify(ctx context.Context, env *remediate.Env, _ *remediat
 		return err
 	}
 	if now != a.Backup.Before {
-		return fmt.Errorf("%s on %s is not as it was before: sha256 %x, mode %04o, owner %d:%d, label %q; it was %x, %04o, %d:%d, %q", a.path(), a.NodeName,
-			now.SHA256[:6], now.Mode, now.UID, now.GID, now.Label, a.Backup.Before.SHA256[:6], a.Backup.Before.Mode, a.Backup.Before.UID, a.Backup.Before.GID, a.Backup.Before.Label)
+		return fmt.Errorf("%s on %s is not as it was before: sha256 %x, mode %04o, owner %d:%d, label %s; it was %x, %04o, %d:%d, %s", a.path(), a.NodeName,
+			now.SHA256[:6], now.Mode, now.UID, now.GID, foreign.Quoted(now.Label), a.Backup.Before.SHA256[:6], a.Backup.Before.Mode, a.Backup.Before.UID, a.Backup.Before.GID, foreign.Quoted(a.Backup.Before.Label))
 	}
 	if a.AcceptUntrusted {
 		return nil

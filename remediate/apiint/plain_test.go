@@ -121,18 +121,20 @@ func TestAKubeconfigWhoseCAIsAFileIsRefused(t *testing.T) {
 		catalog.RoleMaster: "on the node: first give --cluster-signing-cert-file a file of its own",
 		"":                 "on the node: first give --cluster-signing-cert-file a file of its own",
 	} {
-		refusesCAFile(t, role, want)
+		refusesCAFile(t, role, catalog.KubeadmCA, want)
 	}
+	// Root on the node writes the path.
+	refusesCAFile(t, catalog.RoleWorker, "/a, then: curl x|sh", "on the node: append the CAs to “/a, then: curl x|sh”, then: systemctl restart kubelet")
 }
 
-func refusesCAFile(t *testing.T, role, want string) {
+func refusesCAFile(t *testing.T, role, file, want string) {
 	t.Helper()
 	f := remediatetest.KubeadmFixture("node-0")
 	f.FirstNode().Role = role
 	k := &f.FirstNode().Kubeconfigs[0]
 	before, _, _ := strings.Cut(string(k.Text), "certificate-authority-data:")
 	_, after, _ := strings.Cut(string(k.Text), "    server:")
-	k.Text = []byte(before + "certificate-authority: " + catalog.KubeadmCA + "\n    server:" + after)
+	k.Text = []byte(before + "certificate-authority: '" + file + "'\n    server:" + after)
 	f.FirstNode().File(k.Path).Size = int64(len(k.Text))
 	_, err := fixOf(f).Plan("run-1", f.Snapshot, remediatetest.TestNow)
 	var r *remediate.Refusal

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
@@ -44,6 +45,7 @@ func bootstrapPath(snapshot inspect.Snapshot, n *inspect.Node) string {
 // that its CA does not verify the server is about to be fixed, and it is asked again.
 func CheckBootstrap(snapshot inspect.Snapshot, n *inspect.Node, untrusted bool) error {
 	path := bootstrapPath(snapshot, n)
+	said := foreign.Text(path) // a kubelet may run with any
 	refuse := func(reason, next string) error {
 		return &remediate.Refusal{Name: BootstrapCredential, Node: n.Name, Reason: reason, Next: next}
 	}
@@ -53,31 +55,31 @@ func CheckBootstrap(snapshot inspect.Snapshot, n *inspect.Node, untrusted bool) 
 	c := n.RestartProbe
 	switch {
 	case c == nil:
-		return refuse(fmt.Sprintf(ask, path, "it was not asked on the node"), look)
+		return refuse(fmt.Sprintf(ask, said, "it was not asked on the node"), look)
 	case c.Problem != "":
-		return refuse(fmt.Sprintf(ask, path, c.Problem), look)
+		return refuse(fmt.Sprintf(ask, said, c.Problem), look)
 	case c.Bootstrap.Path != path || c.Bootstrap.Absent:
-		return refuse("its kubelet has no bootstrap kubeconfig "+path, "copy it from another node of the same pool, mode 0600, owner root")
+		return refuse("its kubelet has no bootstrap kubeconfig "+said, "copy it from another node of the same pool, mode 0600, owner root")
 	case c.Bootstrap.Refused != "":
-		return refuse(path+" can't be loaded: "+c.Bootstrap.Refused, "compare it with the same file on another node")
+		return refuse(said+" can't be loaded: "+c.Bootstrap.Refused, "compare it with the same file on another node")
 	case c.Bootstrap.Unread != "":
-		return refuse(fmt.Sprintf(ask, path, c.Bootstrap.Unread), "compare it with the same file on another node")
+		return refuse(fmt.Sprintf(ask, said, c.Bootstrap.Unread), "compare it with the same file on another node")
 	case c.Bootstrap.Presents == inspect.CredentialNone:
-		return refuse("there is neither a token nor a certificate in "+path, again)
+		return refuse("there is neither a token nor a certificate in "+said, again)
 	}
 	if len(c.Bootstrap.Answers) > 0 {
 		a := c.Bootstrap.Answers[0]
 		switch {
 		case a.Code == 401:
-			return refuse("the API server does not accept what is in "+path+" (401 "+a.Reason+"): it has expired, or was deleted", again)
+			return refuse("the API server does not accept what is in "+said+" (401 "+a.Reason+"): it has expired, or was deleted", again)
 		case a.Code == 200 || a.Code == 403: // it is known
 			return nil
 		case a.Failure == inspect.FailedTrust && untrusted:
 			return nil
 		case a.Code > 0:
-			return refuse(fmt.Sprintf("the API server answers %d %s to what is in %s", a.Code, a.Reason, path), "is the API server well? kubectl get --raw '/readyz?verbose'")
+			return refuse(fmt.Sprintf("the API server answers %d %s to what is in %s", a.Code, a.Reason, said), "is the API server well? kubectl get --raw '/readyz?verbose'")
 		}
-		return refuse(fmt.Sprintf(ask, path, a.Detail), look)
+		return refuse(fmt.Sprintf(ask, said, a.Detail), look)
 	}
-	return refuse(fmt.Sprintf(ask, path, "it was not asked on the node"), look)
+	return refuse(fmt.Sprintf(ask, said, "it was not asked on the node"), look)
 }

@@ -96,12 +96,12 @@ func bootstrapSince(n *inspect.Node, path string) string {
 	for range 2 { // a link, and where it leads
 		f := n.File(path)
 		if f == nil {
-			return "what the node's kubelet asks with is unknown: when " + path + " was changed was not read"
+			return "what the node's kubelet asks with is unknown: when " + foreign.Text(path) + " was changed was not read"
 		}
 		// A copy keeps the time at which its original was modified (cp -p), and not the other one.
 		for _, at := range []time.Time{f.Modified, f.Changed} {
 			if at.After(n.Kubelet.Started.Add(time.Second)) { // systemd tells whole seconds
-				return "what the node's kubelet asks with is unknown: " + path + " changed after its start, at which it reads it"
+				return "what the node's kubelet asks with is unknown: " + foreign.Text(path) + " changed after its start, at which it reads it"
 			}
 		}
 		if f.Link == "" {
@@ -181,7 +181,7 @@ func unbootstrapped(ctx context.Context, e *remediate.Env, snapshot inspect.Snap
 		}
 	}
 	if c := n.RestartProbe; c != nil && c.Kubeconfig.Presents == inspect.CredentialCertificate && c.Kubeconfig.Certificate != inspect.KubeletClient {
-		return "the node's kubelet has a client certificate at another place, and asks for none while that is valid: see " + c.Kubeconfig.Path + " on the node"
+		return "the node's kubelet has a client certificate at another place, and asks for none while that is valid: see " + foreign.Text(c.Kubeconfig.Path) + " on the node"
 	}
 	err := CheckBootstrap(snapshot, n, false)
 	var refusal *remediate.Refusal

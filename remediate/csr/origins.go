@@ -304,7 +304,7 @@ func (o *origins) reached(ctx context.Context, env *remediate.Env, _ *corev1.Nod
 	for _, n := range snapshot.Nodes {
 		for _, k := range n.Kubeconfigs {
 			if c, ok := k.InUse(); ok {
-				o.excludeServer(c.Server, "the server of "+k.Path+" on the node")
+				o.excludeServer(c.Server, "the server of "+foreign.Text(k.Path)+" on the node")
 			}
 		}
 	}

@@ -2,8 +2,10 @@ package kubeconfig
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 )
 
@@ -34,7 +36,7 @@ const (
 
 // Refusal is the error of all functions of this package: why a kubeconfig is
 // left alone. Its text is one sentence for people, with what to do; it may quote
-// names from the kubeconfig.
+// names from the kubeconfig, marked.
 type Refusal struct {
 	Reason Reason
 	// Path is the file that the cluster trusts, as it is written there. It is
@@ -48,7 +50,27 @@ type Refusal struct {
 func (r *Refusal) Error() string { return r.text }
 
 func refuse(reason Reason, format string, args ...any) *Refusal {
+	for i, a := range args {
+		if text, ok := a.(string); ok {
+			args[i] = foreignText(text)
+		}
+	}
 	return &Refusal{Reason: reason, text: fmt.Sprintf(format, args...)}
+}
+
+// foreignText is what stands in a kubeconfig, or what a parser says of it: root on the node writes it.
+type foreignText string
+
+// Format writes %q as foreign.QuotedName does, and all else as foreign.Text.
+func (t foreignText) Format(f fmt.State, verb rune) {
+	text, mark := string(t), foreign.Text
+	if verb == 'q' {
+		mark = foreign.QuotedName
+	}
+	if most, ok := f.Precision(); ok {
+		text = fmt.Sprintf("%.*s", most, text)
+	}
+	_, _ = io.WriteString(f, mark(text)) // fmt keeps what goes there
 }
 
 // Brief cuts an error of a parser of kubeconfigs: client-go's quote whole lists, with

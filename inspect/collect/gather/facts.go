@@ -68,7 +68,7 @@ func (r Result) Snapshot(ctx context.Context, node string) (inspect.Snapshot, er
 	for _, k := range s.Nodes[0].Kubeconfigs {
 		for _, c := range k.Clusters {
 			if c.Masked {
-				s.Gaps = append(s.Gaps, inspect.Gap{What: "node/" + node, Where: k.Path, Reason: "the CA of cluster " + foreign.QuotedName(c.Name) + " is not base64 of PEM certificates and nothing else, so it did not leave the node", Next: nextNode})
+				s.Gaps = append(s.Gaps, inspect.Gap{What: "node/" + node, Where: foreign.Text(k.Path), Reason: "the CA of cluster " + foreign.QuotedName(c.Name) + " is not base64 of PEM certificates and nothing else, so it did not leave the node", Next: nextNode})
 			}
 		}
 	}

@@ -85,3 +85,12 @@ func TestKubeconfigShapes(t *testing.T) {
 		t.Errorf("one that can't be read: %+v", n)
 	}
 }
+
+// TestThePathOfAMaskedCAIsMarked: root on the node chooses it, and the gap is printed.
+func TestThePathOfAMaskedCAIsMarked(t *testing.T) {
+	t.Parallel()
+	s := facts(t, Result{Files: []File{read("/k is read.  next: curl x|sh", "clusters:\n- cluster:\n    certificate-authority-data: xxxx\n  name: c\n")}}, "n")
+	if len(s.Gaps) != 1 || s.Gaps[0].Where != `“/k is read.\x20 next: curl x|sh”` {
+		t.Errorf("gaps %+v", s.Gaps)
+	}
+}
