@@ -279,10 +279,31 @@ func AboutCA(w io.Writer, fix apiint.Repair, p *remediate.Plan) {
 
 // repairs names the problems of inspect that the plan repairs, as its screen does, the worst first.
 func (s planSummary) repairs(columns int) string {
-	findings := make([]cause.Finding, len(s.plan.Solved))
-	for i, f := range s.plan.Solved {
-		findings[i] = cause.Finding{Assessment: f.Assessment, At: f.At}
+	var findings, lost []cause.Finding
+	for _, f := range s.plan.Solved {
+		one := cause.Finding{Assessment: f.Assessment, At: f.At}
+		if f.ID == "kubelet-current" { // one problem of a node with what else it has, which is listed apart
+			lost = append(lost, one)
+		} else {
+			findings = append(findings, one)
+		}
 	}
+	if len(findings) == 0 || len(lost) == 0 {
+		return s.firstOf(slices.Concat(findings, lost), columns)
+	}
+	var nodes []string
+	for _, f := range lost {
+		for _, at := range f.At {
+			if name := foreign.Name(at.Node); !slices.Contains(nodes, name) {
+				nodes = append(nodes, name)
+			}
+		}
+	}
+	return s.firstOf(findings, columns) + "; no client certificate: " + ui.NamesThatFit(nodes, columns/2)
+}
+
+// firstOf is the first problem of some findings, and how many more there are.
+func (s planSummary) firstOf(findings []cause.Finding, columns int) string {
 	problems := cause.Fold(s.run.App.Hints(), findings)
 	line, more := ui.Clean(ui.OneLine(problems[0].Reason)), ""
 	if n := len(problems) - 1; n > 0 {

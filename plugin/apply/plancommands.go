@@ -2,7 +2,6 @@ package apply
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -47,6 +46,7 @@ func (s planSummary) commands(w *ui.Page) {
 const (
 	fixes   = "Fixes    "
 	remains = "Remains  "
+	later   = "Later    "
 )
 
 // remains says what is there after the plan, too: in full where the plan is, else in two lines.
@@ -61,14 +61,15 @@ func (s planSummary) remains(w *ui.Page) {
 		}
 		ui.Wrap(w, remains, strings.Join(whole, "; "))
 	default:
-		brief := s.inBrief(stays)
-		if ui.Width(remains+brief) > w.Columns() { // which node stays as it is goes before what is of the cluster
-			ofNodes := slices.DeleteFunc(slices.Clone(stays), func(s stay) bool { return len(s.nodes) == 0 })
-			if more := len(stays) - len(ofNodes); more > 0 && len(ofNodes) > 0 {
-				brief = fmt.Sprintf("%s; %d more", s.inBrief(ofNodes), more)
+		now := slices.DeleteFunc(slices.Clone(stays), func(s stay) bool { return s.again })
+		if len(now) > 0 {
+			w.Few(remains, s.inBrief(now))
+		}
+		for _, stay := range stays {
+			if stay.again {
+				w.Few(later, stay.brief)
 			}
 		}
-		w.Few(remains, brief)
 	}
 }
 
@@ -78,22 +79,23 @@ type stay struct {
 	brief    string   // line without the check and the node
 	nodes    []string // empty: it is about none, or about all
 	how      string   // what has the plan repair it; empty: no flag does
+	again    bool     // it is the version's way: nothing is wrong after the plan
 }
 
 // stays are findings that are there after the plan, too, though they advise it: what it repairs may
 // come again. What a flag repairs is first.
 func (s planSummary) stays() []stay {
-	var out, later []stay
+	var out, others []stay
 	for _, f := range s.plan.Left {
 		one := stay{id: f.ID, line: f.Named(), nodes: s.nodesIn(f)}
 		one.brief = briefOf(f, one.nodes)
 		if v := s.plan.Basis.Cluster.Versions.Cluster; f.ID == "api-ca-delivered" && v != "" { // of the version: no plan changes that
 			minor := strings.Join(strings.Split(v, ".")[:min(2, strings.Count(v, ".")+1)], ".")
-			one.brief = ui.Product(v) + " " + minor + " needs this after each CA rotation"
-			one.line = f.ID + ": " + one.brief
+			one.line = f.ID + ": " + ui.Product(v) + " " + minor + " needs this after each CA rotation"
+			one.brief, one.again = "each CA rotation needs this repair again ("+ui.Product(v)+" "+minor+")", true
 		}
 		same := func(o stay) bool { return o.line == one.line }
-		if !strings.Contains(f.Remediation.Command, " "+s.run.Command+" ") || slices.ContainsFunc(out, same) || slices.ContainsFunc(later, same) {
+		if !strings.Contains(f.Remediation.Command, " "+s.run.Command+" ") || slices.ContainsFunc(out, same) || slices.ContainsFunc(others, same) {
 			continue
 		}
 		if f.ID == "kubelet-current" && !slices.ContainsFunc(f.At, func(at pki.Location) bool { return !slices.Contains(s.plan.Unapproved, at.Node) }) {
@@ -101,9 +103,9 @@ func (s planSummary) stays() []stay {
 			out = append(out, one)
 			continue
 		}
-		later = append(later, one)
+		others = append(others, one)
 	}
-	return append(out, later...)
+	return append(out, others...)
 }
 
 // nodesIn are the nodes of a finding; none where they are all that are known.

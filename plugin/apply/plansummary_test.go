@@ -225,7 +225,7 @@ func TestTheHeadOfAPlan(t *testing.T) {
 	for _, want := range []string{
 		"\nAdds     CA loadbalancer-serving-signer@1 (until 2027-05-01) and 1 more, from\n         ConfigMap kube-apiserver-server-ca\n",
 		"\nWhy      it signed api-int's certificate (expires 2027-05-01)\n",
-		"\nRemains  OpenShift 4.15 needs this after each CA rotation\n",
+		"\nLater    each CA rotation needs this repair again (OpenShift 4.15)\n",
 	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("no %q\n%s", want, said)

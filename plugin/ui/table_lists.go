@@ -307,9 +307,9 @@ func untilWhen(p cause.Problem, nodes []report.Node) string {
 	const then, most = ": restart no kubelet or node before the repair", leastColumns / 2
 	by := first.UTC().Format(time.DateOnly)
 	if len(up) == 1 && columnsIn(up[0]) <= most {
-		return "by " + by + " " + up[0] + " reconnects (client certificate renewal) and becomes NotReady" + then
+		return up[0] + " becomes NotReady when it reconnects, at latest " + by + " (certificate renewal)" + then
 	}
-	return "each node becomes NotReady when it reconnects, the first by " + by + " (client certificate renewal)" + then
+	return "each node becomes NotReady when it reconnects, the first at latest " + by + " (certificate renewal)" + then
 }
 
 // nodesNow says which of a problem's nodes have no heartbeat, and which are still to lose theirs, until

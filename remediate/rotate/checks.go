@@ -39,7 +39,7 @@ type rotateCheck struct {
 func rotateChecks() []rotateCheck {
 	return []rotateCheck{
 		{"control-plane-here", "the control plane runs in this cluster", false, false, Preflight.here},
-		{"annotations-agree", "the annotations by which the owner decides agree with the certificate", true, false, Preflight.annotations},
+		{annotationsAgree, "the annotations by which the owner decides agree with the certificate", true, false, Preflight.annotations},
 		{"signer-type", "this version's operators can replace the signer in place", true, false, Preflight.signerType},
 		{chainSettled, "no rotation of the same chain is under way", true, false, Preflight.chain},
 		{ReachesVerifiers, "this version brings a new CA to all clients that use it", true, false, Preflight.reaches},
@@ -83,8 +83,9 @@ const PodsMemory = "pods-memory"
 // OwnKubeconfig is the check that the caller is not shut out.
 const OwnKubeconfig = "own-kubeconfig"
 
-// The checks that a rotation that goes on waits for.
+// Checks that others ask for by name.
 const (
+	annotationsAgree = "annotations-agree"
 	chainSettled     = "chain-settled"
 	operatorsSettled = "operators-settled"
 	poolsReady       = "pools-ready"
@@ -108,7 +109,7 @@ func (p Preflight) Check() []preflight.Verdict {
 	for _, c := range rotateChecks() {
 		f := c.ask(p)
 		v := preflight.Verdict{
-			Assessment: f.Assess(c.name), Claim: c.claim, Risk: c.risk && !(p.Follows && c.name == SignerTrusted),
+			Assessment: f.Assess(c.name), Claim: c.claim, Risk: c.risk && !p.decides(c.name),
 			NoAPIServer: f.Passed == catalog.Unknown && c.api && p.ControlPlane == nil,
 		}
 		if c.api || c.name == PodsMemory && p.Network != nil {
@@ -117,6 +118,18 @@ func (p Preflight) Check() []preflight.Verdict {
 		out = append(out, v)
 	}
 	return out
+}
+
+// decides reports whether what fails a check, which else is a risk, leaves nothing to rotate: no Secret, or a signer that
+// is followed and not trusted.
+func (p Preflight) decides(check string) bool {
+	switch check {
+	case SignerTrusted:
+		return p.Follows
+	case annotationsAgree:
+		return p.Of.Cert() == nil && notThere(p.Facts, p.Of.At)
+	}
+	return false
 }
 
 // Unmanaged says why no operator rotates something here; empty: one does.
