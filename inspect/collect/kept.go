@@ -183,8 +183,8 @@ func ListServices(ctx context.Context, client rest.Interface, each func(*corev1.
 	return eachListed(ctx, client, "/api/v1/services", pageSize, keep, each)
 }
 
-// ListNodeAddresses passes on all Nodes, with their names and addresses alone.
+// ListNodeAddresses passes on all Nodes, with their names, labels and addresses alone.
 func ListNodeAddresses(ctx context.Context, client rest.Interface, each func(*corev1.Node) error) error {
-	keep := keptFields{nodeMetadata: {metaName: nil}, nodeStatus: {nodeAddresses: nil}}
+	keep := keptFields{nodeMetadata: {metaName: nil, metaLabels: nil}, nodeStatus: {nodeAddresses: nil}}
 	return eachListed(ctx, client, "/api/v1/nodes", pageSize, keep, each)
 }

@@ -187,6 +187,8 @@ func TestFromWhereTheAddressesOfANodeAreKnown(t *testing.T) {
 	twin := remediatetest.WorkerZero()
 	twin.Name = "worker-1"
 	listed := func(n map[string]*corev1.Node) { n["worker-1"] = twin }
+	master := remediatetest.WorkerZero()
+	master.Name, master.Labels = "master-0", map[string]string{"node-role.kubernetes.io/control-plane": ""}
 	for name, c := range map[string]struct {
 		others  map[string]any
 		reached string
@@ -237,6 +239,7 @@ func TestFromWhereTheAddressesOfANodeAreKnown(t *testing.T) {
 		"a Node that is not there":                                                     {others: proven, node: func(n map[string]*corev1.Node) { delete(n, "worker-0") }, why: "there is no Node worker-0"},
 		"a Node that was made again under its name":                                    {others: proven, node: func(n map[string]*corev1.Node) { n["worker-0"].UID = "uid-1" }, why: "refers to an earlier Node worker-0"},
 		"its Machine, and another Node that has its name and address in its list":      {others: proven, node: listed, says: "claimed  192.0.2.7: by Node worker-1, too"},
+		"its Machine, and a control plane node that has its address in its list":       {others: proven, node: func(n map[string]*corev1.Node) { n["master-0"] = master }, why: "192.0.2.7, which is an address of control plane node master-0"},
 		"another Node whose own Machine has the address, too":                          {others: machines(of("m-0", "worker-0", "", "192.0.2.7"), of("m-1", "worker-1", "", "192.0.2.7")), node: listed, why: "an address of Machine m-1, which is not this node's"},
 		"ssh, and another Node that has its address in its list":                       {reached: "192.0.2.7", client: client("worker-0"), node: listed, why: "is an address of Node worker-1, too"},
 		"its serving certificate, and another Node that has its address in its list":   {serving: serving(signer, "worker-0", time.Hour), node: listed, why: "is an address of Node worker-1, too"},

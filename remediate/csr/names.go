@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 )
 
 // origins are what is known of a node's names and addresses from others than its kubelet,
@@ -306,10 +307,13 @@ type peerHosts struct {
 	named  map[string]string // the Node's name in lower case
 	short  map[string]string // its first label
 	listed map[string]string // what it has in status.addresses: a name in lower case, or an address
+	// controlPlane is that of control plane nodes, whose kubelets are trusted: it outweighs a Machine, too, which on
+	// some platforms (vSphere) has what the machine says of itself.
+	controlPlane map[string]string
 }
 
 func newPeerHosts() *peerHosts {
-	return &peerHosts{named: map[string]string{}, short: map[string]string{}, listed: map[string]string{}}
+	return &peerHosts{named: map[string]string{}, short: map[string]string{}, listed: map[string]string{}, controlPlane: map[string]string{}}
 }
 
 func (p *peerHosts) add(node *corev1.Node) {
@@ -322,10 +326,16 @@ func (p *peerHosts) add(node *corev1.Node) {
 	label, _, _ := strings.Cut(name, ".")
 	first(p.named, name)
 	first(p.short, label)
+	master := catalog.RoleOf(node.Labels) == catalog.RoleMaster // no kubelet may give itself that label
 	for _, a := range node.Status.Addresses {
-		first(p.listed, strings.ToLower(a.Address))
+		host := strings.ToLower(a.Address)
 		if ip, ok := addressOf(a.Address); ok {
-			first(p.listed, ip.String())
+			first(p.listed, host)
+			host = ip.String()
+		}
+		first(p.listed, host)
+		if master {
+			first(p.controlPlane, host)
 		}
 	}
 }
@@ -347,6 +357,9 @@ func (p *peerHosts) refuse(node string, asks *x509.CertificateRequest, o *origin
 		}
 	}
 	for _, host := range hostsOf(asks) {
+		if peer := p.controlPlane[host]; peer != "" && !strings.EqualFold(host, node) {
+			return manualApproval("it asks for %s, which is an address of control plane node %s", host, peer)
+		}
 		if peer := p.listed[host]; peer != "" && (o == nil || !o.owned[host]) {
 			return manualApproval("it asks for %s, which is an address of Node %s, too", host, peer)
 		}
