@@ -189,12 +189,15 @@ const (
 	NetworkBack = "network-back"
 	// CertificateBack is the check that a kubelet has its certificates again.
 	CertificateBack = "certificate-back"
+	// NodeReached is the check that a node can be read at its turn.
+	NodeReached = "node-reached"
 )
 
 // pastWorker leaves out a worker on which the network's pods do not come back, or that can't be looked at any more:
-// its root can bring that about, and its kubelet is right by then. So it does one whose kubelet does not ask for
-// the certificate that it had lost before, or does not take it. More than mayPass allows stop all, as a control plane
-// node does. An error that is left is why the wave stops; nil: go on.
+// its root can bring that about, and its kubelet is right by then. So it does one that can't be reached or read at its
+// turn, before anything was done to it, and one whose kubelet does not ask for the certificate that it had lost before,
+// or does not take it. More than mayPass allows stop all, as a control plane node does. An error that is left is why the
+// wave stops; nil: go on.
 func (r Runner) pastWorker(ctx context.Context, p *Plan, n NodePlan, c *waveRun, err error) error {
 	if !isWorker(p, n.Name) {
 		return err
@@ -211,6 +214,8 @@ func (r Runner) pastWorker(ctx context.Context, p *Plan, n NodePlan, c *waveRun,
 		Next: foreign.Command(inspect.NodeNames, "kubectl describe node %s; on the node: journalctl -u kubelet -n 50", n.Name)}
 	switch {
 	case c.name == WaveNetwork && ownFailure(n.Name, stopped.Inner):
+	case sameWork(c.name) == WaveWorkers && stopped.untouched && ownFailure(n.Name, stopped.Inner):
+		left.Name = NodeReached
 	case sameWork(c.name) == WaveWorkers && ownLate(stopped.Inner):
 		left.Name, left.Next = CertificateBack, "kubectl get csr; on the node: journalctl -u kubelet -n 50"
 	default:

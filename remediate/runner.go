@@ -64,6 +64,7 @@ type Stopped struct {
 	// Interrupted: by who runs it, before the action, or while its effect was waited for.
 	Interrupted bool
 	idle        bool // the action was not begun
+	untouched   bool // nothing was done to its node, which could not be reached or read
 }
 
 func (e *Stopped) Error() string {
@@ -192,7 +193,7 @@ func (r Runner) node(ctx context.Context, p *Plan, n NodePlan, stop func() bool)
 				return i, r.leaveOut([]NodePlan{n}, []*Refusal{refusal})
 			}
 			if err != nil {
-				return i, &Stopped{Action: s.Action, Inner: fmt.Errorf("not begun: %w", &OwnFailureError{err})}
+				return i, &Stopped{Action: s.Action, Inner: fmt.Errorf("not begun: %w", &OwnFailureError{err}), untouched: i == 0}
 			}
 			release, holds = letGo, true
 		}
@@ -213,7 +214,7 @@ func interrupted(ctx context.Context, a Action) error {
 // step does a step. done are those of its node that were done before.
 func (r Runner) step(ctx context.Context, p *Plan, s Step, done int) error {
 	a := s.Action
-	stop := func(err error) error {
+	stop := func(err error) *Stopped {
 		event := Failed
 		if effectNotSeen(err) {
 			event = Unseen
@@ -234,7 +235,9 @@ func (r Runner) step(ctx context.Context, p *Plan, s Step, done int) error {
 			return interrupted(ctx, a)
 		}
 		if err != nil {
-			return stop(&OwnFailureError{err})
+			failed := stop(&OwnFailureError{err})
+			failed.untouched = done == 0
+			return failed
 		}
 		if err := Identified(fresh, a.Node()); err != nil {
 			return notBegun(&OwnFailureError{err})

@@ -87,7 +87,7 @@ func TestFewWorkersAreLeftOut(t *testing.T) {
 	t.Parallel()
 	network := error(&remediate.OwnFailureError{Inner: errors.New("no pod")})
 	late := &remediate.LateEffectError{Inner: errors.New("no certificate")}
-	ownLate := error(&remediate.OwnFailureError{Inner: late})
+	ownLate, errGone := error(&remediate.OwnFailureError{Inner: late}), errors.New("ssh: connection refused")
 	for name, c := range map[string]struct {
 		wave    string
 		all     int
@@ -107,6 +107,9 @@ func TestFewWorkersAreLeftOut(t *testing.T) {
 		"no request, not ready":       {remediate.WaveNotReady, 40, []int{0}, ownLate, "finished; left out: w00", 0},
 		"late for all":                {remediate.WaveWorkers, 40, []int{5}, late, "done, effect not seen: w05a", 34},
 		"its own, and not late":       {remediate.WaveWorkers, 40, []int{5}, network, "failed: w05a", 34},
+		"not reached at their turn":   {remediate.WaveWorkers, 40, []int{5, 6}, errGone, "finished; left out: w05, w06", 0},
+		"the first is not reached":    {remediate.WaveFirst, 40, []int{0}, errGone, "finished; left out: w00", 0},
+		"more are not reached":        {remediate.WaveWorkers, 10, []int{2, 3, 4}, errGone, "failed: w04a; left out: w02, w03", 5},
 		"late, of the network's wave": {remediate.WaveNetwork, 40, []int{5}, ownLate, "finished; left out: w05", 0},
 	} {
 		for _, parallel := range []int{1, 4} {
@@ -123,6 +126,14 @@ func TestFewWorkersAreLeftOut(t *testing.T) {
 				}
 				return nil
 			}}
+			if errors.Is(c.err, errGone) {
+				s.Open = func(node string) error {
+					if fails[node+"a"] {
+						return errGone
+					}
+					return nil
+				}
+			}
 			var names []string
 			for i := range c.all {
 				names = append(names, fmt.Sprintf("w%02d", i))

@@ -81,6 +81,7 @@ type Stage struct {
 	now     int // actions at this moment
 	Most    int
 	Apply   func(id string) error
+	Open    func(node string) error // nil: each node is reached
 	Gate    remediate.Gate // nil: none is asked
 	journal remediate.Journals
 }
@@ -115,7 +116,12 @@ func (s *Stage) Run(ctx context.Context, t *testing.T, p *remediate.Plan) (remed
 		t.Fatal(err)
 	}
 	env := &remediate.Env{RunID: id, Now: time.Now,
-		Open: func(context.Context, string) (nodeexec.Node, error) { return nil, nil },
+		Open: func(_ context.Context, name string) (nodeexec.Node, error) {
+			if s.Open == nil {
+				return nil, nil
+			}
+			return nil, s.Open(name)
+		},
 		ReadNode: func(context.Context, nodeexec.Node) (inspect.Snapshot, error) {
 			var all inspect.Snapshot
 			for _, n := range p.Nodes() {
