@@ -20,11 +20,11 @@ MODULES = $(shell find . \( -name .git -o -name .lab -o -name testdata -o -name 
 
 # Packages whose tests have a step of their own in `make test`, and the rest.
 UNIT_PACKAGES = $(shell go list ./... | grep -v -e '/test/' -e '/completions$$')
-LAB_PACKAGES  = $(shell go list ./test/... | grep -v -e '/test/floors$$' -e '/test/krew$$' -e '/test/summary$$' -e '/test/mutate$$' -e '/test/changed$$' -e '/test/catalogreview$$')
+LAB_PACKAGES  = $(shell go list ./test/... | grep -v -e '/test/floors$$' -e '/test/summary$$' -e '/test/mutate$$' -e '/test/changed$$' -e '/test/catalogreview$$')
 
 # What `make test` does, in this order: what fails fast comes first. The lab's tests
 # mostly wait, for kubelets and time limits, so they begin at once and run beside it all.
-STEPS ?= lint verify floors unit completions krew fuzz-short demo test-lab
+STEPS ?= lint verify floors unit completions release fuzz-short demo test-lab
 # Long targets that run behind them: go run ./test/changed targets names those that a change needs.
 LONG ?=
 # They begin only within this time of the start, such as 40m; 0s: always.
@@ -55,7 +55,7 @@ BINDIR ?= $(if $(PREFIX),$(PREFIX)/bin,$(or $(shell go env GOBIN),$(shell go env
 DEMO ?= testdata/demo/okd-4.15-api-int.certrot
 
 .DEFAULT_GOAL := help
-.PHONY: help build install demo check test ci unit every-step fuzz-inputs catalog-review race lint generate verify fuzz fuzz-short floors completions krew test-lab bench loaded test-e2e mutate golden clean dist
+.PHONY: help build install demo check test ci unit every-step fuzz-inputs catalog-review race lint generate verify fuzz fuzz-short floors completions release test-lab bench loaded test-e2e mutate golden clean dist
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9A-Z_-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -99,7 +99,7 @@ demo: build ## show the main job on sample data (a cluster after its api-int CA 
 	done; \
 	echo; echo "fix-api-int ended with 1, as a dry run does that would change something."
 
-test: ## everything: lint, verify, floors, unit, completions, krew, fuzz, lab, demo
+test: ## everything: lint, verify, floors, unit, completions, release, fuzz, lab, demo
 	@go build -o bin/summary ./test/summary
 	@bin/summary -make '$(MAKE)' -beside test-lab -long '$(LONG)' -long-before '$(LONG_BEFORE)' -o bin/test-summary.json $(STEPS) $(LONG)
 
@@ -119,7 +119,7 @@ check: ## before each commit: format, floors, lint and short unit tests of what 
 unit: ## unit tests of every module
 	@set -u; failed=0; \
 	$(GC) go test -vet=off -timeout 30m -p 3 $(TESTFLAGS) $(UNIT_PACKAGES) ./test/summary ./test/mutate ./test/changed ./test/catalogreview || failed=1; \
-	for m in $(filter-out .,$(MODULES)); do \
+	for m in $(filter-out . ./test/release,$(MODULES)); do \
 		if (cd "$$m" && go list -f '{{if or .TestGoFiles .XTestGoFiles}}x{{end}}' ./... 2>/dev/null | grep -q x); then \
 			(cd "$$m" && $(GC) go test $(TESTFLAGS) ./...) || failed=1; \
 		fi; \
@@ -179,8 +179,8 @@ floors: ## the architecture: who may import whom
 completions: build ## shell completions: current, and working as kubectl and oc run them
 	@CERTROT_BIN='$(CURDIR)/bin/$(NAME)' go test -count=1 $(TESTFLAGS) ./completions
 
-krew: ## a krew archive, rendered .krew.yaml, and krew install of it
-	@go test -count=1 $(TESTFLAGS) ./test/krew
+release: ## what make dist makes, for this platform: the same bytes again, and krew install of it
+	@cd test/release && go test -count=1 $(TESTFLAGS) ./...
 
 # Two labs, two cores: see the script. Building the lab's components takes minutes,
 # once.
@@ -215,9 +215,11 @@ golden: ## rewrite golden files from what the code does now; read the diff
 clean: ## remove what build and dist made
 	@rm -rf bin dist
 
+# Such as linux/amd64,linux/s390x; empty: all.
+PLATFORMS ?=
 # krew wants a semantic version; a checkout between tags still gets an archive.
 DIST_VERSION = $(if $(filter v%,$(VERSION)),$(VERSION),v0.0.0-$(VERSION))
-dist: ## krew archives of every platform in dist/, with checksums and manifest
-	@go run ./test/krew -version '$(DIST_VERSION)' -out dist
+dist: ## a release in dist/: archives of every platform, checksums, manifest
+	@cd test/release && go run . -root '$(CURDIR)' -version '$(DIST_VERSION)' -out '$(CURDIR)/dist' -platforms '$(PLATFORMS)'
 
 -include Makefile.lab

@@ -15,7 +15,7 @@ import (
 )
 
 // withLab is the test packages that need a lab or have a step of their own in `make test`.
-var withLab = []string{"test/e2e", "test/lab", "test/bench", "test/krew", "test/floors", "completions"}
+var withLab = []string{"test/e2e", "test/lab", "test/bench", "test/floors", "completions"}
 
 // readsPages is the packages whose tests read pages, the demo's data and other files outside
 // of packages.

@@ -4,12 +4,12 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"compress/gzip"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -19,11 +19,30 @@ type platform struct{ OS, Arch string }
 // platforms are all for which the plugin is published.
 func platforms() []platform {
 	return []platform{
-		{"linux", "amd64"}, {"linux", "arm64"},
+		{"linux", "amd64"}, {"linux", "arm64"}, {"linux", "ppc64le"}, {"linux", "s390x"},
 		{"darwin", "amd64"}, {"darwin", "arm64"},
 		{"windows", "amd64"}, {"windows", "arm64"},
 	}
 }
+
+// platformsNamed are those of a list such as linux/amd64,linux/s390x; empty: all.
+func platformsNamed(list string) (named []platform, err error) {
+	if list == "" {
+		return platforms(), nil
+	}
+	for _, name := range strings.Split(list, ",") {
+		system, arch, _ := strings.Cut(name, "/")
+		p := platform{system, arch}
+		if !slices.Contains(platforms(), p) {
+			return nil, fmt.Errorf("the plugin is not published for %q; for %v it is", name, platforms())
+		}
+		named = append(named, p)
+	}
+	return named, nil
+}
+
+// String is how container images and Go's documentation name it.
+func (p platform) String() string { return p.OS + "/" + p.Arch }
 
 // binary is the program's file name there.
 func (p platform) binary() string {
@@ -62,33 +81,28 @@ func contents(root string, p platform, binary string) []file {
 	return files
 }
 
-// epoch is the time of every file in an archive, the first that zip can say:
-// the same sources give the same bytes.
-func epoch() time.Time { return time.Date(1980, time.January, 1, 0, 0, 0, 0, time.UTC) }
-
-// pack writes an archive of files to path and returns its sha256.
-func pack(path string, p platform, files []file) (sum string, err error) {
+// pack writes an archive of files to path; made is their time.
+func pack(path string, p platform, files []file, made time.Time) (err error) {
 	out, err := os.Create(path)
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer func() {
 		if e := out.Close(); err == nil {
 			err = e
 		}
 	}()
-	hash := sha256.New()
 	write := writeTarGz
 	if p.OS == "windows" {
 		write = writeZip
 	}
-	if err := write(io.MultiWriter(out, hash), files); err != nil {
-		return "", fmt.Errorf("%s: %w", path, err)
+	if err := write(out, files, made); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
-	return hex.EncodeToString(hash.Sum(nil)), nil
+	return nil
 }
 
-func writeTarGz(w io.Writer, files []file) error {
+func writeTarGz(w io.Writer, files []file, made time.Time) error {
 	zw, err := gzip.NewWriterLevel(w, gzip.BestCompression)
 	if err != nil {
 		return err
@@ -104,7 +118,7 @@ func writeTarGz(w io.Writer, files []file) error {
 			Name:     f.Name,
 			Size:     int64(len(data)),
 			Mode:     int64(f.Mode),
-			ModTime:  epoch(),
+			ModTime:  made,
 			Format:   tar.FormatUSTAR,
 		}); err != nil {
 			return err
@@ -119,14 +133,14 @@ func writeTarGz(w io.Writer, files []file) error {
 	return zw.Close()
 }
 
-func writeZip(w io.Writer, files []file) error {
+func writeZip(w io.Writer, files []file, made time.Time) error {
 	zw := zip.NewWriter(w)
 	for _, f := range files {
 		data, err := os.ReadFile(f.From)
 		if err != nil {
 			return err
 		}
-		h := &zip.FileHeader{Name: f.Name, Method: zip.Deflate, Modified: epoch()}
+		h := &zip.FileHeader{Name: f.Name, Method: zip.Deflate, Modified: made}
 		h.SetMode(f.Mode)
 		fw, err := zw.CreateHeader(h)
 		if err != nil {

@@ -1,0 +1,129 @@
+// Command release makes what a release publishes: an archive for each platform,
+// their checksums, and .krew.yaml rendered to the manifest of the krew index.
+// Its tests install that with krew itself. Run it by `make dist`.
+//
+// The same sources give the same bytes: times are those of the commit, the order
+// is fixed, and the binaries hold neither paths nor times.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func main() {
+	version := flag.String("version", "", "semantic version with a leading v")
+	root := flag.String("root", "../..", "the checkout")
+	out := flag.String("out", "../../dist", "folder to write to")
+	only := flag.String("platforms", "", "such as linux/amd64,linux/s390x; empty: all, and the manifest of the krew index")
+	flag.Parse()
+	if err := run(*root, *out, *version, *only); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}
+
+func run(root, out, version, only string) error {
+	if !semver.MatchString(version) {
+		return fmt.Errorf("version %q: krew wants something like v1.2.3", version)
+	}
+	wanted, err := platformsNamed(only)
+	if err != nil {
+		return err
+	}
+	made, err := sourceTime(root)
+	if err != nil {
+		return err
+	}
+	return release{root: root, out: out, version: version, made: made}.dist(wanted)
+}
+
+var semver = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
+
+// release is what is made of which sources.
+type release struct {
+	root    string // the checkout
+	out     string // folder to write to
+	version string
+	made    time.Time // the time of each file that is written
+}
+
+// sourceTime is when the sources were made: SOURCE_DATE_EPOCH, which says it for any
+// build (reproducible-builds.org), else the time of the commit.
+func sourceTime(root string) (time.Time, error) {
+	text := os.Getenv("SOURCE_DATE_EPOCH")
+	if text == "" {
+		out, err := exec.Command("git", "-C", root, "log", "-1", "--format=%ct").Output()
+		if err != nil {
+			return time.Time{}, fmt.Errorf("the time of the commit, for lack of SOURCE_DATE_EPOCH: git log in %s: %w", root, err)
+		}
+		text = strings.TrimSpace(string(out))
+	}
+	seconds, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("the time of the sources in seconds since 1970: %w", err)
+	}
+	return time.Unix(seconds, 0).UTC(), nil
+}
+
+// dist writes everything for these platforms; for all of them, the manifest too.
+func (r release) dist(wanted []platform) error {
+	if err := os.MkdirAll(r.out, 0o755); err != nil {
+		return err
+	}
+	published := published{dir: r.out}
+	for _, p := range wanted {
+		binary := filepath.Join(r.out, p.OS+"_"+p.Arch, p.binary())
+		if err := build(r.root, binary, p, r.version); err != nil {
+			return err
+		}
+		name := p.archive(r.version)
+		if err := pack(filepath.Join(r.out, name), p, contents(r.root, p, binary), r.made); err != nil {
+			return err
+		}
+		if err := published.add(name); err != nil {
+			return err
+		}
+	}
+	if len(wanted) == len(platforms()) {
+		if err := r.writeManifest(published.sumOf); err != nil {
+			return err
+		}
+	}
+	return published.writeChecksums()
+}
+
+// writeManifest writes the manifest of the krew index.
+func (r release) writeManifest(sumOf func(archive string) (string, error)) error {
+	text, err := os.ReadFile(filepath.Join(r.root, ".krew.yaml"))
+	if err != nil {
+		return err
+	}
+	manifest, err := render(string(text), r.version, sumOf)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(r.out, "certrot.yaml"), []byte(manifest), 0o644)
+}
+
+// build compiles the plugin for a platform, as `make build` does.
+func build(root, binary string, p platform, version string) error {
+	binary, err := filepath.Abs(binary)
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -X main.version="+version, "-o", binary, "./cmd/kubectl-certrot")
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=readonly", "GOOS="+p.OS, "GOARCH="+p.Arch)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build for %s/%s: %w\n%s", p.OS, p.Arch, err, out)
+	}
+	return nil
+}
