@@ -55,7 +55,7 @@ BINDIR ?= $(if $(PREFIX),$(PREFIX)/bin,$(or $(shell go env GOBIN),$(shell go env
 DEMO ?= testdata/demo/okd-4.15-api-int.certrot
 
 .DEFAULT_GOAL := help
-.PHONY: help build install demo check test ci unit every-step fuzz-inputs catalog-review race lint generate verify fuzz fuzz-short floors completions release test-lab bench loaded test-e2e mutate golden clean dist
+.PHONY: help build install demo check test ci unit every-step fuzz-inputs catalog-review race lint generate verify fuzz fuzz-short floors completions release test-lab bench loaded test-e2e mutate golden clean dist reproduce vulncheck
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9A-Z_-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -180,7 +180,7 @@ completions: build ## shell completions: current, and working as kubectl and oc 
 	@CERTROT_BIN='$(CURDIR)/bin/$(NAME)' go test -count=1 $(TESTFLAGS) ./completions
 
 release: ## what make dist makes, for this platform: the same bytes again, and krew install of it
-	@cd test/release && go test -count=1 $(TESTFLAGS) ./...
+	@cd test/release && go test -count=1 -timeout 30m $(TESTFLAGS) ./...
 
 # Two labs, two cores: see the script. Building the lab's components takes minutes,
 # once.
@@ -219,7 +219,18 @@ clean: ## remove what build and dist made
 PLATFORMS ?=
 # krew wants a semantic version; a checkout between tags still gets an archive.
 DIST_VERSION = $(if $(filter v%,$(VERSION)),$(VERSION),v0.0.0-$(VERSION))
-dist: ## a release in dist/: archives of every platform, checksums, manifest
+dist: ## a release in dist/: archives, packages, image, bills of materials, checksums, manifest (PLATFORMS=linux/amd64)
 	@cd test/release && go run . -root '$(CURDIR)' -version '$(DIST_VERSION)' -out '$(CURDIR)/dist' -platforms '$(PLATFORMS)'
+
+reproduce: ## make dist twice, of copies and without a build cache: the same bytes? (go run ./test/changed targets)
+	@cd test/release && CERTROT_PLATFORMS='$(or $(PLATFORMS),all)' CERTROT_EMPTY_CACHE=1 go test -count=1 -timeout 60m -run TestSameBytes $(TESTFLAGS) .
+
+# The database is online: without it the answer is skipped, but not where CI is set.
+vulncheck: ## known vulnerabilities in what is linked, by govulncheck
+	@cd test/release && go build -o '$(CURDIR)/bin/govulncheck' golang.org/x/vuln/cmd/govulncheck
+	@set -u; code=0; out=$$(bin/govulncheck ./cmd/... 2>&1) || code=$$?; printf '%s\n' "$$out"; \
+	case "$$out" in *"fetching vulnerabilities"*|*"no such host"*|*"dial tcp"*) \
+		if [ -z "$${CI:-}" ]; then echo "vulncheck: skipped: database not reachable"; exit 0; fi ;; \
+	esac; exit $$code
 
 -include Makefile.lab

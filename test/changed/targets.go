@@ -15,6 +15,7 @@ type target struct {
 // docs/testing.md.
 var targets = []target{
 	{"every-step", []string{"nodeexec/host", "remediate", "plugin"}},
+	{"reproduce", []string{"test/release", "cmd", "go.mod"}},
 	{"fuzz-inputs", []string{"inspect/pki", "inspect/collect", "remediate/kubeconfig", "foreign"}},
 }
 

@@ -68,15 +68,27 @@ type file struct {
 	Mode os.FileMode
 }
 
+// parts is what is published of a platform beside what the checkout has, on disk.
+type parts struct {
+	binary   string
+	notice   string // the licenses of the modules that are linked
+	manPages []string
+}
+
 // contents of an archive, in order: krew-index asks for the license, and the
 // shim makes completion work.
-func contents(root string, p platform, binary string) []file {
+func contents(root string, p platform, parts parts) []file {
 	files := []file{
 		{"LICENSE", filepath.Join(root, "LICENSE"), 0o644},
-		{p.binary(), binary, 0o755},
+		{filepath.Base(parts.notice), parts.notice, 0o644},
+		{p.binary(), parts.binary, 0o755},
 	}
-	if p.OS != "windows" { // which has no sh
-		files = append(files, file{"kubectl_complete-certrot", filepath.Join(root, "completions", "kubectl_complete-certrot"), 0o755})
+	if p.OS == "windows" { // which has neither sh nor man
+		return files
+	}
+	files = append(files, file{"kubectl_complete-certrot", filepath.Join(root, "completions", "kubectl_complete-certrot"), 0o755})
+	for _, page := range parts.manPages {
+		files = append(files, file{"man/man1/" + filepath.Base(page), page, 0o644})
 	}
 	return files
 }
@@ -109,21 +121,7 @@ func writeTarGz(w io.Writer, files []file, made time.Time) error {
 	}
 	tw := tar.NewWriter(zw)
 	for _, f := range files {
-		data, err := os.ReadFile(f.From)
-		if err != nil {
-			return err
-		}
-		if err := tw.WriteHeader(&tar.Header{
-			Typeflag: tar.TypeReg,
-			Name:     f.Name,
-			Size:     int64(len(data)),
-			Mode:     int64(f.Mode),
-			ModTime:  made,
-			Format:   tar.FormatUSTAR,
-		}); err != nil {
-			return err
-		}
-		if _, err := tw.Write(data); err != nil {
+		if err := addToTar(tw, f, made); err != nil {
 			return err
 		}
 	}
@@ -131,6 +129,26 @@ func writeTarGz(w io.Writer, files []file, made time.Time) error {
 		return err
 	}
 	return zw.Close()
+}
+
+// addToTar adds a file of disk, which belongs to root there.
+func addToTar(tw *tar.Writer, f file, made time.Time) error {
+	data, err := os.ReadFile(f.From)
+	if err != nil {
+		return err
+	}
+	if err := tw.WriteHeader(&tar.Header{
+		Typeflag: tar.TypeReg,
+		Name:     f.Name,
+		Size:     int64(len(data)),
+		Mode:     int64(f.Mode),
+		ModTime:  made,
+		Format:   tar.FormatUSTAR,
+	}); err != nil {
+		return err
+	}
+	_, err = tw.Write(data)
+	return err
 }
 
 func writeZip(w io.Writer, files []file, made time.Time) error {

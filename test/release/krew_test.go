@@ -11,34 +11,18 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 )
-
-const (
-	root = "../.."
-	tag  = "v0.1.2-rc.3"
-)
-
-var made = time.Date(2026, time.March, 4, 5, 6, 7, 0, time.UTC)
 
 // TestInstall does what a user of this platform does: krew installs the archive
 // by the rendered manifest, and what it linked runs.
 func TestInstall(t *testing.T) {
-	p := platform{runtime.GOOS, runtime.GOARCH}
-	binary := filepath.Join(t.TempDir(), p.binary())
-	if err := build(root, binary, p, tag); err != nil {
-		t.Fatal(err)
-	}
+	runnable(t)
+	p := linux
 	k := newKrew(t)
-	archives, manifest := publish(t, func(q platform) string {
-		if q == p {
-			return binary
-		}
-		return placeholder(t, q)
-	})
+	archives, manifest := publish(t, filepath.Join(releaseOf(t), p.archive(tag)))
 	k.install(t, p, manifest, archives[p])
 
 	linked := filepath.Join(k.root, "bin", "kubectl-certrot")
@@ -75,7 +59,7 @@ func TestInstall(t *testing.T) {
 // that selectors, names, sums and archive kinds are what it wants. The programs
 // are placeholders: what can't be run here need not be built here.
 func TestInstallEveryPlatform(t *testing.T) {
-	archives, manifest := publish(t, func(p platform) string { return placeholder(t, p) })
+	archives, manifest := publish(t)
 	for _, p := range platforms() {
 		t.Run(p.String(), func(t *testing.T) {
 			k := newKrew(t)
@@ -99,7 +83,7 @@ func TestInstallEveryPlatform(t *testing.T) {
 }
 
 func TestKrewRefusesAnotherArchive(t *testing.T) {
-	archives, manifest := publish(t, func(p platform) string { return placeholder(t, p) })
+	archives, manifest := publish(t)
 	p := platform{"linux", "amd64"}
 	out, err := newKrew(t).command(p, "install", "--manifest="+manifest, "--archive="+archives[platform{"linux", "arm64"}]).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "checksum") {
@@ -110,12 +94,12 @@ func TestKrewRefusesAnotherArchive(t *testing.T) {
 func TestArchiveContents(t *testing.T) {
 	for _, p := range platforms() {
 		path := filepath.Join(t.TempDir(), p.archive(tag))
-		if err := pack(path, p, contents(root, p, placeholder(t, p)), made); err != nil {
+		if err := pack(path, p, contents(root, p, placeholders(t, p)), made); err != nil {
 			t.Fatal(err)
 		}
-		want := "LICENSE 644, kubectl-certrot 755, kubectl_complete-certrot 755"
+		want := "LICENSE 644, THIRD_PARTY_LICENSES 644, kubectl-certrot 755, kubectl_complete-certrot 755, man/man1/kubectl-certrot.1 644"
 		if p.OS == "windows" {
-			want = "LICENSE 644, kubectl-certrot.exe 755"
+			want = "LICENSE 644, THIRD_PARTY_LICENSES 644, kubectl-certrot.exe 755"
 		}
 		if got := strings.Join(listing(t, path), ", "); got != want {
 			t.Errorf("%v: got %s, want %s", p, got, want)
@@ -132,9 +116,9 @@ func TestRenderNamesWhatIsMissing(t *testing.T) {
 	}
 }
 
-// publish packs archives of what program returns for each platform, and renders
-// the manifest with their sums.
-func publish(t *testing.T, program func(platform) string) (archives map[platform]string, manifest string) {
+// publish packs archives of placeholders where there is no real one, and renders the
+// manifest with their sums.
+func publish(t *testing.T, real ...string) (archives map[platform]string, manifest string) {
 	t.Helper()
 	dir := t.TempDir()
 	archives = map[platform]string{}
@@ -142,7 +126,15 @@ func publish(t *testing.T, program func(platform) string) (archives map[platform
 	for _, p := range platforms() {
 		name := p.archive(tag)
 		archives[p] = filepath.Join(dir, name)
-		if err := pack(archives[p], p, contents(root, p, program(p)), made); err != nil {
+		if i := slices.IndexFunc(real, func(path string) bool { return filepath.Base(path) == name }); i >= 0 {
+			data, err := os.ReadFile(real[i])
+			if err == nil {
+				err = os.WriteFile(archives[p], data, 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		} else if err := pack(archives[p], p, contents(root, p, placeholders(t, p)), made); err != nil {
 			t.Fatal(err)
 		}
 		if err := published.add(name); err != nil {
@@ -153,16 +145,6 @@ func publish(t *testing.T, program func(platform) string) (archives map[platform
 		t.Fatal(err)
 	}
 	return archives, filepath.Join(dir, "certrot.yaml")
-}
-
-// placeholder is a file that stands in for the program: its platform's name.
-func placeholder(t *testing.T, p platform) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "program")
-	if err := os.WriteFile(path, []byte(p.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 // krew is the real one, with an empty home of its own.

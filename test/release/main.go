@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
 func main() {
@@ -78,14 +80,36 @@ func (r release) dist(wanted []platform) error {
 	if err := os.MkdirAll(r.out, 0o755); err != nil {
 		return err
 	}
+	pages, err := writeManPages(filepath.Join(r.out, "man", "man1"), r.version, r.made)
+	if err != nil {
+		return err
+	}
 	published := published{dir: r.out}
+	images := map[platform]v1.Image{}
 	for _, p := range wanted {
-		binary := filepath.Join(r.out, p.OS+"_"+p.Arch, p.binary())
-		if err := build(r.root, binary, p, r.version); err != nil {
+		parts, err := r.parts(p)
+		if err != nil {
 			return err
 		}
-		name := p.archive(r.version)
-		if err := pack(filepath.Join(r.out, name), p, contents(r.root, p, binary), r.made); err != nil {
+		parts.manPages = pages
+		names, err := r.publish(p, parts)
+		if err != nil {
+			return err
+		}
+		if p.OS == "linux" {
+			if images[p], err = image(r.root, r.version, p, parts, r.made); err != nil {
+				return err
+			}
+		}
+		for _, name := range names {
+			if err := published.add(name); err != nil {
+				return err
+			}
+		}
+	}
+	if len(images) > 0 {
+		name := "kubectl-certrot_" + r.version + "_image.tar"
+		if err := writeImages(filepath.Join(r.out, name), images, r.made); err != nil {
 			return err
 		}
 		if err := published.add(name); err != nil {
@@ -98,6 +122,46 @@ func (r release) dist(wanted []platform) error {
 		}
 	}
 	return published.writeChecksums()
+}
+
+// parts makes the program of a platform, and the licenses of what is linked.
+func (r release) parts(p platform) (parts, error) {
+	dir := filepath.Join(r.out, p.OS+"_"+p.Arch)
+	made := parts{binary: filepath.Join(dir, p.binary()), notice: filepath.Join(dir, "THIRD_PARTY_LICENSES")}
+	modules, err := linkedModules(r.root, p)
+	if err != nil {
+		return parts{}, err
+	}
+	if err := checkLicenses(modules); err != nil {
+		return parts{}, err
+	}
+	if err := build(r.root, made.binary, p, r.version); err != nil {
+		return parts{}, err
+	}
+	return made, writeNotice(made.notice, modules)
+}
+
+// publish writes what users of a platform download, and names it in order.
+func (r release) publish(p platform, parts parts) ([]string, error) {
+	archive := p.archive(r.version)
+	if err := pack(filepath.Join(r.out, archive), p, contents(r.root, p, parts), r.made); err != nil {
+		return nil, err
+	}
+	names := []string{archive, archive + ".cdx.json"}
+	if err := writeSBOM(filepath.Join(r.out, names[1]), parts.binary, r.version, r.made); err != nil {
+		return nil, err
+	}
+	if p.OS != "linux" {
+		return names, nil
+	}
+	for _, format := range packageFormats() {
+		name, err := format.writePackage(r.root, r.out, p, parts, r.version, r.made)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	return names, nil
 }
 
 // writeManifest writes the manifest of the krew index.
