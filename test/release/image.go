@@ -108,7 +108,11 @@ func writeImages(path string, images map[platform]v1.Image, made time.Time) (err
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() {
+		if e := os.RemoveAll(dir); err == nil {
+			err = e
+		}
+	}()
 	// A reader takes what index.json names for one image, for whatever platform.
 	top := mutate.AppendManifests(mutate.IndexMediaType(empty.Index, types.OCIImageIndex), mutate.IndexAddendum{Add: index})
 	if _, err := layout.Write(dir, top); err != nil {
