@@ -222,8 +222,8 @@ DIST_VERSION = $(if $(filter v%,$(VERSION)),$(VERSION),v0.0.0-$(VERSION))
 dist: ## a release in dist/: archives, packages, image, bills of materials, checksums, manifest (PLATFORMS=linux/amd64)
 	@cd test/release && go run . -root '$(CURDIR)' -version '$(DIST_VERSION)' -out '$(CURDIR)/dist' -platforms '$(PLATFORMS)'
 
-reproduce: ## make dist twice, of copies and without a build cache: the same bytes? (go run ./test/changed targets)
-	@cd test/release && CERTROT_PLATFORMS='$(or $(PLATFORMS),all)' CERTROT_EMPTY_CACHE=1 go test -count=1 -timeout 60m -run TestSameBytes $(TESTFLAGS) .
+reproduce: dist ## make dist again, of a copy and without a build cache: the same bytes? (go run ./test/changed targets)
+	@cd test/release && CERTROT_DIST='$(CURDIR)/dist' CERTROT_VERSION='$(DIST_VERSION)' CERTROT_PLATFORMS='$(or $(PLATFORMS),all)' CERTROT_EMPTY_CACHE=1 go test -count=1 -timeout 60m -run TestSameBytes $(TESTFLAGS) .
 
 # The database is online: without it the answer is skipped, but not where CI is set.
 vulncheck: ## known vulnerabilities in what is linked, by govulncheck

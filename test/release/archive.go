@@ -44,6 +44,9 @@ func platformsNamed(list string) (named []platform, err error) {
 // String is how container images and Go's documentation name it.
 func (p platform) String() string { return p.OS + "/" + p.Arch }
 
+// folder is where its program is made.
+func (p platform) folder() string { return p.OS + "_" + p.Arch }
+
 // binary is the program's file name there.
 func (p platform) binary() string {
 	if p.OS == "windows" {

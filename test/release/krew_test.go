@@ -144,7 +144,7 @@ func publish(t *testing.T, real ...string) (archives map[platform]string, manife
 	if err := (release{root: root, out: dir, version: tag, made: made}).writeManifest(published.sumOf); err != nil {
 		t.Fatal(err)
 	}
-	return archives, filepath.Join(dir, "certrot.yaml")
+	return archives, filepath.Join(dir, manifestFile)
 }
 
 // krew is the real one, with an empty home of its own.

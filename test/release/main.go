@@ -77,7 +77,7 @@ func sourceTime(root string) (time.Time, error) {
 
 // dist writes everything for these platforms; for all of them, the manifest too.
 func (r release) dist(wanted []platform) error {
-	if err := os.MkdirAll(r.out, 0o755); err != nil {
+	if err := r.clear(); err != nil {
 		return err
 	}
 	pages, err := writeManPages(filepath.Join(r.out, "man", "man1"), r.version, r.made)
@@ -120,14 +120,43 @@ func (r release) dist(wanted []platform) error {
 		if err := r.writeManifest(published.sumOf); err != nil {
 			return err
 		}
+		if err := published.add(manifestFile); err != nil {
+			return err
+		}
 	}
 	return published.writeChecksums()
 }
 
+// clear makes the folder, without what an earlier release left there. Other files stay: the folder may be a user's.
+func (r release) clear() error {
+	if err := os.MkdirAll(r.out, 0o755); err != nil {
+		return err
+	}
+	patterns := []string{"kubectl-certrot_v*", "kubectl-certrot_*.deb", "kubectl-certrot-*.rpm", manifestFile, "checksums.txt*", "man/man1/kubectl-certrot*.1", "man/man1/kubectl-certrot*.1.gz"}
+	for _, p := range platforms() {
+		patterns = append(patterns, p.folder()+"/"+p.binary(), p.folder()+"/"+noticeFile)
+	}
+	for _, pattern := range patterns {
+		old, err := filepath.Glob(filepath.Join(r.out, pattern))
+		if err != nil {
+			return err
+		}
+		for _, path := range old {
+			if err := os.Remove(path); err != nil {
+				return fmt.Errorf("remove what an earlier release left: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// noticeFile has the licenses of what is linked.
+const noticeFile = "THIRD_PARTY_LICENSES"
+
 // parts makes the program of a platform, and the licenses of what is linked.
 func (r release) parts(p platform) (parts, error) {
-	dir := filepath.Join(r.out, p.OS+"_"+p.Arch)
-	made := parts{binary: filepath.Join(dir, p.binary()), notice: filepath.Join(dir, "THIRD_PARTY_LICENSES")}
+	dir := filepath.Join(r.out, p.folder())
+	made := parts{binary: filepath.Join(dir, p.binary()), notice: filepath.Join(dir, noticeFile)}
 	modules, err := linkedModules(r.root, p)
 	if err != nil {
 		return parts{}, err
@@ -174,8 +203,11 @@ func (r release) writeManifest(sumOf func(archive string) (string, error)) error
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(r.out, "certrot.yaml"), []byte(manifest), 0o644)
+	return os.WriteFile(filepath.Join(r.out, manifestFile), []byte(manifest), 0o644)
 }
+
+// manifestFile is named as the krew index names it.
+const manifestFile = "certrot.yaml"
 
 // build compiles the plugin for a platform, as `make build` does.
 func build(root, binary string, p platform, version string) error {

@@ -13,12 +13,22 @@ import (
 )
 
 // TestSameBytes makes the release once more: of a copy of the checkout in a folder of
-// another name, whose files have other times and belong to another user, by another user
-// with another home, time zone, language, umask and folder for temporary files. Each file
-// is the same. CERTROT_EMPTY_CACHE has that compile everything by itself.
+// another name, whose files have other times and another owner, with another home, user's
+// name, time zone, language, umask and folder for temporary files. Each file is the same.
+// CERTROT_EMPTY_CACHE has that compile everything by itself. CERTROT_DIST is a release
+// that was made before, of the version CERTROT_VERSION: that one is compared.
 func TestSameBytes(t *testing.T) {
-	one := sumsOf(t, releaseOf(t))
-	two := sumsOf(t, releaseOfCopy(t))
+	dir, version, when := os.Getenv("CERTROT_DIST"), os.Getenv("CERTROT_VERSION"), made
+	if dir == "" {
+		dir, version = releaseOf(t), tag
+	} else {
+		var err error
+		if when, err = sourceTime(root); err != nil {
+			t.Fatal(err)
+		}
+	}
+	one := sumsOf(t, dir)
+	two := sumsOf(t, releaseOfCopy(t, version, when))
 	if len(one) < 10 {
 		t.Fatalf("only %d files were made: %v", len(one), one)
 	}
@@ -35,7 +45,7 @@ func TestSameBytes(t *testing.T) {
 }
 
 // releaseOfCopy makes a release of a copy of the checkout, and gives its folder.
-func releaseOfCopy(t *testing.T) string {
+func releaseOfCopy(t *testing.T, version string, made time.Time) string {
 	t.Helper()
 	checkout := filepath.Join(t.TempDir(), "quite", "another path", "with-a-long-name")
 	copyCheckout(t, checkout)
@@ -55,7 +65,7 @@ func releaseOfCopy(t *testing.T) string {
 		t.Fatal(err)
 	}
 	out := filepath.Join(checkout, "dist")
-	cmd := exec.Command("sh", "-c", `umask 077; exec "$@"`, "sh", self, "-root", ".", "-out", out, "-version", tag, "-platforms", platformsToTest())
+	cmd := exec.Command("sh", "-c", `umask 077; exec "$@"`, "sh", self, "-root", ".", "-out", out, "-version", version, "-platforms", platformsToTest())
 	cmd.Dir = checkout
 	cmd.Env = []string{
 		"CERTROT_RUN_RELEASE=1", "SOURCE_DATE_EPOCH=" + strconv.FormatInt(made.Unix(), 10),
