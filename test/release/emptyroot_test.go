@@ -21,7 +21,7 @@ func TestFromTheArchiveAlone(t *testing.T) {
 	}
 	dir := t.TempDir()
 	archive := filepath.Join(releaseOf(t), linux.archive(tag))
-	_, manifest := publish(t, archive)
+	_, manifest := publish(t, tag, archive)
 	krewProgram := newKrew(t).program
 	for to, from := range map[string]string{
 		"bin/krew":                krewProgram,

@@ -22,7 +22,7 @@ func TestInstall(t *testing.T) {
 	runnable(t)
 	p := linux
 	k := newKrew(t)
-	archives, manifest := publish(t, filepath.Join(releaseOf(t), p.archive(tag)))
+	archives, manifest := publish(t, tag, filepath.Join(releaseOf(t), p.archive(tag)))
 	k.install(t, p, manifest, archives[p])
 
 	linked := filepath.Join(k.root, "bin", "kubectl-certrot")
@@ -59,8 +59,11 @@ func TestInstall(t *testing.T) {
 // that selectors, names, sums and archive kinds are what it wants. The programs
 // are placeholders: what can't be run here need not be built here.
 func TestInstallEveryPlatform(t *testing.T) {
-	archives, manifest := publish(t)
+	archives, manifest := publish(t, tag)
 	for _, p := range platforms() {
+		if p.Arch == "s390x" { // TestKrewsValidator: the index takes none
+			continue
+		}
 		t.Run(p.String(), func(t *testing.T) {
 			k := newKrew(t)
 			k.install(t, p, manifest, archives[p])
@@ -83,7 +86,7 @@ func TestInstallEveryPlatform(t *testing.T) {
 }
 
 func TestKrewRefusesAnotherArchive(t *testing.T) {
-	archives, manifest := publish(t)
+	archives, manifest := publish(t, tag)
 	p := platform{"linux", "amd64"}
 	out, err := newKrew(t).command(p, "install", "--manifest="+manifest, "--archive="+archives[platform{"linux", "arm64"}]).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "checksum") {
@@ -116,15 +119,15 @@ func TestRenderNamesWhatIsMissing(t *testing.T) {
 	}
 }
 
-// publish packs archives of placeholders where there is no real one, and renders the
+// publish packs archives of a version, of placeholders where there is no real one, and renders the
 // manifest with their sums.
-func publish(t *testing.T, real ...string) (archives map[platform]string, manifest string) {
+func publish(t *testing.T, version string, real ...string) (archives map[platform]string, manifest string) {
 	t.Helper()
 	dir := t.TempDir()
 	archives = map[platform]string{}
 	published := published{dir: dir}
 	for _, p := range platforms() {
-		name := p.archive(tag)
+		name := p.archive(version)
 		archives[p] = filepath.Join(dir, name)
 		if i := slices.IndexFunc(real, func(path string) bool { return filepath.Base(path) == name }); i >= 0 {
 			data, err := os.ReadFile(real[i])
@@ -141,7 +144,7 @@ func publish(t *testing.T, real ...string) (archives map[platform]string, manife
 			t.Fatal(err)
 		}
 	}
-	if err := (release{root: root, out: dir, version: tag, made: made}).writeManifest(published.sumOf); err != nil {
+	if err := (release{root: root, out: dir, version: version, made: made}).writeManifest(published.sumOf); err != nil {
 		t.Fatal(err)
 	}
 	return archives, filepath.Join(dir, manifestFile)
@@ -152,16 +155,22 @@ type krew struct{ program, root string }
 
 func newKrew(t *testing.T) krew {
 	t.Helper()
+	return krew{goTool(t, "krew"), t.TempDir()}
+}
+
+// goTool gives a program of ../tools.
+func goTool(t *testing.T, name string) string {
+	t.Helper()
 	tools, err := filepath.Abs("../tools/go.mod")
 	if err != nil {
 		t.Fatal(err)
 	}
 	// go tool -n builds the tool if need be, and prints where it is.
-	out, err := exec.Command("go", "tool", "-modfile="+tools, "-n", "krew").Output()
+	out, err := exec.Command("go", "tool", "-modfile="+tools, "-n", name).Output()
 	if err != nil {
-		t.Fatalf("go tool krew: %v\n%s", err, stderrOf(err))
+		t.Fatalf("go tool %s: %v\n%s", name, err, stderrOf(err))
 	}
-	return krew{strings.TrimSpace(string(out)), t.TempDir()}
+	return strings.TrimSpace(string(out))
 }
 
 // command runs krew as if on p. With --manifest and --archive it needs neither
