@@ -278,7 +278,8 @@ func AboutCA(w io.Writer, fix apiint.Repair, p *remediate.Plan) {
 }
 
 // repairs names the problems of inspect that the plan repairs, as its screen does, the worst first.
-func (s planSummary) repairs(columns int) string {
+func (s planSummary) repairs(w *ui.Page) {
+	columns := w.Columns() - len(fixes)
 	var findings, lost []cause.Finding
 	for _, f := range s.plan.Solved {
 		one := cause.Finding{Assessment: f.Assessment, At: f.At}
@@ -289,7 +290,8 @@ func (s planSummary) repairs(columns int) string {
 		}
 	}
 	if len(findings) == 0 || len(lost) == 0 {
-		return s.firstOf(slices.Concat(findings, lost), columns)
+		w.Line(fixes + s.firstOf(slices.Concat(findings, lost), columns))
+		return
 	}
 	var nodes []string
 	for _, f := range lost {
@@ -299,7 +301,7 @@ func (s planSummary) repairs(columns int) string {
 			}
 		}
 	}
-	return s.firstOf(findings, columns) + "; no client certificate: " + ui.NamesThatFit(nodes, columns/2)
+	w.Few(fixes, s.firstOf(findings, columns)+"; no client certificate: "+ui.NamesThatFit(nodes, columns/2))
 }
 
 // firstOf is the first problem of some findings, and how many more there are.

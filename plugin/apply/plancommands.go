@@ -62,14 +62,11 @@ func (s planSummary) remains(w *ui.Page) {
 		ui.Wrap(w, remains, strings.Join(whole, "; "))
 	default:
 		now := slices.DeleteFunc(slices.Clone(stays), func(s stay) bool { return s.again })
-		if len(now) > 0 {
+		if len(now) > 0 { // warnings need the line more than what comes after the next rotation
 			w.Few(remains, s.inBrief(now))
+			return
 		}
-		for _, stay := range stays {
-			if stay.again {
-				w.Few(later, stay.brief)
-			}
-		}
+		w.Few(later, stays[0].brief)
 	}
 }
 

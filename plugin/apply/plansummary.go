@@ -256,7 +256,7 @@ func (n note) lead() string { return fmt.Sprintf("%-12s", n.mark) }
 // bottom says what the plan repairs, and what to type.
 func (s planSummary) bottom(w *ui.Page) {
 	if len(s.plan.Solved) > 0 {
-		w.Few(fixes, s.repairs(w.Columns()-len(fixes)))
+		s.repairs(w)
 	}
 	s.afterwards(w)
 	if s.run.Lines.Details != "" {
