@@ -82,7 +82,7 @@ type Stage struct {
 	Most    int
 	Apply   func(id string) error
 	Open    func(node string) error // nil: each node is reached
-	Gate    remediate.Gate // nil: none is asked
+	Gate    remediate.Gate          // nil: none is asked
 	journal remediate.Journals
 }
 
