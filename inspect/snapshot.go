@@ -104,16 +104,43 @@ type Bundle struct {
 	At      pki.Location
 	Object  *Object // nil for files
 	Content *pki.Content
-	// FailurePolicy is what the API server does where it cannot call the webhook whose caBundle this is: PolicyFail or
-	// PolicyIgnore; empty: nothing says it.
-	FailurePolicy string
+	// FailurePolicy is what the API server does where it cannot call the webhook whose caBundle this is.
+	FailurePolicy FailurePolicy
 }
 
-// The failure policies of a webhook (k8s.io/api/admissionregistration/v1 types.go, FailurePolicyType).
+// FailurePolicy is that of a webhook (k8s.io/api/admissionregistration/v1 types.go, FailurePolicyType); zero: nothing
+// says it. It is small, as there are a million bundles.
+type FailurePolicy uint8
+
+// The failure policies.
 const (
-	PolicyFail   = "Fail"   // what it was to judge is rejected
-	PolicyIgnore = "Ignore" // what it was to judge is taken unjudged
+	PolicyFail   FailurePolicy = iota + 1 // what it was to judge is rejected
+	PolicyIgnore                          // what it was to judge is taken unjudged
 )
+
+// MarshalText writes the API's word.
+func (p FailurePolicy) MarshalText() ([]byte, error) {
+	switch p {
+	case PolicyFail:
+		return []byte("Fail"), nil
+	case PolicyIgnore:
+		return []byte("Ignore"), nil
+	}
+	return nil, nil
+}
+
+// UnmarshalText reads the API's word; any other says nothing.
+func (p *FailurePolicy) UnmarshalText(text []byte) error {
+	switch string(text) {
+	case "Fail":
+		*p = PolicyFail
+	case "Ignore":
+		*p = PolicyIgnore
+	default:
+		*p = 0
+	}
+	return nil
+}
 
 // Condition of a SigningRequest.
 type Condition string

@@ -252,16 +252,16 @@ func distrust(at pki.Location, bundles ...*inspect.Entry) string {
 	return "every TLS connection verified with it fails, as its readers trust no CA"
 }
 
-// failurePolicyOf is PolicyFail where it is that of one of them, and PolicyIgnore where it is that of all; else it is
-// unknown.
-func failurePolicyOf(bundles []*inspect.Entry) (all string) {
+// failurePolicyOf is PolicyFail where it is that of one of them, and PolicyIgnore where it is that of all; else zero:
+// it is unknown.
+func failurePolicyOf(bundles []*inspect.Entry) (all inspect.FailurePolicy) {
 	for i, h := range bundles {
 		switch {
 		case h == nil:
-			all = ""
+			all = 0
 		case h.FailurePolicy == inspect.PolicyFail:
 			return inspect.PolicyFail
-		case i == 0 || h.FailurePolicy == "":
+		case i == 0 || h.FailurePolicy == 0:
 			all = h.FailurePolicy
 		}
 	}

@@ -157,7 +157,7 @@ type (
 			Name      string `json:"name"`
 		} `json:"service"`
 		InsecureSkipTLSVerify bool `json:"insecureSkipTLSVerify"` // of an APIService
-		failurePolicy         string
+		failurePolicy         inspect.FailurePolicy
 	}
 	apiServiceObject struct {
 		Metadata metav1.ObjectMeta `json:"metadata"`
@@ -179,8 +179,8 @@ type (
 	webhookObject struct {
 		Metadata metav1.ObjectMeta `json:"metadata"`
 		Webhooks []struct {
-			ClientConfig  clientConfig `json:"clientConfig"`
-			FailurePolicy string       `json:"failurePolicy"`
+			ClientConfig  clientConfig          `json:"clientConfig"`
+			FailurePolicy inspect.FailurePolicy `json:"failurePolicy"`
 		} `json:"webhooks"`
 	}
 	namedObject struct {
@@ -232,17 +232,9 @@ func readCaller(sc *pki.Scanner, kind pki.Kind, o caller) inspect.Snapshot {
 	for i := range s.Bundles {
 		b := &s.Bundles[i]
 		field, _, _ := strings.Cut(b.At.Field, ".caBundle")
-		b.FailurePolicy = failurePolicy(clients[field].failurePolicy)
+		b.FailurePolicy = clients[field].failurePolicy
 	}
 	return s
-}
-
-// failurePolicy is a policy that Kubernetes knows; empty: it is another.
-func failurePolicy(policy string) string {
-	if policy == inspect.PolicyFail || policy == inspect.PolicyIgnore {
-		return policy
-	}
-	return ""
 }
 
 // parseCaller is readCaller for an object from a file.

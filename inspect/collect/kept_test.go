@@ -159,7 +159,7 @@ func TestKeptLists(t *testing.T) {
 	t.Parallel()
 	at := metav1.NewTime(time.Unix(1.7e9, 0).UTC())
 	meta := metav1.ObjectMeta{Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "7", CreationTimestamp: at}
-	node := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: "InternalIP", Address: "192.0.2.1"}}}}
+	node := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{"a": "b"}}, Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: "InternalIP", Address: "192.0.2.1"}}}}
 	service := corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "n", Namespace: "ns"}, Spec: corev1.ServiceSpec{ClusterIP: "10.0.0.1", ClusterIPs: []string{"10.0.0.1", "fd00::1"}, ExternalIPs: []string{"192.0.2.2"}},
 		Status: corev1.ServiceStatus{LoadBalancer: corev1.LoadBalancerStatus{Ingress: []corev1.LoadBalancerIngress{{IP: "192.0.2.3"}, {IP: "192.0.2.4"}}}}}
 	seconds := int32(600)

@@ -23,7 +23,7 @@ type snapshotBounds struct {
 // boundsOfSnapshots are many times what the largest clusters need, and little enough for memory: what a
 // cluster's file of maxSnapshot bytes holds takes no more than twice its size.
 func boundsOfSnapshots() snapshotBounds {
-	return snapshotBounds{size: maxSnapshot, memory: 768 << 20, text: 16 << 20, members: 100_000}
+	return snapshotBounds{size: maxSnapshot, memory: 784 << 20, text: 16 << 20, members: 100_000}
 }
 
 // countedJSON reads or writes a snapshot's JSON, and ends with an error once it holds more than its bounds

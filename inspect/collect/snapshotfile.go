@@ -143,10 +143,10 @@ type fileObject struct {
 }
 
 type fileBundle struct {
-	At            string `json:"at"`
-	Object        *int   `json:"object,omitempty"` // index
-	Content       int    `json:"content"`          // index
-	FailurePolicy string `json:"failurePolicy,omitempty"`
+	At            string                `json:"at"`
+	Object        *int                  `json:"object,omitempty"` // index
+	Content       int32                 `json:"content"`          // index
+	FailurePolicy inspect.FailurePolicy `json:"failurePolicy,omitempty"`
 }
 
 type fileRequest struct {

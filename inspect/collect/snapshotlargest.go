@@ -67,8 +67,8 @@ func mostBytes(bundles []inspect.Bundle, f *snapshotFile) string {
 	contents, certs, objects := map[int]bool{}, map[int]bool{}, map[int]bool{}
 	for i, b := range f.Bundles {
 		owner := ownerOf(bundles[i].At)
-		if add(owner, b); !contents[b.Content] {
-			contents[b.Content] = true
+		if add(owner, b); !contents[int(b.Content)] {
+			contents[int(b.Content)] = true
 			add(owner, f.Contents[b.Content])
 			for _, n := range f.Contents[b.Content].Certificates {
 				if !certs[n] {

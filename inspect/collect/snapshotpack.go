@@ -24,7 +24,7 @@ func packSnapshot(s inspect.Snapshot) *snapshotFile {
 	}
 	p := packer{file: f, certs: map[pki.Fingerprint]int{}, contents: map[*pki.Content]int{}, objects: map[*inspect.Object]int{}}
 	for _, b := range s.Bundles {
-		fb := fileBundle{At: b.At.String(), Content: p.content(b.Content), FailurePolicy: b.FailurePolicy}
+		fb := fileBundle{At: b.At.String(), Content: int32(p.content(b.Content)), FailurePolicy: b.FailurePolicy}
 		if b.Object != nil {
 			i := p.object(b.Object)
 			fb.Object = &i

@@ -64,18 +64,18 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 		if err != nil {
 			return s, fmt.Errorf("snapshot: bundle %d: %w", i, err)
 		}
-		if b.Content < 0 || b.Content >= len(contents) || (b.Object != nil && (*b.Object < 0 || *b.Object >= len(objects))) {
+		if b.Content < 0 || int(b.Content) >= len(contents) || (b.Object != nil && (*b.Object < 0 || *b.Object >= len(objects))) {
 			return s, fmt.Errorf("snapshot: bundle %d (%s) refers to what is not in the file", i, at)
 		}
-		nb := inspect.Bundle{At: at, Content: contents[b.Content], FailurePolicy: failurePolicy(b.FailurePolicy)}
+		nb := inspect.Bundle{At: at, Content: contents[b.Content], FailurePolicy: b.FailurePolicy}
 		if b.Object != nil {
 			nb.Object = objects[*b.Object]
 		}
 		if !f.Outlined && at.Node != "" && at.Field == "" {
-			if outlines[b.Content] == nil {
-				outlines[b.Content] = unoutlined(nb.Content)
+			if outlines[int(b.Content)] == nil {
+				outlines[int(b.Content)] = unoutlined(nb.Content)
 			}
-			nb.Content = outlines[b.Content]
+			nb.Content = outlines[int(b.Content)]
 		}
 		s.Bundles = append(s.Bundles, nb)
 	}
