@@ -301,7 +301,12 @@ func (s planSummary) repairs(w *ui.Page) {
 			}
 		}
 	}
-	w.Few(fixes, s.firstOf(findings, columns)+"; no client certificate: "+ui.NamesThatFit(nodes, columns/2))
+	of := ui.NamesThatFit(nodes, columns/4)
+	if problems := cause.Fold(s.run.App.Hints(), findings); len(problems) == 1 && problems[0].ID == catalog.CauseAPIInt { // in one line
+		w.Few(fixes, "trust in api-int: "+ui.NamesThatFit(problems[0].Names(), columns/3)+"; client certificate: "+of)
+		return
+	}
+	w.Few(fixes, s.firstOf(findings, columns)+"; no client certificate: "+of)
 }
 
 // firstOf is the first problem of some findings, and how many more there are.
