@@ -109,7 +109,7 @@ type Bundle struct {
 }
 
 // FailurePolicy is that of a webhook (k8s.io/api/admissionregistration/v1 types.go, FailurePolicyType); zero: nothing
-// says it. It is small, as there are a million bundles.
+// says it. It is one byte: a large cluster has a million bundles.
 type FailurePolicy uint8
 
 // The failure policies.

@@ -24,24 +24,24 @@ func TestFromTheArchiveAlone(t *testing.T) {
 	_, manifest := publish(t, tag, archive)
 	krewProgram := newKrew(t).program
 	for to, from := range map[string]string{
-		"bin/krew":                krewProgram,
-		"dist/certrot.yaml":       manifest,
-		"dist/certrot.tar.gz":     archive,
-		"dist/inspected.certrot":  filepath.Join(root, "testdata/demo/okd-4.15-api-int.certrot"),
-		"root/.krew/index/.empty": os.DevNull,
-		"tmp/.empty":              os.DevNull,
+		"bin/krew":                     krewProgram,
+		"dist/certrot.yaml":            manifest,
+		"dist/certrot.tar.gz":          archive,
+		"dist/inspected.certrot":       filepath.Join(root, "testdata/demo/okd-4.15-api-int.certrot"),
+		"home/user/.krew/index/.empty": os.DevNull,
+		"tmp/.empty":                   os.DevNull,
 	} {
 		place(t, from, filepath.Join(dir, to))
 	}
 	// Uninstalling wants an index; an empty one will do.
-	if out, err := exec.Command("git", "init", "-q", filepath.Join(dir, "root/.krew/index/default")).CombinedOutput(); err != nil {
+	if out, err := exec.Command("git", "init", "-q", filepath.Join(dir, "home/user/.krew/index/default")).CombinedOutput(); err != nil {
 		t.Fatalf("git init: %v\n%s", err, out)
 	}
 	run := func(code int, args ...string) string {
 		t.Helper()
 		cmd := exec.Command(args[0], args[1:]...)
 		cmd.Dir = "/"
-		cmd.Env = []string{"HOME=/root", "PATH=/root/.krew/bin:/bin", "KREW_ROOT=/root/.krew", "KREW_OS=linux", "KREW_ARCH=amd64", "KREW_NO_UPGRADE_CHECK=1"}
+		cmd.Env = []string{"HOME=/home/user", "PATH=/home/user/.krew/bin:/bin", "KREW_ROOT=/home/user/.krew", "KREW_OS=linux", "KREW_ARCH=amd64", "KREW_NO_UPGRADE_CHECK=1"}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: dir}
 		out, err := cmd.CombinedOutput()
 		if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != code {
@@ -51,19 +51,19 @@ func TestFromTheArchiveAlone(t *testing.T) {
 	}
 
 	run(0, "/bin/krew", "install", "--manifest=/dist/certrot.yaml", "--archive=/dist/certrot.tar.gz")
-	if out := run(0, "/root/.krew/bin/kubectl-certrot", "version"); !strings.HasPrefix(out, "certrot "+tag+" ") {
+	if out := run(0, "/home/user/.krew/bin/kubectl-certrot", "version"); !strings.HasPrefix(out, "certrot "+tag+" ") {
 		t.Errorf("version: %s", out)
 	}
-	if out := run(1, "/root/.krew/bin/kubectl-certrot", "inspect", "--from", "/dist/inspected.certrot"); !strings.Contains(out, "api-int") {
+	if out := run(1, "/home/user/.krew/bin/kubectl-certrot", "inspect", "--from", "/dist/inspected.certrot"); !strings.Contains(out, "api-int") {
 		t.Errorf("inspect says nothing of api-int:\n%s", out)
 	}
-	store := "/root/.krew/store/certrot/" + tag
+	store := "/home/user/.krew/store/certrot/" + tag
 	for _, name := range []string{"LICENSE", "THIRD_PARTY_LICENSES", "man/man1/kubectl-certrot.1", "man/man1/kubectl-certrot-inspect.1"} {
 		if info, err := os.Stat(filepath.Join(dir, store, name)); err != nil || info.Size() == 0 {
 			t.Errorf("krew installed no %s: %v", name, err)
 		}
 	}
-	if out := run(0, "/root/.krew/bin/kubectl-certrot", "__complete", "ins"); !strings.HasPrefix(out, "inspect") {
+	if out := run(0, "/home/user/.krew/bin/kubectl-certrot", "__complete", "ins"); !strings.HasPrefix(out, "inspect") {
 		t.Errorf("completion suggests %s", out)
 	}
 	t.Run("the shim", func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestFromTheArchiveAlone(t *testing.T) {
 		}
 	})
 	run(0, "/bin/krew", "uninstall", "certrot")
-	for _, name := range []string{"/root/.krew/bin/kubectl-certrot", "/root/.krew/store/certrot"} {
+	for _, name := range []string{"/home/user/.krew/bin/kubectl-certrot", "/home/user/.krew/store/certrot"} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
 			t.Errorf("krew uninstall left %s", name)
 		}
