@@ -56,11 +56,15 @@ func Fold(hints inspect.Hints, findings []Finding) []Problem {
 	proven := rows.proven(findings)
 	index := map[key]int{}
 	beside, elsewhere := map[key][]string{}, map[key][]string{}
+	var untold []besideOther
 	var out []Problem
 	for i := range findings {
 		k := rows.key(&findings[i], proven)
 		if findings[i].Beside {
 			beside[k] = append(beside[k], findings[i].nodes()...)
+			for _, other := range rows.others(&findings[i], k) {
+				untold = append(untold, besideOther{k, other, findings[i].nodes()})
+			}
 			continue
 		}
 		n, ok := index[k]
@@ -77,6 +81,11 @@ func Fold(hints inspect.Hints, findings []Finding) []Problem {
 		}
 		out[n].Findings = append(out[n].Findings, i)
 	}
+	for _, u := range untold {
+		if _, told := index[u.in]; !told { // no problem here has these nodes
+			beside[u.other] = append(beside[u.other], u.nodes...)
+		}
+	}
 	for k, n := range index {
 		out[n].beside, out[n].Elsewhere = beside[k], elsewhere[k]
 	}
@@ -88,6 +97,12 @@ func Fold(hints inspect.Hints, findings []Finding) []Problem {
 	})
 	inTurn(out)
 	return out
+}
+
+// besideOther are nodes of a finding beside what is folded, which proves the cause of another problem, too.
+type besideOther struct {
+	in, other key
+	nodes     []string
 }
 
 // key is what findings of one problem have in common.

@@ -219,7 +219,7 @@ func TestComesBack(t *testing.T) {
 			s.s.Nodes[0].RestartProbe = nil
 			s.serves(s.fresh)
 			s.client(from(-31), from(-1))
-		}, assess.Fail, "??nn???n?", "it has to rejoin (it expired "},
+		}, assess.Fail, "??nn???n?", "no valid client certificate, and /etc/kubernetes/kubeconfig"},
 		{"it was not asked, and another node was presented what is not verified", func(s *starting) {
 			s.s.Nodes[0].RestartProbe = nil
 			s.serves(s.fresh)

@@ -130,7 +130,7 @@ func (j *restart) byFiles(unknown RestartAnswer) RestartAnswer {
 		return unknown
 	}
 	if j.expired {
-		a.Reason = "it has to rejoin (" + j.answers[clientCert].Reason + "), and " + a.Reason
+		a.Reason = "no valid client certificate, and " + a.Reason + ": it can't rejoin"
 		if setup.HasOperators && a.Remediation.Command != "" {
 			a.Remediation = assess.FixedCommand(j.f.Hints().Next("{} fix-api-int --nodes NODE --approve-csrs --dry-run=client"))
 		}

@@ -49,7 +49,7 @@ func printRestartSummary(noHeaders bool) func(io.Writer, *report.RestartReport) 
 			a.Gap()
 		}
 		if len(unknown) > 0 {
-			a.Prose(ui.Always, 3, "? unknown of each node: ", strings.Join(unknown, ", "))
+			a.Prose(ui.Useful, 3, "? unknown of each node: ", strings.Join(unknown, ", "))
 		}
 		for _, g := range ui.UnknownOf(r.Gaps) {
 			a.Line(ui.Useful, "? %s", g.Title)
@@ -115,7 +115,7 @@ func verdict(a *ui.OneScreen, same []trust.RestartNode, text string, back trust.
 	}
 	a.Names(ui.Always, restartMark(back)+" "+text+": ", names)
 	if back.Status != assess.Pass && back.Reason != "" {
-		a.Prose(ui.Extra, 2, "  reason    ", back.Reason)
+		a.Prose(ui.Always, 2, "  reason    ", back.Reason)
 	}
 	nextStep(a, forAll(same, back.Remediation))
 }
