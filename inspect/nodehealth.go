@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 )
 
@@ -328,4 +329,23 @@ func InOrder(names, order []string) (ordered []string, all bool) {
 	slices.SortStableFunc(ordered, func(a, b string) int { return cmp.Compare(at(a), at(b)) })
 	all = len(names) > 1 && !slices.ContainsFunc(order, func(name string) bool { return !slices.Contains(names, name) })
 	return ordered, all
+}
+
+// mostNamed is how many nodes are in a command; with more of them, it is for all.
+const mostNamed = 3
+
+// RepairOf previews the repair of nodes: those of a part of the cluster by name, and with the requests of
+// kubelets that have no client certificate. fit: each name may stand in a command that is copied.
+func (f *Facts) RepairOf(nodes []string) (command string, fit bool) {
+	flags := ""
+	for _, name := range nodes {
+		if n, ok := f.Node(name); ok && f.LacksClient(n) && KubeletSetupOf(f.Snapshot, n).HasOperators {
+			flags = " --approve-csrs"
+		}
+	}
+	nodes, all := InOrder(nodes, f.Snapshot.RepairOrder())
+	if all || len(nodes) > mostNamed {
+		return f.Hints().Next("{} fix-api-int" + flags + " --dry-run=client"), true
+	}
+	return f.Hints().Next("{} fix-api-int --nodes %s"+flags+" --dry-run=client", foreign.Commas(nodes)), foreign.Fit(foreign.Commas(nodes))
 }

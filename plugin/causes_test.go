@@ -207,3 +207,43 @@ func TestWithoutAProblemInspectPointsToVerify(t *testing.T) {
 		}
 	}
 }
+
+// TestScreensOfTheDemoSayTheSame: each node that a problem is of, and the command that repairs it, wherever it is told.
+func TestScreensOfTheDemoSayTheSame(t *testing.T) {
+	const both, approves = "kubelets do not trust api-int: worker-1, worker-2", "fix-api-int --nodes worker-2 --approve-csrs --dry-run=client"
+	for _, c := range []struct {
+		args  []string
+		says  []string
+		never string
+	}{
+		{[]string{"inspect", "secrets"}, []string{both + "\n", " fix-api-int --dry-run=client "}, "--nodes worker-1"},
+		{[]string{"explain", both + " (down)"}, []string{"--nodes worker-1 ", "  worker-2: preview ", approves}, ""},
+		{[]string{"explain", "/var/lib/kubelet/kubeconfig"}, []string{"--nodes worker-1 --dry-run=client", approves, "more lines:\n  kubectl certrot verify --details "}, "--nodes worker-2 --dry-run"},
+		{[]string{"verify", "restart-safe"}, []string{"  reason    no valid client certificate, and /etc/kubernetes/kubeconfig: x509:\n", "it can't rejoin\n", approves}, "it has to rejoin"},
+		{[]string{"rotate", "--list"}, []string{approves}, ""},
+		{[]string{"rotate", "aggregator-client-signer", "--dry-run=client"}, []string{approves}, ""},
+		{[]string{"inspect", "csr"}, []string{"worker-2 does not trust api-int: an approval alone does not help;", approves}, "waits for it"},
+	} {
+		_, out, errOut := screenOf(t, 80, append(c.args, "--from", demo))
+		for _, want := range c.says {
+			if !strings.Contains(out+errOut, want) {
+				t.Errorf("%q: %q is not there:\n%s%s", c.args, want, out, errOut)
+			}
+		}
+		if c.never != "" && strings.Contains(out, c.never) {
+			t.Errorf("%q: %q is there:\n%s", c.args, c.never, out)
+		}
+	}
+}
+
+// TestATallTerminalHasAllOfAPlan.
+func TestATallTerminalHasAllOfAPlan(t *testing.T) {
+	t.Setenv("COLUMNS", "80")
+	for lines, want := range map[string]bool{"24": false, "50": true} {
+		t.Setenv("LINES", lines)
+		_, out, _ := certrot("fix-api-int", "--dry-run=client", "--from", demo)
+		if strings.Contains(out, "MachineConfigPools, node remediation; they are on the live cluster") != want {
+			t.Errorf("%s lines:\n%s", lines, out)
+		}
+	}
+}

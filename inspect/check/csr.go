@@ -231,7 +231,11 @@ func answering(f *inspect.Facts, look assess.Remediation, r inspect.SigningReque
 // the bootstrap token: its kubelet's log has when it asked.
 func joining(f *inspect.Facts, look assess.Remediation, r inspect.SigningRequest, node string, known bool, tries []inspect.SigningRequest) assess.Remediation {
 	if known {
-		return followed(look, "if the kubelet of "+foreign.Name(node)+" waits for it, preview its approval", f.Hints().Next("{} fix-api-int --nodes %s --approve-csrs --dry-run=client", node))
+		then := "if the kubelet of " + foreign.Name(node) + " waits for it, preview its approval"
+		if n, read := f.Node(node); read && distrustsAPI(f, n) {
+			then = foreign.Name(node) + " does not trust api-int: an approval alone does not help; preview its repair"
+		}
+		return followed(look, then, f.Hints().Next("{} fix-api-int --nodes %s --approve-csrs --dry-run=client", node))
 	}
 	const log = "journalctl -u kubelet -g 'Rotating certificates'"
 	if other := beside(r, tries); other != nil {

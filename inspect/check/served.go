@@ -103,9 +103,6 @@ func trustUnknown(a assess.Assessment, at []pki.Location) assess.Assessment {
 	return a
 }
 
-// mostNamed is how many nodes are in a command; with more of them, it is for all.
-const mostNamed = 3
-
 // distrusting finishes what is said of files that do not verify the address that the reason is.
 func distrusting(f *inspect.Facts, a assess.Assessment, at []pki.Location) assess.Assessment {
 	nodes, _ := filesOf(at)
@@ -118,24 +115,13 @@ func distrusting(f *inspect.Facts, a assess.Assessment, at []pki.Location) asses
 	return a
 }
 
-// fixing previews the repair of nodes: those of a part of the cluster by name, and with the requests of
-// kubelets that have no client certificate.
+// fixing previews the repair of nodes.
 func fixing(f *inspect.Facts, nodes []string) assess.Remediation {
-	flags := ""
-	for _, name := range nodes {
-		if n, ok := f.Node(name); ok && f.LacksClient(n) && inspect.KubeletSetupOf(f.Snapshot, n).HasOperators {
-			flags = " --approve-csrs"
-		}
+	text, fit := f.RepairOf(nodes)
+	if fit {
+		return assess.FixedCommand(text)
 	}
-	nodes, all := inspect.InOrder(nodes, f.Snapshot.RepairOrder())
-	if all || len(nodes) > mostNamed {
-		return assess.FixedCommand(f.Hints().Next("{} fix-api-int" + flags + " --dry-run=client"))
-	}
-	next := assess.Remediation{Text: f.Hints().Next("{} fix-api-int --nodes %s"+flags+" --dry-run=client", foreign.Commas(nodes))}
-	if foreign.Fit(foreign.Commas(nodes)) {
-		next.Command = next.Text
-	}
-	return next
+	return assess.Remediation{Text: text}
 }
 
 // heartbeat is the impact on nodes whose kubelets do not trust the API server: on those that work,

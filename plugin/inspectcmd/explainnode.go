@@ -10,7 +10,9 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/cause"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 )
@@ -148,6 +150,22 @@ func issuedTo(signer string) []catalog.Edge {
 		})
 		if issued && e.Presented.Kind == catalog.File && e.In.Component != catalog.Kubernetes {
 			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// elsewhere is what to do about nodes that a title names, and whose findings are told in another problem.
+func elsewhere(inv *report.Inventory, p cause.Problem, problems []cause.Problem) []assess.Remediation {
+	var out []assess.Remediation
+	for _, other := range problems {
+		there := slices.DeleteFunc(slices.Clone(p.Elsewhere), func(node string) bool { return !slices.Contains(other.Nodes, node) })
+		if told := ui.ProblemIn(inv, other); len(there) > 0 && other.ID == catalog.CauseClientCertificate && told.Next.Command != "" {
+			names := make([]string, len(there))
+			for i, node := range there {
+				names[i] = foreign.Name(node)
+			}
+			out = append(out, told.Next.Saying(ui.NamesThatFit(names, namesColumns)+": "+told.Next.Text))
 		}
 	}
 	return out

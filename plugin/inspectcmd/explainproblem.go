@@ -67,9 +67,11 @@ func (e *explainer) tolds(ctx context.Context) ([]told, error) {
 // toldOf are the problems of findings of a severity or worse, as inspect's screen has them.
 func (e *explainer) toldOf(inv *report.Inventory, least assess.Severity) []told {
 	limited := inv.AtLeast(least)
+	problems := limited.Problems(e.reading.Hints())
 	var out []told
-	for _, p := range limited.Problems(e.reading.Hints()) {
+	for _, p := range problems {
 		t := told{Problem: ui.ProblemIn(limited, p)}
+		t.Others = append(t.Others, elsewhere(limited, p, problems)...)
 		for _, i := range p.Findings {
 			t.found = append(t.found, finding{Assessment: limited.Findings[i].Assessment, at: limited.Findings[i].Locations})
 		}

@@ -27,7 +27,13 @@ func (e *explainer) state(ctx context.Context, w io.Writer, kind, namespace, obj
 		return nil, err
 	}
 	fix := func(r assess.Remediation) {
-		same := func(o assess.Remediation) bool { return strings.Contains(o.Text+" "+o.Command, r.Text) }
+		same := func(o assess.Remediation) bool { // or does more
+			if strings.Contains(o.Text+" "+o.Command, r.Text) {
+				return true
+			}
+			words := strings.Fields(o.Command)
+			return r.Command != "" && !slices.ContainsFunc(strings.Fields(r.Command), func(word string) bool { return !slices.Contains(words, word) })
+		}
 		if r != (assess.Remediation{}) && !slices.ContainsFunc(fixes, same) {
 			fixes = append(fixes, r)
 		}
@@ -90,7 +96,11 @@ func (e *explainer) state(ctx context.Context, w io.Writer, kind, namespace, obj
 	section(w, "In this file", func() {
 		for i, said := range lines {
 			if i == mostFindings {
-				ui.Printf(w, "%s%s\n%s%s\n", indent, ui.Count(len(lines)-i, "more line")+":", indent, e.command("{} inspect --all"))
+				all := "{} inspect --all"
+				if strings.HasPrefix(said, "verify\x00") {
+					all = "{} verify --details"
+				}
+				ui.Printf(w, "%s%s\n%s%s\n", indent, ui.Count(len(lines)-i, "more line")+":", indent, e.command(all))
 				break
 			}
 			label, text, _ := strings.Cut(said, "\x00")

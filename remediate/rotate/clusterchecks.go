@@ -227,6 +227,9 @@ func (p Preflight) revive(nodes []string) string {
 	if slices.ContainsFunc(p.Claims, func(c trust.Claim) bool {
 		return c.Status == assess.Fail && c.Edge.Part == catalog.PartAPIInt && slices.Contains(nodes, c.Node) && strings.Contains(c.Advice.Text, " fix-api-int ")
 	}) {
+		if next, fit := p.Facts.RepairOf(nodes); fit {
+			return next
+		}
 		return p.hints().Next("{} fix-api-int --dry-run=client")
 	}
 	return "kubectl get nodes; kubectl get leases -n kube-node-lease"
