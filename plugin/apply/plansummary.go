@@ -16,9 +16,6 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
-// ScreenLines fit on a terminal of 24, with the prompt below them.
-const ScreenLines = 23
-
 // planSummary is a plan on one screen. A plan that is to be confirmed is said in full where a
 // line would be cut, and names all that is written.
 type planSummary struct {
@@ -49,7 +46,7 @@ func (s planSummary) print(w *ui.Page) {
 		s.rows(rows)
 		s.bottom(bottom)
 	}
-	room := ScreenLines - lines(head.String()) - lines(rows.String()) - wrapped(bottom.String(), w.Columns())
+	room := w.ScreenLines() - lines(head.String()) - lines(rows.String()) - wrapped(bottom.String(), w.Columns())
 	notes := s.notes(w, room)
 	room -= lines(notes)
 	if s.live = s.run.Lines.OfFile && room > 0; s.live {

@@ -102,7 +102,7 @@ func TestAPlanFitsOnOneScreen(t *testing.T) {
 					}
 					said := summaryOf(&Execution{}, p, fmt.Sprint(columns), t)
 					lines := strings.Split(strings.TrimSuffix(said, "\n"), "\n")
-					if len(lines) > ScreenLines {
+					if len(lines) > ui.NewPage(io.Discard).ScreenLines() {
 						t.Errorf("%d columns, %d nodes, %d notes: %d lines\n%s", columns, nodes, notes, len(lines), said)
 					}
 					for _, line := range lines {

@@ -25,7 +25,7 @@ func (o *statusOptions) summary(w *ui.Page, d repairDocument) {
 	}
 	d.Lease.print(head)
 	o.tail(tail, d)
-	room := apply.ScreenLines - strings.Count(head.String()+tail.String(), "\n") - 2 // empty lines
+	room := w.ScreenLines() - strings.Count(head.String()+tail.String(), "\n") - 2 // empty lines
 	ui.Printf(w, "%s\n", head)
 	printNodes(w, nodes, room)
 	ui.Printf(w, "\n%s", tail)

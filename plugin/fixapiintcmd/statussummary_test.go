@@ -2,6 +2,7 @@ package fixapiintcmd
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -9,7 +10,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
-	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
@@ -41,7 +41,7 @@ func TestStatusFitsOnOneScreen(t *testing.T) {
 			}
 			said := statusSaid(t, d)
 			lines := strings.Split(strings.TrimSuffix(said, "\n"), "\n")
-			if len(lines) > apply.ScreenLines {
+			if len(lines) > ui.NewPage(io.Discard).ScreenLines() {
 				t.Errorf("%d columns, %d nodes: %d lines\n%s", columns, nodes, len(lines), said)
 			}
 			for _, line := range lines {

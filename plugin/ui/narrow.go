@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 )
 
 // listing is a table for people. On a terminal that is too narrow for it, columns without any value
@@ -59,7 +62,7 @@ func (p HumanPrinter) list(w io.Writer, l listing) {
 		picked[i] = pick(r)
 	}
 	text = tabbed(headers, picked, p.noHeaders)
-	if over := widest(text) - p.width; over > 0 && flexible >= 0 && flexible < len(keep)-1 { // the last one is cut at its end
+	if over := widest(text) - p.width; over > 0 && flexible >= 0 {
 		width := 0
 		for _, r := range picked {
 			width = max(width, columnsIn(r[flexible]))
@@ -229,4 +232,33 @@ func Middle(name string, columns int) string {
 		head += string(r)
 	}
 	return head + "…" + tail
+}
+
+// leastFirst is how much of a place stays before its last part.
+const leastFirst = 6
+
+// lastPart cuts a place so that its last part, an object's or a file's name, stays whole where there is room: places differ there.
+func lastPart(place string, columns int) string {
+	i := strings.LastIndexByte(place, '/')
+	room := columns - columnsIn(place[i+1:]) - 1
+	node, _, file := strings.Cut(place, ":/")
+	switch {
+	case i < 0 || columnsIn(place) <= columns || !foreign.Word(place):
+		return Middle(place, columns)
+	case file && room > columnsIn(node+":"):
+		return node + ":…" + place[i:]
+	case file:
+		return Middle(node+":"+place[i:], columns)
+	case room < leastFirst:
+		return "…" + Middle(place[i:], columns-1)
+	}
+	return Middle(place[:i], room) + place[i:]
+}
+
+// renewedBy is the day by which a certificate is renewed automatically, else what -o wide says.
+func renewedBy(c *report.Cert) string {
+	if r := c.Renewal; r.Known && r.Automatic() && !r.Due.IsZero() {
+		return Days(r.Due, r.Due)
+	}
+	return renewed(c)
 }

@@ -17,10 +17,11 @@ func TestANarrowTableSaysWhere(t *testing.T) {
 		p    HumanPrinter
 		says []string
 	}{
-		"80":     {HumanPrinter{width: 80}, []string{"EXPIRES   IN                    CERTIFICATE\n", "payments/partner-ca   long-common"}},
-		"200":    {HumanPrinter{width: 200}, []string{"OWNER", "Secret/payments/partner-ca[tls.crt]"}},
-		"no":     {HumanPrinter{}, []string{"OWNER", "Secret/payments/partner-ca[tls.crt]"}},
-		"o wide": {HumanPrinter{width: 80, wide: true}, []string{"OWNER"}},
+		"80":                   {HumanPrinter{width: 80}, []string{"EXPIRES   IN                    CERTIFICATE\n", "payments/partner-ca   long-common"}},
+		"200":                  {HumanPrinter{width: 200}, []string{"OWNER", "Secret/payments/partner-ca[tls.crt]"}},
+		"no":                   {HumanPrinter{}, []string{"OWNER", "Secret/payments/partner-ca[tls.crt]"}},
+		"o wide":               {HumanPrinter{width: 80, wide: true}, []string{strings.Repeat("long-common-name-", 5) + "   -       Secret/payments/partner-ca[tls.crt]\n"}},
+		"o wide on a terminal": {HumanPrinter{width: 80, wide: true, terminal: true}, []string{"\n" + strings.Repeat(" ", hang)}},
 	} {
 		w := &Page{columns: 80}
 		c.p.list(w, l)
@@ -31,6 +32,25 @@ func TestANarrowTableSaysWhere(t *testing.T) {
 		}
 		if c.p.width == 80 && !c.p.wide && widest(w.String()) > 80 {
 			t.Errorf("too wide:\n%s", w)
+		}
+	}
+}
+
+// TestTheLastPartOfAPlaceStays: objects of one namespace, and files of one folder, differ there.
+func TestTheLastPartOfAPlaceStays(t *testing.T) {
+	for _, c := range []struct {
+		place, want string
+		columns     int
+	}{
+		{"shop/shop-tls", "shop/shop-tls", 38},
+		{"worker-1:/var/lib/kubelet/pki/kubelet-client-current.pem", "worker-1:…/kubelet-client-current.pem", 38},
+		{"worker-1:/var/lib/kubelet/pki/kubelet-client-current.pem", "worker-1:/kubel…ent.pem", 23},
+		{"openshift-kube-apiserver/service-network-serving-certkey", "open…r/service-network-serving-certkey", 38},
+		{"openshift-kube-apiserver/internal-loadbalancer-serving-certkey", "…/internal-loadbalancer-s…ving-certkey", 38},
+		{"“a b/c”" + strings.Repeat("x", 40), "“a b/c”xxxxxx…xxxxxx", 20}, // a quotation is cut as any text
+	} {
+		if got := lastPart(c.place, c.columns); got != c.want || columnsIn(got) > c.columns {
+			t.Errorf("%q in %d columns: %q, want %q", c.place, c.columns, got, c.want)
 		}
 	}
 }

@@ -15,13 +15,12 @@ import (
 
 // requests lists all requests.
 func (p HumanPrinter) requests(w io.Writer, inv *report.Inventory) {
-	p.someRequests(w, inv, inv.Requests)
+	p.someRequests(w, inv, newestFirst(inv))
 }
 
-// fewRequests lists as many requests as a screen has room for: those that are pending first, and of these the newest, as
-// only that may be worth an approval.
-func (p HumanPrinter) fewRequests(w *Page, inv *report.Inventory) {
-	const around, least = 4, 3 // a blank line, the title, headers, how many more there are
+// newestFirst are the requests that are pending, and of these the newest first, as only that may be worth an approval;
+// then the others.
+func newestFirst(inv *report.Inventory) []report.Request {
 	var pending, others []report.Request
 	for _, r := range inv.Requests {
 		if r.Condition == inspect.Pending {
@@ -31,7 +30,13 @@ func (p HumanPrinter) fewRequests(w *Page, inv *report.Inventory) {
 		}
 	}
 	slices.SortStableFunc(pending, func(a, b report.Request) int { return b.Since.Compare(a.Since) })
-	all := slices.Concat(pending, others)
+	return slices.Concat(pending, others)
+}
+
+// fewRequests lists as many requests as a screen has room for.
+func (p HumanPrinter) fewRequests(w *Page, inv *report.Inventory) {
+	const around, least = 4, 3 // a blank line, the title, headers, how many more there are
+	all := newestFirst(inv)
 	room := len(all)
 	if !p.wide {
 		room = min(room, max(least, w.height()-strings.Count(w.String(), "\n")-around))

@@ -49,6 +49,10 @@ func TestAScreenHasRoomForRequests(t *testing.T) {
 		if len(rows) != c.rows || !strings.HasPrefix(rows[0], "csr-28 ") || !strings.HasPrefix(rows[len(rows)-1], c.last+" ") {
 			t.Errorf("%s: %d rows, want %d to %s:\n%s", name, len(rows), c.rows, c.last, strings.Join(rows, "\n"))
 		}
+		all := &Page{columns: 80}
+		if (HumanPrinter{}).requests(all, inv); !strings.Contains(all.String(), rows[0]+"\n") || !strings.HasPrefix(strings.Split(all.String(), "\n")[3], "csr-28 ") {
+			t.Errorf("--all has another order:\n%s", all)
+		}
 		if got := strings.Count(w.String(), "\n"); !c.wide && c.above < 20 && got > w.height() {
 			t.Errorf("%s: %d lines", name, got)
 		}

@@ -203,6 +203,14 @@ func NewPage(out io.Writer) *Page {
 	return p
 }
 
+// ScreenLines are the lines of a screen, with the prompt below them: of what has no height those of a usual terminal.
+func (p *Page) ScreenLines() int {
+	if p.lines == unbounded {
+		return summaryLines
+	}
+	return p.height()
+}
+
 // unbounded is how many lines a page has on which everything is printed.
 const unbounded = 1 << 30
 

@@ -25,7 +25,8 @@ type HumanPrinter struct {
 	all       bool
 	noHeaders bool
 	Asked
-	width int // of the terminal; 0: none
+	width    int  // of a terminal, or the environment's COLUMNS; 0: none
+	terminal bool // out is one
 }
 
 // MaxPlaces is how many places of a finding are listed unless -o wide.
@@ -42,7 +43,7 @@ const maxFiles = 5
 const maxExpiring = 10
 
 func (p HumanPrinter) print(out io.Writer, inv *report.Inventory, atLeast assess.Severity) error {
-	p.width = TableWidth(out)
+	p.width, p.terminal = TableWidth(out), TerminalWidth(out) > 0
 	w := NewPage(out)
 	if p.details {
 		p.header(w, inv)
@@ -298,7 +299,7 @@ func (p HumanPrinter) table(w io.Writer, now time.Time, certs []*report.Cert) {
 		row := p.row(now, c)
 		l.rows = append(l.rows, row)
 		if !p.wide {
-			l.short = append(l.short, []string{row[0], row[1], p.shortPlace(c), row[2]})
+			l.short = append(l.short, []string{row[0], renewedBy(c), p.shortPlace(c), row[2]})
 		}
 	}
 	p.list(w, l)
@@ -312,13 +313,13 @@ func (p HumanPrinter) shortPlace(c *report.Cert) string {
 		more = fmt.Sprintf(" +%d", len(places)-1)
 	}
 	room := p.width - columnsIn("in 5y184d   2024-02-16   ") - leastFlexible - 5 - columnsIn(more)
-	return Middle(placeName(places[0]), max(room, leastFlexible)) + more
+	return lastPart(placeName(places[0]), max(room, leastFlexible)) + more
 }
 
 // fitted cuts lines at the edge of the terminal, where a table that wraps can't
-// be read any more. With -o wide the rest hangs, and other programs get all of it.
+// be read any more. With -o wide the rest hangs on a terminal, and other programs get all of it.
 func (p HumanPrinter) fitted(w io.Writer, lines string) {
-	if p.width < 40 {
+	if p.width < leastColumns || p.wide && !p.terminal {
 		Printf(w, "%s", lines)
 		return
 	}
