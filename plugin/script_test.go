@@ -11,6 +11,7 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +29,9 @@ import (
 // its own: what a user types, and what comes back. UPDATE=1 rewrites what they
 // expect to be printed.
 func TestMain(m *testing.M) {
+	if os.Getenv("GOMEMLIMIT") == "" && strings.HasSuffix(os.Args[0], ".test") { // the garbage of all tests is in one process
+		debug.SetMemoryLimit(2 << 30)
+	}
 	testscript.Main(m, map[string]func(){
 		"kubectl-certrot": func() {
 			now := demoTime
