@@ -122,3 +122,23 @@ func IsKubeletUsage(signer string, usages []string) bool {
 	slices.Sort(usages)
 	return slices.ContainsFunc(kubeletUsages(), func(u kubeletUsage) bool { return u.Signer == signer && slices.Equal(u.Usages, usages) })
 }
+
+// guestMachine is a row: a platform whose Machines repeat the addresses that the guest reports of itself. Root on a
+// machine chooses them there, as it does in its Node.
+type guestMachine struct {
+	Platform string
+	In       Range
+	Evidence
+}
+
+func guestMachines() []guestMachine {
+	return []guestMachine{
+		{Platform: "VSphere", Evidence: Evidence{Verified, "openshift/machine-api-operator pkg/controller/vsphere/reconciler.go @ 00cfb34f: guest.net, reported by vm-tools"}},
+	}
+}
+
+// GuestWritesMachine reports whether a Machine's addresses on a platform (Infrastructure.status.platformStatus.type) are
+// what the machine says of itself.
+func GuestWritesMachine(platform string) bool {
+	return slices.ContainsFunc(guestMachines(), func(g guestMachine) bool { return g.Platform == platform })
+}

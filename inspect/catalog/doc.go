@@ -29,6 +29,7 @@
 //	KubeletRequester      who may ask for a kubelet's certificate                    csr.go
 //	requestApprover       who approves such requests unattended                      csr.go
 //	kubeletUsage          key usages that a kubelet asks for                         csr.go
+//	guestMachine          platforms whose Machines repeat what the guest reports     csr.go
 //	Topology              whether a kubelet may be restarted                         topology.go
 //	ControlPlaneResource  what moves nodes or static pods, and how that is paused    control_plane.go
 //	Cause                 problem that people read, and the findings that it groups  cause.go

@@ -207,6 +207,10 @@ func document() string {
 		line("| %s | %s | %s | %s | %s |", u.Signer, strings.Join(u.Usages, ", "), cell(u.Doc), u.In, evidence(u.Evidence))
 	}
 	line("")
+	for _, g := range guestMachines() {
+		line("On the platform %s a Machine's addresses are what the machine says of itself: they outweigh no other kubelet's word (%s; %s).", g.Platform, g.In, evidence(g.Evidence))
+		line("")
+	}
 	line("| who approves unattended | where | reason | what | holds for | source |")
 	line("|---|---|---|---|---|---|")
 	for _, a := range requestApprovers() {

@@ -19,17 +19,18 @@ import (
 // which writes the addresses of its Node itself; and which names and addresses are not a
 // node's at all. It is values only: what reads them is in origins.go.
 type origins struct {
-	node       string
-	names      map[string]string     // DNS name in lower case: from where it is known
-	addresses  map[netip.Addr]string // from where it is known
-	owned      map[string]bool       // as hostsOf says them: what proves them outweighs what another kubelet writes into its Node
-	excluded   map[string]string     // a name in lower case, or an address: what has it
-	ofServices map[string]string     // "name.namespace" or an external IP of a Service, which a tenant chooses: what has it, where it is not owned
-	networks   []network             // whose addresses Services have
-	domains    []domain              // whose names Routes have
-	unread     []string              // why it is unknown what else has names: with any, nothing is approved
-	lacking    []string              // what could have known more, and why it did not
-	decided    string                // why its serving certificate proves nothing; empty: it proves its names
+	node        string
+	names       map[string]string     // DNS name in lower case: from where it is known
+	addresses   map[netip.Addr]string // from where it is known
+	owned       map[string]bool       // as hostsOf says them: what proves them outweighs what another kubelet writes into its Node
+	excluded    map[string]string     // a name in lower case, or an address: what has it
+	ofServices  map[string]string     // "name.namespace" or an external IP of a Service, which a tenant chooses: what has it, where it is not owned
+	networks    []network             // whose addresses Services have
+	domains     []domain              // whose names Routes have
+	unread      []string              // why it is unknown what else has names: with any, nothing is approved
+	lacking     []string              // what could have known more, and why it did not
+	guestWrites bool                  // the Machines' addresses are what the machines say of themselves: they outweigh no other kubelet
+	decided     string                // why its serving certificate proves nothing; empty: it proves its names
 }
 
 type network struct {
@@ -307,8 +308,7 @@ type peerHosts struct {
 	named  map[string]string // the Node's name in lower case
 	short  map[string]string // its first label
 	listed map[string]string // what it has in status.addresses: a name in lower case, or an address
-	// controlPlane is that of control plane nodes, whose kubelets are trusted: it outweighs a Machine, too, which on
-	// some platforms (vSphere) has what the machine says of itself.
+	// controlPlane is that of control plane nodes, whose kubelets are trusted: it outweighs any Machine.
 	controlPlane map[string]string
 }
 

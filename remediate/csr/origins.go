@@ -17,6 +17,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
@@ -103,6 +104,10 @@ func (o *origins) apis(ctx context.Context, env *remediate.Env, _ *corev1.Node) 
 	o.excludeAPI(infrastructure.Status.External, "a name of the API (Infrastructure cluster)")
 	o.excludeAPI(infrastructure.Status.Internal, "a name of the API (Infrastructure cluster)")
 	o.excludeAll(infrastructure.Status.Platform)
+	if platform, ok := infrastructure.Status.Platform.(map[string]any); ok {
+		name, _ := platform["type"].(string)
+		o.guestWrites = catalog.GuestWritesMachine(name)
+	}
 	return nil
 }
 
@@ -231,8 +236,12 @@ func (o *origins) ofMachines(all []machineObject, object *corev1.Node) error {
 		return err
 	}
 	o.decided = "its serving certificate proves nothing more: the Machine " + own[0].Metadata.Name + " decides"
+	add := o.addOwned
+	if o.guestWrites { // no more than another kubelet's word
+		add = o.addOwn
+	}
 	for _, a := range own[0].Status.Addresses {
-		o.addOwned(a.Address, "Machine "+own[0].Metadata.Name+" has it in status.addresses")
+		add(a.Address, "Machine "+own[0].Metadata.Name+" has it in status.addresses")
 	}
 	return nil
 }
