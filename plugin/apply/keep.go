@@ -22,10 +22,10 @@ func CommandLine(cmd *cobra.Command, but ...string) string {
 }
 
 // ReadingFlags are the flags by which the command was told how to ask the cluster and which nodes to read, behind
-// a blank; empty: none. Another command that reads them takes them, too. Which cluster it is, Hints say.
-func ReadingFlags(cmd *cobra.Command) string {
+// a blank, but for some; empty: none. Another command that reads them takes them, too. Which cluster it is, Hints say.
+func ReadingFlags(cmd *cobra.Command, but ...string) string {
 	return flagsOf(cmd, func(flag *pflag.Flag) bool {
-		return cli.GroupOf(flag) == cli.NodeOptions || cmd.InheritedFlags().Lookup(flag.Name) != nil && !cli.Connects(flag)
+		return !slices.Contains(but, flag.Name) && (cli.GroupOf(flag) == cli.NodeOptions || cmd.InheritedFlags().Lookup(flag.Name) != nil && !cli.Connects(flag))
 	})
 }
 

@@ -33,6 +33,7 @@ type runsFlags struct {
 type runsOptions struct {
 	apply.Options // of --from-nodes; without it, only App
 	fromNodes     bool
+	reads         string // the flags by which nodes are read
 	noHeaders     bool
 	output        string                     // json, yaml or name; empty: for people
 	printer       func(io.Writer, any) error // of a form that each list has; nil: output is another
@@ -54,6 +55,7 @@ UNDO says whether undo puts a run back, as long as the nodes keep its backups: y
 			if err != nil {
 				return err
 			}
+			o.reads = apply.ReadingFlags(cmd, "nodes", "node-selector")
 			return o.run(cmd.Context())
 		},
 	}

@@ -21,8 +21,11 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
 
-// nodeColumns and whatColumns are the room for the names of nodes, and for that of what else changed.
-const nodeColumns, whatColumns = 24, 40
+// room is the room for the names of nodes, and for that of what else changed.
+type room struct{ nodes, what int }
+
+// rooms are that of a usual list, and that of a terminal that is too narrow for it.
+func rooms() (usual, narrow room) { return room{24, 40}, room{14, 26} }
 
 // Whether a run can be undone.
 const (
@@ -80,7 +83,7 @@ func changedWhat(record remediate.RunRecord) string {
 }
 
 // changed says what a run changed.
-func (r runEntry) changed() string {
+func (r runEntry) changed(in room) string {
 	nodes := r.changedNodes
 	if nodes == nil {
 		nodes = r.Nodes
@@ -91,15 +94,15 @@ func (r runEntry) changed() string {
 	}
 	switch {
 	case r.Files > 0:
-		return ui.Count(r.Files, "file") + " on " + ui.NamesThatFit(names, nodeColumns)
+		return ui.Count(r.Files, "file") + " on " + ui.NamesThatFit(names, in.nodes)
 	case r.what != "":
 		what := r.what
 		if r.Command == rotate.RotateCommand || r.Command == rotate.PruneCommand { // the name alone
 			what = what[strings.LastIndex(what, "/")+1:]
 		}
-		return ui.Middle(foreign.Prose(what), whatColumns)
+		return ui.Middle(foreign.Prose(what), in.what)
 	case len(names) > 0:
-		return "no file on " + ui.NamesThatFit(names, nodeColumns)
+		return "no file on " + ui.NamesThatFit(names, in.nodes)
 	}
 	return "nothing"
 }
@@ -110,6 +113,24 @@ func (o *runsOptions) printTable(runs []runEntry) error {
 		o.printNone()
 		return nil
 	}
+	usual, narrow := rooms()
+	text, columns := o.table(runs, usual), ui.TableWidth(o.App.Streams.Out)
+	if !o.noHeaders {
+		if text = outcomesBelow(text, columns); columns > 0 && ui.Widest(text) > columns {
+			text = outcomesBelow(o.table(runs, narrow), columns)
+		}
+	}
+	if _, err := io.WriteString(o.App.Streams.Out, text); err != nil {
+		return err
+	}
+	if !o.noHeaders {
+		o.printNext(runs)
+	}
+	return nil
+}
+
+// table is the list, a line for each run.
+func (o *runsOptions) table(runs []runEntry, in room) string {
 	var lines strings.Builder
 	t := tabwriter.NewWriter(&lines, 0, 8, 2, ' ', 0) // 80 columns have room for one node
 	now := collect.Now()
@@ -124,20 +145,10 @@ func (o *runsOptions) printTable(runs []runEntry) error {
 		if r.Undoes != "" {
 			outcome += ", undo of " + foreign.Prose(r.Undoes)
 		}
-		ui.Printf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", pki.Foreign(r.Run), ui.OrDash(foreign.Prose(r.Command)), age, r.changed(), ui.OrDash(r.undo), ui.OrDash(outcome))
+		ui.Printf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", pki.Foreign(r.Run), ui.OrDash(foreign.Prose(r.Command)), age, r.changed(in), ui.OrDash(r.undo), ui.OrDash(outcome))
 	}
 	_ = t.Flush() // the buffer does not fail
-	text := lines.String()
-	if !o.noHeaders {
-		text = outcomesBelow(text, ui.TableWidth(o.App.Streams.Out))
-	}
-	if _, err := io.WriteString(o.App.Streams.Out, text); err != nil {
-		return err
-	}
-	if !o.noHeaders {
-		o.printNext(runs)
-	}
-	return nil
+	return lines.String()
 }
 
 // outcomesBelow puts the last column of a line that is too wide on a line of its own; 0: none is.
@@ -164,7 +175,7 @@ func (o *runsOptions) printNext(runs []runEntry) {
 		}
 		next := hints.Next("{} undo %s --dry-run=client", r.Run)
 		if o.fromNodes {
-			next = hints.Next("{} undo %s --from-nodes --nodes %s --dry-run=client", r.Run, foreign.Commas(r.Nodes))
+			next = hints.Next("{} undo %s --from-nodes --nodes %s --dry-run=client", r.Run, foreign.Commas(r.Nodes)) + o.reads
 		}
 		ui.Printf(o.App.Streams.ErrOut, "\nnext      %s\n", next)
 		return

@@ -3,11 +3,17 @@ package undocmd
 import (
 	"strings"
 	"testing"
+	"time"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply/applytest"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/plugintest"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
 
 // TestRunsSayWhetherTheyCanBeUndone: each run says what it changed and whether undo takes it back, and
@@ -84,5 +90,23 @@ func TestRunsFit(t *testing.T) {
 		if got := outcomesBelow(table, columns); got != want {
 			t.Errorf("%d columns:\n%s", columns, got)
 		}
+	}
+}
+
+// TestRunsFitATerminal of 80 columns: of what changed less is named.
+func TestRunsFitATerminal(t *testing.T) {
+	t.Setenv("COLUMNS", "80")
+	started := time.Now().Add(-6*time.Hour - 37*time.Minute)
+	var out, errOut strings.Builder
+	o := &runsOptions{Options: apply.Options{App: cli.App{ProgramName: "certrot", Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &errOut}}}, fromNodes: true, reads: " --via ssh"}
+	err := o.printTable([]runEntry{
+		{Run: "20261127-195913-a1b4eb", Command: "fix-api-int", Started: &started, Nodes: []string{"master-0", "worker-0", "worker-1"}, Files: 6, Outcome: "finished", undo: undoYes},
+		{Run: "20261127-195126-38f9e7", Command: rotate.RotateCommand, Started: &started, Outcome: "finished", what: "Secret/openshift-kube-apiserver-operator/kube-apiserver-to-kubelet-signer", undo: "no"},
+	})
+	if err != nil || ui.Widest(out.String()) > 80 || !strings.Contains(out.String(), "6 files on master-0 +2 ") || !strings.Contains(out.String(), "\n  finished\n") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+	if want := "undo 20261127-195913-a1b4eb --from-nodes --nodes master-0,worker-0,worker-1 --dry-run=client --via ssh\n"; !strings.Contains(errOut.String(), want) {
+		t.Errorf("%q is not in %s", want, errOut.String())
 	}
 }

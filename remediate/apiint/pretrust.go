@@ -111,7 +111,7 @@ func (a Pretrust) AddTo(p *remediate.Plan, written []byte) error {
 	for _, ca := range a.CAs {
 		names = append(names, pki.Named(ca))
 	}
-	note := "Ahead of its first certificate: " + strings.Join(names, ", ") + "."
+	note := "No certificate is signed yet by " + strings.Join(names, ", ") + "."
 	if !a.from.IsZero() {
 		note += " api-int's certificate is rotated from " + a.from.UTC().Format("2006-01-02 15:04 UTC")
 		if !a.until.IsZero() {

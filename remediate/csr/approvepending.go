@@ -39,9 +39,9 @@ func (a ApprovePending) Diff(snapshot inspect.Snapshot, now time.Time) (*remedia
 	if len(names) == 0 && !a.afterRestart {
 		return nil, nil //nolint:nilnil // already up to date, as Action says
 	}
-	what := "show what certificate requests of these nodes are pending"
+	what := "list the CSRs of these nodes that are pending"
 	if a.approve {
-		what = "approve what certificate requests of these nodes are pending and match them"
+		what = "approve the CSRs of these nodes that are pending and match"
 	}
 	if len(names) > 0 {
 		what += " (now: " + called(names) + ")"

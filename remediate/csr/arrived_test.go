@@ -65,8 +65,8 @@ func TestTheCertificateIsForTheKeyThatWasApproved(t *testing.T) {
 func TestAStepSaysWhetherItApproves(t *testing.T) {
 	t.Parallel()
 	for approve, want := range map[bool]string{
-		true:  "approve what certificate requests of these nodes are pending and match them",
-		false: "show what certificate requests of these nodes are pending",
+		true:  "approve the CSRs of these nodes that are pending and match",
+		false: "list the CSRs of these nodes that are pending",
 	} {
 		if c, err := NewApprovePending([]string{"worker-0"}, approve, true).Diff(inspect.Snapshot{}, remediatetest.TestNow); err != nil || c == nil || c.Summary != want {
 			t.Errorf("%+v, %v; want %q", c, err, want)
