@@ -60,7 +60,7 @@ func (r Rotation) Deliveries(v Versions) []Delivery {
 	var out []Delivery
 	add := func(d Delivery) {
 		if !slices.ContainsFunc(out, func(o Delivery) bool { return o.To == d.To }) {
-			out = append(out, d.of(r.Signer))
+			out = append(out, d.forSigner(r.Signer))
 		}
 	}
 	for _, e := range r.ClientEdges(v) {

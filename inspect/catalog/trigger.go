@@ -163,7 +163,7 @@ func TriggerOf(of Ref, v Versions) (Trigger, Tristate) {
 		}
 		switch t.In.Holds(v) {
 		case Yes:
-			return t.of(v), Yes
+			return t.inVersions(v), Yes
 		case Unknown:
 			answer = Unknown
 		}
@@ -171,8 +171,8 @@ func TriggerOf(of Ref, v Versions) (Trigger, Tristate) {
 	return Trigger{}, answer
 }
 
-// of is the row as it is in these versions: without a second issuer where the owner is alone.
-func (t Trigger) of(v Versions) Trigger {
+// inVersions is the row as it is in these versions: without a second issuer where the owner is alone.
+func (t Trigger) inVersions(v Versions) Trigger {
 	if t.Alone.Component != "" && t.Alone.Holds(v) == Yes {
 		t.SecondIssuer, t.SettleTime = "", 0
 	}

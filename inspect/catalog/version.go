@@ -93,8 +93,8 @@ func (v Versions) Empty() bool {
 // openShift reports whether something was seen that only OpenShift has.
 func (v Versions) openShift() bool { return v.Cluster != "" || len(v.Operators) > 0 }
 
-// of returns the version that decides about a component's rows.
-func (v Versions) of(component string) string {
+// componentVersion returns the version that decides about a component's rows.
+func (v Versions) componentVersion(component string) string {
 	if component == Kubernetes {
 		return v.Kubernetes
 	}
@@ -106,7 +106,7 @@ func (v Versions) of(component string) string {
 
 // Called is the version that decides about a component's rows, as people call it: "OKD 4.15".
 func (v Versions) Called(component string) string {
-	version := v.of(component)
+	version := v.componentVersion(component)
 	minor, known := ParseMinor(version)
 	switch {
 	case !known:
@@ -257,7 +257,7 @@ func (r Range) Holds(v Versions) Tristate {
 		return answer
 	}
 	has := func(c Change, of Minor) Tristate {
-		version := v.of(r.Component)
+		version := v.componentVersion(r.Component)
 		minor, _ := ParseMinor(version)
 		if minor.age() != 0 { // accepted: it is answered as the first or the last reviewed version
 			return yesIf(minor.age() > 0)
@@ -292,7 +292,7 @@ func (r Range) minorHolds(v Versions) Tristate {
 	if r.Component == Kubernetes && !v.NotOpenShift {
 		return Unknown
 	}
-	version, ok := ParseMinor(v.of(r.Component))
+	version, ok := ParseMinor(v.componentVersion(r.Component))
 	first, last := reviewed()
 	older, newer := version.age() < 0, version.age() > 0
 	switch {
