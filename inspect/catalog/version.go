@@ -153,16 +153,24 @@ func reviewed() (first, last Minor) { return Minor{4, 12}, Minor{5, 0} }
 // says so in its source.
 const readOn = "2026-11-26"
 
+// readBeforeRelease says of which minors the branches were read before their release, and of when.
+const readBeforeRelease = "of 4.23 and 5.0 the branches of August 2026"
+
 // lastOfFour is the last minor of OpenShift 4: 5.0 follows it.
 func lastOfFour() Minor { return Minor{4, 23} }
 
 // reviewedVersions names them for people: "4.12 to 4.23 and 5.0".
-func reviewedVersions() string {
-	first, last := reviewed()
-	if last.Major == first.Major {
+func reviewedVersions() string { return versionSpan(reviewed()) }
+
+// versionSpan names the minors from first to last.
+func versionSpan(first, last Minor) string {
+	switch {
+	case last.Major == first.Major:
 		return fmt.Sprintf("%s to %s", first, last)
+	case last.Minor == 0:
+		return fmt.Sprintf("%s to %s and %s", first, lastOfFour(), last)
 	}
-	return fmt.Sprintf("%s to %s and %s", first, lastOfFour(), last)
+	return fmt.Sprintf("%s to %s and %s to %s", first, lastOfFour(), Minor{Major: last.Major}, last)
 }
 
 // age says whether a minor is before the reviewed ones (-1), after them (1), or among them (0).
