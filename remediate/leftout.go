@@ -97,7 +97,7 @@ func (o *leftOut) without(nodes []NodePlan) (out []NodePlan) {
 	return out
 }
 
-// anotherFirst are the waves where that of this index was to prove the repair on one worker, and that one was left
+// anotherFirst are the waves where the one at this index was to prove the repair on one worker, and that one was left
 // out: the next worker is repaired alone, in its place.
 func (o *leftOut) anotherFirst(waves []Wave, i int) []Wave {
 	w := waves[i]

@@ -113,7 +113,7 @@ func (p Place) WrittenBy() string {
 	return said
 }
 
-// also is the place, which another writes, too.
+// also is the place with its SecondWriter.
 func (p Place) also(second string) Place {
 	p.SecondWriter = second
 	return p

@@ -307,7 +307,7 @@ type peerHosts struct {
 	named  map[string]string // the Node's name in lower case
 	short  map[string]string // its first label
 	listed map[string]string // what it has in status.addresses: a name in lower case, or an address
-	// controlPlane is that of control plane nodes, whose kubelets are trusted: it outweighs a Machine, too, which on
+	// controlPlane is listed, of control plane nodes alone, whose kubelets are trusted: it outweighs a Machine, too, which on
 	// some platforms (vSphere) has what the machine says of itself.
 	controlPlane map[string]string
 }
