@@ -14,6 +14,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/inspecttest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin"
 )
@@ -39,7 +40,8 @@ func TestRotateListAndInspectAgree(t *testing.T) {
 	}
 	dir := t.TempDir()
 	files := map[string]string{}
-	for _, version := range []string{"4.8.13", "4.12.3", "4.13.1", "4.14.1", "4.15.1", "4.16.1", "4.17.1", "4.18.1", "4.19.1", "4.20.1", "4.21.1", "4.22.1", "4.99.0", "5.0.0", "5.1.0", ""} {
+	_, last := inspecttest.ReviewedVersions(t)
+	for _, version := range []string{"4.8.13", "4.12.3", "4.13.1", "4.14.1", "4.15.1", "4.16.1", "4.17.1", "4.18.1", "4.19.1", "4.20.1", "4.21.1", "4.22.1", "4.99.0", "5.0.0", last + ".0", inspecttest.NextVersion(t) + ".0", ""} {
 		demo.Cluster.Versions.Cluster = version
 		for name := range demo.Cluster.Versions.Operators {
 			demo.Cluster.Versions.Operators[name] = version

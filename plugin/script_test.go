@@ -55,6 +55,7 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, last := inspecttest.ReviewedVersions(t)
+	next := inspecttest.NextVersion(t)
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: os.Getenv("UPDATE") != "",
@@ -63,6 +64,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("KEPT", kept)   // its nodes lack the kubelets' certificates
 			env.Setenv("FIRST", first) // minor version that was reviewed
 			env.Setenv("LAST", last)
+			env.Setenv("NEXT", next) // which was not reviewed
 			env.Setenv("KUBECONFIG", filepath.Join(env.WorkDir, "none"))
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("_", "")

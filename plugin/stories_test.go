@@ -59,7 +59,7 @@ func stories() []story {
 	return []story{
 		{"demo", "OKD 4.15 after its api-int CA rotated; one node rebooted", snapshotIn("../testdata/demo/okd-4.15-api-int.certrot"),
 			commands(looks, "verify restart-safe", repairs, "fix-api-int --nodes worker-2 --dry-run=client", "pretrust --dry-run=client", rotations, "rotate aggregator-client-signer --dry-run=client", "rotate node-system-admin-client --dry-run=client", "rotate prune loadbalancer-serving-signer --dry-run=client --accept-risk=signer-trusted,all-read")},
-		{"demo-5.1", "the demo at a version that was not reviewed", ofVersion("5.1.0"), commands(looks, repairs, rotations)},
+		{"demo-new", "the demo at a version that was not reviewed", ofNextVersion, commands(looks, repairs, rotations)},
 		{"demo-4.8", "the demo at a version older than those reviewed", ofVersion("4.8.13"), commands(looks, repairs, rotations)},
 		{"demo-at-rest", "the demo, in a snapshot with the status of the cluster", withStatus(func(*inspect.ControlPlaneStatus) {}), commands(repairs, "rotate aggregator-client-signer --dry-run=client", "rotate --list")},
 		{"demo-upgrade", "the same, while an upgrade is under way", withStatus(func(m *inspect.ControlPlaneStatus) {
@@ -173,6 +173,11 @@ func ofVersion(version string) func(*testing.T) inspect.Snapshot {
 		atVersion(&s, version)
 		return s
 	}
+}
+
+// ofNextVersion is the demo as if the version after the last one that was reviewed ran.
+func ofNextVersion(t *testing.T) inspect.Snapshot {
+	return ofVersion(inspecttest.NextVersion(t) + ".0")(t)
 }
 
 func atVersion(s *inspect.Snapshot, version string) {

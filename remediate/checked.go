@@ -50,10 +50,10 @@ func (c Checked) NotAsked() []string {
 	return c.ids(func(v Verdict) bool { return v.NoAPIServer })
 }
 
-func (c Checked) ids(of func(Verdict) bool) []string {
+func (c Checked) ids(wanted func(Verdict) bool) []string {
 	var out []string
 	for _, v := range c.Verdicts {
-		if of(v) {
+		if wanted(v) {
 			out = append(out, v.ID)
 		}
 	}

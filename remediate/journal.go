@@ -74,7 +74,7 @@ type Record struct {
 // Journals is the folder with the journals of runs.
 type Journals struct{ Folder string }
 
-// Journal is that of one run, while it runs.
+// Journal is the journal of one run, while it runs.
 type Journal struct {
 	mu   sync.Mutex // a line is whole, whoever else writes one
 	file *os.File

@@ -39,14 +39,14 @@ func leftOutOf(p *Plan) *leftOut {
 	for _, w := range p.Waves {
 		for _, n := range w.Due() {
 			if isWorker(p, n.Name) {
-				o.of(w.Name).all++
+				o.workersOf(w.Name).all++
 			}
 		}
 	}
 	return o
 }
 
-func (o *leftOut) of(wave string) *workersOfRun {
+func (o *leftOut) workersOf(wave string) *workersOfRun {
 	work := sameWork(wave)
 	if o.workers[work] == nil {
 		o.workers[work] = &workersOfRun{}
@@ -58,7 +58,7 @@ func (o *leftOut) of(wave string) *workersOfRun {
 func (o *leftOut) done(wave string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.of(wave).done++
+	o.workersOf(wave).done++
 }
 
 // mayPass takes down that a worker failed, and reports whether it may be left out: two, or one of ten, may. Before one
@@ -66,7 +66,7 @@ func (o *leftOut) done(wave string) {
 func (o *leftOut) mayPass(wave string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	w := o.of(wave)
+	w := o.workersOf(wave)
 	w.failed++
 	if w.done == 0 {
 		return w.failed == 1
@@ -97,7 +97,7 @@ func (o *leftOut) without(nodes []NodePlan) (out []NodePlan) {
 	return out
 }
 
-// anotherFirst are the waves where that of this index was to prove the repair on one worker, and that one was left
+// anotherFirst are the waves where the one at this index was to prove the repair on one worker, and that one was left
 // out: the next worker is repaired alone, in its place.
 func (o *leftOut) anotherFirst(waves []Wave, i int) []Wave {
 	w := waves[i]

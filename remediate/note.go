@@ -25,7 +25,7 @@ func AcceptedNote(risk string) Note {
 	return Note{Kind: NoteAccepted, Text: "Accepted by name: " + risk}
 }
 
-// Notes are those of a plan, in their order.
+// Notes are the notes of a plan, in their order.
 type Notes []Note
 
 // PlainNotes are notes of these texts.

@@ -79,7 +79,7 @@ func (w Wave) Due() (nodes []NodePlan) {
 	return nodes
 }
 
-// Titles are those of nodes, in order.
+// Titles are the titles of nodes, in order.
 func Titles(nodes []NodePlan) (out []string) {
 	for _, n := range nodes {
 		out = append(out, n.Title())

@@ -69,7 +69,7 @@ func (d *Draft) Finish() *Plan {
 // namedNew is how many new findings a note names.
 const namedNew = 3
 
-// counted are those of a plan's new findings that refuse it. Others are notes that name them: tenants would decide
+// counted are the ones of a plan's new findings that refuse it. Others are notes that name them: tenants would decide
 // whether the platform is repaired, and so would one worker where no node is changed, since none can be left out.
 func (d *Draft) counted(facts *inspect.Facts, added []assess.Finding) (out []assess.Finding) {
 	writers := writersOf{facts: facts}

@@ -109,7 +109,7 @@ func (r Runner) Run(ctx context.Context, p *Plan) error {
 	return r.Journal.Add(Record{Event: Finished})
 }
 
-// later are the names of what comes in the waves after that of this index.
+// later are the names of what comes in the waves after the one at this index.
 func (r Runner) later(waves []Wave, i int) (out []string) {
 	named := Titles(waves[i].Nodes)
 	for _, w := range waves[:i] {

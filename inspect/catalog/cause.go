@@ -21,7 +21,7 @@ type Cause struct {
 	// Because says how it came about, where that is seen: the CA of api-int was replaced so long ago ("%s"), and a
 	// version ("%s") does not deliver it. Empty: the row does not know.
 	Because string
-	// Onset says the same where it is known since when ("%s") api-int presents a certificate of that CA. Empty: it
+	// Onset is said in place of Because where it is known since when ("%s") api-int presents a certificate of that CA. Empty: it
 	// presents none of it.
 	Onset string
 	// First is the ID of a cause that is repaired before this one, where it is there too.
@@ -30,7 +30,7 @@ type Cause struct {
 }
 
 // CauseAPIInt is the ID of the cause by which kubelets fail once they reconnect, and CauseClientCertificate
-// of that by which they cannot authenticate; CauseRequests is that of requests that are not answered.
+// of the cause by which they cannot authenticate; CauseRequests is the cause of requests that are not answered.
 const (
 	CauseAPIInt            = "api-int-ca-not-delivered"
 	CauseClientCertificate = "kubelet-client-certificate-missing"

@@ -9,8 +9,8 @@ type Connection struct {
 	// Every is how long it waits between two requests at most; zero: unknown.
 	Every time.Duration
 	// Client is its own client certificate, whose renewal makes it reconnect: client-go looks at its
-	// files every 5 minutes. Zero: it has none in files, or that has no such effect. That of
-	// kube-controller-manager closes none of its controllers' connections, which have tokens.
+	// files every 5 minutes. Zero: it has none in files, or its renewal has no such effect. Where
+	// kube-controller-manager's is renewed, its controllers' connections stay, as they have tokens.
 	Client Ref
 	Evidence
 }

@@ -29,7 +29,7 @@ type ControlPlaneResource struct {
 	Reports    Reporting
 	NamePrefix string // begin of its objects' names, where others of the kind are of no interest
 	Effect     string // to a node that is not Ready, or that is repaired
-	Doc        string // more of that
+	Doc        string // more of the Effect
 	PauseBy    PauseField
 	// Pause and Resume are commands for people; NAMESPACE and NAME stand for the
 	// object's own. Empty: there is none. Neither touches what others asked for.
@@ -61,8 +61,8 @@ func ControlPlaneResourceOf(resource string) (ControlPlaneResource, bool) {
 	return ControlPlaneResource{}, false
 }
 
-// LoadBalancerCA has the CAs of what is presented at api and api-int,
-// OwnServerCA what kube-apiserver combines it into; APIServerCA is the copy of that.
+// LoadBalancerCA has the CAs of what is presented at api and api-int. kube-apiserver-operator puts it
+// into OwnServerCA, of which APIServerCA is the published copy.
 func LoadBalancerCA() Ref { return bundle(kasOperator, "loadbalancer-serving-ca") }
 
 // OwnServerCA is the original of APIServerCA.

@@ -130,9 +130,9 @@ func noRestart() []string {
 	return []string{"kube-apiserver-localhost-signer", "openshift-kube-apiserver-operator_localhost-recovery-serving-signer", "kube-apiserver-lb-signer"}
 }
 
-// of is the same for a CA that the owner of a signer makes: its name decides whether the
+// forSigner is the delivery of a CA that the owner of a signer makes: its name decides whether the
 // kubelet is restarted.
-func (d Delivery) of(signer Ref) Delivery {
+func (d Delivery) forSigner(signer Ref) Delivery {
 	if len(d.NoRestart) == 0 {
 		return d
 	}

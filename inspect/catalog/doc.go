@@ -4,9 +4,9 @@
 //
 //	Place                 place that holds certificates, and what for                row.go
 //	Lifetime              how long they live there, and when they are renewed        row.go
-//	Rotation              signer, its bundle, and what it signs                      row.go
 //	Aggregate             what one bundle must contain of others                     row.go
-//	Trigger               how it is rotated before its time                          rotation.go
+//	Rotation              signer, its bundle, and what it signs                      rotation.go
+//	Trigger               how it is rotated before its time                          trigger.go
 //	SignerType            what an operator does with a Secret of another type        signer_type.go
 //	keyChoice             who makes keys by the object PKI                           key_choice.go
 //	shorterLives          setting with which certificates live shorter               shorter_lives.go

@@ -15,7 +15,7 @@ func document() string {
 	line("")
 	line("A row holds for the versions of a component, which is the ClusterOperator that owns it, by major and minor version;")
 	line("`kubernetes` means plain Kubernetes. Mid-upgrade an operator's own version decides, and on a node what runs on that node.")
-	line("The rows were read for OpenShift and OKD %s; of 4.23 and 5.0 the branches of August 2026, before a release.", reviewedVersions())
+	line("The rows were read for OpenShift and OKD %s; %s, before a release.", reviewedVersions(), readBeforeRelease)
 	line("Each was read in its source on %s, where the source has no other day; `testdata/reviews` beside the rows has each reading.", readOn)
 	line("Where a patch version brought a change, its rows name the last one before and the first one after: what lies between may have it.")
 	line("OKD's builds and nightlies have the day of their build instead; one without either is spanned, or unknown.")

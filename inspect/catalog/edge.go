@@ -57,7 +57,7 @@ type Edge struct {
 	// Remediation is the command or the step that repairs it; "{}" stands for the program,
 	// NODE for a node.
 	Remediation string
-	Ahead       string // the same as long as it still passes; empty: Remediation
+	Ahead       string // Remediation as long as the edge still passes; empty: Remediation
 	// RestartedPods is the row of NodeDaemonSets that is restarted after the Remediation, and never before it;
 	// empty: none.
 	RestartedPods string

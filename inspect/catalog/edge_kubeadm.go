@@ -144,7 +144,7 @@ func kubeadmServers() []Server {
 }
 
 // kubeadmRotations are by hand: `kubeadm certs renew` and `kubeadm upgrade` sign with
-// the CAs that lie on the very node, and kube-controller-manager with the same.
+// the CAs that lie on the very node, and kube-controller-manager with these CAs, too.
 func kubeadmRotations() []Rotation {
 	plain := Range{Component: Kubernetes}
 	src := Evidence{Verified, kubeadmRepo + "phases/certs/certlist.go, phases/certs/renewal/manager.go and phases/controlplane/manifests.go v1.35.4"}

@@ -15,11 +15,11 @@ func kubeAPIServerPlaces() []Place {
 	}
 	return []Place{
 		ca(bundle(kasTarget, "kube-apiserver-server-ca"), "CAs with which clients verify kube-apiserver, except for certificates of APIServer spec.servingCerts", combined),
-		ca(bundle(managed, "kube-apiserver-server-ca"), "the same, published: it belongs into kubelets' kubeconfigs, and administrators' unless api has a certificate of spec.servingCerts", synced),
+		ca(bundle(managed, "kube-apiserver-server-ca"), "published copy of openshift-kube-apiserver/kube-apiserver-server-ca: it belongs into kubelets' kubeconfigs, and administrators' unless api has a certificate of spec.servingCerts", synced),
 		ca(bundle(kasTarget, "client-ca"), "CAs with which kube-apiserver verifies its clients", combinedToo).also(kasSecondWriter),
-		ca(bundle(managed, "kube-apiserver-client-ca"), "the same, published: on nodes of 4.13 and later it becomes kubelet-ca.crt, with which kubelets verify their clients", synced),
+		ca(bundle(managed, "kube-apiserver-client-ca"), "published copy of openshift-kube-apiserver/client-ca: on nodes of 4.13 and later it becomes kubelet-ca.crt, with which kubelets verify their clients", synced),
 		ca(bundle(kasTarget, "kubelet-serving-ca"), "kube-apiserver verifies kubelets' serving certificates with it", synced),
-		ca(bundle(managed, "kubelet-serving-ca"), "the same, published for clients that scrape kubelets", synced),
+		ca(bundle(managed, "kubelet-serving-ca"), "published copy of openshift-kube-apiserver/kubelet-serving-ca, for clients that scrape kubelets", synced),
 		ca(bundle(kasTarget, "aggregator-client-ca"), "published to extension API servers, which verify the front proxy with it", synced),
 		ca(bundle(kasTarget, "etcd-serving-ca"), "kube-apiserver verifies etcd's serving certificates with it", synced),
 		{Ref: secret(kasTarget, "etcd-client"), Role: Client, Owner: kasOwner, Doc: "kube-apiserver's client certificate for etcd, a copy", Lifetimes: etcdClient(), In: all, Evidence: synced},

@@ -13,16 +13,17 @@ const (
 	kasRead     = "release-4.12 0217c88fb to release-4.22 9c413cd4d, each branch, release-4.23 and release-5.0 440392249 (2026-11-26)"
 )
 
-// The other writer of what kube-apiserver-operator rotates: of bundles at any time, of certificates as
-// NewCertRotationControllerOnlyWhenExpired has it. Before they expire it issues those that rotation can't use,
-// and up to 4.18 at least those of localhost-recovery by their age.
+// The cert-regeneration-controller is the second writer of what kube-apiserver-operator rotates: of bundles at any
+// time, of certificates as NewCertRotationControllerOnlyWhenExpired has it. Before they expire it issues those that
+// rotation can't use, and up to 4.18 at least those of localhost-recovery by their age.
 const (
 	kasSecondIssuer = "cert-regeneration-controller"
 	kasSecondWriter = "the " + kasSecondIssuer + " beside kube-apiserver (not in 4.19.0 to 4.19.17)"
 	onceExpired     = ", at the latest once it is expired"
 )
 
-// secondRead is where it was read in which versions of 4.19 kube-apiserver has the other writer.
+// secondRead is where it was read in which versions of 4.19 kube-apiserver has the
+// cert-regeneration-controller.
 const secondRead = "; pkg/cmd/certregenerationcontroller/cmd.go before and after 4.19 781be83e0 (of 4.19.4 it is open: 4986945df, reverted by cd86a6772); " + offered
 
 // regenerates is when the cert-regeneration-controller began to work in 4.19. Before, it started its informers

@@ -15,7 +15,8 @@ const (
 	kcmRead = "release-4.12 c3c07bebb to release-4.22 95150ed5d, each branch, release-4.23 209d5915d, release-5.0 4e72164b8 (2026-11-26)"
 )
 
-// The other writer, beside kube-controller-manager as beside kube-scheduler (pkg/cmd/recoverycontroller of each operator).
+// The cert-recovery-controller is the second writer, beside kube-controller-manager as beside kube-scheduler
+// (pkg/cmd/recoverycontroller of each operator).
 const (
 	recoveryController = "cert-recovery-controller"
 	kcmSecondWriter    = "the " + recoveryController + " beside kube-controller-manager"
@@ -25,7 +26,7 @@ func kubeControllerManagerPlaces() []Place {
 	signed := Evidence{Verified, kcmRepo + "pkg/operator/certrotationcontroller/certrotationcontroller.go and pkg/cmd/recoverycontroller @ " + kcmRead + "; release-4.23 209d5915d"}
 	combined := Evidence{Verified, kcmRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ " + kcmRead}
 	synced := Evidence{Verified, kcmRepo + "pkg/operator/resourcesynccontroller/resourcesynccontroller.go @ " + kcmRead}
-	// What the other writer writes, too.
+	// What the cert-recovery-controller writes, too.
 	combinedToo := Evidence{Verified, kcmRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go and pkg/cmd/recoverycontroller @ " + kcmRead}
 	syncedToo := Evidence{Verified, kcmRepo + "pkg/operator/resourcesynccontroller/resourcesynccontroller.go and pkg/cmd/recoverycontroller @ " + kcmRead}
 	mounted := Evidence{Verified, kcmRepo + "pkg/operator/starter.go @ " + kcmRead}
@@ -46,7 +47,7 @@ func kubeControllerManagerPlaces() []Place {
 		{Ref: secret(kcmTarget, "csr-signer"), Role: Signer, Owner: kcmOwner, SecondWriter: kcmSecondWriter, Doc: "intermediate CA with which kube-controller-manager signs certificate requests, such as kubelets'; a copy", In: all, Evidence: combinedToo,
 			Lifetimes: signers},
 		ca(bundle(kcmOperator, "csr-controller-ca"), "trust anchors for certificates made by request", combinedToo).also(kcmSecondWriter),
-		ca(bundle(managed, "csr-controller-ca"), "the same, published", syncedToo).also(kcmSecondWriter),
+		ca(bundle(managed, "csr-controller-ca"), "published copy of openshift-kube-controller-manager-operator/csr-controller-ca", syncedToo).also(kcmSecondWriter),
 		ca(bundle(kcmTarget, "serviceaccount-ca"), "what kube-controller-manager publishes as kube-root-ca.crt and trusts itself; a change rolls out a new revision", combined),
 		ca(bundle(kcmTarget, "client-ca"), "kube-controller-manager verifies its clients' certificates with it", synced),
 		ca(bundle(kcmTarget, "aggregator-client-ca"), "kube-controller-manager verifies the front proxy's certificate with it", synced),
@@ -70,7 +71,7 @@ func kubeControllerManagerRotations() []Rotation {
 	return []Rotation{
 		{Signer: secret(kcmOperator, "csr-signer-signer"), Bundle: bundle(kcmOperator, "csr-controller-signer-ca"),
 			Targets: []Ref{secret(kcmOperator, "csr-signer")}, In: Range{Component: kcm}, Evidence: src},
-		// The same signer once more, as a signer: what it signs is renewed by
+		// csr-signer, in the copy that kube-controller-manager signs with: what it signs is renewed by
 		// the kubelets themselves, within csr-signer's remaining validity.
 		{Signer: secret(kcmTarget, "csr-signer"), Bundle: bundle(kcmOperator, "csr-signer-ca"),
 			Targets: []Ref{file("/var/lib/kubelet/pki/kubelet-client-*.pem"), file("/var/lib/kubelet/pki/kubelet-server-*.pem")},

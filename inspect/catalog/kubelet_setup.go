@@ -12,7 +12,7 @@ type KubeletSetup struct {
 	// BootstrapDeleted: Bootstrap is deleted once the node has joined.
 	BootstrapDeleted bool
 	CA               Ref    // the CAs of the API server, as published
-	MasterCAFile     string // a file with the same on masters; one '*' in it stands for anything
+	MasterCAFile     string // a file with these CAs on masters; one '*' in it stands for anything
 	CARemediation    string // what makes CA right where it does not verify what is presented
 	// LocalName is a name for which each kube-apiserver presents a certificate of a signer in
 	// CA, and LocalKubeconfig a kubeconfig on masters whose server is the master's own

@@ -42,52 +42,6 @@ const (
 	FlowLeaf       = "leaf"       // what the signer signs
 )
 
-// Flow is how a rotation of a signer, or of what one signs, goes in the versions that
-// run, in order: from the removal of the annotation to what the signer signs.
-func (r Rotation) Flow(of Ref, v Versions) []FlowStep {
-	trigger, _ := TriggerOf(of, v)
-	owner := writerOf(of, v)
-	f := flow{v: v}
-	f.add(FlowNow, "certrot", of, "removes the annotation "+trigger.Annotation, trigger.Evidence)
-	if of != r.Signer {
-		f.add(FlowNow, owner, of, "rotates it, signed by today's "+r.Signer.Name+trigger.competition(owner, v), trigger.Evidence)
-		f.propagate(of)
-		f.clients(r, of)
-		return f.steps
-	}
-	f.add(FlowNow, owner, of, "makes a new CA, called "+signerName(of)+"TIME"+trigger.competition(owner, v), trigger.Evidence)
-	deliveries := r.Deliveries(v)
-	for _, d := range deliveries {
-		for _, h := range d.Hops {
-			f.deferred = append(f.deferred, h.To)
-		}
-	}
-	if r.Bundle != (Ref{}) {
-		f.add(FlowBundle, owner, r.Bundle, "adds the new CA; the previous one stays until it expires", r.Evidence)
-		f.propagate(r.Bundle)
-	}
-	for _, d := range deliveries {
-		f.deliver(d)
-	}
-	f.clients(r, of)
-	for _, target := range r.Targets {
-		f.add(FlowLeaf, owner, target, "signs it again with the new CA when it is due itself"+reissueAge(target, v), trigger.Evidence)
-		f.propagate(target)
-	}
-	return f.steps
-}
-
-// competition says which one counts, where two may issue it; empty: there is one, or any does.
-func (t Trigger) competition(owner string, v Versions) string {
-	switch {
-	case t.SettleTime == 0:
-		return ""
-	case t.LastStays.Holds(v) == No:
-		return fmt.Sprintf("; %s and the %s each try to, and the first one stays", owner, t.SecondIssuer)
-	}
-	return fmt.Sprintf("; %s and the %s may each issue one: which one stays is known after %.0f minutes", owner, t.SecondIssuer, t.SettleTime.Minutes())
-}
-
 // flow collects the steps of a Flow.
 type flow struct {
 	v        Versions

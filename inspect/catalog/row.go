@@ -113,7 +113,7 @@ func (p Place) WrittenBy() string {
 	return said
 }
 
-// also is the place, which another writes, too.
+// also is the place with its SecondWriter.
 func (p Place) also(second string) Place {
 	p.SecondWriter = second
 	return p
@@ -269,26 +269,6 @@ func (l Lifetime) EarliestReissue(notBefore, notAfter, signerNotBefore time.Time
 		}
 	}
 	return at
-}
-
-// Rotation is a row: a signer, the bundle in which its certificate is
-// published, and what it signs.
-type Rotation struct {
-	Signer  Ref
-	Bundle  Ref // zero: its certificate is published by no bundle of its own
-	Targets []Ref
-	// Selector, where set, takes the place of Targets: it signs what carries it.
-	Selector ObjectSelector
-	// Others are what else it has signed, which its owner does not sign again with it: by request, or
-	// once at the installation. Rows of their own say in which versions each is there.
-	Others []Ref
-	// Doc says what people must know beyond the names; mostly empty.
-	Doc string
-	// Bridge is the signer's certificate signed by the one before it, which is
-	// presented with what it signs; zero: there is none.
-	Bridge Ref
-	In     Range
-	Evidence
 }
 
 // Relation says how an Aggregate's target follows from its parts.

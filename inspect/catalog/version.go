@@ -93,8 +93,8 @@ func (v Versions) Empty() bool {
 // openShift reports whether something was seen that only OpenShift has.
 func (v Versions) openShift() bool { return v.Cluster != "" || len(v.Operators) > 0 }
 
-// of returns the version that decides about a component's rows.
-func (v Versions) of(component string) string {
+// componentVersion returns the version that decides about a component's rows.
+func (v Versions) componentVersion(component string) string {
 	if component == Kubernetes {
 		return v.Kubernetes
 	}
@@ -106,7 +106,7 @@ func (v Versions) of(component string) string {
 
 // Called is the version that decides about a component's rows, as people call it: "OKD 4.15".
 func (v Versions) Called(component string) string {
-	version := v.of(component)
+	version := v.componentVersion(component)
 	minor, known := ParseMinor(version)
 	switch {
 	case !known:
@@ -153,16 +153,24 @@ func reviewed() (first, last Minor) { return Minor{4, 12}, Minor{5, 0} }
 // says so in its source.
 const readOn = "2026-11-26"
 
+// readBeforeRelease says of which minors the branches were read before their release, and of when.
+const readBeforeRelease = "of 4.23 and 5.0 the branches of August 2026"
+
 // lastOfFour is the last minor of OpenShift 4: 5.0 follows it.
 func lastOfFour() Minor { return Minor{4, 23} }
 
 // reviewedVersions names them for people: "4.12 to 4.23 and 5.0".
-func reviewedVersions() string {
-	first, last := reviewed()
-	if last.Major == first.Major {
+func reviewedVersions() string { return versionSpan(reviewed()) }
+
+// versionSpan names the minors from first to last.
+func versionSpan(first, last Minor) string {
+	switch {
+	case last.Major == first.Major:
 		return fmt.Sprintf("%s to %s", first, last)
+	case last.Minor == 0:
+		return fmt.Sprintf("%s to %s and %s", first, lastOfFour(), last)
 	}
-	return fmt.Sprintf("%s to %s and %s", first, lastOfFour(), last)
+	return fmt.Sprintf("%s to %s and %s to %s", first, lastOfFour(), Minor{Major: last.Major}, last)
 }
 
 // age says whether a minor is before the reviewed ones (-1), after them (1), or among them (0).
@@ -257,7 +265,7 @@ func (r Range) Holds(v Versions) Tristate {
 		return answer
 	}
 	has := func(c Change, of Minor) Tristate {
-		version := v.of(r.Component)
+		version := v.componentVersion(r.Component)
 		minor, _ := ParseMinor(version)
 		if minor.age() != 0 { // accepted: it is answered as the first or the last reviewed version
 			return yesIf(minor.age() > 0)
@@ -292,7 +300,7 @@ func (r Range) minorHolds(v Versions) Tristate {
 	if r.Component == Kubernetes && !v.NotOpenShift {
 		return Unknown
 	}
-	version, ok := ParseMinor(v.of(r.Component))
+	version, ok := ParseMinor(v.componentVersion(r.Component))
 	first, last := reviewed()
 	older, newer := version.age() < 0, version.age() > 0
 	switch {

@@ -159,8 +159,8 @@ func symptoms() symptomRows {
 	return out
 }
 
-// of are the symptoms that a finding may be.
-func (rows symptomRows) of(f *Finding) []symptom {
+// possible are the symptoms that a finding may be.
+func (rows symptomRows) possible(f *Finding) []symptom {
 	when := catalog.Later
 	if f.Status == assess.Fail {
 		when = catalog.Now
@@ -176,7 +176,7 @@ func (rows symptomRows) of(f *Finding) []symptom {
 
 // in is the symptom that a finding is of a cause; the zero symptom: it is none.
 func (rows symptomRows) in(f *Finding, cause string) symptom {
-	for _, row := range rows.of(f) {
+	for _, row := range rows.possible(f) {
 		if row.cause.ID == cause {
 			return row
 		}
@@ -190,7 +190,7 @@ func (rows symptomRows) proven(findings []Finding) map[proof]map[string]bool {
 	out := map[proof]map[string]bool{}
 	for i := range findings {
 		f := &findings[i]
-		for _, row := range rows.of(f) {
+		for _, row := range rows.possible(f) {
 			if !row.Proves {
 				continue
 			}
@@ -207,7 +207,7 @@ func (rows symptomRows) proven(findings []Finding) map[proof]map[string]bool {
 }
 
 func (rows symptomRows) key(f *Finding, proven map[proof]map[string]bool) key {
-	for _, row := range rows.of(f) {
+	for _, row := range rows.possible(f) {
 		ca := row.missing(f)
 		nodes, isProven := proven[proof{row.cause.ID, ca}]
 		elsewhere := func(node string) bool { return !nodes[node] }
@@ -227,7 +227,7 @@ func (rows symptomRows) key(f *Finding, proven map[proof]map[string]bool) key {
 
 // others are the problems of nodes whose causes a finding proves, too, where it is in another one.
 func (rows symptomRows) others(f *Finding, in key) (out []key) {
-	for _, row := range rows.of(f) {
+	for _, row := range rows.possible(f) {
 		if row.Proves && row.cause.OfNodes && row.cause.Impact != "" && row.cause.ID != in.cause {
 			out = append(out, key{cause: row.cause.ID, missingCA: row.missing(f), platform: f.platform()})
 		}

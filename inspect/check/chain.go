@@ -182,7 +182,7 @@ func (c *servedChain) issued(cert, ca *pki.Cert) bool {
 // present, or in a CA bundle. A weak signature proves none: a tenant would name a CA of the platform's that way, and
 // change what is said of its chain as soon as that CA goes.
 func (c *servedChain) known(cert *pki.Cert) bool {
-	cas, few := c.ix.of(cert)
+	cas, few := c.ix.candidates(cert)
 	if !few {
 		cas, c.many = c.ix.nearest(cert, cas, c.payer), true
 	}

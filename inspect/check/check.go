@@ -44,7 +44,7 @@ func Judge(ctx context.Context, f *inspect.Facts) []assess.Finding {
 				slices.SortFunc(finding.At, pki.Compare)
 			}
 			finding.ID = c.ID
-			finding.At, finding.Subject = places.of(finding.At)
+			finding.At, finding.Subject = places.write(finding.At)
 			finding.Severity = max(finding.Severity, assess.Info) // one without would be hidden by each filter
 			finding.Status = assess.StatusOf(finding.Severity)
 			out = append(out, finding)
@@ -70,7 +70,8 @@ type subjects struct {
 	text string
 }
 
-func (s *subjects) of(at []pki.Location) ([]pki.Location, string) {
+// write returns the places of a finding, and its subject.
+func (s *subjects) write(at []pki.Location) ([]pki.Location, string) {
 	if len(at) > 0 && slices.Equal(at, s.at) {
 		return s.at, s.text
 	}

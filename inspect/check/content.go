@@ -81,15 +81,15 @@ func manyAsOne(all []assess.Finding) []assess.Finding {
 		severity assess.Severity
 	}
 	groups := map[group]int{}
-	of := func(f *assess.Finding) group { return group{inspect.ObjectAt(f.At[0]), f.Severity} }
+	groupOf := func(f *assess.Finding) group { return group{inspect.ObjectAt(f.At[0]), f.Severity} }
 	for i := range all {
-		groups[of(&all[i])]++
+		groups[groupOf(&all[i])]++
 	}
 	merged := map[group]int{}
 	var out []assess.Finding
 	for i := range all {
 		f := &all[i]
-		g := of(f)
+		g := groupOf(f)
 		many := groups[g]
 		first, seen := merged[g]
 		switch {

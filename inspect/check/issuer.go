@@ -84,10 +84,10 @@ func newIssuers(f *inspect.Facts) issuers {
 	return ix
 }
 
-// of returns the CAs that issued c, as far as names and key identifiers tell, the reserved ones
+// candidates returns the CAs that issued c, as far as names and key identifiers tell, the reserved ones
 // first, and whether they are all and few enough to verify the signature, which costs more than all
 // the rest: there may be tens of thousands of certificates.
-func (ix issuers) of(c *pki.Cert) (cas []issuer, few bool) {
+func (ix issuers) candidates(c *pki.Cert) (cas []issuer, few bool) {
 	cas = ix.byName[c.Issuer]
 	if c.IssuerKey != "" {
 		cas = ix.byKey[[2]string{c.Issuer, c.IssuerKey}]
@@ -267,7 +267,7 @@ func trustedRoot(ix issuers, leaf inspect.StoredCert) (name string, found catalo
 		return c.IssuerKey != "" && (payer != "" && !inspect.PaidByNode(payer) || ca.near(in))
 	}
 	start := issuer{Cert: leaf.Cert, payer: payer}
-	if cas, _ := ix.of(leaf.Cert); len(cas) == 1 && cas[0].trusted && byKey(start, cas[0]) {
+	if cas, _ := ix.candidates(leaf.Cert); len(cas) == 1 && cas[0].trusted && byKey(start, cas[0]) {
 		return "", catalog.Yes // most of them, and there may be tens of thousands
 	}
 	level, seen, all := []issuer{start}, map[*pki.Cert]bool{}, true
@@ -278,7 +278,7 @@ func trustedRoot(ix issuers, leaf inspect.StoredCert) (name string, found catalo
 				continue
 			}
 			seen[c.Cert] = true
-			candidates, few := ix.of(c.Cert)
+			candidates, few := ix.candidates(c.Cert)
 			if !few {
 				candidates, all = ix.nearest(c.Cert, candidates, c.payer), false
 			}

@@ -278,11 +278,11 @@ func TestClientsOfACACostWhatIsBounded(t *testing.T) {
 	}
 	f := factsOf(places(11, "tls.crt", func(n int) *pki.Content { return &pki.Content{Certs: append(others, client)[n : n+1 : n+1]} }, "a-team")...)
 	all := clientsOf(f)
-	if got := all.of([]*pki.Cert{signer}, "", newProofs(f)); got != client {
+	if got := all.issuedBy([]*pki.Cert{signer}, "", newProofs(f)); got != client {
 		t.Errorf("among clients of other keys: %v", got)
 	}
 	spent := &proofs{map[[2]*pki.Cert]bool{}, budgetOf(0)}
-	if got := all.of([]*pki.Cert{signer}, "", spent); got != nil || len(spent.known) > 0 {
+	if got := all.issuedBy([]*pki.Cert{signer}, "", spent); got != nil || len(spent.known) > 0 {
 		t.Errorf("%v is verified beyond the budget", got)
 	}
 }
@@ -307,11 +307,11 @@ func TestManyCAsOfOneNameAreNotCopied(t *testing.T) {
 	ix := issuers{byKey: map[[2]string][]issuer{key("a"): make([]issuer, 2), key(""): make([]issuer, 10_000)}}
 	c := &pki.Cert{Issuer: "CN=ca", IssuerKey: "a"}
 	var few bool
-	if n := testing.AllocsPerRun(10, func() { _, few = ix.of(c) }); n > 0 || few {
+	if n := testing.AllocsPerRun(10, func() { _, few = ix.candidates(c) }); n > 0 || few {
 		t.Errorf("%.0f allocations, few: %t", n, few)
 	}
 	ix.byKey[key("")] = make([]issuer, inspect.MaxSameName-2)
-	if cas, few := ix.of(c); len(cas) != inspect.MaxSameName || !few {
+	if cas, few := ix.candidates(c); len(cas) != inspect.MaxSameName || !few {
 		t.Errorf("%d, few: %t", len(cas), few)
 	}
 }

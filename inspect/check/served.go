@@ -57,12 +57,12 @@ func apiTrusted(f *inspect.Facts) []assess.Finding {
 	var out []assess.Finding
 	for _, g := range order {
 		finding := *found[g]
-		of := func(at []pki.Location) assess.Assessment { return distrusting(f, finding.Assessment, at) }
+		assessment := func(at []pki.Location) assess.Assessment { return distrusting(f, finding.Assessment, at) }
 		if g.costly {
 			finding.Severity = assess.Warning
-			of = func(at []pki.Location) assess.Assessment { return trustUnknown(finding.Assessment, at) }
+			assessment = func(at []pki.Location) assess.Assessment { return trustUnknown(finding.Assessment, at) }
 		}
-		out = append(out, assess.Finding{Assessment: of(finding.At), At: finding.At, Of: of})
+		out = append(out, assess.Finding{Assessment: assessment(finding.At), At: finding.At, Of: assessment})
 	}
 	return out
 }

@@ -223,7 +223,7 @@ func secretCAFails(f *inspect.Facts, ca, h *inspect.Entry, clients clients, proo
 		},
 		Certs: []pki.Fingerprint{leaf.Fingerprint}, Due: leaf.NotAfter,
 	}
-	if client := clients.of(ca.Content.Certs, h.Payer(), proofs); client != nil {
+	if client := clients.issuedBy(ca.Content.Certs, h.Payer(), proofs); client != nil {
 		finding.Severity, finding.Impact = assess.Info, ""
 		finding.Evidence = fmt.Sprintf("ca.crt does not verify the certificate beside it, %s; it verifies clients, such as %s", inspect.CertName(leaf), inspect.CertName(client))
 		finding.Remediation = assess.Remediation{}
@@ -250,9 +250,9 @@ func clientsOf(f *inspect.Facts) clients {
 	return out
 }
 
-// of returns a certificate for clients that one of these CAs has issued; nil: none
+// issuedBy returns a certificate for clients that one of these CAs has issued; nil: none
 // was read. A few are tried: names alone prove nothing, and signatures cost.
-func (c clients) of(cas []*pki.Cert, payer string, proofs *proofs) *pki.Cert {
+func (c clients) issuedBy(cas []*pki.Cert, payer string, proofs *proofs) *pki.Cert {
 	tries := 3
 	for _, ca := range cas {
 		candidates := [][]*pki.Cert{c[[2]string{ca.Subject, anyKey}]}

@@ -283,7 +283,7 @@ func listed(group []inspect.StoredCert) string {
 // has several. Those that are near c go before others. nil if none is known to have signed c,
 // or none expires before it. told is false where it is unknown whether one that may has signed it.
 func lastIssuer(ix issuers, c inspect.StoredCert) (last *pki.Cert, told bool) {
-	candidates, few := ix.of(c.Cert)
+	candidates, few := ix.candidates(c.Cert)
 	payer := payerOf(c.Entries)
 	if !few {
 		if first, ok := ix.firstExpiry[c.Issuer]; !ok || !first.Before(c.NotAfter) {

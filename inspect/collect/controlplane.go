@@ -291,9 +291,9 @@ func (c *Cluster) nodeStates(ctx context.Context) ([]inspect.NodeState, error) {
 	if l.err != nil {
 		return found, l.err
 	}
-	of, _ := c.heartbeats(ctx) // of each node it is said that its Lease could not be read
+	leaseOf, _ := c.heartbeats(ctx) // of each node it is said that its Lease could not be read
 	for i := range found {
-		found[i].Heartbeat, found[i].Lease = of(found[i].Name)
+		found[i].Heartbeat, found[i].Lease = leaseOf(found[i].Name)
 	}
 	return found, nil
 }

@@ -115,9 +115,9 @@ func (c *Cluster) Heartbeat(ctx context.Context, node string) (Heartbeat, error)
 	return h, nil
 }
 
-// heartbeats lists the Leases of all nodes. of returns what was read of a node's: where they
+// heartbeats lists the Leases of all nodes. leaseOf returns what was read of a node's: where they
 // may not be listed, why.
-func (c *Cluster) heartbeats(ctx context.Context) (of func(node string) (time.Time, inspect.Lease), err error) {
+func (c *Cluster) heartbeats(ctx context.Context) (leaseOf func(node string) (time.Time, inspect.Lease), err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, controlPlaneTimeout, fmt.Errorf("no answer within %s", controlPlaneTimeout))
 	defer cancel()
 	found := map[string]leaseObject{}

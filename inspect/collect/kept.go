@@ -21,8 +21,8 @@ import (
 // all where that has none here.
 type keptFields map[protowire.Number]keptFields
 
-// of copies them from a message.
-func (k keptFields) of(message []byte) (out []byte, err error) {
+// filter copies the kept fields of a message.
+func (k keptFields) filter(message []byte) (out []byte, err error) {
 	for len(message) > 0 {
 		field, kind, n := protowire.ConsumeField(message)
 		if n < 0 {
@@ -38,7 +38,7 @@ func (k keptFields) of(message []byte) (out []byte, err error) {
 		default:
 			_, _, tag := protowire.ConsumeTag(whole)
 			value, _ := protowire.ConsumeBytes(whole[tag:])
-			part, err := inner.of(value)
+			part, err := inner.filter(value)
 			if err != nil {
 				return nil, err
 			}
@@ -57,7 +57,7 @@ type message[T any] interface {
 // decodeKept decodes of an object what is kept: one of 1.5 MB takes ten times that when it is decoded, if it is
 // made for it.
 func decodeKept[T any, P message[T]](item []byte, keep keptFields) (P, error) {
-	wire, err := keep.of(item)
+	wire, err := keep.filter(item)
 	object := P(new(T))
 	if err == nil {
 		err = object.Unmarshal(wire)
@@ -82,19 +82,19 @@ func eachListed[T any, P message[T]](ctx context.Context, client rest.Interface,
 	}
 }
 
-// keptPage reads pages of a list. Of an object only keep is decoded, and no more than what of returns stays in
-// memory: each has that when its page came whole.
-func keptPage[T any, P message[T], R any](client rest.Interface, path string, keep keptFields, of func(P) R, each func(R)) page {
+// keptPage reads pages of a list. Of an object only keep is decoded, and no more than what pick returns
+// stays in memory: each has that when its page came whole.
+func keptPage[T any, P message[T], R any](client rest.Interface, path string, keep keptFields, pick func(P) R, each func(R)) page {
 	return func(ctx context.Context, opts metav1.ListOptions) (metav1.ListMeta, error) {
 		var read []R
 		meta, err := fetchPage(ctx, client, path, opts, keep, func(object P) error {
-			read = append(read, of(object))
+			read = append(read, pick(object))
 			return nil
 		})
 		if err != nil {
 			return meta, err
 		}
-		if ctx.Err() != nil { // what of read may be cut
+		if ctx.Err() != nil { // the pages that were read may be cut
 			return meta, fmt.Errorf("read %s: %w", path, context.Cause(ctx))
 		}
 		for _, r := range read {

@@ -103,9 +103,9 @@ const ovnSubnets = "k8s.ovn.org/node-subnets"
 
 // WithHeartbeats adds what is read of the nodes' Leases.
 func (c *Cluster) WithHeartbeats(ctx context.Context, objects []NodeObject) {
-	of, _ := c.heartbeats(ctx) // of each node it is said that its Lease could not be read
+	leaseOf, _ := c.heartbeats(ctx) // of each node it is said that its Lease could not be read
 	for i := range objects {
-		objects[i].Heartbeat, objects[i].Lease = of(objects[i].Name)
+		objects[i].Heartbeat, objects[i].Lease = leaseOf(objects[i].Name)
 	}
 }
 

@@ -210,9 +210,9 @@ func (k *keystore) charge(rounds int64, p candidate) (why string) {
 	if rounds > k.rounds {
 		return lockedRounds
 	}
-	of := func(s *smallness) *budget { return s.rounds.of(rounds, p.beside) }
-	if !of(k.scanner.small).take(rounds) {
-		return lockedLimit(k.scanner.spentBy(of, rounds))
+	budgetOf := func(s *smallness) *budget { return s.rounds.forTry(rounds, p.beside) }
+	if !budgetOf(k.scanner.small).take(rounds) {
+		return lockedLimit(k.scanner.spentBy(budgetOf, rounds))
 	}
 	k.rounds -= rounds
 	return ""

@@ -338,8 +338,8 @@ func (b *budgets) fill(share int64) {
 	b.costlyUsual.left.Store(maxRoundsOfCostly / share)
 }
 
-// of returns the budget for a try.
-func (b *budgets) of(rounds int64, beside bool) *budget {
+// forTry returns the budget for a try.
+func (b *budgets) forTry(rounds int64, beside bool) *budget {
 	switch cheap := rounds <= cheapTry; {
 	case cheap && beside:
 		return &b.cheapBeside
@@ -377,8 +377,8 @@ func (b *budget) take(n int64) bool {
 
 // spentBy says in whose values so much was spent that n more are not there: of a share, in those of
 // its writer, else of all writers', and of these the one is named that spent most.
-func (s *Scanner) spentBy(of func(*smallness) *budget, n int64) string {
-	own := of(s.small)
+func (s *Scanner) spentBy(budgetOf func(*smallness) *budget, n int64) string {
+	own := budgetOf(s.small)
 	if own.beyond == nil || own.left.Load() < n {
 		return s.small.whose
 	}
@@ -389,7 +389,7 @@ func (s *Scanner) spentBy(of func(*smallness) *budget, n int64) string {
 	}
 	most := s.small
 	for _, w := range s.writers {
-		if less := of(w).left.Load() - of(most).left.Load(); less < 0 || less == 0 && w.whose < most.whose {
+		if less := budgetOf(w).left.Load() - budgetOf(most).left.Load(); less < 0 || less == 0 && w.whose < most.whose {
 			most = w
 		}
 	}

@@ -18,7 +18,7 @@ import (
 func (j *judge) servedByMasters(stored []identity) []identity {
 	names, _ := j.f.Masters()
 	byNode := map[string]*identity{}
-	of := func(node string) *identity {
+	identityOn := func(node string) *identity {
 		if byNode[node] == nil {
 			byNode[node] = &identity{node: node, at: servingOn(node)}
 			names = append(names, node)
@@ -37,7 +37,7 @@ func (j *judge) servedByMasters(stored []identity) []identity {
 			if len(v.Chain) == 0 || node == "" || direct != (v.Server == catalog.ListenerAPIServer) || !direct && v.Server != catalog.ListenerNodeKubeconfig {
 				continue
 			}
-			if i := of(node); i.chain == nil {
+			if i := identityOn(node); i.chain == nil {
 				i.chain, i.server, i.word = v.Chain, v.Address, wordOf(j.f, v, node)
 			}
 		}
@@ -46,7 +46,7 @@ func (j *judge) servedByMasters(stored []identity) []identity {
 		if !j.f.MayBeMaster(h.node) {
 			continue
 		}
-		i := of(h.node)
+		i := identityOn(h.node)
 		switch {
 		case i.chain == nil:
 			i.chain = h.chain

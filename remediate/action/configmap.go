@@ -31,7 +31,7 @@ type ConfigMapValue struct {
 	Before, After string
 }
 
-// Load reads the value; After is the same.
+// Load reads the value into Before and After.
 func (v *ConfigMapValue) Load(ctx context.Context, kube kubeclient.Client) error {
 	m, err := kube.ConfigMaps(v.Object.Namespace).Get(ctx, v.Object.Name, metav1.GetOptions{})
 	if err != nil {

@@ -56,7 +56,7 @@ func (r NetworkRestarts) restarts(snapshot inspect.Snapshot, now time.Time, node
 		if row.RestartFirst != first {
 			continue
 		}
-		a := RestartPods{NodeName: node, Row: row, Pods: r.of(row, node), CA: r.CA, Next: r.Next, always: r.Always, read: r.Read}
+		a := RestartPods{NodeName: node, Row: row, Pods: r.podsOf(row, node), CA: r.CA, Next: r.Next, always: r.Always, read: r.Read}
 		if root, ok := r.Rollout.RootCA(row.Namespace); ok {
 			a.RootCA = &root
 		}
@@ -74,8 +74,8 @@ func (r NetworkRestarts) restarts(snapshot inspect.Snapshot, now time.Time, node
 	return actions, notes, nil
 }
 
-// of are the pods that a row's DaemonSet has on a node.
-func (r NetworkRestarts) of(row catalog.NodeDaemonSet, node string) []inspect.Pod {
+// podsOf are the pods that a row's DaemonSet has on a node.
+func (r NetworkRestarts) podsOf(row catalog.NodeDaemonSet, node string) []inspect.Pod {
 	var out []inspect.Pod
 	for _, p := range r.Pods {
 		if p.Node == node && p.Namespace == row.Namespace && p.OwnerKind == "DaemonSet" && p.OwnerName == row.DaemonSet {

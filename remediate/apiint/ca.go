@@ -90,7 +90,7 @@ func (a Repair) verifies(snapshot inspect.Snapshot, n *inspect.Node, ca []*pki.C
 	for _, k := range n.Kubeconfigs {
 		c, ok := k.InUse()
 		if !ok || !slices.Contains(setup.Kubeconfigs(), k.Path) || a.Rebootstrap && k.Path != setup.Kubeconfigs()[0] {
-			continue // the other one is written again, whatever is in it
+			continue // Rebootstrap has the kubelet write its second kubeconfig again, whatever is in it
 		}
 		address, name, err := c.Dialled()
 		if err != nil {

@@ -25,8 +25,8 @@ func ParseShare(text string) (Share, error) {
 	return Share{n, percent}, nil
 }
 
-// of is the share of so many nodes, rounded down, and at least 1.
-func (s Share) of(nodes int) int {
+// scaled is the share of so many nodes, rounded down, and at least 1.
+func (s Share) scaled(nodes int) int {
 	if s.Percent {
 		return max(nodes*s.N/100, 1)
 	}

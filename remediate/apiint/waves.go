@@ -335,7 +335,7 @@ func (a Repair) workers(d *remediate.Draft, names []string) error {
 		return err
 	}
 	d.Plan.Unknown = append(d.Plan.Unknown, unknown...)
-	most := a.Order.MaxUnavailable.of(len(names))
+	most := a.Order.MaxUnavailable.scaled(len(names))
 	unavailableOnes := remediate.Wave{Name: remediate.WaveNotReady, Why: "they are NotReady or have no heartbeat already: a tenth of them at once"}
 	first := remediate.Wave{Name: remediate.WaveFirst, Why: "one that works, before the others", Parallel: 1}
 	rest := remediate.Wave{Name: remediate.WaveWorkers, Why: fmt.Sprintf("at most %d at once", most), Parallel: most}
@@ -361,7 +361,7 @@ func (a Repair) workers(d *remediate.Draft, names []string) error {
 		first.Nodes = nil // none of them is begun
 	}
 	a.resumeFirst(d, begun, &first, &rest)
-	unavailableOnes.Parallel = Share{10, true}.of(len(unavailableOnes.Nodes))
+	unavailableOnes.Parallel = Share{10, true}.scaled(len(unavailableOnes.Nodes))
 	a.Order.workerWaves(d, unavailableOnes, first, rest)
 	return nil
 }

@@ -250,8 +250,8 @@ func TestShares(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][2]int{"1": {1, 1}, "3": {3, 3}, "10%": {5, 1}, "100%": {50, 7}, "1%": {1, 1}} {
 		s, err := ParseShare(text)
-		if err != nil || s.of(50) != want[0] || s.of(7) != want[1] {
-			t.Errorf("%s: %d of 50, %d of 7, %v", text, s.of(50), s.of(7), err)
+		if err != nil || s.scaled(50) != want[0] || s.scaled(7) != want[1] {
+			t.Errorf("%s: %d of 50, %d of 7, %v", text, s.scaled(50), s.scaled(7), err)
 		}
 	}
 	for _, text := range []string{"", "0", "-1", "+1", "0%", "101%", "1.5", "%", "1 %", "all"} {

@@ -143,20 +143,20 @@ func current(all []*Request) []*Request {
 		signer, user string
 		key          pki.Fingerprint
 	}
-	of := func(r *Request) key {
+	keyFor := func(r *Request) key {
 		return key{r.Spec.SignerName, r.Spec.Username, r.key()}
 	}
 	matching := slices.DeleteFunc(inOrder(all), func(r *Request) bool { return r.mismatch != "" })
 	newest, seen := map[key]key{}, map[key]bool{}
 	for _, r := range matching { // the oldest one first
-		k := of(r)
+		k := keyFor(r)
 		if !seen[k] {
 			newest[key{signer: k.signer, user: k.user}] = k
 		}
 		seen[k] = true
 	}
 	return slices.DeleteFunc(matching, func(r *Request) bool {
-		k := of(r)
+		k := keyFor(r)
 		return newest[key{signer: k.signer, user: k.user}] != k
 	})
 }

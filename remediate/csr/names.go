@@ -308,7 +308,7 @@ type peerHosts struct {
 	named  map[string]string // the Node's name in lower case
 	short  map[string]string // its first label
 	listed map[string]string // what it has in status.addresses: a name in lower case, or an address
-	// controlPlane is that of control plane nodes, whose kubelets are trusted: it outweighs any Machine.
+	// controlPlane is listed, of control plane nodes alone, whose kubelets are trusted: it outweighs any Machine.
 	controlPlane map[string]string
 }
 

@@ -128,7 +128,7 @@ func Risks() []string {
 // CheckStatement is what is true where a check before a change, by its name, passes.
 type CheckStatement struct{ Name, Statement string }
 
-// CheckStatements are those of OpenShift's clusters and of plain ones, each once.
+// CheckStatements are the checks' statements of OpenShift's clusters and of plain ones, each once.
 func CheckStatements() []CheckStatement {
 	var out []CheckStatement
 	for _, c := range append(operatedChecks(), plainChecks()...) {
@@ -156,7 +156,7 @@ func (p Preflight) Check() []Verdict {
 	return out
 }
 
-// ServerSideVerdict is that of ServerSide alone: it explains why a CA that is
+// ServerSideVerdict is the verdict of ServerSide alone: it explains why a CA that is
 // published does not verify what is presented.
 func (p Preflight) ServerSideVerdict() Verdict {
 	all := p.Check()

@@ -43,10 +43,10 @@ func (p Preflight) serverSide() Result {
 	if missing := append(p.lacking(own, published), p.lacking(published, own)...); len(missing) > 0 {
 		return Fail(operator, "%s and its copy %s differ in %s", catalog.OwnServerCA(), catalog.APIServerCA(), pki.Named(missing[0]))
 	}
-	of := func(v inspect.Served) bool {
+	atAPIInt := func(v inspect.Served) bool {
 		return v.Server == "" || v.Server == catalog.ListenerAPIServer && v.Name == p.internalName()
 	}
-	return p.presented(of, published, false,
+	return p.presented(atAPIInt, published, false,
 		"look at what it loaded: oc -n openshift-kube-apiserver get pods -o wide; oc -n openshift-kube-apiserver logs -c kube-apiserver-cert-syncer POD. If its files are right and it presents another certificate, kube-apiserver-operator must restart its static pod",
 		"which "+catalog.APIServerCA().String()+" does not verify",
 		Result{Reason: "the certificate that control plane nodes present at api-int is unknown: none answered", Next: "on a node: " + inspect.AskReadyz(p.internalName()+":6443")})
@@ -57,14 +57,14 @@ func (p Preflight) serverSide() Result {
 // its network are its own, and ca-verifies-served tells of it. What a control plane node presents, another
 // one knows, or two workers, or one where no other node was asked. Where workers contradict each other
 // about it, any of them may be wrong.
-func (p Preflight) presented(of func(inspect.Served) bool, cas []*pki.Cert, anyName bool, next, why string, silence Result) Result {
+func (p Preflight) presented(wanted func(inspect.Served) bool, cas []*pki.Cert, anyName bool, next, why string, silence Result) Result {
 	var silent, apart, workers []string
 	var failed Result
 	verified, asked := map[string]bool{}, map[string]bool{} // by control plane node, and from where
 	right := map[string]string{}                            // by control plane node: a worker that says so, where no other node does
 	wrong, says := map[string]Result{}, map[string]word{}   // by control plane node: of two workers, and the first
 	for _, v := range p.Snapshot.Served {
-		if !of(v) {
+		if !wanted(v) {
 			continue
 		}
 		if v.Of != "" && p.ControlPlane != nil && p.worker(v.Of) { // by its own files it has an API server

@@ -71,7 +71,7 @@ func (s *apiServer) show(t *testing.T, ca *pkitest.Authority) {
 	s.showAs(t, ca, "api-int", pkitest.IPs(host))
 }
 
-// showAs is the same with a certificate of this name.
+// showAs makes it present a certificate of this name, from another CA, from now on.
 func (s *apiServer) showAs(t *testing.T, ca *pkitest.Authority, cn string, opts ...pkitest.Option) {
 	t.Helper()
 	p := ca.Issue(cn, time.Now().Add(-time.Hour), time.Now().Add(time.Hour), opts...)

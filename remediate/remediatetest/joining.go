@@ -110,7 +110,7 @@ func (j *Joining) link() string {
 	return to
 }
 
-// answers are those of the API server, with the CAs that files have now.
+// answers are the answers of the API server, with the CAs that files have now.
 func (j *Joining) answers(n *inspect.Node) {
 	file := func(path string, code int) inspect.ProbedKubeconfig {
 		a := inspect.ProbeAnswer{Code: code, Reason: map[int]string{401: "Unauthorized"}[code]}
@@ -133,7 +133,7 @@ func (j *Joining) answers(n *inspect.Node) {
 	n.Kubelet.RotateCertificates = &yes
 }
 
-// env is that of a run; the kubelet asks when it was restarted without a certificate, and
+// env is the environment of a run; the kubelet asks when it was restarted without a certificate, and
 // takes what is approved.
 func (j *Joining) env(t *testing.T, run string, f *faults) *remediate.Env {
 	t.Helper()

@@ -29,7 +29,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
-// heartbeatOnce is that of a node whose kubelet reports from some moment on.
+// heartbeatOnce is the heartbeat of a node whose kubelet reports from some moment on.
 func (m *Machine) heartbeatOnce(works func() bool) func(ctx context.Context, node string) (collect.Heartbeat, error) {
 	return func(ctx context.Context, node string) (collect.Heartbeat, error) {
 		if !works() {
@@ -60,7 +60,7 @@ func (m *Machine) state(argv []string) string {
 			}
 			info, err := d.Info()
 			if err != nil || d.IsDir() {
-				return nil //nolint:nilerr // as above
+				return nil //nolint:nilerr // what is gone, or a folder, is no part of it
 			}
 			data, _ := os.ReadFile(path)
 			modified := info.ModTime()

@@ -79,7 +79,7 @@ func PodOf(row catalog.NodeDaemonSet, node string, started time.Time) inspect.Po
 	return inspect.Pod{Namespace: row.Namespace, Name: name, UID: "uid-" + name, Node: node, OwnerKind: "DaemonSet", OwnerName: row.DaemonSet, Accepted: started, Started: started, Phase: "Running", Ready: true}
 }
 
-// ProcessOf is the process of that pod.
+// ProcessOf is the process of the pod that PodOf returns.
 func ProcessOf(row, node string, started time.Time) inspect.Process {
 	p := PodOf(RowOf(row), node, started)
 	return inspect.Process{Command: RowOf(row).Command, Started: started, Namespace: p.Namespace, Pod: p.Name, PodUID: p.UID}

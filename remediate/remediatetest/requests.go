@@ -274,7 +274,7 @@ func Approvals(t *testing.T, w *World, api *RequestsAPI) (*remediate.Env, *strin
 	return env, told
 }
 
-// exactClock is that of an API server on this machine.
+// exactClock is the clock of an API server on this machine.
 func exactClock() inspect.Clock {
 	now := time.Now()
 	return inspect.Clock{Sent: now, Before: now, After: now, Received: now}

@@ -59,7 +59,7 @@ func rotateChecks() []rotateCheck {
 	}
 }
 
-// CheckStatements are those of the checks before a rotation.
+// CheckStatements are the statements of the checks before a rotation.
 func CheckStatements() []preflight.CheckStatement {
 	var out []preflight.CheckStatement
 	for _, c := range rotateChecks() {

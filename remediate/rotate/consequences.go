@@ -33,7 +33,7 @@ type Consequence struct {
 	Source    string     `json:"source"`
 }
 
-// Consequences are those of all that is planned: leaves that are rotated with their signer do
+// Consequences are the consequences of all that is planned: leaves that are rotated with their signer do
 // not wait until they are due.
 func (p Planned) Consequences() []Consequence {
 	if !p.Rotates() {

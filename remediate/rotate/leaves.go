@@ -121,7 +121,7 @@ func (r *Runner) rotateLeaves(ctx context.Context, t *tracker, changed bool) err
 }
 
 // eachLeaf has them rotated, by one, until there is none left or one fails. changed:
-// something was, before; one tells the same of itself.
+// something was, before; one tells whether it changed something.
 func (r *Runner) eachLeaf(ctx context.Context, t *tracker, changed bool, one func(Planned) (changed bool, err error)) error {
 	done := map[catalog.Ref]bool{}
 	tries := 0

@@ -333,15 +333,15 @@ func said(g inspect.Gap) string { return strings.TrimSpace(g.What+" "+g.Where) +
 // needs no CA, and neither does a text that only speaks of certificates.
 func unreadValues(f *inspect.Facts, tenants bool) []string {
 	var out []string
-	of := func(at pki.Location, _ *inspect.Object) bool {
+	wanted := func(at pki.Location, _ *inspect.Object) bool {
 		return tenants == (at.Namespace != "" && !catalog.ReservedNamespace(at.Namespace))
 	}
-	for _, g := range check.Locked(f, of) {
+	for _, g := range check.Locked(f, wanted) {
 		out = append(out, said(g))
 	}
 	for i := range f.Entries {
 		h := &f.Entries[i]
-		if !of(h.At, h.Object) {
+		if !wanted(h.At, h.Object) {
 			continue
 		}
 		reason := h.Content.CutShort()

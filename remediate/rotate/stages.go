@@ -245,7 +245,7 @@ func fewLate(late []Late) string {
 	for i, l := range named {
 		who, node, on := cutLast(l.Name, " on ")
 		switch {
-		case i > 0 && on && who == verifier: // of the same on another node
+		case i > 0 && on && who == verifier: // the same client on another node
 			text += ", " + node
 		case i > 0:
 			text += "; " + l.Name

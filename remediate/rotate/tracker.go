@@ -81,7 +81,7 @@ func nameIn(s *inspect.Snapshot, name string) string {
 }
 
 // signsClients reports whether the newest signer has signed a client certificate with which
-// requests can be made: before that, they would tell of the one before.
+// requests can be made: before that, they would tell of the previous signer.
 func signsClients(s *inspect.Snapshot) bool {
 	facts := inspect.NewFacts(*s, s.Taken, 0)
 	all := rotatables(facts)

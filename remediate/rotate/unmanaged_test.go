@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/inspecttest"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestARiskIsOfferedOnlyWhereItHelps(t *testing.T) {
 	t.Parallel()
 	offered, withheld := 0, 0
-	for _, version := range []string{"4.8.0", "5.1.1", "5.3.0"} {
+	for _, version := range []string{"4.8.0", inspecttest.NextVersion(t) + ".1", "5.9.0"} {
 		s := newRotating(toKubelet, version).s
 		s.Cluster.Versions.Operators = nil
 		asked := rotatables(inspect.NewFacts(s, time.Now(), 0))

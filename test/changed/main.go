@@ -50,7 +50,7 @@ func run(w io.Writer, what, base string) error {
 		if err != nil {
 			return err
 		}
-		changed := all.of(since(base))
+		changed := all.holding(since(base))
 		if what == "test" {
 			changed = all.importing(changed)
 		}

@@ -60,10 +60,10 @@ func list() (packages, error) {
 	}
 }
 
-// of is the folders ("./inspect") of the packages that hold these files: of testdata, the
+// holding is the folders ("./inspect") of the packages that hold these files: of testdata, the
 // package above it. Files outside of packages belong to those that read pages, and go.mod to
 // all. Other modules (a go.mod in a folder above the file) are not this module's to check.
-func (all packages) of(f files) []string {
+func (all packages) holding(f files) []string {
 	chosen := make(map[string]bool)
 	for _, p := range all {
 		if f.all || slices.ContainsFunc(f.paths, func(name string) bool { return name == "go.mod" || name == "go.sum" }) {

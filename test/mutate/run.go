@@ -144,7 +144,7 @@ func (o options) judge(ctx context.Context, root string, m mutant, known map[str
 	if v := known[key]; v != "" {
 		return v, nil
 	}
-	limit, err := limits.of(ctx, root, m.target)
+	limit, err := limits.measure(ctx, root, m.target)
 	if err != nil {
 		return "", err
 	}
@@ -162,9 +162,9 @@ func (o options) judge(ctx context.Context, root string, m mutant, known map[str
 // limits are how long the tests of a target may take with a mutant, by the target's name.
 type limits map[string]time.Duration
 
-// of runs the target's tests as they are: they have to pass, and the limit is five times
+// measure runs the target's tests as they are: they have to pass, and the limit is five times
 // what they took, and a minute.
-func (l limits) of(ctx context.Context, root string, t target) (time.Duration, error) {
+func (l limits) measure(ctx context.Context, root string, t target) (time.Duration, error) {
 	if l[t.name] > 0 {
 		return l[t.name], nil
 	}

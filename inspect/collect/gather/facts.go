@@ -120,7 +120,7 @@ func (r Result) node(ctx context.Context, name string) (n inspect.Node, leftOut 
 		case f.Kind != KindRead || f.Content == nil:
 			continue
 		}
-		k := all.of(f.Content)
+		k := all.add(f.Content)
 		if k.leftOut != "" {
 			leftOut = append(leftOut, inspect.Gap{What: "node/" + name, Where: foreign.Text(f.Path), Reason: "not read as a kubeconfig: " + k.leftOut, Next: nextRoom})
 		}

@@ -50,8 +50,8 @@ type kubeconfig struct {
 	leftOut            string // why it was not read
 }
 
-// of returns what a content is as kubeconfig, at one path more.
-func (all *kubeconfigs) of(c *Content) kubeconfig {
+// add returns what a content is as kubeconfig, at one path more.
+func (all *kubeconfigs) add(c *Content) kubeconfig {
 	k, known := all.read[c]
 	if !known {
 		k = all.parse(c)

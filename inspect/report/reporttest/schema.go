@@ -79,8 +79,8 @@ func (d Document) schema(t *testing.T) []byte {
 	return append(raw, '\n')
 }
 
-// of is the schema of a value. Structs are among the definitions.
-func (d Document) of(t *testing.T, typ reflect.Type, defs object, names map[string]reflect.Type) object {
+// valueSchema is the schema of a value. Structs are among the definitions.
+func (d Document) valueSchema(t *testing.T, typ reflect.Type, defs object, names map[string]reflect.Type) object {
 	t.Helper()
 	typ = d.written(typ)
 	switch {
@@ -95,15 +95,15 @@ func (d Document) of(t *testing.T, typ reflect.Type, defs object, names map[stri
 	}
 	switch typ.Kind() {
 	case reflect.Pointer:
-		return d.of(t, typ.Elem(), defs, names)
+		return d.valueSchema(t, typ.Elem(), defs, names)
 	case reflect.Bool:
 		return object{"type": "boolean"}
 	case reflect.Int, reflect.Int64:
 		return object{"type": "integer"}
 	case reflect.Slice:
-		return object{"type": "array", "items": d.of(t, typ.Elem(), defs, names)}
+		return object{"type": "array", "items": d.valueSchema(t, typ.Elem(), defs, names)}
 	case reflect.Map:
-		return object{"type": "object", "additionalProperties": d.of(t, typ.Elem(), defs, names)}
+		return object{"type": "object", "additionalProperties": d.valueSchema(t, typ.Elem(), defs, names)}
 	case reflect.Struct:
 		first := []rune(typ.Name())
 		first[0] = unicode.ToUpper(first[0])
@@ -125,7 +125,7 @@ func (d Document) object(t *testing.T, typ reflect.Type, defs object, names map[
 	t.Helper()
 	properties, required := object{}, []string{}
 	for _, f := range d.fieldsOf(typ) {
-		s := d.of(t, f.of, defs, names)
+		s := d.valueSchema(t, f.of, defs, names)
 		if !f.optional {
 			required = append(required, f.key)
 			if f.of.Kind() == reflect.Pointer {
