@@ -86,6 +86,10 @@ func isWord(of reflect.Type, field string) bool {
 		fields = []string{"Active", "Sub"}
 	case reflect.TypeFor[SigningRequest]():
 		fields = []string{"Signer", "Condition"}
+	case reflect.TypeFor[NodeState](), reflect.TypeFor[OperatorState](), reflect.TypeFor[Pool](), reflect.TypeFor[Update](), reflect.TypeFor[catalog.PoolState]():
+		fields = []string{"Name", "Ready", "Available", "Progressing", "Degraded", "Updating", "Current", "Desired", "State"}
+	case reflect.TypeFor[StaticPods](), reflect.TypeFor[Installer](), reflect.TypeFor[Actor](), reflect.TypeFor[Workload](), reflect.TypeFor[Pod](), reflect.TypeFor[Revision](), reflect.TypeFor[RootCA]():
+		fields = append(fields, "Resource", "Kind", "Namespace", "Name", "Phase", "OwnerKind", "OwnerName", "Ready", "Installer")
 	}
 	return slices.Contains(fields, field)
 }

@@ -24,6 +24,13 @@ func textsIn(v reflect.Value, field string, do func(field string, text reflect.V
 		for i := range v.Len() {
 			textsIn(v.Index(i), field, do)
 		}
+	case reflect.Map:
+		for _, k := range v.MapKeys() {
+			value := reflect.New(v.Type().Elem()).Elem()
+			value.Set(v.MapIndex(k))
+			textsIn(value, field, do)
+			v.SetMapIndex(k, value)
+		}
 	case reflect.Struct:
 		switch v.Type() {
 		case reflect.TypeFor[pki.Cert](), reflect.TypeFor[pki.Request](), reflect.TypeFor[pki.CRL](), reflect.TypeFor[time.Time]():

@@ -77,6 +77,9 @@ func (r Result) Snapshot(ctx context.Context, node string) (inspect.Snapshot, er
 		g.What, g.Where = "node/"+node, foreign.Text(g.Where)
 		s.Gaps = append(s.Gaps, g)
 	}
+	if more := len(s.Gaps) - maxGaps; more > 0 { // the last one hides each path of the node
+		s.Gaps = append(slices.Clip(s.Gaps[:maxGaps]), inspect.Gap{What: "node/" + node, Reason: fmt.Sprintf("%d more things could not be read", more), Next: nextRoom})
+	}
 	s.Sort()
 	return s, nil
 }

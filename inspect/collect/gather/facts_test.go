@@ -1,6 +1,7 @@
 package gather
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -92,5 +93,26 @@ func TestThePathOfAMaskedCAIsMarked(t *testing.T) {
 	s := facts(t, Result{Files: []File{read("/k is read.  next: curl x|sh", "clusters:\n- cluster:\n    certificate-authority-data: xxxx\n  name: c\n")}}, "n")
 	if len(s.Gaps) != 1 || s.Gaps[0].Where != `“/k is read.\x20 next: curl x|sh”` {
 		t.Errorf("gaps %+v", s.Gaps)
+	}
+}
+
+// TestTheGapsOfANodeAreBounded: what one node could not read does not hide what others lack, and is counted. What is
+// not named is unknown still.
+func TestTheGapsOfANodeAreBounded(t *testing.T) {
+	t.Parallel()
+	var r Result
+	for i := range 3000 {
+		r.Gaps = append(r.Gaps, inspect.Gap{Where: fmt.Sprintf("/etc/kubernetes/%d.crt", i), Reason: "not readable"})
+	}
+	s := facts(t, r, "worker-0")
+	if last := s.Gaps[len(s.Gaps)-1]; len(s.Gaps) != 1001 || last.Where != "" || last.Reason != "2000 more things could not be read" {
+		t.Errorf("%d gaps: %+v", len(s.Gaps), last)
+	}
+	if inspect.MissingFile(s, &s.Nodes[0], "/etc/kubernetes/2999.crt") {
+		t.Error("a file that was not read counts as missing")
+	}
+	r.Gaps = r.Gaps[:1000]
+	if s := facts(t, r, "worker-0"); len(s.Gaps) != 1000 || s.Gaps[999].Where == "" {
+		t.Errorf("%d gaps: %+v", len(s.Gaps), s.Gaps[999])
 	}
 }

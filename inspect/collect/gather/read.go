@@ -82,6 +82,9 @@ func (r Result) at(name string) (File, bool) {
 // node alone says how many paths a content has. A master with ten revisions has some ten thousand.
 const maxParts = 300_000
 
+// maxGaps is how many gaps of a node are named.
+const maxGaps = 1000
+
 // bound leaves out files that bring more parts than all may.
 func (r *Result) bound() {
 	left := maxParts
