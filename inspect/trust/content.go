@@ -99,6 +99,7 @@ func (j *judge) calls(e catalog.Edge) []Claim {
 			show(call.Trusted)
 			c.Status = assess.Pass
 			j.forecast(&c, j.f.Now)
+			c.asLoaded(call.Trusted.Content)
 		case call.Unjudged != "":
 			c.Status, c.Reason = assess.Unknown, call.Unjudged
 		case call.ByServiceCA && call.Problem != nil:

@@ -70,3 +70,50 @@ func TestANodeDoesNotComeBackByACAThatItsKubeletSkips(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatAServerLoadsIsWhatIsPresented: of a place that holds what some readers skip or can't read, a
+// server presents another certificate, or does not start.
+func TestWhatAServerLoadsIsWhatIsPresented(t *testing.T) {
+	t.Parallel()
+	ca := pkitest.NewCA("signer", from(-600), from(300))
+	forms := func(e catalog.Edge) map[string][]byte {
+		good, expired := leafFor(e, ca, -1, 59).CertPEM, leafFor(e, ca, -60, -1).CertPEM
+		out := map[string][]byte{"unreadable": pkitest.Bundle([]byte("-----BEGIN CERTIFICATE-----\nbm8=\n-----END CERTIFICATE-----\n"), good)}
+		for _, f := range pkitest.Forms(good) {
+			if out[f.Name] = pkitest.Bundle(f.Text, []byte("\n"), expired); f.Go && f.OpenSSL {
+				out[f.Name+", as all read it"] = f.Text
+				delete(out, f.Name)
+			}
+		}
+		return out
+	}
+	for _, id := range []string{"node-kubeconfig-localhost", "pods-kubernetes-service", "apiserver-csr-signer", "apiserver-validating-webhooks"} {
+		e := edge(t, id)
+		if e.Verify == catalog.VerifyServiceCertificate {
+			e.ServerName = "hook.team.svc"
+		}
+		for name, text := range forms(e) {
+			w := newWorld(versions(e))
+			if e.Verify == catalog.VerifyServiceCertificate {
+				hook := pki.Location{Kind: pki.Kind(e.Trust.Kind), Name: "policy", Field: "webhooks[0].clientConfig.caBundle"}
+				w.add(hook, nil, ca.CertPEM)
+				w.add(pki.Location{Kind: catalog.Secret, Namespace: "team", Name: "serving", Key: "tls.crt"}, nil, text)
+				w.s.References = append(w.s.References, inspect.Reference{From: hook, To: pki.Location{Kind: "Service", Namespace: "team", Name: "hook"}})
+				w.s.Sort()
+			} else {
+				w.show(e, text)
+				w.trust(e, ca.CertPEM)
+				w.signer(e, ca)
+			}
+			want := assess.Unknown
+			if strings.HasSuffix(name, ", as all read it") {
+				want = assess.Pass
+			}
+			for _, c := range w.judge(id) {
+				if c.Status != want || want == assess.Unknown && (!strings.Contains(c.Reason, "which certificate is presented is unknown: of ") || c.Assessment.Remediation.Text == "") {
+					t.Errorf("%s, %s: %s: %s", id, name, c.Status, c.Reason)
+				}
+			}
+		}
+	}
+}
