@@ -117,3 +117,50 @@ func TestWhatAServerLoadsIsWhatIsPresented(t *testing.T) {
 		}
 	}
 }
+
+// TestAKubeletThatLoadsNoCAsOfItsClientsDoesNotComeBack: it loads all of the file, or does not start.
+func TestAKubeletThatLoadsNoCAsOfItsClientsDoesNotComeBack(t *testing.T) {
+	t.Parallel()
+	const file, unreadable = "/etc/kubernetes/kubelet-ca.crt", "-----BEGIN CERTIFICATE-----\nbm8=\n-----END CERTIFICATE-----\n"
+	cas := pkitest.NewCA("clients", from(-9), from(300)).CertPEM
+	for name, c := range map[string]struct {
+		text  []byte
+		there bool
+		gap   bool
+		want  assess.Status
+		why   string
+	}{
+		"it holds some":                    {cas, true, false, assess.Pass, ""},
+		"one of them is unreadable":        {pkitest.Bundle(cas, []byte(unreadable)), true, false, assess.Fail, "can't be parsed"},
+		"all of them are":                  {[]byte(unreadable), true, false, assess.Fail, "it can't be read"},
+		"behind a byte order mark":         {append([]byte("\ufeff"), cas...), true, false, assess.Fail, "byte order mark"},
+		"it holds none":                    {nil, true, false, assess.Fail, "there is no CA in it"},
+		"it is not there":                  {nil, false, false, assess.Fail, "there is no CA in it"},
+		"whether it is there was not read": {nil, false, true, assess.Pass, ""},
+	} {
+		for _, asked := range []bool{true, false} {
+			s := newStarting()
+			n := &s.s.Nodes[0]
+			if n.Kubelet.ClientCAFile = file; !asked {
+				n.RestartProbe = nil
+			}
+			if c.there {
+				n.Files = append(n.Files, inspect.NodeFile{Path: file, Whole: true})
+			}
+			if c.gap {
+				s.s.Gaps = append(s.s.Gaps, inspect.Gap{What: "node/n1", Where: file, Reason: "refused"})
+			}
+			for _, f := range s.sc.Scan(c.text) {
+				s.s.Bundles = append(s.s.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: "n1", Path: file}, Content: f.Content})
+			}
+			want := c.want
+			if want == assess.Pass && !asked {
+				want = assess.Unknown
+			}
+			r := report.NewRestartReport(context.Background(), inspect.NewFacts(s.s, noon, 30*day))
+			if got := r.Nodes[0].ComesBack; got.Status != want || want == assess.Fail && !strings.Contains(got.Reason, c.why) {
+				t.Errorf("%s, asked %v: %s: %s", name, asked, got.Status, got.Reason)
+			}
+		}
+	}
+}
