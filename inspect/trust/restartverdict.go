@@ -100,7 +100,7 @@ func (j *restart) verdict() RestartAnswer {
 	return j.answer(comesBack, a)
 }
 
-// starting is a verdict, unless the kubelet does not come as far as that: it loads the CAs of its clients first, all of
+// starting is a verdict, unless the kubelet exits before it reports: at its start it loads the CAs of its clients, all of
 // them or none (kubernetes/kubernetes cmd/kubelet/app/auth.go BuildAuthn v1.35.4).
 func (j *restart) starting(a RestartAnswer) RestartAnswer {
 	file := j.n.Kubelet.ClientCAFile
