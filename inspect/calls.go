@@ -23,6 +23,9 @@ type ServiceCall struct {
 	// and Problem says why, where there is something to verify.
 	Trusted *Entry
 	Problem error
+	// Doubted is, beside Trusted, one that has not expired and that the bundle does not verify: which of
+	// the two the Service presents is unknown; nil: there is none.
+	Doubted *Entry
 	// Unjudged is why it is unknown whether the bundle verifies what the Service presents, although
 	// certificates for its name were read; else empty.
 	Unjudged string
@@ -107,18 +110,26 @@ func (j *callJudge) call(r Reference, bundle *Entry, presented []*Entry) Service
 	}
 	c.Presented = presented
 	for _, h := range presented {
-		switch v := j.verify(h, bundle, c.Name); {
+		v := j.verify(h, bundle, c.Name)
+		switch {
 		case !v.told:
 			c.Unjudged = "verifying what it may present costs too much: " + pki.WhyCostly
-		case v.problem == nil:
-			c.Trusted, c.Problem, c.Unjudged = h, nil, ""
-			return c
-		default:
+		case v.problem != nil:
 			c.Problem = v.problem
+		case c.Trusted == nil:
+			c.Trusted = h
+		}
+		if leaf := h.Leaf(); c.Doubted == nil && (!v.told || v.problem != nil) && !j.now.After(leaf.NotAfter) { // an expired one is left over
+			c.Doubted = h
 		}
 	}
-	if c.Unjudged != "" {
-		c.Problem = nil
+	switch {
+	case c.Trusted != nil:
+		c.Problem, c.Unjudged = nil, ""
+	case c.Unjudged != "":
+		c.Problem, c.Doubted = nil, nil
+	default:
+		c.Doubted = nil
 	}
 	return c
 }

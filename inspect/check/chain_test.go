@@ -115,3 +115,32 @@ func TestAChainOnAWorkerIsJudgedByItsOwnCAs(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestAChainThatItsCAsDoNotAllow: the root beside it is right, and no client verifies it by that.
+func TestAChainThatItsCAsDoNotAllow(t *testing.T) {
+	t.Parallel()
+	begin, end := inspecttest.DaysFromNoon(-100), inspecttest.DaysFromNoon(1000)
+	root := pkitest.NewCA("root", begin, end)
+	for name, c := range map[string]struct {
+		limit func(*x509.Certificate)
+		want  bool
+	}{
+		"it has no limits":     {func(*x509.Certificate) {}, false},
+		"no CA below it":       {func(c *x509.Certificate) { c.MaxPathLenZero = true }, true},
+		"of other names":       {func(c *x509.Certificate) { c.PermittedDNSDomains = []string{"example.org"} }, true},
+		"of clients":           {func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} }, true},
+		"it may sign requests": {func(c *x509.Certificate) { c.KeyUsage = x509.KeyUsageCRLSign }, true},
+		"of clients and others": {func(c *x509.Certificate) {
+			c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth}
+		}, false},
+	} {
+		upper := root.CA("upper", begin, end, pkitest.Template(c.limit))
+		lower := upper.CA("lower", begin, end)
+		leaf := lower.Issue("a.example.com", begin, end, pkitest.DNS("a.example.com"), pkitest.Usages(x509.ExtKeyUsageServerAuth))
+		f := inspecttest.NewFixture("").Object(inspect.Object{Kind: "Secret", Namespace: "shop", Name: "x", Type: "kubernetes.io/tls"},
+			map[string][]byte{"ca.crt": root.CertPEM, "tls.crt": pkitest.Bundle(leaf.CertPEM, lower.CertPEM, upper.CertPEM)})
+		if found := secretCA(inspect.NewFacts(f.Snapshot, inspecttest.Noon, inspecttest.Day)); (len(found) > 0) != c.want {
+			t.Errorf("%s: %+v", name, found)
+		}
+	}
+}

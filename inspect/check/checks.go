@@ -178,7 +178,7 @@ Names each certificate that was read whose public key is the key's. Of a private
 			ID:    "pem-readable",
 			Title: "everything that claims to be a certificate can be read",
 			Doc: `Finds truncated or mistyped PEM, two blocks without a newline between them, bytes that are no certificate. Go and OpenSSL skip or refuse such blocks silently, so a CA that seems to be in a bundle is not. Write the value again from its source.
-In CA bundles also PEM that Go skips: a block that is indented or quoted, follows a byte order mark, is labelled TRUSTED CERTIFICATE or X509 CERTIFICATE, or has headers.
+In CA bundles and in tls.crt also PEM that Go skips: a block that is indented or quoted, follows a byte order mark, is labelled TRUSTED CERTIFICATE or X509 CERTIFICATE, or has headers.
 A Secret of type kubernetes.io/tls without a certificate in tls.crt, and an empty CA bundle of OpenShift's own, are findings too. A Secret younger than an hour may still be waiting for its certificate (info).`,
 			Run: unreadable,
 		},

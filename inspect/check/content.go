@@ -67,7 +67,7 @@ func unreadable(f *inspect.Facts) []assess.Finding {
 		}
 		out = append(out, *g)
 	}
-	return slices.Concat(manyAsOne(out), named(skippedCAs(f)), withoutCertificate(f), badRequests(f))
+	return slices.Concat(manyAsOne(out), named(skippedCerts(f)), withoutCertificate(f), badRequests(f))
 }
 
 // mostOfObject is of how many values of one object each is a finding. An object has room for more than ten thousand.
@@ -144,26 +144,35 @@ func restore(in []pki.Location) assess.Remediation {
 	return assess.Command("", "kubectl -n %s get configmap %s -o yaml", at.Namespace, at.Name).Saying("look at where the value comes from, and write it again from there")
 }
 
-// skippedCAs finds CAs in bundles that seem to be trusted, and that Go's reader skips:
-// kubelets, kubectl and most of the cluster do not trust them.
-func skippedCAs(f *inspect.Facts) []assess.Finding {
-	groups := map[*pki.Content]int{}
+// skippedCerts finds CAs in bundles that seem to be trusted, and that Go's reader skips:
+// kubelets, kubectl and most of the cluster do not trust them. What a server or client is to
+// present, it loads in the same way, but for PEM headers (crypto/tls, X509KeyPair).
+func skippedCerts(f *inspect.Facts) []assess.Finding {
+	type group struct {
+		*pki.Content
+		presented bool
+	}
+	groups := map[group]int{}
 	var out []assess.Finding
 	for i := range f.Entries {
 		h := &f.Entries[i]
-		if h.Use != inspect.UseTrust || len(h.Content.Skipped) == 0 || len(h.Content.Bad) > 0 || strings.HasSuffix(h.At.Path, ".trust.crt") { // that format is OpenSSL's alone
+		presented := h.Use == inspect.UseIdentity && h.At.Field == "" && h.At.Key == "tls.crt"
+		of := group{h.Content, presented}
+		if h.Use != inspect.UseTrust && !presented || len(h.Content.Skipped) == 0 || len(h.Content.Bad) > 0 || strings.HasSuffix(h.At.Path, ".trust.crt") { // that format is OpenSSL's alone
 			continue
 		}
-		if n, ok := groups[h.Content]; ok {
+		if n, ok := groups[of]; ok {
 			if n >= 0 {
 				out[n].At = append(out[n].At, h.At)
 			}
 			continue
 		}
 		_, skipped := h.Content.LoadedBy(pki.ReaderGo)
-		skipped = slices.DeleteFunc(skipped, func(s pki.Skipped) bool { return !s.InPEM() })
+		skipped = slices.DeleteFunc(skipped, func(s pki.Skipped) bool {
+			return !s.InPEM() || presented && s.HasHeaders()
+		})
 		if len(skipped) == 0 {
-			groups[h.Content] = -1
+			groups[of] = -1
 			continue
 		}
 		finding := assess.Finding{
@@ -176,13 +185,17 @@ func skippedCAs(f *inspect.Facts) []assess.Finding {
 			},
 			At: []pki.Location{h.At},
 		}
+		if presented {
+			finding.Reason, finding.Evidence = "Go skips certificate "+short(skipped[0].Cert), skipped[0].String()
+			finding.Impact = "now: a server or client written in Go that loads it does not start, or presents another certificate"
+		}
 		for _, s := range skipped {
 			finding.Certs = append(finding.Certs, s.Fingerprint)
 		}
 		if more := len(skipped) - 1; more > 0 {
 			finding.Evidence += fmt.Sprintf("; and %d more", more)
 		}
-		groups[h.Content] = len(out)
+		groups[of] = len(out)
 		out = append(out, finding)
 	}
 	return out

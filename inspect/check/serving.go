@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -206,10 +207,14 @@ func secretCAFails(f *inspect.Facts, ca, h *inspect.Entry, clients clients, proo
 	leaf := h.Leaf()
 	err := error(nil)
 	if mayServe(leaf) && weakSignature(leaf.Signature).what == "" {
-		err = pki.VerifyChain(h.Content.Certs, ca.Content.Certs, f.Now)
+		verify := pki.VerifyChain
+		if slices.Contains(leaf.Usages, usageServer) {
+			verify = verifyServer
+		}
+		err = verify(h.Content.Certs, ca.Content.Certs, f.Now)
 	}
 	var unknown x509.UnknownAuthorityError
-	if !errors.As(err, &unknown) {
+	if !errors.As(err, &unknown) && !constrained(err) {
 		return assess.Finding{}, false
 	}
 	finding := assess.Finding{
@@ -223,12 +228,28 @@ func secretCAFails(f *inspect.Facts, ca, h *inspect.Entry, clients clients, proo
 		},
 		Certs: []pki.Fingerprint{leaf.Fingerprint}, Due: leaf.NotAfter,
 	}
+	if constrained(err) {
+		finding.Remediation = assess.Advise("have it issued by CAs that allow its names, its usage and so many CAs below them: openssl verify -purpose sslserver -CAfile ca.crt -untrusted tls.crt tls.crt")
+	}
 	if client := clients.issuedBy(ca.Content.Certs, h.Payer(), proofs); client != nil {
 		finding.Severity, finding.Impact = assess.Info, ""
 		finding.Evidence = fmt.Sprintf("ca.crt does not verify the certificate beside it, %s; it verifies clients, such as %s", inspect.CertName(leaf), inspect.CertName(client))
 		finding.Remediation = assess.Remediation{}
 	}
 	return finding, true
+}
+
+func verifyServer(chain, roots []*pki.Cert, now time.Time) error {
+	return pki.Verify(chain, roots, "", now)
+}
+
+// constrained reports whether a CA of a chain does not allow what is below it: its names, its usage, or so many
+// CAs.
+func constrained(err error) bool {
+	var invalid x509.CertificateInvalidError
+	return errors.As(err, &invalid) && slices.Contains([]x509.InvalidReason{
+		x509.NotAuthorizedToSign, x509.CANotAuthorizedForThisName, x509.TooManyIntermediates, x509.IncompatibleUsage, x509.NameConstraintsWithoutSANs, x509.CANotAuthorizedForExtKeyUsage,
+	}, invalid.Reason)
 }
 
 // clients are certificates for clients only, by their issuer's name and key identifier, which may be

@@ -55,6 +55,9 @@ func (s Skipped) InPEM() bool {
 	return !slices.Contains([]string{whyWrapped, whyBinary, whyKeystore, whyMessage, whyBeside}, s.Reason)
 }
 
+// HasHeaders reports whether it has PEM headers, with which crypto/tls loads what is to be presented.
+func (s Skipped) HasHeaders() bool { return s.Reason == whyHeaders }
+
 // mostNeeded bounds how many skipped certificates of one name are tried: tenants choose names.
 const mostNeeded = 20
 

@@ -95,10 +95,15 @@ func (j *judge) calls(e catalog.Edge) []Claim {
 			c.Status, c.Reason = assess.Fail, whyAllExpired(c.Roots)
 		case call.Bundle == nil:
 			c.Status, c.Reason = assess.Fail, "no CA is named: the API server then trusts its system's CAs, none of which signs for a Service"
+		case call.Trusted != nil && call.Doubted != nil:
+			show(call.Trusted)
+			c.Status, c.Reason = assess.Unknown, fmt.Sprintf("which certificate the Service presents is unknown: the CA bundle verifies that of %s, and not that of %s", call.Trusted.At, call.Doubted.At)
+			c.Assessment.Remediation = assess.Advise("look at which Secret the Service's pods mount; one with its name that is not its own can go")
 		case call.Trusted != nil:
 			show(call.Trusted)
 			c.Status = assess.Pass
 			j.forecast(&c, j.f.Now)
+			c.asLoaded(call.Trusted.Content)
 		case call.Unjudged != "":
 			c.Status, c.Reason = assess.Unknown, call.Unjudged
 		case call.ByServiceCA && call.Problem != nil:

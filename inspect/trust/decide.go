@@ -39,6 +39,31 @@ func (j *judge) decide(c *Claim) {
 	j.forecast(c, now)
 }
 
+// asLoaded leaves a claim unknown that holds by what stands in a place, where who loads it may present
+// something else: it skips a certificate there, or can't read one.
+func (c *Claim) asLoaded(place *pki.Content) {
+	if place == nil || c.Status != assess.Pass && c.Status != assess.Warn {
+		return
+	}
+	why := ""
+	for _, b := range place.Bad {
+		if why == "" && b.Index >= 0 && strings.HasSuffix(b.Type, "CERTIFICATE") {
+			why = fmt.Sprintf("block %d can't be read: %s", b.Index+1, b.Reason)
+		}
+	}
+	for _, s := range place.Skipped {
+		if why == "" && s.InPEM() {
+			why = fmt.Sprintf("some readers skip %s (%s): %s", foreign.QuotedName(pki.CommonName(s.Subject)), s.Fingerprint.Short(), s.Reason)
+		}
+	}
+	if why == "" {
+		return
+	}
+	c.Assessment = assess.Assessment{Status: assess.Unknown, Reason: "which certificate is presented is unknown: of " + c.Presented.String() + ", " + why}
+	c.Assessment.Remediation = assess.Advise("write each block there as plain PEM: a line BEGIN CERTIFICATE, base64, a line END CERTIFICATE")
+	c.NextUnknown, c.Missing, c.From = false, nil, time.Time{}
+}
+
 // skippedCA says of a claim that does not hold of certificates that it would if the verifier's reader
 // loaded what stands in its trust anchors. Where that reader is unknown, so is the claim.
 func (j *judge) skippedCA(c *Claim, of []*pki.Cert, holds func(c *Claim) bool) {

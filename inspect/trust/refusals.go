@@ -110,7 +110,7 @@ func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 	case len(seen) == 0 && row.Level != "": // nor does it log that a client does, unless it is told to
 		return nil
 	case len(seen) == 0:
-		return []Claim{{Edge: row.Edge, Assessment: assess.Assessment{Status: assess.Pass}, Logs: logs}}
+		return append([]Claim{{Edge: row.Edge, Assessment: assess.Assessment{Status: assess.Pass}, Logs: logs}}, j.unheard(row, heard)...)
 	}
 	var out []Claim
 	until := j.logsReadUntil(heard)

@@ -53,7 +53,7 @@ func RestartOf(f *inspect.Facts, n *inspect.Node, claims []Claim) RestartNode {
 	if problem != "" {
 		next := f.Hints().UnreadRestart("{} verify restart-safe --nodes %s --via ssh (or --allow-pods)", n.Name)
 		unknown := RestartAnswer{Assessment: assess.Assessment{Reason: problem, Remediation: assess.Advise(next)}}
-		out.ComesBack = j.answer(comesBack, j.byFiles(unknown))
+		out.ComesBack = j.starting(j.answer(comesBack, j.byFiles(unknown)))
 		for _, q := range RestartQuestions() {
 			a, known := j.answers[q.ID]
 			if !known {
@@ -68,7 +68,7 @@ func RestartOf(f *inspect.Facts, n *inspect.Node, claims []Claim) RestartNode {
 	}
 	j.own()
 	j.bootstrap()
-	out.ComesBack = j.verdict()
+	out.ComesBack = j.starting(j.verdict())
 	for _, q := range RestartQuestions() {
 		a := j.answers[q.ID]
 		if strings.HasPrefix(q.ID, "bootstrap-") && !j.joins() {

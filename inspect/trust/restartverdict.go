@@ -100,6 +100,36 @@ func (j *restart) verdict() RestartAnswer {
 	return j.answer(comesBack, a)
 }
 
+// starting is a verdict, unless the kubelet exits before it reports: at its start it loads the CAs of its clients, all of
+// them or none (kubernetes/kubernetes cmd/kubelet/app/auth.go BuildAuthn v1.35.4).
+func (j *restart) starting(a RestartAnswer) RestartAnswer {
+	file := j.n.Kubelet.ClientCAFile
+	if file == "" || j.n.Via == "" || a.Status == assess.Fail {
+		return a
+	}
+	why := ""
+	for _, h := range j.f.InFile(j.n.Name, file) {
+		loaded, skipped := h.Content.LoadedBy(pki.ReaderGoAll)
+		if h.At.Field != "" || len(loaded) > 0 || h.Content.CutShort() != "" {
+			return a
+		}
+		if why = "it can't be read"; len(skipped) > 0 {
+			why = skipped[0].String()
+		}
+	}
+	at := j.n.File(file)
+	missing := at == nil && strings.HasPrefix(file, "/etc/kubernetes/") && inspect.MissingFile(j.f.Snapshot, j.n, file)
+	if why == "" && (missing || at != nil && at.Link == "" && at.Whole) {
+		why = "there is no CA in it"
+	}
+	if why == "" {
+		return a
+	}
+	a = RestartAnswer{Assessment: assess.Assessment{Status: assess.Fail, Reason: "its kubelet does not start without the CAs of its clients, in " + foreign.Text(file) + ": " + why}}
+	a.Remediation = assess.Advise("compare " + foreign.Text(file) + " with that of another node, and write it again")
+	return j.answer(comesBack, a)
+}
+
 // byFiles answers what the node's files and what was presented to it decide, where its kubelet's credentials
 // were not tried. They prove that a kubelet does not come back, and never that it does: that stays unknown.
 func (j *restart) byFiles(unknown RestartAnswer) RestartAnswer {

@@ -177,3 +177,41 @@ func TestAClaimAboutACopyNamesItsFile(t *testing.T) {
 		t.Errorf("%q", got.Statement)
 	}
 }
+
+// TestASecretThatIsLeftOverSpeaksForNoService: which of two the Service presents, no Secret says. An expired
+// one is left over, and so is the one that service-ca did not make where service-ca keeps the bundle.
+func TestASecretThatIsLeftOverSpeaksForNoService(t *testing.T) {
+	t.Parallel()
+	before, after := pkitest.NewCA("hook-ca@1", from(-500), from(290)), pkitest.NewCA("hook-ca@2", from(-1), from(789))
+	for name, c := range map[string]struct {
+		end   float64
+		keeps map[string]string
+		want  assess.Status
+	}{
+		"two are valid":                {29, nil, assess.Unknown},
+		"the other one has expired":    {-0.5, nil, assess.Pass},
+		"service-ca keeps one of them": {29, map[string]string{catalog.AnnotationInjectCABundle: "true"}, assess.Pass},
+	} {
+		w := newWorld(catalog.Versions{Cluster: "4.15.3"})
+		hook := pki.Location{Kind: "ValidatingWebhookConfiguration", Name: "policy", Field: "webhooks[0].clientConfig.caBundle"}
+		w.add(hook, c.keeps, before.CertPEM)
+		for name, leaf := range map[string]pkitest.Pair{
+			"first": before.Issue("first", from(-9), from(200), pkitest.DNS("hook.openshift-hooks.svc")), "second": after.Issue("second", from(-1), from(c.end), pkitest.DNS("hook.openshift-hooks.svc")),
+		} {
+			made := map[string]string{}
+			if name == "first" && c.keeps != nil {
+				made[catalog.AnnotationServiceName] = "hook"
+			}
+			w.add(pki.Location{Kind: catalog.Secret, Namespace: "openshift-hooks", Name: name, Key: "tls.crt"}, made, leaf.CertPEM)
+		}
+		w.s.References = append(w.s.References, inspect.Reference{From: hook, To: pki.Location{Kind: "Service", Namespace: "openshift-hooks", Name: "hook"}})
+		w.s.Sort()
+		got := one(t, w.judge("apiserver-validating-webhooks"))
+		if got.NextUnknown { // no service-ca was read
+			got.Status = assess.Pass
+		}
+		if got.Status != c.want || c.want == assess.Unknown && !strings.Contains(got.Reason, "not that of Secret/openshift-hooks/second[tls.crt]") {
+			t.Errorf("%s: %s: %s", name, got.Status, got.Reason)
+		}
+	}
+}

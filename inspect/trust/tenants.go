@@ -137,7 +137,8 @@ func (j *judge) ofStore(base Claim, name string, presented []identity) Claim {
 		}
 		c := base
 		c.Presented, c.Chain, c.VerifiedName = s.at, s.chain, name
-		if j.decide(&c); !judged || assess.WorstFirst(c.Status, worst.Status) < 0 {
+		j.decide(&c)
+		if c.asLoaded(s.content); !judged || assess.WorstFirst(c.Status, worst.Status) < 0 {
 			worst, judged = c, true
 		}
 		if c.Status == assess.Fail {

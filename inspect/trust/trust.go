@@ -318,6 +318,7 @@ func (j *judge) edge(e catalog.Edge, stores []anchors, presented []identity) []C
 				continue
 			}
 			j.decide(&c)
+			c.asLoaded(s.content)
 			c.byWordOf(s.word)
 			j.elsewhere(&c, owner, s)
 			j.pendingReload(&c, owner, s)

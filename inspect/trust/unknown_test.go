@@ -9,6 +9,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 )
 
@@ -173,5 +174,20 @@ func TestOptionalOnUnreadNodes(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", id, got, want)
 		}
+	}
+}
+
+// TestWhatALogDoesNotSayOfOtherServers: each control plane node has its own machine config server.
+func TestWhatALogDoesNotSayOfOtherServers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(catalog.Versions{Cluster: "4.15.3"})
+	w.s.Nodes[0].Role = catalog.RoleMaster
+	w.s.Nodes = append(w.s.Nodes, inspect.Node{Name: "m2", Role: catalog.RoleMaster}, inspect.Node{Name: "m3", Role: catalog.RoleMaster}, inspect.Node{Name: "w1", Role: catalog.RoleWorker})
+	for _, node := range []string{"n1", "m3"} { // that of m3 is the API's
+		w.s.ServerLogs = append(w.s.ServerLogs, inspect.ServerLog{At: pki.Location{Kind: pki.KindFile, Node: node, Path: "/var/log/pods/x/0.log"}, Row: "config-server-refused", From: from(-1), To: noon})
+	}
+	got := w.judge("config-server-refused")
+	if len(got) != 2 || got[0].Status != assess.Pass || got[1].Status != assess.Unknown || got[1].Node != "m2" || got[1].Reason != "the node was not read" {
+		t.Errorf("%+v", got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
@@ -57,6 +58,28 @@ func (j *judge) withUnread(claims []Claim) []Claim {
 			slices.SortStableFunc(of, func(a, b Claim) int { return cmp.Compare(strings.ToLower(a.Node), strings.ToLower(b.Node)) })
 		}
 		out, claims = append(out, of...), claims[end:]
+	}
+	return out
+}
+
+// unheard are claims about control plane nodes that were not read, nor a log of theirs: what clients refuse
+// there, no other log says. heard are those of which one was.
+func (j *judge) unheard(row catalog.ServerLog, heard map[string]time.Time) (out []Claim) {
+	if _, ok := heard[""]; ok {
+		return nil // whose it is was not told
+	}
+	add := func(n inspect.Node, why string) {
+		if _, ok := heard[n.Name]; !ok && n.Role == catalog.RoleMaster {
+			out = append(out, Claim{Edge: row.Edge, Node: n.Name, Assessment: assess.Assessment{Status: assess.Unknown, Reason: why}})
+		}
+	}
+	for _, n := range j.f.Snapshot.Nodes {
+		if n.Via == "" {
+			add(n, whyUnread)
+		}
+	}
+	for _, n := range j.leftOut {
+		add(n, whyLeftOut)
 	}
 	return out
 }

@@ -56,7 +56,8 @@ func (p Preflight) own() preflight.Result {
 		return preflight.Pass("")
 	}
 	x, err := cert.X509()
-	if err != nil || x.VerifyHostname(server.Hostname()) != nil { // it is presented to others
+	presented := func(name string) bool { return x.VerifyHostname(name) == nil }
+	if err != nil || !presented(server.Hostname()) && !slices.ContainsFunc(p.askedFor(), presented) { // it is presented to others
 		return preflight.Pass("")
 	}
 	var roots []*pki.Cert
@@ -73,6 +74,20 @@ func (p Preflight) own() preflight.Result {
 		return preflight.Fail(p.hints().Next("{} fix-kubeconfig gives it the CA, as long as the API still answers; so do all others who have such a kubeconfig"), "your kubeconfig does not trust %s, which signs the certificate that %s presents from then on", pki.Named(ca), server.Hostname())
 	}
 	return preflight.Pass("")
+}
+
+// askedFor are the names for which the caller's kubeconfig asks its server, such as its tls-server-name. For
+// api-int's the server is asked besides.
+func (p Preflight) askedFor() (names []string) {
+	for _, v := range p.Facts.Snapshot.Served {
+		if v.Server == catalog.ListenerUserKubeconfig {
+			names = append(names, v.Name)
+		}
+	}
+	if internal, ok := inspect.ServerName(catalog.NameInternal, p.Facts.Snapshot.Cluster); ok && len(names) > 1 {
+		names = slices.DeleteFunc(names, func(name string) bool { return name == internal })
+	}
+	return names
 }
 
 // topology is about the kubelets that are restarted to give them a new CA.

@@ -276,11 +276,17 @@ func TestRotateShutsNobodyOut(t *testing.T) {
 		but  func(*rotating)
 		want string
 	}{
-		"it lacks the CA":                 {func(*rotating) {}, "no: your kubeconfig does not trust CN=loadbalancer-serving-signer"},
-		"it has the CA":                   {func(r *rotating) { r.kubeconfig(r.old.CertPEM) }, "yes: "},
-		"it has another CA":               {func(r *rotating) { r.kubeconfig(r.new.CertPEM) }, "no: "},
-		"it names none":                   {func(r *rotating) { r.take(catalog.Ref{Kind: string(pki.KindFile)}) }, "unknown: your kubeconfig names no CA for api.example.com"},
-		"another server":                  {func(r *rotating) { r.s.Cluster.Server = "https://elsewhere:6443" }, "yes: "},
+		"it lacks the CA":   {func(*rotating) {}, "no: your kubeconfig does not trust CN=loadbalancer-serving-signer"},
+		"it has the CA":     {func(r *rotating) { r.kubeconfig(r.old.CertPEM) }, "yes: "},
+		"it has another CA": {func(r *rotating) { r.kubeconfig(r.new.CertPEM) }, "no: "},
+		"it names none":     {func(r *rotating) { r.take(catalog.Ref{Kind: string(pki.KindFile)}) }, "unknown: your kubeconfig names no CA for api.example.com"},
+		"another server":    {func(r *rotating) { r.s.Cluster.Server = "https://elsewhere:6443" }, "yes: "},
+		"by an address and a name": {func(r *rotating) {
+			r.s.Cluster.Server = "https://192.0.2.10:6443"
+			for _, name := range []string{"api.example.com", "api-int.example.com"} { // tls-server-name, and what is asked besides
+				r.s.Served = append(r.s.Served, inspect.Served{Server: catalog.ListenerUserKubeconfig, Address: "192.0.2.10:6443", Name: name, Problem: "no answer"})
+			}
+		}, "no: your kubeconfig does not trust CN=loadbalancer-serving-signer"},
 		"facts from somebody else's file": {func(r *rotating) { r.s.Reads = nil }, "yes: "},
 	} {
 		r := newRotating(loadBalancer, "4.16.3")
