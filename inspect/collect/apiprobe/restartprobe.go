@@ -116,7 +116,7 @@ func (q *questions) file(f *inspect.ProbedKubeconfig, asked ...question) {
 // seen to be missing.
 func (q *questions) read(at string) bool {
 	above := func(p string) bool { return p != "" && strings.HasPrefix(at, strings.TrimSuffix(p, "/")+"/") }
-	return slices.ContainsFunc(q.r.Asked, func(p string) bool { return path.Clean(p) == at || above(p) }) &&
+	return !q.r.Stopped && slices.ContainsFunc(q.r.Asked, func(p string) bool { return path.Clean(p) == at || above(p) }) &&
 		!slices.ContainsFunc(q.r.Gaps, func(g inspect.Gap) bool { return g.Where == at || above(g.Where) })
 }
 

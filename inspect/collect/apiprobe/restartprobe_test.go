@@ -114,6 +114,10 @@ func TestAbsentIsWhatWasAskedFor(t *testing.T) {
 	if got.Kubeconfig.Absent || !strings.Contains(got.Kubeconfig.Unread, "not among the files that were read") || !got.Bootstrap.Absent {
 		t.Errorf("%+v", got)
 	}
+	r.Stopped = true
+	if got := ProbeRestart(t.Context(), w, r, k.paths, k.name); got.Bootstrap.Absent {
+		t.Errorf("a walk that stopped has seen that a file is missing: %+v", got)
+	}
 }
 
 func TestFilesThatAKubeletCantUse(t *testing.T) {

@@ -166,6 +166,7 @@ func (p *parser) line(line string) error {
 		return p.walk(f)
 	case "cut":
 		if f[0] != "0" {
+			p.result.Stopped = true
 			p.gap("", foreign.Text(f[0])+" files are not listed: the output has no room left", nextRoom)
 		}
 		p.cut = f[1] != "0"

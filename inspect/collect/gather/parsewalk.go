@@ -11,8 +11,10 @@ import (
 func (p *parser) walk(f []string) error {
 	switch {
 	case len(f) == 2 && f[0] == "stopped" && f[1] == "files":
+		p.result.Stopped = true
 		p.gap("", "stopped after the largest number of files to look at", nextRoom)
 	case len(f) == 2 && f[0] == "stopped" && f[1] == "time":
+		p.result.Stopped = true
 		p.gap("", "stopped because it took too long", nextRoom)
 	case len(f) == 2 && f[0] == "deep":
 		p.gap(f[1], "directory not entered: too deep", "name it as a path of its own")

@@ -27,6 +27,8 @@ type Result struct {
 	Texts bool
 	// Gaps are what could not be read, without the node's name.
 	Gaps []inspect.Gap
+	// Stopped: not all files that were to be looked at were, or are listed.
+	Stopped bool
 }
 
 // Node is what the node says of itself.
