@@ -138,7 +138,7 @@ type FileChange struct {
 	Before, After []byte
 	// Old and New are the CAs in it.
 	Old, New []*pki.Cert
-	// Removed: it is taken away from its name, or was, and is put back.
+	// Removed: it is removed from its name, or was, and is put back.
 	Removed bool
 	// Link is what a symbolic link says now; empty: it is none.
 	Link string

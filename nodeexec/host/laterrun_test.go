@@ -75,7 +75,7 @@ func TestUndoKnowsTheLaterRunWhateverTheClockSays(t *testing.T) {
 }
 
 // TestUndoKnowsWhoTookItAwayLastWhateverTheClockSays is the same for files and links
-// that two runs took away.
+// that two runs removed.
 func TestUndoKnowsWhoTookItAwayLastWhateverTheClockSays(t *testing.T) {
 	inEveryShell(t, func(t *testing.T, w world) {
 		n := w.node(t)
@@ -89,8 +89,8 @@ func TestUndoKnowsWhoTookItAwayLastWhateverTheClockSays(t *testing.T) {
 				if err := os.Symlink(p.run.ID, link); err != nil {
 					t.Fatal(err)
 				}
-				_, err := p.run.Take(t.Context(), n, p.file, sha256.Sum256([]byte(text)))
-				_, err2 := p.run.TakeLink(t.Context(), n, link, p.run.ID)
+				_, err := p.run.RemoveFile(t.Context(), n, p.file, sha256.Sum256([]byte(text)))
+				_, err2 := p.run.RemoveLink(t.Context(), n, link, p.run.ID)
 				if err != nil || err2 != nil {
 					t.Fatal(err, err2)
 				}
@@ -249,7 +249,7 @@ func TestRemoveOfALaterRunGivesItsChangeToNoOther(t *testing.T) {
 			both := [2]place{newPlace(t, content)}
 			both[1] = both[0].another("run-2")
 			for i, p := range both {
-				if _, err := p.run.Take(t.Context(), n, p.file, sha256.Sum256([]byte(content+strings.Repeat("b", i)))); err != nil {
+				if _, err := p.run.RemoveFile(t.Context(), n, p.file, sha256.Sum256([]byte(content+strings.Repeat("b", i)))); err != nil {
 					t.Fatal(err)
 				}
 				if undone == i {

@@ -86,7 +86,7 @@ func TestARunThatFailedDoesNotOwnTheFile(t *testing.T) {
 	})
 }
 
-// TestARunThatCouldNotTakeAFileAwayDoesNotOwnIt is the same for what is taken away.
+// TestARunThatCouldNotTakeAFileAwayDoesNotOwnIt: a file that it could not remove is not put back by it.
 func TestARunThatCouldNotTakeAFileAwayDoesNotOwnIt(t *testing.T) {
 	inEveryShell(t, func(t *testing.T, w world) {
 		n := w.node(t)
@@ -96,15 +96,15 @@ func TestARunThatCouldNotTakeAFileAwayDoesNotOwnIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		lift := immutable(t, p.dir)
-		_, err := p.run.Take(t.Context(), n, p.file, sha256.Sum256([]byte(content)))
+		_, err := p.run.RemoveFile(t.Context(), n, p.file, sha256.Sum256([]byte(content)))
 		p.untouched(t, err, "Operation not permitted")
-		if _, err = p.run.TakeLink(t.Context(), n, link, p.file); !errors.Is(err, ErrNothingChanged) {
+		if _, err = p.run.RemoveLink(t.Context(), n, link, p.file); !errors.Is(err, ErrNothingChanged) {
 			t.Error(err)
 		}
 		lift()
 		p.owns(t, n, 0)
 		second := p.another("run-2")
-		if _, err := second.run.Take(t.Context(), n, p.file, sha256.Sum256([]byte(content))); err != nil {
+		if _, err := second.run.RemoveFile(t.Context(), n, p.file, sha256.Sum256([]byte(content))); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := p.run.Restore(t.Context(), n, p.file); !errors.Is(err, ErrNoRun) {
@@ -191,8 +191,8 @@ func TestUndoTwiceLeavesAloneWhatWasWrittenSince(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := p.run.Replace(t.Context(), n, p.edit(content, 0, 1, "x\n"))
-		_, err2 := p.run.Take(t.Context(), n, gone, sha256.Sum256([]byte(content)))
-		_, err3 := p.run.TakeLink(t.Context(), n, link, p.file)
+		_, err2 := p.run.RemoveFile(t.Context(), n, gone, sha256.Sum256([]byte(content)))
+		_, err3 := p.run.RemoveLink(t.Context(), n, link, p.file)
 		if err := errors.Join(err, err2, err3); err != nil {
 			t.Fatal(err)
 		}

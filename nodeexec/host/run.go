@@ -33,7 +33,7 @@ type Edit struct {
 	Insert []byte   // what comes there
 }
 
-// Backup is one file that a run changed or took away, or was about to when it was
+// Backup is one file that a run changed or removed, or was about to when it was
 // interrupted. A change that failed leaves none; one that was put back is there as long as
 // nothing else is at its path.
 type Backup struct {
@@ -43,10 +43,10 @@ type Backup struct {
 	// Wrote is the sha256 of each content that the run gave it, or was about to
 	// when it was interrupted. The last one is the newest.
 	Wrote [][32]byte
-	// Taken: the run removed it, or was about to. A Link that was removed said
+	// Removed: the run removed it, or was about to. A Link that was removed said
 	// Target.
-	Taken  bool
-	Target string
+	Removed bool
+	Target  string
 	// Later is the run that changed it after this one, and whose it is as it is now.
 	Later string
 }
@@ -106,15 +106,15 @@ func (r RunFolder) Restore(ctx context.Context, n nodeexec.Node, path string) (F
 	return change(ctx, n, "put back", path, request{op: "restore", args: args, changes: true})
 }
 
-// Take removes a file. Its bytes and a Backup are on the node's disk before that.
+// RemoveFile removes a file. Its bytes and a Backup are on the node's disk before that.
 // before is the sha256 of the file as it was read; the errors are those of Replace.
 // What this run removed already stays so.
-func (r RunFolder) Take(ctx context.Context, n nodeexec.Node, path string, before [32]byte) (File, error) {
+func (r RunFolder) RemoveFile(ctx context.Context, n nodeexec.Node, path string, before [32]byte) (File, error) {
 	return r.move(ctx, n, "remove", request{op: "aside", changes: true}, path, hex.EncodeToString(before[:]))
 }
 
-// TakeLink removes a symbolic link that says target; what it leads to stays.
-func (r RunFolder) TakeLink(ctx context.Context, n nodeexec.Node, path, target string) (File, error) {
+// RemoveLink removes a symbolic link that says target; what it leads to stays.
+func (r RunFolder) RemoveLink(ctx context.Context, n nodeexec.Node, path, target string) (File, error) {
 	return r.move(ctx, n, "remove", request{op: "unlink", changes: true}, path, target)
 }
 
@@ -272,7 +272,7 @@ func parseEntries(lines []string) ([]Backup, error) {
 		e := Backup{Later: later}
 		var err error
 		if facts == "link" && sums != "" {
-			entries = append(entries, Backup{Before: File{Path: path, Kind: Link}, Taken: true, Target: sums, Later: later})
+			entries = append(entries, Backup{Before: File{Path: path, Kind: Link}, Removed: true, Target: sums, Later: later})
 			continue
 		}
 		if e.Before, err = parseFacts(path, facts); err != nil {
@@ -280,7 +280,7 @@ func parseEntries(lines []string) ([]Backup, error) {
 		}
 		for text := range strings.SplitSeq(sums, " ") {
 			if text == "-" {
-				e.Taken = true
+				e.Removed = true
 				continue
 			}
 			sum, err := parseSum(text)

@@ -35,19 +35,19 @@ func TestTakenAwayAndBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		shown := sha256.Sum256([]byte(content))
-		if _, err := p.run.Take(t.Context(), n, p.file, sha256.Sum256([]byte("other"))); !errors.Is(err, ErrChanged) {
+		if _, err := p.run.RemoveFile(t.Context(), n, p.file, sha256.Sum256([]byte("other"))); !errors.Is(err, ErrChanged) {
 			t.Errorf("another file than was shown: %v", err)
 		}
 		has(t, p.file, content)
 		for range 2 { // the second time, it is already up to date
-			if now, err := p.run.Take(t.Context(), n, p.file, shown); err != nil || now.Kind != Absent {
+			if now, err := p.run.RemoveFile(t.Context(), n, p.file, shown); err != nil || now.Kind != Absent {
 				t.Fatalf("it is %+v, %v", now, err)
 			}
 			absent(t, p.file)
 			p.tidied(t)
 		}
 		entries, err := p.run.Backups(t.Context(), n)
-		if err != nil || len(entries) != 1 || entries[0].Before != was[0] || !entries[0].Taken || len(entries[0].Wrote) > 0 {
+		if err != nil || len(entries) != 1 || entries[0].Before != was[0] || !entries[0].Removed || len(entries[0].Wrote) > 0 {
 			t.Errorf("entries %+v, %v", entries, err)
 		}
 		for range 2 {
@@ -59,12 +59,12 @@ func TestTakenAwayAndBack(t *testing.T) {
 			p.tidied(t)
 		}
 
-		// Taken away again, and another one is made in its place.
-		if _, err := p.run.Take(t.Context(), n, p.file, shown); err != nil {
+		// Removed away again, and another one is made in its place.
+		if _, err := p.run.RemoveFile(t.Context(), n, p.file, shown); err != nil {
 			t.Fatal(err)
 		}
 		write(t, p.file, "made anew")
-		if _, err := p.run.Take(t.Context(), n, p.file, shown); !errors.Is(err, ErrChanged) {
+		if _, err := p.run.RemoveFile(t.Context(), n, p.file, shown); !errors.Is(err, ErrChanged) {
 			t.Errorf("the new one is taken for the old one: %v", err)
 		}
 		if _, err := p.run.Restore(t.Context(), n, p.file); !errors.Is(err, ErrChanged) {
@@ -97,23 +97,23 @@ func TestALinkTakenAwayAndBack(t *testing.T) {
 			}
 		}
 		lead(p.file)
-		if _, err := p.run.TakeLink(t.Context(), n, link, "/other"); !errors.Is(err, ErrChanged) {
+		if _, err := p.run.RemoveLink(t.Context(), n, link, "/other"); !errors.Is(err, ErrChanged) {
 			t.Errorf("another link than was shown: %v", err)
 		}
-		if _, err := p.run.TakeLink(t.Context(), n, p.file, p.file); !errors.Is(err, ErrChanged) {
+		if _, err := p.run.RemoveLink(t.Context(), n, p.file, p.file); !errors.Is(err, ErrChanged) {
 			t.Errorf("a file: %v", err)
 		}
 		for range 2 {
-			if now, err := p.run.TakeLink(t.Context(), n, link, p.file); err != nil || now.Kind != Absent {
+			if now, err := p.run.RemoveLink(t.Context(), n, link, p.file); err != nil || now.Kind != Absent {
 				t.Fatalf("it is %+v, %v", now, err)
 			}
 			absent(t, link)
 			p.tidied(t)
 		}
 		has(t, p.file, content)
-		want := Backup{Before: File{Path: link, Kind: Link}, Taken: true, Target: p.file}
+		want := Backup{Before: File{Path: link, Kind: Link}, Removed: true, Target: p.file}
 		entries, err := p.run.Backups(t.Context(), n)
-		if err != nil || len(entries) != 1 || entries[0].Before != want.Before || entries[0].Target != want.Target || !entries[0].Taken {
+		if err != nil || len(entries) != 1 || entries[0].Before != want.Before || entries[0].Target != want.Target || !entries[0].Removed {
 			t.Errorf("entries %+v, %v", entries, err)
 		}
 		if runs, err := Runs(t.Context(), n, p.run.Folder); err != nil || len(runs) != 1 || runs[0].Files != 1 {
@@ -126,8 +126,8 @@ func TestALinkTakenAwayAndBack(t *testing.T) {
 			leadsTo(t, link, p.file)
 			p.tidied(t)
 		}
-		// Taken away again, and another one is made in its place.
-		if _, err := p.run.TakeLink(t.Context(), n, link, p.file); err != nil {
+		// Removed away again, and another one is made in its place.
+		if _, err := p.run.RemoveLink(t.Context(), n, link, p.file); err != nil {
 			t.Fatal(err)
 		}
 		lead("/new one")
@@ -141,7 +141,7 @@ func TestALinkTakenAwayAndBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		leadsTo(t, link, p.file)
-		if _, err := p.run.TakeLink(t.Context(), n, link, p.file); err != nil {
+		if _, err := p.run.RemoveLink(t.Context(), n, link, p.file); err != nil {
 			t.Fatal(err)
 		}
 		if out, err := n.undo(t, p); err != nil || !strings.Contains(out, link+": put back") {
@@ -168,8 +168,8 @@ func TestTakingInterruptedAnywhere(t *testing.T) {
 				t.Fatal(err)
 			}
 			n := mortal.onStep(t, count, step)
-			_, linkErr := p.run.TakeLink(t.Context(), n, link, p.file)
-			_, err := p.run.Take(t.Context(), n, p.file, sha256.Sum256([]byte(content)))
+			_, linkErr := p.run.RemoveLink(t.Context(), n, link, p.file)
+			_, err := p.run.RemoveFile(t.Context(), n, p.file, sha256.Sum256([]byte(content)))
 			if !reached(t, count, step) {
 				if err := errors.Join(linkErr, err); err != nil {
 					t.Errorf("step %d: %v", step, err)

@@ -59,7 +59,7 @@ type (
 	planFile struct {
 		Path    string          `json:"path"`
 		SHA256  pki.Fingerprint `json:"sha256"`          // of the file now
-		Taken   bool            `json:"taken,omitempty"` // it is taken away, or put back
+		Taken   bool            `json:"taken,omitempty"` // it is removed, or put back
 		Added   []PlanCert      `json:"added"`
 		Removed []PlanCert      `json:"removed"`
 		Kept    []PlanCert      `json:"kept"`

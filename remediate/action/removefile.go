@@ -19,7 +19,7 @@ import (
 // run's folder on the node.
 type RemoveFile struct{ NodeName, Path string }
 
-// ID is such as "take-away worker-0:/var/lib/kubelet/kubeconfig".
+// ID is such as "take-away worker-0:/var/lib/kubelet/kubeconfig": journals that are kept have these words.
 func (a RemoveFile) ID() string { return "take-away " + a.NodeName + ":" + a.Path }
 
 // Node is the node.
@@ -65,22 +65,22 @@ func leading(target string) []byte { return fmt.Appendln(nil, "a link to", forei
 
 // Apply removes it, if it is as it was read.
 func (a RemoveFile) Apply(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
-	take := func() error {
+	remove := func() error {
 		n, err := env.Connect(ctx, a.NodeName)
 		if err != nil {
 			return err
 		}
 		if c.File.Link != "" {
-			_, err = host.RunFolder{ID: env.RunID}.TakeLink(ctx, n, a.Path, c.File.Link)
+			_, err = host.RunFolder{ID: env.RunID}.RemoveLink(ctx, n, a.Path, c.File.Link)
 		} else {
-			_, err = host.RunFolder{ID: env.RunID}.Take(ctx, n, a.Path, c.File.SHA256)
+			_, err = host.RunFolder{ID: env.RunID}.RemoveFile(ctx, n, a.Path, c.File.SHA256)
 		}
 		return err
 	}
-	err := take()
+	err := remove()
 	if errors.Is(err, nodeexec.ErrUnknownOutcome) { // what it removed already stays so
 		env.Disconnect(a.NodeName)
-		again := take()
+		again := remove()
 		if again != nil { // the first time may have done it
 			again = fmt.Errorf("%w; and once more: %w", err, again)
 		}
@@ -98,7 +98,7 @@ func (a RemoveFile) Verify(ctx context.Context, env *remediate.Env, _ *remediate
 	switch {
 	case err != nil:
 		return err
-	case entry == nil || !entry.Taken:
+	case entry == nil || !entry.Removed:
 		return fmt.Errorf("%s on %s is not among the files that run %s removed", a.Path, a.NodeName, env.RunID)
 	case now.Kind != host.Absent:
 		return fmt.Errorf("%s on %s: %w: something has its name again", a.Path, a.NodeName, remediate.ErrChanged)

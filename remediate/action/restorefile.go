@@ -40,7 +40,7 @@ func (a RestoreFile) Diff(snapshot inspect.Snapshot, now time.Time) (*remediate.
 		return nil, &remediate.Refusal{Name: remediate.ChangedSince, Node: a.NodeName, Reason: fmt.Sprintf("run %s changed %s after this run: restoring the backup would undo that too", later, a.path()),
 			Next: snapshot.Hints.Next("to put that run back first: {} undo %s --from-nodes --nodes %s", later, a.NodeName)}
 	}
-	if a.Backup.Taken {
+	if a.Backup.Removed {
 		return a.moveBack(snapshot, now)
 	}
 	text, file, err := AddKubeconfigCAs{NodeName: a.NodeName, Path: a.path()}.text(snapshot)
@@ -63,7 +63,7 @@ func (a RestoreFile) Diff(snapshot inspect.Snapshot, now time.Time) (*remediate.
 	return &remediate.Change{Summary: "put back " + a.path(), File: f, Versions: snapshot.Cluster.Versions, Deltas: []inspect.Delta{written(n, f, now)}}, nil
 }
 
-// moveBack is Diff for what the run took away.
+// moveBack is Diff for what the run removed.
 func (a RestoreFile) moveBack(snapshot inspect.Snapshot, now time.Time) (*remediate.Change, error) {
 	n, ok := snapshot.Node(a.NodeName)
 	if !ok || n.Via == "" {
@@ -188,7 +188,7 @@ func (a RestoreFile) Recheck(ctx context.Context, env *remediate.Env, c *remedia
 
 // Apply puts it back.
 func (a RestoreFile) Apply(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
-	if a.Backup.Taken {
+	if a.Backup.Removed {
 		return putBack(ctx, env, a.NodeName, a.path(), a.Backup.Before.Kind == host.Link, c.File)
 	}
 	return restore(ctx, env, a.NodeName, a.path())

@@ -23,7 +23,7 @@ func TestALinksTargetIsMarked(t *testing.T) {
 	}}}
 	for name, a := range map[string]remediate.Action{
 		"take away": action.RemoveFile{NodeName: "worker-0", Path: inspect.KubeletClient},
-		"put back":  action.RestoreFile{NodeName: "worker-0", Backup: host.Backup{Before: host.File{Path: inspect.KubeletClient, Kind: host.Link}, Taken: true, Target: target + "2"}},
+		"put back":  action.RestoreFile{NodeName: "worker-0", Backup: host.Backup{Before: host.File{Path: inspect.KubeletClient, Kind: host.Link}, Removed: true, Target: target + "2"}},
 		"replace":   action.AddKubeconfigCAs{NodeName: "worker-0", Path: inspect.KubeletClient},
 	} {
 		said := ""
