@@ -3,7 +3,9 @@ package report
 import (
 	"iter"
 	"slices"
+	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -18,8 +20,10 @@ type Cause struct {
 	Title       string             `json:"title"`
 	Reason      string             `json:"reason,omitempty"` // how it came about; empty: that is unknown
 	Nodes       []string           `json:"nodes,omitempty"`
+	Elsewhere   []string           `json:"elsewhere,omitempty"` // other nodes of which it is so, whose findings are in another cause
 	Objects     []string           `json:"objects,omitempty"`
 	Impact      string             `json:"impact,omitempty"`
+	Latest      time.Time          `json:"latest,omitzero"` // when the first node that works has it at the latest, by its certificate's renewal; absent: unknown
 	Remediation assess.Remediation `json:"remediation,omitzero"`
 	Findings    []int              `json:"findings"` // indexes; each finding is in one cause
 }
@@ -44,9 +48,47 @@ func (inv *Inventory) Problems(hints inspect.Hints) []cause.Problem {
 func (inv *Inventory) causes() []Cause {
 	out := []Cause{}
 	for _, p := range inv.Problems(inv.hints) {
-		out = append(out, Cause{p.ID, p.Severity, p.Reason, inv.Because(p), p.Nodes, p.Objects, p.Impact, p.Remediation, p.Findings})
+		c := Cause{ID: p.ID, Severity: p.Severity, Title: p.Reason, Reason: inv.Because(p), Nodes: p.Nodes, Elsewhere: p.Elsewhere, Objects: p.Objects, Impact: p.Impact, Remediation: p.Remediation, Findings: p.Findings}
+		if p.ID == catalog.CauseAPIInt {
+			_, c.Latest = inv.StillUp(p)
+		}
+		if impact := inv.ImpactNow(p); impact != "" {
+			c.Impact = impact
+		}
+		out = append(out, c)
 	}
 	return out
+}
+
+// StillUp are nodes of a problem that have a heartbeat, and when the first of them renews its client certificate at the
+// latest, and so reconnects; zero: that is unknown.
+func (inv *Inventory) StillUp(p cause.Problem) (up []string, first time.Time) {
+	for _, n := range inv.Nodes {
+		if !slices.Contains(p.Nodes, n.Name) || n.Alive == catalog.No.String() || n.Ready != "" && n.Ready != "True" {
+			continue
+		}
+		up = append(up, foreign.Name(n.Name))
+		if !n.RenewsTo.IsZero() && (first.IsZero() || n.RenewsTo.Before(first)) {
+			first = n.RenewsTo
+		}
+	}
+	return up, first
+}
+
+// ImpactNow is the impact of kubelets without a client certificate where none of their nodes has a heartbeat: what the
+// problem says comes is so already. Empty: it is not so.
+func (inv *Inventory) ImpactNow(p cause.Problem) string {
+	silent := func(name string) bool {
+		return slices.ContainsFunc(inv.Nodes, func(n Node) bool { return n.Name == name && n.Alive == catalog.No.String() })
+	}
+	if p.ID != catalog.CauseClientCertificate || len(p.Nodes) == 0 || slices.ContainsFunc(p.Nodes, func(name string) bool { return !silent(name) }) {
+		return ""
+	}
+	whose := "its kubelet"
+	if len(p.Nodes) > 1 {
+		whose = "their kubelets"
+	}
+	return whose + " cannot authenticate: no heartbeat now, no new Pods"
 }
 
 // Because says how a problem came about; empty: that is unknown.

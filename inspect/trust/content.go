@@ -87,6 +87,7 @@ func (j *judge) calls(e catalog.Edge) []Claim {
 		c := Claim{Edge: e, Trust: []pki.Location{call.From}, VerifiedName: call.Name}
 		if call.Bundle != nil {
 			c.Roots, c.Skipped = call.Bundle.Content.LoadedBy(e.Reader)
+			c.Edge = withPolicy(e, call.Bundle)
 		}
 		show := func(h *inspect.Entry) { c.Presented, c.Chain = h.At, h.Content.Certs }
 		expired := call.Bundle != nil && j.allExpired(c.Roots)
@@ -134,7 +135,7 @@ func (j *judge) expiredCalls(e catalog.Edge) []Claim {
 			continue
 		}
 		if roots, skipped := h.Content.LoadedBy(e.Reader); j.allExpired(roots) {
-			c := Claim{Edge: e, Trust: []pki.Location{h.At}, Roots: roots, Skipped: skipped}
+			c := Claim{Edge: withPolicy(e, h), Trust: []pki.Location{h.At}, Roots: roots, Skipped: skipped}
 			c.Status, c.Reason = assess.Fail, whyAllExpired(roots)
 			if foreign.Word(h.At.Name) { // whose CA belongs there is in the object
 				c.Edge.Remediation = foreign.Command("", "kubectl get "+strings.ToLower(e.Trust.Kind)+" %s -o yaml", h.At.Name)
@@ -143,6 +144,17 @@ func (j *judge) expiredCalls(e catalog.Edge) []Claim {
 		}
 	}
 	return out
+}
+
+// withPolicy is an edge with what fails where the webhook's failurePolicy was read.
+func withPolicy(e catalog.Edge, bundle *inspect.Entry) catalog.Edge {
+	switch bundle.FailurePolicy {
+	case inspect.PolicyFail:
+		e.Impact = "API writes that match it are rejected (failurePolicy: Fail)"
+	case inspect.PolicyIgnore:
+		e.Impact = "API writes that match it are accepted without it (failurePolicy: Ignore)"
+	}
+	return e
 }
 
 // allExpired reports whether there are CAs, and none is valid any more.

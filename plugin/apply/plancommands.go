@@ -8,6 +8,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 )
@@ -32,8 +33,8 @@ func (s planSummary) commands(w *ui.Page) {
 	first, label := cmp.Or(one, all), "next"
 	if lines.OfFile {
 		w.Command(label, first+" --dry-run="+DryRunClient)
-		if s.live || s.full {
-			w.Remark("on the live cluster; this plan of a file changed nothing")
+		if s.run.Lines.OfFile {
+			w.Remark(s.onLive())
 		}
 		label = "then"
 	}
@@ -41,6 +42,14 @@ func (s planSummary) commands(w *ui.Page) {
 	if one != "" {
 		w.Command("all", all)
 	}
+}
+
+// onLive says of the commands below a plan of a file what they are about.
+func (s planSummary) onLive() string {
+	if !slices.ContainsFunc(s.plan.Basis.Nodes, func(n inspect.Node) bool { return n.Role == catalog.RoleMaster }) {
+		return "on the live cluster and its control plane; this plan changed nothing"
+	}
+	return "on the live cluster; this plan of a file changed nothing"
 }
 
 const (

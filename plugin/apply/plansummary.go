@@ -23,7 +23,7 @@ type planSummary struct {
 	plan    *remediate.Plan
 	confirm bool
 	full    bool // nothing is cut
-	live    bool // there is room to say that the commands are for the live cluster
+	brief   bool // there is no room to say that the commands are for the live cluster, and where the details are
 }
 
 // printPlanSummary prints a plan on one screen, and for a plan that is to be confirmed all that
@@ -46,14 +46,18 @@ func (s planSummary) print(w *ui.Page) {
 		s.rows(rows)
 		s.bottom(bottom)
 	}
-	room := w.ScreenLines() - lines(head.String()) - lines(rows.String()) - wrapped(bottom.String(), w.Columns())
+	left := func() int {
+		return w.ScreenLines() - lines(head.String()) - lines(rows.String()) - wrapped(bottom.String(), w.Columns())
+	}
+	room := left()
 	notes := s.notes(w, room)
-	room -= lines(notes)
-	if s.live = s.run.Lines.OfFile && room > 0; s.live {
+	if s.brief = s.run.Lines.OfFile && lines(notes) > room-1; s.brief {
 		bottom = ui.NewPage(w)
 		s.bottom(bottom)
-		room--
+		room = left()
+		notes = s.notes(w, room)
 	}
+	room -= lines(notes)
 	for i, part := range []string{head.String(), rows.String(), notes, bottom.String()} {
 		if i > 0 && part != "" && (room > 0 || s.confirm) { // an empty line
 			ui.Printf(w, "\n")
@@ -256,7 +260,7 @@ func (s planSummary) bottom(w *ui.Page) {
 		s.repairs(w)
 	}
 	s.afterwards(w)
-	if s.run.Lines.Details != "" {
+	if s.run.Lines.Details != "" && !s.brief {
 		w.Command("details", s.run.Lines.Details)
 	}
 }

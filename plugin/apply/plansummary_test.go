@@ -119,7 +119,10 @@ func TestAPlanFitsOnOneScreen(t *testing.T) {
 					if want := nodes; nodes <= maxRows && rows != want || nodes > maxRows && rows != 0 {
 						t.Errorf("%d columns: %d nodes have %d lines\n%s", columns, nodes, rows, said)
 					}
-					for _, want := range []string{"  next      certrot fix-api-int --dry-run=client\n  then      certrot fix-api-int\n", "--details\n", "certrot undo RUN", "4.15.1"} {
+					if !strings.Contains(said, "on the live cluster") || notes == 0 && nodes == 1 && !strings.Contains(said, "--details\n") {
+						t.Errorf("%d columns, %d nodes, %d notes: what the commands are about, or where the details are, is not said:\n%s", columns, nodes, notes, said)
+					}
+					for _, want := range []string{"  next      certrot fix-api-int --dry-run=client\n  then      certrot fix-api-int\n", "certrot undo RUN", "4.15.1"} {
 						if !strings.Contains(withoutRemark(said), want) {
 							t.Errorf("%d columns, %d nodes, %d notes: no %q\n%s", columns, nodes, notes, want, said)
 						}

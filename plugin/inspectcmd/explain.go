@@ -109,6 +109,7 @@ type explainer struct {
 	verified           func(inspect.Hints, *report.Verification) []ui.ToldClaims
 	reading            connect.Reading // of --from: what names without a kind are looked up in
 	read               *inspect.Snapshot
+	onNode             map[string]string // the node of a path that was typed as NODE:/path
 }
 
 // topic is something that is explained by its name: in one line what it is, then what it means, what

@@ -33,7 +33,11 @@ func partTopics() []topic {
 	for _, part := range catalog.Parts() {
 		name := strings.ReplaceAll(string(part), " ", "-")
 		verify := foreign.Command("", "{} verify %s", name)
-		out = append(out, topic{kind: partKind, claim: "each client of it trusts the certificate that its server presents", help: help{name, means[part], []string{verify}}})
+		claim := "each client of it trusts the certificate that its server presents"
+		if part == catalog.PartBundles {
+			claim = "each bundle holds all CAs that it is made of"
+		}
+		out = append(out, topic{kind: partKind, claim: claim, help: help{name, means[part], []string{verify}}})
 	}
 	return out
 }

@@ -41,7 +41,11 @@ func (e *explainer) node(ctx context.Context, w io.Writer, name string) error {
 	section(w, "What reads and presents there", func() {
 		for _, edge := range e.edgesOn(of) {
 			if edge.Trust.Kind == catalog.File {
-				line(w, "read", placeOf(edge.Trust)+" by "+edge.Verifier+", "+string(edge.Reload)+": explain "+edge.ID)
+				runs := ""
+				if edge.Optional {
+					runs = ", if it runs there"
+				}
+				line(w, "read", placeOf(edge.Trust)+" by "+edge.Verifier+runs+", "+string(edge.Reload)+": explain "+edge.ID)
 			}
 			if edge.Presented.Kind == catalog.File {
 				line(w, "presented", placeOf(edge.Presented)+" to "+edge.Verifier+": explain "+edge.ID)
@@ -88,9 +92,7 @@ func (e *explainer) nodeState(ctx context.Context, w io.Writer, of *inspect.Node
 			}
 			line(w, "problem", t.Word+" "+ui.Clean(ui.OneLine(title)))
 			for _, next := range t.fixesOn(of.Name, is) {
-				if next != (assess.Remediation{}) && !slices.Contains(fixes, next) {
-					fixes = append(fixes, next)
-				}
+				fixes = withFix(fixes, next)
 			}
 		}
 	})

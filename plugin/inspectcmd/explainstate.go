@@ -26,21 +26,10 @@ func (e *explainer) state(ctx context.Context, w io.Writer, kind, namespace, obj
 	if err := e.readFiles(ctx); err != nil {
 		return nil, err
 	}
-	fix := func(r assess.Remediation) {
-		same := func(o assess.Remediation) bool { // or does more
-			if strings.Contains(o.Text+" "+o.Command, r.Text) {
-				return true
-			}
-			words := strings.Fields(o.Command)
-			return r.Command != "" && !slices.ContainsFunc(strings.Fields(r.Command), func(word string) bool { return !slices.Contains(words, word) })
-		}
-		if r != (assess.Remediation{}) && !slices.ContainsFunc(fixes, same) {
-			fixes = append(fixes, r)
-		}
-	}
+	fix := func(r assess.Remediation) { fixes = withFix(fixes, r) }
 	is := func(at pki.Location) bool {
 		if kind == catalog.File {
-			return at.Path == object
+			return at.Path == object && (e.onNode[object] == "" || at.Node == e.onNode[object])
 		}
 		return string(at.Kind) == kind && at.Namespace == namespace && at.Name == object
 	}
@@ -108,6 +97,21 @@ func (e *explainer) state(ctx context.Context, w io.Writer, kind, namespace, obj
 		}
 	})
 	return fixes[:min(len(fixes), ui.MaxPlaces)], nil
+}
+
+// withFix adds what is to be done, unless another step is the same or does more.
+func withFix(fixes []assess.Remediation, r assess.Remediation) []assess.Remediation {
+	same := func(o assess.Remediation) bool {
+		if strings.Contains(o.Text+" "+o.Command, r.Text) {
+			return true
+		}
+		words := strings.Fields(o.Command)
+		return r.Command != "" && !slices.ContainsFunc(strings.Fields(r.Command), func(word string) bool { return !slices.Contains(words, word) })
+	}
+	if r == (assess.Remediation{}) || slices.ContainsFunc(fixes, same) {
+		return fixes
+	}
+	return append(fixes, r)
 }
 
 // ofNode names the node of a file.

@@ -54,6 +54,12 @@ func (e *explainer) asTyped(args []string) []string {
 			continue
 		}
 		name := plainPlace(args[i])
+		if node, path, ok := strings.Cut(args[i], ":/"); ok && name == "/"+path {
+			if e.onNode == nil {
+				e.onNode = map[string]string{}
+			}
+			e.onNode[name] = strings.TrimPrefix(node, "node/")
+		}
 		if isKind(name) && i+1 < len(args) && !strings.Contains(args[i+1], "/") {
 			i++
 			name += "/" + args[i]

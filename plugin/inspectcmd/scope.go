@@ -84,7 +84,11 @@ func typedFilter(flags *pflag.FlagSet, args []string) string {
 	words := slices.Clone(args)
 	flags.Visit(func(f *pflag.Flag) {
 		switch f.Name {
-		case "namespace", "selector":
+		case "namespace":
+			if all := flags.Lookup("all-namespaces"); all == nil || all.Value.String() != "true" { // that one wins
+				words = append(words, "-n "+f.Value.String())
+			}
+		case "selector":
 			words = append(words, "-"+f.Shorthand+" "+f.Value.String())
 		case "expired", "ca-only":
 			words = append(words, "--"+f.Name)

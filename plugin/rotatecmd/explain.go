@@ -60,7 +60,7 @@ func (o *rotateOptions) explain(ctx context.Context) error {
 	if _, ok := catalog.ParseMinor(version); !ok {
 		return cli.WithHint(fmt.Errorf("version %q: no version of OpenShift", version), "name it: --for-version 4.15")
 	}
-	s.Advise(o.app.Hints())
+	s.Advise(o.reading.Hints())
 	of, err := rotate.NewReading(ctx, inspect.NewFacts(s, s.Taken, connect.DefaultWithin)).Find(o.names[0])
 	var refused *rotate.Error
 	switch {
@@ -69,7 +69,7 @@ func (o *rotateOptions) explain(ctx context.Context) error {
 	case err != nil:
 		return exitError(suggested(err, o.names[0], o.reading.Hints().From()))
 	case !of.Signer():
-		return cli.WithHint(fmt.Errorf("%s is signed by %s", of.Name, of.Rotation.Signer), "explain that: %s", o.app.Hints().Next("{} rotate %s --explain", of.Rotation.Signer.Name))
+		return cli.WithHint(fmt.Errorf("%s is signed by %s", of.Name, of.Rotation.Signer), "explain that: %s", o.app.Hints().Next("{} rotate %s --explain", of.Rotation.Signer.Name)+o.reading.Hints().From())
 	}
 	out := o.app.Streams.Out
 	switch reason, next := of.Unmanaged(); {

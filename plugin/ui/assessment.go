@@ -35,7 +35,9 @@ func Assessment(w io.Writer, lead string, a assess.Assessment, where func()) {
 			Printf(w, "%s      %s\n", lead, Clean(strings.TrimSpace(command)))
 		}
 	default:
-		if next.Text != "" {
+		if begins.MatchString(next.Text) && foreign.Prints(next.Text) {
+			Printf(w, "%snext  %s\n", lead, Clean(next.Text))
+		} else if next.Text != "" {
 			text, command := CommandAtEnd(Clean(next.Text))
 			Wrap(w, lead+"next  ", text)
 			if command != "" {
@@ -59,6 +61,9 @@ func Judged(w io.Writer, lead, below string, a assess.Assessment) {
 
 // programs are those whose commands, of which several may stand in a row, a next step may end with.
 var programs = regexp.MustCompile(`: ((?:kubectl|oc|certrot) [^;“”]*(?:; (?:kubectl|oc|certrot) [^;“”]*)*)$`)
+
+// begins matches a next step that is a command, or begins with one.
+var begins = regexp.MustCompile(`^(?:kubectl|oc|certrot) [^“”]*$`)
 
 // CommandAtEnd takes the command from the end of a next step, "in which case: COMMAND": it is
 // written on a line of its own, to be copied. What others say is not taken for one.

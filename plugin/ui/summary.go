@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
@@ -141,11 +142,15 @@ func (s Summary) printIn(w *Page, l layout) {
 		}
 	}
 	if more := s.Problems[l.listed:]; len(more) > 0 {
-		count := Count(len(more), "more problem")
-		if by := count + byWord(more); labelColumns+len(by+": --details") <= w.columns {
-			count = by
+		if line, ok := titlesOf(more, w.columns); ok {
+			Printf(w, "%s\n", line)
+		} else {
+			count := Count(len(more), "more problem")
+			if by := count + byWord(more); labelColumns+len(by+": --details") <= w.columns {
+				count = by
+			}
+			Printf(w, "%s%s: --details\n", strings.Repeat(" ", labelColumns), count)
 		}
-		Printf(w, "%s%s: --details\n", strings.Repeat(" ", labelColumns), count)
 	}
 	for i, p := range l.unknown {
 		if l.reasons {
@@ -170,6 +175,28 @@ func (s Summary) printIn(w *Page, l layout) {
 		Printf(w, "%s\n", shortened(line, w.columns))
 	}
 	s.printFurther(w)
+}
+
+// titlesOf is a line that names problems of one severity in few words; false: the line has room for less than two.
+func titlesOf(problems []Problem, columns int) (string, bool) {
+	const more = ": --details"
+	var titles []string
+	for _, p := range problems {
+		title := Clean(OneLine(p.Title))
+		if first, _, ok := strings.Cut(title, ", "); ok && !strings.Contains(title, "“") { // else a comma may be of a quotation
+			title = first
+		}
+		if p.Word != problems[0].Word || slices.Contains(titles, title) {
+			return "", false
+		}
+		titles = append(titles, title)
+	}
+	lead := problems[0].lead()
+	room := columns - columnsIn(lead+more)
+	if len(titles) < 2 || columnsIn(titles[0])+columnsIn(titles[1])+columnsIn(", +999") > room {
+		return "", false
+	}
+	return lead + NamesThatFit(titles, room) + more, true
 }
 
 // byWord counts problems: " (2 critical, 1 warning)", or ", all critical".
@@ -203,7 +230,7 @@ func (p Problem) printReason(w *Page) {
 
 // print writes the problem: in full, else its title alone on so many lines.
 func (p Problem) print(w *Page, full bool, lines int) {
-	lead := fmt.Sprintf("%-*s", labelColumns, p.Mark+" "+p.Word)
+	lead := p.lead()
 	title := p.titled(w, lines)
 	if !full && lines == 1 {
 		if reason := ": " + Clean(OneLine(p.Reason)); p.Reason != "" && columnsIn(lead+title+reason+p.More) <= w.columns {
@@ -359,3 +386,6 @@ func withoutMiddle(line string, columns int) string {
 	}
 	return line
 }
+
+// lead is the mark and the word before a title.
+func (p Problem) lead() string { return fmt.Sprintf("%-*s", labelColumns, p.Mark+" "+p.Word) }

@@ -207,11 +207,9 @@ func ProblemIn(inv *report.Inventory, problem cause.Problem) Problem {
 	inNames := problem.ID == catalog.CauseClientCertificate
 	if inNames {
 		told.Names = withHeartbeats(told.Names, inv.Nodes, isOld(inv))
-		if allSilent(problem.Nodes, inv.Nodes) {
-			told.Impact = "its kubelet cannot authenticate: no heartbeat now, no new Pods"
-			if len(problem.Nodes) > 1 {
-				told.Impact = strings.Replace(told.Impact, "its kubelet", "their kubelets", 1)
-			} else {
+		if now := inv.ImpactNow(problem); now != "" {
+			told.Impact = now
+			if len(problem.Nodes) == 1 {
 				name := foreign.Name(problem.Nodes[0])
 				told.Title = name + " is down" + strings.TrimPrefix(told.Names[0], name) + ": no client certificate"
 				if isOld(inv) {
@@ -231,7 +229,7 @@ func ProblemIn(inv *report.Inventory, problem cause.Problem) Problem {
 	if told.Now = nowIn(problem, inv, inNames); inNames && len(told.Names) == 0 { // the title says it
 		told.Now = ""
 	}
-	if impact := untilWhen(problem, inv.Nodes); impact != "" { // which of the nodes are down is left to say
+	if impact := untilWhen(problem, inv); impact != "" { // which of the nodes are down is left to say
 		told.Impact = impact
 		if told.Now, _, _ = strings.Cut(told.Now, ", until "); strings.HasPrefix(strings.TrimPrefix(told.Now, "still "), "up: ") {
 			told.Now = ""
@@ -256,13 +254,6 @@ func foreignNames(nodes []string) []string {
 	return out
 }
 
-// allSilent reports whether none of some nodes has a heartbeat.
-func allSilent(names []string, nodes []report.Node) bool {
-	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool {
-		return !slices.ContainsFunc(nodes, func(n report.Node) bool { return n.Name == name && n.Alive == catalog.No.String() })
-	})
-}
-
 // dueBy is when a certificate is renewed at the latest: when it expires, where no rule is known.
 func dueBy(c *report.Cert) time.Time {
 	if c.Renewal.Due.IsZero() {
@@ -282,25 +273,10 @@ func firstWithCount(names, ages []string) string {
 	return fmt.Sprintf("%s%s +%d", names[0], ages[0], len(names)-1)
 }
 
-// stillUp are nodes of a problem that have a heartbeat, and when the first of them renews its client certificate at the
-// latest, and so reconnects; zero: that is unknown.
-func stillUp(p cause.Problem, nodes []report.Node) (up []string, first time.Time) {
-	for _, n := range nodes {
-		if !slices.Contains(p.Nodes, n.Name) || n.Alive == catalog.No.String() || n.Ready != "" && n.Ready != "True" {
-			continue
-		}
-		up = append(up, foreign.Name(n.Name))
-		if !n.RenewsTo.IsZero() && (first.IsZero() || n.RenewsTo.Before(first)) {
-			first = n.RenewsTo
-		}
-	}
-	return up, first
-}
-
 // untilWhen is the impact of kubelets that do not trust api-int, where it is known when the first one reconnects at the
 // latest; empty: it is not.
-func untilWhen(p cause.Problem, nodes []report.Node) string {
-	up, first := stillUp(p, nodes)
+func untilWhen(p cause.Problem, inv *report.Inventory) string {
+	up, first := inv.StillUp(p)
 	if p.ID != catalog.CauseAPIInt || first.IsZero() {
 		return ""
 	}
@@ -314,11 +290,11 @@ func untilWhen(p cause.Problem, nodes []report.Node) string {
 
 // nodesNow says which of a problem's nodes have no heartbeat, and which are still to lose theirs, until
 // when at the latest; empty: nothing of that is known. inNames: the title has their heartbeats.
-func nodesNow(p cause.Problem, nodes []report.Node, inNames bool) string {
+func nodesNow(p cause.Problem, inv *report.Inventory, inNames bool) string {
 	var down, before, up []string
 	var silent groups
-	names, first := stillUp(p, nodes)
-	for _, n := range nodes {
+	names, first := inv.StillUp(p)
+	for _, n := range inv.Nodes {
 		switch {
 		case !slices.Contains(p.Nodes, n.Name):
 		case inNames && n.Earlier:

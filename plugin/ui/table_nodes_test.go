@@ -28,7 +28,7 @@ func TestANodeThatIsNotReadyIsSaid(t *testing.T) {
 	t.Parallel()
 	problem := cause.Problem{Nodes: []string{"worker-1", "worker-2"}}
 	nodes := []report.Node{{Name: "worker-1", Ready: "False", Alive: "yes"}, {Name: "worker-2", Ready: "True", Alive: "yes"}}
-	if got, want := nodesNow(problem, nodes, false), "worker-1 is NotReady; still up: worker-2"; got != want {
+	if got, want := nodesNow(problem, &report.Inventory{Nodes: nodes}, false), "worker-1 is NotReady; still up: worker-2"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if got := withHeartbeats(problem.Nodes, nodes, false); got[0] != "worker-1 (NotReady)" || got[1] != "worker-2" {

@@ -79,7 +79,7 @@ func isOld(inv *report.Inventory) bool { return inv.Now.Sub(inv.Taken).Abs() > o
 
 // nowIn says nodesNow as of when the nodes were read.
 func nowIn(p cause.Problem, inv *report.Inventory, inNames bool) string {
-	now := nodesNow(p, inv.Nodes, inNames)
+	now := nodesNow(p, inv, inNames)
 	if now != "" && isOld(inv) {
 		now = strings.NewReplacer(" is already down (", " was down when read (", " are already down (", " were down when read (", " is down (", " was down when read (", " is NotReady", " was NotReady when read", "still up: ", "up: ").Replace(now)
 	}
@@ -261,6 +261,9 @@ func (p HumanPrinter) expiryLines(w *Page, inv *report.Inventory) []string {
 			}
 		}
 	}
+	if len(inv.Certificates) == 0 { // nothing is known of any
+		return nil
+	}
 	if len(soon) == 0 && automatic == 0 {
 		if slices.ContainsFunc(inv.Findings, func(f report.Finding) bool { return f.ID == "certificate-expired" }) {
 			return []string{within + "nothing more expires"}
@@ -275,16 +278,16 @@ func (p HumanPrinter) expiryLines(w *Page, inv *report.Inventory) []string {
 		names = append(names, placeName(firstOfPlatform(c.Locations())))
 		ages = append(ages, " "+duration.HumanDuration(c.NotAfter.Sub(inv.Now)))
 	}
-	line := fmt.Sprintf("%s%d rotate automatically", within, automatic)
-	if automatic == 1 {
-		line = within + "1 rotates automatically"
-	}
-	expire := ""
+	line, expire := within, ""
 	if len(names) > 0 {
-		expire = fmt.Sprintf("; %d expire: ", len(names))
+		expire = fmt.Sprintf("%d expire: ", len(names))
 	}
 	if len(names) == 1 {
-		expire = "; 1 expires: "
+		expire = "1 expires: "
+	}
+	if automatic > 0 {
+		line += Count(automatic, "automatic rotation")
+		expire = strings.TrimSuffix("; "+expire, "; ")
 	}
 	if by := " by " + last.UTC().Format(time.DateOnly); automatic > 0 && columnsIn(line+by+expire+firstWithCount(names, ages)) <= w.columns {
 		line += by

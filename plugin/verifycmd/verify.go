@@ -321,7 +321,7 @@ func (p humanPrinter) lines(w *ui.Page, r *report.Verification) {
 	}
 	ui.Printf(w, "\n%s\n", ClaimTally(r.Claims))
 	if len(r.Claims) > 0 {
-		ui.Hang(w, "A check is a client and its server; a place is where it is checked: -o json has each.", 0)
+		ui.Hang(w, "A check is a client and its server, or a bundle; a place is where it is checked: -o json has each.", 0)
 	}
 }
 

@@ -392,7 +392,7 @@ func (a Repair) returning(d *remediate.Draft, n *inspect.Node) {
 	pods := a.Deleting[n.Name]
 	switch {
 	case a.Deleting == nil:
-		d.Plan.Notes.Add(remediate.Note{Text: foreign.Name(n.Name) + ": Pods not read; its return kills those being deleted:", Command: foreign.Command(inspect.NodeNames, "kubectl get pods -A --field-selector spec.nodeName=%s", n.Name)})
+		d.Plan.Notes.Add(remediate.Note{Text: foreign.Name(n.Name) + ": Pods that are being deleted are killed when it returns:", Command: foreign.Command(inspect.NodeNames, "kubectl get pods -A --field-selector spec.nodeName=%s", n.Name)})
 	case pods > 0:
 		d.Note("When %s returns, %d of its pods are killed: they were marked for deletion while it was unavailable, and their replacements run elsewhere.", n.Name, pods)
 	}

@@ -286,6 +286,6 @@ func (p Preflight) outside() preflight.Result {
 	}
 	return preflight.Result{
 		Reason: "external clients verify it: their kubeconfigs can't be checked from here, and those that lack the CA lose access",
-		Next:   p.hints().Next("give them the CA first: {} fix-kubeconfig on each machine. Otherwise its operator rotates it later"),
+		Next:   p.hints().Next("its operator rotates it later; to do it now, give them the CA first, on each machine: {} fix-kubeconfig"),
 	}
 }

@@ -40,6 +40,12 @@ func (r *Runner) Select(from Reading, names []string) ([]Planned, error) {
 	refuse := func(next, format string, args ...any) error {
 		return &Error{Outcome: Refused, Err: fmt.Errorf(format, args...), Next: next, Unchanged: true}
 	}
+	again := func(next string) string { // as a dry run, where this is one
+		if from.Facts.Hints().OfFile() || !r.Try {
+			next += " --dry-run=client" + from.Facts.Hints().From()
+		}
+		return next
+	}
 	for _, name := range names {
 		of, err := from.Find(name)
 		if err != nil {
@@ -55,15 +61,15 @@ func (r *Runner) Select(from Reading, names []string) ([]Planned, error) {
 			return nil, refuse(next, "%s/%s: %s", of.At.Namespace, of.At.Name, reason)
 		}
 		if r.Leaves && !of.Signer() {
-			return nil, refuse(r.Hints.Next("{} rotate %s", of.Name), "--leaf: %s/%s signs nothing; it is signed by %s", of.At.Namespace, of.At.Name, of.Rotation.Signer.Name)
+			return nil, refuse(again(r.Hints.Next("{} rotate %s", of.Name)), "--leaf: %s/%s signs nothing; it is signed by %s", of.At.Namespace, of.At.Name, of.Rotation.Signer.Name)
 		}
 		for _, p := range plans {
 			same := p.Of.Rotation.Signer == of.Rotation.Signer
 			switch {
 			case same && p.Of.At == of.At:
-				return nil, refuse(r.Hints.Next("{} rotate %s", of.Name), "%s is named twice", of.Name)
+				return nil, refuse(again(r.Hints.Next("{} rotate %s", of.Name)), "%s is named twice", of.Name)
 			case same && !p.Of.Signer() && !of.Signer(): // with --leaf their signer might be rotated
-				return nil, refuse(r.Hints.Next("one after the other: {} rotate %s; then {} rotate %s", p.Of.Name, of.Name),
+				return nil, refuse("one after the other: "+again(r.Hints.Next("{} rotate %s", p.Of.Name))+"; then "+again(r.Hints.Next("{} rotate %s", of.Name)),
 					"%s and %s are of one chain, that of %s: one run rotates one of them", p.Of.Name, of.Name, of.Rotation.Signer.Name)
 			case same:
 				return nil, refuse(r.Hints.Next("{} rotate %s --leaf does it in the safe order", of.Rotation.Signer.Name),
