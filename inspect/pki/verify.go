@@ -35,14 +35,20 @@ func VerifyClient(chain, roots []*Cert, now time.Time) error {
 	return verify(chain, roots, x509.VerifyOptions{CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
 }
 
-// handshakes is the error for a chain that crypto/tls refuses before it verifies it: it
-// computes with no larger RSA key of a peer (crypto/tls, handshake_client.go, checkKeySize).
+// handshakes is the error for a chain that crypto/tls refuses whatever verifies it: it computes with no
+// larger RSA key of a peer (crypto/tls, handshake_client.go, checkKeySize), and crypto/rsa neither signs
+// a handshake with a smaller one nor verifies it (crypto/rsa, checkKeySize).
 func handshakes(chain []*Cert) error {
-	const most = 8192
+	const least, most = 1024, 8192
 	for i, c := range chain {
 		size, ok := strings.CutPrefix(c.PublicKey, "RSA ")
-		if bits, err := strconv.Atoi(size); ok && err == nil && bits > most {
+		bits, err := strconv.Atoi(size)
+		switch {
+		case !ok || err != nil:
+		case bits > most:
 			return fmt.Errorf("certificate %d of the chain has an RSA key of %d bits: crypto/tls takes up to %d", i+1, bits, most)
+		case i == 0 && bits < least: // of the others, crypto/x509 says it
+			return fmt.Errorf("certificate 1 of the chain has an RSA key of %d bits: crypto/tls takes no handshake below %d", bits, least)
 		}
 	}
 	return nil

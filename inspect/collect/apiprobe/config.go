@@ -150,6 +150,8 @@ func (d document) user(c *config, user *yaml.Node, n int) error {
 		return err
 	}
 	switch tokens := find(user, "token"); {
+	case tokens != nil && tokens.Value != "" && value(user, "tokenFile") != "": // the file's, where it can be read
+		return fmt.Errorf("%w: it has token beside tokenFile", errUnread)
 	case tokens != nil && tokens.Value != "":
 		if c.token, err = d.inline(tokens); err != nil {
 			return err
@@ -180,6 +182,9 @@ func (d document) user(c *config, user *yaml.Node, n int) error {
 // source is what probe.sh takes for a field that is there as data or as a file.
 func (d document) source(in *yaml.Node, data, file string) (string, error) {
 	if n := find(in, data); n != nil && n.Value != "" {
+		if value(in, file) != "" { // client-go, validation.go, accepts none with both
+			return none, fmt.Errorf("a kubelet does not accept %s beside %s", file, data)
+		}
 		at, length, err := d.span(n)
 		return fmt.Sprintf("b:%d:%d", at, length), err
 	}
