@@ -105,6 +105,7 @@ func (j *judge) calls(e catalog.Edge) []Claim {
 			c.Status = assess.Pass
 			j.forecast(&c, j.f.Now)
 			c.asLoaded(call.Trusted.Content)
+			j.besideItsKey(&c)
 		case call.Unjudged != "":
 			c.Status, c.Reason = assess.Unknown, call.Unjudged
 		case call.ByServiceCA && call.Problem != nil:

@@ -56,11 +56,53 @@ func (c *Claim) asLoaded(place *pki.Content) {
 			why = fmt.Sprintf("some readers skip %s (%s): %s", foreign.QuotedName(pki.CommonName(s.Subject)), s.Fingerprint.Short(), s.Reason)
 		}
 	}
+	if len(c.Chain) > 0 && c.Chain[0].PublicKey == "ECDSA P-224" { // a server of TLS 1.2 alone does present it
+		c.unsure("the certificate of "+c.Presented.String()+" has a key on P-224, with which Go makes no handshake of TLS 1.3", "issue it with a key on P-256")
+		return
+	}
 	if why == "" {
 		return
 	}
-	c.Assessment = assess.Assessment{Status: assess.Unknown, Reason: "which certificate is presented is unknown: of " + c.Presented.String() + ", " + why}
-	c.Assessment.Remediation = assess.Advise("write each block there as plain PEM: a line BEGIN CERTIFICATE, base64, a line END CERTIFICATE")
+	c.unsure("which certificate is presented is unknown: of "+c.Presented.String()+", "+why, "write each block there as plain PEM: a line BEGIN CERTIFICATE, base64, a line END CERTIFICATE")
+}
+
+// besideItsKey leaves a claim unknown that holds by a Secret whose key is another certificate's: who loads
+// both does not start, or presents something else.
+func (j *judge) besideItsKey(c *Claim) {
+	at := c.Presented
+	key := j.keyBeside(at)
+	if c.Status != assess.Pass && c.Status != assess.Warn || at.Kind != catalog.Secret || at.Key != "tls.crt" || key == nil || len(c.Chain) == 0 {
+		return
+	}
+	known := false
+	for _, k := range key.Content.Keys {
+		if k.SPKI == c.Chain[0].SPKI {
+			return
+		}
+		known = known || k.SPKI != (pki.Fingerprint{})
+	}
+	if known {
+		c.unsure("which certificate is presented is unknown: the key in "+key.At.String()+" is not that of the certificate beside it", "put certificate and key of one pair there")
+	}
+}
+
+// keyBeside is the tls.key of an object; nil: none was read.
+func (j *judge) keyBeside(at pki.Location) *inspect.Entry {
+	if j.tlsKeys == nil {
+		j.tlsKeys = map[pki.Location]*inspect.Entry{}
+		for i := range j.f.Entries {
+			if h := &j.f.Entries[i]; h.At.Kind == catalog.Secret && h.At.Key == "tls.key" && h.At.Field == "" {
+				j.tlsKeys[h.At] = h
+			}
+		}
+	}
+	at.Key = "tls.key"
+	return j.tlsKeys[at]
+}
+
+// unsure makes a claim unknown.
+func (c *Claim) unsure(reason, next string) {
+	c.Assessment = assess.Assessment{Status: assess.Unknown, Reason: reason, Remediation: assess.Advise(next)}
 	c.NextUnknown, c.Missing, c.From = false, nil, time.Time{}
 }
 

@@ -2,6 +2,7 @@ package trust_test
 
 import (
 	"context"
+	"crypto/elliptic"
 	"strings"
 	"testing"
 	"time"
@@ -160,6 +161,45 @@ func TestAKubeletThatLoadsNoCAsOfItsClientsDoesNotComeBack(t *testing.T) {
 			r := report.NewRestartReport(context.Background(), inspect.NewFacts(s.s, noon, 30*day))
 			if got := r.Nodes[0].ComesBack; got.Status != want || want == assess.Fail && !strings.Contains(got.Reason, c.why) {
 				t.Errorf("%s, asked %v: %s: %s", name, asked, got.Status, got.Reason)
+			}
+		}
+	}
+}
+
+// TestAServiceWithAnothersKeyPresentsSomethingUnknown: no server in Go loads a Secret whose key is another's; and one
+// with a key on P-224 does no handshake of TLS 1.3.
+func TestAServiceWithAnothersKeyPresentsSomethingUnknown(t *testing.T) {
+	t.Parallel()
+	ca := pkitest.NewCA("signer", from(-600), from(300))
+	for _, id := range []string{"apiserver-validating-webhooks", "apiserver-mutating-webhooks"} {
+		e := edge(t, id)
+		e.ServerName = "hook.team.svc"
+		served, other := leafFor(e, ca, -1, 59), ca.Issue("other", from(-1), from(59))
+		p224 := ca.Issue("p224", from(-1), from(59), pkitest.DNS("hook.team.svc"), pkitest.Curve(elliptic.P224()))
+		for name, c := range map[string]struct {
+			served pkitest.Pair
+			key    []byte
+			want   assess.Status
+			why    string
+		}{
+			"its own":      {served, served.KeyPEM, assess.Pass, ""},
+			"another's":    {served, other.KeyPEM, assess.Unknown, "the key in Secret/team/serving[tls.key] is not that of the certificate beside it"},
+			"not read":     {served, nil, assess.Pass, ""},
+			"one of P-224": {p224, p224.KeyPEM, assess.Unknown, "has a key on P-224"},
+		} {
+			w := newWorld(versions(e))
+			hook := pki.Location{Kind: pki.Kind(e.Trust.Kind), Name: "policy", Field: "webhooks[0].clientConfig.caBundle"}
+			w.add(hook, nil, ca.CertPEM)
+			w.add(pki.Location{Kind: catalog.Secret, Namespace: "team", Name: "serving", Key: "tls.crt"}, nil, c.served.CertPEM)
+			if c.key != nil {
+				w.add(pki.Location{Kind: catalog.Secret, Namespace: "team", Name: "serving", Key: "tls.key"}, nil, c.key)
+			}
+			w.s.References = append(w.s.References, inspect.Reference{From: hook, To: pki.Location{Kind: "Service", Namespace: "team", Name: "hook"}})
+			w.s.Sort()
+			for _, claim := range w.judge(id) {
+				if claim.Status != c.want || !strings.Contains(claim.Reason, c.why) {
+					t.Errorf("%s, %s: %s: %s", id, name, claim.Status, claim.Reason)
+				}
 			}
 		}
 	}

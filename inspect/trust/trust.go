@@ -141,6 +141,7 @@ type judge struct {
 	spentByWorker, spentByTenant map[string]int
 	// processesCut are nodes of which some processes were not looked at.
 	processesCut map[string]bool
+	tlsKeys      map[pki.Location]*inspect.Entry // of Secrets; nil: not looked for yet
 }
 
 func newJudge(f *inspect.Facts) *judge {
