@@ -242,7 +242,7 @@ func TestATallTerminalHasAllOfAPlan(t *testing.T) {
 	for lines, want := range map[string]bool{"24": false, "50": true} {
 		t.Setenv("LINES", lines)
 		_, out, _ := certrot("fix-api-int", "--dry-run=client", "--from", demo)
-		if strings.Contains(out, "MachineConfigPools, node remediation; they are on the live cluster") != want {
+		if strings.Contains(out, "\n  details   ") != want || !strings.Contains(out, "on the live cluster and its control plane") {
 			t.Errorf("%s lines:\n%s", lines, out)
 		}
 	}

@@ -76,7 +76,7 @@ func (inv *Inventory) StillUp(p cause.Problem) (up []string, first time.Time) {
 }
 
 // ImpactNow is the impact of kubelets without a client certificate where none of their nodes has a heartbeat: what the
-// problem says comes is so already. Empty: it is not so.
+// problem tells of has come. Empty: one has a heartbeat.
 func (inv *Inventory) ImpactNow(p cause.Problem) string {
 	silent := func(name string) bool {
 		return slices.ContainsFunc(inv.Nodes, func(n Node) bool { return n.Name == name && n.Alive == catalog.No.String() })

@@ -182,7 +182,7 @@ func (d document) user(c *config, user *yaml.Node, n int) error {
 // source is what probe.sh takes for a field that is there as data or as a file.
 func (d document) source(in *yaml.Node, data, file string) (string, error) {
 	if n := find(in, data); n != nil && n.Value != "" {
-		if value(in, file) != "" { // client-go, validation.go, accepts none with both
+		if value(in, file) != "" { // client-go accepts none with both
 			return none, fmt.Errorf("a kubelet does not accept %s beside %s", file, data)
 		}
 		at, length, err := d.span(n)
