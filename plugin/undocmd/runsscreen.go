@@ -177,7 +177,7 @@ func (o *runsOptions) printNext(runs []runEntry) {
 		if o.fromNodes {
 			next = hints.Next("{} undo %s --from-nodes --nodes %s --dry-run=client", r.Run, foreign.Commas(r.Nodes)) + o.reads
 		}
-		ui.Printf(o.App.Streams.ErrOut, "\nnext      %s\n", next)
+		ui.Printf(o.App.Streams.ErrOut, "\nundo      %s\n", next)
 		return
 	}
 }

@@ -70,7 +70,7 @@ func TestRunsSayWhetherTheyCanBeUndone(t *testing.T) {
 		"08 fix-api-int @ patch n/c by hand interrupted in: patch n/c",
 		"09 fix-api-int @ no file on a - nothing was done",
 		"",
-		"next certrot undo 20260131-120000-000002 --dry-run=client",
+		"undo certrot undo 20260131-120000-000002 --dry-run=client",
 	}
 	for i := range max(len(got), len(want)) {
 		if i >= len(got) || i >= len(want) || strings.Join(strings.Fields(got[i]), " ") != strings.Replace(want[i], "@", age, 1) {
