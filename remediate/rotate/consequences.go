@@ -67,6 +67,9 @@ func subject(actor string) string {
 func (p Planned) consequences() []Consequence {
 	out := []Consequence{}
 	for _, s := range p.Of.Rotation.Flow(p.Of.At, p.Facts.Snapshot.Cluster.Versions) {
+		if s.Stage == StageAggregates && s.Object.Kind != "" && len(entriesAt(p.Facts, s.Object)) == 0 && notThere(p.Facts, s.Object) {
+			continue // this cluster has no such bundle
+		}
 		c := Consequence{Stage: s.Stage, At: s.To, Text: subject(s.Actor) + s.Action, By: s.Actor, Node: string(s.Node), Rollout: s.Rollout, Undelivered: s.Undelivered != "", Mark: string(s.Mark), Source: s.Source}
 		switch {
 		case s.Node != "":
