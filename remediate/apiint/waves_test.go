@@ -233,7 +233,7 @@ func TestPodsThatWillBeKilled(t *testing.T) {
 	for _, c := range []struct {
 		deleting map[string]int
 		says     string
-	}{{nil, "worker-1: Pods not read; its return kills those being deleted: kubectl get pods -A --field-selector spec.nodeName=worker-1"}, {map[string]int{"worker-1": 12}, "When worker-1 returns, 12 of its pods"}, {map[string]int{}, ""}} {
+	}{{nil, "worker-1: Pods that are being deleted are killed when it returns: kubectl get pods -A --field-selector spec.nodeName=worker-1"}, {map[string]int{"worker-1": 12}, "When worker-1 returns, 12 of its pods"}, {map[string]int{}, ""}} {
 		fix.Deleting = c.deleting
 		p, err := fix.Plan("run-1", f.Snapshot, remediatetest.TestNow)
 		if err != nil {
