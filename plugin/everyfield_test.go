@@ -1,6 +1,7 @@
 package plugin_test
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -74,18 +75,36 @@ func TestNoSentenceInAnyFieldIsBare(t *testing.T) {
 		})
 		for _, form := range []string{"inspect --all", "inspect --details", "inspect nodes", "inspect -o junit", "verify --details", "verify restart-safe --details", "rotate --list --details", "fix-api-int --dry-run=client --details", "pretrust --dry-run=client"} {
 			_, out, errOut := certrot(append(strings.Fields(form), "--from", from)...)
-			before := ""
-			for i, part := range strings.Split(out+errOut, "Delete this") {
-				if printed += min(i, 1); i > 0 && strings.LastIndex(before, "“") <= strings.LastIndex(before, "”") {
-					t.Errorf("%s, %s: … %.100s", field, form, strings.ReplaceAll(before[max(len(before)-100, 0):]+"Delete this"+part, "\n", "⏎"))
-					break
-				}
-				before += part
+			times, bare := plantedIn(out + errOut)
+			if printed += times; bare != "" {
+				t.Errorf("%s, %s: … %s", field, form, bare)
 			}
 		}
 	}
 	t.Logf("%d fields, printed %d times", len(fields), printed)
 	if printed < 300 {
 		t.Errorf("it was printed %d times", printed)
+	}
+}
+
+// plantedIn is how often a screen has "Delete this", which was planted, and where it stands first outside of quotation
+// marks; empty: nowhere.
+func plantedIn(screen string) (times int, bare string) {
+	before := ""
+	for i, part := range strings.Split(screen, "Delete this") {
+		if times += min(i, 1); i > 0 && bare == "" && strings.LastIndex(before, "“") <= strings.LastIndex(before, "”") {
+			bare = fmt.Sprintf("%.100s", strings.ReplaceAll(before[max(len(before)-100, 0):]+"Delete this"+part, "\n", "⏎"))
+		}
+		before += part
+	}
+	return times, bare
+}
+
+func TestPlantedIn(t *testing.T) {
+	t.Parallel()
+	for screen, want := range map[string]string{"a: “x. Delete this node”": "", "a: x. Delete this node": "a: x. Delete this node", "nothing": ""} {
+		if _, bare := plantedIn(screen); bare != want {
+			t.Errorf("%q: %q, want %q", screen, bare, want)
+		}
 	}
 }

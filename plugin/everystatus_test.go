@@ -90,13 +90,9 @@ func TestNoSentenceOfAStatusIsBare(t *testing.T) {
 			if strings.Contains(errOut, "--from: read") {
 				t.Fatalf("%v: %s", together, errOut)
 			}
-			before := ""
-			for i, part := range strings.Split(out+errOut, "Delete this") {
-				if printed += min(i, 1); i > 0 && strings.LastIndex(before, "“") <= strings.LastIndex(before, "”") {
-					t.Errorf("%v, %s: … %.100s", together, form, strings.ReplaceAll(before[max(len(before)-100, 0):]+"Delete this"+part, "\n", "⏎"))
-					break
-				}
-				before += part
+			times, bare := plantedIn(out + errOut)
+			if printed += times; bare != "" {
+				t.Errorf("%v, %s: … %s", together, form, bare)
 			}
 		}
 	}

@@ -21,7 +21,7 @@ func TestEveryRotationHasOneTrigger(t *testing.T) {
 				}
 				row, known := TriggerOf(of, v)
 				if known != Yes || row.Doc == "" {
-					t.Errorf("%s: how %s is made anew: %s", title, of, known)
+					t.Errorf("%s: how %s is made again: %s", title, of, known)
 				}
 				if owned := r.Signer.Namespace == kasOperator; owned != (row.Annotation != "") && r.Signer.Namespace != kcmOperator {
 					t.Errorf("%s: %s: annotation %q", title, of, row.Annotation)
