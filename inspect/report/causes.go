@@ -75,8 +75,8 @@ func (inv *Inventory) StillUp(p cause.Problem) (up []string, first time.Time) {
 	return up, first
 }
 
-// ImpactNow is the impact of kubelets without a client certificate where none of their nodes has a heartbeat: what the
-// problem tells of has come. Empty: one has a heartbeat.
+// ImpactNow is the impact of a missing client certificate on nodes of which none has a heartbeat. Empty: one has, or it
+// is another problem.
 func (inv *Inventory) ImpactNow(p cause.Problem) string {
 	silent := func(name string) bool {
 		return slices.ContainsFunc(inv.Nodes, func(n Node) bool { return n.Name == name && n.Alive == catalog.No.String() })
