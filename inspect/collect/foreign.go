@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -47,6 +48,10 @@ func (t markedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return answer, foreign.Error(err)
 	}
 	bound(r, answer)
+	if to := answer.Header.Get("Location"); to != "" && answer.StatusCode/100 == 3 {
+		_ = answer.Body.Close() // it is of no use
+		return nil, &redirectedError{answer.StatusCode, to}
+	}
 	switch {
 	case answer.StatusCode >= http.StatusBadRequest:
 		t.mark(answer, func(begin []byte) (string, []byte) { return t.refusal(answer, begin) })
@@ -54,6 +59,21 @@ func (t markedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		t.mark(answer, t.disguised)
 	}
 	return answer, nil
+}
+
+// redirectedError is an answer that sends the client to another server. No API server does so
+// (CVE-2022-3172), and net/http would take the credentials there.
+type redirectedError struct {
+	code int
+	to   string
+}
+
+func (e *redirectedError) Error() string {
+	to := "elsewhere"
+	if u, err := url.Parse(e.to); err == nil && u.Host != "" {
+		to = "to " + foreign.Text(u.Scheme+"://"+u.Host)
+	}
+	return fmt.Sprintf("the server answers %d and sends certrot %s: not followed, for your credentials would go there. Is it an API server? See the server in your kubeconfig", e.code, to)
 }
 
 // isDocument reports whether an answer is an object of the API's, and no log or stream.

@@ -78,9 +78,12 @@ func (c *Cluster) getJSON(ctx context.Context, path string, into any) error {
 }
 
 // readJSONList reads a list item by item, so that of the server's answer no more
-// than one item is in memory. each decodes the item that is next.
+// than one item is in memory. each decodes the item that is next. What has no items,
+// or is of a kind that is no list, fails: it does not say that there are none.
 func readJSONList(in io.Reader, each func(*json.Decoder) error) (meta metav1.ListMeta, err error) {
 	dec := json.NewDecoder(in)
+	var kind string
+	items := false
 	if err = expect(dec, '{'); err != nil {
 		return meta, err
 	}
@@ -92,7 +95,10 @@ func readJSONList(in io.Reader, each func(*json.Decoder) error) (meta metav1.Lis
 		switch key {
 		case "metadata":
 			err = dec.Decode(&meta)
+		case "kind":
+			err = dec.Decode(&kind)
 		case "items":
+			items = true
 			err = eachJSONItem(dec, jsonPageSize*10, each) // a server may give more than asked for, not any number
 		default:
 			var skipped json.RawMessage
@@ -102,7 +108,23 @@ func readJSONList(in io.Reader, each func(*json.Decoder) error) (meta metav1.Lis
 			return meta, err
 		}
 	}
-	return meta, expect(dec, '}')
+	if err := expect(dec, '}'); err != nil {
+		return meta, err
+	}
+	if !items {
+		return meta, errNoList
+	}
+	return meta, checkListKind(kind)
+}
+
+// errNoList is the error of an answer that says OK, as a proxy's own does, and is no list.
+var errNoList = errors.New("the answer is no list of Kubernetes objects: does something else answer in the API server's place?")
+
+func checkListKind(kind string) error {
+	if kind != "" && !strings.HasSuffix(kind, "List") {
+		return errNoList
+	}
+	return nil
 }
 
 // eachJSONItem reads a list; null is one without items, as some servers write it.

@@ -310,7 +310,7 @@ func (c *Cluster) objectPage(r Resource, namespace string, t *tally) page {
 			if err := dec.Decode(&raw); err != nil {
 				return err
 			}
-			if err := json.Unmarshal(raw, &o); err != nil {
+			if err := decodeWithoutUnparsableTimes(raw, &o); err != nil {
 				return err
 			}
 			obj := objectOf(r.Kind, &o.Metadata)

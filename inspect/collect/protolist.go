@@ -21,12 +21,15 @@ import (
 // something. Memory does not depend on the page, and CPU little on the rest.
 //
 // The format is Kubernetes' protobuf: four bytes of magic, then the message
-// runtime.Unknown, whose field 2 is the list: field 1 its metadata, field 2 its
-// items (k8s.io/apimachinery/pkg/runtime/generated.proto, k8s.io/api/core/v1/
+// runtime.Unknown, whose field 1 has the kind, in its field 2, and field 2 is the list: field 1
+// its metadata, field 2 its items (k8s.io/apimachinery/pkg/runtime/generated.proto, k8s.io/api/core/v1/
 // generated.proto).
 const (
 	protobufMagic = "k8s\x00"
+	typeField     = 1
+	kindField     = 2
 	rawField      = 2
+	maxType       = 64 << 10
 	metadataField = 1
 	itemsField    = 2
 	// maxItem bounds what a server may make us buffer: etcd takes 1.5 MB.
@@ -42,14 +45,23 @@ func readProtobufList(in io.Reader, begin func(metav1.ListMeta), each func(item 
 		return metav1.ListMeta{}, fmt.Errorf("the answer is not Kubernetes' protobuf (it begins with %q)", magic)
 	}
 	var meta metav1.ListMeta
+	kind, lists := "", 0
 	for {
 		field, n, err := r.next()
 		if errors.Is(err, io.EOF) {
-			return meta, nil
+			if lists != 1 {
+				return meta, errNoList
+			}
+			return meta, checkListKind(kind)
 		}
-		if err == nil && field == rawField {
+		switch {
+		case err != nil:
+		case field == rawField:
+			lists++
 			err = r.list(n, &meta, begin, each)
-		} else if err == nil {
+		case field == typeField && n <= maxType:
+			kind, err = r.kind(n)
+		default:
 			_, err = io.CopyN(io.Discard, r, n)
 		}
 		if err != nil {
@@ -99,6 +111,21 @@ func (r *wireReader) next() (field protowire.Number, length int64, err error) {
 		return 0, 0, fmt.Errorf("field %d claims %d bytes", field, n)
 	}
 	return field, int64(n), nil
+}
+
+// kind reads the kind in a TypeMeta, of n bytes.
+func (r *wireReader) kind(n int64) (kind string, err error) {
+	message := make([]byte, n)
+	if _, err := io.ReadFull(r, message); err != nil {
+		return "", noEOF(err)
+	}
+	err = eachField(message, func(field protowire.Number, v []byte) error {
+		if field == kindField {
+			kind = string(v)
+		}
+		return nil
+	})
+	return kind, err
 }
 
 // list reads the list message, of n bytes.

@@ -39,7 +39,12 @@ func inField(key json.Token, err error) error {
 
 // undecoded is an error of a decoder without the text that is no time: what a file or a
 // server has in the place of a time may be secret.
-func undecoded(err error) error { return foreign.Error(untimed(err)) }
+func undecoded(err error) error {
+	if errors.Is(err, errNoList) { // this program's words
+		return err
+	}
+	return foreign.Error(untimed(err))
+}
 
 // untimed is undecoded, of an error that names fields in this program's words.
 func untimed(err error) error {
