@@ -165,6 +165,9 @@ const (
 	ChangedSince = "changed-since"
 )
 
+// BreaksTrust is the risk that a kubelet does not trust what is presented to it afterwards.
+const BreaksTrust = "breaks-trust"
+
 // Refusal says why something is not done. Nothing was changed.
 type Refusal struct {
 	Name   string // of the check, lower-kebab; what --accept-risk would take, where Risk

@@ -3,7 +3,6 @@ package inspectcmd
 import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/csr"
-	"github.com/kubectl-certrot/kubectl-certrot/remediate/undo"
 )
 
 // refusalTopics are the names by which a change is refused that no list of checks has.
@@ -44,7 +43,7 @@ func refusalTopics() []topic {
 		{again, docs, "it is known whether the kubelet has a client certificate", help{csr.ClientCertificate, "A valid one stays: whether there is one was not read.", inAnotherWay}},
 		{again, docs, "OpenShift or OKD set the kubelet up", help{"openshift", "A kubelet of kubeadm joins with a token of kubeadm.", []string{"on a control plane node: kubeadm token create --print-join-command"}}},
 		{"Check before undo", "undo.md", "what the file was before was read", help{"backup-read", "Without its backup, nothing is put back.", []string{"on the node: ls -lR /var/lib/certrot"}}},
-		{"Risk that stops undo", "undo.md", "kubelets trust api-int with what is put back", help{undo.BreaksTrust, "The kubelet would refuse the API server: its node becomes NotReady.", []string{"leave it as it is; which runs there were:", "{} runs"}}},
+		{"Risk that stops undo", "undo.md", "kubelets trust api-int with what is put back", help{remediate.BreaksTrust, "The kubelet would refuse the API server: its node becomes NotReady.", []string{"leave it as it is; which runs there were:", "{} runs"}}},
 		{"Risk that stops a change", docs, "no kubelet of these nodes waits for a certificate", help{csr.RequestsPending, "With another CA, the kubelet could not fetch it. Another client may ask in the node's name.", []string{"look who asks, and deny or approve:", "oc get csr"}}},
 		{rotation, "rotate.md", "the Secret has the annotation that is removed", help{"already-triggered", "Its operator rotates it in any case, or no operator manages it.", []string{rotateStatus}}},
 		{rotation, "rotate.md", "the Secret exists, and its signer's, too", help{"there", "Its operator has not made it, or another cluster is read.", []string{rotateStatus, operators}}},

@@ -109,7 +109,7 @@ func (f *undoFlags) addFlags(cmd *cobra.Command) {
 }
 
 func undoRisks() []string {
-	return []string{undo.BreaksTrust, csr.RequestsPending, remediate.NoLease, preflight.UnauthenticatedAPI, preflight.StaticPodsSettled}
+	return []string{remediate.BreaksTrust, csr.RequestsPending, remediate.NoLease, preflight.UnauthenticatedAPI, preflight.StaticPodsSettled}
 }
 
 func (f *undoFlags) toOptions(ctx context.Context, run string) (*undoOptions, error) {
@@ -201,7 +201,7 @@ func (o *undoOptions) undo(ctx context.Context, w *apply.Session, record remedia
 			return nil, err
 		}
 		var left []string
-		u := undo.Undo{API: w.Conn != nil, AcceptBreaksTrust: slices.Contains(o.risks, undo.BreaksTrust), AcceptRequestsPending: slices.Contains(o.risks, csr.RequestsPending), Line: o.line}
+		u := undo.Undo{API: w.Conn != nil, AcceptBreaksTrust: slices.Contains(o.risks, remediate.BreaksTrust), AcceptRequestsPending: slices.Contains(o.risks, csr.RequestsPending), Line: o.line}
 		for _, name := range w.Names() {
 			kept, notes := o.keptOn(ctx, w, name, record)
 			u.Nodes, left = append(u.Nodes, kept), append(left, notes...)

@@ -18,7 +18,6 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/plugintest"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
-	"github.com/kubectl-certrot/kubectl-certrot/remediate/undo"
 )
 
 // TestUndoOnMasters plans to put back what a run changed: not while static pods are rolled
@@ -95,7 +94,7 @@ func TestUndoLeavesAnotherRunsChangeAlone(t *testing.T) {
 	records := []remediate.Record{{Event: remediate.Begun, Node: n.Name, Path: path}, {Event: remediate.Done, Node: n.Name, Path: path}}
 	var out plugintest.Transcript
 	w := applytest.OnNodes(applytest.Connect(plugintest.SettledAPI(), t), &out, n)
-	o := &undoOptions{Options: apply.Options{App: w.App, Yes: true}, undoes: first, risks: []string{undo.BreaksTrust}}
+	o := &undoOptions{Options: apply.Options{App: w.App, Yes: true}, undoes: first, risks: []string{remediate.BreaksTrust}}
 	if err = o.undo(t.Context(), w, remediate.RunRecord{Header: remediate.Header{Run: first}, Records: records}); err != nil {
 		cli.PrintError(w.App.Streams, err)
 	}

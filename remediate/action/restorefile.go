@@ -163,8 +163,12 @@ func caOf(text []byte) []*pki.Cert {
 
 var _ remediate.Rechecker = RestoreFile{}
 
-// Recheck asks whether its kubelet waits for a certificate by now.
+// Recheck asks whether its kubelet would still trust what is presented to it, which another certificate may be since
+// the plan, and whether it waits for one by now.
 func (a RestoreFile) Recheck(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
+	if err := a.stillTrusts(ctx, env, c); err != nil {
+		return err
+	}
 	if !a.RecheckRequests || env.Kube == nil {
 		return nil
 	}
@@ -184,6 +188,27 @@ func (a RestoreFile) Recheck(ctx context.Context, env *remediate.Env, c *remedia
 		}
 	}
 	return csr.RefuseWaiting(a.NodeName, names)
+}
+
+// stillTrusts refuses what Verify would find once it is too late: nothing keeps what the run had written.
+func (a RestoreFile) stillTrusts(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
+	if a.AcceptUntrusted || len(c.Deltas) == 0 {
+		return nil
+	}
+	snapshot, err := env.Read(ctx, a.NodeName)
+	if err != nil {
+		return err
+	}
+	if err := Trusts(snapshot.With(c.Deltas...), a.NodeName, a.path(), env.Now()); err != nil {
+		return &remediate.Refusal{Name: remediate.BreaksTrust, Node: a.NodeName, Reason: "afterwards " + err.Error(), Cause: err,
+			Next: "leave it as it is. If other files of this node were put back, this repairs them: " + a.repair(env)}
+	}
+	return nil
+}
+
+// repair is the command that writes again what a restored file lacks.
+func (a RestoreFile) repair(env *remediate.Env) string {
+	return env.Hints.Next("{} fix-api-int --nodes %s --dry-run=client", foreign.Commas([]string{a.NodeName}))
 }
 
 // Apply puts it back.
@@ -224,6 +249,6 @@ var _ remediate.Reverter = RestoreFile{}
 
 // Revert is not possible, and says so: what the run had written is not kept. Doing what the run
 // did writes it again.
-func (a RestoreFile) Revert(context.Context, *remediate.Env, *remediate.Change) error {
-	return fmt.Errorf("%s: what was there before is not kept: run the command again that had changed it", a.ID())
+func (a RestoreFile) Revert(_ context.Context, env *remediate.Env, _ *remediate.Change) error {
+	return fmt.Errorf("%s: what was there before is not kept; this writes it again: %s", a.ID(), a.repair(env))
 }

@@ -97,7 +97,7 @@ func TestRejoin(t *testing.T) {
 
 			// Back into the incident: only by name.
 			var refusal *remediate.Refusal
-			if _, err := joiningBack(j, t, "run-1", false); !errors.As(err, &refusal) || refusal.Name != undo.BreaksTrust {
+			if _, err := joiningBack(j, t, "run-1", false); !errors.As(err, &refusal) || refusal.Name != remediate.BreaksTrust {
 				t.Errorf("undo: %v", err)
 			}
 			p, err = joiningBack(j, t, "run-1", true)
@@ -138,7 +138,7 @@ func TestRejoinWithACertificateThatIsNotAccepted(t *testing.T) {
 		t.Errorf("the second time: %q", StepsOf(again))
 	}
 	var refusal *remediate.Refusal
-	if _, err := joiningBack(j, t, "run-1", false); !errors.As(err, &refusal) || refusal.Name != undo.BreaksTrust || !strings.Contains(refusal.Reason, "the unusable one that the run removed") {
+	if _, err := joiningBack(j, t, "run-1", false); !errors.As(err, &refusal) || refusal.Name != remediate.BreaksTrust || !strings.Contains(refusal.Reason, "the unusable one that the run removed") {
 		t.Errorf("undo: %v", err)
 	}
 	p, err := joiningBack(j, t, "run-1", true)

@@ -47,7 +47,7 @@ func TestFilesThatFailTheirCheckAreReverted(t *testing.T) {
 	}{
 		"it can":    {reverting{bad, func(context.Context, *remediate.Env, *remediate.Change) error { return nil }}, remediate.Undone, true, ""},
 		"it fails":  {reverting{bad, func(context.Context, *remediate.Env, *remediate.Change) error { return errors.New("disk full") }}, remediate.Failed, false, "disk full"},
-		"a restore": {reverting{bad, restore.Revert}, remediate.Failed, false, "what was there before is not kept: run the command again"},
+		"a restore": {reverting{bad, restore.Revert}, remediate.Failed, false, "what was there before is not kept; this writes it again: kubectl certrot fix-api-int --nodes worker-0 "},
 		"it can't":  {bad, remediate.Failed, false, ""},
 	} {
 		change, _ := c.action.Diff(inspect.Snapshot{}, TestNow)

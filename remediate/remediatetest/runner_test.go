@@ -15,7 +15,6 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
-	"github.com/kubectl-certrot/kubectl-certrot/remediate/undo"
 )
 
 // TestRepairAndBack is all as it should be: the repair, the second time at which
@@ -48,7 +47,7 @@ func TestRepairAndBack(t *testing.T) {
 	u := undoing(w, t, "run-1")
 	_, err = u.Plan("run-1", w.snapshot(t, host.DefaultFolder+"/run-1"), w.Now())
 	var r *remediate.Refusal
-	if !errors.As(err, &r) || r.Name != undo.BreaksTrust || !r.Risk {
+	if !errors.As(err, &r) || r.Name != remediate.BreaksTrust || !r.Risk {
 		t.Fatalf("it puts back what does not trust the API server: %v", err)
 	}
 	putBackRun(w, t, "run-1")

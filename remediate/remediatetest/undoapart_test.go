@@ -134,3 +134,39 @@ func TestAWorkerThatAsksWhileAnUndoRuns(t *testing.T) {
 		w.Machines["worker-2"].original(t)
 	}
 }
+
+// TestAnUndoLooksAtWhatIsPresentedByThen: not when it was planned, which may be an hour before. Nothing could put a file
+// back that is not trusted any more.
+func TestAnUndoLooksAtWhatIsPresentedByThen(t *testing.T) {
+	t.Parallel()
+	w := repairedWorkers(t)
+	p, err := undoing(w, t, "run-1").Plan("run-1", factsOfWorkers(w, t), w.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.api.show(t, w.Young)
+	record, err := w.run(t.Context(), t, w.env(t, "run-1", nil, host.DefaultFolder+"/run-1"), p)
+	if err != nil {
+		t.Error(err)
+	}
+	var out []string
+	for _, r := range record.Records {
+		switch r.Event {
+		case remediate.Begun:
+			t.Errorf("%s was begun", r.Action)
+		case remediate.LeftOut:
+			out = append(out, r.Node)
+			if !strings.Contains(r.Error, "does not trust") {
+				t.Errorf("%s: %s", r.Node, r.Error)
+			}
+		}
+	}
+	if slices.Sort(out); !slices.Equal(out, w.names) {
+		t.Errorf("left out: %q", out)
+	}
+	for _, name := range w.names {
+		if m := w.Machines[name]; !m.fileRepaired(t, BootstrapFile) || !m.fileRepaired(t, KubeletFile) {
+			t.Errorf("%s: a file was put back", name)
+		}
+	}
+}

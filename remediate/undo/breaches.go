@@ -15,10 +15,6 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
 )
 
-// BreaksTrust is the risk that a kubelet does not trust what is presented to it
-// afterwards.
-const BreaksTrust = "breaks-trust"
-
 // leftOut is a worker that is left out: root on it, and who asks in its name, must not keep the others as they are.
 type leftOut struct {
 	cause error // as it would stop an undo of this node alone
@@ -47,8 +43,8 @@ func (m *making) leaveOut(node string, cause error) bool {
 func (m *making) takesAgain(why remediate.Refusal, node string) string {
 	line := foreign.Command(inspect.NodeNames, "%s --nodes %s", foreign.Words(m.Line), node)
 	switch {
-	case why.Name == BreaksTrust && foreign.Fit(node):
-		return accepting + line + " --accept-risk=" + BreaksTrust
+	case why.Name == remediate.BreaksTrust && foreign.Fit(node):
+		return accepting + line + " --accept-risk=" + remediate.BreaksTrust
 	case why.Next == "":
 		return "take it up: " + line
 	}
@@ -75,7 +71,7 @@ func (m *making) judge(p *remediate.Plan) (more bool, err error) {
 			}
 		}
 		for _, b := range found {
-			p.Notes.Add(remediate.AcceptedNote(BreaksTrust + ": " + b.reason))
+			p.Notes.Add(remediate.AcceptedNote(remediate.BreaksTrust + ": " + b.reason))
 		}
 		return more, nil
 	}
@@ -91,7 +87,7 @@ func (m *making) judge(p *remediate.Plan) (more bool, err error) {
 }
 
 func refusal(b breach) *remediate.Refusal {
-	return &remediate.Refusal{Name: BreaksTrust, Reason: b.reason, Risk: true, Next: accepting + "--accept-risk=" + BreaksTrust}
+	return &remediate.Refusal{Name: remediate.BreaksTrust, Reason: b.reason, Risk: true, Next: accepting + "--accept-risk=" + remediate.BreaksTrust}
 }
 
 // breaches are what a plan would break.

@@ -46,10 +46,10 @@ func TestOneWorkerStopsNoUndo(t *testing.T) {
 		check, says, next string
 	}{
 		"a request is pending": {func(f *remediatetest.Fixture, _ *Undo, node string) { asks(f, node) }, csr.RequestsPending, "csr-NODE", "then: " + line + " --nodes NODE"},
-		"another certificate":  {func(f *remediatetest.Fixture, _ *Undo, node string) { isPresented(f, node) }, BreaksTrust, "does not trust", line + " --nodes NODE --accept-risk=" + BreaksTrust},
+		"another certificate":  {func(f *remediatetest.Fixture, _ *Undo, node string) { isPresented(f, node) }, remediate.BreaksTrust, "does not trust", line + " --nodes NODE --accept-risk=" + remediate.BreaksTrust},
 		"no handshake": {func(f *remediatetest.Fixture, _ *Undo, node string) {
 			f.Served = slices.DeleteFunc(f.Served, func(v inspect.Served) bool { return v.Node == node })
-		}, BreaksTrust, "no handshake", line + " --nodes NODE --accept-risk=" + BreaksTrust},
+		}, remediate.BreaksTrust, "no handshake", line + " --nodes NODE --accept-risk=" + remediate.BreaksTrust},
 		"it was not read": {func(f *remediatetest.Fixture, _ *Undo, node string) { f.Unread(node) }, "node-read", "port 22 is closed", "then: " + line + " --nodes NODE"},
 		"another machine answered": {func(f *remediatetest.Fixture, _ *Undo, node string) {
 			n, _ := f.Snapshot.Node(node)
@@ -117,7 +117,7 @@ func TestWorkersOfWhichNoneIsTrusted(t *testing.T) {
 	isPresented(f, "worker-0")
 	isPresented(f, "worker-1")
 	var r *remediate.Refusal
-	if _, err := u.Plan("run-1", f.Snapshot, remediatetest.TestNow); !errors.As(err, &r) || r.Name != BreaksTrust || !r.Risk || !strings.HasSuffix(r.Next, ": --accept-risk="+BreaksTrust) {
+	if _, err := u.Plan("run-1", f.Snapshot, remediatetest.TestNow); !errors.As(err, &r) || r.Name != remediate.BreaksTrust || !r.Risk || !strings.HasSuffix(r.Next, ": --accept-risk="+remediate.BreaksTrust) {
 		t.Errorf("%v", err)
 	}
 }
@@ -153,7 +153,7 @@ func TestAnAcceptedRiskIsOfTheNodesThatHaveIt(t *testing.T) {
 			}
 		}
 		notes := strings.Join(p.Notes.Texts(), "\n")
-		if strings.Count(notes, "Accepted by name: "+BreaksTrust) != 1 || !strings.Contains(notes, "Node "+names[1]+" will be NotReady") || strings.Contains(notes, "Node "+names[0]) || len(p.Unknown) > 0 {
+		if strings.Count(notes, "Accepted by name: "+remediate.BreaksTrust) != 1 || !strings.Contains(notes, "Node "+names[1]+" will be NotReady") || strings.Contains(notes, "Node "+names[0]) || len(p.Unknown) > 0 {
 			t.Errorf("notes %q, left out %v", notes, p.Unknown)
 		}
 	}

@@ -56,10 +56,10 @@ func TestPlanToPutBack(t *testing.T) {
 		{"a backup that was read in part", "backup-read", remediatetest.KubeletFile, func(f *remediatetest.Fixture, _ *Undo) {
 			f.FirstNode().File(host.DefaultFolder+"/run-1/before-1").Size++
 		}},
-		{"what does not trust what is shown", BreaksTrust, "afterwards", func(f *remediatetest.Fixture, _ *Undo) {
+		{"what does not trust what is shown", remediate.BreaksTrust, "afterwards", func(f *remediatetest.Fixture, _ *Undo) {
 			f.Serve(f.Young.Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.APIIntHost)))
 		}},
-		{"a server that is not known", BreaksTrust, "no handshake", func(f *remediatetest.Fixture, _ *Undo) { f.Served = nil }},
+		{"a server that is not known", remediate.BreaksTrust, "no handshake", func(f *remediatetest.Fixture, _ *Undo) { f.Served = nil }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -67,7 +67,7 @@ func TestPlanToPutBack(t *testing.T) {
 			c.change(f, &u)
 			_, err := u.Plan("run-1", f.Snapshot, remediatetest.TestNow)
 			var r *remediate.Refusal
-			if !errors.As(err, &r) || r.Name != c.check || !strings.Contains(err.Error(), c.says) || r.Risk != (c.check == BreaksTrust) {
+			if !errors.As(err, &r) || r.Name != c.check || !strings.Contains(err.Error(), c.says) || r.Risk != (c.check == remediate.BreaksTrust) {
 				t.Fatalf("%v", err)
 			}
 			u.AcceptBreaksTrust = true
@@ -103,7 +103,7 @@ func TestUndoThatWasInterrupted(t *testing.T) {
 	}
 	f.Serve(f.Young.Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.APIIntHost)))
 	var r *remediate.Refusal
-	if _, err := u.Plan("run-1", f.Snapshot, remediatetest.TestNow); !errors.As(err, &r) || r.Name != BreaksTrust || !r.Risk {
+	if _, err := u.Plan("run-1", f.Snapshot, remediatetest.TestNow); !errors.As(err, &r) || r.Name != remediate.BreaksTrust || !r.Risk {
 		t.Errorf("%v", err)
 	}
 }
