@@ -126,6 +126,16 @@ func staticPodInputOf(of Ref, v Versions) (staticPodInput, Tristate) {
 	return staticPodInput{}, answer
 }
 
+// RevisionsOf is the resource whose operator copies an object for each revision of its static pods, which read the copy;
+// empty: none does.
+func RevisionsOf(of Ref, v Versions) (resource string) {
+	row, read := staticPodInputOf(of, v)
+	if read != Yes || !row.Rollout {
+		return ""
+	}
+	return map[string]string{etcd: EtcdOperators, kas: "kubeapiservers", kcm: "kubecontrollermanagers", scheduler: "kubeschedulers"}[row.Component]
+}
+
 // namespace is where the objects are.
 func (i staticPodInput) namespace() string { return "openshift-" + i.Component }
 

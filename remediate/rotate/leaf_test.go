@@ -193,6 +193,10 @@ func TestEachLeafFollows(t *testing.T) {
 		})
 		for _, at := range places {
 			r.put(at, "", r.old.CertPEM, r.new.CertPEM)
+			if catalog.RevisionsOf(at, r.s.Cluster.Versions) != "" {
+				at.Name += "-7"
+				r.put(at, "", r.old.CertPEM, r.new.CertPEM)
+			}
 		}
 		for _, leaf := range r.rotation().Targets {
 			p := r.preflight(t, leaf.Namespace+"/"+leaf.Name)

@@ -8,6 +8,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
@@ -76,6 +78,50 @@ func (c Chain) waitingRevisions() []string {
 		}
 	}
 	return out
+}
+
+// revisions says which control plane nodes run a static pod whose revision lacks one of some CAs: the original tells of the
+// next revision alone, which may wait for a node for hours. Not known: it was not read. Empty: all of them have these
+// CAs, or the claim is about no such client.
+func (c Chain) revisions(claim trust.Claim, cas []*pki.Cert) (reason string, known bool) {
+	at := claim.Edge.Trust
+	resource := catalog.RevisionsOf(at, c.Facts.Snapshot.Cluster.Versions)
+	if claim.Reload != catalog.ReloadByRollout || resource == "" {
+		return "", true
+	}
+	if c.ControlPlane == nil {
+		return "which revision it runs was not read", false
+	}
+	if gap, unread := c.ControlPlane.Gap(resource); unread {
+		return "which revision it runs: " + gap.Reason, false
+	}
+	var late, unread []string
+	for _, s := range c.ControlPlane.StaticPods {
+		if s.Resource != resource {
+			continue
+		}
+		for _, m := range s.Masters {
+			copied := at
+			copied.Name = fmt.Sprintf("%s-%d", at.Name, m.Current)
+			told := fmt.Sprintf("revision %d on %s", m.Current, foreign.Name(m.Node))
+			h := c.Facts.At(copied)
+			if m.Current == 0 || h == nil {
+				unread = append(unread, told)
+				continue
+			}
+			loaded, _ := h.Content.LoadedBy(claim.Reader)
+			if slices.ContainsFunc(cas, func(ca *pki.Cert) bool { return pki.VerifyCA(ca, loaded, c.Facts.Now) != nil }) {
+				late = append(late, told)
+			}
+		}
+	}
+	switch {
+	case len(late) > 0:
+		return at.Name + " lacks it in " + few(late), true
+	case len(unread) > 0:
+		return at.Name + " was not read of " + few(unread), false
+	}
+	return "", true
 }
 
 // nodesLate says why a CA does not come to nodes, of those that lack it.

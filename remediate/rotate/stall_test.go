@@ -2,6 +2,7 @@ package rotate
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
@@ -87,4 +89,53 @@ func (r *rotating) kubeletCA(node string, pem []byte) {
 	at := pki.Location{Kind: pki.KindFile, Node: node, Path: "/etc/kubernetes/kubelet-ca.crt"}
 	r.s.Nodes = append(r.s.Nodes, inspect.Node{Name: node, Via: "ssh", Files: []inspect.NodeFile{{Path: at.Path}}})
 	r.s.Bundles = append(r.s.Bundles, inspect.Bundle{At: at, Content: r.sc.Scan(pem)[0].Content})
+}
+
+// TestTrustIsOfTheRevisionThatRuns: a static pod reads the copy of its revision, and the original is of the next one,
+// which may wait for a control plane node.
+func TestTrustIsOfTheRevisionThatRuns(t *testing.T) {
+	t.Parallel()
+	const resource = "kubecontrollermanagers"
+	masters := func(current ...int) func(*inspect.ControlPlaneStatus) {
+		return func(m *inspect.ControlPlaneStatus) {
+			s := inspect.StaticPods{Resource: resource, Latest: 8}
+			for i, revision := range current {
+				s.Masters = append(s.Masters, inspect.StaticPodState{Node: "master-" + string(rune('0'+i)), Current: revision})
+			}
+			m.StaticPods = append(m.StaticPods, s)
+		}
+	}
+	for title, c := range map[string]struct {
+		but    func(*inspect.ControlPlaneStatus)
+		status assess.Status
+		says   string
+	}{
+		"each runs the new revision":          {masters(8, 8, 8), assess.Pass, ""},
+		"two run the one before":              {masters(8, 7, 7), assess.Warn, "serviceaccount-ca lacks it in revision 7 on master-1, revision 7 on master-2"},
+		"a revision whose copy was not read":  {masters(8, 6), assess.Unknown, "serviceaccount-ca was not read of revision 6 on master-1"},
+		"a node on which none was put so far": {masters(8, 0), assess.Unknown, "not read of revision 0 on master-1"},
+		"the operator's status was not read": {func(m *inspect.ControlPlaneStatus) {
+			m.Gaps = append(m.Gaps, inspect.Gap{What: resource, Reason: "forbidden"})
+		}, assess.Unknown, "which revision it runs: forbidden"},
+		"no operator rolls it out in this one": {func(*inspect.ControlPlaneStatus) {}, assess.Pass, ""},
+	} {
+		r := newRotating(loadBalancer, "4.16.3")
+		r.put(r.rotation().Signer, "kubernetes.io/tls", r.new.CertPEM)
+		at := catalog.ServiceAccountCA()
+		r.put(at, "", r.old.CertPEM, r.new.CertPEM)
+		at.Name += "-7"
+		r.put(at, "", r.old.CertPEM)
+		at.Name = catalog.ServiceAccountCA().Name + "-8"
+		r.put(at, "", r.old.CertPEM, r.new.CertPEM)
+		c.but(r.m)
+		p := r.preflight(t, loadBalancer)
+		i := slices.IndexFunc(catalog.Edges(), func(e catalog.Edge) bool { return e.ID == "controller-manager-api-int" })
+		both := r.sc.Scan(pkitest.Bundle(r.old.CertPEM, r.new.CertPEM))[0].Content.Certs
+		p.Claims = []trust.Claim{{Edge: catalog.Edges()[i], Roots: both, Assessment: assess.Assessment{Status: assess.Pass}}}
+		reason, known := p.revisions(p.Claims[0], both[1:])
+		s := p.trustStage(both[1:])
+		if !strings.Contains(reason, c.says) || c.says == "" && reason != "" || known != (c.status != assess.Unknown) || c.says != "" && (s.Status != c.status || !strings.Contains(s.Reason, c.says)) {
+			t.Errorf("%s: %q, %v; %s: %s", title, reason, known, s.Status, s.Reason)
+		}
+	}
 }

@@ -41,7 +41,12 @@ func (c Chain) trustStage(newCAs []*pki.Cert) Stage {
 			continue
 		}
 		all++
+		revision, known := c.revisions(claim, newCAs)
 		switch {
+		case claim.Status == assess.Pass && ca == nil && revision != "" && known:
+			late = append(late, Late{whoOf(claim), revision})
+		case claim.Status == assess.Pass && ca == nil && revision != "":
+			unread = append(unread, Late{whoOf(claim), revision})
 		case claim.Status == assess.Pass && ca != nil:
 			late = append(late, Late{whoOf(claim), "it lacks " + pki.Named(ca) + ", which was made in the same rotation"})
 		case claim.Status == assess.Pass:
