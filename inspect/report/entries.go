@@ -44,12 +44,16 @@ func certEntry(f *inspect.Facts, c inspect.StoredCert, fi Filter) (Cert, bool) {
 		e.Owner, e.Role = cmp.Or(e.Owner, h.Owner()), cmp.Or(e.Role, h.Role())
 	}
 	e.in = slices.Concat(places[:]...)
-	r := f.Renewal(c)
-	e.Renewal = Renewal{From: r.From, Due: r.Due, Known: r.Automatic == catalog.Yes || r.None}
-	if r.Automatic == catalog.Yes {
-		e.Renewal.By = r.By
-	}
+	e.Renewal = renewalEntry(f.Renewal(c))
 	return e, len(e.in) > 0 && (fi.Owner == nil || fi.Owner(e.Owner))
+}
+
+func renewalEntry(r inspect.Renewal) Renewal {
+	e := Renewal{From: r.From, Due: r.Due, Known: r.Automatic == catalog.Yes || r.None}
+	if r.Automatic == catalog.Yes {
+		e.By = r.By
+	}
+	return e
 }
 
 // bundleEntries reports places with more than a lone certificate, those with

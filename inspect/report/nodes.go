@@ -31,6 +31,11 @@ type Node struct {
 	// Client and Serving are the kubelet's certificates in use.
 	Client  *pki.Fingerprint `json:"clientCertificate,omitempty"`
 	Serving *pki.Fingerprint `json:"servingCertificate,omitempty"`
+	// ClientCert and ServingCert are these, whatever the filter chooses; nil: none was found. LacksClient:
+	// there is no client certificate.
+	ClientCert  *Cert `json:"-"`
+	ServingCert *Cert `json:"-"`
+	LacksClient bool  `json:"-"`
 	// Pending are the names of certificate requests of this node that wait.
 	Pending []string `json:"pendingRequests,omitempty"`
 	// AheadAtLeast and AheadAtMost bound by how much the node's clock is ahead of
@@ -78,8 +83,9 @@ func nodeEntries(f *inspect.Facts, fi Filter) []Node {
 		if t := n.Kubelet.Started; !t.IsZero() {
 			e.Started = &t
 		}
-		e.Client = presentedBy(f, n, inspect.KubeletClient)
-		e.Serving = presentedBy(f, n, "/var/lib/kubelet/pki/kubelet-server-current.pem")
+		e.Client, e.ClientCert = presentedBy(f, n, inspect.KubeletClient)
+		e.Serving, e.ServingCert = presentedBy(f, n, "/var/lib/kubelet/pki/kubelet-server-current.pem")
+		e.LacksClient = f.LacksClient(n)
 		e.Pending = pending[n.Name]
 		if least, most, ok := n.Clock.Ahead(); ok {
 			low, high := int(math.Floor(least.Seconds())), int(math.Ceil(most.Seconds()))
@@ -112,10 +118,11 @@ func nodesRead(s *inspect.Snapshot) string {
 	return all.CountNodes(func(n *inspect.Node) bool { return n.Via != "" }).String()
 }
 
-// presentedBy is the first certificate of a file of a node.
-func presentedBy(f *inspect.Facts, n *inspect.Node, file string) *pki.Fingerprint {
+// presentedBy is the first certificate of a file of a node, with its renewal; nil: there is none.
+func presentedBy(f *inspect.Facts, n *inspect.Node, file string) (*pki.Fingerprint, *Cert) {
 	if h := f.FirstInFile(n, file); h != nil && len(h.Content.Certs) > 0 {
-		return &h.Content.Certs[0].Fingerprint
+		c := h.Content.Certs[0]
+		return &c.Fingerprint, &Cert{Cert: c, Renewal: renewalEntry(inspect.RenewalOf(h, f.Snapshot.Cluster.Versions))}
 	}
-	return nil
+	return nil, nil
 }

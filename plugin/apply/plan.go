@@ -65,7 +65,7 @@ func printPlan(out io.Writer, a *Execution, p *remediate.Plan) error {
 		planSummary{run: a, plan: p, full: true}.afterwards(w)
 	}
 	if a.Undoes == "" && a.Session != nil && !a.DryRun && writesFiles(p) {
-		ui.Printf(w, "\nUndo     backups are kept on each node in %s/%s: %s\n", host.DefaultFolder, p.RunID, a.App.Hints().Next("{} undo %s", p.RunID))
+		ui.Printf(w, "\nUndo     backups are kept on each node in %s/%s: %s\n", host.DefaultFolder, p.RunID, a.undoOf(p.RunID))
 	}
 	_, err := io.WriteString(out, ui.CleanLines(w.String()))
 	return err

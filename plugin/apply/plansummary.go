@@ -268,16 +268,15 @@ func (s planSummary) bottom(w *ui.Page) {
 // afterwards says what remains, and what to type.
 func (s planSummary) afterwards(w *ui.Page) {
 	s.remains(w)
-	undo := s.run.App.Hints()
 	if !s.confirm {
 		s.commands(w)
 	}
 	switch {
 	case !writesFiles(s.plan):
 	case s.confirm:
-		w.Command("undo", undo.Next("{} undo %s", s.plan.RunID))
+		w.Command("undo", s.run.undoOf(s.plan.RunID))
 	default:
-		w.Line("  undo      " + undo.Next("{} undo RUN") + "  (RUN is printed at the end)")
+		w.Line("  undo      " + s.run.undoOf("RUN") + "  (RUN is printed at the end)")
 	}
 }
 

@@ -63,6 +63,7 @@ type Lines struct {
 	Apply       string // does what a dry run printed
 	ApplyNamed  string // the same, for nodes that are named: --nodes goes behind it; empty: they are
 	Details     string // prints the plan in full
+	Reads       string // the flags by which nodes are reached, behind a blank; empty: none. See ReadingFlags
 }
 
 // Recheck says which checks are asked again while a plan is carried out.

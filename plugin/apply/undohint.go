@@ -43,11 +43,16 @@ func (a *Execution) changed() (runs []string) {
 // undos are the commands that put back what this command changed, the last run first.
 func (a *Execution) undos() (lines []string) {
 	for _, d := range slices.Backward(a.Changed) {
-		if line := a.App.Hints().Next("{} undo %s", d.run); d.undoable && !slices.Contains(lines, line) {
+		if line := a.undoOf(d.run); d.undoable && !slices.Contains(lines, line) {
 			lines = append(lines, line)
 		}
 	}
 	return lines
+}
+
+// undoOf is the command that puts a run back, by the way onto nodes that this command has.
+func (a *Execution) undoOf(run string) string {
+	return a.App.Hints().Next("{} undo %s", run) + a.Lines.Reads
 }
 
 // repairTime is how far back other runs of a repair are looked for.
@@ -68,7 +73,7 @@ func (a *Execution) earlier() string {
 	var lines []string
 	for _, run := range js.NotUndone(record.Header, collect.Now().Add(-repairTime)) {
 		if run != this && !slices.Contains(a.changed(), run) {
-			lines = append(lines, a.App.Hints().Next("{} undo %s", run))
+			lines = append(lines, a.undoOf(run))
 		}
 	}
 	if len(lines) == 0 {

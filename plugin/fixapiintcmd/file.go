@@ -1,6 +1,7 @@
 package fixapiintcmd
 
 import (
+	"cmp"
 	"context"
 	"encoding/pem"
 	"errors"
@@ -36,7 +37,7 @@ func (o *fixOptions) offline(ctx context.Context) error {
 	}
 	s = o.preflight.Accepted(s)
 	a := &apply.Execution{Options: o.Options, Command: o.command(), RunID: remediate.NewRun(s.Taken), Summary: !o.details, CASource: fix.CASource,
-		Lines: apply.Lines{Apply: o.lines.apply + wayIn(s), OfFile: true, Details: o.lines.details}}
+		Lines: apply.Lines{Apply: o.lines.apply + wayIn(s), OfFile: true, Details: o.lines.details, Reads: cmp.Or(o.lines.reads, wayIn(s))}}
 	if !o.named() {
 		a.Lines.ApplyNamed = o.lines.applyNamed + wayIn(s)
 	}

@@ -54,6 +54,7 @@ type commandLines struct {
 	apply      string // does what a dry run printed
 	applyNamed string // the same as apply, but for what names nodes
 	details    string // prints the plan in full, and changes nothing
+	reads      string // the flags by which nodes are reached; see apply.ReadingFlags
 }
 
 // NewCommand is the command fix-api-int.
@@ -129,6 +130,7 @@ func linesOf(cmd *cobra.Command) commandLines {
 		apply:      apply.CommandLine(cmd, "from", "dry-run", "yes", "output", "details"),
 		applyNamed: apply.CommandLine(cmd, "from", "dry-run", "yes", "output", "details", "nodes", "node-selector", "only", "max-unavailable"),
 		details:    apply.CommandLine(cmd, "dry-run", "yes", "output", "details") + " --dry-run=" + apply.DryRunClient + " --details",
+		reads:      apply.ReadingFlags(cmd, "nodes", "node-selector"),
 	}
 }
 
@@ -263,7 +265,7 @@ func (o *fixOptions) execute(ctx context.Context, w *apply.Session, given []byte
 
 // linesFor are the commands that a run names where it stopped. all: it is of the whole cluster.
 func (o *fixOptions) linesFor(all bool) apply.Lines {
-	lines := apply.Lines{Resume: o.lines.resume, NamedNodes: o.lines.namedNodes, Apply: o.lines.apply, Details: o.lines.details}
+	lines := apply.Lines{Resume: o.lines.resume, NamedNodes: o.lines.namedNodes, Apply: o.lines.apply, Details: o.lines.details, Reads: o.lines.reads}
 	if o.source.file == "-" {
 		lines.Resume += " # with the same CAs on its standard input once more"
 	}

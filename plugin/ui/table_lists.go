@@ -112,10 +112,6 @@ func (p HumanPrinter) nodes(w io.Writer, inv *report.Inventory) {
 	if len(inv.Nodes) == 0 || !p.all && !p.Asked.Nodes {
 		return
 	}
-	certs := map[pki.Fingerprint]*report.Cert{}
-	for i := range inv.Certificates {
-		certs[inv.Certificates[i].Fingerprint] = &inv.Certificates[i]
-	}
 	Printf(w, "\nNodes\n")
 	l := listing{headers: []string{"NODE", "READY", "VIA", "KUBELET", "CLIENT CERT", "SERVING CERT", "REQUESTS", "CLOCK"}, flexible: 0}
 	l.shortHeaders = []string{"NODE", "READY", "VIA", "KUBELET", "CLIENT", "SERVING", "CSRS", "CLOCK"}
@@ -131,7 +127,7 @@ func (p HumanPrinter) nodes(w io.Writer, inv *report.Inventory) {
 		if len(n.Pending) > 0 {
 			requests = strconv.Itoa(len(n.Pending)) + " pending"
 		}
-		row := []string{foreign.Name(n.Name), readyOf(n), OrDash(n.Via), kubelet, expiry(inv.Now, certs, n.Client), expiry(inv.Now, certs, n.Serving), requests, clockOf(n)}
+		row := []string{foreign.Name(n.Name), readyOf(n), OrDash(n.Via), kubelet, expiry(inv.Now, n.ClientCert, n.LacksClient), expiry(inv.Now, n.ServingCert, false), requests, clockOf(n)}
 		l.rows = append(l.rows, row)
 		short := slices.Clone(row)
 		short[1] = strings.NewReplacer(" for ", " ", " (Lease)", "").Replace(row[1])
@@ -153,12 +149,14 @@ func readyOf(n report.Node) string {
 	return OrDash(n.Ready)
 }
 
-// expiry says when a certificate expires, and when it is renewed.
-func expiry(now time.Time, certs map[pki.Fingerprint]*report.Cert, sum *pki.Fingerprint) string {
-	if sum == nil || certs[*sum] == nil {
+// expiry says when a certificate expires, and when it is renewed. absent: it is known that there is none.
+func expiry(now time.Time, c *report.Cert, absent bool) string {
+	switch {
+	case absent:
+		return "none"
+	case c == nil:
 		return "-"
 	}
-	c := certs[*sum]
 	s := "expires " + RelativeTime(now, c.NotAfter)
 	if c.NotAfter.Before(now) {
 		s = "expired " + RelativeTime(now, c.NotAfter)
