@@ -150,7 +150,8 @@ func (f *Facts) supersedeOnNodes() {
 		if h.At.Node == "" || strings.HasSuffix(h.At.Path, currentSuffix) {
 			continue
 		}
-		for end := len(h.At.Path); end > 0; { // kubelet-client of kubelet-client-2026-01-31-12-00-00.pem
+		// kubelet-client of kubelet-client-2026-01-31-12-00-00.pem, and one part more.
+		for end, parts := len(h.At.Path), 0; end > 0 && parts < 7; parts++ {
 			end = strings.LastIndexByte(h.At.Path[:end], '-')
 			if end <= 0 {
 				break

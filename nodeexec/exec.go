@@ -9,11 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/rest"
-
-	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
 // Exec reaches nodes by running commands in a privileged pod that is there
@@ -135,54 +132,4 @@ func (p *podObject) rank(namespace int) int {
 		rank += 100_000
 	}
 	return rank
-}
-
-// podsOn lists the pods of a node: of all namespaces at once, or, where that is
-// not allowed, of those that are named.
-func (a *podAPI) podsOn(ctx context.Context, node string, namespaces []string, selector string) ([]podObject, error) {
-	if slices.ContainsFunc(namespaces, func(s string) bool { return strings.ContainsAny(s, `*?[\`) }) {
-		all, err := a.listPods(ctx, "", node, selector)
-		if err == nil || !isRBAC(err) {
-			return all, err
-		}
-	}
-	var all []podObject
-	var denied []error
-	for _, ns := range namespaces {
-		if strings.ContainsAny(ns, `*?[\`) {
-			continue
-		}
-		pods, err := a.listPods(ctx, ns, node, selector)
-		if err != nil && !isRBAC(err) {
-			return nil, err
-		}
-		if err != nil {
-			denied = append(denied, err)
-		}
-		all = append(all, pods...)
-	}
-	if len(all) == 0 {
-		return nil, errors.Join(denied...)
-	}
-	return all, nil
-}
-
-func (a *podAPI) listPods(ctx context.Context, namespace, node, selector string) ([]podObject, error) {
-	var all []podObject
-	var pages foreign.Pages
-	for next := ""; ; {
-		var page podList
-		params := []string{"limit", "250", "continue", next, "labelSelector", selector}
-		if node != "" {
-			params = append(params, "fieldSelector", fields.OneTermEqualSelector("spec.nodeName", node).String())
-		}
-		if err := a.get(ctx, podsPath(namespace), &page, params...); err != nil {
-			return nil, err
-		}
-		all = append(all, page.Items...)
-		next = page.Metadata.Continue
-		if more, err := pages.Next(next); !more {
-			return all, err
-		}
-	}
 }

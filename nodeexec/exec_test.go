@@ -94,7 +94,7 @@ func TestWhichPodIsTaken(t *testing.T) {
 }
 
 func TestExecOnlyWhereThereIsAPod(t *testing.T) {
-	_, err := Exec{Config: serve(t, map[string]string{"/api/v1/pods": `{}`})}.Dial(t.Context(), "n")
+	_, err := Exec{Config: serve(t, map[string]string{"/api/v1/pods": `{"items":[]}`})}.Dial(t.Context(), "n")
 	if !errors.Is(err, ErrNoTransport) {
 		t.Errorf("no pod: %v", err)
 	}
@@ -121,18 +121,18 @@ func TestDebugImages(t *testing.T) {
 		{name: "the policy that was asked for", asked: DebugImage{Name: "x:1", Pull: "Always"}, want: DebugImage{"x:1", "Always", ""}},
 		{name: "that of a pod with the node's root", answers: map[string]string{"/api/v1/pods": mcd, toolsImage: tools}, want: DebugImage{"mcd:1", "Never", ""}},
 		{name: "that of another DaemonSet", answers: map[string]string{"/api/v1/pods": plain, "/api/v1/namespaces/kube-system/pods": plain}, want: DebugImage{"proxy:1", "Never", ""}},
-		{name: "not that of a tenant's namespace called like OpenShift's", answers: map[string]string{"/api/v1/pods": tenants, "/api/v1/namespaces/kube-system/pods": `{}`}, says: "no pod of a DaemonSet of the platform"},
+		{name: "not that of a tenant's namespace called like OpenShift's", answers: map[string]string{"/api/v1/pods": tenants, "/api/v1/namespaces/kube-system/pods": `{"items":[]}`}, says: "no pod of a DaemonSet of the platform"},
 		{name: "not that of an add-on", answers: map[string]string{"/api/v1/pods": addOns, "/apis/" + OpenShiftAPI: `{}`}, says: "no pod of a DaemonSet of the platform"},
 		{name: "that of the platform's own, not of an add-on", answers: map[string]string{"/api/v1/pods": addOns, "/apis/" + OpenShiftAPI: `{}`, "/api/v1/namespaces/openshift-multus/pods": tenants}, want: DebugImage{"proxy:1", "Never", ""}},
-		{name: "OpenShift's tools", answers: map[string]string{"/api/v1/pods": `{}`, toolsImage: tools}, want: DebugImage{"registry/tools@sha256:1", "IfNotPresent", ""}},
+		{name: "OpenShift's tools", answers: map[string]string{"/api/v1/pods": `{"items":[]}`, toolsImage: tools}, want: DebugImage{"registry/tools@sha256:1", "IfNotPresent", ""}},
 		{name: "OpenShift's tools for who may not see pods", answers: map[string]string{
 			"/api/v1/pods": forbidden, "/api/v1/namespaces/openshift-machine-config-operator/pods": forbidden, "/api/v1/namespaces/kube-system/pods": forbidden, toolsImage: tools,
 		}, want: DebugImage{"registry/tools@sha256:1", "IfNotPresent", ""}},
-		{name: "none", answers: map[string]string{"/api/v1/pods": `{}`}, says: "name an image that the node has or can pull, and that has the program chroot"},
+		{name: "none", answers: map[string]string{"/api/v1/pods": `{"items":[]}`}, says: "name an image that the node has or can pull, and that has the program chroot"},
 	} {
 		answers := map[string]string{}
 		for _, namespace := range PlatformNamespaces(true) { // as of one that is not there
-			answers["/api/v1/namespaces/"+namespace+"/pods"] = `{}`
+			answers["/api/v1/namespaces/"+namespace+"/pods"] = `{"items":[]}`
 		}
 		maps.Copy(answers, c.answers)
 		api, err := newPodAPI(serve(t, answers))

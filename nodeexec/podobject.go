@@ -76,13 +76,6 @@ type (
 		ExitCode int    `json:"exitCode"`
 	}
 
-	podList struct {
-		Metadata struct {
-			Continue string `json:"continue"`
-		} `json:"metadata"`
-		Items []podObject `json:"items"`
-	}
-
 	nodeObject struct {
 		Status struct {
 			Conditions []struct {

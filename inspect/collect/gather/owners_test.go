@@ -131,7 +131,7 @@ func TestOddOwners(t *testing.T) {
 		"process multus-daemon 1": false, "process multus-daemon 1 else": false, "process multus-daemon 1 uid openshift-multus": false,
 		"process multus-daemon 1 uid - multus-x": false, "process multus-daemon 1 uid openshift-multus multus-x more": false,
 	} {
-		p := parser{}
+		p := parser{others: map[string]int{}}
 		if err := p.line(line); (err == nil) != good || good != (len(p.result.Node.Processes) == 1) {
 			t.Errorf("%s: %v, %v", line, err, p.result.Node.Processes)
 		}

@@ -30,7 +30,7 @@ func parseOutput(out []byte, sc *pki.Scanner) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	p := parser{files: map[string]bool{}, sizes: map[pki.Fingerprint]int64{}, drafts: map[pki.Fingerprint]*draft{}}
+	p := parser{files: map[string]bool{}, sizes: map[pki.Fingerprint]int64{}, drafts: map[pki.Fingerprint]*draft{}, others: map[string]int{}}
 	for i, line := range strings.Split(string(body), "\n") {
 		if i == 0 && line != header {
 			return Result{}, fmt.Errorf("answer starts with %s in place of %q", foreign.QuotedName(fmt.Sprintf("%.40s", line)), header)
@@ -74,15 +74,23 @@ func verified(out []byte) ([]byte, error) {
 	return text[:i], nil
 }
 
+// maxRecords bounds the logs, processes, flags and the like that a node tells of: a real one has some hundred.
+// maxPath is Linux' PATH_MAX.
+const (
+	maxRecords = 10_000
+	maxPath    = 4096
+)
+
 // parser collects records. Contents belong to checksums, not to files.
 type parser struct {
 	result Result
 	files  map[string]bool
 	sizes  map[pki.Fingerprint]int64
 	drafts map[pki.Fingerprint]*draft
-	now    *draft // the content that lines are about
-	ended  bool   // the walk
-	cut    bool   // contents were left out
+	now    *draft         // the content that lines are about
+	ended  bool           // the walk
+	cut    bool           // contents were left out
+	others map[string]int // records that are no files, by their word
 	// partial are the directories below which not everything was listed.
 	partial []string
 }
@@ -99,6 +107,9 @@ func (p *parser) line(line string) error {
 	p.now = nil
 	if word == "content" || word == "more" {
 		return p.begin(word, rest)
+	}
+	if p.others[word]++; word != "file" && p.others[word] > maxRecords {
+		return fmt.Errorf("more than %d records %.40q", maxRecords, word)
 	}
 	f, err := fields(rest)
 	if err != nil {
@@ -285,6 +296,8 @@ func (p *parser) file(f []string) error {
 		return errors.New("a file after the end of the walk")
 	case p.files[name]:
 		return fmt.Errorf("file %q is there twice", name)
+	case len(name) > maxPath:
+		return fmt.Errorf("a path of %d bytes is longer than any", len(name))
 	case !strings.HasPrefix(name, "/"):
 		return fmt.Errorf("path %q does not start at the root", name)
 	case len(f[0]) != 1 || !strings.Contains("RHGTULDXPSCO", f[0]):

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,6 +72,9 @@ func TestParseIsStrict(t *testing.T) {
 		"a log without a number":    answer("log 81a0 x 0 - - /a"),
 		"a log with a line":         answer("log 81a0 1 0 - token:%20eyJ /a"),
 		"a log with a field more":   answer("log 81a0 1 0 - - - /a"),
+		"a path longer than any":    answer(strings.Replace(plain, "/a", "/"+strings.Repeat("-", maxPath), 1), "content "+zeros),
+		"more logs than any node":   answer(slices.Repeat([]string{"log 81a0 1 0 - - /a"}, maxRecords+1)...),
+		"more flags than any":       answer(slices.Repeat([]string{"flag a b 0"}, maxRecords+1)...),
 		"two sizes for one sum":     answer(plain, "content "+zeros, strings.NewReplacer(" 10 ", " 11 ", "/a", "/b").Replace(plain)),
 	} {
 		if r, err := parseOutput(out, pki.NewScanner()); err == nil {
