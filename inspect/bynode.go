@@ -87,7 +87,7 @@ func addressesOf(s *Snapshot) (of map[string]*Node, contested map[string][]strin
 				of[at] = n
 			case found != nil:
 				of[at], contested[at] = nil, []string{found.Name, n.Name}
-			case !slices.Contains(contested[at], n.Name):
+			case contested[at][len(contested[at])-1] != n.Name: // a node's addresses come together
 				contested[at] = append(contested[at], n.Name)
 			}
 		}

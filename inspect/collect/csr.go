@@ -59,14 +59,14 @@ func signingRequest(sc *pki.Scanner, csr *certificatesapi.CertificateSigningRequ
 	obj.Annotations = nil // no row asks for them, and a kubelet makes as many requests as it likes
 	r := inspect.SigningRequest{
 		Object: obj, Signer: csr.Spec.SignerName, Requester: csr.Spec.Username,
-		Condition: inspect.Pending, Since: csr.CreationTimestamp.UTC(),
+		Condition: inspect.Pending, Since: utc(csr.CreationTimestamp.Time),
 	}
 	r.Request, r.Bad = requestOf(csr.Spec.Request)
 	for _, cond := range csr.Status.Conditions {
 		if cond.Status == corev1.ConditionFalse {
 			continue
 		}
-		at := cond.LastTransitionTime.UTC()
+		at := utc(cond.LastTransitionTime.Time)
 		switch cond.Type {
 		case certificatesapi.CertificateApproved:
 			if r.Condition == inspect.Pending {

@@ -121,8 +121,9 @@ func readJSONList(in io.Reader, each func(*json.Decoder) error) (meta metav1.Lis
 // errNoList is the error of an answer that says OK, as a proxy's own does, and is no list.
 var errNoList = errors.New("the answer is no list of Kubernetes objects: does something else answer in the API server's place?")
 
+// checkListKind refuses what is no list, and lists of metadata alone. A server need not tell the kind.
 func checkListKind(kind string) error {
-	if kind != "" && !strings.HasSuffix(kind, "List") {
+	if kind != "" && !strings.HasSuffix(kind, "List") || kind == "PartialObjectMetadataList" {
 		return errNoList
 	}
 	return nil

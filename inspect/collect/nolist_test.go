@@ -19,14 +19,15 @@ func TestWhatIsNoListIsNotEmpty(t *testing.T) {
 	t.Parallel()
 	type none = func(item []byte) error
 	for text, want := range map[string]error{
-		`{}`:                                       errNoList,
-		`{"error":"not now"}`:                      errNoList,
-		`{"items":[]}`:                             nil,
-		`{"kind":"RouteList","apiVersion":"v1"}`:   errNoList,
-		`{"kind":"Table","items":[]}`:              errNoList,
-		`{"kind":"RouteList","items":[]}`:          nil,
-		`{"items":null,"kind":"RouteList"}`:        nil,
-		`{"items":[],"metadata":{},"kind":"List"}`: nil,
+		`{}`:                                     errNoList,
+		`{"error":"not now"}`:                    errNoList,
+		`{"items":[]}`:                           nil,
+		`{"kind":"RouteList","apiVersion":"v1"}`: errNoList,
+		`{"kind":"PartialObjectMetadataList","items":[]}`: errNoList,
+		`{"kind":"Table","items":[]}`:                     errNoList,
+		`{"kind":"RouteList","items":[]}`:                 nil,
+		`{"items":null,"kind":"RouteList"}`:               nil,
+		`{"items":[],"metadata":{},"kind":"List"}`:        nil,
 	} {
 		if _, err := readJSONList(strings.NewReader(text), func(*json.Decoder) error { return nil }); !errors.Is(err, want) || want == nil && err != nil {
 			t.Errorf("%s: %v, want %v", text, err, want)

@@ -19,7 +19,7 @@ import (
 func objectOf(kind pki.Kind, meta *metav1.ObjectMeta) *inspect.Object {
 	o := &inspect.Object{
 		Kind: kind, Namespace: meta.Namespace, Name: meta.Name,
-		Created: meta.CreationTimestamp.UTC(),
+		Created: utc(meta.CreationTimestamp.Time),
 	}
 	o.Labels, o.MoreLabels = labelBound().keep(meta.Labels)
 	for k, v := range meta.Annotations {

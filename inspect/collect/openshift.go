@@ -181,7 +181,7 @@ func (r *objectReader) controllerConfig(raw []byte) error {
 	for i, c := range o.Status.ControllerCertificates {
 		r.found.Reported = append(r.found.Reported, inspect.Reported{
 			At: r.at(fmt.Sprintf("status.controllerCertificates[%d]", i)), Bundle: c.BundleFile,
-			Subject: c.Subject, Signer: c.Signer, NotBefore: c.NotBefore.UTC(), NotAfter: c.NotAfter.UTC(),
+			Subject: c.Subject, Signer: c.Signer, NotBefore: utc(c.NotBefore.Time), NotAfter: utc(c.NotAfter.Time),
 		})
 	}
 	return nil
@@ -209,7 +209,7 @@ func (r *objectReader) machineConfigPool(raw []byte) error {
 	r.refers("status.configuration.name", pki.Location{Kind: "MachineConfig", Name: o.Status.Configuration.Name})
 	for i, c := range o.Status.CertExpirys {
 		r.found.Reported = append(r.found.Reported, inspect.Reported{
-			At: r.at(fmt.Sprintf("status.certExpirys[%d]", i)), Bundle: c.Bundle, Subject: c.Subject, NotAfter: c.Expiry.UTC(),
+			At: r.at(fmt.Sprintf("status.certExpirys[%d]", i)), Bundle: c.Bundle, Subject: c.Subject, NotAfter: utc(c.Expiry.Time),
 		})
 	}
 	return nil

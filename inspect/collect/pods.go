@@ -110,12 +110,12 @@ func podOf(p *corev1.Pod) inspect.Pod {
 		out.OwnerKind, out.OwnerName = owner.Kind, owner.Name
 	}
 	if p.Status.StartTime != nil {
-		out.Accepted = p.Status.StartTime.UTC()
+		out.Accepted = utc(p.Status.StartTime.Time)
 	}
 	for _, s := range p.Status.ContainerStatuses {
 		out.Restarts += int(s.RestartCount)
 		if r := s.State.Running; r != nil && (out.Started.IsZero() || r.StartedAt.Time.Before(out.Started)) {
-			out.Started = r.StartedAt.UTC()
+			out.Started = utc(r.StartedAt.Time)
 		}
 	}
 	for _, cond := range p.Status.Conditions {

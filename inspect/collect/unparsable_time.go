@@ -3,6 +3,7 @@ package collect
 import (
 	"encoding/json"
 	"regexp"
+	"time"
 )
 
 // unparsableTime is a time that JSON has no form for: the API server writes it where who wrote the
@@ -17,6 +18,15 @@ func decodeWithoutUnparsableTimes(raw []byte, into any) error {
 		return err
 	}
 	return json.Unmarshal(unparsableTime.ReplaceAll(raw, []byte("null")), into)
+}
+
+// utc is a time in UTC; zero where it has no form in JSON, as that of a pod's status may not, which its kubelet writes:
+// protobuf has any. A snapshot with one could not be written.
+func utc(t time.Time) time.Time {
+	if t = t.UTC(); t.Year() < 1 || t.Year() > 9999 {
+		return time.Time{}
+	}
+	return t
 }
 
 // timeTolerant reads an item of a list by decodeWithoutUnparsableTimes.

@@ -1,9 +1,12 @@
 package collect
 
 import (
+	"encoding/json"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // TestAnUnparsableTimeIsNoTime: a kubelet writes its Node and its Lease, and the API server makes a year of
@@ -25,5 +28,18 @@ func TestAnUnparsableTimeIsNoTime(t *testing.T) {
 	}
 	if err := decodeWithoutUnparsableTimes([]byte(`{"spec":{"renewTime":"yesterday","leaseDurationSeconds":40}}`), &lease); err == nil {
 		t.Error("what is no time at all is read")
+	}
+}
+
+// TestTimesOfPodsCanBeWritten: a kubelet chooses them, and a snapshot is JSON.
+func TestTimesOfPodsCanBeWritten(t *testing.T) {
+	t.Parallel()
+	late := metav1.Time{Time: time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -24*3600+60))}
+	good := metav1.Time{Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	for _, at := range []metav1.Time{late, good} {
+		p := podOf(&corev1.Pod{Status: corev1.PodStatus{StartTime: &at, ContainerStatuses: []corev1.ContainerStatus{{State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at}}}}}})
+		if _, err := json.Marshal(p); err != nil || p.Accepted.IsZero() != (at == late) || p.Started.IsZero() != (at == late) {
+			t.Errorf("%s: %+v, %v", at.Time, p, err)
+		}
 	}
 }

@@ -68,6 +68,7 @@ func TestParseIsStrict(t *testing.T) {
 		"a huge size":               answer(strings.Replace(plain, " 10 ", " 18446744073709551615 ", 1)),
 		"a bad time":                answer(strings.Replace(plain, " 1 1 ", " 99999999999999 1 ", 1)),
 		"a bad kind":                answer(strings.Replace(plain, "file R", "file Z", 1)),
+		"a time without JSON":       answer("log 81a0 1 0 9999-12-31T23:59:59-23:59 - /a"),
 		"a log of nowhere":          answer("log 81a0 1 0 - - a"),
 		"a log without a number":    answer("log 81a0 x 0 - - /a"),
 		"a log with a line":         answer("log 81a0 1 0 - token:%20eyJ /a"),

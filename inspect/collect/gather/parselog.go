@@ -35,10 +35,10 @@ func times(f []string, to ...*time.Time) error {
 			continue
 		}
 		at, err := time.Parse(time.RFC3339, text)
-		if err != nil || at.Year() < 1 {
+		if at = at.UTC(); err != nil || at.Year() < 1 || at.Year() > 9999 {
 			return fmt.Errorf("%.40q is no time", text)
 		}
-		*to[i] = at.UTC()
+		*to[i] = at
 	}
 	return nil
 }
