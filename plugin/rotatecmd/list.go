@@ -249,6 +249,19 @@ func without(rows []rotationEntry, id string) []rotationEntry {
 	return out
 }
 
+// askedOf are rows without the checks that only the API server answers, where the same are left of each, and how
+// many these are; empty: rows are as they were.
+func askedOf(rows []rotationEntry) (out []rotationEntry, unasked string) {
+	same := rows[0].unasked()
+	if len(same) == 0 || slices.ContainsFunc(rows, func(e rotationEntry) bool { return !slices.Equal(e.unasked(), same) }) {
+		return rows, ""
+	}
+	for _, id := range same {
+		rows = without(rows, id)
+	}
+	return rows, ui.Count(len(same), "check") + " of each need the live cluster"
+}
+
 // nothingNow says why none of the rows can be rotated: the check's reason, in few words where it is long.
 func (e rotationEntry) nothingNow(stops rotationCheck, columns int) string {
 	reason, _, _ := strings.Cut(stops.Reason, ". ")

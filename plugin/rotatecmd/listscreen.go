@@ -81,19 +81,6 @@ func (o *rotateOptions) printList(out io.Writer, d rotationsDocument, now time.T
 	return err
 }
 
-// askedOf are rows without the checks that only the API server answers, where the same are left of each, and how
-// many these are; empty: rows are as they were.
-func askedOf(rows []rotationEntry) (out []rotationEntry, unasked string) {
-	same := rows[0].unasked()
-	if len(same) == 0 || slices.ContainsFunc(rows, func(e rotationEntry) bool { return !slices.Equal(e.unasked(), same) }) {
-		return rows, ""
-	}
-	for _, id := range same {
-		rows = without(rows, id)
-	}
-	return rows, "of each, only the live cluster tells " + ui.Count(len(same), "check")
-}
-
 // byOthers reports whether certrot does not rotate it at all.
 func (e rotationEntry) byOthers() bool {
 	return slices.ContainsFunc(e.Checks, func(c rotationCheck) bool { return c.ID == managedCheck && c.blocks })

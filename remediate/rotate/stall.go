@@ -81,8 +81,8 @@ func (c Chain) waitingRevisions() []string {
 }
 
 // revisions says which control plane nodes run a static pod whose revision lacks one of some CAs: the original tells of the
-// next revision alone, which may wait for a node for hours. Not known: it was not read. Empty: all of them have these
-// CAs, or the claim is about no such client.
+// next revision alone, which may wait for a node for hours. known is false where it was not read. Empty: all of them have
+// these CAs, or the claim is about no such client.
 func (c Chain) revisions(claim trust.Claim, cas []*pki.Cert) (reason string, known bool) {
 	at := claim.Edge.Trust
 	resource := catalog.RevisionsOf(at, c.Facts.Snapshot.Cluster.Versions)
