@@ -72,7 +72,7 @@ func (v ConfigMapValue) patch(ctx context.Context, kube kubeclient.Client, versi
 // there is no place.
 func (v ConfigMapValue) SaveBackup(to func(manifest []byte) error) error {
 	if to == nil {
-		return errors.New("there is no place for a backup")
+		return &remediate.NotAppliedError{Inner: errors.New("there is no place for a backup")}
 	}
 	var out strings.Builder
 	fmt.Fprintf(&out, "# %s as it was. To put it back:\n# %s\ndata:\n  %s: |\n", v.Object, foreign.Command("", "kubectl -n %s patch configmap %s --type merge --patch-file FILE", v.Object.Namespace, v.Object.Name), v.Object.Key)
@@ -80,7 +80,7 @@ func (v ConfigMapValue) SaveBackup(to func(manifest []byte) error) error {
 		out.WriteString("    " + strings.TrimRight(line, "\r\n") + "\n")
 	}
 	if err := to([]byte(out.String())); err != nil {
-		return fmt.Errorf("keep %s as it was: %w", v.Object, err)
+		return &remediate.NotAppliedError{Inner: fmt.Errorf("keep %s as it was: %w", v.Object, err)}
 	}
 	return nil
 }
@@ -90,14 +90,26 @@ func (v ConfigMapValue) Write(ctx context.Context, env *remediate.Env) error {
 	if env.Kube == nil {
 		return fmt.Errorf("patch %s: no API server could be asked", v.Object)
 	}
-	if _, err := v.patch(ctx, env.Kube, v.Version, v.After); err != nil {
-		err = fmt.Errorf("patch %s: %w", v.Object, err)
-		if !remediate.Unavailable(err) { // the API server refused it
-			return &remediate.NotAppliedError{Inner: err}
-		}
-		return err
+	_, err := v.patch(ctx, env.Kube, v.Version, v.After)
+	if err == nil || apierrors.IsConflict(err) && v.written(ctx, env) {
+		return nil
 	}
-	return nil
+	return refused(err, fmt.Errorf("patch %s: %w", v.Object, err))
+}
+
+// written reports whether the value is After, after a conflict: see RemoveAnnotation's removed.
+func (v ConfigMapValue) written(ctx context.Context, env *remediate.Env) bool {
+	m, err := env.Kube.ConfigMaps(v.Object.Namespace).Get(ctx, v.Object.Name, metav1.GetOptions{})
+	return err == nil && m.Data[v.Object.Key] == v.After
+}
+
+// refused is how a write failed, by what was said of it. What an API server refused changed nothing; where it did
+// not answer, or can't at the moment, it may have been made.
+func refused(said, told error) error {
+	if remediate.Unavailable(said) {
+		return told
+	}
+	return &remediate.NotAppliedError{Inner: told}
 }
 
 // Watch looks for as long as a change may take to be put back. wrong says what is wrong

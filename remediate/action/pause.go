@@ -85,14 +85,18 @@ const pauseTries = 5
 // Apply writes the one field, only while the object is as it was read a moment ago.
 func (a Pause) Apply(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
 	var err error
-	for range pauseTries {
+	for try := range pauseTries {
 		var live *unstructured.Unstructured
 		var patch map[string]any
 		if live, err = a.live(ctx, env); apierrors.IsNotFound(err) && a.resume {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("%s: read it: %w", a.ID(), err)
+			err = fmt.Errorf("%s: read it: %w", a.ID(), err)
+			if try == 0 { // nothing was tried yet
+				return &remediate.NotAppliedError{Inner: err}
+			}
+			return err
 		}
 		if patch = a.patch(live); patch == nil {
 			return nil
@@ -107,7 +111,7 @@ func (a Pause) Apply(ctx context.Context, env *remediate.Env, _ *remediate.Chang
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", a.ID(), err)
+		return refused(err, fmt.Errorf("%s: %w", a.ID(), err))
 	}
 	return nil
 }
@@ -256,9 +260,12 @@ const pauseID = "pause "
 
 // Paused reports whether a run paused something, or was about to.
 func Paused(s remediate.RunRecord) bool {
-	return slices.ContainsFunc(s.Records, func(r remediate.Record) bool {
-		return r.Event == remediate.Begun && strings.HasPrefix(r.Action, pauseID)
-	})
+	for i, r := range s.Records {
+		if r.Event == remediate.Begun && strings.HasPrefix(r.Action, pauseID) && !s.FailedUnchanged(i) {
+			return true
+		}
+	}
+	return false
 }
 
 // ObjectName is namespace/name; the name alone where there is no namespace.

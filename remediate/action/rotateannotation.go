@@ -133,10 +133,21 @@ func (r RemoveAnnotation) Diff(inspect.Snapshot, time.Time) (*remediate.Change, 
 // displayed.
 func (r RemoveAnnotation) Apply(ctx context.Context, _ *remediate.Env, _ *remediate.Change) error {
 	_, err := r.patch(ctx)
-	if err != nil {
-		return r.explain("patch", err)
+	if err == nil || apierrors.IsConflict(err) && r.removed(ctx) {
+		return nil
 	}
-	return nil
+	return refused(err, r.explain("patch", err))
+}
+
+// removed reports whether the annotation is gone, after a conflict: client-go patches again where an API server
+// answers that it can't at the moment, and the first patch may have been made.
+func (r RemoveAnnotation) removed(ctx context.Context) bool {
+	now, err := r.get(ctx)
+	if err != nil || string(now.UID) != r.UID {
+		return false
+	}
+	_, there := now.Annotations[r.Annotation]
+	return !there
 }
 
 // rotatedTime is how long an owner may take: it looks at the Secret when it changes,
