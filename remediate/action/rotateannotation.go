@@ -39,6 +39,17 @@ type AnnotatedSecret struct {
 	Annotations          map[string]string // all of them
 }
 
+// Since says what another client did to the Secret since it was displayed that makes its rotation another one; empty: nothing.
+func (s AnnotatedSecret) Since(displayed AnnotatedSecret) string {
+	switch {
+	case s.UID != displayed.UID:
+		return "it was deleted, and created again"
+	case s.Previous != displayed.Previous:
+		return fmt.Sprintf("its annotation %s was %s, and is %s", s.Annotation, foreign.Text(displayed.Previous), foreign.Text(s.Previous))
+	}
+	return ""
+}
+
 // PlanRotation reads the metadata of a Secret. The error is a *Refusal where it is not
 // there, may not be read, or lacks the annotation: then its owner was told already.
 func PlanRotation(ctx context.Context, client metadata.Interface, of catalog.Ref, annotation string, hints inspect.Hints) (RemoveAnnotation, error) {

@@ -155,6 +155,23 @@ func (r *Runner) try(ctx context.Context, p *Planned) (err error) {
 	return nil
 }
 
+// latest is what was planned, after everything was asked again under the Lease. later: others were rotated since it was
+// displayed. That takes long, and operators write its Secret meanwhile: it is patched as it is now, if it is the one that
+// was displayed, with the same annotation.
+func (r *Runner) latest(ctx context.Context, planned Planned, later bool) (Planned, error) {
+	if err := r.recheck(ctx, planned); err != nil || !later {
+		return planned, err
+	}
+	now := planned
+	if err := r.try(ctx, &now); err != nil {
+		return planned, err
+	}
+	if why := now.Action.Since(planned.Action.AnnotatedSecret); why != "" {
+		return planned, &Error{Outcome: Refused, Err: fmt.Errorf("%s: %w: %s", planned.Of.At, remediate.ErrChanged, why), Next: "look at it, and run this again", Unchanged: true}
+	}
+	return now, nil
+}
+
 // untried says why the API server would not do it.
 func untried(err error) error {
 	if errors.Is(err, remediate.ErrChanged) {

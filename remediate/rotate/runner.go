@@ -216,7 +216,7 @@ func (r *Runner) one(ctx context.Context, p Planned, later, last bool) (t *track
 					return t, false, err
 				}
 			}
-			changed, err := r.write(ctx, func(ctx context.Context) (Planned, error) { return p, r.recheck(ctx, p) })
+			changed, err := r.write(ctx, func(ctx context.Context) (Planned, error) { return r.latest(ctx, p, later) })
 			if err == nil {
 				break
 			}
@@ -261,7 +261,7 @@ func (r *Runner) write(ctx context.Context, look func(context.Context) (Planned,
 	case err == nil || errors.As(err, &e):
 		return changed, err
 	}
-	return changed, r.notRotated(p, err)
+	return changed, r.notRotated(p, err, changed)
 }
 
 // recheck asks everything again, now that no other run of certrot changes anything: a
@@ -284,19 +284,21 @@ func (r *Runner) recheck(ctx context.Context, planned Planned) error {
 	return nil
 }
 
-// notRotated says how it failed.
-func (r *Runner) notRotated(p Planned, err error) error {
+// notRotated says how it failed. changed: its owner was triggered, or may have been.
+func (r *Runner) notRotated(p Planned, err error, changed bool) error {
 	var late *remediate.LateEffectError
 	var refusal *remediate.Refusal
 	status := r.status(p.Of.Name)
 	switch {
 	case errors.Is(err, remediate.ErrChanged):
-		return &Error{Outcome: Stopped, Err: err, Next: "another client writes it: look at it, and run this again", Unchanged: true}
+		return &Error{Outcome: Stopped, Err: err, Next: "another client writes it: look at it, and run this again", Unchanged: !changed}
 	case errors.As(err, &late):
 		return &Error{Outcome: Stopped, Err: fmt.Errorf("the annotation is removed, and %s did not answer: %w", p.Owner(), err),
 			Next: "check whether it runs: as soon as it does, it rotates the certificate: oc get clusteroperators; " + status}
 	case errors.As(err, &refusal):
-		return &Error{Outcome: Stopped, Err: err, Next: refusal.Next, Unchanged: true}
+		return &Error{Outcome: Stopped, Err: err, Next: refusal.Next, Unchanged: !changed}
+	case !changed:
+		return &Error{Outcome: Stopped, Err: err, Next: "look at why, and run this again", Unchanged: true}
 	}
 	return &Error{Outcome: Stopped, Err: err, Next: "check whether it was rotated: " + status}
 }
