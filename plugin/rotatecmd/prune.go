@@ -237,6 +237,7 @@ func (o *rotateOptions) remove(ctx context.Context, conn *connect.Connection, p 
 	p.Undo = foreign.Command("", "kubectl -n %s patch configmap %s --type merge --patch-file %s", bundle.Namespace, bundle.Name, foreign.Words(nodeexec.Quote(kept)))
 	run := o.runner(conn)
 	run.Cluster = oneRun{cluster{o, conn}, a}
+	defer o.progress().Close()
 	if err := run.Prune(ctx, p); err != nil {
 		return exitError(err)
 	}

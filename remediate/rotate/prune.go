@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
@@ -86,15 +88,63 @@ func (r *Runner) PlanPruning(ctx context.Context, p *Pruning) (err error) {
 
 // Prune removes what was planned, after consent.
 func (r *Runner) Prune(ctx context.Context, p Pruning) error {
-	_, err := r.Cluster.Apply(ctx, func(context.Context) (*remediate.Plan, error) { return PlanOf(p.Action, p.Reading) })
+	changed, err := r.Cluster.Apply(ctx, func(ctx context.Context) (*remediate.Plan, error) {
+		now, err := r.judgeAgain(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		return PlanOf(p.Action, now)
+	})
 	var before *Error
 	switch {
 	case err == nil || errors.As(err, &before): // before anything was changed
 		return err
 	case errors.Is(err, remediate.ErrChanged):
-		return &Error{Outcome: Stopped, Err: err, Next: "another client writes it: look at it, and run this again", Unchanged: true}
+		return &Error{Outcome: Stopped, Err: err, Next: "another client writes it: look at it, and run this again", Unchanged: !changed}
 	}
 	bundle := p.Of.Rotation.Bundle
-	look := foreign.Command("", "oc -n %s get configmap %s -o yaml", bundle.Namespace, bundle.Name)
-	return &Error{Outcome: Stopped, Err: err, Next: look + "; the bundle as it was: " + p.Undo}
+	next := foreign.Command("", "oc -n %s get configmap %s -o yaml", bundle.Namespace, bundle.Name)
+	if changed {
+		next += "; the bundle as it was: " + p.Undo
+	}
+	return &Error{Outcome: Stopped, Err: err, Next: next, Unchanged: !changed}
+}
+
+// judgeAgain reads and judges everything once more, as a rotation's recheck does: since the question was asked, a
+// server may present a certificate of a previous CA again.
+func (r *Runner) judgeAgain(ctx context.Context, planned Pruning) (Reading, error) {
+	fresh, err := r.Cluster.Read(ctx, nil)
+	if err != nil {
+		return fresh, unchanged(err)
+	}
+	now, err := r.SelectPruning(fresh, planned.Of.At.Namespace+"/"+planned.Of.At.Name)
+	if err == nil {
+		now.CAs, err = now.OldTrust(now.Of, r.Risks)
+	}
+	if err != nil {
+		return fresh, unchanged(err)
+	}
+	var differ []string
+	goes, _ := pruneOf(now.Of.Rotation.Bundle, now.CAs)
+	for _, ca := range planned.Action.Removes {
+		if pki.Contains(goes.Removes, ca) {
+			continue
+		}
+		why := "it is not in the bundle"
+		for _, j := range now.CAs {
+			if j.Fingerprint == ca.Fingerprint {
+				why = j.Keep
+			}
+		}
+		differ = append(differ, pki.Named(ca)+" stays now: "+why)
+	}
+	for _, ca := range goes.Removes {
+		if !pki.Contains(planned.Action.Removes, ca) {
+			differ = append(differ, pki.Named(ca)+" can be removed now, too")
+		}
+	}
+	if len(differ) > 0 {
+		return fresh, &Error{Outcome: Refused, Err: fmt.Errorf("what can be removed from %s changed after it was displayed: %s", planned.Action.Object, strings.Join(differ, "; ")), Next: "look again, and run it again", Unchanged: true}
+	}
+	return fresh, nil
 }

@@ -24,6 +24,9 @@ type bundled struct {
 	removal error // what the API server says when it tries it
 	lease   error // what is said before the plan is asked for
 	applied error // how it went
+	before  bool  // it failed before anything was changed
+	now     Reading
+	unread  error // why that can't be read
 	asked   int
 	plan    *remediate.Plan
 }
@@ -47,7 +50,11 @@ func (c *bundled) Apply(ctx context.Context, plan func(context.Context) (*remedi
 	if c.plan, err = plan(ctx); err != nil {
 		return false, err
 	}
-	return true, c.applied
+	return !c.before, c.applied
+}
+
+func (c *bundled) Read(context.Context, func(*inspect.Snapshot) bool) (Reading, error) {
+	return c.now, c.unread
 }
 
 // reading is that of a cluster whose load balancer's signer was replaced long ago.
@@ -132,16 +139,18 @@ func TestPrune(t *testing.T) {
 	held := &Error{Outcome: Refused, Err: errors.New("another run has the Lease"), Next: "wait for it", Unchanged: true}
 	for name, c := range map[string]struct {
 		lease, applied error
+		before         bool
 		want           string
 	}{
-		"done":               {nil, nil, "<nil>"},
-		"another run":        {held, nil, fmt.Sprintf("%d: refused, nothing was changed: another run has the Lease > wait for it", Refused)},
-		"written meanwhile":  {nil, remediate.ErrChanged, fmt.Sprintf("%d: nothing was changed: %v > another client writes it: look at it, and run this again", Stopped, remediate.ErrChanged)},
-		"put back by others": {nil, errors.New("CN=x was put back"), fmt.Sprintf("%d: CN=x was put back > oc -n openshift-kube-apiserver-operator get configmap loadbalancer-serving-ca -o yaml; the bundle as it was: kubectl patch it", Stopped)},
+		"done":               {nil, nil, false, "<nil>"},
+		"another run":        {held, nil, true, fmt.Sprintf("%d: refused, nothing was changed: another run has the Lease > wait for it", Refused)},
+		"written meanwhile":  {nil, remediate.ErrChanged, true, fmt.Sprintf("%d: nothing was changed: %v > another client writes it: look at it, and run this again", Stopped, remediate.ErrChanged)},
+		"no disk for it":     {nil, errors.New("keep it: no space left"), true, fmt.Sprintf("%d: nothing was changed: keep it: no space left > oc -n openshift-kube-apiserver-operator get configmap loadbalancer-serving-ca -o yaml", Stopped)},
+		"put back by others": {nil, errors.New("CN=x was put back"), false, fmt.Sprintf("%d: CN=x was put back > oc -n openshift-kube-apiserver-operator get configmap loadbalancer-serving-ca -o yaml; the bundle as it was: kubectl patch it", Stopped)},
 	} {
-		cluster := &bundled{lease: c.lease, applied: c.applied}
+		cluster := &bundled{lease: c.lease, applied: c.applied, before: c.before, now: newRotated().reading(t, "4.15.1")}
 		r := Runner{Cluster: cluster, Hints: inspect.LiveHints("certrot"), Try: true}
-		p, err := r.SelectPruning(newRotated().reading(t, "4.15.1"), catalog.LoadBalancerSigner().Name)
+		p, err := r.SelectPruning(cluster.now, catalog.LoadBalancerSigner().Name)
 		if err == nil {
 			err = r.PlanPruning(t.Context(), &p)
 		}
@@ -154,6 +163,53 @@ func TestPrune(t *testing.T) {
 		}
 		if planned := cluster.plan != nil; planned != (c.lease == nil) || planned && len(cluster.plan.Nodes()) != 1 {
 			t.Errorf("%s: the plan is %+v", name, cluster.plan)
+		}
+	}
+}
+
+// TestPruneIsJudgedAgain: the question may have been on the screen for an hour, and what decided then decides once more.
+func TestPruneIsJudgedAgain(t *testing.T) {
+	t.Parallel()
+	hour := func(n int) time.Time { return remediatetest.TestNow.Add(time.Duration(n) * time.Hour) }
+	served := func(f rotated, by *pkitest.Authority) {
+		f.Serve(by.Issue(remediatetest.APIIntHost, hour(-1), hour(900), pkitest.DNS(remediatetest.APIIntHost)))
+	}
+	const changed = "refused, nothing was changed: what can be removed from ConfigMap/openshift-kube-apiserver-operator/loadbalancer-serving-ca[ca-bundle.crt] changed after it was displayed: "
+	for name, c := range map[string]struct {
+		asked, now func(f rotated)
+		unread     error
+		want       string // empty: it is removed
+	}{
+		"as it was":                                   {want: ""},
+		"a server fell back to the previous CA":       {now: func(f rotated) { served(f, f.Old) }, want: changed + "CN=kube-apiserver-lb-signer"},
+		"no server presents the previous CA any more": {asked: func(f rotated) { served(f, f.Old) }, want: changed + "CN=kube-apiserver-lb-signer"},
+		"a node can't be read any more":               {now: func(f rotated) { f.Nodes[0].Via = "" }, want: "refused, nothing was changed: " + AllRead},
+		"it can't be read":                            {unread: io.ErrUnexpectedEOF, want: "nothing was changed: unexpected EOF"},
+	} {
+		cluster := &bundled{unread: c.unread}
+		r := Runner{Cluster: cluster, Hints: inspect.LiveHints("certrot"), Try: true}
+		f := newRotated()
+		if c.asked != nil {
+			c.asked(f)
+		}
+		p, err := r.SelectPruning(f.reading(t, "4.15.1"), catalog.LoadBalancerSigner().Name)
+		if err == nil {
+			err = r.PlanPruning(t.Context(), &p)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		f = newRotated()
+		if c.now != nil {
+			c.now(f)
+		}
+		cluster.now = f.reading(t, "4.15.1")
+		err = r.Prune(t.Context(), p)
+		if c.want == "" && err == nil && cluster.plan != nil {
+			continue
+		}
+		if c.want == "" || err == nil || cluster.plan != nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%s: planned %t: %s\nwant %s", name, cluster.plan != nil, outcomeAndText(err), c.want)
 		}
 	}
 }
