@@ -78,6 +78,7 @@ type Journals struct{ Folder string }
 type Journal struct {
 	mu   sync.Mutex // a line is whole, whoever else writes one
 	file *os.File
+	size int64 // of its whole lines, in bytes
 	now  func() time.Time
 }
 
@@ -127,12 +128,17 @@ func (j *Journal) Add(r Record) error {
 	return j.line(r)
 }
 
+// line writes a line behind the whole ones: of one that a full disk cut, nothing stays.
 func (j *Journal) line(v any) error {
 	raw, err := json.Marshal(v)
 	if err == nil {
-		_, err = j.file.Write(append(raw, '\n'))
+		err = j.file.Truncate(j.size)
 	}
 	if err == nil {
+		_, err = j.file.WriteAt(append(raw, '\n'), j.size)
+	}
+	if err == nil {
+		j.size += int64(len(raw)) + 1
 		err = j.file.Sync()
 	}
 	if err != nil {

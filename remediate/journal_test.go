@@ -224,3 +224,28 @@ func TestRunsOfAnotherClusterAreNotOfThisRepair(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+// TestAJournalGoesOnBehindItsWholeLines: a disk that was full for a moment leaves half of one.
+func TestAJournalGoesOnBehindItsWholeLines(t *testing.T) {
+	t.Parallel()
+	js := Journals{Folder: t.TempDir()}
+	j, err := js.Begin(Header{Run: "20260131-120000-1a2b3c", Command: "fix-api-int", Nodes: []string{"worker-0"}}, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	add := func(r Record) {
+		t.Helper()
+		if err := j.Add(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(Record{Event: Begun, Action: "a", Node: "worker-0"})
+	if _, err := j.file.WriteAt([]byte(`{"time":"2026-11-27T23:00:00Z","event":"done","error":"`+strings.Repeat("x", 500)), j.size); err != nil {
+		t.Fatal(err)
+	}
+	add(Record{Event: Done, Action: "a", Node: "worker-0"})
+	add(Record{Event: Finished})
+	if record, err := js.Read("20260131-120000-1a2b3c"); err != nil || len(record.Records) != 3 || record.Outcome() != "finished" {
+		t.Errorf("%+v, %v", record, err)
+	}
+}

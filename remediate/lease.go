@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -153,7 +154,7 @@ func (l Lease) CurrentHolder(ctx context.Context) (*Holder, error) {
 // other is who else holds a Lease, in their own words, and when they said so last; live is false where
 // they let go, are silent for too long, or are a process of this machine that ended.
 func (l Lease) other(lease *coordinationv1.Lease) (by string, age time.Duration, live bool) {
-	if lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "" || *lease.Spec.HolderIdentity == l.Holder {
+	if lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "" || l.isOwn(*lease.Spec.HolderIdentity) {
 		return "", 0, false
 	}
 	by = *lease.Spec.HolderIdentity
@@ -166,6 +167,13 @@ func (l Lease) other(lease *coordinationv1.Lease) (by string, age time.Duration,
 	}
 	age = l.Now().Sub(lease.Spec.RenewTime.Time)
 	return by, age, age < lasts && !nodeexec.Gone(*lease.Spec.HolderIdentity)
+}
+
+// isOwn reports whether a holder is this process, in this run or in one before that could not let the Lease go.
+func (l Lease) isOwn(holder string) bool {
+	process, _, run := strings.Cut(l.Holder, ", run ")
+	other, _, _ := strings.Cut(holder, ", run ")
+	return holder == l.Holder || run && process != "" && other == process
 }
 
 func (l Lease) fill(lease *coordinationv1.Lease) {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	ktesting "k8s.io/client-go/testing"
 
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeclient/kubeclienttest"
 )
 
@@ -185,6 +186,22 @@ func TestALeaseOfTheFuture(t *testing.T) {
 		var r *Refusal
 		if !errors.As(err, &r) || r.Risk || !strings.Contains(r.Reason, c.says) || strings.Contains(r.Next, "delete lease certrot") != (c.ahead > leaseTime) {
 			t.Errorf("%s: %+v", c.ahead, err)
+		}
+	}
+}
+
+// TestALeaseOfTheRunBefore: where the API fails while a run lets the Lease go, the next attempt of the same process
+// takes it, and no other process does.
+func TestALeaseOfTheRunBefore(t *testing.T) {
+	t.Parallel()
+	process := nodeexec.ThisHolder().String()
+	for second, takes := range map[string]bool{process + ", run 20260131-120010-1a2b3d": true, "root@other (pid 7 of a), run 20260131-120010-1a2b3d": false} {
+		kube := fake.NewClientset()
+		if _, err := leaseOf(kube, process+", run 20260131-120000-1a2b3c").Take(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := leaseOf(kube, second).Take(t.Context()); (err == nil) != takes {
+			t.Errorf("%s: %v", second, err)
 		}
 	}
 }
