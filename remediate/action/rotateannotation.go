@@ -167,9 +167,10 @@ const rotatedTime = 3 * time.Minute
 
 // Verify waits until the owner has written another time there.
 func (r RemoveAnnotation) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
+	var unread error // of the last time that it was asked for
 	err := env.Until(ctx, rotatedTime, func(ctx context.Context) (bool, error) {
 		now, err := r.get(ctx)
-		if err != nil {
+		if unread = err; err != nil {
 			return false, r.explain("read", err)
 		}
 		value, ok := now.Annotations[r.Annotation]
@@ -186,6 +187,9 @@ func (r RemoveAnnotation) Verify(ctx context.Context, env *remediate.Env, _ *rem
 	}
 	if ctx.Err() != nil {
 		return remediate.Because(context.Cause(ctx), err)
+	}
+	if unread != nil {
+		return &remediate.UnknownEffectError{Reason: fmt.Sprintf("the annotation was removed, and whether %s was rotated is unknown: %v", r.secret, err)}
 	}
 	return &remediate.LateEffectError{Inner: err}
 }

@@ -48,3 +48,32 @@ func TestInterruptedOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatCouldNotBeAskedIsNotLate: an API server that is away for as long says nothing of the owner.
+func TestWhatCouldNotBeAskedIsNotLate(t *testing.T) {
+	t.Parallel()
+	at := catalog.Ref{Kind: catalog.Secret, Namespace: "ns", Name: "signer"}
+	for title, away := range map[string]bool{"the API server is away": true, "the owner does nothing": false} {
+		scheme := metadatafake.NewTestScheme()
+		if err := metav1.AddMetaToScheme(scheme); err != nil {
+			t.Fatal(err)
+		}
+		client := metadatafake.NewSimpleMetadataClient(scheme, &metav1.PartialObjectMetadata{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, ObjectMeta: metav1.ObjectMeta{Namespace: at.Namespace, Name: at.Name},
+		})
+		client.PrependReactor("get", "secrets", func(ktesting.Action) (bool, runtime.Object, error) {
+			return away, nil, errors.New("connection refused")
+		})
+		now := time.Unix(1.7e9, 0)
+		env := &remediate.Env{Now: func() time.Time { return now }, Sleep: func(_ context.Context, d time.Duration) error {
+			now = now.Add(d)
+			return nil
+		}}
+		err := RemoveAnnotation{secret: at, client: client}.Verify(t.Context(), env, nil)
+		var late *remediate.LateEffectError
+		var unknown *remediate.UnknownEffectError
+		if errors.As(err, &late) == away || errors.As(err, &unknown) != away {
+			t.Errorf("%s: %v", title, err)
+		}
+	}
+}
