@@ -43,6 +43,12 @@ type Header struct {
 	Certrot    string    `json:"certrot"` // its version
 }
 
+// SameCluster reports whether two runs asked the same API server, as far as they tell, or none.
+func (h Header) SameCluster(as Header) bool {
+	other := h.Cluster != "" && as.Cluster != "" && h.Cluster != as.Cluster // by a tunnel, several have one URL
+	return h.Server == as.Server && !other
+}
+
 // Event is what happened to an action.
 type Event string
 
@@ -239,8 +245,7 @@ func (j Journals) NotUndone(as Header, since time.Time) (runs []string) {
 		}
 	}
 	for _, s := range slices.Backward(all) {
-		other := s.Cluster != "" && as.Cluster != "" && s.Cluster != as.Cluster // by a tunnel, several have one URL
-		if s.Undoes != "" || s.Command != as.Command || s.Server != as.Server || other || s.Started.Before(since) {
+		if s.Undoes != "" || s.Command != as.Command || !s.SameCluster(as) || s.Started.Before(since) {
 			continue
 		}
 		for node := range s.Changed() {

@@ -147,9 +147,8 @@ func journalled() ([]runEntry, error) {
 	}
 	records, err := js.List()
 	var out []runEntry
-	back := putBack(records)
 	for _, s := range slices.Backward(records) {
-		out = append(out, entryOf(s, back))
+		out = append(out, entryOf(s, records))
 	}
 	return out, err
 }

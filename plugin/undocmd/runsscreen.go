@@ -35,12 +35,13 @@ const (
 	undoByHand = "by hand" // undo says where it is written how
 )
 
-// undoable says whether undo takes a run back; empty: there is nothing to put back. back are the nodes
-// on which it was put back, by run.
-func undoable(record remediate.RunRecord, back map[string][]string) string {
+// undoable says whether undo takes a run back; empty: there is nothing to put back. all are the runs
+// of this machine, the oldest first.
+func undoable(record remediate.RunRecord, all []remediate.RunRecord) string {
 	changed := slices.Collect(maps.Keys(record.Changed()))
-	putBack, undone := back[record.Run]
-	left := slices.ContainsFunc(changed, func(node string) bool { return !slices.Contains(putBack, node) })
+	putBack, undone := putBack(record, all)
+	paused := stillPaused(record, all)
+	left := paused || slices.ContainsFunc(changed, func(node string) bool { return !slices.Contains(putBack, node) })
 	switch {
 	case record.Undoes != "":
 		return undoNo
@@ -50,7 +51,7 @@ func undoable(record remediate.RunRecord, back map[string][]string) string {
 		return undoByHand
 	case undone && !left:
 		return undoDone
-	case len(changed) > 0 || action.Paused(record):
+	case len(changed) > 0 || paused:
 		return undoYes
 	case len(action.Patched(record)) > 0:
 		return undoByHand
@@ -58,15 +59,33 @@ func undoable(record remediate.RunRecord, back map[string][]string) string {
 	return ""
 }
 
-// putBack are the nodes on which runs were put back, by run.
-func putBack(records []remediate.RunRecord) map[string][]string {
-	back := map[string][]string{}
-	for _, s := range records {
-		if s.Undoes != "" && s.Outcome() == string(remediate.Finished) {
-			back[s.Undoes] = append(back[s.Undoes], s.Nodes...)
+// putBack are the nodes on which a run was put back; undone is false where no undo of it was finished.
+func putBack(record remediate.RunRecord, all []remediate.RunRecord) (nodes []string, undone bool) {
+	for _, s := range all {
+		if s.Undoes == record.Run && s.Outcome() == string(remediate.Finished) {
+			nodes, undone = append(nodes, s.Nodes...), true
 		}
 	}
-	return back
+	return nodes, undone
+}
+
+// stillPaused reports whether something that a run paused was not resumed. An undo that asked an API
+// server resumed all; one without left it. A later run resumes what earlier ones left.
+func stillPaused(record remediate.RunRecord, all []remediate.RunRecord) bool {
+	if !action.Paused(record) {
+		return false
+	}
+	var later []remediate.RunRecord
+	for _, s := range all {
+		undo := s.Undoes == record.Run
+		if undo && s.Server != "" && s.Outcome() == string(remediate.Finished) {
+			return false
+		}
+		if undo || s.Undoes == "" && s.Run != record.Run && !s.Started.Before(record.Started) && s.SameCluster(record.Header) {
+			later = append(later, s)
+		}
+	}
+	return len(action.StillPaused(record, later...)) > 0
 }
 
 // changedWhat is what a run changed, besides files: the first thing that it began.
@@ -197,12 +216,12 @@ func (o *runsOptions) printNone() {
 	ui.Printf(o.App.Streams.ErrOut, "Runs that nodes keep, of all machines:\nnext      %s\n", hints.Next("{} runs --from-nodes --nodes all"))
 }
 
-// entryOf is a run as its journal has it.
-func entryOf(s remediate.RunRecord, back map[string][]string) runEntry {
+// entryOf is a run as its journal has it, among all runs of this machine.
+func entryOf(s remediate.RunRecord, all []remediate.RunRecord) runEntry {
 	changed := s.Changed()
 	e := runEntry{
 		Run: s.Run, Command: s.Command, Undoes: s.Undoes, Started: &s.Started, Server: s.Server, Nodes: s.Nodes, Outcome: s.Outcome(),
-		undo: undoable(s, back), what: changedWhat(s), changedNodes: slices.SortedFunc(maps.Keys(changed), func(a, b string) int {
+		undo: undoable(s, all), what: changedWhat(s), changedNodes: slices.SortedFunc(maps.Keys(changed), func(a, b string) int {
 			return cmp.Or(cmp.Compare(slices.Index(s.Nodes, a), slices.Index(s.Nodes, b)), strings.Compare(a, b))
 		}),
 	}

@@ -44,7 +44,7 @@ func TestRunsSayWhetherTheyCanBeUndone(t *testing.T) {
 	o := &runsOptions{Options: apply.Options{App: applytest.OnNodes(nil, &out).App}}
 	var entries []runEntry
 	for _, s := range records {
-		entries = append(entries, entryOf(s, putBack(records)))
+		entries = append(entries, entryOf(s, records))
 	}
 	if err := o.print(entries); err != nil {
 		t.Fatal(err)

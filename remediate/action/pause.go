@@ -37,7 +37,7 @@ type Pause struct {
 func (a Pause) ID() string {
 	verb := pauseID
 	if a.resume {
-		verb = "resume "
+		verb = resumeID
 	}
 	return verb + a.actor.Resource + " " + ObjectName(a.actor.Namespace, a.actor.Name)
 }
@@ -255,18 +255,31 @@ func Frame(p *remediate.Plan, first, last []remediate.Step) {
 	}
 }
 
-// pauseID begins the ID of what pauses. Journals have it for ever, and Paused reads it there.
-const pauseID = "pause "
+// pauseID and resumeID begin the ID of what pauses and resumes. Journals have them for ever, and
+// StillPaused reads them there.
+const (
+	pauseID  = "pause "
+	resumeID = "resume "
+)
 
-// Paused reports whether a run paused something, or was about to.
-func Paused(s remediate.RunRecord) bool {
-	for i, r := range s.Records {
-		if r.Event == remediate.Begun && strings.HasPrefix(r.Action, pauseID) && !s.FailedUnchanged(i) {
-			return true
+// StillPaused is what a run paused, or was about to, and did not resume: neither itself, nor one of
+// these later runs.
+func StillPaused(s remediate.RunRecord, later ...remediate.RunRecord) (paused []string) {
+	for _, run := range append([]remediate.RunRecord{s}, later...) {
+		for i, r := range run.Records {
+			if of, ok := strings.CutPrefix(r.Action, pauseID); ok && r.Event == remediate.Begun && run.Run == s.Run && !run.FailedUnchanged(i) {
+				paused = append(paused, of)
+			}
+			if of, ok := strings.CutPrefix(r.Action, resumeID); ok && r.Event == remediate.Done {
+				paused = slices.DeleteFunc(paused, func(p string) bool { return p == of })
+			}
 		}
 	}
-	return false
+	return paused
 }
+
+// Paused reports whether a run left something paused.
+func Paused(s remediate.RunRecord) bool { return len(StillPaused(s)) > 0 }
 
 // ObjectName is namespace/name; the name alone where there is no namespace.
 func ObjectName(namespace, name string) string {
