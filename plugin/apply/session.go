@@ -67,9 +67,7 @@ func (o *Options) NewSession(ctx context.Context, names []string) (*Session, err
 		c.Prompter = &connect.Prompter{App: o.App, Ended: ctx.Done()}
 	}
 	w := &Session{App: o.App, Choice: c, Scanner: pki.NewScanner(), All: len(c.Names) == 0}
-	if c.Local && !o.named() {
-		w.Conn, w.NoAPI = o.emergency(ctx, w.Scanner)
-	} else if w.Conn, w.NoAPI = o.Connect(ctx, w.Scanner); w.NoAPI != nil {
+	if w.Conn, w.NoAPI = o.API(ctx, w.Scanner); w.NoAPI != nil {
 		w.Conn = nil
 	}
 	var refused *cli.RefusedError
@@ -101,6 +99,14 @@ func (o *Options) NewSession(ctx context.Context, names []string) (*Session, err
 	}
 	w.Open = nodeexec.FirstOf(ways...).Dial
 	return w, nil
+}
+
+// API connects as a session does: on a control plane node by its own kubeconfigs, too.
+func (o *Options) API(ctx context.Context, sc *pki.Scanner) (*connect.Connection, error) {
+	if o.Nodes.Local && !o.named() {
+		return o.emergency(ctx, sc)
+	}
+	return o.Connect(ctx, sc)
 }
 
 // Connect asks the API server as the user's kubeconfig says. One without a CA means this

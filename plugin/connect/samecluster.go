@@ -18,6 +18,23 @@ func otherCluster(a, b inspect.Cluster) (nameA, nameB string, differ bool) {
 	return a.Server, b.Server, a.Server != "" && b.Server != "" && !mayBeOne(a, b)
 }
 
+// OtherCluster reports whether two are different clusters, as far as they tell.
+func OtherCluster(a, b inspect.Cluster) bool {
+	_, _, differ := otherCluster(a, b)
+	return differ
+}
+
+// SameCluster reports whether two are taken for one cluster for sure: by their ID, or, where one has
+// none, by their server. One on this machine may be a tunnel to any.
+func SameCluster(a, b inspect.Cluster) bool {
+	if a.ID != "" && b.ID != "" {
+		return a.ID == b.ID
+	}
+	host, _ := endpoint(a.Server)
+	ip, err := netip.ParseAddr(host)
+	return a.Server != "" && a.Server == b.Server && (!anyCluster(host) || err == nil && !ip.IsLoopback())
+}
+
 // mayBeOne reports whether the servers of two clusters may be names of one.
 func mayBeOne(a, b inspect.Cluster) bool {
 	hostA, pathA := endpoint(a.Server)

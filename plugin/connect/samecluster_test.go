@@ -64,3 +64,28 @@ func TestFilesOfTwoClusters(t *testing.T) {
 		}
 	}
 }
+
+// TestOneClusterForSure: an ID tells, or else a server that is not on this machine.
+func TestOneClusterForSure(t *testing.T) {
+	t.Parallel()
+	at := func(server string) inspect.Cluster { return inspect.Cluster{Server: server} }
+	for title, c := range map[string]struct {
+		a, b inspect.Cluster
+		same bool
+	}{
+		"one ID by two names":           {inspect.Cluster{ID: "1111", Server: "https://a.example.com:6443"}, inspect.Cluster{ID: "1111", Server: "https://b.example.com:6443"}, true},
+		"two IDs by one tunnel":         {inspect.Cluster{ID: "1111", Server: "https://a.example.com:6443"}, inspect.Cluster{ID: "2222", Server: "https://a.example.com:6443"}, false},
+		"one server":                    {at("https://k8s.example.com:6443"), at("https://k8s.example.com:6443"), true},
+		"one server, and one has an ID": {inspect.Cluster{ID: "1111", Server: "https://k8s.example.com:6443"}, at("https://k8s.example.com:6443"), true},
+		"one IP":                        {at("https://192.0.2.1:6443"), at("https://192.0.2.1:6443"), true},
+		"this machine":                  {at("https://127.0.0.1:6443"), at("https://127.0.0.1:6443"), false},
+		"this machine by name":          {at("https://localhost:6443"), at("https://localhost:6443"), false},
+		"from a pod":                    {at("https://kubernetes.default.svc"), at("https://kubernetes.default.svc"), false},
+		"another port":                  {at("https://k8s.example.com:6443"), at("https://k8s.example.com:6444"), false},
+		"no server":                     {at(""), at(""), false},
+	} {
+		if got := SameCluster(c.a, c.b); got != c.same || got && OtherCluster(c.a, c.b) {
+			t.Errorf("%s: %v", title, got)
+		}
+	}
+}

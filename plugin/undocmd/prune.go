@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -98,17 +97,26 @@ func (o *pruneOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var c cluster
+	if slices.ContainsFunc(records, func(s remediate.RunRecord) bool { return len(keeping(s)) > 0 }) {
+		if !o.Nodes.Local {
+			if err := o.Purpose.Allows(o.Config); err != nil {
+				return err
+			}
+		}
+		if c, err = o.cluster(ctx); err != nil {
+			return err
+		}
+		if records, err = o.ofCluster(records, c, js.Folder); err != nil {
+			return err
+		}
+	}
 	if len(records) == 0 && damaged != nil {
 		return cli.Stopped(cli.WithHint(damaged, "nothing was removed. Move a journal that can't be read out of its folder"))
 	}
 	if len(records) == 0 {
 		ui.Printf(o.App.Streams.Out, "No such runs: nothing to remove.\n")
 		return nil
-	}
-	if slices.ContainsFunc(records, func(s remediate.RunRecord) bool { return len(keeping(s)) > 0 }) && !o.Nodes.Local {
-		if err := o.Purpose.Allows(o.Config); err != nil {
-			return err
-		}
 	}
 	for _, s := range records {
 		ui.Printf(o.App.Streams.Out, "%s  %s  %s  nodes: %s\n", pki.Foreign(s.Run), foreign.Prose(s.Command), s.Started.UTC().Format(time.RFC3339), ui.OrDash(foreign.Texts(s.Nodes)))
@@ -124,7 +132,7 @@ func (o *pruneOptions) run(ctx context.Context) error {
 	}
 	errs := []error{damaged}
 	for _, s := range records {
-		errs = append(errs, o.remove(ctx, js, s))
+		errs = append(errs, o.remove(ctx, js, s, c))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return cli.Stopped(err)
@@ -165,9 +173,10 @@ func keeping(s remediate.RunRecord) (names []string) {
 }
 
 // remove removes a run from its nodes, and its journal after that.
-func (o *pruneOptions) remove(ctx context.Context, js remediate.Journals, s remediate.RunRecord) error {
+func (o *pruneOptions) remove(ctx context.Context, js remediate.Journals, s remediate.RunRecord, c cluster) error {
 	names := keeping(s)
 	left := 0
+	var without []string
 	if len(names) > 0 {
 		if len(o.only) > 0 {
 			left = len(names)
@@ -175,26 +184,37 @@ func (o *pruneOptions) remove(ctx context.Context, js remediate.Journals, s reme
 			left -= len(names)
 		}
 		if len(names) > 0 {
-			if err := removeFrom(ctx, o.Options, s.Run, names); err != nil {
+			var err error
+			if without, err = removeFrom(ctx, o.Options, s.Run, names); err != nil {
 				return fmt.Errorf("run %s: %w; its journal stays", s.Run, err)
 			}
 		}
 	}
+	kept := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(without, n) })
+	if len(kept) == 0 && len(without) > 0 && !connect.SameCluster(recorded(s), c.is) {
+		return cli.WithHint(fmt.Errorf("run %s: nothing of it is kept on %s, and whether that is of its cluster is unknown: it is of %s, and %s was reached; its journal stays",
+			s.Run, foreign.Texts(without), clusterName(recorded(s)), c), "%s", itsCluster(s, js.Folder))
+	}
+	nothing := ""
+	if len(without) > 0 {
+		nothing = "; nothing of it was kept on " + foreign.Texts(without)
+	}
 	if left > 0 {
-		ui.Printf(o.App.Streams.Out, "run %s: removed from %s; its journal stays for %d more\n", s.Run, strings.Join(names, ", "), left)
+		ui.Printf(o.App.Streams.Out, "run %s: removed from %s%s; its journal stays for %d more\n", s.Run, ui.OrDash(foreign.Texts(kept)), nothing, left)
 		return nil
 	}
 	if err := js.Remove(s.Run); err != nil {
 		return err
 	}
-	ui.Printf(o.App.Streams.Out, "run %s: removed\n", s.Run)
+	ui.Printf(o.App.Streams.Out, "run %s: removed%s\n", s.Run, nothing)
 	return nil
 }
 
-func removeFrom(ctx context.Context, o apply.Options, run string, names []string) error {
+// removeFrom removes a run from nodes. without are those that kept nothing of it.
+func removeFrom(ctx context.Context, o apply.Options, run string, names []string) (without []string, err error) {
 	w, err := o.NewSession(ctx, names)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var errs []error
 	for _, name := range names {
@@ -202,8 +222,16 @@ func removeFrom(ctx context.Context, o apply.Options, run string, names []string
 			if err := collect.IsNode(ctx, n, name); err != nil {
 				return err
 			}
+			folder, err := host.Look(ctx, n, host.DefaultFolder+"/"+run)
+			if err != nil {
+				return err
+			}
+			if folder[0].Kind == host.Absent {
+				without = append(without, name)
+				return nil
+			}
 			return host.RunFolder{ID: run}.Remove(ctx, n)
 		}))
 	}
-	return errors.Join(append(errs, w.Close())...)
+	return without, errors.Join(append(errs, w.Close())...)
 }

@@ -1,0 +1,95 @@
+package undocmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// cluster is what the kubeconfig leads to. This machine has journals of all clusters of its user, and
+// nodes of many clusters have the same names.
+type cluster struct {
+	conn *connect.Connection // nil: no API server answers
+	is   inspect.Cluster     // as far as it tells
+}
+
+// cluster asks which cluster it is.
+func (o *pruneOptions) cluster(ctx context.Context) (cluster, error) {
+	conn, err := o.API(ctx, pki.NewScanner())
+	var refused *cli.RefusedError
+	switch {
+	case errors.As(err, &refused):
+		return cluster{}, refused
+	case err != nil:
+		return cluster{}, nil // then the nodes tell
+	}
+	s := collect.All(ctx, conn.Cluster.Identity(conn.Server, conn.Context))
+	s.MarkForeign()
+	return cluster{conn, s.Cluster}, nil
+}
+
+// recorded is the cluster of a run as its journal has it.
+func recorded(s remediate.RunRecord) inspect.Cluster {
+	return inspect.Cluster{ID: s.Cluster, Server: s.Server}
+}
+
+// otherThan says of what other cluster a run is; empty: of this one, or nothing tells.
+func (c cluster) otherThan(s remediate.RunRecord) string {
+	if !connect.OtherCluster(recorded(s), c.is) {
+		return ""
+	}
+	return fmt.Sprintf("it is of another cluster: of %s, and %s was reached", clusterName(recorded(s)), c)
+}
+
+// String names it with the context that leads there.
+func (c cluster) String() string {
+	if c.conn == nil {
+		return "no API server"
+	}
+	name := clusterName(c.is)
+	if c.conn.Context != "" {
+		name += fmt.Sprintf(" (context %s)", foreign.QuotedName(c.conn.Context))
+	}
+	return name
+}
+
+func clusterName(c inspect.Cluster) string {
+	var names []string
+	if c.Server != "" {
+		names = append(names, foreign.Text(c.Server))
+	}
+	if c.ID != "" {
+		names = append(names, "ID "+foreign.Name(c.ID))
+	}
+	return ui.OrDash(strings.Join(names, ", "))
+}
+
+// ofCluster leaves out the runs of other clusters. It refuses one that was named.
+func (o *pruneOptions) ofCluster(records []remediate.RunRecord, c cluster, folder string) (out []remediate.RunRecord, err error) {
+	for _, s := range records {
+		switch other := c.otherThan(s); {
+		case other == "":
+			out = append(out, s)
+		case len(o.runs) > 0:
+			return nil, cli.Refused(cli.WithHint(cli.RefusedUnchanged(fmt.Errorf("run %s: %s", s.Run, other)), "%s", itsCluster(s, folder)))
+		default:
+			ui.Printf(o.App.Streams.Out, "run %s: left alone: %s\n", s.Run, other)
+		}
+	}
+	return out, nil
+}
+
+// itsCluster is the next step where a run is, or may be, of another cluster.
+func itsCluster(s remediate.RunRecord, folder string) string {
+	return fmt.Sprintf("name the kubeconfig or the context of its cluster: --kubeconfig FILE, --context NAME. Where its nodes are gone, or keep nothing any more, move %s.jsonl out of %s", s.Run, ui.Clean(folder))
+}
