@@ -351,6 +351,9 @@ func (s RunRecord) Outcome() string {
 	return how
 }
 
+// Ended reports whether it came to its end; one that did not may be under way.
+func (s RunRecord) Ended() bool { return s.end() == string(Finished) }
+
 // end is how its last step ended.
 func (s RunRecord) end() string {
 	steps := slices.DeleteFunc(slices.Clone(s.Records), func(r Record) bool { return r.Event == LeftOut })

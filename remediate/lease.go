@@ -122,6 +122,7 @@ func (l Lease) take(ctx context.Context) (lapsed string, err error) {
 // Holder is who holds the Lease.
 type Holder struct {
 	Name  string    // who, and for which run
+	Run   string    // the run; empty: they name none
 	Since time.Time // zero: the Lease does not say
 	Idle  time.Duration
 	// Stale: they were silent for too long, or are a process of this machine that ended.
@@ -144,11 +145,21 @@ func (l Lease) CurrentHolder(ctx context.Context) (*Holder, error) {
 	if by == "" {
 		return nil, nil //nolint:nilnil // it was let go
 	}
-	h := &Holder{Name: foreign.Name(by), Idle: max(age, 0), Stale: !live}
+	h := &Holder{Name: foreign.Name(by), Run: runOf(by), Idle: max(age, 0), Stale: !live}
 	if lease.Spec.AcquireTime != nil {
 		h.Since = lease.Spec.AcquireTime.Time
 	}
 	return h, nil
+}
+
+// runOf is the run that a holder names behind who it is: "…, run RUN" or "…, run RUN, as USER".
+func runOf(holder string) string {
+	_, rest, _ := strings.Cut(holder, ", run ")
+	run, _, _ := strings.Cut(rest, ",")
+	if !ValidRun(run) {
+		return ""
+	}
+	return run
 }
 
 // other is who else holds a Lease, in their own words, and when they said so last; live is false where

@@ -12,7 +12,6 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
-	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
@@ -98,7 +97,7 @@ func (o *pruneOptions) run(ctx context.Context) error {
 		return err
 	}
 	var c cluster
-	if slices.ContainsFunc(records, func(s remediate.RunRecord) bool { return len(keeping(s)) > 0 }) {
+	if slices.ContainsFunc(records, func(s remediate.RunRecord) bool { return len(keeping(s)) > 0 || !s.Ended() }) {
 		if !o.Nodes.Local {
 			if err := o.Purpose.Allows(o.Config); err != nil {
 				return err
@@ -174,6 +173,9 @@ func keeping(s remediate.RunRecord) (names []string) {
 
 // remove removes a run from its nodes, and its journal after that.
 func (o *pruneOptions) remove(ctx context.Context, js remediate.Journals, s remediate.RunRecord, c cluster) error {
+	if err := c.underWay(ctx, js, s); err != nil {
+		return fmt.Errorf("run %s: %w; its journal stays", s.Run, err)
+	}
 	names := keeping(s)
 	left := 0
 	var without []string
@@ -184,8 +186,9 @@ func (o *pruneOptions) remove(ctx context.Context, js remediate.Journals, s reme
 			left -= len(names)
 		}
 		if len(names) > 0 {
+			r := removal{run: s.Run, earlier: js.ExpiredHolders(collect.Now().Add(-host.HoldTime)), still: func() error { return grew(js, s) }}
 			var err error
-			if without, err = removeFrom(ctx, o.Options, s.Run, names); err != nil {
+			if without, err = removeFrom(ctx, o.Options, r, names); err != nil {
 				return fmt.Errorf("run %s: %w; its journal stays", s.Run, err)
 			}
 		}
@@ -208,30 +211,4 @@ func (o *pruneOptions) remove(ctx context.Context, js remediate.Journals, s reme
 	}
 	ui.Printf(o.App.Streams.Out, "run %s: removed%s\n", s.Run, nothing)
 	return nil
-}
-
-// removeFrom removes a run from nodes. without are those that kept nothing of it.
-func removeFrom(ctx context.Context, o apply.Options, run string, names []string) (without []string, err error) {
-	w, err := o.NewSession(ctx, names)
-	if err != nil {
-		return nil, err
-	}
-	var errs []error
-	for _, name := range names {
-		errs = append(errs, w.OnNode(ctx, name, func(ctx context.Context, n nodeexec.Node) error {
-			if err := collect.IsNode(ctx, n, name); err != nil {
-				return err
-			}
-			folder, err := host.Look(ctx, n, host.DefaultFolder+"/"+run)
-			if err != nil {
-				return err
-			}
-			if folder[0].Kind == host.Absent {
-				without = append(without, name)
-				return nil
-			}
-			return host.RunFolder{ID: run}.Remove(ctx, n)
-		}))
-	}
-	return without, errors.Join(append(errs, w.Close())...)
 }

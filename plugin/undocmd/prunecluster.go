@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
@@ -92,4 +94,26 @@ func (o *pruneOptions) ofCluster(records []remediate.RunRecord, c cluster, folde
 // itsCluster is the next step where a run is, or may be, of another cluster.
 func itsCluster(s remediate.RunRecord, folder string) string {
 	return fmt.Sprintf("name the kubeconfig or the context of its cluster: --kubeconfig FILE, --context NAME. Where its nodes are gone, or keep nothing any more, move %s.jsonl out of %s", s.Run, ui.Clean(folder))
+}
+
+// underWay refuses a run, or one that an undo takes back, that holds the Lease.
+func (c cluster) underWay(ctx context.Context, js remediate.Journals, s remediate.RunRecord) error {
+	if c.conn == nil {
+		return nil // nodes know who is at work there
+	}
+	h, err := remediate.Lease{Kube: c.conn.Kube, Now: c.conn.Clock.Now}.CurrentHolder(ctx)
+	switch {
+	case apierrors.IsForbidden(err):
+		return nil // as without an API server
+	case err != nil:
+		return err
+	case h == nil || h.Stale || h.Run == "":
+		return nil
+	}
+	if h.Run != s.Run {
+		if by, err := js.Read(h.Run); err != nil || by.Undoes != s.Run {
+			return nil
+		}
+	}
+	return cli.WithHint(fmt.Errorf("it is under way: %s holds the Lease %s/%s", h.Name, remediate.LeaseNamespace, remediate.LeaseName), "wait for its end, and run the same command again")
 }

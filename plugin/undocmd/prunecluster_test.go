@@ -22,8 +22,8 @@ import (
 
 const prunedRun = "20260901-120000-1a2b3c"
 
-// aRunOf writes the journal of a run that changed a file of this machine.
-func aRunOf(t *testing.T, h remediate.Header) remediate.Journals {
+// aRunOf writes the journal of a run: with these records, or one that changed a file of this machine.
+func aRunOf(t *testing.T, h remediate.Header, records ...remediate.Record) remediate.Journals {
 	t.Helper()
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	js, err := apply.Journals()
@@ -36,7 +36,10 @@ func aRunOf(t *testing.T, h remediate.Header) remediate.Journals {
 		t.Fatal(err)
 	}
 	const path = "/etc/kubernetes/kubeconfig"
-	for _, r := range []remediate.Record{{Event: remediate.Begun, Node: h.Nodes[0], Path: path}, {Event: remediate.Done, Node: h.Nodes[0], Path: path}, {Event: remediate.Finished}} {
+	if len(records) == 0 {
+		records = []remediate.Record{{Event: remediate.Begun, Node: h.Nodes[0], Path: path}, {Event: remediate.Done, Node: h.Nodes[0], Path: path}, {Event: remediate.Finished}}
+	}
+	for _, r := range records {
 		if err := j.Add(r); err != nil {
 			t.Fatal(err)
 		}
@@ -49,14 +52,14 @@ func aRunOf(t *testing.T, h remediate.Header) remediate.Journals {
 
 // prunedIn runs prune with the kubeconfig of a cluster that has a node of this machine's name, on which
 // nothing is kept.
-func prunedIn(t *testing.T, id string, runs ...string) (said string, err error) {
+func prunedIn(t *testing.T, api plugintest.LiveAPI, id string, runs ...string) (said string, err error) {
 	t.Helper()
 	dir, version := t.TempDir(), `{"metadata":{"name":"version"},"spec":{"clusterID":"`+id+`"}}`
 	way := filepath.Join(dir, "way")
 	if err := os.WriteFile(way, []byte("#!/bin/sh\nshift 2\nexec sh -c \"$*\"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	api := plugintest.SettledAPI().With("/apis/config.openshift.io/v1/clusterversions", plugintest.List(version)).
+	api = api.With("/apis/config.openshift.io/v1/clusterversions", plugintest.List(version)).
 		With("/api/v1/nodes", plugintest.List(fmt.Sprintf(`{"metadata":{"name":%q},"status":{"addresses":[{"type":"InternalIP","address":"127.0.0.1"}],"conditions":[{"type":"Ready","status":"True"}]}}`, thisHost(t))))
 	server := httptest.NewServer(api)
 	defer server.Close()
@@ -98,7 +101,7 @@ func TestPruneKeepsTheJournalOfAnotherClustersRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			js := aRunOf(t, c.of)
-			said, err := prunedIn(t, c.id, c.runs...)
+			said, err := prunedIn(t, plugintest.SettledAPI(), c.id, c.runs...)
 			if cli.CodeOf(err) != c.code {
 				t.Errorf("exit code %d, want %d", cli.CodeOf(err), c.code)
 			}

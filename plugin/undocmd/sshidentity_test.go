@@ -191,10 +191,11 @@ func (s sshHere) prunesNoOther(t *testing.T, nodes connect.NodeFlags) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if without, err := removeFrom(t.Context(), o, "20000101-000000-none", []string{thisHost(t)}); err != nil || len(without) != 1 {
+	r := removal{run: "20000101-000000-none", still: func() error { return nil }}
+	if without, err := removeFrom(t.Context(), o, r, []string{thisHost(t)}); err != nil || len(without) != 1 {
 		t.Errorf("from the node itself: %v, %v", without, err)
 	}
-	_, err = removeFrom(t.Context(), o, "20000101-000000-none", []string{"worker-9"})
+	_, err = removeFrom(t.Context(), o, r, []string{"worker-9"})
 	if err == nil || !strings.Contains(err.Error(), "identify node worker-9: the machine that was reached calls itself ") || !strings.Contains(err.Error(), "nothing changed") {
 		t.Errorf("from another machine: %v", err)
 	}
