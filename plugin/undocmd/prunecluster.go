@@ -35,10 +35,32 @@ func (o *pruneOptions) cluster(ctx context.Context) (cluster, error) {
 	case err != nil:
 		return cluster{}, nil // then the nodes tell
 	}
+	return clusterOf(ctx, conn), nil
+}
+
+func clusterOf(ctx context.Context, conn *connect.Connection) cluster {
 	s := collect.All(ctx, conn.Cluster.Identity(conn.Server, conn.Context))
 	s.MarkForeign()
-	return cluster{conn, s.Cluster}, nil
+	return cluster{conn, s.Cluster}
 }
+
+// refuseOther refuses a run of another cluster than the one that is reached: Lease, heartbeats and requests would be
+// that one's, of nodes of the same names.
+func refuseOther(ctx context.Context, conn *connect.Connection, s remediate.RunRecord) error {
+	if conn == nil {
+		return nil // then the nodes tell
+	}
+	if other := clusterOf(ctx, conn).otherThan(s); other != "" {
+		return refusedOther(s, other, namesCluster)
+	}
+	return nil
+}
+
+func refusedOther(s remediate.RunRecord, other, next string) error {
+	return cli.Refused(cli.WithHint(cli.RefusedUnchanged(fmt.Errorf("run %s: %s", s.Run, other)), "%s", next))
+}
+
+const namesCluster = "name the kubeconfig or the context of its cluster: --kubeconfig FILE, --context NAME"
 
 // recorded is the cluster of a run as its journal has it.
 func recorded(s remediate.RunRecord) inspect.Cluster {
@@ -83,7 +105,7 @@ func (o *pruneOptions) ofCluster(records []remediate.RunRecord, c cluster, folde
 		case other == "":
 			out = append(out, s)
 		case len(o.runs) > 0:
-			return nil, cli.Refused(cli.WithHint(cli.RefusedUnchanged(fmt.Errorf("run %s: %s", s.Run, other)), "%s", itsCluster(s, folder)))
+			return nil, refusedOther(s, other, itsCluster(s, folder))
 		default:
 			ui.Printf(o.App.Streams.Out, "run %s: left alone: %s\n", s.Run, other)
 		}
@@ -93,7 +115,7 @@ func (o *pruneOptions) ofCluster(records []remediate.RunRecord, c cluster, folde
 
 // itsCluster is the next step where a run is, or may be, of another cluster.
 func itsCluster(s remediate.RunRecord, folder string) string {
-	return fmt.Sprintf("name the kubeconfig or the context of its cluster: --kubeconfig FILE, --context NAME. Where its nodes are gone, or keep nothing any more, move %s.jsonl out of %s", s.Run, ui.Clean(folder))
+	return namesCluster + fmt.Sprintf(". Where its nodes are gone, or keep nothing any more, move %s.jsonl out of %s", s.Run, ui.Clean(folder))
 }
 
 // underWay refuses a run, or one that an undo takes back, that holds the Lease.

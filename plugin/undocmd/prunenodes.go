@@ -17,7 +17,7 @@ import (
 type removal struct {
 	run     string
 	earlier []string     // holders whose holds on nodes are no one's, as remediate.Env has them
-	still   func() error // asked while the nodes are held: why nothing is to be removed after all
+	still   func() error // asked while no other run may change the nodes: why nothing is to be removed after all
 }
 
 // removeFrom removes a run from nodes. without are those that keep nothing of it.
@@ -54,9 +54,9 @@ func (r removal) from(ctx context.Context, w *apply.Session, names []string) (wi
 		}
 		return do(ctx, n)
 	}
-	held := map[string]func(){}
+	releases := map[string]func(){}
 	defer func() {
-		for _, release := range held {
+		for _, release := range releases {
 			release()
 		}
 		err = errors.Join(err, env.Close())
@@ -74,7 +74,7 @@ func (r removal) from(ctx context.Context, w *apply.Session, names []string) (wi
 			}
 			release, err := env.Hold(ctx, name)
 			if err == nil {
-				held[name] = release
+				releases[name] = release
 			}
 			return err
 		}))
@@ -86,13 +86,13 @@ func (r removal) from(ctx context.Context, w *apply.Session, names []string) (wi
 		return without, errors.Join(append(errs, err)...)
 	}
 	for _, name := range names {
-		release := held[name]
+		release := releases[name]
 		if release == nil {
 			continue
 		}
 		errs = append(errs, onNode(name, func(ctx context.Context, n nodeexec.Node) error {
 			defer release()
-			delete(held, name)
+			delete(releases, name)
 			return host.RunFolder{ID: r.run}.Remove(ctx, n)
 		}))
 	}

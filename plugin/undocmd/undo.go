@@ -192,6 +192,9 @@ func (o *undoOptions) nodesOf() (names []string, record remediate.RunRecord, err
 }
 
 func (o *undoOptions) undo(ctx context.Context, w *apply.Session, record remediate.RunRecord) error {
+	if err := refuseOther(ctx, w.Conn, record); err != nil {
+		return err
+	}
 	read := gather.Options{Paths: []string{host.DefaultFolder + "/" + o.undoes}}
 	a := &apply.Execution{Options: o.Options, Session: w, Command: "undo", RunID: remediate.NewRun(collect.Now()), Undoes: o.undoes, Read: read, NoLease: slices.Contains(o.risks, remediate.NoLease), Recheck: apply.Recheck{Accept: o.risks, Only: []string{preflight.StaticPodsSettled}}}
 	a.Lines.NamedNodes = o.line
@@ -279,27 +282,6 @@ func (o *undoOptions) settled(ctx context.Context, w *apply.Session, snapshot in
 		}
 	}
 	return nil
-}
-
-// undoPauses undoes a run that paused health checks, and changed no node.
-func (o *undoOptions) undoPauses(ctx context.Context, record remediate.RunRecord) error {
-	conn, err := connect.Connect(ctx, o.App, o.Config, pki.NewScanner(), o.Purpose)
-	if err != nil {
-		return err
-	}
-	w := &apply.Session{App: o.App, Conn: conn}
-	a := &apply.Execution{Options: o.Options, Session: w, Command: "undo", RunID: remediate.NewRun(collect.Now()), Undoes: o.undoes, NoLease: slices.Contains(o.risks, remediate.NoLease)}
-	a.Plan = func(ctx context.Context) (*remediate.Plan, error) {
-		notes, err := byHand(o.undoes, record)
-		if err != nil {
-			return nil, err
-		}
-		p := &remediate.Plan{RunID: o.undoes, Now: collect.Now(), Notes: remediate.PlainNotes(notes...)}
-		p.Basis.Cluster.Server, p.Basis.Cluster.Unauthenticated = conn.Server, conn.Unauthenticated
-		return p, w.AddUnpauseSteps(ctx, o.undoes, record, p)
-	}
-	a.PrintBasis = func(out io.Writer, _ *remediate.Plan) { ui.Printf(out, "Undo     of run %s\n", o.undoes) }
-	return a.Execute(ctx)
 }
 
 // asBefore says whether a node that keeps nothing of a run is as it was before:
