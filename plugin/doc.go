@@ -1,4 +1,4 @@
-// Package plugin is the command line: flags, printing, colours, progress and
-// exit codes. It alone knows cobra and prints; what it prints is computed by
-// inspect, from what inspect/collect read.
+// Package plugin is the command: the tree of all commands, and what happens around each of them, such as memory
+// limits, signals and the exit code. A command has a folder of its own (inspectcmd, rotatecmd, …); cli, ui, connect and
+// apply are what they share. docs/architecture.md says what is where.
 package plugin

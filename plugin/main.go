@@ -50,8 +50,8 @@ func MainAt(ctx context.Context, now func() time.Time, version string, args []st
 	ui.OnAnswer(streams.Out, guard.answer)
 	err := guard.run(ctx, cmd)
 	silent := cli.Silent(err)
-	if lost := ui.Failed(streams.Out); lost != nil && silent { // help and some screens look at no error
-		err, silent = lost, false
+	if unwritten := ui.Failed(streams.Out); unwritten != nil && silent { // help and some screens look at no error
+		err, silent = unwritten, false
 	}
 	if !silent {
 		cli.PrintError(streams, err)

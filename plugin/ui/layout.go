@@ -43,8 +43,8 @@ func (s Summary) withCauses(w *Page) (Summary, layout) {
 
 // keepImpacts is a layout in which lines of lower severity go, and not the impact of a critical problem, where so many
 // lines were lost.
-func (s Summary) keepImpacts(w *Page, l layout, critical, lost int) layout {
-	if lost <= 0 || critical <= l.full {
+func (s Summary) keepImpacts(w *Page, l layout, critical, dropped int) layout {
+	if dropped <= 0 || critical <= l.full {
 		return l
 	}
 	if l.told() > critical {
@@ -53,12 +53,12 @@ func (s Summary) keepImpacts(w *Page, l layout, critical, lost int) layout {
 		l.spare += before - s.linesOf(w, l.full, l.told(), l.listed)
 		return l
 	}
-	listed := l.listed - lost
+	listed := l.listed - dropped
 	if l.listed == len(s.Problems) { // a line counts the others then
 		listed--
 	}
 	if listed >= critical {
-		l.listed, l.spare = listed, l.spare+lost
+		l.listed, l.spare = listed, l.spare+dropped
 	}
 	return l
 }

@@ -199,8 +199,8 @@ func (p Preflight) pools() preflight.Result {
 }
 
 func (p Preflight) nodes() preflight.Result {
-	if names, lost, master := p.lost(); p.ControlPlane == nil && len(lost) > 0 {
-		return preflight.Fail(p.revive(names), "%s. %s (as of %s)", few(lost), withoutNode(master), remediate.Timestamp(p.Facts.Snapshot.Taken))
+	if names, reasons, master := p.notWorking(); p.ControlPlane == nil && len(reasons) > 0 {
+		return preflight.Fail(p.revive(names), "%s. %s (as of %s)", few(reasons), withoutNode(master), remediate.Timestamp(p.Facts.Snapshot.Taken))
 	}
 	if f, ok := p.general().Unread("nodes"); ok {
 		return f
@@ -250,9 +250,9 @@ func (p Preflight) revive(nodes []string) string {
 	return "kubectl get nodes; kubectl get leases -n kube-node-lease"
 }
 
-// lost are the nodes that do not work, by the Node objects and Leases of the facts themselves: a file
+// notWorking are the nodes that do not work, by the Node objects and Leases of the facts themselves: a file
 // may have those, and no status of the cluster. master: one is of the control plane.
-func (p Preflight) lost() (names, out []string, master bool) {
+func (p Preflight) notWorking() (names, out []string, master bool) {
 	s := p.Facts.Snapshot
 	for _, n := range s.AllNodes() {
 		if life := s.NodeHealth(&n); life.Unhealthy() {

@@ -138,7 +138,7 @@ func worklist(w io.Writer, o options, rows []row, reviews string) error {
 	all := slices.Compact(slices.Sorted(slices.Values(append(strings.Fields(before), strings.Fields(after)...))))
 
 	by := map[string][]string{} // rows of a changed file
-	var lost []string
+	var gone []string
 	cite := 0
 	for _, r := range rows {
 		paths := r.paths(o.repository)
@@ -158,7 +158,7 @@ func worklist(w io.Writer, o options, rows []row, reviews string) error {
 				}
 			}
 			if !found {
-				lost = append(lost, r.name+": "+p)
+				gone = append(gone, r.name+": "+p)
 			}
 		}
 	}
@@ -177,9 +177,9 @@ func worklist(w io.Writer, o options, rows []row, reviews string) error {
 			fmt.Fprintf(w, "    %s\n", r)
 		}
 	}
-	if len(lost) > 0 {
+	if len(gone) > 0 {
 		fmt.Fprint(w, "\nin neither tree:\n")
-		for _, l := range lost {
+		for _, l := range gone {
 			fmt.Fprintf(w, "    %s\n", l)
 		}
 	}

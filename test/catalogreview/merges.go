@@ -9,12 +9,13 @@ import (
 
 // merges writes which merges into a branch after a day changed files that rows cite, or vendored copies of
 // such: what a later patch version brought, and the first ones lack.
+// git takes a bare day as that day at the present time of the clock.
 func merges(w io.Writer, o options, rows []row) error {
 	tip, err := o.tip()
 	if err != nil {
 		return err
 	}
-	log, err := o.run("log", "--first-parent", "--diff-merges=first-parent", "--no-renames", "--name-only", "--since="+o.after, "--format=%x00%h %cs %s", tip)
+	log, err := o.run("log", "--first-parent", "--diff-merges=first-parent", "--no-renames", "--name-only", "--since="+o.after+"T00:00:00Z", "--format=%x00%h %cs %s", tip)
 	if err != nil {
 		return fmt.Errorf("%s: git log %s: %w", o.git, o.branch, err)
 	}

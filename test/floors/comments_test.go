@@ -33,7 +33,7 @@ func TestCommentsPointAtWhatIsThere(t *testing.T) {
 			if declared[f.Name.Name] == nil {
 				declared[f.Name.Name] = map[string]bool{}
 			}
-			wordsOf(f, func(_ token.Pos, name string) { declared[f.Name.Name][name] = true })
+			wordsOf(f, func(_ token.Pos, name string, _ bool) { declared[f.Name.Name][name] = true })
 		})
 	}
 	found := 0

@@ -119,7 +119,7 @@ func (w words) written(text string) string {
 // commentsOf gives each comment of a file on one line, without a name of the file's at its beginning.
 func commentsOf(file *ast.File) iter.Seq2[token.Pos, string] {
 	declared := map[string]bool{}
-	wordsOf(file, func(_ token.Pos, name string) { declared[name] = true })
+	wordsOf(file, func(_ token.Pos, name string, _ bool) { declared[name] = true })
 	return func(yield func(token.Pos, string) bool) {
 		for _, group := range file.Comments {
 			var parts []string
