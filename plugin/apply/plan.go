@@ -87,6 +87,9 @@ func noChanges(p *remediate.Plan) string {
 	if nodes := NodesOf(p); len(nodes) > 0 {
 		return "No changes: already up to date on " + NodeNames(nodes) + "."
 	}
+	if p.Basis.LacksControlPlane() {
+		return "No changes: no node is in this plan. Control plane nodes were not read: what they need is unknown."
+	}
 	return "No changes: no node is in this plan."
 }
 

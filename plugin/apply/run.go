@@ -90,6 +90,8 @@ func (a *Execution) Execute(ctx context.Context) error {
 			return a.left(cli.Incomplete(unknownNodes(p, "there is nothing else to do")))
 		case p.Empty() && len(unhealthyNodes(p)) > 0:
 			return a.left(cli.Incomplete(cli.WithHint(fmt.Errorf("there is nothing to do, and not all nodes are Ready, with a heartbeat: %s", lifeOf(p, unhealthyNodes(p))), "kubectl describe node; on the node: journalctl -u kubelet -n 50")))
+		case p.Empty() && len(NodesOf(p)) == 0 && p.Basis.LacksControlPlane(): // those that were asked for
+			return a.left(cli.Incomplete(nil))
 		case p.Empty():
 			return nil
 		case a.DryRun || a.Session == nil:

@@ -69,6 +69,9 @@ func (f *inspectFlags) toScope(args []string, allNamespacesTyped bool) (collect.
 		}
 		return s, err
 	}
+	if named := len(args) > 0 && slices.ContainsFunc(s.Resources, func(r collect.Resource) bool { return r.Plural == "nodes" }); named && s.Selector != nil {
+		return s, cli.WithHint(errors.New("-l chooses objects by their labels, and a node's are not read: it would choose none"), "name them: %s inspect nodes NAME...; on a live cluster, --node-selector %s chooses which are read", f.app.ProgramName, nodeexec.Quote(f.scope.selector))
+	}
 	var err error
 	if s.Fields, err = collect.ParseFields(f.scope.fieldSelector, s.Resources); err != nil {
 		return s, fmt.Errorf("--field-selector %q: %w", f.scope.fieldSelector, err)
@@ -85,7 +88,7 @@ func typedFilter(flags *pflag.FlagSet, args []string) string {
 	flags.Visit(func(f *pflag.Flag) {
 		switch f.Name {
 		case "namespace":
-			if all := flags.Lookup("all-namespaces"); all == nil || all.Value.String() != "true" { // that one wins
+			if all := flags.Lookup("all-namespaces"); all == nil || !all.Changed || all.Value.String() != "true" { // that one wins
 				words = append(words, "-n "+f.Value.String())
 			}
 		case "selector":

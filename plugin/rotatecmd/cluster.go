@@ -74,7 +74,7 @@ func (c oneRun) Apply(ctx context.Context, plan func(context.Context) (*remediat
 	return applyPlan(ctx, c.run, plan)
 }
 
-// applyPlan takes the Lease, asks for the plan, and makes it. changed: a step was begun.
+// applyPlan takes the Lease, asks for the plan, and makes it. changed: a step changed something, or may have.
 func applyPlan(ctx context.Context, a *apply.Execution, plan func(context.Context) (*remediate.Plan, error)) (changed bool, err error) {
 	leased, release, err := a.Hold(ctx)
 	if err != nil {

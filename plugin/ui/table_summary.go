@@ -45,6 +45,8 @@ func (p HumanPrinter) summary(w *Page, inv *report.Inventory, atLeast assess.Sev
 		switch {
 		case len(inv.Certificates) == open && (len(inv.Gaps) > 0 || open > 0):
 			s.Pass = nil
+		case p.Filter != "" && hidden+len(inv.Certificates)+len(inv.Bundles)+len(inv.Requests)+len(inv.Nodes)+len(inv.Reported)+len(inv.Gaps) == 0:
+			s.Tally, s.Pass = "nothing matches: nothing was judged", nil
 		case len(inv.Certificates) == 0 && p.Filter != "":
 			s.Pass[0] = "no certificate matches the filter"
 		case len(inv.Gaps) > 0:

@@ -29,7 +29,7 @@ type Cluster interface {
 	// Removal takes old CAs out of a bundle as it is now, as the API server tried it. It is ErrChanged
 	// where the bundle is not what was judged.
 	Removal(ctx context.Context, of catalog.Ref, judged []OldCA) (PruneBundle, error)
-	// Apply takes the Lease, asks for the plan, and makes it. changed: a step was begun. An
+	// Apply takes the Lease, asks for the plan, and makes it. changed: a step changed something, or may have. An
 	// error before that is of type Error; one of the plan is returned as it is.
 	Apply(ctx context.Context, plan func(context.Context) (*remediate.Plan, error)) (changed bool, err error)
 }
