@@ -129,6 +129,21 @@ func FoldClaims(hints inspect.Hints, claims []VerificationClaim) []cause.Problem
 	return cause.Fold(hints, findings)
 }
 
+// Fold makes problems of claims of one status. The repair of kubelets that do not trust api-int is one of all that these
+// nodes need, as in inspect.
+func (r *Verification) Fold(hints inspect.Hints, claims []VerificationClaim) []cause.Problem {
+	problems := FoldClaims(hints, claims)
+	for i, p := range problems {
+		if p.ID != catalog.CauseAPIInt || r.facts == nil || len(p.Nodes) == 0 || p.Remediation.Command == "" {
+			continue
+		}
+		if repair, fit := r.facts.RepairOf(p.Nodes); fit {
+			problems[i].Remediation = assess.Remediation{Text: repair, Command: repair}
+		}
+	}
+	return problems
+}
+
 // Because says how a problem came about; empty: that is unknown.
 func (r *Verification) Because(p cause.Problem) string {
 	if r.facts == nil {
@@ -147,7 +162,7 @@ func (r *Verification) causes(hints inspect.Hints) []VerificationCause {
 				claims, at = append(claims, c), append(at, i)
 			}
 		}
-		for _, p := range FoldClaims(hints, claims) {
+		for _, p := range r.Fold(hints, claims) {
 			of := make([]int, len(p.Findings))
 			for i, n := range p.Findings {
 				of[i] = at[n]

@@ -281,9 +281,9 @@ func untilWhen(p cause.Problem, inv *report.Inventory) string {
 	const then, most = ": restart no kubelet or node before the repair", leastColumns / 2
 	by := first.UTC().Format(time.DateOnly)
 	if len(up) == 1 && columnsIn(up[0]) <= most {
-		return up[0] + " becomes NotReady when it reconnects, at latest " + by + " (certificate renewal)" + then
+		return up[0] + " becomes NotReady at any reconnect, by " + by + " at latest (certificate renewal)" + then
 	}
-	return "each node becomes NotReady when it reconnects, the first at latest " + by + " (certificate renewal)" + then
+	return "each node becomes NotReady at any reconnect, the first by " + by + " at latest (certificate renewal)" + then
 }
 
 // nodesNow says which of a problem's nodes have no heartbeat, and which are still to lose theirs, until

@@ -8,7 +8,6 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/cause"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 )
@@ -16,8 +15,8 @@ import (
 // humanPrinter prints a report for people.
 type humanPrinter struct {
 	hints         inspect.Hints
-	details, wide bool                       // details: each line; wide: all of their places
-	because       func(cause.Problem) string // how a problem came about; empty: that is unknown
+	details, wide bool                 // details: each line; wide: all of their places
+	of            *report.Verification // the claims are of it
 }
 
 func (p humanPrinter) print(out io.Writer, r *report.Verification) error {
@@ -33,7 +32,7 @@ func (p humanPrinter) print(out io.Writer, r *report.Verification) error {
 
 // summary writes the first screen: what fails, what is unknown, and how many claims pass.
 func (p humanPrinter) summary(w *ui.Page, r *report.Verification) {
-	p.because = r.Because
+	p.of = r
 	claims := map[assess.Status][]report.VerificationClaim{}
 	for _, c := range r.Claims {
 		claims[c.Status] = append(claims[c.Status], c)
@@ -66,12 +65,12 @@ func (p humanPrinter) summary(w *ui.Page, r *report.Verification) {
 // problems are those of claims of one status.
 func (p humanPrinter) problems(claims []report.VerificationClaim) []ui.Problem {
 	var out []ui.Problem
-	for _, found := range report.FoldClaims(p.hints, claims) {
+	for _, found := range p.of.Fold(p.hints, claims) {
 		c := claims[found.Findings[0]]
 		problem := ui.ProblemOf(found)
 		problem.Mark, problem.Word = ui.StatusMark(c.Status), strings.ToUpper(c.Status.String())
 		if found.Named {
-			problem.Clients, problem.Cause = verifiers(claims, found.Findings), p.because(found)
+			problem.Clients, problem.Cause = verifiers(claims, found.Findings), p.of.Because(found)
 			if n := checksOf(claims, found.Findings); n > 1 {
 				problem.More = fmt.Sprintf(" (%d checks)", n)
 			}

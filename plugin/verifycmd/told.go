@@ -12,7 +12,7 @@ import (
 
 // ToldOf are all that the first screen tells, each claim that does not pass among them.
 func ToldOf(hints inspect.Hints, r *report.Verification) []ui.ToldClaims {
-	p := humanPrinter{hints: hints, because: r.Because}
+	p := humanPrinter{hints: hints, of: r}
 	var out []ui.ToldClaims
 	for _, status := range []assess.Status{assess.Fail, assess.Warn, assess.Unknown} {
 		var claims []report.VerificationClaim

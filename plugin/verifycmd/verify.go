@@ -175,6 +175,9 @@ func (f *verifyFlags) asOf() (time.Time, error) {
 }
 
 func (f *verifyFlags) toReading(ctx context.Context) (connect.Reading, error) {
+	if f.config.Context.Namespace != "" {
+		return connect.Reading{}, errors.New("-n: verify judges the whole cluster; leave it out")
+	}
 	nodes, err := f.nodes.ToChoice(ctx, f.app, collect.Scope{})
 	if err == nil {
 		err = f.nodes.CheckFrom(f.from)
