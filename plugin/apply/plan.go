@@ -283,21 +283,21 @@ func AboutCA(w io.Writer, fix apiint.Repair, p *remediate.Plan) {
 // repairs names the problems of inspect that the plan repairs, as its screen does, the worst first.
 func (s planSummary) repairs(w *ui.Page) {
 	columns := w.Columns() - len(fixes)
-	var findings, broken []cause.Finding
+	var findings, behind []cause.Finding
 	for _, f := range s.plan.Solved {
 		one := cause.Finding{Assessment: f.Assessment, At: f.At}
 		if f.ID == "kubelet-current" { // one problem of a node with what else it has, which is listed apart
-			broken = append(broken, one)
+			behind = append(behind, one)
 		} else {
 			findings = append(findings, one)
 		}
 	}
-	if len(findings) == 0 || len(broken) == 0 {
-		w.Line(fixes + s.firstOf(slices.Concat(findings, broken), columns))
+	if len(findings) == 0 || len(behind) == 0 {
+		w.Line(fixes + s.firstOf(slices.Concat(findings, behind), columns))
 		return
 	}
 	var nodes []string
-	for _, f := range broken {
+	for _, f := range behind {
 		for _, at := range f.At {
 			if name := foreign.Name(at.Node); !slices.Contains(nodes, name) {
 				nodes = append(nodes, name)

@@ -70,7 +70,7 @@ func (f *inspectFlags) toScope(args []string, allNamespacesTyped bool) (collect.
 		return s, err
 	}
 	if named := len(args) > 0 && slices.ContainsFunc(s.Resources, func(r collect.Resource) bool { return r.Plural == "nodes" }); named && s.Selector != nil {
-		return s, cli.WithHint(errors.New("-l chooses objects by their labels, and a node's are not read: it would choose none"), "name them: %s inspect nodes NAME...; on a live cluster, --node-selector %s chooses which are read", f.app.ProgramName, nodeexec.Quote(f.scope.selector))
+		return s, cli.WithHint(errors.New("-l chooses objects by their labels, and a node's are not read: it would choose none"), "%s", f.app.Hints().Next("name them: {} inspect nodes NAME...; on a live cluster, --node-selector chooses which are read"))
 	}
 	var err error
 	if s.Fields, err = collect.ParseFields(f.scope.fieldSelector, s.Resources); err != nil {
