@@ -6,16 +6,22 @@
 //
 //   - Local is the machine this program runs on;
 //   - Exec runs commands in a privileged pod that is there already;
-//   - Debug starts a pod of its own, and removes it;
-//   - SSH needs neither the API nor the kubelet. The host's key is always checked;
-//   - Command needs a program of the user's own that leads to a shell there.
+//   - Command runs a program of the user's own that leads to a shell there;
+//   - SSH checks the host's key, always;
+//   - Debug starts a pod of its own, and removes it.
+//
+// This is the order of Ways, the table of them. Command and SSH need neither the API nor the kubelet.
 //
 // Every Node keeps the same promises, and package nodetest is the test of them:
-// arguments arrive byte for byte; a command whose end was not seen is an unknown
-// outcome and never a success; a cancelled command does not run on; whatever
-// arrives is bounded; and what this package opened on the node is gone after
-// Close. It writes nothing on nodes. The one file it writes here is known_hosts,
-// and there it only adds lines, after a user said yes.
+//
+//   - arguments arrive byte for byte;
+//   - a command whose end was not seen has an unknown outcome, and never succeeded;
+//   - a cancelled command does not run on;
+//   - what arrives is bounded;
+//   - what this package opened on the node is gone after Close.
+//
+// It writes nothing on nodes. The one file it writes here is known_hosts, and there it only adds lines, after a user
+// said yes.
 //
 // # What runs on a node
 //

@@ -18,13 +18,11 @@ type Credentials struct {
 	CA          string          // the file with the CAs that a server is verified by first
 }
 
-// atOnce is how many servers are asked in one round trip: of one that fails, no answer
-// is known.
+// atOnce is how many servers are asked in one round trip: one that fails loses all of its answers.
 const atOnce = 32
 
-// Accepted asks servers, each host:port of an address, on a node, which get its client
-// certificate, for a path of HTTP. There is an answer for each; the error is why
-// the node asked no more, and those that were not asked are left out at the end.
+// Accepted asks each server, host:port of an address, from a node and with that node's client certificate, for an HTTP
+// path. The answers are in the order of the servers; if the node stops, the rest is missing, and the error says why.
 func Accepted(ctx context.Context, node gather.Runner, with Credentials, path string, servers []string) ([]inspect.ProbeAnswer, error) {
 	var out []inspect.ProbeAnswer
 	for some := range slices.Chunk(servers, atOnce) {
