@@ -155,12 +155,16 @@ func printOpen(a *ui.OneScreen, p rotate.Planned) {
 			a.Names(ui.Useful, label("")+kind, checks)
 		} else {
 			a.Whole("%s", label("")+kind+strings.Join(checks, ", "))
-			rank := ui.Extra
-			if kind == accepted {
+			rank, most := ui.Extra, 2
+			texts := unique(reasons[kind])
+			switch {
+			case kind == accepted && len(texts) <= 2 && len(all) == 1: // what is agreed to
+				rank, most = ui.Always, 3
+			case kind == accepted:
 				rank = ui.Useful
 			}
-			for _, reason := range unique(reasons[kind]) {
-				a.Prose(rank, 2, label("")+"  ", reason)
+			for _, reason := range texts {
+				a.Prose(rank, most, label("")+"  ", reason)
 			}
 		}
 	}

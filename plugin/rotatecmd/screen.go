@@ -12,6 +12,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
@@ -30,8 +31,16 @@ func label(word string) string { return fmt.Sprintf("%-10s", word) }
 
 // head says which cluster it is, and as of when.
 func (o *rotateOptions) head(a *ui.OneScreen, page *ui.Page, r rotate.Reading) {
-	printer := ui.HumanPrinter{}
-	for i, line := range printer.Head(page, report.ClusterOf(r.Facts.Snapshot.Cluster), r.Facts.Now, o.from(), "") {
+	head := func(more string) []string {
+		return ui.HumanPrinter{}.Head(page, report.ClusterOf(r.Facts.Snapshot.Cluster), r.Facts.Now, o.from(), more)
+	}
+	lines := head("")
+	if o.dryRun != "" && o.dryRun != apply.DryRunNone {
+		if told := head("dry run, nothing changed"); len(told) == len(lines) { // it takes no line of its own
+			lines = told
+		}
+	}
+	for i, line := range lines {
 		if i < 2 {
 			a.Line(ui.Always, "%s", line)
 		} else { // what has to be known of the answer: whole sentences

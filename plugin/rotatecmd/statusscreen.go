@@ -84,7 +84,7 @@ func (o *rotateOptions) afterStatus(p rotate.Progress) (command, text string) {
 	i := slices.IndexFunc(p.Stages, func(s rotate.Stage) bool { return s.Status == assess.Warn })
 	if i < 0 { // of what is unknown, that which can be read
 		i = slices.IndexFunc(p.Stages, func(s rotate.Stage) bool {
-			return s.Status == assess.Unknown && !strings.HasPrefix(s.Remediation.Text, "nothing")
+			return s.Status == assess.Unknown && !s.NothingToDo()
 		})
 	}
 	if i < 0 {
@@ -105,7 +105,7 @@ func (o *rotateOptions) afterStatus(p rotate.Progress) (command, text string) {
 		return o.command("verify --nodes all"), ""
 	case s.ID == rotate.StageServed:
 		return o.command("verify"), ""
-	case s.ID == rotate.StageLeaf && strings.HasPrefix(s.Remediation.Text, "nothing"):
+	case s.ID == rotate.StageLeaf && s.NothingToDo():
 	case s.ID == rotate.StageAggregates:
 		return "oc get clusteroperators kube-apiserver kube-controller-manager kube-scheduler machine-config", ""
 	case s.Remediation.Text != "" && (s.ID == rotate.StageSigner || s.ID == rotate.StageBundle || s.ID == rotate.StageLeaf):

@@ -224,6 +224,12 @@ func (s *Stage) unread(reason string) {
 // count keeps how many have it, and which do not.
 func (s *Stage) count(reached, all int, late []Late) { s.Reached, s.All, s.Late = reached, all, late }
 
+// nothingToDo begins the next step where there is none: all that is left is to wait, or certrot can read no more.
+const nothingToDo = "nothing: "
+
+// NothingToDo reports whether a stage's next step is none.
+func (s Stage) NothingToDo() bool { return strings.HasPrefix(s.Remediation.Text, nothingToDo) }
+
 func (s *Stage) advise(next string) { s.Remediation = assess.Advise(next) }
 
 // follows is a stage that is judged once another one is reached.

@@ -182,12 +182,12 @@ func (c Chain) unseen(at catalog.Ref) (why, next string) {
 	if entries := entriesAt(c.Facts, at); len(entries) > 0 && len(entries[0].Content.Certs) > 0 {
 		switch cert := entries[0].Content.Certs[0]; {
 		case cert.IsCA:
-			return at.Name + " (no server presents it: it signs, and what it signs is not tracked)", "nothing: certrot does not track what it signs"
+			return at.Name + " (no server presents it: it signs, and what it signs is not tracked)", nothingToDo + "certrot does not track what it signs"
 		case slices.Contains(cert.Usages, "server auth"):
 			return at.Name + " (no handshake was made: certrot does not ask its server)", c.Facts.Hints().Next("ask its server yourself: {} inspect HOST:PORT")
 		}
 	}
-	return at.Name + " (a client presents it: a handshake with a server does not tell)", "nothing: certrot can't see what a client presents"
+	return at.Name + " (a client presents it: a handshake with a server does not tell)", nothingToDo + "certrot can't see what a client presents"
 }
 
 // edgesStage asks whether all holds that is known of who presents and who verifies what the

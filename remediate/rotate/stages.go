@@ -55,7 +55,7 @@ func (c Chain) signerStage() Stage {
 }
 
 // settlingNext is the next step while it is not seen yet which certificate stays.
-const settlingNext = "nothing: each of its owners looks at it every minute"
+const settlingNext = nothingToDo + "each of its owners looks at it every minute"
 
 // settling says that another certificate may still take this one's place; false: none may.
 func (c Chain) settling(at catalog.Ref, cert *pki.Cert) (text string, settles bool) {

@@ -93,7 +93,7 @@ func (c Chain) trustStage(newCAs []*pki.Cert) Stage {
 // What the catalog says of what it knows no client of.
 const (
 	noClientKnown = "its clients are unknown: the catalog has none"
-	nothingToRead = "nothing: certrot can't check clients that the catalog does not have"
+	nothingToRead = nothingToDo + "certrot can't check clients that the catalog does not have"
 )
 
 // noClients reports whether the catalog has no client of what the signer signs, in the versions that
@@ -305,7 +305,7 @@ func (c Chain) leafStage(ca *pki.Cert) Stage {
 	case len(old) > 0:
 		s.pending(strings.Join(old, "; "))
 		s.count(len(done), len(done)+len(old)+len(recent)+len(unread), late)
-		s.advise("nothing: what a signer signs is rotated automatically, after every client had time to trust the new CA")
+		s.advise(nothingToDo + "what a signer signs is rotated automatically, after every client had time to trust the new CA")
 		if len(told) > 0 { // that is done within seconds, where its owner works
 			var seen []string
 			for _, owner := range told {
