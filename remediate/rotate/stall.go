@@ -97,7 +97,7 @@ func (c Chain) revisions(claim trust.Claim, cas []*pki.Cert) (reason string, kno
 	}
 	var late, unread []string
 	for _, s := range c.ControlPlane.StaticPods {
-		if s.Resource != resource {
+		if s.Resource != resource || s.Latest == 0 { // without a revision there is no copy to read
 			continue
 		}
 		for _, m := range s.Masters {

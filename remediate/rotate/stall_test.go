@@ -117,6 +117,9 @@ func TestTrustIsOfTheRevisionThatRuns(t *testing.T) {
 		"the operator's status was not read": {func(m *inspect.ControlPlaneStatus) {
 			m.Gaps = append(m.Gaps, inspect.Gap{What: resource, Reason: "forbidden"})
 		}, assess.Unknown, "which revision it runs: forbidden"},
+		"no revision was made so far": {func(m *inspect.ControlPlaneStatus) {
+			m.StaticPods = append(m.StaticPods, inspect.StaticPods{Resource: resource, Masters: []inspect.StaticPodState{{Node: "master-0"}}})
+		}, assess.Pass, ""},
 		"no operator rolls it out in this one": {func(*inspect.ControlPlaneStatus) {}, assess.Pass, ""},
 	} {
 		r := newRotating(loadBalancer, "4.16.3")
