@@ -53,7 +53,7 @@ func TestPruneRemovesNothingThatARunUnderWayKeeps(t *testing.T) {
 	}
 	w := applytest.OnNodes(nil, io.Discard, left, current, without)
 	r := removal{run: run, still: func() error { return nil }}
-	none, err := r.from(t.Context(), w, names)
+	_, err = r.from(t.Context(), w, names)
 	var by *host.LockedError
 	if !errors.As(err, &by) || by.By != holder || !strings.HasPrefix(err.Error(), "nothing was removed: ") || keeps() != "worker-0 worker-1 " || left.Held(t) != "" || current.Held(t) != holder {
 		t.Fatalf("%v, kept on %s; held by %q and %q", err, keeps(), left.Held(t), current.Held(t))
@@ -71,7 +71,7 @@ func TestPruneRemovesNothingThatARunUnderWayKeeps(t *testing.T) {
 
 	// A node that can't be reached keeps what it has; the others do not.
 	r.still = func() error { return nil }
-	if none, err = r.from(t.Context(), w, append([]string{"worker-3"}, names...)); err == nil || keeps() != "" || strings.Join(none, " ") != "worker-2" || left.Held(t)+current.Held(t) != "" {
+	if none, err := r.from(t.Context(), w, append([]string{"worker-3"}, names...)); err == nil || keeps() != "" || strings.Join(none, " ") != "worker-2" || left.Held(t)+current.Held(t) != "" {
 		t.Errorf("%v, kept on %s, nothing on %q; held by %q and %q", err, keeps(), none, left.Held(t), current.Held(t))
 	}
 	if _, err := os.Stat(without.Root + host.DefaultFolder); err == nil {
