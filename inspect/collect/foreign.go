@@ -19,6 +19,10 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
+// longestRetry is how long client-go waits at most before it asks once more, in seconds: a server, or a proxy before it,
+// may say days, and no time limit of a request ends that.
+const longestRetry = 5
+
 // maxStatus bounds what is read of a refusal, in bytes.
 const maxStatus = 64 << 10
 
@@ -48,6 +52,9 @@ func (t markedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return answer, foreign.Error(err)
 	}
 	bound(r, answer)
+	if wait, err := strconv.Atoi(answer.Header.Get("Retry-After")); err == nil && wait > longestRetry {
+		answer.Header.Set("Retry-After", strconv.Itoa(longestRetry))
+	}
 	if to := answer.Header.Get("Location"); to != "" && answer.StatusCode/100 == 3 {
 		_ = answer.Body.Close() // it is of no use
 		return nil, &redirectedError{answer.StatusCode, to}

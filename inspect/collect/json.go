@@ -55,8 +55,8 @@ func listJSON[T any](ctx context.Context, c *Cluster, path string, opts metav1.L
 
 // withOptions adds a list's parameters to a request.
 func withOptions(req *rest.Request, opts metav1.ListOptions) *rest.Request {
-	// The list tries again by itself: client-go would wait for as long as Retry-After says, ten times.
-	req = req.MaxRetries(0).Param("limit", strconv.FormatInt(opts.Limit, 10))
+	// listPages tries again, too: an overloaded server is asked 20 times, with longestRetry between at most.
+	req = req.MaxRetries(3).Param("limit", strconv.FormatInt(opts.Limit, 10))
 	for name, value := range map[string]string{"continue": opts.Continue, "labelSelector": opts.LabelSelector, "fieldSelector": opts.FieldSelector} {
 		if value != "" {
 			req = req.Param(name, value)

@@ -84,6 +84,34 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 	}
 }
 
+// TestAServersWaitIsBounded: client-go waits for as long as Retry-After says, and no time limit ends that.
+func TestAServersWaitIsBounded(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]string{"": "", "1": "1", "5": "5", "6": "5", "100000": "5"} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if said != "" {
+				w.Header().Set("Retry-After", said)
+			}
+			w.WriteHeader(http.StatusTooManyRequests)
+		}))
+		config := &rest.Config{Host: server.URL}
+		MarkErrors(config)
+		client, err := rest.HTTPClientFor(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := client.Get(server.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if got := answer.Header.Get("Retry-After"); got != want {
+			t.Errorf("%q came as %q, want %q", said, got, want)
+		}
+		server.Close()
+	}
+}
+
 // TestOneRoutesTimeHidesNoOther: a user may write one into managedFields that JSON has no form for.
 func TestOneRoutesTimeHidesNoOther(t *testing.T) {
 	t.Parallel()

@@ -56,10 +56,10 @@ func TestPlanToPutBack(t *testing.T) {
 		{"a backup that was read in part", "backup-read", remediatetest.KubeletFile, func(f *remediatetest.Fixture, _ *Undo) {
 			f.FirstNode().File(host.DefaultFolder+"/run-1/before-1").Size++
 		}},
-		{"what does not trust what is shown", remediate.BreaksTrust, "afterwards", func(f *remediatetest.Fixture, _ *Undo) {
+		{"what does not trust what is presented", remediate.BreaksTrust, "afterwards", func(f *remediatetest.Fixture, _ *Undo) {
 			f.Serve(f.Young.Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.APIIntHost)))
 		}},
-		{"a server that is not known", remediate.BreaksTrust, "no handshake", func(f *remediatetest.Fixture, _ *Undo) { f.Served = nil }},
+		{"a server that is unknown", remediate.BreaksTrust, "no handshake", func(f *remediatetest.Fixture, _ *Undo) { f.Served = nil }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
