@@ -2,8 +2,7 @@
 # Fuzzes every Fuzz* function of the module, one at a time.
 #
 #   sh test/fuzz.sh 30s            30 s each
-#   sh test/fuzz.sh total=60       60 s shared between all, 1 to 5 s each
-#   sh test/fuzz.sh total=60 -json flags for go test follow
+#   sh test/fuzz.sh 30s -json      flags for go test follow
 set -eu
 time=$1
 shift
@@ -27,14 +26,6 @@ if [ "$count" -eq 0 ]; then
 	echo "no fuzz targets"
 	exit 0
 fi
-case $time in
-total=*)
-	each=$((${time#total=} / count))
-	[ "$each" -ge 1 ] || each=1
-	[ "$each" -le 5 ] || each=5
-	time=${each}s
-	;;
-esac
 
 fuzz() { go test "$@" -run '^$' -fuzz "^$name\$" -fuzztime "$time" "$package" >"$tmp/out" 2>&1; }
 

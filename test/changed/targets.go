@@ -14,7 +14,8 @@ type target struct {
 // targets is what a change of these files needs beside `make test`. Each is explained in
 // docs/testing.md.
 var targets = []target{
-	{"every-step", []string{"nodeexec/host", "remediate", "plugin"}},
+	{"every-step", []string{"inspect/collect", "nodeexec/host", "remediate", "plugin"}},
+	{"dates", []string{"test/dates", "inspect/catalog"}},
 	{"reproduce", []string{"test/release", "cmd", "go.mod"}},
 	{"fuzz-inputs", []string{"inspect/pki", "inspect/collect", "remediate/kubeconfig", "foreign"}},
 }

@@ -16,9 +16,10 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/supervisor"
 )
 
-const usage = `usage: go run ./test/lab up | down | status | run CMD… | reboot NODE | cut NODE |
+const usage = `usage: go run ./test/lab build | up | down | status | run CMD… | reboot NODE | cut NODE |
                           incident [STAGE [NODE…]] | heal
 
+  build     build what labs consist of; up does it, too, without multus
   up        bring the lab up; nothing to do if it is up
   down      end it and delete all of it
   status    say whether it is up; exit code 1 if it isn't
@@ -85,7 +86,7 @@ func dispatch(ctx context.Context, args []string) (int, error) {
 	}
 
 	root := ""
-	if os.Getenv("LAB_DIR") == "" || args[0] == "up" {
+	if os.Getenv("LAB_DIR") == "" || args[0] == "up" || args[0] == "build" {
 		var err error
 		if root, err = checkout.Root(); err != nil {
 			return 2, err
@@ -96,6 +97,8 @@ func dispatch(ctx context.Context, args []string) (int, error) {
 		return 2, err
 	}
 	switch args[0] {
+	case "build":
+		return exitCode(build(ctx, checkout.Components(root)))
 	case "up":
 		return exitCode(up(ctx, dir, root))
 	case "down":

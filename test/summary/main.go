@@ -4,9 +4,9 @@
 // which ones, for how long and how many tests are done; at the end the slowest tests,
 // and with -o a file with all of it for programs (see file.go).
 //
-// Steps named by -beside begin at once and run beside the others, which take turns:
-// they mostly wait. The others are nice to them, so that time limits hold on a busy
-// machine. It knows nothing of what a step does. Lines that `go test -json` writes are
+// Steps named by -beside run beside the others, which take turns: they mostly wait. The
+// others are nice to them, so that time limits hold on a busy machine. They begin with the
+// step that -beside-from names: what comes before it has the machine to itself. It knows nothing of what a step does. Lines that `go test -json` writes are
 // counted; of a step without any, the step itself counts as one.
 //
 // Steps named by -long are those that a change needs beside the others. They begin only before
@@ -35,6 +35,7 @@ import (
 func main() {
 	makeProgram := flag.String("make", "make", "the make program")
 	beside := flag.String("beside", "", "steps that run beside the others, separated by commas")
+	besideFrom := flag.String("beside-from", "", "the step with which those begin; empty, or none of the steps: the first")
 	long := flag.String("long", "", "steps that are too long for each run, separated by spaces")
 	longBefore := flag.Duration("long-before", 0, "begin those only before this time is over; 0: always")
 	file := flag.String("o", "", "write a summary as JSON to this file")
@@ -51,11 +52,11 @@ func main() {
 		return
 	}
 	if flag.NArg() == 0 {
-		fmt.Fprintln(os.Stderr, "usage: summary [-make=make] [-beside=STEP,...] [-o FILE] [-log FILE] [-busy N] [-shuffle SEED] STEP...")
+		fmt.Fprintln(os.Stderr, "usage: summary [-make=make] [-beside=STEP,...] [-beside-from=STEP] [-o FILE] [-log FILE] [-busy N] [-shuffle SEED] STEP...")
 		os.Exit(2)
 	}
 	r := runner{
-		out: os.Stdout, makeProgram: *makeProgram, beside: strings.FieldsFunc(*beside, func(r rune) bool { return r == ',' }),
+		out: os.Stdout, makeProgram: *makeProgram, beside: strings.FieldsFunc(*beside, func(r rune) bool { return r == ',' }), besideFrom: *besideFrom,
 		strict: os.Getenv("CERTROT_REQUIRE_LAB") != "", every: time.Minute, flags: "-json",
 		long: strings.Fields(*long), longBefore: *longBefore,
 	}
@@ -109,6 +110,7 @@ type runner struct {
 	out         io.Writer
 	makeProgram string
 	beside      []string
+	besideFrom  string        // the step with which they begin; none of the steps: the first
 	strict      bool          // a skip whose reason is not allowed is a failure
 	every       time.Duration // between two lines of progress
 	flags       string        // for go test
@@ -127,26 +129,25 @@ type running struct {
 // run runs the steps, and prints a line for each in their order, with what failed.
 func (r *runner) run(names []string) (steps []Step) {
 	var begun []*running
-	for _, name := range names {
-		if slices.Contains(r.beside, name) {
-			begun = append(begun, r.begin(name))
-		}
-	}
+	from := max(slices.Index(names, r.besideFrom), 0)
 	tick := time.NewTicker(r.every)
 	defer tick.Stop()
 	start := time.Now()
-	for _, name := range names {
+	for i, name := range names {
+		if i == from {
+			begun = append(begun, r.beginBeside(names)...)
+		}
 		if r.longBefore > 0 && slices.Contains(r.long, name) && time.Since(start) > r.longBefore {
 			fmt.Fprintf(r.out, "%-12s is skipped: %s\n", name, noTimeLeft)
 			steps = append(steps, Step{Name: name, Results: []Result{{Step: name, State: Skipped, Reason: noTimeLeft + fmt.Sprintf("it begins only within %s; make %s runs it", r.longBefore, name)}}})
 			continue
 		}
-		i := slices.IndexFunc(begun, func(b *running) bool { return b.name == name })
-		if i < 0 {
-			i, begun = 0, slices.Insert(begun, 0, r.begin(name))
+		at := slices.IndexFunc(begun, func(b *running) bool { return b.name == name })
+		if at < 0 {
+			at, begun = 0, slices.Insert(begun, 0, r.begin(name))
 		}
-		step := r.wait(begun, i, tick.C, start)
-		begun = slices.Delete(begun, i, i+1)
+		step := r.wait(begun, at, tick.C, start)
+		begun = slices.Delete(begun, at, at+1)
 		if r.strict {
 			step.Results = refuseSkips(step.Results)
 		}
@@ -172,6 +173,16 @@ func (r *runner) wait(begun []*running, i int, tick <-chan time.Time, start time
 			fmt.Fprintf(r.out, "  %s: %s\n", now.Sub(start).Round(time.Second), strings.Join(parts, "; "))
 		}
 	}
+}
+
+// beginBeside begins those of the steps that run beside the others.
+func (r *runner) beginBeside(names []string) (begun []*running) {
+	for _, name := range names {
+		if slices.Contains(r.beside, name) {
+			begun = append(begun, r.begin(name))
+		}
+	}
+	return begun
 }
 
 // begin makes one step, and says once how it ended.

@@ -160,6 +160,25 @@ func TestBeside(t *testing.T) {
 	}
 }
 
+// TestBesideFrom: what comes before the step is alone, and what has begun beside it has not
+// begun before.
+func TestBesideFrom(t *testing.T) {
+	dir := t.TempDir()
+	program := filepath.Join(dir, "make")
+	// Each step of the first three waits for nothing, and says whether lab had begun by then.
+	script := "#!/bin/sh\ncd " + dir + "\ncase $3 in\nlab) touch lab ;;\nunit) for i in 1 2 3 4 5 6 7 8 9 10; do [ ! -e lab ] || exit 0; sleep 1; done; exit 1 ;;\n*) sleep 0.3; [ ! -e lab ] ;;\nesac\n"
+	if err := os.WriteFile(program, []byte(script), 0o755); err != nil { //nolint:gosec // it is run
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	r := runner{out: &out, makeProgram: program, beside: []string{"lab"}, besideFrom: "unit", every: time.Hour}
+	for _, result := range all(r.run([]string{"compile", "lint", "unit", "lab"})) {
+		if result.State != Passed {
+			t.Errorf("%+v\n%s", result, &out)
+		}
+	}
+}
+
 // TestLongStepsBeginInTime: a long step that would begin too late is skipped with its reason,
 // which CI accepts; any other step begins whenever it is its turn.
 func TestLongStepsBeginInTime(t *testing.T) {
