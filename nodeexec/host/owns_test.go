@@ -121,7 +121,7 @@ func TestARunThatWasKilledDoesNotOwnWhatALaterOneWrote(t *testing.T) {
 	inEveryShell(t, func(t *testing.T, w world) {
 		real := w.faked(t, nil).node(t)
 		mortal, count := w.mortal(t, "killed before a tool runs")
-		from, by := everyStep(0, w)
+		from, by := everyStep(0)
 		entered := 0
 		for step := from; ; step += by {
 			first := newPlace(t, content)
@@ -148,7 +148,7 @@ func TestARunThatWasKilledDoesNotOwnWhatALaterOneWrote(t *testing.T) {
 			}
 			has(t, first.file, after)
 		}
-		if w.name[:4] == "dash" && os.Getenv("CERTROT_EVERY_STEP") == "1" && entered == 0 {
+		if w.name[:4] == "bash" && os.Getenv("CERTROT_EVERY_STEP") == "1" && entered == 0 {
 			t.Error("at no step was there an entry and no change")
 		}
 	})
@@ -276,7 +276,7 @@ func TestPuttingBackInterruptedAnywhere(t *testing.T) {
 			inEveryShell(t, func(t *testing.T, w world) {
 				real := w.faked(t, nil).node(t)
 				mortal, count := w.mortal(t, how)
-				from, by := everyStep(i, w)
+				from, by := everyStep(i)
 				for step := from; ; step += by {
 					p := newPlace(t, content)
 					if _, err := p.run.Replace(t.Context(), real, p.edit(content, 0, 1, "x\n")); err != nil {

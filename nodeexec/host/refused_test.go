@@ -57,7 +57,7 @@ func (p place) untouched(t *testing.T, err error, words string) {
 }
 
 func TestWhatIsRefused(t *testing.T) {
-	inEveryShell(t, func(t *testing.T, w world) {
+	inBothShells(t, func(t *testing.T, w world) {
 		n := w.node(t)
 		t.Run("another content", func(t *testing.T) {
 			p := newPlace(t, content)

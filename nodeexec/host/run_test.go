@@ -37,9 +37,12 @@ func TestAnEditAndBack(t *testing.T) {
 		{"within 1 MB", big, 600_000, 100, "short"},
 		{"bytes that are no text", "\x00\x01\xff\n\n\x00", 1, 2, "\x00\x80\x81'\"$(id)`\\"},
 	}
-	inEveryShell(t, func(t *testing.T, w world) {
+	inBothShells(t, func(t *testing.T, w world) {
 		n := w.node(t)
-		for _, e := range edits {
+		for i, e := range edits {
+			if i%4 != 0 && !strings.HasPrefix(w.name, "busybox") && os.Getenv("CERTROT_EVERY_STEP") != "1" {
+				continue
+			}
 			t.Run(e.name, func(t *testing.T) {
 				p := newPlace(t, e.text)
 				want := splice(e.text, e.offset, e.length, e.insert)
@@ -120,7 +123,7 @@ func TestRandomEdits(t *testing.T) {
 }
 
 func TestWhatIsSoAlreadyIsNotWritten(t *testing.T) {
-	inEveryShell(t, func(t *testing.T, w world) {
+	inBothShells(t, func(t *testing.T, w world) {
 		n := w.node(t)
 		p := newPlace(t, content)
 		before, _ := os.Stat(p.file)

@@ -27,7 +27,7 @@ func leadsTo(t *testing.T, name, want string) {
 }
 
 func TestTakenAwayAndBack(t *testing.T) {
-	inEveryShell(t, func(t *testing.T, w world) {
+	inBothShells(t, func(t *testing.T, w world) {
 		n := w.node(t)
 		p := newPlace(t, content)
 		was, err := Look(t.Context(), n, p.file)
@@ -160,7 +160,7 @@ func TestTakingInterruptedAnywhere(t *testing.T) {
 	inEveryShell(t, func(t *testing.T, w world) {
 		real := w.faked(t, nil).node(t)
 		mortal, count := w.mortal(t, "killed after a tool has")
-		from, by := everyStep(1, w)
+		from, by := everyStep(1)
 		for step := from; ; step += by {
 			p := newPlace(t, content)
 			link := filepath.Join(p.dir, "current")

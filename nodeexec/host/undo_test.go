@@ -13,7 +13,7 @@ import (
 )
 
 func TestASecondEditKeepsWhatWasFirst(t *testing.T) {
-	inEveryShell(t, func(t *testing.T, w world) {
+	inBothShells(t, func(t *testing.T, w world) {
 		n := w.node(t)
 		p := newPlace(t, content)
 		replace := func(before, insert string) error {

@@ -35,7 +35,7 @@ func (w world) systemd(t *testing.T, shown string) (world, string) {
 }
 
 func TestUnits(t *testing.T) {
-	inEveryShell(t, func(t *testing.T, w world) {
+	inBothShells(t, func(t *testing.T, w world) {
 		w, log := w.systemd(t, running)
 		u, err := LookUnit(t.Context(), w.node(t), "kubelet.service")
 		if err != nil {
@@ -110,7 +110,7 @@ func TestNamesOfUnits(t *testing.T) {
 }
 
 func TestRestart(t *testing.T) {
-	inEveryShell(t, func(t *testing.T, w world) {
+	inBothShells(t, func(t *testing.T, w world) {
 		w, log := w.systemd(t, running)
 		n := w.node(t)
 		p := newPlace(t, content)

@@ -26,12 +26,13 @@ type world struct {
 	skip string   // why it is not to be had here
 }
 
+// shells are what has the least, and starts its tools fastest; what RHCOS has; and Debian's.
 func shells(t *testing.T) []world {
 	t.Helper()
 	return []world{
-		shell("dash with coreutils", "dash"),
-		shell("bash with coreutils", "bash", "--posix"),
 		busybox(t),
+		shell("bash with coreutils", "bash", "--posix"),
+		shell("dash with coreutils", "dash"),
 	}
 }
 
@@ -149,17 +150,36 @@ func (n *testNode) command(argv []string) []string {
 	return words
 }
 
+// inEveryShell runs a test in all shells at the same time with CERTROT_EVERY_STEP=1, else in
+// the first one: each change starts some hundred processes.
 func inEveryShell(t *testing.T, test func(*testing.T, world)) {
 	t.Helper()
-	for _, w := range shells(t) {
+	inShells(t, 1, test)
+}
+
+// inBothShells is inEveryShell for what each verb does when all is well: it is in RHCOS's shell, too.
+func inBothShells(t *testing.T, test func(*testing.T, world)) {
+	t.Helper()
+	inShells(t, 2, test)
+}
+
+// inShells runs a test in so many shells.
+func inShells(t *testing.T, n int, test func(*testing.T, world)) {
+	t.Helper()
+	worlds := shells(t)
+	switch {
+	case os.Getenv("CERTROT_EVERY_STEP") == "1":
+	case testing.Short():
+		worlds = worlds[:1]
+	default:
+		worlds = worlds[:n]
+	}
+	for _, w := range worlds {
 		t.Run(w.name, func(t *testing.T) {
 			if w.skip != "" && os.Getenv("CERTROT_REQUIRE_LAB") == "1" {
 				t.Fatal("CERTROT_REQUIRE_LAB=1, but " + w.skip)
 			} else if w.skip != "" {
 				t.Skip(w.skip)
-			}
-			if testing.Short() && !strings.HasPrefix(w.name, "dash") {
-				t.Skip("another shell, which -short leaves out")
 			}
 			t.Parallel()
 			test(t, w)
