@@ -47,7 +47,7 @@ func printRestartSummary(noHeaders bool) func(io.Writer, *report.RestartReport) 
 				a.Line(ui.Extra, "%s", strings.TrimSuffix(line, "\n"))
 			}
 			if warn := ui.StatusMark(assess.Warn); !noHeaders && slices.ContainsFunc(rows[1:], func(row []string) bool { return slices.Contains(row[1:], warn) }) {
-				a.Line(ui.Extra, "%s matters later: why, and when, --details tells", warn)
+				a.Line(ui.Extra, "%s matters later; --details tells why and when", warn)
 			}
 			a.Gap()
 		}
