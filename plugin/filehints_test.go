@@ -127,7 +127,7 @@ func asOC(args ...string) (stdout, stderr string) {
 func TestFilesGetNoHintsOfLiveAccess(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
-	liveRepair := regexp.MustCompile(`certrot fix-api-int( --nodes \S+)? --via ssh\b`)
+	liveRepair := regexp.MustCompile(`certrot (fix-api-int( --nodes \S+)?|undo RUN) --via ssh\b`)
 	ran, considered, by := 0, 0, 5
 	if os.Getenv("CERTROT_EVERY_STEP") == "1" {
 		by = 1
