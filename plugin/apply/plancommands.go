@@ -84,7 +84,7 @@ type stay struct {
 	id, line string
 	brief    string   // line without the check and the node
 	nodes    []string // empty: it is about none, or about all
-	how      string   // what has the plan repair it; empty: no flag does
+	how      string   // what has the plan repair it, or why it does not; empty: no flag does
 	again    bool     // it is the version's way: nothing is wrong after the plan
 }
 
@@ -108,6 +108,9 @@ func (s planSummary) stays() []stay {
 			one.how = " (add --approve-csrs)"
 			out = append(out, one)
 			continue
+		}
+		if s.run.Lines.ApplyNamed == "" && len(one.nodes) > 0 && !slices.ContainsFunc(s.due(), func(due string) bool { return slices.Contains(one.nodes, foreign.Name(due)) }) {
+			one.how = " (not among --nodes)"
 		}
 		others = append(others, one)
 	}
