@@ -11,13 +11,13 @@ type target struct {
 	files []string // folders, or files, below the checkout's
 }
 
-// targets is what a change of these files needs beside `make test`. Each is explained in
-// docs/testing.md.
+// targets is what a change of these files needs beside `make test`, the longest last. Each is
+// explained in docs/testing.md.
 var targets = []target{
-	{"every-step", []string{"inspect/collect", "nodeexec/host", "remediate", "plugin"}},
 	{"dates", []string{"test/dates", "inspect/catalog"}},
-	{"reproduce", []string{"test/release", "cmd", "go.mod"}},
 	{"fuzz-inputs", []string{"inspect/pki", "inspect/collect", "remediate/kubeconfig", "foreign"}},
+	{"reproduce", []string{"test/release", "cmd", "go.mod"}},
+	{"every-step", []string{"inspect/collect", "nodeexec/host", "remediate", "plugin"}},
 }
 
 // targetsOf is the names of the targets that these files concern.

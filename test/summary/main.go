@@ -10,7 +10,8 @@
 // counted; of a step without any, the step itself counts as one.
 //
 // Steps named by -long are those that a change needs beside the others. They begin only before
-// the time of -long-before is over, and are skipped after it: a CI machine has an end.
+// the time of -long-before is over, and are skipped after it: a CI machine has an end. One that
+// still runs after -long-until is stopped; what it had tested by then counts.
 //
 // For runs under load, -busy keeps cores busy, -shuffle gives tests an order by a seed, and
 // -log appends a line of JSON about the run to a file (see log.go).
@@ -26,6 +27,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -38,6 +40,7 @@ func main() {
 	besideFrom := flag.String("beside-from", "", "the step with which those begin; empty, or none of the steps: the first")
 	long := flag.String("long", "", "steps that are too long for each run, separated by spaces")
 	longBefore := flag.Duration("long-before", 0, "begin those only before this time is over; 0: always")
+	longUntil := flag.Duration("long-until", 0, "stop those when this time is over; 0: never")
 	file := flag.String("o", "", "write a summary as JSON to this file")
 	log := flag.String("log", "", "append a line about the run to this file")
 	busy := flag.Int("busy", 0, "how many cores something else keeps busy meanwhile")
@@ -58,7 +61,7 @@ func main() {
 	r := runner{
 		out: os.Stdout, makeProgram: *makeProgram, beside: strings.FieldsFunc(*beside, func(r rune) bool { return r == ',' }), besideFrom: *besideFrom,
 		strict: os.Getenv("CERTROT_REQUIRE_LAB") != "", every: time.Minute, flags: "-json",
-		long: strings.Fields(*long), longBefore: *longBefore,
+		long: strings.Fields(*long), longBefore: *longBefore, longUntil: *longUntil,
 	}
 	if *shuffle > 0 {
 		r.flags += fmt.Sprintf(" -shuffle=%d", *shuffle)
@@ -116,6 +119,8 @@ type runner struct {
 	flags       string        // for go test
 	long        []string      // steps that begin only before longBefore is over
 	longBefore  time.Duration // 0: they always begin
+	longUntil   time.Duration // 0: they are never stopped
+	start       time.Time     // of the run
 }
 
 // running is a step that has begun.
@@ -132,12 +137,12 @@ func (r *runner) run(names []string) (steps []Step) {
 	from := max(slices.Index(names, r.besideFrom), 0)
 	tick := time.NewTicker(r.every)
 	defer tick.Stop()
-	start := time.Now()
+	r.start = time.Now()
 	for i, name := range names {
 		if i == from {
 			begun = append(begun, r.beginBeside(names)...)
 		}
-		if r.longBefore > 0 && slices.Contains(r.long, name) && time.Since(start) > r.longBefore {
+		if r.longBefore > 0 && slices.Contains(r.long, name) && time.Since(r.start) > r.longBefore {
 			fmt.Fprintf(r.out, "%-12s is skipped: %s\n", name, noTimeLeft)
 			steps = append(steps, Step{Name: name, Results: []Result{{Step: name, State: Skipped, Reason: noTimeLeft + fmt.Sprintf("it begins only within %s; make %s runs it", r.longBefore, name)}}})
 			continue
@@ -146,7 +151,7 @@ func (r *runner) run(names []string) (steps []Step) {
 		if at < 0 {
 			at, begun = 0, slices.Insert(begun, 0, r.begin(name))
 		}
-		step := r.wait(begun, at, tick.C, start)
+		step := r.wait(begun, at, tick.C)
 		begun = slices.Delete(begun, at, at+1)
 		if r.strict {
 			step.Results = refuseSkips(step.Results)
@@ -160,7 +165,7 @@ func (r *runner) run(names []string) (steps []Step) {
 }
 
 // wait waits for the i-th of the steps, and prints how all of them do.
-func (r *runner) wait(begun []*running, i int, tick <-chan time.Time, start time.Time) Step {
+func (r *runner) wait(begun []*running, i int, tick <-chan time.Time) Step {
 	for {
 		select {
 		case step := <-begun[i].done:
@@ -170,7 +175,7 @@ func (r *runner) wait(begun []*running, i int, tick <-chan time.Time, start time
 			for _, b := range begun {
 				parts = append(parts, fmt.Sprintf("%s %s, %d tests", b.name, now.Sub(b.since).Round(time.Second), b.tests.Load()))
 			}
-			fmt.Fprintf(r.out, "  %s: %s\n", now.Sub(start).Round(time.Second), strings.Join(parts, "; "))
+			fmt.Fprintf(r.out, "  %s: %s\n", now.Sub(r.start).Round(time.Second), strings.Join(parts, "; "))
 		}
 	}
 }
@@ -205,7 +210,19 @@ func (r *runner) command(step string) *exec.Cmd {
 			line = append([]string{program, "-n", "5"}, line...)
 		}
 	}
+	if r.longUntil > 0 && slices.Contains(r.long, step) {
+		if program, err := exec.LookPath("timeout"); err == nil {
+			left := max(time.Second, time.Until(r.start.Add(r.longUntil)))
+			line = append([]string{program, "--kill-after=30s", fmt.Sprintf("%.0fs", left.Seconds())}, line...)
+		}
+	}
 	return exec.Command(line[0], line[1:]...)
+}
+
+// stopped reports whether the time of a long step was over before it ended: timeout's exit codes.
+func stopped(cmd *exec.Cmd) bool {
+	code := cmd.ProcessState.ExitCode()
+	return filepath.Base(cmd.Args[0]) == "timeout" && (code == 124 || code == 137)
 }
 
 // runStep runs the command of one step. The text is what to show besides the output of
@@ -225,6 +242,9 @@ func runStep(cmd *exec.Cmd, step string, ended func()) (results []Result, failur
 	err = errors.Join(cmd.Wait(), closeErr, readErr, r.Close())
 	if s := cmd.ProcessState; s != nil {
 		cpu = s.UserTime() + s.SystemTime()
+		if stopped(cmd) {
+			return append(tests, Result{Step: step, State: Skipped, Reason: noTimeLeft + "it was stopped; make " + step + " runs all of it"}), "", cpu
+		}
 	}
 	results, failure = judge(step, tests, text, err)
 	return results, failure, cpu

@@ -202,6 +202,26 @@ func TestLongStepsBeginInTime(t *testing.T) {
 	}
 }
 
+// TestLongStepsEndInTime: one that does not end is stopped, with what it tested.
+func TestLongStepsEndInTime(t *testing.T) {
+	if _, err := exec.LookPath("timeout"); err != nil {
+		t.Skip("there is no timeout here")
+	}
+	fake := filepath.Join(t.TempDir(), "make")
+	script := "#!/bin/sh\n[ $3 = every ] || exit 0\necho '{\"Action\":\"pass\",\"Package\":\"p\",\"Test\":\"A\"}'\n[ -z \"$FAILS\" ] || echo '{\"Action\":\"fail\",\"Package\":\"p\",\"Test\":\"B\"}'\nsleep 600\n"
+	if err := os.WriteFile(fake, []byte(script), 0o755); err != nil { //nolint:gosec // it is run
+		t.Fatal(err)
+	}
+	for fails, want := range map[string]int{"": 0, "1": 1} {
+		t.Setenv("FAILS", fails)
+		r := runner{out: io.Discard, makeProgram: fake, every: time.Hour, strict: true, long: []string{"every"}, longUntil: time.Second}
+		steps := r.run([]string{"unit", "every"})
+		if passed, failed, skipped := count(all(steps)); passed != 2 || failed != want || skipped != 1 {
+			t.Errorf("%d passed, %d failed, %d skipped: %+v", passed, failed, skipped, all(steps))
+		}
+	}
+}
+
 func TestSlowestTestsAreNamed(t *testing.T) {
 	var b strings.Builder
 	var results []Result
