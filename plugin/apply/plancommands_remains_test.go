@@ -33,8 +33,8 @@ func TestWhatRemainsIsNamedWithItsNode(t *testing.T) {
 		full bool
 		want string
 	}{
-		"in full":     {true, "b: kubelet has no client certificate (add --approve-csrs); api-ca-delivered: OpenShift 4.15 needs this after each CA rotation; node-file-current: a: its files lack a CA;"},
-		"on a screen": {false, "Remains b: no client certificate (add --approve-csrs); a: does not trust api-int; kubelets do not trust api-int"},
+		"in full":     {true, "b: kubelet has no client certificate (add --approve-csrs); api-ca-delivered: OpenShift 4.15 needs this after each CA rotation; node-file-current: a: its files lack a CA (not among --nodes);"},
+		"on a screen": {false, "Remains b: no client certificate (add --approve-csrs); a: does not trust api-int (not among --nodes); kubelets do not trust api-int"},
 	} {
 		w := ui.NewPage(io.Discard)
 		planSummary{run: &Execution{Command: "fix-api-int"}, plan: plan, full: c.full}.remains(w)

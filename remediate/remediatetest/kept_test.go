@@ -215,7 +215,7 @@ func TestKeptRuns(t *testing.T) {
 			for i, dir := range dirs {
 				t.Run(filepath.Base(filepath.Dir(set))+"/"+part+"/"+filepath.Base(dir), func(t *testing.T) {
 					listedKept(w, t, dir)
-					if key := keptState(t, dir); !tried[key] && (everything() || i%3 == 0) {
+					if key := keptState(t, dir); !tried[key] && (everything() || i%6 == 0) {
 						tried[key] = true
 						onceMore(restoredKept(w, t, dir), t, "run-2")
 						putBackRun(restoredKept(w, t, dir), t, keptRun)
