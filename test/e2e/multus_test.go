@@ -14,6 +14,7 @@ import (
 // TestMultus is the incident where pods get their network from multus, the real one: by
 // hand on two nodes, and after all is put back, at its worst and by itself on all three.
 func TestMultus(t *testing.T) {
+	labtest.Long(t)
 	f := fixesIn(t, labtest.TemporaryMultus(t, "thick", "master-0", "worker-0", "master-1"))
 	if !t.Run("nodes that were repaired", f.oldMultus) {
 		return

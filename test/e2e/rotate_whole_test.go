@@ -36,6 +36,7 @@ type rotating struct{ *fixing }
 // by the new ones. All the time each kubelet is asked through the API server, and api-int
 // by each node: in the safe order none fails.
 func TestRotate(t *testing.T) {
+	labtest.Long(t)
 	lab := labtest.TemporaryNodes(t, "master-0", "worker-0")
 	s := &rotating{fixesIn(t, lab)}
 	nodes := lab.Nodes()

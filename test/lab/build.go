@@ -12,7 +12,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/rootfs"
 )
 
-// build builds all that labs consist of, so that none that comes up waits for it.
+// build builds all that the tests' labs consist of, so that none that comes up waits for it.
 func build(ctx context.Context, components string) error {
 	ctx, cancel := context.WithTimeout(ctx, buildLimit)
 	defer cancel()
@@ -27,10 +27,6 @@ func build(ctx context.Context, components string) error {
 	if err != nil {
 		return err
 	}
-	for _, multus := range []node.Multus{node.MultusThick, node.MultusThin} {
-		if _, err := binaries.EnsureMultus(ctx, components, multus, set, os.Stdout); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err = binaries.EnsureMultus(ctx, components, node.MultusThick, set, os.Stdout)
+	return err
 }

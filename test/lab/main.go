@@ -19,7 +19,7 @@ import (
 const usage = `usage: go run ./test/lab build | up | down | status | run CMD… | reboot NODE | cut NODE |
                           incident [STAGE [NODE…]] | heal
 
-  build     build what labs consist of; up does it, too, without multus
+  build     build what labs consist of, with a thick multus; up does it, too
   up        bring the lab up; nothing to do if it is up
   down      end it and delete all of it
   status    say whether it is up; exit code 1 if it isn't

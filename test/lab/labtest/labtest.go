@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -95,6 +96,23 @@ func Unmet(t testing.TB, format string, args ...any) {
 		t.Fatalf("CERTROT_REQUIRE_LAB=1, but %s", why)
 	}
 	t.Skipf("needs the lab, but %s", why)
+}
+
+// Long skips a test that takes a quarter of an hour where CERTROT_LONG_BEFORE, in seconds since
+// 1970, is over: a CI machine has an end. It is called first.
+func Long(t testing.TB) {
+	t.Helper()
+	text := os.Getenv("CERTROT_LONG_BEFORE")
+	if text == "" {
+		return
+	}
+	before, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		t.Fatalf("CERTROT_LONG_BEFORE: %v", err)
+	}
+	if late := time.Since(time.Unix(before, 0)); late > 0 {
+		t.Skipf("no time left for a long target: it would begin %s too late; make test-e2e TESTFLAGS=-run='^%s$' runs it", late.Round(time.Second), t.Name())
+	}
 }
 
 // require ends the test unless a lab can be had here, and returns the checkout.
