@@ -119,7 +119,7 @@ func TestTargetsOfADay(t *testing.T) {
 		want       []string
 	}{
 		{"README.md", "2026-01-01T00:00:00Z", all}, // no older commit to compare with
-		{"nodeexec/host/host.go", "2026-01-03T00:00:00Z", []string{"every-step"}},
+		{"remediate/plan.go", "2026-01-03T00:00:00Z", []string{"every-step"}},
 		{"inspect/pki/pki.go", "2026-01-03T10:00:00Z", []string{"fuzz-inputs", "every-step"}}, // still within the day
 		{"README.md", "2026-01-05T00:00:00Z", nil},
 	} {
@@ -128,6 +128,32 @@ func TestTargetsOfADay(t *testing.T) {
 		if got := says(t, "targets", ""); !slices.Equal(got, step.want) {
 			t.Errorf("after a commit of %s at %s: %q, want %q", step.file, step.date, got, step.want)
 		}
+	}
+}
+
+// A Fuzz function that no change leads to is never run for longer than its seeds.
+func TestEachFuzzFunctionHasItsFiles(t *testing.T) {
+	found := 0
+	err := filepath.WalkDir("../..", func(path string, entry os.DirEntry, err error) error {
+		if err == nil && entry.IsDir() && (entry.Name() == ".lab" || entry.Name() == ".git") {
+			return filepath.SkipDir
+		}
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil || !bytes.Contains(text, []byte("\nfunc Fuzz")) {
+			return err
+		}
+		found++
+		name, err := filepath.Rel("../..", path)
+		if name = filepath.ToSlash(name); !slices.Contains(targetsOf(files{paths: []string{name}}), "fuzz-inputs") {
+			t.Errorf("a change of %s does not lead to fuzz-inputs: name its folder in targets", name)
+		}
+		return err
+	})
+	if err != nil || found < 10 {
+		t.Errorf("%d files with Fuzz functions: %v", found, err)
 	}
 }
 

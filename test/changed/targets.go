@@ -15,7 +15,7 @@ type target struct {
 // explained in docs/testing.md.
 var targets = []target{
 	{"dates", []string{"test/dates", "inspect/catalog"}},
-	{"fuzz-inputs", []string{"inspect/pki", "inspect/collect", "remediate/kubeconfig", "foreign"}},
+	{"fuzz-inputs", []string{"foreign", "inspect/catalog", "inspect/collect", "inspect/pki", "nodeexec", "plugin/cli", "remediate/kubeconfig"}},
 	{"reproduce", []string{"test/release", "cmd", "go.mod"}},
 	{"every-step", []string{"inspect/collect", "nodeexec/host", "remediate", "plugin"}},
 }
