@@ -20,7 +20,6 @@ import (
 
 func TestAnswers(t *testing.T) {
 	t.Parallel()
-	first := installed(t, "busybox")
 	everywhere(t, func(t *testing.T, w world) {
 		for i, c := range []struct {
 			name, own, joins string
@@ -57,7 +56,7 @@ func TestAnswers(t *testing.T) {
 				_ = l.Close()
 			}},
 		} {
-			if i >= 4 && w.sh[0] != first {
+			if i >= 4 && !strings.HasPrefix(w.name, "busybox") {
 				break // what differs between shells is how things are handed on
 			}
 			t.Run(c.name, func(t *testing.T) {
