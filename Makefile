@@ -117,7 +117,7 @@ check: ## before each commit: format, floors, lint and short unit tests of what 
 
 # What only `make bench` runs is left out. A lab is built where there must be one: it takes
 # gigabytes, and elsewhere its tests are skipped until `make lab-up`.
-compile: ## compile what tests need: with empty caches it takes longest
+compile: ## compile what tests need: minutes, with empty caches
 	@set -eu; for m in $(filter-out ./test/tools ./test/dates ./test/bench/peers/certgraph ./test/lab/components%,$(MODULES)); do \
 		(cd "$$m" && go list -export -test -f '' ./...); \
 	done; \
